@@ -19,18 +19,19 @@ var abnormalDirections = map[uint8]profile.AbnormalKind{
 	layout.DirSendFailed: profile.FailedSend,
 }
 
-// receives counts those that complete in another call than the one that posted
-// them.
+// receives counts the receives that complete in another call than the one that
+// posted them.
 type receives struct {
 	posted, ended uint64
-	unknown       bool // rows were folded that do not say what they posted
-	unfollowed    bool // what nonblocking ones came to is not known
+	unknown       bool // some rows were folded, and do not say what they posted
+	unfollowed    bool // the outcome of nonblocking receives is not recorded
 
-	open map[receiveKey]int64 // posted less ended; nil where nobody asks
+	open map[receiveKey]int64 // number posted minus number ended; nil if not needed
 }
 
-// receiveKey is what the call that posts receives, and what they come to, have
-// in common. The peer of a receive from any source is known when it ends.
+// receiveKey is what the row that posts receives and the rows of their outcomes
+// have in common, except that the latter have the real peer of a receive from
+// any source.
 type receiveKey struct {
 	call     string
 	callsite uint64
@@ -42,7 +43,8 @@ type receiveKey struct {
 func (r *receives) add(call string, traits profile.Traits, raw layout.Row) {
 	nonblocking := traits.All(profile.TraitReceives | profile.TraitNonblocking)
 	posts := nonblocking && !traits.Any(profile.TraitSends)
-	// The posts of others are rows of their own, since their calls' rows do not tell.
+	// Receives posted by other calls (Start, Isendrecv) have rows of their own,
+	// with DirPosted.
 	if !nonblocking && !traits.Any(profile.TraitStarts) || r.unfollowed && nonblocking {
 		return
 	}
@@ -72,13 +74,14 @@ func (r *receives) change(call string, raw layout.Row, by int64) {
 	}
 }
 
-// unfinished are the receives that are open by what posted them, in order: more
-// than are open in all where it is not known which of them ended.
+// unfinished returns the keys of the receives that are still open, sorted, and
+// their total number. The total is too large if it is not known which requests
+// ended.
 func (r *receives) unfinished() (open []receiveKey, total uint64) {
 	for k, n := range r.open {
 		anyone := k
 		anyone.peer = layout.PeerAnySource
-		if n < 0 && k != anyone { // these were posted to any source
+		if n < 0 && k != anyone { // these receives were posted with any source
 			r.open[anyone] += n
 			r.open[k] = 0
 		}
@@ -95,8 +98,8 @@ func (r *receives) unfinished() (open []receiveKey, total uint64) {
 	return open, total
 }
 
-// addUnfinished finds out what MPI_Finalize would have counted: the receives
-// that a process had open when it ended without.
+// addUnfinished computes what MPI_Finalize would have recorded: the receives
+// that were still open when a process ended without calling it.
 func (f *file) addUnfinished(p *profile.Profile, index map[uint32]int32) {
 	r := &f.receives
 	ended := r.ended + f.header.LostRequests
@@ -114,7 +117,8 @@ func (f *file) addUnfinished(p *profile.Profile, index map[uint32]int32) {
 	}
 }
 
-// commIn is where in a profile a communicator is; -1 if it is none that is known.
+// commIn returns the index of a communicator in a profile; -1 if it is not
+// known.
 func commIn(index map[uint32]int32, comm uint32) int32 {
 	if c, ok := index[comm]; ok && comm != layout.CommNone {
 		return c
@@ -122,7 +126,9 @@ func commIn(index map[uint32]int32, comm uint32) int32 {
 	return -1
 }
 
-// addAside enters a row that holds no calls, and reports whether it is one.
+// addAbnormal adds a row of operations that did not complete normally. It
+// reports whether the row holds no calls, which is also true of rows with
+// DirPosted.
 func (f *file) addAbnormal(p *profile.Profile, call string, raw layout.Row, index map[uint32]int32) bool {
 	kind, ok := abnormalDirections[raw.Direction]
 	if !ok {

@@ -11,8 +11,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// receiving is a recording of 9 Irecv (one from nobody, one that failed), 2
-// receives started together, and what became of them.
+// receiving returns a recording of 9 Irecv (one from MPI_PROC_NULL, one that
+// failed), 2 receives started together, and their outcomes.
 func receiving(more ...layout.Row) *builder {
 	b := &builder{}
 	b.record(layout.RecordComm, layout.Comm{Index: 0, ID: [2]uint64{1, 2}, Parent: layout.CommNone, Size: 4, Rank: 1, Stride: 1})
@@ -27,7 +27,7 @@ func receiving(more ...layout.Row) *builder {
 	row(0, 2, 24, layout.DirRecvPosted, 2)
 	row(0, 3, 36, layout.DirFailed, 1)
 	row(0, layout.PeerAnySource, 24, layout.DirFreed, 1)
-	row(layout.CommNone, layout.PeerNone, 60, layout.DirSendCancelled, 5) // of sends
+	row(layout.CommNone, layout.PeerNone, 60, layout.DirSendCancelled, 5) // not receives
 	row(0, 2, 15, layout.DirRecvPosted, 7)                                // half of a Sendrecv: nothing was posted
 	b.rows = append(b.rows, more...)
 	return b

@@ -12,14 +12,15 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// text is a string of the process.
+// text returns a string of the process.
 func (f *file) text(key uint32) string { return valid(f.strings[key]) }
 
-// valid makes UTF-8 of a text that came from outside: tables hold nothing else,
-// and their readers would refuse all of them. Paths of files to be opened stay.
+// valid replaces bytes that are not UTF-8 in a text from outside. Tables must
+// be UTF-8, since readers would reject them as a whole. Do not use it for paths
+// of files to be opened.
 func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
-// profile turns the recording into the data model.
+// profile converts the recording to a profile.
 func (f *file) profile() *profile.Profile {
 	h := &f.header
 	p := &profile.Profile{
@@ -84,8 +85,8 @@ func splitCommand(text string) []string {
 	return strings.Split(strings.TrimSuffix(text, "\x00"), "\x00")
 }
 
-// addComms enters the communicators, and returns their places by the index
-// that rows have.
+// addComms adds the communicators. It returns their indices in the profile by
+// their indices in the recording.
 func (f *file) addComms(p *profile.Profile) map[uint32]int32 {
 	index := map[uint32]int32{}
 	order := slices.Sorted(maps.Keys(f.comms))
@@ -113,8 +114,8 @@ func (f *file) addComms(p *profile.Profile) map[uint32]int32 {
 	return index
 }
 
-// callOf finds a call by its id; one that this version does not know keeps its
-// number.
+// callOf returns the call with this id. A call that is not known to this
+// version gets a name that contains its id.
 func callOf(id uint16) *calls.Call {
 	if c := calls.ByID(id); c != nil {
 		return c
@@ -127,8 +128,8 @@ var spreads = map[string]profile.Spread{
 	"vector": profile.ToVector, "edges": profile.ToEdges, "edge-vector": profile.ToEdgeVector,
 }
 
-// directions gives what a recorded direction means: the way the bytes went,
-// and whether the row's count is of calls.
+// directions maps recorded directions to their meaning: the direction in which
+// bytes moved, and whether the row counts calls.
 var directions = map[uint8]struct {
 	way   profile.Direction
 	calls bool
@@ -139,7 +140,7 @@ var directions = map[uint8]struct {
 	layout.DirReadPosted: {profile.Read, false},
 }
 
-// addRows reads the table that the thread's record names, in pieces.
+// addRows adds the rows of a thread's table, reading it in pieces.
 func (f *file) addRows(p *profile.Profile, t layout.Thread, index map[uint32]int32, scale float64) {
 	if t.Table == 0 {
 		return
@@ -151,14 +152,14 @@ func (f *file) addRows(p *profile.Profile, t layout.Thread, index map[uint32]int
 		f.problem(t.Table, "thread %d names a table that is not there", t.Index)
 		return
 	}
-	rows := min(s.Rows, (s.Size-start)/size) // of a table that is cut, what there is
+	rows := min(s.Rows, (s.Size-start)/size) // a truncated table has fewer rows
 	firstSample, samples := f.samples(t.Table, s)
 	enter := rowAdder{file: f, to: p, thread: int32(t.Index), comms: index, scale: scale}
 	for from := uint64(0); from < rows; from += pieceRows {
 		n, at := min(pieceRows, rows-from), t.Table+start+from*size
 		piece, err := f.bytes(at, n*size)
 		if err == nil && from < samples {
-			f.rows = append(f.rows[:0], piece...) // reading on ends the piece
+			f.rows = append(f.rows[:0], piece...) // the next read overwrites piece
 			piece = f.rows
 			enter.samples, err = f.bytes(firstSample+from*sampleSize, min(n, samples-from)*sampleSize)
 		}
@@ -171,20 +172,20 @@ func (f *file) addRows(p *profile.Profile, t layout.Thread, index map[uint32]int
 	}
 }
 
-// pieceRows is how many rows are read at once.
+// pieceRows is the number of rows read at a time.
 const pieceRows = 1024
 
-// rowAdder enters the rows of one table.
+// rowAdder adds the rows of one table to a profile.
 type rowAdder struct {
 	*file
 	to      *profile.Profile
 	thread  int32
 	comms   map[uint32]int32
 	scale   float64
-	samples []byte // of the rows that are added, as far as there are any
+	samples []byte // samples of the rows being added; may be truncated
 }
 
-// add enters rows, of so many bytes each, that stand somewhere in the file.
+// add adds rows of size bytes each, which are at offset at in the file.
 func (a *rowAdder) add(rows []byte, size, at uint64) {
 	a.to.Rows = slices.Grow(a.to.Rows, a.used(rows, size))
 	for i := uint64(0); i+size <= uint64(len(rows)); i += size {
@@ -194,10 +195,10 @@ func (a *rowAdder) add(rows []byte, size, at uint64) {
 	}
 }
 
-// rowCount is where in a row its Count is.
+// rowCount is the offset of Count in a row.
 const rowCount = 24
 
-// used is how many of the rows, of so many bytes each, are not empty.
+// used returns the number of rows, of size bytes each, that are not empty.
 func (f *file) used(rows []byte, size uint64) int {
 	n := 0
 	for i := uint64(0); i+size <= uint64(len(rows)); i += size {
@@ -208,7 +209,8 @@ func (f *file) used(rows []byte, size uint64) int {
 	return n
 }
 
-// row decodes by hand what is read by the million.
+// row decodes a row. It does not use reflection, since there may be millions of
+// rows.
 func (f *file) row(b []byte) layout.Row {
 	o := f.order
 	return layout.Row{Callsite: o.Uint64(b), Comm: o.Uint32(b[8:]), Peer: int32(o.Uint32(b[12:])),
@@ -217,8 +219,8 @@ func (f *file) row(b []byte) layout.Row {
 		Min: o.Uint64(b[48:]), Max: o.Uint64(b[56:])}
 }
 
-// addRow enters a row; number counts those that are added together, at is where
-// in the file it stands.
+// addRow adds a row. number is its index among the rows of this call of add, at
+// its offset in the file.
 func (a *rowAdder) addRow(raw layout.Row, number, at uint64) {
 	if raw.Call == 0 {
 		return
@@ -255,8 +257,8 @@ func (a *rowAdder) addRow(raw layout.Row, number, at uint64) {
 	a.to.Rows = append(a.to.Rows, r)
 }
 
-// addTime fills in a row's times, and returns their sample where there is one. A
-// row whose sample is cut off has no times.
+// addTime sets a row's times, and returns its sample if it has one. A row whose
+// sample is truncated gets no times.
 func (a *rowAdder) addTime(r *profile.Row, raw layout.Row, number, at uint64) (sample layout.Sample) {
 	switch a.to.Timing {
 	case profile.TimingOff:
@@ -283,29 +285,30 @@ func (a *rowAdder) addTime(r *profile.Row, raw layout.Row, number, at uint64) (s
 
 func ns(ticks uint64, scale float64) uint64 { return uint64(float64(ticks)*scale + 0.5) }
 
-// moved fills in what the row's calls moved: a recording holds one message of
-// a collective, a profile all that the process sends.
+// moved sets the spread, messages and bytes of a row. For a collective, a
+// recording has one message, and a profile all messages that the process sends.
 func moved(p *profile.Profile, r *profile.Row, call *calls.Call, raw layout.Row) {
 	spread, fan, total := spreadOf(p, r, call)
 	r.Spread, r.Messages, r.Bytes = spread, raw.Count*fan, raw.Bytes
 	if r.Class == profile.IO {
-		r.Messages = 0 // bytes to or from a file are no message
+		r.Messages = 0 // bytes to or from a file are not messages
 	}
 	if !total {
 		r.Bytes *= fan
 	}
 }
 
-// spreadOf tells to whom a row's messages go, to how many each, and whether
-// the recording has the bytes to all of them together and not to one.
+// spreadOf returns to whom a row's messages go, to how many processes each
+// (fan), and whether the recording has the total bytes to all of them (total)
+// and not the bytes to one.
 func spreadOf(p *profile.Profile, r *profile.Row, call *calls.Call) (s profile.Spread, fan uint64, total bool) {
 	if r.Comm < 0 {
-		return profile.ToNobody, 1, true // folded: there is nobody to spread it to
+		return profile.ToNobody, 1, true // a folded row, whose communicator is not known
 	}
 	s = spreads[call.Spread]
 	received := r.Class == profile.AllToOne && r.Direction == profile.Recv
 	if received {
-		s = profile.ToOthers // from them, at the root
+		s = profile.ToOthers // at the root: from all others
 	}
 	// Rows of vector collectives, and of Gatherv's root, hold totals.
 	gatherv := received && strings.HasSuffix(strings.TrimSuffix(call.Name, "_init"), "atherv")
@@ -326,7 +329,8 @@ func (f *file) addVectors(p *profile.Profile, index map[uint32]int32) {
 	}
 }
 
-// intercepted tells which functions another tool hides.
+// intercepted returns the functions that another tool intercepts before
+// mpitrace.
 func (f *file) intercepted() *profile.Intercepted {
 	library, functions, ok := strings.Cut(f.text(layout.StringIntercepted), "\n")
 	if !ok {

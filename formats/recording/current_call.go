@@ -7,14 +7,14 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// currentCall is the call that a thread was in.
+// currentCall is the MPI call that a thread was in.
 type currentCall struct {
 	layout.Open
 	thread uint32
 }
 
-// addCurrentCalls enters the calls that had not returned. A process that ended in good
-// order has none: what it says is of its last moment.
+// addCurrentCalls adds the calls that had not returned. A finalized process has
+// none: it ended normally, whatever call its recording shows.
 func (f *file) addCurrentCalls(p *profile.Profile, index map[uint32]int32, scale float64) {
 	if p.State == profile.Finalized {
 		return
@@ -22,7 +22,7 @@ func (f *file) addCurrentCalls(p *profile.Profile, index map[uint32]int32, scale
 	for _, o := range f.opens {
 		p.Open = append(p.Open, f.openCall(o, index, scale))
 	}
-	if abort := f.header.Abort; abort.Call != 0 { // of a thread that has no record: it counts as the last
+	if abort := f.header.Abort; abort.Call != 0 { // by a thread that has no record, and gets the next thread number
 		p.Open = append(p.Open, f.openCall(currentCall{abort, uint32(len(f.threads))}, index, scale))
 	}
 }
@@ -54,7 +54,8 @@ func (f *file) openCall(o currentCall, index map[uint32]int32, scale float64) pr
 	return out
 }
 
-// rawCurrentCall is the inverse of openCall, on the clock that is the time of day.
+// rawCurrentCall is the inverse of openCall, for a clock whose ticks are Unix
+// ns.
 func rawCurrentCall(o *profile.OpenCall) (layout.Open, error) {
 	call, ok := callNamed(o.Call)
 	if !ok {

@@ -10,10 +10,10 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// What MPI_T said of the MPI, and what mpitrace was told to do: records of
-// version 6.
+// Records of version 6: the settings of mpitrace, and the control variables and
+// performance variables of the MPI (MPI_T).
 
-// tools is what these records hold.
+// tools holds the contents of these records.
 type tools struct {
 	settings  map[string]string
 	variables []profile.Variable
@@ -27,7 +27,7 @@ type readingRecord struct {
 	values []uint64
 }
 
-// texts cuts texts of these lengths off the rest of a record.
+// texts returns texts of the given lengths from the rest of a record.
 func texts(rest []byte, lengths ...uint32) ([]string, error) {
 	out := make([]string, len(lengths))
 	for i, n := range lengths {
@@ -151,8 +151,8 @@ func (f *file) readReading(buf []byte) error {
 	return nil
 }
 
-// addTools enters these records into the profile. What refers to nothing is
-// damage.
+// addTools adds these records to the profile. It reports a reference to a
+// missing record as damage.
 func (f *file) addTools(p *profile.Profile, comms map[uint32]int32, scale float64) {
 	p.Settings, p.Variables = f.tools.settings, f.tools.variables
 	pvars, handles := map[uint32]int{}, map[uint32]int{}
@@ -181,7 +181,7 @@ func (f *file) addTools(p *profile.Profile, comms map[uint32]int32, scale float6
 	}
 }
 
-// addTools is the inverse.
+// addTools writes these records. It is the inverse of file.addTools.
 func (l *log) addTools(p *profile.Profile) error {
 	for _, name := range slices.Sorted(maps.Keys(p.Settings)) {
 		value := p.Settings[name]
@@ -227,8 +227,8 @@ func pvarFlags(v profile.Pvar) (flags uint32) {
 	return flags
 }
 
-// addLate enters a row of receives that were posted late, and reports whether it
-// is one.
+// addLate adds a row of receives that were posted late. It reports whether raw
+// is such a row.
 func (f *file) addLate(p *profile.Profile, call string, raw layout.Row, comms map[uint32]int32) bool {
 	if raw.Direction != layout.DirLate {
 		return false
@@ -249,7 +249,7 @@ func rawLate(p *profile.Profile, l *profile.Late) (layout.Row, error) {
 		Direction: layout.DirLate, Count: l.Count, Bytes: l.Queued}, err
 }
 
-// dumpTools writes what these records hold.
+// dumpTools writes the contents of these records as text.
 func dumpTools(w io.Writer, p *profile.Profile) {
 	for _, name := range slices.Sorted(maps.Keys(p.Settings)) {
 		fmt.Fprintf(w, "setting\t%s\t%q\n", name, p.Settings[name])

@@ -5,28 +5,30 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// role is what the events of a kind do for each other, found out once.
+// role describes how the events of a kind take part in messages and requests.
+// It is computed once for each kind.
 type role struct {
-	sends, receives bool // a message
+	sends, receives bool // a counted message
 	called, posted  bool
-	took            bool // perhaps a message, but it is not known which
-	gave            bool // a message that is not counted
-	ends            bool // a request, without a message
-	found           bool // a message that is to be received by its handle
-	byHandle        bool // receives, or posts the receive of, such a message
-	both            bool // sends, or would but to nobody, and receives
-	goesOn          bool // what it joins is not over
-	posts           bool // a receive, which completes later
+	took            bool // a receive that may have taken a message; which one is not known
+	gave            bool // sends a message that is not counted
+	ends            bool // ends a request, without a message
+	found           bool // a matched probe: the message will be received by its handle
+	byHandle        bool // receives such a message, or posts its receive
+	both            bool // a blocking send and receive in one call; the send may be to MPI_PROC_NULL
+	goesOn          bool // the request is still open after the event
+	posts           bool // posts a receive, which completes later
 	tagged          bool
-	window          bool // the tag names a window or a new communicator
+	window          bool // the tag refers to a window or a new communicator
 	call            string
-	comm, peer      int32 // of the channel; -1 where that is not known
+	comm, peer      int32 // of the channel; negative if not known
 
-	ended   uint32 // the kind of its Completed event in endedBy, + 1
+	ended   uint32 // kind of the Completed event, if thread endedBy completes it, + 1; 0 if not known yet
 	endedBy uint32
 }
 
-// roleOf: same tells of each communicator the first that is the same.
+// roleOf returns the role of a kind. same maps each communicator to the first
+// one that is the same communicator.
 func roleOf(k *profile.EventKind, same []int32) role {
 	traits := profile.TraitsOf(k.Call)
 	called, moved := k.Action == profile.Called, k.Action == profile.Moved
@@ -48,14 +50,16 @@ func roleOf(k *profile.EventKind, same []int32) role {
 	return o
 }
 
-// tookOne reports whether an abnormal receive took a message, or stood
-// before whatever receives were posted later.
+// tookOne reports whether an abnormal receive takes part in the numbering of
+// messages: it took a message, or may take one before receives that were posted
+// later.
 func tookOne(k *profile.EventKind) bool {
 	return k.Action == profile.Abnormal && !k.AbnormalKind.OfSend() && k.AbnormalKind != profile.CancelledReceive && k.AbnormalKind != profile.FailedReceive
 }
 
-// continues tells whether an event has a number as the one before has it, and
-// not anew: numbers come again, and of a trace some events may be missing.
+// continues reports whether an event belongs to the same request as the
+// previous event with the same request number. If not, it begins a new request:
+// numbers are used again, and events may be missing from the trace.
 func (o *role) continues(before *role) bool {
 	switch {
 	case o.ends:
@@ -64,7 +68,7 @@ func (o *role) continues(before *role) bool {
 		return before.called
 	case o.byHandle:
 		return before.found
-	case o.called: // it is a Sendrecv, whose received half may come first
+	case o.called: // a Sendrecv, whose receive may be recorded before its send
 		return o.both && before.receives && before.call == o.call
 	case o.receives:
 		return before.posted || before.called && (!before.sends || before.call == o.call)
@@ -72,8 +76,8 @@ func (o *role) continues(before *role) bool {
 	return false
 }
 
-// tagOf is the tag of an event, if its call has one. What calls that wait, test
-// or start have in its place is how many requests they were given.
+// tagOf returns the tag of an event, or profile.NoTag if its call has none. For
+// calls that wait, test or start, the recorded value is the number of requests.
 func (o *role) tagOf(tag int32) int32 {
 	switch {
 	case tag == layout.EventNoTag || !o.tagged:

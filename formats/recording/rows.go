@@ -21,7 +21,7 @@ var byName = func() map[string]*calls.Call {
 	return m
 }()
 
-// callNamed is the inverse of callOf.
+// callNamed returns the call with this name. It is the inverse of callOf.
 func callNamed(name string) (*calls.Call, bool) {
 	if number, unknown := strings.CutPrefix(name, "call-"); unknown {
 		id, err := strconv.ParseUint(number, 10, 16)
@@ -31,20 +31,21 @@ func callNamed(name string) (*calls.Call, bool) {
 	return c, ok
 }
 
-// starter is a call that starts receives whose making a row does not tell.
+// starter returns a call that starts persistent requests. Its rows with
+// DirPosted count posted receives.
 func starter() *calls.Call {
 	i := slices.IndexFunc(calls.Table, func(c calls.Call) bool { return profile.Traits(c.Traits).Any(profile.TraitStarts) })
 	return &calls.Table[i]
 }
 
-// table is the rows of a thread, and their samples where times are sampled.
+// table holds the rows of a thread, and their samples if times are sampled.
 type table struct {
 	rows    []layout.Row
 	samples []layout.Sample
 }
 
-// tablesOf returns the rows of the table of each thread. The threads of abnormal
-// operations and of late receives are not known: they go to the first table.
+// tablesOf returns the table of each thread. Abnormal operations and late
+// receives go to the first table, since their threads are not known.
 func tablesOf(p *profile.Profile) ([]table, error) {
 	tables := make([]table, p.Threads)
 	if p.Threads == 1 {
@@ -84,7 +85,7 @@ func tablesOf(p *profile.Profile) ([]table, error) {
 	for i := range p.Abnormal {
 		a := &p.Abnormal[i]
 		if a.Kind == profile.UnfinishedReceive && a.Call == "" {
-			unfinished += a.Count // which the reader finds out for itself
+			unfinished += a.Count // the reader computes these itself
 			continue
 		}
 		raw, err := rawAbnormal(p, a)
@@ -103,7 +104,7 @@ func tablesOf(p *profile.Profile) ([]table, error) {
 	return tables, nil
 }
 
-// commOf is the index of a communicator as rows have it.
+// commOf returns the index by which rows refer to a communicator.
 func commOf(p *profile.Profile, comm int32) (uint32, error) {
 	switch {
 	case comm < 0:
@@ -114,8 +115,8 @@ func commOf(p *profile.Profile, comm int32) (uint32, error) {
 	return uint32(comm), nil
 }
 
-// rawRow is the inverse of addRow: of what a collective moved, a recording
-// holds one message.
+// rawRow is the inverse of addRow. For a collective, a recording has the bytes
+// of one message, not those of all messages.
 func rawRow(p *profile.Profile, r *profile.Row) (raw layout.Row, sample layout.Sample, err error) {
 	call, ok := callNamed(r.Call)
 	if !ok {
@@ -133,7 +134,7 @@ func rawRow(p *profile.Profile, r *profile.Row) (raw layout.Row, sample layout.S
 	if r.Direction != profile.None {
 		_, fan, total := spreadOf(p, r, call)
 		if r.Calls == 0 {
-			raw.Count = max(r.Messages/max(fan, 1), 1) // what went to nobody says not how often
+			raw.Count = max(r.Messages/max(fan, 1), 1) // the number of calls is not known if there were no messages
 		}
 		if raw.Bytes = r.Bytes; !total {
 			raw.Bytes /= max(fan, 1)
@@ -146,7 +147,7 @@ func rawRow(p *profile.Profile, r *profile.Row) (raw layout.Row, sample layout.S
 	return raw, sample, checkRow(p, r, call, raw)
 }
 
-// checkRow tells whether reading gives the row back.
+// checkRow returns an error unless reading raw gives the row back.
 func checkRow(p *profile.Profile, r *profile.Row, call *calls.Call, raw layout.Row) error {
 	back := *r
 	back.Spread, back.Messages, back.Bytes = profile.ToNobody, 0, 0
@@ -160,7 +161,7 @@ func checkRow(p *profile.Profile, r *profile.Row, call *calls.Call, raw layout.R
 	return nil
 }
 
-// way is what a recorded direction means.
+// way is the meaning of a recorded direction.
 type way struct {
 	direction profile.Direction
 	calls     bool
@@ -194,8 +195,8 @@ func rawAbnormal(p *profile.Profile, a *profile.AbnormalOps) (layout.Row, error)
 		Direction: direction, Count: a.Count, Bytes: a.Bytes}, err
 }
 
-// appendRows encodes rows one after the other: where in its table a row stands
-// means nothing to a reader.
+// appendRows encodes rows one after the other. A reader does not depend on a
+// row's position in its table.
 func appendRows(raw []byte, rows []layout.Row) []byte {
 	raw = slices.Grow(raw, len(rows)*binary.Size(layout.Row{}))
 	for _, r := range rows {

@@ -74,7 +74,7 @@ func openPeer(p *profile.Profile) (int32, bool) {
 }
 
 // physicalText returns "known" if it is known what the MPI library sent,
-// otherwise the reason why it is not. ok is false if mpitrace did not look.
+// otherwise the reason why it is not. ok is false if this was not requested.
 func physicalText(p *profile.Profile) (text string, ok bool) {
 	if p.Physical == nil {
 		return "", false

@@ -12,27 +12,29 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// column gathers the values of a column for a batch, as they are in the file.
+// column collects the values of a column for a batch, in the form in which the
+// file stores them.
 type column interface {
 	field() arrow.Field
-	learn(Event) error   // meets the kinds, in order, each before its events
-	add(*profile.Events) // appends the values of these
-	// take empties the column of n values: the bitmap of those that there are, nil
-	// if it is all of them. Both hold until the next add.
+	learn(Event) error   // called for each kind, in order, before its first event
+	add(*profile.Events) // appends the values of these events
+	// take returns the values and the validity bitmap, which is nil if there
+	// are no nulls, and empties the column. Both are valid until the next add.
 	take() (valid, values []byte, nulls int)
-	// sample is an array of one value, with the column's dictionary if it has one.
+	// sample returns an array of one value, with the column's dictionary if it
+	// has one.
 	sample() arrow.Array
 }
 
-// value is of what a column can be. Null is a value's place holder where the
-// column has nulls.
+// value is a type that a column can have. In columns with nulls, the value null
+// stands for a null.
 type value interface {
 	int8 | int32 | uint32 | int64 | uint64
 }
 
 const null = -1
 
-// values are those of a batch.
+// values holds the values of a batch.
 type values[V value] struct {
 	of    *table.Column[Event]
 	all   []V
@@ -53,7 +55,7 @@ func (v *values[V]) take() (valid, raw []byte, nulls int) {
 	return v.valid, raw, nulls
 }
 
-// mark sets the bits of the values that there are, and counts the others.
+// mark sets the validity bits of the values, and returns the number of nulls.
 func (v *values[V]) mark() (nulls int) {
 	v.valid = append(v.valid[:0], make([]byte, (len(v.all)+7)/8)...)
 	absent := V(0)
@@ -77,7 +79,7 @@ func sampleOf[V value](typ arrow.DataType) *array.Data {
 	return array.NewData(typ, 1, []*memory.Buffer{nil, raw}, nil, 0, 0)
 }
 
-// eventValues are a column that is of events one by one.
+// eventValues is a column with a separate value for each event.
 type eventValues[V value] struct {
 	values[V]
 	get func(*profile.Events) []V
@@ -86,7 +88,7 @@ type eventValues[V value] struct {
 func (c *eventValues[V]) learn(Event) error     { return nil }
 func (c *eventValues[V]) add(e *profile.Events) { c.all = append(c.all, c.get(e)...) }
 
-// kindValues are a column that is the same for all events of a kind.
+// kindValues is a column with one value for all events of a kind.
 type kindValues[V value] struct {
 	values[V]
 	kind []V
@@ -110,7 +112,7 @@ func (c *kindValues[V]) add(e *profile.Events) {
 	}
 }
 
-// words are a column of strings out of few distinct ones, which a kind has one of.
+// words is a column of few distinct texts, with one text for each kind.
 type words[V int8 | int32] struct {
 	kindValues[V]
 	codes map[string]V
@@ -122,8 +124,9 @@ func newWords[V int8 | int32](c *table.Column[Event]) column {
 		codes: map[string]V{}, dict: array.NewStringBuilder(memory.DefaultAllocator)}
 }
 
-// errWords is of a column whose type is too narrow. Only the narrow ones, whose
-// words are constants of ours, could come to it.
+// errWords is the error for a column with more distinct texts than its index
+// type allows. This can only occur in a column of 8-bit indices, whose texts
+// are constants of mpitrace.
 var errWords = errors.New("too many different texts in one column")
 
 func (c *words[V]) learn(e Event) error {
@@ -132,7 +135,7 @@ func (c *words[V]) learn(e Event) error {
 		c.kind = append(c.kind, null)
 		return nil
 	}
-	word = strings.ToValidUTF8(word, "\uFFFD") // paths need not be, and readers would refuse the table
+	word = strings.ToValidUTF8(word, "\uFFFD") // paths may contain other bytes, for which readers would reject the table
 	code, known := c.codes[word]
 	if !known {
 		code = V(len(c.codes))
@@ -146,8 +149,8 @@ func (c *words[V]) learn(e Event) error {
 	return nil
 }
 
-// take leaves no index that is outside the dictionary, as readers may look also
-// where there is no value.
+// take replaces the indices of nulls by 0. Some readers look up the index of a
+// null too, and it must be within the dictionary.
 func (c *words[V]) take() (valid, raw []byte, nulls int) {
 	all := c.all
 	valid, raw, nulls = c.values.take()

@@ -5,7 +5,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// The columns that a reader of ours goes by, which are the first of the table.
+// Indices of the columns that File reads back. They are the first columns of
+// the table.
 const (
 	startColumn = iota
 	durationColumn
@@ -17,18 +18,18 @@ const (
 	numRead
 )
 
-// Event is a row of the table. What is the same for all events of a kind is looked at
-// with no more than the first two.
+// Event is a row of the table. Columns whose value depends on the kind only may
+// be evaluated with only Trace and EventKind set.
 type Event struct {
 	*profile.Trace
 	*profile.EventKind
 	Of *profile.Events
-	I  int // which of them
+	I  int // index of the event in Of
 }
 
 func (e Event) kind() int { return int(e.Of.Kind[e.I]) }
 
-// declared is a column, with what gathers its values for a batch.
+// declared is a column, and the function that makes its collector for batches.
 type declared struct {
 	table.Column[Event]
 	gather func(*table.Column[Event]) column
@@ -68,19 +69,19 @@ var columns = [...]declared{
 		func(e Event) (int32, bool) { return e.Window, e.Window > 0 })),
 }
 
-// perEvent is a column that is of events one by one.
+// perEvent returns a column with a separate value for each event.
 func perEvent[V int32 | uint32 | int64 | uint64](name, unit, doc string, get func(*profile.Events) []V) declared {
 	return declared{table.Numbers(name, unit, doc, func(e Event) V { return get(e.Of)[e.I] }),
 		func(c *table.Column[Event]) column { return &eventValues[V]{values[V]{of: c}, get} }}
 }
 
-// neighbors says that values differ by little from row to row.
+// neighbors declares that values differ little from row to row.
 func neighbors(c declared) declared {
 	c.Unlike = table.Neighbors
 	return c
 }
 
-// orNull lets a column of numbers have nulls, which are -1.
+// orNull makes a column of numbers nullable: -1 is null.
 func orNull(c declared) declared {
 	number := c.Number
 	c.Null, c.Number = true, func(e Event) (uint64, bool) {
@@ -90,25 +91,27 @@ func orNull(c declared) declared {
 	return c
 }
 
-// perKind is a column of numbers that are the same for all events of a kind.
+// perKind returns a column of numbers that are the same for all events of a
+// kind.
 func perKind(c table.Column[Event]) declared {
 	c.PerKind = true
 	return declared{c, func(c *table.Column[Event]) column { return &kindValues[int32]{values: values[int32]{of: c}} }}
 }
 
-// word is a column of texts that are the same for all events of a kind.
+// word returns a column of texts that are the same for all events of a kind.
 func word(c table.Column[Event]) declared {
 	c.PerKind = true
 	return declared{c, newWords[int32]}
 }
 
-// shortWord is one of fewer than 128 texts.
+// shortWord returns a column like word, but of fewer than 128 distinct texts.
 func shortWord(c table.Column[Event]) declared {
 	c.PerKind, c.Type = true, table.ShortWord
 	return declared{c, newWords[int8]}
 }
 
-// directionOf tells of what is no message why not.
+// directionOf returns the direction of an event, or for an abnormal event the
+// reason why it did not complete normally.
 func directionOf(e Event) string {
 	if e.Action == profile.Abnormal {
 		return e.AbnormalKind.String()
@@ -123,7 +126,7 @@ func labelOf(e Event) (string, bool) {
 	return e.Comms[e.Comm].Label, true
 }
 
-// peerKinds names what peers are, by -Peer.
+// peerKinds lists the kinds of peers, by -Peer.
 var peerKinds = [...]string{"rank", "none", "proc_null", "any_source", "root", "lost", "elsewhere"}
 
 func peerKind(e Event) string {
@@ -136,7 +139,7 @@ func peerKind(e Event) string {
 	return "unknown"
 }
 
-// Columns lists the columns of the table, in order.
+// Columns returns the columns of the table, in order.
 func Columns() []table.Column[Event] {
 	all := make([]table.Column[Event], len(columns))
 	for i := range columns {

@@ -9,9 +9,9 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// exportColumns are those of the events of all ranks, for other tools: the columns of
-// trace.<rank>.arrow with the rank in front, and without kind, which numbers what the
-// columns after it say, in each file anew.
+// exportColumns returns the columns for an export of the events of all ranks:
+// those of trace.<rank>.arrow, with the rank first and without kind, whose
+// numbers are different in each file.
 func exportColumns() []table.Column[Event] {
 	rank := table.Numbers("rank", "world rank", "rank in MPI_COMM_WORLD of the process that made the call",
 		func(e Event) int32 { return int32(e.Rank) })
@@ -25,12 +25,13 @@ func exportColumns() []table.Column[Event] {
 	return out
 }
 
-// exportGroup is the most rows of a row group. What the library spends on the nulls of
-// a group grows faster than it: twice as many rows take a third longer.
+// exportGroup is the maximum number of rows of a row group. The library's time
+// for the nulls of a group grows faster than the group: with twice as many
+// rows, an export takes a third longer.
 const exportGroup = 64 << 10
 
-// WriteCSV writes the events of all the processes, one process after the other. Like
-// WriteParquet it goes over each source once.
+// WriteCSV writes the events of all processes, one process after the other. It
+// iterates over each source once.
 func WriteCSV(w io.Writer, srcs []profile.EventSource) error {
 	cols := exportColumns()
 	out, err := table.NewCSVWriter(w, cols, table.Options[Event]{Kind: Event.kind})
@@ -46,7 +47,8 @@ func WriteCSV(w io.Writer, srcs []profile.EventSource) error {
 	return nil
 }
 
-// WriteParquet writes the rows of WriteCSV as Parquet. It holds a row group in memory.
+// WriteParquet writes the rows of WriteCSV as Parquet. It iterates over each
+// source once, and keeps one row group in memory.
 func WriteParquet(w io.Writer, srcs []profile.EventSource) error {
 	return writeParquet(w, srcs, exportGroup)
 }

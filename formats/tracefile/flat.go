@@ -2,10 +2,10 @@ package tracefile
 
 import "encoding/binary"
 
-// A flat is a table of a flatbuffer, which Arrow's messages and footer are made
-// of: https://flatbuffers.dev/internals. The Arrow library keeps its own access to
-// them to itself. Here is as much as it takes to find a field of a message that
-// the library made, and to change it in place.
+// A flat is a table of a flatbuffer (https://flatbuffers.dev/internals), the
+// format of Arrow's messages and footer. The Arrow library does not export its
+// own access to them. flat can only find a field of a message that the library
+// made, and change it in place.
 type flat struct {
 	buf []byte
 	at  int
@@ -13,10 +13,10 @@ type flat struct {
 
 var little = binary.LittleEndian
 
-// rootOf is the table that a buffer is of.
+// rootOf returns the root table of a buffer.
 func rootOf(buf []byte) flat { return flat{buf, int(little.Uint32(buf))} }
 
-// field is where the value of a field is, 0 if it is not there.
+// field returns the offset of the value of field n, 0 if the field is absent.
 func (t flat) field(n int) int {
 	slots := t.at - int(int32(little.Uint32(t.buf[t.at:])))
 	slot := 4 + 2*n
@@ -30,7 +30,7 @@ func (t flat) field(n int) int {
 	return t.at + offset
 }
 
-// follow is where a table or vector is that a field refers to.
+// follow returns the offset of the table or vector that field n refers to.
 func (t flat) follow(n int) int {
 	at := t.field(n)
 	return at + int(little.Uint32(t.buf[at:]))

@@ -13,35 +13,37 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// index is what a file carries for readers of ours, before the footer, where
-// readers who go by the footer do not look:
+// index is mpitrace's own part of a file. It is before the footer; other
+// readers ignore it, since the footer does not refer to it:
 //
 //	JSON compressed with zstd
 //	8 bytes  its length
 //	4 bytes  sealMark, 4 bytes CRC-32C of the index, the length and the footer
 //
-// It has a checksum of each batch, as readers skip batches, and one of all that is
-// no batch. All lengths in it are compared with the file's and with limits of ours
-// before they are believed; nothing of the rest is read.
+// It has a checksum of each batch, since readers skip batches, and one of
+// everything else. A reader compares all lengths in the index with the file's
+// size and with limits before it uses them. It takes no lengths from other
+// parts of the file.
 type index struct {
 	Format  string         `json:"format"`
 	Trace   *profile.Trace `json:"trace"`
-	Rest    uint32         `json:"rest"` // CRC-32C of the bytes before the first batch and between the last and the index
+	Rest    uint32         `json:"rest"` // CRC-32C of the bytes before the first batch and of those between the last batch and the index
 	Batches []batch        `json:"batches"`
 	kindTable
 }
 
-// batch is where a record batch is and what is in it.
+// batch is the position of a record batch in the file, and a summary of its
+// contents.
 type batch struct {
 	Offset int64  `json:"offset"` // in the file
-	Meta   int    `json:"meta"`   // bytes before the body
-	Body   int    `json:"body"`   // bytes
-	Sum    uint32 `json:"sum"`    // CRC-32C of both
+	Meta   int    `json:"meta"`   // length in bytes of the part before the body
+	Body   int    `json:"body"`   // length in bytes
+	Sum    uint32 `json:"sum"`    // CRC-32C of both parts
 	Rows   int    `json:"rows"`
-	From   int64  `json:"from_ns"` // first start
-	To     int64  `json:"to_ns"`   // last end
-	// Parts are where the values of the columns are that are read back: offset in
-	// the body, and length.
+	From   int64  `json:"from_ns"` // earliest start of an event
+	To     int64  `json:"to_ns"`   // latest end of an event
+	// Parts holds the offset in the body, and the length, of the values of each
+	// column that is read back.
 	Parts [numRead][2]int `json:"parts"`
 }
 
@@ -52,9 +54,8 @@ const (
 	sealLen  = 8 + len(sealMark) + 4
 )
 
-// Limits of what a reader believes: of the compressed index, of what it unfolds
-// to, of a batch's rows, and of the bytes that a row takes where nothing can be
-// compressed.
+// Limits of a reader: size in bytes of the index, compressed or not; rows of a
+// batch; bytes that a row takes if it cannot be compressed.
 const (
 	maxIndex   = 1 << 30
 	maxRows    = 1 << 20
@@ -66,11 +67,11 @@ var (
 	castagnoli   = crc32.MakeTable(crc32.Castagnoli)
 )
 
-// packer is at the fastest level: see the package's comment.
+// packer uses the fastest level of zstd: see the package's comment.
 var packer = sync.OnceValue(func() *zstd.Encoder {
 	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderCRC(false))
 	if err != nil {
-		panic(err) // the options are constants
+		panic(err) // impossible: the options are constants
 	}
 	return enc
 })
@@ -83,7 +84,7 @@ var unpacker = sync.OnceValue(func() *zstd.Decoder {
 	return dec
 })
 
-// valueUnpacker unpacks into memory that is there, and no more.
+// valueUnpacker decompresses into the given memory and allocates no more.
 var valueUnpacker = sync.OnceValue(func() *zstd.Decoder {
 	dec, err := zstd.NewReader(nil, zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderConcurrency(0))
 	if err != nil {
@@ -92,7 +93,8 @@ var valueUnpacker = sync.OnceValue(func() *zstd.Decoder {
 	return dec
 })
 
-// seal is the index as it is in the file, for the footer that comes after it.
+// seal returns the index as stored in the file. footer is the footer that will
+// follow it.
 func (x *index) seal(footer []byte) ([]byte, error) {
 	text, err := x.text()
 	if err != nil {
@@ -116,8 +118,8 @@ func sealText(text, footer []byte) []byte {
 	return little.AppendUint32(append(raw, sealMark...), sum)
 }
 
-// readIndex reads the index of a file of size bytes, and checks it and all that
-// is no batch.
+// readIndex reads and checks the index of a file of size bytes. It also
+// compares the checksum of everything except the batches.
 func readIndex(r io.ReaderAt, size int64) (*index, error) {
 	raw, at, err := readSealed(r, size)
 	if err != nil {
@@ -140,7 +142,7 @@ func readIndex(r io.ReaderAt, size int64) (*index, error) {
 	return x, x.check(r, at)
 }
 
-// readSealed reads the compressed index, and tells where it begins.
+// readSealed returns the compressed index, and the offset at which it begins.
 func readSealed(r io.ReaderAt, size int64) (raw []byte, at int64, err error) {
 	end, err := findFooter(r, size)
 	if err != nil {
@@ -169,8 +171,8 @@ func readSealed(r io.ReaderAt, size int64) (raw []byte, at int64, err error) {
 	return raw, at, nil
 }
 
-// findFooter tells a file that is no Arrow file from one that was cut off and from
-// another program's.
+// findFooter returns the offset of the footer. Its error says whether the file
+// is not an Arrow file, was truncated, or was written by another program.
 func findFooter(r io.ReaderAt, size int64) (at int64, err error) {
 	const tailLen = 4 + len(magic)
 	head := make([]byte, len(magic))
@@ -202,14 +204,14 @@ func readPart(r io.ReaderAt, from, to int64) ([]byte, error) {
 	part := make([]byte, to-from)
 	_, err := r.ReadAt(part, from)
 	if errors.Is(err, io.EOF) {
-		err = nil // it is what is told of a part that ends where the file ends
+		err = nil // ReadAt may return EOF for a part at the end of the file
 	}
 	return part, err
 }
 
-// check compares what the index says of batches with limits and with each other,
-// and the checksum of what is before the first and after the last; end is where
-// the index begins.
+// check compares the batches in the index with the limits and with each other,
+// and the checksum of the bytes before the first and after the last batch. end
+// is the offset of the index.
 func (x *index) check(r io.ReaderAt, end int64) error {
 	at := int64(0)
 	sum := crc32.New(castagnoli)

@@ -7,9 +7,9 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// kindTable is the kinds of a file. Each has its numbers in the order of
-// EventKind's fields, texts as indices. Files written before the last four were added
-// have none of these: they are 0.
+// kindTable holds the kinds of the events in a file. Each has the fields of
+// EventKind in order, with texts as indices. In files written before the last
+// four fields were added, these are 0.
 type kindTable struct {
 	Texts []string    `json:"texts"`
 	Kinds [][14]int32 `json:"kinds"`
@@ -35,7 +35,7 @@ func (t *kindTable) code(text string) int32 {
 	return code
 }
 
-// kinds is the inverse of add.
+// kinds returns all kinds. It is the inverse of add.
 func (t *kindTable) kinds() ([]profile.EventKind, error) {
 	all := make([]profile.EventKind, len(t.Kinds))
 	for i, n := range t.Kinds {

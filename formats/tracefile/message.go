@@ -13,19 +13,20 @@ import (
 )
 
 // An Arrow file is a stream of messages (the schema, dictionaries, batches)
-// between magic bytes, and a footer that tells where they are:
+// between magic bytes, followed by a footer with their positions:
 // https://arrow.apache.org/docs/format/Columnar.html#ipc-file-format. A message
-// is four bytes ff, the length of the metadata, the metadata, the body.
+// consists of four bytes ff, the length of the metadata, the metadata, and the
+// body.
 const (
 	magic     = "ARROW1"
-	headLen   = 8 // of the magic bytes, and of what is before a message's metadata
+	headLen   = 8 // of the padded magic bytes, and of the part before a message's metadata
 	alignment = 8
 )
 
-// endOfStream ends the messages.
+// endOfStream ends the stream of messages.
 var endOfStream = []byte{0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0}
 
-// Fields of the tables Message, RecordBatch and Footer.
+// Indices of fields in the tables Message, RecordBatch and Footer.
 const (
 	messageHeaderType = 1
 	messageHeader     = 2
@@ -46,15 +47,16 @@ const (
 	headerBatch      = 3
 )
 
-// message is one as it is in the file, with what is before the metadata.
+// message is a message as stored in the file. meta includes the part before the
+// metadata.
 type message struct {
 	meta, body []byte
 }
 
 func (m message) root() flat { return rootOf(m.meta[headLen:]) }
 
-// skeleton is a file as the Arrow library writes it, taken apart: with one batch
-// of one row, which is the model of ours.
+// skeleton holds the parts of a file that the Arrow library wrote with one
+// batch of one row. This batch is the model of the batches that writer makes.
 type skeleton struct {
 	schema       message
 	dictionaries []message
@@ -112,8 +114,9 @@ func (s *skeleton) messages(raw []byte) error {
 // span is a part of a body.
 type span struct{ offset, length int }
 
-// batchMeta is the metadata of a batch of rows in which each column has as many
-// nulls, and two parts of the body: its bitmap, which may be empty, and its values.
+// batchMeta returns the metadata of a batch. nulls has the number of nulls of
+// each column. parts has two parts of the body for each column: its validity
+// bitmap, which may be empty, and its values. body is the length of the body.
 func (s *skeleton) batchMeta(rows int, nulls []int, parts []span, body int) ([]byte, error) {
 	m := message{meta: bytes.Clone(s.batch.meta)}
 	root := m.root()
@@ -137,14 +140,15 @@ func (s *skeleton) batchMeta(rows int, nulls []int, parts []span, body int) ([]b
 	return m.meta, nil
 }
 
-// block is where a message is in the file.
+// block is the position of a message in the file.
 type block struct {
 	offset     int64
 	meta, body int
 }
 
-// footerOf is the footer, with its length and the magic bytes after it. The lists
-// of blocks are put behind all else, and the library's are no longer referred to.
+// footerOf returns the footer, followed by its length and the magic bytes. It
+// appends new lists of blocks. The lists of the library's footer remain in
+// place, but no field refers to them any more.
 func (s *skeleton) footerOf(dictionaries, batches []block) []byte {
 	out := bytes.Clone(s.footer)
 	out = appendBlocks(out, footerDictionaries, dictionaries)
@@ -153,8 +157,9 @@ func (s *skeleton) footerOf(dictionaries, batches []block) []byte {
 	return append(out, magic...)
 }
 
-// appendBlocks adds a vector of blocks, whose members are aligned to eight bytes
-// behind its length of four, and has the footer's field refer to it.
+// appendBlocks appends a vector of blocks, and makes the footer's field refer
+// to it. The blocks must be aligned to eight bytes, and follow the vector's
+// length of four bytes.
 func appendBlocks(footer []byte, field int, blocks []block) []byte {
 	for len(footer)%alignment != alignment-4 {
 		footer = append(footer, 0)
@@ -164,7 +169,7 @@ func appendBlocks(footer []byte, field int, blocks []block) []byte {
 	footer = little.AppendUint32(footer, uint32(len(blocks)))
 	for _, b := range blocks {
 		footer = little.AppendUint64(footer, uint64(b.offset))
-		footer = little.AppendUint64(footer, uint64(b.meta)) // of four bytes, and four of padding
+		footer = little.AppendUint64(footer, uint64(b.meta)) // a 4-byte field and 4 bytes of padding
 		footer = little.AppendUint64(footer, uint64(b.body))
 	}
 	return footer

@@ -14,16 +14,17 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// File is a profile.EventSource: the events of a process that Write wrote. Of the
-// file only the index is kept, and it is not held open.
+// File is a profile.EventSource that reads the events of a process from a file
+// that Write wrote. It keeps only the index in memory, and does not keep the
+// file open.
 type File struct {
-	with  func(do func(r io.ReaderAt, size int64) error) error // reads the file
+	with  func(do func(r io.ReaderAt, size int64) error) error // opens the file for the duration of do
 	index *index
 	kinds []profile.EventKind
 }
 
-// Open reads the index of a file. Whether the events are whole is found out when
-// they are read.
+// Open reads the index of a file. Damage to the events is detected when they
+// are read.
 func Open(path string) (*File, error) {
 	return open(func(do func(io.ReaderAt, int64) error) error { return withFile(path, do) })
 }
@@ -61,22 +62,23 @@ func withFile(path string, do func(io.ReaderAt, int64) error) error {
 // Trace implements profile.EventSource.
 func (f *File) Trace() *profile.Trace { return f.index.Trace }
 
-// Kinds are all kinds of the events.
+// Kinds returns all kinds of the events.
 func (f *File) Kinds() []profile.EventKind { return f.kinds }
 
-// Each implements profile.EventSource. It keeps one batch of events.
+// Each implements profile.EventSource. It keeps one batch of events in memory.
 func (f *File) Each(each func(*profile.Events, []profile.EventKind) error) error {
 	return f.each(func(*batch) bool { return true }, each)
 }
 
-// EachBetween gives the batches with events that may have been under way between
-// two moments (Unix ns, both included), whole; the others are not read.
+// EachBetween calls each with the batches that may contain events in progress
+// between two moments (Unix ns, both included). Batches are complete; others
+// are not read.
 func (f *File) EachBetween(from, to int64, each func(*profile.Events, []profile.EventKind) error) error {
 	return f.each(func(b *batch) bool { return b.From <= to && b.To >= from }, each)
 }
 
-// Span is when the first event began and the last ended (Unix ns); false if there
-// is none.
+// Span returns the start of the first event and the end of the last (Unix ns).
+// ok is false if there are no events.
 func (f *File) Span() (from, to int64, ok bool) {
 	for i, b := range f.index.Batches {
 		if i == 0 {
@@ -88,7 +90,7 @@ func (f *File) Span() (from, to int64, ok bool) {
 }
 
 func (f *File) each(wanted func(*batch) bool, each func(*profile.Events, []profile.EventKind) error) error {
-	var failed error // of each, and not of the file
+	var failed error // the error of each, which does not get the file's name
 	err := f.with(func(r io.ReaderAt, _ int64) error {
 		var in batchReader
 		for i := range f.index.Batches {
@@ -111,7 +113,7 @@ func (f *File) each(wanted func(*batch) bool, each func(*profile.Events, []profi
 	return err
 }
 
-// batchReader reads one batch after the other into the same memory.
+// batchReader reads batches, one at a time, into the same memory.
 type batchReader struct {
 	raw    []byte
 	events profile.Events
@@ -149,7 +151,7 @@ func (in *batchReader) unpack(b *batch) error {
 		unpack(&e.Kind, body, b, kindColumn))
 }
 
-// unpack reads the values of a column.
+// unpack decompresses the values of a column.
 func unpack[V value](to *[]V, body []byte, b *batch, column int) error {
 	part := body[b.Parts[column][0]:][:b.Parts[column][1]]
 	values := slices.Grow((*to)[:0], b.Rows)[:b.Rows]

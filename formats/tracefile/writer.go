@@ -14,8 +14,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Write writes the events of a process, which it asks for once. It keeps a batch
-// of events, and up to 128 MiB of what becomes of them.
+// Write writes the events of a process. It reads the source once. It keeps one
+// batch of events in memory, and up to 128 MiB of compressed batches.
 func Write(w io.Writer, src profile.EventSource) error {
 	out, err := newWriter(w, src.Trace(), batchOf(src.Trace().Size), maxHeld)
 	if err != nil {
@@ -37,18 +37,18 @@ type writer struct {
 	cols     []column
 	model    skeleton
 	index    index
-	rows     int   // of the batch that is being filled
-	from, to int64 // of these
+	rows     int   // of the current batch
+	from, to int64 // of the events of the current batch
 	total    uint64
 
-	begun        bool // the head is written
+	begun        bool // the schema is written
 	dictionaries []block
-	held         []packed // batches that wait for it
+	held         []packed // batches kept until then
 	heldBytes    int
-	buf          []byte // for a batch that need not wait
+	buf          []byte // memory of the latest packed batch
 }
 
-// packed is a batch that is ready to be written.
+// packed is a compressed batch.
 type packed struct {
 	batch
 	raw []byte // metadata and body
@@ -61,7 +61,7 @@ func newWriter(file io.Writer, trace *profile.Trace, maxBatch, maxHeld int) (w *
 	return w, err
 }
 
-// gatherers are of all columns.
+// gatherers returns a collector for each column.
 func gatherers() []column {
 	out := make([]column, len(columns))
 	for i := range columns {
@@ -70,7 +70,7 @@ func gatherers() []column {
 	return out
 }
 
-// skeleton is of the dictionaries as they are now.
+// skeleton returns a skeleton with the current dictionaries.
 func (w *writer) skeleton() (skeleton, error) {
 	text, err := json.Marshal(&w.trace)
 	if err != nil {
@@ -85,7 +85,7 @@ func (w *writer) skeleton() (skeleton, error) {
 	return newSkeleton(arrow.NewSchema(fields, &md), w.cols)
 }
 
-// add is called with the batches of the source, of any size.
+// add adds a batch of the source, which may be of any size.
 func (w *writer) add(e *profile.Events, kinds []profile.EventKind) error {
 	if e.Len() == 0 {
 		return nil
@@ -106,7 +106,7 @@ func (w *writer) add(e *profile.Events, kinds []profile.EventKind) error {
 	return nil
 }
 
-// learn meets the kinds up to the last.
+// learn adds the kinds up to the given one to the columns and the index.
 func (w *writer) learn(last uint32, kinds []profile.EventKind) error {
 	if uint64(last) >= uint64(len(kinds)) {
 		return fmt.Errorf("write trace: an event of kind %d, and there are %d kinds", last, len(kinds))
@@ -140,7 +140,7 @@ func (w *writer) append(e *profile.Events) {
 	w.rows += e.Len()
 }
 
-// endOf is when an event ended, or the last moment that there is.
+// endOf returns the end of an event, limited to the maximum of int64.
 func endOf(start, duration int64) int64 {
 	if end := start + duration; end >= start || duration < 0 {
 		return end
@@ -148,7 +148,8 @@ func endOf(start, duration int64) int64 {
 	return math.MaxInt64
 }
 
-// flush packs the batch, and writes it or has it wait.
+// flush packs the current batch. It writes the batch if the file has begun,
+// otherwise it keeps it.
 func (w *writer) flush() error {
 	p, err := w.pack()
 	if err != nil {
@@ -166,11 +167,11 @@ func (w *writer) flush() error {
 	return nil
 }
 
-// pack makes the batch's message. It is valid until the next.
+// pack returns the current batch in compressed form, valid until the next call.
 func (w *writer) pack() (packed, error) {
 	p := packed{batch: batch{Rows: w.rows, From: w.from, To: w.to, Meta: len(w.model.batch.meta)}}
 	nulls, parts := make([]int, len(w.cols)), make([]span, 0, 2*len(w.cols))
-	raw := append(w.buf[:0], w.model.batch.meta...) // the room for it
+	raw := append(w.buf[:0], w.model.batch.meta...) // reserves the space of the metadata
 	for i, c := range w.cols {
 		var valid, values []byte
 		valid, values, nulls[i] = c.take()
@@ -194,8 +195,9 @@ func (w *writer) pack() (packed, error) {
 	return p, nil
 }
 
-// appendBuffer packs a buffer: its length, and the zstd frame, filled up to a
-// multiple of eight bytes. The body begins at start.
+// appendBuffer appends a buffer in compressed form: its length and a zstd
+// frame, padded to a multiple of eight bytes. start is the offset of the body
+// in raw.
 func appendBuffer(raw, of []byte, start int) ([]byte, span) {
 	at := len(raw)
 	if len(of) == 0 {
@@ -210,7 +212,8 @@ func appendBuffer(raw, of []byte, start int) ([]byte, span) {
 	return raw, s
 }
 
-// begin writes what comes before the batches, and those that wait.
+// begin writes the schema, the dictionaries if asked to, and the batches kept
+// so far.
 func (w *writer) begin(s *skeleton, dictionaries bool) error {
 	w.begun = true
 	head := append([]byte(magic), make([]byte, headLen-len(magic))...)
@@ -243,7 +246,7 @@ func (w *writer) write(raw []byte) error {
 	return err
 }
 
-// writeRest writes what is of no batch.
+// writeRest writes bytes that are not part of a batch.
 func (w *writer) writeRest(raw []byte) error {
 	w.index.Rest = crc32.Update(w.index.Rest, castagnoli, raw)
 	return w.write(raw)
@@ -262,7 +265,7 @@ func (w *writer) writeDictionaries(s *skeleton) error {
 	return nil
 }
 
-// close writes what is left, now that the dictionaries are complete.
+// close writes the rest of the file. The dictionaries are now complete.
 func (w *writer) close() error {
 	if w.rows > 0 {
 		if err := w.flush(); err != nil {
