@@ -10,18 +10,18 @@ import (
 	"github.com/mpitrace/mpitrace/interpose/calls"
 )
 
-// Covered tells of a function that an MPI's headers declare whether a library
-// intercepts it.
+// Covered describes whether a library intercepts a function that an MPI's
+// headers declare.
 type Covered struct {
-	Symbol string // MPI_Send_c
-	Call   string // what it is recorded as, empty if it is not
-	Why    string // it is not recorded
-	Lost   bool   // something is missed by that
+	Symbol string // for example MPI_Send_c
+	Call   string // call that it is recorded as; empty if it is not recorded
+	Why    string // reason why it is not recorded
+	Lost   bool   // whether profiles miss something because of that
 }
 
-// Coverage compares the functions that the MPI declares with those that the
-// library built for it records, and really exports, sorted by symbol, and tells the version
-// of the Standard that the MPI is of.
+// Coverage compares the functions that the MPI's headers declare with those
+// that the library built for it records and exports. The result is sorted by
+// symbol. standard is the version of the MPI Standard that the headers declare.
 func (o BuildOptions) Coverage(ctx context.Context, library string) (standard string, all []Covered, err error) {
 	work, err := os.MkdirTemp("", "mpitrace-")
 	if err != nil {
@@ -54,7 +54,8 @@ func (o BuildOptions) Coverage(ctx context.Context, library string) (standard st
 	return standard, all, nil
 }
 
-// whyNot gives the reason why the tables leave a function out.
+// whyNot returns the reason why a function is not recorded, and whether
+// profiles miss something because of that.
 func whyNot(name string) (why string, lost bool) {
 	if why, ok := calls.Local[name]; ok {
 		return why, false
@@ -65,8 +66,8 @@ func whyNot(name string) (why string, lost bool) {
 	return "is not known to this version of mpitrace", true
 }
 
-// tableName is the name that the tables have for a symbol: a large-count twin
-// is the same call.
+// tableName returns the name of a symbol in the tables. A large-count function
+// (_c) has the name of the same call without it.
 func tableName(symbol string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(symbol, "MPI_"), "_c")
 }

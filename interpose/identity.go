@@ -17,20 +17,20 @@ import (
 	"github.com/mpitrace/mpitrace/interpose/layout"
 )
 
-// identitySection is the section of a library that holds its identity.
+// identitySection is the ELF section in which a library holds its identity.
 const identitySection = ".mpitrace"
 
-// Fits reports whether a library that was built before, here or elsewhere, is what
-// Build would build: of the same sources with the same flags, for an MPI of the
-// same name and with the same functions. It says nothing of who can write to the
-// file: see CheckLibrary.
+// Fits reports whether an existing library, built here or elsewhere, is what
+// Build would build: from the same sources with the same flags, for an MPI with
+// the same name and functions. It does not check who can write to the file: see
+// CheckLibrary.
 func Fits(path string, o BuildOptions) bool {
 	want, err := library.identity(o)
 	return err == nil && o.MPI != "" && identityOf(path) == want
 }
 
-// identityOf reads the identity that a library was built with, empty if there is
-// none.
+// identityOf returns the identity that a library was built with, empty if it
+// has none.
 func identityOf(path string) string {
 	f, err := elf.Open(path)
 	if err != nil {
@@ -49,9 +49,12 @@ func identityOf(path string) string {
 	return strings.TrimRight(string(text), "\x00")
 }
 
-// identity hashes what the product depends on: our sources, the flags, and the
-// MPI. Of the library this is what all copies of an MPI have in common; a program
-// is linked to one of them. Where the MPI is not known it is the compiler wrapper.
+// identity returns a hash of everything that the product depends on: the
+// sources, the flags, and the MPI. For the library, the hash covers the MPI's
+// soname and functions, so that it fits all copies of an MPI. A program is
+// linked to one copy, so that the hash covers the MPI's path, size and time. It
+// covers those of the compiler wrapper too, for a program or if the MPI is not
+// known.
 func (p *product) identity(o BuildOptions) (string, error) {
 	h := sha256.New()
 	names, err := p.sources()
@@ -74,7 +77,7 @@ func (p *product) identity(o BuildOptions) (string, error) {
 	return hex.EncodeToString(h.Sum(nil))[:32], nil
 }
 
-// hashFile adds a file as it is now, without reading it.
+// hashFile adds a file's path, size and time, without reading the file.
 func hashFile(h io.Writer, path string) {
 	fmt.Fprintln(h, path)
 	real, err := filepath.EvalSymlinks(path)
@@ -86,18 +89,19 @@ func hashFile(h io.Writer, path string) {
 	}
 }
 
-// cFunction matches the C functions of MPIs, which decide what is compiled.
+// cFunction matches the C functions of an MPI, which determine what is
+// compiled.
 var cFunction = regexp.MustCompile(`^PMPIX?_[A-Z]\w*$`)
 
-// hashMPI adds the ABI of an MPI's shared library, by the name that programs need
-// it under, and its functions. It reports whether the file is an MPI.
+// hashMPI adds the ABI of an MPI's shared library: its machine, soname and
+// functions. It reports whether the file is an MPI.
 func hashMPI(h io.Writer, path string) bool {
 	f, err := elf.Open(path)
 	if err != nil {
 		return false
 	}
 	defer f.Close()
-	sonames, _ := f.DynString(elf.DT_SONAME) // few libraries have none
+	sonames, _ := f.DynString(elf.DT_SONAME) // an error is harmless: some libraries have none
 	symbols, err := f.DynamicSymbols()
 	if err != nil && !errors.Is(err, elf.ErrNoSymbols) {
 		return false

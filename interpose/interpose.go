@@ -1,6 +1,6 @@
-// Package interpose makes the library that runs inside the application, and the
-// program that lists an MPI's variables: it holds the C sources and compiles
-// them, once for each MPI, with that MPI's own compiler wrapper.
+// Package interpose builds the library that runs inside the application, and
+// the program that lists an MPI's variables. It embeds the C sources and
+// compiles them once for each MPI, with that MPI's own compiler wrapper.
 package interpose
 
 import (
@@ -23,19 +23,21 @@ import (
 //go:embed src mpit
 var sources embed.FS
 
-// BuildOptions say for which MPI something is to be built, and how.
+// BuildOptions describes the MPI for which something is built, and how to build
+// it.
 type BuildOptions struct {
 	CC     string   // the MPI's compiler wrapper (mpicc)
-	MPI    string   // path of the MPI's shared library: part of the identity, may be empty
-	CFlags []string // further flags, such as -fsanitize=address
-	Dir    string   // to keep what is built in, which nobody else may write to; empty: the user's cache
+	MPI    string   // path of the MPI's shared library, part of the identity; may be empty
+	CFlags []string // additional flags, such as -fsanitize=address
+	Dir    string   // directory of the result, to which only this user may write; empty: the user's cache
 	Log    io.Writer
 }
 
-// library is what Build makes. The fast path wants thread-local data at a fixed
-// offset and no calls through the PLT; everything but MPI's own names stays
-// hidden. The wrapper would link the MPI, which the library must not need; what
-// our code calls by an exported name is our own.
+// library is the product of Build. The fast path needs thread-local data at a
+// fixed offset (-ftls-model) and no calls through the PLT (-fno-plt). All
+// symbols except MPI's are hidden. -Wl,--as-needed keeps the compiler wrapper
+// from making the MPI a dependency. With -Bsymbolic-functions, the library's
+// calls of its own exported functions do not leave the library.
 var library = product{
 	what: "the library", dir: "src", name: "libmpitrace-%s.so",
 	compile: []string{"-std=gnu11", "-O2", "-g1", "-fPIC", "-fvisibility=hidden",
@@ -45,19 +47,20 @@ var library = product{
 	check: checkSymbols,
 }
 
-// Build compiles the library for an MPI into the user's cache, or finds it
-// there, and returns its path. The name of the file tells all that went in.
+// Build returns the path of the library for an MPI. It compiles the library
+// into the user's cache unless it is already there. The file name contains the
+// identity of the library.
 func Build(ctx context.Context, o BuildOptions) (string, error) { return library.build(ctx, o) }
 
-// NoRoomError says that there is no directory to build in: no home directory, or
-// one that cannot be written to.
+// NoRoomError is the error for a missing directory to build in: there is no
+// home directory, or it is not writable.
 type NoRoomError struct{ Err error }
 
 func (e *NoRoomError) Error() string { return e.Err.Error() }
 func (e *NoRoomError) Unwrap() error { return e.Err }
 
-// cacheDir is mpitrace's own directory in the user's cache. What is in it will
-// be loaded into programs: nobody else may write there.
+// cacheDir returns mpitrace's own directory in the user's cache. Since its
+// files are loaded into programs, only this user may write to it.
 func cacheDir() (string, error) {
 	dir := os.Getenv("MPITRACE_CACHE")
 	if dir == "" {
@@ -83,7 +86,8 @@ func cacheDir() (string, error) {
 	return dir, nil
 }
 
-// probe makes the compiler wrapper say what its MPI has.
+// probe is a source whose preprocessed form shows what the MPI's headers
+// declare.
 const probe = `#include <mpi.h>
 #if __has_include(<mpi-ext.h>)
 #include <mpi-ext.h>
@@ -96,8 +100,8 @@ var (
 	version  = regexp.MustCompile(`mpi_version (\d+) *\. *(\d+)`)
 )
 
-// declares finds out which functions the MPI's headers declare (by the symbols,
-// MPI_Send_c), and which version of the Standard they are of.
+// declares returns the functions that the MPI's headers declare, by symbol
+// (such as MPI_Send_c), and the version of the Standard.
 func (o BuildOptions) declares(ctx context.Context, work string) (functions map[string]bool, standard string, err error) {
 	source := filepath.Join(work, "probe.c")
 	if err := os.WriteFile(source, []byte(probe), 0o600); err != nil {
@@ -120,7 +124,8 @@ func (o BuildOptions) declares(ctx context.Context, work string) (functions map[
 	return functions, standard, nil
 }
 
-// writeHave tells the sources which functions there are: MT_HAVE_Send_c.
+// writeHave writes have.h, from which the sources learn which functions the MPI
+// has. It defines macros such as MT_HAVE_Send_c.
 func (o BuildOptions) writeHave(ctx context.Context, work string) error {
 	functions, _, err := o.declares(ctx, work)
 	if err != nil {
@@ -146,8 +151,8 @@ func (o BuildOptions) run(ctx context.Context, args ...string) ([]byte, error) {
 	return stdout.Bytes(), nil
 }
 
-// checkSymbols makes sure that the library needs nothing of an MPI: a preload
-// reaches programs that have none.
+// checkSymbols returns an error if the library needs a symbol of an MPI. It is
+// also preloaded into programs without MPI.
 func checkSymbols(path string) error {
 	f, err := elf.Open(path)
 	if err != nil {

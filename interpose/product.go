@@ -14,19 +14,20 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// product is something that is compiled of sources of ours with an MPI's own
+// product is a file that is compiled from embedded sources with an MPI's own
 // compiler wrapper, and kept in the user's cache.
 type product struct {
-	what    string // for people
-	dir     string // of its sources
-	name    string // of the file; %s is its identity
+	what    string // description for messages
+	dir     string // directory of its sources
+	name    string // of the file; %s is replaced by its identity
 	compile []string
 	link    []string
-	linked  bool                    // to the MPI, as it is a program of its own
-	check   func(file string) error // of what was linked, may be nil
+	linked  bool                    // whether it is a program that is linked to the MPI
+	check   func(file string) error // checks the linked file; may be nil
 }
 
-// build compiles the product for an MPI, or finds it in the cache.
+// build returns the path of the product for an MPI. It compiles the product
+// unless it is already in the cache.
 func (p *product) build(ctx context.Context, o BuildOptions) (string, error) {
 	file, err := p.path(o)
 	if err != nil {
@@ -44,7 +45,7 @@ func (p *product) build(ctx context.Context, o BuildOptions) (string, error) {
 	return file, nil
 }
 
-// path is where the product for an MPI is, or will be.
+// path returns the path of the product for an MPI, whether it exists or not.
 func (p *product) path(o BuildOptions) (string, error) {
 	dir := o.Dir
 	if dir == "" {
@@ -60,7 +61,7 @@ func (p *product) path(o BuildOptions) (string, error) {
 	return filepath.Join(dir, fmt.Sprintf(p.name, key)), nil
 }
 
-// sources are the embedded files that the product is made of, sorted.
+// sources returns the embedded files of the product, sorted.
 func (p *product) sources() ([]string, error) {
 	entries, err := sources.ReadDir(p.dir)
 	if err != nil {
@@ -73,8 +74,8 @@ func (p *product) sources() ([]string, error) {
 	return names, nil
 }
 
-// make compiles and links in a directory beside the file, which is renamed into
-// its place.
+// make compiles and links in a directory next to the file, and renames the
+// result, so that the file is always complete.
 func (p *product) make(ctx context.Context, o BuildOptions, file string) error {
 	removeAbandoned(filepath.Dir(file))
 	work, err := os.MkdirTemp(filepath.Dir(file), "build-")
@@ -107,31 +108,31 @@ func (p *product) make(ctx context.Context, o BuildOptions, file string) error {
 			return err
 		}
 	}
-	if err := os.Chmod(out, 0o755); err != nil { // whatever the umask is
+	if err := os.Chmod(out, 0o755); err != nil { // independent of the umask
 		return err
 	}
 	return os.Rename(out, file)
 }
 
-// abandonedAfter is the age at which a directory that something was built in is
-// taken for one whose program was killed: builds take minutes.
+// abandonedAfter is the age at which a build directory counts as left behind by
+// a killed program. Builds take minutes.
 const abandonedAfter = time.Hour
 
-// removeAbandoned removes what interrupted programs left in the cache: of builds,
-// of probing compiler wrappers, and of `mpitrace doctor`.
+// removeAbandoned removes the directories that interrupted programs left in the
+// cache: those of builds, of compiler probes, and of `mpitrace doctor`.
 func removeAbandoned(dir string) {
 	for _, pattern := range []string{"build-*", "mpitrace-probe-*", "doctor-*"} {
-		left, _ := filepath.Glob(filepath.Join(dir, pattern)) // a directory of an odd name is not cleaned
+		left, _ := filepath.Glob(filepath.Join(dir, pattern)) // not cleaned if dir contains pattern characters
 		for _, path := range left {
 			if info, err := os.Lstat(path); err == nil && info.IsDir() && time.Since(info.ModTime()) > abandonedAfter {
-				_ = os.RemoveAll(path) // it is in nobody's way
+				_ = os.RemoveAll(path) // an error is harmless
 			}
 		}
 	}
 }
 
-// linkFlags make a program load the MPI that it was built for, whatever
-// LD_LIBRARY_PATH has.
+// linkFlags returns the flags for linking. They make a program load the MPI
+// that it was built for, even if LD_LIBRARY_PATH names another.
 func (p *product) linkFlags(o BuildOptions) []string {
 	if !p.linked || o.MPI == "" {
 		return p.link
@@ -139,7 +140,7 @@ func (p *product) linkFlags(o BuildOptions) []string {
 	return slices.Concat(p.link, []string{"-Xlinker", "--disable-new-dtags", "-Xlinker", "-rpath", "-Xlinker", filepath.Dir(o.MPI)})
 }
 
-// unpack writes the sources and tells the files to compile.
+// unpack writes the sources to work, and returns the files to compile.
 func (p *product) unpack(work string) (units []string, err error) {
 	names, err := p.sources()
 	if err != nil {
@@ -161,7 +162,7 @@ func (p *product) unpack(work string) (units []string, err error) {
 	return units, nil
 }
 
-// compileUnits compiles the sources side by side and returns the objects.
+// compileUnits compiles the sources in parallel, and returns the object files.
 func (p *product) compileUnits(ctx context.Context, o BuildOptions, work string, units []string) ([]string, error) {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.NumCPU())

@@ -9,10 +9,10 @@ import (
 	"syscall"
 )
 
-// CheckLibrary is an error unless the file at path can be preloaded, and nobody
-// can put another in its place: it and the directories above it belong to this
-// user, root, or whoever installed this program, and no others can write to
-// them.
+// CheckLibrary returns an error unless the file at path can be preloaded and no
+// other user can replace it. The file and the directories above it must belong
+// to this user, to root, or to the user who installed this program, and others
+// must not be able to write to them.
 func CheckLibrary(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -27,11 +27,12 @@ func CheckLibrary(path string) error {
 	return checkPlace(path)
 }
 
-// separators are what the loader splits LD_PRELOAD at; it has no way to quote.
+// separators are the characters at which the loader splits LD_PRELOAD. They
+// cannot be quoted.
 const separators = " \t\n:"
 
-// checkPlace walks up from a file or directory, and up from where symbolic links
-// lead.
+// checkPlace checks a file or directory and all directories above it, both
+// along the given path and along the path without symbolic links.
 func checkPlace(path string) error {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -42,7 +43,7 @@ func checkPlace(path string) error {
 		return err
 	}
 	for _, start := range []string{abs, real} {
-		entry := true // what is loaded, or built in: even a sticky one is no place
+		entry := true // the file or directory itself: here the sticky bit does not help
 		for at := start; ; at = filepath.Dir(at) {
 			if err := checkEntry(at, entry); err != nil {
 				return fmt.Errorf("%s cannot be trusted: %w", path, err)
@@ -56,8 +57,9 @@ func checkPlace(path string) error {
 	return nil
 }
 
-// checkEntry looks at one directory or file. In a directory that is sticky, as
-// /tmp is, nobody can replace what is another's.
+// checkEntry checks one directory or file. entry is true for the file or
+// directory itself. A directory above it may be writable by others if it is
+// sticky, such as /tmp: there nobody can replace the files of another user.
 func checkEntry(path string, entry bool) error {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -75,7 +77,7 @@ func checkEntry(path string, entry bool) error {
 		return nil
 	}
 	others := mode.Perm() & 0o022
-	if others == 0o020 && st.Gid == st.Uid { // many systems give each user a group alone
+	if others == 0o020 && st.Gid == st.Uid { // many systems give each user a group of their own
 		others = 0
 	}
 	if others != 0 {
@@ -84,7 +86,7 @@ func checkEntry(path string, entry bool) error {
 	return nil
 }
 
-// trusts tells of users whose files this process runs anyway.
+// trusts reports whether this process runs files of the user anyway.
 func trusts(uid uint32) bool {
 	if uid == 0 || int(uid) == os.Geteuid() {
 		return true
@@ -97,8 +99,8 @@ func trusts(uid uint32) bool {
 	return ok && st.Uid == uid && !isUnmapped(uid)
 }
 
-// isUnmapped tells whether a container without root hides who a user is: there
-// the host's root, who owns / and /home, looks like everybody else.
+// isUnmapped reports whether a rootless container hides who the user is. There,
+// the host's root, who owns / and /home, has the same id as all other users.
 func isUnmapped(uid uint32) bool {
 	const nobody = 65534
 	m, err := os.ReadFile("/proc/self/uid_map")

@@ -12,12 +12,13 @@ import (
 	"github.com/mpitrace/mpitrace/interpose/calls"
 )
 
-// Unrecorded returns the MPI functions, sorted, that the given files (a program and
-// the libraries that a process of it loaded) import and the library does not
-// intercept, except those left alone on purpose (calls.Local). Where an MPI is
-// among the files, functions that none of the files exports are left out: they are
-// weak imports, as mpi4py has for many MPIs, and cannot be called. Files that
-// cannot be read here are passed over, and the MPI's own imports do not count.
+// Unrecorded returns the MPI functions, sorted, that the given files import and
+// the library does not intercept. The files are a program and the libraries
+// that it loaded. Functions that are not wrapped on purpose (calls.Local) are
+// omitted. If an MPI is among the files, functions that no file exports are
+// omitted too: they cannot be called, and are weak imports such as those of
+// mpi4py, which supports many MPIs. The imports of the MPI itself, and files
+// that cannot be read, are ignored.
 func Unrecorded(library string, files []string) ([]string, error) {
 	wrapped, err := exports(library)
 	if err != nil {
@@ -35,8 +36,9 @@ func Unrecorded(library string, files []string) ([]string, error) {
 	return slices.Sorted(maps.Keys(names)), nil
 }
 
-// exportedBy returns the MPI functions that the files export, nil if none of the
-// files is an MPI: then it is not known what the process can call.
+// exportedBy returns the MPI functions that the files export. It returns nil if
+// none of the files is an MPI, since then it is not known what the process can
+// call.
 func exportedBy(files []string) map[string]bool {
 	all := map[string]bool{}
 	for _, file := range files {
@@ -68,7 +70,8 @@ func exports(library string) (map[string]bool, error) {
 	return out, nil
 }
 
-// symbolsOf reads the dynamic symbols of a file. A recording may name any file.
+// symbolsOf returns the dynamic symbols of a file. The path may come from a
+// recording and name any kind of file.
 func symbolsOf(path string) ([]elf.Symbol, error) {
 	in, err := atomicfile.Open(path, atomicfile.AnySize)
 	if err != nil {
@@ -82,8 +85,8 @@ func symbolsOf(path string) ([]elf.Symbol, error) {
 	return f.DynamicSymbols()
 }
 
-// function matches MPI functions in C, and in Fortran: mpi_send_,
-// mpi_send_f08_, mpi_send_f08ts_; and what MPIs have beyond the Standard.
+// function matches MPI functions in C and in Fortran (mpi_send_, mpi_send_f08_,
+// mpi_send_f08ts_), including MPIX functions.
 var function = regexp.MustCompile(`^(MPIX?_[A-Z]\w*|mpix?_[a-z0-9_]+)$`)
 
 func importsOf(file string) []string {
@@ -97,7 +100,7 @@ func importsOf(file string) []string {
 	var names []string
 	for _, s := range symbols {
 		if s.Section != elf.SHN_UNDEF && (s.Name == "PMPI_Init" || s.Name == "MPI_Init") {
-			return nil // an MPI, or a tool as we are one
+			return nil // an MPI, or a tool that intercepts MPI calls
 		}
 		if s.Section == elf.SHN_UNDEF && elf.ST_TYPE(s.Info) != elf.STT_OBJECT && function.MatchString(s.Name) {
 			names = append(names, s.Name)
@@ -106,7 +109,8 @@ func importsOf(file string) []string {
 	return names
 }
 
-// ofAnMPI knows the files that MPIs are made of.
+// ofAnMPI reports whether a file name is that of a part of an MPI, or of
+// mpitrace's library.
 func ofAnMPI(name string) bool {
 	for _, prefix := range []string{"libmpi", "libpmpi", "libopen-", "libmca_", "mca_", "libmpitrace"} {
 		if strings.HasPrefix(name, prefix) {
@@ -116,12 +120,13 @@ func ofAnMPI(name string) bool {
 	return false
 }
 
-// decoration is what Fortran bindings append to a function's name: the
-// compiler's underscores, and before these which form of it this is.
+// decoration is what Fortran bindings append to a function's name: the form of
+// the binding, and the compiler's underscores.
 var decoration = regexp.MustCompile(`(_f08ts|_f08|_cptr)?(_large)?_*$`)
 
-// leftAlone tells whether a function is not wrapped on purpose. Of Fortran's
-// names only the function counts: mpi_comm_rank_ is MPI_Comm_rank.
+// leftAlone reports whether a function is not wrapped on purpose. A Fortran
+// name counts as the function that it stands for: mpi_comm_rank_ is
+// MPI_Comm_rank.
 func leftAlone(symbol string) bool {
 	if _, ok := calls.Local[tableName(symbol)]; ok {
 		return true

@@ -134,7 +134,7 @@ func rawRow(p *profile.Profile, r *profile.Row) (raw layout.Row, sample layout.S
 	if r.Direction != profile.None {
 		_, fan, total := spreadOf(p, r, call)
 		if r.Calls == 0 {
-			raw.Count = max(r.Messages/max(fan, 1), 1) // the number of calls is not known if there were no messages
+			raw.Count = max(r.Messages/max(fan, 1), 1) // without messages, the count is not known
 		}
 		if raw.Bytes = r.Bytes; !total {
 			raw.Bytes /= max(fan, 1)

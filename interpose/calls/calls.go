@@ -1,6 +1,6 @@
-// Package calls is the table of the MPI calls that mpitrace knows: what each
-// is called in a recording, what it counts as, what it does, and how its wrapper
-// is made.
+// Package calls is the table of the MPI calls that mpitrace records. For each
+// call it has the name in recordings, the class, the properties (traits), and
+// the policy of its wrapper.
 package calls
 
 import (
@@ -15,32 +15,32 @@ var text string
 // Call is one row of the table.
 type Call struct {
 	ID     uint16
-	Name   string   // without MPI_, or with MPIX_ where the Standard has no such call
-	Others []string // names that some MPI has for the same call, as MPIX_Barrier_init
+	Name   string   // without MPI_, or with MPIX_ if the call is not in the Standard
+	Others []string // other names of the same call in some MPIs, such as MPIX_Barrier_init
 	Class  string   // profile.Class
 	Spread string   // nobody, peer, others, higher, vector, edges, edge-vector
-	Traits uint64   // bits in the order of Declared.Traits, which is that of profile.Traits
-	Leave  string   // the policy that books the call, as C, or "hand"
+	Traits uint64   // bit i is the trait with index i in Traits, as in profile.Traits
+	Leave  string   // the policy that records the call, as C, or "hand" if written by hand
 	Params []Param
 
-	// Of a wrapper that is generated:
-	Policy    string   // mt_leave_x without its prefix
+	// For generated wrappers:
+	Policy    string   // mt_leave_x without the prefix mt_leave_
 	Arguments []string // of mt_leave_x, after the span and the result
-	InFlight  InFlight // what the policy writes about the call before it is passed on
+	InFlight  InFlight // what the policy stores about the call before it calls the MPI
 }
 
-// Trait is a property of calls that code asks for.
+// Trait is a property of MPI calls.
 type Trait struct{ Name, Doc string }
 
-// InFlight is what is written about a call before it is passed on.
+// InFlight is what a wrapper stores about a call before it calls the MPI.
 type InFlight struct {
-	Function  string // mt_current_call_x without its prefix; empty if only the call's name is known
+	Function  string // mt_current_call_x without the prefix; empty if only the call's name is stored
 	Arguments []string
 }
 
-// Param is one C parameter.
+// Param is a parameter of a C function.
 type Param struct {
-	Type   string // with COUNT, DISP and SIZE not yet replaced
+	Type   string // may contain the placeholders COUNT, DISP and SIZE
 	Name   string
 	Suffix string // "[]" for arrays
 }
@@ -48,7 +48,8 @@ type Param struct {
 // Hand reports whether the wrapper is written by hand.
 func (c *Call) Hand() bool { return c.Leave == "hand" }
 
-// Has reports whether the call has the trait of this name, which must be declared.
+// Has reports whether the call has the trait of this name. It panics if the
+// trait is not declared.
 func (c *Call) Has(trait string) bool {
 	bit, ok := declared.bit(trait)
 	if !ok {
@@ -57,7 +58,7 @@ func (c *Call) Has(trait string) bool {
 	return c.Traits&bit != 0
 }
 
-// Large reports whether the function has a large-count twin, `_c`.
+// Large reports whether the function has a large-count variant, `_c`.
 func (c *Call) Large() bool {
 	for _, p := range c.Params {
 		for _, wide := range []string{"COUNT", "DISP", "SIZE"} {
@@ -69,10 +70,11 @@ func (c *Call) Large() bool {
 	return false
 }
 
-// Names are all names of the call, the Standard's first.
+// Names returns all names of the call, the Standard's first.
 func (c *Call) Names() []string { return append([]string{c.Name}, c.Others...) }
 
-// Symbol is a name of the tables as programs link it: MPI_Send, MPIX_Comm_agree.
+// Symbol returns the linker symbol of a name in the tables, such as MPI_Send or
+// MPIX_Comm_agree.
 func Symbol(name string) string {
 	if strings.HasPrefix(name, "MPIX_") {
 		return name
@@ -85,7 +87,7 @@ var declared = mustParse(text)
 // Table holds all calls, sorted by ID.
 var Table = declared.Calls
 
-// Traits are all traits: the first is bit 0 of Call.Traits.
+// Traits holds all traits. Trait i is bit i of Call.Traits.
 var Traits = declared.Traits
 
 var byID = func() map[uint16]*Call {
@@ -96,13 +98,14 @@ var byID = func() map[uint16]*Call {
 	return m
 }()
 
-// ByID finds a call, or nil for an id that this version does not know.
+// ByID returns the call with this id, or nil if this version does not know the
+// id.
 func ByID(id uint16) *Call { return byID[id] }
 
 func mustParse(text string) *File {
 	f, err := Parse(text)
 	if err != nil {
-		panic(err) // the table is part of the program
+		panic(err) // impossible: the table is embedded
 	}
 	return f
 }

@@ -8,14 +8,15 @@ import (
 //go:embed library.txt
 var libraryText string
 
-// Needed is a function of MPI that the library needs beside those of Table.
+// Needed is an MPI function that the library needs in addition to those of
+// Table.
 type Needed struct {
 	Name     string
 	Wrapped  bool // the library exports a function of this name
 	Optional bool // some MPIs do not have it
 }
 
-// Library lists these functions.
+// Library holds these functions.
 var Library = parseLibrary()
 
 func parseLibrary() []Needed {

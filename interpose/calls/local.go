@@ -11,9 +11,10 @@ var localText string
 //go:embed missing.txt
 var missingText string
 
-// Local gives the reason why a procedure (named as in Table) is not wrapped
-// although nothing is lost; Missing, why one is not that a user must know of.
-// What is in neither nor in Table is unknown.
+// Local and Missing hold the reasons why procedures (named as in Table) are not
+// wrapped. For those in Local, profiles miss nothing. For those in Missing,
+// they miss something that a user must know of. A procedure in none of the
+// three is unknown.
 var (
 	Local   = parseReasons(localText)
 	Missing = parseReasons(missingText)

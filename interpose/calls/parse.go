@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// File is what calls.txt holds.
+// File holds the contents of calls.txt.
 type File struct {
 	Traits []Trait
 	Calls  []Call
@@ -18,14 +18,14 @@ type File struct {
 	names    map[string]bool
 }
 
-// policy says how many arguments mt_leave_x has, and what they are in mt_current_call_x.
+// policy holds the parameters of mt_leave_x, and the call of mt_current_call_x.
 type policy struct {
 	parameters []string
 	open       InFlight
 	used       bool
 }
 
-// Parse reads the table; errors name the line.
+// Parse parses the table. Errors contain the line number.
 func Parse(text string) (*File, error) {
 	f := &File{policies: map[string]*policy{}, names: map[string]bool{}}
 	for n, line := range strings.Split(text, "\n") {
@@ -34,7 +34,7 @@ func Parse(text string) (*File, error) {
 		case line == "" || kind[:min(1, len(kind))] == "#":
 		case kind == "trait":
 			err = f.addTrait(rest)
-		case kind == "": // goes on
+		case kind == "": // continues the previous line
 			err = f.goOn(strings.TrimSpace(rest))
 		case kind == "policy":
 			err = f.addPolicy(rest)
@@ -48,7 +48,7 @@ func Parse(text string) (*File, error) {
 	return f, f.checkUse()
 }
 
-// checkUse reports a trait or policy that no call has.
+// checkUse returns an error if no call has a declared trait or policy.
 func (f *File) checkUse() error {
 	for name, p := range f.policies {
 		if !p.used {
@@ -79,7 +79,7 @@ func (f *File) addTrait(line string) error {
 	return nil
 }
 
-// goOn adds a line to the description of the last trait.
+// goOn appends a line to the description of the last trait.
 func (f *File) goOn(line string) error {
 	if len(f.Traits) == 0 || len(f.Calls) > 0 {
 		return errors.New("an indented line follows a trait only")
@@ -88,14 +88,15 @@ func (f *File) goOn(line string) error {
 	return nil
 }
 
-// parseForm reads a name with arguments in parentheses.
+// parseForm parses a name with arguments in parentheses.
 func parseForm(text string) (name string, arguments []string, ok bool) {
 	name, rest, _ := strings.Cut(strings.TrimSpace(text), "(")
 	list, ok := strings.CutSuffix(rest, ")")
 	return name, splitArguments(list), ok && name != ""
 }
 
-// addPolicy reads `send(comm, peer) = send(comm, peer, tag)`, or `= nothing`.
+// addPolicy parses a policy: `send(comm, peer) = send(comm, peer, tag)`, or `=
+// nothing` on the right.
 func (f *File) addPolicy(line string) error {
 	left, right, _ := strings.Cut(line, " = ")
 	name, parameters, ok := parseForm(left)
@@ -169,8 +170,9 @@ func (f *File) setTraits(c *Call, list string) error {
 	return nil
 }
 
-// setInFlight replaces the parameters of the policy by the arguments that the
-// call has for them.
+// setInFlight sets what the call stores before it calls the MPI: the policy's
+// arguments, with the policy's parameters replaced by the arguments of the
+// call.
 func (f *File) setInFlight(c *Call) error {
 	if c.Hand() {
 		return nil
@@ -201,7 +203,7 @@ func constant(argument string) bool {
 	return strings.HasPrefix(argument, "MT_") || argument[0] >= '0' && argument[0] <= '9'
 }
 
-// splitArguments splits at the commas that are in no parentheses.
+// splitArguments splits a list at the commas outside parentheses.
 func splitArguments(list string) []string {
 	var out []string
 	depth, start := 0, 0

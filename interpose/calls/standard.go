@@ -9,15 +9,15 @@ import (
 //go:embed standard.txt
 var standardText string
 
-// Procedure is one that a program can meet, recorded or not.
+// Procedure is an MPI procedure that a program may call, recorded or not.
 type Procedure struct {
-	Name    string   // as in Table
-	From    string   // the version of the Standard that has it first, or who has it
-	Handles []string // which of comm, win, file and request it takes
+	Name    string   // named as in Table
+	From    string   // first version of the Standard that has it, or another origin (see standard.txt)
+	Handles []string // kinds of handles among its arguments: comm, win, file, request
 }
 
-// Standard lists all procedures of MPI, and what MPIs have beside them. It is
-// what the other tables are held against.
+// Standard holds all procedures of MPI, and extensions of MPIs. Tests compare
+// the other tables with it.
 var Standard = parseStandard(standardText)
 
 func parseStandard(text string) []Procedure {
@@ -28,7 +28,7 @@ func parseStandard(text string) []Procedure {
 		}
 		f := strings.Split(line, " | ")
 		if len(f) != 3 {
-			panic(fmt.Sprintf("standard.txt:%d: %d fields, want 3", n+1, len(f))) // it is part of the program
+			panic(fmt.Sprintf("standard.txt:%d: %d fields, want 3", n+1, len(f))) // impossible: the table is embedded
 		}
 		p := Procedure{Name: f[0], From: f[1]}
 		if f[2] != "-" {

@@ -8,10 +8,10 @@ import (
 	"github.com/mpitrace/mpitrace/interpose/calls"
 )
 
-// callData is what the templates of the tables of calls need.
+// callData is the data for the templates made from the table of calls.
 type callData struct {
 	Calls     []call
-	End       int // above all ids
+	End       int // larger than all ids
 	Classes   []string
 	Spreads   []string
 	Traits    []trait
@@ -21,25 +21,25 @@ type callData struct {
 
 type call struct{ *calls.Call }
 
-// CallID is the name of the call's number in C.
+// CallID returns the name of the C constant for the call's id.
 func (c call) CallID() string { return "MT_CALL_" + strings.ToUpper(c.Name) }
 
-// trait is one with its names in C and Go, and the calls that have it.
+// trait is a trait with its names in C and Go, and the calls that have it.
 type trait struct {
 	Doc, C, Go string
 	Calls      []call
 }
 
-// function is one symbol to wrap: a call under one of its names, or its
-// large-count twin.
+// function is a symbol to wrap: a call under one of its names, or its
+// large-count variant.
 type function struct {
 	call
-	Name  string // as the tables have names: Send_c
+	Name  string // as in the tables, for example Send_c
 	large bool
 }
 
-// classes and spreads are those that calls may have: of profile.Class and
-// profile.Spread.
+// classes and spreads are the permitted values of Call.Class and Call.Spread:
+// the names of profile.Class and profile.Spread.
 var (
 	classes = []string{"other", "p2p", "O2A", "A2O", "A2A", "one-sided", "sync", "io"}
 	spreads = []string{"nobody", "peer", "others", "higher", "vector", "edges", "edge-vector"}
@@ -61,7 +61,7 @@ func newCallData() (callData, error) {
 	return d, nil
 }
 
-// With lists the calls that have one of the traits.
+// With returns the calls that have at least one of the traits.
 func (d callData) With(traits ...string) []call {
 	var out []call
 	for _, c := range d.Calls {
@@ -72,7 +72,7 @@ func (d callData) With(traits ...string) []call {
 	return out
 }
 
-// camel turns makes-comm into MakesComm.
+// camel converts makes-comm to MakesComm.
 func camel(name string) string {
 	var b strings.Builder
 	for _, word := range strings.Split(name, "-") {
@@ -81,7 +81,7 @@ func camel(name string) string {
 	return b.String()
 }
 
-// traitNames are the names in Go of the traits that a call has.
+// traitNames returns the Go names of the traits of a call.
 func traitNames(c call) []string {
 	var names []string
 	for _, t := range calls.Traits {
@@ -106,17 +106,18 @@ func functions() []function {
 	return out
 }
 
-// Symbol is the name as programs link it.
+// Symbol returns the linker symbol.
 func (f function) Symbol() string { return calls.Symbol(f.Name) }
 
-// Quick reports whether the wrapper is inlined: large counts are rare.
+// Quick reports whether the wrapper is inlined. Large-count variants are not,
+// since they are rare.
 func (f function) Quick() bool { return f.Has("quick") && f.Name == f.call.Name }
 
 // ReadsStatus reports whether the policy reads the status, for which the program
 // may have passed MPI_STATUS_IGNORE.
 func (f function) ReadsStatus() bool { return slices.Contains(f.Arguments, "seen") }
 
-// Passed are the arguments that the MPI's function is given.
+// Passed returns the arguments for the MPI's function.
 func (f function) Passed() string {
 	var out []string
 	for _, p := range f.Params {
@@ -128,7 +129,7 @@ func (f function) Passed() string {
 	return strings.Join(out, ", ")
 }
 
-// ParameterNames are the arguments that the program gave.
+// ParameterNames returns the names of the wrapper's parameters.
 func (f function) ParameterNames() []string {
 	var out []string
 	for _, p := range f.Params {
@@ -137,13 +138,14 @@ func (f function) ParameterNames() []string {
 	return out
 }
 
-// Widths of what the table leaves open: in a function, and in its large-count twin.
+// Types for the placeholders of the table, in a function and in its large-count
+// variant.
 var (
 	plainTypes = strings.NewReplacer("_COUNT", "", "COUNT", "int", "DISP", "int", "SIZE", "MPI_Aint")
 	largeTypes = strings.NewReplacer("_COUNT", "_c", "COUNT", "MPI_Count", "DISP", "MPI_Aint", "SIZE", "MPI_Count")
 )
 
-// Parameters are those of the wrapper's declaration.
+// Parameters returns the parameters of the wrapper's declaration.
 func (f function) Parameters() string {
 	if len(f.Params) == 0 {
 		return "void"

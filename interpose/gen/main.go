@@ -1,11 +1,11 @@
-// Gen writes the files that are derived from the call table, from the layout of
-// a recording and from the list of settings:
+// Gen writes the files that are generated from the table of calls, from the
+// layout of a recording, and from the list of settings:
 //
 //	go run ./interpose/gen            # from the root of the repository
 //
-// Each file has a template of its name in templates/. The files are committed, so
-// that a build of the library needs a C compiler and an mpi.h and nothing else. A
-// test compares them with a fresh run.
+// Each file has a template of its name in templates/. The generated files are
+// committed, so that building the library needs only a C compiler and an mpi.h.
+// A test compares them with newly generated ones.
 package main
 
 import (
@@ -25,8 +25,8 @@ import (
 //go:embed templates
 var templates embed.FS
 
-// Files makes every generated file: path in the repository -> content. The output
-// is in the order of the tables and does not vary from run to run.
+// Files returns all generated files, by path in the repository. The output is
+// in the order of the tables, and is the same in each run.
 func Files() (map[string][]byte, error) {
 	layout, err := newLayoutData()
 	if err != nil {
@@ -61,7 +61,7 @@ func Files() (map[string][]byte, error) {
 	return files, nil
 }
 
-// execute fills the template of a file.
+// execute returns the output of a file's template.
 func execute(name string, data any) ([]byte, error) {
 	t, err := template.New(name+".tmpl").Funcs(functionsOfTemplates).ParseFS(templates, "templates/"+name+".tmpl")
 	if err != nil {
@@ -85,10 +85,10 @@ var functionsOfTemplates = template.FuncMap{
 	"traits": traitNames,
 }
 
-// shout makes the name of a C constant: ONE_SIDED of one-sided.
+// shout returns the name of a C constant: ONE_SIDED for one-sided.
 func shout(name string) string { return strings.ToUpper(strings.ReplaceAll(name, "-", "_")) }
 
-// rankSettings are those that the processes of a job are told.
+// rankSettings returns the settings that are passed to the processes of a job.
 func rankSettings() []*settings.Setting {
 	var out []*settings.Setting
 	for i := range settings.List {

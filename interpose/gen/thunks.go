@@ -8,29 +8,32 @@ import (
 	"github.com/mpitrace/mpitrace/interpose/calls"
 )
 
-// kinds are the functions that thunks jump to, for each name of a call, in the
-// order of the enum in thunks.h: PMPI's, its large-count twin, and what
-// Fortran bindings append to the name in lower case.
+// kinds are the functions to which the thunks of a name jump, in the order of
+// the enum in thunks.h: the PMPI function, its large-count variant, and the
+// Fortran functions. For the latter the string is the suffix of the name in
+// lower case.
 var kinds = []string{"C", "C large", "", "_f08", "_f08ts", "_f08_large", "_f08ts_large", cPointer}
 
-// cPointer is the form of the functions that make memory: its address is a
-// type(c_ptr) there, and an integer in the form without it.
+// cPointer is the suffix of functions that allocate memory. In this form, the
+// address is a type(c_ptr); in the form without the suffix, it is an integer.
 const cPointer = "_cptr"
 
-// numSpellings is how many spellings a name of Fortran has: see spellings.
+// numSpellings is the maximum number of spellings of a Fortran name: see
+// spellings.
 const numSpellings = 4
 
-// namesOfCall is how many names a call may have: MT_NAMES_OF_A_CALL of thunks.h.
+// namesOfCall is the maximum number of names of a call: MT_NAMES_OF_A_CALL of
+// thunks.h.
 const namesOfCall = 2
 
-// thunkName is one name of a call, with the thunks that it has.
+// thunkName is one name of a call, with its thunks.
 type thunkName struct {
 	Name, Symbol string
 	ID           uint16
-	// Number is the place of the name in mt_next_names. It is made of the call's id:
-	// a call that is added changes no other's.
+	// Number is the index of the name in mt_next_names. It is computed from the
+	// call's id, so that a new call does not change the numbers of others.
 	Number  int
-	Index   int // in mt_next, of the PMPI function
+	Index   int // index of the PMPI function in mt_next
 	PMPI    string
 	Fortran []thunk
 	Large   *largeThunk
@@ -41,13 +44,14 @@ type thunk struct {
 	Index  int
 }
 
-// largeThunk is the PMPI function with large counts.
+// largeThunk is the thunk of the large-count PMPI function.
 type largeThunk struct {
 	Name, PMPI string
 	thunk
 }
 
-// newThunkData lists the names of the Fortran bindings, and PMPI's: see fortran.h.
+// newThunkData returns the PMPI names and the names of the Fortran bindings:
+// see fortran.h.
 func newThunkData() (d struct{ Names []thunkName }, err error) {
 	for i := range calls.Table {
 		c := &calls.Table[i]
@@ -69,7 +73,7 @@ func newThunkName(c *calls.Call, name string, number int) thunkName {
 	index := func(kind, spelling int) int { return (number*len(kinds)+kind)*numSpellings + spelling }
 	n := thunkName{Name: name, Symbol: calls.Symbol(name), ID: c.ID, Number: number, Index: index(0, 0), PMPI: "MT_THUNK_PMPI"}
 	if slices.ContainsFunc(c.Params, func(p calls.Param) bool { return p.Type == "..." }) {
-		n.PMPI = "MT_THUNK_PMPI_JUMPED" // without ierror, which a layer would have to set
+		n.PMPI = "MT_THUNK_PMPI_JUMPED" // has no ierror argument, which a Fortran layer would have to set: layers jump to it
 	}
 	for k := 2; k < len(kinds); k++ {
 		if kinds[k] == cPointer && !hasCPointer(c) {
@@ -89,8 +93,9 @@ func hasCPointer(c *calls.Call) bool {
 	return slices.ContainsFunc(c.Params, func(p calls.Param) bool { return p.Name == "baseptr" })
 }
 
-// spellings are how compilers write an external name of Fortran, in the order of
-// the enum in thunks.h. Those of mpi_f08 are known in one.
+// spellings returns the external names that compilers give to a Fortran
+// procedure, in the order of the enum in thunks.h. Those of mpi_f08 have only
+// one known spelling.
 func spellings(name, kind string) []string {
 	lower := strings.ToLower(name + kind)
 	if strings.Contains(kind, "f08") {

@@ -1,5 +1,5 @@
 package layout
 
-// ToolVersion is the version of the tool, kept in each recording (StringTool) and
-// printed by --version.
+// ToolVersion is the version of mpitrace. It is stored in each recording
+// (StringTool) and printed by --version.
 const ToolVersion = "0.1.0"
