@@ -1,28 +1,30 @@
-// Package layout defines a recording: the file that the library inside the
-// application maps shared and updates in place, one per process.
+// Package layout defines the format of a recording: the file, one per process,
+// that the library inside the application maps (shared) and updates in place.
 //
-// The definition is the Go types below; interpose/src/layout_gen.h is derived
-// from them (interpose/gen), and a test compares both with a compiler's view.
+// The Go types below are the definition. interpose/gen generates
+// interpose/src/layout_gen.h from them. A test compares both with the view of a
+// C compiler.
 //
 //	offset 0      Header
 //	HeaderSize    segments, one after the other, up to Header.End
 //
-// A segment starts with a Segment. It holds either a log (records that are
-// only ever appended) or a table of rows (one thread's, open-addressed by a
-// hash of the key). A thread's table grows by being copied to a larger segment
-// and then named by Thread.Table in one store: a reader counts the tables that
-// a Thread names and no others, so that a process may be killed at any instant.
-// A log record is there once its Kind is not 0, and Kind is stored last; a row
-// is there once its Count is not 0.
+// A segment starts with a Segment. It holds either a log (records that are only
+// appended) or a table of rows (those of one thread, in a hash table with open
+// addressing). A table grows by being copied to a larger segment, which one
+// store to Thread.Table then makes current. A reader reads only the tables that
+// a Thread refers to, so that a process may be killed at any instant. A log
+// record is valid if its Kind is not 0; Kind is stored last. A row is valid if
+// its Count is not 0.
 //
 // All integers are in the byte order of the machine that wrote the file
-// (Header.ByteOrder tells). Times are ticks of Header.Clock, or ns.
+// (Header.ByteOrder). Times are ticks of Header.Clock, or ns.
 //
-// A record kind and a field's meaning are never reused; Version grows with
-// each addition, and each addition says its version; what says none is of version 1.
+// A record kind is never reused, and the meaning of a field never changes.
+// Version grows with each addition. Each addition states its version;
+// everything else is of version 1.
 package layout
 
-// Named limits; a reader checks lengths against them before it allocates.
+// Limits. A reader compares lengths with them before it allocates.
 const (
 	Version    = 7
 	ByteOrder  = 0x01020304
@@ -38,13 +40,14 @@ const (
 	MinLogSegment = 16 << 10
 )
 
-// Of Sum. Any change of one word changes the sum; a sum of 0 is said as 1.
+// Constants of Sum. Any change of a single word changes the sum. A sum of 0 is
+// stored as 1.
 const (
 	ChecksumStart  = 0x6d70697472616365
 	ChecksumFactor = 0x9e3779b97f4a7c15
 )
 
-// Magic is how a recording starts.
+// Magic is the start of a recording.
 var Magic = [8]byte{'M', 'P', 'I', 'T', 'R', 'A', 'C', 'E'}
 
 // Header.State
@@ -62,24 +65,24 @@ const (
 
 // Header.Timing (version 4)
 const (
-	TimingExact   = 0 // each call
-	TimingSampled = 1 // some of them: each table segment holds a Sample for each Row, behind them all
-	TimingOff     = 2 // none
+	TimingExact   = 0 // each call is timed
+	TimingSampled = 1 // some calls are timed; in a table segment, the rows are followed by a Sample for each Row
+	TimingOff     = 2 // no call is timed
 )
 
-// EarlyCalls is how many calls of a row are timed before it is decided how many
-// of the later ones are.
+// EarlyCalls is the number of calls of a row that are timed before the fraction
+// of later calls to be timed is determined.
 const EarlyCalls = 64
 
 // Header.Receives (version 4)
 const (
 	ReceivesFollowed   = 0
-	ReceivesUnfollowed = 1 // what nonblocking receives received is not known, but of persistent and partitioned ones
+	ReceivesUnfollowed = 1 // the outcome of nonblocking receives is not known, except of persistent and partitioned ones
 )
 
 // Segment.Kind
 const (
-	SegmentFree  = 1 // was a table, may be used again
+	SegmentFree  = 1 // formerly a table; may be reused
 	SegmentLog   = 2
 	SegmentTable = 3
 )
@@ -110,21 +113,25 @@ const (
 	RecordGroup      = 21
 )
 
-// OpenBytesUnknown is Open.Bytes where the size of the datatype was not known yet.
+// OpenBytesUnknown is the value of Open.Bytes if the size of the datatype is
+// not yet known.
 const OpenBytesUnknown = 1<<64 - 1
 
-// StackSite (version 2) marks a Row.Callsite (and Vector.Callsite) that is no address: the
-// other bits are the Stack.ID of what called. No address in a program has it.
+// StackSite (version 2) is a bit of Row.Callsite and Vector.Callsite. If it is
+// set, the other bits are the Stack.ID of the caller, not an address. It is not
+// set in any address of a program.
 const StackSite = 1 << 63
 
-// Unloaded (version 7) is where the addresses of call sites in unloaded files start. No address in
-// a process is as large.
+// Unloaded (version 7) is the lowest address given to call sites in unloaded
+// files. It is larger than any real address.
 const Unloaded = 1 << 62
 
-// Stacks (version 2): addresses of one, and how many different ones a process keeps.
+// Stacks (version 2): the maximum number of addresses of a stack, and of
+// different stacks that a process keeps.
 const (
 	MaxStackDepth = 32
-	// AutoStackDepth is that of --stack auto: wrappers around MPI are no deeper.
+	// AutoStackDepth is the depth for --stack auto. Wrappers around MPI are not
+	// deeper.
 	AutoStackDepth = 8
 	MaxStacks      = 1 << 16
 )
@@ -132,49 +139,50 @@ const (
 // String.Key
 const (
 	StringHost    = 1
-	StringJob     = 2 // what the launcher calls the job
-	StringCommand = 3 // argument vector, NUL after each
+	StringJob     = 2 // the job's name for its launcher
+	StringCommand = 3 // argument vector; a NUL follows each argument
 	StringProgram = 4 // path of the executable
 	StringLibrary = 5 // MPI_Get_library_version
-	StringTool    = 6 // version of the library that wrote this
+	StringTool    = 6 // version of mpitrace that wrote the recording
 
-	// Of version 7: another tool's library that comes before ours, and the MPI functions that it
-	// intercepts, each after a newline.
+	// Of version 7: the library of another tool that comes before mpitrace's,
+	// and the MPI functions that it intercepts, each after a newline.
 	StringIntercepted = 7
 )
 
-// Row.Direction. Calls are the counts of None, Send, Recv, Read and Write;
-// messages those of the same, but None, and of their Posted forms.
+// Row.Direction. The number of calls is the count of rows with None, Send,
+// Recv, Read and Write. The number of messages is that of the same rows except
+// None, and of the Posted directions.
 const (
-	DirNone       = 0 // a call only
+	DirNone       = 0 // a call without a message
 	DirSend       = 1
 	DirRecv       = 2
-	DirRecvPosted = 3 // a receive that an earlier call posted: no call, no time
+	DirRecvPosted = 3 // a message of a receive that an earlier call posted: no call, no time
 	DirRead       = 4
 	DirWrite      = 5
-	DirSendPosted = 6 // a message that goes with an earlier or other call: no call, no time
+	DirSendPosted = 6 // a message that belongs to an earlier or other call: no call, no time
 	DirReadPosted = 7
 )
 
-// Row.Direction of what moved nothing that is known: neither calls, messages
-// nor time. The count is of receives, or of sends where the name says so, and
-// the peer is the one that is known, else PeerAnySource, or PeerNone of a send.
-// All of version 2.
+// Row.Direction of operations that moved no known data. They are not calls or
+// messages, and have no time. The count is the number of receives, or of sends
+// if the name says so. The peer is the known one, otherwise PeerAnySource for a
+// receive and PeerNone for a send. All are of version 2.
 const (
-	DirPosted        = 8  // a receive that a Start or an Isendrecv posted
-	DirCancelled     = 9  // cancelled: it received nothing
-	DirTruncated     = 10 // the message did not fit: it is gone, its size is not known
-	DirFreed         = 11 // freed while active: nobody can tell whether it received
+	DirPosted        = 8  // receive posted by a Start or an Isendrecv
+	DirCancelled     = 9  // receive cancelled: it received nothing
+	DirTruncated     = 10 // the message did not fit; it is lost, and its size is not known
+	DirFreed         = 11 // freed while active: it is not known whether it received a message
 	DirFailed        = 12 // completed with another error
-	DirUnfinished    = 13 // never completed, found at the end of MPI_Finalize
-	DirUntold        = 14 // completed, and the MPI does not say with what
-	DirSendCancelled = 15 // counted where it started, and cancelled; bytes where they are known
-	DirSendFreed     = 16 // counted, to be cancelled, and freed before it was seen whether it was
-	DirSendFailed    = 17 // half of a Sendrecv whose receive was truncated: not counted, and may have gone
+	DirUnfinished    = 13 // not completed by the end of MPI_Finalize
+	DirUntold        = 14 // completed, but the MPI does not say which message it received
+	DirSendCancelled = 15 // counted when it started, then cancelled; has bytes if they are known
+	DirSendFreed     = 16 // counted; cancel requested, then freed: it is not known whether it was cancelled
+	DirSendFailed    = 17 // send of a Sendrecv whose receive was truncated: not counted, but may have been sent
 
 	// Of version 6: receives that were posted late, while more messages than
-	// MPITRACE_WATCH_UNEXPECTED waited in the MPI's queue of unexpected ones.
-	// Bytes is no size but the length of that queue, summed over the receives.
+	// MPITRACE_WATCH_UNEXPECTED were in the MPI's queue of unexpected messages.
+	// Bytes is the length of that queue, summed over the receives.
 	DirLate = 18
 )
 
@@ -187,8 +195,8 @@ const (
 
 // Variable.Origin (version 6)
 const (
-	VariableEnvironment = 1 // the process's environment sets it
-	VariableAsked       = 2 // mpitrace was asked to set it, through MPI_T
+	VariableEnvironment = 1 // set in the process's environment
+	VariableAsked       = 2 // to be set by mpitrace through MPI_T, at the user's request
 )
 
 // Variable.Scope (version 6): the scopes of MPI_T, in the order of the Standard.
@@ -218,12 +226,12 @@ const (
 	PvarGeneric       = 10
 )
 
-// Pvar.Type (version 6): what the 64-bit words of a Reading are.
+// Pvar.Type (version 6): the type of the 64-bit words of a Reading.
 const (
 	PvarSigned   = 1
 	PvarUnsigned = 2
 	PvarDouble   = 3
-	PvarText     = 4 // a character each
+	PvarText     = 4 // one character per word
 )
 
 // Pvar.Binding (version 6)
@@ -243,14 +251,14 @@ const (
 // Reading.Moment (version 6)
 const (
 	ReadAtInit     = 1
-	ReadAtSlice    = 2 // a slice ends
+	ReadAtSlice    = 2 // at the end of a slice
 	ReadAtInterval = 3
 	ReadAtFinalize = 4
-	ReadAtFree     = 5 // the object is about to go
-	ReadAtBind     = 6 // the object has just come
+	ReadAtFree     = 5 // just before the object is freed
+	ReadAtBind     = 6 // just after the object was created
 )
 
-// Peers that are no rank, as in profile.
+// Special values of a peer, as in profile.
 const (
 	PeerNone      = -1
 	PeerProcNull  = -2
@@ -260,199 +268,204 @@ const (
 	PeerElsewhere = -6
 )
 
-// CommNone is the communicator of a row that has none.
+// CommNone is the communicator of a row without a communicator.
 const CommNone = 0xffffffff
 
 // Comm.Flags
 const (
 	CommInter  = 1 // an intercommunicator
 	CommFreed  = 2
-	CommFound  = 4 // met in a call: its constructor was not seen, its id is a guess
-	CommList   = 8 // Members follow as a list; else they are Base + i*Stride
+	CommFound  = 4 // first seen in a call: its constructor was not seen, and its id is a guess
+	CommList   = 8 // the members follow as a list; otherwise they are Base + i*Stride
 	CommRemote = 16
 )
 
-// Clock is one moment on the three clocks, read together.
+// Clock is one moment on three clocks, read together.
 type Clock struct {
 	Ticks     uint64
 	Monotonic uint64 // ns
 	Realtime  uint64 // Unix ns
 }
 
-// Header is the start of the file.
+// Header is at the start of the file.
 type Header struct {
 	Magic      [8]byte
 	Version    uint32
 	ByteOrder  uint32
 	HeaderSize uint32
 	State      uint32
-	End        uint64 // bytes of the file that are segments already
-	WorldRank  int32  // -1 until known
+	End        uint64 // offset of the end of the segments
+	WorldRank  int32  // -1 until it is known
 	WorldSize  int32
 	Pid        uint32
 	Clock      uint32
 
-	Start         Clock // entering MPI_Init
-	InitEnd       Clock // zero until reached
-	Last          Clock // the latest of the rare moments at which the clocks were read together
+	Start         Clock // at the start of MPI_Init
+	InitEnd       Clock // zero until MPI_Init returns
+	Last          Clock // latest time at which the clocks were read together; this is done rarely
 	FinalizeStart Clock
 	FinalizeEnd   Clock
 
-	LostCalls     uint64 // not recorded at all
-	FoldedCalls   uint64 // booked on an overflow row
+	LostCalls     uint64 // calls that are not recorded at all
+	FoldedCalls   uint64 // calls added to an overflow row
 	LostRequests  uint64
 	LostComms     uint64
 	NegativeTicks uint64
-	LastWrites    uint64 // to Last; odd while one is under way
+	LastWrites    uint64 // counter of writes to Last; odd while a write is in progress
 
 	// Of version 2:
-	UntimedCalls uint64 // from Fortran, that did not come by C: counted, not timed
-	Pauses       uint64 // how often MPI_Pcontrol stopped the recording
-	LostStacks   uint64 // calls booked by their return address, as there were too many stacks
+	UntimedCalls uint64 // calls from Fortran that do not call C: counted, not timed
+	Pauses       uint64 // number of times that MPI_Pcontrol stopped the recording
+	LostStacks   uint64 // calls recorded with their return address, since there were too many stacks
 
 	// Of version 3:
-	Checksum uint64 // of the file up to End, with 0 here (see Sum); 0 while it is written to
+	Checksum uint64 // of the file up to End, with 0 in this field (see Sum); 0 while the file is being written
 
 	// Of version 4:
 	Timing   uint32
 	Receives uint32
 
 	// Of version 6:
-	LostReadings uint64 // of performance variables: there was no room, or the MPI refused
+	LostReadings uint64 // readings of performance variables lost: no space, or an MPI error
 
 	// Of version 7:
-	Abort Open // MPI_Abort, if a thread calls it that has no table: it may be called where no table can be made
+	Abort Open // the call of MPI_Abort by a thread without a table, since MPI_Abort may be called where no table can be made
 }
 
-// Sum is a checksum on the way (version 3), which starts with ChecksumStart and
-// takes the file's 64-bit words one by one.
+// Sum adds the next 64-bit word of the file to a checksum, which starts with
+// ChecksumStart (version 3).
 func Sum(sum, word uint64) uint64 {
 	sum = (sum ^ word) * ChecksumFactor
 	return sum ^ sum>>32
 }
 
-// Segment is the start of a segment.
+// Segment is at the start of a segment.
 type Segment struct {
 	Magic    uint32
 	Kind     uint32
-	Size     uint64 // bytes, with this
+	Size     uint64 // in bytes, including this struct
 	Rows     uint64 // capacity of a table
 	Offset   uint64 // of this segment in the file
 	Reserved [4]uint64
 }
 
-// Row is one fact, in one cache line. The first three words are the key.
+// Row holds the counts and times of one key, in one cache line. The first three
+// 8-byte words are the key.
 type Row struct {
-	Callsite  uint64 // return address of the wrapper, or StackSite and a Stack.ID
+	Callsite  uint64 // return address of the wrapper, or StackSite | Stack.ID
 	Comm      uint32 // Comm.Index or CommNone
-	Peer      int32  // rank in the communicator (remote group), or a Peer constant
+	Peer      int32  // rank in the communicator (or its remote group), or a Peer constant
 	Slice     uint32
-	Call      uint16 // id in interpose/calls, 0 in an empty row
+	Call      uint16 // id in interpose/calls; 0 if the row is empty
 	Direction uint8
 	SizeClass uint8 // of one message
 
 	Count uint64
-	Bytes uint64 // of one message of the call, summed; of vector collectives, all that the call sent to others
-	Time  uint64 // ticks of the calls that were timed
+	Bytes uint64 // sum over calls of the size of one message; for vector collectives, of all bytes sent to others
+	Time  uint64 // ticks in the timed calls
 	Min   uint64 // ticks
 	Max   uint64
 }
 
-// Sample (version 4) tells, where calls are timed by samples, how many of a
-// row's were. Its early calls and the later ones are to be estimated apart:
-// what comes first is seldom like the rest.
+// Sample (version 4) describes the timed calls of a row if only some calls are
+// timed. Its early calls and its later ones are estimated separately, since the
+// first calls often take a different time.
 type Sample struct {
 	Timed        uint64
-	Early        uint64  // calls of the row when EarlyCalls of them were timed; 0 before that
-	EarlyTime    uint64  // ticks of those
-	EarlySquares float64 // sum of their squares
-	Squares      float64 // of all that were timed
-	Every        uint32  // of the later calls one in about so many is timed
+	Early        uint64  // number of calls of the row when EarlyCalls of them had been timed; 0 before
+	EarlyTime    uint64  // ticks of those EarlyCalls calls
+	EarlySquares float64 // sum of the squares of their ticks
+	Squares      float64 // the same sum over all timed calls
+	Every        uint32  // about one in Every of the later calls is timed
 	Pad          uint32
 	Reserved     [2]uint64
 }
 
-// Record is the start of a log record. Records are multiples of 8 bytes.
+// Record is at the start of a log record. The size of a record is a multiple of
+// 8 bytes.
 type Record struct {
-	Size uint32 // bytes, with this
+	Size uint32 // in bytes, including this struct
 	Kind uint32 // stored last
 }
 
-// String is followed by Length bytes.
+// String is followed by Length bytes of text.
 type String struct {
 	Record Record
 	Key    uint32
 	Length uint32
 }
 
-// Thread is a table of rows and who writes it.
+// Thread refers to the table of rows of a thread.
 type Thread struct {
 	Record   Record
 	Index    uint32
 	Reserved uint32
-	Table    uint64 // offset of its segment, 0 if none yet
-	Last     uint64 // ticks when its latest call returned; from version 5 on Open has it
+	Table    uint64 // offset of the table's segment; 0 if there is none yet
+	Last     uint64 // ticks when the latest call returned; from version 5 on see Open.Last
 
 	// Of version 5:
-	Open uint64 // offset of its Open, which lies in the same record
+	Open uint64 // offset of the thread's Open, which is in the same record
 }
 
-// Open (version 5) is the call that a thread is in, in one cache line. It starts
-// as the call's Row would. Call is stored last, and is 0 again once the call is
-// booked; what the call has no use for is left as it was. Of calls that are not
-// frequent the communicator, peer and bytes follow a moment later. SizeClass says
-// nothing before the call is booked.
+// Open (version 5) is the call that a thread is in, in one cache line. It
+// begins with the key of the call's Row. Call is stored last. It is 0 again
+// when the call has been added to its row. Fields that the call does not use
+// keep old values. For less frequent calls the communicator, peer and bytes are
+// stored a moment after Call. SizeClass is undefined until the call has been
+// added to its row.
 type Open struct {
 	Callsite  uint64
 	Comm      uint32
-	Peer      int32 // as the call was given it
+	Peer      int32 // as passed to the call
 	Slice     uint32
 	Call      uint16 // 0 between calls
-	Direction uint8  // of None, Bytes says nothing
+	Direction uint8  // if None, Bytes is undefined
 	SizeClass uint8
 
-	Start  uint64 // ticks when it began less Spent at that time; 0 if the call is not timed
-	Bytes  uint64 // of the message, or the room for it; of a collective as in Row
+	Start  uint64 // ticks at the start of the call, minus Spent at that time; 0 if the call is not timed
+	Bytes  uint64 // size of the message or of the receive buffer; for a collective as in Row
 	Spent  uint64 // ticks in all calls that returned, each without the calls inside it
 	Last   uint64 // ticks when the latest call returned
-	Source int32  // of calls that send and receive: from whom
-	Count  uint32 // of calls that wait, test or start: how many requests; of MPI_Abort its error code
+	Source int32  // source, for calls that both send and receive
+	Count  uint32 // number of requests, for calls that wait, test or start; error code, for MPI_Abort
 }
 
-// Comm is a communicator, followed by its members (int32 world ranks, if
-// CommList) and by its remote group's (RemoteSize int32, if CommRemote).
+// Comm is a communicator. Its members follow if CommList is set (int32 world
+// ranks), then its remote group if CommRemote is set (RemoteSize int32).
 type Comm struct {
 	Record      Record
 	Index       uint32
 	Flags       uint32
 	ID          [2]uint64
-	FoldID      [2]uint64 // the same for all of the same making
+	FoldID      [2]uint64 // equal for all communicators created in the same way
 	Parent      uint32    // Index or CommNone
-	Constructor uint32    // call id, 0 for predefined ones
+	Constructor uint32    // call id; 0 for predefined communicators
 	Size        uint32
 	Rank        uint32
 	Base        int32
 	Stride      int32
 	RemoteSize  uint32
 	Reserved    uint32
-	Folded      uint64 // later communicators of the same making that share this record
+	Folded      uint64 // number of later communicators, created in the same way, that share this record
 }
 
-// Name gives a communicator a name: Length bytes follow. The latest counts.
+// Name sets the name of a communicator: Length bytes follow. The latest Name
+// applies.
 type Name struct {
 	Record Record
 	Index  uint32
 	Length uint32
 }
 
-// Edges are a communicator's outgoing neighbours: Count int32 follow.
+// Edges holds a communicator's outgoing neighbors: Count int32 follow.
 type Edges struct {
 	Record Record
 	Index  uint32
 	Count  uint32
 }
 
-// Slice is a part of the run: its name, Length bytes, follows. The latest name counts.
+// Slice is a part of the run. Its name follows (Length bytes). The latest name
+// applies.
 type Slice struct {
 	Record Record
 	Index  uint32
@@ -460,22 +473,24 @@ type Slice struct {
 	Start  uint64 // ticks
 }
 
-// Module is a loaded file: BuildIDLength bytes and PathLength bytes follow.
+// Module is a loaded file. Its build id (BuildIDLength bytes) and its path
+// (PathLength bytes) follow.
 //
-// From version 7 on, a file with call sites in it that was unloaded is recorded again, from an
-// address of Unloaded on, and its call sites have these addresses too. Where
-// two Modules overlap, the later one was loaded after the earlier one was unloaded.
+// From version 7 on, a file that contains call sites is recorded a second time
+// when it is unloaded, with addresses from Unloaded on, and its call sites get
+// these addresses. If two Modules overlap, the second was loaded after the
+// first was unloaded.
 type Module struct {
 	Record        Record
-	Bias          uint64 // address minus ELF address
+	Bias          uint64 // address in memory minus ELF address
 	Start         uint64
 	End           uint64
 	BuildIDLength uint32
 	PathLength    uint32
 }
 
-// Vector is what an irregular collective sent to each member, or along each
-// edge: Length uint64 (bytes) follow.
+// Vector holds the bytes that an irregular collective sent to each member, or
+// along each edge: Length uint64 follow.
 type Vector struct {
 	Record    Record
 	Callsite  uint64
@@ -487,27 +502,27 @@ type Vector struct {
 	Thread    uint32
 	Length    uint32
 	Reserved  uint32
-	Count     uint64 // operations
+	Count     uint64 // number of operations
 }
 
-// Stack is where calls came from: Depth uint64 follow, return addresses, that
-// of the wrapper first.
+// Stack is a call stack: Depth uint64 follow, the return addresses, beginning
+// with that of the wrapper.
 type Stack struct {
 	Record Record
 	ID     uint32
 	Depth  uint32
 }
 
-// Setting (version 6) is a setting of ours that is not at its default:
-// NameLength bytes and ValueLength bytes follow.
+// Setting (version 6) is a setting of mpitrace that does not have its default
+// value. Its name (NameLength bytes) and value (ValueLength bytes) follow.
 type Setting struct {
 	Record      Record
 	NameLength  uint32
 	ValueLength uint32
 }
 
-// Variable (version 6) is a control variable of the MPI that was set, or was to
-// be: its name, its value and, if it was refused, why, follow.
+// Variable (version 6) is a control variable of the MPI that was set or could
+// not be set. Its name and its value follow, then the reason if it was refused.
 type Variable struct {
 	Record      Record
 	Origin      uint32
@@ -517,8 +532,8 @@ type Variable struct {
 	WhyLength   uint32
 }
 
-// Pvar (version 6) is a performance variable that is read: its name and its
-// description follow.
+// Pvar (version 6) is a performance variable that mpitrace reads. Its name and
+// its description follow.
 type Pvar struct {
 	Record            Record
 	Index             uint32
@@ -531,19 +546,19 @@ type Pvar struct {
 	DescriptionLength uint32
 }
 
-// Handle (version 6) is a performance variable bound to an object, if it needs
-// one, which is a communicator or a window.
+// Handle (version 6) is a performance variable, bound to a communicator or a
+// window if it needs one.
 type Handle struct {
 	Record Record
 	Index  uint32
 	Pvar   uint32
 	Comm   uint32 // Comm.Index, or CommNone
-	Count  uint32 // elements
+	Count  uint32 // number of elements
 }
 
-// EagerLimit (version 7) is the size of the largest message that the MPI sends on a
-// path without waiting for the receiver. It is written where calls are traced. The
-// name of the MPI's variable follows.
+// EagerLimit (version 7) is the size of the largest message that the MPI sends
+// on a path without waiting for the receiver. It is written only if events are
+// traced. The name of the MPI's variable follows.
 type EagerLimit struct {
 	Record     Record
 	Path       uint32
@@ -551,48 +566,52 @@ type EagerLimit struct {
 	Bytes      uint64
 }
 
-// Group (version 7) is the group of a Win_start or Win_post: Count int32, world
-// ranks, follow. It is written where calls are traced, once for each distinct group.
+// Group (version 7) is the group of a Win_start or Win_post: Count int32
+// follow, world ranks. It is written only if events are traced, once for each
+// distinct group.
 type Group struct {
 	Record Record
-	Index  uint32 // from 1 on
+	Index  uint32 // from 1
 	Count  uint32
 }
 
-// Reading (version 6) is the value of a handle at a moment: Count uint64 follow.
+// Reading (version 6) is the value of a handle at one moment: Count uint64
+// follow.
 type Reading struct {
 	Record Record
 	Handle uint32
-	Slice  uint32 // the one that ends here, or that it is read in
+	Slice  uint32 // the slice that ends, or in which the variable is read
 	Ticks  uint64
 	Count  uint32
 	Moment uint32
 }
 
-// Placement (version 7) is on which processors the process may run, and what the
-// node has. It is read at the end of MPI_Init, as some MPIs bind processes there.
-// Words uint64 follow, the affinity mask: processor n is bit n%64 of word n/64.
+// Placement (version 7) holds the processors on which the process may run, and
+// the resources of the node. It is read at the end of MPI_Init, since some MPIs
+// bind processes there. Words uint64 follow, the affinity mask: processor n is
+// bit n%64 of word n/64.
 type Placement struct {
 	Record         Record
 	Words          uint32
-	NodeProcessors uint32 // online hardware threads of the node; 0 if not known, as are the next two
+	NodeProcessors uint32 // online hardware threads of the node; 0 if not known, as for the next two fields
 	NodeCores      uint32 // calculated from the siblings of processor 0
 	NodeSockets    uint32
-	CPULimit       uint64 // thousandths of a processor that its control group may use; 0 if there is no limit
-	LimitGroup     uint64 // inode of that control group: processes with the same one share the limit
+	CPULimit       uint64 // thousandths of a processor that the control group may use; 0 if there is no limit
+	LimitGroup     uint64 // inode of that control group; processes with the same inode share the limit
 }
 
-// Usage (version 7) is what the process has used while a slice was the current
-// one, from the end of MPI_Init to the start of MPI_Finalize. Its words grow
-// each time the slice ends. A process that was killed lacks its last slice.
+// Usage (version 7) holds the resources that the process used while a slice was
+// current, from the end of MPI_Init to the start of MPI_Finalize. It is updated
+// each time the slice ends. For a process that was killed, the last slice is
+// missing.
 type Usage struct {
 	Record      Record
 	Slice       uint32
-	DelayKnown  uint32 // 1 if the kernel tells RunDelay
-	Ticks       uint64 // how long it was the current slice
+	DelayKnown  uint32 // 1 if the kernel provides RunDelay
+	Ticks       uint64 // time for which the slice was current
 	UserNs      uint64 // CPU time of all threads
 	SystemNs    uint64
 	Voluntary   uint64 // context switches of all threads
 	Involuntary uint64
-	RunDelay    uint64 // ns in which the main thread was ready to run and had no processor
+	RunDelay    uint64 // ns in which the main thread was ready to run but had no processor
 }
