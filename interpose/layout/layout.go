@@ -1,27 +1,24 @@
-// Package layout defines the format of a recording: the file, one per process,
-// that the library inside the application maps (shared) and updates in place.
+// Package layout defines the format of a recording: the file, one per process, that the library
+// inside the application maps (shared) and updates in place.
 //
-// The Go types below are the definition. interpose/gen generates
-// interpose/src/layout_gen.h from them. A test compares both with the view of a
-// C compiler.
+// The types below are the definition; interpose/gen generates layout_gen.h from them. A test
+// compares both with the view of a C compiler.
 //
 //	offset 0      Header
 //	HeaderSize    segments, one after the other, up to Header.End
 //
-// A segment starts with a Segment. It holds either a log (records that are only
-// appended) or a table of rows (those of one thread, in a hash table with open
-// addressing). A table grows by being copied to a larger segment, which one
-// store to Thread.Table then makes current. A reader reads only the tables that
-// a Thread refers to, so that a process may be killed at any instant. A log
-// record is valid if its Kind is not 0; Kind is stored last. A row is valid if
+// A segment starts with a Segment. It holds either a log (records that are only appended) or a
+// table of rows (those of one thread, in a hash table with open addressing). A table grows by
+// being copied to a larger segment, which one store to Thread.Table then makes current. A
+// reader reads only the tables that a Thread refers to, so that a process may be killed at any
+// instant. A log record is valid if its Kind is not 0; Kind is stored last. A row is valid if
 // its Count is not 0.
 //
-// All integers are in the byte order of the machine that wrote the file
-// (Header.ByteOrder). Times are ticks of Header.Clock, or ns.
+// All integers are in the byte order of the machine that wrote the file (Header.ByteOrder).
+// Times are ticks of Header.Clock, or ns.
 //
-// A record kind is never reused, and the meaning of a field never changes.
-// Version grows with each addition. Each addition states its version;
-// everything else is of version 1.
+// A record kind is never reused, and the meaning of a field never changes. Version grows with
+// each addition. Each addition states its version; everything else is of version 1.
 package layout
 
 // Limits. A reader compares lengths with them before it allocates.
@@ -40,8 +37,7 @@ const (
 	MinLogSegment = 16 << 10
 )
 
-// Constants of Sum. Any change of a single word changes the sum. A sum of 0 is
-// stored as 1.
+// Constants of Sum. Any change of a single word changes the sum. A sum of 0 is stored as 1.
 const (
 	ChecksumStart  = 0x6d70697472616365
 	ChecksumFactor = 0x9e3779b97f4a7c15
@@ -70,8 +66,8 @@ const (
 	TimingOff     = 2 // no call is timed
 )
 
-// EarlyCalls is the number of calls of a row that are timed before the fraction
-// of later calls to be timed is determined.
+// EarlyCalls is the number of calls of a row that are timed before the fraction of later calls
+// to be timed is determined.
 const EarlyCalls = 64
 
 // Header.Receives (version 4)
@@ -113,25 +109,21 @@ const (
 	RecordGroup      = 21
 )
 
-// OpenBytesUnknown is the value of Open.Bytes if the size of the datatype is
-// not yet known.
+// OpenBytesUnknown is the value of Open.Bytes if the size of the datatype is not yet known.
 const OpenBytesUnknown = 1<<64 - 1
 
-// StackSite (version 2) is a bit of Row.Callsite and Vector.Callsite. If it is
-// set, the other bits are the Stack.ID of the caller, not an address. It is not
-// set in any address of a program.
+// StackSite (version 2) is a bit of Row.Callsite and Vector.Callsite. If it is set, which it is
+// in no address of a program, the other bits are the Stack.ID of the caller.
 const StackSite = 1 << 63
 
-// Unloaded (version 7) is the lowest address given to call sites in unloaded
-// files. It is larger than any real address.
+// Unloaded (version 7), above all real addresses, is the first for call sites in unloaded files.
 const Unloaded = 1 << 62
 
-// Stacks (version 2): the maximum number of addresses of a stack, and of
-// different stacks that a process keeps.
+// Stacks (version 2): the maximum number of addresses of a stack, and of different stacks that
+// a process keeps.
 const (
 	MaxStackDepth = 32
-	// AutoStackDepth is the depth for --stack auto. Wrappers around MPI are not
-	// deeper.
+	// AutoStackDepth is the depth for --stack auto. Wrappers around MPI are not deeper.
 	AutoStackDepth = 8
 	MaxStacks      = 1 << 16
 )
@@ -150,9 +142,8 @@ const (
 	StringIntercepted = 7
 )
 
-// Row.Direction. The number of calls is the count of rows with None, Send,
-// Recv, Read and Write. The number of messages is that of the same rows except
-// None, and of the Posted directions.
+// Row.Direction. Rows with None, Send, Recv, Read and Write count calls. Rows with these
+// directions except None, and with the Posted ones, count messages.
 const (
 	DirNone       = 0 // a call without a message
 	DirSend       = 1
@@ -164,10 +155,9 @@ const (
 	DirReadPosted = 7
 )
 
-// Row.Direction of operations that moved no known data. They are not calls or
-// messages, and have no time. The count is the number of receives, or of sends
-// if the name says so. The peer is the known one, otherwise PeerAnySource for a
-// receive and PeerNone for a send. All are of version 2.
+// Row.Direction of operations that moved no known data. They are not calls or messages, and
+// have no time. Count is the number of receives, or of sends if the name says so. Peer is
+// PeerAnySource for a receive and PeerNone for a send if it is not known. All of version 2.
 const (
 	DirPosted        = 8  // receive posted by a Start or an Isendrecv
 	DirCancelled     = 9  // receive cancelled: it received nothing
@@ -211,8 +201,7 @@ const (
 	ScopeAllEq    = 7
 )
 
-// Pvar.Class (version 6): the performance variable classes of MPI_T, in the
-// order of the Standard.
+// Pvar.Class (version 6): the variable classes of MPI_T, in the order of the Standard.
 const (
 	PvarState         = 1
 	PvarLevel         = 2
@@ -332,8 +321,7 @@ type Header struct {
 	Abort Open // the call of MPI_Abort by a thread without a table, since MPI_Abort may be called where no table can be made
 }
 
-// Sum adds the next 64-bit word of the file to a checksum, which starts with
-// ChecksumStart (version 3).
+// Sum (version 3) adds the file's next 64-bit word to a checksum, initially ChecksumStart.
 func Sum(sum, word uint64) uint64 {
 	sum = (sum ^ word) * ChecksumFactor
 	return sum ^ sum>>32
@@ -349,8 +337,7 @@ type Segment struct {
 	Reserved [4]uint64
 }
 
-// Row holds the counts and times of one key, in one cache line. The first three
-// 8-byte words are the key.
+// Row holds the counts and times of a key, in one cache line. The key is its first 24 bytes.
 type Row struct {
 	Callsite  uint64 // return address of the wrapper, or StackSite | Stack.ID
 	Comm      uint32 // Comm.Index or CommNone
@@ -367,9 +354,8 @@ type Row struct {
 	Max   uint64
 }
 
-// Sample (version 4) describes the timed calls of a row if only some calls are
-// timed. Its early calls and its later ones are estimated separately, since the
-// first calls often take a different time.
+// Sample (version 4) describes the timed calls of a row if only some calls are timed. Its early
+// calls and its later ones are estimated separately, since they often differ.
 type Sample struct {
 	Timed        uint64
 	Early        uint64  // number of calls of the row when EarlyCalls of them had been timed; 0 before
@@ -381,8 +367,7 @@ type Sample struct {
 	Reserved     [2]uint64
 }
 
-// Record is at the start of a log record. The size of a record is a multiple of
-// 8 bytes.
+// Record is at the start of a log record. The size of a record is a multiple of 8 bytes.
 type Record struct {
 	Size uint32 // in bytes, including this struct
 	Kind uint32 // stored last
@@ -407,12 +392,11 @@ type Thread struct {
 	Open uint64 // offset of the thread's Open, which is in the same record
 }
 
-// Open (version 5) is the call that a thread is in, in one cache line. It
-// begins with the key of the call's Row. Call is stored last. It is 0 again
-// when the call has been added to its row. Fields that the call does not use
-// keep old values. For less frequent calls the communicator, peer and bytes are
-// stored a moment after Call. SizeClass is undefined until the call has been
-// added to its row.
+// Open (version 5) is the call that a thread is in, in one cache line. It begins with the key
+// of the call's Row. Call is stored last. It is 0 again when the call has been added to its
+// row. Fields that the call does not use keep old values. For less frequent calls the
+// communicator, peer and bytes are stored a moment after Call. SizeClass is undefined until the
+// call has been added to its row.
 type Open struct {
 	Callsite  uint64
 	Comm      uint32
@@ -430,8 +414,8 @@ type Open struct {
 	Count  uint32 // number of requests, for calls that wait, test or start; error code, for MPI_Abort
 }
 
-// Comm is a communicator. Its members follow if CommList is set (int32 world
-// ranks), then its remote group if CommRemote is set (RemoteSize int32).
+// Comm is a communicator. Its members follow if CommList is set (int32 world ranks), then its
+// remote group if CommRemote is set (RemoteSize int32).
 type Comm struct {
 	Record      Record
 	Index       uint32
@@ -449,8 +433,7 @@ type Comm struct {
 	Folded      uint64 // number of later communicators, created in the same way, that share this record
 }
 
-// Name sets the name of a communicator: Length bytes follow. The latest Name
-// applies.
+// Name sets the name of a communicator: Length bytes follow. The latest Name applies.
 type Name struct {
 	Record Record
 	Index  uint32
@@ -464,8 +447,7 @@ type Edges struct {
 	Count  uint32
 }
 
-// Slice is a part of the run. Its name follows (Length bytes). The latest name
-// applies.
+// Slice is a part of the run. Its name follows (Length bytes). The latest name applies.
 type Slice struct {
 	Record Record
 	Index  uint32
@@ -473,13 +455,12 @@ type Slice struct {
 	Start  uint64 // ticks
 }
 
-// Module is a loaded file. Its build id (BuildIDLength bytes) and its path
-// (PathLength bytes) follow.
+// Module is a loaded file. Its build id (BuildIDLength bytes) and its path (PathLength bytes)
+// follow.
 //
-// From version 7 on, a file that contains call sites is recorded a second time
-// when it is unloaded, with addresses from Unloaded on, and its call sites get
-// these addresses. If two Modules overlap, the second was loaded after the
-// first was unloaded.
+// From version 7 on, a file that contains call sites is recorded a second time when it is
+// unloaded, with addresses from Unloaded on, and its call sites get these addresses. If two
+// Modules overlap, the second was loaded after the first was unloaded.
 type Module struct {
 	Record        Record
 	Bias          uint64 // address in memory minus ELF address
@@ -489,8 +470,8 @@ type Module struct {
 	PathLength    uint32
 }
 
-// Vector holds the bytes that an irregular collective sent to each member, or
-// along each edge: Length uint64 follow.
+// Vector holds the bytes that an irregular collective sent to each member, or along each edge:
+// Length uint64 follow.
 type Vector struct {
 	Record    Record
 	Callsite  uint64
@@ -505,24 +486,23 @@ type Vector struct {
 	Count     uint64 // number of operations
 }
 
-// Stack is a call stack: Depth uint64 follow, the return addresses, beginning
-// with that of the wrapper.
+// Stack is a call stack: Depth uint64 follow, return addresses, that of the wrapper first.
 type Stack struct {
 	Record Record
 	ID     uint32
 	Depth  uint32
 }
 
-// Setting (version 6) is a setting of mpitrace that does not have its default
-// value. Its name (NameLength bytes) and value (ValueLength bytes) follow.
+// Setting (version 6) is a setting of mpitrace that does not have its default value. Its name
+// (NameLength bytes) and value (ValueLength bytes) follow.
 type Setting struct {
 	Record      Record
 	NameLength  uint32
 	ValueLength uint32
 }
 
-// Variable (version 6) is a control variable of the MPI that was set or could
-// not be set. Its name and its value follow, then the reason if it was refused.
+// Variable (version 6) is a control variable of the MPI that was set or could not be set. Its
+// name and its value follow, then the reason if it was refused.
 type Variable struct {
 	Record      Record
 	Origin      uint32
@@ -532,8 +512,7 @@ type Variable struct {
 	WhyLength   uint32
 }
 
-// Pvar (version 6) is a performance variable that mpitrace reads. Its name and
-// its description follow.
+// Pvar (version 6) is a performance variable to be read. Its name and description follow.
 type Pvar struct {
 	Record            Record
 	Index             uint32
@@ -546,8 +525,7 @@ type Pvar struct {
 	DescriptionLength uint32
 }
 
-// Handle (version 6) is a performance variable, bound to a communicator or a
-// window if it needs one.
+// Handle (version 6) is a performance variable bound to a communicator, a window or no object.
 type Handle struct {
 	Record Record
 	Index  uint32
@@ -556,9 +534,8 @@ type Handle struct {
 	Count  uint32 // number of elements
 }
 
-// EagerLimit (version 7) is the size of the largest message that the MPI sends
-// on a path without waiting for the receiver. It is written only if events are
-// traced. The name of the MPI's variable follows.
+// EagerLimit (version 7) is the size of the largest message that the MPI sends on a path without
+// waiting for the receiver. Written only if events are traced. The MPI variable's name follows.
 type EagerLimit struct {
 	Record     Record
 	Path       uint32
@@ -566,17 +543,15 @@ type EagerLimit struct {
 	Bytes      uint64
 }
 
-// Group (version 7) is the group of a Win_start or Win_post: Count int32
-// follow, world ranks. It is written only if events are traced, once for each
-// distinct group.
+// Group (version 7) is the group of a Win_start or Win_post: Count int32 follow, world ranks.
+// It is written only if events are traced, once for each distinct group.
 type Group struct {
 	Record Record
 	Index  uint32 // from 1
 	Count  uint32
 }
 
-// Reading (version 6) is the value of a handle at one moment: Count uint64
-// follow.
+// Reading (version 6) is the value of a handle at one moment: Count uint64 follow.
 type Reading struct {
 	Record Record
 	Handle uint32
@@ -586,10 +561,9 @@ type Reading struct {
 	Moment uint32
 }
 
-// Placement (version 7) holds the processors on which the process may run, and
-// the resources of the node. It is read at the end of MPI_Init, since some MPIs
-// bind processes there. Words uint64 follow, the affinity mask: processor n is
-// bit n%64 of word n/64.
+// Placement (version 7) holds the processors on which the process may run, and the resources of
+// the node. It is read at the end of MPI_Init, since some MPIs bind processes there. Words
+// uint64 follow, the affinity mask: processor n is bit n%64 of word n/64.
 type Placement struct {
 	Record         Record
 	Words          uint32
@@ -600,10 +574,9 @@ type Placement struct {
 	LimitGroup     uint64 // inode of that control group; processes with the same inode share the limit
 }
 
-// Usage (version 7) holds the resources that the process used while a slice was
-// current, from the end of MPI_Init to the start of MPI_Finalize. It is updated
-// each time the slice ends. For a process that was killed, the last slice is
-// missing.
+// Usage (version 7) holds the resources that the process used while a slice was current, from
+// the end of MPI_Init to the start of MPI_Finalize. It is updated each time the slice ends. For
+// a process that was killed, the last slice is missing.
 type Usage struct {
 	Record      Record
 	Slice       uint32
