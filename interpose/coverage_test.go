@@ -15,8 +15,8 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// everyCompiler returns the compilers of Debian's MPIs at level quick, and at level
-// all those of the MPIs that `make setup` puts below build.
+// everyCompiler returns the compilers of Debian's MPIs at level quick. At level
+// all it returns those of the MPIs that `make setup` installs below build.
 func everyCompiler(t *testing.T) []string {
 	t.Helper()
 	var all []string
@@ -45,8 +45,8 @@ func withEveryCompiler(t *testing.T, f func(t *testing.T, cc string)) {
 	}
 }
 
-// Whatever mpi.h declares is intercepted by the library as it was built, or is
-// left out for a reason that the tables give.
+// TestCoverage checks that the library intercepts every function that mpi.h
+// declares, or that the tables have a reason why it does not.
 func TestCoverage(t *testing.T) {
 	withEveryCompiler(t, func(t *testing.T, cc string) {
 		standard, all, err := BuildOptions{CC: cc}.Coverage(context.Background(), build(t, cc))
@@ -69,7 +69,9 @@ func TestCoverage(t *testing.T) {
 	})
 }
 
-// Programs that were compiled against other headers meet what the MPI exports.
+// TestExportedFunctionsHaveAStand checks that every function that the MPI's
+// libraries export is in calls.Standard: programs compiled with other headers
+// may call it.
 func TestExportedFunctionsHaveAStand(t *testing.T) {
 	known := map[string]bool{}
 	for _, p := range calls.Standard {
@@ -103,7 +105,8 @@ func TestExportedFunctionsHaveAStand(t *testing.T) {
 	})
 }
 
-// librariesOf compiles a program and asks the loader which MPI it loads.
+// librariesOf compiles a program, and returns the MPI libraries that the loader
+// finds for it.
 func librariesOf(t *testing.T, cc string) []string {
 	t.Helper()
 	dir := t.TempDir()
@@ -133,8 +136,8 @@ var (
 	prototype = regexp.MustCompile(`\bint\s+(MPIX?_\w+)\s*\(((?:[^()]|\([^()]*\))*)\)`)
 )
 
-// The third column of standard.txt, which the rule about handles rests on, is
-// what the headers declare.
+// TestHandlesAreThoseOfTheHeaders compares the third column of standard.txt, on
+// which the rule about handles depends, with the headers.
 func TestHandlesAreThoseOfTheHeaders(t *testing.T) {
 	types := map[string]*regexp.Regexp{
 		"comm": regexp.MustCompile(`\bMPI_Comm\b`), "win": regexp.MustCompile(`\bMPI_Win\b`),

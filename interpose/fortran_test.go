@@ -15,14 +15,14 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// Files of Fortran bindings, and those among them that call C.
+// Names of files with Fortran bindings, and of those among them that call C.
 var (
 	ofFortran = regexp.MustCompile(`^lib(mpi_mpifh|mpi_usempi\w*|mpichfort|mpifort)\.so\.\d+$`)
 	layers    = regexp.MustCompile(`^lib(mpi_mpifh|mpichfort|mpifort)\.so`)
 )
 
-// bindingFiles are the MPI's files of Fortran bindings: what a program is linked
-// with, and what lies beside it.
+// bindingFiles returns the MPI's files of Fortran bindings: those that a
+// program is linked with, and those in the same directories.
 func bindingFiles(t *testing.T, cc string) []string {
 	t.Helper()
 	fc := strings.Replace(cc, "mpicc", "mpif90", 1)
@@ -58,7 +58,8 @@ func bindingFiles(t *testing.T, cc string) []string {
 	return files
 }
 
-// dynamicSymbols tells of the names of a library whether it defines them.
+// dynamicSymbols returns the names of a library's symbols, and whether it
+// defines them.
 func dynamicSymbols(t *testing.T, file string) map[string]bool {
 	t.Helper()
 	f, err := elf.Open(file)
@@ -77,8 +78,9 @@ func dynamicSymbols(t *testing.T, file string) map[string]bool {
 	return out
 }
 
-// Whatever name of a wrapped call the Fortran bindings export, in any spelling,
-// is ours too; and what it calls in C is.
+// TestFortranNames checks that the library exports every name, in any spelling,
+// under which the Fortran bindings export a wrapped call, and the C functions
+// that they call.
 func TestFortranNames(t *testing.T) {
 	testenv.At(t, testenv.Quick)
 	wrapped := map[string]string{}
@@ -103,7 +105,7 @@ func TestFortranNames(t *testing.T) {
 						continue
 					}
 					if c := calls.Symbol(call); !library[c] {
-						continue // removed from C, and still there for Fortran
+						continue // removed from C, but still in the Fortran bindings
 					}
 					found[call] = true
 					if !library[symbol] {
@@ -116,10 +118,11 @@ func TestFortranNames(t *testing.T) {
 	}
 }
 
-// bypasses are calls that a layer makes of the MPI's inside, so that no wrapper
-// in C sees them: they are counted and named as untimed. Attributes in all MPIs,
-// since they are integers in Fortran and pointers in C; callbacks in Open MPI,
-// which has to call them in Fortran.
+// bypasses lists the calls for which a Fortran layer calls internal functions
+// of the MPI. No wrapper in C sees them: they are counted and reported as
+// untimed. These are attributes in all MPIs, since they are integers in Fortran
+// and pointers in C, and callbacks in Open MPI, which has to call them in
+// Fortran.
 var bypasses = map[string]string{
 	"libmpichfort": "Comm_set_attr Win_set_attr Type_set_attr Attr_put",
 	"libmpi_mpifh": "Comm_set_attr Win_set_attr Type_set_attr Attr_put Comm_create_keyval Win_create_keyval " +
@@ -127,7 +130,7 @@ var bypasses = map[string]string{
 		"Errhandler_create Type_match_size",
 }
 
-// checkReachesC requires that a layer calls the C functions of its names by their
+// checkReachesC checks that a layer calls the C functions of its names by their
 // names.
 func checkReachesC(t *testing.T, file string, symbols, found map[string]bool) {
 	t.Helper()
@@ -150,8 +153,8 @@ func checkReachesC(t *testing.T, file string, symbols, found map[string]bool) {
 	}
 }
 
-// Of what a Fortran program imports only that is named which is neither ours nor
-// left alone on purpose.
+// TestUnrecordedInFortran checks that Unrecorded returns only those functions
+// that the library does not export and that are not left alone on purpose.
 func TestUnrecordedInFortran(t *testing.T) {
 	testenv.At(t, testenv.Quick)
 	const text = `program p

@@ -11,10 +11,11 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// TestFuzzEnvironment: whatever the environment, /proc, names and loaded files
-// say, the library reads no byte that it should not, and creates no file that
-// could be another's. It runs only if $MPITRACE_FUZZ_TIME says for how long, as
-// scripts/fuzz.sh does. What is found is kept with the seeds.
+// TestFuzzEnvironment checks that the library reads no byte that it should not,
+// and creates no file that could be another user's, whatever the environment,
+// /proc, names and loaded files contain. It runs only if $MPITRACE_FUZZ_TIME is
+// set to its duration, as scripts/fuzz.sh does. New inputs are kept with the
+// seeds.
 func TestFuzzEnvironment(t *testing.T) {
 	wanted := os.Getenv("MPITRACE_FUZZ_TIME")
 	if wanted == "" {
@@ -30,7 +31,7 @@ func TestFuzzEnvironment(t *testing.T) {
 	if err := os.Mkdir(corpus, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	// Of the MPI's functions none is called: there are none.
+	// Declare no MPI functions, since there are none to call.
 	if err := os.WriteFile(filepath.Join(dir, "have.h"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// The library for an MPI is one and the same whichever of its compiler wrappers is
-// asked, and another for another MPI, other flags, and other sources.
+// TestIdentity checks that all compiler wrappers of an MPI give the same
+// library, and that another MPI, other flags or other sources give another one.
 func TestIdentity(t *testing.T) {
 	const lib = "/usr/lib/x86_64-linux-gnu/"
 	for _, name := range []string{"libmpich.so.12", "libmpi.so.40"} {

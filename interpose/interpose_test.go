@@ -14,13 +14,13 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// compilers are the MPIs' compiler wrappers that the tests want.
+// compilers lists the MPIs' compiler wrappers that the tests need.
 var compilers = []string{"mpicc.openmpi", "mpicc.mpich"}
 
 func build(t *testing.T, cc string, flags ...string) string {
 	t.Helper()
 	testenv.Need(t, cc)
-	t.Setenv("MPITRACE_CACHE", "") // put back at the end
+	t.Setenv("MPITRACE_CACHE", "") // restored at the end
 	testenv.SharedCache(filepath.Join(t.TempDir(), "cache"), func() bool { _, err := CacheDir(); return err == nil })
 	lib, err := Build(context.Background(), BuildOptions{CC: cc, MPI: librariesOf(t, cc)[0], CFlags: flags, Log: testLog{t}})
 	if err != nil {
@@ -60,7 +60,8 @@ func TestBuildWithoutWarnings(t *testing.T) {
 	}
 }
 
-// A preload reaches programs that have no MPI: the library must need none.
+// TestLibraryNeedsNoMPI checks that the library needs no symbol of an MPI,
+// since it is also preloaded into programs without MPI.
 func TestLibraryNeedsNoMPI(t *testing.T) {
 	testenv.At(t, testenv.Quick)
 	for _, cc := range compilers {
@@ -95,8 +96,9 @@ func TestLibraryNeedsNoMPI(t *testing.T) {
 	}
 }
 
-// exported matches the names that the library may have: MPI's functions, in C
-// and in the Fortran bindings, what mpitrace.h calls, and dlclose, which parts a call site from its file.
+// exported matches the names that the library may export: MPI's functions in C
+// and in the Fortran bindings, the functions of mpitrace.h, and dlclose, which
+// mpitrace intercepts to keep the call sites of unloaded files.
 var exported = regexp.MustCompile(`^(P?MPIX?_\w+|mpix?_[a-z0-9_]+|mpitrace_(begin_phase|change_setting)|dlclose)$`)
 
 func TestBuildIsCached(t *testing.T) {
@@ -149,8 +151,8 @@ func TestBuildRefusesUnsafeCache(t *testing.T) {
 	}
 }
 
-// The program that lists variables loads the MPI that it was built for, whatever
-// LD_LIBRARY_PATH says.
+// TestListerLoadsItsMPI checks that the program that lists variables loads the
+// MPI that it was built for, whatever LD_LIBRARY_PATH contains.
 func TestListerLoadsItsMPI(t *testing.T) {
 	testenv.At(t, testenv.Quick)
 	testenv.Need(t, "mpicc.mpich")

@@ -8,7 +8,8 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// What the thunks do to registers, stack and notes, without an MPI.
+// TestThunks checks what the thunks do to registers, the stack and notes,
+// without an MPI.
 func TestThunks(t *testing.T) {
 	for _, level := range []string{"-O0", "-O2"} {
 		t.Run(level, func(t *testing.T) {

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestCheckLibrary: what others could replace is not loaded.
+// TestCheckLibrary checks that a library which other users could replace is
+// rejected.
 func TestCheckLibrary(t *testing.T) {
 	const stranger = 65533
 	chmod := func(mode os.FileMode) func(string) error {
@@ -19,9 +20,9 @@ func TestCheckLibrary(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name string
-		of   string // below a private directory; a/b/lib.so is the library
+		of   string // path below a private directory; a/b/lib.so is the library
 		do   func(path string) error
-		want string // empty if it can be loaded
+		want string // empty if the library can be loaded
 	}{
 		{"private", "a", chmod(0o700), ""},
 		{"others read", "a", chmod(0o755), ""},
@@ -70,7 +71,8 @@ func checkSays(t *testing.T, lib, want string) {
 	}
 }
 
-// A link into a private directory is no better than where it lies.
+// TestCheckLibraryLink checks that a link into a private directory is rejected
+// if others can replace the link.
 func TestCheckLibraryLink(t *testing.T) {
 	lib := filepath.Join(t.TempDir(), "lib.so")
 	open := t.TempDir()

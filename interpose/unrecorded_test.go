@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestUnrecordedPipe requires that a named pipe, which a recording may name as a
-// loaded file, is not waited for.
+// TestUnrecordedPipe checks that Unrecorded does not wait for a named pipe,
+// which a recording may name as a loaded file.
 func TestUnrecordedPipe(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "liba.so")
 	if err := syscall.Mkfifo(pipe, 0o644); err != nil {

@@ -23,7 +23,7 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// formula is what a matrix of a synthetic job must hold, by arithmetic.
+// formula is the expected matrix of a synthetic job, computed by arithmetic.
 type formula struct {
 	at    func(from, to int) synth.Volume
 	total synth.Volume
@@ -37,7 +37,7 @@ func formulas(j *synth.Job) map[matrix.Class]formula {
 		matrix.External: {j.P2P, j.TotalP2P()}, matrix.Collective: {j.Coll, j.TotalColl()}, matrix.All: {j.All, all}}
 }
 
-// table computes a formula once for all that ask.
+// table evaluates a formula once for several uses.
 func (f formula) table(n int) formula {
 	cells := make([]synth.Volume, n*n)
 	for i := range cells {
@@ -46,7 +46,7 @@ func (f formula) table(n int) formula {
 	return formula{func(from, to int) synth.Volume { return cells[from*n+to] }, f.total}
 }
 
-// sheetsOf adds up a job as profile2mat does.
+// sheetsOf builds the matrices of a job as profile2mat does.
 func sheetsOf(t testing.TB, j *synth.Job) map[matrix.Class]*Sheet {
 	builder := matrix.NewBuilder(nil)
 	if err := j.Each(func(p *profile.Profile) error { builder.Add(p); return nil }); err != nil {
@@ -59,18 +59,18 @@ func sheetsOf(t testing.TB, j *synth.Job) map[matrix.Class]*Sheet {
 	return out
 }
 
-// check compares the entries of a file with a formula. If each is as it says,
-// none comes twice, and the sums are right, then none is missing.
+// check compares the entries of a file with a formula. If each entry is
+// correct, none occurs twice, and the sums are correct, then none is missing.
 type check struct {
 	formula
 	q        Quantity
-	both     bool // bytes and messages are in one file
-	from, to int  // of the last entry
+	both     bool // one file has bytes and messages
+	from, to int  // of the previous entry
 	entries  int
 	sum      synth.Volume
 }
 
-// entry is what a file says of a pair: the quantities that it has.
+// entry checks the quantities of a pair that a file has.
 func (c *check) entry(from, to int, bytes, messages uint64, avg float64) error {
 	if from < c.from || from == c.from && to <= c.to {
 		return fmt.Errorf("%d, %d comes after %d, %d", from, to, c.from, c.to)
@@ -106,7 +106,7 @@ func (c *check) complete() error {
 	case c.q == Msg:
 		want.Bytes = 0
 	default:
-		return nil // as many entries as the file of bytes, which its head says
+		return nil // averages: it is enough to check the number of entries in the header
 	}
 	if c.sum != want {
 		return fmt.Errorf("sums are %v, the formula says %v", c.sum, want)
@@ -119,7 +119,7 @@ var readers = map[string]func(r io.Reader, n int, c *check) error{
 	"csv": readCSV, "mtx": readMtx, "json": readJSON, "arrow": readArrow, "parquet": readParquet,
 }
 
-// numbers reads numbers with one character after each.
+// numbers reads numbers that are each followed by one character.
 type numbers struct {
 	*bufio.Reader
 	err error
@@ -136,7 +136,7 @@ func (r *numbers) next(end byte) uint64 {
 		switch {
 		case b >= '0' && b <= '9':
 			n = 10*n + uint64(b-'0')
-		case b != ' ': // before it
+		case b != ' ': // before the number
 			r.err = fmt.Errorf("%q is no number", text)
 		}
 	}
@@ -194,7 +194,7 @@ func readMtx(r io.Reader, n int, c *check) error {
 	return in.err
 }
 
-// readJSON knows that an entry is a line: TestJSON and Python read files as JSON.
+// readJSON assumes one entry per line: TestJSON and Python read files as JSON.
 func readJSON(r io.Reader, n int, c *check) error {
 	in := &numbers{Reader: bufio.NewReaderSize(r, 1<<20)}
 	head, err := "", error(nil)
@@ -288,7 +288,7 @@ func readParquet(r io.Reader, _ int, c *check) error {
 	return nil
 }
 
-// compare writes a file and reads it as it comes.
+// compare writes a file and checks it while it is written.
 func compare(t *testing.T, format string, s *Sheet, f formula, q Quantity) {
 	t.Helper()
 	r, w := io.Pipe()
@@ -371,8 +371,8 @@ func cellsOfNpy(t *testing.T, text string, n int, q Quantity) func() float64 {
 	}
 }
 
-// TestFormulas: four shapes of jobs at three sizes, in every format that has
-// numbers, all of them equal to the formula. (Bytes stay below 2^53.)
+// TestFormulas compares four shapes of jobs at three sizes with their formula,
+// in every format that has numbers. Bytes stay below 2^53.
 func TestFormulas(t *testing.T) {
 	t.Parallel()
 	for _, shape := range synth.Shapes {
@@ -406,9 +406,10 @@ func TestFormulas(t *testing.T) {
 	}
 }
 
-// TestFormulasOf10000: the sparse formats at 10,000 ranks. What has 10^8 pairs is
-// compared in the two formats that are text, as it passes by; Alltoallv, whose
-// 10^8 numbers differ, takes 2 GB and is left to the smaller jobs.
+// TestFormulasOf10000 checks the sparse formats at 10,000 ranks. Jobs with 10^8
+// pairs are compared in the two text formats only, without storing the file.
+// Alltoallv, with 10^8 different numbers, would take 2 GB; only smaller jobs
+// test it.
 func TestFormulasOf10000(t *testing.T) {
 	t.Parallel()
 	const ranks = 10_000

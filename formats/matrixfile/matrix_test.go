@@ -28,18 +28,18 @@ func matrixOf(entries ...entry) *matrix.Matrix {
 	return m
 }
 
-// sheetOf is a directed matrix of ranks.
+// sheetOf returns a directed matrix of ranks.
 func sheetOf(n int, entries ...entry) *Sheet {
 	return &Sheet{Matrix: matrixOf(entries...), N: n, Pairs: len(entries), Line: "rank", Program: "app", Class: matrix.External}
 }
 
-// symmetric makes the mean of both directions of a sheet.
+// symmetric returns the mean of both directions of a sheet.
 func symmetric(s *Sheet) *Sheet {
 	s.Matrix, s.Symmetric = s.Matrix.Symmetric(), true
 	return s
 }
 
-// written is what a format writes.
+// written returns the output of a format.
 func written(t *testing.T, format string, s *Sheet, q Quantity) string {
 	t.Helper()
 	var b strings.Builder
@@ -58,14 +58,14 @@ func expect(t *testing.T, format string, s *Sheet, want map[Quantity]string) {
 	}
 }
 
-// directed has a sum of 64 bits, messages of 0 bytes, an entry of zeros, and
-// averages of 2.5 and 3.5.
+// directed returns a matrix with a sum of 64 bits, messages of 0 bytes, an
+// entry of zeros, and averages of 2.5 and 3.5.
 func directed() *Sheet {
 	return sheetOf(4, entry{0, 1, 5, 2}, entry{1, 0, 7, 2}, entry{2, 2, 1<<64 - 1, 1}, entry{0, 2, 0, 3}, entry{1, 1, 0, 0})
 }
 
-// means has 0 and 1: 5+0 bytes in 1+0 messages; 0 and 2: 3+4 in 2+1; rank 1 to
-// itself 6 in 4.
+// means returns a symmetric matrix. Ranks 0 and 1: 5+0 bytes in 1+0 messages; 0
+// and 2: 3+4 in 2+1; rank 1 to itself: 6 in 4.
 func means() *Sheet {
 	return symmetric(sheetOf(3, entry{0, 1, 5, 1}, entry{0, 2, 3, 2}, entry{2, 0, 4, 1}, entry{1, 1, 6, 4}))
 }
@@ -83,8 +83,7 @@ func TestMat(t *testing.T) {
 	})
 }
 
-// TestMatOfManyZeros: runs of zeros that are longer than what is written at
-// once.
+// TestMatOfManyZeros writes runs of zeros longer than the buffer.
 func TestMatOfManyZeros(t *testing.T) {
 	const n = 5000
 	lines := strings.SplitAfter(written(t, "mat", sheetOf(n, entry{1, n - 1, 7, 1}, entry{2, 0, 8, 1}), Size), "\n")
@@ -106,8 +105,8 @@ func TestMatOfManyZeros(t *testing.T) {
 	}
 }
 
-// What was selected is said beside the title, which must not say that it is
-// everything.
+// TestTitleOfSelection checks that the selection is next to the title, and that
+// the title does not claim to include everything.
 func TestTitleOfSelection(t *testing.T) {
 	s := directed()
 	s.Class, s.Selection = matrix.All, "comm x"
@@ -216,8 +215,8 @@ func TestDivideRoundsHalvesToEven(t *testing.T) {
 	}
 }
 
-// TestPictures: lines of cells where there are few lines, and bins that add up
-// blocks of them where there are many.
+// TestPictures checks that a picture has one cell per pair of lines if there
+// are few lines, and bins that sum blocks of lines if there are many.
 func TestPictures(t *testing.T) {
 	h := heatmap(directed(), Size)
 	if diff := cmp.Diff([][]float64{{0, 5, 0, 0}, {7, 0, 0, 0}, {0, 0, 1 << 64, 0}, {0, 0, 0, 0}}, h.Cells); diff != "" {
@@ -243,7 +242,7 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// TestEmpty: a matrix of nothing is one of zeros, and a file in each format.
+// TestEmpty checks that an empty matrix is written as zeros in each format.
 func TestEmpty(t *testing.T) {
 	for _, f := range Table {
 		for _, q := range append([]Quantity{Size}, f.Quantities...) {
@@ -259,7 +258,7 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
-// TestMinSize requires that no format writes less than its MinSize.
+// TestMinSize checks that no format writes fewer bytes than its MinSize.
 func TestMinSize(t *testing.T) {
 	for _, f := range Table {
 		for _, s := range []*Sheet{directed(), means()} {
@@ -280,7 +279,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// full is a disk that is full after some bytes.
+// full is a writer that fails after room bytes, like a full disk.
 type full struct{ room int }
 
 func (f *full) Write(b []byte) (int, error) {
@@ -290,8 +289,8 @@ func (f *full) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestWriteErrorIsReported: at the first byte, and in the middle of a matrix
-// that is larger than what is written at once.
+// TestWriteErrorIsReported checks errors at the first byte, and in the middle
+// of a matrix that is larger than the buffer.
 func TestWriteErrorIsReported(t *testing.T) {
 	const n = 300
 	s := sheetOf(n)

@@ -13,18 +13,19 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// pythonMatrix is what Python must find in the files of a matrix.
+// pythonMatrix holds what Python must find in the files of a matrix.
 type pythonMatrix struct {
 	N         int        `json:"n"`
 	Symmetric bool       `json:"symmetric"`
 	Labels    []string   `json:"labels"`
-	Bytes     [][]uint64 `json:"bytes"` // of both directions together, if symmetric
+	Bytes     [][]uint64 `json:"bytes"` // sum of both directions, if symmetric
 	Messages  [][]uint64 `json:"messages"`
 }
 
-// TestPython has scipy, numpy, pandas, pyarrow, polars and DuckDB read the
-// matrices of a stencil of 64 ranks, directed and not, and one with names and
-// numbers that are hard to read. What they must find is computed by formula.
+// TestPython reads matrices with scipy, numpy, pandas, pyarrow, polars and
+// DuckDB: those of a stencil of 64 ranks, directed and symmetric, and one with
+// names and numbers that are hard to read. The expected values are computed by
+// formula.
 func TestPython(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {

@@ -43,7 +43,7 @@ func readBytes(data []byte) ([]*profile.Profile, error) {
 	return ps, nil
 }
 
-// save writes bytes to a file and gives its path.
+// save writes bytes to a file and returns its path.
 func save(t testing.TB, data []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x.arrow")
@@ -88,7 +88,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// Everything that a rank sends in the fixture, added up by hand.
+// TestTrafficReadBack compares with the sums of everything that a rank of the
+// fixture sends, computed by hand.
 func TestTrafficReadBack(t *testing.T) {
 	back, err := Read(save(t, encode(t, tabletest.Job("run"))))
 	if err != nil {
@@ -103,7 +104,8 @@ func TestTrafficReadBack(t *testing.T) {
 	}
 	const top = 1<<64 - 1
 	want := map[profile.Kind]map[int]profile.Volume{
-		// Right neighbour; reversed rank 0 is world 3; the second even rank is 2.
+		// The right neighbor; reversed rank 0 is world rank 3; the second even
+		// rank is 2.
 		profile.External:    {2: {Bytes: 300 + 160, Count: 3 + 2}, 3: {Bytes: 40, Count: 1}},
 		profile.RemoteWrite: {2: {Bytes: 512, Count: 1}},
 		profile.RemoteRead:  {1: {Bytes: 256, Count: 1}},
@@ -120,8 +122,8 @@ func TestTrafficReadBack(t *testing.T) {
 	}
 }
 
-// The modules that hold no call site are left out: a process has dozens, at
-// addresses of its own.
+// TestModulesOfCallSites checks that modules without a call site are omitted: a
+// process has dozens of them, at addresses of its own.
 func TestModulesOfCallSites(t *testing.T) {
 	p := tabletest.Profile("run", 0)
 	want := slices.Clone(p.Modules)
@@ -157,7 +159,7 @@ func TestManyBatches(t *testing.T) {
 	p := tabletest.Profile("run", 0)
 	p.Rows = slices.Repeat(p.Rows[1:2], n)
 	for i := range p.Rows {
-		p.Rows[i].Callsite += uint64(i) // a dictionary that grows to the end
+		p.Rows[i].Callsite += uint64(i) // the dictionary grows to the end
 		p.Rows[i].Bytes = uint64(i)
 	}
 	data := encode(t, []*profile.Profile{p})
@@ -174,8 +176,8 @@ func TestManyBatches(t *testing.T) {
 	}
 }
 
-// More processes than a block and a batch hold, with blocks that end inside
-// batches and the other way round.
+// TestManyBlocks writes more processes than fit in a block and in a batch.
+// Blocks end inside batches, and batches inside blocks.
 func TestManyBlocks(t *testing.T) {
 	const n = 1500
 	var ps []*profile.Profile
@@ -226,7 +228,7 @@ func TestSourceReadTwiceAndStopped(t *testing.T) {
 	}
 }
 
-// counted is a source that knows how often it was walked over.
+// counted is a source that counts how often it is read.
 type counted struct {
 	profile.List
 	walks int
@@ -257,7 +259,7 @@ func TestTablesTogether(t *testing.T) {
 	}
 }
 
-// changing is a source of which a row is renamed each time.
+// changing is a source that renames a row each time it is read.
 type changing struct{ p *profile.Profile }
 
 func (c changing) Each(f func(*profile.Profile) error) error {
@@ -280,7 +282,7 @@ func open(t *testing.T, data []byte) *ipc.FileReader {
 	return in
 }
 
-// table reads a column of a file with one batch as strings; null is "(null)".
+// table returns a column of a file with one batch as strings; null is "(null)".
 func table(t *testing.T, data []byte, column string) []string {
 	t.Helper()
 	batch, err := open(t, data).RecordAt(0)
@@ -320,7 +322,8 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// Files of format version 2 have no column time_error_ns, and no nulls in time_ns.
+// TestOldVersion reads a file of format version 2, which has no column
+// time_error_ns and no nulls in time_ns.
 func TestOldVersion(t *testing.T) {
 	ps, err := Read(filepath.Join("testdata", "version-2.arrow"))
 	if err != nil || len(ps) != 1 || len(ps[0].Rows) != 15 {
@@ -331,7 +334,8 @@ func TestOldVersion(t *testing.T) {
 	}
 }
 
-// What was not measured is null, and the metadata say how it was recorded.
+// TestTiming checks that times that were not measured are null, and that the
+// metadata state how calls were timed.
 func TestTiming(t *testing.T) {
 	ps := tabletest.Settings("run")
 	for rank, want := range map[int]struct{ time, wrong, timing, receives string }{
@@ -365,7 +369,8 @@ func TestTiming(t *testing.T) {
 	}
 }
 
-// A process of another world has no world rank, whatever its rank there.
+// TestPeerOfAnotherWorld checks that a process of another world has no world
+// rank, whatever its rank there.
 func TestPeerOfAnotherWorld(t *testing.T) {
 	p := tabletest.Profile("run", 0)
 	p.Comms[tabletest.Inter].Remote = profile.Group{List: []int32{profile.PeerElsewhere, profile.PeerElsewhere}}
@@ -380,7 +385,7 @@ func TestPeerOfAnotherWorld(t *testing.T) {
 	}
 }
 
-// The schema is the contract with whoever reads the tables.
+// TestSchema checks the schema, on which other readers of the tables depend.
 func TestSchema(t *testing.T) {
 	schema := open(t, encode(t, tabletest.Job("run"))).Schema()
 	const dict = "dictionary<values=utf8, indices=int32, ordered=false>"

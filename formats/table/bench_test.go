@@ -12,7 +12,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// benchJob is a job of 256 ranks that each have 500 rows.
+// benchJob returns a job of 256 ranks with 500 rows each.
 func benchJob() (ps []*profile.Profile, rows int) {
 	for rank := range 256 {
 		p := tabletest.Profile("run", rank%4)
@@ -50,8 +50,8 @@ func BenchmarkRead(b *testing.B) {
 	b.ReportMetric(float64(rows)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
 }
 
-// BenchmarkStream writes and reads jobs of ever more ranks, one process at a
-// time: the memory may grow by what is written, but not by what is read.
+// BenchmarkStream writes and reads larger and larger jobs, one process at a
+// time. The memory may grow when writing, but not when reading.
 func BenchmarkStream(b *testing.B) {
 	for _, ranks := range []int{1000, 10_000, 100_000} {
 		path := filepath.Join(b.TempDir(), "profile.arrow")

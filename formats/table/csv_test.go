@@ -35,7 +35,8 @@ func TestCSV(t *testing.T) {
 	}
 }
 
-// Times that were not taken are empty, those of samples have their error.
+// TestCSVTiming checks that times that were not measured are empty, and that
+// sampled times have an error.
 func TestCSVTiming(t *testing.T) {
 	ps := tabletest.Settings("run")
 	for rank, want := range map[int]string{
@@ -50,7 +51,8 @@ func TestCSVTiming(t *testing.T) {
 	}
 }
 
-// What the MPI library sent has no call, thread, communicator, place or time.
+// TestCSVPhysical checks that messages of the MPI library itself have no call,
+// thread, communicator, call site or time.
 func TestCSVPhysical(t *testing.T) {
 	p := tabletest.Physical("run")[0]
 	p.Rows, p.Physical.Flows = nil, p.Physical.Flows[:4]

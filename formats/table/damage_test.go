@@ -57,7 +57,8 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// foreignFile is a small Arrow file with one column, as other programs write it.
+// foreignFile returns a small Arrow file with one column, as other programs
+// write it.
 func foreignFile(t *testing.T, meta map[string]string) []byte {
 	t.Helper()
 	md := arrow.MetadataFrom(meta)
@@ -67,7 +68,7 @@ func foreignFile(t *testing.T, meta map[string]string) []byte {
 	return writeBatch(t, b.NewRecord())
 }
 
-// otherColumns is a file with that column as we write it.
+// otherColumns returns a file with that column as mpitrace writes it.
 func otherColumns(t *testing.T) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -102,8 +103,8 @@ func writeBatch(t *testing.T, batch arrow.Record) []byte {
 	return data
 }
 
-// rewrite reads a file and writes it again, metadata and all, as a user of an
-// Arrow library might.
+// rewrite reads a file and writes it again, including its metadata, as a user
+// of an Arrow library might.
 func rewrite(t *testing.T, data []byte) []byte {
 	t.Helper()
 	batch, err := open(t, data).RecordAt(0)

@@ -8,12 +8,13 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Behind the seal there is no fuzzing of whole files: a flipped bit with a seal
-// that fits makes the Arrow library ask for as much memory as the bit says (the
-// number of fields, before it looks for the first), and no program can recover
-// from that. What reads the parts that are ours is fuzzed piece by piece.
+// Whole files with a correct seal are not fuzzed: one flipped bit can make the
+// Arrow library allocate as much memory as the bit says (for the number of
+// fields, before it looks for the first), from which no program can recover.
+// The readers of mpitrace's own parts are fuzzed separately.
 
-// FuzzUnpack: what is unpacked packs to something that unpacks equal.
+// FuzzUnpack checks that packing and unpacking a result again gives the same
+// result.
 func FuzzUnpack(f *testing.F) {
 	f.Add(packVector([]uint64{0, 1000, 1 << 63, 1<<64 - 1}), 4)
 	f.Add(packKeys(tabletest.Profile("run", 0).Rows), 5*len(tabletest.Profile("run", 0).Rows))

@@ -14,7 +14,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// list is rows whose columns are not in the file.
+// list is a rowSource of rows whose columns are not in the file.
 type list []profile.Row
 
 func (l *list) next(rows []profile.Row) ([]profile.Row, error) {
@@ -40,7 +40,7 @@ func listOf(ps []*profile.Profile) func(io.ReaderAt, int64) (rowSource, error) {
 	}
 }
 
-// writeSealed is a file with a header.
+// writeSealed returns a file with a header.
 func writeSealed(t testing.TB, end func(s *Sealer, finish func() error) error) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -113,7 +113,8 @@ func TestHeaderOfAnother(t *testing.T) {
 	}
 }
 
-// A communicator with a list of members is in the header once, whoever has it.
+// TestListsAreShared checks that a communicator with a list of members is in
+// the header once, even if many processes have it.
 func TestListsAreShared(t *testing.T) {
 	members := make([]int32, 1000)
 	for i := range members {
@@ -127,7 +128,7 @@ func TestListsAreShared(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// The world, the split, two sides of the intercommunicator, the ring.
+	// The world, the split, both sides of the intercommunicator, the ring.
 	if n := len(h.comms.all); n != 5 {
 		t.Errorf("%d communicators, want 5", n)
 	}
@@ -147,7 +148,8 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// A header may be well-formed and still say what no profile can be made of.
+// TestHeaderChecked reads headers that are well-formed but do not describe a
+// valid profile.
 func TestHeaderChecked(t *testing.T) {
 	for name, c := range map[string]struct{ common, process string }{
 		"no program":      {`{}`, `{"program":0}`},
@@ -171,7 +173,7 @@ func TestHeaderChecked(t *testing.T) {
 	}
 }
 
-// FuzzHeader goes past the seal, which keeps FuzzRead away from the header.
+// FuzzHeader fuzzes the header without a seal, which would reject all changes.
 func FuzzHeader(f *testing.F) {
 	for _, p := range tabletest.Job("run") {
 		b := new(Header)

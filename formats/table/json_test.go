@@ -34,7 +34,8 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// Times that were not taken are null, those of samples have their error.
+// TestJSONTiming checks that times that were not measured are null, and that
+// sampled times have an error.
 func TestJSONTiming(t *testing.T) {
 	ps := tabletest.Settings("run")
 	for rank, want := range map[int]string{
@@ -48,7 +49,8 @@ func TestJSONTiming(t *testing.T) {
 	}
 }
 
-// What the MPI library sent has no thread, communicator, place or time.
+// TestJSONPhysical checks that messages of the MPI library itself have no
+// thread, communicator, call site or time.
 func TestJSONPhysical(t *testing.T) {
 	p := tabletest.Physical("run")[0]
 	p.Rows, p.Physical.Flows = nil, p.Physical.Flows[3:4]
@@ -61,7 +63,7 @@ func TestJSONPhysical(t *testing.T) {
 	}
 }
 
-// More texts than are kept quoted.
+// TestManyTexts writes more texts than the writer caches.
 func TestManyTexts(t *testing.T) {
 	p := tabletest.Profile("run", 0)
 	p.Rows = nil

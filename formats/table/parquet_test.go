@@ -35,8 +35,8 @@ func TestParquetMetadata(t *testing.T) {
 	}
 }
 
-// Row groups that end within a process, with texts that others do not have, and
-// one column of nothing but nulls.
+// TestManyGroups writes row groups that end within a process, with texts that
+// other groups do not have, and one column of nulls only.
 func TestManyGroups(t *testing.T) {
 	ps := tabletest.Job("run")
 	for _, p := range ps[:2] {
@@ -66,7 +66,7 @@ func TestManyGroups(t *testing.T) {
 	}
 }
 
-// columnOf reads a column of all row groups; nulls are the zero value.
+// columnOf returns a column of all row groups; nulls are the zero value.
 func columnOf[V any](t *testing.T, data []byte, name string) (out []V) {
 	t.Helper()
 	in, err := file.NewParquetReader(bytes.NewReader(data))
@@ -103,7 +103,7 @@ func columnOf[V any](t *testing.T, data []byte, name string) (out []V) {
 	return out
 }
 
-// full is a disk with so much room.
+// full is a writer that fails after left bytes, like a full disk.
 type full struct{ left int }
 
 var errFull = errors.New("disk full")
@@ -115,7 +115,8 @@ func (f *full) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// The library drops some errors of what it writes into, and panics on others.
+// TestDiskFull checks that write errors are reported, of which the library
+// ignores some and panics on others.
 func TestDiskFull(t *testing.T) {
 	ps := profile.List(tabletest.Job("run"))
 	size := len(encodeGroups(t, ps, groupRows))

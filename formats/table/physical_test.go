@@ -10,8 +10,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Rows of what the MPI library sent are no calls, and in no sum of another class
-// or direction.
+// TestInternalRows checks that rows of messages of the MPI library itself count
+// no calls, and are in no sum of another class or direction.
 func TestInternalRows(t *testing.T) {
 	type sums struct{ calls, messages, bytes uint64 }
 	by := func(ps []*profile.Profile) (classes, directions map[string]sums) {
@@ -40,7 +40,8 @@ func TestInternalRows(t *testing.T) {
 	}
 }
 
-// FuzzPhysical: what is unpacked packs to something that unpacks equal.
+// FuzzPhysical checks that packing and unpacking a result again gives the same
+// result.
 func FuzzPhysical(f *testing.F) {
 	for _, p := range tabletest.Physical("run") {
 		if packed := packPhysical(p.Physical); packed != nil && packed.Flows != nil {

@@ -18,7 +18,7 @@ func TestPvarColumns(t *testing.T) {
 	if err := WritePvars(&data, profile.List(tabletest.Readings("run")[2:3])); err != nil {
 		t.Fatal(err)
 	}
-	// Alone, rank 2 is the first process of the job.
+	// In this source, rank 2 alone is the first process of the job.
 	for column, want := range map[string]string{
 		"rank":      "2 2 2 2 2 2 2 2",
 		"time_ns":   "1000000000 1998000000 2498000000 3998000000 3998000000 3998000000 3998000000 3998000000",
@@ -46,7 +46,8 @@ func TestPvarColumns(t *testing.T) {
 	}
 }
 
-// Times are from the start of the first process of their own job.
+// TestPvarTimes checks that times count from the start of the first process of
+// the same job.
 func TestPvarTimes(t *testing.T) {
 	two := tabletest.Readings("two")
 	for _, p := range two {
@@ -87,8 +88,8 @@ func TestPvarTableWithTheOthers(t *testing.T) {
 	}
 }
 
-// many is a source of one process after the other, with 1600 values each, that
-// looks at the memory in use meanwhile.
+// many is a source of processes with 1600 values each, made one at a time. It
+// measures the memory in use.
 type many struct {
 	processes int
 	peak      uint64
@@ -112,8 +113,8 @@ func (m *many) Each(f func(*profile.Profile) error) error {
 	return nil
 }
 
-// The memory does not grow with the number of processes, and so of readings: ten
-// batches take no more than one.
+// TestPvarTableStreams checks that the memory does not grow with the number of
+// processes: ten batches of readings take no more than one.
 func TestPvarTableStreams(t *testing.T) {
 	few, lots := &many{processes: 40}, &many{processes: 400}
 	for _, src := range []*many{few, lots} {

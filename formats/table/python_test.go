@@ -15,8 +15,8 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// TestPython has pandas, pyarrow and polars open the fixture's tables. The
-// sums that they must come to are added up by hand from testRows.
+// TestPython opens the fixture's tables with pandas, pyarrow and polars. The
+// expected sums are computed by hand from tabletest's rows.
 func TestPython(t *testing.T) {
 	dir := t.TempDir()
 	ps := append(tabletest.Job("one"), tabletest.Job("two")...)
@@ -33,7 +33,7 @@ func TestPython(t *testing.T) {
 	pytest(t, dir, "MPITRACE_REPORT="+report, "test_arrow.py")
 }
 
-// TestPythonReadings has them open the table of readings, too.
+// TestPythonReadings opens the table of readings with them, too.
 func TestPythonReadings(t *testing.T) {
 	dir := t.TempDir()
 	writeRun(t, dir, append(tabletest.Readings("one"), tabletest.Readings("two")...))
@@ -89,7 +89,7 @@ func writeRun(t *testing.T, dir string, ps []*profile.Profile) {
 	}
 }
 
-// jobReport is the part of a report that holds totals, of tabletest.Job.
+// jobReport returns the totals of a report of tabletest.Job.
 func jobReport(run string) map[string]any {
 	type sums struct {
 		Call     string `json:"call,omitempty"`

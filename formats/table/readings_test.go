@@ -15,7 +15,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// bare is the job of tabletest.Readings as profile.arrow has it: without them.
+// bare returns the job of tabletest.Readings as in profile.arrow: without
+// readings.
 func bare(run string) []*profile.Profile {
 	ps := tabletest.Readings(run)
 	for _, p := range ps {
@@ -42,11 +43,12 @@ func collect(src profile.Source) (profile.List, error) {
 	return out, err
 }
 
-// What is read back makes the same file, and the same summary.
+// TestReadingsReadBack checks that the readings read from a file give the same
+// file and the same summary.
 func TestReadingsReadBack(t *testing.T) {
 	written := append(tabletest.Readings("one"), tabletest.Readings("two")...)
-	written[2].Readings = nil // not every process has some
-	written[5].Slices = nil   // nor does every slice have a name
+	written[2].Readings = nil // a process without readings
+	written[5].Slices = nil   // slices without names
 	for i := range written[6].Readings {
 		written[6].Readings[i].Values = slices.Repeat(written[6].Readings[i].Values, 1+i%2)
 	}
@@ -97,7 +99,8 @@ func TestReadingsOfOtherProcesses(t *testing.T) {
 	}
 }
 
-// A damaged file is told to be one before anything of it is used.
+// TestDamagedReadings checks that damage to a file is reported before its
+// contents are used.
 func TestDamagedReadings(t *testing.T) {
 	good := mustRead(t, savePvars(t, tabletest.Readings("one")))
 	dir := t.TempDir()

@@ -12,8 +12,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// clock makes times as programs have them: gaps of 0.2 to 20 us between calls, more
-// of the short ones, and times in calls that are spread as a lognormal.
+// clock makes realistic times: gaps of 0.2 to 20 us between calls, mostly short
+// ones, and lognormally distributed times in calls.
 type clock struct {
 	r   *rand.Rand
 	now int64
@@ -32,8 +32,8 @@ func (c *clock) call(median float64) (start, duration int64) {
 
 const neighbours = 6
 
-// halo is what a process leaves that exchanges with six neighbours, messages of
-// three sizes, and adds up something every five iterations.
+// halo returns the events of a process that exchanges messages of three sizes
+// with six neighbors, and calls a reduction every five iterations.
 func halo(seed uint64, n int) *list {
 	l := &list{trace: testTrace, batch: 1 << 13}
 	kind := func(action profile.Action, call string, d profile.Direction, peer int, site string) uint32 {
@@ -76,9 +76,10 @@ func halo(seed uint64, n int) *list {
 	return l
 }
 
-// swaps is what molecular dynamics leaves: atoms at the border go to six neighbours
-// one after the other, by Irecv, Send and Wait, as many each time until the lists of
-// neighbours are made anew every twenty steps; every ten steps there are sums.
+// swaps returns the events of molecular dynamics: atoms at the border go to six
+// neighbors one after the other, by Irecv, Send and Wait. Sizes change only
+// when the lists of neighbors are renewed, every twenty steps. Every ten steps
+// there are reductions.
 func swaps(seed uint64, n int) *list {
 	l := &list{trace: testTrace, batch: 1 << 13}
 	kind := func(action profile.Action, call string, d profile.Direction, peer int, site string) uint32 {
@@ -118,8 +119,8 @@ func swaps(seed uint64, n int) *list {
 	return l
 }
 
-// irregular is what a process leaves that sends and receives, blocking, messages
-// of any size to any of 64 others: what is worst for compression.
+// irregular returns the events of a process that exchanges messages of any size
+// with any of 64 others, by blocking calls: the worst case for compression.
 func irregular(seed uint64, n int) *list {
 	l := &list{trace: testTrace, batch: 1 << 13}
 	const peers = 64
@@ -161,7 +162,7 @@ func BenchmarkWrite(b *testing.B) {
 	}
 }
 
-// BenchmarkWriteTwo writes two files at a time.
+// BenchmarkWriteTwo writes two files concurrently.
 func BenchmarkWriteTwo(b *testing.B) {
 	for _, stream := range streams {
 		b.Run(stream.name, func(b *testing.B) {
@@ -201,7 +202,7 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// BenchmarkColumns tells what the columns take.
+// BenchmarkColumns reports the size of each column.
 func BenchmarkColumns(b *testing.B) {
 	for _, stream := range streams {
 		b.Run(stream.name, func(b *testing.B) {
@@ -219,7 +220,7 @@ func BenchmarkColumns(b *testing.B) {
 	}
 }
 
-// columnSize is how many bytes the batches have of one column.
+// columnSize returns the number of bytes of one column in all batches.
 func columnSize(b *testing.B, l *list, column int) (size int) {
 	b.Helper()
 	w, err := newWriter(new(bytes.Buffer), &l.trace, maxBatch, maxHeld)

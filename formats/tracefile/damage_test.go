@@ -17,7 +17,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// readAll reads a file that is in memory.
+// readAll reads a file in memory.
 func readAll(data []byte) (*list, error) {
 	r := bytes.NewReader(data)
 	f, err := open(func(do func(io.ReaderAt, int64) error) error { return do(r, r.Size()) })
@@ -80,7 +80,7 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestShrinks has a file that is cut off after it was opened.
+// TestShrinks truncates a file after it was opened.
 func TestShrinks(t *testing.T) {
 	data := write(t, random(1, 1000), 300, 1<<20)
 	path := saved(t, data)
@@ -96,7 +96,8 @@ func TestShrinks(t *testing.T) {
 	}
 }
 
-// rewritten is a file as another program writes it, metadata and all.
+// rewritten returns a file as another program writes it, including its
+// metadata.
 func rewritten(t *testing.T, data []byte) []byte {
 	t.Helper()
 	in, err := ipc.NewFileReader(bytes.NewReader(data))
@@ -121,7 +122,7 @@ func rewritten(t *testing.T, data []byte) []byte {
 	return out.Bytes()
 }
 
-// resealed is a file whose index says something else, with checksums that agree.
+// resealed returns a file with a changed index and correct checksums.
 func resealed(t testing.TB, data []byte, change func(*index)) []byte {
 	t.Helper()
 	r := bytes.NewReader(data)
@@ -145,7 +146,7 @@ func flipped(data []byte, i int) []byte {
 	return bad
 }
 
-// few has three events of two kinds.
+// few returns three events of two kinds.
 func few() *list {
 	l := &list{trace: testTrace, batch: 2, kinds: []profile.EventKind{
 		{Call: "Send", Direction: profile.Send, Peer: 1, Callsite: "f a.c:1", Slice: "run"},
@@ -174,8 +175,8 @@ func TestEveryTruncation(t *testing.T) {
 	}
 }
 
-// FuzzReader gives damaged files their checksums back, as nothing else would get
-// past these: at a byte of the file, and in the text of the index.
+// FuzzReader changes a byte of the batches and a byte of the index's text, and
+// corrects the checksums, since otherwise readers would reject every change.
 func FuzzReader(f *testing.F) {
 	for seed, n := range []int{0, 1, 50} {
 		f.Add(write(f, random(uint64(seed), n), 40, 2000*seed), uint32(100*n), byte(1), uint16(50*n), byte(8))
@@ -191,13 +192,14 @@ func FuzzReader(f *testing.F) {
 				t.Errorf("accepted, but not read back equal:\n%s", diff)
 			}
 			if bad := mended(t, data, at, xor, indexAt, indexXor); bad != nil {
-				readAll(bad) // and does not panic
+				readAll(bad) // must not panic
 			}
 		}
 	})
 }
 
-// mended changes a byte of the batches, and one of the index's text.
+// mended changes a byte of the batches and one of the index's text, and
+// corrects the checksums.
 func mended(t *testing.T, data []byte, at uint32, xor byte, indexAt uint16, indexXor byte) []byte {
 	bad := bytes.Clone(data)
 	bad[int(at)%len(bad)] ^= xor

@@ -13,7 +13,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// cell is a value of a column as the Arrow library shows it, nil for null.
+// cell returns a value of a column as read by the Arrow library; nil for null.
 func cell(column arrow.Array, i int) any {
 	if column.IsNull(i) {
 		return nil
@@ -33,7 +33,7 @@ func cell(column arrow.Array, i int) any {
 	return "of no type that a column has"
 }
 
-// row is what the columns have to say of an event.
+// row returns the values of all columns for an event.
 func row(l *list, i int) []any {
 	e := &l.events
 	k := l.kinds[e.Kind[i]]
@@ -63,8 +63,8 @@ func row(l *list, i int) []any {
 		k.Action.String(), direction, comm, peer, peerKind, k.Callsite, k.Slice, k.Thread, window}
 }
 
-// TestArrowLibrary has the Arrow library read all values, with the dictionaries
-// before the batches and behind them.
+// TestArrowLibrary reads all values with the Arrow library, with the
+// dictionaries before the batches and after them.
 func TestArrowLibrary(t *testing.T) {
 	want := random(3, 1000)
 	for name, held := range map[string]int{"dictionaries first": 1 << 20, "dictionaries last": 0} {
@@ -97,8 +97,8 @@ func TestArrowLibrary(t *testing.T) {
 	}
 }
 
-// TestStream has it read a file from its start, as what does not know the footer
-// does.
+// TestStream reads a file from its start with the Arrow library, as programs do
+// that do not use the footer.
 func TestStream(t *testing.T) {
 	r, err := ipc.NewReader(bytes.NewReader(write(t, random(4, 1000), 300, 1<<20)[headLen:]))
 	if err != nil {

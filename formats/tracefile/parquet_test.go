@@ -14,7 +14,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// twoRanks are of seven and three events, whose kinds are numbered otherwise.
+// twoRanks returns sources of seven and of three events, whose kinds are
+// numbered differently.
 func twoRanks() []profile.EventSource {
 	a, b := eventstest.New("run", 0, 2), eventstest.New("run", 1, 2)
 	a.Batch = 3
@@ -50,7 +51,7 @@ func TestParquet(t *testing.T) {
 		check("bytes", columnOf[int64](t, out.Bytes(), "bytes"), []int64{0, 1 << 60, 2 << 60, 3 << 60, 4 << 60, 5 << 60, 0, 0, 0, 0})
 		check("tag", columnOf[int32](t, out.Bytes(), "tag"), []int32{7, 7, 7, 7, 7, 7, 0, 0, -2, -2})
 		check("link", columnOf[int32](t, out.Bytes(), "link"), []int32{0, 0, 0, 0, 0, 0, 0, 0, 0, -1})
-		check("seq", columnOf[int32](t, out.Bytes(), "seq"), []int32{-1, -2, -3, -4, -5, -6, 0, 0, 0, 0}) // unsigned, as the schema says
+		check("seq", columnOf[int32](t, out.Bytes(), "seq"), []int32{-1, -2, -3, -4, -5, -6, 0, 0, 0, 0}) // unsigned according to the schema
 		check("peer", columnOf[int32](t, out.Bytes(), "peer"), []int32{1, 1, 1, 1, 1, 1, 0, 0, 0, 0})
 		var calls []string
 		for _, c := range columnOf[parquet.ByteArray](t, out.Bytes(), "call") {
@@ -77,7 +78,7 @@ func TestParquetDiskFull(t *testing.T) {
 	}
 }
 
-// columnOf reads a column of all row groups; nulls are the zero value.
+// columnOf returns a column of all row groups; nulls are the zero value.
 func columnOf[V any](t *testing.T, data []byte, name string) (out []V) {
 	t.Helper()
 	in, err := file.NewParquetReader(bytes.NewReader(data))
@@ -114,7 +115,7 @@ func columnOf[V any](t *testing.T, data []byte, name string) (out []V) {
 	return out
 }
 
-// full is a disk with so much room.
+// full is a writer that fails after left bytes, like a full disk.
 type full struct{ left int }
 
 var errFull = errors.New("disk full")

@@ -10,8 +10,9 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// TestPython has pandas, pyarrow, polars and DuckDB open a halo exchange of 100
-// times, in several batches, with the dictionaries before them and behind.
+// TestPython opens 100 iterations of a halo exchange with pandas, pyarrow,
+// polars and DuckDB, in several batches, with the dictionaries before the
+// batches and after them.
 func TestPython(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {

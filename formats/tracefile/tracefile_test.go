@@ -17,7 +17,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// list is a source of events in memory, which it gives in batches of several sizes.
+// list is a source of events in memory, in batches of several sizes.
 type list struct {
 	trace  profile.Trace
 	events profile.Events
@@ -54,7 +54,7 @@ var testTrace = profile.Trace{Run: "run", Rank: 3, Size: 8, Host: "node1", Pid: 
 		{Label: "inter 01", ID: strings.Repeat("01", 16), Size: 2, Rank: 1, Inter: true, Remote: 6}},
 	Dropped: 9, Cut: true, Clock: &profile.ClockCorrection{At: 5, Offset: -0.5, Drift: 2e-5}}
 
-// random has n events of all sorts of kinds, with extreme values among them.
+// random returns n events of many kinds, some with extreme values.
 func random(seed uint64, n int) *list {
 	r := rand.New(rand.NewPCG(seed, 0))
 	l := &list{trace: testTrace, batch: 1 + r.IntN(3*n/2+1)}
@@ -109,7 +109,7 @@ func opened(t testing.TB, data []byte) *File {
 	return f
 }
 
-// collect reads all events, and the kinds that came with the last batch.
+// collect returns all events, and the kinds passed with the last batch.
 func collect(src profile.EventSource) (e profile.Events, kinds []profile.EventKind, err error) {
 	err = src.Each(func(b *profile.Events, k []profile.EventKind) error {
 		extend(&e, b)
@@ -147,9 +147,9 @@ func check(t *testing.T, want *list, got profile.EventSource) {
 func TestRoundTrip(t *testing.T) {
 	for _, c := range []struct{ events, batch, held int }{
 		{0, 100, 1 << 20}, {1, 100, 1 << 20}, {99, 100, 1 << 20}, {100, 100, 1 << 20}, {3001, 100, 1 << 20},
-		{3001, 100, 0},       // each batch is written at once, the dictionaries come last
-		{3001, 100, 20_000},  // the first few wait
-		{50_000, 1 << 13, 0}, // kinds are used for the first time late
+		{3001, 100, 0},       // each batch is written immediately, and the dictionaries come last
+		{3001, 100, 20_000},  // the first few batches are held
+		{50_000, 1 << 13, 0}, // some kinds first occur late
 	} {
 		t.Run(fmt.Sprintf("%d by %d, %d held", c.events, c.batch, c.held), func(t *testing.T) {
 			want := random(uint64(c.events+c.held), c.events)
@@ -166,7 +166,7 @@ func TestWrite(t *testing.T) {
 	}
 	f := opened(t, file.Bytes())
 	check(t, want, f)
-	check(t, want, f) // as often as asked
+	check(t, want, f) // a file can be read repeatedly
 }
 
 func TestSeveralAtOnce(t *testing.T) {
@@ -178,7 +178,8 @@ func TestSeveralAtOnce(t *testing.T) {
 	done.Wait()
 }
 
-// TestTextsThatAreNone has texts that no reader would accept.
+// TestTextsThatAreNone writes texts that are not UTF-8, which readers would
+// reject.
 func TestTextsThatAreNone(t *testing.T) {
 	l := &list{batch: 10, kinds: []profile.EventKind{{Call: "Send", Callsite: "a\xff.c:1"}, {Call: "Send", Callsite: "a\xfe.c:1"}}}
 	l.add(0, 1, 1, 1, 1, 1, 1)
@@ -203,7 +204,7 @@ func TestKindThatIsNotThere(t *testing.T) {
 	}
 }
 
-// TestEachBetween has events of 5 ns that begin every 10 ns, ten in a batch:
+// TestEachBetween reads events of 5 ns that begin every 10 ns, ten in a batch:
 // batch b is from 100 b to 100 b + 95.
 func TestEachBetween(t *testing.T) {
 	l := &list{batch: 1000, kinds: []profile.EventKind{{Call: "Send"}}}
@@ -216,7 +217,7 @@ func TestEachBetween(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		from, to    int64
-		first, last int64 // batches; none if last is less
+		first, last int64 // expected batches; none if last < first
 	}{
 		"all":              {math.MinInt64, math.MaxInt64, 0, 9},
 		"one":              {250, 260, 2, 2},
@@ -259,8 +260,8 @@ func TestEachStops(t *testing.T) {
 	}
 }
 
-// TestBatchOf requires that the batches of all processes together have no more
-// events than those of 64 would, up to a thousand processes.
+// TestBatchOf checks that up to a thousand processes the batches of all
+// processes together have no more events than those of 64 processes.
 func TestBatchOf(t *testing.T) {
 	for processes, want := range map[int]int{-1: 65536, 0: 65536, 1: 65536, 64: 65536, 128: 32768, 1024: 4096, 100_000: 4096} {
 		if got := batchOf(processes); got != want {

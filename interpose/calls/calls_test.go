@@ -31,7 +31,8 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// What a call does with requests is asked for all over the tree.
+// TestCallsWithRequestsHaveTraits checks that the traits of a call with
+// requests say what it does with them.
 func TestCallsWithRequestsHaveTraits(t *testing.T) {
 	for i := range Table {
 		c := &Table[i]
@@ -48,7 +49,7 @@ func TestCallsWithRequestsHaveTraits(t *testing.T) {
 	}
 }
 
-// Some traits can be told from the other columns.
+// TestTraitsAgreeWithTheRow checks the traits that follow from other columns.
 func TestTraitsAgreeWithTheRow(t *testing.T) {
 	for i := range Table {
 		c := &Table[i]
@@ -75,7 +76,7 @@ func TestTraitsAgreeWithTheRow(t *testing.T) {
 	}
 }
 
-// has reports whether a call has one of the traits.
+// has reports whether a call has at least one of the traits.
 func has(c *Call, traits string) bool {
 	return slices.ContainsFunc(strings.Fields(traits), c.Has)
 }

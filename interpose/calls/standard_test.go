@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// stands counts in how many of the tables a name is.
+// stands returns in how many of the tables each name is.
 func stands() map[string]int {
 	n := map[string]int{}
 	for _, c := range Table {
@@ -38,7 +38,7 @@ func TestEachProcedureHasOneStand(t *testing.T) {
 			t.Errorf("%s is not in standard.txt", Symbol(name))
 		}
 	}
-	// A name that stands twice in one file of reasons is one key of a map.
+	// A map hides a name that is twice in a file of reasons.
 	if words := len(strings.Fields(names(localText) + names(missingText))); words != len(Local)+len(Missing) {
 		t.Errorf("%d names in local.txt and missing.txt, %d different ones", words, len(Local)+len(Missing))
 	}
@@ -54,8 +54,8 @@ func names(text string) string {
 	return b.String()
 }
 
-// mayBeLeft are the procedures with a handle that cost so little, and are called
-// so often, that a measurement would be most of what it measures.
+// mayBeLeft lists the procedures with a handle that are so short, and called so
+// often, that their time would be mostly the time of measuring.
 var mayBeLeft = []string{
 	"Comm_rank", "Comm_size", "Comm_remote_size", "Comm_test_inter", "Comm_compare",
 	"Comm_get_attr", "Attr_get", "Win_get_attr", "Pack_size", "MPIX_Request_is_complete",
@@ -64,7 +64,8 @@ var mayBeLeft = []string{
 	"Comm_c2f", "Win_c2f", "File_c2f", "Request_c2f", "Comm_toint", "Win_toint", "File_toint", "Request_toint",
 }
 
-// What works on a communicator, a window, a file or a request is recorded.
+// TestProceduresWithHandlesAreRecorded checks that procedures with a
+// communicator, a window, a file or a request are recorded.
 func TestProceduresWithHandlesAreRecorded(t *testing.T) {
 	handles := 0
 	for _, p := range Standard {

@@ -112,8 +112,8 @@ const (
 // OpenBytesUnknown is the value of Open.Bytes if the size of the datatype is not yet known.
 const OpenBytesUnknown = 1<<64 - 1
 
-// StackSite (version 2) is a bit of Row.Callsite and Vector.Callsite. If it is set, which it is
-// in no address of a program, the other bits are the Stack.ID of the caller.
+// StackSite (version 2) is a bit of Row.Callsite and Vector.Callsite. If it is set, the other
+// bits are the Stack.ID of the caller. No address of a program has it.
 const StackSite = 1 << 63
 
 // Unloaded (version 7), above all real addresses, is the first for call sites in unloaded files.
@@ -318,7 +318,7 @@ type Header struct {
 	LostReadings uint64 // readings of performance variables lost: no space, or an MPI error
 
 	// Of version 7:
-	Abort Open // the call of MPI_Abort by a thread without a table, since MPI_Abort may be called where no table can be made
+	Abort Open // MPI_Abort called by a thread without a table, where it may be impossible to make one
 }
 
 // Sum (version 3) adds the file's next 64-bit word to a checksum, initially ChecksumStart.

@@ -9,8 +9,8 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// The derived header asserts each size and offset as Go has it: it must
-// compile, by itself, as a C compiler sees the structs.
+// TestCompilerAgrees compiles the generated header by itself. It asserts each
+// size and offset with Go's values.
 func TestCompilerAgrees(t *testing.T) {
 	testenv.Need(t, "cc")
 	source := filepath.Join(t.TempDir(), "layout.c")

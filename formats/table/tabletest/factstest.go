@@ -8,8 +8,9 @@ import (
 )
 
 // The fixture is a job of four ranks. Its communicators, by index: the world,
-// itself, a split with the order of ranks reversed, an intercommunicator from
-// the even to the odd ranks, and a ring (Cart_create) with a PROC_NULL edge.
+// the process itself, a split with the order of ranks reversed, an
+// intercommunicator from the even to the odd ranks, and a ring (Cart_create)
+// with an edge to MPI_PROC_NULL.
 const (
 	World = iota
 	Self
@@ -19,9 +20,9 @@ const (
 )
 
 const (
-	Base     = 0x55550000_0000 // where the program is loaded
-	Exchange = Base + 0x1234   // a call site in it
-	Mystery  = 0x1000          // one in no module
+	Base     = 0x55550000_0000 // address of the program
+	Exchange = Base + 0x1234   // a call site in the program
+	Mystery  = 0x1000          // a call site in no module
 	Stack    = profile.StackSite | 1
 )
 
@@ -30,7 +31,7 @@ var symbols = profile.Symbols{
 	{Path: "/opt/app/solve", BuildID: "beef", Offset: 0x1400}: {Function: "main", Source: "/src/solve.c", Line: 12},
 }
 
-// Job is the four ranks.
+// Job returns the four ranks.
 func Job(run string) []*profile.Profile {
 	ps := make([]*profile.Profile, 4)
 	for rank := range ps {
@@ -39,9 +40,9 @@ func Job(run string) []*profile.Profile {
 	return ps
 }
 
-// Settings is a job whose ranks were recorded in different ways: times of rank 1
-// are of samples, rank 2 has none, and in both nonblocking receives were not
-// followed.
+// Settings returns a job whose ranks were recorded in different ways: the times
+// of rank 1 are sampled, rank 2 has no times, and neither followed nonblocking
+// receives.
 func Settings(run string) []*profile.Profile {
 	ps := Job(run)
 	ps[1].Timing, ps[1].Unfollowed = profile.TimingSampled, true
@@ -54,10 +55,9 @@ func Settings(run string) []*profile.Profile {
 	return ps
 }
 
-// Killed is a job that ended before MPI_Finalize: rank 0 was killed in a call of
-// each of its two threads, rank 1 exited outside MPI, rank 2 was gone when somebody
-// looked, in MPI_Abort, and rank 3 was
-// stopped.
+// Killed returns a job that ended before MPI_Finalize: rank 0 was killed in an
+// MPI call in both of its threads, rank 1 exited outside MPI, rank 2 called
+// MPI_Abort and its end was not seen, and rank 3 was stopped.
 func Killed(run string) []*profile.Profile {
 	const second = 1_000_000_000
 	ps := Job(run)
@@ -82,8 +82,9 @@ func Killed(run string) []*profile.Profile {
 	return ps
 }
 
-// Physical is a job whose MPI library was asked what it sent: it tells of ranks 0
-// and 1, of which 1 sent nothing, and not of rank 2; rank 3 nobody asked.
+// Physical returns a job for which the MPI library was asked what it sent. It
+// is known for ranks 0 and 1, of which 1 sent nothing, and not known for rank
+// 2. It was not requested for rank 3.
 func Physical(run string) []*profile.Profile {
 	ps := Job(run)
 	few, many := new(profile.Histogram), new(profile.Histogram)
@@ -101,7 +102,7 @@ func Physical(run string) []*profile.Profile {
 	return ps
 }
 
-// Profile is one of them.
+// Profile returns one of the four ranks.
 func Profile(run string, rank int) *profile.Profile {
 	const second = 1_000_000_000
 	start := int64(1_700_000_000 * second)
@@ -162,7 +163,7 @@ func comms(rank int) []profile.Comm {
 	}
 }
 
-// rows has a row for each way of spreading messages, and each kind of peer.
+// rows returns a row for each kind of spread, and for each kind of peer.
 func rows(rank int) []profile.Row {
 	row := func(call string, class profile.Class, dir profile.Direction, spread profile.Spread, comm, peer int32, calls, messages, bytes uint64) profile.Row {
 		return profile.Row{Call: call, Class: class, Direction: dir, Spread: spread, Comm: comm, Peer: peer,
@@ -179,7 +180,7 @@ func rows(rank int) []profile.Row {
 		row("Irecv", profile.P2P, profile.None, profile.ToPeer, World, profile.PeerAnySource, 3, 0, 0),
 		row("Irecv", profile.P2P, profile.Recv, profile.ToPeer, World, int32(rank+3)%4, 0, 3, 300),
 		row("Isend", profile.P2P, profile.Send, profile.ToPeer, Reversed, 0, 1, 1, 40), // to world rank 3
-		row("Send", profile.P2P, profile.Send, profile.ToPeer, Inter, 1, 2, 2, 160),    // to the second of the others
+		row("Send", profile.P2P, profile.Send, profile.ToPeer, Inter, 1, 2, 2, 160),    // to the second rank of the remote group
 		row("Allreduce", profile.AllToAll, profile.Send, profile.ToOthers, World, profile.PeerNone, 10, others(comms[World], profile.ToOthers, 10), others(comms[World], profile.ToOthers, 80)),
 		row("Scan", profile.AllToAll, profile.Send, profile.ToHigher, World, profile.PeerNone, 1, others(comms[World], profile.ToHigher, 1), others(comms[World], profile.ToHigher, 64)),
 		row("Neighbor_alltoall", profile.AllToAll, profile.Send, profile.ToEdges, Ring, profile.PeerNone, 2, others(comms[Ring], profile.ToEdges, 2), others(comms[Ring], profile.ToEdges, 200)),
@@ -196,7 +197,7 @@ func rows(rank int) []profile.Row {
 	}
 	last := &rows[len(rows)-1]
 	last.Thread, last.Slice, last.Callsite = 1, 1, Mystery
-	last.Bytes += 1 << 60 // sums beyond what a double holds
+	last.Bytes += 1 << 60 // sums are larger than a double can hold exactly
 	return rows
 }
 

@@ -6,8 +6,9 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Readings is the job whose ranks read variables of the MPI. Rank r began r ms
-// later, and read, in ms after the first:
+// Readings returns the job with readings of performance variables. Rank r began
+// r ms after rank 0. Its readings, with times in ms after the start of rank 0,
+// are:
 //
 //	queue    level of two communicators: at 1000 + r, when MPI_Init returned, 0; at
 //	         2000, when the slice run ended, 10r of the world; 3 of Reversed, freed

@@ -7,11 +7,11 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// StencilRows is what each process of Stencil has: a send and a receive for
-// each of 26 neighbours, and some collectives.
+// StencilRows is the number of rows of each process of Stencil: a send and a
+// receive for each of 26 neighbors, and some collectives.
 const StencilRows = 75
 
-// Stencil is a Source of a job of so many ranks, made one at a time.
+// Stencil is a Source of a job with this number of ranks, made one at a time.
 type Stencil int
 
 // Each implements profile.Source.

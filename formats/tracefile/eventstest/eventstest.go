@@ -3,25 +3,27 @@ package eventstest
 
 import "github.com/mpitrace/mpitrace/profile"
 
-// Process is a trace that is built event by event. Communicator 0 is the world.
+// Process is a trace that a test builds event by event. Communicator 0 is the
+// world.
 type Process struct {
 	trace  profile.Trace
 	kinds  []profile.EventKind
 	events profile.Events
-	Batch  int   // events of a batch, 0 for all in one
-	Err    error // what Each ends with
+	Batch  int   // number of events per batch; 0 for a single batch
+	Err    error // returned by Each at the end
 }
 
-// New is an empty trace of one rank, with one thread.
+// New returns an empty trace of one rank with one thread.
 func New(run string, rank, size int) *Process {
 	return &Process{trace: profile.Trace{Run: run, Rank: rank, Size: size, Host: "node", Threads: 1,
 		Comms: []profile.TraceComm{{Label: "MPI_COMM_WORLD", ID: "c0ffee00c0ffee00c0ffee00c0ffee00", Size: size, Rank: rank}}}}
 }
 
-// Trace is the trace's circumstances, which tests may change.
+// Trace implements profile.EventSource. Tests may change the result.
 func (p *Process) Trace() *profile.Trace { return &p.trace }
 
-// Each gives the events as they were added.
+// Each implements profile.EventSource. Events are in the order in which they
+// were added.
 func (p *Process) Each(f func(*profile.Events, []profile.EventKind) error) error {
 	step := p.Batch
 	if step == 0 {
@@ -38,7 +40,7 @@ func (p *Process) Each(f func(*profile.Events, []profile.EventKind) error) error
 	return p.Err
 }
 
-// Event is one as tests say it.
+// Event is an event and its kind.
 type Event struct {
 	profile.EventKind
 	Start, Duration int64
@@ -48,7 +50,7 @@ type Event struct {
 	Seq             uint32
 }
 
-// Add appends events, which are in the order in which they ended.
+// Add appends events, which must be in the order in which they ended.
 func (p *Process) Add(events ...Event) {
 	for _, e := range events {
 		out := &p.events
@@ -69,13 +71,13 @@ func (p *Process) kind(k profile.EventKind) uint32 {
 	return uint32(len(p.kinds) - 1)
 }
 
-// Call is a call that moved nothing, from start to end.
+// Call returns a call that moved nothing, from start to end.
 func Call(name string, start, end int64) Event {
 	return Event{EventKind: profile.EventKind{Call: name, Class: profile.Other, Comm: -1, Peer: profile.PeerNone,
 		Callsite: "main app.c:1", Slice: "run"}, Start: start, Duration: end - start, Tag: profile.NoTag}
 }
 
-// Send is a message to a rank in the world, with tag 7.
+// Send returns a message to a rank of the world, with tag 7.
 func Send(name string, start, end int64, to int32, bytes uint64, seq uint32) Event {
 	e := Call(name, start, end)
 	e.Class, e.Direction, e.Comm, e.Peer = profile.P2P, profile.Send, 0, to
@@ -83,14 +85,14 @@ func Send(name string, start, end int64, to int32, bytes uint64, seq uint32) Eve
 	return e
 }
 
-// Recv is what receives the message that Send sends.
+// Recv returns the receive of a message that Send sends.
 func Recv(name string, start, end int64, from int32, bytes uint64, seq uint32) Event {
 	e := Send(name, start, end, from, bytes, seq)
 	e.Direction = profile.Recv
 	return e
 }
 
-// Moved is a message that came with a call that returned at a time.
+// Moved returns the event as a message that another call completed.
 func (e Event) Moved() Event {
 	e.Action, e.Start, e.Duration = profile.Moved, e.Start+e.Duration, 0
 	return e
