@@ -18,7 +18,7 @@ func TestPvarColumns(t *testing.T) {
 	if err := WritePvars(&data, profile.List(tabletest.Readings("run")[2:3])); err != nil {
 		t.Fatal(err)
 	}
-	// In this source, rank 2 alone is the first process of the job.
+	// In a source of rank 2 only, it is the first process of the job.
 	for column, want := range map[string]string{
 		"rank":      "2 2 2 2 2 2 2 2",
 		"time_ns":   "1000000000 1998000000 2498000000 3998000000 3998000000 3998000000 3998000000 3998000000",

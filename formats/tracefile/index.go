@@ -22,8 +22,8 @@ import (
 //
 // It has a checksum of each batch, since readers skip batches, and one of
 // everything else. A reader compares all lengths in the index with the file's
-// size and with limits before it uses them. It takes no lengths from other
-// parts of the file.
+// size and with limits before it uses them. It does not parse Arrow's
+// own metadata.
 type index struct {
 	Format  string         `json:"format"`
 	Trace   *profile.Trace `json:"trace"`
