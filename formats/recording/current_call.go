@@ -22,7 +22,7 @@ func (f *file) addCurrentCalls(p *profile.Profile, index map[uint32]int32, scale
 	for _, o := range f.opens {
 		p.Open = append(p.Open, f.openCall(o, index, scale))
 	}
-	if abort := f.header.Abort; abort.Call != 0 { // by a thread that has no record, and gets the next thread number
+	if abort := f.header.Abort; abort.Call != 0 { // MPI_Abort in a thread without a record, which gets the next number
 		p.Open = append(p.Open, f.openCall(currentCall{abort, uint32(len(f.threads))}, index, scale))
 	}
 }
