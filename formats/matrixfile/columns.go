@@ -32,8 +32,8 @@ func (s *Sheet) Columns() []table.Column[Edge] {
 		return c
 	}
 	return []table.Column[Edge]{
-		line("sender", "where the data came from", func(e Edge) int32 { return int32(e.From) }),
-		line("receiver", "where the data went", func(e Edge) int32 { return int32(e.To) }),
+		line("sender", "sender of the data", func(e Edge) int32 { return int32(e.From) }),
+		line("receiver", "receiver of the data", func(e Edge) int32 { return int32(e.To) }),
 		volume("messages", "messages from sender to receiver", func(e Edge) uint64 { return e.Messages }),
 		volume("bytes", "bytes from sender to receiver", func(e Edge) uint64 { return e.Bytes }),
 	}

@@ -7,7 +7,7 @@ import "github.com/mpitrace/mpitrace/profile"
 func placementColumns() []Column[*profile.Profile] {
 	type row = *profile.Profile
 	node := func(name, what string, get func(*profile.Placement) int) Column[row] {
-		return OptionalNumbers(name, what, what+" of the node; null where not known", func(p row) (int32, bool) {
+		return OptionalNumbers(name, what, what+" of the node; null if not known", func(p row) (int32, bool) {
 			if p.Placement == nil {
 				return 0, false
 			}
@@ -16,23 +16,23 @@ func placementColumns() []Column[*profile.Profile] {
 		})
 	}
 	used := func(name, unit, doc string, get func(profile.Usage) uint64) Column[row] {
-		return OptionalNumbers(name, unit, doc+", from init_end on; null where not known", func(p row) (uint64, bool) {
+		return OptionalNumbers(name, unit, doc+", from init_end on; null if not known", func(p row) (uint64, bool) {
 			sum, ok := profile.TotalUsage(p.Usage)
 			return get(sum), ok
 		})
 	}
 	return []Column[row]{
-		OptionalWords("processors", "the processors (hardware threads) on which the process may run, as 0-3,8; null where not known", processors),
-		OptionalDoubles("cpu_limit", "processors", "how many processors' time the control group of the process may use; null if it has no limit", cpuLimit),
+		OptionalWords("processors", "processors (hardware threads) on which the process may run, such as 0-3,8; null if not known", processors),
+		OptionalDoubles("cpu_limit", "processors", "number of processors whose time the control group of the process may use; null if there is no limit", cpuLimit),
 		node("node_processors", "hardware threads", func(at *profile.Placement) int { return at.NodeProcessors }),
 		node("node_cores", "cores", func(at *profile.Placement) int { return at.NodeCores }),
 		node("node_sockets", "sockets", func(at *profile.Placement) int { return at.NodeSockets }),
-		used("usage_ns", "ns", "the time that the next four columns cover: up to finalize_start, or to the last slice that ended", func(u profile.Usage) uint64 { return u.WallNs }),
+		used("usage_ns", "ns", "time that the next four columns cover, up to finalize_start or to the last slice that ended", func(u profile.Usage) uint64 { return u.WallNs }),
 		used("cpu_user_ns", "ns", "CPU time of all threads in the program and its libraries", func(u profile.Usage) uint64 { return u.UserNs }),
 		used("cpu_system_ns", "ns", "CPU time of all threads in the kernel", func(u profile.Usage) uint64 { return u.SystemNs }),
 		used("voluntary_switches", "switches", "context switches in which a thread began to wait", func(u profile.Usage) uint64 { return u.Voluntary }),
-		used("involuntary_switches", "switches", "context switches that took the processor from a thread, or in which it yielded", func(u profile.Usage) uint64 { return u.Involuntary }),
-		OptionalNumbers("run_delay_ns", "ns", "how long within usage_ns the main thread was ready to run and had no processor; null where not known", runDelay),
+		used("involuntary_switches", "switches", "context switches in which a thread lost the processor or yielded it", func(u profile.Usage) uint64 { return u.Involuntary }),
+		OptionalNumbers("run_delay_ns", "ns", "time within usage_ns in which the main thread was ready to run but had no processor; null if not known", runDelay),
 	}
 }
 

@@ -105,33 +105,33 @@ func (v pvarValue) double() (float64, bool) {
 
 // PvarColumns are the columns of pvars.arrow, in order.
 var PvarColumns = []Column[pvarValue]{
-	Words("run", "the MPI job, as its launcher names it", func(v pvarValue) string { return v.of.Run }),
-	Numbers("rank", "world rank", "rank in MPI_COMM_WORLD of the process that read; -1 where it ended before that was known",
+	Words("run", "id of the MPI job, as its launcher defines it", func(v pvarValue) string { return v.of.Run }),
+	Numbers("rank", "world rank", "rank in MPI_COMM_WORLD of the process that read the variable; -1 if the process ended before its rank was known",
 		func(v pvarValue) int32 { return int32(v.of.Rank) }),
-	Times("at", "when the variable was read", func(v pvarValue) int64 { return v.At }),
-	OptionalNumbers("time_ns", "ns", "the same, from entering MPI_Init in the first process of the job (the least start in ranks.arrow); null where that is not known",
+	Times("at", "time of the reading", func(v pvarValue) int64 { return v.At }),
+	OptionalNumbers("time_ns", "ns", "time of the reading after the start of MPI_Init in the first process of the job (the smallest start in ranks.arrow); null if not known",
 		func(v pvarValue) (uint64, bool) { return span(v.start, v.At) }),
-	Words("slice", "part of the run in which it was read; the one that ends where moment is slice", func(v pvarValue) string { return v.slice }),
-	Words("moment", "why it was read: init (MPI_Init returns), slice (one ends), interval (--pvar-interval has passed), bind (its object has come), free (its object goes), finalize",
+	Words("slice", "part of the run in which the variable was read; if moment is slice, the part that ended", func(v pvarValue) string { return v.slice }),
+	Words("moment", "reason for the reading: init (MPI_Init returned), slice (a slice ended), interval (--pvar-interval passed), bind (its object was created), free (its object is freed), finalize",
 		func(v pvarValue) string { return v.Moment.String() }),
-	Words("name", "the performance variable, as the MPI names it", func(v pvarValue) string { return v.pvar.Name }),
-	Words("class", "what its values are: state, level, size, percentage, high-watermark, low-watermark, counter, aggregate, timer, generic, as MPI_T defines them",
+	Words("name", "name of the performance variable in the MPI library", func(v pvarValue) string { return v.pvar.Name }),
+	Words("class", "class of the variable, as MPI_T defines it: state, level, size, percentage, high-watermark, low-watermark, counter, aggregate, timer, generic",
 		func(v pvarValue) string { return v.pvar.Class.String() }),
-	Words("binding", "the kind of object that the variable is of: none, communicator, window", func(v pvarValue) string { return v.pvar.Bound.String() }),
-	OptionalWords("object", "the communicator, or that of the window's group, as column comm of comms.arrow has it; null where the variable is of none, or it is not known",
+	Words("binding", "kind of object that the variable is bound to: none, communicator, window", func(v pvarValue) string { return v.pvar.Bound.String() }),
+	OptionalWords("object", "label of the communicator, or of that of the window's group, as in comms.arrow; null if the variable is not bound or the object is not known",
 		func(v pvarValue) (string, bool) { return v.object, v.object != "" }),
-	Numbers("handle", "index", "which variable and object of the process, in the order of binding: counters begin anew with each, also of one communicator that was made again",
+	Numbers("handle", "index", "number of the variable and its object within the process, in the order of binding; counters start again with each handle",
 		func(v pvarValue) int32 { return int32(v.Handle) }),
-	Numbers("index", "index", "which element of the variable, from 0; 0 of a text", func(v pvarValue) int32 { return int32(v.index) }),
-	OptionalDoubles("value", "as the variable has it", "the value as a double, exact to 2^53; null of a text", pvarValue.double),
-	OptionalNumbers("value_u64", "as the variable has it", "the exact value of an unsigned variable; null of others",
+	Numbers("index", "index", "index of the element, from 0; 0 for a text", func(v pvarValue) int32 { return int32(v.index) }),
+	OptionalDoubles("value", "unit of the variable", "value as a double, exact up to 2^53; null for a text", pvarValue.double),
+	OptionalNumbers("value_u64", "unit of the variable", "exact value of an unsigned variable; null for others",
 		func(v pvarValue) (uint64, bool) { return v.number(profile.PvarUnsigned) }),
-	OptionalNumbers("value_i64", "as the variable has it", "the exact value of a signed variable; null of others",
+	OptionalNumbers("value_i64", "unit of the variable", "exact value of a signed variable; null for others",
 		func(v pvarValue) (int64, bool) {
 			n, ok := v.number(profile.PvarSigned)
 			return int64(n), ok
 		}),
-	OptionalWords("text", "the value of a variable that is a text, else null",
+	OptionalWords("text", "value of a variable that is a text; null for others",
 		func(v pvarValue) (string, bool) {
 			if v.pvar.Type != profile.PvarText {
 				return "", false
