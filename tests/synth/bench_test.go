@@ -9,8 +9,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// middle is a rank in the middle of a stencil of 100,000: one with 26
-// neighbours.
+// middle returns the profile of a rank in the middle of a stencil of 100,000
+// ranks, which has 26 neighbours.
 func middle() *profile.Profile { return NewStencil(100_000).Profile(51_020) }
 
 func rate(b *testing.B, p *profile.Profile) {
@@ -29,7 +29,7 @@ func BenchmarkProfile(b *testing.B) {
 
 func BenchmarkWriteRecording(b *testing.B) {
 	p, dir := middle(), b.TempDir()
-	for n := 0; b.Loop(); n++ { // each a file of its own, as a job's are
+	for n := 0; b.Loop(); n++ { // each writes its own file, as each rank of a job does
 		if err := recording.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.rec", n)), p); err != nil {
 			b.Fatal(err)
 		}

@@ -1,23 +1,24 @@
 package synth
 
-// Part is a set of communicators that divide the ranks along the grid.
+// Part is a partition of the ranks into communicators along the grid.
 type Part uint8
 
 const (
 	World   Part = iota
-	Lines        // ranks with the same first two coordinates: neighbours in the world
-	Columns      // ranks with the same last two coordinates: a plane apart in the world
-	Planes       // ranks with the same first coordinate
+	Lines        // ranks that differ only in the last coordinate: consecutive in the world
+	Columns      // ranks that differ only in the first coordinate: one plane apart in the world
+	Planes       // ranks with the same first coordinate: consecutive in the world
 	numParts
 )
 
-// comm is a communicator's members: base, base+stride, …
+// comm holds the members of a communicator, as world ranks: base, base+stride,
+// …
 type comm struct {
 	part               Part
 	base, stride, size int
 }
 
-// comm is the one of the part that a rank is in.
+// comm returns the communicator of the part that contains the rank.
 func (p Part) comm(g Grid, rank int) comm {
 	plane := g[1] * g[2]
 	switch p {
@@ -31,10 +32,10 @@ func (p Part) comm(g Grid, rank int) comm {
 	return comm{p, 0, 1, g.Ranks()}
 }
 
-// rank is a world rank's rank in a communicator that it is in.
+// rank returns the rank in c of a world rank that is a member of c.
 func (c comm) rank(world int) int { return (world - c.base) / c.stride }
 
-// Call is a collective that a synthetic job can do.
+// Call is a collective that a synthetic job can call.
 type Call uint8
 
 const (
@@ -42,9 +43,9 @@ const (
 	Allgather
 	Alltoall
 	Barrier
-	Alltoallv // rank i to rank j: 3i + j bytes more than the least
+	Alltoallv // rank i sends 3i + j more than Collective.Bytes to rank j
 	Scan
-	Bcast // the rooted ones, each time from another root
+	Bcast // from here on the rooted ones; the root changes from call to call
 	Scatter
 	Gather
 	Reduce
@@ -58,18 +59,18 @@ func (c Call) fromRoot() bool { return c == Bcast || c == Scatter }
 
 func (c Call) toRoot() bool { return c == Gather || c == Reduce }
 
-// Collective is so many calls of a collective, by all ranks.
+// Collective is a collective that all ranks call Times times.
 type Collective struct {
 	Call  Call
 	On    Part
 	Times int
-	Bytes uint64 // of one message; the least of Alltoallv; 0 for Barrier
+	Bytes uint64 // bytes of one message; of the smallest one for Alltoallv; 0 for Barrier
 }
 
-// root is the root of the i-th time, as a rank in the communicator.
+// root returns the root of the i-th call, as a rank in the communicator.
 func (c Collective) root(i, size int) int { return i * 37 % size }
 
-// rooted is how often a rank of the communicator is the root.
+// rooted returns in how many calls a rank of the communicator is the root.
 func (c Collective) rooted(rank, size int) uint64 {
 	n := uint64(0)
 	for i := range c.Times {
@@ -80,11 +81,12 @@ func (c Collective) rooted(rank, size int) uint64 {
 	return n
 }
 
-// pair is one message of an Alltoallv, by ranks in the communicator.
+// pair returns the bytes of one message of an Alltoallv between two ranks of
+// the communicator.
 func (c Collective) pair(from, to int) uint64 { return c.Bytes + 3*uint64(from) + uint64(to) }
 
-// between is what goes from one world rank to another, by what the Standard
-// says the call moves.
+// between returns what one world rank sends to another, according to the
+// Standard's definition of the call.
 func (c Collective) between(g Grid, from, to int) Volume {
 	on := c.On.comm(g, from)
 	if from == to || c.On.comm(g, to) != on {
@@ -105,7 +107,8 @@ func (c Collective) between(g Grid, from, to int) Volume {
 	return one.times(uint64(c.Times))
 }
 
-// total is the sum over all pairs: of one communicator, times how many there are.
+// total returns the sum over all pairs: that of one communicator, times the
+// number of communicators.
 func (c Collective) total(g Grid) Volume {
 	size := c.On.comm(g, 0).size
 	n, times := uint64(size), uint64(c.Times)*uint64(g.Ranks()/size)
@@ -116,13 +119,13 @@ func (c Collective) total(g Grid) Volume {
 		return one.times((n - 1) * times)
 	case c.Call == Scan:
 		return one.times(pairs / 2 * times)
-	case c.Call == Alltoallv: // each rank i stands n-1 times as sender, with 3i, and n-1 times as receiver, with i
+	case c.Call == Alltoallv: // each rank i is n-1 times the sender, which adds 3i, and n-1 times the receiver, which adds i
 		return Volume{pairs*c.Bytes + 4*(n-1)*(pairs/2), pairs}.times(times)
 	}
 	return one.times(pairs * times)
 }
 
-// sent is the sum over all that a rank sends to.
+// sent returns the sum of what a rank sends, over all destinations.
 func (c Collective) sent(g Grid, rank int) Volume {
 	on := c.On.comm(g, rank)
 	r, n, times := uint64(on.rank(rank)), uint64(on.size), uint64(c.Times)
@@ -134,13 +137,13 @@ func (c Collective) sent(g Grid, rank int) Volume {
 		return one.times(times - c.rooted(int(r), on.size))
 	case c.Call == Scan:
 		return one.times(times * (n - 1 - r))
-	case c.Call == Alltoallv: // to all ranks but r, whose sum is n(n-1)/2 - r
+	case c.Call == Alltoallv: // n(n-1)/2 - r is the sum of all ranks except r
 		return Volume{(n-1)*(c.Bytes+3*r) + n*(n-1)/2 - r, n - 1}.times(times)
 	}
 	return one.times(times * (n - 1))
 }
 
-// received is the sum over all that a rank receives from.
+// received returns the sum of what a rank receives, over all sources.
 func (c Collective) received(g Grid, rank int) Volume {
 	on := c.On.comm(g, rank)
 	r, n, times := uint64(on.rank(rank)), uint64(on.size), uint64(c.Times)

@@ -2,29 +2,29 @@ package synth
 
 import "math/bits"
 
-// Graph is who sends to whom point to point.
+// Graph is the point-to-point pattern of a job: which rank sends to which.
 type Graph interface {
-	Out(rank int) []Link           // to whom a rank sends
-	In(rank int) []Link            // from whom it receives
-	Between(from, to int) Volume   // by formula: zero for most pairs
-	Total() Volume                 // by formula, over all pairs
-	calls() (send, receive string) // that the ranks do it with
+	Out(rank int) []Link           // links to the ranks that a rank sends to
+	In(rank int) []Link            // links from the ranks that it receives from
+	Between(from, to int) Volume   // computed by a formula: zero for most pairs
+	Total() Volume                 // sum over all pairs, computed by a formula
+	calls() (send, receive string) // names of the calls that send and receive
 }
 
-// Link is the messages to, or from, one rank.
+// Link holds the messages between a rank and one peer, in one direction.
 type Link struct {
 	Peer     int
-	Bytes    uint64 // of one message
+	Bytes    uint64 // bytes of one message
 	Messages uint64
-	Site     int // 0 to 2: which call in the program
+	Site     int // call site in the program, 0 to 2
 }
 
-// Ring sends from each rank to the next, from the last to the first; in a ring
-// of one the rank sends to itself.
+// Ring sends from each rank to the next one, and from the last to the first. In
+// a ring of one, the rank sends to itself.
 type Ring struct {
 	Ranks    int
 	Messages uint64
-	Bytes    uint64 // of one message of rank 0; each rank's are one byte longer than those of the rank before
+	Bytes    uint64 // bytes of one message of rank 0; those of rank r are r bytes longer
 }
 
 func (Ring) calls() (send, receive string) { return "Sendrecv", "Sendrecv" }
@@ -54,27 +54,29 @@ func (r Ring) Total() Volume {
 	return Volume{r.Messages * (n*r.Bytes + n*(n-1)/2), r.Messages * n}
 }
 
-// RandomGraph sends from each rank to Degree others that look picked at random,
-// and that each rank can tell without looking at all others: the ranks stand in
-// a circle in a shuffled order, and each sends to those that are certain steps
-// ahead of it.
+// RandomGraph sends from each rank to Degree others that look random. A rank's
+// peers can be computed without looking at the other ranks: the ranks are in a
+// circle in a shuffled order, and each sends to the ranks at Degree fixed
+// distances ahead of it.
 type RandomGraph struct {
 	Ranks, Degree int
-	circle        shuffle // place in the circle, by rank
-	steps         shuffle // steps ahead, less 1, by the number of the link
+	circle        shuffle // maps a rank to its position in the circle
+	steps         shuffle // maps the number of a link to its distance minus 1
 }
 
-// NewRandomGraph has at most ranks-1 links a rank.
+// NewRandomGraph returns a graph with `degree` links per rank, but at most
+// ranks-1.
 func NewRandomGraph(ranks, degree int, seed uint64) RandomGraph {
 	return RandomGraph{ranks, min(degree, ranks-1), shuffle{ranks, seed}, shuffle{ranks - 1, seed + 1}}
 }
 
 func (RandomGraph) calls() (send, receive string) { return "Send", "Recv" }
 
-// link is what the k-th link of any rank carries.
+// link returns the bytes of one message, and the number of messages, of the
+// k-th link of any rank.
 func link(k int) Volume {
 	n := uint64(k + 1)
-	return Volume{n * n * n * 97, 1 + n%3} // bytes of one message
+	return Volume{n * n * n * 97, 1 + n%3}
 }
 
 func (g RandomGraph) links(rank int, ahead bool) []Link {
@@ -96,7 +98,8 @@ func (g RandomGraph) Out(rank int) []Link { return g.links(rank, true) }
 // In implements Graph.
 func (g RandomGraph) In(rank int) []Link { return g.links(rank, false) }
 
-// Between implements Graph, by the distance in the circle.
+// Between implements Graph. It uses the distance of the two ranks in the
+// circle.
 func (g RandomGraph) Between(from, to int) Volume {
 	step := (g.circle.at(to) - g.circle.at(from) + g.Ranks) % g.Ranks
 	if step == 0 {
@@ -121,7 +124,8 @@ func (g RandomGraph) Total() Volume {
 }
 
 // shuffle is a permutation of 0 … n-1 that needs no memory: a Feistel network
-// on the numbers of as many bits as n needs, walked until it comes back below n.
+// on numbers of as many bits as n needs, applied repeatedly until the result is
+// below n.
 type shuffle struct {
 	n    int
 	seed uint64
@@ -129,10 +133,10 @@ type shuffle struct {
 
 const rounds = 4
 
-// half is the bits of each half of a number.
+// half returns the number of bits in each half of a number.
 func (s shuffle) half() int { return (bits.Len(uint(max(s.n-1, 1))) + 1) / 2 }
 
-// at is where i goes.
+// at returns the position of i in the permutation.
 func (s shuffle) at(i int) int {
 	x, h := uint64(i), s.half()
 	for ok := false; !ok; ok = x < uint64(s.n) {
@@ -145,7 +149,7 @@ func (s shuffle) at(i int) int {
 	return int(x)
 }
 
-// whose is the inverse of at.
+// whose returns the i whose position is the given one: the inverse of at.
 func (s shuffle) whose(i int) int {
 	x, h := uint64(i), s.half()
 	for ok := false; !ok; ok = x < uint64(s.n) {
@@ -162,7 +166,8 @@ func (s shuffle) mix(v uint64, round int) uint64 {
 	return mix(v, s.seed<<8|uint64(round)) & (1<<s.half() - 1)
 }
 
-// mix makes a number of two that looks random: the finalizer of splitmix64.
+// mix returns a hash of two numbers that looks random: the finalizer of
+// splitmix64.
 func mix(a, b uint64) uint64 {
 	z := a + 0x9e3779b97f4a7c15*(b+1)
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9

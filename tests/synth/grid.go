@@ -2,12 +2,12 @@ package synth
 
 import "slices"
 
-// Grid is the sizes of a 3-D grid of ranks, in the order of MPI_Cart_create:
-// the last coordinate runs fastest.
+// Grid holds the dimensions of a 3-D grid of ranks, in the order of
+// MPI_Cart_create: the last coordinate varies fastest.
 type Grid [3]int
 
-// GridOf is as cubic a grid of n ranks as can be, in descending order as
-// MPI_Dims_create would give it.
+// GridOf returns the grid of n ranks that is closest to a cube, with its
+// dimensions in descending order, as MPI_Dims_create returns them.
 func GridOf(n int) Grid {
 	best := Grid{n, 1, 1}
 	for a := 1; a*a*a <= n; a++ {
@@ -23,24 +23,26 @@ func GridOf(n int) Grid {
 	return best
 }
 
-// Ranks is how many ranks the grid has.
+// Ranks returns the number of ranks in the grid.
 func (g Grid) Ranks() int { return g[0] * g[1] * g[2] }
 
 func (g Grid) at(rank int) [3]int {
 	return [3]int{rank / (g[1] * g[2]), rank / g[2] % g[1], rank % g[2]}
 }
 
-// Stencil sends to the up to 26 neighbours on a grid that ends at its borders.
+// Stencil sends from each rank to its neighbours on a grid that is not
+// periodic: 26 inside the grid, fewer at its borders.
 type Stencil struct {
 	Grid     Grid
-	Messages uint64    // to each neighbour
-	Bytes    [3]uint64 // of one message: over a face, an edge, a corner
+	Messages uint64    // number of messages to each neighbour
+	Bytes    [3]uint64 // bytes of one message across a face, an edge, a corner
 }
 
 // calls implements Graph.
 func (Stencil) calls() (send, receive string) { return "Isend", "Irecv" }
 
-// Out implements Graph: the neighbours, one step away in each direction.
+// Out implements Graph. The neighbours are at most one step away in each
+// dimension.
 func (s Stencil) Out(rank int) []Link {
 	at := s.Grid.at(rank)
 	var links []Link
@@ -59,10 +61,10 @@ func (s Stencil) Out(rank int) []Link {
 	return links
 }
 
-// In implements Graph: who sends to a rank is whom it sends to.
+// In implements Graph. A rank receives from the ranks that it sends to.
 func (s Stencil) In(rank int) []Link { return s.Out(rank) }
 
-// Between implements Graph, by the distance on the grid.
+// Between implements Graph. It uses the distance of the two ranks on the grid.
 func (s Stencil) Between(from, to int) Volume {
 	a, b := s.Grid.at(from), s.Grid.at(to)
 	apart := 0
@@ -79,7 +81,8 @@ func (s Stencil) Between(from, to int) Volume {
 	return Volume{s.Bytes[apart-1], 1}.times(s.Messages)
 }
 
-// Total implements Graph: how many pairs share a face, an edge, a corner.
+// Total implements Graph. It counts the pairs that share a face, an edge, a
+// corner.
 func (s Stencil) Total() Volume {
 	x, y, z := uint64(s.Grid[0]), uint64(s.Grid[1]), uint64(s.Grid[2])
 	pairs := [3]uint64{
@@ -94,7 +97,7 @@ func (s Stencil) Total() Volume {
 	return sum
 }
 
-// peersOf lists the peers of links in ascending order.
+// peersOf returns the peers of links in ascending order.
 func peersOf(links []Link) []int {
 	out := make([]int, len(links))
 	for i, l := range links {

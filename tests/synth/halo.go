@@ -8,26 +8,27 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Halo is a 2-D halo exchange on a grid that is periodic both ways, as events.
-// In each step a rank computes, posts an Irecv for each neighbour, an Isend to
-// each, waits for all in one Waitall, and then there is an Allreduce. It has n
-// neighbours: two along each side of the grid that is longer than 1, which are
-// the same rank where it is 2 long.
+// Halo is a traced job: a 2-D halo exchange on a grid that is periodic in both
+// dimensions. In each step a rank computes, posts one Irecv and then one Isend
+// per neighbour, waits for all of them in one Waitall, and calls Allreduce. A
+// rank has two neighbours along each dimension of the grid that is longer than
+// 1; both are the same rank if the dimension is 2.
 //
-// Each message is sent at once and arrives Latency + Bytes/(10 B/ns) later at
-// the earliest; a Waitall ends when all of its messages are there, an Allreduce
-// some time after the last rank came to it. So no event is without its cause.
+// A message arrives at the earliest Latency + Bytes/(10 B/ns) after the start
+// of its Isend. A Waitall ends when all its messages have arrived, an Allreduce
+// some time after the last rank has entered it. Each time in the trace
+// therefore follows from earlier events.
 //
-// All may be changed before the first use.
+// The exported fields may be changed before the first use.
 type Halo struct {
 	Ranks, Steps int
-	PerNode      int           // ranks of a node
-	Bytes        uint64        // of a message
-	Compute      time.Duration // of a step
-	Latency      time.Duration // the shortest
-	ComputeNoise time.Duration // mean of what is added to Compute, exponentially distributed
-	LatencyNoise time.Duration // mean of what is added to Latency, so too
-	Steady       bool          // without any noise, also of the calls
+	PerNode      int           // ranks per node
+	Bytes        uint64        // bytes of one message
+	Compute      time.Duration // shortest computing time of a step
+	Latency      time.Duration // shortest latency of a message
+	ComputeNoise time.Duration // mean of the exponentially distributed time that is added to Compute
+	LatencyNoise time.Duration // mean of the exponentially distributed time that is added to Latency
+	Steady       bool          // no noise at all: calls also take constant times
 	Late         []Late
 	Seed         uint64
 
@@ -35,19 +36,20 @@ type Halo struct {
 	model *haloModel
 }
 
-// Late is that a rank computes longer before a step (from 0 on), by so much.
+// Late makes a rank compute longer, by By, in a step. Steps count from 0.
 type Late struct {
 	Rank, Step int
 	By         time.Duration
 }
 
-// NewHalo is an exchange of 8 KiB every 30 µs.
+// NewHalo returns an exchange of messages of 8 KiB about every 30 µs.
 func NewHalo(ranks, steps int) *Halo {
 	return &Halo{Ranks: ranks, Steps: steps, PerNode: 64, Bytes: 8192, Compute: 20 * time.Microsecond,
 		Latency: time.Microsecond, ComputeNoise: 2 * time.Microsecond, LatencyNoise: 500 * time.Nanosecond, Seed: 1}
 }
 
-// sides is the grid: as square as can be, the second coordinate runs fastest.
+// sides returns the dimensions of the grid, which is as square as possible. The
+// second coordinate varies fastest.
 func (h *Halo) sides() (rows, columns int) {
 	rows = 1
 	for a := 1; a*a <= h.Ranks; a++ {
@@ -58,8 +60,9 @@ func (h *Halo) sides() (rows, columns int) {
 	return rows, h.Ranks / rows
 }
 
-// Neighbours lists to whom a rank sends in each step, in the order of the
-// calls, which is that of the tags. What it receives comes from the same.
+// Neighbours lists the ranks that a rank sends to in each step, in the order of
+// its calls. The index of a neighbour is the message's tag. A rank receives
+// from the same ranks.
 func (h *Halo) Neighbours(rank int) []int {
 	rows, columns := h.sides()
 	row, column := rank/columns, rank%columns
@@ -74,52 +77,55 @@ func (h *Halo) Neighbours(rank int) []int {
 	return all
 }
 
-// degree is n, the same for all ranks.
+// degree returns the number of neighbours, which is the same for all ranks.
 func (h *Halo) degree() int { return len(h.Neighbours(0)) }
 
-// Events implements Traced: of each rank, 4 for each neighbour and 2 more in
-// each step, and Init and Finalize.
+// Events implements Traced. In each step a rank has 4 events per neighbour and
+// 2 more; Init and Finalize are 2 more per rank.
 func (h *Halo) Events() uint64 {
 	return uint64(h.Ranks) * (uint64(h.Steps)*uint64(4*h.degree()+2) + 2)
 }
 
-// Volume implements Traced: a message to each neighbour in each step.
+// Volume implements Traced. In each step a rank sends one message to each
+// neighbour.
 func (h *Halo) Volume() Volume {
 	return Volume{h.Bytes, 1}.times(uint64(h.Ranks) * uint64(h.Steps) * uint64(h.degree()))
 }
 
-// Collectives implements Traced: one Allreduce in each step.
+// Collectives implements Traced. There is one Allreduce in each step.
 func (h *Halo) Collectives() uint64 { return uint64(h.Steps) }
 
-// Times of the calls, ns.
+// Durations of the calls, ns.
 const (
 	haloIrecv    = 120
 	haloIsend    = 250
-	haloWaitall  = 300 // at least
-	haloBetween  = 30  // from the end of a call to the start of the next one
+	haloWaitall  = 300 // shortest
+	haloBetween  = 30  // from the end of a call to the start of the next
 	bytesPerNano = 10
 )
 
-// collective is how long an Allreduce takes from when all are there: some
-// latencies for each doubling of the ranks.
+// collective returns how long an Allreduce takes after the last rank has
+// entered it, in ns: 400 ns, and two latencies for each doubling of the number
+// of ranks.
 func (h *Halo) collective() int64 {
 	return 400 + 2*int64(h.Latency)*int64(bits.Len(uint(h.Ranks-1)))
 }
 
-// flight is the shortest time from the start of an Isend to where the message is
-// there.
+// flight returns the shortest time from the start of an Isend to the arrival of
+// its message, in ns.
 func (h *Halo) flight() int64 { return int64(h.Latency) + int64(h.Bytes/bytesPerNano) }
 
-// Waits is what all ranks wait in all, if the job is Steady, both sides of its
-// grid are at least 3 long, and its Late are of different steps and By is at
-// least 10 µs: for late senders in the Waitall, and in the Allreduce for the
-// last to arrive. There are no other waits.
+// Waits returns the waiting time of all ranks together: in Waitall for late
+// senders, and in Allreduce for the last rank. It is valid only if the job is
+// Steady, both dimensions of its grid are at least 3, each Late has a step of
+// its own, and each By is at least 10 µs. There is then no other waiting time.
 //
-// A rank that is late by d starts its ith of n Isends, which take t with the gap
-// to the next call, d - (n-i) t after its neighbours came to their Waitall.
+// Let t be the time of an Isend and the gap to the next call. A rank that is
+// late by d starts the i-th of its n Isends d - (n-i) t after its neighbours
+// have entered Waitall.
 func (h *Halo) Waits() (lateSender, allreduce time.Duration) {
 	n, t := int64(h.degree()), int64(haloIsend+haloBetween)
-	usual := max(haloWaitall, h.flight()-t) // a Waitall without anybody late
+	usual := max(haloWaitall, h.flight()-t) // duration of a Waitall if no neighbour is late
 	for _, late := range h.Late {
 		d := int64(late.By)
 		last, ends := d+haloWaitall, []int64{d + haloWaitall}

@@ -6,7 +6,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// haloRank is the events of a rank.
+// haloRank makes the events of a rank.
 type haloRank struct {
 	h    *Halo
 	rank int
@@ -21,9 +21,9 @@ func (r *haloRank) trace() *profile.Trace {
 	return t
 }
 
-// Kinds of a rank with n neighbours, from kindFirst on: n Irecv, n Isend, a
-// Waitall, n messages received, n sends completed, an Allreduce. A step has one
-// event of each, in this order.
+// kinds returns the event kinds of a rank with n neighbours, from kindFirst on:
+// n Irecv, n Isend, a Waitall, n messages received, n sends completed, an
+// Allreduce. A step has one event of each kind, in this order.
 func (r *haloRank) kinds() []profile.EventKind {
 	var kinds []profile.EventKind
 	peers := r.h.Neighbours(r.rank)
@@ -40,8 +40,8 @@ func (r *haloRank) kinds() []profile.EventKind {
 	return append(kinds, call("Allreduce", profile.Called, profile.AllToAll, profile.Send, 0, profile.PeerNone, "main app.c:60"))
 }
 
-// steps gives batches of whole steps. What is the same in each step is written
-// once; times and numbers of messages for each.
+// steps writes batches of whole steps. It fills the columns that are the same
+// in each step once; times and sequence numbers are set for each step.
 func (r *haloRank) steps(b *batch) error {
 	m := r.h.times()
 	each := 4*m.degree + 2
@@ -59,23 +59,24 @@ func (r *haloRank) steps(b *batch) error {
 	return nil
 }
 
-// repeated has room for some steps, with what does not change from step to step.
+// repeated returns the events of some steps, with the columns that do not
+// change from step to step.
 func (r *haloRank) repeated(steps, each int) *profile.Events {
 	e := newColumns(steps * each)
 	n := r.h.degree()
-	toEnd := int32(2*n + 1) // from an Irecv or Isend to its message or completion
+	toEnd := int32(2*n + 1) // distance in events from an Irecv or Isend to its message or completion
 	for i := range e.Kind {
 		k := i % each
 		e.Kind[i], e.Tag[i] = kindFirst+uint32(k), profile.NoTag
 		switch {
-		case k < n: // Irecv, of what its peer sends the other way
+		case k < n: // Irecv; its tag is that of the peer's Isend in the opposite direction
 			e.Tag[i], e.Link[i] = int32(k^1), toEnd
 		case k < 2*n: // Isend
 			e.Tag[i], e.Link[i], e.Bytes[i] = int32(k-n), toEnd, r.h.Bytes
 		case k == 2*n: // Waitall
-		case k <= 3*n: // received
+		case k <= 3*n: // message received
 			e.Tag[i], e.Link[i], e.Bytes[i] = int32((k-2*n-1)^1), -toEnd, r.h.Bytes
-		case k <= 4*n: // sent
+		case k <= 4*n: // send completed
 			e.Tag[i], e.Link[i] = int32(k-3*n-1), -toEnd
 		default:
 			e.Bytes[i] = 8
@@ -84,14 +85,14 @@ func (r *haloRank) repeated(steps, each int) *profile.Events {
 	return e
 }
 
-// head is the first n events.
+// head returns the first n events.
 func head(e *profile.Events, n int) *profile.Events {
 	return &profile.Events{Start: e.Start[:n], Duration: e.Duration[:n], Bytes: e.Bytes[:n],
 		Kind: e.Kind[:n], Tag: e.Tag[:n], Link: e.Link[:n], Seq: e.Seq[:n]}
 }
 
-// step writes the times of a step, and the numbers of its messages, from event
-// `at` on.
+// step sets the times of a step, and the sequence numbers of its messages, from
+// event `at` on.
 func (r *haloRank) step(m *haloModel, step int, e *profile.Events, at int) {
 	n := m.degree
 	var own, other times

@@ -5,32 +5,34 @@ import (
 	"time"
 )
 
-// haloModel is when what happens. All of a step follows from when the Allreduce
-// before it ended, so of the whole job that alone is kept, and a rank's events
-// are made from its own draws and its neighbours', at any place.
+// haloModel computes when things happen. All times of a step follow from the
+// end of the Allreduce before it, so only those ends are stored for the job.
+// The events of any rank and step are computed from them and from the random
+// draws of the rank and its neighbours.
 type haloModel struct {
 	h      *Halo
 	degree int
-	peers  [][maxDegree]int // by rank: its neighbours
-	keys   []uint64         // by rank: what its draws come from
+	peers  [][maxDegree]int // neighbours, by rank
+	keys   []uint64         // seeds of the random draws, by rank
 	late   map[place]int64
 
 	irecv, isend, waitall *lengths
 	compute, travel       *waits
-	leave                 *lengths // from when the Allreduce is done to where a rank goes on
+	leave                 *lengths // from the last rank's entry into the Allreduce to a rank's return from it
 
-	ready []int64 // by step: when the last rank came to the Allreduce of the step before, Unix ns; one more than steps
+	ready []int64 // by step, Unix ns: when the last rank entered the Allreduce of the step before; Steps+1 elements
 }
 
 const maxDegree = 4
 
-// place is a rank in a step.
+// place identifies a rank in a step.
 type place struct{ rank, step int }
 
-// times is when a rank starts its calls in a step: Irecvs, Isends, Waitall.
+// times holds the starts of a rank's calls in a step, in Unix ns: Irecvs,
+// Isends, Waitall.
 type times [2*maxDegree + 1]int64
 
-// times of the job are made when they are first asked for.
+// times returns the model of the job, which the first call computes.
 func (h *Halo) times() *haloModel {
 	h.once.Do(func() {
 		h.model = newHaloModel(h)
@@ -61,8 +63,8 @@ func newHaloModel(h *Halo) *haloModel {
 	return m
 }
 
-// run goes through the job and keeps when the last rank came to each Allreduce.
-// It has what all ranks do in a step in memory, once.
+// run computes when the last rank enters each Allreduce. It holds the times of
+// all ranks for one step at a time.
 func (m *haloModel) run() {
 	m.ready = make([]int64, m.h.Steps+1)
 	m.ready[0] = initDone
@@ -82,7 +84,7 @@ func (m *haloModel) run() {
 	}
 }
 
-// Draws of a rank in a step.
+// Random draws of a rank in a step.
 const (
 	drawCalls = iota
 	drawTimes
@@ -94,7 +96,8 @@ func (m *haloModel) draw(rank, step, what int) uint64 {
 	return mix(m.keys[rank], uint64(step)*numDraws+uint64(what))
 }
 
-// left is when a rank goes on after the Allreduce before the step.
+// left returns when a rank leaves the Allreduce before the step, or MPI_Init
+// before step 0.
 func (m *haloModel) left(rank, step int) int64 {
 	return m.leftBy(step, m.draw(rank, step, drawTimes))
 }
@@ -103,7 +106,7 @@ func (m *haloModel) leftBy(step int, drawn uint64) int64 {
 	return m.ready[step] + m.leave.at(drawn>>waitBits)
 }
 
-// start says when a rank starts its calls.
+// start computes when a rank starts its calls in a step.
 func (m *haloModel) start(rank, step int, t *times) {
 	drawn, calls := m.draw(rank, step, drawTimes), m.draw(rank, step, drawCalls)
 	at := m.leftBy(step, drawn) + int64(m.h.Compute) + m.compute.at(drawn)
@@ -123,8 +126,9 @@ func (m *haloModel) start(rank, step int, t *times) {
 	t[2*m.degree] = at
 }
 
-// waited is when a rank's Waitall ends: when the last message is there, each of
-// which was sent when `sent` says, in the order of the receives.
+// waited returns when a rank's Waitall ends: at the arrival of its last
+// message. `sent` holds when each message was sent, in the order of the
+// receives.
 func (m *haloModel) waited(rank, step int, own *times, sent *[maxDegree]int64) int64 {
 	drawn := m.draw(rank, step, drawTravel)
 	end := own[2*m.degree] + m.waitall.at(drawn>>(maxDegree*waitBits))

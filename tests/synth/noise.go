@@ -5,17 +5,19 @@ import (
 	"time"
 )
 
-// Noise is looked up in tables of quantiles: what is drawn is a bit field of a
-// hash, and the table makes a distribution of it. So it costs one load, has an
-// upper end, and the same hash gives the same time on every machine.
+// Noise is looked up in tables of quantiles. The index is a bit field of a
+// hash, and the table gives the distribution. A lookup costs one load, the
+// noise has an upper bound, and the same hash gives the same time on every
+// machine.
 
-// waits is exponentially distributed, with 4096 values between 0.0001 and 9
+// waits is an exponential distribution with 4096 values, between 0.0001 and 9
 // times its mean.
 type waits [1 << waitBits]int64
 
 const waitBits = 12
 
-// newWaits has the quantiles -mean ln(1 - (i + 1/2)/4096).
+// newWaits fills the table with the quantiles -mean ln(1 - (i + 1/2)/4096), in
+// ns.
 func newWaits(mean time.Duration) *waits {
 	w := new(waits)
 	for i := range w {
@@ -26,12 +28,13 @@ func newWaits(mean time.Duration) *waits {
 
 func (w *waits) at(bits uint64) int64 { return w[bits&(1<<waitBits-1)] }
 
-// lengths is how long a call takes: at least 3/4 of what is usual, that much in
-// the middle, and now and then some times as long.
+// lengths is the distribution of the duration of a call: at least 3/4 of the
+// usual one, which is the median, and at most 3 times the usual one.
 type lengths [256]int64
 
-// newLengths has a tail of 1/4 of `usual` of exponential distribution beyond
-// the least; steady ones are all as usual.
+// newLengths fills the table, in ns: 3/4 of `usual` plus an exponentially
+// distributed time with the median usual/4. If steady, all durations are
+// `usual`.
 func newLengths(usual time.Duration, steady bool) *lengths {
 	l := new(lengths)
 	for i := range l {

@@ -6,16 +6,16 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Times of a job, ns.
+// Times of a job, in ns unless stated otherwise.
 const (
-	epoch       = 1_700_000_000_000_000_000 // Unix: when the first rank started
+	epoch       = 1_700_000_000_000_000_000 // Unix ns; the first rank starts then
 	initTime    = 40_000_000
-	setUp       = 20_000_000 // before the first call of a rank
+	setUp       = 20_000_000 // from the end of Init to a rank's first call
 	finalizing  = 9_000_000
-	programBase = 0x400000 // where the program is loaded
+	programBase = 0x400000 // load address of the program
 )
 
-// Profile is what a rank recorded.
+// Profile returns the profile that a rank recorded.
 func (j *Job) Profile(rank int) *profile.Profile {
 	p := &profile.Profile{Run: fmt.Sprintf("synth-%s-%d", j.Name, j.Ranks), Rank: rank, Size: j.Ranks,
 		Host: fmt.Sprintf("node%04d", rank/max(j.PerNode, 1)), Pid: 10_000 + rank%max(j.PerNode, 1),
@@ -31,7 +31,8 @@ func (j *Job) Profile(rank int) *profile.Profile {
 	p.InitEnd = p.Start + initTime
 	b := &rows{Profile: p, rank: rank, comms: map[Part]int32{}}
 	b.enter(j)
-	// All leave together: who did less had more to compute.
+	// At least 1 s into the job, so that all ranks of a small job leave at the
+	// same time.
 	p.FinalizeStart = max(p.InitEnd+setUp+int64(b.mpiNs)*2, epoch+1_000_000_000)
 	p.End = p.FinalizeStart + finalizing
 	b.environment("Finalize", finalizing)
@@ -39,7 +40,7 @@ func (j *Job) Profile(rank int) *profile.Profile {
 	return p
 }
 
-// rows fills a profile.
+// rows fills a profile with rows.
 type rows struct {
 	*profile.Profile
 	rank  int
@@ -67,7 +68,7 @@ func (b *rows) enter(j *Job) {
 	b.slice = 0
 }
 
-// work enters what a rank does in each phase.
+// work adds what a rank does in each phase.
 func (b *rows) work(j *Job) {
 	if j.Graph != nil {
 		b.exchange(j.Graph)
@@ -77,17 +78,17 @@ func (b *rows) work(j *Job) {
 	}
 }
 
-// environment is a call that sets MPI up or down.
+// environment adds one call of MPI_Init or MPI_Finalize.
 func (b *rows) environment(call string, ns uint64) {
 	b.Rows = append(b.Rows, profile.Row{Call: call, Class: profile.Other, Comm: -1, Peer: profile.PeerNone,
 		Callsite: siteAt(len(call)), Calls: 1, TimeNs: ns, MinNs: ns, MaxNs: ns})
 }
 
-// siteAt is where the n-th call of the program returns to.
+// siteAt returns the return address of the n-th call in the program.
 func siteAt(n int) uint64 { return programBase + 0x1000 + uint64(n)*0x20 }
 
-// timed enters a row with the times of its calls: between 1 and 4 µs each, more
-// for larger messages.
+// timed adds a row with the times of its calls: between 1 and 4 µs each, and
+// longer for larger messages.
 func (b *rows) timed(r profile.Row, site int) {
 	r.Callsite, r.Slice = siteAt(site), b.slice
 	if r.Calls > 0 {
@@ -103,8 +104,8 @@ func (b *rows) timed(r profile.Row, site int) {
 	b.Rows = append(b.Rows, r)
 }
 
-// retime makes the times those of the kind that the job has: of samples, the sum
-// of more than 64 calls has an error.
+// retime adapts the times to the job's kind of timing: none if it is off, and
+// an error for rows of more than 64 calls if it is sampled.
 func (b *rows) retime() {
 	for i := range b.Rows {
 		r := &b.Rows[i]
@@ -117,7 +118,7 @@ func (b *rows) retime() {
 	}
 }
 
-// enterComm enters the rank's communicator of the part.
+// enterComm adds the rank's communicator of the part.
 func (b *rows) enterComm(j *Job, part Part) {
 	on := part.comm(j.grid, b.rank)
 	c := profile.Comm{Parent: -1, Rank: on.rank(b.rank), Members: profile.Group{Base: on.base, Stride: on.stride, N: on.size},
@@ -134,7 +135,7 @@ func idOf(part Part, base int) string {
 	return fmt.Sprintf("%016x%016x", mix(uint64(part), uint64(base)), mix(uint64(base), uint64(part)+1000))
 }
 
-// exchange enters the point-to-point messages.
+// exchange adds the point-to-point messages.
 func (b *rows) exchange(g Graph) {
 	send, receive := g.calls()
 	for _, l := range g.Out(b.rank) {
@@ -150,7 +151,7 @@ func (b *rows) exchange(g Graph) {
 		case "Recv":
 			r.Calls = l.Messages
 			b.timed(r, 64+l.Site)
-		case "Sendrecv": // its calls are in the row of what it sent
+		case "Sendrecv": // the row of the send half counts the calls
 			b.timed(r, 60+l.Site)
 		default:
 			b.timed(profile.Row{Call: receive, Peer: int32(l.Peer), Calls: l.Messages}, 64+l.Site)
@@ -167,7 +168,7 @@ func (b *rows) message(call string, way profile.Direction, l Link) profile.Row {
 		SizeClass: sizeClass(l.Bytes), Messages: l.Messages, Bytes: l.Messages * l.Bytes}
 }
 
-// collective enters what the rank did in the calls of a collective.
+// collective adds the rank's rows of a collective.
 func (b *rows) collective(c Collective, site int) {
 	comm := b.comms[c.On]
 	on := &b.Comms[comm]
@@ -192,7 +193,7 @@ func (b *rows) collective(c Collective, site int) {
 	b.timed(r, site)
 }
 
-// rooted enters one row for each root, in the order in which they first are one.
+// rooted adds one row per root, in the order of the first call with that root.
 func (b *rows) rooted(c Collective, r profile.Row, site int) {
 	size, rank := b.Comms[r.Comm].Members.N, b.Comms[r.Comm].Rank
 	r.Class = profile.OneToAll
@@ -224,7 +225,7 @@ func (b *rows) rooted(c Collective, r profile.Row, site int) {
 	}
 }
 
-// vector enters an Alltoallv: its row, and the bytes to each member.
+// vector adds an Alltoallv: its row, and the bytes to each member.
 func (b *rows) vector(c Collective, r profile.Row, site int) {
 	size, rank := b.Comms[r.Comm].Members.N, b.Comms[r.Comm].Rank
 	v := profile.Vector{Call: r.Call, Class: r.Class, Spread: profile.ToVector, Comm: r.Comm, Callsite: siteAt(site), Slice: b.slice,
@@ -236,7 +237,7 @@ func (b *rows) vector(c Collective, r profile.Row, site int) {
 		}
 	}
 	r.Spread, r.Messages = profile.ToVector, r.Calls*uint64(size-1)
-	r.SizeClass = sizeClass(r.Bytes / max(r.Messages, 1)) // of the mean
+	r.SizeClass = sizeClass(r.Bytes / max(r.Messages, 1)) // size class of the mean
 	b.timed(r, site)
 	b.Vectors = append(b.Vectors, v)
 }

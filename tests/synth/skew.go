@@ -7,8 +7,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Skewed is the same events by a clock that runs differently: what happened t
-// after a moment before all synthetic jobs has the time t (1 + drift) + offset.
+// Skewed returns the same events as read from a clock that runs differently:
+// what happened at epoch + t has the time epoch + t (1 + drift) + offset.
 func Skewed(src profile.EventSource, offset time.Duration, drift float64) profile.EventSource {
 	return skewed{src, int64(offset), drift}
 }

@@ -19,8 +19,8 @@ import (
 
 var sizes = []int{1, 2, 3, 4, 5, 8, 27, 64, 1000}
 
-// eachJob calls f with a job of each shape and size, and with one of several
-// phases.
+// eachJob calls f with a job of each shape and size, and with one that has
+// several phases.
 func eachJob(t *testing.T, sizes []int, f func(*testing.T, *Job)) {
 	for _, shape := range Shapes {
 		for _, n := range sizes {
@@ -36,7 +36,7 @@ func eachJob(t *testing.T, sizes []int, f func(*testing.T, *Job)) {
 	}
 }
 
-// dense is a matrix by rank.
+// dense is a dense matrix, indexed by rank.
 type dense struct {
 	n int
 	v []Volume
@@ -65,8 +65,9 @@ func (d dense) sum() Volume {
 	return sum
 }
 
-// What the profiles say is, pair by pair, what the formulas say; what was
-// received is what was sent; and the formulas of the totals agree.
+// TestExpected checks that the profiles agree with the formulas for each pair,
+// that the received volume equals the sent one, and that the formulas of the
+// totals agree.
 func TestExpected(t *testing.T) {
 	eachJob(t, sizes, func(t *testing.T, j *Job) {
 		p2p, coll, received := newDense(j.Ranks), newDense(j.Ranks), newDense(j.Ranks)
@@ -113,7 +114,7 @@ func TestExpected(t *testing.T) {
 	})
 }
 
-// Of 100,000 ranks a few are compared with all others.
+// TestLarge compares a few of 100,000 ranks with all the others.
 func TestLarge(t *testing.T) {
 	eachJob(t, []int{100_000}, func(t *testing.T, j *Job) {
 		for _, rank := range []int{0, 51_020, 99_999} {
@@ -131,7 +132,7 @@ func TestLarge(t *testing.T) {
 	})
 }
 
-// Each phase does all again, in a slice of its own.
+// TestPhases checks that each phase repeats all the work in a slice of its own.
 func TestPhases(t *testing.T) {
 	j := NewStencil(12)
 	once := j.TotalP2P()
@@ -152,8 +153,8 @@ func TestPhases(t *testing.T) {
 	}
 }
 
-// The root of a Reduce or Gather says what it received: as much as the others
-// say that they sent.
+// TestRootsReceive checks that the root of a Reduce or Gather receives as much
+// as the other ranks send.
 func TestRootsReceive(t *testing.T) {
 	for _, j := range []*Job{NewStencil(64), NewRandom(27, 4)} {
 		var sent, received Volume
@@ -189,7 +190,8 @@ func TestGrid(t *testing.T) {
 	}
 }
 
-// A rank inside the grid has 26 neighbours, one at a corner 7.
+// TestStencilNeighbours checks that a rank inside the grid has 26 neighbours,
+// and one at a corner 7.
 func TestStencilNeighbours(t *testing.T) {
 	j := NewStencil(1000)
 	if n := len(j.Destinations(555)); n != 26 {
@@ -244,8 +246,8 @@ func checkRecordings(t *testing.T, j *Job) {
 	})
 }
 
-// An Arrow file keeps the modules that call sites are in, and the fold ids of
-// communicators that were folded.
+// TestArrow checks that an Arrow file keeps the modules of the call sites, and
+// the fold ids of folded communicators.
 func TestArrow(t *testing.T) {
 	notKept := cmp.Options{cmpopts.IgnoreFields(profile.Profile{}, "Modules"), cmpopts.IgnoreFields(profile.Comm{}, "Fold")}
 	path := filepath.Join(t.TempDir(), "profile.arrow")
@@ -272,7 +274,8 @@ func TestArrow(t *testing.T) {
 	})
 }
 
-// A .prof file holds the flows alone, and these are the formulas'.
+// TestProf checks that a .prof file holds only flows, and that they agree with
+// the formulas.
 func TestProf(t *testing.T) {
 	eachJob(t, []int{1, 5, 64}, func(t *testing.T, j *Job) {
 		var out bytes.Buffer

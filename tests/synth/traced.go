@@ -7,23 +7,24 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Traced is a synthetic job that left events, and what they must add up to by
+// Traced is a synthetic job that has left events. Its totals come from
 // formulas.
 type Traced interface {
-	// Sources gives the events of each rank, in the order of rank. They are made
-	// as they are read, the same each time, and sources may be read at the same
-	// time.
+	// Sources returns the events of each rank, in the order of rank. Events are
+	// made while they are read and are the same each time. Sources may be read
+	// concurrently.
 	Sources() []profile.EventSource
-	Events() uint64      // of all ranks
-	Volume() Volume      // point to point: each message is sent, and received
-	Collectives() uint64 // how many there were, each with all ranks
+	Events() uint64      // number of events of all ranks
+	Volume() Volume      // point-to-point volume; each message is sent and received
+	Collectives() uint64 // number of collective operations, each with all ranks
 }
 
-// TraceShapes lists the names that NamedTrace knows.
+// TraceShapes lists the names that NamedTrace accepts.
 var TraceShapes = []string{"halo", "workers"}
 
-// NamedTrace is the job of a shape with its usual parameters and at least as
-// many events as asked for, up to those of one step or result of each rank.
+// NamedTrace returns the job of a shape, with the shape's default parameters.
+// It has at least the given number of events, rounded up to whole steps or
+// results of all ranks.
 func NamedTrace(shape string, ranks, perNode int, events uint64) (Traced, error) {
 	if ranks < 1 || perNode < 1 {
 		return nil, fmt.Errorf("make synthetic trace: %d ranks, %d on a node", ranks, perNode)
@@ -43,7 +44,8 @@ func NamedTrace(shape string, ranks, perNode int, events uint64) (Traced, error)
 	return nil, fmt.Errorf("make synthetic trace: unknown shape %q: the shapes are %v", shape, TraceShapes)
 }
 
-// stepsFor is how often `each` events are needed beside `fixed` ones.
+// stepsFor returns how many steps of `each` events are needed in addition to
+// `fixed` events.
 func stepsFor(events, fixed, each uint64) int {
 	if events <= fixed {
 		return 0
@@ -53,15 +55,16 @@ func stepsFor(events, fixed, each uint64) int {
 
 // Times of each trace, ns.
 const (
-	startSpread = 1_000_000 // how far apart ranks start
+	startSpread = 1_000_000 // the largest difference between the starts of two ranks
 	initDone    = epoch + startSpread + initTime
 )
 
-// batchEvents is about how many events a synthetic source gives at a time.
+// batchEvents is about how many events a synthetic source passes to its reader
+// at a time.
 const batchEvents = 4096
 
-// newTrace is the circumstances of a rank that started MPI, ended it, and did
-// all on MPI_COMM_WORLD.
+// newTrace returns the metadata of a rank that initialized and finalized MPI
+// and used only MPI_COMM_WORLD.
 func newTrace(name string, rank, ranks, perNode int) *profile.Trace {
 	perNode = max(perNode, 1)
 	return &profile.Trace{Run: fmt.Sprintf("synth-%s-%d", name, ranks), Rank: rank, Size: ranks,
@@ -70,15 +73,15 @@ func newTrace(name string, rank, ranks, perNode int) *profile.Trace {
 		Comms: []profile.TraceComm{{Label: "MPI_COMM_WORLD", ID: idOf(World, 0), Size: ranks, Rank: rank}}}
 }
 
-// rankEvents makes the events of a rank: Init, what it does, Finalize.
+// rankEvents makes the events of a rank: Init, its work, Finalize.
 type rankEvents struct {
 	trace func() *profile.Trace
-	kinds func() []profile.EventKind // what it does, from kindFirst on
+	kinds func() []profile.EventKind // kinds of its work, from kindFirst on
 	does  func(*batch) error
 }
 
-// newRank makes the trace's circumstances when they are first asked for: that
-// may need to go through the whole job.
+// newRank returns the events of a rank. It calls trace on first use only, since
+// that may have to simulate the whole job.
 func newRank(trace func() *profile.Trace, kinds func() []profile.EventKind, does func(*batch) error) profile.EventSource {
 	return &rankEvents{sync.OnceValue(trace), kinds, does}
 }
@@ -101,7 +104,7 @@ func (r *rankEvents) Each(f func(*profile.Events, []profile.EventKind) error) er
 	return b.flush(1)
 }
 
-// event is one row of the columns.
+// event is one row of the event columns.
 type event struct {
 	start, duration int64
 	bytes           uint64
@@ -110,21 +113,21 @@ type event struct {
 	seq             uint32
 }
 
-// newColumns is n events that are all zero.
+// newColumns returns n events that are all zero.
 func newColumns(n int) *profile.Events {
 	return &profile.Events{Start: make([]int64, n), Duration: make([]int64, n), Bytes: make([]uint64, n),
 		Kind: make([]uint32, n), Tag: make([]int32, n), Link: make([]int32, n), Seq: make([]uint32, n)}
 }
 
-// batch collects events, and hands them over when there are enough.
+// batch collects events and passes them on when there are enough.
 type batch struct {
 	profile.Events
 	kinds []profile.EventKind
 	f     func(*profile.Events, []profile.EventKind) error
 }
 
-// room makes room for a batch, in one that is empty: growing into it would take
-// longer than filling it.
+// room allocates an empty batch at its full size: growing it would take longer
+// than filling it.
 func (b *batch) room() {
 	b.Events = *newColumns(2 * batchEvents)
 	b.Reset()
@@ -136,7 +139,7 @@ func (b *batch) add(e event) {
 	b.Link, b.Seq = append(b.Link, e.link), append(b.Seq, e.seq)
 }
 
-// flush hands over what there is, if it is at least so many events.
+// flush passes the events on if there are at least `least`.
 func (b *batch) flush(least int) error {
 	if b.Len() < least {
 		return nil
@@ -146,17 +149,18 @@ func (b *batch) flush(least int) error {
 	return err
 }
 
-// outside adds a call that is on no communicator: Init or Finalize.
+// outside adds a call without a communicator: Init or Finalize.
 func (b *batch) outside(kind uint32, start, end int64) {
 	b.add(event{start: start, duration: end - start, kind: kind, tag: profile.NoTag})
 }
 
-// call is a kind of event of a function of the program, in slice "run".
+// call returns the kind of an event of an MPI function, in slice "run".
 func call(name string, action profile.Action, class profile.Class, way profile.Direction, comm, peer int32, site string) profile.EventKind {
 	return profile.EventKind{Action: action, Call: name, Class: class, Direction: way, Comm: comm, Peer: peer, Callsite: site, Slice: "run"}
 }
 
-// setUpKinds are those of Init and Finalize, which stand first in all traces.
+// setUpKinds returns the kinds of Init and Finalize, which are the first kinds
+// of every trace.
 func setUpKinds() []profile.EventKind {
 	return []profile.EventKind{
 		call("Init", profile.Called, profile.Other, profile.None, -1, profile.PeerNone, "main app.c:10"),
@@ -164,9 +168,9 @@ func setUpKinds() []profile.EventKind {
 	}
 }
 
-// Kinds that setUpKinds gives.
+// Indices of the kinds that setUpKinds returns.
 const (
 	kindInit uint32 = iota
 	kindFinalize
-	kindFirst // the first of the job's own
+	kindFirst // first kind of the job's own events
 )

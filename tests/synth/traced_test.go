@@ -18,7 +18,7 @@ type row struct {
 
 func (r row) end() int64 { return r.start + r.duration }
 
-// rowsOf is all events of a source.
+// rowsOf returns all events of a source.
 func rowsOf(t *testing.T, src profile.EventSource) []row {
 	t.Helper()
 	var all []row
@@ -47,8 +47,8 @@ func eachTraced(t *testing.T, f func(*testing.T, Traced)) {
 	}
 }
 
-// What a job is said to add up to is what its events add up to, and at least
-// what was asked for.
+// TestTracedTotals checks that the totals of a job are the sums over its
+// events, and that it has at least the requested number of events.
 func TestTracedTotals(t *testing.T) {
 	eachTraced(t, func(t *testing.T, job Traced) {
 		var events, collectives uint64
@@ -82,8 +82,9 @@ func TestTracedTotals(t *testing.T) {
 	})
 }
 
-// Events are in the order of their ends, nothing starts before what is before
-// it has ended, and links go both ways, from what posts a request on.
+// TestTracedOrder checks that events are in the order of their ends, that no
+// call starts before the one before it has ended, and that a request and its
+// completion link to each other.
 func TestTracedOrder(t *testing.T) {
 	eachTraced(t, func(t *testing.T, job Traced) {
 		for rank, src := range job.Sources() {
@@ -113,9 +114,9 @@ type message struct {
 	seq           uint32
 }
 
-// Each message is sent once and received once, with its bytes, and is not there
-// before it was sent and its flight has passed; messages of a pair and tag are
-// numbered in order.
+// TestTracedMessages checks that each message is sent once and received once
+// with the same bytes, that it does not arrive earlier than its flight time
+// allows, and that the messages of a pair and tag are numbered in order.
 func TestTracedMessages(t *testing.T) {
 	eachTraced(t, func(t *testing.T, job Traced) {
 		sent, received, last := map[message]row{}, map[message]row{}, map[message]uint32{}
@@ -150,8 +151,8 @@ func TestTracedMessages(t *testing.T) {
 	})
 }
 
-// A rank leaves a collective when all have come to it; what is read at the same
-// time, and again, is the same.
+// TestTracedCollectives checks that a rank leaves a collective only after all
+// have entered it, and that concurrent and repeated reads give the same events.
 func TestTracedCollectives(t *testing.T) {
 	eachTraced(t, func(t *testing.T, job Traced) {
 		came := make([]int64, job.Collectives())
@@ -176,7 +177,7 @@ func TestTracedCollectives(t *testing.T) {
 	})
 }
 
-// A reader's error ends the walk.
+// TestTracedError checks that a reader's error ends the iteration.
 func TestTracedError(t *testing.T) {
 	eachTraced(t, func(t *testing.T, job Traced) {
 		stop := errors.New("enough")
@@ -197,8 +198,8 @@ func TestTracedError(t *testing.T) {
 	})
 }
 
-// waited adds up, by their definitions, what is waited in Waitall for who began
-// to send last, and in Allreduce for who came last.
+// waited sums the waiting times by their definitions: in Waitall for the sender
+// that started last, and in Allreduce for the rank that entered last.
 func waited(t *testing.T, h *Halo) (lateSender, allreduce time.Duration) {
 	type key struct{ rank, step int }
 	began, waitall, ended, came := map[message]int64{}, map[key]int64{}, map[key]int64{}, make([][]int64, h.Steps)
@@ -244,7 +245,8 @@ func TestHaloWaits(t *testing.T) {
 		}
 		h = NewHalo(ranks, 5)
 		h.Steady, h.Late = true, []Late{{Rank: 4, Step: 1, By: 50 * time.Millisecond}, {Rank: 0, Step: 3, By: 10 * time.Microsecond}}
-		// Of 4 neighbours, 50.01 ms each less (4 + 3 + 2 + 1) times 280 ns, twice.
+		// 4 neighbours wait 50.01 ms each, less (4 + 3 + 2 + 1) times 280 ns,
+		// twice.
 		want := 4*50_010*time.Microsecond - 2*2800*time.Nanosecond
 		s, a := waited(t, h)
 		if s != want {
@@ -256,12 +258,12 @@ func TestHaloWaits(t *testing.T) {
 	}
 }
 
-// A clock that is skewed shows other times of the same events.
+// TestSkewed checks that a skewed clock gives other times for the same events.
 func TestSkewed(t *testing.T) {
 	src := NewHalo(4, 10).Sources()[2]
 	fast := Skewed(src, 5*time.Millisecond, 1e-3)
 	plain, skewed := rowsOf(t, src), rowsOf(t, fast)
-	since := plain[0].end() - epoch // some 41 ms, at which the clock is 41 µs further on
+	since := plain[0].end() - epoch // about 41 ms, after which the clock is 41 µs ahead
 	if d, want := skewed[0].end()-plain[0].end(), 5_000_000+(since+500)/1000; d != want {
 		t.Errorf("Init ends %d ns later, want %d", d, want)
 	}

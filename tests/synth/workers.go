@@ -8,38 +8,39 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Workers is a master, rank 0, to whom all others send their results, as
-// events. It takes what comes first, from anybody with any tag: in turn by an
-// Irecv that it waits for and by a Recv. Messages go one way only, and come a
-// little slower than the master could take them, but not one by one: some wait
-// for it, and it waits for others.
+// Workers is a traced job: all ranks send their results to a master, rank 0.
+// The master takes results in the order of their arrival, from any source with
+// any tag, by an Irecv and its Wait and by a Recv in turn. Results arrive on
+// average a little more slowly than the master could take them, but
+// irregularly: sometimes results wait for the master, sometimes the master
+// waits for a result.
 //
-// All may be changed before the first use.
+// The exported fields may be changed before the first use.
 type Workers struct {
-	Ranks, Results int // of each worker
+	Ranks, Results int // Results is the number of results of each worker
 	PerNode        int
-	Bytes          uint64        // of a result
-	Service        time.Duration // what the master needs for a result, with the calls
-	Latency        time.Duration // of a message, the least
-	LatencyNoise   time.Duration // mean of what is added, exponentially distributed
-	Tags           int           // the kth result of a worker has tag k mod Tags
+	Bytes          uint64        // bytes of a result
+	Service        time.Duration // about the time between two results; the master spends at least 4/5 of it on each
+	Latency        time.Duration // shortest latency of a message
+	LatencyNoise   time.Duration // mean of the exponentially distributed time that is added to Latency
+	Tags           int           // the k-th result of a worker has the tag k mod Tags
 	Seed           uint64
 }
 
-// NewWorkers has results of 64 bytes, for each of which the master has 2 µs.
+// NewWorkers returns a job with a result of 64 bytes about every 2 µs.
 func NewWorkers(ranks, results int) *Workers {
 	return &Workers{Ranks: ranks, Results: results, PerNode: 64, Bytes: 64, Service: 2 * time.Microsecond,
 		Latency: time.Microsecond, LatencyNoise: 500 * time.Nanosecond, Tags: 3, Seed: 1}
 }
 
-// Events implements Traced: of each result the Send, and Irecv, Wait and message
-// or, of every other one, the Recv; Init and Finalize of each rank.
+// Events implements Traced. Each result has a Send and, in turn, an Irecv, a
+// Wait and a received message, or a Recv. Each rank has Init and Finalize.
 func (w *Workers) Events() uint64 {
 	n := w.Volume().Messages
 	return n + w.master() + 2*uint64(w.Ranks)
 }
 
-// master is how many events tell what the master received.
+// master returns how many events record what the master received.
 func (w *Workers) master() uint64 {
 	n := w.Volume().Messages
 	return 3*(n-n/2) + n/2
@@ -50,7 +51,7 @@ func (w *Workers) Volume() Volume {
 	return Volume{w.Bytes, 1}.times(uint64(w.Ranks-1) * uint64(w.Results))
 }
 
-// Collectives implements Traced: there are none.
+// Collectives implements Traced.
 func (w *Workers) Collectives() uint64 { return 0 }
 
 // Sources implements Traced.
@@ -64,23 +65,23 @@ func (w *Workers) Sources() []profile.EventSource {
 	return sources
 }
 
-// Times of the calls, ns.
+// Durations of the calls, ns.
 const (
 	workerSend  = 300
 	masterIrecv = 120
-	masterTakes = 200 // from where a message is there to where the call returns, also if it was there before
+	masterTakes = 200 // from the message's arrival to the return of the call, or from the call's start if the message was there before
 )
 
-// results is what a worker does, one result after the other.
+// results iterates over the results of a worker.
 type results struct {
 	w      *Workers
 	travel *waits
 	think  *lengths
 	key    uint64
 	rank   int
-	k      int   // of the result, from 0 on
-	start  int64 // of its Send
-	there  int64 // when it is at the master's
+	k      int   // number of the result, from 0
+	start  int64 // start of its Send, Unix ns
+	there  int64 // arrival at the master, Unix ns
 }
 
 func (w *Workers) results(rank int, travel *waits) *results {
@@ -89,11 +90,11 @@ func (w *Workers) results(rank int, travel *waits) *results {
 		start: w.began(rank), there: 0}
 }
 
-// began is when a rank left Init.
+// began returns when a rank left Init, in Unix ns.
 func (w *Workers) began(rank int) int64 { return initDone + int64(mix(w.Seed, uint64(rank))%1000) }
 
-// next goes to the next result, and tells whether there is one. No message of a
-// worker overtakes another.
+// next advances to the next result and reports whether there is one. Messages
+// of a worker arrive in the order of sending.
 func (r *results) next() bool {
 	r.k++
 	drawn := mix(r.key, uint64(r.k))
@@ -105,7 +106,7 @@ func (r *results) next() bool {
 func (r *results) tag() int32  { return int32(r.k % r.w.Tags) }
 func (r *results) seq() uint32 { return uint32(r.k/r.w.Tags) + 1 }
 
-// arriving is a heap of what is under way to the master, what is there first on
+// arriving is a heap of the workers' next results, with the earliest arrival on
 // top.
 type arriving []*results
 
@@ -113,7 +114,7 @@ func (r *results) before(o *results) bool {
 	return r.there < o.there || r.there == o.there && r.rank < o.rank
 }
 
-// down puts the top where it belongs.
+// down restores the heap after a change of the top.
 func (a arriving) down() {
 	i := 0
 	for child := 1; child < len(a); child = 2*i + 1 {
@@ -128,7 +129,7 @@ func (a arriving) down() {
 	}
 }
 
-// drop takes the top away.
+// drop removes the top.
 func (a arriving) drop() arriving {
 	last := len(a) - 1
 	a[0] = a[last]
@@ -136,8 +137,9 @@ func (a arriving) drop() arriving {
 	return a[:last]
 }
 
-// taken calls f with each result that the master takes, the nth at a time when
-// it asks for it, and when it has it. It returns when all is done.
+// taken calls f with each result in the order in which the master takes them: n
+// counts from 0, `asked` is when the master starts to ask for a result, and
+// `got` when it has it, in Unix ns. taken returns when the master is done.
 func (w *Workers) taken(f func(n uint64, r *results, asked, got int64) error) (int64, error) {
 	var all arriving
 	travel := newWaits(w.LatencyNoise)
@@ -146,7 +148,7 @@ func (w *Workers) taken(f func(n uint64, r *results, asked, got int64) error) (i
 			all = append(all, r)
 		}
 	}
-	slices.SortFunc(all, func(a, b *results) int { // a heap, too
+	slices.SortFunc(all, func(a, b *results) int { // a sorted slice is a heap
 		return cmp.Or(cmp.Compare(a.there, b.there), cmp.Compare(a.rank, b.rank))
 	})
 	now := w.began(0)

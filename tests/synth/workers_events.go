@@ -4,13 +4,13 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// worker is the events of one that sends results.
+// worker makes the events of a rank that sends results.
 type worker struct {
 	*Workers
 	rank int
 }
 
-// Kinds of a worker: what it sends.
+// The only kind of a worker: its Send.
 const kindResult = kindFirst
 
 func (w worker) trace() *profile.Trace {
@@ -40,11 +40,11 @@ func (w worker) sends(b *batch) error {
 	return nil
 }
 
-// workersMaster is the events of rank 0.
+// workersMaster makes the events of rank 0.
 type workersMaster struct{ *Workers }
 
-// Kinds of the master: Irecv from anybody, Wait, and what came, of each worker
-// by the Irecv and by Recv.
+// Kinds of the master: Irecv from any source, Wait, and from kindCame on two
+// per worker, a message received by the Irecv and one received by a Recv.
 const (
 	kindIrecv = kindFirst + iota
 	kindWait
@@ -81,7 +81,7 @@ func (w workersMaster) collects(b *batch) error {
 	return err
 }
 
-// takes adds what the master did for its nth result.
+// takes adds the events of the master for its n-th result.
 func (b *batch) takes(n uint64, r *results, asked, got int64) {
 	came := event{bytes: r.w.Bytes, kind: kindCame + 2*uint32(r.rank-1), tag: r.tag(), seq: r.seq()}
 	if n%2 == 1 {

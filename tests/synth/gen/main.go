@@ -1,14 +1,15 @@
-// Command gen writes a synthetic MPI job as files, as real ones would have left
-// it:
+// Command gen writes a synthetic MPI job as files, as a real job would have
+// left them:
 //
 //	go run ./tests/synth/gen -shape stencil -ranks 100000 -o DIR
 //
-// With -format recording (the default) DIR is a run directory; with prof or
-// arrow it holds one file for each block of ranks, <shape>.<first rank>.<format>,
-// of one rank each unless -block says otherwise; -block 0 makes one file of all.
+// With -format recording (the default), DIR is a run directory. With prof or
+// arrow, DIR holds one file per block of ranks, <shape>.<first rank>.<format>.
+// A block is one rank unless -block gives another number; -block 0 writes one
+// file for all ranks.
 //
-// With -format trace DIR is a run directory with the events of each rank, of
-// other shapes:
+// With -format trace, DIR is a run directory with the events of each rank.
+// Traces have other shapes:
 //
 //	go run ./tests/synth/gen -format trace -shape halo -ranks 64 -events 100000000 -o DIR
 package main
@@ -99,7 +100,7 @@ func (o options) write(j *synth.Job) error {
 	return fmt.Errorf("write job: unknown format %q", o.format)
 }
 
-// recordings makes a run directory.
+// recordings writes a run directory.
 func (o options) recordings(j *synth.Job) error {
 	d, err := run.CreateAt(o.dir)
 	if err != nil {
@@ -116,7 +117,7 @@ func (o options) recordings(j *synth.Job) error {
 	})
 }
 
-// block is the ranks of one file.
+// block is the ranks first to end-1 of a job, which one file holds.
 type block struct {
 	*synth.Job
 	first, end int
@@ -153,7 +154,8 @@ func (o options) blocks(j *synth.Job, write func(io.Writer, block) error) error 
 	})
 }
 
-// parallel splits 0 … n-1 into pieces and works on several at a time.
+// parallel calls f for ranges of at most size numbers that cover 0 … n-1,
+// several at a time.
 func parallel(n, size int, f func(first, end int) error) error {
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))

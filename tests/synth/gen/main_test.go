@@ -23,8 +23,8 @@ func gen(t *testing.T, args ...string) string {
 	return dir
 }
 
-// A run directory is read as one job, in which what was received is what was
-// sent.
+// TestRecordings reads a run directory as one job, in which the received volume
+// must equal the sent one.
 func TestRecordings(t *testing.T) {
 	dir := gen(t, "-shape", "stencil", "-ranks", "130", "-per-node", "13")
 	found, err := run.Dir(dir).Open(run.Heads, io.Discard)
@@ -90,7 +90,7 @@ func TestOneProf(t *testing.T) {
 	}
 }
 
-// A run directory of events is read as one trace a rank.
+// TestTraces reads a run directory of events as one trace per rank.
 func TestTraces(t *testing.T) {
 	dir := gen(t, "-format", "trace", "-shape", "halo", "-ranks", "6", "-per-node", "3", "-events", "10000")
 	sources, err := run.Dir(dir).Traces()
@@ -112,8 +112,8 @@ func TestTraces(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// Of 2 x 3 ranks each has 4 neighbours: 6 x 18 events a step, 93 of which make
-	// 10,000 with Init and Finalize.
+	// On a grid of 2 x 3 ranks each has 4 neighbours: 6 x 18 events per step.
+	// 93 steps with Init and Finalize are the first to have 10,000 events.
 	if len(sources) != 6 || events != 93*108+12 || sent != 93*24 || sources[3].Trace().Host != "node0001" {
 		t.Errorf("%d ranks, %d events, %d sent", len(sources), events, sent)
 	}

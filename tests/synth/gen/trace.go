@@ -11,7 +11,7 @@ import (
 	"github.com/mpitrace/mpitrace/tests/synth"
 )
 
-// traces makes a run directory with the events of each rank.
+// traces writes a run directory with the events of each rank.
 func (o options) traces(job synth.Traced) error {
 	d, err := run.CreateAt(o.dir)
 	if err != nil {
