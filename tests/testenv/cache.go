@@ -21,10 +21,12 @@ func Root() (string, error) {
 	return "", err
 }
 
-// SharedCache names, for $MPITRACE_CACHE, the directory build/cache, where tests of
-// all packages and the next run find the libraries that one of them built: a library's
-// name is a hash of its sources and flags. It is fallback if usable says that it
-// cannot be used, as other users can write to some containers' repositories.
+// SharedCache sets $MPITRACE_CACHE to the directory build/cache of the
+// repository. Tests of all packages, and later runs, find there the libraries
+// that one of them has built: a library's name is a hash of its sources and
+// flags. If usable reports that the directory cannot be used, for example
+// because other users can write to it, as in some containers, it sets fallback
+// instead.
 func SharedCache(fallback string, usable func() bool) {
 	root, err := Root()
 	if err == nil {

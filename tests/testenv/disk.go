@@ -9,9 +9,10 @@ import (
 	"testing"
 )
 
-// FullDisk does the rest of a test where writing fails that makes a file larger
-// than so many bytes, as it does on a disk that is full. That is a process of its
-// own, since the limit is for all files, and go test keeps a log.
+// FullDisk runs rest, the remainder of a test, with a limit on the size of
+// files: writing beyond that number of bytes fails as on a full disk. It runs
+// the test in a process of its own, because the limit applies to all files of a
+// process, and go test writes a log.
 func FullDisk(t *testing.T, bytes uint64, rest func()) {
 	t.Helper()
 	const child = "MPITRACE_TEST_FULL_DISK"
@@ -23,15 +24,15 @@ func FullDisk(t *testing.T, bytes uint64, rest func()) {
 		}
 		return
 	}
-	signal.Ignore(syscall.SIGXFSZ) // so that it is an error
+	signal.Ignore(syscall.SIGXFSZ) // writing beyond the limit then returns an error
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: bytes, Max: bytes}); err != nil {
 		t.Fatal(err)
 	}
 	rest()
 }
 
-// SmallDisk mounts a disk of so many bytes ("512k"), which "mount -o remount,size="
-// can make larger.
+// SmallDisk mounts a disk of a size such as "512k" and returns its path. The
+// test can enlarge it with "mount -o remount,size=".
 func SmallDisk(t *testing.T, size string) string {
 	t.Helper()
 	Need(t, "mount", "umount")

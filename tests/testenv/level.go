@@ -9,20 +9,20 @@ import (
 	"testing"
 )
 
-// A Level says which make target runs a test. The environment variable
-// MPITRACE_TEST_LEVEL lists the levels to run, separated by commas; the default is
-// quick. A level is what its target adds: `make test-all` runs quick and then all,
-// so that no test runs twice.
+// A Level determines which make target runs a test. The environment variable
+// MPITRACE_TEST_LEVEL lists the levels to run, separated by commas; the default
+// is quick. Each target adds one level to those of the targets before it: `make
+// test-all` runs quick and then all, so that no test runs twice.
 type Level string
 
-// The levels.
+// Levels, in ascending order of thoroughness.
 const (
-	Quick Level = "quick" // make test: each behaviour once, on Debian's Open MPI and MPICH
-	All   Level = "all"   // make test-all adds the other MPIs, sanitizers and short sweeps
+	Quick Level = "quick" // make test: each behaviour once, with Debian's Open MPI and MPICH
+	All   Level = "all"   // make test-all: adds the other MPIs, sanitizers and short sweeps
 	Sweep Level = "sweep" // make test-sweep, by hand before a release: every fault, 204 kills, 10^9 calls
 )
 
-// Runs reports whether tests of a level are to run.
+// Runs reports whether tests of the level run.
 func Runs(level Level) bool {
 	levels := strings.Split(cmp.Or(os.Getenv("MPITRACE_TEST_LEVEL"), string(Quick)), ",")
 	for _, l := range levels {
@@ -33,7 +33,7 @@ func Runs(level Level) bool {
 	return slices.Contains(levels, string(level))
 }
 
-// At skips the test unless tests of its level are to run, under CI too.
+// At skips the test unless tests of its level run. It skips under CI too.
 func At(t testing.TB, level Level) {
 	t.Helper()
 	if !Runs(level) {
@@ -41,8 +41,8 @@ func At(t testing.TB, level Level) {
 	}
 }
 
-// Highest is the most thorough level that is to run: tests that repeat something
-// take their number of repetitions from it.
+// Highest returns the most thorough level that runs. Tests derive their number
+// of repetitions from it.
 func Highest() Level {
 	for _, level := range []Level{Sweep, All} {
 		if Runs(level) {

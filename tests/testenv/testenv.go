@@ -1,4 +1,5 @@
-// Package testenv tells tests what the machine has.
+// Package testenv helps tests to adapt to the machine: which programs it has,
+// how busy it is, and which tests to run.
 package testenv
 
 import (
@@ -11,8 +12,8 @@ import (
 	"testing"
 )
 
-// Need stops the test unless every program is on PATH: it is skipped on a
-// developer's machine, and fails under CI, where none may be skipped.
+// Need skips the test if a program is not on PATH. Under CI, where no test may
+// be skipped, the test fails instead.
 func Need(t testing.TB, programs ...string) {
 	t.Helper()
 	for _, name := range programs {
@@ -22,7 +23,7 @@ func Need(t testing.TB, programs ...string) {
 	}
 }
 
-// Skip is t.Skip on a developer's machine and t.Fatal under CI.
+// Skip calls t.Skip on a developer's machine and t.Fatal under CI.
 func Skip(t testing.TB, why string) {
 	t.Helper()
 	if InCI() {
@@ -31,17 +32,17 @@ func Skip(t testing.TB, why string) {
 	t.Skip(why)
 }
 
-// InCI reports whether the environment says that this is continuous
-// integration: CI is set, and to something else than no.
+// InCI reports whether this is continuous integration: CI is in the environment
+// with a value other than "", "0" or "false".
 func InCI() bool {
 	return !slices.Contains([]string{"", "0", "false"}, os.Getenv("CI"))
 }
 
-// Allocated is how many bytes f allocates, those included that it frees again:
-// no less than what it has in use at any time.
+// Allocated returns how many bytes f allocates in total, including those that
+// it frees again. It is an upper bound on the bytes in use at any time.
 //
-// The runtime counts what is small by the span, whenever it takes a new one: so
-// some 100 KiB may be of what was allocated before, or be missing.
+// The runtime counts small objects by the span, when it takes a new span. The
+// result may therefore be about 100 KiB too large or too small.
 func Allocated(f func()) uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(sample)
@@ -51,8 +52,9 @@ func Allocated(f func()) uint64 {
 	return sample[0].Value.Uint64() - before
 }
 
-// AllocatedAlone is Allocated to the byte, for small bounds: nothing else runs
-// meanwhile, nor is any garbage collected, so that pools keep what they have.
+// AllocatedAlone is Allocated exact to the byte, for small bounds. While f
+// runs, no other goroutine runs in parallel and no garbage is collected, so
+// that pools keep their objects.
 func AllocatedAlone(f func()) uint64 {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
