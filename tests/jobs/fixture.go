@@ -1,5 +1,5 @@
-// Package jobs makes the profiles of small jobs whose numbers are easily found by
-// hand, for the tests of aggregate and of internal/report.
+// Package jobs makes the profiles of small jobs whose numbers are easy to
+// compute by hand, for the tests of aggregate and of internal/report.
 package jobs
 
 import (
@@ -39,7 +39,7 @@ func FixtureRank(r int) *profile.Profile {
 			Calls: 3, Messages: 3, Bytes: 3 * (10 + uint64(before)), TimeNs: 200 * MS, MinNs: MS, MaxNs: 150 * MS},
 		{Call: "Allreduce", Class: profile.AllToAll, Direction: profile.Send, Spread: profile.ToOthers, Peer: profile.PeerNone,
 			SizeClass: 4, Calls: 2, Messages: 2 * 3, Bytes: 2 * 3 * 8, TimeNs: 100 * MS, MinNs: 20 * MS, MaxNs: 80 * MS},
-		{Call: "Barrier", Class: profile.Other, Comm: -1, Peer: profile.PeerNone, Calls: 1}, // untimed, of no class of interest
+		{Call: "Barrier", Class: profile.Other, Comm: -1, Peer: profile.PeerNone, Calls: 1}, // untimed; of class Other, which has no volume
 	}
 	p.Rows = append(p.Rows, fixtureRooted(p, r)...)
 	return p
@@ -71,7 +71,8 @@ func fixtureRooted(p *profile.Profile, r int) []profile.Row {
 	return rows
 }
 
-// Fixture is a finished job of four ranks whose sums are easily done by hand:
+// Fixture returns a finished job of four ranks whose sums are easy to compute
+// by hand:
 //
 //	r -> r+1 mod 4   3 messages of 10+r bytes           Send, Recv
 //	r -> r+2, r < 2  1 message of 7 bytes               Isend, Irecv, in a communicator with reversed ranks
@@ -81,8 +82,8 @@ func fixtureRooted(p *profile.Profile, r int) []profile.Row {
 //	0 writes to 2    1 message of 60 bytes              Put
 //	3 reads from 1   1 message of 50 bytes              Get
 //
-// Each rank is 2 s in the application, of which 300+100(r+1) ms in MPI, and
-// each 5 ms in Init and 3 ms in Finalize.
+// Rank r spends 2 s between MPI_Init and MPI_Finalize, of which 300+100(r+1) ms
+// are in MPI. In addition, it spends 5 ms in Init and 3 ms in Finalize.
 func Fixture() []*profile.Profile {
 	out := make([]*profile.Profile, 4)
 	for r := range out {

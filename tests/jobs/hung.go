@@ -2,7 +2,8 @@ package jobs
 
 import "github.com/mpitrace/mpitrace/profile"
 
-// Call sites of Hung; rank r has the program 16 pages further.
+// Call sites of Hung on rank 0. Rank r has loaded the program 16 r pages
+// higher.
 const (
 	SiteRecv = 0x401010 + iota*0x10
 	SiteBarrier
@@ -35,9 +36,9 @@ func RecvFrom(rank int, peer int32, after int64) profile.OpenCall {
 		Bytes: 8, Sized: true, Callsite: At(rank, SiteRecv), Start: Start + after}
 }
 
-// Hung is six ranks that wait for each other for good: 0 and 1 in receives that
-// face each other, 2 and 3 in a barrier, 4 for two receives and 5 computes. The
-// second communicator has their ranks in reverse. They began at Start.
+// Hung returns six ranks that wait for each other forever: 0 and 1 in receives
+// from each other, 2 and 3 in a barrier, 4 for receives; 5 computes. The second
+// communicator has the ranks in reverse order. The job began at Start.
 func Hung() []*profile.Profile {
 	ps := make([]*profile.Profile, 6)
 	for r := range ps {
@@ -58,8 +59,8 @@ func Hung() []*profile.Profile {
 	return ps
 }
 
-// TimedOut is the same after a launcher has killed all, rank 5 having failed
-// before.
+// TimedOut returns the job of Hung after rank 5 has crashed and a launcher has
+// then killed all others.
 func TimedOut() []*profile.Profile {
 	ps := Hung()
 	for r, p := range ps {

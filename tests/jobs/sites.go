@@ -2,7 +2,8 @@ package jobs
 
 import "github.com/mpitrace/mpitrace/profile"
 
-// Moved is a process of SitesOfRank whose lines are further down.
+// Moved returns SitesOfRank with all source lines shifted down by a number of
+// lines.
 func Moved(rank, lines int) *profile.Profile {
 	p := SitesOfRank(rank)
 	for at, s := range p.Symbols {
@@ -12,8 +13,9 @@ func Moved(rank, lines int) *profile.Profile {
 	return p
 }
 
-// SitesOfRank is a process with the program at an address of its own: two calls
-// of one line, one of another, and one from a library without names.
+// SitesOfRank returns a process that has loaded the program at an address of
+// its own. It has two call sites in one source line, one in another line, one
+// in a library without symbols, and one that is unknown.
 func SitesOfRank(rank int) *profile.Profile {
 	base := uint64(rank+1) << 32
 	row := func(site, calls, bytes, ns uint64) profile.Row {

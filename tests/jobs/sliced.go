@@ -2,9 +2,9 @@ package jobs
 
 import "github.com/mpitrace/mpitrace/profile"
 
-// Sliced is a job of two ranks that know the same two parts of the run by
-// different indexes: in "solve" rank r sends r+1 messages of 10 bytes in 1 s,
-// and receives as many; in "output" it makes one call of 500 ms.
+// Sliced returns a job of two ranks that number the same two slices
+// differently. In "solve" rank r sends r+1 messages of 10 bytes in 1 s, and
+// receives as many; in "output" it makes one call of 500 ms.
 func Sliced() []*profile.Profile {
 	out := make([]*profile.Profile, 2)
 	for r := range out {
@@ -24,9 +24,9 @@ func Sliced() []*profile.Profile {
 	return out
 }
 
-// Computing is a job of ranks that are 12 s in the application each, all but
-// the given seconds of which in MPI. Rank r leaves MPI_Init r × 100 s after rank
-// 0, by a clock of its own host.
+// Computing returns a job whose ranks each run for 12 s between MPI_Init and
+// MPI_Finalize; `useful` holds how many seconds of these each spends outside of
+// MPI. By the clock of its host, rank r leaves MPI_Init r × 100 s after rank 0.
 func Computing(useful ...uint64) []*profile.Profile {
 	out := make([]*profile.Profile, len(useful))
 	for r, u := range useful {

@@ -2,12 +2,12 @@ package jobs
 
 import "github.com/mpitrace/mpitrace/profile"
 
-// Asked is a variable that --cvar set.
+// Asked returns a variable that the user has set with --cvar.
 func Asked(name, value string, scope profile.Scope) profile.Variable {
 	return profile.Variable{Name: name, Value: value, Asked: true, Scope: scope}
 }
 
-// WithVariables is Fixture, where rank r was asked for what of(r) says.
+// WithVariables returns Fixture with the variables of(r) on rank r.
 func WithVariables(of func(rank int) []profile.Variable) []*profile.Profile {
 	ps := Fixture()
 	for r, p := range ps {
@@ -16,9 +16,9 @@ func WithVariables(of func(rank int) []profile.Variable) []*profile.Profile {
 	return ps
 }
 
-// Sampled is Fixture with times that are estimates: those of Send
-// with an error of 3 ms a rank, of Recv 4 ms. Of two equal errors in four ranks
-// each the sums have 6 and 8 ms, and all of it 10.
+// Sampled returns Fixture with estimated times: those of Send have an error of
+// 3 ms on each rank, those of Recv 4 ms. The errors of the sums over the four
+// ranks are therefore 6 and 8 ms, and that of the total is 10 ms.
 func Sampled() []*profile.Profile {
 	ps := Fixture()
 	for _, p := range ps {
@@ -35,8 +35,8 @@ func Sampled() []*profile.Profile {
 	return ps
 }
 
-// Untimed is Fixture without times, and of what Irecv received
-// nothing is known: on ranks 2 and 3.
+// Untimed returns Fixture without times. It is also unknown what Irecv
+// received, on ranks 2 and 3.
 func Untimed() []*profile.Profile {
 	ps := Fixture()
 	for _, p := range ps {
@@ -52,9 +52,9 @@ func Untimed() []*profile.Profile {
 	return ps
 }
 
-// Changed is Fixture after four changes: rank 2 sends 100 bytes more
-// to rank 3, which receives them; rank 0 calls Rput for Put; each rank spends 50
-// ms more in Allreduce; and rank 1 calls Barrier twice.
+// Changed returns Fixture after four changes: rank 2 sends 100 bytes more to
+// rank 3, which receives them; rank 0 calls Rput instead of Put; each rank
+// spends 50 ms more in Allreduce; and rank 1 calls Barrier twice.
 func Changed() []*profile.Profile {
 	ps := Fixture()
 	for _, p := range ps {
@@ -74,10 +74,11 @@ func Changed() []*profile.Profile {
 	return ps
 }
 
-// Sent is Fixture with what the library says that it sent: as much point to
-// point as the program but for rank 1, where it saw 1 message of 7 bytes less,
-// and of its own from rank 0 to 1 and 2 and from rank 1 to 3. Of rank 2 it tells
-// nothing, and rank 3 sent nothing.
+// Sent returns Fixture with what the MPI library reports to have sent. Its
+// point-to-point messages are those of the program, except that it misses the
+// one message of 7 bytes of rank 1. It also sends messages of its own, from
+// rank 0 to 1 and 2, and from rank 1 to 3. What rank 2 sent is unknown; rank 3
+// reports nothing sent.
 func Sent() []*profile.Profile {
 	ps := Fixture()
 	flow := func(k profile.Kind, from, to int, bytes, messages uint64) profile.Flow {

@@ -6,7 +6,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Indices into the variables that Watched reads.
+// Indices of the performance variables in Watched.
 const (
 	aQueue = iota
 	aSent
@@ -19,7 +19,7 @@ const (
 	aGeneric
 )
 
-// readAll gives a process its readings.
+// readAll adds the readings of rank u-1 to p.
 func readAll(p *profile.Profile, u uint64) {
 	double, minus := math.Float64bits, func(v uint64) uint64 { return -v }
 	bind := func(pvar int, comm int32, count int) int {
@@ -57,14 +57,14 @@ func readAll(p *profile.Profile, u uint64) {
 	read(generic, 2, 1, profile.ReadAtFinalize, 7)
 }
 
-// Watched is Fixture's job, in which rank r reads the MPI's variables. The
-// run has the slices run, from 0 to 1 s, and solve, which ends after 2 s. (u is
-// r+1.)
+// Watched returns Fixture with readings of the MPI's performance variables. The
+// job has the slices run, from 0 to 1 s, and solve, which ends after 2 s. In
+// the table, u is r+1.
 //
-//	queue    level of a communicator: of the world two elements, both 0 at Init, 4u
+//	queue    level of a communicator: of MPI_COMM_WORLD two elements, both 0 at Init, 4u
 //	         and 6u at 1 s, both 0 at 2 s; of two communicators that share a record, 5 and 7, each read once
-//	sent     counter: 0 at Init, 100u at 1 s, 100u + 50 at 2 s; and another of the
-//	         window's group, on which ranks 0 and 1 had two, of 3 and 4
+//	sent     counter of a window: 0 at Init, 100u at 1 s, 100u + 50 at 2 s; ranks 0 and 1
+//	         also had two windows on the second communicator's group, with 3 and 4
 //	wait     timer of two elements, doubles: 0.5u and 0.25 at 2 s
 //	most     high-watermark: u at 1 s, 10u at 2 s
 //	least    low-watermark, signed: -u at 1 s, -10u at 2 s
@@ -94,11 +94,11 @@ func Watched() []*profile.Profile {
 	return ps
 }
 
-// lateIn gives a rank r of Fixture receives that were late: its 3 Recvs at
-// ring.c:40 are of rank r-1, of which r (at most 3) were late, while 20 messages
-// waited; and at ring.c:50 of the second communicator it posted 4 Irecvs from any
-// source, of which rank 2's were all late, while 11, 12, 13 and 14 waited. The
-// Recv's are of two slices.
+// lateIn adds late receives to a rank r of Fixture. Of its 3 Recvs from rank
+// r-1 at ring.c:40, r were late, each while 20 messages were queued; they are
+// in two slices. At ring.c:50 each rank also posts 4 Irecvs from any source on
+// the second communicator; those of rank 2 were all late, while 11, 12, 13 and
+// 14 messages were queued.
 func lateIn(p *profile.Profile) {
 	r := p.Rank
 	p.Symbols = HungSymbols
