@@ -17,36 +17,36 @@ import (
 type bench struct {
 	ctx context.Context
 	options
-	dir           string // for all files
+	dir           string // holds all files of the run
 	raw, out, log io.Writer
 }
 
-// build makes the commands that are measured, and the one that makes their
-// input. They run by themselves: this process is to stay small, as the memory
-// that it has when it starts another counts as that one's.
+// build builds the commands to measure and the generator of their input. They
+// are separate commands so that this process stays small: the memory of a
+// process when it starts another counts towards the maximum of that one.
 func (b *bench) build() error {
 	_, err := b.do("env", "CGO_ENABLED=0", "go", "build", "-trimpath", "-o", b.dir+"/", "./cmd/mpitrace", "./cmd/profile2mat", "./tests/synth/gen")
 	return err
 }
 
-// tool is the path of a command that was built.
+// tool returns the path of a command that build has built.
 func (b *bench) tool(name string) string { return filepath.Join(b.dir, name) }
 
-// generate makes a job's files, in a directory that it returns.
+// generate writes a job's files to a directory and returns its path.
 func (b *bench) generate(name string, args ...string) (string, error) {
 	dir := filepath.Join(b.dir, name)
 	_, err := b.do(b.tool("gen"), append(args, "-o", dir)...)
 	return dir, err
 }
 
-// cost is what a run of a command took.
+// cost holds the resources that a run of a command took.
 type cost struct {
-	seconds float64 // until it ended
-	cpu     float64 // of all its threads, in the program and the system
-	memory  float64 // resident at most, MiB
+	seconds float64 // wall time
+	cpu     float64 // user and system time of all threads, in seconds
+	memory  float64 // maximum resident size, MiB
 }
 
-// do runs a command.
+// do runs a command and returns its cost.
 func (b *bench) do(name string, args ...string) (cost, error) {
 	cmd := exec.CommandContext(b.ctx, name, args...)
 	var talk bytes.Buffer
@@ -64,12 +64,12 @@ func (b *bench) do(name string, args ...string) (cost, error) {
 	return c, nil
 }
 
-// plus is what two commands took, one after the other.
+// plus returns the cost of two commands that run one after the other.
 func (c cost) plus(o cost) cost {
 	return cost{c.seconds + o.seconds, c.cpu + o.cpu, max(c.memory, o.memory)}
 }
 
-// line writes a run as a Go benchmark line
+// line writes the cost of a run as a Go benchmark line
 // (https://go.dev/design/14313-benchmark-format).
 func (b *bench) line(of subject, c cost) error {
 	_, err := fmt.Fprintf(b.raw, "BenchmarkMatrices/input=%s/tool=%s-%d\t1\t%.0f ns/op\t%.0f cpu-ns/op\t%.0f maxrss-B\n",
@@ -77,7 +77,7 @@ func (b *bench) line(of subject, c cost) error {
 	return err
 }
 
-// tame leaves of a name what may be in a file's, or a benchmark's.
+// tame replaces what should not be in the name of a file or benchmark.
 func tame(name string) string {
 	return strings.NewReplacer(", ", "-", " ", "_", "--", "").Replace(name)
 }

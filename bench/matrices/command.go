@@ -1,16 +1,23 @@
-// Package matrices measures what making matrices takes: seconds, processor seconds
-// and the most memory, of commands run one by one, on synthetic jobs whose
-// files it makes first.
+// Package matrices measures the cost of making matrices: wall time, processor
+// time and maximum memory. It writes the files of synthetic jobs and runs
+// commands on them, one at a time.
 //
 //	go run ./bench matrices --raw bench.txt
 //
-// It has three parts. peer compares profile2mat with the Perl scripts that come
-// with Open MPI, on the same .prof files, in rounds that go over both, so that a
-// slow minute of the machine falls on both; what they write is compared byte by
-// byte. phases does so for the two steps of several phases. scale makes a sparse
-// matrix and heatmaps of jobs of 1,000, 10,000 and 100,000 ranks, once each.
-// Tables are of the medians and minima; Go benchmark lines, which benchstat
-// reads, of each run.
+// It has three parts.
+//
+// peer compares profile2mat with the Perl script that comes with Open MPI, on
+// the same .prof files. Each round runs both, so that a slow minute of the
+// machine affects both. It also requires that both write the same bytes.
+//
+// phases does the same for profiles of several phases, which take Open MPI's
+// scripts two steps.
+//
+// scale makes a sparse matrix and heatmaps of jobs of 1,000, 10,000 and 100,000
+// ranks, once each.
+//
+// The tables show medians and minima. The Go benchmark lines, which benchstat
+// reads, show each run.
 package matrices
 
 import (
@@ -25,7 +32,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// options are the command's flags.
+// options holds the command's flags.
 type options struct {
 	rounds int
 	scale  int
@@ -33,7 +40,7 @@ type options struct {
 	parts  []string
 }
 
-// partNames are what --part knows, in the order of running.
+// partNames lists the values of --part, in the order of running.
 var partNames = []string{"peer", "phases", "scale"}
 
 // Command returns the command "bench matrices".
@@ -70,7 +77,7 @@ func (o options) check() error {
 	return nil
 }
 
-// announce says what is to come, and how long it takes on 2 cores.
+// announce prints the parts that will run, and how long each takes on 2 cores.
 func (o options) announce(log io.Writer) {
 	takes := map[string]string{
 		"peer":   fmt.Sprintf("peer: .prof of a stencil of %d ranks, Open MPI's Perl script and ours, %d rounds of some 25 s", peerRanks, o.rounds),
@@ -84,10 +91,12 @@ func (o options) announce(log io.Writer) {
 	}
 }
 
-// phaseRounds is how many rounds there are over phases: each is long.
+// phaseRounds returns the number of rounds of part phases: at most 3, because
+// each is long.
 func (o options) phaseRounds() int { return min(o.rounds, 3) }
 
-// run measures and writes lines and tables to out, talk to log.
+// run runs the parts. It writes benchmark lines and tables to out, and progress
+// to log.
 func run(ctx context.Context, o options, out, log io.Writer) error {
 	dir, err := os.MkdirTemp("", "mpitrace-bench-")
 	if err != nil {

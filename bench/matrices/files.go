@@ -10,8 +10,8 @@ import (
 	"slices"
 )
 
-// link makes a directory anew, with the files of another: nobody writes to
-// them.
+// link creates a directory anew, with hard links to the files of another. Links
+// are enough, as nothing writes to the files.
 func link(from, to string) error {
 	if err := os.RemoveAll(to); err != nil {
 		return err
@@ -31,8 +31,8 @@ func link(from, to string) error {
 	return nil
 }
 
-// sameMatrices is an error unless two directories hold matrices of the same
-// names and bytes.
+// sameMatrices returns an error unless two directories hold matrices with the
+// same names and contents.
 func sameMatrices(a, b string) error {
 	inA, err := matrices(a)
 	if err != nil {
@@ -61,7 +61,7 @@ func matrices(dir string) ([]string, error) {
 	return paths, err
 }
 
-// sameBytes compares without holding the files.
+// sameBytes compares two files without reading them into memory.
 func sameBytes(a, b string) error {
 	inA, err := os.Open(a)
 	if err != nil {

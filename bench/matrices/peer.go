@@ -8,30 +8,30 @@ import (
 	"strings"
 )
 
-// The tools of a comparison.
+// Tools of a comparison.
 const (
 	perl  = "Perl"
 	ours  = "ours"
-	start = "ours, --help" // which only starts
+	start = "ours, --help" // measures starting alone
 )
 
-// contest is tools at work on the same input.
+// contest is a comparison of tools on the same input.
 type contest struct {
 	input  string
 	rounds int
-	source string // directory of the files; each run has a copy
+	source string // directory of the files; each run gets a copy
 	tools  []tool
 }
 
-// tool is one of them: its commands on the files in a directory, one after the
-// other.
+// tool is one of the tools: the commands that it runs, in order, on the files
+// in a directory.
 type tool struct {
 	name     string
 	commands func(dir string) [][]string
 }
 
-// script finds one of the scripts that come with Open MPI, which ours on PATH
-// may hide.
+// script returns the path of one of the Perl scripts that come with Open MPI.
+// It skips our commands of the same name, which may precede them on PATH.
 func script(name string) (string, error) {
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
 		path := filepath.Join(dir, name)
@@ -42,11 +42,11 @@ func script(name string) (string, error) {
 	return "", fmt.Errorf("the Perl script %s is not on PATH (Debian: apt-get install openmpi-bin)", name)
 }
 
-// peerRanks is the size of the jobs that are compared on.
+// peerRanks is the number of ranks of the jobs in the comparison.
 const peerRanks = 1024
 
-// comparePeer is of one file: a stencil's, without and with lines of
-// collectives, which make nearly every pair an entry.
+// comparePeer compares the tools on one file: of a stencil without collectives,
+// and with them, when nearly every pair of ranks has an entry.
 func (b *bench) comparePeer() error {
 	profile2mat, err := script("profile2mat")
 	if err != nil {
@@ -73,11 +73,11 @@ func (b *bench) comparePeer() error {
 	return found.writePeers(b.out, perl)
 }
 
-// phases is how many there are: from 10 on the scripts mix them.
+// phases is the number of phases. From 10 on, the scripts confuse them.
 const phases = 9
 
-// comparePhases is of the files of 9 phases, one for each rank and phase: by
-// aggregate_profile, and profile2mat for each phase.
+// comparePhases compares the tools on one file per rank and phase. The scripts
+// need aggregate_profile for all, and then profile2mat for each phase.
 func (b *bench) comparePhases() error {
 	aggregate, err := script("aggregate_profile")
 	if err != nil {
@@ -111,7 +111,8 @@ func (b *bench) comparePhases() error {
 	return found.writePeers(b.out, perl)
 }
 
-// generatePhases makes phase_<phase>.<rank>.prof.
+// generatePhases writes the files phase_<phase>.<rank>.prof and returns their
+// directory.
 func (b *bench) generatePhases() (string, error) {
 	dir := filepath.Join(b.dir, "phases")
 	if err := os.Mkdir(dir, 0o777); err != nil {
@@ -133,8 +134,8 @@ func (b *bench) generatePhases() (string, error) {
 	return dir, nil
 }
 
-// hold runs a contest. Each round starts at another tool, so that none always
-// comes after the same other.
+// hold runs a contest. Each round starts with another tool, so that no tool
+// always runs after the same other one.
 func (b *bench) hold(found *samples, c contest) error {
 	for round := range c.rounds {
 		fmt.Fprintf(b.log, "%s: round %d of %d\n", c.input, round+1, c.rounds)
@@ -150,7 +151,7 @@ func (b *bench) hold(found *samples, c contest) error {
 	return nil
 }
 
-// compete is one run of one tool, in a fresh copy of the files.
+// compete runs one tool once, on a fresh copy of the files.
 func (b *bench) compete(found *samples, c contest, t tool) error {
 	dir := c.copyFor(t.name)
 	if err := link(c.source, dir); err != nil {

@@ -7,10 +7,11 @@ import (
 	"strings"
 )
 
-// subject is what a figure is about: a tool's work on an input.
+// subject is what a figure refers to: a tool's run on an input.
 type subject struct{ input, tool string }
 
-// samples are the costs of each run, by subject in the order of their first.
+// samples holds the cost of each run by subject, in the order of the subjects'
+// first runs.
 type samples struct {
 	order  []subject
 	values map[subject][]cost
@@ -30,7 +31,7 @@ func (c cost) time() float64      { return c.seconds }
 func (c cost) processor() float64 { return c.cpu }
 func (c cost) resident() float64  { return c.memory }
 
-// sorted are one figure of all runs.
+// sorted returns one figure of all runs of a subject in ascending order.
 func (s *samples) sorted(of subject, figure func(cost) float64) []float64 {
 	var all []float64
 	for _, c := range s.values[of] {
@@ -44,21 +45,22 @@ func (s *samples) least(of subject, figure func(cost) float64) float64 {
 	return s.sorted(of, figure)[0]
 }
 
-// median is the middle value, or the mean of the middle two.
+// median returns the middle value, or the mean of the middle two.
 func (s *samples) median(of subject, figure func(cost) float64) float64 {
 	all := s.sorted(of, figure)
 	return (all[(len(all)-1)/2] + all[len(all)/2]) / 2
 }
 
-// most is the largest value: memory that was needed once is needed.
+// most returns the largest value. It is used for memory, which must suffice for
+// every run.
 func (s *samples) most(of subject, figure func(cost) float64) float64 {
 	all := s.sorted(of, figure)
 	return all[len(all)-1]
 }
 
-// writePeers writes what each tool takes; the last columns are
-// the peer's figures as multiples of ours, by minima, which a busy machine
-// spoils least.
+// writePeers writes a table of what each tool takes. The last columns give the
+// peer's figures as multiples of ours. Those of time compare minima, which
+// other work on the machine affects least.
 func (s *samples) writePeers(w io.Writer, peer string) error {
 	lines := [][]string{{"input", "tool", "median s", "minimum s", "CPU s", "MiB", "× time", "× CPU", "× memory"}}
 	for _, of := range s.order {
@@ -85,7 +87,7 @@ func times(a, b float64) string {
 	return fmt.Sprintf("%.1f", a/b)
 }
 
-// writeMarkdown writes a header and lines as an aligned table; the first
+// writeMarkdown writes a header and lines as an aligned table. The first
 // `texts` columns hold text, the others numbers.
 func writeMarkdown(w io.Writer, lines [][]string, texts int) error {
 	widths := make([]int, len(lines[0]))

@@ -7,14 +7,14 @@ import (
 	"strconv"
 )
 
-// form is a kind of files that a job comes as.
+// form is a file format of a job.
 type form struct {
 	name  string
-	gen   []string                         // options of gen
-	input func(dir string) (string, error) // what is read, of what gen wrote to dir
+	gen   []string                         // arguments of gen
+	input func(dir string) (string, error) // returns the path to read, given gen's output directory
 }
 
-// partRanks is how many ranks are in a part of a dataset.
+// partRanks is the number of ranks in each part of a dataset.
 const partRanks = 1000
 
 var forms = []form{
@@ -25,7 +25,8 @@ var forms = []form{
 	}},
 }
 
-// dataset puts the files of a directory where those of a dataset are.
+// dataset moves the Arrow files of a directory to the places of a dataset, and
+// returns its path.
 func dataset(dir string) (string, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "stencil.*.arrow"))
 	if err != nil {
@@ -44,7 +45,7 @@ func dataset(dir string) (string, error) {
 	return dir, nil
 }
 
-// products are what is made of each.
+// products lists what is made of each job.
 var products = []struct {
 	name string
 	args []string
@@ -53,7 +54,8 @@ var products = []struct {
 	{"png", []string{"--format", "png"}},
 }
 
-// sizes are those of the jobs: 1000, 10000 … up to the largest wanted.
+// sizes returns the numbers of ranks of the jobs: 1000, 10000 … and the
+// largest.
 func sizes(largest int) []int {
 	var out []int
 	for n := 1000; n < largest; n *= 10 {
@@ -62,7 +64,7 @@ func sizes(largest int) []int {
 	return append(out, largest)
 }
 
-// measureScale makes matrices of ever larger jobs, of each form.
+// measureScale makes the matrices of jobs of increasing size, in each format.
 func (b *bench) measureScale() error {
 	lines := [][]string{{"input", "product", "ranks", "s", "CPU s", "MiB", "× s", "× CPU", "× MiB"}}
 	before := map[[2]string]cost{}
@@ -87,8 +89,8 @@ func growth(input, product string, n int, c, before cost) []string {
 		times(c.seconds, before.seconds), times(c.cpu, before.cpu), times(c.memory, before.memory)}
 }
 
-// measureForm makes the products of one job of one form, whose files it removes
-// again.
+// measureForm makes the products of one job in one format, and then removes the
+// job's files. It calls tell with the cost of each product.
 func (b *bench) measureForm(n int, f form, tell func(product string, c cost)) error {
 	fmt.Fprintf(b.log, "scale: %d ranks, %s\n", n, f.name)
 	dir, err := b.generate("job", append([]string{"-ranks", strconv.Itoa(n)}, f.gen...)...)
