@@ -1,18 +1,20 @@
-// Package process measures what recording costs a process apart from its calls:
-// the time that MPI_Init and MPI_Finalize take longer, the memory that is held,
-// and the size of the recording as it is brought home.
+// Package process measures what recording costs a process in addition to its
+// calls: the time that it adds to MPI_Init and MPI_Finalize, memory, and the
+// size of the packed recording.
 //
 //	go run ./bench process --pairs 21
 //
-// Starts are of real jobs, in pairs of one as it is and one under `mpitrace run`.
-// What a rank spends in the two calls outside of the MPI is repeatable, as
-// processor time more than as wall time. The difference of the slowest rank's
-// wall time in a pair says the same in principle; the MPI's own start varies by
-// far more, on a machine with fewer processors than ranks above all. The whole
-// command includes what mpitrace does before and after the job.
+// Starts are measured on real jobs, in pairs of one run alone and one under
+// `mpitrace run`. The time that a rank spends in the two calls outside of the
+// MPI library is repeatable, and its processor time more so than its wall time.
+// In principle, the difference of the slowest rank's wall time in a pair
+// measures the same, but the MPI's own start varies far more, especially on a
+// machine with fewer processors than ranks. The time of the whole command
+// includes what mpitrace does before and after the job.
 //
 // Memory is that of one process in a world of any size, which a stand-in for an
-// MPI makes (src/world.c); each figure is a difference to the same program alone.
+// MPI provides (src/world.c). Each figure is the difference to the same program
+// without the library.
 //
 // It prints Go benchmark lines, and then two tables.
 package process
@@ -82,13 +84,14 @@ func run(ctx context.Context, o options, out, log io.Writer) error {
 	return writeLives(out, lives)
 }
 
-// command runs one to its end, quietly unless it fails.
+// command runs a command to its end. It shows the command's stderr only in the
+// error, if the command fails.
 func command(ctx context.Context, env []string, line ...string) error {
 	_, err := output(ctx, env, line...)
 	return err
 }
 
-// output is what a command wrote to stdout.
+// output runs a command and returns its stdout.
 func output(ctx context.Context, env []string, line ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	cmd.Env = append(os.Environ(), env...)

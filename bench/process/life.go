@@ -14,21 +14,22 @@ import (
 	"github.com/mpitrace/mpitrace/interpose"
 )
 
-// A life of one process: what it does (src/peers.c), how often, in which world.
+// A life describes what one process does (src/peers.c), how often, and in which
+// world.
 type life struct {
 	what     string
 	n, world int
-	held     memory // more than without the library
-	recorded int64  // bytes of the recording as it is brought home
+	held     memory // memory in addition to that without the library
+	recorded int64  // size of the packed recording, bytes
 }
 
-// memory of a process, KiB: all that is resident; of that, what is no part of a
-// program or library's file, which the processes of a node share; and what malloc
-// gave out.
+// memory holds the memory of a process in KiB: its resident size; the part of
+// it that is not in pages of program or library files, which the processes of a
+// node share; and what malloc has allocated.
 type memory struct{ resident, own, allocated int }
 
-// lives to look at: the one that has to be cheap at any size of the world, and
-// what memory grows with.
+// lives lists the processes to measure: the common one, which must be cheap at
+// any size of the world, and those that show what memory grows with.
 var lives = []life{
 	{what: "halo", n: 26, world: 27}, {what: "halo", n: 26, world: 100_000}, {what: "halo", n: 26, world: 1_000_000},
 	{what: "shuffled", n: 26, world: 100_000},
@@ -39,7 +40,7 @@ var lives = []life{
 	{what: "requests", n: 1_000, world: 100}, {what: "requests", n: 1_000_000, world: 100},
 }
 
-// measureLives runs them. The stand-in for an MPI has MPICH's handles.
+// measureLives runs the lives. The stand-in for an MPI has MPICH's handles.
 func measureLives(ctx context.Context, dir string, out, log io.Writer) ([]life, error) {
 	const cc = "mpicc.mpich"
 	if _, err := exec.LookPath(cc); err != nil {
@@ -66,7 +67,8 @@ func measureLives(ctx context.Context, dir string, out, log io.Writer) ([]life, 
 	return found, nil
 }
 
-// buildLife compiles with the MPI's header and links with the stand-in.
+// buildLife compiles the program with the MPI's header and links it with the
+// stand-in.
 func buildLife(ctx context.Context, cc, dir string) (program string, err error) {
 	program = filepath.Join(dir, "peers")
 	for _, line := range [][]string{
@@ -114,7 +116,7 @@ func held(ctx context.Context, env, line []string) (m memory, err error) {
 	return m, err
 }
 
-// packedSize is how large the only recording of a run is when it is brought home.
+// packedSize returns the size in bytes of a run's only recording after packing.
 func packedSize(run string) (int64, error) {
 	files, err := filepath.Glob(filepath.Join(run, "recordings", "*.rec"))
 	if err != nil || len(files) != 1 {

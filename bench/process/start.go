@@ -19,15 +19,16 @@ import (
 //go:embed src/*.c
 var sources embed.FS
 
-// Starts with one MPI on so many ranks.
+// starts holds the measured starts with one MPI on one number of ranks; each
+// slice has one value per pair of runs.
 type starts struct {
 	mpi     string
 	ranks   int
-	init    []float64 // processor time of a rank in Init, outside of the MPI: its median in a run, ns
-	final   []float64 // the same of Finalize
-	outside []float64 // wall time of a rank in both, outside of the MPI: the median in a run, ns
-	wall    []float64 // both calls of the slowest rank: by how much longer in a pair, ns
-	command []float64 // the whole command: by how much longer, ns
+	init    []float64 // processor time in Init outside of the MPI: median of the ranks, ns
+	final   []float64 // the same for Finalize
+	outside []float64 // wall time in both outside of the MPI: median of the ranks, ns
+	wall    []float64 // wall time that is added to both calls on the slowest rank, ns
+	command []float64 // wall time that is added to the whole command, ns
 }
 
 var launchers = map[string][]string{
@@ -71,7 +72,7 @@ func buildStart(ctx context.Context, mpi, dir string) (program string, err error
 	return program, err
 }
 
-// pair runs the program as it is and under mpitrace, the one or the other first.
+// pair runs the program alone and under mpitrace, in alternating order.
 func (s *starts) pair(ctx context.Context, mpitrace, dir, program string, number int) error {
 	plain := slices.Concat(launchers[s.mpi], []string{"-n", strconv.Itoa(s.ranks), program})
 	record := filepath.Join(dir, "run")
@@ -97,8 +98,9 @@ func (s *starts) pair(ctx context.Context, mpitrace, dir, program string, number
 	return nil
 }
 
-// read takes the ranks' lines apart and returns the slowest rank's time in both
-// calls. If they were watched, the median rank's own times are kept.
+// read parses the ranks' lines and returns the slowest rank's time in both
+// calls, in ns. If the run was recorded, it keeps the medians of the ranks' own
+// times.
 func (s *starts) read(text []byte, watched bool) (slowest float64, err error) {
 	var inits, finals, outside []float64
 	lines := bufio.NewScanner(bytes.NewReader(text))
@@ -133,7 +135,7 @@ func (s *starts) writeLines(out io.Writer) {
 	}
 }
 
-// writeStarts prints medians, and minima of what is repeatable.
+// writeStarts prints the medians, and the minima of the repeatable figures.
 func writeStarts(out io.Writer, all []starts) {
 	fmt.Fprint(out, "\nAdded to a rank's start and end, in ms (medians; in parentheses the least):\n\n"+
 		"| MPI | ranks | MPI_Init, processor | MPI_Finalize, processor | both, wall outside of the MPI | both, wall of the slowest rank | the whole command |\n"+

@@ -34,9 +34,10 @@ func TestReadStart(t *testing.T) {
 	}
 }
 
-// TestStarts holds what is added to MPI_Init and MPI_Finalize on 4 ranks against
-// 3 ms: the processor time outside of the MPI, the least of a few runs, as other
-// work on the machine makes it longer and never shorter.
+// TestStarts checks that recording adds at most 3 ms to MPI_Init and
+// MPI_Finalize together on 4 ranks. It takes the processor time outside of the
+// MPI, and the minimum over a few runs, as other work on the machine can only
+// increase it.
 func TestStarts(t *testing.T) {
 	testenv.At(t, testenv.All)
 	t.Setenv("OMPI_ALLOW_RUN_AS_ROOT", "1")
