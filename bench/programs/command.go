@@ -4,10 +4,11 @@
 //
 //	go run ./bench programs --pairs 10
 //
-// Each pair is a run as it is and one under `mpitrace run`, the one or the other
-// first; the wall time is that of the whole command, with what mpitrace does
-// before and after the job. It prints Go benchmark lines, and then a table with
-// the median and the least of the pairs' ratios, and the ratio of the least times.
+// Each pair is one run alone and one under `mpitrace run`, in alternating
+// order. The wall time is that of the whole command and includes what mpitrace
+// does before and after the job. The command prints Go benchmark lines, and
+// then a table with the median and the minimum of the pairs' ratios, and the
+// ratio of the minimum times.
 package programs
 
 import (
@@ -31,13 +32,13 @@ type options struct {
 	mpitrace string
 }
 
-// A program to run.
+// A program is a command to measure.
 type program struct {
 	name string
 	line []string
 }
 
-// melt is LAMMPS's benchmark input, for some ten seconds.
+// melt is LAMMPS's benchmark input. It runs for about ten seconds.
 const melt = `units           lj
 atom_style      atomic
 lattice         fcc 0.8442
@@ -55,8 +56,8 @@ thermo          50
 run             700
 `
 
-// NetPIPE is told how often to repeat (each size seven times that): left alone,
-// it repeats for a given time.
+// programs lists the commands. NetPIPE has a fixed number of repetitions (-n;
+// for each size, seven times that): by default, it repeats for a given time.
 var programs = []program{
 	{"lammps-melt", []string{"mpirun.openmpi", "--oversubscribe", "-n", "2", "lmp", "-in", "in.melt", "-log", "none"}},
 	{"netpipe-openmpi", []string{"mpirun.openmpi", "--oversubscribe", "-n", "2", "NPopenmpi", "-n", "600", "-u", "1048576", "-o", "np.out"}},
@@ -118,7 +119,8 @@ func run(ctx context.Context, o options, out, log io.Writer) error {
 	return nil
 }
 
-// missing is the first of its commands that is not installed.
+// missing returns the first of the program's commands that is not installed, or
+// "".
 func (p program) missing() string {
 	for _, word := range p.line {
 		if word == p.line[0] || strings.HasPrefix(word, "NP") || word == "lmp" {
@@ -130,7 +132,7 @@ func (p program) missing() string {
 	return ""
 }
 
-// pairs are the wall times of a program, in s, run by run.
+// pairs holds the wall times of a program in seconds, by pair.
 type pairs struct {
 	program     string
 	alone, with []float64
@@ -140,7 +142,7 @@ func (p program) measure(ctx context.Context, o options, dir string, out, log io
 	found := pairs{program: p.name}
 	record := filepath.Join(dir, "run")
 	recorded := slices.Concat([]string{o.mpitrace, "run", "--no-report", "--strict", "-o", record, "--"}, p.line)
-	// One of each first, for the library to be built and files to be read.
+	// Pair -1 is not counted: it builds the library and fills the file cache.
 	for number := -1; number < o.pairs; number++ {
 		var took [2]float64
 		for i := range 2 {
@@ -164,10 +166,10 @@ func (p program) measure(ctx context.Context, o options, dir string, out, log io
 	return found, nil
 }
 
-// runLimit ends a run that hangs.
+// runLimit is the time after which a run counts as hung and is killed.
 const runLimit = 10 * time.Minute
 
-// wall runs a command in dir and returns how long it took, in s.
+// wall runs a command in dir and returns its wall time in seconds.
 func wall(ctx context.Context, dir string, line ...string) (float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, runLimit)
 	defer cancel()
@@ -182,7 +184,7 @@ func wall(ctx context.Context, dir string, line ...string) (float64, error) {
 	return time.Since(began).Seconds(), err
 }
 
-// ratios are those of the pairs.
+// ratios returns the wall time recorded divided by that alone, for each pair.
 func (p *pairs) ratios() []float64 {
 	r := make([]float64, len(p.alone))
 	for i := range r {

@@ -8,7 +8,7 @@ import (
 func TestTable(t *testing.T) {
 	var b strings.Builder
 	writeTable(&b, []pairs{{program: "p", alone: []float64{10, 5, 20}, with: []float64{11, 6, 20}}})
-	// Ratios 1.1, 1.2 and 1; least times 5 and 6.
+	// The ratios are 1.1, 1.2 and 1; the minimum times are 5 and 6.
 	if want := "| p | 3 | 10.00 | 1.100 | 1.000 | 1.200 |\n"; !strings.HasSuffix(b.String(), want) {
 		t.Errorf("%s\nwant %s", b.String(), want)
 	}
