@@ -11,9 +11,9 @@ import (
 	"github.com/mpitrace/mpitrace/internal/run"
 )
 
-// A library that was built for another MPI records nothing, says so, and the
-// program's calls arrive as they were made: the one's handles are 32-bit
-// integers, the other's are pointers.
+// TestStepsAside preloads a library that was built for another MPI. It must
+// record nothing, report that, and pass the program's calls on unchanged.
+// Handles are 32-bit integers in one MPI and pointers in the other.
 func TestStepsAside(t *testing.T) {
 	other := map[string]implementation{}
 	for _, m := range implementations() {
@@ -39,7 +39,8 @@ func TestStepsAside(t *testing.T) {
 	})
 }
 
-// realPath follows symbolic links: the loader and mpicc name one file differently.
+// realPath resolves symbolic links, because the loader and mpicc give different
+// names for the same file.
 func realPath(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
@@ -47,10 +48,11 @@ func realPath(path string) string {
 	return path
 }
 
-// TestWrongMPI runs scripts with jobs of two MPIs. The library is for one of them,
-// and what is missing of the other is named, with the number of its processes.
+// TestWrongMPI runs scripts with jobs of two MPIs. The library is built for one
+// of them. The report must name the processes of the other as missing, with
+// their number.
 func TestWrongMPI(t *testing.T) {
-	const right, wrong = 4, 3 // ranks of in_place and completion
+	const right, wrong = 4, 3 // ranks of in_place and of completion
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		others := slices.DeleteFunc(implementations(), func(o implementation) bool { return !debian(o) || o.name == m.name })
 		other := others[0]

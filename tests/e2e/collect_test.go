@@ -14,9 +14,9 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// TestLate has a launcher that does not end when it is told to. The report
-// comes all the same, the job goes on until it ends, and what it records until
-// then is collected.
+// TestLate has a launcher that ignores SIGTERM. The report must be written all
+// the same. The job continues until it ends, and `mpitrace collect` must then
+// collect what it has recorded since.
 func TestLate(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		dir := filepath.Join(t.TempDir(), "run")
@@ -53,8 +53,8 @@ func TestLate(t *testing.T) {
 	})
 }
 
-// TestRunKilled kills mpitrace itself. The job goes on unharmed, and its record
-// is brought home afterwards.
+// TestRunKilled kills mpitrace itself. The job must continue unharmed, and
+// `mpitrace collect` must collect its recordings afterwards.
 func TestRunKilled(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		dir := filepath.Join(t.TempDir(), "run")
@@ -78,7 +78,7 @@ func TestRunKilled(t *testing.T) {
 	})
 }
 
-// checkRunning requires that the ranks go on.
+// checkRunning requires that the ranks still run.
 func checkRunning(t *testing.T, s *session) {
 	t.Helper()
 	for _, pid := range s.ranks {
@@ -88,7 +88,8 @@ func checkRunning(t *testing.T, s *session) {
 	}
 }
 
-// checkUncollected requires run.json to name so many things in the spool.
+// checkUncollected requires that run.json lists n uncollected items, and at
+// least one in the spool.
 func checkUncollected(t *testing.T, dir string, n int) {
 	t.Helper()
 	info, err := run.Dir(dir).ReadInfo()
@@ -101,8 +102,8 @@ func checkUncollected(t *testing.T, dir string, n int) {
 	}
 }
 
-// checkCollected collects and requires that all of the job is there and nothing
-// is left, neither in the spool nor half written.
+// checkCollected collects, and requires that all recordings of the job are
+// there and that nothing is left in the spool or half written.
 func checkCollected(t *testing.T, dir string) {
 	t.Helper()
 	succeed(t, nil, mpitrace, "collect", dir)
@@ -124,7 +125,7 @@ func checkCollected(t *testing.T, dir string) {
 	})
 }
 
-// messageCount is how many the job sent.
+// messageCount returns the number of messages that the job sent.
 func messageCount(ranks []*profile.Profile) (n uint64) {
 	for _, sent := range pointToPoint(ranks) {
 		n += sent.Count

@@ -7,8 +7,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// A form of the collectives: how a program is compiled to use it, what its
-// calls are named, and how often each is started.
+// A form is a variant of the collectives: how to compile a program for it, what
+// its calls are named, and how often each is started.
 type form struct {
 	name    string
 	flags   []string
@@ -27,10 +27,11 @@ func forms() []form {
 	}
 }
 
-// nonblocking is the name of a collective's nonblocking twin.
+// nonblocking returns the name of a collective's nonblocking form.
 func nonblocking(name string) string { return "I" + strings.ToLower(name[:1]) + name[1:] }
 
-// sent is what a program in this form sends where the blocking one sends once.
+// sent returns what a program sends in this form, given what the blocking form
+// sends.
 func (f form) sent(once map[string]volumes) map[string]volumes {
 	sent := map[string]volumes{}
 	for name, v := range once {
@@ -39,9 +40,9 @@ func (f form) sent(once map[string]volumes) map[string]volumes {
 	return sent
 }
 
-// skips reports whether the program leaves a call out for this MPI: MPICH 4.0
-// cannot start what Scatter_init made, nor wait for a Reduce_scatter_block_init
-// between groups.
+// skips reports whether the program omits a call with this MPI. MPICH 4.0 can
+// neither start a request of Scatter_init nor wait for one of
+// Reduce_scatter_block_init on an intercommunicator.
 func (f form) skips(m implementation, program, call string) bool {
 	early := m.name == "mpich" && f.name == "persistent"
 	return early && (call == "Scatter" || program == "inter_collectives" && call == "Reduce_scatter_block") ||
@@ -71,8 +72,8 @@ func eachForm(t *testing.T, program string, once func(form) map[string]volumes, 
 	}
 }
 
-// checkRowSums requires that what a process sent is the same in its rows as it is
-// spread over pairs.
+// checkRowSums requires that what a process sent according to its rows equals
+// the sum over its pairs of ranks.
 func checkRowSums(t *testing.T, ranks []*profile.Profile) {
 	t.Helper()
 	for _, p := range ranks {
@@ -94,7 +95,7 @@ func checkRowSums(t *testing.T, ranks []*profile.Profile) {
 func size(bytes int) func(from, to int) int { return func(int, int) int { return bytes } }
 func each(bytes int) func(int) int          { return func(int) int { return bytes } }
 
-// toHigher is one message from each of four ranks to each higher one.
+// toHigher returns one message from each of four ranks to each higher rank.
 func toHigher(bytes int) volumes {
 	return eachPair(4, func(from, to int) int {
 		if to <= from {
@@ -104,7 +105,7 @@ func toHigher(bytes int) volumes {
 	})
 }
 
-// sentByCollectives is what collectives.c sends.
+// sentByCollectives returns what collectives.c sends.
 func sentByCollectives(form) map[string]volumes {
 	return map[string]volumes{
 		"Barrier":    toOthers(4, size(0)),
@@ -131,9 +132,9 @@ func sentByCollectives(form) map[string]volumes {
 
 func TestCollectives(t *testing.T) { eachForm(t, "collectives", sentByCollectives) }
 
-// sentInPlace is what in_place.c sends.
+// sentInPlace returns what in_place.c sends.
 func sentInPlace(f form) map[string]volumes {
-	odd := 2 // short
+	odd := 2 // sizeof(short)
 	if f.name == "nonblocking" || f.name == "persistent" {
 		odd = 4
 	}
@@ -163,8 +164,8 @@ func sentInPlace(f form) map[string]volumes {
 
 func TestCollectivesInPlace(t *testing.T) { eachForm(t, "in_place", sentInPlace) }
 
-// TestBlocks requires of collectives.c the operations and bytes per class of
-// the world's communicator.
+// TestBlocks checks the operations and bytes per class that collectives.c has
+// on MPI_COMM_WORLD.
 func TestBlocks(t *testing.T) {
 	type classes struct{ O2A, A2O, A2A profile.Volume }
 	var all [4]classes
@@ -199,9 +200,9 @@ func TestBlocks(t *testing.T) {
 	})
 }
 
-// sentToNeighbors is what neighbors.c sends on its grid of 2 x 2, where ranks
-// that differ in bit 1 are neighbours along dimension 0 and those that differ
-// in bit 0 along dimension 1; each edge is there `edges` times.
+// sentToNeighbors returns what neighbors.c sends on its grid of 2 x 2 ranks.
+// Ranks that differ in bit 1 are neighbours along dimension 0, and those that
+// differ in bit 0 along dimension 1. Each edge exists `edges` times.
 func sentToNeighbors(edges uint64) func(form) map[string]volumes {
 	along := func(bytes func(from, dimension int) int) volumes {
 		return eachPair(4, func(from, to int) int {
@@ -220,7 +221,7 @@ func sentToNeighbors(edges uint64) func(form) map[string]volumes {
 			"Neighbor_allgatherv": along(func(from, d int) int { return 11 + from }),
 			"Neighbor_alltoall":   along(func(from, d int) int { return 12 }),
 			"Neighbor_alltoallv":  along(func(from, d int) int { return 13 + 4*from + d }),
-			// Two ints along dimension 0, three shorts along dimension 1.
+			// two ints along dimension 0, three shorts along dimension 1
 			"Neighbor_alltoallw": along(func(from, d int) int { return []int{2 * 4, 3 * 2}[d] }),
 		}
 	}

@@ -115,7 +115,7 @@ func TestCommunicatorIDs(t *testing.T) {
 }
 
 func TestIntercommunicator(t *testing.T) {
-	left, right := []int{1, 0}, []int{4, 3, 2} // world ranks, by local rank
+	left, right := []int{1, 0}, []int{4, 3, 2} // world ranks, indexed by local rank
 	across := func(fromLeft, fromRight func(i, j int) int) volumes {
 		v := volumes{}
 		for i, l := range left {
@@ -132,7 +132,8 @@ func TestIntercommunicator(t *testing.T) {
 	}
 	size := func(bytes int) func(i, j int) int { return func(i, j int) int { return bytes } }
 	isends := across(func(i, j int) int { return 10*(i+1) + j }, nil)
-	// On the merged one from 4 to 0, on the duplicate from left 0 to right 1.
+	// On the merged communicator from 4 to 0, on the duplicate from left 0 to
+	// right 1.
 	sends := message(4, 0, 33).plus(message(1, 3, 3))
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		ranks := m.run(t, 5, m.compile(t, "intercomm")).ranks
@@ -147,7 +148,7 @@ func TestIntercommunicator(t *testing.T) {
 				"Alltoall":             across(size(4), size(7)),
 				"Alltoallv":            across(func(i, j int) int { return 10 + 3*i + j }, func(i, j int) int { return 20 + 2*j + i }),
 				"Allreduce":            across(size(2*4), size(2*4)),
-				"Reduce_scatter_block": across(size(2*4), size(3*4)), // what each of the receivers gets
+				"Reduce_scatter_block": across(size(2*4), size(3*4)), // bytes that each receiver gets
 				"Barrier":              across(size(0), size(0)),
 			},
 			received: map[string]volumes{"Recv": isends.plus(sends)},
@@ -167,7 +168,7 @@ func TestIntercommunicator(t *testing.T) {
 	})
 }
 
-// named finds the communicator that MPI_Comm_set_name gave a name.
+// named returns the communicator with a name that MPI_Comm_set_name has set.
 func named(t *testing.T, p *profile.Profile, name string) *profile.Comm {
 	t.Helper()
 	for i := range p.Comms {
@@ -179,7 +180,7 @@ func named(t *testing.T, p *profile.Profile, name string) *profile.Comm {
 	return nil
 }
 
-// madeBy finds the first communicator of a constructor.
+// madeBy returns the first communicator of a constructor.
 func madeBy(t *testing.T, p *profile.Profile, constructor string) *profile.Comm {
 	t.Helper()
 	for i := range p.Comms {
@@ -191,8 +192,9 @@ func madeBy(t *testing.T, p *profile.Profile, constructor string) *profile.Comm 
 	return nil
 }
 
-// checkMembers requires communicators with these names and members: known to
-// the members and nobody else, under one id that no other has.
+// checkMembers requires that the communicators with these names have these
+// members. Only the members may know them, under the same id, which no other
+// communicator has.
 func checkMembers(t *testing.T, ranks []*profile.Profile, members map[string][]int) {
 	t.Helper()
 	nameOf := map[string]string{}
@@ -219,7 +221,8 @@ func checkMembers(t *testing.T, ranks []*profile.Profile, members map[string][]i
 	}
 }
 
-// pointToPointByComm adds up what was sent point-to-point, by communicator.
+// pointToPointByComm returns what was sent point to point, by name of
+// communicator.
 func pointToPointByComm(ranks []*profile.Profile) map[string]volumes {
 	sent := map[string]volumes{}
 	for _, p := range ranks {
@@ -237,8 +240,8 @@ func pointToPointByComm(ranks []*profile.Profile) map[string]volumes {
 	return sent
 }
 
-// checkBlock requires a D block with these members, and the O2A volume that
-// the process was root of.
+// checkBlock requires that the .prof file has a D block with these members, and
+// the O2A volume of the calls of which the process was the root.
 func checkBlock(t *testing.T, p *profile.Profile, members []int, o2a profile.Volume) {
 	t.Helper()
 	for _, block := range p.Traffic().Comms {

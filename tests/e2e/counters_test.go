@@ -14,8 +14,9 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// TestCounters sets counters near their limits while the program runs: they go on from there, in all 64 bits, and are
-// read and shown.
+// TestCounters sets counters near their limits while the program runs. They
+// must count on from there with all 64 bits, and must be read and shown
+// correctly.
 func TestCounters(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		dir := filepath.Join(t.TempDir(), "run")
@@ -55,7 +56,8 @@ func TestCounters(t *testing.T) {
 	})
 }
 
-// setCounters changes the row of three messages of 8 bytes in the recording, as it is mapped.
+// setCounters changes the row of three messages of 8 bytes in a recording that
+// a running process has mapped.
 func setCounters(t *testing.T, dir string, count, bytes, ticks uint64) {
 	t.Helper()
 	paths, _ := filepath.Glob(filepath.Join(dir, "recordings", "*.rec"))

@@ -2,8 +2,9 @@ package e2e
 
 import "testing"
 
-// What the library is not told of it asks for: members are right, ids are a
-// guess, and nothing is lost.
+// TestUnseenConstructors uses communicators whose constructors the library does
+// not see. The library must query their members from the MPI and must not lose
+// any message; the ids of such communicators are a guess.
 func TestUnseenConstructors(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		ranks := m.run(t, 2, m.compile(t, "unseen")).ranks
@@ -15,7 +16,8 @@ func TestUnseenConstructors(t *testing.T) {
 	})
 }
 
-// The place that MPI_Comm_idup wrote to need not be there any more.
+// TestIdupIntoAVariableThatIsGone completes an MPI_Comm_idup after the variable
+// that it wrote to no longer exists.
 func TestIdupIntoAVariableThatIsGone(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		ranks := m.run(t, 2, m.compile(t, "idup_moved")).ranks
@@ -30,7 +32,7 @@ func TestIdupIntoAVariableThatIsGone(t *testing.T) {
 }
 
 func TestPersistentCollectivesBeforeTheStandard(t *testing.T) {
-	early := func(m implementation) bool { return m.name == "openmpi" } // the others have them as MPI_
+	early := func(m implementation) bool { return m.name == "openmpi" } // the other MPIs have these calls under MPI_ names
 	withEach(t, early, func(t *testing.T, m implementation) {
 		want{
 			sent: map[string]volumes{
@@ -43,7 +45,7 @@ func TestPersistentCollectivesBeforeTheStandard(t *testing.T) {
 }
 
 func TestMPI41(t *testing.T) {
-	mpi41 := func(m implementation) bool { return m.name == "mpich5" } // the others are older
+	mpi41 := func(m implementation) bool { return m.name == "mpich5" } // the other MPIs are older
 	withEach(t, mpi41, func(t *testing.T, m implementation) {
 		sends := messages(0, 1, 10, 20, 30, 40)
 		ranks := m.run(t, 2, m.compile(t, "mpi41")).ranks
@@ -62,7 +64,8 @@ func TestMPI41(t *testing.T) {
 	})
 }
 
-// Rank r makes each of these calls r + 1 times, and they move nothing.
+// TestCallsThatMoveNothing has rank r make each of these calls r + 1 times.
+// They must be counted and move no data.
 func TestCallsThatMoveNothing(t *testing.T) {
 	programs := map[string][]string{
 		"rest": {"Comm_group", "Group_incl", "Group_excl", "Group_compare", "Group_free",

@@ -14,7 +14,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// eagerLimit is a variable of each MPI that decides which messages are eager.
+// eagerLimit returns the name of a control variable that sets the MPI's eager
+// limit.
 func (m implementation) eagerLimit() string {
 	switch {
 	case m.name == "openmpi":
@@ -25,7 +26,7 @@ func (m implementation) eagerLimit() string {
 	return "MPIR_CVAR_CH3_EAGER_MAX_MSG_SIZE"
 }
 
-// recordCvars records a command whose ranks are asked to set these variables.
+// recordCvars records a command with --cvar for each line of cvars.
 func recordCvars(t *testing.T, cvars string, command ...string) job {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
@@ -39,19 +40,20 @@ func recordCvars(t *testing.T, cvars string, command ...string) job {
 	return j
 }
 
-// fromCvar are the variables of a report that were asked for.
+// fromCvar returns the variables of a report that --cvar has set.
 func fromCvar(s aggregate.Summary) []aggregate.Variable {
 	return slices.DeleteFunc(slices.Clone(s.Variables), func(v aggregate.Variable) bool { return v.From != aggregate.FromCvar })
 }
 
-// TestCvar: the program sees what was asked for, and reports tell it, also when
-// the recordings are gone. Without it MPI_T is left alone.
+// TestCvar sets a variable. The program must see its value, and reports must
+// show it, even after the recordings have been deleted. Without --cvar, MPI_T
+// must not be used.
 func TestCvar(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		program, name := m.compile(t, "cvar"), m.eagerLimit()
 		alone := succeed(t, nil, m.launch(2, program, name)...).stdout
 		plain := recordCvars(t, "", m.launch(2, program, name)...)
-		if closed := strings.Contains(alone, "MPI_T was closed\n"); plain.stdout != alone || !closed && m.name != "mpich5" { // whose MPI_Init opens it
+		if closed := strings.Contains(alone, "MPI_T was closed\n"); plain.stdout != alone || !closed && m.name != "mpich5" { // MPI_Init of mpich5 opens MPI_T itself
 			t.Fatalf("without --cvar the program prints\n%sand without mpitrace\n%s", plain.stdout, alone)
 		}
 		j := recordCvars(t, name+"=12345", m.launch(2, program, name)...)
@@ -92,8 +94,9 @@ func TestCvar(t *testing.T) {
 	})
 }
 
-// TestCvarsThatDiffer: run.json has what differs from its default, and the default
-// is what a program reads without.
+// TestCvarsThatDiffer checks that run.json lists the variables that differ from
+// their defaults, and that the default is the value that a program reads
+// without the setting.
 func TestCvarsThatDiffer(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		program, name, variable := m.compile(t, "cvar"), m.eagerLimit(), m.eagerLimit()
@@ -116,8 +119,8 @@ func TestCvarsThatDiffer(t *testing.T) {
 	})
 }
 
-// TestCvarAgain: what MPI_Init registers once more (Open MPI 5.0) keeps its value,
-// and the environment is as it was.
+// TestCvarAgain checks that a variable keeps its value if MPI_Init registers it
+// a second time (Open MPI 5.0), and that the environment is not changed.
 func TestCvarAgain(t *testing.T) {
 	withEach(t, openMPI, func(t *testing.T, m implementation) {
 		command := append([]string{"env", "OMPI_MCA_mpi_abort_delay=7"}, m.compile(t, "cvar"), "mpi_show_handle_leaks", "mpi_abort_delay",
@@ -131,10 +134,11 @@ func TestCvarAgain(t *testing.T) {
 	})
 }
 
-// A refusal is a line of MPITRACE_CVAR, and a part of the reason.
+// A refusal is a line of MPITRACE_CVAR, and part of the reason for refusing it.
 type refusal struct{ line, why string }
 
-// TestCvarRefused: the program runs on, and who wants to know is told why, once.
+// TestCvarRefused sets variables that cannot be set. The program must run all
+// the same, and stderr and the report must give each reason once.
 func TestCvarRefused(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		refusals := []refusal{
@@ -159,7 +163,7 @@ func TestCvarRefused(t *testing.T) {
 		for _, r := range refusals {
 			lines = append(lines, r.line)
 		}
-		told := "MPITRACE_CVAR=" + strings.Join(lines, "\n") // behind the back of mpitrace run, which refuses them before
+		told := "MPITRACE_CVAR=" + strings.Join(lines, "\n") // set in the ranks' environment, as mpitrace run would refuse it
 		j := recordCvars(t, "", m.launch(2, "env", told, m.compile(t, "cvar"))...)
 		s, _ := reportOf(t, j.dir)
 		for _, r := range refusals {
@@ -182,7 +186,8 @@ func TestCvarRefused(t *testing.T) {
 	})
 }
 
-// TestCvarUnstarted: what cannot be set is refused before the job is started.
+// TestCvarUnstarted checks that mpitrace run refuses variables that cannot be
+// set before it starts the job.
 func TestCvarUnstarted(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		refusals := []refusal{
@@ -211,7 +216,8 @@ func TestCvarUnstarted(t *testing.T) {
 	})
 }
 
-// TestCvarDisagrees: ranks that must agree, and were not told the same.
+// TestCvarDisagrees gives ranks different values of a variable that must be the
+// same on all ranks.
 func TestCvarDisagrees(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		name, values := "MPIR_CVAR_CTXID_EAGER_SIZE", [2]string{"2", "3"}
@@ -231,8 +237,9 @@ func TestCvarDisagrees(t *testing.T) {
 	})
 }
 
-// TestCvarOfEnvironment: what the user told the launcher is in the report, and
-// what the launcher sets itself is not, but in run.json.
+// TestCvarOfEnvironment checks that the report has the variables that the user
+// has set by the launcher's options, but not those that the launcher itself
+// sets. run.json has both.
 func TestCvarOfEnvironment(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		options, want := []string{"-genv", "MPIR_CVAR_CTXID_EAGER_SIZE", "3"}, "MPIR_CVAR_CTXID_EAGER_SIZE=3"

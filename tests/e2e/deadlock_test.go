@@ -25,7 +25,7 @@ type hanging struct {
 	said *bytes.Buffer
 }
 
-// hang starts the program deadlock.
+// hang starts the program deadlock under `mpitrace run`.
 func hang(t *testing.T, m implementation, mode string, flags ...string) *hanging {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -42,7 +42,7 @@ func hang(t *testing.T, m implementation, mode string, flags ...string) *hanging
 	return h
 }
 
-// timeOut ends the launcher as timeout(1) does.
+// timeOut ends the launcher with SIGTERM, as timeout(1) does.
 func (h *hanging) timeOut(t *testing.T) {
 	t.Helper()
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", h.Process.Pid))
@@ -70,7 +70,8 @@ func (h *hanging) timeOut(t *testing.T) {
 	}
 }
 
-// await asks for the status until all is as it should be.
+// await runs `mpitrace status` until a job's status satisfies as, and returns
+// that status.
 func (h *hanging) await(t *testing.T, as func(*aggregate.JobStatus) bool, what ...string) *aggregate.JobStatus {
 	t.Helper()
 	var last string
@@ -91,7 +92,7 @@ func (h *hanging) await(t *testing.T, as func(*aggregate.JobStatus) bool, what .
 	return nil
 }
 
-// line is where in deadlock.c a comment stands.
+// line returns the number of the line of deadlock.c that ends with a comment.
 func line(t *testing.T, comment string) int {
 	t.Helper()
 	for i, text := range strings.Split(string(readAll(t, filepath.Join(root, "tests", "programs", "deadlock.c"))), "\n") {
@@ -103,7 +104,7 @@ func line(t *testing.T, comment string) int {
 	return 0
 }
 
-// at checks the call that a rank is in, and gives it.
+// at checks the call that a rank is in, and returns it.
 func at(t *testing.T, ends []aggregate.End, rank int, call, function string, line int) aggregate.OpenCall {
 	t.Helper()
 	i := slices.IndexFunc(ends, func(e aggregate.End) bool { return e.Rank == rank })
@@ -117,8 +118,8 @@ func at(t *testing.T, ends []aggregate.End, rank int, call, function string, lin
 	return c
 }
 
-// checkRecv is what is told of the two receives that face each other, and of the
-// barrier, while they hang and at their end.
+// checkRecv checks the ranks of mode recv, while they hang and after their end:
+// two ranks are in receives from each other, the others in a barrier.
 func checkRecv(t *testing.T, ends []aggregate.End, deadlocks [][]int) {
 	t.Helper()
 	for rank, function := range []string{"left", "right"} {
@@ -137,7 +138,7 @@ func checkRecv(t *testing.T, ends []aggregate.End, deadlocks [][]int) {
 	}
 }
 
-// summaryOf is the report of the only job of a run.
+// summaryOf returns the report of the only job of a run.
 func summaryOf(t *testing.T, dir string) *aggregate.Summary {
 	t.Helper()
 	var got struct{ Jobs []*aggregate.Summary }
@@ -167,7 +168,7 @@ func TestDeadlock(t *testing.T) {
 	})
 }
 
-// checkText requires what people are to see.
+// checkText checks the output for people.
 func checkText(t *testing.T, text string) {
 	t.Helper()
 	for _, want := range []string{
@@ -186,7 +187,7 @@ func TestHangInWait(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		h := hang(t, m, "wait")
 		s := h.await(t, func(s *aggregate.JobStatus) bool {
-			there := 0 // the others have come out of the call that makes the communicator
+			there := 0 // counts ranks in Waitall, and others that have left the call that makes the communicator
 			for _, e := range s.Processes {
 				if e.Rank > 1 && len(e.Calls) == 0 || len(e.Calls) == 1 && e.Calls[0].Call == "Waitall" {
 					there++
@@ -200,7 +201,8 @@ func TestHangInWait(t *testing.T) {
 	})
 }
 
-// checkWait: world ranks 0 and 1 are 3 and 2 in the communicator.
+// checkWait checks the ranks of mode wait. World ranks 0 and 1 have the ranks 3
+// and 2 in the communicator.
 func checkWait(t *testing.T, ends []aggregate.End) {
 	t.Helper()
 	for _, e := range ends {

@@ -23,25 +23,27 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// Jobs that die: by what they do themselves, by what others do to them, and at
-// random. Each must end as it does without mpitrace, and leave what it did.
+// These jobs die: by their own action, by a signal from outside, or at random.
+// Each must end as it does without mpitrace, and its recordings must be
+// complete up to its end.
 
 var updateDocs = flag.Bool("update-docs", false, "write the table of docs/reliability.md anew")
 
-// dyingCalls is how many calls each rank of a job makes before one of them dies.
+// dyingCalls is the number of calls that each rank makes before dyingVictim
+// dies.
 const dyingCalls, dyingRanks, dyingVictim = 200, 3, 1
 
-// A way to die, as the documentation calls it.
+// A way is a way to die. Its name is that of docs/reliability.md.
 type way struct {
 	name string
-	word string // what tests/programs/dying.c calls it
-	// lasts: the job does not end by itself, and after a while this is done to
-	// the launcher.
+	word string // argument of tests/programs/dying.c
+	// lasts is the signal that the test sends to mpitrace, or SIGKILL to the
+	// launcher, if the job does not end by itself.
 	lasts syscall.Signal
-	// absent: the last rank is another program, which never calls MPI_Init.
+	// absent replaces the last rank by a program that never calls MPI_Init.
 	absent bool
-	quick  bool   // tried at level quick too
-	says   string // of the rank that dies: a pattern that the report matches
+	quick  bool   // runs at level quick too
+	says   string // pattern that the report must match, about the rank that dies
 }
 
 var ways = []way{
@@ -65,22 +67,22 @@ var ways = []way{
 	{name: "SIGKILL of the launcher", word: "go", lasts: syscall.SIGKILL},
 }
 
-// outcome is what can be seen of a job's end from outside.
+// outcome is what can be observed of a job's end from outside.
 type outcome struct {
-	code  int  // exit status as shells have it: 128 and the signal that ended it; 0 if it hangs
-	hangs bool // it was not over in time
-	left  int  // processes that outlive it
+	code  int  // exit status as in a shell: 128 plus the signal if one ended it; 0 if it hangs
+	hangs bool // it did not end in time
+	left  int  // number of ranks that outlive it
 }
 
 func (o outcome) String() string {
 	return fmt.Sprintf("exit status %d, over in time %t, %d processes left", o.code, !o.hangs, o.left)
 }
 
-// TestDying lets jobs die in each way, with and without mpitrace. Launchers
-// themselves do not always end in the same way (hydra combines the status of
-// whichever ranks it saw, Open MPI's mpirun may crash or hang while it cleans up):
-// so both may try again, until one end with it was seen without it. Level quick has a
-// few of the ways.
+// TestDying lets jobs die in each way, with and without mpitrace. Launchers do
+// not always end in the same way: hydra combines the statuses of the ranks that
+// it has seen, and Open MPI's mpirun may crash or hang during cleanup. Both are
+// therefore tried up to six times, until an end with mpitrace has also been
+// seen without it. Level quick tries only some of the ways.
 func TestDying(t *testing.T) {
 	table := map[string]map[string]string{"openmpi": {}, "mpich": {}}
 	withEachAt(t, testenv.Highest(), debian, func(t *testing.T, m implementation) {
@@ -97,7 +99,7 @@ func TestDying(t *testing.T) {
 	checkTable(t, table)
 }
 
-// dieOften returns the cells of the table for a way to die.
+// dieOften returns the table's cells for a way to die.
 func dieOften(t *testing.T, m implementation, program string, w way) string {
 	const tries = 6
 	var bare, recorded []string
@@ -121,14 +123,14 @@ func dieOften(t *testing.T, m implementation, program string, w way) string {
 	return "no | 0 | no"
 }
 
-// A death is what is left of a job.
+// A death is what a job has left.
 type death struct {
 	outcome
-	announced [dyingRanks]uint64 // calls that each rank knows of
+	announced [dyingRanks]uint64 // number of calls that each rank has announced
 	talk      string             // stdout and stderr
 }
 
-// says tells whether the report says how the rank ended.
+// says reports whether the report describes how the rank ended.
 func (d *death) says(w way) bool {
 	if !kernelTellsExits() {
 		return true
@@ -136,7 +138,8 @@ func (d *death) says(w way) bool {
 	return regexp.MustCompile(w.says).MatchString(d.talk)
 }
 
-// die runs a job to its end, behind a prefix.
+// die runs a job to its end. prefix comes before the launcher in its command
+// line.
 func (w way) die(t *testing.T, m implementation, program string, prefix []string) death {
 	t.Helper()
 	dir := t.TempDir()
@@ -161,7 +164,7 @@ func (w way) die(t *testing.T, m implementation, program string, prefix []string
 	d := death{}
 	d.hangs = !w.finish(t, cmd, ended, dir)
 	if d.code = cmd.ProcessState.ExitCode(); d.hangs {
-		d.code = 0 // it tells how the test ended it
+		d.code = 0 // its status only shows how the test ended it
 	} else if d.code < 0 {
 		d.code = 128 + int(cmd.ProcessState.Sys().(syscall.WaitStatus).Signal())
 	}
@@ -175,13 +178,13 @@ func (w way) die(t *testing.T, m implementation, program string, prefix []string
 	return d
 }
 
-// finish waits for the end of a job, and brings it about where it does not come
-// by itself. It is false if even that did not.
+// finish waits for the end of a job, and ends it if it does not end by itself.
+// It reports whether the job ended in time, before finish had to terminate it.
 func (w way) finish(t *testing.T, cmd *exec.Cmd, ended <-chan error, dir string) bool {
 	t.Helper()
 	if w.lasts != 0 {
 		awaitCalls(t, dir)
-		time.Sleep(300 * time.Millisecond) // to where they hang
+		time.Sleep(300 * time.Millisecond) // until they hang
 		target := cmd.Process.Pid
 		if w.lasts == syscall.SIGKILL {
 			target = launcherOf(t, target)
@@ -205,8 +208,8 @@ func (w way) finish(t *testing.T, cmd *exec.Cmd, ended <-chan error, dir string)
 	return false
 }
 
-// limit is how long a job may take. Where a rank never starts, hydra waits for
-// good.
+// limit returns how long a job may take. If a rank never starts, hydra waits
+// forever.
 func (w way) limit() time.Duration {
 	if w.absent {
 		return testenv.Allow(5 * time.Second)
@@ -231,8 +234,8 @@ func awaitCalls(t *testing.T, dir string) {
 	}
 }
 
-// launcherOf is the process that launches: the one that was started, or the
-// child of it if that is mpitrace.
+// launcherOf returns the process id of the launcher: pid itself, or its child
+// if pid is mpitrace.
 func launcherOf(t *testing.T, pid int) int {
 	t.Helper()
 	if exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); exe != mpitrace {
@@ -242,7 +245,7 @@ func launcherOf(t *testing.T, pid int) int {
 	if err == nil && len(bytes.Fields(children)) == 0 {
 		err = errors.New("no child")
 	}
-	if err != nil { // a child belongs to the thread that started it
+	if err != nil { // /proc lists a child under the thread that started it
 		tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 		for _, path := range tasks {
 			more, _ := os.ReadFile(path)
@@ -260,8 +263,8 @@ func launcherOf(t *testing.T, pid int) int {
 	return child
 }
 
-// killLeft counts, after a moment, the ranks of the job of a directory that are
-// still there, and kills them.
+// killLeft waits briefly for the end of all ranks that belong to a directory.
+// It kills the remaining ones and returns their number.
 func killLeft(dir string) int {
 	var left []int
 	for deadline := time.Now().Add(testenv.Allow(3 * time.Second)); ; time.Sleep(20 * time.Millisecond) {
@@ -275,7 +278,8 @@ func killLeft(dir string) int {
 	return len(left)
 }
 
-// processesOf are the processes whose first argument is this directory.
+// processesOf returns the ids of the processes whose first argument is this
+// directory.
 func processesOf(dir string) []int {
 	var out []int
 	paths, _ := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -292,13 +296,14 @@ func processesOf(dir string) []int {
 	return out
 }
 
-// check requires the calls that each rank announced, or one more that it was
-// about to, and a report.
+// check requires that the recordings have the calls that each rank announced,
+// or one more that was not announced yet, and that the report says that it is
+// partial.
 func (d *death) check(t *testing.T, dir string, w way) {
 	t.Helper()
 	started := dyingRanks
 	if w.absent {
-		started-- // and these never got past MPI_Init, where a launcher waits for all
+		started-- // if the launcher makes MPI_Init wait for all ranks, the others are still in it
 	}
 	ranks := recordingsOf(t, dir)
 	if len(ranks) != started && !w.absent {
@@ -331,8 +336,8 @@ func checkAnnounced(t *testing.T, p *profile.Profile, announced uint64) {
 	}
 }
 
-// recordingsOf reads what a job left, and fails for what cannot be read or is
-// damaged.
+// recordingsOf reads the recordings of a job. It reports an error for each that
+// cannot be read or is damaged.
 func recordingsOf(t *testing.T, dir string) []*profile.Profile {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "recordings", "*.rec"))
@@ -354,10 +359,10 @@ func recordingsOf(t *testing.T, dir string) []*profile.Profile {
 	return out
 }
 
-// TestChaos kills ranks at random, at random moments: several of each job, one
-// after the other, until all are gone.
+// TestChaos kills all ranks of jobs, one after the other, in random order and
+// at random times.
 func TestChaos(t *testing.T) {
-	// Of three ranks, under two MPIs: 12, 48 or 204 kills.
+	// With three ranks and two MPIs these are 12, 48 or 204 kills.
 	jobs := map[testenv.Level]int{testenv.Quick: 2, testenv.All: 8, testenv.Sweep: 34}[testenv.Highest()]
 	withEachAt(t, testenv.Highest(), debian, func(t *testing.T, m implementation) {
 		program := m.compile(t, "dying")
@@ -391,7 +396,7 @@ func killAll(t *testing.T, m implementation, program string, random *rand.Rand) 
 	random.Shuffle(len(pids), func(i, j int) { pids[i], pids[j] = pids[j], pids[i] })
 	for _, pid := range pids {
 		time.Sleep(time.Duration(random.Int64N(int64(3 * time.Millisecond))))
-		syscall.Kill(pid, syscall.SIGKILL) // the launcher may have been faster
+		syscall.Kill(pid, syscall.SIGKILL) // the launcher may have killed it first
 	}
 	err := cmd.Wait()
 	if left := killLeft(dir); left > 0 || err == nil || ctx.Err() != nil {
@@ -409,10 +414,11 @@ func killAll(t *testing.T, m implementation, program string, random *rand.Rand) 
 	}
 }
 
-// Where the table of docs/reliability.md begins and ends.
+// Marks around the table in docs/reliability.md.
 const tableStart, tableEnd = "<!-- by TestDying -->\n", "<!-- end -->\n"
 
-// checkTable requires that the documentation says what was seen.
+// checkTable requires that the table in the documentation agrees with the
+// results.
 func checkTable(t *testing.T, seen map[string]map[string]string) {
 	if t.Failed() || len(seen) < 2 {
 		return
@@ -422,7 +428,7 @@ func checkTable(t *testing.T, seen map[string]map[string]string) {
 	b.WriteString("| --- | --- | --- | --- | --- | --- | --- |\n")
 	for _, w := range ways {
 		if seen["openmpi"][w.name] == "" || seen["mpich"][w.name] == "" {
-			return // not all were asked for
+			return // not all ways or MPIs have run
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", w.name, seen["openmpi"][w.name], seen["mpich"][w.name])
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// onRank are the waits of a rank in a function: their number, by pattern, and the
-// call sites of the partners.
+// onRank returns the wait states of a rank in a function: their number by
+// pattern, and the partners' call sites.
 func onRank(found *trace.Result, rank int, function string) (count map[trace.Pattern]uint64, partners []string) {
 	count = map[trace.Pattern]uint64{}
 	for _, w := range found.WaitStates {
@@ -25,21 +25,21 @@ func onRank(found *trace.Result, rank int, function string) (count map[trace.Pat
 	return count, slices.Compact(partners)
 }
 
-// TestEager requires that rank 0 of an exchange waits for a late sender whatever
-// the size of the messages, and in a blocking send for a late receiver only where
-// the MPI does not buffer the message.
+// TestEager checks the waits of rank 0 in an exchange. It must wait for a late
+// sender with messages of any size. In a blocking send it must wait for a late
+// receiver only if the MPI does not buffer the message.
 func TestEager(t *testing.T) {
-	const times = 10 // in eager.c
+	const times = 10 // as in eager.c
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		program := m.compile(t, "eager")
 		for _, size := range []int{8, 1 << 20} {
 			t.Run(strconv.Itoa(size), func(t *testing.T) {
 				j, _ := m.trace(t, 2, nil, program, strconv.Itoa(size))
-				var exchanges, late uint64 // to which rank 1 was late
+				var exchanges, late uint64 // numbers of exchanges and of sends to which rank 1 was late
 				if n, _ := fmt.Sscan(j.stdout, &exchanges, &late); j.code != 0 || n != 2 || exchanges < times/2 || late < times/2 {
 					t.Fatalf("exit status %d\n%s%s", j.code, j.stdout, j.stderr)
 				}
-				if size == 8 { // buffered: nobody waits for the receiver
+				if size == 8 { // buffered: no sender waits for the receiver
 					late = 0
 				}
 				found := analyze(t, j.dir)
@@ -60,7 +60,8 @@ func TestEager(t *testing.T) {
 	})
 }
 
-// TestEagerLimit requires the limit that Open MPI was told to have.
+// TestEagerLimit checks that a trace records the eager limit that the user has
+// set for Open MPI.
 func TestEagerLimit(t *testing.T) {
 	const limit = 20_000
 	withEach(t, openMPI, func(t *testing.T, m implementation) {

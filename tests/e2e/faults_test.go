@@ -19,9 +19,11 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// TestFaults lets each call that the library makes of the system fail, one after the other, and from some on all of its
-// kind: the program must not notice, and what is missing from the recording must be counted. Level quick has all
-// calls of each function fail, level all each whose number is a power of two, level sweep every one.
+// TestFaults lets the library's system calls fail, one after the other: the
+// k-th call of a function alone, or that one and all later ones. The program
+// must not notice, and what is missing from the recording must be counted. At
+// level quick all calls of each function fail, at level all those whose number
+// is a power of two, at level sweep every one.
 func TestFaults(t *testing.T) {
 	withEachAt(t, testenv.Highest(), debian, func(t *testing.T, m implementation) {
 		lib := m.faultyLibrary(t)
@@ -30,7 +32,8 @@ func TestFaults(t *testing.T) {
 			{name: "spool", env: []string{"MPITRACE_TIMING=sampled", "MPITRACE_SPOOL_DIR=DIR/spool"},
 				only: regexp.MustCompile(`^(calloc|mmap|open|posix_fallocate|ftruncate|fstat|lstat|mkdir)$`)},
 			{name: "trace", env: []string{"MPITRACE_TRACE=on"}, only: regexp.MustCompile(`^(calloc|mmap|open|posix_fallocate|ftruncate|fstat|lstat|mkdir)$`)},
-			// Its file cannot be made in the run directory: it is copied there at the end.
+			// The recording cannot be created in the run directory; it is
+			// copied there at the end.
 			{name: "elsewhere", before: "posix_fallocate:1", only: regexp.MustCompile(`^(open|close|pread|write|rename|unlink|fstat|mkdir|ftruncate)$`)},
 		} {
 			t.Run(way.name, func(t *testing.T) { m.failEach(t, lib, way) })
@@ -38,31 +41,33 @@ func TestFaults(t *testing.T) {
 	})
 }
 
-// A faultyWay is what is set while the calls of some functions fail.
+// A faultyWay is a configuration in which the calls of some functions fail.
 type faultyWay struct {
 	name   string
-	env    []string // DIR is the directory of the trial
-	before string   // fails each time
+	env    []string // DIR stands for the directory of the trial
+	before string   // fault that is added in each trial
 	only   *regexp.Regexp
 }
 
-// faultyLibrary builds the library with testdata/faults.c between it and the system.
+// faultyLibrary builds the library with tests/programs/faults.c between it and
+// the system.
 func (m implementation) faultyLibrary(t *testing.T) string {
 	t.Helper()
 	source := filepath.Join(root, "tests", "programs", "faults.c")
-	// Of the same path in each run of the tests, as the library's name is a hash of its flags.
+	// The path must be the same in each run of the tests, because the library's
+	// name is a hash of its flags.
 	object := filepath.Join(os.Getenv("MPITRACE_CACHE"), m.name+"-faults.o")
 	built := filepath.Join(scratch, m.name+"-faults.o")
 	succeed(t, nil, "gcc", "-Wall", "-Wextra", "-Werror", "-O1", "-g", "-fPIC", "-fvisibility=hidden", "-c", source, "-o", built)
 	succeed(t, nil, "cp", built, object)
-	flags := []string{"-Wl," + object, hashOf(t, source), "-O0"} // which is built in less time
+	flags := []string{"-Wl," + object, hashOf(t, source), "-O0"} // -O0 builds faster
 	for _, f := range regexp.MustCompile(`(?m)^FAULT\((\w+)`).FindAllSubmatch(readAll(t, source), -1) {
 		flags = append(flags, "-Wl,--wrap="+string(f[1]))
 	}
 	return m.library(t, flags...)
 }
 
-// A trial is one run of the program in a directory of its own.
+// A trial is one run of the program in its own directory.
 type trial struct {
 	way     faultyWay
 	faults  string
@@ -71,7 +76,8 @@ type trial struct {
 	output
 }
 
-// Open MPI starts no daemon for one process, and looks for no network.
+// alone is the environment in which Open MPI runs one process without starting
+// a daemon or searching for networks.
 var alone = []string{"OMPI_MCA_ess_singleton_isolated=1", "OMPI_MCA_btl=self", "OMPI_MCA_pml=ob1", "OMPI_MCA_osc=^ucx"}
 
 func (r *trial) run() error {
@@ -99,7 +105,7 @@ func (r *trial) run() error {
 	return nil
 }
 
-// recordings are the files that it left, wherever.
+// recordings returns the paths of the trial's recordings, wherever they are.
 func (r *trial) recordings() []string {
 	var found []string
 	for _, place := range []string{"run/recordings", "spool", "tmp/*"} {
@@ -161,8 +167,8 @@ func (m implementation) failEach(t *testing.T, lib string, way faultyWay) {
 	t.Logf("%d trials", trials)
 }
 
-// faultAtLevel reports whether the k-th call of a function is to fail at the level that runs, alone or with all later
-// ones.
+// faultAtLevel reports whether the k-th call of a function is to fail at the
+// highest level that runs, alone or together with all later calls.
 func faultAtLevel(k int, andLater bool) bool {
 	power := k&(k-1) == 0
 	switch testenv.Highest() {
@@ -198,8 +204,9 @@ func (r *trial) survives(want output, calls uint64, clean *profile.Profile) erro
 	return nil
 }
 
-// judge requires that the program did as it does alone, that little was said, and that each call is recorded or
-// counted as lost; it returns what was recorded.
+// judge requires that the program behaved as it does alone, that the library
+// printed few lines, and that each call is recorded or counted as lost. It
+// returns the recording, or nil if there is none.
 func (r *trial) judge(want output, calls uint64) (*profile.Profile, error) {
 	if r.code != want.code || r.stdout != want.stdout {
 		return nil, fmt.Errorf("status %d, output %q; alone %d, %q", r.code, r.stdout, want.code, want.stdout)
@@ -210,7 +217,7 @@ func (r *trial) judge(want output, calls uint64) (*profile.Profile, error) {
 			return nil, fmt.Errorf("it printed %q", line)
 		}
 	}
-	if len(lines) > 5 { // two of the trace, one each of the recording, a table and the .prof file
+	if len(lines) > 5 { // two about the trace, one each about the recording, a table and the .prof file
 		return nil, fmt.Errorf("%d lines were printed", len(lines))
 	}
 	files := r.recordings()
@@ -234,7 +241,8 @@ func (r *trial) judge(want output, calls uint64) (*profile.Profile, error) {
 	return p, nil
 }
 
-// movedBy is what moved in each call, as text, in order.
+// movedBy returns the totals of each call and direction as sorted lines of
+// text.
 func movedBy(p *profile.Profile) []string {
 	type total struct{ calls, messages, bytes uint64 }
 	sums := map[string]total{}
@@ -252,7 +260,8 @@ func movedBy(p *profile.Profile) []string {
 	return out
 }
 
-// fingerprint is all that two runs have in common.
+// fingerprint returns, as text, everything that is the same in two complete
+// runs.
 func fingerprint(p *profile.Profile) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d stacks, %d vectors, %d rows, %d modules", len(p.Stacks), len(p.Vectors), len(p.Rows), len(p.Modules))
@@ -265,7 +274,7 @@ func fingerprint(p *profile.Profile) string {
 	return b.String() + "\n" + strings.Join(movedBy(p), "\n")
 }
 
-// missing are the lines of b that a does not have.
+// missing returns the lines of b that a does not have.
 func missing(a, b string) []string {
 	have := strings.Split(a, "\n")
 	return slices.DeleteFunc(strings.Split(b, "\n"), func(line string) bool { return slices.Contains(have, line) })

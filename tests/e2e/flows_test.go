@@ -9,10 +9,10 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// A pair of world ranks.
+// A pair is an ordered pair of world ranks.
 type pair struct{ From, To int }
 
-// volumes are bytes and messages by pair.
+// volumes holds bytes and messages by pair.
 type volumes map[pair]profile.Volume
 
 func (v volumes) add(from, to int, bytes, messages uint64) {
@@ -21,7 +21,7 @@ func (v volumes) add(from, to int, bytes, messages uint64) {
 	v[pair{from, to}] = sum
 }
 
-// plus returns the sums of both.
+// plus returns the sum of v and w.
 func (v volumes) plus(w volumes) volumes {
 	sum := maps.Clone(v)
 	for p, vol := range w {
@@ -30,7 +30,7 @@ func (v volumes) plus(w volumes) volumes {
 	return sum
 }
 
-// times returns v, k times.
+// times returns v multiplied by k.
 func (v volumes) times(k uint64) volumes {
 	out := volumes{}
 	for p, vol := range v {
@@ -39,12 +39,12 @@ func (v volumes) times(k uint64) volumes {
 	return out
 }
 
-// message is one message between two ranks.
+// message returns one message between two ranks.
 func message(from, to, bytes int) volumes {
 	return volumes{pair{from, to}: {Bytes: uint64(bytes), Count: 1}}
 }
 
-// messages is one message of each size.
+// messages returns one message of each size.
 func messages(from, to int, bytes ...int) volumes {
 	v := volumes{}
 	for _, b := range bytes {
@@ -53,8 +53,8 @@ func messages(from, to int, bytes ...int) volumes {
 	return v
 }
 
-// eachPair is one message for each ordered pair of n ranks for which bytes
-// returns a size, not -1.
+// eachPair returns one message for each ordered pair of n ranks for which bytes
+// does not return -1.
 func eachPair(n int, bytes func(from, to int) int) volumes {
 	v := volumes{}
 	for from := range n {
@@ -67,7 +67,7 @@ func eachPair(n int, bytes func(from, to int) int) volumes {
 	return v
 }
 
-// toOthers is one message from each of n ranks to each other one.
+// toOthers returns one message from each of n ranks to each other rank.
 func toOthers(n int, bytes func(from, to int) int) volumes {
 	return eachPair(n, func(from, to int) int {
 		if from == to {
@@ -77,7 +77,7 @@ func toOthers(n int, bytes func(from, to int) int) volumes {
 	})
 }
 
-// fromRoot is one message from the root to each other of n ranks.
+// fromRoot returns one message from the root to each other of n ranks.
 func fromRoot(n, root int, bytes func(to int) int) volumes {
 	return toOthers(n, func(from, to int) int {
 		if from != root {
@@ -87,7 +87,7 @@ func fromRoot(n, root int, bytes func(to int) int) volumes {
 	})
 }
 
-// toRoot is one message from each of n ranks to the root.
+// toRoot returns one message from each other of n ranks to the root.
 func toRoot(n, root int, bytes func(from int) int) volumes {
 	return toOthers(n, func(from, to int) int {
 		if to != root {
@@ -97,7 +97,7 @@ func toRoot(n, root int, bytes func(from int) int) volumes {
 	})
 }
 
-// sentBy adds up what was sent, by call.
+// sentBy returns what was sent, by call.
 func sentBy(ranks []*profile.Profile) map[string]volumes {
 	sent := map[string]volumes{}
 	for _, p := range ranks {
@@ -111,7 +111,7 @@ func sentBy(ranks []*profile.Profile) map[string]volumes {
 	return sent
 }
 
-// receivedBy adds up what was received point-to-point, by call.
+// receivedBy returns what was received point to point, by call.
 func receivedBy(ranks []*profile.Profile) map[string]volumes {
 	received := map[string]volumes{}
 	for _, p := range ranks {
@@ -128,7 +128,7 @@ func receivedBy(ranks []*profile.Profile) map[string]volumes {
 	return received
 }
 
-// callsBy counts the calls of each rank, by call.
+// callsBy returns the number of calls on each rank, by call.
 func callsBy(ranks []*profile.Profile) map[string][]uint64 {
 	calls := map[string][]uint64{}
 	for r, p := range ranks {
@@ -142,7 +142,7 @@ func callsBy(ranks []*profile.Profile) map[string][]uint64 {
 	return calls
 }
 
-// pointToPoint adds up what was sent point-to-point, whatever the call.
+// pointToPoint returns what was sent point to point, summed over all calls.
 func pointToPoint(ranks []*profile.Profile) volumes {
 	sum := volumes{}
 	for _, p := range ranks {
@@ -155,15 +155,14 @@ func pointToPoint(ranks []*profile.Profile) volumes {
 	return sum
 }
 
-// want is what a test program does, known from its source. All that was sent
-// and received is compared; calls only where they are named.
+// want is what a test program does, as known from its source. All that was sent
+// and received is compared; calls are compared only if named here.
 type want struct {
 	sent, received map[string]volumes
 	calls          map[string][]uint64
 }
 
-// check compares a job with what it must have done, and what was sent with
-// what was received.
+// check compares a job with w, and what was sent with what was received.
 func (w want) check(t *testing.T, ranks []*profile.Profile) {
 	t.Helper()
 	diff(t, "sent", w.sent, sentBy(ranks))
@@ -175,8 +174,8 @@ func (w want) check(t *testing.T, ranks []*profile.Profile) {
 	checkReceived(t, ranks)
 }
 
-// checkReceived requires that for each ordered pair as much was received as
-// was sent.
+// checkReceived requires for each ordered pair that as much was received as was
+// sent.
 func checkReceived(t *testing.T, ranks []*profile.Profile) {
 	t.Helper()
 	received := volumes{}
@@ -186,8 +185,8 @@ func checkReceived(t *testing.T, ranks []*profile.Profile) {
 	diff(t, "received as sent", pointToPoint(ranks), received)
 }
 
-// diff reports where got is not what is wanted. Nothing at all and an empty
-// map are the same.
+// diff reports the differences between want and got. A nil map equals an empty
+// one.
 func diff[T any](t *testing.T, what string, want, got T) {
 	t.Helper()
 	if d := cmp.Diff(want, got, emptyIsNil); d != "" {

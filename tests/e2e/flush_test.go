@@ -13,7 +13,8 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// recordIn records a command that leaves its files in a directory of its own.
+// recordIn records a command that writes its files to its own directory, and
+// returns that directory.
 func recordIn(t *testing.T, flags []string, command ...string) (j job, at string) {
 	t.Helper()
 	at, dir := t.TempDir(), filepath.Join(t.TempDir(), "run")
@@ -21,8 +22,8 @@ func recordIn(t *testing.T, flags []string, command ...string) (j job, at string
 	return job{output: out, dir: dir, ranks: readRecordings(t, dir)}, at
 }
 
-// monitored is what a rank of monitoring.c sends in its phases, by the lines of
-// Open MPI's format that it makes.
+// monitored returns the lines of Open MPI's format for what a rank of
+// monitoring.c sends, by phase.
 func monitored(rank int) map[string][]string {
 	const ranks = 4
 	histogram := make([]string, 66)
@@ -33,7 +34,7 @@ func monitored(rank int) map[string][]string {
 		histogram[class] = fmt.Sprint(n)
 		return fmt.Sprintf("E\t%d\t%d\t%d bytes\t%d msgs sent\t%s", rank, to, n*bytes, n, strings.Join(histogram, ","))
 	}
-	first, second := 26, 51 // ints, and one more from who begins
+	first, second := 26, 51 // numbers of ints; the rank that starts sends one more
 	if rank == 0 {
 		first++
 	}
@@ -51,7 +52,7 @@ func monitored(rank int) map[string][]string {
 	return lines
 }
 
-// sentMonitored is what all ranks of monitoring.c send, by slice.
+// sentMonitored returns what all ranks of monitoring.c send, by slice.
 func sentMonitored() map[string]volumes {
 	ring := func(first int) func(from, to int) int {
 		return func(from, to int) int {
@@ -70,7 +71,8 @@ func sentMonitored() map[string]volumes {
 	}
 }
 
-// movingLines are the lines of a .prof file that say that anything was moved.
+// movingLines returns the lines of a .prof file that describe a volume other
+// than zero.
 func movingLines(t *testing.T, path string) (lines []string) {
 	t.Helper()
 	for line := range strings.Lines(string(readAll(t, path))) {
@@ -83,8 +85,9 @@ func movingLines(t *testing.T, path string) (lines []string) {
 	return lines
 }
 
-// TestMonitoring runs a program that was written for Open MPI's monitoring under
-// all MPIs, without and with that (where Open MPI's own lookup fails in 4.1).
+// TestMonitoring runs a program for Open MPI's monitoring with all MPIs. With
+// Open MPI it runs also while the monitoring is enabled, whose own lookup of
+// its variables fails in 4.1.
 func TestMonitoring(t *testing.T) {
 	const said = "ok\nmost 26 27 26 26\nafter 0 0 0 0\nlengths 0 12\n"
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
@@ -114,8 +117,8 @@ func TestMonitoring(t *testing.T) {
 	})
 }
 
-// checkMonitored requires the files of the phases, the matrices that are made of
-// them, and that the run's own profile has it all.
+// checkMonitored checks the files of the phases, the matrices made from them,
+// and that the run's profile has the same volumes.
 func checkMonitored(t *testing.T, j job, at string) {
 	t.Helper()
 	prefix := filepath.Join(at, "prof")
@@ -144,8 +147,8 @@ func checkMonitored(t *testing.T, j job, at string) {
 	}
 }
 
-// checkTheirs requires what Open MPI itself writes and that we record the same,
-// as one slice.
+// checkTheirs checks the files that Open MPI itself writes, and that the
+// profile has the same volumes in one slice.
 func checkTheirs(t *testing.T, j job, at string) {
 	t.Helper()
 	for r := range 4 {
@@ -159,8 +162,8 @@ func checkTheirs(t *testing.T, j job, at string) {
 	diff(t, "sent by slice", map[string]volumes{"run": whole}, sentIn(j.ranks))
 }
 
-// checkSlicesAddUp requires that the report's slices are all there was: they have
-// what was sent, and no calls of MPI_Init and MPI_Finalize.
+// checkSlicesAddUp requires that the slices of the report add up to the totals:
+// everything that was sent, and all calls except MPI_Init and MPI_Finalize.
 func checkSlicesAddUp(t *testing.T, j job) {
 	t.Helper()
 	s, _ := reportOf(t, j.dir)
@@ -185,7 +188,8 @@ func checkSlicesAddUp(t *testing.T, j job) {
 	}
 }
 
-// TestPhasesByInterval: a phase that is cut into intervals has its name in all.
+// TestPhasesByInterval checks that a phase that is divided into intervals keeps
+// its name in all of them.
 func TestPhasesByInterval(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		j, at := recordIn(t, []string{"--strict", "--interval", "1ms"}, m.launch(4, m.compile(t, "monitoring"))...)
@@ -211,7 +215,7 @@ func TestPhasesByInterval(t *testing.T) {
 	})
 }
 
-// flushed is what flush.c sends: in each file, and in each slice.
+// flushed returns what flush.c sends, by file and by slice.
 func flushed() (files, parts map[string]volumes) {
 	long := strings.Repeat("f", 240)
 	to := func(bytes ...int) volumes { return messages(0, 1, bytes...) }
@@ -224,13 +228,13 @@ func flushed() (files, parts map[string]volumes) {
 		"prof/first": to(1), "prof/second": to(2, 4), "prof/inner": to(32), "prof/outer": to(16, 64),
 		"prof/same": to(3, 5), "prof/taken at last": to(7, 9, 11), long[:200]: to(13), "prof/isolated": to(19),
 		"run":      to(8, 128, 15, 17),
-		"phase 12": to(31), // nothing is written to a recording after MPI_Finalize
+		"phase 12": to(31), // the recording has nothing after MPI_Finalize
 	}
 	return files, parts
 }
 
-// TestFlush: phases that overlap, that have a name twice, or one that cannot be
-// written, and that end after MPI_Finalize or never.
+// TestFlush runs phases that overlap, that use a name twice or a name that
+// cannot be written, that end after MPI_Finalize, and that never end.
 func TestFlush(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		files, parts := flushed()
@@ -253,7 +257,8 @@ func TestFlush(t *testing.T) {
 				diff(t, name, v, externalOf(t, filepath.Join(at, name+".0.prof")))
 				diff(t, name+", rank 1", volumes{}, externalOf(t, filepath.Join(at, name+".1.prof")))
 			}
-			// A directory that is not there, a file that cannot be replaced, and a name that is too long.
+			// A missing directory, a file that cannot be replaced, and a name
+			// that is too long.
 			if n := strings.Count(j.stderr, "mpitrace: cannot write "); n != 2*3 {
 				t.Errorf("%d lines say that a file cannot be written, want 6:\n%s", n, j.stderr)
 			}
@@ -266,8 +271,8 @@ func TestFlush(t *testing.T) {
 	})
 }
 
-// TestFlushBesidePhases: phases that a program begins otherwise go on beside those
-// that it flushes, and are not taken for them.
+// TestFlushBesidePhases checks that phases that a program begins by other calls
+// continue during those that it flushes, and are not confused with them.
 func TestFlushBesidePhases(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		j, at := recordIn(t, []string{"--strict"}, m.launch(2, m.compile(t, "flush"), "others")...)
@@ -281,8 +286,8 @@ func TestFlushBesidePhases(t *testing.T) {
 	})
 }
 
-// flushedFiles are the names that a program has flushed to, and nothing else may
-// be left beside them.
+// flushedFiles returns the names that a program has flushed to. It reports an
+// error for any other file in their directories.
 func flushedFiles(t *testing.T, at string) []string {
 	t.Helper()
 	names := map[string]bool{}
@@ -305,8 +310,8 @@ func flushedFiles(t *testing.T, at string) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// TestReadingCost prints what reading Open MPI's monitoring variables costs, at level
-// sweep at 64 peers.
+// TestReadingCost prints the cost of reading Open MPI's monitoring variables,
+// with 64 peers at level sweep and 4 otherwise.
 func TestReadingCost(t *testing.T) {
 	ranks, level, has := 5, testenv.Quick, debian
 	if testenv.Runs(testenv.Sweep) {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A request that one language starts may be completed by the other, and what
-// the program sends by PMPI is none of ours.
+// TestFortranAndC starts requests in one language and completes them in the
+// other. What the program sends through PMPI must not be recorded.
 func TestFortranAndC(t *testing.T) {
 	const integers = 4
 	withEachBinding(t, func(t *testing.T, m implementation, b binding) {
@@ -17,7 +17,7 @@ func TestFortranAndC(t *testing.T) {
 		if out, err := exec.Command(m.cc, "-c", "-O1", "-o", object, source).CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
-		// Not kept for other tests: the object is this one's.
+		// Not shared with other tests, because the object belongs to this one.
 		program := filepath.Join(filepath.Dir(object), "fortran_mixed")
 		m.buildFortran(t, b, filepath.Join(root, "tests", "programs", "fortran_mixed.F90"), program, object)
 		want{
@@ -42,8 +42,8 @@ func TestFortranThreads(t *testing.T) {
 	})
 }
 
-// A Fortran layer that only a plugin sees, in a program that has no MPI and in
-// one that has its C part.
+// TestFortranPlugin has a Fortran layer that only a plugin loads, in a program
+// without MPI and in one with MPI's C library.
 func TestFortranPlugin(t *testing.T) {
 	moved := message(0, 1, 19*4)
 	withEachBinding(t, func(t *testing.T, m implementation, b binding) {
@@ -68,7 +68,8 @@ func TestFortranSpawned(t *testing.T) {
 	})
 }
 
-// The library of another MPI passes on what Fortran calls, too.
+// TestFortranStepsAside checks that a library for another MPI passes Fortran
+// calls on, too.
 func TestFortranStepsAside(t *testing.T) {
 	of := map[string]implementation{}
 	for _, m := range implementations() {
