@@ -14,15 +14,15 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// A binding is one of the ways to MPI from Fortran.
+// A binding is one of the ways to call MPI from Fortran.
 type binding struct {
 	name  string
 	flags []string
 }
 
-// bindings are all of them; tests/programs/forms.inc tells what FORM is.
-// Neither the calls of mpif.h nor all of MPICH's mpi module have an interface, so
-// that gfortran mistrusts a program that passes buffers of several types.
+// bindings returns all bindings. tests/programs/forms.inc explains FORM. The
+// calls of mpif.h, and some of MPICH's mpi module, have no interface, so that
+// gfortran warns about programs that pass buffers of several types.
 func bindings() []binding {
 	unchecked := []string{"-fallow-argument-mismatch", "-w"}
 	return []binding{
@@ -32,7 +32,8 @@ func bindings() []binding {
 	}
 }
 
-// hasFortran is what of the MPIs here comes with Fortran: the wheels have none.
+// hasFortran reports whether the MPI has Fortran bindings. Those of the Python
+// wheels have none.
 func hasFortran(m implementation) bool { return debian(m) }
 
 // withEachBinding runs f as a subtest for each MPI and binding.
@@ -48,7 +49,7 @@ func withBindings(t *testing.T, f func(*testing.T, binding)) {
 	}
 }
 
-// compileFortran makes a program of tests/programs with a binding.
+// compileFortran compiles a program of tests/programs with a binding.
 func (m implementation) compileFortran(t *testing.T, b binding, name string, flags ...string) string {
 	t.Helper()
 	return m.compileFortranFile(t, b, filepath.Join(root, "tests", "programs", name+".F90"), flags...)
@@ -79,7 +80,7 @@ func (m implementation) buildFortran(t *testing.T, b binding, source, program st
 
 var number = regexp.MustCompile(`-?\d+(\.\d+)?([eE][+-]\d+)?`)
 
-// values are the numbers that a program printed, first lines lines.
+// values returns the numbers in the first lines of a program's output.
 func values(t *testing.T, text string, lines int) []float64 {
 	t.Helper()
 	var out []float64
@@ -95,8 +96,8 @@ func values(t *testing.T, text string, lines int) []float64 {
 	return out
 }
 
-// The example in C and in all of Fortran's ways is one and the same to MPI: the
-// same matrices, the same calls, and the same results.
+// TestFortranHalo requires the same matrices, calls and results of the example
+// in C and in each Fortran binding.
 func TestFortranHalo(t *testing.T) {
 	for _, p := range []plate{
 		{rows: 31, cols: 25, steps: 20, down: 2, across: 2},
@@ -124,8 +125,9 @@ func TestFortranHalo(t *testing.T) {
 	}
 }
 
-// However a receive is completed, and whether the program reads its status or
-// not, it is known what came and from whom.
+// TestFortranCompletion requires that the size and source of each received
+// message are known, however the receive is completed, and whether or not the
+// program reads its status.
 func TestFortranCompletion(t *testing.T) {
 	moved := volumes{}
 	for round := range 18 {
@@ -158,7 +160,8 @@ func TestFortranPointToPoint(t *testing.T) {
 	simple = simple.plus(message(0, 1, 18*integers)) // paused
 	swapped := message(0, 1, 5*integers).plus(message(1, 0, 10*integers))
 	replaced := message(0, 1, 6*integers).plus(message(1, 0, 6*integers))
-	// Nine integers thrice, then both requests twice at once and once each.
+	// Nine integers three times, then both requests twice together and once
+	// each.
 	started, startedAll := messages(0, 1, 9*integers, 9*integers, 9*integers, 9*integers, 8*integers),
 		messages(0, 1, 9*integers, 8*integers).times(2)
 	matched := messages(0, 1, 11*integers, 13*integers)
@@ -179,13 +182,13 @@ func TestFortranPointToPoint(t *testing.T) {
 				"Startall": {2, 2}, "Waitall": {2, 2}, "Request_free": {2, 2}, "Mprobe": {0, 2}, "Mrecv": {0, 2},
 				"Imrecv": {0, 1}, "Probe": {0, 1}, "Type_commit": {3, 3}, "Type_free": {3, 3},
 				"Type_create_hindexed": {1, 1}, "Type_create_struct": {1, 1}, "Type_contiguous": {1, 1},
-				"Pcontrol": {1, 1}, // the others while recording is off
+				"Pcontrol": {1, 1}, // the other calls are made while recording is off
 			},
 		}.check(t, m.run(t, 2, m.compileFortran(t, b, "fortran_p2p")).ranks)
 	})
 }
 
-// sentInFortran is what fortran_collectives.F90 sends.
+// sentInFortran returns what fortran_collectives.F90 sends.
 func sentInFortran() map[string]volumes {
 	const integers = 4
 	everyone := func(n int) volumes { return toOthers(3, size(n*integers)) }
@@ -198,7 +201,8 @@ func sentInFortran() map[string]volumes {
 		line = line.plus(message(pair[0], pair[1], 2*integers))
 	}
 	return map[string]volumes{
-		// By rank 1; by the first of the reversed ones, which is 2; over the intercommunicator.
+		// From rank 1; from rank 2, which is the first of the reversed
+		// communicator; over the intercommunicator.
 		"Bcast":              fromRoot(3, 1, each(40)).plus(fromRoot(3, 2, each(20))).plus(fromRoot(3, 0, each(20))),
 		"Reduce":             toRoot(3, 2, each(9*integers)).plus(toRoot(3, 2, each(8*integers))),
 		"Allgather":          everyone(4).times(2),
@@ -214,7 +218,8 @@ func sentInFortran() map[string]volumes {
 		"Neighbor_allgather": ring,
 		"Neighbor_alltoallv": message(0, 1, 3*integers).plus(message(0, 2, 4*integers)),
 		"Neighbor_alltoall":  line,
-		// On the duplicates, on the group of 1 and 2, and with an operation in Fortran.
+		// On the duplicates, on the group of 1 and 2, and with an operation in
+		// Fortran.
 		"Allreduce": everyone(2).plus(everyone(3)).plus(everyone(11)).
 			plus(messages(1, 2, 4*integers)).plus(messages(2, 1, 4*integers)),
 	}
@@ -229,7 +234,7 @@ func TestFortranCollectives(t *testing.T) {
 			"Cart_create": {1, 1, 1}, "Dist_graph_create": {1, 1, 1}, "Dist_graph_create_adjacent": {1, 1, 1},
 			"Neighbor_alltoall": {1, 1, 1}, "Allreduce": {3, 4, 4},
 		}}.check(t, ranks)
-		// How often the MPI applies an operation is its own affair.
+		// The MPI decides how often it applies an operation.
 		made, freed := callsBy(ranks)["Info_create"], callsBy(ranks)["Info_free"]
 		diff(t, "calls inside the reduction", made, freed)
 		if made == nil || made[0]+made[1]+made[2] == 0 {
@@ -238,7 +243,7 @@ func TestFortranCollectives(t *testing.T) {
 	})
 }
 
-// TestFortranOneSided goes through windows, files and buffers.
+// TestFortranOneSided uses windows, files and buffers.
 func TestFortranOneSided(t *testing.T) {
 	const integers = 4
 	both := func(counts ...int) volumes {
@@ -262,7 +267,7 @@ func TestFortranOneSided(t *testing.T) {
 			}
 		}
 		diff(t, "written", both(5, 6, 1, 8), written) // Put, Accumulate, Fetch_and_op, Put
-		diff(t, "read", both(7, 1, 1), read)          // Get, Fetch_and_op of nothing, Fetch_and_op
+		diff(t, "read", both(7, 1, 1), read)          // Get, Fetch_and_op with MPI_NO_OP, Fetch_and_op
 		diff(t, "point-to-point", both(9), pointToPoint(ranks))
 		checkReceived(t, ranks)
 		calls, once := callsBy(ranks), []uint64{1, 1}
@@ -287,8 +292,9 @@ func TestFortranOneSided(t *testing.T) {
 	})
 }
 
-// What the MPI calls back in Fortran is recorded as the program's, errors come
-// through as without us, and after them nothing has changed.
+// TestFortranCallbacks requires that calls in Fortran callbacks are recorded as
+// calls of the program, that errors reach the program as they do without the
+// library, and that recording continues after them.
 func TestFortranCallbacks(t *testing.T) {
 	moved := message(0, 1, 4).plus(message(1, 0, 4))
 	withEachBinding(t, func(t *testing.T, m implementation, b binding) {
@@ -303,8 +309,9 @@ func TestFortranCallbacks(t *testing.T) {
 			calls: map[string][]uint64{"Send": {3, 3}, "Bcast": {1, 1}, "Barrier": {1, 1}, "Comm_free": {1, 1},
 				"Comm_dup": {1, 1}, "Comm_set_attr": {1, 1}},
 		}.check(t, j.ranks)
-		// The bindings of both MPIs set an attribute by an inner function, which
-		// no wrapper sees; Open MPI's also make keyvals and error handlers so.
+		// The bindings of both MPIs set an attribute by an internal function,
+		// which no wrapper sees. Open MPI's also create keyvals and error
+		// handlers in this way.
 		untimed := map[string]uint64{"openmpi": 3, "mpich": 1}[m.name]
 		for _, p := range j.ranks {
 			diff(t, "losses", profile.Losses{Untimed: untimed}, p.Losses)
@@ -315,8 +322,8 @@ func TestFortranCallbacks(t *testing.T) {
 	})
 }
 
-// TestFortranHandler: a receive that is posted by an error handler, in the Wait
-// that failed, is not taken for the one that failed.
+// TestFortranHandler posts a receive in an error handler, during the Wait that
+// failed. It must not be confused with the receive that failed.
 func TestFortranHandler(t *testing.T) {
 	withEachBinding(t, func(t *testing.T, m implementation, b binding) {
 		j := record(t, nil, m.launch(2, m.compileFortran(t, b, "fortran_handler"))...)

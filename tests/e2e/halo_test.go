@@ -9,15 +9,15 @@ import (
 	"testing"
 )
 
-// A plate is how examples/halo was run: so many points and steps, on a grid of
-// processes.
+// A plate describes a run of examples/halo: numbers of points and steps, and
+// the grid of processes.
 type plate struct {
 	rows, cols, steps int
-	down, across      int // the process grid
+	down, across      int // dimensions of the process grid
 }
 
-// share is how many of n points part i of parts has: the first ones have one
-// more where it does not come out even.
+// share returns how many of n points part i of parts has. If n is not a
+// multiple of parts, the first parts have one more.
 func share(n, parts, i int) int {
 	if i < n%parts {
 		return n/parts + 1
@@ -25,14 +25,15 @@ func share(n, parts, i int) int {
 	return n / parts
 }
 
-// place is the row and column of a rank, and how large its block is.
+// place returns the row and column of a rank in the grid, and the size of its
+// block.
 func (p plate) place(rank int) (i, j, rows, cols int) {
 	i, j = rank/p.across, rank%p.across
 	return i, j, share(p.rows, p.down, i), share(p.cols, p.across, j)
 }
 
-// external is what one rank sends another in Isends: a border of doubles to
-// each neighbour in each step.
+// external returns what one rank sends to another by Isend: a border of doubles
+// to each neighbour in each step.
 func (p plate) external(from, to int) (bytes, messages int) {
 	i, j, rows, cols := p.place(from)
 	k, l, _, _ := p.place(to)
@@ -45,7 +46,8 @@ func (p plate) external(from, to int) (bytes, messages int) {
 	return 0, 0
 }
 
-// collective is the logical volume of the collectives from one rank to another.
+// collective returns the logical volume of the collectives from one rank to
+// another.
 func (p plate) collective(from, to int) (bytes, messages int) {
 	if from == to {
 		return 0, 0
@@ -56,10 +58,10 @@ func (p plate) collective(from, to int) (bytes, messages int) {
 	if to == 0 {                         // Gather of two doubles
 		bytes, messages = bytes+2*8, messages+1
 	}
-	if i == k && l == 0 { // Reduce of the row sums, to the first of the row
+	if i == k && l == 0 { // Reduce of the row sums, to the first rank of the row
 		bytes, messages = bytes+rows*8, messages+1
 	}
-	if j == l { // Allreduce of the columns' peaks
+	if j == l { // Allreduce of the columns' maxima
 		bytes, messages = bytes+cols*8, messages+1
 	}
 	return bytes, messages
@@ -71,7 +73,7 @@ func (p plate) all(from, to int) (bytes, messages int) {
 	return eb + cb, em + cm
 }
 
-// run runs the example and returns the job, which is checked to be whole.
+// run records the example and requires that the job is complete.
 func (p plate) run(t *testing.T, m implementation) job {
 	t.Helper()
 	program := m.compileFile(t, filepath.Join(root, "examples", "halo", "halo.c"))
@@ -79,8 +81,8 @@ func (p plate) run(t *testing.T, m implementation) job {
 		"-n", strconv.Itoa(p.rows), "-m", strconv.Itoa(p.cols), "-s", strconv.Itoa(p.steps))
 }
 
-// TestHalo requires every cell of the matrices of examples/halo. Neither side
-// of the plate is a multiple of the processes along it.
+// TestHalo checks every cell of the matrices of examples/halo. Neither side of
+// the plate is a multiple of the number of processes along it.
 func TestHalo(t *testing.T) {
 	for _, p := range []plate{
 		{rows: 31, cols: 25, steps: 20, down: 2, across: 2},
@@ -97,7 +99,8 @@ func TestHalo(t *testing.T) {
 	}
 }
 
-// checkMatrices compares each cell of the matrices of a job with arithmetic.
+// checkMatrices compares each cell of a job's matrices with the expected
+// volume.
 func (p plate) checkMatrices(t *testing.T, j job) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "matrices")
@@ -116,7 +119,7 @@ func (p plate) checkMatrices(t *testing.T, j job) {
 	}
 }
 
-// matrixOf tabulates bytes and messages, row = sender.
+// matrixOf returns the matrices of bytes and messages, with one row per sender.
 func matrixOf(n int, cell func(from, to int) (bytes, messages int)) (size, msg [][]int) {
 	size, msg = make([][]int, n), make([][]int, n)
 	for from := range n {
@@ -128,7 +131,7 @@ func matrixOf(n int, cell func(from, to int) (bytes, messages int)) (size, msg [
 	return size, msg
 }
 
-// readMatrix reads the one .mat file that a pattern matches.
+// readMatrix reads the only .mat file that matches a pattern.
 func readMatrix(t *testing.T, pattern string) [][]int {
 	t.Helper()
 	found, err := filepath.Glob(pattern)

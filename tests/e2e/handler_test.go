@@ -9,8 +9,10 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// TestThreadCancelled: MPI calls are no cancellation points, also where the library opens, writes and closes files in
-// them. A thread that pthread_cancel is to end makes all of its calls, and nobody waits for a lock that it held.
+// TestThreadCancelled checks that MPI calls are not cancellation points, even
+// when the library opens, writes and closes files in them. A thread that
+// pthread_cancel ends must first make all its calls, and must not leave a lock
+// held.
 func TestThreadCancelled(t *testing.T) {
 	const calls uint64 = 2 * 400 * 12
 	withEach(t, debian, func(t *testing.T, m implementation) {
@@ -33,10 +35,12 @@ func TestThreadCancelled(t *testing.T) {
 	})
 }
 
-// TestEndsInHandler: a signal handler that interrupts the library where it holds locks can end the program, and what
-// was recorded until then is there.
+// TestEndsInHandler ends the program in a signal handler that interrupts the
+// library while it holds locks. What was recorded until then must be kept.
 func TestEndsInHandler(t *testing.T) {
-	// Half of the smallest table was full, with MPI_Init_thread and MPI_Comm_dup; the send that was interrupted went on.
+	// The signal comes when half of the smallest table is full. MPI_Init_thread
+	// and MPI_Comm_dup have two of the rows. The interrupted send continues and
+	// counts.
 	const sends uint64 = layout.MinTableRows/2 - 2 + 1
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		program := m.compile(t, "ends_in_handler", "-rdynamic")
@@ -67,7 +71,8 @@ func TestEndsInHandler(t *testing.T) {
 	})
 }
 
-// abortedWith requires that rank 0 ended in MPI_Abort, called in a function.
+// abortedWith requires that rank 0 ended in MPI_Abort, called from this
+// function.
 func abortedWith(t *testing.T, j job, code int, function string) {
 	t.Helper()
 	if j.code == 0 {

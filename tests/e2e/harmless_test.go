@@ -6,9 +6,10 @@ import (
 	"testing"
 )
 
-// TestHarmless compares all that a program can see of calls that fail, or that
-// leave what they are given alone, with and without the library. MPICH numbers
-// its errors, so that one call of ours that failed would show, too.
+// TestHarmless makes calls that fail or that must leave their arguments
+// unchanged, and compares everything that the program can see with and without
+// the library. MPICH numbers its errors, so that a failed call of the library
+// would show, too.
 func TestHarmless(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		program := m.compile(t, "failures")
@@ -25,8 +26,8 @@ func TestHarmless(t *testing.T) {
 			if len(ranks) != 1 {
 				t.Fatalf("%d recordings", len(ranks))
 			}
-			// Three messages of its statuses and three of its truncations were
-			// sent, to itself; of those that failed none was.
+			// Three messages to itself for statuses and three for truncations.
+			// The sends that failed are not counted.
 			diff(t, "sent", messages(0, 0, 3, 2, 2, 8, 1, 8), pointToPoint(ranks))
 		}
 	})

@@ -21,13 +21,13 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// hostile is a name that a terminal, a table, a spreadsheet or a browser would
-// obey, and that would be more than one line.
+// hostile returns a name that contains commands for terminals, spreadsheets and
+// browsers, separators of tables, and line breaks.
 func hostile(what string) string {
 	return "=cmd|'/C calc'!A0" + what + "\x1b]0;x\a\x1b[2J\x00\x7f\u009b2J\u202e\"<script>&\t,;\r\nforged " + what
 }
 
-// withHostileNames is a job of four ranks in which every name is hostile.
+// withHostileNames replaces every name in ps by a hostile one.
 func withHostileNames(ps profile.List) profile.List {
 	symbols := profile.Symbols{}
 	for place, s := range ps[0].Symbols {
@@ -57,8 +57,8 @@ func withHostileNames(ps profile.List) profile.List {
 	return ps
 }
 
-// checkHarmless requires that a text has no control characters but line ends and
-// tabs, and that no name began a line.
+// checkHarmless requires that a text has no control characters except newlines
+// and tabs, and that no name has started a line.
 func checkHarmless(t *testing.T, what, text string) {
 	t.Helper()
 	if !utf8.ValidString(text) {
@@ -78,11 +78,12 @@ func checkHarmless(t *testing.T, what, text string) {
 	}
 }
 
-// TestHostileNames: names of a job are data in all that is printed and written.
+// TestHostileNames checks that all commands and formats treat a job's names as
+// data.
 func TestHostileNames(t *testing.T) {
 	testenv.At(t, testenv.Quick)
 	merged, recorded := filepath.Join(t.TempDir(), "merged"), filepath.Join(t.TempDir(), "recorded")
-	ps := withHostileNames(tabletest.Job("")) // which has all that a table can hold, and a recording cannot
+	ps := withHostileNames(tabletest.Job("")) // has everything that a table can hold, also what a recording cannot
 	var file bytes.Buffer
 	err := errors.Join(table.WriteProfile(&file, ps), os.MkdirAll(merged, 0o755),
 		os.MkdirAll(filepath.Join(recorded, "recordings"), 0o755))
@@ -116,14 +117,14 @@ func TestHostileNames(t *testing.T) {
 	checkHarmless(t, "dump", out.stdout)
 }
 
-// synthetic is the profiles of a synthetic job.
+// synthetic returns the profiles of a synthetic job.
 func synthetic(j *synth.Job) (ps profile.List) {
 	for rank := range 4 {
 		p := j.Profile(rank)
 		p.Slices = []profile.Slice{{Index: 0, Start: p.Start}, {Index: 1, Start: p.Start}}
 		ps = append(ps, p)
 	}
-	// One ended without MPI_Finalize, in a call.
+	// One rank has ended during a call, without MPI_Finalize.
 	p, r := ps[1], ps[1].Rows[0]
 	p.State, p.FinalizeStart = profile.Running, 0
 	p.Open = []profile.OpenCall{{Call: "Recv", Class: profile.P2P, Direction: profile.Recv, Comm: 0, Peer: 2, Source: profile.PeerNone,
@@ -131,7 +132,8 @@ func synthetic(j *synth.Job) (ps profile.List) {
 	return ps
 }
 
-// TestNamesWithoutUTF8: tables hold UTF-8 only, and Python would refuse them.
+// TestNamesWithoutUTF8 writes names that are not UTF-8. Tables must hold UTF-8;
+// Python would refuse anything else.
 func TestNamesWithoutUTF8(t *testing.T) {
 	testenv.At(t, testenv.Quick)
 	python := filepath.Join(root, "build", "venv", "bin", "python")
@@ -158,7 +160,7 @@ for name in "profile", "comms", "ranks":
 	}
 }
 
-// checkHostileFiles writes each format, and has others read it.
+// checkHostileFiles writes each format, and has other programs read the files.
 func checkHostileFiles(t *testing.T, dir string) {
 	t.Helper()
 	files := t.TempDir()

@@ -14,7 +14,8 @@ import (
 	"github.com/mpitrace/mpitrace/interpose"
 )
 
-// library builds the library for an MPI, with more flags for the C compiler.
+// library builds the library for an MPI, with additional flags for the C
+// compiler.
 func (m implementation) library(t *testing.T, flags ...string) string {
 	t.Helper()
 	lib, err := interpose.Build(t.Context(), interpose.BuildOptions{
@@ -26,22 +27,23 @@ func (m implementation) library(t *testing.T, flags ...string) string {
 	return lib
 }
 
-// libraryWith builds the library for an MPI with a file of tests/programs that it
-// includes; a macro has a hash of the file, as the library's name is one of its flags.
+// libraryWith builds the library for an MPI with a header of tests/programs. A
+// macro holds a hash of the header, because the library's name depends on its
+// flags only.
 func (m implementation) libraryWith(t *testing.T, header string, flags ...string) string {
 	t.Helper()
 	path := filepath.Join(root, "tests", "programs", header)
 	return m.library(t, append([]string{"-include", path, hashOf(t, path)}, flags...)...)
 }
 
-// hashOf is a flag that changes with the content of a file.
+// hashOf returns a compiler flag that changes with the content of a file.
 func hashOf(t *testing.T, path string) string {
 	t.Helper()
 	return fmt.Sprintf("-DTEST_INPUT_HASH=0x%.8x", sha256.Sum256(readAll(t, path)))
 }
 
-// mpiLibrary is the path of the MPI's shared library, as the dynamic linker
-// finds it for a program.
+// mpiLibrary returns the path of the MPI's shared library, as the dynamic
+// linker finds it for a program.
 func (m implementation) mpiLibrary(t *testing.T) string {
 	t.Helper()
 	out, err := exec.Command("ldd", m.compile(t, "subcomm")).Output()
@@ -55,7 +57,7 @@ func (m implementation) mpiLibrary(t *testing.T) string {
 	return string(found[1])
 }
 
-// compilePlain makes a program of tests/programs without MPI.
+// compilePlain compiles a program of tests/programs without MPI.
 func compilePlain(t *testing.T, name string) string {
 	t.Helper()
 	program := filepath.Join(scratch, name)
@@ -70,14 +72,14 @@ func compilePlain(t *testing.T, name string) string {
 	return program
 }
 
-// preload is a command line that runs a program under the library by hand,
-// whatever the launcher passes on.
+// preload returns a command line that runs a program under the library without
+// mpitrace. It does not depend on the launcher passing on the environment.
 func preload(lib string, env []string, program ...string) []string {
 	return append(append([]string{"env", "LD_PRELOAD=" + lib}, env...), program...)
 }
 
-// TestNoUndefinedSymbols requires that the library needs nothing of an MPI to
-// be loaded, neither functions nor data.
+// TestNoUndefinedSymbols requires that the library can be loaded without MPI:
+// it refers to none of its functions and data.
 func TestNoUndefinedSymbols(t *testing.T) {
 	ofMPI := regexp.MustCompile(`(?m)^.* (P?MPI_|p?mpi_|ompi_|opal_|MPIR_|MPID_|MPIX_).*$`)
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
@@ -91,7 +93,7 @@ func TestNoUndefinedSymbols(t *testing.T) {
 	})
 }
 
-// TestInert runs programs that have nothing to do with MPI under a preload.
+// TestInert preloads the library into programs that do not use MPI.
 func TestInert(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		lib := m.library(t)
@@ -119,8 +121,9 @@ func TestInert(t *testing.T) {
 	})
 }
 
-// Other libraries have functions of the names of Fortran's bindings: they are
-// called with what they are called with, and are no MPI calls.
+// TestNamesakes calls functions of other libraries that have the names of MPI's
+// Fortran bindings. They must get their arguments unchanged, and must not be
+// recorded as MPI calls.
 func TestNamesakes(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		dir := t.TempDir()
@@ -136,7 +139,8 @@ func TestNamesakes(t *testing.T) {
 	})
 }
 
-// TestPlugin opens MPI with RTLD_LOCAL from a program that knows nothing of it.
+// TestPlugin loads MPI with RTLD_LOCAL into a program that does not use it
+// itself.
 func TestPlugin(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		host := compilePlain(t, "host")
@@ -167,8 +171,8 @@ func TestPlugin(t *testing.T) {
 	})
 }
 
-// TestScripts starts the program from shell scripts: one on each rank, and one
-// that has the launcher in it.
+// TestScripts starts the program from shell scripts: one that runs on each
+// rank, and one that contains the launcher.
 func TestScripts(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		program := m.compile(t, "sendrecv")
@@ -178,7 +182,8 @@ func TestScripts(t *testing.T) {
 		})
 		t.Run("one with the launcher", func(t *testing.T) {
 			script := writeScript(t, strings.Join(m.launch(3, program), " "))
-			// What a script will start cannot be seen: the user says which MPI.
+			// mpitrace cannot see what a script will start, so the user names
+			// the MPI.
 			j := record(t, []string{"--mpi", m.mpiLibrary(t)}, script)
 			if j.code != 0 || strings.TrimSpace(j.stdout[:min(3, len(j.stdout))]) != "ok" {
 				t.Fatalf("exit status %d\n%s%s", j.code, j.stdout, j.stderr)
@@ -199,8 +204,8 @@ func writeScript(t *testing.T, lines ...string) string {
 	return path
 }
 
-// TestByHand preloads the library with no other program around: the .prof
-// files that it writes are those that are made of its recordings.
+// TestByHand preloads the library without mpitrace. The .prof files that it
+// writes must equal those that are made from its recordings.
 func TestByHand(t *testing.T) {
 	for _, name := range []string{"collectives", "sends", "truncated", "intercomm", "graphs", "constructors"} {
 		n := map[string]int{"sends": 2, "truncated": 2, "intercomm": 5}[name]

@@ -16,15 +16,15 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// inflight is what rank 0 of the program of that name says of its call, and on
-// which communicator that is: of world, dup and half (of which the ranks are in
-// the other order).
+// inflight is the call that rank 0 of inflight.c is in, and its communicator:
+// world, dup, or half, in which the ranks are in reverse order.
 type inflight struct {
 	how, comm string
 	call      profile.OpenCall
 }
 
-// inflights are what rank 0 ends up in. A double has 8 bytes, a pair 2 ints.
+// inflights lists the calls in which rank 0 hangs. A double has 8 bytes, a pair
+// is 2 ints.
 var inflights = []inflight{
 	{"recv", "Comm_dup", profile.OpenCall{Call: "Recv", Direction: profile.Recv, Peer: 1, Bytes: 7 * 8, Sized: true}},
 	{"recv-any", "Comm_split", profile.OpenCall{Call: "Recv", Direction: profile.Recv, Peer: profile.PeerAnySource, Bytes: 7 * 2 * 4, Sized: true}},
@@ -43,12 +43,13 @@ var inflights = []inflight{
 	{how: "longjmp"},
 }
 
-// TestInFlight reads the recordings of jobs that hang, and again when their
-// ranks are killed: they say where each rank is.
+// TestInFlight reads the recordings of jobs that hang, and reads them again
+// after their ranks have been killed. Both must show the call that each rank is
+// in.
 func TestInFlight(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		program := m.compile(t, "inflight")
-		var launchers sync.WaitGroup // Open MPI's takes 2 s to notice that its ranks are gone
+		var launchers sync.WaitGroup // Open MPI's launcher takes 2 s to notice that its ranks are gone
 		defer launchers.Wait()
 		for _, w := range inflights {
 			t.Run(w.how, func(t *testing.T) { checkInFlight(t, m, w, &launchers, program) })
@@ -62,7 +63,7 @@ func checkInFlight(t *testing.T, m implementation, want inflight, launchers *syn
 	dir, begun := t.TempDir(), time.Now().UnixNano()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	command := m.launch(2, preload(m.library(t), append([]string{"MPITRACE_DIR=" + dir}, settings...), program, want.how)...)
-	cmd := exec.CommandContext(ctx, command[0], command[1:]...) // it says that ranks were killed: no output
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...) // no output, as it only reports that ranks were killed
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +85,8 @@ func checkInFlight(t *testing.T, m implementation, want inflight, launchers *syn
 	if p = rankZero(t, dir); p == nil {
 		t.Fatal("rank 0 has no recording any more")
 	}
-	// Times are of clocks that were read together: these are other readings now.
+	// Times differ slightly: each reading converts them by new readings of the
+	// clocks.
 	near := cmp.FilterPath(func(path cmp.Path) bool { return path.Last().String() == ".Start" },
 		cmp.Comparer(func(a, b int64) bool { return max(a, b)-min(a, b) < int64(testenv.Allow(time.Second)) }))
 	if diff := cmp.Diff(alive, p.Open, near); diff != "" {
@@ -123,7 +125,7 @@ func checkOpen(t *testing.T, p *profile.Profile, want inflight, begun int64, unt
 	}
 }
 
-// nameOf says what made a communicator.
+// nameOf returns the constructor of a communicator, or "world".
 func nameOf(p *profile.Profile, index int32) string {
 	switch {
 	case index < 0:
@@ -134,8 +136,8 @@ func nameOf(p *profile.Profile, index int32) string {
 	return p.Comms[index].Constructor
 }
 
-// awaitInFlight waits until rank 0 is in the call, or in none and has made the
-// last of those before.
+// awaitInFlight waits until rank 0 is in the call. If no call is wanted, it
+// waits until rank 0 has returned from the last one before.
 func awaitInFlight(ctx context.Context, t *testing.T, dir string, want inflight) *profile.Profile {
 	t.Helper()
 	for ctx.Err() == nil {
@@ -156,7 +158,7 @@ func awaitInFlight(ctx context.Context, t *testing.T, dir string, want inflight)
 	return nil
 }
 
-// awaitEnd waits until a process is gone or a zombie.
+// awaitEnd waits until a process has ended or is a zombie.
 func awaitEnd(ctx context.Context, t *testing.T, pid int) {
 	t.Helper()
 	for running(pid) {
@@ -167,7 +169,7 @@ func awaitEnd(ctx context.Context, t *testing.T, pid int) {
 	}
 }
 
-// rankZero reads rank 0's recording, as far as there is one.
+// rankZero reads rank 0's recording. It returns nil if there is none yet.
 func rankZero(t *testing.T, dir string) *profile.Profile {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "recordings", "*.rec"))
@@ -192,7 +194,8 @@ func callsOf(p *profile.Profile, name string) uint64 {
 	return n
 }
 
-// TestJumped: calls that a longjmp ended are in nobody's way.
+// TestJumped checks that calls left by a longjmp do not disturb the recording
+// of later ones.
 func TestJumped(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		for _, p := range m.run(t, 2, m.compile(t, "jumped")).ranks {

@@ -12,11 +12,12 @@ import (
 	"github.com/mpitrace/mpitrace/internal/run"
 )
 
-// nowhere is the environment of a user without a directory to keep libraries in.
+// nowhere is the environment of a user who has no directory for libraries.
 var nowhere = []string{"HOME=/proc/none", "XDG_CACHE_HOME=", "MPITRACE_CACHE="}
 
-// TestInstalledLibrary runs an installed mpitrace: its library is used if it is the
-// one that would be built, whoever runs it, and nothing is compiled.
+// TestInstalledLibrary runs an installed mpitrace. It must use the installed
+// library, without compiling, if that is the one that it would build. Any user
+// can run it.
 func TestInstalledLibrary(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		prefix := t.TempDir()
@@ -52,8 +53,8 @@ func TestInstalledLibrary(t *testing.T) {
 	})
 }
 
-// TestNoCache has a user with neither a cache nor an installed library: it is built
-// into the run directory.
+// TestNoCache runs mpitrace for a user with neither a cache nor an installed
+// library. The library must be built in the run directory.
 func TestNoCache(t *testing.T) {
 	m := implementations()[0]
 	withEach(t, func(o implementation) bool { return o.name == m.name }, func(t *testing.T, m implementation) {
@@ -65,7 +66,8 @@ func TestNoCache(t *testing.T) {
 	})
 }
 
-// install copies mpitrace to where `make install` puts it.
+// install copies mpitrace to where `make install` puts it, and returns its
+// path.
 func install(t *testing.T, prefix string) string {
 	t.Helper()
 	installed := filepath.Join(prefix, "bin", "mpitrace")
@@ -82,8 +84,8 @@ func install(t *testing.T, prefix string) string {
 	return installed
 }
 
-// libraryOf records a job of four ranks and returns the library that was used, and
-// what was said.
+// libraryOf records a job of four ranks. It returns the library that was used,
+// and the output on stderr.
 func libraryOf(t *testing.T, env []string, installed string, m implementation, command []string) (lib, text string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
@@ -99,7 +101,8 @@ func libraryOf(t *testing.T, env []string, installed string, m implementation, c
 	return info.Library, out.stderr
 }
 
-// changeIdentity makes a library one of other sources.
+// changeIdentity changes the identity in a library file, as if it were built
+// from other sources.
 func changeIdentity(lib string) error {
 	f, err := elf.Open(lib)
 	if err != nil {

@@ -15,12 +15,12 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// TestKilled ends a rank by SIGKILL while it sends. It announces each send
-// that has finished; the recording must have those, and at most the one that
-// had finished but was not announced yet.
+// TestKilled kills a rank with SIGKILL while it sends. The rank announces each
+// send that has finished. The recording must have the announced sends, and at
+// most one more, which had finished but was not announced yet.
 func TestKilled(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
-		for range 3 { // each time at another place in the code
+		for range 3 { // each time at another instruction
 			killOnce(t, m)
 		}
 	})
@@ -35,8 +35,9 @@ func killOnce(t *testing.T, m implementation) {
 	}
 }
 
-// killSender records announce with these flags and kills it. n is how many sends it
-// has announced.
+// killSender records the program announce with these flags, and kills its rank
+// 1. n is the number of sends that the rank has announced; talk is mpitrace's
+// output.
 func killSender(t *testing.T, m implementation, flags ...string) (dir string, n uint64, talk *bytes.Buffer) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "run")
@@ -62,7 +63,8 @@ func killSender(t *testing.T, m implementation, flags ...string) (dir string, n 
 	return dir, uint64(len(readAll(t, announced))), talk
 }
 
-// awaitAnnounced waits until a rank has announced n sends, and returns its pid.
+// awaitAnnounced waits until a rank has announced n sends, and returns its
+// process id.
 func awaitAnnounced(ctx context.Context, t *testing.T, path string, n int64) int {
 	t.Helper()
 	for {
@@ -90,8 +92,8 @@ func readAll(t *testing.T, path string) []byte {
 	return data
 }
 
-// checkKilled requires a report that says it is partial, with n sends of rank
-// 1 or one more.
+// checkKilled requires that rank 1 has n sends or one more, and that the report
+// says that it is partial.
 func checkKilled(t *testing.T, dir string, n uint64) {
 	t.Helper()
 	ranks := readRecordings(t, dir)

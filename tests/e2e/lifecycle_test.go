@@ -12,7 +12,7 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// toSelf is one message of each size from each of n ranks to itself.
+// toSelf returns one message of each size from each of n ranks to itself.
 func toSelf(n int, bytes ...int) volumes {
 	v := volumes{}
 	for r := range n {
@@ -21,7 +21,7 @@ func toSelf(n int, bytes ...int) volumes {
 	return v
 }
 
-// sendrecvs is a job in which nothing but Sendrecv moved anything.
+// sendrecvs returns a want in which only Sendrecv moves data.
 func sendrecvs(v volumes) want {
 	moved := map[string]volumes{"Sendrecv": v}
 	return want{sent: moved, received: moved}
@@ -42,7 +42,8 @@ func TestInitInLibrary(t *testing.T) {
 	})
 }
 
-// TestEnds ends in each way but by MPI_Finalize. What ran at exit counts, too.
+// TestEnds ends a program in each way other than MPI_Finalize. Calls of exit
+// handlers must be recorded, too.
 func TestEnds(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		for _, way := range []string{"return", "exit", "_exit", "signal"} {
@@ -83,8 +84,9 @@ func TestChildren(t *testing.T) {
 	})
 }
 
-// TestCallbacks: what is called inside a call counts, and its time is not the
-// outer call's. A call that never returns is none.
+// TestCallbacks checks that calls inside a call are counted, and that their
+// time is not part of the outer call's. A call that never returns is not
+// counted.
 func TestCallbacks(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		j := m.run(t, 2, m.compile(t, "callbacks"))
@@ -95,7 +97,7 @@ func TestCallbacks(t *testing.T) {
 			diff(t, "calls of "+call, want, calls[call])
 		}
 		diff(t, "sent", toSelf(2, 3, 5, 16), sentBy(j.ranks)["Sendrecv"])
-		// Which rank adds up what is the MPI's choice, all of it once or more.
+		// The MPI decides which rank adds which elements, and how often.
 		if n := calls["Info_create"]; n[0]+n[1] != elements(t, j.stderr) {
 			t.Errorf("Info_create: %v calls, while elements were added\n%s", n, j.stderr)
 		}
@@ -110,7 +112,8 @@ func TestCallbacks(t *testing.T) {
 	})
 }
 
-// elements adds up what the ranks print of how often a callback was called.
+// elements returns the sum of what the ranks print: how often a callback was
+// called.
 func elements(t *testing.T, text string) uint64 {
 	t.Helper()
 	total, seen := uint64(0), 0
@@ -137,7 +140,8 @@ func TestInitInThread(t *testing.T) {
 	})
 }
 
-// TestInitUnseen: the first call that is seen begins the recording.
+// TestInitUnseen checks that the first call that the library sees starts the
+// recording, if it has not seen MPI_Init.
 func TestInitUnseen(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		w := sendrecvs(toSelf(2, 1).plus(toOthers(2, func(int, int) int { return 2 })))
@@ -157,8 +161,8 @@ func TestSingleton(t *testing.T) {
 	})
 }
 
-// A program that is not position-independent has its own copies of Open MPI's
-// handles.
+// TestNotPositionIndependent runs a program that is not position-independent.
+// It has its own copies of Open MPI's predefined handles.
 func TestNotPositionIndependent(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		program := m.compile(t, "sendrecv", "-fno-pie", "-no-pie")

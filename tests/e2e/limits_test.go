@@ -14,21 +14,22 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// A shortage is something that a system has little of, while keys.c makes more and more rows.
+// A shortage is a resource that runs out while keys.c makes more and more rows.
 type shortage struct {
 	name    string
-	mount   string   // of what, at small
-	flags   []string // of mpitrace run
-	limit   string   // of the program, see keys.c
-	enough  bool     // nothing is missing
-	message string   // what each rank says
-	fit     int      // ranks that there is room for, if not both: the other uses the next place, and says nothing
+	mount   string   // arguments of mount, for the directory small
+	flags   []string // flags of mpitrace run
+	limit   string   // argument of the program; see keys.c
+	enough  bool     // no data is lost
+	message string   // reason that each rank prints
+	fit     int      // number of ranks that fit, if not 2; the other one uses the next place and prints nothing
 }
 
 var shortages = []shortage{
 	{name: "a spool of 1 MiB", mount: "-t tmpfs -o size=1m", flags: []string{"--spool", "small"}, message: "No space left on device"},
 	{name: "a spool of 64 KiB", mount: "-t tmpfs -o size=64k", flags: []string{"--spool", "small"}, message: "No space left on device", fit: 1},
-	// Enough for the header, but not for the first table: the next place has room.
+	// There is room for the header, but not for the first table. The next place
+	// has room.
 	{name: "a spool of 48 KiB, sampled", mount: "-t tmpfs -o size=48k", flags: []string{"--spool", "small", "--timing", "sampled"}, message: "No space left on device", enough: true},
 	{name: "a disk of 1 MiB", mount: "-t tmpfs -o size=1m", flags: []string{"--spool", "run", "-o", "small/run"}, message: "No space left on device"},
 	{name: "a disk of 64 KiB", mount: "-t tmpfs -o size=64k", flags: []string{"--spool", "run", "-o", "small/run"}, message: "No space left on device", fit: 1},
@@ -37,8 +38,9 @@ var shortages = []shortage{
 	{name: "little memory", limit: "as", message: "Cannot allocate memory"},
 }
 
-// TestShortages: the program runs as it does alone, its own file on a full disk stays as it is, each call and byte is
-// counted, and what is missing is said once by each rank and in the report.
+// TestShortages checks that the program runs as it does alone, that its own
+// file on a full disk is unchanged, that each call and byte is counted, and
+// that each rank and the report name the loss once.
 func TestShortages(t *testing.T) {
 	for _, s := range shortages {
 		t.Run(s.name, func(t *testing.T) {
@@ -61,12 +63,12 @@ func (s shortage) test(t *testing.T, m implementation) {
 			t.Fatal(err)
 		}
 		command = inNamespace(t, fmt.Sprintf("mount %s none %s && echo precious >%s/file", s.mount, small, small), dir,
-			// What lies on it is seen from here only.
+			// The mount is visible only in this script.
 			"status=0; \"$@\" || status=$?; cat small/file >&2; test ! -d small/run || cp -r small/run .; exit $status", command...)
 	} else {
 		command = append([]string{"env", "-C", dir}, command...)
 	}
-	tmp, err := os.MkdirTemp("", "small") // a short name: Open MPI makes sockets there
+	tmp, err := os.MkdirTemp("", "small") // the name is short because Open MPI creates sockets there
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +97,8 @@ func (s shortage) test(t *testing.T, m implementation) {
 	}
 }
 
-// checkKeys wants each of the calls of keys.c, and of those that are recorded each message and byte.
+// checkKeys requires that each call of keys.c is recorded or counted as lost,
+// and that the recorded calls have all their messages and bytes.
 func checkKeys(t *testing.T, ranks []*profile.Profile, phases uint64) {
 	t.Helper()
 	if len(ranks) != 2 {
@@ -108,7 +111,7 @@ func checkKeys(t *testing.T, ranks []*profile.Profile, phases uint64) {
 				sum.Calls, sum.Messages, sum.Bytes = sum.Calls+r.Calls, sum.Messages+r.Messages, sum.Bytes+r.Bytes
 			}
 		}
-		// Where a thread has no table at all its Init is lost, too.
+		// If a thread has no table at all, its Init is lost, too.
 		n, lost := 256*phases, p.Losses.Calls
 		if sum.Calls+lost != n && sum.Calls+lost != n+2 || sum.Messages != sum.Calls {
 			t.Errorf("rank %d: %d calls recorded with %d messages, %d lost, of %d", p.Rank, sum.Calls, sum.Messages, lost, n)
@@ -119,7 +122,8 @@ func checkKeys(t *testing.T, ranks []*profile.Profile, phases uint64) {
 	}
 }
 
-// inNamespace is a command line that mounts things, which nobody else sees, and then runs a script for a command.
+// inNamespace returns a command line that runs a script with a command in a
+// mount namespace of its own, in which mount has mounted something.
 func inNamespace(t *testing.T, mount, dir, script string, command ...string) []string {
 	t.Helper()
 	testenv.Need(t, "unshare", "mount")
@@ -130,8 +134,9 @@ func inNamespace(t *testing.T, mount, dir, script string, command ...string) []s
 	return append([]string{"unshare", "--mount", "bash", "-c", text, "bash"}, command...)
 }
 
-// TestPlaces: where the run directory cannot be written to the recording goes to $TMPDIR, and says so; where there is
-// no $TMPDIR either, nothing is recorded. The program does not notice.
+// TestPlaces runs with a run directory that cannot be written to. The recording
+// must go to $TMPDIR, with a message. If $TMPDIR does not exist either, nothing
+// is recorded. The program must not notice.
 func TestPlaces(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		program := m.compile(t, "keys")
@@ -170,7 +175,7 @@ func TestPlaces(t *testing.T) {
 			if under.code != alone.code {
 				t.Errorf("status %d, alone %d\n%s", under.code, alone.code, under.stderr)
 			}
-			if alone.code == 0 { // MPICH wants shared memory
+			if alone.code == 0 { // MPICH fails without shared memory
 				diff(t, "output", alone.stdout, under.stdout[:min(len(alone.stdout), len(under.stdout))])
 				checkKeys(t, readRecordings(t, filepath.Join(dir, "run")), 5)
 			}
@@ -178,7 +183,8 @@ func TestPlaces(t *testing.T) {
 	})
 }
 
-// TestBound: rows without end take the memory that they may have, and no more; each call and byte is counted.
+// TestBound makes rows without end. The recording must not exceed its maximum
+// size, and each call and byte must be counted.
 func TestBound(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		for _, c := range []struct {
@@ -211,7 +217,8 @@ func TestBound(t *testing.T) {
 	})
 }
 
-// TestManyCommunicators makes 100,000 of them, as many at a time as the MPI has.
+// TestManyCommunicators makes 100,000 communicators. About as many exist at a
+// time as the MPI supports.
 func TestManyCommunicators(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		const n = 100000
@@ -232,8 +239,9 @@ func TestManyCommunicators(t *testing.T) {
 	})
 }
 
-// TestBillion makes 10^7 calls, or 10^9 at level sweep (a minute): the memory after the first million is
-// that of all, and each is counted.
+// TestBillion makes 10^7 calls, or 10^9 at level sweep, which takes a minute.
+// Memory must not grow after the first million calls, and each call must be
+// counted.
 func TestBillion(t *testing.T) {
 	millions, level := uint64(10), testenv.Quick
 	if testenv.Runs(testenv.Sweep) {
@@ -254,7 +262,8 @@ func TestBillion(t *testing.T) {
 	})
 }
 
-// TestClockOfProgram: the times in a recording are the kernel's, also where the program sees others (libfaketime).
+// TestClockOfProgram checks that the times in a recording come from the kernel,
+// even if the program sees other times, as with libfaketime.
 func TestClockOfProgram(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		program := m.compile(t, "clock_jumps", "-rdynamic")
@@ -273,13 +282,14 @@ func TestClockOfProgram(t *testing.T) {
 	})
 }
 
-// TestClocks: where the CPU's clock is not to be trusted the system's is read, and times are right; calls in which the
-// clock ran back are counted, and have no time.
+// TestClocks checks that the system's clock is read, and times are right, if
+// the CPU's clock is unreliable. Calls during which the clock ran backwards
+// must be counted, with no time.
 func TestClocks(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		testenv.Skip(t, "the time stamp counter is x86's")
 	}
-	one := func(m implementation) bool { return m.name == "openmpi" } // to the clock it is all the same
+	one := func(m implementation) bool { return m.name == "openmpi" } // the clock does not depend on the MPI
 	withEach(t, one, func(t *testing.T, m implementation) {
 		run := func(t *testing.T, clock, program string, args ...string) (*profile.Profile, string) {
 			dir := filepath.Join(t.TempDir(), "run")

@@ -5,14 +5,14 @@ import (
 	"testing"
 )
 
-// TestLost deletes recordings while the job runs: the report says so, and not that
-// no process called MPI_Init.
+// TestLost deletes recordings while the job runs. The report must say that they
+// are missing, not that no process called MPI_Init.
 func TestLost(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		for _, test := range []struct {
 			what, argument string
 			recorded       int
-			run, report    string // what they say
+			run, report    string // texts that they must contain
 		}{
 			{"all", "0", 0, "nothing can be shown: the recordings of 2 processes are gone", "holds no recording: the recordings of 2 processes are gone"},
 			{"one", "1", 1, "incomplete: the recordings of 1 process are gone", "incomplete: the recordings of 1 process are gone"},

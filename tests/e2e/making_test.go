@@ -11,8 +11,9 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Each group's counts say what its own members receive: 1, 2 and 3 ints from
-// each of the left, 3 and 3 from each of the right, twice.
+// TestIntercommunicatorReduceScatter has counts in each group that say what its
+// own members receive: 1, 2 and 3 ints from each rank of the left group, 3 and
+// 3 from each of the right, twice.
 func TestIntercommunicatorReduceScatter(t *testing.T) {
 	want := volumes{}
 	for _, left := range []int{0, 1} {
@@ -38,8 +39,9 @@ func TestIntercommunicatorReduceScatter(t *testing.T) {
 	}
 }
 
-// What is made and freed over and over stays flat, and is the same on all
-// ranks although these made it at different places.
+// TestFoldedCommunicators makes and frees communicators repeatedly. The number
+// of records must not grow, and all ranks must agree on the communicators
+// although they made them at different call sites.
 func TestFoldedCommunicators(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		j := m.run(t, 3, m.compile(t, "fold"))
@@ -82,7 +84,8 @@ func TestFoldedCommunicators(t *testing.T) {
 	})
 }
 
-// Open MPI 4.1 itself crashes on some of these pointers, MPICH refuses them all.
+// TestNullPointers runs with MPICH only, which refuses all these null pointers.
+// Open MPI 4.1 itself crashes on some.
 func TestNullPointers(t *testing.T) {
 	refuses := func(m implementation) bool { return m.name == "mpich" }
 	withEach(t, refuses, func(t *testing.T, m implementation) {
@@ -93,7 +96,8 @@ func TestNullPointers(t *testing.T) {
 	})
 }
 
-// Calls that there is no room for are counted, and the program does not notice.
+// TestNoRoomForAThread counts the calls of a thread for which there is no
+// table. The program must not notice.
 func TestNoRoomForAThread(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		j := record(t, nil, m.launch(1, m.compile(t, "full", "-pthread"))...)
@@ -105,7 +109,8 @@ func TestNoRoomForAThread(t *testing.T) {
 	})
 }
 
-// A recording that is cut stays one of its job, or is left out by name.
+// TestDamagedRecording truncates a recording. It must still count as part of
+// its job, or be left out with a message that names it.
 func TestDamagedRecording(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		j := m.run(t, 4, m.compile(t, "subcomm"))

@@ -16,8 +16,8 @@ import (
 
 const ranksOfLAMMPS = 4
 
-// lammps is the command line of the Lennard-Jones melt; with monitored set,
-// Open MPI's own monitoring writes <monitored>.<rank>.prof.
+// lammps returns the command line of the Lennard-Jones melt. If monitored is
+// not empty, Open MPI's monitoring writes <monitored>.<rank>.prof.
 func lammps(monitored string) []string {
 	line := []string{"mpirun.openmpi", "--oversubscribe", "-n", fmt.Sprint(ranksOfLAMMPS)}
 	if monitored != "" {
@@ -27,19 +27,20 @@ func lammps(monitored string) []string {
 	return append(line, "lmp", "-in", filepath.Join(root, "tests", "e2e", "testdata", "in.melt"), "-log", "none")
 }
 
-// thermo is the table of the melt's thermodynamics in LAMMPS's output.
+// thermo returns the table of thermodynamic values from LAMMPS's output.
 func thermo(t *testing.T, stdout string) string {
 	t.Helper()
 	_, table, ok := strings.Cut(stdout, "Step")
 	table, _, ends := strings.Cut(table, "Loop time")
-	if !ok || !ends || strings.Count(table, "\n") != 1+11 { // the heading, steps 0 to 100
+	if !ok || !ends || strings.Count(table, "\n") != 1+11 { // the heading, and a line every 10 steps from 0 to 100
 		t.Fatalf("no thermo table in\n%s", stdout)
 	}
 	return table
 }
 
-// TestLAMMPS runs a real program under Open MPI's monitoring and ours at once:
-// both must have seen the same messages, and the program must not notice.
+// TestLAMMPS runs a real program under Open MPI's monitoring and mpitrace at
+// once. Both must see the same messages, and the program's results must not
+// change.
 func TestLAMMPS(t *testing.T) {
 	testenv.At(t, testenv.All)
 	testenv.Need(t, "gcc", "mpicc.openmpi", "mpirun.openmpi", "lmp", "perl", "/usr/bin/profile2mat")
@@ -67,7 +68,7 @@ func TestLAMMPS(t *testing.T) {
 	t.Run("matrices as the Perl script's, Open MPI's", func(t *testing.T) { checkAgainstPerl(t, theirFiles) })
 }
 
-// externalOf reads the E lines of a .prof file.
+// externalOf returns the volumes in the E lines of a .prof file.
 func externalOf(t *testing.T, path string) volumes {
 	t.Helper()
 	f, err := os.Open(path)
@@ -88,8 +89,8 @@ func externalOf(t *testing.T, path string) volumes {
 	return external
 }
 
-// checkAgainstPerl puts a rank's file, and all of them in one, through the
-// script of Open MPI and through ours: the same files must come out.
+// checkAgainstPerl runs Open MPI's script and our command on each rank's file,
+// and on all of them in one file. Both must write the same files.
 func checkAgainstPerl(t *testing.T, paths []string) {
 	t.Helper()
 	var all []byte
@@ -117,7 +118,7 @@ func checkSameMatrices(t *testing.T, name string, text []byte) {
 	succeed(t, nil, "/usr/bin/profile2mat", filepath.Join(perl, name))
 	succeed(t, nil, toMatrix, "--symmetric", filepath.Join(ours, name))
 	want, got := filesIn(t, perl), filesIn(t, ours)
-	if len(want) < 4 { // the input, and size, msg and avg
+	if len(want) < 4 { // the input, and the matrices size, msg and avg
 		t.Errorf("%s: the Perl script wrote %v", name, want)
 	}
 	diff(t, "files for "+name, want, got)
@@ -144,8 +145,8 @@ func filesIn(t *testing.T, dir string) []string {
 	return names
 }
 
-// TestHaloUnderOpenMPI5 does so with the files that Open MPI 5's monitoring
-// writes.
+// TestHaloUnderOpenMPI5 makes the comparisons of TestLAMMPS with the files of
+// Open MPI 5's monitoring.
 func TestHaloUnderOpenMPI5(t *testing.T) {
 	testenv.At(t, testenv.All)
 	m := implementations()[slices.IndexFunc(implementations(), func(m implementation) bool { return m.name == "openmpi5" })]
@@ -161,7 +162,8 @@ func TestHaloUnderOpenMPI5(t *testing.T) {
 	var paths []string
 	for r := range 4 {
 		paths = append(paths, fmt.Sprintf("%s.%d.prof", theirs, r))
-		// A rank has two neighbours, each with a message in each of 20 steps.
+		// Each rank has two neighbours, and sends each a message in each of 20
+		// steps.
 		want := externalOf(t, paths[r])
 		if len(want) != 2 {
 			t.Errorf("Open MPI saw rank %d send to %d", r, len(want))

@@ -22,12 +22,12 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// Where things are; set by TestMain.
+// Paths and directories that TestMain sets.
 var (
 	root     string // the repository
-	scratch  string // for programs and commands that several tests use
+	scratch  string // directory for programs and commands that several tests use
 	mpitrace string
-	toMatrix string // profile2mat
+	toMatrix string // path of profile2mat
 )
 
 func TestMain(m *testing.M) { os.Exit(runTests(m)) }
@@ -48,7 +48,7 @@ func runTests(m *testing.M) int {
 	return m.Run()
 }
 
-// prepare builds the commands and sets the environment of all jobs.
+// prepare builds the commands, and sets the environment of all jobs.
 func prepare() error {
 	mpitrace = filepath.Join(scratch, "mpitrace")
 	toMatrix = filepath.Join(scratch, "profile2mat")
@@ -61,10 +61,10 @@ func prepare() error {
 	for name, value := range map[string]string{
 		"OMPI_ALLOW_RUN_AS_ROOT":         "1",
 		"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-		// A rank that waits leaves its processor to others: other tests and jobs
-		// run beside it, for which Open MPI does not know to make room.
+		// Waiting ranks yield their processor, since other tests and jobs run
+		// at the same time. Open MPI does not do so by itself.
 		"OMPI_MCA_mpi_yield_when_idle": "1",
-		// No settings of the user's, nor the site's.
+		// Do not read settings of the user or the site.
 		"XDG_CONFIG_HOME": filepath.Join(scratch, "config"), "MPITRACE_SITE_CONFIG": "",
 	} {
 		if err := os.Setenv(name, value); err != nil {
@@ -75,12 +75,12 @@ func prepare() error {
 	return buildLibraries()
 }
 
-// buildLibraries makes the library for each MPI that is here: the first run with
-// one would do it, in the time that the run has.
+// buildLibraries builds the library for each installed MPI. Otherwise the first
+// run with an MPI would build it, within the time limit of that run.
 func buildLibraries() error {
 	for _, m := range implementations() {
 		if _, err := exec.LookPath(m.cc); err != nil {
-			continue // the tests that need it say so
+			continue // the tests that need it report that it is missing
 		}
 		if out, err := exec.Command(mpitrace, "build", "--cc", m.cc).CombinedOutput(); err != nil {
 			return fmt.Errorf("build the library for %s: %w\n%s", m.name, err, out)
@@ -89,17 +89,17 @@ func buildLibraries() error {
 	return nil
 }
 
-// An implementation of MPI, as installed here.
+// An implementation is an installed MPI.
 type implementation struct {
 	name     string
 	cc       string
 	launcher []string
 	mpi4     bool // has persistent collectives and Isendrecv
-	large    bool // has the large-count twins
+	large    bool // has the large-count functions
 }
 
-// implementations are the MPIs of Debian and those of the Python wheels, which
-// `make setup` puts below build.
+// implementations returns the MPIs of Debian and those of the Python wheels,
+// which `make setup` installs below build.
 func implementations() []implementation {
 	wheel := func(name, command string) string { return filepath.Join(root, "build", name, "bin", command) }
 	return []implementation{
@@ -111,9 +111,10 @@ func implementations() []implementation {
 	}
 }
 
-// withEach runs f as a subtest for each MPI that has what the test needs: for
-// Debian's at level quick, for the others at level all. Two run at a time: a test
-// whose f sets the environment or shares variables uses withEachInTurn.
+// withEach runs f as a subtest for each MPI for which has returns true:
+// Debian's at level quick, the others at level all. Two subtests run at a time.
+// A test whose f sets the environment or shares variables must use
+// withEachInTurn.
 func withEach(t *testing.T, has func(implementation) bool, f func(*testing.T, implementation)) {
 	t.Helper()
 	atOnce(t, 2, withLevel(has), f)
@@ -124,14 +125,14 @@ func withEachInTurn(t *testing.T, has func(implementation) bool, f func(*testing
 	atOnce(t, 1, withLevel(has), f)
 }
 
-// withEachAt runs all of these subtests at one level.
+// withEachAt runs the subtests of all MPIs at one level.
 func withEachAt(t *testing.T, level testenv.Level, has func(implementation) bool, f func(*testing.T, implementation)) {
 	t.Helper()
 	testenv.At(t, level)
 	atOnce(t, 2, has, f)
 }
 
-// atOnce runs so many of the subtests at a time, and returns when all are done.
+// atOnce runs at most limit subtests at a time, and returns when all are done.
 func atOnce(t *testing.T, limit int, has func(implementation) bool, f func(*testing.T, implementation)) {
 	t.Helper()
 	var group errgroup.Group
@@ -144,10 +145,11 @@ func atOnce(t *testing.T, limit int, has func(implementation) bool, f func(*test
 			})
 		}
 	}
-	_ = group.Wait() // of no errors
+	_ = group.Wait() // the functions return no errors
 }
 
-// withLevel selects, of the MPIs that have something, those whose level runs.
+// withLevel returns a filter that accepts an MPI if has does and its level
+// runs.
 func withLevel(has func(implementation) bool) func(implementation) bool {
 	return func(m implementation) bool { return has(m) && testenv.Runs(m.level()) }
 }
@@ -159,7 +161,7 @@ func (m implementation) subtest(t *testing.T, f func(*testing.T, implementation)
 	})
 }
 
-// level is the level of tests that any MPI can run.
+// level returns the level of tests that run with any MPI.
 func (m implementation) level() testenv.Level {
 	if debian(m) {
 		return testenv.Quick
@@ -173,8 +175,8 @@ func openMPI(m implementation) bool { return strings.HasPrefix(m.name, "openmpi"
 func mpi4(m implementation) bool    { return m.mpi4 }
 func large(m implementation) bool   { return m.large }
 
-// compile makes a program of tests/programs, once for each MPI and set of
-// flags, and returns its path.
+// compile compiles a program of tests/programs, once per MPI and set of flags,
+// and returns its path.
 func (m implementation) compile(t *testing.T, name string, flags ...string) string {
 	t.Helper()
 	return m.compileFile(t, filepath.Join(root, "tests", "programs", name+".c"), flags...)
@@ -183,7 +185,7 @@ func (m implementation) compile(t *testing.T, name string, flags ...string) stri
 func (m implementation) compileFile(t *testing.T, source string, flags ...string) string {
 	t.Helper()
 	name := strings.TrimSuffix(filepath.Base(source), ".c")
-	// Not a name with "=" in it: env(1) would take it for a variable.
+	// The name must not contain "=": env(1) would take it for a variable.
 	dir := filepath.Join(scratch, m.name, strings.ReplaceAll(strings.Join(append([]string{"built"}, flags...), ""), "=", "-"))
 	program := filepath.Join(dir, name)
 	defer lock(program)()
@@ -193,7 +195,7 @@ func (m implementation) compileFile(t *testing.T, source string, flags ...string
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	// Both MPIs declare their IGNORE constants in ways that gcc mistrusts.
+	// Both MPIs declare their IGNORE constants in ways about which gcc warns.
 	args := []string{"-O1", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-stringop-overflow", "-Wno-stringop-overread",
 		"-I" + filepath.Join(root, "interpose", "include")}
 	args = append(append(args, flags...), source, "-o", program, "-lpthread", "-lm", "-ldl")
@@ -203,29 +205,29 @@ func (m implementation) compileFile(t *testing.T, source string, flags ...string
 	return program
 }
 
-// locks has a mutex for each program that tests compile.
+// locks holds a mutex for each program that tests compile.
 var locks sync.Map
 
-// lock locks a program and returns what unlocks it.
+// lock locks a program, and returns the function that unlocks it.
 func lock(program string) (unlock func()) {
 	mutex, _ := locks.LoadOrStore(program, new(sync.Mutex))
 	mutex.(*sync.Mutex).Lock()
 	return mutex.(*sync.Mutex).Unlock
 }
 
-// launch is the command line that runs a program on n ranks.
+// launch returns the command line that runs a program on n ranks.
 func (m implementation) launch(n int, program ...string) []string {
 	return slices.Concat(m.launcher, []string{"-n", fmt.Sprint(n)}, program)
 }
 
-// output is what a command left.
+// output is the output and exit status of a command.
 type output struct {
 	stdout, stderr string
 	code           int
 }
 
-// patience is how long tests wait for what must come: it ends those that hang, and
-// bounds nothing else.
+// patience is how long tests wait for an event that must happen. It only ends
+// tests that hang.
 const patience = 5 * time.Minute
 
 // execute runs a command to its end.
@@ -243,7 +245,7 @@ func executeWithin(t *testing.T, limit time.Duration, env []string, command ...s
 	cmd.Dir = t.TempDir()
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	// A launcher that is asked to end takes its ranks along.
+	// A launcher that gets SIGTERM also ends its ranks.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 5 * time.Second
 	err := cmd.Run()
@@ -256,7 +258,7 @@ func executeWithin(t *testing.T, limit time.Duration, env []string, command ...s
 	return output{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
 }
 
-// succeed runs a command that must exit with 0.
+// succeed runs a command, and requires exit status 0.
 func succeed(t *testing.T, env []string, command ...string) output {
 	t.Helper()
 	out := execute(t, env, command...)
@@ -266,8 +268,8 @@ func succeed(t *testing.T, env []string, command ...string) output {
 	return out
 }
 
-// A job is a program that ran under mpitrace: its run directory, and what each
-// rank recorded.
+// A job is a program that ran under mpitrace: its run directory, and each
+// rank's recording.
 type job struct {
 	output
 	dir   string
@@ -282,13 +284,13 @@ func record(t *testing.T, flags []string, command ...string) job {
 	return job{output: out, dir: dir, ranks: readRecordings(t, dir)}
 }
 
-// readRecordings reads all of a run directory, by rank.
+// readRecordings reads all recordings of a run directory, sorted by rank.
 func readRecordings(t *testing.T, dir string) []*profile.Profile {
 	t.Helper()
 	return readFiles(t, filepath.Join(dir, "recordings", "*.rec"))
 }
 
-// readFiles reads the recordings whose paths match a pattern, by rank.
+// readFiles reads the recordings whose paths match a pattern, sorted by rank.
 func readFiles(t *testing.T, pattern string) []*profile.Profile {
 	t.Helper()
 	paths, err := filepath.Glob(pattern)
@@ -305,8 +307,8 @@ func readFiles(t *testing.T, pattern string) []*profile.Profile {
 	return ranks
 }
 
-// run records a test program on n ranks, which must end well and be recorded
-// whole.
+// run records a test program on n ranks. The program must succeed, and its
+// recordings must be complete.
 func (m implementation) run(t *testing.T, n int, program string, args ...string) job {
 	t.Helper()
 	j := record(t, nil, m.launch(n, append([]string{program}, args...)...)...)
@@ -320,7 +322,8 @@ func (m implementation) run(t *testing.T, n int, program string, args ...string)
 	return j
 }
 
-// checkWhole requires that all ranks are there, finalized, and lost nothing.
+// checkWhole requires that the recordings of all ranks are there, finalized,
+// and without losses.
 func checkWhole(t *testing.T, n int, j job) {
 	t.Helper()
 	if len(j.ranks) != n {
