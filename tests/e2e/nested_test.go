@@ -9,17 +9,17 @@ import (
 	"testing"
 )
 
-// TestNested has `mpitrace run` record `mpitrace run`: the program is recorded
-// once, into the directory that is named, and that is said.
+// TestNested lets `mpitrace run` record `mpitrace run`. The program must be
+// recorded once, into the directory that the user has named, with a message.
 func TestNested(t *testing.T) {
-	const n = 4 // what in_place needs
+	const n = 4 // number of ranks of in_place
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		program := m.compile(t, "in_place")
 		named := filepath.Join(t.TempDir(), "inner")
 		for _, test := range []struct {
 			name    string
 			command []string
-			dir     string // empty for the outer one's
+			dir     string // empty for the outer run's directory
 		}{
 			{"in front of the launcher", slices.Concat([]string{mpitrace, "run", "--"}, m.launch(n, program)), ""},
 			{"behind the launcher", m.launch(n, mpitrace, "run", "--no-report", "--", program), ""},
@@ -43,17 +43,18 @@ func TestNested(t *testing.T) {
 	})
 }
 
-// TestNestedInScript records a script in which another `mpitrace run` records a job
-// of the other MPI, and then a job of its own: each has its job, and both are
-// complete. Where the inner run has all jobs, the outer one names its directory.
+// TestNestedInScript records a script in which another `mpitrace run` records a
+// job of the other MPI, and which then runs a job of its own. Each run must
+// have its own job, and both must be complete. If the inner run has all jobs,
+// the outer one must name the inner one's directory.
 func TestNestedInScript(t *testing.T) {
-	const n = 4 // what in_place needs
+	const n = 4 // number of ranks of in_place
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		other := slices.DeleteFunc(implementations(), func(o implementation) bool { return !debian(o) || o.name == m.name })[0]
 		for _, test := range []struct {
 			name    string
 			mine    bool
-			command []string // behind the inner mpitrace run, or the launcher in front of it
+			command []string // launcher and program of the inner mpitrace run
 			code    int
 			says    string
 		}{

@@ -11,8 +11,9 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// In reversed order the next process has the world rank before: 0 reaches to 2,
-// 1 to 0 and 2 to 1.
+// TestOneSided uses a window on the ranks in reverse order, in which a rank
+// accesses the next rank: world rank 0 accesses 2, 1 accesses 0, and 2 accesses
+// 1.
 func TestOneSided(t *testing.T) {
 	to := func(sizes ...int) volumes {
 		return messages(0, 2, sizes...).plus(messages(1, 0, sizes...)).plus(messages(2, 1, sizes...))
@@ -39,7 +40,7 @@ func TestOneSided(t *testing.T) {
 			"Win_flush": 1, "Win_unlock": 1, "Win_allocate": 1, "Win_free": 1} {
 			diff(t, "calls of "+call, []uint64{n, n, n}, calls[call])
 		}
-		// The data that a process reads flows towards it.
+		// What a rank reads counts as sent from its target to it.
 		job := aggregate.New(ranks)
 		want, got := written, volumes{}
 		for _, pair := range [][2]int{{2, 0}, {0, 1}, {1, 2}} {

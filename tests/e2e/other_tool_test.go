@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// TestOtherTool preloads another tool's PMPI wrappers, after the library and before it. The tool is called as often as
-// without mpitrace. What reaches the library is recorded, and it names what does not.
+// TestOtherTool preloads another tool's PMPI wrappers, after the library and
+// before it. The tool must be called as often as without mpitrace. The library
+// must record the calls that reach it, and name those that do not.
 func TestOtherTool(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		tool := m.compile(t, "other_tool", "-DTOOL", "-shared", "-fPIC")

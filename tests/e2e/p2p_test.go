@@ -20,7 +20,8 @@ func TestSends(t *testing.T) {
 				"Recv":  messages(0, 1, 0, 1, 2, 4, 16, 32, 64).plus(message(1, 0, 3)),
 				"Irecv": messages(0, 1, 8, 128),
 			},
-			// Once to rank 1 and once to MPI_PROC_NULL; two Sends each.
+			// Each is called once to rank 1 and once to MPI_PROC_NULL; Send
+			// twice each.
 			calls: map[string][]uint64{
 				"Send": {4, 1}, "Bsend": {2, 0}, "Ssend": {2, 0}, "Rsend": {2, 0}, "Isend": {2, 0},
 				"Ibsend": {2, 0}, "Issend": {2, 0}, "Irsend": {2, 0}, "Recv": {1, 7}, "Irecv": {0, 2},
@@ -30,9 +31,9 @@ func TestSends(t *testing.T) {
 	})
 }
 
-// checkSizeClasses requires what rank 0 of sends.c sent to rank 1: one message
-// of no bytes, and one of each power of two from 1 to 128, which are the first
-// of their size classes.
+// checkSizeClasses checks what rank 0 of sends.c sent to rank 1: one message of
+// no bytes, and one of each power of two from 1 to 128, each of which is the
+// smallest of its size class.
 func checkSizeClasses(t *testing.T, p *profile.Profile) {
 	t.Helper()
 	flows := p.Traffic().Flows
@@ -83,10 +84,10 @@ func TestSendrecv(t *testing.T) {
 				diff(t, "calls of "+call, once, callsBy(j.ranks)[call])
 			}
 			checkWhole(t, 3, j)
-			// MPICH, 4.0 to 5.0, does not set the status of an Isendrecv: nobody
-			// can tell what was received. The check takes one message from
-			// anybody and one from the right, on each of 3 ranks, as it finds
-			// them.
+			// MPICH, 4.0 to 5.0, does not set the status of an Isendrecv, so
+			// that it is unknown what was received. Each of the 3 ranks has two
+			// such receives, one from any source and one from its right
+			// neighbour. The check accepts them as explained.
 			if strings.HasPrefix(m.name, "mpich") {
 				diff(t, "abnormal", map[string]uint64{"untold_receives": 2 * 3}, abnormalOf(j.ranks))
 				checkConserved(t, j, 6, 6)
@@ -162,7 +163,7 @@ func TestCancel(t *testing.T) {
 func TestDatatypes(t *testing.T) {
 	t.Run("handle reused with another size", func(t *testing.T) {
 		withEach(t, anyMPI, func(t *testing.T, m implementation) {
-			moved := message(0, 1, 5*4) // of the vector with holes
+			moved := message(0, 1, 5*4) // of the vector with gaps
 			for k := 1; k <= 16; k++ {
 				moved = moved.plus(message(0, 1, 4*k))
 			}

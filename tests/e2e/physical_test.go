@@ -17,8 +17,8 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// linesOf reads the lines of a kind in files of Open MPI's format, without our
-// own reader, and how many of them have a histogram.
+// linesOf sums the lines of a kind in files of Open MPI's format, without using
+// our reader. It also returns how many of them have a histogram.
 func linesOf(t *testing.T, kind string, paths ...string) (sums volumes, histograms int) {
 	t.Helper()
 	sums = volumes{}
@@ -45,7 +45,7 @@ func linesOf(t *testing.T, kind string, paths ...string) (sums volumes, histogra
 	return sums, histograms
 }
 
-// filesOfRanks finds one file for each rank.
+// filesOfRanks returns one file per rank, given a pattern with %d for the rank.
 func filesOfRanks(t *testing.T, pattern string, n int) (paths []string) {
 	t.Helper()
 	for r := range n {
@@ -74,8 +74,9 @@ func physicalIn(t *testing.T, dir string) []*aggregate.Physical {
 	return all
 }
 
-// TestPhysicalHalo: what the component's files say is in all that is made of the
-// run, and what the program asked for is what it is without.
+// TestPhysicalHalo checks that the data of Open MPI's monitoring component is
+// in all outputs of the run, and that the program's own volumes are as without
+// --physical.
 func TestPhysicalHalo(t *testing.T) {
 	withEach(t, openMPI, func(t *testing.T, m implementation) {
 		p := plate{rows: 31, cols: 25, steps: 20, down: 2, across: 2}
@@ -106,8 +107,8 @@ func TestPhysicalHalo(t *testing.T) {
 	})
 }
 
-// checkAsked requires the matrices that a run without --physical has, and the
-// internal one beside them.
+// checkAsked checks the matrices of what the program asked for, which are those
+// of a run without --physical, and the additional internal ones.
 func (p plate) checkAsked(t *testing.T, j job, internal volumes) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "matrices")
@@ -121,13 +122,13 @@ func (p plate) checkAsked(t *testing.T, j job, internal volumes) {
 	}
 }
 
-// cell is an entry of a matrix.
+// cell returns an entry of a matrix.
 func (v volumes) cell(from, to int) (bytes, messages int) {
 	of := v[pair{from, to}]
 	return int(of.Bytes), int(of.Count)
 }
 
-// checkSent requires the matrices, and the sums of the report, of what the library
+// checkSent checks the matrices and the report's totals of what the library
 // sent.
 func (p plate) checkSent(t *testing.T, j job, external, internal volumes) {
 	t.Helper()
@@ -161,8 +162,8 @@ func (v volumes) sum() (sum matrix.Volume) {
 	return sum
 }
 
-// checkExports requires that the tables have it, and that those which can be read
-// back make the same .prof files.
+// checkExports requires that the exported tables have the internal messages,
+// and that an exported Arrow file gives the same .prof files.
 func checkExports(t *testing.T, run string, profs []string, internal volumes) {
 	t.Helper()
 	dir := t.TempDir()
@@ -227,8 +228,9 @@ func internalOfJSON(t *testing.T, text string) volumes {
 	return out
 }
 
-// TestPhysicalByArithmetic: a tree of four has three edges, whichever it is. That
-// Open MPI takes the messages of Alltoallv for the program's is known.
+// TestPhysicalByArithmetic checks volumes known by arithmetic: any tree of four
+// ranks has three edges. Open MPI is known to count the messages of Alltoallv
+// as those of the program.
 func TestPhysicalByArithmetic(t *testing.T) {
 	withEach(t, openMPI, func(t *testing.T, m implementation) {
 		program := m.compile(t, "physical")
@@ -251,7 +253,8 @@ func TestPhysicalByArithmetic(t *testing.T) {
 	})
 }
 
-// TestPhysicalBesideMPIT: what opens MPI_T costs nothing of it.
+// TestPhysicalBesideMPIT checks that settings for which the library opens MPI_T
+// lose no physical data.
 func TestPhysicalBesideMPIT(t *testing.T) {
 	withEach(t, openMPI, func(t *testing.T, m implementation) {
 		program := m.compile(t, "physical")
@@ -265,8 +268,8 @@ func TestPhysicalBesideMPIT(t *testing.T) {
 	})
 }
 
-// TestPhysicalOfSeveralJobs: jobs of one run directory have each their own, where
-// they are launched by a script and where ranks record themselves.
+// TestPhysicalOfSeveralJobs checks that each job of a run directory has its own
+// data, if a script launches them and if their ranks record themselves.
 func TestPhysicalOfSeveralJobs(t *testing.T) {
 	withEach(t, openMPI, func(t *testing.T, m implementation) {
 		program, dir := m.compile(t, "physical"), t.TempDir()
@@ -294,7 +297,7 @@ func TestPhysicalOfSeveralJobs(t *testing.T) {
 	})
 }
 
-// checkOwnMessages requires of each job how many messages were the library's own.
+// checkOwnMessages checks the number of the library's own messages in each job.
 func checkOwnMessages(t *testing.T, run string, want ...uint64) {
 	t.Helper()
 	var got []uint64
@@ -307,8 +310,8 @@ func checkOwnMessages(t *testing.T, run string, want ...uint64) {
 	diff(t, "the library's own messages, by job", want, got)
 }
 
-// TestPhysicalOfTheKilled: a rank that is killed has written nothing, and takes
-// the others along. All else of the record is there.
+// TestPhysicalOfTheKilled kills a rank, so that it and the other ranks write no
+// physical data. The rest of the recordings must be complete.
 func TestPhysicalOfTheKilled(t *testing.T) {
 	withEach(t, openMPI, func(t *testing.T, m implementation) {
 		j := record(t, []string{"--physical"}, m.launch(4, m.compile(t, "dying"), t.TempDir(), "SIGKILL", "1", "20")...)
@@ -327,8 +330,9 @@ func TestPhysicalOfTheKilled(t *testing.T) {
 	})
 }
 
-// TestPhysicalBesideSettings: the user's settings of the component are replaced,
-// and components that are chosen without it do not leave it out.
+// TestPhysicalBesideSettings checks that --physical replaces the user's
+// settings of the monitoring component, and that the component is used even if
+// the user selects others.
 func TestPhysicalBesideSettings(t *testing.T) {
 	withEach(t, openMPI, func(t *testing.T, m implementation) {
 		program, mine := m.compile(t, "physical"), filepath.Join(t.TempDir(), "mine")
@@ -355,9 +359,9 @@ func TestPhysicalBesideSettings(t *testing.T) {
 	})
 }
 
-// TestPhysicalOfSpawned: children inherit their parents' environment, and write
-// over nothing of theirs. Open MPI 4.1.4 does not survive the children's end with
-// its monitoring on.
+// TestPhysicalOfSpawned checks that spawned processes, which inherit their
+// parents' environment, do not overwrite their parents' files. Open MPI 4.1.4
+// crashes when the children end with its monitoring enabled.
 func TestPhysicalOfSpawned(t *testing.T) {
 	withEach(t, func(m implementation) bool { return m.name == "openmpi5" }, func(t *testing.T, m implementation) {
 		j := record(t, []string{"--physical"}, m.launch(2, m.compile(t, "spawned"))...)
@@ -374,7 +378,8 @@ func TestPhysicalOfSpawned(t *testing.T) {
 	})
 }
 
-// TestPhysicalNeedsOpenMPI: another MPI is refused before anything is launched.
+// TestPhysicalNeedsOpenMPI checks that other MPIs are refused before anything
+// is launched.
 func TestPhysicalNeedsOpenMPI(t *testing.T) {
 	withEach(t, func(m implementation) bool { return !openMPI(m) }, func(t *testing.T, m implementation) {
 		testenv.Need(t, m.cc)
@@ -385,7 +390,8 @@ func TestPhysicalNeedsOpenMPI(t *testing.T) {
 		if _, err := os.Stat(j.dir); err == nil {
 			t.Error("there is a run directory")
 		}
-		// Who wants it in all runs has those of other MPIs without.
+		// With --physical in the user's configuration, runs of other MPIs go
+		// without it.
 		dir := filepath.Join(t.TempDir(), "run")
 		out := succeed(t, []string{"MPITRACE_PHYSICAL=on"}, slices.Concat([]string{mpitrace, "run", "-o", dir, "--"}, m.launch(4, m.compile(t, "physical")))...)
 		if !strings.Contains(out.stderr, "it is left out (MPITRACE_PHYSICAL)") || strings.Contains(out.stderr, "not known") {
@@ -394,8 +400,8 @@ func TestPhysicalNeedsOpenMPI(t *testing.T) {
 	})
 }
 
-// TestPhysicalBesideAScriptsSettings: a launcher in a script can leave the
-// component out so that programs would not survive it. It is off then.
+// TestPhysicalBesideAScriptsSettings has a launcher in a script exclude the
+// component in such a way that programs would crash. --physical is then off.
 func TestPhysicalBesideAScriptsSettings(t *testing.T) {
 	withEach(t, openMPI, func(t *testing.T, m implementation) {
 		command := m.launch(2, "--mca", "coll", "tuned,libnbc,basic,self,inter", m.compileFile(t, filepath.Join(root, "examples", "halo", "halo.c")), "-s", "2")

@@ -12,7 +12,7 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// allowed lists the processors that this test may use.
+// allowed returns the processors that this test may use.
 func allowed(t *testing.T) []int {
 	t.Helper()
 	status, err := os.ReadFile("/proc/self/status")
@@ -28,7 +28,8 @@ func allowed(t *testing.T) []int {
 	return processors
 }
 
-// unbound is a launch whose launcher binds nothing itself.
+// unbound returns a command line whose launcher does not bind ranks to
+// processors.
 func (m implementation) unbound(n int, program ...string) []string {
 	command := m.launch(n, program...)
 	if openMPI(m) {
@@ -38,7 +39,7 @@ func (m implementation) unbound(n int, program ...string) []string {
 }
 
 // TestUsage compares the CPU time of each slice with what the program itself
-// measured by getrusage: 2 × 60 ms and 2 × 30 ms.
+// measures by getrusage: 2 × 60 ms and 2 × 30 ms.
 func TestUsage(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		const ranks, slack = 2, 20e6
@@ -66,7 +67,7 @@ func TestUsage(t *testing.T) {
 	})
 }
 
-// usageIn is the usage in a slice, which is there once.
+// usageIn returns the usage in a slice, and requires that there is exactly one.
 func usageIn(t *testing.T, p *profile.Profile, name string) profile.Usage {
 	t.Helper()
 	var found []profile.Usage
@@ -83,8 +84,8 @@ func usageIn(t *testing.T, p *profile.Profile, name string) profile.Usage {
 	return found[0]
 }
 
-// TestUsageKilled: of a rank that was killed the usage of all slices is known but of
-// the one that it was killed in.
+// TestUsageKilled checks that the usage of a killed rank is known for all
+// slices except the one in which it was killed.
 func TestUsageKilled(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		j := record(t, nil, m.unbound(2, m.compile(t, "cpu_usage"), "killed")...)
@@ -96,14 +97,14 @@ func TestUsageKilled(t *testing.T) {
 				t.Errorf("slice %s: %d ns of CPU time, want at least %d", slice, u.UserNs+u.SystemNs, least)
 			}
 		}
-		if len(j.ranks[0].Usage) != 3 { // run, 2 and 3
+		if len(j.ranks[0].Usage) != 3 { // slices run, 2 and 3
 			t.Errorf("usage of %d slices, want 3: %+v", len(j.ranks[0].Usage), j.ranks[0].Usage)
 		}
 	})
 }
 
-// TestOversubscribed runs four ranks that compute on one core: they have a quarter of
-// it each, the report and the analysis say so, and ranks.arrow has it.
+// TestOversubscribed runs four computing ranks on one core. Each gets a quarter
+// of it, and the report, the analysis and ranks.arrow must show that.
 func TestOversubscribed(t *testing.T) {
 	testenv.Need(t, "taskset")
 	withEach(t, debian, func(t *testing.T, m implementation) {
@@ -126,7 +127,7 @@ func TestOversubscribed(t *testing.T) {
 		if got.Reason != profile.TooFewProcessors || got.Ranks.String() != "ranks 0-3" || got.Threads != 4 || got.Processors != one {
 			t.Errorf("oversubscribed: %+v", got)
 		}
-		// Four ranks cannot have more than one core between them, and none sleeps long.
+		// Four ranks share one core, and none sleeps for long.
 		if got.CPU.Used <= 0 || got.CPU.Used > 0.27 {
 			t.Errorf("the ranks used %.3f of a core in the mean, four share one", got.CPU.Used)
 		}

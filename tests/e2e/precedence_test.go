@@ -11,8 +11,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// TestPrecedence: of each two neighbours in the order the stronger holds, as the
-// recording says.
+// TestPrecedence sets each two neighbours in the order of precedence. The
+// recording must show the value of the stronger one.
 func TestPrecedence(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		for _, test := range []struct {
@@ -51,7 +51,8 @@ func TestPrecedence(t *testing.T) {
 	})
 }
 
-// configure makes a file that sets timing, unless that is empty.
+// configure writes a configuration file that sets timing, unless timing is
+// empty.
 func configure(t *testing.T, path, timing string) {
 	t.Helper()
 	if timing == "" {
@@ -78,8 +79,8 @@ func checkTold(t *testing.T, dir string, want profile.Timing) {
 	}
 }
 
-// TestSet: what a program sets holds from there on, and nothing can be set in one
-// that is not recorded.
+// TestSet checks that what a program sets applies from then on, and that
+// nothing can be set in a program that is not recorded.
 func TestSet(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		program := m.compile(t, "set")
@@ -89,8 +90,8 @@ func TestSet(t *testing.T) {
 			want            map[string]volumes
 		}{
 			{nil, nil, map[string]volumes{"run": messages(0, 0, 1, 4), "run@0s": message(0, 0, 2)}},
-			// Init's interval is the call's, and not that of the flag, of which there
-			// would be more than one.
+			// The interval of MPI_Init is already the call's, not the flag's;
+			// with the flag's there would be several slices.
 			{[]string{"--interval", "1ms"}, []string{"interval=2000s"},
 				map[string]volumes{"run@0s": messages(0, 0, 1, 2), "run": message(0, 0, 4)}},
 			{[]string{"--interval", "2000s"}, []string{"interval=off"},
@@ -103,7 +104,7 @@ func TestSet(t *testing.T) {
 	})
 }
 
-// TestDifferentSettings runs ranks whose environment says other things.
+// TestDifferentSettings runs ranks whose environments have different settings.
 func TestDifferentSettings(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		program := m.compile(t, "sendrecv")

@@ -14,14 +14,16 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// A pvarReading is what a variable of an object was, as a test knows it.
+// A pvarReading is the expected reading of a performance variable of an object.
 type pvarReading struct {
 	Moment profile.Moment
 	Slice  string
 	Values []float64
 }
 
-// readingsOf are the readings of a variable by the communicator that it is of, "" where that has no name.
+// readingsOf returns the readings of a variable by the name of its
+// communicator: "" for one without a name, and "process" for a variable without
+// an object.
 func readingsOf(p *profile.Profile, variable string) map[string][]pvarReading {
 	names := map[uint32]string{}
 	for _, s := range p.Slices {
@@ -47,7 +49,7 @@ func readingsOf(p *profile.Profile, variable string) map[string][]pvarReading {
 	return out
 }
 
-// withOb1 runs f for each Open MPI, with the PML whose queues can be read.
+// withOb1 runs f for each Open MPI with the PML ob1, whose queues can be read.
 func withOb1(t *testing.T, f func(*testing.T, implementation)) {
 	t.Setenv("OMPI_MCA_pml", "ob1")
 	withEach(t, func(m implementation) bool { return strings.HasPrefix(m.name, "openmpi") }, f)
@@ -55,8 +57,10 @@ func withOb1(t *testing.T, f func(*testing.T, implementation)) {
 
 const queueLength = "pml_ob1_unexpected_msgq_length"
 
-// All 20 messages wait when phase 2 begins, and none when it ends; those of the duplicate, which are 7, wait
-// until phase 3. The program reads the same through MPI_T itself.
+// TestQueueLength checks the lengths of the queues of unexpected messages. All
+// 20 messages are queued when phase 2 begins, and none when it ends; the 7 of
+// the duplicate are queued until phase 3. The program reads the same through
+// MPI_T itself.
 func TestQueueLength(t *testing.T) {
 	t.Setenv("MPITRACE_PVAR", "pml_ob1_*")
 	withOb1(t, func(t *testing.T, m implementation) {
@@ -80,7 +84,7 @@ func TestQueueLength(t *testing.T) {
 	})
 }
 
-// A lateSite is a kind of late receives, with the line that it is on.
+// A lateSite is a group of late receives with the same call and source line.
 type lateSite struct {
 	Call, Comm, Line, Slice string
 	Peer                    int32
@@ -107,7 +111,7 @@ func lateSites(t *testing.T, p *profile.Profile) []lateSite {
 	return out
 }
 
-// marked is where a source of tests/programs has a comment.
+// marked returns the file and line of a comment in a source of tests/programs.
 func marked(t *testing.T, file, comment string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, "tests", "programs", file))
@@ -119,7 +123,8 @@ func marked(t *testing.T, file, comment string) string {
 	return file + ":" + strconv.Itoa(line+1)
 }
 
-// queued adds up the lengths of a queue of n that is emptied to what is allowed.
+// queued returns the sum of the queue's lengths as it shrinks from n to
+// allowed+1.
 func queued(n, allowed uint64) (sum uint64) {
 	for ; n > allowed; n-- {
 		sum += n
@@ -127,8 +132,9 @@ func queued(n, allowed uint64) (sum uint64) {
 	return sum
 }
 
-// Of 20 messages that wait when the first is received 15 are received while more than 5 do, whatever the call;
-// Startall posts all at once.
+// TestLateReceives receives 20 messages that are queued when the first is
+// received. 15 are received while more than 5 are queued, whatever the call.
+// Startall posts all receives at once.
 func TestLateReceives(t *testing.T) {
 	t.Setenv("MPITRACE_WATCH_UNEXPECTED", "5")
 	calls := map[string]string{"recv": "Recv", "any": "Recv", "irecv": "Irecv", "sendrecv": "Sendrecv",
@@ -174,15 +180,16 @@ func TestLateReceivesFortran(t *testing.T) {
 	})
 }
 
-// imagined compiles a program that has the tool interface of imaginary.c.
+// imagined compiles a program with the tool interface of imaginary.c.
 func (m implementation) imagined(t *testing.T, program string, flags ...string) string {
 	t.Helper()
 	library := m.compile(t, "imaginary", "-shared", "-fPIC")
 	return m.compile(t, program, append(flags, "-Wl,--no-as-needed", library)...)
 }
 
-// steps are the values of an imaginary variable's elements by the step, and the moments at which those of an
-// object that is there from MPI_Init to the end are read.
+// steps returns the readings of an object that exists from MPI_Init to the end:
+// at each of three moments, the values that imaginary.c gives the variable's
+// elements.
 func steps(elements int, of func(n int) float64) []pvarReading {
 	out := []pvarReading{{Moment: profile.ReadAtInit, Slice: "run"}, {Moment: profile.ReadAtSlice, Slice: "run"}, {Moment: profile.ReadAtFinalize, Slice: "2"}}
 	for step := range out {
@@ -193,12 +200,14 @@ func steps(elements int, of func(n int) float64) []pvarReading {
 	return out
 }
 
-// passing is what is read of an object that comes and goes, in steps 0 and 1.
+// passing returns the readings of an object that exists only from step 0 to
+// step 1.
 func passing(all []pvarReading) []pvarReading {
 	return []pvarReading{{profile.ReadAtBind, "run", all[0].Values}, {profile.ReadAtFree, "run", all[1].Values}}
 }
 
-// Each class, each type and each binding, and what fails, of an MPI that there is not: the same for all MPIs.
+// TestVariables reads variables of each class, type and binding, and some that
+// fail, from an imaginary MPI. Results are the same for all MPIs.
 func TestVariables(t *testing.T) {
 	t.Setenv("MPITRACE_PVAR", "odd_s*,odd_[!s]*,odd_state")
 	minus := func(n int) float64 { return -float64(n) }
@@ -227,7 +236,8 @@ func TestVariables(t *testing.T) {
 			for name, readings := range want {
 				diff(t, name, readings, readingsOf(p, name))
 			}
-			// One more element with each handle: world's and self's are the first.
+			// It has one more element with each handle. Those of MPI_COMM_WORLD
+			// and MPI_COMM_SELF are the first two.
 			diff(t, "odd_growing", passing(steps(3, minus)), readingsOf(p, "odd_growing")[""])
 			if p.Losses != (profile.Losses{Readings: 2}) {
 				t.Errorf("lost %+v, want the readings that fail", p.Losses)
@@ -241,7 +251,9 @@ func TestVariables(t *testing.T) {
 	})
 }
 
-// Receives of each kind, in both their forms, are late while 6 messages wait, and not while 5 do or in a pause.
+// TestLateReceivesImagined makes receives of each kind, with int and large
+// counts. They are late while 6 messages are queued, but not while 5 are or
+// during a pause.
 func TestLateReceivesImagined(t *testing.T) {
 	t.Setenv("MPITRACE_WATCH_UNEXPECTED", "5")
 	for _, flags := range [][]string{nil, {"-DLARGE"}} {
@@ -269,8 +281,10 @@ func TestLateReceivesImagined(t *testing.T) {
 	}
 }
 
-// 10,000 duplicates that come and go, and 1000 windows, are one record each; only the first are read before and
-// after, and the second when it comes, since the values were others in between.
+// TestReadingsOfCycles makes and frees 10,000 duplicates, and 1000 windows.
+// Each kind must have one record. The first object is read at its creation and
+// at its end, the second at its creation, because the values have changed in
+// between; all later ones are not read.
 func TestReadingsOfCycles(t *testing.T) {
 	t.Setenv("MPITRACE_PVAR", "odd_of_comm,odd_of_win")
 	withEach(t, debian, func(t *testing.T, m implementation) {
@@ -288,7 +302,8 @@ func TestReadingsOfCycles(t *testing.T) {
 	})
 }
 
-// Variables are read by the clock: once in each interval at most, and never where there are no calls.
+// TestReadingsByTime checks that variables are read at most once in each
+// interval, and only in calls.
 func TestReadingsByTime(t *testing.T) {
 	t.Setenv("MPITRACE_PVAR", "odd_state")
 	t.Setenv("MPITRACE_PVAR_INTERVAL", "2ms")
@@ -307,9 +322,10 @@ func TestReadingsByTime(t *testing.T) {
 	})
 }
 
-// Readings that would take more than a quarter of the recording are counted; the last ones are there.
+// TestReadingsWithoutRoom makes readings that need more than a quarter of the
+// recording. The surplus must be counted, and the last readings must be kept.
 func TestReadingsWithoutRoom(t *testing.T) {
-	const cycles = 400 // of duplicates, whose variable has up to 403 elements of 8 bytes
+	const cycles = 400 // of duplicates; their variable has up to 403 elements of 8 bytes
 	t.Setenv("MPITRACE_PVAR", "odd_growing")
 	t.Setenv("MPITRACE_MAX_MB", "1")
 	withEach(t, debian, func(t *testing.T, m implementation) {
@@ -319,7 +335,8 @@ func TestReadingsWithoutRoom(t *testing.T) {
 			for _, r := range p.Readings {
 				bytes += 32 + 8*len(r.Values)
 			}
-			// Of each there is one reading, or there are two that are lost: only what was kept is not read again.
+			// Each cycle has one reading that is kept, or two that are lost: an
+			// object whose first reading was lost is read again.
 			kept, lost := len(p.Readings), int(p.Losses.Readings)
 			if 2*(kept-3-3-2)+lost != 2*cycles || lost == 0 || bytes > 1<<18 || bytes < 1<<18-1<<13 {
 				t.Errorf("%d readings kept, of %d bytes, and %d lost", kept, bytes, lost)
@@ -337,7 +354,8 @@ func TestReadingsWithoutRoom(t *testing.T) {
 	})
 }
 
-// What is not there is said, with what to do.
+// TestVariablesMissing asks for variables that do not exist. Each message must
+// say what to do.
 func TestVariablesMissing(t *testing.T) {
 	t.Setenv("MPITRACE_PVAR", "pml_ob1_*,nobody's")
 	t.Setenv("MPITRACE_WATCH_UNEXPECTED", "0")
@@ -355,7 +373,8 @@ func TestVariablesMissing(t *testing.T) {
 	})
 }
 
-// Eight threads receive while the variables are read by whichever comes first.
+// TestVariablesOfThreads lets eight threads receive. Whichever calls MPI first
+// after an interval reads the variables.
 func TestVariablesOfThreads(t *testing.T) {
 	t.Setenv("MPITRACE_PVAR", "pml_ob1_*")
 	t.Setenv("MPITRACE_PVAR_INTERVAL", "1ms")
@@ -374,7 +393,8 @@ func TestVariablesOfThreads(t *testing.T) {
 	})
 }
 
-// The library's part in it with the compiler's checks of addresses and of undefined behaviour.
+// TestSanitizedVariables reads variables with a library that has the compiler's
+// checks of addresses and of undefined behaviour.
 func TestSanitizedVariables(t *testing.T) {
 	const sanitize = "-fsanitize=address,undefined"
 	withEachAt(t, testenv.All, debian, func(t *testing.T, m implementation) {
@@ -393,8 +413,9 @@ func TestSanitizedVariables(t *testing.T) {
 	})
 }
 
-// All variables that there are can be asked for, whatever the program does with its communicators and windows:
-// Open MPI 4.1 crashes whoever reads mtl_psm2_* while another PML is in use.
+// TestEveryVariable reads all variables while programs create and free
+// communicators and windows. Variables that crash must be left out: Open MPI
+// 4.1 crashes if mtl_psm2_* is read while another PML is in use.
 func TestEveryVariable(t *testing.T) {
 	t.Setenv("MPITRACE_PVAR", "*")
 	t.Setenv("MPITRACE_PVAR_INTERVAL", "1ms")
@@ -418,7 +439,8 @@ func TestEveryVariable(t *testing.T) {
 	})
 }
 
-// A window's variables are read when it comes and before it goes; nothing was ever tried again in between.
+// TestVariablesOfWindows checks that a window's variables are read when it is
+// created and before it is freed. The number of retries is 0 in both.
 func TestVariablesOfWindows(t *testing.T) {
 	t.Setenv("MPITRACE_PVAR", "osc_rdma_*")
 	t.Setenv("OMPI_MCA_osc", "rdma")

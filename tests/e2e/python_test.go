@@ -11,7 +11,7 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// TestPython records mpi4py, which opens the MPI that its environment names.
+// TestPython records mpi4py, which loads the MPI that its environment names.
 func TestPython(t *testing.T) {
 	python := filepath.Join(root, "build", "venv", "bin", "python")
 	testenv.Need(t, python)
@@ -21,7 +21,7 @@ func TestPython(t *testing.T) {
 	withEachInTurn(t, anyMPI, func(t *testing.T, m implementation) {
 		t.Setenv("MPI4PY_MPIABI", strings.TrimSuffix(m.name, "5"))
 		t.Setenv("MPI4PY_LIBMPI", m.mpiLibrary(t))
-		if strings.HasPrefix(m.name, "mpich") { // mpi4py wants the name that MPICH's derivatives have in common
+		if strings.HasPrefix(m.name, "mpich") { // mpi4py uses the library name that all derivatives of MPICH share
 			dir := t.TempDir()
 			lib := m.mpiLibrary(t)
 			if err := os.Symlink(lib, filepath.Join(dir, "libmpi.so.12")); err != nil {
@@ -30,7 +30,7 @@ func TestPython(t *testing.T) {
 			t.Setenv("LD_LIBRARY_PATH", filepath.Dir(lib)+":"+dir)
 		}
 		j := m.run(t, 2, python, filepath.Join(root, "tests", "e2e", "testdata", "exchange.py"))
-		if strings.Contains(j.stderr, "incomplete:") { // mpi4py's file has weak imports of all that MPIs may have
+		if strings.Contains(j.stderr, "incomplete:") { // mpi4py's module has weak imports of all functions that an MPI may have
 			t.Errorf("functions that this MPI lacks are said to be unrecorded:\n%s", j.stderr)
 		}
 		if !strings.Contains(j.stderr, "exchange.py on 2 of 2 ranks") {

@@ -12,7 +12,8 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// conservations is what `mpitrace report --json` says of the jobs in dir.
+// conservations returns the conservation checks of the jobs in dir, as
+// `mpitrace report --json` prints them.
 func conservations(t *testing.T, dir string) []*aggregate.Conservation {
 	t.Helper()
 	var report struct {
@@ -31,7 +32,7 @@ func conservations(t *testing.T, dir string) []*aggregate.Conservation {
 	return out
 }
 
-// conservation is that of the only job.
+// conservation returns the check of the only job in dir.
 func conservation(t *testing.T, dir string) *aggregate.Conservation {
 	t.Helper()
 	jobs := conservations(t, dir)
@@ -41,7 +42,8 @@ func conservation(t *testing.T, dir string) *aggregate.Conservation {
 	return jobs[0]
 }
 
-// abnormalOf adds up the operations of ranks that did not complete normally, by kind; kinds without are left out.
+// abnormalOf returns the number of operations that did not complete normally,
+// by kind. It omits kinds with none.
 func abnormalOf(ranks []*profile.Profile) map[string]uint64 {
 	sums := map[string]uint64{}
 	for _, p := range ranks {
@@ -54,8 +56,8 @@ func abnormalOf(ranks []*profile.Profile) map[string]uint64 {
 	return sums
 }
 
-// checkConserved requires that so many pairs were compared and agree, some of
-// them since messages did not complete normally.
+// checkConserved requires that all of this number of pairs agree, and that some
+// of them are explained by operations that did not complete normally.
 func checkConserved(t *testing.T, j job, pairs, explained int) {
 	t.Helper()
 	c := conservation(t, j.dir)
@@ -64,7 +66,8 @@ func checkConserved(t *testing.T, j job, pairs, explained int) {
 	}
 }
 
-// TestConserved: in programs that receive what they send, so do their records.
+// TestConserved requires that the recordings of programs that receive all they
+// send have equal sent and received volumes.
 func TestConserved(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		for name, n := range map[string]int{"sends": 2, "sendrecv": 3, "persistent": 2, "matched": 2, "completion": 3,
@@ -72,7 +75,7 @@ func TestConserved(t *testing.T) {
 			"intercomm": 5, "threads": 2, "handover": 2} {
 			j := m.run(t, n, m.compile(t, name))
 			c := conservation(t, j.dir)
-			// The same once more, by another way than the check's.
+			// Compute the same sums independently of the check.
 			sent := pointToPoint(j.ranks)
 			var messages, bytes uint64
 			for _, v := range sent {
@@ -93,8 +96,9 @@ func TestConserved(t *testing.T) {
 func TestTruncated(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		j := m.run(t, 2, m.compile(t, "truncated"))
-		// One in each of 13 rounds, whole ones in 8, which rank 1 asks for with a
-		// byte; 7 bytes the other way are half of the Sendrecv that fails.
+		// One receive is truncated in each of 13 rounds. In 8 others rank 1
+		// asks for a message by one byte and receives it whole. The Sendrecv
+		// that fails also sends 7 bytes in the other direction.
 		diff(t, "abnormal", map[string]uint64{"truncated_receives": 13, "failed_sends": 1}, abnormalOf(j.ranks))
 		for _, a := range j.ranks[1].Abnormal {
 			if a.Comm < 0 || j.ranks[1].Comms[a.Comm].WorldRank(a.Peer) != 0 {
@@ -132,8 +136,7 @@ func TestUnfinished(t *testing.T) {
 	})
 }
 
-// TestStranded: of a process that was killed, what is open comes out of its
-// rows.
+// TestStranded kills a process. Its open receives must be found from its rows.
 func TestStranded(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		j := record(t, nil, m.launch(2, m.compile(t, "stranded"))...)
@@ -155,14 +158,15 @@ func TestCancelled(t *testing.T) {
 		diff(t, "abnormal", map[string]uint64{"cancelled_receives": 3*2 + 2 + 1}, abnormalOf(j.ranks))
 		diff(t, "received", map[string]volumes{"Irecv": message(0, 1, 11)}, receivedBy(j.ranks))
 		checkConserved(t, j, 1, 0)
-		// Persistent ones are followed; the others are not taken for sends.
+		// Persistent receives are followed all the same. Cancelled receives
+		// that are not followed must not be taken for sends.
 		j = m.runAs(t, []string{"--receives", "off"}, 2, program)
 		diff(t, "abnormal, receives off", map[string]uint64{"cancelled_receives": 2}, abnormalOf(j.ranks))
 	})
 }
 
-// TestFailing: the MPIs here cancel no sends and fail no receives, so that a
-// library before them has to.
+// TestFailing uses a library between the program and the MPI that cancels sends
+// and lets receives fail, as the MPIs here never do either.
 func TestFailing(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		faulty := m.compile(t, "faulty", "-shared", "-fPIC")
@@ -175,7 +179,7 @@ func TestFailing(t *testing.T) {
 			}
 		}
 		diff(t, "bytes of cancelled persistent sends", 2*20, bytes)
-		// All are counted where they started.
+		// Each send is counted when it starts.
 		diff(t, "sent", messages(0, 1, 30).times(4).plus(messages(0, 1, 20).times(3)).plus(messages(0, 1, 40, 50)), pointToPoint(j.ranks))
 		diff(t, "received", map[string]volumes{"Recv": message(0, 1, 40)}, receivedBy(j.ranks))
 		checkConserved(t, j, 1, 1)
@@ -206,8 +210,8 @@ func TestReceivesFromNobody(t *testing.T) {
 	})
 }
 
-// TestConservationOfPartOfAJob: with one recording taken away, the check names
-// the rank and judges the other pairs.
+// TestConservationOfPartOfAJob removes one recording. The check must name its
+// rank and judge the other pairs.
 func TestConservationOfPartOfAJob(t *testing.T) {
 	testenv.At(t, testenv.Quick)
 	m := implementations()[0]
@@ -219,7 +223,7 @@ func TestConservationOfPartOfAJob(t *testing.T) {
 				succeed(t, nil, "cp", "-r", j.dir, part)
 				succeed(t, nil, "rm", filepath.Join(part, "recordings", filepath.Base(p.Source)))
 				c := conservation(t, part)
-				// 3 -> 2 is gone, 2 -> 1 and 1 -> 0 are there.
+				// The pair 3 -> 2 is missing, 2 -> 1 and 1 -> 0 are there.
 				if c.Verdict != aggregate.PartlyKnown || c.Pairs != 2 {
 					t.Errorf("got %+v", c)
 				}

@@ -13,8 +13,8 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// sentBetween is what inter_collectives.c sends from world rank 0 to the other
-// side, whose j-th member is world rank 3 - j, and back.
+// sentBetween returns what inter_collectives.c sends between world rank 0 and
+// the other group, whose j-th member is world rank 3 - j.
 func sentBetween(form) map[string]volumes {
 	across := func(there, back func(j int) int) volumes {
 		v := volumes{}
@@ -29,7 +29,7 @@ func sentBetween(form) map[string]volumes {
 	there := func(bytes int) volumes {
 		return message(0, 3, bytes).plus(message(0, 2, bytes)).plus(message(0, 1, bytes))
 	}
-	wide := func(j int) int { return 4 - 2*(j%2) } // an int or a short
+	wide := func(j int) int { return 4 - 2*(j%2) } // sizeof(int) or sizeof(short)
 	return map[string]volumes{
 		"Bcast": message(2, 0, 10), "Scatterv": message(2, 0, 14), "Gatherv": message(0, 3, 12),
 		"Gather": back(11), "Scatter": there(13), "Reduce": message(0, 1, 5*4),
@@ -38,15 +38,15 @@ func sentBetween(form) map[string]volumes {
 		"Alltoallv":            across(func(j int) int { return 20 + j }, func(j int) int { return 30 + j }),
 		"Alltoallw":            across(wide, func(j int) int { return 2 * wide(j) }),
 		"Allreduce":            across(each(2*4), each(2*4)),
-		"Reduce_scatter_block": across(each(1*4), each(3*4)), // what each of the receivers gets
+		"Reduce_scatter_block": across(each(1*4), each(3*4)), // bytes that each receiver gets
 		"Barrier":              across(each(0), each(0)),
 	}
 }
 
 func TestCollectivesBetween(t *testing.T) { eachForm(t, "inter_collectives", sentBetween) }
 
-// TestBlocksBetween requires the operations and bytes per class of the
-// intercommunicator: a root's are those of its own calls with MPI_ROOT.
+// TestBlocksBetween checks the operations and bytes per class of the
+// intercommunicator. Those of a root are its own calls with MPI_ROOT.
 func TestBlocksBetween(t *testing.T) {
 	type classes struct{ O2A, A2O, A2A profile.Volume }
 	var want [4]classes
@@ -80,7 +80,7 @@ func TestBlocksBetween(t *testing.T) {
 	})
 }
 
-// A count of 0 is a message of 0 bytes.
+// TestCollectivesOfNothing checks that a count of 0 is a message of 0 bytes.
 func TestCollectivesOfNothing(t *testing.T) {
 	odd := func(rank int) int { return 3 * (rank % 2) }
 	up := func(wide int) volumes {
@@ -108,8 +108,9 @@ func TestCollectivesOfNothing(t *testing.T) {
 	})
 }
 
-// TestLargeSends: the twins are booked under the name of the call that they are
-// a twin of, and a persistent one under what made it or what started it.
+// TestLargeSends checks that large-count calls are recorded under the names of
+// the calls with int counts, and persistent ones under the call that made or
+// started them.
 func TestLargeSends(t *testing.T) {
 	withEach(t, large, func(t *testing.T, m implementation) {
 		both := func(bytes int) volumes { return message(0, 1, bytes).plus(message(1, 0, bytes)) }
@@ -140,8 +141,9 @@ func TestLargeSends(t *testing.T) {
 	})
 }
 
-// TestMoments: a call belongs to the slice in which it began, its time is that
-// between entering and leaving, and a row has the shortest and the longest.
+// TestMoments checks that a call belongs to the slice in which it began, that
+// its time is that from entering to leaving, and that a row has the shortest
+// and the longest time.
 func TestMoments(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		j := m.run(t, 2, m.compile(t, "moments"))
@@ -166,7 +168,8 @@ func TestMoments(t *testing.T) {
 				}
 			}
 		}
-		// By the program's own clock, from after a nap of 150 ms on.
+		// The program prints its time in ns, by its own clock, from the end of
+		// a nap of 150 ms.
 		for line := range strings.Lines(j.stderr) {
 			var rank int
 			var ns uint64
@@ -179,7 +182,8 @@ func TestMoments(t *testing.T) {
 	})
 }
 
-// TestProfFiles requires lines of .prof files that are known from arithmetic.
+// TestProfFiles checks lines of .prof files whose numbers are known by
+// arithmetic.
 func TestProfFiles(t *testing.T) {
 	lines := func(t *testing.T, m implementation, n int, program string, rank int) []string {
 		j := record(t, []string{"--format", "prof"}, m.launch(n, m.compile(t, program))...)
@@ -200,8 +204,8 @@ func TestProfFiles(t *testing.T) {
 		return strings.Join(h, ",")
 	}
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
-		// 1 byte of each power of two to 128, and none; a barrier of Finalize is
-		// the MPI's own.
+		// One message of each power of two to 128 bytes, and one of no bytes.
+		// The barrier in Finalize is the MPI's own and is not recorded.
 		diff(t, "sends", []string{"# POINT TO POINT",
 			"E\t0\t1\t255 bytes\t9 msgs sent\t" + histogram(0, 1, 2, 3, 4, 5, 6, 7, 8), "# OSC", "# COLLECTIVES"},
 			withoutBlocks(lines(t, m, 2, "sends", 0)))
@@ -209,7 +213,8 @@ func TestProfFiles(t *testing.T) {
 			"S\t0\t2\t88 bytes\t6 msgs sent", "R\t0\t2\t76 bytes\t6 msgs sent",
 			"# COLLECTIVES", "C\t0\t1\t0 bytes\t1 msgs sent", "C\t0\t2\t0 bytes\t1 msgs sent"},
 			withoutBlocks(lines(t, m, 3, "onesided", 0)))
-		// Rank 2 is the root of a Bcast of 40 bytes on the reversed world.
+		// Rank 2 is the root of a Bcast of 40 bytes on the reversed
+		// communicator.
 		got := strings.Join(lines(t, m, 4, "subcomm", 2), "\n")
 		if want := "procs: 3,2,1,0\nO2A\t2\t120 bytes\t1 msgs sent\nA2O\t2\t0 bytes\t0 msgs sent\nA2A\t2\t0 bytes\t0 msgs sent"; !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
@@ -217,7 +222,7 @@ func TestProfFiles(t *testing.T) {
 	})
 }
 
-// withoutBlocks leaves out the blocks of communicators.
+// withoutBlocks returns the lines without the blocks of communicators.
 func withoutBlocks(lines []string) []string {
 	var kept []string
 	for _, line := range lines {
@@ -228,7 +233,8 @@ func withoutBlocks(lines []string) []string {
 	return kept
 }
 
-// TestSizeClassesOfCollectives: that of one message, not of all that goes out.
+// TestSizeClassesOfCollectives checks that the size class is that of one
+// message, not of all messages of a call together.
 func TestSizeClassesOfCollectives(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		want := map[string]uint8{"Barrier": 0, "Bcast": 4, "Gather": 4, "Scatter": 4, "Reduce": 5, "Allgather": 4,

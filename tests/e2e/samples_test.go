@@ -11,8 +11,9 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// TestSampledTotals compares the time in MPI as --timing sampled estimates it with the time itself: a library built
-// to check this times all calls of the same run, keeps samples as ever, and tells what all of them took.
+// TestSampledTotals compares the estimated time in MPI of --timing sampled with
+// the true time. A library built for this check times all calls of the same
+// run, keeps samples as usual, and prints the true time of all calls.
 func TestSampledTotals(t *testing.T) {
 	withEachAt(t, testenv.All, debian, func(t *testing.T, m implementation) {
 		halo := m.compileFile(t, filepath.Join(root, "examples", "halo", "halo.c"))
@@ -27,8 +28,9 @@ func TestSampledTotals(t *testing.T) {
 	})
 }
 
-// checkTotals wants two runs with an estimate within 2 %, of a few: a rank that loses its processor in a call that is
-// seldom timed, for as long as it takes the rest of the machine, is in an estimate many times over, or not at all.
+// checkTotals requires that two of up to eight runs have an estimate within 2
+// %. One run is not enough: if a rank loses its processor during a call that is
+// rarely timed, the estimate counts that time many times over, or not at all.
 func checkTotals(t *testing.T, m implementation, n int, program ...string) {
 	lib := m.library(t, "-DMT_CHECK_SAMPLES")
 	good := 0
@@ -43,7 +45,8 @@ func checkTotals(t *testing.T, m implementation, n int, program ...string) {
 	t.Errorf("%d of 8 estimates are within 2 %%", good)
 }
 
-// errorOfTotal is the difference between the estimate and the time itself, as a part of that.
+// errorOfTotal runs the program once and returns the relative error of the
+// estimate.
 func errorOfTotal(t *testing.T, m implementation, lib string, n int, program []string) float64 {
 	t.Helper()
 	dir := t.TempDir()

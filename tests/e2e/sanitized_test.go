@@ -10,8 +10,8 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// unsanitized are the programs of tests/programs that are not run with the
-// compiler's checks, and why.
+// unsanitized lists the programs of tests/programs that do not run with the
+// compiler's checks, and the reason.
 var unsanitized = map[string]string{
 	"announce":        "runs until it is killed",
 	"ends":            "does not finalize",
@@ -52,7 +52,8 @@ var unsanitized = map[string]string{
 	"unmatched":       "does not finalize",
 }
 
-// lacks tells why an MPI cannot run a program, with and without the library.
+// lacks returns the reason why an MPI cannot run a program, even without the
+// library, or "".
 func (m implementation) lacks(program string) string {
 	switch {
 	case !m.mpi4 && (program == "isendrecv" || program == "partitioned" || strings.HasPrefix(program, "sessions")):
@@ -74,8 +75,8 @@ func (m implementation) lacks(program string) string {
 var ranksOf = regexp.MustCompile(`begin\(argc, argv, (\d)\)|\((\d) ranks?\)`)
 
 // TestSanitized runs the test programs and the library with the compiler's
-// checks of addresses and of undefined behaviour; under one MPI with events, which
-// must be those that the profile counts.
+// checks of addresses and of undefined behaviour. With one MPI it also records
+// events, which must agree with the profile.
 func TestSanitized(t *testing.T) {
 	const sanitize = "-fsanitize=address,undefined"
 	paths, err := filepath.Glob(filepath.Join(root, "tests", "programs", "*.c"))
@@ -102,16 +103,17 @@ func TestSanitized(t *testing.T) {
 
 func (m implementation) runSanitized(t *testing.T, lib string, n int, name, program string) {
 	dir := filepath.Join(t.TempDir(), "run")
-	// The MPIs leak, and the runtime wants to come first.
+	// The MPIs leak memory, and the runtime requires by default that it is
+	// loaded first.
 	options := "ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0"
-	if strings.HasSuffix(name, "reuse") { // of memory that the runtime would hold back
+	if strings.HasSuffix(name, "reuse") { // the runtime would delay the reuse of freed memory
 		options += ":quarantine_size_mb=0:thread_local_quarantine_size_kb=0"
 	}
 	arguments := map[string]string{"files": filepath.Join(t.TempDir(), "data"), "many_phases": "1000",
 		"file_calls":   filepath.Join(t.TempDir(), "data"),
 		"thread_sends": "1000", "thread_receives": "100", "mpit_threads": "30"}
 	env := []string{"MPITRACE_DIR=" + dir, "MPITRACE_PROF=" + filepath.Join(t.TempDir(), "p"), options}
-	if m.name == "mpich" { // quick calls take another way where they are traced
+	if m.name == "mpich" { // the fast path of calls differs when they are traced
 		env = append(env, "MPITRACE_TRACE=on")
 	}
 	out := succeed(t, nil, m.launch(n, preload(lib, env, program, arguments[name])...)...)

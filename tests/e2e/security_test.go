@@ -12,7 +12,7 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// stranger is a user that nobody is.
+// stranger is a user id that no user has.
 const stranger = 65533
 
 func needRoot(t *testing.T) {
@@ -22,7 +22,7 @@ func needRoot(t *testing.T) {
 	}
 }
 
-// copyOf copies a program.
+// copyOf copies a program and returns the path of the copy.
 func copyOf(t *testing.T, program, to string) string {
 	t.Helper()
 	content, err := os.ReadFile(program)
@@ -32,8 +32,9 @@ func copyOf(t *testing.T, program, to string) string {
 	return to
 }
 
-// TestPlantedDirectory: what another user has put into a directory that all can
-// write to, so that recordings go there, gets none: the node's $TMPDIR has them.
+// TestPlantedDirectory puts the run directory where every user can write.
+// Nothing may be recorded into what another user has planted there; recordings
+// must go to the node's $TMPDIR.
 func TestPlantedDirectory(t *testing.T) {
 	needRoot(t)
 	withEach(t, debian, func(t *testing.T, m implementation) {
@@ -71,8 +72,8 @@ func TestPlantedDirectory(t *testing.T) {
 	})
 }
 
-// TestLibraryOfOthers: a library that others can replace is not loaded, and the
-// program runs as it would.
+// TestLibraryOfOthers checks that a library that other users can replace is not
+// loaded, and that the program runs as it does without it.
 func TestLibraryOfOthers(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		program, open := m.compile(t, "sends"), t.TempDir()
@@ -94,8 +95,8 @@ func TestLibraryOfOthers(t *testing.T) {
 	})
 }
 
-// TestSetUserID: a program that runs with other rights is left alone, and it is
-// said why nothing is recorded.
+// TestSetUserID checks that a set-user-ID program is not recorded, and that a
+// message gives the reason.
 func TestSetUserID(t *testing.T) {
 	needRoot(t)
 	withEach(t, debian, func(t *testing.T, m implementation) {
@@ -120,8 +121,8 @@ func TestSetUserID(t *testing.T) {
 	})
 }
 
-// TestHostileJob: a program of an odd name, in an odd place, that gives hostile
-// names, is recorded, and shown harmlessly.
+// TestHostileJob records a program with a hostile name in a hostile place,
+// which uses hostile names itself. All outputs must be harmless.
 func TestHostileJob(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		place := filepath.Join(t.TempDir(), "$(touch x); \x1b[2J\n'\"")
@@ -158,11 +159,11 @@ func TestHostileJob(t *testing.T) {
 	})
 }
 
-// TestLongEnvironment: settings and names of any length leave the program as it
-// is, and what can be recorded is.
+// TestLongEnvironment uses settings and names of great length. The program must
+// be unaffected, and everything that fits must be recorded.
 func TestLongEnvironment(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
-		long := strings.Repeat("x/", 50_000) // the system has 128 KiB for each, and Open MPI for all arguments together
+		long := strings.Repeat("x/", 50_000) // Linux limits each string to 128 KiB, and Open MPI all arguments together
 		less := long[:20_000]
 		for name, env := range map[string][]string{
 			"a directory":    {"MPITRACE_DIR=/" + long},
@@ -177,7 +178,7 @@ func TestLongEnvironment(t *testing.T) {
 			if out.code != 0 || !strings.HasPrefix(out.stdout, "ok") {
 				t.Errorf("%s: exit status %d\n%.2000s%.2000s", name, out.code, out.stdout, out.stderr)
 			}
-			checkHarmless(t, name, strings.ToValidUTF8(out.stderr, "?")) // settings are the user's own
+			checkHarmless(t, name, strings.ToValidUTF8(out.stderr, "?")) // messages show settings as the user gave them
 			kept, _ := filepath.Glob(filepath.Join(tmp, "mpitrace-*", "*.rec"))
 			if n := len(readRecordings(t, dir)) + len(kept); n != 2 {
 				t.Errorf("%s: %d recordings, want 2\n%.2000s", name, n, out.stderr)

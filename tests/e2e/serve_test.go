@@ -8,7 +8,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// A rowKind is what rows are told apart by, but for the thread and the place.
+// A rowKind holds the fields that identify a row, except thread and call site.
 type rowKind struct {
 	Call      string
 	Class     profile.Class
@@ -22,7 +22,7 @@ type rowKind struct {
 
 type rowSums struct{ Calls, Messages, Bytes uint64 }
 
-// rowsBy adds up the rows of each rank.
+// rowsBy returns the sums of each rank's rows by kind.
 func rowsBy(ranks []*profile.Profile) []map[rowKind]rowSums {
 	out := make([]map[rowKind]rowSums, len(ranks))
 	for i, p := range ranks {
@@ -36,7 +36,8 @@ func rowsBy(ranks []*profile.Profile) []map[rowKind]rowSums {
 	return out
 }
 
-// undisturbed runs a program with MPI_T and without: the recordings must be the same.
+// undisturbed runs a program with and without MPI_T. Both recordings must be
+// the same.
 func (m implementation) undisturbed(t *testing.T, program string, args ...string) job {
 	t.Helper()
 	path := m.compile(t, program)
@@ -53,8 +54,8 @@ func (m implementation) undisturbed(t *testing.T, program string, args ...string
 	return with
 }
 
-// besideMonitoring runs f for an MPI as it is, and for Open MPI also while its own
-// monitoring has variables of the same names.
+// besideMonitoring runs f for each MPI, and for Open MPI also while its own
+// monitoring offers variables of the same names.
 func besideMonitoring(t *testing.T, has func(implementation) bool, f func(*testing.T, implementation)) {
 	withEach(t, has, func(t *testing.T, m implementation) {
 		f(t, m)
@@ -67,8 +68,8 @@ func besideMonitoring(t *testing.T, has func(implementation) bool, f func(*testi
 	})
 }
 
-// TestServed requires of the variables that programs are offered what the Standard
-// says of such: each routine, each error code.
+// TestServed checks the variables that the library offers to programs against
+// the Standard: each routine, each error code.
 func TestServed(t *testing.T) {
 	besideMonitoring(t, anyMPI, func(t *testing.T, m implementation) {
 		for _, program := range []string{"mpit_conformance", "mpit_errors"} {
@@ -77,13 +78,14 @@ func TestServed(t *testing.T) {
 	})
 }
 
-// TestServedScopes writes to each variable of ours whose scope says that it can be
-// written: a tool that does so, such as MPICH's test suite, must not be refused.
+// TestServedScopes writes to each variable of ours that is writable according
+// to its scope. Tools that do so, such as MPICH's test suite, must not be
+// refused.
 func TestServedScopes(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) { m.run(t, 1, m.compile(t, "cvar_scopes")) })
 }
 
-// Settings are told as they are set.
+// TestServedSettings checks that variables show the settings as they are set.
 func TestServedSettings(t *testing.T) {
 	for name, value := range map[string]string{"MAX_MB": "32", "STACK": "3", "RECEIVES": "off", "QUIET": "on", "INTERVAL": "5s",
 		"WATCH_UNEXPECTED": "1000", "PVAR": "nobody's", "PVAR_INTERVAL": "20ms", "PROF": filepath.Join(t.TempDir(), "p")} {
@@ -92,8 +94,9 @@ func TestServedSettings(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) { m.run(t, 2, m.compile(t, "mpit_errors")) })
 }
 
-// TestServedValues requires values that a ledger of all that is sent and a model of
-// sessions and handles know, and that the run's own profile is what it is without.
+// TestServedValues compares values with the program's own record of everything
+// sent and its model of sessions and handles. The run's profile must be the
+// same as without MPI_T.
 func TestServedValues(t *testing.T) {
 	besideMonitoring(t, anyMPI, func(t *testing.T, m implementation) {
 		m.undisturbed(t, "mpit_values", "500")
@@ -109,14 +112,14 @@ func TestServedValuesSampled(t *testing.T) {
 	})
 }
 
-// TestServedThreads has eight threads that use MPI_T while four others communicate.
+// TestServedThreads has eight threads use MPI_T while four others communicate.
 func TestServedThreads(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		servedThreads(300).check(t, m.undisturbed(t, "mpit_threads", "300").ranks)
 	})
 }
 
-// servedThreads is what mpit_threads N does.
+// servedThreads returns what mpit_threads N does.
 func servedThreads(n uint64) want {
 	sent, all := volumes{}, volumes{}
 	for r := range 2 {
@@ -132,7 +135,8 @@ func servedThreads(n uint64) want {
 	}
 }
 
-// TestServedEnds opens and closes MPI_T at all times, and leaves behind what it has.
+// TestServedEnds opens and closes MPI_T at all times of a program, and ends
+// without freeing everything.
 func TestServedEnds(t *testing.T) {
 	besideMonitoring(t, anyMPI, func(t *testing.T, m implementation) {
 		for how, sent := range map[string]uint64{"early": 10, "late": 5, "left": 5, "again": 15} {
@@ -144,7 +148,8 @@ func TestServedEnds(t *testing.T) {
 	})
 }
 
-// Where MPI_T is all that is used of MPI nothing is recorded, and nothing said.
+// TestServedAlone uses only MPI_T. Nothing may be recorded, and nothing
+// printed.
 func TestServedAlone(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		dir := filepath.Join(t.TempDir(), "run")
@@ -158,8 +163,7 @@ func TestServedAlone(t *testing.T) {
 	})
 }
 
-// TestServedBeside: the variables that an MPI has itself are behind ours what they
-// are without.
+// TestServedBeside checks that the MPI's own variables follow ours, unchanged.
 func TestServedBeside(t *testing.T) {
 	beside := func(t *testing.T, m implementation) {
 		program := m.compile(t, "mpit_own")

@@ -5,10 +5,11 @@ import (
 	"time"
 )
 
-// Open MPI 4.1 has no sessions.
+// sessions reports whether the MPI has sessions. Open MPI 4.1 has none.
 func sessions(m implementation) bool { return m.name != "openmpi" }
 
-// Nobody calls MPI_Init: ranks and members come from mpi://WORLD.
+// TestSessionsOnly runs a program without MPI_Init. Ranks and members come from
+// mpi://WORLD.
 func TestSessionsOnly(t *testing.T) {
 	withEach(t, sessions, func(t *testing.T, m implementation) {
 		ranks := m.run(t, 4, m.compile(t, "sessions")).ranks
@@ -49,14 +50,16 @@ func TestSessionsOnly(t *testing.T) {
 	})
 }
 
-// A recording that was ended goes on with the next session.
+// TestSessionsOneAfterTheOther checks that a recording that has ended continues
+// with the next session.
 func TestSessionsOneAfterTheOther(t *testing.T) {
-	// MPICH 4.0 and Open MPI 5.0 crash in the second MPI_Session_init once all
-	// sessions were closed, without us as well.
+	// MPICH 4.0 and Open MPI 5.0 crash in an MPI_Session_init after all
+	// sessions were closed, also without the library.
 	again := func(m implementation) bool { return m.name == "mpich5" }
 	withEach(t, again, func(t *testing.T, m implementation) {
 		ranks := m.run(t, 2, m.compile(t, "sessions_again")).ranks
-		// Counted at the end of the first session, and not at the others'.
+		// Counted at the end of the first session, but not again at the others'
+		// ends.
 		diff(t, "abnormal", map[string]uint64{"unfinished_receives": 1}, abnormalOf(ranks))
 		sends := messages(0, 1, 100, 200, 300)
 		want{
@@ -67,8 +70,8 @@ func TestSessionsOneAfterTheOther(t *testing.T) {
 			},
 		}.check(t, ranks)
 		for _, p := range ranks {
-			// From the end of the first init to the start of the last finalize
-			// the program sleeps three times.
+			// The program sleeps three times between the end of the first init
+			// and the start of the last finalize.
 			if app := time.Duration(p.FinalizeStart - p.InitEnd); app < 150*time.Millisecond {
 				t.Errorf("rank %d: application time %v, want at least 150ms", p.Rank, app)
 			}
@@ -76,7 +79,8 @@ func TestSessionsOneAfterTheOther(t *testing.T) {
 	})
 }
 
-// MPI_Finalize is not the end while a session is open.
+// TestSessionBesideTheWorld checks that recording continues after MPI_Finalize
+// while a session is open.
 func TestSessionBesideTheWorld(t *testing.T) {
 	withEach(t, sessions, func(t *testing.T, m implementation) {
 		sends := messages(0, 1, 5, 6).plus(message(1, 0, 7))

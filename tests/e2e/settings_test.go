@@ -10,7 +10,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// A countKey is a row's key but for what differs from run to run: addresses.
+// A countKey is a row's key without what differs from run to run: addresses.
 type countKey struct {
 	rank      int
 	call      string
@@ -20,7 +20,7 @@ type countKey struct {
 	sizeClass uint8
 }
 
-// countsOf adds up calls, messages and bytes.
+// countsOf returns the sums of calls, messages and bytes.
 func countsOf(ranks []*profile.Profile) map[countKey][3]uint64 {
 	out := map[countKey][3]uint64{}
 	for _, p := range ranks {
@@ -48,7 +48,8 @@ func (m implementation) runAs(t *testing.T, flags []string, n int, program ...st
 	return j
 }
 
-// reportOf is `mpitrace report --json` of a run with one job.
+// reportOf returns the output of `mpitrace report --json` for a run with one
+// job.
 func reportOf(t *testing.T, dir string) (s aggregate.Summary, raw string) {
 	t.Helper()
 	raw = succeed(t, nil, mpitrace, "report", "--json", dir).stdout
@@ -59,8 +60,8 @@ func reportOf(t *testing.T, dir string) (s aggregate.Summary, raw string) {
 	return *report.Jobs[0], raw
 }
 
-// TestTiming: however calls are timed, the same is counted, in rows with many
-// calls and in those with one.
+// TestTiming checks that counts do not depend on how calls are timed, in rows
+// with many calls and with one.
 func TestTiming(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		halo := m.compileFile(t, filepath.Join(root, "examples", "halo", "halo.c"))
@@ -71,7 +72,8 @@ func TestTiming(t *testing.T) {
 				often := timing == profile.TimingSampled && program[0] == halo
 				j := m.runAs(t, []string{"--timing", timing.String()}, 2, program...)
 				for try := 0; often && timeErrors(j.ranks) == 0 && try < 10; try++ {
-					// All calls are timed where they differ much, as on a busy machine.
+					// If times vary much, as on a busy machine, sampling times
+					// all calls.
 					j = m.runAs(t, []string{"--timing", timing.String()}, 2, program...)
 				}
 				diff(t, "counts with --timing "+timing.String(), countsOf(exact.ranks), countsOf(j.ranks))
@@ -86,7 +88,7 @@ func TestTiming(t *testing.T) {
 	})
 }
 
-// timeErrors adds up the standard errors of all rows.
+// timeErrors returns the sum of the standard errors of all rows, in ns.
 func timeErrors(ranks []*profile.Profile) (ns uint64) {
 	for _, p := range ranks {
 		for i := range p.Rows {
@@ -96,8 +98,8 @@ func timeErrors(ranks []*profile.Profile) (ns uint64) {
 	return ns
 }
 
-// checkTimes requires of times what their kind promises. Of a program that calls
-// often, some are not timed when they are sampled.
+// checkTimes checks the properties of each kind of timing. If the program calls
+// often, sampling must leave some calls untimed.
 func checkTimes(t *testing.T, timing profile.Timing, j job, often bool) {
 	t.Helper()
 	var total uint64
@@ -137,7 +139,8 @@ func checkTimes(t *testing.T, timing profile.Timing, j job, often bool) {
 	}
 }
 
-// TestSettingsFromEnvironment: without flags, what the user has set counts.
+// TestSettingsFromEnvironment checks that environment variables apply if there
+// are no flags.
 func TestSettingsFromEnvironment(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		dir := filepath.Join(t.TempDir(), "run")
@@ -151,8 +154,8 @@ func TestSettingsFromEnvironment(t *testing.T) {
 	})
 }
 
-// TestReceivesOff: what is sent is known all the same; of receives, those of
-// blocking and of persistent ones.
+// TestReceivesOff checks that --receives off still records all sends, and the
+// receives of blocking and persistent calls.
 func TestReceivesOff(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		programs := map[string]int{"sends": 2, "sendrecv": 3, "persistent": 2, "matched": 2, "completion": 3, "late_receive": 2}
