@@ -23,17 +23,18 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// lasting is the number of ranks of the jobs here, which do not end by
-// themselves.
+// lasting is the number of ranks of lasting.c in these tests. Its jobs do not
+// end by themselves.
 const lasting = 3
 
 // TestInterrupted ends jobs in each way that people and batch systems do, with
-// mpitrace and without: they end alike, and with mpitrace there is a report.
+// and without mpitrace. They must end alike, and with mpitrace there must be a
+// report.
 func TestInterrupted(t *testing.T) {
 	for _, test := range []struct {
 		name, mode string
 		interrupt  func(*session)
-		apart      bool // from the terminal
+		apart      bool // without a controlling terminal
 	}{
 		{"Ctrl-C", "ring", func(s *session) { s.terminal.Write([]byte{3}) }, false},
 		{"SIGINT from elsewhere", "ring", func(s *session) { s.cmd.Process.Signal(syscall.SIGINT) }, true},
@@ -69,9 +70,9 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestBackground has a script start the job with `&`, which makes it ignore SIGINT
-// at its start, and then send it SIGINT: launchers end by that, and so do they
-// under mpitrace.
+// TestBackground has a script start the job with `&`, so that it starts with
+// SIGINT ignored, and then send it SIGINT. Launchers end on that, and must do
+// so under mpitrace, too.
 func TestBackground(t *testing.T) {
 	script := []string{"sh", "-c", `"$@" & job=$!; trap 'kill -INT $job' USR1; wait $job; wait $job`, "sh"}
 	withEach(t, debian, func(t *testing.T, m implementation) {
@@ -98,7 +99,7 @@ func TestBackground(t *testing.T) {
 }
 
 // TestSecondSignal sends SIGINT twice to a job whose ranks ignore it. MPICH's
-// launcher kills its ranks by the second one; Open MPI's leaves them.
+// launcher kills its ranks on the second one; Open MPI's leaves them running.
 func TestSecondSignal(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		end := func(before ...string) (code, left int) {
@@ -116,14 +117,13 @@ func TestSecondSignal(t *testing.T) {
 		if c, l := end(mpitrace, "run", "-o", dir, "--"); c != code || l > left {
 			t.Errorf("exit status %d, %d ranks left; without mpitrace %d, %d", c, l, code, left)
 		}
-		execute(t, nil, mpitrace, "collect", dir) // of ranks that were left
+		execute(t, nil, mpitrace, "collect", dir) // collects the recordings of ranks that were left running
 	})
 }
 
-// TestFinalizeHangs ends a job by Ctrl-C in which all ranks but one wait in
-// MPI_Finalize. Open MPI's mpirun, interrupted there, ends its ranks, and then
-// now and then hangs or crashes itself, without mpitrace too: the report comes
-// all the same.
+// TestFinalizeHangs ends a job by Ctrl-C while all ranks except one wait in
+// MPI_Finalize. Open MPI's mpirun then ends its ranks, but sometimes hangs or
+// crashes itself, also without mpitrace. There must be a report all the same.
 func TestFinalizeHangs(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		dir := filepath.Join(t.TempDir(), "run")
@@ -148,16 +148,16 @@ func TestFinalizeHangs(t *testing.T) {
 	})
 }
 
-// either reports whether the statuses are those that hydra exits with after the same
-// signal, now the one and now the other, without mpitrace too: 0 or 2 after Ctrl-C,
-// 0 or 15 after SIGTERM (1 of 25 times 0).
+// either reports whether both statuses are among those that hydra exits with
+// after the same signal, also without mpitrace: 0 or 2 after Ctrl-C, 0 or 15
+// after SIGTERM (0 in 1 of 25 runs).
 func either(a, b int) bool {
 	among := func(one, other int) bool { return (a == one || a == other) && (b == one || b == other) }
 	return among(0, 2) || among(0, int(syscall.SIGTERM))
 }
 
-// checkInterrupted requires all recordings, a report, and what was seen of the
-// ends of the processes.
+// checkInterrupted requires all recordings, a report, and the ends of the
+// processes in run.json.
 func checkInterrupted(t *testing.T, s *session, dir string) {
 	t.Helper()
 	ranks := readRecordings(t, dir)
@@ -195,13 +195,13 @@ func checkInterrupted(t *testing.T, s *session, dir string) {
 	}
 }
 
-// TestExitSeen has rank 1 end with status 5, at once or as another program that
-// it became, and the launcher kill the others for it.
+// TestExitSeen has rank 1 end with status 5, either directly or after exec of
+// another program. The launcher then kills the other ranks.
 func TestExitSeen(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		exits := m.exits(t, "leave")
 		for rank, e := range exits {
-			// Hydra kills the others while the kernel still takes rank 1 apart.
+			// Hydra kills the others while the kernel still tears down rank 1.
 			if early := time.Duration(exits[1].At - e.At); early > 0 && (m.name != "mpich" || early > testenv.Allow(time.Second)) {
 				t.Errorf("rank %d ended %v before rank 1, want it after that", rank, early)
 			}
@@ -209,14 +209,15 @@ func TestExitSeen(t *testing.T) {
 				t.Errorf("rank %d: %+v, want status 5 of rank 1 and only of that", rank, e)
 			}
 		}
-		// As another program it has no connection to hydra, which may kill it.
+		// After exec, rank 1 has no connection to hydra, which may therefore
+		// kill it.
 		if e := m.exits(t, "exec")[1]; e.Known && e.Status != 5 && (m.name != "mpich" || e.Signal != int(syscall.SIGKILL)) {
 			t.Errorf("rank 1 that became another program: %+v, want status 5", e)
 		}
 	})
 }
 
-// exits is how ranks of lasting.c ended.
+// exits runs lasting.c in a mode and returns how each rank ended.
 func (m implementation) exits(t *testing.T, mode string) map[int]profile.Exit {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
@@ -237,7 +238,8 @@ func (m implementation) exits(t *testing.T, mode string) map[int]profile.Exit {
 	return exits
 }
 
-// kernelTellsExits is whether this is Linux 6.15 or later.
+// kernelTellsExits reports whether the kernel is Linux 6.15 or later, which
+// makes the exit status of any process available.
 func kernelTellsExits() bool {
 	var u unix.Utsname
 	var major, minor int
@@ -247,10 +249,10 @@ func kernelTellsExits() bool {
 	return major > 6 || major == 6 && minor >= 15
 }
 
-// session is a command on a terminal of its own.
+// session is a command on its own terminal.
 type session struct {
 	cmd      *exec.Cmd
-	terminal *os.File // the end that people sit at
+	terminal *os.File // the user's end
 	closed   bool
 	ranks    []int // process ids
 	done     chan struct{}
@@ -259,9 +261,10 @@ type session struct {
 	screen bytes.Buffer
 }
 
-// onTerminal starts lasting.c on a terminal, with words in front of the
-// launcher, and waits until its ranks have passed some messages. A terminal that
-// the command controls sends signals, also when the command ends.
+// onTerminal starts lasting.c on a terminal and waits until its ranks have
+// exchanged some messages. `before` comes before the launcher in the command
+// line. If controls is set, the terminal is the controlling terminal of the
+// command: it sends signals, also when the command ends.
 func (m implementation) onTerminal(t *testing.T, controls bool, before []string, mode string) *session {
 	t.Helper()
 	pids := filepath.Join(t.TempDir(), "pid")
@@ -275,7 +278,7 @@ func (m implementation) onTerminal(t *testing.T, controls bool, before []string,
 		}
 	}
 	if mode == "finalize" {
-		time.Sleep(100 * time.Millisecond) // until they are in it
+		time.Sleep(100 * time.Millisecond) // until the ranks are in MPI_Finalize
 	}
 	return s
 }
@@ -306,9 +309,10 @@ func openSession(t *testing.T, controls bool, command []string) *session {
 	return s
 }
 
-// defaultSignals has start start a process that ignores no signal, although the
-// tests may have been started to ignore some (nohup, `&` in a script): what is
-// caught here is not ignored there.
+// defaultSignals runs start, which must start a process that ignores no signal.
+// The tests themselves may have been started with some ignored (nohup, or `&`
+// in a script). Signals that are caught here are not ignored in the new
+// process.
 func defaultSignals(start func()) {
 	caught := make(chan os.Signal, 1)
 	signal.Notify(caught, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT)
@@ -323,7 +327,7 @@ func (s *session) killRanks() {
 	s.ranksLeft()
 }
 
-// await requires that a text comes on the terminal.
+// await waits until the terminal shows a text.
 func (s *session) await(t *testing.T, text string) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !strings.Contains(s.text(), text); time.Sleep(5 * time.Millisecond) {
@@ -333,7 +337,7 @@ func (s *session) await(t *testing.T, text string) {
 	}
 }
 
-// openTerminal makes a pseudo-terminal.
+// openTerminal opens a pseudo-terminal.
 func openTerminal(t *testing.T) (master, slave *os.File) {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
@@ -360,7 +364,7 @@ func openTerminal(t *testing.T) (master, slave *os.File) {
 	return master, slave
 }
 
-// read keeps what the terminal shows.
+// read stores what the terminal shows.
 func (s *session) read() {
 	buffer := make([]byte, 4096)
 	for {
@@ -381,7 +385,8 @@ func (s *session) text() string {
 	return strings.ReplaceAll(s.screen.String(), "\r\n", "\n")
 }
 
-// launcher is the process id of the launcher: the command, or its one child.
+// launcher returns the process id of the launcher: the command itself, or its
+// only child if the command is mpitrace.
 func (s *session) launcher() int {
 	pid := s.cmd.Process.Pid
 	if s.cmd.Path != mpitrace {
@@ -399,7 +404,7 @@ func (s *session) launcher() int {
 	return 0
 }
 
-// wait requires that the command ends.
+// wait waits for the end of the command.
 func (s *session) wait(t *testing.T) {
 	t.Helper()
 	select {
@@ -409,7 +414,7 @@ func (s *session) wait(t *testing.T) {
 	}
 }
 
-// code is the exit status as a shell has it.
+// code returns the exit status as a shell would.
 func (s *session) code() int {
 	if ws := s.cmd.ProcessState.Sys().(syscall.WaitStatus); ws.Signaled() {
 		return 128 + int(ws.Signal())
@@ -417,7 +422,8 @@ func (s *session) code() int {
 	return s.cmd.ProcessState.ExitCode()
 }
 
-// ranksLeft is how many ranks still run some time after the launcher ended.
+// ranksLeft returns how many ranks still run a few seconds after the launcher
+// has ended.
 func (s *session) ranksLeft() int {
 	left := 0
 	deadline := time.Now().Add(testenv.Allow(3 * time.Second))
@@ -432,7 +438,7 @@ func (s *session) ranksLeft() int {
 	return left
 }
 
-// running tells whether a process is there and no zombie.
+// running reports whether a process exists and is not a zombie.
 func running(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// fortranSites writes the program of cSites in Fortran, as a module's
-// procedures and a main program, with the calls of one of MPI's bindings.
+// fortranSites writes the program of cSites in Fortran, as procedures of a
+// module and a main program, with the calls of one of MPI's bindings.
 func fortranSites(plans []sitePlan, binding string) *siteProgram {
 	f08 := binding == "mpi_f08"
 	s := &siteProgram{}
@@ -28,7 +28,7 @@ func fortranSites(plans []sitePlan, binding string) *siteProgram {
 	s.add("contains")
 	last := ", ierr)"
 	if f08 {
-		last = ")" // the argument is optional
+		last = ")" // the last argument is optional
 	}
 	for i, p := range plans {
 		if i%10 == 0 {
@@ -39,7 +39,7 @@ func fortranSites(plans []sitePlan, binding string) *siteProgram {
 		s.lines = append(s.lines, s.line)
 		s.add("    end do")
 		if i%10 == 9 {
-			s.add("    b(1) = 0") // a call that ends a procedure is a jump
+			s.add("    b(1) = 0") // otherwise the call at the end of the procedure would become a jump
 			s.add("  end subroutine")
 		}
 	}
@@ -61,8 +61,8 @@ func fortranSites(plans []sitePlan, binding string) *siteProgram {
 	return s
 }
 
-// fortran is the MPI's Fortran compiler. The wheels have no modules that
-// gfortran could read.
+// fortran returns the MPI's Fortran compiler. The modules of the Python wheels
+// are not readable by gfortran.
 func (m implementation) fortran() string { return strings.Replace(m.cc, "mpicc", "mpif90", 1) }
 
 func TestCallSitesFortran(t *testing.T) {

@@ -14,19 +14,20 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// siteRanks is how many ranks the programs with many call sites run on.
+// siteRanks is the number of ranks of the programs with many call sites.
 const siteRanks = 4
 
-// A sitePlan is one of fifty calls that a generated program makes, each on a
-// line of its own: so many times, with so many integers of 4 bytes.
+// A sitePlan is one of fifty calls of a generated program. Each call is on its
+// own line and is made a number of times with a number of ints.
 type sitePlan struct {
 	call        string
 	times, ints int
-	c           string // in C, with INTS and TAG for numbers
+	c           string // C code, with INTS and TAG as placeholders for numbers
 	fortran     string
 }
 
-// sitePlans repeats five kinds of calls, no two of a kind with the same numbers.
+// sitePlans returns plans of five kinds of calls. All of a kind differ in their
+// numbers.
 func sitePlans() []sitePlan {
 	kinds := []sitePlan{
 		{call: "Sendrecv",
@@ -52,14 +53,15 @@ func sitePlans() []sitePlan {
 	return out
 }
 
-// sent is what all ranks together send at the site, by SEMANTICS.
+// sent returns what all ranks together send at the site, as docs/counting.md
+// defines it.
 func (p sitePlan) sent() (messages, bytes int) {
 	const others = siteRanks - 1
-	messages = p.times * siteRanks // Sendrecv: one each
+	messages = p.times * siteRanks // Sendrecv: one message each
 	switch p.call {
 	case "Allreduce", "Alltoall", "Barrier":
 		messages *= others
-	case "Bcast": // the root alone
+	case "Bcast": // the root only
 		messages = p.times * others
 	}
 	if p.call == "Barrier" {
@@ -68,7 +70,7 @@ func (p sitePlan) sent() (messages, bytes int) {
 	return messages, 4 * p.ints * messages
 }
 
-// A siteProgram is a source file, and the line of each plan in it.
+// A siteProgram is a source file with the line of each plan.
 type siteProgram struct {
 	text  strings.Builder
 	line  int
@@ -80,12 +82,12 @@ func (s *siteProgram) add(format string, args ...any) {
 	s.line++
 }
 
-// fill puts the numbers into a call.
+// fill replaces the placeholders of a call.
 func fill(call string, ints, tag int) string {
 	return strings.NewReplacer("INTS", strconv.Itoa(ints), "TAG", strconv.Itoa(tag)).Replace(call)
 }
 
-// cSites writes the program in C, the calls in several functions.
+// cSites writes the program in C, with the calls in several functions.
 func cSites(plans []sitePlan) *siteProgram {
 	s := &siteProgram{}
 	s.add("#include \"check.h\"")
@@ -99,7 +101,8 @@ func cSites(plans []sitePlan) *siteProgram {
 		s.add("        %s;", fill(p.c, p.ints, i))
 		s.lines = append(s.lines, s.line)
 		if i%10 == 9 {
-			// A call that ends a function is a jump, which returns elsewhere.
+			// Without this, the call at the end of the function would become a
+			// jump, and would return to another function.
 			s.add("    __asm__ volatile(\"\");")
 			s.add("}")
 		}
@@ -116,10 +119,11 @@ func cSites(plans []sitePlan) *siteProgram {
 	return s
 }
 
-// siteFunction is the function of plan i in cSites.
+// siteFunction returns the name of the function of plan i in cSites.
 func siteFunction(i int) string { return fmt.Sprintf("part_%d", i/10) }
 
-// callSites are those of a run, as `mpitrace report --json` prints them.
+// callSites returns the call sites of a run, as `mpitrace report --json` prints
+// them.
 func callSites(t *testing.T, dir string) []aggregate.CallSite {
 	t.Helper()
 	var report struct {
@@ -137,8 +141,8 @@ func callSites(t *testing.T, dir string) []aggregate.CallSite {
 	return report.Jobs[0].CallSites
 }
 
-// checkSites requires each plan's call site: once, with its function, count,
-// messages and bytes over all ranks.
+// checkSites requires that each plan's call site is listed once, with its
+// function and with its calls, messages and bytes summed over all ranks.
 func checkSites(t *testing.T, source string, lines []int, plans []sitePlan, function func(i int) string, got []aggregate.CallSite) {
 	t.Helper()
 	byLine := map[int][]aggregate.CallSite{}
@@ -190,7 +194,8 @@ func TestCallSites(t *testing.T) {
 		m.build(t, m.cc, source, program, "-O2", "-I"+filepath.Join(root, "tests", "programs"))
 		j := m.run(t, siteRanks, program)
 		checkSites(t, "sites50.c", s.lines, plans, siteFunction, callSites(t, j.dir))
-		// The names outlive the program, and its recordings.
+		// Names must be available after the program and the recordings are
+		// gone.
 		if err := os.Remove(program); err != nil {
 			t.Fatal(err)
 		}
@@ -202,15 +207,15 @@ func TestCallSites(t *testing.T) {
 	})
 }
 
-// build compiles a source by a compiler of the MPI.
+// build compiles a source with one of the MPI's compilers.
 func (m implementation) build(t *testing.T, compiler, source, program string, flags ...string) {
 	t.Helper()
 	args := append(append([]string{compiler, "-g"}, flags...), source, "-o", program)
 	succeed(t, nil, args...)
 }
 
-// TestReportedSites requires the text form to list as many as it is asked for,
-// the largest first, in lines that are not too long.
+// TestReportedSites checks that the text report lists the requested number of
+// call sites, the largest first, in lines of limited length.
 func TestReportedSites(t *testing.T) {
 	testenv.At(t, testenv.Quick)
 	m := implementations()[0]
@@ -219,12 +224,13 @@ func TestReportedSites(t *testing.T) {
 	j := p.run(t, m)
 	for _, test := range []struct {
 		flags []string
-		want  []string // of the first line
+		want  []string // texts in the first line
 		lines int
 	}{
-		// 20 steps of 2 x 2 ranks: the residual's Allreduce sends most messages,
-		// but the borders, some of 13 and 12 doubles, others of 16 and 15, most bytes:
-		// 20 x 31 doubles, of which the receives have as many as the sends.
+		// 20 steps of 2 x 2 ranks: the residual's Allreduce sends most
+		// messages, but the borders send most bytes. Some borders have 13 and
+		// 12 doubles, others 16 and 15: 20 x 31 doubles. The receives have as
+		// many bytes as the sends.
 		{[]string{"--sort", "calls", "--top", "3"}, []string{"halo.c:", " 80 "}, 3},
 		{[]string{"--sort", "bytes", "--top", "1"}, []string{"swap_borders halo.c:", " 4.84 KiB"}, 1},
 		{[]string{"--top", "0"}, nil, 0},

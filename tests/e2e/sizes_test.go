@@ -6,7 +6,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// sizesSent is the sizes of what rank 0 sent to rank 1.
+// sizesSent returns the histogram of the sizes of what rank 0 sent to rank 1.
 func sizesSent(t *testing.T, ranks []*profile.Profile) profile.Histogram {
 	t.Helper()
 	if len(ranks) != 2 {
@@ -24,7 +24,8 @@ func sizesSent(t *testing.T, ranks []*profile.Profile) profile.Histogram {
 func TestSizes(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		ranks := m.run(t, 2, m.compile(t, "sizes")).ranks
-		// 2^k is the first of its class, 2^k - 1 the last of the one before.
+		// 2^k is the smallest size of its class, 2^k - 1 the largest of the
+		// class before.
 		classes := profile.Histogram{0: 1, 21: 1, 32: 1}
 		v := messages(0, 1, 0, 1<<20, 3<<30)
 		for k := range 20 {
@@ -37,7 +38,8 @@ func TestSizes(t *testing.T) {
 	})
 }
 
-// TestUnmatchedSends counts what no machine could move, where the sends start.
+// TestUnmatchedSends starts sends that are too large for any machine. They must
+// be counted when they start.
 func TestUnmatchedSends(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		classes := profile.Histogram{31: 1024, 41: 1}

@@ -16,7 +16,7 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// sentIn adds up what was sent, by the name of the slice.
+// sentIn returns what was sent, by the name of the slice.
 func sentIn(ranks []*profile.Profile) map[string]volumes {
 	sent := map[string]volumes{}
 	for _, p := range ranks {
@@ -38,7 +38,7 @@ func sentIn(ranks []*profile.Profile) map[string]volumes {
 func TestPhases(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		j := m.run(t, 2, m.compile(t, "pcontrol"))
-		// The message of 4 bytes fell between Pcontrol(0) and Pcontrol(1).
+		// The message of 4 bytes is sent between Pcontrol(0) and Pcontrol(1).
 		diff(t, "sent by phase", map[string]volumes{
 			"run": message(0, 1, 1), "2": messages(0, 1, 2, 8), "3": message(0, 1, 16),
 		}, sentIn(j.ranks))
@@ -48,7 +48,7 @@ func TestPhases(t *testing.T) {
 func TestNamedPhases(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		program := m.compile(t, "phases")
-		succeed(t, nil, m.launch(2, program)...) // there is nothing to link
+		succeed(t, nil, m.launch(2, program)...) // nothing needs to be linked
 		j := m.run(t, 2, program)
 		want := map[string]volumes{
 			"run": messages(0, 1, 1, 2048), "solve": messages(0, 1, 2, 8, 16), "output": message(0, 1, 4),
@@ -67,8 +67,8 @@ func TestNamedPhases(t *testing.T) {
 	})
 }
 
-// checkPhaseTables requires the same sums in what `mpitrace report --json`
-// prints and in what pandas reads from profile.arrow.
+// checkPhaseTables requires the same sums in the output of `mpitrace report
+// --json` and in what pandas reads from profile.arrow.
 func checkPhaseTables(t *testing.T, dir string, sent map[string]volumes) {
 	t.Helper()
 	want := map[string]uint64{"only rank 1": 0}
@@ -83,7 +83,7 @@ func checkPhaseTables(t *testing.T, dir string, sent map[string]volumes) {
 			}
 		}
 	}
-	got := map[string]uint64{"only rank 1": 0} // nothing was called in it
+	got := map[string]uint64{"only rank 1": 0} // nothing is called in this phase
 	if err := json.Unmarshal([]byte(succeed(t, nil, mpitrace, "report", "--json", dir).stdout), &report); err != nil {
 		t.Fatal(err)
 	}
@@ -106,8 +106,9 @@ print(t[t.direction == "send"].groupby("slice", observed=True).bytes.sum().to_js
 	diff(t, "bytes by slice in pandas", want, got)
 }
 
-// TestIntervals compares with the program's own clock: in the k-th 100 ms it
-// sends 2^k bytes at a time, and three times as much in the phase "solve".
+// TestIntervals compares slices with the program's own clock. In the k-th 100
+// ms the program sends messages of 2^k bytes, and three times as much in the
+// phase "solve".
 func TestIntervals(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		j := record(t, []string{"--interval", "100ms"}, m.launch(2, m.compile(t, "intervals"))...)
@@ -134,14 +135,14 @@ func TestIntervals(t *testing.T) {
 			}
 		}
 		diff(t, "messages by phase", map[string]uint64{"run": 2 * 40, "solve": 2 * 20}, messages)
-		if n := len(j.ranks[0].Slices); n < 1+6 { // Init's, and six parts of at least 60 ms
+		if n := len(j.ranks[0].Slices); n < 1+6 { // that of MPI_Init, and six parts of at least 60 ms
 			t.Errorf("%d slices", n)
 		}
 	})
 }
 
-// TestPhaseLinking names phases in all that a program can be made of, however
-// it is compiled.
+// TestPhaseLinking names phases in all the parts that a program can consist of,
+// compiled in several ways.
 func TestPhaseLinking(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		for _, cc := range []string{"gcc", "clang"} {
@@ -162,9 +163,9 @@ func TestPhaseLinking(t *testing.T) {
 	})
 }
 
-// parts is phase_parts with the libraries it uses, and how to build them.
+// parts is the program phase_parts with its libraries, and how to build them.
 type parts struct {
-	cc, compiler  string // the MPI's wrapper and the compiler below
+	cc, compiler  string // the MPI's compiler wrapper and the underlying compiler
 	compile, link []string
 	dir           string
 }
@@ -192,15 +193,15 @@ func (b parts) run(t *testing.T, args ...string) {
 	}
 }
 
-// TestManySlices begins more slices than are told apart.
+// TestManySlices begins more slices than the library distinguishes.
 func TestManySlices(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		const phases, limit = 20000, 1 << 14
 		p := m.run(t, 1, m.compile(t, "many_phases"), fmt.Sprint(phases)).ranks[0]
 		diff(t, "slices", limit, len(p.Slices))
 		sent := sentIn([]*profile.Profile{p})
-		// Slice 0 is "run", the last one "others"; each phase sends its number
-		// of bytes modulo 8, and all are met twice.
+		// Slice 0 is "run", and the last one is "others". Each phase sends its
+		// number modulo 8 in bytes, and occurs twice.
 		for k := range phases {
 			if k < limit-2 {
 				diff(t, fmt.Sprint("phase ", k), message(0, 0, k%8).times(2), sent[fmt.Sprint("phase ", k)])

@@ -14,8 +14,8 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// sendrecvSites are the call sites of Sendrecv: the functions of each stack, from
-// the inside, with its calls.
+// sendrecvSites returns the number of calls of Sendrecv by stack. A stack lists
+// its functions from the innermost outwards.
 func sendrecvSites(sites []aggregate.CallSite) map[string]uint64 {
 	out := map[string]uint64{}
 	for _, c := range sites {
@@ -36,7 +36,7 @@ func TestStacks(t *testing.T) {
 		"0": {"pass": 61},
 		"2": {"pass < often": 60, "pass < seldom": 1},
 		"3": {"pass < often < main": 30, "pass < often < seldom": 30, "pass < seldom < main": 1},
-		// Above main there is nothing to see.
+		// Stacks end at main.
 		"9": {"pass < often < main": 30, "pass < often < seldom < main": 30, "pass < seldom < main": 1},
 	} {
 		t.Run(depth, func(t *testing.T) {
@@ -44,7 +44,8 @@ func TestStacks(t *testing.T) {
 				j := record(t, []string{"--stack", depth}, m.launch(1, m.compile(t, "stacks"))...)
 				checkWhole(t, 1, j)
 				diff(t, "calls", want, sendrecvSites(callSites(t, j.dir)))
-				// Bytes are what they are without stacks: 30 of 2, 1 of 5, 30 of 6.
+				// Bytes are the same as without stacks: 30 times 2, once 5, 30
+				// times 6.
 				diff(t, "bytes", 30*2+5+30*6, sentBytes(j.ranks[0]))
 				succeed(t, nil, toMatrix, j.dir, "-o", filepath.Join(t.TempDir(), "m"))
 			})
@@ -52,8 +53,8 @@ func TestStacks(t *testing.T) {
 	}
 }
 
-// TestStackAuto: call sites are where wrappers around MPI are called, by the numbers
-// of calls of 2 ranks that are in wrappers.c.
+// TestStackAuto checks that call sites are the callers of wrappers around MPI.
+// It identifies calls by the numbers of calls in wrappers.c, for 2 ranks.
 func TestStackAuto(t *testing.T) {
 	want := map[string]uint64{
 		"Allreduce solve app.c:10": 20, "Allreduce solve app.c:11": 2, "Allreduce norm app.c:21": 10,
@@ -89,18 +90,18 @@ func sentBytes(p *profile.Profile) (sum uint64) {
 	return sum
 }
 
-// TestStacksWithoutEnd makes more stacks than are kept: 2 to the 17th.
+// TestStacksWithoutEnd makes more stacks than the library keeps: 2^17.
 func TestStacksWithoutEnd(t *testing.T) {
 	testenv.At(t, testenv.Quick)
 	const levels, kept = 17, 1 << 16
-	t.Setenv("MPITRACE_MAX_MB", "256") // so many rows
+	t.Setenv("MPITRACE_MAX_MB", "256") // room for as many rows
 	m := implementations()[0]
 	j := record(t, []string{"--no-report", "--stack", "32"}, m.launch(1, m.compile(t, "stacks"), "17")...)
 	if j.code != 0 || len(j.ranks) != 1 {
 		t.Fatalf("exit status %d, %d recordings\n%s", j.code, len(j.ranks), j.stderr)
 	}
 	p := j.ranks[0]
-	// Finalize's stack may be one of those that had no room.
+	// The stack of Finalize may be one of those for which there is no room.
 	if len(p.Stacks) != kept || p.Losses.Stacks < 1<<levels-kept || p.Losses.Stacks > 1<<levels-kept+4 {
 		t.Errorf("%d stacks and %d calls without, want %d and %d", len(p.Stacks), p.Losses.Stacks, kept, 1<<levels-kept)
 	}

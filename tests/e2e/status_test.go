@@ -11,9 +11,9 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// TestStatusOfMissing requires status 127 for a program that does not exist, whether
-// it is started by a launcher or not, and that no run directory is left of it. Where
-// the launcher itself crashes over it, as Open MPI's does now and then, the status is
+// TestStatusOfMissing requires exit status 127 and no run directory for a
+// program that does not exist, with and without a launcher. If the launcher
+// itself crashes in this case, as Open MPI's sometimes does, the status must be
 // the launcher's.
 func TestStatusOfMissing(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
@@ -37,7 +37,8 @@ func TestStatusOfMissing(t *testing.T) {
 				}
 			}
 		}
-		// A program that ran keeps its directory, also if it failed before MPI_Init.
+		// A program that was started keeps its run directory, even if it fails
+		// before MPI_Init.
 		dir := filepath.Join(t.TempDir(), "run")
 		out := execute(t, nil, slices.Concat([]string{mpitrace, "run", "-o", dir, "--"}, m.launch(1, "false"))...)
 		if _, err := os.Stat(filepath.Join(dir, "run.json")); out.code != 1 || err != nil {
@@ -46,8 +47,8 @@ func TestStatusOfMissing(t *testing.T) {
 	})
 }
 
-// TestStatusOfOtherMPI requires an error before the start where --mpi names another
-// MPI than the program is linked to.
+// TestStatusOfOtherMPI requires an error before the start if --mpi names
+// another MPI than the one to which the program is linked.
 func TestStatusOfOtherMPI(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		other := map[string]string{"openmpi": "mpich", "mpich": "openmpi"}[m.name]
@@ -59,8 +60,8 @@ func TestStatusOfOtherMPI(t *testing.T) {
 	})
 }
 
-// TestStatusOfBoth requires of both commands the same exit status for the same
-// mistake.
+// TestStatusOfBoth requires that mpitrace and profile2mat have the same exit
+// status for the same mistake.
 func TestStatusOfBoth(t *testing.T) {
 	testenv.At(t, testenv.Quick)
 	empty, file := t.TempDir(), filepath.Join(t.TempDir(), "x.json")

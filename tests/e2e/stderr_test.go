@@ -15,8 +15,9 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// TestStderr: what the library says must not end the program, nor hold it up, where nobody reads it any more, nobody
-// reads it now, or the file is as long as files may be.
+// TestStderr checks that the library's messages neither end nor block the
+// program if the reader of stderr has gone, does not read, or if the file has
+// reached the maximum size.
 func TestStderr(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		testenv.Need(t, "prlimit")
@@ -26,7 +27,7 @@ func TestStderr(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), patience)
 				defer cancel()
 				var stdout bytes.Buffer
-				// The wrong setting makes it speak.
+				// The invalid setting causes a message.
 				command := preload(m.library(t), []string{"MPITRACE_MAX_MB=x", "MPITRACE_DIR=run"}, m.compile(t, "many_comms"))
 				if name == "a long file" {
 					command = append([]string{"prlimit", fmt.Sprintf("--fsize=%d:", longest)}, command...)
@@ -87,16 +88,16 @@ func pipe(t *testing.T) (read, write *os.File) {
 	return read, write
 }
 
-const longest = 1 << 30 // the MPIs have files, too
+const longest = 1 << 30 // large enough for the MPIs' own files
 
-// longFile is as long as the limit that the program gets.
+// longFile returns a file that is as long as the program's limit on file size.
 func longFile(t *testing.T) *os.File {
 	path := filepath.Join(t.TempDir(), "stderr")
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := file.Truncate(longest); err != nil { // a hole
+	if err := file.Truncate(longest); err != nil { // sparse
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { file.Close() })

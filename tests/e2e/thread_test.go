@@ -31,7 +31,7 @@ func TestThreadSends(t *testing.T) {
 	})
 }
 
-// threadSends is what thread_sends N does.
+// threadSends returns what thread_sends N does.
 func threadSends(n uint64) want {
 	v := volumes{}
 	for r := range 2 {
@@ -50,7 +50,7 @@ func TestThreadReceives(t *testing.T) {
 	})
 }
 
-// threadReceives is what thread_receives N does.
+// threadReceives returns what thread_receives N does.
 func threadReceives(n uint64) want {
 	v := messages(0, 1, 1, 2, 3, 4).times(8 * n)
 	return want{sent: map[string]volumes{"Send": v}, received: map[string]volumes{"Irecv": v}, calls: map[string][]uint64{
@@ -58,7 +58,8 @@ func threadReceives(n uint64) want {
 	}}
 }
 
-// A table goes to the next thread when its own has ended.
+// TestThreadEnds checks that the table of a thread that has ended is used for
+// the next thread.
 func TestThreadEnds(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		ranks := m.run(t, 1, m.compile(t, "thread_ends")).ranks
@@ -77,8 +78,9 @@ func threadEnds() want {
 	return sendrecvs(v)
 }
 
-// TestRaces runs the library and programs of many threads with the compiler's
-// check of races: any report but of the MPI's own is an exit status of 66.
+// TestRaces runs the library and multithreaded programs with the compiler's
+// race detector. Any report, except about the MPI's own code, gives exit status
+// 66.
 func TestRaces(t *testing.T) {
 	const sanitize = "-fsanitize=thread"
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
@@ -94,11 +96,12 @@ func TestRaces(t *testing.T) {
 		} {
 			t.Run(c.name, func(t *testing.T) {
 				dir := filepath.Join(t.TempDir(), "run")
-				// The runtime takes addresses that PMIx wants, and knows no
-				// randomized ones, nor UCX's hooks of malloc.
+				// The sanitizer's runtime occupies addresses that PMIx uses. It
+				// supports neither randomized addresses nor UCX's hooks of
+				// malloc.
 				env := []string{"MPITRACE_DIR=" + dir, "MPITRACE_INTERVAL=10ms", "UCX_MEM_EVENTS=no", "PMIX_MCA_gds=hash",
 					"TSAN_OPTIONS=report_signal_unsafe=0:suppressions=" + filepath.Join(root, "tests", "e2e", "testdata", "tsan.supp")}
-				if m.name == "mpich5" { // maps shared memory where the runtime has no shadow for it
+				if m.name == "mpich5" { // maps shared memory at addresses for which the runtime has no shadow memory
 					env = append(env, "UCX_TLS=tcp,self")
 				}
 				command := append([]string{"setarch", "-R"}, preload(lib, env, m.compile(t, c.name, sanitize), c.argument)...)

@@ -12,11 +12,12 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// TestTraceFullDisk traces onto a disk that is too small for the events and for the
-// trace made of them. When there is room again collect writes the trace, and collect
-// and report give the number of events that were dropped: all that it lacks.
+// TestTraceFullDisk traces onto a disk that is too small for the events and for
+// the trace made from them. When there is room again, collect must write the
+// trace. collect and report must give the number of dropped events, which are
+// all that the trace lacks.
 func TestTraceFullDisk(t *testing.T) {
-	const calls = 300_000 + 2 // MPI_Init and MPI_Finalize; 32 bytes each are 9.2 MiB
+	const calls = 300_000 + 2 // with MPI_Init and MPI_Finalize; at 32 bytes each this is 9.2 MiB
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		disk := testenv.SmallDisk(t, "4m")
 		dir := filepath.Join(disk, "run")

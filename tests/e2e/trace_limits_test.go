@@ -19,7 +19,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// calledOf lists, of the calls of this name, what get says of each event.
+// calledOf returns the result of get for each event of the calls with this
+// name.
 func calledOf[T any](t *testing.T, src profile.EventSource, call string, get func(e *profile.Events, i int) T) []T {
 	t.Helper()
 	var out []T
@@ -39,18 +40,18 @@ func calledOf[T any](t *testing.T, src profile.EventSource, call string, get fun
 
 func tagOf(e *profile.Events, i int) int32 { return e.Tag[i] }
 
-// TestTraceLimits gives a trace less room than it takes: all is there, or the
-// first part, or the last, and the rest is counted.
+// TestTraceLimits limits the size of traces. A trace must hold all events, or
+// the first, or the last ones, and the others must be counted.
 func TestTraceLimits(t *testing.T) {
 	const sends = 100_000
-	const calls = sends + 2 // MPI_Init and MPI_Finalize
-	const room = 4          // chunks in 1 MiB
+	const calls = sends + 2 // with MPI_Init and MPI_Finalize
+	const room = 4          // number of chunks in 1 MiB
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		program := m.compile(t, "events")
 		for name, test := range map[string]struct {
 			flags       []string
-			least, most int // of events
-			first, last int // tags; 0 for any
+			least, most int // bounds of the number of events
+			first, last int // expected tags of the first and last event; 0 for any
 		}{
 			"written out while it runs": {[]string{"--trace-buffer", "1M"}, calls, calls, 1, sends},
 			"the first":                 {[]string{"--trace-limit", "1M"}, room * layout.ChunkEvents, room * layout.ChunkEvents, 1, 0},
@@ -79,17 +80,18 @@ func TestTraceLimits(t *testing.T) {
 	})
 }
 
-// TestTraceGenerations: with --keep last the chunks of threads that ended go to threads that start later, also where
-// there were more threads than chunks before.
+// TestTraceGenerations checks that with --keep last the chunks of threads that
+// have ended are given to threads that start later, even if there were more
+// threads than chunks before.
 func TestTraceGenerations(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		program := m.compile(t, "thread_generations")
-		_, traces := m.trace(t, 1, []string{"--keep", "last", "--trace-buffer", "1M"}, program) // 4 chunks: main has one
+		_, traces := m.trace(t, 1, []string{"--keep", "last", "--trace-buffer", "1M"}, program) // 4 chunks, one of which the main thread has
 		diff(t, "sends", 3*100, len(calledOf(t, traces[0], "Send", tagOf)))
 	})
 }
 
-// TestTraceSelected traces some ranks, slices and classes of calls only.
+// TestTraceSelected traces only some ranks, slices and classes of calls.
 func TestTraceSelected(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		t.Run("ranks", func(t *testing.T) {
@@ -122,8 +124,8 @@ func TestTraceSelected(t *testing.T) {
 	})
 }
 
-// TestTracedKilled ends a rank by SIGKILL: its trace has each send up to the last
-// that its rows have, or all but that one.
+// TestTracedKilled kills a rank with SIGKILL. Its trace must have each send
+// that its rows have, with the possible exception of the last.
 func TestTracedKilled(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		dir, n, talk := killSender(t, m, "--trace")
@@ -141,9 +143,9 @@ func TestTracedKilled(t *testing.T) {
 	})
 }
 
-// TestTraceDamaged cuts a recording, or the events beside one: that is said with
-// the file's name, the file stays, and the other rank's events are written all the
-// same.
+// TestTraceDamaged truncates a recording, or the events beside one. A message
+// must name the file, the file must stay, and the other rank's events must be
+// written all the same.
 func TestTraceDamaged(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		for name, ending := range map[string]string{"recording": ".rec", "events": ".events"} {
@@ -173,20 +175,21 @@ func TestTraceDamaged(t *testing.T) {
 	})
 }
 
-// TestAnalyzeFirst analyses a run whose ranks recorded themselves, and of which
-// there was no report yet.
+// TestAnalyzeFirst analyzes a run whose ranks recorded themselves, and for
+// which no report has been made yet.
 func TestAnalyzeFirst(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		dir := filepath.Join(t.TempDir(), "run")
 		succeed(t, nil, m.launch(2, mpitrace, "run", "--trace", "-o", dir, "--", m.compile(t, "sends"))...)
-		if out := execute(t, nil, mpitrace, "analyze", dir); out.code != 0 || !strings.Contains(out.stdout, "matched: 10 of 10 messages") { // nine to rank 1, one back
+		if out := execute(t, nil, mpitrace, "analyze", dir); out.code != 0 || !strings.Contains(out.stdout, "matched: 10 of 10 messages") { // nine to rank 1, one in return
 			t.Errorf("status %d, stdout %s, stderr %s", out.code, out.stdout, out.stderr)
 		}
 	})
 }
 
-// TestAnalyzeRunning analyses a job that goes on, whose events are in both files
-// already, and again when it was killed: then all of it is there.
+// TestAnalyzeRunning analyzes a running job, whose events are in two files
+// already, and again after it was killed. The second analysis must have all
+// events.
 func TestAnalyzeRunning(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		dir, announced := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "announced")
@@ -222,12 +225,13 @@ func analyzed(t *testing.T, dir string) trace.Matching {
 	return found.Matching
 }
 
-// TestTraceLimitOfThreads gives four threads, each of which sends itself 10,000
-// messages in 20,000 events, less room than they take. What began before the
-// first of them had to stop is matched: of that one it is a chunk at least.
+// TestTraceLimitOfThreads gives four threads less room for events than they
+// need. Each sends itself 10,000 messages in 20,000 events. All messages that
+// began before the first thread ran out of room must be matched: at least one
+// chunk of that thread.
 func TestTraceLimitOfThreads(t *testing.T) {
 	const (
-		chunks = 1 + 4*2 + 1 // the main thread has one; the events of the others take 9.8 chunks, however they share them
+		chunks = 1 + 4*2 + 1 // one of the main thread; the events of the others need 9.8 chunks, however they are divided
 		least  = layout.ChunkEvents / 2
 	)
 	withEach(t, debian, func(t *testing.T, m implementation) {

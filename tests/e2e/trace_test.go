@@ -11,7 +11,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// eventKey is what events, and rows, are compared by.
+// eventKey holds the fields by which events are compared with rows.
 type eventKey struct {
 	call      string
 	direction profile.Direction
@@ -21,11 +21,11 @@ type eventKey struct {
 	slice     string
 }
 
-// eventSum is what is compared.
+// eventSum holds the sums that are compared.
 type eventSum struct{ calls, messages, bytes, time uint64 }
 
-// eventsOf adds up events. Where calls are collectives, or of files, bytes are as
-// in rows once they are multiplied by the number of receivers.
+// eventsOf returns the sums of a source's events. It multiplies the bytes of
+// collectives and file calls by the number of receivers, as in rows.
 func eventsOf(t *testing.T, src profile.EventSource) (sums map[eventKey]*eventSum, abnormal map[profile.AbnormalKind]uint64) {
 	t.Helper()
 	sums, abnormal = map[eventKey]*eventSum{}, map[profile.AbnormalKind]uint64{}
@@ -70,7 +70,7 @@ func eventsOf(t *testing.T, src profile.EventSource) (sums map[eventKey]*eventSu
 	return sums, abnormal
 }
 
-// rowsOf adds up a profile's rows in the same way.
+// rowsOf returns the same sums of a profile's rows.
 func rowsOf(p *profile.Profile) map[eventKey]*eventSum {
 	slices := map[uint32]string{}
 	for _, s := range p.Slices {
@@ -97,8 +97,8 @@ func rowsOf(p *profile.Profile) map[eventKey]*eventSum {
 	return sums
 }
 
-// checkAddsUp requires that the events of a process are as many as its rows
-// count, and move and take as much in all.
+// checkAddsUp requires that a process has as many events as its rows count,
+// with the same total messages, bytes and time.
 func checkAddsUp(t *testing.T, p *profile.Profile, src profile.EventSource) {
 	t.Helper()
 	events, abnormal := eventsOf(t, src)
@@ -114,8 +114,9 @@ func checkAddsUp(t *testing.T, p *profile.Profile, src profile.EventSource) {
 		if got.messages != 0 {
 			fan = row.messages / got.messages
 		}
-		// Each event's time is rounded to 1 ns, by the clock of the node: that of
-		// the process, measured by itself, is some 10 in 10^9 off.
+		// The time of each event is rounded to 1 ns, and is by the clock of the
+		// node. The clock that the process calibrated itself differs by about
+		// 10 in 10^9.
 		rounded := row.calls + 1 + row.time/1e6
 		if got.calls != row.calls || got.time+rounded < row.time || row.time+rounded < got.time {
 			t.Errorf("rank %d: %+v: events of %d calls and %d ns, rows %d and %d", p.Rank, key, got.calls, got.time, row.calls, row.time)
@@ -131,7 +132,7 @@ func checkAddsUp(t *testing.T, p *profile.Profile, src profile.EventSource) {
 	}
 	want := map[profile.AbnormalKind]uint64{}
 	for _, a := range p.Abnormal {
-		if a.Call != "" { // else it is what the reader found to be missing
+		if a.Call != "" { // without a call, it is what the reader has found missing
 			want[a.Kind] += a.Count
 		}
 	}
@@ -147,7 +148,7 @@ func classOf(p *profile.Profile, call string) profile.Class {
 	return profile.Other
 }
 
-// trace records a test program with its events.
+// trace records a test program with its events, and opens the traces.
 func (m implementation) trace(t *testing.T, n int, flags []string, program ...string) (j job, traces []profile.EventSource) {
 	t.Helper()
 	j = record(t, append([]string{"--trace"}, flags...), m.launch(n, program...)...)
@@ -165,8 +166,8 @@ func (m implementation) trace(t *testing.T, n int, flags []string, program ...st
 	return j, traces
 }
 
-// TestEventsAddUp requires that the events of a run are those that its profile
-// counts. TestSanitized does so of each program, without `mpitrace run`.
+// TestEventsAddUp requires that the events of a run agree with its profile.
+// TestSanitized does the same for each program, without `mpitrace run`.
 func TestEventsAddUp(t *testing.T) {
 	programs := []struct {
 		name  string
@@ -199,7 +200,7 @@ func TestEventsAddUp(t *testing.T) {
 	})
 }
 
-// checkEventsBeside does the same of the events beside recordings.
+// checkEventsBeside does the same for the event files beside recordings.
 func checkEventsBeside(t *testing.T, ranks []*profile.Profile) {
 	t.Helper()
 	for _, p := range ranks {

@@ -9,7 +9,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// unloadedPlugins compiles the plugins of unloaded.c, which differ in their names.
+// unloadedPlugins compiles the plugins of unloaded.c, which differ only in
+// their names.
 func (m implementation) unloadedPlugins(t *testing.T) (paths []string) {
 	for _, name := range []string{"red", "green", "blue"} {
 		paths = append(paths, m.compile(t, "unloaded_plugin", "-shared", "-fPIC", "-DNAME="+name))
@@ -17,7 +18,7 @@ func (m implementation) unloadedPlugins(t *testing.T) (paths []string) {
 	return paths
 }
 
-// fileOf is the file that a call site is in.
+// fileOf returns the path of the file that contains a call site.
 func fileOf(p *profile.Profile, site uint64) string {
 	frames := p.Frames(site)
 	if len(frames) == 0 {
@@ -26,7 +27,7 @@ func fileOf(p *profile.Profile, site uint64) string {
 	return frames[0].Path
 }
 
-// pluginUse is what a plugin did.
+// pluginUse holds what a plugin did.
 type pluginUse struct{ Sendrecvs, Alltoallvs, Vectors, Barriers, Received uint64 }
 
 func pluginUses(p *profile.Profile) map[string]pluginUse {
@@ -58,7 +59,7 @@ func pluginUses(p *profile.Profile) map[string]pluginUse {
 	return out
 }
 
-// wantUses is what unloaded.c says.
+// wantUses returns the expected uses, as unloaded.c describes them.
 func wantUses(plugins []string, times uint64) map[string]pluginUse {
 	out := map[string]pluginUse{}
 	for i, path := range plugins {
@@ -68,8 +69,9 @@ func wantUses(plugins []string, times uint64) map[string]pluginUse {
 	return out
 }
 
-// TestUnloadedPlugins requires that each plugin has its own calls although all were loaded to the same
-// addresses: in rows of several threads, vectors, pending receives, stacks and events.
+// TestUnloadedPlugins requires that each plugin has its own calls, although all
+// are loaded at the same addresses: in rows of several threads, vectors,
+// pending receives, stacks and events.
 func TestUnloadedPlugins(t *testing.T) {
 	cases := map[string]struct {
 		times int
@@ -78,7 +80,7 @@ func TestUnloadedPlugins(t *testing.T) {
 		"profile": {1, nil},
 		"sampled": {3, []string{"--timing", "sampled"}},
 		"stacks":  {1, []string{"--stack", "3"}},
-		// So often that the rows of what was unloaded fill the first table several times.
+		// The rows of the unloaded plugins fill the first table several times.
 		"again": {300, nil},
 	}
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
@@ -131,7 +133,8 @@ func TestUnloadedPlugins(t *testing.T) {
 	})
 }
 
-// TestUnloadedUnseen requires that a file that was unloaded is noticed when the next unknown file makes a call.
+// TestUnloadedUnseen requires that the library notices that a file was unloaded
+// when the next unknown file makes a call.
 func TestUnloadedUnseen(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		plugins := m.unloadedPlugins(t)
@@ -145,7 +148,8 @@ func TestUnloadedUnseen(t *testing.T) {
 	})
 }
 
-// TestReloadedMPI unloads MPI with the plugin that uses it, and loads it again: each round is recorded.
+// TestReloadedMPI unloads MPI together with the plugin that uses it, and loads
+// it again. Each round must be recorded.
 func TestReloadedMPI(t *testing.T) {
 	const rounds = 3
 	check := func(t *testing.T, library, plugin string) {
@@ -186,7 +190,8 @@ func TestReloadedMPI(t *testing.T) {
 	})
 }
 
-// The library of another MPI steps aside each time that the MPI is loaded.
+// TestReloadedOtherMPI checks that a library for another MPI records nothing
+// each time that the MPI is loaded.
 func TestReloadedOtherMPI(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		other := implementations()[0]

@@ -16,7 +16,7 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// listed is what `mpitrace vars --json` prints, with levels as names.
+// listed is the output of `mpitrace vars --json`, with levels as names.
 type listed struct {
 	CVars      []listedVar     `json:"cvars"`
 	PVars      []listedVar     `json:"pvars"`
@@ -41,7 +41,7 @@ type listedVar struct {
 
 func (v listedVar) value() string { return strings.Join(v.Values, ",") }
 
-// vars lists an MPI's variables, in an environment with these variables.
+// vars lists an MPI's variables, with env added to the environment.
 func (m implementation) vars(t *testing.T, env []string, flags ...string) listed {
 	t.Helper()
 	out := succeed(t, env, slices.Concat([]string{mpitrace, "vars", "--cc", m.cc, "--json"}, flags)...)
@@ -60,7 +60,7 @@ func byName(all []listedVar) map[string]listedVar {
 	return names
 }
 
-// ownTool is a program that comes with an MPI.
+// ownTool returns the path of a program that comes with an MPI.
 func (m implementation) ownTool(t *testing.T, name string) string {
 	t.Helper()
 	if filepath.IsAbs(m.cc) {
@@ -72,7 +72,7 @@ func (m implementation) ownTool(t *testing.T, name string) string {
 
 func mpich(m implementation) bool { return strings.HasPrefix(m.name, "mpich") }
 
-// infoParam is what ompi_info says of a parameter.
+// infoParam is ompi_info's output for a parameter.
 type infoParam struct{ value, level string }
 
 var infoLine = regexp.MustCompile(`^mca:[^:]*:[^:]*:(param|pvar):([^:]+):(value|level|class):(.*)$`)
@@ -101,9 +101,9 @@ func readInfo(text string) (params map[string]infoParam, pvars map[string]string
 	return params, pvars
 }
 
-// TestVarsAgainstOmpiInfo: each parameter of ompi_info is a cvar with the same
-// value and level, and each pvar a pvar of the same class. What ompi_info leaves
-// out, and why, is in docs/mpi_t.md.
+// TestVarsAgainstOmpiInfo requires that each parameter of ompi_info is a cvar
+// with the same value and level, and each of its pvars a pvar. docs/mpi_t.md
+// explains which variables ompi_info omits.
 func TestVarsAgainstOmpiInfo(t *testing.T) {
 	withEach(t, openMPI, func(t *testing.T, m implementation) {
 		tool := m.ownTool(t, "ompi_info")
@@ -144,7 +144,7 @@ func TestVarsAgainstOmpiInfo(t *testing.T) {
 	})
 }
 
-// infoValue is a value as ompi_info writes it.
+// infoValue returns a value in the form that ompi_info prints.
 func infoValue(v listedVar) string {
 	value := v.value()
 	switch {
@@ -155,7 +155,7 @@ func infoValue(v listedVar) string {
 	case v.Type == "double":
 		f, _ := strconv.ParseFloat(value, 64)
 		return fmt.Sprintf("%f", f)
-	case v.Enum != 0 && value == "0": // no flags
+	case v.Enum != 0 && value == "0": // no flags are set
 		return ""
 	case strings.Contains(value, ":"):
 		return `"` + value + `"`
@@ -163,12 +163,12 @@ func infoValue(v listedVar) string {
 	return value
 }
 
-// checkBeyond counts the cvars that ompi_info does not have. It goes through the
-// groups of frameworks that it knows, so all of a group are missing; and leaves
-// out values that their enumeration has no name for.
+// checkBeyond returns the number of cvars that ompi_info does not list.
+// ompi_info lists the groups of the frameworks that it knows, so that it omits
+// whole groups, and values for which their enumeration has no name.
 func checkBeyond(t *testing.T, all []listedVar, params map[string]infoParam) (beyond int) {
 	t.Helper()
-	known := map[string]bool{} // categories
+	known := map[string]bool{} // categories of listed variables
 	for _, v := range all {
 		if _, ok := params[v.Name]; ok {
 			for _, c := range v.Categories {
@@ -189,8 +189,8 @@ func checkBeyond(t *testing.T, all []listedVar, params map[string]infoParam) (be
 	return beyond
 }
 
-// unsteady are the cvars that the library does not initialize, or that name the
-// working directory.
+// unsteady returns the names of cvars that the library does not initialize, or
+// that contain the working directory.
 func (m implementation) unsteady(t *testing.T) map[string]bool {
 	t.Helper()
 	out := succeed(t, nil, mpitrace, "vars", "--cc", m.cc, "--changed")
@@ -203,12 +203,14 @@ func (m implementation) unsteady(t *testing.T) map[string]bool {
 	return found
 }
 
-// mpivars prints a line with tabs for each cvar, and descriptions of many lines;
-// without values where there are several.
+// mpivarsLine matches the line that mpivars prints for each cvar. It has tabs
+// and no value if there are several values; descriptions can take several
+// lines.
 var mpivarsLine = regexp.MustCompile(`(?m)^\t(\w+) *(?:=([^\t\n]*)|[^\t=]*)\tSCOPE_(\w+)\t([\w-]+)\t(\w+)\tVERBOSITY_(\w+)\t`)
 
-// TestVarsAgainstMpivars: mpivars calls MPI_Init; the same cvars in the same order, with the same values,
-// scopes and levels; as many pvars and categories.
+// TestVarsAgainstMpivars compares our list with that of mpivars, which calls
+// MPI_Init. Both must have the same cvars in the same order, with the same
+// values, scopes and levels, and as many pvars and categories.
 func TestVarsAgainstMpivars(t *testing.T) {
 	withEach(t, mpich, func(t *testing.T, m implementation) {
 		text := succeed(t, nil, m.ownTool(t, "mpivars")).stdout
@@ -240,8 +242,9 @@ func TestVarsAgainstMpivars(t *testing.T) {
 	})
 }
 
-// TestVarsCounts: each entry that the library counts is described, or is told as
-// one that is not, also after MPI_Init, where Open MPI 4.1 crashes now and then.
+// TestVarsCounts requires that each variable and category that the library
+// counts is described, or reported as impossible to describe, also after
+// MPI_Init, where Open MPI 4.1 sometimes crashes.
 func TestVarsCounts(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		lines := strings.Split(succeed(t, nil, m.compile(t, "mpit_counts")).stdout, "\n")
@@ -268,15 +271,16 @@ func TestVarsCounts(t *testing.T) {
 }
 
 // TestVarsChanged sets a variable in the environment, and with Open MPI another
-// in the user's file: these are what has changed, and what the library makes of
-// them.
+// one in the user's file. --changed must list these, and those that the library
+// derives from them.
 func TestVarsChanged(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		home := t.TempDir()
 		env, want := []string{"MPIR_CVAR_BCAST_MIN_PROCS=9"}, map[string]string{"MPIR_CVAR_BCAST_MIN_PROCS": "9"}
 		if openMPI(m) {
 			env = []string{"OMPI_MCA_btl_tcp_eager_limit=12345", "HOME=" + home}
-			// The shortest message that goes by RDMA is an eager one and a fragment of 128 KiB.
+			// btl_tcp_min_rdma_pipeline_size is the eager limit plus a fragment
+			// of 128 KiB.
 			want = map[string]string{"btl_tcp_eager_limit": "12345", "btl_tcp_min_rdma_pipeline_size": "143417", "btl_tcp_links": "3"}
 			if err := os.MkdirAll(filepath.Join(home, ".openmpi"), 0o755); err != nil {
 				t.Fatal(err)
@@ -285,7 +289,7 @@ func TestVarsChanged(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		defaults := byName(m.vars(t, nil).CVars) // as nothing sets these
+		defaults := byName(m.vars(t, nil).CVars) // values without any setting
 		before, got := byName(m.vars(t, nil, "--changed").CVars), map[string]string{}
 		for name, v := range byName(m.vars(t, env, "--changed").CVars) {
 			if _, ok := before[name]; !ok {
@@ -296,7 +300,7 @@ func TestVarsChanged(t *testing.T) {
 			}
 		}
 		diff(t, "changed", want, got)
-		for name := range want { // and in the table
+		for name := range want { // also in the text table
 			out := succeed(t, env, mpitrace, "vars", "--cc", m.cc, "--changed", strings.ToLower(name))
 			line := regexp.MustCompile(`(?m)^` + name + ` +` + want[name] + ` +` + defaults[name].value() + ` `)
 			if !line.MatchString(out.stdout) {
@@ -306,8 +310,8 @@ func TestVarsChanged(t *testing.T) {
 	})
 }
 
-// TestVarsOfFaultyMPI: what cannot be told of some variables is told of them
-// alone.
+// TestVarsOfFaultyMPI checks that errors of some variables do not affect
+// others.
 func TestVarsOfFaultyMPI(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		want := m.vars(t, nil)
@@ -349,7 +353,7 @@ func TestVarsOfFaultyMPI(t *testing.T) {
 	})
 }
 
-// TestVarsInPython: the table is the list, in pandas.
+// TestVarsInPython compares the table, read by pandas, with the list.
 func TestVarsInPython(t *testing.T) {
 	python := filepath.Join(root, "build", "venv", "bin", "python")
 	testenv.Need(t, python)

@@ -17,14 +17,14 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// What late.h says: each wait comes twice, 200 ms long, or as much longer as the
-// machine has other things to do.
+// As in late.h: each wait occurs twice and takes 200 ms, or longer on a busy
+// machine.
 const (
 	lateTimes   = 2
 	lateSeconds = lateTimes * 0.2
 )
 
-// analyze is what mpitrace tells of the trace in a run directory.
+// analyze returns the result of `mpitrace analyze` for a run directory.
 func analyze(t *testing.T, dir string) *trace.Result {
 	t.Helper()
 	out := succeed(t, nil, mpitrace, "analyze", "--json", dir)
@@ -35,7 +35,7 @@ func analyze(t *testing.T, dir string) *trace.Result {
 	return &found
 }
 
-// checkMatched requires that all messages and collectives were put together.
+// checkMatched requires that all messages and collectives were matched.
 func checkMatched(t *testing.T, m *trace.Matching) {
 	t.Helper()
 	if m.Sent != m.Matched || m.Received != m.Matched || m.SizesDiffer > 0 || m.Collectives.Complete != m.Collectives.Instances {
@@ -43,12 +43,12 @@ func checkMatched(t *testing.T, m *trace.Matching) {
 	}
 }
 
-// A knownWait is one that a program was made to have.
+// A knownWait is a wait state that a program contains by design.
 type knownWait struct {
 	pattern    trace.Pattern
 	rank, peer int
 	function   string
-	share      float64 // of lateSeconds
+	share      float64 // expected time, as a fraction of lateSeconds
 }
 
 var lateWaits = map[string][]knownWait{
@@ -99,18 +99,20 @@ var lateWaits = map[string][]knownWait{
 	},
 }
 
-// key is how the program names a wait.
+// key returns the program's name for a wait.
 func (k *knownWait) key() string { return fmt.Sprint(k.function, " ", k.rank, " ", k.peer) }
 
-// is tells whether a wait is the known one. On a busy machine a target may come back
-// into MPI long before it has a processor to answer on: that is undecided.
+// is reports whether a wait state is the known one. On a busy machine a target
+// may return into MPI long before it gets a processor to answer; the pattern is
+// then Undecided.
 func (k *knownWait) is(w *trace.WaitState) bool {
 	return w.Rank == k.rank && w.Peer == k.peer &&
 		(w.Pattern == k.pattern || k.pattern == trace.WaitForProgress && w.Pattern == trace.Undecided)
 }
 
-// asPlanned runs a program of lateWaits, a few times if its ranks were not as late as
-// they were to be: a busy machine may hold up another one instead.
+// asPlanned runs a program of lateWaits, and repeats it up to five times if its
+// ranks were not as late as intended: on a busy machine another rank may be
+// delayed instead.
 func asPlanned(t *testing.T, program string, run func() (dir, stdout string)) (dir, stdout string) {
 	t.Helper()
 	for range 6 {
@@ -123,7 +125,8 @@ func asPlanned(t *testing.T, program string, run func() (dir, stdout string)) (d
 	return dir, stdout
 }
 
-// lateAsMeasured reads how long the waits were by the program's own clock.
+// lateAsMeasured returns the waiting times by the program's own clock, in
+// seconds.
 func lateAsMeasured(t *testing.T, stdout string) map[string]float64 {
 	t.Helper()
 	measured := map[string]float64{}
@@ -139,13 +142,14 @@ func lateAsMeasured(t *testing.T, stdout string) map[string]float64 {
 	return measured
 }
 
-// markedSite is the call site in a function of a program that is marked as waiting.
+// markedSite returns the call site in a function that is marked as waiting.
 func markedSite(t *testing.T, program, function string) string {
 	t.Helper()
 	return markedLine(t, program, function, "waits")
 }
 
-// markedLine is the line in a function of a program that ends in /* mark */.
+// markedLine returns the line in a function of a program that ends in /* mark
+// */.
 func markedLine(t *testing.T, program, function, mark string) string {
 	t.Helper()
 	inside := false
@@ -159,8 +163,8 @@ func markedLine(t *testing.T, program, function, mark string) string {
 	return ""
 }
 
-// checkLate requires the waits that the program was made to have, as long as it
-// measured them itself, and no others in those calls.
+// checkLate requires that the program's intended waits were found, as long as
+// the program measured them itself, and no others in those calls.
 func checkLate(t *testing.T, program, stdout string, found *trace.Result) {
 	t.Helper()
 	const tolerance = 0.05
@@ -169,14 +173,14 @@ func checkLate(t *testing.T, program, stdout string, found *trace.Result) {
 	marked := map[string]bool{}
 	for _, k := range lateWaits[program] {
 		want := measured[k.key()]
-		if want < k.share*lateSeconds/2 { // on a busy machine who is not late may be so, too
+		if want < k.share*lateSeconds/2 { // on a busy machine the waiting rank may be late itself
 			t.Errorf("%s: the program measured %.3f s, it was to wait %.3f s", k.key(), want, k.share*lateSeconds)
 		}
 		site := markedSite(t, program, k.function)
 		marked[site] = true
 		late := k.function
 		if k.pattern == trace.WaitForProgress {
-			late = "meet" // the target's next call of MPI
+			late = "meet" // the target's next MPI call
 		}
 		var sum trace.WaitState
 		rest = slices.DeleteFunc(slices.Clone(rest), func(w trace.WaitState) bool {
@@ -194,7 +198,8 @@ func checkLate(t *testing.T, program, stdout string, found *trace.Result) {
 		}
 	}
 	for _, w := range rest {
-		// Where ranks meet between phases they wait for whatever else the machine does.
+		// Calls that synchronize ranks between phases wait for any delay of the
+		// machine.
 		meets := strings.Contains(w.Callsite, " late.h:") || program == "late_onesided" && !marked[w.Callsite]
 		if !meets && w.Time > tolerance*lateSeconds {
 			t.Errorf("another wait: %+v", w)
@@ -202,7 +207,7 @@ func checkLate(t *testing.T, program, stdout string, found *trace.Result) {
 	}
 }
 
-// TestKnownWaits runs programs in which one rank after the other is late.
+// TestKnownWaits runs programs in which each rank is late in turn.
 func TestKnownWaits(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		for program, ranks := range map[string]int{"late": 2, "latest": 3, "late_onesided": 3} {
@@ -222,8 +227,9 @@ func TestKnownWaits(t *testing.T) {
 	})
 }
 
-// TestWildcards sends 10^5 messages (10^6 at level all) from seven ranks to one that receives them
-// from anybody in all ways: each is matched with its send, as the sizes prove.
+// TestWildcards sends 10^5 messages (10^6 above level quick) from seven ranks
+// to one that receives them from any source with all calls. Each must be
+// matched with its send, which the sizes prove.
 func TestWildcards(t *testing.T) {
 	each := 14_300
 	if testenv.Highest() != testenv.Quick {
@@ -240,7 +246,7 @@ func TestWildcards(t *testing.T) {
 	})
 }
 
-// received is how many messages the profiles of ranks say that they got.
+// received returns the number of messages received according to the profiles.
 func received(ranks []*profile.Profile) uint64 {
 	n := uint64(0)
 	for _, p := range ranks {
@@ -253,22 +259,22 @@ func received(ranks []*profile.Profile) uint64 {
 	return n
 }
 
-// TestMatched requires of programs that receive in unusual ways that each message
-// which the profile has is matched, and that others are told with the reason.
+// TestMatched runs programs that receive in unusual ways. Each received message
+// of the profile must be matched, and the others counted with the reason.
 func TestMatched(t *testing.T) {
 	programs := []struct {
 		name     string
 		matched  uint64
-		abnormal uint64 // sends of which nobody knows what became
+		abnormal uint64 // sends without a known receive
 	}{
 		{name: "persistent", matched: 20}, // four in each of five rounds
 		{name: "matched", matched: 4},
 		{name: "cancelled", matched: 1},
 		{name: "partitioned", matched: 3},
 		{name: "completion", matched: 18}, // two in each of nine rounds
-		{name: "isendrecv", abnormal: 6},  // MPICH leaves the status as it finds it
+		{name: "isendrecv", abnormal: 6},  // MPICH does not set the status
 		{name: "intercomm", matched: 8},
-		{name: "threads", matched: 80_000}, // 10,000 on each of four threads of two ranks
+		{name: "threads", matched: 80_000}, // 10,000 on each of four threads, on two ranks
 		{name: "reuse", matched: 40},
 		{name: "late_receive", matched: 2},
 		{name: "one_sided_reads", matched: 1},
@@ -283,7 +289,7 @@ func TestMatched(t *testing.T) {
 			}
 			t.Run(program.name, func(t *testing.T) {
 				found := ranksOf.FindStringSubmatch(string(readAll(t, filepath.Join(root, "tests", "programs", program.name+".c"))))
-				ranks := 2 // partitioned says it only in its call of begin
+				ranks := 2 // for partitioned, whose source does not match ranksOf
 				if found != nil {
 					fmt.Sscan(found[1]+found[2], &ranks)
 				}
@@ -302,7 +308,8 @@ func TestMatched(t *testing.T) {
 	})
 }
 
-// elsewhere is a command line that runs a command on a host of another name.
+// elsewhere returns a command line that runs a command on a host named
+// "elsewhere".
 func elsewhere(t *testing.T, command ...string) []string {
 	t.Helper()
 	testenv.Need(t, "unshare", "hostname")
@@ -312,8 +319,8 @@ func elsewhere(t *testing.T, command ...string) []string {
 	return append([]string{"unshare", "--uts", "sh", "-c", `hostname elsewhere && exec "$@"`, "sh"}, command...)
 }
 
-// onTwoHosts runs a traced program on two ranks, the second one of which has
-// another library and is on another host, and converts the events.
+// onTwoHosts runs a traced program on two ranks and converts the events. The
+// second rank has another library and another host name.
 func (m implementation) onTwoHosts(t *testing.T, lib, other, program string) (dir, stdout string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "run")
@@ -324,7 +331,7 @@ func (m implementation) onTwoHosts(t *testing.T, lib, other, program string) (di
 	return dir, out.stdout
 }
 
-// flight is a message on its way.
+// flight identifies a message.
 type flight struct {
 	comm     string
 	from, to int32
@@ -332,8 +339,8 @@ type flight struct {
 	seq      uint32
 }
 
-// checkForwards requires that no message was received before it was sent, and
-// that each was received.
+// checkForwards requires that each message was received, and not before it was
+// sent.
 func checkForwards(t *testing.T, traces []profile.EventSource) {
 	t.Helper()
 	sent, got := map[flight]int64{}, map[flight]int64{}
@@ -366,13 +373,14 @@ func checkForwards(t *testing.T, traces []profile.EventSource) {
 	}
 }
 
-// TestClocksOfHosts runs one of two ranks on a host whose clock is that of the
-// other one, or 5 ms ahead and 20 ppm too fast: after conversion no message goes
-// backwards, and waits are as the program's own clock has them.
+// TestClocksOfHosts runs one of two ranks on a host whose clock is the same as
+// the other's, or 5 ms ahead and 20 ppm too fast. After conversion no message
+// may be received before it was sent, and waits must agree with the program's
+// own clock.
 func TestClocksOfHosts(t *testing.T) {
 	skews := []struct {
 		name, clock   string
-		offset, drift float64 // ns, ns per ns
+		offset, drift float64 // ns; ns per ns
 	}{
 		{"the same", "", 0, 0},
 		{"skewed", "CLOCK_OF_ANOTHER_HOST", 5e6, 20e-6},
@@ -406,15 +414,15 @@ func TestClocksOfHosts(t *testing.T) {
 	})
 }
 
-// checkCorrection requires that what was added to the clock of the second host is
-// what makes it that of the first, where its trace starts and where it ends.
+// checkCorrection requires that the correction of the second host's clock makes
+// it equal to the first's, both at the start and at the end of its trace.
 func checkCorrection(t *testing.T, traces []profile.EventSource, offset, drift float64) {
 	t.Helper()
 	own := traces[1].Trace()
 	if own.Host != "elsewhere" || traces[0].Trace().Host == own.Host || own.Clock == nil || traces[0].Trace().Clock != nil {
 		t.Fatalf("hosts %q and %q, corrections %v and %v", traces[0].Trace().Host, own.Host, traces[0].Trace().Clock, own.Clock)
 	}
-	const tolerance = 100_000 // ns, a few times what a message takes
+	const tolerance = 100_000 // ns; several times the latency of a message
 	for _, at := range []int64{own.Start, own.End} {
 		want := -offset - drift*float64(at-own.Start)
 		added := own.Clock.Offset + own.Clock.Drift*float64(at-own.Clock.At)

@@ -11,14 +11,15 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// countForms are the forms of calls that are neither nonblocking collectives
-// nor persistent ones.
+// countForms returns the forms with int and with large counts, without
+// nonblocking and persistent collectives.
 func countForms() []form {
 	all := forms()
 	return []form{all[0], all[3]}
 }
 
-// remoteBy adds up what went to the memory of others and came from it, by call.
+// remoteBy returns what was written to or read from the memory of other ranks,
+// by call.
 func remoteBy(ranks []*profile.Profile, kind profile.Kind) map[string]volumes {
 	moved := map[string]volumes{}
 	for _, p := range ranks {
@@ -34,7 +35,8 @@ func remoteBy(ranks []*profile.Profile, kind profile.Kind) map[string]volumes {
 	return moved
 }
 
-// In reversed order the next process has the world rank before.
+// TestWindows uses windows on the ranks in reverse order, so that the next rank
+// is the one before in the world.
 func TestWindows(t *testing.T) {
 	next := func(ints ...int) volumes {
 		v := volumes{}
@@ -52,7 +54,8 @@ func TestWindows(t *testing.T) {
 		"Rget_accumulate": next(5, 7), "Fetch_and_op": next(1),
 	}
 	calls := map[string]uint64{
-		// To the next, to oneself, to nobody and to a rank that there is not.
+		// To the next rank, to itself, to MPI_PROC_NULL and to a rank that does
+		// not exist.
 		"Put": 1 + 2 + 1 + 1 + 1 + 1, "Get": 3, "Accumulate": 2, "Raccumulate": 2, "Rput": 2, "Rget": 2,
 		"Get_accumulate": 2, "Rget_accumulate": 3, "Fetch_and_op": 2, "Compare_and_swap": 1,
 		"Win_lock_all": 2, "Win_unlock_all": 2, "Win_lock": 1, "Win_unlock": 1, "Win_flush_all": 1,
@@ -82,8 +85,8 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// checkSyncMovesNothing requires that calls of the class are timed rows without
-// a direction.
+// checkSyncMovesNothing requires that rows of Win_ calls have a time, but no
+// direction and no messages.
 func checkSyncMovesNothing(t *testing.T, ranks []*profile.Profile) {
 	t.Helper()
 	for _, p := range ranks {
@@ -95,7 +98,8 @@ func checkSyncMovesNothing(t *testing.T, ranks []*profile.Profile) {
 	}
 }
 
-// Each family of MPI-IO moves a number of ints of its own.
+// TestFileCalls has each family of MPI-IO calls move a different number of
+// ints.
 func TestFileCalls(t *testing.T) {
 	families := []string{"%s", "%s_all", "%s_at", "%s_at_all", "%s_shared", "%s_ordered",
 		"i%s", "i%s_all", "i%s_at", "i%s_at_all", "i%s_shared", "%s_all_begin", "%s_at_all_begin", "%s_ordered_begin"}
@@ -137,7 +141,7 @@ func TestFileCalls(t *testing.T) {
 	}
 }
 
-// movedByFiles adds up what a process read and wrote, by direction and call.
+// movedByFiles returns what a process read and wrote, by direction and call.
 func movedByFiles(t *testing.T, p *profile.Profile) map[string]profile.Volume {
 	t.Helper()
 	moved := map[string]profile.Volume{}

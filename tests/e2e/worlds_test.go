@@ -24,10 +24,12 @@ func TestPartitioned(t *testing.T) {
 	})
 }
 
-// Debian's MPICH fails in Comm_spawn, with and without us.
+// spawns reports whether Comm_spawn works. It fails in Debian's MPICH, also
+// without the library.
 func spawns(m implementation) bool { return m.name != "mpich" }
 
-// What goes to another world is counted, and never taken for a rank of this one.
+// TestSpawned checks that messages to another world are counted, and that its
+// ranks are not confused with those of this world.
 func TestSpawned(t *testing.T) {
 	withEach(t, spawns, func(t *testing.T, m implementation) {
 		j := record(t, nil, m.launch(2, m.compile(t, "spawned"))...)
@@ -36,8 +38,8 @@ func TestSpawned(t *testing.T) {
 	})
 }
 
-// checkParents requires of a job what the two that spawned two others did: each
-// sent 100 bytes to both, and rank 0 received so many bytes of them.
+// checkParents checks the two ranks that spawned two others. Each sent 100
+// bytes to both, and rank 0 received this number of bytes from them.
 func checkParents(t *testing.T, j job, bytes uint64) {
 	t.Helper()
 	if j.code != 0 {
@@ -72,11 +74,12 @@ func checkParents(t *testing.T, j job, bytes uint64) {
 	}
 }
 
-// checkOtherWorlds requires that the check of the parents says what it could not
-// compare: they send 4 messages of 100 bytes, and get 2 of 7.
+// checkOtherWorlds requires that the conservation check of the parents states
+// what it could not compare: they send 4 messages of 100 bytes, and receive 2
+// of 7.
 func checkOtherWorlds(t *testing.T, j job) {
 	t.Helper()
-	c := conservations(t, j.dir)[0] // the first to start
+	c := conservations(t, j.dir)[0] // the parents' job starts first
 	if c.Verdict != aggregate.PartlyKnown || c.Pairs != 0 {
 		t.Errorf("verdict %q of %d pairs, want none compared", c.Verdict, c.Pairs)
 	}
@@ -84,7 +87,8 @@ func checkOtherWorlds(t *testing.T, j job) {
 		Received: matrix.Volume{Bytes: 14, Messages: 2}}, c.OtherWorlds)
 }
 
-// The children are preloaded by hand: what spawns them is the MPI's launcher.
+// TestSpawnedChildren preloads the library into the children without mpitrace,
+// because the MPI's own launcher spawns them.
 func TestSpawnedChildren(t *testing.T) {
 	withEach(t, spawns, func(t *testing.T, m implementation) {
 		lib := strings.TrimSpace(succeed(t, nil, mpitrace, "build", "--print-path", "--cc", m.cc).stdout)
@@ -100,8 +104,8 @@ func TestSpawnedChildren(t *testing.T) {
 	})
 }
 
-// checkChild requires that a child knows those that spawned it as another world,
-// by the name that MPI gives them.
+// checkChild requires that a child knows its parents as ranks of another world,
+// on a communicator with the name that MPI gives it.
 func checkChild(t *testing.T, p *profile.Profile) {
 	t.Helper()
 	c := named(t, p, "MPI_COMM_PARENT")
@@ -127,9 +131,10 @@ func checkChild(t *testing.T, p *profile.Profile) {
 	diff(t, "sent to them", profile.Volume{Bytes: 7, Count: 1}, sent)
 }
 
-// What a socket joins is of the same world here, and known to both.
+// TestJoined joins two ranks of the same world by a socket. Both must know the
+// communicator under the same id.
 func TestJoined(t *testing.T) {
-	joins := func(m implementation) bool { return m.name != "mpich" } // Debian's opens no port, with and without us
+	joins := func(m implementation) bool { return m.name != "mpich" } // Debian's MPICH opens no port, also without the library
 	withEach(t, joins, func(t *testing.T, m implementation) {
 		ranks := m.run(t, 2, m.compile(t, "joined")).ranks
 		diff(t, "sent over it", message(0, 1, 11), pointToPointBy(ranks, "Comm_join"))
@@ -138,7 +143,8 @@ func TestJoined(t *testing.T) {
 	})
 }
 
-// pointToPointBy is what was sent on the communicators of one constructor.
+// pointToPointBy returns what was sent point to point on the communicators of
+// one constructor.
 func pointToPointBy(ranks []*profile.Profile, constructor string) volumes {
 	sent := volumes{}
 	for _, p := range ranks {
