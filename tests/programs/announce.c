@@ -1,6 +1,6 @@
-/* Rank 1 sends without end, and after each send that has finished adds a byte
- * to the file in argv[1], whose name with ".pid" added holds its process id:
- * whoever kills it knows how many sends were done (2 ranks). */
+/* Rank 1 sends without end (2 ranks). After each send that has finished it
+ * adds a byte to the file argv[1], so that a test that kills it knows the
+ * number of finished sends. The file argv[1].pid holds its process id. */
 #include "check.h"
 #include <fcntl.h>
 #include <unistd.h>

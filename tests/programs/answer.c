@@ -1,7 +1,7 @@
-/* Many kinds of calls, each of which needs room of the library: communicators,
- * windows, vectors, requests, phases, threads, more rows than fit into the first
- * table (1 rank). Each call is counted: rank 0 prints how many there
- * were, and what they computed, which is wrong if one was not as it should be. */
+/* Makes many kinds of calls for which the library needs memory:
+ * communicators, windows, vectors, requests, phases, threads, and more rows
+ * than fit into the first table (1 rank). Rank 0 prints the number of calls,
+ * and a result that is wrong if any call did not work. */
 #include "check.h"
 
 #include <mpitrace.h>

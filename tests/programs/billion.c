@@ -1,6 +1,6 @@
-/* So many calls (the first argument, in millions): sends that move nothing and
- * probes that find nothing, by turns. Prints what memory the process holds, in
- * KiB, after the first million and at the end (1 rank). */
+/* Makes argv[1] million calls (1 rank): alternately a send to MPI_PROC_NULL
+ * and a probe that finds no message. Prints the memory of the process, in
+ * KiB, after the first million and at the end. */
 #include "check.h"
 
 static long resident(void)

@@ -1,6 +1,6 @@
-/* MPI calls from callbacks (2 ranks): when attributes are deleted, in
- * Comm_free and in Finalize; in a reduction operation; and an error handler
- * that does not return. */
+/* Calls MPI in callbacks (2 ranks): when attributes are deleted, in
+ * Comm_free and in Finalize; in a reduction operation; and in an error
+ * handler that does not return. */
 #include "exchange.h"
 #include <setjmp.h>
 #include <time.h>

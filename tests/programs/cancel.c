@@ -1,4 +1,4 @@
-/* A receive that is cancelled, and one that is not (2 ranks). */
+/* Cancels one receive, and completes another (2 ranks). */
 #include "check.h"
 
 int main(int argc, char **argv)

@@ -1,5 +1,5 @@
-/* Receives that are cancelled, in each way to find out, and one that is not: it
- * has its message already (2 ranks). */
+/* Receives that are cancelled, with each way to query that, and one that
+ * already has its message when it is cancelled (2 ranks). */
 #include "check.h"
 
 static char data[3][16];

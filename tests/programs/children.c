@@ -1,5 +1,5 @@
-/* Children of MPI processes (2 ranks), by fork, exec and system: what they do
- * is not their parents'. Each parent sends itself 1, 2, 4 and 8 bytes. */
+/* Children of MPI processes by fork, exec and system (2 ranks). Their calls must
+ * not count as the parents'. Each parent sends itself 1, 2, 4 and 8 bytes. */
 #include "exchange.h"
 #include <mpitrace.h>
 #include <sys/wait.h>

@@ -1,6 +1,6 @@
-/* A program whose clock_gettime is not the system's (2 ranks), as under libfaketime:
- * each 20 readings the time jumps by an hour, or back by 50 minutes. 5000 times the
- * ranks exchange a message, and then they sleep 100 ms. */
+/* A program with a clock_gettime of its own, as under libfaketime (2 ranks).
+ * Every 20 readings its time jumps forward by an hour or back by 50 minutes.
+ * The ranks exchange 5000 messages, and then sleep 100 ms. */
 #define _GNU_SOURCE
 #include "check.h"
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
-/* Each collective once, with a size of its own (4 ranks). What matters at the
- * root only is garbage elsewhere. */
+/* Calls each collective once, with a different size (4 ranks). Arguments
+ * that are significant only at the root are invalid on other ranks. */
 #include "forms.h"
 
 enum { N = 4, ROOM = 64 };

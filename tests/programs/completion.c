@@ -1,5 +1,5 @@
-/* Each way to complete a request, with receives from any source and statuses
- * ignored (3 ranks): in round k ranks 1 and 2 send 100 x rank + k bytes. */
+/* Completes requests in each way, with receives from any source and ignored
+ * statuses (3 ranks). In round k ranks 1 and 2 send 100 x rank + k bytes. */
 #include "check.h"
 
 enum { ROUNDS = 9 };

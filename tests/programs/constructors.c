@@ -1,5 +1,5 @@
-/* Each way to make a communicator (4 ranks). Each is named, and its first rank
- * sends to its last, so that it is used. */
+/* Makes a communicator in each way (4 ranks). Each gets a name, and its
+ * first rank sends a message to its last. */
 #include "check.h"
 
 static void use(MPI_Comm comm, const char *name)

@@ -1,5 +1,5 @@
-/* Three messages to itself, and two more once a line can be read: until then
- * somebody may change what was counted (1 rank). */
+/* Sends itself three messages, and two more once it can read a line
+ * (1 rank). In between, the test may change the counters. */
 #include "check.h"
 
 static void messages(int n)

@@ -1,7 +1,7 @@
-// Uses a known amount of CPU time in each phase (2 ranks), measured by getrusage around the
-// phase, and has rank 0 print it: a line "RANK PHASE NS" for each. Phases 2 and 3
-// come twice, with 60 and 30 ms each time. With the argument "killed" rank 0 ends
-// by SIGKILL in phase 4, which has not ended then.
+// Uses a known amount of CPU time in each phase, measured by getrusage
+// around the phase (2 ranks). Rank 0 prints a line "RANK PHASE NS" for each.
+// Phases 2 and 3 occur twice, with 60 and 30 ms each time. With the argument
+// "killed", SIGKILL ends rank 0 during phase 4.
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
-// Prints what control variables are, as the program itself sees them through
-// MPI_T once MPI is initialized: those named on the command line, and with $ those
-// of the environment. Rank 0 prints "ok", whether somebody had opened MPI_T before,
-// and a line for each.
+// Prints the values of control variables as the program itself reads them
+// through MPI_T after MPI_Init: those named on the command line, and with $
+// environment variables. Rank 0 prints "ok", whether MPI_T was open before,
+// and one line for each variable.
 #include "check.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
-// Writes an ordinary value to each control variable whose scope says that it can be
-// written, as MPICH's test mpi_t/cvarwrite does, and requires that it is accepted
-// and read back. An MPI's own variables are left to the MPI (1 rank).
+// Writes an ordinary value to each control variable that is writable according
+// to its scope, as MPICH's test mpi_t/cvarwrite does. The value must be
+// accepted and read back. The MPI's own variables are not tested (1 rank).
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
-/* Four ranks that never end by themselves, as argv[1] says:
+/* Four ranks that hang, as argv[1] says:
  *   recv  0 and 1 receive from each other, 2 and 3 are in a barrier
  *   wait  0 and 1 wait for receives from each other in a communicator with the
- *         ranks in reverse, 2 and 3 are outside MPI
+ *         ranks in reverse order, 2 and 3 are outside MPI
  *   abort 0 calls MPI_Abort after a second, the others are in a barrier */
 #include "check.h"
 #include <string.h>

@@ -1,6 +1,6 @@
-// Deletes its own recording while it runs, as something that cleans /dev/shm may:
-// "deleted FIRST" on all ranks from FIRST on, "deleted spool" together with the
-// directory that it lies in.
+// Deletes its own recording while it runs, as a job that cleans /dev/shm may
+// do: "deleted FIRST" on all ranks from FIRST on; "deleted spool" deletes
+// its directory as well.
 #include <dirent.h>
 #include <mpi.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* A duplicate of a communicator that has neither all processes nor the
- * world's order (4 ranks). Its members are 3, 1, 0. */
+/* Duplicates a communicator that has neither all ranks nor the order of the
+ * world (4 ranks). Its members are 3, 1, 0. */
 #include "check.h"
 
 int main(int argc, char **argv)

@@ -1,8 +1,8 @@
-/* All ranks send to their right and receive from their left (MPI_Sendrecv, 100
- * bytes), and add a byte to the file DIRECTORY/<rank> after each call that
- * returned: whoever looks afterwards knows how many calls were done. After CALLS
- * of them rank RANK ends in the way that WAY names, and the others make one call
- * more; with "go" nobody does, and all send until they are killed.
+/* Each rank sends 100 bytes to its right neighbour by MPI_Sendrecv, and adds a
+ * byte to the file DIRECTORY/<rank> after each call that has returned, which tells
+ * the test the number of calls. After CALLS calls, rank RANK ends in the way WAY
+ * and the others make one more call. With the way "go" no rank ends, and all send
+ * until they are killed.
  *
  *     dying DIRECTORY WAY RANK CALLS
  */

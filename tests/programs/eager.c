@@ -1,7 +1,7 @@
-/* Rank 1 is late ten times to an exchange by Isend, Irecv and Waitall, and ten
- * times to receive from a blocking send (2 ranks; the argument is the size of the
- * messages in bytes). Rank 0 prints how often it was so: on a busy machine rank 0
- * may come later still. */
+/* Rank 1 is late ten times to an exchange by Isend, Irecv and Waitall, and
+ * ten times to the receive of a blocking send (2 ranks). argv[1] is the size
+ * of the messages in bytes. Rank 0 prints how often rank 1 was late: on a
+ * busy machine rank 0 may be later. */
 #include "check.h"
 #include <time.h>
 #include <unistd.h>

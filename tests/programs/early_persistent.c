@@ -1,6 +1,6 @@
-/* Persistent collectives as Open MPI 4.1 had them before the Standard did (3
- * ranks): an MPIX_Allreduce_init of 5 ints started twice, an MPIX_Bcast_init of
- * 7 bytes from 1 started once. */
+/* Persistent collectives under the MPIX_ names of Open MPI 4.1, from before the
+ * Standard had them: an MPIX_Allreduce_init of 5 ints that is started twice,
+ * and an MPIX_Bcast_init of 7 bytes from rank 1 that is started once. */
 #include "check.h"
 
 #include <mpi-ext.h>

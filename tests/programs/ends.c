@@ -1,6 +1,6 @@
-/* Ways to end without MPI_Finalize (2 ranks): ends return|exit|_exit|signal.
- * Each rank sends itself 100 messages of 7 bytes, and what it does at exit
- * sends one of 9. */
+/* Ends without MPI_Finalize (2 ranks): ends return|exit|_exit|signal. Each
+ * rank sends itself 100 messages of 7 bytes, and its exit handler sends one
+ * of 9 bytes. */
 #include "exchange.h"
 #include <string.h>
 #include <unistd.h>

@@ -1,12 +1,12 @@
-/* A signal handler ends the program (1 rank). The signal comes while the library
- * makes its file longer, with its locks held: this program's own posix_fallocate,
- * which the library calls, raises it.
+/* A signal handler ends the program (1 rank). This program's posix_fallocate raises
+ * the signal. The library calls that function to enlarge its file, while it holds
+ * its locks.
  *
  *   ends_in_handler abort      in MPI_Comm_dup; the handler calls MPI_Abort
  *   ends_in_handler finalize   in MPI_Send; the handler calls MPI_Finalize, and
- *                              the program goes on
- *   ends_in_handler thread     no signal: a thread whose first MPI call it is
- *                              calls MPI_Abort */
+ *                              the program continues
+ *   ends_in_handler thread     no signal: MPI_Abort is the first MPI call of a
+ *                              thread */
 #define _GNU_SOURCE
 #include "check.h"
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
-/* A program that handles its errors: a bad datatype on a communicator with
- * MPI_ERRORS_RETURN, while the world's errors are fatal (2 ranks). */
+/* Passes a bad datatype on a communicator with MPI_ERRORS_RETURN, while
+ * errors on MPI_COMM_WORLD are fatal (2 ranks). */
 #include "check.h"
 
 int main(int argc, char **argv)

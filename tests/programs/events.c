@@ -1,5 +1,5 @@
-/* Sends to nobody, as many as argv[1] says, each with another tag: the first is
- * 1 (1 rank). */
+/* Makes argv[1] sends to MPI_PROC_NULL (1 rank). Their tags count from
+ * 1. */
 #include "check.h"
 #include <stdlib.h>
 

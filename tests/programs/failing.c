@@ -1,5 +1,5 @@
-/* Sends that are cancelled, or may have been, and a receive that fails: with
- * faulty.c, which makes it so (2 ranks). */
+/* Sends that are or may be cancelled, and a receive that fails (2 ranks).
+ * The library faulty.c makes them do so. */
 #include "check.h"
 
 static char data[100];

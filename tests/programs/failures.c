@@ -1,6 +1,6 @@
-/* Calls that fail, or that leave what they are given as it was (1 rank). It
- * prints all that a program can see of each: return code, error class, errno,
- * and the status and outputs, which held something before. */
+/* Makes calls that fail, or that must leave their arguments unchanged (1 rank).
+ * Prints all that a program can see of each: return code, error class, errno,
+ * and the status and outputs, which are set to known values before the call. */
 #include <errno.h>
 #include <mpi.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
-/* What a system says when it has no more: linked into the library in the way of
- * the library's own calls, and of nobody else's (ld's --wrap; not an MPI
- * program).
+/* Lets the library's calls of the system fail as if resources were exhausted. It is
+ * linked into the library (ld's --wrap) and affects only the library's own calls
+ * (not an MPI program).
  *
- * FAULTS=malloc:3,write:1+ lets the third malloc fail, and all writes. What
- * calls there were is written to the file FAULTS_COUNT at the end, so that
- * whoever drives this can try each of them. */
+ * FAULTS=malloc:3,write:1+ lets the third malloc fail, and all writes. At the end,
+ * the number of calls of each function is written to the file FAULTS_COUNT, so that
+ * a test can let each of them fail. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
-/* A library between a program and its MPI, which shows what the MPIs here never
- * do. A send with tag 99 can be cancelled, as it is a receive that nothing
- * matches; waiting for a receive with tag 98 fails. */
+/* A library between a program and its MPI that does what the MPIs in the
+ * tests never do. A send with tag 99 can be cancelled: it is a receive that
+ * no message matches. Waiting for a receive with tag 98 fails. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>

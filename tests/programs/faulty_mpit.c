@@ -1,8 +1,8 @@
-// Preloaded before an MPI: control variables of which MPI_T crashes, hangs up, or
-// answers nothing. By the last digits of the index:
-//   07 reading it crashes          08 asking about it crashes
-//   17 reading it is an error      18 asking about it is an error
-//   27 its handle is an error      28 of its info nothing is set
+// Preloaded before an MPI: control variables for which MPI_T crashes, hangs, or
+// returns nothing. The last digits of the index select the fault:
+//   07 reading it crashes          08 querying it crashes
+//   17 reading it is an error      18 querying it is an error
+//   27 its handle is an error      28 its info is not set
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>

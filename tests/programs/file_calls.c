@@ -1,5 +1,5 @@
-/* Each way to read and to write a file, named by the argument (2 ranks): the
- * k-th moves k + rank ints. With LARGE, the large-count twins. */
+/* Reads and writes a file, named by the argument, in each way (2 ranks): the
+ * k-th way moves k + rank ints. With LARGE, uses the large-count functions. */
 #include "forms.h"
 
 static int data[64];

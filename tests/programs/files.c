@@ -1,4 +1,4 @@
-/* MPI-IO: what goes to and from a file, named by the argument. */
+/* MPI-IO: reads and writes the file that the argument names. */
 #include "check.h"
 
 int main(int argc, char **argv)

@@ -1,9 +1,9 @@
-/* A flood (2 ranks): flood K M HOW. Rank 0 sends K messages over MPI_COMM_WORLD and
- * M over a duplicate of it; all of them wait in the queue of unexpected messages of
- * rank 1 when phase 2 begins, in which it receives those of MPI_COMM_WORLD, one
- * after the other, in the way HOW. Phase 3 has the others.
+/* Fills the queue of unexpected messages (2 ranks): flood K M HOW. Rank 0 sends K
+ * messages over MPI_COMM_WORLD and M over a duplicate of it. All are in the queue of
+ * rank 1 when phase 2 begins. In phase 2 rank 1 receives those of MPI_COMM_WORLD,
+ * one after the other, by the call HOW; in phase 3 the others.
  *
- * With TOOL, rank 1 reads the length of the queue through MPI_T itself meanwhile. */
+ * With TOOL, rank 1 also reads the length of the queue through MPI_T itself. */
 #include "check.h"
 #include <string.h>
 

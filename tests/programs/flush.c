@@ -1,7 +1,7 @@
-/* Phases that are flushed, in all the ways that a program may get wrong (2 ranks):
- * rank 0 sends rank 1 messages whose sizes tell the phases apart. The last phase
- * ends after MPI_Finalize; with "unfinished" it never does. With "others" there
- * are phases that the program begins otherwise, and no more. */
+/* Flushes phases, also in all the ways that a program may get wrong (2 ranks).
+ * Rank 0 sends rank 1 messages whose sizes identify the phases. The last phase
+ * ends after MPI_Finalize, or never with "unfinished". With "others" the program
+ * only mixes flushed phases with phases that it begins by other calls. */
 #include "check.h"
 
 #include <mpitrace.h>

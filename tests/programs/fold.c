@@ -1,6 +1,6 @@
-/* Communicators made and freed over and over: 1,000 duplicates at one place on
- * even ranks and at two places on odd ones, with a message on every 100th; and
- * rings whose edges change every 20 times. */
+/* Makes and frees communicators repeatedly: 1,000 duplicates at one call
+ * site on even ranks and at two on odd ranks, with a message on every 100th,
+ * and rings whose edges change every 20 times. */
 #include "check.h"
 
 static void use(MPI_Comm comm, int i)

@@ -1,4 +1,4 @@
-/* Receives that are freed while they are active, three of which still get their
+/* Frees receives while they are active, three of which still get their
  * message, and requests that may be freed (2 ranks). */
 #include "check.h"
 

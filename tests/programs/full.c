@@ -1,5 +1,5 @@
-/* No room for another thread's table: the files of this process may not grow
- * while a second thread makes 1,000 calls. */
+/* There is no room for the table of a second thread: the files of this
+ * process cannot grow while that thread makes 1,000 calls. */
 #include "check.h"
 
 #include <pthread.h>

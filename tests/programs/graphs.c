@@ -1,5 +1,5 @@
 /* Neighbourhood collectives on graphs (4 ranks): a ring by Graph_create, and
- * directed graphs whose edges r -> r+1 are there twice and r -> r+2 once. */
+ * directed graphs with each edge r -> r+1 twice and each edge r -> r+2 once. */
 #include "check.h"
 
 static char in[1024], out[1024];

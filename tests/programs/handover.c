@@ -1,5 +1,5 @@
-/* Receives that one thread posts and another completes, while both are busy
- * with others (2 ranks). */
+/* One thread posts receives and another completes them, while both also
+ * communicate with others (2 ranks). */
 #include "check.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
-/* A program that is not linked with MPI and opens a plugin that is, with
- * RTLD_LOCAL, or with RTLD_GLOBAL: host PLUGIN [global]. */
+/* A program without MPI that opens a plugin with MPI, by RTLD_LOCAL or
+ * RTLD_GLOBAL: host PLUGIN [global]. */
 #include <dlfcn.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* Gives names that a terminal or a spreadsheet would obey (2 ranks). */
+/* Sets names that contain commands for terminals and spreadsheets (2 ranks). */
 #include "check.h"
 #include <mpitrace.h>
 

@@ -1,5 +1,5 @@
-/* Two MPI_Comm_idup, on two parents, started in one order on rank 0 and in the
- * other on rank 1 (2 ranks). */
+/* Two MPI_Comm_idup on two parents, which rank 0 and rank 1 start in
+ * opposite orders (2 ranks). */
 #include "check.h"
 
 int main(int argc, char **argv)

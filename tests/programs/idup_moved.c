@@ -1,5 +1,5 @@
-/* MPI_Comm_idup into a variable that is gone when its request completes, as in
- * Open MPI's Fortran layer (2 ranks): 9 bytes from 0 to 1 on what was made. */
+/* MPI_Comm_idup into a variable that no longer exists when its request completes, as
+ * in Open MPI's Fortran layer (2 ranks). The duplicate carries 9 bytes from 0 to 1. */
 #include "check.h"
 
 #include <string.h>

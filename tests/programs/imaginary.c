@@ -1,6 +1,6 @@
-/* The performance variables of an MPI that there is not: one of each class, of each
- * type and of each binding, and some that fail. It is linked before the MPI, whose
- * own interface nobody sees then. The value of all is known from the step that the
+/* The performance variables of an imaginary MPI: one of each class, type and
+ * binding, and some that fail. It is linked before the MPI, and hides the
+ * MPI's own tool interface. The values of all follow from the step that the
  * program is in. */
 #include "imaginary.h"
 #include <mpi.h>

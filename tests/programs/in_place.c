@@ -1,5 +1,5 @@
-/* Each collective that takes it, with MPI_IN_PLACE (4 ranks). The arguments
- * that it makes meaningless are garbage. */
+/* Calls each collective that accepts MPI_IN_PLACE with it (4 ranks). The
+ * arguments that it makes insignificant are invalid. */
 #include "forms.h"
 
 enum { N = 4, ROOM = 64 };

@@ -1,6 +1,6 @@
-// Ranks 0 and 1 end up in calls that do not return, a kind for each argument:
-// what their recordings say of that is looked at meanwhile. Rank 1 says when it
-// is about to make its call; others wait in a barrier of their own, far away.
+// Ranks 0 and 1 enter calls that do not return; the argument selects the call.
+// The test reads their recordings meanwhile. Rank 1 prints when it is about to
+// make its call. Other ranks wait in a barrier on a communicator of their own.
 #include <mpi.h>
 
 #include <setjmp.h>

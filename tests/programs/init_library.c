@@ -1,5 +1,5 @@
-/* MPI is initialized and finalized by a library of the program (2 ranks): with
- * LIBRARY defined this is the library. */
+/* A library of the program initializes and finalizes MPI (2 ranks). With
+ * LIBRARY defined, this file is the library. */
 #ifdef LIBRARY
 #include <mpi.h>
 

@@ -1,5 +1,5 @@
-/* MPI is initialized by a thread that ends (2 ranks), before the main thread
- * makes its first call. Another one sends, too. */
+/* A thread initializes MPI and ends before the main thread makes its first
+ * call (2 ranks). Another thread sends, too. */
 #include "exchange.h"
 #include <pthread.h>
 

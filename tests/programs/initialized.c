@@ -1,5 +1,5 @@
-/* Starts MPI, and then opens a plugin with RTLD_LOCAL that uses it, and ends it:
- * initialized PLUGIN (2 ranks). */
+/* Initializes MPI, opens with RTLD_LOCAL a plugin that uses MPI, and
+ * finalizes: initialized PLUGIN (2 ranks). */
 #include "check.h"
 
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
-/* Each collective of an intercommunicator once (4 ranks): left has world rank
- * 0, right 3, 2, 1. There is no self to leave out: left's rank 0 sends to right's
- * rank 0. */
+/* Calls each collective once on an intercommunicator (4 ranks). The left group
+ * has world rank 0, the right one 3, 2, 1. No rank is left out as the sender
+ * itself: rank 0 of the left group sends to rank 0 of the right one. */
 #include "forms.h"
 
 static MPI_Comm inter;

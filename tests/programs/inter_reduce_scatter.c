@@ -1,6 +1,6 @@
-// Reduce_scatter over an intercommunicator of 2 and 3 ranks, twice: each group
-// gives the counts of what its own members receive, here 3 and 3 ints, and 1, 2
-// and 3 ints.
+// Reduce_scatter over an intercommunicator of 2 and 3 ranks, twice. Each
+// group gives the counts that its own members receive: 3 and 3 ints, and 1,
+// 2 and 3 ints.
 #include "forms.h"
 
 int main(int argc, char **argv)

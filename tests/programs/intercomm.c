@@ -1,5 +1,5 @@
-/* An intercommunicator between groups of different size, each in the world's
- * order reversed: left has world ranks 1, 0 and right 4, 3, 2 (5 ranks). */
+/* An intercommunicator between groups of different sizes, each in reverse order
+ * of the world: left has world ranks 1, 0 and right 4, 3, 2 (5 ranks). */
 #include "check.h"
 
 static MPI_Comm inter;

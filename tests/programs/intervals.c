@@ -1,7 +1,7 @@
-/* Messages by the clock (2 ranks): each rank sends itself 60 messages, each of
- * 2^k bytes in the k-th 100 ms since the end of its MPI_Init; the 20 of the
- * phase "solve" are three times as long. They stay away from the ends of the
- * intervals by more than it takes to read the clock and call MPI. */
+/* Sends messages at given times (2 ranks). Each rank sends itself 60 messages,
+ * of 2^k bytes in the k-th 100 ms since the end of its MPI_Init; the 20 in phase
+ * "solve" are three times as long. None is close to the end of an interval, so
+ * that the time to read the clock and to call MPI does not matter. */
 #include "check.h"
 #include <mpitrace.h>
 #include <time.h>

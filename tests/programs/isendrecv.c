@@ -1,4 +1,4 @@
-/* The nonblocking Sendrecv of MPI 4, round a ring (3 ranks). */
+/* MPI 4's nonblocking Sendrecv in a ring (3 ranks). */
 #include "check.h"
 
 int main(int argc, char **argv)

@@ -1,5 +1,5 @@
-/* MPI_Comm_join over a socket (2 ranks): 11 bytes from 0 to 1 through what it
- * gives. */
+/* MPI_Comm_join over a socket (2 ranks): rank 0 sends 11 bytes to rank 1 on
+ * the new communicator. */
 #include "check.h"
 
 #include <arpa/inet.h>

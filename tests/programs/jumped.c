@@ -1,6 +1,6 @@
-/* An error handler leaves a failed send by longjmp, again and again, and calls
- * that are made at the same place afterwards have others inside them: an
- * Allreduce whose operation makes a datatype (2 ranks). */
+/* An error handler leaves failed sends by longjmp, repeatedly. The calls
+ * that follow contain other calls: an Allreduce whose operation makes a
+ * datatype (2 ranks). */
 #include "check.h"
 #include <setjmp.h>
 

@@ -1,7 +1,7 @@
-/* Keys without end: in each of so many phases (the first argument) messages from
- * 256 call sites, of i bytes at the i-th, to the process itself (2 ranks). The second
- * argument limits what the process may have from MPI_Init on: fsize, the length
- * of its files; as, its memory. */
+/* Makes rows without end (2 ranks). In each of argv[1] phases a rank sends
+ * itself messages from 256 call sites, of i bytes at the i-th. argv[2]
+ * limits the resources of the process from MPI_Init on: fsize limits the
+ * length of its files, as its memory. */
 #include "check.h"
 
 #include <mpitrace.h>

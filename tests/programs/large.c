@@ -1,4 +1,4 @@
-/* The large-count twins of MPI 4, point-to-point (2 ranks). */
+/* MPI 4's large-count point-to-point functions (2 ranks). */
 #include "check.h"
 
 static char in[256], out[256];

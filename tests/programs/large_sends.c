@@ -1,5 +1,5 @@
-/* The large-count twins that large.c leaves out, point-to-point (2 ranks): each
- * moves another power of two from rank 0 to rank 1, and the last two both ways. */
+/* The large-count point-to-point functions that large.c omits (2 ranks). Each moves a
+ * different power of two from rank 0 to rank 1, the last two in both directions. */
 #include "check.h"
 
 static char in[4096], out[4096], attached[65536];

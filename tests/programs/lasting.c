@@ -1,10 +1,10 @@
 /* Ranks that do not end by themselves. Each writes its process id to the file
- * argv[2].<rank>, and then, by argv[1]:
- *   ring      passes a message round without end
- *   deaf      does so too, and ignores SIGINT and SIGTERM
- *   finalize  is in MPI_Finalize, but for rank 0, which never gets there
- *   leave     (rank 1) ends with status 5 while the others go on
- *   exec      (rank 1) becomes another program, which does that */
+ * argv[2].<rank>. Then argv[1] decides what it does:
+ *   ring      passes a message round a ring without end
+ *   deaf      does the same, and ignores SIGINT and SIGTERM
+ *   finalize  is in MPI_Finalize, which rank 0 never calls
+ *   leave     rank 1 ends with status 5; the others continue
+ *   exec      rank 1 executes another program, which ends with status 5 */
 #include "check.h"
 #include <signal.h>
 #include <string.h>

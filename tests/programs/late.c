@@ -1,5 +1,5 @@
-/* One rank is late, and the other waits for it: in receives, in synchronous
- * sends and in collectives (2 ranks). A line each tells how long, behind "ok". */
+/* One rank is late and the other waits for it, in receives, synchronous sends and
+ * collectives (2 ranks). Prints "ok", and then one line per wait with its length. */
 #include "late.h"
 
 static char data[64];

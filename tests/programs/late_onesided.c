@@ -1,6 +1,6 @@
-/* One rank is late, and others wait for it: where windows and communicators are
- * made, at fences, in epochs of passive and active target synchronization and in
- * collectives of neighbours (3 ranks). A line each tells how long, behind "ok". */
+/* One rank is late and others wait for it: when windows and communicators are made,
+ * at fences, in passive and active target synchronization and in neighbourhood
+ * collectives (3 ranks). Prints "ok", and then one line per wait with its length. */
 #include "late.h"
 
 static int memory[16], in[8], out[8];

@@ -1,5 +1,5 @@
-/* A receive that completes after its communicator was freed, and after another
- * one was made, perhaps with the same handle (2 ranks). */
+/* A receive completes after its communicator was freed, and after another
+ * was made, which may have the same handle (2 ranks). */
 #include "check.h"
 #include <unistd.h>
 

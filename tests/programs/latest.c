@@ -1,5 +1,5 @@
-/* Two ranks are late, one more than the other: whoever waits for both waits for
- * the latest (3 ranks). A line each tells how long, behind "ok". */
+/* Two ranks are late, one more than the other. A rank that waits for both waits for
+ * the latest (3 ranks). Prints "ok", and then one line per wait with its length. */
 #include "late.h"
 
 static int in[8], out[8];

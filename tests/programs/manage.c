@@ -1,6 +1,6 @@
-/* More calls that move nothing (2 ranks): rank r makes each of them r + 1 times,
- * those of groups, datatypes, memory and infos, and those that ask about a
- * topology. */
+/* More calls that move no data: those of groups, datatypes, memory and
+ * infos, and queries of topologies (2 ranks). Rank r makes each of them r +
+ * 1 times. */
 #include "check.h"
 
 static int data[64];

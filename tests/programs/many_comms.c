@@ -1,7 +1,7 @@
-/* Communicators without end: so many (the first argument), each a duplicate of the
- * one before, which is freed when it has been used, or kept if it is among the
- * last that MPI can hold at a time (the second argument). No two are of the same
- * making (1 rank). */
+/* Makes argv[1] communicators, each a duplicate of the one before (1 rank).
+ * Each is used once. It is freed after use, except the last argv[2], which
+ * is the number that the MPI supports at a time. No two have the same
+ * history of construction. */
 #include "check.h"
 
 int main(int argc, char **argv)

@@ -1,5 +1,5 @@
-/* Phases without end (1 rank): many_phases N. Each sends its number modulo 8
- * bytes, and all come twice. */
+/* Begins N phases, all twice: many_phases N (1 rank). Each sends its number
+ * modulo 8 in bytes. */
 #include "check.h"
 #include <mpitrace.h>
 

@@ -1,5 +1,5 @@
-/* Probes and matched receives, on a communicator of reversed order, from any
- * source (2 ranks): world rank 0 sends 15, 25, 35 and 45 bytes. */
+/* Probes and matched receives from any source, on a communicator in reverse
+ * order (2 ranks). World rank 0 sends 15, 25, 35 and 45 bytes. */
 #include "check.h"
 
 static void receive(MPI_Comm comm)

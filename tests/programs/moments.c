@@ -1,5 +1,5 @@
-/* When calls begin, and how long they take (2 ranks): rank 1 is late for two
- * barriers; a callback of Comm_free begins a phase and pauses the recording. */
+/* Tests when calls begin and how long they take (2 ranks). Rank 1 is late for
+ * two barriers; a callback of Comm_free begins a phase and pauses recording. */
 #include "exchange.h"
 #include <time.h>
 

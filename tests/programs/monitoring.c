@@ -1,16 +1,16 @@
-/* A program that watches its own messages in the manner of Open MPI's monitoring
- * (4 ranks): three phases, each flushed. With "value" communicators are given as
- * they are and not by address.
+/* A program that observes its own messages as with Open MPI's monitoring (4 ranks).
+ * It has three phases, each of which it flushes. With "value" it binds communicators
+ * by value, not by address.
  *
- *   prof/phase_1  a token goes round: 27 ints from rank 0, 26 from each other
- *   (between)     an Allreduce of what was counted
- *   prof/phase_2  ranks 1 and 3 have a token of their own: 52 and 51 ints; ranks 0
- *                 and 2 an Alltoall of 2048 bytes and a Barrier
+ *   prof/phase_1  a token goes round: 27 ints from rank 0, 26 from each other rank
+ *   (between)     an Allreduce of the counts
+ *   prof/phase_2  ranks 1 and 3 exchange a token: 52 and 51 ints; ranks 0 and 2
+ *                 call an Alltoall of 2048 bytes and a Barrier
  *   (no name)     8 bytes to the next rank
  *
- * It knows nothing of who serves the variables. Rank 0 prints ok, the largest
- * counts, what the counts are after the flush, and the flush's lengths: as bound
- * first, and as bound while it has a name. */
+ * The program does not know which library offers the variables. Rank 0 prints ok,
+ * the largest counts, the counts after the flush, and the lengths of the flush
+ * variable: as bound first, and as bound while it has a name. */
 #include "check.h"
 
 #include <stdint.h>

@@ -1,7 +1,7 @@
-/* What MPI 4.1 added (2 ranks): 10, 20, 30 and 40 bytes from 0 to 1, whose
- * receives are seen by Request_get_status_any, _some, _all and _all again, and
- * then freed, but for the last, which is waited for; and 50 bytes with Ibsend from
- * a buffer of the communicator. */
+/* Calls that MPI 4.1 added (2 ranks). 0 sends 10, 20, 30 and 40 bytes to 1,
+ * which tests the receives by Request_get_status_any, _some, _all and _all
+ * again; it then frees all except the last, for which it waits. Ibsend sends
+ * 50 bytes from a buffer of the communicator. */
 #include "check.h"
 
 int main(int argc, char **argv)

@@ -1,6 +1,6 @@
-/* The chapter on the tool interface, for the variables that the library offers (2 ranks):
- * what they are, sessions and handles, strings, indices that stay, and when the
- * interface is open. mpit_errors has what must be refused, mpit_values what is counted, mpit_now what is so now. */
+/* Tests the variables that the library offers against the Standard's tool interface
+ * (2 ranks): attributes, sessions, handles, strings, constant indices, when the interface
+ * is open. mpit_errors tests errors, mpit_values counts, mpit_now current values. */
 #include "mpit.h"
 
 enum { NAMES = 4096 };

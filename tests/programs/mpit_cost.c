@@ -1,8 +1,8 @@
-/* What it costs a program to read Open MPI's monitoring variables (3 ranks), on
- * any number: mpit_cost SLICES READS. In each slice rank 0 sends three sizes to
- * each other rank, which makes three rows a peer; then it reads all 15 variables
- * so often. It prints ok, how many rows of sends there are, and the median and the
- * least time of reading all 15, in us. The others sleep meanwhile. */
+/* Measures what it costs a program to read Open MPI's monitoring variables
+ * (3 ranks), or any number: mpit_cost SLICES READS. In each slice rank 0 sends three
+ * sizes to each other rank, which makes three rows per peer. Then it reads all 15
+ * variables READS times. Prints ok, the number of rows of sends, and the median and
+ * minimum time of reading all 15, in us. The other ranks sleep meanwhile. */
 #include "check.h"
 
 #include <time.h>

@@ -1,5 +1,5 @@
-// Prints how many variables and categories MPI_T counts, before MPI_Init and
-// after it: two lines of cvars, pvars and categories.
+// Prints the numbers of variables and categories of MPI_T, before and after
+// MPI_Init: two lines with the numbers of cvars, pvars and categories.
 #include <mpi.h>
 #include <stdio.h>
 

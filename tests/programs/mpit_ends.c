@@ -1,11 +1,11 @@
-/* When MPI_T is opened and closed, beside MPI (2 ranks): mpit_ends HOW. All that was had of
- * it is left behind where HOW says nothing else.
+/* Opens and closes MPI_T at different times (2 ranks): mpit_ends HOW. It frees none of its
+ * sessions and handles unless HOW says so.
  *
- * early   it is closed before MPI_Finalize
- * late    it is used, and closed, after MPI_Finalize
- * left    it is opened twice and closed once, and used when the program exits
- * again   it is opened and closed over and over, before, between and after MPI
- * only    there is no MPI but it */
+ * early   closes it before MPI_Finalize
+ * late    uses it, and closes it, after MPI_Finalize
+ * left    opens it twice and closes it once, and uses it when the program exits
+ * again   opens and closes it repeatedly, before, during and after MPI
+ * only    uses MPI_T without MPI */
 #include "mpit.h"
 
 static MPI_T_pvar_session session;

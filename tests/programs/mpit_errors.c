@@ -1,5 +1,5 @@
-/* What MPI_T refuses, and with which code, for the variables that the library offers, and
- * its control variables (2 ranks). */
+/* Tests what MPI_T must refuse, and with which error code, for the performance
+ * variables that the library offers and its control variables (2 ranks). */
 #include "mpit.h"
 
 static MPI_T_pvar_session session, other;

@@ -1,6 +1,6 @@
-/* Variables of the process as it is now (2 ranks): requests in flight and the most of them,
- * the time in MPI, and the age of a call that another thread is in. With MPIT_OFF in the
- * environment the same is done, and MPI_T never touched. */
+/* Tests variables of the current state of the process (2 ranks): requests in flight
+ * and their maximum, the time in MPI, and the age of a call that another thread is
+ * in. With MPIT_OFF in the environment it does the same without MPI_T. */
 #include "mpit.h"
 #include <pthread.h>
 #include <unistd.h>

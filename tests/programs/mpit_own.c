@@ -1,6 +1,6 @@
-/* The chapter on the tool interface for the variables that an MPI has itself (2 ranks),
- * alone and behind the library's: what they are, strings, indices, categories, the life of
- * sessions and handles, and what flags promise. What MPIs do otherwise is in one table. */
+/* Tests the MPI's own variables against the Standard's chapter on the tool interface
+ * (2 ranks), alone and after the library's: attributes, strings, indices, categories, the
+ * life of sessions and handles, and the flags. One table lists the deviations of MPIs. */
 #include "mpit.h"
 
 static char mpi[16]; /* name and version */

@@ -1,7 +1,7 @@
-/* Eight threads that use MPI_T for all that it has, while four others send, receive and
- * do v-collectives on communicators of their own (2 ranks): mpit_threads N, with N rounds
- * of each of the four. With MPIT_OFF in the environment the same is moved, and MPI_T left
- * alone. */
+/* Eight threads use all of MPI_T, while four others send, receive and call
+ * v-collectives on communicators of their own (2 ranks): mpit_threads N,
+ * where N is the number of rounds of each of the four. With MPIT_OFF in the
+ * environment the four do the same, and MPI_T is not used. */
 #include "mpit.h"
 #include <pthread.h>
 

@@ -1,7 +1,7 @@
-/* What the variables that the library offers count (2 ranks): by a ledger of all that is
- * sent, and a model of what start, stop, reset, read, readreset, handles that come and go
- * and MPI_T_PVAR_ALL_HANDLES make of it, in three sessions. mpit_values ROUNDS; with
- * MPIT_OFF in the environment it moves the same, and never touches MPI_T. */
+/* Tests the counts of the variables that the library offers (2 ranks): mpit_values
+ * ROUNDS. It compares them with a record of all messages, and with a model of start,
+ * stop, reset, read, readreset, new and freed handles and MPI_T_PVAR_ALL_HANDLES, in
+ * three sessions. With MPIT_OFF in the environment it sends the same without MPI_T. */
 #include "mpit.h"
 
 enum { WORLD, REVERSED, SELF, BETWEEN, COMMS };

@@ -1,6 +1,6 @@
-/* A program whose own library has functions of the names that Fortran bindings
- * have, and which have nothing to do with MPI (2 ranks). With -DLIBRARY, that
- * library. */
+/* A program whose own library has functions with the names of Fortran
+ * bindings, but that are unrelated to MPI (2 ranks). With -DLIBRARY, this is
+ * that library. */
 double mpi_allreduce(double x, int n), mpi_send__(double x), MPI_BCAST(int n, double x, double y);
 int mpi_init_(int n, double x);
 

@@ -1,7 +1,7 @@
-/* The neighbourhood collectives on a Cartesian grid of 2 x 2, row-major
- * (4 ranks): with open ends by default, so that two of the four neighbours are
- * MPI_PROC_NULL; with PERIODIC the neighbours on both sides are the same
- * process, and each edge is there twice. */
+/* Neighbourhood collectives on a row-major Cartesian grid of 2 x 2
+ * (4 ranks). By default the grid has open ends, so that two of the four
+ * neighbours are MPI_PROC_NULL. With PERIODIC, the neighbours on both sides
+ * are the same rank, and each edge exists twice. */
 #include "forms.h"
 
 enum { EDGES = 4, ROOM = 64 };

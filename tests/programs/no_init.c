@@ -1,5 +1,5 @@
-/* Uses MPI and does not start it: says whose rights it has, and what is
- * preloaded into it. */
+/* A program linked with MPI that does not initialize it. Prints its user,
+ * and what is preloaded. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* A program that has nothing to do with MPI. */
+/* A program that does not use MPI. */
 #include <stdio.h>
 
 int main(void)

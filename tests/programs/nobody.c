@@ -1,4 +1,4 @@
-/* Receives from nobody, in each form: calls, and no message (1 rank). */
+/* Receives from MPI_PROC_NULL in each form: calls without messages (1 rank). */
 #include "check.h"
 
 int main(int argc, char **argv)

@@ -1,5 +1,5 @@
-/* Wrong pointers, which a program that handles its errors survives: the MPI
- * says no, and nothing in between may look at them. */
+/* Passes invalid pointers and handles the errors. The MPI refuses them, and
+ * the library must not dereference them. */
 #include "check.h"
 
 int main(int argc, char **argv)

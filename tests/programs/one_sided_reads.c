@@ -1,5 +1,5 @@
 /* One message between calls that read from a window: Get, Rget, Fetch_and_op,
- * Get_accumulate and Compare_and_swap (2 ranks). What they read is no message. */
+ * Get_accumulate and Compare_and_swap (2 ranks). Reads are not messages. */
 #include "check.h"
 
 int main(int argc, char **argv)

@@ -1,5 +1,5 @@
-/* One-sided calls on a window of a communicator in reversed order: each process
- * reaches out to the next one there, which has the world rank before its own. */
+/* One-sided calls on a window of a communicator in reverse order. Each rank
+ * accesses the next one there, which has the world rank before its own. */
 #include "check.h"
 
 int main(int argc, char **argv)

@@ -1,6 +1,6 @@
-/* Another tool's PMPI wrappers (with -DTOOL, a shared object to preload), and a
- * program for it (2 ranks): three barriers, and a message that the tool leaves
- * alone. The tool tells how often it was called. */
+/* Another tool's PMPI wrappers (with -DTOOL, a shared object to preload),
+ * and a program for it: three barriers, and a message that the tool does not
+ * wrap (2 ranks). The tool prints how often it was called. */
 #ifdef TOOL
 #include <mpi.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* Partitioned messages: 4 partitions of 25 ints, sent three times, the last
- * partition first; started alone and with others. */
+/* Partitioned messages of 4 partitions of 25 ints, sent three times, the
+ * last partition first. They are started alone and with others. */
 #include "check.h"
 
 int main(int argc, char **argv)

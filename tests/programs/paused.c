@@ -1,5 +1,5 @@
-/* Recording is off on one side only: rank 1 counts a message that rank 0 does
- * not, and one that both count (2 ranks). */
+/* Recording is off on one rank only: rank 1 counts a message that rank 0
+ * does not count, and one that both count (2 ranks). */
 #include "check.h"
 
 int main(int argc, char **argv)

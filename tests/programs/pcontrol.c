@@ -1,4 +1,4 @@
-/* Phases by MPI_Pcontrol (2 ranks): each phase sends another power of two. */
+/* Phases by MPI_Pcontrol (2 ranks). Each sends a different power of two. */
 #include "check.h"
 
 static void exchange(int bytes)

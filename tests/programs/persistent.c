@@ -1,4 +1,4 @@
-/* Persistent sends and receives: five rounds of four messages each, two rounds
+/* Persistent sends and receives: five rounds of four messages, two rounds
  * with Start and three with Startall (2 ranks). */
 #include "check.h"
 

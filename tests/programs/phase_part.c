@@ -1,4 +1,4 @@
-/* A part of a program that names its phase and sends itself so many bytes. */
+/* A part of phase_parts that names its phase and sends itself some bytes. */
 #include <mpi.h>
 #include <mpitrace.h>
 

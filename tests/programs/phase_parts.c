@@ -1,5 +1,5 @@
-/* Phases of a program's own, of a static library, of a shared library and of a
- * plugin (1 rank): phase_parts PLUGIN. Each sends another power of two. */
+/* Phases of a program, a static library, a shared library and a plugin
+ * (1 rank): phase_parts PLUGIN. Each sends a different power of two. */
 #include "check.h"
 #include <dlfcn.h>
 #include <mpitrace.h>

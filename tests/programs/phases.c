@@ -1,5 +1,5 @@
-/* Named phases (2 ranks): each sends another power of two. The ranks first
- * begin them in different orders. */
+/* Named phases (2 ranks). Each sends a different power of two. The ranks
+ * begin them for the first time in different orders. */
 #include "check.h"
 #include <mpitrace.h>
 #include <string.h>

@@ -1,7 +1,7 @@
-/* Trees (4 ranks). With an argument, rank 0 sends rank 1 five messages of 100 bytes and
- * that is all. Without, they make five Bcasts and five Reduces of 8 bytes, which
- * take three messages each however they are done, and five Alltoallv of 8 bytes
- * to each other, which take twelve. */
+/* With an argument, rank 0 sends rank 1 five messages of 100 bytes
+ * (4 ranks). Without, all call five Bcasts and five Reduces of 8 bytes, each
+ * of which takes three messages by any algorithm, and five Alltoallv of 8
+ * bytes per pair, each of which takes twelve. */
 #include "check.h"
 
 enum { TIMES = 5, RANKS = 4 };

@@ -1,4 +1,4 @@
-/* The part of host.c that knows MPI: a shared object (2 ranks). */
+/* The plugin of host.c, a shared object that uses MPI (2 ranks). */
 #include "check.h"
 
 int plugin_main(int argc, char **argv);

@@ -1,4 +1,4 @@
-/* A program that initializes MPI past all tools (2 ranks). */
+/* A program that initializes MPI by PMPI_Init, which tools do not see (2 ranks). */
 #include "exchange.h"
 
 int main(int argc, char **argv)

@@ -1,4 +1,4 @@
-/* Probes for 60 ms after MPI_Init (1 rank): calls come all the time. */
+/* Probes for 60 ms after MPI_Init, without a pause between calls (1 rank). */
 #include "check.h"
 
 int main(int argc, char **argv)

@@ -1,7 +1,7 @@
-/* A program under the tool interface of imaginary.c (2 ranks): readings CYCLES makes
- * and frees a communicator and a window, which is step 1, and in phase 2, which is
- * step 2, posts receives of each kind while 6, 5 and, in a pause, 100 messages wait;
- * then it makes and frees CYCLES duplicates, and a tenth as many windows. */
+/* Uses the tool interface of imaginary.c (2 ranks): readings CYCLES. Step 1
+ * makes and frees a communicator and a window. Step 2, in phase 2, posts
+ * receives of each kind while 6, 5 and, in a pause, 100 messages are queued.
+ * Then it makes and frees CYCLES duplicates, and a tenth as many windows. */
 #include "forms.h"
 #include "imaginary.h"
 

@@ -1,6 +1,6 @@
-/* A program that is not linked with MPI and loads a plugin that is, calls it and
- * unloads it, several times: reloaded PLUGIN local|global TIMES. MPI is unloaded
- * with the plugin, and starts anew the next time. */
+/* A program without MPI that loads a plugin with MPI, calls it and unloads
+ * it several times: reloaded PLUGIN local|global TIMES. MPI is unloaded with
+ * the plugin, and starts again the next time. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

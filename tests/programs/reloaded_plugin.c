@@ -1,5 +1,5 @@
-/* The plugin of reloaded.c (1 rank): MPI from its start to its end, with a message
- * of 20 bytes over a communicator of its own. */
+/* The plugin of reloaded.c (1 rank). It initializes MPI, sends a message of
+ * 20 bytes over a communicator of its own, and finalizes MPI. */
 #include <mpi.h>
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-/* Calls that move nothing (2 ranks). Rank r makes each of them r + 1 times. */
+/* Calls that move no data (2 ranks). Rank r makes each of them r + 1 times. */
 #include "check.h"
 
 static int copy(MPI_Comm comm, int key, void *extra, void *in, void *out, int *flag)

@@ -1,6 +1,6 @@
-/* Communicators that are made and freed in turn, with other members each
- * time, so that MPI gives one handle to many (4 ranks). Message k has k bytes
- * and goes 0 -> 1 and 2 -> 3 where k is odd, 0 -> 3 and 1 -> 2 where even. */
+/* Makes and frees communicators in turn, with different members each time, so
+ * that MPI uses one handle for many (4 ranks). Message k has k bytes. It goes
+ * from 0 to 1 and from 2 to 3 if k is odd, else from 0 to 3 and from 1 to 2. */
 #include "check.h"
 
 int main(int argc, char **argv)

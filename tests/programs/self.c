@@ -1,5 +1,5 @@
-/* MPI_COMM_SELF: messages from each process to itself, and collectives that
- * move nothing (2 ranks). */
+/* MPI_COMM_SELF: messages from each rank to itself, and collectives that
+ * move no data (2 ranks). */
 #include "check.h"
 
 int main(int argc, char **argv)

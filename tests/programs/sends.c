@@ -1,5 +1,5 @@
-/* Each way to send, with messages of many size classes (2 ranks): rank 0 sends
- * to rank 1 and, in vain, to MPI_PROC_NULL. */
+/* Sends in each way, with messages of many size classes (2 ranks). Rank 0
+ * sends to rank 1, and to MPI_PROC_NULL. */
 #include "check.h"
 
 static char data[256];

@@ -1,7 +1,7 @@
-/* A program that never calls MPI_Init (4 ranks). Of each communicator made from
- * a group a name and a message: 10 and then 20 bytes from world rank 0 to 3 on
- * two with the same members and tag, 30 from 3 to 0 on one in reversed order,
- * and 40 from 1 to 2 between two groups. */
+/* A program that never calls MPI_Init (4 ranks). Each communicator is made
+ * from a group and has a name and a message: 10 and 20 bytes from world rank
+ * 0 to 3 on two with the same members and tag, 30 from 3 to 0 on one in
+ * reverse order, and 40 from 1 to 2 between two groups. */
 #include "check.h"
 
 static MPI_Comm from(MPI_Group group, const char *tag)

@@ -1,6 +1,6 @@
-/* Sessions one after the other, each the only one (2 ranks): in the k-th of
- * three, after a twentieth of a second, 100 k bytes from 0 to 1. In the first,
- * rank 1 leaves a receive open. */
+/* Three sessions, one after the other (2 ranks). In the k-th, after 50 ms,
+ * rank 0 sends 100 k bytes to rank 1. Rank 1 leaves a receive open in the
+ * first session. */
 #include "check.h"
 
 #include <unistd.h>

@@ -1,6 +1,6 @@
-/* A session beside MPI_Init (2 ranks), opened within the world model and closed
- * after MPI_Finalize: 5 bytes from 0 to 1 in MPI_COMM_WORLD, 6 in a communicator
- * of the session, and after MPI_Finalize 7 from 1 to 0 in one made then. */
+/* A session that is opened after MPI_Init and closed after MPI_Finalize (2 ranks).
+ * Messages from 0 to 1: 5 bytes in MPI_COMM_WORLD and 6 in a communicator of the
+ * session; from 1 to 0: 7 bytes in a communicator that is made after MPI_Finalize. */
 #include "check.h"
 
 static MPI_Comm of(MPI_Session session, const char *tag)

@@ -1,6 +1,6 @@
-/* Settings that a program makes (1 rank): set [NAME=VALUE...] makes these before
- * MPI_Init. Then it sends itself 1 byte, 2 in intervals of 1000 s, and 4 without
- * intervals. With -alone it is not recorded, and nothing can be set. */
+/* Sets settings itself (1 rank): set [NAME=VALUE...] sets these before MPI_Init.
+ * Then it sends itself 1 byte, 2 bytes in intervals of 1000 s, and 4 bytes
+ * without intervals. With -alone it is not recorded, and setting must fail. */
 #include "check.h"
 #include <mpitrace.h>
 #include <string.h>

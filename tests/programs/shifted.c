@@ -1,5 +1,5 @@
-/* Messages of different sizes on one channel, of which some are truncated: those
- * behind them are in their places all the same (2 ranks). */
+/* Messages of different sizes with the same tag, some of which are
+ * truncated. Those after them must still be matched correctly (2 ranks). */
 #include "check.h"
 
 enum { ROUNDS = 12, TAG = 17 };

@@ -1,5 +1,5 @@
-/* Messages of 0 bytes, and for k up to 20 of 2^k and of 2^k - 1 bytes; and one
- * of 3 GiB, in a datatype that has the same MiB 3072 times (2 ranks). */
+/* Messages of 0 bytes, of 2^k and of 2^k - 1 bytes for k up to 20, and one of
+ * 3 GiB, by a datatype that contains the same MiB 3072 times (2 ranks). */
 #include "check.h"
 
 enum { MIB = 1 << 20 };

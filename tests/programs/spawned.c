@@ -1,6 +1,6 @@
-/* Two processes start two more, and talk with them: each parent sends 100 bytes
- * to both children, each child 7 bytes to parent 0. The children are of another
- * world. Arguments are put before the children's command, after env(1). */
+/* Two parents spawn two children and exchange messages: each parent sends 100
+ * bytes to both children, each child 7 bytes to parent 0. The children have
+ * another world. Arguments are passed to env(1), before the children's command. */
 #include "check.h"
 
 int main(int argc, char **argv)

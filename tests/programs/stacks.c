@@ -1,5 +1,5 @@
-/* All messages go through one function, from two callers, which is what stacks
- * tell apart; with an argument, from as many places as it says (1 rank). */
+/* All messages go through one function that has two callers, which only stacks
+ * distinguish. With an argument, there are that many callers (1 rank). */
 #include "check.h"
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* A process that is killed with receives open: 3 of 5 by Irecv, 2 of 2 by
+/* A process that is killed with open receives: 3 of 5 by Irecv, 2 of 2 by
  * Startall, 1 of 2 rounds of a Start (2 ranks). */
 #include "check.h"
 

@@ -1,4 +1,4 @@
-/* A communicator whose ranks run against those of the world (4 ranks). */
+/* A communicator with the ranks in reverse order of the world (4 ranks). */
 #include "check.h"
 
 int main(int argc, char **argv)

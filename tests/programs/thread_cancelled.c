@@ -1,6 +1,6 @@
-/* A thread with a pending request to cancel it (1 rank): MPI calls are no
- * cancellation points, so it makes all of its calls, and ends at its own. It, and
- * then main, send 1, 2, 4 … bytes to themselves on each of 400 communicators. */
+/* A thread with a pending cancellation (1 rank). MPI calls are not cancellation
+ * points, so it makes all its calls, and ends at a cancellation point of its own. It,
+ * and then main, send themselves 1, 2, 4 … bytes on each of 400 communicators. */
 #include "check.h"
 #include <pthread.h>
 

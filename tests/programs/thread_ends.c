@@ -1,5 +1,5 @@
-/* Two hundred threads, no more than eight at a time, that make new kinds of
- * calls and phases (1 rank): the k-th sends itself k bytes. */
+/* 200 threads, at most eight at a time, make new kinds of calls and phases
+ * (1 rank). The k-th sends itself k bytes. */
 #include "check.h"
 #include <mpitrace.h>
 #include <pthread.h>

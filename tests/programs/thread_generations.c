@@ -1,6 +1,6 @@
-/* More threads than a small trace has chunks for (1 rank): 20 that are there at
- * the same time make a call each, and end. Then 3 that are there at the same time
- * send 100 messages to MPI_PROC_NULL each. */
+/* More threads than a small trace has chunks (1 rank). 20 threads that exist
+ * at the same time make a call each, and end. Then 3 threads that exist at
+ * the same time send 100 messages each to MPI_PROC_NULL. */
 #include "check.h"
 #include <pthread.h>
 

@@ -1,7 +1,7 @@
-/* Eight threads of rank 1 that receive what eight of rank 0 send (2 ranks):
+/* Eight threads of rank 1 receive from eight threads of rank 0 (2 ranks):
  * thread_receives N. Each receives N times 4 messages, of 1 to 4 bytes, from
- * MPI_ANY_SOURCE, and asks for them in turn by Waitany, Testsome, Waitall and
- * one by one. */
+ * MPI_ANY_SOURCE. It completes them in turn by Waitany, Testsome, Waitall
+ * and one by one. */
 #include "check.h"
 #include <pthread.h>
 

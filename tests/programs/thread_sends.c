@@ -1,7 +1,7 @@
-/* Eight threads of each process on four communicators (2 ranks):
- * thread_sends N. Each thread sends N messages to nobody, and to the process
- * itself one for each hundred of them, of 8 bytes and one for each thread
- * before it. */
+/* Eight threads of each rank use four communicators (2 ranks): thread_sends
+ * N. Each sends N messages to MPI_PROC_NULL, and one message to its own rank
+ * for each hundred of them. The t-th thread, from 0, sends messages of 8 + t
+ * bytes. */
 #include "check.h"
 #include <pthread.h>
 

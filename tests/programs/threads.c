@@ -1,6 +1,6 @@
-/* Four threads of each process, 10,000 messages each to the process itself,
- * on a communicator of the thread's own (2 ranks). Every thread has sent one
- * message before any of them sends its second. */
+/* Four threads of each rank send 10,000 messages each to their own rank, on
+ * a communicator per thread (2 ranks). Every thread has sent one message
+ * before any of them sends its second. */
 #include "check.h"
 #include <pthread.h>
 

@@ -1,7 +1,7 @@
-/* The thunks of src/thunks.h by themselves, between a program, a Fortran layer
- * and an MPI that are made up: arguments in registers and on the stack arrive as
- * they were, the call is noted with the address that it returns to, functions
- * are looked up once, and PMPI_x is the wrapper for whom it should be. */
+/* Tests the thunks of src/thunks.h between a made-up program, Fortran layer
+ * and MPI: arguments in registers and on the stack must arrive unchanged,
+ * the call's return address must be noted, functions must be looked up once,
+ * and PMPI_x must be the wrapper for those callers that need it. */
 #include "thunks.h"
 
 #include <pthread.h>

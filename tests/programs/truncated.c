@@ -1,7 +1,7 @@
-/* Messages of 100 bytes for receives of 10, in each way to complete one, with
- * whole messages of 5 bytes between them (2 ranks). Receives from anybody are
- * posted before rank 0 is told to send: MPICH 5.0 does not check the size of
- * messages that are there first, and writes beyond the buffer. */
+/* Messages of 100 bytes for receives of 10, with each way to complete a
+ * receive, and whole messages of 5 bytes between them (2 ranks). Receives
+ * from any source are posted before rank 0 may send: MPICH 5.0 does not
+ * check the size of unexpected messages, and writes beyond the buffer. */
 #include "check.h"
 
 enum { ROUNDS = 13 };

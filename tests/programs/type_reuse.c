@@ -1,5 +1,5 @@
-/* Derived types that are freed and made again with another size, so that MPI
- * gives one handle to many; and one whose extent is not its size (2 ranks). */
+/* Frees derived types and makes them again with another size, so that MPI uses one
+ * handle for many. One type has an extent that differs from its size (2 ranks). */
 #include "check.h"
 
 int main(int argc, char **argv)

@@ -1,5 +1,5 @@
-/* Receives that nobody completes: the first gets its message, the others get
- * none, and one has nothing to come (2 ranks). */
+/* Receives that are never completed: the first gets its message, the others
+ * get none, and for one no message is ever sent (2 ranks). */
 #include "check.h"
 
 int main(int argc, char **argv)

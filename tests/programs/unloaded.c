@@ -1,8 +1,8 @@
-/* Plugins that are loaded, called and unloaded, one after the other (1 rank):
- * unloaded TIMES PLUGIN... The dynamic linker loads each to the addresses of the
- * one before. The i-th plugin makes 10 i Sendrecvs and i Alltoallvs on the main
- * thread, and i Barriers on a thread of its own that lives until the end; the
- * receive of 100 i bytes that it posts is completed when the next one is loaded. */
+/* Loads, calls and unloads plugins, one after the other: unloaded TIMES
+ * PLUGIN... The dynamic linker loads each at the addresses of the one before
+ * (1 rank). The i-th plugin makes 10 i Sendrecvs and i Alltoallvs on the main
+ * thread, and i Barriers on a thread that lives until the end. The receive of
+ * 100 i bytes that it posts completes after the next one is loaded. */
 #include "check.h"
 
 #include <dlfcn.h>

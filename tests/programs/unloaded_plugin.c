@@ -1,5 +1,5 @@
-/* A plugin of unloaded.c. NAME tells the plugins apart: all are the same code at
- * the same addresses. */
+/* A plugin of unloaded.c. NAME distinguishes the plugins: all have the same
+ * code at the same addresses. */
 #include <mpi.h>
 
 #define JOIN(a, b) a##b

@@ -1,8 +1,8 @@
-/* A file is unloaded, and before mpitrace's dlclose has looked at that, a call comes
- * from a file that was not known (1 rank): unloaded_unseen FIRST SECOND THIRD, which
- * are plugins of unloaded.c. With threads this is a race; here the C library's own
- * dlclose is called, which mpitrace does not see. The third plugin is at the addresses
- * of the first. The i-th makes 10 i Sendrecvs. */
+/* After a file is unloaded, a call comes from an unknown file before mpitrace's
+ * dlclose has noticed the unloading (1 rank): unloaded_unseen FIRST SECOND
+ * THIRD, three plugins of unloaded.c. With threads this is a race; this program
+ * calls the C library's own dlclose, which mpitrace does not see. The third
+ * plugin is at the addresses of the first. The i-th makes 10 i Sendrecvs. */
 #include "check.h"
 
 #include <dlfcn.h>

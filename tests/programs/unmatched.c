@@ -1,6 +1,6 @@
-/* Sends that are never received, of more than any machine could move: 1024 of
- * 1 GiB and one of 1 TiB, and with MPI 4's counts one of 2^32 + 5 bytes (2
- * ranks). It ends without MPI_Finalize, which would wait for them. */
+/* Sends that are never received, and larger than any machine could move: 1024
+ * of 1 GiB, one of 1 TiB, and with MPI 4's counts one of 2^32 + 5 bytes. The
+ * program ends without MPI_Finalize, which would wait for them. */
 #include "check.h"
 #include <sys/mman.h>
 #include <unistd.h>

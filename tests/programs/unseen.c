@@ -1,7 +1,7 @@
-/* A communicator and a window that are made behind the library's back (as by a
- * part of a program that calls PMPI itself), on the ranks in reverse (2 ranks):
- * 12 bytes from world rank 0 to 1 on the one, 16 put by world rank 0 to 1 on the
- * other. */
+/* A communicator and a window that the library does not see being made, as
+ * if part of the program called PMPI itself. Both have the ranks in reverse
+ * order (2 ranks). World rank 0 sends 12 bytes to 1 on the communicator, and
+ * puts 16 bytes to 1 in the window. */
 #include "check.h"
 
 int main(int argc, char **argv)

@@ -1,6 +1,6 @@
-/* Ranks 1 to 7 send messages of random sizes and tags to rank 0, which takes
- * them from any source in each way that there is (8 ranks). The argument is how
- * many each of them sends. */
+/* Ranks 1 to 7 send messages of random sizes and tags to rank 0, which
+ * receives them from any source by each call (8 ranks). The argument is the
+ * number of messages of each sender. */
 #include "check.h"
 
 #define MOST 20000  /* bytes */

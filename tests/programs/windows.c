@@ -1,6 +1,6 @@
-/* What onesided.c leaves out (3 ranks): the other one-sided calls, to the next
- * process of a communicator in reversed order, to oneself and to MPI_PROC_NULL;
- * each synchronisation; each window. With LARGE, the large-count twins. */
+/* One-sided calls that onesided.c omits, to the next rank of a communicator in
+ * reverse order, to itself and to MPI_PROC_NULL; each synchronization; each
+ * kind of window (3 ranks). With LARGE, uses the large-count functions. */
 #include "forms.h"
 
 #ifdef LARGE

@@ -1,6 +1,6 @@
-/* The program calls MPI through functions that do nothing else, in a file of their
- * own and under names of their own: call sites are worth something only where these
- * are called (2 ranks). */
+/* The program calls MPI only through wrappers in a file of their own, with
+ * names of their own. Useful call sites are those that call the wrappers
+ * (2 ranks). */
 #include "check.h"
 
 #define KEEP __attribute__((noinline, noclone)) static

@@ -1,5 +1,5 @@
-/* Collectives some of whose counts are 0, or all (4 ranks): of the vectors, what
- * concerns the odd ranks is 3, and along a line 5 go up and nothing goes down. */
+/* Collectives with counts of 0 (4 ranks). In v-collectives, the counts of
+ * odd ranks are 3. Along a line, 5 elements go up and none go down. */
 #include "forms.h"
 
 enum { N = 4 };
