@@ -11,8 +11,9 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// DamageList is what could not be read of an input, each error with its file and
-// place, and once: it may be found as a run is opened and again as it is read.
+// DamageList is the list of errors of an input, each with its file and
+// position. An error is listed once, even if it is found both when a run is
+// opened and when it is read.
 type DamageList struct {
 	Errors []error
 	seen   map[string]bool
@@ -40,24 +41,25 @@ func Damage(p *profile.Profile) error {
 	return fmt.Errorf("%s is damaged: %s", text.Line(cmp.Or(p.Source, fmt.Sprintf("rank %d", p.Rank))), text.Line(strings.Join(p.Problems, "; ")))
 }
 
-// DamagedError says that the input is damaged, and that nothing was written for it.
+// DamagedError means that the input is damaged, and that nothing was written
+// for it.
 type DamagedError struct{ error }
 
 func (e *DamagedError) Unwrap() error { return e.error }
 
-// IntactSource is a source that ends in a DamagedError if any of it is damaged. Tables tell
-// only as they are read: what was made of it until then is to be thrown away.
+// IntactSource is a source that ends with a DamagedError if any of it is
+// damaged. In tables, damage is found only while they are read: output made
+// until then must be discarded.
 type IntactSource struct {
 	profile.Source
 	damage DamageList
-	all    bool // damage is all there is, profiles need not be looked at
-	skip   bool // the damage is said and skipped
+	all    bool // whether all damage is known before the profiles are read
+	skip   bool // whether damage is reported and skipped
 	log    io.Writer
 }
 
-// Intact returns src, or with skip src without what is damaged. The source ends in a
-// DamagedError if any of it is damaged; known is what is damaged besides the
-// profiles.
+// Intact returns src as an IntactSource, or with skip as a source without the
+// damaged parts. known lists the damage besides that of profiles.
 func Intact(src profile.Source, known []error, skip bool, log io.Writer) (*IntactSource, error) {
 	g := &IntactSource{Source: src, skip: skip, log: log}
 	if opened, ok := src.(*Run); ok {
@@ -99,5 +101,5 @@ func (g *IntactSource) judge() error {
 	return nil
 }
 
-// Checked reports whether all damage is known: the source need not be read for it.
+// Checked reports whether all damage is known before the source is read.
 func (g *IntactSource) Checked() bool { return g.all }

@@ -12,38 +12,38 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Traffic is what the processes of a job sent to each other, and how the files made
-// of it begin.
+// Traffic is what the processes of a job sent to each other, with the prefix of
+// the files that are made from it.
 type Traffic struct {
 	matrix.Ranks
 	Builder      *matrix.Builder
-	Prefix       string // path
+	Prefix       string // path that the names of the files start with
 	Program, Run string
-	world        world  // MPI_COMM_WORLD of files that were given together
-	worldOf      string // the file that world is from
+	world        world  // MPI_COMM_WORLD of the files, if several were given
+	worldOf      string // the file that world comes from
 }
 
-// TrafficReader reads the traffic of jobs from paths that a user gives: a run
-// directory, files of one run, or a prefix of such.
+// TrafficReader reads the traffic of jobs from the paths that a user gives: a
+// run directory, files of one run, or a prefix of such files.
 type TrafficReader struct {
-	Use       func(*Traffic) error // is given each job once it is read
+	Use       func(*Traffic) error // called with each job after it was read
 	Log       io.Writer
 	Stdin     io.Reader
 	Selection *matrix.Selection
 	Hosts     bool        // whether the hosts of ranks are needed
-	Damage    *DamageList // collects what could not be read
-	Warn      func(error) // is told what does not keep the traffic from being read
+	Damage    *DamageList // errors of input that could not be read
+	Warn      func(error) // called with errors that do not prevent reading the traffic
 }
 
-// InputError says that the given paths cannot be used, or not together.
+// InputError means that the given paths cannot be used, or not together.
 type InputError struct{ error }
 
 func (e *InputError) Unwrap() error { return e.error }
 
 func inputErrorf(format string, args ...any) error { return &InputError{fmt.Errorf(format, args...)} }
 
-// Read reads the jobs that the paths hold: one, unless a run directory or an
-// Arrow file holds several, or a prefix stands for several phases.
+// Read reads the jobs at the paths: one job, or several if a run directory or
+// an Arrow file contains several or a prefix has several phases.
 func (in *TrafficReader) Read(paths []string) error {
 	for _, path := range paths {
 		if path == "-" {
@@ -94,8 +94,8 @@ func (in *TrafficReader) loadDir(path string) error {
 	return in.jobs(filepath.Join(path, "matrix"), opened, false)
 }
 
-// loadDataset reads a directory of part files. Matrices go beside it: in it they
-// would be taken for parts.
+// loadDataset reads a directory of part files. The matrices are written next to
+// the directory: inside it they would look like parts.
 func (in *TrafficReader) loadDataset(path string) error {
 	parts, err := formats.OpenDataset(path)
 	if err != nil {
@@ -111,7 +111,8 @@ func (in *TrafficReader) loadDataset(path string) error {
 	return in.jobs(filepath.Dir(filepath.Clean(path)), opened, false)
 }
 
-// depth is how much of recordings is looked at before they are added up.
+// depth returns how much of each recording is read before the traffic is added
+// up.
 func (in *TrafficReader) depth() Depth {
 	if len(in.Selection.Callsites) > 0 {
 		return Whole
@@ -119,7 +120,7 @@ func (in *TrafficReader) depth() Depth {
 	return Heads
 }
 
-// symbolize names call sites where they are selected by.
+// symbolize finds the names of call sites if the selection uses them.
 func (in *TrafficReader) symbolize(opened *Run, known profile.Symbols) {
 	if len(in.Selection.Callsites) == 0 {
 		return
@@ -146,7 +147,7 @@ func (in *TrafficReader) loadFiles(paths []string) error {
 		return in.loadRecordings(paths)
 	}
 	files := formats.Files(paths)
-	if _, err := files.Open(0); err != nil { // the head of one, before all are read
+	if _, err := files.Open(0); err != nil { // check the head of one file before all are read
 		return err
 	}
 	opened, err := OpenSource(files, in.Log)
@@ -156,7 +157,7 @@ func (in *TrafficReader) loadFiles(paths []string) error {
 	return in.ofRun(paths, opened)
 }
 
-// commonFormat is that of all files.
+// commonFormat returns the format of all files.
 func commonFormat(paths []string) (*formats.Format, error) {
 	var first *formats.Format
 	for _, path := range paths {
@@ -187,8 +188,7 @@ func (in *TrafficReader) loadRecordings(paths []string) error {
 	return in.ofRun(paths, opened)
 }
 
-// ofRun takes the jobs of one file as those of a run directory; files together
-// must be of one.
+// ofRun reads the jobs of one file, or of several files of one run.
 func (in *TrafficReader) ofRun(paths []string, opened *Run) error {
 	if len(opened.Jobs) == 0 {
 		return fmt.Errorf("%s: no process in it", paths[0])
@@ -200,8 +200,8 @@ func (in *TrafficReader) ofRun(paths []string, opened *Run) error {
 	return in.jobs(filepath.Dir(paths[0]), opened, len(paths) > 1)
 }
 
-// jobs adds up the jobs of a run. Files that were given together are checked to
-// be of one world; a run directory knows what it holds.
+// jobs adds up the jobs of a run. If several files were given (together), it
+// checks that they belong to one MPI_COMM_WORLD.
 func (in *TrafficReader) jobs(dir string, opened *Run, together bool) error {
 	for _, from := range opened.Jobs {
 		j := &Traffic{Builder: matrix.NewBuilder(in.Selection), Prefix: filepath.Join(dir, from.Stem), Program: from.Stem, Run: from.Run}
@@ -228,7 +228,7 @@ func (in *TrafficReader) jobs(dir string, opened *Run, together bool) error {
 	return nil
 }
 
-// meet compares a world with the one that was met before.
+// meet returns an error if the world differs from that of the files before.
 func (j *Traffic) meet(w world, path string) error {
 	if j.world == (world{}) {
 		j.world, j.worldOf = w, path

@@ -11,7 +11,7 @@ import (
 	"strconv"
 )
 
-// phase is the .prof files of one phase, or those of no phase.
+// phase is the .prof files of one phase, or those without a phase.
 type phase struct {
 	prefix string // path
 	number uint64
@@ -23,19 +23,19 @@ type ranked struct {
 	rank uint64
 }
 
-// loadPrefix reads the files that a prefix stands for: each phase is a job.
+// loadPrefix reads the files with a prefix. Each phase is a job.
 //
-// Open MPI's aggregate_profile makes one file of a phase, too. It takes
-// phase_1* for phase 1, and so phases 10 to 19 with it, and leaves out phase 0;
-// neither is done here.
+// Open MPI's aggregate_profile merges the files of a phase too, but its pattern
+// phase_1* also matches phases 10 to 19, and it leaves out phase 0. loadPrefix
+// does neither.
 func (in *TrafficReader) loadPrefix(prefix string) error {
 	phases, err := findPhases(prefix)
 	if err != nil {
 		return err
 	}
 	if len(phases) > 1 {
-		// What is read on the way to a phase is little: collecting it often is cheap,
-		// and keeps the next phase from taking other memory than the last.
+		// Each phase needs little memory, so frequent garbage collection is
+		// cheap, and lets the next phase reuse the memory.
 		debug.SetGCPercent(25)
 	}
 	for _, p := range phases {

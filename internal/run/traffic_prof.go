@@ -21,15 +21,15 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// profFile is what tells .prof files of one run from others.
+// profFile holds what distinguishes .prof files of one run from others.
 type profFile struct {
 	path    string
-	senders []int // processes whose file, or part of one, it is
+	senders []int // ranks of the processes whose traffic the file contains
 	world   world
-	problem error // lines that are none of the format's
+	problem error // invalid lines
 }
 
-// world is the members of MPI_COMM_WORLD, as far as they are to be compared.
+// world identifies the members of an MPI_COMM_WORLD.
 type world struct {
 	size int
 	sum  uint64
@@ -69,7 +69,8 @@ func (in *TrafficReader) loadProf(prefix string, paths []string) error {
 	return in.ofProf(j, prefix, files)
 }
 
-// checkProf refuses what .prof files do not know of.
+// checkProf returns an error if the selection needs data that .prof files do
+// not have.
 func (in *TrafficReader) checkProf(path string) error {
 	if by := in.Selection.NeedsProfiles(); by != "" {
 		return inputErrorf("%s is a .prof file, which does not know what is selected by (%s): give the run directory, recordings, or Arrow files", path, by)
@@ -80,7 +81,7 @@ func (in *TrafficReader) checkProf(path string) error {
 	return nil
 }
 
-// ofProf gives the job of files that were added up.
+// ofProf passes on the job of files that were added up.
 func (in *TrafficReader) ofProf(j *Traffic, prefix string, files []profFile) error {
 	for _, f := range files {
 		if f.problem != nil {
@@ -103,7 +104,7 @@ func (j *Traffic) scanFile(f *profFile) error {
 	return j.scan(f, r)
 }
 
-// scan adds a file while it is read.
+// scan reads a file and adds its traffic.
 func (j *Traffic) scan(f *profFile, r io.Reader) error {
 	senders, last := map[int]bool{}, -1
 	sender := func(rank int) {
@@ -129,7 +130,7 @@ func (j *Traffic) scan(f *profFile, r io.Reader) error {
 		},
 	})
 	if rank, ok := rankOf(f.path); ok && len(senders) == 0 {
-		senders[rank] = true // it sent nothing, and its file is there
+		senders[rank] = true // a file without messages still belongs to a process
 	}
 	f.senders = slices.Sorted(maps.Keys(senders))
 	for _, rank := range f.senders {
@@ -158,7 +159,7 @@ func differ(a string, of world, b string, is world) error {
 	return fmt.Errorf("MPI_COMM_WORLD has %d ranks in %s and %d in %s: they are of different runs", of.size, a, is.size, b)
 }
 
-// worldOf is FNV-1a over the ranks.
+// worldOf returns a hash (FNV-1a) of the ranks.
 func worldOf(members []int) world {
 	w := world{len(members), 14695981039346656037}
 	for _, rank := range members {
@@ -167,11 +168,11 @@ func worldOf(members []int) world {
 	return w
 }
 
-// sameRun looks for signs that files are of different runs: a rank in two of
-// them, or different members of MPI_COMM_WORLD.
+// sameRun returns an error if files are of different runs: if two contain the
+// same rank, or if their MPI_COMM_WORLD has different members.
 func sameRun(files []profFile) error {
 	owner := map[int]string{}
-	var first *profFile // that has a world
+	var first *profFile // the first file with a world
 	for i := range files {
 		f := &files[i]
 		for _, r := range f.senders {
@@ -194,7 +195,7 @@ func sameRun(files []profFile) error {
 	return errors.New(pathList(files) + ": nothing was sent, and no rank is named")
 }
 
-// pathList names a few files.
+// pathList returns the names of the first few files.
 func pathList(files []profFile) string {
 	const most = 3
 	var names []string
@@ -210,7 +211,7 @@ func pathList(files []profFile) string {
 // rankedProf matches <prefix>.<rank>.prof.
 var rankedProf = regexp.MustCompile(`^(.*)\.([0-9]+)\.prof$`)
 
-// rankOf is the rank that a file's name says.
+// rankOf returns the rank in a file's name.
 func rankOf(path string) (int, bool) {
 	match := rankedProf.FindStringSubmatch(filepath.Base(path))
 	if match == nil {
@@ -220,8 +221,9 @@ func rankOf(path string) (int, bool) {
 	return int(rank), err == nil
 }
 
-// profPrefix is what the matrices of .prof files begin with: all of a single
-// name but .prof, and what several names have in common without .<rank>.prof.
+// profPrefix returns the prefix for the matrices of .prof files: of one file,
+// its name without .prof; of several files, what is common to their names
+// without .<rank>.prof.
 func profPrefix(paths []string) (string, error) {
 	if len(paths) == 1 {
 		return strings.TrimSuffix(paths[0], ".prof"), nil

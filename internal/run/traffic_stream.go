@@ -14,7 +14,7 @@ import (
 	"github.com/mpitrace/mpitrace/formats/prof"
 )
 
-// loadPipe reads a file that can be read but once, as <(...) of a shell is.
+// loadPipe reads a file that can be read only once, such as <(...) in a shell.
 func (in *TrafficReader) loadPipe(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -24,8 +24,8 @@ func (in *TrafficReader) loadPipe(path string) error {
 	return in.loadStream(f, path)
 }
 
-// loadStream reads .prof text as it comes, and anything else from a copy.
-// Matrices of .prof text are named stdin.
+// loadStream reads .prof text from the stream, and other formats from a copy of
+// it. The matrices of .prof text are named stdin.
 func (in *TrafficReader) loadStream(r io.Reader, name string) error {
 	b := bufio.NewReaderSize(r, 64<<10)
 	head, err := b.Peek(512)
@@ -51,7 +51,7 @@ func (in *TrafficReader) loadStream(r io.Reader, name string) error {
 	return in.ofProf(j, "stdin", []profFile{file})
 }
 
-// loadCopy reads what has to be read in any order.
+// loadCopy reads a format that needs random access.
 func (in *TrafficReader) loadCopy(r io.Reader, name string) error {
 	f, err := os.CreateTemp("", "profile2mat-*")
 	if err != nil {
@@ -68,11 +68,11 @@ func (in *TrafficReader) loadCopy(r io.Reader, name string) error {
 	before := len(in.Damage.Errors)
 	copied := *in
 	copied.Use = func(j *Traffic) error {
-		j.Prefix = filepath.Base(j.Prefix) // here, and not beside the copy
+		j.Prefix = filepath.Base(j.Prefix) // write to the working directory, not next to the copy
 		return in.Use(j)
 	}
 	err = copied.loadFiles([]string{f.Name()})
-	for i, damage := range in.Damage.Errors[before:] { // of the copy, which nobody knows
+	for i, damage := range in.Damage.Errors[before:] { // errors name the copy, which the user does not know
 		in.Damage.Errors[before+i] = errors.New(strings.ReplaceAll(damage.Error(), f.Name(), name))
 	}
 	if err != nil {
