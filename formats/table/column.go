@@ -3,7 +3,7 @@
 //
 // The tables of a run are
 //
-//	profile.arrow  what was communicated: one row for each key, see SEMANTICS
+//	profile.arrow  what was communicated: one row for each key, see docs/counting.md
 //	comms.arrow    one row for each communicator
 //	ranks.arrow    one row for each process
 //	pvars.arrow    one row for each value read of a performance variable
