@@ -13,6 +13,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/internal/plot"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 type entry struct {
@@ -279,16 +280,6 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// full is a writer that fails after room bytes, like a full disk.
-type full struct{ room int }
-
-func (f *full) Write(b []byte) (int, error) {
-	if f.room -= len(b); f.room < 0 {
-		return 0, errors.New("disk full")
-	}
-	return len(b), nil
-}
-
 // TestWriteErrorIsReported checks errors at the first byte, and in the middle
 // of a matrix that is larger than the buffer.
 func TestWriteErrorIsReported(t *testing.T) {
@@ -300,7 +291,7 @@ func TestWriteErrorIsReported(t *testing.T) {
 	for _, f := range Table {
 		length := len(written(t, f.Name, s, Size))
 		for _, room := range []int{0, length / 2, length - 1} {
-			if err := f.Write(&full{room}, s, Size); err == nil || !strings.Contains(err.Error(), "disk full") {
+			if err := f.Write(&testenv.FullWriter{Room: room}, s, Size); !errors.Is(err, testenv.ErrFull) {
 				t.Errorf("%s after %d bytes: got error %v", f.Name, room, err)
 			}
 		}

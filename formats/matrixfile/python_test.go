@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -27,14 +26,6 @@ type pythonMatrix struct {
 // names and numbers that are hard to read. The expected values are computed by
 // formula.
 func TestPython(t *testing.T) {
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	python := filepath.Join(root, "build", "venv", "bin", "python")
-	if _, err := os.Stat(python); err != nil {
-		testenv.Skip(t, "needs build/venv, which make setup makes")
-	}
 	j := synth.NewStencil(64)
 	directed := sheetsOf(t, j)[matrix.All]
 	mean := symmetric(sheetsOf(t, j)[matrix.All])
@@ -52,11 +43,7 @@ func TestPython(t *testing.T) {
 	}{{"directed", directed, j.All}, {"mean", mean, j.All}, {"named", named, hard}} {
 		writeForPython(t, filepath.Join(dir, m.name), m.s, m.at)
 	}
-	cmd := exec.Command(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", filepath.Join(root, "tests", "python", "test_matrix.py"))
-	cmd.Env = append(os.Environ(), "MPITRACE_MATRICES="+dir, "PYTHONDONTWRITEBYTECODE=1")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("pytest: %v\n%s", err, out)
-	}
+	testenv.Pytest(t, []string{"MPITRACE_MATRICES=" + dir}, "test_matrix.py")
 }
 
 // writeForPython writes a matrix in all formats, and known.json.

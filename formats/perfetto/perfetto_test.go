@@ -15,6 +15,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/tracefile/eventstest"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // file is what was written, read back.
@@ -293,15 +294,10 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%+v: error %v", o, err)
 		}
 	}
-	full := errors.New("disk full")
-	if err := Write(failing{full}, sources([]*eventstest.Process{a}), Options{}); !errors.Is(err, full) {
+	if err := Write(new(testenv.FullWriter), sources([]*eventstest.Process{a}), Options{}); !errors.Is(err, testenv.ErrFull) {
 		t.Errorf("error %v", err)
 	}
 }
-
-type failing struct{ err error }
-
-func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
 // ring is a job in which each rank in each of so many steps of 1 µs posts a
 // receive, sends 100 bytes to the next rank, and waits: for 100 ns, in every

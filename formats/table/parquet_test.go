@@ -11,6 +11,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func encodeGroups(t testing.TB, ps []*profile.Profile, rows int) []byte {
@@ -54,65 +55,16 @@ func TestManyGroups(t *testing.T) {
 	for _, rows := range []int{7, 15, 16, 59, 60, 61, groupRows} {
 		data := encodeGroups(t, ps, rows)
 		var texts []string
-		for _, text := range columnOf[parquet.ByteArray](t, data, "call") {
+		for _, text := range tabletest.ParquetColumn[parquet.ByteArray](t, data, "call") {
 			texts = append(texts, string(text))
 		}
 		for name, diff := range map[string]string{"call": cmp.Diff(calls, texts),
-			"bytes": cmp.Diff(bytes, columnOf[int64](t, data, "bytes")), "max_ns": cmp.Diff(maxNs, columnOf[int64](t, data, "max_ns"))} {
+			"bytes": cmp.Diff(bytes, tabletest.ParquetColumn[int64](t, data, "bytes")), "max_ns": cmp.Diff(maxNs, tabletest.ParquetColumn[int64](t, data, "max_ns"))} {
 			if diff != "" {
 				t.Errorf("groups of %d rows: column %s (-want +got):\n%s", rows, name, diff)
 			}
 		}
 	}
-}
-
-// columnOf returns a column of all row groups; nulls are the zero value.
-func columnOf[V any](t *testing.T, data []byte, name string) (out []V) {
-	t.Helper()
-	in, err := file.NewParquetReader(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for g := range in.NumRowGroups() {
-		group := in.RowGroup(g)
-		chunk, err := group.Column(group.MetaData().Schema.ColumnIndexByName(name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		values, levels := make([]V, group.NumRows()), make([]int16, group.NumRows())
-		typed := chunk.(interface {
-			ReadBatch(n int64, values []V, defLevels, repLevels []int16) (total int64, valuesRead int, err error)
-		})
-		for got := int64(0); got < group.NumRows(); {
-			n, _, err := typed.ReadBatch(group.NumRows()-got, values, levels, nil)
-			if err != nil || n == 0 {
-				t.Fatalf("column %s: %d rows of %d, %v", name, got, group.NumRows(), err)
-			}
-			next := 0
-			for _, level := range levels[:n] {
-				var v V
-				if level == chunk.Descriptor().MaxDefinitionLevel() {
-					v = values[next]
-					next++
-				}
-				out = append(out, v)
-			}
-			got += n
-		}
-	}
-	return out
-}
-
-// full is a writer that fails after left bytes, like a full disk.
-type full struct{ left int }
-
-var errFull = errors.New("disk full")
-
-func (f *full) Write(p []byte) (int, error) {
-	if f.left -= len(p); f.left < 0 {
-		return 0, errFull
-	}
-	return len(p), nil
 }
 
 // TestDiskFull checks that write errors are reported, of which the library
@@ -121,7 +73,7 @@ func TestDiskFull(t *testing.T) {
 	ps := profile.List(tabletest.Job("run"))
 	size := len(encodeGroups(t, ps, groupRows))
 	for room := 0; room < size; room += 997 {
-		if err := WriteParquet(&full{room}, ps); !errors.Is(err, errFull) {
+		if err := WriteParquet(&testenv.FullWriter{Room: room}, ps); !errors.Is(err, testenv.ErrFull) {
 			t.Fatalf("room for %d of %d bytes: error %v", room, size, err)
 		}
 	}

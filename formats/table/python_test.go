@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -30,33 +29,14 @@ func TestPython(t *testing.T) {
 	if err := os.WriteFile(report, text, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	pytest(t, dir, "MPITRACE_REPORT="+report, "test_arrow.py")
+	testenv.Pytest(t, []string{"MPITRACE_RUN=" + dir, "MPITRACE_REPORT=" + report}, "test_arrow.py")
 }
 
 // TestPythonReadings opens the table of readings with them, too.
 func TestPythonReadings(t *testing.T) {
 	dir := t.TempDir()
 	writeRun(t, dir, append(tabletest.Readings("one"), tabletest.Readings("two")...))
-	pytest(t, dir, "MPITRACE_REPORT=none", "test_pvars.py", "test_arrow.py", "-k", "not report")
-}
-
-// pytest runs tests of tests/python on a run directory.
-func pytest(t *testing.T, run, environment string, args ...string) {
-	t.Helper()
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	python := filepath.Join(root, "build", "venv", "bin", "python")
-	if _, err := os.Stat(python); err != nil {
-		testenv.Skip(t, "needs build/venv, which make setup makes")
-	}
-	cmd := exec.Command(python, append([]string{"-m", "pytest", "-q", "-p", "no:cacheprovider"}, args...)...)
-	cmd.Dir = filepath.Join(root, "tests", "python")
-	cmd.Env = append(os.Environ(), "MPITRACE_RUN="+run, environment, "PYTHONDONTWRITEBYTECODE=1")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("pytest: %v\n%s", err, out)
-	}
+	testenv.Pytest(t, []string{"MPITRACE_RUN=" + dir, "MPITRACE_REPORT=none"}, "test_pvars.py", "test_arrow.py", "-k", "not report")
 }
 
 func writeRun(t *testing.T, dir string, ps []*profile.Profile) {

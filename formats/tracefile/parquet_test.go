@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"github.com/apache/arrow/go/v15/parquet"
-	"github.com/apache/arrow/go/v15/parquet/file"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/formats/tracefile/eventstest"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // twoRanks returns sources of seven and of three events, whose kinds are
@@ -45,16 +46,16 @@ func TestParquet(t *testing.T) {
 			}
 		}
 		const first = 1 << 60
-		check("rank", columnOf[int32](t, out.Bytes(), "rank"), []int32{0, 0, 0, 0, 0, 0, 0, 1, 1, 1})
-		check("start_ns", columnOf[int64](t, out.Bytes(), "start_ns"), []int64{first, first + 1, first + 2, first + 3, first + 4, first + 5, 1 << 62, -7, 0, 1})
-		check("duration_ns", columnOf[int64](t, out.Bytes(), "duration_ns"), []int64{1, 1, 3, 7, 13, 21, 0, 7, 1, 1})
-		check("bytes", columnOf[int64](t, out.Bytes(), "bytes"), []int64{0, 1 << 60, 2 << 60, 3 << 60, 4 << 60, 5 << 60, 0, 0, 0, 0})
-		check("tag", columnOf[int32](t, out.Bytes(), "tag"), []int32{7, 7, 7, 7, 7, 7, 0, 0, -2, -2})
-		check("link", columnOf[int32](t, out.Bytes(), "link"), []int32{0, 0, 0, 0, 0, 0, 0, 0, 0, -1})
-		check("seq", columnOf[int32](t, out.Bytes(), "seq"), []int32{-1, -2, -3, -4, -5, -6, 0, 0, 0, 0}) // unsigned according to the schema
-		check("peer", columnOf[int32](t, out.Bytes(), "peer"), []int32{1, 1, 1, 1, 1, 1, 0, 0, 0, 0})
+		check("rank", tabletest.ParquetColumn[int32](t, out.Bytes(), "rank"), []int32{0, 0, 0, 0, 0, 0, 0, 1, 1, 1})
+		check("start_ns", tabletest.ParquetColumn[int64](t, out.Bytes(), "start_ns"), []int64{first, first + 1, first + 2, first + 3, first + 4, first + 5, 1 << 62, -7, 0, 1})
+		check("duration_ns", tabletest.ParquetColumn[int64](t, out.Bytes(), "duration_ns"), []int64{1, 1, 3, 7, 13, 21, 0, 7, 1, 1})
+		check("bytes", tabletest.ParquetColumn[int64](t, out.Bytes(), "bytes"), []int64{0, 1 << 60, 2 << 60, 3 << 60, 4 << 60, 5 << 60, 0, 0, 0, 0})
+		check("tag", tabletest.ParquetColumn[int32](t, out.Bytes(), "tag"), []int32{7, 7, 7, 7, 7, 7, 0, 0, -2, -2})
+		check("link", tabletest.ParquetColumn[int32](t, out.Bytes(), "link"), []int32{0, 0, 0, 0, 0, 0, 0, 0, 0, -1})
+		check("seq", tabletest.ParquetColumn[int32](t, out.Bytes(), "seq"), []int32{-1, -2, -3, -4, -5, -6, 0, 0, 0, 0}) // unsigned according to the schema
+		check("peer", tabletest.ParquetColumn[int32](t, out.Bytes(), "peer"), []int32{1, 1, 1, 1, 1, 1, 0, 0, 0, 0})
 		var calls []string
-		for _, c := range columnOf[parquet.ByteArray](t, out.Bytes(), "call") {
+		for _, c := range tabletest.ParquetColumn[parquet.ByteArray](t, out.Bytes(), "call") {
 			calls = append(calls, string(c))
 		}
 		check("call", calls, []string{"Send", "Isend", "Send", "Isend", "Send", "Isend", "Finalize", "Init", "Recv", "Recv"})
@@ -67,7 +68,7 @@ func TestParquetDiskFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	for room := 0; room < out.Len(); room += 97 {
-		if err := WriteParquet(&full{room}, twoRanks()); !errors.Is(err, errFull) {
+		if err := WriteParquet(&testenv.FullWriter{Room: room}, twoRanks()); !errors.Is(err, testenv.ErrFull) {
 			t.Fatalf("room for %d of %d bytes: error %v", room, out.Len(), err)
 		}
 	}
@@ -76,53 +77,4 @@ func TestParquetDiskFull(t *testing.T) {
 	if err := WriteParquet(io.Discard, []profile.EventSource{broken}); !errors.Is(err, broken.Err) {
 		t.Errorf("error %v", err)
 	}
-}
-
-// columnOf returns a column of all row groups; nulls are the zero value.
-func columnOf[V any](t *testing.T, data []byte, name string) (out []V) {
-	t.Helper()
-	in, err := file.NewParquetReader(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for g := range in.NumRowGroups() {
-		group := in.RowGroup(g)
-		chunk, err := group.Column(group.MetaData().Schema.ColumnIndexByName(name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		values, levels := make([]V, group.NumRows()), make([]int16, group.NumRows())
-		typed := chunk.(interface {
-			ReadBatch(n int64, values []V, defLevels, repLevels []int16) (total int64, valuesRead int, err error)
-		})
-		for got := int64(0); got < group.NumRows(); {
-			n, _, err := typed.ReadBatch(group.NumRows()-got, values, levels, nil)
-			if err != nil || n == 0 {
-				t.Fatalf("column %s: %d rows of %d, %v", name, got, group.NumRows(), err)
-			}
-			next := 0
-			for _, level := range levels[:n] {
-				var v V
-				if level == chunk.Descriptor().MaxDefinitionLevel() {
-					v = values[next]
-					next++
-				}
-				out = append(out, v)
-			}
-			got += n
-		}
-	}
-	return out
-}
-
-// full is a writer that fails after left bytes, like a full disk.
-type full struct{ left int }
-
-var errFull = errors.New("disk full")
-
-func (f *full) Write(p []byte) (int, error) {
-	if f.left -= len(p); f.left < 0 {
-		return 0, errFull
-	}
-	return len(p), nil
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -49,14 +48,6 @@ func tracedJob() (srcs []profile.EventSource, known map[string]any) {
 // TestPythonEvents has pandas, pyarrow, polars and DuckDB read the tables of
 // events, and a reader of the Trace Event Format in Python the timelines.
 func TestPythonEvents(t *testing.T) {
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	python := filepath.Join(root, "build", "venv", "bin", "python")
-	if _, err := os.Stat(python); err != nil {
-		testenv.Skip(t, "needs build/venv, which make setup makes")
-	}
 	dir := t.TempDir()
 	srcs, known := tracedJob()
 	timeline := func(o perfetto.Options) func(io.Writer) error {
@@ -79,9 +70,5 @@ func TestPythonEvents(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "known.json"), text, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", filepath.Join(root, "tests", "python", "test_events.py"))
-	cmd.Env = append(os.Environ(), "MPITRACE_EVENTS="+dir, "PYTHONDONTWRITEBYTECODE=1")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("pytest: %v\n%s", err, out)
-	}
+	testenv.Pytest(t, []string{"MPITRACE_EVENTS=" + dir}, "test_events.py")
 }

@@ -3,7 +3,6 @@ package run
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -60,14 +59,6 @@ func pythonJob() (ps profile.List, known map[string]any) {
 
 // TestPython has pandas, pyarrow, polars and DuckDB read what is exported.
 func TestPython(t *testing.T) {
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	python := filepath.Join(root, "build", "venv", "bin", "python")
-	if _, err := os.Stat(python); err != nil {
-		testenv.Skip(t, "needs build/venv, which make setup makes")
-	}
 	dir := t.TempDir()
 	ps, known := pythonJob()
 	for _, o := range []ExportOptions{
@@ -89,9 +80,5 @@ func TestPython(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "sums.json"), text, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", filepath.Join(root, "tests", "python", "test_datasets.py"))
-	cmd.Env = append(os.Environ(), "MPITRACE_EXPORTS="+dir, "PYTHONDONTWRITEBYTECODE=1")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("pytest: %v\n%s", err, out)
-	}
+	testenv.Pytest(t, []string{"MPITRACE_EXPORTS=" + dir}, "test_datasets.py")
 }

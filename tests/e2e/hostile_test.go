@@ -136,8 +136,7 @@ func synthetic(j *synth.Job) (ps profile.List) {
 // Python would refuse anything else.
 func TestNamesWithoutUTF8(t *testing.T) {
 	testenv.At(t, testenv.Quick)
-	python := filepath.Join(root, "build", "venv", "bin", "python")
-	testenv.Need(t, python)
+	python := testenv.Python(t)
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "recordings"), 0o755); err != nil {
 		t.Fatal(err)
@@ -188,7 +187,6 @@ func checkHostileFiles(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	python := filepath.Join(root, "build", "venv", "bin", "python")
-	testenv.Need(t, python)
+	python := testenv.Python(t)
 	succeed(t, nil, python, filepath.Join(root, "tests", "e2e", "testdata", "hostile.py"), files)
 }

@@ -13,8 +13,7 @@ import (
 
 // TestPython records mpi4py, which loads the MPI that its environment names.
 func TestPython(t *testing.T) {
-	python := filepath.Join(root, "build", "venv", "bin", "python")
-	testenv.Need(t, python)
+	python := testenv.Python(t)
 	if err := exec.Command(python, "-c", "import mpi4py").Run(); err != nil {
 		testenv.Skip(t, "needs mpi4py in build/venv, which make setup makes")
 	}

@@ -94,8 +94,7 @@ func checkPhaseTables(t *testing.T, dir string, sent map[string]volumes) {
 	if text := succeed(t, nil, mpitrace, "report", dir).stdout; !regexp.MustCompile(`(?m)^solve .* 26 B$`).MatchString(text) {
 		t.Errorf("no line of the slice solve with 26 bytes in\n%s", text)
 	}
-	python := filepath.Join(root, "build", "venv", "bin", "python")
-	testenv.Need(t, python)
+	python := testenv.Python(t)
 	table := succeed(t, nil, python, "-c", `import pandas, sys
 t = pandas.read_feather(sys.argv[1])
 print(t[t.direction == "send"].groupby("slice", observed=True).bytes.sum().to_json())`, filepath.Join(dir, "profile.arrow")).stdout

@@ -355,8 +355,7 @@ func TestVarsOfFaultyMPI(t *testing.T) {
 
 // TestVarsInPython compares the table, read by pandas, with the list.
 func TestVarsInPython(t *testing.T) {
-	python := filepath.Join(root, "build", "venv", "bin", "python")
-	testenv.Need(t, python)
+	python := testenv.Python(t)
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		file := filepath.Join(t.TempDir(), "vars.arrow")
 		succeed(t, nil, mpitrace, "vars", "--cc", m.cc, "--format", "arrow", "-o", file)

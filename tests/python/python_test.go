@@ -3,7 +3,6 @@
 package python_test
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -16,13 +15,7 @@ import (
 const root = "../.."
 
 func TestRealRun(t *testing.T) {
-	python, err := filepath.Abs(filepath.Join(root, "build", "venv", "bin", "python"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(python); err != nil {
-		testenv.Skip(t, "needs build/venv, which make setup makes")
-	}
+	python := testenv.Python(t)
 	for name, launcher := range map[string][]string{
 		"openmpi": {"mpirun.openmpi", "--oversubscribe"},
 		"mpich":   {"mpiexec.mpich"},
@@ -32,10 +25,7 @@ func TestRealRun(t *testing.T) {
 			dir := t.TempDir()
 			output(t, "go", "build", "-o", dir, filepath.Join(root, "cmd", "mpitrace"))
 			run, mpitrace := record(t, dir, "mpicc."+name, launcher), filepath.Join(dir, "mpitrace")
-			t.Setenv("MPITRACE_RUN", run)
-			t.Setenv("MPITRACE", mpitrace)
-			t.Setenv("PYTHONDONTWRITEBYTECODE", "1")
-			output(t, python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_arrow.py")
+			testenv.Pytest(t, []string{"MPITRACE_RUN=" + run, "MPITRACE=" + mpitrace}, "test_arrow.py")
 			checkExample(t, output(t, python, filepath.Join(root, "examples", "pandas", "traffic.py"), run))
 		})
 	}
