@@ -46,6 +46,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mpitrace/mpitrace/bench/measure"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -105,18 +106,8 @@ func (n *named) Type() string { return "NAME=VALUE" }
 // Command returns the command "bench calls".
 func Command() *cobra.Command {
 	var o options
-	c := &cobra.Command{
-		Use:          "calls",
-		Short:        "Measure what recording costs per MPI call, beside other tools",
-		Args:         cobra.NoArgs,
-		SilenceUsage: true,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if err := o.complete(os.Getenv("PEERS")); err != nil {
-				return err
-			}
-			return run(c.Context(), o, c.OutOrStdout(), c.ErrOrStderr())
-		},
-	}
+	c := measure.Command("calls", "Measure what recording costs per MPI call, beside other tools",
+		func() error { return o.complete(os.Getenv("PEERS")) }, o.run)
 	o.bind(c.Flags())
 	return c
 }
@@ -154,29 +145,24 @@ func (o *options) complete(peers string) error {
 
 // run measures, and writes benchmark lines and the table to out, and messages
 // to log.
-func run(ctx context.Context, o options, out, log io.Writer) error {
-	dir, err := os.MkdirTemp("", "mpitrace-bench-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	setups, err := prepare(ctx, o, dir, log)
+func (o *options) run(ctx context.Context, dir string, out, log io.Writer) error {
+	setups, err := prepare(ctx, *o, dir, log)
 	if err != nil {
 		return err
 	}
 	if o.update {
 		return updateCounts(ctx, setups, countsFile, log)
 	}
-	raw, err := openRaw(o.raw, out)
+	raw, err := measure.OpenLines(o.raw, out)
 	if err != nil {
 		return err
 	}
 	found := newSamples()
 	if o.times {
-		err = timeRounds(ctx, o, setups, found, raw, log)
+		err = timeRounds(ctx, *o, setups, found, raw, log)
 	}
 	if o.instructions && err == nil {
-		err = countInstructions(ctx, o, setups, found, raw, log)
+		err = countInstructions(ctx, *o, setups, found, raw, log)
 	}
 	if err := errors.Join(err, raw.Close()); err != nil {
 		return err
@@ -186,16 +172,3 @@ func run(ctx context.Context, o options, out, log io.Writer) error {
 	}
 	return found.writeTable(out)
 }
-
-// openRaw opens the file for benchmark lines; "-" is out, which stays open.
-func openRaw(path string, out io.Writer) (io.WriteCloser, error) {
-	if path == "-" {
-		return keepOpen{out}, nil
-	}
-	return os.Create(path)
-}
-
-// keepOpen is a writer that is closed elsewhere.
-type keepOpen struct{ io.Writer }
-
-func (keepOpen) Close() error { return nil }

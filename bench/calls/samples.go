@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/mpitrace/mpitrace/bench/measure"
 )
 
 // subject is what a figure is about.
@@ -55,19 +57,11 @@ func writeLine(raw io.Writer, of subject, calls int, value float64, unit string)
 	return err
 }
 
-// median returns the middle value, or the mean of the middle two. values must
-// not be empty.
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	n := len(sorted)
-	return (sorted[(n-1)/2] + sorted[n/2]) / 2
-}
-
 // busy reports whether other work slowed down the baseline of any call in at
 // least half of the rounds: its median is then far from its minimum.
 func (s *samples) busy() bool {
 	for of, values := range s.times {
-		if of.tool == baseline && median(values) > 1.08*slices.Min(values) {
+		if of.tool == baseline && measure.Median(values) > 1.08*slices.Min(values) {
 			return true
 		}
 	}

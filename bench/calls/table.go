@@ -5,7 +5,8 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strings"
+
+	"github.com/mpitrace/mpitrace/bench/measure"
 )
 
 // row is one subject's line of the table.
@@ -44,12 +45,12 @@ func (s *samples) medians(of subject) costs {
 		for i := range differences {
 			differences[i] -= base[i]
 		}
-		return median(differences)
+		return measure.Median(differences)
 	}
 	if len(s.times[of]) == 0 {
 		return compare(of, math.NaN(), added)
 	}
-	return compare(of, median(s.times[of]), added)
+	return compare(of, measure.Median(s.times[of]), added)
 }
 
 // minima returns minima over rounds. added is the difference of the minima.
@@ -128,7 +129,7 @@ func (s *samples) writeTable(w io.Writer) error {
 		}
 		lines = append(lines, line)
 	}
-	return writeMarkdown(w, lines, 3)
+	return measure.WriteTable(w, lines, 3)
 }
 
 // cells returns the three figures as text, with a dash for NaN.
@@ -143,42 +144,4 @@ func number(format string, x float64, decimals int) string {
 	}
 	scale := math.Pow10(decimals)
 	return fmt.Sprintf(format, math.Round(x*scale)/scale+0)
-}
-
-// writeMarkdown writes a header and lines as an aligned table. The first texts
-// columns contain text, the others numbers.
-func writeMarkdown(w io.Writer, lines [][]string, texts int) error {
-	widths := make([]int, len(lines[0]))
-	for _, line := range lines {
-		for i, cell := range line {
-			widths[i] = max(widths[i], len([]rune(cell)))
-		}
-	}
-	var text strings.Builder
-	for n, line := range lines {
-		for i, cell := range line {
-			width := widths[i]
-			if i < texts {
-				width = -width
-			}
-			fmt.Fprintf(&text, "| %*s ", width, cell)
-		}
-		text.WriteString("|\n")
-		if n == 0 {
-			writeRule(&text, widths, texts)
-		}
-	}
-	_, err := io.WriteString(w, text.String())
-	return err
-}
-
-func writeRule(w *strings.Builder, widths []int, texts int) {
-	for i, width := range widths {
-		end := ":"
-		if i < texts {
-			end = "-"
-		}
-		w.WriteString("|" + strings.Repeat("-", width+1) + end)
-	}
-	w.WriteString("|\n")
 }

@@ -46,7 +46,6 @@ func TestWritePeers(t *testing.T) {
 | ----- | ---- | -------: | --------: | ----: | ----: | -----: | ----: | -------: |
 | p2p   | Perl |    3.000 |     2.000 | 1.000 | 200.0 |        |       |          |
 | p2p   | ours |    0.100 |     0.050 | 0.025 |  20.0 |   40.0 |  40.0 |     10.0 |
-
 `
 	if text.String() != want {
 		t.Errorf("got\n%swant\n%s", text.String(), want)

@@ -29,6 +29,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mpitrace/mpitrace/bench/measure"
 	"github.com/spf13/cobra"
 )
 
@@ -46,18 +47,7 @@ var partNames = []string{"peer", "phases", "scale"}
 // Command returns the command "bench matrices".
 func Command() *cobra.Command {
 	var o options
-	c := &cobra.Command{
-		Use:          "matrices",
-		Short:        "Measure making matrices, beside Open MPI's scripts and on up to 100,000 ranks",
-		Args:         cobra.NoArgs,
-		SilenceUsage: true,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if err := o.check(); err != nil {
-				return err
-			}
-			return run(c.Context(), o, c.OutOrStdout(), c.ErrOrStderr())
-		},
-	}
+	c := measure.Command("matrices", "Measure making matrices, beside Open MPI's scripts and on up to 100,000 ranks", o.check, o.run)
 	c.Flags().IntVar(&o.rounds, "rounds", 5, "`number` of rounds over both tools; phases has 3 at most")
 	c.Flags().IntVar(&o.scale, "scale", 100_000, "`ranks` of the largest job; 100000 need 2 GB of disk in $TMPDIR")
 	c.Flags().StringVar(&o.raw, "raw", "-", "`file` for the Go benchmark lines; - is standard output")
@@ -65,7 +55,7 @@ func Command() *cobra.Command {
 	return c
 }
 
-func (o options) check() error {
+func (o *options) check() error {
 	for _, part := range o.parts {
 		if !slices.Contains(partNames, part) {
 			return fmt.Errorf("unknown part %q: the parts are %s", part, strings.Join(partNames, ", "))
@@ -97,23 +87,14 @@ func (o options) phaseRounds() int { return min(o.rounds, 3) }
 
 // run runs the parts. It writes benchmark lines and tables to out, and progress
 // to log.
-func run(ctx context.Context, o options, out, log io.Writer) error {
-	dir, err := os.MkdirTemp("", "mpitrace-bench-")
+func (o *options) run(ctx context.Context, dir string, out, log io.Writer) error {
+	raw, err := measure.OpenLines(o.raw, out)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	raw := out
-	if o.raw != "-" {
-		file, err := os.Create(o.raw)
-		if err != nil {
-			return err
-		}
-		defer file.Close()
-		raw = file
-	}
+	defer raw.Close()
 	o.announce(log)
-	b := &bench{ctx: ctx, options: o, dir: dir, raw: raw, out: out, log: log}
+	b := &bench{ctx: ctx, options: *o, dir: dir, raw: raw, out: out, log: log}
 	if err := b.build(); err != nil {
 		return err
 	}

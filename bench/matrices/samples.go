@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
+
+	"github.com/mpitrace/mpitrace/bench/measure"
 )
 
 // subject is what a figure refers to: a tool's run on an input.
@@ -45,10 +46,9 @@ func (s *samples) least(of subject, figure func(cost) float64) float64 {
 	return s.sorted(of, figure)[0]
 }
 
-// median returns the middle value, or the mean of the middle two.
+// median returns the median of one figure.
 func (s *samples) median(of subject, figure func(cost) float64) float64 {
-	all := s.sorted(of, figure)
-	return (all[(len(all)-1)/2] + all[len(all)/2]) / 2
+	return measure.Median(s.sorted(of, figure))
 }
 
 // most returns the largest value. It is used for memory, which must suffice for
@@ -75,7 +75,7 @@ func (s *samples) writePeers(w io.Writer, peer string) error {
 		}
 		lines = append(lines, line)
 	}
-	return writeMarkdown(w, lines, 2)
+	return measure.WriteTable(w, lines, 2)
 }
 
 func seconds(s float64) string { return fmt.Sprintf("%.3f", s) }
@@ -85,35 +85,4 @@ func times(a, b float64) string {
 		return ""
 	}
 	return fmt.Sprintf("%.1f", a/b)
-}
-
-// writeMarkdown writes a header and lines as an aligned table. The first
-// `texts` columns hold text, the others numbers.
-func writeMarkdown(w io.Writer, lines [][]string, texts int) error {
-	widths := make([]int, len(lines[0]))
-	for _, line := range lines {
-		for i, cell := range line {
-			widths[i] = max(widths[i], len([]rune(cell)))
-		}
-	}
-	rule := make([]string, len(widths))
-	for i, width := range widths {
-		rule[i] = strings.Repeat("-", width)
-		if i >= texts {
-			rule[i] = rule[i][1:] + ":"
-		}
-	}
-	var text strings.Builder
-	for _, line := range slices.Insert(slices.Clone(lines), 1, rule) {
-		for i, cell := range line {
-			width := widths[i]
-			if i < texts {
-				width = -width
-			}
-			fmt.Fprintf(&text, "| %*s ", width, cell)
-		}
-		text.WriteString("|\n")
-	}
-	_, err := io.WriteString(w, text.String()+"\n")
-	return err
 }

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+
+	"github.com/mpitrace/mpitrace/bench/measure"
 )
 
 // form is a file format of a job.
@@ -81,7 +83,7 @@ func (b *bench) measureScale() error {
 		}
 	}
 	fmt.Fprint(b.out, "\nMatrices of a stencil; × is growth since the size before:\n\n")
-	return writeMarkdown(b.out, lines, 2)
+	return measure.WriteTable(b.out, lines, 2)
 }
 
 func growth(input, product string, n int, c, before cost) []string {

@@ -22,13 +22,10 @@ package process
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"slices"
 
+	"github.com/mpitrace/mpitrace/bench/measure"
 	"github.com/spf13/cobra"
 )
 
@@ -40,39 +37,27 @@ type options struct {
 // Command returns the command "bench process".
 func Command() *cobra.Command {
 	var o options
-	c := &cobra.Command{
-		Use:          "process",
-		Short:        "Measure starting, ending, memory and the size of recordings",
-		Args:         cobra.NoArgs,
-		SilenceUsage: true,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if o.pairs < 1 {
-				return errors.New("--pairs must be positive")
-			}
-			return run(c.Context(), o, c.OutOrStdout(), c.ErrOrStderr())
-		},
-	}
+	c := measure.Command("process", "Measure starting, ending, memory and the size of recordings", o.check, o.run)
 	c.Flags().IntVar(&o.pairs, "pairs", 21, "`number` of starts with and without mpitrace, each")
 	c.Flags().StringVar(&o.mpitrace, "mpitrace", "", "`path` of mpitrace (default: built from this source)")
 	return c
 }
 
-func run(ctx context.Context, o options, out, log io.Writer) error {
-	dir, err := os.MkdirTemp("", "mpitrace-process-")
-	if err != nil {
-		return err
+func (o *options) check() error {
+	if o.pairs < 1 {
+		return errors.New("--pairs must be positive")
 	}
-	defer os.RemoveAll(dir)
+	return nil
+}
+
+func (o *options) run(ctx context.Context, dir string, out, log io.Writer) (err error) {
 	if err := os.CopyFS(dir, sources); err != nil {
 		return err
 	}
-	if o.mpitrace == "" {
-		o.mpitrace = filepath.Join(dir, "mpitrace")
-		if err := command(ctx, nil, "go", "build", "-o", o.mpitrace, "github.com/mpitrace/mpitrace/cmd/mpitrace"); err != nil {
-			return err
-		}
+	if o.mpitrace, err = measure.Mpitrace(ctx, o.mpitrace, dir); err != nil {
+		return err
 	}
-	starts, err := measureStarts(ctx, o, dir, out, log)
+	starts, err := measureStarts(ctx, *o, dir, out, log)
 	if err != nil {
 		return err
 	}
@@ -84,28 +69,8 @@ func run(ctx context.Context, o options, out, log io.Writer) error {
 	return writeLives(out, lives)
 }
 
-// command runs a command to its end. It shows the command's stderr only in the
-// error, if the command fails.
-func command(ctx context.Context, env []string, line ...string) error {
-	_, err := output(ctx, env, line...)
+// command runs a command to its end.
+func command(ctx context.Context, line ...string) error {
+	_, err := measure.Output(ctx, "", nil, line...)
 	return err
-}
-
-// output runs a command and returns its stdout.
-func output(ctx context.Context, env []string, line ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
-	cmd.Env = append(os.Environ(), env...)
-	text, err := cmd.Output()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		err = fmt.Errorf("%v: %w\n%s", line, err, exit.Stderr)
-	}
-	return text, err
-}
-
-// median returns the middle value, or the mean of the middle two.
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	n := len(sorted)
-	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/mpitrace/mpitrace/bench/measure"
 	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/interpose"
 )
@@ -77,7 +78,7 @@ func buildLife(ctx context.Context, cc, dir string) (program string, err error) 
 		{"cc", "-shared", filepath.Join(dir, "world.o"), "-o", filepath.Join(dir, "libworld.so")},
 		{"cc", filepath.Join(dir, "peers.o"), "-o", program, "-L" + dir, "-lworld", "-Wl,-rpath," + dir, "-lpthread"},
 	} {
-		if err := command(ctx, nil, line...); err != nil {
+		if err := command(ctx, line...); err != nil {
 			return "", err
 		}
 	}
@@ -109,7 +110,7 @@ func (l *life) measure(ctx context.Context, program, lib, dir string) error {
 }
 
 func held(ctx context.Context, env, line []string) (m memory, err error) {
-	text, err := output(ctx, env, line...)
+	text, err := measure.Output(ctx, "", env, line...)
 	if err == nil {
 		_, err = fmt.Sscanf(string(text), "held: %d %d %d", &m.resident, &m.own, &m.allocated)
 	}

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/mpitrace/mpitrace/bench/measure"
 )
 
 //go:embed src/*.c
@@ -65,9 +67,9 @@ func measureStarts(ctx context.Context, o options, dir string, out, log io.Write
 func buildStart(ctx context.Context, mpi, dir string) (program string, err error) {
 	cc, inner := "mpicc."+mpi, "inner-"+mpi
 	program = filepath.Join(dir, "start-"+mpi)
-	err = command(ctx, nil, cc, "-O2", "-fPIC", "-shared", filepath.Join(dir, "src", "inner.c"), "-o", filepath.Join(dir, "lib"+inner+".so"), "-ldl")
+	err = command(ctx, cc, "-O2", "-fPIC", "-shared", filepath.Join(dir, "src", "inner.c"), "-o", filepath.Join(dir, "lib"+inner+".so"), "-ldl")
 	if err == nil {
-		err = command(ctx, nil, cc, "-O2", filepath.Join(dir, "src", "start.c"), "-o", program, "-L"+dir, "-l"+inner, "-Wl,-rpath,"+dir)
+		err = command(ctx, cc, "-O2", filepath.Join(dir, "src", "start.c"), "-o", program, "-L"+dir, "-l"+inner, "-Wl,-rpath,"+dir)
 	}
 	return program, err
 }
@@ -84,7 +86,7 @@ func (s *starts) pair(ctx context.Context, mpitrace, dir, program string, number
 			return err
 		}
 		began := time.Now()
-		text, err := output(ctx, nil, [][]string{plain, with}[which]...)
+		text, err := measure.Output(ctx, "", nil, [][]string{plain, with}[which]...)
 		whole[which] = float64(time.Since(began))
 		if err != nil {
 			return err
@@ -119,11 +121,11 @@ func (s *starts) read(text []byte, watched bool) (slowest float64, err error) {
 	if len(inits) != s.ranks {
 		return 0, fmt.Errorf("%d of %d ranks said how they started: %q", len(inits), s.ranks, text)
 	}
-	if seen := median(inits) > 0; seen != watched {
+	if seen := measure.Median(inits) > 0; seen != watched {
 		return 0, fmt.Errorf("watched %v, and a library in front of the MPI %v", watched, seen)
 	}
 	if watched {
-		s.init, s.final, s.outside = append(s.init, median(inits)), append(s.final, median(finals)), append(s.outside, median(outside))
+		s.init, s.final, s.outside = append(s.init, measure.Median(inits)), append(s.final, measure.Median(finals)), append(s.outside, measure.Median(outside))
 	}
 	return slowest, nil
 }
@@ -142,7 +144,7 @@ func writeStarts(out io.Writer, all []starts) {
 		"| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n")
 	for _, s := range all {
 		fmt.Fprintf(out, "| %s | %d | %.2f (%.2f) | %.2f (%.2f) | %.2f (%.2f) | %.1f | %.1f |\n", s.mpi, s.ranks,
-			median(s.init)/1e6, slices.Min(s.init)/1e6, median(s.final)/1e6, slices.Min(s.final)/1e6,
-			median(s.outside)/1e6, slices.Min(s.outside)/1e6, median(s.wall)/1e6, median(s.command)/1e6)
+			measure.Median(s.init)/1e6, slices.Min(s.init)/1e6, measure.Median(s.final)/1e6, slices.Min(s.final)/1e6,
+			measure.Median(s.outside)/1e6, slices.Min(s.outside)/1e6, measure.Median(s.wall)/1e6, measure.Median(s.command)/1e6)
 	}
 }

@@ -47,7 +47,7 @@ func TestStarts(t *testing.T) {
 		t.Fatal(err)
 	}
 	mpitrace := filepath.Join(dir, "mpitrace")
-	if err := command(t.Context(), nil, "go", "build", "-o", mpitrace, "../../cmd/mpitrace"); err != nil {
+	if err := command(t.Context(), "go", "build", "-o", mpitrace, "../../cmd/mpitrace"); err != nil {
 		t.Fatal(err)
 	}
 	for mpi, launcher := range launchers {

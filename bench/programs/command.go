@@ -23,6 +23,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mpitrace/mpitrace/bench/measure"
 	"github.com/spf13/cobra"
 )
 
@@ -67,35 +68,23 @@ var programs = []program{
 // Command returns the command "bench programs".
 func Command() *cobra.Command {
 	var o options
-	c := &cobra.Command{
-		Use:          "programs",
-		Short:        "Measure LAMMPS and NetPIPE with and without mpitrace",
-		Args:         cobra.NoArgs,
-		SilenceUsage: true,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if o.pairs < 1 {
-				return errors.New("--pairs must be positive")
-			}
-			return run(c.Context(), o, c.OutOrStdout(), c.ErrOrStderr())
-		},
-	}
+	c := measure.Command("programs", "Measure LAMMPS and NetPIPE with and without mpitrace", o.check, o.run)
 	c.Flags().IntVar(&o.pairs, "pairs", 10, "`number` of runs with and without mpitrace, each")
 	c.Flags().StringVar(&o.only, "only", "", "only programs whose name contains `text` (default: all)")
 	c.Flags().StringVar(&o.mpitrace, "mpitrace", "", "`path` of mpitrace (default: built from this source)")
 	return c
 }
 
-func run(ctx context.Context, o options, out, log io.Writer) error {
-	dir, err := os.MkdirTemp("", "mpitrace-programs-")
-	if err != nil {
-		return err
+func (o *options) check() error {
+	if o.pairs < 1 {
+		return errors.New("--pairs must be positive")
 	}
-	defer os.RemoveAll(dir)
-	if o.mpitrace == "" {
-		o.mpitrace = filepath.Join(dir, "mpitrace")
-		if _, err := wall(ctx, "", "go", "build", "-o", o.mpitrace, "github.com/mpitrace/mpitrace/cmd/mpitrace"); err != nil {
-			return err
-		}
+	return nil
+}
+
+func (o *options) run(ctx context.Context, dir string, out, log io.Writer) (err error) {
+	if o.mpitrace, err = measure.Mpitrace(ctx, o.mpitrace, dir); err != nil {
+		return err
 	}
 	if err := os.WriteFile(filepath.Join(dir, "in.melt"), []byte(melt), 0o666); err != nil {
 		return err
@@ -109,7 +98,7 @@ func run(ctx context.Context, o options, out, log io.Writer) error {
 			fmt.Fprintf(log, "no %s: %s is left out\n", missing, p.name)
 			continue
 		}
-		t, err := p.measure(ctx, o, dir, out, log)
+		t, err := p.measure(ctx, *o, dir, out, log)
 		if err != nil {
 			return err
 		}
@@ -173,14 +162,8 @@ const runLimit = 10 * time.Minute
 func wall(ctx context.Context, dir string, line ...string) (float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, runLimit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
-	cmd.Dir = dir
 	began := time.Now()
-	_, err := cmd.Output()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		err = fmt.Errorf("%v: %w\n%s", line, err, exit.Stderr)
-	}
+	_, err := measure.Output(ctx, dir, nil, line...)
 	return time.Since(began).Seconds(), err
 }
 
@@ -193,19 +176,12 @@ func (p *pairs) ratios() []float64 {
 	return r
 }
 
-// median returns the middle value, or the mean of the middle two.
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	n := len(sorted)
-	return (sorted[(n-1)/2] + sorted[n/2]) / 2
-}
-
 func writeTable(out io.Writer, all []pairs) {
 	fmt.Fprint(out, "\nWall time recorded, as a multiple of the wall time alone:\n\n"+
 		"| program | pairs | alone, median s | median ratio | least ratio | ratio of the least times |\n| --- | ---: | ---: | ---: | ---: | ---: |\n")
 	for _, p := range all {
 		r := p.ratios()
-		fmt.Fprintf(out, "| %s | %d | %.2f | %.3f | %.3f | %.3f |\n", p.program, len(r), median(p.alone), median(r), slices.Min(r),
+		fmt.Fprintf(out, "| %s | %d | %.2f | %.3f | %.3f | %.3f |\n", p.program, len(r), measure.Median(p.alone), measure.Median(r), slices.Min(r),
 			slices.Min(p.with)/slices.Min(p.alone))
 	}
 }
