@@ -53,17 +53,25 @@ func (p *Page) Prose(text string) {
 
 // Flags writes a list of a command's flags.
 func (p *Page) Flags(c *cobra.Command) {
-	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
-		if f.Name == "help" || f.Hidden {
+	eachFlag(c, func(synopsis, use string) {
+		p.Line(".TP\n.B " + Roff(synopsis))
+		p.Line(Roff(use))
+	})
+}
+
+// eachFlag calls f with the synopsis (-f, --flag VALUE) and the use of each flag
+// that is not hidden, without --help.
+func eachFlag(c *cobra.Command, f func(synopsis, use string)) {
+	c.LocalFlags().VisitAll(func(flag *pflag.Flag) {
+		if flag.Name == "help" || flag.Hidden {
 			return
 		}
-		name := "--" + f.Name
-		if f.Shorthand != "" {
-			name = "-" + f.Shorthand + ", " + name
+		name := "--" + flag.Name
+		if flag.Shorthand != "" {
+			name = "-" + flag.Shorthand + ", " + name
 		}
-		argument, use := pflag.UnquoteUsage(f)
-		p.Line(".TP\n.B " + Roff(strings.TrimSpace(name+" "+argument)))
-		p.Line(Roff(use))
+		argument, use := pflag.UnquoteUsage(flag)
+		f(strings.TrimSpace(name+" "+argument), use)
 	})
 }
 

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // Markdown is a page of the documentation.
@@ -86,16 +85,8 @@ func (m *Markdown) block(text string) {
 // flags writes a table of a command's flags.
 func (m *Markdown) flags(c *cobra.Command) {
 	var rows [][]string
-	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
-		if f.Name == "help" || f.Hidden {
-			return
-		}
-		name := "--" + f.Name
-		if f.Shorthand != "" {
-			name = "-" + f.Shorthand + ", " + name
-		}
-		argument, use := pflag.UnquoteUsage(f)
-		rows = append(rows, []string{"`" + strings.TrimSpace(name+" "+argument) + "`", Cell(use)})
+	eachFlag(c, func(synopsis, use string) {
+		rows = append(rows, []string{"`" + synopsis + "`", Cell(use)})
 	})
 	if len(rows) > 0 {
 		m.Table([]string{"flag", ""}, rows)

@@ -237,29 +237,29 @@ static void leave_imrecv(mt_span *s, int rc, bool found, const mt_request *m, co
     mt_pvar_table_remembered();
 }
 
-#define MT_MATCHED_RECEIVES(suffix, count_type)                                                                       \
-    MT_EXPORT int MPI_Mrecv##suffix(void *buf, count_type count, MPI_Datatype datatype, MPI_Message *message,         \
-                                    MPI_Status *status)                                                               \
-    {                                                                                                                 \
-        mt_span span = mt_enter(MT_CALL_MRECV);                                                                       \
-        MPI_Status own, *seen = mt_seen(status, &own);                                                                \
-        mt_request m = {0};                                                                                           \
-        bool found = take_message(message, &m);                                                                       \
-        mt_current_call_received(&span, found ? m.comm : NULL, m.peer, count, datatype);                                      \
-        int rc = mt_pmpi.Mrecv##suffix(buf, count, datatype, message, seen);                                          \
-        leave_mrecv(&span, rc, found, &m, seen);                                                                      \
-        return rc;                                                                                                    \
-    }                                                                                                                 \
-    MT_EXPORT int MPI_Imrecv##suffix(void *buf, count_type count, MPI_Datatype datatype, MPI_Message *message,        \
-                                     MPI_Request *request)                                                            \
-    {                                                                                                                 \
-        mt_span span = mt_enter(MT_CALL_IMRECV);                                                                      \
-        mt_request m = {0};                                                                                           \
-        bool found = take_message(message, &m);                                                                       \
-        mt_current_call_comm(&span, found ? m.comm : NULL, m.peer);                                                           \
-        int rc = mt_pmpi.Imrecv##suffix(buf, count, datatype, message, request);                                      \
-        leave_imrecv(&span, rc, found, &m, request);                                                                  \
-        return rc;                                                                                                    \
+#define MT_MATCHED_RECEIVES(suffix, count_type)                                                                        \
+    MT_EXPORT int MPI_Mrecv##suffix(void *buf, count_type count, MPI_Datatype datatype, MPI_Message *message,          \
+                                    MPI_Status *status)                                                                \
+    {                                                                                                                  \
+        mt_span span = mt_enter(MT_CALL_MRECV);                                                                        \
+        MPI_Status own, *seen = mt_seen(status, &own);                                                                 \
+        mt_request m = {0};                                                                                            \
+        bool found = take_message(message, &m);                                                                        \
+        mt_current_call_received(&span, found ? m.comm : NULL, m.peer, count, datatype);                               \
+        int rc = mt_pmpi.Mrecv##suffix(buf, count, datatype, message, seen);                                           \
+        leave_mrecv(&span, rc, found, &m, seen);                                                                       \
+        return rc;                                                                                                     \
+    }                                                                                                                  \
+    MT_EXPORT int MPI_Imrecv##suffix(void *buf, count_type count, MPI_Datatype datatype, MPI_Message *message,         \
+                                     MPI_Request *request)                                                             \
+    {                                                                                                                  \
+        mt_span span = mt_enter(MT_CALL_IMRECV);                                                                       \
+        mt_request m = {0};                                                                                            \
+        bool found = take_message(message, &m);                                                                        \
+        mt_current_call_comm(&span, found ? m.comm : NULL, m.peer);                                                    \
+        int rc = mt_pmpi.Imrecv##suffix(buf, count, datatype, message, request);                                       \
+        leave_imrecv(&span, rc, found, &m, request);                                                                   \
+        return rc;                                                                                                     \
     }
 
 MT_MATCHED_RECEIVES(, int)
