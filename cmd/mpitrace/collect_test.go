@@ -20,13 +20,13 @@ func TestCollectFromNodes(t *testing.T) {
 		testenv.Need(t, "dd")
 		disk := testenv.SmallDisk(t, "512k")
 		c := newCluster(t) // after SmallDisk, so that the nodes see the mounted disk
-		opened, fill := filepath.Join(disk, "run"), filepath.Join(disk, "fill")
+		runDir, fill := filepath.Join(disk, "run"), filepath.Join(disk, "fill")
 		program := fmt.Sprintf("sh -c 'dd if=/dev/zero of=%s bs=4096 oflag=append conv=notrunc 2>/dev/null; exec %s 100'", fill, m.ring(t))
 		got := sh(t, disk, c.on("nodea", disk, "$mpitrace run -o run -- "+c.launch(m, 4)+" "+program))
 		if got.code != 0 || strings.Count(got.stdout, "of 4\n") != 4 {
 			t.Errorf("the job was harmed: status %d\n%s%s", got.code, got.stdout, got.stderr)
 		}
-		for _, want := range []string{"2 of 4 ranks", "no space left", "nodea:/dev/shm/mpitrace-", "nodeb:/tmp/mpitrace-0/nodeb-", "mpitrace collect " + opened} {
+		for _, want := range []string{"2 of 4 ranks", "no space left", "nodea:/dev/shm/mpitrace-", "nodeb:/tmp/mpitrace-0/nodeb-", "mpitrace collect " + runDir} {
 			if !strings.Contains(got.stderr, want) {
 				t.Errorf("it does not say %q\n%s", want, got.stderr)
 			}
@@ -42,9 +42,9 @@ func TestCollectFromNodes(t *testing.T) {
 		if got.code != 0 || !strings.Contains(got.stderr, "brought 2 recordings from nodeb") {
 			t.Errorf("status %d\n%s", got.code, got.stderr)
 		}
-		checkRing(t, load(t, opened)[0], 4, 100)
-		if left, _ := filepath.Glob(filepath.Join(opened, "recordings", "*.at")); len(left) > 0 || len(run.Dir(opened).Uncollected()) > 0 {
-			t.Errorf("left: %q, %q", left, run.Dir(opened).Uncollected())
+		checkRing(t, load(t, runDir)[0], 4, 100)
+		if left, _ := filepath.Glob(filepath.Join(runDir, "recordings", "*.at")); len(left) > 0 || len(run.Dir(runDir).Uncollected()) > 0 {
+			t.Errorf("left: %q, %q", left, run.Dir(runDir).Uncollected())
 		}
 		if left, _ := filepath.Glob("/tmp/mpitrace-0/nodeb-*.rec"); len(left) > 0 {
 			t.Errorf("left in /tmp: %q", left)

@@ -144,8 +144,13 @@ func TestCacheInFile(t *testing.T) {
 
 func TestPagesAreCurrent(t *testing.T) {
 	for _, page := range []string{"commands", "settings", "schema"} {
-		got, err := os.ReadFile("../../docs/" + page + ".md")
-		if err != nil || !strings.HasPrefix(string(got), call("manual", page).stdout) {
+		text, err := os.ReadFile("../../docs/" + page + ".md")
+		got := string(text)
+		if page == "commands" { // TestCommandsPage of profile2mat checks the rest
+			got, _, _ = strings.Cut(got, "\n## profile2mat\n")
+			got += "\n"
+		}
+		if made := call("manual", page); err != nil || made.code != 0 || made.stdout == "" || got != made.stdout {
 			t.Errorf("docs/%s.md is not what `make generate` writes (%v)", page, err)
 		}
 	}
@@ -154,7 +159,7 @@ func TestPagesAreCurrent(t *testing.T) {
 func TestManualIsCurrent(t *testing.T) {
 	page := abs(t, "../../docs/mpitrace.1")
 	got, err := os.ReadFile(page)
-	if err != nil || string(got) != call("manual").stdout {
+	if made := call("manual"); err != nil || made.code != 0 || made.stdout == "" || string(got) != made.stdout {
 		t.Errorf("docs/mpitrace.1 is not what `make generate` writes (%v)", err)
 	}
 	testenv.Need(t, "groff")

@@ -31,9 +31,9 @@ func TestList(t *testing.T) {
 		}
 	}
 	// Without run.json, as if the ranks had recorded themselves.
-	opened := string(wholeRun(t))
-	os.Remove(filepath.Join(opened, "run.json"))
-	if err := os.Rename(opened, filepath.Join(dir, "ranks")); err != nil {
+	runDir := string(wholeRun(t))
+	os.Remove(filepath.Join(runDir, "run.json"))
+	if err := os.Rename(runDir, filepath.Join(dir, "ranks")); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(filepath.Join(dir, "other"), 0o777); err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,10 +21,10 @@ func newManual() *cobra.Command {
 		Short:     "Print the manual page, or the pages of docs that are generated from the same texts",
 		Example:   "  mpitrace manual",
 		Hidden:    true,
-		ValidArgs: []string{"page", "commands", "settings", "schema"},
+		ValidArgs: slices.Sorted(maps.Keys(pages)),
 		Args:      asUsage(cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			_, err := cmd.OutOrStdout().Write(pages[strings.Join(append(args, "page")[:1], "")](cmd.Root()))
+			_, err := cmd.OutOrStdout().Write(pages[append(args, "page")[0]](cmd.Root()))
 			return err
 		},
 	}

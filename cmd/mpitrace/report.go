@@ -106,9 +106,9 @@ func (o *reportOptions) run(cmd *cobra.Command, path string) error {
 		return err
 	}
 	if o.json {
-		return writeJSON(cmd.OutOrStdout(), dir, found)
+		return found.writeJSON(cmd.OutOrStdout(), dir)
 	}
-	return writeText(cmd.OutOrStdout(), found, options)
+	return found.writeText(cmd.OutOrStdout(), options)
 }
 
 // text returns the options of the text output.
@@ -172,14 +172,14 @@ func nothingIn(path string) error {
 	if wrong := run.Dir(path).WrongMPI(); len(wrong) > 0 {
 		return fmt.Errorf("%s holds no recording; %s", path, wrongMPIText(wrong[0]))
 	}
-	opened := filepath.Dir(filepath.Clean(path))
+	parent := filepath.Dir(filepath.Clean(path))
 	if filepath.Base(path) == "." { // the absolute path has the names of both directories
 		if abs, err := filepath.Abs(path); err == nil {
-			path, opened = abs, filepath.Dir(abs)
+			path, parent = abs, filepath.Dir(abs)
 		}
 	}
-	if files, _ := run.Dir(opened).RecordingFiles(); len(files) > 0 && filepath.Clean(path) == run.Dir(opened).Recordings() {
-		return fmt.Errorf("that is the recordings of %s: give %s", opened, opened)
+	if files, _ := run.Dir(parent).RecordingFiles(); len(files) > 0 && filepath.Clean(path) == run.Dir(parent).Recordings() {
+		return fmt.Errorf("that is the recordings of %s: give %s", parent, parent)
 	}
 	info, _ := run.Dir(path).ReadInfo() // empty on an error; then nothing is known
 	if known := whereabouts(run.Dir(path), info); known != "" {
@@ -191,20 +191,23 @@ func nothingIn(path string) error {
 	return fmt.Errorf("%s holds no recording: no process called MPI_Init, or it is no run directory", path)
 }
 
-// summaries returns the aggregate.Summary of each job. With --rank, it returns
-// the aggregate.RankSummary of the rank in each job that has it, and an error
-// if none has.
-func (o *reportOptions) summaries(opened *run.Run, now time.Time) ([]any, error) {
-	var found []any
-	var missing error
+// summaries are those of the jobs or, with --rank, of the rank in each job that
+// has it.
+type summaries struct {
+	jobs  []*aggregate.Summary
+	ranks []*aggregate.RankSummary
+}
+
+// summaries returns an error if no job has the rank.
+func (o *reportOptions) summaries(opened *run.Run, now time.Time) (found summaries, missing error) {
 	for _, src := range opened.Jobs {
 		j, err := aggregate.Of(run.Source{Of: src, Read: now}, aggregate.Options{
 			Keep: func(rank int) bool { return rank == o.rank }, MustAgree: settingsThatAgree()})
 		if err != nil {
-			return nil, err
+			return summaries{}, err
 		}
 		if o.rank < 0 {
-			found = append(found, j.Summary())
+			found.jobs = append(found.jobs, j.Summary())
 			continue
 		}
 		s, err := j.RankSummary(o.rank)
@@ -212,52 +215,50 @@ func (o *reportOptions) summaries(opened *run.Run, now time.Time) ([]any, error)
 			missing = usage(err)
 			continue
 		}
-		found = append(found, s)
+		found.ranks = append(found.ranks, s)
 	}
-	if len(found) == 0 {
-		return nil, missing
+	if len(found.jobs)+len(found.ranks) == 0 {
+		return summaries{}, missing
 	}
 	return found, nil
 }
 
-func writeText(w io.Writer, found []any, o report.Options) error {
-	var jobs []*aggregate.Summary
-	for _, s := range found {
-		if job, ok := s.(*aggregate.Summary); ok {
-			jobs = append(jobs, job)
-		}
-	}
-	report.Jobs(w, jobs, o)
-	missing := o.Missing
-	for i, s := range found {
+func (s summaries) writeText(w io.Writer, o report.Options) error {
+	report.Jobs(w, s.jobs, o)
+	missing := o.Missing // follows the last summary
+	n := len(s.jobs) + len(s.ranks)
+	for i := range n {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
 		o.Missing = nil
-		if i == len(found)-1 {
+		if i == n-1 {
 			o.Missing = missing
 		}
-		if err := summaryText(w, s, o); err != nil {
+		var err error
+		if len(s.ranks) > 0 {
+			err = report.Rank(w, s.ranks[i], o)
+		} else {
+			err = report.Summary(w, s.jobs[i], o)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func summaryText(w io.Writer, s any, o report.Options) error {
-	if rank, ok := s.(*aggregate.RankSummary); ok {
-		return report.Rank(w, rank, o)
-	}
-	return report.Summary(w, s.(*aggregate.Summary), o)
-}
-
 // writeJSON writes {"run": run.json, "jobs": [summary …]}.
-func writeJSON(w io.Writer, dir run.Dir, found []any) error {
+func (s summaries) writeJSON(w io.Writer, dir run.Dir) error {
 	info, _ := dir.ReadInfo() // empty on an error, which was already reported
+	var jobs any = s.jobs
+	if len(s.ranks) > 0 {
+		jobs = s.ranks
+	}
 	return text.WriteJSON(w, struct {
 		Run  *run.Info `json:"run"`
-		Jobs []any     `json:"jobs"`
-	}{info, found})
+		Jobs any       `json:"jobs"`
+	}{info, jobs})
 }
 
 // textOptions returns options for ASCII output, unless the locale is UTF-8.

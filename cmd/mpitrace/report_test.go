@@ -62,10 +62,10 @@ func TestReportOfRecordings(t *testing.T) {
 	}
 	check("twice/recordings", "that is the recordings of twice: give twice")
 	check("twice/recordings/", "that is the recordings of twice: give twice")
-	opened, err := filepath.Abs("twice")
+	parent, err := filepath.Abs("twice")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Chdir(recordings)
-	check(".", "that is the recordings of "+opened+": give "+opened)
+	check(".", "that is the recordings of "+parent+": give "+parent)
 }

@@ -30,23 +30,23 @@ func TestRunJob(t *testing.T) {
 		if !strings.Contains(got.stderr, "3 of 3 ranks") {
 			t.Errorf("no summary:\n%s", got.stderr)
 		}
-		opened := filepath.Join(dir, "run")
-		jobs := load(t, opened)
+		runDir := filepath.Join(dir, "run")
+		jobs := load(t, runDir)
 		if len(jobs) != 1 {
 			t.Fatalf("%d jobs, want 1", len(jobs))
 		}
 		checkRing(t, jobs[0], 3, 100)
-		checkFiles(t, opened, "ring-"+m.name)
-		checkInfo(t, opened)
-		checkSpoolGone(t, opened)
+		checkFiles(t, runDir, "ring-"+m.name)
+		checkInfo(t, runDir)
+		checkSpoolGone(t, runDir)
 	})
 }
 
 // checkFiles requires that the files contain the messages of the ring: rank 2
 // sends 3 messages of 100 bytes to rank 0.
-func checkFiles(t *testing.T, opened, stem string) {
+func checkFiles(t *testing.T, runDir, stem string) {
 	t.Helper()
-	f, err := os.Open(filepath.Join(opened, "prof", stem+".2.prof"))
+	f, err := os.Open(filepath.Join(runDir, "prof", stem+".2.prof"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,20 +59,20 @@ func checkFiles(t *testing.T, opened, stem string) {
 		t.Errorf("first line is %+v", e)
 	}
 	for _, name := range []string{"profile.arrow", "arrow/" + stem + ".0.arrow"} {
-		ps, err := table.Read(filepath.Join(opened, name))
+		ps, err := table.Read(filepath.Join(runDir, name))
 		if err != nil || len(ps) == 0 {
 			t.Errorf("%s: %d profiles, %v", name, len(ps), err)
 		}
 	}
-	parts, _ := filepath.Glob(filepath.Join(opened, "*.part"))
+	parts, _ := filepath.Glob(filepath.Join(runDir, "*.part"))
 	if len(parts) > 0 {
 		t.Errorf("partial files are left: %q", parts)
 	}
 }
 
-func checkInfo(t *testing.T, opened string) {
+func checkInfo(t *testing.T, runDir string) {
 	t.Helper()
-	info, err := run.Dir(opened).ReadInfo()
+	info, err := run.Dir(runDir).ReadInfo()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,9 +84,9 @@ func checkInfo(t *testing.T, opened string) {
 	}
 }
 
-func checkSpoolGone(t *testing.T, opened string) {
+func checkSpoolGone(t *testing.T, runDir string) {
 	t.Helper()
-	info, err := run.Dir(opened).ReadInfo()
+	info, err := run.Dir(runDir).ReadInfo()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,12 +296,12 @@ func TestReportAfterRunWasKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	sh(t, dir, "$mpitrace run -o run --mpi mpich -- ./job.sh & p=$!; while ! test -e done; do sleep 0.01; done; kill -9 $p; wait $p")
-	opened := filepath.Join(dir, "run")
-	if got := call("report", opened); got.code != 0 || !strings.Contains(got.stdout, "1 of 1 ranks") {
+	runDir := filepath.Join(dir, "run")
+	if got := call("report", runDir); got.code != 0 || !strings.Contains(got.stdout, "1 of 1 ranks") {
 		t.Errorf("got %+v", got)
 	}
-	checkRing(t, load(t, opened)[0], 1, 100)
-	if info, err := run.Dir(opened).ReadInfo(); err == nil && info.Spool != "" {
+	checkRing(t, load(t, runDir)[0], 1, 100)
+	if info, err := run.Dir(runDir).ReadInfo(); err == nil && info.Spool != "" {
 		os.RemoveAll(info.Spool)
 	}
 }
@@ -310,19 +310,19 @@ func TestReportRank(t *testing.T) {
 	m := mpis[1]
 	dir := t.TempDir()
 	sh(t, dir, "$mpitrace run -o run --no-report -- "+m.launcher+" -n 2 "+m.ring(t)+" 100")
-	opened := filepath.Join(dir, "run")
-	if got := call("report", "--rank", "1", opened); got.code != 0 || !strings.Contains(got.stdout, "rank 1 of 2") {
+	runDir := filepath.Join(dir, "run")
+	if got := call("report", "--rank", "1", runDir); got.code != 0 || !strings.Contains(got.stdout, "rank 1 of 2") {
 		t.Errorf("got %+v", got)
 	}
-	if got := call("report", "--rank", "2", opened); got.code != exitUsage || !strings.Contains(got.stderr, "rank 2") {
+	if got := call("report", "--rank", "2", runDir); got.code != exitUsage || !strings.Contains(got.stderr, "rank 2") {
 		t.Errorf("a rank that does not exist: %+v", got)
 	}
-	before := call("report", opened)
+	before := call("report", runDir)
 	// Without recordings, the summary comes from the merged file.
-	if err := os.RemoveAll(run.Dir(opened).Recordings()); err != nil {
+	if err := os.RemoveAll(run.Dir(runDir).Recordings()); err != nil {
 		t.Fatal(err)
 	}
-	if after := call("report", opened); after.stdout != before.stdout || after.code != 0 {
+	if after := call("report", runDir); after.stdout != before.stdout || after.code != 0 {
 		t.Errorf("without recordings:\n%s\nwith:\n%s", after.stdout+after.stderr, before.stdout)
 	}
 }

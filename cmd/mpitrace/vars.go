@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/mpitrace/mpitrace/internal/launch"
 	"github.com/mpitrace/mpitrace/internal/mpit"
@@ -241,23 +239,6 @@ func (o *varsOptions) write(cmd *cobra.Command, l *mpit.List) error {
 		return mpit.WriteArrowFile(o.output, l)
 	}
 	w := bufio.NewWriter(cmd.OutOrStdout())
-	mpit.WriteText(w, l, terminalWidth(cmd.OutOrStdout()))
+	mpit.WriteText(w, l, text.TerminalWidth(cmd.OutOrStdout()))
 	return w.Flush()
 }
-
-// terminalWidth returns the number of columns of a terminal, at least minWidth,
-// or 0 if w is no terminal.
-func terminalWidth(w io.Writer) int {
-	f, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return 0
-	}
-	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil || width < minWidth {
-		return minWidth
-	}
-	return width
-}
-
-// minWidth is the smallest width, in columns, to which text is wrapped.
-const minWidth = 40

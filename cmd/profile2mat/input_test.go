@@ -87,8 +87,8 @@ func TestStandardInput(t *testing.T) {
 	}
 	for text, want := range map[string]string{"": "read standard input: nothing in it", "hello": "read standard input: unknown format: give recordings",
 		"ARROW1": "read standard input: "} {
-		if _, _, err := runWith(strings.NewReader(text), "-"); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: got error %v", text, err)
+		if _, _, err := runWith(strings.NewReader(text), "-"); err == nil || !strings.Contains(err.Error(), want) || (exitStatus(err) == 2) != (text == "hello") {
+			t.Errorf("%q: got error %v, exit status %d", text, err, exitStatus(err))
 		}
 	}
 	damage := fmt.Sprintf("standard input is damaged: byte %d: another recording begins", rec.Len())

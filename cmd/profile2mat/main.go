@@ -105,6 +105,7 @@ func newCommand() *cobra.Command {
 	var o options
 	var printManual string
 	var printVersion bool
+	prints := func() bool { return printVersion || printManual != "" } // instead of matrices
 	cmd := &cobra.Command{
 		Use:           "profile2mat PATH...",
 		Short:         "make communication matrices from the profiles of an MPI job",
@@ -113,12 +114,15 @@ func newCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 && printManual == "" && !printVersion {
+			if len(args) == 0 && !prints() {
 				return usageError{fmt.Errorf("no PATH given: %s\nsee profile2mat --help", cmd.UseLine())}
 			}
 			return nil
 		},
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
+			if prints() {
+				return nil
+			}
 			if err := errors.Join(noneEmpty(cmd.Flags()), o.parse()); err != nil {
 				return usageError{fmt.Errorf("%w\nsee profile2mat --help", err)}
 			}
