@@ -74,12 +74,12 @@ func checkCvar(v *mpit.CVar, value string, f run.Flavour) error {
 // result.
 func (j *job) noteCvars() error {
 	const patience = 10 * time.Second
-	if j.mpi.CC == "" {
+	if j.MPI.CC == "" {
 		return nil // the query has to be compiled
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	changes, err := mpit.ChangedHere(ctx, interpose.BuildOptions{CC: j.mpi.CC, MPI: j.mpi.Library})
+	changes, err := mpit.ChangedHere(ctx, interpose.BuildOptions{CC: j.MPI.CC, MPI: j.MPI.Library})
 	var noRoom *interpose.NoRoomError
 	if errors.As(err, &noRoom) {
 		return nil // the query cannot be compiled, as above
@@ -88,7 +88,7 @@ func (j *job) noteCvars() error {
 		return fmt.Errorf("what is set of the MPI's control variables is not known: %w", err)
 	}
 	for _, c := range changes {
-		j.info.CVars = append(j.info.CVars, run.CVar(c))
+		j.Info.CVars = append(j.Info.CVars, run.CVar(c))
 	}
-	return j.dir.WriteInfo(j.info)
+	return j.Dir.WriteInfo(j.Info)
 }

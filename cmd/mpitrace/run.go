@@ -119,7 +119,8 @@ func (o *runOptions) run(cmd *cobra.Command, argv []string) error {
 		return err
 	}
 	ready = true
-	j := &job{options: o.Values, formats: formats, command: command, mpi: mpi, library: lib, dir: dir, made: made, log: cmd.ErrOrStderr()}
+	j := &job{launch.RecordedCommand{Version: versionString(), Settings: o.Values, Command: command, MPI: mpi, Library: lib, Dir: dir, NewDir: made,
+		Log: cmd.ErrOrStderr()}, formats}
 	return j.run(launch.Streams{In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr()})
 }
 

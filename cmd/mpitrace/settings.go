@@ -9,7 +9,6 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/commandline"
-	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/settings"
 )
 
@@ -97,18 +96,6 @@ func resolveSettings(f *pflag.FlagSet, files []*settings.File) (settings.Values,
 		err = os.Setenv(cache.Env(), cache.Text) // interpose reads only the environment
 	}
 	return values, err
-}
-
-// madeSettings returns the settings that do not have their value by default,
-// for run.json.
-func madeSettings(values settings.Values) []run.Setting {
-	var out []run.Setting
-	for _, v := range values {
-		if v.Source != settings.Default {
-			out = append(out, run.Setting{Name: v.Name, Value: v.Text, Source: v.Source.String(), SetBy: v.SetBy})
-		}
-	}
-	return out
 }
 
 // settingsThatAgree returns the settings that must be equal on all ranks of a

@@ -15,7 +15,7 @@ import (
 // command import and the library does not intercept. It is empty if there are
 // none.
 func (j *job) unrecorded(opened *run.Run) string {
-	programs := j.command.Files()
+	programs := j.Command.Files()
 	loaded := [][]string{programs}
 	if len(opened.Jobs) > 0 {
 		loaded = nil
@@ -25,7 +25,7 @@ func (j *job) unrecorded(opened *run.Run) string {
 	}
 	var names []string
 	for _, files := range loaded {
-		more, err := interpose.Unrecorded(j.library, files)
+		more, err := interpose.Unrecorded(j.Library, files)
 		if err != nil {
 			return ""
 		}

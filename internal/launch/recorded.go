@@ -1,0 +1,213 @@
+package launch
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/settings"
+	"github.com/mpitrace/mpitrace/internal/text"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// RecordedCommand is a command that is run and recorded. Call Prepare, then
+// Run.
+type RecordedCommand struct {
+	Version  string // of mpitrace
+	Settings settings.Values
+	Command  *Command
+	MPI      *MPI
+	Library  string // the library to preload
+	Dir      run.Dir
+	NewDir   bool // the run directory did not exist before
+	Log      io.Writer
+	// OnNotEnding is called if the job has not ended after a signal, once the
+	// recordings made so far are in the run directory.
+	OnNotEnding func()
+
+	Info *run.Info // content of run.json, set by Prepare
+
+	spool     *run.Spool // nil if there is none
+	watch     *run.Watch
+	argv, env []string
+}
+
+// NoSpoolError reports why the spool that the settings ask for cannot be made.
+type NoSpoolError struct{ error }
+
+func (e *NoSpoolError) Unwrap() error { return e.error }
+
+// Prepare makes the spool and writes run.json. After an error it removes what
+// it made.
+func (c *RecordedCommand) Prepare() (err error) {
+	if c.spool, err = run.NewSpool(c.Settings.Of("spool").Text); err != nil {
+		c.Discard()
+		return &NoSpoolError{err}
+	}
+	r := &Recorder{Library: c.Library, Flavour: c.MPI.Flavour, Dir: string(c.Dir), Settings: c.Settings}
+	if c.spool != nil {
+		r.Spool = c.spool.Dir
+	}
+	c.argv, c.env, err = c.rewrite(r)
+	if err == nil {
+		NoteNested(string(c.Dir))
+		c.Info = c.describe(r.Spool)
+		err = c.Dir.WriteInfo(c.Info) // written first, so that `report` finds the spool at any time
+	}
+	if err != nil {
+		if c.spool != nil {
+			os.Remove(c.spool.Dir)
+		}
+		c.Discard()
+	}
+	return err
+}
+
+// Run starts the command, waits for its end and collects the recordings. The
+// error says why the command cannot be run.
+func (c *RecordedCommand) Run(s Streams) (Status, error) {
+	places := []string{c.Dir.Recordings()} // in which the processes of this node record
+	if c.spool != nil {
+		places = append(places, c.spool.Dir)
+	}
+	c.watch = run.NewWatch(places...)
+	OutlivePipe()
+	status, err := Run(c.argv, c.env, s, c.notEnding)
+	c.Info.WallNs = time.Since(c.Info.Start).Nanoseconds()
+	c.Info.ExitStatus = &status.Code
+	c.collect(status)
+	return status, err
+}
+
+// Discard removes the run directory if nothing was recorded into it, and
+// reports whether it did.
+func (c *RecordedCommand) Discard() bool { return c.Dir.Discard(c.NewDir) }
+
+// NotStarted returns the reason if the command failed because none of its
+// programs exists on this node, else nil.
+func (c *RecordedCommand) NotStarted(status Status) error {
+	if status.Code == 0 || len(c.Command.Programs) == 0 {
+		return nil
+	}
+	return c.Command.Missing()
+}
+
+// collect collects the recordings of this node after the command has ended.
+func (c *RecordedCommand) collect(status Status) {
+	wait := run.OrphanWait
+	if !status.Interrupted.IsZero() {
+		wait -= time.Since(status.Interrupted)
+	}
+	var left []string
+	if c.spool != nil {
+		var err error
+		left, err = c.spool.Collect(c.Dir.Recordings(), wait)
+		c.warn(err)
+	}
+	_, err := c.Dir.CollectNotes(c.Info.Host)
+	c.warn(err)
+	run.PackAll(c.Dir.Recordings())
+	c.watch.Close()
+	c.writeInfo(left)
+}
+
+// notEnding collects the recordings of a job that has not ended after a signal.
+// The sender of the signal may soon kill all processes.
+func (c *RecordedCommand) notEnding() {
+	fmt.Fprintf(c.Log, "mpitrace: the job has not ended %v after the signal. What is recorded until now:\n", Grace)
+	var left []string
+	if c.spool != nil {
+		var err error
+		left, err = c.spool.Copy(c.Dir.Recordings())
+		c.warn(err)
+	}
+	c.Info.WallNs = time.Since(c.Info.Start).Nanoseconds()
+	c.writeInfo(left)
+	c.OnNotEnding()
+	fmt.Fprintln(c.Log, "mpitrace: waiting for the job to end; further signals are passed on to it")
+}
+
+// writeInfo writes into run.json which recordings are not collected yet, and
+// how processes ended.
+func (c *RecordedCommand) writeInfo(left []string) {
+	c.Dir.SetUncollected(c.Info, left)
+	c.Info.Processes = nil
+	ended := c.watch.Ended()
+	seen := make([]string, len(ended))
+	for i, p := range ended {
+		seen[i] = p.Recording
+		if succeeded := p.Exit.State() == profile.EndExited && p.Exit.Status == 0; !succeeded || !p.Finalized {
+			p.Host = c.Info.Host
+			c.Info.Processes = append(c.Info.Processes, p)
+		}
+	}
+	c.Dir.SetLost(c.Info, seen)
+	c.warn(c.Dir.WriteInfo(c.Info))
+}
+
+func (c *RecordedCommand) warn(err error) {
+	if err != nil {
+		fmt.Fprintln(c.Log, "mpitrace:", err)
+	}
+}
+
+// rewrite returns the command line with the recorder in front of each program.
+// If no program was found, it puts the recorder into the environment instead.
+func (c *RecordedCommand) rewrite(r *Recorder) (argv, env []string, err error) {
+	if len(c.Command.Programs) == 0 {
+		fmt.Fprintf(c.Log, "mpitrace: %s: the environment (LD_PRELOAD) is set, so that what it starts is recorded where the environment reaches\n", c.Command.Reason)
+		if warning := r.Overridden(os.Environ()); warning != "" {
+			fmt.Fprintln(c.Log, "mpitrace:", text.Line(warning))
+		}
+		return c.Command.Argv, r.Environ(os.Environ()), nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, nil, err
+	}
+	return c.Command.Rewrite(append([]string{self, "rank"}, r.Words()...)), os.Environ(), nil
+}
+
+// describe returns the content of run.json at the start of the run. The spool
+// is listed as not collected yet.
+func (c *RecordedCommand) describe(spool string) *run.Info {
+	wd, _ := os.Getwd()
+	host, _ := os.Hostname()
+	info := &run.Info{Version: c.Version, Command: c.Command.Argv, Launched: c.argv, WorkingDirectory: wd, Host: host,
+		MPI: c.MPI, Library: c.Library, Spool: spool, Settings: c.settings(), Start: time.Now()}
+	if spool != "" {
+		info.Uncollected = []string{run.Left{Host: host, Path: spool}.String()}
+	}
+	return info
+}
+
+// settings returns the settings that do not have their default value, for
+// run.json.
+func (c *RecordedCommand) settings() []run.Setting {
+	var out []run.Setting
+	for _, v := range c.Settings {
+		if v.Source != settings.Default {
+			out = append(out, run.Setting{Name: v.Name, Value: v.Text, Source: v.Source.String(), SetBy: v.SetBy})
+		}
+	}
+	return out
+}
+
+// WhyNothingRecorded returns the probable reason for a run without a recording.
+func (c *RecordedCommand) WhyNothingRecorded(status Status) string {
+	switch {
+	case len(NestedRuns(c.Dir.Recordings())) > 0:
+		return "each MPI program was recorded by another `mpitrace run` in the command"
+	case status.Code != 0:
+		return fmt.Sprintf("the command ended (%s) before any process called MPI_Init", status)
+	case c.Command.Reason != "":
+		return c.Command.Reason + ", and nothing that it started on this node called MPI_Init with the environment it was given. " +
+			"Put `mpitrace run --` in front of the launcher (mpirun, srun) itself"
+	case c.MPI.Library != "":
+		return fmt.Sprintf("no process that had mpitrace's library in it called MPI_Init of %s (%s). If the program uses another MPI, name it with --mpi; "+
+			"if something in the command sets LD_PRELOAD, put `mpitrace run --` behind it", c.MPI, c.MPI.Library)
+	}
+	return "no process called MPI_Init"
+}
