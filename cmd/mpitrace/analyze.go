@@ -57,7 +57,7 @@ reason. If DIR has several jobs, each is analysed separately.`,
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.json, "json", false, "print JSON instead of text: one object per job")
-	f.DurationVar(&o.interval, "interval", 0, "with --json: add the matrix of each interval of `TIME`, as 100ms")
+	f.DurationVar(&o.interval, "interval", 0, "with --json: add the matrix of each interval of `TIME`, such as 100ms")
 	f.StringVar(&o.top, "top", strconv.Itoa(topSites), "the `number` of calls, communicators, call sites and ranks to list, or all")
 	f.StringVar(&o.waits, "waits", "", "write the waits to `FILE.arrow`, one row each; join them with trace.<rank>.arrow by rank and event")
 	f.BoolVarP(&o.force, "force", "f", false, "with --waits: replace an existing file")
@@ -115,7 +115,7 @@ func (o *analyzeOptions) text(w io.Writer) (report.Options, error) {
 func (o *analyzeOptions) checkInterval() error {
 	switch {
 	case o.interval <= 0:
-		return fmt.Errorf("--interval %v: a time above 0, as 100ms", o.interval)
+		return fmt.Errorf("--interval %v: expected a time above 0, such as 100ms", o.interval)
 	case !o.json:
 		return errors.New("--interval: what it asks for is told with --json only")
 	}

@@ -29,11 +29,12 @@ func newBuild() *cobra.Command {
 		Use:   "build",
 		Short: "Build the library that is preloaded",
 		Long: `Compile the library for an MPI, or for every MPI that has a compiler wrapper in
-PATH, into the cache of the user. ` + "`mpitrace run`" + ` does so by itself the first time;
-by hand it is needed where the ranks themselves call it (srun mpitrace run ./app).
+PATH, and keep it in the user's cache. ` + "`mpitrace run`" + ` does so when an MPI is first
+used. Run this command yourself if each rank starts mpitrace (srun mpitrace run
+./app).
 
-For each library it tells how many of the MPI's functions are recorded, and with
---coverage which they are, and why the others are not.`,
+For each library, the command prints how many of the MPI's functions are recorded.
+With --coverage it lists each function and, if it is not recorded, the reason.`,
 		Example: `  mpitrace build
   mpitrace build --mpi mpich --print-path
   mpitrace build --coverage

@@ -40,33 +40,36 @@ func newDiff() *cobra.Command {
 call, call site, communicator and pair of ranks; the largest change first. A and
 B are run directories, recordings or Arrow files.
 
-The jobs of runs that have as many are compared in the order of their start. If
-one run has fewer, each of its jobs is compared with the job of the other run that
-has the same program and number of ranks; --job chooses where several have. The
-numbers of ranks may differ: sums are over all ranks, and pairs are compared by
-rank. Bytes and messages are what was sent or, where neither run sent anything,
-received; Init and Finalize are in the total alone, apart. Times are sums over
-all ranks; they are listed if they are 1 % of the time in MPI, in A or in B, and
-changed by 1 %. Communicators are those of one name, or made by one function.
+If both runs have the same number of jobs, these are compared in the order of their
+start. If one run has fewer, each of its jobs is compared with the job of the other
+run that has the same program and number of ranks; if there are several, choose
+with --job. The numbers of ranks may differ: sums are over all ranks, and pairs are
+compared by rank. Bytes and messages are those sent or, if neither run sent any,
+those received. Init and Finalize are shown separately, in the total only. Times are
+sums over all ranks. A time is listed if it is at least 1 % of the time in MPI, in A
+or in B, and changed by at least 1 %. Communicators are matched by name or, if they
+have none, by the function that created them.
 
-Call sites are matched by the source, as the program may have changed. If a
-function of a source file calls an MPI function from as many lines in A as in B,
-these are matched in their order, and "(A: 12)" tells the line in A where it was
-another. If not, equal lines are matched; the rest is new or gone. Without line
-numbers the function or, without its name, the module and offset are matched.
+Call sites are matched by their place in the source, because the program may have
+changed. If a function calls an MPI function from the same number of lines in A and
+B, these lines are matched in their order; "(A: 12)" gives the line in A if it
+differs. Otherwise equal lines are matched, and the others are listed as new or
+gone. Without line numbers, functions are matched; without function names, modules
+and offsets.
 
-With more than 4096 ranks, pairs are of point-to-point and one-sided calls only.
+With more than 4096 ranks, pairs include point-to-point and one-sided calls only.
 
---fail-if-worse LIMIT is for a project's CI: status 4 if B has more than LIMIT over A,
-in the total or in any call. 10% limits time, bytes and messages; bytes=0%,time=20%
-those two alone; 0%,time=20% all, with 20% for time. Anything that A
-does not have exceeds any limit. A decrease never does. Time is that in MPI; the time of calls that
-take less than 1 % of it in both runs is not judged, nor an increase of less
-than 1 ms. Calls that were not recorded cannot be compared: see run --strict.
+--fail-if-worse LIMIT is for a project's CI: the exit status is 4 if B exceeds A by
+more than LIMIT, in total or in any call. The limit 10% applies to time, bytes and
+messages; bytes=0%,time=20% to these two only; 0%,time=20% is 0% for all three
+except time. Anything that A does not have exceeds any limit; a decrease never does.
+Time is the time in MPI. Calls that take less than 1 % of it in both runs, and
+increases of less than 1 ms, are ignored. Calls that were not recorded cannot be
+compared: see run --strict.
 
-The exit status is 0 if both runs can be read, whatever changed; 1 on an error,
-also if --fail-if-worse is used and a recording is damaged; 2 if the
-command line is wrong, 4 if B exceeds the limits of --fail-if-worse.`,
+The exit status is 0 if both runs can be read, even if they differ; 1 on an error,
+or if --fail-if-worse is used and a recording is damaged; 2 if the command line is
+wrong; 4 if B exceeds the limits of --fail-if-worse.`,
 		Example: `  mpitrace diff mpitrace-app-20260102-150405 mpitrace-app-20260103-091500
   mpitrace diff --sort time --top all old new
   mpitrace diff --fail-if-worse bytes=0%,messages=0%,time=20% reference new

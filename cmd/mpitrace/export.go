@@ -33,37 +33,37 @@ func newExport() *cobra.Command {
 		Use:   "export RUN --format FORMAT",
 		Short: "Write a recorded run in a format that other tools read",
 		Long: `Write a recorded run in a format that other tools read. RUN is the directory
-of a run, recordings (.rec), or files or a directory that an export wrote as
-arrow.
+of a run, recordings (.rec), or Arrow files (or a directory of them) that an earlier
+export wrote.
 
 ` + formats.Help() + `  perfetto events of a traced run as a timeline for ui.perfetto.dev (.json.gz)
 
-All but prof and perfetto hold one table of all ranks and jobs, a row for each
-call, peer, call site and so on. The names of the files written go to stdout.
-The tables of communicators, processes and readings of the MPI's variables are in
-the run directory as they are: comms.arrow, ranks.arrow and pvars.arrow.
+All formats except prof and perfetto hold one table of all ranks and jobs, with a
+row for each call, peer, call site and so on. The names of the files written go to
+stdout. Communicators, processes and readings of the MPI's variables are not
+exported: read comms.arrow, ranks.arrow and pvars.arrow in the run directory.
 
-With --partition N, the table is a directory of files with N ranks each, named
-as Hive names them, so that tools scan them in parallel: DuckDB, Spark, Dask,
-polars and others take rank_block=0/part-0.parquet, rank_block=1/part-0.parquet
-... for one table with a column rank_block. A further job of RUN has part-1.
+With --partition N, the table is written as a directory of files with N ranks each,
+in Hive's layout: rank_block=0/part-0.parquet, rank_block=1/part-0.parquet ...
+DuckDB, Spark, Dask, polars and others read these in parallel, as one table with a
+column rank_block. If RUN has several jobs, the second is in part-1, and so on.
 
 If the input is damaged, the error names the file and the position, and nothing is
 written. With --skip-damaged, the readable part is written.
 
-Of a run that was traced (mpitrace run --trace), --events writes a row for each
-event instead, as csv or parquet, with the columns of trace.<rank>.arrow in the
-run directory and the rank.
+For a traced run (mpitrace run --trace), --events writes a row for each event
+instead, as csv or parquet: the columns of trace.<rank>.arrow in the run directory,
+and the rank.
 
-The timeline has a track for each thread of each rank, on it a slice for each
-call, arrows from where messages were sent to where they were received, and
-counters of the bytes under way. A browser opens some million events: --from, --to
-and --ranks show a part; --max-events shows all in less detail, long calls as they
-were and short ones that follow each other as one slice.
+The perfetto timeline has a track for each thread of each rank, a slice for each
+call, an arrow for each message from send to receive, and counters of the bytes
+under way. A browser opens some million events. For larger traces, --from, --to and
+--ranks select a part; --max-events includes everything in less detail, with short
+consecutive calls as one slice.
 
-Files go to -o: the name of the file or directory, or - for stdout. Otherwise
-they go into the run directory or beside the input, as profile.<extension> or,
-for prof, to a directory prof; of events as trace.<extension>.`,
+-o is the name of the file or directory to write, or - for stdout. Without it,
+profile.<extension>, the directory prof or, for events, trace.<extension> is written
+in the run directory or beside the input.`,
 		Example: `  mpitrace export mpitrace-app-20260102-150405 --format parquet
   mpitrace export mpitrace-app-20260102-150405 --format parquet --partition 1024 -o app.parquet
   mpitrace export mpitrace-app-20260102-150405 --format csv -o -

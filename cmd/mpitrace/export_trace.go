@@ -58,8 +58,8 @@ type traceOptions struct {
 
 func (o *traceOptions) register(f *pflag.FlagSet) {
 	f.BoolVar(&o.events, "events", false, "write the events of the run's trace, as csv or parquet")
-	f.StringVar(&o.ranks, "ranks", "", "export only the events of the ranks in `LIST`, as 0-15,64")
-	f.DurationVar(&o.shown.From, "from", 0, "perfetto: start at this `TIME` after the first event, as 1.5s")
+	f.StringVar(&o.ranks, "ranks", "", "export only the events of the ranks in `LIST`, such as 0-15,64")
+	f.DurationVar(&o.shown.From, "from", 0, "perfetto: start at this `TIME` after the first event, such as 1.5s")
 	f.DurationVar(&o.shown.To, "to", 0, "perfetto: end at this `TIME` after the first event")
 	f.IntVar(&o.shown.MaxEvents, "max-events", 0, "perfetto: the largest number of events; short calls are combined, and only the longest receives have arrows")
 }

@@ -25,14 +25,14 @@ func newList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [DIR]",
 		Short: "List the recorded runs in a directory",
-		Long: `List the runs that are in DIR, or in the current directory, one line each, the
-latest first: the run directory, the program, the ranks, the MPI, when the run
+		Long: `List the runs in DIR, or in the current directory, one line each, the latest
+first: the run directory, the program, the ranks, the MPI, when the run
 started, how long it took, how it ended, and the size of the directory. A run of
 several jobs has the programs, ranks and MPIs of all of them.
 
 How a run ended is the exit status of its command, or the signal that killed it.
-Where nobody waited for the command, "finalized" tells that all ranks reached
-MPI_Finalize, and "unfinished" that some did not, or not yet.`,
+If mpitrace run did not wait for the command, "finalized" means that all ranks
+reached MPI_Finalize, and "unfinished" that some did not, or not yet.`,
 		Example: `  mpitrace list
   mpitrace list --json runs`,
 		Args: asUsage(cobra.MaximumNArgs(1)),

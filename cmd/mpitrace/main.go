@@ -94,9 +94,9 @@ func newRoot() *cobra.Command {
 to whom, how much, in which messages, and how long it takes. What was recorded
 survives a crash of the program.
 
-` + "`mpitrace completion bash`" + ` (or zsh, fish) prints what makes the shell complete
-commands, values of flags and run directories; bash needs its package
-bash-completion for it.`,
+` + "`mpitrace completion bash`" + ` (or zsh, fish) prints a script that makes the shell
+complete commands, values of flags and run directories. In bash, it needs the
+package bash-completion.`,
 		Example: `  mpitrace run -- mpirun -n 4 ./app
   mpitrace report mpitrace-app-20260102-150405`,
 		Version:       commandline.Platform(),

@@ -74,10 +74,11 @@ func (p *page) command(c *cobra.Command) {
 
 func (p *page) settings() {
 	p.Section("SETTINGS")
-	p.Prose(`A setting is what the strongest of these says, and else its default: the program
-(mpitrace_set of mpitrace.h), the command line, the environment, the user file,
-the site file. "mpitrace config" shows each with its source. A list that is
-given at one place replaces what weaker ones have.`)
+	p.Prose(`A setting can be set in several places. The first of these that sets it applies:
+the program (mpitrace_set of mpitrace.h), the command line, the environment, the
+user file, the site file; otherwise the default applies. "mpitrace config" shows
+each setting, its value and where the value comes from. Values of a list are not
+combined: the list from the first of these places is used alone.`)
 	for i := range settings.List {
 		s := shownOf(settings.Value{Setting: &settings.List[i]})
 		p.Line(".TP\n.BR " + commandline.Roff(s.Name) + " \" = " + commandline.Roff(s.Syntax) + "\"")
@@ -95,19 +96,19 @@ func (p *page) surroundings() {
 		p.Line(".TP\n.I " + commandline.Roff(f.Name) + "\n" + commandline.Roff(f.Use))
 	}
 	p.Line(".PP")
-	p.Prose(`Both have lines of the form "name = value". What follows a # at the beginning of a
-line, or after a blank, is a comment. A list may be given in several lines. A name
-that is none, and a value that cannot be, are errors that name the file and line.
+	p.Prose(`Both have lines of the form "name = value". A # at the beginning of a line, or
+after a blank, starts a comment. A list may be given in several lines. An unknown
+name or an invalid value is an error; the message names the file and the line.
 
   timing = sampled
-  interval = 1s      # cuts each run
+  interval = 1s      # divides each run
   format = prof, arrow`)
 	p.Section("EXIT STATUS")
 	for _, s := range exits {
 		fmt.Fprintf(p, ".TP\n.B %s\n%s\n", s.code, commandline.Roff(s.means))
 	}
 	p.Section("ENVIRONMENT")
-	p.Prose(`Each setting has a name in the environment, which is above. Besides:`)
+	p.Prose(`SETTINGS lists the environment variable of each setting. These are used as well:`)
 	for _, v := range settings.Others {
 		p.Line(".TP\n.B " + commandline.Roff(v.Name) + "\n" + commandline.Roff(v.Use))
 	}

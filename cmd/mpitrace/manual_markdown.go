@@ -35,13 +35,13 @@ func commandsPage(root *cobra.Command) []byte {
 // settingsPage returns docs/settings.md.
 func settingsPage(*cobra.Command) []byte {
 	m := commandline.NewMarkdown("Settings")
-	m.Prose(`A setting has the value that the strongest of these sources gives it, otherwise its
-default: the program (mpitrace_set of mpitrace.h), the command line, the environment,
-the user file, the site file. ` + "`mpitrace config`" + ` shows each setting, its value and
-where the value comes from. Reports say where ranks were recorded with different
-settings.
+	m.Prose(`A setting can be set in several places. The first of these that sets it applies: the
+program (mpitrace_set of mpitrace.h), the command line, the environment, the user file,
+the site file; otherwise the default applies. ` + "`mpitrace config`" + ` shows each setting, its
+value and where the value comes from. Reports name ranks that were recorded with
+different settings.
 
-A file has lines of the form "name = value"; what follows a # is a comment.
+A file has lines of the form "name = value"; a # starts a comment.
 
   timing = sampled
   interval = 1s      # divides each run

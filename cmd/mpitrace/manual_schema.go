@@ -33,10 +33,10 @@ func tables() []table.Description {
 // schemaPage returns docs/schema.md.
 func schemaPage(*cobra.Command) []byte {
 	m := commandline.NewMarkdown("Columns")
-	m.Prose(`The tables that mpitrace and profile2mat write. Types are those of Arrow; a
-dictionary is a text of which a column has few different ones (a categorical in
-pandas), a timestamp has nanoseconds and the time zone UTC. A column without "null"
-has a value in each row. The metadata of each column in an Arrow file has its unit and
+	m.Prose(`The tables that mpitrace and profile2mat write. Types are those of Arrow.
+A dictionary is a column of texts with few different values (a categorical in
+pandas). A timestamp is in nanoseconds, in UTC. A column without "null" has a value
+in each row. The metadata of each column in an Arrow file has its unit and
 meaning, too.`)
 	for _, d := range tables() {
 		m.Heading(2, commandline.Cell(d.Title))

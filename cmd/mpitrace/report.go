@@ -37,13 +37,13 @@ func newReport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Show the summary of a recorded run",
-		Long: `Show the summary of the run in DIR. Recordings that are not merged yet, as after
-a run whose ranks recorded themselves, are merged first: at any time, also
-while the run goes on.
+		Long: `Show the summary of the run in DIR. Recordings that are not merged yet, for example
+because the ranks recorded themselves (srun mpitrace run), are merged first. This
+also works while the job is running.
 
 If DIR has several jobs, a table lists them, followed by the summary of each,
-ordered by start time. With --rank, these are of that rank in each job that recorded it; jobs
-that did not are left out, and it is an error if none did.`,
+ordered by start time. With --rank, the summaries are of that rank, in each job
+that recorded it. It is an error if no job did.`,
 		Example: `  mpitrace report mpitrace-app-20260102-150405
   mpitrace report --rank 3 mpitrace-app-20260102-150405
   mpitrace report --top all --sort bytes mpitrace-app-20260102-150405

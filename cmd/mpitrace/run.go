@@ -28,9 +28,9 @@ func newRun() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARGS...]",
 		Short: "Run an MPI program, or a whole job, and record it",
-		Long: `Run COMMAND and record what its MPI processes communicate. COMMAND is a launcher
+		Long: `Run COMMAND and record the communication of its MPI processes. COMMAND is a launcher
 with its arguments (mpirun, mpiexec, srun, flux run), a script that starts jobs,
-or a program. Afterwards the summary is shown, and the run directory holds
+or a program. Afterwards mpitrace prints the summary, and the run directory holds
 profile.arrow, comms.arrow and ranks.arrow.
 
 Under a launcher (srun mpitrace run -- ./app) each process records itself, and

@@ -27,26 +27,26 @@ func newTimeline() *cobra.Command {
 		Use:   "timeline RUN",
 		Short: "Draw the calls of each rank of a traced run over time",
 		Long: `Draw the calls of each rank over time, from the traces in RUN, the directory of a
-run that was recorded with mpitrace run --trace. Time goes to the right, ranks go down;
-colours are classes of calls: waits and tests apart from sends and receives,
-collectives, one-sided calls, file I/O. Ranks whose threads called MPI have a lane
-for each thread, if there is room; if ranks are more than the picture has room
-for, some share a lane.
+run that was recorded with mpitrace run --trace. Time runs to the right, and each
+rank has a lane. Colours are classes of calls: sends and receives, waits and tests,
+collectives, one-sided calls, file I/O. If several threads of a rank called MPI,
+each has a lane, if there is room. If there are more ranks than lanes, ranks share
+lanes.
 
-A column of pixels may hold thousands of calls: it then shows how much of the time
-each class took, one above the other or, in lanes of few pixels, the class that
-took most, paler the less of the time was in MPI.
+A column of pixels may cover thousands of calls. It then shows the share of each
+class, stacked. A lane of few pixels shows only the class that took most of the
+time; the paler it is, the less time was in MPI.
 
-The picture begins where the first rank has left MPI_Init; --include-init, or --from 0,
-begins with the first event.
+The picture begins when the first rank leaves MPI_Init. With --include-init, or
+--from 0, it begins with the first event.
 
 Messages are lines from the start of the send to the end of the receive. Lines that
 are too close together to be distinguished are left out. If the rest would hide the
 calls, only the longest messages are drawn; a text below the picture gives their
 number. Use --from, --to and --ranks to see a part in more detail.
 
-The picture goes to -o, a file that ends in .png or .svg; without, to timeline.png
-in RUN. Its name goes to stdout.`,
+-o names the picture, a file that ends in .png or .svg. Without it, the picture is
+timeline.png in RUN. Its name goes to stdout.`,
 		Example: `  mpitrace timeline mpitrace-app-20260102-150405
   mpitrace timeline mpitrace-app-20260102-150405 --from 1.2s --to 1.5s --ranks 0-15,64 -o iteration.svg
   mpitrace timeline mpitrace-app-20260102-150405 --no-messages --width 3000 -o app.png`,
@@ -60,10 +60,10 @@ in RUN. Its name goes to stdout.`,
 	}
 	f := cmd.Flags()
 	f.StringVarP(&o.output, "output", "o", "", "`FILE` to draw to, .png or .svg (default: timeline.png in the run directory)")
-	f.DurationVar(&o.From, "from", 0, "start at `TIME` after the first event, as 1.2s or 350ms")
+	f.DurationVar(&o.From, "from", 0, "start at `TIME` after the first event, such as 1.2s or 350ms")
 	f.BoolVar(&o.IncludeInit, "include-init", false, "start with the first event, in MPI_Init")
 	f.DurationVar(&o.To, "to", 0, "end at `TIME` after the first event (default: the end of the run)")
-	f.StringVar(&o.ranks, "ranks", "", "draw only `RANKS`, as 0-15,64")
+	f.StringVar(&o.ranks, "ranks", "", "draw only `RANKS`, such as 0-15,64")
 	f.IntVar(&o.Width, "width", 1600, "the picture's width in `PIXELS`")
 	f.IntVar(&o.Height, "height", 900, "the picture's largest height in `PIXELS`; few ranks need less")
 	f.BoolVar(&o.noMessages, "no-messages", false, "draw no messages")

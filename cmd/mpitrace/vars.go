@@ -37,25 +37,26 @@ func newVars() *cobra.Command {
 		Use:   "vars [PATTERN]",
 		Short: "List the control and performance variables of an MPI library",
 		Long: `List the control variables (settings) and performance variables (counters) that
-an MPI library has, through MPI's tool interface, MPI_T: what they are called and
-hold, whether and where they can be set, and what they are for.
+an MPI library offers through MPI's tool interface, MPI_T: their names, values and
+purposes, and whether and where they can be set.
 
-PATTERN chooses by name, without regard to case: a part of the name, or a glob
-(*, ?, [a-z]) of all of it. With one all levels of detail are shown, without up
-to tuner-basic; --verbosity says how far.
+PATTERN selects variables by name, ignoring case: a part of the name, or a glob (*,
+?, [a-z]) for the whole name. With a PATTERN, variables of all verbosity levels are
+shown; without, those up to tuner-basic. --verbosity chooses another level.
 
-The values are those that a program finds that is started here: with what the
-environment sets and, with Open MPI, files of parameters. --changed shows those
-that differ from what the library has where nothing is set. Variables that name
-the working or home directory, or that the library leaves uninitialized, have no
-such default, and are not compared.
+The values are those that a program started here would get: they include what the
+environment and, with Open MPI, parameter files set. --changed shows the variables
+whose value differs from the library's default. Variables that hold the working or
+home directory, or that the library leaves uninitialized, have no such default and
+are not compared.
 
-The library is asked before MPI_Init, so that no job is started and this works on
-a login node. With --after-init one process calls MPI_Init: components that are
-not used have gone then, others have come, and performance variables have values.
-What the library does not tell is counted, and listed by --json.
+The variables are read before MPI_Init, so no job is started and the command works
+on a login node. With --after-init, one process calls MPI_Init: the library has then
+unloaded components that are not used, other variables have been added, and
+performance variables have values. Variables that the library does not describe are
+counted; --json lists them.
 
-On a terminal descriptions are wrapped; else each variable has one line.`,
+On a terminal, descriptions are wrapped; otherwise each variable has one line.`,
 		Example: `  mpitrace vars eager
   mpitrace vars --mpi mpich 'MPIR_CVAR_BCAST_*'
   mpitrace vars --changed

@@ -57,25 +57,24 @@ If the run was recorded with --physical, internal is not included in all, becaus
 all has the collectives that these messages implement. --class physical makes
 matrices of the messages that the MPI library sent: all, external and internal.
 
-Line i, column j is what rank i sent to rank j. Classes without messages have no
-file. Formats (--format) are
+Row i, column j is what rank i sent to rank j. No file is written for a class
+without messages. Formats (--format) are
 
 ` + matrixfile.Help() + `
-Pictures show collectives beside what ranks sent to each other, never added to
-it: direct, coll and internal; with --class, --call or --direction all that was
-selected, and its classes.
+Pictures never add collectives to what ranks sent to each other: there is one each
+of direct, coll and internal. With --class, --call or --direction there is one of
+everything that was selected, and one of each of its classes.
 
 A PATH is a run directory of mpitrace, recordings (.rec), .prof files of
-mpitrace or of Open MPI's monitoring (one rank's or those of several ranks one
-after the other), Arrow files of profiles, or a directory of such, all of one
-run; or - for standard input. A PATH that does not exist is a prefix:
+mpitrace or of Open MPI's monitoring (of one rank, or of several concatenated),
+Arrow files of profiles, a directory of any of these, or - for standard input. All
+must be of one run. A PATH that does not exist is a prefix:
 prof/x stands for prof/x.0.prof, prof/x.1.prof ..., and prof/phase for
 prof/phase_1.0.prof ..., prof/phase_2.0.prof ..., phase by phase.
 
-From a run directory, files go to its subdirectory matrix and are named for the
-program; a directory that holds several jobs has matrices of each. Otherwise
-they go beside the input: x.prof gives x_size_all.mat, and x.0.prof x.1.prof ...
-together do so too.
+If the input is a run directory, files go to its subdirectory matrix and are named
+after the program; each job has its own matrices. Otherwise files go beside the
+input: x_size_all.mat for x.prof, and also for x.0.prof, x.1.prof ... together.
 
 Select a part of the messages with --class, --call, --comm, --slice, --size-class,
 --callsite, --direction, --ranks, --from, --to and --no-self. If several are
@@ -83,15 +82,15 @@ given, messages must match all of them. Only the selections by rank, --class and
 --direction work with .prof files; the others need recordings or Arrow files. File
 names contain the selection: app.call-Isend_size_all.mat.
 
-With --symmetric each pair has the mean of both directions. The .mat files are
-those of the script that comes with Open MPI: a class has as many lines as its
-largest rank asks for, and internal, osc and coll come only with external.
-Other formats have all lines and classes, and halves where means are halves.
+With --symmetric each pair has the mean of both directions. The .mat files are then
+the same as those of Open MPI's script: a class has only as many rows as its largest
+rank requires, and internal, osc and coll are written only together with external.
+Other formats have all rows and classes, and fractions where the mean is one.
 
 The names of the files written go to stdout, everything else to stderr.
 
-` + "`profile2mat completion bash`" + ` (or zsh, fish) prints what makes the shell
-complete the values of flags.`
+` + "`profile2mat completion bash`" + ` (or zsh, fish) prints a script that makes the
+shell complete the values of flags.`
 
 const examples = `  profile2mat mpitrace-lmp-20240229-134501
   profile2mat -o matrices --no-self run.*.prof
@@ -168,9 +167,9 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	f.BoolVar(&o.skipDamaged, "skip-damaged", false, "use the readable part of damaged input")
 	f.Uint64Var(&o.maxPairs, "max-pairs", 200_000_000, "write no matrix of more than `N` pairs of ranks; 0 is no limit")
 
-	f.BoolVar(&o.directed, "directed", false, "line i, column j is what rank i sent to rank j (the default)")
+	f.BoolVar(&o.directed, "directed", false, "row i, column j is what rank i sent to rank j (the default)")
 	f.BoolVar(&o.symmetric, "symmetric", false, "use the mean of both directions for each pair; .mat files equal those of Open MPI's script profile2mat")
-	f.StringVar(&o.by, "by", "rank", "unit of a line: `rank`, host, or a number N for blocks of N ranks")
+	f.StringVar(&o.by, "by", "rank", "unit of a row: `rank`, host, or a number N for blocks of N ranks")
 	f.BoolVar(&o.self, "self", false, "include messages of ranks to themselves (the default)")
 	f.BoolVar(&o.noSelf, "no-self", false, "leave out messages of ranks to themselves")
 
@@ -178,10 +177,10 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	f.StringSliceVar(&o.selection.Calls, "call", nil, "MPI `functions`: Isend, MPI_Allreduce")
 	f.StringArrayVar(&o.selection.Comms, "comm", nil, "`communicator`: its name, its label or the start of its id; may be repeated")
 	f.StringArrayVar(&o.selection.Slices, "slice", nil, "name of a `slice` of the run; may be repeated")
-	f.StringVar(&o.sizes, "size-class", "", "size classes of messages, a `set` as 0-11: class 0 has empty messages, class k those of 2^(k-1) to 2^k - 1 bytes")
-	f.StringArrayVar(&o.selection.Callsites, "callsite", nil, "`text` that a call site contains, as a function or file:line; may be repeated")
+	f.StringVar(&o.sizes, "size-class", "", "size classes of messages, a `set` such as 0-11: class 0 has empty messages, class k those of 2^(k-1) to 2^k - 1 bytes")
+	f.StringArrayVar(&o.selection.Callsites, "callsite", nil, "`text` that a call site contains, such as a function or file:line; may be repeated")
 	f.StringSliceVar(&o.directions, "direction", nil, "`send`, write, read (one-sided), or recv: point-to-point messages as the receivers saw them")
-	f.StringVar(&o.ranksText, "ranks", "", "only messages between these ranks, a `set` as 0-63,80; lines keep their numbers")
+	f.StringVar(&o.ranksText, "ranks", "", "only messages between these ranks, a `set` such as 0-63,80; rows keep their numbers")
 	f.StringVar(&o.fromText, "from", "", "only messages from these ranks, a `set`")
 	f.StringVar(&o.toText, "to", "", "only messages to these ranks, a `set`")
 }
