@@ -75,13 +75,6 @@ func RankSetOf(ranks ...int) RankSet {
 	return s
 }
 
-// Union returns the ranks that are in s or in o.
-func (s RankSet) Union(o RankSet) RankSet {
-	all := slices.Concat(s, o)
-	slices.SortFunc(all, RankRange.compare)
-	return all.joined()
-}
-
 // Complement returns the ranks from 0 to n-1 that are not in s. All ranks of s
 // must be below n.
 func (s RankSet) Complement(n int) RankSet {

@@ -170,9 +170,6 @@ func (p *Profile) Addresses() []uint64 {
 	for i := range p.Open {
 		add(p.Open[i].Callsite)
 	}
-	for i := range p.Late {
-		add(p.Late[i].Callsite)
-	}
 	out := make([]uint64, 0, len(seen))
 	for a := range seen {
 		out = append(out, a)
