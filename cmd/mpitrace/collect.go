@@ -132,7 +132,7 @@ func merge(log io.Writer, dir run.Dir) error {
 // prints the command that collects them.
 func sayLeft(log io.Writer, dir run.Dir, left []run.Left) {
 	const most = 10
-	writers := sync.OnceValue(run.Writers)
+	writers := sync.OnceValue(run.RecordingWriters)
 	for i, l := range left {
 		if i == most {
 			fmt.Fprintf(log, "mpitrace: … and %d more, which run.json lists\n", len(left)-most)

@@ -164,7 +164,7 @@ func tryPreload(ctx context.Context, mpi *launch.MPI) error {
 }
 
 func checkTry(dir string) error {
-	files, err := filepath.Glob(filepath.Join(dir, "recordings", "*.rec"))
+	files, err := run.Dir(dir).RecordingFiles()
 	if err != nil || len(files) != 1 {
 		return fmt.Errorf("%d recordings of one process: the loader ignores LD_PRELOAD here, or the library found another MPI", len(files))
 	}

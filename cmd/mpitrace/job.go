@@ -71,7 +71,7 @@ func (j *job) show(opened *run.Run, missing []string) (complete bool, err error)
 	now := time.Now()
 	var jobs []*aggregate.Summary
 	for _, src := range opened.Jobs {
-		job, err := aggregate.Of(run.Source{Of: src, Read: now}, aggregate.Options{MustAgree: settingsThatAgree()})
+		job, err := aggregate.Of(run.LiveSource{Of: src, Read: now}, aggregate.Options{MustAgree: settingsThatAgree()})
 		if err != nil {
 			return false, err
 		}

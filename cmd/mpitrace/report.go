@@ -201,7 +201,7 @@ type summaries struct {
 // summaries returns an error if no job has the rank.
 func (o *reportOptions) summaries(opened *run.Run, now time.Time) (found summaries, missing error) {
 	for _, src := range opened.Jobs {
-		j, err := aggregate.Of(run.Source{Of: src, Read: now}, aggregate.Options{
+		j, err := aggregate.Of(run.LiveSource{Of: src, Read: now}, aggregate.Options{
 			Keep: func(rank int) bool { return rank == o.rank }, MustAgree: settingsThatAgree()})
 		if err != nil {
 			return summaries{}, err

@@ -61,7 +61,7 @@ func (o *statusOptions) open(cmd *cobra.Command, args []string) (*run.Run, error
 	if !o.node {
 		return openRun(log, run.Dir(args[0]))
 	}
-	found, errs := run.Node()
+	found, errs := run.NodeProfiles()
 	for _, err := range errs {
 		fmt.Fprintf(log, "mpitrace: %s\n", text.Lines(err.Error()))
 	}
@@ -79,7 +79,7 @@ func (o *statusOptions) open(cmd *cobra.Command, args []string) (*run.Run, error
 func (o *statusOptions) show(cmd *cobra.Command, opened *run.Run, read time.Time) error {
 	jobs := []*aggregate.JobStatus{}
 	for _, src := range opened.Jobs {
-		j, err := aggregate.Of(run.Source{Of: src, Read: read}, aggregate.Options{})
+		j, err := aggregate.Of(run.LiveSource{Of: src, Read: read}, aggregate.Options{})
 		if err != nil {
 			return err
 		}

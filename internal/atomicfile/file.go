@@ -31,7 +31,7 @@ func WriteAll(paths []string, write func([]io.Writer) error) error {
 	writers := make([]io.Writer, len(paths))
 	var err error
 	for i := 0; i < len(paths) && err == nil; i++ {
-		writers[i], err = s.create(paths[i])
+		writers[i], err = s.create(paths[i], 0o666)
 	}
 	if err == nil {
 		err = write(writers)
@@ -47,8 +47,8 @@ func WriteAll(paths []string, write func([]io.Writer) error) error {
 func WriteContent(path string, content []byte, mode os.FileMode) error {
 	var s Set
 	defer s.Discard()
-	err := s.Write(path, func(w io.Writer) error {
-		if err := os.Chmod(temporaryName(path), mode); err != nil {
+	err := s.write(path, mode, func(w io.Writer) error {
+		if err := s.files[0].out.Chmod(mode); err != nil { // the umask may have removed some
 			return Nameless(err)
 		}
 		_, err := w.Write(content)
@@ -93,13 +93,7 @@ func replaceDirectory(path, temporary string) error {
 
 // A Set is a group of files that get their names together, when all are
 // complete. Until Commit they have temporary names in the same directories.
-type Set struct {
-	// Check, if not nil, is called by Commit before it renames the files. If
-	// Check returns an error, Commit renames none and returns that error.
-	Check func() error
-
-	files []*file
-}
+type Set struct{ files []*file }
 
 // file is one file of a Set. It is open while out is not nil.
 type file struct {
@@ -114,8 +108,9 @@ func temporaryName(path string) string {
 	return filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d.part", filepath.Base(path), os.Getpid()))
 }
 
-// create opens a new file, which stays open until close or Discard.
-func (s *Set) create(path string) (io.Writer, error) {
+// create opens a new file, which stays open until close or Discard. The file
+// has the permissions mode, as far as the umask allows.
+func (s *Set) create(path string, mode os.FileMode) (io.Writer, error) {
 	name := temporaryName(path)
 	track(name)
 	f := &file{path: path}
@@ -124,7 +119,7 @@ func (s *Set) create(path string) (io.Writer, error) {
 	// link of an attacker who wants us to write to its target.
 	err := os.Remove(name)
 	if err == nil || os.IsNotExist(err) {
-		f.out, err = createNew(name)
+		f.out, err = createNew(name, mode)
 	}
 	if err != nil {
 		f.out = nil
@@ -136,7 +131,11 @@ func (s *Set) create(path string) (io.Writer, error) {
 
 // Write adds a file and closes it.
 func (s *Set) Write(path string, write func(io.Writer) error) error {
-	w, err := s.create(path)
+	return s.write(path, 0o666, write)
+}
+
+func (s *Set) write(path string, mode os.FileMode, write func(io.Writer) error) error {
+	w, err := s.create(path, mode)
 	if err == nil {
 		err = write(w)
 		err = cmp.Or(err, s.files[len(s.files)-1].close())
@@ -167,16 +166,19 @@ func (s *Set) close() error {
 }
 
 // Commit renames the files to their final names.
-func (s *Set) Commit() error {
+func (s *Set) Commit() error { return s.CommitIf(func() error { return nil }) }
+
+// CommitIf is like Commit. It first calls check, which no signal can separate
+// from the renaming. If check returns an error, CommitIf renames no file and
+// returns that error.
+func (s *Set) CommitIf(check func() error) error {
 	return uninterrupted(func() error {
-		if s.Check != nil {
-			if err := s.Check(); err != nil {
-				return err
-			}
+		if err := check(); err != nil {
+			return err
 		}
 		for _, f := range s.files {
 			if err := os.Rename(temporaryName(f.path), f.path); err != nil {
-				return fmt.Errorf("write %s: %w", f.path, err)
+				return fmt.Errorf("write %s: %w", f.path, Nameless(err))
 			}
 		}
 		return nil
@@ -208,7 +210,7 @@ func (s *Set) Paths() []string {
 // an error if the file exists. Errors do not contain the path, because it is
 // temporary.
 func WriteNew(path string, write func(io.Writer) error) error {
-	out, err := createNew(path)
+	out, err := createNew(path, 0o666)
 	if err != nil {
 		return Nameless(err)
 	}
@@ -216,17 +218,39 @@ func WriteNew(path string, write func(io.Writer) error) error {
 	return cmp.Or(write(f.buffer), f.close())
 }
 
-func createNew(path string) (*os.File, error) {
-	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+// WriteTemporary writes a file in the directory for temporary files, with a name
+// as of os.CreateTemp. The caller must call remove when the file is no longer
+// needed. Errors do not contain the path.
+func WriteTemporary(pattern string, write func(io.Writer) error) (path string, remove func(), err error) {
+	out, err := os.CreateTemp("", pattern)
+	if err != nil {
+		return "", nil, err
+	}
+	path = out.Name()
+	track(path)
+	f := file{out: out, buffer: bufferOf(out)}
+	if err := cmp.Or(write(f.buffer), f.close()); err != nil {
+		discard(path)
+		return "", nil, err
+	}
+	return path, func() { discard(path) }, nil
+}
+
+func createNew(path string, mode os.FileMode) (*os.File, error) {
+	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 }
 
 func bufferOf(f *os.File) *bufio.Writer { return bufio.NewWriterSize(nameless{f}, 64<<10) }
 
-// Nameless returns the cause of an error without the name of the file.
+// Nameless returns the cause of an error without the names of files.
 func Nameless(err error) error {
 	var named *fs.PathError
-	if errors.As(err, &named) {
+	var renamed *os.LinkError
+	switch {
+	case errors.As(err, &named):
 		return named.Err
+	case errors.As(err, &renamed):
+		return renamed.Err
 	}
 	return err
 }

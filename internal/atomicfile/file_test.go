@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/mpitrace/mpitrace/tests/testenv"
@@ -80,5 +81,50 @@ func TestWriteAllWholeOrNotAtAll(t *testing.T) {
 	})
 	if err != nil || left() != "a=one;b=two;" {
 		t.Errorf("left %q: %v", left(), err)
+	}
+}
+
+// The permissions are as requested from the start, whatever the umask is.
+func TestPermissions(t *testing.T) {
+	defer syscall.Umask(syscall.Umask(0o027))
+	for _, mode := range []os.FileMode{0o600, 0o644, 0o755} {
+		path := filepath.Join(t.TempDir(), "f")
+		var s Set
+		if _, err := s.create(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Stat(temporaryName(path)); err != nil || info.Mode() != mode&^0o027 {
+			t.Errorf("created with %v, %v; want %v", info.Mode(), err, mode&^0o027)
+		}
+		s.Discard()
+		if err := WriteContent(path, []byte("x"), mode); err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Stat(path); err != nil || info.Mode() != mode {
+			t.Errorf("written with %v, %v; want %v", info.Mode(), err, mode)
+		}
+	}
+}
+
+func TestWriteTemporary(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	broken := errors.New("broken")
+	if _, _, err := WriteTemporary("x-*", func(io.Writer) error { return broken }); err != broken {
+		t.Errorf("got %v", err)
+	}
+	path, remove, err := WriteTemporary("x-*", func(w io.Writer) error {
+		_, err := io.WriteString(w, "text")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(path); err != nil || string(text) != "text" {
+		t.Errorf("read %q, %v", text, err)
+	}
+	remove()
+	if left, _ := os.ReadDir(dir); len(left) > 0 {
+		t.Errorf("%v are left", left)
 	}
 }

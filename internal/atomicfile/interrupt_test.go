@@ -15,7 +15,7 @@ import (
 // TestMain also serves as the program that is interrupted: it keeps writing
 // into a directory that it tracks.
 func TestMain(m *testing.M) {
-	dir := os.Getenv("SCRATCH_TEST_DIR")
+	dir := os.Getenv("ATOMICFILE_TEST_DIR")
 	if dir == "" {
 		os.Exit(m.Run())
 	}
@@ -33,7 +33,7 @@ func TestInterrupted(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		place := t.TempDir()
 		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), "SCRATCH_TEST_DIR="+filepath.Join(place, ".x.part"))
+		cmd.Env = append(os.Environ(), "ATOMICFILE_TEST_DIR="+filepath.Join(place, ".x.part"))
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/mpitrace/mpitrace/internal/run"
 )
 
 // nestedSuffix ends the name of a note about a nested run: an `mpitrace run`
@@ -23,7 +25,7 @@ func NoteNested(dir string) {
 		return
 	}
 	name := fmt.Sprintf("%x%s", sha256.Sum256([]byte(dir)), nestedSuffix) // the same name for all ranks
-	_ = os.Symlink("\n"+dir, filepath.Join(outer, "recordings", name))
+	_ = os.Symlink("\n"+dir, filepath.Join(run.Dir(outer).Recordings(), name))
 }
 
 // NestedRuns returns the directories of nested runs, from the notes in a

@@ -12,10 +12,6 @@ import (
 	"github.com/mpitrace/mpitrace/internal/run"
 )
 
-// physicalDir is the subdirectory of a run directory for the component's files.
-// It equals rundir.Dir.Physical.
-const physicalDir = "physical"
-
 // Open MPI's component pml/monitoring counts the messages of a process per
 // peer. It separates the program's messages (E) from the library's own (I) and
 // writes both to <filename>.<rank>.prof in MPI_Finalize. It needs
@@ -101,7 +97,7 @@ func (r *Recorder) monitoring() []setting {
 	host, _ := os.Hostname()
 	process := fmt.Sprintf("%s-%d", strings.ReplaceAll(host, "/", "_"), os.Getpid())
 	return []setting{{mcaMonitoring + "enable", "2"}, {mcaMonitoring + "enable_output", "3"},
-		{mcaFilename, filepath.Join(r.Dir, physicalDir, process)}}
+		{mcaFilename, filepath.Join(run.Dir(r.Dir).Physical(), process)}}
 }
 
 // Overridden returns a warning about settings in env that the job replaces, or

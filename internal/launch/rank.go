@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"syscall"
 
 	"github.com/mpitrace/mpitrace/internal/run"
@@ -58,7 +57,7 @@ func (r *Recorder) environFor(file string, env []string) (out []string, why stri
 	case p.unreachable():
 		return env, p.Err().Error()
 	case p.Kind == UsesMPI && r.Flavour != "" && p.Flavour != r.Flavour:
-		run.NoteWrongMPI(filepath.Join(r.Dir, "recordings"), p.Path, p.Library)
+		run.NoteWrongMPI(run.Dir(r.Dir).Recordings(), p.Path, p.Library)
 		return env, fmt.Sprintf("%s is linked to %s (%s), the library is for %s; see --mpi",
 			p.Path, p.Flavour.Title(), p.Library, r.Flavour.Title())
 	}

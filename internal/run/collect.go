@@ -135,13 +135,13 @@ func (d Dir) own() error {
 // $TMPDIR, and removes their notes.
 func (d Dir) CollectNotes(host string) (n int, err error) {
 	var errs []error
-	writers := sync.OnceValue(Writers)
+	writers := sync.OnceValue(RecordingWriters)
 	for _, l := range d.notes() {
 		if l.Host != host {
 			continue
 		}
 		home := filepath.Join(d.Recordings(), filepath.Base(l.Path))
-		stays, err := Fetch(l.Path, d.Recordings(), writers())
+		stays, err := fetchRecording(l.Path, d.Recordings(), writers())
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && exists(home): // the process has moved it
 		case errors.Is(err, fs.ErrNotExist):

@@ -184,7 +184,7 @@ func (t *Traced) leave(name string, events uint64) {
 func (d Dir) traced() []string {
 	files, _ := filepath.Glob(filepath.Join(escape(d.Recordings()), "*.events")) // the pattern is well formed
 	for i, file := range files {
-		files[i] = strings.TrimSuffix(file, ".events") + ".rec"
+		files[i] = strings.TrimSuffix(file, ".events") + recordingSuffix
 	}
 	return files
 }

@@ -34,6 +34,9 @@ import (
 // Dir is the path of a run directory.
 type Dir string
 
+// recordingSuffix ends the name of each recording.
+const recordingSuffix = ".rec"
+
 // Recordings returns the path of the directory of recordings.
 func (d Dir) Recordings() string { return filepath.Join(string(d), "recordings") }
 
@@ -41,7 +44,7 @@ func (d Dir) Recordings() string { return filepath.Join(string(d), "recordings")
 // by those that are still in the spool. A recording in the spool replaces an
 // older copy in the run directory.
 func (d Dir) RecordingFiles() ([]string, error) {
-	files, err := filepath.Glob(filepath.Join(escape(d.Recordings()), "*.rec"))
+	files, err := filepath.Glob(filepath.Join(escape(d.Recordings()), "*"+recordingSuffix))
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +74,7 @@ func (d Dir) spooled() []string {
 	if err != nil || info.Spool == "" {
 		return nil
 	}
-	files, _ := filepath.Glob(filepath.Join(escape(info.Spool), "*.rec")) // the pattern is well formed
+	files, _ := filepath.Glob(filepath.Join(escape(info.Spool), "*"+recordingSuffix)) // the pattern is well formed
 	return files
 }
 

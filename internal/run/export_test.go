@@ -64,18 +64,8 @@ func readAll(t *testing.T, src profile.Source) (ps []*profile.Profile) {
 func TestDatasetReadBack(t *testing.T) {
 	for _, ranks := range []int{1, 2, 3, 4, 100} {
 		dir := filepath.Join(t.TempDir(), "d[1]")
-		files, err := Export(twoJobs(), ExportOptions{Format: format(t, "arrow"), Path: dir, Partition: ranks})
-		if err != nil {
+		if _, err := Export(twoJobs(), ExportOptions{Format: format(t, "arrow"), Path: dir, Partition: ranks}); err != nil {
 			t.Fatal(err)
-		}
-		if ranks == 3 {
-			want := []string{"rank_block=0/part-0", "rank_block=1/part-0", "rank_block=-1/part-1", "rank_block=0/part-1", "rank_block=1/part-1"}
-			for i := range want {
-				want[i] = filepath.Join(dir, want[i]+".arrow")
-			}
-			if !slices.Equal(files, want) {
-				t.Errorf("files %q, want %q", files, want)
-			}
 		}
 		src, err := formats.OpenDataset(dir)
 		if err != nil {
@@ -85,6 +75,23 @@ func TestDatasetReadBack(t *testing.T) {
 			if diff := cmp.Diff([]*profile.Profile(twoJobs()), readAll(t, src)); diff != "" {
 				t.Errorf("%d ranks a block (-written +read):\n%s", ranks, diff)
 			}
+		}
+	}
+}
+
+func TestDatasetFileNames(t *testing.T) {
+	for _, name := range []string{"arrow", "parquet"} {
+		dir := filepath.Join(t.TempDir(), "d[1]")
+		files, err := Export(twoJobs(), ExportOptions{Format: format(t, name), Path: dir, Partition: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []string{"rank_block=0/part-0", "rank_block=1/part-0", "rank_block=-1/part-1", "rank_block=0/part-1", "rank_block=1/part-1"}
+		for i := range want {
+			want[i] = filepath.Join(dir, want[i]+"."+name)
+		}
+		if !slices.Equal(files, want) {
+			t.Errorf("files %q, want %q", files, want)
 		}
 	}
 }

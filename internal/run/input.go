@@ -16,9 +16,12 @@ import (
 // Their call sites are symbolized as far as possible, and files without symbols
 // are reported on log.
 func OpenFiles(paths []string, log io.Writer) (profile.Source, error) {
-	format, err := formatOf(paths)
+	format, err := commonFormat(paths)
 	if err != nil {
 		return nil, err
+	}
+	if format.Name == "prof" {
+		return nil, fmt.Errorf("read %s: it holds traffic between ranks only: profile2mat makes matrices of it", paths[0])
 	}
 	files := formats.Files(paths)
 	if format.Name == "recording" {
@@ -38,23 +41,21 @@ func OpenFiles(paths []string, log io.Writer) (profile.Source, error) {
 	return files, err
 }
 
-// formatOf returns the format of the files, which must all have the same.
-func formatOf(paths []string) (first *formats.Format, err error) {
+// commonFormat returns the format of all files. There must be at least one.
+func commonFormat(paths []string) (*formats.Format, error) {
+	var first *formats.Format
 	for _, path := range paths {
-		f, err := formats.Detect(path)
+		format, err := formats.Detect(path)
 		if err != nil {
 			return nil, err
 		}
-		switch {
-		case first == nil:
-			first = f
-		case f != first:
-			return nil, fmt.Errorf("%s is of format %s and %s of format %s: give files of one, since both may hold the same ranks",
-				paths[0], first.Name, path, f.Name)
+		if first == nil {
+			first = format
 		}
-	}
-	if first != nil && first.Name == "prof" {
-		return nil, fmt.Errorf("read %s: it holds traffic between ranks only: profile2mat makes matrices of it", paths[0])
+		if format != first {
+			return nil, inputErrorf("%s is of format %s and %s of format %s: give files of one, since both may hold the same ranks",
+				paths[0], first.Name, path, format.Name)
+		}
 	}
 	return first, nil
 }

@@ -20,13 +20,10 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// suffix ends the name of each recording.
-const suffix = ".rec"
-
-// Source adds the present state of processes to the profiles of another source.
-// It sets Exit.Alive or Exit.Gone for processes of this node that did not
+// LiveSource adds the present state of processes to the profiles of another
+// source. It sets Exit.Alive or Exit.Gone for processes of this node that did not
 // finalize and whose end was not recorded.
-type Source struct {
+type LiveSource struct {
 	Of profile.Source
 	// Read is a time before the recordings were read. It becomes Exit.Alive of
 	// processes that are still running.
@@ -36,9 +33,9 @@ type Source struct {
 }
 
 // Each implements profile.Source.
-func (s Source) Each(f func(*profile.Profile) error) error {
+func (s LiveSource) Each(f func(*profile.Profile) error) error {
 	host, _ := os.Hostname()
-	s.writers = sync.OnceValue(Writers)
+	s.writers = sync.OnceValue(RecordingWriters)
 	return s.Of.Each(func(p *profile.Profile) error {
 		if p.State != profile.Finalized && p.Exit == (profile.Exit{}) && p.Host == host && host != "" {
 			s.look(p)
@@ -50,9 +47,9 @@ func (s Source) Each(f func(*profile.Profile) error) error {
 // look finds the process of a recording by the recording's file name, which
 // contains the process id and the start time. It does not use the path, because
 // the file may have been copied.
-func (s Source) look(p *profile.Profile) {
+func (s LiveSource) look(p *profile.Profile) {
 	name := filepath.Base(p.Source)
-	writes, err := Maps(p.Pid, name)
+	writes, err := mapsRecording(p.Pid, name)
 	pid := p.Pid
 	if !writes {
 		pid, writes = s.writers()[name]
@@ -65,18 +62,18 @@ func (s Source) look(p *profile.Profile) {
 	} // otherwise it belongs to another user
 }
 
-// Maps reports whether a process has mapped a recording with this file name, in
-// any directory.
-func Maps(pid int, name string) (bool, error) {
+// mapsRecording reports whether a process has mapped a recording with this file
+// name, in any directory.
+func mapsRecording(pid int, name string) (bool, error) {
 	files, err := mapped(pid)
-	return slices.ContainsFunc(files, func(f file) bool { return filepath.Base(f.path) == name }), err
+	return slices.ContainsFunc(files, func(f mappedFile) bool { return filepath.Base(f.path) == name }), err
 }
 
-// Writers returns the processes that have mapped recordings, by the recordings'
-// file names, as far as this user may read them. It looks at all processes,
-// because the process id in a file name may be that of a container's own pid
-// namespace.
-func Writers() map[string]int {
+// RecordingWriters returns the processes that have mapped recordings, by the
+// recordings' file names, as far as this user may read them. It looks at all
+// processes, because the process id in a file name may be that of a container's
+// own pid namespace.
+func RecordingWriters() map[string]int {
 	out := map[string]int{}
 	entries, _ := os.ReadDir("/proc")
 	for _, e := range entries {
@@ -92,25 +89,25 @@ func Writers() map[string]int {
 	return out
 }
 
-// file is a file that a process has mapped.
-type file struct {
+// mappedFile is a file that a process has mapped.
+type mappedFile struct {
 	path  string // in the process's mount namespace
 	inode uint64
 }
 
 // mapped returns the recordings that a process has mapped; none if it has
 // ended.
-func mapped(pid int) ([]file, error) {
+func mapped(pid int) ([]mappedFile, error) {
 	in, err := os.Open(fmt.Sprintf("/proc/%d/maps", pid))
 	if err != nil {
 		return nil, err
 	}
 	defer in.Close()
-	var out []file
+	var out []mappedFile
 	for lines := bufio.NewScanner(in); lines.Scan(); {
 		line := strings.TrimSuffix(lines.Text(), " (deleted)")
 		at := strings.IndexByte(line, '/')
-		if at < 0 || !strings.HasSuffix(line, suffix) {
+		if at < 0 || !strings.HasSuffix(line, recordingSuffix) {
 			continue
 		}
 		fields := strings.Fields(line[:at]) // address, permissions, offset, device, inode
@@ -121,7 +118,7 @@ func mapped(pid int) ([]file, error) {
 		if err != nil || len(out) > 0 && out[len(out)-1].inode == inode {
 			continue
 		}
-		out = append(out, file{strings.ReplaceAll(line[at:], `\012`, "\n"), inode})
+		out = append(out, mappedFile{strings.ReplaceAll(line[at:], `\012`, "\n"), inode})
 	}
 	return out, nil
 }
@@ -133,9 +130,9 @@ func stopped(pid int) bool {
 	return err == nil && ok && (strings.HasPrefix(rest, "T") || strings.HasPrefix(rest, "t"))
 }
 
-// Node reads the recordings of all of this user's processes on this node, of
-// any job. It returns an error for each recording that cannot be read.
-func Node() (profile.List, []error) {
+// NodeProfiles reads the recordings of all of this user's processes on this
+// node, of any job. It returns an error for each recording that cannot be read.
+func NodeProfiles() (profile.List, []error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil, []error{err}
@@ -144,12 +141,12 @@ func Node() (profile.List, []error) {
 	var errs []error
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
-		if err != nil || !own(e) {
+		if err != nil || !ownProcess(e) {
 			continue
 		}
 		files, _ := mapped(pid) // fails if the process has ended
 		for _, f := range files {
-			p, err := read(pid, f)
+			p, err := readMapped(pid, f)
 			switch {
 			case err != nil:
 				errs = append(errs, fmt.Errorf("process %d: %w", pid, err))
@@ -161,7 +158,7 @@ func Node() (profile.List, []error) {
 	return found, errs
 }
 
-func own(e fs.DirEntry) bool {
+func ownProcess(e fs.DirEntry) bool {
 	info, err := e.Info()
 	if err != nil {
 		return false
@@ -170,10 +167,10 @@ func own(e fs.DirEntry) bool {
 	return ok && int(st.Uid) == os.Getuid()
 }
 
-// read reads a recording through the root directory of its process, which may
-// be in a container. It returns an error if the file at that path is not the
-// mapped one, and nil if it is not a recording.
-func read(pid int, f file) (*profile.Profile, error) {
+// readMapped reads a recording through the root directory of its process, which
+// may be in a container. It returns an error if the file at that path is not
+// the mapped one, and nil if it is not a recording.
+func readMapped(pid int, f mappedFile) (*profile.Profile, error) {
 	path := filepath.Join("/proc", strconv.Itoa(pid), "root", f.path)
 	in, err := atomicfile.OpenNoFollow(path, atomicfile.AnySize)
 	if err != nil {

@@ -65,7 +65,7 @@ func TestMapped(t *testing.T) {
 	if len(files) != 2 || !got[filepath.Join(dir, "one.rec")] || !got[filepath.Join(dir, "removed.rec")] {
 		t.Errorf("got %v", got)
 	}
-	if p, err := read(os.Getpid(), files[0]); p != nil || err == nil && files[0].path == filepath.Join(dir, "removed.rec") {
+	if p, err := readMapped(os.Getpid(), files[0]); p != nil || err == nil && files[0].path == filepath.Join(dir, "removed.rec") {
 		t.Errorf("zeros are a recording: %v, %v", p, err)
 	}
 }

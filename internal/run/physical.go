@@ -48,7 +48,7 @@ func (r *Run) physical(p *profile.Profile) *profile.Physical {
 	}
 	// The second name is used if the process read its settings before it called
 	// MPI_Init (see launch.Recorder).
-	for _, name := range []string{strings.TrimSuffix(filepath.Base(p.Source), ".rec"),
+	for _, name := range []string{strings.TrimSuffix(filepath.Base(p.Source), recordingSuffix),
 		fmt.Sprintf("%s-%d", strings.ReplaceAll(p.Host, "/", "_"), p.Pid)} {
 		path := filepath.Join(r.physicalDir, fmt.Sprintf("%s.%d.prof", name, p.Rank))
 		flows, err := readPhysical(path, p)

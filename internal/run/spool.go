@@ -19,9 +19,6 @@ import (
 	"github.com/mpitrace/mpitrace/interpose/layout"
 )
 
-// recordingSuffix ends the name of each recording.
-const recordingSuffix = ".rec"
-
 // Spool is a private directory, normally on tmpfs, in which the processes of
 // this node map their recordings. No disk or network then delays a store. Its
 // name is random, so that a process on another node does not take a directory
@@ -124,8 +121,8 @@ func (s *Spool) Collect(dst string, wait time.Duration) (left []string, err erro
 	if err := bringWrongMPI(s.Dir, dst); err != nil {
 		return []string{s.Dir}, fmt.Errorf("collect recordings: %w", err)
 	}
-	writers := Writers()
-	if left, err = s.each(func(path string) (bool, error) { return Fetch(path, dst, writers) }); err != nil || len(left) > 0 {
+	writers := RecordingWriters()
+	if left, err = s.each(func(path string) (bool, error) { return fetchRecording(path, dst, writers) }); err != nil || len(left) > 0 {
 		return left, err
 	}
 	return s.remove()
@@ -206,10 +203,11 @@ func isRecording(e fs.DirEntry) bool {
 	return e.Type().IsRegular() && strings.HasSuffix(e.Name(), recordingSuffix)
 }
 
-// Fetch packs a recording of this node into dst and deletes the original. If
-// the recording is in writers (see Writers), it is only copied and stays is
-// true. Fetch returns an error if path is not a recording of this user.
-func Fetch(path, dst string, writers map[string]int) (stays bool, err error) {
+// fetchRecording packs a recording of this node into dst and deletes the
+// original. If the recording is in writers (see RecordingWriters), it is only
+// copied and stays is true. It is an error if path is not a recording of this
+// user.
+func fetchRecording(path, dst string, writers map[string]int) (stays bool, err error) {
 	name := filepath.Base(path)
 	if info, err := os.Lstat(path); err != nil {
 		return false, err
@@ -260,7 +258,7 @@ func writer(name string) int {
 
 // hasMapped reports whether a process is known to have mapped a recording.
 func hasMapped(pid int, name string) bool {
-	is, _ := Maps(pid, name)
+	is, _ := mapsRecording(pid, name)
 	return is
 }
 
@@ -278,18 +276,13 @@ func packFile(src, dst string) error {
 	}
 	var files atomicfile.Set
 	defer files.Discard()
-	files.Check = func() error {
-		_, err := os.Lstat(src) // if src is gone, another process has moved it and written a newer dst
+	if err := files.Write(dst, func(w io.Writer) error { return recording.Pack(w, in, info.Size()) }); err != nil {
 		return err
 	}
-	err = files.Write(dst, func(w io.Writer) error { return recording.Pack(w, in, info.Size()) })
-	if err == nil {
-		err = files.Commit()
-	}
-	if err != nil {
-		return fmt.Errorf("copy %s: %w", src, err)
-	}
-	return nil
+	return files.CommitIf(func() error {
+		_, err := os.Lstat(src) // if src is gone, another process has moved it and written a newer dst
+		return err
+	})
 }
 
 // PackAll packs recordings that were made in dir itself: by processes of other

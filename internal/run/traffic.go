@@ -157,25 +157,6 @@ func (in *TrafficReader) loadFiles(paths []string) error {
 	return in.ofRun(paths, opened)
 }
 
-// commonFormat returns the format of all files.
-func commonFormat(paths []string) (*formats.Format, error) {
-	var first *formats.Format
-	for _, path := range paths {
-		format, err := formats.Detect(path)
-		if err != nil {
-			return nil, err
-		}
-		if first == nil {
-			first = format
-		}
-		if format != first {
-			return nil, inputErrorf("%s is of format %s and %s of format %s: give files of one, since both may hold the same ranks",
-				paths[0], first.Name, path, format.Name)
-		}
-	}
-	return first, nil
-}
-
 func (in *TrafficReader) loadRecordings(paths []string) error {
 	opened := OpenRecordings(paths, in.depth(), in.Log)
 	if len(opened.Jobs) == 0 {

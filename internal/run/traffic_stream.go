@@ -12,6 +12,7 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/formats"
 	"github.com/mpitrace/mpitrace/formats/prof"
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
 )
 
 // loadPipe reads a file that can be read only once, such as <(...) in a shell.
@@ -53,27 +54,23 @@ func (in *TrafficReader) loadStream(r io.Reader, name string) error {
 
 // loadCopy reads a format that needs random access.
 func (in *TrafficReader) loadCopy(r io.Reader, name string) error {
-	f, err := os.CreateTemp("", "profile2mat-*")
+	path, remove, err := atomicfile.WriteTemporary("profile2mat-*", func(w io.Writer) error {
+		_, err := io.Copy(w, r)
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("copy %s: %w", name, err)
 	}
-	defer os.Remove(f.Name())
-	_, err = io.Copy(f, r)
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		return fmt.Errorf("copy %s: %w", name, err)
-	}
+	defer remove()
 	before := len(in.Damage.Errors)
 	copied := *in
 	copied.Use = func(j *Traffic) error {
 		j.Prefix = filepath.Base(j.Prefix) // write to the working directory, not next to the copy
 		return in.Use(j)
 	}
-	err = copied.loadFiles([]string{f.Name()})
+	err = copied.loadFiles([]string{path})
 	for i, damage := range in.Damage.Errors[before:] { // errors name the copy, which the user does not know
-		in.Damage.Errors[before+i] = errors.New(strings.ReplaceAll(damage.Error(), f.Name(), name))
+		in.Damage.Errors[before+i] = errors.New(strings.ReplaceAll(damage.Error(), path, name))
 	}
 	if err != nil {
 		return fmt.Errorf("read %s: %w", name, err)

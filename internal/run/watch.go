@@ -92,7 +92,7 @@ func (w *Watch) release() {
 	}
 }
 
-// Close stops watching. Exits may still be called.
+// Close stops watching. Ended may still be called.
 func (w *Watch) Close() {
 	select {
 	case <-w.done:
@@ -144,7 +144,7 @@ func (w *Watch) run() {
 			case w.notify:
 				w.meet()
 			default:
-				w.ended(int(e.Fd), e.Events)
+				w.recordEnd(int(e.Fd), e.Events)
 			}
 		}
 		w.look()
@@ -218,10 +218,10 @@ func (w *Watch) look() {
 	})
 }
 
-// ended records the end of a process. Since Linux 6.15 the kernel reports the
+// recordEnd records the end of a process. Since Linux 6.15 the kernel reports the
 // exit status on the pidfd, after the parent has reaped the process (EPOLLHUP).
 // On older kernels the status can be read only until the parent reaps it.
-func (w *Watch) ended(fd int, events uint32) {
+func (w *Watch) recordEnd(fd int, events uint32) {
 	p, ok := w.live[fd]
 	if !ok {
 		return
