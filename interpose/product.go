@@ -3,6 +3,7 @@ package interpose
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -63,15 +64,14 @@ func (p *product) path(o BuildOptions) (string, error) {
 
 // sources returns the embedded files of the product, sorted.
 func (p *product) sources() ([]string, error) {
-	entries, err := sources.ReadDir(p.dir)
-	if err != nil {
-		return nil, err
-	}
 	var names []string
-	for _, e := range entries {
-		names = append(names, p.dir+"/"+e.Name())
-	}
-	return names, nil
+	err := fs.WalkDir(sources, p.dir, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			names = append(names, path)
+		}
+		return err
+	})
+	return names, err
 }
 
 // make compiles and links in a directory next to the file, and renames the
@@ -151,7 +151,10 @@ func (p *product) unpack(work string) (units []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		path := filepath.Join(work, filepath.Base(name))
+		path := filepath.Join(work, filepath.FromSlash(strings.TrimPrefix(name, p.dir+"/")))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return nil, err
+		}
 		if err := os.WriteFile(path, text, 0o600); err != nil {
 			return nil, err
 		}

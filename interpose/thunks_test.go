@@ -16,7 +16,7 @@ func TestThunks(t *testing.T) {
 			testenv.Need(t, "gcc")
 			program := filepath.Join(t.TempDir(), "thunks")
 			source := filepath.Join("..", "tests", "programs", "thunks.c")
-			if out, err := exec.Command("gcc", level, "-Wall", "-Wextra", "-Werror", "-Isrc", "-o", program, source,
+			if out, err := exec.Command("gcc", level, "-Wall", "-Wextra", "-Werror", "-Isrc/calls", "-o", program, source,
 				"-lpthread").CombinedOutput(); err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}

@@ -190,7 +190,7 @@ func TestWords(t *testing.T) {
 func TestEnvironmentIsDocumented(t *testing.T) {
 	names := regexp.MustCompile(`(?:getenv|Getenv|LookupEnv)\("(MPITRACE_\w+)"\)`)
 	root := filepath.Join("..", "..")
-	for _, pattern := range []string{"interpose/src/*.c", "interpose/*.go", "internal/*/*.go", "cmd/*/*.go", "aggregate/*.go", "formats/*/*.go"} {
+	for _, pattern := range []string{"interpose/src/*/*.c", "interpose/*.go", "internal/*/*.go", "cmd/*/*.go", "aggregate/*.go", "formats/*/*.go"} {
 		paths, _ := filepath.Glob(filepath.Join(root, pattern))
 		for _, path := range paths {
 			if strings.HasSuffix(path, "_test.go") || strings.Contains(path, "testenv") {

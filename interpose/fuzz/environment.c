@@ -22,38 +22,38 @@
 #define mmap(at, size, ...) world_mmap(size)
 
 #define lock slice_lock
-#include "../src/slice.c"
+#include "../src/record/slice.c"
 #undef lock
 #define lock stack_lock
 #define add stack_add
 #define hash stack_hash
-#include "../src/stack.c"
+#include "../src/record/stack.c"
 #undef lock
 #undef add
 #undef hash
 #define lock modules_lock
-#include "../src/modules.c"
+#include "../src/record/modules.c"
 #undef lock
 #define depth lock_depth
-#include "../src/lock.c"
+#include "../src/base/lock.c"
 #undef depth
-#include "../src/clock.c"
-#include "../src/cvalue.c"
-#include "../src/cvars.c"
-#include "../src/job.c"
-#include "../src/recording_path.c"
-#include "../src/placement.c"
-#include "../src/procfs.c"
-#include "../src/usage.c"
-#include "../src/prof.c"
+#include "../src/base/clock.c"
+#include "../src/mpit/cvalue.c"
+#include "../src/mpit/cvars.c"
+#include "../src/base/job.c"
+#include "../src/file/recording_path.c"
+#include "../src/lifecycle/placement.c"
+#include "../src/base/procfs.c"
+#include "../src/record/usage.c"
+#include "../src/mpit/prof.c"
 #define add sums_add
-#include "../src/sums.c"
+#include "../src/mpit/sums.c"
 #undef add
-#include "../src/sample.c"
-#include "../src/log.c"
+#include "../src/record/sample.c"
+#include "../src/base/log.c"
 #define lock settings_lock
 #define set settings_set
-#include "../src/settings.c"
+#include "../src/base/settings.c"
 #undef lock
 #undef set
 #define lock trace_lock
@@ -64,7 +64,7 @@
 #define lists trace_lists
 #define empty trace_empty
 #define slots trace_slots
-#include "../src/trace.c"
+#include "../src/record/trace.c"
 #undef lock
 #undef mapped
 #undef most

@@ -45,13 +45,13 @@ func Files() (map[string][]byte, error) {
 		path string
 		data any
 	}{
-		{"interpose/src/layout_gen.h", layout},
-		{"interpose/src/settings_gen.h", rankSettings()},
-		{"interpose/src/calls_gen.h", table},
-		{"interpose/src/pmpi_gen.h", table},
-		{"interpose/src/pmpi_gen.c", table},
-		{"interpose/src/wrappers_gen.c", table},
-		{"interpose/src/thunks_gen.c", names},
+		{"interpose/src/base/layout_gen.h", layout},
+		{"interpose/src/base/settings_gen.h", rankSettings()},
+		{"interpose/src/base/calls_gen.h", table},
+		{"interpose/src/base/pmpi_gen.h", table},
+		{"interpose/src/base/pmpi_gen.c", table},
+		{"interpose/src/gen/wrappers_gen.c", table},
+		{"interpose/src/gen/thunks_gen.c", names},
 		{"profile/calls_gen.go", table},
 	} {
 		if files[f.path], err = execute(filepath.Base(f.path), f.data); err != nil {

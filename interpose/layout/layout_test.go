@@ -14,7 +14,7 @@ import (
 func TestCompilerAgrees(t *testing.T) {
 	testenv.Need(t, "cc")
 	source := filepath.Join(t.TempDir(), "layout.c")
-	header, err := filepath.Abs(filepath.Join("..", "src", "layout_gen.h"))
+	header, err := filepath.Abs(filepath.Join("..", "src", "base", "layout_gen.h"))
 	if err != nil {
 		t.Fatal(err)
 	}

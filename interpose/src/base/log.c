@@ -1,0 +1,76 @@
+#include "base/base.h"
+
+#include "base/lock.h"
+#include "base/settings.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+// A process says little, whatever goes wrong in it.
+enum { MT_LOG_LIMIT = 8 };
+
+// Writes to stderr, unless that would wait. Where nobody reads it any more, or it
+// is a file as long as files may be, the kernel sends a signal to this thread,
+// which would end the program: it is taken back.
+static void write_line(const char *line, size_t size)
+{
+    static const struct timespec now;
+    struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};
+    sigset_t ours, before, pending;
+    if (poll(&out, 1, 0) != 1 || !(out.revents & POLLOUT))
+        return;
+    sigemptyset(&ours);
+    sigaddset(&ours, SIGPIPE);
+    sigaddset(&ours, SIGXFSZ);
+    sigpending(&pending);
+    if (pthread_sigmask(SIG_BLOCK, &ours, &before) != 0)
+        return;
+    int signal = write(STDERR_FILENO, line, size) >= 0 ? 0 : errno == EPIPE ? SIGPIPE : errno == EFBIG ? SIGXFSZ : 0;
+    if (signal && !sigismember(&pending, signal)) {
+        sigemptyset(&ours);
+        sigaddset(&ours, signal);
+        sigtimedwait(&ours, NULL, &now);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static bool is_quiet(void)
+{
+    const char *text = mt_setting_text(MT_SETTING_QUIET);
+    return text && strcmp(text, "off") != 0 && strcmp(text, "0") != 0;
+}
+
+void mt_log(const char *format, ...)
+{
+    static _Atomic int said;
+    if (is_quiet() || atomic_fetch_add(&said, 1) >= MT_LOG_LIMIT)
+        return;
+    int saved = errno;
+    char line[1024] = "mpitrace: ";
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(line + 10, sizeof line - 12, format, args);
+    va_end(args);
+    if (n < 0)
+        n = 0;
+    n = n > (int)sizeof line - 12 ? (int)sizeof line - 2 : n + 10;
+    for (int i = 0; i < n; i++) // names and settings are data
+        if ((unsigned char)line[i] < ' ' || line[i] == 127)
+            line[i] = '?';
+    line[n++] = '\n';
+    mt_protect();
+    write_line(line, (size_t)n);
+    mt_unprotect();
+    errno = saved;
+}
+
+void mt_lost(uint64_t *counter, uint64_t n)
+{
+    __atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
+}

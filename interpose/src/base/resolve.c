@@ -1,0 +1,246 @@
+#define _GNU_SOURCE
+#include "base/resolve.h"
+
+#include "base/lock.h"
+#include "base/wrong_mpi.h"
+#include "record/modules.h"
+#include "objects/world.h"
+#include "lifecycle/dlclose.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+
+mt_pmpi_table mt_pmpi, mt_own;
+mt_constants mt_const;
+
+const char *mt_flavour(void)
+{
+#ifdef OPEN_MPI
+    return "Open MPI";
+#else
+    return "MPICH";
+#endif
+}
+
+// Stands for a function that the library at run time lacks although mpi.h
+// promised it.
+static int missing(void)
+{
+    return MPI_ERR_INTERN;
+}
+
+void *mt_resolve_module(uint64_t caller)
+{
+    Dl_info info;
+    if (!dladdr((void *)(uintptr_t)caller, &info) || !info.dli_fname)
+        return NULL;
+    return dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+}
+
+void mt_resolve_done(void *module)
+{
+    if (module)
+        mt_dlclose(module);
+}
+
+void *mt_resolve_symbol(const char *name, void *module)
+{
+    void *p = dlsym(RTLD_NEXT, name);
+    return p || !module ? p : dlsym(module, name);
+}
+
+static void **entry(mt_pmpi_table *table, const mt_symbol *s)
+{
+    return (void **)((char *)table + s->offset);
+}
+
+static void resolve_functions(void *module)
+{
+    for (const mt_symbol *s = mt_symbols; s->name; s++) {
+        void *p = mt_resolve_symbol(s->name, module);
+        *entry(&mt_own, s) = p ? p : (void *)(uintptr_t)missing;
+    }
+    mt_pmpi = mt_own;
+}
+
+// MPI_x, of a function that we record.
+static const char *recorded_name(const mt_symbol *s)
+{
+    return s->wrapper && strncmp(s->name, "PMPI_T_", 7) != 0 ? s->name + 1 : NULL;
+}
+
+// A function in the MPI's own file: one that no tool has reason to wrap. (Some
+// tools have PMPI_Init.)
+static void *own_function(void)
+{
+    return *(void **)&mt_own.Get_library_version;
+}
+
+// Another tool that comes after us has MPI_x too: it is called as it would be
+// without us, and calls PMPI_x. (Another library of mpitrace is no other tool.)
+static void resolve_tools(void)
+{
+    void *mpi = own_function(), *mpitrace = dlsym(RTLD_NEXT, "mpitrace_begin_phase");
+    for (const mt_symbol *s = mt_symbols; s->name; s++) {
+        const char *name = recorded_name(s);
+        void *p = name ? dlsym(RTLD_NEXT, name) : NULL;
+        if (p && p != *entry(&mt_own, s) && !mt_modules_same(p, mpi) && !mt_modules_same(p, mpitrace))
+            *entry(&mt_pmpi, s) = p;
+    }
+}
+
+static const char *file_of(void *p)
+{
+    Dl_info info;
+    return dladdr(p, &info) && info.dli_fname ? info.dli_fname : "an unknown file";
+}
+
+// Where a program that is not position-independent takes the address of a function,
+// the dynamic linker finds that function in the program, which only imports it.
+static bool is_imported(void *p)
+{
+    Dl_info info;
+    ElfW(Sym) *symbol = NULL;
+    return !dladdr1(p, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol || symbol->st_shndx == SHN_UNDEF;
+}
+
+// The file of another tool that comes before us, and the functions that it
+// intercepts, each after a newline. All names of MPI take 12 KiB.
+static char intercepted[16384];
+
+const char *mt_intercepted(void)
+{
+    return intercepted;
+}
+
+// What another tool that comes before us intercepts does not reach us, except for
+// MPI_Finalize: see mt_finalize_passed_on.
+static void find_intercepted(void)
+{
+    int n = 0;
+    size_t length = 0;
+    void *program = dlopen(NULL, RTLD_LAZY), *mpi = own_function();
+    for (const mt_symbol *s = mt_symbols; program && s->name; s++) {
+        const char *name = recorded_name(s);
+        void *p = name && strcmp(name, "MPI_Finalize") != 0 ? dlsym(program, name) : NULL;
+        if (!p || p == s->wrapper || mt_modules_same(p, s->wrapper) || mt_modules_same(p, mpi) || is_imported(p))
+            continue;
+        if (n++ == 0)
+            length = (size_t)snprintf(intercepted, sizeof intercepted, "%.4000s", file_of(p));
+        length += (size_t)snprintf(intercepted + length, sizeof intercepted - length, "\n%s", name);
+        if (length >= sizeof intercepted)
+            break;
+    }
+    mt_resolve_done(program);
+    if (n && mt_world_rank_said() <= 0)
+        mt_log("%.*s comes before mpitrace's library and intercepts %d MPI function%s: calls of %s are not recorded. "
+               "Load it after mpitrace's library to record them",
+               (int)strcspn(intercepted, "\n"), intercepted, n, n == 1 ? "" : "s", n == 1 ? "it" : "these");
+}
+
+// Through a handle on the program: what RTLD_DEFAULT finds could not be unloaded
+// any more, as glibc notes that our library, which never is, refers to it.
+void *mt_resolve_first(const char *name)
+{
+    void *program = dlopen(NULL, RTLD_LAZY), *p = program ? dlsym(program, name) : NULL;
+    mt_resolve_done(program);
+    return p;
+}
+
+void *mt_resolve_variable(const char *name, void *module)
+{
+    void *p = mt_resolve_first(name);
+    return p || !module ? p : dlsym(module, name);
+}
+
+#ifdef OPEN_MPI
+static bool resolve_constants(void *module)
+{
+    mt_const = (mt_constants){
+        .comm_world = mt_resolve_variable("ompi_mpi_comm_world", module),
+        .comm_self = mt_resolve_variable("ompi_mpi_comm_self", module),
+        .comm_null = mt_resolve_variable("ompi_mpi_comm_null", module),
+        .byte = mt_resolve_variable("ompi_mpi_byte", module),
+        .datatype_null = mt_resolve_variable("ompi_mpi_datatype_null", module),
+        .request_null = mt_resolve_variable("ompi_request_null", module),
+        .message_null = mt_resolve_variable("ompi_message_null", module),
+        .message_no_proc = mt_resolve_variable("ompi_message_no_proc", module),
+        .win_null = mt_resolve_variable("ompi_mpi_win_null", module),
+        .op_null = mt_resolve_variable("ompi_mpi_op_null", module),
+        .op_no_op = mt_resolve_variable("ompi_mpi_op_no_op", module),
+        .info_null = mt_resolve_variable("ompi_mpi_info_null", module),
+        .type_f2c = (MPI_Datatype(*)(MPI_Fint))(uintptr_t)mt_resolve_symbol("PMPI_Type_f2c", module),
+    };
+    return mt_const.comm_world && mt_const.comm_null && mt_const.byte && mt_const.request_null;
+}
+#else
+static bool resolve_constants(void *module)
+{
+    mt_const = (mt_constants){
+        .comm_world = MPI_COMM_WORLD,
+        .comm_self = MPI_COMM_SELF,
+        .comm_null = MPI_COMM_NULL,
+        .byte = MPI_BYTE,
+        .datatype_null = MPI_DATATYPE_NULL,
+        .request_null = MPI_REQUEST_NULL,
+        .message_null = MPI_MESSAGE_NULL,
+        .message_no_proc = MPI_MESSAGE_NO_PROC,
+        .win_null = MPI_WIN_NULL,
+        .op_null = MPI_OP_NULL,
+        .op_no_op = MPI_NO_OP,
+        .info_null = MPI_INFO_NULL,
+    };
+    return mt_resolve_symbol("ompi_mpi_comm_world", module) == NULL;
+}
+#endif
+
+static _Atomic int known; // 1: the MPI that we were built for, -1: another
+static _Atomic uint64_t home; // an address in the MPI
+
+// Everything is looked up without our lock: whoever loads a library may hold the
+// dynamic linker's lock and call us. Two threads may look things up at once, and
+// find the same.
+bool mt_resolve(uint64_t caller)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    int state = atomic_load_explicit(&known, memory_order_acquire), saved = errno;
+    if (mt_likely(state))
+        return state > 0;
+    void *module = dlsym(RTLD_NEXT, "PMPI_Init") ? NULL : mt_resolve_module(caller);
+    resolve_functions(module);
+    state = resolve_constants(module) ? 1 : -1;
+    resolve_tools();
+    atomic_store(&home, (uint64_t)(uintptr_t)mt_resolve_symbol("PMPI_Init", module));
+    mt_resolve_done(module);
+    const char *mpi = file_of(own_function());
+    mt_lock(&lock);
+    bool first = !atomic_load(&known);
+    if (first && state < 0)
+        mt_wrong_mpi_pass_through(mpi);
+    atomic_store_explicit(&known, state, memory_order_release);
+    mt_unlock(&lock);
+    if (first && state > 0)
+        find_intercepted();
+    errno = saved;
+    return state > 0;
+}
+
+bool mt_resolve_known(void)
+{
+    return atomic_load_explicit(&known, memory_order_relaxed) != 0;
+}
+
+bool mt_resolve_unloaded(void)
+{
+    uint64_t address = atomic_load_explicit(&home, memory_order_relaxed);
+    return mt_resolve_known() && address && !mt_modules_loaded(address);
+}
+
+void mt_resolve_forget(void)
+{
+    mt_wrong_mpi_record_again();
+    atomic_store_explicit(&known, 0, memory_order_release);
+}

@@ -1,0 +1,108 @@
+// A wrapper that was compiled for handles that are 32-bit integers cannot pass
+// on pointers: forwarding the arguments in C would cut them. A jump passes on
+// every register as it is, so that is what the wrappers' first instructions
+// become. It happens in a process that was started with the wrong library, once
+// for each MPI that it loads, and nowhere else. (A test in every wrapper would cost
+// every call of everybody.)
+#define _GNU_SOURCE
+#include "base/wrong_mpi.h"
+
+#include "base/resolve.h"
+#include "file/recording_path.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+// movabs $target, %rax; jmp *%rax
+static const unsigned char jump[] = {0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xe0};
+enum { MT_TARGET = 2 };
+#elif defined(__aarch64__)
+// ldr x16, .+8; br x16; target
+static const unsigned char jump[] = {0x50, 0, 0, 0x58, 0, 0x02, 0x1f, 0xd6, 0, 0, 0, 0, 0, 0, 0, 0};
+enum { MT_TARGET = 8 };
+#else
+static const unsigned char jump[] = {0};
+enum { MT_TARGET = -1 };
+#endif
+
+typedef struct code {
+    unsigned char bytes[sizeof jump];
+} code;
+
+static code *replaced; // of each entry of mt_symbols, as it was
+
+static bool overwrite(unsigned char *at, const code *with)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)at & ~(page - 1);
+    size_t size = (uintptr_t)at + sizeof jump - start;
+    if (mprotect((void *)start, size, PROT_READ | PROT_WRITE | PROT_EXEC) != 0)
+        return false;
+    memcpy(at, with, sizeof jump);
+    __builtin___clear_cache((char *)at, (char *)at + sizeof jump);
+    mprotect((void *)start, size, PROT_READ | PROT_EXEC);
+    return true;
+}
+
+// Tells whoever reads the run which program is missing from it.
+static void leave_note(const char *mpi)
+{
+    static char program[4096], text[4095]; // no link is longer
+    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+    snprintf(text, sizeof text, "%.*s\n%s", n > 0 ? (int)n : 0, program, mpi);
+    mt_recording_path_leave(".wrong-mpi", text);
+}
+
+static bool patch(unsigned char *at, void *target)
+{
+    code with;
+    memcpy(&with, jump, sizeof jump);
+    memcpy(with.bytes + MT_TARGET, &target, sizeof target);
+    return overwrite(at, &with);
+}
+
+static size_t count_symbols(void)
+{
+    size_t n = 0;
+    while (mt_symbols[n].name)
+        n++;
+    return n;
+}
+
+void mt_wrong_mpi_pass_through(const char *mpi)
+{
+    static bool said;
+    if (!said) {
+        mt_log("this library was built for another MPI (%s) than the program uses (%s): the program is not recorded. "
+               "Put `mpitrace run --` in front of its launcher, or name its MPI with --mpi", mt_flavour(), mpi);
+        leave_note(mpi);
+    }
+    said = true;
+    size_t n = count_symbols();
+    bool done = MT_TARGET >= 0;
+    replaced = calloc(n, sizeof *replaced);
+    for (size_t i = 0; i < n && done; i++) {
+        const mt_symbol *s = &mt_symbols[i];
+        void *target = *(void **)((char *)&mt_pmpi + s->offset);
+        if (!s->wrapper || !target)
+            continue;
+        if (replaced)
+            memcpy(&replaced[i], s->wrapper, sizeof *replaced);
+        done = patch(s->wrapper, target);
+    }
+    if (!done)
+        mt_log("and it cannot step aside here: start the program without it");
+}
+
+void mt_wrong_mpi_record_again(void)
+{
+    static const code untouched;
+    for (size_t i = 0; replaced && mt_symbols[i].name; i++)
+        if (memcmp(&replaced[i], &untouched, sizeof untouched) != 0)
+            overwrite(mt_symbols[i].wrapper, &replaced[i]);
+    free(replaced);
+    replaced = NULL;
+}

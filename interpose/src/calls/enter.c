@@ -1,0 +1,70 @@
+// Calls that are more than two readings of the clock and one row, and why.
+#include "record/record.h"
+#include "record/sample.h"
+#include "record/slice.h"
+#include "record/stack.h"
+#include "calls/current_call.h"
+#include "calls/fortran.h"
+#include "calls/quick.h"
+#include "mpit/pvars.h"
+#include "lifecycle/lifecycle.h"
+
+_Thread_local mt_caller mt_calling;
+mt_now mt_at_call = {.flags = MT_ENTER_CLOSED | MT_ENTER_CLOCK};
+
+void mt_enter_set(uint32_t reason, bool holds)
+{
+    if (holds)
+        atomic_fetch_or(&mt_at_call.flags, reason);
+    else
+        atomic_fetch_and(&mt_at_call.flags, ~reason);
+}
+
+// A call from a file of bindings is the program's, from where the program called
+// the binding, or the layer's own: then it is not recorded. False if so.
+static bool find_site(mt_span *s)
+{
+    if (mt_lies_in(&mt_bindings, s->site) && !mt_fortran_take(s->call, &s->site) && mt_lies_in(&mt_layer, s->site))
+        return false;
+    if (mt_stacks_on)
+        s->site = mt_stack_site(s->site);
+    return true;
+}
+
+static MT_APART void look_at_time(uint32_t flags)
+{
+    if (flags & MT_ENTER_PVARS) // first: what was up to now is of the slice that was
+        mt_pvars_look();
+    if (flags & MT_ENTER_INTERVAL)
+        mt_slice_look();
+}
+
+mt_span mt_enter_from(unsigned call, uint64_t site, uint64_t frame)
+{
+    mt_span s;
+    s.site = site;
+    s.frame = frame;
+    s.call = (uint16_t)call;
+    s.timed = false;
+    s.slice = MT_PAUSED;
+    s.thread = mt_likely(mt_self != NULL) ? mt_self : mt_thread_met(site);
+    uint32_t flags = mt_enter_flags(); // now, as the first call of all may have changed them
+    if ((flags & MT_ENTER_SITES) && !find_site(&s))
+        s.thread = NULL;
+    if (flags & (MT_ENTER_CLOSED | MT_ENTER_PAUSED)) {
+        s.thread = NULL;
+        mt_mpi_met(site);
+    }
+    if (!s.thread)
+        return s;
+    if (flags & (MT_ENTER_INTERVAL | MT_ENTER_PVARS))
+        look_at_time(flags);
+    s.slice = atomic_load_explicit(&mt_at_call.slice, memory_order_relaxed);
+    s.timed = !(flags & MT_ENTER_UNTIMED);
+    if (flags & MT_ENTER_SAMPLED)
+        s.timed = mt_sample_turn(mt_sample_pace(s.thread, s.site));
+    if (s.timed || MT_CHECKING)
+        s.start = mt_ticks() - s.thread->open->spent;
+    mt_current_call_begin(&s);
+    return s;
+}

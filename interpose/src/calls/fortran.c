@@ -1,0 +1,198 @@
+#define _GNU_SOURCE
+#include "calls/fortran.h"
+
+#include "base/lock.h"
+#include "base/resolve.h"
+#include "record/record.h"
+#include "record/stack.h"
+#include "record/trace.h"
+#include "objects/request.h"
+#include "calls/thunks.h"
+#include "lifecycle/lifecycle.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+
+_Thread_local mt_noted mt_noted_call;
+mt_code_range mt_layer, mt_bindings;
+
+#if MT_FORTRAN
+void mt_fortran_missed(void)
+{
+    mt_noted noted = mt_noted_call;
+    mt_noted_call.call = 0;
+    uint32_t slice = atomic_load_explicit(&mt_at_call.slice, memory_order_relaxed);
+    if (!noted.call || mt_next_foreign[noted.call >> 16] || (mt_enter_flags() & (MT_ENTER_CLOSED | MT_ENTER_PAUSED)))
+        return;
+    int saved = errno;
+    mt_thread *t = mt_self ? mt_self : mt_thread_met(noted.site);
+    if (t)
+        mt_book_beside(t,
+                       mt_key_of(noted.site, slice, (uint16_t)noted.call, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0),
+                       0, MT_EVENT_NO_TAG, 0);
+    mt_lost(&mt_header->untimed_calls, 1);
+    errno = saved;
+}
+
+// The symbol that an index stands for, or the one by which tools know it.
+static void spell(char symbol[static 128], uint32_t index, bool profiling)
+{
+    static const char *const suffixes[MT_KINDS] = {
+        [MT_PMPI_C] = "", [MT_PMPI_C_LARGE] = "_c", [MT_MPIF] = "", [MT_F08] = "_f08", [MT_F08TS] = "_f08ts",
+        [MT_F08_LARGE] = "_f08_large", [MT_F08TS_LARGE] = "_f08ts_large", [MT_CPTR] = "_cptr",
+    };
+    static const char *const underscores[MT_SPELLINGS] = {"_", "__", "", ""};
+    unsigned kind = index / MT_SPELLINGS % MT_KINDS, spelling = index % MT_SPELLINGS;
+    bool c = kind <= MT_PMPI_C_LARGE;
+    const char *name = mt_next_names[index / (MT_SPELLINGS * MT_KINDS)];
+    snprintf(symbol, 128, "%s%s%s%s", c || profiling ? "P" : "", name, suffixes[kind], c ? "" : underscores[spelling]);
+    for (char *at = symbol; !c && *at; at++) // in ASCII, whatever the locale is
+        if (spelling == MT_UPPER)
+            *at -= *at >= 'a' && *at <= 'z' ? 'a' - 'A' : 0;
+        else
+            *at += *at >= 'A' && *at <= 'Z' ? 'a' - 'A' : 0;
+}
+
+// Looks in anybody's sight, then where the caller can see.
+static void *look_up(const char *symbol, uint64_t caller)
+{
+    void *p = mt_resolve_symbol(symbol, NULL), *module = p ? NULL : mt_resolve_module(caller);
+    if (module)
+        p = mt_resolve_symbol(symbol, module);
+    mt_resolve_done(module);
+    return p;
+}
+
+// The addresses of a file.
+typedef struct extent {
+    uint64_t inside; // an address of it
+    uint64_t start, end;
+} extent;
+
+static int measure(struct dl_phdr_info *info, size_t size, void *wanted)
+{
+    (void)size;
+    extent *e = wanted;
+    uint64_t start = UINT64_MAX, end = 0;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        uint64_t from = info->dlpi_addr + p->p_vaddr;
+        if (p->p_type != PT_LOAD)
+            continue;
+        start = from < start ? from : start;
+        end = from + p->p_memsz > end ? from + p->p_memsz : end;
+    }
+    if (e->inside < start || e->inside >= end)
+        return 0;
+    e->start = start;
+    e->end = end;
+    return 1;
+}
+
+static extent extent_of(void *symbol)
+{
+    extent e = {.inside = (uint64_t)(uintptr_t)symbol};
+    if (symbol)
+        dl_iterate_phdr(measure, &e);
+    return e;
+}
+
+// Threads compare while this is written: they see none, or too many, and never
+// too few of those that were watched before.
+static void set_watch(mt_code_range *w, uint64_t start, uint64_t size)
+{
+    if (atomic_load(&w->size) != 0)
+        atomic_store(&w->size, UINT64_MAX);
+    atomic_store(&w->start, start);
+    atomic_store(&w->size, size);
+}
+
+static void widen(const extent *e)
+{
+    uint64_t start = atomic_load(&mt_bindings.start), end = start + atomic_load(&mt_bindings.size);
+    if (e->end == 0 || (e->start >= start && e->end <= end))
+        return;
+    start = end && start < e->start ? start : e->start;
+    end = end > e->end ? end : e->end;
+    set_watch(&mt_bindings, start, end - start);
+    mt_enter_set(MT_ENTER_SITES, true);
+}
+
+// Calls from a file of bindings are looked at more closely from now on. The
+// layer is the file that has pmpi_init_: of several it is the one that calls C,
+// most of the others call it.
+static void open_bindings(void *binding, uint64_t caller)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static const char *const inits[MT_SPELLINGS] = {"pmpi_init_", "pmpi_init__", "pmpi_init", "PMPI_INIT"};
+    extent bindings = extent_of(binding), layer = {0, 0, 0};
+    for (int i = 0; i < MT_SPELLINGS && !layer.end; i++)
+        layer = extent_of(look_up(inits[i], caller));
+    // Only now: whoever loads a library may hold the dynamic linker's lock, and
+    // call us.
+    mt_lock(&lock);
+    if (layer.end && atomic_load(&mt_layer.size) == 0)
+        set_watch(&mt_layer, layer.start, layer.end - layer.start);
+    widen(&layer);
+    widen(&bindings);
+    mt_unlock(&lock);
+}
+
+// Stands for a function that nobody has: the program found ours, and did not ask
+// whether there is one behind it.
+static int nothing(void)
+{
+    return 0;
+}
+
+void *mt_next_find(uint32_t index, uint64_t caller)
+{
+    int saved = errno;
+    char symbol[128], profiling[128];
+    unsigned kind = index / MT_SPELLINGS % MT_KINDS;
+    unsigned call = index / (MT_SPELLINGS * MT_KINDS * MT_NAMES_OF_A_CALL);
+    spell(symbol, index, false);
+    spell(profiling, index, true);
+    // Open MPI's Fortran layer does what these do without MPI's functions in C, and a
+    // tool may call them by their other names: their wrappers see neither.
+    if (mt_call_callback(call))
+        atomic_store_explicit(&mt_callbacks, true, memory_order_relaxed);
+    void *p = look_up(symbol, caller);
+    // An MPI has each of these names in a form for tools too.
+    bool foreign = kind == MT_MPIF || kind == MT_CPTR ? !look_up(profiling, caller) : !p;
+    if (foreign) {
+        mt_next_foreign[index] = true;
+        mt_noted_call.call = 0;
+    } else if (mt_resolve(caller) && kind > MT_PMPI_C_LARGE) {
+        open_bindings(p, caller);
+    }
+    if (p && kind == MT_PMPI_C && call == MT_CALL_FINALIZE)
+        p = (void *)(uintptr_t)mt_finalize_passed_on;
+    if (!p) {
+        mt_log("%s is called, and no library has it: nothing is done instead", symbol);
+        p = (void *)(uintptr_t)nothing;
+    }
+    __atomic_store_n(&mt_next[index], p, __ATOMIC_RELAXED);
+    errno = saved;
+    return p;
+}
+void mt_fortran_forget(void)
+{
+    memset(mt_next, 0, mt_next_count * sizeof *mt_next);
+    memset(mt_next_foreign, 0, mt_next_count * sizeof *mt_next_foreign);
+    set_watch(&mt_layer, 0, 0);
+    set_watch(&mt_bindings, 0, 0);
+    mt_noted_call.call = 0;
+}
+#else
+void mt_fortran_missed(void)
+{
+}
+
+void mt_fortran_forget(void)
+{
+}
+#endif

@@ -1,0 +1,221 @@
+// The wrappers that are more than one call between an enter and a leave: those
+// that free handles (what is known of one must go before another may be given the
+// same), matched receives, and communicators to come. (Those that complete requests
+// are in completion.c, those that start and end the recording in lifecycle/init_finalize.c.)
+#include "record/slice.h"
+#include "record/trace.h"
+#include "calls/completion.h"
+#include "calls/current_call.h"
+#include "calls/fortran.h"
+#include "calls/leave.h"
+#include "mpit/pvar_table.h"
+
+// The one function that has no ierror in Fortran: the layers jump to it, so that
+// it seems to be called by the program itself.
+MT_EXPORT int MPI_Pcontrol(const int level, ...)
+{
+    mt_span span = mt_enter(MT_CALL_PCONTROL);
+    mt_fortran_take(MT_CALL_PCONTROL, &span.site);
+    int rc = mt_pmpi.Pcontrol(level);
+    if (span.thread)
+        mt_book_bare(&span);
+    mt_slice_level(level);
+    return rc;
+}
+
+static int free_comm(mt_span *s, MPI_Comm *comm, int (*release)(MPI_Comm *))
+{
+    MPI_Comm handle = comm ? *comm : mt_const.comm_null; // NULL is the MPI's to refuse
+    mt_comm *c = mt_on() ? mt_comm_leaving(handle) : NULL;
+    mt_current_call_comm(s, c, MT_PEER_NONE);
+    int rc = release(comm);
+    if (mt_on())
+        mt_comm_left(rc == MPI_SUCCESS ? mt_const.comm_null : handle, c);
+    if (s->thread) {
+        mt_close(s);
+        mt_book(s, mt_span_key(s, MT_DIR_NONE, c ? c->index : MT_COMM_NONE, MT_PEER_NONE, 0), 0);
+    }
+    return rc;
+}
+
+// The MPIs seen so far (MPICH 4.0 and 5.0, Open MPI 4.1 and 5.0) write the new
+// handle at the call and not at completion, by when the place may be gone: Open
+// MPI's Fortran layer gives us the address of a local variable. So the handle is
+// kept, if it was written now; a null one beforehand tells.
+static MPI_Comm opening_idup(MPI_Comm *newcomm)
+{
+    MPI_Comm before = mt_const.comm_null;
+    if (mt_on() && newcomm) {
+        before = *newcomm;
+        *newcomm = mt_const.comm_null;
+    }
+    return before;
+}
+
+static void leave_idup(mt_span *s, int rc, MPI_Comm comm, MPI_Comm before, MPI_Comm *newcomm, MPI_Request *request)
+{
+    if (rc != MPI_SUCCESS && mt_on() && newcomm && *newcomm == mt_const.comm_null)
+        *newcomm = before;
+    mt_leave_comm_idup(s, rc, comm, newcomm, request);
+}
+
+MT_EXPORT int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request)
+{
+    mt_span span = mt_enter(MT_CALL_COMM_IDUP);
+    mt_current_call_peer(&span, comm, MT_NO_RANK);
+    MPI_Comm before = opening_idup(newcomm);
+    int rc = mt_pmpi.Comm_idup(comm, newcomm, request);
+    leave_idup(&span, rc, comm, before, newcomm, request);
+    return rc;
+}
+
+#if MT_HAVE_Comm_idup_with_info
+MT_EXPORT int MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm, MPI_Request *request)
+{
+    mt_span span = mt_enter(MT_CALL_COMM_IDUP_WITH_INFO);
+    mt_current_call_peer(&span, comm, MT_NO_RANK);
+    MPI_Comm before = opening_idup(newcomm);
+    int rc = mt_pmpi.Comm_idup_with_info(comm, info, newcomm, request);
+    leave_idup(&span, rc, comm, before, newcomm, request);
+    return rc;
+}
+#endif
+
+MT_EXPORT int MPI_Comm_free(MPI_Comm *comm)
+{
+    mt_span span = mt_enter(MT_CALL_COMM_FREE);
+    return free_comm(&span, comm, mt_pmpi.Comm_free);
+}
+
+MT_EXPORT int MPI_Comm_disconnect(MPI_Comm *comm)
+{
+    mt_span span = mt_enter(MT_CALL_COMM_DISCONNECT);
+    return free_comm(&span, comm, mt_pmpi.Comm_disconnect);
+}
+
+MT_EXPORT int MPI_Win_free(MPI_Win *win)
+{
+    mt_span span = mt_enter(MT_CALL_WIN_FREE);
+    MPI_Win handle = win ? *win : mt_const.win_null;
+    uint32_t number = 0;
+    mt_comm *c = mt_on() ? mt_win_leaving(handle, &number) : NULL;
+    mt_current_call_comm(&span, c, MT_PEER_NONE);
+    int rc = mt_pmpi.Win_free(win);
+    if (mt_on())
+        mt_win_left(rc == MPI_SUCCESS ? mt_const.win_null : handle, c, number);
+    if (span.thread) {
+        mt_close(&span);
+        span.thread->open->count = mt_win_tag(number, 0);
+        mt_book(&span, mt_span_key(&span, MT_DIR_NONE, c ? c->index : MT_COMM_NONE, MT_PEER_NONE, 0), 0);
+    }
+    return rc;
+}
+
+MT_EXPORT int MPI_Type_free(MPI_Datatype *datatype)
+{
+    mt_span span = mt_enter(MT_CALL_TYPE_FREE);
+    MPI_Datatype type = datatype ? *datatype : mt_const.datatype_null;
+    if (datatype && mt_on())
+        mt_type_forget(type);
+    int rc = mt_pmpi.Type_free(datatype);
+    if (datatype && mt_on())
+        mt_type_forget(type); // its attributes' callbacks may have used it
+    if (span.thread)
+        mt_book_bare(&span);
+    return rc;
+}
+
+// Finds the communicator of a matched message; none for MPI_MESSAGE_NO_PROC.
+static bool take_message(const MPI_Message *message, mt_request *entry)
+{
+    return mt_on() && message && mt_table_take(&mt_messages, MT_KEY(*message), entry);
+}
+
+static void leave_mrecv(mt_span *s, int rc, bool found, const mt_request *m, const MPI_Status *seen)
+{
+    if (!s->thread)
+        return;
+    if (rc != MPI_SUCCESS || !found) {
+        mt_book_bare(s);
+        if (found && mt_is_truncated(s, rc))
+            mt_book_truncated(s, m->comm, m->peer, seen, mt_traced() ? m->number : 0);
+        return;
+    }
+    mt_close(s);
+    s->thread->posts = mt_traced() ? m->number : 0; // of the probe that found it
+    mt_book_received(s, m->comm->index, MPI_ANY_SOURCE, seen);
+}
+
+static void leave_imrecv(mt_span *s, int rc, bool found, const mt_request *m, const MPI_Request *request)
+{
+    if (!s->thread)
+        return;
+    if (rc != MPI_SUCCESS || !found) {
+        mt_book_bare(s);
+        return;
+    }
+    mt_close(s);
+    s->thread->posts = mt_traced() ? m->number : 0; // of the probe that found it
+    mt_book(s, mt_span_key(s, MT_DIR_NONE, m->comm->index, m->peer, 0), 0);
+    if (mt_receives_unfollowed)
+        return;
+    mt_request_receive(s->site, s->slice, s->call, m->comm, m->peer, *request, m->number);
+    mt_pvar_table_remembered();
+}
+
+#define MT_MATCHED_RECEIVES(suffix, count_type)                                                                        \
+    MT_EXPORT int MPI_Mrecv##suffix(void *buf, count_type count, MPI_Datatype datatype, MPI_Message *message,          \
+                                    MPI_Status *status)                                                                \
+    {                                                                                                                  \
+        mt_span span = mt_enter(MT_CALL_MRECV);                                                                        \
+        MPI_Status own, *seen = mt_seen(status, &own);                                                                 \
+        mt_request m = {0};                                                                                            \
+        bool found = take_message(message, &m);                                                                        \
+        mt_current_call_received(&span, found ? m.comm : NULL, m.peer, count, datatype);                               \
+        int rc = mt_pmpi.Mrecv##suffix(buf, count, datatype, message, seen);                                           \
+        leave_mrecv(&span, rc, found, &m, seen);                                                                       \
+        return rc;                                                                                                     \
+    }                                                                                                                  \
+    MT_EXPORT int MPI_Imrecv##suffix(void *buf, count_type count, MPI_Datatype datatype, MPI_Message *message,         \
+                                     MPI_Request *request)                                                             \
+    {                                                                                                                  \
+        mt_span span = mt_enter(MT_CALL_IMRECV);                                                                       \
+        mt_request m = {0};                                                                                            \
+        bool found = take_message(message, &m);                                                                        \
+        mt_current_call_comm(&span, found ? m.comm : NULL, m.peer);                                                    \
+        int rc = mt_pmpi.Imrecv##suffix(buf, count, datatype, message, request);                                       \
+        leave_imrecv(&span, rc, found, &m, request);                                                                   \
+        return rc;                                                                                                     \
+    }
+
+MT_MATCHED_RECEIVES(, int)
+#if MT_HAVE_Mrecv_c
+MT_MATCHED_RECEIVES(_c, MPI_Count)
+#endif
+
+// The large-count twin has one array more.
+MT_EXPORT int MPI_Type_get_contents(MPI_Datatype datatype, int max_integers, int max_addresses, int max_datatypes,
+                                    int array_of_integers[], MPI_Aint array_of_addresses[],
+                                    MPI_Datatype array_of_datatypes[])
+{
+    mt_span span = mt_enter(MT_CALL_TYPE_GET_CONTENTS);
+    int rc = mt_pmpi.Type_get_contents(datatype, max_integers, max_addresses, max_datatypes, array_of_integers,
+                                       array_of_addresses, array_of_datatypes);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+
+#if MT_HAVE_Type_get_contents_c
+MT_EXPORT int MPI_Type_get_contents_c(MPI_Datatype datatype, MPI_Count max_integers, MPI_Count max_addresses,
+                                      MPI_Count max_large_counts, MPI_Count max_datatypes, int array_of_integers[],
+                                      MPI_Aint array_of_addresses[], MPI_Count array_of_large_counts[],
+                                      MPI_Datatype array_of_datatypes[])
+{
+    mt_span span = mt_enter(MT_CALL_TYPE_GET_CONTENTS);
+    int rc = mt_pmpi.Type_get_contents_c(datatype, max_integers, max_addresses, max_large_counts, max_datatypes,
+                                         array_of_integers, array_of_addresses, array_of_large_counts,
+                                         array_of_datatypes);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif

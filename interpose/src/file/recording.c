@@ -1,0 +1,335 @@
+#define _GNU_SOURCE
+#include "file/recording.h"
+
+#include "base/clock.h"
+#include "base/lock.h"
+#include "base/settings.h"
+#include "file/events.h"
+#include "file/recording_path.h"
+#include "record/sample.h"
+#include "objects/world.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+mt_l_header *mt_header;
+
+static mt_recording_path place;
+static uint64_t page;
+
+// The bytes that a recording may have at most.
+enum { MT_DEFAULT_MB = 64, MT_MOST_MB = 1 << 20 };
+static uint64_t most;
+
+static pthread_mutex_t grow_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
+
+// Tables that were outgrown, to be used again.
+enum { MT_FREE_SEGMENTS = 64 };
+static mt_segment free_segments[MT_FREE_SEGMENTS];
+
+void mt_recording_full(const char *why)
+{
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+    if (!atomic_flag_test_and_set(&said))
+        mt_log("no room for more (rank %d): %s; what comes new is counted, and no longer told apart",
+               mt_world_rank_said(), why);
+}
+
+// Reserves `size` more bytes at `offset`; an error number if that cannot be.
+static int reserve(int fd, uint64_t offset, uint64_t size)
+{
+    if (!mt_recording_path_allows(offset + size))
+        return EFBIG;
+    int rc = posix_fallocate(fd, (off_t)offset, (off_t)size);
+    for (int tries = 0; rc == EINTR && tries < 100; tries++)
+        rc = posix_fallocate(fd, (off_t)offset, (off_t)size);
+    return rc;
+}
+
+void *mt_recording_map(int fd, uint64_t offset, uint64_t size, const char **why)
+{
+    int rc = reserve(fd, offset, size);
+    void *at = MAP_FAILED;
+    if (rc == 0) {
+        at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
+        rc = errno;
+    }
+    if (at != MAP_FAILED)
+        return at;
+    *why = strerror(rc);
+    if (ftruncate(fd, (off_t)offset) != 0) { /* it stays longer */ }
+    return NULL;
+}
+
+static uint64_t pages(uint64_t size)
+{
+    return (size + page - 1) / page * page;
+}
+
+// Appends a segment. Header.end moves last: a reader walks only what is whole.
+static mt_segment append_segment(uint32_t kind, uint64_t size, uint64_t rows)
+{
+    mt_segment s = {NULL, 0};
+    const char *why = "it has as many bytes as MPITRACE_MAX_MB allows";
+    int saved = errno, fd = -1;
+    size = pages(size);
+    mt_lock(&grow_lock);
+    if (mt_header->end + size <= most && (fd = mt_recording_path_reopen(&place)) < 0)
+        why = "its file cannot be opened again";
+    if (fd >= 0) {
+        uint64_t offset = mt_header->end;
+        s.segment = mt_recording_map(fd, offset, size, &why);
+        close(fd);
+        if (s.segment) {
+            s.offset = offset;
+            *s.segment = (mt_l_segment){.magic = MT_SEGMENT_MAGIC, .kind = kind, .size = size, .rows = rows,
+                                        .offset = offset};
+            __atomic_store_n(&mt_header->end, offset + size, __ATOMIC_RELEASE);
+        }
+    }
+    mt_unlock(&grow_lock);
+    if (!s.segment)
+        mt_recording_full(why);
+    errno = saved;
+    return s;
+}
+
+// By words: somebody may still be adding up the rows that were here.
+static void clear(void *at, uint64_t size)
+{
+    for (uint64_t *word = at; size > 0; size -= sizeof *word)
+        mt_write(word++, 0);
+}
+
+static mt_segment reuse_segment(uint64_t rows)
+{
+    mt_segment s = {NULL, 0};
+    mt_lock(&grow_lock);
+    for (int i = 0; i < MT_FREE_SEGMENTS && !s.segment; i++)
+        if (free_segments[i].segment && free_segments[i].segment->rows == rows) {
+            s = free_segments[i];
+            free_segments[i].segment = NULL;
+        }
+    mt_unlock(&grow_lock);
+    if (s.segment) {
+        clear(s.segment + 1, mt_sample_table_size(rows));
+        s.segment->kind = MT_SEGMENT_TABLE;
+    }
+    return s;
+}
+
+mt_segment mt_segment_table(uint64_t rows)
+{
+    mt_segment s = reuse_segment(rows);
+    if (!s.segment)
+        s = append_segment(MT_SEGMENT_TABLE, sizeof(mt_l_segment) + mt_sample_table_size(rows), rows);
+    return s;
+}
+
+void mt_segment_release(mt_l_segment *segment)
+{
+    segment->kind = MT_SEGMENT_FREE;
+    mt_lock(&grow_lock);
+    for (int i = 0; i < MT_FREE_SEGMENTS; i++)
+        if (!free_segments[i].segment) {
+            free_segments[i] = (mt_segment){segment, segment->offset};
+            break;
+        }
+    mt_unlock(&grow_lock);
+}
+
+// The log segment that is being filled.
+static struct {
+    mt_l_segment *segment;
+    uint64_t used;
+} log_now;
+
+static bool log_room(uint64_t size)
+{
+    if (log_now.segment && log_now.used + size <= log_now.segment->size)
+        return true;
+    uint64_t next = log_now.segment ? log_now.segment->size * 2 : MT_MIN_LOG_SEGMENT;
+    if (next > 16u << 20)
+        next = 16u << 20;
+    if (next < size + sizeof(mt_l_segment))
+        next = size + sizeof(mt_l_segment);
+    mt_segment s = append_segment(MT_SEGMENT_LOG, next, 0);
+    if (!s.segment)
+        return false;
+    log_now.segment = s.segment;
+    log_now.used = sizeof(mt_l_segment);
+    return true;
+}
+
+void *mt_recording_begin(uint64_t size)
+{
+    size = (size + 7) & ~7ull;
+    if (!mt_header || size > UINT32_MAX)
+        return NULL;
+    mt_lock(&log_lock);
+    if (!log_room(size)) {
+        mt_unlock(&log_lock);
+        return NULL;
+    }
+    mt_l_record *record = (mt_l_record *)((char *)log_now.segment + log_now.used);
+    record->size = (uint32_t)size;
+    return record;
+}
+
+uint64_t mt_recording_offset(const void *at)
+{
+    return log_now.segment->offset + (uint64_t)((const char *)at - (const char *)log_now.segment);
+}
+
+void mt_recording_commit(void *record, uint32_t kind)
+{
+    mt_l_record *r = record;
+    log_now.used += r->size;
+    __atomic_store_n(&r->kind, kind, __ATOMIC_RELEASE);
+    mt_unlock(&log_lock);
+}
+
+void mt_recording_string(uint32_t key, const char *text, uint64_t length)
+{
+    if (length > MT_MAX_STRING)
+        length = MT_MAX_STRING;
+    mt_l_string *s = mt_recording_begin(sizeof *s + length);
+    if (!s)
+        return;
+    s->key = key;
+    s->length = (uint32_t)length;
+    memcpy(s + 1, text, length);
+    mt_recording_commit(s, MT_RECORD_STRING);
+}
+
+// Memory, where the file lies on tmpfs: 64 MiB are some 130,000 rows.
+static void read_bound(void)
+{
+    const char *text = mt_setting_text(MT_SETTING_MAX_MB);
+    char *end = NULL;
+    unsigned long long n = text && *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
+    most = (n && !*end && n <= MT_MOST_MB ? n : MT_DEFAULT_MB) << 20;
+    if (text && (!end || *end || n == 0 || n > MT_MOST_MB)) {
+        mt_log("MPITRACE_MAX_MB=%s is no number of MiB from 1 to %d: a recording grows to %d", text, MT_MOST_MB,
+               MT_DEFAULT_MB);
+        mt_setting_refuse(MT_SETTING_MAX_MB);
+    }
+}
+
+uint64_t mt_recording_bound(void)
+{
+    return most;
+}
+
+// What every process needs: the header, the first log and the table of one thread,
+// with samples, as it is not known yet how calls are timed.
+static uint64_t first_bytes(void)
+{
+    return pages(MT_HEADER_SIZE) + pages(MT_MIN_LOG_SEGMENT) +
+           pages(sizeof(mt_l_segment) + MT_MIN_TABLE_ROWS * (sizeof(mt_row) + sizeof(mt_l_sample)));
+}
+
+// Maps the header in a place that has room for all of that. In another place
+// nothing could be recorded: the next one may have more room.
+static mt_l_header *map_header(int fd, const char **why)
+{
+    int rc = reserve(fd, 0, first_bytes());
+    if (rc == 0)
+        return mt_recording_map(fd, 0, pages(MT_HEADER_SIZE), why);
+    *why = strerror(rc);
+    return NULL;
+}
+
+bool mt_recording_open(void)
+{
+    read_bound();
+    page = (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t head = pages(MT_HEADER_SIZE);
+    int fd;
+    while ((fd = mt_recording_path_next(&place)) >= 0) {
+        mt_l_header *h = map_header(fd, &place.why);
+        close(fd);
+        if (h) {
+            memcpy(h->magic, "MPITRACE", 8);
+            h->version = MT_VERSION;
+            h->byte_order = MT_BYTE_ORDER;
+            h->header_size = (uint32_t)head;
+            h->world_rank = h->world_size = -1;
+            h->pid = (uint32_t)getpid();
+            h->clock = mt_clock_kind;
+            h->start = mt_clock_all();
+            h->end = head;
+            h->state = MT_STATE_RUNNING;
+            mt_header = h;
+            mt_recording_path_note(&place);
+            return true;
+        }
+        unlink(place.path);
+    }
+    mt_log("nothing is recorded: %s", place.why);
+    return false;
+}
+
+const mt_recording_path *mt_recording_where(void)
+{
+    return &place;
+}
+
+const char *mt_recording_name(void)
+{
+    return place.name;
+}
+
+bool mt_recording_resume(void)
+{
+    int fd = mt_recording_path_reopen(&place);
+    if (fd < 0)
+        return false; // it was delivered elsewhere, as its place could not be kept
+    close(fd);
+    __atomic_store_n(&mt_header->state, MT_STATE_RUNNING, __ATOMIC_RELEASE);
+    mt_header->finalize_start = mt_header->finalize_end = (mt_l_clock){0};
+    mt_header->checksum = 0;
+    return true;
+}
+
+// layout.Sum of the file, 0 if it cannot be read. It is read, not walked
+// through in memory, where its segments lie apart.
+static uint64_t checksum(int fd, uint64_t end)
+{
+    uint64_t words[512], sum = MT_CHECKSUM_START;
+    for (uint64_t at = 0; at < end;) {
+        uint64_t rest = end - at;
+        ssize_t n = pread(fd, words, rest < sizeof words ? rest : sizeof words, (off_t)at);
+        if (n <= 0 || n % 8 != 0)
+            return 0;
+        for (ssize_t i = 0; i < n / 8; i++) {
+            sum = (sum ^ words[i]) * MT_CHECKSUM_FACTOR;
+            sum ^= sum >> 32;
+        }
+        at += (uint64_t)n;
+    }
+    return sum ? sum : 1;
+}
+
+void mt_recording_close(void)
+{
+    int fd = mt_recording_path_reopen(&place);
+    if (fd < 0)
+        return;
+    // What lies behind the last segment was reserved and never used. A thread
+    // that makes calls between two sessions may be growing the file.
+    mt_lock(&grow_lock);
+    if (ftruncate(fd, (off_t)mt_header->end) != 0) { /* it stays longer */ }
+    mt_header->checksum = checksum(fd, mt_header->end);
+    mt_events_close();
+    if (place.elsewhere)
+        mt_recording_path_deliver(&place, fd, mt_header->end);
+    mt_unlock(&grow_lock);
+    close(fd);
+}

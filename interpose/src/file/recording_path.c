@@ -1,0 +1,249 @@
+#define _GNU_SOURCE
+#include "file/recording_path.h"
+
+#include "base/clock.h"
+#include "base/job.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+// Reports whether another user may have put what lies at path there, for us to
+// write into: a directory or a link to one, in a directory that all can write to,
+// whose owner is neither this user nor root. (internal/run has the same rule.)
+static bool is_planted(const char *path)
+{
+    char above[4200];
+    struct stat own, st;
+    snprintf(above, sizeof above, "%s", path);
+    char *slash = strrchr(above, '/');
+    if (slash)
+        slash[slash == above] = 0;
+    return lstat(path, &own) == 0 && stat(above, &st) == 0 && (st.st_mode & S_IWOTH) && own.st_uid != 0 &&
+           own.st_uid != geteuid();
+}
+
+// Makes a directory and those above it, through no link that another user may have
+// put there.
+static bool make_directory(const char *path)
+{
+    char part[4200];
+    struct stat st;
+    snprintf(part, sizeof part, "%s", path);
+    for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = 0;
+        if (lstat(part, &st) == 0 && S_ISLNK(st.st_mode) && is_planted(part))
+            return false;
+        mkdir(part, 0777);
+        *slash = '/';
+    }
+    return (mkdir(part, 0777) == 0 || (stat(part, &st) == 0 && S_ISDIR(st.st_mode))) && !is_planted(part);
+}
+
+// The run directory as an absolute path: the program may change its own.
+static bool run_directory(mt_recording_path *p)
+{
+    const char *dir = getenv("MPITRACE_DIR");
+    char name[256];
+    if (!dir || !*dir) {
+        mt_job_directory(name, sizeof name);
+        dir = name;
+    }
+    char cwd[2048] = "";
+    if (dir[0] != '/' && !getcwd(cwd, sizeof cwd))
+        return false;
+    int n = snprintf(p->directory, sizeof p->directory, "%s%s%s", cwd, *cwd ? "/" : "", dir);
+    if (n <= 0 || n >= (int)sizeof p->directory)
+        return false;
+    while (n > 1 && p->directory[n - 1] == '/')
+        p->directory[--n] = 0;
+    return true;
+}
+
+static bool is_private(const char *dir)
+{
+    struct stat st;
+    return lstat(dir, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 077) == 0;
+}
+
+static bool in_spool(mt_recording_path *p)
+{
+    const char *spool = getenv("MPITRACE_SPOOL_DIR");
+    if (!spool || spool[0] != '/' || !is_private(spool))
+        return false;
+    return snprintf(p->path, sizeof p->path, "%s/%s", spool, p->name) < (int)sizeof p->path;
+}
+
+bool mt_recording_path_in_run_directory(mt_recording_path *p)
+{
+    char dir[4200];
+    if (!run_directory(p) || !make_directory(p->directory))
+        return false;
+    snprintf(dir, sizeof dir, "%s/recordings", p->directory);
+    if (!make_directory(dir))
+        return false;
+    p->shared = true;
+    int n = snprintf(p->path, sizeof p->path, "%s/%s", dir, p->name);
+    return n > 0 && n < (int)sizeof p->path;
+}
+
+static bool in_tmpdir(mt_recording_path *p)
+{
+    const char *tmp = getenv("TMPDIR");
+    char dir[3000];
+    int n = snprintf(dir, sizeof dir, "%s/mpitrace-%u", tmp && tmp[0] == '/' ? tmp : "/tmp", (unsigned)geteuid());
+    if (n < 0 || n >= (int)sizeof dir)
+        return false;
+    if (mkdir(dir, 0700) != 0 && !is_private(dir))
+        return false;
+    p->elsewhere = true;
+    return snprintf(p->path, sizeof p->path, "%s/%s", dir, p->name) < (int)sizeof p->path;
+}
+
+int mt_recording_path_create(mt_recording_path *p)
+{
+    struct stat st;
+    mode_t mode = p->shared ? 0666 : 0600;
+    int fd = open(p->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+    if (fd >= 0 && fstat(fd, &st) == 0) {
+        p->inode = st.st_ino;
+        p->device = st.st_dev;
+    }
+    return fd;
+}
+
+int mt_recording_path_reopen(const mt_recording_path *p)
+{
+    int fd = open(p->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    struct stat st;
+    if (fd >= 0 && (fstat(fd, &st) != 0 || st.st_ino != p->inode || st.st_dev != p->device)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+static void name_file(mt_recording_path *p)
+{
+    char host[256] = "node";
+    gethostname(host, sizeof host - 1);
+    for (char *c = host; *c; c++)
+        if (*c == '/')
+            *c = '_';
+    snprintf(p->name, sizeof p->name, "%s-%d-%llu.rec", host, (int)getpid(),
+             (unsigned long long)mt_clock_ns(CLOCK_REALTIME));
+}
+
+int mt_recording_path_next(mt_recording_path *p)
+{
+    static bool (*const places[])(mt_recording_path *) = {in_spool, mt_recording_path_in_run_directory, in_tmpdir};
+    if (p->tried == 0)
+        name_file(p);
+    while (p->tried < (int)(sizeof places / sizeof *places)) {
+        errno = 0;
+        p->shared = false;
+        if (places[p->tried++](p)) {
+            int fd = mt_recording_path_create(p);
+            if (fd >= 0)
+                return fd;
+        }
+        if (errno)
+            p->why = strerror(errno);
+    }
+    if (!p->why)
+        p->why = "no directory can be written to";
+    return -1;
+}
+
+bool mt_recording_path_allows(uint64_t size)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || size <= limit.rlim_cur;
+}
+
+static bool copy(int from, int to, uint64_t size)
+{
+    char buffer[1 << 16];
+    if (!mt_recording_path_allows(size))
+        return false;
+    for (uint64_t done = 0; done < size;) {
+        ssize_t n = pread(from, buffer, sizeof buffer, (off_t)done);
+        if (n <= 0)
+            return false;
+        for (ssize_t written = 0; written < n;) {
+            ssize_t w = write(to, buffer + written, (size_t)(n - written));
+            if (w <= 0)
+                return false;
+            written += w;
+        }
+        done += (uint64_t)n;
+    }
+    return true;
+}
+
+void mt_recording_path_leave(const char *suffix, const char *text)
+{
+    static mt_recording_path p; // it is large
+    const char *dir = getenv("MPITRACE_DIR");
+    if (!dir || !*dir)
+        return;
+    name_file(&p);
+    char *end = strrchr(p.name, '.');
+    snprintf(end, (size_t)(p.name + sizeof p.name - end), "%s", suffix);
+    if (in_spool(&p) && symlink(text, p.path) == 0)
+        return;
+    if (mt_recording_path_in_run_directory(&p) && symlink(text, p.path) != 0) { /* nobody can be told */ }
+}
+
+// The path of the note about a recording of that path in the run directory.
+typedef struct note {
+    char path[sizeof((mt_recording_path *)0)->path + 8];
+} note;
+
+static note note_of(const char *recording)
+{
+    note n;
+    snprintf(n.path, sizeof n.path, "%s.at", recording);
+    return n;
+}
+
+void mt_recording_path_note(const mt_recording_path *p)
+{
+    mt_recording_path home = *p;
+    char host[256] = "node", where[sizeof p->path + sizeof host];
+    if (!p->elsewhere || !mt_recording_path_in_run_directory(&home))
+        return;
+    gethostname(host, sizeof host - 1);
+    snprintf(where, sizeof where, "%s:%s", host, p->path);
+    if (symlink(where, note_of(home.path).path) != 0) { /* nobody can be told */ }
+}
+
+void mt_recording_path_deliver(mt_recording_path *p, int fd, uint64_t size)
+{
+    mt_recording_path target = *p;
+    char final[sizeof target.path];
+    if (!mt_recording_path_in_run_directory(&target)) {
+        mt_log("the recording stays in %s", p->path);
+        return;
+    }
+    memcpy(final, target.path, sizeof final);
+    strncat(target.path, ".part", sizeof target.path - strlen(target.path) - 1);
+    int to = mt_recording_path_create(&target);
+    bool done = to >= 0 && copy(fd, to, size);
+    if (to >= 0)
+        done = close(to) == 0 && done;
+    if (done && rename(target.path, final) == 0) {
+        if (unlink(p->path) != 0)
+            mt_log("the recording was copied to %s, and %s cannot be removed", p->directory, p->path);
+        unlink(note_of(final).path);
+        return;
+    }
+    if (to >= 0)
+        unlink(target.path);
+    mt_log("the recording stays in %s", p->path);
+}

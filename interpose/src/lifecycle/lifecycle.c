@@ -1,0 +1,477 @@
+#define _GNU_SOURCE
+#include "lifecycle/lifecycle.h"
+
+#include "base/job.h"
+#include "base/lock.h"
+#include "base/resolve.h"
+#include "base/settings.h"
+#include "file/recording.h"
+#include "record/modules.h"
+#include "record/sample.h"
+#include "record/slice.h"
+#include "record/stack.h"
+#include "record/thread.h"
+#include "record/trace.h"
+#include "record/usage.h"
+#include "objects/comm.h"
+#include "objects/request.h"
+#include "objects/status.h"
+#include "objects/types.h"
+#include "objects/win.h"
+#include "objects/world.h"
+#include "calls/current_call.h"
+#include "calls/fortran.h"
+#include "mpit/cvars.h"
+#include "mpit/eager.h"
+#include "mpit/mpit.h"
+#include "mpit/prof.h"
+#include "mpit/pvar_table.h"
+#include "mpit/pvars.h"
+#include "mpit/tool.h"
+#include "lifecycle/physical.h"
+#include "lifecycle/placement.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifndef MT_TOOL_VERSION
+#define MT_TOOL_VERSION "development"
+#endif
+
+_Atomic mt_state mt_state_now = MT_COLD;
+bool mt_multiple, mt_serialized, mt_forked;
+int mt_world_rank = -1, mt_world_size = -1;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+// The world model and sessions that are open; and that there were some, and the
+// last was closed.
+static int open_models;
+static bool ended;
+
+static void set_state(mt_state state)
+{
+    atomic_store_explicit(&mt_state_now, state, memory_order_release);
+    mt_enter_set(MT_ENTER_CLOSED, state != MT_ON);
+}
+
+// A child's calls, and its exit, are not its parent's.
+static void forked(void)
+{
+    mt_forked = true;
+    set_state(MT_OFF);
+    ended = false;
+    mt_thread_is(NULL);
+}
+
+static void log_file(uint32_t key, const char *path)
+{
+    char buffer[1 << 16];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    ssize_t n = read(fd, buffer, sizeof buffer);
+    close(fd);
+    if (n > 0)
+        mt_recording_string(key, buffer, (uint64_t)n);
+}
+
+static void describe_process(void)
+{
+    char text[4096];
+    memset(text, 0, sizeof text);
+    if (gethostname(text, sizeof text - 1) == 0)
+        mt_recording_string(MT_STRING_HOST, text, strlen(text));
+    mt_job_name(text, sizeof text);
+    mt_recording_string(MT_STRING_JOB, text, strlen(text));
+    mt_recording_string(MT_STRING_TOOL, MT_TOOL_VERSION, strlen(MT_TOOL_VERSION));
+    if (*mt_intercepted())
+        mt_recording_string(MT_STRING_INTERCEPTED, mt_intercepted(), strlen(mt_intercepted()));
+    log_file(MT_STRING_COMMAND, "/proc/self/cmdline");
+    ssize_t n = readlink("/proc/self/exe", text, sizeof text);
+    if (n > 0)
+        mt_recording_string(MT_STRING_PROGRAM, text, (uint64_t)n);
+}
+
+// Makes the recording. Before this the library has done nothing at all. `late` if
+// MPI is initialized already.
+static bool start(uint64_t site, bool late)
+{
+    if (!mt_resolve(site))
+        return false;
+    mt_clock_open();
+    if (pthread_atfork(NULL, NULL, forked) != 0) { // a child would write on
+        mt_log("nothing is recorded: no memory");
+        return false;
+    }
+    if (!mt_recording_open())
+        return false;
+    mt_physical_name();
+    mt_settings_log();
+    mt_sample_open();
+    mt_trace_open();
+    describe_process();
+    mt_slice_open();
+    mt_cvars_open(site, late);
+    mt_pvars_prepare(site);
+    return true;
+}
+
+// What is known once the MPI is initialized in one way or the other.
+static void ready(void)
+{
+    char version[MPI_MAX_LIBRARY_VERSION_STRING + 1];
+    int n = 0;
+    memset(version, 0, sizeof version);
+    if (mt_pmpi.Get_library_version(version, &n) != MPI_SUCCESS || n <= 0)
+        snprintf(version, sizeof version, "%s", mt_flavour());
+    mt_recording_string(MT_STRING_LIBRARY, version, strnlen(version, sizeof version));
+    mt_status_open();
+    mt_modules_scan();
+    mt_stack_open();
+    mt_pvars_open();
+    mt_placement_log();
+    mt_usage_open();
+    mt_header->init_end = mt_clock_all();
+    mt_slice_intervals();
+    mt_cvars_ready();
+    mt_eager_log();
+    set_state(MT_ON);
+}
+
+static void opened(void)
+{
+    mt_physical_named();
+    if (++open_models == 1)
+        mt_types_open();
+    if (mt_state_now != MT_ON)
+        ready();
+    mt_pvars_open(); // if they are not, as all of MPI was closed before
+}
+
+static void world_opened(void)
+{
+    int level = MPI_THREAD_SINGLE;
+    if (mt_pmpi.Query_thread(&level) == MPI_SUCCESS && level == MPI_THREAD_MULTIPLE)
+        mt_request_share();
+    mt_serialized = level == MPI_THREAD_SERIALIZED;
+    mt_world_open();
+    mt_comm_open();
+    opened();
+}
+
+// The MPI that was recorded was unloaded, and one is loaded again: mt_leave_init
+// goes on with the recording. False if it is another MPI.
+static bool found_again(uint64_t site)
+{
+    set_state(MT_OFF);
+    return mt_resolve(site);
+}
+
+// The thread that opens MPI has its table from here on, to say that it does.
+mt_span mt_enter_init(unsigned call, uint64_t site, uint64_t frame)
+{
+    int saved = errno;
+    mt_span s = {.site = site, .frame = frame, .call = (uint16_t)call};
+    if (mt_lies_in(&mt_bindings, site))
+        mt_fortran_take(call, &s.site);
+    mt_lock(&lock);
+    if (mt_state_now == MT_COLD && mt_header)
+        found_again(site);
+    else if (mt_state_now == MT_COLD)
+        set_state(start(site, false) ? MT_STARTING : MT_OFF);
+    if ((mt_state_now == MT_STARTING || mt_on()) && !(mt_enter_flags() & MT_ENTER_PAUSED))
+        s.thread = mt_self ? mt_self : mt_thread_attach();
+    mt_unlock(&lock);
+    errno = saved;
+    s.timed = mt_header && mt_header->timing != MT_TIMING_OFF;
+    s.start = mt_ticks();
+    if (s.thread) {
+        mt_current_call_begin(&s);
+        if (s.timed)
+            s.thread->open->start -= s.thread->open->spent;
+    }
+    return s;
+}
+
+// Whether what was initialized is recorded: the first time, beside others, or
+// after the last was closed.
+static bool can_open(void)
+{
+    if (ended) {
+        ended = false;
+        if (!mt_recording_resume()) {
+            mt_log("MPI was opened again after the recording was brought home (rank %d): that is not recorded",
+                   mt_world_rank);
+            return false;
+        }
+        mt_modules_resume();
+        mt_usage_open();
+        set_state(MT_ON);
+        mt_pvar_table_thaw();
+    }
+    return mt_state_now == MT_STARTING || mt_state_now == MT_ON;
+}
+
+static void book_init(mt_span *s, int rc, uint64_t now)
+{
+    bool counts = rc == MPI_SUCCESS && mt_on() && !(mt_enter_flags() & MT_ENTER_PAUSED);
+    if (!s->thread && counts)
+        s->thread = mt_self ? mt_self : mt_thread_met(s->site);
+    if (!s->thread)
+        return;
+    s->slice = atomic_load_explicit(&mt_at_call.slice, memory_order_relaxed);
+    s->ticks = now - s->start;
+    mt_write(&s->thread->open->last, now); // it was not closed as others are
+    s->timed = mt_header->timing != MT_TIMING_OFF;
+    if (counts)
+        mt_book(s, mt_span_key(s, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0), 0);
+    else
+        mt_current_call_end(s);
+}
+
+void mt_leave_init(mt_span *s, int rc)
+{
+    uint64_t now = mt_ticks();
+    int saved = errno;
+    mt_lock(&lock);
+    if (rc == MPI_SUCCESS && can_open())
+        world_opened();
+    mt_unlock(&lock);
+    book_init(s, rc, now);
+    errno = saved;
+}
+
+#if MT_HAVE_Session_init
+void mt_leave_session_init(mt_span *s, int rc, const MPI_Session *session)
+{
+    uint64_t now = mt_ticks();
+    int saved = errno;
+    mt_lock(&lock);
+    if (rc == MPI_SUCCESS && can_open()) {
+        mt_request_share(); // each session may have another level
+        if (!mt_world_session(*session))
+            open_models--; // its end will not be known either
+        opened();
+    }
+    mt_unlock(&lock);
+    book_init(s, rc, now);
+    errno = saved;
+}
+#endif
+
+// A call came although we saw no MPI_Init: the program reached the MPI's own.
+static void start_late(uint64_t site)
+{
+    int initialized = 0, finalized = 0;
+    if (mt_header ? !found_again(site) : !mt_resolve(site)) {
+        set_state(MT_OFF);
+        return;
+    }
+    mt_pmpi.Initialized(&initialized);
+    mt_pmpi.Finalized(&finalized);
+    if (!initialized || finalized)
+        return;
+    if (mt_header ? can_open() : start(site, true))
+        world_opened();
+    else
+        set_state(MT_OFF);
+}
+
+void mt_mpi_met(uint64_t site)
+{
+    if (atomic_load_explicit(&mt_state_now, memory_order_acquire) != MT_COLD)
+        return;
+    int saved = errno;
+    mt_lock(&lock);
+    if (mt_state_now == MT_COLD)
+        start_late(site);
+    mt_unlock(&lock);
+    errno = saved;
+}
+
+mt_thread *mt_thread_met(uint64_t site)
+{
+    mt_mpi_met(site);
+    if (atomic_load_explicit(&mt_state_now, memory_order_acquire) != MT_ON)
+        return NULL;
+    mt_thread *t = mt_thread_attach();
+    if (!t)
+        mt_lost(&mt_header->lost_calls, 1);
+    return t;
+}
+
+void mt_mpi_unloaded(void)
+{
+    int saved = errno;
+    mt_lock(&lock);
+    if (mt_state_now == MT_ON)
+        mt_log("the MPI library was unloaded before MPI_Finalize (rank %d): nothing more is recorded", mt_world_rank);
+    mt_fortran_forget();
+    mt_mpit_forget();
+    mt_tool_forget();
+    mt_comm_forget_all();
+    mt_win_forget_all();
+    mt_types_forget_all();
+    mt_world_close();
+    mt_resolve_forget();
+    open_models = 0;
+    set_state(MT_COLD);
+    mt_unlock(&lock);
+    errno = saved;
+}
+
+static void closing(void)
+{
+    if (!mt_on() || open_models > 1)
+        return;
+    mt_pvars_close();
+    mt_slice_close();
+    mt_header->finalize_start = mt_clock_all();
+    if (MT_CHECKING)
+        mt_sample_tell();
+}
+
+static void end(void)
+{
+    mt_fortran_missed(); // the last one has no next
+    mt_requests_unfinished();
+    mt_modules_scan();
+    mt_prof_write();
+    mt_pvar_table_freeze();
+    mt_header->finalize_end = mt_clock_all();
+    __atomic_store_n(&mt_header->state, MT_STATE_FINALIZED, __ATOMIC_RELEASE);
+    set_state(MT_OFF);
+    ended = true;
+    // Handles that were not freed mean nothing to a session that comes later.
+    mt_types_forget_all();
+    mt_recording_close();
+}
+
+static void closed(mt_span *s)
+{
+    int saved = errno;
+    if (s->thread)
+        mt_book_bare(s);
+    mt_lock(&lock);
+    if (--open_models <= 0 && mt_on())
+        end();
+    mt_unlock(&lock);
+    errno = saved;
+}
+
+// Callbacks of Finalize may still use MPI_COMM_WORLD; threads that go on with a
+// session may not.
+void mt_finalizing(void)
+{
+    closing();
+    if (open_models > 1) {
+        mt_pvars_forget_objects();
+        mt_world_close();
+        return;
+    }
+    mt_tool_finalizing();
+    if (mt_physical_on())
+        mt_mpit_close();
+}
+
+void mt_finalized(mt_span *s, int rc)
+{
+    if (!mt_on())
+        return;
+    if (rc == MPI_SUCCESS) {
+        mt_world_close();
+        closed(s);
+    } else if (s->thread) {
+        mt_book_bare(s);
+    }
+}
+
+int mt_finalize_interrupted(int (*next)(void))
+{
+    mt_l_clock before = mt_clock_all();
+    int rc = next();
+    if (rc == MPI_SUCCESS && mt_on() && open_models <= 1) {
+        mt_lost(&mt_header->lost_calls, 1); // this one
+        mt_header->finalize_start = before;
+        mt_header->finalize_end = mt_clock_all();
+        __atomic_store_n(&mt_header->state, MT_STATE_FINALIZED, __ATOMIC_RELEASE);
+        set_state(MT_OFF);
+    }
+    return rc;
+}
+
+// The call of a thread that has no table is told in the header.
+static mt_current_call *abort_line(void)
+{
+    return (mt_current_call *)(void *)&mt_header->abort;
+}
+
+mt_span mt_aborting(uint64_t site, uint64_t frame, MPI_Comm comm, int errorcode)
+{
+    mt_span s = {.site = site, .frame = frame, .call = MT_CALL_ABORT};
+    if (atomic_load(&mt_state_now) == MT_COLD && (mt_protected() || !mt_thread_met(site)))
+        mt_resolve(site);
+    if (mt_enter_flags() & (MT_ENTER_CLOSED | MT_ENTER_PAUSED))
+        return s;
+    if (mt_lies_in(&mt_bindings, site))
+        mt_fortran_take(MT_CALL_ABORT, &s.site);
+    s.timed = mt_header->timing != MT_TIMING_OFF;
+    s.slice = atomic_load_explicit(&mt_at_call.slice, memory_order_relaxed);
+    s.thread = mt_self;
+    uint64_t now = mt_ticks();
+    if (s.thread) {
+        s.start = now - s.thread->open->spent;
+        mt_current_call_begin(&s);
+        mt_current_call_abort(s.thread, s.thread->open, comm, errorcode);
+        return s;
+    }
+    mt_current_call *line = abort_line();
+    line->site = s.site;
+    line->start = s.timed ? now : 0;
+    line->slice = s.slice;
+    mt_current_call_abort(NULL, line, comm, errorcode);
+    __atomic_store_n(&line->call, MT_CALL_ABORT, __ATOMIC_RELEASE);
+    return s;
+}
+
+void mt_abort_returned(mt_span *s)
+{
+    if (s->thread && !mt_protected()) {
+        mt_book_bare(s);
+    } else if (mt_on()) {
+        mt_lost(&mt_header->lost_calls, 1);
+        if (s->thread)
+            mt_current_call_end(s);
+        else
+            mt_current_call_clear(abort_line());
+    }
+}
+
+#if MT_HAVE_Session_init
+bool mt_session_finalizing(MPI_Session session)
+{
+    bool known = mt_world_session_leaving(session);
+    if (known && open_models > 1)
+        mt_pvars_forget_objects();
+    if (known)
+        closing();
+    return known;
+}
+
+void mt_session_finalized(mt_span *s, int rc, const MPI_Session *session)
+{
+    if (!mt_on())
+        return;
+    if (rc == MPI_SUCCESS && session)
+        closed(s);
+    else if (s->thread)
+        mt_book_bare(s);
+    if (rc != MPI_SUCCESS && session)
+        mt_world_session(*session); // it is still open
+}
+#endif

@@ -1,0 +1,369 @@
+// What is asked for is refused with a reason, and never does harm: a value is
+// held against the variable's type and enumeration before the MPI sees it, and a
+// variable is read only right after it was written. (Open MPI 4.1 crashes where
+// others are read once MPI_Init has unloaded the components that they were of.)
+//
+// Open MPI says of nearly all variables of its components that they are read-only:
+// it takes them from the environment when it registers them, which is when MPI_T
+// is opened, and a component that is in use does not look again. Setting the
+// environment first is no way: what a value must be can only be asked once the
+// variables are registered, and a wrong one has ended the program by then; opening
+// MPI_T twice crashes Open MPI 5.0. So these variables are set between
+// registration and MPI_Init, as the environment would have, by the function that
+// MPI_T_cvar_write calls for others: mca_base_var_set_value of libopen-pal.
+// MPI_Init registers some of them once more (mpi_*, in 5.0), and goes back to what
+// the environment says: so what was set is in the environment, too, until MPI_Init
+// is over. (Open MPI's MPI_Init changes the environment itself: a program that has
+// threads by then which look at it is at risk without us.)
+//
+// MPICH copies the variables that are text for MPI_T, and never looks at these
+// copies: writing one would change what is read, and nothing else.
+#define _GNU_SOURCE
+#include "mpit/cvars.h"
+
+#include "base/resolve.h"
+#include "file/recording.h"
+#include "objects/world.h"
+#include "mpit/cvalue.h"
+#include "mpit/mpit.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern char **environ;
+
+enum {
+    MT_ASKED = 256,       // lines of MPITRACE_CVAR
+    MT_ENVIRONMENT = 512, // variables of the environment
+    MT_VALUE = 4096,      // bytes of the value of one
+};
+
+// What was asked for.
+typedef struct mt_asked {
+    const char *name, *value;
+    bool settled;  // set or refused
+    bool exported; // it is in the environment
+    char *before;  // what was there, if anything
+} mt_asked;
+
+static struct {
+    char *text; // MPITRACE_CVAR, cut into names and values
+    mt_asked lines[MT_ASKED];
+    int count;
+    void *module; // that the MPI is looked up from, if it is in nobody's sight
+} asked;
+
+static void log_variable(uint32_t origin, uint32_t scope, const char *name, const char *value, size_t length,
+                         const char *why)
+{
+    size_t name_length = strnlen(name, MT_CVAR_NAME), why_length = strlen(why);
+    mt_l_variable *v = mt_recording_begin(sizeof *v + name_length + length + why_length);
+    if (!v)
+        return;
+    v->origin = origin;
+    v->scope = scope;
+    v->name_length = (uint32_t)name_length;
+    v->value_length = (uint32_t)length;
+    v->why_length = (uint32_t)why_length;
+    char *rest = (char *)(v + 1);
+    memcpy(rest, name, name_length);
+    memcpy(rest + name_length, value, length);
+    memcpy(rest + name_length + length, why, why_length);
+    mt_recording_commit(v, MT_RECORD_VARIABLE);
+}
+
+static uint32_t scope_of(const mt_cvar *v)
+{
+    static const int scopes[] = {MPI_T_SCOPE_CONSTANT, MPI_T_SCOPE_READONLY, MPI_T_SCOPE_LOCAL, MPI_T_SCOPE_GROUP,
+                                 MPI_T_SCOPE_GROUP_EQ, MPI_T_SCOPE_ALL,      MPI_T_SCOPE_ALL_EQ};
+    for (uint32_t i = 0; i < sizeof scopes / sizeof *scopes; i++)
+        if (scopes[i] == v->scope)
+            return MT_SCOPE_CONSTANT + i;
+    return MT_SCOPE_UNKNOWN;
+}
+
+// All ranks are told the same: one says it.
+static void refuse(mt_asked *a, uint32_t scope, const char *why)
+{
+    a->settled = true;
+    log_variable(MT_VARIABLE_ASKED, scope, a->name, a->value, strnlen(a->value, MT_VALUE), why);
+    if (mt_world_rank_said() <= 0)
+        mt_log("the MPI's variable %.100s is not set to %.100s: %s", a->name, a->value, why);
+}
+
+// Some MPIs describe some of their variables in part, or not at all.
+static bool find(const char *name, mt_cvar *v)
+{
+    int n = 0;
+    if (mt_pmpi.T_cvar_get_num(&n) != MPI_SUCCESS)
+        return false;
+    for (int i = 0; i < n; i++) {
+        char found[MT_CVAR_NAME] = "";
+        int length = sizeof found, none = 0, verbosity;
+        *v = (mt_cvar){.index = i, .scope = -1, .bind = MPI_T_BIND_NO_OBJECT, .items = MPI_T_ENUM_NULL};
+        if (mt_pmpi.T_cvar_get_info(i, found, &length, &verbosity, &v->datatype, &v->items, NULL, &none, &v->bind,
+                                  &v->scope) == MPI_SUCCESS &&
+            strncmp(found, name, sizeof found) == 0)
+            return true;
+    }
+    return false;
+}
+
+// Why a variable cannot be set, whatever the value; NULL if it can.
+static const char *unsettable(const mt_cvar *v, bool initialized)
+{
+    if (v->scope == MPI_T_SCOPE_CONSTANT)
+        return "it is constant";
+#ifdef OPEN_MPI
+    if (v->scope == MPI_T_SCOPE_READONLY && initialized)
+        return "it is read-only once MPI is initialized";
+#else
+    (void)initialized;
+    if (v->scope == MPI_T_SCOPE_READONLY)
+        return "it is read-only";
+#endif
+    if (v->bind != MPI_T_BIND_NO_OBJECT)
+        return "it is of a communicator or another object, and there is none yet";
+    if (!v->type)
+        return "its type is none of those that control variables have";
+#ifndef OPEN_MPI
+    if (v->type->kind == MT_PVAR_TEXT)
+        return "this MPI does not look at texts that are set through MPI_T: set it in the environment of the job";
+#endif
+    return NULL;
+}
+
+#ifdef OPEN_MPI
+// Of its mca_base_var.h, the same from 1.7 to 5.0.
+enum { MT_MCA_SETTABLE = 4, MT_MCA_SOURCE_SET = 4 };
+
+static bool name_in_environment(const char *variable, char name[MT_CVAR_NAME])
+{
+    return snprintf(name, MT_CVAR_NAME, "OMPI_MCA_%s", variable) < MT_CVAR_NAME;
+}
+
+static void export_value(mt_asked *a, const char *value)
+{
+    char name[MT_CVAR_NAME];
+    if (!name_in_environment(a->name, name))
+        return;
+    const char *before = getenv(name);
+    a->before = before ? strdup(before) : NULL;
+    a->exported = (!before || a->before) && setenv(name, value, 1) == 0;
+}
+
+static void restore(mt_asked *a)
+{
+    char name[MT_CVAR_NAME];
+    if (!a->exported || !name_in_environment(a->name, name))
+        return;
+    if (a->before)
+        setenv(name, a->before, 1);
+    else
+        unsetenv(name);
+    free(a->before);
+}
+
+static int write_registered(const mt_cvar *v, const void *value)
+{
+    int (*set_flag)(int, int, bool) =
+        (int (*)(int, int, bool))(uintptr_t)mt_resolve_symbol("mca_base_var_set_flag", asked.module);
+    int (*set_value)(int, const void *, size_t, int, const char *) =
+        (int (*)(int, const void *, size_t, int, const char *))(uintptr_t)mt_resolve_symbol("mca_base_var_set_value",
+                                                                                          asked.module);
+    if (!set_flag || !set_value || set_flag(v->index, MT_MCA_SETTABLE, true) != 0)
+        return MPI_T_ERR_CVAR_SET_NEVER;
+    int rc = set_value(v->index, value, 0, MT_MCA_SOURCE_SET, NULL);
+    set_flag(v->index, MT_MCA_SETTABLE, false);
+    return rc == 0 ? MPI_SUCCESS : MPI_T_ERR_CVAR_SET_NOT_NOW;
+}
+#endif
+
+static int write_value(const mt_cvar *v, MPI_T_cvar_handle handle, const void *value)
+{
+#ifdef OPEN_MPI
+    if (v->scope == MPI_T_SCOPE_READONLY)
+        return write_registered(v, value);
+#else
+    (void)v;
+#endif
+    return mt_pmpi.T_cvar_write(handle, value);
+}
+
+static void refused_by_mpi(char *why, int rc)
+{
+    const char *name = rc == MPI_T_ERR_CVAR_SET_NEVER     ? " (MPI_T_ERR_CVAR_SET_NEVER)"
+                       : rc == MPI_T_ERR_CVAR_SET_NOT_NOW ? " (MPI_T_ERR_CVAR_SET_NOT_NOW)"
+                                                          : "";
+    snprintf(why, MT_CVAR_WHY, "the MPI refuses it with error %d%s", rc, name);
+}
+
+// Writes the value, and reads it back into the record. False, and why, if it was
+// not written; `later` if it may be once MPI is initialized.
+static bool set(mt_asked *a, const mt_cvar *v, MPI_T_cvar_handle handle, bool initialized, bool *later, char *why)
+{
+    void *value = mt_cvar_parse(v, a->value, why);
+    if (!value)
+        return false;
+    int rc = write_value(v, handle, value);
+    if (rc != MPI_SUCCESS) {
+        refused_by_mpi(why, rc);
+#ifdef OPEN_MPI
+        *later = false; // what it refuses now it refuses for good, and its component may be gone later
+#else
+        *later = rc == MPI_T_ERR_CVAR_SET_NOT_NOW;
+#endif
+        free(value);
+        return false;
+    }
+    char *text = mt_pmpi.T_cvar_read(handle, value) == MPI_SUCCESS ? mt_cvar_text(v, value) : NULL;
+    const char *now = text ? text : a->value;
+    log_variable(MT_VARIABLE_ASKED, scope_of(v), a->name, now, strnlen(now, MT_VALUE), "");
+#ifdef OPEN_MPI
+    if (!initialized)
+        export_value(a, now);
+#else
+    (void)initialized;
+#endif
+    free(text);
+    free(value);
+    a->settled = true;
+    return true;
+}
+
+// What cannot be set now is left to be tried again, unless that is past.
+static void try(mt_asked *a, bool initialized)
+{
+    mt_cvar v;
+    char why[MT_CVAR_WHY];
+    bool later = false;
+    if (!find(a->name, &v)) {
+        if (initialized)
+            refuse(a, MT_SCOPE_UNKNOWN, "this MPI has no such control variable");
+        return;
+    }
+    v.type = mt_mpit_type_of(v.datatype);
+    const char *never = unsettable(&v, initialized);
+    if (never) {
+        refuse(a, scope_of(&v), never);
+        return;
+    }
+    MPI_T_cvar_handle handle;
+    int rc = mt_pmpi.T_cvar_handle_alloc(v.index, NULL, &handle, &v.count);
+    if (rc != MPI_SUCCESS) {
+        refused_by_mpi(why, rc);
+        refuse(a, scope_of(&v), why);
+        return;
+    }
+    bool done = set(a, &v, handle, initialized, &later, why);
+    mt_pmpi.T_cvar_handle_free(&handle);
+    if (!done && (initialized || !later))
+        refuse(a, scope_of(&v), why);
+}
+
+// Cuts the text into lines.
+static void read_asked(const char *text)
+{
+    asked.text = strdup(text);
+    if (!asked.text)
+        mt_log("MPITRACE_CVAR is not set: no memory");
+    for (char *line = asked.text, *next; line; line = next) {
+        next = strchr(line, '\n');
+        if (next)
+            *next++ = 0;
+        if (!*line)
+            continue;
+        if (asked.count == MT_ASKED) {
+            mt_log("MPITRACE_CVAR has more than %d lines: the rest is not set", MT_ASKED);
+            log_variable(MT_VARIABLE_ASKED, MT_SCOPE_UNKNOWN, line, "", 0, "MPITRACE_CVAR has too many lines");
+            return;
+        }
+        mt_asked *a = &asked.lines[asked.count++];
+        char *value = strchr(line, '=');
+        *a = (mt_asked){.name = line, .value = value ? value + 1 : ""};
+        if (value)
+            *value = 0;
+        if (!value || value == line)
+            refuse(a, MT_SCOPE_UNKNOWN, "MPITRACE_CVAR takes lines NAME=VALUE");
+    }
+}
+
+static void try_all(bool initialized)
+{
+    for (int i = 0; i < asked.count; i++)
+        if (!asked.lines[i].settled)
+            try(&asked.lines[i], initialized);
+}
+
+// What sets control variables of MPIs, and of the libraries that they send with.
+static bool sets_variable(const char *entry)
+{
+    static const char *const prefixes[] = {"OMPI_MCA_", "PMIX_MCA_", "PRTE_MCA_", "MPIR_CVAR_", "MPIR_PARAM_", "MPICH_",
+                                           "I_MPI_",    "MV2_",      "MVP_",      "UCX_",       "UCC_",        "HCOLL_",
+                                           "FI_",       "PSM2_",     "PSM3_"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (strncmp(entry, prefixes[i], strlen(prefixes[i])) == 0)
+            return true;
+    return false;
+}
+
+// All of it, also what launchers set: readers know these.
+static void note_environment(void)
+{
+    int kept = 0, left = 0;
+    char why[MT_CVAR_WHY];
+    for (char **e = environ; e && *e; e++) {
+        const char *value = strchr(*e, '=');
+        char name[MT_CVAR_NAME];
+        if (!value || !sets_variable(*e))
+            continue;
+        if (kept == MT_ENVIRONMENT || (size_t)(value - *e) >= sizeof name) {
+            left++;
+            continue;
+        }
+        memcpy(name, *e, (size_t)(value - *e));
+        name[value - *e] = 0;
+        size_t length = strlen(++value);
+        snprintf(why, sizeof why, "%zu more characters are not kept", length - MT_VALUE);
+        log_variable(MT_VARIABLE_ENVIRONMENT, MT_SCOPE_UNKNOWN, name, value, length < MT_VALUE ? length : MT_VALUE,
+                     length > MT_VALUE ? why : "");
+        kept++;
+    }
+    if (left) {
+        snprintf(why, sizeof why, "%d more variables of the environment are not kept", left);
+        log_variable(MT_VARIABLE_ENVIRONMENT, MT_SCOPE_UNKNOWN, "", "", 0, why);
+    }
+}
+
+void mt_cvars_open(uint64_t caller, bool initialized)
+{
+    const char *text = getenv("MPITRACE_CVAR");
+    if (mt_world_rank_said() <= 0) // or nobody said
+        note_environment();
+    if (!text || !*text)
+        return;
+    read_asked(text);
+    if (mt_mpit_open(caller)) {
+        asked.module = dlsym(RTLD_NEXT, "PMPI_Init") ? NULL : mt_resolve_module(caller);
+        try_all(initialized);
+        return;
+    }
+    for (int i = 0; i < asked.count; i++)
+        if (!asked.lines[i].settled)
+            refuse(&asked.lines[i], MT_SCOPE_UNKNOWN, "this MPI does not open its tool interface");
+}
+
+void mt_cvars_ready(void)
+{
+    try_all(true);
+#ifdef OPEN_MPI
+    for (int i = asked.count - 1; i >= 0; i--) // the first of one name remembers what was there
+        restore(&asked.lines[i]);
+#endif
+    mt_resolve_done(asked.module);
+    free(asked.text);
+    asked.module = asked.text = NULL;
+    asked.count = 0;
+}

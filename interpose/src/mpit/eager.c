@@ -1,0 +1,108 @@
+// Open MPI's point-to-point layer ob1 sends eagerly up to the limit of the
+// transport (BTL) that reaches the receiver: btl_<name>_eager_limit. MPI_T has
+// these variables, but opening it makes MPI_Init of Open MPI 4.1 a quarter of a
+// second longer, since it loads all components. So they are read by the functions
+// that MPI_T calls, mca_base_var_find and mca_base_var_get_value of libopen-pal:
+// once MPI is initialized, only components in use still have variables.
+//
+// A limit is logged only where one transport alone can be meant. Other layers (cm,
+// ucx) and MPICH's ch4 leave the protocol to the network's library, and have no
+// variable that tells it.
+#define _GNU_SOURCE
+#include "mpit/eager.h"
+
+#include "base/resolve.h"
+#include "file/recording.h"
+#include "record/trace.h"
+
+#ifdef OPEN_MPI
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+// The start of mca_base_component_t, the same from Open MPI 1.7 to 5.0.
+typedef struct mt_component {
+    int mca_version[3];
+    char project[16];
+    int project_version[3];
+    char type[32];
+    int type_version[3];
+    char name[64];
+} mt_component;
+
+typedef int mt_find(const char *project, const char *framework, const char *component, const char *variable);
+typedef int mt_get(int index, const void *value, int *source, const char **file);
+
+typedef struct mt_variables {
+    mt_find *find;
+    mt_get *get;
+} mt_variables;
+
+typedef struct mt_limit {
+    const char *transport; // NULL if none, or several, can be meant
+    uint64_t bytes;
+} mt_limit;
+
+static bool sends_by_ob1(void *module)
+{
+    const mt_component *pml = mt_resolve_variable("mca_pml_base_selected_component", module);
+    return pml && strncmp(pml->type, "pml", sizeof pml->type) == 0 && strncmp(pml->name, "ob1", sizeof pml->name) == 0;
+}
+
+// The limit of the only one of these transports that is in use. One transport may
+// have two names: Open MPI 5 calls vader sm.
+static mt_limit limit_of(const mt_variables *v, const char *const *transports)
+{
+    mt_limit found = {NULL, 0};
+    const size_t *first = NULL;
+    for (; *transports; transports++) {
+        const size_t *bytes = NULL;
+        int index = v->find("opal", "btl", *transports, "eager_limit");
+        if (index < 0 || v->get(index, &bytes, NULL, NULL) != 0 || !bytes || bytes == first)
+            continue;
+        if (first)
+            return (mt_limit){NULL, 0};
+        first = bytes;
+        found = (mt_limit){*transports, *bytes};
+    }
+    return found;
+}
+
+static void log_limit(uint32_t path, const mt_limit *l)
+{
+    char name[64];
+    if (!l->transport)
+        return;
+    size_t length = (size_t)snprintf(name, sizeof name, "btl_%s_eager_limit", l->transport);
+    mt_l_eagerlimit *r = mt_recording_begin(sizeof *r + length);
+    if (!r)
+        return;
+    r->path = path;
+    r->name_length = (uint32_t)length;
+    r->bytes = l->bytes;
+    memcpy(r + 1, name, length);
+    mt_recording_commit(r, MT_RECORD_EAGER_LIMIT);
+}
+
+void mt_eager_log(void)
+{
+    static const char *const self[] = {"self", NULL};
+    static const char *const shared_memory[] = {"sm", "vader", "smcuda", NULL};
+    static const char *const network[] = {"tcp", "openib", "uct", "ofi", "usnic", "ugni", "portals4", NULL};
+    if (!mt_trace_on)
+        return;
+    void *module = mt_resolve_module((uint64_t)(uintptr_t)mt_own.Init);
+    mt_variables v = {(mt_find *)(uintptr_t)mt_resolve_symbol("mca_base_var_find", module),
+                      (mt_get *)(uintptr_t)mt_resolve_symbol("mca_base_var_get_value", module)};
+    if (v.find && v.get && sends_by_ob1(module)) {
+        mt_limit own = limit_of(&v, self), near = limit_of(&v, shared_memory), far = limit_of(&v, network);
+        log_limit(MT_PATH_SELF, &own);
+        log_limit(MT_PATH_NODE, near.transport ? &near : &far);
+        log_limit(MT_PATH_NETWORK, &far);
+    }
+    mt_resolve_done(module);
+}
+#else
+void mt_eager_log(void) {}
+#endif

@@ -1,0 +1,518 @@
+#define _GNU_SOURCE
+#include "mpit/pvars.h"
+
+#include "base/clock.h"
+#include "base/lock.h"
+#include "file/recording.h"
+#include "objects/handles.h"
+#include "mpit/mpit.h"
+#include "mpit/unexpected.h"
+#include "mpit/variables.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+// A variable of an object.
+typedef struct place {
+    MPI_T_pvar_handle handle;
+    bool bound;
+    bool known;     // its handle is written down
+    int count;      // elements
+    uint32_t index; // of the record
+    uint64_t last;  // a hash of what was read and kept last
+} place;
+
+// An object, or the process, whose variables are bound. MPI keeps the address of
+// the handle: it is not moved, and never given back, but used again for another
+// object of the same communicator's record.
+struct mt_bound {
+    union {
+        MPI_Comm comm;
+        MPI_Win win;
+    } object;
+    mt_comm *comm; // or the window's group; NULL of the process
+    uint32_t binding;
+    bool again; // it was another object's before
+    struct mt_bound *before, *after; // of those that are bound
+    struct mt_bound *next;           // of those that are not
+    place places[]; // of each variable
+};
+
+enum { NEVER = 0, MT_MOST_ELEMENTS = 1 << 24 };
+
+static bool opened; // MPI_T is
+static mt_l_clock zero; // what intervals are counted from
+static uint64_t period; // ns, 0 if variables are not read by time
+static _Atomic uint64_t due = UINT64_MAX; // ticks at which they are read next
+
+// All below is under the lock, which is taken after those of communicators,
+// windows and slices, and before that of the log. `on` is looked at before. The MPI
+// is called with it held, and must not call back: what MPI_T does on the way to a
+// variable ends in no function of MPI that is wrapped.
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic bool on;
+static MPI_T_pvar_session session;
+static struct mt_bound process_list = {.before = &process_list, .after = &process_list};
+static struct mt_bound *process;
+static mt_handles windows;
+static uint32_t handle_count;
+static void *values; // what was read, of as many bytes as is needed by any
+static size_t values_size;
+static uint64_t kept; // bytes of readings
+
+static void read_period(void)
+{
+    const char *text = getenv("MPITRACE_PVAR_INTERVAL");
+    if (!text || !*text || strcmp(text, "0") == 0)
+        return;
+    period = mt_clock_length(text);
+    if (!period)
+        mt_log("MPITRACE_PVAR_INTERVAL=%s is no time like 10ms or 2s: variables are not read by time", text);
+}
+
+void mt_pvars_prepare(uint64_t caller)
+{
+    mt_variables_prepare();
+    mt_unexpected_prepare();
+    read_period();
+    opened = (mt_variables_named() || mt_unexpected_wanted()) && mt_mpit_open(caller);
+}
+
+// Time that we spend inside a call is not the call's.
+static void not_the_calls(uint64_t begun)
+{
+    mt_thread *t = mt_self;
+    if (t && t->open->call != 0)
+        mt_add(&t->open->spent, mt_ticks() - begun);
+}
+
+static void failed(mt_variable *v, const char *what, int code)
+{
+    mt_lost(&mt_header->lost_readings, 1);
+    if (!v->failed)
+        mt_log("%s cannot be %s (MPI_T, code %d, rank %d): what it would have told is missing", v->name, what, code,
+               mt_world_rank);
+    v->failed = true;
+}
+
+static uint64_t hash_of(const mt_variable *v, const place *p)
+{
+    uint64_t hash = 14695981039346656037u; // FNV-1a, by words
+    for (int i = 0; i < p->count; i++)
+        hash = (hash ^ mt_mpit_word(v->type, (char *)values + (size_t)i * v->type->size)) * 1099511628211u;
+    return hash | 1;
+}
+
+static bool has_room(uint64_t size, uint32_t moment)
+{
+    static bool said;
+    if (moment == MT_READ_AT_INIT || moment == MT_READ_AT_FINALIZE || kept + size <= mt_recording_bound() / 4)
+        return true;
+    if (!said)
+        mt_log("performance variables were read so often that it takes a quarter of MPITRACE_MAX_MB (rank %d): later "
+               "readings are counted, not kept", mt_world_rank);
+    said = true;
+    return false;
+}
+
+static void write_down(const mt_variable *v, place *p, uint32_t moment, uint32_t slice, uint64_t ticks)
+{
+    uint64_t size = sizeof(mt_l_reading) + (uint64_t)p->count * sizeof(uint64_t);
+    mt_l_reading *r = has_room(size, moment) ? mt_recording_begin(size) : NULL;
+    if (!r) {
+        mt_lost(&mt_header->lost_readings, 1);
+        return;
+    }
+    r->handle = p->index;
+    r->slice = slice;
+    r->ticks = ticks;
+    r->count = (uint32_t)p->count;
+    r->moment = moment;
+    for (int i = 0; i < p->count; i++)
+        ((uint64_t *)(r + 1))[i] = mt_mpit_word(v->type, (char *)values + (size_t)i * v->type->size);
+    mt_recording_commit(r, MT_RECORD_READING);
+    p->last = hash_of(v, p);
+    kept += size;
+}
+
+static void unbind_place(place *p)
+{
+    if (p->bound)
+        mt_pmpi.T_pvar_handle_free(session, &p->handle);
+    p->bound = false;
+}
+
+// Reads the variable's elements into `values`; a variable that the MPI does not
+// let be read is given up here.
+static bool read_values(mt_variable *v, place *p)
+{
+    int rc = mt_pmpi.T_pvar_read(session, p->handle, values);
+    if (rc == MPI_SUCCESS)
+        return true;
+    unbind_place(p);
+    failed(v, "read", rc);
+    return false;
+}
+
+static void read_object(struct mt_bound *b, uint32_t moment, uint32_t slice)
+{
+    uint64_t ticks = mt_ticks();
+    bool passing = b->again && (moment == MT_READ_AT_BIND || moment == MT_READ_AT_FREE);
+    for (int i = 0; i < mt_variables.count; i++) {
+        mt_variable *v = &mt_variables.list[i];
+        place *p = &b->places[i];
+        if (!v->read || !p->bound || !read_values(v, p))
+            continue;
+        if (!passing || hash_of(v, p) != p->last)
+            write_down(v, p, moment, slice, ticks);
+    }
+}
+
+static void read_all(uint32_t moment, uint32_t slice)
+{
+    for (struct mt_bound *b = process_list.after; b != &process_list; b = b->after)
+        read_object(b, moment, slice);
+}
+
+static uint32_t slice_now(void)
+{
+    return atomic_load_explicit(&mt_at_call.slice, memory_order_relaxed);
+}
+
+// Names what readings refer to. An object of the same record, with as many
+// elements, was named before.
+static bool describe(const struct mt_bound *b, const mt_variable *v, place *p, int count)
+{
+    if (p->known && p->count == count)
+        return true;
+    mt_l_handle *r = mt_recording_begin(sizeof *r);
+    if (!r)
+        return false;
+    r->index = p->index = handle_count++;
+    r->pvar = v->index;
+    r->comm = b->comm ? b->comm->index : MT_COMM_NONE;
+    r->count = (uint32_t)count;
+    mt_recording_commit(r, MT_RECORD_HANDLE);
+    p->known = true;
+    p->last = NEVER;
+    return true;
+}
+
+static bool has_values(size_t size)
+{
+    void *wider = size > values_size ? realloc(values, size) : values;
+    if (!wider)
+        return false;
+    values = wider;
+    values_size = size > values_size ? size : values_size;
+    return true;
+}
+
+static void bind_place(struct mt_bound *b, mt_variable *v, place *p)
+{
+    int count = 0;
+    void *object = b->binding == MT_PVAR_UNBOUND ? NULL : &b->object;
+    int rc = mt_pmpi.T_pvar_handle_alloc(session, v->number, object, &p->handle, &count);
+    if (rc != MPI_SUCCESS) {
+        failed(v, "bound to an object", rc);
+        return;
+    }
+    p->bound = true;
+    if (!v->continuous && (rc = mt_pmpi.T_pvar_start(session, p->handle)) != MPI_SUCCESS)
+        failed(v, "started", rc);
+    else if (count < 0 || count > MT_MOST_ELEMENTS || !has_values((size_t)count * v->type->size + 8))
+        failed(v, "read: it has too many elements", count);
+    else if (v->read && !describe(b, v, p, count))
+        mt_lost(&mt_header->lost_readings, 1);
+    else {
+        p->count = count;
+        return;
+    }
+    unbind_place(p);
+}
+
+static struct mt_bound *make_bound(uint32_t binding, mt_comm *c)
+{
+    struct mt_bound **idle = c ? &c->idle[binding == MT_PVAR_WINDOW] : &process, *b = *idle;
+    if (b) {
+        *idle = b->next;
+        b->again = true;
+        return b;
+    }
+    b = calloc(1, sizeof *b + (size_t)mt_variables.count * sizeof *b->places);
+    if (!b)
+        return NULL;
+    b->binding = binding;
+    b->comm = c;
+    return b;
+}
+
+// Binds what there is for an object whose handle is at `object`; NULL if there is
+// nothing, or no memory.
+static struct mt_bound *bind(uint32_t binding, mt_comm *c, const void *object, size_t size)
+{
+    bool any = false;
+    for (int i = 0; i < mt_variables.count; i++)
+        any |= mt_variables.list[i].binding == binding;
+    struct mt_bound *b = any ? make_bound(binding, c) : NULL;
+    if (!b) {
+        if (any)
+            mt_lost(&mt_header->lost_readings, 1);
+        return NULL;
+    }
+    memcpy(&b->object, object, size);
+    for (int i = 0; i < mt_variables.count; i++)
+        if (mt_variables.list[i].binding == binding)
+            bind_place(b, &mt_variables.list[i], &b->places[i]);
+    b->before = process_list.before;
+    b->after = &process_list;
+    b->before->after = b->after->before = b;
+    return b;
+}
+
+static void unbind(struct mt_bound *b)
+{
+    for (int i = 0; i < mt_variables.count; i++)
+        unbind_place(&b->places[i]);
+    b->before->after = b->after;
+    b->after->before = b->before;
+    if (b->binding == MT_PVAR_COMMUNICATOR)
+        b->comm->bound = NULL;
+    if (b->comm) {
+        struct mt_bound **idle = &b->comm->idle[b->binding == MT_PVAR_WINDOW];
+        b->next = *idle;
+        *idle = b;
+    }
+}
+
+// Whether what is bound to communicators is bound to this one.
+static bool follows(const mt_comm *c)
+{
+#ifdef OPEN_MPI
+    static bool said;
+    if (c->flags & MT_COMM_INTER) {
+        for (int i = 0; i < mt_variables.count && !said; i++)
+            if ((said = mt_variables.list[i].binding == MT_PVAR_COMMUNICATOR))
+                mt_log("variables of intercommunicators are not read: Open MPI counts the elements of another group");
+        return false;
+    }
+#endif
+    return c->index != MT_COMM_NONE && !(c->flags & MT_COMM_FOUND);
+}
+
+static void bind_comm(MPI_Comm comm, mt_comm *c)
+{
+    if (follows(c) && !c->bound)
+        c->bound = bind(MT_PVAR_COMMUNICATOR, c, &comm, sizeof comm);
+}
+
+// What comes and goes under the lock, with errno as it was.
+typedef struct guard {
+    uint64_t begun;
+    int saved;
+} guard;
+
+static bool enter(guard *g)
+{
+    if (!atomic_load_explicit(&on, memory_order_acquire))
+        return false;
+    *g = (guard){mt_ticks(), errno};
+    mt_lock(&lock);
+    if (atomic_load(&on))
+        return true;
+    mt_unlock(&lock);
+    return false;
+}
+
+static void leave(const guard *g)
+{
+    mt_unlock(&lock);
+    not_the_calls(g->begun);
+    errno = g->saved;
+}
+
+void mt_pvars_comm_made(MPI_Comm comm, mt_comm *c)
+{
+    guard g;
+    if (!enter(&g))
+        return;
+    bind_comm(comm, c);
+    if (c->bound)
+        read_object(c->bound, MT_READ_AT_BIND, slice_now());
+    leave(&g);
+}
+
+static void drop(struct mt_bound *b)
+{
+    read_object(b, MT_READ_AT_FREE, slice_now());
+    unbind(b);
+}
+
+void mt_pvars_comm_leaving(mt_comm *c)
+{
+    guard g;
+    if (!c || !enter(&g))
+        return;
+    if (c->bound)
+        drop(c->bound);
+    leave(&g);
+}
+
+void mt_pvars_comm_gone(mt_comm *c)
+{
+    guard g;
+    if (!c->bound || !enter(&g))
+        return;
+    if (c->bound)
+        unbind(c->bound);
+    leave(&g);
+}
+
+void mt_pvars_win_made(MPI_Win win, mt_comm *c)
+{
+    guard g;
+    if (!enter(&g))
+        return;
+    bool can = c->index != MT_COMM_NONE && !mt_handles_get(&windows, MT_KEY(win)) && mt_handles_room(&windows);
+    struct mt_bound *b = can ? bind(MT_PVAR_WINDOW, c, &win, sizeof win) : NULL;
+    if (b) {
+        mt_handles_put(&windows, MT_KEY(win), b);
+        read_object(b, MT_READ_AT_BIND, slice_now());
+    }
+    leave(&g);
+}
+
+void mt_pvars_win_leaving(MPI_Win win)
+{
+    guard g;
+    if (!enter(&g))
+        return;
+    struct mt_bound *b = mt_handles_get(&windows, MT_KEY(win));
+    mt_handles_drop(&windows, MT_KEY(win));
+    if (b)
+        drop(b);
+    leave(&g);
+}
+
+void mt_pvars_forget_objects(void)
+{
+    guard g;
+    if (!enter(&g))
+        return;
+    for (struct mt_bound *b = process_list.after, *next; b != &process_list; b = next) {
+        next = b->after;
+        if (b->comm)
+            drop(b);
+    }
+    mt_handles_clear(&windows);
+    leave(&g);
+}
+
+void mt_pvars_slice_ends(uint32_t slice)
+{
+    guard g;
+    if (!enter(&g))
+        return;
+    read_all(MT_READ_AT_SLICE, slice);
+    leave(&g);
+}
+
+static void foretell(void)
+{
+    uint64_t next;
+    mt_clock_passed(&zero, period, &next);
+    mt_store(&due, next);
+}
+
+void mt_pvars_look(void)
+{
+    guard g;
+    if (mt_ticks() < mt_load(&due) || !enter(&g))
+        return;
+    if (mt_ticks() >= mt_load(&due)) { // no other thread was here first
+        read_all(MT_READ_AT_INTERVAL, slice_now());
+        foretell();
+    }
+    leave(&g);
+}
+
+bool mt_pvars_tell_queue(void)
+{
+    return mt_variables.queue >= 0;
+}
+
+bool mt_pvars_queued(const mt_comm *c, uint64_t *messages)
+{
+    guard g;
+    if (!enter(&g))
+        return false;
+    mt_variable *v = &mt_variables.list[mt_variables.queue];
+    struct mt_bound *b = v->binding == MT_PVAR_UNBOUND ? process : c->bound;
+    bool told = b && b->places[mt_variables.queue].bound && read_values(v, &b->places[mt_variables.queue]);
+    *messages = 0;
+    for (int i = 0; told && i < b->places[mt_variables.queue].count; i++)
+        *messages += mt_mpit_word(v->type, (char *)values + (size_t)i * v->type->size);
+    leave(&g);
+    return told;
+}
+
+static void open_comm(MPI_Comm comm, mt_comm *c)
+{
+    mt_lock(&lock);
+    bind_comm(comm, c);
+    mt_unlock(&lock);
+}
+
+static void open_session(void)
+{
+    static const char none;
+    int rc = mt_pmpi.T_pvar_session_create(&session);
+    if (rc != MPI_SUCCESS) {
+        mt_log("this MPI gives no session of performance variables (MPI_T, code %d): they are not read", rc);
+        return;
+    }
+    if (!mt_variables.chosen)
+        mt_variables_choose();
+    if (mt_variables.count > 0)
+        process = bind(MT_PVAR_UNBOUND, NULL, &none, 0);
+    atomic_store(&on, true);
+}
+
+void mt_pvars_open(void)
+{
+    int saved = errno;
+    if (!opened || atomic_load(&on) || !mt_mpit_open(0))
+        return;
+    mt_lock(&lock);
+    open_session();
+    mt_unlock(&lock);
+    if (atomic_load(&on)) {
+        mt_comm_each(open_comm);
+        mt_lock(&lock);
+        read_all(MT_READ_AT_INIT, slice_now());
+        zero = mt_clock_all();
+        if (period) {
+            foretell();
+            mt_enter_set(MT_ENTER_PVARS, true);
+        }
+        mt_unlock(&lock);
+        mt_unexpected_open();
+    }
+    errno = saved;
+}
+
+void mt_pvars_close(void)
+{
+    guard g;
+    mt_enter_set(MT_ENTER_PVARS, false);
+    if (!enter(&g))
+        return;
+    read_all(MT_READ_AT_FINALIZE, slice_now());
+    while (process_list.after != &process_list)
+        unbind(process_list.after);
+    mt_handles_clear(&windows);
+    mt_pmpi.T_pvar_session_free(&session);
+    atomic_store(&on, false);
+    leave(&g);
+}

@@ -1,0 +1,465 @@
+// Performance variables as programs use them: sessions and handles of the
+// library's variables are the library's own; those of ours are here.
+#include "base/lock.h"
+#include "objects/handles.h"
+#include "mpit/mpit.h"
+#include "mpit/pvar_handle.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+// All below is under the lock, which is taken before any other of ours but that of
+// lifecycle.c. The library's MPI_T is called with it only by pvars.c, where a slice ends.
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static mt_handles sessions, handles;
+
+static MPI_Datatype types[3]; // as type_of has them
+
+static MPI_Datatype type_of(const mt_pvar_entry *v)
+{
+    return types[v->form == MT_FORM_FLUSH ? 0 : v->seconds ? 1 : 2];
+}
+
+// All of a session's handles: a constant in Open MPI, a variable in MPICH.
+static MPI_T_pvar_handle all;
+
+static MPI_T_pvar_handle find_all(uint64_t site)
+{
+#ifdef OPEN_MPI
+    (void)site;
+    return MPI_T_PVAR_ALL_HANDLES;
+#else
+    void *module = mt_resolve_module(site);
+    const MPI_T_pvar_handle *p = mt_resolve_variable("MPI_T_PVAR_ALL_HANDLES", module);
+    mt_resolve_done(module);
+    return p ? *p : MPI_T_PVAR_HANDLE_NULL;
+#endif
+}
+
+static bool is_all(MPI_T_pvar_handle handle)
+{
+    return handle == all && handle != MPI_T_PVAR_HANDLE_NULL;
+}
+
+void mt_pvar_table_open(uint64_t site)
+{
+    if (types[0])
+        return;
+    all = find_all(site);
+    types[1] = mt_mpit_handle_of("double", site);
+    types[2] = mt_mpit_handle_of("unsigned long", site);
+    types[0] = mt_mpit_handle_of("text", site);
+}
+
+static mt_tool_session *session_of(MPI_T_pvar_session library)
+{
+    return library ? mt_handles_get(&sessions, (uint64_t)(uintptr_t)library) : NULL;
+}
+
+// A handle of ours; `error` says what is wrong if it is NULL.
+static mt_pvar_handle *held_of(MPI_T_pvar_session library, MPI_T_pvar_handle handle, int *error)
+{
+    const mt_tool_session *s = session_of(library);
+    mt_pvar_handle *h = mt_handles_get(&handles, (uint64_t)(uintptr_t)handle);
+    *error = !s ? MPI_T_ERR_INVALID_SESSION : !h || h->session != s ? MPI_T_ERR_INVALID_HANDLE : MPI_SUCCESS;
+    return *error == MPI_SUCCESS ? h : NULL;
+}
+
+// --- handles and sessions
+
+static void forget_handle(mt_pvar_handle *h)
+{
+    mt_pvar_handle_free(h);
+    mt_pvar_handle **at = &h->session->handles;
+    while (*at != h)
+        at = &(*at)->next;
+    *at = h->next;
+    mt_handles_drop(&handles, h->number);
+    free(h->counted);
+    free(h->from);
+    free(h);
+}
+
+static void forget_session(mt_tool_session *s)
+{
+    while (s->handles)
+        forget_handle(s->handles);
+    mt_handles_drop(&sessions, (uint64_t)(uintptr_t)s->library);
+    free(s->file);
+    free(s);
+}
+
+void mt_pvar_table_forget(void)
+{
+    mt_lock(&lock);
+    for (uint64_t i = 0; i < sessions.capacity;)
+        if (sessions.keys[i])
+            forget_session(sessions.values[i]); // what is behind may take its place
+        else
+            i++;
+    types[0] = 0; // Open MPI's may be elsewhere the next time
+    mt_unlock(&lock);
+}
+
+static void set_frozen(bool frozen, void (*visit)(mt_pvar_handle *))
+{
+    mt_lock(&lock);
+    if (!frozen)
+        mt_pvar_handle_frozen = false;
+    for (uint64_t i = 0; i < handles.capacity; i++)
+        if (handles.keys[i])
+            visit(handles.values[i]);
+    mt_pvar_handle_frozen = frozen;
+    mt_unlock(&lock);
+}
+
+void mt_pvar_table_freeze(void)
+{
+    set_frozen(true, mt_pvar_handle_freeze);
+}
+
+void mt_pvar_table_thaw(void)
+{
+    set_frozen(false, mt_pvar_handle_thaw);
+}
+
+// Whether an object may be a communicator's handle itself, widened to an address.
+static bool may_be_handle(const void *object, MPI_Comm given)
+{
+    return MT_KEY(given) == (uint64_t)(uintptr_t)object ||
+           (sizeof given == sizeof(int32_t) && (intptr_t)(int32_t)(uintptr_t)object == (intptr_t)object);
+}
+
+// The communicator that a handle is to be bound to. The Standard has the address
+// of the program's variable, Open MPI's monitoring takes the handle itself, and so
+// programs that were written for it give it: no variable lies where a communicator
+// that we have met is.
+static const mt_comm *comm_at(const void *object)
+{
+    MPI_Comm given = (MPI_Comm)(uintptr_t)object;
+    const mt_comm *c = NULL;
+    if (!object || !mt_pvar_handle_live() || (may_be_handle(object, given) && given == mt_const.comm_null))
+        return NULL;
+    if (may_be_handle(object, given))
+        c = mt_comm_met(given);
+    if (!c) {
+        memcpy(&given, object, sizeof given);
+        c = given == mt_const.comm_null ? NULL : mt_comm_meet(given);
+    }
+    return c && c->index != MT_COMM_NONE ? c : NULL;
+}
+
+static int elements(const mt_tool_session *s, const mt_pvar_entry *v, const mt_comm *c)
+{
+    if (v->form == MT_FORM_FLUSH)
+        return s->file ? (int)strlen(s->file) : 0;
+    return v->form == MT_FORM_BY_PEER ? c->peers : 1;
+}
+
+static mt_pvar_handle *make_handle(mt_tool_session *s, const mt_pvar_entry *v, const mt_comm *c)
+{
+    mt_pvar_handle *h = calloc(1, sizeof *h);
+    if (!h || !mt_handles_room(&handles)) {
+        free(h);
+        return NULL;
+    }
+    h->number = mt_tool_new_handle();
+    h->session = s;
+    h->variable = v;
+    h->comm = c;
+    h->count = elements(s, v, c);
+    if (mt_pvar_table_counts(v)) {
+        h->counted = calloc((size_t)h->count, sizeof *h->counted);
+        h->from = calloc((size_t)h->count, sizeof *h->from);
+    }
+    if (mt_pvar_table_counts(v) && (!h->counted || !h->from)) {
+        free(h->counted);
+        free(h->from);
+        free(h);
+        return NULL;
+    }
+    mt_pvar_handle_reset(h);
+    h->next = s->handles;
+    s->handles = h;
+    mt_handles_put(&handles, h->number, h);
+    return h;
+}
+
+static int allocate(MPI_T_pvar_session library, const mt_pvar_entry *v, const void *object, MPI_T_pvar_handle *handle,
+                    int *count)
+{
+    mt_tool_session *s = session_of(library);
+    if (!s)
+        return MPI_T_ERR_INVALID_SESSION;
+    const mt_comm *c = mt_pvar_table_bound(v) ? comm_at(object) : NULL;
+    if (!handle || !count || (mt_pvar_table_bound(v) && !c))
+        return MPI_T_ERR_INVALID;
+    mt_pvar_handle *h = make_handle(s, v, c);
+    if (!h)
+        return MPI_T_ERR_OUT_OF_HANDLES;
+    *handle = (MPI_T_pvar_handle)(uintptr_t)h->number;
+    *count = h->count;
+    return MPI_SUCCESS;
+}
+
+// Does something with a handle of ours, under the lock.
+static int with(MPI_T_pvar_session library, MPI_T_pvar_handle handle, int (*act)(mt_pvar_handle *))
+{
+    int rc, saved = errno;
+    mt_lock(&lock);
+    mt_pvar_handle *h = held_of(library, handle, &rc);
+    if (h)
+        rc = act(h);
+    mt_unlock(&lock);
+    errno = saved;
+    return rc;
+}
+
+// And with all of a session, after the library has with its own. Handles that
+// cannot be started or stopped are left out.
+static int with_all(MPI_T_pvar_session library, int rc, int (*act)(mt_pvar_handle *))
+{
+    int saved = errno;
+    mt_lock(&lock);
+    mt_tool_session *s = session_of(library);
+    for (mt_pvar_handle *h = s ? s->handles : NULL; h; h = h->next) {
+        int one = h->variable->form == MT_FORM_NOW ? MPI_SUCCESS : act(h);
+        if (rc == MPI_SUCCESS)
+            rc = one;
+    }
+    mt_unlock(&lock);
+    errno = saved;
+    return rc;
+}
+
+// What is wrong with what is to be passed on, as not all libraries look.
+static int wrong(MPI_T_pvar_session library, MPI_T_pvar_handle handle)
+{
+    mt_lock(&lock);
+    int rc = !session_of(library)                 ? MPI_T_ERR_INVALID_SESSION
+             : handle == MPI_T_PVAR_HANDLE_NULL ? MPI_T_ERR_INVALID_HANDLE
+                                                  : MPI_SUCCESS;
+    mt_unlock(&lock);
+    return rc;
+}
+
+// The same, where all handles are none.
+static int wrong_alone(MPI_T_pvar_session library, MPI_T_pvar_handle handle)
+{
+    return is_all(handle) ? MPI_T_ERR_INVALID_HANDLE : wrong(library, handle);
+}
+
+// --- what programs call
+
+MT_EXPORT int MPI_T_pvar_get_num(int *num_pvar)
+{
+    MT_TOOL_ENTER(T_pvar_get_num(num_pvar));
+    if (!num_pvar)
+        return MPI_T_ERR_INVALID;
+    int rc = mt_pmpi.T_pvar_get_num(num_pvar);
+    if (rc == MPI_SUCCESS && num_pvar)
+        *num_pvar = mt_tool_count(MT_TOOL_PVARS, *num_pvar);
+    return rc;
+}
+
+MT_EXPORT int MPI_T_pvar_get_info(int pvar_index, char *name, int *name_len, int *verbosity, int *var_class,
+                                  MPI_Datatype *datatype, MPI_T_enum *enumtype, char *desc, int *desc_len, int *bind,
+                                  int *readonly, int *continuous, int *atomic)
+{
+    MT_TOOL_ENTER(T_pvar_get_info(pvar_index, name, name_len, verbosity, var_class, datatype, enumtype, desc, desc_len,
+                                  bind, readonly, continuous, atomic));
+    int own = mt_tool_own(MT_TOOL_PVARS, pvar_index);
+    if (!mt_tool_has(MT_TOOL_PVARS, pvar_index))
+        return MPI_T_ERR_INVALID_INDEX;
+    if (own < 0)
+        return mt_pmpi.T_pvar_get_info(mt_tool_library(MT_TOOL_PVARS, pvar_index), name, name_len, verbosity, var_class,
+                                       datatype, enumtype, desc, desc_len, bind, readonly, continuous, atomic);
+    const mt_pvar_entry *v = mt_pvar_table_at(own);
+    mt_tool_text(v->name, name, name_len);
+    mt_tool_text(v->what, desc, desc_len);
+    MT_TOOL_GIVE(verbosity, v->verbosity);
+    MT_TOOL_GIVE(var_class, v->class);
+    MT_TOOL_GIVE(datatype, type_of(v));
+    MT_TOOL_GIVE(enumtype, MPI_T_ENUM_NULL);
+    MT_TOOL_GIVE(bind, mt_pvar_table_bound(v) ? MPI_T_BIND_MPI_COMM : MPI_T_BIND_NO_OBJECT);
+    MT_TOOL_GIVE(readonly, v->form != MT_FORM_FLUSH);
+    MT_TOOL_GIVE(continuous, v->form == MT_FORM_NOW);
+    MT_TOOL_GIVE(atomic, mt_pvar_table_counts(v));
+    return MPI_SUCCESS;
+}
+
+MT_EXPORT int MPI_T_pvar_get_index(const char *name, int var_class, int *pvar_index)
+{
+    MT_TOOL_ENTER(T_pvar_get_index(name, var_class, pvar_index));
+    if (!name || !pvar_index)
+        return MPI_T_ERR_INVALID;
+    int rc = mt_pmpi.T_pvar_get_index(name, var_class, pvar_index);
+    if (rc == MPI_SUCCESS) {
+        *pvar_index = mt_tool_index_of_library(MT_TOOL_PVARS, *pvar_index);
+        return rc;
+    }
+    for (int i = 0; i < mt_pvar_table_count(); i++)
+        if (mt_pvar_table_at(i)->class == var_class && strcmp(mt_pvar_table_at(i)->name, name) == 0) {
+            *pvar_index = mt_tool_index_of_own(MT_TOOL_PVARS, i);
+            return MPI_SUCCESS;
+        }
+    return rc;
+}
+
+MT_EXPORT int MPI_T_pvar_session_create(MPI_T_pvar_session *pe_session)
+{
+    MT_TOOL_ENTER(T_pvar_session_create(pe_session));
+    if (!pe_session)
+        return MPI_T_ERR_INVALID;
+    int rc = mt_pmpi.T_pvar_session_create(pe_session);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    int saved = errno;
+    mt_lock(&lock);
+    mt_tool_session *s = calloc(1, sizeof *s), *stale = session_of(*pe_session);
+    if (stale)
+        forget_session(stale);
+    if (s && mt_handles_room(&sessions)) {
+        s->library = *pe_session;
+        mt_handles_put(&sessions, (uint64_t)(uintptr_t)s->library, s);
+    } else {
+        free(s);
+        rc = MPI_T_ERR_OUT_OF_SESSIONS;
+    }
+    mt_unlock(&lock);
+    if (rc != MPI_SUCCESS)
+        mt_pmpi.T_pvar_session_free(pe_session);
+    errno = saved;
+    return rc;
+}
+
+MT_EXPORT int MPI_T_pvar_session_free(MPI_T_pvar_session *pe_session)
+{
+    MT_TOOL_ENTER(T_pvar_session_free(pe_session));
+    int saved = errno;
+    mt_lock(&lock); // before the library may give the session out again
+    mt_tool_session *s = pe_session ? session_of(*pe_session) : NULL;
+    if (s)
+        forget_session(s);
+    mt_unlock(&lock);
+    errno = saved;
+    return s ? mt_pmpi.T_pvar_session_free(pe_session) : MPI_T_ERR_INVALID_SESSION;
+}
+
+MT_EXPORT int MPI_T_pvar_handle_alloc(MPI_T_pvar_session pe_session, int pvar_index, void *obj_handle,
+                                      MPI_T_pvar_handle *handle, int *count)
+{
+    MT_TOOL_ENTER(T_pvar_handle_alloc(pe_session, pvar_index, obj_handle, handle, count));
+    int own = mt_tool_own(MT_TOOL_PVARS, pvar_index);
+    if (!mt_tool_has(MT_TOOL_PVARS, pvar_index))
+        return MPI_T_ERR_INVALID_INDEX;
+    if (own < 0)
+        return mt_pmpi.T_pvar_handle_alloc(pe_session, mt_tool_library(MT_TOOL_PVARS, pvar_index), obj_handle, handle,
+                                           count);
+    int saved = errno;
+    mt_lock(&lock);
+    int rc = allocate(pe_session, mt_pvar_table_at(own), obj_handle, handle, count);
+    mt_unlock(&lock);
+    errno = saved;
+    return rc;
+}
+
+static int free_handle(mt_pvar_handle *h)
+{
+    forget_handle(h);
+    return MPI_SUCCESS;
+}
+
+MT_EXPORT int MPI_T_pvar_handle_free(MPI_T_pvar_session pe_session, MPI_T_pvar_handle *handle)
+{
+    MT_TOOL_ENTER(T_pvar_handle_free(pe_session, handle));
+    if (!handle)
+        return MPI_T_ERR_INVALID;
+    if (!mt_tool_is_own(*handle)) {
+        int bad = wrong_alone(pe_session, *handle);
+        return bad ? bad : mt_pmpi.T_pvar_handle_free(pe_session, handle);
+    }
+    int rc = with(pe_session, *handle, free_handle);
+    if (rc == MPI_SUCCESS)
+        *handle = MPI_T_PVAR_HANDLE_NULL;
+    return rc;
+}
+
+// Does something with one handle or with all of a session, the library's and ours.
+static int with_any(MPI_T_pvar_session session, MPI_T_pvar_handle handle, int (*own)(mt_pvar_handle *),
+                    int (*library)(MPI_T_pvar_session, MPI_T_pvar_handle))
+{
+    if (mt_tool_is_own(handle))
+        return with(session, handle, own);
+    int rc = wrong(session, handle);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    rc = library(session, handle);
+    return is_all(handle) ? with_all(session, rc, own) : rc;
+}
+
+MT_EXPORT int MPI_T_pvar_start(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle)
+{
+    MT_TOOL_ENTER(T_pvar_start(pe_session, handle));
+    return with_any(pe_session, handle, mt_pvar_handle_start, mt_pmpi.T_pvar_start);
+}
+
+MT_EXPORT int MPI_T_pvar_stop(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle)
+{
+    MT_TOOL_ENTER(T_pvar_stop(pe_session, handle));
+    return with_any(pe_session, handle, mt_pvar_handle_stop, mt_pmpi.T_pvar_stop);
+}
+
+MT_EXPORT int MPI_T_pvar_reset(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle)
+{
+    MT_TOOL_ENTER(T_pvar_reset(pe_session, handle));
+    return with_any(pe_session, handle, mt_pvar_handle_reset, mt_pmpi.T_pvar_reset);
+}
+
+// Likewise with one of ours, and a buffer.
+static int with_buffer(MPI_T_pvar_session library, MPI_T_pvar_handle handle, void *buffer,
+                       int (*act)(mt_pvar_handle *, void *))
+{
+    int rc, saved = errno;
+    mt_lock(&lock);
+    mt_pvar_handle *h = held_of(library, handle, &rc);
+    if (h)
+        rc = buffer ? act(h, buffer) : MPI_T_ERR_INVALID;
+    mt_unlock(&lock);
+    errno = saved;
+    return rc;
+}
+
+MT_EXPORT int MPI_T_pvar_read(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle, void *buf)
+{
+    MT_TOOL_ENTER(T_pvar_read(pe_session, handle, buf));
+    if (mt_tool_is_own(handle))
+        return with_buffer(pe_session, handle, buf, mt_pvar_handle_read);
+    int bad = wrong_alone(pe_session, handle);
+    return bad ? bad : mt_pmpi.T_pvar_read(pe_session, handle, buf);
+}
+
+MT_EXPORT int MPI_T_pvar_readreset(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle, void *buf)
+{
+    MT_TOOL_ENTER(T_pvar_readreset(pe_session, handle, buf));
+    if (mt_tool_is_own(handle))
+        return with_buffer(pe_session, handle, buf, mt_pvar_handle_readreset);
+    int bad = wrong_alone(pe_session, handle);
+    return bad ? bad : mt_pmpi.T_pvar_readreset(pe_session, handle, buf);
+}
+
+static int write_text(mt_pvar_handle *h, void *text)
+{
+    return mt_pvar_handle_write(h, text);
+}
+
+MT_EXPORT int MPI_T_pvar_write(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle, const void *buf)
+{
+    MT_TOOL_ENTER(T_pvar_write(pe_session, handle, buf));
+    static const char none[] = "";
+    if (mt_tool_is_own(handle))
+        return with_buffer(pe_session, handle, (void *)(uintptr_t)(buf ? buf : none), write_text);
+    int bad = wrong_alone(pe_session, handle);
+    return bad ? bad : mt_pmpi.T_pvar_write(pe_session, handle, buf);
+}

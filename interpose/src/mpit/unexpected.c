@@ -1,0 +1,166 @@
+#include "mpit/unexpected.h"
+
+#include "calls/leave.h"
+#include "mpit/pvars.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool wanted;
+static uint64_t allowed; // messages that may wait
+static mt_pmpi_table own; // the MPI's own functions
+
+// Open MPI's, one element for each member; MPICH's, if it was built with it.
+static const char *const queues[] = {"pml_ob1_unexpected_msgq_length", "unexpected_recvq_length"};
+
+bool mt_unexpected_is_queue(const char *name)
+{
+    for (size_t i = 0; i < sizeof queues / sizeof *queues; i++)
+        if (strcmp(name, queues[i]) == 0)
+            return true;
+    return false;
+}
+
+void mt_unexpected_prepare(void)
+{
+    const char *text = getenv("MPITRACE_WATCH_UNEXPECTED");
+    char *end = NULL;
+    if (!text || !*text)
+        return;
+    allowed = *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
+    wanted = end && !*end;
+    if (!wanted)
+        mt_log("MPITRACE_WATCH_UNEXPECTED=%s is no number of messages: late receives are not counted", text);
+}
+
+bool mt_unexpected_wanted(void)
+{
+    return wanted;
+}
+
+// The call that is open on this thread, if it is this one and recorded.
+static mt_current_call *line_of(unsigned call)
+{
+    mt_thread *t = mt_self;
+    bool recorded = t && t->open->call == call && !(mt_enter_flags() & (MT_ENTER_CLOSED | MT_ENTER_PAUSED));
+    return recorded ? t->open : NULL;
+}
+
+static void post(const mt_current_call *line, const mt_comm *c, int32_t peer)
+{
+    uint64_t messages;
+    if (c && mt_pvars_queued(c, &messages) && messages > allowed) // no message of its own: it has no event
+        mt_book_untimed(mt_self, mt_key_of(line->site, line->slice, line->call, MT_DIR_LATE, c->index, peer, 0),
+                        messages);
+}
+
+static void posted(unsigned call, MPI_Comm comm, int source)
+{
+    const mt_current_call *line = line_of(call);
+    int saved = errno;
+    if (line && source != MPI_PROC_NULL)
+        post(line, mt_comm_known(mt_self, comm), mt_peer(source));
+    errno = saved;
+}
+
+static void started(unsigned call, int count, const MPI_Request requests[])
+{
+    const mt_current_call *line = line_of(call);
+    int saved = errno;
+    for (int i = 0; line && requests && i < count; i++) {
+        mt_comm *c;
+        int32_t peer;
+        if (mt_request_receives(requests[i], &c, &peer))
+            post(line, c, peer);
+    }
+    errno = saved;
+}
+
+// A function of ours for each that posts receives, in its two forms.
+#define MT_WATCHED(name, call, parameters, arguments)                                                                  \
+    static int name parameters                                                                                         \
+    {                                                                                                                  \
+        posted(call, comm, source);                                                                                    \
+        return own.name arguments;                                                                                     \
+    }
+
+#define MT_RECV(suffix, count_t)                                                                                       \
+    MT_WATCHED(Recv##suffix, MT_CALL_RECV,                                                                             \
+               (void *buf, count_t count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status *status),  \
+               (buf, count, type, source, tag, comm, status))                                                          \
+    MT_WATCHED(Irecv##suffix, MT_CALL_IRECV,                                                                           \
+               (void *buf, count_t count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request *made),   \
+               (buf, count, type, source, tag, comm, made))
+
+#define MT_SENDRECV(name, suffix, call, count_t, last_t)                                                               \
+    MT_WATCHED(name##suffix, call,                                                                                     \
+               (const void *out, count_t sends, MPI_Datatype sent, int dest, int sendtag, void *in, count_t receives,  \
+                MPI_Datatype received, int source, int tag, MPI_Comm comm, last_t *last),                              \
+               (out, sends, sent, dest, sendtag, in, receives, received, source, tag, comm, last))                     \
+    MT_WATCHED(name##_replace##suffix, call##_REPLACE,                                                                 \
+               (void *buf, count_t count, MPI_Datatype type, int dest, int sendtag, int source, int tag,               \
+                MPI_Comm comm, last_t *last),                                                                          \
+               (buf, count, type, dest, sendtag, source, tag, comm, last))
+
+MT_RECV(, int)
+MT_SENDRECV(Sendrecv, , MT_CALL_SENDRECV, int, MPI_Status)
+#if MT_HAVE_Recv_c
+MT_RECV(_c, MPI_Count)
+MT_SENDRECV(Sendrecv, _c, MT_CALL_SENDRECV, MPI_Count, MPI_Status)
+#endif
+#if MT_HAVE_Isendrecv
+MT_SENDRECV(Isendrecv, , MT_CALL_ISENDRECV, int, MPI_Request)
+#endif
+#if MT_HAVE_Isendrecv_c
+MT_SENDRECV(Isendrecv, _c, MT_CALL_ISENDRECV, MPI_Count, MPI_Request)
+#endif
+
+static int Start(MPI_Request *request)
+{
+    started(MT_CALL_START, 1, request);
+    return own.Start(request);
+}
+
+static int Startall(int count, MPI_Request requests[])
+{
+    started(MT_CALL_STARTALL, count, requests);
+    return own.Startall(count, requests);
+}
+
+// Other threads may be in a call already, between sessions: each word is whole.
+#define MT_TAKE(name) __atomic_store_n(&mt_pmpi.name, name, __ATOMIC_RELEASE)
+
+static void take_places(void)
+{
+    own = mt_pmpi;
+    MT_TAKE(Recv), MT_TAKE(Irecv), MT_TAKE(Sendrecv), MT_TAKE(Sendrecv_replace), MT_TAKE(Start), MT_TAKE(Startall);
+#if MT_HAVE_Recv_c
+    MT_TAKE(Recv_c), MT_TAKE(Irecv_c), MT_TAKE(Sendrecv_c), MT_TAKE(Sendrecv_replace_c);
+#endif
+#if MT_HAVE_Isendrecv
+    MT_TAKE(Isendrecv), MT_TAKE(Isendrecv_replace);
+#endif
+#if MT_HAVE_Isendrecv_c
+    MT_TAKE(Isendrecv_c), MT_TAKE(Isendrecv_replace_c);
+#endif
+}
+
+void mt_unexpected_open(void)
+{
+    static bool done;
+    if (!wanted || done)
+        return;
+    done = true;
+    if (mt_pvars_tell_queue())
+        take_places();
+    else if (mt_world_rank <= 0)
+        mt_log("MPITRACE_WATCH_UNEXPECTED: this MPI does not tell here how many messages wait unexpected (%s): late "
+               "receives are not counted",
+#ifdef OPEN_MPI
+               "Open MPI does with --mca pml ob1"
+#else
+               "MPICH does if it was configured with --enable-mpit-pvars=recvq"
+#endif
+        );
+}

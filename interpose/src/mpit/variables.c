@@ -1,0 +1,206 @@
+#define _GNU_SOURCE
+#include "mpit/variables.h"
+
+#include "base/resolve.h"
+#include "file/recording.h"
+#include "mpit/unexpected.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+mt_variable_list mt_variables = {.queue = -1};
+
+enum { MT_NAME = 512, MT_DESCRIPTION = 4096 };
+
+static char **patterns;
+static int pattern_count;
+
+void mt_variables_prepare(void)
+{
+    const char *text = getenv("MPITRACE_PVAR");
+    char *rest = text && *text ? strdup(text) : NULL, *pattern;
+    while ((pattern = strsep(&rest, ","))) {
+        char **wider = *pattern ? realloc(patterns, ((size_t)pattern_count + 1) * sizeof *wider) : NULL;
+        if (!wider)
+            continue;
+        patterns = wider;
+        patterns[pattern_count++] = pattern;
+    }
+}
+
+bool mt_variables_named(void)
+{
+    return pattern_count > 0;
+}
+
+static const struct {
+    int class;
+    uint32_t as;
+} classes[] = {
+    {MPI_T_PVAR_CLASS_STATE, MT_PVAR_STATE},         {MPI_T_PVAR_CLASS_LEVEL, MT_PVAR_LEVEL},
+    {MPI_T_PVAR_CLASS_SIZE, MT_PVAR_SIZE},           {MPI_T_PVAR_CLASS_PERCENTAGE, MT_PVAR_PERCENTAGE},
+    {MPI_T_PVAR_CLASS_HIGHWATERMARK, MT_PVAR_HIGH_WATERMARK}, {MPI_T_PVAR_CLASS_LOWWATERMARK, MT_PVAR_LOW_WATERMARK},
+    {MPI_T_PVAR_CLASS_COUNTER, MT_PVAR_COUNTER},     {MPI_T_PVAR_CLASS_AGGREGATE, MT_PVAR_AGGREGATE},
+    {MPI_T_PVAR_CLASS_TIMER, MT_PVAR_TIMER},         {MPI_T_PVAR_CLASS_GENERIC, MT_PVAR_GENERIC},
+};
+
+static uint32_t class_of(int class)
+{
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+        if (classes[i].class == class)
+            return classes[i].as;
+    return 0;
+}
+
+// What MPI_T says of a variable.
+typedef struct facts {
+    char name[MT_NAME], description[MT_DESCRIPTION];
+    uint32_t class, binding;
+    const mt_mpit_type *type;
+    int read_only, continuous, atomic;
+} facts;
+
+// Variables that do something when a handle of theirs is bound or started: this
+// one stops the monitoring, and sets back what it counted.
+static bool is_switch(const char *name)
+{
+    return strcmp(name, "pml_monitoring_flush") == 0;
+}
+
+// Variables of Open MPI that are there although what they are of may not be in use.
+// Reading one crashes the program then (mtl_psm2_*), or gives what lies in memory
+// where another component has its own (osc_rdma_*). They are read where the
+// environment, which has what mpirun is given with --mca, leaves no choice.
+static const struct {
+    const char *names;
+    struct {
+        const char *variable, *value;
+    } needs[2];
+} careful[] = {
+    {"mtl_psm2_*", {{"OMPI_MCA_pml", "cm"}, {"OMPI_MCA_mtl", "psm2"}}},
+    {"osc_rdma_*", {{"OMPI_MCA_osc", "rdma"}}},
+};
+
+static bool is_set(const char *variable, const char *value)
+{
+    const char *set = variable ? getenv(variable) : value;
+    return set == value || (set && strcmp(set, value) == 0);
+}
+
+static bool can_be_read(const char *name)
+{
+    for (size_t i = 0; i < sizeof careful / sizeof *careful; i++)
+        if (fnmatch(careful[i].names, name, 0) == 0)
+            return is_set(careful[i].needs[0].variable, careful[i].needs[0].value) &&
+                   is_set(careful[i].needs[1].variable, careful[i].needs[1].value);
+    return true;
+}
+
+static bool ask(int number, facts *f)
+{
+    int name = sizeof f->name, description = sizeof f->description, verbosity = 0, class = -1, binding = -1;
+    MPI_Datatype type = mt_const.datatype_null;
+    MPI_T_enum items;
+    memset(f, 0, sizeof *f);
+    if (mt_pmpi.T_pvar_get_info(number, f->name, &name, &verbosity, &class, &type, &items, f->description, &description,
+                              &binding, &f->read_only, &f->continuous, &f->atomic) != MPI_SUCCESS)
+        return false;
+    f->class = class_of(class);
+    f->type = mt_mpit_type_of(type);
+    f->binding = binding == MPI_T_BIND_NO_OBJECT  ? MT_PVAR_UNBOUND
+                 : binding == MPI_T_BIND_MPI_COMM ? MT_PVAR_COMMUNICATOR
+                 : binding == MPI_T_BIND_MPI_WIN  ? MT_PVAR_WINDOW
+                                                  : UINT32_MAX;
+    return f->class && f->type && f->name[0];
+}
+
+static bool log_variable(const mt_variable *v, const facts *f)
+{
+    uint64_t name = strlen(f->name), description = strlen(f->description);
+    mt_l_pvar *r = mt_recording_begin(sizeof *r + name + description);
+    if (!r)
+        return false;
+    r->index = v->index;
+    r->class = f->class;
+    r->type = f->type->kind;
+    r->binding = f->binding;
+    r->flags = (f->read_only ? MT_PVAR_READ_ONLY : 0) | (f->continuous ? MT_PVAR_CONTINUOUS : 0) |
+               (f->atomic ? MT_PVAR_ATOMIC : 0);
+    r->name_length = (uint32_t)name;
+    r->description_length = (uint32_t)description;
+    memcpy(r + 1, f->name, name);
+    memcpy((char *)(r + 1) + name, f->description, description);
+    mt_recording_commit(r, MT_RECORD_PVAR);
+    return true;
+}
+
+// Whether a variable is asked for, and by what.
+static bool is_named(const facts *f, bool *used)
+{
+    bool named = false;
+    for (int i = 0; i < pattern_count; i++)
+        if (fnmatch(patterns[i], f->name, 0) == 0)
+            named = used[i] = true;
+    return named;
+}
+
+static void choose(int number, const facts *f, bool named)
+{
+    static bool said, risky;
+    if (!can_be_read(f->name)) {
+        if (named && !risky && mt_world_rank <= 0)
+            mt_log("%s is not read: Open MPI does not tell it reliably, unless --mca chooses its component "
+                   "and no other",
+                   f->name);
+        risky |= named;
+        return;
+    }
+    // A level; Open MPI calls it a size.
+    bool length = (f->class == MT_PVAR_LEVEL || f->class == MT_PVAR_SIZE) && f->type->kind <= MT_PVAR_UNSIGNED &&
+                  (f->binding == MT_PVAR_UNBOUND || f->binding == MT_PVAR_COMMUNICATOR);
+    bool watch = length && mt_variables.queue < 0 && mt_unexpected_wanted() && mt_unexpected_is_queue(f->name);
+    if (f->binding == UINT32_MAX && named && !said && mt_world_rank <= 0) {
+        mt_log("%s is bound to what mpitrace does not follow: it is not read", f->name);
+        said = true;
+    }
+    if (f->binding == UINT32_MAX || (!named && !watch))
+        return;
+    mt_variable *wider = realloc(mt_variables.list, ((size_t)mt_variables.count + 1) * sizeof *wider);
+    mt_variable v = {.name = strdup(f->name), .type = f->type, .number = number, .index = (uint32_t)mt_variables.count,
+                     .binding = f->binding, .continuous = f->continuous, .read = named};
+    mt_variables.list = wider ? wider : mt_variables.list;
+    if (!wider || !v.name || (named && !log_variable(&v, f))) {
+        mt_lost(&mt_header->lost_readings, 1);
+        free(v.name);
+        return;
+    }
+    if (watch)
+        mt_variables.queue = mt_variables.count;
+    mt_variables.list[mt_variables.count++] = v;
+}
+
+// Which variables there are: those that the MPI gives no information about are
+// none. What is the same on all ranks is said by the first.
+void mt_variables_choose(void)
+{
+    mt_variables.chosen = true;
+    int n = 0, readable = 0;
+    bool *used = calloc((size_t)pattern_count + 1, sizeof *used);
+    facts *f = malloc(sizeof *f);
+    if (f && used && mt_pmpi.T_pvar_get_num(&n) == MPI_SUCCESS)
+        for (int i = 0; i < n; i++) {
+            if (!ask(i, f) || is_switch(f->name))
+                continue;
+            readable++;
+            choose(i, f, is_named(f, used));
+        }
+    if (pattern_count && !readable && mt_world_rank <= 0)
+        mt_log("MPITRACE_PVAR: this MPI has no performance variables here");
+    for (int i = 0; i < pattern_count && used && readable && mt_world_rank <= 0; i++)
+        if (!used[i])
+            mt_log("MPITRACE_PVAR: none of the %d performance variables that this MPI has here matches %s (`mpitrace "
+                   "vars` lists them)", readable, patterns[i]);
+    free(f);
+    free(used);
+}

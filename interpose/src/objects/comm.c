@@ -1,0 +1,580 @@
+#include "objects/comm.h"
+
+#include "base/lock.h"
+#include "base/resolve.h"
+#include "file/recording.h"
+#include "record/thread.h"
+#include "objects/group.h"
+#include "objects/handles.h"
+#include "mpit/pvars.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// Communicators described in one process; a bound on memory, far away.
+enum { MT_COMM_LIMIT = 1 << 20 };
+
+// Grows before a handle is forgotten: what was found before is not kept.
+static _Atomic uint64_t epoch;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static mt_comm lost = {.index = MT_COMM_NONE, .edge_count = 0, .stride = 1};
+
+// handle -> communicator, under the lock (a thread's own cache answers nearly
+// always).
+static mt_handles handles;
+
+static mt_comm **all;
+static int all_count, all_capacity;
+
+// Freed communicators to be folded into, by what they were made of.
+enum { MT_FREED_CHAINS = 1024 };
+static mt_comm *freed[MT_FREED_CHAINS];
+
+// The list as it was written down serves from here on: 4 bytes a member, once.
+static void move_list(int32_t **list, int32_t *written, uint64_t bytes)
+{
+    if (bytes) {
+        memcpy(written, *list, bytes);
+        free(*list);
+        *list = written;
+    }
+}
+
+// Writes the communicator down for readers.
+static bool write_down(mt_comm *c, uint32_t parent, unsigned call)
+{
+    uint64_t members = c->members ? (uint64_t)c->size * 4 : 0, remote = c->remote ? (uint64_t)c->peers * 4 : 0;
+    mt_l_comm *r = mt_recording_begin(sizeof *r + members + remote);
+    if (!r)
+        return false;
+    r->index = c->index;
+    r->flags = c->flags | (c->members ? MT_COMM_LIST : 0) | (c->remote ? MT_COMM_REMOTE : 0);
+    memcpy(r->id, c->id, sizeof r->id);
+    memcpy(r->fold_id, c->fold, sizeof r->fold_id);
+    r->parent = parent;
+    r->constructor = call;
+    r->size = (uint32_t)c->size;
+    r->rank = (uint32_t)c->rank;
+    r->base = c->base;
+    r->stride = c->stride;
+    r->remote_size = c->remote ? (uint32_t)c->peers : 0;
+    move_list(&c->members, (int32_t *)(r + 1), members);
+    move_list(&c->remote, (int32_t *)((char *)(r + 1) + members), remote);
+    c->record = r;
+    mt_recording_commit(r, MT_RECORD_COMM);
+    return true;
+}
+
+static bool widen(void)
+{
+    int capacity = all_capacity ? all_capacity * 2 : 64;
+    mt_comm **wider = all_count < MT_COMM_LIMIT ? realloc(all, (size_t)capacity * sizeof *all) : NULL;
+    if (!wider)
+        return false;
+    all = wider;
+    all_capacity = capacity;
+    return true;
+}
+
+// A communicator with a record of its own, or NULL. Takes over the lists.
+static mt_comm *add(const mt_comm *made, uint32_t parent, unsigned call)
+{
+    mt_comm *c = all_count < all_capacity || widen() ? malloc(sizeof *c) : NULL;
+    if (!c)
+        return NULL;
+    *c = *made;
+    c->index = (uint32_t)all_count;
+    if (!write_down(c, parent, call)) {
+        free(c);
+        return NULL;
+    }
+    return all[all_count++] = c;
+}
+
+static void free_lists(mt_comm *made)
+{
+    free(made->members);
+    free(made->remote);
+    free(made->edges);
+}
+
+mt_comm *mt_comm_lost(void)
+{
+    return &lost;
+}
+
+static void write_edges(const mt_comm *c)
+{
+    mt_l_edges *r = mt_recording_begin(sizeof *r + (uint64_t)c->edge_count * sizeof(int32_t));
+    if (!r) {
+        mt_lost(&mt_header->lost_comms, 1);
+        return;
+    }
+    r->index = c->index;
+    r->count = (uint32_t)c->edge_count;
+    for (int i = 0; i < c->edge_count; i++)
+        ((int32_t *)(r + 1))[i] = c->edges[i];
+    mt_recording_commit(r, MT_RECORD_EDGES);
+}
+
+static bool same_making(const mt_comm *a, const mt_comm *b)
+{
+    return a->site == b->site && a->edge_count == b->edge_count && memcmp(a->fold, b->fold, sizeof a->fold) == 0 &&
+           (a->edge_count <= 0 || memcmp(a->edges, b->edges, (size_t)a->edge_count * sizeof *a->edges) == 0);
+}
+
+// A freed communicator of the same making (parent, constructor, members,
+// topology), made at the same place, whose record this one can share: 10,000
+// dup/free cycles stay flat. Other ranks may see another order of frees and
+// share differently: the record's fold id lets readers put them together.
+static mt_comm *fold_into(const mt_comm *made)
+{
+    for (mt_comm **at = &freed[made->fold[0] % MT_FREED_CHAINS]; *at; at = &(*at)->next_freed) {
+        mt_comm *c = *at;
+        if (!same_making(c, made))
+            continue;
+        *at = c->next_freed;
+        memcpy(c->id, made->id, sizeof c->id);
+        c->children = 0;
+        c->record->folded++;
+        c->record->flags &= ~(uint32_t)MT_COMM_FREED;
+        return c;
+    }
+    return NULL;
+}
+
+static void forget_in(void *handle, mt_thread *t)
+{
+    uint64_t key = *(uint64_t *)handle;
+    mt_comm_hit *hit = mt_comm_place(t->comms, MT_COMM_CACHE, key);
+    if (atomic_load(&hit->key) == key)
+        atomic_store(&hit->key, 0);
+    if (atomic_load(&t->comm_key) == key)
+        atomic_store(&t->comm_key, 0);
+}
+
+// The handle may be given out again. Another thread may remember something else
+// at the same time: what it remembers is found here, or it sees that the epoch is
+// another. (One of the two holds if these loads are in the one order of all that
+// is sequentially consistent: relaxed ones might be done before the epoch grows.)
+static void forget(MPI_Comm comm)
+{
+    uint64_t key = MT_KEY(comm);
+    atomic_fetch_add(&epoch, 1);
+    mt_thread_each(forget_in, &key);
+}
+
+// Enters a described communicator under its handle. Takes over its lists.
+static mt_comm *enter(MPI_Comm handle, mt_comm *made, uint32_t parent, unsigned call)
+{
+    // What cannot be found again by its handle would get a record with each call.
+    bool room = mt_handles_room(&handles);
+    mt_comm *shared = room ? fold_into(made) : NULL, *c = shared;
+    if (!c && room)
+        c = add(made, parent, call);
+    if (!c)
+        mt_lost(&mt_header->lost_comms, 1);
+    if (!c || shared)
+        free_lists(made);
+    else if (c->edge_count > 0)
+        write_edges(c);
+    c = c ? c : &lost;
+    mt_comm *before = mt_handles_get(&handles, MT_KEY(handle));
+    if (before) { // freed behind our back, and given out again
+        forget(handle);
+        mt_pvars_comm_gone(before);
+    }
+    mt_handles_put(&handles, MT_KEY(handle), c);
+    mt_pvars_comm_made(handle, c);
+    return c;
+}
+
+static bool describe_into(mt_comm *made, MPI_Comm handle, const mt_comm *same_as)
+{
+    memset(made, 0, sizeof *made);
+    made->stride = 1;
+    if (!mt_group_describe(made, handle, same_as))
+        return false;
+    if (!(made->flags & MT_COMM_INTER))
+        made->edge_count = mt_group_edges(handle, &made->edges);
+    if (made->edge_count >= 0)
+        return true;
+    free_lists(made);
+    return false;
+}
+
+// A handle whose making we did not see.
+static mt_comm *meet(MPI_Comm handle)
+{
+    mt_comm made;
+    if (!describe_into(&made, handle, NULL)) {
+        mt_lost(&mt_header->lost_comms, 1);
+        mt_handles_put(&handles, MT_KEY(handle), &lost);
+        return &lost;
+    }
+    made.flags |= MT_COMM_FOUND;
+    mt_group_name(made.id, &made, (uint64_t[2]){0, 0}, 0, 0);
+    memcpy(made.fold, made.id, sizeof made.fold);
+    return enter(handle, &made, MT_COMM_NONE, 0);
+}
+
+static mt_comm *find_locked(MPI_Comm handle)
+{
+    mt_comm *c = mt_handles_get(&handles, MT_KEY(handle));
+    return c ? c : meet(handle);
+}
+
+mt_comm *mt_comm_meet(MPI_Comm handle)
+{
+    mt_lock(&lock);
+    mt_comm *c = find_locked(handle);
+    mt_unlock(&lock);
+    return c;
+}
+
+// What the quick calls know of it: rooted collectives compare the root with the
+// rank, which says nothing over an intercommunicator.
+static void remember(mt_thread *t, uint64_t key, mt_comm *c)
+{
+    mt_comm_hit *hit = mt_comm_place(t->comms, MT_COMM_CACHE, key);
+    hit->comm = c;
+    atomic_store(&hit->key, key);
+    if (c->index == MT_COMM_NONE || (c->flags & MT_COMM_INTER))
+        return;
+    t->comm_index = c->index;
+    t->comm_rank = c->rank;
+    atomic_store(&t->comm_key, key);
+}
+
+mt_comm *mt_comm_met(MPI_Comm handle)
+{
+    mt_lock(&lock);
+    mt_comm *c = mt_handles_get(&handles, MT_KEY(handle));
+    mt_unlock(&lock);
+    return c;
+}
+
+MT_INLINE mt_comm *look_up(mt_thread *t, MPI_Comm comm, mt_comm *(*otherwise)(MPI_Comm))
+{
+    uint64_t before = atomic_load(&epoch), key = MT_KEY(comm);
+    mt_comm_hit *hit = mt_comm_place(t->comms, MT_COMM_CACHE, key);
+    mt_comm *c = mt_load(&hit->key) == key ? hit->comm : otherwise(comm);
+    if (!c)
+        return NULL;
+    remember(t, key, c);
+    if (atomic_load(&epoch) != before)
+        forget_in(&key, t);
+    return c;
+}
+
+mt_comm *mt_comm_find(mt_thread *t, MPI_Comm comm)
+{
+    return look_up(t, comm, mt_comm_meet);
+}
+
+mt_comm *mt_comm_known(mt_thread *t, MPI_Comm comm)
+{
+    return look_up(t, comm, mt_comm_met);
+}
+
+mt_comm *mt_comm_numbered(uint32_t index)
+{
+    mt_lock(&lock);
+    mt_comm *c = index < (uint32_t)all_count ? all[index] : NULL;
+    mt_unlock(&lock);
+    return c;
+}
+
+// The same communicator of an MPI that was loaded before, or NULL.
+static mt_comm *opened_before(const mt_comm *c)
+{
+    for (int i = 0; i < all_count; i++)
+        if (memcmp(all[i]->id, c->id, sizeof c->id) == 0)
+            return all[i];
+    return NULL;
+}
+
+static void forget_hits(void *none, mt_thread *t)
+{
+    (void)none;
+    for (int i = 0; i < MT_COMM_CACHE; i++)
+        atomic_store(&t->comms[i].key, 0);
+    for (int i = 0; i < MT_WIN_CACHE; i++)
+        atomic_store(&t->wins[i].key, 0);
+    atomic_store(&t->comm_key, 0);
+}
+
+void mt_comm_forget_all(void)
+{
+    mt_lock(&lock);
+    mt_handles_clear(&handles);
+    mt_unlock(&lock);
+    atomic_fetch_add(&epoch, 1);
+    mt_thread_each(forget_hits, NULL);
+}
+
+static void open_one(MPI_Comm handle, const char *name, uint64_t seed)
+{
+    mt_comm made, *before;
+    if (!describe_into(&made, handle, NULL))
+        return;
+    mt_group_name(made.id, &made, (uint64_t[2]){seed, seed}, 0, 0);
+    memcpy(made.fold, made.id, sizeof made.fold);
+    if ((before = opened_before(&made))) {
+        free_lists(&made);
+        mt_handles_put(&handles, MT_KEY(handle), before);
+        return;
+    }
+    enter(handle, &made, MT_COMM_NONE, 0);
+    mt_comm_named(handle, name);
+}
+
+static uint32_t world_index = MT_COMM_NONE;
+
+uint32_t mt_comm_world_index(void)
+{
+    return world_index;
+}
+
+void mt_comm_open(void)
+{
+    open_one(mt_const.comm_world, "MPI_COMM_WORLD", 1);
+    const mt_comm *world = mt_comm_met(mt_const.comm_world);
+    world_index = world ? world->index : MT_COMM_NONE;
+    open_one(mt_const.comm_self, "MPI_COMM_SELF", 2);
+    MPI_Comm parent = mt_const.comm_null;
+    if (mt_own.Comm_get_parent(&parent) == MPI_SUCCESS && parent != mt_const.comm_null)
+        open_one(parent, "MPI_COMM_PARENT", 5);
+}
+
+// Describes and enters a child: its id is made of its parent's, of how many
+// siblings came before, and of its members; all members agree on each.
+static void born(const mt_comm_origin *o, MPI_Comm made)
+{
+    mt_comm child;
+    if (!describe_into(&child, made, mt_call_duplicates(o->call) ? o->parent : NULL)) {
+        mt_lost(&mt_header->lost_comms, 1);
+        return;
+    }
+    child.site = o->site;
+    mt_group_name(child.id, &child, o->id, o->number, 0);
+    mt_group_name(child.fold, &child, o->fold, o->call, 0);
+    enter(made, &child, o->parent->index, o->call);
+}
+
+// Numbers a child of `parent`. Its ids are kept as they are now: the parent may
+// be freed, and its record shared, before an idup completes.
+static mt_comm_origin numbered(MPI_Comm parent, unsigned call, uint64_t site)
+{
+    mt_comm *p = find_locked(parent);
+    mt_comm_origin o = {.parent = p, .number = ++p->children, .site = site, .call = call};
+    memcpy(o.id, p->id, sizeof o.id);
+    memcpy(o.fold, p->fold, sizeof o.fold);
+    return o;
+}
+
+void mt_comm_made(MPI_Comm parent, MPI_Comm made, unsigned call, uint64_t site)
+{
+    mt_lock(&lock);
+    mt_comm_origin o = numbered(parent, call, site);
+    if (made != mt_const.comm_null)
+        born(&o, made);
+    mt_unlock(&lock);
+}
+
+mt_comm_origin mt_comm_promised(MPI_Comm parent, unsigned call, uint64_t site)
+{
+    mt_lock(&lock);
+    mt_comm_origin o = numbered(parent, call, site);
+    mt_unlock(&lock);
+    return o;
+}
+
+void mt_comm_kept(const mt_comm_origin *origin, MPI_Comm made)
+{
+    mt_lock(&lock);
+    if (made != mt_const.comm_null)
+        born(origin, made);
+    mt_unlock(&lock);
+}
+
+// How often these members have made one with this tag before. The chains hold
+// one entry for each distinct (parent, members, tag).
+static uint64_t times_made(const uint64_t name[2])
+{
+    struct made {
+        struct made *next;
+        uint64_t name[2], times;
+    };
+    static struct made *chains[MT_FREED_CHAINS];
+    struct made **chain = &chains[name[0] % MT_FREED_CHAINS];
+    for (struct made *m = *chain; m; m = m->next)
+        if (memcmp(m->name, name, sizeof m->name) == 0)
+            return ++m->times;
+    struct made *m = malloc(sizeof *m);
+    if (m) {
+        *m = (struct made){*chain, {name[0], name[1]}, 1};
+        *chain = m;
+    } else {
+        mt_lost(&mt_header->lost_comms, 1); // the next will be taken for this one
+    }
+    return 1;
+}
+
+// Describes and enters what only its members made, with a tag.
+static mt_comm *born_of_members(const mt_comm *parent, uint64_t tag, MPI_Comm made, unsigned call, uint64_t site)
+{
+    mt_comm child;
+    uint64_t base[2];
+    if (!describe_into(&child, made, NULL)) {
+        mt_lost(&mt_header->lost_comms, 1);
+        return NULL;
+    }
+    mt_group_name(child.fold, &child, parent->fold, call, tag);
+    mt_group_name(base, &child, parent->id, call, tag);
+    mt_group_name(child.id, &child, base, times_made(base), tag);
+    child.site = site;
+    return enter(made, &child, parent->index, call);
+}
+
+mt_comm *mt_comm_made_by_members(MPI_Comm parent, int tag, MPI_Comm made, unsigned call, uint64_t site)
+{
+    if (made == mt_const.comm_null)
+        return NULL;
+    mt_lock(&lock);
+    mt_comm p = *find_locked(parent);
+    if (mt_call_two_groups(call)) // two groups have two local communicators: neither names the child
+        p.id[0] = p.id[1] = p.fold[0] = p.fold[1] = 3;
+    mt_comm *c = born_of_members(&p, ((uint64_t)(uint32_t)tag << 1) | 1, made, call, site);
+    mt_unlock(&lock);
+    return c;
+}
+
+static uint64_t hash_text(const char *text)
+{
+    uint64_t h = 0xcbf29ce484222325u; // FNV-1a
+    for (; *text; text++)
+        h = (h ^ (unsigned char)*text) * 0x100000001b3u;
+    return h;
+}
+
+mt_comm *mt_comm_made_from_group(const char *tag, MPI_Comm made, unsigned call, uint64_t site)
+{
+    static const mt_comm nobody = {.index = MT_COMM_NONE, .id = {4, 4}, .fold = {4, 4}};
+    if (made == mt_const.comm_null)
+        return NULL;
+    mt_lock(&lock);
+    mt_comm *c = born_of_members(&nobody, hash_text(tag), made, call, site);
+    mt_unlock(&lock);
+    return c;
+}
+
+mt_comm *mt_comm_of_group(MPI_Group group)
+{
+    mt_comm made = {.flags = MT_COMM_FOUND, .stride = 1}, *c = NULL;
+    mt_lock(&lock);
+    if (mt_group_describe_alone(&made, group)) {
+        mt_group_name(made.id, &made, (uint64_t[2]){6, 6}, 0, 0);
+        memcpy(made.fold, made.id, sizeof made.fold);
+        for (int i = 0; i < all_count && !c; i++)
+            if (memcmp(all[i]->id, made.id, sizeof made.id) == 0)
+                c = all[i];
+        mt_comm *known = c;
+        if (!c)
+            c = add(&made, MT_COMM_NONE, 0);
+        if (!c || known)
+            free_lists(&made);
+    }
+    mt_unlock(&lock);
+    if (c)
+        return c;
+    mt_lost(&mt_header->lost_comms, 1);
+    return &lost;
+}
+
+mt_comm *mt_comm_leaving(MPI_Comm comm)
+{
+    if (comm == mt_const.comm_null)
+        return NULL;
+    mt_lock(&lock);
+    mt_comm *c = mt_handles_get(&handles, MT_KEY(comm));
+    if (c)
+        mt_handles_drop(&handles, MT_KEY(comm));
+    forget(comm);
+    mt_pvars_comm_leaving(c);
+    mt_unlock(&lock);
+    return c;
+}
+
+void mt_comm_left(MPI_Comm comm, mt_comm *c)
+{
+    if (!c)
+        return;
+    mt_lock(&lock);
+    if (comm != mt_const.comm_null) { // it was not freed after all
+        mt_handles_put(&handles, MT_KEY(comm), c);
+        mt_pvars_comm_made(comm, c);
+    } else if (c->record) {
+        c->record->flags |= MT_COMM_FREED;
+        mt_comm **chain = &freed[c->fold[0] % MT_FREED_CHAINS];
+        c->next_freed = *chain;
+        *chain = c;
+    }
+    mt_unlock(&lock);
+}
+
+void mt_comm_each(void (*visit)(MPI_Comm, mt_comm *))
+{
+    mt_lock(&lock);
+    for (uint64_t i = 0; i < handles.capacity; i++)
+        if (handles.keys[i])
+            visit((MPI_Comm)(uintptr_t)handles.keys[i], handles.values[i]);
+    mt_unlock(&lock);
+}
+
+void mt_comm_named(MPI_Comm comm, const char *name)
+{
+    mt_comm *c = mt_comm_meet(comm);
+    uint64_t length = strnlen(name, sizeof c->name - 1);
+    mt_lock(&lock);
+    bool same = strncmp(c->name, name, sizeof c->name - 1) == 0; // a name set in a loop takes no room
+    memset(c->name, 0, sizeof c->name);
+    memcpy(c->name, name, length);
+    mt_unlock(&lock);
+    mt_l_name *r = same || c->index == MT_COMM_NONE ? NULL : mt_recording_begin(sizeof *r + length);
+    if (!r)
+        return;
+    r->index = c->index;
+    r->length = (uint32_t)length;
+    memcpy(r + 1, name, length);
+    mt_recording_commit(r, MT_RECORD_NAME);
+}
+
+mt_comm_name mt_comm_called(const mt_comm *c)
+{
+    mt_comm_name name;
+    mt_lock(&lock);
+    memcpy(name.text, c->name, sizeof name.text);
+    mt_unlock(&lock);
+    return name;
+}
+
+int mt_comm_world_rank(const mt_comm *c, int peer)
+{
+    const int32_t *list = c->remote ? c->remote : c->members;
+    if (peer < 0 || peer >= c->peers)
+        return MT_PEER_LOST;
+    return list ? list[peer] : c->base + peer * c->stride;
+}
+
+mt_comm **mt_comm_all(int *count)
+{
+    mt_lock(&lock);
+    mt_comm **list = malloc(((size_t)all_count + 1) * sizeof *list);
+    if (list && all_count)
+        memcpy(list, all, (size_t)all_count * sizeof *list);
+    *count = list ? all_count : 0;
+    mt_unlock(&lock);
+    return list;
+}

@@ -1,0 +1,84 @@
+#include "objects/handles.h"
+
+#include <stdlib.h>
+
+// Open addressing with linear probing; at most half full.
+static uint64_t place_of(const mt_handles *h, uint64_t key)
+{
+    uint64_t i = ((key * 0x9e3779b97f4a7c15u) >> 20) & (h->capacity - 1);
+    while (h->keys[i] && h->keys[i] != key)
+        i = (i + 1) & (h->capacity - 1);
+    return i;
+}
+
+static bool widen(mt_handles *h)
+{
+    mt_handles old = *h;
+    mt_handles wider = {.capacity = old.capacity ? old.capacity * 2 : 64, .used = old.used};
+    wider.keys = calloc(wider.capacity, sizeof *wider.keys);
+    wider.values = calloc(wider.capacity, sizeof *wider.values);
+    if (!wider.keys || !wider.values) {
+        free(wider.keys);
+        free(wider.values);
+        return false;
+    }
+    for (uint64_t i = 0; i < old.capacity; i++)
+        if (old.keys[i]) {
+            uint64_t at = place_of(&wider, old.keys[i]);
+            wider.keys[at] = old.keys[i];
+            wider.values[at] = old.values[i];
+        }
+    free(old.keys);
+    free(old.values);
+    *h = wider;
+    return true;
+}
+
+// One place stays empty: a search ends there.
+bool mt_handles_room(mt_handles *h)
+{
+    return h->used * 2 < h->capacity || widen(h) || h->used + 1 < h->capacity;
+}
+
+void mt_handles_put(mt_handles *h, uint64_t key, void *value)
+{
+    if (!mt_handles_get(h, key) && !mt_handles_room(h))
+        return;
+    uint64_t i = place_of(h, key);
+    h->used += h->keys[i] == 0;
+    h->keys[i] = key;
+    h->values[i] = value;
+}
+
+void *mt_handles_get(const mt_handles *h, uint64_t key)
+{
+    if (!h->capacity)
+        return NULL;
+    uint64_t i = place_of(h, key);
+    return h->keys[i] ? h->values[i] : NULL;
+}
+
+// Takes the key out and closes the gap, so that no tombstones pile up.
+void mt_handles_drop(mt_handles *h, uint64_t key)
+{
+    if (!mt_handles_get(h, key))
+        return;
+    uint64_t i = place_of(h, key), mask = h->capacity - 1;
+    h->keys[i] = 0;
+    h->used--;
+    for (uint64_t j = (i + 1) & mask; h->keys[j]; j = (j + 1) & mask) {
+        uint64_t moved = h->keys[j];
+        void *value = h->values[j];
+        h->keys[j] = 0;
+        uint64_t at = place_of(h, moved);
+        h->keys[at] = moved;
+        h->values[at] = value;
+    }
+}
+
+void mt_handles_clear(mt_handles *h)
+{
+    free(h->keys);
+    free(h->values);
+    *h = (mt_handles){0};
+}

@@ -1,0 +1,600 @@
+#include "objects/request.h"
+
+#include "base/lock.h"
+#include "base/resolve.h"
+#include "record/trace.h"
+#include "objects/status.h"
+#include "calls/volume.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+// Shards keep threads apart under MPI_THREAD_MULTIPLE; otherwise no lock is taken.
+// Their locks are plain ones (see lock.h): a few instructions are done under them,
+// and none that a thread can be cancelled in, but for resize().
+enum { MT_SHARDS = 16 };
+
+typedef struct mt_shard {
+    pthread_mutex_t lock;
+    mt_request *entries; // key 0: empty
+    uint64_t capacity, used;
+} __attribute__((aligned(64))) mt_shard;
+
+struct mt_table {
+    mt_shard shards[MT_SHARDS];
+};
+
+#define MT_UNLOCKED {[0 ... MT_SHARDS - 1] = {.lock = PTHREAD_MUTEX_INITIALIZER}}
+mt_table mt_requests = {MT_UNLOCKED}, mt_messages = {MT_UNLOCKED};
+
+_Atomic int64_t mt_request_count;
+_Atomic bool mt_callbacks;
+bool mt_receives_unfollowed;
+
+static uint64_t scatter(uint64_t key)
+{
+    return key * 0x9e3779b97f4a7c15u;
+}
+
+static mt_shard *open_shard(mt_table *table, uint64_t hash)
+{
+    if (mt_likely(!mt_multiple))
+        return &table->shards[0];
+    mt_shard *s = &table->shards[hash >> 60];
+    pthread_mutex_lock(&s->lock);
+    return s;
+}
+
+static void close_shard(mt_shard *s)
+{
+    if (mt_unlikely(mt_multiple))
+        pthread_mutex_unlock(&s->lock);
+}
+
+// The place of the key, or the empty one where it belongs.
+static mt_request *place_of(const mt_shard *s, uint64_t key, uint64_t hash)
+{
+    uint64_t mask = s->capacity - 1, i = (hash >> 28) & mask;
+    while (s->entries[i].key && s->entries[i].key != key)
+        i = (i + 1) & mask;
+    return &s->entries[i];
+}
+
+enum { MT_MIN_ENTRIES = 32, MT_KEPT_ENTRIES = 4096 };
+
+// Wide ones are pages of their own: free() might keep them.
+static mt_request *new_entries(uint64_t capacity)
+{
+    if (capacity < MT_KEPT_ENTRIES)
+        return calloc(capacity, sizeof(mt_request));
+    void *pages = mmap(NULL, capacity * sizeof(mt_request), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return pages == MAP_FAILED ? NULL : pages;
+}
+
+static void free_entries(mt_request *entries, uint64_t capacity)
+{
+    if (capacity < MT_KEPT_ENTRIES)
+        free(entries);
+    else
+        munmap(entries, capacity * sizeof(mt_request));
+}
+
+static MT_SLOW bool resize(mt_shard *s, uint64_t capacity)
+{
+    mt_protect();
+    mt_shard old = *s;
+    mt_request *entries = new_entries(capacity);
+    if (entries) {
+        s->entries = entries;
+        s->capacity = capacity;
+        for (uint64_t i = 0; i < old.capacity; i++)
+            if (old.entries[i].key)
+                *place_of(s, old.entries[i].key, scatter(old.entries[i].key)) = old.entries[i];
+        free_entries(old.entries, old.capacity);
+    }
+    mt_unprotect();
+    return entries != NULL;
+}
+
+// Room for one more.
+static bool widen(mt_shard *s)
+{
+    return resize(s, s->capacity ? s->capacity * 2 : MT_MIN_ENTRIES);
+}
+
+static void count(int64_t n)
+{
+    if (mt_unlikely(mt_multiple))
+        atomic_fetch_add_explicit(&mt_request_count, n, memory_order_relaxed);
+    else
+        atomic_store_explicit(&mt_request_count,
+                              atomic_load_explicit(&mt_request_count, memory_order_relaxed) + n,
+                              memory_order_relaxed);
+}
+
+// Claims the place of a key, with its shard open; NULL (and closed) if there is
+// no room. The caller fills the place and closes the shard.
+static mt_request *claim(mt_table *table, uint64_t key, mt_shard **shard)
+{
+    uint64_t hash = scatter(key);
+    mt_shard *s = *shard = open_shard(table, hash);
+    if (mt_unlikely(s->used * 2 >= s->capacity) && !widen(s)) {
+        mt_lost(&mt_header->lost_requests, 1);
+        close_shard(s);
+        return NULL;
+    }
+    mt_request *at = place_of(s, key, hash);
+    if (!at->key) {
+        s->used++;
+        count(1);
+    }
+    return at;
+}
+
+void mt_table_put(mt_table *table, const mt_request *entry)
+{
+    mt_shard *s;
+    mt_request *at = claim(table, entry->key, &s);
+    if (!at)
+        return;
+    *at = *entry;
+    close_shard(s);
+}
+
+// Tables that one thread used are all in the first shard. Other threads do not
+// use MPI before the call that allows several has returned.
+void mt_request_share(void)
+{
+    mt_table *tables[] = {&mt_requests, &mt_messages};
+    if (mt_multiple)
+        return;
+    mt_multiple = true;
+    for (int t = 0; t < 2; t++) {
+        mt_shard old = tables[t]->shards[0];
+        tables[t]->shards[0].entries = NULL;
+        tables[t]->shards[0].capacity = tables[t]->shards[0].used = 0;
+        for (uint64_t i = 0; i < old.capacity; i++)
+            if (old.entries[i].key) {
+                count(-1); // putting it counts it again
+                mt_table_put(tables[t], &old.entries[i]);
+            }
+        free_entries(old.entries, old.capacity);
+    }
+}
+
+// Closes the gap behind a removed entry, so that no tombstones pile up.
+static void close_gap(mt_shard *s, uint64_t hole)
+{
+    uint64_t mask = s->capacity - 1;
+    for (uint64_t i = (hole + 1) & mask; s->entries[i].key; i = (i + 1) & mask) {
+        uint64_t home = (scatter(s->entries[i].key) >> 28) & mask;
+        if (((i - home) & mask) >= ((i - hole) & mask)) {
+            s->entries[hole] = s->entries[i];
+            hole = i;
+        }
+    }
+    s->entries[hole].key = 0;
+}
+
+// Takes out the entry of an open shard. Memory that a crowd of requests took is
+// given back when it has gone.
+static void drop_entry(mt_shard *s, mt_request *at)
+{
+    close_gap(s, (uint64_t)(at - s->entries));
+    s->used--;
+    count(-1);
+    if (mt_unlikely(s->capacity > MT_KEPT_ENTRIES && s->used * 16 < s->capacity))
+        resize(s, s->capacity / 4); // if not, it stays as wide
+}
+
+bool mt_table_take(mt_table *table, uint64_t key, mt_request *entry)
+{
+    if (!mt_any_followed() || key == 0)
+        return false;
+    uint64_t hash = scatter(key);
+    mt_shard *s = open_shard(table, hash);
+    mt_request *at = s->capacity ? place_of(s, key, hash) : NULL;
+    bool found = at && at->key == key;
+    if (found) {
+        *entry = *at;
+        drop_entry(s, at);
+    }
+    close_shard(s);
+    return found;
+}
+
+bool mt_request_receives(MPI_Request request, mt_comm **comm, int32_t *peer)
+{
+    uint64_t key = MT_KEY(request), hash = scatter(key);
+    if (!mt_any_followed() || key == 0)
+        return false;
+    mt_shard *s = open_shard(&mt_requests, hash);
+    const mt_request *at = s->capacity ? place_of(s, key, hash) : NULL;
+    bool receives = at && at->key == key && at->kind == MT_PERSISTENT_RECEIVE && at->peer != MT_PEER_PROC_NULL;
+    if (receives) {
+        *comm = at->comm;
+        *peer = at->peer;
+    }
+    close_shard(s);
+    return receives;
+}
+
+// Rows may be met on a thread that has made no call of its own yet.
+MT_INLINE mt_thread *writer(void)
+{
+    mt_thread *t = mt_self;
+    return t ? t : mt_thread_met(0);
+}
+
+// What was posted while recording was off is not counted, and what has no peer
+// moves nothing.
+static void set_aside_tagged(const mt_request *e, unsigned direction, int32_t peer, int32_t tag)
+{
+    mt_thread *t = writer();
+    if (!t || e->slice == MT_PAUSED || peer == MT_PEER_PROC_NULL)
+        return;
+    uint64_t bytes = e->kind == MT_PERSISTENT_SEND ? e->bytes : 0;
+    uint32_t comm = e->comm ? e->comm->index : MT_COMM_NONE;
+    mt_book_beside(t, mt_key_of(e->site, e->slice, e->call, direction, comm, peer, mt_size_class(bytes)), bytes,
+                   tag, e->number);
+}
+
+static void set_aside(const mt_request *e, unsigned direction, int32_t peer)
+{
+    set_aside_tagged(e, direction, peer, MT_EVENT_NO_TAG);
+}
+
+_Atomic bool mt_any_cancelled;
+
+MT_INLINE bool was_cancelled(const MPI_Status *status)
+{
+    int cancelled = 0;
+    return atomic_load_explicit(&mt_any_cancelled, memory_order_relaxed) &&
+           mt_pmpi.Test_cancelled(status, &cancelled) == MPI_SUCCESS && cancelled;
+}
+
+MT_INLINE void book_receive(const mt_request *e, const MPI_Status *status)
+{
+    mt_thread *t = writer();
+    if (was_cancelled(status)) {
+        set_aside(e, MT_DIR_CANCELLED, e->peer);
+        return;
+    }
+    if (e->kind == MT_UNTOLD_RECEIVE) {
+        set_aside(e, MT_DIR_UNTOLD, e->peer);
+        return;
+    }
+    if (!t || e->slice == MT_PAUSED || status->MPI_SOURCE < 0) // MPI_PROC_NULL is negative
+        return;
+    uint64_t bytes = mt_status_bytes(status);
+    mt_book_beside(t,
+                   mt_key_of(e->site, e->slice, e->call, MT_DIR_RECV_POSTED, e->comm->index, status->MPI_SOURCE,
+                             mt_size_class(bytes)),
+                   bytes, status->MPI_TAG, e->number);
+}
+
+static bool is_open_receive(const mt_request *e)
+{
+    return !e->counted && (e->kind == MT_RECEIVE || e->kind == MT_UNTOLD_RECEIVE ||
+                           (e->kind == MT_PERSISTENT_RECEIVE && e->active));
+}
+
+static bool is_cancelled_send(const mt_request *e)
+{
+    return !e->counted && (e->kind == MT_CANCELLED_SEND ||
+                           (e->kind == MT_PERSISTENT_SEND && e->active && e->cancelled));
+}
+
+static bool is_persistent(const mt_request *e)
+{
+    return e->kind == MT_PERSISTENT_SEND || e->kind == MT_PERSISTENT_RECEIVE || e->kind == MT_PERSISTENT_COLL;
+}
+
+// Books what a completion tells, once.
+static void settle(const mt_request *e, const MPI_Status *status)
+{
+    if (is_open_receive(e))
+        book_receive(e, status);
+    else if (is_cancelled_send(e) && was_cancelled(status))
+        set_aside(e, MT_DIR_SEND_CANCELLED, e->peer);
+    else if (e->number && !e->counted)
+        mt_trace_completed(e->number);
+}
+
+int mt_error_class(int error)
+{
+    int class = error;
+    return mt_pmpi.Error_class(error, &class) == MPI_SUCCESS ? class : error;
+}
+
+int32_t mt_failed_source(const mt_comm *c, int32_t posted, const MPI_Status *status)
+{
+    if (posted != MT_PEER_ANY_SOURCE || !status || status->MPI_SOURCE < 0 || status->MPI_SOURCE >= c->peers)
+        return posted;
+    return status->MPI_SOURCE;
+}
+
+int32_t mt_failed_tag(int32_t posted, const MPI_Status *status)
+{
+    bool told = status && status->MPI_SOURCE >= 0 && status->MPI_TAG >= 0 &&
+                (posted == MT_PEER_ANY_SOURCE || status->MPI_SOURCE == posted);
+    return told ? status->MPI_TAG : MT_EVENT_NO_TAG;
+}
+
+static void settle_failed(const mt_request *e, int error, const MPI_Status *status)
+{
+    if (!is_open_receive(e))
+        return;
+    if (mt_error_class(error) == MPI_ERR_TRUNCATE)
+        set_aside_tagged(e, MT_DIR_TRUNCATED, mt_failed_source(e->comm, e->peer, status),
+                         mt_failed_tag(e->peer, status));
+    else
+        set_aside(e, MT_DIR_FAILED, e->peer);
+}
+
+void mt_request_looked_at(mt_request *e, int error, const MPI_Status *status)
+{
+    if (error == MPI_SUCCESS)
+        settle(e, status);
+    else if (mt_error_class(error) == MPI_ERR_TRUNCATE)
+        settle_failed(e, error, status);
+    else
+        return;
+    e->counted = true;
+}
+
+// Its end was not seen: a receive, or a send that was to be cancelled.
+static void settle_unseen(const mt_request *e, unsigned direction)
+{
+    if (is_open_receive(e))
+        set_aside(e, direction, e->peer);
+    else if (is_cancelled_send(e))
+        set_aside(e, MT_DIR_SEND_FREED, e->peer);
+}
+
+static void forget(const mt_request *e)
+{
+    if (e->kind == MT_PERSISTENT_COLL || e->kind == MT_NEW_COMM)
+        free(e->extra);
+}
+
+void mt_request_freed(mt_request *e)
+{
+    settle_unseen(e, MT_DIR_FREED);
+    forget(e);
+}
+
+static void rest(mt_request *e)
+{
+    e->active = e->counted = e->cancelled = false;
+    e->number = 0;
+    mt_table_put(&mt_requests, e);
+}
+
+static _Atomic bool cancels; // there was one of a request that was not followed
+
+// While one thread waits for a request, and its entry is out of the table,
+// another may have cancelled it: that made an entry for a send.
+static void drop_cancel(const mt_request *e)
+{
+    mt_request other;
+    if (mt_unlikely(atomic_load_explicit(&cancels, memory_order_relaxed)) &&
+        mt_table_take(&mt_requests, e->key, &other) && other.kind != MT_CANCELLED_SEND)
+        mt_table_put(&mt_requests, &other);
+}
+
+void mt_request_done(mt_request *e, const MPI_Status *status)
+{
+    if (mt_on())
+        settle(e, status);
+    drop_cancel(e);
+    if (e->kind == MT_NEW_COMM) {
+        const mt_request_promise *promise = e->extra;
+        mt_comm_kept(&promise->origin, promise->later ? *promise->later : promise->made);
+        free(e->extra);
+    } else if (is_persistent(e)) {
+        rest(e);
+    }
+}
+
+static bool take_completed(MPI_Request request, const MPI_Status *status)
+{
+    mt_request e;
+    if (!mt_table_take(&mt_requests, MT_KEY(request), &e))
+        return false;
+    mt_request_done(&e, status);
+    return true;
+}
+
+// Nearly all are plain receives: those are booked where they lie.
+bool mt_request_completed(MPI_Request request, const MPI_Status *status)
+{
+    if (mt_unlikely(mt_multiple)) // a session of another thread was opened while this one waited
+        return take_completed(request, status);
+    uint64_t key = MT_KEY(request), hash = scatter(key);
+    mt_shard *s = &mt_requests.shards[0];
+    mt_request *at = s->capacity ? place_of(s, key, hash) : NULL;
+    if (!at || at->key != key || key == 0)
+        return false;
+    if (mt_unlikely(at->kind != MT_RECEIVE))
+        return take_completed(request, status);
+    if (!at->counted)
+        book_receive(at, status);
+    drop_entry(s, at);
+    return true;
+}
+
+void mt_request_failed(mt_request *e, int error, const MPI_Status *status, bool gone)
+{
+    if (mt_on())
+        settle_failed(e, error, status);
+    drop_cancel(e);
+    if (is_persistent(e) && !gone)
+        rest(e);
+    else
+        forget(e);
+}
+
+void mt_request_cancelled(const mt_span *s, MPI_Request request)
+{
+    mt_request e;
+    bool followed = mt_table_take(&mt_requests, MT_KEY(request), &e);
+    uint32_t number = followed ? e.number : 0;
+    if (followed && e.kind != MT_OPERATION) {
+        e.cancelled = true;
+    } else if (s->thread && !mt_header->pauses && !mt_receives_unfollowed) { // else it may be a receive as well
+        atomic_store(&cancels, true);
+        e = (mt_request){.key = MT_KEY(request), .site = s->site, .peer = MT_PEER_NONE, .slice = s->slice,
+                         .call = s->call, .kind = MT_CANCELLED_SEND, .cancelled = true, .number = number};
+    } else if (!followed) {
+        return;
+    }
+    mt_table_put(&mt_requests, &e);
+}
+
+// A request that is not in the table, as a thread waits for it, keeps its site. So
+// do all where other threads may be using the tables without a lock.
+void mt_requests_move(const mt_move *move)
+{
+    if (!mt_multiple && (mt_serialized || !mt_self))
+        return;
+    for (int i = 0; i < 2 * MT_SHARDS; i++) {
+        mt_shard *s = &(i < MT_SHARDS ? &mt_requests : &mt_messages)->shards[i % MT_SHARDS];
+        if (mt_multiple)
+            pthread_mutex_lock(&s->lock);
+        for (uint64_t k = 0; k < s->capacity; k++)
+            mt_move_site(move, &s->entries[k].site);
+        close_shard(s);
+    }
+}
+
+static void each_unfinished(mt_table *table, void (*visit)(const mt_request *))
+{
+    for (int i = 0; i < MT_SHARDS; i++)
+        for (uint64_t k = 0; k < table->shards[i].capacity; k++)
+            if (table->shards[i].entries[k].key)
+                visit(&table->shards[i].entries[k]);
+}
+
+static void unfinished_request(const mt_request *e)
+{
+    settle_unseen(e, MT_DIR_UNFINISHED);
+}
+
+static void unfinished_message(const mt_request *e)
+{
+    set_aside(e, MT_DIR_UNFINISHED, e->peer);
+}
+
+static void forget_all(mt_table *table)
+{
+    for (int i = 0; i < MT_SHARDS; i++) {
+        mt_shard *s = &table->shards[i];
+        free_entries(s->entries, s->capacity);
+        s->entries = NULL;
+        s->capacity = s->used = 0;
+    }
+}
+
+// Nobody may call MPI any more: no lock. A session that comes later may be given
+// the same handles: what was left means nothing to it.
+void mt_requests_unfinished(void)
+{
+    each_unfinished(&mt_requests, unfinished_request);
+    each_unfinished(&mt_messages, unfinished_message);
+    each_unfinished(&mt_requests, forget);
+    forget_all(&mt_requests);
+    forget_all(&mt_messages);
+    atomic_store(&mt_request_count, 0);
+}
+
+static void book_posted(mt_thread *t, const mt_request *e)
+{
+    if (e->peer != MT_PEER_PROC_NULL)
+        mt_book_beside(t, mt_key_of(e->site, e->slice, e->call, MT_DIR_POSTED, e->comm->index, e->peer, 0), 0, e->tag,
+                       e->number);
+}
+
+void mt_request_posted(const mt_span *s, MPI_Request request, mt_request_kind kind, mt_comm *comm, int32_t peer,
+                       uint32_t number)
+{
+    if (request == mt_const.request_null)
+        return;
+    mt_request e = {.key = MT_KEY(request), .site = s->site, .comm = comm, .peer = peer, .slice = s->slice,
+                    .call = s->call, .kind = (uint8_t)kind, .number = number, .tag = MT_EVENT_NO_TAG};
+    book_posted(s->thread, &e);
+    mt_table_put(&mt_requests, &e);
+}
+
+void mt_request_receive(uint64_t site, uint32_t slice, unsigned call, mt_comm *comm, int32_t peer,
+                        MPI_Request request, uint32_t number)
+{
+    mt_shard *shard;
+    mt_request *e = request == mt_const.request_null ? NULL : claim(&mt_requests, MT_KEY(request), &shard);
+    if (!e)
+        return;
+    // Written in place: copied from a local one, it would be read back in wider
+    // pieces than it was just written in, which stalls.
+    e->key = MT_KEY(request);
+    e->site = site;
+    e->comm = comm;
+    e->extra = NULL;
+    e->peer = peer;
+    e->slice = slice;
+    e->number = number;
+    e->call = (uint16_t)call;
+    e->kind = MT_RECEIVE;
+    e->active = e->counted = e->cancelled = false;
+    close_shard(shard);
+}
+
+// A handle of operations that completed at once may be that of several: the
+// latest has it, unless it is one of which more is to be told.
+void mt_request_operation(mt_thread *t, MPI_Request request)
+{
+    mt_shard *shard;
+    uint32_t number = mt_trace_how[t->open->call] != MT_TRACE_NOT ? mt_trace_request(t) : 0;
+    if (!number || request == mt_const.request_null)
+        return;
+    mt_request *e = claim(&mt_requests, MT_KEY(request), &shard);
+    if (!e)
+        return;
+    if (!e->key || e->kind == MT_OPERATION)
+        *e = (mt_request){.key = MT_KEY(request), .kind = MT_OPERATION, .number = number};
+    close_shard(shard);
+}
+
+void mt_request_started(mt_span *s, MPI_Request request, bool alone)
+{
+    mt_request e;
+    mt_thread *t = s->thread;
+    if (!mt_table_take(&mt_requests, MT_KEY(request), &e)) {
+        if (alone && t)
+            mt_book(s, mt_span_key(s, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0), 0);
+        return;
+    }
+    e.active = true;
+    e.counted = e.cancelled = false;
+    e.site = e.kind == MT_PERSISTENT_COLL ? e.site : s->site;
+    e.slice = s->slice;
+    unsigned direction = e.kind == MT_PERSISTENT_SEND && e.peer >= 0 ? MT_DIR_SEND : MT_DIR_NONE;
+    if (e.kind != MT_PERSISTENT_COLL)
+        e.call = s->call;
+    e.number = t ? mt_trace_request(t) : 0;
+    if (t && alone) {
+        t->open->count = (uint32_t)e.tag;
+        uint64_t bytes = direction == MT_DIR_SEND ? e.bytes : 0;
+        uint32_t comm = e.comm ? e.comm->index : MT_COMM_NONE;
+        mt_book(s, mt_span_key(s, direction, comm, e.peer, bytes), bytes);
+    } else if (t && direction == MT_DIR_SEND) {
+        mt_book_beside(t, mt_span_key(s, MT_DIR_SEND_POSTED, e.comm->index, e.peer, e.bytes), e.bytes, e.tag, e.number);
+    }
+    if (t && e.kind == MT_PERSISTENT_RECEIVE)
+        book_posted(t, &e);
+    if (t && e.kind == MT_PERSISTENT_COLL)
+        mt_volume_started(t, &e, s->slice);
+    if (t)
+        t->posts = 0;
+    mt_table_put(&mt_requests, &e);
+}

@@ -1,0 +1,187 @@
+#include "objects/win.h"
+
+#include "base/lock.h"
+#include "base/resolve.h"
+#include "file/recording.h"
+#include "record/thread.h"
+#include "objects/group.h"
+#include "objects/handles.h"
+#include "mpit/pvars.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// Grows before a handle is forgotten: what was found before is not kept.
+static _Atomic uint64_t epoch;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static mt_handles handles; // window -> the communicator of its group
+static mt_handles numbers; // window -> its number, in place of a pointer
+
+// A window whose making was not seen.
+static mt_comm *meet(MPI_Win win)
+{
+    MPI_Group group;
+    if (mt_own.Win_get_group(win, &group) != MPI_SUCCESS) {
+        mt_lost(&mt_header->lost_comms, 1);
+        return mt_comm_lost();
+    }
+    mt_comm *c = mt_comm_of_group(group);
+    mt_own.Group_free(&group);
+    return c;
+}
+
+static void forget_in(void *handle, mt_thread *t)
+{
+    uint64_t key = *(uint64_t *)handle;
+    mt_win_hit *hit = mt_win_place(t, key);
+    if (atomic_load(&hit->key) == key)
+        atomic_store(&hit->key, 0);
+}
+
+// As for communicators: see comm.c.
+static void forget(MPI_Win win)
+{
+    uint64_t key = MT_KEY(win);
+    atomic_fetch_add(&epoch, 1);
+    mt_thread_each(forget_in, &key);
+}
+
+void mt_win_forget_all(void)
+{
+    mt_lock(&lock);
+    mt_handles_clear(&handles);
+    mt_handles_clear(&numbers);
+    mt_unlock(&lock);
+    atomic_fetch_add(&epoch, 1);
+}
+
+static uint32_t number_of(uint64_t key)
+{
+    return (uint32_t)(uintptr_t)mt_handles_get(&numbers, key);
+}
+
+static void keep(uint64_t key, mt_comm *c, uint32_t number)
+{
+    mt_handles_put(&handles, key, c);
+    if (number)
+        mt_handles_put(&numbers, key, (void *)(uintptr_t)number);
+    else
+        mt_handles_drop(&numbers, key);
+}
+
+const mt_win_hit *mt_win_find(mt_thread *t, MPI_Win win)
+{
+    uint64_t key = MT_KEY(win), before = atomic_load(&epoch);
+    mt_lock(&lock);
+    mt_comm *c = mt_handles_get(&handles, key);
+    if (!c) {
+        c = meet(win);
+        mt_handles_put(&handles, key, c);
+    }
+    uint32_t number = number_of(key);
+    mt_unlock(&lock);
+    mt_win_hit *hit = mt_win_place(t, key);
+    hit->comm = c;
+    hit->number = number;
+    atomic_store(&hit->key, key);
+    if (atomic_load(&epoch) != before)
+        forget_in(&key, t);
+    return hit;
+}
+
+mt_comm *mt_win_known(mt_thread *t, MPI_Win win)
+{
+    uint64_t key = MT_KEY(win);
+    mt_win_hit *hit = mt_win_place(t, key);
+    if (mt_likely(mt_holds(&hit->key, key)))
+        return hit->comm;
+    mt_lock(&lock);
+    mt_comm *c = mt_handles_get(&handles, key);
+    mt_unlock(&lock);
+    return c;
+}
+
+uint32_t mt_win_made(mt_thread *t, MPI_Comm comm, MPI_Win win)
+{
+    static uint32_t made;
+    mt_comm *c = mt_comm_of(t, comm);
+    mt_lock(&lock);
+    if (!mt_handles_room(&handles))
+        mt_lost(&mt_header->lost_comms, 1);
+    uint32_t number = made < MT_MAX_WINDOWS ? ++made : 0;
+    keep(MT_KEY(win), c, number);
+    forget(win);
+    mt_pvars_win_made(win, c);
+    mt_unlock(&lock);
+    return number;
+}
+
+mt_comm *mt_win_leaving(MPI_Win win, uint32_t *number)
+{
+    mt_lock(&lock);
+    mt_comm *c = mt_handles_get(&handles, MT_KEY(win));
+    *number = number_of(MT_KEY(win));
+    mt_handles_drop(&handles, MT_KEY(win));
+    mt_handles_drop(&numbers, MT_KEY(win));
+    forget(win);
+    mt_pvars_win_leaving(win);
+    mt_unlock(&lock);
+    return c;
+}
+
+void mt_win_left(MPI_Win win, mt_comm *c, uint32_t number)
+{
+    if (!c || win == mt_const.win_null)
+        return;
+    mt_lock(&lock);
+    keep(MT_KEY(win), c, number);
+    mt_pvars_win_made(win, c);
+    mt_unlock(&lock);
+}
+
+// Programs have few groups of neighbours, so that a list is looked through. A number
+// has room beside that of a window in an event's tag.
+static uint64_t (*groups)[2];
+static uint32_t group_count;
+
+static bool write_group(const mt_comm *members, uint32_t number)
+{
+    mt_l_group *r = mt_recording_begin(sizeof *r + (uint64_t)members->size * sizeof(int32_t));
+    if (!r)
+        return false;
+    r->index = number;
+    r->count = (uint32_t)members->size;
+    for (int i = 0; i < members->size; i++)
+        ((int32_t *)(r + 1))[i] = members->members ? members->members[i] : members->base + i * members->stride;
+    mt_recording_commit(r, MT_RECORD_GROUP);
+    return true;
+}
+
+static uint32_t number_group(const mt_comm *members)
+{
+    uint64_t name[2];
+    mt_group_name(name, members, (uint64_t[2]){7, 7}, 0, 0);
+    for (uint32_t i = 0; i < group_count; i++)
+        if (memcmp(groups[i], name, sizeof name) == 0)
+            return i + 1;
+    if (!groups)
+        groups = malloc(MT_WINDOW_DETAILS * sizeof *groups);
+    if (!groups || group_count + 1 >= MT_WINDOW_DETAILS || !write_group(members, group_count + 1))
+        return 0;
+    memcpy(groups[group_count], name, sizeof name);
+    return ++group_count;
+}
+
+uint32_t mt_win_group(MPI_Group group)
+{
+    mt_comm members = {.stride = 1};
+    uint32_t number = 0;
+    if (!mt_group_describe_alone(&members, group))
+        return 0;
+    mt_lock(&lock);
+    number = number_group(&members);
+    mt_unlock(&lock);
+    free(members.members);
+    return number;
+}

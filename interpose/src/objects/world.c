@@ -1,0 +1,163 @@
+#include "objects/world.h"
+
+#include "base/job.h"
+#include "base/lock.h"
+#include "base/resolve.h"
+#include "record/trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// Under the lock no session is closed that a group is being asked of.
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static bool has_world;
+
+static void is(int rank, int size)
+{
+    mt_header->world_rank = mt_world_rank = rank;
+    mt_trace_rank(rank);
+    mt_header->world_size = mt_world_size = size;
+}
+
+int mt_world_rank_said(void)
+{
+    int rank, size;
+    if (mt_world_rank >= 0)
+        return mt_world_rank;
+    return mt_job_rank(&rank, &size) ? rank : -1;
+}
+
+void mt_world_open(void)
+{
+    int rank = -1, size = -1;
+    mt_lock(&lock);
+    if (mt_own.Comm_rank(mt_const.comm_world, &rank) == MPI_SUCCESS &&
+        mt_own.Comm_size(mt_const.comm_world, &size) == MPI_SUCCESS)
+        is(rank, size);
+    has_world = true;
+    mt_unlock(&lock);
+}
+
+void mt_world_close(void)
+{
+    mt_lock(&lock);
+    has_world = false;
+    mt_unlock(&lock);
+}
+
+#if MT_HAVE_Session_init
+static struct session {
+    MPI_Session handle;
+    bool has_world_set;
+} *sessions;
+static int session_count, session_capacity;
+
+// Asking for a process set that is not there would raise the session's error
+// handler: the list is asked first.
+static bool has_world_set(MPI_Session session)
+{
+    static const char world[] = "mpi://WORLD";
+    int n = 0;
+    if (mt_own.Session_get_num_psets(session, mt_const.info_null, &n) != MPI_SUCCESS)
+        return false;
+    for (int i = 0; i < n; i++) {
+        char name[sizeof world + 1];
+        int length = sizeof name;
+        if (mt_own.Session_get_nth_pset(session, mt_const.info_null, i, &length, name) == MPI_SUCCESS &&
+            strncmp(name, world, sizeof name) == 0)
+            return true;
+    }
+    return false;
+}
+
+// The group is asked for anew each time: a session does not close, in some
+// MPIs, while a group of it is held.
+static bool session_group(MPI_Group *group)
+{
+    for (int i = 0; i < session_count; i++)
+        if (sessions[i].has_world_set &&
+            mt_own.Group_from_session_pset(sessions[i].handle, "mpi://WORLD", group) == MPI_SUCCESS)
+            return true;
+    return false;
+}
+
+static bool keep(MPI_Session session)
+{
+    if (session_count == session_capacity) {
+        struct session *wider = realloc(sessions, (size_t)(session_capacity + 16) * sizeof *wider);
+        if (!wider) {
+            mt_lost(&mt_header->lost_comms, 1); // those that only this session can describe
+            return false;
+        }
+        sessions = wider;
+        session_capacity += 16;
+    }
+    sessions[session_count++] = (struct session){session, has_world_set(session)};
+    return true;
+}
+
+bool mt_world_session(MPI_Session session)
+{
+    MPI_Group group;
+    int rank = -1, size = -1;
+    mt_lock(&lock);
+    bool kept = keep(session);
+    if (mt_world_rank < 0 && session_group(&group)) {
+        if (mt_own.Group_rank(group, &rank) == MPI_SUCCESS && mt_own.Group_size(group, &size) == MPI_SUCCESS)
+            is(rank, size);
+        mt_own.Group_free(&group);
+    }
+    if (mt_world_rank < 0 && mt_job_rank(&rank, &size))
+        is(rank, size);
+    mt_unlock(&lock);
+    return kept;
+}
+
+bool mt_world_session_leaving(MPI_Session session)
+{
+    bool found = false;
+    mt_lock(&lock);
+    for (int i = 0; i < session_count && !found; i++)
+        if (sessions[i].handle == session) {
+            sessions[i] = sessions[--session_count];
+            found = true;
+        }
+    mt_unlock(&lock);
+    return found;
+}
+#else
+static bool session_group(MPI_Group *group)
+{
+    (void)group;
+    return false;
+}
+#endif
+
+// In pieces: a table of all ranks, large and used once, stays with malloc.
+static bool translate(MPI_Group group, MPI_Group world, int n, mt_world_taker take, void *argument)
+{
+    int ranks[512], world_ranks[512];
+    const int most = sizeof ranks / sizeof *ranks;
+    for (int first = 0; first < n; first += most) {
+        int some = n - first < most ? n - first : most;
+        for (int i = 0; i < some; i++)
+            ranks[i] = first + i;
+        if (mt_own.Group_translate_ranks(group, some, ranks, world, world_ranks) != MPI_SUCCESS ||
+            !take(argument, first, some, world_ranks))
+            return false;
+    }
+    return true;
+}
+
+bool mt_world_translate(MPI_Group group, int n, mt_world_taker take, void *argument)
+{
+    MPI_Group world;
+    mt_lock(&lock);
+    bool ok = has_world ? mt_own.Comm_group(mt_const.comm_world, &world) == MPI_SUCCESS : session_group(&world);
+    if (ok) {
+        ok = translate(group, world, n, take, argument);
+        mt_own.Group_free(&world);
+    }
+    mt_unlock(&lock);
+    return ok;
+}

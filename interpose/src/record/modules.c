@@ -1,0 +1,329 @@
+#define _GNU_SOURCE
+#include "record/modules.h"
+
+#include "base/lock.h"
+#include "file/recording.h"
+#include "record/record.h"
+#include "record/stack.h"
+#include "record/thread.h"
+#include "objects/request.h"
+
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MT_MODULES = 1024 };
+
+// A file that is loaded, or was unloaded while nothing was recorded.
+typedef struct known_module {
+    _Atomic uint64_t start, end; // end is 0 while it is not loaded
+    uint64_t first, size;        // the same, for good
+    uint64_t identity;           // of name and build id
+    const mt_l_module *record;   // NULL: this place is free
+    _Atomic bool used;           // there are call sites in it
+    bool seen;                   // in the scan that is under way
+} known_module;
+
+// Where a file's sites were moved to. The next time that the same file is
+// unloaded they go there again: each further loading takes one record in the log.
+typedef struct moved_module {
+    uint64_t identity, size, start;
+} moved_module;
+
+static known_module known[MT_MODULES];
+static _Atomic int known_count;
+static moved_module moved[MT_MODULES];
+static int moved_count;
+static uint64_t next_start = MT_UNLOADED;
+// How many files the dynamic linker had unloaded when drop_unloaded looked at last.
+static _Atomic uint64_t unloads;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static known_module *module_of(uint64_t address)
+{
+    int n = atomic_load_explicit(&known_count, memory_order_acquire);
+    for (int i = 0; i < n; i++)
+        if (address < atomic_load_explicit(&known[i].end, memory_order_acquire) &&
+            address >= atomic_load_explicit(&known[i].start, memory_order_relaxed))
+            return &known[i];
+    return NULL;
+}
+
+typedef struct build_id {
+    const unsigned char *bytes;
+    uint32_t length;
+} build_id;
+
+// Whether the loader has mapped all of a segment: a note need not be in memory.
+static bool is_mapped(const struct dl_phdr_info *info, const ElfW(Phdr) *segment)
+{
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        if (p->p_type == PT_LOAD && (p->p_flags & PF_R) && segment->p_vaddr >= p->p_vaddr &&
+            segment->p_vaddr - p->p_vaddr <= p->p_memsz &&
+            segment->p_memsz <= p->p_memsz - (segment->p_vaddr - p->p_vaddr))
+            return true;
+    }
+    return false;
+}
+
+static build_id find_build_id(const struct dl_phdr_info *info, const ElfW(Phdr) *segment)
+{
+    const char *note = (const char *)(uintptr_t)(info->dlpi_addr + segment->p_vaddr), *end = note + segment->p_memsz;
+    while (note + sizeof(ElfW(Nhdr)) <= end) {
+        const ElfW(Nhdr) *n = (const ElfW(Nhdr) *)note;
+        const char *name = note + sizeof *n, *desc = name + ((n->n_namesz + 3) & ~3u);
+        if (desc + n->n_descsz > end)
+            break;
+        if (n->n_type == NT_GNU_BUILD_ID && n->n_namesz == 4 && memcmp(name, "GNU", 4) == 0)
+            return (build_id){(const unsigned char *)desc, n->n_descsz};
+        note = desc + ((n->n_descsz + 3) & ~3u);
+    }
+    return (build_id){NULL, 0};
+}
+
+static const mt_l_module *record_module(const mt_l_module *m, const void *id, const char *path)
+{
+    mt_l_module *record = mt_recording_begin(sizeof *record + m->build_id_length + m->path_length);
+    if (!record)
+        return NULL;
+    mt_l_record head = record->record;
+    *record = *m;
+    record->record = head;
+    char *text = (char *)(record + 1);
+    if (m->build_id_length)
+        memcpy(text, id, m->build_id_length);
+    memcpy(text + m->build_id_length, path, m->path_length);
+    mt_recording_commit(record, MT_RECORD_MODULE);
+    return record;
+}
+
+static uint64_t hash(uint64_t h, const void *bytes, uint64_t n)
+{
+    for (const unsigned char *b = bytes; n > 0; n--)
+        h = (h ^ *b++) * 0x100000001b3u;
+    return h;
+}
+
+// A place for another module, or NULL.
+static known_module *free_place(void)
+{
+    int n = atomic_load_explicit(&known_count, memory_order_relaxed);
+    for (int i = 0; i < n; i++)
+        if (!known[i].record)
+            return &known[i];
+    return n < MT_MODULES ? &known[n] : NULL;
+}
+
+static void enter(mt_l_module *m, uint64_t identity, build_id id, const char *path)
+{
+    known_module *k = free_place();
+    m->build_id_length = id.length;
+    m->path_length = (uint32_t)strlen(path);
+    if (!k || !(k->record = record_module(m, id.bytes, path)))
+        return;
+    k->first = m->start;
+    k->size = m->end - m->start;
+    k->identity = identity;
+    k->seen = true;
+    atomic_store_explicit(&k->used, false, memory_order_relaxed);
+    atomic_store_explicit(&k->start, m->start, memory_order_relaxed);
+    atomic_store_explicit(&k->end, m->end, memory_order_release);
+    if (k == &known[atomic_load_explicit(&known_count, memory_order_relaxed)])
+        atomic_fetch_add_explicit(&known_count, 1, memory_order_release);
+}
+
+typedef struct scanning {
+    bool enters;      // modules that are not known
+    uint64_t unloads; // that the dynamic linker has counted
+    char self[4096];
+} scanning;
+
+// The path of a file. The program itself has no name in the dynamic linker.
+static const char *path_of(const char *name, scanning *s)
+{
+    if (*name)
+        return name;
+    ssize_t length = readlink("/proc/self/exe", s->self, sizeof s->self - 1);
+    s->self[length > 0 ? length : 0] = 0;
+    return s->self;
+}
+
+static int visit(struct dl_phdr_info *info, size_t size, void *scan)
+{
+    (void)size;
+    scanning *s = scan;
+    mt_l_module m = {.bias = info->dlpi_addr, .start = UINT64_MAX};
+    build_id id = {NULL, 0};
+    s->unloads = info->dlpi_subs;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        uint64_t start = info->dlpi_addr + p->p_vaddr;
+        if (p->p_type == PT_LOAD) {
+            m.start = start < m.start ? start : m.start;
+            m.end = start + p->p_memsz > m.end ? start + p->p_memsz : m.end;
+        } else if (p->p_type == PT_NOTE && !id.bytes && is_mapped(info, p)) {
+            id = find_build_id(info, p);
+        }
+    }
+    if (m.start >= m.end)
+        return 0;
+    const char *name = info->dlpi_name ? info->dlpi_name : "";
+    uint64_t identity = hash(hash(0xcbf29ce484222325u, name, strlen(name)), id.bytes, id.length);
+    known_module *k = module_of(m.start);
+    if (k && k->first == m.start && k->size == m.end - m.start && k->identity == identity)
+        k->seen = true;
+    else if (s->enters && !k)
+        enter(&m, identity, id, path_of(name, s));
+    return 0;
+}
+
+// The address from which on the sites in a module are to be numbered; the file is
+// recorded at this address, if it is not yet. 0 if there is no room for that.
+static uint64_t place_for_sites(const known_module *k)
+{
+    for (int i = 0; i < moved_count; i++)
+        if (moved[i].identity == k->identity && moved[i].size == k->size && k->record->build_id_length)
+            return moved[i].start;
+    mt_l_module m = *k->record;
+    uint64_t start = next_start, delta = start - m.start;
+    m.start += delta;
+    m.end += delta;
+    m.bias += delta;
+    const char *text = (const char *)(k->record + 1);
+    if (!record_module(&m, text, text + m.build_id_length))
+        return 0;
+    next_start += (k->size | 0xffff) + 1;
+    if (moved_count < MT_MODULES)
+        moved[moved_count++] = (moved_module){k->identity, k->size, start};
+    return start;
+}
+
+// A pending receive keeps the site that posted it: moved before the rows, so that
+// none is booked where it was.
+static void move_sites(known_module *k)
+{
+    uint64_t start = atomic_load_explicit(&k->used, memory_order_relaxed) ? place_for_sites(k) : 0;
+    if (start) {
+        mt_move m = {.start = k->first, .size = k->size, .delta = start - k->first};
+        mt_requests_move(&m);
+        mt_stacks_move(&m);
+        mt_thread_each(mt_rows_move, &m);
+    }
+    k->record = NULL;
+}
+
+// Returns how many files the dynamic linker has unloaded so far.
+static uint64_t scan(bool enters)
+{
+    scanning s;
+    s.enters = enters;
+    s.unloads = 0;
+    dl_iterate_phdr(visit, &s);
+    return s.unloads;
+}
+
+// Forgets the modules that are not loaded any more; while nothing is recorded, and
+// the recording may not be written to, they are kept for later.
+static void drop_unloaded(bool recording)
+{
+    int n = atomic_load_explicit(&known_count, memory_order_relaxed);
+    for (int i = 0; i < n; i++)
+        known[i].seen = false;
+    atomic_store_explicit(&unloads, scan(false), memory_order_relaxed);
+    for (int i = 0; i < n; i++) {
+        if (!known[i].record || known[i].seen)
+            continue;
+        atomic_store_explicit(&known[i].end, 0, memory_order_release);
+        if (recording)
+            move_sites(&known[i]);
+    }
+}
+
+static int count_unloads(struct dl_phdr_info *info, size_t size, void *count)
+{
+    (void)size;
+    *(uint64_t *)count = info->dlpi_subs;
+    return 1;
+}
+
+// Reports whether files were unloaded since drop_unloaded looked at last.
+static bool some_unloaded(void)
+{
+    uint64_t now = 0;
+    dl_iterate_phdr(count_unloads, &now);
+    return now != atomic_load_explicit(&unloads, memory_order_relaxed);
+}
+
+// Another thread may have unloaded a file and not have come here yet: what it left
+// must be dropped before a file at the same addresses is entered.
+void mt_modules_scan(void)
+{
+    mt_lock(&lock);
+    if (some_unloaded())
+        drop_unloaded(mt_on());
+    scan(true);
+    mt_unlock(&lock);
+}
+
+void mt_modules_meet(uint64_t address)
+{
+    static _Atomic uint64_t stranger; // generated code belongs to no module
+    if (address & MT_STACK_SITE || atomic_load_explicit(&stranger, memory_order_relaxed) == address)
+        return;
+    known_module *k = module_of(address);
+    if (!k) {
+        mt_modules_scan();
+        k = module_of(address);
+    }
+    if (k)
+        atomic_store_explicit(&k->used, true, memory_order_relaxed);
+    else
+        atomic_store_explicit(&stranger, address, memory_order_relaxed);
+}
+
+static int holds(struct dl_phdr_info *info, size_t size, void *address)
+{
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        if (p->p_type == PT_LOAD && *(uint64_t *)address - info->dlpi_addr - p->p_vaddr < p->p_memsz)
+            return 1;
+    }
+    return 0;
+}
+
+static int holds_both(struct dl_phdr_info *info, size_t size, void *addresses)
+{
+    uint64_t *both = addresses;
+    return holds(info, size, &both[0]) && holds(info, size, &both[1]);
+}
+
+bool mt_modules_same(const void *a, const void *b)
+{
+    uint64_t both[] = {(uint64_t)(uintptr_t)a, (uint64_t)(uintptr_t)b};
+    return a && b && dl_iterate_phdr(holds_both, both) != 0;
+}
+
+bool mt_modules_loaded(uint64_t address)
+{
+    return dl_iterate_phdr(holds, &address) != 0;
+}
+
+void mt_modules_unloaded(void)
+{
+    if (!some_unloaded())
+        return; // other references to the file remain
+    mt_lock(&lock);
+    drop_unloaded(mt_on());
+    mt_unlock(&lock);
+}
+
+void mt_modules_resume(void)
+{
+    mt_lock(&lock);
+    drop_unloaded(true);
+    scan(true);
+    mt_unlock(&lock);
+}

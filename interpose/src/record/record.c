@@ -1,0 +1,288 @@
+// The slow side of the fact table: rows met for the first time, tables that
+// have to grow, and what happens when they cannot.
+#include "record/record.h"
+
+#include "base/lock.h"
+#include "file/recording.h"
+#include "record/modules.h"
+#include "record/sample.h"
+#include "record/thread.h"
+#include "record/trace.h"
+#include "calls/current_call.h"
+#include "calls/volume.h"
+
+#include <stdlib.h>
+
+// The row of a key, from `row` on, or the empty one where it belongs.
+MT_INLINE mt_row *probe_from(const mt_thread *t, mt_row *row, uint64_t site, uint64_t place, uint64_t what)
+{
+    mt_row *last = (mt_row *)((char *)t->rows + t->mask);
+    while (row->what != 0 && !mt_row_is(row, site, place, what))
+        row = row == last ? t->rows : row + 1;
+    return row;
+}
+
+static mt_row *probe(const mt_thread *t, mt_key k)
+{
+    return probe_from(t, mt_row_home(t, k), k.site, k.place, k.what);
+}
+
+static uint64_t capacity_of(const mt_thread *t)
+{
+    return t->mask / sizeof(mt_row) + 1;
+}
+
+static void adopt(mt_thread *t, mt_segment table)
+{
+    uint64_t capacity = table.segment->rows;
+    __atomic_store_n(&t->rows, (mt_row *)(table.segment + 1), __ATOMIC_RELEASE); // others may be adding up
+    t->mask = (capacity - 1) * sizeof(mt_row);
+    t->limit = capacity / 2;
+    t->rows_at = (uint32_t)(table.offset / sizeof(mt_row) + 1);
+    // From here on a reader counts this table and no other of the thread.
+    __atomic_store_n(&t->record->table, table.offset, __ATOMIC_RELEASE);
+}
+
+bool mt_table_open(mt_thread *t)
+{
+    mt_segment table = mt_segment_table(MT_MIN_TABLE_ROWS);
+    if (!table.segment)
+        return false;
+    adopt(t, table);
+    return true;
+}
+
+// A table that was outgrown while events name its rows.
+typedef struct mt_outgrown {
+    struct mt_outgrown *next;
+    mt_row *rows;
+    uint64_t capacity;
+} mt_outgrown;
+
+// Held while rows are copied to another table, or their sites are moved.
+static pthread_mutex_t copying = PTHREAD_MUTEX_INITIALIZER;
+
+// By words: somebody may still read this memory as the table that it was.
+static void copy_row(mt_row *to, const mt_row *from)
+{
+    mt_write(&to->site, from->site);
+    mt_write(&to->place, from->place);
+    mt_write(&to->count, from->count);
+    mt_write(&to->bytes, from->bytes);
+    mt_write(&to->time, from->time);
+    mt_write(&to->min, from->min);
+    mt_write(&to->max, from->max);
+    mt_write(&to->what, from->what);
+}
+
+// Two rows have the same key where a file was unloaded several times.
+static void add_row(mt_row *to, const mt_row *from)
+{
+    mt_add(&to->count, from->count);
+    mt_add(&to->bytes, from->bytes);
+    mt_add(&to->time, from->time);
+    mt_write(&to->min, from->min < to->min ? from->min : to->min);
+    mt_write(&to->max, from->max > to->max ? from->max : to->max);
+}
+
+// Estimates are made of each row's own samples: rows with samples are not added.
+static mt_row *free_row(const mt_thread *t, mt_key k)
+{
+    mt_row *row = mt_row_home(t, k), *last = (mt_row *)((char *)t->rows + t->mask);
+    while (row->what != 0)
+        row = row == last ? t->rows : row + 1;
+    return row;
+}
+
+// Copies all rows of `t` to a table that is empty; how many it has then.
+static uint64_t copy_rows(const mt_thread *to, const mt_thread *t)
+{
+    uint64_t used = 0;
+    for (uint64_t i = 0; i < capacity_of(t); i++) {
+        const mt_row *from = &t->rows[i];
+        mt_key k = {from->site, from->place, from->what};
+        if (k.what == 0)
+            continue;
+        mt_row *row = t->paces ? free_row(to, k) : probe(to, k);
+        if (row->what != 0) {
+            add_row(row, from);
+            continue;
+        }
+        used++;
+        copy_row(row, from);
+        if (t->paces)
+            *mt_sample_of(to, row) = *mt_sample_of(t, from);
+    }
+    return used;
+}
+
+// Events name rows by their place, so their table stays what it was.
+static bool keep_outgrown(mt_thread *t)
+{
+    mt_outgrown *o = malloc(sizeof *o);
+    if (!o)
+        return false;
+    *o = (mt_outgrown){t->outgrown, t->rows, capacity_of(t)};
+    t->outgrown = o;
+    return true;
+}
+
+// Copies all rows to a table and uses that from now on.
+static bool change_table(mt_thread *t, mt_segment table)
+{
+    mt_l_segment *before = (mt_l_segment *)t->rows - 1;
+    mt_thread wider = {.rows = (mt_row *)(table.segment + 1), .mask = (table.segment->rows - 1) * sizeof(mt_row)};
+    mt_lock(&copying);
+    bool kept = !mt_trace_on || keep_outgrown(t);
+    if (kept) {
+        t->used = copy_rows(&wider, t);
+        mt_write(&t->moved, 0);
+        adopt(t, table);
+    }
+    mt_unlock(&copying);
+    if (kept && !mt_trace_on)
+        mt_segment_release(before);
+    return kept;
+}
+
+// The rows move to a table twice as large, or, where many have the same key since
+// their sites were moved, to one as large. Until its offset is stored in the
+// thread's record a reader sees the old one, complete; after that the new one.
+static bool grow(mt_thread *t)
+{
+    bool folds = mt_read(&t->moved) > t->used / 2 && !t->paces;
+    uint64_t capacity = capacity_of(t) * (folds ? 1 : 2);
+    mt_segment table = {NULL, 0};
+    if (!t->full && capacity <= MT_ROW_LIMIT)
+        table = mt_segment_table(capacity);
+    else if (!t->full)
+        mt_recording_full("a thread has as many rows as it can have");
+    if (!table.segment || !change_table(t, table)) {
+        t->full = true;
+        return false;
+    }
+    return true;
+}
+
+// Returns in how many rows the site was one of those that move.
+static uint64_t move_sites(const mt_move *move, mt_row *rows, uint64_t capacity)
+{
+    uint64_t n = 0;
+    for (uint64_t i = 0; i < capacity; i++)
+        n += rows[i].what != 0 && mt_move_site(move, &rows[i].site);
+    return n;
+}
+
+// A row whose site was moved stays where it is: it is not found any more, as no
+// call comes from its new address, and readers add up all rows.
+void mt_rows_move(void *argument, mt_thread *t)
+{
+    const mt_move *move = argument;
+    mt_lock(&copying);
+    mt_write(&t->moved, t->moved + move_sites(move, t->rows, capacity_of(t)));
+    for (mt_outgrown *o = t->outgrown; o; o = o->next)
+        move_sites(move, o->rows, o->capacity);
+    mt_unlock(&copying);
+    mt_volume_move_sites(move, t);
+}
+
+static mt_row *insert(mt_thread *t, mt_row *row, mt_key k)
+{
+    t->used++;
+    mt_write(&row->site, k.site);
+    mt_write(&row->place, k.place);
+    mt_write(&row->min, UINT64_MAX);
+    __atomic_store_n(&row->what, k.what, __ATOMIC_RELEASE);
+    return row;
+}
+
+// Rows without end (a new call site, peer or size with each call) are folded,
+// in bounded memory: totals by call, direction and communicator stay exact.
+static mt_row *fold(mt_thread *t, mt_key k)
+{
+    mt_lost(&mt_header->folded_calls, 1);
+    k.site = 0;
+    k.place = (uint32_t)k.place | (uint64_t)(uint32_t)MT_PEER_LOST << 32;
+    k.what &= 0x00ffffff00000000u; // call and direction
+    mt_row *row = probe(t, k);
+    if (row->what)
+        return row;
+    // The communicator is kept while there is room: a collective's volume is
+    // its row's times the number of receivers.
+    if (t->used < capacity_of(t) - capacity_of(t) / 16)
+        return insert(t, row, k);
+    k.place |= MT_COMM_NONE;
+    row = probe(t, k);
+    if (row->what)
+        return row;
+    if (t->used < capacity_of(t) - 1)
+        return insert(t, row, k);
+    mt_lost(&mt_header->lost_calls, 1);
+    return &t->spare;
+}
+
+// The clocks at the latest new row, for readers of a process that was killed.
+// An odd number of writes says that it died in the middle of one.
+static void note_clock(void)
+{
+    static atomic_flag busy = ATOMIC_FLAG_INIT;
+    if (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire))
+        return; // another thread is at it
+    __atomic_store_n(&mt_header->last_writes, mt_header->last_writes + 1, __ATOMIC_RELEASE);
+    mt_header->last = mt_clock_all();
+    __atomic_store_n(&mt_header->last_writes, mt_header->last_writes + 1, __ATOMIC_RELEASE);
+    atomic_flag_clear_explicit(&busy, memory_order_release);
+}
+
+static MT_SLOW mt_row *make(mt_thread *t, mt_key k, mt_row *row)
+{
+    if (t->used >= t->limit) {
+        if (!grow(t))
+            return fold(t, k);
+        row = probe(t, k);
+    }
+    mt_modules_meet(k.site);
+    note_clock();
+    return insert(t, row, k);
+}
+
+mt_row *mt_row_find(mt_thread *t, mt_row *home, uint64_t site, uint64_t place, uint64_t what)
+{
+    mt_row *row = probe_from(t, home, site, place, what);
+    return mt_likely(row->what != 0) ? row : make(t, (mt_key){site, place, what}, row);
+}
+
+void mt_close(mt_span *s)
+{
+    s->ticks = s->timed || MT_CHECKING ? mt_spend(s->thread->open, mt_ticks(), s->start) : 0;
+}
+
+void mt_book(mt_span *s, mt_key k, uint64_t bytes)
+{
+    mt_row *row = mt_row_of(s->thread, k);
+    mt_add(&row->bytes, bytes);
+    if (s->timed && !s->thread->paces)
+        mt_row_time(row, s->ticks);
+    mt_add(&row->count, 1);
+    if (mt_unlikely(s->thread->paces != NULL))
+        mt_sample_book(s->thread, mt_sample_pace(s->thread, s->site), row, s->timed, s->ticks);
+    if (mt_unlikely(mt_traced()))
+        mt_trace_call(s->thread, row, s->call, s->ticks, bytes);
+    mt_current_call_end(s);
+}
+
+void mt_book_bare(mt_span *s)
+{
+    mt_close(s);
+    mt_book(s, mt_span_key(s, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0), 0);
+}
+
+void mt_row_longest(mt_row *row, uint64_t ticks)
+{
+    if ((int64_t)ticks >= 0) {
+        mt_write(&row->max, ticks);
+        return;
+    }
+    mt_add(&row->time, -ticks);
+    mt_lost(&mt_header->negative_ticks, 1);
+}

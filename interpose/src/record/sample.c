@@ -1,0 +1,164 @@
+#include "record/sample.h"
+
+#include "base/settings.h"
+#include "record/thread.h"
+
+#include <string.h>
+
+// Rows are sampled whose calls take no longer than MT_SHORT times what reading
+// the clock takes, and differ by no more than half of their mean (the square root
+// of one part in MT_STEADY). Reading it is to take one part in MT_CLOCK_SHARE of
+// the calls' time, and no fewer than one call in MT_FEWEST is timed.
+enum { MT_SHORT = 8, MT_STEADY = 4, MT_CLOCK_SHARE = 64, MT_FEWEST = 64 };
+
+static double clock_ticks; // of two readings
+
+static void measure_clock(void)
+{
+    uint64_t best = UINT64_MAX;
+    for (int i = 0; i < 64; i++) {
+        uint64_t start = mt_ticks(), took = (mt_ticks(), mt_ticks() - start);
+        best = took < best ? took : best;
+    }
+    clock_ticks = (double)best;
+}
+
+static const char *const timings[] = {[MT_TIMING_EXACT] = "exact", [MT_TIMING_SAMPLED] = "sampled",
+                                      [MT_TIMING_OFF] = "off", NULL};
+static const char *const receives[] = {[MT_RECEIVES_FOLLOWED] = "on", [MT_RECEIVES_UNFOLLOWED] = "off", NULL};
+
+static bool is_one_of(const char *text, const char *const words[], uint32_t *value)
+{
+    for (uint32_t i = 0; words[i]; i++)
+        if (strcmp(text, words[i]) == 0) {
+            *value = i;
+            return true;
+        }
+    return false;
+}
+
+bool mt_sample_is_timing(const char *text)
+{
+    uint32_t value;
+    return is_one_of(text, timings, &value);
+}
+
+static void read_word(mt_setting s, const char *name, const char *const words[], uint32_t *value)
+{
+    const char *text = mt_setting_text(s);
+    if (!text || is_one_of(text, words, value))
+        return;
+    mt_log("%s=%s is not known: it is %s", name, text, words[0]);
+    mt_setting_refuse(s);
+}
+
+void mt_sample_open(void)
+{
+    read_word(MT_SETTING_TIMING, "MPITRACE_TIMING", timings, &mt_header->timing);
+    read_word(MT_SETTING_RECEIVES, "MPITRACE_RECEIVES", receives, &mt_header->receives);
+    mt_receives_unfollowed = mt_header->receives == MT_RECEIVES_UNFOLLOWED;
+    mt_enter_set(MT_ENTER_UNTIMED, mt_header->timing == MT_TIMING_OFF);
+    mt_enter_set(MT_ENTER_SAMPLED, mt_header->timing == MT_TIMING_SAMPLED);
+    if (mt_header->timing == MT_TIMING_SAMPLED)
+        measure_clock();
+}
+
+uint64_t mt_sample_table_size(uint64_t rows)
+{
+    return rows * (sizeof(mt_row) + (mt_header->timing == MT_TIMING_SAMPLED ? sizeof(mt_l_sample) : 0));
+}
+
+// Marsaglia's xorshift.
+static uint32_t random_below(mt_thread *t, uint32_t n)
+{
+    uint32_t x = t->random;
+    x ^= x << 13;
+    x ^= x >> 17;
+    x ^= x << 5;
+    t->random = x;
+    return (uint32_t)((uint64_t)x * n >> 32);
+}
+
+// How many of a row's later calls are timed, by the second half of its early
+// ones: what comes first sets things up. Calls that take long, or now short and
+// now long, may take very long now and then, which no sample would tell: those
+// that wait for others do. They are all timed.
+static uint32_t decide(double n, double time, double squares)
+{
+    double mean = time / n, spread = squares / n - mean * mean;
+    if (mean > clock_ticks * MT_SHORT || spread * MT_STEADY > mean * mean)
+        return 1;
+    double every = mean > 0 ? clock_ticks * MT_CLOCK_SHARE / mean : MT_FEWEST;
+    return every >= MT_FEWEST ? MT_FEWEST : (uint32_t)every;
+}
+
+// Until it is decided, early_time and early_squares are what they were half way.
+static void book_timed(mt_l_sample *m, mt_row *row, uint64_t ticks)
+{
+    double took = (int64_t)ticks >= 0 ? (double)ticks : 0; // the clock ran back: mt_row_longest counts that
+    mt_row_time(row, ticks);
+    m->squares += took * took;
+    m->timed++;
+    if (m->timed == MT_EARLY_CALLS / 2) {
+        m->early_time = row->time;
+        m->early_squares = m->squares;
+    } else if (m->timed == MT_EARLY_CALLS) {
+        m->every = decide(MT_EARLY_CALLS / 2, (double)(row->time - m->early_time), m->squares - m->early_squares);
+        m->early_time = row->time;
+        m->early_squares = m->squares;
+        __atomic_store_n(&m->early, row->count, __ATOMIC_RELEASE);
+    }
+}
+
+void mt_sample_hasten(mt_pace *p, uint32_t wanted)
+{
+    p->every = p->next = wanted > 1 ? (uint16_t)wanted : 1;
+    if (p->left >= 2 * (uint32_t)p->every)
+        p->left = 0;
+}
+
+// A site goes by the most demanding row of its turn, which lasts for
+// MT_EARLY_CALLS timed calls, and of the one before.
+static void pace_timed(mt_thread *t, mt_pace *p, uint32_t wanted)
+{
+    if (p->turn == 0 || wanted < p->next)
+        p->next = (uint16_t)wanted;
+    if (wanted < p->every || p->every == 0)
+        p->every = (uint16_t)wanted;
+    if (++p->turn == MT_EARLY_CALLS) {
+        p->turn = 0;
+        p->every = p->next;
+    }
+    p->drawn = p->every;
+    p->left = random_below(t, 2 * (uint32_t)p->every - 1);
+}
+
+// Each later call of a row is to be in its sample with the same probability,
+// whatever the pace of its site just was: else what the site times more of, at
+// one time than at another, would weigh more.
+static bool is_wanted(mt_thread *t, const mt_pace *p, const mt_l_sample *m)
+{
+    return m->early == 0 || p->drawn >= m->every || random_below(t, m->every) < p->drawn;
+}
+
+void mt_sample_timed(mt_thread *t, mt_pace *p, mt_row *row, uint64_t ticks)
+{
+    mt_l_sample *m = mt_sample_of(t, row);
+    if (is_wanted(t, p, m))
+        book_timed(m, row, ticks);
+    pace_timed(t, p, m->every ? m->every : 1);
+}
+
+static void add_spent(void *sum, mt_thread *t)
+{
+    *(uint64_t *)sum += t->open->spent;
+}
+
+void mt_sample_tell(void)
+{
+    uint64_t ticks = 0;
+    const mt_l_clock now = mt_clock_all(), *start = &mt_header->start;
+    mt_thread_each(add_spent, &ticks);
+    double rate = (double)(now.monotonic - start->monotonic) / (double)(now.ticks - start->ticks);
+    mt_log("rank %d spent %.0f ns in MPI", mt_world_rank, (double)ticks * rate);
+}

@@ -1,0 +1,338 @@
+#include "record/slice.h"
+
+#include "base/lock.h"
+#include "base/settings.h"
+#include "file/recording.h"
+#include "record/trace.h"
+#include "record/usage.h"
+#include "mpit/pvars.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Each slice has rows of its own: this many, with the rows that a thread can
+// have, leave room for some fifty in each.
+enum { MT_SLICES = 1 << 14, MT_SLICE_NAME = MT_PHASE_NAME + 32 };
+
+static _Atomic uint64_t until = UINT64_MAX; // ticks at which the interval ends
+
+// All below is changed under the lock only, and seldom.
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+// Names by hash, for as many as there may be: a name's slice is found as
+// quickly when there are many.
+static struct {
+    char **names; // by index
+    uint32_t *index; // by hash: index + 1, 0 where there is none
+    uint32_t count, capacity;
+} table;
+
+static char phase[MT_PHASE_NAME + 1] = "run";
+static mt_phase *passing; // of those without a name, the latest
+static bool named;        // `phase` was begun after it
+static uint32_t latest; // the slice of calls that begin now
+
+static struct {
+    uint64_t length, number; // ns; how many have passed
+    uint64_t unit;           // ms of the last digit of a name's seconds
+    int decimals;
+} interval;
+
+static bool log_slice(uint32_t index, const char *name)
+{
+    uint64_t length = strlen(name);
+    mt_l_slice *s = mt_recording_begin(sizeof *s + length);
+    if (!s)
+        return false;
+    s->index = index;
+    s->length = (uint32_t)length;
+    s->start = mt_ticks();
+    memcpy(s + 1, name, length);
+    mt_recording_commit(s, MT_RECORD_SLICE);
+    return true;
+}
+
+static uint32_t *place_of(const char *name)
+{
+    uint64_t hash = 14695981039346656037u; // FNV-1a
+    for (const char *c = name; *c; c++)
+        hash = (hash ^ (unsigned char)*c) * 1099511628211u;
+    uint32_t mask = 2 * table.capacity - 1, i = (uint32_t)(hash >> 20) & mask;
+    while (table.index[i] && strcmp(table.names[table.index[i] - 1], name) != 0)
+        i = (i + 1) & mask;
+    return &table.index[i];
+}
+
+static bool widen(void)
+{
+    uint32_t capacity = table.capacity ? 2 * table.capacity : 64;
+    char **names = realloc(table.names, capacity * sizeof *names);
+    if (!names)
+        return false;
+    table.names = names;
+    uint32_t *index = calloc(2 * (size_t)capacity, sizeof *index);
+    if (!index)
+        return false;
+    free(table.index);
+    table.index = index;
+    table.capacity = capacity;
+    for (uint32_t i = 0; i < table.count; i++)
+        *place_of(names[i]) = i + 1;
+    return true;
+}
+
+// The latest slice goes on.
+static uint32_t no_memory(void)
+{
+    static bool said;
+    if (!said)
+        mt_log("no memory for more than %u slices (rank %d): calls are counted in the one before", table.count,
+               mt_world_rank);
+    said = true;
+    return latest;
+}
+
+// The slice of a name. Names without end share the last one.
+static uint32_t slice_of(const char *name)
+{
+    if (table.count == table.capacity && !widen())
+        return no_memory();
+    uint32_t *place = place_of(name);
+    if (*place)
+        return *place - 1;
+    if (table.count == MT_SLICES)
+        return MT_SLICES - 1;
+    if (table.count == MT_SLICES - 1) {
+        mt_log("more than %d slices: the others are one (rank %d)", MT_SLICES - 1, mt_world_rank);
+        place = place_of(name = "others");
+        if (*place)
+            return *place - 1;
+    }
+    char *copy = strdup(name);
+    if (!copy)
+        return no_memory();
+    if (!log_slice(table.count, name)) {
+        free(copy);
+        return latest;
+    }
+    table.names[table.count++] = copy;
+    *place = table.count;
+    return table.count - 1;
+}
+
+// Calls that begin from now on are of this phase and interval. (Not by %f: its
+// decimal point is the program's locale's.)
+static void begin(bool resume)
+{
+    char name[MT_SLICE_NAME];
+    const char *phase_now = passing && !named ? passing->name : phase;
+    uint64_t ms = interval.number * (interval.length / 1000000);
+    if (!interval.length)
+        snprintf(name, sizeof name, "%s", phase_now);
+    else if (interval.decimals == 0)
+        snprintf(name, sizeof name, "%s@%" PRIu64 "s", phase_now, ms / 1000);
+    else
+        snprintf(name, sizeof name, "%s@%" PRIu64 ".%0*" PRIu64 "s", phase_now, ms / 1000, interval.decimals,
+                 ms % 1000 / interval.unit);
+    uint32_t next = slice_of(name);
+    if (next != latest) {
+        mt_pvars_slice_ends(latest);
+        mt_usage_slice_ends(latest);
+    }
+    latest = next;
+    mt_trace_slice(name);
+    atomic_store_explicit(&mt_at_call.slice, latest, memory_order_relaxed);
+    if (resume)
+        mt_enter_set(MT_ENTER_PAUSED, false);
+}
+
+static void set_phase(const char *name, bool resume)
+{
+    int saved = errno;
+    mt_lock(&lock);
+    snprintf(phase, sizeof phase, "%s", name);
+    named = true;
+    begin(resume);
+    mt_unlock(&lock);
+    errno = saved;
+}
+
+void mt_slice_open(void)
+{
+    mt_lock(&lock);
+    begin(false);
+    mt_unlock(&lock);
+}
+
+void mt_slice_close(void)
+{
+    mt_lock(&lock);
+    mt_usage_slice_ends(latest);
+    mt_unlock(&lock);
+}
+
+void mt_slice_level(int level)
+{
+    char name[32];
+    if (!mt_on() || level < 0)
+        return;
+    if (level > 1) {
+        snprintf(name, sizeof name, "%d", level);
+        set_phase(name, true);
+        return;
+    }
+    mt_lock(&lock);
+    if (level == 0 && !(mt_enter_flags() & MT_ENTER_PAUSED))
+        mt_header->pauses++;
+    mt_enter_set(MT_ENTER_PAUSED, level == 0);
+    mt_unlock(&lock);
+}
+
+// A slice that is logged again has another name from then on.
+static void rename_slice(uint32_t index, const char *name)
+{
+    char *copy = strdup(name);
+    if (copy && log_slice(index, name)) {
+        free(table.names[index]);
+        table.names[index] = copy;
+    } else {
+        free(copy);
+        no_memory();
+    }
+}
+
+// Names that are there twice are found as the first.
+static void index_names(void)
+{
+    memset(table.index, 0, 2 * (size_t)table.capacity * sizeof *table.index);
+    for (uint32_t i = 0; i < table.count; i++) {
+        uint32_t *place = place_of(table.names[i]);
+        if (!*place)
+            *place = i + 1;
+    }
+}
+
+static void rename_phase(const mt_phase *p, const char *to)
+{
+    size_t length = strlen(p->name);
+    char name[MT_SLICE_NAME];
+    for (uint32_t i = p->first; i < table.count; i++) {
+        const char *rest = strncmp(table.names[i], p->name, length) == 0 ? table.names[i] + length : "-";
+        if (*rest && *rest != '@')
+            continue;
+        snprintf(name, sizeof name, "%.*s%s", MT_PHASE_NAME, to, rest);
+        rename_slice(i, name);
+    }
+    index_names();
+}
+
+void mt_slice_phase_begins(mt_phase *p)
+{
+    static unsigned begun;
+    int saved = errno;
+    mt_lock(&lock);
+    do { // a name that the program has not given itself
+        snprintf(p->name, sizeof p->name, "phase %u", ++begun);
+    } while (table.capacity > 0 && *place_of(p->name));
+    p->first = table.count;
+    p->named_before = named;
+    named = false;
+    p->below = passing;
+    passing = p;
+    if (mt_on())
+        begin(false);
+    mt_unlock(&lock);
+    errno = saved;
+}
+
+void mt_slice_phase_ends(mt_phase *p, const char *name)
+{
+    int saved = errno;
+    mt_lock(&lock);
+    mt_phase **at = &passing;
+    while (*at && *at != p)
+        at = &(*at)->below;
+    bool under_way = *at != NULL;
+    if (under_way && p == passing)
+        named |= p->named_before;
+    if (under_way)
+        *at = p->below;
+    if (under_way && mt_on()) {
+        if (name)
+            rename_phase(p, name);
+        begin(false);
+    }
+    mt_unlock(&lock);
+    errno = saved;
+}
+
+// What mpitrace.h calls.
+MT_EXPORT void mpitrace_begin_phase(const char *name);
+
+MT_EXPORT void mpitrace_begin_phase(const char *name)
+{
+    if (mt_on() && name && *name)
+        set_phase(name, false);
+}
+
+// Finds out in which interval we are, and when the next begins.
+static void look_at_clock(void)
+{
+    uint64_t next;
+    interval.number = mt_clock_passed(&mt_header->init_end, interval.length, &next);
+    mt_store(&until, next);
+}
+
+bool mt_slice_is_length(const char *text)
+{
+    return strcmp(text, "off") == 0 || mt_clock_length(text);
+}
+
+void mt_slice_cut(const char *text)
+{
+    mt_lock(&lock);
+    mt_store(&until, UINT64_MAX);
+    interval.length = mt_clock_length(text);
+    interval.unit = 1000;
+    interval.decimals = 0;
+    for (; interval.length / 1000000 % interval.unit != 0; interval.decimals++)
+        interval.unit /= 10;
+    if (interval.length)
+        look_at_clock();
+    begin(false);
+    mt_enter_set(MT_ENTER_INTERVAL, interval.length != 0);
+    mt_unlock(&lock);
+}
+
+void mt_slice_intervals(void)
+{
+    const char *text = mt_setting_text(MT_SETTING_INTERVAL);
+    if (!text)
+        return;
+    if (mt_slice_is_length(text)) {
+        mt_slice_cut(text);
+        return;
+    }
+    mt_log("MPITRACE_INTERVAL=%s is no time like 100ms or 2s: the run is not cut into intervals", text);
+    mt_setting_refuse(MT_SETTING_INTERVAL);
+}
+
+// A call begins: is it in the next interval?
+void mt_slice_look(void)
+{
+    if (mt_ticks() < mt_load(&until))
+        return;
+    int saved = errno;
+    mt_lock(&lock);
+    if (mt_ticks() >= mt_load(&until)) { // no other thread was here first
+        uint64_t before = interval.number;
+        look_at_clock();
+        if (interval.number != before)
+            begin(false);
+    }
+    mt_unlock(&lock);
+    errno = saved;
+}

@@ -1,0 +1,166 @@
+// Distinct stacks, each written once to the log. The table of them points at
+// the log records: looking one up takes no lock and no memory.
+//
+// Frame pointers are not there in optimized programs, so the stack is walked
+// by glibc's backtrace(), which reads the tables that each file has for
+// exceptions. That costs microseconds a call, most of it whatever the depth.
+#include "record/stack.h"
+
+#include "base/lock.h"
+#include "base/settings.h"
+#include "file/recording.h"
+#include "record/modules.h"
+#include "record/record.h"
+
+#include <errno.h>
+#include <execinfo.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+// Frames in front of the program's: mt_stack_site, mt_enter_from, the wrapper and
+// what it has apart; and those that an MPI's Fortran layer may add.
+enum { MT_OWN_FRAMES = 4, MT_LAYER_FRAMES = 16, MT_STACK_SLOTS = 2 * MT_MAX_STACKS };
+
+typedef struct stack {
+    uint32_t depth;
+    const uint64_t *frames;
+} stack;
+
+bool mt_stacks_on;
+
+static int depth_wanted;
+static _Atomic(mt_l_stack *) *slots; // of MT_STACK_SLOTS, never more than half full
+static uint32_t count;
+static bool full;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void mt_stack_open(void)
+{
+    const char *text = mt_setting_text(MT_SETTING_STACK);
+    if (!text)
+        return;
+    bool automatic = strcmp(text, "auto") == 0; // which frames are wrappers' is found out when names are known
+    char *end = NULL;
+    long n = automatic ? MT_AUTO_STACK_DEPTH : strtol(text, &end, 10);
+    if ((end && *end) || n < 0 || n > MT_MAX_STACK_DEPTH) {
+        mt_log("MPITRACE_STACK=%s: give auto, or a number of callers from 0 to %d; no stacks are recorded", text,
+               MT_MAX_STACK_DEPTH);
+        mt_setting_refuse(MT_SETTING_STACK);
+        return;
+    }
+    if (n < 2)
+        return; // one frame is what rows have anyway
+    void *map = mmap(NULL, MT_STACK_SLOTS * sizeof *slots, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (map == MAP_FAILED) {
+        mt_log("no room for stacks (rank %d): call sites are recorded alone", mt_world_rank);
+        return;
+    }
+    void *warm[1];
+    backtrace(warm, 1); // the first one loads libgcc_s, and allocates
+    slots = map;
+    depth_wanted = (int)n;
+    mt_stacks_on = true;
+    mt_enter_set(MT_ENTER_SITES, true);
+}
+
+static uint64_t hash(stack s)
+{
+    uint64_t h = s.depth;
+    for (uint32_t i = 0; i < s.depth; i++)
+        h = (h ^ s.frames[i]) * 0xd6e8feb86659fd93u, h ^= h >> 32;
+    return h;
+}
+
+// The slot of a stack, or the empty one where it belongs.
+static _Atomic(mt_l_stack *) *probe(stack s, uint64_t h)
+{
+    for (uint64_t i = h % MT_STACK_SLOTS;; i = (i + 1) % MT_STACK_SLOTS) {
+        mt_l_stack *r = atomic_load_explicit(&slots[i], memory_order_acquire);
+        if (!r || (r->depth == s.depth && memcmp(r + 1, s.frames, s.depth * sizeof *s.frames) == 0))
+            return &slots[i];
+    }
+}
+
+static mt_l_stack *append(stack s)
+{
+    mt_l_stack *r = mt_recording_begin(sizeof *r + s.depth * sizeof *s.frames);
+    if (!r)
+        return NULL;
+    r->id = count++;
+    r->depth = s.depth;
+    memcpy(r + 1, s.frames, s.depth * sizeof *s.frames);
+    mt_recording_commit(r, MT_RECORD_STACK);
+    return r;
+}
+
+// Enters a stack that is met for the first time; NULL if there is no room.
+static mt_l_stack *add(stack s, uint64_t h)
+{
+    int saved = errno;
+    mt_lock(&lock);
+    _Atomic(mt_l_stack *) *slot = probe(s, h); // another thread may have been quicker
+    mt_l_stack *r = atomic_load_explicit(slot, memory_order_relaxed);
+    if (!r && !full) {
+        r = count < MT_MAX_STACKS ? append(s) : NULL;
+        if (r)
+            atomic_store_explicit(slot, r, memory_order_release);
+        else
+            full = true;
+        if (full && count == MT_MAX_STACKS)
+            mt_log("more than %u stacks (rank %d): further calls have their call site alone", count, mt_world_rank);
+    }
+    mt_unlock(&lock);
+    for (uint32_t i = 0; r && i < s.depth; i++)
+        mt_modules_meet(s.frames[i]);
+    errno = saved;
+    return r;
+}
+
+// A stack with an address that was moved stays in its slot, and no stack that is
+// walked from now on is equal to it.
+void mt_stacks_move(const mt_move *move)
+{
+    if (!slots)
+        return;
+    mt_lock(&lock);
+    for (uint32_t i = 0; i < MT_STACK_SLOTS; i++) {
+        mt_l_stack *r = atomic_load_explicit(&slots[i], memory_order_relaxed);
+        for (uint32_t k = 0; r && k < r->depth; k++)
+            mt_move_site(move, (uint64_t *)(r + 1) + k);
+    }
+    mt_unlock(&lock);
+}
+
+// The frames from `site` on. What lies before is ours, and the MPI's Fortran
+// layer, if there is one. Depth 0 says that they are not among the first `size`,
+// or not as many as are wanted.
+MT_INLINE stack walk(uint64_t site, void **frames, int size)
+{
+    int n = backtrace(frames, size);
+    for (int i = 0; i < n; i++)
+        if ((uint64_t)(uintptr_t)frames[i] == site && (i + depth_wanted <= n || n < size)) {
+            int depth = n - i < depth_wanted ? n - i : depth_wanted;
+            return (stack){(uint32_t)depth, (const uint64_t *)(void *)&frames[i]};
+        }
+    return (stack){0, NULL};
+}
+
+uint64_t mt_stack_site(uint64_t site)
+{
+    _Static_assert(sizeof(void *) == sizeof(uint64_t), "frames are kept as they come");
+    void *frames[MT_MAX_STACK_DEPTH + MT_LAYER_FRAMES];
+    stack s = walk(site, frames, depth_wanted + MT_OWN_FRAMES);
+    if (!s.depth)
+        s = walk(site, frames, depth_wanted + MT_LAYER_FRAMES);
+    if (!s.depth)
+        return site; // the stack cannot be walked from here
+    uint64_t h = hash(s);
+    mt_l_stack *r = atomic_load_explicit(probe(s, h), memory_order_acquire);
+    if (!r)
+        r = add(s, h);
+    if (r)
+        return MT_STACK_SITE | r->id;
+    mt_lost(&mt_header->lost_stacks, 1);
+    return site;
+}

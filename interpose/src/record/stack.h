@@ -1,0 +1,22 @@
+// Stacks of callers as call sites: for programs that call MPI from one place, a
+// wrapper of their own, for many purposes.
+#ifndef MT_STACK_H
+#define MT_STACK_H
+
+#include "record/modules.h"
+
+// Whether stacks are recorded, which MPITRACE_STACK asks for. Once it is true
+// each call is looked at more closely (MT_ENTER_SITES).
+extern MT_OURS bool mt_stacks_on;
+
+// Reads the setting, once the recording is there and before it is on.
+void mt_stack_open(void);
+
+// Moves the addresses in all stacks: see modules.h.
+void mt_stacks_move(const mt_move *move);
+
+// The key of the stack that leads to `site`, a return address of the wrapper
+// that is open; `site` itself if there is no more to tell.
+uint64_t mt_stack_site(uint64_t site) MT_SLOW;
+
+#endif

@@ -1,0 +1,120 @@
+#include "record/thread.h"
+
+#include "base/lock.h"
+#include "file/recording.h"
+#include "record/trace.h"
+#include "objects/world.h"
+#include "calls/current_call.h"
+#include "calls/fortran.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Thread_local mt_thread *mt_self __attribute__((tls_model("initial-exec")));
+
+static mt_current_call always_in_a_call = {.call = MT_CALL_INIT};
+static mt_thread nobody = {.open = &always_in_a_call};
+_Thread_local mt_thread *mt_quick_self __attribute__((tls_model("initial-exec"))) = &nobody;
+
+void mt_thread_is(mt_thread *t)
+{
+    mt_self = t;
+    mt_quick_self = t ? t : &nobody;
+}
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_key_t at_exit;
+static bool has_key;
+static mt_thread *ended, *all;
+static uint32_t count;
+
+// A thread that ends leaves its table to the next that starts.
+static void give_back(void *thread)
+{
+    mt_thread *t = thread;
+    mt_fortran_missed();
+    if (mt_on())
+        mt_current_call_forget(t); // it may have ended in the middle of a call
+    mt_thread_is(NULL);
+    mt_trace_thread_ended(t);
+    mt_lock(&lock);
+    t->next = ended;
+    ended = t;
+    mt_unlock(&lock);
+}
+
+// The thread's record, and in it a cache line for the call that it is in.
+static bool write_down(mt_thread *t)
+{
+    mt_l_thread *r = mt_recording_begin(sizeof *r + 2 * sizeof(mt_current_call) - _Alignof(mt_l_thread));
+    if (!r)
+        return false;
+    t->record = r;
+    uintptr_t line = sizeof(mt_current_call);
+    t->open = (mt_current_call *)(((uintptr_t)(r + 1) + line - 1) & ~(line - 1));
+    r->index = t->index;
+    r->open = mt_recording_offset(t->open);
+    mt_recording_commit(r, MT_RECORD_THREAD);
+    return true;
+}
+
+static mt_thread *make_thread(void)
+{
+    mt_thread *t = aligned_alloc(_Alignof(mt_thread), sizeof *t);
+    if (!t)
+        return NULL;
+    memset(t, 0, sizeof *t);
+    t->index = count;
+    t->random = 2463534242u + count;
+    if (mt_header->timing == MT_TIMING_SAMPLED && !(t->paces = calloc(MT_PACES, sizeof *t->paces))) {
+        free(t);
+        return NULL;
+    }
+    t->chunk = &mt_trace_full;
+    t->apart = t->paces || mt_trace_on;
+    if (write_down(t) && mt_table_open(t)) {
+        count++;
+        t->sibling = all;
+        return all = t;
+    }
+    free(t->paces);
+    free(t);
+    return NULL;
+}
+
+mt_thread *mt_thread_attach(void)
+{
+    static _Atomic bool failed;
+    if (atomic_load_explicit(&failed, memory_order_relaxed))
+        return NULL; // for good: what there is no room for now comes with each call
+    int saved = errno;
+    mt_lock(&lock);
+    if (!has_key)
+        has_key = pthread_key_create(&at_exit, give_back) == 0;
+    mt_thread *t = ended;
+    if (t) {
+        ended = t->next;
+        mt_trace_thread_started(t);
+    } else {
+        t = make_thread();
+    }
+    if (!t) {
+        atomic_store(&failed, true);
+        mt_log("no room for another thread's table (rank %d): its calls are not recorded", mt_world_rank_said());
+    }
+    mt_unlock(&lock);
+    if (t && has_key)
+        pthread_setspecific(at_exit, t);
+    mt_thread_is(t);
+    errno = saved;
+    return t;
+}
+
+void mt_thread_each(void (*visit)(void *, mt_thread *), void *argument)
+{
+    mt_lock(&lock);
+    for (mt_thread *t = all; t; t = t->sibling)
+        visit(argument, t);
+    mt_unlock(&lock);
+}
