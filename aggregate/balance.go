@@ -43,7 +43,6 @@ type Standout struct {
 
 const (
 	maxStandouts = 10
-	textStandout = 3
 	// Iglewicz and Hoaglin (1993): |x - median| > 3.5 × 1.4826 × MAD, where MAD
 	// is the median of |x - median|. If more than half of the ranks are equal,
 	// MAD is 0, and 1.2533 × the mean of |x - median| replaces 1.4826 × MAD.

@@ -16,7 +16,7 @@ import (
 )
 
 // Job holds the sums over the processes of an MPI job: the processes that share
-// one MPI_COMM_WORLD. Parts of a job can be added up separately and merged.
+// one MPI_COMM_WORLD.
 type Job struct {
 	Run string // name that the launcher gives the run; empty if not known
 
@@ -63,10 +63,7 @@ func New(profiles []*profile.Profile) *Job {
 }
 
 func ofKept(profiles []*profile.Profile) *Job {
-	j := NewJob(Options{Keep: func(int) bool { return true }})
-	for _, p := range profiles {
-		j.Add(p)
-	}
+	j, _ := Of(profile.List(profiles), Options{Keep: func(int) bool { return true }}) // List returns no error of its own
 	return j
 }
 
@@ -99,27 +96,6 @@ func (j *Job) Add(p *profile.Profile) {
 	if j.options.Keep != nil && j.options.Keep(p.Rank) {
 		j.kept = append(j.kept, p)
 	}
-}
-
-// Merge adds the processes of o.
-func (j *Job) Merge(o *Job) {
-	j.Run = min(cmp.Or(j.Run, o.Run), cmp.Or(o.Run, j.Run))
-	j.ranks.Merge(&o.ranks)
-	j.processes = append(j.processes, o.processes...)
-	j.builder.Merge(o.builder)
-	j.exchange.merge(&o.exchange)
-	j.completeness.merge(&o.completeness)
-	j.calls.merge(&o.calls)
-	j.sizes.merge(&o.sizes)
-	j.slices.merge(&o.slices)
-	j.sites.merge(&o.sites)
-	j.ends.merge(&o.ends)
-	j.variables.merge(o.variables)
-	j.settingsOf.merge(o.settingsOf)
-	j.physical.merge(&o.physical)
-	j.pvars.merge(&o.pvars)
-	j.late.merge(&o.late)
-	j.kept = append(j.kept, o.kept...)
 }
 
 // programOf returns the file name of the executable; if there are several, that of the

@@ -11,10 +11,9 @@ const maxObjects = 100
 
 // byObject holds sums by the label of a communicator. The first maxObjects
 // labels, in the order of compareObjects, have sums of their own; rest is the
-// sum of all others. A label that is among the first of the whole job is also
-// among the first of any part of the job that contains it. So the result
-// depends neither on the order in which labels are added nor on how parts are
-// merged.
+// sum of all others. A label that is among the first of the whole job is among
+// the first at any time. So the result does not depend on the order in which
+// labels are added.
 type byObject[T any, P interface {
 	*T
 	merge(P)
@@ -53,15 +52,6 @@ func (b *byObject[T, P]) others() P {
 		b.rest = new(T)
 	}
 	return b.rest
-}
-
-func (b *byObject[T, P]) merge(o *byObject[T, P]) {
-	for label, sum := range o.known {
-		b.of(label).merge(sum)
-	}
-	if o.rest != nil {
-		b.others().merge(o.rest)
-	}
 }
 
 // compareObjects orders labels. Communicators that MPI itself made, whose

@@ -127,20 +127,6 @@ func (s *siteSums) add(p *profile.Profile) {
 	}
 }
 
-func (s *siteSums) merge(o *siteSums) {
-	if *s == nil {
-		*s = siteSums{}
-	}
-	for k, c := range *o {
-		if known := (*s)[k]; known != nil {
-			known.merge(c)
-			continue
-		}
-		own := *c
-		(*s)[k] = &own
-	}
-}
-
 // sites returns the call sites, those with the most time first.
 func (s *siteSums) sites() []CallSite {
 	out := make([]CallSite, 0, len(*s))
