@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mpitrace/mpitrace/interpose/calls"
+	"github.com/mpitrace/mpitrace/profile"
 )
 
 // Covered describes whether a library intercepts a function that an MPI's
@@ -37,15 +37,15 @@ func (o BuildOptions) Coverage(ctx context.Context, library string) (standard st
 		return "", nil, err
 	}
 	recorded := map[string]string{}
-	for _, c := range calls.Table {
-		for _, name := range c.Names() {
-			recorded[name] = c.Name
+	for _, c := range profile.Calls {
+		for _, name := range append(c.Others, c.Name) {
+			recorded[name] = c.Symbol()
 		}
 	}
 	for _, symbol := range slices.Sorted(maps.Keys(functions)) {
 		c, name := Covered{Symbol: symbol}, tableName(symbol)
 		if call := recorded[name]; call != "" && exported[symbol] {
-			c.Call = calls.Symbol(call)
+			c.Call = call
 		} else {
 			c.Why, c.Lost = whyNot(name)
 		}
@@ -57,10 +57,10 @@ func (o BuildOptions) Coverage(ctx context.Context, library string) (standard st
 // whyNot returns the reason why a function is not recorded, and whether
 // profiles miss something because of that.
 func whyNot(name string) (why string, lost bool) {
-	if why, ok := calls.Local[name]; ok {
+	if why, ok := localCalls[name]; ok {
 		return why, false
 	}
-	if why, ok := calls.Missing[name]; ok {
+	if why, ok := missingCalls[name]; ok {
 		return why, true
 	}
 	return "is not known to this version of mpitrace", true

@@ -9,12 +9,11 @@ import (
 	"strings"
 
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
-	"github.com/mpitrace/mpitrace/interpose/calls"
 )
 
 // Unrecorded returns the MPI functions, sorted, that the given files import and
 // the library does not intercept. The files are a program and the libraries
-// that it loaded. Functions that are not wrapped on purpose (calls.Local) are
+// that it loaded. Functions that are not wrapped on purpose (localCalls) are
 // omitted. If an MPI is among the files, functions that no file exports are
 // omitted too: they cannot be called, and are weak imports such as those of
 // mpi4py, which supports many MPIs. The imports of the MPI itself, and files
@@ -128,7 +127,7 @@ var decoration = regexp.MustCompile(`(_f08ts|_f08|_cptr)?(_large)?_*$`)
 // name counts as the function that it stands for: mpi_comm_rank_ is
 // MPI_Comm_rank.
 func leftAlone(symbol string) bool {
-	if _, ok := calls.Local[tableName(symbol)]; ok {
+	if _, ok := localCalls[tableName(symbol)]; ok {
 		return true
 	}
 	fortran, ok := strings.CutPrefix(symbol, "mpi_")
@@ -139,7 +138,7 @@ func leftAlone(symbol string) bool {
 	if strings.HasPrefix(name, "sizeof_") {
 		return true
 	}
-	for local := range calls.Local {
+	for local := range localCalls {
 		if strings.EqualFold(local, name) {
 			return true
 		}

@@ -301,6 +301,8 @@ const (
 	NumSpreads
 )
 
+var spreadNames = []string{"nobody", "peer", "others", "higher", "vector", "edges", "edge-vector"} // in the table of calls
+
 // Values of Row.Peer that are not ranks.
 const (
 	PeerNone      = -1 // the call has no peer

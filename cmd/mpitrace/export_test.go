@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/trace"
@@ -191,7 +191,7 @@ func damagedRun(t *testing.T, name string) (cut, unreadable string) {
 		p := &profile.Profile{Run: "0", Rank: r, Size: 3, Threads: 1, Program: "/bin/app", State: profile.Finalized, Start: 1, End: 9,
 			Comms: []profile.Comm{{ID: "00000000000000000000000000000001", Name: "MPI_COMM_WORLD", Parent: -1, Rank: r, Members: profile.Group{Stride: 1, N: 3}}},
 			Rows:  []profile.Row{{Call: "Send", Class: profile.P2P, Direction: profile.Send, Spread: profile.ToPeer, Calls: 1, Messages: 1, Bytes: 7}}}
-		if err := recording.WriteFile(filepath.Join(dir, strconv.Itoa(r)+".rec"), p); err != nil {
+		if err := recordingtest.WriteFile(filepath.Join(dir, strconv.Itoa(r)+".rec"), p); err != nil {
 			t.Fatal(err)
 		}
 	}

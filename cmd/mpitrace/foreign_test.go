@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/tests/synth"
 )
@@ -23,7 +23,7 @@ func wholeRun(t *testing.T) run.Dir {
 	}
 	for rank := range 2 {
 		path := filepath.Join(dir.Recordings(), fmt.Sprintf("h-%d-1.rec", rank+1))
-		if err := recording.WriteFile(path, synth.NewRing(2).Profile(rank)); err != nil {
+		if err := recordingtest.WriteFile(path, synth.NewRing(2).Profile(rank)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/mpitrace/mpitrace/aggregate"
-	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -44,7 +44,7 @@ func receiving(t *testing.T) run.Dir {
 		if rank == 2 {
 			p.Host = "elsewhere"
 		}
-		if err := recording.WriteFile(filepath.Join(dir.Recordings(), fmt.Sprintf("%s-%d-%d.rec", p.Host, pid, rank)), p); err != nil {
+		if err := recordingtest.WriteFile(filepath.Join(dir.Recordings(), fmt.Sprintf("%s-%d-%d.rec", p.Host, pid, rank)), p); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/mpitrace/mpitrace/formats/prof"
-	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/synth"
@@ -115,7 +115,7 @@ func hostileFormats(t *testing.T) map[string][]byte {
 	t.Helper()
 	j, out := synth.NewStencil(3), map[string][]byte{}
 	for name, write := range map[string]func(b *bytes.Buffer) error{
-		"rec":   func(b *bytes.Buffer) error { return recording.Write(b, j.Profile(1)) },
+		"rec":   func(b *bytes.Buffer) error { return recordingtest.Write(b, j.Profile(1)) },
 		"arrow": func(b *bytes.Buffer) error { return table.WriteProfile(b, j) },
 		"prof": func(b *bytes.Buffer) error {
 			return j.Each(func(p *profile.Profile) error { return prof.Write(b, p.Traffic()) })

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/synth"
 )
@@ -64,7 +64,7 @@ func TestStandardInput(t *testing.T) {
 	text := rankFile(0, 2) + rankFile(1, 2)
 	job := synth.NewRing(1)
 	var rec bytes.Buffer
-	if err := recording.Write(&rec, job.Profile(0)); err != nil {
+	if err := recordingtest.Write(&rec, job.Profile(0)); err != nil {
 		t.Fatal(err)
 	}
 	arrow, err := os.ReadFile(arrowFile(t, "a.arrow", "one", 0, 1, 2))
@@ -123,7 +123,7 @@ func recordingsOf(t *testing.T, dir string, ps ...*profile.Profile) []string {
 	var out []string
 	for _, p := range ps {
 		path := filepath.Join(dir, fmt.Sprintf("%s-%d.rec", p.Run, p.Rank))
-		if err := recording.WriteFile(path, p); err != nil {
+		if err := recordingtest.WriteFile(path, p); err != nil {
 			t.Fatal(err)
 		}
 		out = append(out, path)

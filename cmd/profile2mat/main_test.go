@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/testenv"
@@ -276,7 +276,7 @@ func TestDamagedRecordings(t *testing.T) {
 			if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 				t.Fatal(err)
 			}
-			if err := recording.WriteFile(path, processOf("one", 1, r)); err != nil {
+			if err := recordingtest.WriteFile(path, processOf("one", 1, r)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -14,7 +15,7 @@ func fileOf(t *testing.T, state profile.State) []byte {
 	p := rich()
 	p.State = state
 	var b bytes.Buffer
-	if err := Write(&b, p); err != nil {
+	if err := recordingtest.Write(&b, p); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()

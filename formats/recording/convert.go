@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mpitrace/mpitrace/interpose/calls"
 	"github.com/mpitrace/mpitrace/interpose/layout"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -104,7 +103,7 @@ func (f *file) addComms(p *profile.Profile) map[uint32]int32 {
 			out.Remote = profile.Group{N: len(c.remote), List: c.remote}
 		}
 		if c.Constructor != 0 {
-			out.Constructor = callOf(uint16(c.Constructor)).Name
+			out.Constructor = profile.CallByID(uint16(c.Constructor)).Name
 		}
 		if parent, ok := index[c.Parent]; ok && c.Parent != layout.CommNone {
 			out.Parent = parent
@@ -112,20 +111,6 @@ func (f *file) addComms(p *profile.Profile) map[uint32]int32 {
 		p.Comms = append(p.Comms, out)
 	}
 	return index
-}
-
-// callOf returns the call with this id. A call that is not known to this
-// version gets a name that contains its id.
-func callOf(id uint16) *calls.Call {
-	if c := calls.ByID(id); c != nil {
-		return c
-	}
-	return &calls.Call{ID: id, Name: fmt.Sprintf("call-%d", id), Class: "other", Spread: "nobody"}
-}
-
-var spreads = map[string]profile.Spread{
-	"nobody": profile.ToNobody, "peer": profile.ToPeer, "others": profile.ToOthers, "higher": profile.ToHigher,
-	"vector": profile.ToVector, "edges": profile.ToEdges, "edge-vector": profile.ToEdgeVector,
 }
 
 // directions maps recorded directions to their meaning: the direction in which
@@ -225,8 +210,8 @@ func (a *rowAdder) addRow(raw layout.Row, number, at uint64) {
 	if raw.Call == 0 {
 		return
 	}
-	call := callOf(raw.Call)
-	a.receives.add(call.Name, profile.Traits(call.Traits), raw)
+	call := profile.CallByID(raw.Call)
+	a.receives.add(call.Name, call.Traits, raw)
 	if a.addAbnormal(a.to, call.Name, raw, a.comms) || a.addLate(a.to, call.Name, raw, a.comms) {
 		return
 	}
@@ -235,8 +220,7 @@ func (a *rowAdder) addRow(raw layout.Row, number, at uint64) {
 		a.problem(at, "row with direction %d and size class %d, skipped", raw.Direction, raw.SizeClass)
 		return
 	}
-	class, _ := profile.ParseClass(call.Class)
-	r := profile.Row{Thread: a.thread, Call: call.Name, Class: class, Direction: d.way, Comm: -1, Peer: raw.Peer,
+	r := profile.Row{Thread: a.thread, Call: call.Name, Class: call.Class, Direction: d.way, Comm: -1, Peer: raw.Peer,
 		SizeClass: raw.SizeClass, Callsite: raw.Callsite, Slice: raw.Slice}
 	sample := a.addTime(&r, raw, number, at)
 	if a.keepSamples {
@@ -287,7 +271,7 @@ func ns(ticks uint64, scale float64) uint64 { return uint64(float64(ticks)*scale
 
 // moved sets the spread, messages and bytes of a row. For a collective, a
 // recording has one message, and a profile all messages that the process sends.
-func moved(p *profile.Profile, r *profile.Row, call *calls.Call, raw layout.Row) {
+func moved(p *profile.Profile, r *profile.Row, call *profile.Call, raw layout.Row) {
 	spread, fan, total := spreadOf(p, r, call)
 	r.Spread, r.Messages, r.Bytes = spread, raw.Count*fan, raw.Bytes
 	if r.Class == profile.IO {
@@ -301,17 +285,17 @@ func moved(p *profile.Profile, r *profile.Row, call *calls.Call, raw layout.Row)
 // spreadOf returns to whom a row's messages go, to how many processes each
 // (fan), and whether the recording has the total bytes to all of them (total)
 // and not the bytes to one.
-func spreadOf(p *profile.Profile, r *profile.Row, call *calls.Call) (s profile.Spread, fan uint64, total bool) {
+func spreadOf(p *profile.Profile, r *profile.Row, call *profile.Call) (s profile.Spread, fan uint64, total bool) {
 	if r.Comm < 0 {
 		return profile.ToNobody, 1, true // a folded row, whose communicator is not known
 	}
-	s = spreads[call.Spread]
+	s = call.Spread
 	received := r.Class == profile.AllToOne && r.Direction == profile.Recv
 	if received {
 		s = profile.ToOthers // at the root: from all others
 	}
 	// Rows of vector collectives, and of Gatherv's root, hold totals.
-	gatherv := received && strings.HasSuffix(strings.TrimSuffix(call.Name, "_init"), "atherv")
+	gatherv := received && call.Traits.Any(profile.TraitIrregular)
 	total = s == profile.ToVector || s == profile.ToEdgeVector || gatherv
 	return s, uint64(p.Comms[r.Comm].FanOut(s)), total
 }
@@ -322,10 +306,9 @@ func (f *file) addVectors(p *profile.Profile, index map[uint32]int32) {
 		if !ok || v.Count == 0 {
 			continue
 		}
-		call := callOf(v.Call)
-		class, _ := profile.ParseClass(call.Class)
-		p.Vectors = append(p.Vectors, profile.Vector{Thread: int32(v.Thread), Call: call.Name, Class: class,
-			Spread: spreads[call.Spread], Comm: c, Callsite: v.Callsite, Slice: v.Slice, Calls: v.Count, Bytes: v.bytes})
+		call := profile.CallByID(v.Call)
+		p.Vectors = append(p.Vectors, profile.Vector{Thread: int32(v.Thread), Call: call.Name, Class: call.Class,
+			Spread: call.Spread, Comm: c, Callsite: v.Callsite, Slice: v.Slice, Calls: v.Count, Bytes: v.bytes})
 	}
 }
 

@@ -1,8 +1,6 @@
 package recording
 
 import (
-	"fmt"
-
 	"github.com/mpitrace/mpitrace/interpose/layout"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -28,9 +26,8 @@ func (f *file) addCurrentCalls(p *profile.Profile, index map[uint32]int32, scale
 }
 
 func (f *file) openCall(o currentCall, index map[uint32]int32, scale float64) profile.OpenCall {
-	call := callOf(o.Call)
-	class, _ := profile.ParseClass(call.Class)
-	out := profile.OpenCall{Thread: int32(o.thread), Call: call.Name, Class: class, Direction: directions[o.Direction].way,
+	call := profile.CallByID(o.Call)
+	out := profile.OpenCall{Thread: int32(o.thread), Call: call.Name, Class: call.Class, Direction: directions[o.Direction].way,
 		Comm: -1, Peer: o.Peer, Source: profile.PeerNone, Callsite: o.Callsite, Slice: o.Slice}
 	if c, ok := index[o.Comm]; ok && o.Comm != layout.CommNone {
 		out.Comm = c
@@ -38,7 +35,7 @@ func (f *file) openCall(o currentCall, index map[uint32]int32, scale float64) pr
 	if out.Direction != profile.None && o.Bytes != layout.OpenBytesUnknown {
 		out.Bytes, out.Sized = o.Bytes, true
 	}
-	traits := profile.Traits(call.Traits)
+	traits := call.Traits
 	if traits.All(profile.TraitSends | profile.TraitReceives) {
 		out.Source = o.Source
 	}
@@ -52,30 +49,4 @@ func (f *file) openCall(o currentCall, index map[uint32]int32, scale float64) pr
 		out.Start = f.unixTime(o.Start+o.Spent, scale)
 	}
 	return out
-}
-
-// rawCurrentCall is the inverse of openCall, for a clock whose ticks are Unix
-// ns.
-func rawCurrentCall(o *profile.OpenCall) (layout.Open, error) {
-	call, ok := callNamed(o.Call)
-	if !ok {
-		return layout.Open{}, fmt.Errorf("a call of MPI_%s, which is no call", o.Call)
-	}
-	raw := layout.Open{Callsite: o.Callsite, Comm: layout.CommNone, Peer: o.Peer, Slice: o.Slice, Call: call.ID,
-		Start: uint64(o.Start), Bytes: layout.OpenBytesUnknown, Source: o.Source, Count: uint32(o.Requests)}
-	for code, d := range directions {
-		if d.way == o.Direction && d.calls {
-			raw.Direction = code
-		}
-	}
-	if o.Comm >= 0 {
-		raw.Comm = uint32(o.Comm)
-	}
-	if o.Sized {
-		raw.Bytes = o.Bytes
-	}
-	if profile.Traits(call.Traits).Any(profile.TraitAborts) {
-		raw.Count = uint32(o.Code)
-	}
-	return raw, nil
 }

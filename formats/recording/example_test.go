@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/synth"
 )
@@ -21,7 +22,7 @@ func ExampleReadFile() {
 	// A run directory has such files in recordings/. This one is of rank 1 of four,
 	// which sent 50 messages of 4097 bytes to the next rank.
 	path := filepath.Join(dir, "1.rec")
-	if err := recording.WriteFile(path, synth.NewRing(4).Profile(1)); err != nil {
+	if err := recordingtest.WriteFile(path, synth.NewRing(4).Profile(1)); err != nil {
 		log.Fatal(err)
 	}
 

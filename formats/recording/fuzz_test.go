@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 
 	"github.com/mpitrace/mpitrace/interpose/layout"
@@ -40,7 +42,7 @@ func FuzzReader(f *testing.F) {
 	timed := sample()
 	timed.samples = []layout.Sample{{Timed: 2, Squares: 200_000}, {}, {Timed: 2, Squares: 800}, {Timed: 1, Squares: 6400}}
 	var open bytes.Buffer
-	if err := Write(&open, killed()); err != nil {
+	if err := recordingtest.Write(&open, killed()); err != nil {
 		f.Fatal(err)
 	}
 	for _, good := range [][]byte{sample().bytes(), timed.bytes(), open.Bytes()} {
@@ -77,14 +79,14 @@ func FuzzReader(f *testing.F) {
 func writeAgain(t *testing.T, p *profile.Profile) {
 	t.Helper()
 	var one, two bytes.Buffer
-	if len(p.Problems) > 0 || p.Size >= 1000 || Write(&one, p) != nil {
+	if len(p.Problems) > 0 || p.Size >= 1000 || recordingtest.Write(&one, p) != nil {
 		return
 	}
 	first := read(t, one.Bytes())
 	if diff := cmp.Diff(p.Traffic(), first.Traffic()); diff != "" {
 		t.Error(diff)
 	}
-	if err := Write(&two, first); err != nil {
+	if err := recordingtest.Write(&two, first); err != nil {
 		t.Fatalf("written and read, it cannot be written: %v", err)
 	}
 	if diff := cmp.Diff(first, read(t, two.Bytes())); diff != "" {

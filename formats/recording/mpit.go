@@ -181,52 +181,6 @@ func (f *file) addTools(p *profile.Profile, comms map[uint32]int32, scale float6
 	}
 }
 
-// addTools writes these records. It is the inverse of file.addTools.
-func (l *log) addTools(p *profile.Profile) error {
-	for _, name := range slices.Sorted(maps.Keys(p.Settings)) {
-		value := p.Settings[name]
-		l.add(layout.RecordSetting, layout.Setting{NameLength: uint32(len(name)), ValueLength: uint32(len(value))},
-			[]byte(name), []byte(value))
-	}
-	for _, v := range p.Variables {
-		origin := uint32(layout.VariableEnvironment)
-		if v.Asked {
-			origin = layout.VariableAsked
-		}
-		l.add(layout.RecordVariable, layout.Variable{Origin: origin, Scope: uint32(v.Scope), NameLength: uint32(len(v.Name)),
-			ValueLength: uint32(len(v.Value)), WhyLength: uint32(len(v.Refused))}, []byte(v.Name), []byte(v.Value), []byte(v.Refused))
-	}
-	for i, v := range p.Pvars {
-		l.add(layout.RecordPvar, layout.Pvar{Index: uint32(i), Class: uint32(v.Class), Type: uint32(v.Type),
-			Binding: uint32(v.Bound), Flags: pvarFlags(v), NameLength: uint32(len(v.Name)),
-			DescriptionLength: uint32(len(v.Description))}, []byte(v.Name), []byte(v.Description))
-	}
-	for i, h := range p.PvarHandles {
-		comm, err := commOf(p, h.Comm)
-		if err != nil {
-			return fmt.Errorf("handle %d: %w", i, err)
-		}
-		l.add(layout.RecordHandle, layout.Handle{Index: uint32(i), Pvar: uint32(h.Pvar), Comm: comm, Count: uint32(h.Count)})
-	}
-	for _, r := range p.Readings {
-		l.add(layout.RecordReading, layout.Reading{Handle: uint32(r.Handle), Slice: r.Slice, Ticks: uint64(r.At),
-			Count: uint32(len(r.Values)), Moment: uint32(r.Moment)}, appended(nil, r.Values))
-	}
-	return nil
-}
-
-func pvarFlags(v profile.Pvar) (flags uint32) {
-	for _, f := range []struct {
-		set bool
-		bit uint32
-	}{{v.ReadOnly, layout.PvarReadOnly}, {v.Continuous, layout.PvarContinuous}, {v.Atomic, layout.PvarAtomic}} {
-		if f.set {
-			flags |= f.bit
-		}
-	}
-	return flags
-}
-
 // addLate adds a row of receives that were posted late. It reports whether raw
 // is such a row.
 func (f *file) addLate(p *profile.Profile, call string, raw layout.Row, comms map[uint32]int32) bool {
@@ -236,17 +190,6 @@ func (f *file) addLate(p *profile.Profile, call string, raw layout.Row, comms ma
 	p.Late = append(p.Late, profile.Late{Call: call, Comm: commIn(comms, raw.Comm), Peer: raw.Peer, Callsite: raw.Callsite,
 		Slice: raw.Slice, Count: raw.Count, Queued: raw.Bytes})
 	return true
-}
-
-// rawLate is the inverse of addLate.
-func rawLate(p *profile.Profile, l *profile.Late) (layout.Row, error) {
-	call, ok := callNamed(l.Call)
-	if !ok || l.Count == 0 {
-		return layout.Row{}, fmt.Errorf("late receives of MPI_%s, %d times: no recording holds it", l.Call, l.Count)
-	}
-	comm, err := commOf(p, l.Comm)
-	return layout.Row{Callsite: l.Callsite, Comm: comm, Peer: l.Peer, Slice: l.Slice, Call: call.ID,
-		Direction: layout.DirLate, Count: l.Count, Bytes: l.Queued}, err
 }
 
 // dumpTools writes the contents of these records as text.

@@ -3,7 +3,6 @@ package recording
 import (
 	"fmt"
 	"io"
-	"math"
 
 	"github.com/mpitrace/mpitrace/interpose/layout"
 	"github.com/mpitrace/mpitrace/profile"
@@ -51,33 +50,6 @@ func (f *file) addPlacement(p *profile.Profile, scale float64) {
 		p.Usage = append(p.Usage, profile.Usage{Slice: u.Slice, WallNs: ns(u.Ticks, scale), UserNs: u.UserNs, SystemNs: u.SystemNs,
 			Voluntary: u.Voluntary, Involuntary: u.Involuntary, RunDelayNs: u.RunDelay, DelayKnown: u.DelayKnown != 0})
 	}
-}
-
-// addPlacement writes what readPlacement reads.
-func (l *log) addPlacement(p *profile.Profile) error {
-	if at := p.Placement; at != nil {
-		processors, err := profile.ParseProcessors(at.Processors)
-		if err != nil {
-			return err
-		}
-		var mask []uint64
-		for _, n := range processors {
-			mask = append(mask, make([]uint64, max(n/64+1-len(mask), 0))...)
-			mask[n/64] |= 1 << (n % 64)
-		}
-		l.add(layout.RecordPlacement, layout.Placement{Words: uint32(len(mask)), NodeProcessors: uint32(at.NodeProcessors),
-			NodeCores: uint32(at.NodeCores), NodeSockets: uint32(at.NodeSockets), LimitGroup: at.LimitGroup,
-			CPULimit: uint64(math.Round(1000 * at.CPULimit))}, appended(nil, mask))
-	}
-	for _, u := range p.Usage {
-		raw := layout.Usage{Slice: u.Slice, Ticks: u.WallNs, UserNs: u.UserNs, SystemNs: u.SystemNs,
-			Voluntary: u.Voluntary, Involuntary: u.Involuntary, RunDelay: u.RunDelayNs}
-		if u.DelayKnown {
-			raw.DelayKnown = 1
-		}
-		l.add(layout.RecordUsage, raw)
-	}
-	return nil
 }
 
 func dumpPlacement(w io.Writer, p *profile.Profile) {

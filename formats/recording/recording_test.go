@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/interpose/layout"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -295,7 +296,7 @@ func TestReadSurvivesFlippedBits(t *testing.T) {
 func TestOpenOutside(t *testing.T) {
 	p := killed()
 	var out bytes.Buffer
-	if err := Write(&out, p); err != nil {
+	if err := recordingtest.Write(&out, p); err != nil {
 		t.Fatal(err)
 	}
 	raw := out.Bytes()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/interpose/layout"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -173,7 +174,7 @@ func TestWriteImpossibleTimes(t *testing.T) {
 		"more than a double can do": {sampled(), func(r *profile.Row) { r.TimeNs = 1<<60 + 1 }},
 	} {
 		c.spoil(&c.p.Rows[1])
-		if err := Write(&bytes.Buffer{}, c.p); err == nil || !strings.Contains(err.Error(), "row 1: MPI_Send: ") {
+		if err := recordingtest.Write(&bytes.Buffer{}, c.p); err == nil || !strings.Contains(err.Error(), "row 1: MPI_Send: ") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -272,7 +273,7 @@ func TestUnfollowedReceivesOfKilled(t *testing.T) {
 	for unfollowed, want := range map[uint32]uint64{layout.ReceivesFollowed: 5 + 3, layout.ReceivesUnfollowed: 3} {
 		b := &builder{}
 		b.spoil = func(h *layout.Header) { h.Version, h.State, h.Receives = 4, layout.StateRunning, unfollowed }
-		start, _ := callNamed("Start")
+		start := profile.CallNamed("Start")
 		b.rows = []layout.Row{{Call: 24, Comm: layout.CommNone, Peer: layout.PeerAnySource, Count: 5},
 			{Call: start.ID, Comm: layout.CommNone, Peer: layout.PeerNone, Direction: layout.DirPosted, Count: 3}}
 		if got := read(t, b.bytes()).CountAbnormal(profile.UnfinishedReceive); got != want {
@@ -288,7 +289,7 @@ func TestDumpSamples(t *testing.T) {
 		"\ttime_ns -\tmin_ns -\tmax_ns -\n": untimed(),
 	} {
 		path := filepath.Join(t.TempDir(), "r.rec")
-		if err := WriteFile(path, p); err != nil {
+		if err := recordingtest.WriteFile(path, p); err != nil {
 			t.Fatal(err)
 		}
 		var out strings.Builder
@@ -311,7 +312,7 @@ func TestLargeSampledTable(t *testing.T) {
 			Calls: 1000, TimeNs: 50_000 + uint64(i), TimeErrorNs: 100 + uint64(i%50), MinNs: 30, MaxNs: 90})
 	}
 	path := filepath.Join(t.TempDir(), "r.rec")
-	if err := WriteFile(path, p); err != nil {
+	if err := recordingtest.WriteFile(path, p); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(path); err != nil || info.Size() < wholeFile {

@@ -450,9 +450,8 @@ func (r *rows) index(k profile.EventKind) uint32 {
 }
 
 func (r *rows) kindOf(raw layout.Row, thread uint32) (profile.EventKind, error) {
-	call := callOf(raw.Call)
-	class, _ := profile.ParseClass(call.Class)
-	k := profile.EventKind{Call: call.Name, Class: class, Thread: int32(thread), Comm: -1, Peer: raw.Peer,
+	call := profile.CallByID(raw.Call)
+	k := profile.EventKind{Call: call.Name, Class: call.Class, Thread: int32(thread), Comm: -1, Peer: raw.Peer,
 		Callsite: r.site(raw.Callsite), Slice: r.slice(raw.Slice)}
 	if c, ok := r.comms[raw.Comm]; ok && raw.Comm != layout.CommNone {
 		k.Comm = c

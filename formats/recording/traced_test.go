@@ -44,7 +44,7 @@ const (
 func tracedRows() []layout.Row {
 	rows := make([]layout.Row, numTracedRows)
 	set := func(i int, call string, direction uint8, comm uint32, peer int32) {
-		rows[i] = layout.Row{Callsite: 0x401000, Comm: comm, Peer: peer, Call: byName[call].ID, Direction: direction, Count: 1}
+		rows[i] = layout.Row{Callsite: 0x401000, Comm: comm, Peer: peer, Call: profile.CallNamed(call).ID, Direction: direction, Count: 1}
 	}
 	set(anIrecv, "Irecv", layout.DirNone, 0, 2)
 	set(anIrecvFromAny, "Irecv", layout.DirNone, 0, layout.PeerAnySource)

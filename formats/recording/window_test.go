@@ -32,8 +32,7 @@ func TestWindowTags(t *testing.T) {
 		{"Comm_create_group", 0, 99, told{}}, // of no communicator that is recorded
 	} {
 		r := rows{unlike: map[profile.EventKind]uint32{}, windowed: map[windowRow]uint32{}, comms: map[uint32]int32{7: 3}, same: []int32{0}}
-		class, _ := profile.ParseClass(byName[test.call].Class)
-		base := r.index(profile.EventKind{Call: test.call, Class: class, Comm: test.comm})
+		base := r.index(profile.EventKind{Call: test.call, Class: profile.CallNamed(test.call).Class, Comm: test.comm})
 		if !r.roles[base].window {
 			t.Errorf("%s: its tag is not looked at", test.call)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/interpose/layout"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -131,7 +132,7 @@ func TestWrite(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			if err := Write(&out, p); err != nil {
+			if err := recordingtest.Write(&out, p); err != nil {
 				t.Fatal(err)
 			}
 			got := read(t, out.Bytes())
@@ -139,7 +140,7 @@ func TestWrite(t *testing.T) {
 				t.Error(diff)
 			}
 			path := filepath.Join(t.TempDir(), "r.rec")
-			if err := WriteFile(path, p); err != nil {
+			if err := recordingtest.WriteFile(path, p); err != nil {
 				t.Fatal(err)
 			}
 			raw, err := os.ReadFile(path)
@@ -169,15 +170,9 @@ func checkHead(t *testing.T, path string, want *profile.Profile) {
 	}
 }
 
-// A table of 256 rows is as the library makes it: full at 240.
 func TestWriteSizes(t *testing.T) {
-	for rows, want := range map[int]uint64{0: 256, 239: 256, 240: 512, 479: 512, 480: 1024} {
-		if got := capacityFor(rows); got != want {
-			t.Errorf("%d rows: a table of %d, want %d", rows, got, want)
-		}
-	}
 	var out bytes.Buffer
-	if err := Write(&out, rich()); err != nil {
+	if err := recordingtest.Write(&out, rich()); err != nil {
 		t.Fatal(err)
 	}
 	var h layout.Header
@@ -211,7 +206,7 @@ func TestWriteImpossible(t *testing.T) {
 			p := rich()
 			c.spoil(p)
 			path := filepath.Join(t.TempDir(), "r.rec")
-			err := WriteFile(path, p)
+			err := recordingtest.WriteFile(path, p)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}

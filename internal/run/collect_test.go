@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -68,7 +68,7 @@ func TestCollect(t *testing.T) {
 			t.Fatal(err)
 		}
 		name := "n1-99999999-5.rec"
-		if err := recording.WriteFile(filepath.Join(test.spool, name), &profile.Profile{Size: 1, State: profile.Running, Threads: 1}); err != nil {
+		if err := recordingtest.WriteFile(filepath.Join(test.spool, name), &profile.Profile{Size: 1, State: profile.Running, Threads: 1}); err != nil {
 			t.Fatal(err)
 		}
 		if err := d.WriteInfo(&Info{Host: "n1", Spool: test.spool, Uncollected: []string{"n1:" + test.spool}}); err != nil {
@@ -107,7 +107,7 @@ func TestCollectLost(t *testing.T) {
 		}
 		for rank := range test.home {
 			p := &profile.Profile{Rank: rank, Size: 2, State: profile.Finalized, Threads: 1, Run: "job"}
-			if err := recording.WriteFile(filepath.Join(d.Recordings(), fmt.Sprintf("n1-%d-5.rec", 7+rank)), p); err != nil {
+			if err := recordingtest.WriteFile(filepath.Join(d.Recordings(), fmt.Sprintf("n1-%d-5.rec", 7+rank)), p); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -143,7 +143,7 @@ func TestExits(t *testing.T) {
 	for rank := range want {
 		name := "n1-" + string(rune('1'+rank)) + "-1.rec"
 		p := &profile.Profile{Rank: rank, Size: len(want), State: profile.Running, Threads: 1, Run: "job"}
-		if err := recording.WriteFile(filepath.Join(d.Recordings(), name), p); err != nil {
+		if err := recordingtest.WriteFile(filepath.Join(d.Recordings(), name), p); err != nil {
 			t.Fatal(err)
 		}
 	}

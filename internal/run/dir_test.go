@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/profile"
@@ -131,7 +131,7 @@ func TestJobs(t *testing.T) {
 	for i, p := range ps {
 		path := filepath.Join(files, fmt.Sprintf("%d.rec", i))
 		p.State = profile.State(1 + i%2)
-		if err := recording.WriteFile(path, p); err != nil {
+		if err := recordingtest.WriteFile(path, p); err != nil {
 			t.Fatal(err)
 		}
 		paths = append(paths, path)
@@ -186,7 +186,7 @@ func TestOpenRecordings(t *testing.T) {
 	p := rank("a", 0, 1)
 	p.State = profile.Running
 	for _, path := range []string{live, cut} {
-		if err := recording.WriteFile(path, p); err != nil {
+		if err := recordingtest.WriteFile(path, p); err != nil {
 			t.Fatal(err)
 		}
 		p.Rank++
@@ -260,7 +260,7 @@ func TestFoldedCommunicatorsAreOne(t *testing.T) {
 	var paths []string
 	for i, p := range ps {
 		paths = append(paths, filepath.Join(t.TempDir(), fmt.Sprintf("%d.rec", i)))
-		if err := recording.WriteFile(paths[i], p); err != nil {
+		if err := recordingtest.WriteFile(paths[i], p); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -292,7 +292,7 @@ func TestRecordingComesHome(t *testing.T) {
 	p := rank("a", 0, 1)
 	p.State = profile.Finalized
 	path := filepath.Join(spool, "a-1-1.rec")
-	if err := errors.Join(recording.WriteFile(path, p), d.WriteInfo(&Info{Spool: spool})); err != nil {
+	if err := errors.Join(recordingtest.WriteFile(path, p), d.WriteInfo(&Info{Spool: spool})); err != nil {
 		t.Fatal(err)
 	}
 	run, err := d.Open(Whole, nil)
@@ -359,7 +359,7 @@ func TestMergeReadings(t *testing.T) {
 			}
 			for _, p := range ps {
 				p.Rows, p.Vectors, p.Abnormal = nil, nil, nil // not all of the fixture's are what recordings hold
-				if err := recording.WriteFile(filepath.Join(d.Recordings(), fmt.Sprintf("%d.rec", p.Rank)), p); err != nil {
+				if err := recordingtest.WriteFile(filepath.Join(d.Recordings(), fmt.Sprintf("%d.rec", p.Rank)), p); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/profile"
@@ -48,7 +48,7 @@ func TestPhysical(t *testing.T) {
 		if r == 6 {
 			p.State = profile.Running
 		}
-		if err := recording.WriteFile(filepath.Join(d.Recordings(), fmt.Sprintf("h-%d-1.rec", p.Pid)), p); err != nil {
+		if err := recordingtest.WriteFile(filepath.Join(d.Recordings(), fmt.Sprintf("h-%d-1.rec", p.Pid)), p); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
@@ -180,7 +181,7 @@ func TestPackAll(t *testing.T) {
 	files := map[string]string{"ended.rec": "", "runs.rec": ""}
 	for name, state := range map[string]profile.State{"ended.rec": profile.Finalized, "runs.rec": profile.Running} {
 		path := filepath.Join(dir, name)
-		if err := recording.WriteFile(path, &profile.Profile{Size: 1, State: state, Threads: 1}); err != nil {
+		if err := recordingtest.WriteFile(path, &profile.Profile{Size: 1, State: state, Threads: 1}); err != nil {
 			t.Fatal(err)
 		}
 		files[name] = path

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
@@ -38,7 +38,7 @@ func TestRecorder(t *testing.T) {
 		state = profile.Finalized
 	}
 	path := filepath.Join(dir, fmt.Sprintf("some-host-%d-5.rec", os.Getpid()))
-	if err := recording.WriteFile(path, &profile.Profile{Size: 1, State: state, Threads: 1}); err != nil {
+	if err := recordingtest.WriteFile(path, &profile.Profile{Size: 1, State: state, Threads: 1}); err != nil {
 		t.Fatal(err)
 	}
 	f, err := os.Open(path)

@@ -1,6 +1,7 @@
 // Package calls is the table of the MPI calls that mpitrace records. For each
 // call it has the name in recordings, the class, the properties (traits), and
-// the policy of its wrapper.
+// the policy of its wrapper. It is for the generator and for tests; the rest of
+// the program has what it needs in package profile, generated from this table.
 package calls
 
 import (
@@ -89,18 +90,6 @@ var Table = declared.Calls
 
 // Traits holds all traits. Trait i is bit i of Call.Traits.
 var Traits = declared.Traits
-
-var byID = func() map[uint16]*Call {
-	m := make(map[uint16]*Call, len(Table))
-	for i := range Table {
-		m[Table[i].ID] = &Table[i]
-	}
-	return m
-}()
-
-// ByID returns the call with this id, or nil if this version does not know the
-// id.
-func ByID(id uint16) *Call { return byID[id] }
 
 func mustParse(text string) *File {
 	f, err := Parse(text)

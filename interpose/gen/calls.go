@@ -81,17 +81,6 @@ func camel(name string) string {
 	return b.String()
 }
 
-// traitNames returns the Go names of the traits of a call.
-func traitNames(c call) []string {
-	var names []string
-	for _, t := range calls.Traits {
-		if c.Has(t.Name) {
-			names = append(names, camel(t.Name))
-		}
-	}
-	return names
-}
-
 func functions() []function {
 	var out []function
 	for i := range calls.Table {

@@ -53,6 +53,7 @@ func Files() (map[string][]byte, error) {
 		{"interpose/src/gen/wrappers_gen.c", table},
 		{"interpose/src/gen/thunks_gen.c", names},
 		{"profile/calls_gen.go", table},
+		{"profile/calls_gen.txt", table},
 	} {
 		if files[f.path], err = execute(filepath.Base(f.path), f.data); err != nil {
 			return nil, err
@@ -82,7 +83,6 @@ var functionsOfTemplates = template.FuncMap{
 	"join":   func(list []string) string { return strings.Join(list, ", ") },
 	"shout":  shout,
 	"symbol": calls.Symbol,
-	"traits": traitNames,
 }
 
 // shout returns the name of a C constant: ONE_SIDED for one-sided.

@@ -13,7 +13,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/profile"
@@ -91,7 +91,7 @@ func TestHostileNames(t *testing.T) {
 		err = os.WriteFile(filepath.Join(merged, "profile.arrow"), file.Bytes(), 0o644)
 	}
 	for _, p := range withHostileNames(synthetic(synth.NewStencil(4))) {
-		err = errors.Join(err, recording.WriteFile(filepath.Join(recorded, "recordings", fmt.Sprintf("a-%d-1.rec", p.Rank)), p))
+		err = errors.Join(err, recordingtest.WriteFile(filepath.Join(recorded, "recordings", fmt.Sprintf("a-%d-1.rec", p.Rank)), p))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -144,7 +144,7 @@ func TestNamesWithoutUTF8(t *testing.T) {
 	for _, p := range synthetic(synth.NewStencil(4)) {
 		p.Run, p.Host, p.Program, p.Library, p.Command = "run\xff", "host\xff", "/opt/\xff/app\xe9", "MPI \xff", []string{"\xff"}
 		p.Comms[0].Name, p.Slices[0].Name, p.Modules[0].Path = "comm\xff", "phase\xff", "/opt/\xff/app\xe9"
-		if err := recording.WriteFile(filepath.Join(dir, "recordings", fmt.Sprintf("a-%d-1.rec", p.Rank)), p); err != nil {
+		if err := recordingtest.WriteFile(filepath.Join(dir, "recordings", fmt.Sprintf("a-%d-1.rec", p.Rank)), p); err != nil {
 			t.Fatal(err)
 		}
 	}

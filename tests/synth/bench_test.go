@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -30,7 +31,7 @@ func BenchmarkProfile(b *testing.B) {
 func BenchmarkWriteRecording(b *testing.B) {
 	p, dir := middle(), b.TempDir()
 	for n := 0; b.Loop(); n++ { // each writes its own file, as each rank of a job does
-		if err := recording.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.rec", n)), p); err != nil {
+		if err := recordingtest.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.rec", n)), p); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -39,7 +40,7 @@ func BenchmarkWriteRecording(b *testing.B) {
 
 func BenchmarkReadRecording(b *testing.B) {
 	p, path := middle(), filepath.Join(b.TempDir(), "r.rec")
-	if err := recording.WriteFile(path, p); err != nil {
+	if err := recordingtest.WriteFile(path, p); err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/prof"
 	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -227,7 +228,7 @@ func TestRecordings(t *testing.T) {
 func checkRecordings(t *testing.T, j *Job) {
 	path := filepath.Join(t.TempDir(), "r.rec")
 	each(t, j, func(p *profile.Profile) {
-		if err := recording.WriteFile(path, p); err != nil {
+		if err := recordingtest.WriteFile(path, p); err != nil {
 			t.Fatal(err)
 		}
 		got, err := recording.ReadFile(path)
@@ -306,12 +307,12 @@ func TestDeterministic(t *testing.T) {
 		var a, b bytes.Buffer
 		again, _ := Named(j.Name, j.Ranks)
 		for rank := range j.Ranks {
-			if err := recording.Write(&a, j.Profile(rank)); err != nil {
+			if err := recordingtest.Write(&a, j.Profile(rank)); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for rank := range j.Ranks {
-			if err := recording.Write(&b, again.Profile(rank)); err != nil {
+			if err := recordingtest.Write(&b, again.Profile(rank)); err != nil {
 				t.Fatal(err)
 			}
 		}

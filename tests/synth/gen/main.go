@@ -25,7 +25,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mpitrace/mpitrace/formats/prof"
-	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/profile"
@@ -109,7 +109,7 @@ func (o options) recordings(j *synth.Job) error {
 	return parallel(j.Ranks, 64, func(first, end int) error {
 		for rank := first; rank < end; rank++ {
 			path := filepath.Join(d.Recordings(), fmt.Sprintf("%s.%06d.rec", j.Name, rank))
-			if err := recording.WriteFile(path, j.Profile(rank)); err != nil {
+			if err := recordingtest.WriteFile(path, j.Profile(rank)); err != nil {
 				return err
 			}
 		}

@@ -1,4 +1,6 @@
-package recording
+// Package recordingtest writes recordings for tests, as the library would have
+// written them. It shares no code with the reader.
+package recordingtest
 
 import (
 	"encoding/binary"
@@ -10,6 +12,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/mpitrace/mpitrace/interpose/layout"
 	"github.com/mpitrace/mpitrace/profile"
@@ -108,7 +111,7 @@ func (m *image) addTable(t *table, sampled bool) {
 	samples := segment + capacity*row // offset of the samples
 	size := pages(samples)
 	if sampled {
-		size = pages(samples + capacity*sampleSize)
+		size = pages(samples + capacity*uint64(binary.Size(layout.Sample{})))
 	}
 	raw := appended(nil, layout.Segment{Magic: layout.SegmentMagic, Kind: layout.SegmentTable, Size: size, Rows: capacity, Offset: m.size})
 	m.pieces = append(m.pieces, piece{m.size, appendRows(raw, t.rows)})
@@ -323,10 +326,34 @@ func ranksOf(g profile.Group) []int32 {
 
 func (l *log) addVector(v *profile.Vector) error {
 	call, ok := callNamed(v.Call)
-	if !ok || spreads[call.Spread] != v.Spread || v.Comm < 0 {
+	if !ok || call.Spread != v.Spread || v.Comm < 0 {
 		return fmt.Errorf("vector of %s: no recording holds it", strings.TrimSpace("MPI_"+v.Call))
 	}
 	l.add(layout.RecordVector, layout.Vector{Callsite: v.Callsite, Comm: uint32(v.Comm), Slice: v.Slice, Call: call.ID,
 		Direction: layout.DirSend, Thread: uint32(v.Thread), Length: uint32(len(v.Bytes)), Count: v.Calls}, appended(nil, v.Bytes))
 	return nil
+}
+
+// checksumAt is the offset of the checksum in the header.
+const checksumAt = uint64(unsafe.Offsetof(layout.Header{}.Checksum))
+
+// seal stores the checksum in the image of a process that ended.
+func (m *image) seal() {
+	sum, at := uint64(layout.ChecksumStart), uint64(0)
+	add := func(word uint64) {
+		sum = layout.Sum(sum, word)
+		at += 8
+	}
+	for _, p := range m.pieces {
+		for at < p.at { // a hole
+			add(0)
+		}
+		for raw := p.raw; len(raw) >= 8; raw = raw[8:] {
+			add(order.Uint64(raw))
+		}
+	}
+	for at < m.size&^7 {
+		add(0)
+	}
+	order.PutUint64(m.pieces[0].raw[checksumAt:], max(sum, 1))
 }

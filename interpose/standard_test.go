@@ -1,20 +1,22 @@
-package calls
+package interpose
 
 import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mpitrace/mpitrace/interpose/calls"
 )
 
 // stands returns in how many of the tables each name is.
 func stands() map[string]int {
 	n := map[string]int{}
-	for _, c := range Table {
+	for _, c := range calls.Table {
 		for _, name := range c.Names() {
 			n[name]++
 		}
 	}
-	for _, reasons := range []map[string]string{Local, Missing} {
+	for _, reasons := range []map[string]string{localCalls, missingCalls} {
 		for name := range reasons {
 			n[name]++
 		}
@@ -24,23 +26,23 @@ func stands() map[string]int {
 
 func TestEachProcedureHasOneStand(t *testing.T) {
 	in, listed := stands(), map[string]bool{}
-	for _, p := range Standard {
+	for _, p := range calls.Standard {
 		if listed[p.Name] {
 			t.Errorf("%s stands twice in standard.txt", p.Name)
 		}
 		listed[p.Name] = true
 		if in[p.Name] != 1 {
-			t.Errorf("%s is in %d of calls.txt, local.txt and missing.txt, want 1", Symbol(p.Name), in[p.Name])
+			t.Errorf("%s is in %d of calls.txt, local.txt and missing.txt, want 1", calls.Symbol(p.Name), in[p.Name])
 		}
 	}
 	for name := range in {
 		if !listed[name] {
-			t.Errorf("%s is not in standard.txt", Symbol(name))
+			t.Errorf("%s is not in standard.txt", calls.Symbol(name))
 		}
 	}
 	// A map hides a name that is twice in a file of reasons.
-	if words := len(strings.Fields(names(localText) + names(missingText))); words != len(Local)+len(Missing) {
-		t.Errorf("%d names in local.txt and missing.txt, %d different ones", words, len(Local)+len(Missing))
+	if words := len(strings.Fields(names(localText) + names(missingText))); words != len(localCalls)+len(missingCalls) {
+		t.Errorf("%d names in local.txt and missing.txt, %d different ones", words, len(localCalls)+len(missingCalls))
 	}
 }
 
@@ -68,20 +70,20 @@ var mayBeLeft = []string{
 // communicator, a window, a file or a request are recorded.
 func TestProceduresWithHandlesAreRecorded(t *testing.T) {
 	handles := 0
-	for _, p := range Standard {
+	for _, p := range calls.Standard {
 		if len(p.Handles) == 0 || p.From == "callback" {
 			continue
 		}
 		handles++
-		_, local := Local[p.Name]
+		_, local := localCalls[p.Name]
 		switch {
 		case local && !slices.Contains(mayBeLeft, p.Name):
-			t.Errorf("%s takes %v and is not recorded: %s", Symbol(p.Name), p.Handles, Local[p.Name])
+			t.Errorf("%s takes %v and is not recorded: %s", calls.Symbol(p.Name), p.Handles, localCalls[p.Name])
 		case !local && slices.Contains(mayBeLeft, p.Name):
-			t.Errorf("%s is recorded, and need not be excused", Symbol(p.Name))
+			t.Errorf("%s is recorded, and need not be excused", calls.Symbol(p.Name))
 		}
-		if _, missing := Missing[p.Name]; missing && !strings.HasPrefix(p.Name, "MPIX_") {
-			t.Errorf("%s is of the Standard, and missing", Symbol(p.Name))
+		if _, missing := missingCalls[p.Name]; missing && !strings.HasPrefix(p.Name, "MPIX_") {
+			t.Errorf("%s is of the Standard, and missing", calls.Symbol(p.Name))
 		}
 	}
 	if handles < 200 {

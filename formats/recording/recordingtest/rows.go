@@ -1,41 +1,32 @@
-package recording
+package recordingtest
 
 import (
 	"encoding/binary"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/mpitrace/mpitrace/interpose/calls"
 	"github.com/mpitrace/mpitrace/interpose/layout"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-var byName = func() map[string]*calls.Call {
-	m := map[string]*calls.Call{}
-	for i := range calls.Table {
-		m[calls.Table[i].Name] = &calls.Table[i]
-	}
-	return m
-}()
-
-// callNamed returns the call with this name. It is the inverse of callOf.
-func callNamed(name string) (*calls.Call, bool) {
+// callNamed returns the call with this name. It is the inverse of
+// profile.CallByID.
+func callNamed(name string) (*profile.Call, bool) {
 	if number, unknown := strings.CutPrefix(name, "call-"); unknown {
 		id, err := strconv.ParseUint(number, 10, 16)
-		return callOf(uint16(id)), err == nil
+		return profile.CallByID(uint16(id)), err == nil
 	}
-	c, ok := byName[name]
-	return c, ok
+	c := profile.CallNamed(name)
+	return c, c != nil
 }
 
 // starter returns a call that starts persistent requests. Its rows with
 // DirPosted count posted receives.
-func starter() *calls.Call {
-	i := slices.IndexFunc(calls.Table, func(c calls.Call) bool { return profile.Traits(c.Traits).Any(profile.TraitStarts) })
-	return &calls.Table[i]
+func starter() *profile.Call {
+	i := slices.IndexFunc(profile.Calls, func(c profile.Call) bool { return c.Traits.Any(profile.TraitStarts) })
+	return &profile.Calls[i]
 }
 
 // table holds the rows of a thread, and their samples if times are sampled.
@@ -56,7 +47,7 @@ func tablesOf(p *profile.Profile) ([]table, error) {
 		if thread < 0 || int(thread) >= len(tables) {
 			return fmt.Errorf("a row of thread %d, and %d threads", thread, len(tables))
 		}
-		seen.add(call, profile.TraitsOf(call), raw)
+		seen.add(profile.TraitsOf(call), raw)
 		tables[thread].rows = append(tables[thread].rows, raw)
 		if p.Timing == profile.TimingSampled {
 			tables[thread].samples = append(tables[thread].samples, sample)
@@ -128,7 +119,7 @@ func rawRow(p *profile.Profile, r *profile.Row) (raw layout.Row, sample layout.S
 	}
 	raw = layout.Row{Callsite: r.Callsite, Comm: comm, Peer: r.Peer, Slice: r.Slice, Call: call.ID,
 		SizeClass: r.SizeClass, Count: r.Calls, Time: r.TimeNs, Min: r.MinNs, Max: r.MaxNs}
-	if raw.Direction, ok = rawDirections[way{r.Direction, r.Calls > 0}]; !ok {
+	if raw.Direction, ok = directions[way{r.Direction, r.Calls > 0}]; !ok {
 		return raw, sample, fmt.Errorf("MPI_%s: no calls and direction %v: no recording holds it", r.Call, r.Direction)
 	}
 	if r.Direction != profile.None {
@@ -148,17 +139,38 @@ func rawRow(p *profile.Profile, r *profile.Row) (raw layout.Row, sample layout.S
 }
 
 // checkRow returns an error unless reading raw gives the row back.
-func checkRow(p *profile.Profile, r *profile.Row, call *calls.Call, raw layout.Row) error {
+func checkRow(p *profile.Profile, r *profile.Row, call *profile.Call, raw layout.Row) error {
 	back := *r
-	back.Spread, back.Messages, back.Bytes = profile.ToNobody, 0, 0
-	back.Class, _ = profile.ParseClass(call.Class)
+	back.Class, back.Spread, back.Messages, back.Bytes = call.Class, profile.ToNobody, 0, 0
 	if r.Direction != profile.None {
-		moved(p, &back, call, raw)
+		spread, fan, total := spreadOf(p, r, call)
+		back.Spread, back.Messages, back.Bytes = spread, raw.Count*fan, raw.Bytes
+		if call.Class == profile.IO {
+			back.Messages = 0
+		}
+		if !total {
+			back.Bytes *= fan
+		}
 	}
 	if back != *r || raw.Count == 0 {
 		return fmt.Errorf("MPI_%s %v: %d calls, %d messages, %d bytes: no recording holds it", r.Call, r.Direction, r.Calls, r.Messages, r.Bytes)
 	}
 	return nil
+}
+
+// spreadOf returns to whom a row's messages go, to how many processes each
+// (fan), and whether a recording has the bytes to all of them (total) or to one.
+func spreadOf(p *profile.Profile, r *profile.Row, call *profile.Call) (s profile.Spread, fan uint64, total bool) {
+	if r.Comm < 0 {
+		return profile.ToNobody, 1, true
+	}
+	s = call.Spread
+	gathered := call.Class == profile.AllToOne && r.Direction == profile.Recv // at the root
+	if gathered {
+		s = profile.ToOthers
+	}
+	total = call.Traits.Any(profile.TraitIrregular) && (gathered || s == profile.ToVector || s == profile.ToEdgeVector)
+	return s, uint64(p.Comms[r.Comm].FanOut(s)), total
 }
 
 // way is the meaning of a recorded direction.
@@ -167,26 +179,57 @@ type way struct {
 	calls     bool
 }
 
-var rawDirections = func() map[way]uint8 {
-	m := map[way]uint8{}
-	for raw, d := range directions {
-		m[way{d.way, d.calls}] = raw
-	}
-	return m
-}()
+var directions = map[way]uint8{
+	{profile.None, true}: layout.DirNone, {profile.Send, true}: layout.DirSend, {profile.Recv, true}: layout.DirRecv,
+	{profile.Read, true}: layout.DirRead, {profile.Write, true}: layout.DirWrite,
+	{profile.Recv, false}: layout.DirRecvPosted, {profile.Send, false}: layout.DirSendPosted,
+	{profile.Read, false}: layout.DirReadPosted,
+}
 
-var abnormalKinds = func() map[profile.AbnormalKind]uint8 {
-	m := map[profile.AbnormalKind]uint8{}
-	for _, raw := range slices.Sorted(maps.Keys(abnormalDirections)) {
-		m[abnormalDirections[raw]] = raw
+var abnormalDirections = map[profile.AbnormalKind]uint8{
+	profile.CancelledReceive: layout.DirCancelled, profile.TruncatedReceive: layout.DirTruncated,
+	profile.FreedReceive: layout.DirFreed, profile.FailedReceive: layout.DirFailed,
+	profile.UnfinishedReceive: layout.DirUnfinished, profile.UntoldReceive: layout.DirUntold,
+	profile.CancelledSend: layout.DirSendCancelled, profile.FreedSend: layout.DirSendFreed,
+	profile.FailedSend: layout.DirSendFailed,
+}
+
+// receives counts the receives that complete in another call than the one that
+// posted them.
+type receives struct {
+	posted, ended uint64
+	unfollowed    bool // the outcome of nonblocking receives is not recorded
+}
+
+func (r *receives) add(traits profile.Traits, raw layout.Row) {
+	nonblocking := traits.All(profile.TraitReceives | profile.TraitNonblocking)
+	if !nonblocking && !traits.Any(profile.TraitStarts) || r.unfollowed && nonblocking {
+		return
 	}
-	return m
-}()
+	posts := nonblocking && !traits.Any(profile.TraitSends) && (raw.Peer >= 0 || raw.Peer == layout.PeerAnySource)
+	switch d := raw.Direction; {
+	case d == layout.DirPosted, d == layout.DirNone && posts:
+		r.posted += raw.Count
+	case d == layout.DirRecvPosted, layout.DirCancelled <= d && d <= layout.DirUntold:
+		r.ended += raw.Count
+	}
+}
+
+// rawLate is the inverse of addLate.
+func rawLate(p *profile.Profile, l *profile.Late) (layout.Row, error) {
+	call, ok := callNamed(l.Call)
+	if !ok || l.Count == 0 {
+		return layout.Row{}, fmt.Errorf("late receives of MPI_%s, %d times: no recording holds it", l.Call, l.Count)
+	}
+	comm, err := commOf(p, l.Comm)
+	return layout.Row{Callsite: l.Callsite, Comm: comm, Peer: l.Peer, Slice: l.Slice, Call: call.ID,
+		Direction: layout.DirLate, Count: l.Count, Bytes: l.Queued}, err
+}
 
 // rawAbnormal is the inverse of addAbnormal.
 func rawAbnormal(p *profile.Profile, a *profile.AbnormalOps) (layout.Row, error) {
 	call, ok := callNamed(a.Call)
-	direction, known := abnormalKinds[a.Kind]
+	direction, known := abnormalDirections[a.Kind]
 	if !ok || !known || a.Count == 0 {
 		return layout.Row{}, fmt.Errorf("%v of MPI_%s, %d times: no recording holds it", a.Kind, a.Call, a.Count)
 	}
