@@ -23,7 +23,7 @@ type File struct {
 // its profiles share. It does not compare the checksum; Each does.
 func Open(path string) (*File, error) {
 	f := &File{path: path}
-	err := withFile(path, func(r io.ReaderAt, size int64) (err error) {
+	err := atomicfile.ReadAt(path, "read arrow file", func(r io.ReaderAt, size int64) (err error) {
 		_, f.shared, err = openHeader(r, size, tableProfile)
 		return err
 	})
@@ -38,7 +38,7 @@ func Open(path string) (*File, error) {
 // processes in memory.
 func (f *File) Each(each func(*profile.Profile) error) error {
 	var failed error // the error of each, which does not get the file's name
-	err := withFile(f.path, func(r io.ReaderAt, size int64) error {
+	err := atomicfile.ReadAt(f.path, "read arrow file", func(r io.ReaderAt, size int64) error {
 		return readProfiles(r, size, openBatches, func(p *profile.Profile) error {
 			failed = each(p)
 			return failed
@@ -53,26 +53,10 @@ func (f *File) Each(each func(*profile.Profile) error) error {
 // Symbols returns the names of the call sites.
 func (f *File) Symbols() profile.Symbols { return f.symbols }
 
-func withFile(path string, do func(io.ReaderAt, int64) error) error {
-	file, err := atomicfile.Open(path, atomicfile.AnySize)
-	if err != nil {
-		return fmt.Errorf("read arrow file: %w", err)
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return fmt.Errorf("read arrow file: %w", err)
-	}
-	if err := do(file, info.Size()); err != nil {
-		return fmt.Errorf("read arrow file %s: %w", path, err)
-	}
-	return nil
-}
-
 // check returns an error if the file is damaged or does not hold the given
 // table.
 func check(path, table string) error {
-	return withFile(path, func(r io.ReaderAt, size int64) error {
+	return atomicfile.ReadAt(path, "read arrow file", func(r io.ReaderAt, size int64) error {
 		s, _, err := openHeader(r, size, table)
 		if err != nil {
 			return err

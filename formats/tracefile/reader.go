@@ -26,7 +26,7 @@ type File struct {
 // Open reads the index of a file. Damage to the events is detected when they
 // are read.
 func Open(path string) (*File, error) {
-	return open(func(do func(io.ReaderAt, int64) error) error { return withFile(path, do) })
+	return open(func(do func(io.ReaderAt, int64) error) error { return atomicfile.ReadAt(path, "read trace", do) })
 }
 
 func open(with func(func(io.ReaderAt, int64) error) error) (*File, error) {
@@ -41,22 +41,6 @@ func open(with func(func(io.ReaderAt, int64) error) error) (*File, error) {
 		return nil, err
 	}
 	return f, nil
-}
-
-func withFile(path string, do func(io.ReaderAt, int64) error) error {
-	file, err := atomicfile.Open(path, atomicfile.AnySize)
-	if err != nil {
-		return fmt.Errorf("read trace: %w", err)
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return fmt.Errorf("read trace: %w", err)
-	}
-	if err := do(file, info.Size()); err != nil {
-		return fmt.Errorf("read trace %s: %w", path, err)
-	}
-	return nil
 }
 
 // Trace implements profile.EventSource.

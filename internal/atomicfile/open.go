@@ -48,6 +48,24 @@ func Read(path string, limit int64) ([]byte, error) {
 	return text, nil
 }
 
+// ReadAt opens a regular file for read, which gets its size in bytes. Errors
+// begin with doing, such as "read trace", and contain the path.
+func ReadAt(path, doing string, read func(in io.ReaderAt, size int64) error) error {
+	in, err := Open(path, AnySize)
+	if err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	if err := read(in, info.Size()); err != nil {
+		return fmt.Errorf("%s %s: %w", doing, path, err)
+	}
+	return nil
+}
+
 // ended returns an error if in has more to read, because the file has grown
 // beyond limit.
 func ended(in io.Reader, path string, limit int64) error {

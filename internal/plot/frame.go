@@ -17,7 +17,7 @@ type pen interface {
 // segment is a straight line for a link. Thousands of them may overlap.
 type segment struct{ x0, y0, x1, y1 float64 }
 
-// text is one line of text whose baseline passes through x, y.
+// label is one line of text whose baseline passes through x, y.
 type label struct {
 	string
 	x, y, size float64

@@ -8,9 +8,7 @@
 package plot
 
 import (
-	"bufio"
 	"fmt"
-	"image/png"
 	"io"
 	"math"
 
@@ -84,36 +82,12 @@ func ceilDiv(a, b int) int {
 }
 
 // WritePNG draws the heatmap as PNG. Each cell is a square of whole pixels.
-func (h *Heatmap) WritePNG(w io.Writer) error {
-	if err := h.check(); err != nil {
-		return fmt.Errorf("draw heatmap: %w", err)
-	}
-	out := bufio.NewWriter(w)
-	if err := png.Encode(out, h.raster()); err != nil {
-		return fmt.Errorf("write heatmap as PNG: %w", err)
-	}
-	if err := out.Flush(); err != nil {
-		return fmt.Errorf("write heatmap as PNG: %w", err)
-	}
-	return nil
-}
+func (h *Heatmap) WritePNG(w io.Writer) error { return writePNG(w, "heatmap", h) }
 
 // WriteSVG draws the heatmap as SVG. Text remains text. A matrix of up to 100
 // cells on a side has one element with a tooltip for each cell; a larger one is
 // an embedded image.
-func (h *Heatmap) WriteSVG(w io.Writer) error {
-	if err := h.check(); err != nil {
-		return fmt.Errorf("draw heatmap: %w", err)
-	}
-	doc, err := h.vector()
-	if err != nil {
-		return fmt.Errorf("draw heatmap as SVG: %w", err)
-	}
-	if _, err := w.Write(doc); err != nil {
-		return fmt.Errorf("write heatmap as SVG: %w", err)
-	}
-	return nil
-}
+func (h *Heatmap) WriteSVG(w io.Writer) error { return writeSVG(w, "heatmap", h) }
 
 // check returns an error if the sizes do not agree or a value is negative,
 // infinite or NaN.

@@ -1,11 +1,9 @@
 package plot
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"image/color"
-	"image/png"
 	"io"
 )
 
@@ -76,35 +74,11 @@ func (t *Timeline) Columns() int {
 }
 
 // WritePNG draws the timeline as PNG.
-func (t *Timeline) WritePNG(w io.Writer) error {
-	if err := t.check(); err != nil {
-		return fmt.Errorf("draw timeline: %w", err)
-	}
-	out := bufio.NewWriter(w)
-	if err := png.Encode(out, t.raster()); err != nil {
-		return fmt.Errorf("write timeline as PNG: %w", err)
-	}
-	if err := out.Flush(); err != nil {
-		return fmt.Errorf("write timeline as PNG: %w", err)
-	}
-	return nil
-}
+func (t *Timeline) WritePNG(w io.Writer) error { return writePNG(w, "timeline", t) }
 
 // WriteSVG draws the timeline as SVG. Text remains text. Areas of one colour
 // are paths if they are few enough; otherwise the lanes are an embedded image.
-func (t *Timeline) WriteSVG(w io.Writer) error {
-	if err := t.check(); err != nil {
-		return fmt.Errorf("draw timeline: %w", err)
-	}
-	doc, err := t.vector()
-	if err != nil {
-		return fmt.Errorf("draw timeline as SVG: %w", err)
-	}
-	if _, err := w.Write(doc); err != nil {
-		return fmt.Errorf("write timeline as SVG: %w", err)
-	}
-	return nil
-}
+func (t *Timeline) WriteSVG(w io.Writer) error { return writeSVG(w, "timeline", t) }
 
 // CheckTimelineSize returns an error if a timeline cannot have this width or
 // height, in pixels.

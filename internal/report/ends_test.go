@@ -2,9 +2,11 @@ package report
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/jobs"
 )
 
@@ -31,5 +33,17 @@ func TestEndsText(t *testing.T) {
 			t.Fatal(err)
 		}
 		golden(t, name, b.Bytes())
+	}
+}
+
+func TestEndsAborted(t *testing.T) {
+	ps := jobs.TimedOut()
+	ps[4].Open = []profile.OpenCall{{Call: "Abort", Class: profile.Other, Peer: profile.PeerNone, Source: profile.PeerNone, Code: -3}}
+	var b bytes.Buffer
+	if err := Summary(&b, aggregate.New(ps).Summary(), Options{Top: -1}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "\n    MPI_Abort(-3) in MPI_COMM_WORLD\n"; !strings.Contains(b.String(), want) {
+		t.Errorf("no %q in\n%s", want, &b)
 	}
 }

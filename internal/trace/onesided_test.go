@@ -8,7 +8,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// window adds a call of all ranks, which makes a window, and gives its number.
+// makeWindow adds a call of all ranks that makes a window, and returns the
+// window's number.
 func makeWindow(j []*program, from, until float64) int32 {
 	for _, p := range j {
 		p.add(profile.EventKind{Call: "Win_create", Class: profile.Other, Peer: profile.PeerNone, Window: 1}, from, until, profile.NoTag, 0)
