@@ -16,6 +16,15 @@ func (p *Profile) LibraryLine() string {
 	return strings.Join(strings.Fields(line), " ")
 }
 
+// LibraryName returns the name and version of an MPI library, without the package, ident
+// and date of Open MPI.
+func LibraryName(line string) string {
+	if strings.HasPrefix(line, "Open MPI") {
+		line, _, _ = strings.Cut(line, ",")
+	}
+	return line
+}
+
 // ProgramName returns the name that Name returns, from the path of an
 // executable and its arguments. command[0] is the executable's name.
 func ProgramName(program string, command []string) string {

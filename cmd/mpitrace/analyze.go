@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,7 +22,7 @@ import (
 type analyzeOptions struct {
 	json     bool
 	interval time.Duration
-	top      string
+	top      topFlag
 	waits    string // path of the table to write, empty for none
 	force    bool
 }
@@ -58,18 +56,14 @@ reason. If DIR has several jobs, each is analysed separately.`,
 	f := cmd.Flags()
 	f.BoolVar(&o.json, "json", false, "print JSON instead of text: one object per job")
 	f.DurationVar(&o.interval, "interval", 0, "with --json: add the matrix of each interval of `TIME`, such as 100ms")
-	f.StringVar(&o.top, "top", strconv.Itoa(topSites), "the `number` of calls, communicators, call sites and ranks to list, or all")
+	addTop(cmd, &o.top, "the `number` of calls, communicators, call sites and ranks to list, or all")
 	f.StringVar(&o.waits, "waits", "", "write the waits to `FILE.arrow`, one row each; join them with trace.<rank>.arrow by rank and event")
 	f.BoolVarP(&o.force, "force", "f", false, "with --waits: replace an existing file")
 	return cmd
 }
 
 func (o *analyzeOptions) run(cmd *cobra.Command, dir run.Dir) error {
-	options, err := o.text(cmd.OutOrStdout())
-	if err == nil && cmd.Flags().Changed("interval") {
-		err = o.checkInterval()
-	}
-	if err != nil {
+	if err := o.check(cmd); err != nil {
 		return usage(err)
 	}
 	traces, err := openTraces(cmd.ErrOrStderr(), dir)
@@ -77,8 +71,8 @@ func (o *analyzeOptions) run(cmd *cobra.Command, dir run.Dir) error {
 		return err
 	}
 	jobs := trace.Jobs(traces)
-	if err := o.checkWaits(len(jobs)); err != nil {
-		return usage(err)
+	if o.waits != "" && len(jobs) > 1 {
+		return usage(fmt.Errorf("--waits %s: there are %d jobs, but the table has only ranks to tell processes apart", o.waits, len(jobs)))
 	}
 	for i, job := range jobs {
 		found, waits, err := o.analyze(cmd.ErrOrStderr(), job)
@@ -91,58 +85,24 @@ func (o *analyzeOptions) run(cmd *cobra.Command, dir run.Dir) error {
 		if i > 0 && !o.json {
 			fmt.Fprintln(cmd.OutOrStdout())
 		}
-		if err := o.show(cmd.OutOrStdout(), found, options); err != nil {
+		if err := o.show(cmd.OutOrStdout(), found); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// text returns the options of the text output.
-func (o *analyzeOptions) text(w io.Writer) (report.Options, error) {
-	options := report.Options{ASCII: textOptions().ASCII, Width: text.TerminalWidth(w), Top: -1}
-	if o.top == "all" {
-		return options, nil
-	}
-	n, err := strconv.Atoi(o.top)
-	if err != nil || n < 0 {
-		return options, fmt.Errorf("--top %s: a number of places, or all", o.top)
-	}
-	options.Top = n
-	return options, nil
-}
-
-func (o *analyzeOptions) checkInterval() error {
+// check checks the flags before any events are read.
+func (o *analyzeOptions) check(cmd *cobra.Command) error {
 	switch {
-	case o.interval <= 0:
+	case cmd.Flags().Changed("interval") && o.interval <= 0:
 		return fmt.Errorf("--interval %v: expected a time above 0, such as 100ms", o.interval)
-	case !o.json:
-		return errors.New("--interval: what it asks for is told with --json only")
-	}
-	return nil
-}
-
-// checkWaits returns an error if the table of waits cannot be written. It is
-// called before any events are read.
-func (o *analyzeOptions) checkWaits(jobs int) error {
-	switch {
-	case o.waits == "":
-		return nil
-	case jobs > 1:
-		return fmt.Errorf("--waits %s: there are %d jobs, and ranks are told apart in one only", o.waits, jobs)
-	}
-	return checkNew(o.waits, o.force)
-}
-
-func checkNew(path string, force bool) error {
-	if filepath.Ext(path) != ".arrow" {
-		return fmt.Errorf("--waits %s: the table's name ends in .arrow", path)
-	}
-	if err := run.Replaceable(path); err != nil {
-		return err
-	}
-	if _, err := os.Stat(path); err == nil && !force {
-		return fmt.Errorf("%s exists: name another file, or overwrite it with --force", path)
+	case cmd.Flags().Changed("interval") && !o.json:
+		return errors.New("--interval needs --json")
+	case o.waits != "" && filepath.Ext(o.waits) != ".arrow":
+		return fmt.Errorf("--waits %s: the table's name ends in .arrow", o.waits)
+	case o.waits != "":
+		return run.CheckOutput(o.waits, o.force)
 	}
 	return nil
 }
@@ -175,9 +135,11 @@ func (o *analyzeOptions) analyze(log io.Writer, job []profile.EventSource) (foun
 	return found, waits, err
 }
 
-func (o *analyzeOptions) show(w io.Writer, found *trace.Result, options report.Options) error {
+func (o *analyzeOptions) show(w io.Writer, found *trace.Result) error {
 	if o.json {
 		return text.WriteJSON(w, found)
 	}
+	options := textOptionsFor(w)
+	options.Top = int(o.top)
 	return report.Trace(w, found, options)
 }

@@ -42,7 +42,7 @@ With --coverage it lists each function and, if it is not recorded, the reason.`,
 		Args: asUsage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
-	registerSettings(cmd.Flags(), "mpi", "cc")
+	registerSettings(cmd, "mpi", "cc")
 	cmd.Flags().BoolVar(&o.printPath, "print-path", false, "print nothing but the path of each library")
 	cmd.Flags().BoolVar(&o.coverage, "coverage", false, "list each function of the MPI: recorded, or why it is not")
 	cmd.MarkFlagsMutuallyExclusive("print-path", "coverage")

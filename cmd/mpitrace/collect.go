@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -66,7 +65,7 @@ func (o *collectOptions) run(ctx context.Context, log io.Writer, path string) er
 	}
 	n, err := dir.Collect(host)
 	if n > 0 || o.node {
-		fmt.Fprintf(log, "mpitrace: brought %s from %s\n", text.CountOf(n, "recording"), host)
+		warn(log, fmt.Sprintf("collected %s of %s", text.CountOf(n, "recording"), host))
 	}
 	if o.node {
 		return err
@@ -77,9 +76,9 @@ func (o *collectOptions) run(ctx context.Context, log io.Writer, path string) er
 	}
 	errs = append(errs, merge(log, dir))
 	left := dir.Uncollected()
-	sayLeft(log, dir, left)
+	warn(log, dir.LeftText(left)...)
 	if len(left) > 0 {
-		errs = append(errs, fmt.Errorf("not all of %s is home", path))
+		errs = append(errs, fmt.Errorf("not all recordings of %s are collected", path))
 	}
 	return errors.Join(errs...)
 }
@@ -90,7 +89,7 @@ func (o *collectOptions) collectOn(ctx context.Context, log io.Writer, node, dir
 	if err != nil {
 		return err
 	}
-	there := shellQuote(self) + " collect --node " + shellQuote(dir)
+	there := text.ShellQuote(self) + " collect --node " + text.ShellQuote(dir)
 	words := append(strings.Fields(o.ssh), node, there)
 	if len(words) < 3 {
 		return usage(errors.New("--ssh names no command"))
@@ -103,17 +102,6 @@ func (o *collectOptions) collectOn(ctx context.Context, log io.Writer, node, dir
 	return nil
 }
 
-// shellQuote returns word quoted for a shell, if it needs quotes.
-func shellQuote(word string) string {
-	plain := func(r rune) bool {
-		return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || strings.ContainsRune("/._-+,=@", r)
-	}
-	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}
-
 // merge merges a run again if there are recordings newer than the merged file.
 func merge(log io.Writer, dir run.Dir) error {
 	opened, err := openRun(log, dir)
@@ -121,86 +109,9 @@ func merge(log io.Writer, dir run.Dir) error {
 		return err
 	}
 	err = mergeIfStale(dir, opened, nil)
-	sayEvents(log, dir, &opened.Traced)
+	warn(log, dir.MergedText(&opened.Traced)...)
 	if err != nil {
 		return fmt.Errorf("not merged: %w", err)
 	}
 	return nil
-}
-
-// sayLeft lists the recordings that are not in the run directory yet, and
-// prints the command that collects them.
-func sayLeft(log io.Writer, dir run.Dir, left []run.Left) {
-	const most = 10
-	writers := sync.OnceValue(run.RecordingWriters)
-	for i, l := range left {
-		if i == most {
-			fmt.Fprintf(log, "mpitrace: … and %d more, which run.json lists\n", len(left)-most)
-			break
-		}
-		why := ""
-		if _, is := writers()[filepath.Base(l.Path)]; is {
-			why = ": its process still runs"
-		}
-		fmt.Fprintf(log, "mpitrace: not brought home: %s%s\n", text.Line(l.String()), why)
-	}
-	if len(left) > 0 {
-		fmt.Fprintf(log, "mpitrace: to bring what is left: mpitrace collect %s\n", shellQuote(string(dir)))
-	}
-}
-
-// sayLost reports recordings that were deleted before they were collected.
-func sayLost(log io.Writer, dir run.Dir, info *run.Info) {
-	if len(info.Lost) > 0 {
-		fmt.Fprintf(log, "mpitrace: incomplete: %s\n", text.Line(lostText(dir, info)))
-	}
-}
-
-func lostText(dir run.Dir, info *run.Info) string {
-	n, place, hint := uint64(len(info.Lost)), dir.Recordings(), ""
-	if info.Spool != "" {
-		place, hint = info.Spool, " (with --spool run they are made in the run directory)"
-	}
-	return fmt.Sprintf("the recordings of %s are gone: they were deleted from %s before mpitrace brought them home%s",
-		text.CountOf(n, "process"), place, hint)
-}
-
-// whereabouts explains where the recordings of a run are that has none in its
-// directory. It returns "" if no process is known to have made one.
-func whereabouts(dir run.Dir, info *run.Info) string {
-	if len(info.Lost) > 0 {
-		return lostText(dir, info)
-	}
-	host, _ := os.Hostname()
-	for _, l := range dir.Uncollected() {
-		here := l.Host == host
-		if _, err := os.Lstat(l.Path); here && os.IsNotExist(err) {
-			return fmt.Sprintf("its recordings were in %s, which is gone", l)
-		}
-		if !here || l.Path != info.Spool { // the spool of this node was already read
-			return fmt.Sprintf("its recordings are still at %s; to bring them: mpitrace collect %s", l, shellQuote(string(dir)))
-		}
-	}
-	recorded := 0
-	for _, job := range info.Jobs {
-		recorded += job.Recorded
-	}
-	if recorded > 0 {
-		return fmt.Sprintf("run.json names %s, which somebody has deleted since", text.CountOf(recorded, "recording"))
-	}
-	return ""
-}
-
-// sayNotHome warns of recordings outside the run directory, which may be lost
-// there. Those in the spool of this node are read where they are.
-func sayNotHome(log io.Writer, dir run.Dir) {
-	spool, n := dir.Spooled()
-	left := dir.Uncollected()
-	switch {
-	case n > 0:
-		fmt.Fprintf(log, "mpitrace: %s in %s only: the run goes on, or `mpitrace run` was killed; "+
-			"then bring them home, since a reboot may delete them there: mpitrace collect %s\n", text.CountOf(n, "recording"), text.Line(spool), shellQuote(string(dir)))
-	case len(left) > 0:
-		sayLeft(log, dir, left)
-	}
 }

@@ -15,8 +15,8 @@ import (
 
 // config is the output of `mpitrace config --json`.
 type config struct {
-	Settings []shownSetting
-	Files    []shownFile
+	Settings []settings.Description
+	Files    []settings.File
 }
 
 func configOf(t *testing.T, args ...string) config {
@@ -50,12 +50,12 @@ func TestConfig(t *testing.T) {
 	t.Setenv("MPITRACE_TIMING", "sampled")
 	t.Setenv("MPITRACE_INTERVAL", "2000ms")
 	c := configOf(t, "--interval", "off", "--receives", "off")
-	if len(c.Settings) != len(settings.List) || len(c.Files) != 1 || c.Files[0] != (shownFile{settings.UserFile, path, true}) {
+	if len(c.Settings) != len(settings.List) || len(c.Files) != 1 || c.Files[0].Source != settings.UserFile || c.Files[0].Path != path || !c.Files[0].Found {
 		t.Errorf("%d settings, of files %+v", len(c.Settings), c.Files)
 	}
-	want := map[string]shownSetting{
-		"timing":   {Value: "sampled", Source: settings.Environment, SetBy: "MPITRACE_TIMING", Weaker: []shownSaid{{"off", settings.UserFile, path + ":2"}}},
-		"interval": {Value: "off", Source: settings.CommandLine, SetBy: "--interval", Weaker: []shownSaid{{"2000ms", settings.Environment, "MPITRACE_INTERVAL"}}},
+	want := map[string]settings.Description{
+		"timing":   {Value: "sampled", Source: settings.Environment, SetBy: "MPITRACE_TIMING", Weaker: []settings.WeakerValue{{Value: "off", Source: settings.UserFile, SetBy: path + ":2"}}},
+		"interval": {Value: "off", Source: settings.CommandLine, SetBy: "--interval", Weaker: []settings.WeakerValue{{Value: "2000ms", Source: settings.Environment, SetBy: "MPITRACE_INTERVAL"}}},
 		"receives": {Value: "off", Source: settings.CommandLine, SetBy: "--receives"},
 		"stack":    {Value: "3", Source: settings.UserFile, SetBy: path + ":1"},
 		"strict":   {Value: "on", Source: settings.UserFile, SetBy: path + ":3"},

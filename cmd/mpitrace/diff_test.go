@@ -379,7 +379,7 @@ func TestDiffFailIfWorseUntimed(t *testing.T) {
 	}
 	for _, limits := range []string{"900%", "time=900%"} {
 		got := call("diff", "--fail-if-worse", limits, timed, string(untimed))
-		if got.code != exitError || got.stdout != "" || !strings.Contains(got.stderr, "no time can be judged, as calls were not timed (--timing exact in A, off in B)") {
+		if got.code != exitError || got.stdout != "" || !strings.Contains(got.stderr, "times cannot be compared, as calls were not timed (--timing exact in A, off in B)") {
 			t.Errorf("%s: %+v", limits, got)
 		}
 	}
@@ -402,7 +402,7 @@ func TestDiffFailIfWorseIncomplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := call("diff", "--fail-if-worse", "0%", whole, string(dir))
-	if want := string(dir) + " is judged as it is recorded, but does not add up: no recording of rank 1"; got.code != 0 || !strings.Contains(got.stderr, want) ||
+	if want := string(dir) + " is incomplete, and compared as it is: no recording of rank 1"; got.code != 0 || !strings.Contains(got.stderr, want) ||
 		!strings.HasPrefix(got.stdout, "different sizes: 1 rank in A, 2 in B") {
 		t.Errorf("got %+v, want %q", got, want)
 	}
@@ -418,7 +418,7 @@ func TestDiffDamaged(t *testing.T) {
 	cut, unreadable := damagedRun(t, "run")
 	for _, args := range [][]string{{whole, "run"}, {"run", whole}, {"run", "run"}} {
 		got := call(append([]string{"diff", "--fail-if-worse", "900%"}, args...)...)
-		if got.code != exitError || got.stdout != "" || !strings.HasSuffix(got.stderr, "--fail-if-worse judges no run that is damaged\n") ||
+		if got.code != exitError || got.stdout != "" || !strings.HasSuffix(got.stderr, "--fail-if-worse does not accept damaged runs\n") ||
 			strings.Count(got.stderr, cut) != 1 || strings.Count(got.stderr, unreadable) != 1 {
 			t.Errorf("--fail-if-worse of %q: %+v", args, got)
 		}
@@ -449,11 +449,11 @@ func TestDiffWrongUse(t *testing.T) {
 		{"no such run", one + " /no/such", "no such file"},
 		{"nothing recorded", one + " " + t.TempDir(), "holds no recording"},
 		{"no profile", one + " diff.go", "unknown format: give recordings"},
-		{"traffic alone", one + " " + traffic, "neither times nor calls"},
+		{"traffic alone", one + " " + traffic, "it holds traffic between ranks only"},
 		{"other numbers of jobs", one + " " + two, "has 1 job (1: app on 1 rank), " + two + " has 2 jobs (1: app"},
 		{"no such job", "--job 3 " + one + " " + two, "has 2 jobs (1: app"},
 		{"a job below 1", "--job -1 " + one + " " + one, "jobs count from 1"},
-		{"sorted by calls", "--sort calls " + one + " " + one, "time, bytes or messages"},
+		{"sorted by calls", "--sort calls " + one + " " + one, "bytes, time or messages"},
 		{"sorted by what is ignored", "--sort time --ignore-time " + one + " " + one, "there is none"},
 		{"top", "--top few " + one + " " + one, "or all"},
 		{"limit", "--fail-if-worse much " + one + " " + one, "no percentage"},

@@ -6,13 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mpitrace/mpitrace/formats"
+	"github.com/mpitrace/mpitrace/internal/commandline"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -76,6 +75,7 @@ in the run directory or beside the input.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.format, "format", "", "the `FORMAT`: "+exportFormats())
+	commandline.CompleteFlag(cmd, "format", strings.Split(exportFormats(), ", ")...)
 	f.StringVarP(&o.output, "output", "o", "", "`PATH` of the file or directory to write, - for stdout (default: in the run directory or beside the input)")
 	f.IntVar(&o.partition, "partition", 0, "write a directory of files with `RANKS` ranks each")
 	f.BoolVarP(&o.force, "force", "f", false, "overwrite what an earlier export wrote")
@@ -92,7 +92,7 @@ func (o *exportOptions) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return usage(err)
 	}
-	opened, known, err := openExported(cmd, paths)
+	opened, known, err := run.OpenExported(paths, cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
@@ -104,36 +104,30 @@ func (o *exportOptions) run(cmd *cobra.Command, paths []string) error {
 		return err
 	}
 	if o.output == "-" {
-		if !o.skipDamaged && !src.Checked() { // check first: output to stdout cannot be undone
-			if err := src.Each(func(*profile.Profile) error { return nil }); err != nil {
-				return err
-			}
-		}
-		w := bufio.NewWriter(cmd.OutOrStdout())
-		return cmp.Or(out.Format.Write(w, src), w.Flush()) // Flush only repeats an error of Write
+		return o.writeTo(cmd.OutOrStdout(), src, out.Format)
 	}
 	files, err := run.Export(src, out)
 	if r := (*run.DamagedError)(nil); errors.As(err, &r) {
 		return r // without "write FILE: ", as not that file is damaged
-	}
-	if err != nil {
-		return notWritten(err)
 	}
 	for _, file := range files {
 		if _, err := fmt.Fprintln(cmd.OutOrStdout(), file); err != nil {
 			return err
 		}
 	}
-	return nil
+	return err
 }
 
-// notWritten returns the error of a file that was not written. It is a usage
-// error if the file exists.
-func notWritten(err error) error {
-	if exists := (*run.OutputExistsError)(nil); errors.As(err, &exists) {
-		return usage(exists)
+// writeTo reads all profiles before it writes, to find damage first, because output
+// to stdout cannot be undone.
+func (o *exportOptions) writeTo(w io.Writer, src *run.IntactSource, format *formats.Format) error {
+	if !o.skipDamaged && !src.Checked() {
+		if err := src.Each(func(*profile.Profile) error { return nil }); err != nil {
+			return err
+		}
 	}
-	return err
+	out := bufio.NewWriter(w)
+	return cmp.Or(format.Write(out, src), out.Flush()) // Flush only repeats an error of Write
 }
 
 // options checks the flags and returns the options of the export.
@@ -151,70 +145,14 @@ func (o *exportOptions) options(cmd *cobra.Command, paths []string) (out run.Exp
 	out = run.ExportOptions{Format: format, Path: o.output, Partition: o.partition, Force: o.force}
 	switch {
 	case cmd.Flags().Changed("partition") && o.partition < 1:
-		return out, fmt.Errorf("--partition %d: a file has one rank at least", o.partition)
+		return out, fmt.Errorf("--partition %d: a file has at least one rank", o.partition)
 	case o.partition > 0 && run.PerRank(format):
 		return out, fmt.Errorf("--partition: %s has a file for each rank already", format.Name)
 	case o.output == "-" && out.Directory():
-		return out, errors.New("-o -: several files do not go to stdout")
+		return out, errors.New("-o -: stdout takes one file, and these are several")
 	}
 	if out.Path == "" {
-		out.Path = beside(paths, format)
+		out.Path = run.DefaultExport(paths, format)
 	}
 	return out, nil
-}
-
-// beside returns the default path of the output: in the run directory, or
-// beside the input.
-func beside(paths []string, format *formats.Format) string {
-	dir, stem := filepath.Split(filepath.Clean(paths[0]))
-	stem = strings.TrimSuffix(stem, filepath.Ext(stem))
-	info, err := os.Stat(paths[0])
-	switch isDir := err == nil && info.IsDir(); {
-	case isDir && !formats.IsDataset(paths[0]):
-		dir, stem = paths[0], "profile"
-	case len(paths) > 1:
-		stem = "profile"
-	}
-	if run.PerRank(format) {
-		return filepath.Join(dir, format.Name)
-	}
-	return filepath.Join(dir, stem+format.Extension)
-}
-
-// openExported opens the input: a run, a data set or files. known is damage
-// that the profiles do not report themselves.
-func openExported(cmd *cobra.Command, paths []string) (src profile.Source, known []error, err error) {
-	for _, path := range paths {
-		info, err := os.Stat(path)
-		switch {
-		case err != nil:
-			return nil, nil, usage(err)
-		case info.IsDir() && len(paths) > 1:
-			return nil, nil, usage(fmt.Errorf("%s is a directory: give one alone, since runs are not mixed", path))
-		case !info.IsDir():
-		case formats.IsDataset(path):
-			src, err = formats.OpenDataset(path)
-			return src, nil, err
-		default:
-			return openMerged(cmd.ErrOrStderr(), path)
-		}
-	}
-	src, err = run.OpenFiles(paths, cmd.ErrOrStderr())
-	return src, nil, err
-}
-
-// openMerged opens the merged file of a run, or the recordings if that file is
-// missing or older than a recording. The merged file does not list the
-// recordings that could not be read at all, so openMerged returns those
-// separately.
-func openMerged(log io.Writer, path string) (src profile.Source, unreadable []error, err error) {
-	dir := run.Dir(path)
-	if !dir.Stale() {
-		if src, err := run.OpenFiles([]string{dir.Profile()}, log); err == nil {
-			files, err := dir.RecordingFiles()
-			return src, run.OpenRecordings(files, run.Heads, log).Damaged, err
-		}
-	}
-	opened, err := openJobs(log, dir)
-	return opened, nil, err
 }

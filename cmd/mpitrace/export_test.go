@@ -87,11 +87,11 @@ func TestExportUsage(t *testing.T) {
 		"run --format parquet --partition 0":  "--partition 0",
 		"run --format parquet --partition -2": "--partition -2",
 		"run --format prof --partition 4":     "has a file for each rank already",
-		"run --format prof -o -":              "do not go to stdout",
+		"run --format prof -o -":              "stdout takes one file",
 		"--format csv":                        "requires at least 1 arg",
 		"none --format csv":                   "no such file",
 		"empty --format csv":                  "empty holds no recording",
-		"run run --format csv":                "give one alone",
+		"run run --format csv":                "give it alone",
 	} {
 		got := call(append([]string{"export"}, strings.Fields(args)...)...)
 		if got.code != exitUsage || !strings.Contains(got.stderr, want) || got.stdout != "" {

@@ -99,7 +99,7 @@ func (o *exportOptions) runTrace(cmd *cobra.Command, paths []string) error {
 	}
 	path := cmp.Or(o.output, filepath.Join(paths[0], "trace"+format.extension))
 	if err := run.WriteOutput(path, o.force, write); err != nil {
-		return notWritten(err)
+		return err
 	}
 	_, err = fmt.Fprintln(cmd.OutOrStdout(), path)
 	return err

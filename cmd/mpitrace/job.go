@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/launch"
-	"github.com/mpitrace/mpitrace/internal/report"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/internal/trace"
@@ -45,7 +43,7 @@ func (j *job) run(s launch.Streams) error {
 func (j *job) showUnfinished() {
 	opened, err := j.merge()
 	if err != nil {
-		fmt.Fprintln(j.Log, "mpitrace:", err)
+		warn(j.Log, err)
 	}
 	if opened != nil {
 		j.show(opened, nil)
@@ -59,39 +57,27 @@ func (j *job) merge() (*run.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	sayDamage(j.Log, opened.Damaged)
-	nameSites(j.Log, opened, j.Dir.Known())
+	warn(j.Log, opened.Damaged...)
+	warn(j.Log, opened.Symbolize(j.Dir.Known())...)
 	return opened, j.Dir.Merge(opened, j.formats, j.Info, trace.EstimateClocks)
 }
 
 // show prints the summaries of the jobs, and reports whether their recordings
 // are complete.
 func (j *job) show(opened *run.Run, missing []string) (complete bool, err error) {
-	complete = len(opened.Jobs) > 0 && len(opened.Damaged) == 0 && len(opened.Traced.Damaged) == 0
-	now := time.Now()
-	var jobs []*aggregate.Summary
-	for _, src := range opened.Jobs {
-		job, err := aggregate.Of(run.LiveSource{Of: src, Read: now}, aggregate.Options{MustAgree: settingsThatAgree()})
-		if err != nil {
-			return false, err
-		}
-		s := job.Summary()
-		complete = complete && len(s.Problems) == 0
-		jobs = append(jobs, s)
+	found, err := summarize(opened, time.Now(), -1)
+	if err != nil {
+		return false, err
 	}
-	if j.Settings.Of("no-report").On() {
+	complete = found.complete() && len(opened.Damaged) == 0 && len(opened.Traced.Damaged) == 0
+	if len(found.jobs) == 0 || j.Settings.Of("no-report").On() {
+		warnIncomplete(j.Log, missing...) // otherwise they are at the end of the last summary
 		return complete, nil
 	}
 	o := textOptionsFor(j.Log)
-	o.Top = topSites
-	report.Jobs(j.Log, jobs, o)
-	for i, s := range jobs {
-		if i == len(jobs)-1 {
-			o.Missing = missing
-		}
-		report.Summary(j.Log, s, o)
-		fmt.Fprintln(j.Log)
-	}
+	o.Top, o.Missing = 10, missing
+	_ = found.writeText(j.Log, o) // a closed terminal does not change the exit status
+	fmt.Fprintln(j.Log)
 	return complete, nil
 }
 
@@ -102,54 +88,61 @@ func (j *job) finish(status launch.Status) error {
 	if opened == nil {
 		return notMerged
 	}
-	unrecorded, wrongMPI := j.unrecorded(opened), j.Dir.WrongMPI()
-	if len(opened.Jobs) == 0 {
-		why := j.WhyNothingRecorded(status)
-		if len(wrongMPI) > 0 {
-			why = "no process called MPI_Init of " + j.MPI.String()
-		}
-		if unrecorded != "" && status.Code == 0 {
-			why, unrecorded = unrecorded, ""
-		}
-		if known := whereabouts(j.Dir, j.Info); known != "" {
-			fmt.Fprintf(j.Log, "mpitrace: nothing can be shown: %s\n", text.Lines(known))
-		} else {
-			fmt.Fprintf(j.Log, "mpitrace: nothing was recorded: %s\n", text.Lines(why))
-		}
-	} else {
-		sayLost(j.Log, j.Dir, j.Info)
-	}
-	complete, err := j.show(opened, missingText(wrongMPI, unrecorded))
+	missing := j.missing(opened, status)
+	complete, err := j.show(opened, missing)
 	if err != nil {
 		return err
 	}
-	if len(opened.Jobs) == 0 || j.Settings.Of("no-report").On() { // otherwise they are at the end of the last summary
-		sayWrongMPI(j.Log, wrongMPI)
-		if unrecorded != "" {
-			fmt.Fprintf(j.Log, "mpitrace: incomplete: %s\n", text.Line(unrecorded))
-		}
-	}
 	if len(opened.Jobs) > 0 && notMerged == nil && status.Interrupted.IsZero() {
 		if err := j.noteCvars(); err != nil {
-			fmt.Fprintln(j.Log, "mpitrace:", err)
+			warn(j.Log, err)
 		}
 	}
-	for _, dir := range launch.NestedRuns(j.Dir.Recordings()) {
-		fmt.Fprintf(j.Log, "mpitrace: another `mpitrace run` in the command recorded into %s\n", text.Line(dir))
-	}
 	left := j.Dir.Uncollected()
-	sayLeft(j.Log, j.Dir, left)
-	if notMerged != nil {
-		fmt.Fprintf(j.Log, "mpitrace: %v; when that is mended: mpitrace collect %s\n", notMerged, shellQuote(string(j.Dir)))
-	}
-	sayTraced(j.Log, &opened.Traced)
-	sayWhatTracesAreFor(j.Log, j.Dir, &opened.Traced)
-	fmt.Fprintf(j.Log, "mpitrace: the files are in %s\n", j.Dir)
+	j.printFiles(opened, left, notMerged)
+	complete = complete && len(missing)+len(left)+len(j.Info.Lost) == 0 && notMerged == nil
 	switch {
 	case status.Code != 0:
 		return &exit{code: status.Code}
-	case j.Settings.Of("strict").On() && (!complete || unrecorded != "" || len(wrongMPI) > 0 || len(left) > 0 || len(j.Info.Lost) > 0 || notMerged != nil):
+	case j.Settings.Of("strict").On() && !complete:
 		return &exit{exitIncomplete, fmt.Errorf("the record in %s is missing or incomplete (--strict)", j.Dir)}
 	}
 	return nil
+}
+
+// missing returns what was not recorded in addition to the jobs' own problems. If
+// there is no job, it prints the reason.
+func (j *job) missing(opened *run.Run, status launch.Status) []string {
+	unrecorded, wrongMPI := j.unrecorded(opened), j.Dir.WrongMPI()
+	if len(opened.Jobs) > 0 {
+		warnIncomplete(j.Log, j.Dir.LostText(j.Info))
+		return missingText(wrongMPI, unrecorded)
+	}
+	why := j.WhyNothingRecorded(status)
+	if len(wrongMPI) > 0 {
+		why = "no process called MPI_Init of " + j.MPI.String()
+	}
+	if unrecorded != "" && status.Code == 0 {
+		why, unrecorded = unrecorded, ""
+	}
+	if elsewhere := j.Dir.ElsewhereText(j.Info); elsewhere != "" {
+		warn(j.Log, "nothing can be shown: "+elsewhere)
+	} else {
+		warn(j.Log, "nothing was recorded: "+why)
+	}
+	return missingText(wrongMPI, unrecorded)
+}
+
+// printFiles prints where the recordings and the merged files are.
+func (j *job) printFiles(opened *run.Run, left []run.Left, notMerged error) {
+	for _, dir := range j.Dir.NestedRuns() {
+		warn(j.Log, "another `mpitrace run` in the command recorded into "+dir)
+	}
+	warn(j.Log, j.Dir.LeftText(left)...)
+	if notMerged != nil {
+		warn(j.Log, fmt.Errorf("not merged: %w; afterwards: mpitrace collect %s", notMerged, text.ShellQuote(string(j.Dir))))
+	}
+	warn(j.Log, opened.Traced.Text()...)
+	suggestTraceCommands(j.Log, j.Dir, &opened.Traced)
+	warn(j.Log, fmt.Sprintf("the files are in %s", j.Dir))
 }

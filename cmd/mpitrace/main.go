@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/formats"
 	"github.com/mpitrace/mpitrace/internal/commandline"
+	"github.com/mpitrace/mpitrace/internal/report"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/settings"
 	"github.com/mpitrace/mpitrace/internal/text"
@@ -76,14 +76,49 @@ func execute(args []string, in io.Reader, out, errs io.Writer) int {
 		return 0
 	}
 	e := &exit{exitError, err}
-	if unknown := (*formats.UnknownError)(nil); errors.As(err, &unknown) {
+	if errors.As(err, new(*run.InputError)) || errors.As(err, new(*formats.UnknownError)) {
 		e.code = exitUsage
 	}
 	errors.As(err, &e)
 	if e.err != nil {
-		fmt.Fprintf(errs, "mpitrace: %s\n", text.Lines(err.Error()))
+		warn(errs, err)
 	}
 	return e.code
+}
+
+// warn prints errors or other messages for the user.
+func warn[T any](w io.Writer, messages ...T) {
+	for _, m := range messages {
+		fmt.Fprintf(w, "mpitrace: %s\n", text.Lines(fmt.Sprint(m)))
+	}
+}
+
+// warnIncomplete prints what the recordings lack. It prints nothing for "".
+func warnIncomplete(w io.Writer, missing ...string) {
+	for _, what := range missing {
+		if what != "" {
+			warn(w, "incomplete: "+what)
+		}
+	}
+}
+
+// textOptions returns options for ASCII output, unless the locale is UTF-8.
+func textOptions() report.Options {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if value := strings.ToUpper(os.Getenv(name)); value != "" {
+			return report.Options{ASCII: !strings.Contains(value, "UTF-8") && !strings.Contains(value, "UTF8")}
+		}
+	}
+	return report.Options{ASCII: true}
+}
+
+// textOptionsFor returns the options of text output on w. Tables fit the width
+// of a terminal, and are as wide as necessary elsewhere. COLUMNS overrides
+// both, as in ls and git.
+func textOptionsFor(w io.Writer) report.Options {
+	o := textOptions()
+	o.Width = text.TerminalWidth(w)
+	return o
 }
 
 func newRoot() *cobra.Command {
@@ -109,20 +144,13 @@ package bash-completion.`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(newAnalyze(), newRun(), newRank(), newReport(), newStatus(), newCollect(), newDiff(), newExport(), newList(), newBuild(), newConfig(), newDump(), newDoctor(), newManual(), newTimeline(), newVars(), newVersion())
-	completeWords(root)
+	completeArguments(root)
 	return root
 }
 
-// completeWords makes shells complete run directories and the values of flags.
-func completeWords(root *cobra.Command) {
+// completeArguments makes shells complete run directories and names of settings.
+func completeArguments(root *cobra.Command) {
 	runs := map[string]int{"analyze": 1, "collect": 1, "diff": 2, "export": 1, "list": 1, "report": 1, "status": 1, "timeline": 1}
-	values := map[string][]string{
-		"report --sort":   {string(aggregate.ByTime), string(aggregate.ByBytes), string(aggregate.ByCalls)},
-		"report --format": {string(run.Prof), string(run.Arrow)},
-		"report --top":    {"all"}, "analyze --top": {"all"}, "diff --top": {"all"},
-		"diff --sort":     {string(aggregate.InTime), string(aggregate.InBytes), string(aggregate.InMessages)},
-		"export --format": strings.Split(exportFormats(), ", "),
-	}
 	for _, cmd := range root.Commands() {
 		if most := runs[cmd.Name()]; most > 0 {
 			cmd.ValidArgsFunction = commandline.CompleteRuns(most, func(dir string) bool { return run.Dir(dir).Used() })
@@ -131,16 +159,6 @@ func completeWords(root *cobra.Command) {
 				names := slices.DeleteFunc(settings.Names(), func(name string) bool { return !strings.HasPrefix(name, typed) })
 				return names, cobra.ShellCompDirectiveNoFileComp
 			}
-		}
-		completed := map[string]bool{}
-		for flag, words := range values {
-			if command, name, _ := strings.Cut(flag, " --"); command == cmd.Name() {
-				commandline.CompleteFlag(cmd, name, words...)
-				completed[name] = true
-			}
-		}
-		if len(completed) == 0 {
-			completeSettings(cmd)
 		}
 	}
 }

@@ -209,7 +209,7 @@ func TestWrongUse(t *testing.T) {
 		{"analyze nothing", "analyze " + empty, "holds no recording"},
 		{"analyze no directory", "analyze none", "no such file"},
 		{"frames as text", "analyze --interval 1s " + empty, "--json"},
-		{"analyze fewer than no places", "analyze --top -1 " + empty, "--top -1"},
+		{"analyze fewer than no places", "analyze --top -1 " + empty, `"--top" flag`},
 		{"frames of no time", "analyze --interval -1s " + empty, "--interval -1s"},
 		{"unknown timing", "run --timing some -- true", `--timing "some": it can be exact, sampled, off`},
 		{"timing without a word", "run --timing= -- true", `--timing ""`},

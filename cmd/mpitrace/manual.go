@@ -80,9 +80,9 @@ user file, the site file; otherwise the default applies. "mpitrace config" shows
 each setting, its value and where the value comes from. Values of a list are not
 combined: the list from the first of these places is used alone.`)
 	for i := range settings.List {
-		s := shownOf(settings.Value{Setting: &settings.List[i]})
+		s := settings.Describe(settings.Value{Setting: &settings.List[i]})
 		p.Line(".TP\n.BR " + commandline.Roff(s.Name) + " \" = " + commandline.Roff(s.Syntax) + "\"")
-		p.Line(commandline.Roff(s.sentences()))
+		p.Line(commandline.Roff(s.Sentences()))
 	}
 }
 

@@ -52,9 +52,9 @@ A file has lines of the form "name = value"; a # starts a comment.
 		{"`/etc/mpitrace.conf`", "the site file, or the one that `$" + settings.EnvSite + "` names"},
 	})
 	for i := range settings.List {
-		s := shownOf(settings.Value{Setting: &settings.List[i]})
+		s := settings.Describe(settings.Value{Setting: &settings.List[i]})
 		m.Heading(2, s.Name)
-		m.Prose("  " + s.Name + " = " + s.Syntax + "\n\n" + s.sentences())
+		m.Prose("  " + s.Name + " = " + s.Syntax + "\n\n" + s.Sentences())
 	}
 	m.Heading(2, "Other environment variables")
 	var rows [][]string

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mpitrace/mpitrace/internal/launch"
+	"github.com/mpitrace/mpitrace/internal/text"
 )
 
 // unnest removes `mpitrace run` from a command that is itself given to
@@ -32,7 +33,7 @@ func unnest(cmd *cobra.Command, argv []string) ([]string, error) {
 			return nil, fmt.Errorf("%s run: no command", argv[at])
 		}
 		argv = slices.Concat(argv[:at], inner)
-		fmt.Fprintf(cmd.ErrOrStderr(), "mpitrace: `mpitrace run` is there twice: %s is recorded once, with the options of both\n", shellQuote(inner[0]))
+		warn(cmd.ErrOrStderr(), fmt.Sprintf("`mpitrace run` is in the command twice: %s is recorded once, with the options of both", text.ShellQuote(inner[0])))
 	}
 }
 

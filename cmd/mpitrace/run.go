@@ -49,7 +49,7 @@ line is wrong.`,
 	}
 	f := cmd.Flags()
 	f.SetInterspersed(false)
-	registerSettings(f)
+	registerSettings(cmd)
 	f.StringVarP(&o.dir, "output", "o", "", "record into `DIR`, which must not contain a run (default: mpitrace-PROGRAM- and the batch job's id or the time)")
 	return cmd
 }
@@ -218,7 +218,7 @@ func (o *runOptions) rank(cmd *cobra.Command, argv []string, mark string) error 
 	if os.Getenv(mark) == "0" {
 		fmt.Fprintf(cmd.ErrOrStderr(), "mpitrace: recording into %s; afterwards: mpitrace report %s\n", dir, name)
 	}
-	launch.NoteNested(string(dir))
+	launch.NoteNested(dir)
 	r := &launch.Recorder{Library: lib, Flavour: flavour, Dir: string(dir), Settings: o.Values}
 	if err := r.Exec(argv, "", cmd.ErrOrStderr()); err != nil {
 		return &exit{exitNotFound, err}

@@ -39,9 +39,9 @@ func (f *settingFlag) Type() string {
 	return f.Syntax
 }
 
-// registerSettings adds the flags of the named settings. Without names it adds
-// those of all settings that have a flag.
-func registerSettings(f *pflag.FlagSet, names ...string) {
+// registerSettings adds the flags of the named settings, whose values shells
+// complete. Without names it adds those of all settings that have a flag.
+func registerSettings(cmd *cobra.Command, names ...string) {
 	for i := range settings.List {
 		s := &settings.List[i]
 		if s.NoFlag || len(names) > 0 && !slices.Contains(names, s.Name) {
@@ -51,18 +51,10 @@ func registerSettings(f *pflag.FlagSet, names ...string) {
 		if !s.Switch {
 			value.text = s.Default
 		}
-		flag := f.VarPF(value, s.Name, s.Short, s.Summary)
+		flag := cmd.Flags().VarPF(value, s.Name, s.Short, s.Summary)
 		if s.Switch {
 			flag.NoOptDefVal = "true"
-		}
-	}
-}
-
-// completeSettings makes shells complete the values of the settings' flags.
-func completeSettings(cmd *cobra.Command) {
-	for i := range settings.List {
-		s := &settings.List[i]
-		if words := s.Words(); cmd.Flags().Lookup(s.Name) != nil && len(words) > 0 && !s.Switch {
+		} else if words := s.Words(); len(words) > 0 {
 			commandline.CompleteFlag(cmd, s.Name, words...)
 		}
 	}

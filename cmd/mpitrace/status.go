@@ -40,7 +40,7 @@ job, it shows how the job ended, as mpitrace report does.`,
 		Args: asUsage(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.node == (len(args) == 1) {
-				return usage(errors.New("status of what? Give the directory of a run, or --node"))
+				return usage(errors.New("give the directory of a run, or --node"))
 			}
 			now := time.Now()
 			opened, err := o.open(cmd, args)
@@ -62,17 +62,15 @@ func (o *statusOptions) open(cmd *cobra.Command, args []string) (*run.Run, error
 		return openRun(log, run.Dir(args[0]))
 	}
 	found, errs := run.NodeProfiles()
-	for _, err := range errs {
-		fmt.Fprintf(log, "mpitrace: %s\n", text.Lines(err.Error()))
-	}
+	warn(log, errs...)
 	if len(found) == 0 {
-		return nil, errors.New("no process of yours on this node records")
+		return nil, errors.New("none of your processes on this node is being recorded")
 	}
 	opened, err := run.OpenSource(found, log)
 	if err != nil {
 		return nil, err
 	}
-	nameSites(log, opened, nil)
+	warn(log, opened.Symbolize(nil)...)
 	return opened, nil
 }
 

@@ -153,10 +153,10 @@ func TestStatusOfNode(t *testing.T) {
 func TestStatusOfNothing(t *testing.T) {
 	empty := t.TempDir()
 	for want, args := range map[string][]string{
-		"status of what?":              {},
-		"accepts at most 1 arg":        {"a", "b"},
-		"no such file or directory":    {filepath.Join(empty, "none")},
-		empty + " holds no recording:": {empty},
+		"give the directory of a run, or --node": {},
+		"accepts at most 1 arg":                  {"a", "b"},
+		"no such file or directory":              {filepath.Join(empty, "none")},
+		empty + " holds no recording:":           {empty},
 	} {
 		if got := call(append([]string{"status"}, args...)...); got.code != exitUsage || !strings.Contains(got.stderr, want) {
 			t.Errorf("%q: got %+v, want %s", args, got, want)

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -92,13 +91,7 @@ func (o *timelineOptions) check(cmd *cobra.Command, opened string) (err error) {
 	if err := o.Check(); err != nil {
 		return err
 	}
-	if err := run.Replaceable(o.output); err != nil {
-		return err
-	}
-	if _, err := os.Stat(o.output); err == nil && !o.force {
-		return fmt.Errorf("%s exists: name another file with -o, or overwrite it with --force", o.output)
-	}
-	return nil
+	return run.CheckOutput(o.output, o.force)
 }
 
 func (o *timelineOptions) run(cmd *cobra.Command, dir run.Dir) error {

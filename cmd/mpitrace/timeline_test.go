@@ -74,7 +74,7 @@ func TestTimeline(t *testing.T) {
 		t.Errorf("%v, %v", size, err)
 	}
 	got = call("timeline", dir)
-	if got.code != exitUsage || !strings.Contains(got.stderr, "timeline.png exists: name another file with -o, or overwrite it with --force") {
+	if got.code != exitUsage || !strings.Contains(got.stderr, "timeline.png exists: name another, or overwrite it with --force") {
 		t.Errorf("a second time: %+v", got)
 	}
 	if got = call("timeline", dir, "--force"); got.code != 0 {

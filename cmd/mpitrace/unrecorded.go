@@ -2,12 +2,10 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"github.com/mpitrace/mpitrace/internal/run"
-	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/interpose"
 )
 
@@ -35,44 +33,26 @@ func (j *job) unrecorded(opened *run.Run) string {
 		return ""
 	}
 	slices.Sort(names)
-	return "the program can also make calls that are not recorded: " + few(slices.Compact(names))
+	return "the program can also make calls that are not recorded: " + firstFew(slices.Compact(names), 6)
 }
 
-// sayWrongMPI names the programs that were not recorded because they use
-// another MPI than the library was built for.
-func sayWrongMPI(log io.Writer, programs []run.WrongMPI) {
-	for _, p := range programs {
-		fmt.Fprintf(log, "mpitrace: incomplete: %s\n", wrongMPIAdvice(p))
+// firstFew lists the first names, and the number of the others.
+func firstFew(names []string, most int) string {
+	if len(names) <= most {
+		return strings.Join(names, ", ")
 	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
-func wrongMPIAdvice(p run.WrongMPI) string {
-	return wrongMPIText(p) + ". Put `mpitrace run --` in front of its launcher"
-}
-
-func wrongMPIText(p run.WrongMPI) string {
-	return fmt.Sprintf("not recorded: %s of %s, which uses another MPI (%s) than the library was built for",
-		text.CountOf(p.Processes, "process"), text.Line(p.Program), text.Line(p.Library))
-}
-
-// missingText returns the warnings that follow the summaries: what a run lacks
-// in addition to its jobs' own problems.
+// missingText returns what a run lacks in addition to its jobs' own problems.
+// unrecorded may be empty.
 func missingText(programs []run.WrongMPI, unrecorded string) []string {
 	var missing []string
 	for _, p := range programs {
-		missing = append(missing, wrongMPIAdvice(p))
+		missing = append(missing, p.Advice())
 	}
 	if unrecorded != "" {
 		missing = append(missing, unrecorded)
 	}
 	return missing
-}
-
-// few lists the first names, and the number of the others.
-func few(names []string) string {
-	const most = 6
-	if len(names) <= most {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }

@@ -69,7 +69,7 @@ On a terminal, descriptions are wrapped; otherwise each variable has one line.`,
 		},
 	}
 	f := cmd.Flags()
-	registerSettings(f, "mpi", "cc")
+	registerSettings(cmd, "mpi", "cc")
 	f.StringVar(&o.verbosity, "verbosity", "", "show up to this `LEVEL`: "+strings.Join(mpit.Verbosities(), ", ")+" (default: tuner-basic; all with a PATTERN or --changed)")
 	f.BoolVar(&o.kinds.cvars, "cvars", false, "show control variables (the default, with --pvars)")
 	f.BoolVar(&o.kinds.pvars, "pvars", false, "show performance variables")

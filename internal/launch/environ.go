@@ -15,6 +15,14 @@ const (
 	EnvSpool = "MPITRACE_SPOOL_DIR" // private directory on this node, copied to the run directory afterwards
 )
 
+// NoteNested writes a note for the outer run, if this process is inside one,
+// that dir holds the recordings of the nested run.
+func NoteNested(dir run.Dir) {
+	if outer := os.Getenv(EnvDir); outer != "" && outer != string(dir) {
+		run.Dir(outer).NoteNested(string(dir))
+	}
+}
+
 // Recorder holds what a process needs in order to be recorded.
 type Recorder struct {
 	Library string // path of libmpitrace-….so

@@ -52,7 +52,7 @@ func (c *RecordedCommand) Prepare() (err error) {
 	}
 	c.argv, c.env, err = c.rewrite(r)
 	if err == nil {
-		NoteNested(string(c.Dir))
+		NoteNested(c.Dir)
 		c.Info = c.describe(r.Spool)
 		err = c.Dir.WriteInfo(c.Info) // written first, so that `report` finds the spool at any time
 	}
@@ -198,7 +198,7 @@ func (c *RecordedCommand) settings() []run.Setting {
 // WhyNothingRecorded returns the probable reason for a run without a recording.
 func (c *RecordedCommand) WhyNothingRecorded(status Status) string {
 	switch {
-	case len(NestedRuns(c.Dir.Recordings())) > 0:
+	case len(c.Dir.NestedRuns()) > 0:
 		return "each MPI program was recorded by another `mpitrace run` in the command"
 	case status.Code != 0:
 		return fmt.Sprintf("the command ended (%s) before any process called MPI_Init", status)

@@ -59,7 +59,7 @@ func (d *diffText) sideText(s *aggregate.DiffSide, letter, name string) {
 	if s.RanksRecorded != s.RanksExpected {
 		d.printf("%d of ", s.RanksRecorded)
 	}
-	d.printf("%s, %s; %s", text.CountOf(s.RanksExpected, "rank"), text.CountOf(s.Hosts, "host"), d.clean(LibraryName(s.Library)))
+	d.printf("%s, %s; %s", text.CountOf(s.RanksExpected, "rank"), text.CountOf(s.Hosts, "host"), d.clean(profile.LibraryName(s.Library)))
 	if !s.Started.IsZero() {
 		d.printf("; %s", s.Started.Format("2006-01-02 15:04:05 UTC"))
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/text"
+	"github.com/mpitrace/mpitrace/profile"
 )
 
 // Jobs prints a table of the jobs of a run that has several. Their summaries follow it in
@@ -25,7 +26,7 @@ func Jobs(w io.Writer, jobs []*aggregate.Summary, o Options) {
 		if len(s.Problems) > 0 {
 			record = "incomplete"
 		}
-		t.Add(fmt.Sprint(i+1), text.Line(s.Program), ranks, text.Line(LibraryName(s.Library)), s.Started.Format(time.TimeOnly),
+		t.Add(fmt.Sprint(i+1), text.Line(s.Program), ranks, text.Line(profile.LibraryName(s.Library)), s.Started.Format(time.TimeOnly),
 			text.Duration(1e9*s.WallTimeS, o.ASCII), text.Percent(s.MPIShare.Mean), record)
 	}
 	t.Write(w)

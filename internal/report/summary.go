@@ -115,7 +115,7 @@ func (s *summaryText) hostsText() string {
 // head prints the library, the run and its times. The text of is printed before
 // the application time and names what that time adds up.
 func (s *summaryText) head(of string) {
-	s.printf("%s; run %s", s.clean(LibraryName(s.Library)), s.clean(s.Run))
+	s.printf("%s; run %s", s.clean(profile.LibraryName(s.Library)), s.clean(s.Run))
 	if !s.Started.IsZero() {
 		s.printf(", started %s", s.Started.Format("2006-01-02 15:04:05 UTC"))
 	}
@@ -141,15 +141,6 @@ func (s *summaryText) settingsText() {
 	if s.Receives == profile.ReceivesOff {
 		s.println("nonblocking receives were not followed (--receives off): what they received is not known")
 	}
-}
-
-// LibraryName returns the name and version of an MPI library, without the package, ident
-// and date of Open MPI.
-func LibraryName(line string) string {
-	if strings.HasPrefix(line, "Open MPI") {
-		line, _, _ = strings.Cut(line, ",")
-	}
-	return line
 }
 
 // shareText returns the mean and the extremes of the ranks' shares of time in

@@ -131,7 +131,7 @@ func TestLibraryName(t *testing.T) {
 		"Some MPI 2021.1,  for Linux":                   {"Some MPI 2021.1, for Linux", "Some MPI 2021.1, for Linux"},
 	} {
 		line := (&profile.Profile{Library: version}).LibraryLine()
-		if got := [2]string{line, LibraryName(line)}; got != want {
+		if got := [2]string{line, profile.LibraryName(line)}; got != want {
 			t.Errorf("%q: got %q, want %q", version, got, want)
 		}
 	}

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -30,6 +32,51 @@ type Traced struct {
 	// that were converted. Their processes may still be running, or some events
 	// are damaged.
 	Left map[string]uint64
+}
+
+// noRoom is the reason for events that are missing in a trace.
+const noRoom = "had no room (a full disk, --trace-limit, --trace-buffer or --keep)"
+
+// Text reports how many events were written, and how clocks were corrected.
+func (t *Traced) Text() (lines []string) {
+	for _, err := range t.Damaged {
+		lines = append(lines, err.Error())
+	}
+	if t.Processes == 0 {
+		if t.Dropped > 0 {
+			lines = append(lines, text.CountOf(t.Dropped, "event")+" "+noRoom)
+		}
+		return lines
+	}
+	dropped := ""
+	if t.Dropped > 0 {
+		dropped = fmt.Sprintf("; %s %s", text.CountOf(t.Dropped, "other"), noRoom)
+	}
+	if t.Events == 0 && t.Dropped == 0 && len(t.Damaged) == 0 {
+		dropped = ": --trace-slices and --trace-classes left out all calls"
+	}
+	lines = append(lines, fmt.Sprintf("%s of %s in trace.*.arrow%s", text.CountOf(t.Events, "event"), text.CountOf(t.Processes, "process"), dropped))
+	for _, c := range t.Clocks {
+		lines = append(lines, clocksText(c)...)
+	}
+	return lines
+}
+
+func clocksText(c *profile.JobClocks) (lines []string) {
+	var largest, uncertainty float64
+	for _, h := range c.Hosts {
+		largest = max(largest, math.Abs(h.Correction.Offset))
+		uncertainty = max(uncertainty, h.ErrorNs)
+		if h.Evidence == profile.ClockReference && h.Rank != c.Hosts[0].Rank {
+			lines = append(lines, fmt.Sprintf("the clock of %s was not corrected: no messages connect it with the other hosts", h.Host))
+		}
+	}
+	lines = append(lines, fmt.Sprintf("clocks of %d hosts were moved by up to %v, by %s; they agree within %v", len(c.Hosts),
+		time.Duration(largest).Round(time.Microsecond), text.CountOf(c.Messages, "message"), time.Duration(uncertainty).Round(10*time.Nanosecond)))
+	if c.Backwards > 0 {
+		lines = append(lines, fmt.Sprintf("%s sent after having arrived, by up to %v", text.CountOf(c.Backwards, "message"), time.Duration(c.WorstNs)))
+	}
+	return lines
 }
 
 // ClockEstimator estimates the differences between the clocks of a job's hosts

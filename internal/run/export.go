@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -31,6 +32,24 @@ func PerRank(f *formats.Format) bool { return f.Name == "prof" }
 // file.
 func (o *ExportOptions) Directory() bool {
 	return o.Partition > 0 || o.Format != nil && PerRank(o.Format)
+}
+
+// DefaultExport returns the path of the output if the user names none: in the run
+// directory, or beside the input.
+func DefaultExport(paths []string, format *formats.Format) string {
+	dir, stem := filepath.Split(filepath.Clean(paths[0]))
+	stem = strings.TrimSuffix(stem, filepath.Ext(stem))
+	info, err := os.Stat(paths[0])
+	switch isDir := err == nil && info.IsDir(); {
+	case isDir && !formats.IsDataset(paths[0]):
+		dir, stem = paths[0], "profile"
+	case len(paths) > 1:
+		stem = "profile"
+	}
+	if PerRank(format) {
+		return filepath.Join(dir, format.Name)
+	}
+	return filepath.Join(dir, stem+format.Extension)
 }
 
 // Export writes the profiles of a source, which are ordered by run and rank,
@@ -72,39 +91,27 @@ func (o *ExportOptions) writeFile(write func(io.Writer) error) error {
 	return atomicfile.Write(o.Path, write)
 }
 
-// OutputExistsError is the error for an output file that already exists.
-type OutputExistsError struct{ Path string }
-
-func (e *OutputExistsError) Error() string {
-	return e.Path + " exists: name another place with -o, or overwrite it with --force"
+// CheckOutput returns an error if WriteOutput could not write the file. It is called
+// before anything is read.
+func CheckOutput(path string, force bool) error {
+	o := ExportOptions{Path: filepath.Clean(path), Force: force}
+	return o.check()
 }
 
 // check returns an error for an unusable output path before anything is read.
 func (o *ExportOptions) check() error {
 	info, err := os.Stat(o.Path)
 	switch {
-	case os.IsNotExist(err):
-		return nil
 	case err != nil:
-		return err
+		return nil // it does not exist, or the write reports why it cannot
 	case !info.IsDir() && !info.Mode().IsRegular():
-		return Replaceable(o.Path)
+		return inputErrorf("%s is not a regular file and is not replaced", o.Path) // devices must not be replaced by a file
 	case !o.Force:
-		return &OutputExistsError{o.Path}
+		return inputErrorf("%s exists: name another, or overwrite it with --force", o.Path)
 	case info.IsDir() != o.Directory():
-		return fmt.Errorf("%s is a %s: name another place with -o", o.Path, map[bool]string{true: "directory", false: "file"}[info.IsDir()])
+		return inputErrorf("%s is a %s: name another file with -o", o.Path, map[bool]string{true: "directory", false: "file"}[info.IsDir()])
 	case info.IsDir():
 		return onlyExported(o.Path)
-	}
-	return nil
-}
-
-// Replaceable returns an error if path exists but is not a regular file:
-// devices must not be replaced by a file.
-func Replaceable(path string) error {
-	info, err := os.Stat(path)
-	if err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is not a regular file and is not replaced", path)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 
 	"github.com/mpitrace/mpitrace/formats"
@@ -21,7 +22,7 @@ func OpenFiles(paths []string, log io.Writer) (profile.Source, error) {
 		return nil, err
 	}
 	if format.Name == "prof" {
-		return nil, fmt.Errorf("read %s: it holds traffic between ranks only: profile2mat makes matrices of it", paths[0])
+		return nil, inputErrorf("read %s: it holds traffic between ranks only: profile2mat makes matrices of it", paths[0])
 	}
 	files := formats.Files(paths)
 	if format.Name == "recording" {
@@ -29,9 +30,7 @@ func OpenFiles(paths []string, log io.Writer) (profile.Source, error) {
 		if len(run.Jobs) == 0 {
 			return nil, errors.Join(run.Damaged...)
 		}
-		for _, err := range run.Symbolize(nil) {
-			fmt.Fprintf(log, "mpitrace: %v\n", err)
-		}
+		warn(log, run.Symbolize(nil))
 		return run, nil
 	}
 	if len(paths) > 1 {
@@ -39,6 +38,44 @@ func OpenFiles(paths []string, log io.Writer) (profile.Source, error) {
 	}
 	_, err = files.Open(0)
 	return files, err
+}
+
+// OpenExported opens the input: a run, a data set or files. known is damage
+// that the profiles do not report themselves.
+func OpenExported(paths []string, log io.Writer) (src profile.Source, known []error, err error) {
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		switch {
+		case err != nil:
+			return nil, nil, &InputError{err}
+		case info.IsDir() && len(paths) > 1:
+			return nil, nil, inputErrorf("%s is a directory: give it alone, since runs are not mixed", path)
+		case !info.IsDir():
+		case formats.IsDataset(path):
+			src, err = formats.OpenDataset(path)
+			return src, nil, err
+		default:
+			return openMergedFile(path, log)
+		}
+	}
+	src, err = OpenFiles(paths, log)
+	return src, nil, err
+}
+
+// openMergedFile opens the merged file of a run, or the recordings if that file is
+// missing or older than a recording. The merged file does not list the
+// recordings that could not be read at all, so openMergedFile returns those
+// separately.
+func openMergedFile(path string, log io.Writer) (src profile.Source, unreadable []error, err error) {
+	dir := Dir(path)
+	if !dir.Stale() {
+		if src, err := OpenFiles([]string{dir.Profile()}, log); err == nil {
+			files, err := dir.RecordingFiles()
+			return src, OpenRecordings(files, Heads, log).Damaged, err
+		}
+	}
+	opened, err := dir.OpenJobs(Whole, log)
+	return opened, nil, err
 }
 
 // commonFormat returns the format of all files. There must be at least one.

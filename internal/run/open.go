@@ -45,12 +45,6 @@ const (
 	Whole              // everything, to collect call sites and damage
 )
 
-// NotRunError is the error for a path that is a file instead of a run
-// directory.
-type NotRunError struct{ Path string }
-
-func (e *NotRunError) Error() string { return e.Path + " is a file, not a run directory" }
-
 // Open reads the recordings of a run or, if they were removed, the merged file.
 //
 // The recording of a running process changes. Open therefore keeps its profile
@@ -60,7 +54,7 @@ func (d Dir) Open(depth Depth, log io.Writer) (*Run, error) {
 	if info, err := os.Stat(string(d)); err != nil {
 		return nil, err
 	} else if !info.IsDir() {
-		return nil, &NotRunError{string(d)}
+		return nil, inputErrorf("%s is a file, not a run directory", d)
 	}
 	files, err := d.RecordingFiles()
 	if err != nil {
@@ -80,6 +74,32 @@ func (d Dir) Open(depth Depth, log io.Writer) (*Run, error) {
 		return &Run{log: log}, nil
 	}
 	return d.openMerged(log)
+}
+
+// OpenJobs opens a run directory. It returns an InputError if the directory
+// contains no job. With depth Whole it finds the names of the call sites.
+func (d Dir) OpenJobs(depth Depth, log io.Writer) (*Run, error) {
+	run, err := d.Open(depth, log)
+	if os.IsNotExist(err) {
+		return nil, &InputError{err}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(run.Jobs) == 0 {
+		warn(log, run.Damaged)
+		return nil, d.whyEmpty()
+	}
+	if depth == Whole {
+		warn(log, run.Symbolize(d.Known()))
+	}
+	return run, nil
+}
+
+func warn(log io.Writer, errs []error) {
+	for _, err := range errs {
+		fmt.Fprintf(log, "mpitrace: %s\n", text.Lines(err.Error()))
+	}
 }
 
 // openMerged reads the merged file. If the readings of variables are damaged,

@@ -3,6 +3,7 @@ package run
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -81,10 +82,28 @@ func (d Dir) TracedEvents() *TracedEvents {
 	return d.countTraced()
 }
 
+// MergedText is t.Text of the latest merge. If nothing was merged, it reports only
+// how many events the existing traces lack.
+func (d Dir) MergedText(t *Traced) []string {
+	if t.Processes > 0 || t.Dropped > 0 || len(t.Damaged) > 0 {
+		return t.Text()
+	}
+	if e := d.TracedEvents(); e != nil && e.Dropped > 0 {
+		return []string{fmt.Sprintf("%s of %s in trace.*.arrow; %s %s", text.CountOf(e.Written, "event"),
+			text.CountOf(e.Processes, "process"), text.CountOf(e.Dropped, "other"), noRoom)}
+	}
+	return nil
+}
+
 // Traces returns the events of the run's processes, ordered by job and rank. It
-// returns an error if there are none or if a file is damaged. Damaged events
-// are reported when they are read.
+// returns an error if a file is damaged, and an InputError if there are none.
+// Damaged events are reported when they are read.
 func (d Dir) Traces() ([]profile.EventSource, error) {
+	if info, err := os.Stat(string(d)); err != nil {
+		return nil, &InputError{err}
+	} else if !info.IsDir() {
+		return nil, inputErrorf("%s is a file: give the directory of the run", d)
+	}
 	var traces []profile.EventSource
 	for _, file := range d.TraceFiles() {
 		trace, err := tracefile.Open(file)
@@ -97,14 +116,15 @@ func (d Dir) Traces() ([]profile.EventSource, error) {
 		}
 		traces = append(traces, trace)
 	}
-	if len(traces) == 0 && slices.ContainsFunc(d.spooled(), func(file string) bool { return len(recording.EventFiles(file)) > 0 }) {
-		return nil, fmt.Errorf("%s has no trace yet: it is written when the run ends; if mpitrace run was killed, run mpitrace collect", text.Line(string(d)))
+	switch {
+	case len(traces) > 0:
+		return traces, nil
+	case !d.Used():
+		return nil, d.whyEmpty()
+	case len(d.traced()) > 0:
+		return nil, fmt.Errorf("%s has no trace: its events could not be written or read; mpitrace report shows the reason", d)
+	case slices.ContainsFunc(d.spooled(), func(file string) bool { return len(recording.EventFiles(file)) > 0 }):
+		return nil, inputErrorf("%s has no trace yet: it is written when the run ends; if mpitrace run was killed, run mpitrace collect", d)
 	}
-	if len(traces) == 0 && len(d.traced()) > 0 {
-		return nil, fmt.Errorf("%s has no trace: its events could not be written or read; mpitrace report shows the reason", text.Line(string(d)))
-	}
-	if len(traces) == 0 {
-		return nil, fmt.Errorf("%s has no trace: no process was traced; use mpitrace run --trace", text.Line(string(d)))
-	}
-	return traces, nil
+	return nil, inputErrorf("%s has no trace: no process was traced; use mpitrace run --trace", d)
 }

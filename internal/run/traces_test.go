@@ -1,6 +1,7 @@
 package run
 
 import (
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -72,7 +73,9 @@ func TestTracesSayWhatIsWrong(t *testing.T) {
 		spoil func(t *testing.T, d Dir) error
 		want  string
 	}{
-		"not traced":       {func(_ *testing.T, d Dir) error { return os.Remove(d.TraceFile(1)) }, "mpitrace run --trace"},
+		"not traced": {func(_ *testing.T, d Dir) error {
+			return errors.Join(os.Remove(d.TraceFile(1)), d.WriteInfo(new(Info)))
+		}, "mpitrace run --trace"},
 		"cut off":          {func(_ *testing.T, d Dir) error { return os.Truncate(d.TraceFile(1), 100) }, "trace.1.arrow: truncated after 100 bytes"},
 		"of another rank":  {func(_ *testing.T, d Dir) error { return os.Rename(d.TraceFile(1), d.TraceFile(2)) }, "trace.2.arrow: it belongs to rank 1"},
 		"not to be opened": {func(_ *testing.T, d Dir) error { return os.Symlink("none", d.TraceFile(0)) }, "trace.0.arrow"},

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/mpitrace/mpitrace/internal/text"
 )
 
 // wrongMPISuffix ends the name of a note about a process that is not recorded,
@@ -24,6 +26,16 @@ type WrongMPI struct {
 	Processes int    `json:"processes"`
 }
 
+func (p WrongMPI) String() string {
+	return fmt.Sprintf("not recorded: %s of %s, which uses another MPI (%s) than the library was built for",
+		text.CountOf(p.Processes, "process"), text.Line(p.Program), text.Line(p.Library))
+}
+
+// Advice returns what was not recorded, and what to do.
+func (p WrongMPI) Advice() string {
+	return p.String() + ". Put `mpitrace run --` in front of its launcher"
+}
+
 // WrongMPIs returns the content of the notes in the directories, one entry for
 // each program and MPI, in the order of the notes' names. It skips directories
 // that cannot be read.
@@ -32,8 +44,8 @@ func WrongMPIs(dirs ...string) []WrongMPI {
 	at := map[[2]string]int{}
 	for _, dir := range dirs {
 		for _, name := range wrongMPINotes(dir) {
-			text, err := os.Readlink(filepath.Join(dir, name))
-			program, library, ok := strings.Cut(text, "\n")
+			target, err := os.Readlink(filepath.Join(dir, name))
+			program, library, ok := strings.Cut(target, "\n")
 			if err != nil || !ok {
 				continue
 			}
@@ -66,9 +78,9 @@ func wrongMPINotes(dir string) []string {
 func bringWrongMPI(from, to string) error {
 	var errs []error
 	for _, name := range wrongMPINotes(from) {
-		text, err := os.Readlink(filepath.Join(from, name))
+		target, err := os.Readlink(filepath.Join(from, name))
 		if err == nil {
-			err = os.Symlink(text, filepath.Join(to, name))
+			err = os.Symlink(target, filepath.Join(to, name))
 		}
 		if err != nil && !errors.Is(err, fs.ErrExist) {
 			errs = append(errs, err)

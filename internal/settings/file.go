@@ -24,9 +24,9 @@ const maxFile = 1 << 20
 
 // File is a file of settings.
 type File struct {
-	Source Source
-	Path   string // "" if there is no directory for it
-	Found  bool
+	Source Source          `json:"source"`
+	Path   string          `json:"path"` // "" if there is no directory for it
+	Found  bool            `json:"found"`
 	lines  map[string]line // by name of the setting
 }
 

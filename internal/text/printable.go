@@ -53,6 +53,17 @@ func Cell(s string) string {
 	return s
 }
 
+// ShellQuote returns a word quoted for a shell, if it needs quotes.
+func ShellQuote(word string) string {
+	plain := func(r rune) bool {
+		return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || strings.ContainsRune("/._-+,=@", r)
+	}
+	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
 // FileName returns s as a part of a file name of at most 100 bytes. It replaces
 // characters that are invisible or that the file system does not allow, and a
 // leading dot or hyphen, by underscores.

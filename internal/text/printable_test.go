@@ -2,6 +2,7 @@ package text
 
 import (
 	"encoding/json"
+	"os/exec"
 	"strings"
 	"testing"
 	"unicode"
@@ -56,5 +57,14 @@ func TestJSON(t *testing.T) {
 	}
 	if i := strings.IndexFunc(string(out), func(r rune) bool { return !unicode.IsPrint(r) }); i >= 0 {
 		t.Errorf("%q has a control character", out)
+	}
+}
+
+func TestShellQuote(t *testing.T) {
+	for _, word := range []string{"", "plain/path-1.rec", "two words", "it's", "$(date)", "a\nb", "*", `back\slash`} {
+		out, err := exec.Command("sh", "-c", "printf %s "+ShellQuote(word)).Output()
+		if err != nil || string(out) != word {
+			t.Errorf("%q became %q, %v", word, out, err)
+		}
 	}
 }

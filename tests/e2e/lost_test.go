@@ -27,7 +27,7 @@ func TestLost(t *testing.T) {
 				t.Errorf("%s: the report says\n%s\nwant %q", test.what, report.stderr, test.report)
 			}
 			for _, text := range []string{j.stderr, report.stderr, collect.stderr} {
-				if strings.Contains(text, "no process called") || strings.Contains(text, "not brought home") {
+				if strings.Contains(text, "no process called") || strings.Contains(text, "not collected") {
 					t.Errorf("%s: it says\n%s", test.what, text)
 				}
 			}

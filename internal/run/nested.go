@@ -1,4 +1,4 @@
-package launch
+package run
 
 import (
 	"crypto/sha256"
@@ -6,8 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/mpitrace/mpitrace/internal/run"
 )
 
 // nestedSuffix ends the name of a note about a nested run: an `mpitrace run`
@@ -16,28 +14,23 @@ import (
 // the nested run. It shows that those recordings are not missing but elsewhere.
 const nestedSuffix = ".nested"
 
-// NoteNested writes a note for the outer run, if this process is inside one,
-// that dir holds the recordings of the nested run. It ignores errors: the
-// program must run even if the outer run's directory is not writable.
-func NoteNested(dir string) {
-	outer := os.Getenv(EnvDir)
-	if outer == "" || outer == dir {
-		return
-	}
+// NoteNested writes a note that the nested run in dir was started by this run. It
+// ignores errors: the program must run even if this run's directory is not
+// writable.
+func (d Dir) NoteNested(dir string) {
 	name := fmt.Sprintf("%x%s", sha256.Sum256([]byte(dir)), nestedSuffix) // the same name for all ranks
-	_ = os.Symlink("\n"+dir, filepath.Join(run.Dir(outer).Recordings(), name))
+	_ = os.Symlink("\n"+dir, filepath.Join(d.Recordings(), name))
 }
 
-// NestedRuns returns the directories of nested runs, from the notes in a
-// directory of recordings.
-func NestedRuns(recordings string) []string {
-	entries, _ := os.ReadDir(recordings)
+// NestedRuns returns the directories of nested runs, from the notes.
+func (d Dir) NestedRuns() []string {
+	entries, _ := os.ReadDir(d.Recordings())
 	var dirs []string
 	for _, e := range entries {
 		if !strings.HasSuffix(e.Name(), nestedSuffix) {
 			continue
 		}
-		text, err := os.Readlink(filepath.Join(recordings, e.Name()))
+		text, err := os.Readlink(filepath.Join(d.Recordings(), e.Name()))
 		if dir, ok := strings.CutPrefix(text, "\n"); err == nil && ok {
 			dirs = append(dirs, dir)
 		}

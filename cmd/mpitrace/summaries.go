@@ -1,0 +1,94 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/report"
+	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/text"
+)
+
+// summaries are those of the jobs or, with --rank, of the rank in each job that
+// has it.
+type summaries struct {
+	jobs  []*aggregate.Summary
+	ranks []*aggregate.RankSummary
+}
+
+// summarize returns the summaries of a run whose recordings were read at a time,
+// or those of one rank if that is not negative. It returns an error if no job has
+// the rank.
+func summarize(opened *run.Run, read time.Time, rank int) (found summaries, missing error) {
+	for _, src := range opened.Jobs {
+		j, err := aggregate.Of(run.LiveSource{Of: src, Read: read}, aggregate.Options{
+			Keep: func(r int) bool { return r == rank }, MustAgree: settingsThatAgree()})
+		if err != nil {
+			return summaries{}, err
+		}
+		if rank < 0 {
+			found.jobs = append(found.jobs, j.Summary())
+			continue
+		}
+		s, err := j.RankSummary(rank)
+		if err != nil {
+			missing = usage(err)
+			continue
+		}
+		found.ranks = append(found.ranks, s)
+	}
+	if len(found.jobs)+len(found.ranks) == 0 {
+		return summaries{}, missing
+	}
+	return found, nil
+}
+
+// complete reports whether no job lacks anything.
+func (s summaries) complete() bool {
+	for _, job := range s.jobs {
+		if len(job.Problems) > 0 {
+			return false
+		}
+	}
+	return len(s.jobs) > 0
+}
+
+func (s summaries) writeText(w io.Writer, o report.Options) error {
+	report.Jobs(w, s.jobs, o)
+	missing := o.Missing // follows the last summary
+	n := len(s.jobs) + len(s.ranks)
+	for i := range n {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		o.Missing = nil
+		if i == n-1 {
+			o.Missing = missing
+		}
+		var err error
+		if len(s.ranks) > 0 {
+			err = report.Rank(w, s.ranks[i], o)
+		} else {
+			err = report.Summary(w, s.jobs[i], o)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeJSON writes {"run": run.json, "jobs": [summary …]}.
+func (s summaries) writeJSON(w io.Writer, dir run.Dir) error {
+	info, _ := dir.ReadInfo() // empty on an error, which was already reported
+	var jobs any = s.jobs
+	if len(s.ranks) > 0 {
+		jobs = s.ranks
+	}
+	return text.WriteJSON(w, struct {
+		Run  *run.Info `json:"run"`
+		Jobs any       `json:"jobs"`
+	}{info, jobs})
+}
