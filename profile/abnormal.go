@@ -1,7 +1,5 @@
 package profile
 
-import "fmt"
-
 // AbnormalKind says how a message or a receive failed to complete normally.
 type AbnormalKind uint8
 
@@ -22,33 +20,19 @@ var abnormalNames = [NumAbnormalKinds]string{"cancelled_receives", "truncated_re
 	"unfinished_receives", "untold_receives", "cancelled_sends", "freed_sends", "failed_sends"}
 
 // String returns the name of the kind in files.
-func (k AbnormalKind) String() string {
-	if k < NumAbnormalKinds {
-		return abnormalNames[k]
-	}
-	return "unknown"
-}
+func (k AbnormalKind) String() string { return nameOf(abnormalNames[:], k) }
 
 // ParseAbnormalKind is the inverse of AbnormalKind.String.
 func ParseAbnormalKind(s string) (AbnormalKind, bool) {
-	for k, name := range abnormalNames {
-		if name == s {
-			return AbnormalKind(k), true
-		}
-	}
-	return 0, false
+	return valueOf[AbnormalKind](abnormalNames[:], s)
 }
 
 // MarshalText returns AbnormalKind.String.
 func (k AbnormalKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
 // UnmarshalText is the inverse of MarshalText.
-func (k *AbnormalKind) UnmarshalText(text []byte) (err error) {
-	var ok bool
-	if *k, ok = ParseAbnormalKind(string(text)); !ok {
-		err = fmt.Errorf("abnormal operation %q is not known", text)
-	}
-	return err
+func (k *AbnormalKind) UnmarshalText(text []byte) error {
+	return setNamed(k, abnormalNames[:], "abnormal operation", text)
 }
 
 // OfSend reports whether the kind is one of sends.

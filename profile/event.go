@@ -32,12 +32,7 @@ const (
 
 var actionNames = [NumActions]string{"call", "message", "posted", "completed", "abnormal"}
 
-func (a Action) String() string {
-	if a < NumActions {
-		return actionNames[a]
-	}
-	return "unknown"
-}
+func (a Action) String() string { return nameOf(actionNames[:], a) }
 
 // EventKind holds what all events of one row have in common.
 type EventKind struct {
@@ -198,12 +193,7 @@ const (
 
 var pathNames = [NumPaths]string{"self", "node", "network"}
 
-func (p Path) String() string {
-	if p < NumPaths {
-		return pathNames[p]
-	}
-	return "unknown"
-}
+func (p Path) String() string { return nameOf(pathNames[:], p) }
 
 // MarshalText returns the path's name.
 func (p Path) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
@@ -211,7 +201,9 @@ func (p Path) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 // UnmarshalText is the inverse of MarshalText. An unknown name becomes
 // NumPaths.
 func (p *Path) UnmarshalText(text []byte) error {
-	for *p = 0; *p < NumPaths && pathNames[*p] != string(text); *p++ {
+	var known bool
+	if *p, known = valueOf[Path](pathNames[:], string(text)); !known {
+		*p = NumPaths
 	}
 	return nil
 }

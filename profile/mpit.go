@@ -2,7 +2,6 @@ package profile
 
 import (
 	"math"
-	"slices"
 )
 
 // Variable is a control variable (cvar) of the MPI that mpitrace or the
@@ -46,7 +45,7 @@ func (s Scope) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 // UnmarshalText is the inverse of MarshalText. An unknown name becomes
 // ScopeUnknown.
 func (s *Scope) UnmarshalText(text []byte) error {
-	*s = Scope(max(slices.Index(scopeNames[:], string(text)), 0))
+	*s, _ = valueOf[Scope](scopeNames[:], string(text))
 	return nil
 }
 
@@ -74,12 +73,7 @@ const (
 var pvarClassNames = [NumPvarClasses]string{"unknown", "state", "level", "size", "percentage", "high-watermark",
 	"low-watermark", "counter", "aggregate", "timer", "generic"}
 
-func (c PvarClass) String() string {
-	if c < NumPvarClasses {
-		return pvarClassNames[c]
-	}
-	return "unknown"
-}
+func (c PvarClass) String() string { return nameOf(pvarClassNames[:], c) }
 
 // Accumulates reports whether values add up from the time when the variable was
 // started. The last value is then the total of the run.

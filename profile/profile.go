@@ -10,11 +10,6 @@
 // nanoseconds. A world rank is a rank in MPI_COMM_WORLD.
 package profile
 
-import (
-	"fmt"
-	"slices"
-)
-
 // Profile is the record of one process. Its JSON form is what profile.arrow has of a
 // process beside its rows and beside what several processes share.
 type Profile struct {
@@ -129,30 +124,16 @@ const (
 
 var timingNames = [NumTimings]string{"exact", "sampled", "off"}
 
-func (t Timing) String() string {
-	if t < NumTimings {
-		return timingNames[t]
-	}
-	return "unknown"
-}
+func (t Timing) String() string { return nameOf(timingNames[:], t) }
 
 // ParseTiming is the inverse of Timing.String.
-func ParseTiming(s string) (Timing, bool) {
-	i := slices.Index(timingNames[:], s)
-	return Timing(max(i, 0)), i >= 0
-}
+func ParseTiming(s string) (Timing, bool) { return valueOf[Timing](timingNames[:], s) }
 
 // MarshalText returns Timing.String.
 func (t Timing) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
 // UnmarshalText is the inverse of MarshalText.
-func (t *Timing) UnmarshalText(text []byte) (err error) {
-	var ok bool
-	if *t, ok = ParseTiming(string(text)); !ok {
-		err = fmt.Errorf("timing %q is not known", text)
-	}
-	return err
-}
+func (t *Timing) UnmarshalText(text []byte) error { return setNamed(t, timingNames[:], "timing", text) }
 
 // Values of the setting that controls whether nonblocking receives are
 // followed, in flags and files.
@@ -235,22 +216,10 @@ const (
 
 var classNames = [NumClasses]string{"p2p", "O2A", "A2O", "A2A", "one-sided", "sync", "io", "other"}
 
-func (c Class) String() string {
-	if c < NumClasses {
-		return classNames[c]
-	}
-	return "unknown"
-}
+func (c Class) String() string { return nameOf(classNames[:], c) }
 
 // ParseClass is the inverse of Class.String.
-func ParseClass(s string) (Class, bool) {
-	for c, name := range classNames {
-		if name == s {
-			return Class(c), true
-		}
-	}
-	return 0, false
-}
+func ParseClass(s string) (Class, bool) { return valueOf[Class](classNames[:], s) }
 
 // Collective reports whether c is one of the collective classes.
 func (c Class) Collective() bool { return c == OneToAll || c == AllToOne || c == AllToAll }
@@ -270,22 +239,10 @@ const (
 
 var directionNames = [NumDirections]string{"none", "send", "recv", "read", "write"}
 
-func (d Direction) String() string {
-	if d < NumDirections {
-		return directionNames[d]
-	}
-	return "unknown"
-}
+func (d Direction) String() string { return nameOf(directionNames[:], d) }
 
 // ParseDirection is the inverse of Direction.String.
-func ParseDirection(s string) (Direction, bool) {
-	for d, name := range directionNames {
-		if name == s {
-			return Direction(d), true
-		}
-	}
-	return 0, false
-}
+func ParseDirection(s string) (Direction, bool) { return valueOf[Direction](directionNames[:], s) }
 
 // Spread defines the ranks to which the messages of a row go.
 type Spread uint8

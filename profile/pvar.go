@@ -2,45 +2,33 @@ package profile
 
 import (
 	"math"
-	"slices"
 )
 
 var pvarBindingNames = [NumPvarBindings]string{"none", "communicator", "window"}
 
 // String returns the name of the kind of object in files.
-func (b PvarBinding) String() string {
-	if b < NumPvarBindings {
-		return pvarBindingNames[b]
-	}
-	return "unknown"
-}
+func (b PvarBinding) String() string { return nameOf(pvarBindingNames[:], b) }
 
 // ParsePvarBinding is the inverse of PvarBinding.String.
 func ParsePvarBinding(s string) (PvarBinding, bool) {
-	i := slices.Index(pvarBindingNames[:], s)
-	return PvarBinding(max(i, 0)), i >= 0
+	return valueOf[PvarBinding](pvarBindingNames[:], s)
 }
 
 // ParsePvarClass is the inverse of PvarClass.String.
 func ParsePvarClass(s string) (PvarClass, bool) {
-	i := slices.Index(pvarClassNames[:], s)
-	return PvarClass(max(i, 0)), i > 0
+	c, ok := valueOf[PvarClass](pvarClassNames[:], s)
+	return c, ok && c > 0
 }
 
 var momentNames = [NumMoments]string{"unknown", "init", "slice", "interval", "finalize", "free", "bind"}
 
 // String returns the name of the moment in files.
-func (m Moment) String() string {
-	if m < NumMoments {
-		return momentNames[m]
-	}
-	return "unknown"
-}
+func (m Moment) String() string { return nameOf(momentNames[:], m) }
 
 // ParseMoment is the inverse of Moment.String.
 func ParseMoment(s string) (Moment, bool) {
-	i := slices.Index(momentNames[:], s)
-	return Moment(max(i, 0)), i > 0
+	m, ok := valueOf[Moment](momentNames[:], s)
+	return m, ok && m > 0
 }
 
 // Finite returns a value as a floating-point number, and false if it is
