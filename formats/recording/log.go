@@ -40,7 +40,10 @@ func (f *file) readLog(at, end uint64) {
 				f.problem(at, "%v", err)
 				return
 			}
-			if err := f.readRecord(at, r.Kind, buf); err != nil {
+			read := recordReaders[r.Kind]
+			if read == nil {
+				f.problem(at, "record of unknown kind %d, skipped", r.Kind)
+			} else if err := read(f, &record{at: at, rest: buf, order: f.order}); err != nil {
 				f.problem(at, "%v", err)
 			}
 		}
@@ -48,84 +51,78 @@ func (f *file) readLog(at, end uint64) {
 	}
 }
 
-func (f *file) readRecord(at uint64, kind uint32, buf []byte) error {
-	switch kind {
-	case layout.RecordString:
-		return f.readString(buf)
-	case layout.RecordThread:
-		return f.readThread(at, buf)
-	case layout.RecordComm:
-		return f.readComm(buf)
-	case layout.RecordName:
-		return f.readName(buf)
-	case layout.RecordEdges:
-		return f.readEdges(buf)
-	case layout.RecordSlice:
-		return f.readSlice(buf)
-	case layout.RecordModule:
-		return f.readModule(buf)
-	case layout.RecordVector:
-		return f.readVector(buf)
-	case layout.RecordStack:
-		return f.readStack(buf)
-	case layout.RecordSetting:
-		return f.readSetting(buf)
-	case layout.RecordVariable:
-		return f.readVariable(buf)
-	case layout.RecordPvar:
-		return f.readPvar(buf)
-	case layout.RecordHandle:
-		return f.readHandle(buf)
-	case layout.RecordReading:
-		return f.readReading(buf)
-	case layout.RecordEagerLimit:
-		return f.readEagerLimit(buf)
-	case layout.RecordGroup:
-		return f.readGroup(buf)
-	case layout.RecordPlacement:
-		return f.readPlacement(buf)
-	case layout.RecordUsage:
-		return f.readUsage(buf)
-	}
-	return fmt.Errorf("record of unknown kind %d, skipped", kind)
+// recordReaders read the records of each kind.
+var recordReaders = map[uint32]func(*file, *record) error{
+	layout.RecordString: (*file).readString, layout.RecordThread: (*file).readThread, layout.RecordComm: (*file).readComm,
+	layout.RecordName: (*file).readName, layout.RecordEdges: (*file).readEdges, layout.RecordSlice: (*file).readSlice,
+	layout.RecordModule: (*file).readModule, layout.RecordVector: (*file).readVector, layout.RecordStack: (*file).readStack,
+	layout.RecordSetting: (*file).readSetting, layout.RecordVariable: (*file).readVariable, layout.RecordPvar: (*file).readPvar,
+	layout.RecordHandle: (*file).readHandle, layout.RecordReading: (*file).readReading,
+	layout.RecordEagerLimit: (*file).readEagerLimit, layout.RecordGroup: (*file).readGroup,
+	layout.RecordPlacement: (*file).readPlacement, layout.RecordUsage: (*file).readUsage,
 }
 
-// head decodes the fixed part of a record and returns the rest.
-func (f *file) head(buf []byte, v any) ([]byte, error) {
-	n, err := binary.Decode(buf, f.order, v)
+// record is a record of which the parts are read one after the other. err is
+// the first error; after it, all parts are empty.
+type record struct {
+	at    uint64 // offset of rest in the file
+	rest  []byte
+	order binary.ByteOrder
+	err   error
+}
+
+// head decodes the fixed part of the record.
+func (r *record) head(v any) {
+	n, err := binary.Decode(r.rest, r.order, v)
 	if err != nil {
-		return nil, fmt.Errorf("record of %d bytes is too short", len(buf))
+		r.err = fmt.Errorf("record of %d bytes is too short", len(r.rest))
+		return
 	}
-	return buf[n:], nil
+	r.at, r.rest = r.at+uint64(n), r.rest[n:]
 }
 
-// take removes n elements of the given width from the rest of a record.
-func take(rest []byte, n uint32, width int) (taken, left []byte, err error) {
-	if uint64(n)*uint64(width) > uint64(len(rest)) {
-		return nil, nil, fmt.Errorf("%d elements do not fit into their record", n)
+// take removes n elements of the given width from the rest of the record.
+func (r *record) take(n uint32, width int) []byte {
+	if r.err == nil && uint64(n)*uint64(width) > uint64(len(r.rest)) {
+		r.err = fmt.Errorf("%d elements do not fit into their record", n)
 	}
-	cut := int(n) * width
-	return rest[:cut], rest[cut:], nil
+	if r.err != nil {
+		return nil
+	}
+	taken := r.rest[:int(n)*width]
+	r.rest = r.rest[len(taken):]
+	return taken
 }
 
-func (f *file) int32s(raw []byte) []int32 {
+func (r *record) text(length uint32) string { return string(r.take(length, 1)) }
+
+func (r *record) int32s(n uint32) []int32 {
+	raw := r.take(n, 4)
 	out := make([]int32, len(raw)/4)
 	for i := range out {
-		out[i] = int32(f.order.Uint32(raw[4*i:]))
+		out[i] = int32(r.order.Uint32(raw[4*i:]))
+	}
+	return out
+}
+
+func (r *record) uint64s(n uint32) []uint64 {
+	raw := r.take(n, 8)
+	out := make([]uint64, len(raw)/8)
+	for i := range out {
+		out[i] = r.order.Uint64(raw[8*i:])
 	}
 	return out
 }
 
 // readThread rejects a table that another thread names, whose rows would be
 // counted twice.
-func (f *file) readThread(at uint64, buf []byte) error {
+func (f *file) readThread(r *record) error {
 	var t layout.Thread
 	if f.header.Version < 5 {
-		buf = append(slices.Clip(buf), make([]byte, openField)...)
+		r.rest = append(slices.Clip(r.rest), make([]byte, openField)...)
 	}
-	rest, err := f.head(buf, &t)
-	if err != nil {
-		return err
+	if r.head(&t); r.err != nil {
+		return r.err
 	}
 	if f.header.Version < 5 {
 		t.Open = 0
@@ -135,7 +132,7 @@ func (f *file) readThread(at uint64, buf []byte) error {
 	}
 	f.named[t.Table] = true
 	f.threads = append(f.threads, t)
-	return f.readOpen(t, at+uint64(len(buf)-len(rest)), rest)
+	return f.readOpen(t, r)
 }
 
 // openField is how many bytes longer a Thread is since version 5.
@@ -143,18 +140,17 @@ const openField = 8
 
 // readOpen reads the call that a thread is in, which lies somewhere in what
 // follows the thread in its record.
-func (f *file) readOpen(t layout.Thread, at uint64, rest []byte) error {
+func (f *file) readOpen(t layout.Thread, r *record) error {
 	if t.Open == 0 {
 		return nil
 	}
 	var o layout.Open
-	from := t.Open - at
-	if t.Open < at || from > uint64(len(rest)) || uint64(binary.Size(o)) > uint64(len(rest))-from {
+	from := t.Open - r.at
+	if t.Open < r.at || from > uint64(len(r.rest)) || uint64(binary.Size(o)) > uint64(len(r.rest))-from {
 		return fmt.Errorf("thread %d: its open call is not in its record", t.Index)
 	}
-	if _, err := f.head(rest[from:], &o); err != nil {
-		return err
-	}
+	r.take(uint32(from), 1)
+	r.head(&o)
 	f.threads[len(f.threads)-1].Last = o.Last
 	if o.Call != 0 {
 		f.opens = append(f.opens, currentCall{o, t.Index})
@@ -162,22 +158,17 @@ func (f *file) readOpen(t layout.Thread, at uint64, rest []byte) error {
 	return nil
 }
 
-func (f *file) readString(buf []byte) error {
+func (f *file) readString(r *record) error {
 	var s layout.String
-	rest, err := f.head(buf, &s)
-	if err != nil {
-		return err
-	}
-	text, _, err := take(rest, s.Length, 1)
-	f.strings[s.Key] = string(text)
-	return err
+	r.head(&s)
+	f.strings[s.Key] = r.text(s.Length)
+	return r.err
 }
 
-func (f *file) readComm(buf []byte) error {
+func (f *file) readComm(r *record) error {
 	c := &commRecord{}
-	rest, err := f.head(buf, &c.Comm)
-	if err != nil {
-		return err
+	if r.head(&c.Comm); r.err != nil {
+		return r.err
 	}
 	if c.Size > layout.MaxRankCount || c.RemoteSize > layout.MaxRankCount {
 		return fmt.Errorf("communicator of %d and %d processes", c.Size, c.RemoteSize)
@@ -185,21 +176,16 @@ func (f *file) readComm(buf []byte) error {
 	if c.Flags&layout.CommList == 0 && !f.inWorld(&c.Comm) {
 		return fmt.Errorf("communicator of %d processes, %d + %d*i, in a world of %d", c.Size, c.Base, c.Stride, f.header.WorldSize)
 	}
-	var raw []byte
 	if c.Flags&layout.CommList != 0 {
-		if raw, rest, err = take(rest, c.Size, 4); err != nil {
-			return err
-		}
-		c.members = f.int32s(raw)
+		c.members = r.int32s(c.Size)
 	}
 	if c.Flags&layout.CommRemote != 0 {
-		if raw, _, err = take(rest, c.RemoteSize, 4); err != nil {
-			return err
-		}
-		c.remote = f.int32s(raw)
+		c.remote = r.int32s(c.RemoteSize)
 	}
-	f.comms[c.Index] = c
-	return nil
+	if r.err == nil {
+		f.comms[c.Index] = c
+	}
+	return r.err
 }
 
 // inWorld reports whether a strided list of members lies within the world. Such
@@ -210,41 +196,32 @@ func (f *file) inWorld(c *layout.Comm) bool {
 	return c.Size == 0 || int64(c.Size) <= world && c.Base >= 0 && int64(c.Base) < world && last >= 0 && last < world
 }
 
-func (f *file) readName(buf []byte) error {
+func (f *file) readName(r *record) error {
 	var n layout.Name
-	rest, err := f.head(buf, &n)
-	if err != nil {
-		return err
+	r.head(&n)
+	name := r.text(n.Length)
+	if c := f.comms[n.Index]; c != nil && r.err == nil {
+		c.name = name
 	}
-	text, _, err := take(rest, n.Length, 1)
-	if c := f.comms[n.Index]; c != nil && err == nil {
-		c.name = string(text)
-	}
-	return err
+	return r.err
 }
 
-func (f *file) readEdges(buf []byte) error {
+func (f *file) readEdges(r *record) error {
 	var e layout.Edges
-	rest, err := f.head(buf, &e)
-	if err != nil {
-		return err
+	r.head(&e)
+	edges := r.int32s(e.Count)
+	if c := f.comms[e.Index]; c != nil && r.err == nil {
+		c.edges = edges
 	}
-	raw, _, err := take(rest, e.Count, 4)
-	if c := f.comms[e.Index]; c != nil && err == nil {
-		c.edges = f.int32s(raw)
-	}
-	return err
+	return r.err
 }
 
-func (f *file) readGroup(buf []byte) error {
+func (f *file) readGroup(r *record) error {
 	var g layout.Group
-	rest, err := f.head(buf, &g)
-	if err != nil {
-		return err
-	}
-	raw, _, err := take(rest, g.Count, 4)
-	if err != nil {
-		return err
+	r.head(&g)
+	ranks := r.int32s(g.Count)
+	if r.err != nil {
+		return r.err
 	}
 	if g.Index == 0 || g.Index >= layout.WindowDetails {
 		return fmt.Errorf("group %d is out of range", g.Index)
@@ -252,20 +229,15 @@ func (f *file) readGroup(buf []byte) error {
 	for len(f.groups) < int(g.Index) {
 		f.groups = append(f.groups, nil)
 	}
-	f.groups[g.Index-1] = f.int32s(raw)
+	f.groups[g.Index-1] = ranks
 	return nil
 }
 
-func (f *file) readSlice(buf []byte) error {
+func (f *file) readSlice(r *record) error {
 	var s sliceRecord
-	rest, err := f.head(buf, &s.Slice)
-	if err != nil {
-		return err
-	}
-	text, _, err := take(rest, s.Length, 1)
-	s.name = string(text)
-	if err != nil {
-		return err
+	r.head(&s.Slice)
+	if s.name = r.text(s.Length); r.err != nil {
+		return r.err
 	}
 	if at, known := f.sliceAt[s.Index]; known {
 		f.slices[at].name = s.name // the slice was renamed
@@ -276,56 +248,34 @@ func (f *file) readSlice(buf []byte) error {
 	return nil
 }
 
-func (f *file) readModule(buf []byte) error {
+func (f *file) readModule(r *record) error {
 	var m moduleRecord
-	rest, err := f.head(buf, &m.Module)
-	if err != nil {
-		return err
+	r.head(&m.Module)
+	if m.buildID = hex.EncodeToString(r.take(m.BuildIDLength, 1)); r.err != nil {
+		return r.err
 	}
-	id, rest, err := take(rest, m.BuildIDLength, 1)
-	if err != nil {
-		return err
-	}
-	path, _, err := take(rest, m.PathLength, 1)
-	m.buildID, m.path = hex.EncodeToString(id), string(path)
+	m.path = r.text(m.PathLength)
 	f.modules = append(f.modules, m)
-	return err
+	return r.err
 }
 
-func (f *file) readVector(buf []byte) error {
+func (f *file) readVector(r *record) error {
 	var v vectorRecord
-	rest, err := f.head(buf, &v.Vector)
-	if err != nil {
-		return err
+	r.head(&v.Vector)
+	if v.bytes = r.uint64s(v.Length); r.err == nil {
+		f.vectors = append(f.vectors, v)
 	}
-	raw, _, err := take(rest, v.Length, 8)
-	if err != nil {
-		return err
-	}
-	v.bytes = make([]uint64, v.Length)
-	for i := range v.bytes {
-		v.bytes[i] = f.order.Uint64(raw[8*i:])
-	}
-	f.vectors = append(f.vectors, v)
-	return nil
+	return r.err
 }
 
-func (f *file) readStack(buf []byte) error {
+func (f *file) readStack(r *record) error {
 	var s layout.Stack
-	rest, err := f.head(buf, &s)
-	if err != nil {
-		return err
-	}
-	if s.Depth > layout.MaxStackDepth {
+	if r.head(&s); s.Depth > layout.MaxStackDepth {
 		return fmt.Errorf("stack of %d addresses", s.Depth)
 	}
-	raw, _, err := take(rest, s.Depth, 8)
-	if err != nil {
-		return err
-	}
-	addresses := make([]uint64, s.Depth)
-	for i := range addresses {
-		addresses[i] = f.order.Uint64(raw[8*i:])
+	addresses := r.uint64s(s.Depth)
+	if r.err != nil {
+		return r.err
 	}
 	if f.stacks == nil {
 		f.stacks = map[uint64][]uint64{}

@@ -27,101 +27,76 @@ type readingRecord struct {
 	values []uint64
 }
 
-// texts returns texts of the given lengths from the rest of a record.
-func texts(rest []byte, lengths ...uint32) ([]string, error) {
-	out := make([]string, len(lengths))
-	for i, n := range lengths {
-		raw, left, err := take(rest, n, 1)
-		if err != nil {
-			return nil, err
-		}
-		out[i], rest = valid(string(raw)), left
-	}
-	return out, nil
-}
-
-func (f *file) readSetting(buf []byte) error {
+func (f *file) readSetting(r *record) error {
 	var s layout.Setting
-	rest, err := f.head(buf, &s)
-	if err != nil {
-		return err
-	}
-	t, err := texts(rest, s.NameLength, s.ValueLength)
-	if err != nil {
-		return err
+	r.head(&s)
+	name, value := valid(r.text(s.NameLength)), valid(r.text(s.ValueLength))
+	if r.err != nil {
+		return r.err
 	}
 	if f.tools.settings == nil {
 		f.tools.settings = map[string]string{}
 	}
-	f.tools.settings[t[0]] = t[1]
+	f.tools.settings[name] = value
 	return nil
 }
 
-func (f *file) readVariable(buf []byte) error {
+func (f *file) readVariable(r *record) error {
 	var v layout.Variable
-	rest, err := f.head(buf, &v)
-	if err != nil {
-		return err
+	r.head(&v)
+	out := profile.Variable{Name: valid(r.text(v.NameLength)), Value: valid(r.text(v.ValueLength)), Refused: valid(r.text(v.WhyLength)),
+		Asked: v.Origin == layout.VariableAsked, Scope: profile.Scope(v.Scope)}
+	switch {
+	case r.err != nil:
+		return r.err
+	case v.Scope >= uint32(profile.NumScopes):
+		return fmt.Errorf("control variable %q of scope %d", out.Name, v.Scope)
 	}
-	t, err := texts(rest, v.NameLength, v.ValueLength, v.WhyLength)
-	if err != nil {
-		return err
-	}
-	if v.Scope >= uint32(profile.NumScopes) {
-		return fmt.Errorf("control variable %q of scope %d", t[0], v.Scope)
-	}
-	f.tools.variables = append(f.tools.variables, profile.Variable{Name: t[0], Value: t[1], Refused: t[2],
-		Asked: v.Origin == layout.VariableAsked, Scope: profile.Scope(v.Scope)})
+	f.tools.variables = append(f.tools.variables, out)
 	return nil
 }
 
-func (f *file) readEagerLimit(buf []byte) error {
+func (f *file) readEagerLimit(r *record) error {
 	var v layout.EagerLimit
-	rest, err := f.head(buf, &v)
-	if err != nil {
-		return err
-	}
-	t, err := texts(rest, v.NameLength)
-	if err != nil {
-		return err
-	}
+	r.head(&v)
+	name := valid(r.text(v.NameLength))
 	path, known := eagerPaths[v.Path]
-	if !known {
-		return fmt.Errorf("eager limit %q of path %d", t[0], v.Path)
+	switch {
+	case r.err != nil:
+		return r.err
+	case !known:
+		return fmt.Errorf("eager limit %q of path %d", name, v.Path)
 	}
-	f.eagerLimits = append(f.eagerLimits, profile.EagerLimit{Path: path, Bytes: v.Bytes, Variable: t[0]})
+	f.eagerLimits = append(f.eagerLimits, profile.EagerLimit{Path: path, Bytes: v.Bytes, Variable: name})
 	return nil
 }
 
 var eagerPaths = map[uint32]profile.Path{layout.PathSelf: profile.ToSelf, layout.PathNode: profile.InNode, layout.PathNetwork: profile.BetweenNodes}
 
-func (f *file) readPvar(buf []byte) error {
+func (f *file) readPvar(r *record) error {
 	var v layout.Pvar
-	rest, err := f.head(buf, &v)
-	if err != nil {
-		return err
-	}
-	t, err := texts(rest, v.NameLength, v.DescriptionLength)
-	if err != nil {
-		return err
+	r.head(&v)
+	name, description := valid(r.text(v.NameLength)), valid(r.text(v.DescriptionLength))
+	if r.err != nil {
+		return r.err
 	}
 	if v.Class == 0 || v.Class >= uint32(profile.NumPvarClasses) || v.Type == 0 || v.Type >= uint32(profile.NumPvarTypes) ||
 		v.Binding >= uint32(profile.NumPvarBindings) {
-		return fmt.Errorf("performance variable %q of class %d, type %d and binding %d", t[0], v.Class, v.Type, v.Binding)
+		return fmt.Errorf("performance variable %q of class %d, type %d and binding %d", name, v.Class, v.Type, v.Binding)
 	}
 	if f.tools.pvars == nil {
 		f.tools.pvars = map[uint32]profile.Pvar{}
 	}
-	f.tools.pvars[v.Index] = profile.Pvar{Name: t[0], Description: t[1], Class: profile.PvarClass(v.Class),
+	f.tools.pvars[v.Index] = profile.Pvar{Name: name, Description: description, Class: profile.PvarClass(v.Class),
 		Type: profile.PvarType(v.Type), Bound: profile.PvarBinding(v.Binding), ReadOnly: v.Flags&layout.PvarReadOnly != 0,
 		Continuous: v.Flags&layout.PvarContinuous != 0, Atomic: v.Flags&layout.PvarAtomic != 0}
 	return nil
 }
 
-func (f *file) readHandle(buf []byte) error {
+func (f *file) readHandle(r *record) error {
 	var h layout.Handle
-	if _, err := f.head(buf, &h); err != nil {
-		return err
+	if r.head(&h); r.err != nil {
+		return r.err
 	}
 	if f.tools.handles == nil {
 		f.tools.handles = map[uint32]layout.Handle{}
@@ -130,24 +105,17 @@ func (f *file) readHandle(buf []byte) error {
 	return nil
 }
 
-func (f *file) readReading(buf []byte) error {
-	r := readingRecord{}
-	rest, err := f.head(buf, &r.Reading)
-	if err != nil {
-		return err
+func (f *file) readReading(r *record) error {
+	var v readingRecord
+	r.head(&v.Reading)
+	v.values = r.uint64s(v.Count)
+	switch {
+	case r.err != nil:
+		return r.err
+	case v.Moment == 0 || v.Moment >= uint32(profile.NumMoments):
+		return fmt.Errorf("reading at a moment %d", v.Moment)
 	}
-	raw, _, err := take(rest, r.Count, 8)
-	if err != nil {
-		return err
-	}
-	if r.Moment == 0 || r.Moment >= uint32(profile.NumMoments) {
-		return fmt.Errorf("reading at a moment %d", r.Moment)
-	}
-	r.values = make([]uint64, r.Count)
-	for i := range r.values {
-		r.values[i] = f.order.Uint64(raw[8*i:])
-	}
-	f.tools.readings = append(f.tools.readings, r)
+	f.tools.readings = append(f.tools.readings, v)
 	return nil
 }
 

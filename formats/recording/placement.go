@@ -11,22 +11,19 @@ import (
 // Where the process ran, and its use of the processor: records of version 7.
 
 // readPlacement keeps the latest record.
-func (f *file) readPlacement(buf []byte) error {
+func (f *file) readPlacement(r *record) error {
 	var p layout.Placement
-	rest, err := f.head(buf, &p)
-	if err != nil {
-		return err
-	}
-	mask, _, err := take(rest, p.Words, 8)
-	if err != nil {
-		return err
+	r.head(&p)
+	mask := r.uint64s(p.Words)
+	if r.err != nil {
+		return r.err
 	}
 	if p.Words > profile.MaxProcessors/64 || max(p.NodeProcessors, p.NodeCores, p.NodeSockets) > profile.MaxProcessors {
 		return fmt.Errorf("placement with %d words of mask on %d processors", p.Words, p.NodeProcessors)
 	}
 	var processors []int
 	for n := range 64 * int(p.Words) {
-		if f.order.Uint64(mask[n/64*8:])>>(n%64)&1 != 0 {
+		if mask[n/64]>>(n%64)&1 != 0 {
 			processors = append(processors, n)
 		}
 	}
@@ -35,13 +32,12 @@ func (f *file) readPlacement(buf []byte) error {
 	return nil
 }
 
-func (f *file) readUsage(buf []byte) error {
+func (f *file) readUsage(r *record) error {
 	var u layout.Usage
-	if _, err := f.head(buf, &u); err != nil {
-		return err
+	if r.head(&u); r.err == nil {
+		f.usage = append(f.usage, u)
 	}
-	f.usage = append(f.usage, u)
-	return nil
+	return r.err
 }
 
 func (f *file) addPlacement(p *profile.Profile, scale float64) {
