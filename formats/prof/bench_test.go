@@ -8,8 +8,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// stencil is what the ranks of a 3-D stencil with 26 neighbours sent, as lines
-// of one kind: E lines have histograms.
+// stencil returns the lines of the ranks of a 3-D stencil with 26 neighbours,
+// all of one kind: E lines have histograms.
 func stencil(b *testing.B, kind profile.Kind) []byte {
 	b.Helper()
 	const side = 32
@@ -31,8 +31,8 @@ func stencil(b *testing.B, kind profile.Kind) []byte {
 	return text.Bytes()
 }
 
-// BenchmarkScan says how fast lines with and without histograms are read and
-// added up.
+// BenchmarkScan measures how fast lines with and without histograms are read
+// and added up.
 func BenchmarkScan(b *testing.B) {
 	for _, c := range []struct {
 		name       string

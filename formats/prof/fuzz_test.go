@@ -13,8 +13,9 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// FuzzReader: no panic, memory in proportion to the file, and what is accepted
-// in full reads back equal, but for names that are written as fields.
+// FuzzReader checks that there is no panic, that memory is in proportion to the
+// file, and that accepted files read back equal, except for names that look
+// like fields.
 func FuzzReader(f *testing.F) {
 	for _, seed := range damaged(f) {
 		f.Add(seed)
@@ -47,8 +48,8 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// damaged are files of Open MPI, whole, cut and with a bit flipped, and lines
-// that no job writes.
+// damaged returns files of Open MPI, whole, cut and with a flipped bit, and
+// lines that no job writes.
 func damaged(t testing.TB) [][]byte {
 	t.Helper()
 	var out [][]byte
@@ -81,8 +82,7 @@ func damaged(t testing.TB) [][]byte {
 	return out
 }
 
-// FuzzLine: a line that is read in one pass says what it says in the general
-// way.
+// FuzzLine checks that the fast and the general parser agree on a line.
 func FuzzLine(f *testing.F) {
 	for _, text := range damaged(f) {
 		lines := slices.Collect(bytes.Lines(text))

@@ -10,8 +10,9 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// A rank's file has the library's own messages beside the program's, with a
-// histogram where no E line has one: rank 0 sends point to point to 1 and 3.
+// A rank's file has the library's own messages beside the program's. They have
+// a histogram if there is no E line with one: rank 0 sends point-to-point to 1
+// and 3.
 func TestInternalLines(t *testing.T) {
 	p := tabletest.Physical("run")[0]
 	var text bytes.Buffer

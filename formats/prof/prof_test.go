@@ -16,7 +16,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// The files in testdata were written by Open MPI 4.1.4 itself, for
+// The files in testdata were written by Open MPI 4.1.4, for
 // cmd/profile2mat/testdata/mix.c on four ranks.
 
 func realFiles(t testing.TB) map[string][]byte {
@@ -216,7 +216,7 @@ func TestManyProblemsAreCounted(t *testing.T) {
 	}
 }
 
-// endless is n times one byte.
+// endless is a reader of n times one byte.
 type endless struct{ n int }
 
 func (e *endless) Read(p []byte) (int, error) {

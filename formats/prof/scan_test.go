@@ -14,7 +14,7 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// scan collects what Scan tells, line by line.
+// scan returns the values that Scan passes on, line by line.
 func scan(t testing.TB, text string, histograms bool) (flows []profile.Flow, comms []profile.CommTraffic, err error) {
 	t.Helper()
 	err = Scan(strings.NewReader(text), "x.prof", Handler{
@@ -75,7 +75,7 @@ func TestScanTellsLineByLine(t *testing.T) {
 	}
 }
 
-// A histogram that is not wanted is checked all the same.
+// A histogram is checked even if it is not wanted.
 func TestUnwantedHistogramsAreChecked(t *testing.T) {
 	for _, histograms := range []bool{false, true} {
 		flows, _, err := scan(t, "E\t0\t1\t24 bytes\t5 msgs sent\t0,0,0,0,0,x\n", histograms)
@@ -85,8 +85,8 @@ func TestUnwantedHistogramsAreChecked(t *testing.T) {
 	}
 }
 
-// TestPlainAndOddLinesAgree: a line says the same in the form that is read in
-// one pass, and in one that is not.
+// TestPlainAndOddLinesAgree checks that the fast parser and the general one
+// read the same from a line.
 func TestPlainAndOddLinesAgree(t *testing.T) {
 	numbers := []string{"0", "9", "12345678", "2147483647", "00000000000000000000007", "9999999999999999999",
 		"10000000000000000000", "18446744073709551615"}
@@ -106,7 +106,7 @@ func TestPlainAndOddLinesAgree(t *testing.T) {
 	}
 }
 
-// repeated is a text so many times.
+// repeated is a reader of a text repeated n times.
 type repeated struct {
 	text  string
 	times int
@@ -130,7 +130,8 @@ func (r *repeated) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// TestScanKeepsNothing: a thousand files of a rank take the memory of one.
+// TestScanKeepsNothing checks that a thousand files take no more memory than
+// one.
 func TestScanKeepsNothing(t *testing.T) {
 	file := string(realFiles(t)["testdata/openmpi-4.1.4.0.prof"])
 	var lines int
@@ -148,8 +149,8 @@ func TestScanKeepsNothing(t *testing.T) {
 	}
 }
 
-// TestReadSharesMembers: the members of MPI_COMM_WORLD, which stand in the file
-// of each of its processes, are kept once.
+// TestReadSharesMembers checks that the members of MPI_COMM_WORLD, which are in
+// the file of each process, are kept once.
 func TestReadSharesMembers(t *testing.T) {
 	var world strings.Builder
 	for r := range 1000 {
@@ -169,8 +170,8 @@ func TestReadSharesMembers(t *testing.T) {
 	}
 }
 
-// TestHostileLines: what no job writes is an error with its place, and takes
-// no memory.
+// TestHostileLines checks that lines that no job writes are errors with their
+// place, and take no memory.
 func TestHostileLines(t *testing.T) {
 	const (
 		good = "C\t0\t1\t24 bytes\t5 msgs sent\n"

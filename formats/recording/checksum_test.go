@@ -9,7 +9,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// fileOf is the file of a process that ended, or still runs.
+// fileOf returns the file of a process that has ended, or that is still
+// running.
 func fileOf(t *testing.T, state profile.State) []byte {
 	t.Helper()
 	p := rich()
@@ -21,7 +22,7 @@ func fileOf(t *testing.T, state profile.State) []byte {
 	return b.Bytes()
 }
 
-// Any flipped bit of a recording of a process that ended is noticed.
+// A flipped bit anywhere is detected in a recording of a process that ended.
 func TestEveryFlippedBit(t *testing.T) {
 	whole := fileOf(t, profile.Finalized)
 	if p, err := Read(bytes.NewReader(whole), int64(len(whole))); err != nil || len(p.Problems) > 0 {
@@ -36,7 +37,8 @@ func TestEveryFlippedBit(t *testing.T) {
 	}
 }
 
-// What is written to after it was sealed is told so; what never was, is not.
+// A change after the checksum was written is reported. A recording without a
+// checksum has none to compare with.
 func TestChecksum(t *testing.T) {
 	for state, want := range map[profile.State]bool{profile.Finalized: true, profile.Running: false} {
 		raw := fileOf(t, state)

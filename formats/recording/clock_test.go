@@ -8,7 +8,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// TestClockCheck reads the clocks of a process that ran for 100 s, 30 of them in MPI_Init.
+// TestClockCheck checks the clocks of a process that ran for 100 s, 30 s of
+// them in MPI_Init.
 func TestClockCheck(t *testing.T) {
 	const second = uint64(time.Second)
 	at := func(s uint64) layout.Clock { // a counter of 2 GHz

@@ -14,8 +14,9 @@ import (
 
 const benchEvents = 1 << 20
 
-// exchanges leaves at least n events of as many threads: of each four messages in,
-// four out, and what waits for them, some of the requests for long.
+// exchanges returns at least n events of several threads: groups of four
+// receives, four sends and the call that waits for them. Some requests stay
+// open for long.
 func exchanges(t testing.TB, n, threads int) *Events {
 	w := newTraced(t)
 	var chunks []written
@@ -66,7 +67,8 @@ func BenchmarkEvents(b *testing.B) {
 	}
 }
 
-// BenchmarkConvert is of two processes at a time, into the form that is kept.
+// BenchmarkConvert converts the events of two processes at a time to trace
+// files.
 func BenchmarkConvert(b *testing.B) {
 	two := []*Events{exchanges(b, benchEvents, 1), exchanges(b, benchEvents, 1)}
 	for b.Loop() {

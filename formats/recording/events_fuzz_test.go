@@ -10,8 +10,9 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// FuzzEvents: whatever lies beside a recording, no panic, memory in proportion,
-// and what is read can be gone through without looking at it twice.
+// FuzzEvents checks that any file beside a recording causes no panic and takes
+// memory in proportion to its size, and that events that were accepted can be
+// read.
 func FuzzEvents(f *testing.F) {
 	w := newTraced(f)
 	every := []layout.Event{completed(5, 4), w.ev(aSendrecvMoved, 30, 0, 8, 7), w.ev(aSendrecv, 10, 20, 8, 7)}
@@ -54,7 +55,7 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// checkEvents goes through events, whatever they are.
+// checkEvents reads all events. Their values may be anything.
 func checkEvents(t *testing.T, e *Events) {
 	var links []int32
 	err := e.Each(func(b *profile.Events, kinds []profile.EventKind) error {
@@ -80,7 +81,8 @@ func checkEvents(t *testing.T, e *Events) {
 	}
 }
 
-// checkLink follows an event's link, which comes back, or goes on to a third.
+// checkLink follows an event's link, which must lead back to it or on to a
+// third event.
 func checkLink(t *testing.T, links []int32, i int) {
 	l := int(links[i])
 	switch to := i + l; {

@@ -15,7 +15,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// sends are n sends, from tick start on, each of ten ticks and ten later.
+// sends returns n sends from tick start on, one every ten ticks, each of ten
+// ticks.
 func (w *traced) sends(n int, start uint64) []layout.Event {
 	out := make([]layout.Event, n)
 	for i := range out {
@@ -24,8 +25,8 @@ func (w *traced) sends(n int, start uint64) []layout.Event {
 	return out
 }
 
-// check opens what was left, and compares how many events there are and the
-// problems, each of which is to contain what is wanted.
+// check opens the files, and compares the number of events and the problems.
+// Each problem must contain the wanted text.
 func (w *traced) check(t *testing.T, events int, problems ...string) *Events {
 	t.Helper()
 	e := w.open(t)
@@ -39,13 +40,13 @@ func (w *traced) check(t *testing.T, events int, problems ...string) *Events {
 	return e
 }
 
-// Where chunks lie in the file that is mapped.
+// Offsets of chunks in the mapped file.
 const (
 	firstChunk  = layout.EventsHeaderSize
 	secondChunk = firstChunk + layout.ChunkSize
 )
 
-// A chunk that is in both files counts once, as it is where it has more events.
+// A chunk that is in both files counts once: the copy with more events is read.
 func TestChunkInBothFiles(t *testing.T) {
 	for name, counts := range map[string][2]int{"the spill is older": {5, 3}, "they are the same": {5, 5}} {
 		t.Run(name, func(t *testing.T) {
@@ -65,8 +66,8 @@ func TestChunkInBothFiles(t *testing.T) {
 	}
 }
 
-// A process was killed while it wrote a chunk to the other file, which it has
-// still: nothing is lost.
+// A process was killed while it copied a chunk to the other file; the original
+// is complete, so nothing is lost.
 func TestChunkBeingWrittenOut(t *testing.T) {
 	w := newTraced(t)
 	w.header.Spilled = 1
@@ -82,8 +83,8 @@ func TestUnusedChunks(t *testing.T) {
 	w.check(t, 3)
 }
 
-// The same where it was written behind the others of its own file: counted there
-// already or not, and whole or not.
+// The same for a chunk that was copied to the end of its own file: with its
+// number already counted there or not, and complete or not.
 func TestChunkBeingAppended(t *testing.T) {
 	for name, left := range map[string]int{"begun": 63, "half": 1000, "whole": layout.ChunkSize} {
 		for counted := range 2 {
@@ -105,8 +106,9 @@ func TestChunkBeingAppended(t *testing.T) {
 	}
 }
 
-// TestChunkFilledAgain: a process that runs fills a chunk again that has been listed
-// and not read. It is read where it was written before; with --keep last it is gone.
+// TestChunkFilledAgain has a running process refill a chunk after it was listed
+// and before it was read. The chunk is read from where it was written before;
+// with --keep last it is lost.
 func TestChunkFilledAgain(t *testing.T) {
 	w := newTraced(t)
 	first, second := chunkOf(0, 1, w.sends(50, 0)...), chunkOf(0, 2, w.sends(3, 9000)...)
@@ -136,8 +138,8 @@ func TestChunkFilledAgain(t *testing.T) {
 	}
 }
 
-// TestChunkWrittenSince: the files of a process that goes on were copied, while it
-// wrote a chunk behind the others and filled it again.
+// TestChunkWrittenSince copies the files of a running process while it writes a
+// chunk behind the others and refills it.
 func TestChunkWrittenSince(t *testing.T) {
 	w := newTraced(t)
 	half, full, more := chunkOf(0, 1, w.sends(20, 0)...), chunkOf(0, 1, w.sends(50, 0)...), chunkOf(0, 2, w.sends(7, 9000)...)
@@ -147,7 +149,7 @@ func TestChunkWrittenSince(t *testing.T) {
 	}
 }
 
-// What is wrong with files is told with its place, and the rest is read.
+// Damage is reported with its place, and the rest is read.
 func TestDamagedEvents(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -189,7 +191,7 @@ func TestDamagedEvents(t *testing.T) {
 	}
 }
 
-// Chunks that are no longer there are told, whichever file they were in.
+// Missing chunks are reported, in either file.
 func TestMissingFile(t *testing.T) {
 	w := newTraced(t)
 	w.header.Spilled = 2
@@ -206,7 +208,7 @@ func TestMissingFile(t *testing.T) {
 	w.check(t, 14, "1.spill: byte 0: the file beside it is missing, with the latest events")
 }
 
-// What is no file of events is an error that tells why.
+// A file that is no file of events is an error that says why.
 func TestNoEvents(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -241,7 +243,7 @@ func TestNoEvents(t *testing.T) {
 	})
 }
 
-// fails opens what was left, which is to fail.
+// fails opens the files, which must be an error.
 func (w *traced) fails(t *testing.T, want string) {
 	t.Helper()
 	p, err := ReadFile(w.path)
@@ -253,8 +255,9 @@ func (w *traced) fails(t *testing.T, want string) {
 	}
 }
 
-// Events of rows that are not there are of no known call; all else about them is
-// as it was. Row 0 is of what had no room for a row, and no damage.
+// Events of rows that do not exist have no known call; their other values are
+// unchanged. Row 0 stands for calls for which there was no room in the table,
+// and is not damage.
 func TestRowsThatAreNotThere(t *testing.T) {
 	w := newTraced(t)
 	const tableRows, unit = 256, 64
@@ -297,7 +300,7 @@ func TestRowsThatAreNotThere(t *testing.T) {
 	}
 }
 
-// A process that runs may have made a communicator since its profile was read.
+// A running process may have made a communicator since its profile was read.
 func TestCommunicatorMadeSince(t *testing.T) {
 	w := newTraced(t)
 	w.leave(t, eventsEnding, w.events(chunkOf(0, 1, w.ev(aSendInTwin, 10, 10, 0, 7), w.ev(aSend, 30, 10, 0, 7))))
@@ -322,7 +325,7 @@ func TestCommunicatorMadeSince(t *testing.T) {
 	}
 }
 
-// The two files are of the same machine: events of another order are not read.
+// Both files come from one machine: events of another byte order are not read.
 func TestByteOrders(t *testing.T) {
 	w := newTraced(t)
 	h := layout.Header{Magic: layout.Magic, Version: layout.Version, ByteOrder: layout.ByteOrder, HeaderSize: layout.HeaderSize,
@@ -345,7 +348,7 @@ func TestByteOrders(t *testing.T) {
 	}
 }
 
-// Two ticks are a nanosecond, and tick 1000 was 1,000,000 ns.
+// Two ticks are one nanosecond, and tick 1000 was at 1,000,000 ns.
 func TestTraceOfEvents(t *testing.T) {
 	w := newTraced(t)
 	w.header.Dropped = 17
@@ -367,7 +370,8 @@ func TestTraceOfEvents(t *testing.T) {
 	}
 }
 
-// All processes of a node use the clock that was measured for longest.
+// All processes of a node use the clock that was measured over the longest
+// time.
 func TestClockOfNode(t *testing.T) {
 	w := newTraced(t)
 	w.leave(t, eventsEnding, w.events(chunkOf(0, 1, w.sends(1, 2000)...)))
@@ -392,7 +396,7 @@ func TestClockOfNode(t *testing.T) {
 	}
 }
 
-// Files may be removed once their events are elsewhere, and then there are none.
+// Event files may be removed after conversion; then there are no events.
 func TestRemoveEvents(t *testing.T) {
 	w := newTraced(t)
 	w.leave(t, eventsEnding, w.events())

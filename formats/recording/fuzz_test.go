@@ -15,8 +15,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// ends are the places of a recording where something ends: its header, its
-// segments, the records of its log.
+// ends returns the offsets at which a part of a recording ends: the header, the
+// segments and the records of the log.
 func ends(raw []byte) []int {
 	at := layout.HeaderSize
 	out := []int{8, 16, binary.Size(layout.Header{}), at}
@@ -36,8 +36,9 @@ func ends(raw []byte) []int {
 	return out
 }
 
-// FuzzReader: no panic, memory in proportion to the file, and a file that is
-// read is read the same again.
+// FuzzReader checks that there is no panic, that memory is in proportion to the
+// file, and that a file that was read gives the same profile when it is read
+// again.
 func FuzzReader(f *testing.F) {
 	timed := sample()
 	timed.samples = []layout.Sample{{Timed: 2, Squares: 200_000}, {}, {Timed: 2, Squares: 800}, {Timed: 1, Squares: 6400}}
@@ -73,9 +74,9 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// writeAgain checks that the writer keeps what was sent, and that what it makes
-// of a profile reads back as itself. (A damaged file's clocks may contradict
-// each other; written, they do not.)
+// writeAgain checks that the writer keeps the sent data, and that its output
+// reads back as the same profile. (The clocks of a damaged file may contradict
+// each other; those of its copy do not.)
 func writeAgain(t *testing.T, p *profile.Profile) {
 	t.Helper()
 	var one, two bytes.Buffer
@@ -94,7 +95,7 @@ func writeAgain(t *testing.T, p *profile.Profile) {
 	}
 }
 
-// A table that is named again and again would be read as often: a file of a
+// A table to which many records point would be read many times: a file of a
 // megabyte would give a billion rows.
 func TestTableOfTwoThreads(t *testing.T) {
 	b := sample()
@@ -109,7 +110,7 @@ func TestTableOfTwoThreads(t *testing.T) {
 	}
 }
 
-// TestManyProblemsAreCounted: all of 5000 rows are damaged.
+// TestManyProblemsAreCounted damages all of 5000 rows.
 func TestManyProblemsAreCounted(t *testing.T) {
 	f := file{}
 	for i := range 5000 {
@@ -121,7 +122,7 @@ func TestManyProblemsAreCounted(t *testing.T) {
 	}
 }
 
-// tableOf is where the table is of a sample that has three threads more.
+// tableOf returns the offset of the table in a sample with three more threads.
 func tableOf(t *testing.T) uint64 {
 	t.Helper()
 	b := sample()
@@ -132,7 +133,7 @@ func tableOf(t *testing.T) uint64 {
 	return uint64(layout.HeaderSize + binary.Size(layout.Segment{}) + len(b.log) - threadSize + 64)
 }
 
-// sparse is a file with a hole: raw, and zeros up to size.
+// sparse returns a file with a hole: raw, followed by zeros up to size.
 type sparse []byte
 
 func (s sparse) ReadAt(p []byte, at int64) (int, error) {
@@ -143,7 +144,7 @@ func (s sparse) ReadAt(p []byte, at int64) (int, error) {
 	return len(p), nil
 }
 
-// A record may say that it has 4 GB, in a file that has them in a hole.
+// A record may claim a length of 4 GB, in a file that has a hole of that size.
 func TestRecordOfGigabytes(t *testing.T) {
 	const size = 8 << 30
 	raw := sample().bytes()

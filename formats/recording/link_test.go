@@ -10,8 +10,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// A receive that was truncated has the tag that was asked for, by the probe or by
-// the receive.
+// A truncated receive has the tag that the probe or the receive asked for.
 func TestTagOfAside(t *testing.T) {
 	w := newTraced(t)
 	w.leave(t, eventsEnding, w.events(chunkOf(0, 1, w.ev(anMprobe, 10, 5, 1, 7), w.ev(anImrecv, 20, 5, 1, layout.EventNoTag),
@@ -22,13 +21,13 @@ func TestTagOfAside(t *testing.T) {
 	}
 }
 
-// found is what is found out of events by looking at all of them.
+// found returns the links of events, by comparing each event with all others.
 type found struct {
 	Link []int32
 	Seq  []uint32
 }
 
-// of reads events of one thread.
+// of reads the events of one thread.
 func of(t *testing.T, events func(w *traced) []layout.Event) (found, []profile.EventKind) {
 	t.Helper()
 	w := newTraced(t)
@@ -113,7 +112,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// An end whose beginning is there is of the beginning's kind, and else of none.
+// An end has the kind of its beginning if that is there, otherwise no kind.
 func TestCompletedKind(t *testing.T) {
 	_, kinds := of(t, func(w *traced) []layout.Event {
 		return []layout.Event{w.ev(anIsend, 10, 5, 1, 7), completed(20, 1), completed(30, 2)}
@@ -126,7 +125,7 @@ func TestCompletedKind(t *testing.T) {
 	}
 }
 
-// More requests are open at a time than are found by their low bits.
+// More requests are open at a time than their low bits can distinguish.
 func TestManyOpenRequests(t *testing.T) {
 	const n = nearRequests + 100
 	r := newRequests()
@@ -155,8 +154,9 @@ func TestManyOpenRequests(t *testing.T) {
 	}
 }
 
-// Receives are numbered as they were posted: one from anywhere gets its message
-// before a later one of its very source and tag, whichever completes first.
+// Receives are numbered in the order of posting: a receive from any source gets
+// its message before a later receive with the same source and tag, whichever
+// completes first.
 func TestNumbersByPosting(t *testing.T) {
 	got, kinds := of(t, func(w *traced) []layout.Event {
 		return []layout.Event{
@@ -172,8 +172,8 @@ func TestNumbersByPosting(t *testing.T) {
 	}
 }
 
-// Of two threads, the first's send begins first and ends last; its chunk has a
-// second event, which the other's come between.
+// Of two threads, the send of the first begins first and ends last. Its chunk
+// has a second event, and those of the other thread come between the two.
 func TestNumbersOfThreads(t *testing.T) {
 	w := newTraced(t)
 	w.leave(t, eventsEnding, w.events(
@@ -192,8 +192,8 @@ func TestNumbersOfThreads(t *testing.T) {
 	}
 }
 
-// Communicators that are one once they are unified have one row of numbers, and
-// before that two.
+// Communicators share one sequence of message numbers after they are unified,
+// and have two before.
 func TestNumbersOfUnified(t *testing.T) {
 	w := newTraced(t)
 	w.leave(t, eventsEnding, w.events(chunkOf(0, 1, w.ev(aSend, 10, 5, 0, 7), w.ev(aSendInTwin, 20, 5, 0, 7), w.ev(aSend, 30, 5, 0, 7))))

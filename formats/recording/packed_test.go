@@ -27,8 +27,8 @@ func packedFile(t testing.TB, raw []byte) string {
 	return path
 }
 
-// A packed recording is a recording like any other: the same profile, whole or
-// its head, and a fraction of the bytes.
+// A packed recording gives the same profile, in whole or for its head only, and
+// is a fraction of the size.
 func TestPacked(t *testing.T) {
 	raw := fileOf(t, profile.Finalized)
 	plain, packed := filepath.Join(t.TempDir(), "1.rec"), packedFile(t, raw)
@@ -67,7 +67,8 @@ func TestPacked(t *testing.T) {
 	}
 }
 
-// What is no recording, or too long to be unpacked in memory, is left as it is.
+// Files that are no recording, or too long to be unpacked in memory, are copied
+// unchanged.
 func TestPackLeavesAlone(t *testing.T) {
 	long := make([]byte, maxPacked+1)
 	copy(long, magic)
@@ -79,8 +80,8 @@ func TestPackLeavesAlone(t *testing.T) {
 	}
 }
 
-// Damage is noticed wherever it is, by zstd's checksum and by ours. (Some bits
-// may be either way, and what is unpacked is the same.)
+// Damage anywhere is detected, by zstd's checksum or by ours. (A few bits do
+// not matter: the unpacked content is the same.)
 func TestPackedDamage(t *testing.T) {
 	path := packedFile(t, fileOf(t, profile.Finalized))
 	whole, err := os.ReadFile(path)
@@ -110,7 +111,7 @@ func TestPackedDamage(t *testing.T) {
 	}
 }
 
-// Of two that `cat` put together, the second is told to be there.
+// If two recordings were put together with `cat`, the second is reported.
 func TestPackedTogether(t *testing.T) {
 	path := packedFile(t, fileOf(t, profile.Finalized))
 	one, err := os.ReadFile(path)
@@ -126,7 +127,8 @@ func TestPackedTogether(t *testing.T) {
 	}
 }
 
-// FuzzPacked: no panic, and no more memory than what may be packed takes.
+// FuzzPacked checks that there is no panic, and that no more memory is used
+// than the limit of packed files.
 func FuzzPacked(f *testing.F) {
 	var b bytes.Buffer
 	good := sample().bytes()

@@ -19,8 +19,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// builder writes a recording as the library does, for tests that need one of a
-// known shape. Two ticks are one nanosecond in it.
+// builder writes a recording as the library does, for tests that need a certain
+// shape. Two of its ticks are one nanosecond.
 type builder struct {
 	log     []byte
 	rows    []layout.Row
@@ -28,7 +28,7 @@ type builder struct {
 	samples []layout.Sample
 }
 
-// record appends a log record; the Record at the start of v is filled in here.
+// record appends a log record. It fills in the Record at the start of v.
 func (b *builder) record(kind uint32, v any, tail ...any) {
 	body, err := binary.Append(nil, binary.LittleEndian, v)
 	if err != nil {
@@ -51,11 +51,11 @@ func (b *builder) text(key uint32, s string) {
 	b.record(layout.RecordString, layout.String{Key: key, Length: uint32(len(s))}, []byte(s))
 }
 
-// threadSize is how long the record of a thread was before version 5.
+// threadSize is the length in bytes of a thread's record before version 5.
 const threadSize = 32
 
-// bytes lays the file out: header, the log, a table of 256 rows (and as many
-// samples, if there are any), a stale table.
+// bytes returns the file: header, log, a table of 256 rows (and as many
+// samples, if there are any), and a stale table.
 func (b *builder) bytes() []byte {
 	const segment = 64
 	logSize := uint64(segment + len(b.log) + 64)
@@ -199,8 +199,8 @@ func TestReadBadFiles(t *testing.T) {
 	}
 }
 
-// A killed process ends, for its reader, where its latest call returned: 1800
-// ticks, of two to the ns, after the start.
+// The reader takes the return of the latest call as the end of a killed
+// process: 1800 ticks after the start, two to the nanosecond.
 func TestReadKilled(t *testing.T) {
 	raw := sample().bytes()
 	var h layout.Header
@@ -218,8 +218,8 @@ func TestReadKilled(t *testing.T) {
 	}
 }
 
-// Wherever a file is cut behind its header, what is left is read, and the cut
-// is told with its place.
+// If a file is cut anywhere behind its header, the rest is read, and the cut is
+// reported with its place.
 func TestReadTruncated(t *testing.T) {
 	good := sample().bytes()
 	for cut := layout.HeaderSize; cut < len(good); cut += 97 {
@@ -230,8 +230,8 @@ func TestReadTruncated(t *testing.T) {
 	}
 }
 
-// Recordings in one file are not dropped in silence; what was reserved behind
-// one, and what is no recording, says nothing.
+// A second recording in a file is reported. Reserved space and other data
+// behind a recording are not.
 func TestReadConcatenated(t *testing.T) {
 	good := sample().bytes()
 	twice := append(bytes.Clone(good), good...)
@@ -259,7 +259,7 @@ func TestReadConcatenated(t *testing.T) {
 	}
 }
 
-// However much of a file is read ahead, what is read of it is the same.
+// The result does not depend on how much of a file is read ahead.
 func TestReadAhead(t *testing.T) {
 	good := sample().bytes()
 	for _, raw := range [][]byte{good, good[:len(good)-20_000], good[:layout.HeaderSize+100]} {
@@ -292,7 +292,8 @@ func TestReadSurvivesFlippedBits(t *testing.T) {
 	}
 }
 
-// TestOpenOutside: a thread's open call is in its own record, or is none.
+// TestOpenOutside checks that a thread's open call is taken only from its own
+// record.
 func TestOpenOutside(t *testing.T) {
 	p := killed()
 	var out bytes.Buffer
@@ -321,7 +322,7 @@ func TestOpenOutside(t *testing.T) {
 	}
 }
 
-// A pipe under the name of a recording has nobody wait for it.
+// A pipe with the name of a recording must not block the reader.
 func TestPipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a-1-1.rec")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {

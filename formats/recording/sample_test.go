@@ -17,7 +17,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// sampleCase is a row, its sample, and what is estimated from them.
+// sampleCase is a row, its sample, and the expected estimates.
 type sampleCase struct {
 	row            layout.Row
 	sample         layout.Sample
@@ -27,28 +27,30 @@ type sampleCase struct {
 var sampleCases = map[string]sampleCase{
 	"nothing was timed": {layout.Row{Count: 7}, layout.Sample{}, 0, 0},
 	"all were timed":    {layout.Row{Count: 3, Time: 60}, layout.Sample{Timed: 3, Squares: 1400}, 60, 0},
-	// 10, 20 and 30 of 6: a mean of 20, each with a variance of 100;
-	// 6² × (1 - 3/6) × 100 / 3.
+	// 10, 20 and 30 ticks of 6 calls: a mean of 20, each with a variance of
+	// 100; 6² × (1 - 3/6) × 100 / 3.
 	"half of them": {layout.Row{Count: 6, Time: 60}, layout.Sample{Timed: 3, Squares: 1400}, 120, 600},
 	"early ones alone": {layout.Row{Count: 64, Time: 640},
 		layout.Sample{Timed: 64, Early: 64, EarlyTime: 640, EarlySquares: 6400, Squares: 6400}, 640, 0},
-	// 64 early calls of 10 ticks, then 1000 calls of which 10 were timed, five of
-	// 20 ticks and five of 40: mean 30, variance of one 10 × 100 / 9;
-	// 1000² × (1 - 10/1000) × (1000/9) / 10.
+	// 64 early calls of 10 ticks, then 1000 calls of which 10 were timed, five
+	// of 20 ticks and five of 40: a mean of 30, the variance of one call is 10
+	// × 100 / 9; 1000² × (1 - 10/1000) × (1000/9) / 10.
 	"early and later": {layout.Row{Count: 1064, Time: 640 + 300},
 		layout.Sample{Timed: 74, Early: 64, EarlyTime: 640, EarlySquares: 6400, Squares: 6400 + 5*400 + 5*1600},
 		640 + 30_000, 1000 * 1000 * 0.99 * (1000. / 9) / 10},
-	// 32 of 8 and 32 of 12 ticks: mean 10, variance of one 64 × 4 / 63.
+	// 32 calls of 8 and 32 of 12 ticks: a mean of 10, the variance of one call
+	// is 64 × 4 / 63.
 	"no later one timed": {layout.Row{Count: 67, Time: 640},
 		layout.Sample{Timed: 64, Early: 64, EarlyTime: 640, EarlySquares: 32*64 + 32*144, Squares: 32*64 + 32*144},
 		670, 9 * (256. / 63)},
-	// One call of 50 ticks has no variance of its own: that of the early ones.
+	// One call of 50 ticks has no variance of its own; that of the early calls
+	// is used.
 	"one later one timed": {layout.Row{Count: 68, Time: 690},
 		layout.Sample{Timed: 65, Early: 64, EarlyTime: 640, EarlySquares: 32*64 + 32*144, Squares: 32*64 + 32*144 + 2500},
 		640 + 4*50, 4 * 4 * 0.75 * (256. / 63)},
 	"one of two": {layout.Row{Count: 2, Time: 50}, layout.Sample{Timed: 1, Squares: 2500}, 100, 4 * 0.5 * 2500},
-	// Some of the early calls were not timed: Fortran's that do not reach C.
-	// 64 of 128: 128² × (1 - 64/128) × (256/63) / 64.
+	// Some of the early calls were not timed: those from Fortran that do not
+	// reach C. 64 of 128: 128² × (1 - 64/128) × (256/63) / 64.
 	"early ones without a time": {layout.Row{Count: 128, Time: 640},
 		layout.Sample{Timed: 64, Early: 128, EarlyTime: 640, EarlySquares: 32*64 + 32*144, Squares: 32*64 + 32*144},
 		1280, 128 * (256. / 63)},
@@ -65,7 +67,7 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
-// Two ticks are one ns: times are halved, and so are their errors.
+// Two ticks are one nanosecond: times and their errors are halved.
 func TestReadSamples(t *testing.T) {
 	for name, c := range sampleCases {
 		b := &builder{samples: []layout.Sample{c.sample}}
@@ -86,8 +88,9 @@ func TestReadSamples(t *testing.T) {
 	}
 }
 
-// simulated is a row of calls whose times are drawn from a distribution with a
-// long tail, sampled as the library does: the first 64, then in random gaps.
+// simulated returns a row of calls whose times are drawn from a distribution
+// with a long tail. They are sampled as the library does: the first 64, then in
+// random gaps.
 func simulated(r *rand.Rand, calls, every int) (truth float64, row layout.Row, s layout.Sample) {
 	next := 0
 	for i := range calls {
@@ -111,8 +114,8 @@ func simulated(r *rand.Rand, calls, every int) (truth float64, row layout.Row, s
 	return truth, row, s
 }
 
-// The estimates of many simulations are right on average, spread as they say,
-// and none is off by more than chance allows.
+// The estimates of many simulations are right in the mean and spread as their
+// errors say, and none differs by more than chance allows.
 func TestEstimateIsFair(t *testing.T) {
 	for _, c := range []struct{ calls, every int }{{200, 4}, {2_000, 8}, {20_000, 50}} {
 		r := rand.New(rand.NewPCG(uint64(c.calls), 7))
@@ -128,8 +131,7 @@ func TestEstimateIsFair(t *testing.T) {
 				far++
 			}
 		}
-		// A tail that is as long as this one's is missed now and then by samples
-		// of a few dozen.
+		// Samples of a few dozen calls sometimes miss a tail this long.
 		if far > runs/50 {
 			t.Errorf("1 in %d of %d calls: %d of %d estimates are off by more than 4 standard errors", c.every, c.calls, far, runs)
 		}
@@ -142,7 +144,7 @@ func TestEstimateIsFair(t *testing.T) {
 	}
 }
 
-// sampled is rich with times that are estimates.
+// sampled is like rich, with estimated times.
 func sampled() *profile.Profile {
 	p := rich()
 	p.Timing, p.Unfollowed = profile.TimingSampled, true
@@ -153,7 +155,7 @@ func sampled() *profile.Profile {
 	return p
 }
 
-// untimed is rich without times.
+// untimed is like rich, without times.
 func untimed() *profile.Profile {
 	p := rich()
 	p.Timing = profile.TimingOff
@@ -180,8 +182,8 @@ func TestWriteImpossibleTimes(t *testing.T) {
 	}
 }
 
-// A table that is too small for its samples is told, wherever it ends, and gives
-// no time to rows whose sample is cut off.
+// A table that is too small for its samples is reported, wherever it ends. Rows
+// whose sample is cut off have no time.
 func TestSamplesThatDoNotFit(t *testing.T) {
 	c := sampleCases["early and later"]
 	c.row.Call, c.row.Comm = 10, layout.CommNone
@@ -206,7 +208,7 @@ func TestSamplesThatDoNotFit(t *testing.T) {
 	}
 }
 
-// A call that none was timed of is taken for one like its neighbours: 5 of 100
+// A row of which no call was timed gets the time of similar rows: 5 of 100
 // calls of 40 ticks on average, which are 20 ns.
 func TestUnsampledRows(t *testing.T) {
 	row := func(site uint64, call uint16, direction uint8, count, time uint64) layout.Row {
@@ -238,7 +240,7 @@ func TestSquaresThatAreNone(t *testing.T) {
 	}
 }
 
-// What the header says of times and receives counts from version 4 on.
+// The header's fields on times and receives count from version 4 on.
 func TestSettings(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil      func(*layout.Header)
@@ -268,7 +270,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// Receives that nobody followed are not said to have stayed open.
+// Receives that were not followed are not reported as unfinished.
 func TestUnfollowedReceivesOfKilled(t *testing.T) {
 	for unfollowed, want := range map[uint32]uint64{layout.ReceivesFollowed: 5 + 3, layout.ReceivesUnfollowed: 3} {
 		b := &builder{}
@@ -303,8 +305,8 @@ func TestDumpSamples(t *testing.T) {
 	}
 }
 
-// Tables of several pieces, of which what lies behind the first megabyte of the
-// file is read piece by piece.
+// Tables of several pieces; beyond the first megabyte, the file is read piece
+// by piece.
 func TestLargeSampledTable(t *testing.T) {
 	p := sampled()
 	for i := range 20_000 {

@@ -11,8 +11,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Rows of a traced process of which the tests make events, by their place in its
-// table. Its peer is world rank 2 where it receives and 3 where it sends.
+// Rows of a traced process, by their index in its table. Tests make events of
+// them. The peer is world rank 2 for receives and 3 for sends.
 const (
 	anIrecv = iota
 	anIrecvFromAny
@@ -73,7 +73,7 @@ func tracedRows() []layout.Row {
 	return rows
 }
 
-// traced is a recording, and how its events are to be written.
+// traced is a recording, and how to write its events.
 type traced struct {
 	path   string // of the recording
 	first  uint32 // where its first row is, in units of rows
@@ -89,8 +89,9 @@ func eventsHeader() layout.EventsHeader {
 		HeaderSize: layout.EventsHeaderSize, ChunkSize: layout.ChunkSize}
 }
 
-// newTraced writes the recording of a process with all of the rows: rank 1 of 4,
-// of whose clock two ticks are a nanosecond, and tick 1000 was 1,000,000 ns.
+// newTraced writes the recording of a process with all of the rows: rank 1 of
+// 4. Two ticks of its clock are one nanosecond, and tick 1000 was at 1,000,000
+// ns.
 func newTraced(t testing.TB) *traced {
 	t.Helper()
 	b := &builder{rows: tracedRows()}
@@ -114,7 +115,7 @@ func newTraced(t testing.TB) *traced {
 	return w
 }
 
-// ev is an event of one of the rows, in ticks.
+// ev returns an event of one of the rows, with times in ticks.
 func (w *traced) ev(row int, start, ticks uint64, request uint32, tag int32) layout.Event {
 	return layout.Event{Start: start, Ticks: ticks | uint64(request)<<48, Bytes: 8 | uint64(request>>16)<<48,
 		Row: w.first + uint32(row), Tag: tag}
@@ -125,7 +126,7 @@ func completed(start uint64, request uint32) layout.Event {
 		Row: layout.EventCompleted, Tag: layout.EventNoTag}
 }
 
-// written is a chunk as it is to be written.
+// written is a chunk to write.
 type written struct {
 	layout.Chunk
 	events []layout.Event
@@ -135,7 +136,7 @@ func chunkOf(thread uint32, sequence uint64, events ...layout.Event) written {
 	return written{layout.Chunk{Magic: layout.ChunkMagic, Thread: thread, Sequence: sequence, Count: uint64(len(events))}, events}
 }
 
-// encode lays chunks out one behind the other.
+// encode returns chunks one behind the other.
 func (w *traced) encode(raw []byte, chunks []written) []byte {
 	for _, c := range chunks {
 		end := len(raw) + layout.ChunkSize
@@ -152,7 +153,7 @@ func (w *traced) encode(raw []byte, chunks []written) []byte {
 	return raw
 }
 
-// events is the file of them, as it is in memory.
+// events returns the file of events, as it is in memory.
 func (w *traced) events(chunks ...written) []byte {
 	w.header.Chunks = uint64(len(chunks))
 	raw, _ := binary.Append(nil, w.order, w.header)
@@ -167,7 +168,7 @@ func (w *traced) leave(t testing.TB, ending string, raw []byte) {
 	}
 }
 
-// open opens what was left.
+// open opens the events.
 func (w *traced) open(t testing.TB) *Events {
 	t.Helper()
 	p, err := ReadFile(w.path)
@@ -185,7 +186,7 @@ func (w *traced) open(t testing.TB) *Events {
 	return e
 }
 
-// readEvents gives all events at once.
+// readEvents returns all events.
 func readEvents(t testing.TB, e *Events) (all profile.Events, kinds []profile.EventKind) {
 	t.Helper()
 	err := e.Each(func(b *profile.Events, k []profile.EventKind) error {

@@ -16,9 +16,9 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// rich is rank 1 of 4 with one of everything that a recording can hold: an
-// intercommunicator, a topology, stacks, phases, two threads, what was lost and
-// what did not complete normally.
+// rich returns rank 1 of 4 with one of everything that a recording can hold: an
+// intercommunicator, a topology, stacks, phases, two threads, losses, and
+// operations that did not complete normally.
 func rich() *profile.Profile {
 	id := func(c byte) string { return strings.Repeat(string(c), 32) }
 	const site, stack = 0x401230, profile.StackSite | 7
@@ -90,7 +90,8 @@ func rich() *profile.Profile {
 	}
 }
 
-// Where rich ran, what it used, and what another tool hid.
+// The placement and usage of rich, and the functions that another tool
+// intercepted.
 var (
 	hidden    = &profile.Intercepted{Library: "/opt/tool lib.so", Functions: []string{"MPI_Send", "MPI_Isend"}}
 	somewhere = &profile.Placement{Processors: "0-3,64,127", CPULimit: 1.5, LimitGroup: 4711,
@@ -101,7 +102,7 @@ var (
 	}
 )
 
-// many fills a table that had to grow: 1,000 rows need 2,048 places.
+// many returns a profile whose table had to grow: 1,000 rows need 2,048 places.
 func many() *profile.Profile {
 	p := rich()
 	for i := range 1000 {
@@ -111,7 +112,8 @@ func many() *profile.Profile {
 	return p
 }
 
-// killed had 5 receives open that Start posted, which no row says.
+// killed returns a process with 5 open receives that Start posted, which have
+// no row.
 func killed() *profile.Profile {
 	p := rich()
 	p.State, p.FinalizeStart, p.Threads = profile.Running, 0, 3
@@ -155,7 +157,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// checkHead compares all that has nothing to do with rows.
+// checkHead compares everything that does not depend on rows.
 func checkHead(t *testing.T, path string, want *profile.Profile) {
 	t.Helper()
 	got, err := ReadHead(path)
