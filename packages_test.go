@@ -105,7 +105,7 @@ var ownWriters = map[string]string{
 	"interpose/product.go":            "a compiler writes the library, in a directory of its own, which is renamed",
 	"interpose/interpose.go":          "input of a compiler, in a directory of its own",
 	"internal/launch/compiler.go":     "input of a compiler, in a directory of its own",
-	"cmd/mpitrace/doctor.go":          "input of a compiler, in a directory of its own",
+	"internal/launch/doctor.go":       "input of a compiler, in a directory of its own",
 	"interpose/gen":                   "files of this repository, which git keeps",
 	"formats/recording/recordingtest": "test data; it has holes",
 	"tests":                           "test data",

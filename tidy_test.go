@@ -107,7 +107,7 @@ var mayImport = []struct {
 	{"internal/symbolize", []string{"internal/atomicfile", "internal/text", "profile"}},
 	{"internal/timeline", []string{"internal/atomicfile", "internal/plot", "internal/text", "profile"}},
 	{"internal/mpit", []string{"formats/table", "internal/atomicfile", "internal/text", "interpose"}},
-	{"internal/launch", []string{"internal/atomicfile", "internal/run", "internal/settings", "internal/text", "interpose", "profile"}},
+	{"internal/launch", []string{"formats/recording", "internal/atomicfile", "internal/run", "internal/settings", "internal/text", "interpose", "profile"}},
 	{"internal", []string{"aggregate/...", "formats/...", "internal/...", "interpose/...", "profile"}},
 	{"cmd", []string{"..."}},
 	{"bench", []string{"..."}},
@@ -290,7 +290,7 @@ func TestCFolders(t *testing.T) {
 // namesCalls are the places that name calls of MPI because they make these calls, or
 // look for them in a program. Whatever asks what a call does asks for its traits.
 var namesCalls = map[string]string{
-	"cmd/mpitrace/doctor.go":        "the calls of its own trial program",
+	"internal/launch/doctor.go":     "the calls of its own trial program",
 	"internal/launch/flavour.go":    "PMPI_Init is the sign of an MPI in a library",
 	"internal/launch/program.go":    "PMPI_Init is the sign of an MPI in a program",
 	"interpose/unrecorded.go":       "PMPI_Init is the sign of an MPI in a program",

@@ -112,8 +112,8 @@ func TestPrintVars(t *testing.T) {
 func TestVarsUsage(t *testing.T) {
 	for _, test := range []struct{ args, want string }{
 		{"vars --verbosity all", "unknown verbosity"},
-		{"vars --format csv", "the formats are table, arrow"},
-		{"vars --format arrow", "say with -o which FILE"},
+		{"vars --format csv", "it can be table or arrow"},
+		{"vars --format arrow", "--format arrow needs -o FILE"},
 		{"vars -o x", "only --format arrow writes a file"},
 		{"vars --changed --pvars", "only control variables have defaults"},
 		{"vars --json --format arrow", "one or the other"},

@@ -175,21 +175,21 @@ func TestSelect(t *testing.T) {
 		pattern string
 		upTo    Verbosity
 		want    string
-		above   Above
+		above   int
 	}{
-		{"all", "", 0, "a_switch limits path gone ways queue on or off flags all part arrived clock", Above{}},
-		{"basics", "", TunerBasic, "a_switch path ways queue on or off flags all part arrived clock", Above{CVars: 2}},
-		{"one and its categories", "limits", 0, "limits all part", Above{}},
-		{"one that is above", "limits", 1, "", Above{CVars: 1}},
-		{"with its enumeration", "ways", 0, "ways flags", Above{}},
-		{"an enumeration", "on or*", 0, "on or off", Above{}},
-		{"none", "nothing", 0, "", Above{}},
+		{"all", "", 0, "a_switch limits path gone ways queue on or off flags all part arrived clock", 0},
+		{"basics", "", TunerBasic, "a_switch path ways queue on or off flags all part arrived clock", 2},
+		{"one and its categories", "limits", 0, "limits all part", 0},
+		{"one that is above", "limits", 1, "", 1},
+		{"with its enumeration", "ways", 0, "ways flags", 0},
+		{"an enumeration", "on or*", 0, "on or off", 0},
+		{"none", "nothing", 0, "", 0},
 	} {
 		p, err := ParsePattern(test.pattern)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, above := l.Select(Selection{p, test.upTo})
+		got, above := l.Select(Selection{p, test.upTo, AllKinds})
 		if strings.Join(names(got), " ") != test.want || above != test.above {
 			t.Errorf("%s: got %q, %+v above; want %q, %+v", test.name, names(got), above, test.want, test.above)
 		}

@@ -140,7 +140,7 @@ func FuzzReader(f *testing.F) {
 			t.Errorf("%d bytes for a text of %d", used, len(text))
 		}
 		if l != nil {
-			l.Select(Selection{Pattern{"*a*"}, TunerBasic})
+			l.Select(Selection{Pattern{"*a*"}, TunerBasic, AllKinds})
 			_ = fmt.Sprint(l.CVars)
 		}
 	})

@@ -2,34 +2,38 @@ package mpit
 
 import "slices"
 
-// Selection selects entries by name and verbosity.
+// Selection selects entries by name, verbosity and kind.
 type Selection struct {
 	Pattern Pattern
 	UpTo    Verbosity // 0 for all; entries without a level are always selected
+	Kinds   Kinds
 }
 
-// Above counts the entries that match the pattern but are above the level.
-type Above struct{ CVars, PVars, Events int }
+// Kinds are the kinds of entries that are selected.
+type Kinds struct{ CVars, PVars, Categories, Enums, Events bool }
+
+// AllKinds selects entries of all kinds.
+var AllKinds = Kinds{true, true, true, true, true}
 
 // Select returns the selected entries, and counts those that only the level
 // left out. Categories and enumerations are selected by their own name or by
 // that of a variable in them, and categories also with a category in them.
 // Errors are always included.
-func (l *List) Select(s Selection) (chosen *List, above Above) {
+func (l *List) Select(s Selection) (chosen *List, above int) {
 	out := *l
-	shows := func(name string, level Verbosity, above *int) bool {
-		switch {
-		case !s.Pattern.Match(name):
-			return false
-		case s.UpTo > 0 && level > s.UpTo:
-			*above++
+	shows := func(kind bool, name string, level Verbosity) bool {
+		if !s.Pattern.Match(name) {
 			return false
 		}
-		return true
+		shown := s.UpTo == 0 || level <= s.UpTo
+		if kind && !shown {
+			above++
+		}
+		return shown
 	}
-	out.CVars = keep(l.CVars, func(v CVar) bool { return shows(v.Name, v.Verbosity, &above.CVars) })
-	out.PVars = keep(l.PVars, func(v PVar) bool { return shows(v.Name, v.Verbosity, &above.PVars) })
-	out.Events = keep(l.Events, func(e Event) bool { return shows(e.Name, e.Verbosity, &above.Events) })
+	out.CVars = keep(l.CVars, func(v CVar) bool { return shows(s.Kinds.CVars, v.Name, v.Verbosity) })
+	out.PVars = keep(l.PVars, func(v PVar) bool { return shows(s.Kinds.PVars, v.Name, v.Verbosity) })
+	out.Events = keep(l.Events, func(e Event) bool { return shows(s.Kinds.Events, e.Name, e.Verbosity) })
 	out.Sources = keep(l.Sources, func(src Source) bool { return s.Pattern.Match(src.Name) })
 	used, held := map[int]bool{}, map[string]bool{}
 	note := func(v *Variable) {
@@ -46,7 +50,32 @@ func (l *List) Select(s Selection) (chosen *List, above Above) {
 	}
 	out.Enums = keep(l.Enums, func(e Enum) bool { return used[e.ID] || s.Pattern.Match(e.Name) })
 	out.Categories = withAncestors(l.Categories, func(c Category) bool { return held[c.Name] || s.Pattern.Match(c.Name) })
+	out.limit(s.Kinds)
 	return &out, above
+}
+
+// limit removes the entries of other kinds.
+func (l *List) limit(k Kinds) {
+	if !k.CVars {
+		l.CVars = []CVar{}
+	}
+	if !k.PVars {
+		l.PVars = []PVar{}
+	}
+	if !k.Categories {
+		l.Categories = []Category{}
+	}
+	if !k.Enums {
+		l.Enums = []Enum{}
+	}
+	if !k.Events {
+		l.Events, l.Sources = []Event{}, []Source{}
+	}
+}
+
+// Empty reports whether the list has no entries.
+func (l *List) Empty() bool {
+	return len(l.CVars)+len(l.PVars)+len(l.Categories)+len(l.Enums)+len(l.Events)+len(l.Sources) == 0
 }
 
 // withAncestors returns the categories for which holds is true, and the

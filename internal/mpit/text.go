@@ -3,6 +3,7 @@ package mpit
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -21,6 +22,39 @@ type shownKind struct {
 	title string
 	heads []string
 	rows  []shownVar
+}
+
+// Counts returns how many entries of each kind the library has.
+func (l *List) Counts() string {
+	categories := "1 category"
+	if n := len(l.Categories); n != 1 {
+		categories = fmt.Sprintf("%d categories", n)
+	}
+	return fmt.Sprintf("%s, %s, %s, %s, %s", text.CountOf(len(l.CVars), "control variable"), text.CountOf(len(l.PVars), "performance variable"),
+		categories, text.CountOf(len(l.Enums), "enumeration"), text.CountOf(len(l.Events), "event type"))
+}
+
+// Failures returns the queries that failed, with their errors, and how often.
+func (l *List) Failures() (lines []string) {
+	failures := map[string]int{}
+	for _, e := range l.Errors {
+		failures[e.String()]++
+	}
+	for _, query := range slices.Sorted(maps.Keys(failures)) {
+		lines = append(lines, fmt.Sprintf("the library does not tell: %s, %s", query, text.CountOf(failures[query], "time")))
+	}
+	return lines
+}
+
+// WithoutDefault returns the names of the control variables that a library leaves
+// uninitialized, so that they have no default to compare with.
+func (l *List) WithoutDefault() (names []string) {
+	for _, v := range l.CVars {
+		if v.Unsteady {
+			names = append(names, v.Name)
+		}
+	}
+	return names
 }
 
 // WriteText prints the tables that have rows: wrapped to a width, or with a line

@@ -1,0 +1,165 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/text"
+	"github.com/mpitrace/mpitrace/interpose"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// Doctor prints the MPIs of this machine and what else recording needs, and whether
+// recording works. It returns an error if no MPI can be recorded.
+func Doctor(ctx context.Context, out io.Writer, version string) error {
+	found := text.NewTextTable()
+	defer func() { found.Write(out) }()
+	found.Add("mpitrace", version)
+	found.Add("cache", pathOrReason(interpose.CacheDir()))
+	found.Add("compiler", pathOrReason(exec.LookPath("cc")))
+	found.Add("/dev/shm", sharedMemoryText())
+	mpis, errs := FindAll()
+	for _, err := range errs {
+		found.Add("skipped", text.Lines(err.Error()))
+	}
+	working := 0
+	for _, mpi := range mpis {
+		found.Add(mpi.String(), mpi.CC)
+		found.Add("", "library "+mpi.Library)
+		if err := tryPreload(ctx, mpi); err != nil {
+			found.Add("", "does not work: "+text.Lines(err.Error()))
+			continue
+		}
+		working++
+		found.Add("", "works: a program was compiled, run and recorded")
+	}
+	without := withoutWrapper(mpis)
+	for _, mpi := range without {
+		lib, ok := FindLibrary(mpi)
+		words := "cannot be recorded: there is neither a compiler wrapper (mpicc) for it nor a library that was built for it"
+		if ok {
+			working++
+			words = fmt.Sprintf("can be recorded: %s is for it (not tried, as nothing here compiles an MPI program)", lib)
+		}
+		found.Add(mpi.String(), mpi.Library)
+		found.Add("", text.Lines(words))
+	}
+	switch {
+	case len(mpis)+len(without) == 0:
+		return errors.New("no MPI found: install one (Debian: apt install libopenmpi-dev openmpi-bin, or libmpich-dev mpich), or load its module")
+	case working == 0:
+		return errors.New("recording works with none of the installed MPIs")
+	}
+	return nil
+}
+
+// withoutWrapper lists the MPIs on this node that are not in found, the MPIs
+// with a compiler wrapper.
+func withoutWrapper(found []*MPI) []*MPI {
+	return slices.DeleteFunc(Installations(), func(m *MPI) bool {
+		return slices.ContainsFunc(found, func(f *MPI) bool { return f.Library == m.Library })
+	})
+}
+
+// pathOrReason returns a path, or a text that says why it was not found.
+func pathOrReason(path string, err error) string {
+	if err != nil {
+		path = "missing: " + err.Error()
+	}
+	return text.Lines(path)
+}
+
+// sharedMemoryText returns a text that says whether /dev/shm has room for
+// recordings.
+func sharedMemoryText() string {
+	var st syscall.Statfs_t
+	if err := syscall.Statfs("/dev/shm", &st); err != nil {
+		return fmt.Sprintf("missing (%v): recordings are mapped in the run directory", err)
+	}
+	const mib = 1 << 20
+	words := fmt.Sprintf("%d MiB free of %d", st.Bavail*uint64(st.Bsize)/mib, st.Blocks*uint64(st.Bsize)/mib)
+	if st.Bavail*uint64(st.Bsize) < run.SpoolRoom {
+		words += ": too little, recordings are mapped in the run directory"
+	}
+	return words
+}
+
+const trySource = `#include <mpi.h>
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+    return MPI_Finalize();
+}
+`
+
+const (
+	tryBarriers = 3
+	tryTimeout  = time.Minute
+)
+
+// tryPreload compiles a program that calls three barriers, runs it as one
+// process with the library, and checks the recording.
+func tryPreload(ctx context.Context, mpi *MPI) error {
+	cache, _ := interpose.CacheDir() // empty if there is none, for the system's temporary directory
+	dir, err := os.MkdirTemp(cache, "doctor-")
+	if err != nil && cache != "" {
+		dir, err = os.MkdirTemp("", "mpitrace-doctor-")
+	}
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	lib, err := BuildLibrary(ctx, mpi, func() (string, error) { return dir, nil }, io.Discard)
+	if err != nil {
+		return err
+	}
+	source, bin := filepath.Join(dir, "try.c"), filepath.Join(dir, "try")
+	if err := os.WriteFile(source, []byte(trySource), 0o600); err != nil {
+		return err
+	}
+	if out, err := exec.CommandContext(ctx, mpi.CC, source, "-o", bin).CombinedOutput(); err != nil {
+		return fmt.Errorf("compile: %w: %s", err, out)
+	}
+	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, bin)
+	cmd.Env = (&Recorder{Library: lib, Dir: dir}).Environ(os.Environ())
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("run: %w: %s", err, out)
+	}
+	return checkTry(dir)
+}
+
+func checkTry(dir string) error {
+	files, err := run.Dir(dir).RecordingFiles()
+	if err != nil || len(files) != 1 {
+		return fmt.Errorf("%d recordings of one process: the loader ignores LD_PRELOAD here, or the library found another MPI", len(files))
+	}
+	p, err := recording.ReadFile(files[0])
+	if err != nil {
+		return err
+	}
+	barriers := uint64(0)
+	for _, r := range p.Rows {
+		if r.Call == "Barrier" {
+			barriers += r.Calls
+		}
+	}
+	if p.State != profile.Finalized || barriers != tryBarriers {
+		return fmt.Errorf("recorded %d barriers of %d, state %s", barriers, tryBarriers, p.State)
+	}
+	return nil
+}
