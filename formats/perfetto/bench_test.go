@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// counted counts the bytes that it is given.
+// counted counts the bytes written to it.
 type counted int64
 
 func (c *counted) Write(p []byte) (int, error) {
@@ -12,8 +12,8 @@ func (c *counted) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// BenchmarkWrite writes a job of 16 ranks: two thirds of the events are slices, and
-// each third slice has an arrow and changes four counters.
+// BenchmarkWrite writes a job of 16 ranks. Two thirds of the events are slices;
+// every third slice has an arrow and changes four counters.
 func BenchmarkWrite(b *testing.B) {
 	const ranks, steps = 16, 2000
 	ps := sources(ring(ranks, steps))

@@ -19,8 +19,8 @@ func ns(t *testing.T, text string) int64 {
 	return v
 }
 
-// inOrder are the events as Perfetto's importer sorts them: by time, long slices
-// first and before all else of that time.
+// inOrder returns the events in the order of Perfetto's importer: by time; at
+// the same time, slices first, the longest before the others.
 func (f file) inOrder(t *testing.T) file {
 	t.Helper()
 	all := slices.Clone(f.TraceEvents)
@@ -37,8 +37,9 @@ func (f file) inOrder(t *testing.T) file {
 	return file{all, f.OtherData}
 }
 
-// arrows are the slices that each message begins and ends in, as Perfetto's
-// importer finds them; and what it would complain about fails the test.
+// arrows returns the slices in which each message begins and ends, as
+// Perfetto's importer finds them. It fails the test on anything that the
+// importer would complain about.
 func arrows(t *testing.T, f file) (out [][2]event) {
 	t.Helper()
 	open, from := map[int][]event{}, map[int]event{}
@@ -72,9 +73,9 @@ func arrows(t *testing.T, f file) (out [][2]event) {
 	return out
 }
 
-// checkFile requires what all files have: slices nest, arrows have two ends, a
-// track's number is its own, and counters are never below 0, end there, and have
-// one value at a time.
+// checkFile requires what is true of all files: slices nest, arrows have two
+// ends, each track has its own number, and counters are never below 0, end at
+// 0, and have one value at a time.
 func checkFile(t *testing.T, f file) {
 	t.Helper()
 	if got := uint64(len(arrows(t, f))); got != f.OtherData.Arrows || got != uint64(len(f.of("s"))) {

@@ -18,7 +18,7 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// file is what was written, read back.
+// file is a written file, read back.
 type file struct {
 	TraceEvents []event
 	OtherData   Totals
@@ -35,7 +35,7 @@ type event struct {
 	Args     map[string]any
 }
 
-// export writes processes, which start at 1000 s, and reads the file.
+// export writes processes that start at 1000 s, and reads the file.
 func export(t *testing.T, o Options, ps ...*eventstest.Process) file {
 	t.Helper()
 	var out bytes.Buffer
@@ -64,7 +64,7 @@ func sources(ps []*eventstest.Process) (out []profile.EventSource) {
 	return out
 }
 
-// of are the events of a phase.
+// of returns the events of a phase.
 func (f file) of(phase string) (out []event) {
 	for _, e := range f.TraceEvents {
 		if e.Ph == phase {
@@ -74,7 +74,7 @@ func (f file) of(phase string) (out []event) {
 	return out
 }
 
-// lines are events as "pid/tid ts dur name", those of a phase.
+// lines returns the events of a phase as "pid/tid ts dur name".
 func (f file) lines(phase string) (out []string) {
 	for _, e := range f.of(phase) {
 		line := []string{string(rune('0'+e.Pid)) + "/" + string(rune('0'+e.Tid)), e.Ts.String()}
@@ -91,7 +91,7 @@ func (f file) lines(phase string) (out []string) {
 	return out
 }
 
-// UnmarshalJSON keeps numbers as they are written.
+// UnmarshalJSON keeps the text of numbers.
 func (e *event) UnmarshalJSON(text []byte) error {
 	type plain event
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -102,7 +102,7 @@ func (e *event) UnmarshalJSON(text []byte) error {
 
 const second = int64(1e9)
 
-// TestBlocking is a late sender: the receive starts before the send, and ends
+// TestBlocking has a late sender: the receive starts before the send, and ends
 // after the send's start.
 func TestBlocking(t *testing.T) {
 	const t0 = 1000 * second
@@ -154,9 +154,9 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// A receive that was posted before arrives in the Waitall that completed it, a
-// Sendrecv's in the Sendrecv, whichever of the two comes first; what a Startall
-// sent begins in it.
+// A receive that was posted earlier arrives in the Waitall that completed it,
+// and that of a Sendrecv in the Sendrecv, whichever comes first. The sends of a
+// Startall begin in it.
 func TestMessagesOfOtherCalls(t *testing.T) {
 	a, b := eventstest.New("run", 0, 2), eventstest.New("run", 1, 2)
 	wait := eventstest.Call("Waitall", 300, 400)
@@ -179,7 +179,7 @@ func TestMessagesOfOtherCalls(t *testing.T) {
 	checkFile(t, f)
 }
 
-// checkArrows compares the calls that arrows begin and end in.
+// checkArrows compares the calls in which arrows begin and end.
 func checkArrows(t *testing.T, f file, want map[string]int) {
 	t.Helper()
 	got := map[string]int{}
@@ -201,7 +201,7 @@ func TestThreadsAndJobs(t *testing.T) {
 	b.Add(eventstest.Recv("Recv", 0, 100, 0, 5, 1))
 	a.Trace().Threads = 2
 	f := export(t, Options{}, a, b)
-	// Job one has processes 1, 2 and 3 for its counters, job two 4 and 5.
+	// Job one has processes 1, 2, and 3 for its counters; job two has 4 and 5.
 	if diff := cmp.Diff([]string{"4/4 0 0.100 Recv", "1/6 0.050 0.010 Recv", "1/1 0.010 0.080 Ssend"}, f.lines("X")); diff != "" {
 		t.Errorf("slices:\n%s", diff)
 	}
@@ -222,8 +222,8 @@ func TestThreadsAndJobs(t *testing.T) {
 	checkFile(t, f)
 }
 
-// A thread's long call is told after short ones of another thread: what it sent
-// is counted before what other ranks do meanwhile.
+// A thread's long call comes in the file after short calls of another thread.
+// Its sends must be counted before what other ranks do meanwhile.
 func TestCountersOfThreads(t *testing.T) {
 	a, b := eventstest.New("run", 0, 2), eventstest.New("run", 1, 2)
 	a.Trace().Threads = 2
@@ -248,7 +248,7 @@ func TestCountersOfThreads(t *testing.T) {
 	checkFile(t, f)
 }
 
-// Times that a rounded clock gives, and a call that others were made in.
+// Times from a rounded clock, and a call inside another call.
 func TestSlicesNest(t *testing.T) {
 	a := eventstest.New("run", 0, 1)
 	a.Add(eventstest.Call("A", 0, 100), eventstest.Call("B", 99, 150), // 1 ns too early
@@ -266,8 +266,8 @@ func TestSlicesNest(t *testing.T) {
 	}
 }
 
-// A message that arrives before it was sent has no arrow, and the counters end
-// at 0 all the same.
+// A message that arrives before it was sent has no arrow, but the counters
+// still end at 0.
 func TestClocksDisagree(t *testing.T) {
 	a, b := eventstest.New("run", 0, 2), eventstest.New("run", 1, 2)
 	a.Add(eventstest.Send("Send", 1000, 1100, 1, 8, 1))
@@ -299,9 +299,9 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// ring is a job in which each rank in each of so many steps of 1 µs posts a
-// receive, sends 100 bytes to the next rank, and waits: for 100 ns, in every
-// tenth step for 300.
+// ring returns a job in which each rank, in each step of 1 µs, posts a receive,
+// sends 100 bytes to the next rank, and waits: 100 ns, in every tenth step 300
+// ns.
 func ring(ranks, steps int) []*eventstest.Process {
 	ps := make([]*eventstest.Process, ranks)
 	for r := range ps {
@@ -337,7 +337,7 @@ func TestRing(t *testing.T) {
 	}
 	checkArrows(t, f, map[string]int{"Isend > Waitall": ranks * steps})
 	checkFile(t, f)
-	// At most one message of each rank is under way at a time.
+	// At most one message of each rank is in flight at a time.
 	for _, e := range f.of("C") {
 		if v, _ := e.Args["bytes"].(json.Number).Int64(); v < 0 || v > 100*ranks || e.Name == "unreceived" && v > 100 {
 			t.Fatalf("%+v", e)
@@ -347,14 +347,15 @@ func TestRing(t *testing.T) {
 
 func TestRange(t *testing.T) {
 	const ranks, steps = 2, 100
-	// From the middle of step 9's Waitall on rank 0 to step 20's: rank 1 is 1 ns later.
+	// From the middle of step 9's Waitall on rank 0 to step 20's. Rank 1 is 1
+	// ns later.
 	f := export(t, Options{From: 9600 * time.Nanosecond, To: 20500 * time.Nanosecond}, ring(ranks, steps)...)
-	// Rank 0: Waitall 9, all of 10 to 19, Irecv, Isend, Waitall of 20, which begins then.
-	// Rank 1: the same but for the last.
+	// Rank 0: Waitall 9, all calls of 10 to 19, and Irecv, Isend and the
+	// beginning of Waitall of 20. Rank 1: the same without the last one.
 	if n := len(f.of("X")); n != 1+3*10+3+1+3*10+2 {
 		t.Errorf("%d slices, want 67", n)
 	}
-	// Of 20 only what rank 0 receives is seen to arrive.
+	// Of step 20, only the message that rank 0 receives is seen to arrive.
 	checkArrows(t, f, map[string]int{"Isend > Waitall": 2*10 + 1})
 	for _, e := range f.TraceEvents {
 		if ts, _ := e.Ts.Float64(); e.Ph == "C" && (ts < 9.6 || ts > 20.5) {
@@ -388,7 +389,8 @@ func TestMaxEvents(t *testing.T) {
 			return
 		}
 	}
-	// A tenth of the Waitalls is long: all have a slice each, and an arrow.
+	// A tenth of the Waitalls is long. Each of those has its own slice and an
+	// arrow.
 	f := export(t, Options{MaxEvents: 8 * ranks * steps / 10}, ps...)
 	long := 0
 	for _, e := range f.of("X") {
@@ -415,14 +417,15 @@ func TestRunsOfOneCall(t *testing.T) {
 	for _, e := range f.of("X") {
 		got = append(got, e)
 	}
-	// The length is 20001: two intervals, of which the second begins at 10001.
+	// The length is 20001 ns: two intervals, the second of which begins at
+	// 10001.
 	if len(got) != 2 || got[0].Name != "Test" || got[0].Args["count"] != json.Number("100") || got[0].Args["time_us"] != json.Number("0.700") ||
 		got[0].Dur != "9.907" || got[1].Name != "Wait" {
 		t.Errorf("%+v", got)
 	}
 }
 
-// The limits of buckets, and that they hold what they should.
+// The limits of the buckets, and what each must hold.
 func TestDurations(t *testing.T) {
 	for range 10000 {
 		ns := rand.Uint64() >> (1 + rand.IntN(63))

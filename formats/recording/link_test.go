@@ -21,7 +21,7 @@ func TestTagOfAside(t *testing.T) {
 	}
 }
 
-// found returns the links of events, by comparing each event with all others.
+// found has the links and the message numbers of events, once all were read.
 type found struct {
 	Link []int32
 	Seq  []uint32

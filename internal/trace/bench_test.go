@@ -6,8 +6,8 @@ import (
 	"github.com/mpitrace/mpitrace/tests/synth"
 )
 
-// BenchmarkAnalyze replays a halo exchange of 64 ranks whose events are made as
-// they are read.
+// BenchmarkAnalyze analyses a halo exchange of 64 ranks. The events are
+// generated while they are read.
 func BenchmarkAnalyze(b *testing.B) {
 	for _, shape := range synth.TraceShapes {
 		b.Run(shape, func(b *testing.B) {

@@ -13,7 +13,7 @@ import (
 	"github.com/mpitrace/mpitrace/tests/synth"
 )
 
-// clockSource is events in memory.
+// clockSource is a source of events in memory.
 type clockSource struct {
 	trace  profile.Trace
 	events profile.Events
@@ -45,15 +45,15 @@ const (
 	clockSecond = 1000 * clockMs
 )
 
-// clockJob is ranks whose clocks read what `reads` gives for a true time after
-// clockStart, each on a host of its own.
+// clockJob is a job whose ranks are on a host each. reads gives what a rank's
+// clock reads at a true time after clockStart.
 type clockJob struct {
 	ranks []*clockSource
 	reads []func(int64) int64
 	seq   map[[2]int]uint32
 }
 
-// even is a clock that is ahead by offset and, from clockStart on, gains drift.
+// even is a clock that is ahead by offset and gains drift from clockStart on.
 func even(offset int64, drift float64) func(int64) int64 {
 	return func(t int64) int64 { return t + offset + int64(math.Round(drift*float64(t))) }
 }
@@ -68,7 +68,7 @@ func newClockJob(reads ...func(int64) int64) *clockJob {
 	return j
 }
 
-// message is sent at a true time and is there some ns later.
+// message adds a message that is sent at a true time and arrives some ns later.
 func (j *clockJob) message(from, to int, sent, takes int64) {
 	j.seq[[2]int{from, to}]++
 	n := j.seq[[2]int{from, to}]
@@ -95,8 +95,8 @@ func estimate(t *testing.T, sources []profile.EventSource) *profile.JobClocks {
 	return c
 }
 
-// backwards counts the messages that arrive before they were sent, and by how
-// much the worst does, among all ranks.
+// backwards counts the messages among all ranks that arrive before they were
+// sent. worst is the largest such difference.
 func backwards(t *testing.T, sources []profile.EventSource) (n uint64, worst int64) {
 	t.Helper()
 	type key struct {
@@ -133,7 +133,7 @@ func backwards(t *testing.T, sources []profile.EventSource) (n uint64, worst int
 	return n, worst
 }
 
-// skewed gives each host but the first one a clock that is off.
+// skewed gives each host except the first a clock that is off.
 func skewed(sources []profile.EventSource, offset time.Duration, drift float64) []profile.EventSource {
 	var all []profile.EventSource
 	for _, src := range sources {
@@ -145,8 +145,8 @@ func skewed(sources []profile.EventSource, offset time.Duration, drift float64) 
 	return all
 }
 
-// off is how far the times of a source are from the true ones, at least and at
-// most.
+// off returns the least and the greatest difference of a source's times from
+// the true ones.
 func off(t *testing.T, corrected, truth profile.EventSource) (least, most int64) {
 	t.Helper()
 	var ends []int64
@@ -169,8 +169,8 @@ func off(t *testing.T, corrected, truth profile.EventSource) (least, most int64)
 	return least, most
 }
 
-// Two hosts that are 5 ms and 20 ppm apart, in a halo exchange of a third of a
-// second. A message takes at least 1 µs and its 819 ns of bytes.
+// Two hosts whose clocks are 5 ms and 20 ppm apart, in a halo exchange of a
+// third of a second. A message takes at least 1 µs and the 819 ns of its bytes.
 func TestClocksOfTwoHosts(t *testing.T) {
 	h := synth.NewHalo(8, 10_000)
 	h.PerNode = 4
@@ -180,7 +180,8 @@ func TestClocksOfTwoHosts(t *testing.T) {
 		t.Fatal("nothing goes backwards with clocks that are off")
 	}
 	c := estimate(t, sources)
-	// Of the grid of 2 x 4, each rank has both its neighbours in the other row on the other host.
+	// In the grid of 2 x 4, both neighbours of a rank in the other row are on
+	// the other host.
 	if len(c.Hosts) != 2 || c.Messages != 8*2*10_000 || c.Unpaired != 0 || c.Backwards != 0 || c.WorstNs != 0 {
 		t.Fatalf("%+v", c)
 	}
@@ -208,8 +209,8 @@ func TestClocksOfTwoHosts(t *testing.T) {
 	}
 }
 
-// A chain of hosts, whose clocks are off by up to an hour: each exchanges
-// messages with the next one only, and errors add up.
+// A chain of hosts whose clocks are off by up to an hour. Each exchanges
+// messages with the next one only, so errors add up.
 func TestClocksOfChain(t *testing.T) {
 	j := newClockJob(even(0, 0), even(-7*clockMs, 40e-6), even(3600*clockSecond, -30e-6), even(2*clockSecond, 0), even(-1*clockUs, 80e-6))
 	r := rand.New(rand.NewPCG(1, 2))
@@ -243,8 +244,8 @@ func TestClocksOfChain(t *testing.T) {
 	}
 }
 
-// Results go to one host only: the fastest of them seem to take no time, where
-// they take 1 µs and up to 200 ns until the receive returns.
+// Results go to one host only. The fastest seem to take no time, although they
+// take 1 µs and up to 200 ns until the receive returns.
 func TestClocksOneWay(t *testing.T) {
 	w := synth.NewWorkers(3, 50_000)
 	w.PerNode = 1
@@ -269,8 +270,8 @@ func TestClocksOneWay(t *testing.T) {
 	}
 }
 
-// Hosts that no messages join are references of their own, and what hangs on
-// the second is corrected to it.
+// Hosts without messages between them are separate references. Hosts that have
+// messages with the second are corrected to it.
 func TestClocksApart(t *testing.T) {
 	j := newClockJob(even(0, 0), even(5*clockMs, 0), even(-clockMs, 0))
 	for at := int64(0); at < 10*clockMs; at += clockMs {
@@ -291,7 +292,7 @@ func TestClocksApart(t *testing.T) {
 	}
 }
 
-// Of one host no event is looked at.
+// If there is one host, no event is read.
 func TestClocksOfOneHost(t *testing.T) {
 	j := newClockJob(even(0, 0), even(0, 0))
 	for _, r := range j.ranks {
@@ -317,8 +318,8 @@ func TestClocksReadError(t *testing.T) {
 	}
 }
 
-// A clock that is set forward by 1 ms in the middle is not even: what goes
-// backwards is counted.
+// A clock that is set forward by 1 ms in the middle does not run evenly: the
+// messages that then go backwards are counted.
 func TestClocksUneven(t *testing.T) {
 	j := newClockJob(even(0, 0), func(t int64) int64 {
 		if t >= clockSecond {
@@ -338,8 +339,8 @@ func TestClocksUneven(t *testing.T) {
 }
 
 // Two pairs of hosts whose messages take 2 µs one way and 18 µs the other are
-// each taken to be 8 µs further apart than they are. A message from the last to
-// the first of 10 µs would then go back by 6.
+// each estimated 8 µs further apart than they are. A message of 10 µs from the
+// last to the first would then go back by 6 µs.
 func TestClocksSettle(t *testing.T) {
 	j := newClockJob(even(0, 0), even(clockMs, 0), even(-clockMs, 0))
 	for at := int64(0); at < clockSecond; at += clockMs {
@@ -359,8 +360,8 @@ func TestClocksSettle(t *testing.T) {
 	}
 }
 
-// Of two hosts either is put in the middle of what the other leaves it, wherever
-// that one is: messages of 1 and 5 µs then take 3 µs both ways.
+// Either of two hosts is put in the middle of the range that the other allows,
+// wherever that one is: messages of 1 and 5 µs then take 3 µs both ways.
 func TestClockBetween(t *testing.T) {
 	c := newCorridors()
 	for at := int64(0); at < clockSecond; at += clockMs {
@@ -378,7 +379,7 @@ func TestClockBetween(t *testing.T) {
 	}
 }
 
-// A message that a Startall sent may have gone as soon as that began.
+// A message of a Startall may have been sent as soon as the Startall began.
 func TestClocksStartall(t *testing.T) {
 	j := newClockJob(even(0, 0), even(0, 0))
 	for n := uint32(1); n <= 3; n++ {
@@ -393,8 +394,8 @@ func TestClocksStartall(t *testing.T) {
 	}
 }
 
-// Halves that never meet are given up and counted, and what is behind them is
-// still put together.
+// Ends of messages without their other end are given up and counted. Those that
+// follow are still matched.
 func TestFlightsAlone(t *testing.T) {
 	j := newClockJob(even(0, 0), even(0, 0))
 	for n := range int64(5000) {
@@ -454,8 +455,8 @@ func TestCorridor(t *testing.T) {
 	}
 }
 
-// Where the messages one way all come before those the other way, no drift is
-// made up but what is needed: the line has to rise by more than 200 in 10^6, to
+// If all messages one way come before those the other way, no more drift is
+// assumed than necessary: the line has to rise by more than 200 in 10^6, to
 // leave 500 on each side by 1200.
 func TestCorridorNeedsDrift(t *testing.T) {
 	c := corridorOf([]clockPoint{{0, 0}}, []clockPoint{{-1e7, -2000}})
@@ -465,7 +466,7 @@ func TestCorridorNeedsDrift(t *testing.T) {
 	}
 }
 
-// No line is better than the one that is found, by its margin at all points.
+// No line has a larger margin at all points than the one found.
 func TestCorridorIsWidest(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 200 {
@@ -498,7 +499,7 @@ func TestCorridorIsWidest(t *testing.T) {
 	}
 }
 
-// A limit that is curved as a whole keeps no more corners than it may.
+// A limit that is curved everywhere keeps no more corners than allowed.
 func TestLimitIsBounded(t *testing.T) {
 	var l limit
 	for i := range 10_000 {
@@ -510,8 +511,8 @@ func TestLimitIsBounded(t *testing.T) {
 	}
 }
 
-// What is corrected keeps its order and says by how much its clock was moved,
-// also when it is corrected again.
+// A corrected source keeps its order and gives its correction, also if it is
+// corrected again.
 func TestCorrect(t *testing.T) {
 	src := synth.NewHalo(4, 500).Sources()[1]
 	once := profile.CorrectClock(src, &profile.ClockCorrection{At: clockStart, Offset: 1234.5, Drift: -40e-6})

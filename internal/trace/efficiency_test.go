@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// pipeline is three ranks that compute one after the other: 30, 28 and 38 ms.
-// Each but the last ends 10 ms before it.
+// pipeline returns three ranks that compute one after the other: 30, 28 and 38
+// ms. Each but the last ends 10 ms before the next.
 func pipeline() []*program {
 	j := job(3, 90)
 	j[2].trace.FinalizeStart = at(100)
@@ -36,8 +36,8 @@ func TestCriticalPath(t *testing.T) {
 	}
 }
 
-// The path goes through the last to come to a barrier, and to who posts a receive
-// late.
+// The path goes through the last rank to enter a barrier, and through a rank
+// that posts a receive late.
 func TestCriticalPathOfLateOnes(t *testing.T) {
 	j := job(2, 100)
 	came(j, "Barrier", -1, 41, 0, 40)
@@ -45,7 +45,7 @@ func TestCriticalPathOfLateOnes(t *testing.T) {
 	j[0].recv(1, 80, 82)
 	j[1].trace.FinalizeStart = at(101)
 	got := analyze(t, j, Options{}).CriticalPath
-	// Rank 1 from 101 to 80, rank 0 back to 40, rank 1 to the start.
+	// Rank 1 from 101 back to 80, rank 0 to 40, rank 1 to the start.
 	want := []PathRank{{1, 0.061, 61. / 101, 0.060, 0.001}, {0, 0.040, 40. / 101, 0.039, 0.001}}
 	if diff := cmp.Diff(want, got.Ranks, cmp.Comparer(near)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -54,8 +54,9 @@ func TestCriticalPathOfLateOnes(t *testing.T) {
 
 func TestPOP(t *testing.T) {
 	got := *analyze(t, pipeline(), Options{}).POP
-	// Useful are 30, 28 and 38 ms, 32 in the mean. On a network that takes no time
-	// the three are done one after the other, in 96 ms.
+	// The useful times are 30, 28 and 38 ms, 32 ms in the mean. On a network
+	// that takes no time the three computations take 96 ms, one after the
+	// other.
 	want := POP{Runtime: 0.100, IdealRuntime: 0.096, UsefulMean: 0.032, UsefulMax: 0.038, UsefulMaxRank: 2, ParallelEfficiency: 0.32,
 		LoadBalance: 32. / 38, CommunicationEfficiency: 0.38, Serialisation: 38. / 96, Transfer: 0.96}
 	if diff := cmp.Diff(want, got, cmp.Comparer(near)); diff != "" {
@@ -63,7 +64,7 @@ func TestPOP(t *testing.T) {
 	}
 }
 
-// Of ranks that compute as long and then meet, only the network takes time.
+// Ranks that compute equally long and then meet lose time only to the network.
 func TestPOPOfTransfer(t *testing.T) {
 	j := job(2, 100)
 	came(j, "Allreduce", -1, 60, 40, 40)
@@ -75,8 +76,8 @@ func TestPOPOfTransfer(t *testing.T) {
 	}
 }
 
-// Each rank needs something of the other in turn: computing in turn, half of the
-// time is lost to that.
+// Each rank needs data of the other in turn. Because they compute in turn, half
+// of the time is lost.
 func TestPOPOfSerialisation(t *testing.T) {
 	j := job(2, 40)
 	j[0].send("Send", 1, 10, 10)

@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// TestContention compares the epochs of random locks with each other in both ways:
-// each with all, and each with those that may have waited for it.
+// TestContention compares two ways to find the epochs of random locks that
+// waited for each other: each with all others, and each only with those that
+// may have waited for it.
 func TestContention(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	lanes := make([]*lane, 6)

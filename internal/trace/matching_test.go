@@ -14,7 +14,7 @@ import (
 
 type counts = map[Reason]uint64
 
-// unmatched are programs of which not all can be put together.
+// unmatched are programs of which not everything can be matched.
 var unmatched = []struct {
 	name            string
 	do              func(j []*program) []*program
@@ -75,7 +75,8 @@ var unmatched = []struct {
 	}, counts{Abnormal: 1}, counts{}, counts{}},
 }
 
-// What finds no other end is counted with the reason, and holds nobody up.
+// Operations without a counterpart are counted with the reason, and delay no
+// others.
 func TestUnmatched(t *testing.T) {
 	for _, test := range unmatched {
 		t.Run(test.name, func(t *testing.T) {
@@ -94,7 +95,8 @@ func TestUnmatched(t *testing.T) {
 	}
 }
 
-// An operation that did not complete normally is no reason to wait, nor to match another message.
+// An operation that did not complete normally neither causes a wait nor matches
+// another message.
 func TestAbnormal(t *testing.T) {
 	type counts = map[Reason]uint64
 	for _, test := range []struct {
@@ -170,8 +172,8 @@ func TestMatchingInAnyOrder(t *testing.T) {
 	}
 }
 
-// Two threads of each rank whose messages cross: in the order of the events none
-// can be first.
+// Two threads of each rank whose messages cross: in the order of events,
+// neither can be the first.
 func TestThreadsThatCross(t *testing.T) {
 	j := job(2, 100)
 	for i, p := range j {
@@ -195,7 +197,7 @@ func TestIntercommunicator(t *testing.T) {
 			p.trace.Comms[0] = profile.TraceComm{Label: "inter", ID: "12", Inter: true, Size: 2, Remote: 1, Rank: i - 1}
 		}
 	}
-	// Rank 0 broadcasts to the two of the other group.
+	// Rank 0 broadcasts to the two ranks of the other group.
 	j[0].collective("Bcast", profile.PeerRoot, 30, 31)
 	j[1].collective("Bcast", 0, 10, 32)
 	j[2].collective("Bcast", 0, 40, 41)

@@ -17,8 +17,8 @@ func makeWindow(j []*program, from, until float64) int32 {
 	return 1
 }
 
-// on adds a call on the window: synchronisation if the peer is below 0, or a flush,
-// lock or unlock of the peer.
+// on adds a call on the window. The peer is the target of a flush, lock or
+// unlock, or selects the group of a start or post; below 0 there is none.
 func (p *program) on(call string, peer int, from, until float64) {
 	k := profile.EventKind{Call: call, Class: profile.Sync, Peer: profile.PeerNone, Window: 1}
 	if peer >= 0 {
@@ -46,7 +46,8 @@ func (p *program) busy(times ...float64) {
 	}
 }
 
-// onesidedPrograms are what three ranks do after 10 ms, in which they made a window.
+// onesidedPrograms are what three ranks do after 10 ms, in which they made a
+// window.
 var onesidedPrograms = []struct {
 	name string
 	do   func(j []*program)
@@ -219,8 +220,8 @@ func TestOneSidedWaits(t *testing.T) {
 	}
 }
 
-// TestUnknownWindow requires that nothing is said of a window whose making is not in
-// the trace.
+// TestUnknownWindow requires that nothing is reported for a window whose
+// creation is not in the trace.
 func TestUnknownWindow(t *testing.T) {
 	j := job(2, 100)
 	for i, from := range []float64{20, 60} {
@@ -232,7 +233,7 @@ func TestUnknownWindow(t *testing.T) {
 	checkWaits(t, analyze(t, j, Options{}))
 }
 
-// constructor adds the making of a communicator.
+// constructor adds the creation of a communicator.
 func (p *program) constructor(k profile.EventKind, from, until float64) int {
 	k.Class, k.Peer = profile.Other, profile.PeerNone
 	return p.add(k, from, until, profile.NoTag, 0)
@@ -280,8 +281,8 @@ func TestConstructorWaits(t *testing.T) {
 	})
 }
 
-// TestNeighborWaits has rank 1 send to rank 0, and rank 2 to rank 1: each waits for
-// its own.
+// TestNeighborWaits has rank 1 send to rank 0, and rank 2 to rank 1. Each
+// receiver waits for its own sender.
 func TestNeighborWaits(t *testing.T) {
 	j := job(3, 100)
 	for i, edges := range [][]int32{nil, {0}, {1, profile.PeerProcNull}} {
@@ -291,8 +292,9 @@ func TestNeighborWaits(t *testing.T) {
 	checkWaits(t, analyze(t, j, Options{}), late(LateNeighbor, 0, 1, "Neighbor_alltoall", 20), late(LateNeighbor, 1, 2, "Neighbor_alltoall", 10))
 }
 
-// TestCallTotals has two ranks in a fence for 60 ms of the 200 ms that they have, half
-// of which one waits for the other, and a flush that may have waited for 39 ms.
+// TestCallTotals has two ranks in a fence for 60 of their 200 ms, half of which
+// one of them waits for the other, and in a flush that may have waited for 39
+// ms.
 func TestCallTotals(t *testing.T) {
 	j := job(2, 100)
 	makeWindow(j, 0, 0)

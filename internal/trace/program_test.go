@@ -10,11 +10,11 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// ms is a time of these programs, in ns.
+// ms is a millisecond, the unit of these programs, in ns.
 const ms = 1_000_000
 
-// program is what one rank of a made-up job did: each call with when it began and
-// ended, in ms since its Init.
+// program is what one rank of an invented job did: each call with its beginning
+// and end, in ms since Init.
 type program struct {
 	trace  profile.Trace
 	events profile.Events
@@ -24,7 +24,7 @@ type program struct {
 	step   int               // events a batch
 }
 
-// job makes ranks that have not done anything, and end after so many ms.
+// job returns ranks without calls that end after so many ms.
 func job(ranks int, end float64) []*program {
 	list := make([]*program, ranks)
 	for i := range list {
@@ -50,7 +50,7 @@ func (p *program) Trace() *profile.Trace {
 	return &p.trace
 }
 
-// Each gives batches in memory that is used again.
+// Each reuses the memory of its batches.
 func (p *program) Each(f func(*profile.Events, []profile.EventKind) error) error {
 	var b profile.Events
 	for from := 0; from < p.events.Len(); from += p.step {
@@ -70,7 +70,7 @@ func (p *program) Each(f func(*profile.Events, []profile.EventKind) error) error
 // messageBytes is the size of all messages.
 const messageBytes = 1000
 
-// add appends an event; its call site is called as the call is.
+// add appends an event. Its call site has the name of the call.
 func (p *program) add(k profile.EventKind, from, to float64, tag int32, seq uint32) int {
 	k.Callsite = k.Call
 	i, ok := p.index[k]
@@ -90,7 +90,7 @@ func (p *program) link(i, j int) {
 	p.events.Link[i], p.events.Link[j] = int32(j-i), int32(i-j)
 }
 
-// number counts messages to or from a rank.
+// number returns the number of a message to or from a rank.
 func (p *program) number(way profile.Direction, peer int, tag int32) uint32 {
 	key := fmt.Sprint(way, peer, tag)
 	p.next[key]++
@@ -115,18 +115,18 @@ func (p *program) irecv(source int, from, until float64) int {
 	return p.add(profile.EventKind{Call: "Irecv", Peer: int32(source)}, from, until, 0, 0)
 }
 
-// wait adds a call that waits; got and sent complete in it.
+// wait adds a call that waits. got and sent complete in it.
 func (p *program) wait(call string, from, until float64) {
 	p.add(profile.EventKind{Call: call, Comm: -1, Peer: profile.PeerNone}, from, until, profile.NoTag, 0)
 }
 
-// got is the message of an Irecv, behind the call that ended at that time.
+// got adds the message of an Irecv, behind the call that ended at that time.
 func (p *program) got(irecv, source int, when float64) {
 	k := profile.EventKind{Action: profile.Moved, Call: "Irecv", Direction: profile.Recv, Peer: int32(source)}
 	p.link(irecv, p.add(k, when, when, 0, p.number(profile.Recv, source, 0)))
 }
 
-// dropped is the end of an Irecv that got nothing which is known.
+// dropped adds the end of an Irecv that did not receive a known message.
 func (p *program) dropped(irecv int, why profile.AbnormalKind, source int, when float64) {
 	k := profile.EventKind{Action: profile.Abnormal, AbnormalKind: why, Call: "Irecv", Peer: int32(source)}
 	seq := uint32(0)
@@ -136,7 +136,7 @@ func (p *program) dropped(irecv int, why profile.AbnormalKind, source int, when 
 	p.link(irecv, p.add(k, when, when, 0, seq))
 }
 
-// done is the end of what was begun by the event.
+// done adds the end of the operation that the event began.
 func (p *program) done(begun int, when float64) {
 	k := p.kinds[p.events.Kind[begun]]
 	k.Action, k.Direction = profile.Completed, profile.None
@@ -145,7 +145,7 @@ func (p *program) done(begun int, when float64) {
 
 var classes = map[string]profile.Class{"Bcast": profile.OneToAll, "Scatter": profile.OneToAll, "Reduce": profile.AllToOne, "Gather": profile.AllToOne}
 
-// collective adds a collective call; the root is -1 where there is none.
+// collective adds a collective call. The root is -1 if there is none.
 func (p *program) collective(call string, root int, from, until float64) int {
 	class, ok := classes[call]
 	if !ok {
@@ -156,7 +156,7 @@ func (p *program) collective(call string, root int, from, until float64) int {
 }
 
 // analyze analyses the job with its ranks in several orders and its events in
-// batches of several sizes, none of which may make a difference.
+// batches of several sizes. The result must always be the same.
 func analyze(t *testing.T, job []*program, o Options) *Result {
 	t.Helper()
 	want, err := Analyze(sources(job), o)

@@ -126,8 +126,8 @@ func TestProtocols(t *testing.T) {
 	}
 }
 
-// TestEagerLimits requires what is known of eager sends: the limit that was
-// recorded, and the largest message whose send was over before its receive was
+// TestEagerLimits checks what is known of eager sends: the limit that was
+// recorded, and the largest message whose send ended before its receive was
 // posted.
 func TestEagerLimits(t *testing.T) {
 	j := job(3, 100)

@@ -11,7 +11,7 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/*.json anew")
 
-// What is found in a job of three ranks, which internal/report prints in its tests.
+// The result of a job of three ranks, which the tests of internal/report print.
 func TestResult(t *testing.T) {
 	j := pipeline()
 	came(j, "Allreduce", -1, 95, 91, 92, 94)

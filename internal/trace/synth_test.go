@@ -7,7 +7,8 @@ import (
 	"github.com/mpitrace/mpitrace/tests/synth"
 )
 
-// Of a job whose ranks are late by so much, the waits are those of the formulas.
+// The waits of a job whose ranks are late by known times are those of the
+// formulas.
 func TestHaloWaits(t *testing.T) {
 	h := synth.NewHalo(16, 40)
 	h.Steady = true
@@ -33,8 +34,8 @@ func TestHaloWaits(t *testing.T) {
 	checkWhole(t, h, got)
 }
 
-// Clocks that differ change the waits by no more than what they cannot be
-// corrected to.
+// Different clocks change the waits by no more than the remaining error of the
+// correction.
 func TestSkewedWaits(t *testing.T) {
 	h := synth.NewHalo(16, 2000)
 	h.PerNode = 8
@@ -63,7 +64,7 @@ func TestSkewedWaits(t *testing.T) {
 	checkWhole(t, h, skewed)
 }
 
-// checkWhole requires that all of a synthetic job is matched.
+// checkWhole requires that everything in a synthetic job is matched.
 func checkWhole(t *testing.T, job synth.Traced, got *Result) {
 	t.Helper()
 	n, m := uint64(job.Volume().Messages), got.Matching
@@ -78,7 +79,7 @@ func checkWhole(t *testing.T, job synth.Traced, got *Result) {
 	}
 }
 
-// TestSynthetic has many more events than a round has.
+// TestSynthetic has many more events than one round of the analysis.
 func TestSynthetic(t *testing.T) {
 	for _, shape := range synth.TraceShapes {
 		job, err := synth.NamedTrace(shape, 8, 4, 100_000)

@@ -10,8 +10,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// wait is a wait state in ms. The peer's call site is Send or Recv where messages
-// were waited for, and that of the rank itself in collectives.
+// wait is a wait state, in ms. The peer's call site is that of the Send or Recv
+// for waits for messages, and that of the rank itself for collectives.
 func wait(p Pattern, rank, peer int, site string, count uint64, time, longest float64) WaitState {
 	peerSite := site
 	switch p {
@@ -23,13 +23,13 @@ func wait(p Pattern, rank, peer int, site string, count uint64, time, longest fl
 	return WaitState{p, rank, peer, site, site, peerSite, "world", count, time / 1000, longest / 1000}
 }
 
-// at is the wait for another call of the peer's.
+// at returns the wait with another call of the peer.
 func (w WaitState) at(peerSite string) WaitState {
 	w.PeerCallsite = peerSite
 	return w
 }
 
-// checkWaits requires these waits, the longest first, and no others.
+// checkWaits requires these waits and no others, the longest first.
 func checkWaits(t *testing.T, got *Result, want ...WaitState) {
 	t.Helper()
 	if want == nil {
@@ -45,7 +45,7 @@ func checkWaits(t *testing.T, got *Result, want ...WaitState) {
 
 func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
 
-// messagePrograms are what three ranks do, and the waits that this makes.
+// messagePrograms are what three ranks do, and the resulting waits.
 var messagePrograms = []struct {
 	name string
 	do   func(j []*program)
@@ -135,8 +135,8 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// A message that a probe saw seems to be sent 50 µs later, by a clock of another
-// host that was corrected; where clocks are the same it is another message.
+// A message that a probe found seems to be sent 50 µs later by the corrected
+// clock of another host. If the clocks are the same, it is another message.
 func TestProbeByCorrectedClock(t *testing.T) {
 	for _, test := range []struct {
 		clock *profile.ClockCorrection
@@ -154,8 +154,8 @@ func TestProbeByCorrectedClock(t *testing.T) {
 	}
 }
 
-// swap is a Sendrecv of two ranks with each other, the received half before or
-// behind the call.
+// swap is a Sendrecv of two ranks with each other, with the received half
+// before or behind the call.
 func (p *program) swap(peer int, from, until float64, ahead bool) {
 	k := profile.EventKind{Action: profile.Moved, Call: "Sendrecv", Direction: profile.Recv, Peer: int32(peer)}
 	var half, whole int
@@ -177,13 +177,14 @@ func TestSendrecv(t *testing.T) {
 			j[0].swap(1, t, t+11, ahead)
 			j[1].swap(0, t+10, t+12, ahead)
 		}
-		// What the late one had not sent comes later than its receive could.
+		// A message that the late rank had not sent comes later than its
+		// receive could have ended.
 		checkWaits(t, analyze(t, j, Options{}), wait(LateSender, 0, 1, "Sendrecv", 5, 50, 10).at("Sendrecv"))
 	}
 }
 
-// came adds a collective to ranks that come to it at these times, and leave at
-// the last one.
+// came adds a collective to ranks that enter it at these times, and leave when
+// the last one has entered.
 func came(j []*program, call string, root int, leave float64, times ...float64) {
 	for rank, from := range times {
 		j[rank].collective(call, root, from, leave)
@@ -239,14 +240,14 @@ func TestPatternTotals(t *testing.T) {
 	j[1].recv(0, 0, 52)
 	came(j, "Barrier", -1, 81, 60, 80)
 	got := analyze(t, j, Options{})
-	// 50 and 20 ms of the 200 ms that two ranks have.
+	// 50 and 20 of the 200 ms of two ranks.
 	want := []PatternTotal{{LateSender, 1, 0.050, 0.25}, {WaitAtBarrier, 1, 0.020, 0.1}}
 	if diff := cmp.Diff(want, got.Patterns, cmp.Comparer(near)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-// TestCommunicatorTotals requires the waits of each of two communicators.
+// TestCommunicatorTotals checks the waits of each of two communicators.
 func TestCommunicatorTotals(t *testing.T) {
 	j := job(2, 100)
 	for _, p := range j {
@@ -259,7 +260,7 @@ func TestCommunicatorTotals(t *testing.T) {
 		j[rank].add(profile.EventKind{Call: "Barrier", Class: profile.AllToAll, Direction: profile.Send, Comm: 1, Peer: -1}, from, 86, profile.NoTag, 0)
 	}
 	got := analyze(t, j, Options{}).Communicators
-	// Of the 200 ms that two ranks have.
+	// Of the 200 ms of two ranks.
 	want := []CommunicatorTotal{
 		{"world", 2, 0.070, 0.35, []PatternTotal{{LateSender, 1, 0.050, 0.25}, {WaitAtBarrier, 1, 0.020, 0.1}}},
 		{"row", 1, 0.003, 0.015, []PatternTotal{{WaitAtBarrier, 1, 0.003, 0.015}}},
@@ -269,7 +270,7 @@ func TestCommunicatorTotals(t *testing.T) {
 	}
 }
 
-// TestEachWait requires the waits of the pipeline one by one: rank 1 is in its
+// TestEachWait checks the waits of the pipeline one by one: rank 1 is in its
 // first event from 0 to 30 ms, rank 2 in its first from 0 to 60.
 func TestEachWait(t *testing.T) {
 	var got []profile.Wait
