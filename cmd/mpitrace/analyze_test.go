@@ -60,7 +60,7 @@ func TestAnalyze(t *testing.T) {
 	if m := found.Matching; m.Matched != h.Volume().Messages || m.Collectives.Complete != steps {
 		t.Errorf("%+v, want %d messages and %d collectives", m, h.Volume().Messages, steps)
 	}
-	// The run is shorter than one window: each rank sends to its four
+	// The run is shorter than one interval. Each rank sends to its four
 	// neighbours.
 	if f := found.Frames; f == nil || len(f.Frames) != 1 || len(f.Frames[0].Pairs) != 9*4 || f.Frames[0].Pairs[0].Messages != steps {
 		t.Errorf("frames %+v", f)
@@ -83,7 +83,7 @@ func TestAnalyzeWaits(t *testing.T) {
 	}
 	waits, err := os.ReadFile(file)
 	if err != nil || !table.Is(waits) {
-		t.Errorf("%v: %d bytes that are no Arrow file", err, len(waits))
+		t.Errorf("error %v; %d bytes are not an Arrow file", err, len(waits))
 	}
 	if got := call("analyze", "--waits", file, dir); got.code != 2 || !strings.Contains(got.stderr, "exists") {
 		t.Errorf("status %d, stderr %q", got.code, got.stderr)

@@ -30,11 +30,11 @@ func TestBuildTellsTheCoverage(t *testing.T) {
 		}
 		for _, r := range recorded {
 			if !strings.Contains(string(symbols), " T "+r[1]+"\n") {
-				t.Errorf("%s is said to be recorded, and is not in the library", r[1])
+				t.Errorf("%s is listed as recorded, but is not in the library", r[1])
 			}
 		}
 		if !regexp.MustCompile(`(?m)^  MPI_Comm_rank +left alone: reads local state`).MatchString(list) {
-			t.Errorf("no reason for MPI_Comm_rank in\n%s", list)
+			t.Errorf("no reason is given for MPI_Comm_rank in\n%s", list)
 		}
 		short := call("build", "--cc", m.cc)
 		if !strings.Contains(short.stdout, "left alone") || strings.Contains(short.stdout, "MPI_Comm_rank") {

@@ -27,7 +27,7 @@ func TestCollectFromNodes(t *testing.T) {
 		}
 		for _, want := range []string{"2 of 4 ranks", "no space left", "nodea:/dev/shm/mpitrace-", "nodeb:/tmp/mpitrace-0/nodeb-", "mpitrace collect " + runDir} {
 			if !strings.Contains(got.stderr, want) {
-				t.Errorf("it does not say %q\n%s", want, got.stderr)
+				t.Errorf("no %q in stderr\n%s", want, got.stderr)
 			}
 		}
 		if err := os.Remove(fill); err != nil {
@@ -35,7 +35,7 @@ func TestCollectFromNodes(t *testing.T) {
 		}
 		got = sh(t, disk, c.on("nodea", disk, "$mpitrace collect --ssh false run"))
 		if got.code != exitError || !strings.Contains(got.stderr, "run this command there: ") || !strings.Contains(got.stderr, "not all recordings of run are collected") {
-			t.Errorf("without a way to the other node: status %d\n%s", got.code, got.stderr)
+			t.Errorf("other node cannot be reached: status %d\n%s", got.code, got.stderr)
 		}
 		got = sh(t, disk, c.on("nodea", disk, "$mpitrace collect --ssh "+filepath.Join(c.dir, "agent.sh")+" run"))
 		if got.code != 0 || !strings.Contains(got.stderr, "collected 2 recordings of nodeb") {
@@ -43,7 +43,7 @@ func TestCollectFromNodes(t *testing.T) {
 		}
 		checkRing(t, load(t, runDir)[0], 4, 100)
 		if left, _ := filepath.Glob(filepath.Join(runDir, "recordings", "*.at")); len(left) > 0 || len(run.Dir(runDir).Uncollected()) > 0 {
-			t.Errorf("left: %q, %q", left, run.Dir(runDir).Uncollected())
+			t.Errorf("not collected: %q, %q", left, run.Dir(runDir).Uncollected())
 		}
 		if left, _ := filepath.Glob("/tmp/mpitrace-0/nodeb-*.rec"); len(left) > 0 {
 			t.Errorf("left in /tmp: %q", left)

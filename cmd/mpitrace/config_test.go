@@ -69,7 +69,7 @@ func TestConfig(t *testing.T) {
 			t.Errorf("%s: got %+v, want %+v", s.Name, s, w)
 		}
 		if ok && len(w.Weaker) > 0 && s.Weaker[0] != w.Weaker[0] {
-			t.Errorf("%s: instead of %+v, want %+v", s.Name, s.Weaker, w.Weaker)
+			t.Errorf("%s: got weaker values %+v, want %+v", s.Name, s.Weaker, w.Weaker)
 		}
 	}
 	got := call("config", "timing")
@@ -174,7 +174,7 @@ func TestManualIsCurrent(t *testing.T) {
 	}
 	for i := range settings.List {
 		if s := &settings.List[i]; !strings.Contains(string(got), s.Env()+".") {
-			t.Errorf("nothing on %s", s.Name)
+			t.Errorf("setting %s is missing", s.Name)
 		}
 	}
 }

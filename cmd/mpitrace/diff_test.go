@@ -356,7 +356,7 @@ func TestDiffMatchesJobs(t *testing.T) {
 		}
 	}
 	if got := call("diff", batch, solve2); !strings.Contains(got.stdout, "A: "+batch+", job 2: solve on 2 ranks") {
-		t.Errorf("it does not say which job was compared:\n%s", got.stdout)
+		t.Errorf("output does not say which job was compared:\n%s", got.stdout)
 	}
 	for _, other := range []string{mergedPrograms(t, testJob{"solve", 8, 1}), mergedPrograms(t, testJob{"plot", 1, 1}, testJob{"plot", 1, 2})} {
 		if got := call("diff", batch, other); got.code != exitUsage || !strings.Contains(got.stderr, "has 4 jobs (1: prepare on 1 rank, 2: solve on 2 ranks, 3: solve on 4 ranks, 4: plot on 1 rank)") ||
@@ -407,7 +407,7 @@ func TestDiffFailIfWorseIncomplete(t *testing.T) {
 		t.Errorf("got %+v, want %q", got, want)
 	}
 	if got := call("diff", "--fail-if-worse", "0%", whole, whole); got.code != 0 || got.stderr != "" {
-		t.Errorf("both whole: %+v", got)
+		t.Errorf("both runs complete: %+v", got)
 	}
 }
 

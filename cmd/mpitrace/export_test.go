@@ -99,7 +99,7 @@ func TestExportUsage(t *testing.T) {
 		}
 	}
 	if files, _ := filepath.Glob("run/*"); len(files) != 4 {
-		t.Errorf("files in the run: %q", files)
+		t.Errorf("unexpected files in the run: %q", files)
 	}
 }
 
@@ -115,13 +115,13 @@ func TestExportOverwritesWithForceOnly(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	if text, _ := os.ReadFile("run/profile.csv"); string(text) != "mine" {
-		t.Errorf("overwritten with %q", text)
+		t.Errorf("existing file was overwritten with %q", text)
 	}
 	if got := call("export", "run", "--format", "csv", "--force"); got.code != 0 {
 		t.Errorf("%+v", got)
 	}
 	if text, _ := os.ReadFile("run/profile.csv"); !strings.HasPrefix(string(text), "run,rank,") {
-		t.Errorf("it is still %q", text)
+		t.Errorf("--force left the file as %q", text)
 	}
 }
 
@@ -139,11 +139,11 @@ func refuses(t *testing.T, input string, rows int, want ...string) {
 		}
 		for _, text := range want {
 			if strings.Count(got.stderr, text) != 1 {
-				t.Errorf("%s %s: said %q, want once %q", input, how, got.stderr, text)
+				t.Errorf("%s %s: got stderr %q, want %q once", input, how, got.stderr, text)
 			}
 		}
 		if after, _ := filepath.Glob("*/*"); !slices.Equal(before, after) || exists("out") {
-			t.Fatalf("%s %s: left %q, there was %q", input, how, after, before)
+			t.Fatalf("%s %s: files are %q, were %q", input, how, after, before)
 		}
 	}
 	got := call(append([]string{"export"}, strings.Fields(input+" --format csv -o - --skip-damaged")...)...)
@@ -152,7 +152,7 @@ func refuses(t *testing.T, input string, rows int, want ...string) {
 	}
 	for _, text := range want {
 		if strings.Count(got.stderr, "mpitrace: skipped: "+text) != 1 {
-			t.Errorf("%s: said %q, want once %q", input, got.stderr, text)
+			t.Errorf("%s: got stderr %q, want %q once", input, got.stderr, text)
 		}
 	}
 }
@@ -212,7 +212,7 @@ func TestExportOfDamagedRecordings(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	if !exists("run/profile.arrow") {
-		t.Fatal("it is not merged")
+		t.Fatal("the run is not merged")
 	}
 	refuses(t, "run", 1, unreadable) // reported before the table is read
 }

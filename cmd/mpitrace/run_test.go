@@ -226,7 +226,7 @@ func TestRunExitStatus(t *testing.T) {
 				t.Errorf("status %d, want %d\n%s", got.code, test.want, got.stderr)
 			}
 			if nothing := strings.Contains(test.name, "nothing"); strings.Contains(got.stderr, "nothing was recorded") != (nothing || test.name == "killed") {
-				t.Errorf("it says\n%s", got.stderr)
+				t.Errorf("unexpected stderr\n%s", got.stderr)
 			}
 		})
 	}

@@ -96,7 +96,7 @@ func TestStatus(t *testing.T) {
 		}
 	}
 	if after := contents(t, dir); after != before {
-		t.Errorf("the directory was %q, is %q", before, after)
+		t.Errorf("status changed the directory from %q to %q", before, after)
 	}
 	if got = call("report", string(dir)); !strings.Contains(got.stdout, "  rank 0: still in MPI\n") || !strings.Contains(got.stdout, "  rank 1: ended\n") {
 		t.Errorf("report: got %+v", got)
@@ -147,7 +147,7 @@ func TestStatusOfNode(t *testing.T) {
 		}
 		return
 	}
-	t.Errorf("the job is not there: %+v", got)
+	t.Errorf("the job is missing: %+v", got)
 }
 
 func TestStatusOfNothing(t *testing.T) {

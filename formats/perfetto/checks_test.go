@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// ns is a time in the file, as an importer reads it.
+// ns parses a time of the file as an importer does, and returns ns.
 func ns(t *testing.T, text string) int64 {
 	t.Helper()
 	whole, rest, _ := strings.Cut(text, ".")
@@ -53,12 +53,12 @@ func arrows(t *testing.T, f file) (out [][2]event) {
 				stack = stack[:n-1]
 			}
 			if n := len(stack); n > 0 && end(e) > end(stack[n-1]) {
-				t.Errorf("%+v overlaps %+v: it would be dropped", e, stack[n-1])
+				t.Errorf("%+v overlaps %+v, so Perfetto would drop it", e, stack[n-1])
 			}
 			open[e.Tid] = append(stack, e)
 		case "s", "f":
 			if len(stack) == 0 {
-				t.Fatalf("%+v is in no slice", e)
+				t.Fatalf("%+v is not in any slice", e)
 			}
 			if e.Ph == "s" {
 				from[e.ID] = stack[len(stack)-1]
@@ -79,12 +79,12 @@ func arrows(t *testing.T, f file) (out [][2]event) {
 func checkFile(t *testing.T, f file) {
 	t.Helper()
 	if got := uint64(len(arrows(t, f))); got != f.OtherData.Arrows || got != uint64(len(f.of("s"))) {
-		t.Errorf("%d arrows, said %d, begun %d", got, f.OtherData.Arrows, len(f.of("s")))
+		t.Errorf("got %d arrows, metadata says %d, %d starts", got, f.OtherData.Arrows, len(f.of("s")))
 	}
 	pids, last := map[int]int{}, map[string]string{}
 	for _, e := range f.inOrder(t).TraceEvents {
 		if pid, known := pids[e.Tid]; known && pid != e.Pid || e.Tid <= 0 || e.Pid <= 0 {
-			t.Fatalf("thread %d is of processes %d and %d", e.Tid, pid, e.Pid)
+			t.Fatalf("thread %d belongs to processes %d and %d", e.Tid, pid, e.Pid)
 		}
 		pids[e.Tid] = e.Pid
 		if e.Ph == "C" {
@@ -99,7 +99,7 @@ func checkFile(t *testing.T, f file) {
 	for _, e := range f.of("C") {
 		name, ts := e.Name+strconv.Itoa(e.Pid), ns(t, e.Ts.String())
 		if earlier, known := at[name]; known && ts <= earlier {
-			t.Errorf("%+v is behind a sample at %d ns", e, earlier)
+			t.Errorf("%+v comes after a sample at %d ns", e, earlier)
 		}
 		at[name] = ts
 	}

@@ -120,7 +120,7 @@ func TestBlocking(t *testing.T) {
 	if diff := cmp.Diff([]string{"2/2 5 message1"}, f.lines("f")); diff != "" {
 		t.Errorf("ends:\n%s", diff)
 	}
-	// Rank 1 is process 2; the job's counters are process 3.
+	// Rank 1 is process 2. Process 3 has the counters of the job.
 	if diff := cmp.Diff([]string{"3/3 3 in flight 100", "2/2 3 unreceived 100", "3/3 5.001 in flight 0", "2/2 5.001 unreceived 0"}, f.inOrder(t).lines("C")); diff != "" {
 		t.Errorf("counters:\n%s", diff)
 	}
@@ -197,7 +197,7 @@ func TestThreadsAndJobs(t *testing.T) {
 	quick := eventstest.Recv("Recv", 50, 60, 0, 5, 1)
 	quick.Thread = 1
 	late.Peer = 0
-	a.Add(quick, late) // to itself, in the order in which they ended
+	a.Add(quick, late) // messages to itself, in the order of ending
 	b.Add(eventstest.Recv("Recv", 0, 100, 0, 5, 1))
 	a.Trace().Threads = 2
 	f := export(t, Options{}, a, b)
@@ -252,8 +252,8 @@ func TestCountersOfThreads(t *testing.T) {
 func TestSlicesNest(t *testing.T) {
 	a := eventstest.New("run", 0, 1)
 	a.Add(eventstest.Call("A", 0, 100), eventstest.Call("B", 99, 150), // 1 ns too early
-		eventstest.Call("C", 160, 190), eventstest.Call("D", 155, 170), // holds C, whose time is taken out of its own
-		eventstest.Call("E", 170, 180), // within D's real time, out of order
+		eventstest.Call("C", 160, 190), eventstest.Call("D", 155, 170), // contains C, whose time is not included
+		eventstest.Call("E", 170, 180), // within D in real time, but out of order
 		eventstest.Call("F", 200, 200), eventstest.Call("G", 200, 210))
 	f := export(t, Options{}, a)
 	checkFile(t, f)
@@ -371,7 +371,7 @@ func TestMaxEvents(t *testing.T) {
 		f := export(t, Options{MaxEvents: most}, ps...)
 		n := len(f.TraceEvents) - len(f.of("M"))
 		if n > most+ranks || n < most/20 {
-			t.Errorf("%d events, at most %d wanted", n, most)
+			t.Errorf("got %d events, want at most %d", n, most)
 		}
 		var calls int64
 		for _, e := range f.of("X") {
@@ -402,7 +402,7 @@ func TestMaxEvents(t *testing.T) {
 		t.Errorf("%d long calls, %d arrows, want %d; %+v", long, len(f.of("f")), ranks*steps/10, f.OtherData)
 	}
 	if f := export(t, Options{MaxEvents: 9 * ranks * steps}, ps...); len(f.of("X")) != 3*ranks*steps || len(f.of("s")) != ranks*steps {
-		t.Errorf("all fit, and some were left out: %+v", f.OtherData)
+		t.Errorf("all slices fit, but some were left out: %+v", f.OtherData)
 	}
 }
 
@@ -431,7 +431,7 @@ func TestDurations(t *testing.T) {
 		ns := rand.Uint64() >> (1 + rand.IntN(63))
 		b := bucket(ns)
 		if low, next := shortestOf(b), shortestOf(b+1); int64(ns) < low || int64(ns) >= next {
-			t.Fatalf("%d is in bucket %d, from %d to %d", ns, b, low, next)
+			t.Fatalf("%d ns is in bucket %d, which is from %d to %d", ns, b, low, next)
 		}
 	}
 	var d durations
@@ -441,7 +441,7 @@ func TestDurations(t *testing.T) {
 	for _, n := range []uint64{0, 1, 10, 100, 1000} {
 		from := d.threshold(n)
 		if longer := uint64(1000 - min(from, 1000)); longer > n || longer < n-n/4-1 && n > 100 {
-			t.Errorf("%d are of %d ns or longer, want %d or somewhat less", longer, from, n)
+			t.Errorf("got %d durations of %d ns or longer, want %d or slightly fewer", longer, from, n)
 		}
 	}
 }

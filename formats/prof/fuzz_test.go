@@ -26,18 +26,18 @@ func FuzzReader(f *testing.F) {
 		read := func() { first, err = Read(bytes.NewReader(data), "x.prof") }
 		most := uint64(1<<20 + 200*len(data))
 		used := testenv.Allocated(read)
-		for tries := 0; used > most && tries < 3; tries++ { // what the fuzzer allocates beside it counts, too
+		for tries := 0; used > most && tries < 3; tries++ { // memory that the fuzzer itself allocates counts, too
 			used = testenv.Allocated(read)
 		}
 		if first == nil {
 			t.Fatal(err)
 		}
-		if used > most { // a line of 30 bytes may ask for a histogram of 528, twice while they grow
-			t.Errorf("%d bytes of text took %d of memory", len(data), used)
+		if used > most { // a line of 30 bytes may need a histogram of 528 bytes, twice while it grows
+			t.Errorf("reading %d bytes allocated %d bytes", len(data), used)
 		}
 		second, again := Read(strings.NewReader(write(t, first)), "x.prof")
 		if again != nil {
-			t.Fatalf("what we write does not read: %v", again)
+			t.Fatalf("read what was written: %v", again)
 		}
 		for i := range first.Comms {
 			first.Comms[i].Name = text.Field(first.Comms[i].Name)
@@ -102,7 +102,7 @@ func FuzzLine(f *testing.F) {
 			return
 		}
 		if err := two.anyFlow(line); err != nil {
-			t.Fatalf("%q was read in one pass, but is wrong: %v", line, err)
+			t.Fatalf("the fast parser accepts %q, the general one does not: %v", line, err)
 		}
 		if diff := cmp.Diff(general, plain); diff != "" {
 			t.Fatal(diff)

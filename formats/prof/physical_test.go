@@ -37,7 +37,7 @@ func TestInternalLines(t *testing.T) {
 		t.Errorf("I lines (-want +got):\n%s", diff)
 	}
 	if p.Physical.Flows[4].Histogram == nil {
-		t.Error("the profile lost a histogram")
+		t.Error("writing changed a histogram of the profile")
 	}
 	if diff := cmp.Diff(tabletest.Job("run")[0].Traffic().Flows, rest); diff != "" {
 		t.Errorf("the other lines (-without +with):\n%s", diff)

@@ -55,14 +55,14 @@ func write(t testing.TB, traffic *profile.Traffic) string {
 func TestOpenMPIFilesRoundTrip(t *testing.T) {
 	for name, text := range realFiles(t) {
 		if diff := cmp.Diff(string(text), write(t, read(t, string(text)))); diff != "" {
-			t.Errorf("%s is written otherwise (-Open MPI +ours):\n%s", name, diff)
+			t.Errorf("%s (-Open MPI +ours):\n%s", name, diff)
 		}
 	}
 }
 
 func TestOpenMPIFile(t *testing.T) {
 	traffic := read(t, string(realFiles(t)[filepath.Join("testdata", "openmpi-4.1.4.0.prof")]))
-	// mix.c: rank 0 sends 3, 8 and 13 bytes to rank 1, 7 to itself.
+	// In mix.c rank 0 sends 3, 8 and 13 bytes to rank 1 and 7 bytes to itself.
 	flows := map[string]profile.Flow{}
 	for _, f := range traffic.Flows {
 		flows[fmt.Sprintf("%c%d", f.Kind, f.To)] = f
@@ -196,7 +196,7 @@ func TestReaderReportsAndSkips(t *testing.T) {
 			t.Errorf("%q:\ngot  %s\nwant %s", line, err, want)
 		}
 		if len(traffic.Flows) != 1 || traffic.Flows[0].Messages != 10 {
-			t.Errorf("%q: the good lines around it are not there: %v", line, traffic.Flows)
+			t.Errorf("%q: lines around the damaged one are missing: %v", line, traffic.Flows)
 		}
 	}
 }
@@ -212,7 +212,7 @@ func TestManyProblemsAreCounted(t *testing.T) {
 	}
 	var first *SyntaxError
 	if !errors.As(err, &first) || first.Line != 1 {
-		t.Errorf("the first problem is %v", first)
+		t.Errorf("got first problem %v", first)
 	}
 }
 
@@ -241,10 +241,10 @@ func TestEndlessLineTakesBoundedMemory(t *testing.T) {
 		t.Errorf("got error %v", err)
 	}
 	if len(traffic.Flows) != 1 {
-		t.Errorf("the line after it is not there: %v", traffic.Flows)
+		t.Errorf("the line after the damaged one is missing: %v", traffic.Flows)
 	}
 	if used := after.TotalAlloc - before.TotalAlloc; used > 8*maxLine {
-		t.Errorf("allocated %d bytes for it", used)
+		t.Errorf("the damaged line allocated %d bytes", used)
 	}
 }
 
@@ -259,7 +259,7 @@ func TestStreamErrors(t *testing.T) {
 	}
 	full := &limitedWriter{left: 10}
 	if err := Write(full, &profile.Traffic{}); err == nil {
-		t.Error("write: no error of a writer that is full")
+		t.Error("write: the error of the writer is not returned")
 	}
 }
 

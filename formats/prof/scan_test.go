@@ -41,7 +41,7 @@ func TestScanTellsLineByLine(t *testing.T) {
 		"E\t1\t2\t5 bytes\t1 msgs sent\n" +
 		"D\tfirst\tprocs: 1,2,3\n" +
 		"O2A\t1\t6 bytes\t2 msgs sent\n" +
-		"C\t1\t3\t7 bytes\t8 msgs sent\n" + // ends no block
+		"C\t1\t3\t7 bytes\t8 msgs sent\n" + // does not end the block
 		"A2A\t1\t9 bytes\t3 msgs sent\n" +
 		"D\tsecond\tprocs: 1,2,3\n" +
 		"D\tthird\tprocs: 4\n"
@@ -166,7 +166,7 @@ func TestReadSharesMembers(t *testing.T) {
 	}
 	last := traffic.Comms[1998:]
 	if len(traffic.Comms) != 2000 || len(last[0].Members) != 1000 || last[0].Members[999] != 999 || !slices.Equal(last[1].Members, []int{999}) {
-		t.Errorf("%d blocks, the last are %v", len(traffic.Comms), last)
+		t.Errorf("got %d blocks, the last ones are %v", len(traffic.Comms), last)
 	}
 }
 
@@ -202,7 +202,7 @@ func TestHostileLines(t *testing.T) {
 				t.Errorf("got error %v, want %s", err, c.want)
 			}
 			if flows != 2 {
-				t.Errorf("%d lines were read around it, want 2", flows)
+				t.Errorf("got %d lines around the damaged one, want 2", flows)
 			}
 			if used > 6*maxLine {
 				t.Errorf("allocated %d bytes", used)

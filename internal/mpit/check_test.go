@@ -27,7 +27,7 @@ func TestCheck(t *testing.T) {
 		name  string
 		v     *CVar
 		value string
-		want  string // elements with / between them, or what is wrong
+		want  string // elements separated by /, or the error
 	}{
 		{"a number", cvar("int", nil), "-5", "-5"},
 		{"blanks around it", cvar("int", nil), " 7 ", "7"},
@@ -71,7 +71,7 @@ func TestCheck(t *testing.T) {
 			if check := test.v.Check(test.value); err == nil {
 				err = check
 			} else if check == nil {
-				t.Errorf("Check says nothing, and Parse %v", err)
+				t.Errorf("Check returns no error, Parse returns %v", err)
 			}
 			if err == nil && strings.Join(got, "/") != test.want || err != nil && (test.want == "" || !strings.Contains(err.Error(), test.want)) {
 				t.Errorf("got %q, %v; want %q", got, err, test.want)
@@ -112,10 +112,10 @@ func TestVerbosity(t *testing.T) {
 		}
 	}
 	if len(Verbosities()) != 9 || TunerBasic.String() != "tuner-basic" || Verbosity(0).String() != "" || Verbosity(10).String() != "" {
-		t.Errorf("the levels are %v", Verbosities())
+		t.Errorf("got levels %v", Verbosities())
 	}
 	if _, err := ParseVerbosity("all"); err == nil || !strings.Contains(err.Error(), "user-basic, user-detail") {
-		t.Errorf("got %v, want an error with the levels", err)
+		t.Errorf("got %v, want an error that names the levels", err)
 	}
 }
 
@@ -191,15 +191,15 @@ func TestSelect(t *testing.T) {
 		}
 		got, above := l.Select(Selection{p, test.upTo, AllKinds})
 		if strings.Join(names(got), " ") != test.want || above != test.above {
-			t.Errorf("%s: got %q, %+v above; want %q, %+v", test.name, names(got), above, test.want, test.above)
+			t.Errorf("%s: got %q and parents %+v; want %q and %+v", test.name, names(got), above, test.want, test.above)
 		}
 	}
 	if got := names(l); len(got) != 12 {
-		t.Errorf("the list itself is changed: %q", got)
+		t.Errorf("Select changed its input: %q", got)
 	}
 }
 
-// Values that differ from process to process are no defaults.
+// A value that differs between processes is not a default.
 func TestUnsteady(t *testing.T) {
 	const other = `cvar index=0 name=steady about= type=int value=1
 cvar index=1 name=where about= type=char value=%s
@@ -227,7 +227,7 @@ end lines=5
 	changed := Changed(now, defaults)
 	if len(changed) != 2 || changed[0].Name != "new" || changed[0].Default != nil ||
 		changed[1].Name != "steady" || !slices.Equal(changed[1].Default, []string{"1"}) {
-		t.Errorf("changed are %+v, want new, and steady from 1", changed)
+		t.Errorf("got changed variables %+v, want new, and steady with the default 1", changed)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// sample is a list as a library could have it, with all kinds of entries.
+// sample is a list with all kinds of entries.
 const sample = `library version=An%20MPI%201.0 standard=4.1
 enum id=7f00 name=on%20or%20off value=0 item=off value=1 item=on
 cvar index=0 name=a_switch about=Turns%20it%20on. verbosity=user-basic type=int bind=none scope=all-eq enum=7f00 count=1 value=1
@@ -79,7 +79,7 @@ func TestParse(t *testing.T) {
 		},
 	}
 	if d := cmp.Diff(want, parsed(t, sample), cmpopts.IgnoreFields(Variable{}, "Enum")); d != "" {
-		t.Errorf("want -, got +:\n%s", d)
+		t.Errorf("list (-want +got):\n%s", d)
 	}
 }
 
@@ -107,13 +107,14 @@ func TestParseDamaged(t *testing.T) {
 		})
 	}
 	for n := range sample {
-		if _, err := Parse([]byte(sample[:n])); err == nil && n < len(sample)-1 { // the last line end may be missing
-			t.Fatalf("read without complaint: all but %q", sample[n:])
+		if _, err := Parse([]byte(sample[:n])); err == nil && n < len(sample)-1 { // the last newline may be missing
+			t.Fatalf("no error for a list that lacks %q at its end", sample[n:])
 		}
 	}
 }
 
-// Members and enumerations that are not there, and categories in themselves.
+// Members and enumerations that do not exist, and categories that contain
+// themselves.
 func TestParseStrange(t *testing.T) {
 	l := parsed(t, `cvar index=7 name=a about= enum=5 value=1
 category index=3 name=loop about= cvar=-9 cvar=7 cvar=1000000 pvar=2 event=1 category=3 category=99
@@ -121,14 +122,15 @@ error kind=nothing index=0 call=x code=1
 end lines=3
 `)
 	if v := l.CVars[0]; v.EnumID != 0 || v.Enum != nil || v.Item != "" {
-		t.Errorf("an enumeration that was not described is %+v", v)
+		t.Errorf("got %+v for a variable whose enumeration is not described", v)
 	}
 	if c := l.Categories[0]; !cmp.Equal(c.CVars, []string{"a"}) || c.PVars != nil || c.Events != nil {
 		t.Errorf("got %+v, want the variable a alone", c)
 	}
 }
 
-// FuzzReader: no panic, memory in proportion to the text.
+// FuzzReader requires that no text causes a panic, and that memory is
+// proportional to the text.
 func FuzzReader(f *testing.F) {
 	f.Add([]byte(sample))
 	f.Add([]byte("end lines=0\n"))
@@ -137,7 +139,7 @@ func FuzzReader(f *testing.F) {
 		var l *List
 		used := testenv.Allocated(func() { l, _ = Parse(text) })
 		if limit := uint64(1<<20 + 400*len(text)); used > limit {
-			t.Errorf("%d bytes for a text of %d", used, len(text))
+			t.Errorf("%d bytes allocated for a text of %d bytes", used, len(text))
 		}
 		if l != nil {
 			l.Select(Selection{Pattern{"*a*"}, TunerBasic, AllKinds})

@@ -36,13 +36,13 @@ func TestWriteRows(t *testing.T) {
 	}
 }
 
-// A failing disk is an error, and nothing worse.
+// An error of the writer must be returned.
 func TestWriteRowsFails(t *testing.T) {
-	if err := writeRows(full{}, "", nil); err == nil || !strings.Contains(err.Error(), "no room") {
+	if err := writeRows(full{}, "", nil); err == nil || !strings.Contains(err.Error(), "disk full") {
 		t.Errorf("got %v, want the error of the writer", err)
 	}
 }
 
 type full struct{}
 
-func (full) Write([]byte) (int, error) { return 0, fmt.Errorf("no room") }
+func (full) Write([]byte) (int, error) { return 0, fmt.Errorf("disk full") }

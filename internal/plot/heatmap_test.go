@@ -11,13 +11,13 @@ import (
 	"testing"
 )
 
-// ranks is a heatmap of bytes between ranks.
+// ranks returns a heatmap of bytes between ranks.
 func ranks(cells [][]float64) *Heatmap {
 	return &Heatmap{Title: "run: bytes from rank to rank", Quantity: "bytes", Unit: Bytes,
 		N: len(cells), PerBin: 1, Cells: cells, AxisName: "rank"}
 }
 
-// matrix makes cells of a function.
+// matrix returns n × n cells with the values of a function.
 func matrix(n int, value func(from, to int) float64) [][]float64 {
 	cells := make([][]float64, n)
 	for i := range cells {
@@ -29,7 +29,8 @@ func matrix(n int, value func(from, to int) float64) [][]float64 {
 	return cells
 }
 
-// skewed is unlike its transpose, its mirror image and any shift of itself.
+// skewed differs from its transpose, its mirror images and every shifted copy
+// of itself, so that a wrong position of a cell is noticed.
 func skewed(from, to int) float64 {
 	if from == to {
 		return 0
@@ -61,7 +62,7 @@ func TestBins(t *testing.T) {
 		{10_000, 16, 625},    // 13 would leave a last bin of 3
 		{100_000, 125, 800},  //
 		{100_003, 126, 794},  // a prime
-		{1 << 20, 2048, 512}, // 1311 to 2097 has one power of two
+		{1 << 20, 2048, 512}, // only one power of two is in the allowed range, 1311 to 2097
 	} {
 		if perBin, bins := Bins(c.n); perBin != c.perBin || bins != c.bins {
 			t.Errorf("%d lines: %d bins of %d, want %d of %d", c.n, bins, perBin, c.bins, c.perBin)
@@ -81,8 +82,8 @@ func TestBinsHoldAllLines(t *testing.T) {
 	}
 }
 
-// TestPNG looks at each cell's centre, and at its corners where there is no
-// grid: a row is a sender, the first at the top; a column is a receiver, the
+// TestPNG checks the centre of each cell and, where there is no grid, its
+// corners. A row is a sender, the first at the top; a column is a receiver, the
 // first at the left.
 func TestPNG(t *testing.T) {
 	for _, n := range []int{1, 2, 4, 7, 64, 65, 100, 101, 333, 800} {
@@ -108,9 +109,9 @@ func TestPNG(t *testing.T) {
 	}
 }
 
-// TestRowsGoDown asks without knowing of the layout: rank 0 sends to rank 2
-// alone, so there is colour in the upper right quarter of the picture's dark
-// frame and in no other.
+// TestRowsGoDown checks the orientation without using the layout. Only rank 0
+// sends, to rank 2, so only the upper right quarter of the picture's dark frame
+// has that colour.
 func TestRowsGoDown(t *testing.T) {
 	cells := matrix(3, func(from, to int) float64 { return 0 })
 	cells[0][2] = 4096
@@ -120,7 +121,7 @@ func TestRowsGoDown(t *testing.T) {
 	var all, upperRight int
 	b := img.Bounds()
 	for y := range b.Dy() {
-		for x := range b.Dx() * 3 / 4 { // right of it is the colour bar
+		for x := range b.Dx() * 3 / 4 { // the colour bar is to the right
 			if rgba(img.At(x, y)) == want {
 				all++
 				if y < b.Dy()/2 && x > b.Dx()/2 {
@@ -130,7 +131,7 @@ func TestRowsGoDown(t *testing.T) {
 		}
 	}
 	if all < 10_000 || all != upperRight {
-		t.Errorf("%d pixels of the cell's colour, %d of them in the upper right", all, upperRight)
+		t.Errorf("%d pixels have the cell's colour, %d of them in the upper right; want all of them there", all, upperRight)
 	}
 }
 
@@ -159,7 +160,7 @@ func TestSameBytesEachTime(t *testing.T) {
 				}
 			}
 			if !bytes.Equal(first.Bytes(), second.Bytes()) {
-				t.Errorf("%s of %d ranks differs from itself", name, n)
+				t.Errorf("%s of %d ranks: two drawings differ", name, n)
 			}
 		}
 	}
@@ -193,7 +194,7 @@ func TestExtremes(t *testing.T) {
 func TestEqualValuesAreMidScale(t *testing.T) {
 	s := ranks(matrix(3, func(int, int) float64 { return 7 })).Scale()
 	if want := levelAt(0.5).color(); s.Color(7) != want || s.at(0).color() != want || s.at(1).color() != want {
-		t.Errorf("7 is %v on a bar from %v to %v, want %v", s.Color(7), s.at(0).color(), s.at(1).color(), want)
+		t.Errorf("got colour %v for 7 on a bar from %v to %v, want %v", s.Color(7), s.at(0).color(), s.at(1).color(), want)
 	}
 }
 
@@ -216,7 +217,7 @@ func TestRefused(t *testing.T) {
 			}
 		}
 		if out.Len() != 0 {
-			t.Errorf("%d bytes written of what is refused", out.Len())
+			t.Errorf("%d bytes were written although the heatmap was refused", out.Len())
 		}
 	}
 }
@@ -229,7 +230,7 @@ func TestErrorsOfTheWriter(t *testing.T) {
 	h := ranks(matrix(2, skewed))
 	for _, err := range []error{h.WritePNG(full{}), h.WriteSVG(full{})} {
 		if err == nil || !strings.HasPrefix(err.Error(), "write heatmap as ") {
-			t.Errorf("%v from a writer that is full", err)
+			t.Errorf("got %v, want the error of the writer", err)
 		}
 	}
 }

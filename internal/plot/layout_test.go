@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// box is where a text lies.
+// box is the rectangle that a text covers.
 type box struct {
 	text                     string
 	left, top, right, bottom float64
@@ -17,7 +17,7 @@ func (b box) overlaps(c box) bool {
 	return b.left < c.right && c.left < b.right && b.top < c.bottom && c.top < b.bottom
 }
 
-// boxPen notes where texts are.
+// boxPen records the boxes of the texts that are drawn.
 type boxPen struct {
 	font  *typeface
 	boxes []box
@@ -30,7 +30,7 @@ func (p *boxPen) rect(color.RGBA, int, int, int, int)                 {}
 func (p *boxPen) text(t label) {
 	w := p.font.width(t.string, t.size)
 	before, after := w*float64(t.held)/2, w*(1-float64(t.held)/2)
-	up, down := 0.75*t.size, 0.2*t.size // of letters, above and below the base line
+	up, down := 0.75*t.size, 0.2*t.size // extent of letters above and below the base line
 	b := box{t.string, t.x - before, t.y - up, t.x + after, t.y + down}
 	if t.upright {
 		b = box{t.string, t.x - up, t.y - after, t.x + down, t.y + before}
@@ -38,7 +38,8 @@ func (p *boxPen) text(t label) {
 	p.boxes = append(p.boxes, b)
 }
 
-// TestTexts: no text leaves the picture, lies on the cells or on another text.
+// TestTexts requires that no text leaves the picture or covers the cells or
+// another text.
 func TestTexts(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 3, 10, 16, 17, 60, 64, 96, 100, 128, 500, 800, 1000, 1024, 10_000, 65_536, 100_000, 1 << 30} {
 		for _, hosts := range []string{"", "n%d", "compute-node-%05d", "rack-%d-slot.of.a.site.with.a.long.name.example.org"} {
@@ -50,7 +51,7 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// spread is a heatmap of values from 1 to 2⁵⁰ bytes.
+// spread returns a heatmap of values from 1 to 2⁵⁰ bytes.
 func spread(n int, hosts string) *Heatmap {
 	perBin, bins := Bins(n)
 	h := ranks(matrix(bins, func(from, to int) float64 { return float64(uint64(1) << ((from + to) % 51)) }))
@@ -69,11 +70,11 @@ func checkTexts(t *testing.T, h *Heatmap) {
 	cells := box{"the cells", float64(l.left), float64(l.top), float64(l.left + l.side()), float64(l.top + l.side())}
 	for i, b := range p.boxes {
 		if b.left < 0 || b.top < 0 || b.right > float64(l.width) || b.bottom > float64(l.height) {
-			t.Errorf("%q sticks out of %d × %d: %v", b.text, l.width, l.height, b)
+			t.Errorf("%q is outside the picture of %d × %d: %v", b.text, l.width, l.height, b)
 		}
 		for _, c := range append(p.boxes[:i:i], cells) {
 			if b.overlaps(c) {
-				t.Fatalf("%q lies on %q: %v, %v", b.text, c.text, b, c)
+				t.Fatalf("%q covers %q: %v, %v", b.text, c.text, b, c)
 			}
 		}
 	}
@@ -86,13 +87,13 @@ func TestLongTexts(t *testing.T) {
 	checkTexts(t, h)
 }
 
-// TestNumberedTicks: a tick is at its rank, binned or not.
+// TestNumberedTicks requires that a tick is at its rank, with and without bins.
 func TestNumberedTicks(t *testing.T) {
 	for _, c := range []struct {
 		n         int
 		count     int
 		last      string
-		lastShare float64 // of the side
+		lastShare float64 // position of the last tick, as a share of the side
 	}{
 		{4, 4, "3", 3.5 / 4},
 		{64, 16, "60", 60.5 / 64},
@@ -108,7 +109,7 @@ func TestNumberedTicks(t *testing.T) {
 			t.Errorf("%d ranks: %d ticks, the last %v, want %d, the last %s at %g", c.n, len(l.rows), last, c.count, c.last, c.lastShare*float64(l.side()))
 		}
 		if l.rows[0].text != "0" {
-			t.Errorf("%d ranks: the first tick is %v", c.n, l.rows[0])
+			t.Errorf("%d ranks: got first tick %v", c.n, l.rows[0])
 		}
 	}
 }
@@ -122,11 +123,11 @@ func TestNamedTicks(t *testing.T) {
 		}
 	}
 	if l.upright {
-		t.Error("short names stand upright")
+		t.Error("short names are rotated")
 	}
 	for _, names := range [][]string{{"10.0.0.1", "11.0.0.1"}, {"a.x", "b.y"}, {"a.x", "b"}, {"a", "b"}, {}} {
 		if got := shortHosts(names); strings.Join(got, " ") != strings.Join(names, " ") {
-			t.Errorf("%q became %q", names, got)
+			t.Errorf("names %q are shown as %q", names, got)
 		}
 	}
 }

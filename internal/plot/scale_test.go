@@ -13,7 +13,7 @@ func TestScaleEnds(t *testing.T) {
 		0:       {0xff, 0xff, 0xff, 255},
 		16:      {0xad, 0xdc, 0x30, 255},
 		1 << 20: {0x44, 0x01, 0x54, 255},
-		4096:    levelAt(0.5).color(), // as far from 16 as from 1 Mi
+		4096:    levelAt(0.5).color(), // the logarithmic middle between 16 and 1 Mi
 		1:       {0xad, 0xdc, 0x30, 255},
 		1 << 30: {0x44, 0x01, 0x54, 255},
 	} {
@@ -23,7 +23,7 @@ func TestScaleEnds(t *testing.T) {
 	}
 }
 
-// lightness is CIE L*, from 0 to 100.
+// lightness returns the CIE L* of a colour, from 0 to 100.
 func lightness(c color.RGBA) float64 {
 	linear := func(v uint8) float64 {
 		if f := float64(v) / 255; f > 0.04045 {
@@ -35,18 +35,19 @@ func lightness(c color.RGBA) float64 {
 	return 116*math.Cbrt(y) - 16
 }
 
-// TestPerceptuallyUniform: equal ratios of values are equal steps of lightness,
-// darker for more, and the least is well apart from the background.
+// TestPerceptuallyUniform requires that equal ratios of values are equal steps
+// of lightness, darker for larger values, and that the smallest value can be
+// distinguished from the background.
 func TestPerceptuallyUniform(t *testing.T) {
 	light := func(position float64) float64 { return lightness(levelAt(position).color()) }
 	whole := light(0) - light(1)
 	if whole < 60 || lightness(nothing)-light(0) < 15 {
-		t.Errorf("lightness from %g to %g on %g", light(0), light(1), lightness(nothing))
+		t.Errorf("got lightness %g to %g on a background of %g", light(0), light(1), lightness(nothing))
 	}
 	for i := range levels {
 		at := float64(i) / (levels - 1)
 		if off := light(0) - at*whole - light(at); math.Abs(off) > 1 {
-			t.Errorf("lightness at %g is off by %g", at, off)
+			t.Errorf("lightness at %g differs by %g from a straight line", at, off)
 		}
 	}
 }
@@ -57,12 +58,12 @@ func TestScaleKeepsOrder(t *testing.T) {
 	for v := 1.0; v <= math.MaxUint64; v *= 1.05 {
 		l := s.level(v)
 		if l < last {
-			t.Fatalf("%g has level %d, less than %d before it", v, l, last)
+			t.Fatalf("%g has level %d, less than %d of a smaller value", v, l, last)
 		}
 		last = l
 	}
 	if last < levels-1 {
-		t.Errorf("the greatest has level %d", last)
+		t.Errorf("the largest value has level %d, not the last one", last)
 	}
 }
 
@@ -72,18 +73,18 @@ func TestScaleOfCells(t *testing.T) {
 	}
 }
 
-// Values that are nearly equal look so: the scale has the room of two doublings
-// below the greatest.
+// Nearly equal values must get similar colours: the scale covers at least two
+// doublings below the largest value.
 func TestScaleOfNearlyEqualCells(t *testing.T) {
 	s := ranks([][]float64{{0, 1000}, {900, 0}}).Scale()
 	if s != (Scale{250, 1000}) {
 		t.Errorf("%v", s)
 	}
 	if near, far := int(s.level(1000))-int(s.level(900)), int(s.level(1000))-int(s.level(500)); near > levels/10 || far < levels/3 {
-		t.Errorf("a tenth less is %d levels, half is %d", near, far)
+		t.Errorf("10 %% less is %d levels lower, 50 %% less is %d", near, far)
 	}
 	if s := ranks([][]float64{{0, 7}, {7, 0}}).Scale(); s != (Scale{7, 7}) {
-		t.Errorf("equal cells: %v", s)
+		t.Errorf("got %v for equal cells", s)
 	}
 }
 

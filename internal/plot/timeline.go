@@ -35,7 +35,7 @@ type Timeline struct {
 	Links      []Link
 	AllLinks   int    // number of all links; Links holds the most important of them
 	LinkName   string // the name of one link: "message"
-	LinkChoice string // how Links were selected: "those that took longest"
+	LinkChoice string // how Links were selected: "the longest"
 
 	Caption []string // parts that are not broken over lines
 }

@@ -260,7 +260,7 @@ func (t *Timeline) segments(l *timelineLayout) []segment {
 	return out
 }
 
-// crowded reports for each link whether it cannot be told apart from others:
+// crowded reports for each link whether it cannot be distinguished from others:
 // more than linkCrowd links between the same two lanes start or end within
 // linkSpace pixels.
 func (t *Timeline) crowded(l *timelineLayout) []bool {

@@ -21,8 +21,8 @@ var (
 	pale  = color.RGBA{240, 240, 240, 255}
 )
 
-// lanes is a timeline of 10 s with classes red and green, and nobody doing
-// anything.
+// lanes returns a timeline of 10 s with n empty lanes and the classes red and
+// green.
 func lanes(n int) *Timeline {
 	t := &Timeline{Title: "app on some ranks", Width: 600, Height: 300, To: 10, TimeName: "since the start", AxisName: "rank", PerLane: 1,
 		Ground: Class{"nothing", pale}, Classes: []Class{{"red work", red}, {"green work", green}}, LinkName: "message", LinkChoice: "the longest"}
@@ -36,7 +36,7 @@ func lanes(n int) *Timeline {
 	return t
 }
 
-// set gives a share of some columns of a lane to a class.
+// set sets the share of a class in some columns of a lane.
 func (t *Timeline) set(lane, class, from, to int, share float32) {
 	for c := from; c < to; c++ {
 		t.Lanes[lane].Shares[c*2+class] = share
@@ -72,7 +72,7 @@ func TestTimelineStacks(t *testing.T) {
 	for _, c := range []struct {
 		name              string
 		lane, column      int
-		red, green, under int // pixels
+		red, green, under int // number of pixels
 		ground            color.RGBA
 	}{
 		{"a quarter and a half", 0, 10, 14, 27, 13, pale}, // edges at 13.5 and 40.5, rounded up
@@ -95,14 +95,15 @@ func TestTimelineStacks(t *testing.T) {
 					want = green
 				}
 				if got != want {
-					t.Fatalf("pixel %d from below is %v, want %v", i, got, want)
+					t.Fatalf("pixel %d from the bottom is %v, want %v", i, got, want)
 				}
 			}
 		})
 	}
 }
 
-// TestTimelineTints: low bars have the colour of what took most.
+// TestTimelineTints requires that low bars have the colour of the class that
+// took most of the time.
 func TestTimelineTints(t *testing.T) {
 	p := lanes(60)
 	p.set(7, 0, 10, 11, 0.25)
@@ -111,17 +112,17 @@ func TestTimelineTints(t *testing.T) {
 	p.set(7, 0, 14, 15, 1e-6)
 	l := p.layout(sans())
 	if l.bar >= stackFrom {
-		t.Fatalf("bars of %d pixels are high", l.bar)
+		t.Fatalf("bars of %d pixels, want low ones", l.bar)
 	}
 	img := pngOf(t, p)
 	for column, want := range map[int]color.RGBA{
-		10: {60, 180, 60, 255},   // three quarters of green in pale
+		10: {60, 180, 60, 255},   // three quarters green, one quarter pale
 		12: red,                  //
-		14: {235, 210, 210, 255}, // an eighth of red
+		14: {235, 210, 210, 255}, // one eighth red
 		16: pale,
 	} {
 		if got := rgba(img.At(l.left+column, l.top+7*l.pitch)); got != want {
-			t.Errorf("column %d is %v, want %v", column, got, want)
+			t.Errorf("column %d has colour %v, want %v", column, got, want)
 		}
 	}
 }
@@ -141,10 +142,10 @@ func TestTimelineLinks(t *testing.T) {
 	}
 	half := segment{0, 0, 10, 20}
 	if got, is := half.cut(5, 100); !is || got != (segment{5, 10, 10, 20}) {
-		t.Errorf("cut to %v", got)
+		t.Errorf("got %v", got)
 	}
 	if got, is := (segment{3, 0, 3, 20}).cut(3, 4); !is || got != (segment{3, 0, 3, 20}) {
-		t.Errorf("cut to %v", got)
+		t.Errorf("got %v", got)
 	}
 	img := pngOf(t, p)
 	x, y := l.left+l.columns/2, (l.middle(0)+l.middle(3))/2
@@ -155,44 +156,45 @@ func TestTimelineLinks(t *testing.T) {
 		}
 	}
 	if darkest.G > 160 {
-		t.Errorf("%v is the darkest where a message is half way", darkest)
+		t.Errorf("no line in the middle of a message: the darkest colour is %v", darkest)
 	}
 }
 
-// TestTimelineLinksThatHide: of too many those that take a while are drawn.
+// TestTimelineLinksThatHide requires that only the longest messages are drawn
+// if there are too many.
 func TestTimelineLinksThatHide(t *testing.T) {
 	p := lanes(2)
 	for i := range 1000 {
 		link := Link{0, 1, 5, 5.001}
 		if i < 3 {
-			link = Link{0, 1, float64(i + 1), float64(i + 2)} // alone where they are
+			link = Link{0, 1, float64(i + 1), float64(i + 2)} // not near any other message
 		}
 		p.Links = append(p.Links, link)
 	}
 	p.AllLinks = 2000
 	if l := p.layout(sans()); len(l.links) != 3 || !strings.Contains(strings.Join(l.caption, " "), "3 of 2,000 messages drawn, the longest") {
-		t.Errorf("%d drawn, caption %q", len(l.links), l.caption)
+		t.Errorf("got %d links and caption %q", len(l.links), l.caption)
 	}
 	p.Links = p.Links[3:]
 	if l := p.layout(sans()); len(l.links) != 0 || !strings.Contains(strings.Join(l.caption, " "), "2,000 messages, too close together to be drawn") ||
 		l.legend[len(l.legend)-1].link {
-		t.Errorf("%d drawn, caption %q", len(l.links), l.caption)
+		t.Errorf("got %d links and caption %q", len(l.links), l.caption)
 	}
 	p.Links = p.Links[:20]
 	p.AllLinks = 20
 	if l := p.layout(sans()); len(l.links) != 0 || !strings.Contains(strings.Join(l.caption, " "), "20 messages, too close together to be drawn") {
-		t.Errorf("%d drawn, caption %q", len(l.links), l.caption)
+		t.Errorf("got %d links and caption %q", len(l.links), l.caption)
 	}
-	// Twenty messages far from each other, and one both ways at each end of the axis.
+	// Twenty messages that are far apart, in alternating directions.
 	for i := range p.Links {
 		p.Links[i] = Link{i % 2, 1 - i%2, 0.5 * float64(i), 0.5*float64(i) + 0.4}
 	}
 	if l := p.layout(sans()); len(l.links) != 20 || !strings.Contains(strings.Join(l.caption, " "), "20 messages;") {
-		t.Errorf("%d drawn, caption %q", len(l.links), l.caption)
+		t.Errorf("got %d links and caption %q", len(l.links), l.caption)
 	}
 }
 
-// drawnTimeline is what tests ask of an SVG.
+// drawnTimeline holds the elements of an SVG that the tests check.
 type drawnTimeline struct {
 	XMLName xml.Name `xml:"http://www.w3.org/2000/svg svg"`
 	Title   string   `xml:"title"`
@@ -219,7 +221,7 @@ func svgOf(t *testing.T, p *Timeline) (d drawnTimeline, size int) {
 	return d, out.Len()
 }
 
-// TestTimelineSVG: columns that are alike are one rectangle.
+// TestTimelineSVG requires that adjacent equal columns are one rectangle.
 func TestTimelineSVG(t *testing.T) {
 	p := lanes(2)
 	p.Title, p.Height = "a<b>\x00", 900
@@ -243,7 +245,7 @@ func TestTimelineSVG(t *testing.T) {
 			t.Fatalf("areas %v, want %s in %s", d.Areas, want.d, hex(want.fill))
 		}
 	}
-	if size > 6000 || len(d.Images) != 0 || len(d.Links) != 2 { // one in the legend
+	if size > 6000 || len(d.Images) != 0 || len(d.Links) != 2 { // of the two paths of links, one is in the legend
 		t.Errorf("%d bytes, %d images, %d paths of links", size, len(d.Images), len(d.Links))
 	}
 	texts := "\n" + strings.Join(d.Texts, "\n") + "\n"
@@ -255,7 +257,8 @@ func TestTimelineSVG(t *testing.T) {
 	}
 }
 
-// TestTimelineSVGOfManyAreas: they are an image, which is smaller.
+// TestTimelineSVGOfManyAreas requires that many areas become an image, because
+// that is smaller.
 func TestTimelineSVGOfManyAreas(t *testing.T) {
 	p := lanes(1)
 	p.Width = 4000
@@ -269,7 +272,7 @@ func TestTimelineSVGOfManyAreas(t *testing.T) {
 	img := p.cellImage(p.layout(sans()))
 	all := areasOf(img, maxAreas)
 	if areasOf(img, len(all)-1) != nil {
-		t.Error("more areas than were allowed")
+		t.Error("SVG has more areas than are allowed")
 	}
 	pixels := 0
 	for _, a := range all {
@@ -306,7 +309,8 @@ func TestTimeTicks(t *testing.T) {
 	}
 }
 
-// TestTimelineTexts: none leaves the picture, lies on the lanes or on another.
+// TestTimelineTexts requires that no text leaves the picture or covers the
+// lanes or another text.
 func TestTimelineTexts(t *testing.T) {
 	for _, width := range []int{MinTimelineWidth, 1600, MaxTimelineWidth} {
 		for _, n := range []int{1, 4, 60} {
@@ -339,11 +343,11 @@ func checkTimelineTexts(t *testing.T, p *Timeline) {
 	lanes := box{"the lanes", float64(l.left), float64(l.top), float64(l.left + l.columns), float64(l.bottom())}
 	for i, text := range b.boxes {
 		if text.left < 0 || text.top < 0 || text.right > float64(l.width) || text.bottom > float64(l.height) {
-			t.Errorf("%.40q sticks out of %d × %d: %v", text.text, l.width, l.height, text)
+			t.Errorf("%.40q is outside the picture of %d × %d: %v", text.text, l.width, l.height, text)
 		}
 		for _, c := range append(b.boxes[:i:i], lanes) {
 			if text.overlaps(c) {
-				t.Fatalf("%.40q lies on %.40q", text.text, c.text)
+				t.Fatalf("%.40q covers %.40q", text.text, c.text)
 			}
 		}
 	}
@@ -352,7 +356,7 @@ func checkTimelineTexts(t *testing.T, p *Timeline) {
 	}
 }
 
-// TestTimelineHeight: as many lanes as there is room for fit in.
+// TestTimelineHeight requires that the lanes fit into the given height.
 func TestTimelineHeight(t *testing.T) {
 	for _, height := range []int{MinTimelineHeight, 900} {
 		p := lanes(LanesIn(height))

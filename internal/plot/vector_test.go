@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// document is what tests ask of an SVG.
+// document holds the elements of an SVG that the tests check.
 type document struct {
 	XMLName xml.Name `xml:"http://www.w3.org/2000/svg svg"`
 	Title   string   `xml:"title"`
@@ -76,7 +76,8 @@ func TestSVG(t *testing.T) {
 	}
 }
 
-// TestSVGOfManyCells: the cells are one image, its pixels those of the cells.
+// TestSVGOfManyCells requires that many cells become one image, whose pixels
+// have the colours of the cells.
 func TestSVGOfManyCells(t *testing.T) {
 	if n := len(parse(t, ranks(matrix(100, skewed))).Cells); n != 9900 {
 		t.Errorf("%d cells of 100 ranks, want 9900", n)

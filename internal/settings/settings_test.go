@@ -13,13 +13,13 @@ func TestList(t *testing.T) {
 	for i := range List {
 		s := &List[i]
 		if Named(s.Name) != s || s.Syntax == "" || s.Summary == "" || s.Check == nil {
-			t.Errorf("%s: not whole, or not the only one of its name", s.Name)
+			t.Errorf("%s: a field is missing, or the name is not unique", s.Name)
 		}
 		if value, err := s.Parse(s.Default); s.Default != "" && (err != nil || value != s.Default) {
-			t.Errorf("%s: the default %q is %q, %v", s.Name, s.Default, value, err)
+			t.Errorf("%s: default %q is parsed as %q, %v", s.Name, s.Default, value, err)
 		}
 		if s.Default == "" && s.Empty == "" {
-			t.Errorf("%s: its default has no name", s.Name)
+			t.Errorf("%s: the empty default has no word (Empty)", s.Name)
 		}
 	}
 }
@@ -67,7 +67,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// configure makes a user file and a site file, and reads them.
+// configure writes a user file and a site file, and reads them.
 func configure(t *testing.T, user, site string) ([]*File, error) {
 	t.Helper()
 	dir := t.TempDir()
@@ -101,7 +101,7 @@ func TestFile(t *testing.T) {
 		}
 	}
 	if _, ok := user.given(Named("stack")); ok {
-		t.Error("the file says nothing of stack")
+		t.Error("setting stack is not found in the file")
 	}
 }
 
@@ -123,11 +123,12 @@ func TestFileErrors(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	t.Setenv(EnvSite, "")
 	if files, err := Read(); err != nil || files[0].Found || files[1].Found {
-		t.Errorf("no file, and it says %v", err)
+		t.Errorf("missing file: got %v, want no error", err)
 	}
 }
 
-// Each of a pair of neighbours in the order is set, and the stronger holds.
+// Of each two sources that are next to each other in the order of precedence,
+// the stronger one must apply.
 func TestOrder(t *testing.T) {
 	for _, test := range []struct {
 		flag, env, user, site string
@@ -141,7 +142,7 @@ func TestOrder(t *testing.T) {
 		{"", "off", "timing = sampled", "", "off", Environment, 1},
 		{"sampled", "off", "", "", "sampled", CommandLine, 1},
 		{"exact", "off", "timing = off", "timing = sampled", "exact", CommandLine, 3},
-		{"off", "never", "", "", "off", CommandLine, 1}, // nobody asks the environment
+		{"off", "never", "", "", "off", CommandLine, 1}, // an invalid value in the environment, which is not read
 	} {
 		files, err := configure(t, test.user, test.site)
 		if err != nil {
@@ -154,7 +155,7 @@ func TestOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 		if v := values.Of("timing"); v.Text != test.want || v.Source != test.source || len(v.Weaker) != test.weaker {
-			t.Errorf("%+v: got %q from %s instead of %d", test, v.Text, v.Source, len(v.Weaker))
+			t.Errorf("%+v: got %q from %s, with %d weaker values", test, v.Text, v.Source, len(v.Weaker))
 		}
 	}
 }
@@ -176,17 +177,17 @@ func TestWords(t *testing.T) {
 	}
 	back, err := ParseWords(arguments)
 	if err != nil || len(back) != 3 || back[1].Text != "A=1\nB=2" || back[2].Text != "a,b" || back[0].Text != "" {
-		t.Errorf("read back as %v, %v", back, err)
+		t.Errorf("got %v, %v after reading back", back, err)
 	}
 	if !slices.Equal(back.Words(), want) {
-		t.Errorf("made of what was read back: %q", back.Words())
+		t.Errorf("after reading back, the words are %q", back.Words())
 	}
 	if _, err := ParseWords([]string{"none=1"}); err == nil {
-		t.Error("a setting that is none was taken")
+		t.Error("no error for an unknown setting")
 	}
 }
 
-// What is read of the environment anywhere is in the list, or is one of Others.
+// Each environment variable that the code reads must be a setting or in Others.
 func TestEnvironmentIsDocumented(t *testing.T) {
 	names := regexp.MustCompile(`(?:getenv|Getenv|LookupEnv)\("(MPITRACE_\w+)"\)`)
 	root := filepath.Join("..", "..")
@@ -205,7 +206,7 @@ func TestEnvironmentIsDocumented(t *testing.T) {
 				listed := slices.ContainsFunc(List, func(s Setting) bool { return s.Env() == name }) ||
 					slices.ContainsFunc(Others, func(v Variable) bool { return v.Name == name })
 				if !listed {
-					t.Errorf("%s reads %s, which is documented nowhere", path, name)
+					t.Errorf("%s reads the environment variable %s, which is neither a setting nor in Others", path, name)
 				}
 			}
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// FuzzFile: whatever a program or library holds, it names call sites or does
-// not, without a panic and in memory that its size explains.
+// FuzzFile requires that any contents of a program or library can be read
+// without a panic, in memory proportional to their size.
 func FuzzFile(f *testing.F) {
 	dir := f.TempDir()
 	source := filepath.Join(dir, "small.c")
@@ -50,14 +50,14 @@ func FuzzFile(f *testing.F) {
 				t.Error(err)
 			}
 		})
-		if most := uint64(64<<20 + 64*maxUnpacked*len(content)); used > most { // a head may promise 65535 sections
-			t.Errorf("%d bytes took %d of memory", len(content), used)
+		if most := uint64(64<<20 + 64*maxUnpacked*len(content)); used > most { // a header may claim 65535 sections
+			t.Errorf("reading %d bytes allocated %d bytes", len(content), used)
 		}
 	})
 }
 
-// FuzzPlainName: a name out of a symbol table is made plain, and no longer than
-// names are.
+// FuzzPlainName requires that any symbol can be demangled, and that the result
+// has a bounded length.
 func FuzzPlainName(f *testing.F) {
 	for _, symbol := range []string{"main", "MAIN__", "solve.part.0", "__grid_MOD_exchange", "grid_mp_exchange_", "_QMgridPexchange",
 		"_ZN4halo8exchangeIdEEvRSt6vectorIT_SaIS2_EE", "_RNvC6_123foo3bar", "_ZNK3FooIXadL_Z3barvEEE1xEv"} {
@@ -65,12 +65,12 @@ func FuzzPlainName(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, symbol string) {
 		if name := plainName(symbol); len(name) > len(symbol)+1<<maxName {
-			t.Errorf("a name of %d bytes of a symbol of %d", len(name), len(symbol))
+			t.Errorf("got a name of %d bytes for a symbol of %d bytes", len(name), len(symbol))
 		}
 	})
 }
 
-// A symbol may be as long as its file, and nest as deeply.
+// A symbol may be as long as its file, and as deeply nested.
 func TestDeepName(t *testing.T) {
 	for _, nested := range []string{"P", "N", "I", "F", "1x", "St"} {
 		if name := plainName("_Z1f" + strings.Repeat(nested, 1<<22)); name == "" {

@@ -16,14 +16,14 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// A truth is a call as the program itself tells of it.
+// A truth is a call site as the program itself prints it.
 type truth struct {
 	function string
 	line     int
 	address  uint64
 }
 
-// tool runs a command, which must succeed, and returns what it prints.
+// tool runs a command, which must succeed, and returns its output.
 func tool(t testing.TB, command ...string) []byte {
 	t.Helper()
 	testenv.Need(t, command[0])
@@ -37,7 +37,7 @@ func tool(t testing.TB, command ...string) []byte {
 	return out
 }
 
-// truths runs a program and reads what it prints.
+// truths runs a program and returns the call sites that it prints.
 func truths(t testing.TB, program string) []truth {
 	t.Helper()
 	var out []truth
@@ -55,7 +55,7 @@ func truths(t testing.TB, program string) []truth {
 	return out
 }
 
-// compile makes testdata/name into a program of the same name in dir.
+// compile compiles testdata/name to a program in dir and returns its path.
 func compile(t testing.TB, dir, name string, command ...string) string {
 	t.Helper()
 	program := filepath.Join(dir, strings.TrimSuffix(name, filepath.Ext(name)))
@@ -63,7 +63,8 @@ func compile(t testing.TB, dir, name string, command ...string) string {
 	return program
 }
 
-// look names the calls of a program; it has a build-id as it is now.
+// look returns the symbols of the calls of a program, which must have its
+// current build-id.
 func look(t testing.TB, program, debugDir string, calls []truth) (map[uint64]profile.Symbol, error) {
 	t.Helper()
 	f, err := openFile(program)
@@ -90,7 +91,7 @@ func lookFor(m module, debugDir string, calls []truth) (map[uint64]profile.Symbo
 	return out, err
 }
 
-// checkLines requires function and line of each call.
+// checkLines requires the right function and line for each call.
 func checkLines(t *testing.T, source string, calls []truth, got map[uint64]profile.Symbol) {
 	t.Helper()
 	for _, c := range calls {
@@ -101,8 +102,8 @@ func checkLines(t *testing.T, source string, calls []truth, got map[uint64]profi
 	}
 }
 
-// checkFunctions requires the functions that are no static or inlined ones, by
-// the symbol table, and no lines.
+// checkFunctions requires the function that want returns for each call, and no
+// lines, as without debug information.
 func checkFunctions(t *testing.T, calls []truth, got map[uint64]profile.Symbol, want func(function string) string) {
 	t.Helper()
 	for _, c := range calls {
@@ -144,7 +145,8 @@ func TestSharedLibrary(t *testing.T) {
 	dir := t.TempDir()
 	lib := filepath.Join(dir, "libmarks.so")
 	tool(t, "gcc", "-O2", "-g", "-fPIC", "-shared", "-DLIBRARY", "testdata/marks.c", "-o", lib, "-ldl")
-	// The library calls its own shown(), unless the program's takes its place.
+	// The library calls its own shown(), because the program's has another
+	// name.
 	program := compile(t, dir, "marks.c", "gcc", "-O1", "-DCALL_LIBRARY", "-Dshown=other", "-Wl,--no-as-needed", "-L"+dir, "-lmarks", "-Wl,-rpath,"+dir)
 	calls := truths(t, program)
 	// main's own call comes first, then the library's, then those of other().
@@ -202,8 +204,8 @@ func TestScopes(t *testing.T) {
 	}
 }
 
-// global leaves the functions that a symbol table has once static ones are
-// stripped; shown holds nothing else.
+// global returns the function found for a call if the symbol table has no
+// static functions. Only shown and main are not static.
 func global(function string) string {
 	switch function {
 	case "shown", "main":
@@ -219,7 +221,7 @@ func TestStripped(t *testing.T) {
 	}{
 		"debug information": {nil, []string{"--strip-debug"}, func(function string) string {
 			if function == "inlined" {
-				return "hidden" // where it was inlined
+				return "hidden" // the function that it was inlined into
 			}
 			return function
 		}},
@@ -282,7 +284,7 @@ func TestDebugFiles(t *testing.T) {
 					t.Error(err)
 				}
 				checkLines(t, "marks.c", calls, got)
-				// Another program's debug file is none of this one.
+				// The debug file of another program must be ignored.
 				other := compile(t, t.TempDir(), "marks.c", "gcc", "-O0", "-g", "-Wl,"+flag)
 				split(t, other, debug)
 				got, err = look(t, program, root, calls)
@@ -327,7 +329,7 @@ func TestChangedAndMissing(t *testing.T) {
 	m.buildID = ""
 	m.ran = time.Now().Add(-time.Hour)
 	check("of later than the run", "may have changed since the run")
-	// The debug file is enough, if it is of the program that ran.
+	// The debug file is enough if it belongs to the program that ran.
 	m.buildID = id
 	again := compile(t, t.TempDir(), "marks.c", "gcc", "-O2", "-g", "-Wl,--build-id=0x"+id)
 	split(t, again, filepath.Join(root, ".build-id", id[:2], id[2:]+".debug"))
@@ -338,8 +340,8 @@ func TestChangedAndMissing(t *testing.T) {
 	checkLines(t, "marks.c", calls, got)
 }
 
-// TestDamage flips bytes of a program and cuts it, everywhere: what comes is
-// an error or names, and no more memory than a file of that size can need.
+// TestDamage flips bytes of a program and truncates it, everywhere. Reading it
+// must return an error or symbols, in memory proportional to the file.
 func TestDamage(t *testing.T) {
 	dir := t.TempDir()
 	program := compile(t, dir, "marks.c", "gcc", "-O2", "-gdwarf-5")
@@ -386,10 +388,10 @@ func TestUnpackLimit(t *testing.T) {
 	tool(t, "objcopy", "--compress-debug-sections=zlib", program)
 	got, err := look(t, program, dir, calls)
 	if err == nil || !strings.Contains(err.Error(), "unpacks from") || !strings.Contains(err.Error(), program) {
-		t.Errorf("got %v, want a section that unpacks to too much", err)
+		t.Errorf("got %v, want an error about a section that is too large when decompressed", err)
 	}
 	if s := got[calls[0].address]; s.Function != "main" || s.Line != 0 {
-		t.Errorf("got %+v, want main by the symbol table", s)
+		t.Errorf("got %+v, want main from the symbol table", s)
 	}
 }
 

@@ -22,7 +22,7 @@ func BenchmarkDraw(b *testing.B) {
 	}
 }
 
-// exchange is ranks that each repeat a thousand events.
+// exchange returns ranks that each repeat a thousand events.
 func exchange(ranks, times int) []profile.EventSource {
 	var src []profile.EventSource
 	for r := range ranks {

@@ -41,9 +41,9 @@ func (p *picture) link() {
 	if of == 0 {
 		p.Caption = append(p.Caption, "no messages")
 	}
-	p.AllLinks, p.LinkName, p.LinkChoice = of, "message", "those that can be told apart and took longest"
+	p.AllLinks, p.LinkName, p.LinkChoice = of, "message", "the longest that can be distinguished"
 	if p.messages.sends.cut || p.messages.receives.cut {
-		p.LinkChoice = "of the largest those that can be told apart and took longest"
+		p.LinkChoice = "the longest of the largest that can be distinguished"
 	}
 }
 

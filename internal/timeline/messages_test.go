@@ -9,7 +9,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// pair is two processes between which messages go.
+// pair returns two processes that send each other messages.
 func pair() (a, b *process) {
 	a, b = newProcess(0, 2), newProcess(1, 2)
 	for _, p := range []*process{a, b} {
@@ -23,12 +23,12 @@ func link(from, to int, start, end int64) plot.Link {
 	return plot.Link{From: from, To: to, Start: time.Duration(start).Seconds(), End: time.Duration(end).Seconds()}
 }
 
-// checkLinks compares what is drawn, in any order.
+// checkLinks compares the links that are drawn, in any order.
 func checkLinks(t *testing.T, p *plot.Timeline, want ...plot.Link) {
 	t.Helper()
 	for _, l := range want {
 		if !slices.Contains(p.Links, l) {
-			t.Errorf("no link %+v", l)
+			t.Errorf("missing link %+v", l)
 		}
 	}
 	if len(p.Links) != len(want) || p.AllLinks != len(want) {
@@ -36,12 +36,12 @@ func checkLinks(t *testing.T, p *plot.Timeline, want ...plot.Link) {
 	}
 }
 
-// TestMatching: what differs in communicator, tag, number or direction is
-// another message.
+// TestMatching requires that a send and a receive are one message only if
+// communicator, tag, number and direction agree.
 func TestMatching(t *testing.T) {
 	a, b := pair()
 	a.trace.Comms = append(a.trace.Comms, profile.TraceComm{Label: "ours"})
-	b.trace.Comms = append([]profile.TraceComm{{Label: "ours"}}, b.trace.Comms...) // where ours is 0
+	b.trace.Comms = append([]profile.TraceComm{{Label: "ours"}}, b.trace.Comms...) // the first communicator here, but not on rank 0
 	a.send("Isend", 1, 10*ms, ms, 8, 7, 1)
 	a.send("Isend", 1, 20*ms, ms, 8, 7, 2)
 	a.send("Isend", 1, 30*ms, ms, 8, 6, 1)
@@ -59,14 +59,14 @@ func TestMatching(t *testing.T) {
 	recv("Irecv", 1, 71*ms, 0, 7, 1)
 	recv("Recv", 0, 80*ms, 5*ms, 7, 1)
 	a.receive("Recv", 1, 90*ms, 5*ms, 8, 7, 1)
-	a.receive("Recv", 1, 91*ms, 5*ms, 8, 7, 9) // which nobody sent
-	// Neither is a message: a receive that is only posted, and a collective.
+	a.receive("Recv", 1, 91*ms, 5*ms, 8, 7, 9) // no such send
+	// Neither a receive that is only posted nor a collective is a message.
 	a.add(profile.EventKind{Call: "Irecv", Peer: profile.PeerAnySource}, 100*ms, ms, 0, profile.AnyTag, 0)
 	a.add(profile.EventKind{Call: "Bcast", Class: profile.OneToAll, Direction: profile.Send, Peer: 1}, 101*ms, ms, 8, profile.NoTag, 0)
 	p := draw(t, []*process{a, b}, Options{Messages: true})
 	checkLinks(t, p, link(0, 1, 10*ms, 71*ms), link(0, 1, 20*ms, 70*ms), link(0, 1, 30*ms, 65*ms), link(0, 1, 40*ms, 85*ms), link(1, 0, 50*ms, 95*ms))
 	if p := draw(t, []*process{a, b}, Options{}); len(p.Links) != 0 || p.AllLinks != 0 {
-		t.Errorf("%d messages, where none are wanted", len(p.Links))
+		t.Errorf("%d messages drawn without Options.Messages", len(p.Links))
 	}
 }
 
@@ -82,7 +82,8 @@ func TestMessagesOfARange(t *testing.T) {
 	checkLinks(t, draw(t, []*process{a, b}, o), link(0, 1, 195*ms, 205*ms), link(0, 1, 240*ms, 260*ms), link(0, 1, 290*ms, 320*ms))
 }
 
-// TestMessagesOfOtherRanks: both ends are in the picture.
+// TestMessagesOfOtherRanks requires that a message is drawn only if both its
+// ranks are in the picture.
 func TestMessagesOfOtherRanks(t *testing.T) {
 	ps := make([]*process, 3)
 	for r := range ps {
@@ -94,11 +95,11 @@ func TestMessagesOfOtherRanks(t *testing.T) {
 		p.receive("Recv", (r+2)%3, 20*ms, ms, 8, 0, 1)
 	}
 	checkLinks(t, draw(t, ps, Options{Messages: true}), link(0, 1, 10*ms, 21*ms), link(1, 2, 10*ms, 21*ms), link(2, 0, 10*ms, 21*ms))
-	checkLinks(t, draw(t, ps[1:], Options{Messages: true}), link(0, 1, 10*ms, 21*ms)) // of ranks 1 and 2
+	checkLinks(t, draw(t, ps[1:], Options{Messages: true}), link(0, 1, 10*ms, 21*ms)) // only ranks 1 and 2
 }
 
-// TestManyMessages: of more than are kept, the largest, and of these the slowest
-// first.
+// TestManyMessages requires that, of too many messages, the largest are kept,
+// and that the slowest of these come first.
 func TestManyMessages(t *testing.T) {
 	const n = 200_000
 	a, b := newProcess(0, 2), newProcess(1, 2)
@@ -109,13 +110,13 @@ func TestManyMessages(t *testing.T) {
 		case i%100 == 7:
 			bytes, took = 1<<20, 700
 		case i%1000 == 0:
-			took = 900 // slow, and small
+			took = 900 // slow but small
 		}
 		a.send("Send", 1, 1000*i, 100, bytes, 0, uint32(i+1))
 		b.receive("Recv", 0, 1000*i+took-50, 50, bytes, 0, uint32(i+1))
 	}
 	p := draw(t, []*process{a, b}, Options{Messages: true})
-	if p.AllLinks != n || len(p.Links) != maxLinks || p.LinkChoice != "of the largest those that can be told apart and took longest" {
+	if p.AllLinks != n || len(p.Links) != maxLinks || p.LinkChoice != "the longest of the largest that can be distinguished" {
 		t.Fatalf("%d of %d links, %s", len(p.Links), p.AllLinks, p.LinkChoice)
 	}
 	slow, large := 0, 0
@@ -127,14 +128,15 @@ func TestManyMessages(t *testing.T) {
 			slow++
 		}
 	}
-	// All that are large are kept; of the others a seventh or so, among them
-	// some of the 200 that are slow.
+	// All large messages are kept. Of the others about one in seven is kept,
+	// among them some of the 200 slow ones.
 	if large != n/100 || slow == 0 || slow == 200 {
 		t.Errorf("%d large messages, want %d; %d slow ones", large, n/100, slow)
 	}
 }
 
-// TestSameSize: the ends of messages of one size are chosen alike.
+// TestSameSize requires that, of messages of one size, the sends and receives
+// that are kept belong to the same messages.
 func TestSameSize(t *testing.T) {
 	const n = 5 * maxEnds
 	a, b := newProcess(0, 2), newProcess(1, 2)

@@ -6,13 +6,13 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// process is a trace in memory. Its kinds come with the batch that first needs
-// them, as a file's do.
+// process is a trace in memory. As in a file, each kind comes with the first
+// batch that needs it.
 type process struct {
 	trace  profile.Trace
 	events profile.Events
 	kinds  []profile.EventKind
-	batch  int // events at a time; 0 for all
+	batch  int // number of events in a batch; 0 for all
 }
 
 func newProcess(rank, size int) *process {
@@ -38,7 +38,7 @@ func (p *process) Each(f func(*profile.Events, []profile.EventKind) error) error
 	return nil
 }
 
-// add puts an event at the end.
+// add appends an event.
 func (p *process) add(kind profile.EventKind, start, duration int64, bytes uint64, tag int32, seq uint32) {
 	k := slices.Index(p.kinds, kind)
 	if k < 0 {
@@ -52,18 +52,18 @@ func (p *process) add(kind profile.EventKind, start, duration int64, bytes uint6
 	p.trace.End = max(p.trace.End, start+duration)
 }
 
-// call adds a call that moves nothing.
+// call appends a call without a message.
 func (p *process) call(name string, class profile.Class, start, duration int64) {
 	p.add(profile.EventKind{Call: name, Class: class, Peer: profile.PeerNone}, start, duration, 0, profile.NoTag, 0)
 }
 
-// send adds a message that is sent to a rank.
+// send appends a call that sends a message to a rank.
 func (p *process) send(call string, to int, start, duration int64, bytes uint64, tag int32, seq uint32) {
 	p.add(profile.EventKind{Call: call, Direction: profile.Send, Peer: int32(to)}, start, duration, bytes, tag, seq)
 }
 
-// receive adds one that is received by a call, or, without duration, one that
-// another call has seen to arrive.
+// receive appends a call that receives a message or, if duration is 0, a
+// message that another call completed.
 func (p *process) receive(call string, from int, start, duration int64, bytes uint64, tag int32, seq uint32) {
 	action := profile.Called
 	if duration == 0 {

@@ -38,7 +38,8 @@ func draw(t *testing.T, ps []*process, o Options) *plot.Timeline {
 	return p
 }
 
-// exact draws with columns of 1 ms: the axis has as many as the picture.
+// exact draws with columns of 1 ms, so that each column of the axis is one
+// column of the picture.
 func exact(t *testing.T, o Options, ps ...*process) *plot.Timeline {
 	t.Helper()
 	columns := draw(t, ps, o).Columns()
@@ -51,7 +52,7 @@ func share(p *plot.Timeline, lane, column, class int) float32 {
 	return p.Lanes[lane].Shares[column*numClasses+class]
 }
 
-// checkShares wants shares of one lane by column and class, and no others.
+// checkShares compares all shares of one lane, by column and class.
 func checkShares(t *testing.T, p *plot.Timeline, lane int, want map[[2]int]float32) {
 	t.Helper()
 	for column := range p.Columns() {
@@ -63,16 +64,16 @@ func checkShares(t *testing.T, p *plot.Timeline, lane int, want map[[2]int]float
 	}
 }
 
-// TestShares: columns of 1 ms hold the part of it that a class took.
+// TestShares checks the share of each class in columns of 1 ms.
 func TestShares(t *testing.T) {
 	const zero = int64(1_700_000_000_000_000_000)
 	a, b := newProcess(0, 2), newProcess(1, 2)
 	a.batch = 2
 	a.call("Init", profile.Other, zero, 2*ms)
 	a.call("Wait", profile.P2P, zero+10*ms+ms/4, ms/4)         // within one column
-	a.call("Wait", profile.P2P, zero+10*ms+ms/2, ms/4)         // another in it
-	a.call("Barrier", profile.AllToAll, zero+11*ms-ms/8, 2*ms) // over three
-	a.call("File_open", profile.IO, zero+20*ms, ms)            // from edge to edge
+	a.call("Wait", profile.P2P, zero+10*ms+ms/2, ms/4)         // a second call in that column
+	a.call("Barrier", profile.AllToAll, zero+11*ms-ms/8, 2*ms) // over three columns
+	a.call("File_open", profile.IO, zero+20*ms, ms)            // exactly one column
 	b.send("Send", 0, zero+5*ms, ms/2, 8, 0, 1)
 	b.call("Put", profile.OneSided, zero+6*ms, ms/2)
 	b.call("Win_fence", profile.Sync, zero+6*ms+ms/2, ms/2)
@@ -85,14 +86,15 @@ func TestShares(t *testing.T) {
 	})
 	checkShares(t, p, 1, map[[2]int]float32{{5, messaging}: 0.5, {6, oneSided}: 1, {7, otherCalls}: 0.5})
 	if l := p.Lanes[1]; l.Begin != 0.005 || l.End != 0.0075 {
-		t.Errorf("rank 1 is there from %g to %g s, want 0.005 to 0.0075", l.Begin, l.End)
+		t.Errorf("lane of rank 1 is from %g to %g s, want 0.005 to 0.0075", l.Begin, l.End)
 	}
 	if p.From != 0 || p.To != float64(p.Columns())/1000 {
 		t.Errorf("axis from %g to %g s", p.From, p.To)
 	}
 }
 
-// TestSharesAddUp: whatever the columns, no time is lost or made.
+// TestSharesAddUp requires that the shares add up to the time of the calls, for
+// any number of columns.
 func TestSharesAddUp(t *testing.T) {
 	for _, length := range []int64{1, 7, 699, 700, 701, 123_456_789} {
 		b := newBins(1000, 1000+length, 700)
@@ -120,7 +122,8 @@ func TestSharesAddUp(t *testing.T) {
 	}
 }
 
-// TestNestedCalls: a call inside another's callback leaves both their part.
+// TestNestedCalls requires that time in a call made from another call's
+// callback counts for the inner call only.
 func TestNestedCalls(t *testing.T) {
 	p := newProcess(0, 1)
 	p.call("Init", profile.Other, 0, ms)
@@ -134,7 +137,8 @@ func TestTimeRange(t *testing.T) {
 	early.call("Init", profile.Other, 500*ms, ms)
 	late.call("Wait", profile.P2P, 1500*ms, 1000*ms)
 	late.call("Barrier", profile.AllToAll, 2500*ms, 1000*ms)
-	// Times count from the first event of all, though its rank is left out.
+	// Times count from the first event of all ranks, even of a rank that is not
+	// drawn.
 	o := Options{From: 1500 * time.Millisecond, To: 2500 * time.Millisecond, Ranks: profile.RankSet{{First: 1, Last: 1}}, Width: 800, Height: 600}
 	p := draw(t, []*process{early, late}, o)
 	if p.From != 1.5 || p.To != 2.5 || len(p.Lanes) != 1 || p.Labels[0] != "1" {
@@ -143,16 +147,16 @@ func TestTimeRange(t *testing.T) {
 	last := p.Columns() - 1
 	half := (last+1)/2 - 1
 	if share(p, 0, 0, waiting) != 1 || share(p, 0, half, waiting) != 1 || share(p, 0, half+2, collective) != 1 || share(p, 0, last, collective) != 1 {
-		t.Error("the first half is not waiting, or the second not collective")
+		t.Error("want waiting in the first half, a collective in the second")
 	}
 	o.To = time.Hour
 	if p := draw(t, []*process{early, late}, o); p.To != 3 {
-		t.Errorf("ends at %g s, want 3", p.To)
+		t.Errorf("picture ends at %g s, want 3", p.To)
 	}
 }
 
-// TestBeginsAfterInit: where the first of the ranks that are drawn has left MPI_Init,
-// if nothing else is wanted.
+// TestBeginsAfterInit requires that the picture begins when the first of the
+// drawn ranks leaves MPI_Init, unless another begin is given.
 func TestBeginsAfterInit(t *testing.T) {
 	ps := []*process{newProcess(0, 2), newProcess(1, 2)}
 	for r, p := range ps {
@@ -179,7 +183,8 @@ func TestBeginsAfterInit(t *testing.T) {
 	}
 }
 
-// TestFold: 1000 ranks in room for 300 are lanes of 4, with means of their shares.
+// TestFold requires that 1000 ranks in room for 300 share lanes of 4 ranks,
+// with the means of their shares.
 func TestFold(t *testing.T) {
 	var ps []*process
 	height := 300 + plot.MaxTimelineHeight - plot.LanesIn(plot.MaxTimelineHeight)
@@ -206,7 +211,7 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// threaded is a process whose threads 0 and 2 made calls.
+// threaded returns a process whose threads 0 and 2 made calls.
 func threaded(rank int) *process {
 	p := newProcess(rank, 2)
 	p.trace.Threads = 3
@@ -227,7 +232,8 @@ func TestThreads(t *testing.T) {
 	checkShares(t, p, 2, map[[2]int]float32{{0, settingUp}: 1})
 }
 
-// TestThreadsThatDoNotFit: threads of a rank share its lane before ranks do.
+// TestThreadsThatDoNotFit requires that the threads of a rank share a lane
+// before ranks do.
 func TestThreadsThatDoNotFit(t *testing.T) {
 	var ps []*process
 	for r := range 50 {
@@ -290,7 +296,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestIndexedSources: what a source knows without reading is not read.
+// TestIndexedSources requires that only the events in the interval that is
+// drawn are read, if the source has an index.
 func TestIndexedSources(t *testing.T) {
 	p := newProcess(0, 1)
 	p.call("Init", profile.Other, 0, ms)
@@ -298,18 +305,18 @@ func TestIndexedSources(t *testing.T) {
 	in := &index{process: p}
 	tl, err := Draw([]profile.EventSource{in}, Options{From: 50 * time.Millisecond, To: 60 * time.Millisecond, Width: 800, Height: 600})
 	if err != nil || in.from != 50*ms || in.to != 60*ms {
-		t.Fatalf("%v: read from %d to %d, want 50 to 60 ms", err, in.from, in.to)
+		t.Fatalf("error %v; events read from %d to %d, want 50 to 60 ms", err, in.from, in.to)
 	}
 	if share(tl, 0, 5, waiting) != 1 {
-		t.Error("column 5 is not waiting")
+		t.Error("no waiting in column 5")
 	}
 	_, err = Draw([]profile.EventSource{in}, Options{From: 50 * time.Millisecond, To: 60 * time.Millisecond, Width: 800, Height: 600, Messages: true})
 	if err != nil || in.from != 40*ms || in.to != 70*ms {
-		t.Errorf("%v: with messages read from %d to %d, want 40 to 70 ms", err, in.from, in.to)
+		t.Errorf("error %v; with messages, events read from %d to %d, want 40 to 70 ms", err, in.from, in.to)
 	}
 }
 
-// index is a source that gives events between two times, and only these.
+// index is a source that returns only the events between two times.
 type index struct {
 	*process
 	from, to int64
@@ -325,7 +332,7 @@ func (in *index) EachBetween(from, to int64, f func(*profile.Events, []profile.E
 	return in.process.Each(f)
 }
 
-// endless repeats one batch, later each time.
+// endless repeats one batch, each time with later times.
 type endless struct {
 	*process
 	times int
@@ -348,7 +355,8 @@ func (s endless) Each(f func(*profile.Events, []profile.EventKind) error) error 
 	return nil
 }
 
-// TestMemory: a hundred times the events take the same memory, also with messages.
+// TestMemory requires that 10 times as many events take the same memory, also
+// with messages.
 func TestMemory(t *testing.T) {
 	taken := func(times int) uint64 {
 		src := exchange(4, times)
@@ -360,7 +368,8 @@ func TestMemory(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		return after.TotalAlloc - before.TotalAlloc
 	}
-	// Once there are more ends than are kept, nothing more is allocated for any.
+	// When there are more ends of messages than are kept, nothing more is
+	// allocated.
 	few, many := taken(200), taken(2000)
 	if many > few+few/4 || many > 200<<20 {
 		t.Errorf("800,000 events take %d bytes, 8,000,000 take %d", few, many)
