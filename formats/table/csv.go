@@ -1,7 +1,6 @@
 package table
 
 import (
-	"bufio"
 	"io"
 	"iter"
 	"math"
@@ -18,32 +17,43 @@ import (
 // Texts are escaped by text.Cell: otherwise a spreadsheet that opens the file
 // would execute a phase named =cmd().
 type CSVWriter[T any] struct {
-	out   *bufio.Writer
+	out   io.Writer
 	cols  []Column[T]
 	kind  func(T) int
 	kinds [][]string // cells of the columns that are PerKind, by kind
 	cells map[string]string
-	words [][]string // cells of the columns that have Words, by column and word
-	line  []byte
+	words [][]string   // cells of the columns that have Words, by column and word
+	last  []numberCell // last cell of the columns of numbers, by column
+	lines []byte       // lines that are not yet written
 }
+
+// numberCell is a number and its cell. Neighboring rows often have the same
+// number, and copying its cell is faster than formatting it again.
+type numberCell struct {
+	value uint64
+	cell  []byte
+}
+
+// csvBuffer is how many bytes of lines a writer collects before it writes them.
+const csvBuffer = 64 << 10
 
 // maxTexts limits how many texts a writer caches in their written form.
 const maxTexts = 64 << 10
 
 // NewCSVWriter returns a writer, and writes the first line.
 func NewCSVWriter[T any](w io.Writer, cols []Column[T], o Options[T]) (*CSVWriter[T], error) {
-	t := &CSVWriter[T]{out: bufio.NewWriterSize(w, 64<<10), cols: cols, kind: o.Kind, cells: map[string]string{}, words: make([][]string, len(cols))}
+	t := &CSVWriter[T]{out: w, cols: cols, kind: o.Kind, cells: map[string]string{}, words: make([][]string, len(cols)), last: make([]numberCell, len(cols))}
 	for i := range cols {
 		if i > 0 {
-			t.line = append(t.line, ',')
+			t.lines = append(t.lines, ',')
 		}
-		t.line = append(t.line, cols[i].Name...)
+		t.lines = append(t.lines, cols[i].Name...)
 		for _, word := range cols[i].Words {
 			t.words[i] = append(t.words[i], csvCell(word))
 		}
 	}
-	_, err := t.out.Write(append(t.line, '\n'))
-	return t, err
+	t.lines = append(t.lines, '\n')
+	return t, t.Close()
 }
 
 // Add writes rows.
@@ -53,7 +63,7 @@ func (t *CSVWriter[T]) Add(rows iter.Seq[T]) error {
 		if t.kind != nil {
 			known = t.ofKind(row)
 		}
-		line := t.line[:0]
+		line := t.lines
 		for i := range t.cols {
 			if i > 0 {
 				line = append(line, ',')
@@ -64,9 +74,11 @@ func (t *CSVWriter[T]) Add(rows iter.Seq[T]) error {
 				line = t.append(line, i, row)
 			}
 		}
-		t.line = append(line, '\n')
-		if _, err := t.out.Write(t.line); err != nil {
-			return err
+		t.lines = append(line, '\n')
+		if len(t.lines) >= csvBuffer {
+			if err := t.Close(); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -107,7 +119,11 @@ func (t *CSVWriter[T]) append(line []byte, i int, row T) []byte {
 	case t.words[i] != nil:
 		return append(line, t.words[i][v]...)
 	}
-	return appendNumber(line, c.Type, v)
+	last := &t.last[i]
+	if v != last.value || len(last.cell) == 0 {
+		last.value, last.cell = v, appendNumber(last.cell[:0], c.Type, v)
+	}
+	return append(line, last.cell...)
 }
 
 func (t *CSVWriter[T]) cell(s string) string {
@@ -122,8 +138,12 @@ func (t *CSVWriter[T]) cell(s string) string {
 	return cell
 }
 
-// Close flushes the file.
-func (t *CSVWriter[T]) Close() error { return t.out.Flush() }
+// Close writes the lines that are not yet written.
+func (t *CSVWriter[T]) Close() error {
+	_, err := t.out.Write(t.lines)
+	t.lines = t.lines[:0]
+	return err
+}
 
 // csvCell returns a text as it is written: escaped, and quoted where necessary.
 func csvCell(s string) string {
