@@ -55,7 +55,7 @@ beyond_quick = ./tests/e2e ./interpose ./bench/calls ./bench/process
 
 test-all: test
 	MPITRACE_TEST_LEVEL=all $(GO) test -count 1 -timeout 60m $(beyond_quick)
-	MPITRACE_TEST_LEVEL=all $(GO) test -count 1 -run Of10000 ./formats/matrixfile
+	MPITRACE_TEST_LEVEL=all $(GO) test -count 1 -run Formulas ./formats/matrixfile
 	GO=$(GO) scripts/fuzz.sh 5s
 
 test-sweep:

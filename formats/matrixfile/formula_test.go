@@ -371,14 +371,19 @@ func cellsOfNpy(t *testing.T, text string, n int, q Quantity) func() float64 {
 	}
 }
 
-// TestFormulas compares four shapes of jobs at three sizes with their formula,
+// TestFormulas compares four shapes of jobs at four sizes with their formula,
 // in every format that has numbers. Bytes stay below 2^53.
 func TestFormulas(t *testing.T) {
 	t.Parallel()
 	for _, shape := range synth.Shapes {
-		for _, ranks := range []int{4, 64, 1000} {
+		for _, ranks := range []int{4, 64, 200, 1000} {
 			t.Run(fmt.Sprintf("%s of %d", shape, ranks), func(t *testing.T) {
 				t.Parallel()
+				if ranks == 1000 {
+					testenv.At(t, testenv.All)
+				} else {
+					testenv.At(t, testenv.Quick)
+				}
 				j, err := synth.Named(shape, ranks)
 				if err != nil {
 					t.Fatal(err)

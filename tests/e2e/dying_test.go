@@ -56,14 +56,14 @@ var ways = []way{
 	{name: "SIGTERM to one rank", word: "SIGTERM", says: `rank 1: killed by SIGTERM at .*, outside MPI; the last call returned`},
 	{name: "SIGXCPU", word: "SIGXCPU", says: `rank 1: killed by SIGXCPU at .*, outside MPI; the last call returned`},
 	{name: "SIGKILL, as when memory is out", word: "SIGKILL", quick: true, says: `rank 1: killed by SIGKILL at .*, outside MPI; the last call returned`},
-	{name: "exit() without MPI_Finalize", word: "exit", quick: true, says: `rank 1: exited with status 3 at .*, outside MPI; the last call returned`},
+	{name: "exit() without MPI_Finalize", word: "exit", says: `rank 1: exited with status 3 at .*, outside MPI; the last call returned`},
 	{name: "return from main without MPI_Finalize", word: "return", says: `rank 1: exited with status 5 at .*, outside MPI; the last call returned`},
 	{name: "_exit()", word: "_exit", says: `rank 1: exited with status 3 at .*, outside MPI; the last call returned`},
 	{name: "exec of another program", word: "exec", says: `rank 1: exited with status 4 at .*, outside MPI; the last call returned`},
 	{name: "one rank that never starts", word: "hang", absent: true},
 	{name: "a hang, then SIGTERM to the launcher", word: "hang", lasts: syscall.SIGTERM, says: `rank 1: .*outside MPI`},
 	{name: "MPI_Finalize that hangs, then SIGTERM", word: "Finalize", lasts: syscall.SIGTERM},
-	{name: "SIGTERM to the launcher at work", word: "go", quick: true, lasts: syscall.SIGTERM},
+	{name: "SIGTERM to the launcher at work", word: "go", lasts: syscall.SIGTERM},
 	{name: "SIGKILL of the launcher", word: "go", lasts: syscall.SIGKILL},
 }
 

@@ -22,10 +22,14 @@ import (
 // TestFaults lets the library's system calls fail, one after the other: the
 // k-th call of a function alone, or that one and all later ones. The program
 // must not notice, and what is missing from the recording must be counted. At
-// level quick all calls of each function fail, at level all those whose number
-// is a power of two, at level sweep every one.
+// level all, the calls whose number is a power of two fail, at level sweep every
+// one.
 func TestFaults(t *testing.T) {
-	withEachAt(t, testenv.Highest(), debian, func(t *testing.T, m implementation) {
+	level := testenv.All
+	if testenv.Runs(testenv.Sweep) {
+		level = testenv.Sweep
+	}
+	withEachAt(t, level, debian, func(t *testing.T, m implementation) {
 		lib := m.faultyLibrary(t)
 		for _, way := range []faultyWay{
 			{name: "run directory", env: []string{"MPITRACE_STACK=4"}},
@@ -171,14 +175,10 @@ func (m implementation) failEach(t *testing.T, lib string, way faultyWay) {
 // highest level that runs, alone or together with all later calls.
 func faultAtLevel(k int, andLater bool) bool {
 	power := k&(k-1) == 0
-	switch testenv.Highest() {
-	case testenv.Sweep:
+	if testenv.Runs(testenv.Sweep) {
 		return power || !andLater
-	case testenv.All:
-		return power
-	default:
-		return k == 1 && andLater
 	}
+	return power
 }
 
 func (r *trial) survives(want output, calls uint64, clean *profile.Profile) error {

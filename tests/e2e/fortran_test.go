@@ -17,6 +17,7 @@ import (
 // A binding is one of the ways to call MPI from Fortran.
 type binding struct {
 	name  string
+	level testenv.Level
 	flags []string
 }
 
@@ -26,9 +27,9 @@ type binding struct {
 func bindings() []binding {
 	unchecked := []string{"-fallow-argument-mismatch", "-w"}
 	return []binding{
-		{"mpif.h", append([]string{"-DFORM=1"}, unchecked...)},
-		{"mpi", append([]string{"-DFORM=2"}, unchecked...)},
-		{"mpi_f08", []string{"-DFORM=3", "-Wall", "-Werror", "-Wno-unused-variable", "-Wno-unused-dummy-argument"}},
+		{"mpif.h", testenv.Quick, append([]string{"-DFORM=1"}, unchecked...)},
+		{"mpi", testenv.All, append([]string{"-DFORM=2"}, unchecked...)}, // the procedures of mpif.h
+		{"mpi_f08", testenv.Quick, []string{"-DFORM=3", "-Wall", "-Werror", "-Wno-unused-variable", "-Wno-unused-dummy-argument"}},
 	}
 }
 
@@ -38,14 +39,24 @@ func hasFortran(m implementation) bool { return debian(m) }
 
 // withEachBinding runs f as a subtest for each MPI and binding.
 func withEachBinding(t *testing.T, f func(*testing.T, implementation, binding)) {
-	withEach(t, hasFortran, func(t *testing.T, m implementation) {
+	withFortran(t, hasFortran, func(t *testing.T, m implementation) {
 		withBindings(t, func(t *testing.T, b binding) { f(t, m, b) })
 	})
 }
 
+// withFortran runs f as a subtest for each MPI for which has returns true, at
+// the levels of the bindings.
+func withFortran(t *testing.T, has func(implementation) bool, f func(*testing.T, implementation)) {
+	t.Helper()
+	atOnce(t, 2, has, f)
+}
+
+// withBindings runs f as a subtest for each binding whose level runs.
 func withBindings(t *testing.T, f func(*testing.T, binding)) {
 	for _, b := range bindings() {
-		t.Run(b.name, func(t *testing.T) { f(t, b) })
+		if testenv.Runs(b.level) {
+			t.Run(b.name, func(t *testing.T) { f(t, b) })
+		}
 	}
 }
 
@@ -104,22 +115,23 @@ func TestFortranHalo(t *testing.T) {
 		{rows: 31, cols: 25, steps: 20, down: 3, across: 2},
 	} {
 		t.Run(strconv.Itoa(p.down*p.across)+" ranks", func(t *testing.T) {
-			withEach(t, hasFortran, func(t *testing.T, m implementation) {
+			if p.down == 3 {
+				testenv.At(t, testenv.All)
+			}
+			withFortran(t, hasFortran, func(t *testing.T, m implementation) {
 				inC := p.run(t, m)
-				for _, b := range bindings() {
-					t.Run(b.name, func(t *testing.T) {
-						source := filepath.Join(root, "tests", "programs", "halo.F90")
-						if b.name == "mpi_f08" {
-							source = filepath.Join(root, "examples", "halo_f08", "halo.f90")
-						}
-						j := m.run(t, p.down*p.across, m.compileFortranFile(t, b, source),
-							strconv.Itoa(p.rows), strconv.Itoa(p.cols), strconv.Itoa(p.steps))
-						p.checkMatrices(t, j)
-						checkReceived(t, j.ranks)
-						diff(t, "calls as in C", callsBy(inC.ranks), callsBy(j.ranks))
-						diff(t, "results as in C", values(t, inC.stdout, 2), values(t, j.stdout, 2))
-					})
-				}
+				withBindings(t, func(t *testing.T, b binding) {
+					source := filepath.Join(root, "tests", "programs", "halo.F90")
+					if b.name == "mpi_f08" {
+						source = filepath.Join(root, "examples", "halo_f08", "halo.f90")
+					}
+					j := m.run(t, p.down*p.across, m.compileFortranFile(t, b, source),
+						strconv.Itoa(p.rows), strconv.Itoa(p.cols), strconv.Itoa(p.steps))
+					p.checkMatrices(t, j)
+					checkReceived(t, j.ranks)
+					diff(t, "calls as in C", callsBy(inC.ranks), callsBy(j.ranks))
+					diff(t, "results as in C", values(t, inC.stdout, 2), values(t, j.stdout, 2))
+				})
 			})
 		})
 	}

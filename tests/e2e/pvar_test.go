@@ -166,10 +166,8 @@ func TestLateReceives(t *testing.T) {
 
 func TestLateReceivesFortran(t *testing.T) {
 	t.Setenv("MPITRACE_WATCH_UNEXPECTED", "5")
-	withOb1(t, func(t *testing.T, m implementation) {
-		if !hasFortran(m) {
-			t.Skip("this wheel has no Fortran")
-		}
+	t.Setenv("OMPI_MCA_pml", "ob1")
+	withFortran(t, func(m implementation) bool { return hasFortran(m) && openMPI(m) }, func(t *testing.T, m implementation) {
 		withBindings(t, func(t *testing.T, b binding) {
 			j := m.run(t, 2, m.compileFortran(t, b, "flood"), "20", "7")
 			diff(t, "late", []lateSite{

@@ -115,7 +115,7 @@ func TestServedValuesSampled(t *testing.T) {
 // TestServedThreads has eight threads use MPI_T while four others communicate.
 func TestServedThreads(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
-		servedThreads(300).check(t, m.undisturbed(t, "mpit_threads", "300").ranks)
+		servedThreads(100).check(t, m.undisturbed(t, "mpit_threads", "100").ranks)
 	})
 }
 

@@ -141,15 +141,20 @@ func TestIntervals(t *testing.T) {
 }
 
 // TestPhaseLinking names phases in all the parts that a program can consist of,
-// compiled in several ways.
+// compiled in several ways: one at level quick, the others at level all.
 func TestPhaseLinking(t *testing.T) {
-	withEach(t, debian, func(t *testing.T, m implementation) {
+	withEachAt(t, testenv.Highest(), debian, func(t *testing.T, m implementation) {
 		for _, cc := range []string{"gcc", "clang"} {
 			for _, optimize := range []string{"-O0", "-O2"} {
 				for name, link := range map[string][]string{
 					"-fPIE": {"-pie"}, "-fno-pie": {"-no-pie"}, "-fno-plt": {"-no-pie", "-Wl,-z,now"},
 				} {
 					t.Run(cc+optimize+name, func(t *testing.T) {
+						if cc+optimize+name == "gcc-O2-fPIE" {
+							testenv.At(t, testenv.Quick)
+						} else {
+							testenv.At(t, testenv.All)
+						}
 						b := parts{cc: m.cc, compiler: cc, compile: []string{optimize, name}, link: link, dir: t.TempDir()}
 						program, plugin := b.build(t)
 						want := map[string]volumes{"program": message(0, 0, 1), "static_part": message(0, 0, 2),

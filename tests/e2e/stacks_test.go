@@ -92,7 +92,7 @@ func sentBytes(p *profile.Profile) (sum uint64) {
 
 // TestStacksWithoutEnd makes more stacks than the library keeps: 2^17.
 func TestStacksWithoutEnd(t *testing.T) {
-	testenv.At(t, testenv.Quick)
+	testenv.At(t, testenv.All)
 	const levels, kept = 17, 1 << 16
 	t.Setenv("MPITRACE_MAX_MB", "256") // room for as many rows
 	m := implementations()[0]

@@ -83,7 +83,7 @@ func threadEnds() want {
 // 66.
 func TestRaces(t *testing.T) {
 	const sanitize = "-fsanitize=thread"
-	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+	withEachAt(t, testenv.All, anyMPI, func(t *testing.T, m implementation) {
 		testenv.Need(t, "setarch")
 		lib := m.library(t, sanitize, "-O1", "-g")
 		for _, c := range []struct {

@@ -151,43 +151,45 @@ func TestUnloadedUnseen(t *testing.T) {
 // TestReloadedMPI unloads MPI together with the plugin that uses it, and loads
 // it again. Each round must be recorded.
 func TestReloadedMPI(t *testing.T) {
-	const rounds = 3
-	check := func(t *testing.T, library, plugin string) {
-		host := compilePlain(t, "reloaded")
-		for _, scope := range []string{"local", "global"} {
-			t.Run(scope, func(t *testing.T) {
-				dir := filepath.Join(t.TempDir(), "run")
-				command := preload(library, []string{"MPITRACE_DIR=" + dir}, host, plugin, scope, strconv.Itoa(rounds))
-				out := succeed(t, nil, command...)
-				if strings.TrimSpace(out.stdout) != "ok" || out.stderr != "" {
-					t.Errorf("it printed %q and %q", out.stdout, out.stderr)
-				}
-				ranks := readRecordings(t, dir)
-				checkWhole(t, 1, job{ranks: ranks})
-				moved := message(0, 0, 20).times(rounds)
-				want{
-					sent: map[string]volumes{"Sendrecv": moved}, received: map[string]volumes{"Sendrecv": moved},
-					calls: map[string][]uint64{"Init": {rounds}, "Sendrecv": {rounds}, "Barrier": {rounds}, "Finalize": {rounds}},
-				}.check(t, ranks)
-				worlds := 0
-				for i := range ranks[0].Comms {
-					if ranks[0].Comms[i].Name == "MPI_COMM_WORLD" {
-						worlds++
-					}
-				}
-				diff(t, "communicators called MPI_COMM_WORLD", 1, worlds)
-			})
-		}
-	}
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
-		check(t, m.library(t), m.compile(t, "reloaded_plugin", "-shared", "-fPIC"))
-		if !hasFortran(m) {
-			return
-		}
-		withBindings(t, func(t *testing.T, b binding) {
-			check(t, m.library(t), m.compileFortran(t, b, "fortran_reloaded", "-shared", "-fPIC"))
-		})
+		checkReloaded(t, m.library(t), m.compile(t, "reloaded_plugin", "-shared", "-fPIC"))
 	})
+}
+
+func TestReloadedFortran(t *testing.T) {
+	withEachBinding(t, func(t *testing.T, m implementation, b binding) {
+		checkReloaded(t, m.library(t), m.compileFortran(t, b, "fortran_reloaded", "-shared", "-fPIC"))
+	})
+}
+
+func checkReloaded(t *testing.T, library, plugin string) {
+	t.Helper()
+	const rounds = 3
+	host := compilePlain(t, "reloaded")
+	for _, scope := range []string{"local", "global"} {
+		t.Run(scope, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "run")
+			command := preload(library, []string{"MPITRACE_DIR=" + dir}, host, plugin, scope, strconv.Itoa(rounds))
+			out := succeed(t, nil, command...)
+			if strings.TrimSpace(out.stdout) != "ok" || out.stderr != "" {
+				t.Errorf("it printed %q and %q", out.stdout, out.stderr)
+			}
+			ranks := readRecordings(t, dir)
+			checkWhole(t, 1, job{ranks: ranks})
+			moved := message(0, 0, 20).times(rounds)
+			want{
+				sent: map[string]volumes{"Sendrecv": moved}, received: map[string]volumes{"Sendrecv": moved},
+				calls: map[string][]uint64{"Init": {rounds}, "Sendrecv": {rounds}, "Barrier": {rounds}, "Finalize": {rounds}},
+			}.check(t, ranks)
+			worlds := 0
+			for i := range ranks[0].Comms {
+				if ranks[0].Comms[i].Name == "MPI_COMM_WORLD" {
+					worlds++
+				}
+			}
+			diff(t, "communicators called MPI_COMM_WORLD", 1, worlds)
+		})
+	}
 }
 
 // TestReloadedOtherMPI checks that a library for another MPI records nothing

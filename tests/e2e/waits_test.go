@@ -380,15 +380,17 @@ func checkForwards(t *testing.T, traces []profile.EventSource) {
 // own clock.
 func TestClocksOfHosts(t *testing.T) {
 	skews := []struct {
+		level         testenv.Level
 		name, clock   string
 		offset, drift float64 // ns; ns per ns
 	}{
-		{"the same", "", 0, 0},
-		{"skewed", "CLOCK_OF_ANOTHER_HOST", 5e6, 20e-6},
+		{testenv.All, "the same", "", 0, 0},
+		{testenv.Quick, "skewed", "CLOCK_OF_ANOTHER_HOST", 5e6, 20e-6},
 	}
-	withEach(t, debian, func(t *testing.T, m implementation) {
+	withEachAt(t, testenv.Highest(), debian, func(t *testing.T, m implementation) {
 		for _, skew := range skews {
 			t.Run(skew.name, func(t *testing.T) {
+				testenv.At(t, skew.level)
 				lib := m.library(t)
 				other := lib
 				if skew.clock != "" {
