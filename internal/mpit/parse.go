@@ -9,85 +9,70 @@ import (
 	"strings"
 )
 
-// field is a key and its value.
-type field struct{ key, value string }
-
 // entry is one line of the lister's output (see interpose/mpit/line.h).
 type entry struct {
 	kind   string
-	fields []field
+	fields url.Values
+	err    error // the first value that is not what it must be
 }
 
-func parseEntry(line string) (entry, error) {
+func parseEntry(line string) (*entry, error) {
 	words := strings.Fields(line)
 	if len(words) == 0 {
-		return entry{}, fmt.Errorf("an empty line")
+		return nil, fmt.Errorf("an empty line")
 	}
-	e := entry{kind: words[0]}
+	e := &entry{kind: words[0], fields: url.Values{}}
 	for _, word := range words[1:] {
 		key, escaped, ok := strings.Cut(word, "=")
 		if !ok {
-			return entry{}, fmt.Errorf("%q is no key=value", word)
+			return nil, fmt.Errorf("%q is no key=value", word)
 		}
 		value, err := url.PathUnescape(escaped)
 		if err != nil {
-			return entry{}, err
+			return nil, err
 		}
-		e.fields = append(e.fields, field{key, value})
+		e.fields.Add(key, value)
 	}
 	return e, nil
 }
 
 // text returns the value of a key, or "".
-func (e entry) text(key string) string {
-	for _, f := range e.fields {
-		if f.key == key {
-			return f.value
-		}
-	}
-	return ""
-}
+func (e *entry) text(key string) string { return e.fields.Get(key) }
 
 // texts returns all values of a key.
-func (e entry) texts(key string) []string {
-	var all []string
-	for _, f := range e.fields {
-		if f.key == key {
-			all = append(all, f.value)
-		}
-	}
-	return all
-}
+func (e *entry) texts(key string) []string { return e.fields[key] }
 
 // number returns the value of a key, or otherwise if the key is missing.
-func (e entry) number(key string, otherwise int) (int, error) {
-	if e.texts(key) == nil {
-		return otherwise, nil
+func (e *entry) number(key string, otherwise int) int {
+	if n := e.numbers(key); len(n) > 0 {
+		return n[0]
 	}
-	n, err := strconv.Atoi(e.text(key))
-	if err != nil {
-		return 0, fmt.Errorf("%s=%q is no number", key, e.text(key))
-	}
-	return n, nil
+	return otherwise
 }
 
-func (e entry) numbers(key string) ([]int, error) {
+func (e *entry) numbers(key string) []int {
 	var all []int
 	for _, text := range e.texts(key) {
 		n, err := strconv.Atoi(text)
 		if err != nil {
-			return nil, fmt.Errorf("%s=%q is no number", key, text)
+			e.fail("%s=%q is no number", key, text)
 		}
 		all = append(all, n)
 	}
-	return all, nil
+	return all
+}
+
+func (e *entry) fail(format string, args ...any) {
+	if e.err == nil {
+		e.err = fmt.Errorf(format, args...)
+	}
 }
 
 // reader builds a List from entries. Enumerations come before the variables
 // that use them. Categories name their members by index.
 type reader struct {
 	list    *List
-	enums   map[string]int // index in list.Enums, by the library's id
+	enums   map[string]int // Enum.ID, by the library's id
 	members []members      // of each of list.Categories
 }
 
@@ -108,12 +93,13 @@ func Parse(text []byte) (*List, error) {
 		}
 		if err == nil && e.kind == "end" {
 			ended = true
-			var lines int
-			if lines, err = e.number("lines", -1); err == nil && lines != n-1 {
-				err = fmt.Errorf("%d lines of %d", n-1, lines)
+			if lines := e.number("lines", -1); lines != n-1 {
+				e.fail("%d lines of %d", n-1, lines)
 			}
+			err = e.err
 		} else if err == nil {
-			err = r.add(e)
+			r.add(e)
+			err = e.err
 		}
 		if err != nil {
 			return nil, fmt.Errorf("list of variables: line %d: %w", n, err)
@@ -126,147 +112,71 @@ func Parse(text []byte) (*List, error) {
 	return r.list, nil
 }
 
-func (r *reader) add(e entry) (err error) {
+func (r *reader) add(e *entry) {
 	l := r.list
 	switch e.kind {
 	case "library":
 		l.Library, l.Standard = e.text("version"), e.text("standard")
 	case "enum":
-		return r.addEnum(e)
+		r.addEnum(e)
 	case "cvar":
-		v := CVar{Scope: e.text("scope"), Unsteady: e.text("unsteady") != ""}
-		v.Variable, err = r.variable(e)
-		l.CVars = append(l.CVars, v)
+		l.CVars = append(l.CVars, CVar{Variable: r.variable(e), Scope: e.text("scope"), Unsteady: e.text("unsteady") != ""})
 	case "pvar":
-		v := PVar{Class: e.text("class"), Readonly: isSet(e, "readonly"), Continuous: isSet(e, "continuous"), Atomic: isSet(e, "atomic")}
-		v.Variable, err = r.variable(e)
-		l.PVars = append(l.PVars, v)
+		l.PVars = append(l.PVars, PVar{Variable: r.variable(e), Class: e.text("class"),
+			Readonly: isSet(e, "readonly"), Continuous: isSet(e, "continuous"), Atomic: isSet(e, "atomic")})
 	case "category":
-		return r.addCategory(e)
+		r.members = append(r.members, members{e.numbers("cvar"), e.numbers("pvar"), e.numbers("event")})
+		l.Categories = append(l.Categories, Category{Name: e.text("name"), Description: e.text("about"),
+			Categories: e.numbers("category"), Index: e.number("index", -1)})
 	case "event":
-		return r.addEvent(e)
+		l.Events = append(l.Events, Event{Name: e.text("name"), Verbosity: verbosityOf(e), Binding: e.text("bind"),
+			Elements: e.texts("type"), Description: e.text("about"), Index: e.number("index", -1), EnumID: r.enumID(e)})
 	case "source":
-		return r.addSource(e)
+		l.Sources = append(l.Sources, Source{Name: e.text("name"), Order: e.text("order"), Description: e.text("about"),
+			Index: e.number("index", -1), TicksPerSecond: int64(e.number("ticks_per_second", 0)), MaxTicks: int64(e.number("max_ticks", 0))})
 	case "error":
-		return r.addError(e)
+		l.Errors = append(l.Errors, Error{Kind: e.text("kind"), Call: e.text("call"), Reason: e.text("reason"),
+			Index: e.number("index", -1), Code: e.number("code", 0), Signal: e.number("signal", 0)})
 	default:
-		return fmt.Errorf("a line of an unknown kind, %q", e.kind)
+		e.fail("a line of an unknown kind, %q", e.kind)
 	}
-	return err
 }
 
 // isSet parses a flag, which is an int in MPI_T.
-func isSet(e entry, key string) bool { return e.text(key) != "" && e.text(key) != "0" }
+func isSet(e *entry, key string) bool { return e.text(key) != "" && e.text(key) != "0" }
 
-func (r *reader) variable(e entry) (v Variable, err error) {
-	v = Variable{Name: e.text("name"), Description: e.text("about"), Type: e.text("type"), Binding: e.text("bind"), Values: e.texts("value"),
-		Verbosity: verbosityOf(e)}
-	if v.Index, err = e.number("index", -1); err != nil {
-		return v, err
-	}
-	if v.Count, err = e.number("count", -1); err != nil {
-		return v, err
-	}
-	v.EnumID, err = r.enumID(e)
-	return v, err
+func (r *reader) variable(e *entry) Variable {
+	return Variable{Name: e.text("name"), Description: e.text("about"), Type: e.text("type"), Binding: e.text("bind"), Values: e.texts("value"),
+		Verbosity: verbosityOf(e), Index: e.number("index", -1), Count: e.number("count", -1), EnumID: r.enumID(e)}
 }
 
 // verbosityOf returns 0 for an unknown number.
-func verbosityOf(e entry) Verbosity {
+func verbosityOf(e *entry) Verbosity {
 	v, _ := ParseVerbosity(e.text("verbosity"))
 	return v
 }
 
-func (r *reader) enumID(e entry) (int, error) {
-	handle := e.text("enum")
-	if handle == "" {
-		return 0, nil
-	}
-	i, ok := r.enums[handle]
-	if !ok {
-		return 0, nil // the library did not describe it; list.Errors says so
-	}
-	return r.list.Enums[i].ID, nil
-}
+// enumID returns 0 for an enumeration that the library did not describe;
+// list.Errors says so.
+func (r *reader) enumID(e *entry) int { return r.enums[e.text("enum")] }
 
 // addEnum adds an enumeration unless it is known: after a crash, the next
 // process lists enumerations again.
-func (r *reader) addEnum(e entry) error {
-	if _, ok := r.enums[e.text("id")]; ok {
-		return nil
+func (r *reader) addEnum(e *entry) {
+	if r.enums[e.text("id")] != 0 {
+		return
 	}
-	values, err := e.numbers("value")
-	if err != nil {
-		return err
-	}
-	names := e.texts("item")
+	values, names := e.numbers("value"), e.texts("item")
 	if len(names) != len(values) {
-		return fmt.Errorf("an enumeration of %d values with %d names", len(values), len(names))
+		e.fail("an enumeration of %d values with %d names", len(values), len(names))
+		return
 	}
 	enum := Enum{ID: len(r.list.Enums) + 1, Name: e.text("name")}
 	for i := range values {
 		enum.Items = append(enum.Items, Item{values[i], names[i]})
 	}
-	r.enums[e.text("id")] = len(r.list.Enums)
+	r.enums[e.text("id")] = enum.ID
 	r.list.Enums = append(r.list.Enums, enum)
-	return nil
-}
-
-func (r *reader) addCategory(e entry) (err error) {
-	c := Category{Name: e.text("name"), Description: e.text("about")}
-	var m members
-	for _, part := range []struct {
-		key string
-		to  *[]int
-	}{{"cvar", &m.cvars}, {"pvar", &m.pvars}, {"event", &m.events}, {"category", &c.Categories}} {
-		if *part.to, err = e.numbers(part.key); err != nil {
-			return err
-		}
-	}
-	if c.Index, err = e.number("index", -1); err != nil {
-		return err
-	}
-	r.list.Categories = append(r.list.Categories, c)
-	r.members = append(r.members, m)
-	return nil
-}
-
-func (r *reader) addEvent(e entry) (err error) {
-	v := Event{Name: e.text("name"), Verbosity: verbosityOf(e), Binding: e.text("bind"), Elements: e.texts("type"), Description: e.text("about")}
-	if v.Index, err = e.number("index", -1); err != nil {
-		return err
-	}
-	v.EnumID, err = r.enumID(e)
-	r.list.Events = append(r.list.Events, v)
-	return err
-}
-
-func (r *reader) addSource(e entry) (err error) {
-	s := Source{Name: e.text("name"), Order: e.text("order"), Description: e.text("about")}
-	if s.Index, err = e.number("index", -1); err != nil {
-		return err
-	}
-	ticks, err := e.number("ticks_per_second", 0)
-	if err != nil {
-		return err
-	}
-	last, err := e.number("max_ticks", 0)
-	s.TicksPerSecond, s.MaxTicks = int64(ticks), int64(last)
-	r.list.Sources = append(r.list.Sources, s)
-	return err
-}
-
-func (r *reader) addError(e entry) (err error) {
-	v := Error{Kind: e.text("kind"), Call: e.text("call"), Reason: e.text("reason")}
-	if v.Index, err = e.number("index", -1); err != nil {
-		return err
-	}
-	if v.Code, err = e.number("code", 0); err != nil {
-		return err
-	}
-	v.Signal, err = e.number("signal", 0)
-	r.list.Errors = append(r.list.Errors, v)
-	return err
 }
 
 // link connects variables with their categories and enumerations.
