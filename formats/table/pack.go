@@ -26,21 +26,28 @@ var errPacked = errors.New("packed part is damaged")
 // A packed part is a sequence of variable-length integers, compressed with
 // zstd. Each integer is the difference from the previous value.
 
-var packer = sync.OnceValue(func() *zstd.Encoder {
-	enc, err := zstd.NewWriter(nil)
+var (
+	packer   = Packer()
+	unpacker = Unpacker(zstd.WithDecoderMaxMemory(maxPacked), zstd.WithDecoderConcurrency(0))
+)
+
+// Packer returns a function that returns an encoder with these options, always
+// the same one.
+func Packer(o ...zstd.EOption) func() *zstd.Encoder {
+	return sync.OnceValue(func() *zstd.Encoder { return must(zstd.NewWriter(nil, o...)) })
+}
+
+// Unpacker is like Packer, for a decoder.
+func Unpacker(o ...zstd.DOption) func() *zstd.Decoder {
+	return sync.OnceValue(func() *zstd.Decoder { return must(zstd.NewReader(nil, o...)) })
+}
+
+func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err) // impossible: the options are constants
 	}
-	return enc
-})
-
-var unpacker = sync.OnceValue(func() *zstd.Decoder {
-	dec, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(maxPacked), zstd.WithDecoderConcurrency(0))
-	if err != nil {
-		panic(err)
-	}
-	return dec
-})
+	return v
+}
 
 func packVector(values []uint64) []byte {
 	var raw []byte

@@ -122,27 +122,37 @@ const magic = "ARROW1"
 // Is reports whether a file that begins with head is an Arrow IPC file.
 func Is(head []byte) bool { return strings.HasPrefix(string(head), magic) }
 
-// findSeal finds the parts of a file. Its error says whether the file is not an
-// Arrow file, was truncated, or was written by another program.
-func findSeal(r io.ReaderAt, size int64) (s sealed, err error) {
+// FindFooter returns the offset of the footer of an Arrow file of size bytes.
+// It may be negative. The error says whether the file is not an Arrow file or
+// was truncated.
+func FindFooter(r io.ReaderAt, size int64) (at int64, err error) {
 	head, tail := make([]byte, len(magic)), make([]byte, 4+len(magic))
 	if _, err := r.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
-		return s, err
+		return 0, err
 	}
 	if !Is(head) {
-		return s, fmt.Errorf("no Arrow file: it does not begin with %s", magic)
+		return 0, fmt.Errorf("no Arrow file: it does not begin with %s", magic)
 	}
 	if size < int64(len(head)+len(tail)) {
-		return s, fmt.Errorf("truncated after %d bytes", size)
+		return 0, fmt.Errorf("truncated after %d bytes", size)
 	}
 	if _, err := r.ReadAt(tail, size-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
-		return s, err
+		return 0, err
 	}
 	if string(tail[4:]) != magic {
-		return s, fmt.Errorf("truncated after %d bytes: it does not end with %s", size, magic)
+		return 0, fmt.Errorf("truncated after %d bytes: it does not end with %s", size, magic)
 	}
-	footer := int64(binary.LittleEndian.Uint32(tail)) + int64(len(tail))
-	s = sealed{seal: size - footer - int64(sealLen), size: size}
+	return size - int64(len(tail)) - int64(binary.LittleEndian.Uint32(tail)), nil
+}
+
+// findSeal finds the parts of a file. Its error also says whether the file was
+// written by another program.
+func findSeal(r io.ReaderAt, size int64) (s sealed, err error) {
+	footer, err := FindFooter(r, size)
+	if err != nil {
+		return s, err
+	}
+	s = sealed{seal: footer - int64(sealLen), size: size}
 	return s, s.find(r)
 }
 

@@ -131,7 +131,7 @@ func resealed(t testing.TB, data []byte, change func(*index)) []byte {
 		t.Fatal(err)
 	}
 	_, at, _ := readSealed(r, r.Size())
-	end, _ := findFooter(r, r.Size())
+	end, _ := table.FindFooter(r, r.Size())
 	change(x)
 	sealed, err := x.seal(data[end:])
 	if err != nil {
@@ -207,7 +207,7 @@ func mended(t *testing.T, data []byte, at uint32, xor byte, indexAt uint16, inde
 	if err != nil {
 		t.Fatal(err)
 	}
-	end, _ := findFooter(bytes.NewReader(data), int64(len(data)))
+	end, _ := table.FindFooter(bytes.NewReader(data), int64(len(data)))
 	_, start, _ := readSealed(bytes.NewReader(data), int64(len(data)))
 	rest := uint32(0)
 	last := int64(0)

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"sync"
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -68,30 +68,12 @@ var (
 )
 
 // packer uses the fastest level of zstd: see the package's comment.
-var packer = sync.OnceValue(func() *zstd.Encoder {
-	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderCRC(false))
-	if err != nil {
-		panic(err) // impossible: the options are constants
-	}
-	return enc
-})
-
-var unpacker = sync.OnceValue(func() *zstd.Decoder {
-	dec, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(maxIndex), zstd.WithDecoderConcurrency(0))
-	if err != nil {
-		panic(err)
-	}
-	return dec
-})
-
 // valueUnpacker decompresses into the given memory and allocates no more.
-var valueUnpacker = sync.OnceValue(func() *zstd.Decoder {
-	dec, err := zstd.NewReader(nil, zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderConcurrency(0))
-	if err != nil {
-		panic(err)
-	}
-	return dec
-})
+var (
+	packer        = table.Packer(zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderCRC(false))
+	unpacker      = table.Unpacker(zstd.WithDecoderMaxMemory(maxIndex), zstd.WithDecoderConcurrency(0))
+	valueUnpacker = table.Unpacker(zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderConcurrency(0))
+)
 
 // seal returns the index as stored in the file. footer is the footer that will
 // follow it.
@@ -144,9 +126,12 @@ func readIndex(r io.ReaderAt, size int64) (*index, error) {
 
 // readSealed returns the compressed index, and the offset at which it begins.
 func readSealed(r io.ReaderAt, size int64) (raw []byte, at int64, err error) {
-	end, err := findFooter(r, size)
+	end, err := table.FindFooter(r, size)
 	if err != nil {
 		return nil, 0, err
+	}
+	if end < int64(headLen+sealLen) || size-end > maxIndex {
+		return nil, 0, errNotSealed
 	}
 	after, err := readPart(r, end-int64(sealLen), size)
 	if err != nil {
@@ -169,35 +154,6 @@ func readSealed(r io.ReaderAt, size int64) (raw []byte, at int64, err error) {
 		return nil, 0, fmt.Errorf("damaged: the checksum of its index is %08x, %08x when it was written", sum, said)
 	}
 	return raw, at, nil
-}
-
-// findFooter returns the offset of the footer. Its error says whether the file
-// is not an Arrow file, was truncated, or was written by another program.
-func findFooter(r io.ReaderAt, size int64) (at int64, err error) {
-	const tailLen = 4 + len(magic)
-	head := make([]byte, len(magic))
-	if _, err := r.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
-		return 0, err
-	}
-	if !Is(head) {
-		return 0, fmt.Errorf("no Arrow file: it does not begin with %s", magic)
-	}
-	if size < int64(headLen+tailLen) {
-		return 0, fmt.Errorf("truncated after %d bytes", size)
-	}
-	tail, err := readPart(r, size-int64(tailLen), size)
-	if err != nil {
-		return 0, err
-	}
-	if string(tail[4:]) != magic {
-		return 0, fmt.Errorf("truncated after %d bytes: it does not end with %s", size, magic)
-	}
-	length := int64(little.Uint32(tail))
-	at = size - int64(tailLen) - length
-	if length > maxIndex || at < int64(headLen+sealLen) {
-		return 0, errNotSealed
-	}
-	return at, nil
 }
 
 func readPart(r io.ReaderAt, from, to int64) ([]byte, error) {
