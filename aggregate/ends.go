@@ -309,9 +309,5 @@ func (s *Site) String() string {
 	if s == nil {
 		return ""
 	}
-	text := s.Label
-	for i := range s.Callers {
-		text += " < " + s.Callers[i].Label
-	}
-	return text
+	return labelsOf(s.Place, s.Callers)
 }

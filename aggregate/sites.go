@@ -64,12 +64,14 @@ func (s *Spread) merge(o *Spread) {
 }
 
 // String returns the labels of the call site and of its callers.
-func (c *CallSite) String() string {
-	labels := []string{c.Label}
-	for _, caller := range c.Callers {
-		labels = append(labels, caller.Label)
+func (c *CallSite) String() string { return labelsOf(c.Place, c.Callers) }
+
+func labelsOf(at Place, callers []Place) string {
+	text := at.Label
+	for i := range callers {
+		text += " < " + callers[i].Label
 	}
-	return strings.Join(labels, " < ")
+	return text
 }
 
 func placeOf(f profile.Frame) Place {
@@ -116,7 +118,8 @@ func (s *siteSums) add(p *profile.Profile) {
 		k := siteKey{sourceKey(frames), at.call}
 		c := (*s)[k]
 		if c == nil {
-			c = newCallSite(frames, part)
+			place := siteOf(frames)
+			c = &CallSite{Place: place.Place, Callers: place.Callers, Call: part.Call, Class: part.Class}
 			(*s)[k] = c
 		}
 		c.add(part, frames[0].Offset)
@@ -153,14 +156,6 @@ func callsAt(p *profile.Profile) map[siteCall]*CallTotals {
 		c.add(r)
 	}
 	return out
-}
-
-func newCallSite(frames []profile.Frame, part *CallTotals) *CallSite {
-	c := &CallSite{Place: placeOf(frames[0]), Call: part.Call, Class: part.Class}
-	for _, f := range frames[1:] {
-		c.Callers = append(c.Callers, placeOf(f))
-	}
-	return c
 }
 
 func (c *CallSite) add(part *CallTotals, offset uint64) {

@@ -2,6 +2,7 @@ package symbolize
 
 import (
 	"bytes"
+	"cmp"
 	"debug/elf"
 	"encoding/hex"
 	"fmt"
@@ -224,13 +225,7 @@ func (f *file) functions() functions {
 	}
 	// If an address has several names, the global one is best known.
 	slices.SortStableFunc(out, func(a, b elf.Symbol) int {
-		if a.Value != b.Value {
-			if a.Value < b.Value {
-				return -1
-			}
-			return 1
-		}
-		return rankOf(a) - rankOf(b)
+		return cmp.Or(cmp.Compare(a.Value, b.Value), rankOf(a)-rankOf(b))
 	})
 	return slices.CompactFunc(out, func(a, b elf.Symbol) bool { return a.Value == b.Value })
 }

@@ -232,7 +232,7 @@ func (k *awayKey) needless() bool { return k.ops&^k.rma.alone == 0 }
 // awayWaits are the waits for targets outside of MPI: their sums, and each wait
 // that is listed or that the critical path may leave its rank at.
 type awayWaits struct {
-	sums   map[awayKey]*waitSum
+	sums   waitSums[awayKey]
 	jumps  []awayJump
 	listed []awayListed
 }
@@ -258,12 +258,7 @@ func (r *replay) waitedForTarget(c *call) {
 	}
 	wait, listed := r.wait(c, &w.cause, c.kind)
 	key, long := awayKey{wait, w.comm.rma, w.ops}, w.time-w.from
-	sum := r.away.sums[key]
-	if sum == nil {
-		sum = new(waitSum)
-		r.away.sums[key] = sum
-	}
-	sum.merge(&waitSum{1, long, long})
+	r.away.sums.add(key, long)
 	if w.pattern != Undecided && long >= pathWait {
 		r.away.jumps = append(r.away.jumps, awayJump{c.lane, jump{w.time, w.lane.id}, key.rma, key.ops})
 	}

@@ -175,13 +175,7 @@ func (r *replay) waitedForReceiver(c *call) {
 	}
 	const promptly = 8 // the call ended promptly if it lasted this many times longer before the posting than after it
 	v := verdict{size: sizeKey(w.bytes), path: w.path, prompt: promptly*(c.end-w.time) <= long, eager: w.need == eager}
-	k := undecidedKey{key, v}
-	sum := r.undecided[k]
-	if sum == nil {
-		sum = new(waitSum)
-		r.undecided[k] = sum
-	}
-	sum.merge(&waitSum{1, long, long})
+	r.undecided.add(undecidedKey{key, v}, long)
 	if r.o.Wait != nil {
 		r.listed = append(r.listed, listedWait{listed, v})
 	}
@@ -191,9 +185,8 @@ func (r *replay) waitedForReceiver(c *call) {
 	}
 }
 
-// undecided holds the waits whose pattern is known only after the whole run.
-type undecided map[undecidedKey]*waitSum
-
+// undecidedKey is the key of waits whose pattern is known only after the whole
+// run.
 type undecidedKey struct {
 	waitKey
 	verdict

@@ -39,7 +39,7 @@ type replay struct {
 	matching Matching
 	waits    waits
 	// Possible waits for receivers, which are decided at the end.
-	undecided undecided
+	undecided waitSums[undecidedKey]
 	listed    []listedWait
 	protocols protocols
 	frames    frames
@@ -56,8 +56,8 @@ const (
 
 func newReplay(sources []profile.EventSource, o Options) *replay {
 	r := &replay{
-		o: o, byRank: map[int32]*process{}, commOf: map[string]*communicator{}, routes: map[routeKey]*route{}, waits: waits{}, undecided: undecided{},
-		away:   awayWaits{sums: map[awayKey]*waitSum{}},
+		o: o, byRank: map[int32]*process{}, commOf: map[string]*communicator{}, routes: map[routeKey]*route{}, waits: waits{}, undecided: waitSums[undecidedKey]{},
+		away:   awayWaits{sums: waitSums[awayKey]{}},
 		names:  names{at: map[string]int32{}},
 		loaded: make(chan *process, len(sources)), perRound: uint64(max(roundEvents, rankEvents*len(sources))),
 		matching: Matching{UnmatchedSends: map[Reason]uint64{}, UnmatchedReceives: map[Reason]uint64{},

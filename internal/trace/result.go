@@ -55,7 +55,7 @@ func (r *replay) result(path *CriticalPath) *Result {
 		}
 	}
 	out.Calls = r.callTotals(seconds(all))
-	out.Patterns, out.Communicators = r.waits.patternTotals(seconds(all)), r.communicatorTotals(seconds(all))
+	out.Patterns, out.Communicators = patternTotals(r.waits, seconds(all)), r.communicatorTotals(seconds(all))
 	return out
 }
 

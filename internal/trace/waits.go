@@ -122,8 +122,11 @@ func (p Pattern) of(root bool) Pattern {
 	return p
 }
 
+// waitSums adds up waits by a key.
+type waitSums[K comparable] map[K]*waitSum
+
 // waits adds up waits by place and peer.
-type waits map[waitKey]*waitSum
+type waits = waitSums[waitKey]
 
 type waitKey struct {
 	pattern    Pattern
@@ -138,9 +141,9 @@ type waitSum struct {
 	sum, max int64 // ns
 }
 
-func (w waits) add(key waitKey, ns int64) { w.merge(key, &waitSum{1, ns, ns}) }
+func (w waitSums[K]) add(key K, ns int64) { w.merge(key, &waitSum{1, ns, ns}) }
 
-func (w waits) merge(key waitKey, o *waitSum) {
+func (w waitSums[K]) merge(key K, o *waitSum) {
 	s := w[key]
 	if s == nil {
 		s = new(waitSum)
@@ -217,7 +220,7 @@ func (r *replay) communicatorTotals(all float64) []CommunicatorTotal {
 	}
 	list := []CommunicatorTotal{}
 	for label, w := range of {
-		out := CommunicatorTotal{Communicator: label, Patterns: w.patternTotals(all)}
+		out := CommunicatorTotal{Communicator: label, Patterns: patternTotals(w, all)}
 		ns := int64(0)
 		for _, s := range w {
 			out.Count += s.count
@@ -234,7 +237,7 @@ func (r *replay) communicatorTotals(all float64) []CommunicatorTotal {
 
 // patternTotals returns the sums of the patterns that occurred, the longest
 // first.
-func (w waits) patternTotals(all float64) []PatternTotal {
+func patternTotals(w waits, all float64) []PatternTotal {
 	var sums [numPatterns]waitSum
 	for key, s := range w {
 		sums[key.pattern].merge(s)
