@@ -27,7 +27,8 @@ func TestLocality(t *testing.T) {
 	}
 }
 
-// What goes to a rank that was not recorded goes nobody knows where.
+// Messages to a rank that was not recorded are neither within nor between
+// nodes.
 func TestLocalityOfMissingRanks(t *testing.T) {
 	s := New(fixture()[:3]).Summary()
 	want := Locality{Class: "external", Within: matrix.Volume{Bytes: 30, Messages: 3}, Between: matrix.Volume{Bytes: 7 + 33, Messages: 4}, Unknown: matrix.Volume{Bytes: 7 + 36, Messages: 4}}
@@ -38,7 +39,8 @@ func TestLocalityOfMissingRanks(t *testing.T) {
 
 func TestBalance(t *testing.T) {
 	got := New(fixture()).Summary().Balances
-	// In MPI are 400, 500, 600 and 700 ms; sent are the rows' sums, received the columns'.
+	// The times in MPI are 400, 500, 600 and 700 ms. Sent volumes are the sums
+	// of rows, received ones those of columns.
 	want := []Balance{
 		{Quantity: "mpi_time_ns", Mean: 550 * ms, Median: 550 * ms, Min: 400 * ms, Max: 700 * ms, MaxRank: 3, Imbalance: 700.0/550 - 1},
 		{Quantity: "sent_bytes", Mean: 762.0 / 4, Median: (87 + 146) / 2.0, Min: 84, MinRank: 2, Max: 445, MaxRank: 0, Imbalance: 445/190.5 - 1},

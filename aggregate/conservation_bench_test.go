@@ -7,8 +7,9 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// BenchmarkConservation is a job of 20,000 ranks that exchange with six
-// neighbours each, a thousand apart at most: 120,000 of 400 million pairs.
+// BenchmarkConservation compares 120,000 of 400 million pairs, of a job of
+// 20,000 ranks that exchange with six neighbours each, at most a thousand ranks
+// away.
 func BenchmarkConservation(b *testing.B) {
 	const n = 20_000
 	ps := make([]*profile.Profile, n)

@@ -23,16 +23,17 @@ func comparedOf(t *testing.T, ps []*profile.Profile) *Compared {
 	return c
 }
 
-// traffic is changes of bytes and messages.
+// traffic is the changes of bytes and messages.
 func traffic(bytesA, bytesB, messagesA, messagesB uint64) Traffic {
 	return Traffic{Measure{bytesA, bytesB}, Measure{messagesA, messagesB}}
 }
 
 // The numbers are in the comments of fixture and changedFixture. Sent, written
 // and read were 138 (Send) + 14 (Isend) + 192 (Allreduce) + 300 (Bcast) + 8
-// (Scatterv) + 60 (Put) + 50 (Get) bytes in 12 + 2 + 24 + 3 + 3 + 1 + 1 messages,
-// those in Comm_split the Isends; calls 12 + 12 + 2 + 8 + 4 + 1 + 1 + 1, and 4
-// Barriers; time 1000 (Send) + 800 (Recv) + 400 (Allreduce) ms.
+// (Scatterv) + 60 (Put) + 50 (Get) bytes in 12 + 2 + 24 + 3 + 3 + 1 + 1
+// messages, in Comm_split those of the Isends; there were 12 + 12 + 2 + 8 + 4 +
+// 1 + 1 + 1 calls and 4 Barriers; times were 1000 (Send) + 800 (Recv) + 400
+// (Allreduce) ms.
 func TestCompare(t *testing.T) {
 	d := Compare(comparedOf(t, fixture()), comparedOf(t, changedFixture()), DiffOptions{Pairs: -1})
 	if want := (Changes{StatusChanged, traffic(762, 862, 46, 46), Measure{45, 46}, Measure{2200 * ms, 2400 * ms}, 0}); d.Total != want {
@@ -56,7 +57,7 @@ func TestCompare(t *testing.T) {
 	if diff := gocmp.Diff(comms, d.Comms); diff != "" {
 		t.Errorf("communicators:\n%s", diff)
 	}
-	// From 2 to 3: 3 messages of 12 bytes and 2 of 8.
+	// From rank 2 to 3: 3 messages of 12 bytes and 2 of 8.
 	pairs := PairChanges{AllPairs, 1, []PairChange{{matrix.Pair{From: 2, To: 3}, StatusChanged, traffic(52, 152, 5, 5)}}}
 	if diff := gocmp.Diff(pairs, d.Pairs); diff != "" {
 		t.Errorf("pairs:\n%s", diff)
@@ -81,7 +82,7 @@ func TestCompareWithoutTime(t *testing.T) {
 	}
 }
 
-// A job compared with itself has no change.
+// A job compared with itself has no changes.
 func TestCompareSame(t *testing.T) {
 	for name, make := range map[string]func() []*profile.Profile{
 		"fixture": fixture,
@@ -98,7 +99,7 @@ func TestCompareSame(t *testing.T) {
 	}
 }
 
-// The comparison the other way round is the inverse.
+// The comparison in the other direction is the inverse.
 func TestCompareInverse(t *testing.T) {
 	smaller := []*profile.Profile{sitesOfRank(0)}
 	for _, jobs := range [][2]func() []*profile.Profile{
@@ -118,7 +119,7 @@ func TestCompareInverse(t *testing.T) {
 	}
 }
 
-// inverse swaps A and B, where no call site moved.
+// inverse swaps A and B. No call site may have moved.
 func inverse(d *Diff) *Diff {
 	out := *d
 	out.A, out.B = d.B, d.A
@@ -187,7 +188,8 @@ func TestCompareSites(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a, b := isends("swap", test.a, 1), isends("swap", test.b, 2)
-			// The same lines of another function, file and call are others.
+			// The same line in another function, file or call is another call
+			// site.
 			b = append(b, isends("swap", test.b, 2)...)
 			for i := range b[len(b)/2:] {
 				b[len(b)/2+i].Call = "Irecv"
@@ -209,7 +211,8 @@ func TestCompareSites(t *testing.T) {
 	}
 }
 
-// isends are call sites that sent so many bytes each, at lines that a text lists.
+// isends returns call sites that sent this many bytes each, at the lines in a
+// list.
 func isends(function, lines string, bytes uint64) []CallSite {
 	var out []CallSite
 	for _, line := range strings.Fields(lines) {
@@ -249,8 +252,8 @@ func TestCompareSitesWithoutLines(t *testing.T) {
 	}
 }
 
-// With stacks in one job alone, or deeper ones, calls are compared as far as both
-// know who called.
+// If only one job has stacks, or one has deeper ones, calls are compared as far
+// as both know the callers.
 func TestCompareSitesByCallers(t *testing.T) {
 	caller := func(line int) Place { return Place{Function: "step", File: "main.c", Line: line} }
 	called := func(bytes uint64, callers ...Place) CallSite {
@@ -283,7 +286,8 @@ func TestCompareSitesByCallers(t *testing.T) {
 	}
 }
 
-// largeJob is ranks 0 and 1 of 5000: 0 sends to 1, all call Allreduce.
+// largeJob returns ranks 0 and 1 of 5000. Rank 0 sends to 1, and both call
+// Allreduce.
 func largeJob(sent, reduced uint64) []*profile.Profile {
 	var out []*profile.Profile
 	for r := range 2 {
@@ -316,7 +320,7 @@ func TestComparePairsOfLargeJobs(t *testing.T) {
 	}
 }
 
-// Of all pairs, those with the largest changes are listed, however many are.
+// Only the pairs with the largest changes are listed, however many there are.
 func TestDiffMatrices(t *testing.T) {
 	var a, b matrix.Matrix
 	const n = 60

@@ -10,7 +10,7 @@ import (
 )
 
 func TestPOP(t *testing.T) {
-	// Of 6 and 10 s in 12 s: 8 / 12 = 8 / 10 × 10 / 12.
+	// Useful times of 6 and 10 s in 12 s: 8 / 12 = 8 / 10 × 10 / 12.
 	both := POP{ParallelEfficiency: 8. / 12, LoadBalance: 8. / 10, CommunicationEfficiency: 10. / 12,
 		RuntimeNs: 12e9, UsefulMeanNs: 8e9, UsefulMaxNs: 10e9, UsefulMaxRank: 1, Ranks: 2}
 	second := POP{ParallelEfficiency: 10. / 12, LoadBalance: 1, CommunicationEfficiency: 10. / 12,
@@ -59,8 +59,9 @@ func TestPOP(t *testing.T) {
 	}
 }
 
-// The estimates of two threads' time in MPI are wrong by 600 and 800 ms: by 300
-// and 400 ms of useful time a rank, 500 ms of their sum, 250 ms of their mean.
+// The estimated times of two threads in MPI have errors of 600 and 800 ms: 300
+// and 400 ms of a rank's useful time, 500 ms of their sum, 250 ms of their
+// mean.
 func TestPOPOfEstimates(t *testing.T) {
 	ps := computing(0, 4)
 	for r, wrong := range []uint64{600 * ms, 800 * ms} {

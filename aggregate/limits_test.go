@@ -69,7 +69,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// In a job with little time in MPI, times are noise.
+// In a job with little time in MPI, changes of times are noise.
 func TestJudgeShortTimes(t *testing.T) {
 	d := &Diff{TimesCompared: true, Total: Changes{TimeNs: Measure{100_000, 1_000_000}}}
 	if d.Judge(Limits{InTime: 0}); len(d.Exceeded) != 0 {

@@ -37,7 +37,7 @@ func TestPvars(t *testing.T) {
 			Slices: []PvarSlice{{"run", values(4, none, 2.5, 1, 0, 4, 3)}, {"solve", values(4, none, 25, 10, 0, 40, 3)}}},
 		{Name: "name", Class: "generic", Binding: "none", Elements: 1, Readings: 4, PvarValues: PvarValues{Ranks: 4, Text: &text},
 			Slices: []PvarSlice{{"solve", PvarValues{Ranks: 4, Text: &text}}}},
-		// Up to 10u and down again: a mean of 5u in both seconds.
+		// Up to 10u and down again: a mean of 5u in each of the two seconds.
 		{Name: "queue", Description: "messages that wait", Class: "level", Binding: "communicator", Object: "MPI_COMM_WORLD", Elements: 2, Readings: 12,
 			PvarValues: values(4, none, 5*2.5, 0, 0, 40, 3),
 			Slices:     []PvarSlice{{"run", values(4, none, 5*2.5, 0, 0, 40, 3)}, {"solve", values(4, none, 5*2.5, 0, 0, 40, 3)}}},

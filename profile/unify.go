@@ -37,7 +37,7 @@ func (f Folds) Unify(p *Profile) {
 	}
 }
 
-// Unify does this for all profiles of one run.
+// Unify unifies the communicators of all profiles of one run.
 func Unify(ps []*Profile) {
 	var f Folds
 	for _, p := range ps {

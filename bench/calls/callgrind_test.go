@@ -5,9 +5,10 @@ import (
 	"testing"
 )
 
-// part is a profile after a loop of Send: 70 instructions of a wrapper, 8 of what it asks in libc, and
-// the call that it passes on, of 5000. What the loop and the MPI execute is not the wrapper's, though
-// the MPI calls the same function of libc.
+// part is a profile of a loop of Send: 70 instructions in a wrapper, 8 in a
+// libc function that it calls, and 5000 in the call that it passes on. The loop
+// and the MPI are not part of the wrapper, although the MPI calls the same libc
+// function.
 const part = `# callgrind format
 version: 1
 desc: Trigger: --dump-after=loop_Send
@@ -66,7 +67,8 @@ func TestParseProfile(t *testing.T) {
 	}
 }
 
-// Monitoring has components that call those in whose place they are, and look things up in the MPI.
+// Open MPI's monitoring has components that call those that they replace, and
+// look up symbols in the MPI.
 func TestParseProfileOfMonitoring(t *testing.T) {
 	text := strings.NewReplacer("/tmp/libtool.so", "/lib/mca_pml_monitoring.so", "/lib/libmpi.so.40", "/lib/mca_pml_ob1.so").Replace(part)
 	got, err := parseProfile(strings.NewReader(text), "Send", layerOf(monitoring(1), send))

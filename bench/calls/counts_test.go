@@ -13,8 +13,9 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// TestInstructions is the gate: what recording adds to a call stays what instructions.txt says. On a
-// platform that the file does not know it is skipped, but not under CI.
+// TestInstructions checks that recording adds to each call as many instructions
+// as instructions.txt says. On a platform that is not in the file it is
+// skipped, but not in CI.
 func TestInstructions(t *testing.T) {
 	testenv.At(t, testenv.All)
 	testenv.Need(t, "valgrind", "mpicc.openmpi", "mpif90.openmpi", "mpicc.mpich", "mpif90.mpich")
@@ -37,7 +38,7 @@ func TestInstructions(t *testing.T) {
 	}
 }
 
-// testInstructions counts once where that shows no change, as it should.
+// testInstructions counts each call, once if the first count shows no change.
 func testInstructions(t *testing.T, s *setup, kept counts) {
 	now := counts{}
 	var changes error
@@ -54,8 +55,8 @@ func testInstructions(t *testing.T, s *setup, kept counts) {
 	t.Error(changes)
 }
 
-// The instructions that are followed through a profile are those by which the process executes more:
-// known from all of it, where MPI neither polls nor waits.
+// The instructions that are added up from a profile are the difference of the
+// process's totals. The totals can be compared if MPI neither polls nor waits.
 func TestFollowedInstructionsAreTheDifference(t *testing.T) {
 	testenv.At(t, testenv.All)
 	testenv.Need(t, "valgrind")
@@ -84,7 +85,8 @@ func TestFollowedInstructionsAreTheDifference(t *testing.T) {
 	})
 }
 
-// callgrindOf runs the program as count does, and returns where the profiles are.
+// callgrindOf runs the program as count does, and returns the paths of the
+// profiles.
 func callgrindOf(t *testing.T, s setup, p program, tool tool) string {
 	t.Helper()
 	profile := filepath.Join(t.TempDir(), "callgrind.out")

@@ -19,8 +19,9 @@ func TestSetting(t *testing.T) {
 	}
 }
 
-// threeRounds has Send at 10 ns (median) and 8 ns (minimum) alone, under limit at 10, 8 and 14 more,
-// under ours at 22, 92 and 24 more; and ours executes 90 instructions, limit 60.
+// threeRounds has Send at 10 ns (median) and 8 ns (minimum) alone. Under limit
+// it takes 10, 8 and 14 ns more, under ours 22, 92 and 24 ns more. ours
+// executes 90 instructions, limit 60.
 func threeRounds(t *testing.T, raw io.Writer) *samples {
 	t.Helper()
 	found := newSamples()
@@ -59,7 +60,7 @@ func TestRows(t *testing.T) {
 		{subject{"mpich", "Send", "limit"}, costs{20, 10, 1}, costs{16, 8, 1}, costs{nan, 60, 1}},
 		{subject{"mpich", "Send", "ours"}, costs{35, 24, 2.4}, costs{32, 24, 3}, costs{nan, 90, 1.5}},
 	}
-	// NaN is not equal to itself, but prints alike.
+	// NaN is not equal to itself, but its text is.
 	if got := fmt.Sprint(threeRounds(t, io.Discard).rows()); got != fmt.Sprint(want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
@@ -99,7 +100,8 @@ func TestWriteTable(t *testing.T) {
 	}
 }
 
-// A peer that failed is no row; where limit adds nothing there is no multiple of it.
+// A peer that failed has no row. If limit adds nothing, there is no multiple of
+// it.
 func TestWriteTableLeavesOut(t *testing.T) {
 	found := newSamples()
 	for _, tool := range []string{"none", "limit", "ours", "peer"} {

@@ -26,7 +26,7 @@ func eachMPI(t *testing.T, test func(t *testing.T, mpi, cc string)) {
 	}
 }
 
-// newSetup builds everything for an MPI but our library.
+// newSetup builds everything for an MPI except our library.
 func newSetup(t *testing.T, mpi, cc string) setup {
 	t.Helper()
 	dir := t.TempDir()
@@ -88,12 +88,13 @@ func testTools(t *testing.T, s setup) {
 	}
 }
 
-// quick are options for one short round.
+// quick has the options for one short round.
 func quick(pattern string) options {
 	return options{rounds: 1, repeats: 1, length: 10 * time.Microsecond, pattern: regexp.MustCompile(pattern)}
 }
 
-// withoutOurs is a setup without the library that newSetup does not build.
+// withoutOurs returns the setup without our library, which newSetup does not
+// build.
 func withoutOurs(s setup) setup {
 	s.tools = slices.DeleteFunc(slices.Clone(s.tools), func(t tool) bool { return strings.HasPrefix(t.name, "ours") })
 	return s
@@ -142,7 +143,7 @@ func testRefusal(t *testing.T, s setup) {
 	}
 }
 
-// The peer aborts in MPI_Barrier: what comes after that is measured all the same.
+// The peer aborts in MPI_Barrier. Later calls are still measured.
 func testCrash(t *testing.T, s setup, cc string) {
 	dir := t.TempDir()
 	source, path := filepath.Join(dir, "crash.c"), filepath.Join(dir, "libcrash.so")

@@ -13,8 +13,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// run.json and notes are data: of what they name, only what can be a host and a
-// place of ours is taken.
+// run.json and notes may hold anything. Only what can be a host and a directory
+// of mpitrace is used.
 func TestUncollected(t *testing.T) {
 	d, err := Create(filepath.Join(t.TempDir(), "run"))
 	if err != nil {
@@ -46,8 +46,8 @@ func TestUncollected(t *testing.T) {
 	}
 }
 
-// A run whose mpitrace was killed is collected from a spool; a directory that
-// is not a spool of ours is not touched, whatever run.json says.
+// A run whose mpitrace was killed is collected from its spool. A directory that
+// is not a spool of this user is not touched, even if run.json names it.
 func TestCollect(t *testing.T) {
 	private := t.TempDir()
 	if err := os.Chmod(private, 0o700); err != nil {
@@ -90,8 +90,9 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-// A spool that is gone is reported, once, with what was lost in it: nothing, if all
-// recordings are home, as where mpitrace run brought them and could not note it.
+// A spool that no longer exists is reported once, with the recordings lost in
+// it. None are lost if all were collected before, as by an mpitrace run that
+// could not record this.
 func TestCollectLost(t *testing.T) {
 	for _, test := range []struct {
 		home int    // recordings, of 2 ranks
@@ -124,7 +125,7 @@ func TestCollectLost(t *testing.T) {
 	}
 }
 
-// How a process ended is in its profile, from run.json.
+// A profile contains how its process ended, from run.json.
 func TestExits(t *testing.T) {
 	d, err := Create(filepath.Join(t.TempDir(), "run"))
 	if err != nil {

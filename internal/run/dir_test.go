@@ -69,8 +69,8 @@ func TestCreateAt(t *testing.T) {
 	}
 }
 
-// TestCreateAtOnce requires that one of many who ask for a directory at the same
-// time gets it.
+// TestCreateAtOnce checks that one of many processes that ask for a directory
+// at the same time gets it.
 func TestCreateAtOnce(t *testing.T) {
 	for range 50 {
 		dir := filepath.Join(t.TempDir(), "run")
@@ -123,8 +123,8 @@ func ranksOf(t *testing.T, j *Job) []int {
 }
 
 func TestJobs(t *testing.T) {
-	// Two jobs that their launcher calls the same, one of another name in
-	// between, given in no order. One process never knew its rank.
+	// Two jobs with the same name from their launcher and one with another name
+	// between them, in no order. One process never learned its rank.
 	ps := profile.List{rank("a", 1, 31), rank("b", 0, 20), rank("a", 0, 11), rank("a", 0, 30), rank("a", 1, 10), rank("a", -1, 32)}
 	files := t.TempDir()
 	var paths []string
@@ -179,7 +179,8 @@ func TestJobWithoutName(t *testing.T) {
 	}
 }
 
-// What still runs is kept as it was met, and what is damaged is told.
+// Recordings of running processes are used as they are, and damaged ones are
+// reported.
 func TestOpenRecordings(t *testing.T) {
 	dir := t.TempDir()
 	live, cut, stray := filepath.Join(dir, "live.rec"), filepath.Join(dir, "cut.rec"), filepath.Join(dir, "stray.rec")
@@ -224,7 +225,7 @@ func TestRecordingsInSpool(t *testing.T) {
 	if dir, n := d.Spooled(); dir != spool || n != 2 {
 		t.Errorf("%d recordings in %q, want 2 in %q", n, dir, spool)
 	}
-	// What is in the spool is newer than a copy of it.
+	// A recording in the spool is newer than its copy.
 	want := []string{home, filepath.Join(spool, "a-1-1.rec"), filepath.Join(spool, "b-1-1.rec")}
 	if got, err := d.RecordingFiles(); err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %q, %v; want %q", got, err, want)
@@ -247,7 +248,7 @@ func TestReadInfo(t *testing.T) {
 	}
 }
 
-// Communicators that one process shared a record of are one on all processes,
+// Communicators for which one process shares a record are one on all processes,
 // whichever is read first.
 func TestFoldedCommunicatorsAreOne(t *testing.T) {
 	fold := strings.Repeat("f", 32)
@@ -282,7 +283,8 @@ func TestFoldedCommunicatorsAreOne(t *testing.T) {
 	}
 }
 
-// A recording that is brought home while a report is made is read there.
+// A recording that is collected while a report is made is read from its new
+// place.
 func TestRecordingComesHome(t *testing.T) {
 	d, err := Create(filepath.Join(t.TempDir(), "run"))
 	if err != nil {
@@ -307,8 +309,8 @@ func TestRecordingComesHome(t *testing.T) {
 	}
 }
 
-// FuzzInfo: what run.json holds is read, or is an error that names it, and is
-// written as it was read.
+// FuzzInfo checks that any run.json is either read and written back unchanged,
+// or is an error that names it.
 func FuzzInfo(f *testing.F) {
 	f.Add([]byte(`{"mpitrace": "0.1", "command": ["mpirun"], "mpi": {"flavour": "mpich"}, "spool": "/dev/shm/x", "exit_status": 3, "jobs": [{"run": "a", "size": 4}]}`))
 	f.Add([]byte(`{"start": "2026-01-02T15:04:05Z", "jobs": null, "spool": "[\\"}`))
@@ -348,8 +350,8 @@ func rewritten(t *testing.T, d Dir, info *Info) string {
 	return string(text)
 }
 
-// What was read of variables is merged where anything was, and is read back when
-// the recordings are gone.
+// Readings of variables are merged if there are any, and are read back when the
+// recordings are gone.
 func TestMergeReadings(t *testing.T) {
 	for name, ps := range map[string][]*profile.Profile{"read": tabletest.Readings("a"), "not read": tabletest.Job("a")} {
 		t.Run(name, func(t *testing.T) {
@@ -377,7 +379,7 @@ func TestMergeReadings(t *testing.T) {
 	}
 }
 
-// merged merges a run, and gives pvars.arrow; nil if there is none.
+// merged merges a run and returns its pvars.arrow; nil if there is none.
 func merged(t *testing.T, d Dir) []byte {
 	t.Helper()
 	run, err := d.Open(Whole, nil)

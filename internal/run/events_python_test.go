@@ -20,8 +20,8 @@ const (
 	tracedSteps = 500
 )
 
-// tracedJob is a job of which each rank posts a receive, sends r+1 bytes to the
-// next rank and waits, so many times; and the sums of it, by formula.
+// tracedJob returns a job in which each rank repeatedly posts a receive, sends
+// r+1 bytes to the next rank and waits. It also returns the sums, by formula.
 func tracedJob() (srcs []profile.EventSource, known map[string]any) {
 	const start = 1_700_000_000_000_000_000
 	for r := range tracedRanks {
@@ -45,8 +45,8 @@ func tracedJob() (srcs []profile.EventSource, known map[string]any) {
 	}
 }
 
-// TestPythonEvents has pandas, pyarrow, polars and DuckDB read the tables of
-// events, and a reader of the Trace Event Format in Python the timelines.
+// TestPythonEvents reads the tables of events with pandas, pyarrow, polars and
+// DuckDB, and the timelines with a reader of the Trace Event Format in Python.
 func TestPythonEvents(t *testing.T) {
 	dir := t.TempDir()
 	srcs, known := tracedJob()

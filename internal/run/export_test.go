@@ -30,7 +30,8 @@ func format(t *testing.T, name string) *formats.Format {
 	return f
 }
 
-// twoJobs are of four ranks each; a process of the second never had its rank.
+// twoJobs returns two jobs of four ranks each. A process of the second never
+// learned its rank.
 func twoJobs() profile.List {
 	ps := append(tabletest.Job("one"), tabletest.Job("two")...)
 	ps[4].Rank = -1
@@ -96,7 +97,7 @@ func TestDatasetFileNames(t *testing.T) {
 	}
 }
 
-// Blocks are in the order of ranks and not of their names.
+// Blocks are in the order of ranks, not of their names.
 func TestDatasetOfManyBlocks(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "d")
 	var ps profile.List
@@ -155,7 +156,7 @@ func TestRankFilesOfSeveralJobs(t *testing.T) {
 	}
 }
 
-// failing is a source that breaks after the second process.
+// failing is a source that fails after the second process.
 type failing struct{ profile.List }
 
 var errBroken = errors.New("broken")
@@ -192,7 +193,7 @@ func TestWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-// A full disk is said once, with the name that was to be.
+// A full disk is reported once, with the final name.
 func TestFullDisk(t *testing.T) { testenv.FullDisk(t, 100, func() { fullDisk(t) }) }
 
 func fullDisk(t *testing.T) {

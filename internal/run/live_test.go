@@ -31,7 +31,7 @@ func TestStopped(t *testing.T) {
 	t.Error("it is not seen to be stopped")
 }
 
-// Names as people give them: a space, a line break, a file that was removed.
+// File names with a space and a line break, and of a removed file.
 func TestMapped(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a b\nc")
 	if err := os.Mkdir(dir, 0o700); err != nil {

@@ -16,14 +16,14 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// monitored is a file of Open MPI's component, with a communicator that it names
-// in a way that no reader can make anything of.
+// monitored returns a file of Open MPI's component. It names a communicator in
+// a way that no reader can parse.
 func monitored(lines string) string {
 	return "# POINT TO POINT\n" + lines + "# OSC\n# COLLECTIVES\nD\t(null)\tprocs: (null)\nO2A\t-1\t0 bytes\t0 msgs sent\n"
 }
 
-// physicalOf opens a run directory of one job and gives what the library sent,
-// by rank.
+// physicalOf opens a run directory of one job and returns the messages that the
+// library sent, by rank.
 func physicalOf(t *testing.T, d Dir) (out []*profile.Physical) {
 	t.Helper()
 	run, err := d.Open(Whole, nil)
@@ -91,8 +91,8 @@ func TestPhysical(t *testing.T) {
 	checkMergedPhysical(t, d, got)
 }
 
-// checkMergedPhysical requires that the merged file has it too, once the files
-// are gone; and that a file which comes later is merged.
+// checkMergedPhysical checks that the merged file keeps them when the files are
+// gone, and that files that come later are merged.
 func checkMergedPhysical(t *testing.T, d Dir, want []*profile.Physical) {
 	t.Helper()
 	run, err := d.Open(Whole, nil)

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestPlanted: what somebody else has put in a directory that all can write to
-// is not used.
+// TestPlanted checks that files of other users in a directory that all can
+// write to are not used.
 func TestPlanted(t *testing.T) {
 	const stranger = 65533
 	if os.Geteuid() != 0 {
@@ -80,7 +80,7 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// What lies where a file is made is not written through.
+// A link in the place of a new file is replaced, not followed.
 func TestWriteFileThroughLink(t *testing.T) {
 	dir := t.TempDir()
 	victim := filepath.Join(t.TempDir(), "victim")

@@ -11,23 +11,23 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// pythonRanks and pythonBlock are the size of the job that Python reads: the
-// last block is not full.
+// pythonRanks and pythonBlock are the sizes of the job that Python reads, and
+// of its blocks. The last block is not full.
 const (
 	pythonRanks = 90
 	pythonBlock = 8
 )
 
-// sums are of calls, messages, bytes and time_ns.
+// sums has the totals of calls, messages, bytes and time_ns.
 type sums [4]uint64
 
 func (s *sums) add(calls, messages, bytes, timeNs uint64) {
 	s[0], s[1], s[2], s[3] = s[0]+calls, s[1]+messages, s[2]+bytes, s[3]+timeNs
 }
 
-// pythonJob is a job of which rank r sends r+1 messages of 1 GiB to the next
-// one, receives as many as that sent, and meets the others three times; and the
-// sums of it, by formula.
+// pythonJob returns a job in which rank r sends r+1 messages of 1 GiB to the
+// next rank, receives as many as the one before it sent, and calls three
+// collectives. It also returns the sums, by formula.
 func pythonJob() (ps profile.List, known map[string]any) {
 	const gib = 1 << 30
 	calls, byRank := map[string]*sums{"Send": {}, "Recv": {}, "Barrier": {}}, make([]sums, pythonRanks)
@@ -57,7 +57,7 @@ func pythonJob() (ps profile.List, known map[string]any) {
 	return ps, map[string]any{"ranks": pythonRanks, "block": pythonBlock, "calls": calls, "by_rank": byRank}
 }
 
-// TestPython has pandas, pyarrow, polars and DuckDB read what is exported.
+// TestPython reads exported files with pandas, pyarrow, polars and DuckDB.
 func TestPython(t *testing.T) {
 	dir := t.TempDir()
 	ps, known := pythonJob()

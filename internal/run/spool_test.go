@@ -97,7 +97,7 @@ func TestSpoolKeepsRecordingInUse(t *testing.T) {
 	}
 }
 
-// mapFile makes a file in the spool, and maps it.
+// mapFile makes a file in the spool and maps it.
 func mapFile(t *testing.T, s *Spool, name string) (path string, unmap func()) {
 	t.Helper()
 	f, err := os.Create(filepath.Join(s.Dir, name))
@@ -115,7 +115,7 @@ func mapFile(t *testing.T, s *Spool, name string) (path string, unmap func()) {
 	return f.Name(), func() { syscall.Munmap(mem) }
 }
 
-// A process in a container has another number there than here.
+// A process in a container has another process id there than here.
 func TestSpoolKeepsRecordingOfContainer(t *testing.T) {
 	s, err := NewSpool(t.TempDir())
 	if err != nil {
@@ -130,8 +130,8 @@ func TestSpoolKeepsRecordingOfContainer(t *testing.T) {
 	}
 }
 
-// What a process has begun to record since the spool was looked through stays,
-// and so does a spool that cannot be looked through.
+// A recording that begins after the spool was read stays in it. So does a spool
+// that cannot be read.
 func TestSpoolRemove(t *testing.T) {
 	s, err := NewSpool(t.TempDir())
 	if err != nil {
@@ -174,8 +174,8 @@ func TestNewSpool(t *testing.T) {
 	}
 }
 
-// What processes of other nodes left is packed where it is; what is still written
-// to is not touched, nor is anything packed twice.
+// Recordings of ended processes of other nodes are packed in place. Those still
+// in use stay unchanged, and none is packed twice.
 func TestPackAll(t *testing.T) {
 	dir := t.TempDir()
 	files := map[string]string{"ended.rec": "", "runs.rec": ""}

@@ -24,7 +24,7 @@ func (o oneCall) Each(f func(*profile.Events, []profile.EventKind) error) error 
 		Tag: []int32{profile.NoTag}, Link: []int32{0}, Seq: []uint32{0}}, []profile.EventKind{{Call: "Barrier"}})
 }
 
-// traced is a run directory with traces of these ranks.
+// traced returns a run directory with traces of these ranks.
 func traced(t *testing.T, ranks ...int) Dir {
 	t.Helper()
 	d := Dir(filepath.Join(t.TempDir(), "run [1]")) // as if it were a pattern

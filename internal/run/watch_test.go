@@ -18,7 +18,8 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// recorder is a process that has mapped a recording named for it.
+// recorder is a process that has mapped a recording with its process id in the
+// name.
 type recorder struct {
 	cmd  *exec.Cmd
 	name string
@@ -26,8 +27,8 @@ type recorder struct {
 
 const recorderDir = "MPITRACE_TEST_RECORDER_DIR"
 
-// TestRecorder is no test but what startRecorder starts: it exits with 7 when
-// its standard input ends.
+// TestRecorder is not a test: startRecorder runs it as a process, which exits
+// with 7 when its standard input ends.
 func TestRecorder(t *testing.T) {
 	dir := os.Getenv(recorderDir)
 	if dir == "" {
@@ -85,7 +86,8 @@ func TestWatch(t *testing.T) {
 	killed, _ := startRecorder(t, dir)
 	whole, end := startRecorder(t, finalized)
 	stays, _ := startRecorder(t, dir)
-	// A recording that is named for a process that does not write it.
+	// A recording whose name has the process id of a process that does not
+	// write it.
 	other := filepath.Join(dir, fmt.Sprintf("some-host-%d-6.rec", killed.cmd.Process.Pid))
 	if err := os.WriteFile(other, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -122,8 +124,8 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// kernelTells is whether a descriptor of a process that was reaped tells how it
-// ended, as of Linux 6.15.
+// kernelTells reports whether the descriptor of a reaped process tells how it
+// ended, as since Linux 6.15.
 func kernelTells(t *testing.T) bool {
 	t.Helper()
 	cmd := exec.Command("true")
@@ -140,7 +142,7 @@ func kernelTells(t *testing.T) bool {
 	return ok
 }
 
-// What cannot be watched is no error: nothing is seen.
+// Watching a missing directory is no error; nothing is seen.
 func TestWatchNothing(t *testing.T) {
 	w := NewWatch("/no/such/directory")
 	w.Close()
@@ -149,8 +151,7 @@ func TestWatchNothing(t *testing.T) {
 	}
 }
 
-// A process that waits for its parent to hear of its end tells its status as
-// well, on any kernel.
+// The status of a process that was not reaped yet is known on any kernel.
 func TestZombieStatus(t *testing.T) {
 	cmd := exec.Command("sh", "-c", "exit 3")
 	if err := cmd.Start(); err != nil {
@@ -170,7 +171,7 @@ func TestZombieStatus(t *testing.T) {
 	}
 }
 
-// A process that runs gives the watch nothing to do.
+// A running process causes no work for the watch.
 func TestWatchIsIdle(t *testing.T) {
 	dir := t.TempDir()
 	w := NewWatch(dir)

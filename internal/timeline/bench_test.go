@@ -6,8 +6,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// BenchmarkDraw reads ten million events of four ranks, half of them messages,
-// from memory.
+// BenchmarkDraw reads ten million events of four ranks from memory. Half of
+// them are messages.
 func BenchmarkDraw(b *testing.B) {
 	for name, messages := range map[string]bool{"messages": true, "calls": false} {
 		b.Run(name, func(b *testing.B) {
