@@ -31,7 +31,7 @@ func TestStepsAside(t *testing.T) {
 			t.Errorf("it printed %q, want ok", out.stdout)
 		}
 		if !strings.Contains(out.stderr, "built for another MPI") {
-			t.Errorf("nothing was said: %q", out.stderr)
+			t.Errorf("no message was printed: %q", out.stderr)
 		}
 		if n := len(readRecordings(t, dir)); n != 0 {
 			t.Errorf("%d recordings, want none", n)
@@ -80,7 +80,7 @@ func TestWrongMPI(t *testing.T) {
 				report := execute(t, nil, mpitrace, "report", j.dir)
 				for _, out := range []string{j.stderr, report.stdout + report.stderr} {
 					if strings.Contains(out, "complete: finalized") {
-						t.Errorf("calls a run complete that is not:\n%s", out)
+						t.Errorf("an incomplete run is reported as complete:\n%s", out)
 					}
 					if want := fmt.Sprintf("not recorded: %d processes of %s, which uses another MPI (", wrong, missing.Program); !strings.Contains(out, want) {
 						t.Errorf("does not say %q:\n%s", want, out)

@@ -36,7 +36,7 @@ func TestLate(t *testing.T) {
 		s.cmd.Process.Signal(syscall.SIGTERM)
 		select {
 		case <-s.done:
-			t.Error("a second SIGTERM ends mpitrace, and the job goes on")
+			t.Error("a second SIGTERM ended mpitrace while the job continues")
 		case <-time.After(300 * time.Millisecond):
 		}
 		s.cmd.Process.Kill()
@@ -69,7 +69,7 @@ func TestRunKilled(t *testing.T) {
 		}
 		syscall.Kill(launcher, syscall.SIGTERM)
 		if s.ranksLeft() > 0 {
-			t.Error("the launcher does not end its ranks")
+			t.Error("the launcher did not end its ranks")
 		}
 		checkCollected(t, dir)
 		if n := messageCount(readRecordings(t, dir)); n < 3*lasting {
@@ -112,7 +112,7 @@ func checkCollected(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(info.Spool); !os.IsNotExist(err) || len(info.Uncollected) > 0 {
-		t.Errorf("left: %q, the spool: %v", info.Uncollected, err)
+		t.Errorf("not collected: %q; the spool: %v", info.Uncollected, err)
 	}
 	if n := len(readRecordings(t, dir)); n != lasting || len(info.Jobs) != 1 || info.Jobs[0].Recorded != lasting {
 		t.Errorf("%d recordings, jobs %+v", n, info.Jobs)

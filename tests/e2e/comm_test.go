@@ -162,7 +162,7 @@ func TestIntercommunicator(t *testing.T) {
 			diff(t, "local group", here, c.Members.Ranks())
 			diff(t, "remote group", there, c.Remote.Ranks())
 			if id := named(t, ranks[0], "between").ID; c.ID != id {
-				t.Errorf("rank %d calls it %s, rank 0 %s", r, c.ID, id)
+				t.Errorf("rank %d has the id %s, rank 0 %s", r, c.ID, id)
 			}
 		}
 	})
@@ -215,7 +215,7 @@ func checkMembers(t *testing.T, ranks []*profile.Profile, members map[string][]i
 	for _, p := range ranks {
 		for _, c := range p.Comms {
 			if world, ok := members[c.Name]; ok && !slices.Contains(world, p.Rank) {
-				t.Errorf("rank %d knows %q, which it is not in", p.Rank, c.Name)
+				t.Errorf("rank %d has communicator %q, of which it is not a member", p.Rank, c.Name)
 			}
 		}
 	}

@@ -51,7 +51,7 @@ func TestCounters(t *testing.T) {
 			t.Errorf("%d calls, %d messages, %d bytes, %d ns; %+v", r.Calls, r.Messages, r.Bytes, r.TimeNs, p.Losses)
 		}
 		if report := succeed(t, nil, mpitrace, "report", dir).stdout; !strings.Contains(report, "9,223,372,036,854,775,813") {
-			t.Errorf("2^63 + 5 calls are not in the report\n%s", report)
+			t.Errorf("the report does not contain 2^63 + 5 calls\n%s", report)
 		}
 	})
 }

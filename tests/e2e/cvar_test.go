@@ -175,7 +175,7 @@ func TestCvarRefused(t *testing.T) {
 				t.Errorf("%s: not refused with %q: %+v", r.line, r.why, fromCvar(s))
 			}
 			if said := strings.Count(j.stderr, "mpitrace: the MPI's variable "+name+" is not set to "); said != 1 {
-				t.Errorf("%s: said %d times on stderr:\n%s", r.line, said, j.stderr)
+				t.Errorf("%s: printed %d times on stderr:\n%s", r.line, said, j.stderr)
 			}
 			if !slices.ContainsFunc(s.Problems, func(p string) bool {
 				return strings.Contains(p, "variable "+name+" was not set to ") && strings.Contains(p, " on ranks 0-1: "+r.why)

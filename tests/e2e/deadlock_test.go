@@ -109,7 +109,7 @@ func at(t *testing.T, ends []aggregate.End, rank int, call, function string, lin
 	t.Helper()
 	i := slices.IndexFunc(ends, func(e aggregate.End) bool { return e.Rank == rank })
 	if i < 0 || len(ends[i].Calls) != 1 {
-		t.Fatalf("rank %d: in no call, or several: %+v", rank, ends)
+		t.Fatalf("rank %d: want one call in flight: %+v", rank, ends)
 	}
 	c := ends[i].Calls[0]
 	if c.Call != call || c.Callsite == nil || c.Callsite.Function != function || c.Callsite.Line != line {

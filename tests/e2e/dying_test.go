@@ -437,7 +437,7 @@ func checkTable(t *testing.T, seen map[string]map[string]string) {
 	before, rest, ok := strings.Cut(text, tableStart)
 	_, after, ends := strings.Cut(rest, tableEnd)
 	if !ok || !ends {
-		t.Fatalf("%s has no place for the table", path)
+		t.Fatalf("%s has no markers for the table", path)
 	}
 	want := before + tableStart + b.String() + tableEnd + after
 	if *updateDocs {
@@ -445,6 +445,6 @@ func checkTable(t *testing.T, seen map[string]map[string]string) {
 			t.Fatal(err)
 		}
 	} else if text != want {
-		t.Errorf("%s says something else than was seen (-update-docs writes it anew):\n%s", path, &b)
+		t.Errorf("%s differs from what was observed (-update-docs rewrites it):\n%s", path, &b)
 	}
 }

@@ -135,7 +135,7 @@ func (m implementation) failEach(t *testing.T, lib string, way faultyWay) {
 	fmt.Sscanf(want.stdout, "%d", &calls)
 	clean, err := whole.judge(want, calls)
 	if err != nil || clean == nil || clean.Losses.Any() || len(movedBy(clean)) < 40 {
-		t.Fatalf("nothing failed, and %v: %+v\n%s", err, clean, whole.stderr)
+		t.Fatalf("no function failed, but %v: %+v\n%s", err, clean, whole.stderr)
 	}
 	var group errgroup.Group
 	group.SetLimit(2)
@@ -199,7 +199,7 @@ func (r *trial) survives(want output, calls uint64, clean *profile.Profile) erro
 		return nil
 	}
 	if got, want := fingerprint(p), fingerprint(clean); got != want {
-		return fmt.Errorf("silently recorded %q, want %q", missing(want, got), missing(got, want))
+		return fmt.Errorf("recorded %q without a message, want %q", missing(want, got), missing(got, want))
 	}
 	return nil
 }

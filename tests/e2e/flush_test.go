@@ -264,7 +264,7 @@ func TestFlush(t *testing.T) {
 			}
 			for _, path := range []string{"no/directory/is/here.0.prof", "prof/taken.1.prof"} {
 				if !strings.Contains(j.stderr, "mpitrace: cannot write "+path) {
-					t.Errorf("nothing says so of %s:\n%s", path, j.stderr)
+					t.Errorf("no message about %s:\n%s", path, j.stderr)
 				}
 			}
 		}

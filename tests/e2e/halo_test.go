@@ -114,7 +114,7 @@ func (p plate) checkMatrices(t *testing.T, j job) {
 	}
 	for _, kind := range []string{"internal", "osc"} {
 		if found, _ := filepath.Glob(filepath.Join(out, "*_"+kind+".mat")); found != nil {
-			t.Errorf("%v: the program has no such traffic", found)
+			t.Errorf("%v: the program does not have this traffic", found)
 		}
 	}
 }

@@ -62,7 +62,7 @@ func withHostileNames(ps profile.List) profile.List {
 func checkHarmless(t *testing.T, what, text string) {
 	t.Helper()
 	if !utf8.ValidString(text) {
-		t.Errorf("%s is no UTF-8", what)
+		t.Errorf("%s is not UTF-8", what)
 	}
 	for at, r := range text {
 		if r != '\n' && r != '\t' && !unicode.IsPrint(r) {
@@ -72,7 +72,7 @@ func checkHarmless(t *testing.T, what, text string) {
 	}
 	for line := range strings.Lines(text) {
 		if strings.HasPrefix(strings.TrimSpace(line), "forged") {
-			t.Errorf("%s has a line of a name: %q", what, line)
+			t.Errorf("%s has a line that is a name: %q", what, line)
 			break
 		}
 	}

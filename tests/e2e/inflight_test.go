@@ -83,18 +83,18 @@ func checkInFlight(t *testing.T, m implementation, want inflight, launchers *syn
 		awaitEnd(ctx, t, p.Pid)
 	}
 	if p = rankZero(t, dir); p == nil {
-		t.Fatal("rank 0 has no recording any more")
+		t.Fatal("the recording of rank 0 is gone")
 	}
 	// Times differ slightly: each reading converts them by new readings of the
 	// clocks.
 	near := cmp.FilterPath(func(path cmp.Path) bool { return path.Last().String() == ".Start" },
 		cmp.Comparer(func(a, b int64) bool { return max(a, b)-min(a, b) < int64(testenv.Allow(time.Second)) }))
 	if diff := cmp.Diff(alive, p.Open, near); diff != "" {
-		t.Errorf("alive (-) and killed (+):\n%s", diff)
+		t.Errorf("running (-) and killed (+):\n%s", diff)
 	}
 	if want.call.Call == "" {
 		if len(p.Open) != 0 {
-			t.Errorf("it is in %+v, and makes no call", p.Open)
+			t.Errorf("got call in flight %+v, want none", p.Open)
 		}
 		return
 	}
@@ -104,7 +104,7 @@ func checkInFlight(t *testing.T, m implementation, want inflight, launchers *syn
 func checkOpen(t *testing.T, p *profile.Profile, want inflight, begun int64, untimed bool) {
 	t.Helper()
 	if len(p.Open) != 1 {
-		t.Fatalf("it is in %d calls, want 1", len(p.Open))
+		t.Fatalf("got %d calls in flight, want 1", len(p.Open))
 	}
 	got := p.Open[0]
 	if got.Callsite == 0 {

@@ -125,7 +125,7 @@ func elements(t *testing.T, text string) uint64 {
 		}
 	}
 	if seen != 2 || total == 0 {
-		t.Errorf("%d ranks told of %d elements", seen, total)
+		t.Errorf("%d ranks reported, of %d elements", seen, total)
 	}
 	return total
 }

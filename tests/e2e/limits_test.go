@@ -81,15 +81,15 @@ func (s shortage) test(t *testing.T, m implementation) {
 	for r := range 2 {
 		n := strings.Count(out.stderr, fmt.Sprintf("no room for more (rank %d): %s", r, s.message))
 		if n > 1 || n == 0 && !s.enough && s.fit == 0 || n > 0 && s.enough {
-			t.Errorf("rank %d spoke of it %d times", r, n)
+			t.Errorf("rank %d reported it %d times", r, n)
 		}
 		said += n
 	}
 	if s.fit > 0 && said != s.fit {
-		t.Errorf("%d ranks spoke of it, want %d", said, s.fit)
+		t.Errorf("%d ranks reported it, want %d", said, s.fit)
 	}
 	if told := strings.Contains(out.stderr, "what does not add up"); told == s.enough {
-		t.Errorf("the report tells of losses: %v", told)
+		t.Errorf("the report lists losses: %v", told)
 	}
 	checkKeys(t, append(readRecordings(t, filepath.Join(dir, "run")), readFiles(t, filepath.Join(tmp, "mpitrace-*", "*.rec"))...), 50)
 	if t.Failed() {
@@ -197,7 +197,7 @@ func TestBound(t *testing.T) {
 				env := []string{"MPITRACE_DIR=" + dir, c.setting}
 				out := succeed(t, nil, m.launch(2, preload(m.library(t), env, m.compile(t, "keys"), fmt.Sprint(c.phases))...)...)
 				if n := strings.Count(out.stderr, "as MPITRACE_MAX_MB allows"); n != 2 || out.stdout != "ok\n" {
-					t.Errorf("%d of 2 ranks spoke of it; %q\n%s", n, out.stdout, out.stderr)
+					t.Errorf("%d of 2 ranks reported it; %q\n%s", n, out.stdout, out.stderr)
 				}
 				if n := strings.Count(out.stderr, "2k is no number of MiB"); n != 0 != strings.HasSuffix(c.setting, "k") {
 					t.Errorf("a wrong bound was named %d times\n%s", n, out.stderr)

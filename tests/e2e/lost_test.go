@@ -28,7 +28,7 @@ func TestLost(t *testing.T) {
 			}
 			for _, text := range []string{j.stderr, report.stderr, collect.stderr} {
 				if strings.Contains(text, "no process called") || strings.Contains(text, "not collected") {
-					t.Errorf("%s: it says\n%s", test.what, text)
+					t.Errorf("%s: unexpected output\n%s", test.what, text)
 				}
 			}
 		}

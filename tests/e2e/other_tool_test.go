@@ -38,7 +38,7 @@ func TestOtherTool(t *testing.T) {
 				out := succeed(t, nil, m.launch(2, preload(libraries, []string{"MPITRACE_DIR=" + dir}, program)...)...)
 				hidden := strings.Contains(out.stderr, tool+" comes before mpitrace's library and intercepts 2 MPI functions: calls of these are not recorded")
 				if hidden != (order == "before") {
-					t.Errorf("it says:\n%s", out.stderr)
+					t.Errorf("unexpected output:\n%s", out.stderr)
 				}
 				check(t, out, dir, map[string][]uint64{"after": {3, 3}, "before": nil}[order])
 				report := succeed(t, nil, mpitrace, "report", dir).stdout

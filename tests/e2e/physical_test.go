@@ -91,7 +91,7 @@ func TestPhysicalHalo(t *testing.T) {
 		external, _ := linesOf(t, "E", theirs...)
 		internal, alone := linesOf(t, "I", theirs...)
 		if len(external) != 8 || len(internal) == 0 {
-			t.Fatalf("Open MPI tells of %d and %d pairs", len(external), len(internal))
+			t.Fatalf("Open MPI reports %d and %d pairs", len(external), len(internal))
 		}
 		diff(t, "point-to-point, theirs", pointToPoint(j.ranks), external)
 		for kind, want := range map[string]volumes{"E": external, "I": internal} {
@@ -241,7 +241,7 @@ func TestPhysicalByArithmetic(t *testing.T) {
 			t.Errorf("exit status %d, %+v, want %v and %v\n%s", j.code, got, alltoallv, trees, j.stderr)
 		}
 		if !strings.Contains(j.stderr, "differs from the program's, 0 messages") {
-			t.Errorf("the difference is not told:\n%s", j.stderr)
+			t.Errorf("the difference is not reported:\n%s", j.stderr)
 		}
 
 		j = record(t, []string{"--physical", "--strict"}, m.launch(4, program, "sends")...)
@@ -319,7 +319,7 @@ func TestPhysicalOfTheKilled(t *testing.T) {
 			t.Fatalf("exit status %d, %d recordings\n%s", j.code, len(j.ranks), j.stderr)
 		}
 		if !strings.Contains(j.stderr, "what the MPI library sent is not known of ranks 0-3: they did not reach MPI_Finalize") {
-			t.Errorf("nothing is said:\n%s", j.stderr)
+			t.Errorf("no message is printed:\n%s", j.stderr)
 		}
 		if got := physicalIn(t, j.dir)[0]; got == nil || got.Known != 0 || len(got.Unknown) != 1 {
 			t.Errorf("got %+v", got)
@@ -345,16 +345,16 @@ func TestPhysicalBesideSettings(t *testing.T) {
 		checkOwnMessages(t, j.dir, 30)
 		said := "--physical: pml_monitoring_enable is 2, not 1; pml_monitoring_filename is not " + mine
 		if n := strings.Count(j.stderr, said); n != 1 {
-			t.Errorf("%q is said %d times:\n%s", said, n, j.stderr)
+			t.Errorf("%q is printed %d times:\n%s", said, n, j.stderr)
 		}
 		if found, _ := filepath.Glob(mine + "*"); found != nil {
-			t.Errorf("there is %q", found)
+			t.Errorf("unexpected file %q", found)
 		}
 
 		j = record(t, []string{"--physical", "--strict"}, append(m.launch(4, "--mca", "coll", "^monitoring"), program)...)
 		if j.code != 3 || !strings.Contains(j.stderr, "coll is ^monitoring, which leaves the monitoring out") ||
 			!strings.Contains(j.stderr, "is not known of ranks 0-3: Open MPI's monitoring wrote no file") {
-			t.Errorf("without the component: exit status %d\n%s", j.code, j.stderr)
+			t.Errorf("without the monitoring component: exit status %d\n%s", j.code, j.stderr)
 		}
 	})
 }

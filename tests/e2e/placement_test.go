@@ -129,10 +129,10 @@ func TestOversubscribed(t *testing.T) {
 		}
 		// Four ranks share one core, and none sleeps for long.
 		if got.CPU.Used <= 0 || got.CPU.Used > 0.27 {
-			t.Errorf("the ranks used %.3f of a core in the mean, four share one", got.CPU.Used)
+			t.Errorf("the ranks used %.3f of a core on average, but four ranks share one", got.CPU.Used)
 		}
 		if w := got.CPU.WithoutProcessor; w != nil && (*w < 0.3 || *w+got.CPU.Used > 1.05) {
-			t.Errorf("the ranks were %.3f of the time without a core, and used one %.3f", *w, got.CPU.Used)
+			t.Errorf("the ranks waited for a core %.3f of the time and used one %.3f of it", *w, got.CPU.Used)
 		}
 		analysis := succeed(t, nil, mpitrace, "analyze", dir).stdout
 		for what, text := range map[string]string{"the report": out.stderr, "the analysis": analysis} {

@@ -75,7 +75,7 @@ func checkTold(t *testing.T, dir string, want profile.Timing) {
 	}
 	told := ranks[0].Settings["timing"]
 	if made := want != profile.TimingExact; made != (told != "") || made && told != want.String() {
-		t.Errorf("the recording says %q, want %v", told, want)
+		t.Errorf("the recording has %q, want %v", told, want)
 	}
 }
 
@@ -121,7 +121,7 @@ func TestDifferentSettings(t *testing.T) {
 		}
 		diff(t, "problems", want, s.Problems)
 		if !strings.Contains(j.stderr, want[1]) {
-			t.Errorf("mpitrace run does not say so:\n%s", j.stderr)
+			t.Errorf("mpitrace run does not report it:\n%s", j.stderr)
 		}
 		checkRunSettings(t, j.dir)
 	})

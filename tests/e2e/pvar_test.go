@@ -78,7 +78,7 @@ func TestQueueLength(t *testing.T) {
 					{profile.ReadAtSlice, "2", []float64{7, 0}}, {profile.ReadAtFree, "3", []float64{0, 0}}},
 			}, readingsOf(j.ranks[1], queueLength))
 			if len(j.ranks[1].Late) != 0 {
-				t.Errorf("late receives %v, and nothing is watched", j.ranks[1].Late)
+				t.Errorf("got late receives %v without --watch-unexpected", j.ranks[1].Late)
 			}
 		}
 	})
@@ -158,7 +158,7 @@ func TestLateReceives(t *testing.T) {
 			j := m.run(t, 2, m.compile(t, "flood"), "20", "7", how)
 			diff(t, how+" late", []lateSite{late, fewer}, lateSites(t, j.ranks[1]))
 			if len(j.ranks[0].Late) != 0 || len(j.ranks[1].Readings) != 0 {
-				t.Errorf("rank 0 has %v late, rank 1 %d readings of what is only watched", j.ranks[0].Late, len(j.ranks[1].Readings))
+				t.Errorf("rank 0 has late receives %v; rank 1 has %d readings of a variable that is not recorded", j.ranks[0].Late, len(j.ranks[1].Readings))
 			}
 		}
 	})
@@ -243,7 +243,7 @@ func TestVariables(t *testing.T) {
 		}
 		for _, said := range []string{"odd_broken cannot be read", "odd_unbindable cannot be bound", "odd_of_file is bound to what mpitrace does not follow"} {
 			if !strings.Contains(j.stderr, said) {
-				t.Errorf("nothing says that %s:\n%s", said, j.stderr)
+				t.Errorf("no message says that %s:\n%s", said, j.stderr)
 			}
 		}
 	})
@@ -347,7 +347,7 @@ func TestReadingsWithoutRoom(t *testing.T) {
 			}
 		}
 		if strings.Count(j.stderr, "quarter of MPITRACE_MAX_MB") != 2 {
-			t.Errorf("each rank says once that it is full:\n%s", j.stderr)
+			t.Errorf("want one message from each rank that its recording is full:\n%s", j.stderr)
 		}
 	})
 }
@@ -365,7 +365,7 @@ func TestVariablesMissing(t *testing.T) {
 		}
 		for _, said := range want {
 			if strings.Count(j.stderr, said) != 1 {
-				t.Errorf("%q is not said once:\n%s", said, j.stderr)
+				t.Errorf("want %q once in\n%s", said, j.stderr)
 			}
 		}
 	})
@@ -426,7 +426,7 @@ func TestEveryVariable(t *testing.T) {
 			j := m.run(t, n, m.compile(t, program))
 			const said = "variables of intercommunicators are not read"
 			if strings.HasPrefix(m.name, "openmpi") != strings.Contains(j.stderr, said) && program == "intercomm" {
-				t.Errorf("%q is said, or is not:\n%s", said, j.stderr)
+				t.Errorf("%q is printed, or missing, by mistake:\n%s", said, j.stderr)
 			}
 			for _, v := range j.ranks[0].Pvars {
 				if strings.HasPrefix(v.Name, "mtl_psm2_") || strings.HasPrefix(v.Name, "osc_rdma_") {

@@ -30,7 +30,7 @@ func TestPython(t *testing.T) {
 		}
 		j := m.run(t, 2, python, filepath.Join(root, "tests", "e2e", "testdata", "exchange.py"))
 		if strings.Contains(j.stderr, "incomplete:") { // mpi4py's module has weak imports of all functions that an MPI may have
-			t.Errorf("functions that this MPI lacks are said to be unrecorded:\n%s", j.stderr)
+			t.Errorf("functions that this MPI lacks are reported as unrecorded:\n%s", j.stderr)
 		}
 		if !strings.Contains(j.stderr, "exchange.py on 2 of 2 ranks") {
 			t.Errorf("the run is not named after the script:\n%s", j.stderr)

@@ -62,7 +62,7 @@ func checkConserved(t *testing.T, j job, pairs, explained int) {
 	t.Helper()
 	c := conservation(t, j.dir)
 	if c.Verdict != aggregate.Conserved || c.Pairs != pairs || c.Explained != explained {
-		t.Errorf("verdict %q, %d pairs of which %d explained, want ok, %d and %d: %+v", c.Verdict, c.Pairs, c.Explained, pairs, explained, c)
+		t.Errorf("conservation %q, %d pairs of which %d explained, want ok, %d and %d: %+v", c.Verdict, c.Pairs, c.Explained, pairs, explained, c)
 	}
 }
 

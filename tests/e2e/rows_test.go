@@ -175,7 +175,7 @@ func TestMoments(t *testing.T) {
 			var ns uint64
 			if _, err := fmt.Sscanf(line, "moments %d %d", &rank, &ns); err == nil {
 				if app := uint64(j.ranks[rank].FinalizeStart - j.ranks[rank].InitEnd); app < ns+150e6 || app > ns+150e6+uint64(testenv.Allow(500*time.Millisecond)) {
-					t.Errorf("rank %d: application time %d ns, want %d and little more", rank, app, ns+150e6)
+					t.Errorf("rank %d: application time %d ns, want slightly more than %d", rank, app, ns+150e6)
 				}
 			}
 		}
@@ -250,7 +250,7 @@ func TestSizeClassesOfCollectives(t *testing.T) {
 		}
 		for call := range want {
 			if !seen[call] {
-				t.Errorf("no %s", call)
+				t.Errorf("missing: %s", call)
 			}
 		}
 	})

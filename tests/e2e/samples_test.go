@@ -53,7 +53,7 @@ func errorOfTotal(t *testing.T, m implementation, lib string, n int, program []s
 	out := succeed(t, nil, m.launch(n, preload(lib, []string{"MPITRACE_DIR=" + dir, "MPITRACE_TIMING=sampled"}, program...)...)...)
 	told := regexp.MustCompile(`rank \d+ spent (\d+) ns in MPI`).FindAllStringSubmatch(out.stderr, -1)
 	if len(told) != n {
-		t.Fatalf("%d of %d ranks told\n%s", len(told), n, out.stderr)
+		t.Fatalf("%d of %d ranks reported it\n%s", len(told), n, out.stderr)
 	}
 	var exact, estimate, variance float64
 	for _, line := range told {

@@ -54,7 +54,7 @@ func TestPlantedDirectory(t *testing.T) {
 				t.Errorf("%s: exit status %d\n%s%s", dir, out.code, out.stdout, out.stderr)
 			}
 			if n := strings.Count(out.stderr, "the recording stays in "+tmp); n != 2 {
-				t.Errorf("%s: it is said %d times where recordings are, want 2:\n%s", dir, n, out.stderr)
+				t.Errorf("%s: the place of the recordings is printed %d times, want 2:\n%s", dir, n, out.stderr)
 			}
 			if kept, _ := filepath.Glob(filepath.Join(tmp, "mpitrace-0", "*.rec")); len(kept) != 2 {
 				t.Errorf("%s: %d recordings in TMPDIR, want 2", dir, len(kept))
@@ -90,7 +90,7 @@ func TestLibraryOfOthers(t *testing.T) {
 		}
 		run := execute(t, []string{"MPITRACE_CACHE=" + open}, append([]string{mpitrace, "run", "-o", dir, "--"}, m.launch(2, program)...)...)
 		if run.code == 0 || !strings.Contains(run.stderr, "others can write to "+open) {
-			t.Errorf("built there: exit status %d\n%s%s", run.code, run.stdout, run.stderr)
+			t.Errorf("library built in the run directory: exit status %d\n%s%s", run.code, run.stdout, run.stderr)
 		}
 	})
 }

@@ -43,7 +43,7 @@ func TestSessionsOnly(t *testing.T) {
 			diff(t, "id of the intercommunicator", named(t, ranks[0], "between").ID, c.ID)
 			for i := range p.Comms {
 				if name := p.Comms[i].Name; name == "MPI_COMM_WORLD" || name == "MPI_COMM_SELF" {
-					t.Errorf("rank %d has an %s, which nobody made", r, name)
+					t.Errorf("rank %d has a call of %s, which the program does not make", r, name)
 				}
 			}
 		}

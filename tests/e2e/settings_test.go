@@ -109,7 +109,7 @@ func checkTimes(t *testing.T, timing profile.Timing, j job, often bool) {
 			r := &p.Rows[i]
 			total += r.TimeNs
 			if r.TimeErrorNs > 0 && r.Calls <= 64 {
-				t.Errorf("%v, rank %d, %s: an error of %d ns, and all of the %d calls are early ones", timing, p.Rank, r.Call, r.TimeErrorNs, r.Calls)
+				t.Errorf("%v, rank %d, %s: standard error %d ns, although all of the %d calls were timed", timing, p.Rank, r.Call, r.TimeErrorNs, r.Calls)
 			}
 			if timing == profile.TimingSampled && r.Calls > 0 && r.MaxNs > 0 && (r.TimeNs < r.MaxNs || r.MinNs > r.MaxNs) {
 				t.Errorf("rank %d, %s: %d ns in %d calls, from %d to %d", p.Rank, r.Call, r.TimeNs, r.Calls, r.MinNs, r.MaxNs)
@@ -181,7 +181,7 @@ func TestReceivesOff(t *testing.T) {
 				t.Errorf("%s: receives %s, problems %q, conservation %+v", name, s.Receives, s.Problems, c)
 			}
 			if partly := c.Verdict == aggregate.PartlyKnown; partly != unknown {
-				t.Errorf("%s: verdict %q, receives unknown: %v", name, c.Verdict, unknown)
+				t.Errorf("%s: conservation %q, receives unknown: %v", name, c.Verdict, unknown)
 			}
 		}
 	})

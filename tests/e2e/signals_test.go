@@ -231,7 +231,7 @@ func (m implementation) exits(t *testing.T, mode string) map[int]profile.Exit {
 	exits := map[int]profile.Exit{}
 	run.Each(func(p *profile.Profile) error {
 		if exits[p.Rank] = p.Exit; p.Exit.At == 0 || !p.Exit.Known && kernelTellsExits() {
-			t.Errorf("rank %d: %+v, want to know when and how it ended", p.Rank, p.Exit)
+			t.Errorf("rank %d: %+v, want the time and the way it ended", p.Rank, p.Exit)
 		}
 		return nil
 	})
@@ -332,7 +332,7 @@ func (s *session) await(t *testing.T, text string) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !strings.Contains(s.text(), text); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("%q never came:\n%s", text, s.text())
+			t.Fatalf("%q was not printed in time:\n%s", text, s.text())
 		}
 	}
 }
@@ -410,7 +410,7 @@ func (s *session) wait(t *testing.T) {
 	select {
 	case <-s.done:
 	case <-time.After(patience):
-		t.Fatalf("the command does not end\n%s", s.text())
+		t.Fatalf("the command did not end\n%s", s.text())
 	}
 }
 

@@ -177,7 +177,7 @@ func checkSites(t *testing.T, source string, lines []int, plans []sitePlan, func
 			facts{source, function(i), p.call, p.times * siteRanks, siteRanks, messages, bytes},
 			facts{filepath.Base(c.File), c.Function, c.Call, int(c.Calls), c.PerRank.Ranks, int(c.Sent.Messages), int(c.Sent.Bytes)})
 		if mean := float64(c.TimeNs) / siteRanks; c.PerRank.MinNs > c.PerRank.MaxNs || c.PerRank.MeanNs < mean-1 || c.PerRank.MeanNs > mean+1 {
-			t.Errorf("line %d: %d ns in all, per rank %+v", lines[i], c.TimeNs, c.PerRank)
+			t.Errorf("line %d: %d ns in total, per rank %+v", lines[i], c.TimeNs, c.PerRank)
 		}
 	}
 }

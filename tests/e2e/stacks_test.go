@@ -116,7 +116,7 @@ func TestStacksWithoutEnd(t *testing.T) {
 	}
 	problems := aggregate.New(j.ranks).Problems()
 	if len(problems) != 1 || !strings.Contains(problems[0], "not the callers that were asked for") {
-		t.Errorf("the summary would tell %q", problems)
+		t.Errorf("the summary would contain %q", problems)
 	}
 	if deep := slices.MaxFunc(slices.Collect(maps.Values(p.Stacks)), func(a, b []uint64) int { return len(a) - len(b) }); len(deep) < levels+2 {
 		t.Errorf("the deepest stack has %d frames, want %d and those above main", len(deep), levels+2)

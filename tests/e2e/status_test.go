@@ -32,7 +32,7 @@ func TestStatusOfMissing(t *testing.T) {
 					t.Errorf("%q: exit status %d, want 127\n%s", command, out.code, out.stderr)
 				}
 				if !strings.Contains(out.stderr, "nosuch") {
-					t.Errorf("%q: it is not said what does not exist: %s", command, out.stderr)
+					t.Errorf("%q: the message does not name what does not exist: %s", command, out.stderr)
 				}
 				left, err := os.ReadDir(dir)
 				if made && !os.IsNotExist(err) || !made && (err != nil || len(left) > 0) {

@@ -165,7 +165,7 @@ func TestTraceDamaged(t *testing.T) {
 					t.Errorf("the other rank: %v", err)
 				}
 				if src, err := tracefile.Open(filepath.Join(dir, "trace.1.arrow")); err == nil && !src.Trace().Gaps {
-					t.Errorf("the trace of what was cut does not say so: %+v", src.Trace())
+					t.Errorf("the trace does not say that it was cut: %+v", src.Trace())
 				}
 				if left, _ := filepath.Glob(filepath.Join(dir, "recordings", "*.events")); len(left) != 1 {
 					t.Errorf("%q is left, want what could not be read", left)
@@ -211,7 +211,7 @@ func TestAnalyzeRunning(t *testing.T) {
 		cmd.Wait()
 		n := uint64(len(readAll(t, announced)))
 		if last := analyzed(t, dir); first.Sent < 6*layout.ChunkEvents || first.Sent > n || last.Sent != n && last.Sent != n+1 {
-			t.Errorf("%d sends, and then %d, want %d or one more", first.Sent, last.Sent, n)
+			t.Errorf("%d sends, later %d, want %d or one more", first.Sent, last.Sent, n)
 		}
 	})
 }

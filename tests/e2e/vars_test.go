@@ -116,15 +116,15 @@ func TestVarsAgainstOmpiInfo(t *testing.T) {
 		for name, p := range params {
 			v, ok := ours[name]
 			if !ok {
-				t.Errorf("ompi_info has %s, and we have not", name)
+				t.Errorf("ompi_info has %s, vars has not", name)
 				continue
 			}
 			level, err := strconv.Atoi(p.level)
 			if err != nil || mpit.Verbosity(level).String() != v.Verbosity {
-				t.Errorf("%s is of level %s, and we have %s", name, p.level, v.Verbosity)
+				t.Errorf("%s has level %s in the tool, %s in vars", name, p.level, v.Verbosity)
 			}
 			if got := infoValue(v); got != p.value && !unsteady[name] {
-				t.Errorf("%s is %q, and we have %q", name, p.value, got)
+				t.Errorf("%s is %q in the tool, %q in vars", name, p.value, got)
 			}
 		}
 		beyond := checkBeyond(t, l.CVars, params)
@@ -134,7 +134,7 @@ func TestVarsAgainstOmpiInfo(t *testing.T) {
 			t.Errorf("%d cvars of %d names, %d in ompi_info, %d of these internal, %d beyond", len(l.CVars), len(ours), len(params), inner, beyond)
 		}
 		if len(l.PVars) != len(pvars) || len(pvars) == 0 {
-			t.Errorf("%d pvars, and ompi_info has %d", len(l.PVars), len(pvars))
+			t.Errorf("%d pvars, but ompi_info has %d", len(l.PVars), len(pvars))
 		}
 		for _, v := range l.PVars {
 			if pvars[v.Name] == "" {
@@ -183,7 +183,7 @@ func checkBeyond(t *testing.T, all []listedVar, params map[string]infoParam) (be
 		beyond++
 		inKnown := slices.ContainsFunc(v.Categories, func(c string) bool { return known[c] })
 		if nameless := v.Enum != 0 && v.Item == ""; inKnown && !nameless {
-			t.Errorf("ompi_info has not %s, which is %+v", v.Name, v)
+			t.Errorf("ompi_info lacks %s, which is %+v", v.Name, v)
 		}
 	}
 	return beyond
@@ -218,7 +218,7 @@ func TestVarsAgainstMpivars(t *testing.T) {
 		l := m.vars(t, nil, "--after-init")
 		t.Logf("%d cvars, %d pvars, %d categories", len(l.CVars), len(l.PVars), len(l.Categories))
 		if len(theirs) < 300 || len(theirs) != len(l.CVars) {
-			t.Fatalf("%d cvars, and mpivars has %d", len(l.CVars), len(theirs))
+			t.Fatalf("%d cvars, but mpivars has %d", len(l.CVars), len(theirs))
 		}
 		name := func(s string) string { return strings.ReplaceAll(strings.ToLower(s), "_", "-") }
 		for i, want := range theirs {
@@ -230,13 +230,13 @@ func TestVarsAgainstMpivars(t *testing.T) {
 		}
 		for what, n := range map[string]int{"MPI Control Variables": len(l.CVars), "MPI Performance Variables": len(l.PVars), "MPI_T categories": len(l.Categories)} {
 			if line := fmt.Sprintf("%d %s", n, what); !strings.Contains(text, line) {
-				t.Errorf("mpivars does not say %q", line)
+				t.Errorf("mpivars does not print %q", line)
 			}
 		}
 		for _, c := range l.Categories {
 			line := fmt.Sprintf("Category %s has %d control variables, %d performance variables, and %d subcategories\n", c.Name, len(c.CVars), len(c.PVars), len(c.Categories))
 			if !strings.Contains(text, line) {
-				t.Errorf("mpivars does not say %q", line)
+				t.Errorf("mpivars does not print %q", line)
 			}
 		}
 	})
@@ -257,13 +257,13 @@ func TestVarsCounts(t *testing.T) {
 				}
 			}
 			got := fmt.Sprint(len(l.CVars)+untold["cvar"], len(l.PVars)+untold["pvar"], len(l.Categories)+untold["category"])
-			t.Logf("%v: %d cvars, %d pvars, %d categories; not told %v", flags, len(l.CVars), len(l.PVars), len(l.Categories), untold)
+			t.Logf("%v: %d cvars, %d pvars, %d categories; not described %v", flags, len(l.CVars), len(l.PVars), len(l.Categories), untold)
 			if got != lines[i] {
 				t.Errorf("%v: %s cvars, pvars and categories; the library counts %s", flags, got, lines[i])
 			}
 			for _, v := range l.CVars {
 				if v.Values == nil && v.Error == "" && v.Binding == "none" {
-					t.Errorf("%v: %s has no value, and no reason", flags, v.Name)
+					t.Errorf("%v: %s has neither a value nor a reason", flags, v.Name)
 				}
 			}
 		}
@@ -344,7 +344,7 @@ func TestVarsOfFaultyMPI(t *testing.T) {
 				}
 			case v.Index%100 == 28:
 				if now.Name != "" || now.Type != "" || now.Scope != "" || now.Verbosity != "" || now.Binding != "" {
-					t.Errorf("variable %d is %+v, of which nothing was told", v.Index, now)
+					t.Errorf("variable %d is %+v, but the library did not describe it", v.Index, now)
 				}
 			case now.Name != v.Name || ok && (now.Values != nil || !strings.HasPrefix(now.Error, reason)) || !ok && (now.Values == nil) != (v.Values == nil):
 				t.Errorf("got %+v, want %+v", now, v)

@@ -175,7 +175,7 @@ func checkLate(t *testing.T, program, stdout string, found *trace.Result) {
 	for _, k := range lateWaits[program] {
 		want := measured[k.key()]
 		if want < k.share*lateSeconds/2 { // on a busy machine the waiting rank may be late itself
-			t.Errorf("%s: the program measured %.3f s, it was to wait %.3f s", k.key(), want, k.share*lateSeconds)
+			t.Errorf("%s: the program measured %.3f s, want a wait of %.3f s", k.key(), want, k.share*lateSeconds)
 		}
 		site := markedSite(t, program, k.function)
 		marked[site] = true

@@ -148,7 +148,7 @@ func movedByFiles(t *testing.T, p *profile.Profile) map[string]profile.Volume {
 	for i := range p.Rows {
 		if r := &p.Rows[i]; r.Class == profile.IO && r.Direction != profile.None {
 			if r.Messages != 0 {
-				t.Errorf("%s: %d messages, a file is nobody to send to", r.Call, r.Messages)
+				t.Errorf("%s: got %d messages, want none: file calls have no receiver", r.Call, r.Messages)
 			}
 			v := moved[r.Direction.String()+" "+r.Call]
 			v.Add(profile.Volume{Bytes: r.Bytes, Count: r.Calls})

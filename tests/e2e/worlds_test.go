@@ -81,7 +81,7 @@ func checkOtherWorlds(t *testing.T, j job) {
 	t.Helper()
 	c := conservations(t, j.dir)[0] // the parents' job starts first
 	if c.Verdict != aggregate.PartlyKnown || c.Pairs != 0 {
-		t.Errorf("verdict %q of %d pairs, want none compared", c.Verdict, c.Pairs)
+		t.Errorf("conservation %q of %d pairs, want none compared", c.Verdict, c.Pairs)
 	}
 	diff(t, "other worlds", aggregate.Exchange{Sent: matrix.Volume{Bytes: 400, Messages: 4},
 		Received: matrix.Volume{Bytes: 14, Messages: 2}}, c.OtherWorlds)
@@ -110,7 +110,7 @@ func checkChild(t *testing.T, p *profile.Profile) {
 	t.Helper()
 	c := named(t, p, "MPI_COMM_PARENT")
 	if !c.Inter || c.Found {
-		t.Errorf("child %d: %+v, want an intercommunicator known from the start", p.Rank, c)
+		t.Errorf("child %d: %+v, want an intercommunicator that exists from the start", p.Rank, c)
 	}
 	diff(t, "members", []int{0, 1}, c.Members.Ranks())
 	diff(t, "parents", []int{profile.PeerElsewhere, profile.PeerElsewhere}, c.Remote.Ranks())

@@ -1,7 +1,7 @@
-/* Clocks that are not as they should be, for the library (-include). Without
- * any of these, they are. */
+/* Faulty clocks for the library (-include), one for each macro below. Without a
+ * macro, the clocks are unchanged. */
 #if defined(CLOCK_OF_ANOTHER_CPU)
-/* No cpuid leaf says that the rate of the time stamp counter is constant. */
+/* cpuid does not report a constant rate of the time stamp counter. */
 #include <cpuid.h>
 #define __get_cpuid(leaf, a, b, c, d) ((void)(a), (void)(b), (void)(c), (void)(d), 0)
 #elif defined(CLOCK_THAT_JUMPS)

@@ -1,4 +1,4 @@
-/* A message that a process sends itself: the simplest there is to count. */
+/* A message from a process to itself, which is the simplest to count. */
 #ifndef EXCHANGE_H
 #define EXCHANGE_H
 

@@ -1,7 +1,7 @@
-! A flood, from Fortran (2 ranks): flood K M. Rank 0 sends K messages over
-! MPI_COMM_WORLD and M over a duplicate of it; all of them wait in the queue of
-! unexpected messages of rank 1 when that receives the first of them, in phase 2.
-! Those of MPI_COMM_WORLD it receives by MPI_Recv, the others by MPI_Irecv.
+! flood.c in Fortran (2 ranks): flood K M. Rank 0 sends K messages over
+! MPI_COMM_WORLD and M over a duplicate of it. All are in the queue of unexpected
+! messages of rank 1 when it receives the first one, in phase 2. Rank 1 receives
+! those of MPI_COMM_WORLD by MPI_Recv and the others by MPI_Irecv.
 #include "forms.inc"
 #include "check.inc"
 

@@ -1,6 +1,6 @@
-! What the MPI calls back in Fortran: the deletion of an attribute, which makes
-! an MPI call, and an error handler (2 ranks). It prints the errors it got, which
-! must be those that it gets without us.
+! Fortran callbacks: the function that deletes an attribute, which makes an MPI
+! call, and an error handler (2 ranks). Prints the errors, which must be the same
+! as without the library.
 #include "forms.inc"
 #include "check.inc"
 

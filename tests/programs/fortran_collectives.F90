@@ -1,9 +1,9 @@
-! Collectives from Fortran (3 ranks), with MPI_IN_PLACE where it may be, on
-! communicators and topologies that Fortran made, and with a reduction of its own.
+! Collectives from Fortran (3 ranks), with MPI_IN_PLACE where it is allowed, on
+! communicators and topologies made in Fortran, and with a Fortran reduction.
 #include "forms.inc"
 #include "check.inc"
 
-! Adds up, and makes an MPI call on the way. (It may not communicate.)
+! Adds up, and makes an MPI call. (Communication is not allowed here.)
 #if FORM == 3
 subroutine add(in, inout, n, datatype)
   use mpi_f08

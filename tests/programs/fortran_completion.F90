@@ -1,13 +1,13 @@
 ! Each way to complete a request, from Fortran (3 ranks): in round k ranks 1 and
 ! 2 send 100 x rank + k characters, which rank 0 receives from any source. In the
 ! first nine rounds it reads the statuses, in the other nine it ignores them.
-! (Indices are not looked at: the mpi_f08 of MPICH 4.0 counts them from 0. And
+! (Indices are not checked: the mpi_f08 of MPICH 4.0 counts them from 0. And
 ! Open MPI 4.1 never completes a Request_get_status that ignores its status.)
 #include "forms.inc"
 #include "check.inc"
 
 
-! Notes that a status says so: the message of this round from one of the others.
+! Counts a status that is right: the message of this round from another rank.
 subroutine note(status, k, seen)
   USE_MPI
   implicit none

@@ -1,5 +1,5 @@
-! An error handler that posts a receive, inside the MPI_Wait of a message that was
-! too long: it may be given the handle that was just freed (2 ranks).
+! An error handler posts a receive inside the MPI_Wait for a message that is too
+! long (2 ranks). The MPI may reuse the handle that was just freed.
 #include "forms.inc"
 #include "check.inc"
 

@@ -1,5 +1,5 @@
-! Fortran and C in one program (2 ranks): requests that one of them starts and
-! the other one completes, handles converted both ways, and calls that bypass us.
+! Fortran and C in one program (2 ranks): requests started by one and completed
+! by the other, handles converted both ways, and calls that bypass the library.
 #include "forms.inc"
 #include "check.inc"
 

@@ -8,7 +8,7 @@ void wait_in_c(MPI_Fint *request)
     *request = MPI_Request_c2f(q);
 }
 
-/* Sends n ints to a rank, or receives them if that is none. */
+/* Starts a send of n ints to rank to, or a receive if to is negative. */
 void start_in_c(MPI_Fint comm, int to, int n, int *buffer, MPI_Fint *request)
 {
     MPI_Request q;

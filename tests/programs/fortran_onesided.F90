@@ -1,4 +1,4 @@
-! Windows, files and buffers from Fortran (2 ranks): each process reaches the
+! Windows, files and buffers from Fortran (2 ranks). Each process accesses the
 ! other one. The argument is a file to write.
 #include "forms.inc"
 #include "check.inc"

@@ -1,5 +1,5 @@
-! Messages of Fortran's kinds of data and by its ways to send (2 ranks). Where
-! nothing else is said rank 0 sends to rank 1.
+! Messages of each Fortran data type, by each send function (2 ranks). Rank 0
+! sends to rank 1 unless a comment says otherwise.
 #include "forms.inc"
 #include "check.inc"
 

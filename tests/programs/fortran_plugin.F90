@@ -1,5 +1,5 @@
-! A shared object in Fortran that host.c and initialized.c open (2 ranks): it
-! starts MPI unless that is done.
+! A shared object in Fortran that host.c and initialized.c open (2 ranks). It
+! initializes MPI if the program did not.
 #include "forms.inc"
 #include "check.inc"
 

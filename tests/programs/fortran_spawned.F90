@@ -1,4 +1,4 @@
-! spawned.c in Fortran: two processes start two more, and talk with them. Each
+! spawned.c in Fortran: two processes spawn two others and exchange messages. Each
 ! parent sends 100 bytes to both children, each child 8 bytes to parent 0.
 #include "forms.inc"
 #include "check.inc"

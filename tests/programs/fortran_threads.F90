@@ -1,5 +1,5 @@
-! Four OpenMP threads that send at once (2 ranks): each of rank 0 sends 50
-! messages of as many integers as its number, and as many receives are posted.
+! Four OpenMP threads send at the same time (2 ranks): the t-th of rank 0 sends 50
+! messages of t integers, and rank 1 posts the same number of receives.
 #include "forms.inc"
 #include "check.inc"
 

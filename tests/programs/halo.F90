@@ -1,5 +1,5 @@
-! examples/halo in the Fortran of most codes: with `include 'mpif.h'`, or with
-! -DFORM=2 by `use mpi`. It sends the same messages as the C program, so that its
+! examples/halo in older Fortran: with `include 'mpif.h'`, or with -DFORM=2
+! with `use mpi`. It sends the same messages as the C program, so that its
 ! matrix is the same.
 !
 !   usage: halo POINTS POINTS STEPS: rows and columns of the plate, steps

@@ -9,8 +9,8 @@
 #define REPEATS 2
 #define LATE 200 /* ms */
 
-/* A phase is a function, which all ranks call; those that wait in it, a bit
- * each; and the rank that they wait for. */
+/* A phase: a function that all ranks call, the set of ranks that wait in it (one
+ * bit each), and the rank that they wait for. */
 typedef struct {
     const char *name;
     void (*run)(void);
@@ -18,8 +18,8 @@ typedef struct {
     int late;
 } phase;
 
-static double begun;         /* when the phase did, in seconds */
-static double came[REPEATS]; /* when this rank came to the call */
+static double begun;         /* start of the phase, in seconds */
+static double came[REPEATS]; /* when this rank reached the call, in seconds */
 static int repeat;
 
 static inline double now(void)
@@ -29,7 +29,7 @@ static inline double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* sleep_until sleeps to so many ms behind the start of the phase. */
+/* sleep_until sleeps until ms milliseconds after the start of the phase. */
 static inline void sleep_until(int ms)
 {
     double at = begun + 1e-3 * ms;

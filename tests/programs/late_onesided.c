@@ -4,8 +4,8 @@
 #include "late.h"
 
 static int memory[16], in[8], out[8];
-static MPI_Win made;    /* on memory that the program has: some MPIs need the target to take part */
-static MPI_Win direct;  /* on memory that the MPI has */
+static MPI_Win made;    /* on memory of the program: some MPIs need the target to take part */
+static MPI_Win direct;  /* on memory that the MPI allocated */
 static MPI_Comm ring;   /* each rank has its successor as its only outgoing neighbour */
 static MPI_Group all;
 

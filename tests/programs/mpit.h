@@ -1,5 +1,5 @@
-/* What the programs that try MPI_T share: checks that are counted and go on, and the
- * variables that the library offers, as docs/mpi_t.md has them. */
+/* Shared by the programs that test MPI_T: checks that count failures and continue, and
+ * the variables that the library offers, as listed in docs/mpi_t.md. */
 #ifndef MPIT_H
 #define MPIT_H
 
@@ -9,7 +9,7 @@
 #include <string.h>
 
 static atomic_int checks, failed;
-static _Thread_local const char *about = ""; /* what is being looked at */
+static _Thread_local const char *about = ""; /* what is being tested */
 
 static inline const char *error_name(int rc)
 {

@@ -5,8 +5,8 @@
 
 static char mpi[16]; /* name and version */
 
-/* What is known to be otherwise: of which MPI, by which check, of variables whose names
- * begin so. */
+/* Known deviations: the MPI, the check, and the prefix of the names of the variables
+ * that deviate. */
 static const struct deviation {
     const char *mpi, *check, *names;
 } deviations[] = {

@@ -7,7 +7,7 @@
 
 static int in[4], out[4];
 
-/* Each to itself: nothing but ourselves is waited for. */
+/* Messages to this rank itself, so that it waits for no other rank. */
 static void exchange(MPI_Comm comm)
 {
     MPI_Request q[3];

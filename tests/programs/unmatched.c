@@ -7,7 +7,7 @@
 
 enum { MESSAGES = 1024, MIB = 1 << 20 };
 
-/* What has the same MiB n times. */
+/* Returns a datatype that contains the same block n times. */
 static MPI_Datatype repeated(int n, MPI_Datatype of, int block)
 {
     MPI_Datatype type;
