@@ -120,8 +120,7 @@ func (d *diffText) totalText() {
 	t.Add(d.line("calls", d.Total.Calls, text.Count)...)
 	t.Add(d.line("bytes sent", d.Total.Bytes, text.Bytes)...)
 	t.Add(d.line("messages sent", d.Total.Messages, text.Count)...)
-	d.println()
-	t.Write(d)
+	d.table(t, 0, "", "")
 }
 
 func (d *diffText) ns(n uint64) string { return d.duration(float64(n)) }
@@ -227,9 +226,7 @@ func (d *diffText) listText(noun string, rows []diffRow) {
 // prints nothing if the table is empty.
 func (d *diffText) changed(t *text.Table, more int, noun string) {
 	if t.Len() > 0 {
-		d.println()
-		t.Write(d)
-		d.more(more, noun, " (--top all)")
+		d.table(t, more, noun, " (--top all)")
 	}
 }
 
@@ -403,6 +400,5 @@ func (d *diffText) exceededText() {
 			aggregate.InTime: d.ns, aggregate.InBytes: text.Bytes, aggregate.InMessages: text.Count[uint64]}[e.Name]
 		t.Add(append(d.line(d.clean(e.Of)+" "+string(e.Name), e.Values, number), fmt.Sprintf("+%g %%", e.Limit))...)
 	}
-	d.println()
-	t.Write(d)
+	d.table(t, 0, "", "")
 }

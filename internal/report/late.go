@@ -25,9 +25,7 @@ func (s *summaryText) lateText() {
 		t.Below(s.callers(" ", l.Callers)...)
 	}
 	s.fit(t, "mean queue", "% of receives", "communicator")
-	s.println()
-	t.Write(s)
-	s.more(more, "place", topAll)
+	s.table(t, more, "place", topAll)
 	s.printf("late: posted while more than %s waited to be received\n", s.lateOverText())
 }
 

@@ -54,6 +54,14 @@ func (o *output) Flush() error                { return o.w.Flush() }
 func (o *output) printf(format string, args ...any) { fmt.Fprintf(o, format, args...) }
 func (o *output) println(args ...any)               { fmt.Fprintln(o, args...) }
 
+// table prints an empty line, a table, and how many entries the table leaves out,
+// as more does.
+func (o *output) table(t *text.Table, more int, noun, how string) {
+	o.println()
+	t.Write(o)
+	o.more(more, noun, how)
+}
+
 // more prints how many entries a list leaves out, if any, and how to see them.
 func (o *output) more(n int, noun, how string) {
 	if n > 0 {

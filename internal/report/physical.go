@@ -32,8 +32,7 @@ func (s *summaryText) physicalText() {
 	line("physical: point-to-point", text.Count(p.External.Pairs), p.External.Volume)
 	line("physical: the library's own", text.Count(p.Internal.Pairs), p.Internal.Volume)
 	line("physical: all that the library sent", "", p.Sum)
-	s.println()
-	t.Write(s)
+	s.table(t, 0, "", "")
 	if p.External.Volume != p.Asked {
 		s.printf("the library's count of point-to-point differs from the program's, %s (%s): it does not see persistent sends, and takes some of its own messages for the program's\n",
 			text.CountOf(p.Asked.Messages, "message"), text.Bytes(p.Asked.Bytes))

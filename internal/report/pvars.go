@@ -39,8 +39,7 @@ func (s *summaryText) pvarsText() {
 		t.Drop("sum")
 	}
 	s.fit(t, "class", "mean", "min", "min (rank)", "max", "max (rank)")
-	s.println()
-	t.Write(s)
+	s.table(t, 0, "", "")
 	for _, v := range list {
 		if isText(v) {
 			s.textText(v)

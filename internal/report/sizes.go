@@ -39,9 +39,7 @@ func (s *summaryText) sizesText() {
 		t.Add(s.sizesLine(&calls[i], counts[i], used)...)
 	}
 	s.fit(t, "mean size")
-	s.println()
-	t.Write(s)
-	s.more(more, "call", topAll)
+	s.table(t, more, "call", topAll)
 }
 
 // bands returns the number of messages in each band.

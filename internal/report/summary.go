@@ -49,6 +49,11 @@ func Summary(w io.Writer, job *aggregate.Summary, o Options) error {
 	s.sizesText()
 	s.pairsText()
 	s.heatmapsText()
+	return s.rest()
+}
+
+// rest prints what the summary of a job and that of a rank end with.
+func (s *summaryText) rest() error {
 	s.physicalText()
 	s.pvarsText()
 	s.conservationText(s.Conservation)
@@ -73,14 +78,7 @@ func Rank(w io.Writer, rank *aggregate.RankSummary, o Options) error {
 	s.sizesText()
 	s.peersText()
 	s.commsText()
-	s.physicalText()
-	s.pvarsText()
-	s.conservationText(s.Conservation)
-	s.untimedText()
-	s.endsText()
-	s.problemsText()
-	s.omittedText()
-	return s.Flush()
+	return s.rest()
 }
 
 // stateText returns how a process ended. A process whose end was not recorded
@@ -223,8 +221,7 @@ func (s *summaryText) writeTimes(t *text.Table, spare ...string) {
 		t.Drop(timeColumns...)
 	}
 	s.fit(t, spare...)
-	s.println()
-	t.Write(s)
+	s.table(t, 0, "", "")
 }
 
 // timeColumns are the heads of the columns that need times of calls.
@@ -316,9 +313,7 @@ func (s *rankText) peersText() {
 		t.Drop(collective...)
 	}
 	s.fit(t, collective...)
-	s.println()
-	t.Write(s)
-	s.more(more, "peer", "")
+	s.table(t, more, "peer", "")
 }
 
 func (s *rankText) commsText() {

@@ -110,9 +110,7 @@ func (r *traceText) callsText() {
 	if !unproven {
 		t.Drop("undecided")
 	}
-	r.println()
-	t.Write(r)
-	r.more(more, "call", topTrace)
+	r.table(t, more, "call", topTrace)
 }
 
 func (r *traceText) patternsText() {
@@ -124,9 +122,8 @@ func (r *traceText) patternsText() {
 	for _, p := range r.Patterns {
 		t.Add(p.Pattern.String(), waitsFor(p.Pattern), text.Count(p.Count), r.seconds(p.Time), text.Percent(p.Share))
 	}
-	r.println()
 	t.Left = 2
-	t.Write(r)
+	r.table(t, 0, "", "")
 }
 
 func (r *traceText) communicatorsText() {
@@ -140,10 +137,8 @@ func (r *traceText) communicatorsText() {
 		t.Add(text.Last(r.clean(c.Communicator), 32, r.ASCII), fmt.Sprintf("%s, %s", mostly.Pattern, r.seconds(mostly.Time)),
 			text.Count(c.Count), r.seconds(c.Time), text.Percent(c.Share))
 	}
-	r.println()
 	t.Left = 2
-	t.Write(r)
-	r.more(more, "communicator", topTrace)
+	r.table(t, more, "communicator", topTrace)
 }
 
 // eagerText prints the eager limits if sends waited, or may have waited, for receivers.
