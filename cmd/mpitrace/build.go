@@ -12,7 +12,6 @@ import (
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/internal/launch"
 	"github.com/mpitrace/mpitrace/internal/run"
-	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/interpose"
 )
 
@@ -109,13 +108,13 @@ func (o *buildOptions) printCoverage(cmd *cobra.Command, mpi *launch.MPI, lib st
 	}
 	fmt.Fprintln(w)
 	for _, f := range functions {
-		fmt.Fprintf(w, "  %-36s %s\n", f.Symbol, stand(f))
+		fmt.Fprintf(w, "  %-36s %s\n", f.Symbol, coverageText(f))
 	}
 	return nil
 }
 
-// stand returns a text that says whether a function is recorded, and why not.
-func stand(f interpose.Covered) string {
+// coverageText returns a text that says whether a function is recorded, and why not.
+func coverageText(f interpose.Covered) string {
 	switch {
 	case f.Call == f.Symbol:
 		return "recorded"
@@ -135,7 +134,7 @@ func (o *buildOptions) mpis(log io.Writer) ([]*launch.MPI, error) {
 	}
 	mpis, errs := launch.FindAll()
 	for _, err := range errs {
-		fmt.Fprintf(log, "mpitrace: skipped: %s\n", text.Lines(err.Error()))
+		warn(log, fmt.Errorf("skipped: %w", err))
 	}
 	if len(mpis) == 0 {
 		return nil, errors.New("no MPI found: install one (Debian: libopenmpi-dev or libmpich-dev), or name its compiler wrapper with --cc")

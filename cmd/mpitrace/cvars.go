@@ -58,7 +58,7 @@ func cvarAfterInit(ctx context.Context, o mpit.Options, name string) *mpit.CVar 
 // before MPI_Init, like those in its environment.
 func checkCvar(v *mpit.CVar, value string, f run.Flavour) error {
 	if f != run.OpenMPI && v.Type == "char" {
-		return fmt.Errorf("%s is a text, which this MPI takes from the environment alone: set it there", v.Name)
+		return fmt.Errorf("%s is a text: set it in the environment, as this MPI accepts it nowhere else", v.Name)
 	}
 	err := v.Check(value)
 	var readOnly *mpit.ReadOnlyError
@@ -85,7 +85,7 @@ func (j *job) noteCvars() error {
 		return nil // the query cannot be compiled, as above
 	}
 	if err != nil {
-		return fmt.Errorf("what is set of the MPI's control variables is not known: %w", err)
+		return fmt.Errorf("list the MPI's control variables that differ from their defaults: %w", err)
 	}
 	for _, c := range changes {
 		j.Info.CVars = append(j.Info.CVars, run.CVar(c))

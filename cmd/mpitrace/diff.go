@@ -120,7 +120,7 @@ func (o *diffOptions) run(cmd *cobra.Command, pathA, pathB string) error {
 // from 1; 0 means all.
 func (o *diffOptions) parse() (n, m int, err error) {
 	if o.ignoreTime && o.sort == aggregate.InTime {
-		return 0, 0, errors.New("--sort time: with --ignore-time there is none")
+		return 0, 0, errors.New("--sort time cannot be combined with --ignore-time")
 	}
 	if o.limited {
 		if o.limits, err = aggregate.ParseLimits(o.failIfWorse, o.ignoreTime); err != nil {

@@ -454,7 +454,7 @@ func TestDiffWrongUse(t *testing.T) {
 		{"no such job", "--job 3 " + one + " " + two, "has 2 jobs (1: app"},
 		{"a job below 1", "--job -1 " + one + " " + one, "jobs count from 1"},
 		{"sorted by calls", "--sort calls " + one + " " + one, "bytes, time or messages"},
-		{"sorted by what is ignored", "--sort time --ignore-time " + one + " " + one, "there is none"},
+		{"sorted by what is ignored", "--sort time --ignore-time " + one + " " + one, "cannot be combined"},
 		{"top", "--top few " + one + " " + one, "or all"},
 		{"limit", "--fail-if-worse much " + one + " " + one, "no percentage"},
 		{"an empty limit", "--fail-if-worse= " + one + " " + one, "no percentage"},

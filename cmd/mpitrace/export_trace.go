@@ -131,7 +131,7 @@ func eventsOf(srcs []profile.EventSource) (n uint64) {
 func (o *exportOptions) traceFormat(cmd *cobra.Command, paths []string) (f *traceFormat, only profile.RankSet, err error) {
 	i := slices.IndexFunc(traceFormats, func(f traceFormat) bool { return f.name == o.format })
 	if i < 0 {
-		return nil, nil, fmt.Errorf("--events: they are written as perfetto, csv or parquet; as arrow they are in the run directory, trace.<rank>.arrow")
+		return nil, nil, errors.New("--events needs --format perfetto, csv or parquet; the run directory has the events as Arrow files, trace.<rank>.arrow")
 	}
 	f = &traceFormats[i]
 	if o.trace.ranks != "" {
@@ -142,12 +142,12 @@ func (o *exportOptions) traceFormat(cmd *cobra.Command, paths []string) (f *trac
 	shown := o.trace.shown
 	for _, name := range []string{"partition", "skip-damaged"} {
 		if cmd.Flags().Changed(name) {
-			return nil, nil, fmt.Errorf("--%s is not for events", name)
+			return nil, nil, fmt.Errorf("--%s does not apply to events", name)
 		}
 	}
 	for _, name := range []string{"from", "to", "max-events"} {
 		if cmd.Flags().Changed(name) && f.name != "perfetto" {
-			return nil, nil, fmt.Errorf("--%s is for --format perfetto", name)
+			return nil, nil, fmt.Errorf("--%s needs --format perfetto", name)
 		}
 	}
 	switch {
@@ -156,7 +156,7 @@ func (o *exportOptions) traceFormat(cmd *cobra.Command, paths []string) (f *trac
 	case shown.From < 0:
 		return nil, nil, fmt.Errorf("--from %v: times count from the first event", shown.From)
 	case cmd.Flags().Changed("to") && shown.To <= shown.From:
-		return nil, nil, fmt.Errorf("--to %v: it ends before it begins, at %v", shown.To, shown.From)
+		return nil, nil, fmt.Errorf("--to %v is not after --from %v", shown.To, shown.From)
 	}
 	return f, only, oneRun(paths)
 }
@@ -168,7 +168,7 @@ func oneRun(paths []string) error {
 	case err != nil:
 		return err
 	case !info.IsDir() || len(paths) > 1:
-		return errors.New("events are exported of a whole run: give its directory")
+		return errors.New("to export events, give one run directory")
 	}
 	return nil
 }
@@ -177,7 +177,7 @@ func oneRun(paths []string) error {
 func onlyOfTraces(cmd *cobra.Command) error {
 	for _, name := range []string{"ranks", "from", "to", "max-events"} {
 		if cmd.Flags().Changed(name) {
-			return fmt.Errorf("--%s is for events: give --events or --format perfetto", name)
+			return fmt.Errorf("--%s needs --events or --format perfetto", name)
 		}
 	}
 	return nil

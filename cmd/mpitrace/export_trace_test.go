@@ -95,21 +95,21 @@ func TestExportOfTraceUsage(t *testing.T) {
 	exported(t, "run")
 	traced(t, "run")
 	for args, want := range map[string]string{
-		"run --events --format json":               "--events: they are written as",
-		"run --events":                             "--events: they are written as",
-		"run --format csv --ranks 1":               "--ranks is for events",
-		"run --format csv --max-events 9":          "--max-events is for events",
-		"run --format parquet --events --from 1s":  "--from is for --format perfetto",
-		"run --format perfetto --partition 3":      "--partition is not for events",
-		"run --format csv --events --skip-damaged": "--skip-damaged is not for events",
+		"run --events --format json":               "--events needs --format",
+		"run --events":                             "--events needs --format",
+		"run --format csv --ranks 1":               "--ranks needs --events",
+		"run --format csv --max-events 9":          "--max-events needs --events",
+		"run --format parquet --events --from 1s":  "--from needs --format perfetto",
+		"run --format perfetto --partition 3":      "--partition does not apply to events",
+		"run --format csv --events --skip-damaged": "--skip-damaged does not apply to events",
 		"run --format perfetto --ranks 3-1":        `--ranks: "3-1" is neither a number nor a range`,
 		"run --format perfetto --ranks 9":          "--ranks 9: none of these",
 		"run --format perfetto --max-events 0":     "nothing would be shown",
 		"run --format perfetto --from -1s":         "times count from the first event",
-		"run --format perfetto --from 2s --to 1s":  "it ends before it begins",
+		"run --format perfetto --from 2s --to 1s":  "--to 1s is not after --from 2s",
 		"run --format perfetto --from 2":           "missing unit",
-		"run run --format perfetto":                "give its directory",
-		"run/profile.arrow --format perfetto":      "give its directory",
+		"run run --format perfetto":                "give one run directory",
+		"run/profile.arrow --format perfetto":      "give one run directory",
 		"none --format perfetto":                   "no such file",
 	} {
 		got := call(append([]string{"export"}, strings.Fields(args)...)...)

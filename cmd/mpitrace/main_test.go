@@ -197,7 +197,7 @@ func TestWrongUse(t *testing.T) {
 		{"export a file of another kind", "export --format csv -o x.csv " + filepath.Join(holds, "run.json"), "unknown format: give recordings"},
 		{"unknown format", "run --format csv -- true", "formats are prof and arrow"},
 		{"unknown MPI", "run --mpi lam -- true", "openmpi, mpich"},
-		{"an interval of nothing", "run --pvar-interval 5ms -- true", "say with --pvar which"},
+		{"an interval of nothing", "run --pvar-interval 5ms -- true", "--pvar-interval needs --pvar"},
 		{"no such compiler", "run --cc no-such-cc -- true", "no-such-cc"},
 		{"static program", "run -- mpirun.openmpi " + static, "linked statically"},
 		{"a run is there", "run -o " + holds + " -- true", "already holds a run"},

@@ -81,7 +81,7 @@ func suggestTraceCommands(w io.Writer, d run.Dir, t *run.Traced) {
 func firstJob(w io.Writer, traces []profile.EventSource) []profile.EventSource {
 	jobs := trace.Jobs(traces)
 	if len(jobs) > 1 {
-		warn(w, fmt.Sprintf("there are traces of %d jobs: this is the first that started", len(jobs)))
+		warn(w, fmt.Sprintf("the run has traces of %d jobs: only the first is used", len(jobs)))
 	}
 	return jobs[0]
 }

@@ -13,7 +13,7 @@ import (
 func newRank() *cobra.Command {
 	var r launch.Recorder
 	var path, flavour string
-	var told []string
+	var words []string
 	cmd := &cobra.Command{
 		Use:     "rank --lib LIBRARY --dir DIR [flags] -- PROGRAM [ARGS...]",
 		Short:   "Run a program and record it (used by `run` to start each process of a job)",
@@ -22,7 +22,7 @@ func newRank() *cobra.Command {
 		Args:    asUsage(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, argv []string) error {
 			var err error
-			if r.Settings, err = settings.ParseWords(told); err != nil {
+			if r.Settings, err = settings.ParseWords(words); err != nil {
 				return usage(err)
 			}
 			r.Flavour = run.Flavour(flavour)
@@ -37,7 +37,7 @@ func newRank() *cobra.Command {
 	f.StringVar(&r.Library, "lib", "", "the library to preload")
 	f.StringVar(&r.Dir, "dir", "", "the run directory, absolute")
 	f.StringVar(&r.Spool, "spool", "", "the spool on the node where the job was launched; used if it is here")
-	f.StringArrayVar(&told, "set", nil, "a setting, as `NAME=VALUE`; each element of a list by itself")
+	f.StringArrayVar(&words, "set", nil, "a setting, as `NAME=VALUE`; each element of a list by itself")
 	f.StringVar(&flavour, "mpi", "", "the MPI that the library is for: a program that is linked to another is not recorded")
 	f.StringVar(&path, "path", "", "where to look for the program, instead of PATH")
 	cmd.MarkFlagRequired("lib")

@@ -87,7 +87,7 @@ func (o *reportOptions) run(cmd *cobra.Command, dir run.Dir) error {
 func (o *reportOptions) merge(log io.Writer, dir run.Dir, opened *run.Run, formats []run.Format) {
 	info, err := dir.ReadInfo()
 	if err != nil {
-		warn(log, fmt.Errorf("%w; going on without it, nothing is merged", err))
+		warn(log, fmt.Errorf("%w; continuing without it, and without merging", err))
 	}
 	warn(log, dir.UncollectedText()...)
 	warnIncomplete(log, dir.LostText(info))

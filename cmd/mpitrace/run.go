@@ -13,7 +13,6 @@ import (
 	"github.com/mpitrace/mpitrace/internal/launch"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/settings"
-	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/interpose"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -63,7 +62,7 @@ func (o *runOptions) run(cmd *cobra.Command, argv []string) error {
 		return usage(err)
 	}
 	if v := o.Of("pvar-interval"); v.Source == settings.CommandLine && v.Text != "0" && len(o.Of("pvar").Elements()) == 0 {
-		return usage(errors.New("--pvar-interval: say with --pvar which variables to read"))
+		return usage(errors.New("--pvar-interval needs --pvar"))
 	}
 	if err := o.checkTrace(); err != nil {
 		return usage(err)
@@ -135,10 +134,10 @@ func (o *runOptions) checkTrace() error {
 		return nil
 	}
 	if v := o.Of("timing"); v.Text != "exact" {
-		return fmt.Errorf("--trace: events have the time of each call, and not by --timing %s", v.Text)
+		return fmt.Errorf("--trace needs --timing exact, not %s", v.Text)
 	}
 	if o.Of("receives").Text != "on" {
-		return errors.New("--trace: events have what each receive got, and not with --receives off")
+		return errors.New("--trace needs --receives on")
 	}
 	return nil
 }
@@ -158,7 +157,7 @@ func (o *runOptions) allowPhysical(f run.Flavour, log io.Writer) error {
 	if v.Source == settings.CommandLine {
 		return usage(err)
 	}
-	fmt.Fprintf(log, "mpitrace: %v; it is left out (%s)\n", err, text.Line(v.SetBy))
+	warn(log, fmt.Errorf("%w; continuing without it (set by %s)", err, v.SetBy))
 	o.Values = o.Without("physical")
 	return nil
 }

@@ -126,7 +126,7 @@ func (o *options) parse() error {
 		return fmt.Errorf("--size-class: %w", err)
 	}
 	if s := &o.selection; s.Physical && (len(s.Classes)+len(s.Directions) > 0 || s.NeedsProfiles() != "") {
-		return fmt.Errorf("--class %s stands alone: of what the MPI library sent only from whom and to whom is known (--ranks, --from, --to, --no-self)", physical)
+		return fmt.Errorf("--class %s can be combined only with --ranks, --from, --to and --no-self: of the messages of the MPI library only sender and receiver are known", physical)
 	}
 	return nil
 }
@@ -177,7 +177,7 @@ func (o *options) parseDirections() error {
 		case !ok || d == profile.None:
 			return fmt.Errorf("unknown direction %q: the directions are send, recv, write, read", name)
 		case d == profile.Recv && len(o.directions) > 1:
-			return errors.New("--direction recv stands alone: the same messages would be counted twice")
+			return errors.New("--direction recv cannot be combined with another: messages would be counted twice")
 		case d == profile.Recv:
 			o.selection.Received = true
 		default:

@@ -264,12 +264,12 @@ func (o *options) check(files []file) error {
 		return nil
 	}
 	dir := filepath.Dir(files[0].path)
-	there := dir
+	existing := dir
 	if missing := absent(dir); len(missing) > 0 {
-		there = filepath.Dir(missing[len(missing)-1])
+		existing = filepath.Dir(missing[len(missing)-1])
 	}
 	var disk unix.Statfs_t
-	if err := unix.Statfs(there, &disk); err != nil {
+	if err := unix.Statfs(existing, &disk); err != nil {
 		return nil // a write will fail if there is no room
 	}
 	if free := disk.Bavail * uint64(disk.Bsize); need > free {

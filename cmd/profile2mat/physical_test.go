@@ -75,7 +75,7 @@ func TestPhysicalUnknown(t *testing.T) {
 	ps[1].Physical = &profile.Physical{Unknown: "it was killed"}
 	path := arrowOf(t, filepath.Join(t.TempDir(), "x.arrow"), ps)
 	_, stderr := mustRun(t, "-o", t.TempDir(), "--class", "physical", path)
-	if !strings.Contains(stderr, "what the MPI library sent is not known of rank 1") {
+	if !strings.Contains(stderr, "the messages of the MPI library are not known for rank 1") {
 		t.Errorf("said %q", stderr)
 	}
 }

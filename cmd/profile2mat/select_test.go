@@ -249,9 +249,9 @@ func TestSelectionsThatFail(t *testing.T) {
 		{2, dir, "--comm rows", `no communicator "rows" in which something was sent; there is: row#abcd1111, MPI_COMM_WORLD`},
 		{2, dir, "--slice warm", `no slice "warm" in which something was sent; there is: warmup, run`},
 		{2, dir, "--callsite app.c:22", `no call site "app.c:22" in which something was sent; there is: halo app.c:21`},
-		{1, dir, "--size-class 60", "nothing that was sent is of size-class 60"},
-		{1, dir, "--class O2A", "nothing that was sent is of class O2A"},
-		{1, dir, "--call Send --comm row", "nothing that was sent is of call Send, comm row"},
+		{1, dir, "--size-class 60", "nothing that was sent matches size-class 60"},
+		{1, dir, "--class O2A", "nothing that was sent matches class O2A"},
+		{1, dir, "--call Send --comm row", "nothing that was sent matches call Send, comm row"},
 		{2, dir, "--ranks 4-7", "--ranks 4-7: there are only ranks 0 to 3"},
 		{2, text, "--call Send", "is a .prof file, which does not know what is selected by (call)"},
 		{2, text, "--comm x", "(communicator)"},
@@ -265,12 +265,12 @@ func TestSelectionsThatFail(t *testing.T) {
 		{1, dir, "--max-pairs 15", "no mat of all: 16 pairs of ranks, where --max-pairs allows 15: take a sparse format"},
 		{2, dir, "--format xls", `unknown format "xls": the formats are mat, mtx, npy, csv, arrow, parquet, json, png, svg`},
 		{2, dir, "--class everything", `unknown class "everything": the classes are p2p, O2A, A2O, A2A, one-sided (or osc), coll, physical`},
-		{1, dir, "--class physical", "nothing that was sent is of class physical: it takes a run that was recorded under Open MPI with mpitrace run --physical"},
-		{2, dir, "--class physical,p2p", "--class physical stands alone"},
-		{2, dir, "--class physical --call Send", "--class physical stands alone"},
-		{2, dir, "--class physical --direction recv", "--class physical stands alone"},
+		{1, dir, "--class physical", "nothing that was sent matches class physical: the run must be recorded under Open MPI with mpitrace run --physical"},
+		{2, dir, "--class physical,p2p", "--class physical can be combined only"},
+		{2, dir, "--class physical --call Send", "--class physical can be combined only"},
+		{2, dir, "--class physical --direction recv", "--class physical can be combined only"},
 		{2, dir, "--direction up", `unknown direction "up": the directions are send, recv, write, read`},
-		{2, dir, "--direction recv,send", "--direction recv stands alone"},
+		{2, dir, "--direction recv,send", "--direction recv cannot be combined"},
 		{2, dir, "--by 0", "--by 0: neither rank nor host nor a number"},
 		{2, dir, "--by node", "--by node: neither rank nor host nor a number"},
 		{2, dir, "--ranks 3-1", `--ranks: "3-1" is neither a number nor a range`},
@@ -360,7 +360,7 @@ func TestUnfollowedReceives(t *testing.T) {
 	}
 	dir := t.TempDir()
 	arrowOf(t, filepath.Join(dir, "profile.arrow"), ps)
-	const left = "what 4 nonblocking receives received is left out: it is not known (--receives off)"
+	const left = "4 nonblocking receives are left out: what they received was not recorded (--receives off)"
 	for direction, want := range map[string]bool{"send": false, "recv": true} {
 		if _, stderr := mustRun(t, "--direction", direction, "-o", t.TempDir(), dir); strings.Contains(stderr, left) != want {
 			t.Errorf("--direction %s: said %q", direction, stderr)

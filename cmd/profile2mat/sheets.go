@@ -32,17 +32,17 @@ func (o *options) sheets(j *run.Traffic, log io.Writer) ([]*sheet, error) {
 		return nil, usageError{err}
 	}
 	for _, e := range unmatched {
-		fmt.Fprintf(log, "profile2mat: %s; going on with the rest of the selection\n", text.Line(e.Error()))
+		fmt.Fprintf(log, "profile2mat: %s; continuing with the rest of the selection\n", text.Line(e.Error()))
 	}
 	ms := j.Builder.Matrices()
 	if n := j.Builder.Unsplit; n > 0 {
 		fmt.Fprintf(log, "profile2mat: %s: %d calls of irregular collectives are left out: their messages are of several size classes, some of them not selected\n", j.Prefix, n)
 	}
 	if n := j.Builder.UnfollowedReceives; n > 0 {
-		fmt.Fprintf(log, "profile2mat: %s: what %d nonblocking receives received is left out: it is not known (--receives off)\n", j.Prefix, n)
+		fmt.Fprintf(log, "profile2mat: %s: %d nonblocking receives are left out: what they received was not recorded (--receives off)\n", j.Prefix, n)
 	}
 	if unknown := profile.RankSetOf(j.Builder.PhysicalUnknown...); len(unknown) > 0 {
-		fmt.Fprintf(log, "profile2mat: %s: what the MPI library sent is not known of %s\n", j.Prefix, unknown)
+		fmt.Fprintf(log, "profile2mat: %s: the messages of the MPI library are not known for %s\n", j.Prefix, unknown)
 	}
 	lines, err := o.lines(j)
 	if err != nil {
@@ -53,7 +53,7 @@ func (o *options) sheets(j *run.Traffic, log io.Writer) ([]*sheet, error) {
 	}
 	out := o.sheetsOf(j, lines, ms)
 	if o.selected() != "" && out[matrix.All].Pairs == 0 {
-		return nil, fmt.Errorf("nothing that was sent is of %s%s", o.selected(), o.without())
+		return nil, fmt.Errorf("nothing that was sent matches %s%s", o.selected(), o.without())
 	}
 	for c, s := range out[:matrix.Direct] {
 		s.wanted = c == int(matrix.All) || s.Pairs > 0
@@ -113,7 +113,7 @@ func (o *options) sheetsOf(j *run.Traffic, lines lines, ms *matrix.ByClass) []*s
 // without returns a hint for a selection that matches nothing.
 func (o *options) without() string {
 	if o.selection.Physical {
-		return ": it takes a run that was recorded under Open MPI with mpitrace run --physical"
+		return ": the run must be recorded under Open MPI with mpitrace run --physical"
 	}
 	return ""
 }
@@ -138,20 +138,20 @@ type lines struct {
 	of     func(rank int) int // line of a rank; nil if each rank has its own
 }
 
-// strangers is the label of the line for all ranks whose host is unknown.
-const strangers = "(unknown)"
+// unknownHost is the label of the line for all ranks whose host is unknown.
+const unknownHost = "(unknown)"
 
 func (o *options) lines(j *run.Traffic) (lines, error) {
 	switch {
 	case o.hosts:
 		names, of := j.Hosts()
 		if len(names) == 0 {
-			return lines{}, fmt.Errorf("%s: no host is known of any process, which --by host needs", j.Prefix)
+			return lines{}, fmt.Errorf("%s: --by host needs the hosts of processes, and none is known", j.Prefix)
 		}
 		other := len(names)
 		for rank := range j.Size() {
 			if of(rank) < 0 {
-				names = append(names, strangers)
+				names = append(names, unknownHost)
 				break
 			}
 		}

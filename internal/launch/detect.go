@@ -50,13 +50,13 @@ func Detect(c *Command, override, cc string) (mpi *MPI, note string, err error) 
 		return nil, "", err
 	}
 	if p != nil && p.Kind == UsesMPI && p.Flavour != mpi.Flavour {
-		return nil, "", fmt.Errorf("%s is linked to %s (%s): nothing of it can be recorded by the library for %s, which --mpi or --cc names",
+		return nil, "", fmt.Errorf("%s is linked to %s (%s), and the library for %s, which --mpi or --cc names, cannot record it",
 			p.Path, p.Flavour.Title(), p.Library, mpi)
 	}
 	if why := mismatch(c, p); why != "" {
 		return mpi, why, nil
 	}
-	return mpi, tell(p, mpi), nil
+	return mpi, programNote(p, mpi), nil
 }
 
 // holds reports whether a file is below a directory.
@@ -79,7 +79,7 @@ func mismatch(c *Command, p *Program) string {
 	if len(of) == 0 || slices.Contains(of, p.Flavour) || p.Flavour == run.StandardABI || p.Flavour == run.Unknown {
 		return ""
 	}
-	return fmt.Sprintf("%s is %s's launcher, and %s is linked to %s: each of its processes will be alone in its world, as without mpitrace. Use that MPI's own launcher",
+	return fmt.Sprintf("%s is %s's launcher, and %s is linked to %s: each of its processes will be alone in its MPI_COMM_WORLD, as without mpitrace. Use that MPI's own launcher",
 		c.Launcher.Path, of[0].Title(), p.Path, p.Flavour.Title())
 }
 
@@ -108,9 +108,9 @@ func (c *Command) Missing() error {
 	return missing
 }
 
-// tell returns a note about a program that is not linked to the chosen MPI,
+// programNote returns a note about a program that is not linked to the chosen MPI,
 // empty if there is nothing to note.
-func tell(p *Program, mpi *MPI) string {
+func programNote(p *Program, mpi *MPI) string {
 	switch {
 	case p == nil:
 		return ""

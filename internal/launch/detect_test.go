@@ -186,7 +186,7 @@ func TestDetectErrors(t *testing.T) {
 	for _, test := range []struct{ name, command, mpi, cc, path, want string }{
 		{"static", "mpirun.openmpi " + static, "auto", "", "", "linked statically"},
 		{"name of another MPI", "mpirun.openmpi -n 2 " + open, "mpich", "", "", "is linked to Open MPI"},
-		{"compiler of another MPI", "mpirun.openmpi -n 2 " + open, "auto", "mpicc.mpich", "", "nothing of it can be recorded by the library for MPICH"},
+		{"compiler of another MPI", "mpirun.openmpi -n 2 " + open, "auto", "mpicc.mpich", "", "cannot record it"},
 		{"unknown name", "mpirun.openmpi " + open, "lam", "", "", "neither auto, a path, nor one of openmpi, mpich"},
 		{"no such path", "mpirun.openmpi " + open, "/no/such", "", "", "no such file"},
 		{"no MPI library", "mpirun.openmpi " + open, open, "", "", "no PMPI_Init"},

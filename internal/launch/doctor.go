@@ -49,7 +49,7 @@ func Doctor(ctx context.Context, out io.Writer, version string) error {
 		words := "cannot be recorded: there is neither a compiler wrapper (mpicc) for it nor a library that was built for it"
 		if ok {
 			working++
-			words = fmt.Sprintf("can be recorded: %s is for it (not tried, as nothing here compiles an MPI program)", lib)
+			words = fmt.Sprintf("can be recorded with %s (not tested: there is no compiler wrapper)", lib)
 		}
 		found.Add(mpi.String(), mpi.Library)
 		found.Add("", text.Lines(words))

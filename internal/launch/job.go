@@ -102,9 +102,9 @@ const (
 	// one. timeout(1) sends each signal both to this process and to its group.
 	// Launchers react to a second signal by killing their ranks at once.
 	sameSignal = 500 * time.Millisecond
-	// doubtful is the time to wait for the launcher to end after a SIGINT that
+	// passAfter is the time to wait for the launcher to end after a SIGINT that
 	// may have reached it directly. After it, the signal is passed on.
-	doubtful = 2 * time.Second
+	passAfter = 2 * time.Second
 )
 
 // waiter waits for a command and handles the signals that arrive meanwhile.
@@ -127,33 +127,33 @@ type waiter struct {
 // also waits for late, if that was called.
 func (w *waiter) wait(ended <-chan error, caught <-chan os.Signal) (result error) {
 	var grace <-chan time.Time
-	var told chan struct{} // closed when late has returned
-	for over := false; !over || told != nil; {
+	var lateDone chan struct{} // closed when late has returned
+	for over := false; !over || lateDone != nil; {
 		select {
 		case result = <-ended:
 			over, ended, grace, w.retry = true, nil, nil, nil
 		case s := <-caught:
-			if !over && w.mind(s) && grace == nil && !w.isLate {
+			if !over && w.handle(s) && grace == nil && !w.isLate {
 				grace = time.After(Grace)
 			}
 		case <-w.retry:
 			w.retry = nil
 			w.pass(w.unsure)
 		case <-grace:
-			grace, w.isLate, told = nil, true, make(chan struct{})
+			grace, w.isLate, lateDone = nil, true, make(chan struct{})
 			go func() {
-				defer close(told)
+				defer close(lateDone)
 				w.late()
 			}()
-		case <-told:
-			told = nil
+		case <-lateDone:
+			lateDone = nil
 		}
 	}
 	return result
 }
 
-// mind handles a signal and reports whether the signal asks the job to end.
-func (w *waiter) mind(s os.Signal) bool {
+// handle handles a signal and reports whether the signal asks the job to end.
+func (w *waiter) handle(s os.Signal) bool {
 	if s == syscall.SIGUSR1 || s == syscall.SIGUSR2 {
 		w.process.Signal(s)
 		return false
@@ -167,7 +167,7 @@ func (w *waiter) mind(s os.Signal) bool {
 		// A job that a script started with `&` is in the terminal's foreground
 		// group too. This may be Ctrl-C, which reached the launcher, or `kill
 		// -INT` in the script, which did not.
-		w.unsure, w.retry = s, time.After(doubtful)
+		w.unsure, w.retry = s, time.After(passAfter)
 	case !group:
 		w.pass(s)
 	}

@@ -67,7 +67,7 @@ func Recall(override, cc string) []*MPI {
 	files, _ := filepath.Glob(filepath.Join(dir, "mpi-*.json"))
 	for _, file := range files {
 		mpi := readKnown(file)
-		if mpi == nil || !mpi.is(override, cc) {
+		if mpi == nil || !mpi.isNamed(override, cc) {
 			continue
 		}
 		if current, err := knownFile(mpi.Library); err == nil && current == file {
@@ -88,9 +88,9 @@ func pathPosition(file string) int {
 	return len(dirs)
 }
 
-// is reports whether --mpi and --cc name this MPI, by compiler wrapper,
+// isNamed reports whether --mpi and --cc name this MPI, by compiler wrapper,
 // flavour, library or prefix.
-func (m *MPI) is(override, cc string) bool {
+func (m *MPI) isNamed(override, cc string) bool {
 	if cc != "" {
 		path, err := exec.LookPath(cc)
 		return err == nil && path == m.CC

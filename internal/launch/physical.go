@@ -58,22 +58,22 @@ func (r *Recorder) physical(env []string) []string {
 		env = setenv(env, s.name, s.value)
 	}
 	for _, name := range []string{mcaPML, mcaColl} {
-		if list := getenv(env, name); list != "" && list[0] != '^' && !lists(list) {
+		if list := getenv(env, name); list != "" && list[0] != '^' && !hasMonitoring(list) {
 			env = setenv(env, name, list+","+monitoring) // in addition to the user's components
 		}
 	}
 	switch list := getenv(env, mcaOSC); {
 	case list == "":
 		env = setenv(env, mcaOSC, "^"+monitoring)
-	case list[0] == '^' && !lists(list):
+	case list[0] == '^' && !hasMonitoring(list):
 		env = setenv(env, mcaOSC, list+","+monitoring)
 	}
 	return env
 }
 
-// lists reports whether a list of components, included or excluded (^),
+// hasMonitoring reports whether a list of components, included or excluded (^),
 // contains monitoring.
-func lists(list string) bool {
+func hasMonitoring(list string) bool {
 	return slices.Contains(strings.Split(strings.TrimPrefix(list, "^"), ","), monitoring)
 }
 
@@ -81,7 +81,7 @@ func lists(list string) bool {
 // is ^monitoring", or "" if there is none.
 func leftOut(env []string) string {
 	for _, name := range []string{mcaPML, mcaColl} {
-		if list := getenv(env, name); strings.HasPrefix(list, "^") && lists(list) {
+		if list := getenv(env, name); strings.HasPrefix(list, "^") && hasMonitoring(list) {
 			return strings.TrimPrefix(name, "OMPI_MCA_") + " is " + list
 		}
 	}
@@ -107,28 +107,28 @@ func (r *Recorder) Overridden(env []string) string {
 		return ""
 	}
 	if why := leftOut(env); why != "" {
-		return "--physical: " + why + ", which leaves the monitoring out: what the library sends will not be known"
+		return "--physical: " + why + ", which excludes the monitoring: the messages of the library are not counted"
 	}
-	var said []string
+	var warnings []string
 	for _, s := range r.monitoring() {
 		old := getenv(env, s.name)
 		switch {
 		case old == "" || old == s.value:
 		case s.name == mcaFilename:
-			said = append(said, fmt.Sprintf("pml_monitoring_filename is not %s: the files are in %s", old, filepath.Dir(s.value)))
+			warnings = append(warnings, fmt.Sprintf("pml_monitoring_filename is not %s: the files are in %s", old, filepath.Dir(s.value)))
 		default:
-			said = append(said, fmt.Sprintf("%s is %s, not %s", strings.TrimPrefix(s.name, "OMPI_MCA_"), s.value, old))
+			warnings = append(warnings, fmt.Sprintf("%s is set to %s instead of %s", strings.TrimPrefix(s.name, "OMPI_MCA_"), s.value, old))
 		}
 	}
-	if len(said) == 0 {
+	if len(warnings) == 0 {
 		return ""
 	}
-	return "--physical: " + strings.Join(said, "; ")
+	return "--physical: " + strings.Join(warnings, "; ")
 }
 
-// faulty matches functions that can end a program under the monitoring of Open
+// riskyCalls matches functions that can end a program under the monitoring of Open
 // MPI 4.1.4 or 5.0.11. docs/mpi_t.md lists the uses that do.
-var faulty = regexp.MustCompile(`^(?i:MPI_(I?neighbor_|Intercomm_create|Comm_spawn|Comm_accept|Comm_connect|Comm_join|Session_init|T_finalize))`)
+var riskyCalls = regexp.MustCompile(`^(?i:MPI_(I?neighbor_|Intercomm_create|Comm_spawn|Comm_accept|Comm_connect|Comm_join|Session_init|T_finalize))`)
 
 // PhysicalRisk returns a warning with the functions of a program that can end
 // it under Open MPI's monitoring. It is empty if there are none, or if the file
@@ -148,7 +148,7 @@ func (r *Recorder) PhysicalRisk(file string) string {
 	}
 	var names []string
 	for _, s := range symbols {
-		if faulty.MatchString(s.Name) {
+		if riskyCalls.MatchString(s.Name) {
 			names = append(names, s.Name)
 		}
 	}
@@ -156,5 +156,5 @@ func (r *Recorder) PhysicalRisk(file string) string {
 		return ""
 	}
 	slices.Sort(names)
-	return fmt.Sprintf("--physical: Open MPI's monitoring has faults that end programs in some uses of %s: if that happens, run it without", strings.Join(slices.Compact(names), ", "))
+	return fmt.Sprintf("--physical: Open MPI's monitoring has errors that can end programs that use %s: if that happens, run them without --physical", strings.Join(slices.Compact(names), ", "))
 }

@@ -45,10 +45,10 @@ func TestPhysicalEnviron(t *testing.T) {
 			[]string{"OMPI_MCA_pml=^cm", "OMPI_MCA_coll=^hcoll", "OMPI_MCA_osc=^ucx"},
 			append([]string{"OMPI_MCA_pml=^cm", "OMPI_MCA_coll=^hcoll"}, append(slices.Clone(on), "OMPI_MCA_osc=^ucx,monitoring")...), ""},
 		{"monitoring left out", Recorder{Flavour: run.OpenMPI, Settings: physical}, []string{"OMPI_MCA_coll=^han,monitoring"},
-			[]string{"OMPI_MCA_coll=^han,monitoring"}, "coll is ^han,monitoring, which leaves the monitoring out"},
+			[]string{"OMPI_MCA_coll=^han,monitoring"}, "coll is ^han,monitoring, which excludes the monitoring"},
 		{"set otherwise", Recorder{Flavour: run.OpenMPI, Settings: physical},
 			[]string{"OMPI_MCA_pml_monitoring_enable=1", "OMPI_MCA_pml_monitoring_filename=/mine"}, append(slices.Clone(on), "OMPI_MCA_osc=^monitoring"),
-			"pml_monitoring_enable is 2, not 1; pml_monitoring_filename is not /mine: the files are in /run/physical"},
+			"pml_monitoring_enable is set to 2 instead of 1; pml_monitoring_filename is not /mine: the files are in /run/physical"},
 	} {
 		test.r.Dir = "/run"
 		if got := test.r.physical(test.old); !slices.Equal(got, test.want) {

@@ -62,13 +62,13 @@ func (e *ProgramError) Error() string {
 		return e.Path + " has the MPI library linked into it (libmpi.a), so that its calls cannot be intercepted. " +
 			"Link it with the MPI's shared library"
 	case Privileged:
-		return e.Path + " runs with other rights than those of who starts it (set-user-ID, set-group-ID or capabilities): " +
+		return e.Path + " runs with other rights than its user's (set-user-ID, set-group-ID or capabilities): " +
 			"the loader preloads no library into such programs. To record it, take these rights from a copy of it"
 	case MissingMPI:
 		return fmt.Sprintf("%s needs %s, which the loader does not find: load the MPI's module or set LD_LIBRARY_PATH, "+
 			"so that the program itself starts", e.Path, e.Soname)
 	case Script:
-		return e.Path + " is a script: its MPI cannot be seen from here, name it with --mpi"
+		return e.Path + " is a script: name its MPI with --mpi"
 	}
 	return e.Path + " is not linked to an MPI library. If it opens one later, or starts a program that uses MPI, name the MPI with --mpi"
 }
@@ -116,7 +116,7 @@ func Inspect(path string) (*Program, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list libraries of %s: %w", path, err)
 	}
-	p.judge(bin, libraries)
+	p.classify(bin, libraries)
 	return p, nil
 }
 
@@ -135,8 +135,8 @@ func InspectCommand(argv []string) (*Program, error) {
 	return Inspect(path)
 }
 
-// judge sets the kind of the program and its MPI from the libraries it loads.
-func (p *Program) judge(bin *elf.File, libraries []library) {
+// classify sets the kind of the program and its MPI from the libraries it loads.
+func (p *Program) classify(bin *elf.File, libraries []library) {
 	p.Kind = NoMPI
 	for _, l := range libraries {
 		p.ASan = p.ASan || strings.HasPrefix(l.soname, "libasan.so") || strings.HasPrefix(l.soname, "libclang_rt.asan")

@@ -25,9 +25,9 @@ func (r *Recorder) Exec(argv []string, path string, log io.Writer) error {
 		return err
 	}
 	if mark, _ := UnderLauncher(); os.Getenv(mark) == "0" { // rank 0 reports it for all ranks
-		for _, said := range []string{r.Overridden(os.Environ()), r.PhysicalRisk(file)} {
-			if said != "" {
-				fmt.Fprintf(log, "mpitrace: %s\n", text.Line(said))
+		for _, warning := range []string{r.Overridden(os.Environ()), r.PhysicalRisk(file)} {
+			if warning != "" {
+				fmt.Fprintf(log, "mpitrace: %s\n", text.Line(warning))
 			}
 		}
 	}

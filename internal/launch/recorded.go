@@ -116,7 +116,7 @@ func (c *RecordedCommand) collect(status Status) {
 // notEnding collects the recordings of a job that has not ended after a signal.
 // The sender of the signal may soon kill all processes.
 func (c *RecordedCommand) notEnding() {
-	fmt.Fprintf(c.Log, "mpitrace: the job has not ended %v after the signal. What is recorded until now:\n", Grace)
+	fmt.Fprintf(c.Log, "mpitrace: the job has not ended %v after the signal. Recorded so far:\n", Grace)
 	var left []string
 	if c.spool != nil {
 		var err error
@@ -157,7 +157,7 @@ func (c *RecordedCommand) warn(err error) {
 // If no program was found, it puts the recorder into the environment instead.
 func (c *RecordedCommand) rewrite(r *Recorder) (argv, env []string, err error) {
 	if len(c.Command.Programs) == 0 {
-		fmt.Fprintf(c.Log, "mpitrace: %s: the environment (LD_PRELOAD) is set, so that what it starts is recorded where the environment reaches\n", c.Command.Reason)
+		fmt.Fprintf(c.Log, "mpitrace: %s: LD_PRELOAD is set, and the programs that inherit it are recorded\n", c.Command.Reason)
 		if warning := r.Overridden(os.Environ()); warning != "" {
 			fmt.Fprintln(c.Log, "mpitrace:", text.Line(warning))
 		}

@@ -67,7 +67,7 @@ func Intact(src profile.Source, known []error, skip bool, log io.Writer) (*Intac
 	}
 	g.damage.Add(known...)
 	if g.all || len(known) > 0 && !skip {
-		return g, g.judge()
+		return g, g.checkDamage()
 	}
 	return g, nil
 }
@@ -85,10 +85,10 @@ func (g *IntactSource) Each(f func(*profile.Profile) error) error {
 		return err
 	}
 	g.all = true
-	return g.judge()
+	return g.checkDamage()
 }
 
-func (g *IntactSource) judge() error {
+func (g *IntactSource) checkDamage() error {
 	if len(g.damage.Errors) == 0 {
 		return nil
 	}

@@ -106,7 +106,7 @@ func inOrder(files formats.Files) (profile.Source, error) {
 		job  int
 		rank int
 	}
-	met := map[string]int{}
+	jobs := map[string]int{}
 	var starts []start
 	for _, path := range files {
 		s := start{path: path}
@@ -118,10 +118,10 @@ func inOrder(files formats.Files) (profile.Source, error) {
 		if err != nil && err != found {
 			return nil, err
 		}
-		if _, ok := met[s.run]; !ok && err == found {
-			met[s.run] = len(met)
+		if _, ok := jobs[s.run]; !ok && err == found {
+			jobs[s.run] = len(jobs)
 		}
-		s.job = met[s.run]
+		s.job = jobs[s.run]
 		starts = append(starts, s)
 	}
 	slices.SortStableFunc(starts, func(a, b start) int {

@@ -38,16 +38,16 @@ func (s LiveSource) Each(f func(*profile.Profile) error) error {
 	s.writers = sync.OnceValue(RecordingWriters)
 	return s.Of.Each(func(p *profile.Profile) error {
 		if p.State != profile.Finalized && p.Exit == (profile.Exit{}) && p.Host == host && host != "" {
-			s.look(p)
+			s.setState(p)
 		}
 		return f(p)
 	})
 }
 
-// look finds the process of a recording by the recording's file name, which
+// setState finds the process of a recording by the recording's file name, which
 // contains the process id and the start time. It does not use the path, because
 // the file may have been copied.
-func (s LiveSource) look(p *profile.Profile) {
+func (s LiveSource) setState(p *profile.Profile) {
 	name := filepath.Base(p.Source)
 	writes, err := mapsRecording(p.Pid, name)
 	pid := p.Pid

@@ -188,7 +188,7 @@ func (in *TrafficReader) jobs(dir string, opened *Run, together bool) error {
 		j := &Traffic{Builder: matrix.NewBuilder(in.Selection), Prefix: filepath.Join(dir, from.Stem), Program: from.Stem, Run: from.Run}
 		err := from.Each(func(p *profile.Profile) error {
 			if together && p.Size > 0 {
-				if err := j.meet(world{size: p.Size}, p.Source); err != nil {
+				if err := j.checkWorld(world{size: p.Size}, p.Source); err != nil {
 					return err
 				}
 			}
@@ -209,8 +209,8 @@ func (in *TrafficReader) jobs(dir string, opened *Run, together bool) error {
 	return nil
 }
 
-// meet returns an error if the world differs from that of the files before.
-func (j *Traffic) meet(w world, path string) error {
+// checkWorld returns an error if the world differs from that of the files before.
+func (j *Traffic) checkWorld(w world, path string) error {
 	if j.world == (world{}) {
 		j.world, j.worldOf = w, path
 	}

@@ -125,7 +125,7 @@ func (j *Traffic) scan(f *profFile, r io.Reader) error {
 				j.AddRank(slices.Max(c.Members))
 			}
 			if c.Name == "MPI_COMM_WORLD" && mixed == nil {
-				mixed = f.meet(worldOf(c.Members))
+				mixed = f.checkWorld(worldOf(c.Members))
 			}
 		},
 	})
@@ -144,7 +144,7 @@ func (j *Traffic) scan(f *profFile, r io.Reader) error {
 	return errors.Join(err, mixed)
 }
 
-func (f *profFile) meet(w world) error {
+func (f *profFile) checkWorld(w world) error {
 	if f.world != (world{}) && f.world != w {
 		return differ(f.path, f.world, f.path, w)
 	}

@@ -42,10 +42,10 @@ type watched struct {
 
 // Limits of a Watch.
 const (
-	maxWatched = 4096                  // number of processes at a time
-	lookAgain  = 10 * time.Millisecond // interval of checking a process that has not mapped its recording yet
-	lookUntil  = time.Second
-	endUntil   = time.Second // longest time for which Close waits for processes that are ending
+	maxWatched    = 4096                  // number of processes at a time
+	checkInterval = 10 * time.Millisecond // interval of checking a process that has not mapped its recording yet
+	checkUntil    = time.Second
+	endUntil      = time.Second // longest time for which Close waits for processes that are ending
 )
 
 // NewWatch starts to watch for recordings in the directories. It never returns
@@ -142,12 +142,12 @@ func (w *Watch) run() {
 				w.deadline = time.Now().Add(endUntil)
 				unix.EpollCtl(w.poll, unix.EPOLL_CTL_DEL, w.stop, nil)
 			case w.notify:
-				w.meet()
+				w.addNew()
 			default:
 				w.recordEnd(int(e.Fd), e.Events)
 			}
 		}
-		w.look()
+		w.follow()
 	}
 }
 
@@ -157,7 +157,7 @@ func (w *Watch) timeout() time.Duration {
 	case w.deadline.IsZero() && len(w.unseen) == 0:
 		return -time.Millisecond
 	case w.deadline.IsZero() || w.ending() && time.Now().Before(w.deadline):
-		return lookAgain
+		return checkInterval
 	}
 	return 0
 }
@@ -173,9 +173,9 @@ func (w *Watch) ending() bool {
 	return false
 }
 
-// meet adds the processes of new recordings. It takes the process id from the
-// file name, which look checks afterwards.
-func (w *Watch) meet() {
+// addNew adds the processes of new recordings. It takes the process id from the
+// file name, which follow checks afterwards.
+func (w *Watch) addNew() {
 	buffer := make([]byte, 64<<10)
 	n, _ := unix.Read(w.notify, buffer)
 	for rest := buffer[:max(n, 0)]; len(rest) >= unix.SizeofInotifyEvent; {
@@ -186,7 +186,7 @@ func (w *Watch) meet() {
 			continue
 		}
 		if fd, err := unix.PidfdOpen(pid, 0); err == nil {
-			w.unseen = append(w.unseen, watched{Process{Recording: name, Pid: pid}, filepath.Join(w.dirs[id], name), fd, time.Now().Add(lookUntil)})
+			w.unseen = append(w.unseen, watched{Process{Recording: name, Pid: pid}, filepath.Join(w.dirs[id], name), fd, time.Now().Add(checkUntil)})
 		}
 	}
 }
@@ -201,10 +201,10 @@ func inotifyEvent(b []byte) (id int, name string, length int) {
 	return id, name, length
 }
 
-// look starts to follow processes that have mapped the recording with their
+// follow starts to follow processes that have mapped the recording with their
 // process id in its name. The id may belong to another process, if the
 // recording's process is in a container with its own pid namespace.
-func (w *Watch) look() {
+func (w *Watch) follow() {
 	w.unseen = slices.DeleteFunc(w.unseen, func(p watched) bool {
 		switch {
 		case hasMapped(p.Pid, p.Recording) && w.expect(p.pidfd, unix.EPOLLIN|unix.EPOLLONESHOT) == nil:

@@ -251,7 +251,7 @@ func (m *messages) joined() (found []message, of int) {
 		}
 	}
 	slices.SortFunc(found, func(a, b message) int {
-		return cmp.Or(cmp.Compare(b.took(), a.took()), larger(a.received, b.received))
+		return cmp.Or(cmp.Compare(b.duration(), a.duration()), larger(a.received, b.received))
 	})
 	of = len(found)
 	if m.sends.cut || m.receives.cut {
@@ -263,7 +263,7 @@ func (m *messages) joined() (found []message, of int) {
 // message is a message with both ends.
 type message struct{ sent, received end }
 
-func (m message) took() int64 { return m.received.at - m.sent.at }
+func (m message) duration() int64 { return m.received.at - m.sent.at }
 
 // link returns the line to draw for the message. zero is the time 0 of the
 // axis.

@@ -143,17 +143,17 @@ func (p *picture) nearest() error {
 		}
 	}
 	since := func(at int64) time.Duration { return time.Duration(at - p.zero) }
-	var there []string
+	var nearby []string
 	if before > math.MinInt64 {
-		there = append(there, fmt.Sprintf("before, the last ends at %v", since(before)))
+		nearby = append(nearby, fmt.Sprintf("before, the last ends at %v", since(before)))
 	}
 	if after < math.MaxInt64 {
-		there = append(there, fmt.Sprintf("after, the first begins at %v", since(after)))
+		nearby = append(nearby, fmt.Sprintf("after, the first begins at %v", since(after)))
 	}
-	if len(there) == 0 {
+	if len(nearby) == 0 {
 		return fmt.Errorf("the traces of %v have no event", profile.RankSetOf(p.ranks()...))
 	}
-	return fmt.Errorf("no event from %v to %v: %s", since(p.from), since(p.to), strings.Join(there, "; "))
+	return fmt.Errorf("no event from %v to %v: %s", since(p.from), since(p.to), strings.Join(nearby, "; "))
 }
 
 func (p *picture) ranks() (ranks []int) {

@@ -193,7 +193,7 @@ func TestCvarUnstarted(t *testing.T) {
 		refusals := []refusal{
 			{"MPIR_CVAR_ERROR_CHECKIN=1", "no control variable is named MPIR_CVAR_ERROR_CHECKIN: is it MPIR_CVAR_ERROR_CHECKING?"},
 			{"MPIR_CVAR_ERROR_CHECKING=abc", "not of its type, int"},
-			{"MPIR_CVAR_CH4_NETMOD=ofi", "MPIR_CVAR_CH4_NETMOD is a text, which this MPI takes from the environment alone"},
+			{"MPIR_CVAR_CH4_NETMOD=ofi", "MPIR_CVAR_CH4_NETMOD is a text: set it in the environment"},
 		}
 		if openMPI(m) {
 			refusals = []refusal{

@@ -343,7 +343,7 @@ func TestPhysicalBesideSettings(t *testing.T) {
 			t.Fatalf("exit status %d\n%s", j.code, j.stderr)
 		}
 		checkOwnMessages(t, j.dir, 30)
-		said := "--physical: pml_monitoring_enable is 2, not 1; pml_monitoring_filename is not " + mine
+		said := "--physical: pml_monitoring_enable is set to 2 instead of 1; pml_monitoring_filename is not " + mine
 		if n := strings.Count(j.stderr, said); n != 1 {
 			t.Errorf("%q is printed %d times:\n%s", said, n, j.stderr)
 		}
@@ -352,7 +352,7 @@ func TestPhysicalBesideSettings(t *testing.T) {
 		}
 
 		j = record(t, []string{"--physical", "--strict"}, append(m.launch(4, "--mca", "coll", "^monitoring"), program)...)
-		if j.code != 3 || !strings.Contains(j.stderr, "coll is ^monitoring, which leaves the monitoring out") ||
+		if j.code != 3 || !strings.Contains(j.stderr, "coll is ^monitoring, which excludes the monitoring") ||
 			!strings.Contains(j.stderr, "is not known of ranks 0-3: Open MPI's monitoring wrote no file") {
 			t.Errorf("without the monitoring component: exit status %d\n%s", j.code, j.stderr)
 		}
@@ -394,7 +394,7 @@ func TestPhysicalNeedsOpenMPI(t *testing.T) {
 		// without it.
 		dir := filepath.Join(t.TempDir(), "run")
 		out := succeed(t, []string{"MPITRACE_PHYSICAL=on"}, slices.Concat([]string{mpitrace, "run", "-o", dir, "--"}, m.launch(4, m.compile(t, "physical")))...)
-		if !strings.Contains(out.stderr, "it is left out (MPITRACE_PHYSICAL)") || strings.Contains(out.stderr, "not known") {
+		if !strings.Contains(out.stderr, "continuing without it (set by MPITRACE_PHYSICAL)") || strings.Contains(out.stderr, "not known") {
 			t.Errorf("the report\n%s", out.stderr)
 		}
 	})
