@@ -79,8 +79,7 @@ func (m *mostPairs) cut() {
 	slices.SortFunc(m.pairs, func(a, b PairChange) int { return m.orderPairs(&a, &b) })
 	if m.Pairs > 0 && len(m.pairs) >= m.Pairs {
 		m.pairs = m.pairs[:m.Pairs]
-		least := m.pairs[m.Pairs-1]
-		m.least = &least
+		m.least = new(m.pairs[m.Pairs-1])
 	}
 }
 

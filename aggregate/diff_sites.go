@@ -152,8 +152,7 @@ func siteChange(a, b *CallSite) SiteChange {
 	at := cmp.Or(b, a)
 	c := SiteChange{Place: at.Place, Callers: at.Callers, Call: at.Call, Changes: changesOf(a.totals(), b.totals())}
 	if a != nil && b != nil && a.Line != b.Line {
-		was := a.Place
-		c.Was = &was
+		c.Was = new(a.Place)
 	}
 	return c
 }

@@ -96,8 +96,7 @@ func (e *endings) add(p *profile.Profile) {
 	case profile.EndKilled:
 		out.Signal = shared(signalName(p.Exit.Signal))
 	case profile.EndExited:
-		status := p.Exit.Status
-		out.Status = &status
+		out.Status = new(p.Exit.Status)
 	}
 	for i := range p.Open {
 		out.Calls = append(out.Calls, e.call(p, &p.Open[i]))
@@ -121,12 +120,10 @@ func (e *endings) call(p *profile.Profile, o *profile.OpenCall) OpenCall {
 		Communicator: labelOf(p, o.Comm), Peer: int(o.Peer), WorldPeer: openPeer(p, o.Comm, o.Peer),
 		Source: int(o.Source), WorldSource: openPeer(p, o.Comm, o.Source), Requests: o.Requests, Callsite: e.site(p, o.Callsite)}
 	if o.Sized {
-		bytes := o.Bytes
-		out.Bytes = &bytes
+		out.Bytes = new(o.Bytes)
 	}
 	if out.aborts() {
-		code := o.Code
-		out.ErrorCode = &code
+		out.ErrorCode = new(o.Code)
 	}
 	if out.Collective() && out.Communicator != "" && !p.Comms[o.Comm].Inter {
 		if e.comms == nil {

@@ -58,8 +58,7 @@ func processOf(p *profile.Profile) process {
 	out.usage, _ = profile.TotalUsage(p.Usage)
 	out.CPU = profile.CPUShareOf([]profile.PlacedProcess{{Usage: out.usage}})
 	if p.Losses.Any() {
-		losses := p.Losses
-		out.losses = &losses
+		out.losses = new(p.Losses)
 	}
 	return out
 }

@@ -196,8 +196,7 @@ func (s *pvarSpread) result(k pvarKey) PvarValues {
 		out.Sum = &sum
 	}
 	if k.class != profile.PvarState && k.class != profile.PvarGeneric {
-		mean := sum / float64(s.ranks)
-		out.Mean = &mean
+		out.Mean = new(sum / float64(s.ranks))
 	}
 	return out
 }

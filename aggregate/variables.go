@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -172,19 +173,10 @@ func (j *Job) disagreeing(variables []Variable) []string {
 			parts = append(parts, fmt.Sprintf("not at all on %s", profile.RankSetOf(recorded...)))
 		}
 		if len(parts) > 1 {
-			out = append(out, fmt.Sprintf("the MPI's variable %s was set to %s, although all must agree", variables[first].Name, and(parts)))
+			out = append(out, fmt.Sprintf("the MPI's variable %s was set to %s, although all must agree", variables[first].Name, text.List(parts)))
 		}
 	}
 	return out
-}
-
-// and returns, for example, "a, b and c".
-func and(parts []string) string {
-	last := len(parts) - 1
-	if last < 1 {
-		return strings.Join(parts, "")
-	}
-	return strings.Join(parts[:last], ", ") + " and " + parts[last]
 }
 
 // settingSums holds the ranks that have each value of a setting of mpitrace, by
@@ -221,7 +213,7 @@ func (s settingSums) values() map[string]string {
 			slices.Sort(values[value])
 			texts[i] = fmt.Sprintf("%s on %s", value, profile.RankSetOf(slices.Compact(values[value])...))
 		}
-		out[name] = and(texts)
+		out[name] = text.List(texts)
 	}
 	return out
 }

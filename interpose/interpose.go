@@ -172,10 +172,10 @@ func checkSymbols(path string) error {
 }
 
 func isMPI(symbol string) bool {
-	for _, prefix := range []string{"MPI_", "PMPI_", "MPIX_", "PMPIX_", "ompi_", "opal_", "MPIR_", "MPICH_"} {
-		if strings.HasPrefix(symbol, prefix) {
-			return true
-		}
-	}
-	return false
+	return hasPrefix(symbol, "MPI_", "PMPI_", "MPIX_", "PMPIX_", "ompi_", "opal_", "MPIR_", "MPICH_")
+}
+
+// hasPrefix reports whether the text begins with one of the prefixes.
+func hasPrefix(text string, prefixes ...string) bool {
+	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(text, prefix) })
 }

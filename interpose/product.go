@@ -11,8 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mpitrace/mpitrace/interpose/layout"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/mpitrace/mpitrace/interpose/layout"
 )
 
 // product is a file that is compiled from embedded sources with an MPI's own

@@ -111,12 +111,7 @@ func importsOf(file string) []string {
 // ofAnMPI reports whether a file name is that of a part of an MPI, or of
 // mpitrace's library.
 func ofAnMPI(name string) bool {
-	for _, prefix := range []string{"libmpi", "libpmpi", "libopen-", "libmca_", "mca_", "libmpitrace"} {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
-	}
-	return false
+	return hasPrefix(name, "libmpi", "libpmpi", "libopen-", "libmca_", "mca_", "libmpitrace")
 }
 
 // decoration is what Fortran bindings append to a function's name: the form of

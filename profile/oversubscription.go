@@ -161,13 +161,7 @@ func tooSmallLimits(ps []PlacedProcess) []Oversubscription {
 	var out []Oversubscription
 	for _, group := range slices.Sorted(maps.Keys(byGroup)) {
 		in := byGroup[group]
-		var may []int
-		for _, p := range in {
-			processors, _ := ParseProcessors(p.Placement.Processors)
-			may = append(may, processors...)
-		}
-		slices.Sort(may)
-		o := oversubscription(TooSmallLimit, in, slices.Compact(may))
+		o := oversubscription(TooSmallLimit, in, processorsOf(in))
 		o.CPULimit = in[0].Placement.CPULimit
 		if math.Ceil(o.CPULimit) < float64(min(o.Threads, max(o.Count, 1))) {
 			out = append(out, o)
@@ -180,23 +174,29 @@ func tooSmallLimits(ps []PlacedProcess) []Oversubscription {
 // enough of them, because processes of other jobs use them.
 func waitedForOthers(ps []PlacedProcess) []Oversubscription {
 	var waited []PlacedProcess
-	var may []int
 	for _, p := range ps {
-		s := CPUShareOf([]PlacedProcess{p})
-		if s == nil || p.Usage.WallNs < minWallNs || !s.waited() {
-			continue
-		}
-		waited = append(waited, p)
-		if p.Placement != nil {
-			processors, _ := ParseProcessors(p.Placement.Processors)
-			may = append(may, processors...)
+		if s := CPUShareOf([]PlacedProcess{p}); s != nil && p.Usage.WallNs >= minWallNs && s.waited() {
+			waited = append(waited, p)
 		}
 	}
 	if len(waited) == 0 {
 		return nil
 	}
+	return []Oversubscription{oversubscription(OtherProcesses, waited, processorsOf(waited))}
+}
+
+// processorsOf returns the processors on which processes may run, as far as they
+// are known.
+func processorsOf(ps []PlacedProcess) []int {
+	var may []int
+	for _, p := range ps {
+		if p.Placement != nil {
+			processors, _ := ParseProcessors(p.Placement.Processors)
+			may = append(may, processors...)
+		}
+	}
 	slices.Sort(may)
-	return []Oversubscription{oversubscription(OtherProcesses, waited, slices.Compact(may))}
+	return slices.Compact(may)
 }
 
 // waited reports whether the ranks had to wait for processors.

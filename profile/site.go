@@ -3,6 +3,7 @@ package profile
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -170,12 +171,7 @@ func (p *Profile) Addresses() []uint64 {
 	for i := range p.Open {
 		add(p.Open[i].Callsite)
 	}
-	out := make([]uint64, 0, len(seen))
-	for a := range seen {
-		out = append(out, a)
-	}
-	slices.Sort(out)
-	return out
+	return slices.Sorted(maps.Keys(seen))
 }
 
 // Compare orders places by file and address.

@@ -113,17 +113,8 @@ func Help() string {
 	one := names(func(f *Format) bool { return len(f.Quantities) == 1 })
 	text.Wrap(&b, fmt.Sprintf("%s have a file for each of size (bytes), msg (messages) and avg (bytes per message), "+
 		"named <prefix>_<size|msg|avg>_<class>.<format>; %s have one of size. The files of the other formats have "+
-		"all quantities and are named <prefix>_<class>.<format>.", list(each), list(one)), "\n", "", 80)
+		"all quantities and are named <prefix>_<class>.<format>.", text.List(each), text.List(one)), "\n", "", 80)
 	return b.String()
-}
-
-// list returns "a, b and c".
-func list(words []string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
 
 // perPair returns a MinSize function that counts the given number of bytes for

@@ -36,8 +36,7 @@ type collector struct {
 func (c *collector) flow(f *profile.Flow) {
 	kept := *f
 	if f.Histogram != nil {
-		h := *f.Histogram
-		kept.Histogram = &h
+		kept.Histogram = new(*f.Histogram)
 	}
 	c.traffic.Flows = append(c.traffic.Flows, kept)
 }

@@ -1,6 +1,7 @@
 package mpit
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -79,19 +80,12 @@ func (v *CVar) element(text string) (string, error) {
 	}
 	parse, ok := parsers[v.Type]
 	if !ok {
-		return "", fmt.Errorf("its type, %s, is one that values cannot be written as", orUnknown(v.Type))
+		return "", fmt.Errorf("its type, %s, is one that values cannot be written as", cmp.Or(v.Type, "unknown"))
 	}
 	if err := parse(text); err != nil {
 		return "", fmt.Errorf("not of its type, %s", v.Type)
 	}
 	return text, nil
-}
-
-func orUnknown(s string) string {
-	if s == "" {
-		return "unknown"
-	}
-	return s
 }
 
 // parsers check texts for each type of MPI_T. C types have the sizes of 64-bit

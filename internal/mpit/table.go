@@ -82,8 +82,7 @@ func (l *List) rows() []*row {
 		r := variableRow("cvar", &l.CVars[i].Variable)
 		r.Scope = l.CVars[i].Scope
 		if was := l.CVars[i].Default; was != nil {
-			text := strings.Join(was, ",")
-			r.Default = &text
+			r.Default = new(strings.Join(was, ","))
 		}
 		out = append(out, r)
 	}

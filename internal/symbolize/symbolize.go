@@ -141,7 +141,7 @@ func (m *module) open(debugDir string) ([]*file, error) {
 		}
 	case own.buildID != m.buildID:
 		err = fmt.Errorf("the file has changed since the run: its build-id is %s, was %s%w",
-			orNone(own.buildID), orNone(m.buildID), errNotThere)
+			cmp.Or(own.buildID, "none"), cmp.Or(m.buildID, "none"), errNotThere)
 	case m.buildID == "" && own.modified.After(m.ran):
 		err = fmt.Errorf("the file may have changed since the run: it has no build-id, and is of %s%w",
 			own.modified.Format(time.DateTime), errNotThere)
@@ -156,13 +156,6 @@ func (m *module) open(debugDir string) ([]*file, error) {
 		files = append(files, d)
 	}
 	return files, err
-}
-
-func orNone(id string) string {
-	if id == "" {
-		return "none"
-	}
-	return id
 }
 
 // debugFile opens the debug file, found by build-id or by the name in the file.

@@ -38,6 +38,15 @@ func CountOf[N integer](n N, noun string) string {
 	return Count(n) + " " + noun + "s"
 }
 
+// List returns words as in "a, b and c".
+func List(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " and " + words[last]
+}
+
 // Number returns a whole number in full, and any other number with three
 // digits.
 func Number(n float64) string {

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 )
@@ -74,11 +75,7 @@ func (f *frames) result() *Frames {
 	if f.interval == 0 {
 		return nil
 	}
-	keys := make([]cell, 0, len(f.cells))
-	for key := range f.cells {
-		keys = append(keys, key)
-	}
-	slices.SortFunc(keys, func(a, b cell) int {
+	keys := slices.SortedFunc(maps.Keys(f.cells), func(a, b cell) int {
 		return cmp.Or(cmp.Compare(a.frame, b.frame), cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
 	})
 	out := &Frames{Interval: time.Duration(f.interval).Seconds(), Start: f.start, Frames: []Frame{}}

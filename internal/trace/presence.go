@@ -1,6 +1,11 @@
 package trace
 
-import "github.com/mpitrace/mpitrace/profile"
+import (
+	"maps"
+	"slices"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
 
 // An MPI without a progress thread may need the target of a one-sided operation
 // to be in an MPI call. A flush then waits until the target's next call. The
@@ -63,10 +68,7 @@ func (r *replay) flush(w *window, c *call) {
 	target := c.kind.target()
 	targets := []int32{target}
 	if target == allTargets {
-		targets = targets[:0]
-		for t := range w.pending {
-			targets = append(targets, t)
-		}
+		targets = slices.Collect(maps.Keys(w.pending))
 	}
 	for _, t := range targets {
 		p, ok := w.pending[t]
