@@ -81,7 +81,7 @@ func (c *completeness) of(j *Job) *completeness {
 	c.init()
 	out := &completeness{sendGaps: maps.Clone(c.sendGaps), receiveGaps: maps.Clone(c.receiveGaps), counts: c.counts, pairs: c.pairs,
 		anySource: maps.Clone(c.anySource), anyDest: maps.Clone(c.anyDest), recorded: j.Recorded(), size: j.Size()}
-	for _, r := range j.Duplicated() {
+	for _, r := range j.ranks.Duplicated() {
 		out.sendGaps[r], out.receiveGaps[r] = gapDuplicate, gapDuplicate
 	}
 	return out

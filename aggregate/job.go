@@ -128,10 +128,6 @@ func (j *Job) Size() int { return j.ranks.Size() }
 // Recorded returns the ranks that have recordings, in ascending order.
 func (j *Job) Recorded() []int { return j.ranks.Recorded() }
 
-// Duplicated returns the ranks that have more than one recording, a sign that the
-// recordings are from several runs.
-func (j *Job) Duplicated() []int { return j.ranks.Duplicated() }
-
 // Missing returns the ranks of the job that have no recording.
 func (j *Job) Missing() profile.RankSet { return j.ranks.Missing() }
 

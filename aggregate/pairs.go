@@ -25,9 +25,9 @@ func (s *Summary) matricesOf(ms *matrix.ByClass) {
 			s.Pairs = append(s.Pairs, PairTotals{matrix.Cell{Pair: c.Pair, Volume: matrix.Volume{}}, c.Volume})
 		}
 	}
-	s.Heatmap = NewHeatmap(direct, s.RanksExpected)
+	s.Heatmap = newHeatmap(direct, s.RanksExpected)
 	if !collective.Empty() {
-		s.CollectiveHeatmap = NewHeatmap(collective, s.RanksExpected)
+		s.CollectiveHeatmap = newHeatmap(collective, s.RanksExpected)
 	}
 }
 
@@ -42,8 +42,8 @@ type Heatmap struct {
 	Bytes       [][]uint64 `json:"bytes"` // [from][to]
 }
 
-// NewHeatmap returns the heatmap of the n × n matrix m; nil for n = 0.
-func NewHeatmap(m *matrix.Matrix, n int) *Heatmap {
+// newHeatmap returns the heatmap of the n × n matrix m; nil for n = 0.
+func newHeatmap(m *matrix.Matrix, n int) *Heatmap {
 	n = max(n, m.Size())
 	if n == 0 {
 		return nil

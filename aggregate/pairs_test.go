@@ -13,7 +13,7 @@ func TestHeatmapBins(t *testing.T) {
 		m.Add(matrix.Pair{From: from, To: (from + 4) % n}, matrix.Volume{Bytes: 10, Messages: 1})
 	}
 	m.Add(matrix.Pair{From: 0, To: 99}, matrix.Volume{Bytes: 5, Messages: 1})
-	h := NewHeatmap(&m, n)
+	h := newHeatmap(&m, n)
 	if h.RanksPerBin != 4 || len(h.Bytes) != 25 {
 		t.Fatalf("got %d ranks in a bin, %d bins", h.RanksPerBin, len(h.Bytes))
 	}
@@ -32,7 +32,7 @@ func TestHeatmapBins(t *testing.T) {
 		}
 	}
 	for size, bins := range map[int]int{1: 1, 32: 32, 33: 17, 64: 32, 65: 22, 1000: 32} {
-		if got := len(NewHeatmap(new(matrix.Matrix), size).Bytes); got != bins {
+		if got := len(newHeatmap(new(matrix.Matrix), size).Bytes); got != bins {
 			t.Errorf("%d ranks have %d bins, want %d", size, got, bins)
 		}
 	}

@@ -22,7 +22,7 @@ func (j *Job) Problems() []string {
 	if missing := j.Missing(); missing.Len() > 0 {
 		out = append(out, fmt.Sprintf("no recording of %s, of %d in all", missing, j.Size()))
 	}
-	if twice := profile.RankSetOf(j.Duplicated()...); len(twice) > 0 {
+	if twice := profile.RankSetOf(j.ranks.Duplicated()...); len(twice) > 0 {
 		out = append(out, fmt.Sprintf("more than one recording of %s: these may be of several runs", twice))
 	}
 	if running := j.unfinished(); len(running) > 0 {

@@ -28,22 +28,22 @@ func PartName(block, job int, f *Format) string {
 
 var partName = regexp.MustCompile(`^rank_block=(-?[0-9]{1,9})/part-([0-9]{1,9})(\.[a-z]+)$`)
 
-// Part is one file of a dataset.
-type Part struct {
-	Path       string
-	Block, Job int
+// part is one file of a dataset.
+type part struct {
+	path       string
+	block, job int
 }
 
-// Parts returns the files of a dataset, sorted by job and then by block, which
+// partsOf returns the files of a dataset, sorted by job and then by block, which
 // is the order of runs and ranks. It skips files whose names begin with a dot
 // or an underscore, as Hive does. Any other file is an error, since then the
 // directory is not a dataset.
-func Parts(dir string) ([]Part, error) {
+func partsOf(dir string) ([]part, error) {
 	files, err := filepath.Glob(filepath.Join(escape(dir), "*", "*"))
 	if err != nil {
 		return nil, err
 	}
-	var parts []Part
+	var parts []part
 	for _, path := range files {
 		if base := filepath.Base(path); base[0] == '.' || base[0] == '_' {
 			continue
@@ -58,10 +58,10 @@ func Parts(dir string) ([]Part, error) {
 		}
 		block, _ := strconv.Atoi(match[1])
 		job, _ := strconv.Atoi(match[2])
-		parts = append(parts, Part{path, block, job})
+		parts = append(parts, part{path, block, job})
 	}
-	slices.SortFunc(parts, func(a, b Part) int {
-		return cmp.Or(cmp.Compare(a.Job, b.Job), cmp.Compare(a.Block, b.Block))
+	slices.SortFunc(parts, func(a, b part) int {
+		return cmp.Or(cmp.Compare(a.job, b.job), cmp.Compare(a.block, b.block))
 	})
 	return parts, nil
 }
@@ -78,7 +78,7 @@ func IsDataset(dir string) bool {
 // OpenDataset returns a source of the profiles of a dataset. Each opens the
 // files as it reaches them, and reads a few ahead.
 func OpenDataset(dir string) (profile.Source, error) {
-	parts, err := Parts(dir)
+	parts, err := partsOf(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func OpenDataset(dir string) (profile.Source, error) {
 	}
 	var files Files
 	for _, p := range parts {
-		files = append(files, p.Path)
+		files = append(files, p.path)
 	}
 	_, err = files.Open(0) // checks the format of the first file only
 	return files, err

@@ -97,7 +97,7 @@ func Sniff(head []byte, name string) (*Format, error) {
 // readable returns an error if files of the format cannot be read.
 func (f *Format) readable(name string) error {
 	if f.Read == nil {
-		return fmt.Errorf("read %s: %s files are written for other tools and not read: give %s", name, f.Name, Readable())
+		return fmt.Errorf("read %s: %s files are written for other tools and not read: give %s", name, f.Name, readable())
 	}
 	return nil
 }
@@ -106,12 +106,12 @@ func (f *Format) readable(name string) error {
 type UnknownError struct{ Path string }
 
 func (e *UnknownError) Error() string {
-	return fmt.Sprintf("read %s: unknown format: give %s", e.Path, Readable())
+	return fmt.Sprintf("read %s: unknown format: give %s", e.Path, readable())
 }
 
-// Readable lists the formats that can be read, as in "recordings (.rec), prof
+// readable lists the formats that can be read, as in "recordings (.rec), prof
 // or arrow files".
-func Readable() string {
+func readable() string {
 	var names []string
 	for _, f := range Table {
 		if f.Read != nil && f.Write != nil {

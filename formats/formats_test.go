@@ -120,13 +120,13 @@ func TestParts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	parts, err := Parts(dir)
+	parts, err := partsOf(dir)
 	if err != nil || !IsDataset(dir) {
 		t.Fatal(err)
 	}
 	var got []string
 	for _, p := range parts {
-		got = append(got, PartName(p.Block, p.Job, &Format{Extension: ".arrow"}))
+		got = append(got, PartName(p.block, p.job, &Format{Extension: ".arrow"}))
 	}
 	want := []string{"rank_block=9/part-0.arrow", "rank_block=10/part-0.arrow", "rank_block=-1/part-1.arrow", "rank_block=0/part-1.arrow"}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -138,7 +138,7 @@ func TestParts(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "rank_block=9", "notes.txt"), nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Parts(dir); err == nil || !strings.Contains(err.Error(), "notes.txt is no part") {
+	if _, err := partsOf(dir); err == nil || !strings.Contains(err.Error(), "notes.txt is no part") {
 		t.Errorf("error %v", err)
 	}
 }

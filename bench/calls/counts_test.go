@@ -1,6 +1,8 @@
 package calls
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"math"
@@ -201,4 +203,36 @@ func TestCompareCounts(t *testing.T) {
 			}
 		})
 	}
+}
+
+// compareCounts returns an error with the differences between the kept counts
+// and those of now, for one platform: counts that grew by more than 5 %, and
+// those that only one of the two has.
+func compareCounts(kept, now counts, platform string) error {
+	all := maps.Clone(kept)
+	maps.Copy(all, now)
+	maps.DeleteFunc(all, func(of subject, _ float64) bool { return of.mpi != platform })
+	var changes []error
+	for _, of := range slices.SortedFunc(maps.Keys(all), bySubject) {
+		before, had := kept[of]
+		after, has := now[of]
+		name := fmt.Sprintf("%s: %s, %s", of.mpi, of.call, of.tool)
+		switch {
+		case !had:
+			changes = append(changes, fmt.Errorf("%s: adds %.1f instructions, and none are kept", name, after))
+		case !has:
+			changes = append(changes, fmt.Errorf("%s: %.1f instructions are kept, and none counted", name, before))
+		case after > 1.05*before:
+			changes = append(changes, fmt.Errorf("%s: adds %.1f instructions, more than the %.1f that are kept", name, after, before))
+		}
+	}
+	if len(changes) == 0 {
+		return nil
+	}
+	return errors.Join(append(changes,
+		errors.New("if that is meant to be: go run ./bench calls --update-instructions"))...)
+}
+
+func bySubject(a, b subject) int {
+	return strings.Compare(a.call+" "+a.tool, b.call+" "+b.tool)
 }

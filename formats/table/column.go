@@ -11,7 +11,7 @@
 //
 // profile.arrow also holds the data of a profile for which there is no column.
 // It is in a part of the file that other readers ignore, since the footer does
-// not refer to it (see Sealer). This part is stored process by process, so that
+// not refer to it (see sealer). This part is stored process by process, so that
 // the memory needed to read a file does not grow with the number of processes.
 package table
 

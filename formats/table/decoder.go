@@ -36,7 +36,7 @@ func (d *decoder) rows(batch arrow.Record, rows []profile.Row) ([]profile.Row, e
 		return nil, b.err
 	}
 	for i := range int(batch.NumRows()) {
-		c, d, err := ParseKey(class(i), direction(i))
+		c, d, err := parseKey(class(i), direction(i))
 		if err != nil {
 			return nil, fmt.Errorf("row %d: %w", i, err)
 		}

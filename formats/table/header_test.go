@@ -41,10 +41,10 @@ func listOf(ps []*profile.Profile) func(io.ReaderAt, int64) (rowSource, error) {
 }
 
 // writeSealed returns a file with a header.
-func writeSealed(t testing.TB, end func(s *Sealer, finish func() error) error) []byte {
+func writeSealed(t testing.TB, end func(s *sealer, finish func() error) error) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	s := NewSealer(&out)
+	s := newSealer(&out)
 	s.Write([]byte(magic))
 	if err := end(s, func() error {
 		_, err := s.Write(append(binary.LittleEndian.AppendUint32([]byte("footer"), 6), magic...))
@@ -57,8 +57,8 @@ func writeSealed(t testing.TB, end func(s *Sealer, finish func() error) error) [
 
 func encodeHeader(t testing.TB, ps []*profile.Profile) []byte {
 	t.Helper()
-	return writeSealed(t, func(s *Sealer, finish func() error) error {
-		h := new(Header)
+	return writeSealed(t, func(s *sealer, finish func() error) error {
+		h := new(header)
 		for _, p := range ps {
 			if err := h.Add(p); err != nil {
 				return err
@@ -104,7 +104,7 @@ func TestHeaderOfAnother(t *testing.T) {
 		"unexpected end of JSON":                              "{",
 		"it is the table of ranks":                            `{"format":"3","table":"ranks"}`,
 	} {
-		data := writeSealed(t, func(s *Sealer, finish func() error) error {
+		data := writeSealed(t, func(s *sealer, finish func() error) error {
 			return s.close(nil, packer().EncodeAll([]byte(common), nil), finish)
 		})
 		if _, err := readWith(listOf(nil), data); err == nil || !strings.Contains(err.Error(), want) {
@@ -120,7 +120,7 @@ func TestListsAreShared(t *testing.T) {
 	for i := range members {
 		members[i] = int32(i*i) % 1009
 	}
-	h := new(Header)
+	h := new(header)
 	for rank := range 100 {
 		p := tabletest.Profile("run", rank%4)
 		p.Comms[tabletest.Reversed].Members.List = append([]int32(nil), members...)
@@ -176,7 +176,7 @@ func TestHeaderChecked(t *testing.T) {
 // FuzzHeader fuzzes the header without a seal, which would reject all changes.
 func FuzzHeader(f *testing.F) {
 	for _, p := range tabletest.Job("run") {
-		b := new(Header)
+		b := new(header)
 		if err := b.Add(p); err != nil {
 			f.Fatal(err)
 		}

@@ -12,10 +12,10 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Header collects the data of profiles that has no columns: the data that
+// header collects the data of profiles that has no columns: the data that
 // processes share, and the data of each process, in compressed blocks of
 // several processes. For a job of 100,000 ranks it is about 10 MB.
-type Header struct {
+type header struct {
 	programs pool[programKey, program]
 	files    pool[moduleFile, moduleFile]
 	comms    pool[commKey, communicator]
@@ -88,7 +88,7 @@ func keyOf(g profile.Group) groupKey {
 }
 
 // Add adds a process. Its rows must be the next rows of the table.
-func (b *Header) Add(p *profile.Profile) error {
+func (b *header) Add(p *profile.Profile) error {
 	b.notePlaces(p)
 	text, err := json.Marshal(b.process(p))
 	if err != nil {
@@ -107,7 +107,7 @@ func appendPart(to, part []byte) []byte {
 }
 
 // closeBlock compresses the current block.
-func (b *Header) closeBlock() {
+func (b *header) closeBlock() {
 	if len(b.block) > 0 {
 		b.blocks = appendPart(b.blocks, packer().EncodeAll(b.block, nil))
 		b.block = b.block[:0]
@@ -116,7 +116,7 @@ func (b *Header) closeBlock() {
 
 // finish returns the two parts of the header of a table: the blocks of
 // processes, and the shared data.
-func (b *Header) finish(table string) (blocks, common []byte, err error) {
+func (b *header) finish(table string) (blocks, common []byte, err error) {
 	b.closeBlock()
 	s := shared{Format: FormatVersion, Table: table, Places: b.places()}
 	s.Programs, s.Files, s.Comms = b.programs.all, b.files.all, b.comms.all
@@ -130,7 +130,7 @@ func (b *Header) finish(table string) (blocks, common []byte, err error) {
 	return b.blocks, packer().EncodeAll(text, nil), nil
 }
 
-func (b *Header) process(p *profile.Profile) processInfo {
+func (b *header) process(p *profile.Profile) processInfo {
 	info := processInfo{Profile: p, Rows: len(p.Rows), Stacks: packStacks(p.Stacks), Physical: packPhysical(p.Physical),
 		Program: b.programs.of(programKey{p.Run, p.Program, strings.Join(p.Command, "\x00"), p.Library, p.Size},
 			program{p.Run, p.Size, p.Program, p.Command, p.Library})}
@@ -146,12 +146,12 @@ func (b *Header) process(p *profile.Profile) processInfo {
 	return info
 }
 
-func (b *Header) file(path, buildID string) int {
+func (b *header) file(path, buildID string) int {
 	f := moduleFile{path, buildID}
 	return b.files.of(f, f)
 }
 
-func (b *Header) membership(c *profile.Comm) membership {
+func (b *header) membership(c *profile.Comm) membership {
 	m := membership{Parent: c.Parent, Rank: c.Rank, Freed: c.Freed, Folded: c.Folded}
 	v := communicator{c.ID, c.Name, c.Constructor, c.Inter, c.Members, c.Remote}
 	if c.Members.Len() == 1 && !c.Inter {
@@ -165,7 +165,7 @@ func (b *Header) membership(c *profile.Comm) membership {
 	return m
 }
 
-func (b *Header) notePlaces(p *profile.Profile) {
+func (b *header) notePlaces(p *profile.Profile) {
 	if len(p.Symbols) == 0 {
 		return
 	}
@@ -181,7 +181,7 @@ func (b *Header) notePlaces(p *profile.Profile) {
 }
 
 // places returns the places of all call sites that have a name, sorted.
-func (b *Header) places() []place {
+func (b *header) places() []place {
 	out := make([]place, 0, len(b.used))
 	for _, at := range slices.SortedFunc(maps.Keys(b.used), profile.Place.Compare) {
 		s := b.used[at]

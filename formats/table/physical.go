@@ -32,10 +32,10 @@ func internalRows(p *profile.Profile) []profile.Row {
 	return out
 }
 
-// ParseKey parses the columns class and direction of a row. For internal rows
+// parseKey parses the columns class and direction of a row. For internal rows
 // it returns placeholders, since readers skip these rows: the header has their
 // contents.
-func ParseKey(class, direction string) (profile.Class, profile.Direction, error) {
+func parseKey(class, direction string) (profile.Class, profile.Direction, error) {
 	if class == Internal && direction == Internal {
 		return profile.Other, profile.None, nil
 	}

@@ -15,7 +15,7 @@ import (
 // cannot recover from. Therefore mpitrace adds a part of its own before the
 // footer. Other readers ignore it, since the footer does not refer to it:
 //
-//	blocks   processes (see Header)
+//	blocks   processes (see header)
 //	shared   what the processes share, compressed JSON
 //	8 bytes  length of blocks, 8 bytes length of shared
 //	4 bytes  sealMark, 4 bytes CRC-32C of all bytes of the file except these eight
@@ -59,18 +59,18 @@ func (p *position) Seek(offset int64, whence int) (int64, error) {
 	return p.at, nil
 }
 
-// Sealer is the writer to which an Arrow file is written. It inserts mpitrace's
+// sealer is the writer to which an Arrow file is written. It inserts mpitrace's
 // own part before the footer.
-type Sealer struct {
+type sealer struct {
 	position
 	sum    uint32
 	footer *bytes.Buffer // collects the output from the footer on
 }
 
-// NewSealer returns a Sealer that writes to w.
-func NewSealer(w io.Writer) *Sealer { return &Sealer{position: position{w: w}} }
+// newSealer returns a sealer that writes to w.
+func newSealer(w io.Writer) *sealer { return &sealer{position: position{w: w}} }
 
-func (s *Sealer) Write(p []byte) (int, error) {
+func (s *sealer) Write(p []byte) (int, error) {
 	if s.footer != nil {
 		s.at += int64(len(p))
 		return s.footer.Write(p)
@@ -81,7 +81,7 @@ func (s *Sealer) Write(p []byte) (int, error) {
 
 // Close writes mpitrace's own part and the footer. It calls finish to write the
 // footer.
-func (s *Sealer) Close(head *Header, table string, finish func() error) error {
+func (s *sealer) Close(head *header, table string, finish func() error) error {
 	blocks, common, err := head.finish(table)
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func (s *Sealer) Close(head *Header, table string, finish func() error) error {
 	return s.close(blocks, common, finish)
 }
 
-func (s *Sealer) close(blocks, common []byte, finish func() error) error {
+func (s *sealer) close(blocks, common []byte, finish func() error) error {
 	lengths := binary.LittleEndian.AppendUint64(nil, uint64(len(blocks)))
 	lengths = binary.LittleEndian.AppendUint64(lengths, uint64(len(common)))
 	for _, part := range [][]byte{blocks, common, lengths} {

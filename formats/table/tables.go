@@ -128,13 +128,13 @@ func writeTables(src profile.Source, tables ...output) error {
 type arrowTable[T any] struct {
 	name     string
 	settings Settings // for the schema's metadata
-	head     Header
-	seal     *Sealer
+	head     header
+	seal     *sealer
 	arrow    *arrowWriter[T]
 }
 
 func newArrowTable[T any](w io.Writer, name string, cols []Column[T]) arrowTable[T] {
-	seal := NewSealer(w)
+	seal := newSealer(w)
 	return arrowTable[T]{name: name, seal: seal, arrow: newArrowWriter(seal, cols, metadataOf(name, cols))}
 }
 
