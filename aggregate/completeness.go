@@ -54,19 +54,17 @@ type unmatched struct {
 	maybeSent uint64        // perhaps sent and received, but not counted as sent
 }
 
-func (c *completeness) init() {
-	if c.sendGaps != nil {
-		return
-	}
-	c.sendGaps, c.receiveGaps, c.pairs = map[int]Gap{}, map[int]Gap{}, map[matrix.Pair]*unmatched{}
-	c.anySource, c.anyDest = map[int]uint64{}, map[int]uint64{}
+func newCompleteness() completeness {
+	c := completeness{sendGaps: map[int]Gap{}, receiveGaps: map[int]Gap{}, pairs: map[matrix.Pair]*unmatched{},
+		anySource: map[int]uint64{}, anyDest: map[int]uint64{}}
 	for k := range c.counts {
 		c.counts[k] = map[int]uint64{}
 	}
+	return c
 }
 
 func (c *completeness) add(p *profile.Profile) {
-	if c.init(); p.Rank < 0 {
+	if p.Rank < 0 {
 		return
 	}
 	c.addGaps(p)
@@ -78,7 +76,6 @@ func (c *completeness) add(p *profile.Profile) {
 
 // of returns a copy for the check of a whole job. explains uses it up.
 func (c *completeness) of(j *Job) *completeness {
-	c.init()
 	out := &completeness{sendGaps: maps.Clone(c.sendGaps), receiveGaps: maps.Clone(c.receiveGaps), counts: c.counts, pairs: c.pairs,
 		anySource: maps.Clone(c.anySource), anyDest: maps.Clone(c.anyDest), recorded: j.Recorded(), size: j.Size()}
 	for _, r := range j.ranks.Duplicated() {

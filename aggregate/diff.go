@@ -19,7 +19,7 @@ type Compared struct {
 
 // OfCompared reads a job that is to be compared.
 func OfCompared(src profile.Source, o Options) (*Compared, error) {
-	c := &Compared{Job: NewJob(o)}
+	c := &Compared{Job: NewJob(o), comms: commSums{}}
 	err := src.Each(func(p *profile.Profile) error {
 		c.Add(p)
 		c.comms.add(p)
@@ -337,10 +337,7 @@ func byName(a, b []CallTotals, each func(name string, a, b *CallTotals)) {
 // depend on the members, and so on the number of ranks.
 type commSums map[string]*CallTotals
 
-func (s *commSums) add(p *profile.Profile) {
-	if *s == nil {
-		*s = commSums{}
-	}
+func (s commSums) add(p *profile.Profile) {
 	for i := range p.Rows {
 		r := &p.Rows[i]
 		if r.Comm < 0 || int(r.Comm) >= len(p.Comms) {
@@ -348,12 +345,12 @@ func (s *commSums) add(p *profile.Profile) {
 		}
 		c := &p.Comms[r.Comm]
 		name := cmp.Or(c.Name, c.Constructor, "without a name")
-		if (*s)[name] == nil {
-			(*s)[name] = &CallTotals{Call: name}
+		if s[name] == nil {
+			s[name] = &CallTotals{Call: name}
 		}
 		once := withoutReceived(r)
-		(*s)[name].Totals.add(once)
-		(*s)[name].Sent.AddRow(once)
+		s[name].Totals.add(once)
+		s[name].Sent.AddRow(once)
 	}
 }
 

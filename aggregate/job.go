@@ -52,7 +52,10 @@ type Options struct {
 }
 
 // NewJob returns a job without processes.
-func NewJob(o Options) *Job { return &Job{builder: matrix.NewBuilder(nil), options: o} }
+func NewJob(o Options) *Job {
+	return &Job{builder: matrix.NewBuilder(nil), options: o, completeness: newCompleteness(), calls: callSums{byCall: map[string]*CallTotals{}},
+		sizes: sizeSums{}, slices: sliceSums{}, sites: siteSums{}, variables: variableSums{}, settingsOf: settingSums{}, pvars: pvarSums{}, late: lateReceiveSums{}}
+}
 
 // New returns the job of some profiles, even if their run names differ. It
 // unifies their communicators (profile.Unify). RankSummary can be called for

@@ -95,21 +95,18 @@ type pvarSpread struct {
 	differ            bool // the texts of the ranks differ
 }
 
-func (s *pvarSums) of(k pvarKey, description string) *pvarSum {
-	if *s == nil {
-		*s = pvarSums{}
-	}
-	sum := (*s)[k]
+func (s pvarSums) of(k pvarKey, description string) *pvarSum {
+	sum := s[k]
 	if sum == nil {
 		sum = &pvarSum{description: description}
-		(*s)[k] = sum
+		s[k] = sum
 	}
 	sum.description = min(sum.description, description) // independent of the order of processes
 	return sum
 }
 
 // add adds the readings of a process.
-func (s *pvarSums) add(p *profile.Profile) {
+func (s pvarSums) add(p *profile.Profile) {
 	for _, part := range pvarStatsOf(p) {
 		if part.readings == 0 {
 			continue
@@ -203,9 +200,9 @@ func (s *pvarSpread) result(k pvarKey) PvarValues {
 
 // variables returns all variables by name and object, with slices in the order
 // in which they first began.
-func (s *pvarSums) variables(began sliceSums) []Pvar {
+func (s pvarSums) variables(began sliceSums) []Pvar {
 	out := []Pvar{}
-	for k, sum := range *s {
+	for k, sum := range s {
 		for label, o := range sum.objects.known {
 			v := o.variable(k, sum.description, began)
 			v.Object = label

@@ -22,7 +22,7 @@ func BenchmarkPvars(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		var s pvarSums
+		s := pvarSums{}
 		s.add(p)
 	}
 	b.ReportMetric(float64(len(p.Readings)*elements*b.N)/b.Elapsed().Seconds(), "values/s")

@@ -105,10 +105,7 @@ type siteSums map[siteKey]*CallSite
 type siteKey struct{ source, call string }
 
 // add adds the rows of a process. Calls in the overflow row have no call site.
-func (s *siteSums) add(p *profile.Profile) {
-	if *s == nil {
-		*s = siteSums{}
-	}
+func (s siteSums) add(p *profile.Profile) {
 	times := map[*CallSite]uint64{}
 	for at, part := range callsAt(p) {
 		frames := p.Frames(at.site)
@@ -116,11 +113,11 @@ func (s *siteSums) add(p *profile.Profile) {
 			continue
 		}
 		k := siteKey{sourceKey(frames), at.call}
-		c := (*s)[k]
+		c := s[k]
 		if c == nil {
 			place := siteOf(frames)
 			c = &CallSite{Place: place.Place, Callers: place.Callers, Call: part.Call, Class: part.Class}
-			(*s)[k] = c
+			s[k] = c
 		}
 		c.add(part, frames[0].Offset)
 		times[c] += part.TimeNs
@@ -131,9 +128,9 @@ func (s *siteSums) add(p *profile.Profile) {
 }
 
 // sites returns the call sites, those with the most time first.
-func (s *siteSums) sites() []CallSite {
-	out := make([]CallSite, 0, len(*s))
-	for _, c := range *s {
+func (s siteSums) sites() []CallSite {
+	out := make([]CallSite, 0, len(s))
+	for _, c := range s {
 		site := *c
 		site.PerRank.MeanNs = float64(c.TimeNs) / float64(c.PerRank.Ranks)
 		out = append(out, site)

@@ -33,7 +33,7 @@ type sizesOfCall struct {
 	sizes [profile.NumSizeClasses]matrix.Volume
 }
 
-func (s *sizeSums) add(p *profile.Profile) {
+func (s sizeSums) add(p *profile.Profile) {
 	for i := range p.Rows {
 		r := &p.Rows[i]
 		if r.Messages > 0 && r.Direction != profile.Recv && r.SizeClass < profile.NumSizeClasses {
@@ -42,20 +42,17 @@ func (s *sizeSums) add(p *profile.Profile) {
 	}
 }
 
-func (s *sizeSums) of(call string, class profile.Class) *sizesOfCall {
-	if *s == nil {
-		*s = sizeSums{}
+func (s sizeSums) of(call string, class profile.Class) *sizesOfCall {
+	if s[call] == nil {
+		s[call] = &sizesOfCall{class: class}
 	}
-	if (*s)[call] == nil {
-		(*s)[call] = &sizesOfCall{class: class}
-	}
-	return (*s)[call]
+	return s[call]
 }
 
 // calls returns the sizes by call, the call that sent the most bytes first.
-func (s *sizeSums) calls() []CallSizes {
+func (s sizeSums) calls() []CallSizes {
 	out := []CallSizes{}
-	for call, of := range *s {
+	for call, of := range s {
 		c := CallSizes{Call: call, Class: of.class.String()}
 		for k, v := range of.sizes {
 			if v != (matrix.Volume{}) {

@@ -106,9 +106,6 @@ func withoutReceived(r *profile.Row) *profile.Row {
 }
 
 func (s *callSums) of(call, class string) *CallTotals {
-	if s.byCall == nil {
-		s.byCall = map[string]*CallTotals{}
-	}
 	c := s.byCall[call]
 	if c == nil {
 		c = &CallTotals{Call: call, Class: class}
@@ -159,20 +156,17 @@ type sliceSum struct {
 	start int64 // Unix ns when the first process began it
 }
 
-func (s *sliceSums) of(name string, start int64) *sliceSum {
-	if *s == nil {
-		*s = sliceSums{}
-	}
-	sum := (*s)[name]
+func (s sliceSums) of(name string, start int64) *sliceSum {
+	sum := s[name]
 	if sum == nil {
 		sum = &sliceSum{start: start}
-		(*s)[name] = sum
+		s[name] = sum
 	}
 	sum.start = min(sum.start, start)
 	return sum
 }
 
-func (s *sliceSums) add(p *profile.Profile) {
+func (s sliceSums) add(p *profile.Profile) {
 	byIndex := map[uint32]*sliceSum{}
 	for _, slice := range p.Slices {
 		byIndex[slice.Index] = s.of(slice.Name, slice.Start)
@@ -187,15 +181,15 @@ func (s *sliceSums) add(p *profile.Profile) {
 
 // totals returns the slices in the order in which they first began, without
 // slices that have no calls.
-func (s *sliceSums) totals() []SliceTotals {
+func (s sliceSums) totals() []SliceTotals {
 	out := []SliceTotals{}
-	for name, sum := range *s {
+	for name, sum := range s {
 		if sum.Totals != (Totals{}) {
 			out = append(out, SliceTotals{name, sum.Totals})
 		}
 	}
 	slices.SortFunc(out, func(a, b SliceTotals) int {
-		return cmp.Or(cmp.Compare((*s)[a.Slice].start, (*s)[b.Slice].start), cmp.Compare(a.Slice, b.Slice))
+		return cmp.Or(cmp.Compare(s[a.Slice].start, s[b.Slice].start), cmp.Compare(a.Slice, b.Slice))
 	})
 	return out
 }

@@ -73,7 +73,7 @@ type latePair struct {
 const maxLatePairs = 10
 
 // add adds the late receives of a process.
-func (s *lateReceiveSums) add(p *profile.Profile) {
+func (s lateReceiveSums) add(p *profile.Profile) {
 	type place struct {
 		siteKey
 		communicator string
@@ -101,7 +101,7 @@ func (s *lateReceiveSums) add(p *profile.Profile) {
 		for _, pair := range pairs {
 			sum.merge(&lateReceiveSum{late: pair.late, queued: pair.queued, pairs: 1, most: []latePair{*pair}})
 		}
-		(*s)[at.siteKey].comms.of(at.communicator).merge(&sum)
+		s[at.siteKey].comms.of(at.communicator).merge(&sum)
 	}
 }
 
@@ -118,15 +118,12 @@ func siteOf(frames []profile.Frame) Site {
 	return s
 }
 
-func (s *lateReceiveSums) site(k siteKey, at Site) *lateSite {
-	if *s == nil {
-		*s = lateReceiveSums{}
+func (s lateReceiveSums) site(k siteKey, at Site) *lateSite {
+	if s[k] == nil {
+		s[k] = &lateSite{Site: at}
 	}
-	if (*s)[k] == nil {
-		(*s)[k] = &lateSite{Site: at}
-	}
-	(*s)[k].Offset = min((*s)[k].Offset, at.Offset)
-	return (*s)[k]
+	s[k].Offset = min(s[k].Offset, at.Offset)
+	return s[k]
 }
 
 // merge adds o and keeps the pairs with the most late receives. A pair is
@@ -145,9 +142,9 @@ func (s *lateReceiveSum) merge(o *lateReceiveSum) {
 }
 
 // sites returns the call sites, those with the most late receives first.
-func (s *lateReceiveSums) sites(all siteSums) []LateReceives {
+func (s lateReceiveSums) sites(all siteSums) []LateReceives {
 	out := []LateReceives{}
-	for k, site := range *s {
+	for k, site := range s {
 		for label, sum := range site.comms.known {
 			l := site.result(k, sum, all[k])
 			l.Communicator = label

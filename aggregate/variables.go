@@ -69,10 +69,7 @@ func setByLauncher(name string) bool {
 // that have it. Variables of the environment are recorded for rank 0 only.
 type variableSums map[profile.Variable][]int
 
-func (s *variableSums) add(p *profile.Profile) {
-	if *s == nil {
-		*s = variableSums{}
-	}
+func (s variableSums) add(p *profile.Profile) {
 	last := map[string]int{} // a variable that is set twice has its last value
 	for i, v := range p.Variables {
 		if v.Asked && v.Refused == "" {
@@ -83,10 +80,10 @@ func (s *variableSums) add(p *profile.Profile) {
 		if v.Asked && v.Refused == "" && last[v.Name] != i || !v.Asked && (p.Rank != 0 || setByLauncher(v.Name)) {
 			continue
 		}
-		if ranks := (*s)[v]; p.Rank >= 0 {
-			(*s)[v] = append(ranks, p.Rank)
+		if ranks := s[v]; p.Rank >= 0 {
+			s[v] = append(ranks, p.Rank)
 		} else {
-			(*s)[v] = ranks // the process ended before it had a rank
+			s[v] = ranks // the process ended before it had a rank
 		}
 	}
 }
@@ -183,17 +180,14 @@ func (j *Job) disagreeing(variables []Variable) []string {
 // name and value.
 type settingSums map[string]map[string][]int
 
-func (s *settingSums) note(name, value string, ranks ...int) {
-	if *s == nil {
-		*s = settingSums{}
+func (s settingSums) note(name, value string, ranks ...int) {
+	if s[name] == nil {
+		s[name] = map[string][]int{}
 	}
-	if (*s)[name] == nil {
-		(*s)[name] = map[string][]int{}
-	}
-	(*s)[name][value] = append((*s)[name][value], ranks...)
+	s[name][value] = append(s[name][value], ranks...)
 }
 
-func (s *settingSums) add(p *profile.Profile) {
+func (s settingSums) add(p *profile.Profile) {
 	for name, value := range p.Settings {
 		s.note(name, value, p.Rank)
 	}
@@ -233,7 +227,7 @@ func (s settingSums) others() map[string]string {
 // MPI_T replaces one from the environment, because it is set later. Names from
 // the environment lose their prefix OMPI_MCA_, so that both have the same name.
 func (s variableSums) inForce() map[string]string {
-	var environment, written settingSums
+	environment, written := settingSums{}, settingSums{}
 	for v, ranks := range s {
 		switch {
 		case v.Asked && v.Refused == "":
