@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -71,56 +72,64 @@ func (o *runOptions) run(cmd *cobra.Command, argv []string) error {
 	if under && !launch.IsLauncher(argv) {
 		return o.rank(cmd, argv, mark)
 	}
+	j, err := o.newJob(cmd, argv)
+	if err != nil {
+		return err
+	}
+	return j.run(launch.Streams{In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr()})
+}
+
+// newJob returns the command with everything that recording it needs. After an
+// error, no run directory remains.
+func (o *runOptions) newJob(cmd *cobra.Command, argv []string) (*job, error) {
 	if err := launch.CheckAddressSpace(); err != nil {
-		return usage(err)
+		return nil, usage(err)
 	}
 	command, err := launch.Parse(argv)
 	if err != nil {
-		return notFound(err)
+		return nil, notFound(err)
 	}
 	formats, err := run.ParseFormats(o.Of("format").Elements())
 	if err != nil {
-		return usage(err)
+		return nil, usage(err)
 	}
-	var dir run.Dir
-	var made, ready bool
-	defer func() {
-		if dir != "" && !ready {
-			dir.Discard(made)
+	j := &job{launch.RecordedCommand{Version: versionString(), Command: command, Log: cmd.ErrOrStderr()}, formats}
+	if err := o.setUp(cmd.Context(), j); err != nil {
+		if j.Dir != "" {
+			j.Discard()
 		}
-	}()
-	inRun := func() (path string, err error) {
-		if dir, made, err = o.directory(command.Name()); err != nil {
+		return nil, err
+	}
+	j.Settings = o.Values
+	return j, nil
+}
+
+// setUp finds the MPI and its library, and makes the run directory. The directory is
+// made earlier if there is no other place for a library that has to be built.
+func (o *runOptions) setUp(ctx context.Context, j *job) (err error) {
+	libraryInRun := func() (string, error) {
+		if err := o.makeDirectory(j); err != nil {
 			return "", err
 		}
-		return dir.PrepareLibrary()
+		return j.Dir.PrepareLibrary()
 	}
-	mpi, lib, err := launch.DetectLibrary(cmd.Context(), command, launch.Chosen(o.Values), inRun, cmd.ErrOrStderr())
+	j.MPI, j.Library, err = launch.DetectLibrary(ctx, j.Command, launch.Chosen(o.Values), libraryInRun, j.Log)
 	if notDetected := (*launch.NotDetectedError)(nil); errors.As(err, &notDetected) {
 		return usage(err)
 	}
-	if err != nil {
-		return err
-	}
-	if err := o.allowPhysical(mpi.Flavour, cmd.ErrOrStderr()); err != nil {
-		return err
-	}
-	if err := checkCvars(cmd.Context(), o.Of("cvar").Elements(), mpi, cmd.ErrOrStderr()); err != nil {
-		return err
-	}
-	if dir == "" {
-		dir, made, err = o.directory(command.Name())
+	if err == nil {
+		err = o.allowPhysical(j.MPI.Flavour, j.Log)
 	}
 	if err == nil {
-		err = o.preparePhysical(dir)
+		err = checkCvars(ctx, o.Of("cvar").Elements(), j.MPI, j.Log)
 	}
-	if err != nil {
-		return err
+	if err == nil && j.Dir == "" {
+		err = o.makeDirectory(j)
 	}
-	ready = true
-	j := &job{launch.RecordedCommand{Version: versionString(), Settings: o.Values, Command: command, MPI: mpi, Library: lib, Dir: dir, NewDir: made,
-		Log: cmd.ErrOrStderr()}, formats}
-	return j.run(launch.Streams{In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr()})
+	if err == nil {
+		err = o.preparePhysical(j.Dir)
+	}
+	return err
 }
 
 // checkTrace returns an error if other settings do not fit --trace.
@@ -171,19 +180,20 @@ func (o *runOptions) preparePhysical(dir run.Dir) error {
 	return dir.PreparePhysical()
 }
 
-// directory makes the run directory. made reports whether it did not exist
-// before.
-func (o *runOptions) directory(program string) (d run.Dir, made bool, err error) {
+// makeDirectory makes the run directory.
+func (o *runOptions) makeDirectory(j *job) (err error) {
 	if o.dir == "" {
-		d, err = run.Create(run.Name(program, launch.JobID(), time.Now()))
-		return d, true, err
+		j.NewDir = true
+		j.Dir, err = run.Create(run.Name(j.Command.Name(), launch.JobID(), time.Now()))
+		return err
 	}
 	_, missing := os.Lstat(o.dir)
-	d, err = run.CreateAt(o.dir)
-	if _, holds := err.(*run.ExistsError); holds {
-		return "", false, usage(err)
+	j.NewDir = missing != nil
+	j.Dir, err = run.CreateAt(o.dir)
+	if errors.As(err, new(*run.ExistsError)) {
+		return usage(err)
 	}
-	return d, missing != nil, err
+	return err
 }
 
 // rank is `mpitrace run` under a launcher: this process is one of many and

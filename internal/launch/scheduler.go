@@ -1,12 +1,13 @@
 package launch
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mpitrace/mpitrace/internal/run"
 )
 
 // JobID returns the batch system's ID of the job that contains this process. In
@@ -65,19 +66,11 @@ func hydraPort() string {
 
 // parentOf returns the ID of a process's parent, 0 if it cannot be read.
 func parentOf(pid int) int {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
+	stat := run.ProcessStat(pid)
+	if len(stat) < 2 {
 		return 0
 	}
-	// The name in parentheses may contain any characters: parse from its end.
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	if len(fields) < 2 {
-		return 0
-	}
-	parent, err := strconv.Atoi(fields[1])
-	if err != nil {
-		return 0
-	}
+	parent, _ := strconv.Atoi(stat[1])
 	return parent
 }
 

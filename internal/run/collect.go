@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 )
 
 // Left is a recording that is not in the run directory yet, or whose process is
@@ -124,7 +123,7 @@ func (d Dir) own() error {
 		if err != nil {
 			return err
 		}
-		if st, ok := info.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != os.Geteuid() {
+		if !ownedBy(info, os.Geteuid()) {
 			return fmt.Errorf("%s belongs to another user: only its owner can collect", path)
 		}
 	}

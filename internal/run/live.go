@@ -2,6 +2,7 @@ package run
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -123,11 +124,21 @@ func mapped(pid int) ([]mappedFile, error) {
 	return out, nil
 }
 
+// ProcessStat returns the fields of /proc/PID/stat from the third on: the state
+// ("S"), the parent's process ID, and so on. It returns none if there is no such
+// process.
+func ProcessStat(pid int) []string {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return nil
+	}
+	return strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // the name in parentheses may contain any characters
+}
+
 // stopped reports whether a process is stopped by a signal or a debugger.
 func stopped(pid int) bool {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)) // "7 (name) S ..."; the name may contain any characters
-	_, rest, ok := strings.Cut(string(text[strings.LastIndexByte(string(text), ')')+1:]), " ")
-	return err == nil && ok && (strings.HasPrefix(rest, "T") || strings.HasPrefix(rest, "t"))
+	stat := ProcessStat(pid)
+	return len(stat) > 0 && strings.ToLower(stat[0]) == "t"
 }
 
 // NodeProfiles reads the recordings of all of this user's processes on this
@@ -160,11 +171,7 @@ func NodeProfiles() (profile.List, []error) {
 
 func ownProcess(e fs.DirEntry) bool {
 	info, err := e.Info()
-	if err != nil {
-		return false
-	}
-	st, ok := info.Sys().(*syscall.Stat_t)
-	return ok && int(st.Uid) == os.Getuid()
+	return err == nil && ownedBy(info, os.Getuid())
 }
 
 // readMapped reads a recording through the root directory of its process, which

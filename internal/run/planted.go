@@ -37,6 +37,12 @@ func checkLinks(path string) error {
 	return nil
 }
 
+// ownedBy reports whether a file belongs to a user.
+func ownedBy(info os.FileInfo, uid int) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(st.Uid) == uid
+}
+
 // checkOwner returns an error if another user could have put the file at path.
 // info describes the file.
 func checkOwner(path string, info os.FileInfo) error {

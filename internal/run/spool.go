@@ -95,8 +95,7 @@ func OwnDirectory(dir string) error {
 	if err != nil {
 		return err
 	}
-	st, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || !info.IsDir() || info.Mode().Perm() != 0o700 || int(st.Uid) != os.Getuid() {
+	if !info.IsDir() || info.Mode().Perm() != 0o700 || !ownedBy(info, os.Getuid()) {
 		return fmt.Errorf("%s is not a private directory of this user", dir)
 	}
 	return nil
@@ -211,7 +210,7 @@ func fetchRecording(path, dst string, writers map[string]int) (stays bool, err e
 	name := filepath.Base(path)
 	if info, err := os.Lstat(path); err != nil {
 		return false, err
-	} else if st, ok := info.Sys().(*syscall.Stat_t); !ok || !info.Mode().IsRegular() || int(st.Uid) != os.Getuid() || writer(name) == 0 {
+	} else if !info.Mode().IsRegular() || !ownedBy(info, os.Getuid()) || writer(name) == 0 {
 		return false, fmt.Errorf("%s is not a recording of this user", path)
 	}
 	_, stays = writers[name]

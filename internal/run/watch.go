@@ -1,11 +1,8 @@
 package run
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/binary"
-	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -277,14 +274,10 @@ func pidfdStatus(fd int) (unix.WaitStatus, bool) {
 
 // zombieStatus returns how a process ended that is not reaped yet.
 func zombieStatus(pid int) (unix.WaitStatus, bool) {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
+	stat := ProcessStat(pid)
+	if len(stat) < 50 || stat[0] != "Z" {
 		return 0, false
 	}
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // fields from the third on
-	if len(fields) < 50 || fields[0] != "Z" {
-		return 0, false
-	}
-	status, err := strconv.ParseUint(fields[49], 10, 32)
+	status, err := strconv.ParseUint(stat[49], 10, 32)
 	return unix.WaitStatus(status), err == nil
 }
