@@ -37,7 +37,8 @@ static inline void sleep_until(int ms)
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
 }
 
-/* come is what stands right before the call that counts. */
+/* come waits until the rank is late by ms, and records the time. The next
+ * call is the one that is measured. */
 static inline void come(int ms)
 {
     if (ms > 0)
@@ -45,8 +46,8 @@ static inline void come(int ms)
     came[repeat] = now();
 }
 
-/* ping tells how clocks agree: messages both ways, of which some take no longer
- * than they need. */
+/* ping exchanges messages in both directions, so that clocks can be compared by
+ * the fastest of them. */
 static void ping(void)
 {
     static char data[8];
