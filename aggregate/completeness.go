@@ -84,14 +84,15 @@ func (c *completeness) of(j *Job) *completeness {
 	return out
 }
 
-// noteGap notes a gap of a rank, unless one that comes before it in gaps is known.
+// noteGap records a gap of a rank, unless a gap that comes first in gaps is
+// already recorded.
 func noteGap(of map[int]Gap, rank int, gap Gap) {
 	if known, ok := of[rank]; !ok || slices.Index(gaps, gap) < slices.Index(gaps, known) {
 		of[rank] = gap
 	}
 }
 
-// addGaps notes the gaps in the record of a process.
+// addGaps records the gaps in the record of a process.
 func (c *completeness) addGaps(p *profile.Profile) {
 	for _, check := range []struct {
 		found bool

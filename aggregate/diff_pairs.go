@@ -83,7 +83,7 @@ func (m *mostPairs) cut() {
 	}
 }
 
-// orderPairs is order for pairs.
+// orderPairs compares two changes of pairs, as order does for other changes.
 func (o DiffOptions) orderPairs(a, b *PairChange) int {
 	bytes, messages := cmp.Compare(b.Bytes.Size(), a.Bytes.Size()), cmp.Compare(b.Messages.Size(), a.Messages.Size())
 	if o.Sort == InMessages {

@@ -23,7 +23,7 @@ func comparedOf(t *testing.T, ps []*profile.Profile) *Compared {
 	return c
 }
 
-// traffic is the changes of bytes and messages.
+// traffic returns changes of bytes and messages.
 func traffic(bytesA, bytesB, messagesA, messagesB uint64) Traffic {
 	return Traffic{Measure{bytesA, bytesB}, Measure{messagesA, messagesB}}
 }

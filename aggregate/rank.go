@@ -47,7 +47,7 @@ type CommTotals struct {
 func (j *Job) RankSummary(rank int) (*RankSummary, error) {
 	profiles := slices.DeleteFunc(slices.Clone(j.kept), func(p *profile.Profile) bool { return p.Rank != rank })
 	if len(profiles) == 0 {
-		return nil, fmt.Errorf("summarize rank %d: nothing was recorded of it; there are %s of %d",
+		return nil, fmt.Errorf("summarize rank %d: it was not recorded (recorded: %s of %d)",
 			rank, profile.RankSetOf(j.Recorded()...), j.Size())
 	}
 	own := ofKept(profiles)

@@ -291,8 +291,8 @@ func TestRankSummary(t *testing.T) {
 		t.Error(diff)
 	}
 	_, err = New(fixture()[:2]).RankSummary(3)
-	if err == nil || !strings.Contains(err.Error(), "there are ranks 0-1 of 4") {
-		t.Errorf("rank that is not there: got %v", err)
+	if err == nil || !strings.Contains(err.Error(), "recorded: ranks 0-1 of 4") {
+		t.Errorf("rank without a recording: got %v", err)
 	}
 }
 

@@ -85,8 +85,8 @@ func KindOf(c Class, d Direction) (Kind, bool) {
 	return 0, false
 }
 
-// RowFlows is EachFlow for one row. Rows of irregular collectives have no
-// flows: use VectorFlows.
+// RowFlows does what EachFlow does, for one row. Rows of irregular collectives
+// have no flows: use VectorFlows.
 func (p *Profile) RowFlows(r *Row, f func(Flow)) {
 	kind, ok := KindOf(r.Class, r.Direction)
 	if !ok || r.Messages == 0 || r.Comm < 0 || int(r.Comm) >= len(p.Comms) {
@@ -128,7 +128,7 @@ func (p *Profile) RowFlows(r *Row, f func(Flow)) {
 	}
 }
 
-// VectorFlows is EachFlow for one Vector.
+// VectorFlows does what EachFlow does, for one Vector.
 func (p *Profile) VectorFlows(v *Vector, f func(Flow)) {
 	if v.Comm < 0 || int(v.Comm) >= len(p.Comms) || v.Calls == 0 {
 		return

@@ -84,10 +84,10 @@ func groupOf[V any](lines map[int]V) profile.Group {
 	return profile.Group{List: list}
 }
 
-// foldHigher is fold for a pattern with higherOnly. If each line is one run of
-// adjacent members, as blocks of ranks are, the result is a higherOnly pattern of
-// lines, plus entries for what ranks of one line send to each other. Otherwise there
-// is no order of lines, and the sums become entries.
+// foldHigher does what fold does, for a pattern with higherOnly. If each line
+// is one run of adjacent members, as blocks of ranks are, the result is a
+// higherOnly pattern of lines, plus entries for messages between ranks of one
+// line. Otherwise lines have no order, and the sums become entries.
 func (g *groupPattern) foldHigher(out *Matrix, line func(rank int) int) {
 	at := make([]int, g.to.ranks.Len()) // the line of each member
 	for q := range at {
@@ -125,7 +125,7 @@ func runsOf(at []int) (runs []run, ok bool) {
 	return runs, true
 }
 
-// foldRuns is foldHigher for lines that are runs.
+// foldRuns folds a pattern whose lines are runs of adjacent members.
 func (g *groupPattern) foldRuns(out *Matrix, runs []run) {
 	lines := profile.Group{List: make([]int32, len(runs))}
 	folded := &groupPattern{higherOnly: true, transposed: g.transposed, weight: make([]uint64, len(runs))}

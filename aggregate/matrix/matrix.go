@@ -173,7 +173,8 @@ func (m *Matrix) Column(to int) iter.Seq2[int, Volume] {
 	}
 }
 
-// expand is Row; it merges the parts of the row in room, which can be reused.
+// expand does what Row does, but merges the parts of the row in room, which can
+// be reused.
 func (m *Matrix) expand(from int, room *vector) iter.Seq2[int, Volume] {
 	row, parts := m.rows[from], m.partsOf()[from]
 	if row != nil {

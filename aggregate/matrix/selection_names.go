@@ -51,7 +51,7 @@ func (s *Selection) mayCount(r *profile.Row) bool {
 	return ok
 }
 
-// add notes the names in the rows of a process.
+// add records the names in the rows of a process.
 func (n *selectionNames) add(c *rowFilter) {
 	if !c.byName() {
 		return

@@ -12,7 +12,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// varied is three ranks that differ in all that can be selected by:
+// varied returns the profiles of three ranks that differ in everything that can
+// be selected:
 //
 //	r -> r+1  5 bytes in 1 message    Send in MPI_COMM_WORLD, slice run, size class 3, at solve
 //	r -> r+1  40 bytes in 2 messages  Isend in row, slice warmup, size class 5, at halo

@@ -19,7 +19,7 @@ type row struct {
 // costs is one statistic in three forms. What was not measured is NaN.
 type costs struct {
 	value float64 // per call
-	added float64 // difference to no tool
+	added float64 // value minus that without a tool
 	times float64 // added, as a multiple of what limit adds; NaN if limit adds nothing
 }
 

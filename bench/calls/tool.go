@@ -105,7 +105,8 @@ func peersFor(peers named, mpi string, log io.Writer) ([]tool, error) {
 
 var isMPI = regexp.MustCompile(`^libmpi(ch)?\.so`)
 
-// linkedWithAnother returns the MPI that a library needs, if it is another one.
+// linkedWithAnother returns the name of the MPI library that the file at path
+// is linked with, or "" if that is mpi or none.
 func linkedWithAnother(path, mpi string) (string, error) {
 	file, err := elf.Open(path)
 	if err != nil {

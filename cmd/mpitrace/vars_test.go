@@ -32,7 +32,8 @@ func listed(t *testing.T) *mpit.List {
 	return l
 }
 
-// printed lists parts of the list, and the text printed of each at a width.
+// printed lists kinds of entries, the width of the terminal, and the text that
+// must be printed.
 var printed = []struct {
 	name  string
 	part  func(*mpit.List) *mpit.List

@@ -226,7 +226,7 @@ func TestRefusals(t *testing.T) {
 		{[]string{x0, again}, "rank 0 is in both", 1},
 		{[]string{x0, y1}, "are of different runs", 1},
 		{[]string{x0, larger}, "MPI_COMM_WORLD has 2 ranks in", 1},
-		{[]string{x0, plain}, "is not named <prefix>.<rank>.prof", 1},
+		{[]string{x0, plain}, "must be named <prefix>.<rank>.prof", 1},
 		{[]string{empty}, "nothing was sent, and no rank is named", 1},
 		{[]string{stray}, "unknown format: give recordings (.rec), prof or arrow files", 2},
 		{[]string{absurd}, "no mat of external: 4611686018427387904 pairs of ranks, where --max-pairs allows 200000000", 1},

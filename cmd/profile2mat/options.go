@@ -164,7 +164,7 @@ func (o *options) parseLines() error {
 	}
 	n, err := strconv.ParseUint(o.by, 10, 31)
 	if err != nil || n == 0 {
-		return fmt.Errorf("--by %s: neither rank nor host nor a number of ranks", o.by)
+		return fmt.Errorf("--by %s: expected rank, host or a number of ranks", o.by)
 	}
 	o.block = int(n)
 	return nil

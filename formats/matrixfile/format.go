@@ -123,5 +123,6 @@ func perPair(bytes int) func(s *Sheet) uint64 {
 	return func(s *Sheet) uint64 { return uint64(bytes) * uint64(s.Pairs) }
 }
 
-// unknown is the MinSize of formats whose files are small or compressed.
+// unknown returns 0, the MinSize of formats whose files are small or
+// compressed.
 func unknown(*Sheet) uint64 { return 0 }

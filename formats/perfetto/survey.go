@@ -158,7 +158,8 @@ func (d *durations) threshold(n uint64) int64 {
 	return 0
 }
 
-// bucket is the index for a duration, made of its five highest bits.
+// bucket returns the index of the bucket for a duration, which depends on its
+// five highest bits.
 func bucket(ns uint64) int {
 	shift := max(bits.Len64(ns)-5, 0)
 	return shift<<4 + int(ns>>shift)

@@ -121,8 +121,9 @@ func appendRanks(to []int, list []byte) ([]int, error) {
 	return to, nil
 }
 
-// plainRanks is a fast appendRanks for well-formed lists. In files of one rank
-// each, the list of the world's members is most of the text.
+// plainRanks does what appendRanks does, but faster and only for well-formed
+// lists. In files of one rank each, the list of the world's members is most of
+// the text.
 func plainRanks(to []int, list []byte) ([]int, bool) {
 	for i := 0; i < len(list); i++ { // i++ skips the comma
 		start, n := i, 0
@@ -190,7 +191,7 @@ func rank(s []byte) (int, error) {
 	return int(n), nil
 }
 
-// number is strconv.ParseUint for a byte slice.
+// number does what strconv.ParseUint does, for a byte slice.
 func number(s []byte) (uint64, error) {
 	var n uint64
 	for _, c := range s {

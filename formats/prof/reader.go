@@ -58,7 +58,8 @@ func (c *collector) comm(b *profile.CommTraffic) {
 	c.traffic.Comms = append(c.traffic.Comms, kept)
 }
 
-// hash is FNV-1a over ranks. If two lists have the same hash, both are kept.
+// hash returns the FNV-1a hash of a list of ranks. If two different lists have
+// the same hash, both are kept.
 func hash(ranks []int) uint64 {
 	sum := uint64(14695981039346656037)
 	for _, r := range ranks {

@@ -208,8 +208,8 @@ func (p *parser) startBlock(line []byte) error {
 	return nil
 }
 
-// lastIndex is a faster bytes.LastIndex for a part that occurs once, near the
-// start of a long line.
+// lastIndex does what bytes.LastIndex does, but faster for a part that occurs
+// once, near the start of a long line.
 func lastIndex(line, part []byte) int {
 	last := -1
 	for {

@@ -102,8 +102,9 @@ func (b *builder) bytes() []byte {
 	return out
 }
 
-// sample is rank 1 of 4: a send to world rank 3 as rank 0 of a reversed
-// sub-communicator {3, 1}, a receive, a Bcast as root, and an Alltoallv.
+// sample returns a profile of rank 1 of 4: a send to world rank 3 as rank 0 of
+// a reversed sub-communicator {3, 1}, a receive, a Bcast as root, and an
+// Alltoallv.
 func sample() *builder {
 	b := &builder{}
 	b.text(layout.StringHost, "node7")

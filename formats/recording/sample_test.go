@@ -136,7 +136,7 @@ func TestEstimateIsFair(t *testing.T) {
 			t.Errorf("1 in %d of %d calls: %d of %d estimates are off by more than 4 standard errors", c.every, c.calls, far, runs)
 		}
 		if ratio := math.Sqrt(stated / squares); ratio < 0.85 || ratio > 1.15 {
-			t.Errorf("1 in %d of %d calls: the stated error is %.2f of the real one", c.every, c.calls, ratio)
+			t.Errorf("1 in %d of %d calls: the standard error is %.2f × the true error", c.every, c.calls, ratio)
 		}
 		if math.Abs(bias) > 4*math.Sqrt(squares/runs) {
 			t.Errorf("1 in %d of %d calls: %.1f ticks too many on average, with a spread of %.1f", c.every, c.calls, bias, math.Sqrt(squares))
@@ -144,7 +144,7 @@ func TestEstimateIsFair(t *testing.T) {
 	}
 }
 
-// sampled is like rich, with estimated times.
+// sampled returns the profile of rich with estimated times.
 func sampled() *profile.Profile {
 	p := rich()
 	p.Timing, p.Unfollowed = profile.TimingSampled, true
@@ -155,7 +155,7 @@ func sampled() *profile.Profile {
 	return p
 }
 
-// untimed is like rich, without times.
+// untimed returns the profile of rich without times.
 func untimed() *profile.Profile {
 	p := rich()
 	p.Timing = profile.TimingOff

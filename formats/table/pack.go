@@ -37,7 +37,7 @@ func Packer(o ...zstd.EOption) func() *zstd.Encoder {
 	return sync.OnceValue(func() *zstd.Encoder { return must(zstd.NewWriter(nil, o...)) })
 }
 
-// Unpacker is like Packer, for a decoder.
+// Unpacker does for a decoder what Packer does for an encoder.
 func Unpacker(o ...zstd.DOption) func() *zstd.Decoder {
 	return sync.OnceValue(func() *zstd.Decoder { return must(zstd.NewReader(nil, o...)) })
 }

@@ -216,7 +216,7 @@ func (s *section) parse() {
 	}
 }
 
-// take notes an option and skips its arguments.
+// take records an option and skips its arguments.
 func (s *section) take(name string, arity int) {
 	value := ""
 	if arity > 0 && s.at < len(s.command.Argv) {

@@ -149,7 +149,7 @@ func about(description, failure string) string {
 	return strings.TrimSpace(description + " (" + failure + ")")
 }
 
-// shownValue is the value with its name: 1 (true).
+// shownValue returns the value followed by its name, such as "1 (true)".
 func shownValue(v *Variable) string {
 	words := shownTexts(v.Values, v.Type)
 	if v.Item != "" {
@@ -169,7 +169,8 @@ func shownTexts(values []string, typ string) string {
 	}
 }
 
-// shownType is the type with the number of elements; texts have one.
+// shownType returns the type followed by the number of elements, which texts do
+// not have.
 func shownType(v *Variable) string {
 	if v.Count > 1 && v.Type != "char" {
 		return fmt.Sprintf("%s[%d]", v.Type, v.Count)
@@ -177,7 +178,7 @@ func shownType(v *Variable) string {
 	return v.Type
 }
 
-// oneLine is a text of a library without line ends and runs of blanks.
+// oneLine returns a text of the library in one line, without repeated blanks.
 func oneLine(s string) string { return text.Line(strings.Join(strings.Fields(s), " ")) }
 
 // maxPadded bounds how wide a cell makes its column: what is longer pushes the

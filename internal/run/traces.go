@@ -82,8 +82,9 @@ func (d Dir) TracedEvents() *TracedEvents {
 	return d.countTraced()
 }
 
-// MergedText is t.Text of the latest merge. If nothing was merged, it reports only
-// how many events the existing traces lack.
+// MergedText returns t.Text of the latest merge. If nothing was merged, it
+// returns the number of events that are missing from the existing traces, if
+// any are.
 func (d Dir) MergedText(t *Traced) []string {
 	if t.Processes > 0 || t.Dropped > 0 || len(t.Damaged) > 0 {
 		return t.Text()

@@ -232,7 +232,7 @@ func profPrefix(paths []string) (string, error) {
 	for i, path := range paths {
 		match := rankedProf.FindStringSubmatch(filepath.Base(path))
 		if match == nil {
-			return "", fmt.Errorf("%s is not named <prefix>.<rank>.prof, as several files of one run are", path)
+			return "", fmt.Errorf("%s: several files of one run must be named <prefix>.<rank>.prof", path)
 		}
 		if i > 0 && match[1] != prefix {
 			return "", fmt.Errorf("%s and %s are of different runs: make their matrices one by one", paths[0], path)

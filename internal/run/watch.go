@@ -118,8 +118,8 @@ func (w *Watch) expect(fd int, events uint32) error {
 	return unix.EpollCtl(w.poll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: events, Fd: int32(fd)})
 }
 
-// run is the goroutine that watches. When it is stopped, it first handles all
-// events that have already occurred.
+// run watches processes until it is stopped, and then handles all events that
+// have already occurred. It runs in a goroutine of its own.
 func (w *Watch) run() {
 	defer close(w.done)
 	events := make([]unix.EpollEvent, 64)

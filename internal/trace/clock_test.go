@@ -53,7 +53,8 @@ type clockJob struct {
 	seq   map[[2]int]uint32
 }
 
-// even is a clock that is ahead by offset and gains drift from clockStart on.
+// even returns a clock that is ahead by offset and gains drift from clockStart
+// on.
 func even(offset int64, drift float64) func(int64) int64 {
 	return func(t int64) int64 { return t + offset + int64(math.Round(drift*float64(t))) }
 }
@@ -133,7 +134,7 @@ func backwards(t *testing.T, sources []profile.EventSource) (n uint64, worst int
 	return n, worst
 }
 
-// skewed gives each host except the first a clock that is off.
+// skewed returns the sources with a wrong clock for each host except the first.
 func skewed(sources []profile.EventSource, offset time.Duration, drift float64) []profile.EventSource {
 	var all []profile.EventSource
 	for _, src := range sources {

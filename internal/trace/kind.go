@@ -76,8 +76,9 @@ func (r *replay) newKind(p *process, k *profile.EventKind) *kind {
 	return out
 }
 
-// memberOf is the communicator whose members take part in a call: the new one, where
-// only they call its constructor. -1 if there is none.
+// memberOf returns the communicator whose members take part in a call, or -1.
+// For a constructor that only the members of the new communicator call, it is
+// the new one.
 func memberOf(k *profile.EventKind) int32 {
 	if k.Made > 0 {
 		return k.Made - 1
@@ -126,8 +127,9 @@ func calledOperation(k *profile.EventKind) operation {
 	return plainCall
 }
 
-// constructs tells the calls that are collective though their class is another:
-// constructors of communicators, and what all members of a window call.
+// constructs reports whether a call is collective although it is not of a
+// collective class: a constructor of a communicator, or a call that all members
+// of a window make.
 func constructs(k *profile.EventKind) bool {
 	switch collectivePattern(k) {
 	case WaitAtCommCreate:

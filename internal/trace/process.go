@@ -42,7 +42,7 @@ type process struct {
 
 	present  int64     // absences are known up to this time, Unix ns
 	absences []absence // the latest mostAbsences, as a ring
-	absent   int       // number of all absences
+	absent   int       // number of absences so far, including those no longer in the ring
 	watchers []watcher // calls that may have waited for this process
 
 	// unknown counts receives without a known result that may have received a

@@ -10,8 +10,9 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// wait is a wait state, in ms. The peer's call site is that of the Send or Recv
-// for waits for messages, and that of the rank itself for collectives.
+// wait returns a wait state, with times in ms. The peer's call site is that of
+// the Send or Recv for waits for messages, and that of the rank itself for
+// collectives.
 func wait(p Pattern, rank, peer int, site string, count uint64, time, longest float64) WaitState {
 	peerSite := site
 	switch p {
@@ -154,8 +155,8 @@ func TestProbeByCorrectedClock(t *testing.T) {
 	}
 }
 
-// swap is a Sendrecv of two ranks with each other, with the received half
-// before or behind the call.
+// swap adds a Sendrecv of two ranks with each other. The received half comes
+// before the call if ahead is set, otherwise after it.
 func (p *program) swap(peer int, from, until float64, ahead bool) {
 	k := profile.EventKind{Action: profile.Moved, Call: "Sendrecv", Direction: profile.Recv, Peer: int32(peer)}
 	var half, whole int

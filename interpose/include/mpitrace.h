@@ -1,18 +1,19 @@
-/* mpitrace.h: what a program tells mpitrace. C and C++.
+/* mpitrace.h: functions by which a program controls mpitrace. C and C++.
  *
  *     mpitrace_phase("solve");
  *
- * Calls of MPI that begin from here on are recorded under "solve": in the
- * summary, and in the column `slice` of profile.arrow. A run begins in "run".
- * Coming back to a name is coming back to its slice. A phase is the process's,
- * not the thread's, and there is none before MPI_Init and after MPI_Finalize.
- * While MPI_Pcontrol(0) has recording stopped it stays stopped: the phase holds
- * from MPI_Pcontrol(1) on. 200 bytes of a name count, and 16,000 names.
+ * begins the phase "solve": later MPI calls are recorded in the slice of that
+ * name, which the summary and the column `slice` of profile.arrow show. The
+ * first slice is "run". A name that was used before continues its slice. A
+ * phase applies to all threads of the process. Before MPI_Init and after
+ * MPI_Finalize the call does nothing. While MPI_Pcontrol(0) pauses recording it
+ * stays paused; the phase then begins with MPI_Pcontrol(1). Names are cut to
+ * 200 bytes, and at most 16,000 are distinguished.
  *
- * There is nothing to link and nothing to initialize: without mpitrace the call
- * does nothing, in any program or library.
+ * No library has to be linked and nothing has to be initialized. If the program
+ * is not recorded, the call does nothing.
  *
- * Fortran has no weak symbols. Give it a C file of two lines, and an interface:
+ * Fortran has no weak symbols. Add a C file of two lines, and an interface:
  *
  *     #include <mpitrace.h>
  *     void phase(const char *name) { mpitrace_phase(name); }
@@ -28,9 +29,9 @@
 #ifndef MPITRACE_H
 #define MPITRACE_H
 
-/* The preloaded library's function, or NULL. Its address is taken from the
- * global offset table: a linker takes a weak symbol's address in a program that
- * is not position-independent to be 0 for good. */
+/* Sets found to the address of the preloaded library's function, or leaves it
+ * NULL. The address is read from the global offset table, because in programs
+ * that are not position-independent linkers resolve a weak symbol to 0. */
 #if defined(__x86_64__) && defined(__LP64__) && defined(__linux__)
 #define MPITRACE_FIND_(function, found) \
     __asm__(".weak " function "\n\tmovq " function "@GOTPCREL(%%rip), %0" : "=r"(found))
@@ -50,15 +51,15 @@ static __inline__ void mpitrace_phase(const char *name)
         begin(name);
 }
 
-/* Sets one of mpitrace's settings for this process; nothing is stronger than
- * this. 0, or -1 if it is refused, and that is so in any program that is not
- * recorded.
+/* Sets one of mpitrace's settings for this process, and overrides all other
+ * sources of its value. Returns 0, or -1 if the value is refused or the program
+ * is not recorded.
  *
  *     mpitrace_set("interval", "100ms");
  *
- * "interval" can be set at any time, and holds from here on: the run is cut at
- * each multiple of it since MPI_Init, or not at all if it is "off". "timing"
- * can be set before MPI_Init. All ranks should set the same. */
+ * "interval" can be set at any time: from then on a slice ends at each multiple
+ * of this time since MPI_Init, or never if it is "off". "timing" can be set
+ * before MPI_Init only. All ranks should set the same values. */
 static __inline__ int mpitrace_set(const char *setting, const char *value)
 {
     int (*change)(const char *, const char *) = 0;

@@ -15,7 +15,7 @@ typedef int count_type;
 typedef int displ_type;
 #endif
 
-/* MPICH 4.0 cannot start what Scatter_init made. */
+/* MPICH 4.0 cannot start the request of Scatter_init. */
 #if defined PERSISTENT && defined MPICH_NUMVERSION && MPICH_NUMVERSION < 40100000
 #define NO_SCATTER_INIT
 #endif

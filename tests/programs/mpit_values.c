@@ -225,11 +225,11 @@ static int told(int variable, int comm, unsigned long *values)
     return n;
 }
 
-/* A handle, and what is known of it. */
+/* A handle, and its expected state. */
 typedef struct tracked {
     MPI_T_pvar_handle handle;
     int variable, comm, open, started;
-    unsigned long kept[2], from[2]; /* what was counted, and where the ledger was when it was started */
+    unsigned long kept[2], from[2]; /* count at the latest stop, and total of all messages at the latest start */
 } tracked;
 
 static struct {

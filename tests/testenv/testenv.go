@@ -52,9 +52,9 @@ func Allocated(f func()) uint64 {
 	return sample[0].Value.Uint64() - before
 }
 
-// AllocatedAlone is Allocated exact to the byte, for small bounds. While f
-// runs, no other goroutine runs in parallel and no garbage is collected, so
-// that pools keep their objects.
+// AllocatedAlone does what Allocated does, but exactly to the byte, for small
+// bounds. While f runs, no other goroutine runs in parallel and no garbage is
+// collected, so that pools keep their objects.
 func AllocatedAlone(f func()) uint64 {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
