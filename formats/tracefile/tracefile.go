@@ -22,8 +22,6 @@
 // batch that it reads.
 package tracefile
 
-import "github.com/mpitrace/mpitrace/formats/table"
-
 // FormatVersion is the version of the files. It changes when a reader of the
 // previous version would misread a new file.
 const FormatVersion = "1"
@@ -50,6 +48,3 @@ func batchOf(processes int) int {
 // batches, so that it can be read as a stream. In larger files they come last,
 // which the Arrow format allows; readers that use the footer find them there.
 const maxHeld = 128 << 20
-
-// Is reports whether a file that begins with head is an Arrow IPC file.
-func Is(head []byte) bool { return table.Is(head) }
