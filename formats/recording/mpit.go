@@ -84,9 +84,6 @@ func (f *file) readPvar(r *record) error {
 		v.Binding >= uint32(profile.NumPvarBindings) {
 		return fmt.Errorf("performance variable %q of class %d, type %d and binding %d", name, v.Class, v.Type, v.Binding)
 	}
-	if f.tools.pvars == nil {
-		f.tools.pvars = map[uint32]profile.Pvar{}
-	}
 	f.tools.pvars[v.Index] = profile.Pvar{Name: name, Description: description, Class: profile.PvarClass(v.Class),
 		Type: profile.PvarType(v.Type), Bound: profile.PvarBinding(v.Binding), ReadOnly: v.Flags&layout.PvarReadOnly != 0,
 		Continuous: v.Flags&layout.PvarContinuous != 0, Atomic: v.Flags&layout.PvarAtomic != 0}
@@ -95,14 +92,10 @@ func (f *file) readPvar(r *record) error {
 
 func (f *file) readHandle(r *record) error {
 	var h layout.Handle
-	if r.head(&h); r.err != nil {
-		return r.err
+	if r.head(&h); r.err == nil {
+		f.tools.handles[h.Index] = h
 	}
-	if f.tools.handles == nil {
-		f.tools.handles = map[uint32]layout.Handle{}
-	}
-	f.tools.handles[h.Index] = h
-	return nil
+	return r.err
 }
 
 func (f *file) readReading(r *record) error {

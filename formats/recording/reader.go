@@ -219,7 +219,8 @@ type vectorRecord struct {
 
 func newFile(r io.ReaderAt, size int64) *file {
 	return &file{r: r, size: size, strings: map[uint32]string{}, comms: map[uint32]*commRecord{}, sliceAt: map[uint32]int{},
-		tables: map[uint64]layout.Segment{}, named: map[uint64]bool{}}
+		tables: map[uint64]layout.Segment{}, named: map[uint64]bool{},
+		tools: tools{pvars: map[uint32]profile.Pvar{}, handles: map[uint32]layout.Handle{}}}
 }
 
 // open reads the header and the log.

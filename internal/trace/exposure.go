@@ -78,7 +78,7 @@ func (r *replay) nextExposures(w *window, c *call, counts map[pair]uint32, key f
 // startAccess replays a Win_start, which may wait until the targets have
 // posted.
 func (r *replay) startAccess(w *window, c *call) {
-	w.access = r.nextExposures(w, c, c.lane.process.started(), func(own, other int32) exposureKey {
+	w.access = r.nextExposures(w, c, c.lane.process.accesses, func(own, other int32) exposureKey {
 		return exposureKey{origin: own, target: other}
 	})
 	r.awaitPosts(w, c)
@@ -121,7 +121,7 @@ func (c *call) posted(x *exposure, in *communicator) {
 
 // postExposure replays a Win_post.
 func (r *replay) postExposure(w *window, c *call) {
-	w.exposures = r.nextExposures(w, c, c.lane.process.exposed(), func(own, other int32) exposureKey {
+	w.exposures = r.nextExposures(w, c, c.lane.process.postings, func(own, other int32) exposureKey {
 		return exposureKey{origin: other, target: own}
 	})
 	for _, x := range w.exposures {
@@ -147,20 +147,6 @@ func (r *replay) waitExposure(w *window, c *call) {
 		w.forget(x)
 	}
 	w.exposures = nil
-}
-
-func (p *process) started() map[pair]uint32 {
-	if p.accesses == nil {
-		p.accesses = map[pair]uint32{}
-	}
-	return p.accesses
-}
-
-func (p *process) exposed() map[pair]uint32 {
-	if p.postings == nil {
-		p.postings = map[pair]uint32{}
-	}
-	return p.postings
 }
 
 // leftExposures closes the calls whose partner never came.

@@ -52,11 +52,7 @@ func (r *replay) windowMade(i *instance, k *kind) {
 		i.window = &of
 		r.windows = append(r.windows, i.window)
 	}
-	p := k.lane.process
-	if p.windows == nil {
-		p.windows = map[int32]*window{}
-	}
-	p.windows[k.window] = &window{membership: membership{in: i.window, rank: k.member.rank},
+	k.lane.process.windows[k.window] = &window{membership: membership{in: i.window, rank: k.member.rank},
 		pending: map[int32]pendingOps{}, locks: map[int32]*lockEpoch{}}
 }
 
