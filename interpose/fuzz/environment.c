@@ -51,10 +51,15 @@
 #undef add
 #include "../src/record/sample.c"
 #include "../src/base/log.c"
-#define lock settings_lock
-#define set settings_set
+#include "../src/base/state.c"
 #include "../src/base/settings.c"
+#include "../src/file/settings_log.c"
+#define lock settings_lock
+#define change settings_change
+#define set settings_set
+#include "../src/record/setting_change.c"
 #undef lock
+#undef change
 #undef set
 #define lock trace_lock
 #define mapped trace_mapped
@@ -89,18 +94,8 @@
 static int outcome(void);
 
 // What the rest of the library would be.
-_Atomic mt_state mt_state_now = MT_ON;
-mt_now mt_at_call;
-bool mt_receives_unfollowed, mt_multiple;
 _Thread_local mt_thread *mt_self;
-mt_l_header *mt_header;
-int mt_world_rank, mt_world_size = 1;
 static mt_comm comm;
-
-void mt_enter_set(uint32_t reason, bool holds)
-{
-    atomic_store(&mt_at_call.flags, holds ? mt_at_call.flags | reason : mt_at_call.flags & ~reason);
-}
 
 // Each record has memory of its own: a byte too many is seen.
 void *mt_recording_begin(uint64_t size)
@@ -133,9 +128,11 @@ bool mt_events_write(mt_events where, const mt_l_chunk *chunk, const char **why)
 }
 void mt_events_remove(void) {}
 
-void mt_requests_move(const mt_move *move) { (void)move; }
+static void no_site(const mt_move *move) { (void)move; }
+MT_REGISTER(pending_sites_move, no_site);
 void mt_row_longest(mt_row *row, uint64_t ticks) { (void)row, (void)ticks; }
-void mt_pvars_slice_ends(uint32_t slice) { (void)slice; }
+static void no_variables(uint32_t slice) { (void)slice; }
+MT_REGISTER(slice_ends, no_variables);
 mt_comm **mt_comm_all(int *count)
 {
     mt_comm **list = malloc(sizeof *list);
@@ -403,7 +400,6 @@ mt_pmpi_table mt_pmpi = {
 };
 
 bool mt_mpit_open(uint64_t caller) { return caller == 0 && !outcome(); }
-int mt_world_rank_said(void) { return 0; }
 void *mt_resolve_module(uint64_t caller) { return (void *)(uintptr_t)caller; }
 void mt_resolve_done(void *module) { (void)module; }
 
@@ -497,6 +493,10 @@ static void look_at_job(void)
 static void look_at_settings(void)
 {
     mt_l_header header = {.init_end = {1, 1, 1}, .start = {0, 0, 0}};
+    mt_state_now = MT_ON;
+    atomic_store(&mt_at_call.flags, 0);
+    mt_world_rank = 0;
+    mt_world_size = 1;
     mt_header = &header;
     memset(refused, 0, sizeof refused);
     mt_settings_log();

@@ -51,6 +51,7 @@ func Files() (map[string][]byte, error) {
 		{"interpose/src/base/pmpi_gen.h", table},
 		{"interpose/src/base/pmpi_gen.c", table},
 		{"interpose/src/gen/wrappers_gen.c", table},
+		{"interpose/src/calls/names_gen.c", names},
 		{"interpose/src/gen/thunks_gen.c", names},
 		{"profile/calls_gen.go", table},
 		{"profile/calls_gen.txt", table},

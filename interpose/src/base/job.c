@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "base/job.h"
 
+#include "base/base.h"
 #include "base/procfs.h"
 
 #include <fcntl.h>
@@ -86,6 +87,14 @@ bool mt_job_rank(int *rank, int *size)
     *size = -1;
     number(sizes, size);
     return number(ranks, rank);
+}
+
+int mt_job_rank_said(void)
+{
+    int rank, size;
+    if (mt_world_rank >= 0)
+        return mt_world_rank;
+    return mt_job_rank(&rank, &size) ? rank : -1;
 }
 
 void mt_job_directory(char *name, size_t size)

@@ -12,6 +12,9 @@ void mt_job_name(char *name, size_t size);
 // these are (-1 if it does not say).
 bool mt_job_rank(int *rank, int *size);
 
+// The rank as messages have it: before it is known, the launcher's word; else -1.
+int mt_job_rank_said(void);
+
 // The default run directory: mpitrace-<batch job or parent's pid>.
 void mt_job_directory(char *name, size_t size);
 

@@ -69,8 +69,3 @@ void mt_log(const char *format, ...)
     mt_unprotect();
     errno = saved;
 }
-
-void mt_lost(uint64_t *counter, uint64_t n)
-{
-    __atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
-}

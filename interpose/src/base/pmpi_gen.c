@@ -3,1743 +3,1743 @@
 #include "base/calls_gen.h"
 
 const mt_symbol mt_symbols[] = {
-    {"PMPI_Cart_shift", offsetof(mt_pmpi_table, Cart_shift), NULL},
-    {"PMPI_Cartdim_get", offsetof(mt_pmpi_table, Cartdim_get), NULL},
-    {"PMPI_Comm_rank", offsetof(mt_pmpi_table, Comm_rank), NULL},
-    {"PMPI_Comm_remote_size", offsetof(mt_pmpi_table, Comm_remote_size), NULL},
-    {"PMPI_Comm_size", offsetof(mt_pmpi_table, Comm_size), NULL},
-    {"PMPI_Comm_test_inter", offsetof(mt_pmpi_table, Comm_test_inter), NULL},
-    {"PMPI_Dist_graph_neighbors_count", offsetof(mt_pmpi_table, Dist_graph_neighbors_count), NULL},
-    {"PMPI_Error_class", offsetof(mt_pmpi_table, Error_class), NULL},
-    {"PMPI_Finalized", offsetof(mt_pmpi_table, Finalized), NULL},
-    {"PMPI_Get_elements_x", offsetof(mt_pmpi_table, Get_elements_x), NULL},
-    {"PMPI_Get_library_version", offsetof(mt_pmpi_table, Get_library_version), NULL},
-    {"PMPI_Graph_neighbors_count", offsetof(mt_pmpi_table, Graph_neighbors_count), NULL},
-    {"PMPI_Group_rank", offsetof(mt_pmpi_table, Group_rank), NULL},
-    {"PMPI_Group_size", offsetof(mt_pmpi_table, Group_size), NULL},
-    {"PMPI_Group_translate_ranks", offsetof(mt_pmpi_table, Group_translate_ranks), NULL},
-    {"PMPI_Initialized", offsetof(mt_pmpi_table, Initialized), NULL},
-    {"PMPI_Query_thread", offsetof(mt_pmpi_table, Query_thread), NULL},
-    {"PMPI_Status_set_elements_x", offsetof(mt_pmpi_table, Status_set_elements_x), NULL},
-    {"PMPI_T_enum_get_info", offsetof(mt_pmpi_table, T_enum_get_info), NULL},
-    {"PMPI_T_enum_get_item", offsetof(mt_pmpi_table, T_enum_get_item), NULL},
-    {"PMPI_Test_cancelled", offsetof(mt_pmpi_table, Test_cancelled), NULL},
-    {"PMPI_Topo_test", offsetof(mt_pmpi_table, Topo_test), NULL},
-    {"PMPI_Type_get_envelope", offsetof(mt_pmpi_table, Type_get_envelope), NULL},
-    {"PMPI_Type_size_x", offsetof(mt_pmpi_table, Type_size_x), NULL},
-    {"PMPI_T_init_thread", offsetof(mt_pmpi_table, T_init_thread), (void *)MPI_T_init_thread},
-    {"PMPI_T_finalize", offsetof(mt_pmpi_table, T_finalize), (void *)MPI_T_finalize},
-    {"PMPI_T_cvar_get_num", offsetof(mt_pmpi_table, T_cvar_get_num), (void *)MPI_T_cvar_get_num},
-    {"PMPI_T_cvar_get_info", offsetof(mt_pmpi_table, T_cvar_get_info), (void *)MPI_T_cvar_get_info},
-    {"PMPI_T_cvar_get_index", offsetof(mt_pmpi_table, T_cvar_get_index), (void *)MPI_T_cvar_get_index},
-    {"PMPI_T_cvar_handle_alloc", offsetof(mt_pmpi_table, T_cvar_handle_alloc), (void *)MPI_T_cvar_handle_alloc},
-    {"PMPI_T_cvar_handle_free", offsetof(mt_pmpi_table, T_cvar_handle_free), (void *)MPI_T_cvar_handle_free},
-    {"PMPI_T_cvar_read", offsetof(mt_pmpi_table, T_cvar_read), (void *)MPI_T_cvar_read},
-    {"PMPI_T_cvar_write", offsetof(mt_pmpi_table, T_cvar_write), (void *)MPI_T_cvar_write},
-    {"PMPI_T_pvar_get_num", offsetof(mt_pmpi_table, T_pvar_get_num), (void *)MPI_T_pvar_get_num},
-    {"PMPI_T_pvar_get_info", offsetof(mt_pmpi_table, T_pvar_get_info), (void *)MPI_T_pvar_get_info},
-    {"PMPI_T_pvar_get_index", offsetof(mt_pmpi_table, T_pvar_get_index), (void *)MPI_T_pvar_get_index},
-    {"PMPI_T_pvar_session_create", offsetof(mt_pmpi_table, T_pvar_session_create), (void *)MPI_T_pvar_session_create},
-    {"PMPI_T_pvar_session_free", offsetof(mt_pmpi_table, T_pvar_session_free), (void *)MPI_T_pvar_session_free},
-    {"PMPI_T_pvar_handle_alloc", offsetof(mt_pmpi_table, T_pvar_handle_alloc), (void *)MPI_T_pvar_handle_alloc},
-    {"PMPI_T_pvar_handle_free", offsetof(mt_pmpi_table, T_pvar_handle_free), (void *)MPI_T_pvar_handle_free},
-    {"PMPI_T_pvar_start", offsetof(mt_pmpi_table, T_pvar_start), (void *)MPI_T_pvar_start},
-    {"PMPI_T_pvar_stop", offsetof(mt_pmpi_table, T_pvar_stop), (void *)MPI_T_pvar_stop},
-    {"PMPI_T_pvar_read", offsetof(mt_pmpi_table, T_pvar_read), (void *)MPI_T_pvar_read},
-    {"PMPI_T_pvar_write", offsetof(mt_pmpi_table, T_pvar_write), (void *)MPI_T_pvar_write},
-    {"PMPI_T_pvar_reset", offsetof(mt_pmpi_table, T_pvar_reset), (void *)MPI_T_pvar_reset},
-    {"PMPI_T_pvar_readreset", offsetof(mt_pmpi_table, T_pvar_readreset), (void *)MPI_T_pvar_readreset},
-    {"PMPI_T_category_changed", offsetof(mt_pmpi_table, T_category_changed), (void *)MPI_T_category_changed},
-    {"PMPI_T_category_get_num", offsetof(mt_pmpi_table, T_category_get_num), (void *)MPI_T_category_get_num},
-    {"PMPI_T_category_get_info", offsetof(mt_pmpi_table, T_category_get_info), (void *)MPI_T_category_get_info},
-    {"PMPI_T_category_get_index", offsetof(mt_pmpi_table, T_category_get_index), (void *)MPI_T_category_get_index},
-    {"PMPI_T_category_get_cvars", offsetof(mt_pmpi_table, T_category_get_cvars), (void *)MPI_T_category_get_cvars},
-    {"PMPI_T_category_get_pvars", offsetof(mt_pmpi_table, T_category_get_pvars), (void *)MPI_T_category_get_pvars},
-    {"PMPI_T_category_get_categories", offsetof(mt_pmpi_table, T_category_get_categories), (void *)MPI_T_category_get_categories},
+    {"PMPI_Cart_shift", offsetof(mt_pmpi_table, Cart_shift), false},
+    {"PMPI_Cartdim_get", offsetof(mt_pmpi_table, Cartdim_get), false},
+    {"PMPI_Comm_rank", offsetof(mt_pmpi_table, Comm_rank), false},
+    {"PMPI_Comm_remote_size", offsetof(mt_pmpi_table, Comm_remote_size), false},
+    {"PMPI_Comm_size", offsetof(mt_pmpi_table, Comm_size), false},
+    {"PMPI_Comm_test_inter", offsetof(mt_pmpi_table, Comm_test_inter), false},
+    {"PMPI_Dist_graph_neighbors_count", offsetof(mt_pmpi_table, Dist_graph_neighbors_count), false},
+    {"PMPI_Error_class", offsetof(mt_pmpi_table, Error_class), false},
+    {"PMPI_Finalized", offsetof(mt_pmpi_table, Finalized), false},
+    {"PMPI_Get_elements_x", offsetof(mt_pmpi_table, Get_elements_x), false},
+    {"PMPI_Get_library_version", offsetof(mt_pmpi_table, Get_library_version), false},
+    {"PMPI_Graph_neighbors_count", offsetof(mt_pmpi_table, Graph_neighbors_count), false},
+    {"PMPI_Group_rank", offsetof(mt_pmpi_table, Group_rank), false},
+    {"PMPI_Group_size", offsetof(mt_pmpi_table, Group_size), false},
+    {"PMPI_Group_translate_ranks", offsetof(mt_pmpi_table, Group_translate_ranks), false},
+    {"PMPI_Initialized", offsetof(mt_pmpi_table, Initialized), false},
+    {"PMPI_Query_thread", offsetof(mt_pmpi_table, Query_thread), false},
+    {"PMPI_Status_set_elements_x", offsetof(mt_pmpi_table, Status_set_elements_x), false},
+    {"PMPI_T_enum_get_info", offsetof(mt_pmpi_table, T_enum_get_info), false},
+    {"PMPI_T_enum_get_item", offsetof(mt_pmpi_table, T_enum_get_item), false},
+    {"PMPI_Test_cancelled", offsetof(mt_pmpi_table, Test_cancelled), false},
+    {"PMPI_Topo_test", offsetof(mt_pmpi_table, Topo_test), false},
+    {"PMPI_Type_get_envelope", offsetof(mt_pmpi_table, Type_get_envelope), false},
+    {"PMPI_Type_size_x", offsetof(mt_pmpi_table, Type_size_x), false},
+    {"PMPI_T_init_thread", offsetof(mt_pmpi_table, T_init_thread), true},
+    {"PMPI_T_finalize", offsetof(mt_pmpi_table, T_finalize), true},
+    {"PMPI_T_cvar_get_num", offsetof(mt_pmpi_table, T_cvar_get_num), true},
+    {"PMPI_T_cvar_get_info", offsetof(mt_pmpi_table, T_cvar_get_info), true},
+    {"PMPI_T_cvar_get_index", offsetof(mt_pmpi_table, T_cvar_get_index), true},
+    {"PMPI_T_cvar_handle_alloc", offsetof(mt_pmpi_table, T_cvar_handle_alloc), true},
+    {"PMPI_T_cvar_handle_free", offsetof(mt_pmpi_table, T_cvar_handle_free), true},
+    {"PMPI_T_cvar_read", offsetof(mt_pmpi_table, T_cvar_read), true},
+    {"PMPI_T_cvar_write", offsetof(mt_pmpi_table, T_cvar_write), true},
+    {"PMPI_T_pvar_get_num", offsetof(mt_pmpi_table, T_pvar_get_num), true},
+    {"PMPI_T_pvar_get_info", offsetof(mt_pmpi_table, T_pvar_get_info), true},
+    {"PMPI_T_pvar_get_index", offsetof(mt_pmpi_table, T_pvar_get_index), true},
+    {"PMPI_T_pvar_session_create", offsetof(mt_pmpi_table, T_pvar_session_create), true},
+    {"PMPI_T_pvar_session_free", offsetof(mt_pmpi_table, T_pvar_session_free), true},
+    {"PMPI_T_pvar_handle_alloc", offsetof(mt_pmpi_table, T_pvar_handle_alloc), true},
+    {"PMPI_T_pvar_handle_free", offsetof(mt_pmpi_table, T_pvar_handle_free), true},
+    {"PMPI_T_pvar_start", offsetof(mt_pmpi_table, T_pvar_start), true},
+    {"PMPI_T_pvar_stop", offsetof(mt_pmpi_table, T_pvar_stop), true},
+    {"PMPI_T_pvar_read", offsetof(mt_pmpi_table, T_pvar_read), true},
+    {"PMPI_T_pvar_write", offsetof(mt_pmpi_table, T_pvar_write), true},
+    {"PMPI_T_pvar_reset", offsetof(mt_pmpi_table, T_pvar_reset), true},
+    {"PMPI_T_pvar_readreset", offsetof(mt_pmpi_table, T_pvar_readreset), true},
+    {"PMPI_T_category_changed", offsetof(mt_pmpi_table, T_category_changed), true},
+    {"PMPI_T_category_get_num", offsetof(mt_pmpi_table, T_category_get_num), true},
+    {"PMPI_T_category_get_info", offsetof(mt_pmpi_table, T_category_get_info), true},
+    {"PMPI_T_category_get_index", offsetof(mt_pmpi_table, T_category_get_index), true},
+    {"PMPI_T_category_get_cvars", offsetof(mt_pmpi_table, T_category_get_cvars), true},
+    {"PMPI_T_category_get_pvars", offsetof(mt_pmpi_table, T_category_get_pvars), true},
+    {"PMPI_T_category_get_categories", offsetof(mt_pmpi_table, T_category_get_categories), true},
 #if MT_HAVE_T_category_get_num_events
-    {"PMPI_T_category_get_num_events", offsetof(mt_pmpi_table, T_category_get_num_events), (void *)MPI_T_category_get_num_events},
+    {"PMPI_T_category_get_num_events", offsetof(mt_pmpi_table, T_category_get_num_events), true},
 #endif
 #if MT_HAVE_T_category_get_events
-    {"PMPI_T_category_get_events", offsetof(mt_pmpi_table, T_category_get_events), (void *)MPI_T_category_get_events},
+    {"PMPI_T_category_get_events", offsetof(mt_pmpi_table, T_category_get_events), true},
 #endif
 #if MT_HAVE_Init
-    {"PMPI_Init", offsetof(mt_pmpi_table, Init), (void *)MPI_Init},
+    {"PMPI_Init", offsetof(mt_pmpi_table, Init), true},
 #endif
 #if MT_HAVE_Init_thread
-    {"PMPI_Init_thread", offsetof(mt_pmpi_table, Init_thread), (void *)MPI_Init_thread},
+    {"PMPI_Init_thread", offsetof(mt_pmpi_table, Init_thread), true},
 #endif
 #if MT_HAVE_Finalize
-    {"PMPI_Finalize", offsetof(mt_pmpi_table, Finalize), (void *)MPI_Finalize},
+    {"PMPI_Finalize", offsetof(mt_pmpi_table, Finalize), true},
 #endif
 #if MT_HAVE_Pcontrol
-    {"PMPI_Pcontrol", offsetof(mt_pmpi_table, Pcontrol), (void *)MPI_Pcontrol},
+    {"PMPI_Pcontrol", offsetof(mt_pmpi_table, Pcontrol), true},
 #endif
 #if MT_HAVE_Abort
-    {"PMPI_Abort", offsetof(mt_pmpi_table, Abort), (void *)MPI_Abort},
+    {"PMPI_Abort", offsetof(mt_pmpi_table, Abort), true},
 #endif
 #if MT_HAVE_Send
-    {"PMPI_Send", offsetof(mt_pmpi_table, Send), (void *)MPI_Send},
+    {"PMPI_Send", offsetof(mt_pmpi_table, Send), true},
 #endif
 #if MT_HAVE_Send_c
-    {"PMPI_Send_c", offsetof(mt_pmpi_table, Send_c), (void *)MPI_Send_c},
+    {"PMPI_Send_c", offsetof(mt_pmpi_table, Send_c), true},
 #endif
 #if MT_HAVE_Bsend
-    {"PMPI_Bsend", offsetof(mt_pmpi_table, Bsend), (void *)MPI_Bsend},
+    {"PMPI_Bsend", offsetof(mt_pmpi_table, Bsend), true},
 #endif
 #if MT_HAVE_Bsend_c
-    {"PMPI_Bsend_c", offsetof(mt_pmpi_table, Bsend_c), (void *)MPI_Bsend_c},
+    {"PMPI_Bsend_c", offsetof(mt_pmpi_table, Bsend_c), true},
 #endif
 #if MT_HAVE_Ssend
-    {"PMPI_Ssend", offsetof(mt_pmpi_table, Ssend), (void *)MPI_Ssend},
+    {"PMPI_Ssend", offsetof(mt_pmpi_table, Ssend), true},
 #endif
 #if MT_HAVE_Ssend_c
-    {"PMPI_Ssend_c", offsetof(mt_pmpi_table, Ssend_c), (void *)MPI_Ssend_c},
+    {"PMPI_Ssend_c", offsetof(mt_pmpi_table, Ssend_c), true},
 #endif
 #if MT_HAVE_Rsend
-    {"PMPI_Rsend", offsetof(mt_pmpi_table, Rsend), (void *)MPI_Rsend},
+    {"PMPI_Rsend", offsetof(mt_pmpi_table, Rsend), true},
 #endif
 #if MT_HAVE_Rsend_c
-    {"PMPI_Rsend_c", offsetof(mt_pmpi_table, Rsend_c), (void *)MPI_Rsend_c},
+    {"PMPI_Rsend_c", offsetof(mt_pmpi_table, Rsend_c), true},
 #endif
 #if MT_HAVE_Recv
-    {"PMPI_Recv", offsetof(mt_pmpi_table, Recv), (void *)MPI_Recv},
+    {"PMPI_Recv", offsetof(mt_pmpi_table, Recv), true},
 #endif
 #if MT_HAVE_Recv_c
-    {"PMPI_Recv_c", offsetof(mt_pmpi_table, Recv_c), (void *)MPI_Recv_c},
+    {"PMPI_Recv_c", offsetof(mt_pmpi_table, Recv_c), true},
 #endif
 #if MT_HAVE_Sendrecv
-    {"PMPI_Sendrecv", offsetof(mt_pmpi_table, Sendrecv), (void *)MPI_Sendrecv},
+    {"PMPI_Sendrecv", offsetof(mt_pmpi_table, Sendrecv), true},
 #endif
 #if MT_HAVE_Sendrecv_c
-    {"PMPI_Sendrecv_c", offsetof(mt_pmpi_table, Sendrecv_c), (void *)MPI_Sendrecv_c},
+    {"PMPI_Sendrecv_c", offsetof(mt_pmpi_table, Sendrecv_c), true},
 #endif
 #if MT_HAVE_Sendrecv_replace
-    {"PMPI_Sendrecv_replace", offsetof(mt_pmpi_table, Sendrecv_replace), (void *)MPI_Sendrecv_replace},
+    {"PMPI_Sendrecv_replace", offsetof(mt_pmpi_table, Sendrecv_replace), true},
 #endif
 #if MT_HAVE_Sendrecv_replace_c
-    {"PMPI_Sendrecv_replace_c", offsetof(mt_pmpi_table, Sendrecv_replace_c), (void *)MPI_Sendrecv_replace_c},
+    {"PMPI_Sendrecv_replace_c", offsetof(mt_pmpi_table, Sendrecv_replace_c), true},
 #endif
 #if MT_HAVE_Isend
-    {"PMPI_Isend", offsetof(mt_pmpi_table, Isend), (void *)MPI_Isend},
+    {"PMPI_Isend", offsetof(mt_pmpi_table, Isend), true},
 #endif
 #if MT_HAVE_Isend_c
-    {"PMPI_Isend_c", offsetof(mt_pmpi_table, Isend_c), (void *)MPI_Isend_c},
+    {"PMPI_Isend_c", offsetof(mt_pmpi_table, Isend_c), true},
 #endif
 #if MT_HAVE_Ibsend
-    {"PMPI_Ibsend", offsetof(mt_pmpi_table, Ibsend), (void *)MPI_Ibsend},
+    {"PMPI_Ibsend", offsetof(mt_pmpi_table, Ibsend), true},
 #endif
 #if MT_HAVE_Ibsend_c
-    {"PMPI_Ibsend_c", offsetof(mt_pmpi_table, Ibsend_c), (void *)MPI_Ibsend_c},
+    {"PMPI_Ibsend_c", offsetof(mt_pmpi_table, Ibsend_c), true},
 #endif
 #if MT_HAVE_Issend
-    {"PMPI_Issend", offsetof(mt_pmpi_table, Issend), (void *)MPI_Issend},
+    {"PMPI_Issend", offsetof(mt_pmpi_table, Issend), true},
 #endif
 #if MT_HAVE_Issend_c
-    {"PMPI_Issend_c", offsetof(mt_pmpi_table, Issend_c), (void *)MPI_Issend_c},
+    {"PMPI_Issend_c", offsetof(mt_pmpi_table, Issend_c), true},
 #endif
 #if MT_HAVE_Irsend
-    {"PMPI_Irsend", offsetof(mt_pmpi_table, Irsend), (void *)MPI_Irsend},
+    {"PMPI_Irsend", offsetof(mt_pmpi_table, Irsend), true},
 #endif
 #if MT_HAVE_Irsend_c
-    {"PMPI_Irsend_c", offsetof(mt_pmpi_table, Irsend_c), (void *)MPI_Irsend_c},
+    {"PMPI_Irsend_c", offsetof(mt_pmpi_table, Irsend_c), true},
 #endif
 #if MT_HAVE_Irecv
-    {"PMPI_Irecv", offsetof(mt_pmpi_table, Irecv), (void *)MPI_Irecv},
+    {"PMPI_Irecv", offsetof(mt_pmpi_table, Irecv), true},
 #endif
 #if MT_HAVE_Irecv_c
-    {"PMPI_Irecv_c", offsetof(mt_pmpi_table, Irecv_c), (void *)MPI_Irecv_c},
+    {"PMPI_Irecv_c", offsetof(mt_pmpi_table, Irecv_c), true},
 #endif
 #if MT_HAVE_Isendrecv
-    {"PMPI_Isendrecv", offsetof(mt_pmpi_table, Isendrecv), (void *)MPI_Isendrecv},
+    {"PMPI_Isendrecv", offsetof(mt_pmpi_table, Isendrecv), true},
 #endif
 #if MT_HAVE_Isendrecv_c
-    {"PMPI_Isendrecv_c", offsetof(mt_pmpi_table, Isendrecv_c), (void *)MPI_Isendrecv_c},
+    {"PMPI_Isendrecv_c", offsetof(mt_pmpi_table, Isendrecv_c), true},
 #endif
 #if MT_HAVE_Isendrecv_replace
-    {"PMPI_Isendrecv_replace", offsetof(mt_pmpi_table, Isendrecv_replace), (void *)MPI_Isendrecv_replace},
+    {"PMPI_Isendrecv_replace", offsetof(mt_pmpi_table, Isendrecv_replace), true},
 #endif
 #if MT_HAVE_Isendrecv_replace_c
-    {"PMPI_Isendrecv_replace_c", offsetof(mt_pmpi_table, Isendrecv_replace_c), (void *)MPI_Isendrecv_replace_c},
+    {"PMPI_Isendrecv_replace_c", offsetof(mt_pmpi_table, Isendrecv_replace_c), true},
 #endif
 #if MT_HAVE_Send_init
-    {"PMPI_Send_init", offsetof(mt_pmpi_table, Send_init), (void *)MPI_Send_init},
+    {"PMPI_Send_init", offsetof(mt_pmpi_table, Send_init), true},
 #endif
 #if MT_HAVE_Send_init_c
-    {"PMPI_Send_init_c", offsetof(mt_pmpi_table, Send_init_c), (void *)MPI_Send_init_c},
+    {"PMPI_Send_init_c", offsetof(mt_pmpi_table, Send_init_c), true},
 #endif
 #if MT_HAVE_Bsend_init
-    {"PMPI_Bsend_init", offsetof(mt_pmpi_table, Bsend_init), (void *)MPI_Bsend_init},
+    {"PMPI_Bsend_init", offsetof(mt_pmpi_table, Bsend_init), true},
 #endif
 #if MT_HAVE_Bsend_init_c
-    {"PMPI_Bsend_init_c", offsetof(mt_pmpi_table, Bsend_init_c), (void *)MPI_Bsend_init_c},
+    {"PMPI_Bsend_init_c", offsetof(mt_pmpi_table, Bsend_init_c), true},
 #endif
 #if MT_HAVE_Ssend_init
-    {"PMPI_Ssend_init", offsetof(mt_pmpi_table, Ssend_init), (void *)MPI_Ssend_init},
+    {"PMPI_Ssend_init", offsetof(mt_pmpi_table, Ssend_init), true},
 #endif
 #if MT_HAVE_Ssend_init_c
-    {"PMPI_Ssend_init_c", offsetof(mt_pmpi_table, Ssend_init_c), (void *)MPI_Ssend_init_c},
+    {"PMPI_Ssend_init_c", offsetof(mt_pmpi_table, Ssend_init_c), true},
 #endif
 #if MT_HAVE_Rsend_init
-    {"PMPI_Rsend_init", offsetof(mt_pmpi_table, Rsend_init), (void *)MPI_Rsend_init},
+    {"PMPI_Rsend_init", offsetof(mt_pmpi_table, Rsend_init), true},
 #endif
 #if MT_HAVE_Rsend_init_c
-    {"PMPI_Rsend_init_c", offsetof(mt_pmpi_table, Rsend_init_c), (void *)MPI_Rsend_init_c},
+    {"PMPI_Rsend_init_c", offsetof(mt_pmpi_table, Rsend_init_c), true},
 #endif
 #if MT_HAVE_Recv_init
-    {"PMPI_Recv_init", offsetof(mt_pmpi_table, Recv_init), (void *)MPI_Recv_init},
+    {"PMPI_Recv_init", offsetof(mt_pmpi_table, Recv_init), true},
 #endif
 #if MT_HAVE_Recv_init_c
-    {"PMPI_Recv_init_c", offsetof(mt_pmpi_table, Recv_init_c), (void *)MPI_Recv_init_c},
+    {"PMPI_Recv_init_c", offsetof(mt_pmpi_table, Recv_init_c), true},
 #endif
 #if MT_HAVE_Start
-    {"PMPI_Start", offsetof(mt_pmpi_table, Start), (void *)MPI_Start},
+    {"PMPI_Start", offsetof(mt_pmpi_table, Start), true},
 #endif
 #if MT_HAVE_Startall
-    {"PMPI_Startall", offsetof(mt_pmpi_table, Startall), (void *)MPI_Startall},
+    {"PMPI_Startall", offsetof(mt_pmpi_table, Startall), true},
 #endif
 #if MT_HAVE_Probe
-    {"PMPI_Probe", offsetof(mt_pmpi_table, Probe), (void *)MPI_Probe},
+    {"PMPI_Probe", offsetof(mt_pmpi_table, Probe), true},
 #endif
 #if MT_HAVE_Iprobe
-    {"PMPI_Iprobe", offsetof(mt_pmpi_table, Iprobe), (void *)MPI_Iprobe},
+    {"PMPI_Iprobe", offsetof(mt_pmpi_table, Iprobe), true},
 #endif
 #if MT_HAVE_Mprobe
-    {"PMPI_Mprobe", offsetof(mt_pmpi_table, Mprobe), (void *)MPI_Mprobe},
+    {"PMPI_Mprobe", offsetof(mt_pmpi_table, Mprobe), true},
 #endif
 #if MT_HAVE_Improbe
-    {"PMPI_Improbe", offsetof(mt_pmpi_table, Improbe), (void *)MPI_Improbe},
+    {"PMPI_Improbe", offsetof(mt_pmpi_table, Improbe), true},
 #endif
 #if MT_HAVE_Mrecv
-    {"PMPI_Mrecv", offsetof(mt_pmpi_table, Mrecv), (void *)MPI_Mrecv},
+    {"PMPI_Mrecv", offsetof(mt_pmpi_table, Mrecv), true},
 #endif
 #if MT_HAVE_Mrecv_c
-    {"PMPI_Mrecv_c", offsetof(mt_pmpi_table, Mrecv_c), (void *)MPI_Mrecv_c},
+    {"PMPI_Mrecv_c", offsetof(mt_pmpi_table, Mrecv_c), true},
 #endif
 #if MT_HAVE_Imrecv
-    {"PMPI_Imrecv", offsetof(mt_pmpi_table, Imrecv), (void *)MPI_Imrecv},
+    {"PMPI_Imrecv", offsetof(mt_pmpi_table, Imrecv), true},
 #endif
 #if MT_HAVE_Imrecv_c
-    {"PMPI_Imrecv_c", offsetof(mt_pmpi_table, Imrecv_c), (void *)MPI_Imrecv_c},
+    {"PMPI_Imrecv_c", offsetof(mt_pmpi_table, Imrecv_c), true},
 #endif
 #if MT_HAVE_Wait
-    {"PMPI_Wait", offsetof(mt_pmpi_table, Wait), (void *)MPI_Wait},
+    {"PMPI_Wait", offsetof(mt_pmpi_table, Wait), true},
 #endif
 #if MT_HAVE_Waitall
-    {"PMPI_Waitall", offsetof(mt_pmpi_table, Waitall), (void *)MPI_Waitall},
+    {"PMPI_Waitall", offsetof(mt_pmpi_table, Waitall), true},
 #endif
 #if MT_HAVE_Waitany
-    {"PMPI_Waitany", offsetof(mt_pmpi_table, Waitany), (void *)MPI_Waitany},
+    {"PMPI_Waitany", offsetof(mt_pmpi_table, Waitany), true},
 #endif
 #if MT_HAVE_Waitsome
-    {"PMPI_Waitsome", offsetof(mt_pmpi_table, Waitsome), (void *)MPI_Waitsome},
+    {"PMPI_Waitsome", offsetof(mt_pmpi_table, Waitsome), true},
 #endif
 #if MT_HAVE_Test
-    {"PMPI_Test", offsetof(mt_pmpi_table, Test), (void *)MPI_Test},
+    {"PMPI_Test", offsetof(mt_pmpi_table, Test), true},
 #endif
 #if MT_HAVE_Testall
-    {"PMPI_Testall", offsetof(mt_pmpi_table, Testall), (void *)MPI_Testall},
+    {"PMPI_Testall", offsetof(mt_pmpi_table, Testall), true},
 #endif
 #if MT_HAVE_Testany
-    {"PMPI_Testany", offsetof(mt_pmpi_table, Testany), (void *)MPI_Testany},
+    {"PMPI_Testany", offsetof(mt_pmpi_table, Testany), true},
 #endif
 #if MT_HAVE_Testsome
-    {"PMPI_Testsome", offsetof(mt_pmpi_table, Testsome), (void *)MPI_Testsome},
+    {"PMPI_Testsome", offsetof(mt_pmpi_table, Testsome), true},
 #endif
 #if MT_HAVE_Request_free
-    {"PMPI_Request_free", offsetof(mt_pmpi_table, Request_free), (void *)MPI_Request_free},
+    {"PMPI_Request_free", offsetof(mt_pmpi_table, Request_free), true},
 #endif
 #if MT_HAVE_Request_get_status
-    {"PMPI_Request_get_status", offsetof(mt_pmpi_table, Request_get_status), (void *)MPI_Request_get_status},
+    {"PMPI_Request_get_status", offsetof(mt_pmpi_table, Request_get_status), true},
 #endif
 #if MT_HAVE_Cancel
-    {"PMPI_Cancel", offsetof(mt_pmpi_table, Cancel), (void *)MPI_Cancel},
+    {"PMPI_Cancel", offsetof(mt_pmpi_table, Cancel), true},
 #endif
 #if MT_HAVE_Barrier
-    {"PMPI_Barrier", offsetof(mt_pmpi_table, Barrier), (void *)MPI_Barrier},
+    {"PMPI_Barrier", offsetof(mt_pmpi_table, Barrier), true},
 #endif
 #if MT_HAVE_Bcast
-    {"PMPI_Bcast", offsetof(mt_pmpi_table, Bcast), (void *)MPI_Bcast},
+    {"PMPI_Bcast", offsetof(mt_pmpi_table, Bcast), true},
 #endif
 #if MT_HAVE_Bcast_c
-    {"PMPI_Bcast_c", offsetof(mt_pmpi_table, Bcast_c), (void *)MPI_Bcast_c},
+    {"PMPI_Bcast_c", offsetof(mt_pmpi_table, Bcast_c), true},
 #endif
 #if MT_HAVE_Gather
-    {"PMPI_Gather", offsetof(mt_pmpi_table, Gather), (void *)MPI_Gather},
+    {"PMPI_Gather", offsetof(mt_pmpi_table, Gather), true},
 #endif
 #if MT_HAVE_Gather_c
-    {"PMPI_Gather_c", offsetof(mt_pmpi_table, Gather_c), (void *)MPI_Gather_c},
+    {"PMPI_Gather_c", offsetof(mt_pmpi_table, Gather_c), true},
 #endif
 #if MT_HAVE_Gatherv
-    {"PMPI_Gatherv", offsetof(mt_pmpi_table, Gatherv), (void *)MPI_Gatherv},
+    {"PMPI_Gatherv", offsetof(mt_pmpi_table, Gatherv), true},
 #endif
 #if MT_HAVE_Gatherv_c
-    {"PMPI_Gatherv_c", offsetof(mt_pmpi_table, Gatherv_c), (void *)MPI_Gatherv_c},
+    {"PMPI_Gatherv_c", offsetof(mt_pmpi_table, Gatherv_c), true},
 #endif
 #if MT_HAVE_Scatter
-    {"PMPI_Scatter", offsetof(mt_pmpi_table, Scatter), (void *)MPI_Scatter},
+    {"PMPI_Scatter", offsetof(mt_pmpi_table, Scatter), true},
 #endif
 #if MT_HAVE_Scatter_c
-    {"PMPI_Scatter_c", offsetof(mt_pmpi_table, Scatter_c), (void *)MPI_Scatter_c},
+    {"PMPI_Scatter_c", offsetof(mt_pmpi_table, Scatter_c), true},
 #endif
 #if MT_HAVE_Scatterv
-    {"PMPI_Scatterv", offsetof(mt_pmpi_table, Scatterv), (void *)MPI_Scatterv},
+    {"PMPI_Scatterv", offsetof(mt_pmpi_table, Scatterv), true},
 #endif
 #if MT_HAVE_Scatterv_c
-    {"PMPI_Scatterv_c", offsetof(mt_pmpi_table, Scatterv_c), (void *)MPI_Scatterv_c},
+    {"PMPI_Scatterv_c", offsetof(mt_pmpi_table, Scatterv_c), true},
 #endif
 #if MT_HAVE_Allgather
-    {"PMPI_Allgather", offsetof(mt_pmpi_table, Allgather), (void *)MPI_Allgather},
+    {"PMPI_Allgather", offsetof(mt_pmpi_table, Allgather), true},
 #endif
 #if MT_HAVE_Allgather_c
-    {"PMPI_Allgather_c", offsetof(mt_pmpi_table, Allgather_c), (void *)MPI_Allgather_c},
+    {"PMPI_Allgather_c", offsetof(mt_pmpi_table, Allgather_c), true},
 #endif
 #if MT_HAVE_Allgatherv
-    {"PMPI_Allgatherv", offsetof(mt_pmpi_table, Allgatherv), (void *)MPI_Allgatherv},
+    {"PMPI_Allgatherv", offsetof(mt_pmpi_table, Allgatherv), true},
 #endif
 #if MT_HAVE_Allgatherv_c
-    {"PMPI_Allgatherv_c", offsetof(mt_pmpi_table, Allgatherv_c), (void *)MPI_Allgatherv_c},
+    {"PMPI_Allgatherv_c", offsetof(mt_pmpi_table, Allgatherv_c), true},
 #endif
 #if MT_HAVE_Alltoall
-    {"PMPI_Alltoall", offsetof(mt_pmpi_table, Alltoall), (void *)MPI_Alltoall},
+    {"PMPI_Alltoall", offsetof(mt_pmpi_table, Alltoall), true},
 #endif
 #if MT_HAVE_Alltoall_c
-    {"PMPI_Alltoall_c", offsetof(mt_pmpi_table, Alltoall_c), (void *)MPI_Alltoall_c},
+    {"PMPI_Alltoall_c", offsetof(mt_pmpi_table, Alltoall_c), true},
 #endif
 #if MT_HAVE_Alltoallv
-    {"PMPI_Alltoallv", offsetof(mt_pmpi_table, Alltoallv), (void *)MPI_Alltoallv},
+    {"PMPI_Alltoallv", offsetof(mt_pmpi_table, Alltoallv), true},
 #endif
 #if MT_HAVE_Alltoallv_c
-    {"PMPI_Alltoallv_c", offsetof(mt_pmpi_table, Alltoallv_c), (void *)MPI_Alltoallv_c},
+    {"PMPI_Alltoallv_c", offsetof(mt_pmpi_table, Alltoallv_c), true},
 #endif
 #if MT_HAVE_Alltoallw
-    {"PMPI_Alltoallw", offsetof(mt_pmpi_table, Alltoallw), (void *)MPI_Alltoallw},
+    {"PMPI_Alltoallw", offsetof(mt_pmpi_table, Alltoallw), true},
 #endif
 #if MT_HAVE_Alltoallw_c
-    {"PMPI_Alltoallw_c", offsetof(mt_pmpi_table, Alltoallw_c), (void *)MPI_Alltoallw_c},
+    {"PMPI_Alltoallw_c", offsetof(mt_pmpi_table, Alltoallw_c), true},
 #endif
 #if MT_HAVE_Reduce
-    {"PMPI_Reduce", offsetof(mt_pmpi_table, Reduce), (void *)MPI_Reduce},
+    {"PMPI_Reduce", offsetof(mt_pmpi_table, Reduce), true},
 #endif
 #if MT_HAVE_Reduce_c
-    {"PMPI_Reduce_c", offsetof(mt_pmpi_table, Reduce_c), (void *)MPI_Reduce_c},
+    {"PMPI_Reduce_c", offsetof(mt_pmpi_table, Reduce_c), true},
 #endif
 #if MT_HAVE_Allreduce
-    {"PMPI_Allreduce", offsetof(mt_pmpi_table, Allreduce), (void *)MPI_Allreduce},
+    {"PMPI_Allreduce", offsetof(mt_pmpi_table, Allreduce), true},
 #endif
 #if MT_HAVE_Allreduce_c
-    {"PMPI_Allreduce_c", offsetof(mt_pmpi_table, Allreduce_c), (void *)MPI_Allreduce_c},
+    {"PMPI_Allreduce_c", offsetof(mt_pmpi_table, Allreduce_c), true},
 #endif
 #if MT_HAVE_Reduce_scatter
-    {"PMPI_Reduce_scatter", offsetof(mt_pmpi_table, Reduce_scatter), (void *)MPI_Reduce_scatter},
+    {"PMPI_Reduce_scatter", offsetof(mt_pmpi_table, Reduce_scatter), true},
 #endif
 #if MT_HAVE_Reduce_scatter_c
-    {"PMPI_Reduce_scatter_c", offsetof(mt_pmpi_table, Reduce_scatter_c), (void *)MPI_Reduce_scatter_c},
+    {"PMPI_Reduce_scatter_c", offsetof(mt_pmpi_table, Reduce_scatter_c), true},
 #endif
 #if MT_HAVE_Reduce_scatter_block
-    {"PMPI_Reduce_scatter_block", offsetof(mt_pmpi_table, Reduce_scatter_block), (void *)MPI_Reduce_scatter_block},
+    {"PMPI_Reduce_scatter_block", offsetof(mt_pmpi_table, Reduce_scatter_block), true},
 #endif
 #if MT_HAVE_Reduce_scatter_block_c
-    {"PMPI_Reduce_scatter_block_c", offsetof(mt_pmpi_table, Reduce_scatter_block_c), (void *)MPI_Reduce_scatter_block_c},
+    {"PMPI_Reduce_scatter_block_c", offsetof(mt_pmpi_table, Reduce_scatter_block_c), true},
 #endif
 #if MT_HAVE_Scan
-    {"PMPI_Scan", offsetof(mt_pmpi_table, Scan), (void *)MPI_Scan},
+    {"PMPI_Scan", offsetof(mt_pmpi_table, Scan), true},
 #endif
 #if MT_HAVE_Scan_c
-    {"PMPI_Scan_c", offsetof(mt_pmpi_table, Scan_c), (void *)MPI_Scan_c},
+    {"PMPI_Scan_c", offsetof(mt_pmpi_table, Scan_c), true},
 #endif
 #if MT_HAVE_Exscan
-    {"PMPI_Exscan", offsetof(mt_pmpi_table, Exscan), (void *)MPI_Exscan},
+    {"PMPI_Exscan", offsetof(mt_pmpi_table, Exscan), true},
 #endif
 #if MT_HAVE_Exscan_c
-    {"PMPI_Exscan_c", offsetof(mt_pmpi_table, Exscan_c), (void *)MPI_Exscan_c},
+    {"PMPI_Exscan_c", offsetof(mt_pmpi_table, Exscan_c), true},
 #endif
 #if MT_HAVE_Neighbor_allgather
-    {"PMPI_Neighbor_allgather", offsetof(mt_pmpi_table, Neighbor_allgather), (void *)MPI_Neighbor_allgather},
+    {"PMPI_Neighbor_allgather", offsetof(mt_pmpi_table, Neighbor_allgather), true},
 #endif
 #if MT_HAVE_Neighbor_allgather_c
-    {"PMPI_Neighbor_allgather_c", offsetof(mt_pmpi_table, Neighbor_allgather_c), (void *)MPI_Neighbor_allgather_c},
+    {"PMPI_Neighbor_allgather_c", offsetof(mt_pmpi_table, Neighbor_allgather_c), true},
 #endif
 #if MT_HAVE_Neighbor_allgatherv
-    {"PMPI_Neighbor_allgatherv", offsetof(mt_pmpi_table, Neighbor_allgatherv), (void *)MPI_Neighbor_allgatherv},
+    {"PMPI_Neighbor_allgatherv", offsetof(mt_pmpi_table, Neighbor_allgatherv), true},
 #endif
 #if MT_HAVE_Neighbor_allgatherv_c
-    {"PMPI_Neighbor_allgatherv_c", offsetof(mt_pmpi_table, Neighbor_allgatherv_c), (void *)MPI_Neighbor_allgatherv_c},
+    {"PMPI_Neighbor_allgatherv_c", offsetof(mt_pmpi_table, Neighbor_allgatherv_c), true},
 #endif
 #if MT_HAVE_Neighbor_alltoall
-    {"PMPI_Neighbor_alltoall", offsetof(mt_pmpi_table, Neighbor_alltoall), (void *)MPI_Neighbor_alltoall},
+    {"PMPI_Neighbor_alltoall", offsetof(mt_pmpi_table, Neighbor_alltoall), true},
 #endif
 #if MT_HAVE_Neighbor_alltoall_c
-    {"PMPI_Neighbor_alltoall_c", offsetof(mt_pmpi_table, Neighbor_alltoall_c), (void *)MPI_Neighbor_alltoall_c},
+    {"PMPI_Neighbor_alltoall_c", offsetof(mt_pmpi_table, Neighbor_alltoall_c), true},
 #endif
 #if MT_HAVE_Neighbor_alltoallv
-    {"PMPI_Neighbor_alltoallv", offsetof(mt_pmpi_table, Neighbor_alltoallv), (void *)MPI_Neighbor_alltoallv},
+    {"PMPI_Neighbor_alltoallv", offsetof(mt_pmpi_table, Neighbor_alltoallv), true},
 #endif
 #if MT_HAVE_Neighbor_alltoallv_c
-    {"PMPI_Neighbor_alltoallv_c", offsetof(mt_pmpi_table, Neighbor_alltoallv_c), (void *)MPI_Neighbor_alltoallv_c},
+    {"PMPI_Neighbor_alltoallv_c", offsetof(mt_pmpi_table, Neighbor_alltoallv_c), true},
 #endif
 #if MT_HAVE_Neighbor_alltoallw
-    {"PMPI_Neighbor_alltoallw", offsetof(mt_pmpi_table, Neighbor_alltoallw), (void *)MPI_Neighbor_alltoallw},
+    {"PMPI_Neighbor_alltoallw", offsetof(mt_pmpi_table, Neighbor_alltoallw), true},
 #endif
 #if MT_HAVE_Neighbor_alltoallw_c
-    {"PMPI_Neighbor_alltoallw_c", offsetof(mt_pmpi_table, Neighbor_alltoallw_c), (void *)MPI_Neighbor_alltoallw_c},
+    {"PMPI_Neighbor_alltoallw_c", offsetof(mt_pmpi_table, Neighbor_alltoallw_c), true},
 #endif
 #if MT_HAVE_Ibarrier
-    {"PMPI_Ibarrier", offsetof(mt_pmpi_table, Ibarrier), (void *)MPI_Ibarrier},
+    {"PMPI_Ibarrier", offsetof(mt_pmpi_table, Ibarrier), true},
 #endif
 #if MT_HAVE_Ibcast
-    {"PMPI_Ibcast", offsetof(mt_pmpi_table, Ibcast), (void *)MPI_Ibcast},
+    {"PMPI_Ibcast", offsetof(mt_pmpi_table, Ibcast), true},
 #endif
 #if MT_HAVE_Ibcast_c
-    {"PMPI_Ibcast_c", offsetof(mt_pmpi_table, Ibcast_c), (void *)MPI_Ibcast_c},
+    {"PMPI_Ibcast_c", offsetof(mt_pmpi_table, Ibcast_c), true},
 #endif
 #if MT_HAVE_Igather
-    {"PMPI_Igather", offsetof(mt_pmpi_table, Igather), (void *)MPI_Igather},
+    {"PMPI_Igather", offsetof(mt_pmpi_table, Igather), true},
 #endif
 #if MT_HAVE_Igather_c
-    {"PMPI_Igather_c", offsetof(mt_pmpi_table, Igather_c), (void *)MPI_Igather_c},
+    {"PMPI_Igather_c", offsetof(mt_pmpi_table, Igather_c), true},
 #endif
 #if MT_HAVE_Igatherv
-    {"PMPI_Igatherv", offsetof(mt_pmpi_table, Igatherv), (void *)MPI_Igatherv},
+    {"PMPI_Igatherv", offsetof(mt_pmpi_table, Igatherv), true},
 #endif
 #if MT_HAVE_Igatherv_c
-    {"PMPI_Igatherv_c", offsetof(mt_pmpi_table, Igatherv_c), (void *)MPI_Igatherv_c},
+    {"PMPI_Igatherv_c", offsetof(mt_pmpi_table, Igatherv_c), true},
 #endif
 #if MT_HAVE_Iscatter
-    {"PMPI_Iscatter", offsetof(mt_pmpi_table, Iscatter), (void *)MPI_Iscatter},
+    {"PMPI_Iscatter", offsetof(mt_pmpi_table, Iscatter), true},
 #endif
 #if MT_HAVE_Iscatter_c
-    {"PMPI_Iscatter_c", offsetof(mt_pmpi_table, Iscatter_c), (void *)MPI_Iscatter_c},
+    {"PMPI_Iscatter_c", offsetof(mt_pmpi_table, Iscatter_c), true},
 #endif
 #if MT_HAVE_Iscatterv
-    {"PMPI_Iscatterv", offsetof(mt_pmpi_table, Iscatterv), (void *)MPI_Iscatterv},
+    {"PMPI_Iscatterv", offsetof(mt_pmpi_table, Iscatterv), true},
 #endif
 #if MT_HAVE_Iscatterv_c
-    {"PMPI_Iscatterv_c", offsetof(mt_pmpi_table, Iscatterv_c), (void *)MPI_Iscatterv_c},
+    {"PMPI_Iscatterv_c", offsetof(mt_pmpi_table, Iscatterv_c), true},
 #endif
 #if MT_HAVE_Iallgather
-    {"PMPI_Iallgather", offsetof(mt_pmpi_table, Iallgather), (void *)MPI_Iallgather},
+    {"PMPI_Iallgather", offsetof(mt_pmpi_table, Iallgather), true},
 #endif
 #if MT_HAVE_Iallgather_c
-    {"PMPI_Iallgather_c", offsetof(mt_pmpi_table, Iallgather_c), (void *)MPI_Iallgather_c},
+    {"PMPI_Iallgather_c", offsetof(mt_pmpi_table, Iallgather_c), true},
 #endif
 #if MT_HAVE_Iallgatherv
-    {"PMPI_Iallgatherv", offsetof(mt_pmpi_table, Iallgatherv), (void *)MPI_Iallgatherv},
+    {"PMPI_Iallgatherv", offsetof(mt_pmpi_table, Iallgatherv), true},
 #endif
 #if MT_HAVE_Iallgatherv_c
-    {"PMPI_Iallgatherv_c", offsetof(mt_pmpi_table, Iallgatherv_c), (void *)MPI_Iallgatherv_c},
+    {"PMPI_Iallgatherv_c", offsetof(mt_pmpi_table, Iallgatherv_c), true},
 #endif
 #if MT_HAVE_Ialltoall
-    {"PMPI_Ialltoall", offsetof(mt_pmpi_table, Ialltoall), (void *)MPI_Ialltoall},
+    {"PMPI_Ialltoall", offsetof(mt_pmpi_table, Ialltoall), true},
 #endif
 #if MT_HAVE_Ialltoall_c
-    {"PMPI_Ialltoall_c", offsetof(mt_pmpi_table, Ialltoall_c), (void *)MPI_Ialltoall_c},
+    {"PMPI_Ialltoall_c", offsetof(mt_pmpi_table, Ialltoall_c), true},
 #endif
 #if MT_HAVE_Ialltoallv
-    {"PMPI_Ialltoallv", offsetof(mt_pmpi_table, Ialltoallv), (void *)MPI_Ialltoallv},
+    {"PMPI_Ialltoallv", offsetof(mt_pmpi_table, Ialltoallv), true},
 #endif
 #if MT_HAVE_Ialltoallv_c
-    {"PMPI_Ialltoallv_c", offsetof(mt_pmpi_table, Ialltoallv_c), (void *)MPI_Ialltoallv_c},
+    {"PMPI_Ialltoallv_c", offsetof(mt_pmpi_table, Ialltoallv_c), true},
 #endif
 #if MT_HAVE_Ialltoallw
-    {"PMPI_Ialltoallw", offsetof(mt_pmpi_table, Ialltoallw), (void *)MPI_Ialltoallw},
+    {"PMPI_Ialltoallw", offsetof(mt_pmpi_table, Ialltoallw), true},
 #endif
 #if MT_HAVE_Ialltoallw_c
-    {"PMPI_Ialltoallw_c", offsetof(mt_pmpi_table, Ialltoallw_c), (void *)MPI_Ialltoallw_c},
+    {"PMPI_Ialltoallw_c", offsetof(mt_pmpi_table, Ialltoallw_c), true},
 #endif
 #if MT_HAVE_Ireduce
-    {"PMPI_Ireduce", offsetof(mt_pmpi_table, Ireduce), (void *)MPI_Ireduce},
+    {"PMPI_Ireduce", offsetof(mt_pmpi_table, Ireduce), true},
 #endif
 #if MT_HAVE_Ireduce_c
-    {"PMPI_Ireduce_c", offsetof(mt_pmpi_table, Ireduce_c), (void *)MPI_Ireduce_c},
+    {"PMPI_Ireduce_c", offsetof(mt_pmpi_table, Ireduce_c), true},
 #endif
 #if MT_HAVE_Iallreduce
-    {"PMPI_Iallreduce", offsetof(mt_pmpi_table, Iallreduce), (void *)MPI_Iallreduce},
+    {"PMPI_Iallreduce", offsetof(mt_pmpi_table, Iallreduce), true},
 #endif
 #if MT_HAVE_Iallreduce_c
-    {"PMPI_Iallreduce_c", offsetof(mt_pmpi_table, Iallreduce_c), (void *)MPI_Iallreduce_c},
+    {"PMPI_Iallreduce_c", offsetof(mt_pmpi_table, Iallreduce_c), true},
 #endif
 #if MT_HAVE_Ireduce_scatter
-    {"PMPI_Ireduce_scatter", offsetof(mt_pmpi_table, Ireduce_scatter), (void *)MPI_Ireduce_scatter},
+    {"PMPI_Ireduce_scatter", offsetof(mt_pmpi_table, Ireduce_scatter), true},
 #endif
 #if MT_HAVE_Ireduce_scatter_c
-    {"PMPI_Ireduce_scatter_c", offsetof(mt_pmpi_table, Ireduce_scatter_c), (void *)MPI_Ireduce_scatter_c},
+    {"PMPI_Ireduce_scatter_c", offsetof(mt_pmpi_table, Ireduce_scatter_c), true},
 #endif
 #if MT_HAVE_Ireduce_scatter_block
-    {"PMPI_Ireduce_scatter_block", offsetof(mt_pmpi_table, Ireduce_scatter_block), (void *)MPI_Ireduce_scatter_block},
+    {"PMPI_Ireduce_scatter_block", offsetof(mt_pmpi_table, Ireduce_scatter_block), true},
 #endif
 #if MT_HAVE_Ireduce_scatter_block_c
-    {"PMPI_Ireduce_scatter_block_c", offsetof(mt_pmpi_table, Ireduce_scatter_block_c), (void *)MPI_Ireduce_scatter_block_c},
+    {"PMPI_Ireduce_scatter_block_c", offsetof(mt_pmpi_table, Ireduce_scatter_block_c), true},
 #endif
 #if MT_HAVE_Iscan
-    {"PMPI_Iscan", offsetof(mt_pmpi_table, Iscan), (void *)MPI_Iscan},
+    {"PMPI_Iscan", offsetof(mt_pmpi_table, Iscan), true},
 #endif
 #if MT_HAVE_Iscan_c
-    {"PMPI_Iscan_c", offsetof(mt_pmpi_table, Iscan_c), (void *)MPI_Iscan_c},
+    {"PMPI_Iscan_c", offsetof(mt_pmpi_table, Iscan_c), true},
 #endif
 #if MT_HAVE_Iexscan
-    {"PMPI_Iexscan", offsetof(mt_pmpi_table, Iexscan), (void *)MPI_Iexscan},
+    {"PMPI_Iexscan", offsetof(mt_pmpi_table, Iexscan), true},
 #endif
 #if MT_HAVE_Iexscan_c
-    {"PMPI_Iexscan_c", offsetof(mt_pmpi_table, Iexscan_c), (void *)MPI_Iexscan_c},
+    {"PMPI_Iexscan_c", offsetof(mt_pmpi_table, Iexscan_c), true},
 #endif
 #if MT_HAVE_Ineighbor_allgather
-    {"PMPI_Ineighbor_allgather", offsetof(mt_pmpi_table, Ineighbor_allgather), (void *)MPI_Ineighbor_allgather},
+    {"PMPI_Ineighbor_allgather", offsetof(mt_pmpi_table, Ineighbor_allgather), true},
 #endif
 #if MT_HAVE_Ineighbor_allgather_c
-    {"PMPI_Ineighbor_allgather_c", offsetof(mt_pmpi_table, Ineighbor_allgather_c), (void *)MPI_Ineighbor_allgather_c},
+    {"PMPI_Ineighbor_allgather_c", offsetof(mt_pmpi_table, Ineighbor_allgather_c), true},
 #endif
 #if MT_HAVE_Ineighbor_allgatherv
-    {"PMPI_Ineighbor_allgatherv", offsetof(mt_pmpi_table, Ineighbor_allgatherv), (void *)MPI_Ineighbor_allgatherv},
+    {"PMPI_Ineighbor_allgatherv", offsetof(mt_pmpi_table, Ineighbor_allgatherv), true},
 #endif
 #if MT_HAVE_Ineighbor_allgatherv_c
-    {"PMPI_Ineighbor_allgatherv_c", offsetof(mt_pmpi_table, Ineighbor_allgatherv_c), (void *)MPI_Ineighbor_allgatherv_c},
+    {"PMPI_Ineighbor_allgatherv_c", offsetof(mt_pmpi_table, Ineighbor_allgatherv_c), true},
 #endif
 #if MT_HAVE_Ineighbor_alltoall
-    {"PMPI_Ineighbor_alltoall", offsetof(mt_pmpi_table, Ineighbor_alltoall), (void *)MPI_Ineighbor_alltoall},
+    {"PMPI_Ineighbor_alltoall", offsetof(mt_pmpi_table, Ineighbor_alltoall), true},
 #endif
 #if MT_HAVE_Ineighbor_alltoall_c
-    {"PMPI_Ineighbor_alltoall_c", offsetof(mt_pmpi_table, Ineighbor_alltoall_c), (void *)MPI_Ineighbor_alltoall_c},
+    {"PMPI_Ineighbor_alltoall_c", offsetof(mt_pmpi_table, Ineighbor_alltoall_c), true},
 #endif
 #if MT_HAVE_Ineighbor_alltoallv
-    {"PMPI_Ineighbor_alltoallv", offsetof(mt_pmpi_table, Ineighbor_alltoallv), (void *)MPI_Ineighbor_alltoallv},
+    {"PMPI_Ineighbor_alltoallv", offsetof(mt_pmpi_table, Ineighbor_alltoallv), true},
 #endif
 #if MT_HAVE_Ineighbor_alltoallv_c
-    {"PMPI_Ineighbor_alltoallv_c", offsetof(mt_pmpi_table, Ineighbor_alltoallv_c), (void *)MPI_Ineighbor_alltoallv_c},
+    {"PMPI_Ineighbor_alltoallv_c", offsetof(mt_pmpi_table, Ineighbor_alltoallv_c), true},
 #endif
 #if MT_HAVE_Ineighbor_alltoallw
-    {"PMPI_Ineighbor_alltoallw", offsetof(mt_pmpi_table, Ineighbor_alltoallw), (void *)MPI_Ineighbor_alltoallw},
+    {"PMPI_Ineighbor_alltoallw", offsetof(mt_pmpi_table, Ineighbor_alltoallw), true},
 #endif
 #if MT_HAVE_Ineighbor_alltoallw_c
-    {"PMPI_Ineighbor_alltoallw_c", offsetof(mt_pmpi_table, Ineighbor_alltoallw_c), (void *)MPI_Ineighbor_alltoallw_c},
+    {"PMPI_Ineighbor_alltoallw_c", offsetof(mt_pmpi_table, Ineighbor_alltoallw_c), true},
 #endif
 #if MT_HAVE_Barrier_init
-    {"PMPI_Barrier_init", offsetof(mt_pmpi_table, Barrier_init), (void *)MPI_Barrier_init},
+    {"PMPI_Barrier_init", offsetof(mt_pmpi_table, Barrier_init), true},
 #endif
 #if MT_HAVE_MPIX_Barrier_init
-    {"PMPIX_Barrier_init", offsetof(mt_pmpi_table, MPIX_Barrier_init), (void *)MPIX_Barrier_init},
+    {"PMPIX_Barrier_init", offsetof(mt_pmpi_table, MPIX_Barrier_init), true},
 #endif
 #if MT_HAVE_Bcast_init
-    {"PMPI_Bcast_init", offsetof(mt_pmpi_table, Bcast_init), (void *)MPI_Bcast_init},
+    {"PMPI_Bcast_init", offsetof(mt_pmpi_table, Bcast_init), true},
 #endif
 #if MT_HAVE_MPIX_Bcast_init
-    {"PMPIX_Bcast_init", offsetof(mt_pmpi_table, MPIX_Bcast_init), (void *)MPIX_Bcast_init},
+    {"PMPIX_Bcast_init", offsetof(mt_pmpi_table, MPIX_Bcast_init), true},
 #endif
 #if MT_HAVE_Bcast_init_c
-    {"PMPI_Bcast_init_c", offsetof(mt_pmpi_table, Bcast_init_c), (void *)MPI_Bcast_init_c},
+    {"PMPI_Bcast_init_c", offsetof(mt_pmpi_table, Bcast_init_c), true},
 #endif
 #if MT_HAVE_Gather_init
-    {"PMPI_Gather_init", offsetof(mt_pmpi_table, Gather_init), (void *)MPI_Gather_init},
+    {"PMPI_Gather_init", offsetof(mt_pmpi_table, Gather_init), true},
 #endif
 #if MT_HAVE_MPIX_Gather_init
-    {"PMPIX_Gather_init", offsetof(mt_pmpi_table, MPIX_Gather_init), (void *)MPIX_Gather_init},
+    {"PMPIX_Gather_init", offsetof(mt_pmpi_table, MPIX_Gather_init), true},
 #endif
 #if MT_HAVE_Gather_init_c
-    {"PMPI_Gather_init_c", offsetof(mt_pmpi_table, Gather_init_c), (void *)MPI_Gather_init_c},
+    {"PMPI_Gather_init_c", offsetof(mt_pmpi_table, Gather_init_c), true},
 #endif
 #if MT_HAVE_Gatherv_init
-    {"PMPI_Gatherv_init", offsetof(mt_pmpi_table, Gatherv_init), (void *)MPI_Gatherv_init},
+    {"PMPI_Gatherv_init", offsetof(mt_pmpi_table, Gatherv_init), true},
 #endif
 #if MT_HAVE_MPIX_Gatherv_init
-    {"PMPIX_Gatherv_init", offsetof(mt_pmpi_table, MPIX_Gatherv_init), (void *)MPIX_Gatherv_init},
+    {"PMPIX_Gatherv_init", offsetof(mt_pmpi_table, MPIX_Gatherv_init), true},
 #endif
 #if MT_HAVE_Gatherv_init_c
-    {"PMPI_Gatherv_init_c", offsetof(mt_pmpi_table, Gatherv_init_c), (void *)MPI_Gatherv_init_c},
+    {"PMPI_Gatherv_init_c", offsetof(mt_pmpi_table, Gatherv_init_c), true},
 #endif
 #if MT_HAVE_Scatter_init
-    {"PMPI_Scatter_init", offsetof(mt_pmpi_table, Scatter_init), (void *)MPI_Scatter_init},
+    {"PMPI_Scatter_init", offsetof(mt_pmpi_table, Scatter_init), true},
 #endif
 #if MT_HAVE_MPIX_Scatter_init
-    {"PMPIX_Scatter_init", offsetof(mt_pmpi_table, MPIX_Scatter_init), (void *)MPIX_Scatter_init},
+    {"PMPIX_Scatter_init", offsetof(mt_pmpi_table, MPIX_Scatter_init), true},
 #endif
 #if MT_HAVE_Scatter_init_c
-    {"PMPI_Scatter_init_c", offsetof(mt_pmpi_table, Scatter_init_c), (void *)MPI_Scatter_init_c},
+    {"PMPI_Scatter_init_c", offsetof(mt_pmpi_table, Scatter_init_c), true},
 #endif
 #if MT_HAVE_Scatterv_init
-    {"PMPI_Scatterv_init", offsetof(mt_pmpi_table, Scatterv_init), (void *)MPI_Scatterv_init},
+    {"PMPI_Scatterv_init", offsetof(mt_pmpi_table, Scatterv_init), true},
 #endif
 #if MT_HAVE_MPIX_Scatterv_init
-    {"PMPIX_Scatterv_init", offsetof(mt_pmpi_table, MPIX_Scatterv_init), (void *)MPIX_Scatterv_init},
+    {"PMPIX_Scatterv_init", offsetof(mt_pmpi_table, MPIX_Scatterv_init), true},
 #endif
 #if MT_HAVE_Scatterv_init_c
-    {"PMPI_Scatterv_init_c", offsetof(mt_pmpi_table, Scatterv_init_c), (void *)MPI_Scatterv_init_c},
+    {"PMPI_Scatterv_init_c", offsetof(mt_pmpi_table, Scatterv_init_c), true},
 #endif
 #if MT_HAVE_Allgather_init
-    {"PMPI_Allgather_init", offsetof(mt_pmpi_table, Allgather_init), (void *)MPI_Allgather_init},
+    {"PMPI_Allgather_init", offsetof(mt_pmpi_table, Allgather_init), true},
 #endif
 #if MT_HAVE_MPIX_Allgather_init
-    {"PMPIX_Allgather_init", offsetof(mt_pmpi_table, MPIX_Allgather_init), (void *)MPIX_Allgather_init},
+    {"PMPIX_Allgather_init", offsetof(mt_pmpi_table, MPIX_Allgather_init), true},
 #endif
 #if MT_HAVE_Allgather_init_c
-    {"PMPI_Allgather_init_c", offsetof(mt_pmpi_table, Allgather_init_c), (void *)MPI_Allgather_init_c},
+    {"PMPI_Allgather_init_c", offsetof(mt_pmpi_table, Allgather_init_c), true},
 #endif
 #if MT_HAVE_Allgatherv_init
-    {"PMPI_Allgatherv_init", offsetof(mt_pmpi_table, Allgatherv_init), (void *)MPI_Allgatherv_init},
+    {"PMPI_Allgatherv_init", offsetof(mt_pmpi_table, Allgatherv_init), true},
 #endif
 #if MT_HAVE_MPIX_Allgatherv_init
-    {"PMPIX_Allgatherv_init", offsetof(mt_pmpi_table, MPIX_Allgatherv_init), (void *)MPIX_Allgatherv_init},
+    {"PMPIX_Allgatherv_init", offsetof(mt_pmpi_table, MPIX_Allgatherv_init), true},
 #endif
 #if MT_HAVE_Allgatherv_init_c
-    {"PMPI_Allgatherv_init_c", offsetof(mt_pmpi_table, Allgatherv_init_c), (void *)MPI_Allgatherv_init_c},
+    {"PMPI_Allgatherv_init_c", offsetof(mt_pmpi_table, Allgatherv_init_c), true},
 #endif
 #if MT_HAVE_Alltoall_init
-    {"PMPI_Alltoall_init", offsetof(mt_pmpi_table, Alltoall_init), (void *)MPI_Alltoall_init},
+    {"PMPI_Alltoall_init", offsetof(mt_pmpi_table, Alltoall_init), true},
 #endif
 #if MT_HAVE_MPIX_Alltoall_init
-    {"PMPIX_Alltoall_init", offsetof(mt_pmpi_table, MPIX_Alltoall_init), (void *)MPIX_Alltoall_init},
+    {"PMPIX_Alltoall_init", offsetof(mt_pmpi_table, MPIX_Alltoall_init), true},
 #endif
 #if MT_HAVE_Alltoall_init_c
-    {"PMPI_Alltoall_init_c", offsetof(mt_pmpi_table, Alltoall_init_c), (void *)MPI_Alltoall_init_c},
+    {"PMPI_Alltoall_init_c", offsetof(mt_pmpi_table, Alltoall_init_c), true},
 #endif
 #if MT_HAVE_Alltoallv_init
-    {"PMPI_Alltoallv_init", offsetof(mt_pmpi_table, Alltoallv_init), (void *)MPI_Alltoallv_init},
+    {"PMPI_Alltoallv_init", offsetof(mt_pmpi_table, Alltoallv_init), true},
 #endif
 #if MT_HAVE_MPIX_Alltoallv_init
-    {"PMPIX_Alltoallv_init", offsetof(mt_pmpi_table, MPIX_Alltoallv_init), (void *)MPIX_Alltoallv_init},
+    {"PMPIX_Alltoallv_init", offsetof(mt_pmpi_table, MPIX_Alltoallv_init), true},
 #endif
 #if MT_HAVE_Alltoallv_init_c
-    {"PMPI_Alltoallv_init_c", offsetof(mt_pmpi_table, Alltoallv_init_c), (void *)MPI_Alltoallv_init_c},
+    {"PMPI_Alltoallv_init_c", offsetof(mt_pmpi_table, Alltoallv_init_c), true},
 #endif
 #if MT_HAVE_Alltoallw_init
-    {"PMPI_Alltoallw_init", offsetof(mt_pmpi_table, Alltoallw_init), (void *)MPI_Alltoallw_init},
+    {"PMPI_Alltoallw_init", offsetof(mt_pmpi_table, Alltoallw_init), true},
 #endif
 #if MT_HAVE_MPIX_Alltoallw_init
-    {"PMPIX_Alltoallw_init", offsetof(mt_pmpi_table, MPIX_Alltoallw_init), (void *)MPIX_Alltoallw_init},
+    {"PMPIX_Alltoallw_init", offsetof(mt_pmpi_table, MPIX_Alltoallw_init), true},
 #endif
 #if MT_HAVE_Alltoallw_init_c
-    {"PMPI_Alltoallw_init_c", offsetof(mt_pmpi_table, Alltoallw_init_c), (void *)MPI_Alltoallw_init_c},
+    {"PMPI_Alltoallw_init_c", offsetof(mt_pmpi_table, Alltoallw_init_c), true},
 #endif
 #if MT_HAVE_Reduce_init
-    {"PMPI_Reduce_init", offsetof(mt_pmpi_table, Reduce_init), (void *)MPI_Reduce_init},
+    {"PMPI_Reduce_init", offsetof(mt_pmpi_table, Reduce_init), true},
 #endif
 #if MT_HAVE_MPIX_Reduce_init
-    {"PMPIX_Reduce_init", offsetof(mt_pmpi_table, MPIX_Reduce_init), (void *)MPIX_Reduce_init},
+    {"PMPIX_Reduce_init", offsetof(mt_pmpi_table, MPIX_Reduce_init), true},
 #endif
 #if MT_HAVE_Reduce_init_c
-    {"PMPI_Reduce_init_c", offsetof(mt_pmpi_table, Reduce_init_c), (void *)MPI_Reduce_init_c},
+    {"PMPI_Reduce_init_c", offsetof(mt_pmpi_table, Reduce_init_c), true},
 #endif
 #if MT_HAVE_Allreduce_init
-    {"PMPI_Allreduce_init", offsetof(mt_pmpi_table, Allreduce_init), (void *)MPI_Allreduce_init},
+    {"PMPI_Allreduce_init", offsetof(mt_pmpi_table, Allreduce_init), true},
 #endif
 #if MT_HAVE_MPIX_Allreduce_init
-    {"PMPIX_Allreduce_init", offsetof(mt_pmpi_table, MPIX_Allreduce_init), (void *)MPIX_Allreduce_init},
+    {"PMPIX_Allreduce_init", offsetof(mt_pmpi_table, MPIX_Allreduce_init), true},
 #endif
 #if MT_HAVE_Allreduce_init_c
-    {"PMPI_Allreduce_init_c", offsetof(mt_pmpi_table, Allreduce_init_c), (void *)MPI_Allreduce_init_c},
+    {"PMPI_Allreduce_init_c", offsetof(mt_pmpi_table, Allreduce_init_c), true},
 #endif
 #if MT_HAVE_Reduce_scatter_init
-    {"PMPI_Reduce_scatter_init", offsetof(mt_pmpi_table, Reduce_scatter_init), (void *)MPI_Reduce_scatter_init},
+    {"PMPI_Reduce_scatter_init", offsetof(mt_pmpi_table, Reduce_scatter_init), true},
 #endif
 #if MT_HAVE_MPIX_Reduce_scatter_init
-    {"PMPIX_Reduce_scatter_init", offsetof(mt_pmpi_table, MPIX_Reduce_scatter_init), (void *)MPIX_Reduce_scatter_init},
+    {"PMPIX_Reduce_scatter_init", offsetof(mt_pmpi_table, MPIX_Reduce_scatter_init), true},
 #endif
 #if MT_HAVE_Reduce_scatter_init_c
-    {"PMPI_Reduce_scatter_init_c", offsetof(mt_pmpi_table, Reduce_scatter_init_c), (void *)MPI_Reduce_scatter_init_c},
+    {"PMPI_Reduce_scatter_init_c", offsetof(mt_pmpi_table, Reduce_scatter_init_c), true},
 #endif
 #if MT_HAVE_Reduce_scatter_block_init
-    {"PMPI_Reduce_scatter_block_init", offsetof(mt_pmpi_table, Reduce_scatter_block_init), (void *)MPI_Reduce_scatter_block_init},
+    {"PMPI_Reduce_scatter_block_init", offsetof(mt_pmpi_table, Reduce_scatter_block_init), true},
 #endif
 #if MT_HAVE_MPIX_Reduce_scatter_block_init
-    {"PMPIX_Reduce_scatter_block_init", offsetof(mt_pmpi_table, MPIX_Reduce_scatter_block_init), (void *)MPIX_Reduce_scatter_block_init},
+    {"PMPIX_Reduce_scatter_block_init", offsetof(mt_pmpi_table, MPIX_Reduce_scatter_block_init), true},
 #endif
 #if MT_HAVE_Reduce_scatter_block_init_c
-    {"PMPI_Reduce_scatter_block_init_c", offsetof(mt_pmpi_table, Reduce_scatter_block_init_c), (void *)MPI_Reduce_scatter_block_init_c},
+    {"PMPI_Reduce_scatter_block_init_c", offsetof(mt_pmpi_table, Reduce_scatter_block_init_c), true},
 #endif
 #if MT_HAVE_Scan_init
-    {"PMPI_Scan_init", offsetof(mt_pmpi_table, Scan_init), (void *)MPI_Scan_init},
+    {"PMPI_Scan_init", offsetof(mt_pmpi_table, Scan_init), true},
 #endif
 #if MT_HAVE_MPIX_Scan_init
-    {"PMPIX_Scan_init", offsetof(mt_pmpi_table, MPIX_Scan_init), (void *)MPIX_Scan_init},
+    {"PMPIX_Scan_init", offsetof(mt_pmpi_table, MPIX_Scan_init), true},
 #endif
 #if MT_HAVE_Scan_init_c
-    {"PMPI_Scan_init_c", offsetof(mt_pmpi_table, Scan_init_c), (void *)MPI_Scan_init_c},
+    {"PMPI_Scan_init_c", offsetof(mt_pmpi_table, Scan_init_c), true},
 #endif
 #if MT_HAVE_Exscan_init
-    {"PMPI_Exscan_init", offsetof(mt_pmpi_table, Exscan_init), (void *)MPI_Exscan_init},
+    {"PMPI_Exscan_init", offsetof(mt_pmpi_table, Exscan_init), true},
 #endif
 #if MT_HAVE_MPIX_Exscan_init
-    {"PMPIX_Exscan_init", offsetof(mt_pmpi_table, MPIX_Exscan_init), (void *)MPIX_Exscan_init},
+    {"PMPIX_Exscan_init", offsetof(mt_pmpi_table, MPIX_Exscan_init), true},
 #endif
 #if MT_HAVE_Exscan_init_c
-    {"PMPI_Exscan_init_c", offsetof(mt_pmpi_table, Exscan_init_c), (void *)MPI_Exscan_init_c},
+    {"PMPI_Exscan_init_c", offsetof(mt_pmpi_table, Exscan_init_c), true},
 #endif
 #if MT_HAVE_Neighbor_allgather_init
-    {"PMPI_Neighbor_allgather_init", offsetof(mt_pmpi_table, Neighbor_allgather_init), (void *)MPI_Neighbor_allgather_init},
+    {"PMPI_Neighbor_allgather_init", offsetof(mt_pmpi_table, Neighbor_allgather_init), true},
 #endif
 #if MT_HAVE_MPIX_Neighbor_allgather_init
-    {"PMPIX_Neighbor_allgather_init", offsetof(mt_pmpi_table, MPIX_Neighbor_allgather_init), (void *)MPIX_Neighbor_allgather_init},
+    {"PMPIX_Neighbor_allgather_init", offsetof(mt_pmpi_table, MPIX_Neighbor_allgather_init), true},
 #endif
 #if MT_HAVE_Neighbor_allgather_init_c
-    {"PMPI_Neighbor_allgather_init_c", offsetof(mt_pmpi_table, Neighbor_allgather_init_c), (void *)MPI_Neighbor_allgather_init_c},
+    {"PMPI_Neighbor_allgather_init_c", offsetof(mt_pmpi_table, Neighbor_allgather_init_c), true},
 #endif
 #if MT_HAVE_Neighbor_allgatherv_init
-    {"PMPI_Neighbor_allgatherv_init", offsetof(mt_pmpi_table, Neighbor_allgatherv_init), (void *)MPI_Neighbor_allgatherv_init},
+    {"PMPI_Neighbor_allgatherv_init", offsetof(mt_pmpi_table, Neighbor_allgatherv_init), true},
 #endif
 #if MT_HAVE_MPIX_Neighbor_allgatherv_init
-    {"PMPIX_Neighbor_allgatherv_init", offsetof(mt_pmpi_table, MPIX_Neighbor_allgatherv_init), (void *)MPIX_Neighbor_allgatherv_init},
+    {"PMPIX_Neighbor_allgatherv_init", offsetof(mt_pmpi_table, MPIX_Neighbor_allgatherv_init), true},
 #endif
 #if MT_HAVE_Neighbor_allgatherv_init_c
-    {"PMPI_Neighbor_allgatherv_init_c", offsetof(mt_pmpi_table, Neighbor_allgatherv_init_c), (void *)MPI_Neighbor_allgatherv_init_c},
+    {"PMPI_Neighbor_allgatherv_init_c", offsetof(mt_pmpi_table, Neighbor_allgatherv_init_c), true},
 #endif
 #if MT_HAVE_Neighbor_alltoall_init
-    {"PMPI_Neighbor_alltoall_init", offsetof(mt_pmpi_table, Neighbor_alltoall_init), (void *)MPI_Neighbor_alltoall_init},
+    {"PMPI_Neighbor_alltoall_init", offsetof(mt_pmpi_table, Neighbor_alltoall_init), true},
 #endif
 #if MT_HAVE_MPIX_Neighbor_alltoall_init
-    {"PMPIX_Neighbor_alltoall_init", offsetof(mt_pmpi_table, MPIX_Neighbor_alltoall_init), (void *)MPIX_Neighbor_alltoall_init},
+    {"PMPIX_Neighbor_alltoall_init", offsetof(mt_pmpi_table, MPIX_Neighbor_alltoall_init), true},
 #endif
 #if MT_HAVE_Neighbor_alltoall_init_c
-    {"PMPI_Neighbor_alltoall_init_c", offsetof(mt_pmpi_table, Neighbor_alltoall_init_c), (void *)MPI_Neighbor_alltoall_init_c},
+    {"PMPI_Neighbor_alltoall_init_c", offsetof(mt_pmpi_table, Neighbor_alltoall_init_c), true},
 #endif
 #if MT_HAVE_Neighbor_alltoallv_init
-    {"PMPI_Neighbor_alltoallv_init", offsetof(mt_pmpi_table, Neighbor_alltoallv_init), (void *)MPI_Neighbor_alltoallv_init},
+    {"PMPI_Neighbor_alltoallv_init", offsetof(mt_pmpi_table, Neighbor_alltoallv_init), true},
 #endif
 #if MT_HAVE_MPIX_Neighbor_alltoallv_init
-    {"PMPIX_Neighbor_alltoallv_init", offsetof(mt_pmpi_table, MPIX_Neighbor_alltoallv_init), (void *)MPIX_Neighbor_alltoallv_init},
+    {"PMPIX_Neighbor_alltoallv_init", offsetof(mt_pmpi_table, MPIX_Neighbor_alltoallv_init), true},
 #endif
 #if MT_HAVE_Neighbor_alltoallv_init_c
-    {"PMPI_Neighbor_alltoallv_init_c", offsetof(mt_pmpi_table, Neighbor_alltoallv_init_c), (void *)MPI_Neighbor_alltoallv_init_c},
+    {"PMPI_Neighbor_alltoallv_init_c", offsetof(mt_pmpi_table, Neighbor_alltoallv_init_c), true},
 #endif
 #if MT_HAVE_Neighbor_alltoallw_init
-    {"PMPI_Neighbor_alltoallw_init", offsetof(mt_pmpi_table, Neighbor_alltoallw_init), (void *)MPI_Neighbor_alltoallw_init},
+    {"PMPI_Neighbor_alltoallw_init", offsetof(mt_pmpi_table, Neighbor_alltoallw_init), true},
 #endif
 #if MT_HAVE_MPIX_Neighbor_alltoallw_init
-    {"PMPIX_Neighbor_alltoallw_init", offsetof(mt_pmpi_table, MPIX_Neighbor_alltoallw_init), (void *)MPIX_Neighbor_alltoallw_init},
+    {"PMPIX_Neighbor_alltoallw_init", offsetof(mt_pmpi_table, MPIX_Neighbor_alltoallw_init), true},
 #endif
 #if MT_HAVE_Neighbor_alltoallw_init_c
-    {"PMPI_Neighbor_alltoallw_init_c", offsetof(mt_pmpi_table, Neighbor_alltoallw_init_c), (void *)MPI_Neighbor_alltoallw_init_c},
+    {"PMPI_Neighbor_alltoallw_init_c", offsetof(mt_pmpi_table, Neighbor_alltoallw_init_c), true},
 #endif
 #if MT_HAVE_Comm_dup
-    {"PMPI_Comm_dup", offsetof(mt_pmpi_table, Comm_dup), (void *)MPI_Comm_dup},
+    {"PMPI_Comm_dup", offsetof(mt_pmpi_table, Comm_dup), true},
 #endif
 #if MT_HAVE_Comm_dup_with_info
-    {"PMPI_Comm_dup_with_info", offsetof(mt_pmpi_table, Comm_dup_with_info), (void *)MPI_Comm_dup_with_info},
+    {"PMPI_Comm_dup_with_info", offsetof(mt_pmpi_table, Comm_dup_with_info), true},
 #endif
 #if MT_HAVE_Comm_idup
-    {"PMPI_Comm_idup", offsetof(mt_pmpi_table, Comm_idup), (void *)MPI_Comm_idup},
+    {"PMPI_Comm_idup", offsetof(mt_pmpi_table, Comm_idup), true},
 #endif
 #if MT_HAVE_Comm_idup_with_info
-    {"PMPI_Comm_idup_with_info", offsetof(mt_pmpi_table, Comm_idup_with_info), (void *)MPI_Comm_idup_with_info},
+    {"PMPI_Comm_idup_with_info", offsetof(mt_pmpi_table, Comm_idup_with_info), true},
 #endif
 #if MT_HAVE_Comm_create
-    {"PMPI_Comm_create", offsetof(mt_pmpi_table, Comm_create), (void *)MPI_Comm_create},
+    {"PMPI_Comm_create", offsetof(mt_pmpi_table, Comm_create), true},
 #endif
 #if MT_HAVE_Comm_create_group
-    {"PMPI_Comm_create_group", offsetof(mt_pmpi_table, Comm_create_group), (void *)MPI_Comm_create_group},
+    {"PMPI_Comm_create_group", offsetof(mt_pmpi_table, Comm_create_group), true},
 #endif
 #if MT_HAVE_Comm_split
-    {"PMPI_Comm_split", offsetof(mt_pmpi_table, Comm_split), (void *)MPI_Comm_split},
+    {"PMPI_Comm_split", offsetof(mt_pmpi_table, Comm_split), true},
 #endif
 #if MT_HAVE_Comm_split_type
-    {"PMPI_Comm_split_type", offsetof(mt_pmpi_table, Comm_split_type), (void *)MPI_Comm_split_type},
+    {"PMPI_Comm_split_type", offsetof(mt_pmpi_table, Comm_split_type), true},
 #endif
 #if MT_HAVE_Intercomm_create
-    {"PMPI_Intercomm_create", offsetof(mt_pmpi_table, Intercomm_create), (void *)MPI_Intercomm_create},
+    {"PMPI_Intercomm_create", offsetof(mt_pmpi_table, Intercomm_create), true},
 #endif
 #if MT_HAVE_Intercomm_merge
-    {"PMPI_Intercomm_merge", offsetof(mt_pmpi_table, Intercomm_merge), (void *)MPI_Intercomm_merge},
+    {"PMPI_Intercomm_merge", offsetof(mt_pmpi_table, Intercomm_merge), true},
 #endif
 #if MT_HAVE_Cart_create
-    {"PMPI_Cart_create", offsetof(mt_pmpi_table, Cart_create), (void *)MPI_Cart_create},
+    {"PMPI_Cart_create", offsetof(mt_pmpi_table, Cart_create), true},
 #endif
 #if MT_HAVE_Cart_sub
-    {"PMPI_Cart_sub", offsetof(mt_pmpi_table, Cart_sub), (void *)MPI_Cart_sub},
+    {"PMPI_Cart_sub", offsetof(mt_pmpi_table, Cart_sub), true},
 #endif
 #if MT_HAVE_Graph_create
-    {"PMPI_Graph_create", offsetof(mt_pmpi_table, Graph_create), (void *)MPI_Graph_create},
+    {"PMPI_Graph_create", offsetof(mt_pmpi_table, Graph_create), true},
 #endif
 #if MT_HAVE_Dist_graph_create
-    {"PMPI_Dist_graph_create", offsetof(mt_pmpi_table, Dist_graph_create), (void *)MPI_Dist_graph_create},
+    {"PMPI_Dist_graph_create", offsetof(mt_pmpi_table, Dist_graph_create), true},
 #endif
 #if MT_HAVE_Dist_graph_create_adjacent
-    {"PMPI_Dist_graph_create_adjacent", offsetof(mt_pmpi_table, Dist_graph_create_adjacent), (void *)MPI_Dist_graph_create_adjacent},
+    {"PMPI_Dist_graph_create_adjacent", offsetof(mt_pmpi_table, Dist_graph_create_adjacent), true},
 #endif
 #if MT_HAVE_Comm_free
-    {"PMPI_Comm_free", offsetof(mt_pmpi_table, Comm_free), (void *)MPI_Comm_free},
+    {"PMPI_Comm_free", offsetof(mt_pmpi_table, Comm_free), true},
 #endif
 #if MT_HAVE_Comm_disconnect
-    {"PMPI_Comm_disconnect", offsetof(mt_pmpi_table, Comm_disconnect), (void *)MPI_Comm_disconnect},
+    {"PMPI_Comm_disconnect", offsetof(mt_pmpi_table, Comm_disconnect), true},
 #endif
 #if MT_HAVE_Comm_set_name
-    {"PMPI_Comm_set_name", offsetof(mt_pmpi_table, Comm_set_name), (void *)MPI_Comm_set_name},
+    {"PMPI_Comm_set_name", offsetof(mt_pmpi_table, Comm_set_name), true},
 #endif
 #if MT_HAVE_Type_free
-    {"PMPI_Type_free", offsetof(mt_pmpi_table, Type_free), (void *)MPI_Type_free},
+    {"PMPI_Type_free", offsetof(mt_pmpi_table, Type_free), true},
 #endif
 #if MT_HAVE_Put
-    {"PMPI_Put", offsetof(mt_pmpi_table, Put), (void *)MPI_Put},
+    {"PMPI_Put", offsetof(mt_pmpi_table, Put), true},
 #endif
 #if MT_HAVE_Put_c
-    {"PMPI_Put_c", offsetof(mt_pmpi_table, Put_c), (void *)MPI_Put_c},
+    {"PMPI_Put_c", offsetof(mt_pmpi_table, Put_c), true},
 #endif
 #if MT_HAVE_Rput
-    {"PMPI_Rput", offsetof(mt_pmpi_table, Rput), (void *)MPI_Rput},
+    {"PMPI_Rput", offsetof(mt_pmpi_table, Rput), true},
 #endif
 #if MT_HAVE_Rput_c
-    {"PMPI_Rput_c", offsetof(mt_pmpi_table, Rput_c), (void *)MPI_Rput_c},
+    {"PMPI_Rput_c", offsetof(mt_pmpi_table, Rput_c), true},
 #endif
 #if MT_HAVE_Accumulate
-    {"PMPI_Accumulate", offsetof(mt_pmpi_table, Accumulate), (void *)MPI_Accumulate},
+    {"PMPI_Accumulate", offsetof(mt_pmpi_table, Accumulate), true},
 #endif
 #if MT_HAVE_Accumulate_c
-    {"PMPI_Accumulate_c", offsetof(mt_pmpi_table, Accumulate_c), (void *)MPI_Accumulate_c},
+    {"PMPI_Accumulate_c", offsetof(mt_pmpi_table, Accumulate_c), true},
 #endif
 #if MT_HAVE_Raccumulate
-    {"PMPI_Raccumulate", offsetof(mt_pmpi_table, Raccumulate), (void *)MPI_Raccumulate},
+    {"PMPI_Raccumulate", offsetof(mt_pmpi_table, Raccumulate), true},
 #endif
 #if MT_HAVE_Raccumulate_c
-    {"PMPI_Raccumulate_c", offsetof(mt_pmpi_table, Raccumulate_c), (void *)MPI_Raccumulate_c},
+    {"PMPI_Raccumulate_c", offsetof(mt_pmpi_table, Raccumulate_c), true},
 #endif
 #if MT_HAVE_Get
-    {"PMPI_Get", offsetof(mt_pmpi_table, Get), (void *)MPI_Get},
+    {"PMPI_Get", offsetof(mt_pmpi_table, Get), true},
 #endif
 #if MT_HAVE_Get_c
-    {"PMPI_Get_c", offsetof(mt_pmpi_table, Get_c), (void *)MPI_Get_c},
+    {"PMPI_Get_c", offsetof(mt_pmpi_table, Get_c), true},
 #endif
 #if MT_HAVE_Rget
-    {"PMPI_Rget", offsetof(mt_pmpi_table, Rget), (void *)MPI_Rget},
+    {"PMPI_Rget", offsetof(mt_pmpi_table, Rget), true},
 #endif
 #if MT_HAVE_Rget_c
-    {"PMPI_Rget_c", offsetof(mt_pmpi_table, Rget_c), (void *)MPI_Rget_c},
+    {"PMPI_Rget_c", offsetof(mt_pmpi_table, Rget_c), true},
 #endif
 #if MT_HAVE_Get_accumulate
-    {"PMPI_Get_accumulate", offsetof(mt_pmpi_table, Get_accumulate), (void *)MPI_Get_accumulate},
+    {"PMPI_Get_accumulate", offsetof(mt_pmpi_table, Get_accumulate), true},
 #endif
 #if MT_HAVE_Get_accumulate_c
-    {"PMPI_Get_accumulate_c", offsetof(mt_pmpi_table, Get_accumulate_c), (void *)MPI_Get_accumulate_c},
+    {"PMPI_Get_accumulate_c", offsetof(mt_pmpi_table, Get_accumulate_c), true},
 #endif
 #if MT_HAVE_Rget_accumulate
-    {"PMPI_Rget_accumulate", offsetof(mt_pmpi_table, Rget_accumulate), (void *)MPI_Rget_accumulate},
+    {"PMPI_Rget_accumulate", offsetof(mt_pmpi_table, Rget_accumulate), true},
 #endif
 #if MT_HAVE_Rget_accumulate_c
-    {"PMPI_Rget_accumulate_c", offsetof(mt_pmpi_table, Rget_accumulate_c), (void *)MPI_Rget_accumulate_c},
+    {"PMPI_Rget_accumulate_c", offsetof(mt_pmpi_table, Rget_accumulate_c), true},
 #endif
 #if MT_HAVE_Fetch_and_op
-    {"PMPI_Fetch_and_op", offsetof(mt_pmpi_table, Fetch_and_op), (void *)MPI_Fetch_and_op},
+    {"PMPI_Fetch_and_op", offsetof(mt_pmpi_table, Fetch_and_op), true},
 #endif
 #if MT_HAVE_Compare_and_swap
-    {"PMPI_Compare_and_swap", offsetof(mt_pmpi_table, Compare_and_swap), (void *)MPI_Compare_and_swap},
+    {"PMPI_Compare_and_swap", offsetof(mt_pmpi_table, Compare_and_swap), true},
 #endif
 #if MT_HAVE_Win_fence
-    {"PMPI_Win_fence", offsetof(mt_pmpi_table, Win_fence), (void *)MPI_Win_fence},
+    {"PMPI_Win_fence", offsetof(mt_pmpi_table, Win_fence), true},
 #endif
 #if MT_HAVE_Win_start
-    {"PMPI_Win_start", offsetof(mt_pmpi_table, Win_start), (void *)MPI_Win_start},
+    {"PMPI_Win_start", offsetof(mt_pmpi_table, Win_start), true},
 #endif
 #if MT_HAVE_Win_post
-    {"PMPI_Win_post", offsetof(mt_pmpi_table, Win_post), (void *)MPI_Win_post},
+    {"PMPI_Win_post", offsetof(mt_pmpi_table, Win_post), true},
 #endif
 #if MT_HAVE_Win_complete
-    {"PMPI_Win_complete", offsetof(mt_pmpi_table, Win_complete), (void *)MPI_Win_complete},
+    {"PMPI_Win_complete", offsetof(mt_pmpi_table, Win_complete), true},
 #endif
 #if MT_HAVE_Win_wait
-    {"PMPI_Win_wait", offsetof(mt_pmpi_table, Win_wait), (void *)MPI_Win_wait},
+    {"PMPI_Win_wait", offsetof(mt_pmpi_table, Win_wait), true},
 #endif
 #if MT_HAVE_Win_test
-    {"PMPI_Win_test", offsetof(mt_pmpi_table, Win_test), (void *)MPI_Win_test},
+    {"PMPI_Win_test", offsetof(mt_pmpi_table, Win_test), true},
 #endif
 #if MT_HAVE_Win_lock_all
-    {"PMPI_Win_lock_all", offsetof(mt_pmpi_table, Win_lock_all), (void *)MPI_Win_lock_all},
+    {"PMPI_Win_lock_all", offsetof(mt_pmpi_table, Win_lock_all), true},
 #endif
 #if MT_HAVE_Win_unlock_all
-    {"PMPI_Win_unlock_all", offsetof(mt_pmpi_table, Win_unlock_all), (void *)MPI_Win_unlock_all},
+    {"PMPI_Win_unlock_all", offsetof(mt_pmpi_table, Win_unlock_all), true},
 #endif
 #if MT_HAVE_Win_flush_all
-    {"PMPI_Win_flush_all", offsetof(mt_pmpi_table, Win_flush_all), (void *)MPI_Win_flush_all},
+    {"PMPI_Win_flush_all", offsetof(mt_pmpi_table, Win_flush_all), true},
 #endif
 #if MT_HAVE_Win_flush_local_all
-    {"PMPI_Win_flush_local_all", offsetof(mt_pmpi_table, Win_flush_local_all), (void *)MPI_Win_flush_local_all},
+    {"PMPI_Win_flush_local_all", offsetof(mt_pmpi_table, Win_flush_local_all), true},
 #endif
 #if MT_HAVE_Win_sync
-    {"PMPI_Win_sync", offsetof(mt_pmpi_table, Win_sync), (void *)MPI_Win_sync},
+    {"PMPI_Win_sync", offsetof(mt_pmpi_table, Win_sync), true},
 #endif
 #if MT_HAVE_Win_lock
-    {"PMPI_Win_lock", offsetof(mt_pmpi_table, Win_lock), (void *)MPI_Win_lock},
+    {"PMPI_Win_lock", offsetof(mt_pmpi_table, Win_lock), true},
 #endif
 #if MT_HAVE_Win_unlock
-    {"PMPI_Win_unlock", offsetof(mt_pmpi_table, Win_unlock), (void *)MPI_Win_unlock},
+    {"PMPI_Win_unlock", offsetof(mt_pmpi_table, Win_unlock), true},
 #endif
 #if MT_HAVE_Win_flush
-    {"PMPI_Win_flush", offsetof(mt_pmpi_table, Win_flush), (void *)MPI_Win_flush},
+    {"PMPI_Win_flush", offsetof(mt_pmpi_table, Win_flush), true},
 #endif
 #if MT_HAVE_Win_flush_local
-    {"PMPI_Win_flush_local", offsetof(mt_pmpi_table, Win_flush_local), (void *)MPI_Win_flush_local},
+    {"PMPI_Win_flush_local", offsetof(mt_pmpi_table, Win_flush_local), true},
 #endif
 #if MT_HAVE_Win_create
-    {"PMPI_Win_create", offsetof(mt_pmpi_table, Win_create), (void *)MPI_Win_create},
+    {"PMPI_Win_create", offsetof(mt_pmpi_table, Win_create), true},
 #endif
 #if MT_HAVE_Win_create_c
-    {"PMPI_Win_create_c", offsetof(mt_pmpi_table, Win_create_c), (void *)MPI_Win_create_c},
+    {"PMPI_Win_create_c", offsetof(mt_pmpi_table, Win_create_c), true},
 #endif
 #if MT_HAVE_Win_allocate
-    {"PMPI_Win_allocate", offsetof(mt_pmpi_table, Win_allocate), (void *)MPI_Win_allocate},
+    {"PMPI_Win_allocate", offsetof(mt_pmpi_table, Win_allocate), true},
 #endif
 #if MT_HAVE_Win_allocate_c
-    {"PMPI_Win_allocate_c", offsetof(mt_pmpi_table, Win_allocate_c), (void *)MPI_Win_allocate_c},
+    {"PMPI_Win_allocate_c", offsetof(mt_pmpi_table, Win_allocate_c), true},
 #endif
 #if MT_HAVE_Win_allocate_shared
-    {"PMPI_Win_allocate_shared", offsetof(mt_pmpi_table, Win_allocate_shared), (void *)MPI_Win_allocate_shared},
+    {"PMPI_Win_allocate_shared", offsetof(mt_pmpi_table, Win_allocate_shared), true},
 #endif
 #if MT_HAVE_Win_allocate_shared_c
-    {"PMPI_Win_allocate_shared_c", offsetof(mt_pmpi_table, Win_allocate_shared_c), (void *)MPI_Win_allocate_shared_c},
+    {"PMPI_Win_allocate_shared_c", offsetof(mt_pmpi_table, Win_allocate_shared_c), true},
 #endif
 #if MT_HAVE_Win_create_dynamic
-    {"PMPI_Win_create_dynamic", offsetof(mt_pmpi_table, Win_create_dynamic), (void *)MPI_Win_create_dynamic},
+    {"PMPI_Win_create_dynamic", offsetof(mt_pmpi_table, Win_create_dynamic), true},
 #endif
 #if MT_HAVE_Win_free
-    {"PMPI_Win_free", offsetof(mt_pmpi_table, Win_free), (void *)MPI_Win_free},
+    {"PMPI_Win_free", offsetof(mt_pmpi_table, Win_free), true},
 #endif
 #if MT_HAVE_Win_attach
-    {"PMPI_Win_attach", offsetof(mt_pmpi_table, Win_attach), (void *)MPI_Win_attach},
+    {"PMPI_Win_attach", offsetof(mt_pmpi_table, Win_attach), true},
 #endif
 #if MT_HAVE_Win_detach
-    {"PMPI_Win_detach", offsetof(mt_pmpi_table, Win_detach), (void *)MPI_Win_detach},
+    {"PMPI_Win_detach", offsetof(mt_pmpi_table, Win_detach), true},
 #endif
 #if MT_HAVE_Win_set_name
-    {"PMPI_Win_set_name", offsetof(mt_pmpi_table, Win_set_name), (void *)MPI_Win_set_name},
+    {"PMPI_Win_set_name", offsetof(mt_pmpi_table, Win_set_name), true},
 #endif
 #if MT_HAVE_Win_set_info
-    {"PMPI_Win_set_info", offsetof(mt_pmpi_table, Win_set_info), (void *)MPI_Win_set_info},
+    {"PMPI_Win_set_info", offsetof(mt_pmpi_table, Win_set_info), true},
 #endif
 #if MT_HAVE_File_close
-    {"PMPI_File_close", offsetof(mt_pmpi_table, File_close), (void *)MPI_File_close},
+    {"PMPI_File_close", offsetof(mt_pmpi_table, File_close), true},
 #endif
 #if MT_HAVE_File_delete
-    {"PMPI_File_delete", offsetof(mt_pmpi_table, File_delete), (void *)MPI_File_delete},
+    {"PMPI_File_delete", offsetof(mt_pmpi_table, File_delete), true},
 #endif
 #if MT_HAVE_File_get_position_shared
-    {"PMPI_File_get_position_shared", offsetof(mt_pmpi_table, File_get_position_shared), (void *)MPI_File_get_position_shared},
+    {"PMPI_File_get_position_shared", offsetof(mt_pmpi_table, File_get_position_shared), true},
 #endif
 #if MT_HAVE_File_iread
-    {"PMPI_File_iread", offsetof(mt_pmpi_table, File_iread), (void *)MPI_File_iread},
+    {"PMPI_File_iread", offsetof(mt_pmpi_table, File_iread), true},
 #endif
 #if MT_HAVE_File_iread_c
-    {"PMPI_File_iread_c", offsetof(mt_pmpi_table, File_iread_c), (void *)MPI_File_iread_c},
+    {"PMPI_File_iread_c", offsetof(mt_pmpi_table, File_iread_c), true},
 #endif
 #if MT_HAVE_File_iread_all
-    {"PMPI_File_iread_all", offsetof(mt_pmpi_table, File_iread_all), (void *)MPI_File_iread_all},
+    {"PMPI_File_iread_all", offsetof(mt_pmpi_table, File_iread_all), true},
 #endif
 #if MT_HAVE_File_iread_all_c
-    {"PMPI_File_iread_all_c", offsetof(mt_pmpi_table, File_iread_all_c), (void *)MPI_File_iread_all_c},
+    {"PMPI_File_iread_all_c", offsetof(mt_pmpi_table, File_iread_all_c), true},
 #endif
 #if MT_HAVE_File_iread_at
-    {"PMPI_File_iread_at", offsetof(mt_pmpi_table, File_iread_at), (void *)MPI_File_iread_at},
+    {"PMPI_File_iread_at", offsetof(mt_pmpi_table, File_iread_at), true},
 #endif
 #if MT_HAVE_File_iread_at_c
-    {"PMPI_File_iread_at_c", offsetof(mt_pmpi_table, File_iread_at_c), (void *)MPI_File_iread_at_c},
+    {"PMPI_File_iread_at_c", offsetof(mt_pmpi_table, File_iread_at_c), true},
 #endif
 #if MT_HAVE_File_iread_at_all
-    {"PMPI_File_iread_at_all", offsetof(mt_pmpi_table, File_iread_at_all), (void *)MPI_File_iread_at_all},
+    {"PMPI_File_iread_at_all", offsetof(mt_pmpi_table, File_iread_at_all), true},
 #endif
 #if MT_HAVE_File_iread_at_all_c
-    {"PMPI_File_iread_at_all_c", offsetof(mt_pmpi_table, File_iread_at_all_c), (void *)MPI_File_iread_at_all_c},
+    {"PMPI_File_iread_at_all_c", offsetof(mt_pmpi_table, File_iread_at_all_c), true},
 #endif
 #if MT_HAVE_File_iread_shared
-    {"PMPI_File_iread_shared", offsetof(mt_pmpi_table, File_iread_shared), (void *)MPI_File_iread_shared},
+    {"PMPI_File_iread_shared", offsetof(mt_pmpi_table, File_iread_shared), true},
 #endif
 #if MT_HAVE_File_iread_shared_c
-    {"PMPI_File_iread_shared_c", offsetof(mt_pmpi_table, File_iread_shared_c), (void *)MPI_File_iread_shared_c},
+    {"PMPI_File_iread_shared_c", offsetof(mt_pmpi_table, File_iread_shared_c), true},
 #endif
 #if MT_HAVE_File_iwrite
-    {"PMPI_File_iwrite", offsetof(mt_pmpi_table, File_iwrite), (void *)MPI_File_iwrite},
+    {"PMPI_File_iwrite", offsetof(mt_pmpi_table, File_iwrite), true},
 #endif
 #if MT_HAVE_File_iwrite_c
-    {"PMPI_File_iwrite_c", offsetof(mt_pmpi_table, File_iwrite_c), (void *)MPI_File_iwrite_c},
+    {"PMPI_File_iwrite_c", offsetof(mt_pmpi_table, File_iwrite_c), true},
 #endif
 #if MT_HAVE_File_iwrite_all
-    {"PMPI_File_iwrite_all", offsetof(mt_pmpi_table, File_iwrite_all), (void *)MPI_File_iwrite_all},
+    {"PMPI_File_iwrite_all", offsetof(mt_pmpi_table, File_iwrite_all), true},
 #endif
 #if MT_HAVE_File_iwrite_all_c
-    {"PMPI_File_iwrite_all_c", offsetof(mt_pmpi_table, File_iwrite_all_c), (void *)MPI_File_iwrite_all_c},
+    {"PMPI_File_iwrite_all_c", offsetof(mt_pmpi_table, File_iwrite_all_c), true},
 #endif
 #if MT_HAVE_File_iwrite_at
-    {"PMPI_File_iwrite_at", offsetof(mt_pmpi_table, File_iwrite_at), (void *)MPI_File_iwrite_at},
+    {"PMPI_File_iwrite_at", offsetof(mt_pmpi_table, File_iwrite_at), true},
 #endif
 #if MT_HAVE_File_iwrite_at_c
-    {"PMPI_File_iwrite_at_c", offsetof(mt_pmpi_table, File_iwrite_at_c), (void *)MPI_File_iwrite_at_c},
+    {"PMPI_File_iwrite_at_c", offsetof(mt_pmpi_table, File_iwrite_at_c), true},
 #endif
 #if MT_HAVE_File_iwrite_at_all
-    {"PMPI_File_iwrite_at_all", offsetof(mt_pmpi_table, File_iwrite_at_all), (void *)MPI_File_iwrite_at_all},
+    {"PMPI_File_iwrite_at_all", offsetof(mt_pmpi_table, File_iwrite_at_all), true},
 #endif
 #if MT_HAVE_File_iwrite_at_all_c
-    {"PMPI_File_iwrite_at_all_c", offsetof(mt_pmpi_table, File_iwrite_at_all_c), (void *)MPI_File_iwrite_at_all_c},
+    {"PMPI_File_iwrite_at_all_c", offsetof(mt_pmpi_table, File_iwrite_at_all_c), true},
 #endif
 #if MT_HAVE_File_iwrite_shared
-    {"PMPI_File_iwrite_shared", offsetof(mt_pmpi_table, File_iwrite_shared), (void *)MPI_File_iwrite_shared},
+    {"PMPI_File_iwrite_shared", offsetof(mt_pmpi_table, File_iwrite_shared), true},
 #endif
 #if MT_HAVE_File_iwrite_shared_c
-    {"PMPI_File_iwrite_shared_c", offsetof(mt_pmpi_table, File_iwrite_shared_c), (void *)MPI_File_iwrite_shared_c},
+    {"PMPI_File_iwrite_shared_c", offsetof(mt_pmpi_table, File_iwrite_shared_c), true},
 #endif
 #if MT_HAVE_File_open
-    {"PMPI_File_open", offsetof(mt_pmpi_table, File_open), (void *)MPI_File_open},
+    {"PMPI_File_open", offsetof(mt_pmpi_table, File_open), true},
 #endif
 #if MT_HAVE_File_preallocate
-    {"PMPI_File_preallocate", offsetof(mt_pmpi_table, File_preallocate), (void *)MPI_File_preallocate},
+    {"PMPI_File_preallocate", offsetof(mt_pmpi_table, File_preallocate), true},
 #endif
 #if MT_HAVE_File_read
-    {"PMPI_File_read", offsetof(mt_pmpi_table, File_read), (void *)MPI_File_read},
+    {"PMPI_File_read", offsetof(mt_pmpi_table, File_read), true},
 #endif
 #if MT_HAVE_File_read_c
-    {"PMPI_File_read_c", offsetof(mt_pmpi_table, File_read_c), (void *)MPI_File_read_c},
+    {"PMPI_File_read_c", offsetof(mt_pmpi_table, File_read_c), true},
 #endif
 #if MT_HAVE_File_read_all
-    {"PMPI_File_read_all", offsetof(mt_pmpi_table, File_read_all), (void *)MPI_File_read_all},
+    {"PMPI_File_read_all", offsetof(mt_pmpi_table, File_read_all), true},
 #endif
 #if MT_HAVE_File_read_all_c
-    {"PMPI_File_read_all_c", offsetof(mt_pmpi_table, File_read_all_c), (void *)MPI_File_read_all_c},
+    {"PMPI_File_read_all_c", offsetof(mt_pmpi_table, File_read_all_c), true},
 #endif
 #if MT_HAVE_File_read_all_begin
-    {"PMPI_File_read_all_begin", offsetof(mt_pmpi_table, File_read_all_begin), (void *)MPI_File_read_all_begin},
+    {"PMPI_File_read_all_begin", offsetof(mt_pmpi_table, File_read_all_begin), true},
 #endif
 #if MT_HAVE_File_read_all_begin_c
-    {"PMPI_File_read_all_begin_c", offsetof(mt_pmpi_table, File_read_all_begin_c), (void *)MPI_File_read_all_begin_c},
+    {"PMPI_File_read_all_begin_c", offsetof(mt_pmpi_table, File_read_all_begin_c), true},
 #endif
 #if MT_HAVE_File_read_all_end
-    {"PMPI_File_read_all_end", offsetof(mt_pmpi_table, File_read_all_end), (void *)MPI_File_read_all_end},
+    {"PMPI_File_read_all_end", offsetof(mt_pmpi_table, File_read_all_end), true},
 #endif
 #if MT_HAVE_File_read_at
-    {"PMPI_File_read_at", offsetof(mt_pmpi_table, File_read_at), (void *)MPI_File_read_at},
+    {"PMPI_File_read_at", offsetof(mt_pmpi_table, File_read_at), true},
 #endif
 #if MT_HAVE_File_read_at_c
-    {"PMPI_File_read_at_c", offsetof(mt_pmpi_table, File_read_at_c), (void *)MPI_File_read_at_c},
+    {"PMPI_File_read_at_c", offsetof(mt_pmpi_table, File_read_at_c), true},
 #endif
 #if MT_HAVE_File_read_at_all
-    {"PMPI_File_read_at_all", offsetof(mt_pmpi_table, File_read_at_all), (void *)MPI_File_read_at_all},
+    {"PMPI_File_read_at_all", offsetof(mt_pmpi_table, File_read_at_all), true},
 #endif
 #if MT_HAVE_File_read_at_all_c
-    {"PMPI_File_read_at_all_c", offsetof(mt_pmpi_table, File_read_at_all_c), (void *)MPI_File_read_at_all_c},
+    {"PMPI_File_read_at_all_c", offsetof(mt_pmpi_table, File_read_at_all_c), true},
 #endif
 #if MT_HAVE_File_read_at_all_begin
-    {"PMPI_File_read_at_all_begin", offsetof(mt_pmpi_table, File_read_at_all_begin), (void *)MPI_File_read_at_all_begin},
+    {"PMPI_File_read_at_all_begin", offsetof(mt_pmpi_table, File_read_at_all_begin), true},
 #endif
 #if MT_HAVE_File_read_at_all_begin_c
-    {"PMPI_File_read_at_all_begin_c", offsetof(mt_pmpi_table, File_read_at_all_begin_c), (void *)MPI_File_read_at_all_begin_c},
+    {"PMPI_File_read_at_all_begin_c", offsetof(mt_pmpi_table, File_read_at_all_begin_c), true},
 #endif
 #if MT_HAVE_File_read_at_all_end
-    {"PMPI_File_read_at_all_end", offsetof(mt_pmpi_table, File_read_at_all_end), (void *)MPI_File_read_at_all_end},
+    {"PMPI_File_read_at_all_end", offsetof(mt_pmpi_table, File_read_at_all_end), true},
 #endif
 #if MT_HAVE_File_read_ordered
-    {"PMPI_File_read_ordered", offsetof(mt_pmpi_table, File_read_ordered), (void *)MPI_File_read_ordered},
+    {"PMPI_File_read_ordered", offsetof(mt_pmpi_table, File_read_ordered), true},
 #endif
 #if MT_HAVE_File_read_ordered_c
-    {"PMPI_File_read_ordered_c", offsetof(mt_pmpi_table, File_read_ordered_c), (void *)MPI_File_read_ordered_c},
+    {"PMPI_File_read_ordered_c", offsetof(mt_pmpi_table, File_read_ordered_c), true},
 #endif
 #if MT_HAVE_File_read_ordered_begin
-    {"PMPI_File_read_ordered_begin", offsetof(mt_pmpi_table, File_read_ordered_begin), (void *)MPI_File_read_ordered_begin},
+    {"PMPI_File_read_ordered_begin", offsetof(mt_pmpi_table, File_read_ordered_begin), true},
 #endif
 #if MT_HAVE_File_read_ordered_begin_c
-    {"PMPI_File_read_ordered_begin_c", offsetof(mt_pmpi_table, File_read_ordered_begin_c), (void *)MPI_File_read_ordered_begin_c},
+    {"PMPI_File_read_ordered_begin_c", offsetof(mt_pmpi_table, File_read_ordered_begin_c), true},
 #endif
 #if MT_HAVE_File_read_ordered_end
-    {"PMPI_File_read_ordered_end", offsetof(mt_pmpi_table, File_read_ordered_end), (void *)MPI_File_read_ordered_end},
+    {"PMPI_File_read_ordered_end", offsetof(mt_pmpi_table, File_read_ordered_end), true},
 #endif
 #if MT_HAVE_File_read_shared
-    {"PMPI_File_read_shared", offsetof(mt_pmpi_table, File_read_shared), (void *)MPI_File_read_shared},
+    {"PMPI_File_read_shared", offsetof(mt_pmpi_table, File_read_shared), true},
 #endif
 #if MT_HAVE_File_read_shared_c
-    {"PMPI_File_read_shared_c", offsetof(mt_pmpi_table, File_read_shared_c), (void *)MPI_File_read_shared_c},
+    {"PMPI_File_read_shared_c", offsetof(mt_pmpi_table, File_read_shared_c), true},
 #endif
 #if MT_HAVE_File_seek
-    {"PMPI_File_seek", offsetof(mt_pmpi_table, File_seek), (void *)MPI_File_seek},
+    {"PMPI_File_seek", offsetof(mt_pmpi_table, File_seek), true},
 #endif
 #if MT_HAVE_File_seek_shared
-    {"PMPI_File_seek_shared", offsetof(mt_pmpi_table, File_seek_shared), (void *)MPI_File_seek_shared},
+    {"PMPI_File_seek_shared", offsetof(mt_pmpi_table, File_seek_shared), true},
 #endif
 #if MT_HAVE_File_set_atomicity
-    {"PMPI_File_set_atomicity", offsetof(mt_pmpi_table, File_set_atomicity), (void *)MPI_File_set_atomicity},
+    {"PMPI_File_set_atomicity", offsetof(mt_pmpi_table, File_set_atomicity), true},
 #endif
 #if MT_HAVE_File_set_info
-    {"PMPI_File_set_info", offsetof(mt_pmpi_table, File_set_info), (void *)MPI_File_set_info},
+    {"PMPI_File_set_info", offsetof(mt_pmpi_table, File_set_info), true},
 #endif
 #if MT_HAVE_File_set_size
-    {"PMPI_File_set_size", offsetof(mt_pmpi_table, File_set_size), (void *)MPI_File_set_size},
+    {"PMPI_File_set_size", offsetof(mt_pmpi_table, File_set_size), true},
 #endif
 #if MT_HAVE_File_set_view
-    {"PMPI_File_set_view", offsetof(mt_pmpi_table, File_set_view), (void *)MPI_File_set_view},
+    {"PMPI_File_set_view", offsetof(mt_pmpi_table, File_set_view), true},
 #endif
 #if MT_HAVE_File_sync
-    {"PMPI_File_sync", offsetof(mt_pmpi_table, File_sync), (void *)MPI_File_sync},
+    {"PMPI_File_sync", offsetof(mt_pmpi_table, File_sync), true},
 #endif
 #if MT_HAVE_File_write
-    {"PMPI_File_write", offsetof(mt_pmpi_table, File_write), (void *)MPI_File_write},
+    {"PMPI_File_write", offsetof(mt_pmpi_table, File_write), true},
 #endif
 #if MT_HAVE_File_write_c
-    {"PMPI_File_write_c", offsetof(mt_pmpi_table, File_write_c), (void *)MPI_File_write_c},
+    {"PMPI_File_write_c", offsetof(mt_pmpi_table, File_write_c), true},
 #endif
 #if MT_HAVE_File_write_all
-    {"PMPI_File_write_all", offsetof(mt_pmpi_table, File_write_all), (void *)MPI_File_write_all},
+    {"PMPI_File_write_all", offsetof(mt_pmpi_table, File_write_all), true},
 #endif
 #if MT_HAVE_File_write_all_c
-    {"PMPI_File_write_all_c", offsetof(mt_pmpi_table, File_write_all_c), (void *)MPI_File_write_all_c},
+    {"PMPI_File_write_all_c", offsetof(mt_pmpi_table, File_write_all_c), true},
 #endif
 #if MT_HAVE_File_write_all_begin
-    {"PMPI_File_write_all_begin", offsetof(mt_pmpi_table, File_write_all_begin), (void *)MPI_File_write_all_begin},
+    {"PMPI_File_write_all_begin", offsetof(mt_pmpi_table, File_write_all_begin), true},
 #endif
 #if MT_HAVE_File_write_all_begin_c
-    {"PMPI_File_write_all_begin_c", offsetof(mt_pmpi_table, File_write_all_begin_c), (void *)MPI_File_write_all_begin_c},
+    {"PMPI_File_write_all_begin_c", offsetof(mt_pmpi_table, File_write_all_begin_c), true},
 #endif
 #if MT_HAVE_File_write_all_end
-    {"PMPI_File_write_all_end", offsetof(mt_pmpi_table, File_write_all_end), (void *)MPI_File_write_all_end},
+    {"PMPI_File_write_all_end", offsetof(mt_pmpi_table, File_write_all_end), true},
 #endif
 #if MT_HAVE_File_write_at
-    {"PMPI_File_write_at", offsetof(mt_pmpi_table, File_write_at), (void *)MPI_File_write_at},
+    {"PMPI_File_write_at", offsetof(mt_pmpi_table, File_write_at), true},
 #endif
 #if MT_HAVE_File_write_at_c
-    {"PMPI_File_write_at_c", offsetof(mt_pmpi_table, File_write_at_c), (void *)MPI_File_write_at_c},
+    {"PMPI_File_write_at_c", offsetof(mt_pmpi_table, File_write_at_c), true},
 #endif
 #if MT_HAVE_File_write_at_all
-    {"PMPI_File_write_at_all", offsetof(mt_pmpi_table, File_write_at_all), (void *)MPI_File_write_at_all},
+    {"PMPI_File_write_at_all", offsetof(mt_pmpi_table, File_write_at_all), true},
 #endif
 #if MT_HAVE_File_write_at_all_c
-    {"PMPI_File_write_at_all_c", offsetof(mt_pmpi_table, File_write_at_all_c), (void *)MPI_File_write_at_all_c},
+    {"PMPI_File_write_at_all_c", offsetof(mt_pmpi_table, File_write_at_all_c), true},
 #endif
 #if MT_HAVE_File_write_at_all_begin
-    {"PMPI_File_write_at_all_begin", offsetof(mt_pmpi_table, File_write_at_all_begin), (void *)MPI_File_write_at_all_begin},
+    {"PMPI_File_write_at_all_begin", offsetof(mt_pmpi_table, File_write_at_all_begin), true},
 #endif
 #if MT_HAVE_File_write_at_all_begin_c
-    {"PMPI_File_write_at_all_begin_c", offsetof(mt_pmpi_table, File_write_at_all_begin_c), (void *)MPI_File_write_at_all_begin_c},
+    {"PMPI_File_write_at_all_begin_c", offsetof(mt_pmpi_table, File_write_at_all_begin_c), true},
 #endif
 #if MT_HAVE_File_write_at_all_end
-    {"PMPI_File_write_at_all_end", offsetof(mt_pmpi_table, File_write_at_all_end), (void *)MPI_File_write_at_all_end},
+    {"PMPI_File_write_at_all_end", offsetof(mt_pmpi_table, File_write_at_all_end), true},
 #endif
 #if MT_HAVE_File_write_ordered
-    {"PMPI_File_write_ordered", offsetof(mt_pmpi_table, File_write_ordered), (void *)MPI_File_write_ordered},
+    {"PMPI_File_write_ordered", offsetof(mt_pmpi_table, File_write_ordered), true},
 #endif
 #if MT_HAVE_File_write_ordered_c
-    {"PMPI_File_write_ordered_c", offsetof(mt_pmpi_table, File_write_ordered_c), (void *)MPI_File_write_ordered_c},
+    {"PMPI_File_write_ordered_c", offsetof(mt_pmpi_table, File_write_ordered_c), true},
 #endif
 #if MT_HAVE_File_write_ordered_begin
-    {"PMPI_File_write_ordered_begin", offsetof(mt_pmpi_table, File_write_ordered_begin), (void *)MPI_File_write_ordered_begin},
+    {"PMPI_File_write_ordered_begin", offsetof(mt_pmpi_table, File_write_ordered_begin), true},
 #endif
 #if MT_HAVE_File_write_ordered_begin_c
-    {"PMPI_File_write_ordered_begin_c", offsetof(mt_pmpi_table, File_write_ordered_begin_c), (void *)MPI_File_write_ordered_begin_c},
+    {"PMPI_File_write_ordered_begin_c", offsetof(mt_pmpi_table, File_write_ordered_begin_c), true},
 #endif
 #if MT_HAVE_File_write_ordered_end
-    {"PMPI_File_write_ordered_end", offsetof(mt_pmpi_table, File_write_ordered_end), (void *)MPI_File_write_ordered_end},
+    {"PMPI_File_write_ordered_end", offsetof(mt_pmpi_table, File_write_ordered_end), true},
 #endif
 #if MT_HAVE_File_write_shared
-    {"PMPI_File_write_shared", offsetof(mt_pmpi_table, File_write_shared), (void *)MPI_File_write_shared},
+    {"PMPI_File_write_shared", offsetof(mt_pmpi_table, File_write_shared), true},
 #endif
 #if MT_HAVE_File_write_shared_c
-    {"PMPI_File_write_shared_c", offsetof(mt_pmpi_table, File_write_shared_c), (void *)MPI_File_write_shared_c},
+    {"PMPI_File_write_shared_c", offsetof(mt_pmpi_table, File_write_shared_c), true},
 #endif
 #if MT_HAVE_Alloc_mem
-    {"PMPI_Alloc_mem", offsetof(mt_pmpi_table, Alloc_mem), (void *)MPI_Alloc_mem},
+    {"PMPI_Alloc_mem", offsetof(mt_pmpi_table, Alloc_mem), true},
 #endif
 #if MT_HAVE_Free_mem
-    {"PMPI_Free_mem", offsetof(mt_pmpi_table, Free_mem), (void *)MPI_Free_mem},
+    {"PMPI_Free_mem", offsetof(mt_pmpi_table, Free_mem), true},
 #endif
 #if MT_HAVE_Buffer_attach
-    {"PMPI_Buffer_attach", offsetof(mt_pmpi_table, Buffer_attach), (void *)MPI_Buffer_attach},
+    {"PMPI_Buffer_attach", offsetof(mt_pmpi_table, Buffer_attach), true},
 #endif
 #if MT_HAVE_Buffer_attach_c
-    {"PMPI_Buffer_attach_c", offsetof(mt_pmpi_table, Buffer_attach_c), (void *)MPI_Buffer_attach_c},
+    {"PMPI_Buffer_attach_c", offsetof(mt_pmpi_table, Buffer_attach_c), true},
 #endif
 #if MT_HAVE_Buffer_detach
-    {"PMPI_Buffer_detach", offsetof(mt_pmpi_table, Buffer_detach), (void *)MPI_Buffer_detach},
+    {"PMPI_Buffer_detach", offsetof(mt_pmpi_table, Buffer_detach), true},
 #endif
 #if MT_HAVE_Buffer_detach_c
-    {"PMPI_Buffer_detach_c", offsetof(mt_pmpi_table, Buffer_detach_c), (void *)MPI_Buffer_detach_c},
+    {"PMPI_Buffer_detach_c", offsetof(mt_pmpi_table, Buffer_detach_c), true},
 #endif
 #if MT_HAVE_Type_commit
-    {"PMPI_Type_commit", offsetof(mt_pmpi_table, Type_commit), (void *)MPI_Type_commit},
+    {"PMPI_Type_commit", offsetof(mt_pmpi_table, Type_commit), true},
 #endif
 #if MT_HAVE_Type_contiguous
-    {"PMPI_Type_contiguous", offsetof(mt_pmpi_table, Type_contiguous), (void *)MPI_Type_contiguous},
+    {"PMPI_Type_contiguous", offsetof(mt_pmpi_table, Type_contiguous), true},
 #endif
 #if MT_HAVE_Type_contiguous_c
-    {"PMPI_Type_contiguous_c", offsetof(mt_pmpi_table, Type_contiguous_c), (void *)MPI_Type_contiguous_c},
+    {"PMPI_Type_contiguous_c", offsetof(mt_pmpi_table, Type_contiguous_c), true},
 #endif
 #if MT_HAVE_Type_vector
-    {"PMPI_Type_vector", offsetof(mt_pmpi_table, Type_vector), (void *)MPI_Type_vector},
+    {"PMPI_Type_vector", offsetof(mt_pmpi_table, Type_vector), true},
 #endif
 #if MT_HAVE_Type_vector_c
-    {"PMPI_Type_vector_c", offsetof(mt_pmpi_table, Type_vector_c), (void *)MPI_Type_vector_c},
+    {"PMPI_Type_vector_c", offsetof(mt_pmpi_table, Type_vector_c), true},
 #endif
 #if MT_HAVE_Type_indexed
-    {"PMPI_Type_indexed", offsetof(mt_pmpi_table, Type_indexed), (void *)MPI_Type_indexed},
+    {"PMPI_Type_indexed", offsetof(mt_pmpi_table, Type_indexed), true},
 #endif
 #if MT_HAVE_Type_indexed_c
-    {"PMPI_Type_indexed_c", offsetof(mt_pmpi_table, Type_indexed_c), (void *)MPI_Type_indexed_c},
+    {"PMPI_Type_indexed_c", offsetof(mt_pmpi_table, Type_indexed_c), true},
 #endif
 #if MT_HAVE_Type_create_hvector
-    {"PMPI_Type_create_hvector", offsetof(mt_pmpi_table, Type_create_hvector), (void *)MPI_Type_create_hvector},
+    {"PMPI_Type_create_hvector", offsetof(mt_pmpi_table, Type_create_hvector), true},
 #endif
 #if MT_HAVE_Type_create_hvector_c
-    {"PMPI_Type_create_hvector_c", offsetof(mt_pmpi_table, Type_create_hvector_c), (void *)MPI_Type_create_hvector_c},
+    {"PMPI_Type_create_hvector_c", offsetof(mt_pmpi_table, Type_create_hvector_c), true},
 #endif
 #if MT_HAVE_Type_create_hindexed
-    {"PMPI_Type_create_hindexed", offsetof(mt_pmpi_table, Type_create_hindexed), (void *)MPI_Type_create_hindexed},
+    {"PMPI_Type_create_hindexed", offsetof(mt_pmpi_table, Type_create_hindexed), true},
 #endif
 #if MT_HAVE_Type_create_hindexed_c
-    {"PMPI_Type_create_hindexed_c", offsetof(mt_pmpi_table, Type_create_hindexed_c), (void *)MPI_Type_create_hindexed_c},
+    {"PMPI_Type_create_hindexed_c", offsetof(mt_pmpi_table, Type_create_hindexed_c), true},
 #endif
 #if MT_HAVE_Type_create_hindexed_block
-    {"PMPI_Type_create_hindexed_block", offsetof(mt_pmpi_table, Type_create_hindexed_block), (void *)MPI_Type_create_hindexed_block},
+    {"PMPI_Type_create_hindexed_block", offsetof(mt_pmpi_table, Type_create_hindexed_block), true},
 #endif
 #if MT_HAVE_Type_create_hindexed_block_c
-    {"PMPI_Type_create_hindexed_block_c", offsetof(mt_pmpi_table, Type_create_hindexed_block_c), (void *)MPI_Type_create_hindexed_block_c},
+    {"PMPI_Type_create_hindexed_block_c", offsetof(mt_pmpi_table, Type_create_hindexed_block_c), true},
 #endif
 #if MT_HAVE_Type_create_indexed_block
-    {"PMPI_Type_create_indexed_block", offsetof(mt_pmpi_table, Type_create_indexed_block), (void *)MPI_Type_create_indexed_block},
+    {"PMPI_Type_create_indexed_block", offsetof(mt_pmpi_table, Type_create_indexed_block), true},
 #endif
 #if MT_HAVE_Type_create_indexed_block_c
-    {"PMPI_Type_create_indexed_block_c", offsetof(mt_pmpi_table, Type_create_indexed_block_c), (void *)MPI_Type_create_indexed_block_c},
+    {"PMPI_Type_create_indexed_block_c", offsetof(mt_pmpi_table, Type_create_indexed_block_c), true},
 #endif
 #if MT_HAVE_Type_create_struct
-    {"PMPI_Type_create_struct", offsetof(mt_pmpi_table, Type_create_struct), (void *)MPI_Type_create_struct},
+    {"PMPI_Type_create_struct", offsetof(mt_pmpi_table, Type_create_struct), true},
 #endif
 #if MT_HAVE_Type_create_struct_c
-    {"PMPI_Type_create_struct_c", offsetof(mt_pmpi_table, Type_create_struct_c), (void *)MPI_Type_create_struct_c},
+    {"PMPI_Type_create_struct_c", offsetof(mt_pmpi_table, Type_create_struct_c), true},
 #endif
 #if MT_HAVE_Type_create_subarray
-    {"PMPI_Type_create_subarray", offsetof(mt_pmpi_table, Type_create_subarray), (void *)MPI_Type_create_subarray},
+    {"PMPI_Type_create_subarray", offsetof(mt_pmpi_table, Type_create_subarray), true},
 #endif
 #if MT_HAVE_Type_create_subarray_c
-    {"PMPI_Type_create_subarray_c", offsetof(mt_pmpi_table, Type_create_subarray_c), (void *)MPI_Type_create_subarray_c},
+    {"PMPI_Type_create_subarray_c", offsetof(mt_pmpi_table, Type_create_subarray_c), true},
 #endif
 #if MT_HAVE_Type_create_darray
-    {"PMPI_Type_create_darray", offsetof(mt_pmpi_table, Type_create_darray), (void *)MPI_Type_create_darray},
+    {"PMPI_Type_create_darray", offsetof(mt_pmpi_table, Type_create_darray), true},
 #endif
 #if MT_HAVE_Type_create_darray_c
-    {"PMPI_Type_create_darray_c", offsetof(mt_pmpi_table, Type_create_darray_c), (void *)MPI_Type_create_darray_c},
+    {"PMPI_Type_create_darray_c", offsetof(mt_pmpi_table, Type_create_darray_c), true},
 #endif
 #if MT_HAVE_Type_create_resized
-    {"PMPI_Type_create_resized", offsetof(mt_pmpi_table, Type_create_resized), (void *)MPI_Type_create_resized},
+    {"PMPI_Type_create_resized", offsetof(mt_pmpi_table, Type_create_resized), true},
 #endif
 #if MT_HAVE_Type_create_resized_c
-    {"PMPI_Type_create_resized_c", offsetof(mt_pmpi_table, Type_create_resized_c), (void *)MPI_Type_create_resized_c},
+    {"PMPI_Type_create_resized_c", offsetof(mt_pmpi_table, Type_create_resized_c), true},
 #endif
 #if MT_HAVE_Type_dup
-    {"PMPI_Type_dup", offsetof(mt_pmpi_table, Type_dup), (void *)MPI_Type_dup},
+    {"PMPI_Type_dup", offsetof(mt_pmpi_table, Type_dup), true},
 #endif
 #if MT_HAVE_Pack
-    {"PMPI_Pack", offsetof(mt_pmpi_table, Pack), (void *)MPI_Pack},
+    {"PMPI_Pack", offsetof(mt_pmpi_table, Pack), true},
 #endif
 #if MT_HAVE_Pack_c
-    {"PMPI_Pack_c", offsetof(mt_pmpi_table, Pack_c), (void *)MPI_Pack_c},
+    {"PMPI_Pack_c", offsetof(mt_pmpi_table, Pack_c), true},
 #endif
 #if MT_HAVE_Unpack
-    {"PMPI_Unpack", offsetof(mt_pmpi_table, Unpack), (void *)MPI_Unpack},
+    {"PMPI_Unpack", offsetof(mt_pmpi_table, Unpack), true},
 #endif
 #if MT_HAVE_Unpack_c
-    {"PMPI_Unpack_c", offsetof(mt_pmpi_table, Unpack_c), (void *)MPI_Unpack_c},
+    {"PMPI_Unpack_c", offsetof(mt_pmpi_table, Unpack_c), true},
 #endif
 #if MT_HAVE_Pack_external
-    {"PMPI_Pack_external", offsetof(mt_pmpi_table, Pack_external), (void *)MPI_Pack_external},
+    {"PMPI_Pack_external", offsetof(mt_pmpi_table, Pack_external), true},
 #endif
 #if MT_HAVE_Pack_external_c
-    {"PMPI_Pack_external_c", offsetof(mt_pmpi_table, Pack_external_c), (void *)MPI_Pack_external_c},
+    {"PMPI_Pack_external_c", offsetof(mt_pmpi_table, Pack_external_c), true},
 #endif
 #if MT_HAVE_Unpack_external
-    {"PMPI_Unpack_external", offsetof(mt_pmpi_table, Unpack_external), (void *)MPI_Unpack_external},
+    {"PMPI_Unpack_external", offsetof(mt_pmpi_table, Unpack_external), true},
 #endif
 #if MT_HAVE_Unpack_external_c
-    {"PMPI_Unpack_external_c", offsetof(mt_pmpi_table, Unpack_external_c), (void *)MPI_Unpack_external_c},
+    {"PMPI_Unpack_external_c", offsetof(mt_pmpi_table, Unpack_external_c), true},
 #endif
 #if MT_HAVE_Info_create
-    {"PMPI_Info_create", offsetof(mt_pmpi_table, Info_create), (void *)MPI_Info_create},
+    {"PMPI_Info_create", offsetof(mt_pmpi_table, Info_create), true},
 #endif
 #if MT_HAVE_Info_dup
-    {"PMPI_Info_dup", offsetof(mt_pmpi_table, Info_dup), (void *)MPI_Info_dup},
+    {"PMPI_Info_dup", offsetof(mt_pmpi_table, Info_dup), true},
 #endif
 #if MT_HAVE_Info_free
-    {"PMPI_Info_free", offsetof(mt_pmpi_table, Info_free), (void *)MPI_Info_free},
+    {"PMPI_Info_free", offsetof(mt_pmpi_table, Info_free), true},
 #endif
 #if MT_HAVE_Info_set
-    {"PMPI_Info_set", offsetof(mt_pmpi_table, Info_set), (void *)MPI_Info_set},
+    {"PMPI_Info_set", offsetof(mt_pmpi_table, Info_set), true},
 #endif
 #if MT_HAVE_Info_delete
-    {"PMPI_Info_delete", offsetof(mt_pmpi_table, Info_delete), (void *)MPI_Info_delete},
+    {"PMPI_Info_delete", offsetof(mt_pmpi_table, Info_delete), true},
 #endif
 #if MT_HAVE_Open_port
-    {"PMPI_Open_port", offsetof(mt_pmpi_table, Open_port), (void *)MPI_Open_port},
+    {"PMPI_Open_port", offsetof(mt_pmpi_table, Open_port), true},
 #endif
 #if MT_HAVE_Close_port
-    {"PMPI_Close_port", offsetof(mt_pmpi_table, Close_port), (void *)MPI_Close_port},
+    {"PMPI_Close_port", offsetof(mt_pmpi_table, Close_port), true},
 #endif
 #if MT_HAVE_Publish_name
-    {"PMPI_Publish_name", offsetof(mt_pmpi_table, Publish_name), (void *)MPI_Publish_name},
+    {"PMPI_Publish_name", offsetof(mt_pmpi_table, Publish_name), true},
 #endif
 #if MT_HAVE_Unpublish_name
-    {"PMPI_Unpublish_name", offsetof(mt_pmpi_table, Unpublish_name), (void *)MPI_Unpublish_name},
+    {"PMPI_Unpublish_name", offsetof(mt_pmpi_table, Unpublish_name), true},
 #endif
 #if MT_HAVE_Lookup_name
-    {"PMPI_Lookup_name", offsetof(mt_pmpi_table, Lookup_name), (void *)MPI_Lookup_name},
+    {"PMPI_Lookup_name", offsetof(mt_pmpi_table, Lookup_name), true},
 #endif
 #if MT_HAVE_Comm_set_info
-    {"PMPI_Comm_set_info", offsetof(mt_pmpi_table, Comm_set_info), (void *)MPI_Comm_set_info},
+    {"PMPI_Comm_set_info", offsetof(mt_pmpi_table, Comm_set_info), true},
 #endif
 #if MT_HAVE_Comm_set_attr
-    {"PMPI_Comm_set_attr", offsetof(mt_pmpi_table, Comm_set_attr), (void *)MPI_Comm_set_attr},
+    {"PMPI_Comm_set_attr", offsetof(mt_pmpi_table, Comm_set_attr), true},
 #endif
 #if MT_HAVE_Comm_delete_attr
-    {"PMPI_Comm_delete_attr", offsetof(mt_pmpi_table, Comm_delete_attr), (void *)MPI_Comm_delete_attr},
+    {"PMPI_Comm_delete_attr", offsetof(mt_pmpi_table, Comm_delete_attr), true},
 #endif
 #if MT_HAVE_Reduce_local
-    {"PMPI_Reduce_local", offsetof(mt_pmpi_table, Reduce_local), (void *)MPI_Reduce_local},
+    {"PMPI_Reduce_local", offsetof(mt_pmpi_table, Reduce_local), true},
 #endif
 #if MT_HAVE_Reduce_local_c
-    {"PMPI_Reduce_local_c", offsetof(mt_pmpi_table, Reduce_local_c), (void *)MPI_Reduce_local_c},
+    {"PMPI_Reduce_local_c", offsetof(mt_pmpi_table, Reduce_local_c), true},
 #endif
 #if MT_HAVE_Psend_init
-    {"PMPI_Psend_init", offsetof(mt_pmpi_table, Psend_init), (void *)MPI_Psend_init},
+    {"PMPI_Psend_init", offsetof(mt_pmpi_table, Psend_init), true},
 #endif
 #if MT_HAVE_Precv_init
-    {"PMPI_Precv_init", offsetof(mt_pmpi_table, Precv_init), (void *)MPI_Precv_init},
+    {"PMPI_Precv_init", offsetof(mt_pmpi_table, Precv_init), true},
 #endif
 #if MT_HAVE_Pready
-    {"PMPI_Pready", offsetof(mt_pmpi_table, Pready), (void *)MPI_Pready},
+    {"PMPI_Pready", offsetof(mt_pmpi_table, Pready), true},
 #endif
 #if MT_HAVE_Pready_range
-    {"PMPI_Pready_range", offsetof(mt_pmpi_table, Pready_range), (void *)MPI_Pready_range},
+    {"PMPI_Pready_range", offsetof(mt_pmpi_table, Pready_range), true},
 #endif
 #if MT_HAVE_Pready_list
-    {"PMPI_Pready_list", offsetof(mt_pmpi_table, Pready_list), (void *)MPI_Pready_list},
+    {"PMPI_Pready_list", offsetof(mt_pmpi_table, Pready_list), true},
 #endif
 #if MT_HAVE_Parrived
-    {"PMPI_Parrived", offsetof(mt_pmpi_table, Parrived), (void *)MPI_Parrived},
+    {"PMPI_Parrived", offsetof(mt_pmpi_table, Parrived), true},
 #endif
 #if MT_HAVE_Comm_spawn
-    {"PMPI_Comm_spawn", offsetof(mt_pmpi_table, Comm_spawn), (void *)MPI_Comm_spawn},
+    {"PMPI_Comm_spawn", offsetof(mt_pmpi_table, Comm_spawn), true},
 #endif
 #if MT_HAVE_Comm_spawn_multiple
-    {"PMPI_Comm_spawn_multiple", offsetof(mt_pmpi_table, Comm_spawn_multiple), (void *)MPI_Comm_spawn_multiple},
+    {"PMPI_Comm_spawn_multiple", offsetof(mt_pmpi_table, Comm_spawn_multiple), true},
 #endif
 #if MT_HAVE_Comm_accept
-    {"PMPI_Comm_accept", offsetof(mt_pmpi_table, Comm_accept), (void *)MPI_Comm_accept},
+    {"PMPI_Comm_accept", offsetof(mt_pmpi_table, Comm_accept), true},
 #endif
 #if MT_HAVE_Comm_connect
-    {"PMPI_Comm_connect", offsetof(mt_pmpi_table, Comm_connect), (void *)MPI_Comm_connect},
+    {"PMPI_Comm_connect", offsetof(mt_pmpi_table, Comm_connect), true},
 #endif
 #if MT_HAVE_Comm_join
-    {"PMPI_Comm_join", offsetof(mt_pmpi_table, Comm_join), (void *)MPI_Comm_join},
+    {"PMPI_Comm_join", offsetof(mt_pmpi_table, Comm_join), true},
 #endif
 #if MT_HAVE_Session_init
-    {"PMPI_Session_init", offsetof(mt_pmpi_table, Session_init), (void *)MPI_Session_init},
+    {"PMPI_Session_init", offsetof(mt_pmpi_table, Session_init), true},
 #endif
 #if MT_HAVE_Session_finalize
-    {"PMPI_Session_finalize", offsetof(mt_pmpi_table, Session_finalize), (void *)MPI_Session_finalize},
+    {"PMPI_Session_finalize", offsetof(mt_pmpi_table, Session_finalize), true},
 #endif
 #if MT_HAVE_Session_get_info
-    {"PMPI_Session_get_info", offsetof(mt_pmpi_table, Session_get_info), (void *)MPI_Session_get_info},
+    {"PMPI_Session_get_info", offsetof(mt_pmpi_table, Session_get_info), true},
 #endif
 #if MT_HAVE_Session_set_info
-    {"PMPI_Session_set_info", offsetof(mt_pmpi_table, Session_set_info), (void *)MPI_Session_set_info},
+    {"PMPI_Session_set_info", offsetof(mt_pmpi_table, Session_set_info), true},
 #endif
 #if MT_HAVE_Session_get_num_psets
-    {"PMPI_Session_get_num_psets", offsetof(mt_pmpi_table, Session_get_num_psets), (void *)MPI_Session_get_num_psets},
+    {"PMPI_Session_get_num_psets", offsetof(mt_pmpi_table, Session_get_num_psets), true},
 #endif
 #if MT_HAVE_Session_get_nth_pset
-    {"PMPI_Session_get_nth_pset", offsetof(mt_pmpi_table, Session_get_nth_pset), (void *)MPI_Session_get_nth_pset},
+    {"PMPI_Session_get_nth_pset", offsetof(mt_pmpi_table, Session_get_nth_pset), true},
 #endif
 #if MT_HAVE_Session_get_pset_info
-    {"PMPI_Session_get_pset_info", offsetof(mt_pmpi_table, Session_get_pset_info), (void *)MPI_Session_get_pset_info},
+    {"PMPI_Session_get_pset_info", offsetof(mt_pmpi_table, Session_get_pset_info), true},
 #endif
 #if MT_HAVE_Session_create_errhandler
-    {"PMPI_Session_create_errhandler", offsetof(mt_pmpi_table, Session_create_errhandler), (void *)MPI_Session_create_errhandler},
+    {"PMPI_Session_create_errhandler", offsetof(mt_pmpi_table, Session_create_errhandler), true},
 #endif
 #if MT_HAVE_Session_get_errhandler
-    {"PMPI_Session_get_errhandler", offsetof(mt_pmpi_table, Session_get_errhandler), (void *)MPI_Session_get_errhandler},
+    {"PMPI_Session_get_errhandler", offsetof(mt_pmpi_table, Session_get_errhandler), true},
 #endif
 #if MT_HAVE_Session_set_errhandler
-    {"PMPI_Session_set_errhandler", offsetof(mt_pmpi_table, Session_set_errhandler), (void *)MPI_Session_set_errhandler},
+    {"PMPI_Session_set_errhandler", offsetof(mt_pmpi_table, Session_set_errhandler), true},
 #endif
 #if MT_HAVE_Session_call_errhandler
-    {"PMPI_Session_call_errhandler", offsetof(mt_pmpi_table, Session_call_errhandler), (void *)MPI_Session_call_errhandler},
+    {"PMPI_Session_call_errhandler", offsetof(mt_pmpi_table, Session_call_errhandler), true},
 #endif
 #if MT_HAVE_Group_from_session_pset
-    {"PMPI_Group_from_session_pset", offsetof(mt_pmpi_table, Group_from_session_pset), (void *)MPI_Group_from_session_pset},
+    {"PMPI_Group_from_session_pset", offsetof(mt_pmpi_table, Group_from_session_pset), true},
 #endif
 #if MT_HAVE_Comm_create_from_group
-    {"PMPI_Comm_create_from_group", offsetof(mt_pmpi_table, Comm_create_from_group), (void *)MPI_Comm_create_from_group},
+    {"PMPI_Comm_create_from_group", offsetof(mt_pmpi_table, Comm_create_from_group), true},
 #endif
 #if MT_HAVE_Intercomm_create_from_groups
-    {"PMPI_Intercomm_create_from_groups", offsetof(mt_pmpi_table, Intercomm_create_from_groups), (void *)MPI_Intercomm_create_from_groups},
+    {"PMPI_Intercomm_create_from_groups", offsetof(mt_pmpi_table, Intercomm_create_from_groups), true},
 #endif
 #if MT_HAVE_Buffer_flush
-    {"PMPI_Buffer_flush", offsetof(mt_pmpi_table, Buffer_flush), (void *)MPI_Buffer_flush},
+    {"PMPI_Buffer_flush", offsetof(mt_pmpi_table, Buffer_flush), true},
 #endif
 #if MT_HAVE_Buffer_iflush
-    {"PMPI_Buffer_iflush", offsetof(mt_pmpi_table, Buffer_iflush), (void *)MPI_Buffer_iflush},
+    {"PMPI_Buffer_iflush", offsetof(mt_pmpi_table, Buffer_iflush), true},
 #endif
 #if MT_HAVE_Comm_attach_buffer
-    {"PMPI_Comm_attach_buffer", offsetof(mt_pmpi_table, Comm_attach_buffer), (void *)MPI_Comm_attach_buffer},
+    {"PMPI_Comm_attach_buffer", offsetof(mt_pmpi_table, Comm_attach_buffer), true},
 #endif
 #if MT_HAVE_Comm_attach_buffer_c
-    {"PMPI_Comm_attach_buffer_c", offsetof(mt_pmpi_table, Comm_attach_buffer_c), (void *)MPI_Comm_attach_buffer_c},
+    {"PMPI_Comm_attach_buffer_c", offsetof(mt_pmpi_table, Comm_attach_buffer_c), true},
 #endif
 #if MT_HAVE_Comm_detach_buffer
-    {"PMPI_Comm_detach_buffer", offsetof(mt_pmpi_table, Comm_detach_buffer), (void *)MPI_Comm_detach_buffer},
+    {"PMPI_Comm_detach_buffer", offsetof(mt_pmpi_table, Comm_detach_buffer), true},
 #endif
 #if MT_HAVE_Comm_detach_buffer_c
-    {"PMPI_Comm_detach_buffer_c", offsetof(mt_pmpi_table, Comm_detach_buffer_c), (void *)MPI_Comm_detach_buffer_c},
+    {"PMPI_Comm_detach_buffer_c", offsetof(mt_pmpi_table, Comm_detach_buffer_c), true},
 #endif
 #if MT_HAVE_Comm_flush_buffer
-    {"PMPI_Comm_flush_buffer", offsetof(mt_pmpi_table, Comm_flush_buffer), (void *)MPI_Comm_flush_buffer},
+    {"PMPI_Comm_flush_buffer", offsetof(mt_pmpi_table, Comm_flush_buffer), true},
 #endif
 #if MT_HAVE_Comm_iflush_buffer
-    {"PMPI_Comm_iflush_buffer", offsetof(mt_pmpi_table, Comm_iflush_buffer), (void *)MPI_Comm_iflush_buffer},
+    {"PMPI_Comm_iflush_buffer", offsetof(mt_pmpi_table, Comm_iflush_buffer), true},
 #endif
 #if MT_HAVE_Session_attach_buffer
-    {"PMPI_Session_attach_buffer", offsetof(mt_pmpi_table, Session_attach_buffer), (void *)MPI_Session_attach_buffer},
+    {"PMPI_Session_attach_buffer", offsetof(mt_pmpi_table, Session_attach_buffer), true},
 #endif
 #if MT_HAVE_Session_attach_buffer_c
-    {"PMPI_Session_attach_buffer_c", offsetof(mt_pmpi_table, Session_attach_buffer_c), (void *)MPI_Session_attach_buffer_c},
+    {"PMPI_Session_attach_buffer_c", offsetof(mt_pmpi_table, Session_attach_buffer_c), true},
 #endif
 #if MT_HAVE_Session_detach_buffer
-    {"PMPI_Session_detach_buffer", offsetof(mt_pmpi_table, Session_detach_buffer), (void *)MPI_Session_detach_buffer},
+    {"PMPI_Session_detach_buffer", offsetof(mt_pmpi_table, Session_detach_buffer), true},
 #endif
 #if MT_HAVE_Session_detach_buffer_c
-    {"PMPI_Session_detach_buffer_c", offsetof(mt_pmpi_table, Session_detach_buffer_c), (void *)MPI_Session_detach_buffer_c},
+    {"PMPI_Session_detach_buffer_c", offsetof(mt_pmpi_table, Session_detach_buffer_c), true},
 #endif
 #if MT_HAVE_Session_flush_buffer
-    {"PMPI_Session_flush_buffer", offsetof(mt_pmpi_table, Session_flush_buffer), (void *)MPI_Session_flush_buffer},
+    {"PMPI_Session_flush_buffer", offsetof(mt_pmpi_table, Session_flush_buffer), true},
 #endif
 #if MT_HAVE_Session_iflush_buffer
-    {"PMPI_Session_iflush_buffer", offsetof(mt_pmpi_table, Session_iflush_buffer), (void *)MPI_Session_iflush_buffer},
+    {"PMPI_Session_iflush_buffer", offsetof(mt_pmpi_table, Session_iflush_buffer), true},
 #endif
 #if MT_HAVE_Request_get_status_all
-    {"PMPI_Request_get_status_all", offsetof(mt_pmpi_table, Request_get_status_all), (void *)MPI_Request_get_status_all},
+    {"PMPI_Request_get_status_all", offsetof(mt_pmpi_table, Request_get_status_all), true},
 #endif
 #if MT_HAVE_Request_get_status_any
-    {"PMPI_Request_get_status_any", offsetof(mt_pmpi_table, Request_get_status_any), (void *)MPI_Request_get_status_any},
+    {"PMPI_Request_get_status_any", offsetof(mt_pmpi_table, Request_get_status_any), true},
 #endif
 #if MT_HAVE_Request_get_status_some
-    {"PMPI_Request_get_status_some", offsetof(mt_pmpi_table, Request_get_status_some), (void *)MPI_Request_get_status_some},
+    {"PMPI_Request_get_status_some", offsetof(mt_pmpi_table, Request_get_status_some), true},
 #endif
 #if MT_HAVE_Comm_group
-    {"PMPI_Comm_group", offsetof(mt_pmpi_table, Comm_group), (void *)MPI_Comm_group},
+    {"PMPI_Comm_group", offsetof(mt_pmpi_table, Comm_group), true},
 #endif
 #if MT_HAVE_Comm_remote_group
-    {"PMPI_Comm_remote_group", offsetof(mt_pmpi_table, Comm_remote_group), (void *)MPI_Comm_remote_group},
+    {"PMPI_Comm_remote_group", offsetof(mt_pmpi_table, Comm_remote_group), true},
 #endif
 #if MT_HAVE_Win_get_group
-    {"PMPI_Win_get_group", offsetof(mt_pmpi_table, Win_get_group), (void *)MPI_Win_get_group},
+    {"PMPI_Win_get_group", offsetof(mt_pmpi_table, Win_get_group), true},
 #endif
 #if MT_HAVE_File_get_group
-    {"PMPI_File_get_group", offsetof(mt_pmpi_table, File_get_group), (void *)MPI_File_get_group},
+    {"PMPI_File_get_group", offsetof(mt_pmpi_table, File_get_group), true},
 #endif
 #if MT_HAVE_Group_compare
-    {"PMPI_Group_compare", offsetof(mt_pmpi_table, Group_compare), (void *)MPI_Group_compare},
+    {"PMPI_Group_compare", offsetof(mt_pmpi_table, Group_compare), true},
 #endif
 #if MT_HAVE_Group_difference
-    {"PMPI_Group_difference", offsetof(mt_pmpi_table, Group_difference), (void *)MPI_Group_difference},
+    {"PMPI_Group_difference", offsetof(mt_pmpi_table, Group_difference), true},
 #endif
 #if MT_HAVE_Group_excl
-    {"PMPI_Group_excl", offsetof(mt_pmpi_table, Group_excl), (void *)MPI_Group_excl},
+    {"PMPI_Group_excl", offsetof(mt_pmpi_table, Group_excl), true},
 #endif
 #if MT_HAVE_Group_free
-    {"PMPI_Group_free", offsetof(mt_pmpi_table, Group_free), (void *)MPI_Group_free},
+    {"PMPI_Group_free", offsetof(mt_pmpi_table, Group_free), true},
 #endif
 #if MT_HAVE_Group_incl
-    {"PMPI_Group_incl", offsetof(mt_pmpi_table, Group_incl), (void *)MPI_Group_incl},
+    {"PMPI_Group_incl", offsetof(mt_pmpi_table, Group_incl), true},
 #endif
 #if MT_HAVE_Group_intersection
-    {"PMPI_Group_intersection", offsetof(mt_pmpi_table, Group_intersection), (void *)MPI_Group_intersection},
+    {"PMPI_Group_intersection", offsetof(mt_pmpi_table, Group_intersection), true},
 #endif
 #if MT_HAVE_Group_range_excl
-    {"PMPI_Group_range_excl", offsetof(mt_pmpi_table, Group_range_excl), (void *)MPI_Group_range_excl},
+    {"PMPI_Group_range_excl", offsetof(mt_pmpi_table, Group_range_excl), true},
 #endif
 #if MT_HAVE_Group_range_incl
-    {"PMPI_Group_range_incl", offsetof(mt_pmpi_table, Group_range_incl), (void *)MPI_Group_range_incl},
+    {"PMPI_Group_range_incl", offsetof(mt_pmpi_table, Group_range_incl), true},
 #endif
 #if MT_HAVE_Group_union
-    {"PMPI_Group_union", offsetof(mt_pmpi_table, Group_union), (void *)MPI_Group_union},
+    {"PMPI_Group_union", offsetof(mt_pmpi_table, Group_union), true},
 #endif
 #if MT_HAVE_Comm_create_keyval
-    {"PMPI_Comm_create_keyval", offsetof(mt_pmpi_table, Comm_create_keyval), (void *)MPI_Comm_create_keyval},
+    {"PMPI_Comm_create_keyval", offsetof(mt_pmpi_table, Comm_create_keyval), true},
 #endif
 #if MT_HAVE_Comm_free_keyval
-    {"PMPI_Comm_free_keyval", offsetof(mt_pmpi_table, Comm_free_keyval), (void *)MPI_Comm_free_keyval},
+    {"PMPI_Comm_free_keyval", offsetof(mt_pmpi_table, Comm_free_keyval), true},
 #endif
 #if MT_HAVE_Win_create_keyval
-    {"PMPI_Win_create_keyval", offsetof(mt_pmpi_table, Win_create_keyval), (void *)MPI_Win_create_keyval},
+    {"PMPI_Win_create_keyval", offsetof(mt_pmpi_table, Win_create_keyval), true},
 #endif
 #if MT_HAVE_Win_free_keyval
-    {"PMPI_Win_free_keyval", offsetof(mt_pmpi_table, Win_free_keyval), (void *)MPI_Win_free_keyval},
+    {"PMPI_Win_free_keyval", offsetof(mt_pmpi_table, Win_free_keyval), true},
 #endif
 #if MT_HAVE_Win_set_attr
-    {"PMPI_Win_set_attr", offsetof(mt_pmpi_table, Win_set_attr), (void *)MPI_Win_set_attr},
+    {"PMPI_Win_set_attr", offsetof(mt_pmpi_table, Win_set_attr), true},
 #endif
 #if MT_HAVE_Win_delete_attr
-    {"PMPI_Win_delete_attr", offsetof(mt_pmpi_table, Win_delete_attr), (void *)MPI_Win_delete_attr},
+    {"PMPI_Win_delete_attr", offsetof(mt_pmpi_table, Win_delete_attr), true},
 #endif
 #if MT_HAVE_Type_create_keyval
-    {"PMPI_Type_create_keyval", offsetof(mt_pmpi_table, Type_create_keyval), (void *)MPI_Type_create_keyval},
+    {"PMPI_Type_create_keyval", offsetof(mt_pmpi_table, Type_create_keyval), true},
 #endif
 #if MT_HAVE_Type_free_keyval
-    {"PMPI_Type_free_keyval", offsetof(mt_pmpi_table, Type_free_keyval), (void *)MPI_Type_free_keyval},
+    {"PMPI_Type_free_keyval", offsetof(mt_pmpi_table, Type_free_keyval), true},
 #endif
 #if MT_HAVE_Type_set_attr
-    {"PMPI_Type_set_attr", offsetof(mt_pmpi_table, Type_set_attr), (void *)MPI_Type_set_attr},
+    {"PMPI_Type_set_attr", offsetof(mt_pmpi_table, Type_set_attr), true},
 #endif
 #if MT_HAVE_Type_delete_attr
-    {"PMPI_Type_delete_attr", offsetof(mt_pmpi_table, Type_delete_attr), (void *)MPI_Type_delete_attr},
+    {"PMPI_Type_delete_attr", offsetof(mt_pmpi_table, Type_delete_attr), true},
 #endif
 #if MT_HAVE_Keyval_create
-    {"PMPI_Keyval_create", offsetof(mt_pmpi_table, Keyval_create), (void *)MPI_Keyval_create},
+    {"PMPI_Keyval_create", offsetof(mt_pmpi_table, Keyval_create), true},
 #endif
 #if MT_HAVE_Keyval_free
-    {"PMPI_Keyval_free", offsetof(mt_pmpi_table, Keyval_free), (void *)MPI_Keyval_free},
+    {"PMPI_Keyval_free", offsetof(mt_pmpi_table, Keyval_free), true},
 #endif
 #if MT_HAVE_Attr_put
-    {"PMPI_Attr_put", offsetof(mt_pmpi_table, Attr_put), (void *)MPI_Attr_put},
+    {"PMPI_Attr_put", offsetof(mt_pmpi_table, Attr_put), true},
 #endif
 #if MT_HAVE_Attr_delete
-    {"PMPI_Attr_delete", offsetof(mt_pmpi_table, Attr_delete), (void *)MPI_Attr_delete},
+    {"PMPI_Attr_delete", offsetof(mt_pmpi_table, Attr_delete), true},
 #endif
 #if MT_HAVE_Comm_create_errhandler
-    {"PMPI_Comm_create_errhandler", offsetof(mt_pmpi_table, Comm_create_errhandler), (void *)MPI_Comm_create_errhandler},
+    {"PMPI_Comm_create_errhandler", offsetof(mt_pmpi_table, Comm_create_errhandler), true},
 #endif
 #if MT_HAVE_Comm_get_errhandler
-    {"PMPI_Comm_get_errhandler", offsetof(mt_pmpi_table, Comm_get_errhandler), (void *)MPI_Comm_get_errhandler},
+    {"PMPI_Comm_get_errhandler", offsetof(mt_pmpi_table, Comm_get_errhandler), true},
 #endif
 #if MT_HAVE_Comm_set_errhandler
-    {"PMPI_Comm_set_errhandler", offsetof(mt_pmpi_table, Comm_set_errhandler), (void *)MPI_Comm_set_errhandler},
+    {"PMPI_Comm_set_errhandler", offsetof(mt_pmpi_table, Comm_set_errhandler), true},
 #endif
 #if MT_HAVE_Comm_call_errhandler
-    {"PMPI_Comm_call_errhandler", offsetof(mt_pmpi_table, Comm_call_errhandler), (void *)MPI_Comm_call_errhandler},
+    {"PMPI_Comm_call_errhandler", offsetof(mt_pmpi_table, Comm_call_errhandler), true},
 #endif
 #if MT_HAVE_Win_create_errhandler
-    {"PMPI_Win_create_errhandler", offsetof(mt_pmpi_table, Win_create_errhandler), (void *)MPI_Win_create_errhandler},
+    {"PMPI_Win_create_errhandler", offsetof(mt_pmpi_table, Win_create_errhandler), true},
 #endif
 #if MT_HAVE_Win_get_errhandler
-    {"PMPI_Win_get_errhandler", offsetof(mt_pmpi_table, Win_get_errhandler), (void *)MPI_Win_get_errhandler},
+    {"PMPI_Win_get_errhandler", offsetof(mt_pmpi_table, Win_get_errhandler), true},
 #endif
 #if MT_HAVE_Win_set_errhandler
-    {"PMPI_Win_set_errhandler", offsetof(mt_pmpi_table, Win_set_errhandler), (void *)MPI_Win_set_errhandler},
+    {"PMPI_Win_set_errhandler", offsetof(mt_pmpi_table, Win_set_errhandler), true},
 #endif
 #if MT_HAVE_Win_call_errhandler
-    {"PMPI_Win_call_errhandler", offsetof(mt_pmpi_table, Win_call_errhandler), (void *)MPI_Win_call_errhandler},
+    {"PMPI_Win_call_errhandler", offsetof(mt_pmpi_table, Win_call_errhandler), true},
 #endif
 #if MT_HAVE_File_create_errhandler
-    {"PMPI_File_create_errhandler", offsetof(mt_pmpi_table, File_create_errhandler), (void *)MPI_File_create_errhandler},
+    {"PMPI_File_create_errhandler", offsetof(mt_pmpi_table, File_create_errhandler), true},
 #endif
 #if MT_HAVE_File_get_errhandler
-    {"PMPI_File_get_errhandler", offsetof(mt_pmpi_table, File_get_errhandler), (void *)MPI_File_get_errhandler},
+    {"PMPI_File_get_errhandler", offsetof(mt_pmpi_table, File_get_errhandler), true},
 #endif
 #if MT_HAVE_File_set_errhandler
-    {"PMPI_File_set_errhandler", offsetof(mt_pmpi_table, File_set_errhandler), (void *)MPI_File_set_errhandler},
+    {"PMPI_File_set_errhandler", offsetof(mt_pmpi_table, File_set_errhandler), true},
 #endif
 #if MT_HAVE_File_call_errhandler
-    {"PMPI_File_call_errhandler", offsetof(mt_pmpi_table, File_call_errhandler), (void *)MPI_File_call_errhandler},
+    {"PMPI_File_call_errhandler", offsetof(mt_pmpi_table, File_call_errhandler), true},
 #endif
 #if MT_HAVE_Errhandler_free
-    {"PMPI_Errhandler_free", offsetof(mt_pmpi_table, Errhandler_free), (void *)MPI_Errhandler_free},
+    {"PMPI_Errhandler_free", offsetof(mt_pmpi_table, Errhandler_free), true},
 #endif
 #if MT_HAVE_Errhandler_create
-    {"PMPI_Errhandler_create", offsetof(mt_pmpi_table, Errhandler_create), (void *)MPI_Errhandler_create},
+    {"PMPI_Errhandler_create", offsetof(mt_pmpi_table, Errhandler_create), true},
 #endif
 #if MT_HAVE_Errhandler_get
-    {"PMPI_Errhandler_get", offsetof(mt_pmpi_table, Errhandler_get), (void *)MPI_Errhandler_get},
+    {"PMPI_Errhandler_get", offsetof(mt_pmpi_table, Errhandler_get), true},
 #endif
 #if MT_HAVE_Errhandler_set
-    {"PMPI_Errhandler_set", offsetof(mt_pmpi_table, Errhandler_set), (void *)MPI_Errhandler_set},
+    {"PMPI_Errhandler_set", offsetof(mt_pmpi_table, Errhandler_set), true},
 #endif
 #if MT_HAVE_Add_error_class
-    {"PMPI_Add_error_class", offsetof(mt_pmpi_table, Add_error_class), (void *)MPI_Add_error_class},
+    {"PMPI_Add_error_class", offsetof(mt_pmpi_table, Add_error_class), true},
 #endif
 #if MT_HAVE_Add_error_code
-    {"PMPI_Add_error_code", offsetof(mt_pmpi_table, Add_error_code), (void *)MPI_Add_error_code},
+    {"PMPI_Add_error_code", offsetof(mt_pmpi_table, Add_error_code), true},
 #endif
 #if MT_HAVE_Add_error_string
-    {"PMPI_Add_error_string", offsetof(mt_pmpi_table, Add_error_string), (void *)MPI_Add_error_string},
+    {"PMPI_Add_error_string", offsetof(mt_pmpi_table, Add_error_string), true},
 #endif
 #if MT_HAVE_Remove_error_class
-    {"PMPI_Remove_error_class", offsetof(mt_pmpi_table, Remove_error_class), (void *)MPI_Remove_error_class},
+    {"PMPI_Remove_error_class", offsetof(mt_pmpi_table, Remove_error_class), true},
 #endif
 #if MT_HAVE_MPIX_Delete_error_class
-    {"PMPIX_Delete_error_class", offsetof(mt_pmpi_table, MPIX_Delete_error_class), (void *)MPIX_Delete_error_class},
+    {"PMPIX_Delete_error_class", offsetof(mt_pmpi_table, MPIX_Delete_error_class), true},
 #endif
 #if MT_HAVE_Remove_error_code
-    {"PMPI_Remove_error_code", offsetof(mt_pmpi_table, Remove_error_code), (void *)MPI_Remove_error_code},
+    {"PMPI_Remove_error_code", offsetof(mt_pmpi_table, Remove_error_code), true},
 #endif
 #if MT_HAVE_MPIX_Delete_error_code
-    {"PMPIX_Delete_error_code", offsetof(mt_pmpi_table, MPIX_Delete_error_code), (void *)MPIX_Delete_error_code},
+    {"PMPIX_Delete_error_code", offsetof(mt_pmpi_table, MPIX_Delete_error_code), true},
 #endif
 #if MT_HAVE_Remove_error_string
-    {"PMPI_Remove_error_string", offsetof(mt_pmpi_table, Remove_error_string), (void *)MPI_Remove_error_string},
+    {"PMPI_Remove_error_string", offsetof(mt_pmpi_table, Remove_error_string), true},
 #endif
 #if MT_HAVE_MPIX_Delete_error_string
-    {"PMPIX_Delete_error_string", offsetof(mt_pmpi_table, MPIX_Delete_error_string), (void *)MPIX_Delete_error_string},
+    {"PMPIX_Delete_error_string", offsetof(mt_pmpi_table, MPIX_Delete_error_string), true},
 #endif
 #if MT_HAVE_Op_create
-    {"PMPI_Op_create", offsetof(mt_pmpi_table, Op_create), (void *)MPI_Op_create},
+    {"PMPI_Op_create", offsetof(mt_pmpi_table, Op_create), true},
 #endif
 #if MT_HAVE_Op_create_c
-    {"PMPI_Op_create_c", offsetof(mt_pmpi_table, Op_create_c), (void *)MPI_Op_create_c},
+    {"PMPI_Op_create_c", offsetof(mt_pmpi_table, Op_create_c), true},
 #endif
 #if MT_HAVE_Op_free
-    {"PMPI_Op_free", offsetof(mt_pmpi_table, Op_free), (void *)MPI_Op_free},
+    {"PMPI_Op_free", offsetof(mt_pmpi_table, Op_free), true},
 #endif
 #if MT_HAVE_Op_commutative
-    {"PMPI_Op_commutative", offsetof(mt_pmpi_table, Op_commutative), (void *)MPI_Op_commutative},
+    {"PMPI_Op_commutative", offsetof(mt_pmpi_table, Op_commutative), true},
 #endif
 #if MT_HAVE_Register_datarep
-    {"PMPI_Register_datarep", offsetof(mt_pmpi_table, Register_datarep), (void *)MPI_Register_datarep},
+    {"PMPI_Register_datarep", offsetof(mt_pmpi_table, Register_datarep), true},
 #endif
 #if MT_HAVE_Register_datarep_c
-    {"PMPI_Register_datarep_c", offsetof(mt_pmpi_table, Register_datarep_c), (void *)MPI_Register_datarep_c},
+    {"PMPI_Register_datarep_c", offsetof(mt_pmpi_table, Register_datarep_c), true},
 #endif
 #if MT_HAVE_Grequest_start
-    {"PMPI_Grequest_start", offsetof(mt_pmpi_table, Grequest_start), (void *)MPI_Grequest_start},
+    {"PMPI_Grequest_start", offsetof(mt_pmpi_table, Grequest_start), true},
 #endif
 #if MT_HAVE_Grequest_complete
-    {"PMPI_Grequest_complete", offsetof(mt_pmpi_table, Grequest_complete), (void *)MPI_Grequest_complete},
+    {"PMPI_Grequest_complete", offsetof(mt_pmpi_table, Grequest_complete), true},
 #endif
 #if MT_HAVE_Comm_get_name
-    {"PMPI_Comm_get_name", offsetof(mt_pmpi_table, Comm_get_name), (void *)MPI_Comm_get_name},
+    {"PMPI_Comm_get_name", offsetof(mt_pmpi_table, Comm_get_name), true},
 #endif
 #if MT_HAVE_Comm_get_info
-    {"PMPI_Comm_get_info", offsetof(mt_pmpi_table, Comm_get_info), (void *)MPI_Comm_get_info},
+    {"PMPI_Comm_get_info", offsetof(mt_pmpi_table, Comm_get_info), true},
 #endif
 #if MT_HAVE_Comm_get_parent
-    {"PMPI_Comm_get_parent", offsetof(mt_pmpi_table, Comm_get_parent), (void *)MPI_Comm_get_parent},
+    {"PMPI_Comm_get_parent", offsetof(mt_pmpi_table, Comm_get_parent), true},
 #endif
 #if MT_HAVE_Win_get_name
-    {"PMPI_Win_get_name", offsetof(mt_pmpi_table, Win_get_name), (void *)MPI_Win_get_name},
+    {"PMPI_Win_get_name", offsetof(mt_pmpi_table, Win_get_name), true},
 #endif
 #if MT_HAVE_Win_get_info
-    {"PMPI_Win_get_info", offsetof(mt_pmpi_table, Win_get_info), (void *)MPI_Win_get_info},
+    {"PMPI_Win_get_info", offsetof(mt_pmpi_table, Win_get_info), true},
 #endif
 #if MT_HAVE_Win_shared_query
-    {"PMPI_Win_shared_query", offsetof(mt_pmpi_table, Win_shared_query), (void *)MPI_Win_shared_query},
+    {"PMPI_Win_shared_query", offsetof(mt_pmpi_table, Win_shared_query), true},
 #endif
 #if MT_HAVE_Win_shared_query_c
-    {"PMPI_Win_shared_query_c", offsetof(mt_pmpi_table, Win_shared_query_c), (void *)MPI_Win_shared_query_c},
+    {"PMPI_Win_shared_query_c", offsetof(mt_pmpi_table, Win_shared_query_c), true},
 #endif
 #if MT_HAVE_Type_get_name
-    {"PMPI_Type_get_name", offsetof(mt_pmpi_table, Type_get_name), (void *)MPI_Type_get_name},
+    {"PMPI_Type_get_name", offsetof(mt_pmpi_table, Type_get_name), true},
 #endif
 #if MT_HAVE_Type_set_name
-    {"PMPI_Type_set_name", offsetof(mt_pmpi_table, Type_set_name), (void *)MPI_Type_set_name},
+    {"PMPI_Type_set_name", offsetof(mt_pmpi_table, Type_set_name), true},
 #endif
 #if MT_HAVE_Get_processor_name
-    {"PMPI_Get_processor_name", offsetof(mt_pmpi_table, Get_processor_name), (void *)MPI_Get_processor_name},
+    {"PMPI_Get_processor_name", offsetof(mt_pmpi_table, Get_processor_name), true},
 #endif
 #if MT_HAVE_Get_hw_resource_info
-    {"PMPI_Get_hw_resource_info", offsetof(mt_pmpi_table, Get_hw_resource_info), (void *)MPI_Get_hw_resource_info},
+    {"PMPI_Get_hw_resource_info", offsetof(mt_pmpi_table, Get_hw_resource_info), true},
 #endif
 #if MT_HAVE_Info_get
-    {"PMPI_Info_get", offsetof(mt_pmpi_table, Info_get), (void *)MPI_Info_get},
+    {"PMPI_Info_get", offsetof(mt_pmpi_table, Info_get), true},
 #endif
 #if MT_HAVE_Info_get_nkeys
-    {"PMPI_Info_get_nkeys", offsetof(mt_pmpi_table, Info_get_nkeys), (void *)MPI_Info_get_nkeys},
+    {"PMPI_Info_get_nkeys", offsetof(mt_pmpi_table, Info_get_nkeys), true},
 #endif
 #if MT_HAVE_Info_get_nthkey
-    {"PMPI_Info_get_nthkey", offsetof(mt_pmpi_table, Info_get_nthkey), (void *)MPI_Info_get_nthkey},
+    {"PMPI_Info_get_nthkey", offsetof(mt_pmpi_table, Info_get_nthkey), true},
 #endif
 #if MT_HAVE_Info_get_string
-    {"PMPI_Info_get_string", offsetof(mt_pmpi_table, Info_get_string), (void *)MPI_Info_get_string},
+    {"PMPI_Info_get_string", offsetof(mt_pmpi_table, Info_get_string), true},
 #endif
 #if MT_HAVE_Info_get_valuelen
-    {"PMPI_Info_get_valuelen", offsetof(mt_pmpi_table, Info_get_valuelen), (void *)MPI_Info_get_valuelen},
+    {"PMPI_Info_get_valuelen", offsetof(mt_pmpi_table, Info_get_valuelen), true},
 #endif
 #if MT_HAVE_Info_create_env
-    {"PMPI_Info_create_env", offsetof(mt_pmpi_table, Info_create_env), (void *)MPI_Info_create_env},
+    {"PMPI_Info_create_env", offsetof(mt_pmpi_table, Info_create_env), true},
 #endif
 #if MT_HAVE_Cart_get
-    {"PMPI_Cart_get", offsetof(mt_pmpi_table, Cart_get), (void *)MPI_Cart_get},
+    {"PMPI_Cart_get", offsetof(mt_pmpi_table, Cart_get), true},
 #endif
 #if MT_HAVE_Cart_map
-    {"PMPI_Cart_map", offsetof(mt_pmpi_table, Cart_map), (void *)MPI_Cart_map},
+    {"PMPI_Cart_map", offsetof(mt_pmpi_table, Cart_map), true},
 #endif
 #if MT_HAVE_Graph_get
-    {"PMPI_Graph_get", offsetof(mt_pmpi_table, Graph_get), (void *)MPI_Graph_get},
+    {"PMPI_Graph_get", offsetof(mt_pmpi_table, Graph_get), true},
 #endif
 #if MT_HAVE_Graph_map
-    {"PMPI_Graph_map", offsetof(mt_pmpi_table, Graph_map), (void *)MPI_Graph_map},
+    {"PMPI_Graph_map", offsetof(mt_pmpi_table, Graph_map), true},
 #endif
 #if MT_HAVE_Graph_neighbors
-    {"PMPI_Graph_neighbors", offsetof(mt_pmpi_table, Graph_neighbors), (void *)MPI_Graph_neighbors},
+    {"PMPI_Graph_neighbors", offsetof(mt_pmpi_table, Graph_neighbors), true},
 #endif
 #if MT_HAVE_Dist_graph_neighbors
-    {"PMPI_Dist_graph_neighbors", offsetof(mt_pmpi_table, Dist_graph_neighbors), (void *)MPI_Dist_graph_neighbors},
+    {"PMPI_Dist_graph_neighbors", offsetof(mt_pmpi_table, Dist_graph_neighbors), true},
 #endif
 #if MT_HAVE_Type_get_contents
-    {"PMPI_Type_get_contents", offsetof(mt_pmpi_table, Type_get_contents), (void *)MPI_Type_get_contents},
+    {"PMPI_Type_get_contents", offsetof(mt_pmpi_table, Type_get_contents), true},
 #endif
 #if MT_HAVE_Type_get_contents_c
-    {"PMPI_Type_get_contents_c", offsetof(mt_pmpi_table, Type_get_contents_c), (void *)MPI_Type_get_contents_c},
+    {"PMPI_Type_get_contents_c", offsetof(mt_pmpi_table, Type_get_contents_c), true},
 #endif
 #if MT_HAVE_Type_match_size
-    {"PMPI_Type_match_size", offsetof(mt_pmpi_table, Type_match_size), (void *)MPI_Type_match_size},
+    {"PMPI_Type_match_size", offsetof(mt_pmpi_table, Type_match_size), true},
 #endif
 #if MT_HAVE_Type_create_f90_real
-    {"PMPI_Type_create_f90_real", offsetof(mt_pmpi_table, Type_create_f90_real), (void *)MPI_Type_create_f90_real},
+    {"PMPI_Type_create_f90_real", offsetof(mt_pmpi_table, Type_create_f90_real), true},
 #endif
 #if MT_HAVE_Type_create_f90_integer
-    {"PMPI_Type_create_f90_integer", offsetof(mt_pmpi_table, Type_create_f90_integer), (void *)MPI_Type_create_f90_integer},
+    {"PMPI_Type_create_f90_integer", offsetof(mt_pmpi_table, Type_create_f90_integer), true},
 #endif
 #if MT_HAVE_Type_create_f90_complex
-    {"PMPI_Type_create_f90_complex", offsetof(mt_pmpi_table, Type_create_f90_complex), (void *)MPI_Type_create_f90_complex},
+    {"PMPI_Type_create_f90_complex", offsetof(mt_pmpi_table, Type_create_f90_complex), true},
 #endif
 #if MT_HAVE_Type_get_value_index
-    {"PMPI_Type_get_value_index", offsetof(mt_pmpi_table, Type_get_value_index), (void *)MPI_Type_get_value_index},
+    {"PMPI_Type_get_value_index", offsetof(mt_pmpi_table, Type_get_value_index), true},
 #endif
 #if MT_HAVE_Type_hindexed
-    {"PMPI_Type_hindexed", offsetof(mt_pmpi_table, Type_hindexed), (void *)MPI_Type_hindexed},
+    {"PMPI_Type_hindexed", offsetof(mt_pmpi_table, Type_hindexed), true},
 #endif
 #if MT_HAVE_Type_hvector
-    {"PMPI_Type_hvector", offsetof(mt_pmpi_table, Type_hvector), (void *)MPI_Type_hvector},
+    {"PMPI_Type_hvector", offsetof(mt_pmpi_table, Type_hvector), true},
 #endif
 #if MT_HAVE_Type_struct
-    {"PMPI_Type_struct", offsetof(mt_pmpi_table, Type_struct), (void *)MPI_Type_struct},
+    {"PMPI_Type_struct", offsetof(mt_pmpi_table, Type_struct), true},
 #endif
 #if MT_HAVE_File_get_amode
-    {"PMPI_File_get_amode", offsetof(mt_pmpi_table, File_get_amode), (void *)MPI_File_get_amode},
+    {"PMPI_File_get_amode", offsetof(mt_pmpi_table, File_get_amode), true},
 #endif
 #if MT_HAVE_File_get_atomicity
-    {"PMPI_File_get_atomicity", offsetof(mt_pmpi_table, File_get_atomicity), (void *)MPI_File_get_atomicity},
+    {"PMPI_File_get_atomicity", offsetof(mt_pmpi_table, File_get_atomicity), true},
 #endif
 #if MT_HAVE_File_get_byte_offset
-    {"PMPI_File_get_byte_offset", offsetof(mt_pmpi_table, File_get_byte_offset), (void *)MPI_File_get_byte_offset},
+    {"PMPI_File_get_byte_offset", offsetof(mt_pmpi_table, File_get_byte_offset), true},
 #endif
 #if MT_HAVE_File_get_info
-    {"PMPI_File_get_info", offsetof(mt_pmpi_table, File_get_info), (void *)MPI_File_get_info},
+    {"PMPI_File_get_info", offsetof(mt_pmpi_table, File_get_info), true},
 #endif
 #if MT_HAVE_File_get_position
-    {"PMPI_File_get_position", offsetof(mt_pmpi_table, File_get_position), (void *)MPI_File_get_position},
+    {"PMPI_File_get_position", offsetof(mt_pmpi_table, File_get_position), true},
 #endif
 #if MT_HAVE_File_get_size
-    {"PMPI_File_get_size", offsetof(mt_pmpi_table, File_get_size), (void *)MPI_File_get_size},
+    {"PMPI_File_get_size", offsetof(mt_pmpi_table, File_get_size), true},
 #endif
 #if MT_HAVE_File_get_type_extent
-    {"PMPI_File_get_type_extent", offsetof(mt_pmpi_table, File_get_type_extent), (void *)MPI_File_get_type_extent},
+    {"PMPI_File_get_type_extent", offsetof(mt_pmpi_table, File_get_type_extent), true},
 #endif
 #if MT_HAVE_File_get_type_extent_c
-    {"PMPI_File_get_type_extent_c", offsetof(mt_pmpi_table, File_get_type_extent_c), (void *)MPI_File_get_type_extent_c},
+    {"PMPI_File_get_type_extent_c", offsetof(mt_pmpi_table, File_get_type_extent_c), true},
 #endif
 #if MT_HAVE_File_get_view
-    {"PMPI_File_get_view", offsetof(mt_pmpi_table, File_get_view), (void *)MPI_File_get_view},
+    {"PMPI_File_get_view", offsetof(mt_pmpi_table, File_get_view), true},
 #endif
 #if MT_HAVE_MPIX_Comm_revoke
-    {"PMPIX_Comm_revoke", offsetof(mt_pmpi_table, MPIX_Comm_revoke), (void *)MPIX_Comm_revoke},
+    {"PMPIX_Comm_revoke", offsetof(mt_pmpi_table, MPIX_Comm_revoke), true},
 #endif
 #if MT_HAVE_MPIX_Comm_is_revoked
-    {"PMPIX_Comm_is_revoked", offsetof(mt_pmpi_table, MPIX_Comm_is_revoked), (void *)MPIX_Comm_is_revoked},
+    {"PMPIX_Comm_is_revoked", offsetof(mt_pmpi_table, MPIX_Comm_is_revoked), true},
 #endif
 #if MT_HAVE_MPIX_Comm_shrink
-    {"PMPIX_Comm_shrink", offsetof(mt_pmpi_table, MPIX_Comm_shrink), (void *)MPIX_Comm_shrink},
+    {"PMPIX_Comm_shrink", offsetof(mt_pmpi_table, MPIX_Comm_shrink), true},
 #endif
 #if MT_HAVE_MPIX_Comm_agree
-    {"PMPIX_Comm_agree", offsetof(mt_pmpi_table, MPIX_Comm_agree), (void *)MPIX_Comm_agree},
+    {"PMPIX_Comm_agree", offsetof(mt_pmpi_table, MPIX_Comm_agree), true},
 #endif
 #if MT_HAVE_MPIX_Comm_iagree
-    {"PMPIX_Comm_iagree", offsetof(mt_pmpi_table, MPIX_Comm_iagree), (void *)MPIX_Comm_iagree},
+    {"PMPIX_Comm_iagree", offsetof(mt_pmpi_table, MPIX_Comm_iagree), true},
 #endif
 #if MT_HAVE_MPIX_Comm_failure_ack
-    {"PMPIX_Comm_failure_ack", offsetof(mt_pmpi_table, MPIX_Comm_failure_ack), (void *)MPIX_Comm_failure_ack},
+    {"PMPIX_Comm_failure_ack", offsetof(mt_pmpi_table, MPIX_Comm_failure_ack), true},
 #endif
 #if MT_HAVE_MPIX_Comm_failure_get_acked
-    {"PMPIX_Comm_failure_get_acked", offsetof(mt_pmpi_table, MPIX_Comm_failure_get_acked), (void *)MPIX_Comm_failure_get_acked},
+    {"PMPIX_Comm_failure_get_acked", offsetof(mt_pmpi_table, MPIX_Comm_failure_get_acked), true},
 #endif
 #if MT_HAVE_MPIX_Comm_ack_failed
-    {"PMPIX_Comm_ack_failed", offsetof(mt_pmpi_table, MPIX_Comm_ack_failed), (void *)MPIX_Comm_ack_failed},
+    {"PMPIX_Comm_ack_failed", offsetof(mt_pmpi_table, MPIX_Comm_ack_failed), true},
 #endif
 #if MT_HAVE_MPIX_Comm_get_failed
-    {"PMPIX_Comm_get_failed", offsetof(mt_pmpi_table, MPIX_Comm_get_failed), (void *)MPIX_Comm_get_failed},
+    {"PMPIX_Comm_get_failed", offsetof(mt_pmpi_table, MPIX_Comm_get_failed), true},
 #endif
-    {NULL, 0, NULL},
+    {NULL, 0, false},
 };
 
 const mt_call_info mt_call_infos[MT_CALL_END] = {

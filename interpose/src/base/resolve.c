@@ -1,11 +1,10 @@
 #define _GNU_SOURCE
 #include "base/resolve.h"
 
+#include "base/job.h"
+#include "base/loader.h"
 #include "base/lock.h"
 #include "base/wrong_mpi.h"
-#include "record/modules.h"
-#include "objects/world.h"
-#include "lifecycle/dlclose.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -13,43 +12,11 @@
 #include <stdio.h>
 #include <string.h>
 
-mt_pmpi_table mt_pmpi, mt_own;
-mt_constants mt_const;
-
-const char *mt_flavour(void)
-{
-#ifdef OPEN_MPI
-    return "Open MPI";
-#else
-    return "MPICH";
-#endif
-}
-
 // Stands for a function that the library at run time lacks although mpi.h
 // promised it.
 static int missing(void)
 {
     return MPI_ERR_INTERN;
-}
-
-void *mt_resolve_module(uint64_t caller)
-{
-    Dl_info info;
-    if (!dladdr((void *)(uintptr_t)caller, &info) || !info.dli_fname)
-        return NULL;
-    return dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-}
-
-void mt_resolve_done(void *module)
-{
-    if (module)
-        mt_dlclose(module);
-}
-
-void *mt_resolve_symbol(const char *name, void *module)
-{
-    void *p = dlsym(RTLD_NEXT, name);
-    return p || !module ? p : dlsym(module, name);
 }
 
 static void **entry(mt_pmpi_table *table, const mt_symbol *s)
@@ -69,7 +36,7 @@ static void resolve_functions(void *module)
 // MPI_x, of a function that we record.
 static const char *recorded_name(const mt_symbol *s)
 {
-    return s->wrapper && strncmp(s->name, "PMPI_T_", 7) != 0 ? s->name + 1 : NULL;
+    return s->wrapped && strncmp(s->name, "PMPI_T_", 7) != 0 ? s->name + 1 : NULL;
 }
 
 // A function in the MPI's own file: one that no tool has reason to wrap. (Some
@@ -87,7 +54,7 @@ static void resolve_tools(void)
     for (const mt_symbol *s = mt_symbols; s->name; s++) {
         const char *name = recorded_name(s);
         void *p = name ? dlsym(RTLD_NEXT, name) : NULL;
-        if (p && p != *entry(&mt_own, s) && !mt_modules_same(p, mpi) && !mt_modules_same(p, mpitrace))
+        if (p && p != *entry(&mt_own, s) && !mt_loader_same(p, mpi) && !mt_loader_same(p, mpitrace))
             *entry(&mt_pmpi, s) = p;
     }
 }
@@ -117,7 +84,7 @@ const char *mt_intercepted(void)
 }
 
 // What another tool that comes before us intercepts does not reach us, except for
-// MPI_Finalize: see mt_finalize_passed_on.
+// MPI_Finalize: see fortran.h.
 static void find_intercepted(void)
 {
     int n = 0;
@@ -126,7 +93,7 @@ static void find_intercepted(void)
     for (const mt_symbol *s = mt_symbols; program && s->name; s++) {
         const char *name = recorded_name(s);
         void *p = name && strcmp(name, "MPI_Finalize") != 0 ? dlsym(program, name) : NULL;
-        if (!p || p == s->wrapper || mt_modules_same(p, s->wrapper) || mt_modules_same(p, mpi) || is_imported(p))
+        if (!p || mt_loader_same(p, &mt_own) || mt_loader_same(p, mpi) || is_imported(p))
             continue;
         if (n++ == 0)
             length = (size_t)snprintf(intercepted, sizeof intercepted, "%.4000s", file_of(p));
@@ -135,25 +102,10 @@ static void find_intercepted(void)
             break;
     }
     mt_resolve_done(program);
-    if (n && mt_world_rank_said() <= 0)
+    if (n && mt_job_rank_said() <= 0)
         mt_log("%.*s comes before mpitrace's library and intercepts %d MPI function%s: calls of %s are not recorded. "
                "Load it after mpitrace's library to record them",
                (int)strcspn(intercepted, "\n"), intercepted, n, n == 1 ? "" : "s", n == 1 ? "it" : "these");
-}
-
-// Through a handle on the program: what RTLD_DEFAULT finds could not be unloaded
-// any more, as glibc notes that our library, which never is, refers to it.
-void *mt_resolve_first(const char *name)
-{
-    void *program = dlopen(NULL, RTLD_LAZY), *p = program ? dlsym(program, name) : NULL;
-    mt_resolve_done(program);
-    return p;
-}
-
-void *mt_resolve_variable(const char *name, void *module)
-{
-    void *p = mt_resolve_first(name);
-    return p || !module ? p : dlsym(module, name);
 }
 
 #ifdef OPEN_MPI
@@ -236,7 +188,7 @@ bool mt_resolve_known(void)
 bool mt_resolve_unloaded(void)
 {
     uint64_t address = atomic_load_explicit(&home, memory_order_relaxed);
-    return mt_resolve_known() && address && !mt_modules_loaded(address);
+    return mt_resolve_known() && address && !mt_loader_has(address);
 }
 
 void mt_resolve_forget(void)

@@ -7,10 +7,10 @@
 #define _GNU_SOURCE
 #include "base/wrong_mpi.h"
 
-#include "base/resolve.h"
-#include "file/recording_path.h"
+#include "base/hook.h"
+#include "base/symbol.h"
 
-#include <stdio.h>
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -33,7 +33,13 @@ typedef struct code {
     unsigned char bytes[sizeof jump];
 } code;
 
-static code *replaced; // of each entry of mt_symbols, as it was
+// The start of a wrapper, as it was.
+typedef struct start {
+    unsigned char *at; // NULL: it was not replaced
+    code was;
+} start;
+
+static start *replaced; // of each entry of mt_symbols
 
 static bool overwrite(unsigned char *at, const code *with)
 {
@@ -45,15 +51,6 @@ static bool overwrite(unsigned char *at, const code *with)
     __builtin___clear_cache((char *)at, (char *)at + sizeof jump);
     mprotect((void *)start, size, PROT_READ | PROT_EXEC);
     return true;
-}
-
-// Tells whoever reads the run which program is missing from it.
-static void leave_note(const char *mpi)
-{
-    static char program[4096], text[4095]; // no link is longer
-    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
-    snprintf(text, sizeof text, "%.*s\n%s", n > 0 ? (int)n : 0, program, mpi);
-    mt_recording_path_leave(".wrong-mpi", text);
 }
 
 static bool patch(unsigned char *at, void *target)
@@ -72,37 +69,52 @@ static size_t count_symbols(void)
     return n;
 }
 
+// The wrapper of a function in `ours`, this library, or NULL.
+static unsigned char *wrapper_of(const mt_symbol *s, void *ours)
+{
+    return s->wrapped && ours ? dlsym(ours, s->name + 1) : NULL;
+}
+
+// Replaces all wrappers; false if that cannot be.
+static bool replace(void *ours)
+{
+    bool done = MT_TARGET >= 0 && ours;
+    replaced = calloc(count_symbols(), sizeof *replaced);
+    for (size_t i = 0; mt_symbols[i].name && done; i++) {
+        const mt_symbol *s = &mt_symbols[i];
+        void *target = *(void **)((char *)&mt_pmpi + s->offset);
+        unsigned char *at = wrapper_of(s, ours);
+        if (!at || !target)
+            continue;
+        if (replaced) {
+            replaced[i].at = at;
+            memcpy(&replaced[i].was, at, sizeof replaced[i].was);
+        }
+        done = patch(at, target);
+    }
+    return done;
+}
+
 void mt_wrong_mpi_pass_through(const char *mpi)
 {
     static bool said;
     if (!said) {
         mt_log("this library was built for another MPI (%s) than the program uses (%s): the program is not recorded. "
                "Put `mpitrace run --` in front of its launcher, or name its MPI with --mpi", mt_flavour(), mpi);
-        leave_note(mpi);
+        MT_CALL_HOOK(wrong_mpi, mpi);
     }
     said = true;
-    size_t n = count_symbols();
-    bool done = MT_TARGET >= 0;
-    replaced = calloc(n, sizeof *replaced);
-    for (size_t i = 0; i < n && done; i++) {
-        const mt_symbol *s = &mt_symbols[i];
-        void *target = *(void **)((char *)&mt_pmpi + s->offset);
-        if (!s->wrapper || !target)
-            continue;
-        if (replaced)
-            memcpy(&replaced[i], s->wrapper, sizeof *replaced);
-        done = patch(s->wrapper, target);
-    }
-    if (!done)
+    void *ours = mt_resolve_module((uint64_t)(uintptr_t)mt_wrong_mpi_pass_through);
+    if (!replace(ours))
         mt_log("and it cannot step aside here: start the program without it");
+    mt_resolve_done(ours);
 }
 
 void mt_wrong_mpi_record_again(void)
 {
-    static const code untouched;
     for (size_t i = 0; replaced && mt_symbols[i].name; i++)
-        if (memcmp(&replaced[i], &untouched, sizeof untouched) != 0)
-            overwrite(mt_symbols[i].wrapper, &replaced[i]);
+        if (replaced[i].at)
+            overwrite(replaced[i].at, &replaced[i].was);
     free(replaced);
     replaced = NULL;
 }

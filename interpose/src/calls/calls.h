@@ -5,8 +5,8 @@
 #ifndef MT_CALLS_LAYER_H
 #define MT_CALLS_LAYER_H
 
+#include "record/current_call.h"
 #include "calls/completion.h"
-#include "calls/current_call.h"
 #include "calls/fortran.h"
 #include "calls/leave.h"
 #include "calls/quick.h"

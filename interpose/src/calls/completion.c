@@ -2,6 +2,7 @@
 // the table before the MPI may free the handles, and puts back what is left.
 #include "calls/completion.h"
 
+#include "calls/arguments.h"
 #include "calls/quick.h"
 
 #include <stdlib.h>

@@ -1,25 +1,14 @@
 // Calls that are more than two readings of the clock and one row, and why.
+#include "record/current_call.h"
 #include "record/record.h"
 #include "record/sample.h"
 #include "record/slice.h"
 #include "record/stack.h"
-#include "calls/current_call.h"
+#include "calls/enter.h"
 #include "calls/fortran.h"
 #include "calls/quick.h"
-#include "mpit/pvars.h"
-#include "lifecycle/lifecycle.h"
 
 _Thread_local mt_caller mt_calling;
-mt_now mt_at_call = {.flags = MT_ENTER_CLOSED | MT_ENTER_CLOCK};
-
-void mt_enter_set(uint32_t reason, bool holds)
-{
-    if (holds)
-        atomic_fetch_or(&mt_at_call.flags, reason);
-    else
-        atomic_fetch_and(&mt_at_call.flags, ~reason);
-}
-
 // A call from a file of bindings is the program's, from where the program called
 // the binding, or the layer's own: then it is not recorded. False if so.
 static bool find_site(mt_span *s)
@@ -34,7 +23,7 @@ static bool find_site(mt_span *s)
 static MT_APART void look_at_time(uint32_t flags)
 {
     if (flags & MT_ENTER_PVARS) // first: what was up to now is of the slice that was
-        mt_pvars_look();
+        MT_CALL_HOOK(time_to_read);
     if (flags & MT_ENTER_INTERVAL)
         mt_slice_look();
 }
@@ -47,13 +36,13 @@ mt_span mt_enter_from(unsigned call, uint64_t site, uint64_t frame)
     s.call = (uint16_t)call;
     s.timed = false;
     s.slice = MT_PAUSED;
-    s.thread = mt_likely(mt_self != NULL) ? mt_self : mt_thread_met(site);
+    s.thread = mt_likely(mt_self != NULL) ? mt_self : MT_CALL_HOOK(thread_wanted, site);
     uint32_t flags = mt_enter_flags(); // now, as the first call of all may have changed them
     if ((flags & MT_ENTER_SITES) && !find_site(&s))
         s.thread = NULL;
     if (flags & (MT_ENTER_CLOSED | MT_ENTER_PAUSED)) {
         s.thread = NULL;
-        mt_mpi_met(site);
+        MT_CALL_HOOK(unrecorded_call, site);
     }
     if (!s.thread)
         return s;

@@ -8,7 +8,6 @@
 #include "record/trace.h"
 #include "objects/request.h"
 #include "calls/thunks.h"
-#include "lifecycle/lifecycle.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -20,15 +19,22 @@ _Thread_local mt_noted mt_noted_call;
 mt_code_range mt_layer, mt_bindings;
 
 #if MT_FORTRAN
+enum { MT_NEXT = MT_NAMES_OF_A_CALL * MT_CALL_END * MT_KINDS * MT_SPELLINGS };
+void *mt_next[MT_NEXT];
+
+// Those that are no MPI's: other libraries have functions of such names too, above
+// all in C.
+static bool is_foreign[MT_NEXT];
+
 void mt_fortran_missed(void)
 {
     mt_noted noted = mt_noted_call;
     mt_noted_call.call = 0;
     uint32_t slice = atomic_load_explicit(&mt_at_call.slice, memory_order_relaxed);
-    if (!noted.call || mt_next_foreign[noted.call >> 16] || (mt_enter_flags() & (MT_ENTER_CLOSED | MT_ENTER_PAUSED)))
+    if (!noted.call || is_foreign[noted.call >> 16] || (mt_enter_flags() & (MT_ENTER_CLOSED | MT_ENTER_PAUSED)))
         return;
     int saved = errno;
-    mt_thread *t = mt_self ? mt_self : mt_thread_met(noted.site);
+    mt_thread *t = mt_self ? mt_self : MT_CALL_HOOK(thread_wanted, noted.site);
     if (t)
         mt_book_beside(t,
                        mt_key_of(noted.site, slice, (uint16_t)noted.call, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0),
@@ -141,6 +147,12 @@ static void open_bindings(void *binding, uint64_t caller)
     mt_unlock(&lock);
 }
 
+// PMPI_Finalize, as others call it.
+static int finalize_passed_on(void)
+{
+    return MT_CALL_HOOK(finalize_passed_on);
+}
+
 // Stands for a function that nobody has: the program found ours, and did not ask
 // whether there is one behind it.
 static int nothing(void)
@@ -164,13 +176,13 @@ void *mt_next_find(uint32_t index, uint64_t caller)
     // An MPI has each of these names in a form for tools too.
     bool foreign = kind == MT_MPIF || kind == MT_CPTR ? !look_up(profiling, caller) : !p;
     if (foreign) {
-        mt_next_foreign[index] = true;
+        is_foreign[index] = true;
         mt_noted_call.call = 0;
     } else if (mt_resolve(caller) && kind > MT_PMPI_C_LARGE) {
         open_bindings(p, caller);
     }
     if (p && kind == MT_PMPI_C && call == MT_CALL_FINALIZE)
-        p = (void *)(uintptr_t)mt_finalize_passed_on;
+        p = (void *)(uintptr_t)finalize_passed_on;
     if (!p) {
         mt_log("%s is called, and no library has it: nothing is done instead", symbol);
         p = (void *)(uintptr_t)nothing;
@@ -181,8 +193,8 @@ void *mt_next_find(uint32_t index, uint64_t caller)
 }
 void mt_fortran_forget(void)
 {
-    memset(mt_next, 0, mt_next_count * sizeof *mt_next);
-    memset(mt_next_foreign, 0, mt_next_count * sizeof *mt_next_foreign);
+    memset(mt_next, 0, sizeof mt_next);
+    memset(is_foreign, 0, sizeof is_foreign);
     set_watch(&mt_layer, 0, 0);
     set_watch(&mt_bindings, 0, 0);
     mt_noted_call.call = 0;
@@ -196,3 +208,5 @@ void mt_fortran_forget(void)
 {
 }
 #endif
+
+MT_REGISTER(thread_ends, mt_fortran_missed);

@@ -13,6 +13,7 @@
 #define MT_FORTRAN_H
 
 #include "base/base.h"
+#include "base/hook.h"
 
 // What this thread's latest call from Fortran was, until the C wrapper takes it.
 typedef struct mt_noted {
@@ -42,13 +43,16 @@ MT_INLINE bool mt_fortran_take(unsigned call, uint64_t *site)
     return true;
 }
 
-// The MPI's own functions that the thunks jump to, and those that are no MPI's:
-// other libraries have functions of such names too, above all in C.
-extern MT_OURS const uint32_t mt_next_count;
-extern MT_OURS void *mt_next[];
-extern MT_OURS bool mt_next_foreign[];
+// The names that the thunks stand for, MPI_Send, by their number: names_gen.c.
+extern MT_OURS const char *const mt_next_names[];
 
-extern MT_OURS const char *const mt_next_names[]; // MPI_Send
+// The MPI's own functions that the thunks jump to.
+extern MT_OURS void *mt_next[];
+
+// PMPI_Finalize was called: by another tool that is called by our MPI_Finalize, or
+// by one that intercepts MPI_Finalize before us. Then it ends the recording.
+typedef int mt_hook_finalize_passed_on(void);
+MT_HOOK(finalize_passed_on);
 
 // Looks up one of mt_next, for the thunks; `caller` is who called them.
 void *mt_next_find(uint32_t index, uint64_t caller);

@@ -2,13 +2,13 @@
 // that free handles (what is known of one must go before another may be given the
 // same), matched receives, and communicators to come. (Those that complete requests
 // are in completion.c, those that start and end the recording in lifecycle/init_finalize.c.)
+#include "record/current_call.h"
 #include "record/slice.h"
 #include "record/trace.h"
+#include "calls/arguments.h"
 #include "calls/completion.h"
-#include "calls/current_call.h"
 #include "calls/fortran.h"
 #include "calls/leave.h"
-#include "mpit/pvar_table.h"
 
 // The one function that has no ierror in Fortran: the layers jump to it, so that
 // it seems to be called by the program itself.
@@ -160,7 +160,7 @@ static void leave_imrecv(mt_span *s, int rc, bool found, const mt_request *m, co
     if (mt_receives_unfollowed)
         return;
     mt_request_receive(s->site, s->slice, s->call, m->comm, m->peer, *request, m->number);
-    mt_pvar_table_remembered();
+    mt_request_remembered();
 }
 
 #define MT_MATCHED_RECEIVES(suffix, count_type)                                                                        \

@@ -1,11 +1,10 @@
 // The policies that are functions: see leave.h.
 #include "calls/leave.h"
 
+#include "record/current_call.h"
 #include "record/sample.h"
 #include "record/trace.h"
 #include "objects/status.h"
-#include "calls/current_call.h"
-#include "mpit/pvar_table.h"
 
 #include <stdlib.h>
 
@@ -48,7 +47,7 @@ static void remember_persistent(const mt_span *s, MPI_Comm comm, mt_request_kind
     mt_request e = {.key = MT_KEY(request), .site = s->site, .comm = mt_comm_of(t, comm), .bytes = bytes,
                     .peer = mt_peer(peer), .call = s->call, .kind = (uint8_t)kind, .tag = tag};
     mt_table_put(&mt_requests, &e);
-    mt_pvar_table_remembered();
+    mt_request_remembered();
 }
 
 static void remember_message(const mt_span *s, MPI_Comm comm, int source, MPI_Message message, uint32_t number)
@@ -59,7 +58,7 @@ static void remember_message(const mt_span *s, MPI_Comm comm, int source, MPI_Me
     mt_request e = {.key = MT_KEY(message), .site = s->site, .comm = mt_comm_of(t, comm), .peer = mt_peer(source),
                     .slice = s->slice, .call = s->call, .number = number};
     mt_table_put(&mt_messages, &e);
-    mt_pvar_table_remembered();
+    mt_request_remembered();
 }
 
 static bool is_message(int source, const MPI_Status *seen)
@@ -257,7 +256,7 @@ void mt_leave_irecv(mt_span *s, int rc, MPI_Comm comm, int source, MPI_Request *
     if (!follow)
         return;
     mt_request_receive(s->site, s->slice, s->call, mt_comm_of(s->thread, comm), mt_peer(source), *request, number);
-    mt_pvar_table_remembered();
+    mt_request_remembered();
 }
 
 void mt_leave_isend(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t count, MPI_Datatype type,
@@ -300,7 +299,7 @@ void mt_leave_isendrecv(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t cou
     if (!follow)
         return;
     mt_request_posted(s, *request, (mt_request_kind)ISENDRECV, mt_comm_of(s->thread, comm), mt_peer(source), number);
-    mt_pvar_table_remembered();
+    mt_request_remembered();
 }
 
 // The tag that the call at hand was given.
@@ -341,7 +340,7 @@ void mt_leave_coll_init(mt_span *s, int rc, MPI_Comm comm, mt_volume volume, MPI
     if (rc != MPI_SUCCESS || !mt_on())
         return;
     mt_volume_promise(s, comm, &volume, *request);
-    mt_pvar_table_remembered();
+    mt_request_remembered();
 }
 
 // The communicator whose group is a window's, of a call that is closed. A traced call
@@ -528,5 +527,5 @@ void mt_leave_comm_idup(mt_span *s, int rc, MPI_Comm parent, MPI_Comm *made, MPI
                                     *made == mt_const.comm_null ? made : NULL};
     mt_request e = {.key = MT_KEY(*request), .extra = promise, .kind = MT_NEW_COMM, .number = number};
     mt_table_put(&mt_requests, &e);
-    mt_pvar_table_remembered();
+    mt_request_remembered();
 }

@@ -16,11 +16,12 @@
 #ifndef MT_QUICK_H
 #define MT_QUICK_H
 
+#include "record/current_call.h"
 #include "record/sample.h"
 #include "record/stack.h"
 #include "record/trace.h"
 #include "objects/status.h"
-#include "calls/current_call.h"
+#include "calls/arguments.h"
 #include "calls/fortran.h"
 #include "calls/leave.h"
 

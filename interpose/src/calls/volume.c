@@ -232,7 +232,7 @@ void mt_volume_promise(const mt_span *s, MPI_Comm comm, const mt_volume *v, MPI_
     mt_table_put(&mt_requests, &e);
 }
 
-void mt_volume_started(mt_thread *t, const mt_request *e, uint32_t slice)
+static void book_started(mt_thread *t, const mt_request *e, uint32_t slice)
 {
     const mt_volume_fixed *f = e->extra;
     unsigned direction = f->direction == MT_DIR_SEND   ? MT_DIR_SEND_POSTED
@@ -250,12 +250,23 @@ void mt_volume_started(mt_thread *t, const mt_request *e, uint32_t slice)
         add_to_vector(t, k, f);
 }
 
-void mt_volume_move_sites(const mt_move *move, mt_thread *t)
+MT_REGISTER(volume_started, book_started);
+
+static void move_sites_of(void *argument, mt_thread *t)
 {
+    const mt_move *move = argument;
     for (int i = 0; i < MT_VECTOR_CHAINS; i++)
         for (const mt_vectors *v = __atomic_load_n(&t->vectors[i], __ATOMIC_ACQUIRE); v; v = v->next)
             mt_move_site(move, &v->record->callsite);
 }
+
+// Moves the call sites of all vectors: see modules.h.
+static void move_sites(const mt_move *move)
+{
+    mt_thread_each(move_sites_of, (void *)(uintptr_t)move);
+}
+
+MT_REGISTER(sites_move, move_sites);
 
 void mt_volume_each_vector(const mt_thread *t, void (*visit)(void *, const mt_l_vector *), void *argument)
 {

@@ -166,14 +166,10 @@ void mt_volume_book(mt_span *s, MPI_Comm comm, const mt_volume *v);
 // A persistent one: its sizes are computed now, since types may be freed, and
 // booked at each start.
 void mt_volume_promise(const mt_span *s, MPI_Comm comm, const mt_volume *v, MPI_Request request);
-void mt_volume_started(mt_thread *t, const mt_request *e, uint32_t slice);
 
 // Over an intercommunicator the counts of Reduce_scatter are of the own group:
 // they say what its members receive, and the other group's what is sent to them.
 bool mt_volume_is_own_group(const mt_comm *c, unsigned call);
-
-// Moves the call sites of a thread's vectors: see modules.h.
-void mt_volume_move_sites(const mt_move *move, mt_thread *t);
 
 // The vectors of one thread, for .prof.
 void mt_volume_each_vector(const mt_thread *t, void (*visit)(void *, const mt_l_vector *), void *argument);

@@ -2,12 +2,10 @@
 #include "file/recording.h"
 
 #include "base/clock.h"
+#include "base/job.h"
 #include "base/lock.h"
 #include "base/settings.h"
-#include "file/events.h"
 #include "file/recording_path.h"
-#include "record/sample.h"
-#include "objects/world.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,8 +14,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-mt_l_header *mt_header;
 
 static mt_recording_path place;
 static uint64_t page;
@@ -38,7 +34,7 @@ void mt_recording_full(const char *why)
     static atomic_flag said = ATOMIC_FLAG_INIT;
     if (!atomic_flag_test_and_set(&said))
         mt_log("no room for more (rank %d): %s; what comes new is counted, and no longer told apart",
-               mt_world_rank_said(), why);
+               mt_job_rank_said(), why);
 }
 
 // Reserves `size` more bytes at `offset`; an error number if that cannot be.
@@ -107,7 +103,7 @@ static void clear(void *at, uint64_t size)
         mt_write(word++, 0);
 }
 
-static mt_segment reuse_segment(uint64_t rows)
+static mt_segment reuse_segment(uint64_t rows, uint64_t bytes)
 {
     mt_segment s = {NULL, 0};
     mt_lock(&grow_lock);
@@ -118,17 +114,17 @@ static mt_segment reuse_segment(uint64_t rows)
         }
     mt_unlock(&grow_lock);
     if (s.segment) {
-        clear(s.segment + 1, mt_sample_table_size(rows));
+        clear(s.segment + 1, bytes);
         s.segment->kind = MT_SEGMENT_TABLE;
     }
     return s;
 }
 
-mt_segment mt_segment_table(uint64_t rows)
+mt_segment mt_segment_table(uint64_t rows, uint64_t bytes)
 {
-    mt_segment s = reuse_segment(rows);
+    mt_segment s = reuse_segment(rows, bytes);
     if (!s.segment)
-        s = append_segment(MT_SEGMENT_TABLE, sizeof(mt_l_segment) + mt_sample_table_size(rows), rows);
+        s = append_segment(MT_SEGMENT_TABLE, sizeof(mt_l_segment) + bytes, rows);
     return s;
 }
 
@@ -218,7 +214,7 @@ static void read_bound(void)
     if (text && (!end || *end || n == 0 || n > MT_MOST_MB)) {
         mt_log("MPITRACE_MAX_MB=%s is no number of MiB from 1 to %d: a recording grows to %d", text, MT_MOST_MB,
                MT_DEFAULT_MB);
-        mt_setting_refuse(MT_SETTING_MAX_MB);
+        mt_setting_ignore(MT_SETTING_MAX_MB); // nothing is recorded yet
     }
 }
 
@@ -232,7 +228,7 @@ uint64_t mt_recording_bound(void)
 static uint64_t first_bytes(void)
 {
     return pages(MT_HEADER_SIZE) + pages(MT_MIN_LOG_SEGMENT) +
-           pages(sizeof(mt_l_segment) + MT_MIN_TABLE_ROWS * (sizeof(mt_row) + sizeof(mt_l_sample)));
+           pages(sizeof(mt_l_segment) + MT_MIN_TABLE_ROWS * (sizeof(mt_l_row) + sizeof(mt_l_sample)));
 }
 
 // Maps the header in a place that has room for all of that. In another place
@@ -327,7 +323,6 @@ void mt_recording_close(void)
     mt_lock(&grow_lock);
     if (ftruncate(fd, (off_t)mt_header->end) != 0) { /* it stays longer */ }
     mt_header->checksum = checksum(fd, mt_header->end);
-    mt_events_close();
     if (place.elsewhere)
         mt_recording_path_deliver(&place, fd, mt_header->end);
     mt_unlock(&grow_lock);

@@ -40,8 +40,8 @@ uint64_t mt_recording_bound(void);
 // Says once that there is no room for more, and why.
 void mt_recording_full(const char *why);
 
-// A table of `rows` empty rows, and giving one back.
-mt_segment mt_segment_table(uint64_t rows);
+// A table of `rows` empty rows, which take so many bytes, and giving one back.
+mt_segment mt_segment_table(uint64_t rows, uint64_t bytes);
 void mt_segment_release(mt_l_segment *segment);
 
 // Appends a record of `size` bytes to the log: begin returns it zeroed, with

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/job.h"
+#include "base/wrong_mpi.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -186,7 +187,10 @@ static bool copy(int from, int to, uint64_t size)
     return true;
 }
 
-void mt_recording_path_leave(const char *suffix, const char *text)
+// Leaves a note where this process's recording would be, for `mpitrace run` to
+// find: a symbolic link NAME<suffix> to the text. Nothing without a run directory
+// in the environment.
+static void leave_note(const char *suffix, const char *text)
 {
     static mt_recording_path p; // it is large
     const char *dir = getenv("MPITRACE_DIR");
@@ -199,6 +203,17 @@ void mt_recording_path_leave(const char *suffix, const char *text)
         return;
     if (mt_recording_path_in_run_directory(&p) && symlink(text, p.path) != 0) { /* nobody can be told */ }
 }
+
+// Tells whoever reads the run which program is missing from it.
+static void note_wrong_mpi(const char *mpi)
+{
+    static char program[4096], text[4095]; // no link is longer
+    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+    snprintf(text, sizeof text, "%.*s\n%s", n > 0 ? (int)n : 0, program, mpi);
+    leave_note(".wrong-mpi", text);
+}
+
+MT_REGISTER(wrong_mpi, note_wrong_mpi);
 
 // The path of the note about a recording of that path in the run directory.
 typedef struct note {

@@ -40,11 +40,6 @@ bool mt_recording_path_in_run_directory(mt_recording_path *p);
 // Whoever collects finds it there if the process ends without delivering.
 void mt_recording_path_note(const mt_recording_path *p);
 
-// Leaves a note where this process's recording would be, for `mpitrace run` to
-// find: a symbolic link NAME<suffix> to the text. Nothing without a run directory
-// in the environment.
-void mt_recording_path_leave(const char *suffix, const char *text);
-
 // Copies the file of `size` bytes into the run directory and removes it here;
 // on an error it stays where it is, and that is said.
 void mt_recording_path_deliver(mt_recording_path *p, int fd, uint64_t size);

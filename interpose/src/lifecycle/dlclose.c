@@ -3,8 +3,7 @@
 // afterwards whether a file is gone, and whether it was the MPI. A process that
 // does not use MPI pays two comparisons.
 #define _GNU_SOURCE
-#include "lifecycle/dlclose.h"
-
+#include "base/loader.h"
 #include "base/resolve.h"
 #include "record/modules.h"
 #include "calls/fortran.h"
@@ -12,17 +11,6 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-
-int mt_dlclose(void *handle)
-{
-    static _Atomic(int (*)(void *)) next;
-    int (*f)(void *) = atomic_load_explicit(&next, memory_order_relaxed);
-    if (!f) {
-        *(void **)&f = dlsym(RTLD_NEXT, "dlclose");
-        atomic_store_explicit(&next, f, memory_order_relaxed);
-    }
-    return f ? f(handle) : 0;
-}
 
 MT_EXPORT int dlclose(void *handle)
 {

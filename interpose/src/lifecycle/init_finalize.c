@@ -1,6 +1,7 @@
 // The wrappers of the calls that start and end the recording.
 #include "base/lock.h"
 #include "base/resolve.h"
+#include "calls/fortran.h"
 #include "lifecycle/lifecycle.h"
 
 MT_EXPORT int MPI_Init(int *argc, char ***argv)
@@ -22,7 +23,7 @@ MT_EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *provid
 static _Atomic bool in_finalize;
 
 // Another tool's MPI_Finalize may be next. Its PMPI_Finalize comes to
-// mt_finalize_passed_on.
+// finalize_passed_on.
 static int next_finalize(void)
 {
     atomic_store(&in_finalize, true);
@@ -42,10 +43,12 @@ MT_EXPORT int MPI_Finalize(void)
     return rc;
 }
 
-int mt_finalize_passed_on(void)
+static int finalize_passed_on(void)
 {
     return atomic_load(&in_finalize) ? mt_own.Finalize() : MPI_Finalize();
 }
+
+MT_REGISTER(finalize_passed_on, finalize_passed_on);
 
 MT_EXPORT int MPI_Abort(MPI_Comm comm, int errorcode)
 {

@@ -5,7 +5,10 @@
 #include "base/lock.h"
 #include "base/resolve.h"
 #include "base/settings.h"
+#include "file/events.h"
 #include "file/recording.h"
+#include "file/settings_log.h"
+#include "record/current_call.h"
 #include "record/modules.h"
 #include "record/sample.h"
 #include "record/slice.h"
@@ -19,7 +22,8 @@
 #include "objects/types.h"
 #include "objects/win.h"
 #include "objects/world.h"
-#include "calls/current_call.h"
+#include "calls/arguments.h"
+#include "calls/enter.h"
 #include "calls/fortran.h"
 #include "mpit/cvars.h"
 #include "mpit/eager.h"
@@ -28,6 +32,7 @@
 #include "mpit/pvar_table.h"
 #include "mpit/pvars.h"
 #include "mpit/tool.h"
+#include "mpit/unexpected.h"
 #include "lifecycle/physical.h"
 #include "lifecycle/placement.h"
 
@@ -41,10 +46,6 @@
 #ifndef MT_TOOL_VERSION
 #define MT_TOOL_VERSION "development"
 #endif
-
-_Atomic mt_state mt_state_now = MT_COLD;
-bool mt_multiple, mt_serialized, mt_forked;
-int mt_world_rank = -1, mt_world_size = -1;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -121,6 +122,12 @@ static bool start(uint64_t site, bool late)
     return true;
 }
 
+static void read_variables(void)
+{
+    if (mt_pvars_open())
+        mt_unexpected_open();
+}
+
 // What is known once the MPI is initialized in one way or the other.
 static void ready(void)
 {
@@ -133,7 +140,7 @@ static void ready(void)
     mt_status_open();
     mt_modules_scan();
     mt_stack_open();
-    mt_pvars_open();
+    read_variables();
     mt_placement_log();
     mt_usage_open();
     mt_header->init_end = mt_clock_all();
@@ -150,7 +157,7 @@ static void opened(void)
         mt_types_open();
     if (mt_state_now != MT_ON)
         ready();
-    mt_pvars_open(); // if they are not, as all of MPI was closed before
+    read_variables(); // if they are not, as all of MPI was closed before
 }
 
 static void world_opened(void)
@@ -217,11 +224,13 @@ static bool can_open(void)
     return mt_state_now == MT_STARTING || mt_state_now == MT_ON;
 }
 
+static mt_thread *thread_wanted(uint64_t site);
+
 static void book_init(mt_span *s, int rc, uint64_t now)
 {
     bool counts = rc == MPI_SUCCESS && mt_on() && !(mt_enter_flags() & MT_ENTER_PAUSED);
     if (!s->thread && counts)
-        s->thread = mt_self ? mt_self : mt_thread_met(s->site);
+        s->thread = mt_self ? mt_self : thread_wanted(s->site);
     if (!s->thread)
         return;
     s->slice = atomic_load_explicit(&mt_at_call.slice, memory_order_relaxed);
@@ -282,7 +291,7 @@ static void start_late(uint64_t site)
         set_state(MT_OFF);
 }
 
-void mt_mpi_met(uint64_t site)
+static MT_SLOW void unrecorded_call(uint64_t site)
 {
     if (atomic_load_explicit(&mt_state_now, memory_order_acquire) != MT_COLD)
         return;
@@ -294,9 +303,9 @@ void mt_mpi_met(uint64_t site)
     errno = saved;
 }
 
-mt_thread *mt_thread_met(uint64_t site)
+static MT_SLOW mt_thread *thread_wanted(uint64_t site)
 {
-    mt_mpi_met(site);
+    unrecorded_call(site);
     if (atomic_load_explicit(&mt_state_now, memory_order_acquire) != MT_ON)
         return NULL;
     mt_thread *t = mt_thread_attach();
@@ -304,6 +313,9 @@ mt_thread *mt_thread_met(uint64_t site)
         mt_lost(&mt_header->lost_calls, 1);
     return t;
 }
+
+MT_REGISTER(unrecorded_call, unrecorded_call);
+MT_REGISTER(thread_wanted, thread_wanted);
 
 void mt_mpi_unloaded(void)
 {
@@ -349,6 +361,7 @@ static void end(void)
     ended = true;
     // Handles that were not freed mean nothing to a session that comes later.
     mt_types_forget_all();
+    mt_events_close();
     mt_recording_close();
 }
 
@@ -414,7 +427,7 @@ static mt_current_call *abort_line(void)
 mt_span mt_aborting(uint64_t site, uint64_t frame, MPI_Comm comm, int errorcode)
 {
     mt_span s = {.site = site, .frame = frame, .call = MT_CALL_ABORT};
-    if (atomic_load(&mt_state_now) == MT_COLD && (mt_protected() || !mt_thread_met(site)))
+    if (atomic_load(&mt_state_now) == MT_COLD && (mt_protected() || !thread_wanted(site)))
         mt_resolve(site);
     if (mt_enter_flags() & (MT_ENTER_CLOSED | MT_ENTER_PAUSED))
         return s;

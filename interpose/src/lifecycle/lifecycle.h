@@ -7,26 +7,15 @@
 #ifndef MT_LIFECYCLE_H
 #define MT_LIFECYCLE_H
 
+#include "base/resolve.h"
 #include "record/record.h"
 
 // MPI_Init is being entered: the recording is made.
 mt_span mt_enter_init(unsigned call, uint64_t site, uint64_t frame);
 void mt_leave_init(mt_span *s, int rc);
 
-// A call of MPI, while nothing is recorded: the first, or the first of an MPI that
-// was loaded again.
-void mt_mpi_met(uint64_t site) MT_SLOW;
-
-// This process is a child that the recorded process has forked: it may be without
-// the threads that hold our locks.
-extern MT_OURS bool mt_forked;
-
 // The program has unloaded the MPI library, and may load it again.
 void mt_mpi_unloaded(void);
-
-// PMPI_Finalize was called: by another tool that is called by our MPI_Finalize, or
-// by one that intercepts MPI_Finalize before us. Then it ends the recording.
-int mt_finalize_passed_on(void);
 
 // Around MPI_Finalize.
 void mt_finalizing(void);

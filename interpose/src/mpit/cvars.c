@@ -21,6 +21,7 @@
 #define _GNU_SOURCE
 #include "mpit/cvars.h"
 
+#include "base/job.h"
 #include "base/resolve.h"
 #include "file/recording.h"
 #include "objects/world.h"
@@ -89,7 +90,7 @@ static void refuse(mt_asked *a, uint32_t scope, const char *why)
 {
     a->settled = true;
     log_variable(MT_VARIABLE_ASKED, scope, a->name, a->value, strnlen(a->value, MT_VALUE), why);
-    if (mt_world_rank_said() <= 0)
+    if (mt_job_rank_said() <= 0)
         mt_log("the MPI's variable %.100s is not set to %.100s: %s", a->name, a->value, why);
 }
 
@@ -340,7 +341,7 @@ static void note_environment(void)
 void mt_cvars_open(uint64_t caller, bool initialized)
 {
     const char *text = getenv("MPITRACE_CVAR");
-    if (mt_world_rank_said() <= 0) // or nobody said
+    if (mt_job_rank_said() <= 0) // or nobody said
         note_environment();
     if (!text || !*text)
         return;

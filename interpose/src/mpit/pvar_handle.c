@@ -1,6 +1,7 @@
 #include "mpit/pvar_handle.h"
 
 #include "base/lock.h"
+#include "objects/request.h"
 #include "mpit/prof.h"
 
 #include <errno.h>
@@ -34,7 +35,7 @@ static void raise_most(mt_pvar_handle *h, uint64_t now)
     while (most < now && !atomic_compare_exchange_weak(&h->most, &most, now)) {}
 }
 
-void mt_pvar_table_look(void)
+static void requests_watched(void)
 {
     int saved = errno;
     mt_lock(&watching_lock);
@@ -43,6 +44,8 @@ void mt_pvar_table_look(void)
     mt_unlock(&watching_lock);
     errno = saved;
 }
+
+MT_REGISTER(requests_watched, requests_watched);
 
 bool mt_pvar_handle_frozen;
 

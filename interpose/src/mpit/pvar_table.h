@@ -31,10 +31,6 @@ typedef struct mt_pvar_entry {
 const mt_pvar_entry *mt_pvar_table_at(int n);
 int mt_pvar_table_count(void);
 
-// MPI_T was opened, or closed for the last time, by the program.
-void mt_pvar_table_open(uint64_t site);
-void mt_pvar_table_forget(void);
-
 // Whether it counts: what is read is the difference to when it was started.
 static inline bool mt_pvar_table_counts(const mt_pvar_entry *v)
 {
@@ -58,14 +54,5 @@ uint64_t mt_pvar_table_nanoseconds(uint64_t ticks);
 // were closed) all that was counted is still, and counts no more.
 void mt_pvar_table_freeze(void);
 void mt_pvar_table_thaw(void);
-
-// A request was remembered: whoever watches how many there are is told.
-void mt_pvar_table_look(void);
-
-static inline void mt_pvar_table_remembered(void)
-{
-    if (mt_unlikely(mt_enter_flags() & MT_ENTER_MOST))
-        mt_pvar_table_look();
-}
 
 #endif

@@ -4,9 +4,11 @@
 #include "base/clock.h"
 #include "base/lock.h"
 #include "file/recording.h"
+#include "record/slice.h"
 #include "objects/handles.h"
+#include "objects/win.h"
+#include "calls/enter.h"
 #include "mpit/mpit.h"
-#include "mpit/unexpected.h"
 #include "mpit/variables.h"
 
 #include <errno.h>
@@ -74,9 +76,8 @@ static void read_period(void)
 void mt_pvars_prepare(uint64_t caller)
 {
     mt_variables_prepare();
-    mt_unexpected_prepare();
     read_period();
-    opened = (mt_variables_named() || mt_unexpected_wanted()) && mt_mpit_open(caller);
+    opened = (mt_variables_named() || mt_variables_watched()) && mt_mpit_open(caller);
 }
 
 // Time that we spend inside a call is not the call's.
@@ -332,7 +333,7 @@ static void leave(const guard *g)
     errno = g->saved;
 }
 
-void mt_pvars_comm_made(MPI_Comm comm, mt_comm *c)
+static void comm_made(MPI_Comm comm, mt_comm *c)
 {
     guard g;
     if (!enter(&g))
@@ -343,13 +344,15 @@ void mt_pvars_comm_made(MPI_Comm comm, mt_comm *c)
     leave(&g);
 }
 
+MT_REGISTER(comm_made, comm_made);
+
 static void drop(struct mt_bound *b)
 {
     read_object(b, MT_READ_AT_FREE, slice_now());
     unbind(b);
 }
 
-void mt_pvars_comm_leaving(mt_comm *c)
+static void comm_leaving(mt_comm *c)
 {
     guard g;
     if (!c || !enter(&g))
@@ -359,7 +362,9 @@ void mt_pvars_comm_leaving(mt_comm *c)
     leave(&g);
 }
 
-void mt_pvars_comm_gone(mt_comm *c)
+MT_REGISTER(comm_leaving, comm_leaving);
+
+static void comm_gone(mt_comm *c)
 {
     guard g;
     if (!c->bound || !enter(&g))
@@ -369,7 +374,9 @@ void mt_pvars_comm_gone(mt_comm *c)
     leave(&g);
 }
 
-void mt_pvars_win_made(MPI_Win win, mt_comm *c)
+MT_REGISTER(comm_gone, comm_gone);
+
+static void win_made(MPI_Win win, mt_comm *c)
 {
     guard g;
     if (!enter(&g))
@@ -383,7 +390,9 @@ void mt_pvars_win_made(MPI_Win win, mt_comm *c)
     leave(&g);
 }
 
-void mt_pvars_win_leaving(MPI_Win win)
+MT_REGISTER(win_made, win_made);
+
+static void win_leaving(MPI_Win win)
 {
     guard g;
     if (!enter(&g))
@@ -394,6 +403,8 @@ void mt_pvars_win_leaving(MPI_Win win)
         drop(b);
     leave(&g);
 }
+
+MT_REGISTER(win_leaving, win_leaving);
 
 void mt_pvars_forget_objects(void)
 {
@@ -409,7 +420,7 @@ void mt_pvars_forget_objects(void)
     leave(&g);
 }
 
-void mt_pvars_slice_ends(uint32_t slice)
+static void slice_ends(uint32_t slice)
 {
     guard g;
     if (!enter(&g))
@@ -418,6 +429,8 @@ void mt_pvars_slice_ends(uint32_t slice)
     leave(&g);
 }
 
+MT_REGISTER(slice_ends, slice_ends);
+
 static void foretell(void)
 {
     uint64_t next;
@@ -425,7 +438,7 @@ static void foretell(void)
     mt_store(&due, next);
 }
 
-void mt_pvars_look(void)
+static void time_to_read(void)
 {
     guard g;
     if (mt_ticks() < mt_load(&due) || !enter(&g))
@@ -436,6 +449,8 @@ void mt_pvars_look(void)
     }
     leave(&g);
 }
+
+MT_REGISTER(time_to_read, time_to_read);
 
 bool mt_pvars_tell_queue(void)
 {
@@ -479,11 +494,11 @@ static void open_session(void)
     atomic_store(&on, true);
 }
 
-void mt_pvars_open(void)
+bool mt_pvars_open(void)
 {
     int saved = errno;
     if (!opened || atomic_load(&on) || !mt_mpit_open(0))
-        return;
+        return atomic_load(&on);
     mt_lock(&lock);
     open_session();
     mt_unlock(&lock);
@@ -497,9 +512,9 @@ void mt_pvars_open(void)
             mt_enter_set(MT_ENTER_PVARS, true);
         }
         mt_unlock(&lock);
-        mt_unexpected_open();
     }
     errno = saved;
+    return atomic_load(&on);
 }
 
 void mt_pvars_close(void)

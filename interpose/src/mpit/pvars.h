@@ -28,30 +28,14 @@
 // that is cheaper. `caller` is as for mt_resolve.
 void mt_pvars_prepare(uint64_t caller);
 
-// When MPI is initialized; and before the last of it is finalized.
-void mt_pvars_open(void);
+// When MPI is initialized, whether they are read from now on; and before the last of
+// it is finalized.
+bool mt_pvars_open(void);
 void mt_pvars_close(void);
-
-// A communicator was made, or was not freed after all; it is about to be freed.
-// For comm.c, under its lock.
-void mt_pvars_comm_made(MPI_Comm comm, mt_comm *c);
-void mt_pvars_comm_leaving(mt_comm *c);
-
-// It was freed unseen, and is not read any more.
-void mt_pvars_comm_gone(mt_comm *c);
-
-// The same of windows, by whose group they are known.
-void mt_pvars_win_made(MPI_Win win, mt_comm *c);
-void mt_pvars_win_leaving(MPI_Win win);
 
 // A part of MPI is finalized while others are open: what objects are of it, and
 // end with it, is not known.
 void mt_pvars_forget_objects(void);
-
-void mt_pvars_slice_ends(uint32_t slice);
-
-// A call begins, where variables are read by time: is it time?
-void mt_pvars_look(void);
 
 // How many messages wait unexpected on a communicator; false if nobody can tell.
 bool mt_pvars_queued(const mt_comm *c, uint64_t *messages);

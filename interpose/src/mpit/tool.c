@@ -27,7 +27,7 @@ static int own(mt_tool_kind kind)
     case MT_TOOL_PVARS:
         return mt_pvar_table_count();
     case MT_TOOL_CVARS:
-        return mt_tool_cvars();
+        return MT_TOOL_OWN_CVARS;
     default:
         return MT_TOOL_OWN_CATEGORIES;
     }
@@ -135,8 +135,7 @@ void mt_tool_forget(void)
     mt_lock(&lock);
     atomic_store(&opened, 0);
     counted = held = false;
-    mt_pvar_table_forget();
-    mt_tool_cvars_forget();
+    MT_EACH_HOOK(tool_closed);
     mt_unlock(&lock);
 }
 
@@ -157,7 +156,7 @@ MT_EXPORT int MPI_T_init_thread(int required, int *provided)
     level = *provided;
     hold(required);
     count_library();
-    mt_pvar_table_open(site);
+    MT_CALL_HOOK(tool_opened, site);
     atomic_fetch_add(&opened, 1);
     mt_unlock(&lock);
     errno = saved;
@@ -170,10 +169,8 @@ MT_EXPORT int MPI_T_finalize(void)
     int rc = mt_pmpi.T_finalize();
     int saved = errno;
     mt_lock(&lock);
-    if (rc == MPI_SUCCESS && atomic_load(&opened) > 0 && atomic_fetch_sub(&opened, 1) == 1) {
-        mt_pvar_table_forget();
-        mt_tool_cvars_forget();
-    }
+    if (rc == MPI_SUCCESS && atomic_load(&opened) > 0 && atomic_fetch_sub(&opened, 1) == 1)
+        MT_EACH_HOOK(tool_closed);
     mt_unlock(&lock);
     errno = saved;
     return rc;
@@ -205,7 +202,7 @@ MT_EXPORT int MPI_T_category_get_info(int cat_index, char *name, int *name_len, 
                                            desc_len, num_cvars, num_pvars, num_categories);
     mt_tool_text(category, name, name_len);
     mt_tool_text(about, desc, desc_len);
-    MT_TOOL_GIVE(num_cvars, mt_tool_cvars());
+    MT_TOOL_GIVE(num_cvars, MT_TOOL_OWN_CVARS);
     MT_TOOL_GIVE(num_pvars, mt_pvar_table_count());
     MT_TOOL_GIVE(num_categories, 0);
     return MPI_SUCCESS;

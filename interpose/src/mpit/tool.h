@@ -7,7 +7,9 @@
 #ifndef MT_TOOL_H
 #define MT_TOOL_H
 
+#include "base/hook.h"
 #include "base/resolve.h"
+#include "base/settings.h"
 
 typedef enum mt_tool_kind { MT_TOOL_PVARS, MT_TOOL_CVARS, MT_TOOL_CATEGORIES, MT_TOOL_KINDS } mt_tool_kind;
 
@@ -34,12 +36,15 @@ void mt_tool_finalizing(void);
 // The MPI was unloaded.
 void mt_tool_forget(void);
 
-// How many of a kind there are of ours.
-enum { MT_TOOL_OWN_CATEGORIES = 1 };
-int mt_tool_cvars(void);
+// The program opened the interface, with a call from `site`; or closed it for the last
+// time: handles that were not freed are gone.
+typedef void mt_hook_tool_opened(uint64_t site);
+typedef void mt_hook_tool_closed(void);
+MT_HOOK(tool_opened);
+MT_HOOK(tool_closed);
 
-// The interface was closed for the last time: handles that were not freed are gone.
-void mt_tool_cvars_forget(void);
+// How many of a kind there are of ours: the settings, and whether calls are recorded.
+enum { MT_TOOL_OWN_CATEGORIES = 1, MT_TOOL_OWN_CVARS = MT_SETTINGS_COUNT + 1 };
 
 // Which of ours has an index, or -1; what the library has at an index that is not
 // ours; and the other way round.

@@ -2,6 +2,7 @@
 // recorded now.
 #include "base/lock.h"
 #include "base/settings.h"
+#include "record/setting_change.h"
 #include "record/slice.h"
 #include "objects/handles.h"
 #include "mpit/mpit.h"
@@ -22,11 +23,6 @@ typedef struct owned {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static mt_handles handles;
-
-int mt_tool_cvars(void)
-{
-    return MT_ENABLED + 1;
-}
 
 // A setting's name, as variables are called.
 static void name_of(int n, char *name)
@@ -92,7 +88,7 @@ MT_EXPORT int MPI_T_cvar_get_index(const char *name, int *cvar_index)
         *cvar_index = mt_tool_index_of_library(MT_TOOL_CVARS, *cvar_index);
         return rc;
     }
-    for (int i = 0; i < mt_tool_cvars(); i++) {
+    for (int i = 0; i < MT_TOOL_OWN_CVARS; i++) {
         char own[MT_CVAR_NAME];
         name_of(i, own);
         if (strcmp(name, own) == 0) {
@@ -151,7 +147,7 @@ MT_EXPORT int MPI_T_cvar_handle_free(MPI_T_cvar_handle *handle)
     return h ? MPI_SUCCESS : MPI_T_ERR_INVALID_HANDLE;
 }
 
-void mt_tool_cvars_forget(void)
+static void forget_all(void)
 {
     mt_lock(&lock);
     for (uint64_t i = 0; i < handles.capacity; i++)
@@ -160,6 +156,8 @@ void mt_tool_cvars_forget(void)
     mt_handles_clear(&handles);
     mt_unlock(&lock);
 }
+
+MT_REGISTER(tool_closed, forget_all);
 
 // A copy of what is behind a handle of ours; false if it was freed.
 static bool find(MPI_T_cvar_handle handle, owned *copy)

@@ -42,7 +42,7 @@ static bool is_all(MPI_T_pvar_handle handle)
     return handle == all && handle != MPI_T_PVAR_HANDLE_NULL;
 }
 
-void mt_pvar_table_open(uint64_t site)
+static void open_types(uint64_t site)
 {
     if (types[0])
         return;
@@ -51,6 +51,8 @@ void mt_pvar_table_open(uint64_t site)
     types[2] = mt_mpit_handle_of("unsigned long", site);
     types[0] = mt_mpit_handle_of("text", site);
 }
+
+MT_REGISTER(tool_opened, open_types);
 
 static mt_tool_session *session_of(MPI_T_pvar_session library)
 {
@@ -90,7 +92,7 @@ static void forget_session(mt_tool_session *s)
     free(s);
 }
 
-void mt_pvar_table_forget(void)
+static void forget_all(void)
 {
     mt_lock(&lock);
     for (uint64_t i = 0; i < sessions.capacity;)
@@ -101,6 +103,8 @@ void mt_pvar_table_forget(void)
     types[0] = 0; // Open MPI's may be elsewhere the next time
     mt_unlock(&lock);
 }
+
+MT_REGISTER(tool_closed, forget_all);
 
 static void set_frozen(bool frozen, void (*visit)(mt_pvar_handle *))
 {

@@ -2,42 +2,11 @@
 
 #include "calls/leave.h"
 #include "mpit/pvars.h"
+#include "mpit/variables.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
-static bool wanted;
-static uint64_t allowed; // messages that may wait
 static mt_pmpi_table own; // the MPI's own functions
-
-// Open MPI's, one element for each member; MPICH's, if it was built with it.
-static const char *const queues[] = {"pml_ob1_unexpected_msgq_length", "unexpected_recvq_length"};
-
-bool mt_unexpected_is_queue(const char *name)
-{
-    for (size_t i = 0; i < sizeof queues / sizeof *queues; i++)
-        if (strcmp(name, queues[i]) == 0)
-            return true;
-    return false;
-}
-
-void mt_unexpected_prepare(void)
-{
-    const char *text = getenv("MPITRACE_WATCH_UNEXPECTED");
-    char *end = NULL;
-    if (!text || !*text)
-        return;
-    allowed = *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
-    wanted = end && !*end;
-    if (!wanted)
-        mt_log("MPITRACE_WATCH_UNEXPECTED=%s is no number of messages: late receives are not counted", text);
-}
-
-bool mt_unexpected_wanted(void)
-{
-    return wanted;
-}
 
 // The call that is open on this thread, if it is this one and recorded.
 static mt_current_call *line_of(unsigned call)
@@ -50,7 +19,8 @@ static mt_current_call *line_of(unsigned call)
 static void post(const mt_current_call *line, const mt_comm *c, int32_t peer)
 {
     uint64_t messages;
-    if (c && mt_pvars_queued(c, &messages) && messages > allowed) // no message of its own: it has no event
+    // No message of its own: it has no event.
+    if (c && mt_pvars_queued(c, &messages) && messages > mt_variables_allowed())
         mt_book_untimed(mt_self, mt_key_of(line->site, line->slice, line->call, MT_DIR_LATE, c->index, peer, 0),
                         messages);
 }
@@ -149,7 +119,7 @@ static void take_places(void)
 void mt_unexpected_open(void)
 {
     static bool done;
-    if (!wanted || done)
+    if (!mt_variables_watched() || done)
         return;
     done = true;
     if (mt_pvars_tell_queue())

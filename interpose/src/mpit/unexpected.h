@@ -14,13 +14,6 @@
 
 #include "base/base.h"
 
-// Reads the setting; whether it asks for anything.
-void mt_unexpected_prepare(void);
-bool mt_unexpected_wanted(void);
-
-// Whether a variable of this name tells the length of the queue.
-bool mt_unexpected_is_queue(const char *name);
-
 // Once it is known which variables the MPI has.
 void mt_unexpected_open(void);
 

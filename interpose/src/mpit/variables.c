@@ -3,7 +3,6 @@
 
 #include "base/resolve.h"
 #include "file/recording.h"
-#include "mpit/unexpected.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -16,8 +15,46 @@ enum { MT_NAME = 512, MT_DESCRIPTION = 4096 };
 static char **patterns;
 static int pattern_count;
 
+// MPITRACE_WATCH_UNEXPECTED: unexpected.h.
+static bool watched;
+static uint64_t allowed; // messages that may wait
+
+// Open MPI's, one element for each member; MPICH's, if it was built with it.
+static const char *const queues[] = {"pml_ob1_unexpected_msgq_length", "unexpected_recvq_length"};
+
+static bool is_queue(const char *name)
+{
+    for (size_t i = 0; i < sizeof queues / sizeof *queues; i++)
+        if (strcmp(name, queues[i]) == 0)
+            return true;
+    return false;
+}
+
+static void read_watched(void)
+{
+    const char *text = getenv("MPITRACE_WATCH_UNEXPECTED");
+    char *end = NULL;
+    if (!text || !*text)
+        return;
+    allowed = *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
+    watched = end && !*end;
+    if (!watched)
+        mt_log("MPITRACE_WATCH_UNEXPECTED=%s is no number of messages: late receives are not counted", text);
+}
+
+bool mt_variables_watched(void)
+{
+    return watched;
+}
+
+uint64_t mt_variables_allowed(void)
+{
+    return allowed;
+}
+
 void mt_variables_prepare(void)
 {
+    read_watched();
     const char *text = getenv("MPITRACE_PVAR");
     char *rest = text && *text ? strdup(text) : NULL, *pattern;
     while ((pattern = strsep(&rest, ","))) {
@@ -159,7 +196,7 @@ static void choose(int number, const facts *f, bool named)
     // A level; Open MPI calls it a size.
     bool length = (f->class == MT_PVAR_LEVEL || f->class == MT_PVAR_SIZE) && f->type->kind <= MT_PVAR_UNSIGNED &&
                   (f->binding == MT_PVAR_UNBOUND || f->binding == MT_PVAR_COMMUNICATOR);
-    bool watch = length && mt_variables.queue < 0 && mt_unexpected_wanted() && mt_unexpected_is_queue(f->name);
+    bool watch = length && mt_variables.queue < 0 && watched && is_queue(f->name);
     if (f->binding == UINT32_MAX && named && !said && mt_world_rank <= 0) {
         mt_log("%s is bound to what mpitrace does not follow: it is not read", f->name);
         said = true;

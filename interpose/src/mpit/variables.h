@@ -25,9 +25,13 @@ typedef struct mt_variable_list {
 
 extern MT_OURS mt_variable_list mt_variables;
 
-// Reads the setting; whether it names any.
+// Reads the settings; whether they name any.
 void mt_variables_prepare(void);
 bool mt_variables_named(void);
+
+// Whether the queue of unexpected messages is watched, and how many may wait in it.
+bool mt_variables_watched(void);
+uint64_t mt_variables_allowed(void);
 
 // Once MPI is initialized, and MPI_T is open: writes down what will be read, and
 // says what is asked for in vain.

@@ -6,7 +6,6 @@
 #include "record/thread.h"
 #include "objects/group.h"
 #include "objects/handles.h"
-#include "mpit/pvars.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -183,10 +182,10 @@ static mt_comm *enter(MPI_Comm handle, mt_comm *made, uint32_t parent, unsigned 
     mt_comm *before = mt_handles_get(&handles, MT_KEY(handle));
     if (before) { // freed behind our back, and given out again
         forget(handle);
-        mt_pvars_comm_gone(before);
+        MT_CALL_HOOK(comm_gone, before);
     }
     mt_handles_put(&handles, MT_KEY(handle), c);
-    mt_pvars_comm_made(handle, c);
+    MT_CALL_HOOK(comm_made, handle, c);
     return c;
 }
 
@@ -502,7 +501,7 @@ mt_comm *mt_comm_leaving(MPI_Comm comm)
     if (c)
         mt_handles_drop(&handles, MT_KEY(comm));
     forget(comm);
-    mt_pvars_comm_leaving(c);
+    MT_CALL_HOOK(comm_leaving, c);
     mt_unlock(&lock);
     return c;
 }
@@ -514,7 +513,7 @@ void mt_comm_left(MPI_Comm comm, mt_comm *c)
     mt_lock(&lock);
     if (comm != mt_const.comm_null) { // it was not freed after all
         mt_handles_put(&handles, MT_KEY(comm), c);
-        mt_pvars_comm_made(comm, c);
+        MT_CALL_HOOK(comm_made, comm, c);
     } else if (c->record) {
         c->record->flags |= MT_COMM_FREED;
         mt_comm **chain = &freed[c->fold[0] % MT_FREED_CHAINS];

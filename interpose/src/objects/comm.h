@@ -2,6 +2,7 @@
 #ifndef MT_COMM_H
 #define MT_COMM_H
 
+#include "base/resolve.h"
 #include "record/record.h"
 
 // What we know of a communicator. It outlives the handle, since a receive may
@@ -25,6 +26,16 @@ struct mt_comm {
     struct mt_bound *bound, *idle[2]; // performance variables: see pvars.c
     char name[MPI_MAX_OBJECT_NAME];
 };
+
+// Of whoever keeps something for each communicator, under the lock of communicators:
+// one was made, or was not freed after all; one is about to be freed (NULL is none);
+// one was freed unseen.
+typedef void mt_hook_comm_made(MPI_Comm comm, mt_comm *c);
+typedef void mt_hook_comm_leaving(mt_comm *c);
+typedef void mt_hook_comm_gone(mt_comm *c);
+MT_HOOK(comm_made);
+MT_HOOK(comm_leaving);
+MT_HOOK(comm_gone);
 
 // The communicator of a valid handle. Never NULL: one that cannot be described
 // is the lost communicator, whose index is MT_COMM_NONE.

@@ -4,7 +4,6 @@
 #include "base/resolve.h"
 #include "record/trace.h"
 #include "objects/status.h"
-#include "calls/volume.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +29,6 @@ mt_table mt_requests = {MT_UNLOCKED}, mt_messages = {MT_UNLOCKED};
 
 _Atomic int64_t mt_request_count;
 _Atomic bool mt_callbacks;
-bool mt_receives_unfollowed;
 
 static uint64_t scatter(uint64_t key)
 {
@@ -224,7 +222,7 @@ bool mt_request_receives(MPI_Request request, mt_comm **comm, int32_t *peer)
 MT_INLINE mt_thread *writer(void)
 {
     mt_thread *t = mt_self;
-    return t ? t : mt_thread_met(0);
+    return t ? t : MT_CALL_HOOK(thread_wanted, 0);
 }
 
 // What was posted while recording was off is not counted, and what has no peer
@@ -455,7 +453,7 @@ void mt_request_cancelled(const mt_span *s, MPI_Request request)
 
 // A request that is not in the table, as a thread waits for it, keeps its site. So
 // do all where other threads may be using the tables without a lock.
-void mt_requests_move(const mt_move *move)
+static void move_sites(const mt_move *move)
 {
     if (!mt_multiple && (mt_serialized || !mt_self))
         return;
@@ -468,6 +466,8 @@ void mt_requests_move(const mt_move *move)
         close_shard(s);
     }
 }
+
+MT_REGISTER(pending_sites_move, move_sites);
 
 static void each_unfinished(mt_table *table, void (*visit)(const mt_request *))
 {
@@ -593,7 +593,7 @@ void mt_request_started(mt_span *s, MPI_Request request, bool alone)
     if (t && e.kind == MT_PERSISTENT_RECEIVE)
         book_posted(t, &e);
     if (t && e.kind == MT_PERSISTENT_COLL)
-        mt_volume_started(t, &e, s->slice);
+        MT_CALL_HOOK(volume_started, t, &e, s->slice);
     if (t)
         t->posts = 0;
     mt_table_put(&mt_requests, &e);

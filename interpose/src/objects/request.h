@@ -9,6 +9,7 @@
 #ifndef MT_REQUEST_H
 #define MT_REQUEST_H
 
+#include "base/resolve.h"
 #include "record/modules.h"
 #include "record/record.h"
 #include "objects/comm.h"
@@ -119,8 +120,19 @@ void mt_request_posted(const mt_span *s, MPI_Request request, mt_request_kind ki
 // Remembers an operation that the call at hand starts, where it is traced.
 void mt_request_operation(mt_thread *t, MPI_Request request);
 
-// Moves the call sites of pending requests: see modules.h.
-void mt_requests_move(const mt_move *move);
+// A persistent collective was started in this slice: its messages are to be booked.
+typedef void mt_hook_volume_started(mt_thread *t, const mt_request *entry, uint32_t slice);
+MT_HOOK(volume_started);
+
+// A request was remembered, while somebody watches how many there are.
+typedef void mt_hook_requests_watched(void);
+MT_HOOK(requests_watched);
+
+MT_INLINE void mt_request_remembered(void)
+{
+    if (mt_unlikely(mt_enter_flags() & MT_ENTER_MOST))
+        MT_CALL_HOOK(requests_watched);
+}
 
 // Names what is still open after MPI_Finalize: it never completed.
 void mt_requests_unfinished(void);

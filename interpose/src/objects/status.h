@@ -3,6 +3,7 @@
 #define MT_STATUS_H
 
 #include "base/base.h"
+#include "base/resolve.h"
 
 // True if mt_status_fields was seen to agree with the MPI's own answer.
 extern MT_OURS bool mt_status_trusted;

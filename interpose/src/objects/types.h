@@ -4,6 +4,8 @@
 #define MT_TYPES_H
 
 #include "base/base.h"
+#include "base/resolve.h"
+#include "record/thread.h"
 
 uint64_t mt_type_find(mt_thread *t, MPI_Datatype type) MT_APART;
 

@@ -6,7 +6,6 @@
 #include "record/thread.h"
 #include "objects/group.h"
 #include "objects/handles.h"
-#include "mpit/pvars.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -112,7 +111,7 @@ uint32_t mt_win_made(mt_thread *t, MPI_Comm comm, MPI_Win win)
     uint32_t number = made < MT_MAX_WINDOWS ? ++made : 0;
     keep(MT_KEY(win), c, number);
     forget(win);
-    mt_pvars_win_made(win, c);
+    MT_CALL_HOOK(win_made, win, c);
     mt_unlock(&lock);
     return number;
 }
@@ -125,7 +124,7 @@ mt_comm *mt_win_leaving(MPI_Win win, uint32_t *number)
     mt_handles_drop(&handles, MT_KEY(win));
     mt_handles_drop(&numbers, MT_KEY(win));
     forget(win);
-    mt_pvars_win_leaving(win);
+    MT_CALL_HOOK(win_leaving, win);
     mt_unlock(&lock);
     return c;
 }
@@ -136,7 +135,7 @@ void mt_win_left(MPI_Win win, mt_comm *c, uint32_t number)
         return;
     mt_lock(&lock);
     keep(MT_KEY(win), c, number);
-    mt_pvars_win_made(win, c);
+    MT_CALL_HOOK(win_made, win, c);
     mt_unlock(&lock);
 }
 

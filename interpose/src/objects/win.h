@@ -3,7 +3,14 @@
 #ifndef MT_WIN_H
 #define MT_WIN_H
 
+#include "base/resolve.h"
 #include "objects/comm.h"
+
+// The same as in comm.h for windows, by whose group they are known.
+typedef void mt_hook_win_made(MPI_Win win, mt_comm *c);
+typedef void mt_hook_win_leaving(MPI_Win win);
+MT_HOOK(win_made);
+MT_HOOK(win_leaving);
 
 const mt_win_hit *mt_win_find(mt_thread *t, MPI_Win win) MT_APART;
 

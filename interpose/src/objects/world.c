@@ -19,14 +19,6 @@ static void is(int rank, int size)
     mt_header->world_size = mt_world_size = size;
 }
 
-int mt_world_rank_said(void)
-{
-    int rank, size;
-    if (mt_world_rank >= 0)
-        return mt_world_rank;
-    return mt_job_rank(&rank, &size) ? rank : -1;
-}
-
 void mt_world_open(void)
 {
     int rank = -1, size = -1;

@@ -4,13 +4,11 @@
 #define MT_WORLD_H
 
 #include "base/base.h"
+#include "base/resolve.h"
 
 // MPI_COMM_WORLD can be used from here on, and no longer.
 void mt_world_open(void);
 void mt_world_close(void);
-
-// The rank as messages have it: before it is known, the launcher's word; else -1.
-int mt_world_rank_said(void);
 
 // Gives `take` the world ranks of the first n of a group, some hundreds at a
 // time and in order; false if nobody can tell, or `take` said so.

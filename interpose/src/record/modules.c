@@ -3,10 +3,6 @@
 
 #include "base/lock.h"
 #include "file/recording.h"
-#include "record/record.h"
-#include "record/stack.h"
-#include "record/thread.h"
-#include "objects/request.h"
 
 #include <elf.h>
 #include <link.h>
@@ -207,9 +203,8 @@ static void move_sites(known_module *k)
     uint64_t start = atomic_load_explicit(&k->used, memory_order_relaxed) ? place_for_sites(k) : 0;
     if (start) {
         mt_move m = {.start = k->first, .size = k->size, .delta = start - k->first};
-        mt_requests_move(&m);
-        mt_stacks_move(&m);
-        mt_thread_each(mt_rows_move, &m);
+        MT_EACH_HOOK(pending_sites_move, &m);
+        MT_EACH_HOOK(sites_move, &m);
     }
     k->record = NULL;
 }
@@ -281,34 +276,6 @@ void mt_modules_meet(uint64_t address)
         atomic_store_explicit(&k->used, true, memory_order_relaxed);
     else
         atomic_store_explicit(&stranger, address, memory_order_relaxed);
-}
-
-static int holds(struct dl_phdr_info *info, size_t size, void *address)
-{
-    (void)size;
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-        if (p->p_type == PT_LOAD && *(uint64_t *)address - info->dlpi_addr - p->p_vaddr < p->p_memsz)
-            return 1;
-    }
-    return 0;
-}
-
-static int holds_both(struct dl_phdr_info *info, size_t size, void *addresses)
-{
-    uint64_t *both = addresses;
-    return holds(info, size, &both[0]) && holds(info, size, &both[1]);
-}
-
-bool mt_modules_same(const void *a, const void *b)
-{
-    uint64_t both[] = {(uint64_t)(uintptr_t)a, (uint64_t)(uintptr_t)b};
-    return a && b && dl_iterate_phdr(holds_both, both) != 0;
-}
-
-bool mt_modules_loaded(uint64_t address)
-{
-    return dl_iterate_phdr(holds, &address) != 0;
 }
 
 void mt_modules_unloaded(void)

@@ -10,11 +10,19 @@
 #define MT_MODULES_H
 
 #include "base/base.h"
+#include "base/hook.h"
 
 // Sites from start to start + size are to become site + delta.
 typedef struct mt_move {
     uint64_t start, size, delta;
 } mt_move;
+
+// Whoever keeps call sites moves them: first those that are to be booked yet, so that
+// none is booked where it was, then all others.
+typedef void mt_hook_pending_sites_move(const mt_move *move);
+typedef void mt_hook_sites_move(const mt_move *move);
+MT_HOOK(pending_sites_move);
+MT_HOOK(sites_move);
 
 MT_INLINE bool mt_moves(const mt_move *m, uint64_t site)
 {
@@ -40,12 +48,6 @@ void mt_modules_meet(uint64_t address);
 // Files may have been unloaded: moves the sites in those that were. While nothing
 // is recorded this is only noted, and done by mt_modules_resume.
 void mt_modules_unloaded(void);
-
-// Whether an address lies in a file that is loaded.
-bool mt_modules_loaded(uint64_t address);
-
-// Whether two addresses lie in the same file.
-bool mt_modules_same(const void *a, const void *b);
 
 // The recording is written again after it had ended.
 void mt_modules_resume(void);

@@ -4,12 +4,11 @@
 
 #include "base/lock.h"
 #include "file/recording.h"
+#include "record/current_call.h"
 #include "record/modules.h"
 #include "record/sample.h"
 #include "record/thread.h"
 #include "record/trace.h"
-#include "calls/current_call.h"
-#include "calls/volume.h"
 
 #include <stdlib.h>
 
@@ -43,14 +42,27 @@ static void adopt(mt_thread *t, mt_segment table)
     __atomic_store_n(&t->record->table, table.offset, __ATOMIC_RELEASE);
 }
 
-bool mt_table_open(mt_thread *t)
+static mt_segment new_table(uint64_t rows)
 {
-    mt_segment table = mt_segment_table(MT_MIN_TABLE_ROWS);
-    if (!table.segment)
-        return false;
-    adopt(t, table);
-    return true;
+    return mt_segment_table(rows, mt_sample_table_size(rows));
 }
+
+// The first table of a thread, and how its calls are booked.
+static bool open_table(mt_thread *t)
+{
+    if (mt_header->timing == MT_TIMING_SAMPLED && !(t->paces = calloc(MT_PACES, sizeof *t->paces)))
+        return false;
+    t->chunk = &mt_trace_full;
+    t->apart = t->paces || mt_trace_on;
+    mt_segment table = new_table(MT_MIN_TABLE_ROWS);
+    if (table.segment)
+        adopt(t, table);
+    else
+        free(t->paces);
+    return table.segment != NULL;
+}
+
+MT_REGISTER(thread_made, open_table);
 
 // A table that was outgrown while events name its rows.
 typedef struct mt_outgrown {
@@ -154,7 +166,7 @@ static bool grow(mt_thread *t)
     uint64_t capacity = capacity_of(t) * (folds ? 1 : 2);
     mt_segment table = {NULL, 0};
     if (!t->full && capacity <= MT_ROW_LIMIT)
-        table = mt_segment_table(capacity);
+        table = new_table(capacity);
     else if (!t->full)
         mt_recording_full("a thread has as many rows as it can have");
     if (!table.segment || !change_table(t, table)) {
@@ -175,7 +187,7 @@ static uint64_t move_sites(const mt_move *move, mt_row *rows, uint64_t capacity)
 
 // A row whose site was moved stays where it is: it is not found any more, as no
 // call comes from its new address, and readers add up all rows.
-void mt_rows_move(void *argument, mt_thread *t)
+static void move_rows_of(void *argument, mt_thread *t)
 {
     const mt_move *move = argument;
     mt_lock(&copying);
@@ -183,8 +195,14 @@ void mt_rows_move(void *argument, mt_thread *t)
     for (mt_outgrown *o = t->outgrown; o; o = o->next)
         move_sites(move, o->rows, o->capacity);
     mt_unlock(&copying);
-    mt_volume_move_sites(move, t);
 }
+
+static void move_rows(const mt_move *move)
+{
+    mt_thread_each(move_rows_of, (void *)(uintptr_t)move);
+}
+
+MT_REGISTER(sites_move, move_rows);
 
 static mt_row *insert(mt_thread *t, mt_row *row, mt_key k)
 {
@@ -275,14 +293,4 @@ void mt_book_bare(mt_span *s)
 {
     mt_close(s);
     mt_book(s, mt_span_key(s, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0), 0);
-}
-
-void mt_row_longest(mt_row *row, uint64_t ticks)
-{
-    if ((int64_t)ticks >= 0) {
-        mt_write(&row->max, ticks);
-        return;
-    }
-    mt_add(&row->time, -ticks);
-    mt_lost(&mt_header->negative_ticks, 1);
 }

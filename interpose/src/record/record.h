@@ -13,34 +13,9 @@
 #ifndef MT_RECORD_H
 #define MT_RECORD_H
 
-#include "base/base.h"
 #include "base/clock.h"
-
-typedef struct mt_key {
-    uint64_t site, place, what;
-} mt_key;
-
-// What a row is about. peer and size class are of one message.
-MT_INLINE mt_key mt_key_of(uint64_t site, uint32_t slice, unsigned call, unsigned direction, uint32_t comm,
-                           int32_t peer, unsigned size_class)
-{
-    return (mt_key){site, comm | (uint64_t)(uint32_t)peer << 32,
-                    slice | (uint64_t)call << 32 | (uint64_t)direction << 48 | (uint64_t)size_class << 56};
-}
-
-// 0 for an empty message, k + 1 for 2^k bytes and more. (No message has 2^63.)
-MT_INLINE unsigned mt_size_class(uint64_t bytes)
-{
-    return 63u - (unsigned)__builtin_clzll(2 * bytes + 1);
-}
-
-// One multiplication. Its upper half depends on all that rows of one table tell
-// apart, so that is brought down to where it counts: the rows of one site differ
-// in peer, size class and slice.
-MT_INLINE uint64_t mt_hash(mt_key k)
-{
-    return (k.site ^ k.place ^ (k.what << 16 | k.what >> 48)) * 0x9e3779b97f4a7c15u;
-}
+#include "record/row.h"
+#include "record/thread.h"
 
 // Where in its table a row belongs, in bytes: bits of the hash that reach from
 // its 44th up to MT_ROW_LIMIT rows.
@@ -57,33 +32,12 @@ MT_INLINE mt_row *mt_row_home(const mt_thread *t, mt_key k)
 // communicator), and counted.
 mt_row *mt_row_find(mt_thread *t, mt_row *home, uint64_t site, uint64_t place, uint64_t what) MT_APART;
 
-MT_INLINE bool mt_row_is(const mt_row *row, uint64_t site, uint64_t place, uint64_t what)
-{
-    return mt_likely(row->what == what) && mt_likely(row->place == place) && mt_likely(row->site == site);
-}
-
 MT_INLINE mt_row *mt_row_of(mt_thread *t, mt_key k)
 {
     mt_row *row = mt_row_home(t, k);
     if (mt_row_is(row, k.site, k.place, k.what))
         return row;
     return mt_row_find(t, row, k.site, k.place, k.what);
-}
-
-// The longest call of a row so far; or the clock ran back, which looks the same.
-void mt_row_longest(mt_row *row, uint64_t ticks) MT_SLOW;
-
-// Moves the call sites in the rows of a thread: see modules.h. `move` is a mt_move.
-void mt_rows_move(void *move, mt_thread *t);
-
-// Books ticks in a row.
-MT_INLINE void mt_row_time(mt_row *row, uint64_t ticks)
-{
-    mt_add(&row->time, ticks);
-    if (mt_unlikely(ticks < row->min))
-        mt_write(&row->min, ticks);
-    if (mt_unlikely(ticks > row->max))
-        mt_row_longest(row, ticks);
 }
 
 // Books messages that another call's time pays for; the row that they are in.
@@ -94,9 +48,6 @@ MT_INLINE mt_row *mt_book_untimed(mt_thread *t, mt_key k, uint64_t bytes)
     mt_add(&row->count, 1);
     return row;
 }
-
-// The thread's table where it has none yet, or NULL: see lifecycle.c.
-mt_thread *mt_thread_met(uint64_t site) MT_SLOW;
 
 // In a wrapper, and in what is inlined into it: the wrapper's return address,
 // which is the call site.

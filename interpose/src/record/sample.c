@@ -1,6 +1,7 @@
 #include "record/sample.h"
 
 #include "base/settings.h"
+#include "file/settings_log.h"
 #include "record/thread.h"
 
 #include <string.h>

@@ -3,9 +3,9 @@
 #include "base/lock.h"
 #include "base/settings.h"
 #include "file/recording.h"
+#include "file/settings_log.h"
 #include "record/trace.h"
 #include "record/usage.h"
-#include "mpit/pvars.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -139,7 +139,7 @@ static void begin(bool resume)
                  ms % 1000 / interval.unit);
     uint32_t next = slice_of(name);
     if (next != latest) {
-        mt_pvars_slice_ends(latest);
+        MT_CALL_HOOK(slice_ends, latest);
         mt_usage_slice_ends(latest);
     }
     latest = next;

@@ -17,6 +17,10 @@ typedef struct mt_phase {
     struct mt_phase *below; // begun before
 } mt_phase;
 
+// The current slice ends. Under the lock of slices.
+typedef void mt_hook_slice_ends(uint32_t slice);
+MT_HOOK(slice_ends);
+
 void mt_slice_phase_begins(mt_phase *p);
 
 // With a name, all of the phase's slices are called by it.

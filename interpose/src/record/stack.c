@@ -9,6 +9,7 @@
 #include "base/lock.h"
 #include "base/settings.h"
 #include "file/recording.h"
+#include "file/settings_log.h"
 #include "record/modules.h"
 #include "record/record.h"
 
@@ -119,7 +120,7 @@ static mt_l_stack *add(stack s, uint64_t h)
 
 // A stack with an address that was moved stays in its slot, and no stack that is
 // walked from now on is equal to it.
-void mt_stacks_move(const mt_move *move)
+static void move_stacks(const mt_move *move)
 {
     if (!slots)
         return;
@@ -131,6 +132,8 @@ void mt_stacks_move(const mt_move *move)
     }
     mt_unlock(&lock);
 }
+
+MT_REGISTER(sites_move, move_stacks);
 
 // The frames from `site` on. What lies before is ours, and the MPI's Fortran
 // layer, if there is one. Depth 0 says that they are not among the first `size`,

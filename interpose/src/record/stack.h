@@ -12,9 +12,6 @@ extern MT_OURS bool mt_stacks_on;
 // Reads the setting, once the recording is there and before it is on.
 void mt_stack_open(void);
 
-// Moves the addresses in all stacks: see modules.h.
-void mt_stacks_move(const mt_move *move);
-
 // The key of the stack that leads to `site`, a return address of the wrapper
 // that is open; `site` itself if there is no more to tell.
 uint64_t mt_stack_site(uint64_t site) MT_SLOW;

@@ -1,11 +1,9 @@
 #include "record/thread.h"
 
+#include "base/job.h"
 #include "base/lock.h"
 #include "file/recording.h"
-#include "record/trace.h"
-#include "objects/world.h"
-#include "calls/current_call.h"
-#include "calls/fortran.h"
+#include "record/current_call.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -33,11 +31,11 @@ static uint32_t count;
 static void give_back(void *thread)
 {
     mt_thread *t = thread;
-    mt_fortran_missed();
+    MT_EACH_HOOK(thread_ends);
     if (mt_on())
         mt_current_call_forget(t); // it may have ended in the middle of a call
     mt_thread_is(NULL);
-    mt_trace_thread_ended(t);
+    MT_CALL_HOOK(thread_ended, t);
     mt_lock(&lock);
     t->next = ended;
     ended = t;
@@ -67,18 +65,11 @@ static mt_thread *make_thread(void)
     memset(t, 0, sizeof *t);
     t->index = count;
     t->random = 2463534242u + count;
-    if (mt_header->timing == MT_TIMING_SAMPLED && !(t->paces = calloc(MT_PACES, sizeof *t->paces))) {
-        free(t);
-        return NULL;
-    }
-    t->chunk = &mt_trace_full;
-    t->apart = t->paces || mt_trace_on;
-    if (write_down(t) && mt_table_open(t)) {
+    if (write_down(t) && MT_CALL_HOOK(thread_made, t)) {
         count++;
         t->sibling = all;
         return all = t;
     }
-    free(t->paces);
     free(t);
     return NULL;
 }
@@ -95,13 +86,13 @@ mt_thread *mt_thread_attach(void)
     mt_thread *t = ended;
     if (t) {
         ended = t->next;
-        mt_trace_thread_started(t);
+        MT_CALL_HOOK(thread_started, t);
     } else {
         t = make_thread();
     }
     if (!t) {
         atomic_store(&failed, true);
-        mt_log("no room for another thread's table (rank %d): its calls are not recorded", mt_world_rank_said());
+        mt_log("no room for another thread's table (rank %d): its calls are not recorded", mt_job_rank_said());
     }
     mt_unlock(&lock);
     if (t && has_key)

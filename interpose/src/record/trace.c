@@ -5,9 +5,8 @@
 #include "base/settings.h"
 #include "file/events.h"
 #include "file/recording.h"
+#include "file/settings_log.h"
 #include "record/sample.h"
-#include "objects/request.h"
-#include "objects/world.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -294,7 +293,7 @@ static void hand_back(const mt_thread *t)
 }
 
 // Threads that got no chunk ask again when one of another thread is free.
-void mt_trace_thread_ended(mt_thread *t)
+static void thread_ended(mt_thread *t)
 {
     if (!mt_trace_on)
         return;
@@ -307,7 +306,9 @@ void mt_trace_thread_ended(mt_thread *t)
     mt_unlock(&lock);
 }
 
-void mt_trace_thread_started(mt_thread *t)
+MT_REGISTER(thread_ended, thread_ended);
+
+static void thread_started(mt_thread *t)
 {
     if (!mt_trace_on)
         return;
@@ -317,6 +318,8 @@ void mt_trace_thread_started(mt_thread *t)
         s->idle = NULL;
     mt_unlock(&lock);
 }
+
+MT_REGISTER(thread_started, thread_started);
 
 mt_l_chunk *mt_trace_chunk(mt_thread *t)
 {

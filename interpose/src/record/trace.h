@@ -44,11 +44,6 @@ MT_INLINE bool mt_traced(void)
     return mt_enter_flags() & MT_ENTER_TRACE;
 }
 
-// A thread leaves its table, with its chunk, to the next that starts; and a thread
-// that has started took over a table.
-void mt_trace_thread_ended(mt_thread *t);
-void mt_trace_thread_started(mt_thread *t);
-
 uint32_t mt_trace_number(mt_thread *t) MT_APART;
 
 // A number for a request that the call at hand starts: its event has it too. 0

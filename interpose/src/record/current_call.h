@@ -15,8 +15,7 @@
 #ifndef MT_CURRENT_CALL_H
 #define MT_CURRENT_CALL_H
 
-#include "objects/comm.h"
-#include "calls/volume.h"
+#include "record/thread.h"
 
 // Opens a call that is recorded: nothing is known of it but where it is made.
 void mt_current_call_begin(const mt_span *s);
@@ -47,31 +46,5 @@ MT_INLINE void mt_current_call_end(const mt_span *s)
     else
         mt_current_call_leave(t, s->frame);
 }
-
-// What is said of the calls that are not quick: by policy, see interpose/gen.
-void mt_current_call_send(const mt_span *s, MPI_Comm comm, int dest, int64_t count, MPI_Datatype type, int tag);
-void mt_current_call_recv(const mt_span *s, MPI_Comm comm, int source, int64_t count, MPI_Datatype type, int tag);
-void mt_current_call_sendrecv(const mt_span *s, MPI_Comm comm, int dest, int64_t count, MPI_Datatype type,
-                              int source, int tag);
-void mt_current_call_coll(const mt_span *s, MPI_Comm comm, mt_volume volume);
-void mt_current_call_rma(const mt_span *s, MPI_Win win, int target, unsigned direction, int64_t count,
-                         MPI_Datatype type);
-void mt_current_call_win(const mt_span *s, MPI_Win win, int rank);
-void mt_current_call_io(const mt_span *s, unsigned direction, int64_t count, MPI_Datatype type);
-
-// A call on a communicator that moves nothing itself, to or from a rank or MT_NO_RANK.
-void mt_current_call_peer(const mt_span *s, MPI_Comm comm, int peer);
-void mt_current_call_probe(const mt_span *s, MPI_Comm comm, int peer, int tag);
-
-// The same, of a communicator that is known, or NULL; and a receive from it.
-void mt_current_call_comm(const mt_span *s, const mt_comm *c, int32_t peer);
-void mt_current_call_received(const mt_span *s, const mt_comm *c, int32_t peer, int64_t count, MPI_Datatype type);
-
-// Calls that are given requests.
-void mt_current_call_count(const mt_span *s, int count);
-
-// MPI_Abort: its communicator, if that is MPI_COMM_WORLD or is remembered by the
-// thread (which may be NULL), and its error code.
-void mt_current_call_abort(mt_thread *t, mt_current_call *line, MPI_Comm comm, int errorcode);
 
 #endif

@@ -1,0 +1,53 @@
+#define _GNU_SOURCE
+#include "base/symbol.h"
+
+#include "base/loader.h"
+
+#include <dlfcn.h>
+
+mt_pmpi_table mt_pmpi, mt_own;
+mt_constants mt_const;
+
+const char *mt_flavour(void)
+{
+#ifdef OPEN_MPI
+    return "Open MPI";
+#else
+    return "MPICH";
+#endif
+}
+
+void *mt_resolve_module(uint64_t caller)
+{
+    Dl_info info;
+    if (!dladdr((void *)(uintptr_t)caller, &info) || !info.dli_fname)
+        return NULL;
+    return dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+}
+
+void mt_resolve_done(void *module)
+{
+    if (module)
+        mt_dlclose(module);
+}
+
+void *mt_resolve_symbol(const char *name, void *module)
+{
+    void *p = dlsym(RTLD_NEXT, name);
+    return p || !module ? p : dlsym(module, name);
+}
+
+// Through a handle on the program: what RTLD_DEFAULT finds could not be unloaded
+// any more, as glibc notes that our library, which never is, refers to it.
+void *mt_resolve_first(const char *name)
+{
+    void *program = dlopen(NULL, RTLD_LAZY), *p = program ? dlsym(program, name) : NULL;
+    mt_resolve_done(program);
+    return p;
+}
+
+void *mt_resolve_variable(const char *name, void *module)
+{
+    void *p = mt_resolve_first(name);
+    return p || !module ? p : dlsym(module, name);
+}

@@ -1,0 +1,139 @@
+#include "record/current_call.h"
+
+#include "record/record.h"
+
+// Whether a call is around one made at `frame`: between them on the stack are
+// frames of the MPI and of the function that it called. Calls made by one
+// function differ by the arguments that they take on the stack.
+static bool is_around(uint64_t outer, uint64_t frame)
+{
+    enum { MT_ARGUMENTS = 128 };
+    return outer > frame + MT_ARGUMENTS;
+}
+
+static void set_line(mt_current_call *o, const mt_current_call *line)
+{
+    mt_write(&o->site, line->site);
+    mt_write(&o->place, line->place);
+    mt_write(&o->start, line->start);
+    mt_write(&o->bytes, line->bytes);
+    o->source = line->source;
+    o->count = line->count;
+    __atomic_store_n(&o->what, line->what, __ATOMIC_RELEASE);
+}
+
+void mt_current_call_begin(const mt_span *s)
+{
+    mt_thread *t = s->thread;
+    mt_current_call *o = t->open;
+    mt_key k = mt_key_of(s->site, s->slice, s->call, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0);
+    if (mt_unlikely(o->call != 0))
+        mt_current_call_save(t, s->frame);
+    t->frame = s->frame;
+    mt_write(&o->site, k.site);
+    mt_write(&o->place, k.place);
+    mt_write(&o->start, s->timed ? s->start : 0);
+    __atomic_store_n(&o->what, k.what, __ATOMIC_RELEASE);
+}
+
+// A place to keep a line in: a free one, else that of a call which does not seem
+// to be around the one at `frame`, else any.
+static mt_outer *place_for(mt_thread *t, uint64_t frame)
+{
+    mt_outer *place = &t->outer[0];
+    for (int i = MT_OUTER_CALLS - 1; i >= 0; i--)
+        if (!is_around(t->outer[i].frame, frame))
+            place = &t->outer[i];
+    for (int i = 0; i < MT_OUTER_CALLS; i++)
+        if (!t->outer[i].frame)
+            return &t->outer[i];
+    return place;
+}
+
+static mt_outer *outer_of(mt_thread *t, uint64_t frame)
+{
+    for (int i = 0; i < MT_OUTER_CALLS; i++)
+        if (t->outer[i].frame == frame)
+            return &t->outer[i];
+    return NULL;
+}
+
+// Of two calls of one frame the older is dead.
+void mt_current_call_save(mt_thread *t, uint64_t frame)
+{
+    mt_outer *place = outer_of(t, t->frame);
+    if (!place)
+        place = place_for(t, frame);
+    t->outers += place->frame == 0;
+    place->frame = t->frame;
+    place->line = *t->open;
+}
+
+static void drop(mt_thread *t, mt_outer *outer)
+{
+    outer->frame = 0;
+    t->outers--;
+}
+
+void mt_current_call_restore(mt_thread *t, unsigned call, uint64_t frame)
+{
+    mt_outer *place = outer_of(t, frame), own = {0};
+    if (place) {
+        own = *place;
+        drop(t, place);
+    }
+    if (own.frame) {
+        if (t->open->call != 0)
+            mt_current_call_save(t, frame);
+        t->frame = frame;
+        set_line(t->open, &own.line);
+        return;
+    }
+    // Its place was taken: the call is counted, what it moved and how long it took is not known.
+    mt_lost(&mt_header->folded_calls, 1);
+    mt_span s = {.thread = t, .frame = frame, .call = (uint16_t)call, .timed = mt_header->timing != MT_TIMING_OFF};
+    s.slice = atomic_load_explicit(&mt_at_call.slice, memory_order_relaxed);
+    s.start = mt_ticks() - t->open->spent;
+    mt_write(&t->open->bytes, 0);
+    t->open->source = MT_PEER_NONE;
+    mt_current_call_begin(&s);
+}
+
+// The innermost of the calls that seem to be around.
+static mt_outer *innermost(mt_thread *t, uint64_t frame)
+{
+    mt_outer *found = NULL;
+    for (int i = 0; i < MT_OUTER_CALLS; i++) {
+        mt_outer *outer = &t->outer[i];
+        if (is_around(outer->frame, frame) && (!found || outer->frame < found->frame))
+            found = outer;
+    }
+    return found;
+}
+
+void mt_current_call_leave(mt_thread *t, uint64_t frame)
+{
+    if (t->frame != frame) {
+        mt_outer *own = outer_of(t, frame);
+        if (own)
+            drop(t, own);
+        if (t->open->call != 0)
+            mt_current_call_save(t, frame);
+    }
+    mt_current_call_clear(t->open);
+    mt_outer *around = innermost(t, frame);
+    if (!around)
+        return;
+    t->frame = around->frame;
+    set_line(t->open, &around->line);
+    drop(t, around);
+}
+
+void mt_current_call_forget(mt_thread *t)
+{
+    mt_current_call_clear(t->open);
+    for (int i = 0; i < MT_OUTER_CALLS; i++)
+        t->outer[i].frame = 0;
+    t->outers = 0;
+    t->frame = 0;
+}

@@ -1,0 +1,103 @@
+#include "record/setting_change.h"
+
+#include "base/lock.h"
+#include "file/settings_log.h"
+#include "record/sample.h"
+#include "record/slice.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+// A program may change a setting again and again: not all of it is kept.
+enum { MT_CHANGES = 100 };
+
+// What a program may set, and how it is done while MPI is open, if it can be.
+static struct {
+    mt_setting setting;
+    bool (*is_value)(const char *text);
+    void (*change)(const char *text);
+    char now[32]; // if it was changed while MPI was open
+} changeable[] = {
+    {MT_SETTING_INTERVAL, mt_slice_is_length, mt_slice_cut, ""},
+    {MT_SETTING_TIMING, mt_sample_is_timing, NULL, ""}, // tables are made for it
+};
+
+enum { CHANGEABLE = sizeof changeable / sizeof *changeable };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static int changeable_at(mt_setting s)
+{
+    int i = 0;
+    while (i < CHANGEABLE && changeable[i].setting != s)
+        i++;
+    return i;
+}
+
+bool mt_setting_changes(mt_setting s)
+{
+    return changeable_at(s) < CHANGEABLE;
+}
+
+size_t mt_setting_shown(mt_setting s, char *buffer, size_t size)
+{
+    int i = changeable_at(s);
+    mt_lock(&lock);
+    const char *text = i < CHANGEABLE && *changeable[i].now ? changeable[i].now : mt_setting_text(s);
+    if (!text)
+        text = mt_settings[s].otherwise;
+    size_t length = strlen(text);
+    if (size > 0) {
+        memcpy(buffer, text, length < size ? length : size - 1);
+        buffer[length < size ? length : size - 1] = '\0';
+    }
+    mt_unlock(&lock);
+    return length;
+}
+
+static void change(int i, const char *value)
+{
+    static int changes;
+    mt_lock(&lock);
+    changeable[i].change(value);
+    snprintf(changeable[i].now, sizeof changeable[i].now, "%s", value);
+    if (changes < MT_CHANGES)
+        mt_setting_log(changeable[i].setting, ++changes < MT_CHANGES ? value : "changing");
+    mt_unlock(&lock);
+}
+
+mt_setting_answer mt_setting_change(mt_setting s, const char *value)
+{
+    int i = changeable_at(s);
+    mt_state state = atomic_load_explicit(&mt_state_now, memory_order_acquire);
+    if (i == CHANGEABLE)
+        return MT_SET_NEVER;
+    if (strlen(value) >= sizeof changeable[i].now || !changeable[i].is_value(value))
+        return MT_SET_NO_VALUE;
+    if (state == MT_COLD)
+        return mt_setting_keep(s, value) ? MT_SET : MT_SET_NOT_NOW;
+    if (state != MT_ON || !changeable[i].change)
+        return MT_SET_NOT_NOW;
+    change(i, value);
+    return MT_SET;
+}
+
+static bool set(const char *name, const char *value)
+{
+    for (int i = 0; i < CHANGEABLE; i++)
+        if (strcmp(name, mt_settings[changeable[i].setting].name) == 0)
+            return mt_setting_change(changeable[i].setting, value) == MT_SET;
+    return false;
+}
+
+// What mpitrace.h calls: 0, or -1 if it is refused.
+MT_EXPORT int mpitrace_change_setting(const char *name, const char *value);
+
+MT_EXPORT int mpitrace_change_setting(const char *name, const char *value)
+{
+    int saved = errno;
+    bool done = name && value && set(name, value);
+    errno = saved;
+    return done ? 0 : -1;
+}
