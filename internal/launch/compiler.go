@@ -195,8 +195,7 @@ func compilersFor(lib string, flavour run.Flavour) []string {
 	for d := filepath.Dir(lib); d != "/" && d != "." && len(dirs) < 6; d = filepath.Dir(d) {
 		dirs = append(dirs, filepath.Join(d, "bin"))
 	}
-	dirs = append(dirs, filepath.SplitList(os.Getenv("PATH"))...)
-	return existing(append(dirs, usualDirs()...), compilerNames(flavour))
+	return existing(append(dirs, pathDirs()...), compilerNames(flavour))
 }
 
 // compilerNames returns the names that a flavour's wrapper may have. On Debian,
@@ -252,7 +251,7 @@ func FindAll() (found []*MPI, errs []error) {
 	}
 	// The plain name comes last because it may belong to another MPI later.
 	names = append(names, "mpicc")
-	for _, cc := range existing(append(filepath.SplitList(os.Getenv("PATH")), usualDirs()...), names) {
+	for _, cc := range existing(pathDirs(), names) {
 		mpi, err := Probe(cc)
 		switch {
 		case err != nil:

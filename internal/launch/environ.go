@@ -3,6 +3,7 @@ package launch
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/mpitrace/mpitrace/internal/run"
@@ -98,13 +99,7 @@ func setenv(env []string, name, value string) []string {
 }
 
 func unsetenv(env []string, name string) []string {
-	kept := make([]string, 0, len(env)+1)
-	for _, v := range env {
-		if !strings.HasPrefix(v, name+"=") {
-			kept = append(kept, v)
-		}
-	}
-	return kept
+	return slices.DeleteFunc(slices.Clone(env), func(v string) bool { return strings.HasPrefix(v, name+"=") })
 }
 
 // rankMarks are the environment variables that launchers set to a process's

@@ -3,6 +3,7 @@ package launch
 import (
 	"debug/elf"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/mpitrace/mpitrace/internal/run"
@@ -14,12 +15,7 @@ var flavours = []run.Flavour{run.OpenMPI, run.MPICH, run.IntelMPI, run.MVAPICH, 
 // mayBeMPI reports whether a shared library has a name that MPIs use. Cray's
 // are libmpi_cray.so and libmpi_gnu_91.so, for example, and HPE's is libmpt.so.
 func mayBeMPI(soname string) bool {
-	for _, prefix := range []string{"libmpi", "libpmpi", "libmpt"} {
-		if strings.HasPrefix(soname, prefix) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"libmpi", "libpmpi", "libmpt"}, func(prefix string) bool { return strings.HasPrefix(soname, prefix) })
 }
 
 // FlavourOf returns the flavour of an MPI library, from its dynamic symbols. ok

@@ -180,10 +180,7 @@ func installedLibraries(f run.Flavour) []string {
 	if err != nil {
 		return nil
 	}
-	if real, err := filepath.EvalSymlinks(self); err == nil {
-		self = real
-	}
-	dir := filepath.Join(filepath.Dir(filepath.Dir(self)), "lib")
+	dir := filepath.Join(filepath.Dir(filepath.Dir(realPath(self))), "lib")
 	plain := LibraryName(f)
 	stem := strings.TrimSuffix(plain, ".so") + "-"
 	entries, _ := os.ReadDir(dir) // without the directory none is installed

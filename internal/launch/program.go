@@ -120,15 +120,21 @@ func Inspect(path string) (*Program, error) {
 	return p, nil
 }
 
+// rankProgram returns the file that a rank runs for a command, found in a search
+// path, which is empty for $PATH.
+func rankProgram(argv []string, path string) (string, error) {
+	return Invocation{Path: path, Here: LaunchedFlavour() == run.OpenMPI}.lookup(argv[0])
+}
+
 // CheckCommand returns an error if the program of a command cannot be run.
 func CheckCommand(argv []string) error {
-	_, err := Invocation{Here: LaunchedFlavour() == run.OpenMPI}.lookup(argv[0])
+	_, err := rankProgram(argv, "")
 	return err
 }
 
 // InspectCommand inspects the program of a command, found in PATH.
 func InspectCommand(argv []string) (*Program, error) {
-	path, err := Invocation{Here: LaunchedFlavour() == run.OpenMPI}.lookup(argv[0])
+	path, err := rankProgram(argv, "")
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ import (
 // Exec inspects the program here, not where the job was launched, because the
 // environment of this node decides which libraries it loads.
 func (r *Recorder) Exec(argv []string, path string, log io.Writer) error {
-	file, err := Invocation{Path: path, Here: LaunchedFlavour() == run.OpenMPI}.lookup(argv[0])
+	file, err := rankProgram(argv, path)
 	if err != nil {
 		return err
 	}

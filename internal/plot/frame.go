@@ -52,7 +52,7 @@ func (h *Heatmap) drawFrame(l *layout, p pen) {
 	d.writeUpright("sending "+h.axis(), margin+0.8*textSize, top+side/2, atMiddle)
 	d.grid()
 	d.box(l.left, l.top, l.side(), l.side())
-	d.rowTicks()
+	d.rowTicks(l.rows, l.left, l.top)
 	d.columnTicks()
 	if l.bar != nil {
 		d.colorBar(h.barName())
@@ -96,10 +96,11 @@ func (d *drawing) box(left, top, width, height int) {
 	d.line(ink, r, t, r, b)
 }
 
-func (d *frame) rowTicks() {
-	right := float64(d.left) - 1
-	for _, t := range d.rows {
-		y := crisp(float64(d.top) + t.at)
+// rowTicks draws the labels of rows to the left of an area.
+func (d *drawing) rowTicks(rows []tick, left, top int) {
+	right := float64(left) - 1
+	for _, t := range rows {
+		y := crisp(float64(top) + t.at)
 		d.line(ink, right-tickLen, y, right, y)
 		d.write(t.text, right-tickLen-gap, y+0.35*textSize, atEnd)
 	}

@@ -118,7 +118,7 @@ const maxAxisTicks = 20
 // Steps are 1, 2, 5, 10, ..., or 1, 2, 4, 8, ... if n is a power of two.
 func lineStep(n int, perLine, room float64) int {
 	for i := 0; ; i++ {
-		step := []int{1, 2, 5}[i%3] * pow10(i/3)
+		step := []int{1, 2, 5}[i%3] * int(math.Pow10(i/3))
 		if n >= 16 && bits.OnesCount(uint(n)) == 1 {
 			step = 1 << i
 		}
@@ -126,12 +126,4 @@ func lineStep(n int, perLine, room float64) int {
 			return step
 		}
 	}
-}
-
-func pow10(n int) int {
-	p := 1
-	for range n {
-		p *= 10
-	}
-	return p
 }

@@ -49,7 +49,7 @@ func (t *Timeline) draw(l *timelineLayout, p pen) {
 		d.links(l.links)
 	}
 	d.box(l.left, l.top, l.columns, l.lanesHeight())
-	d.laneTicks(l)
+	d.rowTicks(l.rows, l.left, l.top)
 	d.timeAxis(l, printable(t.TimeName))
 	middle := float64(l.top+l.bottom()) / 2
 	d.writeUpright(printable(t.AxisName), margin+0.8*textSize, middle, atMiddle)
@@ -68,15 +68,6 @@ func (d *drawing) legendItem(item legendItem) {
 		d.box(left, top, swatch, swatch)
 	}
 	d.write(item.Name, item.x+width+gap, item.y, atStart)
-}
-
-func (d *drawing) laneTicks(l *timelineLayout) {
-	right := float64(l.left) - 1
-	for _, t := range l.rows {
-		y := crisp(float64(l.top) + t.at)
-		d.line(ink, right-tickLen, y, right, y)
-		d.write(t.text, right-tickLen-gap, y+0.35*textSize, atEnd)
-	}
 }
 
 func (d *drawing) timeAxis(l *timelineLayout, name string) {

@@ -26,6 +26,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mpitrace/mpitrace/internal/text"
@@ -109,15 +110,7 @@ func (d Dir) Info() string { return filepath.Join(string(d), "run.json") }
 // escape escapes the pattern characters in a directory's name, for
 // filepath.Glob.
 func escape(dir string) string {
-	var out []rune
-	for _, r := range dir {
-		switch r {
-		case '*', '?', '[', '\\':
-			out = append(out, '\\')
-		}
-		out = append(out, r)
-	}
-	return string(out)
+	return strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`, `\`, `\\`).Replace(dir)
 }
 
 // Name returns the default name for a run directory. It contains the program
