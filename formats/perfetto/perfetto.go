@@ -113,7 +113,7 @@ func planOf(srcs []profile.EventSource, o Options) (*plan, error) {
 	}
 	if p.from > p.to {
 		length := time.Duration(s.trace.end - s.trace.start)
-		return nil, fmt.Errorf("nothing is between %v and %v: the trace is %v long", o.From, cmp.Or(o.To, length), length)
+		return nil, fmt.Errorf("no events between %v and %v: the trace is %v long", o.From, cmp.Or(o.To, length), length)
 	}
 	if o.MaxEvents == 0 {
 		return p, nil

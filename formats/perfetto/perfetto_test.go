@@ -290,7 +290,7 @@ func TestErrors(t *testing.T) {
 		t.Errorf("no events: error %v", err)
 	}
 	for _, o := range []Options{{From: time.Hour}, {From: 20 * time.Microsecond, To: 10 * time.Microsecond}} {
-		if err := Write(io.Discard, sources([]*eventstest.Process{a}), o); err == nil || !strings.Contains(err.Error(), "nothing is between") {
+		if err := Write(io.Discard, sources([]*eventstest.Process{a}), o); err == nil || !strings.Contains(err.Error(), "no events between") {
 			t.Errorf("%+v: error %v", o, err)
 		}
 	}

@@ -88,7 +88,7 @@ func (t *arrowWriter[T]) start(metadata map[string]string) (err error) {
 
 // errChanged is the error for a source that returns other profiles the second
 // time. Recordings of a program that still runs can do this.
-var errChanged = errors.New("what is written changed meanwhile")
+var errChanged = errors.New("the profiles changed while they were being written")
 
 func (t *arrowWriter[T]) add(rows iter.Seq[T]) error {
 	return inBlocks(rows, t.block, func(block []T) error {

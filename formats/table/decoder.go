@@ -83,7 +83,7 @@ func numbersOf[V any](b *columnsOf, name string) func(i int) V {
 		Value(int) V
 	})
 	if !ok {
-		b.fail(fmt.Errorf("column %s is not of its type", name))
+		b.fail(fmt.Errorf("column %s has an unexpected type", name))
 		return nil
 	}
 	return func(i int) V {

@@ -151,7 +151,7 @@ func readSealed(r io.ReaderAt, size int64) (raw []byte, at int64, err error) {
 	sum := crc32.Update(crc32.Checksum(raw, castagnoli), castagnoli, after[:8])
 	sum = crc32.Update(sum, castagnoli, after[sealLen:])
 	if said := little.Uint32(after[sealLen-4:]); sum != said {
-		return nil, 0, fmt.Errorf("damaged: the checksum of its index is %08x, %08x when it was written", sum, said)
+		return nil, 0, fmt.Errorf("damaged: the checksum of the index is %08x, but %08x was recorded", sum, said)
 	}
 	return raw, at, nil
 }

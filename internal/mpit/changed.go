@@ -74,7 +74,7 @@ func ChangedHere(ctx context.Context, o interpose.BuildOptions) ([]Change, error
 		err = atomicfile.WriteContent(path, text, 0o600)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("keep what is set of the MPI's variables: %w", err)
+		return nil, fmt.Errorf("save the values of the MPI's variables: %w", err)
 	}
 	return kept.Changes, nil
 }

@@ -73,7 +73,7 @@ func (in *TrafficReader) loadProf(prefix string, paths []string) error {
 // not have.
 func (in *TrafficReader) checkProf(path string) error {
 	if by := in.Selection.NeedsProfiles(); by != "" {
-		return inputErrorf("%s is a .prof file, which does not know what is selected by (%s): give the run directory, recordings, or Arrow files", path, by)
+		return inputErrorf("%s is a .prof file, from which nothing can be selected by %s: give the run directory, recordings, or Arrow files", path, by)
 	}
 	if in.Hosts {
 		return inputErrorf("%s is a .prof file, which does not know hosts (--by host): give the run directory, recordings, or Arrow files", path)

@@ -117,7 +117,7 @@ func (f *file) section(name string) ([]byte, error) {
 	in := s.Open()
 	size = max(size, s.Size) // older compilers' compression: Open determines the size
 	if packed := s.FileSize; size > maxSection || size > packed && size/maxUnpacked > packed {
-		return nil, fmt.Errorf("section %s says that it unpacks from %d to %d bytes", name, packed, size)
+		return nil, fmt.Errorf("section %s claims to decompress from %d to %d bytes", name, packed, size)
 	}
 	data, err := io.ReadAll(io.LimitReader(in, int64(size)))
 	if err != nil {

@@ -387,7 +387,7 @@ func TestUnpackLimit(t *testing.T) {
 	tool(t, "objcopy", "--update-section", ".debug_info="+zeros, program)
 	tool(t, "objcopy", "--compress-debug-sections=zlib", program)
 	got, err := look(t, program, dir, calls)
-	if err == nil || !strings.Contains(err.Error(), "unpacks from") || !strings.Contains(err.Error(), program) {
+	if err == nil || !strings.Contains(err.Error(), "claims to decompress from") || !strings.Contains(err.Error(), program) {
 		t.Errorf("got %v, want an error about a section that is too large when decompressed", err)
 	}
 	if s := got[calls[0].address]; s.Function != "main" || s.Line != 0 {
