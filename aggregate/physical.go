@@ -115,7 +115,7 @@ func (s *physicalSums) problems() []string {
 	var out []string
 	all := s.unknowns()
 	for _, u := range all[:min(len(all), maxUnknown)] {
-		out = append(out, fmt.Sprintf("what the MPI library sent is not known of %s: %s", u.Ranks, u.Why))
+		out = append(out, fmt.Sprintf("what the MPI library sent on %s is unknown: %s", u.Ranks, u.Why))
 	}
 	if more := len(all) - maxUnknown; more > 0 {
 		out = append(out, fmt.Sprintf("nor is it known of other ranks, for %s", text.CountOf(more, "other reason")))

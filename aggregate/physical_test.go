@@ -20,7 +20,7 @@ func TestPhysicalIsBeside(t *testing.T) {
 		t.Errorf("matrices (-want +got):\n%s", diff)
 	}
 	a, b := was.Summary(), is.Summary()
-	unknown := "what the MPI library sent is not known of rank 2: the disk was full"
+	unknown := "what the MPI library sent on rank 2 is unknown: the disk was full"
 	if !slices.Equal(b.Problems, append(slices.Clone(a.Problems), unknown)) {
 		t.Errorf("problems: %q", b.Problems)
 	}

@@ -28,7 +28,7 @@ func TestEachProcedureHasOneStand(t *testing.T) {
 	in, listed := stands(), map[string]bool{}
 	for _, p := range calls.Standard {
 		if listed[p.Name] {
-			t.Errorf("%s stands twice in standard.txt", p.Name)
+			t.Errorf("%s is listed twice in standard.txt", p.Name)
 		}
 		listed[p.Name] = true
 		if in[p.Name] != 1 {

@@ -154,7 +154,7 @@ func (c counts) addLine(platform string, tools, fields []string) error {
 		}
 		of := subject{platform, fields[0], tool}
 		if _, again := c[of]; again {
-			return fmt.Errorf("%s stands twice", fields[0])
+			return fmt.Errorf("%s is listed twice", fields[0])
 		}
 		c[of] = count
 	}

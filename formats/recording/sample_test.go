@@ -114,7 +114,7 @@ func simulated(r *rand.Rand, calls, every int) (truth float64, row layout.Row, s
 	return truth, row, s
 }
 
-// The estimates of many simulations are right in the mean and spread as their
+// The estimates of many simulations are right on average and spread as their
 // errors say, and none differs by more than chance allows.
 func TestEstimateIsFair(t *testing.T) {
 	for _, c := range []struct{ calls, every int }{{200, 4}, {2_000, 8}, {20_000, 50}} {

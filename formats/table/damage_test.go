@@ -38,7 +38,7 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 		"rewritten":         {rewrite(t, good), "not as mpitrace writes it"},
 		"the old format":    {bytes.Replace(good, []byte("MPT2"), []byte("MPTR"), 1), "written in format version 1"},
 		"a bit flipped":     {flipped(good, len(good)/2), "damaged: its checksum is"},
-		"communicators":     {comms.Bytes(), "it is the table of communicators"},
+		"communicators":     {comms.Bytes(), "holds the table of communicators"},
 		"other columns":     {otherColumns(t), "0 columns thread"},
 	} {
 		t.Run(name, func(t *testing.T) {

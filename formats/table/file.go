@@ -90,9 +90,9 @@ func openHeader(r io.ReaderAt, size int64, table string) (s sealed, common *shar
 	case common.Format != FormatVersion && common.Format != oldFormatVersion:
 		return s, nil, fmt.Errorf("written in format version %q, this reads versions %q and %q", common.Format, oldFormatVersion, FormatVersion)
 	case common.Table != table && table == tableProfile:
-		return s, nil, fmt.Errorf("it is the table of %s, not of what was communicated", common.Table)
+		return s, nil, fmt.Errorf("holds the table of %s, not a profile", common.Table)
 	case common.Table != table:
-		return s, nil, fmt.Errorf("it is the table of %s, not of %s", common.Table, table)
+		return s, nil, fmt.Errorf("holds the table of %s, not of %s", common.Table, table)
 	}
 	return s, common, nil
 }

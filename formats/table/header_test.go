@@ -102,7 +102,7 @@ func TestHeaderOfAnother(t *testing.T) {
 	for want, common := range map[string]string{
 		`format version "4", this reads versions "2" and "3"`: `{"format":"4"}`,
 		"unexpected end of JSON":                              "{",
-		"it is the table of ranks":                            `{"format":"3","table":"ranks"}`,
+		"holds the table of ranks":                            `{"format":"3","table":"ranks"}`,
 	} {
 		data := writeSealed(t, func(s *sealer, finish func() error) error {
 			return s.close(nil, packer().EncodeAll([]byte(common), nil), finish)

@@ -35,7 +35,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 var errNotSealed = errors.New("not as mpitrace writes it: it has no seal; only a file that no other program has written can be read back")
 
-var errOldFormat = fmt.Errorf("written in format version 1, this reads version %s: make it anew from the recordings", FormatVersion)
+var errOldFormat = fmt.Errorf("written in format version 1, this reads version %s: make it again from the recordings (mpitrace collect)", FormatVersion)
 
 // Position returns a WriteSeeker that writes to w. Arrow's file writer needs
 // one, but seeks only to find its current position.

@@ -44,7 +44,7 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 		"rewritten":            {rewritten(t, good), "not as mpitrace writes it"},
 		"a bit of a batch":     {flipped(good, batch+100), "damaged: its checksum is"},
 		"a bit of the head":    {flipped(good, 100), "checksum of schema and dictionaries"},
-		"a bit of the footer":  {flipped(good, len(good)-100), "checksum of its index"},
+		"a bit of the footer":  {flipped(good, len(good)-100), "checksum of the index"},
 		"a later version":      {resealed(t, good, func(x *index) { x.Format = "7" }), `format version "7"`},
 		"no trace":             {resealed(t, good, func(x *index) { x.Trace = nil }), "the index has no trace"},
 		"kinds that are not":   {resealed(t, good, func(x *index) { x.Kinds = x.Kinds[:1] }), "and there are 1"},

@@ -117,7 +117,7 @@ func readIndex(r io.ReaderAt, size int64) (*index, error) {
 	}
 	switch {
 	case x.Format != FormatVersion:
-		return nil, fmt.Errorf("written in format version %q, this reads version %q: make it anew from the recordings", x.Format, FormatVersion)
+		return nil, fmt.Errorf("written in format version %q, this reads version %q: make it again from the recordings (mpitrace collect)", x.Format, FormatVersion)
 	case x.Trace == nil:
 		return nil, errors.New("damaged: the index has no trace")
 	}

@@ -178,5 +178,5 @@ func (e *Enum) refuse(text string) error {
 	if len(e.Items) > shownItems {
 		names = append(names, "…")
 	}
-	return fmt.Errorf("%q is none of the values that it has: %s", text, strings.Join(names, ", "))
+	return fmt.Errorf("%q is not a value of this variable: %s", text, strings.Join(names, ", "))
 }

@@ -309,7 +309,7 @@ func TestLines(t *testing.T) {
 			"solve       6  2.00 s    66.7 %     3   30 B\n"}},
 		{"collectives alone", collective, []string{"top pairs: collectives alone (logical volume)\n"}},
 		{"physical", jobs.Sent(), []string{"logical and physical (of 3 of 4 ranks)   pairs", "physical: the library's own                  3     9  348 B",
-			"11 messages (116 B)", "rank 2: the disk was full"}},
+			"11 messages (116 B)", "rank 2 is unknown: the disk was full"}},
 		{"late receives without a setting", []*profile.Profile{unnamed}, []string{
 			"late: posted while more than --watch-unexpected messages waited to be received\n"}},
 		{"variables", variables, []string{

@@ -84,7 +84,7 @@ func (r *traceText) popText() {
 		value      float64
 		why        string
 	}{
-		{"", "parallel efficiency", p.ParallelEfficiency, fmt.Sprintf("ranks compute %s of %s in the mean", r.seconds(p.UsefulMean), r.seconds(p.Runtime))},
+		{"", "parallel efficiency", p.ParallelEfficiency, fmt.Sprintf("ranks compute %s of %s on average", r.seconds(p.UsefulMean), r.seconds(p.Runtime))},
 		{fork + " ", "load balance", p.LoadBalance, fmt.Sprintf("rank %d computes most, %s", p.UsefulMaxRank, most)},
 		{end + " ", "communication", p.CommunicationEfficiency, fmt.Sprintf("rank %d computes %s of %s", p.UsefulMaxRank, most, r.seconds(p.Runtime))},
 		{past + fork + " ", "serialisation", p.Serialisation, fmt.Sprintf("%s of %s on an ideal network", most, r.seconds(p.IdealRuntime))},

@@ -54,7 +54,7 @@ func TestCriticalPathOfLateOnes(t *testing.T) {
 
 func TestPOP(t *testing.T) {
 	got := *analyze(t, pipeline(), Options{}).POP
-	// The useful times are 30, 28 and 38 ms, 32 ms in the mean. On a network
+	// The useful times are 30, 28 and 38 ms, 32 ms on average. On a network
 	// that takes no time the three computations take 96 ms, one after the
 	// other.
 	want := POP{Runtime: 0.100, IdealRuntime: 0.096, UsefulMean: 0.032, UsefulMax: 0.038, UsefulMaxRank: 2, ParallelEfficiency: 0.32,

@@ -12,7 +12,7 @@ func TestParseErrors(t *testing.T) {
 		{"too few fields", head + "1 | Send | p2p", "calls.txt:3: 3 fields"},
 		{"no number", head + "x | Send | p2p | peer | - | call() | void", "id \"x\""},
 		{"id again", head + "5 | A | p2p | peer | - | call() | void\n5 | B | p2p | peer | - | call() | void", "calls.txt:4: id 5"},
-		{"name again", head + "5 | A | p2p | peer | - | call() | void\n6 | A | p2p | peer | - | call() | void", "A stands twice"},
+		{"name again", head + "5 | A | p2p | peer | - | call() | void\n6 | A | p2p | peer | - | call() | void", "A is listed twice"},
 		{"no type", head + "5 | A | p2p | peer | - | call() | x", "has no type"},
 		{"unknown trait", head + "5 | A | p2p | peer | sings | call() | void", "calls.txt:3: MPI_A: trait \"sings\""},
 		{"trait twice", head + "5 | A | p2p | peer | sends sends | call() | void", "trait \"sends\""},

@@ -124,7 +124,7 @@ func (f *File) addCall(line string) error {
 	}
 	for _, name := range c.Names() {
 		if f.names[name] {
-			return fmt.Errorf("%s stands twice", name)
+			return fmt.Errorf("%s is listed twice", name)
 		}
 		f.names[name] = true
 	}
@@ -160,7 +160,7 @@ func (f *File) setTraits(c *Call, list string) error {
 	for _, name := range strings.Fields(list) {
 		bit, ok := f.bit(name)
 		if !ok || c.Traits&bit != 0 {
-			return fmt.Errorf("MPI_%s: trait %q is not declared, or stands twice", c.Name, name)
+			return fmt.Errorf("MPI_%s: trait %q is not declared, or is listed twice", c.Name, name)
 		}
 		c.Traits |= bit
 	}

@@ -200,7 +200,7 @@ func TestCvarUnstarted(t *testing.T) {
 				{"btl_tcp_eager_limt=1", "no control variable is named btl_tcp_eager_limt: is it btl_tcp_eager_limit"},
 				{"opal_built_with_cuda_support=1", "opal_built_with_cuda_support is read-only (its scope is constant)"},
 				{"btl_tcp_eager_limit=abc", "not of its type, unsigned long"},
-				{"pml_base_verbose=loud", `"loud" is none of the values that it has: none (-1), error (0), component (10)`},
+				{"pml_base_verbose=loud", `"loud" is not a value of this variable: none (-1), error (0), component (10)`},
 			}
 		}
 		for _, r := range refusals {

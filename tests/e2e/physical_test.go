@@ -318,7 +318,7 @@ func TestPhysicalOfTheKilled(t *testing.T) {
 		if j.code == 0 || len(j.ranks) != 4 {
 			t.Fatalf("exit status %d, %d recordings\n%s", j.code, len(j.ranks), j.stderr)
 		}
-		if !strings.Contains(j.stderr, "what the MPI library sent is not known of ranks 0-3: they did not reach MPI_Finalize") {
+		if !strings.Contains(j.stderr, "what the MPI library sent on ranks 0-3 is unknown: they did not reach MPI_Finalize") {
 			t.Errorf("no message is printed:\n%s", j.stderr)
 		}
 		if got := physicalIn(t, j.dir)[0]; got == nil || got.Known != 0 || len(got.Unknown) != 1 {
@@ -353,7 +353,7 @@ func TestPhysicalBesideSettings(t *testing.T) {
 
 		j = record(t, []string{"--physical", "--strict"}, append(m.launch(4, "--mca", "coll", "^monitoring"), program)...)
 		if j.code != 3 || !strings.Contains(j.stderr, "coll is ^monitoring, which excludes the monitoring") ||
-			!strings.Contains(j.stderr, "is not known of ranks 0-3: Open MPI's monitoring wrote no file") {
+			!strings.Contains(j.stderr, "what the MPI library sent on ranks 0-3 is unknown: Open MPI's monitoring wrote no file") {
 			t.Errorf("without the monitoring component: exit status %d\n%s", j.code, j.stderr)
 		}
 	})
@@ -411,7 +411,7 @@ func TestPhysicalBesideAScriptsSettings(t *testing.T) {
 		}
 		j := record(t, []string{"--physical", "--cc", m.cc}, script)
 		if j.code != 0 || !strings.Contains(j.stderr, "what the MPI library sends is not recorded: coll is tuned,libnbc,basic,self,inter, without monitoring") ||
-			!strings.Contains(j.stderr, "is not known of ranks 0-1: Open MPI's monitoring wrote no file") {
+			!strings.Contains(j.stderr, "what the MPI library sent on ranks 0-1 is unknown: Open MPI's monitoring wrote no file") {
 			t.Errorf("exit status %d\n%s", j.code, j.stderr)
 		}
 	})
