@@ -57,7 +57,7 @@ func TestCheck(t *testing.T) {
 		{"a bit of none", flags, "8", `"8" is not a value`},
 		{"a name of none", flags, "send,take", `"take" is not a value`},
 		{"between marks", marks, "40", "40"},
-		{"behind the last mark", marks, "101", `"101" is none`},
+		{"behind the last mark", marks, "101", `"101" is not a value`},
 		{"a blank", cvar("int", nil), " 1", "not of its type, int"},
 		{"hexadecimal", cvar("int", nil), "-0x10", "-0x10"},
 		{"hexadecimal, unsigned", cvar("unsigned long", nil), "+0x2000", "+0x2000"},
