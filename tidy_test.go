@@ -201,8 +201,8 @@ func TestFilesOfOthers(t *testing.T) {
 	}
 }
 
-// TestLocks requires that the library takes its locks by mt_lock, which disables the cancellation of threads. Those of
-// the request tables are plain (request.c says why).
+// TestLocks requires that the library takes its locks by mt_lock, which disables the cancellation of threads and checks
+// their order. Those of the request tables are plain (request.c says why).
 func TestLocks(t *testing.T) {
 	for _, s := range sources(t, ".c", ".h") {
 		name := filepath.Base(s.path)

@@ -21,19 +21,13 @@
 #define getcwd world_getcwd
 #define mmap(at, size, ...) world_mmap(size)
 
-#define lock slice_lock
 #include "../src/record/slice.c"
-#undef lock
-#define lock stack_lock
 #define add stack_add
 #define hash stack_hash
 #include "../src/record/stack.c"
-#undef lock
 #undef add
 #undef hash
-#define lock modules_lock
 #include "../src/record/modules.c"
-#undef lock
 #define depth lock_depth
 #include "../src/base/lock.c"
 #undef depth
@@ -54,14 +48,11 @@
 #include "../src/base/state.c"
 #include "../src/base/settings.c"
 #include "../src/file/settings_log.c"
-#define lock settings_lock
 #define change settings_change
 #define set settings_set
 #include "../src/record/setting_change.c"
-#undef lock
 #undef change
 #undef set
-#define lock trace_lock
 #define mapped trace_mapped
 #define most trace_most
 #define header trace_header
@@ -70,7 +61,6 @@
 #define empty trace_empty
 #define slots trace_slots
 #include "../src/record/trace.c"
-#undef lock
 #undef mapped
 #undef most
 #undef header

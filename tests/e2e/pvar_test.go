@@ -396,7 +396,7 @@ func TestVariablesOfThreads(t *testing.T) {
 func TestSanitizedVariables(t *testing.T) {
 	const sanitize = "-fsanitize=address,undefined"
 	withEachAt(t, testenv.All, debian, func(t *testing.T, m implementation) {
-		lib, dir := m.library(t, sanitize, "-fno-sanitize-recover=all", "-O1", "-g"), filepath.Join(t.TempDir(), "run")
+		lib, dir := m.library(t, sanitize, checkLocks, "-fno-sanitize-recover=all", "-O1", "-g"), filepath.Join(t.TempDir(), "run")
 		env := []string{"MPITRACE_DIR=" + dir, "MPITRACE_PVAR=*", "MPITRACE_PVAR_INTERVAL=1ms", "MPITRACE_WATCH_UNEXPECTED=5",
 			"ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0"}
 		out := succeed(t, nil, m.launch(2, preload(lib, env, m.imagined(t, "readings", sanitize), "300")...)...)

@@ -30,6 +30,7 @@ var unsanitized = map[string]string{
 	"init_library":    "is built in two parts",
 	"intervals":       "is bound to the clock",
 	"lasting":         "is killed",
+	"lock_order":      "is no MPI program",
 	"mpit_counts":     "counts what MPI_T has, and does nothing else",
 	"namesakes":       "is built in two parts",
 	"no_init":         "does not start MPI",
@@ -74,6 +75,10 @@ func (m implementation) lacks(program string) string {
 
 var ranksOf = regexp.MustCompile(`begin\(argc, argv, (\d)\)|\((\d) ranks?\)`)
 
+// checkLocks makes the library abort where a thread takes locks in another order
+// than that of interpose/src/base/lock.h.
+const checkLocks = "-DMT_CHECK_LOCKS"
+
 // TestSanitized runs the test programs and the library with the compiler's
 // checks of addresses and of undefined behaviour. With one MPI it also records
 // events, which must agree with the profile.
@@ -84,7 +89,7 @@ func TestSanitized(t *testing.T) {
 		t.Fatalf("%d programs, %v", len(paths), err)
 	}
 	withEachAt(t, testenv.All, debian, func(t *testing.T, m implementation) {
-		lib := m.library(t, sanitize, "-fno-sanitize-recover=all", "-O1", "-g")
+		lib := m.library(t, sanitize, checkLocks, "-fno-sanitize-recover=all", "-O1", "-g")
 		for _, path := range paths {
 			name := strings.TrimSuffix(filepath.Base(path), ".c")
 			if unsanitized[name] != "" || m.lacks(name) != "" {

@@ -85,7 +85,7 @@ func TestRaces(t *testing.T) {
 	const sanitize = "-fsanitize=thread"
 	withEachAt(t, testenv.All, anyMPI, func(t *testing.T, m implementation) {
 		testenv.Need(t, "setarch")
-		lib := m.library(t, sanitize, "-O1", "-g")
+		lib := m.library(t, sanitize, checkLocks, "-O1", "-g")
 		for _, c := range []struct {
 			name, argument string
 			ranks          int

@@ -12,33 +12,69 @@
 // A signal handler may interrupt that code and call MPI_Abort or MPI_Finalize. It
 // must not wait for a lock that its own thread holds: see mt_protected.
 //
-// Lock order, outermost first. A thread that holds a lock may take one of a later
-// line, never one of its own line or of an earlier one.
-//   lifecycle.c
-//   tool.c (MPI_T as the program sees it)
-//   tool_pvars.c, tool_cvars.c
-//   settings.c
-//   slice.c, win.c
-//   comm.c
-//   modules.c
-//   pvars.c, world.c, types.c, thread.c, stack.c, pvar_handle.c, mpit.c, resolve.c
-//   record.c, trace.c
-//   recording.c: log_lock
-//   recording.c: grow_lock
-// No other lock is taken under that of fortran.c, nor under those of request.c,
-// which are plain mutexes.
+// A thread that holds a lock may take one of a higher rank, never one of its own rank
+// or of a lower one. A library that is built with -DMT_CHECK_LOCKS aborts where one does;
+// the builds of the tests with sanitizers are.
 #ifndef MT_LOCK_H
 #define MT_LOCK_H
 
-#include "base/base.h"
+#include <stdbool.h>
 
-#include <pthread.h>
+// X(name, rank, what it guards)
+#define MT_LOCKS(X)                                                                                                    \
+    X(LIFECYCLE, 1, "lifecycle.c: which models of MPI are open; starting and ending the recording")                    \
+    X(TOOL, 2, "tool.c: how often the program has opened MPI_T, and what the MPI had then")                            \
+    X(LINKER, 3, "the dynamic linker's, in dlopen, dlsym and dlclose: a library's constructor, which calls MPI, "      \
+                 "runs under it, so that no lock that calls of MPI take is held where these are called")               \
+    X(TOOL_PVARS, 4, "tool_pvars.c: sessions and handles of our performance variables")                                \
+    X(TOOL_CVARS, 4, "tool_cvars.c: handles of our control variables")                                                 \
+    X(SETTINGS, 5, "setting_change.c: what the program changed while MPI is open")                                     \
+    X(SLICE, 6, "slice.c: the names of slices, phases, the interval, and when usage was read last")                    \
+    X(WIN, 6, "win.c: windows by handle, groups by members")                                                           \
+    X(COMM, 7, "comm.c: communicators by handle and by index, those that were freed, their names")                     \
+    X(MODULES, 8, "modules.c: loaded files, and where the sites of unloaded ones were moved")                          \
+    X(LINKER_LIST, 9, "the dynamic linker's, in dl_iterate_phdr: the list of loaded files")                            \
+    X(PVARS, 10, "pvars.c: the session, what is bound to objects, and the memory that values are read into")           \
+    X(WATCHING, 10, "pvar_handle.c: the handles of high-water marks")                                                  \
+    X(MPIT, 10, "mpit.c: the handles of the datatypes that variables have")                                            \
+    X(WORLD, 10, "world.c: whether MPI_COMM_WORLD can be used, and the sessions that are open")                        \
+    X(TYPES, 10, "types.c: the sizes of datatypes by handle")                                                          \
+    X(THREADS, 10, "thread.c: the threads that have a table, and the tables of those that ended")                      \
+    X(STACKS, 10, "stack.c: the table of stacks")                                                                      \
+    X(RESOLVE, 10, "resolve.c: which MPI was found, and replacing the wrappers if it is the wrong one")                \
+    X(ROWS, 11, "record.c: rows that are copied to another table, or whose sites are moved")                           \
+    X(EVENTS, 11, "trace.c: chunks of events, and who fills them")                                                     \
+    X(LOG, 12, "recording.c: the segment of the log that is being filled")                                             \
+    X(FILE, 13, "recording.c: the length of the file, and tables to be used again")                                    \
+    X(BINDINGS, 14, "fortran.c: which files have Fortran's bindings")                                                  \
+    X(REQUESTS, 14, "request.c: a shard of the table of requests or messages; plain mutexes, see there")
+
+#define MT_LOCK_ID(name, rank, what) MT_LOCK_##name,
+typedef enum mt_lock_id { MT_LOCKS(MT_LOCK_ID) MT_LOCKS_COUNT } mt_lock_id;
+#undef MT_LOCK_ID
 
 void mt_protect(void);
 void mt_unprotect(void);
 
-void mt_lock(pthread_mutex_t *lock);
-void mt_unlock(pthread_mutex_t *lock);
+void mt_lock(mt_lock_id id);
+void mt_unlock(mt_lock_id id);
+
+// For locks that are taken in another way: the calling thread takes one, and has given
+// it back. Nothing, but where the order is checked.
+#ifdef MT_CHECK_LOCKS
+void mt_lock_taken(mt_lock_id id);
+void mt_lock_given_back(mt_lock_id id);
+#else
+static inline void mt_lock_taken(mt_lock_id id)
+{
+    (void)id;
+}
+
+static inline void mt_lock_given_back(mt_lock_id id)
+{
+    (void)id;
+}
+#endif
 
 // Reports whether the calling thread is in protected code. Where a wrapper is
 // entered this says that a signal handler called it, in the middle of that code.

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <link.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 // Stands for a function that the library at run time lacks although mpi.h
@@ -157,7 +158,6 @@ static _Atomic uint64_t home; // an address in the MPI
 // find the same.
 bool mt_resolve(uint64_t caller)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     int state = atomic_load_explicit(&known, memory_order_acquire), saved = errno;
     if (mt_likely(state))
         return state > 0;
@@ -168,12 +168,15 @@ bool mt_resolve(uint64_t caller)
     atomic_store(&home, (uint64_t)(uintptr_t)mt_resolve_symbol("PMPI_Init", module));
     mt_resolve_done(module);
     const char *mpi = file_of(own_function());
-    mt_lock(&lock);
+    mt_wrapper_start *starts = state < 0 ? mt_wrong_mpi_find() : NULL;
+    mt_lock(MT_LOCK_RESOLVE);
     bool first = !atomic_load(&known);
     if (first && state < 0)
-        mt_wrong_mpi_pass_through(mpi);
+        mt_wrong_mpi_pass_through(mpi, starts);
+    else
+        free(starts);
     atomic_store_explicit(&known, state, memory_order_release);
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_RESOLVE);
     if (first && state > 0)
         find_intercepted();
     errno = saved;

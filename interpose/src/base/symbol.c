@@ -2,6 +2,7 @@
 #include "base/symbol.h"
 
 #include "base/loader.h"
+#include "base/lock.h"
 
 #include <dlfcn.h>
 
@@ -22,19 +23,29 @@ void *mt_resolve_module(uint64_t caller)
     Dl_info info;
     if (!dladdr((void *)(uintptr_t)caller, &info) || !info.dli_fname)
         return NULL;
-    return dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    mt_lock_taken(MT_LOCK_LINKER);
+    void *module = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    mt_lock_given_back(MT_LOCK_LINKER);
+    return module;
 }
 
 void mt_resolve_done(void *module)
 {
-    if (module)
-        mt_dlclose(module);
+    if (!module)
+        return;
+    mt_lock_taken(MT_LOCK_LINKER);
+    mt_dlclose(module);
+    mt_lock_given_back(MT_LOCK_LINKER);
 }
 
 void *mt_resolve_symbol(const char *name, void *module)
 {
+    mt_lock_taken(MT_LOCK_LINKER);
     void *p = dlsym(RTLD_NEXT, name);
-    return p || !module ? p : dlsym(module, name);
+    if (!p && module)
+        p = dlsym(module, name);
+    mt_lock_given_back(MT_LOCK_LINKER);
+    return p;
 }
 
 // Through a handle on the program: what RTLD_DEFAULT finds could not be unloaded

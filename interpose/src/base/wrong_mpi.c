@@ -34,12 +34,12 @@ typedef struct code {
 } code;
 
 // The start of a wrapper, as it was.
-typedef struct start {
-    unsigned char *at; // NULL: it was not replaced
+struct mt_wrapper_start {
+    unsigned char *at; // NULL: it is not replaced
     code was;
-} start;
+};
 
-static start *replaced; // of each entry of mt_symbols
+static mt_wrapper_start *replaced; // of each entry of mt_symbols
 
 static bool overwrite(unsigned char *at, const code *with)
 {
@@ -69,33 +69,34 @@ static size_t count_symbols(void)
     return n;
 }
 
-// The wrapper of a function in `ours`, this library, or NULL.
-static unsigned char *wrapper_of(const mt_symbol *s, void *ours)
+mt_wrapper_start *mt_wrong_mpi_find(void)
 {
-    return s->wrapped && ours ? dlsym(ours, s->name + 1) : NULL;
+    mt_wrapper_start *starts = calloc(count_symbols(), sizeof *starts);
+    void *ours = mt_resolve_module((uint64_t)(uintptr_t)mt_wrong_mpi_find);
+    for (size_t i = 0; starts && ours && mt_symbols[i].name; i++)
+        if (mt_symbols[i].wrapped)
+            starts[i].at = dlsym(ours, mt_symbols[i].name + 1);
+    mt_resolve_done(ours);
+    return starts;
 }
 
 // Replaces all wrappers; false if that cannot be.
-static bool replace(void *ours)
+static bool replace(void)
 {
-    bool done = MT_TARGET >= 0 && ours;
-    replaced = calloc(count_symbols(), sizeof *replaced);
-    for (size_t i = 0; mt_symbols[i].name && done; i++) {
-        const mt_symbol *s = &mt_symbols[i];
-        void *target = *(void **)((char *)&mt_pmpi + s->offset);
-        unsigned char *at = wrapper_of(s, ours);
-        if (!at || !target)
+    bool done = MT_TARGET >= 0 && replaced;
+    for (size_t i = 0; done && mt_symbols[i].name; i++) {
+        void *target = *(void **)((char *)&mt_pmpi + mt_symbols[i].offset);
+        if (!target)
+            replaced[i].at = NULL;
+        if (!replaced[i].at)
             continue;
-        if (replaced) {
-            replaced[i].at = at;
-            memcpy(&replaced[i].was, at, sizeof replaced[i].was);
-        }
-        done = patch(at, target);
+        memcpy(&replaced[i].was, replaced[i].at, sizeof replaced[i].was);
+        done = patch(replaced[i].at, target);
     }
     return done;
 }
 
-void mt_wrong_mpi_pass_through(const char *mpi)
+void mt_wrong_mpi_pass_through(const char *mpi, mt_wrapper_start *starts)
 {
     static bool said;
     if (!said) {
@@ -104,10 +105,9 @@ void mt_wrong_mpi_pass_through(const char *mpi)
         MT_CALL_HOOK(wrong_mpi, mpi);
     }
     said = true;
-    void *ours = mt_resolve_module((uint64_t)(uintptr_t)mt_wrong_mpi_pass_through);
-    if (!replace(ours))
+    replaced = starts;
+    if (!replace())
         mt_log("and it cannot step aside here: start the program without it");
-    mt_resolve_done(ours);
 }
 
 void mt_wrong_mpi_record_again(void)

@@ -132,19 +132,18 @@ static void widen(const extent *e)
 // most of the others call it.
 static void open_bindings(void *binding, uint64_t caller)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static const char *const inits[MT_SPELLINGS] = {"pmpi_init_", "pmpi_init__", "pmpi_init", "PMPI_INIT"};
     extent bindings = extent_of(binding), layer = {0, 0, 0};
     for (int i = 0; i < MT_SPELLINGS && !layer.end; i++)
         layer = extent_of(look_up(inits[i], caller));
     // Only now: whoever loads a library may hold the dynamic linker's lock, and
     // call us.
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_BINDINGS);
     if (layer.end && atomic_load(&mt_layer.size) == 0)
         set_watch(&mt_layer, layer.start, layer.end - layer.start);
     widen(&layer);
     widen(&bindings);
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_BINDINGS);
 }
 
 // PMPI_Finalize, as others call it.

@@ -22,8 +22,6 @@ static uint64_t page;
 enum { MT_DEFAULT_MB = 64, MT_MOST_MB = 1 << 20 };
 static uint64_t most;
 
-static pthread_mutex_t grow_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 
 // Tables that were outgrown, to be used again.
 enum { MT_FREE_SEGMENTS = 64 };
@@ -75,7 +73,7 @@ static mt_segment append_segment(uint32_t kind, uint64_t size, uint64_t rows)
     const char *why = "it has as many bytes as MPITRACE_MAX_MB allows";
     int saved = errno, fd = -1;
     size = pages(size);
-    mt_lock(&grow_lock);
+    mt_lock(MT_LOCK_FILE);
     if (mt_header->end + size <= most && (fd = mt_recording_path_reopen(&place)) < 0)
         why = "its file cannot be opened again";
     if (fd >= 0) {
@@ -89,7 +87,7 @@ static mt_segment append_segment(uint32_t kind, uint64_t size, uint64_t rows)
             __atomic_store_n(&mt_header->end, offset + size, __ATOMIC_RELEASE);
         }
     }
-    mt_unlock(&grow_lock);
+    mt_unlock(MT_LOCK_FILE);
     if (!s.segment)
         mt_recording_full(why);
     errno = saved;
@@ -106,13 +104,13 @@ static void clear(void *at, uint64_t size)
 static mt_segment reuse_segment(uint64_t rows, uint64_t bytes)
 {
     mt_segment s = {NULL, 0};
-    mt_lock(&grow_lock);
+    mt_lock(MT_LOCK_FILE);
     for (int i = 0; i < MT_FREE_SEGMENTS && !s.segment; i++)
         if (free_segments[i].segment && free_segments[i].segment->rows == rows) {
             s = free_segments[i];
             free_segments[i].segment = NULL;
         }
-    mt_unlock(&grow_lock);
+    mt_unlock(MT_LOCK_FILE);
     if (s.segment) {
         clear(s.segment + 1, bytes);
         s.segment->kind = MT_SEGMENT_TABLE;
@@ -131,13 +129,13 @@ mt_segment mt_segment_table(uint64_t rows, uint64_t bytes)
 void mt_segment_release(mt_l_segment *segment)
 {
     segment->kind = MT_SEGMENT_FREE;
-    mt_lock(&grow_lock);
+    mt_lock(MT_LOCK_FILE);
     for (int i = 0; i < MT_FREE_SEGMENTS; i++)
         if (!free_segments[i].segment) {
             free_segments[i] = (mt_segment){segment, segment->offset};
             break;
         }
-    mt_unlock(&grow_lock);
+    mt_unlock(MT_LOCK_FILE);
 }
 
 // The log segment that is being filled.
@@ -168,9 +166,9 @@ void *mt_recording_begin(uint64_t size)
     size = (size + 7) & ~7ull;
     if (!mt_header || size > UINT32_MAX)
         return NULL;
-    mt_lock(&log_lock);
+    mt_lock(MT_LOCK_LOG);
     if (!log_room(size)) {
-        mt_unlock(&log_lock);
+        mt_unlock(MT_LOCK_LOG);
         return NULL;
     }
     mt_l_record *record = (mt_l_record *)((char *)log_now.segment + log_now.used);
@@ -188,7 +186,7 @@ void mt_recording_commit(void *record, uint32_t kind)
     mt_l_record *r = record;
     log_now.used += r->size;
     __atomic_store_n(&r->kind, kind, __ATOMIC_RELEASE);
-    mt_unlock(&log_lock);
+    mt_unlock(MT_LOCK_LOG);
 }
 
 void mt_recording_string(uint32_t key, const char *text, uint64_t length)
@@ -320,11 +318,11 @@ void mt_recording_close(void)
         return;
     // What lies behind the last segment was reserved and never used. A thread
     // that makes calls between two sessions may be growing the file.
-    mt_lock(&grow_lock);
+    mt_lock(MT_LOCK_FILE);
     if (ftruncate(fd, (off_t)mt_header->end) != 0) { /* it stays longer */ }
     mt_header->checksum = checksum(fd, mt_header->end);
     if (place.elsewhere)
         mt_recording_path_deliver(&place, fd, mt_header->end);
-    mt_unlock(&grow_lock);
+    mt_unlock(MT_LOCK_FILE);
     close(fd);
 }

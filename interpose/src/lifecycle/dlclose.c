@@ -4,6 +4,7 @@
 // does not use MPI pays two comparisons.
 #define _GNU_SOURCE
 #include "base/loader.h"
+#include "base/lock.h"
 #include "base/resolve.h"
 #include "record/modules.h"
 #include "calls/fortran.h"
@@ -14,7 +15,7 @@
 
 MT_EXPORT int dlclose(void *handle)
 {
-    if (!mt_header && !mt_resolve_known())
+    if ((!mt_header && !mt_resolve_known()) || mt_protected()) // later scans see what is gone
         return mt_dlclose(handle);
     if (mt_noted_call.call)
         mt_fortran_missed(); // its site may be in the file

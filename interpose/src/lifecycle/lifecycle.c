@@ -38,6 +38,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +48,6 @@
 #define MT_TOOL_VERSION "development"
 #endif
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 // The world model and sessions that are open; and that there were some, and the
 // last was closed.
@@ -186,14 +186,14 @@ mt_span mt_enter_init(unsigned call, uint64_t site, uint64_t frame)
     mt_span s = {.site = site, .frame = frame, .call = (uint16_t)call};
     if (mt_lies_in(&mt_bindings, site))
         mt_fortran_take(call, &s.site);
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_LIFECYCLE);
     if (mt_state_now == MT_COLD && mt_header)
         found_again(site);
     else if (mt_state_now == MT_COLD)
         set_state(start(site, false) ? MT_STARTING : MT_OFF);
     if ((mt_state_now == MT_STARTING || mt_on()) && !(mt_enter_flags() & MT_ENTER_PAUSED))
         s.thread = mt_self ? mt_self : mt_thread_attach();
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_LIFECYCLE);
     errno = saved;
     s.timed = mt_header && mt_header->timing != MT_TIMING_OFF;
     s.start = mt_ticks();
@@ -247,10 +247,10 @@ void mt_leave_init(mt_span *s, int rc)
 {
     uint64_t now = mt_ticks();
     int saved = errno;
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_LIFECYCLE);
     if (rc == MPI_SUCCESS && can_open())
         world_opened();
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_LIFECYCLE);
     book_init(s, rc, now);
     errno = saved;
 }
@@ -260,14 +260,14 @@ void mt_leave_session_init(mt_span *s, int rc, const MPI_Session *session)
 {
     uint64_t now = mt_ticks();
     int saved = errno;
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_LIFECYCLE);
     if (rc == MPI_SUCCESS && can_open()) {
         mt_request_share(); // each session may have another level
         if (!mt_world_session(*session))
             open_models--; // its end will not be known either
         opened();
     }
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_LIFECYCLE);
     book_init(s, rc, now);
     errno = saved;
 }
@@ -296,10 +296,10 @@ static MT_SLOW void unrecorded_call(uint64_t site)
     if (atomic_load_explicit(&mt_state_now, memory_order_acquire) != MT_COLD)
         return;
     int saved = errno;
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_LIFECYCLE);
     if (mt_state_now == MT_COLD)
         start_late(site);
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_LIFECYCLE);
     errno = saved;
 }
 
@@ -320,7 +320,7 @@ MT_REGISTER(thread_wanted, thread_wanted);
 void mt_mpi_unloaded(void)
 {
     int saved = errno;
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_LIFECYCLE);
     if (mt_state_now == MT_ON)
         mt_log("the MPI library was unloaded before MPI_Finalize (rank %d): nothing more is recorded", mt_world_rank);
     mt_fortran_forget();
@@ -333,7 +333,7 @@ void mt_mpi_unloaded(void)
     mt_resolve_forget();
     open_models = 0;
     set_state(MT_COLD);
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_LIFECYCLE);
     errno = saved;
 }
 
@@ -370,10 +370,10 @@ static void closed(mt_span *s)
     int saved = errno;
     if (s->thread)
         mt_book_bare(s);
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_LIFECYCLE);
     if (--open_models <= 0 && mt_on())
         end();
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_LIFECYCLE);
     errno = saved;
 }
 

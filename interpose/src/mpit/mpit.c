@@ -40,20 +40,24 @@ static struct {
 enum { TYPES = sizeof types / sizeof *types };
 
 #ifdef OPEN_MPI
-static bool found;
+static _Atomic bool found;
 #endif
 
 static void find_types(uint64_t caller)
 {
 #ifdef OPEN_MPI
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    mt_lock(&lock);
-    void *module = found || dlsym(RTLD_NEXT, "PMPI_Init") ? NULL : mt_resolve_module(caller);
-    for (int i = 0; i < TYPES && !found; i++)
-        types[i].handle = mt_resolve_variable(types[i].variable, module);
+    if (atomic_load_explicit(&found, memory_order_acquire))
+        return;
+    MPI_Datatype handles[TYPES]; // looked up without the lock: see LINKER in lock.h
+    void *module = dlsym(RTLD_NEXT, "PMPI_Init") ? NULL : mt_resolve_module(caller);
+    for (int i = 0; i < TYPES; i++)
+        handles[i] = mt_resolve_variable(types[i].variable, module);
     mt_resolve_done(module);
-    found = true;
-    mt_unlock(&lock);
+    mt_lock(MT_LOCK_MPIT);
+    for (int i = 0; i < TYPES && !found; i++)
+        types[i].handle = handles[i];
+    atomic_store_explicit(&found, true, memory_order_release);
+    mt_unlock(MT_LOCK_MPIT);
 #else
     (void)caller;
 #endif

@@ -10,12 +10,11 @@
 
 // Handles of high-water marks that are started: under a lock of their own, as they
 // are looked at in calls of MPI.
-static pthread_mutex_t watching_lock = PTHREAD_MUTEX_INITIALIZER;
 static mt_pvar_handle *watching;
 
 static void watch(mt_pvar_handle *h, bool watched)
 {
-    mt_lock(&watching_lock);
+    mt_lock(MT_LOCK_WATCHING);
     mt_pvar_handle **at = &watching;
     while (*at && *at != h)
         at = &(*at)->next_watching;
@@ -26,7 +25,7 @@ static void watch(mt_pvar_handle *h, bool watched)
         *at = h->next_watching;
     }
     mt_enter_set(MT_ENTER_MOST, watching != NULL);
-    mt_unlock(&watching_lock);
+    mt_unlock(MT_LOCK_WATCHING);
 }
 
 static void raise_most(mt_pvar_handle *h, uint64_t now)
@@ -38,10 +37,10 @@ static void raise_most(mt_pvar_handle *h, uint64_t now)
 static void requests_watched(void)
 {
     int saved = errno;
-    mt_lock(&watching_lock);
+    mt_lock(MT_LOCK_WATCHING);
     for (mt_pvar_handle *h = watching; h; h = h->next_watching)
         raise_most(h, h->variable->now());
-    mt_unlock(&watching_lock);
+    mt_unlock(MT_LOCK_WATCHING);
     errno = saved;
 }
 

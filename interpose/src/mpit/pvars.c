@@ -52,7 +52,6 @@ static _Atomic uint64_t due = UINT64_MAX; // ticks at which they are read next
 // windows and slices, and before that of the log. `on` is looked at before. The MPI
 // is called with it held, and must not call back: what MPI_T does on the way to a
 // variable ends in no function of MPI that is wrapped.
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic bool on;
 static MPI_T_pvar_session session;
 static struct mt_bound process_list = {.before = &process_list, .after = &process_list};
@@ -319,16 +318,16 @@ static bool enter(guard *g)
     if (!atomic_load_explicit(&on, memory_order_acquire))
         return false;
     *g = (guard){mt_ticks(), errno};
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_PVARS);
     if (atomic_load(&on))
         return true;
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_PVARS);
     return false;
 }
 
 static void leave(const guard *g)
 {
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_PVARS);
     not_the_calls(g->begun);
     errno = g->saved;
 }
@@ -474,9 +473,9 @@ bool mt_pvars_queued(const mt_comm *c, uint64_t *messages)
 
 static void open_comm(MPI_Comm comm, mt_comm *c)
 {
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_PVARS);
     bind_comm(comm, c);
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_PVARS);
 }
 
 static void open_session(void)
@@ -499,19 +498,19 @@ bool mt_pvars_open(void)
     int saved = errno;
     if (!opened || atomic_load(&on) || !mt_mpit_open(0))
         return atomic_load(&on);
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_PVARS);
     open_session();
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_PVARS);
     if (atomic_load(&on)) {
         mt_comm_each(open_comm);
-        mt_lock(&lock);
+        mt_lock(MT_LOCK_PVARS);
         read_all(MT_READ_AT_INIT, slice_now());
         zero = mt_clock_all();
         if (period) {
             foretell();
             mt_enter_set(MT_ENTER_PVARS, true);
         }
-        mt_unlock(&lock);
+        mt_unlock(MT_LOCK_PVARS);
     }
     errno = saved;
     return atomic_load(&on);

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <string.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic int opened; // how often by the program
 
 // How many the library had when the program first opened the interface.
@@ -121,22 +120,22 @@ static void hold(int required)
 void mt_tool_finalizing(void)
 {
 #ifdef OPEN_MPI
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_TOOL);
     if (held && atomic_load(&opened) == 0) {
         mt_pmpi.T_finalize();
         held = false;
     }
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_TOOL);
 #endif
 }
 
 void mt_tool_forget(void)
 {
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_TOOL);
     atomic_store(&opened, 0);
     counted = held = false;
     MT_EACH_HOOK(tool_closed);
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_TOOL);
 }
 
 MT_EXPORT int MPI_T_init_thread(int required, int *provided)
@@ -152,13 +151,13 @@ MT_EXPORT int MPI_T_init_thread(int required, int *provided)
     if (rc != MPI_SUCCESS)
         return rc;
     int saved = errno;
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_TOOL);
     level = *provided;
     hold(required);
     count_library();
     MT_CALL_HOOK(tool_opened, site);
     atomic_fetch_add(&opened, 1);
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_TOOL);
     errno = saved;
     return rc;
 }
@@ -168,10 +167,10 @@ MT_EXPORT int MPI_T_finalize(void)
     MT_TOOL_ENTER(T_finalize());
     int rc = mt_pmpi.T_finalize();
     int saved = errno;
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_TOOL);
     if (rc == MPI_SUCCESS && atomic_load(&opened) > 0 && atomic_fetch_sub(&opened, 1) == 1)
         MT_EACH_HOOK(tool_closed);
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_TOOL);
     errno = saved;
     return rc;
 }

@@ -21,7 +21,6 @@ typedef struct owned {
     int count; // 1, or bytes of a text
 } owned;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static mt_handles handles;
 
 // A setting's name, as variables are called.
@@ -117,7 +116,7 @@ MT_EXPORT int MPI_T_cvar_handle_alloc(int cvar_index, void *obj_handle, MPI_T_cv
     if (!handle || !count)
         return MPI_T_ERR_INVALID;
     int saved = errno;
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_TOOL_CVARS);
     owned *h = mt_handles_room(&handles) ? malloc(sizeof *h) : NULL;
     if (h) {
         *h = (owned){mt_tool_new_handle(), own, own == MT_ENABLED ? 1 : room_for(own)};
@@ -125,7 +124,7 @@ MT_EXPORT int MPI_T_cvar_handle_alloc(int cvar_index, void *obj_handle, MPI_T_cv
         *handle = (MPI_T_cvar_handle)(uintptr_t)h->number;
         *count = h->count;
     }
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_TOOL_CVARS);
     errno = saved;
     return h ? MPI_SUCCESS : MPI_T_ERR_OUT_OF_HANDLES;
 }
@@ -137,10 +136,10 @@ MT_EXPORT int MPI_T_cvar_handle_free(MPI_T_cvar_handle *handle)
         return handle ? MPI_T_ERR_INVALID_HANDLE : MPI_T_ERR_INVALID;
     if (!mt_tool_is_own(*handle))
         return mt_pmpi.T_cvar_handle_free(handle);
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_TOOL_CVARS);
     owned *h = mt_handles_get(&handles, (uint64_t)(uintptr_t)*handle);
     mt_handles_drop(&handles, (uint64_t)(uintptr_t)*handle);
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_TOOL_CVARS);
     free(h);
     if (h)
         *handle = MPI_T_CVAR_HANDLE_NULL;
@@ -149,12 +148,12 @@ MT_EXPORT int MPI_T_cvar_handle_free(MPI_T_cvar_handle *handle)
 
 static void forget_all(void)
 {
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_TOOL_CVARS);
     for (uint64_t i = 0; i < handles.capacity; i++)
         if (handles.keys[i])
             free(handles.values[i]);
     mt_handles_clear(&handles);
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_TOOL_CVARS);
 }
 
 MT_REGISTER(tool_closed, forget_all);
@@ -162,11 +161,11 @@ MT_REGISTER(tool_closed, forget_all);
 // A copy of what is behind a handle of ours; false if it was freed.
 static bool find(MPI_T_cvar_handle handle, owned *copy)
 {
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_TOOL_CVARS);
     const owned *h = mt_handles_get(&handles, (uint64_t)(uintptr_t)handle);
     if (h)
         *copy = *h;
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_TOOL_CVARS);
     return h != NULL;
 }
 

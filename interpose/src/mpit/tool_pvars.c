@@ -11,7 +11,6 @@
 
 // All below is under the lock, which is taken before any other of ours but that of
 // lifecycle.c. The library's MPI_T is called with it only by pvars.c, where a slice ends.
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static mt_handles sessions, handles;
 
 static MPI_Datatype types[3]; // as type_of has them
@@ -94,28 +93,28 @@ static void forget_session(mt_tool_session *s)
 
 static void forget_all(void)
 {
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_TOOL_PVARS);
     for (uint64_t i = 0; i < sessions.capacity;)
         if (sessions.keys[i])
             forget_session(sessions.values[i]); // what is behind may take its place
         else
             i++;
     types[0] = 0; // Open MPI's may be elsewhere the next time
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_TOOL_PVARS);
 }
 
 MT_REGISTER(tool_closed, forget_all);
 
 static void set_frozen(bool frozen, void (*visit)(mt_pvar_handle *))
 {
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_TOOL_PVARS);
     if (!frozen)
         mt_pvar_handle_frozen = false;
     for (uint64_t i = 0; i < handles.capacity; i++)
         if (handles.keys[i])
             visit(handles.values[i]);
     mt_pvar_handle_frozen = frozen;
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_TOOL_PVARS);
 }
 
 void mt_pvar_table_freeze(void)
@@ -211,11 +210,11 @@ static int allocate(MPI_T_pvar_session library, const mt_pvar_entry *v, const vo
 static int with(MPI_T_pvar_session library, MPI_T_pvar_handle handle, int (*act)(mt_pvar_handle *))
 {
     int rc, saved = errno;
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_TOOL_PVARS);
     mt_pvar_handle *h = held_of(library, handle, &rc);
     if (h)
         rc = act(h);
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_TOOL_PVARS);
     errno = saved;
     return rc;
 }
@@ -225,14 +224,14 @@ static int with(MPI_T_pvar_session library, MPI_T_pvar_handle handle, int (*act)
 static int with_all(MPI_T_pvar_session library, int rc, int (*act)(mt_pvar_handle *))
 {
     int saved = errno;
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_TOOL_PVARS);
     mt_tool_session *s = session_of(library);
     for (mt_pvar_handle *h = s ? s->handles : NULL; h; h = h->next) {
         int one = h->variable->form == MT_FORM_NOW ? MPI_SUCCESS : act(h);
         if (rc == MPI_SUCCESS)
             rc = one;
     }
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_TOOL_PVARS);
     errno = saved;
     return rc;
 }
@@ -240,11 +239,11 @@ static int with_all(MPI_T_pvar_session library, int rc, int (*act)(mt_pvar_handl
 // What is wrong with what is to be passed on, as not all libraries look.
 static int wrong(MPI_T_pvar_session library, MPI_T_pvar_handle handle)
 {
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_TOOL_PVARS);
     int rc = !session_of(library)                 ? MPI_T_ERR_INVALID_SESSION
              : handle == MPI_T_PVAR_HANDLE_NULL ? MPI_T_ERR_INVALID_HANDLE
                                                   : MPI_SUCCESS;
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_TOOL_PVARS);
     return rc;
 }
 
@@ -320,7 +319,7 @@ MT_EXPORT int MPI_T_pvar_session_create(MPI_T_pvar_session *pe_session)
     if (rc != MPI_SUCCESS)
         return rc;
     int saved = errno;
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_TOOL_PVARS);
     mt_tool_session *s = calloc(1, sizeof *s), *stale = session_of(*pe_session);
     if (stale)
         forget_session(stale);
@@ -331,7 +330,7 @@ MT_EXPORT int MPI_T_pvar_session_create(MPI_T_pvar_session *pe_session)
         free(s);
         rc = MPI_T_ERR_OUT_OF_SESSIONS;
     }
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_TOOL_PVARS);
     if (rc != MPI_SUCCESS)
         mt_pmpi.T_pvar_session_free(pe_session);
     errno = saved;
@@ -342,11 +341,11 @@ MT_EXPORT int MPI_T_pvar_session_free(MPI_T_pvar_session *pe_session)
 {
     MT_TOOL_ENTER(T_pvar_session_free(pe_session));
     int saved = errno;
-    mt_lock(&lock); // before the library may give the session out again
+    mt_lock(MT_LOCK_TOOL_PVARS); // before the library may give the session out again
     mt_tool_session *s = pe_session ? session_of(*pe_session) : NULL;
     if (s)
         forget_session(s);
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_TOOL_PVARS);
     errno = saved;
     return s ? mt_pmpi.T_pvar_session_free(pe_session) : MPI_T_ERR_INVALID_SESSION;
 }
@@ -362,9 +361,9 @@ MT_EXPORT int MPI_T_pvar_handle_alloc(MPI_T_pvar_session pe_session, int pvar_in
         return mt_pmpi.T_pvar_handle_alloc(pe_session, mt_tool_library(MT_TOOL_PVARS, pvar_index), obj_handle, handle,
                                            count);
     int saved = errno;
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_TOOL_PVARS);
     int rc = allocate(pe_session, mt_pvar_table_at(own), obj_handle, handle, count);
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_TOOL_PVARS);
     errno = saved;
     return rc;
 }
@@ -426,11 +425,11 @@ static int with_buffer(MPI_T_pvar_session library, MPI_T_pvar_handle handle, voi
                        int (*act)(mt_pvar_handle *, void *))
 {
     int rc, saved = errno;
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_TOOL_PVARS);
     mt_pvar_handle *h = held_of(library, handle, &rc);
     if (h)
         rc = buffer ? act(h, buffer) : MPI_T_ERR_INVALID;
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_TOOL_PVARS);
     errno = saved;
     return rc;
 }

@@ -16,7 +16,6 @@ enum { MT_COMM_LIMIT = 1 << 20 };
 // Grows before a handle is forgotten: what was found before is not kept.
 static _Atomic uint64_t epoch;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static mt_comm lost = {.index = MT_COMM_NONE, .edge_count = 0, .stride = 1};
 
 // handle -> communicator, under the lock (a thread's own cache answers nearly
@@ -226,9 +225,9 @@ static mt_comm *find_locked(MPI_Comm handle)
 
 mt_comm *mt_comm_meet(MPI_Comm handle)
 {
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_COMM);
     mt_comm *c = find_locked(handle);
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_COMM);
     return c;
 }
 
@@ -248,9 +247,9 @@ static void remember(mt_thread *t, uint64_t key, mt_comm *c)
 
 mt_comm *mt_comm_met(MPI_Comm handle)
 {
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_COMM);
     mt_comm *c = mt_handles_get(&handles, MT_KEY(handle));
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_COMM);
     return c;
 }
 
@@ -279,9 +278,9 @@ mt_comm *mt_comm_known(mt_thread *t, MPI_Comm comm)
 
 mt_comm *mt_comm_numbered(uint32_t index)
 {
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_COMM);
     mt_comm *c = index < (uint32_t)all_count ? all[index] : NULL;
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_COMM);
     return c;
 }
 
@@ -306,9 +305,9 @@ static void forget_hits(void *none, mt_thread *t)
 
 void mt_comm_forget_all(void)
 {
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_COMM);
     mt_handles_clear(&handles);
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_COMM);
     atomic_fetch_add(&epoch, 1);
     mt_thread_each(forget_hits, NULL);
 }
@@ -375,27 +374,27 @@ static mt_comm_origin numbered(MPI_Comm parent, unsigned call, uint64_t site)
 
 void mt_comm_made(MPI_Comm parent, MPI_Comm made, unsigned call, uint64_t site)
 {
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_COMM);
     mt_comm_origin o = numbered(parent, call, site);
     if (made != mt_const.comm_null)
         born(&o, made);
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_COMM);
 }
 
 mt_comm_origin mt_comm_promised(MPI_Comm parent, unsigned call, uint64_t site)
 {
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_COMM);
     mt_comm_origin o = numbered(parent, call, site);
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_COMM);
     return o;
 }
 
 void mt_comm_kept(const mt_comm_origin *origin, MPI_Comm made)
 {
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_COMM);
     if (made != mt_const.comm_null)
         born(origin, made);
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_COMM);
 }
 
 // How often these members have made one with this tag before. The chains hold
@@ -441,12 +440,12 @@ mt_comm *mt_comm_made_by_members(MPI_Comm parent, int tag, MPI_Comm made, unsign
 {
     if (made == mt_const.comm_null)
         return NULL;
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_COMM);
     mt_comm p = *find_locked(parent);
     if (mt_call_two_groups(call)) // two groups have two local communicators: neither names the child
         p.id[0] = p.id[1] = p.fold[0] = p.fold[1] = 3;
     mt_comm *c = born_of_members(&p, ((uint64_t)(uint32_t)tag << 1) | 1, made, call, site);
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_COMM);
     return c;
 }
 
@@ -463,16 +462,16 @@ mt_comm *mt_comm_made_from_group(const char *tag, MPI_Comm made, unsigned call, 
     static const mt_comm nobody = {.index = MT_COMM_NONE, .id = {4, 4}, .fold = {4, 4}};
     if (made == mt_const.comm_null)
         return NULL;
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_COMM);
     mt_comm *c = born_of_members(&nobody, hash_text(tag), made, call, site);
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_COMM);
     return c;
 }
 
 mt_comm *mt_comm_of_group(MPI_Group group)
 {
     mt_comm made = {.flags = MT_COMM_FOUND, .stride = 1}, *c = NULL;
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_COMM);
     if (mt_group_describe_alone(&made, group)) {
         mt_group_name(made.id, &made, (uint64_t[2]){6, 6}, 0, 0);
         memcpy(made.fold, made.id, sizeof made.fold);
@@ -485,7 +484,7 @@ mt_comm *mt_comm_of_group(MPI_Group group)
         if (!c || known)
             free_lists(&made);
     }
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_COMM);
     if (c)
         return c;
     mt_lost(&mt_header->lost_comms, 1);
@@ -496,13 +495,13 @@ mt_comm *mt_comm_leaving(MPI_Comm comm)
 {
     if (comm == mt_const.comm_null)
         return NULL;
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_COMM);
     mt_comm *c = mt_handles_get(&handles, MT_KEY(comm));
     if (c)
         mt_handles_drop(&handles, MT_KEY(comm));
     forget(comm);
     MT_CALL_HOOK(comm_leaving, c);
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_COMM);
     return c;
 }
 
@@ -510,7 +509,7 @@ void mt_comm_left(MPI_Comm comm, mt_comm *c)
 {
     if (!c)
         return;
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_COMM);
     if (comm != mt_const.comm_null) { // it was not freed after all
         mt_handles_put(&handles, MT_KEY(comm), c);
         MT_CALL_HOOK(comm_made, comm, c);
@@ -520,27 +519,27 @@ void mt_comm_left(MPI_Comm comm, mt_comm *c)
         c->next_freed = *chain;
         *chain = c;
     }
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_COMM);
 }
 
 void mt_comm_each(void (*visit)(MPI_Comm, mt_comm *))
 {
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_COMM);
     for (uint64_t i = 0; i < handles.capacity; i++)
         if (handles.keys[i])
             visit((MPI_Comm)(uintptr_t)handles.keys[i], handles.values[i]);
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_COMM);
 }
 
 void mt_comm_named(MPI_Comm comm, const char *name)
 {
     mt_comm *c = mt_comm_meet(comm);
     uint64_t length = strnlen(name, sizeof c->name - 1);
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_COMM);
     bool same = strncmp(c->name, name, sizeof c->name - 1) == 0; // a name set in a loop takes no room
     memset(c->name, 0, sizeof c->name);
     memcpy(c->name, name, length);
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_COMM);
     mt_l_name *r = same || c->index == MT_COMM_NONE ? NULL : mt_recording_begin(sizeof *r + length);
     if (!r)
         return;
@@ -553,9 +552,9 @@ void mt_comm_named(MPI_Comm comm, const char *name)
 mt_comm_name mt_comm_called(const mt_comm *c)
 {
     mt_comm_name name;
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_COMM);
     memcpy(name.text, c->name, sizeof name.text);
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_COMM);
     return name;
 }
 
@@ -569,11 +568,11 @@ int mt_comm_world_rank(const mt_comm *c, int peer)
 
 mt_comm **mt_comm_all(int *count)
 {
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_COMM);
     mt_comm **list = malloc(((size_t)all_count + 1) * sizeof *list);
     if (list && all_count)
         memcpy(list, all, (size_t)all_count * sizeof *list);
     *count = list ? all_count : 0;
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_COMM);
     return list;
 }

@@ -5,6 +5,7 @@
 #include "record/trace.h"
 #include "objects/status.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -40,14 +41,17 @@ static mt_shard *open_shard(mt_table *table, uint64_t hash)
     if (mt_likely(!mt_multiple))
         return &table->shards[0];
     mt_shard *s = &table->shards[hash >> 60];
+    mt_lock_taken(MT_LOCK_REQUESTS);
     pthread_mutex_lock(&s->lock);
     return s;
 }
 
 static void close_shard(mt_shard *s)
 {
-    if (mt_unlikely(mt_multiple))
+    if (mt_unlikely(mt_multiple)) {
         pthread_mutex_unlock(&s->lock);
+        mt_lock_given_back(MT_LOCK_REQUESTS);
+    }
 }
 
 // The place of the key, or the empty one where it belongs.
@@ -459,8 +463,10 @@ static void move_sites(const mt_move *move)
         return;
     for (int i = 0; i < 2 * MT_SHARDS; i++) {
         mt_shard *s = &(i < MT_SHARDS ? &mt_requests : &mt_messages)->shards[i % MT_SHARDS];
-        if (mt_multiple)
+        if (mt_multiple) {
+            mt_lock_taken(MT_LOCK_REQUESTS);
             pthread_mutex_lock(&s->lock);
+        }
         for (uint64_t k = 0; k < s->capacity; k++)
             mt_move_site(move, &s->entries[k].site);
         close_shard(s);

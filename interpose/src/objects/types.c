@@ -11,7 +11,6 @@ static _Atomic uint64_t epoch;
 
 // Sizes that were asked for, in any thread, plus one: a thread's own are few.
 static mt_handles sizes;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static mt_type_size *place_of(mt_thread *t, uint64_t key)
 {
@@ -28,9 +27,9 @@ static void remember(mt_thread *t, uint64_t key, uint64_t size)
 
 static bool look_up(uint64_t key, uint64_t *size)
 {
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_TYPES);
     uint64_t found = (uint64_t)(uintptr_t)mt_handles_get(&sizes, key);
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_TYPES);
     *size = found - 1;
     return found != 0;
 }
@@ -42,9 +41,9 @@ static bool ask(MPI_Datatype type, uint64_t *size)
     if (type == mt_const.datatype_null || mt_pmpi.Type_size_x(type, &n) != MPI_SUCCESS || n < 0)
         return false;
     *size = (uint64_t)n;
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_TYPES);
     mt_handles_put(&sizes, MT_KEY(type), (void *)(uintptr_t)(n + 1));
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_TYPES);
     return true;
 }
 
@@ -119,9 +118,9 @@ static void forget(void *type, mt_thread *t)
 void mt_type_forget(MPI_Datatype type)
 {
     uint64_t key = MT_KEY(type);
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_TYPES);
     mt_handles_drop(&sizes, key);
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_TYPES);
     atomic_fetch_add(&epoch, 1);
     mt_thread_each(forget, &key);
 }
@@ -136,9 +135,9 @@ static void forget_all(void *none, mt_thread *t)
 
 void mt_types_forget_all(void)
 {
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_TYPES);
     mt_handles_clear(&sizes);
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_TYPES);
     atomic_fetch_add(&epoch, 1);
     mt_thread_each(forget_all, NULL);
 }

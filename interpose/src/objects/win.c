@@ -13,7 +13,6 @@
 // Grows before a handle is forgotten: what was found before is not kept.
 static _Atomic uint64_t epoch;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static mt_handles handles; // window -> the communicator of its group
 static mt_handles numbers; // window -> its number, in place of a pointer
 
@@ -48,10 +47,10 @@ static void forget(MPI_Win win)
 
 void mt_win_forget_all(void)
 {
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_WIN);
     mt_handles_clear(&handles);
     mt_handles_clear(&numbers);
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_WIN);
     atomic_fetch_add(&epoch, 1);
 }
 
@@ -72,14 +71,14 @@ static void keep(uint64_t key, mt_comm *c, uint32_t number)
 const mt_win_hit *mt_win_find(mt_thread *t, MPI_Win win)
 {
     uint64_t key = MT_KEY(win), before = atomic_load(&epoch);
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_WIN);
     mt_comm *c = mt_handles_get(&handles, key);
     if (!c) {
         c = meet(win);
         mt_handles_put(&handles, key, c);
     }
     uint32_t number = number_of(key);
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_WIN);
     mt_win_hit *hit = mt_win_place(t, key);
     hit->comm = c;
     hit->number = number;
@@ -95,9 +94,9 @@ mt_comm *mt_win_known(mt_thread *t, MPI_Win win)
     mt_win_hit *hit = mt_win_place(t, key);
     if (mt_likely(mt_holds(&hit->key, key)))
         return hit->comm;
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_WIN);
     mt_comm *c = mt_handles_get(&handles, key);
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_WIN);
     return c;
 }
 
@@ -105,27 +104,27 @@ uint32_t mt_win_made(mt_thread *t, MPI_Comm comm, MPI_Win win)
 {
     static uint32_t made;
     mt_comm *c = mt_comm_of(t, comm);
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_WIN);
     if (!mt_handles_room(&handles))
         mt_lost(&mt_header->lost_comms, 1);
     uint32_t number = made < MT_MAX_WINDOWS ? ++made : 0;
     keep(MT_KEY(win), c, number);
     forget(win);
     MT_CALL_HOOK(win_made, win, c);
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_WIN);
     return number;
 }
 
 mt_comm *mt_win_leaving(MPI_Win win, uint32_t *number)
 {
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_WIN);
     mt_comm *c = mt_handles_get(&handles, MT_KEY(win));
     *number = number_of(MT_KEY(win));
     mt_handles_drop(&handles, MT_KEY(win));
     mt_handles_drop(&numbers, MT_KEY(win));
     forget(win);
     MT_CALL_HOOK(win_leaving, win);
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_WIN);
     return c;
 }
 
@@ -133,10 +132,10 @@ void mt_win_left(MPI_Win win, mt_comm *c, uint32_t number)
 {
     if (!c || win == mt_const.win_null)
         return;
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_WIN);
     keep(MT_KEY(win), c, number);
     MT_CALL_HOOK(win_made, win, c);
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_WIN);
 }
 
 // Programs have few groups of neighbours, so that a list is looked through. A number
@@ -178,9 +177,9 @@ uint32_t mt_win_group(MPI_Group group)
     uint32_t number = 0;
     if (!mt_group_describe_alone(&members, group))
         return 0;
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_WIN);
     number = number_group(&members);
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_WIN);
     free(members.members);
     return number;
 }

@@ -9,7 +9,6 @@
 #include <string.h>
 
 // Under the lock no session is closed that a group is being asked of.
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool has_world;
 
 static void is(int rank, int size)
@@ -22,19 +21,19 @@ static void is(int rank, int size)
 void mt_world_open(void)
 {
     int rank = -1, size = -1;
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_WORLD);
     if (mt_own.Comm_rank(mt_const.comm_world, &rank) == MPI_SUCCESS &&
         mt_own.Comm_size(mt_const.comm_world, &size) == MPI_SUCCESS)
         is(rank, size);
     has_world = true;
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_WORLD);
 }
 
 void mt_world_close(void)
 {
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_WORLD);
     has_world = false;
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_WORLD);
 }
 
 #if MT_HAVE_Session_init
@@ -92,7 +91,7 @@ bool mt_world_session(MPI_Session session)
 {
     MPI_Group group;
     int rank = -1, size = -1;
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_WORLD);
     bool kept = keep(session);
     if (mt_world_rank < 0 && session_group(&group)) {
         if (mt_own.Group_rank(group, &rank) == MPI_SUCCESS && mt_own.Group_size(group, &size) == MPI_SUCCESS)
@@ -101,20 +100,20 @@ bool mt_world_session(MPI_Session session)
     }
     if (mt_world_rank < 0 && mt_job_rank(&rank, &size))
         is(rank, size);
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_WORLD);
     return kept;
 }
 
 bool mt_world_session_leaving(MPI_Session session)
 {
     bool found = false;
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_WORLD);
     for (int i = 0; i < session_count && !found; i++)
         if (sessions[i].handle == session) {
             sessions[i] = sessions[--session_count];
             found = true;
         }
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_WORLD);
     return found;
 }
 #else
@@ -144,12 +143,12 @@ static bool translate(MPI_Group group, MPI_Group world, int n, mt_world_taker ta
 bool mt_world_translate(MPI_Group group, int n, mt_world_taker take, void *argument)
 {
     MPI_Group world;
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_WORLD);
     bool ok = has_world ? mt_own.Comm_group(mt_const.comm_world, &world) == MPI_SUCCESS : session_group(&world);
     if (ok) {
         ok = translate(group, world, n, take, argument);
         mt_own.Group_free(&world);
     }
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_WORLD);
     return ok;
 }

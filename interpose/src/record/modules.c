@@ -34,7 +34,6 @@ static int moved_count;
 static uint64_t next_start = MT_UNLOADED;
 // How many files the dynamic linker had unloaded when drop_unloaded looked at last.
 static _Atomic uint64_t unloads;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static known_module *module_of(uint64_t address)
 {
@@ -215,7 +214,9 @@ static uint64_t scan(bool enters)
     scanning s;
     s.enters = enters;
     s.unloads = 0;
+    mt_lock_taken(MT_LOCK_LINKER_LIST);
     dl_iterate_phdr(visit, &s);
+    mt_lock_given_back(MT_LOCK_LINKER_LIST);
     return s.unloads;
 }
 
@@ -247,7 +248,9 @@ static int count_unloads(struct dl_phdr_info *info, size_t size, void *count)
 static bool some_unloaded(void)
 {
     uint64_t now = 0;
+    mt_lock_taken(MT_LOCK_LINKER_LIST);
     dl_iterate_phdr(count_unloads, &now);
+    mt_lock_given_back(MT_LOCK_LINKER_LIST);
     return now != atomic_load_explicit(&unloads, memory_order_relaxed);
 }
 
@@ -255,11 +258,11 @@ static bool some_unloaded(void)
 // must be dropped before a file at the same addresses is entered.
 void mt_modules_scan(void)
 {
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_MODULES);
     if (some_unloaded())
         drop_unloaded(mt_on());
     scan(true);
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_MODULES);
 }
 
 void mt_modules_meet(uint64_t address)
@@ -282,15 +285,15 @@ void mt_modules_unloaded(void)
 {
     if (!some_unloaded())
         return; // other references to the file remain
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_MODULES);
     drop_unloaded(mt_on());
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_MODULES);
 }
 
 void mt_modules_resume(void)
 {
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_MODULES);
     drop_unloaded(true);
     scan(true);
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_MODULES);
 }

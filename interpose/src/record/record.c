@@ -72,7 +72,6 @@ typedef struct mt_outgrown {
 } mt_outgrown;
 
 // Held while rows are copied to another table, or their sites are moved.
-static pthread_mutex_t copying = PTHREAD_MUTEX_INITIALIZER;
 
 // By words: somebody may still read this memory as the table that it was.
 static void copy_row(mt_row *to, const mt_row *from)
@@ -144,14 +143,14 @@ static bool change_table(mt_thread *t, mt_segment table)
 {
     mt_l_segment *before = (mt_l_segment *)t->rows - 1;
     mt_thread wider = {.rows = (mt_row *)(table.segment + 1), .mask = (table.segment->rows - 1) * sizeof(mt_row)};
-    mt_lock(&copying);
+    mt_lock(MT_LOCK_ROWS);
     bool kept = !mt_trace_on || keep_outgrown(t);
     if (kept) {
         t->used = copy_rows(&wider, t);
         mt_write(&t->moved, 0);
         adopt(t, table);
     }
-    mt_unlock(&copying);
+    mt_unlock(MT_LOCK_ROWS);
     if (kept && !mt_trace_on)
         mt_segment_release(before);
     return kept;
@@ -190,11 +189,11 @@ static uint64_t move_sites(const mt_move *move, mt_row *rows, uint64_t capacity)
 static void move_rows_of(void *argument, mt_thread *t)
 {
     const mt_move *move = argument;
-    mt_lock(&copying);
+    mt_lock(MT_LOCK_ROWS);
     mt_write(&t->moved, t->moved + move_sites(move, t->rows, capacity_of(t)));
     for (mt_outgrown *o = t->outgrown; o; o = o->next)
         move_sites(move, o->rows, o->capacity);
-    mt_unlock(&copying);
+    mt_unlock(MT_LOCK_ROWS);
 }
 
 static void move_rows(const mt_move *move)

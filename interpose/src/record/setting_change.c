@@ -25,7 +25,6 @@ static struct {
 
 enum { CHANGEABLE = sizeof changeable / sizeof *changeable };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int changeable_at(mt_setting s)
 {
@@ -43,7 +42,7 @@ bool mt_setting_changes(mt_setting s)
 size_t mt_setting_shown(mt_setting s, char *buffer, size_t size)
 {
     int i = changeable_at(s);
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_SETTINGS);
     const char *text = i < CHANGEABLE && *changeable[i].now ? changeable[i].now : mt_setting_text(s);
     if (!text)
         text = mt_settings[s].otherwise;
@@ -52,19 +51,19 @@ size_t mt_setting_shown(mt_setting s, char *buffer, size_t size)
         memcpy(buffer, text, length < size ? length : size - 1);
         buffer[length < size ? length : size - 1] = '\0';
     }
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_SETTINGS);
     return length;
 }
 
 static void change(int i, const char *value)
 {
     static int changes;
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_SETTINGS);
     changeable[i].change(value);
     snprintf(changeable[i].now, sizeof changeable[i].now, "%s", value);
     if (changes < MT_CHANGES)
         mt_setting_log(changeable[i].setting, ++changes < MT_CHANGES ? value : "changing");
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_SETTINGS);
 }
 
 mt_setting_answer mt_setting_change(mt_setting s, const char *value)

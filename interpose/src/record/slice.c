@@ -20,7 +20,6 @@ enum { MT_SLICES = 1 << 14, MT_SLICE_NAME = MT_PHASE_NAME + 32 };
 static _Atomic uint64_t until = UINT64_MAX; // ticks at which the interval ends
 
 // All below is changed under the lock only, and seldom.
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 // Names by hash, for as many as there may be: a name's slice is found as
 // quickly when there are many.
@@ -152,26 +151,26 @@ static void begin(bool resume)
 static void set_phase(const char *name, bool resume)
 {
     int saved = errno;
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_SLICE);
     snprintf(phase, sizeof phase, "%s", name);
     named = true;
     begin(resume);
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_SLICE);
     errno = saved;
 }
 
 void mt_slice_open(void)
 {
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_SLICE);
     begin(false);
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_SLICE);
 }
 
 void mt_slice_close(void)
 {
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_SLICE);
     mt_usage_slice_ends(latest);
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_SLICE);
 }
 
 void mt_slice_level(int level)
@@ -184,11 +183,11 @@ void mt_slice_level(int level)
         set_phase(name, true);
         return;
     }
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_SLICE);
     if (level == 0 && !(mt_enter_flags() & MT_ENTER_PAUSED))
         mt_header->pauses++;
     mt_enter_set(MT_ENTER_PAUSED, level == 0);
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_SLICE);
 }
 
 // A slice that is logged again has another name from then on.
@@ -233,7 +232,7 @@ void mt_slice_phase_begins(mt_phase *p)
 {
     static unsigned begun;
     int saved = errno;
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_SLICE);
     do { // a name that the program has not given itself
         snprintf(p->name, sizeof p->name, "phase %u", ++begun);
     } while (table.capacity > 0 && *place_of(p->name));
@@ -244,14 +243,14 @@ void mt_slice_phase_begins(mt_phase *p)
     passing = p;
     if (mt_on())
         begin(false);
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_SLICE);
     errno = saved;
 }
 
 void mt_slice_phase_ends(mt_phase *p, const char *name)
 {
     int saved = errno;
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_SLICE);
     mt_phase **at = &passing;
     while (*at && *at != p)
         at = &(*at)->below;
@@ -265,7 +264,7 @@ void mt_slice_phase_ends(mt_phase *p, const char *name)
             rename_phase(p, name);
         begin(false);
     }
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_SLICE);
     errno = saved;
 }
 
@@ -293,7 +292,7 @@ bool mt_slice_is_length(const char *text)
 
 void mt_slice_cut(const char *text)
 {
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_SLICE);
     mt_store(&until, UINT64_MAX);
     interval.length = mt_clock_length(text);
     interval.unit = 1000;
@@ -304,7 +303,7 @@ void mt_slice_cut(const char *text)
         look_at_clock();
     begin(false);
     mt_enter_set(MT_ENTER_INTERVAL, interval.length != 0);
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_SLICE);
 }
 
 void mt_slice_intervals(void)
@@ -326,13 +325,13 @@ void mt_slice_look(void)
     if (mt_ticks() < mt_load(&until))
         return;
     int saved = errno;
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_SLICE);
     if (mt_ticks() >= mt_load(&until)) { // no other thread was here first
         uint64_t before = interval.number;
         look_at_clock();
         if (interval.number != before)
             begin(false);
     }
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_SLICE);
     errno = saved;
 }

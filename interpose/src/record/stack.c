@@ -34,7 +34,6 @@ static int depth_wanted;
 static _Atomic(mt_l_stack *) *slots; // of MT_STACK_SLOTS, never more than half full
 static uint32_t count;
 static bool full;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 void mt_stack_open(void)
 {
@@ -99,7 +98,7 @@ static mt_l_stack *append(stack s)
 static mt_l_stack *add(stack s, uint64_t h)
 {
     int saved = errno;
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_STACKS);
     _Atomic(mt_l_stack *) *slot = probe(s, h); // another thread may have been quicker
     mt_l_stack *r = atomic_load_explicit(slot, memory_order_relaxed);
     if (!r && !full) {
@@ -111,7 +110,7 @@ static mt_l_stack *add(stack s, uint64_t h)
         if (full && count == MT_MAX_STACKS)
             mt_log("more than %u stacks (rank %d): further calls have their call site alone", count, mt_world_rank);
     }
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_STACKS);
     for (uint32_t i = 0; r && i < s.depth; i++)
         mt_modules_meet(s.frames[i]);
     errno = saved;
@@ -124,13 +123,13 @@ static void move_stacks(const mt_move *move)
 {
     if (!slots)
         return;
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_STACKS);
     for (uint32_t i = 0; i < MT_STACK_SLOTS; i++) {
         mt_l_stack *r = atomic_load_explicit(&slots[i], memory_order_relaxed);
         for (uint32_t k = 0; r && k < r->depth; k++)
             mt_move_site(move, (uint64_t *)(r + 1) + k);
     }
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_STACKS);
 }
 
 MT_REGISTER(sites_move, move_stacks);

@@ -6,6 +6,7 @@
 #include "record/current_call.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +22,6 @@ void mt_thread_is(mt_thread *t)
     mt_quick_self = t ? t : &nobody;
 }
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t at_exit;
 static bool has_key;
 static mt_thread *ended, *all;
@@ -36,10 +36,10 @@ static void give_back(void *thread)
         mt_current_call_forget(t); // it may have ended in the middle of a call
     mt_thread_is(NULL);
     MT_CALL_HOOK(thread_ended, t);
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_THREADS);
     t->next = ended;
     ended = t;
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_THREADS);
 }
 
 // The thread's record, and in it a cache line for the call that it is in.
@@ -80,7 +80,7 @@ mt_thread *mt_thread_attach(void)
     if (atomic_load_explicit(&failed, memory_order_relaxed))
         return NULL; // for good: what there is no room for now comes with each call
     int saved = errno;
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_THREADS);
     if (!has_key)
         has_key = pthread_key_create(&at_exit, give_back) == 0;
     mt_thread *t = ended;
@@ -94,7 +94,7 @@ mt_thread *mt_thread_attach(void)
         atomic_store(&failed, true);
         mt_log("no room for another thread's table (rank %d): its calls are not recorded", mt_job_rank_said());
     }
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_THREADS);
     if (t && has_key)
         pthread_setspecific(at_exit, t);
     mt_thread_is(t);
@@ -104,8 +104,8 @@ mt_thread *mt_thread_attach(void)
 
 void mt_thread_each(void (*visit)(void *, mt_thread *), void *argument)
 {
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_THREADS);
     for (mt_thread *t = all; t; t = t->sibling)
         visit(argument, t);
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_THREADS);
 }

@@ -16,7 +16,6 @@ bool mt_trace_on;
 uint8_t mt_trace_how[MT_CALL_END];
 mt_l_chunk mt_trace_full = {.count = MT_CHUNK_EVENTS};
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 // The chunks that are mapped: one for each thread, which is filled again and again.
 // Of the last events, and where writing is dear, as many as there is room for. All
@@ -181,10 +180,10 @@ void mt_trace_rank(int rank)
     if (!mt_trace_on || !ranks || lists_rank(ranks, rank))
         return;
     mt_enter_set(MT_ENTER_TRACE, false);
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_EVENTS);
     stopped = true;
     mt_events_remove();
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_EVENTS);
 }
 
 void mt_trace_slice(const char *name)
@@ -297,13 +296,13 @@ static void thread_ended(mt_thread *t)
 {
     if (!mt_trace_on)
         return;
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_EVENTS);
     mt_slot *s = slot_of(t);
     if (s)
         s->idle = t;
     if (s && ring)
         atomic_store(&over, false);
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_EVENTS);
 }
 
 MT_REGISTER(thread_ended, thread_ended);
@@ -312,11 +311,11 @@ static void thread_started(mt_thread *t)
 {
     if (!mt_trace_on)
         return;
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_EVENTS);
     mt_slot *s = slot_of(t);
     if (s)
         s->idle = NULL;
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_EVENTS);
 }
 
 MT_REGISTER(thread_started, thread_started);
@@ -329,7 +328,7 @@ mt_l_chunk *mt_trace_chunk(mt_thread *t)
         return NULL;
     }
     int saved = errno;
-    mt_lock(&lock);
+    mt_lock(MT_LOCK_EVENTS);
     hand_back(t);
     mt_slot *s = next_slot();
     t->chunk = s ? s->chunk : &mt_trace_full;
@@ -343,7 +342,7 @@ mt_l_chunk *mt_trace_chunk(mt_thread *t)
         mt_lost(&header->dropped, 1);
         atomic_store(&over, true);
     }
-    mt_unlock(&lock);
+    mt_unlock(MT_LOCK_EVENTS);
     errno = saved;
     return s ? s->chunk : NULL;
 }
