@@ -44,6 +44,7 @@
 #include "../src/mpit/sums.c"
 #undef add
 #include "../src/record/sample.c"
+#include "../src/record/state.c"
 #include "../src/base/log.c"
 #include "../src/base/state.c"
 #include "../src/base/settings.c"
@@ -55,7 +56,6 @@
 #undef set
 #define mapped trace_mapped
 #define most trace_most
-#define header trace_header
 #define latest trace_latest
 #define lists trace_lists
 #define empty trace_empty
@@ -63,7 +63,6 @@
 #include "../src/record/trace.c"
 #undef mapped
 #undef most
-#undef header
 #undef latest
 #undef lists
 #undef empty
@@ -483,20 +482,20 @@ static void look_at_job(void)
 static void look_at_settings(void)
 {
     mt_l_header header = {.init_end = {1, 1, 1}, .start = {0, 0, 0}};
-    mt_state_now = MT_ON;
-    atomic_store(&mt_at_call.flags, 0);
-    mt_world_rank = 0;
-    mt_world_size = 1;
-    mt_header = &header;
+    mt_process.state = MT_ON;
+    atomic_store(&mt_process.at_call.flags, 0);
+    mt_process.world_rank = 0;
+    mt_process.world_size = 1;
+    mt_process.header = &header;
     memset(refused, 0, sizeof refused);
     mt_settings_log();
     memset(&interval, 0, sizeof interval);
     mt_store(&until, UINT64_MAX);
-    mt_stacks_on = false;
+    mt_record.stacks_on = false;
     mt_sample_open();
     require(header.timing <= MT_TIMING_OFF && header.receives <= MT_RECEIVES_UNFOLLOWED, "a setting", "");
     mt_stack_open();
-    require(!mt_stacks_on || (depth_wanted > 1 && depth_wanted <= MT_MAX_STACK_DEPTH), "a depth", "");
+    require(!mt_record.stacks_on || (depth_wanted > 1 && depth_wanted <= MT_MAX_STACK_DEPTH), "a depth", "");
     mt_trace_open();
     mt_trace_rank(atoi(text_of("rank", "3")));
     mt_slice_open();
@@ -509,7 +508,7 @@ static void look_at_settings(void)
     mpitrace_change_setting("interval", text_of("change", ""));
     free(trace_slots);
     trace_slots = NULL;
-    mt_trace_on = stopped = false;
+    mt_record.trace_on = stopped = false;
     slice_names = NULL;
     for (uint32_t i = 0; i < table.count; i++)
         free(table.names[i]);

@@ -40,14 +40,6 @@ typedef enum mt_state {
     MT_OFF, // finalized, forked, or in trouble: calls are only passed on
 } mt_state;
 
-extern MT_OURS _Atomic mt_state mt_state_now;
-extern MT_OURS bool mt_multiple;           // MPI_THREAD_MULTIPLE: shared tables need locks
-extern MT_OURS bool mt_serialized;         // MPI_THREAD_SERIALIZED: threads use MPI in turns
-extern MT_OURS bool mt_receives_unfollowed; // --receives off
-extern MT_OURS bool mt_forked;             // this process is a child that the recorded one has forked
-extern MT_OURS mt_l_header *mt_header;     // of the recording; NULL while there is none
-extern MT_OURS int mt_world_rank, mt_world_size;
-
 // Why a call is more than two readings of the clock and a row. Without any of
 // these it is nothing else, and looks no further.
 enum {
@@ -69,11 +61,25 @@ typedef struct mt_now {
     _Atomic uint32_t slice; // of calls that begin now
 } __attribute__((aligned(128))) mt_now;
 
-extern MT_OURS mt_now mt_at_call;
+// The state of the process, which all layers read. Behind each word is who writes it,
+// and when.
+typedef struct mt_process_state {
+    mt_now at_call;         // flags: mt_enter_set. slice: slice.c, under its lock
+    _Atomic mt_state state; // lifecycle.c, under its lock; in a child that was forked
+    bool multiple;          // MPI_THREAD_MULTIPLE: shared tables need locks. request.c, before there are other threads
+    bool serialized;        // MPI_THREAD_SERIALIZED: threads use MPI in turns. lifecycle.c, in MPI_Init
+    bool receives_unfollowed; // --receives off. sample.c, before the first call is recorded
+    bool forked;            // this is a child that the recorded process has forked. lifecycle.c, in the child
+    uint32_t clock_kind;    // clock.c, before the recording is made
+    int world_rank, world_size; // -1 before they are known. world.c, under its lock, in MPI_Init or Session_init
+    mt_l_header *header;    // of the recording, NULL while there is none. recording.c, once, when it is made
+} mt_process_state;
+
+extern MT_OURS mt_process_state mt_process;
 
 MT_INLINE uint32_t mt_enter_flags(void)
 {
-    return atomic_load_explicit(&mt_at_call.flags, memory_order_relaxed);
+    return atomic_load_explicit(&mt_process.at_call.flags, memory_order_relaxed);
 }
 
 // Whether a call is quick: mt_enter_flags() == 0. Compilers do not fold atomic loads
@@ -82,7 +88,7 @@ MT_INLINE bool mt_enter_is_quick(void)
 {
 #if defined(__x86_64__)
     bool open;
-    __asm__ volatile("cmpl $0, %1" : "=@cce"(open) : "m"(mt_at_call.flags));
+    __asm__ volatile("cmpl $0, %1" : "=@cce"(open) : "m"(mt_process.at_call.flags));
     return open;
 #else
     return mt_enter_flags() == 0;
@@ -159,7 +165,7 @@ MT_INLINE bool mt_lies_in(const mt_code_range *w, uint64_t address)
 
 MT_INLINE bool mt_on(void)
 {
-    return atomic_load_explicit(&mt_state_now, memory_order_relaxed) == MT_ON;
+    return atomic_load_explicit(&mt_process.state, memory_order_relaxed) == MT_ON;
 }
 
 // log.c: one line on stderr, at most a few in the life of a process.

@@ -10,7 +10,6 @@
 #include <cpuid.h>
 #endif
 
-uint32_t mt_clock_kind = MT_CLOCK_MONOTONIC;
 
 // Asks the kernel. libc's clock_gettime may be another library's, which was
 // preloaded to change the time that the program sees (libfaketime).
@@ -47,12 +46,12 @@ void mt_clock_open(void)
 #if defined(__x86_64__)
     unsigned a = 0, b = 0, c = 0, d = 0;
     if (__get_cpuid(0x80000007, &a, &b, &c, &d) && (d & (1u << 8)))
-        mt_clock_kind = MT_CLOCK_TSC;
+        mt_process.clock_kind = MT_CLOCK_TSC;
 #elif defined(__aarch64__)
-    mt_clock_kind = MT_CLOCK_CNTVCT;
+    mt_process.clock_kind = MT_CLOCK_CNTVCT;
 #endif
     find_vdso();
-    mt_enter_set(MT_ENTER_CLOCK, mt_clock_kind == MT_CLOCK_MONOTONIC);
+    mt_enter_set(MT_ENTER_CLOCK, mt_process.clock_kind == MT_CLOCK_MONOTONIC);
 }
 
 mt_l_clock mt_clock_all(void)
@@ -88,7 +87,7 @@ uint64_t mt_clock_length(const char *text)
 // and an end that was foretold too early is foretold again.
 uint64_t mt_clock_passed(const mt_l_clock *zero, uint64_t length, uint64_t *next)
 {
-    const mt_l_clock now = mt_clock_all(), *start = &mt_header->start;
+    const mt_l_clock now = mt_clock_all(), *start = &mt_process.header->start;
     uint64_t elapsed = now.monotonic - zero->monotonic, left = length - elapsed % length;
     double rate = (double)(now.ticks - start->ticks) / (double)(now.monotonic - start->monotonic + 1);
     *next = now.ticks + (uint64_t)((double)left * rate) + 1;

@@ -7,8 +7,6 @@
 
 #include <time.h>
 
-extern MT_OURS uint32_t mt_clock_kind;
-
 // Chooses the clock; the first thing that is done.
 void mt_clock_open(void);
 
@@ -41,7 +39,7 @@ MT_INLINE uint64_t mt_cpu_ticks(void)
 
 MT_INLINE uint64_t mt_ticks(void)
 {
-    return mt_likely(mt_clock_kind != MT_CLOCK_MONOTONIC) ? mt_cpu_ticks() : mt_clock_ns(CLOCK_MONOTONIC);
+    return mt_likely(mt_process.clock_kind != MT_CLOCK_MONOTONIC) ? mt_cpu_ticks() : mt_clock_ns(CLOCK_MONOTONIC);
 }
 
 #endif

@@ -92,8 +92,8 @@ bool mt_job_rank(int *rank, int *size)
 int mt_job_rank_said(void)
 {
     int rank, size;
-    if (mt_world_rank >= 0)
-        return mt_world_rank;
+    if (mt_process.world_rank >= 0)
+        return mt_process.world_rank;
     return mt_job_rank(&rank, &size) ? rank : -1;
 }
 

@@ -30,7 +30,7 @@ static void drop(int count, const MPI_Request requests[])
     mt_request e;
     for (int i = 0; i < count; i++)
         if (mt_table_take(&mt_requests, MT_KEY(requests[i]), &e))
-            mt_lost(&mt_header->lost_requests, 1);
+            mt_lost(&mt_process.header->lost_requests, 1);
 }
 
 // Takes the entries out of the table; false if there is no room for them.
@@ -344,7 +344,7 @@ MT_EXPORT int MPI_Request_free(MPI_Request *request)
 MT_EXPORT int MPI_Cancel(MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_CANCEL);
-    atomic_store_explicit(&mt_any_cancelled, true, memory_order_relaxed);
+    atomic_store_explicit(&mt_objects.any_cancelled, true, memory_order_relaxed);
     int rc = mt_pmpi.Cancel(request);
     mt_leave_call(&span, rc);
     if (rc == MPI_SUCCESS && mt_on())

@@ -15,7 +15,7 @@ static bool find_site(mt_span *s)
 {
     if (mt_lies_in(&mt_bindings, s->site) && !mt_fortran_take(s->call, &s->site) && mt_lies_in(&mt_layer, s->site))
         return false;
-    if (mt_stacks_on)
+    if (mt_record.stacks_on)
         s->site = mt_stack_site(s->site);
     return true;
 }
@@ -48,7 +48,7 @@ mt_span mt_enter_from(unsigned call, uint64_t site, uint64_t frame)
         return s;
     if (flags & (MT_ENTER_INTERVAL | MT_ENTER_PVARS))
         look_at_time(flags);
-    s.slice = atomic_load_explicit(&mt_at_call.slice, memory_order_relaxed);
+    s.slice = atomic_load_explicit(&mt_process.at_call.slice, memory_order_relaxed);
     s.timed = !(flags & MT_ENTER_UNTIMED);
     if (flags & MT_ENTER_SAMPLED)
         s.timed = mt_sample_turn(mt_sample_pace(s.thread, s.site));

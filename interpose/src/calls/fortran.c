@@ -30,7 +30,7 @@ void mt_fortran_missed(void)
 {
     mt_noted noted = mt_noted_call;
     mt_noted_call.call = 0;
-    uint32_t slice = atomic_load_explicit(&mt_at_call.slice, memory_order_relaxed);
+    uint32_t slice = atomic_load_explicit(&mt_process.at_call.slice, memory_order_relaxed);
     if (!noted.call || is_foreign[noted.call >> 16] || (mt_enter_flags() & (MT_ENTER_CLOSED | MT_ENTER_PAUSED)))
         return;
     int saved = errno;
@@ -39,7 +39,7 @@ void mt_fortran_missed(void)
         mt_book_beside(t,
                        mt_key_of(noted.site, slice, (uint16_t)noted.call, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0),
                        0, MT_EVENT_NO_TAG, 0);
-    mt_lost(&mt_header->untimed_calls, 1);
+    mt_lost(&mt_process.header->untimed_calls, 1);
     errno = saved;
 }
 
@@ -170,7 +170,7 @@ void *mt_next_find(uint32_t index, uint64_t caller)
     // Open MPI's Fortran layer does what these do without MPI's functions in C, and a
     // tool may call them by their other names: their wrappers see neither.
     if (mt_call_callback(call))
-        atomic_store_explicit(&mt_callbacks, true, memory_order_relaxed);
+        atomic_store_explicit(&mt_objects.callbacks, true, memory_order_relaxed);
     void *p = look_up(symbol, caller);
     // An MPI has each of these names in a form for tools too.
     bool foreign = kind == MT_MPIF || kind == MT_CPTR ? !look_up(profiling, caller) : !p;

@@ -157,7 +157,7 @@ static void leave_imrecv(mt_span *s, int rc, bool found, const mt_request *m, co
     mt_close(s);
     s->thread->posts = mt_traced() ? m->number : 0; // of the probe that found it
     mt_book(s, mt_span_key(s, MT_DIR_NONE, m->comm->index, m->peer, 0), 0);
-    if (mt_receives_unfollowed)
+    if (mt_process.receives_unfollowed)
         return;
     mt_request_receive(s->site, s->slice, s->call, m->comm, m->peer, *request, m->number);
     mt_request_remembered();

@@ -33,7 +33,7 @@ void mt_leave_commit(mt_span *s, int rc, const MPI_Datatype *type)
 
 void mt_leave_callback(mt_span *s, int rc)
 {
-    atomic_store_explicit(&mt_callbacks, true, memory_order_relaxed);
+    atomic_store_explicit(&mt_objects.callbacks, true, memory_order_relaxed);
     mt_leave_call(s, rc);
 }
 
@@ -250,7 +250,7 @@ void mt_leave_sendrecv(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t coun
 void mt_leave_irecv(mt_span *s, int rc, MPI_Comm comm, int source, MPI_Request *request)
 {
     // A receive from nobody completes at once, and its handle may be shared.
-    bool follow = s->thread && rc == MPI_SUCCESS && source != MPI_PROC_NULL && !mt_receives_unfollowed;
+    bool follow = s->thread && rc == MPI_SUCCESS && source != MPI_PROC_NULL && !mt_process.receives_unfollowed;
     uint32_t number = follow ? mt_trace_request(s->thread) : 0;
     mt_leave_probe(s, rc, comm, source);
     if (!follow)
@@ -293,7 +293,7 @@ enum { ISENDRECV = MT_UNTOLD_RECEIVE };
 void mt_leave_isendrecv(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t count, MPI_Datatype type, int source,
                         MPI_Request *request)
 {
-    bool follow = s->thread && rc == MPI_SUCCESS && source != MPI_PROC_NULL && !mt_receives_unfollowed;
+    bool follow = s->thread && rc == MPI_SUCCESS && source != MPI_PROC_NULL && !mt_process.receives_unfollowed;
     uint32_t number = follow ? mt_trace_request(s->thread) : 0;
     mt_leave_send(s, rc, comm, dest, count, type);
     if (!follow)
@@ -520,7 +520,7 @@ void mt_leave_comm_idup(mt_span *s, int rc, MPI_Comm parent, MPI_Comm *made, MPI
         return;
     mt_request_promise *promise = malloc(sizeof *promise);
     if (!promise) {
-        mt_lost(&mt_header->lost_comms, 1);
+        mt_lost(&mt_process.header->lost_comms, 1);
         return;
     }
     *promise = (mt_request_promise){mt_comm_promised(parent, s->call, s->site), *made,

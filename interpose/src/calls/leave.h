@@ -119,7 +119,7 @@ void mt_leave_call(mt_span *s, int rc);
 // A datatype was committed: it is valid, and its size is known from now on.
 void mt_leave_commit(mt_span *s, int rc, const MPI_Datatype *type);
 
-// The program gave MPI a function of its own to call: see mt_callbacks.
+// The program gave MPI a function of its own to call: see mt_objects.callbacks.
 void mt_leave_callback(mt_span *s, int rc);
 
 // Communicator management: the call is booked under the parent.

@@ -43,7 +43,7 @@ extern MT_OURS _Thread_local mt_caller mt_calling __attribute__((tls_model("init
 MT_INLINE bool mt_quick_site(unsigned call, uint64_t *site)
 {
     if (mt_enter_flags() & MT_ENTER_SITES) {
-        if (mt_stacks_on)
+        if (mt_record.stacks_on)
             return false;
         if (mt_lies_in(&mt_bindings, *site) && !mt_fortran_take(call, site))
             return false;
@@ -88,7 +88,7 @@ MT_INLINE bool mt_quick_begin(mt_way way, mt_thread *t, mt_current_call *o, unsi
     mt_write(&o->bytes, bytes);
     mt_write(&o->place, mt_key_of(0, 0, 0, 0, comm, peer, 0).place);
     mt_write(&o->start, mt_quick_timed(way, t, o) ? mt_cpu_ticks() - o->spent : 0);
-    uint32_t slice = atomic_load_explicit(&mt_at_call.slice, memory_order_relaxed);
+    uint32_t slice = atomic_load_explicit(&mt_process.at_call.slice, memory_order_relaxed);
     __atomic_store_n(&o->what, mt_key_of(0, slice, call, direction, 0, 0, 0).what, __ATOMIC_RELEASE);
     return true;
 }
@@ -282,7 +282,7 @@ MT_INLINE int mt_quick_coll(mt_way way, mt_thread *t, uint64_t frame, unsigned c
 // Whether a status has a message, in fields that can be believed.
 MT_INLINE bool mt_quick_tells(int rc, const MPI_Status *seen)
 {
-    return mt_likely(rc == MPI_SUCCESS) && mt_likely(seen->MPI_SOURCE >= 0) && mt_likely(mt_status_trusted);
+    return mt_likely(rc == MPI_SUCCESS) && mt_likely(seen->MPI_SOURCE >= 0) && mt_likely(mt_objects.status_trusted);
 }
 
 MT_INLINE int mt_quick_recv(mt_way way, mt_thread *t, uint64_t frame, unsigned call, int rc, MPI_Comm comm,
@@ -328,7 +328,7 @@ MT_INLINE int mt_quick_irecv(mt_way way, mt_thread *t, uint64_t frame, unsigned 
         return mt_leave_quick_oddly(t, call, frame, rc);
     mt_current_call *o = t->open;
     uint64_t ticks = mt_quick_close(way, o);
-    if (mt_likely(source != MPI_PROC_NULL) && !mt_receives_unfollowed)
+    if (mt_likely(source != MPI_PROC_NULL) && !mt_process.receives_unfollowed)
         mt_request_receive(o->site, o->slice, call, mt_comm_of(t, comm), o->peer, *request,
                            way == MT_TIMED || way == MT_UNTIMED ? 0 : mt_trace_request(t));
     return mt_quick_book(way, t, o, mt_quick_key(o, 0), 0, ticks);

@@ -97,7 +97,7 @@ static void add_to_vector(mt_thread *t, mt_key k, const mt_volume_fixed *f)
 {
     mt_l_vector *r = vector_of(t, k, f->length);
     if (!r) {
-        mt_lost(&mt_header->folded_calls, 1); // the total is in its row, the spread is not
+        mt_lost(&mt_process.header->folded_calls, 1); // the total is in its row, the spread is not
         return;
     }
     uint64_t *bytes = (uint64_t *)(r + 1);
@@ -207,7 +207,7 @@ void mt_volume_book(mt_span *s, MPI_Comm comm, const mt_volume *v)
     }
     mt_volume_fixed *f = fixed(t, comm, v, s->call, buffer, sizeof buffer);
     if (!f) {
-        mt_lost(&mt_header->folded_calls, 1);
+        mt_lost(&mt_process.header->folded_calls, 1);
         mt_book(s, mt_span_key(s, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0), 0);
         return;
     }
@@ -224,7 +224,7 @@ void mt_volume_promise(const mt_span *s, MPI_Comm comm, const mt_volume *v, MPI_
     mt_thread *t = mt_self;
     mt_volume_fixed *f = fixed(t, comm, v, s->call, NULL, 0);
     if (!f) {
-        mt_lost(&mt_header->lost_requests, 1);
+        mt_lost(&mt_process.header->lost_requests, 1);
         return;
     }
     mt_request e = {.key = MT_KEY(request), .site = s->site, .comm = f->comm, .extra = f, .peer = f->peer,

@@ -74,17 +74,17 @@ static mt_segment append_segment(uint32_t kind, uint64_t size, uint64_t rows)
     int saved = errno, fd = -1;
     size = pages(size);
     mt_lock(MT_LOCK_FILE);
-    if (mt_header->end + size <= most && (fd = mt_recording_path_reopen(&place)) < 0)
+    if (mt_process.header->end + size <= most && (fd = mt_recording_path_reopen(&place)) < 0)
         why = "its file cannot be opened again";
     if (fd >= 0) {
-        uint64_t offset = mt_header->end;
+        uint64_t offset = mt_process.header->end;
         s.segment = mt_recording_map(fd, offset, size, &why);
         close(fd);
         if (s.segment) {
             s.offset = offset;
             *s.segment = (mt_l_segment){.magic = MT_SEGMENT_MAGIC, .kind = kind, .size = size, .rows = rows,
                                         .offset = offset};
-            __atomic_store_n(&mt_header->end, offset + size, __ATOMIC_RELEASE);
+            __atomic_store_n(&mt_process.header->end, offset + size, __ATOMIC_RELEASE);
         }
     }
     mt_unlock(MT_LOCK_FILE);
@@ -164,7 +164,7 @@ static bool log_room(uint64_t size)
 void *mt_recording_begin(uint64_t size)
 {
     size = (size + 7) & ~7ull;
-    if (!mt_header || size > UINT32_MAX)
+    if (!mt_process.header || size > UINT32_MAX)
         return NULL;
     mt_lock(MT_LOCK_LOG);
     if (!log_room(size)) {
@@ -256,11 +256,11 @@ bool mt_recording_open(void)
             h->header_size = (uint32_t)head;
             h->world_rank = h->world_size = -1;
             h->pid = (uint32_t)getpid();
-            h->clock = mt_clock_kind;
+            h->clock = mt_process.clock_kind;
             h->start = mt_clock_all();
             h->end = head;
             h->state = MT_STATE_RUNNING;
-            mt_header = h;
+            mt_process.header = h;
             mt_recording_path_note(&place);
             return true;
         }
@@ -286,9 +286,9 @@ bool mt_recording_resume(void)
     if (fd < 0)
         return false; // it was delivered elsewhere, as its place could not be kept
     close(fd);
-    __atomic_store_n(&mt_header->state, MT_STATE_RUNNING, __ATOMIC_RELEASE);
-    mt_header->finalize_start = mt_header->finalize_end = (mt_l_clock){0};
-    mt_header->checksum = 0;
+    __atomic_store_n(&mt_process.header->state, MT_STATE_RUNNING, __ATOMIC_RELEASE);
+    mt_process.header->finalize_start = mt_process.header->finalize_end = (mt_l_clock){0};
+    mt_process.header->checksum = 0;
     return true;
 }
 
@@ -319,10 +319,10 @@ void mt_recording_close(void)
     // What lies behind the last segment was reserved and never used. A thread
     // that makes calls between two sessions may be growing the file.
     mt_lock(MT_LOCK_FILE);
-    if (ftruncate(fd, (off_t)mt_header->end) != 0) { /* it stays longer */ }
-    mt_header->checksum = checksum(fd, mt_header->end);
+    if (ftruncate(fd, (off_t)mt_process.header->end) != 0) { /* it stays longer */ }
+    mt_process.header->checksum = checksum(fd, mt_process.header->end);
     if (place.elsewhere)
-        mt_recording_path_deliver(&place, fd, mt_header->end);
+        mt_recording_path_deliver(&place, fd, mt_process.header->end);
     mt_unlock(MT_LOCK_FILE);
     close(fd);
 }

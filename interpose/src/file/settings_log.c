@@ -22,7 +22,7 @@ void mt_setting_log(mt_setting s, const char *value)
 void mt_setting_refuse(mt_setting s)
 {
     mt_setting_ignore(s);
-    if (mt_header)
+    if (mt_process.header)
         mt_setting_log(s, mt_settings[s].otherwise);
 }
 

@@ -15,12 +15,12 @@
 
 MT_EXPORT int dlclose(void *handle)
 {
-    if ((!mt_header && !mt_resolve_known()) || mt_protected()) // later scans see what is gone
+    if ((!mt_process.header && !mt_resolve_known()) || mt_protected()) // later scans see what is gone
         return mt_dlclose(handle);
     if (mt_noted_call.call)
         mt_fortran_missed(); // its site may be in the file
     int rc = mt_dlclose(handle), saved = errno;
-    if (mt_header && !mt_forked)
+    if (mt_process.header && !mt_process.forked)
         mt_modules_unloaded();
     if (mt_resolve_unloaded())
         mt_mpi_unloaded();

@@ -56,14 +56,14 @@ static bool ended;
 
 static void set_state(mt_state state)
 {
-    atomic_store_explicit(&mt_state_now, state, memory_order_release);
+    atomic_store_explicit(&mt_process.state, state, memory_order_release);
     mt_enter_set(MT_ENTER_CLOSED, state != MT_ON);
 }
 
 // A child's calls, and its exit, are not its parent's.
 static void forked(void)
 {
-    mt_forked = true;
+    mt_process.forked = true;
     set_state(MT_OFF);
     ended = false;
     mt_thread_is(NULL);
@@ -143,7 +143,7 @@ static void ready(void)
     read_variables();
     mt_placement_log();
     mt_usage_open();
-    mt_header->init_end = mt_clock_all();
+    mt_process.header->init_end = mt_clock_all();
     mt_slice_intervals();
     mt_cvars_ready();
     mt_eager_log();
@@ -155,7 +155,7 @@ static void opened(void)
     mt_physical_named();
     if (++open_models == 1)
         mt_types_open();
-    if (mt_state_now != MT_ON)
+    if (mt_process.state != MT_ON)
         ready();
     read_variables(); // if they are not, as all of MPI was closed before
 }
@@ -165,7 +165,7 @@ static void world_opened(void)
     int level = MPI_THREAD_SINGLE;
     if (mt_pmpi.Query_thread(&level) == MPI_SUCCESS && level == MPI_THREAD_MULTIPLE)
         mt_request_share();
-    mt_serialized = level == MPI_THREAD_SERIALIZED;
+    mt_process.serialized = level == MPI_THREAD_SERIALIZED;
     mt_world_open();
     mt_comm_open();
     opened();
@@ -187,15 +187,15 @@ mt_span mt_enter_init(unsigned call, uint64_t site, uint64_t frame)
     if (mt_lies_in(&mt_bindings, site))
         mt_fortran_take(call, &s.site);
     mt_lock(MT_LOCK_LIFECYCLE);
-    if (mt_state_now == MT_COLD && mt_header)
+    if (mt_process.state == MT_COLD && mt_process.header)
         found_again(site);
-    else if (mt_state_now == MT_COLD)
+    else if (mt_process.state == MT_COLD)
         set_state(start(site, false) ? MT_STARTING : MT_OFF);
-    if ((mt_state_now == MT_STARTING || mt_on()) && !(mt_enter_flags() & MT_ENTER_PAUSED))
+    if ((mt_process.state == MT_STARTING || mt_on()) && !(mt_enter_flags() & MT_ENTER_PAUSED))
         s.thread = mt_self ? mt_self : mt_thread_attach();
     mt_unlock(MT_LOCK_LIFECYCLE);
     errno = saved;
-    s.timed = mt_header && mt_header->timing != MT_TIMING_OFF;
+    s.timed = mt_process.header && mt_process.header->timing != MT_TIMING_OFF;
     s.start = mt_ticks();
     if (s.thread) {
         mt_current_call_begin(&s);
@@ -213,7 +213,7 @@ static bool can_open(void)
         ended = false;
         if (!mt_recording_resume()) {
             mt_log("MPI was opened again after the recording was brought home (rank %d): that is not recorded",
-                   mt_world_rank);
+                   mt_process.world_rank);
             return false;
         }
         mt_modules_resume();
@@ -221,7 +221,7 @@ static bool can_open(void)
         set_state(MT_ON);
         mt_pvar_table_thaw();
     }
-    return mt_state_now == MT_STARTING || mt_state_now == MT_ON;
+    return mt_process.state == MT_STARTING || mt_process.state == MT_ON;
 }
 
 static mt_thread *thread_wanted(uint64_t site);
@@ -233,10 +233,10 @@ static void book_init(mt_span *s, int rc, uint64_t now)
         s->thread = mt_self ? mt_self : thread_wanted(s->site);
     if (!s->thread)
         return;
-    s->slice = atomic_load_explicit(&mt_at_call.slice, memory_order_relaxed);
+    s->slice = atomic_load_explicit(&mt_process.at_call.slice, memory_order_relaxed);
     s->ticks = now - s->start;
     mt_write(&s->thread->open->last, now); // it was not closed as others are
-    s->timed = mt_header->timing != MT_TIMING_OFF;
+    s->timed = mt_process.header->timing != MT_TIMING_OFF;
     if (counts)
         mt_book(s, mt_span_key(s, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0), 0);
     else
@@ -277,7 +277,7 @@ void mt_leave_session_init(mt_span *s, int rc, const MPI_Session *session)
 static void start_late(uint64_t site)
 {
     int initialized = 0, finalized = 0;
-    if (mt_header ? !found_again(site) : !mt_resolve(site)) {
+    if (mt_process.header ? !found_again(site) : !mt_resolve(site)) {
         set_state(MT_OFF);
         return;
     }
@@ -285,7 +285,7 @@ static void start_late(uint64_t site)
     mt_pmpi.Finalized(&finalized);
     if (!initialized || finalized)
         return;
-    if (mt_header ? can_open() : start(site, true))
+    if (mt_process.header ? can_open() : start(site, true))
         world_opened();
     else
         set_state(MT_OFF);
@@ -293,11 +293,11 @@ static void start_late(uint64_t site)
 
 static MT_SLOW void unrecorded_call(uint64_t site)
 {
-    if (atomic_load_explicit(&mt_state_now, memory_order_acquire) != MT_COLD)
+    if (atomic_load_explicit(&mt_process.state, memory_order_acquire) != MT_COLD)
         return;
     int saved = errno;
     mt_lock(MT_LOCK_LIFECYCLE);
-    if (mt_state_now == MT_COLD)
+    if (mt_process.state == MT_COLD)
         start_late(site);
     mt_unlock(MT_LOCK_LIFECYCLE);
     errno = saved;
@@ -306,11 +306,11 @@ static MT_SLOW void unrecorded_call(uint64_t site)
 static MT_SLOW mt_thread *thread_wanted(uint64_t site)
 {
     unrecorded_call(site);
-    if (atomic_load_explicit(&mt_state_now, memory_order_acquire) != MT_ON)
+    if (atomic_load_explicit(&mt_process.state, memory_order_acquire) != MT_ON)
         return NULL;
     mt_thread *t = mt_thread_attach();
     if (!t)
-        mt_lost(&mt_header->lost_calls, 1);
+        mt_lost(&mt_process.header->lost_calls, 1);
     return t;
 }
 
@@ -321,8 +321,9 @@ void mt_mpi_unloaded(void)
 {
     int saved = errno;
     mt_lock(MT_LOCK_LIFECYCLE);
-    if (mt_state_now == MT_ON)
-        mt_log("the MPI library was unloaded before MPI_Finalize (rank %d): nothing more is recorded", mt_world_rank);
+    if (mt_process.state == MT_ON)
+        mt_log("the MPI library was unloaded before MPI_Finalize (rank %d): nothing more is recorded",
+               mt_process.world_rank);
     mt_fortran_forget();
     mt_mpit_forget();
     mt_tool_forget();
@@ -343,7 +344,7 @@ static void closing(void)
         return;
     mt_pvars_close();
     mt_slice_close();
-    mt_header->finalize_start = mt_clock_all();
+    mt_process.header->finalize_start = mt_clock_all();
     if (MT_CHECKING)
         mt_sample_tell();
 }
@@ -355,8 +356,8 @@ static void end(void)
     mt_modules_scan();
     mt_prof_write();
     mt_pvar_table_freeze();
-    mt_header->finalize_end = mt_clock_all();
-    __atomic_store_n(&mt_header->state, MT_STATE_FINALIZED, __ATOMIC_RELEASE);
+    mt_process.header->finalize_end = mt_clock_all();
+    __atomic_store_n(&mt_process.header->state, MT_STATE_FINALIZED, __ATOMIC_RELEASE);
     set_state(MT_OFF);
     ended = true;
     // Handles that were not freed mean nothing to a session that comes later.
@@ -409,10 +410,10 @@ int mt_finalize_interrupted(int (*next)(void))
     mt_l_clock before = mt_clock_all();
     int rc = next();
     if (rc == MPI_SUCCESS && mt_on() && open_models <= 1) {
-        mt_lost(&mt_header->lost_calls, 1); // this one
-        mt_header->finalize_start = before;
-        mt_header->finalize_end = mt_clock_all();
-        __atomic_store_n(&mt_header->state, MT_STATE_FINALIZED, __ATOMIC_RELEASE);
+        mt_lost(&mt_process.header->lost_calls, 1); // this one
+        mt_process.header->finalize_start = before;
+        mt_process.header->finalize_end = mt_clock_all();
+        __atomic_store_n(&mt_process.header->state, MT_STATE_FINALIZED, __ATOMIC_RELEASE);
         set_state(MT_OFF);
     }
     return rc;
@@ -421,20 +422,20 @@ int mt_finalize_interrupted(int (*next)(void))
 // The call of a thread that has no table is told in the header.
 static mt_current_call *abort_line(void)
 {
-    return (mt_current_call *)(void *)&mt_header->abort;
+    return (mt_current_call *)(void *)&mt_process.header->abort;
 }
 
 mt_span mt_aborting(uint64_t site, uint64_t frame, MPI_Comm comm, int errorcode)
 {
     mt_span s = {.site = site, .frame = frame, .call = MT_CALL_ABORT};
-    if (atomic_load(&mt_state_now) == MT_COLD && (mt_protected() || !thread_wanted(site)))
+    if (atomic_load(&mt_process.state) == MT_COLD && (mt_protected() || !thread_wanted(site)))
         mt_resolve(site);
     if (mt_enter_flags() & (MT_ENTER_CLOSED | MT_ENTER_PAUSED))
         return s;
     if (mt_lies_in(&mt_bindings, site))
         mt_fortran_take(MT_CALL_ABORT, &s.site);
-    s.timed = mt_header->timing != MT_TIMING_OFF;
-    s.slice = atomic_load_explicit(&mt_at_call.slice, memory_order_relaxed);
+    s.timed = mt_process.header->timing != MT_TIMING_OFF;
+    s.slice = atomic_load_explicit(&mt_process.at_call.slice, memory_order_relaxed);
     s.thread = mt_self;
     uint64_t now = mt_ticks();
     if (s.thread) {
@@ -457,7 +458,7 @@ void mt_abort_returned(mt_span *s)
     if (s->thread && !mt_protected()) {
         mt_book_bare(s);
     } else if (mt_on()) {
-        mt_lost(&mt_header->lost_calls, 1);
+        mt_lost(&mt_process.header->lost_calls, 1);
         if (s->thread)
             mt_current_call_end(s);
         else

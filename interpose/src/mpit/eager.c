@@ -90,7 +90,7 @@ void mt_eager_log(void)
     static const char *const self[] = {"self", NULL};
     static const char *const shared_memory[] = {"sm", "vader", "smcuda", NULL};
     static const char *const network[] = {"tcp", "openib", "uct", "ofi", "usnic", "ugni", "portals4", NULL};
-    if (!mt_trace_on)
+    if (!mt_record.trace_on)
         return;
     void *module = mt_resolve_module((uint64_t)(uintptr_t)mt_own.Init);
     mt_variables v = {(mt_find *)(uintptr_t)mt_resolve_symbol("mca_base_var_find", module),

@@ -18,7 +18,8 @@ static void print_external(FILE *out, const mt_sums *sums)
         const mt_volume_sum *e = &sums->sent[to];
         if (!e->count)
             continue;
-        fprintf(out, "E\t%d\t%d\t%" PRIu64 " bytes\t%" PRIu64 " msgs sent\t", mt_world_rank, to, e->bytes, e->count);
+        fprintf(out, "E\t%d\t%d\t%" PRIu64 " bytes\t%" PRIu64 " msgs sent\t", mt_process.world_rank, to, e->bytes,
+                e->count);
         for (int i = 0; i < MT_COLUMNS; i++)
             fprintf(out, "%" PRIu64 "%c", sums->sizes[to][i], i + 1 < MT_COLUMNS ? ',' : '\n');
     }
@@ -27,8 +28,8 @@ static void print_external(FILE *out, const mt_sums *sums)
 static void print_pair(FILE *out, char kind, int to, const mt_volume_sum *sum)
 {
     if (sum->count)
-        fprintf(out, "%c\t%d\t%d\t%" PRIu64 " bytes\t%" PRIu64 " msgs sent\n", kind, mt_world_rank, to, sum->bytes,
-                sum->count);
+        fprintf(out, "%c\t%d\t%d\t%" PRIu64 " bytes\t%" PRIu64 " msgs sent\n", kind, mt_process.world_rank, to,
+                sum->bytes, sum->count);
 }
 
 static void print_one_sided(FILE *out, const mt_sums *sums)
@@ -42,7 +43,8 @@ static void print_one_sided(FILE *out, const mt_sums *sums)
 
 static void print_block(FILE *out, const char *class, const mt_volume_sum *sum)
 {
-    fprintf(out, "%s\t%d\t%" PRIu64 " bytes\t%" PRIu64 " msgs sent\n", class, mt_world_rank, sum->bytes, sum->count);
+    fprintf(out, "%s\t%d\t%" PRIu64 " bytes\t%" PRIu64 " msgs sent\n", class, mt_process.world_rank, sum->bytes,
+            sum->count);
 }
 
 // A name is data: it must not break the line.
@@ -101,7 +103,7 @@ bool mt_prof_print(const mt_sums *sums, const char *prefix)
 {
     char path[4096], *text = NULL;
     size_t size = 0;
-    int n = snprintf(path, sizeof path, "%s.%d.prof", prefix, mt_world_rank);
+    int n = snprintf(path, sizeof path, "%s.%d.prof", prefix, mt_process.world_rank);
     FILE *out = n > 0 && n < (int)sizeof path ? open_memstream(&text, &size) : NULL;
     if (!out)
         return false;
@@ -121,7 +123,7 @@ void mt_prof_write(void)
         return;
     bool taken = mt_sums_take(&sums, MT_SUM_ALL);
     if (!taken || !mt_prof_print(&sums, prefix))
-        mt_log("cannot write %s.%d.prof", prefix, mt_world_rank);
+        mt_log("cannot write %s.%d.prof", prefix, mt_process.world_rank);
     if (taken)
         mt_sums_free(&sums);
 }

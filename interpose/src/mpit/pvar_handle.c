@@ -153,7 +153,7 @@ static int write_phase(const mt_pvar_handle *h)
 {
     if (!h->session->file || print_phase(h))
         return MPI_SUCCESS;
-    mt_log("cannot write %s.%d.prof", h->session->file, mt_world_rank);
+    mt_log("cannot write %s.%d.prof", h->session->file, mt_process.world_rank);
     return MPI_T_ERR_INVALID;
 }
 
@@ -232,7 +232,7 @@ int mt_pvar_handle_write(mt_pvar_handle *h, const char *text)
         return MPI_T_ERR_PVAR_NO_WRITE;
     if (strnlen(text, MT_FILE_NAME) == MT_FILE_NAME) {
         mt_log("a name of %d bytes or more for pml_monitoring_flush is no file's (rank %d)", MT_FILE_NAME,
-               mt_world_rank);
+               mt_process.world_rank);
         return MPI_T_ERR_INVALID;
     }
     char *file = *text ? strdup(text) : NULL;

@@ -9,7 +9,7 @@
 
 static uint64_t requests_now(void)
 {
-    return (uint64_t)atomic_load_explicit(&mt_request_count, memory_order_relaxed);
+    return (uint64_t)atomic_load_explicit(&mt_objects.request_count, memory_order_relaxed);
 }
 
 static void find_oldest(void *oldest, mt_thread *t)
@@ -99,9 +99,9 @@ int mt_pvar_table_count(void)
 
 uint64_t mt_pvar_table_nanoseconds(uint64_t ticks)
 {
-    if (!mt_header || ticks == 0)
+    if (!mt_process.header || ticks == 0)
         return 0;
-    const mt_l_clock now = mt_clock_all(), *start = &mt_header->start;
+    const mt_l_clock now = mt_clock_all(), *start = &mt_process.header->start;
     double rate = (double)(now.monotonic - start->monotonic + 1) / (double)(now.ticks - start->ticks + 1);
     return (uint64_t)((double)ticks * rate);
 }

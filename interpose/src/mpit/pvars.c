@@ -89,10 +89,10 @@ static void not_the_calls(uint64_t begun)
 
 static void failed(mt_variable *v, const char *what, int code)
 {
-    mt_lost(&mt_header->lost_readings, 1);
+    mt_lost(&mt_process.header->lost_readings, 1);
     if (!v->failed)
         mt_log("%s cannot be %s (MPI_T, code %d, rank %d): what it would have told is missing", v->name, what, code,
-               mt_world_rank);
+               mt_process.world_rank);
     v->failed = true;
 }
 
@@ -111,7 +111,7 @@ static bool has_room(uint64_t size, uint32_t moment)
         return true;
     if (!said)
         mt_log("performance variables were read so often that it takes a quarter of MPITRACE_MAX_MB (rank %d): later "
-               "readings are counted, not kept", mt_world_rank);
+               "readings are counted, not kept", mt_process.world_rank);
     said = true;
     return false;
 }
@@ -121,7 +121,7 @@ static void write_down(const mt_variable *v, place *p, uint32_t moment, uint32_t
     uint64_t size = sizeof(mt_l_reading) + (uint64_t)p->count * sizeof(uint64_t);
     mt_l_reading *r = has_room(size, moment) ? mt_recording_begin(size) : NULL;
     if (!r) {
-        mt_lost(&mt_header->lost_readings, 1);
+        mt_lost(&mt_process.header->lost_readings, 1);
         return;
     }
     r->handle = p->index;
@@ -177,7 +177,7 @@ static void read_all(uint32_t moment, uint32_t slice)
 
 static uint32_t slice_now(void)
 {
-    return atomic_load_explicit(&mt_at_call.slice, memory_order_relaxed);
+    return atomic_load_explicit(&mt_process.at_call.slice, memory_order_relaxed);
 }
 
 // Names what readings refer to. An object of the same record, with as many
@@ -224,7 +224,7 @@ static void bind_place(struct mt_bound *b, mt_variable *v, place *p)
     else if (count < 0 || count > MT_MOST_ELEMENTS || !has_values((size_t)count * v->type->size + 8))
         failed(v, "read: it has too many elements", count);
     else if (v->read && !describe(b, v, p, count))
-        mt_lost(&mt_header->lost_readings, 1);
+        mt_lost(&mt_process.header->lost_readings, 1);
     else {
         p->count = count;
         return;
@@ -258,7 +258,7 @@ static struct mt_bound *bind(uint32_t binding, mt_comm *c, const void *object, s
     struct mt_bound *b = any ? make_bound(binding, c) : NULL;
     if (!b) {
         if (any)
-            mt_lost(&mt_header->lost_readings, 1);
+            mt_lost(&mt_process.header->lost_readings, 1);
         return NULL;
     }
     memcpy(&b->object, object, size);

@@ -238,7 +238,7 @@ static bool take(mt_sums *sums, unsigned wanted, bool *again)
 {
     adding a = {.sums = sums, .classes = classes_of(wanted)};
     memset(sums, 0, sizeof *sums);
-    sums->world = mt_world_size > 0 ? mt_world_size : 0;
+    sums->world = mt_process.world_size > 0 ? mt_process.world_size : 0;
     sums->comms = mt_comm_all(&sums->comm_count);
     a.failed = !sums->comms;
     sums->sent = zeros(wanted & MT_SUM_SENT, sums->world, sizeof *sums->sent, &a.failed);

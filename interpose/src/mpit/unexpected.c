@@ -124,7 +124,7 @@ void mt_unexpected_open(void)
     done = true;
     if (mt_pvars_tell_queue())
         take_places();
-    else if (mt_world_rank <= 0)
+    else if (mt_process.world_rank <= 0)
         mt_log("MPITRACE_WATCH_UNEXPECTED: this MPI does not tell here how many messages wait unexpected (%s): late "
                "receives are not counted",
 #ifdef OPEN_MPI

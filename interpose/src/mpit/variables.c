@@ -186,7 +186,7 @@ static void choose(int number, const facts *f, bool named)
 {
     static bool said, risky;
     if (!can_be_read(f->name)) {
-        if (named && !risky && mt_world_rank <= 0)
+        if (named && !risky && mt_process.world_rank <= 0)
             mt_log("%s is not read: Open MPI does not tell it reliably, unless --mca chooses its component "
                    "and no other",
                    f->name);
@@ -197,7 +197,7 @@ static void choose(int number, const facts *f, bool named)
     bool length = (f->class == MT_PVAR_LEVEL || f->class == MT_PVAR_SIZE) && f->type->kind <= MT_PVAR_UNSIGNED &&
                   (f->binding == MT_PVAR_UNBOUND || f->binding == MT_PVAR_COMMUNICATOR);
     bool watch = length && mt_variables.queue < 0 && watched && is_queue(f->name);
-    if (f->binding == UINT32_MAX && named && !said && mt_world_rank <= 0) {
+    if (f->binding == UINT32_MAX && named && !said && mt_process.world_rank <= 0) {
         mt_log("%s is bound to what mpitrace does not follow: it is not read", f->name);
         said = true;
     }
@@ -208,7 +208,7 @@ static void choose(int number, const facts *f, bool named)
                      .binding = f->binding, .continuous = f->continuous, .read = named};
     mt_variables.list = wider ? wider : mt_variables.list;
     if (!wider || !v.name || (named && !log_variable(&v, f))) {
-        mt_lost(&mt_header->lost_readings, 1);
+        mt_lost(&mt_process.header->lost_readings, 1);
         free(v.name);
         return;
     }
@@ -232,9 +232,9 @@ void mt_variables_choose(void)
             readable++;
             choose(i, f, is_named(f, used));
         }
-    if (pattern_count && !readable && mt_world_rank <= 0)
+    if (pattern_count && !readable && mt_process.world_rank <= 0)
         mt_log("MPITRACE_PVAR: this MPI has no performance variables here");
-    for (int i = 0; i < pattern_count && used && readable && mt_world_rank <= 0; i++)
+    for (int i = 0; i < pattern_count && used && readable && mt_process.world_rank <= 0; i++)
         if (!used[i])
             mt_log("MPITRACE_PVAR: none of the %d performance variables that this MPI has here matches %s (`mpitrace "
                    "vars` lists them)", readable, patterns[i]);

@@ -106,7 +106,7 @@ static void write_edges(const mt_comm *c)
 {
     mt_l_edges *r = mt_recording_begin(sizeof *r + (uint64_t)c->edge_count * sizeof(int32_t));
     if (!r) {
-        mt_lost(&mt_header->lost_comms, 1);
+        mt_lost(&mt_process.header->lost_comms, 1);
         return;
     }
     r->index = c->index;
@@ -172,7 +172,7 @@ static mt_comm *enter(MPI_Comm handle, mt_comm *made, uint32_t parent, unsigned 
     if (!c && room)
         c = add(made, parent, call);
     if (!c)
-        mt_lost(&mt_header->lost_comms, 1);
+        mt_lost(&mt_process.header->lost_comms, 1);
     if (!c || shared)
         free_lists(made);
     else if (c->edge_count > 0)
@@ -207,7 +207,7 @@ static mt_comm *meet(MPI_Comm handle)
 {
     mt_comm made;
     if (!describe_into(&made, handle, NULL)) {
-        mt_lost(&mt_header->lost_comms, 1);
+        mt_lost(&mt_process.header->lost_comms, 1);
         mt_handles_put(&handles, MT_KEY(handle), &lost);
         return &lost;
     }
@@ -352,7 +352,7 @@ static void born(const mt_comm_origin *o, MPI_Comm made)
 {
     mt_comm child;
     if (!describe_into(&child, made, mt_call_duplicates(o->call) ? o->parent : NULL)) {
-        mt_lost(&mt_header->lost_comms, 1);
+        mt_lost(&mt_process.header->lost_comms, 1);
         return;
     }
     child.site = o->site;
@@ -415,7 +415,7 @@ static uint64_t times_made(const uint64_t name[2])
         *m = (struct made){*chain, {name[0], name[1]}, 1};
         *chain = m;
     } else {
-        mt_lost(&mt_header->lost_comms, 1); // the next will be taken for this one
+        mt_lost(&mt_process.header->lost_comms, 1); // the next will be taken for this one
     }
     return 1;
 }
@@ -426,7 +426,7 @@ static mt_comm *born_of_members(const mt_comm *parent, uint64_t tag, MPI_Comm ma
     mt_comm child;
     uint64_t base[2];
     if (!describe_into(&child, made, NULL)) {
-        mt_lost(&mt_header->lost_comms, 1);
+        mt_lost(&mt_process.header->lost_comms, 1);
         return NULL;
     }
     mt_group_name(child.fold, &child, parent->fold, call, tag);
@@ -487,7 +487,7 @@ mt_comm *mt_comm_of_group(MPI_Group group)
     mt_unlock(MT_LOCK_COMM);
     if (c)
         return c;
-    mt_lost(&mt_header->lost_comms, 1);
+    mt_lost(&mt_process.header->lost_comms, 1);
     return &lost;
 }
 

@@ -28,27 +28,29 @@ struct mt_table {
 #define MT_UNLOCKED {[0 ... MT_SHARDS - 1] = {.lock = PTHREAD_MUTEX_INITIALIZER}}
 mt_table mt_requests = {MT_UNLOCKED}, mt_messages = {MT_UNLOCKED};
 
-_Atomic int64_t mt_request_count;
-_Atomic bool mt_callbacks;
-
 static uint64_t scatter(uint64_t key)
 {
     return key * 0x9e3779b97f4a7c15u;
 }
 
-static mt_shard *open_shard(mt_table *table, uint64_t hash)
+MT_INLINE void lock_shard(mt_shard *s)
 {
-    if (mt_likely(!mt_multiple))
-        return &table->shards[0];
-    mt_shard *s = &table->shards[hash >> 60];
     mt_lock_taken(MT_LOCK_REQUESTS);
     pthread_mutex_lock(&s->lock);
+}
+
+static mt_shard *open_shard(mt_table *table, uint64_t hash)
+{
+    if (mt_likely(!mt_process.multiple))
+        return &table->shards[0];
+    mt_shard *s = &table->shards[hash >> 60];
+    lock_shard(s);
     return s;
 }
 
 static void close_shard(mt_shard *s)
 {
-    if (mt_unlikely(mt_multiple)) {
+    if (mt_unlikely(mt_process.multiple)) {
         pthread_mutex_unlock(&s->lock);
         mt_lock_given_back(MT_LOCK_REQUESTS);
     }
@@ -107,11 +109,11 @@ static bool widen(mt_shard *s)
 
 static void count(int64_t n)
 {
-    if (mt_unlikely(mt_multiple))
-        atomic_fetch_add_explicit(&mt_request_count, n, memory_order_relaxed);
+    if (mt_unlikely(mt_process.multiple))
+        atomic_fetch_add_explicit(&mt_objects.request_count, n, memory_order_relaxed);
     else
-        atomic_store_explicit(&mt_request_count,
-                              atomic_load_explicit(&mt_request_count, memory_order_relaxed) + n,
+        atomic_store_explicit(&mt_objects.request_count,
+                              atomic_load_explicit(&mt_objects.request_count, memory_order_relaxed) + n,
                               memory_order_relaxed);
 }
 
@@ -122,7 +124,7 @@ static mt_request *claim(mt_table *table, uint64_t key, mt_shard **shard)
     uint64_t hash = scatter(key);
     mt_shard *s = *shard = open_shard(table, hash);
     if (mt_unlikely(s->used * 2 >= s->capacity) && !widen(s)) {
-        mt_lost(&mt_header->lost_requests, 1);
+        mt_lost(&mt_process.header->lost_requests, 1);
         close_shard(s);
         return NULL;
     }
@@ -149,9 +151,9 @@ void mt_table_put(mt_table *table, const mt_request *entry)
 void mt_request_share(void)
 {
     mt_table *tables[] = {&mt_requests, &mt_messages};
-    if (mt_multiple)
+    if (mt_process.multiple)
         return;
-    mt_multiple = true;
+    mt_process.multiple = true;
     for (int t = 0; t < 2; t++) {
         mt_shard old = tables[t]->shards[0];
         tables[t]->shards[0].entries = NULL;
@@ -247,12 +249,10 @@ static void set_aside(const mt_request *e, unsigned direction, int32_t peer)
     set_aside_tagged(e, direction, peer, MT_EVENT_NO_TAG);
 }
 
-_Atomic bool mt_any_cancelled;
-
 MT_INLINE bool was_cancelled(const MPI_Status *status)
 {
     int cancelled = 0;
-    return atomic_load_explicit(&mt_any_cancelled, memory_order_relaxed) &&
+    return atomic_load_explicit(&mt_objects.any_cancelled, memory_order_relaxed) &&
            mt_pmpi.Test_cancelled(status, &cancelled) == MPI_SUCCESS && cancelled;
 }
 
@@ -302,12 +302,6 @@ static void settle(const mt_request *e, const MPI_Status *status)
         set_aside(e, MT_DIR_SEND_CANCELLED, e->peer);
     else if (e->number && !e->counted)
         mt_trace_completed(e->number);
-}
-
-int mt_error_class(int error)
-{
-    int class = error;
-    return mt_pmpi.Error_class(error, &class) == MPI_SUCCESS ? class : error;
 }
 
 int32_t mt_failed_source(const mt_comm *c, int32_t posted, const MPI_Status *status)
@@ -412,7 +406,7 @@ static bool take_completed(MPI_Request request, const MPI_Status *status)
 // Nearly all are plain receives: those are booked where they lie.
 bool mt_request_completed(MPI_Request request, const MPI_Status *status)
 {
-    if (mt_unlikely(mt_multiple)) // a session of another thread was opened while this one waited
+    if (mt_unlikely(mt_process.multiple)) // a session of another thread was opened while this one waited
         return take_completed(request, status);
     uint64_t key = MT_KEY(request), hash = scatter(key);
     mt_shard *s = &mt_requests.shards[0];
@@ -445,7 +439,7 @@ void mt_request_cancelled(const mt_span *s, MPI_Request request)
     uint32_t number = followed ? e.number : 0;
     if (followed && e.kind != MT_OPERATION) {
         e.cancelled = true;
-    } else if (s->thread && !mt_header->pauses && !mt_receives_unfollowed) { // else it may be a receive as well
+    } else if (s->thread && !mt_process.header->pauses && !mt_process.receives_unfollowed) { // else it may be a receive
         atomic_store(&cancels, true);
         e = (mt_request){.key = MT_KEY(request), .site = s->site, .peer = MT_PEER_NONE, .slice = s->slice,
                          .call = s->call, .kind = MT_CANCELLED_SEND, .cancelled = true, .number = number};
@@ -459,14 +453,12 @@ void mt_request_cancelled(const mt_span *s, MPI_Request request)
 // do all where other threads may be using the tables without a lock.
 static void move_sites(const mt_move *move)
 {
-    if (!mt_multiple && (mt_serialized || !mt_self))
+    if (!mt_process.multiple && (mt_process.serialized || !mt_self))
         return;
     for (int i = 0; i < 2 * MT_SHARDS; i++) {
         mt_shard *s = &(i < MT_SHARDS ? &mt_requests : &mt_messages)->shards[i % MT_SHARDS];
-        if (mt_multiple) {
-            mt_lock_taken(MT_LOCK_REQUESTS);
-            pthread_mutex_lock(&s->lock);
-        }
+        if (mt_process.multiple)
+            lock_shard(s);
         for (uint64_t k = 0; k < s->capacity; k++)
             mt_move_site(move, &s->entries[k].site);
         close_shard(s);
@@ -512,7 +504,7 @@ void mt_requests_unfinished(void)
     each_unfinished(&mt_requests, forget);
     forget_all(&mt_requests);
     forget_all(&mt_messages);
-    atomic_store(&mt_request_count, 0);
+    atomic_store(&mt_objects.request_count, 0);
 }
 
 static void book_posted(mt_thread *t, const mt_request *e)
@@ -560,7 +552,7 @@ void mt_request_receive(uint64_t site, uint32_t slice, unsigned call, mt_comm *c
 void mt_request_operation(mt_thread *t, MPI_Request request)
 {
     mt_shard *shard;
-    uint32_t number = mt_trace_how[t->open->call] != MT_TRACE_NOT ? mt_trace_request(t) : 0;
+    uint32_t number = mt_record.trace_how[t->open->call] != MT_TRACE_NOT ? mt_trace_request(t) : 0;
     if (!number || request == mt_const.request_null)
         return;
     mt_request *e = claim(&mt_requests, MT_KEY(request), &shard);

@@ -13,6 +13,7 @@
 #include "record/modules.h"
 #include "record/record.h"
 #include "objects/comm.h"
+#include "objects/state.h"
 
 typedef enum mt_request_kind {
     MT_RECEIVE,
@@ -60,14 +61,10 @@ extern MT_OURS mt_table mt_requests, mt_messages;
 void mt_table_put(mt_table *table, const mt_request *entry);
 bool mt_table_take(mt_table *table, uint64_t key, mt_request *entry);
 
-// The program gave MPI a function to call: an error handler, or a generalized
-// request's. Set before MPI can call it.
-extern MT_OURS _Atomic bool mt_callbacks;
-
 // Whether entries have to be taken out beforehand.
 MT_INLINE bool mt_take_first(void)
 {
-    return mt_multiple || atomic_load_explicit(&mt_callbacks, memory_order_relaxed);
+    return mt_process.multiple || atomic_load_explicit(&mt_objects.callbacks, memory_order_relaxed);
 }
 
 // Settles a request that completed with this status, and was not taken out.
@@ -77,12 +74,10 @@ bool mt_request_completed(MPI_Request request, const MPI_Status *status);
 // From now on threads may use the tables at the same time.
 void mt_request_share(void);
 
-// How many entries there are.
-extern MT_OURS _Atomic int64_t mt_request_count;
-
+// Whether the tables have any entry.
 MT_INLINE bool mt_any_followed(void)
 {
-    return atomic_load_explicit(&mt_request_count, memory_order_relaxed) != 0;
+    return atomic_load_explicit(&mt_objects.request_count, memory_order_relaxed) != 0;
 }
 
 // A request completed with this status: books what it tells. A persistent one
@@ -101,10 +96,6 @@ bool mt_request_receives(MPI_Request request, mt_comm **comm, int32_t *peer);
 
 // It was freed by the program.
 void mt_request_freed(mt_request *entry);
-
-// Set before the first MPI_Cancel. From then on each receive is asked whether it
-// was: one that another thread waits for is in no table when it is cancelled.
-extern MT_OURS _Atomic bool mt_any_cancelled;
 
 // A request was cancelled, or will be when it completes. One that is not followed must be a send.
 void mt_request_cancelled(const mt_span *s, MPI_Request request);
@@ -136,9 +127,6 @@ MT_INLINE void mt_request_remembered(void)
 
 // Names what is still open after MPI_Finalize: it never completed.
 void mt_requests_unfinished(void);
-
-// The class of an error that the MPI itself returned: no look-up of what failed.
-int mt_error_class(int error);
 
 // The rank in the communicator that a failed receive's message came from, as a
 // row has it: the posted one, else what the status says if that is a rank.

@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-bool mt_status_trusted;
-
 uint64_t mt_status_ask(const MPI_Status *status)
 {
     MPI_Count bytes = 0;
@@ -25,5 +23,11 @@ void mt_status_open(void)
             mt_status_ask(&status) != (uint64_t)counts[i] || mt_status_fields(&status) != (uint64_t)counts[i])
             return;
     }
-    mt_status_trusted = true;
+    mt_objects.status_trusted = true;
+}
+
+int mt_error_class(int error)
+{
+    int class = error;
+    return mt_pmpi.Error_class(error, &class) == MPI_SUCCESS ? class : error;
 }

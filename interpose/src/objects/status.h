@@ -1,12 +1,11 @@
-// How many bytes a receive really got, from its status.
+// How many bytes a receive really got, from its status; and what an error is.
 #ifndef MT_STATUS_H
 #define MT_STATUS_H
 
 #include "base/base.h"
 #include "base/resolve.h"
+#include "objects/state.h"
 
-// True if mt_status_fields was seen to agree with the MPI's own answer.
-extern MT_OURS bool mt_status_trusted;
 void mt_status_open(void);
 uint64_t mt_status_ask(const MPI_Status *status);
 
@@ -25,7 +24,10 @@ MT_INLINE uint64_t mt_status_fields(const MPI_Status *status)
 
 MT_INLINE uint64_t mt_status_bytes(const MPI_Status *status)
 {
-    return mt_likely(mt_status_trusted) ? mt_status_fields(status) : mt_status_ask(status);
+    return mt_likely(mt_objects.status_trusted) ? mt_status_fields(status) : mt_status_ask(status);
 }
+
+// The class of an error that the MPI itself returned: no look-up of what failed.
+int mt_error_class(int error);
 
 #endif

@@ -21,7 +21,7 @@ static mt_comm *meet(MPI_Win win)
 {
     MPI_Group group;
     if (mt_own.Win_get_group(win, &group) != MPI_SUCCESS) {
-        mt_lost(&mt_header->lost_comms, 1);
+        mt_lost(&mt_process.header->lost_comms, 1);
         return mt_comm_lost();
     }
     mt_comm *c = mt_comm_of_group(group);
@@ -106,7 +106,7 @@ uint32_t mt_win_made(mt_thread *t, MPI_Comm comm, MPI_Win win)
     mt_comm *c = mt_comm_of(t, comm);
     mt_lock(MT_LOCK_WIN);
     if (!mt_handles_room(&handles))
-        mt_lost(&mt_header->lost_comms, 1);
+        mt_lost(&mt_process.header->lost_comms, 1);
     uint32_t number = made < MT_MAX_WINDOWS ? ++made : 0;
     keep(MT_KEY(win), c, number);
     forget(win);

@@ -13,9 +13,9 @@ static bool has_world;
 
 static void is(int rank, int size)
 {
-    mt_header->world_rank = mt_world_rank = rank;
+    mt_process.header->world_rank = mt_process.world_rank = rank;
     mt_trace_rank(rank);
-    mt_header->world_size = mt_world_size = size;
+    mt_process.header->world_size = mt_process.world_size = size;
 }
 
 void mt_world_open(void)
@@ -77,7 +77,7 @@ static bool keep(MPI_Session session)
     if (session_count == session_capacity) {
         struct session *wider = realloc(sessions, (size_t)(session_capacity + 16) * sizeof *wider);
         if (!wider) {
-            mt_lost(&mt_header->lost_comms, 1); // those that only this session can describe
+            mt_lost(&mt_process.header->lost_comms, 1); // those that only this session can describe
             return false;
         }
         sessions = wider;
@@ -93,12 +93,12 @@ bool mt_world_session(MPI_Session session)
     int rank = -1, size = -1;
     mt_lock(MT_LOCK_WORLD);
     bool kept = keep(session);
-    if (mt_world_rank < 0 && session_group(&group)) {
+    if (mt_process.world_rank < 0 && session_group(&group)) {
         if (mt_own.Group_rank(group, &rank) == MPI_SUCCESS && mt_own.Group_size(group, &size) == MPI_SUCCESS)
             is(rank, size);
         mt_own.Group_free(&group);
     }
-    if (mt_world_rank < 0 && mt_job_rank(&rank, &size))
+    if (mt_process.world_rank < 0 && mt_job_rank(&rank, &size))
         is(rank, size);
     mt_unlock(MT_LOCK_WORLD);
     return kept;

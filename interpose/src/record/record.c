@@ -50,10 +50,10 @@ static mt_segment new_table(uint64_t rows)
 // The first table of a thread, and how its calls are booked.
 static bool open_table(mt_thread *t)
 {
-    if (mt_header->timing == MT_TIMING_SAMPLED && !(t->paces = calloc(MT_PACES, sizeof *t->paces)))
+    if (mt_process.header->timing == MT_TIMING_SAMPLED && !(t->paces = calloc(MT_PACES, sizeof *t->paces)))
         return false;
-    t->chunk = &mt_trace_full;
-    t->apart = t->paces || mt_trace_on;
+    t->chunk = &mt_record.trace_full;
+    t->apart = t->paces || mt_record.trace_on;
     mt_segment table = new_table(MT_MIN_TABLE_ROWS);
     if (table.segment)
         adopt(t, table);
@@ -144,14 +144,14 @@ static bool change_table(mt_thread *t, mt_segment table)
     mt_l_segment *before = (mt_l_segment *)t->rows - 1;
     mt_thread wider = {.rows = (mt_row *)(table.segment + 1), .mask = (table.segment->rows - 1) * sizeof(mt_row)};
     mt_lock(MT_LOCK_ROWS);
-    bool kept = !mt_trace_on || keep_outgrown(t);
+    bool kept = !mt_record.trace_on || keep_outgrown(t);
     if (kept) {
         t->used = copy_rows(&wider, t);
         mt_write(&t->moved, 0);
         adopt(t, table);
     }
     mt_unlock(MT_LOCK_ROWS);
-    if (kept && !mt_trace_on)
+    if (kept && !mt_record.trace_on)
         mt_segment_release(before);
     return kept;
 }
@@ -217,7 +217,7 @@ static mt_row *insert(mt_thread *t, mt_row *row, mt_key k)
 // in bounded memory: totals by call, direction and communicator stay exact.
 static mt_row *fold(mt_thread *t, mt_key k)
 {
-    mt_lost(&mt_header->folded_calls, 1);
+    mt_lost(&mt_process.header->folded_calls, 1);
     k.site = 0;
     k.place = (uint32_t)k.place | (uint64_t)(uint32_t)MT_PEER_LOST << 32;
     k.what &= 0x00ffffff00000000u; // call and direction
@@ -234,7 +234,7 @@ static mt_row *fold(mt_thread *t, mt_key k)
         return row;
     if (t->used < capacity_of(t) - 1)
         return insert(t, row, k);
-    mt_lost(&mt_header->lost_calls, 1);
+    mt_lost(&mt_process.header->lost_calls, 1);
     return &t->spare;
 }
 
@@ -245,9 +245,9 @@ static void note_clock(void)
     static atomic_flag busy = ATOMIC_FLAG_INIT;
     if (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire))
         return; // another thread is at it
-    __atomic_store_n(&mt_header->last_writes, mt_header->last_writes + 1, __ATOMIC_RELEASE);
-    mt_header->last = mt_clock_all();
-    __atomic_store_n(&mt_header->last_writes, mt_header->last_writes + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&mt_process.header->last_writes, mt_process.header->last_writes + 1, __ATOMIC_RELEASE);
+    mt_process.header->last = mt_clock_all();
+    __atomic_store_n(&mt_process.header->last_writes, mt_process.header->last_writes + 1, __ATOMIC_RELEASE);
     atomic_flag_clear_explicit(&busy, memory_order_release);
 }
 

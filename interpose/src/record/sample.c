@@ -55,18 +55,18 @@ static void read_word(mt_setting s, const char *name, const char *const words[],
 
 void mt_sample_open(void)
 {
-    read_word(MT_SETTING_TIMING, "MPITRACE_TIMING", timings, &mt_header->timing);
-    read_word(MT_SETTING_RECEIVES, "MPITRACE_RECEIVES", receives, &mt_header->receives);
-    mt_receives_unfollowed = mt_header->receives == MT_RECEIVES_UNFOLLOWED;
-    mt_enter_set(MT_ENTER_UNTIMED, mt_header->timing == MT_TIMING_OFF);
-    mt_enter_set(MT_ENTER_SAMPLED, mt_header->timing == MT_TIMING_SAMPLED);
-    if (mt_header->timing == MT_TIMING_SAMPLED)
+    read_word(MT_SETTING_TIMING, "MPITRACE_TIMING", timings, &mt_process.header->timing);
+    read_word(MT_SETTING_RECEIVES, "MPITRACE_RECEIVES", receives, &mt_process.header->receives);
+    mt_process.receives_unfollowed = mt_process.header->receives == MT_RECEIVES_UNFOLLOWED;
+    mt_enter_set(MT_ENTER_UNTIMED, mt_process.header->timing == MT_TIMING_OFF);
+    mt_enter_set(MT_ENTER_SAMPLED, mt_process.header->timing == MT_TIMING_SAMPLED);
+    if (mt_process.header->timing == MT_TIMING_SAMPLED)
         measure_clock();
 }
 
 uint64_t mt_sample_table_size(uint64_t rows)
 {
-    return rows * (sizeof(mt_row) + (mt_header->timing == MT_TIMING_SAMPLED ? sizeof(mt_l_sample) : 0));
+    return rows * (sizeof(mt_row) + (mt_process.header->timing == MT_TIMING_SAMPLED ? sizeof(mt_l_sample) : 0));
 }
 
 // Marsaglia's xorshift.
@@ -158,8 +158,8 @@ static void add_spent(void *sum, mt_thread *t)
 void mt_sample_tell(void)
 {
     uint64_t ticks = 0;
-    const mt_l_clock now = mt_clock_all(), *start = &mt_header->start;
+    const mt_l_clock now = mt_clock_all(), *start = &mt_process.header->start;
     mt_thread_each(add_spent, &ticks);
     double rate = (double)(now.monotonic - start->monotonic) / (double)(now.ticks - start->ticks);
-    mt_log("rank %d spent %.0f ns in MPI", mt_world_rank, (double)ticks * rate);
+    mt_log("rank %d spent %.0f ns in MPI", mt_process.world_rank, (double)ticks * rate);
 }

@@ -69,7 +69,7 @@ static void change(int i, const char *value)
 mt_setting_answer mt_setting_change(mt_setting s, const char *value)
 {
     int i = changeable_at(s);
-    mt_state state = atomic_load_explicit(&mt_state_now, memory_order_acquire);
+    mt_state state = atomic_load_explicit(&mt_process.state, memory_order_acquire);
     if (i == CHANGEABLE)
         return MT_SET_NEVER;
     if (strlen(value) >= sizeof changeable[i].now || !changeable[i].is_value(value))

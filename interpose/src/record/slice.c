@@ -89,7 +89,7 @@ static uint32_t no_memory(void)
     static bool said;
     if (!said)
         mt_log("no memory for more than %u slices (rank %d): calls are counted in the one before", table.count,
-               mt_world_rank);
+               mt_process.world_rank);
     said = true;
     return latest;
 }
@@ -105,7 +105,7 @@ static uint32_t slice_of(const char *name)
     if (table.count == MT_SLICES)
         return MT_SLICES - 1;
     if (table.count == MT_SLICES - 1) {
-        mt_log("more than %d slices: the others are one (rank %d)", MT_SLICES - 1, mt_world_rank);
+        mt_log("more than %d slices: the others are one (rank %d)", MT_SLICES - 1, mt_process.world_rank);
         place = place_of(name = "others");
         if (*place)
             return *place - 1;
@@ -143,7 +143,7 @@ static void begin(bool resume)
     }
     latest = next;
     mt_trace_slice(name);
-    atomic_store_explicit(&mt_at_call.slice, latest, memory_order_relaxed);
+    atomic_store_explicit(&mt_process.at_call.slice, latest, memory_order_relaxed);
     if (resume)
         mt_enter_set(MT_ENTER_PAUSED, false);
 }
@@ -185,7 +185,7 @@ void mt_slice_level(int level)
     }
     mt_lock(MT_LOCK_SLICE);
     if (level == 0 && !(mt_enter_flags() & MT_ENTER_PAUSED))
-        mt_header->pauses++;
+        mt_process.header->pauses++;
     mt_enter_set(MT_ENTER_PAUSED, level == 0);
     mt_unlock(MT_LOCK_SLICE);
 }
@@ -281,7 +281,7 @@ MT_EXPORT void mpitrace_begin_phase(const char *name)
 static void look_at_clock(void)
 {
     uint64_t next;
-    interval.number = mt_clock_passed(&mt_header->init_end, interval.length, &next);
+    interval.number = mt_clock_passed(&mt_process.header->init_end, interval.length, &next);
     mt_store(&until, next);
 }
 

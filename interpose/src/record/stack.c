@@ -28,8 +28,6 @@ typedef struct stack {
     const uint64_t *frames;
 } stack;
 
-bool mt_stacks_on;
-
 static int depth_wanted;
 static _Atomic(mt_l_stack *) *slots; // of MT_STACK_SLOTS, never more than half full
 static uint32_t count;
@@ -53,14 +51,14 @@ void mt_stack_open(void)
         return; // one frame is what rows have anyway
     void *map = mmap(NULL, MT_STACK_SLOTS * sizeof *slots, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (map == MAP_FAILED) {
-        mt_log("no room for stacks (rank %d): call sites are recorded alone", mt_world_rank);
+        mt_log("no room for stacks (rank %d): call sites are recorded alone", mt_process.world_rank);
         return;
     }
     void *warm[1];
     backtrace(warm, 1); // the first one loads libgcc_s, and allocates
     slots = map;
     depth_wanted = (int)n;
-    mt_stacks_on = true;
+    mt_record.stacks_on = true;
     mt_enter_set(MT_ENTER_SITES, true);
 }
 
@@ -108,7 +106,8 @@ static mt_l_stack *add(stack s, uint64_t h)
         else
             full = true;
         if (full && count == MT_MAX_STACKS)
-            mt_log("more than %u stacks (rank %d): further calls have their call site alone", count, mt_world_rank);
+            mt_log("more than %u stacks (rank %d): further calls have their call site alone", count,
+                   mt_process.world_rank);
     }
     mt_unlock(MT_LOCK_STACKS);
     for (uint32_t i = 0; r && i < s.depth; i++)
@@ -163,6 +162,6 @@ uint64_t mt_stack_site(uint64_t site)
         r = add(s, h);
     if (r)
         return MT_STACK_SITE | r->id;
-    mt_lost(&mt_header->lost_stacks, 1);
+    mt_lost(&mt_process.header->lost_stacks, 1);
     return site;
 }

@@ -4,10 +4,7 @@
 #define MT_STACK_H
 
 #include "record/modules.h"
-
-// Whether stacks are recorded, which MPITRACE_STACK asks for. Once it is true
-// each call is looked at more closely (MT_ENTER_SITES).
-extern MT_OURS bool mt_stacks_on;
+#include "record/state.h"
 
 // Reads the setting, once the recording is there and before it is on.
 void mt_stack_open(void);

@@ -12,10 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool mt_trace_on;
-uint8_t mt_trace_how[MT_CALL_END];
-mt_l_chunk mt_trace_full = {.count = MT_CHUNK_EVENTS};
-
 
 // The chunks that are mapped: one for each thread, which is filled again and again.
 // Of the last events, and where writing is dear, as many as there is room for. All
@@ -35,7 +31,7 @@ static bool ring;                  // the oldest is used again
 static bool stopped;               // nothing more is kept
 static _Atomic bool over;          // threads without a chunk get none: read without the lock
 
-static mt_l_eventsheader *header;
+static mt_l_eventsheader *events;
 static const char *slice_names; // NULL: all
 static uint32_t requests;
 
@@ -116,11 +112,11 @@ static void choose_calls(void)
     for (unsigned call = 0; call < MT_CALL_END; call++) {
         const char *class = class_of(call);
         if (classes && !lists(classes, class, strlen(class)))
-            mt_trace_how[call] = MT_TRACE_NOT;
+            mt_record.trace_how[call] = MT_TRACE_NOT;
         else
-            mt_trace_how[call] = tells_count(call) ? MT_TRACE_TAGGED : MT_TRACE_PLAIN;
+            mt_record.trace_how[call] = tells_count(call) ? MT_TRACE_TAGGED : MT_TRACE_PLAIN;
     }
-    header->cut |= classes ? MT_CUT_CLASSES : 0;
+    events->cut |= classes ? MT_CUT_CLASSES : 0;
 }
 
 static bool wanted(void)
@@ -128,7 +124,7 @@ static bool wanted(void)
     const char *text = mt_setting_text(MT_SETTING_TRACE);
     if (!text || lists("off,0,no,false", text, strlen(text)))
         return false;
-    if (mt_header->timing == MT_TIMING_EXACT && mt_header->receives == MT_RECEIVES_FOLLOWED)
+    if (mt_process.header->timing == MT_TIMING_EXACT && mt_process.header->receives == MT_RECEIVES_FOLLOWED)
         return true;
     mt_log("a trace needs the time of each call and of each receive: nothing is traced with --timing other than exact, "
            "or --receives off");
@@ -148,16 +144,16 @@ void mt_trace_open(void)
     if (limit && !ring)
         left = limit / MT_CHUNK_SIZE;
     slots = calloc(most, sizeof *slots);
-    header = slots ? mt_events_open() : NULL;
-    if (!header) {
+    events = slots ? mt_events_open() : NULL;
+    if (!events) {
         mt_log("nothing is traced: there is no room for the events");
         mt_setting_refuse(MT_SETTING_TRACE);
         return;
     }
     slice_names = chosen(MT_SETTING_TRACE_SLICES);
-    header->cut |= slice_names ? MT_CUT_SLICES : 0;
+    events->cut |= slice_names ? MT_CUT_SLICES : 0;
     choose_calls();
-    mt_trace_on = true;
+    mt_record.trace_on = true;
     mt_enter_set(MT_ENTER_TRACE, true);
 }
 
@@ -177,7 +173,7 @@ static bool lists_rank(const char *list, int rank)
 void mt_trace_rank(int rank)
 {
     const char *ranks = chosen(MT_SETTING_RANKS);
-    if (!mt_trace_on || !ranks || lists_rank(ranks, rank))
+    if (!mt_record.trace_on || !ranks || lists_rank(ranks, rank))
         return;
     mt_enter_set(MT_ENTER_TRACE, false);
     mt_lock(MT_LOCK_EVENTS);
@@ -188,7 +184,7 @@ void mt_trace_rank(int rank)
 
 void mt_trace_slice(const char *name)
 {
-    if (mt_trace_on && slice_names && !stopped)
+    if (mt_record.trace_on && slice_names && !stopped)
         mt_enter_set(MT_ENTER_TRACE, lists(slice_names, name, strcspn(name, "@")));
 }
 
@@ -196,7 +192,7 @@ void mt_trace_slice(const char *name)
 static void say_full(const char *why)
 {
     room = 0;
-    mt_log("the trace has %u KiB in %s and no more: %s; %s", (unsigned)(header->chunks * (MT_CHUNK_SIZE >> 10)),
+    mt_log("the trace has %u KiB in %s and no more: %s; %s", (unsigned)(events->chunks * (MT_CHUNK_SIZE >> 10)),
            mt_events_in_memory() ? "memory" : mt_events_path(MT_EVENTS_NEAR), why,
            ring ? "fewer of the last events are kept" : "the rest goes to the run directory");
 }
@@ -207,7 +203,7 @@ static mt_slot *map_slot(bool far_too)
     mt_l_chunk *c = NULL;
     if (mapped == most)
         return NULL;
-    if (header->chunks < room && !(c = mt_events_map(MT_EVENTS_NEAR, &why)))
+    if (events->chunks < room && !(c = mt_events_map(MT_EVENTS_NEAR, &why)))
         say_full(why);
     if (!c && far_too && !(c = mt_events_map(MT_EVENTS_FAR, &why)))
         mt_log("no further thread is traced: there is no room in %s: %s", mt_events_path(MT_EVENTS_FAR), why);
@@ -231,7 +227,7 @@ static mt_slot *inherited(void)
 {
     mt_slot *s = oldest(true);
     if (s) {
-        s->idle->chunk = &mt_trace_full;
+        s->idle->chunk = &mt_record.trace_full;
         s->idle = NULL;
     }
     return s;
@@ -242,7 +238,7 @@ static mt_slot *inherited(void)
 static bool put_away(const mt_slot *s)
 {
     const char *why;
-    if (header->chunks < room) {
+    if (events->chunks < room) {
         if (mt_events_write(MT_EVENTS_NEAR, s->chunk, &why))
             return true;
         say_full(why);
@@ -261,8 +257,8 @@ static mt_slot *next_slot(void)
     mt_slot *s = ring || !mt_events_in_memory() ? map_slot(false) : NULL;
     if (!s && ((s = oldest(false)) || (ring && (s = inherited())))) {
         if (ring) {
-            header->cut |= MT_CUT_RING;
-            mt_lost(&header->dropped, s->chunk->count);
+            events->cut |= MT_CUT_RING;
+            mt_lost(&events->dropped, s->chunk->count);
         } else if (!put_away(s)) {
             stopped = true;
             return NULL;
@@ -278,7 +274,7 @@ static mt_slot *next_slot(void)
 // The slot of a thread's chunk; NULL if it has none.
 static mt_slot *slot_of(const mt_thread *t)
 {
-    for (uint64_t i = 0; i < mapped && t->chunk != &mt_trace_full; i++)
+    for (uint64_t i = 0; i < mapped && t->chunk != &mt_record.trace_full; i++)
         if (slots[i].chunk == t->chunk)
             return &slots[i];
     return NULL;
@@ -294,7 +290,7 @@ static void hand_back(const mt_thread *t)
 // Threads that got no chunk ask again when one of another thread is free.
 static void thread_ended(mt_thread *t)
 {
-    if (!mt_trace_on)
+    if (!mt_record.trace_on)
         return;
     mt_lock(MT_LOCK_EVENTS);
     mt_slot *s = slot_of(t);
@@ -309,7 +305,7 @@ MT_REGISTER(thread_ended, thread_ended);
 
 static void thread_started(mt_thread *t)
 {
-    if (!mt_trace_on)
+    if (!mt_record.trace_on)
         return;
     mt_lock(MT_LOCK_EVENTS);
     mt_slot *s = slot_of(t);
@@ -323,23 +319,23 @@ MT_REGISTER(thread_started, thread_started);
 mt_l_chunk *mt_trace_chunk(mt_thread *t)
 {
     static uint64_t sequence;
-    if (t->chunk == &mt_trace_full && atomic_load_explicit(&over, memory_order_relaxed)) {
-        mt_lost(&header->dropped, 1);
+    if (t->chunk == &mt_record.trace_full && atomic_load_explicit(&over, memory_order_relaxed)) {
+        mt_lost(&events->dropped, 1);
         return NULL;
     }
     int saved = errno;
     mt_lock(MT_LOCK_EVENTS);
     hand_back(t);
     mt_slot *s = next_slot();
-    t->chunk = s ? s->chunk : &mt_trace_full;
+    t->chunk = s ? s->chunk : &mt_record.trace_full;
     if (s) {
         left -= left != UINT64_MAX;
         s->filling = true;
         s->sequence = ++sequence;
         *s->chunk = (mt_l_chunk){.magic = MT_CHUNK_MAGIC, .thread = t->index, .sequence = sequence};
     } else {
-        header->cut |= left == 0 ? MT_CUT_LIMIT : MT_CUT_NO_ROOM;
-        mt_lost(&header->dropped, 1);
+        events->cut |= left == 0 ? MT_CUT_LIMIT : MT_CUT_NO_ROOM;
+        mt_lost(&events->dropped, 1);
         atomic_store(&over, true);
     }
     mt_unlock(MT_LOCK_EVENTS);
@@ -349,7 +345,7 @@ mt_l_chunk *mt_trace_chunk(mt_thread *t)
 
 uint32_t mt_trace_number(mt_thread *t)
 {
-    t->posts = mt_multiple ? __atomic_add_fetch(&requests, 1, __ATOMIC_RELAXED) : ++requests;
+    t->posts = mt_process.multiple ? __atomic_add_fetch(&requests, 1, __ATOMIC_RELAXED) : ++requests;
     return t->posts;
 }
 
@@ -368,7 +364,7 @@ void mt_trace_completed(uint32_t request)
 
 void mt_trace_beside(mt_thread *t, const mt_row *row, mt_key k, uint64_t bytes, int32_t tag, uint32_t request)
 {
-    if (mt_trace_how[(uint16_t)(k.what >> 32)] != MT_TRACE_NOT)
+    if (mt_record.trace_how[(uint16_t)(k.what >> 32)] != MT_TRACE_NOT)
         mt_trace_event(t, mt_trace_row(t, row), latest(t), 0, bytes, tag, request);
 }
 

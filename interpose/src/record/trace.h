@@ -14,16 +14,10 @@
 
 #include "base/base.h"
 #include "record/record.h"
-
-// The process has a trace: rows stay where they are, so that events can name them.
-extern MT_OURS bool mt_trace_on;
+#include "record/state.h"
 
 // Of each call whether, and how, it is traced.
 enum { MT_TRACE_NOT, MT_TRACE_PLAIN, MT_TRACE_TAGGED /* the open line's count says something */ };
-extern MT_OURS uint8_t mt_trace_how[MT_CALL_END];
-
-// A chunk that is always full: of threads that have no other.
-extern MT_OURS mt_l_chunk mt_trace_full;
 
 // Makes the file, if the settings ask for a trace; once the recording is open.
 void mt_trace_open(void);
@@ -90,9 +84,9 @@ MT_INLINE void mt_trace_call(mt_thread *t, const mt_row *row, unsigned call, uin
     const mt_current_call *o = t->open;
     uint32_t request = t->posts;
     t->posts = 0;
-    if (mt_trace_how[call] != MT_TRACE_NOT)
+    if (mt_record.trace_how[call] != MT_TRACE_NOT)
         mt_trace_event(t, mt_trace_row(t, row), o->last - ticks, ticks, bytes,
-                       mt_trace_how[call] == MT_TRACE_TAGGED ? (int32_t)o->count : MT_EVENT_NO_TAG, request);
+                       mt_record.trace_how[call] == MT_TRACE_TAGGED ? (int32_t)o->count : MT_EVENT_NO_TAG, request);
 }
 
 // An event of what goes with another call than the one that has its time: of when

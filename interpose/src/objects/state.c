@@ -1,0 +1,3 @@
+#include "objects/state.h"
+
+mt_objects_state mt_objects;
