@@ -15,6 +15,8 @@
 // A thread that holds a lock may take one of a higher rank, never one of its own rank
 // or of a lower one. A library that is built with -DMT_CHECK_LOCKS aborts where one does;
 // the builds of the tests with sanitizers are.
+// (One case is known and left: MPI_Finalize in a signal handler that interrupts code
+// under a lock, where another tool then calls PMPI_Finalize, which is looked up.)
 #ifndef MT_LOCK_H
 #define MT_LOCK_H
 
