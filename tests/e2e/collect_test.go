@@ -42,7 +42,7 @@ func TestLate(t *testing.T) {
 		s.cmd.Process.Kill()
 		s.wait(t)
 		checkRunning(t, s)
-		if out := execute(t, nil, mpitrace, "collect", dir); out.code != 1 || strings.Count(out.stderr, "its process still runs") != lasting {
+		if out := execute(t, nil, mpitrace, "collect", dir); out.code != 1 || strings.Count(out.stderr, "its process is still running") != lasting {
 			t.Errorf("collected while the job runs: status %d\n%s", out.code, out.stderr)
 		}
 		s.killRanks()

@@ -33,7 +33,7 @@ func TestInstalledLibrary(t *testing.T) {
 			}
 		}
 		empty := append(slices.Clone(nowhere), "PATH="+t.TempDir())
-		if out := execute(t, empty, installed, "doctor"); out.code != 0 || !strings.Contains(out.stdout, "can be recorded: "+lib) {
+		if out := execute(t, empty, installed, "doctor"); out.code != 0 || !strings.Contains(out.stdout, "can be recorded with "+lib) {
 			t.Errorf("doctor without a compiler: exit status %d\n%s%s", out.code, out.stdout, out.stderr)
 		}
 		for name, spoil := range map[string]func() error{
