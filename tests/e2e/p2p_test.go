@@ -150,6 +150,28 @@ func TestCompletion(t *testing.T) {
 	})
 }
 
+// TestPostedOrder requires that receives are recorded exactly in whatever order
+// they complete, in a profile and as events.
+func TestPostedOrder(t *testing.T) {
+	const window, rounds = 700, 7
+	moved := messages(0, 1, 0).plus(messages(1, 0, 0))
+	for bytes := range window {
+		moved = moved.plus(message(0, 1, bytes).plus(message(1, 0, bytes)).times(rounds))
+	}
+	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+		program := m.compile(t, "posted_order")
+		traced, _ := m.trace(t, 2, nil, program)
+		for _, j := range []job{m.run(t, 2, program), traced} {
+			diff(t, "received", moved, receivedBy(j.ranks)["Irecv"])
+			diff(t, "sent", moved, pointToPoint(j.ranks))
+			checkReceived(t, j.ranks)
+			if got := abnormalOf(j.ranks); len(got) > 0 {
+				t.Errorf("abnormal %v", got)
+			}
+		}
+	})
+}
+
 func TestCancel(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		want{

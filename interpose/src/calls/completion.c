@@ -7,6 +7,37 @@
 
 #include <stdlib.h>
 
+// A thread keeps up to this much memory for its next window of requests.
+enum { MT_KEPT_BYTES = 1 << 18 };
+
+// Takes the thread's memory if that suffices: a call inside this one, from a callback,
+// finds none.
+static void *borrow(mt_completion *b, size_t size)
+{
+    mt_thread *t = mt_self;
+    if (!t || t->handles_size < size) {
+        b->size = size;
+        return malloc(size);
+    }
+    void *memory = t->handles;
+    b->size = t->handles_size;
+    t->handles = NULL;
+    t->handles_size = 0;
+    return memory;
+}
+
+static void give_back(mt_completion *b)
+{
+    mt_thread *t = mt_self;
+    void *unused = b->memory;
+    if (t && b->size <= MT_KEPT_BYTES && b->size > t->handles_size) {
+        unused = t->handles;
+        t->handles = b->memory;
+        t->handles_size = b->size;
+    }
+    free(unused);
+}
+
 // Room for handles, and for as many statuses as the program ignores.
 static bool room(mt_completion *b, int count, int wanted)
 {
@@ -15,7 +46,7 @@ static bool room(mt_completion *b, int count, int wanted)
     if (count <= MT_COMPLETION_LOCAL && wanted <= MT_COMPLETION_LOCAL)
         return true;
     size_t handles = ((size_t)count * sizeof(MPI_Request) + 15) & ~(size_t)15;
-    b->memory = malloc(handles + (b->own_statuses ? (size_t)wanted * sizeof(MPI_Status) : 0));
+    b->memory = borrow(b, handles + (b->own_statuses ? (size_t)wanted * sizeof(MPI_Status) : 0));
     if (!b->memory)
         return false;
     b->handles = b->memory;
@@ -39,7 +70,8 @@ static bool take(mt_completion *b)
     b->entries = b->local;
     if (b->count > MT_COMPLETION_LOCAL && !(b->entries = b->more = malloc((size_t)b->count * sizeof(mt_request)))) {
         drop(b->count, b->handles);
-        free(b->memory);
+        if (b->memory)
+            give_back(b);
         b->count = 0;
         return false;
     }
@@ -140,7 +172,7 @@ void mt_completion_close(mt_completion *b, int rc, const MPI_Request requests[])
             mt_table_put(&mt_requests, &b->entries[i]);
     }
     if (mt_unlikely(b->memory != NULL))
-        free(b->memory);
+        give_back(b);
     if (mt_unlikely(b->more != NULL))
         free(b->more);
 }
@@ -163,17 +195,23 @@ static void complete_one(mt_completion *b, int rc, bool done, const int *index, 
     mt_completion_close(b, rc, requests);
 }
 
-static void complete_all(mt_completion *b, int rc, bool done, const MPI_Request requests[])
+static MT_APART void settle_all(mt_completion *b, int rc, bool done, const MPI_Request requests[])
 {
-    if (!b->count)
-        return;
     if (mt_likely(done && !b->taken)) {
-        for (int i = 0; i < b->count && mt_any_followed(); i++)
-            mt_request_completed(b->handles[i], &b->statuses[i]);
-    } else if (done || rc == MPI_ERR_IN_STATUS) {
-        mt_completion_all_done(b, rc, requests);
+        mt_requests_completed(b->count, b->handles, b->statuses);
+        if (mt_unlikely(b->memory != NULL))
+            give_back(b);
+        return;
     }
+    if (done || rc == MPI_ERR_IN_STATUS)
+        mt_completion_all_done(b, rc, requests);
     mt_completion_close(b, rc, requests);
+}
+
+MT_INLINE void complete_all(mt_completion *b, int rc, bool done, const MPI_Request requests[])
+{
+    if (b->count)
+        settle_all(b, rc, done, requests);
 }
 
 static void complete_some(mt_completion *b, int rc, int n, const int indices[], const MPI_Request requests[])

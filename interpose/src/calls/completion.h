@@ -14,7 +14,9 @@ typedef struct mt_completion {
     MPI_Request *handles;   // as they were
     mt_request *entries;    // once taken; key 0 where the request is not followed
     MPI_Status *statuses;   // the program's, or ours where it ignores them
-    void *memory, *more;    // malloc'ed, or NULL
+    void *memory;           // of the handles and statuses: the thread's or malloc'ed; or NULL
+    size_t size;
+    void *more;             // of the entries: malloc'ed, or NULL
     MPI_Request local_handles[MT_COMPLETION_LOCAL];
     MPI_Status local_statuses[MT_COMPLETION_LOCAL];
     mt_request local[MT_COMPLETION_LOCAL];

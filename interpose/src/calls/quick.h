@@ -20,6 +20,7 @@
 #include "record/sample.h"
 #include "record/stack.h"
 #include "record/trace.h"
+#include "objects/posted.h"
 #include "objects/status.h"
 #include "calls/arguments.h"
 #include "calls/fortran.h"
@@ -319,6 +320,13 @@ MT_INLINE int mt_quick_sendrecv(mt_way way, mt_thread *t, uint64_t frame, unsign
     return mt_quick_book(way, t, o, mt_quick_key(o, bytes), bytes, ticks);
 }
 
+MT_INLINE void mt_quick_posted(mt_thread *t, const mt_current_call *o, MPI_Comm comm, MPI_Request request,
+                               uint32_t number)
+{
+    if (!mt_posted_add(o, request, number))
+        mt_request_receive(o->site, o->slice, o->call, mt_comm_of(t, comm), o->peer, request, number);
+}
+
 MT_INLINE int mt_quick_irecv(mt_way way, mt_thread *t, uint64_t frame, unsigned call, int rc, MPI_Comm comm,
                              int source, MPI_Request *request)
 {
@@ -329,8 +337,7 @@ MT_INLINE int mt_quick_irecv(mt_way way, mt_thread *t, uint64_t frame, unsigned 
     mt_current_call *o = t->open;
     uint64_t ticks = mt_quick_close(way, o);
     if (mt_likely(source != MPI_PROC_NULL) && !mt_process.receives_unfollowed)
-        mt_request_receive(o->site, o->slice, call, mt_comm_of(t, comm), o->peer, *request,
-                           way == MT_TIMED || way == MT_UNTIMED ? 0 : mt_trace_request(t));
+        mt_quick_posted(t, o, comm, *request, way == MT_TIMED || way == MT_UNTIMED ? 0 : mt_trace_request(t));
     return mt_quick_book(way, t, o, mt_quick_key(o, 0), 0, ticks);
 }
 

@@ -3,6 +3,7 @@
 #include "base/lock.h"
 #include "base/resolve.h"
 #include "record/trace.h"
+#include "objects/posted.h"
 #include "objects/status.h"
 
 #include <pthread.h>
@@ -107,16 +108,6 @@ static bool widen(mt_shard *s)
     return resize(s, s->capacity ? s->capacity * 2 : MT_MIN_ENTRIES);
 }
 
-static void count(int64_t n)
-{
-    if (mt_unlikely(mt_process.multiple))
-        atomic_fetch_add_explicit(&mt_objects.request_count, n, memory_order_relaxed);
-    else
-        atomic_store_explicit(&mt_objects.request_count,
-                              atomic_load_explicit(&mt_objects.request_count, memory_order_relaxed) + n,
-                              memory_order_relaxed);
-}
-
 // Claims the place of a key, with its shard open; NULL (and closed) if there is
 // no room. The caller fills the place and closes the shard.
 static mt_request *claim(mt_table *table, uint64_t key, mt_shard **shard)
@@ -131,7 +122,7 @@ static mt_request *claim(mt_table *table, uint64_t key, mt_shard **shard)
     mt_request *at = place_of(s, key, hash);
     if (!at->key) {
         s->used++;
-        count(1);
+        mt_requests_count(1);
     }
     return at;
 }
@@ -154,13 +145,14 @@ void mt_request_share(void)
     if (mt_process.multiple)
         return;
     mt_process.multiple = true;
+    mt_posted_spill();
     for (int t = 0; t < 2; t++) {
         mt_shard old = tables[t]->shards[0];
         tables[t]->shards[0].entries = NULL;
         tables[t]->shards[0].capacity = tables[t]->shards[0].used = 0;
         for (uint64_t i = 0; i < old.capacity; i++)
             if (old.entries[i].key) {
-                count(-1); // putting it counts it again
+                mt_requests_count(-1); // putting it counts it again
                 mt_table_put(tables[t], &old.entries[i]);
             }
         free_entries(old.entries, old.capacity);
@@ -187,7 +179,7 @@ static void drop_entry(mt_shard *s, mt_request *at)
 {
     close_gap(s, (uint64_t)(at - s->entries));
     s->used--;
-    count(-1);
+    mt_requests_count(-1);
     if (mt_unlikely(s->capacity > MT_KEPT_ENTRIES && s->used * 16 < s->capacity))
         resize(s, s->capacity / 4); // if not, it stays as wide
 }
@@ -196,6 +188,8 @@ bool mt_table_take(mt_table *table, uint64_t key, mt_request *entry)
 {
     if (!mt_any_followed() || key == 0)
         return false;
+    if (table == &mt_requests && mt_posted_any())
+        mt_posted_spill();
     uint64_t hash = scatter(key);
     mt_shard *s = open_shard(table, hash);
     mt_request *at = s->capacity ? place_of(s, key, hash) : NULL;
@@ -409,6 +403,8 @@ bool mt_request_completed(MPI_Request request, const MPI_Status *status)
     if (mt_unlikely(mt_process.multiple)) // a session of another thread was opened while this one waited
         return take_completed(request, status);
     uint64_t key = MT_KEY(request), hash = scatter(key);
+    if (mt_posted_any() && mt_posted_one_completed(key, status))
+        return true;
     mt_shard *s = &mt_requests.shards[0];
     mt_request *at = s->capacity ? place_of(s, key, hash) : NULL;
     if (!at || at->key != key || key == 0)
@@ -455,6 +451,7 @@ static void move_sites(const mt_move *move)
 {
     if (!mt_process.multiple && (mt_process.serialized || !mt_self))
         return;
+    mt_posted_move(move);
     for (int i = 0; i < 2 * MT_SHARDS; i++) {
         mt_shard *s = &(i < MT_SHARDS ? &mt_requests : &mt_messages)->shards[i % MT_SHARDS];
         if (mt_process.multiple)
@@ -499,6 +496,7 @@ static void forget_all(mt_table *table)
 // the same handles: what was left means nothing to it.
 void mt_requests_unfinished(void)
 {
+    mt_posted_spill();
     each_unfinished(&mt_requests, unfinished_request);
     each_unfinished(&mt_messages, unfinished_message);
     each_unfinished(&mt_requests, forget);
@@ -545,6 +543,7 @@ void mt_request_receive(uint64_t site, uint32_t slice, unsigned call, mt_comm *c
     e->kind = MT_RECEIVE;
     e->active = e->counted = e->cancelled = false;
     close_shard(shard);
+    mt_posted_open();
 }
 
 // A handle of operations that completed at once may be that of several: the

@@ -71,6 +71,10 @@ MT_INLINE bool mt_take_first(void)
 // False if it is not followed.
 bool mt_request_completed(MPI_Request request, const MPI_Status *status);
 
+// Settles requests of which all completed, and none was taken out. Sets the handles of
+// those that it followed to 0.
+void mt_requests_completed(int count, MPI_Request requests[], const MPI_Status statuses[]);
+
 // From now on threads may use the tables at the same time.
 void mt_request_share(void);
 
@@ -78,6 +82,14 @@ void mt_request_share(void);
 MT_INLINE bool mt_any_followed(void)
 {
     return atomic_load_explicit(&mt_objects.request_count, memory_order_relaxed) != 0;
+}
+
+MT_INLINE void mt_requests_count(int64_t n)
+{
+    if (mt_unlikely(mt_process.multiple))
+        atomic_fetch_add_explicit(&mt_objects.request_count, n, memory_order_relaxed);
+    else
+        mt_add((uint64_t *)&mt_objects.request_count, (uint64_t)n);
 }
 
 // A request completed with this status: books what it tells. A persistent one

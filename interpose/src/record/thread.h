@@ -105,6 +105,8 @@ typedef struct mt_thread {
     struct mt_vectors *vectors[MT_VECTOR_CHAINS];
     mt_outer outer[MT_OUTER_CALLS];
     uint32_t outers; // of these are taken
+    void *handles;   // room that completion.c keeps for handles and statuses, or NULL
+    size_t handles_size;
     uint64_t moved;  // rows whose call site was moved (modules.h) since the table was made
     struct mt_outgrown *outgrown; // tables that events name rows of
     struct mt_thread *next;    // in the pool of those that ended

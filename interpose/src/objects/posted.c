@@ -1,0 +1,119 @@
+#include "objects/posted.h"
+
+#include "record/trace.h"
+#include "objects/status.h"
+
+mt_posted_queue mt_posted_receives;
+
+static mt_posted *posted_at(uint32_t place)
+{
+    return &mt_posted_receives.posted[place % MT_POSTED_ROOM];
+}
+
+// Records a receive that completed; the row that it is in. `row` is that of the one
+// before: the row of equal receives is looked up once.
+MT_INLINE mt_row *record(mt_thread *t, mt_row *row, const mt_posted *p, const MPI_Status *status)
+{
+    if (mt_unlikely(status->MPI_SOURCE < 0)) // MPI_PROC_NULL is negative
+        return row;
+    uint64_t bytes = mt_status_fields(status);
+    mt_key k = {p->site, (uint32_t)p->place | (uint64_t)(uint32_t)status->MPI_SOURCE << 32,
+                p->what | (uint64_t)MT_DIR_RECV_POSTED << 48 | (uint64_t)mt_size_class(bytes) << 56};
+    if (!mt_row_is(row, k.site, k.place, k.what))
+        row = mt_row_of(t, k);
+    mt_add(&row->bytes, bytes);
+    mt_add(&row->count, 1);
+    if (mt_unlikely(mt_traced()))
+        mt_trace_beside(t, row, k, bytes, status->MPI_TAG, p->number);
+    return row;
+}
+
+// The first n are recorded. An empty queue starts anew, in memory that is in the cache.
+MT_INLINE void drop(uint32_t n)
+{
+    mt_posted_queue *q = &mt_posted_receives;
+    q->head += n;
+    if (q->head == q->tail)
+        q->head = q->tail = 0;
+    mt_requests_count(-(int64_t)n);
+}
+
+void mt_requests_completed(int count, MPI_Request requests[], const MPI_Status statuses[])
+{
+    const mt_posted_queue *q = &mt_posted_receives;
+    uint32_t at = q->head, tail = q->tail;
+    mt_thread *t = mt_self;
+    if (mt_likely(at != tail && t)) {
+        mt_row *row = t->rows;
+        for (int i = 0; i < count && at != tail; i++) {
+            const mt_posted *p = posted_at(at);
+            if (MT_KEY(requests[i]) != p->key)
+                continue;
+            row = record(t, row, p, &statuses[i]);
+            requests[i] = (MPI_Request)0;
+            at++;
+        }
+        drop(at - q->head);
+    }
+    // In another order, or no such receives.
+    for (int i = 0; i < count && mt_any_followed(); i++)
+        if (MT_KEY(requests[i]) != 0)
+            mt_request_completed(requests[i], &statuses[i]);
+}
+
+static mt_comm *comm_of(uint32_t index)
+{
+    mt_comm *c = mt_comm_numbered(index);
+    return c ? c : mt_comm_lost();
+}
+
+void mt_posted_open(void)
+{
+    if (!mt_take_first() && mt_objects.status_trusted)
+        mt_posted_receives.room = MT_POSTED_ROOM;
+}
+
+// Moves the first n to the table.
+static MT_SLOW void spill(uint32_t n)
+{
+    uint32_t at = mt_posted_receives.head, end = at + n;
+    drop(n);
+    for (; at != end; at++) {
+        const mt_posted *p = posted_at(at);
+        mt_request e = {.key = p->key, .site = p->site, .comm = comm_of((uint32_t)p->place),
+                        .peer = (int32_t)(p->place >> 32), .slice = (uint32_t)p->what, .number = p->number,
+                        .call = (uint16_t)(p->what >> 32), .kind = MT_RECEIVE};
+        mt_table_put(&mt_requests, &e);
+    }
+}
+
+void mt_posted_spill(void)
+{
+    spill(mt_posted_receives.tail - mt_posted_receives.head);
+    mt_posted_receives.room = 0;
+}
+
+// How many are compared with a handle before the table is the better place for them.
+enum { MT_POSTED_NEAR = 8 };
+
+bool mt_posted_one_completed(uint64_t key, const MPI_Status *status)
+{
+    const mt_posted_queue *q = &mt_posted_receives;
+    uint32_t n = q->tail - q->head, before = 0;
+    while (before < n && before < MT_POSTED_NEAR && posted_at(q->head + before)->key != key)
+        before++;
+    bool found = before < n && before < MT_POSTED_NEAR && mt_self;
+    if (mt_unlikely(found ? before > 0 : before == MT_POSTED_NEAR || !mt_self))
+        spill(found ? before : n); // those before it may stay for long: the next are first again
+    if (!found)
+        return false;
+    record(mt_self, mt_self->rows, posted_at(q->head), status);
+    drop(1);
+    return true;
+}
+
+void mt_posted_move(const mt_move *move)
+{
+    for (uint32_t at = mt_posted_receives.head; at != mt_posted_receives.tail; at++)
+        mt_move_site(move, &posted_at(at)->site);
+}
