@@ -198,7 +198,10 @@ static void complete_one(mt_completion *b, int rc, bool done, const int *index, 
 static MT_APART void settle_all(mt_completion *b, int rc, bool done, const MPI_Request requests[])
 {
     if (mt_likely(done && !b->taken)) {
-        mt_requests_completed(b->count, b->handles, b->statuses);
+        mt_posted_completed(b->count, b->handles, b->statuses);
+        for (int i = 0; i < b->count && mt_any_followed(); i++) // in another order, or no plain receives
+            if (MT_KEY(b->handles[i]) != 0)
+                mt_request_completed(b->handles[i], &b->statuses[i]);
         if (mt_unlikely(b->memory != NULL))
             give_back(b);
         return;

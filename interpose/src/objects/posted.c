@@ -38,7 +38,7 @@ MT_INLINE void drop(uint32_t n)
     mt_requests_count(-(int64_t)n);
 }
 
-void mt_requests_completed(int count, MPI_Request requests[], const MPI_Status statuses[])
+void mt_posted_completed(int count, MPI_Request requests[], const MPI_Status statuses[])
 {
     const mt_posted_queue *q = &mt_posted_receives;
     uint32_t at = q->head, tail = q->tail;
@@ -55,10 +55,6 @@ void mt_requests_completed(int count, MPI_Request requests[], const MPI_Status s
         }
         drop(at - q->head);
     }
-    // In another order, or no such receives.
-    for (int i = 0; i < count && mt_any_followed(); i++)
-        if (MT_KEY(requests[i]) != 0)
-            mt_request_completed(requests[i], &statuses[i]);
 }
 
 static mt_comm *comm_of(uint32_t index)
@@ -74,7 +70,7 @@ void mt_posted_open(void)
 }
 
 // Moves the first n to the table.
-static MT_SLOW void spill(uint32_t n)
+static MT_SLOW void spill(uint32_t n, mt_posted_put *put)
 {
     uint32_t at = mt_posted_receives.head, end = at + n;
     drop(n);
@@ -83,20 +79,20 @@ static MT_SLOW void spill(uint32_t n)
         mt_request e = {.key = p->key, .site = p->site, .comm = comm_of((uint32_t)p->place),
                         .peer = (int32_t)(p->place >> 32), .slice = (uint32_t)p->what, .number = p->number,
                         .call = (uint16_t)(p->what >> 32), .kind = MT_RECEIVE};
-        mt_table_put(&mt_requests, &e);
+        put(&e);
     }
 }
 
-void mt_posted_spill(void)
+void mt_posted_spill(mt_posted_put *put)
 {
-    spill(mt_posted_receives.tail - mt_posted_receives.head);
+    spill(mt_posted_receives.tail - mt_posted_receives.head, put);
     mt_posted_receives.room = 0;
 }
 
 // How many are compared with a handle before the table is the better place for them.
 enum { MT_POSTED_NEAR = 8 };
 
-bool mt_posted_one_completed(uint64_t key, const MPI_Status *status)
+bool mt_posted_one_completed(uint64_t key, const MPI_Status *status, mt_posted_put *put)
 {
     const mt_posted_queue *q = &mt_posted_receives;
     uint32_t n = q->tail - q->head, before = 0;
@@ -104,7 +100,7 @@ bool mt_posted_one_completed(uint64_t key, const MPI_Status *status)
         before++;
     bool found = before < n && before < MT_POSTED_NEAR && mt_self;
     if (mt_unlikely(found ? before > 0 : before == MT_POSTED_NEAR || !mt_self))
-        spill(found ? before : n); // those before it may stay for long: the next are first again
+        spill(found ? before : n, put); // those before it may stay for long: the next are first again
     if (!found)
         return false;
     record(mt_self, mt_self->rows, posted_at(q->head), status);

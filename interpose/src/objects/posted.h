@@ -56,12 +56,19 @@ MT_INLINE bool mt_posted_add(const mt_current_call *o, MPI_Request request, uint
     return true;
 }
 
+// All these requests completed, with these statuses. Records those that are in the
+// queue in the same order, and sets their handles to 0.
+void mt_posted_completed(int count, MPI_Request requests[], const MPI_Status statuses[]);
+
+// Puts a receive into the table.
+typedef void mt_posted_put(const mt_request *receive);
+
 // A request completed: records it if it is in the queue, else returns false. The queue
 // is spilled if it would have to be searched for long.
-bool mt_posted_one_completed(uint64_t key, const MPI_Status *status);
+bool mt_posted_one_completed(uint64_t key, const MPI_Status *status, mt_posted_put *put);
 
 // Moves all to the table. Leaves no room.
-void mt_posted_spill(void);
+void mt_posted_spill(mt_posted_put *put);
 
 // A receive went to the table: makes room for the next ones, unless it is better there.
 void mt_posted_open(void);

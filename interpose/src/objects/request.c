@@ -137,6 +137,11 @@ void mt_table_put(mt_table *table, const mt_request *entry)
     close_shard(s);
 }
 
+static void put_request(const mt_request *e)
+{
+    mt_table_put(&mt_requests, e);
+}
+
 // Tables that one thread used are all in the first shard. Other threads do not
 // use MPI before the call that allows several has returned.
 void mt_request_share(void)
@@ -145,7 +150,7 @@ void mt_request_share(void)
     if (mt_process.multiple)
         return;
     mt_process.multiple = true;
-    mt_posted_spill();
+    mt_posted_spill(put_request);
     for (int t = 0; t < 2; t++) {
         mt_shard old = tables[t]->shards[0];
         tables[t]->shards[0].entries = NULL;
@@ -189,7 +194,7 @@ bool mt_table_take(mt_table *table, uint64_t key, mt_request *entry)
     if (!mt_any_followed() || key == 0)
         return false;
     if (table == &mt_requests && mt_posted_any())
-        mt_posted_spill();
+        mt_posted_spill(put_request);
     uint64_t hash = scatter(key);
     mt_shard *s = open_shard(table, hash);
     mt_request *at = s->capacity ? place_of(s, key, hash) : NULL;
@@ -403,7 +408,7 @@ bool mt_request_completed(MPI_Request request, const MPI_Status *status)
     if (mt_unlikely(mt_process.multiple)) // a session of another thread was opened while this one waited
         return take_completed(request, status);
     uint64_t key = MT_KEY(request), hash = scatter(key);
-    if (mt_posted_any() && mt_posted_one_completed(key, status))
+    if (mt_posted_any() && mt_posted_one_completed(key, status, put_request))
         return true;
     mt_shard *s = &mt_requests.shards[0];
     mt_request *at = s->capacity ? place_of(s, key, hash) : NULL;
@@ -496,7 +501,7 @@ static void forget_all(mt_table *table)
 // the same handles: what was left means nothing to it.
 void mt_requests_unfinished(void)
 {
-    mt_posted_spill();
+    mt_posted_spill(put_request);
     each_unfinished(&mt_requests, unfinished_request);
     each_unfinished(&mt_messages, unfinished_message);
     each_unfinished(&mt_requests, forget);

@@ -71,10 +71,6 @@ MT_INLINE bool mt_take_first(void)
 // False if it is not followed.
 bool mt_request_completed(MPI_Request request, const MPI_Status *status);
 
-// Settles requests of which all completed, and none was taken out. Sets the handles of
-// those that it followed to 0.
-void mt_requests_completed(int count, MPI_Request requests[], const MPI_Status statuses[]);
-
 // From now on threads may use the tables at the same time.
 void mt_request_share(void);
 
