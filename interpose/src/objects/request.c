@@ -137,10 +137,7 @@ void mt_table_put(mt_table *table, const mt_request *entry)
     close_shard(s);
 }
 
-static void put_request(const mt_request *e)
-{
-    mt_table_put(&mt_requests, e);
-}
+static void put_request(const mt_request *e) { mt_table_put(&mt_requests, e); }
 
 // Tables that one thread used are all in the first shard. Other threads do not
 // use MPI before the call that allows several has returned.
@@ -482,10 +479,7 @@ static void unfinished_request(const mt_request *e)
     settle_unseen(e, MT_DIR_UNFINISHED);
 }
 
-static void unfinished_message(const mt_request *e)
-{
-    set_aside(e, MT_DIR_UNFINISHED, e->peer);
-}
+static void unfinished_message(const mt_request *e) { set_aside(e, MT_DIR_UNFINISHED, e->peer); }
 
 static void forget_all(mt_table *table)
 {
