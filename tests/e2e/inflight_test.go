@@ -75,7 +75,8 @@ func checkInFlight(t *testing.T, m implementation, want inflight, launchers *syn
 	alive := p.Open
 	ranks := readRecordings(t, dir)
 	for _, p := range ranks {
-		if err := syscall.Kill(p.Pid, syscall.SIGKILL); err != nil {
+		// Once one rank is gone, the launcher may be faster to kill the others.
+		if err := syscall.Kill(p.Pid, syscall.SIGKILL); err != nil && err != syscall.ESRCH {
 			t.Error(err)
 		}
 	}
