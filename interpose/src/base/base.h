@@ -1,10 +1,10 @@
-// Layer 1, base: what the whole library shares. The state of the process (below), the
-// clock, locks, messages, settings, and the functions of the MPI,
-// which are looked up when they are needed. It calls no other layer.
+// Layer 1, base: what the whole library shares: the state of the process (below), the
+// clock, locks, log messages, settings, and the functions of the MPI library, which are
+// looked up when they are first needed. It calls no other layer.
 //
-// The library records and does nothing else. It never calls a collective,
-// starts a thread, prints to stdout, or changes errno, a return code or an
-// argument. On trouble it records less, says so once, and carries on.
+// The library only records. It never calls a collective, starts a thread, prints to
+// stdout, or changes errno, a return code or an argument. On a failure it records less,
+// reports it once, and continues.
 #ifndef MT_BASE_H
 #define MT_BASE_H
 
@@ -21,58 +21,58 @@
 #endif
 
 #define MT_EXPORT __attribute__((visibility("default")))
-#define MT_OURS __attribute__((visibility("hidden"))) // on data: no detour by way of the dynamic linker's table
-#define MT_SLOW __attribute__((noinline, cold)) // seldom
-#define MT_APART __attribute__((noinline))      // often, but not inlined
+#define MT_OURS __attribute__((visibility("hidden"))) // on data: addressed directly, not through the GOT
+#define MT_SLOW __attribute__((noinline, cold)) // rarely called
+#define MT_APART __attribute__((noinline))      // often called, not inlined
 #define MT_INLINE static inline __attribute__((always_inline))
 #define mt_likely(x) __builtin_expect(!!(x), 1)
 #define mt_unlikely(x) __builtin_expect(!!(x), 0)
 
-// A handle as a key: Open MPI's are pointers, MPICH's are integers (whose sign
-// need not be extended).
+// Returns a handle as a 64-bit key. Open MPI's handles are pointers; MPICH's are 32-bit
+// integers, which are zero-extended.
 #define MT_KEY(handle)                                                                                                 \
     (sizeof(handle) == sizeof(uint32_t) ? (uint64_t)(uint32_t)(uintptr_t)(handle) : (uint64_t)(uintptr_t)(handle))
 
 typedef enum mt_state {
-    MT_COLD,     // nothing has happened: the library is inert
+    MT_COLD,     // before MPI is initialized: the library does nothing
     MT_STARTING, // inside MPI_Init
     MT_ON,
-    MT_OFF, // finalized, forked, or in trouble: calls are only passed on
+    MT_OFF, // after MPI_Finalize, in a forked child, or after a failure: calls are only passed on
 } mt_state;
 
-// Why a call is more than two readings of the clock and a row. Without any of
-// these it is nothing else, and looks no further.
+// Flags: why a call needs more than two readings of the clock and one row. If no flag
+// is set, the quick path is taken and nothing else is tested.
 enum {
-    MT_ENTER_CLOSED = 1,    // nothing is recorded (now)
-    MT_ENTER_PAUSED = 2,    // by the program
-    MT_ENTER_CLOCK = 4,     // the clock is no instruction of the CPU
-    MT_ENTER_INTERVAL = 8,  // the run is cut by time
-    MT_ENTER_SITES = 16,    // some call sites take more than their address to tell: see enter.c
+    MT_ENTER_CLOSED = 1,    // the state is not MT_ON: nothing is recorded
+    MT_ENTER_PAUSED = 2,    // the program has paused recording
+    MT_ENTER_CLOCK = 4,     // the clock is not an instruction of the CPU
+    MT_ENTER_INTERVAL = 8,  // the run is cut into intervals of time
+    MT_ENTER_SITES = 16,    // the call site may not be the return address: see find_site in enter.c
     MT_ENTER_UNTIMED = 32,  // --timing off
     MT_ENTER_SAMPLED = 64,  // --timing sampled
-    MT_ENTER_PVARS = 128,   // performance variables are read by time
-    MT_ENTER_MOST = 256,    // somebody watches how many requests are in flight
-    MT_ENTER_TRACE = 512,   // calls have events
+    MT_ENTER_PVARS = 128,   // performance variables are read at intervals of time
+    MT_ENTER_MOST = 256,    // MPI_T handles of high-water marks watch how many requests are in flight
+    MT_ENTER_TRACE = 512,   // calls add events to the trace
 };
 
-// What each call reads, in a cache line that is seldom written.
+// The words that every call reads, in a cache line that is rarely written.
 typedef struct mt_now {
     _Atomic uint32_t flags;
-    _Atomic uint32_t slice; // of calls that begin now
+    _Atomic uint32_t slice; // slice of calls that begin now
 } __attribute__((aligned(128))) mt_now;
 
-// The state of the process, which all layers read. Behind each word is who writes it,
-// and when.
+// The state of the process, which all layers read. The comment on each member names the
+// file that writes it, and when.
 typedef struct mt_process_state {
     mt_now at_call;         // flags: mt_enter_set. slice: slice.c, under its lock
-    _Atomic mt_state state; // lifecycle.c, under its lock; in a child that was forked
+    _Atomic mt_state state; // lifecycle.c, under its lock, and in a forked child
     bool multiple;          // MPI_THREAD_MULTIPLE: shared tables need locks. request.c, before there are other threads
     bool serialized;        // MPI_THREAD_SERIALIZED: threads use MPI in turns. lifecycle.c, in MPI_Init
     bool receives_unfollowed; // --receives off. sample.c, before the first call is recorded
-    bool forked;            // this is a child that the recorded process has forked. lifecycle.c, in the child
+    bool forked;            // this process is a forked child of the recorded process. lifecycle.c, in the child
     uint32_t clock_kind;    // clock.c, before the recording is made
-    int world_rank, world_size; // -1 before they are known. world.c, under its lock, in MPI_Init or Session_init
-    mt_l_header *header;    // of the recording, NULL while there is none. recording.c, once, when it is made
+    int world_rank, world_size; // -1 until they are known. world.c, under its lock, in MPI_Init or Session_init
+    mt_l_header *header;    // header of the recording, NULL until it is made. recording.c, once
 } mt_process_state;
 
 extern MT_OURS mt_process_state mt_process;
@@ -82,8 +82,8 @@ MT_INLINE uint32_t mt_enter_flags(void)
     return atomic_load_explicit(&mt_process.at_call.flags, memory_order_relaxed);
 }
 
-// Whether a call is quick: mt_enter_flags() == 0. Compilers do not fold atomic loads
-// into comparisons.
+// Reports whether a call can take the quick path: mt_enter_flags() == 0. In assembly,
+// because compilers do not fold atomic loads into comparisons.
 MT_INLINE bool mt_enter_is_quick(void)
 {
 #if defined(__x86_64__)
@@ -95,9 +95,10 @@ MT_INLINE bool mt_enter_is_quick(void)
 #endif
 }
 
+// Sets a flag if its reason holds, else clears it.
 void mt_enter_set(uint32_t reason, bool holds);
 
-// Addresses from start to start + size.
+// The addresses from start to start + size.
 typedef struct mt_code_range {
     _Atomic uint64_t start, size;
 } mt_code_range;
@@ -112,7 +113,7 @@ MT_INLINE void mt_store(_Atomic uint64_t *word, uint64_t value)
     atomic_store_explicit(word, value, memory_order_relaxed);
 }
 
-// Whether a word that other threads may write holds this value.
+// Reports whether a word that other threads may write has this value.
 MT_INLINE bool mt_holds(_Atomic uint64_t *word, uint64_t value)
 {
 #if defined(__x86_64__)
@@ -124,7 +125,7 @@ MT_INLINE bool mt_holds(_Atomic uint64_t *word, uint64_t value)
 #endif
 }
 
-// For words of which this thread is the only writer.
+// mt_read and mt_write are for words of which this thread is the only writer.
 MT_INLINE uint64_t mt_read(const uint64_t *word)
 {
     return __atomic_load_n(word, __ATOMIC_RELAXED);
@@ -135,24 +136,26 @@ MT_INLINE void mt_write(uint64_t *word, uint64_t value)
     __atomic_store_n(word, value, __ATOMIC_RELAXED);
 }
 
-// Adds, with no locked instruction. A reader sees whole words, and what one
-// thread adds in one order it sees in no other.
+// Adds n to a word of which this thread is the only writer, without a locked
+// instruction. A reader in another thread sees whole words, and sees this thread's
+// additions in the order in which they were made.
 MT_INLINE void mt_add(uint64_t *word, uint64_t n)
 {
     if (__builtin_constant_p(n) && n == 0)
         return;
 #if defined(__x86_64__)
-    // As one instruction; of the atomic load and store compilers make three.
+    // One instruction: compilers make three of the atomic load and store.
     __asm__ volatile("addq %1, %0" : "+m"(*word) : "er"(n) : "cc");
 #else
     __atomic_store_n(word, *word + n, __ATOMIC_RELEASE);
 #endif
 }
 
+// Reports whether a range contains an address.
 MT_INLINE bool mt_lies_in(const mt_code_range *w, uint64_t address)
 {
 #if defined(__x86_64__)
-    bool lies; // no register for what compilers do not fold
+    bool lies; // compared in memory, as compilers do not fold atomic loads and would need a register
     __asm__ volatile("subq %2, %1\n\tcmpq %3, %1"
                      : "=@ccb"(lies), "+&r"(address)
                      : "m"(w->start), "m"(w->size));
@@ -168,10 +171,10 @@ MT_INLINE bool mt_on(void)
     return atomic_load_explicit(&mt_process.state, memory_order_relaxed) == MT_ON;
 }
 
-// log.c: one line on stderr, at most a few in the life of a process.
+// Writes one line to stderr, at most MT_LOG_LIMIT times in a process (log.c).
 void mt_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-// Adds to a counter of the header from any thread.
+// Adds n to a counter in the recording's header, from any thread.
 void mt_lost(uint64_t *counter, uint64_t n);
 
 #endif

@@ -11,8 +11,8 @@
 #endif
 
 
-// Asks the kernel. libc's clock_gettime may be another library's, which was
-// preloaded to change the time that the program sees (libfaketime).
+// Reads a clock with a system call. libc's clock_gettime may be that of a preloaded
+// library that changes the time that the program sees (libfaketime).
 static int ask_kernel(clockid_t clock, struct timespec *t)
 {
     return (int)syscall(SYS_clock_gettime, clock, t);
@@ -20,8 +20,8 @@ static int ask_kernel(clockid_t clock, struct timespec *t)
 
 static int (*read_clock)(clockid_t, struct timespec *) = ask_kernel;
 
-// The kernel's own function in the process's memory (vDSO), which saves the system
-// call. Its name depends on the architecture.
+// Finds the kernel's clock_gettime in the memory of the process (vDSO), which saves the
+// system call. Its name depends on the architecture.
 static void find_vdso(void)
 {
     void *vdso = dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_NOLOAD);
@@ -39,8 +39,8 @@ uint64_t mt_clock_ns(clockid_t clock)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-// The TSC can be trusted if the CPU says that its rate is constant in all
-// power states. (A hypervisor that migrates guests hides that bit.)
+// The TSC can be trusted if the CPU reports that its rate is the same in all power
+// states. (A hypervisor that migrates guests hides that bit.)
 void mt_clock_open(void)
 {
 #if defined(__x86_64__)
@@ -56,7 +56,8 @@ void mt_clock_open(void)
 
 mt_l_clock mt_clock_all(void)
 {
-    // The narrowest of a few tries: a reader's rate is as good as this pair.
+    // Take the narrowest of four tries: the precision of this reading limits how
+    // precisely readers know the rate of the ticks.
     mt_l_clock best = {0, 0, 0};
     uint64_t width = UINT64_MAX;
     for (int i = 0; i < 4; i++) {
@@ -83,8 +84,8 @@ uint64_t mt_clock_length(const char *text)
     return strcmp(unit, "ms") == 0 ? n * 1000000 : strcmp(unit, "s") == 0 ? n * 1000000000 : 0;
 }
 
-// The rate of the ticks is what it was from the start of the recording up to now,
-// and an end that was foretold too early is foretold again.
+// Computes `next` from the average rate of the ticks since the start of the recording.
+// If that turns out to be too early, the caller computes it again.
 uint64_t mt_clock_passed(const mt_l_clock *zero, uint64_t length, uint64_t *next)
 {
     const mt_l_clock now = mt_clock_all(), *start = &mt_process.header->start;

@@ -1,5 +1,5 @@
-// The clock of every time in a recording: the invariant time stamp counter
-// (7 to 20 ns a read), else CLOCK_MONOTONIC.
+// The clock of all times in a recording: the CPU's invariant time stamp counter (7 to
+// 20 ns per read), else CLOCK_MONOTONIC.
 #ifndef MT_CLOCK_H
 #define MT_CLOCK_H
 
@@ -7,33 +7,36 @@
 
 #include <time.h>
 
-// Chooses the clock; the first thing that is done.
+// Chooses the clock. Called before anything else.
 void mt_clock_open(void);
 
-// Reads all clocks together: the pair lets a reader turn ticks into ns.
+// Reads all clocks together. A reader converts ticks to ns by such readings.
 mt_l_clock mt_clock_all(void);
 
+// Returns the time of a clock in ns.
 uint64_t mt_clock_ns(clockid_t clock);
 
-// A time as settings have it, whole ms or s: 100ms, 2s. In ns; 0 for anything else.
+// Returns a time in ns, written as settings are: in whole ms or s, 100ms or 2s. Returns
+// 0 for any other text.
 uint64_t mt_clock_length(const char *text);
 
-// What is done each `length` ns from `zero` on: how often it was up to now, and at
-// how many ticks it is the next time.
+// Returns how many whole periods of `length` ns have passed since `zero`. Sets `next`
+// to the ticks at which the current period ends.
 uint64_t mt_clock_passed(const mt_l_clock *zero, uint64_t length, uint64_t *next);
 
-// The CPU's own clock, where it can be trusted.
+// Reads the CPU's own clock, which is used if it can be trusted.
 MT_INLINE uint64_t mt_cpu_ticks(void)
 {
 #if defined(__x86_64__)
-    // No fence: the CPU may move the read by some ns, a fence costs more.
-    return __builtin_ia32_rdtsc(); // x86intrin.h would cost the build 0.4 s a file
+    // No fence: without one the CPU may shift the read by a few ns, but a fence costs
+    // more.
+    return __builtin_ia32_rdtsc(); // including x86intrin.h would add 0.4 s to the compilation of each file
 #elif defined(__aarch64__)
     uint64_t ticks;
     __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
     return ticks;
 #else
-    return 0; // it never can: see mt_clock_open
+    return 0; // never used: see mt_clock_open
 #endif
 }
 

@@ -1,16 +1,17 @@
-// Hooks: how a layer calls a higher one. The lower layer declares a hook and calls
-// what was registered with it; the higher one registers a function. The linker
-// collects the functions of a hook in a section of its own, so that they are there
-// before the first call of MPI, which may come before any code of ours has run, and
-// so that nobody writes to them.
+// Hooks let a layer call a higher one. The lower layer declares a hook and calls the
+// functions that are registered with it; the higher layer registers a function. The
+// linker collects the functions of a hook in a section of its own. So they are there
+// before the first MPI call, which may come before any code of this library has run,
+// and no thread ever writes to them.
 //
-// A hook with one function is called by MT_CALL_HOOK, and it is an error of the
-// linker if nobody registers with it. One with several is called by MT_EACH_HOOK. In
-// which order the functions are called is not defined.
+// A hook with one function is called by MT_CALL_HOOK; the link fails if no function is
+// registered. A hook with several functions is called by MT_EACH_HOOK, in an undefined
+// order.
 #ifndef MT_HOOK_H
 #define MT_HOOK_H
 
-// In a header of the lower layer, after `typedef void mt_hook_NAME(...)`.
+// Declares a hook, in a header of the lower layer, after `typedef void
+// mt_hook_NAME(...)`.
 #define MT_HOOK(name)                                                                                                  \
     extern mt_hook_##name *const __start_mt_hook_##name[] __attribute__((visibility("hidden")));                       \
     extern mt_hook_##name *const __stop_mt_hook_##name[] __attribute__((visibility("hidden")))
@@ -23,7 +24,7 @@
             (*f)(__VA_ARGS__);                                                                                         \
     } while (0)
 
-// In a source of the higher layer.
+// Registers a function with a hook, in a source file of the higher layer.
 #define MT_REGISTER(name, function)                                                                                    \
     __attribute__((used, section("mt_hook_" #name))) static mt_hook_##name *const registered_##name = function
 

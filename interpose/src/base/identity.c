@@ -1,5 +1,6 @@
-// What this library was made of, and for which MPI: by this mpitrace knows whether
-// a library that is installed is the one that it would build (interpose/identity.go).
+// Identifies the sources of this library and the MPI that it was built for. mpitrace
+// compares it to find out whether an installed library is the one that it would build
+// (interpose/identity.go).
 #ifndef MT_LIBRARY_IDENTITY
 #define MT_LIBRARY_IDENTITY "unknown"
 #endif

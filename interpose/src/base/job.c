@@ -17,7 +17,7 @@ static int parent_of(int pid)
     snprintf(path, sizeof path, "/proc/%d/stat", pid);
     if (mt_procfs_read(path, stat, sizeof stat) <= 0)
         return 0;
-    // The name in parentheses may hold anything: count from its end.
+    // The command name, in parentheses, may contain any character: parse after its end.
     const char *end = strrchr(stat, ')');
     int parent = 0;
     if (!end || sscanf(end + 1, " %*c %d", &parent) != 1)
@@ -25,8 +25,9 @@ static int parent_of(int pid)
     return parent;
 }
 
-// Hydra tells its ranks nothing that names the job; the control port in the
-// command line of its proxy, an ancestor of the rank, is the same on all nodes.
+// Returns the port of the job's control connection in the command line of Hydra's
+// proxy, which is an ancestor of the rank, or NULL. Hydra passes no name of the job to
+// its ranks, but this port is the same on all nodes.
 static const char *hydra_port(char *line, size_t size)
 {
     int pid = getppid();

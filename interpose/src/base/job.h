@@ -1,21 +1,22 @@
-// What the launcher says of the job that this process belongs to.
+// What the launcher tells this process about its job.
 #ifndef MT_JOB_H
 #define MT_JOB_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-// A name that all processes of the job share and other jobs do not.
+// Writes a name that all processes of the job have, and processes of other jobs do not.
 void mt_job_name(char *name, size_t size);
 
-// The rank of this process among those that the launcher started, and how many
-// these are (-1 if it does not say).
+// Finds the rank of this process among those that the launcher started, and their
+// number, which is -1 if it is not known. Returns false if the rank is not known.
 bool mt_job_rank(int *rank, int *size);
 
-// The rank as messages have it: before it is known, the launcher's word; else -1.
+// Returns the rank for use in messages: the MPI rank, before it is known the
+// launcher's, else -1.
 int mt_job_rank_said(void);
 
-// The default run directory: mpitrace-<batch job or parent's pid>.
+// Writes the name of the default run directory: mpitrace-<batch job or parent's pid>.
 void mt_job_directory(char *name, size_t size);
 
 #endif

@@ -1,16 +1,17 @@
-// The files that are loaded into the process, as the dynamic linker has them.
+// The files that the dynamic linker has loaded into the process.
 #ifndef MT_LOADER_H
 #define MT_LOADER_H
 
 #include "base/base.h"
 
-// Whether an address lies in a file that is loaded.
+// Reports whether an address lies in a loaded file.
 bool mt_loader_has(uint64_t address);
 
-// Whether two addresses lie in the same file.
+// Reports whether two addresses lie in the same file.
 bool mt_loader_same(const void *a, const void *b);
 
-// The dynamic linker's dlclose: for references of ours, of which others remain.
+// Calls the dynamic linker's dlclose, not our wrapper of it (lifecycle/dlclose.c). Use
+// it only to drop a reference of our own while other references keep the file loaded.
 int mt_dlclose(void *handle);
 
 #endif

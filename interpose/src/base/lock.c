@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #endif
 
-// How many times the thread has entered protected code, and whether it could be
-// cancelled before. A signal handler may use both at any instruction.
+// How deeply protected code is nested in this thread, and the thread's cancelability
+// before the outermost. A signal handler may use both between any two instructions.
 static _Thread_local volatile sig_atomic_t depth __attribute__((tls_model("initial-exec")));
 static _Thread_local volatile int state_before __attribute__((tls_model("initial-exec")));
 
-// The state is set before the depth: a handler in between finds it disabled, and
-// leaves it so.
+// Disables cancellation before it increments the depth. A signal handler that runs in
+// between finds cancellation disabled, and leaves it disabled.
 void mt_protect(void)
 {
     int state;
@@ -32,7 +32,8 @@ void mt_unprotect(void)
         pthread_setcancelstate(state, NULL);
 }
 
-// Those of the dynamic linker, and of the requests, are elsewhere: theirs are not used.
+// The mutexes. Those of the dynamic linker's locks and of the requests are elsewhere,
+// so their entries here are unused.
 static struct {
     pthread_mutex_t mutex;
 } __attribute__((aligned(64))) locks[] = {[0 ... MT_LOCKS_COUNT - 1] = {PTHREAD_MUTEX_INITIALIZER}};
@@ -45,7 +46,7 @@ static const struct {
 } traits[] = {MT_LOCKS(MT_LOCK_TRAITS)};
 #undef MT_LOCK_TRAITS
 
-static _Thread_local uint32_t held __attribute__((tls_model("initial-exec"))); // by id
+static _Thread_local uint32_t held __attribute__((tls_model("initial-exec"))); // one bit for each mt_lock_id
 _Static_assert(MT_LOCKS_COUNT <= 32, "a bit for each lock");
 
 void mt_lock_taken(mt_lock_id id)

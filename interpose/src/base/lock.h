@@ -1,22 +1,22 @@
-// The library's locks, and the code that must not be left half-way.
+// The library's locks, and protected code, in which a thread cannot be cancelled.
 //
-// A thread must not end while it holds one of these locks: all others would wait
-// for it forever. pthread_cancel() ends a thread at a cancellation point, and
-// open, write, close, posix_fallocate and poll are such points, while MPI calls
-// are not. So a thread cannot be cancelled from mt_lock to mt_unlock, nor from
-// mt_protect to mt_unprotect, which are for code that needs no lock. A request to
-// cancel it stays pending, and the program's next cancellation point obeys it.
-// (Cost: two calls of pthread_setcancelstate, some 5 ns each, beside a lock; the
-// quick calls of quick.h take no lock.)
+// A thread must not end while it holds one of these locks: all others would wait for it
+// forever. pthread_cancel() ends a thread at a cancellation point. open, write, close,
+// posix_fallocate and poll are cancellation points; MPI calls are not. So cancellation
+// is disabled from mt_lock to mt_unlock, and from mt_protect to mt_unprotect, which are
+// for protected code that needs no lock. A request to cancel the thread stays pending
+// until the program's next cancellation point. (Cost: two calls of
+// pthread_setcancelstate for each lock, about 5 ns each. The quick path of quick.h
+// takes no lock.)
 //
-// A signal handler may interrupt that code and call MPI_Abort or MPI_Finalize. It
+// A signal handler may interrupt protected code and call MPI_Abort or MPI_Finalize. It
 // must not wait for a lock that its own thread holds: see mt_protected.
 //
-// A thread that holds a lock may take one of a higher rank, never one of its own rank
-// or of a lower one. A library that is built with -DMT_CHECK_LOCKS aborts where one does;
-// the builds of the tests with sanitizers are.
-// (One case is known and left: MPI_Finalize in a signal handler that interrupts code
-// under a lock, where another tool then calls PMPI_Finalize, which is looked up.)
+// Lock order: a thread that holds a lock may take only locks of a higher rank. A
+// library that is built with -DMT_CHECK_LOCKS aborts if a thread takes another one. The
+// test builds with sanitizers check this. (One case breaks the order and is accepted: a
+// signal handler interrupts code under a lock and calls MPI_Finalize, and another tool
+// then calls PMPI_Finalize, which has to be looked up.)
 #ifndef MT_LOCK_H
 #define MT_LOCK_H
 
@@ -61,8 +61,8 @@ void mt_unprotect(void);
 void mt_lock(mt_lock_id id);
 void mt_unlock(mt_lock_id id);
 
-// For locks that are taken in another way: the calling thread takes one, and has given
-// it back. Nothing, but where the order is checked.
+// For locks that are not taken with mt_lock: the calling thread takes one, or has given
+// it back. They do nothing unless the lock order is checked.
 #ifdef MT_CHECK_LOCKS
 void mt_lock_taken(mt_lock_id id);
 void mt_lock_given_back(mt_lock_id id);
@@ -78,8 +78,8 @@ static inline void mt_lock_given_back(mt_lock_id id)
 }
 #endif
 
-// Reports whether the calling thread is in protected code. Where a wrapper is
-// entered this says that a signal handler called it, in the middle of that code.
+// Reports whether the calling thread is in protected code. If so on entry to a wrapper,
+// the wrapper was called by a signal handler that interrupted the protected code.
 bool mt_protected(void);
 
 #endif

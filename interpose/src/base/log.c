@@ -12,12 +12,13 @@
 #include <time.h>
 #include <unistd.h>
 
-// A process says little, whatever goes wrong in it.
+// The number of lines that a process may write, whatever goes wrong.
 enum { MT_LOG_LIMIT = 8 };
 
-// Writes to stderr, unless that would wait. Where nobody reads it any more, or it
-// is a file as long as files may be, the kernel sends a signal to this thread,
-// which would end the program: it is taken back.
+// Writes to stderr, unless the write would block. If the reader of a pipe is gone, or a
+// file has reached its size limit, the kernel sends this thread SIGPIPE or SIGXFSZ,
+// which would end the program. So both signals are blocked, and one that the write
+// raised is removed from the pending signals.
 static void write_line(const char *line, size_t size)
 {
     static const struct timespec now;
@@ -60,7 +61,7 @@ void mt_log(const char *format, ...)
     if (n < 0)
         n = 0;
     n = n > (int)sizeof line - 12 ? (int)sizeof line - 2 : n + 10;
-    for (int i = 0; i < n; i++) // names and settings are data
+    for (int i = 0; i < n; i++) // names and settings may contain control characters
         if ((unsigned char)line[i] < ' ' || line[i] == 127)
             line[i] = '?';
     line[n++] = '\n';

@@ -1,6 +1,6 @@
-// mpi.h and the MPI's extensions, with their functions visible although the
-// library hides its own, and with MT_HAVE_x for each function that they declare
-// (have.h is made for each build by interpose.go).
+// Includes mpi.h and the MPI's extensions. Their functions get default visibility,
+// although the library hides its own symbols. MT_HAVE_x is defined for each function
+// that the headers declare: interpose.go writes have.h for each build.
 #ifndef MT_MPI_INCLUDE_H
 #define MT_MPI_INCLUDE_H
 
@@ -12,7 +12,7 @@
 #pragma GCC visibility pop
 #include "have.h"
 
-// What MPI 4.1 made const.
+// const, for parameters that MPI 4.1 made const.
 #if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
 #define MT_CONST_4_1 const
 #else

@@ -13,8 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Stands for a function that the library at run time lacks although mpi.h
-// promised it.
+// Takes the place of a function that mpi.h declares but the library at run time lacks.
 static int missing(void)
 {
     return MPI_ERR_INTERN;
@@ -34,21 +33,22 @@ static void resolve_functions(void *module)
     mt_pmpi = mt_own;
 }
 
-// MPI_x, of a function that we record.
+// Returns the name MPI_x of a function that we record, else NULL.
 static const char *recorded_name(const mt_symbol *s)
 {
     return s->wrapped && strncmp(s->name, "PMPI_T_", 7) != 0 ? s->name + 1 : NULL;
 }
 
-// A function in the MPI's own file: one that no tool has reason to wrap. (Some
-// tools have PMPI_Init.)
+// Returns the address of a function in the MPI's own file. It is one that no tool has a
+// reason to wrap. (Some tools define PMPI_Init.)
 static void *own_function(void)
 {
     return *(void **)&mt_own.Get_library_version;
 }
 
-// Another tool that comes after us has MPI_x too: it is called as it would be
-// without us, and calls PMPI_x. (Another library of mpitrace is no other tool.)
+// Passes calls on to another tool that comes after us and also defines MPI_x. The tool
+// is called as it would be without us, and calls PMPI_x. (A second mpitrace library
+// does not count as another tool.)
 static void resolve_tools(void)
 {
     void *mpi = own_function(), *mpitrace = dlsym(RTLD_NEXT, "mpitrace_begin_phase");
@@ -66,8 +66,9 @@ static const char *file_of(void *p)
     return dladdr(p, &info) && info.dli_fname ? info.dli_fname : "an unknown file";
 }
 
-// Where a program that is not position-independent takes the address of a function,
-// the dynamic linker finds that function in the program, which only imports it.
+// Reports whether an address is that of an import, or of no known symbol. If a program
+// that is not position-independent takes the address of a function, the dynamic linker
+// finds that function in the program, although the program only imports it.
 static bool is_imported(void *p)
 {
     Dl_info info;
@@ -75,8 +76,8 @@ static bool is_imported(void *p)
     return !dladdr1(p, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol || symbol->st_shndx == SHN_UNDEF;
 }
 
-// The file of another tool that comes before us, and the functions that it
-// intercepts, each after a newline. All names of MPI take 12 KiB.
+// The file of another tool that comes before us, then each function that it intercepts,
+// with a newline before each. The names of all MPI functions take 12 KiB.
 static char intercepted[16384];
 
 const char *mt_intercepted(void)
@@ -84,8 +85,8 @@ const char *mt_intercepted(void)
     return intercepted;
 }
 
-// What another tool that comes before us intercepts does not reach us, except for
-// MPI_Finalize: see fortran.h.
+// Finds the functions that another tool intercepts before us. Their calls do not reach
+// us, except for MPI_Finalize: see fortran.h.
 static void find_intercepted(void)
 {
     int n = 0;
@@ -150,12 +151,12 @@ static bool resolve_constants(void *module)
 }
 #endif
 
-static _Atomic int known; // 1: the MPI that we were built for, -1: another
+static _Atomic int known; // 0: no MPI was found, 1: the MPI that we were built for, -1: another MPI
 static _Atomic uint64_t home; // an address in the MPI
 
-// Everything is looked up without our lock: whoever loads a library may hold the
-// dynamic linker's lock and call us. Two threads may look things up at once, and
-// find the same.
+// Looks everything up without our own lock, because a thread that loads a library may
+// hold the dynamic linker's lock when it calls us. Two threads may look things up at
+// the same time; both find the same.
 bool mt_resolve(uint64_t caller)
 {
     int state = atomic_load_explicit(&known, memory_order_acquire), saved = errno;

@@ -1,23 +1,23 @@
-// The library links to no MPI: a preload reaches programs that have none, and
-// an MPI that was opened with RTLD_LOCAL is not visible to it. The functions
-// and handle constants of the MPI are looked up when they are first needed.
+// The library is not linked to an MPI. It may be preloaded into a program without MPI,
+// and an MPI that was opened with RTLD_LOCAL is not visible to it. So the functions and
+// handle constants of the MPI are looked up when they are first needed.
 #ifndef MT_RESOLVE_H
 #define MT_RESOLVE_H
 
 #include "base/symbol.h"
 
-// What another tool that comes before us hides, as layout.StringIntercepted; "" if
-// it hides nothing.
+// Returns the functions that another tool intercepts before us, in the form of
+// layout.StringIntercepted, or "" if there are none.
 const char *mt_intercepted(void);
 
-// Fills mt_pmpi and mt_const, once for each MPI that is loaded. `caller` is an
-// address inside the module that called us. False if the MPI found is not the one
-// we were built for.
+// Fills mt_pmpi and mt_const, once for each MPI that is loaded. `caller` is an address
+// inside the module that called us. Returns false if the MPI is not the one that this
+// library was built for.
 bool mt_resolve(uint64_t caller);
 
-// Whether an MPI was found, and whether it has been unloaded since: a program may
-// load a plugin that uses MPI, unload it with its MPI, and load it again. Then what
-// was found has to be forgotten.
+// mt_resolve_known reports whether an MPI was found, and mt_resolve_unloaded whether it
+// has been unloaded since. A program may load a plugin that uses MPI, unload it with
+// its MPI, and load it again. So mt_resolve_forget then discards what was found.
 bool mt_resolve_known(void);
 bool mt_resolve_unloaded(void);
 void mt_resolve_forget(void);

@@ -7,7 +7,8 @@
 const mt_setting_traits mt_settings[MT_SETTINGS_COUNT] = {MT_SETTINGS(MT_SETTING_TRAITS)};
 #undef MT_SETTING_TRAITS
 
-// By the program. They are never freed: MPI_Init may be reading them.
+// Values that the program has set. They are never freed, because MPI_Init may be
+// reading them.
 static _Atomic(char *) said[MT_SETTINGS_COUNT];
 static bool refused[MT_SETTINGS_COUNT];
 

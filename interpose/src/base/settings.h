@@ -1,5 +1,6 @@
-// Settings: what the program says before MPI_Init (mpitrace_set), else what the
-// environment does. Those that are not at their default are in the recording.
+// Settings. The value is the one that the program set before MPI_Init (mpitrace_set),
+// else the one in the environment. Values other than the default are written to the
+// recording.
 #ifndef MT_SETTINGS_H
 #define MT_SETTINGS_H
 
@@ -10,20 +11,22 @@
 typedef enum mt_setting { MT_SETTINGS(MT_SETTING_ID) MT_SETTINGS_COUNT } mt_setting;
 #undef MT_SETTING_ID
 
-// Of each: its name, that in the environment, its default, and what it is.
+// Name, environment variable, default and description of a setting.
 typedef struct mt_setting_traits {
     const char *name, *variable, *otherwise, *what;
 } mt_setting_traits;
 extern const mt_setting_traits mt_settings[MT_SETTINGS_COUNT];
 
-// What is said of a setting; NULL where nothing is, or nothing that can be used.
+// Returns the text of a setting's value, or NULL if it was not set or its value was
+// rejected.
 const char *mt_setting_text(mt_setting s);
 
-// What is said of it cannot be used: the default holds. (Code above base/ says so by
-// mt_setting_refuse, which also enters it into the recording.)
+// Rejects the value of a setting, so that the default applies. (Code above base/ calls
+// mt_setting_refuse, which also writes this to the recording.)
 void mt_setting_ignore(mt_setting s);
 
-// The program says this, before MPI is opened; false without memory.
+// Stores a value that the program sets before MPI is initialized. Returns false if
+// there is no memory.
 bool mt_setting_keep(mt_setting s, const char *value);
 
 #endif

@@ -48,8 +48,9 @@ void *mt_resolve_symbol(const char *name, void *module)
     return p;
 }
 
-// Through a handle on the program: what RTLD_DEFAULT finds could not be unloaded
-// any more, as glibc notes that our library, which never is, refers to it.
+// Uses a handle on the program, not RTLD_DEFAULT. For a symbol found through
+// RTLD_DEFAULT, glibc records that our library refers to the file that defines it. Our
+// library is never unloaded, so that file could not be unloaded either.
 void *mt_resolve_first(const char *name)
 {
     void *program = dlopen(NULL, RTLD_LAZY), *p = program ? dlsym(program, name) : NULL;

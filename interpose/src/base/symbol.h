@@ -1,4 +1,4 @@
-// The functions and constants of the MPI, and how a symbol of it is found.
+// The functions and constants of the MPI library, and the lookup of its symbols.
 #ifndef MT_SYMBOL_H
 #define MT_SYMBOL_H
 
@@ -9,12 +9,13 @@
 typedef struct mt_symbol {
     const char *name;
     size_t offset;  // in mt_pmpi_table
-    bool wrapped;   // there is a wrapper of ours: MPI_x
+    bool wrapped;   // this library defines a wrapper of it: MPI_x
 } mt_symbol;
 
 extern const mt_symbol mt_symbols[];
 
-// Handles that mpi.h gives as the addresses of variables (Open MPI).
+// Handles of predefined objects. In Open MPI's mpi.h they are the addresses of
+// variables.
 typedef struct mt_constants {
     MPI_Comm comm_world, comm_self, comm_null;
     MPI_Datatype byte, datatype_null;
@@ -23,35 +24,39 @@ typedef struct mt_constants {
     MPI_Win win_null;
     MPI_Op op_null, op_no_op;
     MPI_Info info_null;
-    MPI_Datatype (*type_f2c)(MPI_Fint); // NULL where handles are numbers anyway
+    MPI_Datatype (*type_f2c)(MPI_Fint); // NULL for MPICH, where it is not needed: handles are integers
 } mt_constants;
 
 extern MT_OURS mt_constants mt_const;
 
-// The MPI's own functions, for ourselves. mt_pmpi has what the wrappers pass calls
-// on to: the same, or another tool's, which is loaded after us.
+// mt_own holds the MPI library's own functions, for calls that we make ourselves.
+// mt_pmpi holds the functions that wrappers pass calls on to: the same ones, or those
+// of another tool that is loaded after us.
 extern MT_OURS mt_pmpi_table mt_own;
 
-// The family of MPIs that this library was built for.
+// Returns the family of MPIs that this library was built for: "Open MPI" or "MPICH".
 const char *mt_flavour(void);
 
-// A handle on the module of the caller, whose own dependencies hold the MPI
-// when it is in nobody else's sight; NULL if there is none. It keeps the module
-// loaded until mt_resolve_done, which has to follow soon: the program may want to
-// unload it.
+// Returns a handle on the module that contains the address `caller`, or NULL if there
+// is none. An MPI that was opened with RTLD_LOCAL is visible only through such a
+// module, among its dependencies. The handle keeps the module loaded until
+// mt_resolve_done, which must follow soon, because the program may want to unload the
+// module.
 void *mt_resolve_module(uint64_t caller);
 void mt_resolve_done(void *module);
 
-// A function of the MPI: in anybody's sight after us, else in that of `module`,
-// which may be NULL.
+// Returns a function of the MPI library, or NULL: the next definition after ours in the
+// global scope, else the one that `module` sees. `module` may be NULL.
 void *mt_resolve_symbol(const char *name, void *module);
 
-// The first definition of a name in anybody's sight, from the program on.
+// Returns the first definition of a name in the global scope, which begins with the
+// program.
 void *mt_resolve_first(const char *name);
 
-// A variable of the MPI: in anybody's sight from the program on, since a program
-// that is not position-independent holds copies of them, and then the MPI library
-// uses the copies too; else in that of `module`.
+// Returns a variable of the MPI library: its first definition in the global scope, else
+// the one that `module` sees. The global scope begins with the program, because a
+// program that is not position-independent holds copies of these variables, and the MPI
+// library then uses the copies too.
 void *mt_resolve_variable(const char *name, void *module);
 
 #endif

@@ -1,9 +1,8 @@
-// A wrapper that was compiled for handles that are 32-bit integers cannot pass
-// on pointers: forwarding the arguments in C would cut them. A jump passes on
-// every register as it is, so that is what the wrappers' first instructions
-// become. It happens in a process that was started with the wrong library, once
-// for each MPI that it loads, and nowhere else. (A test in every wrapper would cost
-// every call of everybody.)
+// A wrapper that was compiled for 32-bit integer handles cannot pass on pointers: C
+// would truncate the arguments. A jump leaves all registers as they are. So the first
+// instructions of each wrapper are replaced with a jump. This happens only in a process
+// that was started with the wrong library, once for each MPI that it loads. (A test in
+// every wrapper would cost time in every call of every program.)
 #define _GNU_SOURCE
 #include "base/wrong_mpi.h"
 
@@ -33,13 +32,13 @@ typedef struct code {
     unsigned char bytes[sizeof jump];
 } code;
 
-// The start of a wrapper, as it was.
+// The original start of a wrapper.
 struct mt_wrapper_start {
     unsigned char *at; // NULL: it is not replaced
     code was;
 };
 
-static mt_wrapper_start *replaced; // of each entry of mt_symbols
+static mt_wrapper_start *replaced; // one for each entry of mt_symbols
 
 static bool overwrite(unsigned char *at, const code *with)
 {
@@ -80,7 +79,7 @@ mt_wrapper_start *mt_wrong_mpi_find(void)
     return starts;
 }
 
-// Replaces all wrappers; false if that cannot be.
+// Replaces all wrappers. Returns false if that is not possible.
 static bool replace(void)
 {
     bool done = MT_TARGET >= 0 && replaced;
