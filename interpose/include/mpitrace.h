@@ -4,16 +4,17 @@
  *
  * begins the phase "solve": later MPI calls are recorded in the slice of that
  * name, which the summary and the column `slice` of profile.arrow show. The
- * first slice is "run". A name that was used before continues its slice. A
+ * first slice is "run". If the name was used before, its slice continues. A
  * phase applies to all threads of the process. Before MPI_Init and after
- * MPI_Finalize the call does nothing. While MPI_Pcontrol(0) pauses recording it
- * stays paused; the phase then begins with MPI_Pcontrol(1). Names are cut to
- * 200 bytes, and at most 16,000 are distinguished.
+ * MPI_Finalize the call does nothing. It does not resume a recording that
+ * MPI_Pcontrol(0) has paused: the phase then begins with MPI_Pcontrol(1). Names
+ * are truncated to 200 bytes. About 16,000 different names are recorded; calls
+ * of all further ones are recorded together in one slice.
  *
- * No library has to be linked and nothing has to be initialized. If the program
- * is not recorded, the call does nothing.
+ * You need not link a library or initialize anything. If the program is not
+ * recorded, the call does nothing.
  *
- * Fortran has no weak symbols. Add a C file of two lines, and an interface:
+ * Fortran has no weak symbols. Add a C file of two lines and an interface:
  *
  *     #include <mpitrace.h>
  *     void phase(const char *name) { mpitrace_phase(name); }
@@ -30,8 +31,8 @@
 #define MPITRACE_H
 
 /* Sets found to the address of the preloaded library's function, or leaves it
- * NULL. The address is read from the global offset table, because in programs
- * that are not position-independent linkers resolve a weak symbol to 0. */
+ * NULL. It reads the address from the global offset table, because linkers
+ * resolve a weak symbol to 0 in programs that are not position-independent. */
 #if defined(__x86_64__) && defined(__LP64__) && defined(__linux__)
 #define MPITRACE_FIND_(function, found) \
     __asm__(".weak " function "\n\tmovq " function "@GOTPCREL(%%rip), %0" : "=r"(found))
@@ -51,15 +52,15 @@ static __inline__ void mpitrace_phase(const char *name)
         begin(name);
 }
 
-/* Sets one of mpitrace's settings for this process, and overrides all other
+/* Sets one of mpitrace's settings for this process. This overrides all other
  * sources of its value. Returns 0, or -1 if the value is refused or the program
  * is not recorded.
  *
  *     mpitrace_set("interval", "100ms");
  *
- * "interval" can be set at any time: from then on a slice ends at each multiple
- * of this time since MPI_Init, or never if it is "off". "timing" can be set
- * before MPI_Init only. All ranks should set the same values. */
+ * "interval" can be set at any time. From then on a slice ends at each multiple
+ * of this time since MPI_Init; "off" ends this. "timing" can be set only before
+ * MPI_Init. All ranks should set the same values. */
 static __inline__ int mpitrace_set(const char *setting, const char *value)
 {
     int (*change)(const char *, const char *) = 0;

@@ -49,8 +49,8 @@ static bool is_quiet(void)
 
 void mt_log(const char *format, ...)
 {
-    static _Atomic int said;
-    if (is_quiet() || atomic_fetch_add(&said, 1) >= MT_LOG_LIMIT)
+    static _Atomic int written;
+    if (is_quiet() || atomic_fetch_add(&written, 1) >= MT_LOG_LIMIT)
         return;
     int saved = errno;
     char line[1024] = "mpitrace: ";

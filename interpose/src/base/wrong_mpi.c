@@ -97,13 +97,13 @@ static bool replace(void)
 
 void mt_wrong_mpi_pass_through(const char *mpi, mt_wrapper_start *starts)
 {
-    static bool said;
-    if (!said) {
+    static bool reported;
+    if (!reported) {
         mt_log("this library was built for another MPI (%s) than the program uses (%s): the program is not recorded. "
                "Put `mpitrace run --` in front of its launcher, or name its MPI with --mpi", mt_flavour(), mpi);
         MT_CALL_HOOK(wrong_mpi, mpi);
     }
-    said = true;
+    reported = true;
     replaced = starts;
     if (!replace())
         mt_log("and it cannot step aside here: start the program without it");

@@ -14,11 +14,11 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-// One of the files.
+// A file of events.
 typedef struct store {
-    mt_recording_path place;   // without a path if it cannot be
-    uint64_t start;   // of its first chunk
-    uint64_t *chunks; // that it has, in the header
+    mt_recording_path place;   // its path is empty if the file cannot be made
+    uint64_t start;   // offset of its first chunk
+    uint64_t *chunks; // number of its chunks, in the header
     bool made;
 } store;
 
@@ -26,7 +26,7 @@ static store stores[2], *const near = &stores[MT_EVENTS_NEAR], *const far = &sto
 static mt_l_eventsheader *header;
 static bool in_memory;
 
-// The recording's place, with another ending.
+// Sets p to the recording's place, with another file name extension.
 static bool beside(mt_recording_path *p, const char *ending)
 {
     *p = *mt_recording_where();
@@ -34,7 +34,7 @@ static bool beside(mt_recording_path *p, const char *ending)
     if (!path || !name || (size_t)(path - p->path) + strlen(ending) >= sizeof p->path)
         return false;
     strcpy(path, ending);
-    strcpy(name, ending); // which is not much longer than it was
+    strcpy(name, ending); // a few bytes longer than the old extension
     return true;
 }
 
@@ -81,8 +81,9 @@ const char *mt_events_path(mt_events where)
     return stores[where].place.path[0] ? stores[where].place.path : "the run directory";
 }
 
-// Whether a file system has more than others need: MPIs have their own files where
-// ours are, and no use for an error, or a signal, when there is no room.
+// Reports whether a file system has more free space than others need. MPIs have files
+// of their own on it, and many cannot handle the error or signal that a full one
+// causes.
 static bool has_room(int fd)
 {
     enum { MT_LEFT_TO_OTHERS = 64 << 20 };
@@ -95,7 +96,8 @@ static uint64_t next_at(const store *f)
     return f->start + *f->chunks * MT_CHUNK_SIZE;
 }
 
-// Opens a file for a chunk more; -1 and the reason if there is no room for that.
+// Opens a file for another chunk. Returns -1 and the reason if there is no room for
+// one.
 static int open_for_more(store *f, const char **why)
 {
     *why = strerror(EFBIG);
@@ -126,9 +128,9 @@ mt_l_chunk *mt_events_map(mt_events where, const char **why)
     if (!c)
         return NULL;
 #ifdef MADV_POPULATE_WRITE
-    madvise(c, MT_CHUNK_SIZE, MADV_POPULATE_WRITE); // at once is a third of the price of one by one
+    madvise(c, MT_CHUNK_SIZE, MADV_POPULATE_WRITE); // touching the pages one by one costs three times as much
 #endif
-    *c = (mt_l_chunk){0}; // in case that something was left there
+    *c = (mt_l_chunk){0}; // old data may be left there
     __atomic_store_n(f->chunks, *f->chunks + 1, __ATOMIC_RELEASE);
     return c;
 }
@@ -154,8 +156,8 @@ bool mt_events_write(mt_events where, const mt_l_chunk *chunk, const char **why)
         return false;
     bool done = write_at(fd, chunk, next_at(f));
     int error = errno;
-    if (!done && ftruncate(fd, (off_t)next_at(f)) != 0) { /* readers see that the last is cut */ }
-    if (close(fd) != 0 && done) { // file systems of other machines may tell only now
+    if (!done && ftruncate(fd, (off_t)next_at(f)) != 0) { /* readers detect that the last chunk is cut */ }
+    if (close(fd) != 0 && done) { // network file systems may report an error only now
         done = false;
         error = errno;
     }

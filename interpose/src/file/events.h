@@ -1,6 +1,6 @@
-// The files of events: one beside the recording, and one in the run directory for
-// what the first has no room for. Both have chunks that threads fill, which are
-// mapped, and chunks that were filled.
+// The files of events: one next to the recording, and one in the run directory for what
+// the first has no room for. Both contain chunks that are mapped, which threads fill,
+// and chunks that were written when they were full.
 #ifndef MT_EVENTS_H
 #define MT_EVENTS_H
 
@@ -8,30 +8,30 @@
 
 typedef enum mt_events { MT_EVENTS_NEAR, MT_EVENTS_FAR } mt_events;
 
-// Makes the file beside the recording; NULL if that cannot be.
+// Makes the file next to the recording. Returns its header, or NULL on an error.
 mt_l_eventsheader *mt_events_open(void);
 
-// Whether that is in memory, where a page that is written costs a third less than
-// one that is reserved, mapped and touched. Elsewhere each chunk that is written may
-// have to reach another machine before its file is closed.
+// Reports whether that file is in memory, where writing a page costs a third less than
+// reserving, mapping and touching one. On other file systems each chunk that is written
+// may have to reach another machine before its file is closed.
 bool mt_events_in_memory(void);
 
-// Maps a chunk more of a file, without events; NULL and the reason if there is no
-// room.
+// Maps another chunk of a file, without events. Returns NULL and the reason if there is
+// no room.
 mt_l_chunk *mt_events_map(mt_events where, const char **why);
 
-// Writes a chunk behind the others of a file; false and the reason if that cannot be:
-// the file is as long as it was then.
+// Appends a chunk to a file. On an error it returns false and the reason, and the file
+// keeps its length.
 bool mt_events_write(mt_events where, const mt_l_chunk *chunk, const char **why);
 
-// The path of a file.
+// Returns the path of a file, for messages.
 const char *mt_events_path(mt_events where);
 
-// Takes the files away: this process is not to be traced after all.
+// Removes the files: this process is not to be traced.
 void mt_events_remove(void);
 
-// The process has made its last event: copies the file beside the recording into
-// the run directory if it had to be made elsewhere.
+// Closes the files after the last event of the process: copies the one next to the
+// recording into the run directory if it had to be made elsewhere.
 void mt_events_close(void);
 
 #endif

@@ -1,7 +1,7 @@
-// Layer 2, file: where a process writes. It chooses the place of a recording, maps
-// the file, lets it grow, appends records to its log, and moves it home at the end;
-// likewise the files of events. It knows nothing of what the records mean.
-// It calls base/ only.
+// Layer 2, file: the files that a process writes. It chooses the path of a recording,
+// maps the file, extends it, appends records to its log, and moves it to the run
+// directory at the end. It does the same for the files of events. It does not know what
+// the records mean. It calls base/ only.
 #ifndef MT_FILE_LAYER_H
 #define MT_FILE_LAYER_H
 

@@ -29,8 +29,8 @@ static mt_segment free_segments[MT_FREE_SEGMENTS];
 
 void mt_recording_full(const char *why)
 {
-    static atomic_flag said = ATOMIC_FLAG_INIT;
-    if (!atomic_flag_test_and_set(&said))
+    static atomic_flag reported = ATOMIC_FLAG_INIT;
+    if (!atomic_flag_test_and_set(&reported))
         mt_log("no room for more (rank %d): %s; what comes new is counted, and no longer told apart",
                mt_job_rank_said(), why);
 }
@@ -57,7 +57,7 @@ void *mt_recording_map(int fd, uint64_t offset, uint64_t size, const char **why)
     if (at != MAP_FAILED)
         return at;
     *why = strerror(rc);
-    if (ftruncate(fd, (off_t)offset) != 0) { /* it stays longer */ }
+    if (ftruncate(fd, (off_t)offset) != 0) { /* the file stays longer */ }
     return NULL;
 }
 
@@ -319,7 +319,7 @@ void mt_recording_close(void)
     // What lies behind the last segment was reserved and never used. A thread
     // that makes calls between two sessions may be growing the file.
     mt_lock(MT_LOCK_FILE);
-    if (ftruncate(fd, (off_t)mt_process.header->end) != 0) { /* it stays longer */ }
+    if (ftruncate(fd, (off_t)mt_process.header->end) != 0) { /* the file stays longer */ }
     mt_process.header->checksum = checksum(fd, mt_process.header->end);
     if (place.elsewhere)
         mt_recording_path_deliver(&place, fd, mt_process.header->end);

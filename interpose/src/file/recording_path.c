@@ -201,7 +201,7 @@ static void leave_note(const char *suffix, const char *text)
     snprintf(end, (size_t)(p.name + sizeof p.name - end), "%s", suffix);
     if (in_spool(&p) && symlink(text, p.path) == 0)
         return;
-    if (mt_recording_path_in_run_directory(&p) && symlink(text, p.path) != 0) { /* nobody can be told */ }
+    if (mt_recording_path_in_run_directory(&p) && symlink(text, p.path) != 0) { /* there is no place for the note */ }
 }
 
 // Tells whoever reads the run which program is missing from it.
@@ -235,7 +235,7 @@ void mt_recording_path_note(const mt_recording_path *p)
         return;
     gethostname(host, sizeof host - 1);
     snprintf(where, sizeof where, "%s:%s", host, p->path);
-    if (symlink(where, note_of(home.path).path) != 0) { /* nobody can be told */ }
+    if (symlink(where, note_of(home.path).path) != 0) { /* there is no place for the note */ }
 }
 
 void mt_recording_path_deliver(mt_recording_path *p, int fd, uint64_t size)
