@@ -18,12 +18,13 @@
 static mt_recording_path place;
 static uint64_t page;
 
-// The bytes that a recording may have at most.
+// The size limit of a recording: the default and the largest value of the setting in
+// MiB, and the limit in force in bytes.
 enum { MT_DEFAULT_MB = 64, MT_MOST_MB = 1 << 20 };
 static uint64_t most;
 
 
-// Tables that were outgrown, to be used again.
+// Tables that were outgrown, kept for reuse.
 enum { MT_FREE_SEGMENTS = 64 };
 static mt_segment free_segments[MT_FREE_SEGMENTS];
 
@@ -35,7 +36,7 @@ void mt_recording_full(const char *why)
                mt_job_rank_said(), why);
 }
 
-// Reserves `size` more bytes at `offset`; an error number if that cannot be.
+// Reserves `size` more bytes at `offset`. Returns 0, or an error number.
 static int reserve(int fd, uint64_t offset, uint64_t size)
 {
     if (!mt_recording_path_allows(offset + size))
@@ -66,7 +67,8 @@ static uint64_t pages(uint64_t size)
     return (size + page - 1) / page * page;
 }
 
-// Appends a segment. Header.end moves last: a reader walks only what is whole.
+// Appends a segment. Header.end is updated last, so that readers see only complete
+// segments.
 static mt_segment append_segment(uint32_t kind, uint64_t size, uint64_t rows)
 {
     mt_segment s = {NULL, 0};
@@ -94,7 +96,8 @@ static mt_segment append_segment(uint32_t kind, uint64_t size, uint64_t rows)
     return s;
 }
 
-// By words: somebody may still be adding up the rows that were here.
+// Clears memory word by word, because another thread may still be adding up the rows
+// that were here.
 static void clear(void *at, uint64_t size)
 {
     for (uint64_t *word = at; size > 0; size -= sizeof *word)
@@ -138,7 +141,7 @@ void mt_segment_release(mt_l_segment *segment)
     mt_unlock(MT_LOCK_FILE);
 }
 
-// The log segment that is being filled.
+// The log segment that is being filled, and how many of its bytes are used.
 static struct {
     mt_l_segment *segment;
     uint64_t used;
@@ -202,7 +205,8 @@ void mt_recording_string(uint32_t key, const char *text, uint64_t length)
     mt_recording_commit(s, MT_RECORD_STRING);
 }
 
-// Memory, where the file lies on tmpfs: 64 MiB are some 130,000 rows.
+// Reads the size limit of the recording. On tmpfs its bytes are memory. 64 MiB hold
+// about 130,000 rows.
 static void read_bound(void)
 {
     const char *text = mt_setting_text(MT_SETTING_MAX_MB);
@@ -212,7 +216,7 @@ static void read_bound(void)
     if (text && (!end || *end || n == 0 || n > MT_MOST_MB)) {
         mt_log("MPITRACE_MAX_MB=%s is no number of MiB from 1 to %d: a recording grows to %d", text, MT_MOST_MB,
                MT_DEFAULT_MB);
-        mt_setting_ignore(MT_SETTING_MAX_MB); // nothing is recorded yet
+        mt_setting_ignore(MT_SETTING_MAX_MB); // not mt_setting_refuse: there is no recording yet
     }
 }
 
@@ -221,16 +225,17 @@ uint64_t mt_recording_bound(void)
     return most;
 }
 
-// What every process needs: the header, the first log and the table of one thread,
-// with samples, as it is not known yet how calls are timed.
+// Returns the number of bytes that every process needs: the header, the first log
+// segment and the table of one thread. The table is counted with samples, because it is
+// not known yet how calls are timed.
 static uint64_t first_bytes(void)
 {
     return pages(MT_HEADER_SIZE) + pages(MT_MIN_LOG_SEGMENT) +
            pages(sizeof(mt_l_segment) + MT_MIN_TABLE_ROWS * (sizeof(mt_l_row) + sizeof(mt_l_sample)));
 }
 
-// Maps the header in a place that has room for all of that. In another place
-// nothing could be recorded: the next one may have more room.
+// Maps the header, if the place has room for all of these bytes. With less room nothing
+// could be recorded, and the next place may have more.
 static mt_l_header *map_header(int fd, const char **why)
 {
     int rc = reserve(fd, 0, first_bytes());
@@ -284,7 +289,7 @@ bool mt_recording_resume(void)
 {
     int fd = mt_recording_path_reopen(&place);
     if (fd < 0)
-        return false; // it was delivered elsewhere, as its place could not be kept
+        return false; // it was moved into the run directory, because it could not stay in its place
     close(fd);
     __atomic_store_n(&mt_process.header->state, MT_STATE_RUNNING, __ATOMIC_RELEASE);
     mt_process.header->finalize_start = mt_process.header->finalize_end = (mt_l_clock){0};
@@ -292,8 +297,8 @@ bool mt_recording_resume(void)
     return true;
 }
 
-// layout.Sum of the file, 0 if it cannot be read. It is read, not walked
-// through in memory, where its segments lie apart.
+// Returns layout.Sum of the file's words, or 0 if the file cannot be read. It reads the
+// file, because the segments are mapped at unrelated addresses.
 static uint64_t checksum(int fd, uint64_t end)
 {
     uint64_t words[512], sum = MT_CHECKSUM_START;
@@ -316,8 +321,8 @@ void mt_recording_close(void)
     int fd = mt_recording_path_reopen(&place);
     if (fd < 0)
         return;
-    // What lies behind the last segment was reserved and never used. A thread
-    // that makes calls between two sessions may be growing the file.
+    // What follows the last segment was reserved and never used. The lock is needed
+    // because a thread that makes calls between two sessions may be extending the file.
     mt_lock(MT_LOCK_FILE);
     if (ftruncate(fd, (off_t)mt_process.header->end) != 0) { /* the file stays longer */ }
     mt_process.header->checksum = checksum(fd, mt_process.header->end);

@@ -1,5 +1,5 @@
-// The recording: a file that is mapped shared and updated in place, so that
-// the kernel keeps what was written however the process ends.
+// The recording: a file that is mapped shared and updated in place, so that the kernel
+// keeps what was written, however the process ends.
 #ifndef MT_RECORDING_H
 #define MT_RECORDING_H
 
@@ -11,45 +11,50 @@ typedef struct mt_segment {
     uint64_t offset;
 } mt_segment;
 
-// Makes the file and maps its start; false with a line on stderr if it cannot
-// be made anywhere.
+// Makes the file and maps its start. If it cannot be made in any place, writes a line
+// to stderr and returns false.
 bool mt_recording_open(void);
 
-// Where it is; valid for good once it was made.
+// Returns the recording's place. The pointer is valid from when the file was made until
+// the process ends.
 const mt_recording_path *mt_recording_where(void);
 
-// Maps `size` more bytes of a file at `offset`. The space is reserved first, so that
-// a full disk is an error here and never a SIGBUS later. On an error, which goes
-// to `why`, the file is as long as it was: others may need the space.
+// Maps `size` more bytes of a file at `offset`. The space is reserved first, so that a
+// full disk is an error here and never a SIGBUS later. On an error it returns NULL,
+// sets `why`, and truncates the file to its old length, because others may need the
+// space.
 void *mt_recording_map(int fd, uint64_t offset, uint64_t size, const char **why);
 
-// The file's name, without its directory; valid for good once it was made.
+// Returns the file's name without its directory. The pointer is valid as long as that
+// of mt_recording_where.
 const char *mt_recording_name(void);
 
-// Trims the file, and moves it into the run directory if it had to be made
-// elsewhere. The mapping stays valid.
+// Truncates the file to what was used, and moves it into the run directory if it had to
+// be made elsewhere. The mapping stays valid.
 void mt_recording_close(void);
 
-// After that: whether the file can be written on, as the process opened MPI
-// again. It counts as running from here on.
+// Resumes the recording after that, because the process has initialized MPI again.
+// Returns false if the file cannot be written to any more, else marks it as running.
 bool mt_recording_resume(void);
 
-// The bytes that it may have at most.
+// Returns the size limit of the recording in bytes.
 uint64_t mt_recording_bound(void);
 
-// Says once that there is no room for more, and why.
+// Logs, once, that there is no room for more, and why.
 void mt_recording_full(const char *why);
 
-// A table of `rows` empty rows, which take so many bytes, and giving one back.
+// mt_segment_table returns a table of `rows` empty rows, which take `bytes` bytes with
+// their samples. mt_segment_release makes a table available for reuse.
 mt_segment mt_segment_table(uint64_t rows, uint64_t bytes);
 void mt_segment_release(mt_l_segment *segment);
 
-// Appends a record of `size` bytes to the log: begin returns it zeroed, with
-// the log locked, or NULL; commit makes it visible to readers and unlocks.
+// Append a record of `size` bytes to the log. mt_recording_begin returns it zeroed and
+// locks the log, or returns NULL. mt_recording_commit makes it visible to readers and
+// unlocks the log.
 void *mt_recording_begin(uint64_t size);
 void mt_recording_commit(void *record, uint32_t kind);
 
-// Where in the file something is that lies in the record begun.
+// Returns the offset in the file of an address in the record that was begun.
 uint64_t mt_recording_offset(const void *at);
 
 void mt_recording_string(uint32_t key, const char *text, uint64_t length);

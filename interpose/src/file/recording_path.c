@@ -14,9 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// Reports whether another user may have put what lies at path there, for us to
-// write into: a directory or a link to one, in a directory that all can write to,
-// whose owner is neither this user nor root. (internal/run has the same rule.)
+// Reports whether another user may have put what lies at `path` there for us to write
+// into: a directory, or a link to one, whose owner is neither this user nor root, in a
+// directory that all users can write to. (internal/run has the same rule.)
 static bool is_planted(const char *path)
 {
     char above[4200];
@@ -29,8 +29,8 @@ static bool is_planted(const char *path)
            own.st_uid != geteuid();
 }
 
-// Makes a directory and those above it, through no link that another user may have
-// put there.
+// Makes a directory and its parents. It follows no link that another user may have put
+// there.
 static bool make_directory(const char *path)
 {
     char part[4200];
@@ -46,7 +46,8 @@ static bool make_directory(const char *path)
     return (mkdir(part, 0777) == 0 || (stat(part, &st) == 0 && S_ISDIR(st.st_mode))) && !is_planted(part);
 }
 
-// The run directory as an absolute path: the program may change its own.
+// Finds the run directory. The path is absolute, because the program may change its
+// working directory.
 static bool run_directory(mt_recording_path *p)
 {
     const char *dir = getenv("MPITRACE_DIR");
@@ -187,12 +188,12 @@ static bool copy(int from, int to, uint64_t size)
     return true;
 }
 
-// Leaves a note where this process's recording would be, for `mpitrace run` to
-// find: a symbolic link NAME<suffix> to the text. Nothing without a run directory
-// in the environment.
+// Leaves a note for `mpitrace run` where this process's recording would be: a symbolic
+// link NAME<suffix> to the text. Does nothing without a run directory in the
+// environment.
 static void leave_note(const char *suffix, const char *text)
 {
-    static mt_recording_path p; // it is large
+    static mt_recording_path p; // too large for the stack
     const char *dir = getenv("MPITRACE_DIR");
     if (!dir || !*dir)
         return;
@@ -204,10 +205,11 @@ static void leave_note(const char *suffix, const char *text)
     if (mt_recording_path_in_run_directory(&p) && symlink(text, p.path) != 0) { /* there is no place for the note */ }
 }
 
-// Tells whoever reads the run which program is missing from it.
+// Leaves a note for readers of the run: which program is missing from it, and which MPI
+// it uses.
 static void note_wrong_mpi(const char *mpi)
 {
-    static char program[4096], text[4095]; // no link is longer
+    static char program[4096], text[4095]; // no symbolic link is longer
     ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
     snprintf(text, sizeof text, "%.*s\n%s", n > 0 ? (int)n : 0, program, mpi);
     leave_note(".wrong-mpi", text);
@@ -215,7 +217,8 @@ static void note_wrong_mpi(const char *mpi)
 
 MT_REGISTER(wrong_mpi, note_wrong_mpi);
 
-// The path of the note about a recording of that path in the run directory.
+// The path of the note about a recording, which lies next to the recording's path in
+// the run directory.
 typedef struct note {
     char path[sizeof((mt_recording_path *)0)->path + 8];
 } note;

@@ -1,6 +1,6 @@
-// Where a recording goes, in order: the private directory that `mpitrace run`
-// made on this node (MPITRACE_SPOOL), the run directory (MPITRACE_DIR), the
-// node's $TMPDIR.
+// Where a recording is made. The places are tried in this order: the private directory
+// that `mpitrace run` made on this node (MPITRACE_SPOOL_DIR), the run directory
+// (MPITRACE_DIR), and the node's $TMPDIR.
 #ifndef MT_RECORDING_PATH_H
 #define MT_RECORDING_PATH_H
 
@@ -9,39 +9,42 @@
 #include <sys/types.h>
 
 typedef struct mt_recording_path {
-    int tried;             // how many of the places
+    int tried;             // how many of the places were tried
     char path[4096];       // of the file
     char directory[4096];  // run directory, absolute
     char name[512];        // of the file
-    const char *why;       // the latest of them failed, if one did
+    const char *why;       // why the latest attempt that failed did so, NULL if none failed
     ino_t inode;
     dev_t device;
-    bool shared;    // in the run directory: results follow the user's umask
-    bool elsewhere; // to be delivered into the run directory at the end
+    bool shared;    // in the run directory: the file's mode follows the user's umask
+    bool elsewhere; // in $TMPDIR: to be moved into the run directory at the end
 } mt_recording_path;
 
-// Makes the file in the next place; a descriptor, or -1 when there is none left.
+// Makes the file in the next place. Returns a descriptor, or -1 if no place is left.
 int mt_recording_path_next(mt_recording_path *p);
 
-// Makes the file of a place, or opens it again: a descriptor that was kept would be
-// closed by programs that close all of theirs, and then be somebody else's. -1 if it
-// is there already, or is another than it was.
+// Make the file of a place, or open it again. They return a descriptor, or -1: the file
+// to make exists already, or the file to open is not the one that was made. No
+// descriptor is kept: programs that close all descriptors would close it, and its
+// number would then be another file's.
 int mt_recording_path_create(mt_recording_path *p);
 int mt_recording_path_reopen(const mt_recording_path *p);
 
-// Whether a file may have so many bytes: past its limit the kernel sends SIGXFSZ.
+// Reports whether a file may have `size` bytes. The kernel sends SIGXFSZ to a process
+// that exceeds its limit.
 bool mt_recording_path_allows(uint64_t size);
 
-// The same name in the run directory, which is made if it is not there.
+// Changes the place to the same name in the run directory, which is made if it does not
+// exist. Returns false on an error.
 bool mt_recording_path_in_run_directory(mt_recording_path *p);
 
-// Notes in the run directory that the recording is in $TMPDIR, if it is: a
-// symbolic link NAME.at to "host:path", which takes no room on a full disk.
-// Whoever collects finds it there if the process ends without delivering.
+// If the recording is in $TMPDIR, leaves a note of that in the run directory: a
+// symbolic link NAME.at to "host:path", which takes no room on a full disk. If the
+// process ends without delivering the recording, it can be collected from there.
 void mt_recording_path_note(const mt_recording_path *p);
 
-// Copies the file of `size` bytes into the run directory and removes it here;
-// on an error it stays where it is, and that is said.
+// Copies the file of `size` bytes into the run directory and removes it here. On an
+// error it stays where it is, and a line on stderr reports that.
 void mt_recording_path_deliver(mt_recording_path *p, int fd, uint64_t size);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { MT_SETTING_TEXT = 4096 }; // bytes of a value that count
+enum { MT_SETTING_TEXT = 4096 }; // longest value that is recorded, in bytes; the rest is cut off
 
 void mt_setting_log(mt_setting s, const char *value)
 {
@@ -26,8 +26,8 @@ void mt_setting_refuse(mt_setting s)
         mt_setting_log(s, mt_settings[s].otherwise);
 }
 
-// Before any of them is made use of: a process may end on the way. What turns out
-// to be refused gets a record that takes it back.
+// Records the settings before any of them is used, because the process may end at any
+// time. If a value is rejected later, mt_setting_refuse adds a record with the default.
 void mt_settings_log(void)
 {
     for (int s = 0; s < MT_SETTINGS_COUNT; s++) {
