@@ -13,7 +13,7 @@ typedef struct mt_recording_path {
     char path[4096];       // of the file
     char directory[4096];  // run directory, absolute
     char name[512];        // of the file
-    const char *why;       // why the latest attempt that failed did so, NULL if none failed
+    const char *why;       // error of the latest place that failed, NULL if none did
     ino_t inode;
     dev_t device;
     bool shared;    // in the run directory: the file's mode follows the user's umask

@@ -2,9 +2,10 @@
 
 #include "record/record.h"
 
-// Whether a call is around one made at `frame`: between them on the stack are
-// frames of the MPI and of the function that it called. Calls made by one
-// function differ by the arguments that they take on the stack.
+// Reports whether the call at frame `outer` is around one at `frame`. Then the frames
+// of the MPI and of the function that it called are between them on the stack. Calls by
+// the same function differ only by the arguments that they pass on the stack, at most
+// MT_ARGUMENTS bytes.
 static bool is_around(uint64_t outer, uint64_t frame)
 {
     enum { MT_ARGUMENTS = 128 };
@@ -36,8 +37,8 @@ void mt_current_call_begin(const mt_span *s)
     __atomic_store_n(&o->what, k.what, __ATOMIC_RELEASE);
 }
 
-// A place to keep a line in: a free one, else that of a call which does not seem
-// to be around the one at `frame`, else any.
+// Returns a place for a line: a free one, else that of a call that does not seem to be
+// around the one at `frame`, else any.
 static mt_outer *place_for(mt_thread *t, uint64_t frame)
 {
     mt_outer *place = &t->outer[0];
@@ -58,7 +59,8 @@ static mt_outer *outer_of(mt_thread *t, uint64_t frame)
     return NULL;
 }
 
-// Of two calls of one frame the older is dead.
+// If a line with the same frame is saved already, that call is dead, and its place is
+// used.
 void mt_current_call_save(mt_thread *t, uint64_t frame)
 {
     mt_outer *place = outer_of(t, t->frame);
@@ -89,7 +91,8 @@ void mt_current_call_restore(mt_thread *t, unsigned call, uint64_t frame)
         set_line(t->open, &own.line);
         return;
     }
-    // Its place was taken: the call is counted, what it moved and how long it took is not known.
+    // Its saved line was overwritten. The call is counted, but what it moved and how
+    // long it took are not known.
     mt_lost(&mt_process.header->folded_calls, 1);
     mt_span s = {.thread = t, .frame = frame, .call = (uint16_t)call};
     s.timed = mt_process.header->timing != MT_TIMING_OFF;
@@ -100,7 +103,8 @@ void mt_current_call_restore(mt_thread *t, unsigned call, uint64_t frame)
     mt_current_call_begin(&s);
 }
 
-// The innermost of the calls that seem to be around.
+// Returns the innermost of the calls that seem to be around the one at `frame`, or
+// NULL.
 static mt_outer *innermost(mt_thread *t, uint64_t frame)
 {
     mt_outer *found = NULL;

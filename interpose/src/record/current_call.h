@@ -1,35 +1,38 @@
-// The call that a thread is in: one cache line in the thread's record, so that
-// readers of a process that hangs, or was killed, see where it is.
+// The call that a thread is in. It is one cache line in the thread's record, so that
+// readers of a process that hangs, or was killed, see where each thread is.
 //
-// It is written before a call is passed on, when nobody knows yet whether its
-// arguments are good: nothing is asked of the MPI about them, only what is known
-// already is looked up. The quick calls (quick.h) read back from it in which row
-// they are booked, so that the line is not the price of a row again.
+// The line is written before the call is passed on, when it is not known yet whether
+// the arguments are valid. So the MPI is asked nothing about them, and only what is
+// known already is looked up. Quick calls (quick.h) read back from the line in which
+// row they are booked. Otherwise the line would cost as much as a second row.
 //
-// Calls nest: MPI calls error handlers, operations and attributes' callbacks of
-// the program's, which call MPI. The outer call's line is kept aside meanwhile.
-// Calls also end without returning, by longjmp or an exception: a call that is
-// made with no room on the stack for another around it tells that. And programs
-// switch stacks, so that nothing is given up for dead while there is room for it.
-// Whoever finds that the line is not its own asks for what was kept.
+// Calls nest: MPI calls the program's error handlers, reduction operations and
+// attribute callbacks, which may call MPI. The line of the outer call is saved
+// meanwhile. Calls also end without returning, by longjmp or an exception. A later call
+// shows this if its frame leaves no room on the stack for the earlier call around it.
+// Programs also switch stacks, so a saved call is not dropped while there is room for
+// it. A call that returns and finds another call's line restores its own from the saved
+// lines.
 #ifndef MT_CURRENT_CALL_H
 #define MT_CURRENT_CALL_H
 
 #include "record/thread.h"
 
-// Opens a call that is recorded: nothing is known of it but where it is made.
+// Opens a call that is recorded. Only its call site is known.
 void mt_current_call_begin(const mt_span *s);
 
-// The line is another call's: it is put aside for the one made at `frame`.
+// Saves the line, which belongs to another call, for a call that is made at `frame`.
 void mt_current_call_save(mt_thread *t, uint64_t frame) MT_SLOW;
 
-// The line is not that of the call of this frame, which returns: gets it back.
+// Restores the line of the call with this frame, which returns and finds another call's
+// line.
 void mt_current_call_restore(mt_thread *t, unsigned call, uint64_t frame) MT_SLOW;
 
-// What the thread is in once the call of this frame is not.
+// Sets the line to the call that the thread is in after the call with this frame has
+// ended.
 void mt_current_call_leave(mt_thread *t, uint64_t frame) MT_SLOW;
 
-// The thread ends, wherever it was.
+// Clears the line and all saved lines, because the thread ends.
 void mt_current_call_forget(mt_thread *t);
 
 MT_INLINE void mt_current_call_clear(mt_current_call *o)
@@ -37,7 +40,7 @@ MT_INLINE void mt_current_call_clear(mt_current_call *o)
     __atomic_store_n(&o->call, 0, __ATOMIC_RELEASE);
 }
 
-// The call is booked.
+// Leaves the call, which has been booked.
 MT_INLINE void mt_current_call_end(const mt_span *s)
 {
     mt_thread *t = s->thread;

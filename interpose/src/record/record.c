@@ -1,5 +1,5 @@
-// The slow side of the fact table: rows met for the first time, tables that
-// have to grow, and what happens when they cannot.
+// The slow paths of the fact table: new rows, tables that have to grow, and calls for
+// which there is no room.
 #include "record/record.h"
 
 #include "base/lock.h"
@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-// The row of a key, from `row` on, or the empty one where it belongs.
+// Returns the row of a key, searching from `row` on, or the empty row where it belongs.
 MT_INLINE mt_row *probe_from(const mt_thread *t, mt_row *row, uint64_t site, uint64_t place, uint64_t what)
 {
     mt_row *last = (mt_row *)((char *)t->rows + t->mask);
@@ -34,11 +34,11 @@ static uint64_t capacity_of(const mt_thread *t)
 static void adopt(mt_thread *t, mt_segment table)
 {
     uint64_t capacity = table.segment->rows;
-    __atomic_store_n(&t->rows, (mt_row *)(table.segment + 1), __ATOMIC_RELEASE); // others may be adding up
+    __atomic_store_n(&t->rows, (mt_row *)(table.segment + 1), __ATOMIC_RELEASE); // others may be adding up rows
     t->mask = (capacity - 1) * sizeof(mt_row);
     t->limit = capacity / 2;
     t->rows_at = (uint32_t)(table.offset / sizeof(mt_row) + 1);
-    // From here on a reader counts this table and no other of the thread.
+    // From here on readers use this table of the thread and no other.
     __atomic_store_n(&t->record->table, table.offset, __ATOMIC_RELEASE);
 }
 
@@ -47,7 +47,7 @@ static mt_segment new_table(uint64_t rows)
     return mt_segment_table(rows, mt_sample_table_size(rows));
 }
 
-// The first table of a thread, and how its calls are booked.
+// Makes the first table of a thread, and chooses how its calls are booked.
 static bool open_table(mt_thread *t)
 {
     if (mt_process.header->timing == MT_TIMING_SAMPLED && !(t->paces = calloc(MT_PACES, sizeof *t->paces)))
@@ -64,16 +64,15 @@ static bool open_table(mt_thread *t)
 
 MT_REGISTER(thread_made, open_table);
 
-// A table that was outgrown while events name its rows.
+// A former table of a thread, whose rows events refer to.
 typedef struct mt_outgrown {
     struct mt_outgrown *next;
     mt_row *rows;
     uint64_t capacity;
 } mt_outgrown;
 
-// Held while rows are copied to another table, or their sites are moved.
-
-// By words: somebody may still read this memory as the table that it was.
+// Copies a row word by word, because another thread may still be reading this memory as
+// the table that it was.
 static void copy_row(mt_row *to, const mt_row *from)
 {
     mt_write(&to->site, from->site);
@@ -86,7 +85,8 @@ static void copy_row(mt_row *to, const mt_row *from)
     mt_write(&to->what, from->what);
 }
 
-// Two rows have the same key where a file was unloaded several times.
+// Adds a row to another with the same key. There are two such rows if a file was
+// unloaded several times.
 static void add_row(mt_row *to, const mt_row *from)
 {
     mt_add(&to->count, from->count);
@@ -96,7 +96,8 @@ static void add_row(mt_row *to, const mt_row *from)
     mt_write(&to->max, from->max > to->max ? from->max : to->max);
 }
 
-// Estimates are made of each row's own samples: rows with samples are not added.
+// Returns an empty row for a key. With samples, rows of the same key are not added,
+// because estimates are made from each row's own samples.
 static mt_row *free_row(const mt_thread *t, mt_key k)
 {
     mt_row *row = mt_row_home(t, k), *last = (mt_row *)((char *)t->rows + t->mask);
@@ -105,7 +106,8 @@ static mt_row *free_row(const mt_thread *t, mt_key k)
     return row;
 }
 
-// Copies all rows of `t` to a table that is empty; how many it has then.
+// Copies all rows of `t` to an empty table. Returns the number of rows that it then
+// has.
 static uint64_t copy_rows(const mt_thread *to, const mt_thread *t)
 {
     uint64_t used = 0;
@@ -127,7 +129,8 @@ static uint64_t copy_rows(const mt_thread *to, const mt_thread *t)
     return used;
 }
 
-// Events name rows by their place, so their table stays what it was.
+// Keeps the table of a thread as it is, because events refer to its rows by their
+// position.
 static bool keep_outgrown(mt_thread *t)
 {
     mt_outgrown *o = malloc(sizeof *o);
@@ -138,7 +141,7 @@ static bool keep_outgrown(mt_thread *t)
     return true;
 }
 
-// Copies all rows to a table and uses that from now on.
+// Copies all rows to another table, which is used from now on.
 static bool change_table(mt_thread *t, mt_segment table)
 {
     mt_l_segment *before = (mt_l_segment *)t->rows - 1;
@@ -156,9 +159,10 @@ static bool change_table(mt_thread *t, mt_segment table)
     return kept;
 }
 
-// The rows move to a table twice as large, or, where many have the same key since
-// their sites were moved, to one as large. Until its offset is stored in the
-// thread's record a reader sees the old one, complete; after that the new one.
+// Moves the rows to a table of twice the size. If more than half of the rows have had
+// their sites moved, the new table has the same size, because rows with the same key
+// are added up. Until the offset of the new table is stored in the thread's record,
+// readers see the old table, complete; after that they see the new one.
 static bool grow(mt_thread *t)
 {
     bool folds = mt_read(&t->moved) > t->used / 2 && !t->paces;
@@ -175,7 +179,7 @@ static bool grow(mt_thread *t)
     return true;
 }
 
-// Returns in how many rows the site was one of those that move.
+// Moves the sites of rows. Returns how many rows had a site that moved.
 static uint64_t move_sites(const mt_move *move, mt_row *rows, uint64_t capacity)
 {
     uint64_t n = 0;
@@ -184,8 +188,8 @@ static uint64_t move_sites(const mt_move *move, mt_row *rows, uint64_t capacity)
     return n;
 }
 
-// A row whose site was moved stays where it is: it is not found any more, as no
-// call comes from its new address, and readers add up all rows.
+// Moves the sites of a thread's rows. Such a row stays in its slot. It is not found any
+// more, as no call comes from its new address, and readers add up all rows.
 static void move_rows_of(void *argument, mt_thread *t)
 {
     const mt_move *move = argument;
@@ -213,8 +217,9 @@ static mt_row *insert(mt_thread *t, mt_row *row, mt_key k)
     return row;
 }
 
-// Rows without end (a new call site, peer or size with each call) are folded,
-// in bounded memory: totals by call, direction and communicator stay exact.
+// Returns a row for a call that has no room for one of its own. A program that needs
+// new rows without end (a new call site, peer or size with each call) is recorded in
+// bounded memory. Totals by call, direction and communicator stay exact.
 static mt_row *fold(mt_thread *t, mt_key k)
 {
     mt_lost(&mt_process.header->folded_calls, 1);
@@ -224,8 +229,8 @@ static mt_row *fold(mt_thread *t, mt_key k)
     mt_row *row = probe(t, k);
     if (row->what)
         return row;
-    // The communicator is kept while there is room: a collective's volume is
-    // its row's times the number of receivers.
+    // Keep the communicator while there is room, because the volume of a collective is
+    // that of its row times the number of receivers.
     if (t->used < capacity_of(t) - capacity_of(t) / 16)
         return insert(t, row, k);
     k.place |= MT_COMM_NONE;
@@ -238,13 +243,13 @@ static mt_row *fold(mt_thread *t, mt_key k)
     return &t->spare;
 }
 
-// The clocks at the latest new row, for readers of a process that was killed.
-// An odd number of writes says that it died in the middle of one.
+// Stores the clocks at the latest new row, for readers of a process that was killed. An
+// odd number of writes shows that the process died during a write.
 static void note_clock(void)
 {
     static atomic_flag busy = ATOMIC_FLAG_INIT;
     if (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire))
-        return; // another thread is at it
+        return; // another thread is storing them
     __atomic_store_n(&mt_process.header->last_writes, mt_process.header->last_writes + 1, __ATOMIC_RELEASE);
     mt_process.header->last = mt_clock_all();
     __atomic_store_n(&mt_process.header->last_writes, mt_process.header->last_writes + 1, __ATOMIC_RELEASE);

@@ -4,7 +4,8 @@
 
 #include "base/base.h"
 
-// A row. One thread writes it, and may read it as it likes; others read words.
+// A row. One thread writes it, and may read it in any way. Other threads read single
+// words.
 typedef struct mt_row {
     uint64_t site, place, what, count, bytes, time, min, max;
 } mt_row;
@@ -14,7 +15,7 @@ typedef struct mt_key {
     uint64_t site, place, what;
 } mt_key;
 
-// What a row is about. peer and size class are of one message.
+// Returns the key of a row. The peer and the size class are those of one message.
 MT_INLINE mt_key mt_key_of(uint64_t site, uint32_t slice, unsigned call, unsigned direction, uint32_t comm,
                            int32_t peer, unsigned size_class)
 {
@@ -22,29 +23,33 @@ MT_INLINE mt_key mt_key_of(uint64_t site, uint32_t slice, unsigned call, unsigne
                     slice | (uint64_t)call << 32 | (uint64_t)direction << 48 | (uint64_t)size_class << 56};
 }
 
-// 0 for an empty message, k + 1 for 2^k bytes and more. (No message has 2^63.)
+// Returns the size class: 0 for an empty message, k + 1 for 2^k to below 2^(k+1) bytes.
+// (No message has 2^63 bytes.)
 MT_INLINE unsigned mt_size_class(uint64_t bytes)
 {
     return 63u - (unsigned)__builtin_clzll(2 * bytes + 1);
 }
 
-// One multiplication. Its upper half depends on all that rows of one table tell
-// apart, so that is brought down to where it counts: the rows of one site differ
-// in peer, size class and slice.
+// Returns the hash of a key, with one multiplication. A bit of a product depends only
+// on the bits of the factors at its position and below. The rows of one site differ in
+// peer, size class and slice. So `what` is rotated, which brings the size class, its
+// highest byte, down to where it affects the bits that choose a row.
 MT_INLINE uint64_t mt_hash(mt_key k)
 {
     return (k.site ^ k.place ^ (k.what << 16 | k.what >> 48)) * 0x9e3779b97f4a7c15u;
 }
 
+// Reports whether a row has this key.
 MT_INLINE bool mt_row_is(const mt_row *row, uint64_t site, uint64_t place, uint64_t what)
 {
     return mt_likely(row->what == what) && mt_likely(row->place == place) && mt_likely(row->site == site);
 }
 
-// The longest call of a row so far; or the clock ran back, which looks the same.
+// Stores a new longest time of a row. If the ticks are negative as a signed number, the
+// clock ran backwards: takes them out of the row's time again, and counts that.
 void mt_row_longest(mt_row *row, uint64_t ticks) MT_SLOW;
 
-// Books ticks in a row.
+// Adds the ticks of a call to the time of a row.
 MT_INLINE void mt_row_time(mt_row *row, uint64_t ticks)
 {
     mt_add(&row->time, ticks);

@@ -1,16 +1,17 @@
-// Stacks of callers as call sites: for programs that call MPI from one place, a
-// wrapper of their own, for many purposes.
+// Stacks of callers as call sites, for programs that call MPI through wrappers of their
+// own: one place in such a wrapper serves many purposes.
 #ifndef MT_STACK_H
 #define MT_STACK_H
 
 #include "record/modules.h"
 #include "record/state.h"
 
-// Reads the setting, once the recording is there and before it is on.
+// Reads the setting. Called when the recording has been made, before recording begins.
 void mt_stack_open(void);
 
-// The key of the stack that leads to `site`, a return address of the wrapper
-// that is open; `site` itself if there is no more to tell.
+// Returns the key of the stack that leads to `site`, a return address of the wrapper
+// that is open. Returns `site` itself if the stack cannot be walked or there is no room
+// for it.
 uint64_t mt_stack_site(uint64_t site) MT_SLOW;
 
 #endif

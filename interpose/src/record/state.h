@@ -1,23 +1,24 @@
-// The state of the layer record/ that others read.
+// The state of the layer record/ that other layers read.
 #ifndef MT_RECORD_STATE_H
 #define MT_RECORD_STATE_H
 
 #include "base/base.h"
 
-// Behind each word is who writes it, and when.
+// The comment on each member names the file that writes it, and when.
 typedef struct mt_record_state {
-    // Whether stacks are recorded, which MPITRACE_STACK asks for. Once it is true each
-    // call is looked at more closely (MT_ENTER_SITES). stack.c, in MPI_Init.
+    // Stacks are recorded, as MPITRACE_STACK asks. Then every call takes the general
+    // path (MT_ENTER_SITES). stack.c, in MPI_Init.
     bool stacks_on;
 
-    // The process has a trace: rows stay where they are, so that events can name them.
-    // trace.c, when the recording was made.
+    // The process is traced. Then rows stay where they are, so that events can refer to
+    // them. trace.c, when the recording was made.
     bool trace_on;
 
-    // Of each call whether, and how, it is traced: MT_TRACE_NOT and so on. The same.
+    // For each call, whether and how it is traced: MT_TRACE_NOT and so on. trace.c, at
+    // the same time.
     uint8_t trace_how[MT_CALL_END];
 
-    mt_l_chunk trace_full; // always full: of threads that have no other. Nobody.
+    mt_l_chunk trace_full; // a chunk that is always full, for threads without a chunk of their own. Never written
 } mt_record_state;
 
 extern MT_OURS mt_record_state mt_record;

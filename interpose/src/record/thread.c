@@ -27,7 +27,7 @@ static bool has_key;
 static mt_thread *ended, *all;
 static uint32_t count;
 
-// A thread that ends leaves its table to the next that starts.
+// Leaves the table of a thread that ends to the next that starts.
 static void give_back(void *thread)
 {
     mt_thread *t = thread;
@@ -42,7 +42,8 @@ static void give_back(void *thread)
     mt_unlock(MT_LOCK_THREADS);
 }
 
-// The thread's record, and in it a cache line for the call that it is in.
+// Writes the thread's record to the log, and in it a cache line for the call that the
+// thread is in.
 static bool write_down(mt_thread *t)
 {
     mt_l_thread *r = mt_recording_begin(sizeof *r + 2 * sizeof(mt_current_call) - _Alignof(mt_l_thread));
@@ -78,7 +79,7 @@ mt_thread *mt_thread_attach(void)
 {
     static _Atomic bool failed;
     if (atomic_load_explicit(&failed, memory_order_relaxed))
-        return NULL; // for good: what there is no room for now comes with each call
+        return NULL; // permanently, because each call would try again
     int saved = errno;
     mt_lock(MT_LOCK_THREADS);
     if (!has_key)

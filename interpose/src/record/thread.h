@@ -1,4 +1,4 @@
-// The threads that have a table, and all that a thread writes.
+// The threads that have a table, and all data that a thread writes.
 #ifndef MT_THREAD_H
 #define MT_THREAD_H
 
@@ -6,10 +6,11 @@
 #include "base/hook.h"
 #include "record/row.h"
 
-#define MT_PAUSED 0xffffffffu // the slice of what began in a pause
+#define MT_PAUSED 0xffffffffu // slice of a call that began while recording was paused
 
-// A thread's mt_l_open, which starts as a row does. The thread writes it, and
-// reads in it, when a call returns, what row that call is to be booked in.
+// The call that a thread is in: a thread's mt_l_open, which starts with a key as a row
+// does. The thread writes it. When the call returns, the thread reads in it which row
+// the call is booked in.
 typedef struct mt_current_call {
     uint64_t site;
     union {
@@ -36,10 +37,10 @@ _Static_assert(offsetof(mt_current_call, call) == offsetof(mt_l_open, call), "it
 _Static_assert(offsetof(mt_current_call, last) == offsetof(mt_l_open, last) &&
                    offsetof(mt_current_call, count) == offsetof(mt_l_open, count), "as readers have it");
 
-// A call that another is inside of, or that was left without returning (longjmp
+// A call during which another was made, or that was left without returning (by longjmp
 // out of an error handler).
 typedef struct mt_outer {
-    uint64_t frame; // 0: none
+    uint64_t frame; // frame address of the call's wrapper; 0: this entry is free
     mt_current_call line;
 } mt_outer;
 
@@ -59,74 +60,76 @@ typedef struct mt_comm_hit {
 
 typedef struct mt_win_hit {
     _Atomic uint64_t key;
-    mt_comm *comm;   // whose group is the window's
-    uint32_t number; // of the window in this process, 0 if its making was not seen
+    mt_comm *comm;   // the communicator that has the window's group
+    uint32_t number; // number of the window in this process, 0 if its creation was not seen
 } mt_win_hit;
 
 enum { MT_TYPE_CACHE = 16, MT_COMM_CACHE = 8, MT_WIN_CACHE = 4, MT_VECTOR_CHAINS = 64, MT_PACES = 256 };
 
-// How often the calls of a site are timed, where they are timed by samples: one
-// in about so many.
+// How often the calls of a site are timed, if calls are timed by samples: about one in
+// `every`.
 typedef struct mt_pace {
-    uint32_t left;        // calls to come that are not timed
-    uint16_t drawn;       // what `left` was drawn for
-    uint16_t every, next; // what the rows met ask for: now, and from the next turn on
-    uint16_t turn;        // timed calls in this turn
+    uint32_t left;        // calls to come before the next timed one
+    uint16_t drawn;       // value of `every` when `left` was drawn
+    uint16_t every, next; // one call in `every` is timed; `next` replaces it when the turn ends
+    uint16_t turn;        // timed calls in this turn, so far
 } mt_pace;
 
-// All that one thread writes. A thread that ends leaves it to the next one.
-// Handles are remembered until they are freed: their keys are cleared then, by
-// whichever thread frees them, before the MPI can give them out again.
+// All data that one thread writes. A thread that ends leaves it to the next that
+// starts. Handles are cached until they are freed. The thread that frees a handle,
+// which may be any, clears its key before the MPI can reuse the handle.
 typedef struct mt_thread {
-    // One cache line has what nearly each call needs.
+    // The first cache line has what nearly every call needs.
     mt_row *rows;
     uint64_t mask;   // (capacity - 1) * sizeof(mt_row)
-    mt_current_call *open;   // in the thread's record: the call that it is in
-    uint64_t frame;  // of that call: where its wrapper's stack is
-    _Atomic uint64_t comm_key;  // the last communicator, unless it is an intercommunicator
+    mt_current_call *open;   // the call that it is in, in the thread's record
+    uint64_t frame;  // frame address of that call's wrapper
+    _Atomic uint64_t comm_key;  // key of the last communicator; intercommunicators are not kept here
     uint32_t comm_index;
     int32_t comm_rank;
-    _Atomic uint64_t type_key;  // the last datatype
+    _Atomic uint64_t type_key;  // key of the last datatype
     uint64_t type_size;
 
     mt_comm_hit comms[MT_COMM_CACHE];
     mt_type_size types[MT_TYPE_CACHE];
     mt_win_hit wins[MT_WIN_CACHE];
-    mt_l_chunk *chunk; // where events go
-    uint32_t rows_at;  // where in the recording `rows` are, in rows
-    uint32_t posts;    // the request that the call at hand starts: its event is to have it
-    bool apart;        // rows have more than themselves: samples or events
+    mt_l_chunk *chunk; // the chunk that events are written to
+    uint32_t rows_at;  // position of `rows` in the recording, in rows
+    uint32_t posts;    // number of the request that the current call starts, for the call's event; else 0
+    bool apart;        // rows also have samples or events
     uint64_t used, limit;
     uint32_t index;
     uint32_t random;
-    bool full; // growing failed, it is not tried again
+    bool full; // growing the table failed, it is not tried again
     mt_l_thread *record;
-    mt_pace *paces; // MT_PACES of them, by a hash of the site; NULL unless calls are timed by samples
+    mt_pace *paces; // MT_PACES entries, by a hash of the site; NULL unless calls are timed by samples
     struct mt_vectors *vectors[MT_VECTOR_CHAINS];
     mt_outer outer[MT_OUTER_CALLS];
-    uint32_t outers; // of these are taken
-    void *handles;   // room that completion.c keeps for handles and statuses, or NULL
+    uint32_t outers; // number of entries of `outer` in use
+    void *handles;   // memory that completion.c keeps for handles and statuses, or NULL
     size_t handles_size;
-    uint64_t moved;  // rows whose call site was moved (modules.h) since the table was made
-    struct mt_outgrown *outgrown; // tables that events name rows of
-    struct mt_thread *next;    // in the pool of those that ended
-    struct mt_thread *sibling; // in the list of all
-    mt_row spare;           // takes what no row can be found for
+    uint64_t moved;  // number of rows whose site was moved (modules.h) since the table was made
+    struct mt_outgrown *outgrown; // former tables whose rows events refer to
+    struct mt_thread *next;    // in the list of ended threads
+    struct mt_thread *sibling; // in the list of all threads
+    mt_row spare;           // is booked in when no row can be found
 } __attribute__((aligned(128))) mt_thread;
 _Static_assert(offsetof(mt_thread, comms) == 64, "the first line of a thread");
 
 extern MT_OURS _Thread_local mt_thread *mt_self __attribute__((tls_model("initial-exec")));
 
-// The same for quick calls: a thread that has no table is one that is always in a
-// call, and so never quick. That saves them a comparison.
+// The same for quick calls, except that it is never NULL. For a thread without a table
+// it is an mt_thread that is always in a call, and so never quick. That saves quick
+// calls a comparison with NULL.
 extern MT_OURS _Thread_local mt_thread *mt_quick_self __attribute__((tls_model("initial-exec")));
+// Sets the mt_thread of the calling thread, or none if t is NULL.
 void mt_thread_is(mt_thread *t);
 
 // A call that is open.
 typedef struct mt_span {
     mt_thread *thread; // NULL: not recorded
-    uint64_t start;    // ticks, less those that the thread had spent in calls
-    uint64_t ticks;    // how long it took, once it is closed
+    uint64_t start;    // ticks at the start, minus the ticks that the thread had spent in calls before
+    uint64_t ticks;    // duration in ticks, once the call is closed
     uint64_t site;
     uint64_t frame;
     uint32_t slice;
@@ -134,22 +137,24 @@ typedef struct mt_span {
     bool timed;
 } mt_span;
 
-// Who calls a wrapper: from where, and where the wrapper's stack is.
+// The caller of a wrapper: the call site, and the frame address of the wrapper.
 typedef struct mt_caller {
     uint64_t site, frame;
 } mt_caller;
 
-// A thread without a table makes a call from `site`, perhaps the first of the process:
-// it is given a table, or NULL.
+// Called when a thread without a table makes a call from `site`, perhaps the first call
+// of the process. Returns the thread with its new table, or NULL.
 typedef mt_thread *mt_hook_thread_wanted(uint64_t site);
 MT_HOOK(thread_wanted);
 
-// A thread was made: it is given a table. False if there is no room.
+// Called when an mt_thread was made: gives it a table. Returns false if there is no
+// room.
 typedef bool mt_hook_thread_made(mt_thread *t);
 MT_HOOK(thread_made);
 
-// A thread takes over what one that ended had left; it ends, and may be in a call
-// yet; it has ended, and leaves what it has to the next that starts.
+// Called when a thread takes over the mt_thread of one that ended; when a thread ends,
+// perhaps in the middle of a call; and when it has ended, before another takes over its
+// mt_thread.
 typedef void mt_hook_thread_started(mt_thread *t);
 typedef void mt_hook_thread_ends(void);
 typedef void mt_hook_thread_ended(mt_thread *t);
@@ -157,10 +162,10 @@ MT_HOOK(thread_started);
 MT_HOOK(thread_ends);
 MT_HOOK(thread_ended);
 
-// Gives the calling thread a table; NULL if there is no room.
+// Gives the calling thread a table. Returns NULL if there is no room.
 mt_thread *mt_thread_attach(void);
 
-// Calls visit for every table there is.
+// Calls visit for each thread that has a table, and for the tables of ended threads.
 void mt_thread_each(void (*visit)(void *, mt_thread *), void *argument);
 
 #endif

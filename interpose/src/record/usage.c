@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-// The latest reading. Its ticks are 0 before the first.
+// The latest reading. Its ticks are 0 before the first reading.
 static mt_l_usage last_reading;
 
-// The record of each slice that has ended once, NULL for others. A slice that is
-// entered again and again has one record, which grows: the recording does not.
+// The record of each slice that has ended at least once, NULL for others. A slice that
+// is entered repeatedly adds to its one record, so that the recording does not grow.
 static mt_l_usage **records;
 static uint32_t records_length;
 
@@ -21,8 +21,8 @@ static uint64_t nanoseconds(struct timeval t)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_usec * 1000;
 }
 
-// The time in which the main thread was ready to run and had no processor, which
-// is the second number in this file, in ns; false on kernels that do not count it.
+// Reads the time in ns in which the main thread was ready to run and had no processor:
+// the second number of the file. Returns false on kernels that do not count it.
 static bool read_delay(uint64_t *delay)
 {
     char text[128], *rest;
@@ -69,7 +69,7 @@ static bool make_room(uint32_t slice)
     return true;
 }
 
-// NULL if there is no room.
+// Returns the record of a slice, or NULL if there is no room.
 static mt_l_usage *record_of(uint32_t slice)
 {
     if (slice >= records_length && !make_room(slice))
