@@ -6,13 +6,13 @@
 
 #include <string.h>
 
-// Rows are sampled whose calls take no longer than MT_SHORT times what reading
-// the clock takes, and differ by no more than half of their mean (the square root
-// of one part in MT_STEADY). Reading it is to take one part in MT_CLOCK_SHARE of
-// the calls' time, and no fewer than one call in MT_FEWEST is timed.
+// A row is sampled if its calls take no longer than MT_SHORT times the two readings of
+// the clock, and their variance is no more than 1/MT_STEADY of the square of their mean:
+// the standard deviation is at most half of the mean. Reading the clock is to take
+// 1/MT_CLOCK_SHARE of the calls' time, and at least one call in MT_FEWEST is timed.
 enum { MT_SHORT = 8, MT_STEADY = 4, MT_CLOCK_SHARE = 64, MT_FEWEST = 64 };
 
-static double clock_ticks; // of two readings
+static double clock_ticks; // duration of two readings of the clock
 
 static void measure_clock(void)
 {
@@ -69,7 +69,7 @@ uint64_t mt_sample_table_size(uint64_t rows)
     return rows * (sizeof(mt_row) + (mt_process.header->timing == MT_TIMING_SAMPLED ? sizeof(mt_l_sample) : 0));
 }
 
-// Marsaglia's xorshift.
+// Returns a random number below n (Marsaglia's xorshift).
 static uint32_t random_below(mt_thread *t, uint32_t n)
 {
     uint32_t x = t->random;
@@ -80,10 +80,10 @@ static uint32_t random_below(mt_thread *t, uint32_t n)
     return (uint32_t)((uint64_t)x * n >> 32);
 }
 
-// How many of a row's later calls are timed, by the second half of its early
-// ones: what comes first sets things up. Calls that take long, or now short and
-// now long, may take very long now and then, which no sample would tell: those
-// that wait for others do. They are all timed.
+// Returns n if one in n of a row's later calls is to be timed. This is decided by the
+// second half of the row's early calls, because the first calls set things up. Calls
+// that take long, or whose durations vary much, usually wait for other processes. A few
+// of them may take very long, which a sample would miss. So all of them are timed.
 static uint32_t decide(double n, double time, double squares)
 {
     double mean = time / n, spread = squares / n - mean * mean;
@@ -93,10 +93,11 @@ static uint32_t decide(double n, double time, double squares)
     return every >= MT_FEWEST ? MT_FEWEST : (uint32_t)every;
 }
 
-// Until it is decided, early_time and early_squares are what they were half way.
+// Books a timed call in its row and sample. Until the pace of the row is decided,
+// early_time and early_squares are the sums at half of the early calls.
 static void book_timed(mt_l_sample *m, mt_row *row, uint64_t ticks)
 {
-    double took = (int64_t)ticks >= 0 ? (double)ticks : 0; // the clock ran back: mt_row_longest counts that
+    double took = (int64_t)ticks >= 0 ? (double)ticks : 0; // the clock ran backwards: see mt_row_longest
     mt_row_time(row, ticks);
     m->squares += took * took;
     m->timed++;
@@ -118,8 +119,8 @@ void mt_sample_hasten(mt_pace *p, uint32_t wanted)
         p->left = 0;
 }
 
-// A site goes by the most demanding row of its turn, which lasts for
-// MT_EARLY_CALLS timed calls, and of the one before.
+// Updates the pace of a site after a timed call. The site has the pace of its most
+// demanding row in this turn and the one before. A turn is MT_EARLY_CALLS timed calls.
 static void pace_timed(mt_thread *t, mt_pace *p, uint32_t wanted)
 {
     if (p->turn == 0 || wanted < p->next)
@@ -134,9 +135,10 @@ static void pace_timed(mt_thread *t, mt_pace *p, uint32_t wanted)
     p->left = random_below(t, 2 * (uint32_t)p->every - 1);
 }
 
-// Each later call of a row is to be in its sample with the same probability,
-// whatever the pace of its site just was: else what the site times more of, at
-// one time than at another, would weigh more.
+// Reports whether a timed call goes into the sample of its row. Each later call of a
+// row has to be in the sample with the same probability, whatever the pace of its site
+// is at the time. Otherwise calls from times at which the site has more calls timed
+// would weigh more.
 static bool is_wanted(mt_thread *t, const mt_pace *p, const mt_l_sample *m)
 {
     return m->early == 0 || p->drawn >= m->every || random_below(t, m->every) < p->drawn;

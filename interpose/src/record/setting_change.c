@@ -9,18 +9,20 @@
 #include <stdio.h>
 #include <string.h>
 
-// A program may change a setting again and again: not all of it is kept.
+// A program may change settings any number of times. Only this many changes are
+// recorded.
 enum { MT_CHANGES = 100 };
 
-// What a program may set, and how it is done while MPI is open, if it can be.
+// What a program may set. `change` sets it while MPI is open; it is NULL if that is not
+// possible.
 static struct {
     mt_setting setting;
     bool (*is_value)(const char *text);
     void (*change)(const char *text);
-    char now[32]; // if it was changed while MPI was open
+    char now[32]; // the value, if it was changed while MPI was open
 } changeable[] = {
     {MT_SETTING_INTERVAL, mt_slice_is_length, mt_slice_cut, ""},
-    {MT_SETTING_TIMING, mt_sample_is_timing, NULL, ""}, // tables are made for it
+    {MT_SETTING_TIMING, mt_sample_is_timing, NULL, ""}, // tables are laid out for it
 };
 
 enum { CHANGEABLE = sizeof changeable / sizeof *changeable };
@@ -90,7 +92,7 @@ static bool set(const char *name, const char *value)
     return false;
 }
 
-// What mpitrace.h calls: 0, or -1 if it is refused.
+// Called by mpitrace.h. Returns 0, or -1 if the change is refused.
 MT_EXPORT int mpitrace_change_setting(const char *name, const char *value);
 
 MT_EXPORT int mpitrace_change_setting(const char *name, const char *value)

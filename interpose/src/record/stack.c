@@ -1,9 +1,9 @@
-// Distinct stacks, each written once to the log. The table of them points at
-// the log records: looking one up takes no lock and no memory.
+// Distinct stacks, each of which is written to the log once. The table of stacks points
+// to the log records: a lookup takes no lock and allocates no memory.
 //
-// Frame pointers are not there in optimized programs, so the stack is walked
-// by glibc's backtrace(), which reads the tables that each file has for
-// exceptions. That costs microseconds a call, most of it whatever the depth.
+// Optimized programs have no frame pointers, so the stack is walked by glibc's
+// backtrace(). It reads the tables that each file has for exceptions. That costs
+// microseconds per call, most of it independent of the depth.
 #include "record/stack.h"
 
 #include "base/lock.h"
@@ -19,8 +19,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-// Frames in front of the program's: mt_stack_site, mt_enter_from, the wrapper and
-// what it has apart; and those that an MPI's Fortran layer may add.
+// Frames in front of the program's: those of mt_stack_site, mt_enter_from, the wrapper
+// and its out-of-line part; and those that an MPI's Fortran layer may add.
 enum { MT_OWN_FRAMES = 4, MT_LAYER_FRAMES = 16, MT_STACK_SLOTS = 2 * MT_MAX_STACKS };
 
 typedef struct stack {
@@ -29,7 +29,7 @@ typedef struct stack {
 } stack;
 
 static int depth_wanted;
-static _Atomic(mt_l_stack *) *slots; // of MT_STACK_SLOTS, never more than half full
+static _Atomic(mt_l_stack *) *slots; // MT_STACK_SLOTS entries, never more than half of them used
 static uint32_t count;
 static bool full;
 
@@ -38,7 +38,7 @@ void mt_stack_open(void)
     const char *text = mt_setting_text(MT_SETTING_STACK);
     if (!text)
         return;
-    bool automatic = strcmp(text, "auto") == 0; // which frames are wrappers' is found out when names are known
+    bool automatic = strcmp(text, "auto") == 0; // readers decide which frames are wrappers, as they know the names
     char *end = NULL;
     long n = automatic ? MT_AUTO_STACK_DEPTH : strtol(text, &end, 10);
     if ((end && *end) || n < 0 || n > MT_MAX_STACK_DEPTH) {
@@ -48,14 +48,14 @@ void mt_stack_open(void)
         return;
     }
     if (n < 2)
-        return; // one frame is what rows have anyway
+        return; // rows have one frame anyway
     void *map = mmap(NULL, MT_STACK_SLOTS * sizeof *slots, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (map == MAP_FAILED) {
         mt_log("no room for stacks (rank %d): call sites are recorded alone", mt_process.world_rank);
         return;
     }
     void *warm[1];
-    backtrace(warm, 1); // the first one loads libgcc_s, and allocates
+    backtrace(warm, 1); // the first call loads libgcc_s and allocates memory
     slots = map;
     depth_wanted = (int)n;
     mt_record.stacks_on = true;
@@ -70,7 +70,7 @@ static uint64_t hash(stack s)
     return h;
 }
 
-// The slot of a stack, or the empty one where it belongs.
+// Returns the slot of a stack, or the empty slot where it belongs.
 static _Atomic(mt_l_stack *) *probe(stack s, uint64_t h)
 {
     for (uint64_t i = h % MT_STACK_SLOTS;; i = (i + 1) % MT_STACK_SLOTS) {
@@ -92,12 +92,12 @@ static mt_l_stack *append(stack s)
     return r;
 }
 
-// Enters a stack that is met for the first time; NULL if there is no room.
+// Adds a stack that is met for the first time. Returns NULL if there is no room.
 static mt_l_stack *add(stack s, uint64_t h)
 {
     int saved = errno;
     mt_lock(MT_LOCK_STACKS);
-    _Atomic(mt_l_stack *) *slot = probe(s, h); // another thread may have been quicker
+    _Atomic(mt_l_stack *) *slot = probe(s, h); // another thread may have added it
     mt_l_stack *r = atomic_load_explicit(slot, memory_order_relaxed);
     if (!r && !full) {
         r = count < MT_MAX_STACKS ? append(s) : NULL;
@@ -116,8 +116,8 @@ static mt_l_stack *add(stack s, uint64_t h)
     return r;
 }
 
-// A stack with an address that was moved stays in its slot, and no stack that is
-// walked from now on is equal to it.
+// Moves the addresses in recorded stacks. Such a stack stays in its slot, and no stack
+// that is walked later is equal to it.
 static void move_stacks(const mt_move *move)
 {
     if (!slots)
@@ -133,9 +133,9 @@ static void move_stacks(const mt_move *move)
 
 MT_REGISTER(sites_move, move_stacks);
 
-// The frames from `site` on. What lies before is ours, and the MPI's Fortran
-// layer, if there is one. Depth 0 says that they are not among the first `size`,
-// or not as many as are wanted.
+// Returns the frames from `site` on. The frames before it are ours, and those of the
+// MPI's Fortran layer, if there is one. The depth is 0 if `site` is not among the first
+// `size` frames, or if fewer than the wanted number follow it there.
 MT_INLINE stack walk(uint64_t site, void **frames, int size)
 {
     int n = backtrace(frames, size);

@@ -13,42 +13,45 @@
 #include <string.h>
 
 
-// The chunks that are mapped: one for each thread, which is filled again and again.
-// Of the last events, and where writing is dear, as many as there is room for. All
-// below is used with the lock held.
+// The chunks that are mapped. There is one for each thread, which fills it again and
+// again. If only the last events are kept, or writing is expensive, as many are mapped
+// as there is room for. After mt_trace_open, the variables from here to `over` are changed
+// under MT_LOCK_EVENTS only.
 typedef struct mt_slot {
     mt_l_chunk *chunk;
-    uint64_t sequence; // of the chunk
-    bool filling;      // some thread's; else it is full
-    mt_thread *idle;   // the thread, if that has ended: the next one takes it over, or, of the last events, another
+    uint64_t sequence; // of the chunk: chunks are numbered when a thread begins to fill them
+    bool filling;      // a thread has it; otherwise the chunk is full
+    mt_thread *idle;   // the thread that filled it, if that has ended: see thread_started and inherited
 } mt_slot;
 
 static mt_slot *slots;
-static uint64_t mapped, most;      // how many there are, and may be
-static uint64_t room;              // how many chunks the file beside the recording may have
-static uint64_t left = UINT64_MAX; // how many may be filled yet
-static bool ring;                  // the oldest is used again
-static bool stopped;               // nothing more is kept
-static _Atomic bool over;          // threads without a chunk get none: read without the lock
+static uint64_t mapped, most;      // number of slots in use, and the limit
+static uint64_t room;              // number of chunks that the file next to the recording may have
+static uint64_t left = UINT64_MAX; // number of chunks that may still be filled
+static bool ring;                  // only the last events are kept: the oldest chunk is filled again
+static bool stopped;               // no more events are kept
+static _Atomic bool over;          // threads without a chunk get none; read without the lock
 
 static mt_l_eventsheader *events;
-static const char *slice_names; // NULL: all
+static const char *slice_names; // NULL: all slices are traced
 static uint32_t requests;
 
-// Bytes of events that a process may keep at most, if nothing else is said.
+// The largest size in bytes that a setting may have.
 #define MT_MOST_EVENTS ((uint64_t)1 << 40)
 
-// Chunks that may be mapped, but of the last events: a process has room for some
-// 65,000 mappings, which are the application's.
+// The largest number of mapped chunks, unless only the last events are kept. A process
+// can have about 65,000 mappings, and the application needs them too.
 #define MT_MOST_MAPPED 4096
 
-// What is said of a setting, but for the word that stands for nothing.
+// Returns the text of a setting, or NULL if it has its default.
 static const char *chosen(mt_setting s)
 {
     const char *text = mt_setting_text(s);
     return text && strcmp(text, mt_settings[s].otherwise) != 0 ? text : NULL;
 }
 
+// Returns the value of a setting in bytes, or `otherwise` if it has its default or is
+// not valid.
 static uint64_t bytes_of(mt_setting s, uint64_t otherwise)
 {
     const char *text = chosen(s), *units = "KMGT";
@@ -65,7 +68,7 @@ static uint64_t bytes_of(mt_setting s, uint64_t otherwise)
     return otherwise;
 }
 
-// Whether a list of names has this one.
+// Reports whether a comma-separated list contains a name.
 static bool lists(const char *list, const char *name, size_t length)
 {
     for (const char *at = list; at; at = strchr(at, ',')) {
@@ -94,7 +97,8 @@ static const char *class_of(unsigned call)
     return "other";
 }
 
-// Whether the open line's count says something: a tag, which window, what was made.
+// Reports whether the count in the current call's line has a meaning: a tag, a window,
+// or the object that the call made.
 static bool tells_count(unsigned call)
 {
     switch (mt_call_infos[call].class) {
@@ -169,7 +173,8 @@ static bool lists_rank(const char *list, int rank)
     return false;
 }
 
-// Until it has a rank a process is traced, and then as if it never was.
+// Called when the process has its rank. Until then it is traced. If this rank is not to
+// be traced, its events are removed.
 void mt_trace_rank(int rank)
 {
     const char *ranks = chosen(MT_SETTING_RANKS);
@@ -188,7 +193,7 @@ void mt_trace_slice(const char *name)
         mt_enter_set(MT_ENTER_TRACE, lists(slice_names, name, strcspn(name, "@")));
 }
 
-// Says once that a file has no room.
+// Logs that the file next to the recording has no more room, and stops writing to it.
 static void say_full(const char *why)
 {
     room = 0;
@@ -213,6 +218,8 @@ static mt_slot *map_slot(bool far_too)
     return &slots[mapped++];
 }
 
+// Returns the slot with the oldest chunk, of threads that have ended (idle) or of full
+// ones; NULL if there is none.
 static mt_slot *oldest(bool idle)
 {
     mt_slot *found = NULL;
@@ -222,7 +229,8 @@ static mt_slot *oldest(bool idle)
     return found;
 }
 
-// The chunk of a thread that ended, for one that has none.
+// Returns the slot of the oldest chunk of a thread that has ended, for a thread that
+// has none.
 static mt_slot *inherited(void)
 {
     mt_slot *s = oldest(true);
@@ -233,8 +241,8 @@ static mt_slot *inherited(void)
     return s;
 }
 
-// A chunk that was filled goes behind the others, and where they have no more room
-// to the run directory.
+// Writes a full chunk to the file next to the recording, or to the run directory if
+// that file has no more room. Returns false if neither has room.
 static bool put_away(const mt_slot *s)
 {
     const char *why;
@@ -267,11 +275,11 @@ static mt_slot *next_slot(void)
     if (!s && !ring)
         s = map_slot(true);
     if (s)
-        __atomic_store_n(&s->chunk->count, 0, __ATOMIC_RELEASE); // before anything else of it
+        __atomic_store_n(&s->chunk->count, 0, __ATOMIC_RELEASE); // before anything else in the chunk
     return s;
 }
 
-// The slot of a thread's chunk; NULL if it has none.
+// Returns the slot of a thread's chunk, or NULL if it has none.
 static mt_slot *slot_of(const mt_thread *t)
 {
     for (uint64_t i = 0; i < mapped && t->chunk != &mt_record.trace_full; i++)
@@ -287,7 +295,8 @@ static void hand_back(const mt_thread *t)
         s->filling = false;
 }
 
-// Threads that got no chunk ask again when one of another thread is free.
+// If only the last events are kept, threads that got no chunk ask again when a thread
+// ends, because they may take over its chunk.
 static void thread_ended(mt_thread *t)
 {
     if (!mt_record.trace_on)
@@ -349,7 +358,8 @@ uint32_t mt_trace_number(mt_thread *t)
     return t->posts;
 }
 
-// When the thread's latest call returned; in a pause it is not known.
+// Returns when the thread's latest call returned. In a pause that is not known, and it
+// returns the present time.
 static uint64_t latest(const mt_thread *t)
 {
     return t->open->last && !(mt_enter_flags() & MT_ENTER_PAUSED) ? t->open->last : mt_ticks();

@@ -1,14 +1,14 @@
-// Tracing: each time that something is added to a row, an event of 32 bytes says
-// so, with when it was and how long it took. What the row knows already (which
-// call, where, with whom) is not written again: the event names the row.
+// Tracing: each addition to a row is also recorded as an event of 32 bytes, with its
+// time and duration. An event refers to the row for what is known there: which call,
+// from where, with which peer.
 //
-// Events lie in chunks of a file that is mapped as the recording is. A thread
-// fills its chunk without a lock. When it is full it is written behind the others,
-// and filled again, or another is mapped where writing is dear; where the last part
-// is to be kept, the oldest is filled again. An
-// event costs a dozen instructions, two cache lines, and with one in some 8,000 a
-// few calls of the system. It is whole once its chunk's count says so, whatever
-// becomes of the process.
+// Events lie in chunks of a file that is mapped as the recording is. A thread fills its
+// chunk without a lock. A full chunk is written behind the others in the file, and the
+// thread fills it again. Where writing is expensive, the thread gets another mapped
+// chunk instead. If only the last events are kept, the oldest chunk is filled again. An
+// event costs about 12 instructions and two cache lines, and one event in about 8,000
+// also a few system calls. An event is complete once the count of its chunk includes
+// it, whatever happens to the process after that.
 #ifndef MT_TRACE_H
 #define MT_TRACE_H
 
@@ -16,23 +16,24 @@
 #include "record/record.h"
 #include "record/state.h"
 
-// Of each call whether, and how, it is traced.
-enum { MT_TRACE_NOT, MT_TRACE_PLAIN, MT_TRACE_TAGGED /* the open line's count says something */ };
+// Whether, and how, a call is traced.
+enum { MT_TRACE_NOT, MT_TRACE_PLAIN, MT_TRACE_TAGGED /* with the count of the line: a tag, a window */ };
 
-// Makes the file, if the settings ask for a trace; once the recording is open.
+// Makes the file, if the settings ask for a trace. Called once the recording is open.
 void mt_trace_open(void);
 
-// The rank is known: those that are not to be traced have no file any more.
+// Called when the rank is known. Removes the file of a rank that is not to be traced.
 void mt_trace_rank(int rank);
 
-// Calls that begin now are of the slice of this name.
+// Called when a slice of this name begins. Tracing is on in the slices that the setting
+// lists.
 void mt_trace_slice(const char *name);
 
-// A chunk with room in place of the full one; NULL where there is none: an event
-// is dropped, and counted.
+// Gives the thread a chunk with room in place of its full one. If there is none, counts
+// the event as dropped and returns NULL.
 mt_l_chunk *mt_trace_chunk(mt_thread *t) MT_APART;
 
-// Whether calls that end now have events.
+// Reports whether calls that end now add events to the trace.
 MT_INLINE bool mt_traced(void)
 {
     return mt_enter_flags() & MT_ENTER_TRACE;
@@ -40,19 +41,23 @@ MT_INLINE bool mt_traced(void)
 
 uint32_t mt_trace_number(mt_thread *t) MT_APART;
 
-// A number for a request that the call at hand starts: its event has it too. 0
-// where nothing is traced.
+// Returns a number for a request that the current call starts. The event of the call
+// has it too. Returns 0 if nothing is traced.
 MT_INLINE uint32_t mt_trace_request(mt_thread *t)
 {
     return mt_unlikely(mt_traced()) ? mt_trace_number(t) : 0;
 }
 
-// The operation of a request completed, in the call that returned last.
+// Adds an event: the operation of a request completed, during the call that returned
+// last.
 void mt_trace_completed(uint32_t request);
 
-// What does not fit into 48 bits, or is negative since the clock ran back.
+// Returns a value that fits into 48 bits: the largest one instead of a larger value, 0
+// instead of a negative one (the clock ran backwards).
 uint64_t mt_trace_clamped(uint64_t value) MT_SLOW;
 
+// Adds an event to the thread's chunk. Its count is updated last, so that readers see
+// only complete events.
 MT_INLINE void mt_trace_event(mt_thread *t, uint32_t row, uint64_t start, uint64_t ticks, uint64_t bytes, int32_t tag,
                               uint32_t request)
 {
@@ -72,13 +77,13 @@ MT_INLINE void mt_trace_event(mt_thread *t, uint32_t row, uint64_t start, uint64
     __atomic_store_n(&c->count, c->count + 1, __ATOMIC_RELEASE);
 }
 
-// What of a row an event names; 0 of what is in no row.
+// Returns the number by which an event refers to a row; 0 for calls that have no row.
 MT_INLINE uint32_t mt_trace_row(const mt_thread *t, const mt_row *row)
 {
     return row == &t->spare ? 0 : t->rows_at + (uint32_t)(row - t->rows);
 }
 
-// An event of a call that has just been closed and booked.
+// Adds the event of a call that has just been closed and booked.
 MT_INLINE void mt_trace_call(mt_thread *t, const mt_row *row, unsigned call, uint64_t ticks, uint64_t bytes)
 {
     const mt_current_call *o = t->open;
@@ -89,11 +94,12 @@ MT_INLINE void mt_trace_call(mt_thread *t, const mt_row *row, unsigned call, uin
                        mt_record.trace_how[call] == MT_TRACE_TAGGED ? (int32_t)o->count : MT_EVENT_NO_TAG, request);
 }
 
-// An event of what goes with another call than the one that has its time: of when
-// the thread's latest call returned.
+// Adds an event for messages whose time is in the row of another call
+// (mt_book_untimed). Its time is when the thread's latest call returned, its duration
+// is 0.
 void mt_trace_beside(mt_thread *t, const mt_row *row, mt_key k, uint64_t bytes, int32_t tag, uint32_t request) MT_APART;
 
-// The same as mt_book_untimed, with an event where calls have them.
+// The same as mt_book_untimed, and adds an event if calls have events.
 MT_INLINE void mt_book_beside(mt_thread *t, mt_key k, uint64_t bytes, int32_t tag, uint32_t request)
 {
     mt_row *row = mt_book_untimed(t, k, bytes);
