@@ -11,18 +11,19 @@
 
 enum { MT_MODULES = 1024 };
 
-// A file that is loaded, or was unloaded while nothing was recorded.
+// A file that is loaded, or that was unloaded while nothing was recorded.
 typedef struct known_module {
     _Atomic uint64_t start, end; // end is 0 while it is not loaded
-    uint64_t first, size;        // the same, for good
-    uint64_t identity;           // of name and build id
-    const mt_l_module *record;   // NULL: this place is free
-    _Atomic bool used;           // there are call sites in it
-    bool seen;                   // in the scan that is under way
+    uint64_t first, size;        // its addresses, also after it was unloaded
+    uint64_t identity;           // hash of name and build id
+    const mt_l_module *record;   // NULL: this entry is free
+    _Atomic bool used;           // call sites in it have been recorded
+    bool seen;                   // the scan that is under way has found it
 } known_module;
 
-// Where a file's sites were moved to. The next time that the same file is
-// unloaded they go there again: each further loading takes one record in the log.
+// Where the sites of an unloaded file were moved to. When the same file is unloaded
+// again, they go to the same addresses. So each further loading takes only one record
+// in the log.
 typedef struct moved_module {
     uint64_t identity, size, start;
 } moved_module;
@@ -32,7 +33,7 @@ static _Atomic int known_count;
 static moved_module moved[MT_MODULES];
 static int moved_count;
 static uint64_t next_start = MT_UNLOADED;
-// How many files the dynamic linker had unloaded when drop_unloaded looked at last.
+// The dynamic linker's count of unloaded files when drop_unloaded last looked.
 static _Atomic uint64_t unloads;
 
 static known_module *module_of(uint64_t address)
@@ -50,7 +51,7 @@ typedef struct build_id {
     uint32_t length;
 } build_id;
 
-// Whether the loader has mapped all of a segment: a note need not be in memory.
+// Reports whether the loader has mapped all of a segment. A note need not be in memory.
 static bool is_mapped(const struct dl_phdr_info *info, const ElfW(Phdr) *segment)
 {
     for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -101,7 +102,7 @@ static uint64_t hash(uint64_t h, const void *bytes, uint64_t n)
     return h;
 }
 
-// A place for another module, or NULL.
+// Returns an entry for another module, or NULL.
 static known_module *free_place(void)
 {
     int n = atomic_load_explicit(&known_count, memory_order_relaxed);
@@ -130,12 +131,12 @@ static void enter(mt_l_module *m, uint64_t identity, build_id id, const char *pa
 }
 
 typedef struct scanning {
-    bool enters;      // modules that are not known
-    uint64_t unloads; // that the dynamic linker has counted
+    bool enters;      // adds modules that are not known yet
+    uint64_t unloads; // the dynamic linker's count of unloaded files
     char self[4096];
 } scanning;
 
-// The path of a file. The program itself has no name in the dynamic linker.
+// Returns the path of a file. The dynamic linker has no name for the program itself.
 static const char *path_of(const char *name, scanning *s)
 {
     if (*name)
@@ -174,8 +175,9 @@ static int visit(struct dl_phdr_info *info, size_t size, void *scan)
     return 0;
 }
 
-// The address from which on the sites in a module are to be numbered; the file is
-// recorded at this address, if it is not yet. 0 if there is no room for that.
+// Returns the address from which on the sites in a module get their new addresses. The
+// file is recorded at this address, unless it is already. Returns 0 if there is no room
+// for the record.
 static uint64_t place_for_sites(const known_module *k)
 {
     for (int i = 0; i < moved_count; i++)
@@ -195,8 +197,9 @@ static uint64_t place_for_sites(const known_module *k)
     return start;
 }
 
-// A pending receive keeps the site that posted it: moved before the rows, so that
-// none is booked where it was.
+// Moves the sites in an unloaded module. A pending receive keeps the site that posted
+// it: these are moved before the rows' sites, so that none is booked at its old
+// address.
 static void move_sites(known_module *k)
 {
     uint64_t start = atomic_load_explicit(&k->used, memory_order_relaxed) ? place_for_sites(k) : 0;
@@ -208,7 +211,8 @@ static void move_sites(known_module *k)
     k->record = NULL;
 }
 
-// Returns how many files the dynamic linker has unloaded so far.
+// Visits all loaded files. Returns how many files the dynamic linker has unloaded so
+// far.
 static uint64_t scan(bool enters)
 {
     scanning s;
@@ -220,8 +224,8 @@ static uint64_t scan(bool enters)
     return s.unloads;
 }
 
-// Forgets the modules that are not loaded any more; while nothing is recorded, and
-// the recording may not be written to, they are kept for later.
+// Forgets the modules that are no longer loaded. While nothing is recorded, the
+// recording may not be written to, and they are kept for later.
 static void drop_unloaded(bool recording)
 {
     int n = atomic_load_explicit(&known_count, memory_order_relaxed);
@@ -244,7 +248,7 @@ static int count_unloads(struct dl_phdr_info *info, size_t size, void *count)
     return 1;
 }
 
-// Reports whether files were unloaded since drop_unloaded looked at last.
+// Reports whether files were unloaded since drop_unloaded last looked.
 static bool some_unloaded(void)
 {
     uint64_t now = 0;
@@ -254,8 +258,8 @@ static bool some_unloaded(void)
     return now != atomic_load_explicit(&unloads, memory_order_relaxed);
 }
 
-// Another thread may have unloaded a file and not have come here yet: what it left
-// must be dropped before a file at the same addresses is entered.
+// Another thread may have unloaded a file without having got here yet. That file must
+// be dropped before another one at the same addresses is added.
 void mt_modules_scan(void)
 {
     mt_lock(MT_LOCK_MODULES);
@@ -267,7 +271,7 @@ void mt_modules_scan(void)
 
 void mt_modules_meet(uint64_t address)
 {
-    static _Atomic uint64_t stranger; // generated code belongs to no module
+    static _Atomic uint64_t stranger; // the last address that is in no module: generated code
     if (address & MT_STACK_SITE || atomic_load_explicit(&stranger, memory_order_relaxed) == address)
         return;
     known_module *k = module_of(address);
@@ -284,7 +288,7 @@ void mt_modules_meet(uint64_t address)
 void mt_modules_unloaded(void)
 {
     if (!some_unloaded())
-        return; // other references to the file remain
+        return; // there are other references to the file
     mt_lock(MT_LOCK_MODULES);
     drop_unloaded(mt_on());
     mt_unlock(MT_LOCK_MODULES);

@@ -13,30 +13,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Each slice has rows of its own: this many, with the rows that a thread can
-// have, leave room for some fifty in each.
+// The largest number of slices. Each slice has rows of its own. With the largest number
+// of rows that a thread can have, this leaves about fifty rows for each slice.
 enum { MT_SLICES = 1 << 14, MT_SLICE_NAME = MT_PHASE_NAME + 32 };
 
 static _Atomic uint64_t until = UINT64_MAX; // ticks at which the interval ends
 
-// All below is changed under the lock only, and seldom.
+// All below is changed rarely, and under the lock only.
 
-// Names by hash, for as many as there may be: a name's slice is found as
-// quickly when there are many.
+// The names of slices, with a hash table, so that finding a name does not take longer
+// when there are many.
 static struct {
     char **names; // by index
-    uint32_t *index; // by hash: index + 1, 0 where there is none
+    uint32_t *index; // hash table of 2 * capacity entries: index + 1, or 0 if the entry is empty
     uint32_t count, capacity;
 } table;
 
 static char phase[MT_PHASE_NAME + 1] = "run";
-static mt_phase *passing; // of those without a name, the latest
-static bool named;        // `phase` was begun after it
+static mt_phase *passing; // the latest phase without a name
+static bool named;        // `phase` began after `passing`
 static uint32_t latest; // the slice of calls that begin now
 
 static struct {
     uint64_t length, number; // ns; how many have passed
-    uint64_t unit;           // ms of the last digit of a name's seconds
+    uint64_t unit;           // value in ms of the last digit of the seconds in a name
     int decimals;
 } interval;
 
@@ -54,6 +54,7 @@ static bool log_slice(uint32_t index, const char *name)
     return true;
 }
 
+// Returns the entry of a name in the hash table, or the empty entry where it belongs.
 static uint32_t *place_of(const char *name)
 {
     uint64_t hash = 14695981039346656037u; // FNV-1a
@@ -83,18 +84,19 @@ static bool widen(void)
     return true;
 }
 
-// The latest slice goes on.
+// Returns the latest slice, which continues because there is no memory for another.
 static uint32_t no_memory(void)
 {
-    static bool said;
-    if (!said)
+    static bool reported;
+    if (!reported)
         mt_log("no memory for more than %u slices (rank %d): calls are counted in the one before", table.count,
                mt_process.world_rank);
-    said = true;
+    reported = true;
     return latest;
 }
 
-// The slice of a name. Names without end share the last one.
+// Returns the slice of a name, which is made if it is new. If a program uses too many
+// names, the further ones share the last slice.
 static uint32_t slice_of(const char *name)
 {
     if (table.count == table.capacity && !widen())
@@ -122,8 +124,8 @@ static uint32_t slice_of(const char *name)
     return table.count - 1;
 }
 
-// Calls that begin from now on are of this phase and interval. (Not by %f: its
-// decimal point is the program's locale's.)
+// Begins the slice of the current phase and interval. (The name is not formatted with
+// %f, because its decimal point depends on the program's locale.)
 static void begin(bool resume)
 {
     char name[MT_SLICE_NAME];
@@ -190,7 +192,7 @@ void mt_slice_level(int level)
     mt_unlock(MT_LOCK_SLICE);
 }
 
-// A slice that is logged again has another name from then on.
+// Renames a slice by logging it again: readers take its latest name.
 static void rename_slice(uint32_t index, const char *name)
 {
     char *copy = strdup(name);
@@ -203,7 +205,7 @@ static void rename_slice(uint32_t index, const char *name)
     }
 }
 
-// Names that are there twice are found as the first.
+// Fills the hash table anew. Of two slices with the same name the first is found.
 static void index_names(void)
 {
     memset(table.index, 0, 2 * (size_t)table.capacity * sizeof *table.index);
@@ -233,7 +235,7 @@ void mt_slice_phase_begins(mt_phase *p)
     static unsigned begun;
     int saved = errno;
     mt_lock(MT_LOCK_SLICE);
-    do { // a name that the program has not given itself
+    do { // skip names that the program uses itself
         snprintf(p->name, sizeof p->name, "phase %u", ++begun);
     } while (table.capacity > 0 && *place_of(p->name));
     p->first = table.count;
@@ -268,7 +270,7 @@ void mt_slice_phase_ends(mt_phase *p, const char *name)
     errno = saved;
 }
 
-// What mpitrace.h calls.
+// Called by mpitrace.h.
 MT_EXPORT void mpitrace_begin_phase(const char *name);
 
 MT_EXPORT void mpitrace_begin_phase(const char *name)
@@ -277,7 +279,7 @@ MT_EXPORT void mpitrace_begin_phase(const char *name)
         set_phase(name, false);
 }
 
-// Finds out in which interval we are, and when the next begins.
+// Finds out which interval it is now, and when the next begins.
 static void look_at_clock(void)
 {
     uint64_t next;
@@ -319,14 +321,13 @@ void mt_slice_intervals(void)
     mt_setting_refuse(MT_SETTING_INTERVAL);
 }
 
-// A call begins: is it in the next interval?
 void mt_slice_look(void)
 {
     if (mt_ticks() < mt_load(&until))
         return;
     int saved = errno;
     mt_lock(MT_LOCK_SLICE);
-    if (mt_ticks() >= mt_load(&until)) { // no other thread was here first
+    if (mt_ticks() >= mt_load(&until)) { // no other thread has done this meanwhile
         uint64_t before = interval.number;
         look_at_clock();
         if (interval.number != before)
