@@ -40,8 +40,8 @@ typedef enum mt_state {
     MT_OFF, // after MPI_Finalize, in a forked child, or after a failure: calls are only passed on
 } mt_state;
 
-// Flags: why a call needs more than two readings of the clock and one row. If no flag
-// is set, the quick path is taken and nothing else is tested.
+// Flags: why a call needs more than two readings of the clock and one row. As long as
+// none is set, a call only tests that the word is 0.
 enum {
     MT_ENTER_CLOSED = 1,    // the state is not MT_ON: nothing is recorded
     MT_ENTER_PAUSED = 2,    // the program has paused recording

@@ -16,8 +16,8 @@ mt_l_clock mt_clock_all(void);
 // Returns the time of a clock in ns.
 uint64_t mt_clock_ns(clockid_t clock);
 
-// Returns a time in ns, written as settings are: in whole ms or s, 100ms or 2s. Returns
-// 0 for any other text.
+// Parses a time as settings have it: a whole number of ms or s, 100ms or 2s. Returns
+// ns, or 0 for any other text.
 uint64_t mt_clock_length(const char *text);
 
 // Returns how many whole periods of `length` ns have passed since `zero`. Sets `next`

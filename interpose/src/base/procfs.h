@@ -1,4 +1,4 @@
-// Reading the small text files of /proc and /sys.
+// Reads small text files of /proc and /sys.
 #ifndef MT_PROCFS_H
 #define MT_PROCFS_H
 

@@ -82,8 +82,7 @@ const char *mt_events_path(mt_events where)
 }
 
 // Reports whether a file system has more free space than others need. MPIs have files
-// of their own on it, and many cannot handle the error or signal that a full one
-// causes.
+// of their own on it, and would fail with an error or a signal if it were full.
 static bool has_room(int fd)
 {
     enum { MT_LEFT_TO_OTHERS = 64 << 20 };

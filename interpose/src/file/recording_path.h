@@ -23,10 +23,10 @@ typedef struct mt_recording_path {
 // Makes the file in the next place. Returns a descriptor, or -1 if no place is left.
 int mt_recording_path_next(mt_recording_path *p);
 
-// Make the file of a place, or open it again. They return a descriptor, or -1: the file
-// to make exists already, or the file to open is not the one that was made. No
-// descriptor is kept: programs that close all descriptors would close it, and its
-// number would then be another file's.
+// mt_recording_path_create makes the file of a place; it returns a descriptor, or -1 if
+// the file exists already. mt_recording_path_reopen opens it again; it returns -1 if
+// the file is not the one that was made. No descriptor is kept: programs that close all
+// descriptors would close it, and its number would then be that of another file.
 int mt_recording_path_create(mt_recording_path *p);
 int mt_recording_path_reopen(const mt_recording_path *p);
 

@@ -219,7 +219,8 @@ static mt_row *insert(mt_thread *t, mt_row *row, mt_key k)
 
 // Returns a row for a call that has no room for one of its own. A program that needs
 // new rows without end (a new call site, peer or size with each call) is recorded in
-// bounded memory. Totals by call, direction and communicator stay exact.
+// bounded memory. Totals by call, direction and communicator stay exact while there is
+// room for these rows.
 static mt_row *fold(mt_thread *t, mt_key k)
 {
     mt_lost(&mt_process.header->folded_calls, 1);

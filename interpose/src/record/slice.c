@@ -35,7 +35,7 @@ static bool named;        // `phase` began after `passing`
 static uint32_t latest; // the slice of calls that begin now
 
 static struct {
-    uint64_t length, number; // ns; how many have passed
+    uint64_t length, number; // in ns; how many have passed
     uint64_t unit;           // value in ms of the last digit of the seconds in a name
     int decimals;
 } interval;

@@ -69,7 +69,7 @@ enum { MT_TYPE_CACHE = 16, MT_COMM_CACHE = 8, MT_WIN_CACHE = 4, MT_VECTOR_CHAINS
 // How often the calls of a site are timed, if calls are timed by samples: about one in
 // `every`.
 typedef struct mt_pace {
-    uint32_t left;        // calls to come before the next timed one
+    uint32_t left;        // untimed calls before the next timed one
     uint16_t drawn;       // value of `every` when `left` was drawn
     uint16_t every, next; // one call in `every` is timed; `next` replaces it when the turn ends
     uint16_t turn;        // timed calls in this turn, so far
@@ -127,7 +127,7 @@ void mt_thread_is(mt_thread *t);
 
 // A call that is open.
 typedef struct mt_span {
-    mt_thread *thread; // NULL: not recorded
+    mt_thread *thread; // NULL: the call is not recorded
     uint64_t start;    // ticks at the start, minus the ticks that the thread had spent in calls before
     uint64_t ticks;    // duration in ticks, once the call is closed
     uint64_t site;
