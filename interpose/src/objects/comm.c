@@ -10,26 +10,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Communicators described in one process; a bound on memory, far away.
+// Maximum number of communicators described in one process. It bounds memory, and is far
+// above what programs need.
 enum { MT_COMM_LIMIT = 1 << 20 };
 
-// Grows before a handle is forgotten: what was found before is not kept.
+// Incremented before a handle is forgotten. A thread does not keep the result of a look-up
+// that began earlier.
 static _Atomic uint64_t epoch;
 
 static mt_comm lost = {.index = MT_COMM_NONE, .edge_count = 0, .stride = 1};
 
-// handle -> communicator, under the lock (a thread's own cache answers nearly
-// always).
+// Communicators by handle, under MT_LOCK_COMM. A thread's own cache (mt_thread.comms)
+// answers nearly all look-ups.
 static mt_handles handles;
 
 static mt_comm **all;
 static int all_count, all_capacity;
 
-// Freed communicators to be folded into, by what they were made of.
+// Freed communicators whose records later ones may share (see fold_into), in chains by fold
+// id.
 enum { MT_FREED_CHAINS = 1024 };
 static mt_comm *freed[MT_FREED_CHAINS];
 
-// The list as it was written down serves from here on: 4 bytes a member, once.
+// Replaces a malloc'ed list by its copy in the recording, so that a member takes 4 bytes
+// once.
 static void move_list(int32_t **list, int32_t *written, uint64_t bytes)
 {
     if (bytes) {
@@ -39,7 +43,7 @@ static void move_list(int32_t **list, int32_t *written, uint64_t bytes)
     }
 }
 
-// Writes the communicator down for readers.
+// Writes the record of a communicator. Returns false if there is no room.
 static bool write_down(mt_comm *c, uint32_t parent, unsigned call)
 {
     uint64_t members = c->members ? (uint64_t)c->size * 4 : 0, remote = c->remote ? (uint64_t)c->peers * 4 : 0;
@@ -75,7 +79,8 @@ static bool widen(void)
     return true;
 }
 
-// A communicator with a record of its own, or NULL. Takes over the lists.
+// Returns a new communicator with a record of its own, which takes over the lists of
+// `made`. On failure returns NULL and leaves the lists to the caller.
 static mt_comm *add(const mt_comm *made, uint32_t parent, unsigned call)
 {
     mt_comm *c = all_count < all_capacity || widen() ? malloc(sizeof *c) : NULL;
@@ -122,10 +127,11 @@ static bool same_making(const mt_comm *a, const mt_comm *b)
            (a->edge_count <= 0 || memcmp(a->edges, b->edges, (size_t)a->edge_count * sizeof *a->edges) == 0);
 }
 
-// A freed communicator of the same making (parent, constructor, members,
-// topology), made at the same place, whose record this one can share: 10,000
-// dup/free cycles stay flat. Other ranks may see another order of frees and
-// share differently: the record's fold id lets readers put them together.
+// Returns a freed communicator that was created in the same way (parent, constructor,
+// members, topology) at the same call site, or NULL. The new communicator shares its
+// record, so that 10,000 cycles of dup and free do not make the recording grow. Ranks may
+// free communicators in different orders and so share records differently. Readers combine
+// such records by their fold id.
 static mt_comm *fold_into(const mt_comm *made)
 {
     for (mt_comm **at = &freed[made->fold[0] % MT_FREED_CHAINS]; *at; at = &(*at)->next_freed) {
@@ -152,10 +158,11 @@ static void forget_in(void *handle, mt_thread *t)
         atomic_store(&t->comm_key, 0);
 }
 
-// The handle may be given out again. Another thread may remember something else
-// at the same time: what it remembers is found here, or it sees that the epoch is
-// another. (One of the two holds if these loads are in the one order of all that
-// is sequentially consistent: relaxed ones might be done before the epoch grows.)
+// Removes a handle from the caches of all threads, since the MPI may give it out again.
+// Another thread may be adding to its cache at the same time. Then either forget_in finds
+// what it added, or that thread sees that the epoch has changed. This holds because these
+// accesses are sequentially consistent: relaxed loads might be done before the epoch is
+// incremented.
 static void forget(MPI_Comm comm)
 {
     uint64_t key = MT_KEY(comm);
@@ -163,10 +170,11 @@ static void forget(MPI_Comm comm)
     mt_thread_each(forget_in, &key);
 }
 
-// Enters a described communicator under its handle. Takes over its lists.
+// Adds a described communicator under its handle. Takes over the lists of `made`. Returns
+// `lost` if there is no room.
 static mt_comm *enter(MPI_Comm handle, mt_comm *made, uint32_t parent, unsigned call)
 {
-    // What cannot be found again by its handle would get a record with each call.
+    // A handle without room in the table would get a new record with each call.
     bool room = mt_handles_room(&handles);
     mt_comm *shared = room ? fold_into(made) : NULL, *c = shared;
     if (!c && room)
@@ -179,7 +187,7 @@ static mt_comm *enter(MPI_Comm handle, mt_comm *made, uint32_t parent, unsigned 
         write_edges(c);
     c = c ? c : &lost;
     mt_comm *before = mt_handles_get(&handles, MT_KEY(handle));
-    if (before) { // freed behind our back, and given out again
+    if (before) { // freed without our seeing it, and its handle given out again
         forget(handle);
         MT_CALL_HOOK(comm_gone, before);
     }
@@ -202,7 +210,7 @@ static bool describe_into(mt_comm *made, MPI_Comm handle, const mt_comm *same_as
     return false;
 }
 
-// A handle whose making we did not see.
+// Describes and adds the communicator of a handle whose creation was not seen.
 static mt_comm *meet(MPI_Comm handle)
 {
     mt_comm made;
@@ -231,8 +239,9 @@ mt_comm *mt_comm_meet(MPI_Comm handle)
     return c;
 }
 
-// What the quick calls know of it: rooted collectives compare the root with the
-// rank, which says nothing over an intercommunicator.
+// Adds a communicator to the thread's cache, and makes it the thread's last one, which the
+// quick path uses. An intercommunicator is never the last one: the quick path compares the
+// root of a collective with the process's rank, which is not meaningful there.
 static void remember(mt_thread *t, uint64_t key, mt_comm *c)
 {
     mt_comm_hit *hit = mt_comm_place(t->comms, MT_COMM_CACHE, key);
@@ -284,7 +293,7 @@ mt_comm *mt_comm_numbered(uint32_t index)
     return c;
 }
 
-// The same communicator of an MPI that was loaded before, or NULL.
+// Returns the same communicator from an MPI that was loaded earlier, or NULL.
 static mt_comm *opened_before(const mt_comm *c)
 {
     for (int i = 0; i < all_count; i++)
@@ -346,8 +355,8 @@ void mt_comm_open(void)
         open_one(parent, "MPI_COMM_PARENT", 5);
 }
 
-// Describes and enters a child: its id is made of its parent's, of how many
-// siblings came before, and of its members; all members agree on each.
+// Describes and adds a child communicator. Its id is a hash of the parent's id, the number
+// of the child among its siblings, and its members. All members agree on each of these.
 static void born(const mt_comm_origin *o, MPI_Comm made)
 {
     mt_comm child;
@@ -361,8 +370,8 @@ static void born(const mt_comm_origin *o, MPI_Comm made)
     enter(made, &child, o->parent->index, o->call);
 }
 
-// Numbers a child of `parent`. Its ids are kept as they are now: the parent may
-// be freed, and its record shared, before an idup completes.
+// Numbers a new child of `parent`. Copies the ids of the parent as they are now: the parent
+// may be freed, and its record shared, before an idup completes.
 static mt_comm_origin numbered(MPI_Comm parent, unsigned call, uint64_t site)
 {
     mt_comm *p = find_locked(parent);
@@ -397,8 +406,9 @@ void mt_comm_kept(const mt_comm_origin *origin, MPI_Comm made)
     mt_unlock(MT_LOCK_COMM);
 }
 
-// How often these members have made one with this tag before. The chains hold
-// one entry for each distinct (parent, members, tag).
+// Returns how many communicators these members have made with this parent and tag,
+// including the new one. The chains have one entry for each distinct (parent, members,
+// tag).
 static uint64_t times_made(const uint64_t name[2])
 {
     struct made {
@@ -415,12 +425,12 @@ static uint64_t times_made(const uint64_t name[2])
         *m = (struct made){*chain, {name[0], name[1]}, 1};
         *chain = m;
     } else {
-        mt_lost(&mt_process.header->lost_comms, 1); // the next will be taken for this one
+        mt_lost(&mt_process.header->lost_comms, 1); // the next one will get the same id
     }
     return 1;
 }
 
-// Describes and enters what only its members made, with a tag.
+// Describes and adds a communicator that only its members made, with a tag.
 static mt_comm *born_of_members(const mt_comm *parent, uint64_t tag, MPI_Comm made, unsigned call, uint64_t site)
 {
     mt_comm child;
@@ -442,7 +452,7 @@ mt_comm *mt_comm_made_by_members(MPI_Comm parent, int tag, MPI_Comm made, unsign
         return NULL;
     mt_lock(MT_LOCK_COMM);
     mt_comm p = *find_locked(parent);
-    if (mt_call_two_groups(call)) // two groups have two local communicators: neither names the child
+    if (mt_call_two_groups(call)) // each group has another local communicator: the id uses neither
         p.id[0] = p.id[1] = p.fold[0] = p.fold[1] = 3;
     mt_comm *c = born_of_members(&p, ((uint64_t)(uint32_t)tag << 1) | 1, made, call, site);
     mt_unlock(MT_LOCK_COMM);
@@ -510,7 +520,7 @@ void mt_comm_left(MPI_Comm comm, mt_comm *c)
     if (!c)
         return;
     mt_lock(MT_LOCK_COMM);
-    if (comm != mt_const.comm_null) { // it was not freed after all
+    if (comm != mt_const.comm_null) { // it could not be freed
         mt_handles_put(&handles, MT_KEY(comm), c);
         MT_CALL_HOOK(comm_made, comm, c);
     } else if (c->record) {
@@ -536,7 +546,7 @@ void mt_comm_named(MPI_Comm comm, const char *name)
     mt_comm *c = mt_comm_meet(comm);
     uint64_t length = strnlen(name, sizeof c->name - 1);
     mt_lock(MT_LOCK_COMM);
-    bool same = strncmp(c->name, name, sizeof c->name - 1) == 0; // a name set in a loop takes no room
+    bool same = strncmp(c->name, name, sizeof c->name - 1) == 0; // setting the same name in a loop writes one record
     memset(c->name, 0, sizeof c->name);
     memcpy(c->name, name, length);
     mt_unlock(MT_LOCK_COMM);

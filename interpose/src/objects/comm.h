@@ -1,25 +1,25 @@
-// Communicators: who their members are, and one name that all members agree on.
+// Communicators: their members, and an id for each on which all members agree.
 #ifndef MT_COMM_H
 #define MT_COMM_H
 
 #include "base/resolve.h"
 #include "record/record.h"
 
-// What we know of a communicator. It outlives the handle, since a receive may
-// complete after its communicator was freed; it is never given back, only used
-// again for one of the same making ("folded").
+// What is known of a communicator. It outlives the handle, since a receive may complete
+// after its communicator was freed. It is never freed. A communicator that is later created
+// in the same way may use it again ("fold").
 struct mt_comm {
     uint32_t index, flags;
     int size, rank;
-    int peers;          // ranks that a peer can have: of the remote group, or size
-    uint64_t id[2];     // exact
-    uint64_t fold[2];   // the same for all of the same making
-    uint64_t children;  // collective constructors called on it so far
+    int peers;          // number of ranks that a peer can have: size of the remote group, else `size`
+    uint64_t id[2];     // of this communicator; the same in all its members
+    uint64_t fold[2];   // the same for all communicators created in the same way
+    uint64_t children;  // number of collective constructors called on it so far
     uint64_t site;
-    int base, stride;   // world ranks where no list is needed
-    int32_t *members;   // else NULL; in the recording, once it is written down
-    int32_t *remote;    // of an intercommunicator, likewise
-    int *edges;         // outgoing neighbours
+    int base, stride;   // member i has world rank base + i * stride, unless there is a list
+    int32_t *members;   // world ranks of the members, or NULL; in the recording once its record is written
+    int32_t *remote;    // world ranks of the remote group of an intercommunicator, or NULL; as `members`
+    int *edges;         // ranks of the outgoing neighbours of its topology
     int edge_count;
     mt_l_comm *record;
     mt_comm *next_freed;
@@ -27,9 +27,9 @@ struct mt_comm {
     char name[MPI_MAX_OBJECT_NAME];
 };
 
-// Of whoever keeps something for each communicator, under the lock of communicators:
-// one was made, or was not freed after all; one is about to be freed (NULL is none);
-// one was freed unseen.
+// Hooks for code that keeps data for each communicator. They are called under MT_LOCK_COMM.
+// comm_made: a communicator was made, or could not be freed. comm_leaving: it is about to
+// be freed (NULL if it is not known). comm_gone: it was freed without our seeing it.
 typedef void mt_hook_comm_made(MPI_Comm comm, mt_comm *c);
 typedef void mt_hook_comm_leaving(mt_comm *c);
 typedef void mt_hook_comm_gone(mt_comm *c);
@@ -37,25 +37,28 @@ MT_HOOK(comm_made);
 MT_HOOK(comm_leaving);
 MT_HOOK(comm_gone);
 
-// The communicator of a valid handle. Never NULL: one that cannot be described
-// is the lost communicator, whose index is MT_COMM_NONE.
+// Returns the communicator of a valid handle. Never NULL: if it cannot be described, this
+// is mt_comm_lost().
 mt_comm *mt_comm_find(mt_thread *t, MPI_Comm comm) MT_APART;
 
-// The communicator of what cannot be described: its index is MT_COMM_NONE.
+// Returns the communicator that replaces all those that cannot be described. Its index is
+// MT_COMM_NONE.
 mt_comm *mt_comm_lost(void);
 
-// The communicator of a handle that may be bad: NULL unless it was met before.
+// Returns the communicator of a handle that may be invalid, or NULL if the handle is not
+// known yet. Asks nothing of the MPI.
 mt_comm *mt_comm_known(mt_thread *t, MPI_Comm comm) MT_APART;
 
-// The same, from where no call is recorded: of one that was met, and of any valid
-// one, which is met.
+// The same for code that records no call, without a thread's cache. mt_comm_met returns
+// NULL if the handle is not known yet. mt_comm_meet needs a valid handle, and describes an
+// unknown one.
 mt_comm *mt_comm_met(MPI_Comm comm);
 mt_comm *mt_comm_meet(MPI_Comm comm);
 
-// The index of MPI_COMM_WORLD, with no lock; MT_COMM_NONE before it is known.
+// Returns the index of MPI_COMM_WORLD, without a lock; MT_COMM_NONE before it is known.
 uint32_t mt_comm_world_index(void);
 
-// By its index; NULL if there is no such communicator.
+// Returns the communicator with this index, or NULL.
 mt_comm *mt_comm_numbered(uint32_t index);
 
 MT_INLINE mt_comm_hit *mt_comm_place(mt_comm_hit *places, unsigned n, uint64_t key)
@@ -71,7 +74,7 @@ MT_INLINE mt_comm *mt_comm_of(mt_thread *t, MPI_Comm comm)
     return mt_comm_find(t, comm);
 }
 
-// The index of a valid handle's communicator.
+// Returns the index of the communicator of a valid handle.
 MT_INLINE uint32_t mt_comm_index(mt_thread *t, MPI_Comm comm)
 {
     if (mt_likely(mt_holds(&t->comm_key, MT_KEY(comm))))
@@ -79,29 +82,33 @@ MT_INLINE uint32_t mt_comm_index(mt_thread *t, MPI_Comm comm)
     return mt_comm_find(t, comm)->index;
 }
 
-// World and self, and what a spawned process is given to talk with those that
-// spawned it, at the end of MPI_Init.
+// Describes MPI_COMM_WORLD, MPI_COMM_SELF and, in a spawned process, the intercommunicator
+// with the processes that spawned it. Called at the end of MPI_Init.
 void mt_comm_open(void);
 
-// Forgets all handles: the MPI was unloaded.
+// Forgets all handles, since the MPI was unloaded. Clears the threads' caches of
+// communicators and of windows.
 void mt_comm_forget_all(void);
 
-// A constructor that is collective over `parent` made `made` (which may be
-// MPI_COMM_NULL here: the others still count it).
+// Adds the communicator `made` of a constructor that is collective over `parent`. `made`
+// may be MPI_COMM_NULL in this process: it is counted nevertheless, as in the other
+// processes.
 void mt_comm_made(MPI_Comm parent, MPI_Comm made, unsigned call, uint64_t site);
 
-// One that only the members call: Comm_create_group, Intercomm_create.
-// What was made, or NULL if it is not known.
+// The same for a constructor that only the members call: Comm_create_group,
+// Intercomm_create. Returns the communicator, or NULL if there is none or it cannot be
+// described.
 mt_comm *mt_comm_made_by_members(MPI_Comm parent, int tag, MPI_Comm made, unsigned call, uint64_t site);
 
-// One that was made from a group (or two), with no parent.
+// The same for a constructor from a group (or two), without a parent.
 mt_comm *mt_comm_made_from_group(const char *tag, MPI_Comm made, unsigned call, uint64_t site);
 
-// What stands for a group that no communicator is known of, such as that of a
-// window whose making was not seen. Never NULL.
+// Returns a communicator that stands for a group for which no communicator is known, for
+// example the group of a window whose creation was not seen. Never NULL.
 mt_comm *mt_comm_of_group(MPI_Group group);
 
-// Comm_idup: numbered at the call, usable when its request completes.
+// MPI_Comm_idup: mt_comm_promised numbers the child at the call, and mt_comm_kept adds it
+// when its request completes.
 typedef struct mt_comm_origin {
     mt_comm *parent;
     uint64_t id[2], fold[2]; // of the parent
@@ -112,26 +119,30 @@ typedef struct mt_comm_origin {
 mt_comm_origin mt_comm_promised(MPI_Comm parent, unsigned call, uint64_t site);
 void mt_comm_kept(const mt_comm_origin *origin, MPI_Comm made);
 
-// The handle is about to be freed; it is dropped if that succeeds.
+// mt_comm_leaving forgets a handle that is about to be freed, and returns its communicator
+// or NULL. mt_comm_left follows the call that frees it: `comm` is MPI_COMM_NULL if that
+// succeeded, else the handle, which is then added again.
 mt_comm *mt_comm_leaving(MPI_Comm comm);
 void mt_comm_left(MPI_Comm comm, mt_comm *c);
 
-// All that live, with their handles; under the lock of communicators.
+// Calls `visit` for each known handle and its communicator, under MT_LOCK_COMM.
 void mt_comm_each(void (*visit)(MPI_Comm, mt_comm *));
 
 void mt_comm_named(MPI_Comm comm, const char *name);
 
-// World rank of a peer: MT_PEER_ELSEWHERE for one of another world.
+// Returns the world rank of a peer: MT_PEER_ELSEWHERE if it is in another world,
+// MT_PEER_LOST if the communicator has no such peer.
 int mt_comm_world_rank(const mt_comm *c, int peer);
 
-// Its name, copied while nobody gives it another.
+// A copy of a communicator's name. mt_comm_called makes it under MT_LOCK_COMM, since
+// another thread may change the name.
 typedef struct mt_comm_name {
     char text[MPI_MAX_OBJECT_NAME];
 } mt_comm_name;
 mt_comm_name mt_comm_called(const mt_comm *c);
 
-// A list of all communicators up to now, by index, which the caller frees; NULL
-// for want of memory.
+// Returns all communicators so far, by index, in a list that the caller frees; NULL without
+// memory.
 mt_comm **mt_comm_all(int *count);
 
 #endif

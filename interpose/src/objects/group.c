@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The members of a group on the way: base + i*stride until one is not.
+// The world ranks of a group while they are translated: base + i*stride, or a list from the
+// first rank on for which this does not hold.
 typedef struct members {
     int n, base, stride;
     int32_t *list;
@@ -39,7 +40,8 @@ static bool take(void *argument, int first, int n, const int world_ranks[])
     return true;
 }
 
-// World ranks of a group, as a list of n, or NULL if it is base + i*stride.
+// Translates the ranks of a group to world ranks: a list of n, or NULL if they are base +
+// i*stride.
 static bool translate(MPI_Group group, int n, int32_t **list, int *base, int *stride)
 {
     members m = {.n = n, .stride = 1};
@@ -71,7 +73,7 @@ static bool describe_remote(mt_comm *c, MPI_Comm comm)
         return false;
     bool ok = translate(group, c->peers, &c->remote, &base, &stride);
     mt_own.Group_free(&group);
-    if (ok && !c->remote) { // always a list, to tell the two groups apart
+    if (ok && !c->remote) { // always a list: base and stride are those of the local group
         c->remote = malloc((size_t)c->peers * sizeof *c->remote);
         for (int i = 0; c->remote && i < c->peers; i++)
             c->remote[i] = base + i * stride;
@@ -114,7 +116,7 @@ bool mt_group_describe(mt_comm *c, MPI_Comm comm, const mt_comm *same_as)
     return ok;
 }
 
-// A mixing step after splitmix64, in two lanes.
+// Mixes a word into both halves of a hash, with a step like that of splitmix64.
 static void mix(uint64_t h[2], uint64_t word)
 {
     for (int lane = 0; lane < 2; lane++) {
@@ -138,7 +140,7 @@ void mt_group_name(uint64_t name[2], const mt_comm *c, const uint64_t parent[2],
     mix(h, number);
     mix(h, tag);
     int first = c->members ? c->members[0] : c->base;
-    // The group of the lower first rank goes first, whichever side we are on.
+    // The group with the lower first rank goes first, so that both sides agree.
     bool remote_first = c->remote && c->peers > 0 && c->remote[0] < first;
     if (remote_first)
         mix_group(h, c->remote, c->peers, 0, 0);
@@ -157,7 +159,7 @@ static int known_edges(int n, int *edges)
     return n;
 }
 
-// For each dimension the neighbour below, then the one above.
+// Lists for each dimension the neighbour below, then the one above.
 static int cart_edges(MPI_Comm comm, int **edges)
 {
     int dims = 0;
@@ -189,8 +191,8 @@ static int dist_graph_edges(MPI_Comm comm, int **edges)
     int in = 0, out = 0, weighted = 0;
     if (mt_own.Dist_graph_neighbors_count(comm, &in, &out, &weighted) != MPI_SUCCESS || out <= 0)
         return 0;
-    // Weights are asked for although nobody wants them: the constant that says
-    // so is a variable of the MPI library in some versions.
+    // The weights are requested although they are not used: MPI_UNWEIGHTED is a variable of
+    // the MPI library in some versions, and this library does not link to it.
     int *all = malloc((size_t)(in + out) * 2 * sizeof *all + sizeof *all);
     if (!all)
         return -1;

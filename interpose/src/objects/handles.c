@@ -2,7 +2,8 @@
 
 #include <stdlib.h>
 
-// Open addressing with linear probing; at most half full.
+// Returns the slot of the key, or the empty slot where it belongs. Open addressing with
+// linear probing. The table is at most half full while memory suffices.
 static uint64_t place_of(const mt_handles *h, uint64_t key)
 {
     uint64_t i = ((key * 0x9e3779b97f4a7c15u) >> 20) & (h->capacity - 1);
@@ -34,7 +35,7 @@ static bool widen(mt_handles *h)
     return true;
 }
 
-// One place stays empty: a search ends there.
+// A table that cannot grow keeps one slot empty, so that every search ends.
 bool mt_handles_room(mt_handles *h)
 {
     return h->used * 2 < h->capacity || widen(h) || h->used + 1 < h->capacity;
@@ -58,7 +59,7 @@ void *mt_handles_get(const mt_handles *h, uint64_t key)
     return h->keys[i] ? h->values[i] : NULL;
 }
 
-// Takes the key out and closes the gap, so that no tombstones pile up.
+// Removes the key and closes the gap, so that no tombstones accumulate.
 void mt_handles_drop(mt_handles *h, uint64_t key)
 {
     if (!mt_handles_get(h, key))

@@ -1,19 +1,19 @@
-// What is known of an MPI handle, by handle. Not locked.
+// A hash table with MPI handles as keys. The caller takes the lock.
 #ifndef MT_HANDLES_H
 #define MT_HANDLES_H
 
 #include "base/base.h"
 
 typedef struct mt_handles {
-    uint64_t *keys; // 0 in an empty place
+    uint64_t *keys; // 0 in an empty slot
     void **values;
     uint64_t capacity, used;
 } mt_handles;
 
-// Whether there is room for one more.
+// Reports whether there is room for one more handle, and makes room if it can.
 bool mt_handles_room(mt_handles *h);
 
-// Without room the handle is not kept, and will be met as a stranger.
+// Adds or replaces a handle. Without room it does nothing, and the handle stays unknown.
 void mt_handles_put(mt_handles *h, uint64_t key, void *value);
 void *mt_handles_get(const mt_handles *h, uint64_t key);
 void mt_handles_drop(mt_handles *h, uint64_t key);

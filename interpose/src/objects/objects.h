@@ -1,7 +1,6 @@
 // Layer 4, objects: what is known of MPI's handles. Communicators and their groups,
-// datatypes, windows, requests, statuses, and who the world is. It asks the MPI, and
-// writes down what it learns.
-// It calls base/, file/ and record/.
+// datatypes, windows, requests, statuses, and the world that peers are ranks of. It asks
+// the MPI, and writes what it learns to the recording. It calls base/, file/ and record/.
 #ifndef MT_OBJECTS_LAYER_H
 #define MT_OBJECTS_LAYER_H
 

@@ -10,8 +10,8 @@ static mt_posted *posted_at(uint32_t place)
     return &mt_posted_receives.posted[place % MT_POSTED_ROOM];
 }
 
-// Records a receive that completed; the row that it is in. `row` is that of the one
-// before: the row of equal receives is looked up once.
+// Adds a receive that completed to its row, and returns the row. `row` is the row of the
+// receive before: a sequence of equal receives looks up its row once.
 MT_INLINE mt_row *record(mt_thread *t, mt_row *row, const mt_posted *p, const MPI_Status *status)
 {
     if (mt_unlikely(status->MPI_SOURCE < 0)) // MPI_PROC_NULL is negative
@@ -28,7 +28,8 @@ MT_INLINE mt_row *record(mt_thread *t, mt_row *row, const mt_posted *p, const MP
     return row;
 }
 
-// The first n are recorded. An empty queue starts anew, in memory that is in the cache.
+// Removes the first n receives. An empty queue starts again at its first slots, which are
+// in the cache.
 MT_INLINE void drop(uint32_t n)
 {
     mt_posted_queue *q = &mt_posted_receives;
@@ -69,7 +70,7 @@ void mt_posted_open(void)
         mt_posted_receives.room = MT_POSTED_ROOM;
 }
 
-// Moves the first n to the table.
+// Moves the first n receives to the table.
 static MT_SLOW void spill(uint32_t n, mt_posted_put *put)
 {
     uint32_t at = mt_posted_receives.head, end = at + n;
@@ -89,7 +90,8 @@ void mt_posted_spill(mt_posted_put *put)
     mt_posted_receives.room = 0;
 }
 
-// How many are compared with a handle before the table is the better place for them.
+// How many receives are compared with a handle before the whole queue is moved to the
+// table.
 enum { MT_POSTED_NEAR = 8 };
 
 bool mt_posted_one_completed(uint64_t key, const MPI_Status *status, mt_posted_put *put)
@@ -100,7 +102,7 @@ bool mt_posted_one_completed(uint64_t key, const MPI_Status *status, mt_posted_p
         before++;
     bool found = before < n && before < MT_POSTED_NEAR && mt_self;
     if (mt_unlikely(found ? before > 0 : before == MT_POSTED_NEAR || !mt_self))
-        spill(found ? before : n, put); // those before it may stay for long: the next are first again
+        spill(found ? before : n, put); // older receives may stay pending; without them the next is first
     if (!found)
         return false;
     record(mt_self, mt_self->rows, posted_at(q->head), status);

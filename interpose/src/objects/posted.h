@@ -1,46 +1,47 @@
-// The posted receive queue: receives that were posted and have not completed, in the
-// order of posting.
+// The posted receive queue: receives that were posted and have not completed, in the order
+// of posting.
 //
-// Programs post receives and then wait for them in the same order. Following such a
-// receive executes 25 instructions when it is posted, and 65 when it completes, or 47 if
-// its row is that of the receive before. There is no search: each handle that a
-// completion call was given is compared with the head of the queue, in 16 instructions.
+// Programs post receives and then wait for them in the same order. Following such a receive
+// costs 25 instructions when it is posted and 65 when it completes, or 47 if its row is
+// that of the receive before. There is no search: each handle passed to a completion call
+// is compared with the head of the queue, in 16 instructions.
 //
-// What is not so simple is in the table of request.h. There the queue is spilled, in
-// order, as soon as anything else is asked about a request: MPI_Request_free,
-// MPI_Cancel, a call that failed, a receive that completed before many that were posted
-// earlier. A receive is posted to the table where the queue is full, where entries have
-// to be taken out before a call (mt_take_first), and by the calls that quick.h leaves
-// to leave.c.
+// All other cases use the table of request.h. The queue is moved to the table, in order, as
+// soon as anything else is done with a request: MPI_Request_free, MPI_Cancel, a call that
+// failed, or a receive that completes before many that were posted earlier. A receive is
+// posted directly to the table if the queue is full, if entries have to be taken out before
+// a call (mt_take_first), and in calls that are not on the quick path (leave.c instead of
+// quick.h).
 //
-// Invariants: a request is in the queue or in the table, never in both, and counts in
-// mt_objects.request_count in either. Threads use the queue in turns, as they use MPI: from the
-// time when they may do so at once (mt_process.multiple) it is empty and has no room.
+// Invariants: a request is in the queue or in the table, never in both, and
+// mt_objects.request_count counts it in either. Threads use the queue one at a time, as
+// they use MPI. Once several may use MPI at the same time (mt_process.multiple), the queue
+// is empty and has no room.
 #ifndef MT_POSTED_H
 #define MT_POSTED_H
 
 #include "base/resolve.h"
 #include "objects/request.h"
 
-// A receive: its row but for what its status will tell. Its communicator, peer, slice
-// and call are as in the line of the call that posted it.
+// A posted receive: the key of its row without the source and the size, which its status
+// has. Its communicator, peer, slice and call are packed as in mt_current_call.
 typedef struct mt_posted {
     uint64_t key; // the handle
     uint64_t site, place, what;
-    uint32_t number; // of its events
+    uint32_t number; // of the request in its events; 0 without a trace
 } mt_posted;
 
 enum { MT_POSTED_ROOM = 512 }; // a power of two
 
 typedef struct mt_posted_queue {
-    uint32_t head, tail; // the oldest one, and where the next one goes; not wrapped
-    uint32_t room;       // MT_POSTED_ROOM, or 0: receives go to the table
+    uint32_t head, tail; // the oldest receive, and the slot after the newest; used modulo MT_POSTED_ROOM
+    uint32_t room;       // MT_POSTED_ROOM, or 0 if receives go to the table
     mt_posted posted[MT_POSTED_ROOM];
 } mt_posted_queue;
 
 extern MT_OURS mt_posted_queue mt_posted_receives;
 
-// The call `o` posted a receive. Returns false if it belongs in the table.
+// Adds the receive that the call `o` posted. Returns false if it has to go to the table.
 MT_INLINE bool mt_posted_add(const mt_current_call *o, MPI_Request request, uint32_t number)
 {
     mt_posted_queue *q = &mt_posted_receives;
@@ -56,21 +57,22 @@ MT_INLINE bool mt_posted_add(const mt_current_call *o, MPI_Request request, uint
     return true;
 }
 
-// All these requests completed, with these statuses. Records those that are in the
-// queue in the same order, and sets their handles to 0.
+// Handles a call in which all these requests completed, with these statuses. Records those
+// that are in the queue in the same order, and sets their handles to 0.
 void mt_posted_completed(int count, MPI_Request requests[], const MPI_Status statuses[]);
 
-// Puts a receive into the table.
+// Adds a receive to the table.
 typedef void mt_posted_put(const mt_request *receive);
 
-// A request completed: records it if it is in the queue, else returns false. The queue
-// is spilled if it would have to be searched for long.
+// Records a request that completed, if it is in the queue; else returns false. Moves
+// receives to the table where the search would be long.
 bool mt_posted_one_completed(uint64_t key, const MPI_Status *status, mt_posted_put *put);
 
-// Moves all to the table. Leaves no room.
+// Moves all receives to the table, and leaves the queue without room.
 void mt_posted_spill(mt_posted_put *put);
 
-// A receive went to the table: makes room for the next ones, unless it is better there.
+// Gives the queue its room again, after a receive was added to the table. Does nothing if
+// entries have to be taken out before calls, or if the fields of a status cannot be used.
 void mt_posted_open(void);
 
 MT_INLINE bool mt_posted_any(void)
@@ -78,7 +80,7 @@ MT_INLINE bool mt_posted_any(void)
     return mt_posted_receives.head != mt_posted_receives.tail;
 }
 
-// Moves the call sites: see modules.h.
+// Moves the call sites of the receives: see modules.h.
 void mt_posted_move(const mt_move *move);
 
 #endif

@@ -11,14 +11,15 @@
 #include <string.h>
 #include <sys/mman.h>
 
-// Shards keep threads apart under MPI_THREAD_MULTIPLE; otherwise no lock is taken.
-// Their locks are plain ones (see lock.h): a few instructions are done under them,
-// and none that a thread can be cancelled in, but for resize().
+// The shards let threads use a table at the same time under MPI_THREAD_MULTIPLE. Otherwise
+// only the first shard is used, without a lock. The locks are plain mutexes (see lock.h):
+// the code under them is short and has no cancellation point, except resize(), which
+// disables cancellation.
 enum { MT_SHARDS = 16 };
 
 typedef struct mt_shard {
     pthread_mutex_t lock;
-    mt_request *entries; // key 0: empty
+    mt_request *entries; // key 0 in an empty slot
     uint64_t capacity, used;
 } __attribute__((aligned(64))) mt_shard;
 
@@ -57,7 +58,7 @@ static void close_shard(mt_shard *s)
     }
 }
 
-// The place of the key, or the empty one where it belongs.
+// Returns the slot of the key, or the empty slot where it belongs.
 static mt_request *place_of(const mt_shard *s, uint64_t key, uint64_t hash)
 {
     uint64_t mask = s->capacity - 1, i = (hash >> 28) & mask;
@@ -68,7 +69,7 @@ static mt_request *place_of(const mt_shard *s, uint64_t key, uint64_t hash)
 
 enum { MT_MIN_ENTRIES = 32, MT_KEPT_ENTRIES = 4096 };
 
-// Wide ones are pages of their own: free() might keep them.
+// Maps large arrays, so that they can be returned to the system: free() might keep them.
 static mt_request *new_entries(uint64_t capacity)
 {
     if (capacity < MT_KEPT_ENTRIES)
@@ -102,14 +103,14 @@ static MT_SLOW bool resize(mt_shard *s, uint64_t capacity)
     return entries != NULL;
 }
 
-// Room for one more.
+// Makes room for one more entry.
 static bool widen(mt_shard *s)
 {
     return resize(s, s->capacity ? s->capacity * 2 : MT_MIN_ENTRIES);
 }
 
-// Claims the place of a key, with its shard open; NULL (and closed) if there is
-// no room. The caller fills the place and closes the shard.
+// Returns the slot for a key, with its shard open: the caller fills the slot and closes the
+// shard. Without room it closes the shard and returns NULL.
 static mt_request *claim(mt_table *table, uint64_t key, mt_shard **shard)
 {
     uint64_t hash = scatter(key);
@@ -139,8 +140,8 @@ void mt_table_put(mt_table *table, const mt_request *entry)
 
 static void put_request(const mt_request *e) { mt_table_put(&mt_requests, e); }
 
-// Tables that one thread used are all in the first shard. Other threads do not
-// use MPI before the call that allows several has returned.
+// Distributes the entries, which are all in the first shard. No other thread uses MPI
+// before the call that allows several threads has returned.
 void mt_request_share(void)
 {
     mt_table *tables[] = {&mt_requests, &mt_messages};
@@ -154,14 +155,14 @@ void mt_request_share(void)
         tables[t]->shards[0].capacity = tables[t]->shards[0].used = 0;
         for (uint64_t i = 0; i < old.capacity; i++)
             if (old.entries[i].key) {
-                mt_requests_count(-1); // putting it counts it again
+                mt_requests_count(-1); // mt_table_put counts it again
                 mt_table_put(tables[t], &old.entries[i]);
             }
         free_entries(old.entries, old.capacity);
     }
 }
 
-// Closes the gap behind a removed entry, so that no tombstones pile up.
+// Closes the gap behind a removed entry, so that no tombstones accumulate.
 static void close_gap(mt_shard *s, uint64_t hole)
 {
     uint64_t mask = s->capacity - 1;
@@ -175,15 +176,14 @@ static void close_gap(mt_shard *s, uint64_t hole)
     s->entries[hole].key = 0;
 }
 
-// Takes out the entry of an open shard. Memory that a crowd of requests took is
-// given back when it has gone.
+// Removes an entry of an open shard. Releases memory when few of many requests are left.
 static void drop_entry(mt_shard *s, mt_request *at)
 {
     close_gap(s, (uint64_t)(at - s->entries));
     s->used--;
     mt_requests_count(-1);
     if (mt_unlikely(s->capacity > MT_KEPT_ENTRIES && s->used * 16 < s->capacity))
-        resize(s, s->capacity / 4); // if not, it stays as wide
+        resize(s, s->capacity / 4); // on failure the capacity stays
 }
 
 bool mt_table_take(mt_table *table, uint64_t key, mt_request *entry)
@@ -220,15 +220,17 @@ bool mt_request_receives(MPI_Request request, mt_comm **comm, int32_t *peer)
     return receives;
 }
 
-// Rows may be met on a thread that has made no call of its own yet.
+// Returns the state of the calling thread, which may have made no call of its own yet; NULL
+// without room.
 MT_INLINE mt_thread *writer(void)
 {
     mt_thread *t = mt_self;
     return t ? t : MT_CALL_HOOK(thread_wanted, 0);
 }
 
-// What was posted while recording was off is not counted, and what has no peer
-// moves nothing.
+// Adds a request that has no normal completion to a row, by `direction`. Receives posted
+// while recording was paused are not counted, and a request with MPI_PROC_NULL moves
+// nothing.
 static void set_aside_tagged(const mt_request *e, unsigned direction, int32_t peer, int32_t tag)
 {
     mt_thread *t = writer();
@@ -289,7 +291,7 @@ static bool is_persistent(const mt_request *e)
     return e->kind == MT_PERSISTENT_SEND || e->kind == MT_PERSISTENT_RECEIVE || e->kind == MT_PERSISTENT_COLL;
 }
 
-// Books what a completion tells, once.
+// Records the completion of a request, once.
 static void settle(const mt_request *e, const MPI_Status *status)
 {
     if (is_open_receive(e))
@@ -336,7 +338,7 @@ void mt_request_looked_at(mt_request *e, int error, const MPI_Status *status)
     e->counted = true;
 }
 
-// Its end was not seen: a receive, or a send that was to be cancelled.
+// Records a request whose end was not seen: a receive, or a send that was to be cancelled.
 static void settle_unseen(const mt_request *e, unsigned direction)
 {
     if (is_open_receive(e))
@@ -364,10 +366,10 @@ static void rest(mt_request *e)
     mt_table_put(&mt_requests, e);
 }
 
-static _Atomic bool cancels; // there was one of a request that was not followed
+static _Atomic bool cancels; // MPI_Cancel was called for a request that is not followed
 
-// While one thread waits for a request, and its entry is out of the table,
-// another may have cancelled it: that made an entry for a send.
+// While one thread waits for a request, with its entry taken out of the table, another
+// thread may cancel it. That added an entry for a cancelled send, which is removed here.
 static void drop_cancel(const mt_request *e)
 {
     mt_request other;
@@ -399,10 +401,10 @@ static bool take_completed(MPI_Request request, const MPI_Status *status)
     return true;
 }
 
-// Nearly all are plain receives: those are booked where they lie.
+// Nearly all requests are plain receives. They are recorded without copying their entries.
 bool mt_request_completed(MPI_Request request, const MPI_Status *status)
 {
-    if (mt_unlikely(mt_process.multiple)) // a session of another thread was opened while this one waited
+    if (mt_unlikely(mt_process.multiple)) // another thread opened a session while this one waited
         return take_completed(request, status);
     uint64_t key = MT_KEY(request), hash = scatter(key);
     if (mt_posted_any() && mt_posted_one_completed(key, status, put_request))
@@ -447,8 +449,9 @@ void mt_request_cancelled(const mt_span *s, MPI_Request request)
     mt_table_put(&mt_requests, &e);
 }
 
-// A request that is not in the table, as a thread waits for it, keeps its site. So
-// do all where other threads may be using the tables without a lock.
+// Moves the call sites of all entries (see modules.h). A request that a thread waits for
+// may not be in the table, and keeps its site. So do all requests if other threads may be
+// using the tables without a lock.
 static void move_sites(const mt_move *move)
 {
     if (!mt_process.multiple && (mt_process.serialized || !mt_self))
@@ -491,8 +494,8 @@ static void forget_all(mt_table *table)
     }
 }
 
-// Nobody may call MPI any more: no lock. A session that comes later may be given
-// the same handles: what was left means nothing to it.
+// No thread may call MPI any more, so no lock is taken. The tables are emptied, since a
+// later session may be given the same handles.
 void mt_requests_unfinished(void)
 {
     mt_posted_spill(put_request);
@@ -529,8 +532,8 @@ void mt_request_receive(uint64_t site, uint32_t slice, unsigned call, mt_comm *c
     mt_request *e = request == mt_const.request_null ? NULL : claim(&mt_requests, MT_KEY(request), &shard);
     if (!e)
         return;
-    // Written in place: copied from a local one, it would be read back in wider
-    // pieces than it was just written in, which stalls.
+    // Written in place: a copy of a local variable would read it back in wider pieces than
+    // it was just written in, which stalls.
     e->key = MT_KEY(request);
     e->site = site;
     e->comm = comm;
@@ -545,8 +548,8 @@ void mt_request_receive(uint64_t site, uint32_t slice, unsigned call, mt_comm *c
     mt_posted_open();
 }
 
-// A handle of operations that completed at once may be that of several: the
-// latest has it, unless it is one of which more is to be told.
+// Operations that completed at once may share a handle. The handle then gets the number of
+// the latest one, unless it is that of a request with more to record.
 void mt_request_operation(mt_thread *t, MPI_Request request)
 {
     mt_shard *shard;

@@ -1,11 +1,11 @@
-// Requests that have something left to tell: receives (who sent how much is
-// known when they complete), persistent ones, communicators to come. Sends are
-// counted where they start and are not followed.
+// Requests that are followed until they complete: receives (their source and size are known
+// only then), persistent requests, and communicators that MPI_Comm_idup makes. Sends are
+// counted when they start, and are not followed.
 //
-// Where another thread, or a function of the program's that the MPI calls, can
-// be given the same handle at once, an entry is taken out of the table before
-// the MPI may free the handle, and put back if the request did not complete.
-// Elsewhere it is looked up when the request has completed.
+// Where another thread, or a callback of the program, can be given the same handle during a
+// call, an entry is taken out of the table before the MPI may free the handle. It is put
+// back if the request did not complete. Otherwise it is looked up when the request has
+// completed.
 #ifndef MT_REQUEST_H
 #define MT_REQUEST_H
 
@@ -17,64 +17,65 @@
 
 typedef enum mt_request_kind {
     MT_RECEIVE,
-    MT_UNTOLD_RECEIVE, // whose status the MPI does not set
-    MT_CANCELLED_SEND, // of which nothing is known but that MPI_Cancel was called
+    MT_UNTOLD_RECEIVE, // a receive whose status the MPI does not set
+    MT_CANCELLED_SEND, // known only from MPI_Cancel
     MT_PERSISTENT_SEND,
     MT_PERSISTENT_RECEIVE,
     MT_PERSISTENT_COLL,
     MT_NEW_COMM,
-    MT_OPERATION, // a send or a collective, in a trace: when it completes is all there is to tell
+    MT_OPERATION, // a send or a collective in a trace; only its completion is recorded
 } mt_request_kind;
 
 typedef struct mt_request {
-    uint64_t key; // the handle; 0 in an empty place
+    uint64_t key; // the handle; 0 in an empty slot
     uint64_t site;
     mt_comm *comm;
     union {
         uint64_t bytes; // of a persistent send
         void *extra;    // mt_request_promise or mt_volume_fixed, malloc'ed
     };
-    int32_t peer;   // as a row has it
+    int32_t peer;   // as in a row
     uint32_t slice;
-    uint32_t number; // that the events of what started it and of what completes it have
-    int32_t tag;     // of a persistent one, as it was given
+    uint32_t number; // of the request, in the events of its start and of its completion
+    int32_t tag;     // of a persistent request, as passed by the program
     uint16_t call;
     uint8_t kind;
-    bool active;    // a persistent one that was started
-    bool counted;   // its completion was seen by Request_get_status
-    bool cancelled; // MPI_Cancel was called: its completion tells whether it was
+    bool active;    // a persistent request that was started
+    bool counted;   // its completion was recorded by a Request_get_status
+    bool cancelled; // MPI_Cancel was called; the status shows whether it was cancelled
 } mt_request;
 
-// A communicator that Comm_idup wrote at once, as MPIs do, or will have written
-// to `later`. Where it was written may be gone by the end (Open MPI's Fortran
-// layer has it on its stack).
+// The new communicator of MPI_Comm_idup. MPIs write its handle at the call; if one has not,
+// `later` is where it will be written. Otherwise that address is not used: it may be
+// invalid at completion, since Open MPI's Fortran layer passes that of a local variable.
 typedef struct mt_request_promise {
     mt_comm_origin origin;
     MPI_Comm made;
     MPI_Comm *later; // or NULL
 } mt_request_promise;
 
-// Open addressing, one table of requests and one of matched messages.
+// Hash tables with open addressing, one of requests and one of matched messages.
 typedef struct mt_table mt_table;
 extern MT_OURS mt_table mt_requests, mt_messages;
 
 void mt_table_put(mt_table *table, const mt_request *entry);
 bool mt_table_take(mt_table *table, uint64_t key, mt_request *entry);
 
-// Whether entries have to be taken out beforehand.
+// Reports whether entries have to be taken out of the table before a call.
 MT_INLINE bool mt_take_first(void)
 {
     return mt_process.multiple || atomic_load_explicit(&mt_objects.callbacks, memory_order_relaxed);
 }
 
-// Settles a request that completed with this status, and was not taken out.
-// False if it is not followed.
+// Records a request that completed with this status, and whose entry was not taken out.
+// Returns false if it is not followed.
 bool mt_request_completed(MPI_Request request, const MPI_Status *status);
 
-// From now on threads may use the tables at the same time.
+// Prepares the tables for threads that use them at the same time, and sets
+// mt_process.multiple.
 void mt_request_share(void);
 
-// Whether the tables have any entry.
+// Reports whether any request or matched message is followed.
 MT_INLINE bool mt_any_followed(void)
 {
     return atomic_load_explicit(&mt_objects.request_count, memory_order_relaxed) != 0;
@@ -88,42 +89,46 @@ MT_INLINE void mt_requests_count(int64_t n)
         mt_add((uint64_t *)&mt_objects.request_count, (uint64_t)n);
 }
 
-// A request completed with this status: books what it tells. A persistent one
-// goes back into the table, inactive.
+// Records a request that completed with this status. Puts a persistent one back into the
+// table, inactive.
 void mt_request_done(mt_request *entry, const MPI_Status *status);
 
-// A request completed with an error. `status` may tell its source, if it is
-// not NULL. Where the handle is gone, so is a persistent one.
+// Records a request that completed with an error. `status` may have its source, if it is
+// not NULL. If the handle is gone, a persistent request is gone as well.
 void mt_request_failed(mt_request *entry, int error, const MPI_Status *status, bool gone);
 
-// Its status was asked for without completing it.
+// Records a completion that MPI_Request_get_status reported, which does not free the
+// request.
 void mt_request_looked_at(mt_request *entry, int error, const MPI_Status *status);
 
-// Whether it is a persistent receive, of what communicator and peer.
+// Reports whether the request is a persistent receive, and sets its communicator and peer.
 bool mt_request_receives(MPI_Request request, mt_comm **comm, int32_t *peer);
 
-// It was freed by the program.
+// Records that the program freed a request.
 void mt_request_freed(mt_request *entry);
 
-// A request was cancelled, or will be when it completes. One that is not followed must be a send.
+// Records that MPI_Cancel was called for a request. A request that is not followed must be
+// a send.
 void mt_request_cancelled(const mt_span *s, MPI_Request request);
 
-// Remembers a posted receive; `peer` as a row has it.
+// Adds a posted receive to the table. `peer` is as in a row.
 void mt_request_receive(uint64_t site, uint32_t slice, unsigned call, mt_comm *comm, int32_t peer,
                         MPI_Request request, uint32_t number) MT_APART;
 
-// As above, for one that another call than Irecv posted.
+// The same for a receive that another call than Irecv posted. Also adds the posting to a
+// row (MT_DIR_POSTED).
 void mt_request_posted(const mt_span *s, MPI_Request request, mt_request_kind kind, mt_comm *comm, int32_t peer,
                        uint32_t number);
 
-// Remembers an operation that the call at hand starts, where it is traced.
+// Follows an operation that the current call starts, if the call is traced.
 void mt_request_operation(mt_thread *t, MPI_Request request);
 
-// A persistent collective was started in this slice: its messages are to be booked.
+// Hook: a persistent collective was started in this slice, and its messages are to be
+// recorded.
 typedef void mt_hook_volume_started(mt_thread *t, const mt_request *entry, uint32_t slice);
 MT_HOOK(volume_started);
 
-// A request was remembered, while somebody watches how many there are.
+// Hook: a request was added, while a high-water mark of requests is being kept.
 typedef void mt_hook_requests_watched(void);
 MT_HOOK(requests_watched);
 
@@ -133,18 +138,19 @@ MT_INLINE void mt_request_remembered(void)
         MT_CALL_HOOK(requests_watched);
 }
 
-// Names what is still open after MPI_Finalize: it never completed.
+// Records what has not completed by the end of MPI_Finalize, and empties the tables.
 void mt_requests_unfinished(void);
 
-// The rank in the communicator that a failed receive's message came from, as a
-// row has it: the posted one, else what the status says if that is a rank.
+// Returns the source of a failed receive's message as a rank in the communicator, as in a
+// row: the posted one, or for MPI_ANY_SOURCE that of the status if it is a rank.
 int32_t mt_failed_source(const mt_comm *c, int32_t posted, const MPI_Status *status);
 
-// The tag of a message that was truncated, as the MPI tells it.
+// Returns the tag of a truncated message if the status has it, else MT_EVENT_NO_TAG.
 int32_t mt_failed_tag(int32_t posted, const MPI_Status *status);
 
-// A persistent request was started by the call `s`: books its messages, and
-// with `alone` (Start, but not Startall) the call itself, whose span is closed.
+// Records that the call `s` started a persistent request, and the message that it sends.
+// With `alone` (Start, but not Startall) also records the call itself, whose span is
+// closed.
 void mt_request_started(mt_span *s, MPI_Request request, bool alone);
 
 #endif

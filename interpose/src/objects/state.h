@@ -1,25 +1,26 @@
-// The state of the layer objects/ that others read.
+// The state of the layer objects/ that other layers read.
 #ifndef MT_OBJECTS_STATE_H
 #define MT_OBJECTS_STATE_H
 
 #include "base/base.h"
 
-// Behind each word is who writes it, and when.
+// The comment of each field states who writes it, and when.
 typedef struct mt_objects_state {
-    // How many entries the tables of requests have. request.c, from any thread; with
-    // locked instructions where threads use MPI at the same time.
+    // Number of entries in the tables of requests and messages and in the queue of posted
+    // receives. Written by these from any thread, with locked instructions if threads use
+    // MPI at the same time.
     _Atomic int64_t request_count;
 
-    // The program gave MPI a function to call: an error handler, or a generalized
-    // request's. calls/, before MPI can call it.
+    // The program passed MPI a function to call, for an error handler or a generalized
+    // request. Written by calls/, before MPI can call the function.
     _Atomic bool callbacks;
 
-    // Set before the first MPI_Cancel, by calls/. From then on each receive is asked
-    // whether it was: one that another thread waits for is in no table when it is
-    // cancelled.
+    // Written by calls/, before the first MPI_Cancel. From then on MPI_Test_cancelled is
+    // called for each receive that completes, since a receive that another thread waits for
+    // may be in no table when it is cancelled.
     _Atomic bool any_cancelled;
 
-    // mt_status_fields was seen to agree with the MPI's own answer. status.c, in
+    // mt_status_fields agrees with the MPI's own function. Written by status.c, in
     // MPI_Init.
     bool status_trusted;
 } mt_objects_state;

@@ -12,7 +12,8 @@ uint64_t mt_status_ask(const MPI_Status *status)
     return (uint64_t)bytes;
 }
 
-// Sets counts with the MPI's own function and reads them back both ways.
+// Checks mt_status_fields: sets counts with the MPI's own function and reads them back both
+// ways.
 void mt_status_open(void)
 {
     static const MPI_Count counts[] = {0, 1, 12345, 0x7fffffff, 0x80000000, 0xffffffff, 0x123456789a};

@@ -1,4 +1,4 @@
-// How many bytes a receive really got, from its status; and what an error is.
+// The size of a received message, from its status, and the class of an error.
 #ifndef MT_STATUS_H
 #define MT_STATUS_H
 
@@ -9,8 +9,8 @@
 void mt_status_open(void);
 uint64_t mt_status_ask(const MPI_Status *status);
 
-// The count of bytes as the status holds it: its fields are no part of the
-// standard, so they are tried out before they are believed (status.c).
+// Returns the number of bytes from the fields of a status. The MPI Standard does not define
+// these fields, so mt_status_open checks them before they are used.
 MT_INLINE uint64_t mt_status_fields(const MPI_Status *status)
 {
 #if defined(OPEN_MPI)
@@ -27,7 +27,8 @@ MT_INLINE uint64_t mt_status_bytes(const MPI_Status *status)
     return mt_likely(mt_objects.status_trusted) ? mt_status_fields(status) : mt_status_ask(status);
 }
 
-// The class of an error that the MPI itself returned: no look-up of what failed.
+// Returns the class of an error that the MPI itself returned. Looks up no argument of the
+// call that failed.
 int mt_error_class(int error);
 
 #endif

@@ -6,10 +6,11 @@
 #include "objects/handles.h"
 
 
-// Grows before anything is forgotten: what was found before it is not kept.
+// Incremented before a handle is forgotten. A thread does not keep the result of a look-up
+// that began earlier.
 static _Atomic uint64_t epoch;
 
-// Sizes that were asked for, in any thread, plus one: a thread's own are few.
+// Sizes of datatypes by handle, plus 1, for all threads. A thread's own cache is small.
 static mt_handles sizes;
 
 static mt_type_size *place_of(mt_thread *t, uint64_t key)
@@ -34,7 +35,7 @@ static bool look_up(uint64_t key, uint64_t *size)
     return found != 0;
 }
 
-// (Type_size answers nonsense beyond 2 GiB.)
+// Asks the MPI for a size. (Type_size returns wrong values beyond 2 GiB.)
 static bool ask(MPI_Datatype type, uint64_t *size)
 {
     MPI_Count n = 0;
@@ -47,7 +48,7 @@ static bool ask(MPI_Datatype type, uint64_t *size)
     return true;
 }
 
-// Finds a size, and asks for it if it may.
+// Finds a size in the caches or, with `may_ask`, asks the MPI for it.
 MT_INLINE bool find(mt_thread *t, MPI_Datatype type, bool may_ask)
 {
     uint64_t key = MT_KEY(type), before = atomic_load(&epoch), size;
@@ -75,7 +76,7 @@ bool mt_type_known(mt_thread *t, MPI_Datatype type)
 }
 
 #ifdef OPEN_MPI
-// In Fortran predefined datatypes are the first numbers.
+// The predefined datatypes have the lowest Fortran handles.
 void mt_types_open(void)
 {
     uint64_t size;
@@ -105,7 +106,7 @@ void mt_types_open(void)
 }
 #endif
 
-// Another thread may remember something else at the same time: see comm.c.
+// Another thread may be adding to its cache at the same time: see comm.c.
 static void forget(void *type, mt_thread *t)
 {
     uint64_t key = *(uint64_t *)type;

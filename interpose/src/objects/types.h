@@ -1,5 +1,5 @@
-// Sizes of datatypes. A derived one's handle may come back with another size
-// once it was freed: it is forgotten before.
+// Sizes of datatypes. A handle is forgotten before its datatype is freed, since the MPI may
+// give it out again for a datatype of another size.
 #ifndef MT_TYPES_H
 #define MT_TYPES_H
 
@@ -9,14 +9,14 @@
 
 uint64_t mt_type_find(mt_thread *t, MPI_Datatype type) MT_APART;
 
-// Whether the size of a datatype is known, which may be a bad one: nothing is asked.
-// If so the thread has it at hand (type_size).
+// Reports whether the size of a datatype, which may be invalid, is known, and sets the
+// thread's type_size to it. Asks nothing of the MPI.
 bool mt_type_known(mt_thread *t, MPI_Datatype type) MT_APART;
 
-// Asks for the sizes of all predefined datatypes.
+// Asks the MPI for the sizes of all predefined datatypes.
 void mt_types_open(void);
 
-// Bytes of data in one element of a valid datatype.
+// Returns the bytes of data in one element of a valid datatype.
 MT_INLINE uint64_t mt_type_bytes(mt_thread *t, MPI_Datatype type)
 {
     if (mt_likely(mt_holds(&t->type_key, MT_KEY(type))))
@@ -24,7 +24,8 @@ MT_INLINE uint64_t mt_type_bytes(mt_thread *t, MPI_Datatype type)
     return mt_type_find(t, type);
 }
 
-// Bytes of data in `count` elements. Of none the type is not looked at.
+// Returns the bytes of data in `count` elements. The datatype may be invalid if `count` is
+// 0.
 MT_INLINE uint64_t mt_data_bytes(mt_thread *t, int64_t count, MPI_Datatype type)
 {
     if (mt_likely(mt_holds(&t->type_key, MT_KEY(type))))
@@ -32,7 +33,7 @@ MT_INLINE uint64_t mt_data_bytes(mt_thread *t, int64_t count, MPI_Datatype type)
     return count > 0 ? (uint64_t)count * mt_type_find(t, type) : 0;
 }
 
-// The handle may be given out again.
+// Forgets a handle (or all of them), since the MPI may give it out again.
 void mt_type_forget(MPI_Datatype type);
 void mt_types_forget_all(void);
 

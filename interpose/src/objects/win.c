@@ -10,13 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Grows before a handle is forgotten: what was found before is not kept.
+// Incremented before a handle is forgotten. A thread does not keep the result of a look-up
+// that began earlier.
 static _Atomic uint64_t epoch;
 
 static mt_handles handles; // window -> the communicator of its group
-static mt_handles numbers; // window -> its number, in place of a pointer
+static mt_handles numbers; // window -> its number, stored as a pointer
 
-// A window whose making was not seen.
+// Returns the communicator for the group of a window whose creation was not seen.
 static mt_comm *meet(MPI_Win win)
 {
     MPI_Group group;
@@ -37,7 +38,7 @@ static void forget_in(void *handle, mt_thread *t)
         atomic_store(&hit->key, 0);
 }
 
-// As for communicators: see comm.c.
+// Removes a handle from the caches of all threads: see comm.c.
 static void forget(MPI_Win win)
 {
     uint64_t key = MT_KEY(win);
@@ -138,8 +139,9 @@ void mt_win_left(MPI_Win win, mt_comm *c, uint32_t number)
     mt_unlock(MT_LOCK_WIN);
 }
 
-// Programs have few groups of neighbours, so that a list is looked through. A number
-// has room beside that of a window in an event's tag.
+// Ids of the groups passed to calls on windows; the index + 1 is the number of a group.
+// Programs have few such groups, so that a linear search suffices. The number has to fit
+// into an event's tag next to the number of the window.
 static uint64_t (*groups)[2];
 static uint32_t group_count;
 

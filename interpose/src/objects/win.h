@@ -1,12 +1,12 @@
-// Windows: a window's peers are ranks of its group, which is the group of the
-// communicator that it was made on.
+// Windows. A window's peers are ranks of its group, which is the group of the communicator
+// that it was created on.
 #ifndef MT_WIN_H
 #define MT_WIN_H
 
 #include "base/resolve.h"
 #include "objects/comm.h"
 
-// The same as in comm.h for windows, by whose group they are known.
+// Hooks as in comm.h, for windows. `c` is the communicator whose group is the window's.
 typedef void mt_hook_win_made(MPI_Win win, mt_comm *c);
 typedef void mt_hook_win_leaving(MPI_Win win);
 MT_HOOK(win_made);
@@ -14,10 +14,11 @@ MT_HOOK(win_leaving);
 
 const mt_win_hit *mt_win_find(mt_thread *t, MPI_Win win) MT_APART;
 
-// The same for a handle that may be bad: NULL unless it was met before.
+// Returns the communicator of a window for a handle that may be invalid, or NULL if the
+// handle is not known yet.
 mt_comm *mt_win_known(mt_thread *t, MPI_Win win);
 
-// Forgets all handles; threads do so in mt_comm_forget_all.
+// Forgets all handles. mt_comm_forget_all clears the threads' caches.
 void mt_win_forget_all(void);
 
 MT_INLINE mt_win_hit *mt_win_place(mt_thread *t, uint64_t key)
@@ -25,8 +26,8 @@ MT_INLINE mt_win_hit *mt_win_place(mt_thread *t, uint64_t key)
     return &t->wins[(key ^ key >> 7) % MT_WIN_CACHE];
 }
 
-// What is known of a valid window. Its communicator, which stands for its group, is
-// never NULL. It is the thread's until the thread asks for another window.
+// Returns what is known of a valid window. Its communicator, which stands for its group, is
+// never NULL. The result is valid until the thread looks up another window.
 MT_INLINE const mt_win_hit *mt_win_of(mt_thread *t, MPI_Win win)
 {
     mt_win_hit *hit = mt_win_place(t, MT_KEY(win));
@@ -35,21 +36,23 @@ MT_INLINE const mt_win_hit *mt_win_of(mt_thread *t, MPI_Win win)
     return mt_win_find(t, win);
 }
 
-// Returns the number that the new window gets.
+// Adds a new window and returns its number in this process, or 0 if there are too many.
 uint32_t mt_win_made(mt_thread *t, MPI_Comm comm, MPI_Win win);
 
-// The handle is about to be freed, and was freed (or not, if win is not null).
+// mt_win_leaving forgets a handle that is about to be freed, and returns its communicator
+// (or NULL) and number. mt_win_left follows the call that frees it: `win` is MPI_WIN_NULL
+// if that succeeded, else the handle, which is then added again.
 mt_comm *mt_win_leaving(MPI_Win win, uint32_t *number);
 void mt_win_left(MPI_Win win, mt_comm *c, uint32_t number);
 
-// The tag of an event of a call on a window, and a detail of the call.
+// Returns the tag of an event: the number of the window, and a detail of the call on it.
 MT_INLINE uint32_t mt_win_tag(uint32_t number, uint32_t detail)
 {
     return number * MT_WINDOW_DETAILS + detail;
 }
 
-// The number of a group by its members, which are written down for readers; 0 where
-// there are too many groups, or no room.
+// Returns the number of a group, which depends on its members only. Writes a new group to
+// the recording. Returns 0 if there are too many groups, or no room.
 uint32_t mt_win_group(MPI_Group group);
 
 #endif

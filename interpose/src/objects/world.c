@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Under the lock no session is closed that a group is being asked of.
+// Whether MPI_COMM_WORLD can be used. No session is closed under the lock, so that its
+// group can be asked for.
 static bool has_world;
 
 static void is(int rank, int size)
@@ -43,8 +44,9 @@ static struct session {
 } *sessions;
 static int session_count, session_capacity;
 
-// Asking for a process set that is not there would raise the session's error
-// handler: the list is asked first.
+// Reports whether the session has the process set mpi://WORLD. Looks it up in the list of
+// process sets: asking for a set that does not exist would call the session's error
+// handler.
 static bool has_world_set(MPI_Session session)
 {
     static const char world[] = "mpi://WORLD";
@@ -61,8 +63,8 @@ static bool has_world_set(MPI_Session session)
     return false;
 }
 
-// The group is asked for anew each time: a session does not close, in some
-// MPIs, while a group of it is held.
+// Gets the group of mpi://WORLD from an open session. The group is not kept: in some MPIs a
+// session cannot be closed while a group of it exists.
 static bool session_group(MPI_Group *group)
 {
     for (int i = 0; i < session_count; i++)
@@ -77,7 +79,7 @@ static bool keep(MPI_Session session)
     if (session_count == session_capacity) {
         struct session *wider = realloc(sessions, (size_t)(session_capacity + 16) * sizeof *wider);
         if (!wider) {
-            mt_lost(&mt_process.header->lost_comms, 1); // those that only this session can describe
+            mt_lost(&mt_process.header->lost_comms, 1); // some communicators can be described only by this session
             return false;
         }
         sessions = wider;
@@ -124,7 +126,8 @@ static bool session_group(MPI_Group *group)
 }
 #endif
 
-// In pieces: a table of all ranks, large and used once, stays with malloc.
+// Works in pieces of 512 ranks: malloc would keep the memory of a large array that is used
+// once.
 static bool translate(MPI_Group group, MPI_Group world, int n, mt_world_taker take, void *argument)
 {
     int ranks[512], world_ranks[512];
