@@ -87,7 +87,8 @@ void mt_current_call_sendrecv(const mt_span *s, MPI_Comm comm, int dest, int64_t
         s->thread->open->source = mt_peer(source);
 }
 
-// Counts of vectors are not read: they may be no arrays.
+// Does not read the arrays of counts: the arguments are not checked yet, and may be
+// invalid.
 void mt_current_call_coll(const mt_span *s, MPI_Comm comm, mt_volume v)
 {
     if (!s->thread)

@@ -1,7 +1,6 @@
-// Layer 5, calls: what is recorded of a call. The wrappers that are written by hand,
-// the policies by which calls are entered and left, completions, the volume of
-// collectives, and how calls come from Fortran.
-// It calls base/, file/, record/ and objects/.
+// Layer 5, calls: what is recorded of a call. The handwritten wrappers, the policies by
+// which calls are entered and left, the completion of requests, the volume of collectives,
+// and calls from Fortran. It calls base/, file/, record/ and objects/.
 #ifndef MT_CALLS_LAYER_H
 #define MT_CALLS_LAYER_H
 

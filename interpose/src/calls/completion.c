@@ -1,5 +1,7 @@
-// Waiting and testing. Each wrapper takes the entries of its requests out of
-// the table before the MPI may free the handles, and puts back what is left.
+// Calls that wait for requests or test them. If threads or callbacks can get the same
+// handles (mt_take_first), a wrapper takes the entries of its requests out of the table
+// before the call, and puts back those that did not complete. Otherwise it looks them up
+// after the call.
 #include "calls/completion.h"
 
 #include "calls/arguments.h"
@@ -7,11 +9,12 @@
 
 #include <stdlib.h>
 
-// A thread keeps up to this much memory for its next window of requests.
+// A thread keeps up to this many bytes of memory for the handles and statuses of its next
+// call.
 enum { MT_KEPT_BYTES = 1 << 18 };
 
-// Takes the thread's memory if that suffices: a call inside this one, from a callback,
-// finds none.
+// Returns the thread's memory if it suffices, else malloc'ed memory. The thread's is not
+// available to a call inside this one, from a callback.
 static void *borrow(mt_completion *b, size_t size)
 {
     mt_thread *t = mt_self;
@@ -38,7 +41,8 @@ static void give_back(mt_completion *b)
     free(unused);
 }
 
-// Room for handles, and for as many statuses as the program ignores.
+// Makes room for the handles, and for `wanted` statuses if the program ignores them.
+// Returns false without memory.
 static bool room(mt_completion *b, int count, int wanted)
 {
     b->handles = b->local_handles;
@@ -54,8 +58,8 @@ static bool room(mt_completion *b, int count, int wanted)
     return true;
 }
 
-// What can not be followed through this call must not be met again: the MPI may
-// give the handles to other requests.
+// Forgets requests that cannot be followed through this call: the MPI may give their
+// handles to other requests.
 static void drop(int count, const MPI_Request requests[])
 {
     mt_request e;
@@ -64,7 +68,8 @@ static void drop(int count, const MPI_Request requests[])
             mt_lost(&mt_process.header->lost_requests, 1);
 }
 
-// Takes the entries out of the table; false if there is no room for them.
+// Takes the entries out of the table. Without memory it forgets the requests and returns
+// false.
 static bool take(mt_completion *b)
 {
     b->entries = b->local;
@@ -119,7 +124,8 @@ void mt_completion_done(mt_completion *b, int i, const MPI_Status *status)
     }
 }
 
-// Failures are few: they go by the entries, taken out.
+// Records a request that failed. Failures are rare, so the entries are simply taken out of
+// the table if they are not yet.
 static void failed(mt_completion *b, int i, int error, const MPI_Status *status, const MPI_Request requests[])
 {
     if (i < 0 || i >= b->count || (!b->taken && !take(b)) || !b->entries[i].key)
@@ -130,13 +136,13 @@ static void failed(mt_completion *b, int i, int error, const MPI_Status *status,
 
 void mt_completion_one_failed(mt_completion *b, const int *index, int rc, const MPI_Request requests[])
 {
-    // A truncated message is an error of the request and of no argument, so
-    // that what the call fills is filled. Of other errors that is not known.
+    // A truncated message is an error of the request and not of an argument, so the MPI has
+    // written the results of the call. For other errors this is not known.
     if (rc != MPI_SUCCESS && b->count && mt_error_class(rc) == MPI_ERR_TRUNCATE)
         failed(b, index ? *index : 0, rc, b->statuses, requests);
 }
 
-// One of several statuses that a call which failed in some of them filled.
+// Records request i by its own status, in a call that may have failed for some requests.
 static void done_or_failed(mt_completion *b, int i, int rc, const MPI_Status *status, const MPI_Request requests[])
 {
     if (rc == MPI_SUCCESS || status->MPI_ERROR == MPI_SUCCESS)
@@ -167,7 +173,7 @@ void mt_completion_close(mt_completion *b, int rc, const MPI_Request requests[])
         if (!b->entries[i].key)
             continue;
         if (rc != MPI_SUCCESS && requests[i] == mt_const.request_null)
-            mt_request_failed(&b->entries[i], rc, NULL, true); // the MPI gave it up with the error
+            mt_request_failed(&b->entries[i], rc, NULL, true); // the MPI freed it with the error
         else
             mt_table_put(&mt_requests, &b->entries[i]);
     }
@@ -177,14 +183,14 @@ void mt_completion_close(mt_completion *b, int rc, const MPI_Request requests[])
         free(b->more);
 }
 
-// Some or all of the statuses tell; otherwise nothing completed, and what a call
-// would say of it (a flag, an index) was perhaps not written, or is NULL.
+// Reports whether the results of a call are valid, for all or some of its requests. If not,
+// nothing completed, and a flag or an index may not have been written, or may be NULL.
 static bool tells(int rc)
 {
     return rc == MPI_SUCCESS || rc == MPI_ERR_IN_STATUS;
 }
 
-// What is done after a call that completes one request, if it did; some; all.
+// These three run after a call that completes one request (if `done`), all, or some.
 static void complete_one(mt_completion *b, int rc, bool done, const int *index, const MPI_Request requests[])
 {
     if (!b->count)
@@ -199,7 +205,7 @@ static MT_APART void settle_all(mt_completion *b, int rc, bool done, const MPI_R
 {
     if (mt_likely(done && !b->taken)) {
         mt_posted_completed(b->count, b->handles, b->statuses);
-        for (int i = 0; i < b->count && mt_any_followed(); i++) // in another order, or no plain receives
+        for (int i = 0; i < b->count && mt_any_followed(); i++) // in another order, or not plain receives
             if (MT_KEY(b->handles[i]) != 0)
                 mt_request_completed(b->handles[i], &b->statuses[i]);
         if (mt_unlikely(b->memory != NULL))
@@ -226,7 +232,8 @@ static void complete_some(mt_completion *b, int rc, int n, const int indices[], 
     mt_completion_close(b, rc, requests);
 }
 
-// The request stays valid: a later Wait must not count it again.
+// Records a completion that MPI_Request_get_status reported. The request stays valid, and a
+// later Wait must not record it again.
 static void look_at(mt_completion *b, int i, int rc, const MPI_Status *status)
 {
     if (i >= 0 && i < b->count && (b->taken || take(b)) && b->entries[i].key)
@@ -240,7 +247,7 @@ static void look_at_one(mt_completion *b, int rc, bool done, const MPI_Request r
     mt_completion_close(b, rc, requests);
 }
 
-// A call in one of the ways of quick.h.
+// A call on the quick path, in one of the ways of quick.h.
 #define MT_COMPLETES_WAY(way, site, frame, name, id, n, passed, open, complete)                                        \
     line = mt_quick_ready(way, t, id, site, frame);                                                                    \
     if (line && mt_quick_begin_count(way, t, line, id, n)) {                                                           \

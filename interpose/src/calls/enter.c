@@ -1,4 +1,5 @@
-// Calls that are more than two readings of the clock and one row, and why.
+// Entering calls that are not on the quick path: the quick path reads the clock twice and
+// updates one row, and no more.
 #include "record/current_call.h"
 #include "record/record.h"
 #include "record/sample.h"
@@ -9,8 +10,9 @@
 #include "calls/quick.h"
 
 _Thread_local mt_caller mt_calling;
-// A call from a file of bindings is the program's, from where the program called
-// the binding, or the layer's own: then it is not recorded. False if so.
+// Finds the call site. A call from a file of Fortran bindings is either the program's, made
+// where the program called the binding, or the Fortran layer's own. Returns false for the
+// latter, which is not recorded.
 static bool find_site(mt_span *s)
 {
     if (mt_lies_in(&mt_bindings, s->site) && !mt_fortran_take(s->call, &s->site) && mt_lies_in(&mt_layer, s->site))
@@ -22,7 +24,7 @@ static bool find_site(mt_span *s)
 
 static MT_APART void look_at_time(uint32_t flags)
 {
-    if (flags & MT_ENTER_PVARS) // first: what was up to now is of the slice that was
+    if (flags & MT_ENTER_PVARS) // first: the values so far belong to the slice that may end now
         MT_CALL_HOOK(time_to_read);
     if (flags & MT_ENTER_INTERVAL)
         mt_slice_look();
@@ -37,7 +39,7 @@ mt_span mt_enter_from(unsigned call, uint64_t site, uint64_t frame)
     s.timed = false;
     s.slice = MT_PAUSED;
     s.thread = mt_likely(mt_self != NULL) ? mt_self : MT_CALL_HOOK(thread_wanted, site);
-    uint32_t flags = mt_enter_flags(); // now, as the first call of all may have changed them
+    uint32_t flags = mt_enter_flags(); // read here: the first call of the process may have changed them
     if ((flags & MT_ENTER_SITES) && !find_site(&s))
         s.thread = NULL;
     if (flags & (MT_ENTER_CLOSED | MT_ENTER_PAUSED)) {

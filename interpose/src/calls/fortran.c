@@ -22,8 +22,8 @@ mt_code_range mt_layer, mt_bindings;
 enum { MT_NEXT = MT_NAMES_OF_A_CALL * MT_CALL_END * MT_KINDS * MT_SPELLINGS };
 void *mt_next[MT_NEXT];
 
-// Those that are no MPI's: other libraries have functions of such names too, above
-// all in C.
+// Functions that do not belong to an MPI: other libraries have such names too, especially
+// in C.
 static bool is_foreign[MT_NEXT];
 
 void mt_fortran_missed(void)
@@ -43,7 +43,7 @@ void mt_fortran_missed(void)
     errno = saved;
 }
 
-// The symbol that an index stands for, or the one by which tools know it.
+// Writes the symbol that an index stands for, or its PMPI name, which tools use.
 static void spell(char symbol[static 128], uint32_t index, bool profiling)
 {
     static const char *const suffixes[MT_KINDS] = {
@@ -62,7 +62,7 @@ static void spell(char symbol[static 128], uint32_t index, bool profiling)
             *at += *at >= 'A' && *at <= 'Z' ? 'a' - 'A' : 0;
 }
 
-// Looks in anybody's sight, then where the caller can see.
+// Looks a symbol up in the global scope, then in that of the caller's module.
 static void *look_up(const char *symbol, uint64_t caller)
 {
     void *p = mt_resolve_symbol(symbol, NULL), *module = p ? NULL : mt_resolve_module(caller);
@@ -72,9 +72,9 @@ static void *look_up(const char *symbol, uint64_t caller)
     return p;
 }
 
-// The addresses of a file.
+// The addresses of a loaded file.
 typedef struct extent {
-    uint64_t inside; // an address of it
+    uint64_t inside; // one address in it
     uint64_t start, end;
 } extent;
 
@@ -106,8 +106,8 @@ static extent extent_of(void *symbol)
     return e;
 }
 
-// Threads compare while this is written: they see none, or too many, and never
-// too few of those that were watched before.
+// Sets a range while other threads compare addresses with it. Meanwhile they find that no
+// address lies in it, or too many do, but never miss one that was in the range before.
 static void set_watch(mt_code_range *w, uint64_t start, uint64_t size)
 {
     if (atomic_load(&w->size) != 0)
@@ -127,17 +127,17 @@ static void widen(const extent *e)
     mt_enter_set(MT_ENTER_SITES, true);
 }
 
-// Calls from a file of bindings are looked at more closely from now on. The
-// layer is the file that has pmpi_init_: of several it is the one that calls C,
-// most of the others call it.
+// Makes calls from the file of a binding be looked at more closely from now on. The layer
+// is the file that has pmpi_init_: if there are several files of bindings, this one calls
+// C, and most of the others call it.
 static void open_bindings(void *binding, uint64_t caller)
 {
     static const char *const inits[MT_SPELLINGS] = {"pmpi_init_", "pmpi_init__", "pmpi_init", "PMPI_INIT"};
     extent bindings = extent_of(binding), layer = {0, 0, 0};
     for (int i = 0; i < MT_SPELLINGS && !layer.end; i++)
         layer = extent_of(look_up(inits[i], caller));
-    // Only now: whoever loads a library may hold the dynamic linker's lock, and
-    // call us.
+    // Taken after the look-ups: a thread that loads a library may hold the dynamic linker's
+    // lock, and call us.
     mt_lock(MT_LOCK_BINDINGS);
     if (layer.end && atomic_load(&mt_layer.size) == 0)
         set_watch(&mt_layer, layer.start, layer.end - layer.start);
@@ -146,14 +146,14 @@ static void open_bindings(void *binding, uint64_t caller)
     mt_unlock(MT_LOCK_BINDINGS);
 }
 
-// PMPI_Finalize, as others call it.
+// Our PMPI_Finalize: see the hook in fortran.h.
 static int finalize_passed_on(void)
 {
     return MT_CALL_HOOK(finalize_passed_on);
 }
 
-// Stands for a function that nobody has: the program found ours, and did not ask
-// whether there is one behind it.
+// Replaces a function that no library has. The program found our symbol, and could not see
+// that there is no function behind it.
 static int nothing(void)
 {
     return 0;
@@ -167,12 +167,12 @@ void *mt_next_find(uint32_t index, uint64_t caller)
     unsigned call = index / (MT_SPELLINGS * MT_KINDS * MT_NAMES_OF_A_CALL);
     spell(symbol, index, false);
     spell(profiling, index, true);
-    // Open MPI's Fortran layer does what these do without MPI's functions in C, and a
-    // tool may call them by their other names: their wrappers see neither.
+    // Open MPI's Fortran layer implements these calls without MPI's C functions, and a tool
+    // may call them by their PMPI names. In both cases no wrapper in C sees the call.
     if (mt_call_callback(call))
         atomic_store_explicit(&mt_objects.callbacks, true, memory_order_relaxed);
     void *p = look_up(symbol, caller);
-    // An MPI has each of these names in a form for tools too.
+    // An MPI also has the PMPI form of each of these names.
     bool foreign = kind == MT_MPIF || kind == MT_CPTR ? !look_up(profiling, caller) : !p;
     if (foreign) {
         is_foreign[index] = true;

@@ -1,38 +1,39 @@
-// Fortran. MPI's Fortran bindings are layers over C: mpi_send_ converts its
-// arguments and calls MPI_Send or PMPI_Send. So the C wrapper can book the call,
-// with all that it knows how to read, if it is told that the call is the
-// program's and from where: the names of the Fortran bindings are ours too
-// (thunks_gen.c), and each only notes who called what and jumps to the MPI's
-// own, with every argument as it was. Nothing is converted here, so that no
-// binding (mpif.h, mpi, mpi_f08), no descriptor, hidden length, logical or
-// sentinel has to be understood.
+// Calls from Fortran. MPI's Fortran bindings are layers over C: mpi_send_ converts its
+// arguments and calls MPI_Send or PMPI_Send. So the C wrapper can record the call, with all
+// arguments that it can read, if it knows that the program made the call and from where.
+// For this purpose the library also defines the symbols of the Fortran bindings
+// (thunks_gen.c). Each of these thunks notes the call and its site, and jumps to the MPI's
+// own binding with every argument unchanged. Nothing is converted here, so the library
+// needs no knowledge of a binding (mpif.h, mpi, mpi_f08), of descriptors, hidden lengths,
+// logicals or sentinels.
 //
-// PMPI_Send is ours as well, for the layers that call it: it is the wrapper for
-// the Fortran layer and the MPI's own function for everybody else.
+// The library also defines PMPI_Send, since some layers call that: it is the wrapper for
+// the Fortran layer, and the MPI's own function for all other callers.
 #ifndef MT_FORTRAN_H
 #define MT_FORTRAN_H
 
 #include "base/base.h"
 #include "base/hook.h"
 
-// What this thread's latest call from Fortran was, until the C wrapper takes it.
+// The latest call from Fortran of this thread, until the C wrapper takes it.
 typedef struct mt_noted {
     uint64_t site; // return address in the program
-    uint32_t call; // id in the low half, index in mt_next in the high one; 0 when taken
+    uint32_t call; // call id in the low half, index in mt_next in the high half; 0 once taken
 } mt_noted;
 
 extern MT_OURS _Thread_local mt_noted mt_noted_call __attribute__((tls_model("initial-exec")));
 
-// The file that holds the MPI's Fortran layer: size 0 until a Fortran binding
-// is called. What it calls without a note is for itself (datatypes for array
-// sections, and the like).
+// The addresses of the file with the MPI's Fortran layer; size 0 until a Fortran binding is
+// called. Calls that it makes without a note are its own, for example to make datatypes for
+// array sections.
 extern MT_OURS mt_code_range mt_layer;
 
-// All files of bindings, and what lies between them. Only calls from there are
-// ever the call that was noted.
+// The addresses of all files of bindings, and what lies between them. Only a call from
+// there can be the one that was noted.
 extern MT_OURS mt_code_range mt_bindings;
 
-// True, with the site of the program, if this is the call that was noted.
+// Reports whether this is the call that was noted. If so, sets the site to that in the
+// program, and clears the note.
 MT_INLINE bool mt_fortran_take(unsigned call, uint64_t *site)
 {
     mt_noted *noted = &mt_noted_call;
@@ -43,25 +44,26 @@ MT_INLINE bool mt_fortran_take(unsigned call, uint64_t *site)
     return true;
 }
 
-// The names that the thunks stand for, MPI_Send, by their number: names_gen.c.
+// The names of the calls that have thunks (MPI_Send), by number: names_gen.c.
 extern MT_OURS const char *const mt_next_names[];
 
-// The MPI's own functions that the thunks jump to.
+// The MPI's own functions, to which the thunks jump.
 extern MT_OURS void *mt_next[];
 
-// PMPI_Finalize was called: by another tool that is called by our MPI_Finalize, or
-// by one that intercepts MPI_Finalize before us. Then it ends the recording.
+// Hook: PMPI_Finalize was called, either by another tool that our MPI_Finalize called, or
+// by a tool that intercepts MPI_Finalize before us. In the second case the recording ends.
 typedef int mt_hook_finalize_passed_on(void);
 MT_HOOK(finalize_passed_on);
 
-// Looks up one of mt_next, for the thunks; `caller` is who called them.
+// Looks up the function of mt_next[index] when a thunk first needs it. `caller` is the
+// address that called the thunk.
 void *mt_next_find(uint32_t index, uint64_t caller);
 
-// The MPI was unloaded: forgets its functions.
+// Forgets the functions of an MPI that was unloaded.
 void mt_fortran_forget(void);
 
-// A call from Fortran did not reach C before the next one, or before the end: it
-// is counted, but nobody timed it.
+// Counts a noted call that did not reach C before the thread's next call from Fortran, or
+// before its end. Such a call has no time.
 void mt_fortran_missed(void);
 
 #endif

@@ -1,7 +1,7 @@
-// The wrappers that are more than one call between an enter and a leave: those
-// that free handles (what is known of one must go before another may be given the
-// same), matched receives, and communicators to come. (Those that complete requests
-// are in completion.c, those that start and end the recording in lifecycle/init_finalize.c.)
+// Wrappers that are more than one call between an enter and a leave: those that free
+// handles (what is known of a handle has to go before the MPI may give it out again),
+// matched receives, and MPI_Comm_idup. Wrappers that complete requests are in completion.c,
+// those that start and end the recording in lifecycle/init_finalize.c.
 #include "record/current_call.h"
 #include "record/slice.h"
 #include "record/trace.h"
@@ -10,8 +10,8 @@
 #include "calls/fortran.h"
 #include "calls/leave.h"
 
-// The one function that has no ierror in Fortran: the layers jump to it, so that
-// it seems to be called by the program itself.
+// The only function without ierror in Fortran. The Fortran layers jump to it, so that the
+// program itself seems to call it.
 MT_EXPORT int MPI_Pcontrol(const int level, ...)
 {
     mt_span span = mt_enter(MT_CALL_PCONTROL);
@@ -25,7 +25,7 @@ MT_EXPORT int MPI_Pcontrol(const int level, ...)
 
 static int free_comm(mt_span *s, MPI_Comm *comm, int (*release)(MPI_Comm *))
 {
-    MPI_Comm handle = comm ? *comm : mt_const.comm_null; // NULL is the MPI's to refuse
+    MPI_Comm handle = comm ? *comm : mt_const.comm_null; // the MPI rejects NULL
     mt_comm *c = mt_on() ? mt_comm_leaving(handle) : NULL;
     mt_current_call_comm(s, c, MT_PEER_NONE);
     int rc = release(comm);
@@ -38,10 +38,11 @@ static int free_comm(mt_span *s, MPI_Comm *comm, int (*release)(MPI_Comm *))
     return rc;
 }
 
-// The MPIs seen so far (MPICH 4.0 and 5.0, Open MPI 4.1 and 5.0) write the new
-// handle at the call and not at completion, by when the place may be gone: Open
-// MPI's Fortran layer gives us the address of a local variable. So the handle is
-// kept, if it was written now; a null one beforehand tells.
+// Prepares MPI_Comm_idup. The MPIs tested (MPICH 4.0 and 5.0, Open MPI 4.1 and 5.0) write
+// the new handle at the call and not at completion. At completion the address may be
+// invalid, since Open MPI's Fortran layer passes that of a local variable. So the handle is
+// copied right after the call if it was written. To detect that, it is set to MPI_COMM_NULL
+// before the call. Returns the old value, which a failed call gets back.
 static MPI_Comm opening_idup(MPI_Comm *newcomm)
 {
     MPI_Comm before = mt_const.comm_null;
@@ -119,13 +120,13 @@ MT_EXPORT int MPI_Type_free(MPI_Datatype *datatype)
         mt_type_forget(type);
     int rc = mt_pmpi.Type_free(datatype);
     if (datatype && mt_on())
-        mt_type_forget(type); // its attributes' callbacks may have used it
+        mt_type_forget(type); // callbacks of its attributes may have used it
     if (span.thread)
         mt_book_bare(&span);
     return rc;
 }
 
-// Finds the communicator of a matched message; none for MPI_MESSAGE_NO_PROC.
+// Takes the entry of a matched message. Returns false for MPI_MESSAGE_NO_PROC.
 static bool take_message(const MPI_Message *message, mt_request *entry)
 {
     return mt_on() && message && mt_table_take(&mt_messages, MT_KEY(*message), entry);
@@ -193,7 +194,7 @@ MT_MATCHED_RECEIVES(, int)
 MT_MATCHED_RECEIVES(_c, MPI_Count)
 #endif
 
-// The large-count twin has one array more.
+// The large-count version has one more array.
 MT_EXPORT int MPI_Type_get_contents(MPI_Datatype datatype, int max_integers, int max_addresses, int max_datatypes,
                                     int array_of_integers[], MPI_Aint array_of_addresses[],
                                     MPI_Datatype array_of_datatypes[])
