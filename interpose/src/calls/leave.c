@@ -1,4 +1,4 @@
-// The policies that are functions: see leave.h.
+// The policies of leave.h.
 #include "calls/leave.h"
 
 #include "record/current_call.h"
@@ -76,7 +76,7 @@ void mt_book_received(mt_span *s, uint32_t comm, int source, const MPI_Status *s
     mt_book(s, mt_span_key(s, moves ? MT_DIR_RECV : MT_DIR_NONE, comm, peer, bytes), bytes);
 }
 
-// The receive half of Sendrecv is untimed: its send half has the time.
+// Records the receive half of a Sendrecv without a time, since the send half has it.
 static void book_received_half(const mt_span *s, uint32_t comm, int source, const MPI_Status *seen, uint32_t request)
 {
     if (!is_message(source, seen))
@@ -146,7 +146,8 @@ int mt_leave_quick(mt_thread *t, uint64_t site, uint64_t place, uint64_t what, u
     return MPI_SUCCESS;
 }
 
-// A quick call as a span.
+// Returns the span of a quick call. Restores the thread's current call if another one
+// replaced it.
 static mt_span quick_span(mt_thread *t, unsigned call, uint64_t frame)
 {
     const mt_current_call *o = t->open;
@@ -156,7 +157,7 @@ static mt_span quick_span(mt_thread *t, unsigned call, uint64_t frame)
                      .call = o->call, .timed = o->start != 0};
 }
 
-// Books a call as its line has it.
+// Records a call as the thread's current call describes it.
 static void book_line(mt_span *s)
 {
     const mt_current_call *o = s->thread->open;
@@ -181,7 +182,7 @@ static void book_quick_truncated(const mt_span *s, const mt_current_call *o, int
     mt_book_truncated(s, c ? c : mt_comm_lost(), posted, seen, 0);
 }
 
-// The source of a receive as MPI has it, of a line's.
+// Returns the source argument of a receive from its peer as in a row.
 static int source_of(int32_t peer)
 {
     return peer >= 0 ? peer : peer == MT_PEER_PROC_NULL ? MPI_PROC_NULL : MPI_ANY_SOURCE;
@@ -249,7 +250,7 @@ void mt_leave_sendrecv(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t coun
 
 void mt_leave_irecv(mt_span *s, int rc, MPI_Comm comm, int source, MPI_Request *request)
 {
-    // A receive from nobody completes at once, and its handle may be shared.
+    // A receive from MPI_PROC_NULL completes at once, and its handle may be shared.
     bool follow = s->thread && rc == MPI_SUCCESS && source != MPI_PROC_NULL && !mt_process.receives_unfollowed;
     uint32_t number = follow ? mt_trace_request(s->thread) : 0;
     mt_leave_probe(s, rc, comm, source);
@@ -282,8 +283,8 @@ void mt_leave_icoll(mt_span *s, int rc, MPI_Comm comm, mt_volume volume, MPI_Req
     mt_leave_coll(s, rc, comm, volume);
 }
 
-// MPICH (seen in 4.0 and 5.0) leaves the status of an Isendrecv as it finds it,
-// which is what an earlier request left there.
+// MPICH (seen in 4.0 and 5.0) does not set the status of an Isendrecv: it returns what an
+// earlier request left there.
 #ifdef OPEN_MPI
 enum { ISENDRECV = MT_RECEIVE };
 #else
@@ -302,7 +303,7 @@ void mt_leave_isendrecv(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t cou
     mt_request_remembered();
 }
 
-// The tag that the call at hand was given.
+// Returns the tag that was passed to the current call.
 static int32_t tag_of(const mt_span *s)
 {
     return s->thread ? (int32_t)s->thread->open->count : MT_EVENT_NO_TAG;
@@ -343,8 +344,9 @@ void mt_leave_coll_init(mt_span *s, int rc, MPI_Comm comm, mt_volume volume, MPI
     mt_request_remembered();
 }
 
-// The communicator whose group is a window's, of a call that is closed. A traced call
-// also tells which of the windows it is, and a detail.
+// Returns the index of the communicator whose group is the window's, for a call that is
+// closed. For a trace it also sets the tag of the call's event to the window's number and a
+// detail.
 static uint32_t window_of(const mt_span *s, MPI_Win win, uint32_t detail)
 {
     const mt_win_hit *w = mt_win_of(s->thread, win);
@@ -430,7 +432,7 @@ void mt_leave_io(mt_span *s, int rc, unsigned direction, int64_t count, MPI_Data
     mt_book(s, mt_span_key(s, direction, MT_COMM_NONE, MT_PEER_NONE, bytes), bytes);
 }
 
-// Communicator management: the call is booked under the parent.
+// Records a call on a communicator, whose span is closed.
 static void book_closed(mt_span *s, uint32_t index)
 {
     mt_book(s, mt_span_key(s, MT_DIR_NONE, index, MT_PEER_NONE, 0), 0);
@@ -444,8 +446,8 @@ static void book_parent(mt_span *s, int rc, MPI_Comm comm)
     book_closed(s, rc == MPI_SUCCESS ? mt_comm_of(s->thread, comm)->index : MT_COMM_NONE);
 }
 
-// A constructor that only the new members call. What was made says who they are: a
-// traced call names it.
+// Records a constructor that only the new members call. Who they are is known from the new
+// communicator, so the event of a traced call names it.
 static void book_maker(mt_span *s, uint32_t index, const mt_comm *made)
 {
     if (!s->thread)

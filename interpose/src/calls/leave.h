@@ -1,7 +1,7 @@
-// How calls are booked when they return: the policies that the call table
-// names, for any call (quick.h has what suffices for most). After a failed call
-// nothing is looked up (asking for the size of a bad datatype would raise the
-// program's error handler): it is a call with time.
+// How calls are recorded when they return: the policies that the table of calls names, for
+// any call (quick.h has short forms that suffice for most calls). After a failed call
+// nothing is looked up, since asking for the size of an invalid datatype would call the
+// program's error handler. Such a call is recorded with its time only.
 #ifndef MT_LEAVE_H
 #define MT_LEAVE_H
 
@@ -14,10 +14,10 @@
 #include "objects/win.h"
 #include "calls/volume.h"
 
-// No rank and none of MPI's own constants for one.
+// Neither a rank nor one of MPI's constants for a rank argument.
 #define MT_NO_RANK (-0x7fff0000)
 
-// A rank argument as a row has it.
+// Returns a rank argument as in a row.
 MT_INLINE int32_t mt_peer(int rank)
 {
     if (mt_likely(rank >= 0))
@@ -25,8 +25,8 @@ MT_INLINE int32_t mt_peer(int rank)
     return rank == MPI_PROC_NULL ? MT_PEER_PROC_NULL : rank == MPI_ANY_SOURCE ? MT_PEER_ANY_SOURCE : MT_PEER_NONE;
 }
 
-// A status to read where the program ignores its own. It names no rank until
-// the MPI does.
+// Returns a status that can be read after the call: `own` if the program ignores its
+// status. It has no rank until the MPI sets one.
 MT_INLINE MPI_Status *mt_seen(MPI_Status *status, MPI_Status *own)
 {
     if (status != MPI_STATUS_IGNORE)
@@ -35,13 +35,14 @@ MT_INLINE MPI_Status *mt_seen(MPI_Status *status, MPI_Status *own)
     return own;
 }
 
-// A send: one row update.
+// A send: updates one row.
 void mt_leave_send(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t count, MPI_Datatype type);
 
-// Quick calls (quick.h): one whose row is not at home, or is timed in another way; one
-// that is the longest of its row, which has all but that and its count; and those
-// that failed, whose line was put aside, or of which the status does not tell all.
-// They return rc.
+// The less frequent ends of calls on the quick path (quick.h). They return the call's
+// result. mt_leave_quick_longest: the call is the longest of its row, in which its maximum
+// and count are left to update. mt_leave_quick: the row is not in its home slot, or has
+// samples or events. The other three: the call failed, calls inside it replaced the
+// thread's current call, or the status of a receive does not have all that is needed.
 int mt_leave_quick_longest(mt_thread *t, mt_row *row, uint64_t ticks) MT_SLOW;
 int mt_leave_quick(mt_thread *t, uint64_t site, uint64_t place, uint64_t what, uint64_t bytes,
                    uint64_t ticks) MT_APART;
@@ -49,20 +50,20 @@ int mt_leave_quick_oddly(mt_thread *t, unsigned call, uint64_t frame, int rc) MT
 int mt_leave_quick_recv(mt_thread *t, unsigned call, uint64_t frame, int rc, const MPI_Status *seen) MT_SLOW;
 int mt_leave_quick_sendrecv(mt_thread *t, unsigned call, uint64_t frame, int rc, const MPI_Status *seen) MT_SLOW;
 
-// A blocking receive: the bytes and the source are what the status says.
+// A blocking receive: the bytes and the source are those of its status.
 void mt_leave_recv(mt_span *s, int rc, MPI_Comm comm, int source, const MPI_Status *seen);
 
-// Both: the send has the time.
+// A send and a receive: the send has the time.
 void mt_leave_sendrecv(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t count, MPI_Datatype type, int source,
                        const MPI_Status *seen);
 
-// A call that names a peer and moves nothing: a probe.
+// A call that names a peer and moves no data, for example a probe.
 void mt_leave_probe(mt_span *s, int rc, MPI_Comm comm, int peer);
 
-// A nonblocking receive: a call now, and what it receives when it completes.
+// A nonblocking receive: records the call now, and its message when it completes.
 void mt_leave_irecv(mt_span *s, int rc, MPI_Comm comm, int source, MPI_Request *request);
 
-// Nonblocking operations of which nothing is left to tell but, in a trace, when
+// Nonblocking operations that are recorded completely at the call. A trace also has when
 // they were seen to have completed.
 void mt_leave_isend(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t count, MPI_Datatype type,
                     MPI_Request *request);
@@ -70,24 +71,24 @@ void mt_leave_icoll(mt_span *s, int rc, MPI_Comm comm, mt_volume volume, MPI_Req
 
 void mt_leave_coll(mt_span *s, int rc, MPI_Comm comm, mt_volume volume);
 
-// False where there is nothing to look up: the call is not recorded, or it
-// failed, which is booked here.
+// Reports whether the call is recorded and succeeded, so that its arguments may be looked
+// up. Records the time of a call that failed.
 bool mt_is_bookable(mt_span *s, int rc);
 
-// A receive whose message did not fit: the message is gone, and is set aside. The
-// error says that the arguments were good, so they may be looked up. The request is
-// that of the probe that found it, or 0.
+// A receive whose message did not fit: the message is lost, and is recorded as truncated.
+// This error means that the arguments were valid, so they may be looked up. `request` is
+// the number of the probe that found the message, or 0.
 bool mt_is_truncated(const mt_span *s, int rc);
 void mt_book_truncated(const mt_span *s, const mt_comm *c, int32_t posted, const MPI_Status *seen, uint32_t request);
 
-// A receive, of a span that is closed, as its status tells it.
+// Records a receive from its status. The span is closed.
 void mt_book_received(mt_span *s, uint32_t comm, int source, const MPI_Status *seen);
 
 void mt_leave_isendrecv(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t count, MPI_Datatype type, int source,
                         MPI_Request *request);
 
-// Persistent requests are remembered whether or not recording is paused now,
-// and so are matched messages and communicators: they may be used later.
+// Persistent requests are remembered even while recording is paused, since they may be used
+// later. The same holds for matched messages and communicators.
 void mt_leave_send_init(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t count, MPI_Datatype type,
                         MPI_Request *request);
 void mt_leave_recv_init(mt_span *s, int rc, MPI_Comm comm, int source, MPI_Request *request);
@@ -97,32 +98,32 @@ void mt_leave_mprobe(mt_span *s, int rc, MPI_Comm comm, int source, const int *f
 
 void mt_leave_coll_init(mt_span *s, int rc, MPI_Comm comm, mt_volume volume, MPI_Request *request);
 
-// One-sided: what moves goes to, or comes from, a rank of the window's group.
+// One-sided: data moves to or from a rank of the window's group.
 void mt_leave_rma(mt_span *s, int rc, MPI_Win win, int target, unsigned direction, int64_t count, MPI_Datatype type);
 
-// Writes the origin's data (but with MPI_NO_OP) and reads the target's.
+// Writes the origin's data (except with MPI_NO_OP) and reads the target's.
 void mt_leave_rma_both(mt_span *s, int rc, MPI_Win win, int target, MPI_Op op, int64_t written,
                        MPI_Datatype written_type, int64_t read, MPI_Datatype read_type);
 
-// A call on a window that moves nothing itself.
+// A call on a window that moves no data itself.
 void mt_leave_win(mt_span *s, int rc, MPI_Win win, int rank);
 void mt_leave_win_lock(mt_span *s, int rc, MPI_Win win, int rank, int type);
 void mt_leave_win_group(mt_span *s, int rc, MPI_Win win, MPI_Group group);
 void mt_leave_win_made(mt_span *s, int rc, MPI_Comm comm, MPI_Win *win);
 
-// A file's data: bytes, no peer.
+// File input and output: bytes, no peer.
 void mt_leave_io(mt_span *s, int rc, unsigned direction, int64_t count, MPI_Datatype type);
 
-// Everything else: a call with its time.
+// All other calls: records the time only.
 void mt_leave_call(mt_span *s, int rc);
 
-// A datatype was committed: it is valid, and its size is known from now on.
+// A datatype was committed: it is valid, so its size is looked up now.
 void mt_leave_commit(mt_span *s, int rc, const MPI_Datatype *type);
 
-// The program gave MPI a function of its own to call: see mt_objects.callbacks.
+// The program passed MPI a function to call: see mt_objects.callbacks.
 void mt_leave_callback(mt_span *s, int rc);
 
-// Communicator management: the call is booked under the parent.
+// Communicator management: the call is recorded under the parent.
 void mt_leave_comm(mt_span *s, int rc, MPI_Comm parent, MPI_Comm *made);
 void mt_leave_comm_group(mt_span *s, int rc, MPI_Comm parent, int tag, MPI_Comm *made);
 void mt_leave_intercomm(mt_span *s, int rc, MPI_Comm local, int tag, MPI_Comm *made);

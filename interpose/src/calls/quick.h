@@ -1,18 +1,20 @@
-// The quick way: what is inlined into the wrappers of the calls that programs
-// make in loops, and all that such a call costs. It is two readings of the CPU's
-// clock, the update of one row, which is one cache line, and of the line that
-// says in which call the thread is, and nothing that is not in another cache line
-// of the thread: the last communicator, the last datatype, where the rows are. No
-// function is called but the MPI's own.
+// The quick path: the code that is inlined into the wrappers of the calls that programs
+// make in loops, and all that such a call costs. It reads the CPU's clock twice, and
+// updates one row, which is one cache line, and the thread's current call. All else that it
+// reads is in one further cache line of the thread: the last communicator, the last
+// datatype, and where the rows are. It calls no function except the MPI's own.
 //
-// A wrapper looks once, before anything else, whether no flag is set (enter.c
-// and base.h have the flags). If so the call is timed, and all is known here.
-// What its row will be is written into the thread's line before the call is
-// passed on, and read back from there when it has returned, so that no argument
-// is kept meanwhile. All else is apart, in a function of the same arguments: a
-// communicator or a datatype that is not the last one, calls that come from
-// Fortran, are not timed, or timed by samples, by the same code; and what is not
-// quick: a call of which not all is known before, or that is made inside another.
+// A wrapper first checks, once, that no flag is set (see base.h and enter.c). If so the
+// call is timed, and all that is needed is known here. The key of its row is written to the
+// thread's current call before the call is passed on, and is read back when it has
+// returned, so that no argument has to be kept meanwhile. The same code is inlined again
+// for calls that are not timed, and for calls that come from Fortran, are timed by samples,
+// or are traced.
+//
+// All other cases are in a separate function with the same arguments, out of line. It
+// handles a communicator or a datatype that is not the last one by the same code. It also
+// handles calls that are not quick: not all is known before the call, or it is made inside
+// another call.
 #ifndef MT_QUICK_H
 #define MT_QUICK_H
 
@@ -26,21 +28,22 @@
 #include "calls/fortran.h"
 #include "calls/leave.h"
 
-// The functions below are told which way a call takes: they are inlined once for
-// each, and in each place the compiler knows it.
+// The ways that a quick call can take. The functions below are inlined once for each way,
+// and there the compiler knows which way it is.
 typedef enum mt_way {
     MT_TIMED,   // no flag is set
-    MT_UNTIMED, // nothing but --timing off
+    MT_UNTIMED, // no flag is set except that of --timing off
     MT_OTHER,   // from Fortran, timed by samples, or traced
-    MT_AROUND,  // any of these, in what the wrapper has apart: handles may be others than the last
+    MT_AROUND,  // any of these, in the function out of line: handles need not be the last ones
 } mt_way;
 
-// Who calls: told by a wrapper to what it has apart. A line has the site of a call
-// from Fortran.
+// The caller of a wrapper, which the wrapper passes to its function out of line. For a call
+// from Fortran the thread's current call has the site in the program.
 extern MT_OURS _Thread_local mt_caller mt_calling __attribute__((tls_model("initial-exec")));
 #define MT_TELL_CALLER(line) (mt_calling.site = (line) ? (line)->site : MT_SITE, mt_calling.frame = MT_FRAME)
 
-// The site of a call that may be from Fortran. False if it is not quick.
+// Finds the site of a call that may come from Fortran. Returns false if the call is not
+// quick.
 MT_INLINE bool mt_quick_site(unsigned call, uint64_t *site)
 {
     if (mt_enter_flags() & MT_ENTER_SITES) {
@@ -52,8 +55,8 @@ MT_INLINE bool mt_quick_site(unsigned call, uint64_t *site)
     return true;
 }
 
-// The thread's line, if a call can take this way, else NULL. Where the call is made
-// is written down at once: two words less to keep.
+// Returns the thread's current call if a call can take this way, else NULL. Writes the site
+// and the frame at once, so that two words less have to be kept in registers.
 MT_INLINE mt_current_call *mt_quick_ready(mt_way way, mt_thread *t, unsigned call, uint64_t site, uint64_t frame)
 {
     uint32_t others = MT_ENTER_SITES | MT_ENTER_UNTIMED | MT_ENTER_SAMPLED | MT_ENTER_TRACE;
@@ -72,7 +75,7 @@ MT_INLINE mt_current_call *mt_quick_ready(mt_way way, mt_thread *t, unsigned cal
     return o;
 }
 
-// Whether a call is timed.
+// Reports whether a call is timed.
 MT_INLINE bool mt_quick_timed(mt_way way, mt_thread *t, const mt_current_call *o)
 {
     if (way == MT_TIMED || way == MT_UNTIMED)
@@ -82,7 +85,8 @@ MT_INLINE bool mt_quick_timed(mt_way way, mt_thread *t, const mt_current_call *o
     return !(mt_enter_flags() & MT_ENTER_UNTIMED);
 }
 
-// Opens a call of which all is known. True, for those below to say so.
+// Opens a call of which all is known. Returns true, which the functions below return in
+// turn.
 MT_INLINE bool mt_quick_begin(mt_way way, mt_thread *t, mt_current_call *o, unsigned call, unsigned direction,
                              uint32_t comm, int32_t peer, uint64_t bytes)
 {
@@ -94,7 +98,7 @@ MT_INLINE bool mt_quick_begin(mt_way way, mt_thread *t, mt_current_call *o, unsi
     return true;
 }
 
-// The communicator of a handle, if it is known.
+// Sets the index of a communicator. Returns false if it is not known.
 MT_INLINE bool mt_quick_comm(mt_way way, mt_thread *t, MPI_Comm comm, uint32_t *index)
 {
     if (mt_likely(mt_holds(&t->comm_key, MT_KEY(comm)))) {
@@ -108,7 +112,7 @@ MT_INLINE bool mt_quick_comm(mt_way way, mt_thread *t, MPI_Comm comm, uint32_t *
     return c != NULL;
 }
 
-// The bytes of `count` elements, if the type's size is known.
+// Sets the bytes of `count` elements. Returns false if the size of the type is not known.
 MT_INLINE bool mt_quick_bytes(mt_way way, mt_thread *t, int64_t count, MPI_Datatype type, uint64_t *bytes)
 {
     *bytes = 0;
@@ -120,9 +124,9 @@ MT_INLINE bool mt_quick_bytes(mt_way way, mt_thread *t, int64_t count, MPI_Datat
     return true;
 }
 
-// What each policy opens: as in current_call.h.
+// What each policy enters before the call: as in arguments.h.
 
-// Where calls are traced, the tag stands where others have a count.
+// Sets the tag of a call that may be traced, in the field that has a count in other calls.
 MT_INLINE void mt_quick_tag(mt_way way, mt_current_call *o, int tag)
 {
     if (way != MT_TIMED && way != MT_UNTIMED)
@@ -170,8 +174,8 @@ MT_INLINE bool mt_quick_begin_sendrecv(mt_way way, mt_thread *t, mt_current_call
     return mt_quick_begin_send(way, t, o, call, comm, dest, count, type, tag);
 }
 
-// A collective, of the kinds that are most frequent. An intercommunicator is never
-// the last communicator, since its collectives are more than this.
+// A collective of the most frequent kinds. An intercommunicator is never the last
+// communicator, since its collectives need more than this.
 MT_INLINE bool mt_quick_begin_coll(mt_way way, mt_thread *t, mt_current_call *o, unsigned call, MPI_Comm comm,
                                   mt_volume v)
 {
@@ -200,9 +204,9 @@ MT_INLINE uint64_t mt_quick_close(mt_way way, mt_current_call *o)
     return mt_spend(o, now, o->start);
 }
 
-// Books a call that is closed: the thread is not in it any more. What is seldom is
-// a function that does all that is left, as a register that is kept for what
-// follows would cost each call.
+// Records a call that is closed: the thread is not in it any more. Each rare case is a
+// function that does all that is left to do. Code after such a function would keep a
+// register for its values, which would cost every call.
 MT_INLINE int mt_quick_book(mt_way way, mt_thread *t, mt_current_call *o, mt_key k, uint64_t bytes, uint64_t ticks)
 {
     mt_row *row = mt_row_home(t, k);
@@ -219,25 +223,27 @@ MT_INLINE int mt_quick_book(mt_way way, mt_thread *t, mt_current_call *o, mt_key
     mt_add(&row->count, 1);
     mt_current_call_clear(o);
     int done = MPI_SUCCESS;
-    __asm__("" : "+r"(done)); // not what the call returned, which would be kept for it
+    __asm__("" : "+r"(done)); // not the call's result, which would have to be kept for this
     return done;
 }
 
-// The key of the row. Until here the line has no size class: that is for rows.
+// Returns the key of the row. It adds the size class, which the thread's current call does
+// not have.
 MT_INLINE mt_key mt_quick_key(const mt_current_call *o, uint64_t bytes)
 {
     return (mt_key){mt_read(&o->site), mt_read(&o->place), mt_read(&o->what) | (uint64_t)mt_size_class(bytes) << 56};
 }
 
-// The key of what was received: as the line has it, but from whom, and how much.
+// Returns the key of a received message: as in the thread's current call, but with its
+// source and its size.
 MT_INLINE mt_key mt_quick_received(const mt_current_call *o, unsigned call, unsigned direction, int32_t source,
                                    uint64_t bytes)
 {
     return mt_key_of(o->site, o->slice, call, direction, o->comm, source, mt_size_class(bytes));
 }
 
-// Books a call as its line has it. Whether it moves anything is known where this
-// is inlined.
+// Records a call as the thread's current call describes it. `moves` is a constant where
+// this is inlined.
 MT_INLINE int mt_quick_leave(mt_way way, mt_thread *t, uint64_t frame, unsigned call, int rc, bool moves)
 {
     if (mt_unlikely(rc != MPI_SUCCESS) || mt_unlikely(t->frame != frame))
@@ -248,7 +254,7 @@ MT_INLINE int mt_quick_leave(mt_way way, mt_thread *t, uint64_t frame, unsigned 
     return mt_quick_book(way, t, o, mt_quick_key(o, bytes), bytes, ticks);
 }
 
-// What each policy books: as in leave.h.
+// What each policy records after the call: as in leave.h.
 
 MT_INLINE int mt_quick_send(mt_way way, mt_thread *t, uint64_t frame, unsigned call, int rc, MPI_Comm comm, int dest,
                             int64_t count, MPI_Datatype type)
@@ -280,7 +286,7 @@ MT_INLINE int mt_quick_coll(mt_way way, mt_thread *t, uint64_t frame, unsigned c
     return mt_quick_leave(way, t, frame, call, rc, true);
 }
 
-// Whether a status has a message, in fields that can be believed.
+// Reports whether a status has a message, in fields that can be trusted.
 MT_INLINE bool mt_quick_tells(int rc, const MPI_Status *seen)
 {
     return mt_likely(rc == MPI_SUCCESS) && mt_likely(seen->MPI_SOURCE >= 0) && mt_likely(mt_objects.status_trusted);
@@ -341,7 +347,7 @@ MT_INLINE int mt_quick_irecv(mt_way way, mt_thread *t, uint64_t frame, unsigned 
     return mt_quick_book(way, t, o, mt_quick_key(o, 0), 0, ticks);
 }
 
-// Waiting, testing: time and nothing else.
+// Calls that wait or test: records the time only.
 MT_INLINE void mt_quick_bare(mt_way way, mt_thread *t, uint64_t frame, unsigned call)
 {
     if (mt_unlikely(t->frame != frame))
@@ -351,14 +357,15 @@ MT_INLINE void mt_quick_bare(mt_way way, mt_thread *t, uint64_t frame, unsigned 
     mt_quick_book(way, t, o, mt_quick_key(o, 0), 0, ticks);
 }
 
-// A call that goes one of the ways: it is opened by one policy, passed on, and
-// booked by another.
+// A call in one of the ways: one policy opens it, it is passed on, and another policy
+// records it.
 #define MT_QUICK_WAY(way, site, frame, name, passed, id, opens, opened, leaves, ...)                                   \
     line = mt_quick_ready(way, t, id, site, frame);                                                                    \
     if (line && mt_quick_begin_##opens(way, t, line, id, MT_UNWRAP opened))                                            \
         return mt_quick_##leaves(way, t, frame, id, mt_pmpi.name passed, __VA_ARGS__);
 
-// In a wrapper; and in what it has apart, which is told who called.
+// MT_QUICK is for a wrapper, and MT_QUICK_APART for its function out of line, to which the
+// wrapper passes its caller.
 #define MT_QUICK(...)                                                                                                  \
     mt_thread *t = mt_quick_self;                                                                                      \
     mt_current_call *line;                                                                                             \

@@ -1,17 +1,16 @@
-// The machine code behind thunks_gen.c: names of ours that pass on every
-// register and every word of the stack as they were. They cost about fifteen
-// instructions. C cannot say it: it would have to know the arguments.
+// The machine code of thunks_gen.c: functions with symbols of the MPI that pass on every
+// register and every word of the stack unchanged. They cost about fifteen instructions.
+// They cannot be written in C, which would have to know the arguments.
 #ifndef MT_THUNKS_H
 #define MT_THUNKS_H
 
-// What the thunks jump to: for each name of a call the MPI's own function of
-// each kind, and of each spelling that compilers have for it in Fortran. Filled
-// by mt_next_find.
+// What the thunks jump to (mt_next): for each name of a call the MPI's own function of each
+// kind and, in Fortran, of each spelling that compilers use. Filled by mt_next_find.
 enum { MT_PMPI_C, MT_PMPI_C_LARGE, MT_MPIF, MT_F08, MT_F08TS, MT_F08_LARGE, MT_F08TS_LARGE, MT_CPTR, MT_KINDS };
 enum { MT_ONE_UNDERSCORE, MT_TWO_UNDERSCORES, MT_LOWER, MT_UPPER, MT_SPELLINGS };
 
-// Names are numbered by their calls' ids, so that a new call changes no other's: the
-// second name of a call is one that some MPI has for it.
+// Names are numbered by the ids of their calls, so that a new call does not change the
+// numbers of others. The second name of a call is one that some MPI uses for it.
 enum { MT_NAMES_OF_A_CALL = 2 };
 
 #define MT_TEXT(x) #x
@@ -25,15 +24,15 @@ enum { MT_NAMES_OF_A_CALL = 2 };
     ".cfi_startproc\nendbr64\n"
 #define MT_THUNK_END(symbol) ".cfi_endproc\n.size " symbol ", . - " symbol "\n.popsection\n"
 
-// Jumps to the wrapper if this call was noted.
+// Jumps to the wrapper if this is the call that was noted.
 #define MT_THUNK_IF_NOTED(name, id)                                                                                    \
     "movq mt_noted_call@gottpoff(%rip), %r11\n"                                                                        \
     "cmpw $" MT_STRING(id) ", %fs:8(%r11)\n"                                                                           \
     "je " #name "\n"
 
-// PMPI_x, for the name MPI_x: the wrapper, if the Fortran layer is calling (what
-// it does for itself has to be known too: it frees datatypes), or another file
-// of bindings for the call that was noted.
+// PMPI_x, for the name MPI_x. Jumps to the wrapper if the Fortran layer calls, or if
+// another file of bindings makes the call that was noted. The layer's own calls count too:
+// it frees datatypes, and their handles have to be forgotten.
 #define MT_THUNK_PMPI(name, index, id)                                                                                 \
     __asm__(MT_THUNK_BEGIN("P" #name)                                                                                  \
             "movq (%rsp), %r11\n"                                                                                      \
@@ -48,15 +47,14 @@ enum { MT_NAMES_OF_A_CALL = 2 };
             "1: movl $" MT_STRING(index) ", %r11d\n"                                                                   \
             "jmp mt_pass_on\n" MT_THUNK_END("P" #name))
 
-// The same for a function that layers jump to: it seems to be called by the
-// program.
+// The same for a function that the layers jump to: the program itself seems to call it.
 #define MT_THUNK_PMPI_JUMPED(name, index, id)                                                                          \
     __asm__(MT_THUNK_BEGIN("P" #name)                                                                                  \
             MT_THUNK_IF_NOTED(name, id)                                                                                \
             "movl $" MT_STRING(index) ", %r11d\n"                                                                      \
             "jmp mt_pass_on\n" MT_THUNK_END("P" #name))
 
-// A Fortran name: notes the call and passes it on.
+// A Fortran symbol: notes the call and passes it on.
 #define MT_THUNK_FORTRAN(symbol, index, id)                                                                            \
     __asm__(MT_THUNK_BEGIN(symbol)                                                                                     \
             "movl $(" MT_STRING(index) " << 16 | " MT_STRING(id) "), %r11d\n"                                          \
@@ -78,7 +76,7 @@ enum { MT_NAMES_OF_A_CALL = 2 };
             "testq %r10, %r10\n"                                                                                       \
             "je 3f\n"                                                                                                  \
             "jmp *%r10\n"                                                                                              \
-            /* The slow ways: a function is called, with all registers kept that may be arguments. */                  \
+            /* The slow paths call a function, and keep all registers that may hold arguments. */                      \
             "2: " MT_THUNK_SAVE "call mt_fortran_missed\n" MT_THUNK_RESTORE                                            \
             "movq mt_noted_call@gottpoff(%rip), %r10\n"                                                                \
             "jmp 1b\n"                                                                                                 \
@@ -87,7 +85,7 @@ enum { MT_NAMES_OF_A_CALL = 2 };
             "jmp *%r10\n"                                                                                              \
             ".cfi_endproc\n.popsection\n")
 
-// 200 bytes, which also aligns the stack.
+// Saves 200 bytes of registers, which also aligns the stack.
 #define MT_THUNK_SAVE                                                                                                  \
     "pushq %rdi\npushq %rsi\npushq %rdx\npushq %rcx\npushq %r8\npushq %r9\npushq %rax\npushq %r11\n"                   \
     "subq $136, %rsp\n.cfi_adjust_cfa_offset 200\n"                                                                    \
@@ -118,7 +116,7 @@ enum { MT_NAMES_OF_A_CALL = 2 };
     "b.ne 2f\n"                                                                                                        \
     "1: b " #name "\n"
 
-// Whether the caller is in a range.
+// Compares the address of the caller with a range.
 #define MT_THUNK_IN(range)                                                                                             \
     "adrp x16, " range "\nadd x16, x16, :lo12:" range "\nldp x16, x17, [x16]\nsub x16, x30, x16\ncmp x16, x17\n"
 
@@ -159,13 +157,13 @@ enum { MT_NAMES_OF_A_CALL = 2 };
             "ldr x17, [x17, w16, uxtw #3]\n"                                                                           \
             "cbz x17, 3f\n"                                                                                            \
             "br x17\n"                                                                                                 \
-            /* mt_fortran_missed leaves nothing noted, so that the first way is free. */                               \
+            /* mt_fortran_missed clears the note, so that 1: goes on to note this call. */                             \
             "2: " MT_THUNK_SAVE "bl mt_fortran_missed\n" MT_THUNK_RESTORE "b 1b\n"                                     \
             "3: " MT_THUNK_SAVE "mov w0, w16\nmov x1, x30\nbl mt_next_find\nmov x17, x0\n" MT_THUNK_RESTORE            \
             "br x17\n"                                                                                                 \
             ".cfi_endproc\n.popsection\n")
 
-// Ten words, and eight vector registers.
+// Saves eleven general registers and eight vector registers.
 #define MT_THUNK_SAVE                                                                                                  \
     "stp x0, x1, [sp, #-224]!\n.cfi_adjust_cfa_offset 224\nstp x2, x3, [sp, #16]\nstp x4, x5, [sp, #32]\n"             \
     "stp x6, x7, [sp, #48]\nstp x8, x16, [sp, #64]\nstr x30, [sp, #80]\n.cfi_rel_offset x30, 80\n"                     \

@@ -8,18 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-// A volume whose sizes are known.
+// A volume whose sizes have been computed.
 typedef struct mt_volume_fixed {
     mt_comm *comm;
     unsigned direction;
     int32_t peer;
-    uint64_t bytes;   // of one message; of vectors and at the root of Gatherv, in total
-    uint64_t message; // size of one message (the mean of a vector's)
-    uint64_t length;  // of sizes; 0 unless a vector
+    uint64_t bytes;   // of one message; of a vector and at the root of Gatherv, in total
+    uint64_t message; // size of one message; of a vector, the mean
+    uint64_t length;  // number of sizes; 0 unless a vector
     uint64_t sizes[]; // bytes to each member, or along each edge
 } mt_volume_fixed;
 
-// One thread's vectors, each in the recording: found by key, few in number.
+// The vectors of one thread, each in the recording. There are few, so they are in short
+// chains by key.
 typedef struct mt_vectors {
     struct mt_vectors *next;
     mt_l_vector *record;
@@ -30,7 +31,7 @@ static int64_t count_at(mt_counts counts, uint64_t i)
     return counts.wide ? (int64_t)((const MPI_Count *)counts.at)[i] : ((const int *)counts.at)[i];
 }
 
-// Bytes to member (or edge) i.
+// Returns the bytes to member (or along edge) i.
 static uint64_t vector_bytes(mt_thread *t, const mt_volume *v, uint64_t i)
 {
     return mt_data_bytes(t, count_at(v->counts, i), v->types ? v->types[i] : v->type);
@@ -48,7 +49,7 @@ static uint64_t vector_length(const mt_volume *v, const mt_comm *c, unsigned cal
     return (uint64_t)(mt_volume_is_own_group(c, call) ? c->size : c->peers);
 }
 
-// What goes to member or edge i does not stay at home.
+// Reports whether what goes to member or edge i leaves this process.
 static bool leaves(const mt_volume *v, const mt_comm *c, uint64_t i)
 {
     if (v->shape == MT_SHAPE_EDGES)
@@ -74,7 +75,7 @@ static mt_l_vector *new_vector(mt_thread *t, mt_key k, uint64_t length)
 
 static mt_l_vector *vector_of(mt_thread *t, mt_key k, uint64_t length)
 {
-    k.what &= 0x00ffffffffffffffu; // the size class is not of the key
+    k.what &= 0x00ffffffffffffffu; // the size class is not part of a vector's key
     mt_vectors **chain = &t->vectors[mt_hash(k) % MT_VECTOR_CHAINS];
     for (mt_vectors *v = *chain; v; v = v->next) {
         mt_l_vector *r = v->record;
@@ -89,7 +90,7 @@ static mt_l_vector *vector_of(mt_thread *t, mt_key k, uint64_t length)
         return NULL;
     }
     *v = (mt_vectors){*chain, r};
-    __atomic_store_n(chain, v, __ATOMIC_RELEASE); // others may be reading
+    __atomic_store_n(chain, v, __ATOMIC_RELEASE); // other threads may be reading
     return r;
 }
 
@@ -97,7 +98,7 @@ static void add_to_vector(mt_thread *t, mt_key k, const mt_volume_fixed *f)
 {
     mt_l_vector *r = vector_of(t, k, f->length);
     if (!r) {
-        mt_lost(&mt_process.header->folded_calls, 1); // the total is in its row, the spread is not
+        mt_lost(&mt_process.header->folded_calls, 1); // the total is in its row, the sizes are lost
         return;
     }
     uint64_t *bytes = (uint64_t *)(r + 1);
@@ -106,7 +107,7 @@ static void add_to_vector(mt_thread *t, mt_key k, const mt_volume_fixed *f)
     __atomic_store_n(&r->count, r->count + 1, __ATOMIC_RELEASE);
 }
 
-// Reads a vector's counts; f has room for its sizes.
+// Computes the sizes of a vector from its counts. `f` has room for them.
 static void fix_vector(mt_thread *t, const mt_volume *v, mt_volume_fixed *f)
 {
     uint64_t messages = 0;
@@ -120,7 +121,7 @@ static void fix_vector(mt_thread *t, const mt_volume *v, mt_volume_fixed *f)
     f->message = messages ? f->bytes / messages : 0;
 }
 
-// The root of Gather, Gatherv and Reduce: what it receives.
+// Computes what the root of Gather, Gatherv and Reduce receives.
 static void fix_root_receives(mt_thread *t, const mt_volume *v, mt_volume_fixed *f)
 {
     f->direction = MT_DIR_RECV;
@@ -149,8 +150,8 @@ static void fix_plain(mt_thread *t, const mt_volume *v, mt_volume_fixed *f, unsi
     f->message = f->bytes;
 }
 
-// Says who sends, and to whom, in a rooted collective: direction and peer.
-// True if this process is the root.
+// Sets the direction and the peer in a rooted collective. Returns whether this process is
+// the root.
 static bool fix_root(const mt_volume *v, mt_volume_fixed *f)
 {
     bool inter = f->comm->flags & MT_COMM_INTER;
@@ -167,7 +168,7 @@ static void fix(mt_thread *t, const mt_volume *v, mt_volume_fixed *f, unsigned c
     f->peer = MT_PEER_NONE;
     bool rooted = v->shape == MT_SHAPE_FROM_ROOT || v->shape == MT_SHAPE_TO_ROOT;
     bool root = rooted && fix_root(v, f);
-    // Arguments that matter at the root only are not read elsewhere.
+    // Arguments that are significant at the root only are not read elsewhere.
     if (v->shape == MT_SHAPE_TO_ROOT && root)
         fix_root_receives(t, v, f);
     else if (f->direction == MT_DIR_NONE)
@@ -178,8 +179,9 @@ static void fix(mt_thread *t, const mt_volume *v, mt_volume_fixed *f, unsigned c
         fix_plain(t, v, f, call);
 }
 
-// A fixed volume in the caller's buffer, or in memory that the caller frees if
-// it is another pointer; NULL if there is none.
+// Returns the computed volume: in the caller's buffer, or malloc'ed if it is too large for
+// that. The caller frees it in the second case. NULL if the communicator is not known, or
+// without memory.
 static mt_volume_fixed *fixed(mt_thread *t, MPI_Comm comm, const mt_volume *v, unsigned call, void *buffer, size_t size)
 {
     mt_comm *c = t ? mt_comm_of(t, comm) : NULL;
@@ -238,8 +240,8 @@ static void book_started(mt_thread *t, const mt_request *e, uint32_t slice)
     unsigned direction = f->direction == MT_DIR_SEND   ? MT_DIR_SEND_POSTED
                          : f->direction == MT_DIR_RECV ? MT_DIR_RECV_POSTED
                                                        : MT_DIR_NONE;
-    if (direction == MT_DIR_NONE) { // the start was counted, and nothing else happens here
-        if (mt_traced()) // but for a trace: it has to tell which collective was started
+    if (direction == MT_DIR_NONE) { // the start was counted, and this process has no message
+        if (mt_traced()) // but a trace has to show which collective was started
             mt_book_beside(t, mt_key_of(e->site, slice, e->call, MT_DIR_POSTED, f->comm->index, f->peer, 0), 0,
                            MT_EVENT_NO_TAG, e->number);
         return;

@@ -1,6 +1,6 @@
-// What a collective moves, as its arguments say it: nothing is looked up until
-// the call has succeeded. A volume costs the same on any number of processes,
-// but for the v and w forms, whose counts have to be read.
+// What a collective moves, according to its arguments. Nothing is looked up until the call
+// has succeeded. Computing a volume costs the same on any number of processes, except for
+// the v and w forms, whose counts have to be read.
 #ifndef MT_VOLUME_H
 #define MT_VOLUME_H
 
@@ -9,7 +9,7 @@
 #include "objects/comm.h"
 #include "objects/request.h"
 
-// An array of counts: int, or MPI_Count in the large-count twins.
+// An array of counts: int, or MPI_Count in the large-count functions.
 typedef struct mt_counts {
     const void *at;
     bool wide;
@@ -18,27 +18,27 @@ typedef struct mt_counts {
 #define MT_COUNTS(p) ((mt_counts){(p), sizeof *(p) == sizeof(MPI_Count)})
 
 typedef enum mt_shape {
-    MT_SHAPE_ALL,      // everyone sends count x type to each other
+    MT_SHAPE_ALL,      // each member sends count x type to each other member
     MT_SHAPE_FROM_ROOT,
     MT_SHAPE_TO_ROOT,
     MT_SHAPE_EDGES,    // along each edge of the topology
-    MT_SHAPE_BLOCK,    // Allgatherv with MPI_IN_PLACE: the own element of counts
+    MT_SHAPE_BLOCK,    // Allgatherv with MPI_IN_PLACE: this process's element of the counts
 } mt_shape;
 
 typedef struct mt_volume {
     mt_shape shape;
     bool vector;               // counts differ by member (or edge)
-    int root;                  // of rooted ones
+    int root;                  // of rooted collectives
     int64_t count;             // unless vector
     MPI_Datatype type;
-    mt_counts counts;          // of vectors, of MT_SHAPE_BLOCK, and what Gatherv's root receives
+    mt_counts counts;          // of vectors, of MT_SHAPE_BLOCK, and of what the root of Gatherv receives
     const MPI_Datatype *types; // of the w forms
-    int64_t received;          // at the root of Gather and Reduce, from each, where counts.at is NULL
+    int64_t received;          // what the root of Gather and Reduce receives from each, if counts.at is NULL
     MPI_Datatype received_type;
 } mt_volume;
 
-// Each sets the fields that its shape reads, and no others: a wrapper is not to
-// pay for clearing the rest.
+// Each of these sets only the fields that its shape reads, so that a wrapper does not pay
+// for clearing the others.
 MT_INLINE mt_volume mt_volume_of(mt_shape shape, int64_t count, MPI_Datatype type)
 {
     mt_volume v;
@@ -101,7 +101,7 @@ MT_INLINE mt_volume mt_scatterv(int root, mt_counts counts, MPI_Datatype type)
     return v;
 }
 
-// With MPI_IN_PLACE the receive side's arguments tell.
+// With MPI_IN_PLACE the arguments of the receive side are used.
 MT_INLINE mt_volume mt_a2a_in_place(const void *sendbuf, int64_t count, MPI_Datatype type, int64_t received,
                                     MPI_Datatype received_type)
 {
@@ -154,24 +154,25 @@ MT_INLINE mt_volume mt_neighbor_w(mt_counts counts, const MPI_Datatype *types)
     return mt_volume_vector(MT_SHAPE_EDGES, counts, mt_const.datatype_null, types);
 }
 
-// The root argument as a row has it.
+// Returns the root argument as in a row.
 MT_INLINE int32_t mt_root_peer(int root)
 {
     return root == MPI_PROC_NULL ? MT_PEER_PROC_NULL : root == MPI_ROOT ? MT_PEER_ROOT : root;
 }
 
-// Books a collective that succeeded, of a span that is closed.
+// Records a collective that succeeded. The span is closed.
 void mt_volume_book(mt_span *s, MPI_Comm comm, const mt_volume *v);
 
-// A persistent one: its sizes are computed now, since types may be freed, and
-// booked at each start.
+// Remembers a persistent collective. Its sizes are computed now, since datatypes may be
+// freed, and recorded at each start.
 void mt_volume_promise(const mt_span *s, MPI_Comm comm, const mt_volume *v, MPI_Request request);
 
-// Over an intercommunicator the counts of Reduce_scatter are of the own group:
-// they say what its members receive, and the other group's what is sent to them.
+// Reports whether the counts are those of the process's own group, as in Reduce_scatter
+// over an intercommunicator. They are what the members of this group receive. What this
+// process sends is in the counts of the other group.
 bool mt_volume_is_own_group(const mt_comm *c, unsigned call);
 
-// The vectors of one thread, for .prof.
+// Calls `visit` for each vector of a thread, for .prof.
 void mt_volume_each_vector(const mt_thread *t, void (*visit)(void *, const mt_l_vector *), void *argument);
 
 #endif
