@@ -1,5 +1,5 @@
-// Entering calls that are not on the quick path: the quick path reads the clock twice and
-// updates one row, and no more.
+// Entering calls that are not on the quick path. (The quick path reads the clock twice and
+// updates one row, and does nothing else.)
 #include "record/current_call.h"
 #include "record/record.h"
 #include "record/sample.h"

@@ -22,8 +22,8 @@ mt_code_range mt_layer, mt_bindings;
 enum { MT_NEXT = MT_NAMES_OF_A_CALL * MT_CALL_END * MT_KINDS * MT_SPELLINGS };
 void *mt_next[MT_NEXT];
 
-// Functions that do not belong to an MPI: other libraries have such names too, especially
-// in C.
+// Functions that do not belong to an MPI: other libraries have functions with such names
+// too, especially in C.
 static bool is_foreign[MT_NEXT];
 
 void mt_fortran_missed(void)
@@ -127,9 +127,9 @@ static void widen(const extent *e)
     mt_enter_set(MT_ENTER_SITES, true);
 }
 
-// Makes calls from the file of a binding be looked at more closely from now on. The layer
-// is the file that has pmpi_init_: if there are several files of bindings, this one calls
-// C, and most of the others call it.
+// Makes the wrappers look more closely at calls from the file of this binding
+// (MT_ENTER_SITES). The layer is the file that has pmpi_init_: if there are several files
+// of bindings, this one calls C, and most of the others call it.
 static void open_bindings(void *binding, uint64_t caller)
 {
     static const char *const inits[MT_SPELLINGS] = {"pmpi_init_", "pmpi_init__", "pmpi_init", "PMPI_INIT"};

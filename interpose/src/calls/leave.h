@@ -39,10 +39,15 @@ MT_INLINE MPI_Status *mt_seen(MPI_Status *status, MPI_Status *own)
 void mt_leave_send(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t count, MPI_Datatype type);
 
 // The less frequent ends of calls on the quick path (quick.h). They return the call's
-// result. mt_leave_quick_longest: the call is the longest of its row, in which its maximum
-// and count are left to update. mt_leave_quick: the row is not in its home slot, or has
-// samples or events. The other three: the call failed, calls inside it replaced the
-// thread's current call, or the status of a receive does not have all that is needed.
+// result.
+//
+// mt_leave_quick_longest: the call is the longest one of its row, whose maximum and count
+// are still to be updated.
+//
+// mt_leave_quick: the row is not in its home slot, or has samples or events.
+//
+// The other three: the call failed, calls inside it replaced the thread's current call, or
+// the status of a receive does not have all that is needed.
 int mt_leave_quick_longest(mt_thread *t, mt_row *row, uint64_t ticks) MT_SLOW;
 int mt_leave_quick(mt_thread *t, uint64_t site, uint64_t place, uint64_t what, uint64_t bytes,
                    uint64_t ticks) MT_APART;

@@ -32,8 +32,8 @@ static int all_count, all_capacity;
 enum { MT_FREED_CHAINS = 1024 };
 static mt_comm *freed[MT_FREED_CHAINS];
 
-// Replaces a malloc'ed list by its copy in the recording, so that a member takes 4 bytes
-// once.
+// Replaces a malloc'ed list by its copy in the recording, so that the list (4 bytes for
+// each member) is stored once.
 static void move_list(int32_t **list, int32_t *written, uint64_t bytes)
 {
     if (bytes) {

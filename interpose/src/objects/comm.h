@@ -6,8 +6,8 @@
 #include "record/record.h"
 
 // What is known of a communicator. It outlives the handle, since a receive may complete
-// after its communicator was freed. It is never freed. A communicator that is later created
-// in the same way may use it again ("fold").
+// after its communicator was freed. It is never freed. A communicator created later in the
+// same way may reuse it ("fold").
 struct mt_comm {
     uint32_t index, flags;
     int size, rank;
@@ -46,7 +46,7 @@ mt_comm *mt_comm_find(mt_thread *t, MPI_Comm comm) MT_APART;
 mt_comm *mt_comm_lost(void);
 
 // Returns the communicator of a handle that may be invalid, or NULL if the handle is not
-// known yet. Asks nothing of the MPI.
+// known yet. Calls no MPI function.
 mt_comm *mt_comm_known(mt_thread *t, MPI_Comm comm) MT_APART;
 
 // The same for code that records no call, without a thread's cache. mt_comm_met returns

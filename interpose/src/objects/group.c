@@ -40,8 +40,8 @@ static bool take(void *argument, int first, int n, const int world_ranks[])
     return true;
 }
 
-// Translates the ranks of a group to world ranks: a list of n, or NULL if they are base +
-// i*stride.
+// Translates the ranks of a group to world ranks. Sets the list of n world ranks, or NULL
+// if rank i is base + i*stride.
 static bool translate(MPI_Group group, int n, int32_t **list, int *base, int *stride)
 {
     members m = {.n = n, .stride = 1};

@@ -220,7 +220,7 @@ bool mt_request_receives(MPI_Request request, mt_comm **comm, int32_t *peer)
     return receives;
 }
 
-// Returns the state of the calling thread, which may have made no call of its own yet; NULL
+// Returns the table of the calling thread, which may have made no call of its own yet; NULL
 // without room.
 MT_INLINE mt_thread *writer(void)
 {
@@ -228,9 +228,9 @@ MT_INLINE mt_thread *writer(void)
     return t ? t : MT_CALL_HOOK(thread_wanted, 0);
 }
 
-// Adds a request that has no normal completion to a row, by `direction`. Receives posted
-// while recording was paused are not counted, and a request with MPI_PROC_NULL moves
-// nothing.
+// Records a request that did not complete normally, in a row of this direction. Requests
+// that started while recording was paused are not counted, and those with MPI_PROC_NULL
+// move nothing.
 static void set_aside_tagged(const mt_request *e, unsigned direction, int32_t peer, int32_t tag)
 {
     mt_thread *t = writer();

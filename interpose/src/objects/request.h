@@ -148,9 +148,8 @@ int32_t mt_failed_source(const mt_comm *c, int32_t posted, const MPI_Status *sta
 // Returns the tag of a truncated message if the status has it, else MT_EVENT_NO_TAG.
 int32_t mt_failed_tag(int32_t posted, const MPI_Status *status);
 
-// Records that the call `s` started a persistent request, and the message that it sends.
-// With `alone` (Start, but not Startall) also records the call itself, whose span is
-// closed.
+// Records that the call `s` started a persistent request, with its messages. With `alone`
+// (Start, but not Startall) also records the call itself, whose span is closed.
 void mt_request_started(mt_span *s, MPI_Request request, bool alone);
 
 #endif

@@ -10,7 +10,7 @@
 uint64_t mt_type_find(mt_thread *t, MPI_Datatype type) MT_APART;
 
 // Reports whether the size of a datatype, which may be invalid, is known, and sets the
-// thread's type_size to it. Asks nothing of the MPI.
+// thread's type_size to it. Calls no MPI function.
 bool mt_type_known(mt_thread *t, MPI_Datatype type) MT_APART;
 
 // Asks the MPI for the sizes of all predefined datatypes.
