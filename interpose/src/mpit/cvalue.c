@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-// What is quoted of a value in a reason.
+// The number of characters of a value that an error text quotes.
 enum { MT_QUOTED = 80 };
 
 static int quoted(size_t length)
@@ -30,8 +30,8 @@ static bool parse_real(const char *text, size_t length, uint64_t *word)
     return end == digits + length;
 }
 
-// Digits, decimal or hexadecimal behind 0x. What is larger than a word is the
-// largest word, and errno ERANGE.
+// Parses a number without a sign, decimal or (after 0x) hexadecimal. A number that
+// does not fit in 64 bits becomes the largest one, and errno becomes ERANGE.
 static bool parse_digits(const char *text, size_t length, uint64_t *value)
 {
     char digits[64], *end;
@@ -45,7 +45,9 @@ static bool parse_digits(const char *text, size_t length, uint64_t *value)
     return end == digits + length;
 }
 
-// A number in the lowest bytes of a word, which are its first.
+// Parses a number into the lowest bytes of `word`. These are its first bytes in
+// memory, because the machine is little-endian. On failure it writes the reason to
+// `why`.
 static bool parse_number(const mt_mpit_type *t, const char *text, size_t length, uint64_t *word, char *why)
 {
     size_t sign = length > 0 && (*text == '-' || *text == '+');
@@ -70,8 +72,9 @@ static bool parse_number(const mt_mpit_type *t, const char *text, size_t length,
     return true;
 }
 
-// An item of an enumeration, if `text` is its name. Names may be several, as in
-// t|true|yes.
+// Reports whether `text` is the name of an enumeration item. An item may have several
+// names with | between them, such as t|true|yes; then the whole string is accepted,
+// too.
 static bool names_item(const char *names, const char *text, size_t length)
 {
     for (const char *name = names; *name;) {
@@ -84,12 +87,14 @@ static bool names_item(const char *names, const char *text, size_t length)
 }
 
 typedef struct mt_items {
-    bool found, flags; // one was; each is a bit, or none
-    int value, all;    // of the one that was found; of all flags together
+    bool found, flags; // an item was found; each item has at most one bit set
+    int value, all;    // of the item that was found; all items, combined with OR
+    // the smallest and largest value of an item
     int least, most;
 } mt_items;
 
-// Open MPI's levels of verbosity: the items are marks on a scale.
+// Reports whether the variable is one of Open MPI's levels of verbosity. Their items
+// are marks on a scale, so numbers between two items are valid.
 static bool is_scale(const mt_cvar *v)
 {
     char name[MT_CVAR_NAME] = "";
@@ -97,7 +102,7 @@ static bool is_scale(const mt_cvar *v)
     return mt_pmpi.T_enum_get_info(v->items, &n, name, &length) == MPI_SUCCESS && strcmp(name, "verbosity") == 0;
 }
 
-// Looks for an item by its name or number, and lists all of them in `why`.
+// Looks for an item by its name or number, and writes a list of all items to `why`.
 static mt_items look_for_item(const mt_cvar *v, int n, const char *text, size_t length, char *why)
 {
     mt_items found = {.flags = true, .least = INT_MAX, .most = INT_MIN};
@@ -132,7 +137,8 @@ static mt_items look_for_item(const mt_cvar *v, int n, const char *text, size_t 
     return found;
 }
 
-// An item, or several with commas where the items are bits.
+// Parses the name or number of one item. Several items, with commas between them, are
+// allowed if each is a bit; their values are then combined.
 static bool parse_items(const mt_cvar *v, int n, const char *text, uint64_t *word, char *why)
 {
     int value = 0;
@@ -180,7 +186,9 @@ void *mt_cvar_parse(const mt_cvar *v, const char *text, char why[MT_CVAR_WHY])
     }
     if (t->kind == MT_PVAR_TEXT)
         return parse_text(v, text, why);
-    uint64_t *value = calloc((size_t)v->count + 1, sizeof *value); // with a word behind it, as it is copied as words
+    // One word more than the elements need: the loop below copies whole words, also
+    // for smaller elements.
+    uint64_t *value = calloc((size_t)v->count + 1, sizeof *value);
     int n = items_of(v), i = 0;
     bool good = value != NULL;
     if (good && n > 0 && v->count == 1 && t->kind != MT_PVAR_DOUBLE) {

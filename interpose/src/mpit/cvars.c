@@ -1,23 +1,25 @@
-// What is asked for is refused with a reason, and never does harm: a value is
-// held against the variable's type and enumeration before the MPI sees it, and a
-// variable is read only right after it was written. (Open MPI 4.1 crashes where
-// others are read once MPI_Init has unloaded the components that they were of.)
+// A setting that cannot be applied is refused with a reason and does no harm. A value
+// is checked against the variable's type and enumeration before the MPI sees it, and
+// a variable is read only right after it was written. (Open MPI 4.1 crashes if other
+// variables are read after MPI_Init has unloaded the components that they belonged
+// to.)
 //
-// Open MPI says of nearly all variables of its components that they are read-only:
-// it takes them from the environment when it registers them, which is when MPI_T
-// is opened, and a component that is in use does not look again. Setting the
-// environment first is no way: what a value must be can only be asked once the
-// variables are registered, and a wrong one has ended the program by then; opening
-// MPI_T twice crashes Open MPI 5.0. So these variables are set between
-// registration and MPI_Init, as the environment would have, by the function that
-// MPI_T_cvar_write calls for others: mca_base_var_set_value of libopen-pal.
-// MPI_Init registers some of them once more (mpi_*, in 5.0), and goes back to what
-// the environment says: so what was set is in the environment, too, until MPI_Init
-// is over. (Open MPI's MPI_Init changes the environment itself: a program that has
-// threads by then which look at it is at risk without us.)
+// Open MPI declares nearly all variables of its components read-only. It takes their
+// values from the environment when it registers them, which happens when MPI_T is
+// opened; a component that is in use does not read its variables again. Setting the
+// environment beforehand does not work: the valid values of a variable are only known
+// once it is registered, and a wrong value has ended the program by then. Opening
+// MPI_T twice crashes Open MPI 5.0. So these variables are set after they are
+// registered and before MPI_Init, as the environment would have set them, by the
+// function that MPI_T_cvar_write calls for writable variables: mca_base_var_set_value
+// of libopen-pal. MPI_Init registers some variables once more (mpi_*, in 5.0) and
+// takes their values from the environment again. Therefore the value is also in the
+// environment until MPI_Init has returned. (Open MPI's MPI_Init changes the
+// environment itself, so threads that read the environment during MPI_Init are at
+// risk without this library, too.)
 //
-// MPICH copies the variables that are text for MPI_T, and never looks at these
-// copies: writing one would change what is read, and nothing else.
+// MPICH copies text variables for MPI_T and never reads the copies. Writing such a
+// variable would change what MPI_T_cvar_read returns, and nothing else.
 #define _GNU_SOURCE
 #include "mpit/cvars.h"
 
@@ -36,24 +38,24 @@
 extern char **environ;
 
 enum {
-    MT_ASKED = 256,       // lines of MPITRACE_CVAR
-    MT_ENVIRONMENT = 512, // variables of the environment
-    MT_VALUE = 4096,      // bytes of the value of one
+    MT_ASKED = 256,       // most lines of MPITRACE_CVAR
+    MT_ENVIRONMENT = 512, // most environment variables that are logged
+    MT_VALUE = 4096,      // most bytes of a value that are logged
 };
 
-// What was asked for.
+// A line of MPITRACE_CVAR.
 typedef struct mt_asked {
     const char *name, *value;
     bool settled;  // set or refused
-    bool exported; // it is in the environment
-    char *before;  // what was there, if anything
+    bool exported; // the value is in the environment, too
+    char *before;  // the value in the environment before, or NULL
 } mt_asked;
 
 static struct {
     char *text; // MPITRACE_CVAR, cut into names and values
     mt_asked lines[MT_ASKED];
     int count;
-    void *module; // that the MPI is looked up from, if it is in nobody's sight
+    void *module; // to look up the MPI's functions in, if they are not in the global scope; else NULL
 } asked;
 
 static void log_variable(uint32_t origin, uint32_t scope, const char *name, const char *value, size_t length,
@@ -85,7 +87,8 @@ static uint32_t scope_of(const mt_cvar *v)
     return MT_SCOPE_UNKNOWN;
 }
 
-// All ranks are told the same: one says it.
+// Refuses a line for the reason `why`. All ranks refuse it for the same reason, so
+// only rank 0 prints a message; each rank logs it.
 static void refuse(mt_asked *a, uint32_t scope, const char *why)
 {
     a->settled = true;
@@ -94,7 +97,8 @@ static void refuse(mt_asked *a, uint32_t scope, const char *why)
         mt_log("the MPI's variable %.100s is not set to %.100s: %s", a->name, a->value, why);
 }
 
-// Some MPIs describe some of their variables in part, or not at all.
+// Finds a control variable by its name. Some MPIs describe some of their variables
+// incompletely or not at all, so the fields have defaults.
 static bool find(const char *name, mt_cvar *v)
 {
     int n = 0;
@@ -112,7 +116,8 @@ static bool find(const char *name, mt_cvar *v)
     return false;
 }
 
-// Why a variable cannot be set, whatever the value; NULL if it can.
+// Returns the reason why a variable cannot be set to any value, or NULL if it can be
+// set.
 static const char *unsettable(const mt_cvar *v, bool initialized)
 {
     if (v->scope == MPI_T_SCOPE_CONSTANT)
@@ -137,7 +142,7 @@ static const char *unsettable(const mt_cvar *v, bool initialized)
 }
 
 #ifdef OPEN_MPI
-// Of its mca_base_var.h, the same from 1.7 to 5.0.
+// Constants of Open MPI's mca_base_var.h, the same from 1.7 to 5.0.
 enum { MT_MCA_SETTABLE = 4, MT_MCA_SOURCE_SET = 4 };
 
 static bool name_in_environment(const char *variable, char name[MT_CVAR_NAME])
@@ -201,8 +206,9 @@ static void refused_by_mpi(char *why, int rc)
     snprintf(why, MT_CVAR_WHY, "the MPI refuses it with error %d%s", rc, name);
 }
 
-// Writes the value, and reads it back into the record. False, and why, if it was
-// not written; `later` if it may be once MPI is initialized.
+// Writes the value, reads it back and logs what was read. Returns false and writes
+// the reason to `why` if it was not written; `later` then tells whether it may
+// succeed once MPI is initialized.
 static bool set(mt_asked *a, const mt_cvar *v, MPI_T_cvar_handle handle, bool initialized, bool *later, char *why)
 {
     void *value = mt_cvar_parse(v, a->value, why);
@@ -212,7 +218,9 @@ static bool set(mt_asked *a, const mt_cvar *v, MPI_T_cvar_handle handle, bool in
     if (rc != MPI_SUCCESS) {
         refused_by_mpi(why, rc);
 #ifdef OPEN_MPI
-        *later = false; // what it refuses now it refuses for good, and its component may be gone later
+        // What Open MPI refuses now it refuses later, too, and by then the component
+        // may be unloaded.
+        *later = false;
 #else
         *later = rc == MPI_T_ERR_CVAR_SET_NOT_NOW;
 #endif
@@ -234,7 +242,8 @@ static bool set(mt_asked *a, const mt_cvar *v, MPI_T_cvar_handle handle, bool in
     return true;
 }
 
-// What cannot be set now is left to be tried again, unless that is past.
+// Sets the variable of a line. If that is not possible before MPI_Init, the line is
+// left for mt_cvars_ready to try again; after MPI_Init it is refused.
 static void try(mt_asked *a, bool initialized)
 {
     mt_cvar v;
@@ -264,7 +273,7 @@ static void try(mt_asked *a, bool initialized)
         refuse(a, scope_of(&v), why);
 }
 
-// Cuts the text into lines.
+// Cuts the text into lines, and each line into name and value.
 static void read_asked(const char *text)
 {
     asked.text = strdup(text);
@@ -298,7 +307,8 @@ static void try_all(bool initialized)
             try(&asked.lines[i], initialized);
 }
 
-// What sets control variables of MPIs, and of the libraries that they send with.
+// Reports whether an environment variable, NAME=VALUE, sets a control variable of an
+// MPI or of a communication library below it.
 static bool sets_variable(const char *entry)
 {
     static const char *const prefixes[] = {"OMPI_MCA_", "PMIX_MCA_", "PRTE_MCA_", "MPIR_CVAR_", "MPIR_PARAM_", "MPICH_",
@@ -310,7 +320,8 @@ static bool sets_variable(const char *entry)
     return false;
 }
 
-// All of it, also what launchers set: readers know these.
+// Logs the environment variables that set control variables, including those that
+// launchers set. The programs that read the recording know which these are.
 static void note_environment(void)
 {
     int kept = 0, left = 0;
@@ -341,7 +352,7 @@ static void note_environment(void)
 void mt_cvars_open(uint64_t caller, bool initialized)
 {
     const char *text = getenv("MPITRACE_CVAR");
-    if (mt_job_rank_said() <= 0) // or nobody said
+    if (mt_job_rank_said() <= 0) // or the launcher gives no rank
         note_environment();
     if (!text || !*text)
         return;
@@ -360,7 +371,7 @@ void mt_cvars_ready(void)
 {
     try_all(true);
 #ifdef OPEN_MPI
-    for (int i = asked.count - 1; i >= 0; i--) // the first of one name remembers what was there
+    for (int i = asked.count - 1; i >= 0; i--) // of several lines with the same name, the first has the original value
         restore(&asked.lines[i]);
 #endif
     mt_resolve_done(asked.module);

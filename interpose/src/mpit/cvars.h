@@ -1,18 +1,19 @@
-// Control variables of the MPI: those that MPITRACE_CVAR asks for are written
-// through MPI_T, and those that the environment sets are noted. Each is a record.
+// Control variables of the MPI. Writes those that MPITRACE_CVAR names through MPI_T,
+// and logs those that the environment sets. Each is a record of the recording.
 #ifndef MT_CVARS_H
 #define MT_CVARS_H
 
 #include "base/base.h"
 
-// Notes what the environment sets, on rank 0, before the MPI adds to it. Then
-// writes what MPITRACE_CVAR says, a line NAME=VALUE each, before the MPI is
-// initialized, which is when it looks at most variables; without it MPI_T is not
-// opened. `initialized` if that is past. `caller` is as for mt_resolve.
+// Called before MPI_Init; `initialized` is true if MPI is initialized already. On
+// rank 0, logs the control variables that the environment sets, before the MPI adds
+// its own. Then writes the variables of MPITRACE_CVAR, which has one line NAME=VALUE
+// for each. This happens before MPI_Init because the MPI reads most variables there.
+// If MPITRACE_CVAR is not set, MPI_T is not opened. `caller` is as for mt_resolve.
 void mt_cvars_open(uint64_t caller, bool initialized);
 
-// Once the MPI is initialized: writes what could not be found before, or would
-// not be written then.
+// Called once MPI is initialized. Tries again to write the variables that did not
+// exist before MPI_Init or could not be written then.
 void mt_cvars_ready(void);
 
 #endif

@@ -1,13 +1,13 @@
-// Open MPI's point-to-point layer ob1 sends eagerly up to the limit of the
-// transport (BTL) that reaches the receiver: btl_<name>_eager_limit. MPI_T has
-// these variables, but opening it makes MPI_Init of Open MPI 4.1 a quarter of a
-// second longer, since it loads all components. So they are read by the functions
-// that MPI_T calls, mca_base_var_find and mca_base_var_get_value of libopen-pal:
-// once MPI is initialized, only components in use still have variables.
+// Open MPI's point-to-point layer ob1 sends messages eagerly up to a limit of the
+// transport (BTL) that reaches the receiver: btl_<name>_eager_limit. MPI_T has these
+// variables, but opening MPI_T makes MPI_Init of Open MPI 4.1 a quarter of a second
+// longer, because it loads all components. So this file reads them with the functions
+// that MPI_T calls: mca_base_var_find and mca_base_var_get_value of libopen-pal. Once
+// MPI is initialized, only components in use still have variables.
 //
-// A limit is logged only where one transport alone can be meant. Other layers (cm,
-// ucx) and MPICH's ch4 leave the protocol to the network's library, and have no
-// variable that tells it.
+// A limit is logged only if exactly one transport can be meant. The other layers (cm,
+// ucx) and MPICH's ch4 leave the protocol to the network library, and have no
+// variable for the limit.
 #define _GNU_SOURCE
 #include "mpit/eager.h"
 
@@ -21,7 +21,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// The start of mca_base_component_t, the same from Open MPI 1.7 to 5.0.
+// The first fields of mca_base_component_t, the same from Open MPI 1.7 to 5.0.
 typedef struct mt_component {
     int mca_version[3];
     char project[16];
@@ -40,7 +40,7 @@ typedef struct mt_variables {
 } mt_variables;
 
 typedef struct mt_limit {
-    const char *transport; // NULL if none, or several, can be meant
+    const char *transport; // NULL if no transport or more than one is in use
     uint64_t bytes;
 } mt_limit;
 
@@ -50,8 +50,9 @@ static bool sends_by_ob1(void *module)
     return pml && strncmp(pml->type, "pml", sizeof pml->type) == 0 && strncmp(pml->name, "ob1", sizeof pml->name) == 0;
 }
 
-// The limit of the only one of these transports that is in use. One transport may
-// have two names: Open MPI 5 calls vader sm.
+// Returns the limit of the transport that is in use, if exactly one of these is. Two
+// names may mean the same transport and then have the same variable: in Open MPI 5,
+// vader is another name of sm.
 static mt_limit limit_of(const mt_variables *v, const char *const *transports)
 {
     mt_limit found = {NULL, 0};

@@ -1,9 +1,10 @@
-// The MPI's eager limits: up to which size a send completes without its receiver.
+// The MPI's eager limits: the largest messages that are sent without waiting for the
+// receiver.
 #ifndef MT_EAGER_H
 #define MT_EAGER_H
 
-// Logs the limits of this process, once MPI is initialized and if it is traced.
-// It costs some microseconds.
+// Logs the eager limits of this process, if it writes a trace. Called once MPI is
+// initialized. (Cost: some microseconds.)
 void mt_eager_log(void);
 
 #endif

@@ -8,7 +8,7 @@
 
 static enum { UNOPENED, OPEN, REFUSED } state;
 
-// Handles of datatypes are addresses of variables in Open MPI: see resolve.c.
+// In Open MPI a handle of a datatype is the address of a variable: see resolve.c.
 #ifdef OPEN_MPI
 #define MT_TYPE(variable, constant) "ompi_mpi_" #variable, NULL
 #else
@@ -28,7 +28,7 @@ static struct {
     {MT_TYPE(count, MPI_COUNT), {"MPI_Count", sizeof(MPI_Count), MT_PVAR_SIGNED}},
     {MT_TYPE(char, MPI_CHAR), {"text", 1, MT_PVAR_TEXT}},
     {MT_TYPE(double, MPI_DOUBLE), {"double", sizeof(double), MT_PVAR_DOUBLE}},
-    // Of MPI 4.1, and what Open MPI has beside the Standard.
+    // Types that MPI 4.1 added, and those that Open MPI uses beyond the Standard.
     {MT_TYPE(int32_t, MPI_INT32_T), {"int32_t", 4, MT_PVAR_SIGNED}},
     {MT_TYPE(uint32_t, MPI_UINT32_T), {"uint32_t", 4, MT_PVAR_UNSIGNED}},
     {MT_TYPE(int64_t, MPI_INT64_T), {"int64_t", 8, MT_PVAR_SIGNED}},
@@ -48,7 +48,8 @@ static void find_types(uint64_t caller)
 #ifdef OPEN_MPI
     if (atomic_load_explicit(&found, memory_order_acquire))
         return;
-    MPI_Datatype handles[TYPES]; // looked up without the lock: see LINKER in lock.h
+    // Looked up without the lock: see LINKER in lock.h.
+    MPI_Datatype handles[TYPES];
     void *module = dlsym(RTLD_NEXT, "PMPI_Init") ? NULL : mt_resolve_module(caller);
     for (int i = 0; i < TYPES; i++)
         handles[i] = mt_resolve_variable(types[i].variable, module);
@@ -72,8 +73,8 @@ MPI_Datatype mt_mpit_handle_of(const char *name, uint64_t caller)
     return types[i].handle;
 }
 
-// With all that threads may do: the program's own use of the interface, before or
-// after, is not restricted by ours.
+// Opens the interface with MPI_THREAD_MULTIPLE, so that it does not restrict the
+// program, which may open it before or after.
 bool mt_mpit_open(uint64_t caller)
 {
     if (state != UNOPENED)
@@ -124,6 +125,6 @@ uint64_t mt_mpit_word(const mt_mpit_type *type, const void *value)
         memcpy(&narrow, value, sizeof narrow);
         return (uint64_t)(int64_t)narrow;
     }
-    memcpy(&word, value, type->size); // of little-endian machines: see base.h
+    memcpy(&word, value, type->size); // the low bytes, as machines are little-endian: see base.h
     return word;
 }

@@ -47,7 +47,7 @@ static void print_block(FILE *out, const char *class, const mt_volume_sum *sum)
             sum->count);
 }
 
-// A name is data: it must not break the line.
+// Prints a name. Control characters become "?", so that a name cannot break the line.
 static void print_name(FILE *out, const char *name)
 {
     for (; *name; name++)
@@ -74,7 +74,8 @@ static void print_collectives(FILE *out, const mt_sums *sums)
     }
 }
 
-// Writes the whole file, or none; RLIMIT_FSIZE would kill us with SIGXFSZ.
+// Writes the whole file, or no file. It checks RLIMIT_FSIZE first, because exceeding
+// the limit would end the process with SIGXFSZ.
 static bool write_file(const char *path, const char *text, size_t size)
 {
     struct rlimit limit;
@@ -82,7 +83,7 @@ static bool write_file(const char *path, const char *text, size_t size)
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && size > limit.rlim_cur)
         return false;
     snprintf(part, sizeof part, "%s.part", path);
-    unlink(part); // of an earlier run, or put there to be written through
+    unlink(part); // left by an earlier run, or put there so that we write to another file
     int fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (fd < 0)
         return false;

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Handles of high-water marks that are started: under a lock of their own, as they
-// are looked at in calls of MPI.
+// The started handles of high-water marks. They have a lock of their own, because MPI
+// calls read this list.
 static mt_pvar_handle *watching;
 
 static void watch(mt_pvar_handle *h, bool watched)
@@ -53,7 +53,7 @@ bool mt_pvar_handle_live(void)
     return mt_on() && !mt_pvar_handle_frozen;
 }
 
-// Reads what it is in all into `words`, which has room.
+// Reads the variable's current totals into `words`, which has room for h->count.
 static int read_all(const mt_pvar_handle *h, uint64_t *words)
 {
     if (!mt_pvar_handle_live()) {
@@ -63,7 +63,7 @@ static int read_all(const mt_pvar_handle *h, uint64_t *words)
     return mt_pvar_table_read(h->variable, h->comm, words, h->count) ? MPI_SUCCESS : MPI_T_ERR_MEMORY;
 }
 
-// Adds what was counted since the handle was started, or looked at last.
+// Adds what was counted since the handle was started or last read.
 static int catch_up(mt_pvar_handle *h)
 {
     if (!mt_pvar_handle_live())
@@ -84,7 +84,7 @@ static int begin_phase(mt_pvar_handle *h)
 {
     memset(&h->before, 0, sizeof h->before);
     if (!mt_pvar_handle_live())
-        return MPI_SUCCESS; // nothing comes of it
+        return MPI_SUCCESS; // nothing is recorded, so no phase begins
     if (!mt_sums_take(&h->before, MT_SUM_ALL))
         return MPI_T_ERR_MEMORY;
     mt_slice_phase_begins(&h->phase);
@@ -125,7 +125,8 @@ int mt_pvar_handle_reset(mt_pvar_handle *h)
     return rc;
 }
 
-// What was sent in a phase that is under way; when it was frozen that is known.
+// Computes what was sent since the phase began. While the variables are frozen,
+// h->before holds this already.
 static bool take_phase(const mt_pvar_handle *h, mt_sums *sums)
 {
     if (!mt_sums_take(sums, MT_SUM_ALL))
@@ -140,7 +141,7 @@ static bool print_phase(const mt_pvar_handle *h)
     if (mt_pvar_handle_frozen)
         return mt_prof_print(&h->before, h->session->file);
     if (!mt_on())
-        return false; // a child's phases are not its parent's
+        return false; // this is a forked child: the phase belongs to its parent
     if (!take_phase(h, &sums))
         return false;
     bool printed = mt_prof_print(&sums, h->session->file);
@@ -148,7 +149,8 @@ static bool print_phase(const mt_pvar_handle *h)
     return printed;
 }
 
-// Where it cannot be written nothing has happened.
+// Writes the file of the phase. If this fails, the phase continues as if the variable
+// had not been stopped.
 static int write_phase(const mt_pvar_handle *h)
 {
     if (!h->session->file || print_phase(h))
@@ -247,7 +249,9 @@ int mt_pvar_handle_readreset(mt_pvar_handle *h, void *buffer)
 {
     if (!mt_pvar_table_counts(h->variable))
         return MPI_T_ERR_PVAR_NO_ATOMIC;
-    int rc = mt_pvar_handle_read(h, buffer); // which brings `from` up to date: nothing is lost between
+    // The read moves `from` to the current total, so that nothing is lost between
+    // reading and resetting.
+    int rc = mt_pvar_handle_read(h, buffer);
     if (rc == MPI_SUCCESS)
         memset(h->counted, 0, (size_t)h->count * sizeof *h->counted);
     return rc;
@@ -279,7 +283,7 @@ void mt_pvar_handle_thaw(mt_pvar_handle *h)
     if (h->started && mt_pvar_table_counts(h->variable)) {
         read_all(h, h->from);
     } else if (h->started && h->variable->form == MT_FORM_FLUSH && take_phase(h, &before)) {
-        mt_sums_free(&h->before); // what there was in all, less the phase, was there before it
+        mt_sums_free(&h->before); // the total now, minus the phase, is the new starting point
         h->before = before;
     }
 }

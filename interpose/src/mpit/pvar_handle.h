@@ -1,5 +1,6 @@
-// What a handle of one of our performance variables holds: see tool_pvars.c, under
-// whose lock all of this is.
+// Handles of our performance variables. All functions and fields are used under the
+// lock of tool_pvars.c, except `next_watching` (MT_LOCK_WATCHING) and `most`
+// (atomic).
 #ifndef MT_PVAR_HANDLE_H
 #define MT_PVAR_HANDLE_H
 
@@ -10,27 +11,28 @@
 
 enum { MT_FILE_NAME = 4000 };
 
-// What a variable counts is read as it is in all: a handle has where it was when
-// it was started, and what it counted before.
+// A handle of one of our performance variables. A variable that counts is read as a
+// total. The handle therefore keeps the total when it was started or last read
+// (`from`), and the sum of what it has counted until then (`counted`).
 typedef struct mt_pvar_handle {
-    uint64_t number; // by which the program knows it
+    uint64_t number; // the handle that the program has
     struct mt_tool_session *session;
     const mt_pvar_entry *variable;
     const mt_comm *comm; // or NULL
-    int count;           // elements; of a text, bytes
+    int count;           // number of elements; of a text, bytes
     bool started;
-    uint64_t *counted, *from; // [count], or NULL
-    _Atomic uint64_t most;    // of MT_FORM_MOST
-    mt_phase phase;           // of MT_FORM_FLUSH, while it is started
-    mt_sums before;           // likewise: what had been sent when it was started
-    struct mt_pvar_handle *next;     // of the session
+    uint64_t *counted, *from; // [count]; NULL if the variable does not count
+    _Atomic uint64_t most;    // MT_FORM_MOST: the high-water mark; MPI calls of other threads raise it
+    mt_phase phase;           // MT_FORM_FLUSH, while it is started
+    mt_sums before;           // likewise: what had been sent when it was started; while frozen, the sums of the phase
+    struct mt_pvar_handle *next;     // in the session
     struct mt_pvar_handle *next_watching;
 } mt_pvar_handle;
 
 typedef struct mt_tool_session {
     MPI_T_pvar_session library;
     mt_pvar_handle *handles;
-    char *file; // of pml_monitoring_flush, or NULL
+    char *file; // the value of pml_monitoring_flush, or NULL
 } mt_tool_session;
 
 int mt_pvar_handle_start(mt_pvar_handle *h);
@@ -40,13 +42,13 @@ int mt_pvar_handle_read(mt_pvar_handle *h, void *buffer);
 int mt_pvar_handle_readreset(mt_pvar_handle *h, void *buffer);
 int mt_pvar_handle_write(mt_pvar_handle *h, const char *text);
 
-// It is to be freed.
+// Releases what the handle holds, before its memory is freed.
 void mt_pvar_handle_free(mt_pvar_handle *h);
 
-// Whether anything is counted that a handle could be asked for.
+// Reports whether calls are recorded and counted now.
 bool mt_pvar_handle_live(void);
 
-// See mt_pvar_table_freeze.
+// True from mt_pvar_table_freeze to mt_pvar_table_thaw.
 extern MT_OURS bool mt_pvar_handle_frozen;
 void mt_pvar_handle_freeze(mt_pvar_handle *h);
 void mt_pvar_handle_thaw(mt_pvar_handle *h);

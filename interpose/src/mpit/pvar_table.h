@@ -1,57 +1,61 @@
-// The performance variables that programs are offered through MPI_T: those of
-// Open MPI's monitoring, by its names, and some of our own. What they hold is
-// what the rows add up to; nothing is counted for them, but for a high-water mark
-// while somebody watches it.
+// The performance variables that the library offers to programs through MPI_T: those
+// of Open MPI's monitoring, under its names, and some of our own. Their values are
+// sums of the rows. Nothing is counted for them in MPI calls, except for a high-water
+// mark while a started handle watches it.
 #ifndef MT_PVAR_TABLE_H
 #define MT_PVAR_TABLE_H
 
 #include "objects/comm.h"
 
-// How a variable has its value.
+// Where the value of a variable comes from.
 typedef enum mt_form {
     MT_FORM_FLUSH,   // a text: see pvar_handle.c
-    MT_FORM_BY_PEER, // what was counted, for each member of the communicator
-    MT_FORM_BY_COMM, // what was counted on the communicator
-    MT_FORM_TOTAL,   // what was counted in all
-    MT_FORM_NOW,     // how it is now
-    MT_FORM_MOST,    // the most that it was
+    MT_FORM_BY_PEER, // counted, for each member of the communicator
+    MT_FORM_BY_COMM, // counted, on the communicator
+    MT_FORM_TOTAL,   // counted, in the whole process
+    MT_FORM_NOW,     // the present state
+    MT_FORM_MOST,    // the largest value of the state since the last reset
 } mt_form;
 
 typedef struct mt_pvar_entry {
     const char *name, *what;
     int class, verbosity;
     mt_form form;
-    unsigned part;                 // of the sums
-    size_t list, word;             // where in mt_sums, or mt_block, or a peer's volume
+    unsigned part;                 // of the sums: MT_SUM_…
+    size_t list, word;             // offsets: in mt_sums or mt_block, and in mt_volume_sum
     uint64_t (*now)(void);
-    bool seconds;                  // words are ticks, values doubles
+    bool seconds;                  // words are in ticks; MPI_T returns seconds as double
 } mt_pvar_entry;
 
-// The n-th, and how many there are.
+// Return the n-th variable, and the number of variables.
 const mt_pvar_entry *mt_pvar_table_at(int n);
 int mt_pvar_table_count(void);
 
-// Whether it counts: what is read is the difference to when it was started.
+// Reports whether the variable counts. A handle of such a variable returns the
+// difference to the time when it was started.
 static inline bool mt_pvar_table_counts(const mt_pvar_entry *v)
 {
     return v->form == MT_FORM_BY_PEER || v->form == MT_FORM_BY_COMM || v->form == MT_FORM_TOTAL;
 }
 
+// Reports whether the variable is bound to a communicator.
 static inline bool mt_pvar_table_bound(const mt_pvar_entry *v)
 {
     return v->form == MT_FORM_FLUSH || v->form == MT_FORM_BY_PEER || v->form == MT_FORM_BY_COMM;
 }
 
-// What it is in all up to now, in so many words; false for want of memory. Zeros
-// while nothing is recorded.
+// Reads the variable's total up to now into `count` words. Writes zeros while nothing
+// is recorded. Returns false if there is no memory.
 bool mt_pvar_table_read(const mt_pvar_entry *v, const mt_comm *c, uint64_t *words, int count);
 
-// Ticks as nanoseconds, at the rate that is known by now: what was counted is kept
-// as those, or it would change while nothing is counted.
+// Converts ticks to nanoseconds, at the rate known so far. Handles keep what they
+// counted in nanoseconds: the rate changes a little with time, and a value kept in
+// ticks would change although nothing is counted.
 uint64_t mt_pvar_table_nanoseconds(uint64_t ticks);
 
-// Between a recording's end and its going on (a session that is opened after all
-// were closed) all that was counted is still, and counts no more.
+// Called when the recording ends, and when it continues because the program opens a
+// session after all were closed. In between, handles keep their values and count
+// nothing.
 void mt_pvar_table_freeze(void);
 void mt_pvar_table_thaw(void);
 

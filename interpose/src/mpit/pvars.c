@@ -15,52 +15,53 @@
 #include <stdlib.h>
 #include <string.h>
 
-// A variable of an object.
+// A variable that is bound to an object.
 typedef struct place {
     MPI_T_pvar_handle handle;
     bool bound;
-    bool known;     // its handle is written down
-    int count;      // elements
-    uint32_t index; // of the record
-    uint64_t last;  // a hash of what was read and kept last
+    bool known;     // its handle record is written
+    int count;      // number of elements
+    uint32_t index; // of the handle record
+    uint64_t last;  // hash of the values that were recorded last
 } place;
 
-// An object, or the process, whose variables are bound. MPI keeps the address of
-// the handle: it is not moved, and never given back, but used again for another
-// object of the same communicator's record.
+// An object, or the process, and the variables that are bound to it. MPI keeps the
+// address of `object`, so this memory is neither moved nor freed. When the object is
+// freed, it is used again for another object with the same communicator record.
 struct mt_bound {
     union {
         MPI_Comm comm;
         MPI_Win win;
     } object;
-    mt_comm *comm; // or the window's group; NULL of the process
+    mt_comm *comm; // the communicator, or the window's group; NULL for the process
     uint32_t binding;
-    bool again; // it was another object's before
-    struct mt_bound *before, *after; // of those that are bound
-    struct mt_bound *next;           // of those that are not
-    place places[]; // of each variable
+    bool again; // used before, for another object
+    struct mt_bound *before, *after; // in the list of bound objects
+    struct mt_bound *next;           // in the list of unused ones
+    place places[]; // [mt_variables.count]
 };
 
 enum { NEVER = 0, MT_MOST_ELEMENTS = 1 << 24 };
 
-static bool opened; // MPI_T is
-static mt_l_clock zero; // what intervals are counted from
-static uint64_t period; // ns, 0 if variables are not read by time
+static bool opened; // MPI_T is open
+static mt_l_clock zero; // the start of the first interval
+static uint64_t period; // length of an interval, ns; 0 if variables are not read by time
 static _Atomic uint64_t due = UINT64_MAX; // ticks at which they are read next
 
-// All below is under the lock, which is taken after those of communicators,
-// windows and slices, and before that of the log. `on` is looked at before. The MPI
-// is called with it held, and must not call back: what MPI_T does on the way to a
-// variable ends in no function of MPI that is wrapped.
+// The variables below are used under the lock MT_LOCK_PVARS, except that `on` is also
+// read before the lock is taken. The lock is taken after those of communicators,
+// windows and slices, and before that of the log. The MPI is called while the lock is
+// held, and must not call back into a wrapper: the MPI_T functions used here call no
+// MPI function that is wrapped.
 static _Atomic bool on;
 static MPI_T_pvar_session session;
 static struct mt_bound process_list = {.before = &process_list, .after = &process_list};
 static struct mt_bound *process;
 static mt_handles windows;
 static uint32_t handle_count;
-static void *values; // what was read, of as many bytes as is needed by any
+static void *values; // memory to read values into, large enough for any variable
 static size_t values_size;
-static uint64_t kept; // bytes of readings
+static uint64_t kept; // bytes of readings in the recording
 
 static void read_period(void)
 {
@@ -79,7 +80,8 @@ void mt_pvars_prepare(uint64_t caller)
     opened = (mt_variables_named() || mt_variables_watched()) && mt_mpit_open(caller);
 }
 
-// Time that we spend inside a call is not the call's.
+// Records the time since `begun` as the library's, so that it does not count as time
+// of the open MPI call.
 static void not_the_calls(uint64_t begun)
 {
     mt_thread *t = mt_self;
@@ -98,7 +100,7 @@ static void failed(mt_variable *v, const char *what, int code)
 
 static uint64_t hash_of(const mt_variable *v, const place *p)
 {
-    uint64_t hash = 14695981039346656037u; // FNV-1a, by words
+    uint64_t hash = 14695981039346656037u; // FNV-1a, one word at a time
     for (int i = 0; i < p->count; i++)
         hash = (hash ^ mt_mpit_word(v->type, (char *)values + (size_t)i * v->type->size)) * 1099511628211u;
     return hash | 1;
@@ -143,8 +145,8 @@ static void unbind_place(place *p)
     p->bound = false;
 }
 
-// Reads the variable's elements into `values`; a variable that the MPI does not
-// let be read is given up here.
+// Reads the variable's elements into `values`. If the MPI refuses, the variable is no
+// longer read for this object.
 static bool read_values(mt_variable *v, place *p)
 {
     int rc = mt_pmpi.T_pvar_read(session, p->handle, values);
@@ -180,8 +182,8 @@ static uint32_t slice_now(void)
     return atomic_load_explicit(&mt_process.at_call.slice, memory_order_relaxed);
 }
 
-// Names what readings refer to. An object of the same record, with as many
-// elements, was named before.
+// Writes the handle record that readings refer to. It is written only once for
+// several objects with the same communicator record and the same number of elements.
 static bool describe(const struct mt_bound *b, const mt_variable *v, place *p, int count)
 {
     if (p->known && p->count == count)
@@ -248,8 +250,8 @@ static struct mt_bound *make_bound(uint32_t binding, mt_comm *c)
     return b;
 }
 
-// Binds what there is for an object whose handle is at `object`; NULL if there is
-// nothing, or no memory.
+// Binds the variables of this kind to the object whose handle is at `object`. Returns
+// NULL if there are no such variables or no memory.
 static struct mt_bound *bind(uint32_t binding, mt_comm *c, const void *object, size_t size)
 {
     bool any = false;
@@ -286,7 +288,7 @@ static void unbind(struct mt_bound *b)
     }
 }
 
-// Whether what is bound to communicators is bound to this one.
+// Reports whether variables are bound to this communicator.
 static bool follows(const mt_comm *c)
 {
 #ifdef OPEN_MPI
@@ -307,7 +309,8 @@ static void bind_comm(MPI_Comm comm, mt_comm *c)
         c->bound = bind(MT_PVAR_COMMUNICATOR, c, &comm, sizeof comm);
 }
 
-// What comes and goes under the lock, with errno as it was.
+// What `enter` and `leave` save around the locked code: the ticks when it began, and
+// errno.
 typedef struct guard {
     uint64_t begun;
     int saved;
@@ -442,7 +445,7 @@ static void time_to_read(void)
     guard g;
     if (mt_ticks() < mt_load(&due) || !enter(&g))
         return;
-    if (mt_ticks() >= mt_load(&due)) { // no other thread was here first
+    if (mt_ticks() >= mt_load(&due)) { // no other thread has read them meanwhile
         read_all(MT_READ_AT_INTERVAL, slice_now());
         foretell();
     }

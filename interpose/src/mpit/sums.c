@@ -6,18 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What a communicator's members send to others of them, before it is spread:
-// collectives in a loop are one addition each, on any number of processes.
+// What this process sent in collectives of one communicator: to all other members, to
+// all members of higher rank, and along the edges of the topology. These sums are
+// distributed over the peers only at the end (`spread`), so that a row costs one
+// addition on any number of processes.
 typedef struct mt_fans {
     mt_volume_sum others, higher, edges;
 } mt_fans;
 
 typedef struct adding {
     mt_sums *sums;
-    mt_fans *fans; // [comm_count], unless collectives are not wanted
-    unsigned classes; // of calls that matter: a bit for each
-    bool failed;   // for want of memory
-    bool again;    // a thread's table was replaced while it was read
+    mt_fans *fans; // [comm_count], or NULL if sums of collectives are not wanted
+    unsigned classes; // classes of calls whose rows are needed, one bit each
+    bool failed;   // no memory
+    bool again;    // a thread's table was replaced while it was read: start again
 } adding;
 
 static void add(mt_volume_sum *sum, uint64_t bytes, uint64_t count)
@@ -60,7 +62,7 @@ static uint64_t others(const mt_comm *c)
     return (uint64_t)(is_inter(c) ? c->peers : c->peers - 1);
 }
 
-// How many messages one operation of a collective is.
+// Returns how many messages this process sends in one operation of a collective.
 static uint64_t messages_of(const mt_comm *c, unsigned spread)
 {
     uint64_t n = 0;
@@ -107,14 +109,16 @@ static void add_collective(adding *a, const mt_comm *c, const mt_l_row *r, mt_ca
     }
 }
 
-// Rows of these directions are of calls: the others, of what calls did besides.
+// Reports whether rows of this direction count calls. Rows of other directions count
+// what calls did besides.
 static bool is_call(unsigned direction)
 {
     return direction == MT_DIR_NONE || direction == MT_DIR_SEND || direction == MT_DIR_RECV ||
            direction == MT_DIR_READ || direction == MT_DIR_WRITE;
 }
 
-// The time of these is told apart from that in MPI.
+// Reports whether the call initializes or finalizes MPI. The time of such calls is
+// not part of the time in MPI.
 static bool opens_or_closes(unsigned call)
 {
     return mt_call_initializes(call) || mt_call_finalizes(call);
@@ -150,7 +154,7 @@ static void add_row(adding *a, const mt_l_row *r)
     }
 }
 
-// What rows have to be looked at.
+// Returns the classes of calls whose rows are needed for these sums.
 static unsigned classes_of(unsigned wanted)
 {
     unsigned classes = wanted & MT_SUM_TOTALS ? ~0u : 0;
@@ -163,7 +167,8 @@ static unsigned classes_of(unsigned wanted)
     return classes;
 }
 
-// A row as it is now, if it matters: its owner writes on. The count is stored last.
+// Copies a row, if its class is needed, while its owner may be updating it. The owner
+// stores the count of a new row last, so that a row with a count is complete.
 static bool read_row(mt_row *row, unsigned classes, mt_l_row *r)
 {
     mt_row now = {.what = __atomic_load_n(&row->what, __ATOMIC_ACQUIRE)};
@@ -171,7 +176,8 @@ static bool read_row(mt_row *row, unsigned classes, mt_l_row *r)
     if (call == 0 || call >= MT_CALL_END || !(classes >> mt_call_infos[call].class & 1))
         return false;
     now.count = __atomic_load_n(&row->count, __ATOMIC_ACQUIRE);
-    now.place = __atomic_load_n(&row->place, __ATOMIC_ACQUIRE); // and before the table is looked at again
+    // With acquire, so that add_thread loads t->rows again only after these words.
+    now.place = __atomic_load_n(&row->place, __ATOMIC_ACQUIRE);
     now.bytes = __atomic_load_n(&row->bytes, __ATOMIC_ACQUIRE);
     now.time = __atomic_load_n(&row->time, __ATOMIC_ACQUIRE);
     memcpy(r, &now, sizeof *r);
@@ -187,7 +193,7 @@ static void add_vector(void *into, const mt_l_vector *v)
     uint64_t *bytes = (uint64_t *)(v + 1), count = __atomic_load_n(&v->count, __ATOMIC_ACQUIRE);
     bool edges = mt_call_infos[v->call].spread == MT_TO_EDGE_VECTOR;
     if (v->length != (uint32_t)(edges ? c->edge_count : c->peers) || mt_volume_is_own_group(c, v->call))
-        return; // who receives what is in the other group's recordings
+        return; // the other group's recordings have who receives what
     for (uint32_t i = 0; i < v->length; i++) {
         int peer = edges ? c->edges[i] : (int)i;
         if (is_inter(c) || peer != c->rank)
@@ -195,8 +201,9 @@ static void add_vector(void *into, const mt_l_vector *v)
     }
 }
 
-// A thread that outgrows its table moves its rows to another one; the first may
-// soon be another thread's.
+// Adds all rows of a thread. When a thread's table is full, its rows move to a larger
+// table, and the old table may soon be another thread's; then the result is
+// discarded.
 static void add_thread(void *into, mt_thread *t)
 {
     adding *a = into;
@@ -259,7 +266,8 @@ static bool take(mt_sums *sums, unsigned wanted, bool *again)
     return !a.failed;
 }
 
-// A table doubles at most twenty times.
+// Starts again if a thread's table was replaced meanwhile. This ends, because a table
+// doubles at most twenty times.
 bool mt_sums_take(mt_sums *sums, unsigned wanted)
 {
     bool again = true;

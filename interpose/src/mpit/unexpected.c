@@ -8,7 +8,8 @@
 
 static mt_pmpi_table own; // the MPI's own functions
 
-// The call that is open on this thread, if it is this one and recorded.
+// Returns the call that is open on this thread if it is `call` and is recorded, else
+// NULL.
 static mt_current_call *line_of(unsigned call)
 {
     mt_thread *t = mt_self;
@@ -19,7 +20,7 @@ static mt_current_call *line_of(unsigned call)
 static void post(const mt_current_call *line, const mt_comm *c, int32_t peer)
 {
     uint64_t messages;
-    // No message of its own: it has no event.
+    // A late receive is not a message, so it is booked without an event.
     if (c && mt_pvars_queued(c, &messages) && messages > mt_variables_allowed())
         mt_book_untimed(mt_self, mt_key_of(line->site, line->slice, line->call, MT_DIR_LATE, c->index, peer, 0),
                         messages);
@@ -47,7 +48,8 @@ static void started(unsigned call, int count, const MPI_Request requests[])
     errno = saved;
 }
 
-// A function of ours for each that posts receives, in its two forms.
+// Defines the functions that replace those which post receives, in the int and the
+// MPI_Count form.
 #define MT_WATCHED(name, call, parameters, arguments)                                                                  \
     static int name parameters                                                                                         \
     {                                                                                                                  \
@@ -98,7 +100,8 @@ static int Startall(int count, MPI_Request requests[])
     return own.Startall(count, requests);
 }
 
-// Other threads may be in a call already, between sessions: each word is whole.
+// Stores one pointer atomically: if sessions were open before, other threads may be
+// calling through the table already.
 #define MT_TAKE(name) __atomic_store_n(&mt_pmpi.name, name, __ATOMIC_RELEASE)
 
 static void take_places(void)
