@@ -168,7 +168,8 @@ static unsigned classes_of(unsigned wanted)
 }
 
 // Copies a row, if its class is needed, while its owner may be updating it. The owner
-// stores the count of a new row last, so that a row with a count is complete.
+// stores a row's key before `what`, and its bytes before its count. So the bytes include
+// those of all calls that the count includes.
 static bool read_row(mt_row *row, unsigned classes, mt_l_row *r)
 {
     mt_row now = {.what = __atomic_load_n(&row->what, __ATOMIC_ACQUIRE)};

@@ -7,9 +7,10 @@
 #include <errno.h>
 #include <string.h>
 
-static _Atomic int opened; // how often by the program
+static _Atomic int opened; // how often the program has opened MPI_T
 
-// How many the library had when the program first opened the interface.
+// How many variables and categories the library had when the program first opened the
+// interface.
 static _Atomic int before[MT_TOOL_KINDS];
 static bool counted;
 
@@ -20,6 +21,7 @@ mt_tool_state mt_tool_enter(uint64_t site)
     return atomic_load_explicit(&opened, memory_order_acquire) > 0 ? MT_TOOL_OPEN : MT_TOOL_CLOSED;
 }
 
+// Returns how many of a kind are ours.
 static int own(mt_tool_kind kind)
 {
     switch (kind) {
@@ -53,7 +55,8 @@ int mt_tool_index_of_library(mt_tool_kind kind, int library)
     return library < atomic_load_explicit(&before[kind], memory_order_relaxed) ? library : library + own(kind);
 }
 
-// The library may have fewer when it was closed and opened again.
+// The library may have fewer than before if it was closed and opened again; the
+// indices stay valid.
 int mt_tool_count(mt_tool_kind kind, int library)
 {
     int first = atomic_load_explicit(&before[kind], memory_order_relaxed);
@@ -105,9 +108,9 @@ static void count_library(void)
     counted = true;
 }
 
-// The library's interface is opened once for ourselves, too: MPICH crashes where it
-// is opened again, Open MPI 5 where that is before MPI_Init, Open MPI 4.1 where it
-// is closed after MPI_Finalize.
+// We open the library's interface once ourselves, so that it stays open. MPICH
+// crashes if it is opened again, Open MPI 5 if that happens before MPI_Init, and Open
+// MPI 4.1 if it is closed after MPI_Finalize.
 static bool held;
 
 static void hold(int required)
@@ -140,7 +143,8 @@ void mt_tool_forget(void)
 
 MT_EXPORT int MPI_T_init_thread(int required, int *provided)
 {
-    static _Atomic int level; // Open MPI tells it once
+    // Open MPI returns the level only in the first call.
+    static _Atomic int level;
     uint64_t site = (uint64_t)(uintptr_t)__builtin_return_address(0);
     if (!mt_resolve(site))
         return mt_pmpi.T_init_thread(required, provided);
@@ -175,7 +179,7 @@ MT_EXPORT int MPI_T_finalize(void)
     return rc;
 }
 
-// The one category of ours has all of ours.
+// Our one category; all of our variables are in it.
 static const char category[] = "mpitrace";
 static const char about[] = "What mpitrace records of this process, and its settings";
 
@@ -222,8 +226,8 @@ MT_EXPORT int MPI_T_category_get_index(const char *name, int *cat_index)
     return rc;
 }
 
-// The members of a category: ours, or the library's under the indices that
-// programs know. `len` places are filled at most.
+// Writes the indices of the members of a category, at most `len`. The library's
+// members get the indices that programs know.
 static int members(mt_tool_kind kind, int cat_index, int len, int indices[], int (*ask)(int, int, int *))
 {
     if (!mt_tool_has(MT_TOOL_CATEGORIES, cat_index))

@@ -1,5 +1,5 @@
-// Our own control variables: the settings of the processes, and whether calls are
-// recorded now.
+// Our own control variables: the settings of the process, and mpitrace_enabled, which
+// is 1 while calls are recorded.
 #include "base/lock.h"
 #include "base/settings.h"
 #include "record/setting_change.h"
@@ -18,12 +18,12 @@ enum { MT_ENABLED = MT_SETTINGS_COUNT, MT_CVAR_NAME = 64, MT_CVAR_TEXT = 64 };
 typedef struct owned {
     uint64_t number;
     int variable;
-    int count; // 1, or bytes of a text
+    int count; // 1; of a text, its bytes
 } owned;
 
 static mt_handles handles;
 
-// A setting's name, as variables are called.
+// Writes the name of a variable: mpitrace_ and the setting's name, with _ for -.
 static void name_of(int n, char *name)
 {
     snprintf(name, MT_CVAR_NAME, "mpitrace_%s", n == MT_ENABLED ? "enabled" : mt_settings[n].name);
@@ -31,9 +31,9 @@ static void name_of(int n, char *name)
         *c = *c == '-' ? '_' : *c;
 }
 
-// Variables that can be written accept a few values only (an interval, 0 or 1) and
+// The variables that can be written accept only some values (an interval, 0 or 1) and
 // refuse others. A writable scope would promise tools that any value of the type is
-// accepted, so they are read-only in scope; writing them works all the same.
+// accepted. Therefore their scope is read-only; MPI_T_cvar_write works nevertheless.
 static int scope_of(int n)
 {
     bool changes = n == MT_ENABLED || mt_setting_changes((mt_setting)n);
@@ -98,7 +98,8 @@ MT_EXPORT int MPI_T_cvar_get_index(const char *name, int *cvar_index)
     return rc;
 }
 
-// The bytes that a text takes, with its terminator: those that change keep room.
+// Returns the bytes of a text with its terminator. Texts that can change get at least
+// MT_CVAR_TEXT bytes.
 static int room_for(int n)
 {
     int size = (int)mt_setting_shown((mt_setting)n, NULL, 0) + 1;
@@ -158,7 +159,7 @@ static void forget_all(void)
 
 MT_REGISTER(tool_closed, forget_all);
 
-// A copy of what is behind a handle of ours; false if it was freed.
+// Copies the data of a handle of ours. Returns false if the handle was freed.
 static bool find(MPI_T_cvar_handle handle, owned *copy)
 {
     mt_lock(MT_LOCK_TOOL_CVARS);

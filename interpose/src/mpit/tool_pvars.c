@@ -1,5 +1,5 @@
-// Performance variables as programs use them: sessions and handles of the
-// library's variables are the library's own; those of ours are here.
+// Performance variables as programs use them. Sessions, and handles of the library's
+// variables, are the library's own. Handles of our variables are kept here.
 #include "base/lock.h"
 #include "objects/handles.h"
 #include "mpit/mpit.h"
@@ -9,18 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-// All below is under the lock, which is taken before any other of ours but that of
-// lifecycle.c. The library's MPI_T is called with it only by pvars.c, where a slice ends.
+// All data below is under the lock MT_LOCK_TOOL_PVARS, which is taken before all
+// other locks of ours except that of lifecycle.c. While it is held, only pvars.c
+// calls the library's MPI_T, when a slice ends.
 static mt_handles sessions, handles;
 
-static MPI_Datatype types[3]; // as type_of has them
+static MPI_Datatype types[3]; // by the index that type_of computes
 
 static MPI_Datatype type_of(const mt_pvar_entry *v)
 {
     return types[v->form == MT_FORM_FLUSH ? 0 : v->seconds ? 1 : 2];
 }
 
-// All of a session's handles: a constant in Open MPI, a variable in MPICH.
+// MPI_T_PVAR_ALL_HANDLES: a constant in Open MPI, a variable in MPICH.
 static MPI_T_pvar_handle all;
 
 static MPI_T_pvar_handle find_all(uint64_t site)
@@ -58,7 +59,7 @@ static mt_tool_session *session_of(MPI_T_pvar_session library)
     return library ? mt_handles_get(&sessions, (uint64_t)(uintptr_t)library) : NULL;
 }
 
-// A handle of ours; `error` says what is wrong if it is NULL.
+// Returns the data of a handle of ours, or NULL and the reason in `error`.
 static mt_pvar_handle *held_of(MPI_T_pvar_session library, MPI_T_pvar_handle handle, int *error)
 {
     const mt_tool_session *s = session_of(library);
@@ -96,10 +97,10 @@ static void forget_all(void)
     mt_lock(MT_LOCK_TOOL_PVARS);
     for (uint64_t i = 0; i < sessions.capacity;)
         if (sessions.keys[i])
-            forget_session(sessions.values[i]); // what is behind may take its place
+            forget_session(sessions.values[i]); // another session may move to this place, so look here again
         else
             i++;
-    types[0] = 0; // Open MPI's may be elsewhere the next time
+    types[0] = 0; // in Open MPI their addresses may differ next time
     mt_unlock(MT_LOCK_TOOL_PVARS);
 }
 
@@ -127,17 +128,19 @@ void mt_pvar_table_thaw(void)
     set_frozen(false, mt_pvar_handle_thaw);
 }
 
-// Whether an object may be a communicator's handle itself, widened to an address.
+// Reports whether `object` may be the handle of a communicator, converted to a
+// pointer, instead of its address.
 static bool may_be_handle(const void *object, MPI_Comm given)
 {
     return MT_KEY(given) == (uint64_t)(uintptr_t)object ||
            (sizeof given == sizeof(int32_t) && (intptr_t)(int32_t)(uintptr_t)object == (intptr_t)object);
 }
 
-// The communicator that a handle is to be bound to. The Standard has the address
-// of the program's variable, Open MPI's monitoring takes the handle itself, and so
-// programs that were written for it give it: no variable lies where a communicator
-// that we have met is.
+// Returns the communicator to bind a handle to, or NULL. The Standard requires the
+// address of a variable that has the communicator. Open MPI's monitoring expects the
+// communicator's handle itself, and so programs that were written for it pass that.
+// The two can be distinguished, because no variable of the program is at the address
+// of a communicator that we know.
 static const mt_comm *comm_at(const void *object)
 {
     MPI_Comm given = (MPI_Comm)(uintptr_t)object;
@@ -206,7 +209,7 @@ static int allocate(MPI_T_pvar_session library, const mt_pvar_entry *v, const vo
     return MPI_SUCCESS;
 }
 
-// Does something with a handle of ours, under the lock.
+// Calls `act` with a handle of ours, under the lock.
 static int with(MPI_T_pvar_session library, MPI_T_pvar_handle handle, int (*act)(mt_pvar_handle *))
 {
     int rc, saved = errno;
@@ -219,8 +222,8 @@ static int with(MPI_T_pvar_session library, MPI_T_pvar_handle handle, int (*act)
     return rc;
 }
 
-// And with all of a session, after the library has with its own. Handles that
-// cannot be started or stopped are left out.
+// Calls `act` with all of our handles in a session, after the library has handled its
+// own and returned `rc`. Skips handles that cannot be started or stopped.
 static int with_all(MPI_T_pvar_session library, int rc, int (*act)(mt_pvar_handle *))
 {
     int saved = errno;
@@ -236,7 +239,8 @@ static int with_all(MPI_T_pvar_session library, int rc, int (*act)(mt_pvar_handl
     return rc;
 }
 
-// What is wrong with what is to be passed on, as not all libraries look.
+// Checks the session and handle of a call that is passed on, because not all
+// libraries check them. Returns an error code or MPI_SUCCESS.
 static int wrong(MPI_T_pvar_session library, MPI_T_pvar_handle handle)
 {
     mt_lock(MT_LOCK_TOOL_PVARS);
@@ -247,7 +251,7 @@ static int wrong(MPI_T_pvar_session library, MPI_T_pvar_handle handle)
     return rc;
 }
 
-// The same, where all handles are none.
+// Does the same for calls that do not accept MPI_T_PVAR_ALL_HANDLES.
 static int wrong_alone(MPI_T_pvar_session library, MPI_T_pvar_handle handle)
 {
     return is_all(handle) ? MPI_T_ERR_INVALID_HANDLE : wrong(library, handle);
@@ -341,7 +345,7 @@ MT_EXPORT int MPI_T_pvar_session_free(MPI_T_pvar_session *pe_session)
 {
     MT_TOOL_ENTER(T_pvar_session_free(pe_session));
     int saved = errno;
-    mt_lock(MT_LOCK_TOOL_PVARS); // before the library may give the session out again
+    mt_lock(MT_LOCK_TOOL_PVARS); // before the library may use the session's address again
     mt_tool_session *s = pe_session ? session_of(*pe_session) : NULL;
     if (s)
         forget_session(s);
@@ -389,7 +393,8 @@ MT_EXPORT int MPI_T_pvar_handle_free(MPI_T_pvar_session pe_session, MPI_T_pvar_h
     return rc;
 }
 
-// Does something with one handle or with all of a session, the library's and ours.
+// Calls `own` for a handle of ours, and `library` for the library's; for
+// MPI_T_PVAR_ALL_HANDLES, both.
 static int with_any(MPI_T_pvar_session session, MPI_T_pvar_handle handle, int (*own)(mt_pvar_handle *),
                     int (*library)(MPI_T_pvar_session, MPI_T_pvar_handle))
 {
@@ -420,7 +425,7 @@ MT_EXPORT int MPI_T_pvar_reset(MPI_T_pvar_session pe_session, MPI_T_pvar_handle 
     return with_any(pe_session, handle, mt_pvar_handle_reset, mt_pmpi.T_pvar_reset);
 }
 
-// Likewise with one of ours, and a buffer.
+// Calls `act` with a handle of ours and a buffer, under the lock.
 static int with_buffer(MPI_T_pvar_session library, MPI_T_pvar_handle handle, void *buffer,
                        int (*act)(mt_pvar_handle *, void *))
 {

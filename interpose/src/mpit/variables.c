@@ -15,11 +15,12 @@ enum { MT_NAME = 512, MT_DESCRIPTION = 4096 };
 static char **patterns;
 static int pattern_count;
 
-// MPITRACE_WATCH_UNEXPECTED: unexpected.h.
+// The setting MPITRACE_WATCH_UNEXPECTED: see unexpected.h.
 static bool watched;
-static uint64_t allowed; // messages that may wait
+static uint64_t allowed; // how many messages may wait
 
-// Open MPI's, one element for each member; MPICH's, if it was built with it.
+// The length of the queue of unexpected messages: in Open MPI, which has one element
+// per member; and in MPICH, if it was built with this variable.
 static const char *const queues[] = {"pml_ob1_unexpected_msgq_length", "unexpected_recvq_length"};
 
 static bool is_queue(const char *name)
@@ -90,7 +91,7 @@ static uint32_t class_of(int class)
     return 0;
 }
 
-// What MPI_T says of a variable.
+// The properties of a variable that MPI_T returns.
 typedef struct facts {
     char name[MT_NAME], description[MT_DESCRIPTION];
     uint32_t class, binding;
@@ -98,17 +99,17 @@ typedef struct facts {
     int read_only, continuous, atomic;
 } facts;
 
-// Variables that do something when a handle of theirs is bound or started: this
-// one stops the monitoring, and sets back what it counted.
+// Reports whether binding or starting a handle of the variable has an effect. This
+// one stops Open MPI's monitoring and resets its counts.
 static bool is_switch(const char *name)
 {
     return strcmp(name, "pml_monitoring_flush") == 0;
 }
 
-// Variables of Open MPI that are there although what they are of may not be in use.
-// Reading one crashes the program then (mtl_psm2_*), or gives what lies in memory
-// where another component has its own (osc_rdma_*). They are read where the
-// environment, which has what mpirun is given with --mca, leaves no choice.
+// Variables of Open MPI that exist even if their component is not in use. Reading one
+// then crashes the program (mtl_psm2_*) or returns memory that belongs to another
+// component (osc_rdma_*). They are read only if the environment, which also has the
+// values of mpirun's --mca, selects the component.
 static const struct {
     const char *names;
     struct {
@@ -172,7 +173,8 @@ static bool log_variable(const mt_variable *v, const facts *f)
     return true;
 }
 
-// Whether a variable is asked for, and by what.
+// Reports whether a pattern names the variable, and marks the patterns that do in
+// `used`.
 static bool is_named(const facts *f, bool *used)
 {
     bool named = false;
@@ -193,7 +195,7 @@ static void choose(int number, const facts *f, bool named)
         risky |= named;
         return;
     }
-    // A level; Open MPI calls it a size.
+    // The queue's length is a level; Open MPI declares it a size.
     bool length = (f->class == MT_PVAR_LEVEL || f->class == MT_PVAR_SIZE) && f->type->kind <= MT_PVAR_UNSIGNED &&
                   (f->binding == MT_PVAR_UNBOUND || f->binding == MT_PVAR_COMMUNICATOR);
     bool watch = length && mt_variables.queue < 0 && watched && is_queue(f->name);
@@ -217,8 +219,9 @@ static void choose(int number, const facts *f, bool named)
     mt_variables.list[mt_variables.count++] = v;
 }
 
-// Which variables there are: those that the MPI gives no information about are
-// none. What is the same on all ranks is said by the first.
+// Goes through the MPI's variables and chooses those to read. Variables without
+// information are skipped. Messages that are the same on all ranks are printed by
+// rank 0 only.
 void mt_variables_choose(void)
 {
     mt_variables.chosen = true;

@@ -1,5 +1,6 @@
-// Which of the MPI's performance variables are read: those that MPITRACE_PVAR
-// names, by globs with commas between them, and the one that is watched (unexpected.h).
+// Which of the MPI's performance variables are read: those that MPITRACE_PVAR names
+// (globs, separated by commas), and the length of the queue of unexpected messages
+// (unexpected.h).
 #ifndef MT_VARIABLES_H
 #define MT_VARIABLES_H
 
@@ -8,33 +9,35 @@
 typedef struct mt_variable {
     char *name;
     const mt_mpit_type *type;
-    int number;       // as MPI_T has it
-    uint32_t index;   // as the recording has it
+    int number;       // index in MPI_T
+    uint32_t index;   // index in the recording
     uint32_t binding; // MT_PVAR_UNBOUND, MT_PVAR_COMMUNICATOR or MT_PVAR_WINDOW
     bool continuous;
-    bool read;   // else it is only watched
-    bool failed; // in some object, and it was said
+    bool read;   // written to the recording; if false, only used for late receives
+    bool failed; // in some object, and a message was printed
 } mt_variable;
 
 typedef struct mt_variable_list {
     mt_variable *list;
     int count;
-    int queue; // which of them is watched, or -1
+    int queue; // index of the length of the unexpected queue, or -1
     bool chosen;
 } mt_variable_list;
 
 extern MT_OURS mt_variable_list mt_variables;
 
-// Reads the settings; whether they name any.
+// mt_variables_prepare reads the settings; mt_variables_named reports whether
+// MPITRACE_PVAR names any variables.
 void mt_variables_prepare(void);
 bool mt_variables_named(void);
 
-// Whether the queue of unexpected messages is watched, and how many may wait in it.
+// mt_variables_watched reports whether late receives are counted;
+// mt_variables_allowed returns how many messages may wait before a receive is late.
 bool mt_variables_watched(void);
 uint64_t mt_variables_allowed(void);
 
-// Once MPI is initialized, and MPI_T is open: writes down what will be read, and
-// says what is asked for in vain.
+// Chooses the variables, writes their records, and prints a message for each pattern
+// that matches none. Called once MPI is initialized and MPI_T is open.
 void mt_variables_choose(void);
 
 #endif
