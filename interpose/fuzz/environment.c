@@ -1,14 +1,17 @@
-// What the library reads of a world that it did not make: the environment, text
-// from /proc, names, and the notes of loaded files. For libFuzzer.
+// Fuzzes what the library reads from its surroundings: the environment, text from
+// /proc, names, and the notes of loaded files. For libFuzzer.
 //
-// The input is lines NAME=VALUE. Names of capitals are the environment's; those
-// that begin with a slash are files; host, cwd, exe, phase, notes and comm are
-// what they are called. In a value \1 stands for a zero, \2 for a line end. The
-// digits of `world` say how calls to the system end, one after the other.
+// The input consists of lines NAME=VALUE. Names that begin with a capital are
+// environment variables; names that begin with a slash are files; the other names
+// (host, cwd, exe, phase, module, notes, comm, rank, level, change) are values that
+// the functions below read. In a value, \1 stands for a zero byte and \2 for a line
+// end. Each digit of `world` is the outcome of the next call of the system or of the
+// fake MPI; 0 is success.
 #define _GNU_SOURCE
 #include "world.h"
 
-// The sources, each with names of its own, on the world's system calls.
+// The sources of the library, with the system calls of world.h. Static names that
+// occur in two sources are renamed.
 #define open world_open
 #define mkdir world_mkdir
 #define stat(path, st) world_stat(path, st)
@@ -82,11 +85,12 @@
 
 static int outcome(void);
 
-// What the rest of the library would be.
+// Replacements for the rest of the library.
 _Thread_local mt_thread *mt_self;
 static mt_comm comm;
 
-// Each record has memory of its own: a byte too many is seen.
+// Each record has its own allocation, so that the sanitizer finds each write past its
+// end.
 void *mt_recording_begin(uint64_t size)
 {
     mt_l_record *r = size > UINT32_MAX ? NULL : calloc(1, size);
@@ -145,14 +149,14 @@ void mt_volume_each_vector(const mt_thread *t, void (*visit)(void *, const mt_l_
     (void)t, (void)visit, (void)argument;
 }
 
-// The input.
+// The input, cut into names and values.
 enum { LINES = 256 };
 static struct {
     char *text, *names[LINES], *values[LINES];
     size_t lengths[LINES];
     int n;
     const char *outcomes;
-    bool place; // the recording's place is looked for: its paths are absolute
+    bool place; // while the place of the recording is looked for: all paths must be absolute
 } world;
 
 static void require(bool holds, const char *what, const char *path)
@@ -181,7 +185,7 @@ static const char *text_of(const char *name, const char *otherwise)
     return value ? value : otherwise;
 }
 
-// The next outcome: 0 is success, as is all that is not said.
+// Returns the next outcome. 0 is success, also after the last digit.
 static int outcome(void)
 {
     int next = *world.outcomes ? *world.outcomes++ - '0' : 0;
@@ -217,7 +221,8 @@ int world_mkdir(const char *path, mode_t mode)
     return outcome() ? -1 : 0;
 }
 
-// Owners and modes by the outcome: ours and private, ours, a stranger's, a file.
+// The outcome selects owner and mode: 0 our private directory, 1 our directory that
+// all may write to, 2 another user's, 3 a file; more is an error.
 int world_stat(const char *path, struct stat *st)
 {
     int how = outcome();
@@ -262,7 +267,7 @@ ssize_t world_readlink(const char *path, char *buffer, size_t size)
     return target ? (ssize_t)length : -1;
 }
 
-// Like the system's it does not end a name that is cut.
+// Like gethostname, it does not terminate a name that it cuts.
 int world_gethostname(char *name, size_t size)
 {
     strncpy(name, text_of("host", "node"), size);
@@ -277,15 +282,15 @@ char *world_getcwd(char *buffer, size_t size)
     return strcpy(buffer, cwd);
 }
 
-// Stacks ask for one table.
+// Returns the one table that stack.c maps.
 void *world_mmap(size_t size)
 {
     static _Atomic(mt_l_stack *) table[MT_STACK_SLOTS];
     return size > sizeof table || outcome() ? MAP_FAILED : (void *)table;
 }
 
-// An MPI with a variable of each type, by name v0, v1, …; those from v20 on have
-// an enumeration, of bits from v40 on.
+// An MPI with a control variable of each type, named v0, v1, …. Variables from v20 on
+// have an enumeration; from v40 on its items are bits.
 static const mt_mpit_type fake_types[] = {
     {"int", sizeof(int), MT_PVAR_SIGNED},
     {"unsigned int", sizeof(unsigned), MT_PVAR_UNSIGNED},
@@ -300,7 +305,7 @@ static const mt_mpit_type fake_types[] = {
 
 enum { FAKE_TYPES = sizeof fake_types / sizeof *fake_types, FAKE_VARIABLES = 60 };
 
-// Handles are from 1 on.
+// Handles of types are 1, 2, ….
 const mt_mpit_type *mt_mpit_type_of(MPI_Datatype type)
 {
     uintptr_t handle = (uintptr_t)type;
@@ -340,7 +345,8 @@ static int fake_enum_item(MPI_T_enum items, int index, int *value, char *name, i
     return MPI_SUCCESS;
 }
 
-// What is allocated for a value is what the MPI reads and writes of it.
+// The size of each variable's value. fake_write and fake_read use all of it, so that
+// a buffer that is too small is found.
 static size_t fake_sizes[FAKE_VARIABLES];
 
 static int fake_alloc(int index, void *object, MPI_T_cvar_handle *handle, int *count)
@@ -398,7 +404,7 @@ void *mt_resolve_symbol(const char *name, void *module)
     return strstr(name, "flag") ? (void *)(uintptr_t)fake_set_flag : (void *)(uintptr_t)fake_set_value;
 }
 
-// Whole lines, and the last.
+// Cuts the input into lines, and each line into name and value.
 static void read_input(const uint8_t *data, size_t size)
 {
     memset(&world, 0, sizeof world);
@@ -414,7 +420,7 @@ static void read_input(const uint8_t *data, size_t size)
         line[name] = 0;
         char *value = line + name + 1;
         for (char *c = value; *c; c++)
-            *c = *c == 1 ? 0x7f : *c == 2 ? '\n' : *c; // zeros once it is measured
+            *c = *c == 1 ? 0x7f : *c == 2 ? '\n' : *c; // \1 becomes a zero byte later, once the length is known
         world.names[world.n] = line;
         world.values[world.n] = value;
         world.lengths[world.n++] = length - name - 1;
@@ -431,7 +437,8 @@ static void set_environment(void)
     setenv("MPITRACE_QUIET", "1", text_of("MPITRACE_SAID", NULL) == NULL);
 }
 
-// Those of a file that is loaded; after its name in memory there is nothing.
+// Visits a loaded file with the input's notes. Its memory and its name are allocated
+// exactly, so that reading past them is found.
 static void look_at_module(void)
 {
     size_t length;
@@ -478,7 +485,8 @@ static void look_at_job(void)
     require(strlen(name) < sizeof name, "a directory's name", name);
 }
 
-// As in a process that has just started.
+// Reads and changes the settings as in a process that has just started, and resets
+// the state afterwards.
 static void look_at_settings(void)
 {
     mt_l_header header = {.init_end = {1, 1, 1}, .start = {0, 0, 0}};
@@ -501,7 +509,7 @@ static void look_at_settings(void)
     mt_slice_open();
     mt_slice_intervals();
     if (interval.length)
-        mt_store(&until, 0); // it has passed
+        mt_store(&until, 0); // the interval has passed
     mt_slice_look();
     mpitrace_begin_phase(text_of("phase", ""));
     mt_slice_level(atoi(text_of("level", "0")));

@@ -1,14 +1,14 @@
-// Runs loops of MPI calls on demand and says how long they took.
+// Runs loops of MPI calls on request and prints how long they took.
 //
-//   driver about          which MPI this is, and the compiler
-//   driver DIR THREADS    runs what it is told by DIR/R, a FIFO, R being its rank
+//   driver about          prints the MPI, its library and the compiler
+//   driver DIR THREADS    reads commands from the FIFO DIR/R, where R is its rank
 //
-// A line "LOOP WARM CALLS" has each thread run the loop for WARM calls, and then for CALLS calls
-// that are timed. Rank 0 answers on stdout with the nanoseconds that a thread took. The end of the
-// FIFO is the end. With 0 threads MPI_Init is called, else MPI_Init_thread, for all that it has.
+// The command "LOOP WARM CALLS" makes each thread run the loop for WARM calls, and then for CALLS
+// calls that are timed. Rank 0 prints the nanoseconds that a thread took. The driver ends at the
+// end of the FIFO. With 0 threads it calls MPI_Init, else MPI_Init_thread with MPI_THREAD_MULTIPLE.
 //
-// The time is that on the wall; of threads, which may be more than there are processors, it is
-// the processor's, of all of them, divided by their number.
+// The time is wall time. With threads, of which there may be more than processors, it is the CPU
+// time of all threads divided by their number.
 
 #define _GNU_SOURCE
 #include "place.h"
@@ -28,11 +28,11 @@ static const struct loop {
 enum { LOOPS = sizeof loops / sizeof loops[0] };
 
 static struct place places[MAX_THREADS];
-static double window; // the memory that is put into
-static int threads;                // the main one is the first of them; 0: threads were not asked for
+static double window; // the memory of the one-sided window
+static int threads;                // including the main thread; 0: MPI_Init without threads
 static int ranks;
 
-// What the threads are to do next; no run ends them.
+// What the threads do next; they end when `run` is NULL.
 static struct {
     void (*run)(struct place *place, long calls);
     long calls;
@@ -94,7 +94,8 @@ static void prepare(int thread)
     p->peer = (p->self + 1) % ranks;
     MPI_Irecv(&p->in[MAX_RANKS - 1], 1, MPI_DOUBLE, 0, SILENT_TAG, MPI_COMM_SELF, &p->request);
     p->win = MPI_WIN_NULL;
-    if (!threads) { // Open MPI 4.1 has no windows on one machine under MPI_THREAD_MULTIPLE
+    // Open MPI 4.1 has no windows on one machine under MPI_THREAD_MULTIPLE.
+    if (!threads) {
         MPI_Win_create(&window, sizeof window, sizeof window, MPI_INFO_NULL, MPI_COMM_SELF, &p->win);
         MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, p->win);
     }
@@ -194,14 +195,15 @@ static void end_threads(pthread_t *started)
         pthread_join(started[i], NULL);
 }
 
-// Says which library answers the calls: a benchmark of a tool that is not there measures nothing.
+// Answers commands. First prints which library answers the MPI calls, because a benchmark of a tool
+// that was not loaded would measure nothing.
 static int serve(const char *dir)
 {
     pthread_t started[MAX_THREADS];
     FILE *commands = open_commands(dir);
     if (!commands || (threads > 1 && start_threads(started)))
         return 1;
-    PMPI_Barrier(MPI_COMM_WORLD); // all ranks listen
+    PMPI_Barrier(MPI_COMM_WORLD); // all ranks have opened their FIFO
     if (places[0].self == 0) {
         printf("answering: %s\n", file_of("MPI_Send"));
         fflush(stdout);

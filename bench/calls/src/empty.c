@@ -1,4 +1,4 @@
-// Wrappers that only forward: what it costs to be in the way at all.
+// Wrappers that only forward their call: the cost of interposition itself.
 
 #include <mpi.h>
 

@@ -1,7 +1,7 @@
-// The practical limit: the least that a profiler which times calls and tells peers and sizes apart
-// can do. Each call reads the clock twice and adds a count, bytes and ticks to one line of a flat
-// array, of which each thread has one. It knows no communicators, callsites or requests, and never
-// prints the array.
+// The practical limit: the least work for a profiler that times calls and distinguishes peers and
+// sizes. Each call reads the clock twice and adds a count, bytes and ticks to one line of a flat
+// array; each thread has its own array. It knows no communicators, call sites or requests, and
+// never prints the array.
 
 #include <mpi.h>
 #include <stdint.h>
@@ -10,9 +10,9 @@
 #endif
 
 enum {
-    PEERS = 64,   // a power of two: a peer is taken modulo it, negative ones (PROC_NULL) too
+    PEERS = 64,   // a power of two: a peer is taken modulo PEERS, negative ones (MPI_PROC_NULL) too
     CLASSES = 64, // class 0 is the empty message, class c holds bytes in [2^(c-1), 2^c)
-    NO_PEER = -1, // collectives, and calls that complete others
+    NO_PEER = -1, // for collectives, and calls that complete others
 };
 
 struct line { // one cache line
@@ -33,15 +33,17 @@ static inline uint64_t now(void)
 #endif
 }
 
-// What is asked of the MPI is the same as in the call before, and then remembered.
+// The last answers of the MPI. They are reused if a call has the same datatype or communicator as
+// the one before.
 static _Thread_local struct {
     MPI_Datatype type;
     MPI_Comm comm;
     MPI_Fint type_f, comm_f;
-    int size, ranks, size_f, ranks_f; // 0 where nothing is known yet
+    int size, ranks, size_f, ranks_f; // 0 while not known
 } known;
 
-#define ASK static __attribute__((noinline, cold)) void // apart, so that the calls stay short
+// Out of line, so that the wrappers stay short.
+#define ASK static __attribute__((noinline, cold)) void
 
 ASK ask_size(MPI_Datatype type)
 {
@@ -55,7 +57,7 @@ ASK ask_ranks(MPI_Comm comm)
     PMPI_Comm_size(comm, &known.ranks);
 }
 
-// The bytes of `count` elements.
+// Returns the bytes of `count` elements.
 static inline uint64_t bytes_of(int count, MPI_Datatype type)
 {
     if (type != known.type || !known.size)
@@ -73,7 +75,7 @@ static inline int sum(const int *counts, MPI_Comm comm)
     return total;
 }
 
-#ifdef OPEN_MPI // the only one whose Fortran needs them: its handles are other than C's
+#ifdef OPEN_MPI // only Open MPI needs these for Fortran, as its Fortran handles differ from those in C
 ASK ask_size_f(MPI_Fint type)
 {
     known.type_f = type;

@@ -1,4 +1,4 @@
-// The measured calls, in C. Callgrind finds the loops by their names.
+// The measured calls, in C. Callgrind finds the loops by their function names.
 
 #include "place.h"
 

@@ -1,11 +1,12 @@
-// Times what MPI_Init and MPI_Finalize take in the MPI itself when a library in
-// front of it calls them by their PMPI names: the rest of a call is the library's.
+// Measures how long MPI_Init and MPI_Finalize take in the MPI itself, when a library
+// in front of it calls them as PMPI_Init and PMPI_Finalize. The rest of the time is
+// that library's.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
 #include <time.h>
 
-long inner_ns[2], inner_cpu_ns[2]; // of Init, of Finalize
+long inner_ns[2], inner_cpu_ns[2]; // [0] of MPI_Init, [1] of MPI_Finalize
 
 static long now(clockid_t clock)
 {

@@ -1,17 +1,18 @@
-// A rank's life, and what the process holds in memory at its end: peers.c WHAT N
+// Makes the MPI calls of one rank, and prints how much memory the process holds at
+// the end: peers WHAT N
 //
 //   halo N      exchanges with N neighbours on each of three communicators (the
 //               world, a copy, every other rank), and collectives on each
-//   shuffled N  the same with a third communicator that has no regular order
+//   shuffled N  the same, with a third communicator in shuffled order
 //   peers N     one send to each of N ranks
 //   dups N      makes, uses and frees a copy of the world N times
 //   threads N   N threads send, one after the other
 //   together N  N threads send, all at once
 //   requests N  posts N receives, and then completes them all
 //
-// Before MPI_Finalize it prints what the process holds, in KiB: all that is
-// resident; its own memory, with the recording if that is on tmpfs; and what
-// malloc gave out.
+// Before MPI_Finalize it prints the memory in KiB: all resident memory; the process's
+// own memory, including the recording if that is on tmpfs; and what malloc has
+// allocated.
 #include <malloc.h>
 #include <mpi.h>
 #include <pthread.h>

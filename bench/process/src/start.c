@@ -1,5 +1,7 @@
-// Starts and ends MPI, and says what that took: in all, and outside of the MPI
-// (inner.c), which without a library in front of it is nothing. One line a rank.
+// Initializes and finalizes MPI, and prints one line per rank with the times in ns:
+// the wall time of MPI_Init and MPI_Finalize, the CPU time spent outside the MPI in
+// each, and the wall time spent outside the MPI in both. "Outside the MPI" is
+// measured by inner.c; without a library in front of the MPI these are 0.
 #include <mpi.h>
 #include <stdio.h>
 #include <time.h>

@@ -1,11 +1,12 @@
-// An MPI for one process that stands in a world of any size, to see what a rank
-// holds where no machine can run such a job: what it sends arrives nowhere, what
-// it receives is what it asked for, and collectives return at once. Communicators
-// have as many members as a real one would, in the order that their making says.
+// An MPI for one process in a world of any size, to measure how much memory a rank
+// needs in jobs that are too large for any available machine. Messages that are sent
+// are dropped, receives complete as they were posted, and collectives return at once.
+// Communicators have as many members as in a real job, in the order that their
+// constructor defines.
 //
-// It has the functions that peers.c calls and those that the library asks, with
-// the handles of MPICH's mpi.h (integers). WORLD_SIZE is the size; the process is
-// the rank in the middle.
+// It has the functions that peers.c calls and those that the library calls, with the
+// handles of MPICH's mpi.h (integers). WORLD_SIZE is the number of ranks; the process
+// is the rank in the middle.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,16 +16,16 @@
     type MPI_##name parameters __attribute__((weak, alias("PMPI_" #name)));                           \
     type PMPI_##name parameters
 
-// How the member of rank i is found in the world, and how many there are.
+// How ranks of a communicator are mapped to world ranks.
 enum order { IDENTITY, STRIDED, SHUFFLED };
 
-// A communicator and its group have the same place here. Handles of derived ones
-// are FIRST and up.
+// A communicator and its group have the same index in `comms`. Handles of derived
+// communicators and of groups are FIRST plus the index.
 enum { FIRST = 0x1000, LIMIT = 1 << 16 };
 static struct { enum order order; int size, rank, used; } comms[LIMIT];
 static int highest = 2;
 
-// A receive that is under way, by request; sends are not kept.
+// Receives in progress, by request. Sends are not stored.
 enum { REQUESTS = 1 << 21, SEND = 1 };
 static struct { int source, tag, bytes; } *requests;
 static int last_request = SEND;
@@ -41,7 +42,7 @@ static int world_rank(int c, int rank)
     switch (comms[c].order) {
     case STRIDED:
         return c == 1 ? comms[0].rank : 2 * rank;
-    case SHUFFLED: // 7919 is prime: each rank once where the size is no multiple of it
+    case SHUFFLED: // 7919 is prime, so each rank occurs once unless the size is a multiple of it
         return (int)((long)rank * 7919 % n);
     default:
         return rank;
@@ -98,7 +99,7 @@ BOTH(int, Comm_dup, (MPI_Comm comm, MPI_Comm *made))
     return MPI_SUCCESS;
 }
 
-// Color 0: every other rank. Color 1: all, by a key that shuffles them.
+// Color 0 selects every other rank. Color 1 selects all ranks, in shuffled order.
 BOTH(int, Comm_split, (MPI_Comm comm, int color, int key, MPI_Comm *made))
 {
     (void)key;
@@ -121,7 +122,7 @@ BOTH(int, Group_free, (MPI_Group *group)) { *group = MPI_GROUP_NULL; return MPI_
 
 BOTH(int, Group_translate_ranks, (MPI_Group from, int n, const int ranks[], MPI_Group to, int out[]))
 {
-    (void)to; // the world's
+    (void)to; // the world's group
     for (int i = 0; i < n; i++)
         out[i] = world_rank(from - FIRST, ranks[i]);
     return MPI_SUCCESS;

@@ -1,7 +1,8 @@
-// dlclose is wrapped, as it is the one moment at which a file and the addresses
-// of its calls can part: see modules.h. The wrapper passes the handle on and looks
-// afterwards whether a file is gone, and whether it was the MPI. A process that
-// does not use MPI pays two comparisons.
+// Wraps dlclose, the function that unloads files. Another file may be loaded to the
+// same addresses later, so the call sites in an unloaded file have to be moved: see
+// modules.h. The wrapper passes the handle on, and then checks whether a file is gone
+// and whether it was the MPI. In a process that does not use MPI it costs two
+// comparisons.
 #define _GNU_SOURCE
 #include "base/loader.h"
 #include "base/lock.h"
@@ -15,7 +16,7 @@
 
 MT_EXPORT int dlclose(void *handle)
 {
-    if ((!mt_process.header && !mt_resolve_known()) || mt_protected()) // later scans see what is gone
+    if ((!mt_process.header && !mt_resolve_known()) || mt_protected()) // a later scan notices what is gone
         return mt_dlclose(handle);
     if (mt_noted_call.call)
         mt_fortran_missed(); // its site may be in the file

@@ -22,8 +22,8 @@ MT_EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *provid
 
 static _Atomic bool in_finalize;
 
-// Another tool's MPI_Finalize may be next. Its PMPI_Finalize comes to
-// finalize_passed_on.
+// Calls the next MPI_Finalize, which may be another tool's. If that tool calls
+// PMPI_Finalize and the call reaches this library, it goes to finalize_passed_on.
 static int next_finalize(void)
 {
     atomic_store(&in_finalize, true);

@@ -49,8 +49,8 @@
 #endif
 
 
-// The world model and sessions that are open; and that there were some, and the
-// last was closed.
+// open_models is the number of models that are open: the world model and sessions.
+// ended is true once the last of them was closed and the recording ended.
 static int open_models;
 static bool ended;
 
@@ -60,7 +60,8 @@ static void set_state(mt_state state)
     mt_enter_set(MT_ENTER_CLOSED, state != MT_ON);
 }
 
-// A child's calls, and its exit, are not its parent's.
+// Runs in a forked child. Stops recording, because the recording is the parent's:
+// neither the child's calls nor its exit belong in it.
 static void forked(void)
 {
     mt_process.forked = true;
@@ -98,14 +99,14 @@ static void describe_process(void)
         mt_recording_string(MT_STRING_PROGRAM, text, (uint64_t)n);
 }
 
-// Makes the recording. Before this the library has done nothing at all. `late` if
-// MPI is initialized already.
+// Makes the recording. Until this call the library has done nothing. `late` is true
+// if MPI is initialized already. Returns false if nothing can be recorded.
 static bool start(uint64_t site, bool late)
 {
     if (!mt_resolve(site))
         return false;
     mt_clock_open();
-    if (pthread_atfork(NULL, NULL, forked) != 0) { // a child would write on
+    if (pthread_atfork(NULL, NULL, forked) != 0) { // without it, a forked child would write to the recording
         mt_log("nothing is recorded: no memory");
         return false;
     }
@@ -128,7 +129,8 @@ static void read_variables(void)
         mt_unexpected_open();
 }
 
-// What is known once the MPI is initialized in one way or the other.
+// Records what is known once the first model of MPI is initialized, and starts
+// recording calls.
 static void ready(void)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING + 1];
@@ -157,7 +159,7 @@ static void opened(void)
         mt_types_open();
     if (mt_process.state != MT_ON)
         ready();
-    read_variables(); // if they are not, as all of MPI was closed before
+    read_variables(); // again, if they were closed with the last model
 }
 
 static void world_opened(void)
@@ -171,15 +173,17 @@ static void world_opened(void)
     opened();
 }
 
-// The MPI that was recorded was unloaded, and one is loaded again: mt_leave_init
-// goes on with the recording. False if it is another MPI.
+// Looks up the functions of an MPI that is loaded after the recorded one was
+// unloaded. mt_leave_init then continues the recording, if it had ended. Returns
+// false if it is a different MPI.
 static bool found_again(uint64_t site)
 {
     set_state(MT_OFF);
     return mt_resolve(site);
 }
 
-// The thread that opens MPI has its table from here on, to say that it does.
+// The calling thread gets its table here, so that the recording shows the call while
+// MPI initializes.
 mt_span mt_enter_init(unsigned call, uint64_t site, uint64_t frame)
 {
     int saved = errno;
@@ -205,8 +209,9 @@ mt_span mt_enter_init(unsigned call, uint64_t site, uint64_t frame)
     return s;
 }
 
-// Whether what was initialized is recorded: the first time, beside others, or
-// after the last was closed.
+// Reports whether the model that was just initialized is recorded: if it is the
+// first, if another is open, or if the recording can continue after the last was
+// closed.
 static bool can_open(void)
 {
     if (ended) {
@@ -235,7 +240,7 @@ static void book_init(mt_span *s, int rc, uint64_t now)
         return;
     s->slice = atomic_load_explicit(&mt_process.at_call.slice, memory_order_relaxed);
     s->ticks = now - s->start;
-    mt_write(&s->thread->open->last, now); // it was not closed as others are
+    mt_write(&s->thread->open->last, now); // other calls store it when they are left
     s->timed = mt_process.header->timing != MT_TIMING_OFF;
     if (counts)
         mt_book(s, mt_span_key(s, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0), 0);
@@ -262,9 +267,9 @@ void mt_leave_session_init(mt_span *s, int rc, const MPI_Session *session)
     int saved = errno;
     mt_lock(MT_LOCK_LIFECYCLE);
     if (rc == MPI_SUCCESS && can_open()) {
-        mt_request_share(); // each session may have another level
+        mt_request_share(); // each session may have a different thread level
         if (!mt_world_session(*session))
-            open_models--; // its end will not be known either
+            open_models--; // its end will not be recognized either
         opened();
     }
     mt_unlock(MT_LOCK_LIFECYCLE);
@@ -273,7 +278,8 @@ void mt_leave_session_init(mt_span *s, int rc, const MPI_Session *session)
 }
 #endif
 
-// A call came although we saw no MPI_Init: the program reached the MPI's own.
+// Starts the recording at a call before which the library saw no initialization,
+// because the program called the MPI's own function.
 static void start_late(uint64_t site)
 {
     int initialized = 0, finalized = 0;
@@ -351,7 +357,7 @@ static void closing(void)
 
 static void end(void)
 {
-    mt_fortran_missed(); // the last one has no next
+    mt_fortran_missed(); // counts the last call from Fortran if it did not reach C: no later call does
     mt_requests_unfinished();
     mt_modules_scan();
     mt_prof_write();
@@ -360,6 +366,7 @@ static void end(void)
     __atomic_store_n(&mt_process.header->state, MT_STATE_FINALIZED, __ATOMIC_RELEASE);
     set_state(MT_OFF);
     ended = true;
+    // Handles that were not freed are not valid in a later session.
     // Handles that were not freed mean nothing to a session that comes later.
     mt_types_forget_all();
     mt_events_close();
@@ -378,8 +385,9 @@ static void closed(mt_span *s)
     errno = saved;
 }
 
-// Callbacks of Finalize may still use MPI_COMM_WORLD; threads that go on with a
-// session may not.
+// If a session stays open, MPI_COMM_WORLD is closed here, before MPI_Finalize:
+// threads that continue with the session must not use it. Otherwise callbacks of
+// MPI_Finalize may still use it, and mt_finalized closes it.
 void mt_finalizing(void)
 {
     closing();
@@ -410,7 +418,7 @@ int mt_finalize_interrupted(int (*next)(void))
     mt_l_clock before = mt_clock_all();
     int rc = next();
     if (rc == MPI_SUCCESS && mt_on() && open_models <= 1) {
-        mt_lost(&mt_process.header->lost_calls, 1); // this one
+        mt_lost(&mt_process.header->lost_calls, 1); // the call of MPI_Finalize itself
         mt_process.header->finalize_start = before;
         mt_process.header->finalize_end = mt_clock_all();
         __atomic_store_n(&mt_process.header->state, MT_STATE_FINALIZED, __ATOMIC_RELEASE);
@@ -419,7 +427,7 @@ int mt_finalize_interrupted(int (*next)(void))
     return rc;
 }
 
-// The call of a thread that has no table is told in the header.
+// Returns the place in the header for the MPI_Abort of a thread that has no table.
 static mt_current_call *abort_line(void)
 {
     return (mt_current_call *)(void *)&mt_process.header->abort;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The component appends ".<rank>.prof".
+// Open MPI's component appends ".<rank>.prof" to this name.
 #define FILENAME "OMPI_MCA_pml_monitoring_filename"
 #define ENABLE "OMPI_MCA_pml_monitoring_enable"
 
@@ -17,7 +17,7 @@ bool mt_physical_on(void)
     return on && strcmp(on, "on") == 0;
 }
 
-// Gives the file another name in the directory that it has.
+// Changes the file's name and keeps its directory.
 static void name_file(const char *name, size_t length)
 {
     const char *old = getenv(FILENAME), *slash = old ? strrchr(old, '/') : NULL;
@@ -27,7 +27,8 @@ static void name_file(const char *name, size_t length)
         setenv(FILENAME, path, 1);
 }
 
-// Whether a list of components, or of those to leave out (^), leaves out one.
+// Reports whether a list of Open MPI's components excludes a component. A list that
+// begins with ^ names the components to exclude, any other list those to use.
 static bool leaves_out(const char *list, const char *component)
 {
     size_t length = strlen(component);
@@ -41,25 +42,29 @@ static bool leaves_out(const char *list, const char *component)
     return listed == except;
 }
 
-// Where the file goes was decided by whoever launched this process, and may be
-// the same for all jobs of a script, which would overwrite each other's. A
-// recording's name is nobody else's.
+// The launcher of this process chose the file's directory and name. They may be the
+// same for all jobs of a script, which would then overwrite each other's files. So
+// the file gets the recording's name, which no other process has.
 //
-// Open MPI sets variables of its environment in MPI_Init itself: a thread that
-// reads the environment meanwhile is in no other danger than without us.
+// setenv is safe enough here: Open MPI's MPI_Init sets environment variables itself,
+// so a thread that reads the environment meanwhile is in the same danger without this
+// library.
 void mt_physical_name(void)
 {
     const char *name = mt_recording_name(), *end = strrchr(name, '.'), *coll = getenv("OMPI_MCA_coll");
     if (!mt_physical_on() || !end)
         return;
     name_file(name, (size_t)(end - name));
-    if (leaves_out(coll, "monitoring")) { // and the program would end when it frees a communicator
+    // With pml/monitoring but without coll/monitoring, the program would crash when
+    // it frees a communicator.
+    if (leaves_out(coll, "monitoring")) {
         setenv(ENABLE, "0", 1);
         mt_log("what the MPI library sends is not recorded: coll is %s, without monitoring", coll);
     }
 }
 
-// What is spawned inherits the environment: its rank 0 would write into our file.
+// Changes the name again, because spawned processes inherit the environment: their
+// rank 0 would overwrite our file.
 void mt_physical_named(void)
 {
     static const char nobody[] = "inherited";

@@ -1,18 +1,20 @@
-// What the MPI library itself sends: Open MPI's component pml/monitoring counts
-// it, and writes a file at the end.
+// Physical traffic: what the MPI library itself sends. Open MPI's component
+// pml/monitoring counts it and writes a file at the end.
 #ifndef MT_PHYSICAL_H
 #define MT_PHYSICAL_H
 
 #include <stdbool.h>
 
+// Reports whether `mpitrace run --physical` switched the component on
+// (MPITRACE_PHYSICAL=on).
 bool mt_physical_on(void);
 
-// Before MPI is initialized, and only then does it do anything: has the component
-// name its file for this process's recording, if `mpitrace run --physical`
-// switched it on (MPITRACE_PHYSICAL=on).
+// Names the component's file after this process's recording, if mt_physical_on. Works
+// only before MPI is initialized.
 void mt_physical_name(void);
 
-// After that: processes that this one starts have a name that is nobody's.
+// Sets another name in the environment, for processes that this one starts. Called
+// after MPI is initialized.
 void mt_physical_named(void);
 
 #endif

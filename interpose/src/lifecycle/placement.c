@@ -11,13 +11,13 @@
 #include <sys/stat.h>
 
 enum {
-    MT_PROCESSORS = 1 << 16,  // that an affinity mask may have
-    MT_PLACEMENT_TEXT = 4096, // bytes that are read of a file, and of a path
-    MT_GROUP_DEPTH = 32,      // control groups that are looked at
+    MT_PROCESSORS = 1 << 16,  // most processors of an affinity mask
+    MT_PLACEMENT_TEXT = 4096, // most bytes of a file that is read, and of a path
+    MT_GROUP_DEPTH = 32,      // most levels of control groups that are read
 };
 
-// The number of processors in a file that lists them, such as 0-3,8; 0 if that is
-// not known.
+// Returns the number of processors in a file that lists them, such as 0-3,8. Returns
+// 0 if it is not known.
 static uint32_t count_processors(const char *path)
 {
     char text[MT_PLACEMENT_TEXT];
@@ -37,7 +37,8 @@ static uint32_t count_processors(const char *path)
     return n < MT_PROCESSORS ? n : 0;
 }
 
-// The node as processor 0 describes it: looking at each processor would take
+// Reads the processors, cores and sockets of the node. It assumes that all cores and
+// sockets are like those of processor 0, because reading each processor would take
 // milliseconds on large nodes.
 static void read_node(mt_l_placement *p)
 {
@@ -50,8 +51,9 @@ static void read_node(mt_l_placement *p)
         p->node_sockets = (p->node_processors + in_socket - 1) / in_socket;
 }
 
-// Quota and period of a control group in one text ("max 100000"; version 2), or in
-// two (version 1), as thousandths of a processor; 0 if it has no limit.
+// Returns a control group's CPU limit in thousandths of a processor, or 0 if it has
+// none. Quota and period are in one text (version 2: "max 100000") or in two (version
+// 1).
 static uint64_t thousandths(const char *quota, const char *period)
 {
     char *end = NULL;
@@ -74,9 +76,10 @@ static uint64_t group_limit(const char *dir, bool unified)
     return mt_procfs_read(path, period, sizeof period) > 0 ? thousandths(quota, period) : 0;
 }
 
-// A limit holds for all groups below: the lowest one counts. In a container the
-// group's path may be the host's, which is not there; its own group is then the
-// root of what is mounted.
+// Reads the limits of a control group and of the groups above it, and keeps the
+// lowest, because a limit also holds for all groups below. In a container the path
+// may be the host's and not exist; the container's own group is then the root of the
+// mounted file system.
 static void read_group(mt_l_placement *p, const char *mount, const char *group, bool unified)
 {
     char dir[MT_PLACEMENT_TEXT];
@@ -106,7 +109,8 @@ static bool has_cpu(const char *controllers)
     return false;
 }
 
-// Lines are ID:CONTROLLERS:PATH, or 0::PATH in version 2.
+// Reads the control groups of the process. Each line is ID:CONTROLLERS:PATH, or
+// 0::PATH in version 2.
 static void read_groups(mt_l_placement *p)
 {
     char text[MT_PLACEMENT_TEXT], *rest = NULL;
