@@ -11,7 +11,7 @@ enum { CROWD = 2100, PHASES = 35, MAKINGS = 15 };
 
 static long calls, answer;
 
-/* Calls of MPI that are recorded, and succeed. */
+/* CALL makes an MPI call that is recorded, and changes the answer if it fails. */
 #define CALL(call) (calls++, MPI_##call == MPI_SUCCESS ? (void)0 : (void)(answer += 1000000007))
 
 static int left, right;
@@ -49,7 +49,8 @@ static void points(void)
     CALL(Type_free(&pairs));
 }
 
-/* More requests at a time than fit where they are kept first. */
+/* crowd posts more requests at a time than the first table of requests has room
+ * for. */
 static void crowd(void)
 {
     static MPI_Request requests[CROWD];
@@ -88,7 +89,8 @@ static void collective(MPI_Comm comm)
     free(counts);
 }
 
-/* A ring, whose communicator's neighbours are asked for. */
+/* neighbors uses a communicator with a ring topology, so that the library has to
+ * read its neighbours. */
 static void neighbors(MPI_Comm ring)
 {
     int in[8] = {0};
@@ -115,7 +117,7 @@ static void communicators(void)
     CALL(Barrier(made[0]));
     CALL(Comm_free(&made[0]));
     CALL(Comm_free(&comm));
-    /* Each a child of the one before: none shares the record of another. */
+    /* Each is a duplicate of the one before, so none shares another's record. */
     for (int i = 0; i < MAKINGS; i++)
         CALL(Comm_dup(i ? made[i - 1] : MPI_COMM_WORLD, &made[i]));
     for (int i = 0; i < MAKINGS; i++) {
@@ -142,7 +144,7 @@ static void window(void)
     CALL(Win_free(&win));
 }
 
-/* Each phase has rows of its own. */
+/* Each phase has rows of its own, so the table of rows grows. */
 static void phases(void)
 {
     char name[32];

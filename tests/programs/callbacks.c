@@ -7,7 +7,8 @@
 
 static jmp_buf back;
 
-/* Rank 1 keeps rank 0 waiting, in a call of the callback. */
+/* deleted sends the rank itself *value bytes, and makes rank 0 wait for rank 1 in
+ * a Barrier. */
 static int deleted(MPI_Comm comm, int key, void *value, void *state)
 {
     struct timespec t = {0, 200000000};
@@ -19,7 +20,8 @@ static int deleted(MPI_Comm comm, int key, void *value, void *state)
     return MPI_SUCCESS;
 }
 
-/* Three ints are added up in one call or in several. */
+/* The number of elements that `add` has added. The MPI may call it once or several
+ * times. */
 static int elements;
 
 static void add(void *in, void *inout, int *len, MPI_Datatype *type)

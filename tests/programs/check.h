@@ -1,6 +1,6 @@
-/* What the test programs share. Each shows one behaviour, with numbers that
- * tests/e2e knows from arithmetic; rank 0 prints "ok" at the end and
- * nothing else. */
+/* Shared by the test programs. Each program shows one behaviour, with
+ * numbers that tests/e2e computes. Rank 0 prints "ok" at the end and nothing
+ * else. */
 #ifndef CHECK_H
 #define CHECK_H
 

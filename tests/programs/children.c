@@ -20,10 +20,10 @@ int main(int argc, char **argv)
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
-        MPI_Info info; /* a call that needs no other process */
+        MPI_Info info; /* a call that involves no other process */
         mpitrace_phase("child");
         MPI_Info_create(&info);
-        exit(0); /* with all that runs at exit */
+        exit(0); /* runs the exit handlers */
     }
     reap(child);
     to_self(2);

@@ -17,7 +17,7 @@ static inline unsigned long long jumping_ticks(void)
 #define __builtin_ia32_rdtsc jumping_ticks
 #elif defined(CLOCK_OF_ANOTHER_HOST)
 /* The system's clocks run 20 ppm too fast, and the time of day is 5 ms ahead. */
-#define _GNU_SOURCE /* as the library's sources have it */
+#define _GNU_SOURCE /* as in the library's sources */
 #include <time.h>
 static inline int fast_clock(clockid_t clock, struct timespec *t)
 {

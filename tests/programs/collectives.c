@@ -44,7 +44,7 @@ static void all_to_all(void)
         others[i] = 18 + 4 * i + world_rank;
     }
     CALL(Alltoallv, alltoallv, out, counts, places, MPI_BYTE, in, others, places, MPI_BYTE, world);
-    /* What goes to an even rank are ints, to an odd one shorts. */
+    /* Even ranks receive ints, odd ranks shorts. */
     MPI_Datatype to[N], from[N];
     for (int i = 0; i < N; i++) {
         counts[i] = world_rank + 1;

@@ -57,7 +57,7 @@ static void complete(int round, MPI_Request q[2])
         break;
     case 6: all_by_testany(q); break;
     case 7: all_by_testsome(q); break;
-    case 8: /* seen before it is completed: still one message */
+    case 8: /* queried before it is completed; it counts as one message */
         while (!flag)
             MPI_Request_get_status(q[0], &flag, MPI_STATUS_IGNORE);
         MPI_Waitall(2, q, MPI_STATUSES_IGNORE);

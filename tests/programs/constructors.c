@@ -29,10 +29,10 @@ static void from_groups(void)
 {
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Group group = group_of(3, (const int[]){3, 0, 2});
-    MPI_Comm_create(MPI_COMM_WORLD, group, &comm); /* rank 1 takes part and gets none */
+    MPI_Comm_create(MPI_COMM_WORLD, group, &comm); /* rank 1 calls it and gets MPI_COMM_NULL */
     use(comm, "create");
     comm = MPI_COMM_NULL;
-    if (world_rank != 1) /* only the members call */
+    if (world_rank != 1) /* only the members call it */
         MPI_Comm_create_group(MPI_COMM_WORLD, group, 5, &comm);
     use(comm, "create_group");
     MPI_Group_free(&group);
@@ -69,7 +69,7 @@ static void from_grids(void)
     use(row, world_rank < 2 ? "first row" : "second row");
     use(grid, "grid");
     const int line[1] = {3};
-    MPI_Cart_create(MPI_COMM_WORLD, 1, line, periods, 0, &grid); /* rank 3 gets none */
+    MPI_Cart_create(MPI_COMM_WORLD, 1, line, periods, 0, &grid); /* rank 3 gets MPI_COMM_NULL */
     use(grid, "line");
 }
 

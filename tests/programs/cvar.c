@@ -56,7 +56,9 @@ int main(int argc, char **argv)
 {
     int n, provided;
     begin(argc, argv, 2);
-    int before = PMPI_T_cvar_get_num(&n); /* of the library: whoever asks through mpitrace has to open it */
+    /* The MPI's own function: the program must open MPI_T before it may call
+     * mpitrace's. */
+    int before = PMPI_T_cvar_get_num(&n);
     REQUIRE(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS);
     if (world_rank == 0) {
         printf("ok\nMPI_T was %s\n", before == MPI_T_ERR_NOT_INITIALIZED ? "closed" : "open");

@@ -7,7 +7,7 @@
 
 enum { TEXT = 8192 };
 
-// Whether the variable takes the value; its old value is restored.
+// Reports whether the variable accepts the value. Restores the old value.
 static int takes(MPI_T_cvar_handle handle, MPI_Datatype type)
 {
     static char before[TEXT], after[TEXT];

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-// The path of this process's recording, which is mapped.
+// Finds the path of this process's recording, which is mapped.
 static int find_recording(char *path)
 {
     char line[4096];
@@ -46,7 +46,7 @@ int main(int argc, char **argv)
     int rank, x = 1;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    usleep(200000); // mpitrace has seen the process by then
+    usleep(200000); // by then mpitrace has noticed the process
     MPI_Barrier(MPI_COMM_WORLD);
     int spool = argc > 1 && strcmp(argv[1], "spool") == 0;
     if (find_recording(path) && spool && rank == 0)

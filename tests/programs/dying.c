@@ -1,11 +1,10 @@
-/* Each rank sends 100 bytes to its right neighbour by MPI_Sendrecv, and adds a
- * byte to the file DIRECTORY/<rank> after each call that has returned, which tells
- * the test the number of calls. After CALLS calls, rank RANK ends in the way WAY
- * and the others make one more call. With the way "go" no rank ends, and all send
- * until they are killed.
+/* Each rank sends 100 bytes to its right neighbour by MPI_Sendrecv. It adds a
+ * byte to the file DIRECTORY/<rank> after each call that has returned, so that
+ * the test knows the number of calls. After CALLS calls, rank RANK ends in the
+ * way WAY, and the others make one more call. With the way "go" no rank ends, and
+ * all ranks send until they are killed.
  *
- *     dying DIRECTORY WAY RANK CALLS
- */
+ *     dying DIRECTORY WAY RANK CALLS */
 #include "check.h"
 #include <fcntl.h>
 #include <signal.h>
@@ -75,7 +74,7 @@ int main(int argc, char **argv)
             die(way);
         MPI_Sendrecv(out, 100, MPI_CHAR, right, 0, in, 100, MPI_CHAR, left, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     } else if (world_rank == victim) {
-        die("hang"); /* the others are in MPI_Finalize, which never returns */
+        die("hang"); /* the others are in MPI_Finalize, which does not return */
     }
     MPI_Finalize();
     return 0;

@@ -8,7 +8,8 @@
 
 enum { TIMES = 10, LATE = 60000 /* us */ };
 
-/* When this rank came: to the Waitall or the Isend, to the Send or the Recv. */
+/* The times in seconds at which this rank reached the calls of exchange (Isend,
+ * Waitall), and the Send or Recv. */
 static double exchanged[TIMES], passed[TIMES];
 static int turn;
 
@@ -19,7 +20,8 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* times_late is how often rank 1 came later than rank 0, on rank 0. */
+/* times_late returns, on rank 0, how often rank 1 reached a call later than rank
+ * 0. */
 static int times_late(const double *came)
 {
     double all[2][TIMES];

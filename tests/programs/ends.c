@@ -8,7 +8,7 @@
 static void at_exit(void)
 {
     to_self(9);
-    MPI_Barrier(MPI_COMM_WORLD); /* a launcher may end the others when one has ended */
+    MPI_Barrier(MPI_COMM_WORLD); /* a launcher may end the other ranks when one has ended */
 }
 
 int main(int argc, char **argv)

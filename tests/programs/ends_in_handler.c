@@ -32,7 +32,7 @@ static void handler(int unused)
 {
     (void)unused;
     if (mode[0] == 'a')
-        MPI_Abort(MPI_COMM_WORLD, 7); /* in a handler */
+        MPI_Abort(MPI_COMM_WORLD, 7); /* in a signal handler */
     MPI_Finalize();
 }
 
@@ -42,9 +42,9 @@ static void *aborting(void *unused)
     return unused;
 }
 
-/* A row and a record for each communicator: the table of rows and the log grow
- * before the last one. The library remembers a few communicators of a thread, of
- * which none is MPI_COMM_WORLD then. */
+/* fill makes a row and a record for each communicator, so that the table of
+ * rows and the log grow before the last one. Afterwards the communicators that
+ * the library caches for the thread do not include MPI_COMM_WORLD. */
 static void fill(void)
 {
     static MPI_Comm comms[1000];

@@ -19,7 +19,7 @@ static void cancel_sends(void)
         MPI_Test(&q, &flag, MPI_STATUS_IGNORE);
     MPI_Isend(data, 30, MPI_BYTE, 1, 99, MPI_COMM_WORLD, &q);
     MPI_Cancel(&q);
-    MPI_Request_free(&q); /* nobody knows */
+    MPI_Request_free(&q); /* so nobody sees that it was cancelled */
 }
 
 static void cancel_persistent(void)
@@ -33,7 +33,7 @@ static void cancel_persistent(void)
     }
     MPI_Start(&q);
     MPI_Cancel(&q);
-    MPI_Request_free(&q); /* nobody knows */
+    MPI_Request_free(&q); /* so nobody sees that it was cancelled */
 }
 
 int main(int argc, char **argv)
@@ -45,7 +45,7 @@ int main(int argc, char **argv)
         cancel_sends();
         cancel_persistent();
         MPI_Isend(data, 40, MPI_BYTE, 1, 1, MPI_COMM_WORLD, &q);
-        MPI_Cancel(&q); /* in vain */
+        MPI_Cancel(&q); /* too late: the message is sent */
         MPI_Wait(&q, MPI_STATUS_IGNORE);
         MPI_Send(data, 50, MPI_BYTE, 1, 98, MPI_COMM_WORLD);
     } else {

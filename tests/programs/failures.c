@@ -23,8 +23,9 @@ static void before(void)
     errno = 77;
 }
 
-/* MPICH's codes have a number for each error, and above it a hash of its text,
- * which differs from run to run as there are addresses in it. */
+/* code_of returns the error code without its upper part. In MPICH's codes
+ * this is a hash of the error text, which contains addresses and so differs
+ * between runs. */
 static int code_of(int rc)
 {
 #ifdef MPICH_NAME
@@ -119,7 +120,7 @@ static void handles(MPI_Comm c)
 static void statuses_kept(MPI_Comm c)
 {
     MPI_Request q[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
-    TRY(Iprobe(0, 1, c, &flag, &status)); /* nothing has come */
+    TRY(Iprobe(0, 1, c, &flag, &status)); /* no message has arrived */
     MPI_Irecv(data, 4, MPI_BYTE, 0, 1, c, &q[0]);
     MPI_Irecv(data + 4, 4, MPI_BYTE, 0, 2, c, &q[1]);
     TRY(Test(&q[0], &flag, &status));
@@ -156,7 +157,7 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     MPI_Comm_dup(MPI_COMM_WORLD, &c);
     MPI_Comm_set_errhandler(c, MPI_ERRORS_RETURN);
-    setvbuf(stdout, NULL, _IOLBF, 0); /* what was printed is there if the MPI crashes */
+    setvbuf(stdout, NULL, _IOLBF, 0); /* so that the output is not lost if the MPI crashes */
     puts("ok");
     arguments(c);
     handles(c);

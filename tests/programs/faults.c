@@ -1,10 +1,10 @@
-/* Lets the library's calls of the system fail as if resources were exhausted. It is
- * linked into the library (ld's --wrap) and affects only the library's own calls
- * (not an MPI program).
+/* Makes the library's calls of the system fail as if resources were exhausted. It
+ * is linked into the library (ld's --wrap) and affects only the library's own
+ * calls. It is not an MPI program.
  *
- * FAULTS=malloc:3,write:1+ lets the third malloc fail, and all writes. At the end,
- * the number of calls of each function is written to the file FAULTS_COUNT, so that
- * a test can let each of them fail. */
+ * FAULTS=malloc:3,write:1+ makes the third malloc fail, and all writes. At the
+ * end, the number of calls of each function is written to the file FAULTS_COUNT,
+ * so that a test can make each of them fail. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -26,7 +26,7 @@ struct fault {
 
 static struct fault *all;
 
-/* Whether this call is one that fails. */
+/* fails reports whether this call is to fail. */
 static bool fails(struct fault *f)
 {
     const char *plan = getenv("FAULTS");
@@ -43,7 +43,8 @@ static bool fails(struct fault *f)
     return false;
 }
 
-/* No thread may end in the library: where one could be cancelled, that is said. */
+/* check_cancellation prints a message if the thread could be cancelled here,
+ * because no thread may end inside the library. */
 static void check_cancellation(const char *name)
 {
     static const char points[] = " open close posix_fallocate read pread write pwrite poll sigtimedwait fclose ";
@@ -58,7 +59,8 @@ static void check_cancellation(const char *name)
     pthread_setcancelstate(state, NULL);
 }
 
-/* FAULT(name, type, value if it fails, errno then, parameters, arguments) */
+/* FAULT(name, type, return value on failure, errno on failure, parameters,
+ * arguments) */
 #define FAULT(name, type, failed, why, parameters, arguments)                 \
     extern type __real_##name parameters;                                     \
     type __wrap_##name parameters;                                            \

@@ -66,7 +66,7 @@ static void failed(MPI_File *file, int *code, ...)
     (void)file, (void)code;
 }
 
-/* Calls that move nothing: each of them once. */
+/* manage makes each call that moves no data once. */
 static void manage(MPI_File f)
 {
     MPI_Offset offset;
@@ -101,8 +101,9 @@ static void manage(MPI_File f)
     MPI_File_get_errhandler(f, &before);
     MPI_File_set_errhandler(f, handler);
     MPI_File_call_errhandler(f, MPI_ERR_OTHER);
-    /* This fails: a call, no bytes. After a handler of the program's own MPICH 5.0
-     * would return MPI_SUCCESS. */
+    /* This call fails: it counts as a call without bytes. It uses
+     * MPI_ERRORS_RETURN, because MPICH 5.0 returns MPI_SUCCESS after an error
+     * handler of the program. */
     PMPI_File_set_errhandler(f, MPI_ERRORS_RETURN);
     REQUIRE(MPI_File_write_at(f, 0, data, 1, MPI_DATATYPE_NULL, MPI_STATUS_IGNORE) != MPI_SUCCESS);
     MPI_Errhandler_free(&handler);

@@ -12,7 +12,8 @@ enum { MOST = 1000 };
 static int k, m, in[MOST];
 static MPI_Comm dup;
 
-/* Messages of one sender arrive in order: where the last has, all have. */
+/* await_all waits until all messages have arrived. Messages of one sender arrive
+ * in order, so it waits for the last one of each communicator. */
 static void await_all(void)
 {
     MPI_Probe(0, k - 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -108,7 +109,7 @@ int main(int argc, char **argv)
     k = argc > 3 ? atoi(argv[1]) : 20, m = argc > 3 ? atoi(argv[2]) : 7;
     REQUIRE(k > 0 && k <= MOST && m > 0 && m <= MOST);
     MPI_Comm_dup(MPI_COMM_WORLD, &dup);
-    MPI_Barrier(MPI_COMM_WORLD); /* rank 1 has it, too */
+    MPI_Barrier(MPI_COMM_WORLD); /* rank 1 has made the duplicate, too */
     if (world_rank == 0) {
         for (int i = 0; i < k; i++)
             MPI_Send(&i, 1, MPI_INT, 1, i, MPI_COMM_WORLD);
@@ -126,7 +127,7 @@ int main(int argc, char **argv)
     MPI_Pcontrol(3);
     if (world_rank == 1)
         receive_all(how, m, dup);
-    if (world_rank == 1) /* until here rank 0 sends nothing else */
+    if (world_rank == 1) /* rank 0 sends nothing else before this */
         MPI_Send(in, 1, MPI_INT, 0, k, MPI_COMM_WORLD);
     else
         MPI_Recv(in, 1, MPI_INT, 1, k, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

@@ -1,6 +1,6 @@
-/* Flushes phases, also in all the ways that a program may get wrong (2 ranks).
- * Rank 0 sends rank 1 messages whose sizes identify the phases. The last phase
- * ends after MPI_Finalize, or never with "unfinished". With "others" the program
+/* Flushes phases in all possible ways, including wrong ones (2 ranks). Rank 0
+ * sends rank 1 messages whose sizes identify the phases. The last phase ends
+ * after MPI_Finalize, or never with "unfinished". With "others" the program
  * only mixes flushed phases with phases that it begins by other calls. */
 #include "check.h"
 
@@ -9,11 +9,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A session, with its handles of the flush and of what is sent. */
+/* A session, with handles of the flush variable and of the messages and bytes
+ * sent. */
 typedef struct watch {
     MPI_T_pvar_session session;
     MPI_T_pvar_handle file, counts, bytes;
-    int length; /* of the name when the flush was bound */
+    int length; /* of the file's name when the flush variable was bound */
 } watch;
 
 static MPI_T_pvar_handle bind(MPI_T_pvar_session session, const char *name, int class, int *count)
@@ -69,7 +70,8 @@ static void flush(watch *w, const char *text)
     REQUIRE(stop(w) == MPI_SUCCESS);
 }
 
-/* Rank 0 has sent so many messages, of so many bytes in all. */
+/* has_counted reports whether this many messages and bytes were counted, all from
+ * rank 0 to rank 1. */
 static int has_counted(watch *w, unsigned long messages, unsigned long bytes)
 {
     unsigned long n[2], sum[2];
@@ -110,7 +112,7 @@ static void nested(watch *a, watch *b)
     tell(128);
 }
 
-/* Twice by one name: the second file is in the place of the first. */
+/* again flushes twice to one name: the second file replaces the first. */
 static void again(watch *w)
 {
     for (int i = 0; i < 2; i++) {
@@ -164,7 +166,8 @@ static void refused(watch *w)
     REQUIRE(has_counted(w, 1, 15));
 }
 
-/* What is flushed in one session is counted on in another. */
+/* isolated checks that a flush in one session does not reset the counts of
+ * another. */
 static void isolated(watch *a, watch *b)
 {
     start(b, b->counts);
@@ -181,7 +184,7 @@ static void isolated(watch *a, watch *b)
     REQUIRE(has_counted(b, 0, 0));
 }
 
-/* A handle has room for the name that there was when it was bound. */
+/* names checks that a handle has room for the name that was set when it was bound. */
 static void names(watch *w, watch *other)
 {
     char text[32];
@@ -206,9 +209,9 @@ static void names(watch *w, watch *other)
     REQUIRE(length == 0);
 }
 
-/* What is not recorded is in no file either. Phases that the program begins
- * otherwise, one of them by a name that ours have before they have one, stay what
- * they are. */
+/* beside_others checks that calls that are not recorded are in no file, and that
+ * phases which the program begins by other calls do not change. One of them is
+ * called "phase 1", like a flushed phase that has no name yet. */
 static int beside_others(watch *w)
 {
     mpitrace_phase("phase 1");
@@ -258,5 +261,5 @@ int main(int argc, char **argv)
     }
     close_watch(&a);
     close_watch(&b);
-    return 0; /* Open MPI 4.1.4 itself does not survive MPI_T_finalize after MPI_Finalize */
+    return 0; /* Open MPI 4.1.4 crashes in MPI_T_finalize after MPI_Finalize */
 }

@@ -16,7 +16,7 @@ static void free_receives(void)
     MPI_Request_free(&q);
     MPI_Recv_init(data[3], 16, MPI_BYTE, 0, 4, MPI_COMM_WORLD, &q); /* never started */
     MPI_Request_free(&q);
-    MPI_Recv_init(data[4], 16, MPI_BYTE, MPI_PROC_NULL, 4, MPI_COMM_WORLD, &q); /* has nothing to come */
+    MPI_Recv_init(data[4], 16, MPI_BYTE, MPI_PROC_NULL, 4, MPI_COMM_WORLD, &q); /* will receive no message */
     MPI_Start(&q);
     MPI_Request_free(&q);
 }
@@ -33,7 +33,7 @@ int main(int argc, char **argv)
         for (int tag = 1; tag <= 3; tag++)
             MPI_Ssend(data[0], 10 * tag / 2, MPI_BYTE, 1, tag, MPI_COMM_WORLD);
         send_bytes(6, 1, MPI_COMM_WORLD);
-    } else { /* seen to be complete, then freed: it is received */
+    } else { /* freed after it was seen to be complete: the message is received */
         MPI_Irecv(data[5], 16, MPI_BYTE, 0, 0, MPI_COMM_WORLD, &q);
         while (!flag)
             MPI_Request_get_status(q, &flag, MPI_STATUS_IGNORE);

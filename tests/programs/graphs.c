@@ -33,7 +33,7 @@ static void directed(void)
     MPI_Comm_free(&comm);
 }
 
-/* Rank 0 names all edges: nobody else knows them. */
+/* from_one makes a graph of which only rank 0 specifies the edges. */
 static void from_one(void)
 {
     const int nodes[4] = {0, 1, 2, 3}, degrees[4] = {1, 1, 1, 1}, to[4] = {2, 3, 0, 1};

@@ -1,7 +1,7 @@
 /* The performance variables of an imaginary MPI: one of each class, type and
  * binding, and some that fail. It is linked before the MPI, and hides the
- * MPI's own tool interface. The values of all follow from the step that the
- * program is in. */
+ * MPI's own tool interface. All values follow from imaginary_step, which the
+ * program sets. */
 #include "imaginary.h"
 #include <mpi.h>
 #include <stdlib.h>
@@ -31,10 +31,10 @@ static const variable variables[] = {
     {"odd_generic", MPI_T_PVAR_CLASS_GENERIC, CHAR, MPI_T_BIND_NO_OBJECT, 4, 1},
     {NULL, 0, 0, 0, 0, 0},
     {"odd_of_comm", MPI_T_PVAR_CLASS_LEVEL, INT, MPI_T_BIND_MPI_COMM, 2, 0},
-    {"odd_growing", MPI_T_PVAR_CLASS_LEVEL, INT, MPI_T_BIND_MPI_COMM, 0, 1}, /* by one with each handle */
+    {"odd_growing", MPI_T_PVAR_CLASS_LEVEL, INT, MPI_T_BIND_MPI_COMM, 0, 1}, /* one element more with each handle */
     {"odd_of_win", MPI_T_PVAR_CLASS_COUNTER, UNSIGNED, MPI_T_BIND_MPI_WIN, 1, 0},
     {"odd_of_file", MPI_T_PVAR_CLASS_COUNTER, UNSIGNED, MPI_T_BIND_MPI_FILE, 1, 0},
-    {"odd_broken", MPI_T_PVAR_CLASS_LEVEL, INT, MPI_T_BIND_NO_OBJECT, BROKEN, 1}, /* from step 2 on */
+    {"odd_broken", MPI_T_PVAR_CLASS_LEVEL, INT, MPI_T_BIND_NO_OBJECT, BROKEN, 1}, /* reading it fails from step 2 on */
     {"odd_unbindable", MPI_T_PVAR_CLASS_LEVEL, INT, MPI_T_BIND_NO_OBJECT, UNBINDABLE, 1},
     {"unexpected_recvq_length", MPI_T_PVAR_CLASS_LEVEL, UNSIGNED, MPI_T_BIND_NO_OBJECT, 1, 1},
 };
@@ -44,7 +44,7 @@ enum { VARIABLES = sizeof variables / sizeof *variables, OPEN = 0x600d };
 typedef struct handle {
     int open, count, started;
     const variable *is;
-    const void *object; /* where its handle is kept, as the Standard has it */
+    const void *object; /* address of the object's handle, as in the Standard */
 } handle;
 
 static int only_session;
@@ -129,7 +129,7 @@ static handle *checked(MPI_T_pvar_session session, MPI_T_pvar_handle made)
 int PMPI_T_pvar_handle_free(MPI_T_pvar_session session, MPI_T_pvar_handle *made)
 {
     handle *h = checked(session, *made);
-    h->open = 0; /* and kept: it is seen if it is used again */
+    h->open = 0; /* not freed, so that a later use is detected */
     imaginary_handles--;
     return MPI_SUCCESS;
 }
@@ -149,7 +149,7 @@ int PMPI_T_pvar_read(MPI_T_pvar_session session, MPI_T_pvar_handle made, void *b
     imaginary_misused += !h->started && !h->is->continuous;
     if (h->is->count == BROKEN && imaginary_step >= 2)
         return MPI_T_ERR_INVALID_HANDLE;
-    if (h->is->bound == MPI_T_BIND_MPI_COMM) /* the object is there, where it was */
+    if (h->is->bound == MPI_T_BIND_MPI_COMM) /* the communicator must still be at its address */
         PMPI_Comm_size(*(const MPI_Comm *)h->object, &size);
     imaginary_misused += h->is->bound == MPI_T_BIND_MPI_COMM && size < 1;
     for (int i = 0; i < h->count; i++) {

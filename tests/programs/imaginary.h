@@ -2,9 +2,9 @@
 #ifndef IMAGINARY_H
 #define IMAGINARY_H
 
-extern int imaginary_step;   /* from which all values follow */
+extern int imaginary_step;   /* all values follow from it */
 extern int imaginary_queued; /* number of unexpected messages */
-extern int imaginary_sessions, imaginary_handles; /* numbers that are open */
+extern int imaginary_sessions, imaginary_handles; /* how many are open */
 extern int imaginary_misused; /* calls with handles or sessions that are not open */
 
 #endif

@@ -4,7 +4,7 @@
 
 enum { N = 4, ROOM = 64 };
 
-/* MPICH 4.0 gets a nonblocking Alltoallw in place wrong where the types differ. */
+/* MPICH 4.0's nonblocking Alltoallw in place is wrong if the types differ. */
 #if defined NONBLOCKING || defined PERSISTENT
 #define ODD MPI_INT
 #else

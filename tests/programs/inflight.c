@@ -47,7 +47,7 @@ static void fail(MPI_Comm_errhandler_function *handler)
     MPI_Send(data, 1, MPI_DOUBLE, ranks + 5, TAG, MPI_COMM_WORLD);
 }
 
-// The other rank never makes the call that this one makes.
+// Only rank 0 returns, and makes a call that rank 1 never makes.
 static void say_first(void)
 {
     if (rank == 1)
@@ -63,7 +63,7 @@ static void hang(const char *how)
     MPI_Win win;
     int peer = 1 - rank;
     MPI_Comm_dup(MPI_COMM_WORLD, &dup);
-    MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &half); // in the other order
+    MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &half); // ranks in reverse order
     MPI_Type_contiguous(2, MPI_INT, &pair);
     MPI_Type_commit(&pair);
     if (strcmp(how, "between") == 0) {

@@ -1,6 +1,6 @@
-/* Calls each collective once on an intercommunicator (4 ranks). The left group
- * has world rank 0, the right one 3, 2, 1. No rank is left out as the sender
- * itself: rank 0 of the left group sends to rank 0 of the right one. */
+/* Calls each collective once on an intercommunicator (4 ranks). The left
+ * group has world rank 0, the right one 3, 2, 1. The sender's own rank must
+ * not be left out: rank 0 of the left group sends to rank 0 of the right one. */
 #include "forms.h"
 
 static MPI_Comm inter;
@@ -10,7 +10,7 @@ static int numbers[16], sums[16];
 static count_type send[3], receive[3];
 static displ_type places[3] = {0, 64, 128};
 
-/* root_of is the root argument where the root is a member of one group. */
+/* root_of returns the root argument for a root that is a member of one group. */
 static int root_of(int in_left, int member)
 {
     if (left != in_left)
@@ -18,7 +18,8 @@ static int root_of(int in_left, int member)
     return me == member ? MPI_ROOT : MPI_PROC_NULL;
 }
 
-/* What matters at the root only is garbage elsewhere: no counts at all. */
+/* rooted passes invalid arguments (no counts) where they are significant only at
+ * the root. */
 static void rooted(void)
 {
     int root = root_of(0, 1);
@@ -46,7 +47,7 @@ static void all_to_all(void)
         receive[k] = left ? 16 + k : 15;
     CALL(Allgatherv, allgatherv, out, left ? 15 : 16 + me, MPI_BYTE, in, receive, places, MPI_BYTE, inter);
     for (int k = 0; k < there; k++) {
-        int member = left ? k : me; /* of right */
+        int member = left ? k : me; /* rank in the right group */
         send[k] = left ? 20 + member : 30 + member;
         receive[k] = left ? 30 + member : 20 + member;
         to[k] = from[k] = member % 2 ? MPI_SHORT : MPI_INT;
@@ -72,7 +73,7 @@ int main(int argc, char **argv)
     rooted();
     all_to_all();
     CALL(Allreduce, allreduce, numbers, sums, 2, MPI_INT, MPI_SUM, inter);
-#ifndef NO_SCATTER_INIT /* nor this one, between groups: MPI_Wait fails */
+#ifndef NO_SCATTER_INIT /* nor does this one work between groups: MPI_Wait fails */
     CALL(Reduce_scatter_block, reduce_scatter_block, numbers, sums, left ? 3 : 1, MPI_INT, MPI_SUM, inter);
 #endif
 #ifndef LARGE /* a barrier has no count */

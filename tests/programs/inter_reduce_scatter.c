@@ -14,7 +14,7 @@ int main(int argc, char **argv)
     MPI_Intercomm_create(local, 0, MPI_COMM_WORLD, upper ? 0 : 2, 7, &inter);
     for (int i = 0; i < 2; i++)
         CALL(Reduce_scatter, reduce_scatter, in, out, counts[upper], MPI_INT, MPI_SUM, inter);
-    REQUIRE(out[0] == (upper ? 2 : 3)); // a sum over the other group
+    REQUIRE(out[0] == (upper ? 2 : 3)); // the sum over the other group
     MPI_Comm_free(&inter);
     MPI_Comm_free(&local);
     return end();

@@ -19,8 +19,8 @@ static void point_to_point(void)
     }
 }
 
-/* root_of is the root argument where the root is the given member of one of
- * the groups. */
+/* root_of returns the root argument for a root that is the given member of
+ * one of the groups. */
 static int root_of(int in_left, int member)
 {
     if (left != in_left)

@@ -19,7 +19,7 @@ static void rest(long ms)
     nanosleep(&t, NULL);
 }
 
-/* Waits for the middle of an interval, and tells which. */
+/* middle waits for the middle of an interval, and returns the interval's number. */
 static int middle(double zero)
 {
     for (;;) {

@@ -45,7 +45,7 @@ int main(int argc, char **argv)
     if (world_rank == 1)
         for (int i = 0; i < 8; i++)
             MPI_Irecv_c(in + 256 * i, 256, MPI_BYTE, 0, i, MPI_COMM_WORLD, &q[i]);
-    MPI_Barrier(MPI_COMM_WORLD); /* the ready sends want their receives */
+    MPI_Barrier(MPI_COMM_WORLD); /* ready sends need their receives to be posted */
     if (world_rank == 0) {
         sender();
     } else {

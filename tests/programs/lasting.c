@@ -1,5 +1,5 @@
-/* Ranks that do not end by themselves. Each writes its process id to the file
- * argv[2].<rank>. Then argv[1] decides what it does:
+/* Ranks that do not end by themselves. Each writes its process id to the
+ * file argv[2].<rank>. argv[1] selects what they do:
  *   ring      passes a message round a ring without end
  *   deaf      does the same, and ignores SIGINT and SIGTERM
  *   finalize  is in MPI_Finalize, which rank 0 never calls
@@ -42,7 +42,7 @@ int main(int argc, char **argv)
         signal(SIGTERM, SIG_IGN);
     }
     write_pid(argv[2]);
-    MPI_Barrier(MPI_COMM_WORLD); // all are known before any ends
+    MPI_Barrier(MPI_COMM_WORLD); // all have written their process id before any ends
     if (strcmp(argv[1], "finalize") == 0 && world_rank > 0)
         MPI_Finalize();
     if (strcmp(argv[1], "leave") == 0 && world_rank == 1)

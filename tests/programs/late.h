@@ -1,4 +1,4 @@
-/* Phases in each of which one rank comes late to a call that others wait in. */
+/* Phases in which one rank is late to a call in which others wait. */
 #ifndef LATE_H
 #define LATE_H
 
@@ -37,8 +37,8 @@ static inline void sleep_until(int ms)
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
 }
 
-/* come waits until the rank is late by ms, and records the time. The next
- * call is the one that is measured. */
+/* come waits until the rank is late by ms, and records the time. The call
+ * after it is the one that is measured. */
 static inline void come(int ms)
 {
     if (ms > 0)
@@ -46,8 +46,8 @@ static inline void come(int ms)
     came[repeat] = now();
 }
 
-/* ping exchanges messages in both directions, so that clocks can be compared by
- * the fastest of them. */
+/* ping exchanges messages in both directions. The fastest of them allow the
+ * test to compare the ranks' clocks. */
 static void ping(void)
 {
     static char data[8];
@@ -62,15 +62,15 @@ static void ping(void)
             }
 }
 
-/* meet lets the ranks begin together. What they wait here is the machine's
- * doing, if it has more to do than this. */
+/* meet starts a phase on all ranks together. Waits in it are not planned;
+ * they only come from other load on the machine. */
 static void meet(void)
 {
     MPI_Barrier(MPI_COMM_WORLD);
     begun = now();
 }
 
-/* tell prints who waited, for whom, in which phase, and how many seconds. */
+/* tell prints who waited for whom in a phase, and for how many seconds. */
 static inline void tell(const phase *p, double all[][REPEATS])
 {
     for (int r = 0; r < world_size; r++) {
@@ -83,7 +83,7 @@ static inline void tell(const phase *p, double all[][REPEATS])
     }
 }
 
-static double all_came[16][8][REPEATS]; /* of each phase and rank, on rank 0 */
+static double all_came[16][8][REPEATS]; /* by phase and rank, on rank 0 */
 
 static inline void measure_phases(const phase *phases, int n)
 {

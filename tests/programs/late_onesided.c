@@ -78,7 +78,7 @@ static void split(void)
     MPI_Comm_free(&comm);
 }
 
-/* Rank 1 takes no part. */
+/* create_of_two does not involve rank 1. */
 static void create_of_two(void)
 {
     static const int two[] = {0, 2};
@@ -105,8 +105,8 @@ static void make_grid(void)
     MPI_Comm_free(&comm);
 }
 
-/* Rank 1 receives from rank 0, which is late; rank 2 from rank 1, which is not; and
- * rank 0, which is last, from rank 2. */
+/* In neighbors, rank 1 receives from rank 0, which is late. Rank 2 receives from
+ * rank 1, which is not late. Rank 0 receives from rank 2, and comes last. */
 static void neighbors(void)
 {
     one_late(0);
@@ -114,7 +114,8 @@ static void neighbors(void)
     sleep_until(LATE);
 }
 
-/* Of rank 0 with rank 1: it waits in one of the two, as the MPI wants. */
+/* post exposes memory of rank 0 and rank 1 to each other. Rank 0 waits in one of
+ * the two calls; which one depends on the MPI. */
 static void post(void)
 {
     static const int zero = 0, one = 1;
@@ -130,7 +131,8 @@ static void post(void)
     MPI_Group_free(&group);
 }
 
-/* Of ranks 0 and 2 with rank 1: rank 2 is the last to complete. */
+/* In complete, rank 1 waits for ranks 0 and 2, of which rank 2 is the last to
+ * complete. */
 static void complete(void)
 {
     static const int one = 1, others[] = {0, 2};
@@ -149,7 +151,8 @@ static void complete(void)
     MPI_Group_free(&group);
 }
 
-/* Rank 0 has the lock on rank 1 while rank 2 wants it, and rank 1 is in MPI. */
+/* In lock, rank 2 waits for the lock on rank 1 that rank 0 holds. Rank 1 is in MPI
+ * meanwhile. */
 static void lock(void)
 {
     if (world_rank == 0) {
@@ -166,8 +169,9 @@ static void lock(void)
     }
 }
 
-/* Rank 1 is outside of MPI while rank 0 adds to its memory: these MPIs need it for
- * that, some in one of the two calls and some in the other. */
+/* In flush, rank 1 is outside MPI while rank 0 adds to its memory. The MPIs
+ * tested need the target to be in MPI; some wait in the first of the two calls,
+ * some in the second. */
 static void flush(void)
 {
     if (world_rank == 0) {

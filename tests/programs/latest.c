@@ -4,8 +4,8 @@
 
 static int in[8], out[8];
 
-/* half_late comes to a call as rank 1, LATE / 2 late, or as rank 2, LATE late;
- * whoever then has nothing to wait for sleeps until all do. */
+/* half_late makes rank 1 late by LATE / 2, and rank 2 by LATE. Ranks that
+ * then need not wait sleep until the end of the phase. */
 static void half_late(void) { come(world_rank * LATE / 2); }
 
 static void receive_both(void)

@@ -113,7 +113,7 @@ static int cancel(void *state, int complete)
     return MPI_SUCCESS;
 }
 
-/* A request of the program's own receives nothing. */
+/* requests makes generalized requests, which receive nothing. */
 static void requests(void)
 {
     MPI_Request request;

@@ -14,7 +14,7 @@ static int deleted(MPI_Comm comm, int key, void *value, void *state)
     (void)comm, (void)key, (void)value, (void)state;
     MPI_Pcontrol(2);
     to_self(4);
-    nap(100); /* the program's time, in Comm_free */
+    nap(100); /* the program's own time, inside Comm_free */
     return MPI_SUCCESS;
 }
 

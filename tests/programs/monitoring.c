@@ -38,7 +38,8 @@ static MPI_T_pvar_handle bind(const char *name, int class, int *count)
     return handle;
 }
 
-/* The first sends rounds + 2 ints, the others rounds + 1. */
+/* circulate passes a token round. The first rank sends rounds + 2 ints, the others
+ * rounds + 1. */
 static void circulate(int rounds, MPI_Comm comm)
 {
     int rank = rank_in(comm), size, token = rounds;
