@@ -4,7 +4,8 @@
  * way WAY, and the others make one more call. With the way "go" no rank ends, and
  * all ranks send until they are killed.
  *
- *     dying DIRECTORY WAY RANK CALLS */
+ *     dying DIRECTORY WAY RANK CALLS
+ */
 #include "check.h"
 #include <fcntl.h>
 #include <signal.h>

@@ -8,8 +8,8 @@
 
 enum { TIMES = 10, LATE = 60000 /* us */ };
 
-/* The times in seconds at which this rank reached the calls of exchange (Isend,
- * Waitall), and the Send or Recv. */
+/* When this rank reached the call, in seconds. exchanged: rank 0 the Waitall, rank 1
+ * the Isend. passed: the Send or the Recv. */
 static double exchanged[TIMES], passed[TIMES];
 static int turn;
 

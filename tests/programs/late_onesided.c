@@ -114,8 +114,8 @@ static void neighbors(void)
     sleep_until(LATE);
 }
 
-/* post exposes memory of rank 0 and rank 1 to each other. Rank 0 waits in one of
- * the two calls; which one depends on the MPI. */
+/* In post, rank 0 accesses the window of rank 1, which calls Win_post late. Rank 0
+ * waits in one of its two calls; which one depends on the MPI. */
 static void post(void)
 {
     static const int zero = 0, one = 1;

@@ -50,11 +50,12 @@ static inline int check_code(const char *file, int line, int want, int got, cons
 }
 
 #define CHECK(condition) check_at(__FILE__, __LINE__, !!(condition), #condition)
-/* IS checks what a call returns, WORKS that it succeeds; both tell whether so. */
+/* IS checks the return code of a call, and WORKS that it is MPI_SUCCESS. Both
+ * return whether the check holds. */
 #define IS(want, call) check_code(__FILE__, __LINE__, want, call, #call)
 #define WORKS(call) IS(MPI_SUCCESS, call)
 
-/* report says how it went: the exit status of the program. */
+/* report prints the result and returns the exit status of the program. */
 static inline int report(void)
 {
     if (failed)
@@ -68,7 +69,7 @@ static inline int report(void)
 typedef struct offered {
     const char *name;
     int class, type; /* 'u' unsigned long, 'd' double, 'c' char */
-    int bound, read_only, continuous, atomic; /* atomic -1: not told in advance */
+    int bound, read_only, continuous, atomic; /* atomic: -1 if not specified */
 } offered;
 
 enum {
@@ -98,7 +99,8 @@ static const offered all_offered[OFFERED] = {
     UNBOUND("mpitrace_call_age", LEVEL, 'd', 1, -1),
 };
 
-/* pvar_name is the name of the variable at an index, which the MPI may have no more. */
+/* pvar_name writes the name of the variable at an index. It fails if the MPI no
+ * longer has the variable. */
 static inline int pvar_name(int i, char name[256])
 {
     int length = 256;
@@ -106,8 +108,9 @@ static inline int pvar_name(int i, char name[256])
     return MPI_T_pvar_get_info(i, name, &length, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
 }
 
-/* offered_at is the index of one of ours. An MPI may have one of that name before
- * it, so that it is looked for among those of our category. */
+/* offered_at returns the index of one of our variables. It looks among the
+ * members of our category, because the MPI may have a variable of the same name
+ * at a lower index. */
 static inline int offered_at(int variable)
 {
     enum { MOST = 200 };
@@ -127,7 +130,7 @@ static inline int offered_at(int variable)
     return -1;
 }
 
-/* offered_index is offered_at, asked once. */
+/* offered_index holds the results of offered_at. */
 static int offered_index[OFFERED];
 
 static inline void find_offered(void)

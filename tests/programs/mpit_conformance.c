@@ -7,7 +7,8 @@ enum { NAMES = 4096 };
 
 static MPI_T_pvar_session session;
 
-/* Nothing works while the program has not initialized the interface, or has finalized it. */
+/* closed checks that no function works before the program has initialized the
+ * interface, or after it has finalized it. */
 static void closed(void)
 {
     int n = 0, i = 0, number[4];
@@ -48,7 +49,8 @@ static void closed(void)
     IS(code, MPI_T_finalize());
 }
 
-/* Names by index, as they were first seen: an index stands for one thing for good. */
+/* names holds the name at each index as it was first seen. The name at an index
+ * never changes. */
 typedef struct names {
     const char *kind;
     int (*count)(int *);
@@ -75,8 +77,8 @@ static int category_name(int i, char *name)
     return MPI_T_category_get_info(i, name, &length, NULL, NULL, NULL, NULL, NULL);
 }
 
-/* A find tells at which index a name is found; that at which it was seen may be
- * another's of that name. */
+/* find_cvar returns the index at which a name is found. That may differ from
+ * the index at which it was seen, if several variables have the name. */
 static int find_cvar(const char *name, int seen)
 {
     int i = seen;
@@ -102,7 +104,8 @@ static names tables[] = {
     {"categories", MPI_T_category_get_num, category_name, find_category, 0, {0}},
 };
 
-/* Those that an MPI has unloaded since have no names any more; ours always do. */
+/* Variables that the MPI has unloaded since have no name any more; ours always
+ * have one. */
 static void same_indices(void)
 {
     for (size_t k = 0; k < sizeof tables / sizeof *tables; k++) {
@@ -127,7 +130,8 @@ static void same_indices(void)
     about = "";
 }
 
-/* Each of ours is there, behind all that the MPI had, and is what it is. */
+/* informed checks that each of our variables exists, behind all those that the MPI
+ * had, with the right attributes. */
 static void informed(void)
 {
     char text[2048];
@@ -150,20 +154,21 @@ static void informed(void)
         CHECK(type == (o->type == 'u' ? MPI_UNSIGNED_LONG : o->type == 'd' ? MPI_DOUBLE : MPI_CHAR));
         CHECK(read_only == o->read_only && continuous == o->continuous);
         CHECK(o->atomic < 0 ? atomic == 0 || atomic == 1 : atomic == o->atomic);
-        /* Nobody has to take all that there is. */
+        /* Each output argument may be NULL. */
         WORKS(MPI_T_pvar_get_info(i, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
         WORKS(MPI_T_pvar_get_info(i, name, &length, NULL, &class, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
         int found = -1;
         WORKS(MPI_T_pvar_get_index(o->name, o->class, &found));
-        WORKS(pvar_name(found, name)); /* the MPI's own goes first */
+        WORKS(pvar_name(found, name)); /* may be the MPI's own, which comes first */
         CHECK(found <= i && strcmp(name, o->name) == 0);
     }
     about = "";
-    for (int v = 0; v < OFFERED; v++) /* in a row */
+    for (int v = 0; v < OFFERED; v++) /* their indices are consecutive */
         CHECK(offered_index[v] >= first && offered_index[v] < first + OFFERED);
 }
 
-/* The convention for strings, of a name and of a description. */
+/* strings_of checks the Standard's convention for strings, for a name and for a
+ * description. */
 static void strings_of(int i, const char *whole, int described)
 {
     char text[2048];
@@ -207,7 +212,8 @@ static void strings(void)
     about = "";
 }
 
-/* Each variable of ours is in the category, once; the category is in no other. */
+/* categories checks that each of our variables is once in our category, and that
+ * our category is in no other. */
 static void categories(void)
 {
     int ours = -1, n = 0, cvars = -1, pvars = -1, inner = -1, length = 256, described = 1024, stamp = -1, later = -2;
@@ -256,7 +262,8 @@ static void categories(void)
     CHECK(later == stamp);
 }
 
-/* A handle of each variable, for each kind of object, and how many elements it has. */
+/* handles binds each variable to each kind of object, and checks the number of
+ * elements. */
 static void handles(void)
 {
     MPI_Comm comms[4] = {MPI_COMM_WORLD, MPI_COMM_SELF, reversed(), MPI_COMM_NULL};
@@ -268,7 +275,7 @@ static void handles(void)
             MPI_T_pvar_handle a = MPI_T_PVAR_HANDLE_NULL, b = MPI_T_PVAR_HANDLE_NULL;
             int count = -1, again = -1, want = v == FLUSH ? 0 : v < OPERATIONS ? members[c] : 1;
             unsigned long value[3] = {1, 1, 7};
-            MPI_Comm where = comms[c]; /* looked at when the handle is made, and not later */
+            MPI_Comm where = comms[c]; /* read when the handle is allocated, not later */
             WORKS(MPI_T_pvar_handle_alloc(session, offered_index[v], &where, &a, &count));
             memset(&where, 0x5a, sizeof where);
             WORKS(MPI_T_pvar_handle_alloc(session, offered_index[v], (void *)(intptr_t)comms[c], &b, &again));
@@ -288,7 +295,8 @@ static void handles(void)
     MPI_Comm_free(&comms[3]);
 }
 
-/* A variable of the process can be had before MPI is, and one of a communicator cannot. */
+/* Before MPI_Init, variables of the process can be bound, and those of
+ * communicators cannot. */
 static void before_init(MPI_T_pvar_handle *calls)
 {
     for (int v = 0; v < OFFERED; v++) {
@@ -318,15 +326,15 @@ static void before_init(MPI_T_pvar_handle *calls)
     WORKS(MPI_T_pvar_start(session, *calls));
 }
 
-/* What was counted up to MPI_Finalize stays; everything can be asked for, and no
- * communicator. */
+/* After MPI_Finalize, counts stay as they were. All functions still work,
+ * except binding to a communicator. */
 static void after_finalize(MPI_T_pvar_handle calls, MPI_T_pvar_handle sent, unsigned long before)
 {
     unsigned long n = 0, two[2] = {0, 0};
     int count = -1;
     MPI_T_pvar_handle h = MPI_T_PVAR_HANDLE_NULL;
     WORKS(MPI_T_pvar_read(session, calls, &n));
-    CHECK(n == before || n == before + 1); /* with MPI_Finalize itself, or without */
+    CHECK(n == before || n == before + 1); /* MPI_Finalize itself may be counted */
     WORKS(MPI_T_pvar_read(session, sent, two));
     CHECK(two[world_rank] == 0 && two[1 - world_rank] == 3);
     WORKS(MPI_T_pvar_stop(session, sent));
@@ -348,8 +356,8 @@ static void after_finalize(MPI_T_pvar_handle calls, MPI_T_pvar_handle sent, unsi
     informed();
 }
 
-/* The last of as many finalizes as there were inits closes the interface; sessions and
- * handles live as long. */
+/* counted checks that only the last MPI_T_finalize closes the interface, and that
+ * sessions and handles remain valid until then. */
 static void counted(MPI_T_pvar_handle calls)
 {
     int provided = -1, n = 0;
@@ -377,12 +385,12 @@ static void close_and_open(void)
     WORKS(MPI_T_pvar_session_create(&session));
 }
 
-/* The calls that are counted from when MPI_Init has returned. */
+/* count_calls checks that calls are counted from the end of MPI_Init. */
 static void count_calls(MPI_T_pvar_handle calls)
 {
     unsigned long from = 0, to = 0;
     WORKS(MPI_T_pvar_read(session, calls, &from));
-    CHECK(from <= 1); /* MPI_Init itself */
+    CHECK(from <= 1); /* MPI_Init itself may be counted */
     for (int i = 0; i < 5; i++)
         MPI_Barrier(MPI_COMM_WORLD);
     WORKS(MPI_T_pvar_read(session, calls, &to));

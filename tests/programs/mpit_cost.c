@@ -1,8 +1,8 @@
 /* Measures what it costs a program to read Open MPI's monitoring variables
- * (3 ranks), or any number: mpit_cost SLICES READS. In each slice rank 0 sends three
- * sizes to each other rank, which makes three rows per peer. Then it reads all 15
- * variables READS times. Prints ok, the number of rows of sends, and the median and
- * minimum time of reading all 15, in us. The other ranks sleep meanwhile. */
+ * (3 ranks); any number of ranks works: mpit_cost SLICES READS. In each slice rank 0
+ * sends three sizes to each other rank, which makes three rows per peer. Then it reads
+ * all 15 variables READS times. Prints ok, the number of rows of sends, and the median
+ * and minimum time of reading all 15, in us. The other ranks sleep meanwhile. */
 #include "check.h"
 
 #include <time.h>
@@ -49,12 +49,12 @@ static void open_all(void)
         REQUIRE(MPI_T_pvar_get_index(variables[i].name, variables[i].class, &index) == MPI_SUCCESS);
         REQUIRE(MPI_T_pvar_handle_alloc(session, index, &world, &handles[i], &count) == MPI_SUCCESS);
         REQUIRE(count <= world_size);
-        if (i > 0) /* the flush would begin a phase */
+        if (i > 0) /* starting the flush variable would begin a phase */
             REQUIRE(MPI_T_pvar_start(session, handles[i]) == MPI_SUCCESS);
     }
 }
 
-/* As a rank that waits without taking a processor away. */
+/* wait_asleep waits for a request and leaves the processor to others. */
 static void wait_asleep(MPI_Request *request)
 {
     int done = 0;

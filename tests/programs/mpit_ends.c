@@ -36,7 +36,7 @@ static void move(void)
                      MPI_STATUS_IGNORE);
 }
 
-/* See to it that what was sent is told. */
+/* tell checks that the variables return what was sent. */
 static void tell(unsigned long want)
 {
     unsigned long n[2] = {77, 77};

@@ -13,7 +13,7 @@ static MPI_T_pvar_handle handle_of(MPI_T_pvar_session of, int variable)
     return made;
 }
 
-/* No routine takes such a handle. */
+/* refused checks that each function returns the error code for this handle. */
 static void refused(int code, MPI_T_pvar_session of, MPI_T_pvar_handle handle)
 {
     unsigned long value[4] = {1, 2, 3, 4};
@@ -69,7 +69,7 @@ static void of_sessions(void)
     WORKS(MPI_T_pvar_session_create(&gone));
     kept = gone;
     made = handle_of(gone, ARRAYS);
-    handle_of(gone, FLUSH); /* goes with its session */
+    handle_of(gone, FLUSH); /* freed with its session */
     handle_of(gone, CALL_AGE);
     WORKS(MPI_T_pvar_start(gone, made));
     WORKS(MPI_T_pvar_session_free(&gone));
@@ -123,7 +123,7 @@ static void of_handles(void)
     IS(MPI_T_ERR_INVALID_HANDLE, MPI_T_pvar_handle_free(session, &all));
     CHECK(all == MPI_T_PVAR_ALL_HANDLES);
     WORKS(MPI_T_pvar_handle_free(session, &one));
-    for (int i = 0; i < 2; i++) { /* none is there, and only one that is continuous */
+    for (int i = 0; i < 2; i++) { /* first without handles, then with one of a continuous variable */
         WORKS(MPI_T_pvar_start(session, MPI_T_PVAR_ALL_HANDLES));
         WORKS(MPI_T_pvar_reset(session, MPI_T_PVAR_ALL_HANDLES));
         WORKS(MPI_T_pvar_stop(session, MPI_T_PVAR_ALL_HANDLES));
@@ -134,7 +134,7 @@ static void of_handles(void)
     about = "";
 }
 
-/* What must be told, and of what. */
+/* of_allocation checks which arguments of MPI_T_pvar_handle_alloc are required. */
 static void of_allocation(void)
 {
     MPI_Comm world = MPI_COMM_WORLD, none = MPI_COMM_NULL;
@@ -157,7 +157,7 @@ static void of_allocation(void)
     about = "";
 }
 
-/* Flags say what is refused. */
+/* of_flags checks that a handle refuses what the flags of its variable exclude. */
 static void of_flags(void)
 {
     for (int v = 0; v < OFFERED; v++) {
@@ -171,7 +171,7 @@ static void of_flags(void)
         if (o->continuous) {
             IS(MPI_T_ERR_PVAR_NO_STARTSTOP, MPI_T_pvar_start(session, h));
             IS(MPI_T_ERR_PVAR_NO_STARTSTOP, MPI_T_pvar_stop(session, h));
-        } else if (v != FLUSH) { /* which begins a phase */
+        } else if (v != FLUSH) { /* starting it would begin a phase */
             WORKS(MPI_T_pvar_stop(session, h));
             WORKS(MPI_T_pvar_start(session, h));
             WORKS(MPI_T_pvar_start(session, h));
@@ -207,7 +207,7 @@ static void of_categories(void)
     IS(MPI_T_ERR_INVALID, MPI_T_category_changed(NULL));
 }
 
-/* The library's own control variables, and what they are where nobody sets them. */
+/* The library's own control variables, and their values if no setting is made. */
 static const struct setting {
     const char *name, *variable, *value;
     int scope;
@@ -255,7 +255,8 @@ static void informed(const char *name, MPI_Datatype want, int scope)
     WORKS(MPI_T_cvar_get_info(i, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
 }
 
-/* The value of a text, in a buffer of as many bytes as its handle says. */
+/* value_of reads a text variable, and checks that it takes at most as many bytes
+ * as its handle's count. */
 static void value_of(const char *name, char *text, int room)
 {
     int count = -1;
@@ -331,7 +332,7 @@ static void of_cvars(void)
     CHECK(on == -7);
 }
 
-/* mpitrace_enabled is the switch that MPI_Pcontrol is. */
+/* of_enabled checks that mpitrace_enabled has the same effect as MPI_Pcontrol. */
 static void of_enabled(int open)
 {
     int count, value = -1;
@@ -358,16 +359,17 @@ static void of_enabled(int open)
             MPI_Pcontrol(on);
         WORKS(MPI_T_cvar_read(h, &value));
         CHECK(value == on);
-        MPI_Barrier(MPI_COMM_SELF); /* counted in rounds 1 and 3 */
+        MPI_Barrier(MPI_COMM_SELF); /* counted only in rounds 1 and 3 */
     }
     WORKS(MPI_T_pvar_read(session, calls, &n));
-    CHECK(n >= 2 && n <= 4); /* MPI_Pcontrol may be a call of its own */
+    CHECK(n >= 2 && n <= 4); /* MPI_Pcontrol may itself be counted */
     WORKS(MPI_T_pvar_handle_free(session, &calls));
     WORKS(MPI_T_cvar_handle_free(&h));
     about = "";
 }
 
-/* An interval that is set begins slices, and one that is set to off does not. */
+/* of_interval sets an interval, which begins slices, and sets it to off, which
+ * ends that. */
 static void of_interval(void)
 {
     char text[8192];

@@ -48,7 +48,7 @@ static void number(int line, int s, MPI_T_pvar_handle h, unsigned long want)
 
 #define NUMBER(s, h, want) number(__LINE__, s, h, want)
 
-/* Receives that are posted, and those that are done. */
+/* Receives that are posted. finish completes them. */
 static MPI_Request posted[16];
 static int pending;
 
@@ -75,7 +75,7 @@ static void levels(void)
     NUMBER(0, now, 0);
     post(3);
     NUMBER(0, now, 3);
-    NUMBER(0, most, 0); /* not started yet */
+    NUMBER(0, most, 0); /* not started, so it is 0 */
     NUMBER(1, all, 3);
     apply(MPI_T_pvar_start, 0, most);
     NUMBER(0, most, 3);
@@ -161,8 +161,9 @@ static void *wait_for_word(void *arg)
     return NULL;
 }
 
-/* A thread sits in MPI_Recv until the other process has seen the age of its own, and
- * seen it grow: no message to itself, which MPICH 4.0.2 does not give to a thread that waits. */
+/* age keeps a thread in MPI_Recv until both processes have read the age of that call,
+ * and seen it grow. The message comes from the other process: MPICH 4.0.2 does not
+ * deliver a message to itself while a thread waits for it. */
 static void age(void)
 {
     pthread_t thread;
@@ -179,7 +180,7 @@ static void age(void)
             old = seconds(0, h);
         CHECK(young > 0 && old > young);
     }
-    MPI_Barrier(MPI_COMM_WORLD); /* both have seen it */
+    MPI_Barrier(MPI_COMM_WORLD); /* both have read it */
     MPI_Send(out, 1, MPI_BYTE, other, 11, MPI_COMM_WORLD);
     pthread_join(thread, NULL);
     if (!off) {

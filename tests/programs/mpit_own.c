@@ -5,16 +5,17 @@
 
 static char mpi[16]; /* name and version */
 
-/* Known deviations: the MPI, the check, and the prefix of the names of the variables
- * that deviate. */
+/* Known deviations from the Standard: the MPI, the check, and a prefix of the names
+ * of the variables concerned. */
 static const struct deviation {
     const char *mpi, *check, *names;
 } deviations[] = {
-    /* What the whole takes is told where nothing is returned, but not where it is cut off. */
+    /* They return the length of the whole string if they return no text, but not
+     * if they truncate it. */
     {"openmpi", "length of the whole", ""}, {"mpich", "length of the whole", ""},
-    /* MPI_T_ERR_INVALID, and _INVALID_HANDLE. */
+    /* It returns other error codes: MPI_T_ERR_INVALID, MPI_T_ERR_INVALID_HANDLE. */
     {"openmpi", "write", ""}, {"openmpi", "readreset", ""},
-    /* Whoever makes a handle while another component is in use. */
+    /* Allocating a handle crashes while another component is in use. */
     {"openmpi 4.1", "crashes", "mtl_psm2_"},
 };
 
@@ -29,7 +30,7 @@ static int deviates(const char *check, const char *name)
     return 0;
 }
 
-/* Says so once for a check of a variable. */
+/* differs reports a failed check, once for each variable. */
 static void differs(int line, const char *check)
 {
     static char last[600];
@@ -41,7 +42,7 @@ static void differs(int line, const char *check)
     failed++;
 }
 
-/* OWN is a check that has a name, under which a deviation can be known. */
+/* OWN is a check with a name, which the table of deviations refers to. */
 #define OWN(check, condition)                                                                                          \
     do {                                                                                                               \
         if (!(condition) && !deviates(check, about))                                                                   \
@@ -67,7 +68,7 @@ static void find_ours(void)
     MPI_T_category_get_pvars(our_category, 64, ours);
 }
 
-/* The convention for strings, by name. */
+/* strings checks the Standard's convention for strings, for the name at an index. */
 static void strings(int i, int (*name_of)(int, char *, int *), const char *whole)
 {
     const int n = (int)strlen(whole);
@@ -101,7 +102,8 @@ static int name_of_category(int i, char *text, int *length)
     return MPI_T_category_get_info(i, text, length, NULL, NULL, NULL, NULL, NULL);
 }
 
-/* Each name is that of an index, and found; a stride keeps thousands of variables short. */
+/* described checks that each index has a name and that the name is found. With a
+ * stride it checks only some of thousands of variables. */
 static int described(int n, int stride, int (*name_of)(int, char *, int *), int (*find)(const char *, int *))
 {
     int seen = 0;
@@ -144,7 +146,8 @@ static void members(int n, int cvars, int pvars)
     }
 }
 
-/* What the flags of a variable promise, with two handles in two sessions. */
+/* flags checks what the flags of a variable promise, with two handles in two
+ * sessions. */
 static void flags(int i, int bound, int type_size, int read_only, int continuous, int atomic)
 {
     MPI_T_pvar_session sessions[2];
@@ -168,7 +171,7 @@ static void flags(int i, int bound, int type_size, int read_only, int continuous
     OWN("start", MPI_T_pvar_start(sessions[0], h[0]) == (continuous ? no : MPI_SUCCESS));
     OWN("read", MPI_T_pvar_read(sessions[0], h[0], value) == MPI_SUCCESS);
     OWN("stop", MPI_T_pvar_stop(sessions[0], h[0]) == (continuous ? no : MPI_SUCCESS));
-    if (!continuous) { /* and stopped it stays as it is */
+    if (!continuous) { /* after the stop, its value stays the same */
         OWN("read", MPI_T_pvar_read(sessions[0], h[0], value) == MPI_SUCCESS);
         MPI_Barrier(MPI_COMM_WORLD);
         OWN("read", MPI_T_pvar_read(sessions[0], h[0], again) == MPI_SUCCESS);
@@ -220,7 +223,8 @@ static void of_nothing(int cvars, int pvars, int categories)
     IS(MPI_T_ERR_INVALID_NAME, MPI_T_cvar_get_index("no such variable", &i));
     IS(MPI_T_ERR_INVALID_NAME, MPI_T_pvar_get_index("no such variable", MPI_T_PVAR_CLASS_COUNTER, &i));
     IS(MPI_T_ERR_INVALID_NAME, MPI_T_category_get_index("no such category", &i));
-    if (our_count > 0) { /* without ours most MPIs crash, or return MPI_T_ERR_INVALID */
+    /* Without our library, most MPIs crash here or return MPI_T_ERR_INVALID. */
+    if (our_count > 0) {
         IS(MPI_T_ERR_INVALID_INDEX, name_of_cvar(cvars, NULL, &length));
         IS(MPI_T_ERR_INVALID_INDEX, name_of_pvar(pvars, NULL, &length));
         IS(MPI_T_ERR_INVALID_INDEX, name_of_category(categories, NULL, &length));

@@ -9,12 +9,14 @@ enum { TOOLS = 8, MOVERS = 4, BYTES_EACH = 16 };
 
 static int off, rounds, other;
 static atomic_int movers_left = MOVERS;
-static pthread_barrier_t begun; /* all threads are there before the first message */
+static pthread_barrier_t begun; /* no thread sends before all have begun */
 static MPI_Comm comms[MOVERS];
-static MPI_T_pvar_session shared; /* of all threads */
+static MPI_T_pvar_session shared; /* used by all threads */
 static MPI_T_pvar_handle shared_sent, shared_calls;
 
-/* What a mover asks of its own communicator, in a session of its own, is exact at any time. */
+/* check_own checks the count of a mover's own communicator, in the mover's own
+ * session. Only the mover uses that communicator, so the count is exact at any
+ * time. */
 static void check_own(MPI_T_pvar_session session, MPI_T_pvar_handle own, int i)
 {
     unsigned long n = 77;
@@ -49,7 +51,8 @@ static void *mover(void *arg)
     return NULL;
 }
 
-/* One element of each variable that counts, as it grows. */
+/* A handle of a counting variable, and the last value of one of its elements.
+ * Values never decrease. */
 typedef struct watched {
     MPI_T_pvar_handle handle;
     unsigned long last;
@@ -141,7 +144,7 @@ static void *tool(void *arg)
             look_around(turn);
             look_at_settings();
             about = "shared";
-            WORKS(MPI_T_pvar_start(shared, shared_sent)); /* which it is */
+            WORKS(MPI_T_pvar_start(shared, shared_sent)); /* it is started already */
             WORKS(MPI_T_pvar_read(shared, shared_sent, values));
             CHECK(values[world_rank] == 0);
             WORKS(MPI_T_pvar_read(shared, shared_calls, values));

@@ -15,8 +15,8 @@ static MPI_Win window;
 static MPI_File file;
 static char in[4 * ROOM], out[4 * ROOM], *memory;
 
-/* The ledger: messages and bytes by kind and world rank, operations and bytes by
- * communicator and class, bytes as mpitrace_bytes_* has them, and calls. */
+/* The expected values: messages and bytes by kind and world rank; operations
+ * and bytes by communicator and class; bytes as in mpitrace_bytes_*; and calls. */
 static unsigned long messages[KINDS][2], bytes[KINDS][2], operations[COMMS][CLASSES], volume[COMMS][CLASSES],
     moved[6], calls;
 
@@ -31,7 +31,8 @@ static void message(int kind, int to, int n)
         moved[total[kind]] += (unsigned long)n;
 }
 
-/* A collective in which this process sends to the other: as itself, or the root's part. */
+/* collective records a collective in which this process sends to the other, or
+ * receives as the root. */
 static void collective(int comm, int class, int root, int n)
 {
     const int sends = class == A2A || (class == O2A) == root;
@@ -60,7 +61,7 @@ static void point_to_point(int how, int n)
         calls += 1;
         break;
     case 1:
-        MPI_Isend(out, n, MPI_BYTE, world_rank, 1, comms[REVERSED], &q[0]); /* who is the other there */
+        MPI_Isend(out, n, MPI_BYTE, world_rank, 1, comms[REVERSED], &q[0]); /* that is the other process there */
         MPI_Irecv(in, ROOM, MPI_BYTE, world_rank, 1, comms[REVERSED], &q[1]);
         MPI_Waitall(2, q, MPI_STATUSES_IGNORE);
         calls += 3;
@@ -112,7 +113,7 @@ static void between(int how, int root, int n)
 static void among(int how, int root, int n)
 {
     const int there[2] = {0, ROOM};
-    const int send[2] = {n + world_rank, n + world_rank}, receive[2] = {n + 1, n}; /* in reversed order */
+    const int send[2] = {n + world_rank, n + world_rank}, receive[2] = {n + 1, n}; /* reversed order */
     MPI_Request q;
     switch (how) {
     case 0:
@@ -135,7 +136,7 @@ static void among(int how, int root, int n)
         MPI_Barrier(comms[WORLD]);
         collective(WORLD, A2A, 0, 0);
         break;
-    case 5: /* nobody else is there */
+    case 5: /* a communicator without other processes */
         MPI_Allreduce(out, in, n, MPI_INT, MPI_SUM, comms[SELF]);
         operations[SELF][A2A]++;
         break;
@@ -153,8 +154,9 @@ static void among(int how, int root, int n)
     calls++;
 }
 
-/* The window is of the communicator in reversed order: the other is there who this
- * process is in the world. Each side writes and reads a place of its own. */
+/* one_sided accesses the other process through a window. The window's
+ * communicator has reversed order, so the other process has this process's world
+ * rank there. Each process uses a part of the memory of its own. */
 static void one_sided(int how, int n)
 {
     static int one = 1;
@@ -204,8 +206,8 @@ static void move(unsigned long *seed)
         input_output(what - 19, n);
 }
 
-/* told is what a variable of a communicator would tell who had been counting since the
- * beginning, and in how many elements. */
+/* told writes what a handle that was started at the beginning would return, and
+ * returns the number of elements. */
 static int told(int variable, int comm, unsigned long *values)
 {
     const int members[COMMS][2] = {{0, 1}, {1, 0}, {world_rank}, {other}};
@@ -267,7 +269,7 @@ static void open_handle(MPI_T_pvar_session session, tracked *t, int variable, in
     CHECK(count == told(variable, comm, values));
 }
 
-/* compare reads a handle; reset tells whether by readreset. */
+/* compare reads a handle, with readreset if `reset`, and checks the values. */
 static void compare(MPI_T_pvar_session session, tracked *t, int reset)
 {
     unsigned long want[2] = {0, 0}, got[3] = {77, 77, 77};
@@ -355,7 +357,8 @@ static void any_order(int rounds)
     about = "";
 }
 
-/* All variables at once, from before the first message to behind the last. */
+/* Handles of all variables on all communicators, started before the first message
+ * and read after the last. */
 static tracked whole[COMMS][REQUESTS];
 
 static void watch_whole(MPI_T_pvar_session session, int begin)
@@ -376,18 +379,19 @@ static void watch_whole(MPI_T_pvar_session session, int begin)
     about = "";
 }
 
-/* Step by step: a handle of a variable is for itself, in its session or another. */
+/* three_sessions checks step by step that handles are independent of each other,
+ * in one session and in several. */
 static void three_sessions(void)
 {
     tracked a, b, c, d;
     const int n = 10;
     open_handle(sessions[0].id, &a, ARRAYS + 1, WORLD);
-    open_handle(sessions[0].id, &b, ARRAYS + 1, WORLD); /* twice in one session */
+    open_handle(sessions[0].id, &b, ARRAYS + 1, WORLD); /* a second handle in the same session */
     open_handle(sessions[1].id, &c, ARRAYS + 1, REVERSED);
     open_handle(sessions[2].id, &d, ARRAYS + 1, BETWEEN);
     struct {
         tracked *t;
-        int session, sum; /* that it tells */
+        int session, sum; /* expected value */
     } of[] = {{&a, 0, 0}, {&b, 0, 0}, {&c, 1, 0}, {&d, 2, 0}};
     enum { START, STOP, RESET, READRESET };
     static const int steps[][2] = {{0, START}, {1, START}, {0, STOP}, {2, START}, {1, RESET}, {3, START}, {0, RESET},

@@ -27,9 +27,9 @@ static void gathers(MPI_Comm grid, const int neighbour[])
          places, MPI_BYTE, grid);
 }
 
-/* Along both edges of one dimension goes the same amount, as the Standard
- * only says since 4.0 which of two messages between the same processes is
- * received in which place. */
+/* all_to_alls sends the same amount along both edges of a dimension. Only
+ * since 4.0 does the Standard specify which of two messages between the same
+ * processes is received in which place. */
 static void all_to_alls(MPI_Comm grid, const int neighbour[])
 {
     displ_type places[EDGES];

@@ -9,7 +9,7 @@ int main(int argc, char **argv)
     int flag;
     begin(argc, argv, 1);
     MPI_Recv(data, 8, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    for (int i = 0; i < 2; i++) { /* the handle may be shared with a send that is done */
+    for (int i = 0; i < 2; i++) { /* the MPI may use the same handle for a completed send */
         MPI_Irecv(data, 8, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &q);
         if (i)
             MPI_Request_free(&q);
@@ -30,7 +30,7 @@ int main(int argc, char **argv)
     MPI_Wait(&q, MPI_STATUS_IGNORE);
     MPI_Sendrecv(data, 8, MPI_BYTE, MPI_PROC_NULL, 0, data, 8, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_WORLD,
                  MPI_STATUS_IGNORE);
-    /* An empty message is one. */
+    /* An empty message counts as a message. */
     MPI_Irecv(data, 8, MPI_BYTE, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &q);
     MPI_Send(NULL, 0, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
     MPI_Wait(&q, MPI_STATUS_IGNORE);

@@ -8,7 +8,7 @@ int main(int argc, char **argv)
     MPI_Win win;
     MPI_Request request;
     begin(argc, argv, 2);
-    int other = 1 - world_rank; /* not itself, and int: Open MPI 4.1 crashes in other Compare_and_swaps */
+    int other = 1 - world_rank; /* Open MPI 4.1 crashes in Compare_and_swap to itself, or of other types than int */
     MPI_Win_allocate(sizeof *shared, sizeof *shared, MPI_INFO_NULL, MPI_COMM_WORLD, &shared, &win);
     *shared = 0;
     MPI_Barrier(MPI_COMM_WORLD);

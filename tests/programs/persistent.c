@@ -11,7 +11,7 @@ static void init_sends(char *data, MPI_Request q[])
     MPI_Type_contiguous(5, MPI_INT, &five);
     MPI_Type_commit(&five);
     MPI_Ssend_init(data, 1, five, 1, 1, MPI_COMM_WORLD, &q[1]);
-    MPI_Type_free(&five); /* the request goes on */
+    MPI_Type_free(&five); /* the request remains valid */
     MPI_Bsend_init(data, 30, MPI_BYTE, 1, 2, MPI_COMM_WORLD, &q[2]);
     MPI_Rsend_init(data, 40, MPI_BYTE, 1, 3, MPI_COMM_WORLD, &q[3]);
     MPI_Send_init(data, 50, MPI_BYTE, MPI_PROC_NULL, 4, MPI_COMM_WORLD, &q[4]);
@@ -48,7 +48,7 @@ int main(int argc, char **argv)
     for (int round = 0; round < 5; round++) {
         if (world_rank == 1)
             start(round >= 2, q);
-        MPI_Barrier(MPI_COMM_WORLD); /* the ready send wants its receive */
+        MPI_Barrier(MPI_COMM_WORLD); /* the ready send needs its receive to be posted */
         if (world_rank == 0)
             start(round >= 2, q);
         MPI_Waitall(5, q, MPI_STATUSES_IGNORE);

@@ -21,7 +21,7 @@ int main(int argc, char **argv)
     mpitrace_phase("run");
     exchange(1);
     mpitrace_phase(name);
-    memcpy(name, "other", sizeof name); /* the name is the program's own */
+    memcpy(name, "other", sizeof name); /* the library must have copied the name */
     exchange(2);
     mpitrace_phase("output");
     exchange(4);

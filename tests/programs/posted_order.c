@@ -1,6 +1,7 @@
-/* Receives that complete in the order of posting, in others, and more of them than the
- * library's queue has room for (2 ranks). In each round each rank sends the other
- * messages of 0 to WINDOW - 1 bytes. One receive is posted first and completes last. */
+/* Receives that complete in the order of posting, in other orders, and in greater
+ * number than the library's queue has room for (2 ranks). In each round each rank
+ * sends the other messages of 0 to WINDOW - 1 bytes. One receive is posted first and
+ * completes last. */
 #include "check.h"
 
 enum { WINDOW = 700, ROUNDS = 7, LAST_TAG = WINDOW };

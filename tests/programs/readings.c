@@ -18,7 +18,7 @@ static void exchange(MPI_Comm comm)
     MPI_Waitall(3, q, MPI_STATUSES_IGNORE);
     CALL(Sendrecv, sendrecv, out, 1, MPI_INT, 0, 3, in, 1, MPI_INT, 0, 3, comm, MPI_STATUS_IGNORE);
     CALL(Sendrecv_replace, sendrecv_replace, out, 1, MPI_INT, 0, 4, 0, 4, comm, MPI_STATUS_IGNORE);
-    MPI_Recv(in, 1, MPI_INT, MPI_PROC_NULL, 1, comm, MPI_STATUS_IGNORE); /* from nobody: it is not late */
+    MPI_Recv(in, 1, MPI_INT, MPI_PROC_NULL, 1, comm, MPI_STATUS_IGNORE); /* MPI_PROC_NULL: not a late receive */
     MPI_Recv_init(in, 1, MPI_INT, 0, 5, comm, &q[0]);
     MPI_Send_init(out, 1, MPI_INT, 0, 5, comm, &q[1]);
     MPI_Startall(2, q);
@@ -35,7 +35,7 @@ static void exchange(MPI_Comm comm)
 #endif
 }
 
-/* All from one place. */
+/* duplicate makes and frees a duplicate, always at the same call site. */
 __attribute__((noinline, noclone)) static void duplicate(int step)
 {
     MPI_Comm dup;
@@ -61,7 +61,7 @@ int main(int argc, char **argv)
     imaginary_step = 2;
     imaginary_queued = 6;
     exchange(MPI_COMM_SELF);
-    imaginary_queued = 5; /* as many as may wait */
+    imaginary_queued = 5; /* not more than MPITRACE_WATCH_UNEXPECTED allows */
     exchange(MPI_COMM_SELF);
     MPI_Pcontrol(0);
     imaginary_queued = 100;

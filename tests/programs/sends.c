@@ -49,7 +49,7 @@ int main(int argc, char **argv)
     } else {
         send_blocking(1);
         send_nonblocking(1);
-        recv_bytes(3, 1, MPI_COMM_WORLD); /* the receives are posted */
+        recv_bytes(3, 1, MPI_COMM_WORLD); /* rank 1 has posted its receives */
         send_ready(1);
         send_blocking(MPI_PROC_NULL);
         send_nonblocking(MPI_PROC_NULL);

@@ -16,7 +16,7 @@ static int before_init(const char *assignment)
     char name[64];
     const char *value = strchr(assignment, '=');
     if (!value || value - assignment >= (int)sizeof name)
-        return 0; /* of another kind */
+        return 0; /* not NAME=VALUE */
     memcpy(name, assignment, (size_t)(value - assignment));
     name[value - assignment] = 0;
     return mpitrace_set(name, value + 1);
@@ -27,7 +27,7 @@ int main(int argc, char **argv)
     int alone = argc == 2 && strcmp(argv[1], "-alone") == 0, done = alone ? -1 : 0, set = 0;
     for (int i = 1; i < argc && !alone; i++)
         set |= before_init(argv[i]);
-    /* Nothing that can be wrong is taken. */
+    /* Invalid names and values are refused. */
     set |= mpitrace_set("timing", "never") != -1 || mpitrace_set("interval", "5") != -1 ||
            mpitrace_set("interval", "") != -1 || mpitrace_set("stack", "3") != -1 || mpitrace_set("", "off") != -1 ||
            mpitrace_set(NULL, "off") != -1 || mpitrace_set("timing", NULL) != -1;

@@ -11,7 +11,8 @@ static int truncated(int i)
     return i % 4 == 2;
 }
 
-/* Four messages each by Recv, by Recv from anybody, and by Irecv. */
+/* receive receives four messages each by Recv, by Recv from any source, and by
+ * Irecv. */
 static void receive(int i)
 {
     int room = truncated(i) ? 1 : ROUNDS, any = i / 4 == 1, token = 0;

@@ -17,7 +17,7 @@ int main(int argc, char **argv)
         return MPI_Finalize();
     }
     char *program = argv[0], **arguments = MPI_ARGV_NULL;
-    if (argc > 1) { /* env, what the arguments set, and the program itself */
+    if (argc > 1) { /* env(1), its arguments, and the program itself */
         for (int i = 1; i < argc; i++)
             argv[i - 1] = argv[i];
         argv[argc - 1] = program;

@@ -28,14 +28,15 @@ KEEP void seldom(int n)
     NO_JUMP;
 }
 
-/* Each path of calls through turn(), left or right at each level, is a stack. */
+/* turn makes 2^levels different stacks: each bit of path selects one of two call
+ * sites at a level. */
 KEEP void turn(unsigned path, int levels)
 {
     if (levels == 0) {
         pass(1);
     } else if (path & 1) {
         turn(path >> 1, levels - 1);
-        __asm__ volatile("nop"); /* else a compiler would make one call of both */
+        __asm__ volatile("nop"); /* so that the compiler does not merge the two calls */
     } else {
         turn(path >> 1, levels - 1);
     }

@@ -9,7 +9,8 @@ enum { THREADS = 8, COMMS = 4 };
 
 static MPI_Comm comms[COMMS];
 static int messages;
-static pthread_barrier_t done; /* no thread ends, and leaves its table to another, before all have begun */
+/* No thread ends before all have begun; otherwise another could take over its table. */
+static pthread_barrier_t done;
 
 static void *send(void *arg)
 {

@@ -18,12 +18,12 @@
         }                                                                     \
     } while (0)
 
-#define ID 4011     /* larger than a byte, as large as an immediate can be */
-#define INDEX 20011 /* of the Fortran names in mt_next, by spelling; then PMPI_Try, and mpi_real_ */
+#define ID 4011     /* more than a byte, and close to the largest immediate operand */
+#define INDEX 20011 /* index in mt_next of the first of four Fortran names; PMPI_Try and mpi_real_ follow */
 #define PMPI_INDEX 20015
 #define REAL_INDEX 20016
 
-/* What the library has: see fortran.h. */
+/* The library's variables that thunks use: see fortran.h. */
 typedef struct note {
     uint64_t site;
     uint32_t call;
@@ -72,7 +72,7 @@ static void require_aligned_stack(void)
 typedef int64_t function(ARGUMENTS);
 function mpi_try_, mpi_try__, mpi_try, MPI_TRY, MPI_Try, PMPI_Try;
 
-/* Who was reached, from where, and with what. */
+/* The function that was reached, its return address, and the sum of its arguments. */
 enum { BINDING = 1, WRAPPER, REAL };
 static struct {
     int who;
@@ -92,7 +92,7 @@ static int64_t reach(int who, void *site, ARGUMENTS)
 #define REACH(who) reach(who, __builtin_return_address(0), a, b, c, d, e, f, g, h, i, j, k, l)
 static __attribute__((noinline)) int64_t binding(ARGUMENTS) { return REACH(BINDING); }
 static __attribute__((noinline)) int64_t real(ARGUMENTS) { return REACH(REAL); }
-/* A function of another library, that has nothing to do with MPI. */
+/* A function of another library that is unrelated to MPI. */
 double mpi_real_(double, int64_t, double, double, double, double, double, double, double);
 
 static __attribute__((noinline)) double reals(double a, int64_t b, double c, double d, double e, double f, double g,
@@ -131,8 +131,8 @@ MT_THUNK_FORTRAN("MPI_TRY", 20014, 4011);
 MT_THUNK_PMPI(MPI_Try, 20015, 4011);
 MT_THUNK_FORTRAN("mpi_real_", 20016, 4012);
 
-/* The callers: a program, and a layer, whose code lies apart. The sum has the
- * digits of the twelve arguments in reverse. */
+/* The callers: a program, and a Fortran layer in a section of its own. The
+ * sum has the digits of the twelve arguments in reverse. */
 static int64_t arguments_in_order(int64_t returned)
 {
     return returned == 77 && reached.sum == 321987654321;
@@ -166,13 +166,13 @@ static void check_fortran(function *f, uint32_t index)
     REQUIRE(mt_noted_call.call == (index << 16 | ID));
     REQUIRE(mt_noted_call.site == reached.site && in_call(reached.site));
     REQUIRE(index_found == index && caller_found == reached.site);
-    REQUIRE(call(f) && reached.who == BINDING && missed == 1); /* nobody took the first */
+    REQUIRE(call(f) && reached.who == BINDING && missed == 1); /* the first note was not taken */
     REQUIRE(mt_noted_call.call == (index << 16 | ID) && mt_noted_call.site == reached.site);
 }
 
 static void *check_thread(void *unused)
 {
-    (void)unused; /* the main thread's note is none of ours */
+    (void)unused; /* the main thread's note does not affect this thread */
     REQUIRE(mt_noted_call.call == 0);
     REQUIRE(call(PMPI_Try) && reached.who == REAL);
     REQUIRE(call(mpi_try_) && mt_noted_call.call);
@@ -189,21 +189,21 @@ int main(void)
     found = 0;
     REQUIRE(call(PMPI_Try) && reached.who == REAL && in_call(reached.site) && found == 1);
     REQUIRE(index_found == PMPI_INDEX && caller_found == reached.site);
-    REQUIRE(call_from_layer(PMPI_Try) && reached.who == REAL && found == 1); /* no layer is known yet */
+    REQUIRE(call_from_layer(PMPI_Try) && reached.who == REAL && found == 1); /* mt_layer is not set yet */
     mt_layer.start = (uint64_t)(uintptr_t)__start_layer;
     mt_layer.size = (uint64_t)(__stop_layer - __start_layer);
     REQUIRE(call_from_layer(PMPI_Try) && reached.who == WRAPPER);
     REQUIRE(reached.site - mt_layer.start < mt_layer.size);
     REQUIRE(call(PMPI_Try) && reached.who == REAL);
     mt_noted_call.call = (uint32_t)INDEX << 16 | ID;
-    REQUIRE(call(PMPI_Try) && reached.who == REAL); /* a note is for files of bindings */
+    REQUIRE(call(PMPI_Try) && reached.who == REAL); /* only calls from files of bindings take a note */
     mt_bindings.start = (uint64_t)(uintptr_t)call;
     mt_bindings.size = 400;
     REQUIRE(call(PMPI_Try) && reached.who == WRAPPER && in_call(reached.site));
     mt_noted_call.call = (uint32_t)INDEX << 16 | (ID + 1);
     REQUIRE(call(PMPI_Try) && reached.who == REAL);
 
-    mt_noted_call.call = 1; /* the slowest way: a call was missed, and the function is not known yet */
+    mt_noted_call.call = 1; /* the slowest path: a call was missed, and the function has to be looked up */
     REQUIRE(mpi_real_(1, 2, 3, 4, 5, 6, 7, 8, 9) == 987654321);
     mt_noted_call.call = 0;
 

@@ -15,7 +15,8 @@ static int class_of(int rc)
     return class;
 }
 
-/* post posts a whole receive and one that will be truncated, from anybody. */
+/* post posts a receive that fits and one that will be truncated, both from any
+ * source, and tells rank 0. */
 static void post(int tag, MPI_Request q[2])
 {
     MPI_Irecv(data[0], 10, MPI_BYTE, MPI_ANY_SOURCE, 100 + tag, MPI_COMM_WORLD, &q[0]);
@@ -23,7 +24,7 @@ static void post(int tag, MPI_Request q[2])
     MPI_Send(data[0], 1, MPI_BYTE, 0, 50, MPI_COMM_WORLD);
 }
 
-/* rest completes what an MPI leaves open after an error. */
+/* rest completes the requests that an MPI leaves active after an error. */
 static void rest(MPI_Request q[2])
 {
     for (int i = 0; i < 2; i++)
@@ -118,7 +119,9 @@ int main(int argc, char **argv)
             receive(round);
             continue;
         }
-        if (round >= 2 && round != 10 && round != 11) /* told by post, or by the Sendrecv */
+        /* Rank 1 has posted its receives: it sends this message in `post`, and in
+         * its Sendrecv. */
+        if (round >= 2 && round != 10 && round != 11)
             MPI_Recv(data[0], 7, MPI_BYTE, 1, 50, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         if (round >= 2 && round < 10)
             MPI_Send(data[0], 5, MPI_BYTE, 1, 100 + round, MPI_COMM_WORLD);

@@ -17,7 +17,7 @@ static void *load(const char *path)
     return plugin;
 }
 
-/* Calls a plugin, and tells where it is. */
+/* use calls a plugin and returns its address. */
 static void *use(void *plugin, int i)
 {
     static char data[2][4];

@@ -4,7 +4,7 @@
 #include "check.h"
 
 #define MOST 20000  /* bytes */
-#define PENDING 16  /* receives at a time */
+#define PENDING 16  /* receives in progress */
 
 static char in[PENDING][MOST], out[MOST];
 
@@ -14,8 +14,8 @@ static unsigned next_random(unsigned *state)
     return *state >> 8;
 }
 
-/* send_all sends short messages mostly; one in 64 waits for its receiver, so
- * that what has arrived and was not taken is bounded. */
+/* send_all sends mostly short messages. One in 64 is synchronous, which
+ * limits the number of messages that have arrived and are not received yet. */
 static void send_all(int n)
 {
     unsigned state = (unsigned)world_rank;
@@ -28,9 +28,9 @@ static void send_all(int n)
     }
 }
 
-/* What rank 0 has posted and not completed yet. */
+/* The receives of rank 0 that are in progress. */
 static MPI_Request pending[PENDING];
-static int left; /* messages to post a receive for */
+static int left; /* messages that no receive is posted for yet */
 
 static void take_any(void) { MPI_Recv(out, MOST, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE); }
 
@@ -49,7 +49,8 @@ static void take_matched(void)
     MPI_Mrecv(out, MOST, MPI_BYTE, &message, MPI_STATUS_IGNORE);
 }
 
-/* post fills a place; every fourth one by a message that is there already. */
+/* post posts receive i. Every fourth one is a matched receive, if a message has
+ * arrived. */
 static void post(int i)
 {
     MPI_Message message;
@@ -63,8 +64,7 @@ static void post(int i)
         MPI_Irecv(in[i], MOST, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &pending[i]);
 }
 
-/* take_posted waits for one of those that are posted, which may be any of them,
- * and posts another. */
+/* take_posted waits for any posted receive, and posts another. */
 static void take_posted(void)
 {
     int i;
@@ -74,8 +74,9 @@ static void take_posted(void)
 
 static void (*const ways[])(void) = {take_any, take_probed, take_matched};
 
-/* take_all takes some in one way and then some in the next: a probe sees nothing
- * while receives are posted that take whatever comes. */
+/* take_all alternates between receiving directly and posting receives. It does
+ * not mix the two, because a probe finds no message while receives for any
+ * message are posted. */
 static void take_all(int n)
 {
     for (left = n; left > 0;) {

@@ -10,11 +10,12 @@ typedef int unit_type;
 #endif
 
 static MPI_Comm comm;
-static MPI_Datatype triple; /* of ints */
+static MPI_Datatype triple; /* three ints */
 static int next, last, mine[16], got[16];
 
-/* Where a type is of three ints, its count is of another: one taken for the
- * other's gives another size. */
+/* to_next uses the type of three ints on one side only, so the counts of the
+ * two sides differ. Using the count of one side with the type of the other
+ * would give a wrong size. */
 static void to_next(MPI_Win win)
 {
     MPI_Request q[5];
@@ -65,7 +66,8 @@ static void to_self_and_nobody(MPI_Win win)
     MPI_Win_unlock_all(win);
 }
 
-/* Two epochs that the target opens: the second one's end is asked for. */
+/* active opens two epochs as target. It ends the first with Win_wait and the
+ * second with Win_test. */
 static void active(MPI_Win win)
 {
     MPI_Group all, from, to;
@@ -145,7 +147,7 @@ static void manage(MPI_Win win)
     MPI_Win_get_errhandler(win, &before);
     MPI_Win_set_errhandler(win, handler);
     MPI_Win_call_errhandler(win, MPI_ERR_OTHER);
-    /* This Put fails: a call, no message. */
+    /* This Put fails: it counts as a call without a message. */
     CALL(Put, put, mine, 1, MPI_INT, 99, 0, 1, MPI_INT, win);
     MPI_Errhandler_free(&handler);
     MPI_Errhandler_free(&before);

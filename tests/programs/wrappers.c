@@ -9,14 +9,14 @@
 static int data[8], more[16];
 
 #line 1 "stubs.c"
-KEEP void my_MPI_Allreduce(int n) /* named for what it calls */
+KEEP void my_MPI_Allreduce(int n) /* its name contains that of the MPI function */
 {
     MPI_Allreduce(data, more, n, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     NO_JUMP;
 }
 
 #line 1 "layer.c"
-KEEP void share(void) /* named for nothing, as everything in its file */
+KEEP void share(void) /* not named after an MPI function, like all functions in this file */
 {
     MPI_Allgather(data, 1, MPI_INT, more, 1, MPI_INT, MPI_COMM_WORLD);
     NO_JUMP;
@@ -29,7 +29,7 @@ KEEP void wait_for_all(void)
 }
 
 #line 1 "app.c"
-KEEP void exchange(int peer) /* the only call of its function, but part of the program */
+KEEP void exchange(int peer) /* makes a single call, but belongs to the program */
 {
     MPI_Sendrecv(data, 2, MPI_INT, peer, 0, more, 2, MPI_INT, peer, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     NO_JUMP;

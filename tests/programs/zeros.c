@@ -33,7 +33,7 @@ static void line(void)
     MPI_Aint addresses[2] = {0, 64};
     MPI_Comm comm;
     MPI_Cart_create(MPI_COMM_WORLD, 1, dims, open, 0, &comm);
-    counts[0] = 0, counts[1] = 5; /* sent down and up */
+    counts[0] = 0, counts[1] = 5; /* to the lower and the higher neighbour */
     others[0] = 5, others[1] = 0;
     CALL(Neighbor_alltoallv, neighbor_alltoallv, out, counts, places, MPI_BYTE, in, others, places, MPI_BYTE, comm);
     CALL(Neighbor_alltoallw, neighbor_alltoallw, out, counts, addresses, types, in, others, addresses, types, comm);
