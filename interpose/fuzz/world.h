@@ -1,6 +1,6 @@
-// The world that the library sees while it is fuzzed: its files, links and
-// directories are what the input says, and nothing on the disk is touched: a call
-// that the sources learn is to be given its stand-in here.
+// The system calls that the library makes while it is fuzzed. Files, links and
+// directories are those of the input; nothing on the disk is changed. A new system
+// call in the library's sources needs a replacement here.
 #ifndef MT_FUZZ_WORLD_H
 #define MT_FUZZ_WORLD_H
 

@@ -1,12 +1,12 @@
 // The measured calls, for wrappers in C: empty.c, limit.c.
 //
 //   CALL(name, parameters, arguments, book)       a function in C
-//   FORTRAN(name, parameters, arguments, book)    its name in Fortran, where Fortran does not come by C's
+//   FORTRAN(name, parameters, arguments, book)    the Fortran name, if Fortran does not call the C function
 //
-// `book` is what limit.c notes of it, `ticks` being how long it took.
+// `book` is the expression with which limit.c records the call; `ticks` is the time that the call took.
 //
-// Open MPI's Fortran calls PMPI_Send in C, so that who watches Fortran has to watch mpi_send_ and
-// mpi_send_f08_. MPICH's calls MPI_Send, but for some of mpi_f08's that need no conversion.
+// Open MPI's Fortran layer calls PMPI_Send in C, so a tool has to wrap mpi_send_ and mpi_send_f08_ to see
+// calls from Fortran. MPICH's layer calls MPI_Send, except for some calls of mpi_f08 that need no conversion.
 
 CALL(Send, (const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm),
      (buf, count, type, dest, tag, comm), add(dest, bytes_of(count, type), ticks))
@@ -14,8 +14,8 @@ CALL(Send, (const void *buf, int count, MPI_Datatype type, int dest, int tag, MP
 CALL(Isend, (const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request *request),
      (buf, count, type, dest, tag, comm, request), add(dest, bytes_of(count, type), ticks))
 
-// The receive is counted where it is posted, with the buffer's size: to learn what came, the
-// request would have to be kept until it completes, which is more than the least.
+// The receive is counted when it is posted, with the size of the buffer. To count the bytes received, the
+// request would have to be stored until it completes, which is more than the least work.
 CALL(Irecv, (void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request *request),
      (buf, count, type, source, tag, comm, request), add(source, bytes_of(count, type), ticks))
 

@@ -1,5 +1,4 @@
-// What the loops work on. Each thread has a place of its own, so that threads
-// meet in MPI only.
+// The data that the loops work on. Each thread has its own, so that threads share nothing outside MPI.
 #ifndef PLACE_H
 #define PLACE_H
 
@@ -10,21 +9,21 @@ enum {
     MAX_RANKS = 1024,
     WINDOW = 64,     // messages each way in a window
     TAG = 1,         // of messages
-    SILENT_TAG = 99, // of messages that nobody sends
+    SILENT_TAG = 99, // of messages that are never sent
 };
 
 struct place {
-    // The same in Fortran's handles: loops.F90 declares this part.
+    // Fortran handles of the objects below; loops.F90 declares this part, too.
     struct {
         MPI_Fint comm, dup, group, request, win;
         int self, peer;
     } fortran;
-    MPI_Comm comm;       // MPI_COMM_WORLD; a duplicate where there are threads
+    MPI_Comm comm;       // MPI_COMM_WORLD; with threads, a duplicate
     MPI_Comm dup;        // a duplicate
-    MPI_Comm group;      // of collectives: MPI_COMM_SELF, or of several ranks the same as comm
-    MPI_Request request; // a receive of what nobody sends: it stays active
-    MPI_Win win;         // on this process alone, locked; none where there are threads
-    int self, peer;      // ranks in comm: this one, and that which messages go to
+    MPI_Comm group;      // for collectives: MPI_COMM_SELF; with threads or several ranks, comm
+    MPI_Request request; // a receive whose message is never sent: it stays active
+    MPI_Win win;         // of this process alone, locked; MPI_WIN_NULL with threads
+    int self, peer;      // ranks in comm: this rank, and the one to send to
     int counts[MAX_RANKS], displacements[MAX_RANKS];
     double out[MAX_RANKS], in[MAX_RANKS];
 };

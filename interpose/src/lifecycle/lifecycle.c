@@ -367,7 +367,6 @@ static void end(void)
     set_state(MT_OFF);
     ended = true;
     // Handles that were not freed are not valid in a later session.
-    // Handles that were not freed mean nothing to a session that comes later.
     mt_types_forget_all();
     mt_events_close();
     mt_recording_close();
