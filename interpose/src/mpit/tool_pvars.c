@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-// All data below is under the lock MT_LOCK_TOOL_PVARS, which is taken before all
-// other locks of ours except that of lifecycle.c. While it is held, only pvars.c
-// calls the library's MPI_T, when a slice ends.
+// The sessions and handles are guarded by MT_LOCK_TOOL_PVARS, which is taken after
+// the locks of lifecycle.c and tool.c and before our other locks (see lock.h). While
+// it is held, only pvars.c calls the library's MPI_T, when a slice ends.
 static mt_handles sessions, handles;
 
 static MPI_Datatype types[3]; // by the index that type_of computes
