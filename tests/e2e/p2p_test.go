@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"math/bits"
 	"strings"
 	"testing"
 
@@ -151,12 +152,19 @@ func TestCompletion(t *testing.T) {
 }
 
 // TestPostedOrder requires that receives are recorded exactly in whatever order
-// they complete, in a profile and as events.
+// they complete, in a profile and as events: with their source and bytes, and in
+// rows of their communicator and size class.
 func TestPostedOrder(t *testing.T) {
+	type kind struct {
+		world bool // on MPI_COMM_WORLD, else on a duplicate of it
+		class int
+	}
 	const window, rounds = 700, 7
 	moved := messages(0, 1, 0).plus(messages(1, 0, 0))
+	kinds := map[kind]uint64{{true, 0}: 2} // the receive that completes last, on each rank
 	for bytes := range window {
 		moved = moved.plus(message(0, 1, bytes).plus(message(1, 0, bytes)).times(rounds))
+		kinds[kind{bytes%3 == 0, bits.Len(uint(bytes))}] += 2 * rounds
 	}
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		program := m.compile(t, "posted_order")
@@ -164,6 +172,15 @@ func TestPostedOrder(t *testing.T) {
 		for _, j := range []job{m.run(t, 2, program), traced} {
 			diff(t, "received", moved, receivedBy(j.ranks)["Irecv"])
 			diff(t, "sent", moved, pointToPoint(j.ranks))
+			received := map[kind]uint64{}
+			for _, p := range j.ranks {
+				for _, r := range p.Rows {
+					if r.Call == "Irecv" && r.Direction == profile.Recv && r.Messages > 0 {
+						received[kind{p.Comms[r.Comm].Name == "MPI_COMM_WORLD", int(r.SizeClass)}] += r.Messages
+					}
+				}
+			}
+			diff(t, "messages received by communicator and size class", kinds, received)
 			checkReceived(t, j.ranks)
 			if got := abnormalOf(j.ranks); len(got) > 0 {
 				t.Errorf("abnormal %v", got)
