@@ -221,7 +221,7 @@ func divide(a, b uint64) uint64 {
 }
 
 // buffer collects text for a writer. After the writer's first error it writes
-// no more: full returns false, and flush returns the error.
+// nothing, full returns false, and flush returns that error.
 type buffer struct {
 	w    io.Writer
 	text []byte

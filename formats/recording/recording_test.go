@@ -200,8 +200,8 @@ func TestReadBadFiles(t *testing.T) {
 	}
 }
 
-// The reader takes the return of the latest call as the end of a killed
-// process: 1800 ticks after the start, two to the nanosecond.
+// TestReadKilled checks that a killed process ends where its latest call
+// returned: 1800 ticks after the start, at two ticks per nanosecond.
 func TestReadKilled(t *testing.T) {
 	raw := sample().bytes()
 	var h layout.Header

@@ -55,8 +55,9 @@ int mt_tool_index_of_library(mt_tool_kind kind, int library)
     return library < atomic_load_explicit(&before[kind], memory_order_relaxed) ? library : library + own(kind);
 }
 
-// The library may have fewer than before if it was closed and opened again; the
-// indices stay valid.
+// Returns how many entries of a kind there are: the MPI library's and ours. If the MPI
+// was closed and opened again, its library may have fewer entries than before. Their
+// count is not reduced, so that indices stay valid.
 int mt_tool_count(mt_tool_kind kind, int library)
 {
     int first = atomic_load_explicit(&before[kind], memory_order_relaxed);

@@ -61,8 +61,8 @@ MT_INLINE mt_row *mt_book_untimed(mt_thread *t, mt_key k, uint64_t bytes)
 mt_span mt_enter_from(unsigned call, uint64_t site, uint64_t frame);
 #define mt_enter(call) mt_enter_from(call, MT_SITE, MT_FRAME)
 
-// Returns the ticks that a call took, without those of the calls that the program made
-// during it, from callbacks: they are in `spent` already. Stores the time of return in
+// Returns the ticks that a call took, without the ticks of the calls that callbacks made
+// during it, which were added to `spent`. Stores the time of return in
 // `last`, so that the recording of a killed process shows how far it came.
 MT_INLINE uint64_t mt_spend(mt_current_call *o, uint64_t now, uint64_t start)
 {
