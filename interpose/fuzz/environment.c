@@ -136,7 +136,7 @@ mt_comm **mt_comm_all(int *count)
 }
 int mt_comm_world_rank(const mt_comm *c, int peer) { return c->base + peer; }
 
-mt_comm_name mt_comm_called(const mt_comm *c)
+mt_comm_name mt_comm_get_name(const mt_comm *c)
 {
     mt_comm_name name;
     memcpy(name.text, c->name, sizeof name.text);
@@ -396,7 +396,7 @@ mt_pmpi_table mt_pmpi = {
 
 bool mt_mpit_open(uint64_t caller) { return caller == 0 && !outcome(); }
 void *mt_resolve_module(uint64_t caller) { return (void *)(uintptr_t)caller; }
-void mt_resolve_done(void *module) { (void)module; }
+void mt_resolve_release(void *module) { (void)module; }
 
 void *mt_resolve_symbol(const char *name, void *module)
 {
@@ -455,7 +455,7 @@ static void look_at_module(void)
                                 .dlpi_phnum = 2};
     atomic_store(&known_count, 0);
     visit(&info, sizeof info, &(scanning){.enters = true});
-    mt_modules_meet((uintptr_t)memory);
+    mt_modules_add_site((uintptr_t)memory);
     free(memory);
     free(path);
 }
@@ -491,7 +491,7 @@ static void look_at_settings(void)
 {
     mt_l_header header = {.init_end = {1, 1, 1}, .start = {0, 0, 0}};
     mt_process.state = MT_ON;
-    atomic_store(&mt_process.at_call.flags, 0);
+    atomic_store(&mt_process.hot.flags, 0);
     mt_process.world_rank = 0;
     mt_process.world_size = 1;
     mt_process.header = &header;
@@ -507,12 +507,12 @@ static void look_at_settings(void)
     mt_trace_open();
     mt_trace_rank(atoi(text_of("rank", "3")));
     mt_slice_open();
-    mt_slice_intervals();
+    mt_slice_open_intervals();
     if (interval.length)
         mt_store(&until, 0); // the interval has passed
-    mt_slice_look();
+    mt_slice_check_interval();
     mpitrace_begin_phase(text_of("phase", ""));
-    mt_slice_level(atoi(text_of("level", "0")));
+    mt_slice_pcontrol(atoi(text_of("level", "0")));
     mpitrace_change_setting("interval", text_of("change", ""));
     free(trace_slots);
     trace_slots = NULL;

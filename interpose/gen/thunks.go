@@ -30,10 +30,10 @@ const namesOfCall = 2
 type thunkName struct {
 	Name, Symbol string
 	ID           uint16
-	// Number is the index of the name in mt_next_names. It is computed from the
+	// Number is the index of the name in mt_thunk_names. It is computed from the
 	// call's id, so that a new call does not change the numbers of others.
 	Number  int
-	Index   int // index of the PMPI function in mt_next
+	Index   int // index of the PMPI function in mt_thunk_targets
 	PMPI    string
 	Fortran []thunk
 	Large   *largeThunk

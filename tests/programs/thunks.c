@@ -19,7 +19,7 @@
     } while (0)
 
 #define ID 4011     /* more than a byte, and close to the largest immediate operand */
-#define INDEX 20011 /* index in mt_next of the first of four Fortran names; PMPI_Try and mpi_real_ follow */
+#define INDEX 20011 /* index in mt_thunk_targets of the first of four Fortran names; PMPI_Try and mpi_real_ follow */
 #define PMPI_INDEX 20015
 #define REAL_INDEX 20016
 
@@ -28,11 +28,11 @@ typedef struct note {
     uint64_t site;
     uint32_t call;
 } note;
-_Thread_local note mt_noted_call __attribute__((tls_model("initial-exec")));
+_Thread_local note mt_fortran_noted __attribute__((tls_model("initial-exec")));
 struct {
     uint64_t start, size;
-} mt_layer, mt_bindings;
-void *mt_next[REAL_INDEX + 1];
+} mt_fortran_layer, mt_fortran_bindings;
+void *mt_thunk_targets[REAL_INDEX + 1];
 
 static int found, missed;
 static uint64_t caller_found;
@@ -103,14 +103,14 @@ static __attribute__((noinline)) double reals(double a, int64_t b, double c, dou
 
 int64_t MPI_Try(ARGUMENTS) { return REACH(WRAPPER); }
 
-void *mt_next_find(uint32_t index, uint64_t caller)
+void *mt_thunk_find_target(uint32_t index, uint64_t caller)
 {
     require_aligned_stack();
     found++;
     index_found = index;
     caller_found = caller;
     void *p = index < PMPI_INDEX ? (void *)binding : index == PMPI_INDEX ? (void *)real : (void *)reals;
-    mt_next[index] = p;
+    mt_thunk_targets[index] = p;
     scramble();
     return p;
 }
@@ -119,7 +119,7 @@ void mt_fortran_missed(void)
 {
     require_aligned_stack();
     missed++;
-    mt_noted_call.call = 0;
+    mt_fortran_noted.call = 0;
     scramble();
 }
 
@@ -160,22 +160,22 @@ static int in_call(uint64_t site)
 static void check_fortran(function *f, uint32_t index)
 {
     found = missed = 0;
-    mt_noted_call.call = 0;
+    mt_fortran_noted.call = 0;
     REQUIRE(call(f) && reached.who == BINDING);
     REQUIRE(found == 1 && missed == 0);
-    REQUIRE(mt_noted_call.call == (index << 16 | ID));
-    REQUIRE(mt_noted_call.site == reached.site && in_call(reached.site));
+    REQUIRE(mt_fortran_noted.call == (index << 16 | ID));
+    REQUIRE(mt_fortran_noted.site == reached.site && in_call(reached.site));
     REQUIRE(index_found == index && caller_found == reached.site);
     REQUIRE(call(f) && reached.who == BINDING && missed == 1); /* the first note was not taken */
-    REQUIRE(mt_noted_call.call == (index << 16 | ID) && mt_noted_call.site == reached.site);
+    REQUIRE(mt_fortran_noted.call == (index << 16 | ID) && mt_fortran_noted.site == reached.site);
 }
 
 static void *check_thread(void *unused)
 {
     (void)unused; /* the main thread's note does not affect this thread */
-    REQUIRE(mt_noted_call.call == 0);
+    REQUIRE(mt_fortran_noted.call == 0);
     REQUIRE(call(PMPI_Try) && reached.who == REAL);
-    REQUIRE(call(mpi_try_) && mt_noted_call.call);
+    REQUIRE(call(mpi_try_) && mt_fortran_noted.call);
     return NULL;
 }
 
@@ -185,33 +185,33 @@ int main(void)
     for (int i = 0; i < 4; i++)
         check_fortran(names[i], INDEX + (uint32_t)i);
 
-    mt_noted_call.call = 0;
+    mt_fortran_noted.call = 0;
     found = 0;
     REQUIRE(call(PMPI_Try) && reached.who == REAL && in_call(reached.site) && found == 1);
     REQUIRE(index_found == PMPI_INDEX && caller_found == reached.site);
-    REQUIRE(call_from_layer(PMPI_Try) && reached.who == REAL && found == 1); /* mt_layer is not set yet */
-    mt_layer.start = (uint64_t)(uintptr_t)__start_layer;
-    mt_layer.size = (uint64_t)(__stop_layer - __start_layer);
+    REQUIRE(call_from_layer(PMPI_Try) && reached.who == REAL && found == 1); /* mt_fortran_layer is not set yet */
+    mt_fortran_layer.start = (uint64_t)(uintptr_t)__start_layer;
+    mt_fortran_layer.size = (uint64_t)(__stop_layer - __start_layer);
     REQUIRE(call_from_layer(PMPI_Try) && reached.who == WRAPPER);
-    REQUIRE(reached.site - mt_layer.start < mt_layer.size);
+    REQUIRE(reached.site - mt_fortran_layer.start < mt_fortran_layer.size);
     REQUIRE(call(PMPI_Try) && reached.who == REAL);
-    mt_noted_call.call = (uint32_t)INDEX << 16 | ID;
+    mt_fortran_noted.call = (uint32_t)INDEX << 16 | ID;
     REQUIRE(call(PMPI_Try) && reached.who == REAL); /* only calls from files of bindings take a note */
-    mt_bindings.start = (uint64_t)(uintptr_t)call;
-    mt_bindings.size = 400;
+    mt_fortran_bindings.start = (uint64_t)(uintptr_t)call;
+    mt_fortran_bindings.size = 400;
     REQUIRE(call(PMPI_Try) && reached.who == WRAPPER && in_call(reached.site));
-    mt_noted_call.call = (uint32_t)INDEX << 16 | (ID + 1);
+    mt_fortran_noted.call = (uint32_t)INDEX << 16 | (ID + 1);
     REQUIRE(call(PMPI_Try) && reached.who == REAL);
 
-    mt_noted_call.call = 1; /* the slowest path: a call was missed, and the function has to be looked up */
+    mt_fortran_noted.call = 1; /* the slowest path: a call was missed, and the function has to be looked up */
     REQUIRE(mpi_real_(1, 2, 3, 4, 5, 6, 7, 8, 9) == 987654321);
-    mt_noted_call.call = 0;
+    mt_fortran_noted.call = 0;
 
     pthread_t thread;
-    uint32_t before = mt_noted_call.call;
+    uint32_t before = mt_fortran_noted.call;
     REQUIRE(pthread_create(&thread, NULL, check_thread, NULL) == 0);
     pthread_join(thread, NULL);
-    REQUIRE(mt_noted_call.call == before);
+    REQUIRE(mt_fortran_noted.call == before);
     puts("ok");
     return 0;
 }

@@ -21,9 +21,9 @@
 #endif
 
 #define MT_EXPORT __attribute__((visibility("default")))
-#define MT_OURS __attribute__((visibility("hidden"))) // on data: addressed directly, not through the GOT
+#define MT_HIDDEN __attribute__((visibility("hidden"))) // on data: addressed directly, not through the GOT
 #define MT_SLOW __attribute__((noinline, cold)) // rarely called
-#define MT_APART __attribute__((noinline))      // often called, not inlined
+#define MT_NOINLINE __attribute__((noinline))      // often called, not inlined
 #define MT_INLINE static inline __attribute__((always_inline))
 #define mt_likely(x) __builtin_expect(!!(x), 1)
 #define mt_unlikely(x) __builtin_expect(!!(x), 0)
@@ -34,7 +34,7 @@
     (sizeof(handle) == sizeof(uint32_t) ? (uint64_t)(uint32_t)(uintptr_t)(handle) : (uint64_t)(uintptr_t)(handle))
 
 typedef enum mt_state {
-    MT_COLD,     // before MPI is initialized: the library does nothing
+    MT_NOT_STARTED,     // before MPI is initialized: the library does nothing
     MT_STARTING, // inside MPI_Init
     MT_ON,
     MT_OFF, // after MPI_Finalize, in a forked child, or after a failure: calls are only passed on
@@ -43,28 +43,28 @@ typedef enum mt_state {
 // Flags: why a call needs more than two readings of the clock and one row. As long as
 // none is set, a call only tests that the word is 0.
 enum {
-    MT_ENTER_CLOSED = 1,    // the state is not MT_ON: nothing is recorded
-    MT_ENTER_PAUSED = 2,    // the program has paused recording
-    MT_ENTER_CLOCK = 4,     // the clock is not an instruction of the CPU
-    MT_ENTER_INTERVAL = 8,  // the run is cut into intervals of time
-    MT_ENTER_SITES = 16,    // the call site may not be the return address: see find_site in enter.c
-    MT_ENTER_UNTIMED = 32,  // --timing off
-    MT_ENTER_SAMPLED = 64,  // --timing sampled
-    MT_ENTER_PVARS = 128,   // performance variables are read at intervals of time
-    MT_ENTER_MOST = 256,    // MPI_T handles of high-water marks watch how many requests are in flight
-    MT_ENTER_TRACE = 512,   // calls add events to the trace
+    MT_FLAG_CLOSED = 1,    // the state is not MT_ON: nothing is recorded
+    MT_FLAG_PAUSED = 2,    // the program has paused recording
+    MT_FLAG_CLOCK = 4,     // the clock is not an instruction of the CPU
+    MT_FLAG_INTERVAL = 8,  // the run is cut into intervals of time
+    MT_FLAG_SITES = 16,    // the call site may not be the return address: see find_site in enter.c
+    MT_FLAG_UNTIMED = 32,  // --timing off
+    MT_FLAG_SAMPLED = 64,  // --timing sampled
+    MT_FLAG_PVARS = 128,   // performance variables are read at intervals of time
+    MT_FLAG_HIGHWATERMARKS = 256,    // MPI_T handles of high-water marks watch how many requests are in flight
+    MT_FLAG_TRACE = 512,   // calls add events to the trace
 };
 
 // The words that every call reads, in a cache line that is rarely written.
-typedef struct mt_now {
+typedef struct mt_hot_state {
     _Atomic uint32_t flags;
     _Atomic uint32_t slice; // slice of calls that begin now
-} __attribute__((aligned(128))) mt_now;
+} __attribute__((aligned(128))) mt_hot_state;
 
 // The state of the process, which all layers read. The comment on each member names the
 // file that writes it, and when.
 typedef struct mt_process_state {
-    mt_now at_call;         // flags: mt_enter_set. slice: slice.c, under its lock
+    mt_hot_state hot;         // flags: mt_flag_set. slice: slice.c, under its lock
     _Atomic mt_state state; // lifecycle.c, under its lock, and in a forked child
     bool multiple;          // MPI_THREAD_MULTIPLE: shared tables need locks. request.c, before there are other threads
     bool serialized;        // MPI_THREAD_SERIALIZED: threads use MPI in turns. lifecycle.c, in MPI_Init
@@ -75,28 +75,28 @@ typedef struct mt_process_state {
     mt_l_header *header;    // header of the recording, NULL until it is made. recording.c, once
 } mt_process_state;
 
-extern MT_OURS mt_process_state mt_process;
+extern MT_HIDDEN mt_process_state mt_process;
 
-MT_INLINE uint32_t mt_enter_flags(void)
+MT_INLINE uint32_t mt_flags(void)
 {
-    return atomic_load_explicit(&mt_process.at_call.flags, memory_order_relaxed);
+    return atomic_load_explicit(&mt_process.hot.flags, memory_order_relaxed);
 }
 
-// Reports whether a call can take the quick path: mt_enter_flags() == 0. In assembly,
+// Reports whether a call can take the quick path: mt_flags() == 0. In assembly,
 // because compilers do not fold atomic loads into comparisons.
-MT_INLINE bool mt_enter_is_quick(void)
+MT_INLINE bool mt_flags_none(void)
 {
 #if defined(__x86_64__)
     bool open;
-    __asm__ volatile("cmpl $0, %1" : "=@cce"(open) : "m"(mt_process.at_call.flags));
+    __asm__ volatile("cmpl $0, %1" : "=@cce"(open) : "m"(mt_process.hot.flags));
     return open;
 #else
-    return mt_enter_flags() == 0;
+    return mt_flags() == 0;
 #endif
 }
 
 // Sets a flag if its reason holds, else clears it.
-void mt_enter_set(uint32_t reason, bool holds);
+void mt_flag_set(uint32_t reason, bool holds);
 
 // The addresses from start to start + size.
 typedef struct mt_code_range {
@@ -175,6 +175,6 @@ MT_INLINE bool mt_on(void)
 void mt_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 // Adds n to a counter in the recording's header, from any thread.
-void mt_lost(uint64_t *counter, uint64_t n);
+void mt_count_lost(uint64_t *counter, uint64_t n);
 
 #endif

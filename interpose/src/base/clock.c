@@ -13,12 +13,12 @@
 
 // Reads a clock with a system call. libc's clock_gettime may be that of a preloaded
 // library that changes the time that the program sees (libfaketime).
-static int ask_kernel(clockid_t clock, struct timespec *t)
+static int kernel_uses_tsc(clockid_t clock, struct timespec *t)
 {
     return (int)syscall(SYS_clock_gettime, clock, t);
 }
 
-static int (*read_clock)(clockid_t, struct timespec *) = ask_kernel;
+static int (*read_clock)(clockid_t, struct timespec *) = kernel_uses_tsc;
 
 // Finds the kernel's clock_gettime in the memory of the process (vDSO), which saves the
 // system call. Its name depends on the architecture.
@@ -51,10 +51,10 @@ void mt_clock_open(void)
     mt_process.clock_kind = MT_CLOCK_CNTVCT;
 #endif
     find_vdso();
-    mt_enter_set(MT_ENTER_CLOCK, mt_process.clock_kind == MT_CLOCK_MONOTONIC);
+    mt_flag_set(MT_FLAG_CLOCK, mt_process.clock_kind == MT_CLOCK_MONOTONIC);
 }
 
-mt_l_clock mt_clock_all(void)
+mt_l_clock mt_clock_read_all(void)
 {
     // Take the narrowest of four tries: the precision of this reading limits how
     // precisely readers know the rate of the ticks.
@@ -75,7 +75,7 @@ mt_l_clock mt_clock_all(void)
     return best;
 }
 
-uint64_t mt_clock_length(const char *text)
+uint64_t mt_clock_parse(const char *text)
 {
     char *unit;
     uint64_t n = *text >= '0' && *text <= '9' ? strtoull(text, &unit, 10) : 0;
@@ -86,9 +86,9 @@ uint64_t mt_clock_length(const char *text)
 
 // Computes `next` from the average rate of the ticks since the start of the recording.
 // If that turns out to be too early, the caller computes it again.
-uint64_t mt_clock_passed(const mt_l_clock *zero, uint64_t length, uint64_t *next)
+uint64_t mt_clock_periods(const mt_l_clock *zero, uint64_t length, uint64_t *next)
 {
-    const mt_l_clock now = mt_clock_all(), *start = &mt_process.header->start;
+    const mt_l_clock now = mt_clock_read_all(), *start = &mt_process.header->start;
     uint64_t elapsed = now.monotonic - zero->monotonic, left = length - elapsed % length;
     double rate = (double)(now.ticks - start->ticks) / (double)(now.monotonic - start->monotonic + 1);
     *next = now.ticks + (uint64_t)((double)left * rate) + 1;

@@ -11,18 +11,18 @@
 void mt_clock_open(void);
 
 // Reads all clocks together. A reader converts ticks to ns by such readings.
-mt_l_clock mt_clock_all(void);
+mt_l_clock mt_clock_read_all(void);
 
 // Returns the time of a clock in ns.
 uint64_t mt_clock_ns(clockid_t clock);
 
 // Parses a time as settings have it: a whole number of ms or s, 100ms or 2s. Returns
 // ns, or 0 for any other text.
-uint64_t mt_clock_length(const char *text);
+uint64_t mt_clock_parse(const char *text);
 
 // Returns how many whole periods of `length` ns have passed since `zero`. Sets `next`
 // to the ticks at which the current period ends.
-uint64_t mt_clock_passed(const mt_l_clock *zero, uint64_t length, uint64_t *next);
+uint64_t mt_clock_periods(const mt_l_clock *zero, uint64_t length, uint64_t *next);
 
 // Reads the CPU's own clock, which is used if it can be trusted.
 MT_INLINE uint64_t mt_cpu_ticks(void)

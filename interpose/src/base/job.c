@@ -90,7 +90,7 @@ bool mt_job_rank(int *rank, int *size)
     return number(ranks, rank);
 }
 
-int mt_job_rank_said(void)
+int mt_job_rank_for_messages(void)
 {
     int rank, size;
     if (mt_process.world_rank >= 0)

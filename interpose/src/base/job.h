@@ -14,7 +14,7 @@ bool mt_job_rank(int *rank, int *size);
 
 // Returns the rank for use in messages: the MPI rank, before it is known the
 // launcher's, else -1.
-int mt_job_rank_said(void);
+int mt_job_rank_for_messages(void);
 
 // Writes the name of the default run directory: mpitrace-<batch job or parent's pid>.
 void mt_job_directory(char *name, size_t size);

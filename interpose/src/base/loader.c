@@ -21,13 +21,13 @@ static int holds_both(struct dl_phdr_info *info, size_t size, void *addresses)
     return holds(info, size, &both[0]) && holds(info, size, &both[1]);
 }
 
-bool mt_loader_same(const void *a, const void *b)
+bool mt_loader_same_file(const void *a, const void *b)
 {
     uint64_t both[] = {(uint64_t)(uintptr_t)a, (uint64_t)(uintptr_t)b};
     return a && b && dl_iterate_phdr(holds_both, both) != 0;
 }
 
-bool mt_loader_has(uint64_t address)
+bool mt_loader_contains(uint64_t address)
 {
     return dl_iterate_phdr(holds, &address) != 0;
 }

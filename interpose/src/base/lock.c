@@ -49,7 +49,7 @@ static const struct {
 static _Thread_local uint32_t held __attribute__((tls_model("initial-exec"))); // one bit for each mt_lock_id
 _Static_assert(MT_LOCKS_COUNT <= 32, "a bit for each lock");
 
-void mt_lock_taken(mt_lock_id id)
+void mt_lock_acquired(mt_lock_id id)
 {
     for (unsigned i = 0; i < MT_LOCKS_COUNT; i++)
         if ((held >> i & 1) && traits[i].rank >= traits[id].rank) {
@@ -60,7 +60,7 @@ void mt_lock_taken(mt_lock_id id)
     held |= 1u << id;
 }
 
-void mt_lock_given_back(mt_lock_id id)
+void mt_lock_released(mt_lock_id id)
 {
     held &= ~(1u << id);
 }
@@ -69,14 +69,14 @@ void mt_lock_given_back(mt_lock_id id)
 void mt_lock(mt_lock_id id)
 {
     mt_protect();
-    mt_lock_taken(id);
+    mt_lock_acquired(id);
     pthread_mutex_lock(&locks[id].mutex);
 }
 
 void mt_unlock(mt_lock_id id)
 {
     pthread_mutex_unlock(&locks[id].mutex);
-    mt_lock_given_back(id);
+    mt_lock_released(id);
     mt_unprotect();
 }
 

@@ -64,15 +64,15 @@ void mt_unlock(mt_lock_id id);
 // For locks that are not taken with mt_lock: the calling thread takes one, or has given
 // it back. They do nothing unless the lock order is checked.
 #ifdef MT_CHECK_LOCKS
-void mt_lock_taken(mt_lock_id id);
-void mt_lock_given_back(mt_lock_id id);
+void mt_lock_acquired(mt_lock_id id);
+void mt_lock_released(mt_lock_id id);
 #else
-static inline void mt_lock_taken(mt_lock_id id)
+static inline void mt_lock_acquired(mt_lock_id id)
 {
     (void)id;
 }
 
-static inline void mt_lock_given_back(mt_lock_id id)
+static inline void mt_lock_released(mt_lock_id id)
 {
     (void)id;
 }

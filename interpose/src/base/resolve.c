@@ -28,9 +28,9 @@ static void resolve_functions(void *module)
 {
     for (const mt_symbol *s = mt_symbols; s->name; s++) {
         void *p = mt_resolve_symbol(s->name, module);
-        *entry(&mt_own, s) = p ? p : (void *)(uintptr_t)missing;
+        *entry(&mt_mpi, s) = p ? p : (void *)(uintptr_t)missing;
     }
-    mt_pmpi = mt_own;
+    mt_pmpi = mt_mpi;
 }
 
 // Returns the name MPI_x of a function that we record, else NULL.
@@ -43,7 +43,7 @@ static const char *recorded_name(const mt_symbol *s)
 // reason to wrap. (Some tools define PMPI_Init.)
 static void *own_function(void)
 {
-    return *(void **)&mt_own.Get_library_version;
+    return *(void **)&mt_mpi.Get_library_version;
 }
 
 // Passes calls on to another tool that comes after us and also defines MPI_x. The tool
@@ -55,7 +55,7 @@ static void resolve_tools(void)
     for (const mt_symbol *s = mt_symbols; s->name; s++) {
         const char *name = recorded_name(s);
         void *p = name ? dlsym(RTLD_NEXT, name) : NULL;
-        if (p && p != *entry(&mt_own, s) && !mt_loader_same(p, mpi) && !mt_loader_same(p, mpitrace))
+        if (p && p != *entry(&mt_mpi, s) && !mt_loader_same_file(p, mpi) && !mt_loader_same_file(p, mpitrace))
             *entry(&mt_pmpi, s) = p;
     }
 }
@@ -95,7 +95,7 @@ static void find_intercepted(void)
     for (const mt_symbol *s = mt_symbols; program && s->name; s++) {
         const char *name = recorded_name(s);
         void *p = name && strcmp(name, "MPI_Finalize") != 0 ? dlsym(program, name) : NULL;
-        if (!p || mt_loader_same(p, &mt_own) || mt_loader_same(p, mpi) || is_imported(p))
+        if (!p || mt_loader_same_file(p, &mt_mpi) || mt_loader_same_file(p, mpi) || is_imported(p))
             continue;
         if (n++ == 0)
             length = (size_t)snprintf(intercepted, sizeof intercepted, "%.4000s", file_of(p));
@@ -103,8 +103,8 @@ static void find_intercepted(void)
         if (length >= sizeof intercepted)
             break;
     }
-    mt_resolve_done(program);
-    if (n && mt_job_rank_said() <= 0)
+    mt_resolve_release(program);
+    if (n && mt_job_rank_for_messages() <= 0)
         mt_log("%.*s comes before mpitrace's library and intercepts %d MPI function%s: calls of %s are not recorded. "
                "Load it after mpitrace's library to record them",
                (int)strcspn(intercepted, "\n"), intercepted, n, n == 1 ? "" : "s", n == 1 ? "it" : "these");
@@ -167,9 +167,9 @@ bool mt_resolve(uint64_t caller)
     state = resolve_constants(module) ? 1 : -1;
     resolve_tools();
     atomic_store(&home, (uint64_t)(uintptr_t)mt_resolve_symbol("PMPI_Init", module));
-    mt_resolve_done(module);
+    mt_resolve_release(module);
     const char *mpi = file_of(own_function());
-    mt_wrapper_start *starts = state < 0 ? mt_wrong_mpi_find() : NULL;
+    mt_wrapper_start *starts = state < 0 ? mt_wrong_mpi_find_wrappers() : NULL;
     mt_lock(MT_LOCK_RESOLVE);
     bool first = !atomic_load(&known);
     if (first && state < 0)
@@ -184,7 +184,7 @@ bool mt_resolve(uint64_t caller)
     return state > 0;
 }
 
-bool mt_resolve_known(void)
+bool mt_resolve_found(void)
 {
     return atomic_load_explicit(&known, memory_order_relaxed) != 0;
 }
@@ -192,11 +192,11 @@ bool mt_resolve_known(void)
 bool mt_resolve_unloaded(void)
 {
     uint64_t address = atomic_load_explicit(&home, memory_order_relaxed);
-    return mt_resolve_known() && address && !mt_loader_has(address);
+    return mt_resolve_found() && address && !mt_loader_contains(address);
 }
 
 void mt_resolve_forget(void)
 {
-    mt_wrong_mpi_record_again();
+    mt_wrong_mpi_restore();
     atomic_store_explicit(&known, 0, memory_order_release);
 }

@@ -15,10 +15,10 @@ const char *mt_intercepted(void);
 // library was built for.
 bool mt_resolve(uint64_t caller);
 
-// mt_resolve_known reports whether an MPI was found, and mt_resolve_unloaded whether it
+// mt_resolve_found reports whether an MPI was found, and mt_resolve_unloaded whether it
 // has been unloaded since. A program may load a plugin that uses MPI, unload it with
 // its MPI, and load it again. So mt_resolve_forget then discards what was found.
-bool mt_resolve_known(void);
+bool mt_resolve_found(void);
 bool mt_resolve_unloaded(void);
 void mt_resolve_forget(void);
 

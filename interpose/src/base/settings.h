@@ -7,13 +7,13 @@
 #include "base/base.h"
 #include "base/settings_gen.h"
 
-#define MT_SETTING_ID(id, name, variable, otherwise, what) MT_SETTING_##id,
+#define MT_SETTING_ID(id, name, variable, default_value, what) MT_SETTING_##id,
 typedef enum mt_setting { MT_SETTINGS(MT_SETTING_ID) MT_SETTINGS_COUNT } mt_setting;
 #undef MT_SETTING_ID
 
 // Name, environment variable, default and description of a setting.
 typedef struct mt_setting_traits {
-    const char *name, *variable, *otherwise, *what;
+    const char *name, *variable, *default_value, *what;
 } mt_setting_traits;
 extern const mt_setting_traits mt_settings[MT_SETTINGS_COUNT];
 
@@ -22,11 +22,11 @@ extern const mt_setting_traits mt_settings[MT_SETTINGS_COUNT];
 const char *mt_setting_text(mt_setting s);
 
 // Rejects the value of a setting, so that the default applies. (Code above base/ calls
-// mt_setting_refuse, which also writes this to the recording.)
-void mt_setting_ignore(mt_setting s);
+// mt_setting_log_rejected, which also writes this to the recording.)
+void mt_setting_reject(mt_setting s);
 
 // Stores a value that the program sets before MPI is initialized. Returns false if
 // there is no memory.
-bool mt_setting_keep(mt_setting s, const char *value);
+bool mt_setting_store(mt_setting s, const char *value);
 
 #endif

@@ -6,10 +6,10 @@
 
 #include <dlfcn.h>
 
-mt_pmpi_table mt_pmpi, mt_own;
+mt_pmpi_table mt_pmpi, mt_mpi;
 mt_constants mt_const;
 
-const char *mt_flavour(void)
+const char *mt_mpi_family(void)
 {
 #ifdef OPEN_MPI
     return "Open MPI";
@@ -23,43 +23,43 @@ void *mt_resolve_module(uint64_t caller)
     Dl_info info;
     if (!dladdr((void *)(uintptr_t)caller, &info) || !info.dli_fname)
         return NULL;
-    mt_lock_taken(MT_LOCK_LINKER);
+    mt_lock_acquired(MT_LOCK_LINKER);
     void *module = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-    mt_lock_given_back(MT_LOCK_LINKER);
+    mt_lock_released(MT_LOCK_LINKER);
     return module;
 }
 
-void mt_resolve_done(void *module)
+void mt_resolve_release(void *module)
 {
     if (!module)
         return;
-    mt_lock_taken(MT_LOCK_LINKER);
+    mt_lock_acquired(MT_LOCK_LINKER);
     mt_dlclose(module);
-    mt_lock_given_back(MT_LOCK_LINKER);
+    mt_lock_released(MT_LOCK_LINKER);
 }
 
 void *mt_resolve_symbol(const char *name, void *module)
 {
-    mt_lock_taken(MT_LOCK_LINKER);
+    mt_lock_acquired(MT_LOCK_LINKER);
     void *p = dlsym(RTLD_NEXT, name);
     if (!p && module)
         p = dlsym(module, name);
-    mt_lock_given_back(MT_LOCK_LINKER);
+    mt_lock_released(MT_LOCK_LINKER);
     return p;
 }
 
 // Uses a handle on the program, not RTLD_DEFAULT. For a symbol found through
 // RTLD_DEFAULT, glibc records that our library refers to the file that defines it. Our
 // library is never unloaded, so that file could not be unloaded either.
-void *mt_resolve_first(const char *name)
+void *mt_resolve_global(const char *name)
 {
     void *program = dlopen(NULL, RTLD_LAZY), *p = program ? dlsym(program, name) : NULL;
-    mt_resolve_done(program);
+    mt_resolve_release(program);
     return p;
 }
 
 void *mt_resolve_variable(const char *name, void *module)
 {
-    void *p = mt_resolve_first(name);
+    void *p = mt_resolve_global(name);
     return p || !module ? p : dlsym(module, name);
 }

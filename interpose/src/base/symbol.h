@@ -27,23 +27,23 @@ typedef struct mt_constants {
     MPI_Datatype (*type_f2c)(MPI_Fint); // NULL for MPICH, where it is not needed: handles are integers
 } mt_constants;
 
-extern MT_OURS mt_constants mt_const;
+extern MT_HIDDEN mt_constants mt_const;
 
-// mt_own holds the MPI library's own functions, for calls that we make ourselves.
+// mt_mpi holds the MPI library's own functions, for calls that we make ourselves.
 // mt_pmpi holds the functions that wrappers pass calls on to: the same ones, or those
 // of another tool that is loaded after us.
-extern MT_OURS mt_pmpi_table mt_own;
+extern MT_HIDDEN mt_pmpi_table mt_mpi;
 
 // Returns the family of MPIs that this library was built for: "Open MPI" or "MPICH".
-const char *mt_flavour(void);
+const char *mt_mpi_family(void);
 
 // Returns a handle on the module that contains the address `caller`, or NULL if there
 // is none. An MPI that was opened with RTLD_LOCAL is visible only through such a
 // module, among its dependencies. The handle keeps the module loaded until
-// mt_resolve_done, which must follow soon, because the program may want to unload the
+// mt_resolve_release, which must follow soon, because the program may want to unload the
 // module.
 void *mt_resolve_module(uint64_t caller);
-void mt_resolve_done(void *module);
+void mt_resolve_release(void *module);
 
 // Returns a function of the MPI library, or NULL: the next definition after ours in the
 // global scope, else the one that `module` sees. `module` may be NULL.
@@ -51,7 +51,7 @@ void *mt_resolve_symbol(const char *name, void *module);
 
 // Returns the first definition of a name in the global scope, which begins with the
 // program.
-void *mt_resolve_first(const char *name);
+void *mt_resolve_global(const char *name);
 
 // Returns a variable of the MPI library: its first definition in the global scope, else
 // the one that `module` sees. The global scope begins with the program, because a

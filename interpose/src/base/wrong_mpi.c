@@ -68,14 +68,14 @@ static size_t count_symbols(void)
     return n;
 }
 
-mt_wrapper_start *mt_wrong_mpi_find(void)
+mt_wrapper_start *mt_wrong_mpi_find_wrappers(void)
 {
     mt_wrapper_start *starts = calloc(count_symbols(), sizeof *starts);
-    void *ours = mt_resolve_module((uint64_t)(uintptr_t)mt_wrong_mpi_find);
+    void *ours = mt_resolve_module((uint64_t)(uintptr_t)mt_wrong_mpi_find_wrappers);
     for (size_t i = 0; starts && ours && mt_symbols[i].name; i++)
         if (mt_symbols[i].wrapped)
             starts[i].at = dlsym(ours, mt_symbols[i].name + 1);
-    mt_resolve_done(ours);
+    mt_resolve_release(ours);
     return starts;
 }
 
@@ -100,7 +100,7 @@ void mt_wrong_mpi_pass_through(const char *mpi, mt_wrapper_start *starts)
     static bool reported;
     if (!reported) {
         mt_log("this library was built for another MPI (%s) than the program uses (%s): the program is not recorded. "
-               "Put `mpitrace run --` in front of its launcher, or name its MPI with --mpi", mt_flavour(), mpi);
+               "Put `mpitrace run --` in front of its launcher, or name its MPI with --mpi", mt_mpi_family(), mpi);
         MT_CALL_HOOK(wrong_mpi, mpi);
     }
     reported = true;
@@ -109,7 +109,7 @@ void mt_wrong_mpi_pass_through(const char *mpi, mt_wrapper_start *starts)
         mt_log("and it cannot step aside here: start the program without it");
 }
 
-void mt_wrong_mpi_record_again(void)
+void mt_wrong_mpi_restore(void)
 {
     for (size_t i = 0; replaced && mt_symbols[i].name; i++)
         if (replaced[i].at)

@@ -13,14 +13,14 @@ MT_HOOK(wrong_mpi);
 // Returns the starts of our wrappers, in an array that the caller frees. It must not be
 // called under a lock, because it looks them up in the dynamic linker.
 typedef struct mt_wrapper_start mt_wrapper_start;
-mt_wrapper_start *mt_wrong_mpi_find(void);
+mt_wrapper_start *mt_wrong_mpi_find_wrappers(void);
 
 // Replaces every wrapper with a plain jump to the function that it passes calls on to.
-// `mpi` is the file of the MPI. Takes ownership of `starts`, which mt_wrong_mpi_find
+// `mpi` is the file of the MPI. Takes ownership of `starts`, which mt_wrong_mpi_find_wrappers
 // returned.
 void mt_wrong_mpi_pass_through(const char *mpi, mt_wrapper_start *starts);
 
 // Restores the wrappers if they were replaced: that MPI was unloaded.
-void mt_wrong_mpi_record_again(void);
+void mt_wrong_mpi_restore(void);
 
 #endif

@@ -4,7 +4,7 @@
 #include "objects/win.h"
 #include "calls/leave.h"
 
-static void tell(const mt_span *s, unsigned direction, uint32_t comm, int32_t peer, uint64_t bytes)
+static void write_line(const mt_span *s, unsigned direction, uint32_t comm, int32_t peer, uint64_t bytes)
 {
     mt_current_call *o = s->thread->open;
     mt_key k = mt_span_key(s, direction, comm, peer, bytes == MT_OPEN_BYTES_UNKNOWN ? 0 : bytes);
@@ -40,13 +40,13 @@ static uint64_t bytes_of(const mt_span *s, int64_t count, MPI_Datatype type)
 void mt_current_call_comm(const mt_span *s, const mt_comm *c, int32_t peer)
 {
     if (s->thread)
-        tell(s, MT_DIR_NONE, c ? c->index : MT_COMM_NONE, peer, MT_OPEN_BYTES_UNKNOWN);
+        write_line(s, MT_DIR_NONE, c ? c->index : MT_COMM_NONE, peer, MT_OPEN_BYTES_UNKNOWN);
 }
 
 void mt_current_call_peer(const mt_span *s, MPI_Comm comm, int peer)
 {
     if (s->thread)
-        tell(s, MT_DIR_NONE, index_of(s, comm), mt_peer(peer), MT_OPEN_BYTES_UNKNOWN);
+        write_line(s, MT_DIR_NONE, index_of(s, comm), mt_peer(peer), MT_OPEN_BYTES_UNKNOWN);
 }
 
 void mt_current_call_probe(const mt_span *s, MPI_Comm comm, int peer, int tag)
@@ -61,13 +61,13 @@ void mt_current_call_send(const mt_span *s, MPI_Comm comm, int dest, int64_t cou
     if (dest < 0)
         mt_current_call_peer(s, comm, dest);
     else if (s->thread)
-        tell(s, MT_DIR_SEND, index_of(s, comm), dest, bytes_of(s, count, type));
+        write_line(s, MT_DIR_SEND, index_of(s, comm), dest, bytes_of(s, count, type));
 }
 
 void mt_current_call_received(const mt_span *s, const mt_comm *c, int32_t peer, int64_t count, MPI_Datatype type)
 {
     if (s->thread)
-        tell(s, MT_DIR_RECV, c ? c->index : MT_COMM_NONE, peer, bytes_of(s, count, type));
+        write_line(s, MT_DIR_RECV, c ? c->index : MT_COMM_NONE, peer, bytes_of(s, count, type));
 }
 
 void mt_current_call_recv(const mt_span *s, MPI_Comm comm, int source, int64_t count, MPI_Datatype type, int tag)
@@ -101,7 +101,7 @@ void mt_current_call_coll(const mt_span *s, MPI_Comm comm, mt_volume v)
     if (rooted && (v.shape == MT_SHAPE_FROM_ROOT ? !root : root || v.root == MPI_PROC_NULL))
         mt_current_call_comm(s, c, peer);
     else
-        tell(s, MT_DIR_SEND, c ? c->index : MT_COMM_NONE, peer,
+        write_line(s, MT_DIR_SEND, c ? c->index : MT_COMM_NONE, peer,
              counted ? bytes_of(s, v.count, v.type) : MT_OPEN_BYTES_UNKNOWN);
 }
 
@@ -111,27 +111,27 @@ void mt_current_call_rma(const mt_span *s, MPI_Win win, int target, unsigned dir
     if (target < 0)
         mt_current_call_win(s, win, target);
     else if (s->thread)
-        tell(s, direction, index_of_win(s, win), target, bytes_of(s, count, type));
+        write_line(s, direction, index_of_win(s, win), target, bytes_of(s, count, type));
 }
 
 void mt_current_call_win(const mt_span *s, MPI_Win win, int rank)
 {
     if (s->thread)
-        tell(s, MT_DIR_NONE, index_of_win(s, win), mt_peer(rank), MT_OPEN_BYTES_UNKNOWN);
+        write_line(s, MT_DIR_NONE, index_of_win(s, win), mt_peer(rank), MT_OPEN_BYTES_UNKNOWN);
 }
 
 void mt_current_call_io(const mt_span *s, unsigned direction, int64_t count, MPI_Datatype type)
 {
     if (s->thread)
-        tell(s, direction, MT_COMM_NONE, MT_PEER_NONE, bytes_of(s, count, type));
+        write_line(s, direction, MT_COMM_NONE, MT_PEER_NONE, bytes_of(s, count, type));
 }
 
 void mt_current_call_abort(mt_thread *t, mt_current_call *line, MPI_Comm comm, int errorcode)
 {
     uint64_t key = MT_KEY(comm);
-    mt_comm_hit *hit = t ? mt_comm_place(t->comms, MT_COMM_CACHE, key) : NULL;
-    bool remembered = hit && mt_holds(&hit->key, key);
-    line->comm = remembered ? hit->comm->index : comm == mt_const.comm_world ? mt_comm_world_index() : MT_COMM_NONE;
+    mt_comm_cached *hit = t ? mt_comm_cache_slot(t->comms, MT_COMM_CACHE, key) : NULL;
+    bool cached = hit && mt_holds(&hit->key, key);
+    line->comm = cached ? hit->comm->index : comm == mt_const.comm_world ? mt_comm_world_index() : MT_COMM_NONE;
     line->peer = MT_PEER_NONE;
     mt_write(&line->bytes, MT_OPEN_BYTES_UNKNOWN);
     line->count = (uint32_t)errorcode;

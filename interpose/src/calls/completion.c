@@ -1,5 +1,5 @@
 // Calls that wait for requests or test them. If threads or callbacks can get the same
-// handles (mt_take_first), a wrapper takes the entries of its requests out of the table
+// handles (mt_take_before_call), a wrapper takes the entries of its requests out of the table
 // before the call, and puts back those that did not complete. Otherwise it looks them up
 // after the call.
 #include "calls/completion.h"
@@ -65,7 +65,7 @@ static void drop(int count, const MPI_Request requests[])
     mt_request e;
     for (int i = 0; i < count; i++)
         if (mt_table_take(&mt_requests, MT_KEY(requests[i]), &e))
-            mt_lost(&mt_process.header->lost_requests, 1);
+            mt_count_lost(&mt_process.header->lost_requests, 1);
 }
 
 // Takes the entries out of the table. Without memory it forgets the requests and returns
@@ -102,7 +102,7 @@ void mt_completion_fill(mt_completion *b, int count, const MPI_Request requests[
     for (int i = 0; i < count; i++)
         b->handles[i] = requests[i];
     b->count = count;
-    if (mt_take_first() && !take(b)) {
+    if (mt_take_before_call() && !take(b)) {
         b->statuses = statuses;
         return;
     }
@@ -119,7 +119,7 @@ void mt_completion_done(mt_completion *b, int i, const MPI_Status *status)
     if (!b->taken) {
         mt_request_completed(b->handles[i], status);
     } else if (b->entries[i].key) {
-        mt_request_done(&b->entries[i], status);
+        mt_request_entry_completed(&b->entries[i], status);
         b->entries[i].key = 0;
     }
 }
@@ -153,7 +153,7 @@ static void done_or_failed(mt_completion *b, int i, int rc, const MPI_Status *st
 
 void mt_completion_all_done(mt_completion *b, int rc, const MPI_Request requests[])
 {
-    for (int i = 0; i < b->count && (b->taken || mt_any_followed()); i++)
+    for (int i = 0; i < b->count && (b->taken || mt_requests_any()); i++)
         done_or_failed(b, i, rc, &b->statuses[i], requests);
 }
 
@@ -185,7 +185,7 @@ void mt_completion_close(mt_completion *b, int rc, const MPI_Request requests[])
 
 // Reports whether the results of a call are valid, for all or some of its requests. If not,
 // nothing completed, and a flag or an index may not have been written, or may be NULL.
-static bool tells(int rc)
+static bool has_results(int rc)
 {
     return rc == MPI_SUCCESS || rc == MPI_ERR_IN_STATUS;
 }
@@ -201,11 +201,11 @@ static void complete_one(mt_completion *b, int rc, bool done, const int *index, 
     mt_completion_close(b, rc, requests);
 }
 
-static MT_APART void settle_all(mt_completion *b, int rc, bool done, const MPI_Request requests[])
+static MT_NOINLINE void settle_all(mt_completion *b, int rc, bool done, const MPI_Request requests[])
 {
     if (mt_likely(done && !b->taken)) {
         mt_posted_completed(b->count, b->handles, b->statuses);
-        for (int i = 0; i < b->count && mt_any_followed(); i++) // in another order, or not plain receives
+        for (int i = 0; i < b->count && mt_requests_any(); i++) // in another order, or not plain receives
             if (MT_KEY(b->handles[i]) != 0)
                 mt_request_completed(b->handles[i], &b->statuses[i]);
         if (mt_unlikely(b->memory != NULL))
@@ -237,7 +237,7 @@ static void complete_some(mt_completion *b, int rc, int n, const int indices[], 
 static void look_at(mt_completion *b, int i, int rc, const MPI_Status *status)
 {
     if (i >= 0 && i < b->count && (b->taken || take(b)) && b->entries[i].key)
-        mt_request_looked_at(&b->entries[i], rc, status);
+        mt_request_got_status(&b->entries[i], rc, status);
 }
 
 static void look_at_one(mt_completion *b, int rc, bool done, const MPI_Request requests[])
@@ -259,7 +259,7 @@ static void look_at_one(mt_completion *b, int rc, bool done, const MPI_Request r
     }
 
 #define MT_COMPLETES(name, id, n, parameters, arguments, passed, open, complete)                                       \
-    static MT_APART int apart_##name parameters                                                                        \
+    static MT_NOINLINE int apart_##name parameters                                                                     \
     {                                                                                                                  \
         mt_span span = mt_enter_from(id, mt_calling.site, mt_calling.frame);                                           \
         mt_completion b;                                                                                               \
@@ -315,13 +315,13 @@ MT_COMPLETES(Waitsome, MT_CALL_WAITSOME, count,
              (int count, MPI_Request requests[], int *outcount, int indices[], MPI_Status statuses[]),
              (count, requests, outcount, indices, statuses), (count, requests, outcount, indices, b.statuses),
              mt_completion_open(&b, count, requests, statuses, count),
-             complete_some(&b, rc, tells(rc) ? *outcount : MPI_UNDEFINED, indices, requests))
+             complete_some(&b, rc, has_results(rc) ? *outcount : MPI_UNDEFINED, indices, requests))
 
 MT_COMPLETES(Testsome, MT_CALL_TESTSOME, count,
              (int count, MPI_Request requests[], int *outcount, int indices[], MPI_Status statuses[]),
              (count, requests, outcount, indices, statuses), (count, requests, outcount, indices, b.statuses),
              mt_completion_open(&b, count, requests, statuses, count),
-             complete_some(&b, rc, tells(rc) ? *outcount : MPI_UNDEFINED, indices, requests))
+             complete_some(&b, rc, has_results(rc) ? *outcount : MPI_UNDEFINED, indices, requests))
 
 MT_COMPLETES(Request_get_status, MT_CALL_REQUEST_GET_STATUS, 1, (MPI_Request request, int *flag, MPI_Status *status),
              (request, flag, status), (request, flag, b.statuses), mt_completion_open(&b, 1, &request, status, 1),

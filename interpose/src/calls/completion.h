@@ -22,7 +22,7 @@ typedef struct mt_completion {
 } mt_completion;
 
 void mt_completion_fill(mt_completion *b, int count, const MPI_Request requests[], MPI_Status *statuses,
-                        int wanted) MT_APART;
+                        int wanted) MT_NOINLINE;
 
 // Keeps the handles of the requests, and takes their entries out of the table if that has
 // to be done before the call. `statuses` is what the program passed, and `wanted` is how
@@ -32,7 +32,7 @@ MT_INLINE void mt_completion_open(mt_completion *b, int count, const MPI_Request
 {
     b->count = 0;
     b->statuses = statuses;
-    if (mt_any_followed())
+    if (mt_requests_any())
         mt_completion_fill(b, count, requests, statuses, wanted);
 }
 

@@ -15,19 +15,20 @@ _Thread_local mt_caller mt_calling;
 // latter, which is not recorded.
 static bool find_site(mt_span *s)
 {
-    if (mt_lies_in(&mt_bindings, s->site) && !mt_fortran_take(s->call, &s->site) && mt_lies_in(&mt_layer, s->site))
+    if (mt_lies_in(&mt_fortran_bindings, s->site) && !mt_fortran_take(s->call, &s->site) &&
+        mt_lies_in(&mt_fortran_layer, s->site))
         return false;
     if (mt_record.stacks_on)
         s->site = mt_stack_site(s->site);
     return true;
 }
 
-static MT_APART void look_at_time(uint32_t flags)
+static MT_NOINLINE void look_at_time(uint32_t flags)
 {
-    if (flags & MT_ENTER_PVARS) // first: the values so far belong to the slice that may end now
+    if (flags & MT_FLAG_PVARS) // first: the values so far belong to the slice that may end now
         MT_CALL_HOOK(time_to_read);
-    if (flags & MT_ENTER_INTERVAL)
-        mt_slice_look();
+    if (flags & MT_FLAG_INTERVAL)
+        mt_slice_check_interval();
 }
 
 mt_span mt_enter_from(unsigned call, uint64_t site, uint64_t frame)
@@ -39,21 +40,21 @@ mt_span mt_enter_from(unsigned call, uint64_t site, uint64_t frame)
     s.timed = false;
     s.slice = MT_PAUSED;
     s.thread = mt_likely(mt_self != NULL) ? mt_self : MT_CALL_HOOK(thread_wanted, site);
-    uint32_t flags = mt_enter_flags(); // read here: the first call of the process may have changed them
-    if ((flags & MT_ENTER_SITES) && !find_site(&s))
+    uint32_t flags = mt_flags(); // read here: the first call of the process may have changed them
+    if ((flags & MT_FLAG_SITES) && !find_site(&s))
         s.thread = NULL;
-    if (flags & (MT_ENTER_CLOSED | MT_ENTER_PAUSED)) {
+    if (flags & (MT_FLAG_CLOSED | MT_FLAG_PAUSED)) {
         s.thread = NULL;
         MT_CALL_HOOK(unrecorded_call, site);
     }
     if (!s.thread)
         return s;
-    if (flags & (MT_ENTER_INTERVAL | MT_ENTER_PVARS))
+    if (flags & (MT_FLAG_INTERVAL | MT_FLAG_PVARS))
         look_at_time(flags);
-    s.slice = atomic_load_explicit(&mt_process.at_call.slice, memory_order_relaxed);
-    s.timed = !(flags & MT_ENTER_UNTIMED);
-    if (flags & MT_ENTER_SAMPLED)
-        s.timed = mt_sample_turn(mt_sample_pace(s.thread, s.site));
+    s.slice = atomic_load_explicit(&mt_process.hot.slice, memory_order_relaxed);
+    s.timed = !(flags & MT_FLAG_UNTIMED);
+    if (flags & MT_FLAG_SAMPLED)
+        s.timed = mt_sample_is_due(mt_sample_pace(s.thread, s.site));
     if (s.timed || MT_CHECKING)
         s.start = mt_ticks() - s.thread->open->spent;
     mt_current_call_begin(&s);

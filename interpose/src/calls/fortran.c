@@ -15,31 +15,31 @@
 #include <stdio.h>
 #include <string.h>
 
-_Thread_local mt_noted mt_noted_call;
-mt_code_range mt_layer, mt_bindings;
+_Thread_local mt_fortran_call mt_fortran_noted;
+mt_code_range mt_fortran_layer, mt_fortran_bindings;
 
 #if MT_FORTRAN
-enum { MT_NEXT = MT_NAMES_OF_A_CALL * MT_CALL_END * MT_KINDS * MT_SPELLINGS };
-void *mt_next[MT_NEXT];
+enum { MT_THUNK_TARGETS = MT_NAMES_OF_A_CALL * MT_CALL_END * MT_KINDS * MT_SPELLINGS };
+void *mt_thunk_targets[MT_THUNK_TARGETS];
 
 // Functions that do not belong to an MPI: other libraries have functions with such names
 // too, especially in C.
-static bool is_foreign[MT_NEXT];
+static bool is_foreign[MT_THUNK_TARGETS];
 
 void mt_fortran_missed(void)
 {
-    mt_noted noted = mt_noted_call;
-    mt_noted_call.call = 0;
-    uint32_t slice = atomic_load_explicit(&mt_process.at_call.slice, memory_order_relaxed);
-    if (!noted.call || is_foreign[noted.call >> 16] || (mt_enter_flags() & (MT_ENTER_CLOSED | MT_ENTER_PAUSED)))
+    mt_fortran_call noted = mt_fortran_noted;
+    mt_fortran_noted.call = 0;
+    uint32_t slice = atomic_load_explicit(&mt_process.hot.slice, memory_order_relaxed);
+    if (!noted.call || is_foreign[noted.call >> 16] || (mt_flags() & (MT_FLAG_CLOSED | MT_FLAG_PAUSED)))
         return;
     int saved = errno;
     mt_thread *t = mt_self ? mt_self : MT_CALL_HOOK(thread_wanted, noted.site);
     if (t)
-        mt_book_beside(t,
+        mt_book_message(t,
                        mt_key_of(noted.site, slice, (uint16_t)noted.call, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0),
                        0, MT_EVENT_NO_TAG, 0);
-    mt_lost(&mt_process.header->untimed_calls, 1);
+    mt_count_lost(&mt_process.header->untimed_calls, 1);
     errno = saved;
 }
 
@@ -53,7 +53,7 @@ static void spell(char symbol[static 128], uint32_t index, bool profiling)
     static const char *const underscores[MT_SPELLINGS] = {"_", "__", "", ""};
     unsigned kind = index / MT_SPELLINGS % MT_KINDS, spelling = index % MT_SPELLINGS;
     bool c = kind <= MT_PMPI_C_LARGE;
-    const char *name = mt_next_names[index / (MT_SPELLINGS * MT_KINDS)];
+    const char *name = mt_thunk_names[index / (MT_SPELLINGS * MT_KINDS)];
     snprintf(symbol, 128, "%s%s%s%s", c || profiling ? "P" : "", name, suffixes[kind], c ? "" : underscores[spelling]);
     for (char *at = symbol; !c && *at; at++) // in ASCII, whatever the locale is
         if (spelling == MT_UPPER)
@@ -68,7 +68,7 @@ static void *look_up(const char *symbol, uint64_t caller)
     void *p = mt_resolve_symbol(symbol, NULL), *module = p ? NULL : mt_resolve_module(caller);
     if (module)
         p = mt_resolve_symbol(symbol, module);
-    mt_resolve_done(module);
+    mt_resolve_release(module);
     return p;
 }
 
@@ -118,17 +118,17 @@ static void set_watch(mt_code_range *w, uint64_t start, uint64_t size)
 
 static void widen(const extent *e)
 {
-    uint64_t start = atomic_load(&mt_bindings.start), end = start + atomic_load(&mt_bindings.size);
+    uint64_t start = atomic_load(&mt_fortran_bindings.start), end = start + atomic_load(&mt_fortran_bindings.size);
     if (e->end == 0 || (e->start >= start && e->end <= end))
         return;
     start = end && start < e->start ? start : e->start;
     end = end > e->end ? end : e->end;
-    set_watch(&mt_bindings, start, end - start);
-    mt_enter_set(MT_ENTER_SITES, true);
+    set_watch(&mt_fortran_bindings, start, end - start);
+    mt_flag_set(MT_FLAG_SITES, true);
 }
 
 // Makes the wrappers look more closely at calls from the file of this binding
-// (MT_ENTER_SITES). The layer is the file that has pmpi_init_: if there are several files
+// (MT_FLAG_SITES). The layer is the file that has pmpi_init_: if there are several files
 // of bindings, this one calls C, and most of the others call it.
 static void open_bindings(void *binding, uint64_t caller)
 {
@@ -139,8 +139,8 @@ static void open_bindings(void *binding, uint64_t caller)
     // Taken after the look-ups: a thread that loads a library may hold the dynamic linker's
     // lock, and call us.
     mt_lock(MT_LOCK_BINDINGS);
-    if (layer.end && atomic_load(&mt_layer.size) == 0)
-        set_watch(&mt_layer, layer.start, layer.end - layer.start);
+    if (layer.end && atomic_load(&mt_fortran_layer.size) == 0)
+        set_watch(&mt_fortran_layer, layer.start, layer.end - layer.start);
     widen(&layer);
     widen(&bindings);
     mt_unlock(MT_LOCK_BINDINGS);
@@ -159,7 +159,7 @@ static int nothing(void)
     return 0;
 }
 
-void *mt_next_find(uint32_t index, uint64_t caller)
+void *mt_thunk_find_target(uint32_t index, uint64_t caller)
 {
     int saved = errno;
     char symbol[128], profiling[128];
@@ -176,7 +176,7 @@ void *mt_next_find(uint32_t index, uint64_t caller)
     bool foreign = kind == MT_MPIF || kind == MT_CPTR ? !look_up(profiling, caller) : !p;
     if (foreign) {
         is_foreign[index] = true;
-        mt_noted_call.call = 0;
+        mt_fortran_noted.call = 0;
     } else if (mt_resolve(caller) && kind > MT_PMPI_C_LARGE) {
         open_bindings(p, caller);
     }
@@ -186,17 +186,17 @@ void *mt_next_find(uint32_t index, uint64_t caller)
         mt_log("%s is called, and no library has it: nothing is done instead", symbol);
         p = (void *)(uintptr_t)nothing;
     }
-    __atomic_store_n(&mt_next[index], p, __ATOMIC_RELAXED);
+    __atomic_store_n(&mt_thunk_targets[index], p, __ATOMIC_RELAXED);
     errno = saved;
     return p;
 }
 void mt_fortran_forget(void)
 {
-    memset(mt_next, 0, sizeof mt_next);
+    memset(mt_thunk_targets, 0, sizeof mt_thunk_targets);
     memset(is_foreign, 0, sizeof is_foreign);
-    set_watch(&mt_layer, 0, 0);
-    set_watch(&mt_bindings, 0, 0);
-    mt_noted_call.call = 0;
+    set_watch(&mt_fortran_layer, 0, 0);
+    set_watch(&mt_fortran_bindings, 0, 0);
+    mt_fortran_noted.call = 0;
 }
 #else
 void mt_fortran_missed(void)

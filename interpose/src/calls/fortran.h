@@ -16,27 +16,27 @@
 #include "base/hook.h"
 
 // The latest call from Fortran of this thread, until the C wrapper takes it.
-typedef struct mt_noted {
+typedef struct mt_fortran_call {
     uint64_t site; // return address in the program
-    uint32_t call; // call id in the low half, index in mt_next in the high half; 0 once taken
-} mt_noted;
+    uint32_t call; // call id in the low half, index in mt_thunk_targets in the high half; 0 once taken
+} mt_fortran_call;
 
-extern MT_OURS _Thread_local mt_noted mt_noted_call __attribute__((tls_model("initial-exec")));
+extern MT_HIDDEN _Thread_local mt_fortran_call mt_fortran_noted __attribute__((tls_model("initial-exec")));
 
 // The addresses of the file with the MPI's Fortran layer; size 0 until a Fortran binding is
 // called. Calls that it makes without a note are its own, for example to make datatypes for
 // array sections.
-extern MT_OURS mt_code_range mt_layer;
+extern MT_HIDDEN mt_code_range mt_fortran_layer;
 
 // The addresses of all files of bindings, and what lies between them. Only a call from
 // there can be the one that was noted.
-extern MT_OURS mt_code_range mt_bindings;
+extern MT_HIDDEN mt_code_range mt_fortran_bindings;
 
 // Reports whether this is the call that was noted. If so, sets the site to that in the
 // program, and clears the note.
 MT_INLINE bool mt_fortran_take(unsigned call, uint64_t *site)
 {
-    mt_noted *noted = &mt_noted_call;
+    mt_fortran_call *noted = &mt_fortran_noted;
     if ((uint16_t)noted->call != call)
         return false;
     *site = noted->site;
@@ -45,19 +45,19 @@ MT_INLINE bool mt_fortran_take(unsigned call, uint64_t *site)
 }
 
 // The names of the calls that have thunks (MPI_Send), by number: names_gen.c.
-extern MT_OURS const char *const mt_next_names[];
+extern MT_HIDDEN const char *const mt_thunk_names[];
 
 // The MPI's own functions, to which the thunks jump.
-extern MT_OURS void *mt_next[];
+extern MT_HIDDEN void *mt_thunk_targets[];
 
 // Hook: PMPI_Finalize was called, either by another tool that our MPI_Finalize called, or
 // by a tool that intercepts MPI_Finalize before us. In the second case the recording ends.
 typedef int mt_hook_finalize_passed_on(void);
 MT_HOOK(finalize_passed_on);
 
-// Looks up the function of mt_next[index] when a thunk first needs it. `caller` is the
+// Looks up the function of mt_thunk_targets[index] when a thunk first needs it. `caller` is the
 // address that called the thunk.
-void *mt_next_find(uint32_t index, uint64_t caller);
+void *mt_thunk_find_target(uint32_t index, uint64_t caller);
 
 // Forgets the functions of an MPI that was unloaded.
 void mt_fortran_forget(void);

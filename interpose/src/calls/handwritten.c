@@ -19,18 +19,18 @@ MT_EXPORT int MPI_Pcontrol(const int level, ...)
     int rc = mt_pmpi.Pcontrol(level);
     if (span.thread)
         mt_book_bare(&span);
-    mt_slice_level(level);
+    mt_slice_pcontrol(level);
     return rc;
 }
 
 static int free_comm(mt_span *s, MPI_Comm *comm, int (*release)(MPI_Comm *))
 {
     MPI_Comm handle = comm ? *comm : mt_const.comm_null; // the MPI rejects NULL
-    mt_comm *c = mt_on() ? mt_comm_leaving(handle) : NULL;
+    mt_comm *c = mt_on() ? mt_comm_freeing(handle) : NULL;
     mt_current_call_comm(s, c, MT_PEER_NONE);
     int rc = release(comm);
     if (mt_on())
-        mt_comm_left(rc == MPI_SUCCESS ? mt_const.comm_null : handle, c);
+        mt_comm_freed(rc == MPI_SUCCESS ? mt_const.comm_null : handle, c);
     if (s->thread) {
         mt_close(s);
         mt_book(s, mt_span_key(s, MT_DIR_NONE, c ? c->index : MT_COMM_NONE, MT_PEER_NONE, 0), 0);
@@ -99,11 +99,11 @@ MT_EXPORT int MPI_Win_free(MPI_Win *win)
     mt_span span = mt_enter(MT_CALL_WIN_FREE);
     MPI_Win handle = win ? *win : mt_const.win_null;
     uint32_t number = 0;
-    mt_comm *c = mt_on() ? mt_win_leaving(handle, &number) : NULL;
+    mt_comm *c = mt_on() ? mt_win_freeing(handle, &number) : NULL;
     mt_current_call_comm(&span, c, MT_PEER_NONE);
     int rc = mt_pmpi.Win_free(win);
     if (mt_on())
-        mt_win_left(rc == MPI_SUCCESS ? mt_const.win_null : handle, c, number);
+        mt_win_freed(rc == MPI_SUCCESS ? mt_const.win_null : handle, c, number);
     if (span.thread) {
         mt_close(&span);
         span.thread->open->count = mt_win_tag(number, 0);
@@ -143,7 +143,7 @@ static void leave_mrecv(mt_span *s, int rc, bool found, const mt_request *m, con
         return;
     }
     mt_close(s);
-    s->thread->posts = mt_traced() ? m->number : 0; // of the probe that found it
+    s->thread->request_number = mt_traced() ? m->number : 0; // of the probe that found it
     mt_book_received(s, m->comm->index, MPI_ANY_SOURCE, seen);
 }
 
@@ -156,12 +156,12 @@ static void leave_imrecv(mt_span *s, int rc, bool found, const mt_request *m, co
         return;
     }
     mt_close(s);
-    s->thread->posts = mt_traced() ? m->number : 0; // of the probe that found it
+    s->thread->request_number = mt_traced() ? m->number : 0; // of the probe that found it
     mt_book(s, mt_span_key(s, MT_DIR_NONE, m->comm->index, m->peer, 0), 0);
     if (mt_process.receives_unfollowed)
         return;
-    mt_request_receive(s->site, s->slice, s->call, m->comm, m->peer, *request, m->number);
-    mt_request_remembered();
+    mt_request_add_receive(s->site, s->slice, s->call, m->comm, m->peer, *request, m->number);
+    mt_request_added();
 }
 
 #define MT_MATCHED_RECEIVES(suffix, count_type)                                                                        \

@@ -47,7 +47,7 @@ static void remember_persistent(const mt_span *s, MPI_Comm comm, mt_request_kind
     mt_request e = {.key = MT_KEY(request), .site = s->site, .comm = mt_comm_of(t, comm), .bytes = bytes,
                     .peer = mt_peer(peer), .call = s->call, .kind = (uint8_t)kind, .tag = tag};
     mt_table_put(&mt_requests, &e);
-    mt_request_remembered();
+    mt_request_added();
 }
 
 static void remember_message(const mt_span *s, MPI_Comm comm, int source, MPI_Message message, uint32_t number)
@@ -58,7 +58,7 @@ static void remember_message(const mt_span *s, MPI_Comm comm, int source, MPI_Me
     mt_request e = {.key = MT_KEY(message), .site = s->site, .comm = mt_comm_of(t, comm), .peer = mt_peer(source),
                     .slice = s->slice, .call = s->call, .number = number};
     mt_table_put(&mt_messages, &e);
-    mt_request_remembered();
+    mt_request_added();
 }
 
 static bool is_message(int source, const MPI_Status *seen)
@@ -82,7 +82,7 @@ static void book_received_half(const mt_span *s, uint32_t comm, int source, cons
     if (!is_message(source, seen))
         return;
     uint64_t bytes = mt_status_bytes(seen);
-    mt_book_beside(s->thread, mt_span_key(s, MT_DIR_RECV_POSTED, comm, seen->MPI_SOURCE, bytes), bytes, seen->MPI_TAG,
+    mt_book_message(s->thread, mt_span_key(s, MT_DIR_RECV_POSTED, comm, seen->MPI_SOURCE, bytes), bytes, seen->MPI_TAG,
                    request);
 }
 
@@ -90,7 +90,7 @@ static void book_aside(const mt_span *s, unsigned direction, const mt_comm *c, i
                        uint32_t request)
 {
     if (peer != MT_PEER_PROC_NULL)
-        mt_book_beside(s->thread, mt_span_key(s, direction, c->index, peer, 0), 0, tag, request);
+        mt_book_message(s->thread, mt_span_key(s, direction, c->index, peer, 0), 0, tag, request);
 }
 
 bool mt_is_truncated(const mt_span *s, int rc)
@@ -178,8 +178,8 @@ int mt_leave_quick_oddly(mt_thread *t, unsigned call, uint64_t frame, int rc)
 
 static void book_quick_truncated(const mt_span *s, const mt_current_call *o, int32_t posted, const MPI_Status *seen)
 {
-    const mt_comm *c = mt_comm_numbered(o->comm);
-    mt_book_truncated(s, c ? c : mt_comm_lost(), posted, seen, 0);
+    const mt_comm *c = mt_comm_by_index(o->comm);
+    mt_book_truncated(s, c ? c : mt_comm_none(), posted, seen, 0);
 }
 
 // Returns the source argument of a receive from its peer as in a row.
@@ -215,9 +215,9 @@ int mt_leave_quick_sendrecv(mt_thread *t, unsigned call, uint64_t frame, int rc,
     }
     mt_book_bare(&s);
     if (mt_is_truncated(&s, rc)) {
-        const mt_comm *c = mt_comm_numbered(o.comm);
+        const mt_comm *c = mt_comm_by_index(o.comm);
         book_quick_truncated(&s, &o, o.source, seen);
-        book_aside(&s, MT_DIR_SEND_FAILED, c ? c : mt_comm_lost(), o.peer, (int32_t)o.count, 0);
+        book_aside(&s, MT_DIR_SEND_FAILED, c ? c : mt_comm_none(), o.peer, (int32_t)o.count, 0);
     }
     return rc;
 }
@@ -256,15 +256,15 @@ void mt_leave_irecv(mt_span *s, int rc, MPI_Comm comm, int source, MPI_Request *
     mt_leave_probe(s, rc, comm, source);
     if (!follow)
         return;
-    mt_request_receive(s->site, s->slice, s->call, mt_comm_of(s->thread, comm), mt_peer(source), *request, number);
-    mt_request_remembered();
+    mt_request_add_receive(s->site, s->slice, s->call, mt_comm_of(s->thread, comm), mt_peer(source), *request, number);
+    mt_request_added();
 }
 
 void mt_leave_isend(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t count, MPI_Datatype type,
                     MPI_Request *request)
 {
     if (s->thread && rc == MPI_SUCCESS && dest != MPI_PROC_NULL)
-        mt_request_operation(s->thread, *request);
+        mt_request_add_operation(s->thread, *request);
     mt_leave_send(s, rc, comm, dest, count, type);
 }
 
@@ -279,7 +279,7 @@ void mt_leave_coll(mt_span *s, int rc, MPI_Comm comm, mt_volume volume)
 void mt_leave_icoll(mt_span *s, int rc, MPI_Comm comm, mt_volume volume, MPI_Request *request)
 {
     if (s->thread && rc == MPI_SUCCESS)
-        mt_request_operation(s->thread, *request);
+        mt_request_add_operation(s->thread, *request);
     mt_leave_coll(s, rc, comm, volume);
 }
 
@@ -288,7 +288,7 @@ void mt_leave_icoll(mt_span *s, int rc, MPI_Comm comm, mt_volume volume, MPI_Req
 #ifdef OPEN_MPI
 enum { ISENDRECV = MT_RECEIVE };
 #else
-enum { ISENDRECV = MT_UNTOLD_RECEIVE };
+enum { ISENDRECV = MT_RECEIVE_NO_STATUS };
 #endif
 
 void mt_leave_isendrecv(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t count, MPI_Datatype type, int source,
@@ -300,7 +300,7 @@ void mt_leave_isendrecv(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t cou
     if (!follow)
         return;
     mt_request_posted(s, *request, (mt_request_kind)ISENDRECV, mt_comm_of(s->thread, comm), mt_peer(source), number);
-    mt_request_remembered();
+    mt_request_added();
 }
 
 // Returns the tag that was passed to the current call.
@@ -340,8 +340,8 @@ void mt_leave_coll_init(mt_span *s, int rc, MPI_Comm comm, mt_volume volume, MPI
     mt_leave_probe(s, rc, comm, MT_NO_RANK);
     if (rc != MPI_SUCCESS || !mt_on())
         return;
-    mt_volume_promise(s, comm, &volume, *request);
-    mt_request_remembered();
+    mt_volume_persistent(s, comm, &volume, *request);
+    mt_request_added();
 }
 
 // Returns the index of the communicator whose group is the window's, for a call that is
@@ -349,7 +349,7 @@ void mt_leave_coll_init(mt_span *s, int rc, MPI_Comm comm, mt_volume volume, MPI
 // detail.
 static uint32_t window_of(const mt_span *s, MPI_Win win, uint32_t detail)
 {
-    const mt_win_hit *w = mt_win_of(s->thread, win);
+    const mt_win_cached *w = mt_win_of(s->thread, win);
     s->thread->open->count = mt_win_tag(w->number, detail);
     return w->comm->index;
 }
@@ -375,8 +375,8 @@ void mt_leave_rma_both(mt_span *s, int rc, MPI_Win win, int target, MPI_Op op, i
     if (!s->thread || rc != MPI_SUCCESS)
         return;
     uint64_t bytes = mt_data_bytes(s->thread, read, read_type);
-    const mt_win_hit *w = mt_win_of(s->thread, win);
-    mt_book_beside(s->thread, mt_span_key(s, MT_DIR_READ_POSTED, w->comm->index, target, bytes), bytes,
+    const mt_win_cached *w = mt_win_of(s->thread, win);
+    mt_book_message(s->thread, mt_span_key(s, MT_DIR_READ_POSTED, w->comm->index, target, bytes), bytes,
                    (int32_t)mt_win_tag(w->number, 0), 0);
 }
 
@@ -415,7 +415,7 @@ void mt_leave_win_made(mt_span *s, int rc, MPI_Comm comm, MPI_Win *win)
     mt_thread *t = s->thread ? s->thread : mt_self;
     if (s->thread)
         mt_close(s);
-    uint32_t number = rc == MPI_SUCCESS && t && mt_on() ? mt_win_made(t, comm, *win) : 0;
+    uint32_t number = rc == MPI_SUCCESS && t && mt_on() ? mt_win_created(t, comm, *win) : 0;
     if (!s->thread)
         return;
     s->thread->open->count = mt_win_tag(number, 0);
@@ -460,7 +460,7 @@ void mt_leave_comm(mt_span *s, int rc, MPI_Comm parent, MPI_Comm *made)
 {
     book_parent(s, rc, parent);
     if (rc == MPI_SUCCESS && mt_on())
-        mt_comm_made(parent, *made, s->call, s->site);
+        mt_comm_created(parent, *made, s->call, s->site);
 }
 
 void mt_leave_comm_group(mt_span *s, int rc, MPI_Comm parent, int tag, MPI_Comm *made)
@@ -469,7 +469,7 @@ void mt_leave_comm_group(mt_span *s, int rc, MPI_Comm parent, int tag, MPI_Comm 
         mt_close(s);
     const mt_comm *c = NULL;
     if (rc == MPI_SUCCESS && mt_on())
-        c = mt_comm_made_by_members(parent, tag, *made, s->call, s->site);
+        c = mt_comm_created_by_members(parent, tag, *made, s->call, s->site);
     book_maker(s, s->thread && rc == MPI_SUCCESS ? mt_comm_of(s->thread, parent)->index : MT_COMM_NONE, c);
 }
 
@@ -482,7 +482,7 @@ void mt_leave_comm_name(mt_span *s, int rc, MPI_Comm comm, const char *name)
 {
     book_parent(s, rc, comm);
     if (rc == MPI_SUCCESS && mt_on())
-        mt_comm_named(comm, name);
+        mt_comm_set_name(comm, name);
 }
 
 void mt_leave_start(mt_span *s, int rc, MPI_Request *request)
@@ -511,7 +511,7 @@ void mt_leave_comm_from_group(mt_span *s, int rc, const char *tag, MPI_Comm *mad
     if (s->thread)
         mt_close(s);
     book_maker(s, MT_COMM_NONE,
-               rc == MPI_SUCCESS && mt_on() ? mt_comm_made_from_group(tag, *made, s->call, s->site) : NULL);
+               rc == MPI_SUCCESS && mt_on() ? mt_comm_created_from_group(tag, *made, s->call, s->site) : NULL);
 }
 
 void mt_leave_comm_idup(mt_span *s, int rc, MPI_Comm parent, MPI_Comm *made, MPI_Request *request)
@@ -520,14 +520,14 @@ void mt_leave_comm_idup(mt_span *s, int rc, MPI_Comm parent, MPI_Comm *made, MPI
     book_parent(s, rc, parent);
     if (rc != MPI_SUCCESS || !mt_on())
         return;
-    mt_request_promise *promise = malloc(sizeof *promise);
+    mt_request_idup *promise = malloc(sizeof *promise);
     if (!promise) {
-        mt_lost(&mt_process.header->lost_comms, 1);
+        mt_count_lost(&mt_process.header->lost_comms, 1);
         return;
     }
-    *promise = (mt_request_promise){mt_comm_promised(parent, s->call, s->site), *made,
+    *promise = (mt_request_idup){mt_comm_idup_started(parent, s->call, s->site), *made,
                                     *made == mt_const.comm_null ? made : NULL};
     mt_request e = {.key = MT_KEY(*request), .extra = promise, .kind = MT_NEW_COMM, .number = number};
     mt_table_put(&mt_requests, &e);
-    mt_request_remembered();
+    mt_request_added();
 }

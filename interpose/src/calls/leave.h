@@ -50,7 +50,7 @@ void mt_leave_send(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t count, M
 // the status of a receive does not have all that is needed.
 int mt_leave_quick_longest(mt_thread *t, mt_row *row, uint64_t ticks) MT_SLOW;
 int mt_leave_quick(mt_thread *t, uint64_t site, uint64_t place, uint64_t what, uint64_t bytes,
-                   uint64_t ticks) MT_APART;
+                   uint64_t ticks) MT_NOINLINE;
 int mt_leave_quick_oddly(mt_thread *t, unsigned call, uint64_t frame, int rc) MT_SLOW;
 int mt_leave_quick_recv(mt_thread *t, unsigned call, uint64_t frame, int rc, const MPI_Status *seen) MT_SLOW;
 int mt_leave_quick_sendrecv(mt_thread *t, unsigned call, uint64_t frame, int rc, const MPI_Status *seen) MT_SLOW;

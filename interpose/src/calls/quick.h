@@ -39,17 +39,17 @@ typedef enum mt_way {
 
 // The caller of a wrapper, which the wrapper passes to its function out of line. For a call
 // from Fortran the thread's current call has the site in the program.
-extern MT_OURS _Thread_local mt_caller mt_calling __attribute__((tls_model("initial-exec")));
+extern MT_HIDDEN _Thread_local mt_caller mt_calling __attribute__((tls_model("initial-exec")));
 #define MT_TELL_CALLER(line) (mt_calling.site = (line) ? (line)->site : MT_SITE, mt_calling.frame = MT_FRAME)
 
 // Finds the site of a call that may come from Fortran. Returns false if the call is not
 // quick.
 MT_INLINE bool mt_quick_site(unsigned call, uint64_t *site)
 {
-    if (mt_enter_flags() & MT_ENTER_SITES) {
+    if (mt_flags() & MT_FLAG_SITES) {
         if (mt_record.stacks_on)
             return false;
-        if (mt_lies_in(&mt_bindings, *site) && !mt_fortran_take(call, site))
+        if (mt_lies_in(&mt_fortran_bindings, *site) && !mt_fortran_take(call, site))
             return false;
     }
     return true;
@@ -59,10 +59,10 @@ MT_INLINE bool mt_quick_site(unsigned call, uint64_t *site)
 // and the frame at once, so that two words less have to be kept in registers.
 MT_INLINE mt_current_call *mt_quick_ready(mt_way way, mt_thread *t, unsigned call, uint64_t site, uint64_t frame)
 {
-    uint32_t others = MT_ENTER_SITES | MT_ENTER_UNTIMED | MT_ENTER_SAMPLED | MT_ENTER_TRACE;
-    bool open = way == MT_TIMED     ? mt_enter_is_quick()
-                : way == MT_UNTIMED ? mt_enter_flags() == MT_ENTER_UNTIMED
-                                    : !(mt_enter_flags() & ~others) && !MT_CHECKING;
+    uint32_t others = MT_FLAG_SITES | MT_FLAG_UNTIMED | MT_FLAG_SAMPLED | MT_FLAG_TRACE;
+    bool open = way == MT_TIMED     ? mt_flags_none()
+                : way == MT_UNTIMED ? mt_flags() == MT_FLAG_UNTIMED
+                                    : !(mt_flags() & ~others) && !MT_CHECKING;
     if (mt_unlikely(!open))
         return NULL;
     mt_current_call *o = t->open;
@@ -80,9 +80,9 @@ MT_INLINE bool mt_quick_timed(mt_way way, mt_thread *t, const mt_current_call *o
 {
     if (way == MT_TIMED || way == MT_UNTIMED)
         return way == MT_TIMED;
-    if (mt_enter_flags() & MT_ENTER_SAMPLED)
-        return mt_sample_turn(mt_sample_pace(t, o->site));
-    return !(mt_enter_flags() & MT_ENTER_UNTIMED);
+    if (mt_flags() & MT_FLAG_SAMPLED)
+        return mt_sample_is_due(mt_sample_pace(t, o->site));
+    return !(mt_flags() & MT_FLAG_UNTIMED);
 }
 
 // Opens a call of which all is known. Returns true, which the functions below return in
@@ -93,7 +93,7 @@ MT_INLINE bool mt_quick_begin(mt_way way, mt_thread *t, mt_current_call *o, unsi
     mt_write(&o->bytes, bytes);
     mt_write(&o->place, mt_key_of(0, 0, 0, 0, comm, peer, 0).place);
     mt_write(&o->start, mt_quick_timed(way, t, o) ? mt_cpu_ticks() - o->spent : 0);
-    uint32_t slice = atomic_load_explicit(&mt_process.at_call.slice, memory_order_relaxed);
+    uint32_t slice = atomic_load_explicit(&mt_process.hot.slice, memory_order_relaxed);
     __atomic_store_n(&o->what, mt_key_of(0, slice, call, direction, 0, 0, 0).what, __ATOMIC_RELEASE);
     return true;
 }
@@ -210,7 +210,7 @@ MT_INLINE uint64_t mt_quick_close(mt_way way, mt_current_call *o)
 MT_INLINE int mt_quick_book(mt_way way, mt_thread *t, mt_current_call *o, mt_key k, uint64_t bytes, uint64_t ticks)
 {
     mt_row *row = mt_row_home(t, k);
-    if (mt_unlikely(!mt_row_is(row, k.site, k.place, k.what)) || (way != MT_TIMED && way != MT_UNTIMED && t->apart))
+    if (mt_unlikely(!mt_row_is(row, k.site, k.place, k.what)) || (way != MT_TIMED && way != MT_UNTIMED && t->extended))
         return mt_leave_quick(t, k.site, k.place, k.what, bytes, ticks);
     mt_add(&row->bytes, bytes);
     if (way == MT_TIMED || (way != MT_UNTIMED && o->start)) {
@@ -269,7 +269,7 @@ MT_INLINE int mt_quick_isend(mt_way way, mt_thread *t, uint64_t frame, unsigned 
 {
     (void)comm, (void)count, (void)type;
     if (way != MT_TIMED && way != MT_UNTIMED && mt_traced() && rc == MPI_SUCCESS && dest != MPI_PROC_NULL)
-        mt_request_operation(t, *request);
+        mt_request_add_operation(t, *request);
     return mt_quick_leave(way, t, frame, call, rc, true);
 }
 
@@ -309,7 +309,7 @@ MT_INLINE void mt_quick_received_half(mt_way way, mt_thread *t, mt_key k, uint64
     if (way == MT_TIMED || way == MT_UNTIMED)
         mt_book_untimed(t, k, bytes);
     else
-        mt_book_beside(t, k, bytes, seen->MPI_TAG, mt_trace_request(t));
+        mt_book_message(t, k, bytes, seen->MPI_TAG, mt_trace_request(t));
 }
 
 MT_INLINE int mt_quick_sendrecv(mt_way way, mt_thread *t, uint64_t frame, unsigned call, int rc, MPI_Comm comm,
@@ -330,7 +330,7 @@ MT_INLINE void mt_quick_posted(mt_thread *t, const mt_current_call *o, MPI_Comm 
                                uint32_t number)
 {
     if (!mt_posted_add(o, request, number))
-        mt_request_receive(o->site, o->slice, o->call, mt_comm_of(t, comm), o->peer, request, number);
+        mt_request_add_receive(o->site, o->slice, o->call, mt_comm_of(t, comm), o->peer, request, number);
 }
 
 MT_INLINE int mt_quick_irecv(mt_way way, mt_thread *t, uint64_t frame, unsigned call, int rc, MPI_Comm comm,

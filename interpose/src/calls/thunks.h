@@ -4,8 +4,8 @@
 #ifndef MT_THUNKS_H
 #define MT_THUNKS_H
 
-// What the thunks jump to (mt_next): for each name of a call the MPI's own function of each
-// kind and, in Fortran, of each spelling that compilers use. Filled by mt_next_find.
+// What the thunks jump to (mt_thunk_targets): for each name of a call the MPI's own function of each
+// kind and, in Fortran, of each spelling that compilers use. Filled by mt_thunk_find_target.
 enum { MT_PMPI_C, MT_PMPI_C_LARGE, MT_MPIF, MT_F08, MT_F08TS, MT_F08_LARGE, MT_F08TS_LARGE, MT_CPTR, MT_KINDS };
 enum { MT_ONE_UNDERSCORE, MT_TWO_UNDERSCORES, MT_LOWER, MT_UPPER, MT_SPELLINGS };
 
@@ -26,7 +26,7 @@ enum { MT_NAMES_OF_A_CALL = 2 };
 
 // Jumps to the wrapper if this is the call that was noted.
 #define MT_THUNK_IF_NOTED(name, id)                                                                                    \
-    "movq mt_noted_call@gottpoff(%rip), %r11\n"                                                                        \
+    "movq mt_fortran_noted@gottpoff(%rip), %r11\n"                                                                     \
     "cmpw $" MT_STRING(id) ", %fs:8(%r11)\n"                                                                           \
     "je " #name "\n"
 
@@ -36,12 +36,12 @@ enum { MT_NAMES_OF_A_CALL = 2 };
 #define MT_THUNK_PMPI(name, index, id)                                                                                 \
     __asm__(MT_THUNK_BEGIN("P" #name)                                                                                  \
             "movq (%rsp), %r11\n"                                                                                      \
-            "subq mt_layer(%rip), %r11\n"                                                                              \
-            "cmpq mt_layer+8(%rip), %r11\n"                                                                            \
+            "subq mt_fortran_layer(%rip), %r11\n"                                                                      \
+            "cmpq mt_fortran_layer+8(%rip), %r11\n"                                                                    \
             "jb " #name "\n"                                                                                           \
             "movq (%rsp), %r11\n"                                                                                      \
-            "subq mt_bindings(%rip), %r11\n"                                                                           \
-            "cmpq mt_bindings+8(%rip), %r11\n"                                                                         \
+            "subq mt_fortran_bindings(%rip), %r11\n"                                                                   \
+            "cmpq mt_fortran_bindings+8(%rip), %r11\n"                                                                 \
             "jae 1f\n"                                                                                                 \
             MT_THUNK_IF_NOTED(name, id)                                                                                \
             "1: movl $" MT_STRING(index) ", %r11d\n"                                                                   \
@@ -63,7 +63,7 @@ enum { MT_NAMES_OF_A_CALL = 2 };
 #define MT_THUNK_CODE                                                                                                  \
     __asm__(".pushsection .text\n.balign 64\n"                                                                         \
             "mt_note:\n.cfi_startproc\n"                                                                               \
-            "movq mt_noted_call@gottpoff(%rip), %r10\n"                                                                \
+            "movq mt_fortran_noted@gottpoff(%rip), %r10\n"                                                             \
             "cmpl $0, %fs:8(%r10)\n"                                                                                   \
             "jne 2f\n"                                                                                                 \
             "1: movl %r11d, %fs:8(%r10)\n"                                                                             \
@@ -71,16 +71,16 @@ enum { MT_NAMES_OF_A_CALL = 2 };
             "movq %r11, %fs:(%r10)\n"                                                                                  \
             "movzwl %fs:10(%r10), %r11d\n"                                                                             \
             "mt_pass_on:\n"                                                                                            \
-            "leaq mt_next(%rip), %r10\n"                                                                               \
+            "leaq mt_thunk_targets(%rip), %r10\n"                                                                      \
             "movq (%r10, %r11, 8), %r10\n"                                                                             \
             "testq %r10, %r10\n"                                                                                       \
             "je 3f\n"                                                                                                  \
             "jmp *%r10\n"                                                                                              \
             /* The slow paths call a function, and keep all registers that may hold arguments. */                      \
             "2: " MT_THUNK_SAVE "call mt_fortran_missed\n" MT_THUNK_RESTORE                                            \
-            "movq mt_noted_call@gottpoff(%rip), %r10\n"                                                                \
+            "movq mt_fortran_noted@gottpoff(%rip), %r10\n"                                                             \
             "jmp 1b\n"                                                                                                 \
-            "3: " MT_THUNK_SAVE "movl %r11d, %edi\nmovq 200(%rsp), %rsi\ncall mt_next_find\nmovq %rax, %r10\n"         \
+            "3: " MT_THUNK_SAVE "movl %r11d, %edi\nmovq 200(%rsp), %rsi\ncall mt_thunk_find_target\nmovq %rax, %r10\n" \
             MT_THUNK_RESTORE                                                                                           \
             "jmp *%r10\n"                                                                                              \
             ".cfi_endproc\n.popsection\n")
@@ -108,8 +108,8 @@ enum { MT_NAMES_OF_A_CALL = 2 };
 
 #define MT_THUNK_IF_NOTED(name, id)                                                                                    \
     "mrs x17, tpidr_el0\n"                                                                                             \
-    "adrp x16, :gottprel:mt_noted_call\n"                                                                              \
-    "ldr x16, [x16, #:gottprel_lo12:mt_noted_call]\n"                                                                  \
+    "adrp x16, :gottprel:mt_fortran_noted\n"                                                                           \
+    "ldr x16, [x16, #:gottprel_lo12:mt_fortran_noted]\n"                                                               \
     "add x17, x17, x16\n"                                                                                              \
     "ldrh w17, [x17, #8]\n"                                                                                            \
     "cmp w17, #" MT_STRING(id) "\n"                                                                                    \
@@ -122,8 +122,8 @@ enum { MT_NAMES_OF_A_CALL = 2 };
 
 #define MT_THUNK_PMPI(name, index, id)                                                                                 \
     __asm__(MT_THUNK_BEGIN("P" #name)                                                                                  \
-            MT_THUNK_IN("mt_layer") "b.lo 1f\n"                                                                        \
-            MT_THUNK_IN("mt_bindings") "b.hs 2f\n"                                                                     \
+            MT_THUNK_IN("mt_fortran_layer") "b.lo 1f\n"                                                                \
+            MT_THUNK_IN("mt_fortran_bindings") "b.hs 2f\n"                                                             \
             MT_THUNK_IF_NOTED(name, id)                                                                                \
             "2: mov w16, #" MT_STRING(index) "\n"                                                                      \
             "b mt_pass_on\n" MT_THUNK_END("P" #name))
@@ -144,8 +144,8 @@ enum { MT_NAMES_OF_A_CALL = 2 };
     __asm__(".pushsection .text\n.balign 64\n"                                                                         \
             "mt_note:\n.cfi_startproc\n"                                                                               \
             "1: mrs x17, tpidr_el0\n"                                                                                  \
-            "adrp x9, :gottprel:mt_noted_call\n"                                                                       \
-            "ldr x9, [x9, #:gottprel_lo12:mt_noted_call]\n"                                                            \
+            "adrp x9, :gottprel:mt_fortran_noted\n"                                                                    \
+            "ldr x9, [x9, #:gottprel_lo12:mt_fortran_noted]\n"                                                         \
             "add x17, x17, x9\n"                                                                                       \
             "ldr w9, [x17, #8]\n"                                                                                      \
             "cbnz w9, 2f\n"                                                                                            \
@@ -153,13 +153,13 @@ enum { MT_NAMES_OF_A_CALL = 2 };
             "str w16, [x17, #8]\n"                                                                                     \
             "lsr w16, w16, #16\n"                                                                                      \
             "mt_pass_on:\n"                                                                                            \
-            "adrp x17, mt_next\nadd x17, x17, :lo12:mt_next\n"                                                         \
+            "adrp x17, mt_thunk_targets\nadd x17, x17, :lo12:mt_thunk_targets\n"                                       \
             "ldr x17, [x17, w16, uxtw #3]\n"                                                                           \
             "cbz x17, 3f\n"                                                                                            \
             "br x17\n"                                                                                                 \
             /* mt_fortran_missed clears the note, so that 1: goes on to note this call. */                             \
             "2: " MT_THUNK_SAVE "bl mt_fortran_missed\n" MT_THUNK_RESTORE "b 1b\n"                                     \
-            "3: " MT_THUNK_SAVE "mov w0, w16\nmov x1, x30\nbl mt_next_find\nmov x17, x0\n" MT_THUNK_RESTORE            \
+            "3: " MT_THUNK_SAVE "mov w0, w16\nmov x1, x30\nbl mt_thunk_find_target\nmov x17, x0\n" MT_THUNK_RESTORE    \
             "br x17\n"                                                                                                 \
             ".cfi_endproc\n.popsection\n")
 

@@ -50,7 +50,7 @@ static uint64_t vector_length(const mt_volume *v, const mt_comm *c, unsigned cal
 }
 
 // Reports whether what goes to member or edge i leaves this process.
-static bool leaves(const mt_volume *v, const mt_comm *c, uint64_t i)
+static bool is_sent(const mt_volume *v, const mt_comm *c, uint64_t i)
 {
     if (v->shape == MT_SHAPE_EDGES)
         return c->edges[i] >= 0 && c->edges[i] != c->rank;
@@ -98,7 +98,7 @@ static void add_to_vector(mt_thread *t, mt_key k, const mt_volume_fixed *f)
 {
     mt_l_vector *r = vector_of(t, k, f->length);
     if (!r) {
-        mt_lost(&mt_process.header->folded_calls, 1); // the total is in its row, the sizes are lost
+        mt_count_lost(&mt_process.header->folded_calls, 1); // the total is in its row, the sizes are lost
         return;
     }
     uint64_t *bytes = (uint64_t *)(r + 1);
@@ -113,7 +113,7 @@ static void fix_vector(mt_thread *t, const mt_volume *v, mt_volume_fixed *f)
     uint64_t messages = 0;
     for (uint64_t i = 0; i < f->length; i++) {
         f->sizes[i] = vector_bytes(t, v, i);
-        if (leaves(v, f->comm, i)) {
+        if (is_sent(v, f->comm, i)) {
             f->bytes += f->sizes[i];
             messages++;
         }
@@ -209,7 +209,7 @@ void mt_volume_book(mt_span *s, MPI_Comm comm, const mt_volume *v)
     }
     mt_volume_fixed *f = fixed(t, comm, v, s->call, buffer, sizeof buffer);
     if (!f) {
-        mt_lost(&mt_process.header->folded_calls, 1);
+        mt_count_lost(&mt_process.header->folded_calls, 1);
         mt_book(s, mt_span_key(s, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0), 0);
         return;
     }
@@ -221,12 +221,12 @@ void mt_volume_book(mt_span *s, MPI_Comm comm, const mt_volume *v)
         free(f);
 }
 
-void mt_volume_promise(const mt_span *s, MPI_Comm comm, const mt_volume *v, MPI_Request request)
+void mt_volume_persistent(const mt_span *s, MPI_Comm comm, const mt_volume *v, MPI_Request request)
 {
     mt_thread *t = mt_self;
     mt_volume_fixed *f = fixed(t, comm, v, s->call, NULL, 0);
     if (!f) {
-        mt_lost(&mt_process.header->lost_requests, 1);
+        mt_count_lost(&mt_process.header->lost_requests, 1);
         return;
     }
     mt_request e = {.key = MT_KEY(request), .site = s->site, .comm = f->comm, .extra = f, .peer = f->peer,
@@ -242,12 +242,12 @@ static void book_started(mt_thread *t, const mt_request *e, uint32_t slice)
                                                        : MT_DIR_NONE;
     if (direction == MT_DIR_NONE) { // the start was counted, and this process has no message
         if (mt_traced()) // but a trace has to show which collective was started
-            mt_book_beside(t, mt_key_of(e->site, slice, e->call, MT_DIR_POSTED, f->comm->index, f->peer, 0), 0,
+            mt_book_message(t, mt_key_of(e->site, slice, e->call, MT_DIR_POSTED, f->comm->index, f->peer, 0), 0,
                            MT_EVENT_NO_TAG, e->number);
         return;
     }
     mt_key k = mt_key_of(e->site, slice, e->call, direction, f->comm->index, f->peer, mt_size_class(f->message));
-    mt_book_beside(t, k, f->bytes, MT_EVENT_NO_TAG, e->number);
+    mt_book_message(t, k, f->bytes, MT_EVENT_NO_TAG, e->number);
     if (f->length)
         add_to_vector(t, k, f);
 }

@@ -165,7 +165,7 @@ void mt_volume_book(mt_span *s, MPI_Comm comm, const mt_volume *v);
 
 // Remembers a persistent collective. Its sizes are computed now, since datatypes may be
 // freed, and recorded at each start.
-void mt_volume_promise(const mt_span *s, MPI_Comm comm, const mt_volume *v, MPI_Request request);
+void mt_volume_persistent(const mt_span *s, MPI_Comm comm, const mt_volume *v, MPI_Request request);
 
 // Reports whether the counts are those of the process's own group, as in Reduce_scatter
 // over an intercommunicator. They are what the members of this group receive. What this

@@ -22,14 +22,14 @@ typedef struct store {
     bool made;
 } store;
 
-static store stores[2], *const near = &stores[MT_EVENTS_NEAR], *const far = &stores[MT_EVENTS_FAR];
+static store stores[2], *const local = &stores[MT_EVENTS_LOCAL], *const spill = &stores[MT_EVENTS_SPILL];
 static mt_l_eventsheader *header;
 static bool in_memory;
 
 // Sets p to the recording's place, with another file name extension.
-static bool beside(mt_recording_path *p, const char *ending)
+static bool set_path(mt_recording_path *p, const char *ending)
 {
-    *p = *mt_recording_where();
+    *p = *mt_recording_location();
     char *path = strrchr(p->path, '.'), *name = strrchr(p->name, '.');
     if (!path || !name || (size_t)(path - p->path) + strlen(ending) >= sizeof p->path)
         return false;
@@ -46,11 +46,11 @@ static bool is_in_memory(int fd)
 
 mt_l_eventsheader *mt_events_open(void)
 {
-    if (!beside(&near->place, ".events") || !beside(&far->place, ".spill"))
+    if (!set_path(&local->place, ".events") || !set_path(&spill->place, ".spill"))
         return NULL;
-    if (!mt_recording_path_in_run_directory(&far->place))
-        far->place.path[0] = 0;
-    int fd = mt_recording_path_create(&near->place);
+    if (!mt_recording_path_in_run_directory(&spill->place))
+        spill->place.path[0] = 0;
+    int fd = mt_recording_path_create(&local->place);
     if (fd < 0)
         return NULL;
     const char *why;
@@ -58,16 +58,16 @@ mt_l_eventsheader *mt_events_open(void)
     in_memory = is_in_memory(fd);
     close(fd);
     if (!header) {
-        unlink(near->place.path);
+        unlink(local->place.path);
         return NULL;
     }
     *header = (mt_l_eventsheader){.magic = "MPIEVENT", .version = MT_EVENTS_VERSION, .byte_order = MT_BYTE_ORDER,
                                   .header_size = MT_EVENTS_HEADER_SIZE, .chunk_size = MT_CHUNK_SIZE,
                                   .pid = (uint32_t)getpid()};
-    near->start = MT_EVENTS_HEADER_SIZE;
-    near->chunks = &header->chunks;
-    near->made = true;
-    far->chunks = &header->spilled;
+    local->start = MT_EVENTS_HEADER_SIZE;
+    local->chunks = &header->chunks;
+    local->made = true;
+    spill->chunks = &header->spilled;
     return header;
 }
 
@@ -85,9 +85,9 @@ const char *mt_events_path(mt_events where)
 // of their own on it, and would fail with an error or a signal if it were full.
 static bool has_room(int fd)
 {
-    enum { MT_LEFT_TO_OTHERS = 64 << 20 };
+    enum { MT_MIN_FREE_SPACE = 64 << 20 };
     struct statvfs st;
-    return fstatvfs(fd, &st) != 0 || st.f_blocks == 0 || st.f_bavail * st.f_frsize > MT_LEFT_TO_OTHERS;
+    return fstatvfs(fd, &st) != 0 || st.f_blocks == 0 || st.f_bavail * st.f_frsize > MT_MIN_FREE_SPACE;
 }
 
 static uint64_t next_at(const store *f)
@@ -110,7 +110,7 @@ static int open_for_more(store *f, const char **why)
     if (fd < 0)
         return -1;
     f->made = true;
-    if (f == far || *f->chunks == 0 || has_room(fd))
+    if (f == spill || *f->chunks == 0 || has_room(fd))
         return fd;
     *why = "the file system is nearly full";
     close(fd);
@@ -167,16 +167,16 @@ bool mt_events_write(mt_events where, const mt_l_chunk *chunk, const char **why)
 
 void mt_events_remove(void)
 {
-    unlink(near->place.path);
-    if (far->made)
-        unlink(far->place.path);
+    unlink(local->place.path);
+    if (spill->made)
+        unlink(spill->place.path);
 }
 
 void mt_events_close(void)
 {
-    int fd = header && near->place.elsewhere ? mt_recording_path_reopen(&near->place) : -1;
+    int fd = header && local->place.in_tmpdir ? mt_recording_path_reopen(&local->place) : -1;
     if (fd < 0)
         return;
-    mt_recording_path_deliver(&near->place, fd, MT_EVENTS_HEADER_SIZE + header->chunks * MT_CHUNK_SIZE);
+    mt_recording_path_deliver(&local->place, fd, MT_EVENTS_HEADER_SIZE + header->chunks * MT_CHUNK_SIZE);
     close(fd);
 }

@@ -6,7 +6,7 @@
 
 #include "base/base.h"
 
-typedef enum mt_events { MT_EVENTS_NEAR, MT_EVENTS_FAR } mt_events;
+typedef enum mt_events { MT_EVENTS_LOCAL, MT_EVENTS_SPILL } mt_events;
 
 // Makes the file next to the recording. Returns its header, or NULL on an error.
 mt_l_eventsheader *mt_events_open(void);

@@ -20,7 +20,7 @@ static uint64_t page;
 
 // The size limit of a recording: the default and the largest value of the setting in
 // MiB, and the limit in force in bytes.
-enum { MT_DEFAULT_MB = 64, MT_MOST_MB = 1 << 20 };
+enum { MT_DEFAULT_MB = 64, MT_MAX_MB = 1 << 20 };
 static uint64_t most;
 
 
@@ -33,7 +33,7 @@ void mt_recording_full(const char *why)
     static atomic_flag reported = ATOMIC_FLAG_INIT;
     if (!atomic_flag_test_and_set(&reported))
         mt_log("no room for more (rank %d): %s; what comes new is counted, and no longer told apart",
-               mt_job_rank_said(), why);
+               mt_job_rank_for_messages(), why);
 }
 
 // Reserves `size` more bytes at `offset`. Returns 0, or an error number.
@@ -207,20 +207,20 @@ void mt_recording_string(uint32_t key, const char *text, uint64_t length)
 
 // Reads the size limit of the recording. On tmpfs its bytes are memory. 64 MiB hold
 // about 130,000 rows.
-static void read_bound(void)
+static void read_limit(void)
 {
     const char *text = mt_setting_text(MT_SETTING_MAX_MB);
     char *end = NULL;
     unsigned long long n = text && *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
-    most = (n && !*end && n <= MT_MOST_MB ? n : MT_DEFAULT_MB) << 20;
-    if (text && (!end || *end || n == 0 || n > MT_MOST_MB)) {
-        mt_log("MPITRACE_MAX_MB=%s is no number of MiB from 1 to %d: a recording grows to %d", text, MT_MOST_MB,
+    most = (n && !*end && n <= MT_MAX_MB ? n : MT_DEFAULT_MB) << 20;
+    if (text && (!end || *end || n == 0 || n > MT_MAX_MB)) {
+        mt_log("MPITRACE_MAX_MB=%s is no number of MiB from 1 to %d: a recording grows to %d", text, MT_MAX_MB,
                MT_DEFAULT_MB);
-        mt_setting_ignore(MT_SETTING_MAX_MB); // not mt_setting_refuse: there is no recording yet
+        mt_setting_reject(MT_SETTING_MAX_MB); // not mt_setting_log_rejected: there is no recording yet
     }
 }
 
-uint64_t mt_recording_bound(void)
+uint64_t mt_recording_limit(void)
 {
     return most;
 }
@@ -247,7 +247,7 @@ static mt_l_header *map_header(int fd, const char **why)
 
 bool mt_recording_open(void)
 {
-    read_bound();
+    read_limit();
     page = (uint64_t)sysconf(_SC_PAGESIZE);
     uint64_t head = pages(MT_HEADER_SIZE);
     int fd;
@@ -262,7 +262,7 @@ bool mt_recording_open(void)
             h->world_rank = h->world_size = -1;
             h->pid = (uint32_t)getpid();
             h->clock = mt_process.clock_kind;
-            h->start = mt_clock_all();
+            h->start = mt_clock_read_all();
             h->end = head;
             h->state = MT_STATE_RUNNING;
             mt_process.header = h;
@@ -275,7 +275,7 @@ bool mt_recording_open(void)
     return false;
 }
 
-const mt_recording_path *mt_recording_where(void)
+const mt_recording_path *mt_recording_location(void)
 {
     return &place;
 }
@@ -326,7 +326,7 @@ void mt_recording_close(void)
     mt_lock(MT_LOCK_FILE);
     if (ftruncate(fd, (off_t)mt_process.header->end) != 0) { /* the file stays longer */ }
     mt_process.header->checksum = checksum(fd, mt_process.header->end);
-    if (place.elsewhere)
+    if (place.in_tmpdir)
         mt_recording_path_deliver(&place, fd, mt_process.header->end);
     mt_unlock(MT_LOCK_FILE);
     close(fd);

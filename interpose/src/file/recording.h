@@ -17,7 +17,7 @@ bool mt_recording_open(void);
 
 // Returns the recording's place. The pointer is valid from when the file was made until
 // the process ends.
-const mt_recording_path *mt_recording_where(void);
+const mt_recording_path *mt_recording_location(void);
 
 // Maps `size` more bytes of a file at `offset`. The space is reserved first, so that a
 // full disk is an error here and never a SIGBUS later. On an error it returns NULL,
@@ -26,7 +26,7 @@ const mt_recording_path *mt_recording_where(void);
 void *mt_recording_map(int fd, uint64_t offset, uint64_t size, const char **why);
 
 // Returns the file's name without its directory. The pointer is valid as long as that
-// of mt_recording_where.
+// of mt_recording_location.
 const char *mt_recording_name(void);
 
 // Truncates the file to what was used, and moves it into the run directory if it had to
@@ -38,7 +38,7 @@ void mt_recording_close(void);
 bool mt_recording_resume(void);
 
 // Returns the size limit of the recording in bytes.
-uint64_t mt_recording_bound(void);
+uint64_t mt_recording_limit(void);
 
 // Logs, once, that there is no room for more, and why.
 void mt_recording_full(const char *why);

@@ -103,7 +103,7 @@ static bool in_tmpdir(mt_recording_path *p)
         return false;
     if (mkdir(dir, 0700) != 0 && !is_private(dir))
         return false;
-    p->elsewhere = true;
+    p->in_tmpdir = true;
     return snprintf(p->path, sizeof p->path, "%s/%s", dir, p->name) < (int)sizeof p->path;
 }
 
@@ -234,7 +234,7 @@ void mt_recording_path_note(const mt_recording_path *p)
 {
     mt_recording_path home = *p;
     char host[256] = "node", where[sizeof p->path + sizeof host];
-    if (!p->elsewhere || !mt_recording_path_in_run_directory(&home))
+    if (!p->in_tmpdir || !mt_recording_path_in_run_directory(&home))
         return;
     gethostname(host, sizeof host - 1);
     snprintf(where, sizeof where, "%s:%s", host, p->path);

@@ -17,7 +17,7 @@ typedef struct mt_recording_path {
     ino_t inode;
     dev_t device;
     bool shared;    // in the run directory: the file's mode follows the user's umask
-    bool elsewhere; // in $TMPDIR: to be moved into the run directory at the end
+    bool in_tmpdir; // in $TMPDIR: to be moved into the run directory at the end
 } mt_recording_path;
 
 // Makes the file in the next place. Returns a descriptor, or -1 if no place is left.

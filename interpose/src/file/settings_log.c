@@ -19,20 +19,20 @@ void mt_setting_log(mt_setting s, const char *value)
     mt_recording_commit(r, MT_RECORD_SETTING);
 }
 
-void mt_setting_refuse(mt_setting s)
+void mt_setting_log_rejected(mt_setting s)
 {
-    mt_setting_ignore(s);
+    mt_setting_reject(s);
     if (mt_process.header)
-        mt_setting_log(s, mt_settings[s].otherwise);
+        mt_setting_log(s, mt_settings[s].default_value);
 }
 
 // Records the settings before any of them is used, because the process may end at any
-// time. If a value is rejected later, mt_setting_refuse adds a record with the default.
+// time. If a value is rejected later, mt_setting_log_rejected adds a record with the default.
 void mt_settings_log(void)
 {
     for (int s = 0; s < MT_SETTINGS_COUNT; s++) {
         const char *text = mt_setting_text((mt_setting)s);
-        if (text && strcmp(text, mt_settings[s].otherwise) != 0)
+        if (text && strcmp(text, mt_settings[s].default_value) != 0)
             mt_setting_log((mt_setting)s, text);
     }
 }

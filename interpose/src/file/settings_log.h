@@ -11,6 +11,6 @@ void mt_settings_log(void);
 void mt_setting_log(mt_setting s, const char *value);
 
 // Rejects the value of a setting: the default applies, and is recorded.
-void mt_setting_refuse(mt_setting s);
+void mt_setting_log_rejected(mt_setting s);
 
 #endif

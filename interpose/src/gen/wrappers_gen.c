@@ -2,7 +2,7 @@
 #include "calls/quick.h"
 
 #if MT_HAVE_Send
-static MT_APART int apart_Send(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
+static MT_NOINLINE int apart_Send(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
     MT_QUICK_APART(Send, (buf, count, datatype, dest, tag, comm), MT_CALL_SEND, send, (comm, dest, count, datatype, tag), send, comm, dest, count, datatype)
     mt_span span = mt_enter_from(MT_CALL_SEND, site, frame);
@@ -97,7 +97,7 @@ MT_EXPORT int MPI_Rsend_c(const void *buf, MPI_Count count, MPI_Datatype datatyp
 #endif
 
 #if MT_HAVE_Recv
-static MT_APART int apart_Recv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status *status)
+static MT_NOINLINE int apart_Recv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
     MPI_Status own, *seen = mt_seen(status, &own);
     MT_QUICK_APART(Recv, (buf, count, datatype, source, tag, comm, seen), MT_CALL_RECV, recv, (comm, source, count, datatype, tag), recv, comm, source, seen)
@@ -129,7 +129,7 @@ MT_EXPORT int MPI_Recv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int 
 #endif
 
 #if MT_HAVE_Sendrecv
-static MT_APART int apart_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status *status)
+static MT_NOINLINE int apart_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status *status)
 {
     MPI_Status own, *seen = mt_seen(status, &own);
     MT_QUICK_APART(Sendrecv, (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, seen), MT_CALL_SENDRECV, sendrecv, (comm, dest, sendcount, sendtype, source, sendtag), sendrecv, comm, dest, sendcount, sendtype, source, seen)
@@ -185,7 +185,7 @@ MT_EXPORT int MPI_Sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype da
 #endif
 
 #if MT_HAVE_Isend
-static MT_APART int apart_Isend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
+static MT_NOINLINE int apart_Isend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
     MT_QUICK_APART(Isend, (buf, count, datatype, dest, tag, comm, request), MT_CALL_ISEND, send, (comm, dest, count, datatype, tag), isend, comm, dest, count, datatype, request)
     mt_span span = mt_enter_from(MT_CALL_ISEND, site, frame);
@@ -280,7 +280,7 @@ MT_EXPORT int MPI_Irsend_c(const void *buf, MPI_Count count, MPI_Datatype dataty
 #endif
 
 #if MT_HAVE_Irecv
-static MT_APART int apart_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request)
+static MT_NOINLINE int apart_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request)
 {
     MT_QUICK_APART(Irecv, (buf, count, datatype, source, tag, comm, request), MT_CALL_IRECV, probe, (comm, source, tag), irecv, comm, source, request)
     mt_span span = mt_enter_from(MT_CALL_IRECV, site, frame);
@@ -485,7 +485,7 @@ MT_EXPORT int MPI_Startall(int count, MPI_Request array_of_requests[])
 #endif
 
 #if MT_HAVE_Probe
-static MT_APART int apart_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
+static MT_NOINLINE int apart_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
     MT_QUICK_APART(Probe, (source, tag, comm, status), MT_CALL_PROBE, probe, (comm, source, tag), probe, comm, source)
     mt_span span = mt_enter_from(MT_CALL_PROBE, site, frame);
@@ -503,7 +503,7 @@ MT_EXPORT int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
 #endif
 
 #if MT_HAVE_Iprobe
-static MT_APART int apart_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
+static MT_NOINLINE int apart_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
 {
     MT_QUICK_APART(Iprobe, (source, tag, comm, flag, status), MT_CALL_IPROBE, probe, (comm, source, tag), probe, comm, source)
     mt_span span = mt_enter_from(MT_CALL_IPROBE, site, frame);
@@ -543,7 +543,7 @@ MT_EXPORT int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Mes
 #endif
 
 #if MT_HAVE_Barrier
-static MT_APART int apart_Barrier(MPI_Comm comm)
+static MT_NOINLINE int apart_Barrier(MPI_Comm comm)
 {
     MT_QUICK_APART(Barrier, (comm), MT_CALL_BARRIER, coll, (comm, mt_barrier()), coll, comm, mt_barrier())
     mt_span span = mt_enter_from(MT_CALL_BARRIER, site, frame);
@@ -561,7 +561,7 @@ MT_EXPORT int MPI_Barrier(MPI_Comm comm)
 #endif
 
 #if MT_HAVE_Bcast
-static MT_APART int apart_Bcast(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm)
+static MT_NOINLINE int apart_Bcast(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm)
 {
     MT_QUICK_APART(Bcast, (buffer, count, datatype, root, comm), MT_CALL_BCAST, coll, (comm, mt_o2a(root, count, datatype)), coll, comm, mt_o2a(root, count, datatype))
     mt_span span = mt_enter_from(MT_CALL_BCAST, site, frame);
@@ -678,7 +678,7 @@ MT_EXPORT int MPI_Scatterv_c(const void *sendbuf, const MPI_Count sendcounts[], 
 #endif
 
 #if MT_HAVE_Allgather
-static MT_APART int apart_Allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
+static MT_NOINLINE int apart_Allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
     MT_QUICK_APART(Allgather, (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), MT_CALL_ALLGATHER, coll, (comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype)), coll, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype))
     mt_span span = mt_enter_from(MT_CALL_ALLGATHER, site, frame);
@@ -729,7 +729,7 @@ MT_EXPORT int MPI_Allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Dat
 #endif
 
 #if MT_HAVE_Alltoall
-static MT_APART int apart_Alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
+static MT_NOINLINE int apart_Alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
     MT_QUICK_APART(Alltoall, (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), MT_CALL_ALLTOALL, coll, (comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype)), coll, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype))
     mt_span span = mt_enter_from(MT_CALL_ALLTOALL, site, frame);
@@ -824,7 +824,7 @@ MT_EXPORT int MPI_Reduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, 
 #endif
 
 #if MT_HAVE_Allreduce
-static MT_APART int apart_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+static MT_NOINLINE int apart_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
     MT_QUICK_APART(Allreduce, (sendbuf, recvbuf, count, datatype, op, comm), MT_CALL_ALLREDUCE, coll, (comm, mt_a2a(count, datatype)), coll, comm, mt_a2a(count, datatype))
     mt_span span = mt_enter_from(MT_CALL_ALLREDUCE, site, frame);

@@ -16,9 +16,9 @@
 
 MT_EXPORT int dlclose(void *handle)
 {
-    if ((!mt_process.header && !mt_resolve_known()) || mt_protected()) // a later scan notices what is gone
+    if ((!mt_process.header && !mt_resolve_found()) || mt_protected()) // a later scan notices what is gone
         return mt_dlclose(handle);
-    if (mt_noted_call.call)
+    if (mt_fortran_noted.call)
         mt_fortran_missed(); // its site may be in the file
     int rc = mt_dlclose(handle), saved = errno;
     if (mt_process.header && !mt_process.forked)

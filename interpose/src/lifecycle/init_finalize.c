@@ -45,7 +45,7 @@ MT_EXPORT int MPI_Finalize(void)
 
 static int finalize_passed_on(void)
 {
-    return atomic_load(&in_finalize) ? mt_own.Finalize() : MPI_Finalize();
+    return atomic_load(&in_finalize) ? mt_mpi.Finalize() : MPI_Finalize();
 }
 
 MT_REGISTER(finalize_passed_on, finalize_passed_on);

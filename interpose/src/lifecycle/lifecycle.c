@@ -57,7 +57,7 @@ static bool ended;
 static void set_state(mt_state state)
 {
     atomic_store_explicit(&mt_process.state, state, memory_order_release);
-    mt_enter_set(MT_ENTER_CLOSED, state != MT_ON);
+    mt_flag_set(MT_FLAG_CLOSED, state != MT_ON);
 }
 
 // Runs in a forked child. Stops recording, because the recording is the parent's:
@@ -137,7 +137,7 @@ static void ready(void)
     int n = 0;
     memset(version, 0, sizeof version);
     if (mt_pmpi.Get_library_version(version, &n) != MPI_SUCCESS || n <= 0)
-        snprintf(version, sizeof version, "%s", mt_flavour());
+        snprintf(version, sizeof version, "%s", mt_mpi_family());
     mt_recording_string(MT_STRING_LIBRARY, version, strnlen(version, sizeof version));
     mt_status_open();
     mt_modules_scan();
@@ -145,8 +145,8 @@ static void ready(void)
     read_variables();
     mt_placement_log();
     mt_usage_open();
-    mt_process.header->init_end = mt_clock_all();
-    mt_slice_intervals();
+    mt_process.header->init_end = mt_clock_read_all();
+    mt_slice_open_intervals();
     mt_cvars_ready();
     mt_eager_log();
     set_state(MT_ON);
@@ -154,7 +154,7 @@ static void ready(void)
 
 static void opened(void)
 {
-    mt_physical_named();
+    mt_physical_name_children();
     if (++open_models == 1)
         mt_types_open();
     if (mt_process.state != MT_ON)
@@ -166,7 +166,7 @@ static void world_opened(void)
 {
     int level = MPI_THREAD_SINGLE;
     if (mt_pmpi.Query_thread(&level) == MPI_SUCCESS && level == MPI_THREAD_MULTIPLE)
-        mt_request_share();
+        mt_requests_enable_threads();
     mt_process.serialized = level == MPI_THREAD_SERIALIZED;
     mt_world_open();
     mt_comm_open();
@@ -188,14 +188,14 @@ mt_span mt_enter_init(unsigned call, uint64_t site, uint64_t frame)
 {
     int saved = errno;
     mt_span s = {.site = site, .frame = frame, .call = (uint16_t)call};
-    if (mt_lies_in(&mt_bindings, site))
+    if (mt_lies_in(&mt_fortran_bindings, site))
         mt_fortran_take(call, &s.site);
     mt_lock(MT_LOCK_LIFECYCLE);
-    if (mt_process.state == MT_COLD && mt_process.header)
+    if (mt_process.state == MT_NOT_STARTED && mt_process.header)
         found_again(site);
-    else if (mt_process.state == MT_COLD)
+    else if (mt_process.state == MT_NOT_STARTED)
         set_state(start(site, false) ? MT_STARTING : MT_OFF);
-    if ((mt_process.state == MT_STARTING || mt_on()) && !(mt_enter_flags() & MT_ENTER_PAUSED))
+    if ((mt_process.state == MT_STARTING || mt_on()) && !(mt_flags() & MT_FLAG_PAUSED))
         s.thread = mt_self ? mt_self : mt_thread_attach();
     mt_unlock(MT_LOCK_LIFECYCLE);
     errno = saved;
@@ -233,12 +233,12 @@ static mt_thread *thread_wanted(uint64_t site);
 
 static void book_init(mt_span *s, int rc, uint64_t now)
 {
-    bool counts = rc == MPI_SUCCESS && mt_on() && !(mt_enter_flags() & MT_ENTER_PAUSED);
+    bool counts = rc == MPI_SUCCESS && mt_on() && !(mt_flags() & MT_FLAG_PAUSED);
     if (!s->thread && counts)
         s->thread = mt_self ? mt_self : thread_wanted(s->site);
     if (!s->thread)
         return;
-    s->slice = atomic_load_explicit(&mt_process.at_call.slice, memory_order_relaxed);
+    s->slice = atomic_load_explicit(&mt_process.hot.slice, memory_order_relaxed);
     s->ticks = now - s->start;
     mt_write(&s->thread->open->last, now); // other calls store it when they are left
     s->timed = mt_process.header->timing != MT_TIMING_OFF;
@@ -267,8 +267,8 @@ void mt_leave_session_init(mt_span *s, int rc, const MPI_Session *session)
     int saved = errno;
     mt_lock(MT_LOCK_LIFECYCLE);
     if (rc == MPI_SUCCESS && can_open()) {
-        mt_request_share(); // each session may have a different thread level
-        if (!mt_world_session(*session))
+        mt_requests_enable_threads(); // each session may have a different thread level
+        if (!mt_world_session_opened(*session))
             open_models--; // its end will not be recognized either
         opened();
     }
@@ -299,11 +299,11 @@ static void start_late(uint64_t site)
 
 static MT_SLOW void unrecorded_call(uint64_t site)
 {
-    if (atomic_load_explicit(&mt_process.state, memory_order_acquire) != MT_COLD)
+    if (atomic_load_explicit(&mt_process.state, memory_order_acquire) != MT_NOT_STARTED)
         return;
     int saved = errno;
     mt_lock(MT_LOCK_LIFECYCLE);
-    if (mt_process.state == MT_COLD)
+    if (mt_process.state == MT_NOT_STARTED)
         start_late(site);
     mt_unlock(MT_LOCK_LIFECYCLE);
     errno = saved;
@@ -316,7 +316,7 @@ static MT_SLOW mt_thread *thread_wanted(uint64_t site)
         return NULL;
     mt_thread *t = mt_thread_attach();
     if (!t)
-        mt_lost(&mt_process.header->lost_calls, 1);
+        mt_count_lost(&mt_process.header->lost_calls, 1);
     return t;
 }
 
@@ -339,7 +339,7 @@ void mt_mpi_unloaded(void)
     mt_world_close();
     mt_resolve_forget();
     open_models = 0;
-    set_state(MT_COLD);
+    set_state(MT_NOT_STARTED);
     mt_unlock(MT_LOCK_LIFECYCLE);
     errno = saved;
 }
@@ -350,19 +350,19 @@ static void closing(void)
         return;
     mt_pvars_close();
     mt_slice_close();
-    mt_process.header->finalize_start = mt_clock_all();
+    mt_process.header->finalize_start = mt_clock_read_all();
     if (MT_CHECKING)
-        mt_sample_tell();
+        mt_sample_log_total();
 }
 
 static void end(void)
 {
     mt_fortran_missed(); // counts the last call from Fortran if it did not reach C: no later call does
-    mt_requests_unfinished();
+    mt_requests_close();
     mt_modules_scan();
     mt_prof_write();
     mt_pvar_table_freeze();
-    mt_process.header->finalize_end = mt_clock_all();
+    mt_process.header->finalize_end = mt_clock_read_all();
     __atomic_store_n(&mt_process.header->state, MT_STATE_FINALIZED, __ATOMIC_RELEASE);
     set_state(MT_OFF);
     ended = true;
@@ -414,12 +414,12 @@ void mt_finalized(mt_span *s, int rc)
 
 int mt_finalize_interrupted(int (*next)(void))
 {
-    mt_l_clock before = mt_clock_all();
+    mt_l_clock before = mt_clock_read_all();
     int rc = next();
     if (rc == MPI_SUCCESS && mt_on() && open_models <= 1) {
-        mt_lost(&mt_process.header->lost_calls, 1); // the call of MPI_Finalize itself
+        mt_count_lost(&mt_process.header->lost_calls, 1); // the call of MPI_Finalize itself
         mt_process.header->finalize_start = before;
-        mt_process.header->finalize_end = mt_clock_all();
+        mt_process.header->finalize_end = mt_clock_read_all();
         __atomic_store_n(&mt_process.header->state, MT_STATE_FINALIZED, __ATOMIC_RELEASE);
         set_state(MT_OFF);
     }
@@ -435,14 +435,14 @@ static mt_current_call *abort_line(void)
 mt_span mt_aborting(uint64_t site, uint64_t frame, MPI_Comm comm, int errorcode)
 {
     mt_span s = {.site = site, .frame = frame, .call = MT_CALL_ABORT};
-    if (atomic_load(&mt_process.state) == MT_COLD && (mt_protected() || !thread_wanted(site)))
+    if (atomic_load(&mt_process.state) == MT_NOT_STARTED && (mt_protected() || !thread_wanted(site)))
         mt_resolve(site);
-    if (mt_enter_flags() & (MT_ENTER_CLOSED | MT_ENTER_PAUSED))
+    if (mt_flags() & (MT_FLAG_CLOSED | MT_FLAG_PAUSED))
         return s;
-    if (mt_lies_in(&mt_bindings, site))
+    if (mt_lies_in(&mt_fortran_bindings, site))
         mt_fortran_take(MT_CALL_ABORT, &s.site);
     s.timed = mt_process.header->timing != MT_TIMING_OFF;
-    s.slice = atomic_load_explicit(&mt_process.at_call.slice, memory_order_relaxed);
+    s.slice = atomic_load_explicit(&mt_process.hot.slice, memory_order_relaxed);
     s.thread = mt_self;
     uint64_t now = mt_ticks();
     if (s.thread) {
@@ -465,7 +465,7 @@ void mt_abort_returned(mt_span *s)
     if (s->thread && !mt_protected()) {
         mt_book_bare(s);
     } else if (mt_on()) {
-        mt_lost(&mt_process.header->lost_calls, 1);
+        mt_count_lost(&mt_process.header->lost_calls, 1);
         if (s->thread)
             mt_current_call_end(s);
         else
@@ -476,7 +476,7 @@ void mt_abort_returned(mt_span *s)
 #if MT_HAVE_Session_init
 bool mt_session_finalizing(MPI_Session session)
 {
-    bool known = mt_world_session_leaving(session);
+    bool known = mt_world_session_closing(session);
     if (known && open_models > 1)
         mt_pvars_forget_objects();
     if (known)
@@ -493,6 +493,6 @@ void mt_session_finalized(mt_span *s, int rc, const MPI_Session *session)
     else if (s->thread)
         mt_book_bare(s);
     if (rc != MPI_SUCCESS && session)
-        mt_world_session(*session); // it is still open
+        mt_world_session_opened(*session); // it is still open
 }
 #endif

@@ -65,7 +65,7 @@ void mt_physical_name(void)
 
 // Changes the name again, because spawned processes inherit the environment: their
 // rank 0 would overwrite our file.
-void mt_physical_named(void)
+void mt_physical_name_children(void)
 {
     static const char nobody[] = "inherited";
     if (mt_physical_on())

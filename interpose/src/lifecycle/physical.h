@@ -15,6 +15,6 @@ void mt_physical_name(void);
 
 // Sets another name in the environment, for processes that this one starts. Called
 // after MPI is initialized.
-void mt_physical_named(void);
+void mt_physical_name_children(void);
 
 #endif

@@ -38,22 +38,22 @@
 extern char **environ;
 
 enum {
-    MT_ASKED = 256,       // most lines of MPITRACE_CVAR
+    MT_CVARS_REQUESTED = 256,       // most lines of MPITRACE_CVAR
     MT_ENVIRONMENT = 512, // most environment variables that are logged
     MT_VALUE = 4096,      // most bytes of a value that are logged
 };
 
 // A line of MPITRACE_CVAR.
-typedef struct mt_asked {
+typedef struct mt_cvar_request {
     const char *name, *value;
     bool settled;  // set or refused
     bool exported; // the value is in the environment, too
     char *before;  // the value in the environment before, or NULL
-} mt_asked;
+} mt_cvar_request;
 
 static struct {
     char *text; // MPITRACE_CVAR, cut into names and values
-    mt_asked lines[MT_ASKED];
+    mt_cvar_request lines[MT_CVARS_REQUESTED];
     int count;
     void *module; // to look up the MPI's functions in, if they are not in the global scope; else NULL
 } asked;
@@ -89,11 +89,11 @@ static uint32_t scope_of(const mt_cvar *v)
 
 // Refuses a line for the reason `why`. All ranks refuse it for the same reason, so
 // only rank 0 prints a message; each rank logs it.
-static void refuse(mt_asked *a, uint32_t scope, const char *why)
+static void refuse(mt_cvar_request *a, uint32_t scope, const char *why)
 {
     a->settled = true;
     log_variable(MT_VARIABLE_ASKED, scope, a->name, a->value, strnlen(a->value, MT_VALUE), why);
-    if (mt_job_rank_said() <= 0)
+    if (mt_job_rank_for_messages() <= 0)
         mt_log("the MPI's variable %.100s is not set to %.100s: %s", a->name, a->value, why);
 }
 
@@ -150,7 +150,7 @@ static bool name_in_environment(const char *variable, char name[MT_CVAR_NAME])
     return snprintf(name, MT_CVAR_NAME, "OMPI_MCA_%s", variable) < MT_CVAR_NAME;
 }
 
-static void export_value(mt_asked *a, const char *value)
+static void export_value(mt_cvar_request *a, const char *value)
 {
     char name[MT_CVAR_NAME];
     if (!name_in_environment(a->name, name))
@@ -160,7 +160,7 @@ static void export_value(mt_asked *a, const char *value)
     a->exported = (!before || a->before) && setenv(name, value, 1) == 0;
 }
 
-static void restore(mt_asked *a)
+static void restore(mt_cvar_request *a)
 {
     char name[MT_CVAR_NAME];
     if (!a->exported || !name_in_environment(a->name, name))
@@ -209,7 +209,8 @@ static void refused_by_mpi(char *why, int rc)
 // Writes the value, reads it back and logs what was read. Returns false and writes
 // the reason to `why` if it was not written; `later` then tells whether it may
 // succeed once MPI is initialized.
-static bool set(mt_asked *a, const mt_cvar *v, MPI_T_cvar_handle handle, bool initialized, bool *later, char *why)
+static bool set(mt_cvar_request *a, const mt_cvar *v, MPI_T_cvar_handle handle, bool initialized, bool *later,
+                char *why)
 {
     void *value = mt_cvar_parse(v, a->value, why);
     if (!value)
@@ -244,7 +245,7 @@ static bool set(mt_asked *a, const mt_cvar *v, MPI_T_cvar_handle handle, bool in
 
 // Sets the variable of a line. If that is not possible before MPI_Init, the line is
 // left for mt_cvars_ready to try again; after MPI_Init it is refused.
-static void try(mt_asked *a, bool initialized)
+static void try(mt_cvar_request *a, bool initialized)
 {
     mt_cvar v;
     char why[MT_CVAR_WHY];
@@ -285,14 +286,14 @@ static void read_asked(const char *text)
             *next++ = 0;
         if (!*line)
             continue;
-        if (asked.count == MT_ASKED) {
-            mt_log("MPITRACE_CVAR has more than %d lines: the rest is not set", MT_ASKED);
+        if (asked.count == MT_CVARS_REQUESTED) {
+            mt_log("MPITRACE_CVAR has more than %d lines: the rest is not set", MT_CVARS_REQUESTED);
             log_variable(MT_VARIABLE_ASKED, MT_SCOPE_UNKNOWN, line, "", 0, "MPITRACE_CVAR has too many lines");
             return;
         }
-        mt_asked *a = &asked.lines[asked.count++];
+        mt_cvar_request *a = &asked.lines[asked.count++];
         char *value = strchr(line, '=');
-        *a = (mt_asked){.name = line, .value = value ? value + 1 : ""};
+        *a = (mt_cvar_request){.name = line, .value = value ? value + 1 : ""};
         if (value)
             *value = 0;
         if (!value || value == line)
@@ -352,7 +353,7 @@ static void note_environment(void)
 void mt_cvars_open(uint64_t caller, bool initialized)
 {
     const char *text = getenv("MPITRACE_CVAR");
-    if (mt_job_rank_said() <= 0) // or the launcher gives no rank
+    if (mt_job_rank_for_messages() <= 0) // or the launcher gives no rank
         note_environment();
     if (!text || !*text)
         return;
@@ -374,7 +375,7 @@ void mt_cvars_ready(void)
     for (int i = asked.count - 1; i >= 0; i--) // of several lines with the same name, the first has the original value
         restore(&asked.lines[i]);
 #endif
-    mt_resolve_done(asked.module);
+    mt_resolve_release(asked.module);
     free(asked.text);
     asked.module = asked.text = NULL;
     asked.count = 0;

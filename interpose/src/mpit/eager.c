@@ -93,7 +93,7 @@ void mt_eager_log(void)
     static const char *const network[] = {"tcp", "openib", "uct", "ofi", "usnic", "ugni", "portals4", NULL};
     if (!mt_record.trace_on)
         return;
-    void *module = mt_resolve_module((uint64_t)(uintptr_t)mt_own.Init);
+    void *module = mt_resolve_module((uint64_t)(uintptr_t)mt_mpi.Init);
     mt_variables v = {(mt_find *)(uintptr_t)mt_resolve_symbol("mca_base_var_find", module),
                       (mt_get *)(uintptr_t)mt_resolve_symbol("mca_base_var_get_value", module)};
     if (v.find && v.get && sends_by_ob1(module)) {
@@ -102,7 +102,7 @@ void mt_eager_log(void)
         log_limit(MT_PATH_NODE, near.transport ? &near : &far);
         log_limit(MT_PATH_NETWORK, &far);
     }
-    mt_resolve_done(module);
+    mt_resolve_release(module);
 }
 #else
 void mt_eager_log(void) {}

@@ -53,7 +53,7 @@ static void find_types(uint64_t caller)
     void *module = dlsym(RTLD_NEXT, "PMPI_Init") ? NULL : mt_resolve_module(caller);
     for (int i = 0; i < TYPES; i++)
         handles[i] = mt_resolve_variable(types[i].variable, module);
-    mt_resolve_done(module);
+    mt_resolve_release(module);
     mt_lock(MT_LOCK_MPIT);
     for (int i = 0; i < TYPES && !found; i++)
         types[i].handle = handles[i];

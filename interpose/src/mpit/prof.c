@@ -62,7 +62,7 @@ static void print_collectives(FILE *out, const mt_sums *sums)
     for (int i = 0; i < sums->comm_count; i++) {
         const mt_comm *c = sums->comms[i];
         fprintf(out, "D\t");
-        mt_comm_name name = mt_comm_called(c);
+        mt_comm_name name = mt_comm_get_name(c);
         print_name(out, *name.text ? name.text : "(no-name)");
         fprintf(out, "\tprocs: ");
         for (int k = 0; k < c->size; k++)

@@ -24,17 +24,17 @@ static void watch(mt_pvar_handle *h, bool watched)
     } else if (!watched && *at) {
         *at = h->next_watching;
     }
-    mt_enter_set(MT_ENTER_MOST, watching != NULL);
+    mt_flag_set(MT_FLAG_HIGHWATERMARKS, watching != NULL);
     mt_unlock(MT_LOCK_WATCHING);
 }
 
 static void raise_most(mt_pvar_handle *h, uint64_t now)
 {
-    uint64_t most = atomic_load_explicit(&h->most, memory_order_relaxed);
-    while (most < now && !atomic_compare_exchange_weak(&h->most, &most, now)) {}
+    uint64_t most = atomic_load_explicit(&h->maximum, memory_order_relaxed);
+    while (most < now && !atomic_compare_exchange_weak(&h->maximum, &most, now)) {}
 }
 
-static void requests_watched(void)
+static void request_added(void)
 {
     int saved = errno;
     mt_lock(MT_LOCK_WATCHING);
@@ -44,7 +44,7 @@ static void requests_watched(void)
     errno = saved;
 }
 
-MT_REGISTER(requests_watched, requests_watched);
+MT_REGISTER(request_added, request_added);
 
 bool mt_pvar_handle_frozen;
 
@@ -97,12 +97,12 @@ int mt_pvar_handle_start(mt_pvar_handle *h)
     if (h->started)
         return rc;
     switch (h->variable->form) {
-    case MT_FORM_NOW:
+    case MT_FORM_STATE:
         return MPI_T_ERR_PVAR_NO_STARTSTOP;
     case MT_FORM_FLUSH:
         rc = begin_phase(h);
         break;
-    case MT_FORM_MOST:
+    case MT_FORM_HIGHWATERMARK:
         watch(h, true);
         raise_most(h, h->variable->now());
         break;
@@ -115,8 +115,8 @@ int mt_pvar_handle_start(mt_pvar_handle *h)
 
 int mt_pvar_handle_reset(mt_pvar_handle *h)
 {
-    if (h->variable->form == MT_FORM_MOST)
-        atomic_store(&h->most, mt_pvar_handle_live() ? h->variable->now() : 0);
+    if (h->variable->form == MT_FORM_HIGHWATERMARK)
+        atomic_store(&h->maximum, mt_pvar_handle_live() ? h->variable->now() : 0);
     if (!mt_pvar_table_counts(h->variable))
         return MPI_SUCCESS;
     int rc = h->started ? read_all(h, h->from) : MPI_SUCCESS;
@@ -181,13 +181,13 @@ static int flush(mt_pvar_handle *h)
 int mt_pvar_handle_stop(mt_pvar_handle *h)
 {
     int rc = MPI_SUCCESS;
-    if (h->variable->form == MT_FORM_NOW)
+    if (h->variable->form == MT_FORM_STATE)
         return MPI_T_ERR_PVAR_NO_STARTSTOP;
     if (!h->started)
         return rc;
     if (h->variable->form == MT_FORM_FLUSH)
         return flush(h);
-    if (h->variable->form == MT_FORM_MOST)
+    if (h->variable->form == MT_FORM_HIGHWATERMARK)
         watch(h, false);
     else
         rc = catch_up(h);
@@ -206,9 +206,9 @@ static int read_text(const mt_pvar_handle *h, char *buffer)
 static int read_words(mt_pvar_handle *h, uint64_t *words)
 {
     int rc = MPI_SUCCESS;
-    if (h->variable->form == MT_FORM_MOST)
-        words[0] = atomic_load(&h->most);
-    else if (h->variable->form == MT_FORM_NOW)
+    if (h->variable->form == MT_FORM_HIGHWATERMARK)
+        words[0] = atomic_load(&h->maximum);
+    else if (h->variable->form == MT_FORM_STATE)
         rc = read_all(h, words);
     else if (!h->started || (rc = catch_up(h)) == MPI_SUCCESS)
         memcpy(words, h->counted, (size_t)h->count * sizeof *words);
@@ -222,7 +222,7 @@ int mt_pvar_handle_read(mt_pvar_handle *h, void *buffer)
     int rc = read_words(h, buffer);
     if (rc == MPI_SUCCESS && h->variable->seconds) {
         uint64_t n = *(uint64_t *)buffer;
-        double seconds = 1e-9 * (double)(h->variable->form == MT_FORM_NOW ? mt_pvar_table_nanoseconds(n) : n);
+        double seconds = 1e-9 * (double)(h->variable->form == MT_FORM_STATE ? mt_pvar_table_nanoseconds(n) : n);
         memcpy(buffer, &seconds, sizeof seconds);
     }
     return rc;
@@ -261,7 +261,7 @@ void mt_pvar_handle_free(mt_pvar_handle *h)
 {
     if (h->started && h->variable->form == MT_FORM_FLUSH)
         end_phase(h, NULL);
-    if (h->variable->form == MT_FORM_MOST)
+    if (h->variable->form == MT_FORM_HIGHWATERMARK)
         watch(h, false);
 }
 

@@ -22,7 +22,7 @@ typedef struct mt_pvar_handle {
     int count;           // number of elements; of a text, bytes
     bool started;
     uint64_t *counted, *from; // [count]; NULL if the variable does not count
-    _Atomic uint64_t most;    // MT_FORM_MOST: the high-water mark; MPI calls of other threads raise it
+    _Atomic uint64_t maximum;    // MT_FORM_HIGHWATERMARK: the high-water mark; MPI calls of other threads raise it
     mt_phase phase;           // MT_FORM_FLUSH, while it is started
     mt_sums before;           // likewise: what had been sent when it was started; while frozen, the sums of the phase
     struct mt_pvar_handle *next;     // in the session
@@ -49,7 +49,7 @@ void mt_pvar_handle_free(mt_pvar_handle *h);
 bool mt_pvar_handle_live(void);
 
 // True from mt_pvar_table_freeze to mt_pvar_table_thaw.
-extern MT_OURS bool mt_pvar_handle_frozen;
+extern MT_HIDDEN bool mt_pvar_handle_frozen;
 void mt_pvar_handle_freeze(mt_pvar_handle *h);
 void mt_pvar_handle_thaw(mt_pvar_handle *h);
 

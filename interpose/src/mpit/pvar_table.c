@@ -80,11 +80,11 @@ static const mt_pvar_entry table[] = {
     BYTES("io", "Bytes read and written in files", MT_CLASS_IO),
     STATE("mpitrace_requests",
           "Requests that are followed: receives until they complete, persistent ones until they are freed", LEVEL,
-          MT_FORM_NOW, requests_now, false),
+          MT_FORM_STATE, requests_now, false),
     STATE("mpitrace_requests_most", "The most requests that were followed at a time", HIGHWATERMARK,
-          MT_FORM_MOST, requests_now, false),
+          MT_FORM_HIGHWATERMARK, requests_now, false),
     STATE("mpitrace_call_age", "Seconds since the oldest MPI call began that a thread is in, if calls are timed", LEVEL,
-          MT_FORM_NOW, age_now, true),
+          MT_FORM_STATE, age_now, true),
 };
 
 const mt_pvar_entry *mt_pvar_table_at(int n)
@@ -101,7 +101,7 @@ uint64_t mt_pvar_table_nanoseconds(uint64_t ticks)
 {
     if (!mt_process.header || ticks == 0)
         return 0;
-    const mt_l_clock now = mt_clock_all(), *start = &mt_process.header->start;
+    const mt_l_clock now = mt_clock_read_all(), *start = &mt_process.header->start;
     double rate = (double)(now.monotonic - start->monotonic + 1) / (double)(now.ticks - start->ticks + 1);
     return (uint64_t)((double)ticks * rate);
 }

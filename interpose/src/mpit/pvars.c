@@ -41,7 +41,7 @@ struct mt_bound {
     place places[]; // [mt_variables.count]
 };
 
-enum { NEVER = 0, MT_MOST_ELEMENTS = 1 << 24 };
+enum { MT_NEVER_READ = 0, MT_MAX_ELEMENTS = 1 << 24 };
 
 static bool opened; // MPI_T is open
 static mt_l_clock zero; // the start of the first interval
@@ -61,14 +61,14 @@ static mt_handles windows;
 static uint32_t handle_count;
 static void *values; // memory to read values into, large enough for any variable
 static size_t values_size;
-static uint64_t kept; // bytes of readings in the recording
+static uint64_t readings_size; // bytes of readings in the recording
 
 static void read_period(void)
 {
     const char *text = getenv("MPITRACE_PVAR_INTERVAL");
     if (!text || !*text || strcmp(text, "0") == 0)
         return;
-    period = mt_clock_length(text);
+    period = mt_clock_parse(text);
     if (!period)
         mt_log("MPITRACE_PVAR_INTERVAL=%s is no time like 10ms or 2s: variables are not read by time", text);
 }
@@ -82,7 +82,7 @@ void mt_pvars_prepare(uint64_t caller)
 
 // Records the time since `begun` as the library's, so that it does not count as time
 // of the open MPI call.
-static void not_the_calls(uint64_t begun)
+static void exclude_from_call(uint64_t begun)
 {
     mt_thread *t = mt_self;
     if (t && t->open->call != 0)
@@ -91,7 +91,7 @@ static void not_the_calls(uint64_t begun)
 
 static void failed(mt_variable *v, const char *what, int code)
 {
-    mt_lost(&mt_process.header->lost_readings, 1);
+    mt_count_lost(&mt_process.header->lost_readings, 1);
     if (!v->failed)
         mt_log("%s cannot be %s (MPI_T, code %d, rank %d): what it would have told is missing", v->name, what, code,
                mt_process.world_rank);
@@ -108,22 +108,22 @@ static uint64_t hash_of(const mt_variable *v, const place *p)
 
 static bool has_room(uint64_t size, uint32_t moment)
 {
-    static bool said;
-    if (moment == MT_READ_AT_INIT || moment == MT_READ_AT_FINALIZE || kept + size <= mt_recording_bound() / 4)
+    static bool logged;
+    if (moment == MT_READ_AT_INIT || moment == MT_READ_AT_FINALIZE || readings_size + size <= mt_recording_limit() / 4)
         return true;
-    if (!said)
+    if (!logged)
         mt_log("performance variables were read so often that it takes a quarter of MPITRACE_MAX_MB (rank %d): later "
                "readings are counted, not kept", mt_process.world_rank);
-    said = true;
+    logged = true;
     return false;
 }
 
-static void write_down(const mt_variable *v, place *p, uint32_t moment, uint32_t slice, uint64_t ticks)
+static void write_reading(const mt_variable *v, place *p, uint32_t moment, uint32_t slice, uint64_t ticks)
 {
     uint64_t size = sizeof(mt_l_reading) + (uint64_t)p->count * sizeof(uint64_t);
     mt_l_reading *r = has_room(size, moment) ? mt_recording_begin(size) : NULL;
     if (!r) {
-        mt_lost(&mt_process.header->lost_readings, 1);
+        mt_count_lost(&mt_process.header->lost_readings, 1);
         return;
     }
     r->handle = p->index;
@@ -135,7 +135,7 @@ static void write_down(const mt_variable *v, place *p, uint32_t moment, uint32_t
         ((uint64_t *)(r + 1))[i] = mt_mpit_word(v->type, (char *)values + (size_t)i * v->type->size);
     mt_recording_commit(r, MT_RECORD_READING);
     p->last = hash_of(v, p);
-    kept += size;
+    readings_size += size;
 }
 
 static void unbind_place(place *p)
@@ -167,7 +167,7 @@ static void read_object(struct mt_bound *b, uint32_t moment, uint32_t slice)
         if (!v->read || !p->bound || !read_values(v, p))
             continue;
         if (!passing || hash_of(v, p) != p->last)
-            write_down(v, p, moment, slice, ticks);
+            write_reading(v, p, moment, slice, ticks);
     }
 }
 
@@ -179,7 +179,7 @@ static void read_all(uint32_t moment, uint32_t slice)
 
 static uint32_t slice_now(void)
 {
-    return atomic_load_explicit(&mt_process.at_call.slice, memory_order_relaxed);
+    return atomic_load_explicit(&mt_process.hot.slice, memory_order_relaxed);
 }
 
 // Writes the handle record that readings refer to. It is written only once for
@@ -197,7 +197,7 @@ static bool describe(const struct mt_bound *b, const mt_variable *v, place *p, i
     r->count = (uint32_t)count;
     mt_recording_commit(r, MT_RECORD_HANDLE);
     p->known = true;
-    p->last = NEVER;
+    p->last = MT_NEVER_READ;
     return true;
 }
 
@@ -223,10 +223,10 @@ static void bind_place(struct mt_bound *b, mt_variable *v, place *p)
     p->bound = true;
     if (!v->continuous && (rc = mt_pmpi.T_pvar_start(session, p->handle)) != MPI_SUCCESS)
         failed(v, "started", rc);
-    else if (count < 0 || count > MT_MOST_ELEMENTS || !has_values((size_t)count * v->type->size + 8))
+    else if (count < 0 || count > MT_MAX_ELEMENTS || !has_values((size_t)count * v->type->size + 8))
         failed(v, "read: it has too many elements", count);
     else if (v->read && !describe(b, v, p, count))
-        mt_lost(&mt_process.header->lost_readings, 1);
+        mt_count_lost(&mt_process.header->lost_readings, 1);
     else {
         p->count = count;
         return;
@@ -260,7 +260,7 @@ static struct mt_bound *bind(uint32_t binding, mt_comm *c, const void *object, s
     struct mt_bound *b = any ? make_bound(binding, c) : NULL;
     if (!b) {
         if (any)
-            mt_lost(&mt_process.header->lost_readings, 1);
+            mt_count_lost(&mt_process.header->lost_readings, 1);
         return NULL;
     }
     memcpy(&b->object, object, size);
@@ -292,10 +292,10 @@ static void unbind(struct mt_bound *b)
 static bool follows(const mt_comm *c)
 {
 #ifdef OPEN_MPI
-    static bool said;
+    static bool logged;
     if (c->flags & MT_COMM_INTER) {
-        for (int i = 0; i < mt_variables.count && !said; i++)
-            if ((said = mt_variables.list[i].binding == MT_PVAR_COMMUNICATOR))
+        for (int i = 0; i < mt_variables.count && !logged; i++)
+            if ((logged = mt_variables.list[i].binding == MT_PVAR_COMMUNICATOR))
                 mt_log("variables of intercommunicators are not read: Open MPI counts the elements of another group");
         return false;
     }
@@ -331,11 +331,11 @@ static bool enter(guard *g)
 static void leave(const guard *g)
 {
     mt_unlock(MT_LOCK_PVARS);
-    not_the_calls(g->begun);
+    exclude_from_call(g->begun);
     errno = g->saved;
 }
 
-static void comm_made(MPI_Comm comm, mt_comm *c)
+static void comm_created(MPI_Comm comm, mt_comm *c)
 {
     guard g;
     if (!enter(&g))
@@ -346,7 +346,7 @@ static void comm_made(MPI_Comm comm, mt_comm *c)
     leave(&g);
 }
 
-MT_REGISTER(comm_made, comm_made);
+MT_REGISTER(comm_created, comm_created);
 
 static void drop(struct mt_bound *b)
 {
@@ -354,7 +354,7 @@ static void drop(struct mt_bound *b)
     unbind(b);
 }
 
-static void comm_leaving(mt_comm *c)
+static void comm_freeing(mt_comm *c)
 {
     guard g;
     if (!c || !enter(&g))
@@ -364,9 +364,9 @@ static void comm_leaving(mt_comm *c)
     leave(&g);
 }
 
-MT_REGISTER(comm_leaving, comm_leaving);
+MT_REGISTER(comm_freeing, comm_freeing);
 
-static void comm_gone(mt_comm *c)
+static void comm_freed_unseen(mt_comm *c)
 {
     guard g;
     if (!c->bound || !enter(&g))
@@ -376,14 +376,14 @@ static void comm_gone(mt_comm *c)
     leave(&g);
 }
 
-MT_REGISTER(comm_gone, comm_gone);
+MT_REGISTER(comm_freed_unseen, comm_freed_unseen);
 
-static void win_made(MPI_Win win, mt_comm *c)
+static void win_created(MPI_Win win, mt_comm *c)
 {
     guard g;
     if (!enter(&g))
         return;
-    bool can = c->index != MT_COMM_NONE && !mt_handles_get(&windows, MT_KEY(win)) && mt_handles_room(&windows);
+    bool can = c->index != MT_COMM_NONE && !mt_handles_get(&windows, MT_KEY(win)) && mt_handles_reserve(&windows);
     struct mt_bound *b = can ? bind(MT_PVAR_WINDOW, c, &win, sizeof win) : NULL;
     if (b) {
         mt_handles_put(&windows, MT_KEY(win), b);
@@ -392,21 +392,21 @@ static void win_made(MPI_Win win, mt_comm *c)
     leave(&g);
 }
 
-MT_REGISTER(win_made, win_made);
+MT_REGISTER(win_created, win_created);
 
-static void win_leaving(MPI_Win win)
+static void win_freeing(MPI_Win win)
 {
     guard g;
     if (!enter(&g))
         return;
     struct mt_bound *b = mt_handles_get(&windows, MT_KEY(win));
-    mt_handles_drop(&windows, MT_KEY(win));
+    mt_handles_remove(&windows, MT_KEY(win));
     if (b)
         drop(b);
     leave(&g);
 }
 
-MT_REGISTER(win_leaving, win_leaving);
+MT_REGISTER(win_freeing, win_freeing);
 
 void mt_pvars_forget_objects(void)
 {
@@ -433,10 +433,10 @@ static void slice_ends(uint32_t slice)
 
 MT_REGISTER(slice_ends, slice_ends);
 
-static void foretell(void)
+static void schedule_next_read(void)
 {
     uint64_t next;
-    mt_clock_passed(&zero, period, &next);
+    mt_clock_periods(&zero, period, &next);
     mt_store(&due, next);
 }
 
@@ -447,31 +447,31 @@ static void time_to_read(void)
         return;
     if (mt_ticks() >= mt_load(&due)) { // no other thread has read them meanwhile
         read_all(MT_READ_AT_INTERVAL, slice_now());
-        foretell();
+        schedule_next_read();
     }
     leave(&g);
 }
 
 MT_REGISTER(time_to_read, time_to_read);
 
-bool mt_pvars_tell_queue(void)
+bool mt_pvars_have_queue(void)
 {
     return mt_variables.queue >= 0;
 }
 
-bool mt_pvars_queued(const mt_comm *c, uint64_t *messages)
+bool mt_pvars_queue_length(const mt_comm *c, uint64_t *messages)
 {
     guard g;
     if (!enter(&g))
         return false;
     mt_variable *v = &mt_variables.list[mt_variables.queue];
     struct mt_bound *b = v->binding == MT_PVAR_UNBOUND ? process : c->bound;
-    bool told = b && b->places[mt_variables.queue].bound && read_values(v, &b->places[mt_variables.queue]);
+    bool has_length = b && b->places[mt_variables.queue].bound && read_values(v, &b->places[mt_variables.queue]);
     *messages = 0;
-    for (int i = 0; told && i < b->places[mt_variables.queue].count; i++)
+    for (int i = 0; has_length && i < b->places[mt_variables.queue].count; i++)
         *messages += mt_mpit_word(v->type, (char *)values + (size_t)i * v->type->size);
     leave(&g);
-    return told;
+    return has_length;
 }
 
 static void open_comm(MPI_Comm comm, mt_comm *c)
@@ -508,10 +508,10 @@ bool mt_pvars_open(void)
         mt_comm_each(open_comm);
         mt_lock(MT_LOCK_PVARS);
         read_all(MT_READ_AT_INIT, slice_now());
-        zero = mt_clock_all();
+        zero = mt_clock_read_all();
         if (period) {
-            foretell();
-            mt_enter_set(MT_ENTER_PVARS, true);
+            schedule_next_read();
+            mt_flag_set(MT_FLAG_PVARS, true);
         }
         mt_unlock(MT_LOCK_PVARS);
     }
@@ -522,7 +522,7 @@ bool mt_pvars_open(void)
 void mt_pvars_close(void)
 {
     guard g;
-    mt_enter_set(MT_ENTER_PVARS, false);
+    mt_flag_set(MT_FLAG_PVARS, false);
     if (!enter(&g))
         return;
     read_all(MT_READ_AT_FINALIZE, slice_now());

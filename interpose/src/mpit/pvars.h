@@ -42,10 +42,10 @@ void mt_pvars_forget_objects(void);
 
 // Reads how many messages wait in a communicator's queue of unexpected messages.
 // Returns false if that is not known.
-bool mt_pvars_queued(const mt_comm *c, uint64_t *messages);
+bool mt_pvars_queue_length(const mt_comm *c, uint64_t *messages);
 
 // Reports whether the MPI has a variable for the length of that queue. Valid once
 // mt_pvars_open has returned true.
-bool mt_pvars_tell_queue(void);
+bool mt_pvars_have_queue(void);
 
 #endif

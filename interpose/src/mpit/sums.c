@@ -10,13 +10,13 @@
 // all members of higher rank, and along the edges of the topology. These sums are
 // distributed over the peers only at the end (`spread`), so that a row costs one
 // addition on any number of processes.
-typedef struct mt_fans {
+typedef struct mt_collective_sums {
     mt_volume_sum others, higher, edges;
-} mt_fans;
+} mt_collective_sums;
 
 typedef struct adding {
     mt_sums *sums;
-    mt_fans *fans; // [comm_count], or NULL if sums of collectives are not wanted
+    mt_collective_sums *collectives; // [comm_count], or NULL if sums of collectives are not wanted
     unsigned classes; // classes of calls whose rows are needed, one bit each
     bool failed;   // no memory
     bool again;    // a thread's table was replaced while it was read: start again
@@ -79,19 +79,19 @@ static uint64_t messages_of(const mt_comm *c, unsigned spread)
     return 1; // rows of vectors hold totals
 }
 
-static void add_fan(adding *a, const mt_comm *c, const mt_l_row *r, unsigned spread)
+static void add_collective_sums(adding *a, const mt_comm *c, const mt_l_row *r, unsigned spread)
 {
-    if (!a->fans)
+    if (!a->collectives)
         return;
-    mt_fans *fans = &a->fans[r->comm];
+    mt_collective_sums *collectives = &a->collectives[r->comm];
     if (spread == MT_TO_PEER)
         add_peer(a->sums->collective, a->sums->world, mt_comm_world_rank(c, r->peer), r->bytes, r->count);
     else if (spread == MT_TO_OTHERS)
-        add(&fans->others, r->bytes, r->count);
+        add(&collectives->others, r->bytes, r->count);
     else if (spread == MT_TO_HIGHER)
-        add(&fans->higher, r->bytes, r->count);
+        add(&collectives->higher, r->bytes, r->count);
     else if (spread == MT_TO_EDGES)
-        add(&fans->edges, r->bytes, r->count);
+        add(&collectives->edges, r->bytes, r->count);
 }
 
 static void add_collective(adding *a, const mt_comm *c, const mt_l_row *r, mt_call_info info, bool sends)
@@ -100,7 +100,7 @@ static void add_collective(adding *a, const mt_comm *c, const mt_l_row *r, mt_ca
     mt_block unwanted, *block = sums->blocks ? &sums->blocks[r->comm] : &unwanted;
     if (sends) {
         uint64_t bytes = r->bytes * messages_of(c, info.spread);
-        add_fan(a, c, r, info.spread);
+        add_collective_sums(a, c, r, info.spread);
         sums->bytes[info.class] += bytes;
         if (info.class != MT_CLASS_A2O)
             add(info.class == MT_CLASS_O2A ? &block->o2a : &block->a2a, bytes, r->count);
@@ -218,21 +218,23 @@ static void add_thread(void *into, mt_thread *t)
             add_row(a, &r);
     }
     a->again = __atomic_load_n(&t->rows, __ATOMIC_ACQUIRE) != rows;
-    if (a->fans)
+    if (a->collectives)
         mt_volume_each_vector(t, add_vector, a);
 }
 
-static void spread(mt_sums *sums, const mt_comm *c, const mt_fans *fans)
+static void spread(mt_sums *sums, const mt_comm *c, const mt_collective_sums *collectives)
 {
-    for (int i = 0; fans->others.count && i < c->peers; i++)
+    for (int i = 0; collectives->others.count && i < c->peers; i++)
         if (is_inter(c) || i != c->rank)
-            add_peer(sums->collective, sums->world, mt_comm_world_rank(c, i), fans->others.bytes, fans->others.count);
-    for (int i = c->rank + 1; fans->higher.count && i < c->peers; i++)
-        add_peer(sums->collective, sums->world, mt_comm_world_rank(c, i), fans->higher.bytes, fans->higher.count);
-    for (int i = 0; fans->edges.count && i < c->edge_count; i++)
+            add_peer(sums->collective, sums->world, mt_comm_world_rank(c, i), collectives->others.bytes,
+                     collectives->others.count);
+    for (int i = c->rank + 1; collectives->higher.count && i < c->peers; i++)
+        add_peer(sums->collective, sums->world, mt_comm_world_rank(c, i), collectives->higher.bytes,
+                 collectives->higher.count);
+    for (int i = 0; collectives->edges.count && i < c->edge_count; i++)
         if (is_edge(c, i))
-            add_peer(sums->collective, sums->world, mt_comm_world_rank(c, c->edges[i]), fans->edges.bytes,
-                     fans->edges.count);
+            add_peer(sums->collective, sums->world, mt_comm_world_rank(c, c->edges[i]), collectives->edges.bytes,
+                     collectives->edges.count);
 }
 
 static void *zeros(bool wanted, int n, size_t size, bool *failed)
@@ -255,12 +257,12 @@ static bool take(mt_sums *sums, unsigned wanted, bool *again)
     sums->written = zeros(wanted & MT_SUM_WRITTEN, sums->world, sizeof *sums->written, &a.failed);
     sums->read = zeros(wanted & MT_SUM_READ, sums->world, sizeof *sums->read, &a.failed);
     sums->blocks = zeros(wanted & MT_SUM_BLOCKS, sums->comm_count, sizeof *sums->blocks, &a.failed);
-    a.fans = zeros(wanted & MT_SUM_COLLECTIVE, sums->comm_count, sizeof *a.fans, &a.failed);
+    a.collectives = zeros(wanted & MT_SUM_COLLECTIVE, sums->comm_count, sizeof *a.collectives, &a.failed);
     if (!a.failed)
         mt_thread_each(add_thread, &a);
-    for (int i = 0; a.fans && i < sums->comm_count; i++)
-        spread(sums, sums->comms[i], &a.fans[i]);
-    free(a.fans);
+    for (int i = 0; a.collectives && i < sums->comm_count; i++)
+        spread(sums, sums->comms[i], &a.collectives[i]);
+    free(a.collectives);
     *again = a.again;
     if (a.failed || a.again)
         mt_sums_free(sums);

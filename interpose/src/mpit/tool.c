@@ -206,9 +206,9 @@ MT_EXPORT int MPI_T_category_get_info(int cat_index, char *name, int *name_len, 
                                            desc_len, num_cvars, num_pvars, num_categories);
     mt_tool_text(category, name, name_len);
     mt_tool_text(about, desc, desc_len);
-    MT_TOOL_GIVE(num_cvars, MT_TOOL_OWN_CVARS);
-    MT_TOOL_GIVE(num_pvars, mt_pvar_table_count());
-    MT_TOOL_GIVE(num_categories, 0);
+    MT_TOOL_STORE(num_cvars, MT_TOOL_OWN_CVARS);
+    MT_TOOL_STORE(num_pvars, mt_pvar_table_count());
+    MT_TOOL_STORE(num_categories, 0);
     return MPI_SUCCESS;
 }
 
@@ -280,7 +280,7 @@ MT_EXPORT int MPI_T_category_get_num_events(int cat_index, int *num_events)
     MT_TOOL_ENTER(T_category_get_num_events(cat_index, num_events));
     if (mt_tool_own(MT_TOOL_CATEGORIES, cat_index) < 0)
         return mt_pmpi.T_category_get_num_events(mt_tool_library(MT_TOOL_CATEGORIES, cat_index), num_events);
-    MT_TOOL_GIVE(num_events, 0);
+    MT_TOOL_STORE(num_events, 0);
     return MPI_SUCCESS;
 }
 

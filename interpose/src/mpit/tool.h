@@ -71,7 +71,7 @@ int mt_tool_count(mt_tool_kind kind, int library);
 void mt_tool_text(const char *text, char *buffer, int *length);
 
 // Stores a value, unless the caller passed NULL.
-#define MT_TOOL_GIVE(place, value)                                                                                     \
+#define MT_TOOL_STORE(place, value)                                                                                    \
     do {                                                                                                               \
         if (place)                                                                                                     \
             *(place) = (value);                                                                                        \

@@ -36,7 +36,7 @@ static void name_of(int n, char *name)
 // accepted. Therefore their scope is read-only; MPI_T_cvar_write works nevertheless.
 static int scope_of(int n)
 {
-    bool changes = n == MT_ENABLED || mt_setting_changes((mt_setting)n);
+    bool changes = n == MT_ENABLED || mt_setting_is_changeable((mt_setting)n);
     return changes ? MPI_T_SCOPE_READONLY : MPI_T_SCOPE_CONSTANT;
 }
 
@@ -68,12 +68,12 @@ MT_EXPORT int MPI_T_cvar_get_info(int cvar_index, char *name, int *name_len, int
     mt_tool_text(text, name, name_len);
     mt_tool_text(own == MT_ENABLED ? "whether MPI calls are recorded now: 1 or 0" : mt_settings[own].what, desc,
                  desc_len);
-    bool basic = own == MT_ENABLED || mt_setting_changes((mt_setting)own);
-    MT_TOOL_GIVE(verbosity, basic ? MPI_T_VERBOSITY_USER_BASIC : MPI_T_VERBOSITY_USER_DETAIL);
-    MT_TOOL_GIVE(datatype, mt_mpit_handle_of(own == MT_ENABLED ? "int" : "text", site));
-    MT_TOOL_GIVE(enumtype, MPI_T_ENUM_NULL);
-    MT_TOOL_GIVE(bind, MPI_T_BIND_NO_OBJECT);
-    MT_TOOL_GIVE(scope, scope_of(own));
+    bool basic = own == MT_ENABLED || mt_setting_is_changeable((mt_setting)own);
+    MT_TOOL_STORE(verbosity, basic ? MPI_T_VERBOSITY_USER_BASIC : MPI_T_VERBOSITY_USER_DETAIL);
+    MT_TOOL_STORE(datatype, mt_mpit_handle_of(own == MT_ENABLED ? "int" : "text", site));
+    MT_TOOL_STORE(enumtype, MPI_T_ENUM_NULL);
+    MT_TOOL_STORE(bind, MPI_T_BIND_NO_OBJECT);
+    MT_TOOL_STORE(scope, scope_of(own));
     return MPI_SUCCESS;
 }
 
@@ -102,7 +102,7 @@ MT_EXPORT int MPI_T_cvar_get_index(const char *name, int *cvar_index)
 // MT_CVAR_TEXT bytes.
 static int room_for(int n)
 {
-    int size = (int)mt_setting_shown((mt_setting)n, NULL, 0) + 1;
+    int size = (int)mt_setting_current((mt_setting)n, NULL, 0) + 1;
     return size < MT_CVAR_TEXT ? MT_CVAR_TEXT : size;
 }
 
@@ -118,7 +118,7 @@ MT_EXPORT int MPI_T_cvar_handle_alloc(int cvar_index, void *obj_handle, MPI_T_cv
         return MPI_T_ERR_INVALID;
     int saved = errno;
     mt_lock(MT_LOCK_TOOL_CVARS);
-    owned *h = mt_handles_room(&handles) ? malloc(sizeof *h) : NULL;
+    owned *h = mt_handles_reserve(&handles) ? malloc(sizeof *h) : NULL;
     if (h) {
         *h = (owned){mt_tool_new_handle(), own, own == MT_ENABLED ? 1 : room_for(own)};
         mt_handles_put(&handles, h->number, h);
@@ -139,7 +139,7 @@ MT_EXPORT int MPI_T_cvar_handle_free(MPI_T_cvar_handle *handle)
         return mt_pmpi.T_cvar_handle_free(handle);
     mt_lock(MT_LOCK_TOOL_CVARS);
     owned *h = mt_handles_get(&handles, (uint64_t)(uintptr_t)*handle);
-    mt_handles_drop(&handles, (uint64_t)(uintptr_t)*handle);
+    mt_handles_remove(&handles, (uint64_t)(uintptr_t)*handle);
     mt_unlock(MT_LOCK_TOOL_CVARS);
     free(h);
     if (h)
@@ -183,9 +183,9 @@ MT_EXPORT int MPI_T_cvar_read(MPI_T_cvar_handle handle, void *buf)
     if (!buf)
         return MPI_T_ERR_INVALID;
     if (h.variable == MT_ENABLED)
-        *(int *)buf = mt_on() && !(mt_enter_flags() & MT_ENTER_PAUSED);
+        *(int *)buf = mt_on() && !(mt_flags() & MT_FLAG_PAUSED);
     else
-        mt_setting_shown((mt_setting)h.variable, buf, (size_t)h.count);
+        mt_setting_current((mt_setting)h.variable, buf, (size_t)h.count);
     return MPI_SUCCESS;
 }
 
@@ -195,7 +195,7 @@ static int enable(const int *value)
         return MPI_T_ERR_CVAR_SET_NOT_NOW;
     if (*value != 0 && *value != 1)
         return MPI_T_ERR_INVALID;
-    mt_slice_level(*value);
+    mt_slice_pcontrol(*value);
     return MPI_SUCCESS;
 }
 
@@ -214,7 +214,7 @@ MT_EXPORT int MPI_T_cvar_write(MPI_T_cvar_handle handle, const void *buf)
     if (h.variable == MT_ENABLED)
         return enable(buf);
     int saved = errno;
-    mt_setting_answer answer = mt_setting_change((mt_setting)h.variable, buf);
+    mt_setting_result answer = mt_setting_change((mt_setting)h.variable, buf);
     errno = saved;
     switch (answer) {
     case MT_SET:

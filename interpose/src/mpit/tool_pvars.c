@@ -32,7 +32,7 @@ static MPI_T_pvar_handle find_all(uint64_t site)
 #else
     void *module = mt_resolve_module(site);
     const MPI_T_pvar_handle *p = mt_resolve_variable("MPI_T_PVAR_ALL_HANDLES", module);
-    mt_resolve_done(module);
+    mt_resolve_release(module);
     return p ? *p : MPI_T_PVAR_HANDLE_NULL;
 #endif
 }
@@ -77,7 +77,7 @@ static void forget_handle(mt_pvar_handle *h)
     while (*at != h)
         at = &(*at)->next;
     *at = h->next;
-    mt_handles_drop(&handles, h->number);
+    mt_handles_remove(&handles, h->number);
     free(h->counted);
     free(h->from);
     free(h);
@@ -87,7 +87,7 @@ static void forget_session(mt_tool_session *s)
 {
     while (s->handles)
         forget_handle(s->handles);
-    mt_handles_drop(&sessions, (uint64_t)(uintptr_t)s->library);
+    mt_handles_remove(&sessions, (uint64_t)(uintptr_t)s->library);
     free(s->file);
     free(s);
 }
@@ -148,10 +148,10 @@ static const mt_comm *comm_at(const void *object)
     if (!object || !mt_pvar_handle_live() || (may_be_handle(object, given) && given == mt_const.comm_null))
         return NULL;
     if (may_be_handle(object, given))
-        c = mt_comm_met(given);
+        c = mt_comm_known_uncached(given);
     if (!c) {
         memcpy(&given, object, sizeof given);
-        c = given == mt_const.comm_null ? NULL : mt_comm_meet(given);
+        c = given == mt_const.comm_null ? NULL : mt_comm_find_uncached(given);
     }
     return c && c->index != MT_COMM_NONE ? c : NULL;
 }
@@ -166,7 +166,7 @@ static int elements(const mt_tool_session *s, const mt_pvar_entry *v, const mt_c
 static mt_pvar_handle *make_handle(mt_tool_session *s, const mt_pvar_entry *v, const mt_comm *c)
 {
     mt_pvar_handle *h = calloc(1, sizeof *h);
-    if (!h || !mt_handles_room(&handles)) {
+    if (!h || !mt_handles_reserve(&handles)) {
         free(h);
         return NULL;
     }
@@ -230,7 +230,7 @@ static int with_all(MPI_T_pvar_session library, int rc, int (*act)(mt_pvar_handl
     mt_lock(MT_LOCK_TOOL_PVARS);
     mt_tool_session *s = session_of(library);
     for (mt_pvar_handle *h = s ? s->handles : NULL; h; h = h->next) {
-        int one = h->variable->form == MT_FORM_NOW ? MPI_SUCCESS : act(h);
+        int one = h->variable->form == MT_FORM_STATE ? MPI_SUCCESS : act(h);
         if (rc == MPI_SUCCESS)
             rc = one;
     }
@@ -285,14 +285,14 @@ MT_EXPORT int MPI_T_pvar_get_info(int pvar_index, char *name, int *name_len, int
     const mt_pvar_entry *v = mt_pvar_table_at(own);
     mt_tool_text(v->name, name, name_len);
     mt_tool_text(v->what, desc, desc_len);
-    MT_TOOL_GIVE(verbosity, v->verbosity);
-    MT_TOOL_GIVE(var_class, v->class);
-    MT_TOOL_GIVE(datatype, type_of(v));
-    MT_TOOL_GIVE(enumtype, MPI_T_ENUM_NULL);
-    MT_TOOL_GIVE(bind, mt_pvar_table_bound(v) ? MPI_T_BIND_MPI_COMM : MPI_T_BIND_NO_OBJECT);
-    MT_TOOL_GIVE(readonly, v->form != MT_FORM_FLUSH);
-    MT_TOOL_GIVE(continuous, v->form == MT_FORM_NOW);
-    MT_TOOL_GIVE(atomic, mt_pvar_table_counts(v));
+    MT_TOOL_STORE(verbosity, v->verbosity);
+    MT_TOOL_STORE(var_class, v->class);
+    MT_TOOL_STORE(datatype, type_of(v));
+    MT_TOOL_STORE(enumtype, MPI_T_ENUM_NULL);
+    MT_TOOL_STORE(bind, mt_pvar_table_bound(v) ? MPI_T_BIND_MPI_COMM : MPI_T_BIND_NO_OBJECT);
+    MT_TOOL_STORE(readonly, v->form != MT_FORM_FLUSH);
+    MT_TOOL_STORE(continuous, v->form == MT_FORM_STATE);
+    MT_TOOL_STORE(atomic, mt_pvar_table_counts(v));
     return MPI_SUCCESS;
 }
 
@@ -327,7 +327,7 @@ MT_EXPORT int MPI_T_pvar_session_create(MPI_T_pvar_session *pe_session)
     mt_tool_session *s = calloc(1, sizeof *s), *stale = session_of(*pe_session);
     if (stale)
         forget_session(stale);
-    if (s && mt_handles_room(&sessions)) {
+    if (s && mt_handles_reserve(&sessions)) {
         s->library = *pe_session;
         mt_handles_put(&sessions, (uint64_t)(uintptr_t)s->library, s);
     } else {

@@ -13,7 +13,7 @@ static mt_pmpi_table own; // the MPI's own functions
 static mt_current_call *line_of(unsigned call)
 {
     mt_thread *t = mt_self;
-    bool recorded = t && t->open->call == call && !(mt_enter_flags() & (MT_ENTER_CLOSED | MT_ENTER_PAUSED));
+    bool recorded = t && t->open->call == call && !(mt_flags() & (MT_FLAG_CLOSED | MT_FLAG_PAUSED));
     return recorded ? t->open : NULL;
 }
 
@@ -21,7 +21,7 @@ static void post(const mt_current_call *line, const mt_comm *c, int32_t peer)
 {
     uint64_t messages;
     // A late receive is not a message, so it is booked without an event.
-    if (c && mt_pvars_queued(c, &messages) && messages > mt_variables_allowed())
+    if (c && mt_pvars_queue_length(c, &messages) && messages > mt_variables_allowed())
         mt_book_untimed(mt_self, mt_key_of(line->site, line->slice, line->call, MT_DIR_LATE, c->index, peer, 0),
                         messages);
 }
@@ -42,7 +42,7 @@ static void started(unsigned call, int count, const MPI_Request requests[])
     for (int i = 0; line && requests && i < count; i++) {
         mt_comm *c;
         int32_t peer;
-        if (mt_request_receives(requests[i], &c, &peer))
+        if (mt_request_is_persistent_receive(requests[i], &c, &peer))
             post(line, c, peer);
     }
     errno = saved;
@@ -125,7 +125,7 @@ void mt_unexpected_open(void)
     if (!mt_variables_watched() || done)
         return;
     done = true;
-    if (mt_pvars_tell_queue())
+    if (mt_pvars_have_queue())
         take_places();
     else if (mt_process.world_rank <= 0)
         mt_log("MPITRACE_WATCH_UNEXPECTED: this MPI does not tell here how many messages wait unexpected (%s): late "

@@ -115,7 +115,7 @@ static const struct {
     struct {
         const char *variable, *value;
     } needs[2];
-} careful[] = {
+} unreliable[] = {
     {"mtl_psm2_*", {{"OMPI_MCA_pml", "cm"}, {"OMPI_MCA_mtl", "psm2"}}},
     {"osc_rdma_*", {{"OMPI_MCA_osc", "rdma"}}},
 };
@@ -128,10 +128,10 @@ static bool is_set(const char *variable, const char *value)
 
 static bool can_be_read(const char *name)
 {
-    for (size_t i = 0; i < sizeof careful / sizeof *careful; i++)
-        if (fnmatch(careful[i].names, name, 0) == 0)
-            return is_set(careful[i].needs[0].variable, careful[i].needs[0].value) &&
-                   is_set(careful[i].needs[1].variable, careful[i].needs[1].value);
+    for (size_t i = 0; i < sizeof unreliable / sizeof *unreliable; i++)
+        if (fnmatch(unreliable[i].names, name, 0) == 0)
+            return is_set(unreliable[i].needs[0].variable, unreliable[i].needs[0].value) &&
+                   is_set(unreliable[i].needs[1].variable, unreliable[i].needs[1].value);
     return true;
 }
 
@@ -186,22 +186,22 @@ static bool is_named(const facts *f, bool *used)
 
 static void choose(int number, const facts *f, bool named)
 {
-    static bool said, risky;
+    static bool logged, logged_unreliable;
     if (!can_be_read(f->name)) {
-        if (named && !risky && mt_process.world_rank <= 0)
+        if (named && !logged_unreliable && mt_process.world_rank <= 0)
             mt_log("%s is not read: Open MPI does not tell it reliably, unless --mca chooses its component "
                    "and no other",
                    f->name);
-        risky |= named;
+        logged_unreliable |= named;
         return;
     }
     // The queue's length is a level; Open MPI declares it a size.
     bool length = (f->class == MT_PVAR_LEVEL || f->class == MT_PVAR_SIZE) && f->type->kind <= MT_PVAR_UNSIGNED &&
                   (f->binding == MT_PVAR_UNBOUND || f->binding == MT_PVAR_COMMUNICATOR);
     bool watch = length && mt_variables.queue < 0 && watched && is_queue(f->name);
-    if (f->binding == UINT32_MAX && named && !said && mt_process.world_rank <= 0) {
+    if (f->binding == UINT32_MAX && named && !logged && mt_process.world_rank <= 0) {
         mt_log("%s is bound to what mpitrace does not follow: it is not read", f->name);
-        said = true;
+        logged = true;
     }
     if (f->binding == UINT32_MAX || (!named && !watch))
         return;
@@ -210,7 +210,7 @@ static void choose(int number, const facts *f, bool named)
                      .binding = f->binding, .continuous = f->continuous, .read = named};
     mt_variables.list = wider ? wider : mt_variables.list;
     if (!wider || !v.name || (named && !log_variable(&v, f))) {
-        mt_lost(&mt_process.header->lost_readings, 1);
+        mt_count_lost(&mt_process.header->lost_readings, 1);
         free(v.name);
         return;
     }

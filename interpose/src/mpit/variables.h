@@ -24,7 +24,7 @@ typedef struct mt_variable_list {
     bool chosen;
 } mt_variable_list;
 
-extern MT_OURS mt_variable_list mt_variables;
+extern MT_HIDDEN mt_variable_list mt_variables;
 
 // mt_variables_prepare reads the settings; mt_variables_named reports whether
 // MPITRACE_PVAR names any variables.

@@ -18,7 +18,7 @@ enum { MT_COMM_LIMIT = 1 << 20 };
 // that began earlier.
 static _Atomic uint64_t epoch;
 
-static mt_comm lost = {.index = MT_COMM_NONE, .edge_count = 0, .stride = 1};
+static mt_comm no_comm = {.index = MT_COMM_NONE, .edge_count = 0, .stride = 1};
 
 // Communicators by handle, under MT_LOCK_COMM. A thread's own cache (mt_thread.comms)
 // answers nearly all look-ups.
@@ -27,7 +27,7 @@ static mt_handles handles;
 static mt_comm **all;
 static int all_count, all_capacity;
 
-// Freed communicators whose records later ones may share (see fold_into), in chains by fold
+// Freed communicators whose records later ones may share (see reuse_freed), in chains by fold
 // id.
 enum { MT_FREED_CHAINS = 1024 };
 static mt_comm *freed[MT_FREED_CHAINS];
@@ -44,7 +44,7 @@ static void move_list(int32_t **list, int32_t *written, uint64_t bytes)
 }
 
 // Writes the record of a communicator. Returns false if there is no room.
-static bool write_down(mt_comm *c, uint32_t parent, unsigned call)
+static bool write_record(mt_comm *c, uint32_t parent, unsigned call)
 {
     uint64_t members = c->members ? (uint64_t)c->size * 4 : 0, remote = c->remote ? (uint64_t)c->peers * 4 : 0;
     mt_l_comm *r = mt_recording_begin(sizeof *r + members + remote);
@@ -68,7 +68,7 @@ static bool write_down(mt_comm *c, uint32_t parent, unsigned call)
     return true;
 }
 
-static bool widen(void)
+static bool grow(void)
 {
     int capacity = all_capacity ? all_capacity * 2 : 64;
     mt_comm **wider = all_count < MT_COMM_LIMIT ? realloc(all, (size_t)capacity * sizeof *all) : NULL;
@@ -83,12 +83,12 @@ static bool widen(void)
 // `made`. On failure returns NULL and leaves the lists to the caller.
 static mt_comm *add(const mt_comm *made, uint32_t parent, unsigned call)
 {
-    mt_comm *c = all_count < all_capacity || widen() ? malloc(sizeof *c) : NULL;
+    mt_comm *c = all_count < all_capacity || grow() ? malloc(sizeof *c) : NULL;
     if (!c)
         return NULL;
     *c = *made;
     c->index = (uint32_t)all_count;
-    if (!write_down(c, parent, call)) {
+    if (!write_record(c, parent, call)) {
         free(c);
         return NULL;
     }
@@ -102,16 +102,16 @@ static void free_lists(mt_comm *made)
     free(made->edges);
 }
 
-mt_comm *mt_comm_lost(void)
+mt_comm *mt_comm_none(void)
 {
-    return &lost;
+    return &no_comm;
 }
 
 static void write_edges(const mt_comm *c)
 {
     mt_l_edges *r = mt_recording_begin(sizeof *r + (uint64_t)c->edge_count * sizeof(int32_t));
     if (!r) {
-        mt_lost(&mt_process.header->lost_comms, 1);
+        mt_count_lost(&mt_process.header->lost_comms, 1);
         return;
     }
     r->index = c->index;
@@ -121,7 +121,7 @@ static void write_edges(const mt_comm *c)
     mt_recording_commit(r, MT_RECORD_EDGES);
 }
 
-static bool same_making(const mt_comm *a, const mt_comm *b)
+static bool same_creation(const mt_comm *a, const mt_comm *b)
 {
     return a->site == b->site && a->edge_count == b->edge_count && memcmp(a->fold, b->fold, sizeof a->fold) == 0 &&
            (a->edge_count <= 0 || memcmp(a->edges, b->edges, (size_t)a->edge_count * sizeof *a->edges) == 0);
@@ -132,11 +132,11 @@ static bool same_making(const mt_comm *a, const mt_comm *b)
 // record, so that 10,000 cycles of dup and free do not make the recording grow. Ranks may
 // free communicators in different orders and so share records differently. Readers combine
 // such records by their fold id.
-static mt_comm *fold_into(const mt_comm *made)
+static mt_comm *reuse_freed(const mt_comm *made)
 {
     for (mt_comm **at = &freed[made->fold[0] % MT_FREED_CHAINS]; *at; at = &(*at)->next_freed) {
         mt_comm *c = *at;
-        if (!same_making(c, made))
+        if (!same_creation(c, made))
             continue;
         *at = c->next_freed;
         memcpy(c->id, made->id, sizeof c->id);
@@ -148,10 +148,10 @@ static mt_comm *fold_into(const mt_comm *made)
     return NULL;
 }
 
-static void forget_in(void *handle, mt_thread *t)
+static void uncache_in(void *handle, mt_thread *t)
 {
     uint64_t key = *(uint64_t *)handle;
-    mt_comm_hit *hit = mt_comm_place(t->comms, MT_COMM_CACHE, key);
+    mt_comm_cached *hit = mt_comm_cache_slot(t->comms, MT_COMM_CACHE, key);
     if (atomic_load(&hit->key) == key)
         atomic_store(&hit->key, 0);
     if (atomic_load(&t->comm_key) == key)
@@ -159,40 +159,40 @@ static void forget_in(void *handle, mt_thread *t)
 }
 
 // Removes a handle from the caches of all threads, since the MPI may give it out again.
-// Another thread may be adding to its cache at the same time. Then either forget_in finds
+// Another thread may be adding to its cache at the same time. Then either uncache_in finds
 // what it added, or that thread sees that the epoch has changed. This holds because these
 // accesses are sequentially consistent: relaxed loads might be done before the epoch is
 // incremented.
-static void forget(MPI_Comm comm)
+static void uncache(MPI_Comm comm)
 {
     uint64_t key = MT_KEY(comm);
     atomic_fetch_add(&epoch, 1);
-    mt_thread_each(forget_in, &key);
+    mt_thread_each(uncache_in, &key);
 }
 
 // Adds a described communicator under its handle. Takes over the lists of `made`. Returns
 // `lost` if there is no room.
-static mt_comm *enter(MPI_Comm handle, mt_comm *made, uint32_t parent, unsigned call)
+static mt_comm *register_comm(MPI_Comm handle, mt_comm *made, uint32_t parent, unsigned call)
 {
     // A handle without room in the table would get a new record with each call.
-    bool room = mt_handles_room(&handles);
-    mt_comm *shared = room ? fold_into(made) : NULL, *c = shared;
+    bool room = mt_handles_reserve(&handles);
+    mt_comm *shared = room ? reuse_freed(made) : NULL, *c = shared;
     if (!c && room)
         c = add(made, parent, call);
     if (!c)
-        mt_lost(&mt_process.header->lost_comms, 1);
+        mt_count_lost(&mt_process.header->lost_comms, 1);
     if (!c || shared)
         free_lists(made);
     else if (c->edge_count > 0)
         write_edges(c);
-    c = c ? c : &lost;
+    c = c ? c : &no_comm;
     mt_comm *before = mt_handles_get(&handles, MT_KEY(handle));
     if (before) { // freed without our seeing it, and its handle given out again
-        forget(handle);
-        MT_CALL_HOOK(comm_gone, before);
+        uncache(handle);
+        MT_CALL_HOOK(comm_freed_unseen, before);
     }
     mt_handles_put(&handles, MT_KEY(handle), c);
-    MT_CALL_HOOK(comm_made, handle, c);
+    MT_CALL_HOOK(comm_created, handle, c);
     return c;
 }
 
@@ -211,27 +211,27 @@ static bool describe_into(mt_comm *made, MPI_Comm handle, const mt_comm *same_as
 }
 
 // Describes and adds the communicator of a handle whose creation was not seen.
-static mt_comm *meet(MPI_Comm handle)
+static mt_comm *add_unseen(MPI_Comm handle)
 {
     mt_comm made;
     if (!describe_into(&made, handle, NULL)) {
-        mt_lost(&mt_process.header->lost_comms, 1);
-        mt_handles_put(&handles, MT_KEY(handle), &lost);
-        return &lost;
+        mt_count_lost(&mt_process.header->lost_comms, 1);
+        mt_handles_put(&handles, MT_KEY(handle), &no_comm);
+        return &no_comm;
     }
     made.flags |= MT_COMM_FOUND;
-    mt_group_name(made.id, &made, (uint64_t[2]){0, 0}, 0, 0);
+    mt_group_id(made.id, &made, (uint64_t[2]){0, 0}, 0, 0);
     memcpy(made.fold, made.id, sizeof made.fold);
-    return enter(handle, &made, MT_COMM_NONE, 0);
+    return register_comm(handle, &made, MT_COMM_NONE, 0);
 }
 
 static mt_comm *find_locked(MPI_Comm handle)
 {
     mt_comm *c = mt_handles_get(&handles, MT_KEY(handle));
-    return c ? c : meet(handle);
+    return c ? c : add_unseen(handle);
 }
 
-mt_comm *mt_comm_meet(MPI_Comm handle)
+mt_comm *mt_comm_find_uncached(MPI_Comm handle)
 {
     mt_lock(MT_LOCK_COMM);
     mt_comm *c = find_locked(handle);
@@ -242,9 +242,9 @@ mt_comm *mt_comm_meet(MPI_Comm handle)
 // Adds a communicator to the thread's cache, and makes it the thread's last one, which the
 // quick path uses. An intercommunicator is never the last one: the quick path compares the
 // root of a collective with the process's rank, which is not meaningful there.
-static void remember(mt_thread *t, uint64_t key, mt_comm *c)
+static void cache(mt_thread *t, uint64_t key, mt_comm *c)
 {
-    mt_comm_hit *hit = mt_comm_place(t->comms, MT_COMM_CACHE, key);
+    mt_comm_cached *hit = mt_comm_cache_slot(t->comms, MT_COMM_CACHE, key);
     hit->comm = c;
     atomic_store(&hit->key, key);
     if (c->index == MT_COMM_NONE || (c->flags & MT_COMM_INTER))
@@ -254,7 +254,7 @@ static void remember(mt_thread *t, uint64_t key, mt_comm *c)
     atomic_store(&t->comm_key, key);
 }
 
-mt_comm *mt_comm_met(MPI_Comm handle)
+mt_comm *mt_comm_known_uncached(MPI_Comm handle)
 {
     mt_lock(MT_LOCK_COMM);
     mt_comm *c = mt_handles_get(&handles, MT_KEY(handle));
@@ -262,30 +262,30 @@ mt_comm *mt_comm_met(MPI_Comm handle)
     return c;
 }
 
-MT_INLINE mt_comm *look_up(mt_thread *t, MPI_Comm comm, mt_comm *(*otherwise)(MPI_Comm))
+MT_INLINE mt_comm *look_up(mt_thread *t, MPI_Comm comm, mt_comm *(*fallback)(MPI_Comm))
 {
     uint64_t before = atomic_load(&epoch), key = MT_KEY(comm);
-    mt_comm_hit *hit = mt_comm_place(t->comms, MT_COMM_CACHE, key);
-    mt_comm *c = mt_load(&hit->key) == key ? hit->comm : otherwise(comm);
+    mt_comm_cached *hit = mt_comm_cache_slot(t->comms, MT_COMM_CACHE, key);
+    mt_comm *c = mt_load(&hit->key) == key ? hit->comm : fallback(comm);
     if (!c)
         return NULL;
-    remember(t, key, c);
+    cache(t, key, c);
     if (atomic_load(&epoch) != before)
-        forget_in(&key, t);
+        uncache_in(&key, t);
     return c;
 }
 
 mt_comm *mt_comm_find(mt_thread *t, MPI_Comm comm)
 {
-    return look_up(t, comm, mt_comm_meet);
+    return look_up(t, comm, mt_comm_find_uncached);
 }
 
 mt_comm *mt_comm_known(mt_thread *t, MPI_Comm comm)
 {
-    return look_up(t, comm, mt_comm_met);
+    return look_up(t, comm, mt_comm_known_uncached);
 }
 
-mt_comm *mt_comm_numbered(uint32_t index)
+mt_comm *mt_comm_by_index(uint32_t index)
 {
     mt_lock(MT_LOCK_COMM);
     mt_comm *c = index < (uint32_t)all_count ? all[index] : NULL;
@@ -294,7 +294,7 @@ mt_comm *mt_comm_numbered(uint32_t index)
 }
 
 // Returns the same communicator from an MPI that was loaded earlier, or NULL.
-static mt_comm *opened_before(const mt_comm *c)
+static mt_comm *find_by_id(const mt_comm *c)
 {
     for (int i = 0; i < all_count; i++)
         if (memcmp(all[i]->id, c->id, sizeof c->id) == 0)
@@ -302,7 +302,7 @@ static mt_comm *opened_before(const mt_comm *c)
     return NULL;
 }
 
-static void forget_hits(void *none, mt_thread *t)
+static void clear_caches(void *none, mt_thread *t)
 {
     (void)none;
     for (int i = 0; i < MT_COMM_CACHE; i++)
@@ -318,7 +318,7 @@ void mt_comm_forget_all(void)
     mt_handles_clear(&handles);
     mt_unlock(MT_LOCK_COMM);
     atomic_fetch_add(&epoch, 1);
-    mt_thread_each(forget_hits, NULL);
+    mt_thread_each(clear_caches, NULL);
 }
 
 static void open_one(MPI_Comm handle, const char *name, uint64_t seed)
@@ -326,15 +326,15 @@ static void open_one(MPI_Comm handle, const char *name, uint64_t seed)
     mt_comm made, *before;
     if (!describe_into(&made, handle, NULL))
         return;
-    mt_group_name(made.id, &made, (uint64_t[2]){seed, seed}, 0, 0);
+    mt_group_id(made.id, &made, (uint64_t[2]){seed, seed}, 0, 0);
     memcpy(made.fold, made.id, sizeof made.fold);
-    if ((before = opened_before(&made))) {
+    if ((before = find_by_id(&made))) {
         free_lists(&made);
         mt_handles_put(&handles, MT_KEY(handle), before);
         return;
     }
-    enter(handle, &made, MT_COMM_NONE, 0);
-    mt_comm_named(handle, name);
+    register_comm(handle, &made, MT_COMM_NONE, 0);
+    mt_comm_set_name(handle, name);
 }
 
 static uint32_t world_index = MT_COMM_NONE;
@@ -347,32 +347,32 @@ uint32_t mt_comm_world_index(void)
 void mt_comm_open(void)
 {
     open_one(mt_const.comm_world, "MPI_COMM_WORLD", 1);
-    const mt_comm *world = mt_comm_met(mt_const.comm_world);
+    const mt_comm *world = mt_comm_known_uncached(mt_const.comm_world);
     world_index = world ? world->index : MT_COMM_NONE;
     open_one(mt_const.comm_self, "MPI_COMM_SELF", 2);
     MPI_Comm parent = mt_const.comm_null;
-    if (mt_own.Comm_get_parent(&parent) == MPI_SUCCESS && parent != mt_const.comm_null)
+    if (mt_mpi.Comm_get_parent(&parent) == MPI_SUCCESS && parent != mt_const.comm_null)
         open_one(parent, "MPI_COMM_PARENT", 5);
 }
 
 // Describes and adds a child communicator. Its id is a hash of the parent's id, the number
 // of the child among its siblings, and its members. All members agree on each of these.
-static void born(const mt_comm_origin *o, MPI_Comm made)
+static void add_child(const mt_comm_origin *o, MPI_Comm made)
 {
     mt_comm child;
     if (!describe_into(&child, made, mt_call_duplicates(o->call) ? o->parent : NULL)) {
-        mt_lost(&mt_process.header->lost_comms, 1);
+        mt_count_lost(&mt_process.header->lost_comms, 1);
         return;
     }
     child.site = o->site;
-    mt_group_name(child.id, &child, o->id, o->number, 0);
-    mt_group_name(child.fold, &child, o->fold, o->call, 0);
-    enter(made, &child, o->parent->index, o->call);
+    mt_group_id(child.id, &child, o->id, o->number, 0);
+    mt_group_id(child.fold, &child, o->fold, o->call, 0);
+    register_comm(made, &child, o->parent->index, o->call);
 }
 
 // Numbers a new child of `parent`. Copies the ids of the parent as they are now: the parent
 // may be freed, and its record shared, before an idup completes.
-static mt_comm_origin numbered(MPI_Comm parent, unsigned call, uint64_t site)
+static mt_comm_origin number_child(MPI_Comm parent, unsigned call, uint64_t site)
 {
     mt_comm *p = find_locked(parent);
     mt_comm_origin o = {.parent = p, .number = ++p->children, .site = site, .call = call};
@@ -381,28 +381,28 @@ static mt_comm_origin numbered(MPI_Comm parent, unsigned call, uint64_t site)
     return o;
 }
 
-void mt_comm_made(MPI_Comm parent, MPI_Comm made, unsigned call, uint64_t site)
+void mt_comm_created(MPI_Comm parent, MPI_Comm made, unsigned call, uint64_t site)
 {
     mt_lock(MT_LOCK_COMM);
-    mt_comm_origin o = numbered(parent, call, site);
+    mt_comm_origin o = number_child(parent, call, site);
     if (made != mt_const.comm_null)
-        born(&o, made);
+        add_child(&o, made);
     mt_unlock(MT_LOCK_COMM);
 }
 
-mt_comm_origin mt_comm_promised(MPI_Comm parent, unsigned call, uint64_t site)
+mt_comm_origin mt_comm_idup_started(MPI_Comm parent, unsigned call, uint64_t site)
 {
     mt_lock(MT_LOCK_COMM);
-    mt_comm_origin o = numbered(parent, call, site);
+    mt_comm_origin o = number_child(parent, call, site);
     mt_unlock(MT_LOCK_COMM);
     return o;
 }
 
-void mt_comm_kept(const mt_comm_origin *origin, MPI_Comm made)
+void mt_comm_idup_completed(const mt_comm_origin *origin, MPI_Comm made)
 {
     mt_lock(MT_LOCK_COMM);
     if (made != mt_const.comm_null)
-        born(origin, made);
+        add_child(origin, made);
     mt_unlock(MT_LOCK_COMM);
 }
 
@@ -425,28 +425,28 @@ static uint64_t times_made(const uint64_t name[2])
         *m = (struct made){*chain, {name[0], name[1]}, 1};
         *chain = m;
     } else {
-        mt_lost(&mt_process.header->lost_comms, 1); // the next one will get the same id
+        mt_count_lost(&mt_process.header->lost_comms, 1); // the next one will get the same id
     }
     return 1;
 }
 
 // Describes and adds a communicator that only its members made, with a tag.
-static mt_comm *born_of_members(const mt_comm *parent, uint64_t tag, MPI_Comm made, unsigned call, uint64_t site)
+static mt_comm *add_child_of_members(const mt_comm *parent, uint64_t tag, MPI_Comm made, unsigned call, uint64_t site)
 {
     mt_comm child;
     uint64_t base[2];
     if (!describe_into(&child, made, NULL)) {
-        mt_lost(&mt_process.header->lost_comms, 1);
+        mt_count_lost(&mt_process.header->lost_comms, 1);
         return NULL;
     }
-    mt_group_name(child.fold, &child, parent->fold, call, tag);
-    mt_group_name(base, &child, parent->id, call, tag);
-    mt_group_name(child.id, &child, base, times_made(base), tag);
+    mt_group_id(child.fold, &child, parent->fold, call, tag);
+    mt_group_id(base, &child, parent->id, call, tag);
+    mt_group_id(child.id, &child, base, times_made(base), tag);
     child.site = site;
-    return enter(made, &child, parent->index, call);
+    return register_comm(made, &child, parent->index, call);
 }
 
-mt_comm *mt_comm_made_by_members(MPI_Comm parent, int tag, MPI_Comm made, unsigned call, uint64_t site)
+mt_comm *mt_comm_created_by_members(MPI_Comm parent, int tag, MPI_Comm made, unsigned call, uint64_t site)
 {
     if (made == mt_const.comm_null)
         return NULL;
@@ -454,7 +454,7 @@ mt_comm *mt_comm_made_by_members(MPI_Comm parent, int tag, MPI_Comm made, unsign
     mt_comm p = *find_locked(parent);
     if (mt_call_two_groups(call)) // each group has another local communicator: the id uses neither
         p.id[0] = p.id[1] = p.fold[0] = p.fold[1] = 3;
-    mt_comm *c = born_of_members(&p, ((uint64_t)(uint32_t)tag << 1) | 1, made, call, site);
+    mt_comm *c = add_child_of_members(&p, ((uint64_t)(uint32_t)tag << 1) | 1, made, call, site);
     mt_unlock(MT_LOCK_COMM);
     return c;
 }
@@ -467,13 +467,13 @@ static uint64_t hash_text(const char *text)
     return h;
 }
 
-mt_comm *mt_comm_made_from_group(const char *tag, MPI_Comm made, unsigned call, uint64_t site)
+mt_comm *mt_comm_created_from_group(const char *tag, MPI_Comm made, unsigned call, uint64_t site)
 {
-    static const mt_comm nobody = {.index = MT_COMM_NONE, .id = {4, 4}, .fold = {4, 4}};
+    static const mt_comm no_parent = {.index = MT_COMM_NONE, .id = {4, 4}, .fold = {4, 4}};
     if (made == mt_const.comm_null)
         return NULL;
     mt_lock(MT_LOCK_COMM);
-    mt_comm *c = born_of_members(&nobody, hash_text(tag), made, call, site);
+    mt_comm *c = add_child_of_members(&no_parent, hash_text(tag), made, call, site);
     mt_unlock(MT_LOCK_COMM);
     return c;
 }
@@ -482,8 +482,8 @@ mt_comm *mt_comm_of_group(MPI_Group group)
 {
     mt_comm made = {.flags = MT_COMM_FOUND, .stride = 1}, *c = NULL;
     mt_lock(MT_LOCK_COMM);
-    if (mt_group_describe_alone(&made, group)) {
-        mt_group_name(made.id, &made, (uint64_t[2]){6, 6}, 0, 0);
+    if (mt_group_describe_group(&made, group)) {
+        mt_group_id(made.id, &made, (uint64_t[2]){6, 6}, 0, 0);
         memcpy(made.fold, made.id, sizeof made.fold);
         for (int i = 0; i < all_count && !c; i++)
             if (memcmp(all[i]->id, made.id, sizeof made.id) == 0)
@@ -497,32 +497,32 @@ mt_comm *mt_comm_of_group(MPI_Group group)
     mt_unlock(MT_LOCK_COMM);
     if (c)
         return c;
-    mt_lost(&mt_process.header->lost_comms, 1);
-    return &lost;
+    mt_count_lost(&mt_process.header->lost_comms, 1);
+    return &no_comm;
 }
 
-mt_comm *mt_comm_leaving(MPI_Comm comm)
+mt_comm *mt_comm_freeing(MPI_Comm comm)
 {
     if (comm == mt_const.comm_null)
         return NULL;
     mt_lock(MT_LOCK_COMM);
     mt_comm *c = mt_handles_get(&handles, MT_KEY(comm));
     if (c)
-        mt_handles_drop(&handles, MT_KEY(comm));
-    forget(comm);
-    MT_CALL_HOOK(comm_leaving, c);
+        mt_handles_remove(&handles, MT_KEY(comm));
+    uncache(comm);
+    MT_CALL_HOOK(comm_freeing, c);
     mt_unlock(MT_LOCK_COMM);
     return c;
 }
 
-void mt_comm_left(MPI_Comm comm, mt_comm *c)
+void mt_comm_freed(MPI_Comm comm, mt_comm *c)
 {
     if (!c)
         return;
     mt_lock(MT_LOCK_COMM);
     if (comm != mt_const.comm_null) { // it could not be freed
         mt_handles_put(&handles, MT_KEY(comm), c);
-        MT_CALL_HOOK(comm_made, comm, c);
+        MT_CALL_HOOK(comm_created, comm, c);
     } else if (c->record) {
         c->record->flags |= MT_COMM_FREED;
         mt_comm **chain = &freed[c->fold[0] % MT_FREED_CHAINS];
@@ -541,9 +541,9 @@ void mt_comm_each(void (*visit)(MPI_Comm, mt_comm *))
     mt_unlock(MT_LOCK_COMM);
 }
 
-void mt_comm_named(MPI_Comm comm, const char *name)
+void mt_comm_set_name(MPI_Comm comm, const char *name)
 {
-    mt_comm *c = mt_comm_meet(comm);
+    mt_comm *c = mt_comm_find_uncached(comm);
     uint64_t length = strnlen(name, sizeof c->name - 1);
     mt_lock(MT_LOCK_COMM);
     bool same = strncmp(c->name, name, sizeof c->name - 1) == 0; // setting the same name in a loop writes one record
@@ -559,7 +559,7 @@ void mt_comm_named(MPI_Comm comm, const char *name)
     mt_recording_commit(r, MT_RECORD_NAME);
 }
 
-mt_comm_name mt_comm_called(const mt_comm *c)
+mt_comm_name mt_comm_get_name(const mt_comm *c)
 {
     mt_comm_name name;
     mt_lock(MT_LOCK_COMM);

@@ -68,11 +68,11 @@ static bool describe_remote(mt_comm *c, MPI_Comm comm)
 {
     MPI_Group group;
     int base = 0, stride = 1;
-    if (mt_own.Comm_remote_size(comm, &c->peers) != MPI_SUCCESS ||
-        mt_own.Comm_remote_group(comm, &group) != MPI_SUCCESS)
+    if (mt_mpi.Comm_remote_size(comm, &c->peers) != MPI_SUCCESS ||
+        mt_mpi.Comm_remote_group(comm, &group) != MPI_SUCCESS)
         return false;
     bool ok = translate(group, c->peers, &c->remote, &base, &stride);
-    mt_own.Group_free(&group);
+    mt_mpi.Group_free(&group);
     if (ok && !c->remote) { // always a list: base and stride are those of the local group
         c->remote = malloc((size_t)c->peers * sizeof *c->remote);
         for (int i = 0; c->remote && i < c->peers; i++)
@@ -81,9 +81,9 @@ static bool describe_remote(mt_comm *c, MPI_Comm comm)
     return ok && c->remote;
 }
 
-bool mt_group_describe_alone(mt_comm *c, MPI_Group group)
+bool mt_group_describe_group(mt_comm *c, MPI_Group group)
 {
-    if (mt_own.Group_size(group, &c->size) != MPI_SUCCESS || mt_own.Group_rank(group, &c->rank) != MPI_SUCCESS)
+    if (mt_mpi.Group_size(group, &c->size) != MPI_SUCCESS || mt_mpi.Group_rank(group, &c->rank) != MPI_SUCCESS)
         return false;
     c->peers = c->size;
     return translate(group, c->size, &c->members, &c->base, &c->stride);
@@ -93,8 +93,8 @@ bool mt_group_describe(mt_comm *c, MPI_Comm comm, const mt_comm *same_as)
 {
     MPI_Group group;
     int inter = 0;
-    if (mt_own.Comm_size(comm, &c->size) != MPI_SUCCESS || mt_own.Comm_rank(comm, &c->rank) != MPI_SUCCESS ||
-        mt_own.Comm_test_inter(comm, &inter) != MPI_SUCCESS)
+    if (mt_mpi.Comm_size(comm, &c->size) != MPI_SUCCESS || mt_mpi.Comm_rank(comm, &c->rank) != MPI_SUCCESS ||
+        mt_mpi.Comm_test_inter(comm, &inter) != MPI_SUCCESS)
         return false;
     c->peers = c->size;
     if (same_as && !inter && same_as->index != MT_COMM_NONE) {
@@ -103,10 +103,10 @@ bool mt_group_describe(mt_comm *c, MPI_Comm comm, const mt_comm *same_as)
         c->members = same_as->members ? copy_list(same_as->members, c->size) : NULL;
         return !same_as->members == !c->members;
     }
-    if (mt_own.Comm_group(comm, &group) != MPI_SUCCESS)
+    if (mt_mpi.Comm_group(comm, &group) != MPI_SUCCESS)
         return false;
     bool ok = translate(group, c->size, &c->members, &c->base, &c->stride);
-    mt_own.Group_free(&group);
+    mt_mpi.Group_free(&group);
     if (ok && inter) {
         c->flags |= MT_COMM_INTER;
         ok = describe_remote(c, comm);
@@ -134,7 +134,7 @@ static void mix_group(uint64_t h[2], const int32_t *list, int n, int base, int s
         mix(h, (uint64_t)(uint32_t)(list ? list[i] : base + i * stride));
 }
 
-void mt_group_name(uint64_t name[2], const mt_comm *c, const uint64_t parent[2], uint64_t number, uint64_t tag)
+void mt_group_id(uint64_t name[2], const mt_comm *c, const uint64_t parent[2], uint64_t number, uint64_t tag)
 {
     uint64_t h[2] = {parent[0], parent[1]};
     mix(h, number);
@@ -163,13 +163,13 @@ static int known_edges(int n, int *edges)
 static int cart_edges(MPI_Comm comm, int **edges)
 {
     int dims = 0;
-    if (mt_own.Cartdim_get(comm, &dims) != MPI_SUCCESS || dims <= 0)
+    if (mt_mpi.Cartdim_get(comm, &dims) != MPI_SUCCESS || dims <= 0)
         return 0;
     *edges = malloc((size_t)dims * 2 * sizeof **edges);
     if (!*edges)
         return -1;
     for (int d = 0; d < dims; d++)
-        if (mt_own.Cart_shift(comm, d, 1, &(*edges)[2 * d], &(*edges)[2 * d + 1]) != MPI_SUCCESS)
+        if (mt_mpi.Cart_shift(comm, d, 1, &(*edges)[2 * d], &(*edges)[2 * d + 1]) != MPI_SUCCESS)
             return -1;
     return known_edges(dims * 2, *edges);
 }
@@ -177,11 +177,11 @@ static int cart_edges(MPI_Comm comm, int **edges)
 static int graph_edges(MPI_Comm comm, int **edges)
 {
     int rank, n = 0;
-    if (mt_own.Comm_rank(comm, &rank) != MPI_SUCCESS ||
-        mt_own.Graph_neighbors_count(comm, rank, &n) != MPI_SUCCESS || n <= 0)
+    if (mt_mpi.Comm_rank(comm, &rank) != MPI_SUCCESS ||
+        mt_mpi.Graph_neighbors_count(comm, rank, &n) != MPI_SUCCESS || n <= 0)
         return 0;
     *edges = malloc((size_t)n * sizeof **edges);
-    if (!*edges || mt_own.Graph_neighbors(comm, rank, n, *edges) != MPI_SUCCESS)
+    if (!*edges || mt_mpi.Graph_neighbors(comm, rank, n, *edges) != MPI_SUCCESS)
         return -1;
     return known_edges(n, *edges);
 }
@@ -189,7 +189,7 @@ static int graph_edges(MPI_Comm comm, int **edges)
 static int dist_graph_edges(MPI_Comm comm, int **edges)
 {
     int in = 0, out = 0, weighted = 0;
-    if (mt_own.Dist_graph_neighbors_count(comm, &in, &out, &weighted) != MPI_SUCCESS || out <= 0)
+    if (mt_mpi.Dist_graph_neighbors_count(comm, &in, &out, &weighted) != MPI_SUCCESS || out <= 0)
         return 0;
     // The weights are requested although they are not used: MPI_UNWEIGHTED is a variable of
     // the MPI library in some versions, and this library does not link to it.
@@ -197,7 +197,7 @@ static int dist_graph_edges(MPI_Comm comm, int **edges)
     if (!all)
         return -1;
     int *sources = all, *weights_in = all + in, *weights_out = all + 2 * in, *targets = weights_out + out;
-    if (mt_own.Dist_graph_neighbors(comm, in, sources, weights_in, out, targets, weights_out) == MPI_SUCCESS)
+    if (mt_mpi.Dist_graph_neighbors(comm, in, sources, weights_in, out, targets, weights_out) == MPI_SUCCESS)
         *edges = malloc((size_t)out * sizeof **edges);
     if (*edges)
         memcpy(*edges, targets, (size_t)out * sizeof **edges);
@@ -208,7 +208,7 @@ static int dist_graph_edges(MPI_Comm comm, int **edges)
 int mt_group_edges(MPI_Comm comm, int **edges)
 {
     int kind = MPI_UNDEFINED;
-    if (mt_own.Topo_test(comm, &kind) != MPI_SUCCESS)
+    if (mt_mpi.Topo_test(comm, &kind) != MPI_SUCCESS)
         return 0;
     switch (kind) {
     case MPI_CART:

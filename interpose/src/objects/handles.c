@@ -36,14 +36,14 @@ static bool widen(mt_handles *h)
 }
 
 // A table that cannot grow keeps one slot empty, so that every search ends.
-bool mt_handles_room(mt_handles *h)
+bool mt_handles_reserve(mt_handles *h)
 {
     return h->used * 2 < h->capacity || widen(h) || h->used + 1 < h->capacity;
 }
 
 void mt_handles_put(mt_handles *h, uint64_t key, void *value)
 {
-    if (!mt_handles_get(h, key) && !mt_handles_room(h))
+    if (!mt_handles_get(h, key) && !mt_handles_reserve(h))
         return;
     uint64_t i = place_of(h, key);
     h->used += h->keys[i] == 0;
@@ -60,7 +60,7 @@ void *mt_handles_get(const mt_handles *h, uint64_t key)
 }
 
 // Removes the key and closes the gap, so that no tombstones accumulate.
-void mt_handles_drop(mt_handles *h, uint64_t key)
+void mt_handles_remove(mt_handles *h, uint64_t key)
 {
     if (!mt_handles_get(h, key))
         return;

@@ -11,12 +11,12 @@ typedef struct mt_handles {
 } mt_handles;
 
 // Reports whether there is room for one more handle, and makes room if it can.
-bool mt_handles_room(mt_handles *h);
+bool mt_handles_reserve(mt_handles *h);
 
 // Adds or replaces a handle. Without room it does nothing, and the handle stays unknown.
 void mt_handles_put(mt_handles *h, uint64_t key, void *value);
 void *mt_handles_get(const mt_handles *h, uint64_t key);
-void mt_handles_drop(mt_handles *h, uint64_t key);
+void mt_handles_remove(mt_handles *h, uint64_t key);
 void mt_handles_clear(mt_handles *h);
 
 #endif

@@ -24,7 +24,7 @@ MT_INLINE mt_row *record(mt_thread *t, mt_row *row, const mt_posted *p, const MP
     mt_add(&row->bytes, bytes);
     mt_add(&row->count, 1);
     if (mt_unlikely(mt_traced()))
-        mt_trace_beside(t, row, k, bytes, status->MPI_TAG, p->number);
+        mt_trace_message(t, row, k, bytes, status->MPI_TAG, p->number);
     return row;
 }
 
@@ -36,7 +36,7 @@ MT_INLINE void drop(uint32_t n)
     q->head += n;
     if (q->head == q->tail)
         q->head = q->tail = 0;
-    mt_requests_count(-(int64_t)n);
+    mt_requests_add_count(-(int64_t)n);
 }
 
 void mt_posted_completed(int count, MPI_Request requests[], const MPI_Status statuses[])
@@ -60,13 +60,13 @@ void mt_posted_completed(int count, MPI_Request requests[], const MPI_Status sta
 
 static mt_comm *comm_of(uint32_t index)
 {
-    mt_comm *c = mt_comm_numbered(index);
-    return c ? c : mt_comm_lost();
+    mt_comm *c = mt_comm_by_index(index);
+    return c ? c : mt_comm_none();
 }
 
 void mt_posted_open(void)
 {
-    if (!mt_take_first() && mt_objects.status_trusted)
+    if (!mt_take_before_call() && mt_objects.status_trusted)
         mt_posted_receives.room = MT_POSTED_ROOM;
 }
 

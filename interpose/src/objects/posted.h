@@ -10,7 +10,7 @@
 // soon as anything else is done with a request: MPI_Request_free, MPI_Cancel, a call that
 // failed, or a receive that completes before many that were posted earlier. A receive is
 // posted directly to the table if the queue is full, if entries have to be taken out before
-// a call (mt_take_first), and in calls that are not on the quick path (leave.c instead of
+// a call (mt_take_before_call), and in calls that are not on the quick path (leave.c instead of
 // quick.h).
 //
 // Invariants: a request is in the queue or in the table, never in both, and
@@ -39,7 +39,7 @@ typedef struct mt_posted_queue {
     mt_posted posted[MT_POSTED_ROOM];
 } mt_posted_queue;
 
-extern MT_OURS mt_posted_queue mt_posted_receives;
+extern MT_HIDDEN mt_posted_queue mt_posted_receives;
 
 // Adds the receive that the call `o` posted. Returns false if it has to go to the table.
 MT_INLINE bool mt_posted_add(const mt_current_call *o, MPI_Request request, uint32_t number)
@@ -53,7 +53,7 @@ MT_INLINE bool mt_posted_add(const mt_current_call *o, MPI_Request request, uint
     p->place = o->place;
     p->what = o->what;
     p->number = number;
-    mt_requests_count(1);
+    mt_requests_add_count(1);
     return true;
 }
 

@@ -27,17 +27,17 @@ struct mt_table {
     mt_shard shards[MT_SHARDS];
 };
 
-#define MT_UNLOCKED {[0 ... MT_SHARDS - 1] = {.lock = PTHREAD_MUTEX_INITIALIZER}}
-mt_table mt_requests = {MT_UNLOCKED}, mt_messages = {MT_UNLOCKED};
+#define MT_SHARDS_INITIALIZER {[0 ... MT_SHARDS - 1] = {.lock = PTHREAD_MUTEX_INITIALIZER}}
+mt_table mt_requests = {MT_SHARDS_INITIALIZER}, mt_messages = {MT_SHARDS_INITIALIZER};
 
-static uint64_t scatter(uint64_t key)
+static uint64_t hash_key(uint64_t key)
 {
     return key * 0x9e3779b97f4a7c15u;
 }
 
 MT_INLINE void lock_shard(mt_shard *s)
 {
-    mt_lock_taken(MT_LOCK_REQUESTS);
+    mt_lock_acquired(MT_LOCK_REQUESTS);
     pthread_mutex_lock(&s->lock);
 }
 
@@ -54,7 +54,7 @@ static void close_shard(mt_shard *s)
 {
     if (mt_unlikely(mt_process.multiple)) {
         pthread_mutex_unlock(&s->lock);
-        mt_lock_given_back(MT_LOCK_REQUESTS);
+        mt_lock_released(MT_LOCK_REQUESTS);
     }
 }
 
@@ -96,7 +96,7 @@ static MT_SLOW bool resize(mt_shard *s, uint64_t capacity)
         s->capacity = capacity;
         for (uint64_t i = 0; i < old.capacity; i++)
             if (old.entries[i].key)
-                *place_of(s, old.entries[i].key, scatter(old.entries[i].key)) = old.entries[i];
+                *place_of(s, old.entries[i].key, hash_key(old.entries[i].key)) = old.entries[i];
         free_entries(old.entries, old.capacity);
     }
     mt_unprotect();
@@ -104,7 +104,7 @@ static MT_SLOW bool resize(mt_shard *s, uint64_t capacity)
 }
 
 // Makes room for one more entry.
-static bool widen(mt_shard *s)
+static bool grow(mt_shard *s)
 {
     return resize(s, s->capacity ? s->capacity * 2 : MT_MIN_ENTRIES);
 }
@@ -113,17 +113,17 @@ static bool widen(mt_shard *s)
 // shard. Without room it closes the shard and returns NULL.
 static mt_request *claim(mt_table *table, uint64_t key, mt_shard **shard)
 {
-    uint64_t hash = scatter(key);
+    uint64_t hash = hash_key(key);
     mt_shard *s = *shard = open_shard(table, hash);
-    if (mt_unlikely(s->used * 2 >= s->capacity) && !widen(s)) {
-        mt_lost(&mt_process.header->lost_requests, 1);
+    if (mt_unlikely(s->used * 2 >= s->capacity) && !grow(s)) {
+        mt_count_lost(&mt_process.header->lost_requests, 1);
         close_shard(s);
         return NULL;
     }
     mt_request *at = place_of(s, key, hash);
     if (!at->key) {
         s->used++;
-        mt_requests_count(1);
+        mt_requests_add_count(1);
     }
     return at;
 }
@@ -142,7 +142,7 @@ static void put_request(const mt_request *e) { mt_table_put(&mt_requests, e); }
 
 // Distributes the entries, which are all in the first shard. No other thread uses MPI
 // before the call that allows several threads has returned.
-void mt_request_share(void)
+void mt_requests_enable_threads(void)
 {
     mt_table *tables[] = {&mt_requests, &mt_messages};
     if (mt_process.multiple)
@@ -155,7 +155,7 @@ void mt_request_share(void)
         tables[t]->shards[0].capacity = tables[t]->shards[0].used = 0;
         for (uint64_t i = 0; i < old.capacity; i++)
             if (old.entries[i].key) {
-                mt_requests_count(-1); // mt_table_put counts it again
+                mt_requests_add_count(-1); // mt_table_put counts it again
                 mt_table_put(tables[t], &old.entries[i]);
             }
         free_entries(old.entries, old.capacity);
@@ -167,7 +167,7 @@ static void close_gap(mt_shard *s, uint64_t hole)
 {
     uint64_t mask = s->capacity - 1;
     for (uint64_t i = (hole + 1) & mask; s->entries[i].key; i = (i + 1) & mask) {
-        uint64_t home = (scatter(s->entries[i].key) >> 28) & mask;
+        uint64_t home = (hash_key(s->entries[i].key) >> 28) & mask;
         if (((i - home) & mask) >= ((i - hole) & mask)) {
             s->entries[hole] = s->entries[i];
             hole = i;
@@ -181,18 +181,18 @@ static void drop_entry(mt_shard *s, mt_request *at)
 {
     close_gap(s, (uint64_t)(at - s->entries));
     s->used--;
-    mt_requests_count(-1);
+    mt_requests_add_count(-1);
     if (mt_unlikely(s->capacity > MT_KEPT_ENTRIES && s->used * 16 < s->capacity))
         resize(s, s->capacity / 4); // on failure the capacity stays
 }
 
 bool mt_table_take(mt_table *table, uint64_t key, mt_request *entry)
 {
-    if (!mt_any_followed() || key == 0)
+    if (!mt_requests_any() || key == 0)
         return false;
     if (table == &mt_requests && mt_posted_any())
         mt_posted_spill(put_request);
-    uint64_t hash = scatter(key);
+    uint64_t hash = hash_key(key);
     mt_shard *s = open_shard(table, hash);
     mt_request *at = s->capacity ? place_of(s, key, hash) : NULL;
     bool found = at && at->key == key;
@@ -204,10 +204,10 @@ bool mt_table_take(mt_table *table, uint64_t key, mt_request *entry)
     return found;
 }
 
-bool mt_request_receives(MPI_Request request, mt_comm **comm, int32_t *peer)
+bool mt_request_is_persistent_receive(MPI_Request request, mt_comm **comm, int32_t *peer)
 {
-    uint64_t key = MT_KEY(request), hash = scatter(key);
-    if (!mt_any_followed() || key == 0)
+    uint64_t key = MT_KEY(request), hash = hash_key(key);
+    if (!mt_requests_any() || key == 0)
         return false;
     mt_shard *s = open_shard(&mt_requests, hash);
     const mt_request *at = s->capacity ? place_of(s, key, hash) : NULL;
@@ -231,20 +231,20 @@ MT_INLINE mt_thread *writer(void)
 // Records a request that did not complete normally, in a row of this direction. Requests
 // that started while recording was paused are not counted, and those with MPI_PROC_NULL
 // move nothing.
-static void set_aside_tagged(const mt_request *e, unsigned direction, int32_t peer, int32_t tag)
+static void book_abnormal_tagged(const mt_request *e, unsigned direction, int32_t peer, int32_t tag)
 {
     mt_thread *t = writer();
     if (!t || e->slice == MT_PAUSED || peer == MT_PEER_PROC_NULL)
         return;
     uint64_t bytes = e->kind == MT_PERSISTENT_SEND ? e->bytes : 0;
     uint32_t comm = e->comm ? e->comm->index : MT_COMM_NONE;
-    mt_book_beside(t, mt_key_of(e->site, e->slice, e->call, direction, comm, peer, mt_size_class(bytes)), bytes,
+    mt_book_message(t, mt_key_of(e->site, e->slice, e->call, direction, comm, peer, mt_size_class(bytes)), bytes,
                    tag, e->number);
 }
 
-static void set_aside(const mt_request *e, unsigned direction, int32_t peer)
+static void book_abnormal(const mt_request *e, unsigned direction, int32_t peer)
 {
-    set_aside_tagged(e, direction, peer, MT_EVENT_NO_TAG);
+    book_abnormal_tagged(e, direction, peer, MT_EVENT_NO_TAG);
 }
 
 MT_INLINE bool was_cancelled(const MPI_Status *status)
@@ -258,17 +258,17 @@ MT_INLINE void book_receive(const mt_request *e, const MPI_Status *status)
 {
     mt_thread *t = writer();
     if (was_cancelled(status)) {
-        set_aside(e, MT_DIR_CANCELLED, e->peer);
+        book_abnormal(e, MT_DIR_CANCELLED, e->peer);
         return;
     }
-    if (e->kind == MT_UNTOLD_RECEIVE) {
-        set_aside(e, MT_DIR_UNTOLD, e->peer);
+    if (e->kind == MT_RECEIVE_NO_STATUS) {
+        book_abnormal(e, MT_DIR_UNTOLD, e->peer);
         return;
     }
     if (!t || e->slice == MT_PAUSED || status->MPI_SOURCE < 0) // MPI_PROC_NULL is negative
         return;
     uint64_t bytes = mt_status_bytes(status);
-    mt_book_beside(t,
+    mt_book_message(t,
                    mt_key_of(e->site, e->slice, e->call, MT_DIR_RECV_POSTED, e->comm->index, status->MPI_SOURCE,
                              mt_size_class(bytes)),
                    bytes, status->MPI_TAG, e->number);
@@ -276,7 +276,7 @@ MT_INLINE void book_receive(const mt_request *e, const MPI_Status *status)
 
 static bool is_open_receive(const mt_request *e)
 {
-    return !e->counted && (e->kind == MT_RECEIVE || e->kind == MT_UNTOLD_RECEIVE ||
+    return !e->counted && (e->kind == MT_RECEIVE || e->kind == MT_RECEIVE_NO_STATUS ||
                            (e->kind == MT_PERSISTENT_RECEIVE && e->active));
 }
 
@@ -292,12 +292,12 @@ static bool is_persistent(const mt_request *e)
 }
 
 // Records the completion of a request, once.
-static void settle(const mt_request *e, const MPI_Status *status)
+static void book_completion(const mt_request *e, const MPI_Status *status)
 {
     if (is_open_receive(e))
         book_receive(e, status);
     else if (is_cancelled_send(e) && was_cancelled(status))
-        set_aside(e, MT_DIR_SEND_CANCELLED, e->peer);
+        book_abnormal(e, MT_DIR_SEND_CANCELLED, e->peer);
     else if (e->number && !e->counted)
         mt_trace_completed(e->number);
 }
@@ -311,43 +311,43 @@ int32_t mt_failed_source(const mt_comm *c, int32_t posted, const MPI_Status *sta
 
 int32_t mt_failed_tag(int32_t posted, const MPI_Status *status)
 {
-    bool told = status && status->MPI_SOURCE >= 0 && status->MPI_TAG >= 0 &&
+    bool valid = status && status->MPI_SOURCE >= 0 && status->MPI_TAG >= 0 &&
                 (posted == MT_PEER_ANY_SOURCE || status->MPI_SOURCE == posted);
-    return told ? status->MPI_TAG : MT_EVENT_NO_TAG;
+    return valid ? status->MPI_TAG : MT_EVENT_NO_TAG;
 }
 
-static void settle_failed(const mt_request *e, int error, const MPI_Status *status)
+static void book_failure(const mt_request *e, int error, const MPI_Status *status)
 {
     if (!is_open_receive(e))
         return;
     if (mt_error_class(error) == MPI_ERR_TRUNCATE)
-        set_aside_tagged(e, MT_DIR_TRUNCATED, mt_failed_source(e->comm, e->peer, status),
+        book_abnormal_tagged(e, MT_DIR_TRUNCATED, mt_failed_source(e->comm, e->peer, status),
                          mt_failed_tag(e->peer, status));
     else
-        set_aside(e, MT_DIR_FAILED, e->peer);
+        book_abnormal(e, MT_DIR_FAILED, e->peer);
 }
 
-void mt_request_looked_at(mt_request *e, int error, const MPI_Status *status)
+void mt_request_got_status(mt_request *e, int error, const MPI_Status *status)
 {
     if (error == MPI_SUCCESS)
-        settle(e, status);
+        book_completion(e, status);
     else if (mt_error_class(error) == MPI_ERR_TRUNCATE)
-        settle_failed(e, error, status);
+        book_failure(e, error, status);
     else
         return;
     e->counted = true;
 }
 
 // Records a request whose end was not seen: a receive, or a send that was to be cancelled.
-static void settle_unseen(const mt_request *e, unsigned direction)
+static void book_unseen(const mt_request *e, unsigned direction)
 {
     if (is_open_receive(e))
-        set_aside(e, direction, e->peer);
+        book_abnormal(e, direction, e->peer);
     else if (is_cancelled_send(e))
-        set_aside(e, MT_DIR_SEND_FREED, e->peer);
+        book_abnormal(e, MT_DIR_SEND_FREED, e->peer);
 }
 
-static void forget(const mt_request *e)
+static void free_extra(const mt_request *e)
 {
     if (e->kind == MT_PERSISTENT_COLL || e->kind == MT_NEW_COMM)
         free(e->extra);
@@ -355,40 +355,40 @@ static void forget(const mt_request *e)
 
 void mt_request_freed(mt_request *e)
 {
-    settle_unseen(e, MT_DIR_FREED);
-    forget(e);
+    book_unseen(e, MT_DIR_FREED);
+    free_extra(e);
 }
 
-static void rest(mt_request *e)
+static void deactivate(mt_request *e)
 {
     e->active = e->counted = e->cancelled = false;
     e->number = 0;
     mt_table_put(&mt_requests, e);
 }
 
-static _Atomic bool cancels; // MPI_Cancel was called for a request that is not followed
+static _Atomic bool unfollowed_cancelled; // MPI_Cancel was called for a request that is not followed
 
 // While one thread waits for a request, with its entry taken out of the table, another
 // thread may cancel it. That added an entry for a cancelled send, which is removed here.
-static void drop_cancel(const mt_request *e)
+static void drop_cancelled_send(const mt_request *e)
 {
     mt_request other;
-    if (mt_unlikely(atomic_load_explicit(&cancels, memory_order_relaxed)) &&
+    if (mt_unlikely(atomic_load_explicit(&unfollowed_cancelled, memory_order_relaxed)) &&
         mt_table_take(&mt_requests, e->key, &other) && other.kind != MT_CANCELLED_SEND)
         mt_table_put(&mt_requests, &other);
 }
 
-void mt_request_done(mt_request *e, const MPI_Status *status)
+void mt_request_entry_completed(mt_request *e, const MPI_Status *status)
 {
     if (mt_on())
-        settle(e, status);
-    drop_cancel(e);
+        book_completion(e, status);
+    drop_cancelled_send(e);
     if (e->kind == MT_NEW_COMM) {
-        const mt_request_promise *promise = e->extra;
-        mt_comm_kept(&promise->origin, promise->later ? *promise->later : promise->made);
+        const mt_request_idup *promise = e->extra;
+        mt_comm_idup_completed(&promise->origin, promise->later ? *promise->later : promise->made);
         free(e->extra);
     } else if (is_persistent(e)) {
-        rest(e);
+        deactivate(e);
     }
 }
 
@@ -397,7 +397,7 @@ static bool take_completed(MPI_Request request, const MPI_Status *status)
     mt_request e;
     if (!mt_table_take(&mt_requests, MT_KEY(request), &e))
         return false;
-    mt_request_done(&e, status);
+    mt_request_entry_completed(&e, status);
     return true;
 }
 
@@ -406,7 +406,7 @@ bool mt_request_completed(MPI_Request request, const MPI_Status *status)
 {
     if (mt_unlikely(mt_process.multiple)) // another thread opened a session while this one waited
         return take_completed(request, status);
-    uint64_t key = MT_KEY(request), hash = scatter(key);
+    uint64_t key = MT_KEY(request), hash = hash_key(key);
     if (mt_posted_any() && mt_posted_one_completed(key, status, put_request))
         return true;
     mt_shard *s = &mt_requests.shards[0];
@@ -424,12 +424,12 @@ bool mt_request_completed(MPI_Request request, const MPI_Status *status)
 void mt_request_failed(mt_request *e, int error, const MPI_Status *status, bool gone)
 {
     if (mt_on())
-        settle_failed(e, error, status);
-    drop_cancel(e);
+        book_failure(e, error, status);
+    drop_cancelled_send(e);
     if (is_persistent(e) && !gone)
-        rest(e);
+        deactivate(e);
     else
-        forget(e);
+        free_extra(e);
 }
 
 void mt_request_cancelled(const mt_span *s, MPI_Request request)
@@ -440,7 +440,7 @@ void mt_request_cancelled(const mt_span *s, MPI_Request request)
     if (followed && e.kind != MT_OPERATION) {
         e.cancelled = true;
     } else if (s->thread && !mt_process.header->pauses && !mt_process.receives_unfollowed) { // else it may be a receive
-        atomic_store(&cancels, true);
+        atomic_store(&unfollowed_cancelled, true);
         e = (mt_request){.key = MT_KEY(request), .site = s->site, .peer = MT_PEER_NONE, .slice = s->slice,
                          .call = s->call, .kind = MT_CANCELLED_SEND, .cancelled = true, .number = number};
     } else if (!followed) {
@@ -477,14 +477,11 @@ static void each_unfinished(mt_table *table, void (*visit)(const mt_request *))
                 visit(&table->shards[i].entries[k]);
 }
 
-static void unfinished_request(const mt_request *e)
-{
-    settle_unseen(e, MT_DIR_UNFINISHED);
-}
+static void unfinished_request(const mt_request *e) { book_unseen(e, MT_DIR_UNFINISHED); }
 
-static void unfinished_message(const mt_request *e) { set_aside(e, MT_DIR_UNFINISHED, e->peer); }
+static void unfinished_message(const mt_request *e) { book_abnormal(e, MT_DIR_UNFINISHED, e->peer); }
 
-static void forget_all(mt_table *table)
+static void free_table(mt_table *table)
 {
     for (int i = 0; i < MT_SHARDS; i++) {
         mt_shard *s = &table->shards[i];
@@ -496,21 +493,21 @@ static void forget_all(mt_table *table)
 
 // No thread may call MPI any more, so no lock is taken. The tables are emptied, since a
 // later session may be given the same handles.
-void mt_requests_unfinished(void)
+void mt_requests_close(void)
 {
     mt_posted_spill(put_request);
     each_unfinished(&mt_requests, unfinished_request);
     each_unfinished(&mt_messages, unfinished_message);
-    each_unfinished(&mt_requests, forget);
-    forget_all(&mt_requests);
-    forget_all(&mt_messages);
+    each_unfinished(&mt_requests, free_extra);
+    free_table(&mt_requests);
+    free_table(&mt_messages);
     atomic_store(&mt_objects.request_count, 0);
 }
 
 static void book_posted(mt_thread *t, const mt_request *e)
 {
     if (e->peer != MT_PEER_PROC_NULL)
-        mt_book_beside(t, mt_key_of(e->site, e->slice, e->call, MT_DIR_POSTED, e->comm->index, e->peer, 0), 0, e->tag,
+        mt_book_message(t, mt_key_of(e->site, e->slice, e->call, MT_DIR_POSTED, e->comm->index, e->peer, 0), 0, e->tag,
                        e->number);
 }
 
@@ -525,7 +522,7 @@ void mt_request_posted(const mt_span *s, MPI_Request request, mt_request_kind ki
     mt_table_put(&mt_requests, &e);
 }
 
-void mt_request_receive(uint64_t site, uint32_t slice, unsigned call, mt_comm *comm, int32_t peer,
+void mt_request_add_receive(uint64_t site, uint32_t slice, unsigned call, mt_comm *comm, int32_t peer,
                         MPI_Request request, uint32_t number)
 {
     mt_shard *shard;
@@ -550,7 +547,7 @@ void mt_request_receive(uint64_t site, uint32_t slice, unsigned call, mt_comm *c
 
 // Operations that completed at once may share a handle. The handle then gets the number of
 // the latest one, unless it is that of a request with more to record.
-void mt_request_operation(mt_thread *t, MPI_Request request)
+void mt_request_add_operation(mt_thread *t, MPI_Request request)
 {
     mt_shard *shard;
     uint32_t number = mt_record.trace_how[t->open->call] != MT_TRACE_NOT ? mt_trace_request(t) : 0;
@@ -587,13 +584,14 @@ void mt_request_started(mt_span *s, MPI_Request request, bool alone)
         uint32_t comm = e.comm ? e.comm->index : MT_COMM_NONE;
         mt_book(s, mt_span_key(s, direction, comm, e.peer, bytes), bytes);
     } else if (t && direction == MT_DIR_SEND) {
-        mt_book_beside(t, mt_span_key(s, MT_DIR_SEND_POSTED, e.comm->index, e.peer, e.bytes), e.bytes, e.tag, e.number);
+        mt_key k = mt_span_key(s, MT_DIR_SEND_POSTED, e.comm->index, e.peer, e.bytes);
+        mt_book_message(t, k, e.bytes, e.tag, e.number);
     }
     if (t && e.kind == MT_PERSISTENT_RECEIVE)
         book_posted(t, &e);
     if (t && e.kind == MT_PERSISTENT_COLL)
         MT_CALL_HOOK(volume_started, t, &e, s->slice);
     if (t)
-        t->posts = 0;
+        t->request_number = 0;
     mt_table_put(&mt_requests, &e);
 }

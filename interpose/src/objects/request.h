@@ -17,7 +17,7 @@
 
 typedef enum mt_request_kind {
     MT_RECEIVE,
-    MT_UNTOLD_RECEIVE, // a receive whose status the MPI does not set
+    MT_RECEIVE_NO_STATUS, // a receive whose status the MPI does not set
     MT_CANCELLED_SEND, // known only from MPI_Cancel
     MT_PERSISTENT_SEND,
     MT_PERSISTENT_RECEIVE,
@@ -32,7 +32,7 @@ typedef struct mt_request {
     mt_comm *comm;
     union {
         uint64_t bytes; // of a persistent send
-        void *extra;    // mt_request_promise or mt_volume_fixed, malloc'ed
+        void *extra;    // mt_request_idup or mt_volume_fixed, malloc'ed
     };
     int32_t peer;   // as in a row
     uint32_t slice;
@@ -48,21 +48,21 @@ typedef struct mt_request {
 // The new communicator of MPI_Comm_idup. MPIs write its handle at the call; if one has not,
 // `later` is where it will be written. Otherwise that address is not used: it may be
 // invalid at completion, since Open MPI's Fortran layer passes that of a local variable.
-typedef struct mt_request_promise {
+typedef struct mt_request_idup {
     mt_comm_origin origin;
     MPI_Comm made;
     MPI_Comm *later; // or NULL
-} mt_request_promise;
+} mt_request_idup;
 
 // Hash tables with open addressing, one of requests and one of matched messages.
 typedef struct mt_table mt_table;
-extern MT_OURS mt_table mt_requests, mt_messages;
+extern MT_HIDDEN mt_table mt_requests, mt_messages;
 
 void mt_table_put(mt_table *table, const mt_request *entry);
 bool mt_table_take(mt_table *table, uint64_t key, mt_request *entry);
 
 // Reports whether entries have to be taken out of the table before a call.
-MT_INLINE bool mt_take_first(void)
+MT_INLINE bool mt_take_before_call(void)
 {
     return mt_process.multiple || atomic_load_explicit(&mt_objects.callbacks, memory_order_relaxed);
 }
@@ -73,15 +73,15 @@ bool mt_request_completed(MPI_Request request, const MPI_Status *status);
 
 // Prepares the tables for threads that use them at the same time, and sets
 // mt_process.multiple.
-void mt_request_share(void);
+void mt_requests_enable_threads(void);
 
 // Reports whether any request or matched message is followed.
-MT_INLINE bool mt_any_followed(void)
+MT_INLINE bool mt_requests_any(void)
 {
     return atomic_load_explicit(&mt_objects.request_count, memory_order_relaxed) != 0;
 }
 
-MT_INLINE void mt_requests_count(int64_t n)
+MT_INLINE void mt_requests_add_count(int64_t n)
 {
     if (mt_unlikely(mt_process.multiple))
         atomic_fetch_add_explicit(&mt_objects.request_count, n, memory_order_relaxed);
@@ -91,7 +91,7 @@ MT_INLINE void mt_requests_count(int64_t n)
 
 // Records a request that completed with this status. Puts a persistent one back into the
 // table, inactive.
-void mt_request_done(mt_request *entry, const MPI_Status *status);
+void mt_request_entry_completed(mt_request *entry, const MPI_Status *status);
 
 // Records a request that completed with an error. `status` may have its source, if it is
 // not NULL. If the handle is gone, a persistent request is gone as well.
@@ -99,10 +99,10 @@ void mt_request_failed(mt_request *entry, int error, const MPI_Status *status, b
 
 // Records a completion that MPI_Request_get_status reported, which does not free the
 // request.
-void mt_request_looked_at(mt_request *entry, int error, const MPI_Status *status);
+void mt_request_got_status(mt_request *entry, int error, const MPI_Status *status);
 
 // Reports whether the request is a persistent receive, and sets its communicator and peer.
-bool mt_request_receives(MPI_Request request, mt_comm **comm, int32_t *peer);
+bool mt_request_is_persistent_receive(MPI_Request request, mt_comm **comm, int32_t *peer);
 
 // Records that the program freed a request.
 void mt_request_freed(mt_request *entry);
@@ -112,8 +112,8 @@ void mt_request_freed(mt_request *entry);
 void mt_request_cancelled(const mt_span *s, MPI_Request request);
 
 // Adds a posted receive to the table. `peer` is as in a row.
-void mt_request_receive(uint64_t site, uint32_t slice, unsigned call, mt_comm *comm, int32_t peer,
-                        MPI_Request request, uint32_t number) MT_APART;
+void mt_request_add_receive(uint64_t site, uint32_t slice, unsigned call, mt_comm *comm, int32_t peer,
+                        MPI_Request request, uint32_t number) MT_NOINLINE;
 
 // The same for a receive that another call than Irecv posted. Also adds the posting to a
 // row (MT_DIR_POSTED).
@@ -121,7 +121,7 @@ void mt_request_posted(const mt_span *s, MPI_Request request, mt_request_kind ki
                        uint32_t number);
 
 // Follows an operation that the current call starts, if the call is traced.
-void mt_request_operation(mt_thread *t, MPI_Request request);
+void mt_request_add_operation(mt_thread *t, MPI_Request request);
 
 // Hook: a persistent collective was started in this slice, and its messages are to be
 // recorded.
@@ -129,17 +129,17 @@ typedef void mt_hook_volume_started(mt_thread *t, const mt_request *entry, uint3
 MT_HOOK(volume_started);
 
 // Hook: a request was added, while a high-water mark of requests is being kept.
-typedef void mt_hook_requests_watched(void);
-MT_HOOK(requests_watched);
+typedef void mt_hook_request_added(void);
+MT_HOOK(request_added);
 
-MT_INLINE void mt_request_remembered(void)
+MT_INLINE void mt_request_added(void)
 {
-    if (mt_unlikely(mt_enter_flags() & MT_ENTER_MOST))
-        MT_CALL_HOOK(requests_watched);
+    if (mt_unlikely(mt_flags() & MT_FLAG_HIGHWATERMARKS))
+        MT_CALL_HOOK(request_added);
 }
 
 // Records what has not completed by the end of MPI_Finalize, and empties the tables.
-void mt_requests_unfinished(void);
+void mt_requests_close(void);
 
 // Returns the source of a failed receive's message as a rank in the communicator, as in a
 // row: the posted one, or for MPI_ANY_SOURCE that of the status if it is a rank.

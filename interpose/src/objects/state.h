@@ -25,6 +25,6 @@ typedef struct mt_objects_state {
     bool status_trusted;
 } mt_objects_state;
 
-extern MT_OURS mt_objects_state mt_objects;
+extern MT_HIDDEN mt_objects_state mt_objects;
 
 #endif

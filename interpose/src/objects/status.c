@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-uint64_t mt_status_ask(const MPI_Status *status)
+uint64_t mt_status_query(const MPI_Status *status)
 {
     MPI_Count bytes = 0;
     if (mt_pmpi.Get_elements_x(status, mt_const.byte, &bytes) != MPI_SUCCESS || bytes < 0)
@@ -21,7 +21,7 @@ void mt_status_open(void)
     memset(&status, 0, sizeof status);
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         if (mt_pmpi.Status_set_elements_x(&status, mt_const.byte, counts[i]) != MPI_SUCCESS ||
-            mt_status_ask(&status) != (uint64_t)counts[i] || mt_status_fields(&status) != (uint64_t)counts[i])
+            mt_status_query(&status) != (uint64_t)counts[i] || mt_status_fields(&status) != (uint64_t)counts[i])
             return;
     }
     mt_objects.status_trusted = true;

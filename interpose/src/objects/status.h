@@ -7,7 +7,7 @@
 #include "objects/state.h"
 
 void mt_status_open(void);
-uint64_t mt_status_ask(const MPI_Status *status);
+uint64_t mt_status_query(const MPI_Status *status);
 
 // Returns the number of bytes from the fields of a status. The MPI Standard does not define
 // these fields, so mt_status_open checks them before they are used.
@@ -18,13 +18,13 @@ MT_INLINE uint64_t mt_status_fields(const MPI_Status *status)
 #elif defined(MPICH_NUMVERSION) || defined(MPICH_VERSION)
     return (uint32_t)status->count_lo | (uint64_t)((uint32_t)status->count_hi_and_cancelled >> 1) << 32;
 #else
-    return mt_status_ask(status);
+    return mt_status_query(status);
 #endif
 }
 
 MT_INLINE uint64_t mt_status_bytes(const MPI_Status *status)
 {
-    return mt_likely(mt_objects.status_trusted) ? mt_status_fields(status) : mt_status_ask(status);
+    return mt_likely(mt_objects.status_trusted) ? mt_status_fields(status) : mt_status_query(status);
 }
 
 // Returns the class of an error that the MPI itself returned. Looks up no argument of the

@@ -13,20 +13,20 @@ static _Atomic uint64_t epoch;
 // Sizes of datatypes by handle, plus 1, for all threads. A thread's own cache is small.
 static mt_handles sizes;
 
-static mt_type_size *place_of(mt_thread *t, uint64_t key)
+static mt_type_cached *cache_slot(mt_thread *t, uint64_t key)
 {
     return &t->types[(key ^ key >> 8) % MT_TYPE_CACHE];
 }
 
-static void remember(mt_thread *t, uint64_t key, uint64_t size)
+static void cache(mt_thread *t, uint64_t key, uint64_t size)
 {
-    mt_type_size *place = place_of(t, key);
+    mt_type_cached *place = cache_slot(t, key);
     place->size = t->type_size = size;
     atomic_store(&place->key, key);
     atomic_store(&t->type_key, key);
 }
 
-static bool look_up(uint64_t key, uint64_t *size)
+static bool lookup(uint64_t key, uint64_t *size)
 {
     mt_lock(MT_LOCK_TYPES);
     uint64_t found = (uint64_t)(uintptr_t)mt_handles_get(&sizes, key);
@@ -36,7 +36,7 @@ static bool look_up(uint64_t key, uint64_t *size)
 }
 
 // Asks the MPI for a size. (Type_size returns wrong values beyond 2 GiB.)
-static bool ask(MPI_Datatype type, uint64_t *size)
+static bool query(MPI_Datatype type, uint64_t *size)
 {
     MPI_Count n = 0;
     if (type == mt_const.datatype_null || mt_pmpi.Type_size_x(type, &n) != MPI_SUCCESS || n < 0)
@@ -48,16 +48,16 @@ static bool ask(MPI_Datatype type, uint64_t *size)
     return true;
 }
 
-// Finds a size in the caches or, with `may_ask`, asks the MPI for it.
-MT_INLINE bool find(mt_thread *t, MPI_Datatype type, bool may_ask)
+// Finds a size in the caches or, with `may_query`, asks the MPI for it.
+MT_INLINE bool find(mt_thread *t, MPI_Datatype type, bool may_query)
 {
     uint64_t key = MT_KEY(type), before = atomic_load(&epoch), size;
-    mt_type_size *place = place_of(t, key);
+    mt_type_cached *place = cache_slot(t, key);
     if (mt_load(&place->key) == key)
         size = place->size;
-    else if (!look_up(key, &size) && !(may_ask && ask(type, &size)))
+    else if (!lookup(key, &size) && !(may_query && query(type, &size)))
         return false;
-    remember(t, key, size);
+    cache(t, key, size);
     if (atomic_load(&epoch) != before) {
         atomic_store(&place->key, 0);
         atomic_store(&t->type_key, 0);
@@ -83,7 +83,7 @@ void mt_types_open(void)
     for (int i = 0; mt_const.type_f2c && i < 256; i++) {
         MPI_Datatype type = mt_const.type_f2c(i);
         if (type)
-            ask(type, &size);
+            query(type, &size);
     }
 }
 #else
@@ -102,16 +102,16 @@ void mt_types_open(void)
     };
     uint64_t size;
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-        ask(types[i], &size);
+        query(types[i], &size);
 }
 #endif
 
 // Another thread may be adding to its cache at the same time: see comm.c.
-static void forget(void *type, mt_thread *t)
+static void uncache(void *type, mt_thread *t)
 {
     uint64_t key = *(uint64_t *)type;
-    if (atomic_load(&place_of(t, key)->key) == key)
-        atomic_store(&place_of(t, key)->key, 0);
+    if (atomic_load(&cache_slot(t, key)->key) == key)
+        atomic_store(&cache_slot(t, key)->key, 0);
     if (atomic_load(&t->type_key) == key)
         atomic_store(&t->type_key, 0);
 }
@@ -120,13 +120,13 @@ void mt_type_forget(MPI_Datatype type)
 {
     uint64_t key = MT_KEY(type);
     mt_lock(MT_LOCK_TYPES);
-    mt_handles_drop(&sizes, key);
+    mt_handles_remove(&sizes, key);
     mt_unlock(MT_LOCK_TYPES);
     atomic_fetch_add(&epoch, 1);
-    mt_thread_each(forget, &key);
+    mt_thread_each(uncache, &key);
 }
 
-static void forget_all(void *none, mt_thread *t)
+static void clear_cache(void *none, mt_thread *t)
 {
     (void)none;
     for (int i = 0; i < MT_TYPE_CACHE; i++)
@@ -140,5 +140,5 @@ void mt_types_forget_all(void)
     mt_handles_clear(&sizes);
     mt_unlock(MT_LOCK_TYPES);
     atomic_fetch_add(&epoch, 1);
-    mt_thread_each(forget_all, NULL);
+    mt_thread_each(clear_cache, NULL);
 }

@@ -7,11 +7,11 @@
 #include "base/resolve.h"
 #include "record/thread.h"
 
-uint64_t mt_type_find(mt_thread *t, MPI_Datatype type) MT_APART;
+uint64_t mt_type_find(mt_thread *t, MPI_Datatype type) MT_NOINLINE;
 
 // Reports whether the size of a datatype, which may be invalid, is known, and sets the
 // thread's type_size to it. Calls no MPI function.
-bool mt_type_known(mt_thread *t, MPI_Datatype type) MT_APART;
+bool mt_type_known(mt_thread *t, MPI_Datatype type) MT_NOINLINE;
 
 // Asks the MPI for the sizes of all predefined datatypes.
 void mt_types_open(void);

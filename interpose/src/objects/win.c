@@ -18,32 +18,32 @@ static mt_handles handles; // window -> the communicator of its group
 static mt_handles numbers; // window -> its number, stored as a pointer
 
 // Returns the communicator for the group of a window whose creation was not seen.
-static mt_comm *meet(MPI_Win win)
+static mt_comm *add_unseen(MPI_Win win)
 {
     MPI_Group group;
-    if (mt_own.Win_get_group(win, &group) != MPI_SUCCESS) {
-        mt_lost(&mt_process.header->lost_comms, 1);
-        return mt_comm_lost();
+    if (mt_mpi.Win_get_group(win, &group) != MPI_SUCCESS) {
+        mt_count_lost(&mt_process.header->lost_comms, 1);
+        return mt_comm_none();
     }
     mt_comm *c = mt_comm_of_group(group);
-    mt_own.Group_free(&group);
+    mt_mpi.Group_free(&group);
     return c;
 }
 
-static void forget_in(void *handle, mt_thread *t)
+static void uncache_in(void *handle, mt_thread *t)
 {
     uint64_t key = *(uint64_t *)handle;
-    mt_win_hit *hit = mt_win_place(t, key);
+    mt_win_cached *hit = mt_win_cache_slot(t, key);
     if (atomic_load(&hit->key) == key)
         atomic_store(&hit->key, 0);
 }
 
 // Removes a handle from the caches of all threads: see comm.c.
-static void forget(MPI_Win win)
+static void uncache(MPI_Win win)
 {
     uint64_t key = MT_KEY(win);
     atomic_fetch_add(&epoch, 1);
-    mt_thread_each(forget_in, &key);
+    mt_thread_each(uncache_in, &key);
 }
 
 void mt_win_forget_all(void)
@@ -66,33 +66,33 @@ static void keep(uint64_t key, mt_comm *c, uint32_t number)
     if (number)
         mt_handles_put(&numbers, key, (void *)(uintptr_t)number);
     else
-        mt_handles_drop(&numbers, key);
+        mt_handles_remove(&numbers, key);
 }
 
-const mt_win_hit *mt_win_find(mt_thread *t, MPI_Win win)
+const mt_win_cached *mt_win_find(mt_thread *t, MPI_Win win)
 {
     uint64_t key = MT_KEY(win), before = atomic_load(&epoch);
     mt_lock(MT_LOCK_WIN);
     mt_comm *c = mt_handles_get(&handles, key);
     if (!c) {
-        c = meet(win);
+        c = add_unseen(win);
         mt_handles_put(&handles, key, c);
     }
     uint32_t number = number_of(key);
     mt_unlock(MT_LOCK_WIN);
-    mt_win_hit *hit = mt_win_place(t, key);
+    mt_win_cached *hit = mt_win_cache_slot(t, key);
     hit->comm = c;
     hit->number = number;
     atomic_store(&hit->key, key);
     if (atomic_load(&epoch) != before)
-        forget_in(&key, t);
+        uncache_in(&key, t);
     return hit;
 }
 
 mt_comm *mt_win_known(mt_thread *t, MPI_Win win)
 {
     uint64_t key = MT_KEY(win);
-    mt_win_hit *hit = mt_win_place(t, key);
+    mt_win_cached *hit = mt_win_cache_slot(t, key);
     if (mt_likely(mt_holds(&hit->key, key)))
         return hit->comm;
     mt_lock(MT_LOCK_WIN);
@@ -101,41 +101,41 @@ mt_comm *mt_win_known(mt_thread *t, MPI_Win win)
     return c;
 }
 
-uint32_t mt_win_made(mt_thread *t, MPI_Comm comm, MPI_Win win)
+uint32_t mt_win_created(mt_thread *t, MPI_Comm comm, MPI_Win win)
 {
     static uint32_t made;
     mt_comm *c = mt_comm_of(t, comm);
     mt_lock(MT_LOCK_WIN);
-    if (!mt_handles_room(&handles))
-        mt_lost(&mt_process.header->lost_comms, 1);
+    if (!mt_handles_reserve(&handles))
+        mt_count_lost(&mt_process.header->lost_comms, 1);
     uint32_t number = made < MT_MAX_WINDOWS ? ++made : 0;
     keep(MT_KEY(win), c, number);
-    forget(win);
-    MT_CALL_HOOK(win_made, win, c);
+    uncache(win);
+    MT_CALL_HOOK(win_created, win, c);
     mt_unlock(MT_LOCK_WIN);
     return number;
 }
 
-mt_comm *mt_win_leaving(MPI_Win win, uint32_t *number)
+mt_comm *mt_win_freeing(MPI_Win win, uint32_t *number)
 {
     mt_lock(MT_LOCK_WIN);
     mt_comm *c = mt_handles_get(&handles, MT_KEY(win));
     *number = number_of(MT_KEY(win));
-    mt_handles_drop(&handles, MT_KEY(win));
-    mt_handles_drop(&numbers, MT_KEY(win));
-    forget(win);
-    MT_CALL_HOOK(win_leaving, win);
+    mt_handles_remove(&handles, MT_KEY(win));
+    mt_handles_remove(&numbers, MT_KEY(win));
+    uncache(win);
+    MT_CALL_HOOK(win_freeing, win);
     mt_unlock(MT_LOCK_WIN);
     return c;
 }
 
-void mt_win_left(MPI_Win win, mt_comm *c, uint32_t number)
+void mt_win_freed(MPI_Win win, mt_comm *c, uint32_t number)
 {
     if (!c || win == mt_const.win_null)
         return;
     mt_lock(MT_LOCK_WIN);
     keep(MT_KEY(win), c, number);
-    MT_CALL_HOOK(win_made, win, c);
+    MT_CALL_HOOK(win_created, win, c);
     mt_unlock(MT_LOCK_WIN);
 }
 
@@ -161,7 +161,7 @@ static bool write_group(const mt_comm *members, uint32_t number)
 static uint32_t number_group(const mt_comm *members)
 {
     uint64_t name[2];
-    mt_group_name(name, members, (uint64_t[2]){7, 7}, 0, 0);
+    mt_group_id(name, members, (uint64_t[2]){7, 7}, 0, 0);
     for (uint32_t i = 0; i < group_count; i++)
         if (memcmp(groups[i], name, sizeof name) == 0)
             return i + 1;
@@ -177,7 +177,7 @@ uint32_t mt_win_group(MPI_Group group)
 {
     mt_comm members = {.stride = 1};
     uint32_t number = 0;
-    if (!mt_group_describe_alone(&members, group))
+    if (!mt_group_describe_group(&members, group))
         return 0;
     mt_lock(MT_LOCK_WIN);
     number = number_group(&members);

@@ -23,8 +23,8 @@ void mt_world_open(void)
 {
     int rank = -1, size = -1;
     mt_lock(MT_LOCK_WORLD);
-    if (mt_own.Comm_rank(mt_const.comm_world, &rank) == MPI_SUCCESS &&
-        mt_own.Comm_size(mt_const.comm_world, &size) == MPI_SUCCESS)
+    if (mt_mpi.Comm_rank(mt_const.comm_world, &rank) == MPI_SUCCESS &&
+        mt_mpi.Comm_size(mt_const.comm_world, &size) == MPI_SUCCESS)
         is(rank, size);
     has_world = true;
     mt_unlock(MT_LOCK_WORLD);
@@ -51,12 +51,12 @@ static bool has_world_set(MPI_Session session)
 {
     static const char world[] = "mpi://WORLD";
     int n = 0;
-    if (mt_own.Session_get_num_psets(session, mt_const.info_null, &n) != MPI_SUCCESS)
+    if (mt_mpi.Session_get_num_psets(session, mt_const.info_null, &n) != MPI_SUCCESS)
         return false;
     for (int i = 0; i < n; i++) {
         char name[sizeof world + 1];
         int length = sizeof name;
-        if (mt_own.Session_get_nth_pset(session, mt_const.info_null, i, &length, name) == MPI_SUCCESS &&
+        if (mt_mpi.Session_get_nth_pset(session, mt_const.info_null, i, &length, name) == MPI_SUCCESS &&
             strncmp(name, world, sizeof name) == 0)
             return true;
     }
@@ -69,7 +69,7 @@ static bool session_group(MPI_Group *group)
 {
     for (int i = 0; i < session_count; i++)
         if (sessions[i].has_world_set &&
-            mt_own.Group_from_session_pset(sessions[i].handle, "mpi://WORLD", group) == MPI_SUCCESS)
+            mt_mpi.Group_from_session_pset(sessions[i].handle, "mpi://WORLD", group) == MPI_SUCCESS)
             return true;
     return false;
 }
@@ -79,7 +79,7 @@ static bool keep(MPI_Session session)
     if (session_count == session_capacity) {
         struct session *wider = realloc(sessions, (size_t)(session_capacity + 16) * sizeof *wider);
         if (!wider) {
-            mt_lost(&mt_process.header->lost_comms, 1); // some communicators can be described only by this session
+            mt_count_lost(&mt_process.header->lost_comms, 1); // only this session could describe some communicators
             return false;
         }
         sessions = wider;
@@ -89,16 +89,16 @@ static bool keep(MPI_Session session)
     return true;
 }
 
-bool mt_world_session(MPI_Session session)
+bool mt_world_session_opened(MPI_Session session)
 {
     MPI_Group group;
     int rank = -1, size = -1;
     mt_lock(MT_LOCK_WORLD);
     bool kept = keep(session);
     if (mt_process.world_rank < 0 && session_group(&group)) {
-        if (mt_own.Group_rank(group, &rank) == MPI_SUCCESS && mt_own.Group_size(group, &size) == MPI_SUCCESS)
+        if (mt_mpi.Group_rank(group, &rank) == MPI_SUCCESS && mt_mpi.Group_size(group, &size) == MPI_SUCCESS)
             is(rank, size);
-        mt_own.Group_free(&group);
+        mt_mpi.Group_free(&group);
     }
     if (mt_process.world_rank < 0 && mt_job_rank(&rank, &size))
         is(rank, size);
@@ -106,7 +106,7 @@ bool mt_world_session(MPI_Session session)
     return kept;
 }
 
-bool mt_world_session_leaving(MPI_Session session)
+bool mt_world_session_closing(MPI_Session session)
 {
     bool found = false;
     mt_lock(MT_LOCK_WORLD);
@@ -136,7 +136,7 @@ static bool translate(MPI_Group group, MPI_Group world, int n, mt_world_taker ta
         int some = n - first < most ? n - first : most;
         for (int i = 0; i < some; i++)
             ranks[i] = first + i;
-        if (mt_own.Group_translate_ranks(group, some, ranks, world, world_ranks) != MPI_SUCCESS ||
+        if (mt_mpi.Group_translate_ranks(group, some, ranks, world, world_ranks) != MPI_SUCCESS ||
             !take(argument, first, some, world_ranks))
             return false;
     }
@@ -147,10 +147,10 @@ bool mt_world_translate(MPI_Group group, int n, mt_world_taker take, void *argum
 {
     MPI_Group world;
     mt_lock(MT_LOCK_WORLD);
-    bool ok = has_world ? mt_own.Comm_group(mt_const.comm_world, &world) == MPI_SUCCESS : session_group(&world);
+    bool ok = has_world ? mt_mpi.Comm_group(mt_const.comm_world, &world) == MPI_SUCCESS : session_group(&world);
     if (ok) {
         ok = translate(group, world, n, take, argument);
-        mt_own.Group_free(&world);
+        mt_mpi.Group_free(&world);
     }
     mt_unlock(MT_LOCK_WORLD);
     return ok;

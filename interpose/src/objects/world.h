@@ -16,11 +16,11 @@ typedef bool (*mt_world_taker)(void *argument, int first, int n, const int world
 bool mt_world_translate(MPI_Group group, int n, mt_world_taker take, void *argument);
 
 #if MT_HAVE_Session_init
-// mt_world_session adds a session that was opened, and returns false without memory.
-// mt_world_session_leaving removes one that is about to be closed, and returns false if it
+// mt_world_session_opened adds a session that was opened, and returns false without memory.
+// mt_world_session_closing removes one that is about to be closed, and returns false if it
 // is not known.
-bool mt_world_session(MPI_Session session);
-bool mt_world_session_leaving(MPI_Session session);
+bool mt_world_session_opened(MPI_Session session);
+bool mt_world_session_closing(MPI_Session session);
 #endif
 
 #endif

@@ -93,10 +93,10 @@ void mt_current_call_restore(mt_thread *t, unsigned call, uint64_t frame)
     }
     // Its saved line was overwritten. The call is counted, but what it moved and how
     // long it took are not known.
-    mt_lost(&mt_process.header->folded_calls, 1);
+    mt_count_lost(&mt_process.header->folded_calls, 1);
     mt_span s = {.thread = t, .frame = frame, .call = (uint16_t)call};
     s.timed = mt_process.header->timing != MT_TIMING_OFF;
-    s.slice = atomic_load_explicit(&mt_process.at_call.slice, memory_order_relaxed);
+    s.slice = atomic_load_explicit(&mt_process.hot.slice, memory_order_relaxed);
     s.start = mt_ticks() - t->open->spent;
     mt_write(&t->open->bytes, 0);
     t->open->source = MT_PEER_NONE;

@@ -112,7 +112,7 @@ static known_module *free_place(void)
     return n < MT_MODULES ? &known[n] : NULL;
 }
 
-static void enter(mt_l_module *m, uint64_t identity, build_id id, const char *path)
+static void register_module(mt_l_module *m, uint64_t identity, build_id id, const char *path)
 {
     known_module *k = free_place();
     m->build_id_length = id.length;
@@ -171,7 +171,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *scan)
     if (k && k->first == m.start && k->size == m.end - m.start && k->identity == identity)
         k->seen = true;
     else if (s->enters && !k)
-        enter(&m, identity, id, path_of(name, s));
+        register_module(&m, identity, id, path_of(name, s));
     return 0;
 }
 
@@ -218,9 +218,9 @@ static uint64_t scan(bool enters)
     scanning s;
     s.enters = enters;
     s.unloads = 0;
-    mt_lock_taken(MT_LOCK_LINKER_LIST);
+    mt_lock_acquired(MT_LOCK_LINKER_LIST);
     dl_iterate_phdr(visit, &s);
-    mt_lock_given_back(MT_LOCK_LINKER_LIST);
+    mt_lock_released(MT_LOCK_LINKER_LIST);
     return s.unloads;
 }
 
@@ -252,9 +252,9 @@ static int count_unloads(struct dl_phdr_info *info, size_t size, void *count)
 static bool some_unloaded(void)
 {
     uint64_t now = 0;
-    mt_lock_taken(MT_LOCK_LINKER_LIST);
+    mt_lock_acquired(MT_LOCK_LINKER_LIST);
     dl_iterate_phdr(count_unloads, &now);
-    mt_lock_given_back(MT_LOCK_LINKER_LIST);
+    mt_lock_released(MT_LOCK_LINKER_LIST);
     return now != atomic_load_explicit(&unloads, memory_order_relaxed);
 }
 
@@ -269,10 +269,10 @@ void mt_modules_scan(void)
     mt_unlock(MT_LOCK_MODULES);
 }
 
-void mt_modules_meet(uint64_t address)
+void mt_modules_add_site(uint64_t address)
 {
-    static _Atomic uint64_t stranger; // the last address that is in no module: generated code
-    if (address & MT_STACK_SITE || atomic_load_explicit(&stranger, memory_order_relaxed) == address)
+    static _Atomic uint64_t last_unknown; // the last address that is in no module: generated code
+    if (address & MT_STACK_SITE || atomic_load_explicit(&last_unknown, memory_order_relaxed) == address)
         return;
     known_module *k = module_of(address);
     if (!k) {
@@ -282,7 +282,7 @@ void mt_modules_meet(uint64_t address)
     if (k)
         atomic_store_explicit(&k->used, true, memory_order_relaxed);
     else
-        atomic_store_explicit(&stranger, address, memory_order_relaxed);
+        atomic_store_explicit(&last_unknown, address, memory_order_relaxed);
 }
 
 void mt_modules_unloaded(void)

@@ -45,7 +45,7 @@ void mt_modules_scan(void);
 
 // Called when an address is a new call site, or in a new stack. Looks for newly loaded
 // files if it lies in no known module.
-void mt_modules_meet(uint64_t address);
+void mt_modules_add_site(uint64_t address);
 
 // Called when files may have been unloaded: moves the sites in those that were. While
 // nothing is recorded it only notes them, and mt_modules_resume moves their sites.

@@ -53,7 +53,7 @@ static bool open_table(mt_thread *t)
     if (mt_process.header->timing == MT_TIMING_SAMPLED && !(t->paces = calloc(MT_PACES, sizeof *t->paces)))
         return false;
     t->chunk = &mt_record.trace_full;
-    t->apart = t->paces || mt_record.trace_on;
+    t->extended = t->paces || mt_record.trace_on;
     mt_segment table = new_table(MT_MIN_TABLE_ROWS);
     if (table.segment)
         adopt(t, table);
@@ -223,7 +223,7 @@ static mt_row *insert(mt_thread *t, mt_row *row, mt_key k)
 // room for these rows.
 static mt_row *fold(mt_thread *t, mt_key k)
 {
-    mt_lost(&mt_process.header->folded_calls, 1);
+    mt_count_lost(&mt_process.header->folded_calls, 1);
     k.site = 0;
     k.place = (uint32_t)k.place | (uint64_t)(uint32_t)MT_PEER_LOST << 32;
     k.what &= 0x00ffffff00000000u; // call and direction
@@ -240,7 +240,7 @@ static mt_row *fold(mt_thread *t, mt_key k)
         return row;
     if (t->used < capacity_of(t) - 1)
         return insert(t, row, k);
-    mt_lost(&mt_process.header->lost_calls, 1);
+    mt_count_lost(&mt_process.header->lost_calls, 1);
     return &t->spare;
 }
 
@@ -252,7 +252,7 @@ static void note_clock(void)
     if (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire))
         return; // another thread is storing them
     __atomic_store_n(&mt_process.header->last_writes, mt_process.header->last_writes + 1, __ATOMIC_RELEASE);
-    mt_process.header->last = mt_clock_all();
+    mt_process.header->last = mt_clock_read_all();
     __atomic_store_n(&mt_process.header->last_writes, mt_process.header->last_writes + 1, __ATOMIC_RELEASE);
     atomic_flag_clear_explicit(&busy, memory_order_release);
 }
@@ -264,7 +264,7 @@ static MT_SLOW mt_row *make(mt_thread *t, mt_key k, mt_row *row)
             return fold(t, k);
         row = probe(t, k);
     }
-    mt_modules_meet(k.site);
+    mt_modules_add_site(k.site);
     note_clock();
     return insert(t, row, k);
 }

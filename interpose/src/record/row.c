@@ -7,5 +7,5 @@ void mt_row_longest(mt_row *row, uint64_t ticks)
         return;
     }
     mt_add(&row->time, -ticks);
-    mt_lost(&mt_process.header->negative_ticks, 1);
+    mt_count_lost(&mt_process.header->negative_ticks, 1);
 }

@@ -38,7 +38,7 @@ static bool is_one_of(const char *text, const char *const words[], uint32_t *val
     return false;
 }
 
-bool mt_sample_is_timing(const char *text)
+bool mt_sample_is_setting(const char *text)
 {
     uint32_t value;
     return is_one_of(text, timings, &value);
@@ -50,7 +50,7 @@ static void read_word(mt_setting s, const char *name, const char *const words[],
     if (!text || is_one_of(text, words, value))
         return;
     mt_log("%s=%s is not known: it is %s", name, text, words[0]);
-    mt_setting_refuse(s);
+    mt_setting_log_rejected(s);
 }
 
 void mt_sample_open(void)
@@ -58,8 +58,8 @@ void mt_sample_open(void)
     read_word(MT_SETTING_TIMING, "MPITRACE_TIMING", timings, &mt_process.header->timing);
     read_word(MT_SETTING_RECEIVES, "MPITRACE_RECEIVES", receives, &mt_process.header->receives);
     mt_process.receives_unfollowed = mt_process.header->receives == MT_RECEIVES_UNFOLLOWED;
-    mt_enter_set(MT_ENTER_UNTIMED, mt_process.header->timing == MT_TIMING_OFF);
-    mt_enter_set(MT_ENTER_SAMPLED, mt_process.header->timing == MT_TIMING_SAMPLED);
+    mt_flag_set(MT_FLAG_UNTIMED, mt_process.header->timing == MT_TIMING_OFF);
+    mt_flag_set(MT_FLAG_SAMPLED, mt_process.header->timing == MT_TIMING_SAMPLED);
     if (mt_process.header->timing == MT_TIMING_SAMPLED)
         measure_clock();
 }
@@ -84,7 +84,7 @@ static uint32_t random_below(mt_thread *t, uint32_t n)
 // second half of the row's early calls, because the first calls set things up. Calls
 // that take long, or whose durations vary much, usually wait for other processes. A few
 // of them may take very long, which a sample would miss. So all of them are timed.
-static uint32_t decide(double n, double time, double squares)
+static uint32_t choose_rate(double n, double time, double squares)
 {
     double mean = time / n, spread = squares / n - mean * mean;
     if (mean > clock_ticks * MT_SHORT || spread * MT_STEADY > mean * mean)
@@ -105,14 +105,14 @@ static void book_timed(mt_l_sample *m, mt_row *row, uint64_t ticks)
         m->early_time = row->time;
         m->early_squares = m->squares;
     } else if (m->timed == MT_EARLY_CALLS) {
-        m->every = decide(MT_EARLY_CALLS / 2, (double)(row->time - m->early_time), m->squares - m->early_squares);
+        m->every = choose_rate(MT_EARLY_CALLS / 2, (double)(row->time - m->early_time), m->squares - m->early_squares);
         m->early_time = row->time;
         m->early_squares = m->squares;
         __atomic_store_n(&m->early, row->count, __ATOMIC_RELEASE);
     }
 }
 
-void mt_sample_hasten(mt_pace *p, uint32_t wanted)
+void mt_sample_raise_rate(mt_pace *p, uint32_t wanted)
 {
     p->every = p->next = wanted > 1 ? (uint16_t)wanted : 1;
     if (p->left >= 2 * (uint32_t)p->every)
@@ -139,7 +139,7 @@ static void pace_timed(mt_thread *t, mt_pace *p, uint32_t wanted)
 // row has to be in the sample with the same probability, whatever the pace of its site
 // is at the time. Otherwise calls from times at which the site has more calls timed
 // would weigh more.
-static bool is_wanted(mt_thread *t, const mt_pace *p, const mt_l_sample *m)
+static bool is_sampled(mt_thread *t, const mt_pace *p, const mt_l_sample *m)
 {
     return m->early == 0 || p->drawn >= m->every || random_below(t, m->every) < p->drawn;
 }
@@ -147,7 +147,7 @@ static bool is_wanted(mt_thread *t, const mt_pace *p, const mt_l_sample *m)
 void mt_sample_timed(mt_thread *t, mt_pace *p, mt_row *row, uint64_t ticks)
 {
     mt_l_sample *m = mt_sample_of(t, row);
-    if (is_wanted(t, p, m))
+    if (is_sampled(t, p, m))
         book_timed(m, row, ticks);
     pace_timed(t, p, m->every ? m->every : 1);
 }
@@ -157,10 +157,10 @@ static void add_spent(void *sum, mt_thread *t)
     *(uint64_t *)sum += t->open->spent;
 }
 
-void mt_sample_tell(void)
+void mt_sample_log_total(void)
 {
     uint64_t ticks = 0;
-    const mt_l_clock now = mt_clock_all(), *start = &mt_process.header->start;
+    const mt_l_clock now = mt_clock_read_all(), *start = &mt_process.header->start;
     mt_thread_each(add_spent, &ticks);
     double rate = (double)(now.monotonic - start->monotonic) / (double)(now.ticks - start->ticks);
     mt_log("rank %d spent %.0f ns in MPI", mt_process.world_rank, (double)ticks * rate);

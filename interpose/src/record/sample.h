@@ -18,7 +18,7 @@
 void mt_sample_open(void);
 
 // Reports whether a text is a value of the setting timing.
-bool mt_sample_is_timing(const char *text);
+bool mt_sample_is_setting(const char *text);
 
 // Returns the sample of a row. The samples of a table follow its rows.
 MT_INLINE mt_l_sample *mt_sample_of(const mt_thread *t, const mt_row *row)
@@ -34,7 +34,7 @@ enum { MT_CHECKING = true };
 #else
 enum { MT_CHECKING = false };
 #endif
-void mt_sample_tell(void);
+void mt_sample_log_total(void);
 
 // Returns the number of bytes of a table of `rows` rows, with their samples if calls
 // are sampled.
@@ -49,7 +49,7 @@ _Static_assert(MT_PACES == 1 << 8, "the upper 8 bits of a hash are a pace");
 
 // Reports whether the call that begins is to be timed. If not, counts down to the next
 // timed call.
-MT_INLINE bool mt_sample_turn(mt_pace *p)
+MT_INLINE bool mt_sample_is_due(mt_pace *p)
 {
     if (p->left == 0)
         return true;
@@ -58,9 +58,9 @@ MT_INLINE bool mt_sample_turn(mt_pace *p)
 }
 
 // Called after an untimed call whose row needs more timed calls than its site has.
-void mt_sample_hasten(mt_pace *p, uint32_t wanted) MT_SLOW;
+void mt_sample_raise_rate(mt_pace *p, uint32_t wanted) MT_SLOW;
 
-void mt_sample_timed(mt_thread *t, mt_pace *p, mt_row *row, uint64_t ticks) MT_APART;
+void mt_sample_timed(mt_thread *t, mt_pace *p, mt_row *row, uint64_t ticks) MT_NOINLINE;
 
 // Books the time of a call in its row, if it was timed. Called after the call was
 // counted there.
@@ -74,7 +74,7 @@ MT_INLINE void mt_sample_book(mt_thread *t, mt_pace *p, mt_row *row, bool timed,
     }
     uint32_t wanted = mt_sample_of(t, row)->every; // 0 during the early calls
     if (mt_unlikely(wanted < p->every))
-        mt_sample_hasten(p, wanted);
+        mt_sample_raise_rate(p, wanted);
 }
 
 #endif

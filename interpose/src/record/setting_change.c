@@ -21,8 +21,8 @@ static struct {
     void (*change)(const char *text);
     char now[32]; // the value, if it was changed while MPI was open
 } changeable[] = {
-    {MT_SETTING_INTERVAL, mt_slice_is_length, mt_slice_cut, ""},
-    {MT_SETTING_TIMING, mt_sample_is_timing, NULL, ""}, // tables are laid out for it
+    {MT_SETTING_INTERVAL, mt_slice_is_interval, mt_slice_set_interval, ""},
+    {MT_SETTING_TIMING, mt_sample_is_setting, NULL, ""}, // tables are laid out for it
 };
 
 enum { CHANGEABLE = sizeof changeable / sizeof *changeable };
@@ -36,18 +36,18 @@ static int changeable_at(mt_setting s)
     return i;
 }
 
-bool mt_setting_changes(mt_setting s)
+bool mt_setting_is_changeable(mt_setting s)
 {
     return changeable_at(s) < CHANGEABLE;
 }
 
-size_t mt_setting_shown(mt_setting s, char *buffer, size_t size)
+size_t mt_setting_current(mt_setting s, char *buffer, size_t size)
 {
     int i = changeable_at(s);
     mt_lock(MT_LOCK_SETTINGS);
     const char *text = i < CHANGEABLE && *changeable[i].now ? changeable[i].now : mt_setting_text(s);
     if (!text)
-        text = mt_settings[s].otherwise;
+        text = mt_settings[s].default_value;
     size_t length = strlen(text);
     if (size > 0) {
         memcpy(buffer, text, length < size ? length : size - 1);
@@ -68,16 +68,16 @@ static void change(int i, const char *value)
     mt_unlock(MT_LOCK_SETTINGS);
 }
 
-mt_setting_answer mt_setting_change(mt_setting s, const char *value)
+mt_setting_result mt_setting_change(mt_setting s, const char *value)
 {
     int i = changeable_at(s);
     mt_state state = atomic_load_explicit(&mt_process.state, memory_order_acquire);
     if (i == CHANGEABLE)
         return MT_SET_NEVER;
     if (strlen(value) >= sizeof changeable[i].now || !changeable[i].is_value(value))
-        return MT_SET_NO_VALUE;
-    if (state == MT_COLD)
-        return mt_setting_keep(s, value) ? MT_SET : MT_SET_NOT_NOW;
+        return MT_SET_INVALID;
+    if (state == MT_NOT_STARTED)
+        return mt_setting_store(s, value) ? MT_SET : MT_SET_NOT_NOW;
     if (state != MT_ON || !changeable[i].change)
         return MT_SET_NOT_NOW;
     change(i, value);

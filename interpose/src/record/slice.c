@@ -17,7 +17,7 @@
 // of rows that a thread can have, this leaves about fifty rows for each slice.
 enum { MT_SLICES = 1 << 14, MT_SLICE_NAME = MT_PHASE_NAME + 32 };
 
-static _Atomic uint64_t until = UINT64_MAX; // ticks at which the interval ends
+static _Atomic uint64_t interval_end = UINT64_MAX; // ticks at which the interval ends
 
 // All below is changed rarely, and under the lock only.
 
@@ -30,7 +30,7 @@ static struct {
 } table;
 
 static char phase[MT_PHASE_NAME + 1] = "run";
-static mt_phase *passing; // the latest phase without a name
+static mt_phase *unnamed_phases; // the latest phase without a name
 static bool named;        // `phase` began after `passing`
 static uint32_t latest; // the slice of calls that begin now
 
@@ -129,7 +129,7 @@ static uint32_t slice_of(const char *name)
 static void begin(bool resume)
 {
     char name[MT_SLICE_NAME];
-    const char *phase_now = passing && !named ? passing->name : phase;
+    const char *phase_now = unnamed_phases && !named ? unnamed_phases->name : phase;
     uint64_t ms = interval.number * (interval.length / 1000000);
     if (!interval.length)
         snprintf(name, sizeof name, "%s", phase_now);
@@ -145,9 +145,9 @@ static void begin(bool resume)
     }
     latest = next;
     mt_trace_slice(name);
-    atomic_store_explicit(&mt_process.at_call.slice, latest, memory_order_relaxed);
+    atomic_store_explicit(&mt_process.hot.slice, latest, memory_order_relaxed);
     if (resume)
-        mt_enter_set(MT_ENTER_PAUSED, false);
+        mt_flag_set(MT_FLAG_PAUSED, false);
 }
 
 static void set_phase(const char *name, bool resume)
@@ -175,7 +175,7 @@ void mt_slice_close(void)
     mt_unlock(MT_LOCK_SLICE);
 }
 
-void mt_slice_level(int level)
+void mt_slice_pcontrol(int level)
 {
     char name[32];
     if (!mt_on() || level < 0)
@@ -186,9 +186,9 @@ void mt_slice_level(int level)
         return;
     }
     mt_lock(MT_LOCK_SLICE);
-    if (level == 0 && !(mt_enter_flags() & MT_ENTER_PAUSED))
+    if (level == 0 && !(mt_flags() & MT_FLAG_PAUSED))
         mt_process.header->pauses++;
-    mt_enter_set(MT_ENTER_PAUSED, level == 0);
+    mt_flag_set(MT_FLAG_PAUSED, level == 0);
     mt_unlock(MT_LOCK_SLICE);
 }
 
@@ -241,8 +241,8 @@ void mt_slice_phase_begins(mt_phase *p)
     p->first = table.count;
     p->named_before = named;
     named = false;
-    p->below = passing;
-    passing = p;
+    p->below = unnamed_phases;
+    unnamed_phases = p;
     if (mt_on())
         begin(false);
     mt_unlock(MT_LOCK_SLICE);
@@ -253,11 +253,11 @@ void mt_slice_phase_ends(mt_phase *p, const char *name)
 {
     int saved = errno;
     mt_lock(MT_LOCK_SLICE);
-    mt_phase **at = &passing;
+    mt_phase **at = &unnamed_phases;
     while (*at && *at != p)
         at = &(*at)->below;
     bool under_way = *at != NULL;
-    if (under_way && p == passing)
+    if (under_way && p == unnamed_phases)
         named |= p->named_before;
     if (under_way)
         *at = p->below;
@@ -280,56 +280,56 @@ MT_EXPORT void mpitrace_begin_phase(const char *name)
 }
 
 // Finds out which interval it is now, and when the next begins.
-static void look_at_clock(void)
+static void update_interval(void)
 {
     uint64_t next;
-    interval.number = mt_clock_passed(&mt_process.header->init_end, interval.length, &next);
-    mt_store(&until, next);
+    interval.number = mt_clock_periods(&mt_process.header->init_end, interval.length, &next);
+    mt_store(&interval_end, next);
 }
 
-bool mt_slice_is_length(const char *text)
+bool mt_slice_is_interval(const char *text)
 {
-    return strcmp(text, "off") == 0 || mt_clock_length(text);
+    return strcmp(text, "off") == 0 || mt_clock_parse(text);
 }
 
-void mt_slice_cut(const char *text)
+void mt_slice_set_interval(const char *text)
 {
     mt_lock(MT_LOCK_SLICE);
-    mt_store(&until, UINT64_MAX);
-    interval.length = mt_clock_length(text);
+    mt_store(&interval_end, UINT64_MAX);
+    interval.length = mt_clock_parse(text);
     interval.unit = 1000;
     interval.decimals = 0;
     for (; interval.length / 1000000 % interval.unit != 0; interval.decimals++)
         interval.unit /= 10;
     if (interval.length)
-        look_at_clock();
+        update_interval();
     begin(false);
-    mt_enter_set(MT_ENTER_INTERVAL, interval.length != 0);
+    mt_flag_set(MT_FLAG_INTERVAL, interval.length != 0);
     mt_unlock(MT_LOCK_SLICE);
 }
 
-void mt_slice_intervals(void)
+void mt_slice_open_intervals(void)
 {
     const char *text = mt_setting_text(MT_SETTING_INTERVAL);
     if (!text)
         return;
-    if (mt_slice_is_length(text)) {
-        mt_slice_cut(text);
+    if (mt_slice_is_interval(text)) {
+        mt_slice_set_interval(text);
         return;
     }
     mt_log("MPITRACE_INTERVAL=%s is no time like 100ms or 2s: the run is not cut into intervals", text);
-    mt_setting_refuse(MT_SETTING_INTERVAL);
+    mt_setting_log_rejected(MT_SETTING_INTERVAL);
 }
 
-void mt_slice_look(void)
+void mt_slice_check_interval(void)
 {
-    if (mt_ticks() < mt_load(&until))
+    if (mt_ticks() < mt_load(&interval_end))
         return;
     int saved = errno;
     mt_lock(MT_LOCK_SLICE);
-    if (mt_ticks() >= mt_load(&until)) { // no other thread has done this meanwhile
+    if (mt_ticks() >= mt_load(&interval_end)) { // no other thread has done this meanwhile
         uint64_t before = interval.number;
-        look_at_clock();
+        update_interval();
         if (interval.number != before)
             begin(false);
     }

@@ -36,23 +36,23 @@ void mt_slice_close(void);
 
 // Begins to cut the run into intervals, if the setting asks for it. The first interval
 // begins at the end of MPI_Init.
-void mt_slice_intervals(void);
+void mt_slice_open_intervals(void);
 
-// mt_slice_is_length reports whether a text is the length of an interval, or "off".
-// mt_slice_cut cuts the run into intervals of this length from now on. They end at
+// mt_slice_is_interval reports whether a text is the length of an interval, or "off".
+// mt_slice_set_interval cuts the run into intervals of this length from now on. They end at
 // multiples of the length since the end of MPI_Init.
-bool mt_slice_is_length(const char *text);
-void mt_slice_cut(const char *text);
+bool mt_slice_is_interval(const char *text);
+void mt_slice_set_interval(const char *text);
 
 // Called when a call begins in a run that is cut into intervals. Begins the next
 // interval if the current one is over.
-void mt_slice_look(void);
+void mt_slice_check_interval(void);
 
 // MPI_Pcontrol: level 0 pauses recording, 1 resumes it, and 2 and above begin the phase
 // that has this number as its name.
 //
 // Arguments after the level are not read. It is not known whether the program passed
 // any, and reading an argument that was not passed can crash it.
-void mt_slice_level(int level);
+void mt_slice_pcontrol(int level);
 
 #endif

@@ -44,7 +44,7 @@ void mt_stack_open(void)
     if ((end && *end) || n < 0 || n > MT_MAX_STACK_DEPTH) {
         mt_log("MPITRACE_STACK=%s: give auto, or a number of callers from 0 to %d; no stacks are recorded", text,
                MT_MAX_STACK_DEPTH);
-        mt_setting_refuse(MT_SETTING_STACK);
+        mt_setting_log_rejected(MT_SETTING_STACK);
         return;
     }
     if (n < 2)
@@ -59,7 +59,7 @@ void mt_stack_open(void)
     slots = map;
     depth_wanted = (int)n;
     mt_record.stacks_on = true;
-    mt_enter_set(MT_ENTER_SITES, true);
+    mt_flag_set(MT_FLAG_SITES, true);
 }
 
 static uint64_t hash(stack s)
@@ -111,7 +111,7 @@ static mt_l_stack *add(stack s, uint64_t h)
     }
     mt_unlock(MT_LOCK_STACKS);
     for (uint32_t i = 0; r && i < s.depth; i++)
-        mt_modules_meet(s.frames[i]);
+        mt_modules_add_site(s.frames[i]);
     errno = saved;
     return r;
 }
@@ -162,6 +162,6 @@ uint64_t mt_stack_site(uint64_t site)
         r = add(s, h);
     if (r)
         return MT_STACK_SITE | r->id;
-    mt_lost(&mt_process.header->lost_stacks, 1);
+    mt_count_lost(&mt_process.header->lost_stacks, 1);
     return site;
 }

@@ -7,7 +7,7 @@
 // The comment on each member names the file that writes it, and when.
 typedef struct mt_record_state {
     // Stacks are recorded, as MPITRACE_STACK asks. Then every call takes the general
-    // path (MT_ENTER_SITES). stack.c, in MPI_Init.
+    // path (MT_FLAG_SITES). stack.c, in MPI_Init.
     bool stacks_on;
 
     // The process is traced. Then rows stay where they are, so that events can refer to
@@ -21,6 +21,6 @@ typedef struct mt_record_state {
     mt_l_chunk trace_full; // a chunk that is always full, for threads without a chunk of their own. Never written
 } mt_record_state;
 
-extern MT_OURS mt_record_state mt_record;
+extern MT_HIDDEN mt_record_state mt_record;
 
 #endif

@@ -48,21 +48,21 @@ enum { MT_OUTER_CALLS = 8 };
 
 typedef struct mt_comm mt_comm;
 
-typedef struct mt_type_size {
+typedef struct mt_type_cached {
     _Atomic uint64_t key;
     uint64_t size;
-} mt_type_size;
+} mt_type_cached;
 
-typedef struct mt_comm_hit {
+typedef struct mt_comm_cached {
     _Atomic uint64_t key;
     mt_comm *comm;
-} mt_comm_hit;
+} mt_comm_cached;
 
-typedef struct mt_win_hit {
+typedef struct mt_win_cached {
     _Atomic uint64_t key;
     mt_comm *comm;   // the communicator that has the window's group
     uint32_t number; // number of the window in this process, 0 if its creation was not seen
-} mt_win_hit;
+} mt_win_cached;
 
 enum { MT_TYPE_CACHE = 16, MT_COMM_CACHE = 8, MT_WIN_CACHE = 4, MT_VECTOR_CHAINS = 64, MT_PACES = 256 };
 
@@ -90,13 +90,13 @@ typedef struct mt_thread {
     _Atomic uint64_t type_key;  // key of the last datatype
     uint64_t type_size;
 
-    mt_comm_hit comms[MT_COMM_CACHE];
-    mt_type_size types[MT_TYPE_CACHE];
-    mt_win_hit wins[MT_WIN_CACHE];
+    mt_comm_cached comms[MT_COMM_CACHE];
+    mt_type_cached types[MT_TYPE_CACHE];
+    mt_win_cached wins[MT_WIN_CACHE];
     mt_l_chunk *chunk; // the chunk that events are written to
     uint32_t rows_at;  // position of `rows` in the recording, in rows
-    uint32_t posts;    // number of the request that the current call starts, for the call's event; else 0
-    bool apart;        // rows also have samples or events
+    uint32_t request_number;    // number of the request that the current call starts, for the call's event; else 0
+    bool extended;        // rows also have samples or events
     uint64_t used, limit;
     uint32_t index;
     uint32_t random;
@@ -116,12 +116,12 @@ typedef struct mt_thread {
 } __attribute__((aligned(128))) mt_thread;
 _Static_assert(offsetof(mt_thread, comms) == 64, "the first line of a thread");
 
-extern MT_OURS _Thread_local mt_thread *mt_self __attribute__((tls_model("initial-exec")));
+extern MT_HIDDEN _Thread_local mt_thread *mt_self __attribute__((tls_model("initial-exec")));
 
 // The same for quick calls, except that it is never NULL. For a thread without a table
 // it is an mt_thread that is always in a call, and so never quick. That saves quick
 // calls a comparison with NULL.
-extern MT_OURS _Thread_local mt_thread *mt_quick_self __attribute__((tls_model("initial-exec")));
+extern MT_HIDDEN _Thread_local mt_thread *mt_quick_self __attribute__((tls_model("initial-exec")));
 // Sets the mt_thread of the calling thread, or none if t is NULL.
 void mt_thread_is(mt_thread *t);
 

@@ -37,17 +37,17 @@ static const char *slice_names; // NULL: all slices are traced
 static uint32_t requests;
 
 // The largest size in bytes that a setting may have.
-#define MT_MOST_EVENTS ((uint64_t)1 << 40)
+#define MT_MAX_EVENTS_SIZE ((uint64_t)1 << 40)
 
 // The largest number of mapped chunks, unless only the last events are kept. A process
 // can have about 65,000 mappings, and the application needs them too.
-#define MT_MOST_MAPPED 4096
+#define MT_MAX_MAPPED 4096
 
 // Returns the text of a setting, or NULL if it has its default.
 static const char *chosen(mt_setting s)
 {
     const char *text = mt_setting_text(s);
-    return text && strcmp(text, mt_settings[s].otherwise) != 0 ? text : NULL;
+    return text && strcmp(text, mt_settings[s].default_value) != 0 ? text : NULL;
 }
 
 // Returns the value of a setting in bytes, or `otherwise` if it has its default or is
@@ -59,11 +59,11 @@ static uint64_t bytes_of(mt_setting s, uint64_t otherwise)
     uint64_t n = text && *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
     const char *unit = end && *end ? strchr(units, *end) : NULL;
     uint64_t shift = unit ? 10 * (uint64_t)(unit - units + 1) : 0;
-    if (n && shift && n <= MT_MOST_EVENTS >> shift && n << shift >= MT_CHUNK_SIZE && !end[1])
+    if (n && shift && n <= MT_MAX_EVENTS_SIZE >> shift && n << shift >= MT_CHUNK_SIZE && !end[1])
         return n << shift;
     if (text) {
         mt_log("%s=%s is no size like 64M or 2G", mt_settings[s].variable, text);
-        mt_setting_refuse(s);
+        mt_setting_log_rejected(s);
     }
     return otherwise;
 }
@@ -99,7 +99,7 @@ static const char *class_of(unsigned call)
 
 // Reports whether the count in the current call's line has a meaning: a tag, a window,
 // or the object that the call made.
-static bool tells_count(unsigned call)
+static bool is_tagged(unsigned call)
 {
     switch (mt_call_infos[call].class) {
     case MT_CLASS_P2P:
@@ -118,7 +118,7 @@ static void choose_calls(void)
         if (classes && !lists(classes, class, strlen(class)))
             mt_record.trace_how[call] = MT_TRACE_NOT;
         else
-            mt_record.trace_how[call] = tells_count(call) ? MT_TRACE_TAGGED : MT_TRACE_PLAIN;
+            mt_record.trace_how[call] = is_tagged(call) ? MT_TRACE_TAGGED : MT_TRACE_PLAIN;
     }
     events->cut |= classes ? MT_CUT_CLASSES : 0;
 }
@@ -132,7 +132,7 @@ static bool wanted(void)
         return true;
     mt_log("a trace needs the time of each call and of each receive: nothing is traced with --timing other than exact, "
            "or --receives off");
-    mt_setting_refuse(MT_SETTING_TRACE);
+    mt_setting_log_rejected(MT_SETTING_TRACE);
     return false;
 }
 
@@ -144,21 +144,21 @@ void mt_trace_open(void)
     const char *keep = mt_setting_text(MT_SETTING_KEEP);
     ring = keep && strcmp(keep, "last") == 0;
     room = (ring && limit ? limit : buffer) / MT_CHUNK_SIZE;
-    most = ring ? room : MT_MOST_MAPPED;
+    most = ring ? room : MT_MAX_MAPPED;
     if (limit && !ring)
         left = limit / MT_CHUNK_SIZE;
     slots = calloc(most, sizeof *slots);
     events = slots ? mt_events_open() : NULL;
     if (!events) {
         mt_log("nothing is traced: there is no room for the events");
-        mt_setting_refuse(MT_SETTING_TRACE);
+        mt_setting_log_rejected(MT_SETTING_TRACE);
         return;
     }
     slice_names = chosen(MT_SETTING_TRACE_SLICES);
     events->cut |= slice_names ? MT_CUT_SLICES : 0;
     choose_calls();
     mt_record.trace_on = true;
-    mt_enter_set(MT_ENTER_TRACE, true);
+    mt_flag_set(MT_FLAG_TRACE, true);
 }
 
 static bool lists_rank(const char *list, int rank)
@@ -180,7 +180,7 @@ void mt_trace_rank(int rank)
     const char *ranks = chosen(MT_SETTING_RANKS);
     if (!mt_record.trace_on || !ranks || lists_rank(ranks, rank))
         return;
-    mt_enter_set(MT_ENTER_TRACE, false);
+    mt_flag_set(MT_FLAG_TRACE, false);
     mt_lock(MT_LOCK_EVENTS);
     stopped = true;
     mt_events_remove();
@@ -190,7 +190,7 @@ void mt_trace_rank(int rank)
 void mt_trace_slice(const char *name)
 {
     if (mt_record.trace_on && slice_names && !stopped)
-        mt_enter_set(MT_ENTER_TRACE, lists(slice_names, name, strcspn(name, "@")));
+        mt_flag_set(MT_FLAG_TRACE, lists(slice_names, name, strcspn(name, "@")));
 }
 
 // Logs that the file next to the recording has no more room, and stops writing to it.
@@ -198,7 +198,7 @@ static void say_full(const char *why)
 {
     room = 0;
     mt_log("the trace has %u KiB in %s and no more: %s; %s", (unsigned)(events->chunks * (MT_CHUNK_SIZE >> 10)),
-           mt_events_in_memory() ? "memory" : mt_events_path(MT_EVENTS_NEAR), why,
+           mt_events_in_memory() ? "memory" : mt_events_path(MT_EVENTS_LOCAL), why,
            ring ? "fewer of the last events are kept" : "the rest goes to the run directory");
 }
 
@@ -208,10 +208,10 @@ static mt_slot *map_slot(bool far_too)
     mt_l_chunk *c = NULL;
     if (mapped == most)
         return NULL;
-    if (events->chunks < room && !(c = mt_events_map(MT_EVENTS_NEAR, &why)))
+    if (events->chunks < room && !(c = mt_events_map(MT_EVENTS_LOCAL, &why)))
         say_full(why);
-    if (!c && far_too && !(c = mt_events_map(MT_EVENTS_FAR, &why)))
-        mt_log("no further thread is traced: there is no room in %s: %s", mt_events_path(MT_EVENTS_FAR), why);
+    if (!c && far_too && !(c = mt_events_map(MT_EVENTS_SPILL, &why)))
+        mt_log("no further thread is traced: there is no room in %s: %s", mt_events_path(MT_EVENTS_SPILL), why);
     if (!c)
         return NULL;
     slots[mapped].chunk = c;
@@ -247,14 +247,14 @@ static bool put_away(const mt_slot *s)
 {
     const char *why;
     if (events->chunks < room) {
-        if (mt_events_write(MT_EVENTS_NEAR, s->chunk, &why))
+        if (mt_events_write(MT_EVENTS_LOCAL, s->chunk, &why))
             return true;
         say_full(why);
     }
-    if (mt_events_write(MT_EVENTS_FAR, s->chunk, &why))
+    if (mt_events_write(MT_EVENTS_SPILL, s->chunk, &why))
         return true;
     mt_log("the trace cannot be written on to %s: %s; what comes now is counted, and no longer traced",
-           mt_events_path(MT_EVENTS_FAR), why);
+           mt_events_path(MT_EVENTS_SPILL), why);
     return false;
 }
 
@@ -266,7 +266,7 @@ static mt_slot *next_slot(void)
     if (!s && ((s = oldest(false)) || (ring && (s = inherited())))) {
         if (ring) {
             events->cut |= MT_CUT_RING;
-            mt_lost(&events->dropped, s->chunk->count);
+            mt_count_lost(&events->dropped, s->chunk->count);
         } else if (!put_away(s)) {
             stopped = true;
             return NULL;
@@ -329,7 +329,7 @@ mt_l_chunk *mt_trace_chunk(mt_thread *t)
 {
     static uint64_t sequence;
     if (t->chunk == &mt_record.trace_full && atomic_load_explicit(&over, memory_order_relaxed)) {
-        mt_lost(&events->dropped, 1);
+        mt_count_lost(&events->dropped, 1);
         return NULL;
     }
     int saved = errno;
@@ -344,7 +344,7 @@ mt_l_chunk *mt_trace_chunk(mt_thread *t)
         *s->chunk = (mt_l_chunk){.magic = MT_CHUNK_MAGIC, .thread = t->index, .sequence = sequence};
     } else {
         events->cut |= left == 0 ? MT_CUT_LIMIT : MT_CUT_NO_ROOM;
-        mt_lost(&events->dropped, 1);
+        mt_count_lost(&events->dropped, 1);
         atomic_store(&over, true);
     }
     mt_unlock(MT_LOCK_EVENTS);
@@ -354,15 +354,15 @@ mt_l_chunk *mt_trace_chunk(mt_thread *t)
 
 uint32_t mt_trace_number(mt_thread *t)
 {
-    t->posts = mt_process.multiple ? __atomic_add_fetch(&requests, 1, __ATOMIC_RELAXED) : ++requests;
-    return t->posts;
+    t->request_number = mt_process.multiple ? __atomic_add_fetch(&requests, 1, __ATOMIC_RELAXED) : ++requests;
+    return t->request_number;
 }
 
 // Returns when the thread's latest call returned. In a pause that is not known, and it
 // returns the present time.
 static uint64_t latest(const mt_thread *t)
 {
-    return t->open->last && !(mt_enter_flags() & MT_ENTER_PAUSED) ? t->open->last : mt_ticks();
+    return t->open->last && !(mt_flags() & MT_FLAG_PAUSED) ? t->open->last : mt_ticks();
 }
 
 void mt_trace_completed(uint32_t request)
@@ -372,7 +372,7 @@ void mt_trace_completed(uint32_t request)
         mt_trace_event(t, MT_EVENT_COMPLETED, latest(t), 0, 0, MT_EVENT_NO_TAG, request);
 }
 
-void mt_trace_beside(mt_thread *t, const mt_row *row, mt_key k, uint64_t bytes, int32_t tag, uint32_t request)
+void mt_trace_message(mt_thread *t, const mt_row *row, mt_key k, uint64_t bytes, int32_t tag, uint32_t request)
 {
     if (mt_record.trace_how[(uint16_t)(k.what >> 32)] != MT_TRACE_NOT)
         mt_trace_event(t, mt_trace_row(t, row), latest(t), 0, bytes, tag, request);

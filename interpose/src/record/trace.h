@@ -31,15 +31,15 @@ void mt_trace_slice(const char *name);
 
 // Gives the thread a chunk with room in place of its full one. If there is none, counts
 // the event as dropped and returns NULL.
-mt_l_chunk *mt_trace_chunk(mt_thread *t) MT_APART;
+mt_l_chunk *mt_trace_chunk(mt_thread *t) MT_NOINLINE;
 
 // Reports whether calls that end now add events to the trace.
 MT_INLINE bool mt_traced(void)
 {
-    return mt_enter_flags() & MT_ENTER_TRACE;
+    return mt_flags() & MT_FLAG_TRACE;
 }
 
-uint32_t mt_trace_number(mt_thread *t) MT_APART;
+uint32_t mt_trace_number(mt_thread *t) MT_NOINLINE;
 
 // Returns a number for a request that the current call starts. The event of the call
 // has it too. Returns 0 if nothing is traced.
@@ -87,8 +87,8 @@ MT_INLINE uint32_t mt_trace_row(const mt_thread *t, const mt_row *row)
 MT_INLINE void mt_trace_call(mt_thread *t, const mt_row *row, unsigned call, uint64_t ticks, uint64_t bytes)
 {
     const mt_current_call *o = t->open;
-    uint32_t request = t->posts;
-    t->posts = 0;
+    uint32_t request = t->request_number;
+    t->request_number = 0;
     if (mt_record.trace_how[call] != MT_TRACE_NOT)
         mt_trace_event(t, mt_trace_row(t, row), o->last - ticks, ticks, bytes,
                        mt_record.trace_how[call] == MT_TRACE_TAGGED ? (int32_t)o->count : MT_EVENT_NO_TAG, request);
@@ -97,14 +97,15 @@ MT_INLINE void mt_trace_call(mt_thread *t, const mt_row *row, unsigned call, uin
 // Adds an event for messages whose time is in the row of another call
 // (mt_book_untimed). Its time is when the thread's latest call returned, its duration
 // is 0.
-void mt_trace_beside(mt_thread *t, const mt_row *row, mt_key k, uint64_t bytes, int32_t tag, uint32_t request) MT_APART;
+void mt_trace_message(mt_thread *t, const mt_row *row, mt_key k, uint64_t bytes, int32_t tag,
+                      uint32_t request) MT_NOINLINE;
 
 // The same as mt_book_untimed, and adds an event if calls have events.
-MT_INLINE void mt_book_beside(mt_thread *t, mt_key k, uint64_t bytes, int32_t tag, uint32_t request)
+MT_INLINE void mt_book_message(mt_thread *t, mt_key k, uint64_t bytes, int32_t tag, uint32_t request)
 {
     mt_row *row = mt_book_untimed(t, k, bytes);
     if (mt_unlikely(mt_traced()))
-        mt_trace_beside(t, row, k, bytes, tag, request);
+        mt_trace_message(t, row, k, bytes, tag, request);
 }
 
 #endif
