@@ -23,7 +23,7 @@
 #define MT_EXPORT __attribute__((visibility("default")))
 #define MT_HIDDEN __attribute__((visibility("hidden"))) // on data: addressed directly, not through the GOT
 #define MT_SLOW __attribute__((noinline, cold)) // rarely called
-#define MT_NOINLINE __attribute__((noinline))      // often called, not inlined
+#define MT_NOINLINE __attribute__((noinline))   // often called, not inlined
 #define MT_INLINE static inline __attribute__((always_inline))
 #define mt_likely(x) __builtin_expect(!!(x), 1)
 #define mt_unlikely(x) __builtin_expect(!!(x), 0)
@@ -34,8 +34,8 @@
     (sizeof(handle) == sizeof(uint32_t) ? (uint64_t)(uint32_t)(uintptr_t)(handle) : (uint64_t)(uintptr_t)(handle))
 
 typedef enum mt_state {
-    MT_NOT_STARTED,     // before MPI is initialized: the library does nothing
-    MT_STARTING, // inside MPI_Init
+    MT_NOT_STARTED, // before MPI is initialized: the library does nothing
+    MT_STARTING,    // inside MPI_Init
     MT_ON,
     MT_OFF, // after MPI_Finalize, in a forked child, or after a failure: calls are only passed on
 } mt_state;
@@ -43,16 +43,16 @@ typedef enum mt_state {
 // Flags: why a call needs more than two readings of the clock and one row. As long as
 // none is set, a call only tests that the word is 0.
 enum {
-    MT_FLAG_CLOSED = 1,    // the state is not MT_ON: nothing is recorded
-    MT_FLAG_PAUSED = 2,    // the program has paused recording
-    MT_FLAG_CLOCK = 4,     // the clock is not an instruction of the CPU
-    MT_FLAG_INTERVAL = 8,  // the run is cut into intervals of time
-    MT_FLAG_SITES = 16,    // the call site may not be the return address: see find_site in enter.c
-    MT_FLAG_UNTIMED = 32,  // --timing off
-    MT_FLAG_SAMPLED = 64,  // --timing sampled
-    MT_FLAG_PVARS = 128,   // performance variables are read at intervals of time
-    MT_FLAG_HIGHWATERMARKS = 256,    // MPI_T handles of high-water marks watch how many requests are in flight
-    MT_FLAG_TRACE = 512,   // calls add events to the trace
+    MT_FLAG_CLOSED = 1,           // the state is not MT_ON: nothing is recorded
+    MT_FLAG_PAUSED = 2,           // the program has paused recording
+    MT_FLAG_CLOCK = 4,            // the clock is not an instruction of the CPU
+    MT_FLAG_INTERVAL = 8,         // the run is cut into intervals of time
+    MT_FLAG_SITES = 16,           // the call site may not be the return address: see find_site in enter.c
+    MT_FLAG_UNTIMED = 32,         // --timing off
+    MT_FLAG_SAMPLED = 64,         // --timing sampled
+    MT_FLAG_PVARS = 128,          // performance variables are read at intervals of time
+    MT_FLAG_HIGHWATERMARKS = 256, // MPI_T handles of high-water marks watch how many requests are in flight
+    MT_FLAG_TRACE = 512,          // calls add events to the trace
 };
 
 // The words that every call reads, in a cache line that is rarely written.
@@ -64,7 +64,7 @@ typedef struct mt_hot_state {
 // The state of the process, which all layers read. The comment on each member names the
 // file that writes it, and when.
 typedef struct mt_process_state {
-    mt_hot_state hot;         // flags: mt_flag_set. slice: slice.c, under its lock
+    mt_hot_state hot;       // flags: mt_flag_set. slice: slice.c, under its lock
     _Atomic mt_state state; // lifecycle.c, under its lock, and in a forked child
     bool multiple;          // MPI_THREAD_MULTIPLE: shared tables need locks. request.c, before there are other threads
     bool serialized;        // MPI_THREAD_SERIALIZED: threads use MPI in turns. lifecycle.c, in MPI_Init

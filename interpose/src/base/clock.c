@@ -13,12 +13,12 @@
 
 // Reads a clock with a system call. libc's clock_gettime may be that of a preloaded
 // library that changes the time that the program sees (libfaketime).
-static int kernel_uses_tsc(clockid_t clock, struct timespec *t)
+static int clock_gettime_syscall(clockid_t clock, struct timespec *t)
 {
     return (int)syscall(SYS_clock_gettime, clock, t);
 }
 
-static int (*read_clock)(clockid_t, struct timespec *) = kernel_uses_tsc;
+static int (*read_clock)(clockid_t, struct timespec *) = clock_gettime_syscall;
 
 // Finds the kernel's clock_gettime in the memory of the process (vDSO), which saves the
 // system call. Its name depends on the architecture.

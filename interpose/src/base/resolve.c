@@ -41,7 +41,7 @@ static const char *recorded_name(const mt_symbol *s)
 
 // Returns the address of a function in the MPI's own file. It is one that no tool has a
 // reason to wrap. (Some tools define PMPI_Init.)
-static void *own_function(void)
+static void *mpi_function(void)
 {
     return *(void **)&mt_mpi.Get_library_version;
 }
@@ -51,7 +51,7 @@ static void *own_function(void)
 // does not count as another tool.)
 static void resolve_tools(void)
 {
-    void *mpi = own_function(), *mpitrace = dlsym(RTLD_NEXT, "mpitrace_begin_phase");
+    void *mpi = mpi_function(), *mpitrace = dlsym(RTLD_NEXT, "mpitrace_begin_phase");
     for (const mt_symbol *s = mt_symbols; s->name; s++) {
         const char *name = recorded_name(s);
         void *p = name ? dlsym(RTLD_NEXT, name) : NULL;
@@ -91,7 +91,7 @@ static void find_intercepted(void)
 {
     int n = 0;
     size_t length = 0;
-    void *program = dlopen(NULL, RTLD_LAZY), *mpi = own_function();
+    void *program = dlopen(NULL, RTLD_LAZY), *mpi = mpi_function();
     for (const mt_symbol *s = mt_symbols; program && s->name; s++) {
         const char *name = recorded_name(s);
         void *p = name && strcmp(name, "MPI_Finalize") != 0 ? dlsym(program, name) : NULL;
@@ -151,32 +151,32 @@ static bool resolve_constants(void *module)
 }
 #endif
 
-static _Atomic int known; // 0: no MPI was found, 1: the MPI that we were built for, -1: another MPI
-static _Atomic uint64_t home; // an address in the MPI
+static _Atomic int found_mpi; // 0: no MPI was found, 1: the MPI that we were built for, -1: another MPI
+static _Atomic uint64_t mpi_address; // an address in the MPI
 
 // Looks everything up without our own lock, because a thread that loads a library may
 // hold the dynamic linker's lock when it calls us. Two threads may look things up at
 // the same time; both find the same.
 bool mt_resolve(uint64_t caller)
 {
-    int state = atomic_load_explicit(&known, memory_order_acquire), saved = errno;
+    int state = atomic_load_explicit(&found_mpi, memory_order_acquire), saved = errno;
     if (mt_likely(state))
         return state > 0;
     void *module = dlsym(RTLD_NEXT, "PMPI_Init") ? NULL : mt_resolve_module(caller);
     resolve_functions(module);
     state = resolve_constants(module) ? 1 : -1;
     resolve_tools();
-    atomic_store(&home, (uint64_t)(uintptr_t)mt_resolve_symbol("PMPI_Init", module));
+    atomic_store(&mpi_address, (uint64_t)(uintptr_t)mt_resolve_symbol("PMPI_Init", module));
     mt_resolve_release(module);
-    const char *mpi = file_of(own_function());
+    const char *mpi = file_of(mpi_function());
     mt_wrapper_start *starts = state < 0 ? mt_wrong_mpi_find_wrappers() : NULL;
     mt_lock(MT_LOCK_RESOLVE);
-    bool first = !atomic_load(&known);
+    bool first = !atomic_load(&found_mpi);
     if (first && state < 0)
         mt_wrong_mpi_pass_through(mpi, starts);
     else
         free(starts);
-    atomic_store_explicit(&known, state, memory_order_release);
+    atomic_store_explicit(&found_mpi, state, memory_order_release);
     mt_unlock(MT_LOCK_RESOLVE);
     if (first && state > 0)
         find_intercepted();
@@ -186,17 +186,17 @@ bool mt_resolve(uint64_t caller)
 
 bool mt_resolve_found(void)
 {
-    return atomic_load_explicit(&known, memory_order_relaxed) != 0;
+    return atomic_load_explicit(&found_mpi, memory_order_relaxed) != 0;
 }
 
 bool mt_resolve_unloaded(void)
 {
-    uint64_t address = atomic_load_explicit(&home, memory_order_relaxed);
+    uint64_t address = atomic_load_explicit(&mpi_address, memory_order_relaxed);
     return mt_resolve_found() && address && !mt_loader_contains(address);
 }
 
 void mt_resolve_forget(void)
 {
     mt_wrong_mpi_restore();
-    atomic_store_explicit(&known, 0, memory_order_release);
+    atomic_store_explicit(&found_mpi, 0, memory_order_release);
 }

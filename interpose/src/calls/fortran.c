@@ -44,7 +44,7 @@ void mt_fortran_missed(void)
 }
 
 // Writes the symbol that an index stands for, or its PMPI name, which tools use.
-static void spell(char symbol[static 128], uint32_t index, bool profiling)
+static void symbol_name(char symbol[static 128], uint32_t index, bool profiling)
 {
     static const char *const suffixes[MT_KINDS] = {
         [MT_PMPI_C] = "", [MT_PMPI_C_LARGE] = "_c", [MT_MPIF] = "", [MT_F08] = "_f08", [MT_F08TS] = "_f08ts",
@@ -78,7 +78,7 @@ typedef struct extent {
     uint64_t start, end;
 } extent;
 
-static int measure(struct dl_phdr_info *info, size_t size, void *wanted)
+static int visit_file(struct dl_phdr_info *info, size_t size, void *wanted)
 {
     (void)size;
     extent *e = wanted;
@@ -102,13 +102,13 @@ static extent extent_of(void *symbol)
 {
     extent e = {.inside = (uint64_t)(uintptr_t)symbol};
     if (symbol)
-        dl_iterate_phdr(measure, &e);
+        dl_iterate_phdr(visit_file, &e);
     return e;
 }
 
 // Sets a range while other threads compare addresses with it. Meanwhile they find that no
 // address lies in it, or too many do, but never miss one that was in the range before.
-static void set_watch(mt_code_range *w, uint64_t start, uint64_t size)
+static void set_range(mt_code_range *w, uint64_t start, uint64_t size)
 {
     if (atomic_load(&w->size) != 0)
         atomic_store(&w->size, UINT64_MAX);
@@ -116,14 +116,14 @@ static void set_watch(mt_code_range *w, uint64_t start, uint64_t size)
     atomic_store(&w->size, size);
 }
 
-static void widen(const extent *e)
+static void widen_bindings(const extent *e)
 {
     uint64_t start = atomic_load(&mt_fortran_bindings.start), end = start + atomic_load(&mt_fortran_bindings.size);
     if (e->end == 0 || (e->start >= start && e->end <= end))
         return;
     start = end && start < e->start ? start : e->start;
     end = end > e->end ? end : e->end;
-    set_watch(&mt_fortran_bindings, start, end - start);
+    set_range(&mt_fortran_bindings, start, end - start);
     mt_flag_set(MT_FLAG_SITES, true);
 }
 
@@ -140,9 +140,9 @@ static void open_bindings(void *binding, uint64_t caller)
     // lock, and call us.
     mt_lock(MT_LOCK_BINDINGS);
     if (layer.end && atomic_load(&mt_fortran_layer.size) == 0)
-        set_watch(&mt_fortran_layer, layer.start, layer.end - layer.start);
-    widen(&layer);
-    widen(&bindings);
+        set_range(&mt_fortran_layer, layer.start, layer.end - layer.start);
+    widen_bindings(&layer);
+    widen_bindings(&bindings);
     mt_unlock(MT_LOCK_BINDINGS);
 }
 
@@ -154,7 +154,7 @@ static int finalize_passed_on(void)
 
 // Replaces a function that no library has. The program found our symbol, and could not see
 // that there is no function behind it.
-static int nothing(void)
+static int missing_function(void)
 {
     return 0;
 }
@@ -165,8 +165,8 @@ void *mt_thunk_find_target(uint32_t index, uint64_t caller)
     char symbol[128], profiling[128];
     unsigned kind = index / MT_SPELLINGS % MT_KINDS;
     unsigned call = index / (MT_SPELLINGS * MT_KINDS * MT_NAMES_OF_A_CALL);
-    spell(symbol, index, false);
-    spell(profiling, index, true);
+    symbol_name(symbol, index, false);
+    symbol_name(profiling, index, true);
     // Open MPI's Fortran layer implements these calls without MPI's C functions, and a tool
     // may call them by their PMPI names. In both cases no wrapper in C sees the call.
     if (mt_call_callback(call))
@@ -184,7 +184,7 @@ void *mt_thunk_find_target(uint32_t index, uint64_t caller)
         p = (void *)(uintptr_t)finalize_passed_on;
     if (!p) {
         mt_log("%s is called, and no library has it: nothing is done instead", symbol);
-        p = (void *)(uintptr_t)nothing;
+        p = (void *)(uintptr_t)missing_function;
     }
     __atomic_store_n(&mt_thunk_targets[index], p, __ATOMIC_RELAXED);
     errno = saved;
@@ -194,8 +194,8 @@ void mt_fortran_forget(void)
 {
     memset(mt_thunk_targets, 0, sizeof mt_thunk_targets);
     memset(is_foreign, 0, sizeof is_foreign);
-    set_watch(&mt_fortran_layer, 0, 0);
-    set_watch(&mt_fortran_bindings, 0, 0);
+    set_range(&mt_fortran_layer, 0, 0);
+    set_range(&mt_fortran_bindings, 0, 0);
     mt_fortran_noted.call = 0;
 }
 #else

@@ -21,7 +21,7 @@ static uint64_t page;
 // The size limit of a recording: the default and the largest value of the setting in
 // MiB, and the limit in force in bytes.
 enum { MT_DEFAULT_MB = 64, MT_MAX_MB = 1 << 20 };
-static uint64_t most;
+static uint64_t size_limit;
 
 
 // Tables that were outgrown, kept for reuse.
@@ -76,7 +76,7 @@ static mt_segment append_segment(uint32_t kind, uint64_t size, uint64_t rows)
     int saved = errno, fd = -1;
     size = pages(size);
     mt_lock(MT_LOCK_FILE);
-    if (mt_process.header->end + size <= most && (fd = mt_recording_path_reopen(&place)) < 0)
+    if (mt_process.header->end + size <= size_limit && (fd = mt_recording_path_reopen(&place)) < 0)
         why = "its file cannot be opened again";
     if (fd >= 0) {
         uint64_t offset = mt_process.header->end;
@@ -145,13 +145,13 @@ void mt_segment_release(mt_l_segment *segment)
 static struct {
     mt_l_segment *segment;
     uint64_t used;
-} log_now;
+} log_segment;
 
-static bool log_room(uint64_t size)
+static bool reserve_log(uint64_t size)
 {
-    if (log_now.segment && log_now.used + size <= log_now.segment->size)
+    if (log_segment.segment && log_segment.used + size <= log_segment.segment->size)
         return true;
-    uint64_t next = log_now.segment ? log_now.segment->size * 2 : MT_MIN_LOG_SEGMENT;
+    uint64_t next = log_segment.segment ? log_segment.segment->size * 2 : MT_MIN_LOG_SEGMENT;
     if (next > 16u << 20)
         next = 16u << 20;
     if (next < size + sizeof(mt_l_segment))
@@ -159,8 +159,8 @@ static bool log_room(uint64_t size)
     mt_segment s = append_segment(MT_SEGMENT_LOG, next, 0);
     if (!s.segment)
         return false;
-    log_now.segment = s.segment;
-    log_now.used = sizeof(mt_l_segment);
+    log_segment.segment = s.segment;
+    log_segment.used = sizeof(mt_l_segment);
     return true;
 }
 
@@ -170,24 +170,24 @@ void *mt_recording_begin(uint64_t size)
     if (!mt_process.header || size > UINT32_MAX)
         return NULL;
     mt_lock(MT_LOCK_LOG);
-    if (!log_room(size)) {
+    if (!reserve_log(size)) {
         mt_unlock(MT_LOCK_LOG);
         return NULL;
     }
-    mt_l_record *record = (mt_l_record *)((char *)log_now.segment + log_now.used);
+    mt_l_record *record = (mt_l_record *)((char *)log_segment.segment + log_segment.used);
     record->size = (uint32_t)size;
     return record;
 }
 
 uint64_t mt_recording_offset(const void *at)
 {
-    return log_now.segment->offset + (uint64_t)((const char *)at - (const char *)log_now.segment);
+    return log_segment.segment->offset + (uint64_t)((const char *)at - (const char *)log_segment.segment);
 }
 
 void mt_recording_commit(void *record, uint32_t kind)
 {
     mt_l_record *r = record;
-    log_now.used += r->size;
+    log_segment.used += r->size;
     __atomic_store_n(&r->kind, kind, __ATOMIC_RELEASE);
     mt_unlock(MT_LOCK_LOG);
 }
@@ -212,7 +212,7 @@ static void read_limit(void)
     const char *text = mt_setting_text(MT_SETTING_MAX_MB);
     char *end = NULL;
     unsigned long long n = text && *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
-    most = (n && !*end && n <= MT_MAX_MB ? n : MT_DEFAULT_MB) << 20;
+    size_limit = (n && !*end && n <= MT_MAX_MB ? n : MT_DEFAULT_MB) << 20;
     if (text && (!end || *end || n == 0 || n > MT_MAX_MB)) {
         mt_log("MPITRACE_MAX_MB=%s is no number of MiB from 1 to %d: a recording grows to %d", text, MT_MAX_MB,
                MT_DEFAULT_MB);
@@ -222,7 +222,7 @@ static void read_limit(void)
 
 uint64_t mt_recording_limit(void)
 {
-    return most;
+    return size_limit;
 }
 
 // Returns the number of bytes that every process needs: the header, the first log

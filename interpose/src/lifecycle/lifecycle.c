@@ -67,7 +67,7 @@ static void forked(void)
     mt_process.forked = true;
     set_state(MT_OFF);
     ended = false;
-    mt_thread_is(NULL);
+    mt_thread_set_self(NULL);
 }
 
 static void log_file(uint32_t key, const char *path)

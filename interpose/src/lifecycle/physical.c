@@ -29,7 +29,7 @@ static void name_file(const char *name, size_t length)
 
 // Reports whether a list of Open MPI's components excludes a component. A list that
 // begins with ^ names the components to exclude, any other list those to use.
-static bool leaves_out(const char *list, const char *component)
+static bool excludes(const char *list, const char *component)
 {
     size_t length = strlen(component);
     if (!list || !*list)
@@ -57,7 +57,7 @@ void mt_physical_name(void)
     name_file(name, (size_t)(end - name));
     // With pml/monitoring but without coll/monitoring, the program would crash when
     // it frees a communicator.
-    if (leaves_out(coll, "monitoring")) {
+    if (excludes(coll, "monitoring")) {
         setenv(ENABLE, "0", 1);
         mt_log("what the MPI library sends is not recorded: coll is %s, without monitoring", coll);
     }

@@ -38,15 +38,15 @@
 extern char **environ;
 
 enum {
-    MT_CVARS_REQUESTED = 256,       // most lines of MPITRACE_CVAR
-    MT_ENVIRONMENT = 512, // most environment variables that are logged
-    MT_VALUE = 4096,      // most bytes of a value that are logged
+    MT_CVARS_REQUESTED = 256, // most lines of MPITRACE_CVAR
+    MT_ENVIRONMENT = 512,     // most environment variables that are logged
+    MT_VALUE = 4096,          // most bytes of a value that are logged
 };
 
 // A line of MPITRACE_CVAR.
 typedef struct mt_cvar_request {
     const char *name, *value;
-    bool settled;  // set or refused
+    bool done;     // set or refused
     bool exported; // the value is in the environment, too
     char *before;  // the value in the environment before, or NULL
 } mt_cvar_request;
@@ -56,7 +56,7 @@ static struct {
     mt_cvar_request lines[MT_CVARS_REQUESTED];
     int count;
     void *module; // to look up the MPI's functions in, if they are not in the global scope; else NULL
-} asked;
+} requests;
 
 static void log_variable(uint32_t origin, uint32_t scope, const char *name, const char *value, size_t length,
                          const char *why)
@@ -91,7 +91,7 @@ static uint32_t scope_of(const mt_cvar *v)
 // only rank 0 prints a message; each rank logs it.
 static void refuse(mt_cvar_request *a, uint32_t scope, const char *why)
 {
-    a->settled = true;
+    a->done = true;
     log_variable(MT_VARIABLE_ASKED, scope, a->name, a->value, strnlen(a->value, MT_VALUE), why);
     if (mt_job_rank_for_messages() <= 0)
         mt_log("the MPI's variable %.100s is not set to %.100s: %s", a->name, a->value, why);
@@ -175,10 +175,10 @@ static void restore(mt_cvar_request *a)
 static int write_registered(const mt_cvar *v, const void *value)
 {
     int (*set_flag)(int, int, bool) =
-        (int (*)(int, int, bool))(uintptr_t)mt_resolve_symbol("mca_base_var_set_flag", asked.module);
+        (int (*)(int, int, bool))(uintptr_t)mt_resolve_symbol("mca_base_var_set_flag", requests.module);
     int (*set_value)(int, const void *, size_t, int, const char *) =
         (int (*)(int, const void *, size_t, int, const char *))(uintptr_t)mt_resolve_symbol("mca_base_var_set_value",
-                                                                                          asked.module);
+                                                                                          requests.module);
     if (!set_flag || !set_value || set_flag(v->index, MT_MCA_SETTABLE, true) != 0)
         return MPI_T_ERR_CVAR_SET_NEVER;
     int rc = set_value(v->index, value, 0, MT_MCA_SOURCE_SET, NULL);
@@ -198,7 +198,7 @@ static int write_value(const mt_cvar *v, MPI_T_cvar_handle handle, const void *v
     return mt_pmpi.T_cvar_write(handle, value);
 }
 
-static void refused_by_mpi(char *why, int rc)
+static void describe_error(char *why, int rc)
 {
     const char *name = rc == MPI_T_ERR_CVAR_SET_NEVER     ? " (MPI_T_ERR_CVAR_SET_NEVER)"
                        : rc == MPI_T_ERR_CVAR_SET_NOT_NOW ? " (MPI_T_ERR_CVAR_SET_NOT_NOW)"
@@ -217,7 +217,7 @@ static bool set(mt_cvar_request *a, const mt_cvar *v, MPI_T_cvar_handle handle, 
         return false;
     int rc = write_value(v, handle, value);
     if (rc != MPI_SUCCESS) {
-        refused_by_mpi(why, rc);
+        describe_error(why, rc);
 #ifdef OPEN_MPI
         // What Open MPI refuses now it refuses later, too, and by then the component
         // may be unloaded.
@@ -239,7 +239,7 @@ static bool set(mt_cvar_request *a, const mt_cvar *v, MPI_T_cvar_handle handle, 
 #endif
     free(text);
     free(value);
-    a->settled = true;
+    a->done = true;
     return true;
 }
 
@@ -264,7 +264,7 @@ static void try(mt_cvar_request *a, bool initialized)
     MPI_T_cvar_handle handle;
     int rc = mt_pmpi.T_cvar_handle_alloc(v.index, NULL, &handle, &v.count);
     if (rc != MPI_SUCCESS) {
-        refused_by_mpi(why, rc);
+        describe_error(why, rc);
         refuse(a, scope_of(&v), why);
         return;
     }
@@ -277,21 +277,21 @@ static void try(mt_cvar_request *a, bool initialized)
 // Cuts the text into lines, and each line into name and value.
 static void read_asked(const char *text)
 {
-    asked.text = strdup(text);
-    if (!asked.text)
+    requests.text = strdup(text);
+    if (!requests.text)
         mt_log("MPITRACE_CVAR is not set: no memory");
-    for (char *line = asked.text, *next; line; line = next) {
+    for (char *line = requests.text, *next; line; line = next) {
         next = strchr(line, '\n');
         if (next)
             *next++ = 0;
         if (!*line)
             continue;
-        if (asked.count == MT_CVARS_REQUESTED) {
+        if (requests.count == MT_CVARS_REQUESTED) {
             mt_log("MPITRACE_CVAR has more than %d lines: the rest is not set", MT_CVARS_REQUESTED);
             log_variable(MT_VARIABLE_ASKED, MT_SCOPE_UNKNOWN, line, "", 0, "MPITRACE_CVAR has too many lines");
             return;
         }
-        mt_cvar_request *a = &asked.lines[asked.count++];
+        mt_cvar_request *a = &requests.lines[requests.count++];
         char *value = strchr(line, '=');
         *a = (mt_cvar_request){.name = line, .value = value ? value + 1 : ""};
         if (value)
@@ -303,9 +303,9 @@ static void read_asked(const char *text)
 
 static void try_all(bool initialized)
 {
-    for (int i = 0; i < asked.count; i++)
-        if (!asked.lines[i].settled)
-            try(&asked.lines[i], initialized);
+    for (int i = 0; i < requests.count; i++)
+        if (!requests.lines[i].done)
+            try(&requests.lines[i], initialized);
 }
 
 // Reports whether an environment variable, NAME=VALUE, sets a control variable of an
@@ -359,24 +359,24 @@ void mt_cvars_open(uint64_t caller, bool initialized)
         return;
     read_asked(text);
     if (mt_mpit_open(caller)) {
-        asked.module = dlsym(RTLD_NEXT, "PMPI_Init") ? NULL : mt_resolve_module(caller);
+        requests.module = dlsym(RTLD_NEXT, "PMPI_Init") ? NULL : mt_resolve_module(caller);
         try_all(initialized);
         return;
     }
-    for (int i = 0; i < asked.count; i++)
-        if (!asked.lines[i].settled)
-            refuse(&asked.lines[i], MT_SCOPE_UNKNOWN, "this MPI does not open its tool interface");
+    for (int i = 0; i < requests.count; i++)
+        if (!requests.lines[i].done)
+            refuse(&requests.lines[i], MT_SCOPE_UNKNOWN, "this MPI does not open its tool interface");
 }
 
 void mt_cvars_ready(void)
 {
     try_all(true);
 #ifdef OPEN_MPI
-    for (int i = asked.count - 1; i >= 0; i--) // of several lines with the same name, the first has the original value
-        restore(&asked.lines[i]);
+    for (int i = requests.count - 1; i >= 0; i--) // of lines with the same name, the first has the original value
+        restore(&requests.lines[i]);
 #endif
-    mt_resolve_release(asked.module);
-    free(asked.text);
-    asked.module = asked.text = NULL;
-    asked.count = 0;
+    mt_resolve_release(requests.module);
+    free(requests.text);
+    requests.module = requests.text = NULL;
+    requests.count = 0;
 }

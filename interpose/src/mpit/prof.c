@@ -122,7 +122,7 @@ void mt_prof_write(void)
     mt_sums sums;
     if (!prefix)
         return;
-    bool taken = mt_sums_take(&sums, MT_SUM_ALL);
+    bool taken = mt_sums_compute(&sums, MT_SUM_ALL);
     if (!taken || !mt_prof_print(&sums, prefix))
         mt_log("cannot write %s.%d.prof", prefix, mt_process.world_rank);
     if (taken)

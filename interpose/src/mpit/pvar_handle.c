@@ -28,7 +28,7 @@ static void watch(mt_pvar_handle *h, bool watched)
     mt_unlock(MT_LOCK_WATCHING);
 }
 
-static void raise_most(mt_pvar_handle *h, uint64_t now)
+static void raise_maximum(mt_pvar_handle *h, uint64_t now)
 {
     uint64_t most = atomic_load_explicit(&h->maximum, memory_order_relaxed);
     while (most < now && !atomic_compare_exchange_weak(&h->maximum, &most, now)) {}
@@ -39,7 +39,7 @@ static void request_added(void)
     int saved = errno;
     mt_lock(MT_LOCK_WATCHING);
     for (mt_pvar_handle *h = watching; h; h = h->next_watching)
-        raise_most(h, h->variable->now());
+        raise_maximum(h, h->variable->now());
     mt_unlock(MT_LOCK_WATCHING);
     errno = saved;
 }
@@ -85,7 +85,7 @@ static int begin_phase(mt_pvar_handle *h)
     memset(&h->before, 0, sizeof h->before);
     if (!mt_pvar_handle_live())
         return MPI_SUCCESS; // nothing is recorded, so no phase begins
-    if (!mt_sums_take(&h->before, MT_SUM_ALL))
+    if (!mt_sums_compute(&h->before, MT_SUM_ALL))
         return MPI_T_ERR_MEMORY;
     mt_slice_phase_begins(&h->phase);
     return MPI_SUCCESS;
@@ -104,7 +104,7 @@ int mt_pvar_handle_start(mt_pvar_handle *h)
         break;
     case MT_FORM_HIGHWATERMARK:
         watch(h, true);
-        raise_most(h, h->variable->now());
+        raise_maximum(h, h->variable->now());
         break;
     default:
         rc = read_all(h, h->from);
@@ -129,7 +129,7 @@ int mt_pvar_handle_reset(mt_pvar_handle *h)
 // h->before holds this already.
 static bool take_phase(const mt_pvar_handle *h, mt_sums *sums)
 {
-    if (!mt_sums_take(sums, MT_SUM_ALL))
+    if (!mt_sums_compute(sums, MT_SUM_ALL))
         return false;
     mt_sums_subtract(sums, &h->before);
     return true;

@@ -1,5 +1,5 @@
 // Handles of our performance variables. All functions and fields are used under the
-// lock of tool_pvars.c, except `next_watching` (MT_LOCK_WATCHING) and `most`
+// lock of tool_pvars.c, except `next_watching` (MT_LOCK_WATCHING) and `maximum`
 // (atomic).
 #ifndef MT_PVAR_HANDLE_H
 #define MT_PVAR_HANDLE_H
@@ -22,7 +22,7 @@ typedef struct mt_pvar_handle {
     int count;           // number of elements; of a text, bytes
     bool started;
     uint64_t *counted, *from; // [count]; NULL if the variable does not count
-    _Atomic uint64_t maximum;    // MT_FORM_HIGHWATERMARK: the high-water mark; MPI calls of other threads raise it
+    _Atomic uint64_t maximum; // MT_FORM_HIGHWATERMARK: the high-water mark; MPI calls of other threads raise it
     mt_phase phase;           // MT_FORM_FLUSH, while it is started
     mt_sums before;           // likewise: what had been sent when it was started; while frozen, the sums of the phase
     struct mt_pvar_handle *next;     // in the session

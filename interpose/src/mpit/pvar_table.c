@@ -109,7 +109,7 @@ uint64_t mt_pvar_table_nanoseconds(uint64_t ticks)
 static bool read_counted(const mt_pvar_entry *v, const mt_comm *c, uint64_t *words, int count)
 {
     mt_sums sums;
-    if (!mt_sums_take(&sums, v->part))
+    if (!mt_sums_compute(&sums, v->part))
         return false;
     if (v->form == MT_FORM_TOTAL)
         words[0] = *(uint64_t *)((char *)&sums + v->list);

@@ -9,12 +9,12 @@
 
 // Where the value of a variable comes from.
 typedef enum mt_form {
-    MT_FORM_FLUSH,   // a text: see pvar_handle.c
-    MT_FORM_BY_PEER, // counted, for each member of the communicator
-    MT_FORM_BY_COMM, // counted, on the communicator
-    MT_FORM_TOTAL,   // counted, in the whole process
-    MT_FORM_STATE,     // the present state
-    MT_FORM_HIGHWATERMARK,    // the largest value of the state since the last reset
+    MT_FORM_FLUSH,         // a text: see pvar_handle.c
+    MT_FORM_BY_PEER,       // counted, for each member of the communicator
+    MT_FORM_BY_COMM,       // counted, on the communicator
+    MT_FORM_TOTAL,         // counted, in the whole process
+    MT_FORM_STATE,         // the present state
+    MT_FORM_HIGHWATERMARK, // the largest value of the state since the last reset
 } mt_form;
 
 typedef struct mt_pvar_entry {

@@ -16,14 +16,14 @@
 #include <string.h>
 
 // A variable that is bound to an object.
-typedef struct place {
+typedef struct bound_pvar {
     MPI_T_pvar_handle handle;
     bool bound;
     bool known;     // its handle record is written
     int count;      // number of elements
     uint32_t index; // of the handle record
     uint64_t last;  // hash of the values that were recorded last
-} place;
+} bound_pvar;
 
 // An object, or the process, and the variables that are bound to it. MPI keeps the
 // address of `object`, so this memory is neither moved nor freed. When the object is
@@ -38,15 +38,15 @@ struct mt_bound {
     bool again; // used before, for another object
     struct mt_bound *before, *after; // in the list of bound objects
     struct mt_bound *next;           // in the list of unused ones
-    place places[]; // [mt_variables.count]
+    bound_pvar places[]; // [mt_variables.count]
 };
 
 enum { MT_NEVER_READ = 0, MT_MAX_ELEMENTS = 1 << 24 };
 
-static bool opened; // MPI_T is open
+static bool mpit_is_open; // MPI_T is open
 static mt_l_clock zero; // the start of the first interval
 static uint64_t period; // length of an interval, ns; 0 if variables are not read by time
-static _Atomic uint64_t due = UINT64_MAX; // ticks at which they are read next
+static _Atomic uint64_t next_read = UINT64_MAX; // ticks at which they are read next
 
 // The variables below are used under the lock MT_LOCK_PVARS, except that `on` is also
 // read before the lock is taken. The lock is taken after those of communicators,
@@ -77,7 +77,7 @@ void mt_pvars_prepare(uint64_t caller)
 {
     mt_variables_prepare();
     read_period();
-    opened = (mt_variables_named() || mt_variables_watched()) && mt_mpit_open(caller);
+    mpit_is_open = (mt_variables_named() || mt_variables_late_receives()) && mt_mpit_open(caller);
 }
 
 // Records the time since `begun` as the library's, so that it does not count as time
@@ -89,7 +89,7 @@ static void exclude_from_call(uint64_t begun)
         mt_add(&t->open->spent, mt_ticks() - begun);
 }
 
-static void failed(mt_variable *v, const char *what, int code)
+static void report_failure(mt_variable *v, const char *what, int code)
 {
     mt_count_lost(&mt_process.header->lost_readings, 1);
     if (!v->failed)
@@ -98,7 +98,7 @@ static void failed(mt_variable *v, const char *what, int code)
     v->failed = true;
 }
 
-static uint64_t hash_of(const mt_variable *v, const place *p)
+static uint64_t hash_of(const mt_variable *v, const bound_pvar *p)
 {
     uint64_t hash = 14695981039346656037u; // FNV-1a, one word at a time
     for (int i = 0; i < p->count; i++)
@@ -118,7 +118,7 @@ static bool has_room(uint64_t size, uint32_t moment)
     return false;
 }
 
-static void write_reading(const mt_variable *v, place *p, uint32_t moment, uint32_t slice, uint64_t ticks)
+static void write_reading(const mt_variable *v, bound_pvar *p, uint32_t moment, uint32_t slice, uint64_t ticks)
 {
     uint64_t size = sizeof(mt_l_reading) + (uint64_t)p->count * sizeof(uint64_t);
     mt_l_reading *r = has_room(size, moment) ? mt_recording_begin(size) : NULL;
@@ -138,7 +138,7 @@ static void write_reading(const mt_variable *v, place *p, uint32_t moment, uint3
     readings_size += size;
 }
 
-static void unbind_place(place *p)
+static void unbind_pvar(bound_pvar *p)
 {
     if (p->bound)
         mt_pmpi.T_pvar_handle_free(session, &p->handle);
@@ -147,13 +147,13 @@ static void unbind_place(place *p)
 
 // Reads the variable's elements into `values`. If the MPI refuses, the variable is no
 // longer read for this object.
-static bool read_values(mt_variable *v, place *p)
+static bool read_values(mt_variable *v, bound_pvar *p)
 {
     int rc = mt_pmpi.T_pvar_read(session, p->handle, values);
     if (rc == MPI_SUCCESS)
         return true;
-    unbind_place(p);
-    failed(v, "read", rc);
+    unbind_pvar(p);
+    report_failure(v, "read", rc);
     return false;
 }
 
@@ -163,7 +163,7 @@ static void read_object(struct mt_bound *b, uint32_t moment, uint32_t slice)
     bool passing = b->again && (moment == MT_READ_AT_BIND || moment == MT_READ_AT_FREE);
     for (int i = 0; i < mt_variables.count; i++) {
         mt_variable *v = &mt_variables.list[i];
-        place *p = &b->places[i];
+        bound_pvar *p = &b->places[i];
         if (!v->read || !p->bound || !read_values(v, p))
             continue;
         if (!passing || hash_of(v, p) != p->last)
@@ -184,7 +184,7 @@ static uint32_t slice_now(void)
 
 // Writes the handle record that readings refer to. It is written only once for
 // several objects with the same communicator record and the same number of elements.
-static bool describe(const struct mt_bound *b, const mt_variable *v, place *p, int count)
+static bool describe(const struct mt_bound *b, const mt_variable *v, bound_pvar *p, int count)
 {
     if (p->known && p->count == count)
         return true;
@@ -211,27 +211,27 @@ static bool has_values(size_t size)
     return true;
 }
 
-static void bind_place(struct mt_bound *b, mt_variable *v, place *p)
+static void bind_pvar(struct mt_bound *b, mt_variable *v, bound_pvar *p)
 {
     int count = 0;
     void *object = b->binding == MT_PVAR_UNBOUND ? NULL : &b->object;
     int rc = mt_pmpi.T_pvar_handle_alloc(session, v->number, object, &p->handle, &count);
     if (rc != MPI_SUCCESS) {
-        failed(v, "bound to an object", rc);
+        report_failure(v, "bound to an object", rc);
         return;
     }
     p->bound = true;
     if (!v->continuous && (rc = mt_pmpi.T_pvar_start(session, p->handle)) != MPI_SUCCESS)
-        failed(v, "started", rc);
+        report_failure(v, "started", rc);
     else if (count < 0 || count > MT_MAX_ELEMENTS || !has_values((size_t)count * v->type->size + 8))
-        failed(v, "read: it has too many elements", count);
+        report_failure(v, "read: it has too many elements", count);
     else if (v->read && !describe(b, v, p, count))
         mt_count_lost(&mt_process.header->lost_readings, 1);
     else {
         p->count = count;
         return;
     }
-    unbind_place(p);
+    unbind_pvar(p);
 }
 
 static struct mt_bound *make_bound(uint32_t binding, mt_comm *c)
@@ -266,7 +266,7 @@ static struct mt_bound *bind(uint32_t binding, mt_comm *c, const void *object, s
     memcpy(&b->object, object, size);
     for (int i = 0; i < mt_variables.count; i++)
         if (mt_variables.list[i].binding == binding)
-            bind_place(b, &mt_variables.list[i], &b->places[i]);
+            bind_pvar(b, &mt_variables.list[i], &b->places[i]);
     b->before = process_list.before;
     b->after = &process_list;
     b->before->after = b->after->before = b;
@@ -276,7 +276,7 @@ static struct mt_bound *bind(uint32_t binding, mt_comm *c, const void *object, s
 static void unbind(struct mt_bound *b)
 {
     for (int i = 0; i < mt_variables.count; i++)
-        unbind_place(&b->places[i]);
+        unbind_pvar(&b->places[i]);
     b->before->after = b->after;
     b->after->before = b->before;
     if (b->binding == MT_PVAR_COMMUNICATOR)
@@ -289,7 +289,7 @@ static void unbind(struct mt_bound *b)
 }
 
 // Reports whether variables are bound to this communicator.
-static bool follows(const mt_comm *c)
+static bool has_pvars(const mt_comm *c)
 {
 #ifdef OPEN_MPI
     static bool logged;
@@ -305,7 +305,7 @@ static bool follows(const mt_comm *c)
 
 static void bind_comm(MPI_Comm comm, mt_comm *c)
 {
-    if (follows(c) && !c->bound)
+    if (has_pvars(c) && !c->bound)
         c->bound = bind(MT_PVAR_COMMUNICATOR, c, &comm, sizeof comm);
 }
 
@@ -348,7 +348,7 @@ static void comm_created(MPI_Comm comm, mt_comm *c)
 
 MT_REGISTER(comm_created, comm_created);
 
-static void drop(struct mt_bound *b)
+static void read_and_unbind(struct mt_bound *b)
 {
     read_object(b, MT_READ_AT_FREE, slice_now());
     unbind(b);
@@ -360,7 +360,7 @@ static void comm_freeing(mt_comm *c)
     if (!c || !enter(&g))
         return;
     if (c->bound)
-        drop(c->bound);
+        read_and_unbind(c->bound);
     leave(&g);
 }
 
@@ -402,7 +402,7 @@ static void win_freeing(MPI_Win win)
     struct mt_bound *b = mt_handles_get(&windows, MT_KEY(win));
     mt_handles_remove(&windows, MT_KEY(win));
     if (b)
-        drop(b);
+        read_and_unbind(b);
     leave(&g);
 }
 
@@ -416,7 +416,7 @@ void mt_pvars_forget_objects(void)
     for (struct mt_bound *b = process_list.after, *next; b != &process_list; b = next) {
         next = b->after;
         if (b->comm)
-            drop(b);
+            read_and_unbind(b);
     }
     mt_handles_clear(&windows);
     leave(&g);
@@ -437,15 +437,15 @@ static void schedule_next_read(void)
 {
     uint64_t next;
     mt_clock_periods(&zero, period, &next);
-    mt_store(&due, next);
+    mt_store(&next_read, next);
 }
 
 static void time_to_read(void)
 {
     guard g;
-    if (mt_ticks() < mt_load(&due) || !enter(&g))
+    if (mt_ticks() < mt_load(&next_read) || !enter(&g))
         return;
-    if (mt_ticks() >= mt_load(&due)) { // no other thread has read them meanwhile
+    if (mt_ticks() >= mt_load(&next_read)) { // no other thread has read them meanwhile
         read_all(MT_READ_AT_INTERVAL, slice_now());
         schedule_next_read();
     }
@@ -499,7 +499,7 @@ static void open_session(void)
 bool mt_pvars_open(void)
 {
     int saved = errno;
-    if (!opened || atomic_load(&on) || !mt_mpit_open(0))
+    if (!mpit_is_open || atomic_load(&on) || !mt_mpit_open(0))
         return atomic_load(&on);
     mt_lock(MT_LOCK_PVARS);
     open_session();

@@ -8,19 +8,19 @@
 
 // What this process sent in collectives of one communicator: to all other members, to
 // all members of higher rank, and along the edges of the topology. These sums are
-// distributed over the peers only at the end (`spread`), so that a row costs one
+// distributed over the peers only at the end (`distribute`), so that a row costs one
 // addition on any number of processes.
 typedef struct mt_collective_sums {
     mt_volume_sum others, higher, edges;
 } mt_collective_sums;
 
-typedef struct adding {
+typedef struct sums_builder {
     mt_sums *sums;
     mt_collective_sums *collectives; // [comm_count], or NULL if sums of collectives are not wanted
     unsigned classes; // classes of calls whose rows are needed, one bit each
     bool failed;   // no memory
     bool again;    // a thread's table was replaced while it was read: start again
-} adding;
+} sums_builder;
 
 static void add(mt_volume_sum *sum, uint64_t bytes, uint64_t count)
 {
@@ -34,7 +34,7 @@ static void add_peer(mt_volume_sum *list, int world, int rank, uint64_t bytes, u
         add(&list[rank], bytes, count);
 }
 
-static void add_size(adding *a, int to, const mt_l_row *r)
+static void add_size(sums_builder *a, int to, const mt_l_row *r)
 {
     uint64_t **sizes = a->sums->sizes;
     if (!sizes || to < 0 || to >= a->sums->world)
@@ -63,10 +63,10 @@ static uint64_t others(const mt_comm *c)
 }
 
 // Returns how many messages this process sends in one operation of a collective.
-static uint64_t messages_of(const mt_comm *c, unsigned spread)
+static uint64_t messages_of(const mt_comm *c, unsigned distribute)
 {
     uint64_t n = 0;
-    switch (spread) {
+    switch (distribute) {
     case MT_TO_OTHERS:
         return others(c);
     case MT_TO_HIGHER:
@@ -79,22 +79,22 @@ static uint64_t messages_of(const mt_comm *c, unsigned spread)
     return 1; // rows of vectors hold totals
 }
 
-static void add_collective_sums(adding *a, const mt_comm *c, const mt_l_row *r, unsigned spread)
+static void add_collective_sums(sums_builder *a, const mt_comm *c, const mt_l_row *r, unsigned distribute)
 {
     if (!a->collectives)
         return;
     mt_collective_sums *collectives = &a->collectives[r->comm];
-    if (spread == MT_TO_PEER)
+    if (distribute == MT_TO_PEER)
         add_peer(a->sums->collective, a->sums->world, mt_comm_world_rank(c, r->peer), r->bytes, r->count);
-    else if (spread == MT_TO_OTHERS)
+    else if (distribute == MT_TO_OTHERS)
         add(&collectives->others, r->bytes, r->count);
-    else if (spread == MT_TO_HIGHER)
+    else if (distribute == MT_TO_HIGHER)
         add(&collectives->higher, r->bytes, r->count);
-    else if (spread == MT_TO_EDGES)
+    else if (distribute == MT_TO_EDGES)
         add(&collectives->edges, r->bytes, r->count);
 }
 
-static void add_collective(adding *a, const mt_comm *c, const mt_l_row *r, mt_call_info info, bool sends)
+static void add_collective(sums_builder *a, const mt_comm *c, const mt_l_row *r, mt_call_info info, bool sends)
 {
     mt_sums *sums = a->sums;
     mt_block unwanted, *block = sums->blocks ? &sums->blocks[r->comm] : &unwanted;
@@ -124,7 +124,7 @@ static bool opens_or_closes(unsigned call)
     return mt_call_initializes(call) || mt_call_finalizes(call);
 }
 
-static void add_row(adding *a, const mt_l_row *r)
+static void add_row(sums_builder *a, const mt_l_row *r)
 {
     mt_sums *sums = a->sums;
     if (is_call(r->direction)) {
@@ -187,7 +187,7 @@ static bool read_row(mt_row *row, unsigned classes, mt_l_row *r)
 
 static void add_vector(void *into, const mt_l_vector *v)
 {
-    adding *a = into;
+    sums_builder *a = into;
     if (v->comm >= (uint32_t)a->sums->comm_count)
         return;
     const mt_comm *c = a->sums->comms[v->comm];
@@ -207,7 +207,7 @@ static void add_vector(void *into, const mt_l_vector *v)
 // discarded.
 static void add_thread(void *into, mt_thread *t)
 {
-    adding *a = into;
+    sums_builder *a = into;
     if (a->again)
         return;
     mt_row *rows = __atomic_load_n(&t->rows, __ATOMIC_ACQUIRE);
@@ -222,7 +222,7 @@ static void add_thread(void *into, mt_thread *t)
         mt_volume_each_vector(t, add_vector, a);
 }
 
-static void spread(mt_sums *sums, const mt_comm *c, const mt_collective_sums *collectives)
+static void distribute(mt_sums *sums, const mt_comm *c, const mt_collective_sums *collectives)
 {
     for (int i = 0; collectives->others.count && i < c->peers; i++)
         if (is_inter(c) || i != c->rank)
@@ -244,9 +244,9 @@ static void *zeros(bool wanted, int n, size_t size, bool *failed)
     return list;
 }
 
-static bool take(mt_sums *sums, unsigned wanted, bool *again)
+static bool compute(mt_sums *sums, unsigned wanted, bool *again)
 {
-    adding a = {.sums = sums, .classes = classes_of(wanted)};
+    sums_builder a = {.sums = sums, .classes = classes_of(wanted)};
     memset(sums, 0, sizeof *sums);
     sums->world = mt_process.world_size > 0 ? mt_process.world_size : 0;
     sums->comms = mt_comm_all(&sums->comm_count);
@@ -261,7 +261,7 @@ static bool take(mt_sums *sums, unsigned wanted, bool *again)
     if (!a.failed)
         mt_thread_each(add_thread, &a);
     for (int i = 0; a.collectives && i < sums->comm_count; i++)
-        spread(sums, sums->comms[i], &a.collectives[i]);
+        distribute(sums, sums->comms[i], &a.collectives[i]);
     free(a.collectives);
     *again = a.again;
     if (a.failed || a.again)
@@ -271,11 +271,11 @@ static bool take(mt_sums *sums, unsigned wanted, bool *again)
 
 // Starts again if a thread's table was replaced meanwhile. This ends, because a table
 // doubles at most twenty times.
-bool mt_sums_take(mt_sums *sums, unsigned wanted)
+bool mt_sums_compute(mt_sums *sums, unsigned wanted)
 {
     bool again = true;
     while (again)
-        if (!take(sums, wanted, &again))
+        if (!compute(sums, wanted, &again))
             return false;
     return true;
 }

@@ -45,7 +45,7 @@ typedef struct mt_sums {
 // Computes the sums that `wanted` names. Returns false if there is no memory. Any
 // thread may call it at any time. Calls that other threads book meanwhile may be
 // included or not; all earlier calls of this thread are included.
-bool mt_sums_take(mt_sums *sums, unsigned wanted);
+bool mt_sums_compute(mt_sums *sums, unsigned wanted);
 void mt_sums_free(mt_sums *sums);
 
 // Subtracts earlier sums, which were taken with the same `wanted`.

@@ -11,7 +11,7 @@ static _Atomic int opened; // how often the program has opened MPI_T
 
 // How many variables and categories the library had when the program first opened the
 // interface.
-static _Atomic int before[MT_TOOL_KINDS];
+static _Atomic int library_counts[MT_TOOL_KINDS];
 static bool counted;
 
 mt_tool_state mt_tool_enter(uint64_t site)
@@ -22,7 +22,7 @@ mt_tool_state mt_tool_enter(uint64_t site)
 }
 
 // Returns how many of a kind are ours.
-static int own(mt_tool_kind kind)
+static int own_count(mt_tool_kind kind)
 {
     switch (kind) {
     case MT_TOOL_PVARS:
@@ -36,23 +36,24 @@ static int own(mt_tool_kind kind)
 
 int mt_tool_own(mt_tool_kind kind, int index)
 {
-    int n = index - atomic_load_explicit(&before[kind], memory_order_relaxed);
-    return index >= 0 && n >= 0 && n < own(kind) ? n : -1;
+    int n = index - atomic_load_explicit(&library_counts[kind], memory_order_relaxed);
+    return index >= 0 && n >= 0 && n < own_count(kind) ? n : -1;
 }
 
 int mt_tool_library(mt_tool_kind kind, int index)
 {
-    return index < atomic_load_explicit(&before[kind], memory_order_relaxed) ? index : index - own(kind);
+    return index < atomic_load_explicit(&library_counts[kind], memory_order_relaxed) ? index : index - own_count(kind);
 }
 
 int mt_tool_index_of_own(mt_tool_kind kind, int n)
 {
-    return atomic_load_explicit(&before[kind], memory_order_relaxed) + n;
+    return atomic_load_explicit(&library_counts[kind], memory_order_relaxed) + n;
 }
 
 int mt_tool_index_of_library(mt_tool_kind kind, int library)
 {
-    return library < atomic_load_explicit(&before[kind], memory_order_relaxed) ? library : library + own(kind);
+    int first = atomic_load_explicit(&library_counts[kind], memory_order_relaxed);
+    return library < first ? library : library + own_count(kind);
 }
 
 // Returns how many entries of a kind there are: the MPI library's and ours. If the MPI
@@ -60,8 +61,8 @@ int mt_tool_index_of_library(mt_tool_kind kind, int library)
 // count is not reduced, so that indices stay valid.
 int mt_tool_count(mt_tool_kind kind, int library)
 {
-    int first = atomic_load_explicit(&before[kind], memory_order_relaxed);
-    return (library > first ? library : first) + own(kind);
+    int first = atomic_load_explicit(&library_counts[kind], memory_order_relaxed);
+    return (library > first ? library : first) + own_count(kind);
 }
 
 bool mt_tool_has(mt_tool_kind kind, int index)
@@ -105,29 +106,29 @@ static void count_library(void)
     if (mt_pmpi.T_category_get_num(&n[MT_TOOL_CATEGORIES]) != MPI_SUCCESS)
         n[MT_TOOL_CATEGORIES] = 0;
     for (int i = 0; i < MT_TOOL_KINDS; i++)
-        atomic_store(&before[i], n[i]);
+        atomic_store(&library_counts[i], n[i]);
     counted = true;
 }
 
 // We open the library's interface once ourselves, so that it stays open. MPICH
 // crashes if it is opened again, Open MPI 5 if that happens before MPI_Init, and Open
 // MPI 4.1 if it is closed after MPI_Finalize.
-static bool held;
+static bool library_open;
 
-static void hold(int required)
+static void open_library(int required)
 {
     int ignored;
     if (!counted)
-        held = mt_pmpi.T_init_thread(required, &ignored) == MPI_SUCCESS;
+        library_open = mt_pmpi.T_init_thread(required, &ignored) == MPI_SUCCESS;
 }
 
 void mt_tool_finalizing(void)
 {
 #ifdef OPEN_MPI
     mt_lock(MT_LOCK_TOOL);
-    if (held && atomic_load(&opened) == 0) {
+    if (library_open && atomic_load(&opened) == 0) {
         mt_pmpi.T_finalize();
-        held = false;
+        library_open = false;
     }
     mt_unlock(MT_LOCK_TOOL);
 #endif
@@ -137,7 +138,7 @@ void mt_tool_forget(void)
 {
     mt_lock(MT_LOCK_TOOL);
     atomic_store(&opened, 0);
-    counted = held = false;
+    counted = library_open = false;
     MT_EACH_HOOK(tool_closed);
     mt_unlock(MT_LOCK_TOOL);
 }
@@ -158,7 +159,7 @@ MT_EXPORT int MPI_T_init_thread(int required, int *provided)
     int saved = errno;
     mt_lock(MT_LOCK_TOOL);
     level = *provided;
-    hold(required);
+    open_library(required);
     count_library();
     MT_CALL_HOOK(tool_opened, site);
     atomic_fetch_add(&opened, 1);
@@ -182,7 +183,7 @@ MT_EXPORT int MPI_T_finalize(void)
 
 // Our one category; all of our variables are in it.
 static const char category[] = "mpitrace";
-static const char about[] = "What mpitrace records of this process, and its settings";
+static const char category_description[] = "What mpitrace records of this process, and its settings";
 
 MT_EXPORT int MPI_T_category_get_num(int *num_cat)
 {
@@ -205,7 +206,7 @@ MT_EXPORT int MPI_T_category_get_info(int cat_index, char *name, int *name_len, 
         return mt_pmpi.T_category_get_info(mt_tool_library(MT_TOOL_CATEGORIES, cat_index), name, name_len, desc,
                                            desc_len, num_cvars, num_pvars, num_categories);
     mt_tool_text(category, name, name_len);
-    mt_tool_text(about, desc, desc_len);
+    mt_tool_text(category_description, desc, desc_len);
     MT_TOOL_STORE(num_cvars, MT_TOOL_OWN_CVARS);
     MT_TOOL_STORE(num_pvars, mt_pvar_table_count());
     MT_TOOL_STORE(num_categories, 0);
@@ -234,7 +235,7 @@ static int members(mt_tool_kind kind, int cat_index, int len, int indices[], int
     if (!mt_tool_has(MT_TOOL_CATEGORIES, cat_index))
         return MPI_T_ERR_INVALID_INDEX;
     if (mt_tool_own(MT_TOOL_CATEGORIES, cat_index) >= 0) {
-        int n = kind == MT_TOOL_CATEGORIES ? 0 : own(kind);
+        int n = kind == MT_TOOL_CATEGORIES ? 0 : own_count(kind);
         for (int i = 0; indices && i < len && i < n; i++)
             indices[i] = mt_tool_index_of_own(kind, i);
         return MPI_SUCCESS;

@@ -15,11 +15,11 @@
 
 enum { MT_ENABLED = MT_SETTINGS_COUNT, MT_CVAR_NAME = 64, MT_CVAR_TEXT = 64 };
 
-typedef struct owned {
+typedef struct cvar_handle {
     uint64_t number;
     int variable;
     int count; // 1; of a text, its bytes
-} owned;
+} cvar_handle;
 
 static mt_handles handles;
 
@@ -100,7 +100,7 @@ MT_EXPORT int MPI_T_cvar_get_index(const char *name, int *cvar_index)
 
 // Returns the bytes of a text with its terminator. Texts that can change get at least
 // MT_CVAR_TEXT bytes.
-static int room_for(int n)
+static int text_size(int n)
 {
     int size = (int)mt_setting_current((mt_setting)n, NULL, 0) + 1;
     return size < MT_CVAR_TEXT ? MT_CVAR_TEXT : size;
@@ -118,9 +118,9 @@ MT_EXPORT int MPI_T_cvar_handle_alloc(int cvar_index, void *obj_handle, MPI_T_cv
         return MPI_T_ERR_INVALID;
     int saved = errno;
     mt_lock(MT_LOCK_TOOL_CVARS);
-    owned *h = mt_handles_reserve(&handles) ? malloc(sizeof *h) : NULL;
+    cvar_handle *h = mt_handles_reserve(&handles) ? malloc(sizeof *h) : NULL;
     if (h) {
-        *h = (owned){mt_tool_new_handle(), own, own == MT_ENABLED ? 1 : room_for(own)};
+        *h = (cvar_handle){mt_tool_new_handle(), own, own == MT_ENABLED ? 1 : text_size(own)};
         mt_handles_put(&handles, h->number, h);
         *handle = (MPI_T_cvar_handle)(uintptr_t)h->number;
         *count = h->count;
@@ -138,7 +138,7 @@ MT_EXPORT int MPI_T_cvar_handle_free(MPI_T_cvar_handle *handle)
     if (!mt_tool_is_own(*handle))
         return mt_pmpi.T_cvar_handle_free(handle);
     mt_lock(MT_LOCK_TOOL_CVARS);
-    owned *h = mt_handles_get(&handles, (uint64_t)(uintptr_t)*handle);
+    cvar_handle *h = mt_handles_get(&handles, (uint64_t)(uintptr_t)*handle);
     mt_handles_remove(&handles, (uint64_t)(uintptr_t)*handle);
     mt_unlock(MT_LOCK_TOOL_CVARS);
     free(h);
@@ -160,10 +160,10 @@ static void forget_all(void)
 MT_REGISTER(tool_closed, forget_all);
 
 // Copies the data of a handle of ours. Returns false if the handle was freed.
-static bool find(MPI_T_cvar_handle handle, owned *copy)
+static bool find(MPI_T_cvar_handle handle, cvar_handle *copy)
 {
     mt_lock(MT_LOCK_TOOL_CVARS);
-    const owned *h = mt_handles_get(&handles, (uint64_t)(uintptr_t)handle);
+    const cvar_handle *h = mt_handles_get(&handles, (uint64_t)(uintptr_t)handle);
     if (h)
         *copy = *h;
     mt_unlock(MT_LOCK_TOOL_CVARS);
@@ -173,7 +173,7 @@ static bool find(MPI_T_cvar_handle handle, owned *copy)
 MT_EXPORT int MPI_T_cvar_read(MPI_T_cvar_handle handle, void *buf)
 {
     MT_TOOL_ENTER(T_cvar_read(handle, buf));
-    owned h;
+    cvar_handle h;
     if (handle == MPI_T_CVAR_HANDLE_NULL)
         return MPI_T_ERR_INVALID_HANDLE;
     if (!mt_tool_is_own(handle))
@@ -202,7 +202,7 @@ static int enable(const int *value)
 MT_EXPORT int MPI_T_cvar_write(MPI_T_cvar_handle handle, const void *buf)
 {
     MT_TOOL_ENTER(T_cvar_write(handle, buf));
-    owned h;
+    cvar_handle h;
     if (handle == MPI_T_CVAR_HANDLE_NULL)
         return MPI_T_ERR_INVALID_HANDLE;
     if (!mt_tool_is_own(handle))

@@ -60,7 +60,7 @@ static mt_tool_session *session_of(MPI_T_pvar_session library)
 }
 
 // Returns the data of a handle of ours, or NULL and the reason in `error`.
-static mt_pvar_handle *held_of(MPI_T_pvar_session library, MPI_T_pvar_handle handle, int *error)
+static mt_pvar_handle *handle_data(MPI_T_pvar_session library, MPI_T_pvar_handle handle, int *error)
 {
     const mt_tool_session *s = session_of(library);
     mt_pvar_handle *h = mt_handles_get(&handles, (uint64_t)(uintptr_t)handle);
@@ -210,11 +210,11 @@ static int allocate(MPI_T_pvar_session library, const mt_pvar_entry *v, const vo
 }
 
 // Calls `act` with a handle of ours, under the lock.
-static int with(MPI_T_pvar_session library, MPI_T_pvar_handle handle, int (*act)(mt_pvar_handle *))
+static int with_handle(MPI_T_pvar_session library, MPI_T_pvar_handle handle, int (*act)(mt_pvar_handle *))
 {
     int rc, saved = errno;
     mt_lock(MT_LOCK_TOOL_PVARS);
-    mt_pvar_handle *h = held_of(library, handle, &rc);
+    mt_pvar_handle *h = handle_data(library, handle, &rc);
     if (h)
         rc = act(h);
     mt_unlock(MT_LOCK_TOOL_PVARS);
@@ -224,7 +224,7 @@ static int with(MPI_T_pvar_session library, MPI_T_pvar_handle handle, int (*act)
 
 // Calls `act` with all of our handles in a session, after the library has handled its
 // own and returned `rc`. Skips handles that cannot be started or stopped.
-static int with_all(MPI_T_pvar_session library, int rc, int (*act)(mt_pvar_handle *))
+static int with_all_handles(MPI_T_pvar_session library, int rc, int (*act)(mt_pvar_handle *))
 {
     int saved = errno;
     mt_lock(MT_LOCK_TOOL_PVARS);
@@ -241,7 +241,7 @@ static int with_all(MPI_T_pvar_session library, int rc, int (*act)(mt_pvar_handl
 
 // Checks the session and handle of a call that is passed on, because not all
 // libraries check them. Returns an error code or MPI_SUCCESS.
-static int wrong(MPI_T_pvar_session library, MPI_T_pvar_handle handle)
+static int check_handle(MPI_T_pvar_session library, MPI_T_pvar_handle handle)
 {
     mt_lock(MT_LOCK_TOOL_PVARS);
     int rc = !session_of(library)                 ? MPI_T_ERR_INVALID_SESSION
@@ -252,9 +252,9 @@ static int wrong(MPI_T_pvar_session library, MPI_T_pvar_handle handle)
 }
 
 // Does the same for calls that do not accept MPI_T_PVAR_ALL_HANDLES.
-static int wrong_alone(MPI_T_pvar_session library, MPI_T_pvar_handle handle)
+static int check_single_handle(MPI_T_pvar_session library, MPI_T_pvar_handle handle)
 {
-    return is_all(handle) ? MPI_T_ERR_INVALID_HANDLE : wrong(library, handle);
+    return is_all(handle) ? MPI_T_ERR_INVALID_HANDLE : check_handle(library, handle);
 }
 
 // --- what programs call
@@ -384,10 +384,10 @@ MT_EXPORT int MPI_T_pvar_handle_free(MPI_T_pvar_session pe_session, MPI_T_pvar_h
     if (!handle)
         return MPI_T_ERR_INVALID;
     if (!mt_tool_is_own(*handle)) {
-        int bad = wrong_alone(pe_session, *handle);
+        int bad = check_single_handle(pe_session, *handle);
         return bad ? bad : mt_pmpi.T_pvar_handle_free(pe_session, handle);
     }
-    int rc = with(pe_session, *handle, free_handle);
+    int rc = with_handle(pe_session, *handle, free_handle);
     if (rc == MPI_SUCCESS)
         *handle = MPI_T_PVAR_HANDLE_NULL;
     return rc;
@@ -395,34 +395,34 @@ MT_EXPORT int MPI_T_pvar_handle_free(MPI_T_pvar_session pe_session, MPI_T_pvar_h
 
 // Calls `own` for a handle of ours, and `library` for the library's; for
 // MPI_T_PVAR_ALL_HANDLES, both.
-static int with_any(MPI_T_pvar_session session, MPI_T_pvar_handle handle, int (*own)(mt_pvar_handle *),
+static int with_any_handle(MPI_T_pvar_session session, MPI_T_pvar_handle handle, int (*own)(mt_pvar_handle *),
                     int (*library)(MPI_T_pvar_session, MPI_T_pvar_handle))
 {
     if (mt_tool_is_own(handle))
-        return with(session, handle, own);
-    int rc = wrong(session, handle);
+        return with_handle(session, handle, own);
+    int rc = check_handle(session, handle);
     if (rc != MPI_SUCCESS)
         return rc;
     rc = library(session, handle);
-    return is_all(handle) ? with_all(session, rc, own) : rc;
+    return is_all(handle) ? with_all_handles(session, rc, own) : rc;
 }
 
 MT_EXPORT int MPI_T_pvar_start(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle)
 {
     MT_TOOL_ENTER(T_pvar_start(pe_session, handle));
-    return with_any(pe_session, handle, mt_pvar_handle_start, mt_pmpi.T_pvar_start);
+    return with_any_handle(pe_session, handle, mt_pvar_handle_start, mt_pmpi.T_pvar_start);
 }
 
 MT_EXPORT int MPI_T_pvar_stop(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle)
 {
     MT_TOOL_ENTER(T_pvar_stop(pe_session, handle));
-    return with_any(pe_session, handle, mt_pvar_handle_stop, mt_pmpi.T_pvar_stop);
+    return with_any_handle(pe_session, handle, mt_pvar_handle_stop, mt_pmpi.T_pvar_stop);
 }
 
 MT_EXPORT int MPI_T_pvar_reset(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle)
 {
     MT_TOOL_ENTER(T_pvar_reset(pe_session, handle));
-    return with_any(pe_session, handle, mt_pvar_handle_reset, mt_pmpi.T_pvar_reset);
+    return with_any_handle(pe_session, handle, mt_pvar_handle_reset, mt_pmpi.T_pvar_reset);
 }
 
 // Calls `act` with a handle of ours and a buffer, under the lock.
@@ -431,7 +431,7 @@ static int with_buffer(MPI_T_pvar_session library, MPI_T_pvar_handle handle, voi
 {
     int rc, saved = errno;
     mt_lock(MT_LOCK_TOOL_PVARS);
-    mt_pvar_handle *h = held_of(library, handle, &rc);
+    mt_pvar_handle *h = handle_data(library, handle, &rc);
     if (h)
         rc = buffer ? act(h, buffer) : MPI_T_ERR_INVALID;
     mt_unlock(MT_LOCK_TOOL_PVARS);
@@ -444,7 +444,7 @@ MT_EXPORT int MPI_T_pvar_read(MPI_T_pvar_session pe_session, MPI_T_pvar_handle h
     MT_TOOL_ENTER(T_pvar_read(pe_session, handle, buf));
     if (mt_tool_is_own(handle))
         return with_buffer(pe_session, handle, buf, mt_pvar_handle_read);
-    int bad = wrong_alone(pe_session, handle);
+    int bad = check_single_handle(pe_session, handle);
     return bad ? bad : mt_pmpi.T_pvar_read(pe_session, handle, buf);
 }
 
@@ -453,7 +453,7 @@ MT_EXPORT int MPI_T_pvar_readreset(MPI_T_pvar_session pe_session, MPI_T_pvar_han
     MT_TOOL_ENTER(T_pvar_readreset(pe_session, handle, buf));
     if (mt_tool_is_own(handle))
         return with_buffer(pe_session, handle, buf, mt_pvar_handle_readreset);
-    int bad = wrong_alone(pe_session, handle);
+    int bad = check_single_handle(pe_session, handle);
     return bad ? bad : mt_pmpi.T_pvar_readreset(pe_session, handle, buf);
 }
 
@@ -468,6 +468,6 @@ MT_EXPORT int MPI_T_pvar_write(MPI_T_pvar_session pe_session, MPI_T_pvar_handle 
     static const char none[] = "";
     if (mt_tool_is_own(handle))
         return with_buffer(pe_session, handle, (void *)(uintptr_t)(buf ? buf : none), write_text);
-    int bad = wrong_alone(pe_session, handle);
+    int bad = check_single_handle(pe_session, handle);
     return bad ? bad : mt_pmpi.T_pvar_write(pe_session, handle, buf);
 }

@@ -6,71 +6,71 @@
 
 #include <errno.h>
 
-static mt_pmpi_table own; // the MPI's own functions
+static mt_pmpi_table mpi; // the MPI's own functions
 
 // Returns the call that is open on this thread if it is `call` and is recorded, else
 // NULL.
-static mt_current_call *line_of(unsigned call)
+static mt_current_call *recorded_call(unsigned call)
 {
     mt_thread *t = mt_self;
     bool recorded = t && t->open->call == call && !(mt_flags() & (MT_FLAG_CLOSED | MT_FLAG_PAUSED));
     return recorded ? t->open : NULL;
 }
 
-static void post(const mt_current_call *line, const mt_comm *c, int32_t peer)
+static void count_if_late(const mt_current_call *line, const mt_comm *c, int32_t peer)
 {
     uint64_t messages;
     // A late receive is not a message, so it is booked without an event.
-    if (c && mt_pvars_queue_length(c, &messages) && messages > mt_variables_allowed())
+    if (c && mt_pvars_queue_length(c, &messages) && messages > mt_variables_late_limit())
         mt_book_untimed(mt_self, mt_key_of(line->site, line->slice, line->call, MT_DIR_LATE, c->index, peer, 0),
                         messages);
 }
 
-static void posted(unsigned call, MPI_Comm comm, int source)
+static void count_receive(unsigned call, MPI_Comm comm, int source)
 {
-    const mt_current_call *line = line_of(call);
+    const mt_current_call *line = recorded_call(call);
     int saved = errno;
     if (line && source != MPI_PROC_NULL)
-        post(line, mt_comm_known(mt_self, comm), mt_peer(source));
+        count_if_late(line, mt_comm_known(mt_self, comm), mt_peer(source));
     errno = saved;
 }
 
-static void started(unsigned call, int count, const MPI_Request requests[])
+static void count_started(unsigned call, int count, const MPI_Request requests[])
 {
-    const mt_current_call *line = line_of(call);
+    const mt_current_call *line = recorded_call(call);
     int saved = errno;
     for (int i = 0; line && requests && i < count; i++) {
         mt_comm *c;
         int32_t peer;
         if (mt_request_is_persistent_receive(requests[i], &c, &peer))
-            post(line, c, peer);
+            count_if_late(line, c, peer);
     }
     errno = saved;
 }
 
 // Defines the functions that replace those which post receives, in the int and the
 // MPI_Count form.
-#define MT_WATCHED(name, call, parameters, arguments)                                                                  \
+#define MT_COUNTS_LATE(name, call, parameters, arguments)                                                              \
     static int name parameters                                                                                         \
     {                                                                                                                  \
-        posted(call, comm, source);                                                                                    \
-        return own.name arguments;                                                                                     \
+        count_receive(call, comm, source);                                                                             \
+        return mpi.name arguments;                                                                                     \
     }
 
 #define MT_RECV(suffix, count_t)                                                                                       \
-    MT_WATCHED(Recv##suffix, MT_CALL_RECV,                                                                             \
+    MT_COUNTS_LATE(Recv##suffix, MT_CALL_RECV,                                                                         \
                (void *buf, count_t count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status *status),  \
                (buf, count, type, source, tag, comm, status))                                                          \
-    MT_WATCHED(Irecv##suffix, MT_CALL_IRECV,                                                                           \
+    MT_COUNTS_LATE(Irecv##suffix, MT_CALL_IRECV,                                                                       \
                (void *buf, count_t count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request *made),   \
                (buf, count, type, source, tag, comm, made))
 
 #define MT_SENDRECV(name, suffix, call, count_t, last_t)                                                               \
-    MT_WATCHED(name##suffix, call,                                                                                     \
+    MT_COUNTS_LATE(name##suffix, call,                                                                                 \
                (const void *out, count_t sends, MPI_Datatype sent, int dest, int sendtag, void *in, count_t receives,  \
                 MPI_Datatype received, int source, int tag, MPI_Comm comm, last_t *last),                              \
                (out, sends, sent, dest, sendtag, in, receives, received, source, tag, comm, last))                     \
-    MT_WATCHED(name##_replace##suffix, call##_REPLACE,                                                                 \
+    MT_COUNTS_LATE(name##_replace##suffix, call##_REPLACE,                                                             \
                (void *buf, count_t count, MPI_Datatype type, int dest, int sendtag, int source, int tag,               \
                 MPI_Comm comm, last_t *last),                                                                          \
                (buf, count, type, dest, sendtag, source, tag, comm, last))
@@ -90,43 +90,44 @@ MT_SENDRECV(Isendrecv, _c, MT_CALL_ISENDRECV, MPI_Count, MPI_Request)
 
 static int Start(MPI_Request *request)
 {
-    started(MT_CALL_START, 1, request);
-    return own.Start(request);
+    count_started(MT_CALL_START, 1, request);
+    return mpi.Start(request);
 }
 
 static int Startall(int count, MPI_Request requests[])
 {
-    started(MT_CALL_STARTALL, count, requests);
-    return own.Startall(count, requests);
+    count_started(MT_CALL_STARTALL, count, requests);
+    return mpi.Startall(count, requests);
 }
 
 // Stores one pointer atomically: if sessions were open before, other threads may be
 // calling through the table already.
-#define MT_TAKE(name) __atomic_store_n(&mt_pmpi.name, name, __ATOMIC_RELEASE)
+#define MT_REPLACE(name) __atomic_store_n(&mt_pmpi.name, name, __ATOMIC_RELEASE)
 
-static void take_places(void)
+static void replace_functions(void)
 {
-    own = mt_pmpi;
-    MT_TAKE(Recv), MT_TAKE(Irecv), MT_TAKE(Sendrecv), MT_TAKE(Sendrecv_replace), MT_TAKE(Start), MT_TAKE(Startall);
+    mpi = mt_pmpi;
+    MT_REPLACE(Recv), MT_REPLACE(Irecv), MT_REPLACE(Sendrecv), MT_REPLACE(Sendrecv_replace);
+    MT_REPLACE(Start), MT_REPLACE(Startall);
 #if MT_HAVE_Recv_c
-    MT_TAKE(Recv_c), MT_TAKE(Irecv_c), MT_TAKE(Sendrecv_c), MT_TAKE(Sendrecv_replace_c);
+    MT_REPLACE(Recv_c), MT_REPLACE(Irecv_c), MT_REPLACE(Sendrecv_c), MT_REPLACE(Sendrecv_replace_c);
 #endif
 #if MT_HAVE_Isendrecv
-    MT_TAKE(Isendrecv), MT_TAKE(Isendrecv_replace);
+    MT_REPLACE(Isendrecv), MT_REPLACE(Isendrecv_replace);
 #endif
 #if MT_HAVE_Isendrecv_c
-    MT_TAKE(Isendrecv_c), MT_TAKE(Isendrecv_replace_c);
+    MT_REPLACE(Isendrecv_c), MT_REPLACE(Isendrecv_replace_c);
 #endif
 }
 
 void mt_unexpected_open(void)
 {
     static bool done;
-    if (!mt_variables_watched() || done)
+    if (!mt_variables_late_receives() || done)
         return;
     done = true;
     if (mt_pvars_have_queue())
-        take_places();
+        replace_functions();
     else if (mt_process.world_rank <= 0)
         mt_log("MPITRACE_WATCH_UNEXPECTED: this MPI does not tell here how many messages wait unexpected (%s): late "
                "receives are not counted",

@@ -16,8 +16,8 @@ static char **patterns;
 static int pattern_count;
 
 // The setting MPITRACE_WATCH_UNEXPECTED: see unexpected.h.
-static bool watched;
-static uint64_t allowed; // how many messages may wait
+static bool counts_late;
+static uint64_t late_limit; // how many messages may wait
 
 // The length of the queue of unexpected messages: in Open MPI, which has one element
 // per member; and in MPICH, if it was built with this variable.
@@ -31,31 +31,31 @@ static bool is_queue(const char *name)
     return false;
 }
 
-static void read_watched(void)
+static void read_late_limit(void)
 {
     const char *text = getenv("MPITRACE_WATCH_UNEXPECTED");
     char *end = NULL;
     if (!text || !*text)
         return;
-    allowed = *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
-    watched = end && !*end;
-    if (!watched)
+    late_limit = *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
+    counts_late = end && !*end;
+    if (!counts_late)
         mt_log("MPITRACE_WATCH_UNEXPECTED=%s is no number of messages: late receives are not counted", text);
 }
 
-bool mt_variables_watched(void)
+bool mt_variables_late_receives(void)
 {
-    return watched;
+    return counts_late;
 }
 
-uint64_t mt_variables_allowed(void)
+uint64_t mt_variables_late_limit(void)
 {
-    return allowed;
+    return late_limit;
 }
 
 void mt_variables_prepare(void)
 {
-    read_watched();
+    read_late_limit();
     const char *text = getenv("MPITRACE_PVAR");
     char *rest = text && *text ? strdup(text) : NULL, *pattern;
     while ((pattern = strsep(&rest, ","))) {
@@ -92,16 +92,16 @@ static uint32_t class_of(int class)
 }
 
 // The properties of a variable that MPI_T returns.
-typedef struct facts {
+typedef struct pvar_info {
     char name[MT_NAME], description[MT_DESCRIPTION];
     uint32_t class, binding;
     const mt_mpit_type *type;
     int read_only, continuous, atomic;
-} facts;
+} pvar_info;
 
 // Reports whether binding or starting a handle of the variable has an effect. This
 // one stops Open MPI's monitoring and resets its counts.
-static bool is_switch(const char *name)
+static bool has_side_effect(const char *name)
 {
     return strcmp(name, "pml_monitoring_flush") == 0;
 }
@@ -135,7 +135,7 @@ static bool can_be_read(const char *name)
     return true;
 }
 
-static bool ask(int number, facts *f)
+static bool get_info(int number, pvar_info *f)
 {
     int name = sizeof f->name, description = sizeof f->description, verbosity = 0, class = -1, binding = -1;
     MPI_Datatype type = mt_const.datatype_null;
@@ -153,7 +153,7 @@ static bool ask(int number, facts *f)
     return f->class && f->type && f->name[0];
 }
 
-static bool log_variable(const mt_variable *v, const facts *f)
+static bool log_variable(const mt_variable *v, const pvar_info *f)
 {
     uint64_t name = strlen(f->name), description = strlen(f->description);
     mt_l_pvar *r = mt_recording_begin(sizeof *r + name + description);
@@ -175,7 +175,7 @@ static bool log_variable(const mt_variable *v, const facts *f)
 
 // Reports whether a pattern names the variable, and marks the patterns that do in
 // `used`.
-static bool is_named(const facts *f, bool *used)
+static bool is_named(const pvar_info *f, bool *used)
 {
     bool named = false;
     for (int i = 0; i < pattern_count; i++)
@@ -184,7 +184,7 @@ static bool is_named(const facts *f, bool *used)
     return named;
 }
 
-static void choose(int number, const facts *f, bool named)
+static void choose(int number, const pvar_info *f, bool named)
 {
     static bool logged, logged_unreliable;
     if (!can_be_read(f->name)) {
@@ -198,7 +198,7 @@ static void choose(int number, const facts *f, bool named)
     // The queue's length is a level; Open MPI declares it a size.
     bool length = (f->class == MT_PVAR_LEVEL || f->class == MT_PVAR_SIZE) && f->type->kind <= MT_PVAR_UNSIGNED &&
                   (f->binding == MT_PVAR_UNBOUND || f->binding == MT_PVAR_COMMUNICATOR);
-    bool watch = length && mt_variables.queue < 0 && watched && is_queue(f->name);
+    bool watch = length && mt_variables.queue < 0 && counts_late && is_queue(f->name);
     if (f->binding == UINT32_MAX && named && !logged && mt_process.world_rank <= 0) {
         mt_log("%s is bound to what mpitrace does not follow: it is not read", f->name);
         logged = true;
@@ -227,10 +227,10 @@ void mt_variables_choose(void)
     mt_variables.chosen = true;
     int n = 0, readable = 0;
     bool *used = calloc((size_t)pattern_count + 1, sizeof *used);
-    facts *f = malloc(sizeof *f);
+    pvar_info *f = malloc(sizeof *f);
     if (f && used && mt_pmpi.T_pvar_get_num(&n) == MPI_SUCCESS)
         for (int i = 0; i < n; i++) {
-            if (!ask(i, f) || is_switch(f->name))
+            if (!get_info(i, f) || has_side_effect(f->name))
                 continue;
             readable++;
             choose(i, f, is_named(f, used));

@@ -31,10 +31,10 @@ extern MT_HIDDEN mt_variable_list mt_variables;
 void mt_variables_prepare(void);
 bool mt_variables_named(void);
 
-// mt_variables_watched reports whether late receives are counted;
-// mt_variables_allowed returns how many messages may wait before a receive is late.
-bool mt_variables_watched(void);
-uint64_t mt_variables_allowed(void);
+// mt_variables_late_receives reports whether late receives are counted;
+// mt_variables_late_limit returns how many messages may wait before a receive is late.
+bool mt_variables_late_receives(void);
+uint64_t mt_variables_late_limit(void);
 
 // Chooses the variables, writes their records, and prints a message for each pattern
 // that matches none. Called once MPI is initialized and MPI_T is open.

@@ -171,7 +171,7 @@ static void uncache(MPI_Comm comm)
 }
 
 // Adds a described communicator under its handle. Takes over the lists of `made`. Returns
-// `lost` if there is no room.
+// `no_comm` if there is no room.
 static mt_comm *register_comm(MPI_Comm handle, mt_comm *made, uint32_t parent, unsigned call)
 {
     // A handle without room in the table would get a new record with each call.

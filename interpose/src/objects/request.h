@@ -18,7 +18,7 @@
 typedef enum mt_request_kind {
     MT_RECEIVE,
     MT_RECEIVE_NO_STATUS, // a receive whose status the MPI does not set
-    MT_CANCELLED_SEND, // known only from MPI_Cancel
+    MT_CANCELLED_SEND,    // known only from MPI_Cancel
     MT_PERSISTENT_SEND,
     MT_PERSISTENT_RECEIVE,
     MT_PERSISTENT_COLL,

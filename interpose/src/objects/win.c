@@ -60,7 +60,7 @@ static uint32_t number_of(uint64_t key)
     return (uint32_t)(uintptr_t)mt_handles_get(&numbers, key);
 }
 
-static void keep(uint64_t key, mt_comm *c, uint32_t number)
+static void add_window(uint64_t key, mt_comm *c, uint32_t number)
 {
     mt_handles_put(&handles, key, c);
     if (number)
@@ -109,7 +109,7 @@ uint32_t mt_win_created(mt_thread *t, MPI_Comm comm, MPI_Win win)
     if (!mt_handles_reserve(&handles))
         mt_count_lost(&mt_process.header->lost_comms, 1);
     uint32_t number = made < MT_MAX_WINDOWS ? ++made : 0;
-    keep(MT_KEY(win), c, number);
+    add_window(MT_KEY(win), c, number);
     uncache(win);
     MT_CALL_HOOK(win_created, win, c);
     mt_unlock(MT_LOCK_WIN);
@@ -134,7 +134,7 @@ void mt_win_freed(MPI_Win win, mt_comm *c, uint32_t number)
     if (!c || win == mt_const.win_null)
         return;
     mt_lock(MT_LOCK_WIN);
-    keep(MT_KEY(win), c, number);
+    add_window(MT_KEY(win), c, number);
     MT_CALL_HOOK(win_created, win, c);
     mt_unlock(MT_LOCK_WIN);
 }

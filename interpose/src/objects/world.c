@@ -12,7 +12,7 @@
 // group can be asked for.
 static bool has_world;
 
-static void is(int rank, int size)
+static void set_rank(int rank, int size)
 {
     mt_process.header->world_rank = mt_process.world_rank = rank;
     mt_trace_rank(rank);
@@ -25,7 +25,7 @@ void mt_world_open(void)
     mt_lock(MT_LOCK_WORLD);
     if (mt_mpi.Comm_rank(mt_const.comm_world, &rank) == MPI_SUCCESS &&
         mt_mpi.Comm_size(mt_const.comm_world, &size) == MPI_SUCCESS)
-        is(rank, size);
+        set_rank(rank, size);
     has_world = true;
     mt_unlock(MT_LOCK_WORLD);
 }
@@ -74,7 +74,7 @@ static bool session_group(MPI_Group *group)
     return false;
 }
 
-static bool keep(MPI_Session session)
+static bool add_session(MPI_Session session)
 {
     if (session_count == session_capacity) {
         struct session *wider = realloc(sessions, (size_t)(session_capacity + 16) * sizeof *wider);
@@ -94,16 +94,16 @@ bool mt_world_session_opened(MPI_Session session)
     MPI_Group group;
     int rank = -1, size = -1;
     mt_lock(MT_LOCK_WORLD);
-    bool kept = keep(session);
+    bool added = add_session(session);
     if (mt_process.world_rank < 0 && session_group(&group)) {
         if (mt_mpi.Group_rank(group, &rank) == MPI_SUCCESS && mt_mpi.Group_size(group, &size) == MPI_SUCCESS)
-            is(rank, size);
+            set_rank(rank, size);
         mt_mpi.Group_free(&group);
     }
     if (mt_process.world_rank < 0 && mt_job_rank(&rank, &size))
-        is(rank, size);
+        set_rank(rank, size);
     mt_unlock(MT_LOCK_WORLD);
-    return kept;
+    return added;
 }
 
 bool mt_world_session_closing(MPI_Session session)
@@ -131,9 +131,9 @@ static bool session_group(MPI_Group *group)
 static bool translate(MPI_Group group, MPI_Group world, int n, mt_world_taker take, void *argument)
 {
     int ranks[512], world_ranks[512];
-    const int most = sizeof ranks / sizeof *ranks;
-    for (int first = 0; first < n; first += most) {
-        int some = n - first < most ? n - first : most;
+    const int max = sizeof ranks / sizeof *ranks;
+    for (int first = 0; first < n; first += max) {
+        int some = n - first < max ? n - first : max;
         for (int i = 0; i < some; i++)
             ranks[i] = first + i;
         if (mt_mpi.Group_translate_ranks(group, some, ranks, world, world_ranks) != MPI_SUCCESS ||

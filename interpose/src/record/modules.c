@@ -103,7 +103,7 @@ static uint64_t hash(uint64_t h, const void *bytes, uint64_t n)
 }
 
 // Returns an entry for another module, or NULL.
-static known_module *free_place(void)
+static known_module *free_entry(void)
 {
     int n = atomic_load_explicit(&known_count, memory_order_relaxed);
     for (int i = 0; i < n; i++)
@@ -114,7 +114,7 @@ static known_module *free_place(void)
 
 static void register_module(mt_l_module *m, uint64_t identity, build_id id, const char *path)
 {
-    known_module *k = free_place();
+    known_module *k = free_entry();
     m->build_id_length = id.length;
     m->path_length = (uint32_t)strlen(path);
     if (!k || !(k->record = record_module(m, id.bytes, path)))
@@ -130,14 +130,14 @@ static void register_module(mt_l_module *m, uint64_t identity, build_id id, cons
         atomic_fetch_add_explicit(&known_count, 1, memory_order_release);
 }
 
-typedef struct scanning {
-    bool enters;      // adds modules that are not known yet
+typedef struct module_scan {
+    bool adds;        // adds modules that are not known yet
     uint64_t unloads; // the dynamic linker's count of unloaded files
     char self[4096];
-} scanning;
+} module_scan;
 
 // Returns the path of a file. The dynamic linker has no name for the program itself.
-static const char *path_of(const char *name, scanning *s)
+static const char *path_of(const char *name, module_scan *s)
 {
     if (*name)
         return name;
@@ -146,10 +146,10 @@ static const char *path_of(const char *name, scanning *s)
     return s->self;
 }
 
-static int visit(struct dl_phdr_info *info, size_t size, void *scan)
+static int visit_module(struct dl_phdr_info *info, size_t size, void *scan)
 {
     (void)size;
-    scanning *s = scan;
+    module_scan *s = scan;
     mt_l_module m = {.bias = info->dlpi_addr, .start = UINT64_MAX};
     build_id id = {NULL, 0};
     s->unloads = info->dlpi_subs;
@@ -170,7 +170,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *scan)
     known_module *k = module_of(m.start);
     if (k && k->first == m.start && k->size == m.end - m.start && k->identity == identity)
         k->seen = true;
-    else if (s->enters && !k)
+    else if (s->adds && !k)
         register_module(&m, identity, id, path_of(name, s));
     return 0;
 }
@@ -213,13 +213,13 @@ static void move_sites(known_module *k)
 
 // Visits all loaded files. Returns how many files the dynamic linker has unloaded so
 // far.
-static uint64_t scan(bool enters)
+static uint64_t scan(bool adds)
 {
-    scanning s;
-    s.enters = enters;
+    module_scan s;
+    s.adds = adds;
     s.unloads = 0;
     mt_lock_acquired(MT_LOCK_LINKER_LIST);
-    dl_iterate_phdr(visit, &s);
+    dl_iterate_phdr(visit_module, &s);
     mt_lock_released(MT_LOCK_LINKER_LIST);
     return s.unloads;
 }

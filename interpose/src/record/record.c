@@ -31,7 +31,7 @@ static uint64_t capacity_of(const mt_thread *t)
     return t->mask / sizeof(mt_row) + 1;
 }
 
-static void adopt(mt_thread *t, mt_segment table)
+static void use_table(mt_thread *t, mt_segment table)
 {
     uint64_t capacity = table.segment->rows;
     __atomic_store_n(&t->rows, (mt_row *)(table.segment + 1), __ATOMIC_RELEASE); // others may be adding up rows
@@ -56,7 +56,7 @@ static bool open_table(mt_thread *t)
     t->extended = t->paces || mt_record.trace_on;
     mt_segment table = new_table(MT_MIN_TABLE_ROWS);
     if (table.segment)
-        adopt(t, table);
+        use_table(t, table);
     else
         free(t->paces);
     return table.segment != NULL;
@@ -142,7 +142,7 @@ static bool keep_outgrown(mt_thread *t)
 }
 
 // Copies all rows to another table, which is used from now on.
-static bool change_table(mt_thread *t, mt_segment table)
+static bool move_to_table(mt_thread *t, mt_segment table)
 {
     mt_l_segment *before = (mt_l_segment *)t->rows - 1;
     mt_thread wider = {.rows = (mt_row *)(table.segment + 1), .mask = (table.segment->rows - 1) * sizeof(mt_row)};
@@ -151,7 +151,7 @@ static bool change_table(mt_thread *t, mt_segment table)
     if (kept) {
         t->used = copy_rows(&wider, t);
         mt_write(&t->moved, 0);
-        adopt(t, table);
+        use_table(t, table);
     }
     mt_unlock(MT_LOCK_ROWS);
     if (kept && !mt_record.trace_on)
@@ -172,7 +172,7 @@ static bool grow(mt_thread *t)
         table = new_table(capacity);
     else if (!t->full)
         mt_recording_full("a thread has as many rows as it can have");
-    if (!table.segment || !change_table(t, table)) {
+    if (!table.segment || !move_to_table(t, table)) {
         t->full = true;
         return false;
     }
@@ -221,7 +221,7 @@ static mt_row *insert(mt_thread *t, mt_row *row, mt_key k)
 // new rows without end (a new call site, peer or size with each call) is recorded in
 // bounded memory. Totals by call, direction and communicator stay exact while there is
 // room for these rows.
-static mt_row *fold(mt_thread *t, mt_key k)
+static mt_row *overflow_row(mt_thread *t, mt_key k)
 {
     mt_count_lost(&mt_process.header->folded_calls, 1);
     k.site = 0;
@@ -246,7 +246,7 @@ static mt_row *fold(mt_thread *t, mt_key k)
 
 // Stores the clocks at the latest new row, for readers of a process that was killed. An
 // odd number of writes shows that the process died during a write.
-static void note_clock(void)
+static void save_clock(void)
 {
     static atomic_flag busy = ATOMIC_FLAG_INIT;
     if (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire))
@@ -257,22 +257,22 @@ static void note_clock(void)
     atomic_flag_clear_explicit(&busy, memory_order_release);
 }
 
-static MT_SLOW mt_row *make(mt_thread *t, mt_key k, mt_row *row)
+static MT_SLOW mt_row *make_row(mt_thread *t, mt_key k, mt_row *row)
 {
     if (t->used >= t->limit) {
         if (!grow(t))
-            return fold(t, k);
+            return overflow_row(t, k);
         row = probe(t, k);
     }
     mt_modules_add_site(k.site);
-    note_clock();
+    save_clock();
     return insert(t, row, k);
 }
 
 mt_row *mt_row_find(mt_thread *t, mt_row *home, uint64_t site, uint64_t place, uint64_t what)
 {
     mt_row *row = probe_from(t, home, site, place, what);
-    return mt_likely(row->what != 0) ? row : make(t, (mt_key){site, place, what}, row);
+    return mt_likely(row->what != 0) ? row : make_row(t, (mt_key){site, place, what}, row);
 }
 
 void mt_close(mt_span *s)

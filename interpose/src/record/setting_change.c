@@ -28,7 +28,7 @@ static struct {
 enum { CHANGEABLE = sizeof changeable / sizeof *changeable };
 
 
-static int changeable_at(mt_setting s)
+static int find_changeable(mt_setting s)
 {
     int i = 0;
     while (i < CHANGEABLE && changeable[i].setting != s)
@@ -38,12 +38,12 @@ static int changeable_at(mt_setting s)
 
 bool mt_setting_is_changeable(mt_setting s)
 {
-    return changeable_at(s) < CHANGEABLE;
+    return find_changeable(s) < CHANGEABLE;
 }
 
 size_t mt_setting_current(mt_setting s, char *buffer, size_t size)
 {
-    int i = changeable_at(s);
+    int i = find_changeable(s);
     mt_lock(MT_LOCK_SETTINGS);
     const char *text = i < CHANGEABLE && *changeable[i].now ? changeable[i].now : mt_setting_text(s);
     if (!text)
@@ -70,7 +70,7 @@ static void change(int i, const char *value)
 
 mt_setting_result mt_setting_change(mt_setting s, const char *value)
 {
-    int i = changeable_at(s);
+    int i = find_changeable(s);
     mt_state state = atomic_load_explicit(&mt_process.state, memory_order_acquire);
     if (i == CHANGEABLE)
         return MT_SET_NEVER;

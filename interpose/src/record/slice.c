@@ -31,8 +31,8 @@ static struct {
 
 static char phase[MT_PHASE_NAME + 1] = "run";
 static mt_phase *unnamed_phases; // the latest phase without a name
-static bool named;        // `phase` began after `passing`
-static uint32_t latest; // the slice of calls that begin now
+static bool named;               // `phase` began after `unnamed_phases`
+static uint32_t current_slice; // the slice of calls that begin now
 
 static struct {
     uint64_t length, number; // in ns; how many have passed
@@ -92,7 +92,7 @@ static uint32_t no_memory(void)
         mt_log("no memory for more than %u slices (rank %d): calls are counted in the one before", table.count,
                mt_process.world_rank);
     reported = true;
-    return latest;
+    return current_slice;
 }
 
 // Returns the slice of a name, which is made if it is new. If a program uses too many
@@ -117,7 +117,7 @@ static uint32_t slice_of(const char *name)
         return no_memory();
     if (!log_slice(table.count, name)) {
         free(copy);
-        return latest;
+        return current_slice;
     }
     table.names[table.count++] = copy;
     *place = table.count;
@@ -139,13 +139,13 @@ static void begin(bool resume)
         snprintf(name, sizeof name, "%s@%" PRIu64 ".%0*" PRIu64 "s", phase_now, ms / 1000, interval.decimals,
                  ms % 1000 / interval.unit);
     uint32_t next = slice_of(name);
-    if (next != latest) {
-        MT_CALL_HOOK(slice_ends, latest);
-        mt_usage_slice_ends(latest);
+    if (next != current_slice) {
+        MT_CALL_HOOK(slice_ends, current_slice);
+        mt_usage_slice_ends(current_slice);
     }
-    latest = next;
+    current_slice = next;
     mt_trace_slice(name);
-    atomic_store_explicit(&mt_process.hot.slice, latest, memory_order_relaxed);
+    atomic_store_explicit(&mt_process.hot.slice, current_slice, memory_order_relaxed);
     if (resume)
         mt_flag_set(MT_FLAG_PAUSED, false);
 }
@@ -171,7 +171,7 @@ void mt_slice_open(void)
 void mt_slice_close(void)
 {
     mt_lock(MT_LOCK_SLICE);
-    mt_usage_slice_ends(latest);
+    mt_usage_slice_ends(current_slice);
     mt_unlock(MT_LOCK_SLICE);
 }
 

@@ -13,38 +13,38 @@
 _Thread_local mt_thread *mt_self __attribute__((tls_model("initial-exec")));
 
 static mt_current_call always_in_a_call = {.call = MT_CALL_INIT};
-static mt_thread nobody = {.open = &always_in_a_call};
-_Thread_local mt_thread *mt_quick_self __attribute__((tls_model("initial-exec"))) = &nobody;
+static mt_thread no_thread = {.open = &always_in_a_call};
+_Thread_local mt_thread *mt_quick_self __attribute__((tls_model("initial-exec"))) = &no_thread;
 
-void mt_thread_is(mt_thread *t)
+void mt_thread_set_self(mt_thread *t)
 {
     mt_self = t;
-    mt_quick_self = t ? t : &nobody;
+    mt_quick_self = t ? t : &no_thread;
 }
 
-static pthread_key_t at_exit;
+static pthread_key_t exit_key;
 static bool has_key;
-static mt_thread *ended, *all;
+static mt_thread *free_threads, *all_threads;
 static uint32_t count;
 
 // Leaves the table of a thread that ends to the next that starts.
-static void give_back(void *thread)
+static void release_thread(void *thread)
 {
     mt_thread *t = thread;
     MT_EACH_HOOK(thread_ends);
     if (mt_on())
         mt_current_call_forget(t); // it may have ended in the middle of a call
-    mt_thread_is(NULL);
+    mt_thread_set_self(NULL);
     MT_CALL_HOOK(thread_ended, t);
     mt_lock(MT_LOCK_THREADS);
-    t->next = ended;
-    ended = t;
+    t->next = free_threads;
+    free_threads = t;
     mt_unlock(MT_LOCK_THREADS);
 }
 
 // Writes the thread's record to the log, and in it a cache line for the call that the
 // thread is in.
-static bool write_down(mt_thread *t)
+static bool write_record(mt_thread *t)
 {
     mt_l_thread *r = mt_recording_begin(sizeof *r + 2 * sizeof(mt_current_call) - _Alignof(mt_l_thread));
     if (!r)
@@ -66,10 +66,10 @@ static mt_thread *make_thread(void)
     memset(t, 0, sizeof *t);
     t->index = count;
     t->random = 2463534242u + count;
-    if (write_down(t) && MT_CALL_HOOK(thread_made, t)) {
+    if (write_record(t) && MT_CALL_HOOK(thread_made, t)) {
         count++;
-        t->sibling = all;
-        return all = t;
+        t->sibling = all_threads;
+        return all_threads = t;
     }
     free(t);
     return NULL;
@@ -83,10 +83,10 @@ mt_thread *mt_thread_attach(void)
     int saved = errno;
     mt_lock(MT_LOCK_THREADS);
     if (!has_key)
-        has_key = pthread_key_create(&at_exit, give_back) == 0;
-    mt_thread *t = ended;
+        has_key = pthread_key_create(&exit_key, release_thread) == 0;
+    mt_thread *t = free_threads;
     if (t) {
-        ended = t->next;
+        free_threads = t->next;
         MT_CALL_HOOK(thread_started, t);
     } else {
         t = make_thread();
@@ -97,8 +97,8 @@ mt_thread *mt_thread_attach(void)
     }
     mt_unlock(MT_LOCK_THREADS);
     if (t && has_key)
-        pthread_setspecific(at_exit, t);
-    mt_thread_is(t);
+        pthread_setspecific(exit_key, t);
+    mt_thread_set_self(t);
     errno = saved;
     return t;
 }
@@ -106,7 +106,7 @@ mt_thread *mt_thread_attach(void)
 void mt_thread_each(void (*visit)(void *, mt_thread *), void *argument)
 {
     mt_lock(MT_LOCK_THREADS);
-    for (mt_thread *t = all; t; t = t->sibling)
+    for (mt_thread *t = all_threads; t; t = t->sibling)
         visit(argument, t);
     mt_unlock(MT_LOCK_THREADS);
 }

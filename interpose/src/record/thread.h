@@ -93,10 +93,10 @@ typedef struct mt_thread {
     mt_comm_cached comms[MT_COMM_CACHE];
     mt_type_cached types[MT_TYPE_CACHE];
     mt_win_cached wins[MT_WIN_CACHE];
-    mt_l_chunk *chunk; // the chunk that events are written to
-    uint32_t rows_at;  // position of `rows` in the recording, in rows
-    uint32_t request_number;    // number of the request that the current call starts, for the call's event; else 0
-    bool extended;        // rows also have samples or events
+    mt_l_chunk *chunk;       // the chunk that events are written to
+    uint32_t rows_at;        // position of `rows` in the recording, in rows
+    uint32_t request_number; // number of the request that the current call starts, for the call's event; else 0
+    bool extended;           // rows also have samples or events
     uint64_t used, limit;
     uint32_t index;
     uint32_t random;
@@ -123,7 +123,7 @@ extern MT_HIDDEN _Thread_local mt_thread *mt_self __attribute__((tls_model("init
 // calls a comparison with NULL.
 extern MT_HIDDEN _Thread_local mt_thread *mt_quick_self __attribute__((tls_model("initial-exec")));
 // Sets the mt_thread of the calling thread, or none if t is NULL.
-void mt_thread_is(mt_thread *t);
+void mt_thread_set_self(mt_thread *t);
 
 // A call that is open.
 typedef struct mt_span {

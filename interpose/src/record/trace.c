@@ -15,22 +15,22 @@
 
 // The chunks that are mapped. There is one for each thread, which fills it again and
 // again. If only the last events are kept, or writing is expensive, as many are mapped
-// as there is room for. After mt_trace_open, the variables from here to `over` are changed
+// as there is room for. After mt_trace_open, the variables from here to `no_chunk_left` are changed
 // under MT_LOCK_EVENTS only.
 typedef struct mt_slot {
     mt_l_chunk *chunk;
     uint64_t sequence; // of the chunk: chunks are numbered when a thread begins to fill them
     bool filling;      // a thread has it; otherwise the chunk is full
-    mt_thread *idle;   // the thread that filled it, if that has ended: see thread_started and inherited
+    mt_thread *idle;   // the thread that filled it, if that has ended: see thread_started and take_over_idle
 } mt_slot;
 
 static mt_slot *slots;
-static uint64_t mapped, most;      // number of slots in use, and the limit
-static uint64_t room;              // number of chunks that the file next to the recording may have
-static uint64_t left = UINT64_MAX; // number of chunks that may still be filled
-static bool ring;                  // only the last events are kept: the oldest chunk is filled again
-static bool stopped;               // no more events are kept
-static _Atomic bool over;          // threads without a chunk get none; read without the lock
+static uint64_t slot_count, slot_limit;   // number of slots in use, and the limit
+static uint64_t local_limit;              // number of chunks that the file next to the recording may have
+static uint64_t chunks_left = UINT64_MAX; // number of chunks that may still be filled
+static bool ring;                         // only the last events are kept: the oldest chunk is filled again
+static bool stopped;                      // no more events are kept
+static _Atomic bool no_chunk_left;        // threads without a chunk get none; read without the lock
 
 static mt_l_eventsheader *events;
 static const char *slice_names; // NULL: all slices are traced
@@ -44,17 +44,17 @@ static uint32_t requests;
 #define MT_MAX_MAPPED 4096
 
 // Returns the text of a setting, or NULL if it has its default.
-static const char *chosen(mt_setting s)
+static const char *setting_text(mt_setting s)
 {
     const char *text = mt_setting_text(s);
     return text && strcmp(text, mt_settings[s].default_value) != 0 ? text : NULL;
 }
 
-// Returns the value of a setting in bytes, or `otherwise` if it has its default or is
+// Returns the value of a setting in bytes, or `default_bytes` if it has its default or is
 // not valid.
-static uint64_t bytes_of(mt_setting s, uint64_t otherwise)
+static uint64_t bytes_of(mt_setting s, uint64_t default_bytes)
 {
-    const char *text = chosen(s), *units = "KMGT";
+    const char *text = setting_text(s), *units = "KMGT";
     char *end = NULL;
     uint64_t n = text && *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
     const char *unit = end && *end ? strchr(units, *end) : NULL;
@@ -65,11 +65,11 @@ static uint64_t bytes_of(mt_setting s, uint64_t otherwise)
         mt_log("%s=%s is no size like 64M or 2G", mt_settings[s].variable, text);
         mt_setting_log_rejected(s);
     }
-    return otherwise;
+    return default_bytes;
 }
 
 // Reports whether a comma-separated list contains a name.
-static bool lists(const char *list, const char *name, size_t length)
+static bool list_contains(const char *list, const char *name, size_t length)
 {
     for (const char *at = list; at; at = strchr(at, ',')) {
         at += *at == ',';
@@ -112,10 +112,10 @@ static bool is_tagged(unsigned call)
 
 static void choose_calls(void)
 {
-    const char *classes = chosen(MT_SETTING_TRACE_CLASSES);
+    const char *classes = setting_text(MT_SETTING_TRACE_CLASSES);
     for (unsigned call = 0; call < MT_CALL_END; call++) {
         const char *class = class_of(call);
-        if (classes && !lists(classes, class, strlen(class)))
+        if (classes && !list_contains(classes, class, strlen(class)))
             mt_record.trace_how[call] = MT_TRACE_NOT;
         else
             mt_record.trace_how[call] = is_tagged(call) ? MT_TRACE_TAGGED : MT_TRACE_PLAIN;
@@ -123,10 +123,10 @@ static void choose_calls(void)
     events->cut |= classes ? MT_CUT_CLASSES : 0;
 }
 
-static bool wanted(void)
+static bool is_wanted(void)
 {
     const char *text = mt_setting_text(MT_SETTING_TRACE);
-    if (!text || lists("off,0,no,false", text, strlen(text)))
+    if (!text || list_contains("off,0,no,false", text, strlen(text)))
         return false;
     if (mt_process.header->timing == MT_TIMING_EXACT && mt_process.header->receives == MT_RECEIVES_FOLLOWED)
         return true;
@@ -138,23 +138,23 @@ static bool wanted(void)
 
 void mt_trace_open(void)
 {
-    if (!wanted())
+    if (!is_wanted())
         return;
     uint64_t buffer = bytes_of(MT_SETTING_TRACE_BUFFER, 64 << 20), limit = bytes_of(MT_SETTING_TRACE_LIMIT, 0);
     const char *keep = mt_setting_text(MT_SETTING_KEEP);
     ring = keep && strcmp(keep, "last") == 0;
-    room = (ring && limit ? limit : buffer) / MT_CHUNK_SIZE;
-    most = ring ? room : MT_MAX_MAPPED;
+    local_limit = (ring && limit ? limit : buffer) / MT_CHUNK_SIZE;
+    slot_limit = ring ? local_limit : MT_MAX_MAPPED;
     if (limit && !ring)
-        left = limit / MT_CHUNK_SIZE;
-    slots = calloc(most, sizeof *slots);
+        chunks_left = limit / MT_CHUNK_SIZE;
+    slots = calloc(slot_limit, sizeof *slots);
     events = slots ? mt_events_open() : NULL;
     if (!events) {
         mt_log("nothing is traced: there is no room for the events");
         mt_setting_log_rejected(MT_SETTING_TRACE);
         return;
     }
-    slice_names = chosen(MT_SETTING_TRACE_SLICES);
+    slice_names = setting_text(MT_SETTING_TRACE_SLICES);
     events->cut |= slice_names ? MT_CUT_SLICES : 0;
     choose_calls();
     mt_record.trace_on = true;
@@ -177,7 +177,7 @@ static bool lists_rank(const char *list, int rank)
 // be traced, its events are removed.
 void mt_trace_rank(int rank)
 {
-    const char *ranks = chosen(MT_SETTING_RANKS);
+    const char *ranks = setting_text(MT_SETTING_RANKS);
     if (!mt_record.trace_on || !ranks || lists_rank(ranks, rank))
         return;
     mt_flag_set(MT_FLAG_TRACE, false);
@@ -190,32 +190,32 @@ void mt_trace_rank(int rank)
 void mt_trace_slice(const char *name)
 {
     if (mt_record.trace_on && slice_names && !stopped)
-        mt_flag_set(MT_FLAG_TRACE, lists(slice_names, name, strcspn(name, "@")));
+        mt_flag_set(MT_FLAG_TRACE, list_contains(slice_names, name, strcspn(name, "@")));
 }
 
 // Logs that the file next to the recording has no more room, and stops writing to it.
-static void say_full(const char *why)
+static void log_full(const char *why)
 {
-    room = 0;
+    local_limit = 0;
     mt_log("the trace has %u KiB in %s and no more: %s; %s", (unsigned)(events->chunks * (MT_CHUNK_SIZE >> 10)),
            mt_events_in_memory() ? "memory" : mt_events_path(MT_EVENTS_LOCAL), why,
            ring ? "fewer of the last events are kept" : "the rest goes to the run directory");
 }
 
-static mt_slot *map_slot(bool far_too)
+static mt_slot *map_slot(bool or_spill)
 {
     const char *why;
     mt_l_chunk *c = NULL;
-    if (mapped == most)
+    if (slot_count == slot_limit)
         return NULL;
-    if (events->chunks < room && !(c = mt_events_map(MT_EVENTS_LOCAL, &why)))
-        say_full(why);
-    if (!c && far_too && !(c = mt_events_map(MT_EVENTS_SPILL, &why)))
+    if (events->chunks < local_limit && !(c = mt_events_map(MT_EVENTS_LOCAL, &why)))
+        log_full(why);
+    if (!c && or_spill && !(c = mt_events_map(MT_EVENTS_SPILL, &why)))
         mt_log("no further thread is traced: there is no room in %s: %s", mt_events_path(MT_EVENTS_SPILL), why);
     if (!c)
         return NULL;
-    slots[mapped].chunk = c;
-    return &slots[mapped++];
+    slots[slot_count].chunk = c;
+    return &slots[slot_count++];
 }
 
 // Returns the slot with the oldest chunk, of threads that have ended (idle) or of full
@@ -223,7 +223,7 @@ static mt_slot *map_slot(bool far_too)
 static mt_slot *oldest(bool idle)
 {
     mt_slot *found = NULL;
-    for (uint64_t i = 0; i < mapped; i++)
+    for (uint64_t i = 0; i < slot_count; i++)
         if ((idle ? slots[i].idle != NULL : !slots[i].filling) && (!found || slots[i].sequence < found->sequence))
             found = &slots[i];
     return found;
@@ -231,7 +231,7 @@ static mt_slot *oldest(bool idle)
 
 // Returns the slot of the oldest chunk of a thread that has ended, for a thread that
 // has none.
-static mt_slot *inherited(void)
+static mt_slot *take_over_idle(void)
 {
     mt_slot *s = oldest(true);
     if (s) {
@@ -243,13 +243,13 @@ static mt_slot *inherited(void)
 
 // Writes a full chunk to the file next to the recording, or to the run directory if
 // that file has no more room. Returns false if neither has room.
-static bool put_away(const mt_slot *s)
+static bool write_chunk(const mt_slot *s)
 {
     const char *why;
-    if (events->chunks < room) {
+    if (events->chunks < local_limit) {
         if (mt_events_write(MT_EVENTS_LOCAL, s->chunk, &why))
             return true;
-        say_full(why);
+        log_full(why);
     }
     if (mt_events_write(MT_EVENTS_SPILL, s->chunk, &why))
         return true;
@@ -260,14 +260,14 @@ static bool put_away(const mt_slot *s)
 
 static mt_slot *next_slot(void)
 {
-    if (stopped || left == 0)
+    if (stopped || chunks_left == 0)
         return NULL;
     mt_slot *s = ring || !mt_events_in_memory() ? map_slot(false) : NULL;
-    if (!s && ((s = oldest(false)) || (ring && (s = inherited())))) {
+    if (!s && ((s = oldest(false)) || (ring && (s = take_over_idle())))) {
         if (ring) {
             events->cut |= MT_CUT_RING;
             mt_count_lost(&events->dropped, s->chunk->count);
-        } else if (!put_away(s)) {
+        } else if (!write_chunk(s)) {
             stopped = true;
             return NULL;
         }
@@ -282,13 +282,13 @@ static mt_slot *next_slot(void)
 // Returns the slot of a thread's chunk, or NULL if it has none.
 static mt_slot *slot_of(const mt_thread *t)
 {
-    for (uint64_t i = 0; i < mapped && t->chunk != &mt_record.trace_full; i++)
+    for (uint64_t i = 0; i < slot_count && t->chunk != &mt_record.trace_full; i++)
         if (slots[i].chunk == t->chunk)
             return &slots[i];
     return NULL;
 }
 
-static void hand_back(const mt_thread *t)
+static void release_chunk(const mt_thread *t)
 {
     mt_slot *s = slot_of(t);
     if (s)
@@ -306,7 +306,7 @@ static void thread_ended(mt_thread *t)
     if (s)
         s->idle = t;
     if (s && ring)
-        atomic_store(&over, false);
+        atomic_store(&no_chunk_left, false);
     mt_unlock(MT_LOCK_EVENTS);
 }
 
@@ -328,24 +328,24 @@ MT_REGISTER(thread_started, thread_started);
 mt_l_chunk *mt_trace_chunk(mt_thread *t)
 {
     static uint64_t sequence;
-    if (t->chunk == &mt_record.trace_full && atomic_load_explicit(&over, memory_order_relaxed)) {
+    if (t->chunk == &mt_record.trace_full && atomic_load_explicit(&no_chunk_left, memory_order_relaxed)) {
         mt_count_lost(&events->dropped, 1);
         return NULL;
     }
     int saved = errno;
     mt_lock(MT_LOCK_EVENTS);
-    hand_back(t);
+    release_chunk(t);
     mt_slot *s = next_slot();
     t->chunk = s ? s->chunk : &mt_record.trace_full;
     if (s) {
-        left -= left != UINT64_MAX;
+        chunks_left -= chunks_left != UINT64_MAX;
         s->filling = true;
         s->sequence = ++sequence;
         *s->chunk = (mt_l_chunk){.magic = MT_CHUNK_MAGIC, .thread = t->index, .sequence = sequence};
     } else {
-        events->cut |= left == 0 ? MT_CUT_LIMIT : MT_CUT_NO_ROOM;
+        events->cut |= chunks_left == 0 ? MT_CUT_LIMIT : MT_CUT_NO_ROOM;
         mt_count_lost(&events->dropped, 1);
-        atomic_store(&over, true);
+        atomic_store(&no_chunk_left, true);
     }
     mt_unlock(MT_LOCK_EVENTS);
     errno = saved;
@@ -360,7 +360,7 @@ uint32_t mt_trace_number(mt_thread *t)
 
 // Returns when the thread's latest call returned. In a pause that is not known, and it
 // returns the present time.
-static uint64_t latest(const mt_thread *t)
+static uint64_t last_return(const mt_thread *t)
 {
     return t->open->last && !(mt_flags() & MT_FLAG_PAUSED) ? t->open->last : mt_ticks();
 }
@@ -369,13 +369,13 @@ void mt_trace_completed(uint32_t request)
 {
     mt_thread *t = mt_self;
     if (t && request && mt_traced())
-        mt_trace_event(t, MT_EVENT_COMPLETED, latest(t), 0, 0, MT_EVENT_NO_TAG, request);
+        mt_trace_event(t, MT_EVENT_COMPLETED, last_return(t), 0, 0, MT_EVENT_NO_TAG, request);
 }
 
 void mt_trace_message(mt_thread *t, const mt_row *row, mt_key k, uint64_t bytes, int32_t tag, uint32_t request)
 {
     if (mt_record.trace_how[(uint16_t)(k.what >> 32)] != MT_TRACE_NOT)
-        mt_trace_event(t, mt_trace_row(t, row), latest(t), 0, bytes, tag, request);
+        mt_trace_event(t, mt_trace_row(t, row), last_return(t), 0, bytes, tag, request);
 }
 
 uint64_t mt_trace_clamped(uint64_t value)
