@@ -143,7 +143,7 @@ func TestCvarRefused(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		refusals := []refusal{
 			{"no_such=1", "this MPI has no such control variable"},
-			{"MPIR_CVAR_ERROR_CHECKING=abc", `it is a number (int), and "abc" is none`},
+			{"MPIR_CVAR_ERROR_CHECKING=abc", `it is a number (int), and "abc" is not`},
 			{"MPIR_CVAR_CTXID_EAGER_SIZE=99999999999", "99999999999 is too large for it (int)"},
 			{"MPIR_CVAR_CH4_NETMOD=ofi", "this MPI does not look at texts that are set through MPI_T"},
 			{"no value", "MPITRACE_CVAR takes lines NAME=VALUE"},
@@ -152,11 +152,11 @@ func TestCvarRefused(t *testing.T) {
 			refusals = []refusal{
 				{"no_such=1", "this MPI has no such control variable"},
 				{"opal_built_with_cuda_support=1", "it is constant"},
-				{"btl_tcp_eager_limit=abc", `it is a number (unsigned long), and "abc" is none`},
-				{"btl_tcp_rndv_eager_limit=-5", "it has no sign (unsigned long), and -5 is negative"},
+				{"btl_tcp_eager_limit=abc", `it is a number (unsigned long), and "abc" is not`},
+				{"btl_tcp_rndv_eager_limit=-5", "it has an unsigned type (unsigned long), and -5 is negative"},
 				{"btl_tcp_links=99999999999", "99999999999 is too large for it (unsigned int)"},
 				{"pml_base_verbose=loud", `"loud" is not in its enumeration: -1 none, 0 error, 10 component`},
-				{"btl=" + strings.Repeat("x", 3000), "it has room for 2047 characters, and this is 3000"},
+				{"btl=" + strings.Repeat("x", 3000), "it has room for 2047 characters, and the value has 3000"},
 			}
 		}
 		var lines []string

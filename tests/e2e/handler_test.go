@@ -23,7 +23,7 @@ func TestThreadCancelled(t *testing.T) {
 		})
 		t.Run("no room", func(t *testing.T) {
 			j := record(t, []string{"--max-mb", "1"}, m.launch(1, program)...)
-			if j.code != 0 || !strings.HasPrefix(j.stdout, "ok\n") || !strings.Contains(j.stderr, "no room for more (rank 0)") {
+			if j.code != 0 || !strings.HasPrefix(j.stdout, "ok\n") || !strings.Contains(j.stderr, "the recording of rank 0 cannot grow: ") {
 				t.Errorf("status %d, output %q\n%s", j.code, j.stdout, j.stderr)
 			}
 			diff(t, "calls", calls, callsOf(j.ranks[0], "Sendrecv"))

@@ -79,7 +79,7 @@ func (s shortage) test(t *testing.T, m implementation) {
 	}
 	said := 0
 	for r := range 2 {
-		n := strings.Count(out.stderr, fmt.Sprintf("no room for more (rank %d): %s", r, s.message))
+		n := strings.Count(out.stderr, fmt.Sprintf("the recording of rank %d cannot grow: %s", r, s.message))
 		if n > 1 || n == 0 && !s.enough && s.fit == 0 || n > 0 && s.enough {
 			t.Errorf("rank %d reported it %d times", r, n)
 		}
@@ -196,10 +196,10 @@ func TestBound(t *testing.T) {
 				dir := filepath.Join(t.TempDir(), "run")
 				env := []string{"MPITRACE_DIR=" + dir, c.setting}
 				out := succeed(t, nil, m.launch(2, preload(m.library(t), env, m.compile(t, "keys"), fmt.Sprint(c.phases))...)...)
-				if n := strings.Count(out.stderr, "as MPITRACE_MAX_MB allows"); n != 2 || out.stdout != "ok\n" {
+				if n := strings.Count(out.stderr, "that MPITRACE_MAX_MB allows"); n != 2 || out.stdout != "ok\n" {
 					t.Errorf("%d of 2 ranks reported it; %q\n%s", n, out.stdout, out.stderr)
 				}
-				if n := strings.Count(out.stderr, "2k is no number of MiB"); n != 0 != strings.HasSuffix(c.setting, "k") {
+				if n := strings.Count(out.stderr, "2k is not a number of MiB"); n != 0 != strings.HasSuffix(c.setting, "k") {
 					t.Errorf("a wrong bound was named %d times\n%s", n, out.stderr)
 				}
 				ranks := readRecordings(t, dir)

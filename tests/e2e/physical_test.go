@@ -410,7 +410,7 @@ func TestPhysicalBesideAScriptsSettings(t *testing.T) {
 			t.Fatal(err)
 		}
 		j := record(t, []string{"--physical", "--cc", m.cc}, script)
-		if j.code != 0 || !strings.Contains(j.stderr, "what the MPI library sends is not recorded: coll is tuned,libnbc,basic,self,inter, without monitoring") ||
+		if j.code != 0 || !strings.Contains(j.stderr, "the messages that the MPI library itself sends are not recorded: coll is tuned,libnbc,basic,self,inter, without monitoring") ||
 			!strings.Contains(j.stderr, "what the MPI library sent on ranks 0-1 is unknown: Open MPI's monitoring wrote no file") {
 			t.Errorf("exit status %d\n%s", j.code, j.stderr)
 		}

@@ -241,7 +241,7 @@ func TestVariables(t *testing.T) {
 				t.Errorf("lost %+v, want the readings that fail", p.Losses)
 			}
 		}
-		for _, said := range []string{"odd_broken cannot be read", "odd_unbindable cannot be bound", "odd_of_file is bound to what mpitrace does not follow"} {
+		for _, said := range []string{"odd_broken cannot be read", "odd_unbindable cannot be bound", "odd_of_file is not read: it is bound to a kind of object"} {
 			if !strings.Contains(j.stderr, said) {
 				t.Errorf("no message says that %s:\n%s", said, j.stderr)
 			}

@@ -47,7 +47,7 @@ static const struct {
 #undef MT_LOCK_TRAITS
 
 static _Thread_local uint32_t held __attribute__((tls_model("initial-exec"))); // one bit for each mt_lock_id
-_Static_assert(MT_LOCKS_COUNT <= 32, "a bit for each lock");
+_Static_assert(MT_LOCKS_COUNT <= 32, "`held` has one bit for each lock");
 
 void mt_lock_acquired(mt_lock_id id)
 {

@@ -25,18 +25,18 @@
 // X(name, rank, what it guards)
 #define MT_LOCKS(X)                                                                                                    \
     X(LIFECYCLE, 1, "lifecycle.c: which models of MPI are open; starting and ending the recording")                    \
-    X(TOOL, 2, "tool.c: how often the program has opened MPI_T, and what the MPI had then")                            \
-    X(LINKER, 3, "the dynamic linker's, in dlopen, dlsym and dlclose: a library's constructor, which calls MPI, "      \
-                 "runs under it, so that no lock that calls of MPI take is held where these are called")               \
+    X(TOOL, 2, "tool.c: how often the program has opened MPI_T, and how many variables the MPI had then")              \
+    X(LINKER, 3, "the dynamic linker's lock in dlopen, dlsym and dlclose. It is held while a library's constructor "   \
+                 "runs, which may call MPI: so do not call these under a lock that an MPI call takes")                 \
     X(TOOL_PVARS, 4, "tool_pvars.c: sessions and handles of our performance variables")                                \
     X(TOOL_CVARS, 4, "tool_cvars.c: handles of our control variables")                                                 \
-    X(SETTINGS, 5, "setting_change.c: what the program changed while MPI is open")                                     \
+    X(SETTINGS, 5, "setting_change.c: settings that the program changed while MPI is open")                            \
     X(SLICE, 6, "slice.c: the names of slices, phases, the interval, and when usage was read last")                    \
     X(WIN, 6, "win.c: windows by handle, groups by members")                                                           \
-    X(COMM, 7, "comm.c: communicators by handle and by index, those that were freed, their names")                     \
+    X(COMM, 7, "comm.c: communicators by handle and by index, freed communicators, their names")                       \
     X(MODULES, 8, "modules.c: loaded files, and where the sites of unloaded ones were moved")                          \
-    X(LINKER_LIST, 9, "the dynamic linker's, in dl_iterate_phdr: the list of loaded files")                            \
-    X(PVARS, 10, "pvars.c: the session, what is bound to objects, and the memory that values are read into")           \
+    X(LINKER_LIST, 9, "the dynamic linker's lock in dl_iterate_phdr: the list of loaded files")                        \
+    X(PVARS, 10, "pvars.c: the session, the variables bound to objects, and the memory that values are read into")     \
     X(WATCHING, 10, "pvar_handle.c: the handles of high-water marks")                                                  \
     X(MPIT, 10, "mpit.c: the handles of the datatypes that variables have")                                            \
     X(WORLD, 10, "world.c: whether MPI_COMM_WORLD can be used, and the sessions that are open")                        \
@@ -44,10 +44,10 @@
     X(THREADS, 10, "thread.c: the threads that have a table, and the tables of those that ended")                      \
     X(STACKS, 10, "stack.c: the table of stacks")                                                                      \
     X(RESOLVE, 10, "resolve.c: which MPI was found, and replacing the wrappers if it is the wrong one")                \
-    X(ROWS, 11, "record.c: rows that are copied to another table, or whose sites are moved")                           \
-    X(EVENTS, 11, "trace.c: chunks of events, and who fills them")                                                     \
+    X(ROWS, 11, "record.c: copying rows to another table, and moving their sites")                                     \
+    X(EVENTS, 11, "trace.c: chunks of events, and the threads that fill them")                                         \
     X(LOG, 12, "recording.c: the segment of the log that is being filled")                                             \
-    X(FILE, 13, "recording.c: the length of the file, and tables to be used again")                                    \
+    X(FILE, 13, "recording.c: the length of the file, and tables that can be reused")                                  \
     X(BINDINGS, 14, "fortran.c: which files have Fortran's bindings")                                                  \
     X(REQUESTS, 14, "request.c: a shard of the table of requests or messages; plain mutexes, see there")
 

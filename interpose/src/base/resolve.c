@@ -106,7 +106,7 @@ static void find_intercepted(void)
     mt_resolve_release(program);
     if (n && mt_job_rank_for_messages() <= 0)
         mt_log("%.*s comes before mpitrace's library and intercepts %d MPI function%s: calls of %s are not recorded. "
-               "Load it after mpitrace's library to record them",
+               "Load that library after mpitrace's to record them",
                (int)strcspn(intercepted, "\n"), intercepted, n, n == 1 ? "" : "s", n == 1 ? "it" : "these");
 }
 

@@ -99,14 +99,15 @@ void mt_wrong_mpi_pass_through(const char *mpi, mt_wrapper_start *starts)
 {
     static bool reported;
     if (!reported) {
-        mt_log("this library was built for another MPI (%s) than the program uses (%s): the program is not recorded. "
-               "Put `mpitrace run --` in front of its launcher, or name its MPI with --mpi", mt_mpi_family(), mpi);
+        mt_log("this library was built for another MPI (%s) than the one that the program uses (%s): nothing is "
+               "recorded. Start the program with `mpitrace run`, or name its MPI with --mpi", mt_mpi_family(), mpi);
         MT_CALL_HOOK(wrong_mpi, mpi);
     }
     reported = true;
     replaced = starts;
     if (!replace())
-        mt_log("and it cannot step aside here: start the program without it");
+        mt_log("the program may crash, because this library cannot be bypassed on this machine: start it without "
+               "the library");
 }
 
 void mt_wrong_mpi_restore(void)

@@ -183,7 +183,7 @@ void *mt_thunk_find_target(uint32_t index, uint64_t caller)
     if (p && kind == MT_PMPI_C && call == MT_CALL_FINALIZE)
         p = (void *)(uintptr_t)finalize_passed_on;
     if (!p) {
-        mt_log("%s is called, and no library has it: nothing is done instead", symbol);
+        mt_log("the program calls %s, but no loaded library has this function: the call does nothing", symbol);
         p = (void *)(uintptr_t)missing_function;
     }
     __atomic_store_n(&mt_thunk_targets[index], p, __ATOMIC_RELAXED);

@@ -32,7 +32,8 @@ void mt_recording_full(const char *why)
 {
     static atomic_flag reported = ATOMIC_FLAG_INIT;
     if (!atomic_flag_test_and_set(&reported))
-        mt_log("no room for more (rank %d): %s; what comes new is counted, and no longer told apart",
+        mt_log("the recording of rank %d cannot grow: %s; calls that need a new row are counted without their call "
+               "site and peer",
                mt_job_rank_for_messages(), why);
 }
 
@@ -72,12 +73,12 @@ static uint64_t pages(uint64_t size)
 static mt_segment append_segment(uint32_t kind, uint64_t size, uint64_t rows)
 {
     mt_segment s = {NULL, 0};
-    const char *why = "it has as many bytes as MPITRACE_MAX_MB allows";
+    const char *why = "it has reached the size that MPITRACE_MAX_MB allows";
     int saved = errno, fd = -1;
     size = pages(size);
     mt_lock(MT_LOCK_FILE);
     if (mt_process.header->end + size <= size_limit && (fd = mt_recording_path_reopen(&place)) < 0)
-        why = "its file cannot be opened again";
+        why = "its file cannot be reopened";
     if (fd >= 0) {
         uint64_t offset = mt_process.header->end;
         s.segment = mt_recording_map(fd, offset, size, &why);
@@ -214,7 +215,7 @@ static void read_limit(void)
     unsigned long long n = text && *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
     size_limit = (n && !*end && n <= MT_MAX_MB ? n : MT_DEFAULT_MB) << 20;
     if (text && (!end || *end || n == 0 || n > MT_MAX_MB)) {
-        mt_log("MPITRACE_MAX_MB=%s is no number of MiB from 1 to %d: a recording grows to %d", text, MT_MAX_MB,
+        mt_log("MPITRACE_MAX_MB=%s is not a number of MiB from 1 to %d: the limit is %d MiB", text, MT_MAX_MB,
                MT_DEFAULT_MB);
         mt_setting_reject(MT_SETTING_MAX_MB); // not mt_setting_log_rejected: there is no recording yet
     }
@@ -271,7 +272,7 @@ bool mt_recording_open(void)
         }
         unlink(place.path);
     }
-    mt_log("nothing is recorded: %s", place.why);
+    mt_log("nothing is recorded: the recording cannot be created: %s", place.why);
     return false;
 }
 

@@ -257,7 +257,7 @@ void mt_recording_path_deliver(mt_recording_path *p, int fd, uint64_t size)
         done = close(to) == 0 && done;
     if (done && rename(target.path, final) == 0) {
         if (unlink(p->path) != 0)
-            mt_log("the recording was copied to %s, and %s cannot be removed", p->directory, p->path);
+            mt_log("the recording was copied to %s, but %s cannot be removed", p->directory, p->path);
         unlink(note_of(final).path);
         return;
     }

@@ -217,7 +217,8 @@ static bool can_open(void)
     if (ended) {
         ended = false;
         if (!mt_recording_resume()) {
-            mt_log("MPI was opened again after the recording was brought home (rank %d): that is not recorded",
+            mt_log("MPI was initialized again after the recording was moved to the run directory (rank %d): nothing "
+                   "more is recorded",
                    mt_process.world_rank);
             return false;
         }

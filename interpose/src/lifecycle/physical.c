@@ -59,7 +59,7 @@ void mt_physical_name(void)
     // it frees a communicator.
     if (excludes(coll, "monitoring")) {
         setenv(ENABLE, "0", 1);
-        mt_log("what the MPI library sends is not recorded: coll is %s, without monitoring", coll);
+        mt_log("the messages that the MPI library itself sends are not recorded: coll is %s, without monitoring", coll);
     }
 }
 

@@ -53,13 +53,13 @@ static bool parse_number(const mt_mpit_type *t, const char *text, size_t length,
     size_t sign = length > 0 && (*text == '-' || *text == '+');
     bool negative = sign && *text == '-';
     if (t->kind == MT_PVAR_DOUBLE ? !parse_real(text, length, word) : !parse_digits(text + sign, length - sign, word)) {
-        snprintf(why, MT_CVAR_WHY, "it is a number (%s), and \"%.*s\" is none", t->name, quoted(length), text);
+        snprintf(why, MT_CVAR_WHY, "it is a number (%s), and \"%.*s\" is not", t->name, quoted(length), text);
         return false;
     }
     if (t->kind == MT_PVAR_DOUBLE)
         return true;
     if (negative && t->kind == MT_PVAR_UNSIGNED && *word) {
-        snprintf(why, MT_CVAR_WHY, "it has no sign (%s), and %.*s is negative", t->name, quoted(length), text);
+        snprintf(why, MT_CVAR_WHY, "it has an unsigned type (%s), and %.*s is negative", t->name, quoted(length), text);
         return false;
     }
     uint64_t most = UINT64_MAX >> (64 - 8 * t->size);
@@ -169,7 +169,7 @@ static void *parse_text(const mt_cvar *v, const char *text, char *why)
 {
     size_t length = strlen(text);
     if (length >= (size_t)v->count) {
-        snprintf(why, MT_CVAR_WHY, "it has room for %d characters, and this is %zu", v->count - 1, length);
+        snprintf(why, MT_CVAR_WHY, "it has room for %d characters, and the value has %zu", v->count - 1, length);
         return NULL;
     }
     char *value = calloc(1, (size_t)v->count + 1);

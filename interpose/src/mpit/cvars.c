@@ -131,9 +131,9 @@ static const char *unsettable(const mt_cvar *v, bool initialized)
         return "it is read-only";
 #endif
     if (v->bind != MPI_T_BIND_NO_OBJECT)
-        return "it is of a communicator or another object, and there is none yet";
+        return "it belongs to a communicator or another object, and none exists yet";
     if (!v->type)
-        return "its type is none of those that control variables have";
+        return "control variables cannot have its type";
 #ifndef OPEN_MPI
     if (v->type->kind == MT_PVAR_TEXT)
         return "this MPI does not look at texts that are set through MPI_T: set it in the environment of the job";
@@ -279,7 +279,7 @@ static void read_asked(const char *text)
 {
     requests.text = strdup(text);
     if (!requests.text)
-        mt_log("MPITRACE_CVAR is not set: no memory");
+        mt_log("no memory: the control variables in MPITRACE_CVAR are not set");
     for (char *line = requests.text, *next; line; line = next) {
         next = strchr(line, '\n');
         if (next)
@@ -287,7 +287,7 @@ static void read_asked(const char *text)
         if (!*line)
             continue;
         if (requests.count == MT_CVARS_REQUESTED) {
-            mt_log("MPITRACE_CVAR has more than %d lines: the rest is not set", MT_CVARS_REQUESTED);
+            mt_log("MPITRACE_CVAR has more than %d lines: the variables in the others are not set", MT_CVARS_REQUESTED);
             log_variable(MT_VARIABLE_ASKED, MT_SCOPE_UNKNOWN, line, "", 0, "MPITRACE_CVAR has too many lines");
             return;
         }
@@ -339,13 +339,13 @@ static void note_environment(void)
         memcpy(name, *e, (size_t)(value - *e));
         name[value - *e] = 0;
         size_t length = strlen(++value);
-        snprintf(why, sizeof why, "%zu more characters are not kept", length - MT_VALUE);
+        snprintf(why, sizeof why, "%zu more characters are not recorded", length - MT_VALUE);
         log_variable(MT_VARIABLE_ENVIRONMENT, MT_SCOPE_UNKNOWN, name, value, length < MT_VALUE ? length : MT_VALUE,
                      length > MT_VALUE ? why : "");
         kept++;
     }
     if (left) {
-        snprintf(why, sizeof why, "%d more variables of the environment are not kept", left);
+        snprintf(why, sizeof why, "%d more environment variables are not recorded", left);
         log_variable(MT_VARIABLE_ENVIRONMENT, MT_SCOPE_UNKNOWN, "", "", 0, why);
     }
 }

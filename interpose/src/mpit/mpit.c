@@ -83,7 +83,7 @@ bool mt_mpit_open(uint64_t caller)
     int provided, rc;
     find_types(caller);
     if ((rc = mt_pmpi.T_init_thread(MPI_THREAD_MULTIPLE, &provided)) != MPI_SUCCESS) {
-        mt_log("this MPI does not open its tool interface (MPI_T, code %d): its variables are neither set nor read",
+        mt_log("this MPI cannot open its tool interface (MPI_T error %d): its variables are neither set nor read",
                rc);
         return false;
     }
@@ -102,7 +102,7 @@ void mt_mpit_close(void)
 void mt_mpit_forget(void)
 {
     if (state == OPEN)
-        mt_log("the MPI library was unloaded: variables of one that is loaded again are neither set nor read");
+        mt_log("the MPI library was unloaded: if it is loaded again, its variables are neither set nor read");
     state = state == UNOPENED ? UNOPENED : REFUSED;
 #ifdef OPEN_MPI
     found = false;

@@ -233,8 +233,8 @@ int mt_pvar_handle_write(mt_pvar_handle *h, const char *text)
     if (h->variable->form != MT_FORM_FLUSH)
         return MPI_T_ERR_PVAR_NO_WRITE;
     if (strnlen(text, MT_FILE_NAME) == MT_FILE_NAME) {
-        mt_log("a name of %d bytes or more for pml_monitoring_flush is no file's (rank %d)", MT_FILE_NAME,
-               mt_process.world_rank);
+        mt_log("rank %d: the file name for pml_monitoring_flush has %d bytes or more: it is rejected",
+               mt_process.world_rank, MT_FILE_NAME);
         return MPI_T_ERR_INVALID;
     }
     char *file = *text ? strdup(text) : NULL;

@@ -70,7 +70,7 @@ static void read_period(void)
         return;
     period = mt_clock_parse(text);
     if (!period)
-        mt_log("MPITRACE_PVAR_INTERVAL=%s is no time like 10ms or 2s: variables are not read by time", text);
+        mt_log("MPITRACE_PVAR_INTERVAL=%s is not a time such as 10ms or 2s: variables are not read at intervals", text);
 }
 
 void mt_pvars_prepare(uint64_t caller)
@@ -93,7 +93,7 @@ static void report_failure(mt_variable *v, const char *what, int code)
 {
     mt_count_lost(&mt_process.header->lost_readings, 1);
     if (!v->failed)
-        mt_log("%s cannot be %s (MPI_T, code %d, rank %d): what it would have told is missing", v->name, what, code,
+        mt_log("%s cannot be %s (code %d, rank %d): its readings are missing", v->name, what, code,
                mt_process.world_rank);
     v->failed = true;
 }
@@ -112,8 +112,8 @@ static bool has_room(uint64_t size, uint32_t moment)
     if (moment == MT_READ_AT_INIT || moment == MT_READ_AT_FINALIZE || readings_size + size <= mt_recording_limit() / 4)
         return true;
     if (!logged)
-        mt_log("performance variables were read so often that it takes a quarter of MPITRACE_MAX_MB (rank %d): later "
-               "readings are counted, not kept", mt_process.world_rank);
+        mt_log("the readings of performance variables take a quarter of MPITRACE_MAX_MB (rank %d): later "
+               "readings are counted, but not kept", mt_process.world_rank);
     logged = true;
     return false;
 }
@@ -296,7 +296,7 @@ static bool has_pvars(const mt_comm *c)
     if (c->flags & MT_COMM_INTER) {
         for (int i = 0; i < mt_variables.count && !logged; i++)
             if ((logged = mt_variables.list[i].binding == MT_PVAR_COMMUNICATOR))
-                mt_log("variables of intercommunicators are not read: Open MPI counts the elements of another group");
+                mt_log("variables of intercommunicators are not read: Open MPI counts elements of the wrong group");
         return false;
     }
 #endif
@@ -486,7 +486,7 @@ static void open_session(void)
     static const char none;
     int rc = mt_pmpi.T_pvar_session_create(&session);
     if (rc != MPI_SUCCESS) {
-        mt_log("this MPI gives no session of performance variables (MPI_T, code %d): they are not read", rc);
+        mt_log("this MPI cannot create a session of performance variables (MPI_T error %d): they are not read", rc);
         return;
     }
     if (!mt_variables.chosen)

@@ -129,8 +129,8 @@ void mt_unexpected_open(void)
     if (mt_pvars_have_queue())
         replace_functions();
     else if (mt_process.world_rank <= 0)
-        mt_log("MPITRACE_WATCH_UNEXPECTED: this MPI does not tell here how many messages wait unexpected (%s): late "
-               "receives are not counted",
+        mt_log("MPITRACE_WATCH_UNEXPECTED: this MPI does not report the length of its queue of unexpected messages "
+               "(%s): late receives are not counted",
 #ifdef OPEN_MPI
                "Open MPI does with --mca pml ob1"
 #else

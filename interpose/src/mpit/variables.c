@@ -40,7 +40,7 @@ static void read_late_limit(void)
     late_limit = *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
     counts_late = end && !*end;
     if (!counts_late)
-        mt_log("MPITRACE_WATCH_UNEXPECTED=%s is no number of messages: late receives are not counted", text);
+        mt_log("MPITRACE_WATCH_UNEXPECTED=%s is not a number of messages: late receives are not counted", text);
 }
 
 bool mt_variables_late_receives(void)
@@ -189,7 +189,7 @@ static void choose(int number, const pvar_info *f, bool named)
     static bool logged, logged_unreliable;
     if (!can_be_read(f->name)) {
         if (named && !logged_unreliable && mt_process.world_rank <= 0)
-            mt_log("%s is not read: Open MPI does not tell it reliably, unless --mca chooses its component "
+            mt_log("%s is not read: its value is reliable only if --mca selects its component of Open MPI "
                    "and no other",
                    f->name);
         logged_unreliable |= named;
@@ -200,7 +200,7 @@ static void choose(int number, const pvar_info *f, bool named)
                   (f->binding == MT_PVAR_UNBOUND || f->binding == MT_PVAR_COMMUNICATOR);
     bool watch = length && mt_variables.queue < 0 && counts_late && is_queue(f->name);
     if (f->binding == UINT32_MAX && named && !logged && mt_process.world_rank <= 0) {
-        mt_log("%s is bound to what mpitrace does not follow: it is not read", f->name);
+        mt_log("%s is not read: it is bound to a kind of object that mpitrace does not follow", f->name);
         logged = true;
     }
     if (f->binding == UINT32_MAX || (!named && !watch))
@@ -236,10 +236,10 @@ void mt_variables_choose(void)
             choose(i, f, is_named(f, used));
         }
     if (pattern_count && !readable && mt_process.world_rank <= 0)
-        mt_log("MPITRACE_PVAR: this MPI has no performance variables here");
+        mt_log("MPITRACE_PVAR: this MPI has no performance variables: none are read");
     for (int i = 0; i < pattern_count && used && readable && mt_process.world_rank <= 0; i++)
         if (!used[i])
-            mt_log("MPITRACE_PVAR: none of the %d performance variables that this MPI has here matches %s (`mpitrace "
+            mt_log("MPITRACE_PVAR: none of the %d performance variables of this MPI matches %s (`mpitrace "
                    "vars` lists them)", readable, patterns[i]);
     free(f);
     free(used);

@@ -171,7 +171,7 @@ static bool grow(mt_thread *t)
     if (!t->full && capacity <= MT_ROW_LIMIT)
         table = new_table(capacity);
     else if (!t->full)
-        mt_recording_full("a thread has as many rows as it can have");
+        mt_recording_full("a thread has the maximum number of rows");
     if (!table.segment || !move_to_table(t, table)) {
         t->full = true;
         return false;

@@ -21,7 +21,7 @@
 // by MT_HASH_SHIFT they are the row's offset in its table in bytes. A table has at most
 // MT_ROW_LIMIT rows.
 enum { MT_HASH_SHIFT = 38, MT_ROW_LIMIT = 1 << 20 };
-_Static_assert(sizeof(mt_row) == 1 << (44 - MT_HASH_SHIFT), "an offset is a whole number of rows");
+_Static_assert(sizeof(mt_row) == 1 << (44 - MT_HASH_SHIFT), "a shifted hash must be a whole number of rows");
 
 MT_INLINE mt_row *mt_row_home(const mt_thread *t, mt_key k)
 {

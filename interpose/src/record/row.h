@@ -9,7 +9,7 @@
 typedef struct mt_row {
     uint64_t site, place, what, count, bytes, time, min, max;
 } mt_row;
-_Static_assert(sizeof(mt_row) == sizeof(mt_l_row), "a row is a cache line");
+_Static_assert(sizeof(mt_row) == sizeof(mt_l_row), "a row must have the layout of mt_l_row");
 
 typedef struct mt_key {
     uint64_t site, place, what;

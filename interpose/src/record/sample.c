@@ -49,7 +49,7 @@ static void read_word(mt_setting s, const char *name, const char *const words[],
     const char *text = mt_setting_text(s);
     if (!text || is_one_of(text, words, value))
         return;
-    mt_log("%s=%s is not known: it is %s", name, text, words[0]);
+    mt_log("%s=%s is not a known value: %s is used", name, text, words[0]);
     mt_setting_log_rejected(s);
 }
 

@@ -25,7 +25,7 @@ MT_INLINE mt_l_sample *mt_sample_of(const mt_thread *t, const mt_row *row)
 {
     return (mt_l_sample *)((char *)row + t->mask + sizeof(mt_row));
 }
-_Static_assert(sizeof(mt_l_sample) == sizeof(mt_row), "a sample is found by its row's place");
+_Static_assert(sizeof(mt_l_sample) == sizeof(mt_row), "a sample must have the size of its row");
 
 // For the test of the estimates (-DMT_CHECK_SAMPLES): all calls are timed, the rows
 // have samples as usual, and the total time of all calls is logged at the end.
@@ -45,7 +45,7 @@ MT_INLINE mt_pace *mt_sample_pace(const mt_thread *t, uint64_t site)
 {
     return &t->paces[site * 0x9e3779b97f4a7c15u >> 56];
 }
-_Static_assert(MT_PACES == 1 << 8, "the upper 8 bits of a hash are a pace");
+_Static_assert(MT_PACES == 1 << 8, "the upper 8 bits of a hash are the index of a pace");
 
 // Reports whether the call that begins is to be timed. If not, counts down to the next
 // timed call.

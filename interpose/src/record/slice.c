@@ -89,8 +89,8 @@ static uint32_t no_memory(void)
 {
     static bool reported;
     if (!reported)
-        mt_log("no memory for more than %u slices (rank %d): calls are counted in the one before", table.count,
-               mt_process.world_rank);
+        mt_log("no memory for more than %u slices on rank %d: further calls are counted in the current slice",
+               table.count, mt_process.world_rank);
     reported = true;
     return current_slice;
 }
@@ -107,7 +107,8 @@ static uint32_t slice_of(const char *name)
     if (table.count == MT_SLICES)
         return MT_SLICES - 1;
     if (table.count == MT_SLICES - 1) {
-        mt_log("more than %d slices: the others are one (rank %d)", MT_SLICES - 1, mt_process.world_rank);
+        mt_log("rank %d has more than %d slices: further ones are combined in the slice \"others\"",
+               mt_process.world_rank, MT_SLICES - 1);
         place = place_of(name = "others");
         if (*place)
             return *place - 1;
@@ -317,7 +318,7 @@ void mt_slice_open_intervals(void)
         mt_slice_set_interval(text);
         return;
     }
-    mt_log("MPITRACE_INTERVAL=%s is no time like 100ms or 2s: the run is not cut into intervals", text);
+    mt_log("MPITRACE_INTERVAL=%s is not a time such as 100ms or 2s: the run is not cut into intervals", text);
     mt_setting_log_rejected(MT_SETTING_INTERVAL);
 }
 

@@ -42,7 +42,7 @@ void mt_stack_open(void)
     char *end = NULL;
     long n = automatic ? MT_AUTO_STACK_DEPTH : strtol(text, &end, 10);
     if ((end && *end) || n < 0 || n > MT_MAX_STACK_DEPTH) {
-        mt_log("MPITRACE_STACK=%s: give auto, or a number of callers from 0 to %d; no stacks are recorded", text,
+        mt_log("MPITRACE_STACK=%s is neither auto nor a number of callers from 0 to %d: no stacks are recorded", text,
                MT_MAX_STACK_DEPTH);
         mt_setting_log_rejected(MT_SETTING_STACK);
         return;
@@ -51,7 +51,7 @@ void mt_stack_open(void)
         return; // rows have one frame anyway
     void *map = mmap(NULL, MT_STACK_SLOTS * sizeof *slots, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (map == MAP_FAILED) {
-        mt_log("no room for stacks (rank %d): call sites are recorded alone", mt_process.world_rank);
+        mt_log("no memory for stacks on rank %d: call sites are recorded without their callers", mt_process.world_rank);
         return;
     }
     void *warm[1];
@@ -106,8 +106,8 @@ static mt_l_stack *add(stack s, uint64_t h)
         else
             full = true;
         if (full && count == MT_MAX_STACKS)
-            mt_log("more than %u stacks (rank %d): further calls have their call site alone", count,
-                   mt_process.world_rank);
+            mt_log("rank %d has more than %u stacks: call sites in further stacks are recorded without their callers",
+                   mt_process.world_rank, count);
     }
     mt_unlock(MT_LOCK_STACKS);
     for (uint32_t i = 0; r && i < s.depth; i++)
@@ -149,7 +149,7 @@ MT_INLINE stack walk(uint64_t site, void **frames, int size)
 
 uint64_t mt_stack_site(uint64_t site)
 {
-    _Static_assert(sizeof(void *) == sizeof(uint64_t), "frames are kept as they come");
+    _Static_assert(sizeof(void *) == sizeof(uint64_t), "frames are read as 64-bit words");
     void *frames[MT_MAX_STACK_DEPTH + MT_LAYER_FRAMES];
     stack s = walk(site, frames, depth_wanted + MT_OWN_FRAMES);
     if (!s.depth)

@@ -93,7 +93,8 @@ mt_thread *mt_thread_attach(void)
     }
     if (!t) {
         atomic_store(&failed, true);
-        mt_log("no room for another thread's table (rank %d): its calls are not recorded", mt_job_rank_for_messages());
+        mt_log("the recording of rank %d has no room for another thread: its calls are not recorded",
+               mt_job_rank_for_messages());
     }
     mt_unlock(MT_LOCK_THREADS);
     if (t && has_key)

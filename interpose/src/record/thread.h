@@ -32,10 +32,11 @@ typedef struct mt_current_call {
     int32_t source;
     uint32_t count;
 } mt_current_call;
-_Static_assert(sizeof(mt_current_call) == sizeof(mt_l_open), "an open call is a cache line");
-_Static_assert(offsetof(mt_current_call, call) == offsetof(mt_l_open, call), "it is in a call while this is not 0");
+_Static_assert(sizeof(mt_current_call) == sizeof(mt_l_open), "the current call must have the layout of mt_l_open");
+_Static_assert(offsetof(mt_current_call, call) == offsetof(mt_l_open, call), "readers find the call at this offset");
 _Static_assert(offsetof(mt_current_call, last) == offsetof(mt_l_open, last) &&
-                   offsetof(mt_current_call, count) == offsetof(mt_l_open, count), "as readers have it");
+                   offsetof(mt_current_call, count) == offsetof(mt_l_open, count),
+               "readers find these members at these offsets");
 
 // A call during which another was made, or that was left without returning (by longjmp
 // out of an error handler).
@@ -114,7 +115,7 @@ typedef struct mt_thread {
     struct mt_thread *sibling; // in the list of all threads
     mt_row spare;           // is booked in when no row can be found
 } __attribute__((aligned(128))) mt_thread;
-_Static_assert(offsetof(mt_thread, comms) == 64, "the first line of a thread");
+_Static_assert(offsetof(mt_thread, comms) == 64, "the members before comms must fill the first cache line");
 
 extern MT_HIDDEN _Thread_local mt_thread *mt_self __attribute__((tls_model("initial-exec")));
 

@@ -62,7 +62,7 @@ static uint64_t bytes_of(mt_setting s, uint64_t default_bytes)
     if (n && shift && n <= MT_MAX_EVENTS_SIZE >> shift && n << shift >= MT_CHUNK_SIZE && !end[1])
         return n << shift;
     if (text) {
-        mt_log("%s=%s is no size like 64M or 2G", mt_settings[s].variable, text);
+        mt_log("%s=%s is not a size such as 64M or 2G: the default is used", mt_settings[s].variable, text);
         mt_setting_log_rejected(s);
     }
     return default_bytes;
@@ -130,8 +130,7 @@ static bool is_wanted(void)
         return false;
     if (mt_process.header->timing == MT_TIMING_EXACT && mt_process.header->receives == MT_RECEIVES_FOLLOWED)
         return true;
-    mt_log("a trace needs the time of each call and of each receive: nothing is traced with --timing other than exact, "
-           "or --receives off");
+    mt_log("--trace needs --timing exact and --receives on: no trace is written");
     mt_setting_log_rejected(MT_SETTING_TRACE);
     return false;
 }
@@ -150,7 +149,7 @@ void mt_trace_open(void)
     slots = calloc(slot_limit, sizeof *slots);
     events = slots ? mt_events_open() : NULL;
     if (!events) {
-        mt_log("nothing is traced: there is no room for the events");
+        mt_log("no trace is written: there is no room for the events");
         mt_setting_log_rejected(MT_SETTING_TRACE);
         return;
     }
@@ -197,9 +196,9 @@ void mt_trace_slice(const char *name)
 static void log_full(const char *why)
 {
     local_limit = 0;
-    mt_log("the trace has %u KiB in %s and no more: %s; %s", (unsigned)(events->chunks * (MT_CHUNK_SIZE >> 10)),
+    mt_log("the trace cannot use more than %u KiB in %s: %s; %s", (unsigned)(events->chunks * (MT_CHUNK_SIZE >> 10)),
            mt_events_in_memory() ? "memory" : mt_events_path(MT_EVENTS_LOCAL), why,
-           ring ? "fewer of the last events are kept" : "the rest goes to the run directory");
+           ring ? "fewer of the last events are kept" : "further events are written to the run directory");
 }
 
 static mt_slot *map_slot(bool or_spill)
@@ -211,7 +210,7 @@ static mt_slot *map_slot(bool or_spill)
     if (events->chunks < local_limit && !(c = mt_events_map(MT_EVENTS_LOCAL, &why)))
         log_full(why);
     if (!c && or_spill && !(c = mt_events_map(MT_EVENTS_SPILL, &why)))
-        mt_log("no further thread is traced: there is no room in %s: %s", mt_events_path(MT_EVENTS_SPILL), why);
+        mt_log("further threads are not traced: %s cannot grow: %s", mt_events_path(MT_EVENTS_SPILL), why);
     if (!c)
         return NULL;
     slots[slot_count].chunk = c;
@@ -253,7 +252,7 @@ static bool write_chunk(const mt_slot *s)
     }
     if (mt_events_write(MT_EVENTS_SPILL, s->chunk, &why))
         return true;
-    mt_log("the trace cannot be written on to %s: %s; what comes now is counted, and no longer traced",
+    mt_log("the trace cannot be continued in %s: %s; further events are counted, but not kept",
            mt_events_path(MT_EVENTS_SPILL), why);
     return false;
 }
