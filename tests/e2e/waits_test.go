@@ -181,7 +181,7 @@ func checkLate(t *testing.T, program, stdout string, found *trace.Result) {
 		marked[site] = true
 		late := k.function
 		if k.pattern == trace.WaitForProgress {
-			late = "meet" // the target's next MPI call
+			late = "synchronize" // the target's next MPI call
 		}
 		var sum trace.WaitState
 		rest = slices.DeleteFunc(slices.Clone(rest), func(w trace.WaitState) bool {

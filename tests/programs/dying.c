@@ -27,7 +27,8 @@ static void die(const char *way)
     static const struct {
         const char *name;
         int number;
-    } signals[] = {{"SIGTERM", SIGTERM}, {"SIGKILL", SIGKILL}, {"SIGXCPU", SIGXCPU}, {"SIGINT", SIGINT}, {"SIGFPE", SIGFPE}};
+    } signals[] = {{"SIGTERM", SIGTERM}, {"SIGKILL", SIGKILL}, {"SIGXCPU", SIGXCPU},
+                   {"SIGINT", SIGINT},   {"SIGFPE", SIGFPE}};
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
         if (strcmp(way, signals[i].name) == 0)
             kill(getpid(), signals[i].number);

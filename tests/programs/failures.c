@@ -39,8 +39,8 @@ static void after(const char *call, int rc)
 {
     int saved = errno, class = -1;
     MPI_Error_class(rc, &class);
-    printf("%s: %d (class %d), errno %d, flag %d, number %d, indices %d %d\n", call, code_of(rc), class, saved, flag, number,
-           indices[0], indices[1]);
+    printf("%s: %d (class %d), errno %d, flag %d, number %d, indices %d %d\n", call, code_of(rc), class, saved, flag,
+           number, indices[0], indices[1]);
     for (int i = 0; i < 3; i++) {
         const MPI_Status *s = i ? &statuses[i - 1] : &status;
         printf("  source %d tag %d error %d\n", s->MPI_SOURCE, s->MPI_TAG, code_of(s->MPI_ERROR));

@@ -109,7 +109,7 @@ FAULT(pthread_setspecific, int, ENOMEM, errno, (pthread_key_t key, const void *v
 FAULT(__register_atfork, int, ENOMEM, errno, (void (*a)(void), void (*b)(void), void (*c)(void), void *d),
       (a, b, c, d))
 
-__attribute__((destructor)) static void tell(void)
+__attribute__((destructor)) static void write_counts(void)
 {
     const char *path = getenv("FAULTS_COUNT");
     FILE *out = path ? fopen(path, "w") : NULL;

@@ -21,7 +21,8 @@ int PMPI_T_cvar_get_info(int index, char *name, int *name_len, int *verbosity, M
         return MPI_T_ERR_INVALID_INDEX;
     if (index % 100 == 28)
         return MPI_SUCCESS;
-    return NEXT(PMPI_T_cvar_get_info)(index, name, name_len, verbosity, datatype, enumtype, desc, desc_len, bind, scope);
+    return NEXT(PMPI_T_cvar_get_info)(index, name, name_len, verbosity, datatype, enumtype, desc, desc_len, bind,
+                                      scope);
 }
 
 int PMPI_T_cvar_handle_alloc(int index, void *object, MPI_T_cvar_handle *handle, int *count)

@@ -1,7 +1,9 @@
-! flood.c in Fortran (2 ranks): flood K M. Rank 0 sends K messages over
-! MPI_COMM_WORLD and M over a duplicate of it. All are in the queue of unexpected
-! messages of rank 1 when it receives the first one, in phase 2. Rank 1 receives
-! those of MPI_COMM_WORLD by MPI_Recv and the others by MPI_Irecv.
+! flood.c in Fortran (2 ranks). Usage: flood K M
+!
+! Rank 0 sends K messages on MPI_COMM_WORLD and M on a duplicate of it. In phase 2,
+! rank 1 receives those on MPI_COMM_WORLD with MPI_Recv and the others with
+! MPI_Irecv. All messages are in its queue of unexpected messages before it receives
+! the first one.
 #include "forms.inc"
 #include "check.inc"
 
@@ -50,7 +52,7 @@ program flood
     end do
     call MPI_Recv(got, 1, MPI_INTEGER, 1, k, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
   else
-    ! Messages of one sender arrive in order: where the last has, all have.
+    ! The messages of one sender arrive in order: once the last is here, all are.
     call MPI_Probe(0, k - 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
     call MPI_Probe(0, m - 1, copy, MPI_STATUS_IGNORE, ierr)
     call receive_all(k, m, copy)

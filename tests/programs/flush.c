@@ -80,7 +80,7 @@ static int has_counted(watch *w, unsigned long messages, unsigned long bytes)
     return n[0] == 0 && sum[0] == 0 && (world_rank == 1 || (n[1] == messages && sum[1] == bytes));
 }
 
-static void tell(int bytes)
+static void send_to_rank_1(int bytes)
 {
     if (world_rank == 0)
         send_bytes(bytes, 1, MPI_COMM_WORLD);
@@ -88,28 +88,28 @@ static void tell(int bytes)
         recv_bytes(bytes, 0, MPI_COMM_WORLD);
 }
 
-static void crossing(watch *a, watch *b)
+static void overlap(watch *a, watch *b)
 {
     start(a, a->file);
-    tell(1);
+    send_to_rank_1(1);
     start(b, b->file);
-    tell(2);
+    send_to_rank_1(2);
     flush(a, "prof/first");
-    tell(4);
+    send_to_rank_1(4);
     flush(b, "prof/second");
-    tell(8);
+    send_to_rank_1(8);
 }
 
 static void nested(watch *a, watch *b)
 {
     start(a, a->file);
-    tell(16);
+    send_to_rank_1(16);
     start(b, b->file);
-    tell(32);
+    send_to_rank_1(32);
     flush(b, "prof/inner");
-    tell(64);
+    send_to_rank_1(64);
     flush(a, "prof/outer");
-    tell(128);
+    send_to_rank_1(128);
 }
 
 /* again flushes twice to one name: the second file replaces the first. */
@@ -118,7 +118,7 @@ static void again(watch *w)
     for (int i = 0; i < 2; i++) {
         start(w, w->file);
         start(w, w->file);
-        tell(3 + 2 * i);
+        send_to_rank_1(3 + 2 * i);
         flush(w, "prof/same");
     }
 }
@@ -148,21 +148,21 @@ static void refused(watch *w)
     start(w, w->file);
     start(w, w->counts);
     start(w, w->bytes);
-    tell(7);
+    send_to_rank_1(7);
     refuse(w, "no/directory/is/here", 1, 7);
-    tell(9);
+    send_to_rank_1(9);
     refuse(w, "prof/taken", 2, 16);
     REQUIRE(MPI_T_pvar_write(w->session, w->file, far) == MPI_T_ERR_INVALID);
     far[300] = '\0';
     refuse(w, far, 2, 16);
     far[240] = '\0';
-    tell(11);
+    send_to_rank_1(11);
     flush(w, "prof/taken at last");
     REQUIRE(has_counted(w, 0, 0));
     start(w, w->file);
-    tell(13);
+    send_to_rank_1(13);
     flush(w, far);
-    tell(15);
+    send_to_rank_1(15);
     REQUIRE(has_counted(w, 1, 15));
 }
 
@@ -172,9 +172,9 @@ static void isolated(watch *a, watch *b)
 {
     start(b, b->counts);
     start(b, b->bytes);
-    tell(17);
+    send_to_rank_1(17);
     start(a, a->file);
-    tell(19);
+    send_to_rank_1(19);
     REQUIRE(has_counted(a, 2 + 1, 17 + 19 + 15) && has_counted(b, 2, 17 + 19));
     REQUIRE(MPI_T_pvar_stop(b->session, b->bytes) == MPI_SUCCESS);
     flush(a, "prof/isolated");
@@ -215,20 +215,20 @@ static void names(watch *w, watch *other)
 static int beside_others(watch *w)
 {
     mpitrace_phase("phase 1");
-    tell(20);
+    send_to_rank_1(20);
     mpitrace_phase("run");
     start(w, w->file);
-    tell(21);
+    send_to_rank_1(21);
     MPI_Pcontrol(0);
-    tell(23);
+    send_to_rank_1(23);
     MPI_Pcontrol(1);
-    tell(25);
+    send_to_rank_1(25);
     mpitrace_phase("within");
-    tell(27);
+    send_to_rank_1(27);
     flush(w, "prof/around");
-    tell(29);
+    send_to_rank_1(29);
     mpitrace_phase("phase 1");
-    tell(22);
+    send_to_rank_1(22);
     close_watch(w);
     MPI_T_finalize();
     return end();
@@ -244,7 +244,7 @@ int main(int argc, char **argv)
     const char *how = argc > 1 ? argv[1] : "";
     if (strcmp(how, "others") == 0)
         return beside_others(&a);
-    crossing(&a, &b);
+    overlap(&a, &b);
     nested(&a, &b);
     again(&a);
     is_stopped(&a);
@@ -252,7 +252,7 @@ int main(int argc, char **argv)
     isolated(&a, &b);
     names(&a, &b);
     start(&a, a.file);
-    tell(31);
+    send_to_rank_1(31);
     end();
     if (strcmp(how, "unfinished") != 0) {
         flush(&a, "prof/after");

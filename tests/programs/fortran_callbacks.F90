@@ -1,5 +1,5 @@
-! Fortran callbacks: the function that deletes an attribute, which makes an MPI
-! call, and an error handler (2 ranks). Prints the errors, which must be the same
+! MPI calls two Fortran functions (2 ranks): an attribute's delete function, which
+! makes an MPI call, and an error handler. Prints the errors, which must be the same
 ! as without the library.
 #include "forms.inc"
 #include "check.inc"

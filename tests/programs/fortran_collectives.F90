@@ -1,9 +1,10 @@
-! Collectives from Fortran (3 ranks), with MPI_IN_PLACE where it is allowed, on
-! communicators and topologies made in Fortran, and with a Fortran reduction.
+! Calls collectives from Fortran (3 ranks): with MPI_IN_PLACE where it is allowed, on
+! communicators and topologies created in Fortran, and with a reduction operation
+! written in Fortran.
 #include "forms.inc"
 #include "check.inc"
 
-! Adds up, and makes an MPI call. (Communication is not allowed here.)
+! A reduction operation: adds, and makes an MPI call. (It may not communicate.)
 #if FORM == 3
 subroutine add(in, inout, n, datatype)
   use mpi_f08
@@ -66,8 +67,8 @@ subroutine blocking(rank, comm)
   call MPI_Barrier(comm ERR)
 end subroutine
 
-! To rank i go i + 1 integers of Alltoallv, and i + 2 of Alltoallw, which takes
-! types and displacements in bytes.
+! Each rank sends i + 1 integers to rank i with Alltoallv, and i + 2 with Alltoallw,
+! which takes a datatype for each rank and displacements in bytes.
 subroutine each_to_each(rank, comm)
   USE_MPI
   implicit none
@@ -87,7 +88,7 @@ subroutine each_to_each(rank, comm)
   REQUIRE(y(1) == 0 .and. y(rank + 3) == 1 .and. y(3 * rank + 6) == 2)
 end subroutine
 
-! Their messages are counted when they start.
+! Nonblocking collectives: their messages are counted when they start.
 subroutine nonblocking(rank, comm)
   USE_MPI
   implicit none
@@ -104,8 +105,9 @@ subroutine nonblocking(rank, comm)
   REQUIRE(all(x == 3))
 end subroutine
 
-! A ring in one direction, without weights; a graph in which only rank 0 has
-! edges, to the other two; and the line of a Cartesian grid with an open end.
+! Three topologies: a ring in one direction, without weights; a graph in which only
+! rank 0 has edges, to the other two ranks; and a Cartesian grid of one dimension
+! that is not periodic.
 subroutine neighbours(rank)
   USE_MPI
   implicit none
@@ -144,7 +146,7 @@ subroutine neighbours(rank)
   call MPI_Comm_free(ring ERR)
 end subroutine
 
-! Each in turn is used for one Allreduce of an integer more than the one before.
+! Calls one Allreduce on each communicator: of 1 integer on the first, 2 on the next, …
 subroutine communicators(rank)
   USE_MPI
   implicit none
@@ -172,7 +174,7 @@ subroutine communicators(rank)
     if (k == 4 .and. rank == 0) cycle
     call MPI_Allreduce(MPI_IN_PLACE, x, k, MPI_INTEGER, MPI_MAX, comms(k) ERR)
   end do
-  ! Rank 0 on the one side, the others on the other: it sends them 6 integers.
+  ! An intercommunicator of rank 0 and the other ranks. Rank 0 sends them 6 integers.
   call MPI_Comm_split(MPI_COMM_WORLD, min(rank, 1), rank, local ERR)
   call MPI_Intercomm_create(local, 0, MPI_COMM_WORLD, merge(1, 0, rank == 0), 9, between ERR)
   call MPI_Bcast(x, 5, MPI_INTEGER, merge(MPI_ROOT, 0, rank == 0), between ERR)

@@ -1,13 +1,14 @@
-! Each way to complete a request, from Fortran (3 ranks): in round k ranks 1 and
-! 2 send 100 x rank + k characters, which rank 0 receives from any source. In the
-! first nine rounds it reads the statuses, in the other nine it ignores them.
-! (Indices are not checked: the mpi_f08 of MPICH 4.0 counts them from 0. And
-! Open MPI 4.1 never completes a Request_get_status that ignores its status.)
+! Completes requests in each possible way from Fortran (3 ranks). In round k, ranks 1
+! and 2 send 100 x rank + k characters, which rank 0 receives from any source. In
+! the first nine rounds it reads the statuses, in the other nine it ignores them.
+! (The program does not check indices, because the mpi_f08 of MPICH 4.0 counts them
+! from 0. In Open MPI 4.1, Request_get_status never reports completion if its status
+! is ignored.)
 #include "forms.inc"
 #include "check.inc"
 
 
-! Counts a status that is right: the message of this round from another rank.
+! Checks that a status is that of a message of this round, and counts it.
 subroutine note(status, k, seen)
   USE_MPI
   implicit none
@@ -42,7 +43,7 @@ subroutine complete(k, q)
       call note(one, k, seen)
     end do
   case (1, 8)
-    do while (k == 8 .and. .not. flag) ! seen before it is completed: one message
+    do while (k == 8 .and. .not. flag) ! reports the message before Waitall does; it is still one message
       call MPI_Request_get_status(q(1), flag, one ERR)
     end do
     call MPI_Waitall(2, q, both ERR)
@@ -164,7 +165,7 @@ program completion
         call complete_unseen(k, q)
       end if
       REQUIRE(q(1) == MPI_REQUEST_NULL .and. q(2) == MPI_REQUEST_NULL)
-      ! One of the two has the digits of rank 1, the other those of rank 2.
+      ! One message comes from rank 1, the other from rank 2, in any order.
       REQUIRE(len_trim(text(1)) + len_trim(text(2)) == 300 + 2 * k)
       REQUIRE(verify(text(1)(1:100 + k), '12') == 0 .and. text(1)(1:1) /= text(2)(1:1))
     else

@@ -1,5 +1,5 @@
-! An error handler posts a receive inside the MPI_Wait for a message that is too
-! long (2 ranks). The MPI may reuse the handle that was just freed.
+! MPI_Wait completes a receive whose message is too long, and its error handler posts
+! another receive (2 ranks). The MPI may give it the handle that was just freed.
 #include "forms.inc"
 #include "check.inc"
 

@@ -1,5 +1,5 @@
-! Windows, files and buffers from Fortran (2 ranks). Each process accesses the
-! other one. The argument is a file to write.
+! Uses windows, files and buffers from Fortran (2 ranks). Each process accesses the
+! window of the other. The argument is the name of a file to write.
 #include "forms.inc"
 #include "check.inc"
 
@@ -33,7 +33,7 @@ subroutine windows(rank)
   call MPI_Win_lock(MPI_LOCK_EXCLUSIVE, other, 0, made ERR)
   call MPI_Get(here, 7, MPI_INTEGER, other, at, 7, MPI_INTEGER, made ERR)
   call MPI_Fetch_and_op(1, old, MPI_INTEGER, other, at, MPI_NO_OP, made ERR)
-  at = 19 ! the other process may still look at the first ones
+  at = 19 ! the other process may still read the first elements
   call MPI_Fetch_and_op(rank + 1, old, MPI_INTEGER, other, at, MPI_SUM, made ERR)
   call MPI_Win_unlock(other, made ERR)
   REQUIRE(all(here(1:7) == other) .and. old(1) == other)

@@ -1,9 +1,9 @@
-! Messages of each Fortran data type, by each send function (2 ranks). Rank 0
-! sends to rank 1 unless a comment says otherwise.
+! Sends messages of each Fortran data type with each send function (2 ranks): from
+! rank 0 to rank 1 unless a comment says otherwise.
 #include "forms.inc"
 #include "check.inc"
 
-! Scalars, arrays of two dimensions, sections, characters.
+! Sends scalars, arrays of two dimensions, sections and characters.
 subroutine shapes(rank)
   USE_MPI
   implicit none
@@ -48,7 +48,7 @@ subroutine shapes(rank)
   end if
 end subroutine
 
-! Absolute addresses, structures, and a type in the place of one that was freed.
+! Uses absolute addresses, structures, and a datatype that reuses a freed handle.
 subroutine types(rank)
   USE_MPI
   implicit none
@@ -196,7 +196,7 @@ subroutine probes(rank)
   end do
 end subroutine
 
-! Two messages while recording is off, and one when it is on again.
+! Sends two messages while recording is off, and one after it is on again.
 subroutine paused(rank)
   USE_MPI
   implicit none

@@ -1,4 +1,4 @@
-! A shared object in Fortran that host.c and initialized.c open (2 ranks). It
+! A plugin in Fortran: a shared object that host.c and initialized.c load (2 ranks). It
 ! initializes MPI if the program did not.
 #include "forms.inc"
 #include "check.inc"

@@ -1,5 +1,5 @@
-! spawned.c in Fortran: two processes spawn two others and exchange messages. Each
-! parent sends 100 bytes to both children, each child 8 bytes to parent 0.
+! spawned.c in Fortran. Two processes spawn two others and exchange messages with them:
+! each parent sends 100 bytes to both children, each child 8 bytes to parent 0.
 #include "forms.inc"
 #include "check.inc"
 

@@ -1,5 +1,5 @@
-! Four OpenMP threads send at the same time (2 ranks): the t-th of rank 0 sends 50
-! messages of t integers, and rank 1 posts the same number of receives.
+! Four OpenMP threads send at the same time (2 ranks). Thread t of rank 0 sends 50
+! messages of t integers each, and rank 1 posts a receive for each message.
 #include "forms.inc"
 #include "check.inc"
 

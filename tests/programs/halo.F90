@@ -1,12 +1,11 @@
-! examples/halo in older Fortran: with `include 'mpif.h'`, or with -DFORM=2
-! with `use mpi`. It sends the same messages as the C program, so that its
-! matrix is the same.
+! examples/halo in Fortran, with `include 'mpif.h'`, or with `use mpi` if FORM is 2. It
+! sends the same messages as the C program, so it must have the same matrix.
 !
-!   usage: halo POINTS POINTS STEPS: rows and columns of the plate, steps
+! Usage: halo ROWS COLUMNS STEPS, with the size of the plate in points
 #include "forms.inc"
 
-! How many of n points fall to part i of parts: the first mod(n, parts) get one
-! more than the others.
+! Returns how many of n points belong to part i. The first mod(n, parts) parts have
+! one point more than the others.
 pure integer function share(n, parts, i)
   implicit none
   integer, intent(in) :: n, parts, i
@@ -14,9 +13,9 @@ pure integer function share(n, parts, i)
   if (i < mod(n, parts)) share = share + 1
 end function
 
-! Fills the border of a block with the neighbours' outermost points. The first
-! index runs along a row of the plate; neighbours are those above, below, left
-! and right.
+! Fills the border of a block with the outermost points of its neighbours, which are
+! in the order above, below, left, right. The first index runs along a row of the
+! plate.
 subroutine swap_borders(f, rows, cols, column, neighbour, grid)
   USE_MPI
   implicit none
@@ -35,7 +34,7 @@ subroutine swap_borders(f, rows, cols, column, neighbour, grid)
   call MPI_Waitall(8, q, MPI_STATUSES_IGNORE, ierr)
 end subroutine
 
-! One Jacobi step; returns the sum of the squared changes.
+! Makes one Jacobi step, and returns the sum of the squared changes.
 double precision function relax(now, next, rows, cols)
   implicit none
   integer, intent(in) :: rows, cols
@@ -51,8 +50,8 @@ double precision function relax(now, next, rows, cols)
   now(1:cols, 1:rows) = next(1:cols, 1:rows)
 end function
 
-! The hottest row of the plate and the coolest of the columns' peaks, as far as
-! this rank knows them, gathered and printed by rank 0.
+! Prints the highest mean of a row of the plate and the lowest maximum of a column.
+! Each rank computes both for its own rows and columns, and rank 0 gathers them.
 subroutine report(f, rows, cols, all_cols, row, col, grid, ranks, text, residual)
   USE_MPI
   implicit none

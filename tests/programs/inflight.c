@@ -13,15 +13,15 @@ static double data[1 << 16];
 static int rank, ranks;
 static jmp_buf back;
 
-static void say(void)
+static void print_ready(void)
 {
     printf("ready %d\n", rank);
     fflush(stdout);
 }
 
-static void forever(void)
+static void wait_forever(void)
 {
-    say();
+    print_ready();
     for (;;)
         pause();
 }
@@ -29,7 +29,7 @@ static void forever(void)
 static void receive_inside(MPI_Comm *comm, int *error, ...)
 {
     (void)error;
-    say();
+    print_ready();
     MPI_Recv(data, ROOM, MPI_DOUBLE, 1 - rank, TAG, *comm, MPI_STATUS_IGNORE);
 }
 
@@ -48,11 +48,11 @@ static void fail(MPI_Comm_errhandler_function *handler)
 }
 
 // Only rank 0 returns, and makes a call that rank 1 never makes.
-static void say_first(void)
+static void print_ready_on_0(void)
 {
     if (rank == 1)
-        forever();
-    say();
+        wait_forever();
+    print_ready();
 }
 
 static void hang(const char *how)
@@ -67,42 +67,42 @@ static void hang(const char *how)
     MPI_Type_contiguous(2, MPI_INT, &pair);
     MPI_Type_commit(&pair);
     if (strcmp(how, "between") == 0) {
-        forever();
+        wait_forever();
     } else if (strcmp(how, "recv") == 0) {
-        say();
+        print_ready();
         MPI_Recv(data, ROOM, MPI_DOUBLE, peer, TAG, dup, MPI_STATUS_IGNORE);
     } else if (strcmp(how, "recv-any") == 0) {
-        say();
+        print_ready();
         MPI_Recv(data, ROOM, pair, MPI_ANY_SOURCE, TAG, half, MPI_STATUS_IGNORE);
     } else if (strcmp(how, "ssend") == 0) {
-        say();
+        print_ready();
         MPI_Ssend(data, ROOM, pair, peer, TAG, dup);
     } else if (strcmp(how, "sendrecv") == 0) {
-        say();
+        print_ready();
         MPI_Sendrecv(data, 1, MPI_INT, rank, TAG, data + 1, 1, MPI_INT, peer, TAG, dup, MPI_STATUS_IGNORE);
     } else if (strcmp(how, "probe") == 0) {
-        say();
+        print_ready();
         MPI_Probe(peer, TAG, dup, MPI_STATUS_IGNORE);
     } else if (strcmp(how, "barrier") == 0) {
-        say_first();
+        print_ready_on_0();
         MPI_Barrier(half);
     } else if (strcmp(how, "bcast") == 0) {
-        say_first();
+        print_ready_on_0();
         MPI_Bcast(data, 5, MPI_DOUBLE, 1, dup);
     } else if (strcmp(how, "reduce") == 0) {
-        say_first();
+        print_ready_on_0();
         MPI_Reduce(MPI_IN_PLACE, data, 5, MPI_DOUBLE, MPI_SUM, 0, dup);
     } else if (strcmp(how, "waitall") == 0) {
         for (int i = 0; i < 3; i++)
             MPI_Irecv(data + i, 1, MPI_DOUBLE, peer, TAG, dup, &requests[i]);
-        say();
+        print_ready();
         MPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
     } else if (strcmp(how, "fence") == 0) {
         MPI_Win_create(data, sizeof data, 1, MPI_INFO_NULL, dup, &win);
-        say_first();
+        print_ready_on_0();
         MPI_Win_fence(0, win);
     } else if (strcmp(how, "dup") == 0) {
-        say_first();
+        print_ready_on_0();
         MPI_Comm_dup(half, &dup);
     } else if (strcmp(how, "handler") == 0) {
         fail(receive_inside);
@@ -110,11 +110,11 @@ static void hang(const char *how)
         if (setjmp(back) == 0)
             fail(leave);
         MPI_Send(data, 3, MPI_DOUBLE, MPI_PROC_NULL, TAG, dup);
-        forever();
+        wait_forever();
     } else if (strcmp(how, "longjmp-recv") == 0) {
         if (setjmp(back) == 0)
             fail(leave);
-        say();
+        print_ready();
         MPI_Recv(data, ROOM, MPI_DOUBLE, peer, TAG, dup, MPI_STATUS_IGNORE);
     }
 }

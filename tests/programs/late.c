@@ -7,7 +7,7 @@ static int in[8], out[8];
 
 static void receive(void)
 {
-    come(world_rank == 0 ? LATE : 0);
+    arrive(world_rank == 0 ? LATE : 0);
     if (world_rank == 0)
         MPI_Send(data, 8, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
     else
@@ -16,7 +16,7 @@ static void receive(void)
 
 static void receive_any(void)
 {
-    come(world_rank == 1 ? LATE : 0);
+    arrive(world_rank == 1 ? LATE : 0);
     if (world_rank == 1)
         MPI_Send(data, 16, MPI_BYTE, 0, 7, MPI_COMM_WORLD);
     else
@@ -25,13 +25,14 @@ static void receive_any(void)
 
 static void exchange(void)
 {
-    come(world_rank == 0 ? LATE : 0);
-    MPI_Sendrecv(out, 8, MPI_INT, 1 - world_rank, 1, in, 8, MPI_INT, 1 - world_rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* waits */
+    arrive(world_rank == 0 ? LATE : 0);
+    int peer = 1 - world_rank;
+    MPI_Sendrecv(out, 8, MPI_INT, peer, 1, in, 8, MPI_INT, peer, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* waits */
 }
 
 static void probe(void)
 {
-    come(world_rank == 0 ? LATE : 0);
+    arrive(world_rank == 0 ? LATE : 0);
     if (world_rank == 0) {
         MPI_Send(data, 24, MPI_BYTE, 1, 2, MPI_COMM_WORLD);
     } else {
@@ -42,7 +43,7 @@ static void probe(void)
 
 static void send_synchronously(void)
 {
-    come(world_rank == 1 ? LATE : 0);
+    arrive(world_rank == 1 ? LATE : 0);
     if (world_rank == 0)
         MPI_Ssend(data, 8, MPI_BYTE, 1, 3, MPI_COMM_WORLD); /* waits */
     else
@@ -54,17 +55,17 @@ static void send_in_background(void)
     MPI_Request request;
     if (world_rank == 1) {
         MPI_Issend(data, 8, MPI_BYTE, 0, 4, MPI_COMM_WORLD, &request);
-        come(0);
+        arrive(0);
         MPI_Wait(&request, MPI_STATUS_IGNORE); /* waits */
     } else {
-        come(LATE);
+        arrive(LATE);
         MPI_Recv(data, 8, MPI_BYTE, 1, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
 }
 
 static void barrier(void)
 {
-    come(world_rank == 1 ? LATE : 0);
+    arrive(world_rank == 1 ? LATE : 0);
     MPI_Barrier(MPI_COMM_WORLD); /* waits */
 }
 
@@ -73,9 +74,9 @@ static void barrier_in_background(void)
     MPI_Request request;
     if (world_rank == 1) {
         MPI_Ibarrier(MPI_COMM_WORLD, &request);
-        come(0);
+        arrive(0);
     } else {
-        come(LATE);
+        arrive(LATE);
         MPI_Ibarrier(MPI_COMM_WORLD, &request);
     }
     MPI_Wait(&request, MPI_STATUS_IGNORE); /* waits */
@@ -83,19 +84,19 @@ static void barrier_in_background(void)
 
 static void sum_for_all(void)
 {
-    come(world_rank == 0 ? LATE : 0);
+    arrive(world_rank == 0 ? LATE : 0);
     MPI_Allreduce(in, out, 8, MPI_INT, MPI_SUM, MPI_COMM_WORLD); /* waits */
 }
 
 static void broadcast(void)
 {
-    come(world_rank == 0 ? LATE : 0);
+    arrive(world_rank == 0 ? LATE : 0);
     MPI_Bcast(in, 8, MPI_INT, 0, MPI_COMM_WORLD); /* waits */
 }
 
 static void sum_for_root(void)
 {
-    come(world_rank == 1 ? LATE : 0);
+    arrive(world_rank == 1 ? LATE : 0);
     MPI_Reduce(in, out, 8, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD); /* waits */
 }
 

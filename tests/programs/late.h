@@ -18,8 +18,8 @@ typedef struct {
     int late;
 } phase;
 
-static double begun;         /* start of the phase, in seconds */
-static double came[REPEATS]; /* when this rank reached the call, in seconds */
+static double phase_start;      /* start of the phase, in seconds */
+static double arrived[REPEATS]; /* when this rank reached the call, in seconds */
 static int repeat;
 
 static inline double now(void)
@@ -32,18 +32,18 @@ static inline double now(void)
 /* sleep_until sleeps until ms milliseconds after the start of the phase. */
 static inline void sleep_until(int ms)
 {
-    double at = begun + 1e-3 * ms;
+    double at = phase_start + 1e-3 * ms;
     struct timespec t = {(time_t)at, (long)(1e9 * (at - (double)(time_t)at))};
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
 }
 
-/* come waits until the rank is late by ms, and records the time. The call
+/* arrive waits until the rank is late by ms, and records the time. The call
  * after it is the one that is measured. */
-static inline void come(int ms)
+static inline void arrive(int ms)
 {
     if (ms > 0)
         sleep_until(ms);
-    came[repeat] = now();
+    arrived[repeat] = now();
 }
 
 /* ping exchanges messages in both directions. The fastest of them allow the
@@ -62,16 +62,16 @@ static void ping(void)
             }
 }
 
-/* meet starts a phase on all ranks together. Waits in it are not planned;
+/* synchronize starts a phase on all ranks together. Waits in it are not planned;
  * they only come from other load on the machine. */
-static void meet(void)
+static void synchronize(void)
 {
     MPI_Barrier(MPI_COMM_WORLD);
-    begun = now();
+    phase_start = now();
 }
 
-/* tell prints who waited for whom in a phase, and for how many seconds. */
-static inline void tell(const phase *p, double all[][REPEATS])
+/* print_wait prints who waited for whom in a phase, and for how many seconds. */
+static inline void print_wait(const phase *p, double all[][REPEATS])
 {
     for (int r = 0; r < world_size; r++) {
         double sum = 0;
@@ -83,34 +83,34 @@ static inline void tell(const phase *p, double all[][REPEATS])
     }
 }
 
-static double all_came[16][8][REPEATS]; /* by phase and rank, on rank 0 */
+static double all_arrived[16][8][REPEATS]; /* by phase and rank, on rank 0 */
 
 static inline void measure_phases(const phase *phases, int n)
 {
     ping();
     for (int i = 0; i < n; i++) {
         for (repeat = 0; repeat < REPEATS; repeat++) {
-            meet();
+            synchronize();
             phases[i].run();
         }
-        meet();
-        MPI_Gather(came, REPEATS, MPI_DOUBLE, all_came[i], REPEATS, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+        synchronize();
+        MPI_Gather(arrived, REPEATS, MPI_DOUBLE, all_arrived[i], REPEATS, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     }
     ping();
 }
 
-static inline int tell_phases(const phase *phases, int n)
+static inline int print_waits(const phase *phases, int n)
 {
     end();
     for (int i = 0; world_rank == 0 && i < n; i++)
-        tell(&phases[i], all_came[i]);
+        print_wait(&phases[i], all_arrived[i]);
     return 0;
 }
 
 static inline int run_phases(const phase *phases, int n)
 {
     measure_phases(phases, n);
-    return tell_phases(phases, n);
+    return print_waits(phases, n);
 }
 
 #endif

@@ -9,14 +9,14 @@ static MPI_Win direct;  /* on memory that the MPI allocated */
 static MPI_Comm ring;   /* each rank has its successor as its only outgoing neighbour */
 static MPI_Group all;
 
-static void one_late(int rank) { come(world_rank == rank ? LATE : 0); }
+static void one_late(int rank) { arrive(world_rank == rank ? LATE : 0); }
 
 static void create_window(void)
 {
     MPI_Win win;
     one_late(1);
     MPI_Win_create(in, sizeof in, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &win); /* waits */
-    meet();
+    synchronize();
     MPI_Win_free(&win);
 }
 
@@ -26,7 +26,7 @@ static void allocate_window(void)
     int *at;
     one_late(2);
     MPI_Win_allocate(64, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &at, &win); /* waits */
-    meet();
+    synchronize();
     MPI_Win_free(&win);
 }
 
@@ -35,7 +35,7 @@ static void free_window(void)
     MPI_Win win;
     int *at;
     MPI_Win_allocate(64, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &at, &win);
-    meet();
+    synchronize();
     one_late(0);
     MPI_Win_free(&win); /* waits */
 }
@@ -44,7 +44,7 @@ static void fence(void)
 {
     MPI_Win_fence(0, made);
     MPI_Put(out, 4, MPI_INT, (world_rank + 1) % 3, 0, 4, MPI_INT, made);
-    meet();
+    synchronize();
     one_late(1);
     MPI_Win_fence(0, made); /* waits */
 }
@@ -62,10 +62,10 @@ static void duplicate_in_background(void)
     MPI_Comm comm;
     MPI_Request request;
     if (world_rank == 1)
-        come(LATE);
+        arrive(LATE);
     MPI_Comm_idup(MPI_COMM_WORLD, &comm, &request);
     if (world_rank != 1)
-        come(0);
+        arrive(0);
     MPI_Wait(&request, MPI_STATUS_IGNORE); /* waits */
     MPI_Comm_free(&comm);
 }
@@ -90,7 +90,7 @@ static void create_of_two(void)
         return;
     }
     MPI_Group_incl(all, 2, two, &group);
-    came[repeat] = now();
+    arrived[repeat] = now();
     MPI_Comm_create_group(MPI_COMM_WORLD, group, 7, &comm); /* waits */
     MPI_Group_free(&group);
     MPI_Comm_free(&comm);
@@ -140,16 +140,23 @@ static void complete(void)
     MPI_Group_incl(all, world_rank == 1 ? 2 : 1, world_rank == 1 ? others : &one, &group);
     if (world_rank == 1) {
         MPI_Win_post(group, 0, made);
-        come(0);
+        arrive(0);
         MPI_Win_wait(made); /* waits */
     } else {
         MPI_Win_start(group, 0, made);
         MPI_Put(out, 4, MPI_INT, 1, 4 * world_rank, 4, MPI_INT, made);
-        come(world_rank == 2 ? LATE : LATE / 2);
+        arrive(world_rank == 2 ? LATE : LATE / 2);
         MPI_Win_complete(made);
     }
     MPI_Group_free(&group);
 }
+
+/* Three calls in one line, because a wait is found by the line of its call: some
+ * MPIs wait for the lock in MPI_Win_lock, others in a later call. */
+#define LOCK_PUT_FLUSH(win)                            \
+    MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, win);          \
+    MPI_Put(out, 4, MPI_INT, 1, 4, 4, MPI_INT, win);   \
+    MPI_Win_flush(1, win)
 
 /* In lock, rank 2 waits for the lock on rank 1 that rank 0 holds. Rank 1 is in MPI
  * meanwhile. */
@@ -159,12 +166,12 @@ static void lock(void)
         MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, direct);
         MPI_Put(out, 4, MPI_INT, 1, 0, 4, MPI_INT, direct);
         MPI_Win_flush(1, direct);
-        come(LATE);
+        arrive(LATE);
         MPI_Win_unlock(1, direct);
     } else if (world_rank == 2) {
         sleep_until(LATE / 4);
-        come(0);
-        MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, direct); MPI_Put(out, 4, MPI_INT, 1, 4, 4, MPI_INT, direct); MPI_Win_flush(1, direct); /* waits */
+        arrive(0);
+        LOCK_PUT_FLUSH(direct); /* waits */
         MPI_Win_unlock(1, direct);
     }
 }
@@ -176,11 +183,11 @@ static void flush(void)
 {
     if (world_rank == 0) {
         MPI_Win_lock(MPI_LOCK_SHARED, 1, MPI_MODE_NOCHECK, made);
-        come(LATE / 4);
+        arrive(LATE / 4);
         MPI_Accumulate(out, 4, MPI_INT, 1, 0, 4, MPI_INT, MPI_SUM, made); MPI_Win_flush(1, made); /* waits */
         MPI_Win_unlock(1, made);
     } else if (world_rank == 1) {
-        come(LATE);
+        arrive(LATE);
     }
 }
 
@@ -212,5 +219,5 @@ int main(int argc, char **argv)
     measure_phases(phases, sizeof phases / sizeof *phases);
     MPI_Win_free(&direct);
     MPI_Win_free(&made);
-    return tell_phases(phases, sizeof phases / sizeof *phases);
+    return print_waits(phases, sizeof phases / sizeof *phases);
 }

@@ -6,7 +6,7 @@ static int in[8], out[8];
 
 /* half_late makes rank 1 late by LATE / 2, and rank 2 by LATE. Ranks that
  * then need not wait sleep until the end of the phase. */
-static void half_late(void) { come(world_rank * LATE / 2); }
+static void half_late(void) { arrive(world_rank * LATE / 2); }
 
 static void receive_both(void)
 {
@@ -20,7 +20,7 @@ static void receive_both(void)
     }
     for (int i = 0; i < 2; i++)
         MPI_Irecv(both[i], 8, MPI_INT, 2 - i, 0, MPI_COMM_WORLD, &requests[i]);
-    come(0);
+    arrive(0);
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE); /* waits */
 }
 

@@ -1,5 +1,7 @@
-/* Takes two of the library's locks: `lock_order SLICE COMM` in that order. To be
- * compiled with interpose/src/base/lock.c and -DMT_CHECK_LOCKS: ranks 1. */
+/* Takes two of the library's locks in the given order, for example
+ * `lock_order SLICE COMM`. It is compiled with interpose/src/base/lock.c and
+ * -DMT_CHECK_LOCKS, which makes the library abort if the order is wrong. It uses
+ * no MPI. */
 #include "base/lock.h"
 
 #include <stdio.h>

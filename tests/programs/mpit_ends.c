@@ -36,8 +36,8 @@ static void move(void)
                      MPI_STATUS_IGNORE);
 }
 
-/* tell checks that the variables return what was sent. */
-static void tell(unsigned long want)
+/* check_values checks that the variables return what was sent. */
+static void check_values(unsigned long want)
 {
     unsigned long n[2] = {77, 77};
     WORKS(MPI_T_pvar_read(session, sent, n));
@@ -57,7 +57,7 @@ static void is_closed(void)
 
 static void at_exit(void)
 {
-    tell(5);
+    check_values(5);
     WORKS(MPI_T_pvar_stop(session, MPI_T_PVAR_ALL_HANDLES));
     WORKS(MPI_T_pvar_session_free(&session));
     if (failed)
@@ -106,7 +106,7 @@ int main(int argc, char **argv)
     }
     bind();
     move();
-    tell(5);
+    check_values(5);
     if (again || strcmp(how, "early") == 0) {
         WORKS(MPI_T_finalize());
         is_closed();
@@ -117,11 +117,11 @@ int main(int argc, char **argv)
         open_it();
         bind();
         move();
-        tell(5);
+        check_values(5);
     }
     MPI_Finalize();
     if (strcmp(how, "early") != 0) {
-        tell(5);
+        check_values(5);
         WORKS(MPI_T_finalize());
     }
     if (strcmp(how, "left") != 0)

@@ -98,7 +98,8 @@ double mpi_real_(double, int64_t, double, double, double, double, double, double
 static __attribute__((noinline)) double reals(double a, int64_t b, double c, double d, double e, double f, double g,
                                               double h, double i)
 {
-    return a + 10 * (double)b + 100 * c + 1000 * d + 10000 * e + 100000 * f + 1000000 * g + 10000000 * h + 100000000 * i;
+    return a + 10 * (double)b + 100 * c + 1000 * d + 10000 * e + 100000 * f + 1000000 * g + 10000000 * h +
+           100000000 * i;
 }
 
 int64_t MPI_Try(ARGUMENTS) { return REACH(WRAPPER); }

@@ -32,7 +32,10 @@ static void send_all(int n)
 static MPI_Request pending[PENDING];
 static int left; /* messages that no receive is posted for yet */
 
-static void take_any(void) { MPI_Recv(out, MOST, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE); }
+static void take_any(void)
+{
+    MPI_Recv(out, MOST, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
 
 static void take_probed(void)
 {

@@ -110,7 +110,7 @@ static void prepare(int thread)
     p->fortran.peer = p->peer;
 }
 
-static void clear_up(int thread)
+static void release(int thread)
 {
     struct place *p = &places[thread];
     if (p->win != MPI_WIN_NULL) {
@@ -124,7 +124,7 @@ static void clear_up(int thread)
         MPI_Comm_free(&p->comm);
 }
 
-static int obey(FILE *commands)
+static int run_commands(FILE *commands)
 {
     char name[64];
     long warm, calls;
@@ -208,7 +208,7 @@ static int serve(const char *dir)
         printf("answering: %s\n", file_of("MPI_Send"));
         fflush(stdout);
     }
-    int status = obey(commands);
+    int status = run_commands(commands);
     if (threads > 1)
         end_threads(started);
     return status;
@@ -238,7 +238,7 @@ int main(int argc, char **argv)
         prepare(i);
     int status = serve(argv[1]);
     for (int i = 0; i < places_used; i++)
-        clear_up(i);
+        release(i);
     MPI_Finalize();
     return status;
 }

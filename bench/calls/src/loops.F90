@@ -1,5 +1,5 @@
-! The measured calls, in Fortran: by mpif.h, or with -DF08 by mpi_f08. What loops.c
-! is in C; the names are the same, so that the driver and callgrind find them.
+! The loops of loops.c in Fortran: with mpif.h, or with mpi_f08 if F08 is defined.
+! They have the names of those in loops.c, by which the driver and callgrind find them.
 #ifdef F08
 #define COMM type(MPI_Comm)
 #define REQUEST type(MPI_Request)
@@ -26,7 +26,7 @@ module loops
   integer :: counts(1024) = 1, displacements(1024) = 0
   integer :: ierr
 
-  type, bind(C) :: place ! the part of place.h's that is for Fortran
+  type, bind(C) :: place ! the member `fortran` of struct place in place.h
     integer(c_int) :: comm, dup, group, request, win, self, peer
   end type
 
