@@ -70,7 +70,7 @@ fuzz:
 bench:
 	@echo "bench-calls: what recording costs per MPI call, some 10 minutes; PEERS=\"name=/path/lib.so ...\" adds other tools"
 	@echo "bench-process: what starting and ending take longer, memory, size of recordings: 2 minutes"
-	@echo "bench-programs: LAMMPS and NetPIPE with and without: 8 minutes"
+	@echo "bench-programs: LAMMPS and NetPIPE with and without mpitrace: 15 minutes"
 	@echo "bench-matrices: reading .prof; profile2mat beside Open MPI's scripts, and on up to $(SCALE) ranks: some 12 minutes, 2 GB in \$$TMPDIR"
 	@$(MAKE) --no-print-directory bench-calls bench-process bench-programs bench-matrices
 

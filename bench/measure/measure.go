@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -41,10 +43,13 @@ func Command(name, short string, check func() error, run func(ctx context.Contex
 
 // Output runs a command in dir ("" for the working directory) with variables
 // added to the environment, and returns its stdout. The error of a command that
-// fails contains its stderr.
+// fails contains its stderr. When ctx is done, the command gets SIGTERM, so that
+// a launcher ends its ranks.
 func Output(ctx context.Context, dir string, env []string, line ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 10 * time.Second
 	text, err := cmd.Output()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
