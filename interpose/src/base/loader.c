@@ -4,7 +4,8 @@
 #include <dlfcn.h>
 #include <link.h>
 
-static int holds(struct dl_phdr_info *info, size_t size, void *address)
+// Reports whether a segment of the file contains the address.
+static int contains(struct dl_phdr_info *info, size_t size, void *address)
 {
     (void)size;
     for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -15,21 +16,21 @@ static int holds(struct dl_phdr_info *info, size_t size, void *address)
     return 0;
 }
 
-static int holds_both(struct dl_phdr_info *info, size_t size, void *addresses)
+static int contains_both(struct dl_phdr_info *info, size_t size, void *addresses)
 {
     uint64_t *both = addresses;
-    return holds(info, size, &both[0]) && holds(info, size, &both[1]);
+    return contains(info, size, &both[0]) && contains(info, size, &both[1]);
 }
 
 bool mt_loader_same_file(const void *a, const void *b)
 {
     uint64_t both[] = {(uint64_t)(uintptr_t)a, (uint64_t)(uintptr_t)b};
-    return a && b && dl_iterate_phdr(holds_both, both) != 0;
+    return a && b && dl_iterate_phdr(contains_both, both) != 0;
 }
 
 bool mt_loader_contains(uint64_t address)
 {
-    return dl_iterate_phdr(holds, &address) != 0;
+    return dl_iterate_phdr(contains, &address) != 0;
 }
 
 int mt_dlclose(void *handle)

@@ -14,12 +14,12 @@
 #include <string.h>
 
 // Takes the place of a function that mpi.h declares but the library at run time lacks.
-static int missing(void)
+static int missing_function(void)
 {
     return MPI_ERR_INTERN;
 }
 
-static void **entry(mt_pmpi_table *table, const mt_symbol *s)
+static void **table_entry(mt_pmpi_table *table, const mt_symbol *s)
 {
     return (void **)((char *)table + s->offset);
 }
@@ -28,7 +28,7 @@ static void resolve_functions(void *module)
 {
     for (const mt_symbol *s = mt_symbols; s->name; s++) {
         void *p = mt_resolve_symbol(s->name, module);
-        *entry(&mt_mpi, s) = p ? p : (void *)(uintptr_t)missing;
+        *table_entry(&mt_mpi, s) = p ? p : (void *)(uintptr_t)missing_function;
     }
     mt_pmpi = mt_mpi;
 }
@@ -55,8 +55,8 @@ static void resolve_tools(void)
     for (const mt_symbol *s = mt_symbols; s->name; s++) {
         const char *name = recorded_name(s);
         void *p = name ? dlsym(RTLD_NEXT, name) : NULL;
-        if (p && p != *entry(&mt_mpi, s) && !mt_loader_same_file(p, mpi) && !mt_loader_same_file(p, mpitrace))
-            *entry(&mt_pmpi, s) = p;
+        if (p && p != *table_entry(&mt_mpi, s) && !mt_loader_same_file(p, mpi) && !mt_loader_same_file(p, mpitrace))
+            *table_entry(&mt_pmpi, s) = p;
     }
 }
 

@@ -52,7 +52,7 @@ static bool overwrite(unsigned char *at, const code *with)
     return true;
 }
 
-static bool patch(unsigned char *at, void *target)
+static bool write_jump(unsigned char *at, void *target)
 {
     code with;
     memcpy(&with, jump, sizeof jump);
@@ -90,7 +90,7 @@ static bool replace(void)
         if (!replaced[i].at)
             continue;
         memcpy(&replaced[i].was, replaced[i].at, sizeof replaced[i].was);
-        done = patch(replaced[i].at, target);
+        done = write_jump(replaced[i].at, target);
     }
     return done;
 }

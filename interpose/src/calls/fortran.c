@@ -37,8 +37,8 @@ void mt_fortran_missed(void)
     mt_thread *t = mt_self ? mt_self : MT_CALL_HOOK(thread_wanted, noted.site);
     if (t)
         mt_book_message(t,
-                       mt_key_of(noted.site, slice, (uint16_t)noted.call, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0),
-                       0, MT_EVENT_NO_TAG, 0);
+                        mt_key_of(noted.site, slice, (uint16_t)noted.call, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0),
+                        0, MT_EVENT_NO_TAG, 0);
     mt_count_lost(&mt_process.header->untimed_calls, 1);
     errno = saved;
 }

@@ -243,7 +243,7 @@ static void book_started(mt_thread *t, const mt_request *e, uint32_t slice)
     if (direction == MT_DIR_NONE) { // the start was counted, and this process has no message
         if (mt_traced()) // but a trace has to show which collective was started
             mt_book_message(t, mt_key_of(e->site, slice, e->call, MT_DIR_POSTED, f->comm->index, f->peer, 0), 0,
-                           MT_EVENT_NO_TAG, e->number);
+                            MT_EVENT_NO_TAG, e->number);
         return;
     }
     mt_key k = mt_key_of(e->site, slice, e->call, direction, f->comm->index, f->peer, mt_size_class(f->message));

@@ -246,7 +246,7 @@ void mt_recording_path_deliver(mt_recording_path *p, int fd, uint64_t size)
     mt_recording_path target = *p;
     char final[sizeof target.path];
     if (!mt_recording_path_in_run_directory(&target)) {
-        mt_log("the recording stays in %s", p->path);
+        mt_log("the recording stays in %s: it cannot be copied to the run directory", p->path);
         return;
     }
     memcpy(final, target.path, sizeof final);
@@ -263,5 +263,5 @@ void mt_recording_path_deliver(mt_recording_path *p, int fd, uint64_t size)
     }
     if (to >= 0)
         unlink(target.path);
-    mt_log("the recording stays in %s", p->path);
+    mt_log("the recording stays in %s: it cannot be copied to the run directory", p->path);
 }

@@ -50,9 +50,9 @@
 
 
 // open_models is the number of models that are open: the world model and sessions.
-// ended is true once the last of them was closed and the recording ended.
+// recording_ended is true once the last of them was closed and the recording ended.
 static int open_models;
-static bool ended;
+static bool recording_ended;
 
 static void set_state(mt_state state)
 {
@@ -66,7 +66,7 @@ static void forked(void)
 {
     mt_process.forked = true;
     set_state(MT_OFF);
-    ended = false;
+    recording_ended = false;
     mt_thread_set_self(NULL);
 }
 
@@ -101,7 +101,7 @@ static void describe_process(void)
 
 // Makes the recording. Until this call the library has done nothing. `late` is true
 // if MPI is initialized already. Returns false if nothing can be recorded.
-static bool start(uint64_t site, bool late)
+static bool create_recording(uint64_t site, bool late)
 {
     if (!mt_resolve(site))
         return false;
@@ -131,7 +131,7 @@ static void read_variables(void)
 
 // Records what is known once the first model of MPI is initialized, and starts
 // recording calls.
-static void ready(void)
+static void start_recording_calls(void)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING + 1];
     int n = 0;
@@ -152,13 +152,14 @@ static void ready(void)
     set_state(MT_ON);
 }
 
-static void opened(void)
+// Called when a model of MPI, the world model or a session, was initialized.
+static void model_opened(void)
 {
     mt_physical_name_children();
     if (++open_models == 1)
         mt_types_open();
     if (mt_process.state != MT_ON)
-        ready();
+        start_recording_calls();
     read_variables(); // again, if they were closed with the last model
 }
 
@@ -170,13 +171,13 @@ static void world_opened(void)
     mt_process.serialized = level == MPI_THREAD_SERIALIZED;
     mt_world_open();
     mt_comm_open();
-    opened();
+    model_opened();
 }
 
 // Looks up the functions of an MPI that is loaded after the recorded one was
 // unloaded. mt_leave_init then continues the recording, if it had ended. Returns
 // false if it is a different MPI.
-static bool found_again(uint64_t site)
+static bool resolve_again(uint64_t site)
 {
     set_state(MT_OFF);
     return mt_resolve(site);
@@ -192,9 +193,9 @@ mt_span mt_enter_init(unsigned call, uint64_t site, uint64_t frame)
         mt_fortran_take(call, &s.site);
     mt_lock(MT_LOCK_LIFECYCLE);
     if (mt_process.state == MT_NOT_STARTED && mt_process.header)
-        found_again(site);
+        resolve_again(site);
     else if (mt_process.state == MT_NOT_STARTED)
-        set_state(start(site, false) ? MT_STARTING : MT_OFF);
+        set_state(create_recording(site, false) ? MT_STARTING : MT_OFF);
     if ((mt_process.state == MT_STARTING || mt_on()) && !(mt_flags() & MT_FLAG_PAUSED))
         s.thread = mt_self ? mt_self : mt_thread_attach();
     mt_unlock(MT_LOCK_LIFECYCLE);
@@ -209,13 +210,12 @@ mt_span mt_enter_init(unsigned call, uint64_t site, uint64_t frame)
     return s;
 }
 
-// Reports whether the model that was just initialized is recorded: if it is the
-// first, if another is open, or if the recording can continue after the last was
-// closed.
-static bool can_open(void)
+// Resumes the recording if it had ended with the last model. Returns whether the model
+// that was just initialized is recorded.
+static bool ensure_recording(void)
 {
-    if (ended) {
-        ended = false;
+    if (recording_ended) {
+        recording_ended = false;
         if (!mt_recording_resume()) {
             mt_log("MPI was initialized again after the recording was moved to the run directory (rank %d): nothing "
                    "more is recorded",
@@ -254,7 +254,7 @@ void mt_leave_init(mt_span *s, int rc)
     uint64_t now = mt_ticks();
     int saved = errno;
     mt_lock(MT_LOCK_LIFECYCLE);
-    if (rc == MPI_SUCCESS && can_open())
+    if (rc == MPI_SUCCESS && ensure_recording())
         world_opened();
     mt_unlock(MT_LOCK_LIFECYCLE);
     book_init(s, rc, now);
@@ -267,11 +267,11 @@ void mt_leave_session_init(mt_span *s, int rc, const MPI_Session *session)
     uint64_t now = mt_ticks();
     int saved = errno;
     mt_lock(MT_LOCK_LIFECYCLE);
-    if (rc == MPI_SUCCESS && can_open()) {
+    if (rc == MPI_SUCCESS && ensure_recording()) {
         mt_requests_enable_threads(); // each session may have a different thread level
         if (!mt_world_session_opened(*session))
             open_models--; // its end will not be recognized either
-        opened();
+        model_opened();
     }
     mt_unlock(MT_LOCK_LIFECYCLE);
     book_init(s, rc, now);
@@ -284,7 +284,7 @@ void mt_leave_session_init(mt_span *s, int rc, const MPI_Session *session)
 static void start_late(uint64_t site)
 {
     int initialized = 0, finalized = 0;
-    if (mt_process.header ? !found_again(site) : !mt_resolve(site)) {
+    if (mt_process.header ? !resolve_again(site) : !mt_resolve(site)) {
         set_state(MT_OFF);
         return;
     }
@@ -292,7 +292,7 @@ static void start_late(uint64_t site)
     mt_pmpi.Finalized(&finalized);
     if (!initialized || finalized)
         return;
-    if (mt_process.header ? can_open() : start(site, true))
+    if (mt_process.header ? ensure_recording() : create_recording(site, true))
         world_opened();
     else
         set_state(MT_OFF);
@@ -345,7 +345,9 @@ void mt_mpi_unloaded(void)
     errno = saved;
 }
 
-static void closing(void)
+// Takes the last readings, if the model that is about to be finalized is the last one
+// that is open.
+static void before_last_finalize(void)
 {
     if (!mt_on() || open_models > 1)
         return;
@@ -356,7 +358,8 @@ static void closing(void)
         mt_sample_log_total();
 }
 
-static void end(void)
+// Completes the recording. Called after the last open model was finalized.
+static void end_recording(void)
 {
     mt_fortran_missed(); // counts the last call from Fortran if it did not reach C: no later call does
     mt_requests_close();
@@ -366,21 +369,22 @@ static void end(void)
     mt_process.header->finalize_end = mt_clock_read_all();
     __atomic_store_n(&mt_process.header->state, MT_STATE_FINALIZED, __ATOMIC_RELEASE);
     set_state(MT_OFF);
-    ended = true;
+    recording_ended = true;
     // Handles that were not freed are not valid in a later session.
     mt_types_forget_all();
     mt_events_close();
     mt_recording_close();
 }
 
-static void closed(mt_span *s)
+// Called when a model was finalized by the call `s`.
+static void model_closed(mt_span *s)
 {
     int saved = errno;
     if (s->thread)
         mt_book_bare(s);
     mt_lock(MT_LOCK_LIFECYCLE);
     if (--open_models <= 0 && mt_on())
-        end();
+        end_recording();
     mt_unlock(MT_LOCK_LIFECYCLE);
     errno = saved;
 }
@@ -390,7 +394,7 @@ static void closed(mt_span *s)
 // MPI_Finalize may still use it, and mt_finalized closes it.
 void mt_finalizing(void)
 {
-    closing();
+    before_last_finalize();
     if (open_models > 1) {
         mt_pvars_forget_objects();
         mt_world_close();
@@ -407,7 +411,7 @@ void mt_finalized(mt_span *s, int rc)
         return;
     if (rc == MPI_SUCCESS) {
         mt_world_close();
-        closed(s);
+        model_closed(s);
     } else if (s->thread) {
         mt_book_bare(s);
     }
@@ -481,7 +485,7 @@ bool mt_session_finalizing(MPI_Session session)
     if (known && open_models > 1)
         mt_pvars_forget_objects();
     if (known)
-        closing();
+        before_last_finalize();
     return known;
 }
 
@@ -490,7 +494,7 @@ void mt_session_finalized(mt_span *s, int rc, const MPI_Session *session)
     if (!mt_on())
         return;
     if (rc == MPI_SUCCESS && session)
-        closed(s);
+        model_closed(s);
     else if (s->thread)
         mt_book_bare(s);
     if (rc != MPI_SUCCESS && session)

@@ -62,9 +62,9 @@ static bool parse_number(const mt_mpit_type *t, const char *text, size_t length,
         snprintf(why, MT_CVAR_WHY, "it has an unsigned type (%s), and %.*s is negative", t->name, quoted(length), text);
         return false;
     }
-    uint64_t most = UINT64_MAX >> (64 - 8 * t->size);
-    most = t->kind == MT_PVAR_SIGNED ? most / 2 + negative : most;
-    if (errno == ERANGE || *word > most) {
+    uint64_t max = UINT64_MAX >> (64 - 8 * t->size);
+    max = t->kind == MT_PVAR_SIGNED ? max / 2 + negative : max;
+    if (errno == ERANGE || *word > max) {
         snprintf(why, MT_CVAR_WHY, "%.*s is too large for it (%s)", quoted(length), text, t->name);
         return false;
     }
@@ -89,8 +89,7 @@ static bool names_item(const char *names, const char *text, size_t length)
 typedef struct mt_items {
     bool found, flags; // an item was found; each item has at most one bit set
     int value, all;    // of the item that was found; all items, combined with OR
-    // the smallest and largest value of an item
-    int least, most;
+    int min, max;      // the smallest and largest value of an item
 } mt_items;
 
 // Reports whether the variable is one of Open MPI's levels of verbosity. Their items
@@ -103,9 +102,9 @@ static bool is_scale(const mt_cvar *v)
 }
 
 // Looks for an item by its name or number, and writes a list of all items to `why`.
-static mt_items look_for_item(const mt_cvar *v, int n, const char *text, size_t length, char *why)
+static mt_items find_item(const mt_cvar *v, int n, const char *text, size_t length, char *why)
 {
-    mt_items found = {.flags = true, .least = INT_MAX, .most = INT_MIN};
+    mt_items found = {.flags = true, .min = INT_MAX, .max = INT_MIN};
     uint64_t number = 0;
     bool negative = length > 1 && *text == '-', numeric = parse_digits(text + negative, length - negative, &number);
     int64_t wanted = negative ? -(int64_t)number : (int64_t)number;
@@ -119,14 +118,14 @@ static mt_items look_for_item(const mt_cvar *v, int n, const char *text, size_t 
             used += snprintf(why + used, (size_t)(MT_CVAR_WHY - used), "%s %d %s", i ? "," : "", value, name);
         found.flags = found.flags && (value & (value - 1)) == 0;
         found.all |= value;
-        found.least = value < found.least ? value : found.least;
-        found.most = value > found.most ? value : found.most;
+        found.min = value < found.min ? value : found.min;
+        found.max = value > found.max ? value : found.max;
         if (!found.found && (names_item(name, text, length) || (numeric && wanted == value))) {
             found.found = true;
             found.value = value;
         }
     }
-    if (!found.found && numeric && wanted >= found.least && wanted <= found.most && is_scale(v)) {
+    if (!found.found && numeric && wanted >= found.min && wanted <= found.max && is_scale(v)) {
         found.found = true;
         found.value = (int)wanted;
     }
@@ -144,7 +143,7 @@ static bool parse_items(const mt_cvar *v, int n, const char *text, uint64_t *wor
     int value = 0;
     for (const char *part = text;;) {
         size_t length = strcspn(part, ",");
-        mt_items item = look_for_item(v, n, part, length, why);
+        mt_items item = find_item(v, n, part, length, why);
         if (!item.found || (part != text && !item.flags))
             return false;
         value |= item.value;

@@ -118,7 +118,7 @@ static bool find(const char *name, mt_cvar *v)
 
 // Returns the reason why a variable cannot be set to any value, or NULL if it can be
 // set.
-static const char *unsettable(const mt_cvar *v, bool initialized)
+static const char *why_not_settable(const mt_cvar *v, bool initialized)
 {
     if (v->scope == MPI_T_SCOPE_CONSTANT)
         return "it is constant";
@@ -245,7 +245,7 @@ static bool set(mt_cvar_request *a, const mt_cvar *v, MPI_T_cvar_handle handle, 
 
 // Sets the variable of a line. If that is not possible before MPI_Init, the line is
 // left for mt_cvars_ready to try again; after MPI_Init it is refused.
-static void try(mt_cvar_request *a, bool initialized)
+static void set_request(mt_cvar_request *a, bool initialized)
 {
     mt_cvar v;
     char why[MT_CVAR_WHY];
@@ -256,7 +256,7 @@ static void try(mt_cvar_request *a, bool initialized)
         return;
     }
     v.type = mt_mpit_type_of(v.datatype);
-    const char *never = unsettable(&v, initialized);
+    const char *never = why_not_settable(&v, initialized);
     if (never) {
         refuse(a, scope_of(&v), never);
         return;
@@ -275,7 +275,7 @@ static void try(mt_cvar_request *a, bool initialized)
 }
 
 // Cuts the text into lines, and each line into name and value.
-static void read_asked(const char *text)
+static void read_requests(const char *text)
 {
     requests.text = strdup(text);
     if (!requests.text)
@@ -301,11 +301,11 @@ static void read_asked(const char *text)
     }
 }
 
-static void try_all(bool initialized)
+static void set_requests(bool initialized)
 {
     for (int i = 0; i < requests.count; i++)
         if (!requests.lines[i].done)
-            try(&requests.lines[i], initialized);
+            set_request(&requests.lines[i], initialized);
 }
 
 // Reports whether an environment variable, NAME=VALUE, sets a control variable of an
@@ -323,17 +323,17 @@ static bool sets_variable(const char *entry)
 
 // Logs the environment variables that set control variables, including those that
 // launchers set. The programs that read the recording know which these are.
-static void note_environment(void)
+static void log_environment(void)
 {
-    int kept = 0, left = 0;
+    int logged = 0, unlogged = 0;
     char why[MT_CVAR_WHY];
     for (char **e = environ; e && *e; e++) {
         const char *value = strchr(*e, '=');
         char name[MT_CVAR_NAME];
         if (!value || !sets_variable(*e))
             continue;
-        if (kept == MT_ENVIRONMENT || (size_t)(value - *e) >= sizeof name) {
-            left++;
+        if (logged == MT_ENVIRONMENT || (size_t)(value - *e) >= sizeof name) {
+            unlogged++;
             continue;
         }
         memcpy(name, *e, (size_t)(value - *e));
@@ -342,10 +342,10 @@ static void note_environment(void)
         snprintf(why, sizeof why, "%zu more characters are not recorded", length - MT_VALUE);
         log_variable(MT_VARIABLE_ENVIRONMENT, MT_SCOPE_UNKNOWN, name, value, length < MT_VALUE ? length : MT_VALUE,
                      length > MT_VALUE ? why : "");
-        kept++;
+        logged++;
     }
-    if (left) {
-        snprintf(why, sizeof why, "%d more environment variables are not recorded", left);
+    if (unlogged) {
+        snprintf(why, sizeof why, "%d more environment variables are not recorded", unlogged);
         log_variable(MT_VARIABLE_ENVIRONMENT, MT_SCOPE_UNKNOWN, "", "", 0, why);
     }
 }
@@ -354,13 +354,13 @@ void mt_cvars_open(uint64_t caller, bool initialized)
 {
     const char *text = getenv("MPITRACE_CVAR");
     if (mt_job_rank_for_messages() <= 0) // or the launcher gives no rank
-        note_environment();
+        log_environment();
     if (!text || !*text)
         return;
-    read_asked(text);
+    read_requests(text);
     if (mt_mpit_open(caller)) {
         requests.module = dlsym(RTLD_NEXT, "PMPI_Init") ? NULL : mt_resolve_module(caller);
-        try_all(initialized);
+        set_requests(initialized);
         return;
     }
     for (int i = 0; i < requests.count; i++)
@@ -370,7 +370,7 @@ void mt_cvars_open(uint64_t caller, bool initialized)
 
 void mt_cvars_ready(void)
 {
-    try_all(true);
+    set_requests(true);
 #ifdef OPEN_MPI
     for (int i = requests.count - 1; i >= 0; i--) // of lines with the same name, the first has the original value
         restore(&requests.lines[i]);

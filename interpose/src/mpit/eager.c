@@ -31,18 +31,18 @@ typedef struct mt_component {
     char name[64];
 } mt_component;
 
-typedef int mt_find(const char *project, const char *framework, const char *component, const char *variable);
-typedef int mt_get(int index, const void *value, int *source, const char **file);
+typedef int mt_mca_find(const char *project, const char *framework, const char *component, const char *variable);
+typedef int mt_mca_get(int index, const void *value, int *source, const char **file);
 
-typedef struct mt_variables {
-    mt_find *find;
-    mt_get *get;
-} mt_variables;
+typedef struct mt_mca_functions {
+    mt_mca_find *find;
+    mt_mca_get *get;
+} mt_mca_functions;
 
-typedef struct mt_limit {
+typedef struct mt_eager_limit {
     const char *transport; // NULL if no transport or more than one is in use
     uint64_t bytes;
-} mt_limit;
+} mt_eager_limit;
 
 static bool sends_by_ob1(void *module)
 {
@@ -53,9 +53,9 @@ static bool sends_by_ob1(void *module)
 // Returns the limit of the transport that is in use, if exactly one of these is. Two
 // names may mean the same transport and then have the same variable: in Open MPI 5,
 // vader is another name of sm.
-static mt_limit limit_of(const mt_variables *v, const char *const *transports)
+static mt_eager_limit limit_of(const mt_mca_functions *v, const char *const *transports)
 {
-    mt_limit found = {NULL, 0};
+    mt_eager_limit found = {NULL, 0};
     const size_t *first = NULL;
     for (; *transports; transports++) {
         const size_t *bytes = NULL;
@@ -63,14 +63,14 @@ static mt_limit limit_of(const mt_variables *v, const char *const *transports)
         if (index < 0 || v->get(index, &bytes, NULL, NULL) != 0 || !bytes || bytes == first)
             continue;
         if (first)
-            return (mt_limit){NULL, 0};
+            return (mt_eager_limit){NULL, 0};
         first = bytes;
-        found = (mt_limit){*transports, *bytes};
+        found = (mt_eager_limit){*transports, *bytes};
     }
     return found;
 }
 
-static void log_limit(uint32_t path, const mt_limit *l)
+static void log_limit(uint32_t path, const mt_eager_limit *l)
 {
     char name[64];
     if (!l->transport)
@@ -94,13 +94,14 @@ void mt_eager_log(void)
     if (!mt_record.trace_on)
         return;
     void *module = mt_resolve_module((uint64_t)(uintptr_t)mt_mpi.Init);
-    mt_variables v = {(mt_find *)(uintptr_t)mt_resolve_symbol("mca_base_var_find", module),
-                      (mt_get *)(uintptr_t)mt_resolve_symbol("mca_base_var_get_value", module)};
+    mt_mca_functions v = {(mt_mca_find *)(uintptr_t)mt_resolve_symbol("mca_base_var_find", module),
+                      (mt_mca_get *)(uintptr_t)mt_resolve_symbol("mca_base_var_get_value", module)};
     if (v.find && v.get && sends_by_ob1(module)) {
-        mt_limit own = limit_of(&v, self), near = limit_of(&v, shared_memory), far = limit_of(&v, network);
+        mt_eager_limit own = limit_of(&v, self), shared = limit_of(&v, shared_memory);
+        mt_eager_limit network_limit = limit_of(&v, network);
         log_limit(MT_PATH_SELF, &own);
-        log_limit(MT_PATH_NODE, near.transport ? &near : &far);
-        log_limit(MT_PATH_NETWORK, &far);
+        log_limit(MT_PATH_NODE, shared.transport ? &shared : &network_limit);
+        log_limit(MT_PATH_NETWORK, &network_limit);
     }
     mt_resolve_release(module);
 }

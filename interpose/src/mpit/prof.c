@@ -11,6 +11,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+// Prints the E lines: the point-to-point messages to each rank, with their number by
+// size.
 static void print_external(FILE *out, const mt_sums *sums)
 {
     fprintf(out, "# POINT TO POINT\n");
@@ -32,6 +34,7 @@ static void print_pair(FILE *out, char kind, int to, const mt_volume_sum *sum)
                 sum->bytes, sum->count);
 }
 
+// Prints the S and R lines: what this process wrote to each rank, and what it read.
 static void print_one_sided(FILE *out, const mt_sums *sums)
 {
     fprintf(out, "# OSC\n");

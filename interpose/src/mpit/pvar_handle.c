@@ -12,7 +12,8 @@
 // calls read this list.
 static mt_pvar_handle *watching;
 
-static void watch(mt_pvar_handle *h, bool watched)
+// Adds a handle to the list of those that watch a high-water mark, or removes it.
+static void set_watching(mt_pvar_handle *h, bool watched)
 {
     mt_lock(MT_LOCK_WATCHING);
     mt_pvar_handle **at = &watching;
@@ -54,7 +55,7 @@ bool mt_pvar_handle_live(void)
 }
 
 // Reads the variable's current totals into `words`, which has room for h->count.
-static int read_all(const mt_pvar_handle *h, uint64_t *words)
+static int read_totals(const mt_pvar_handle *h, uint64_t *words)
 {
     if (!mt_pvar_handle_live()) {
         memset(words, 0, (size_t)h->count * sizeof *words);
@@ -64,12 +65,12 @@ static int read_all(const mt_pvar_handle *h, uint64_t *words)
 }
 
 // Adds what was counted since the handle was started or last read.
-static int catch_up(mt_pvar_handle *h)
+static int update_counted(mt_pvar_handle *h)
 {
     if (!mt_pvar_handle_live())
         return MPI_SUCCESS;
     uint64_t few[64], *words = h->count <= 64 ? few : malloc((size_t)h->count * sizeof *words);
-    int rc = words ? read_all(h, words) : MPI_T_ERR_MEMORY;
+    int rc = words ? read_totals(h, words) : MPI_T_ERR_MEMORY;
     for (int i = 0; rc == MPI_SUCCESS && i < h->count; i++) {
         uint64_t more = words[i] - h->from[i];
         h->counted[i] += h->variable->seconds ? mt_pvar_table_nanoseconds(more) : more;
@@ -103,11 +104,11 @@ int mt_pvar_handle_start(mt_pvar_handle *h)
         rc = begin_phase(h);
         break;
     case MT_FORM_HIGHWATERMARK:
-        watch(h, true);
+        set_watching(h, true);
         raise_maximum(h, h->variable->now());
         break;
     default:
-        rc = read_all(h, h->from);
+        rc = read_totals(h, h->from);
     }
     h->started = rc == MPI_SUCCESS;
     return rc;
@@ -119,7 +120,7 @@ int mt_pvar_handle_reset(mt_pvar_handle *h)
         atomic_store(&h->maximum, mt_pvar_handle_live() ? h->variable->now() : 0);
     if (!mt_pvar_table_counts(h->variable))
         return MPI_SUCCESS;
-    int rc = h->started ? read_all(h, h->from) : MPI_SUCCESS;
+    int rc = h->started ? read_totals(h, h->from) : MPI_SUCCESS;
     if (rc == MPI_SUCCESS)
         memset(h->counted, 0, (size_t)h->count * sizeof *h->counted);
     return rc;
@@ -188,9 +189,9 @@ int mt_pvar_handle_stop(mt_pvar_handle *h)
     if (h->variable->form == MT_FORM_FLUSH)
         return flush(h);
     if (h->variable->form == MT_FORM_HIGHWATERMARK)
-        watch(h, false);
+        set_watching(h, false);
     else
-        rc = catch_up(h);
+        rc = update_counted(h);
     h->started = rc != MPI_SUCCESS;
     return rc;
 }
@@ -209,8 +210,8 @@ static int read_words(mt_pvar_handle *h, uint64_t *words)
     if (h->variable->form == MT_FORM_HIGHWATERMARK)
         words[0] = atomic_load(&h->maximum);
     else if (h->variable->form == MT_FORM_STATE)
-        rc = read_all(h, words);
-    else if (!h->started || (rc = catch_up(h)) == MPI_SUCCESS)
+        rc = read_totals(h, words);
+    else if (!h->started || (rc = update_counted(h)) == MPI_SUCCESS)
         memcpy(words, h->counted, (size_t)h->count * sizeof *words);
     return rc;
 }
@@ -262,14 +263,14 @@ void mt_pvar_handle_free(mt_pvar_handle *h)
     if (h->started && h->variable->form == MT_FORM_FLUSH)
         end_phase(h, NULL);
     if (h->variable->form == MT_FORM_HIGHWATERMARK)
-        watch(h, false);
+        set_watching(h, false);
 }
 
 void mt_pvar_handle_freeze(mt_pvar_handle *h)
 {
     mt_sums phase;
     if (h->started && mt_pvar_table_counts(h->variable)) {
-        catch_up(h);
+        update_counted(h);
         memset(h->from, 0, (size_t)h->count * sizeof *h->from);
     } else if (h->started && h->variable->form == MT_FORM_FLUSH && take_phase(h, &phase)) {
         mt_sums_free(&h->before);
@@ -281,7 +282,7 @@ void mt_pvar_handle_thaw(mt_pvar_handle *h)
 {
     mt_sums before;
     if (h->started && mt_pvar_table_counts(h->variable)) {
-        read_all(h, h->from);
+        read_totals(h, h->from);
     } else if (h->started && h->variable->form == MT_FORM_FLUSH && take_phase(h, &before)) {
         mt_sums_free(&h->before); // the total now, minus the phase, is the new starting point
         h->before = before;

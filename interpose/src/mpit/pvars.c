@@ -44,16 +44,16 @@ struct mt_bound {
 enum { MT_NEVER_READ = 0, MT_MAX_ELEMENTS = 1 << 24 };
 
 static bool mpit_is_open; // MPI_T is open
-static mt_l_clock zero; // the start of the first interval
-static uint64_t period; // length of an interval, ns; 0 if variables are not read by time
+static mt_l_clock first_interval; // the start of the first interval
+static uint64_t period;           // length of an interval, ns; 0 if variables are not read by time
 static _Atomic uint64_t next_read = UINT64_MAX; // ticks at which they are read next
 
-// The variables below are used under the lock MT_LOCK_PVARS, except that `on` is also
+// The variables below are used under the lock MT_LOCK_PVARS, except that `active` is also
 // read before the lock is taken. The lock is taken after those of communicators,
 // windows and slices, and before that of the log. The MPI is called while the lock is
 // held, and must not call back into a wrapper: the MPI_T functions used here call no
 // MPI function that is wrapped.
-static _Atomic bool on;
+static _Atomic bool active;
 static MPI_T_pvar_session session;
 static struct mt_bound process_list = {.before = &process_list, .after = &process_list};
 static struct mt_bound *process;
@@ -184,7 +184,7 @@ static uint32_t slice_now(void)
 
 // Writes the handle record that readings refer to. It is written only once for
 // several objects with the same communicator record and the same number of elements.
-static bool describe(const struct mt_bound *b, const mt_variable *v, bound_pvar *p, int count)
+static bool write_handle(const struct mt_bound *b, const mt_variable *v, bound_pvar *p, int count)
 {
     if (p->known && p->count == count)
         return true;
@@ -225,7 +225,7 @@ static void bind_pvar(struct mt_bound *b, mt_variable *v, bound_pvar *p)
         report_failure(v, "started", rc);
     else if (count < 0 || count > MT_MAX_ELEMENTS || !has_values((size_t)count * v->type->size + 8))
         report_failure(v, "read: it has too many elements", count);
-    else if (v->read && !describe(b, v, p, count))
+    else if (v->read && !write_handle(b, v, p, count))
         mt_count_lost(&mt_process.header->lost_readings, 1);
     else {
         p->count = count;
@@ -311,24 +311,24 @@ static void bind_comm(MPI_Comm comm, mt_comm *c)
 
 // What `enter` and `leave` save around the locked code: the ticks when it began, and
 // errno.
-typedef struct guard {
+typedef struct saved_state {
     uint64_t begun;
     int saved;
-} guard;
+} saved_state;
 
-static bool enter(guard *g)
+static bool enter(saved_state *g)
 {
-    if (!atomic_load_explicit(&on, memory_order_acquire))
+    if (!atomic_load_explicit(&active, memory_order_acquire))
         return false;
-    *g = (guard){mt_ticks(), errno};
+    *g = (saved_state){mt_ticks(), errno};
     mt_lock(MT_LOCK_PVARS);
-    if (atomic_load(&on))
+    if (atomic_load(&active))
         return true;
     mt_unlock(MT_LOCK_PVARS);
     return false;
 }
 
-static void leave(const guard *g)
+static void leave(const saved_state *g)
 {
     mt_unlock(MT_LOCK_PVARS);
     exclude_from_call(g->begun);
@@ -337,7 +337,7 @@ static void leave(const guard *g)
 
 static void comm_created(MPI_Comm comm, mt_comm *c)
 {
-    guard g;
+    saved_state g;
     if (!enter(&g))
         return;
     bind_comm(comm, c);
@@ -356,7 +356,7 @@ static void read_and_unbind(struct mt_bound *b)
 
 static void comm_freeing(mt_comm *c)
 {
-    guard g;
+    saved_state g;
     if (!c || !enter(&g))
         return;
     if (c->bound)
@@ -368,7 +368,7 @@ MT_REGISTER(comm_freeing, comm_freeing);
 
 static void comm_freed_unseen(mt_comm *c)
 {
-    guard g;
+    saved_state g;
     if (!c->bound || !enter(&g))
         return;
     if (c->bound)
@@ -380,7 +380,7 @@ MT_REGISTER(comm_freed_unseen, comm_freed_unseen);
 
 static void win_created(MPI_Win win, mt_comm *c)
 {
-    guard g;
+    saved_state g;
     if (!enter(&g))
         return;
     bool can = c->index != MT_COMM_NONE && !mt_handles_get(&windows, MT_KEY(win)) && mt_handles_reserve(&windows);
@@ -396,7 +396,7 @@ MT_REGISTER(win_created, win_created);
 
 static void win_freeing(MPI_Win win)
 {
-    guard g;
+    saved_state g;
     if (!enter(&g))
         return;
     struct mt_bound *b = mt_handles_get(&windows, MT_KEY(win));
@@ -410,7 +410,7 @@ MT_REGISTER(win_freeing, win_freeing);
 
 void mt_pvars_forget_objects(void)
 {
-    guard g;
+    saved_state g;
     if (!enter(&g))
         return;
     for (struct mt_bound *b = process_list.after, *next; b != &process_list; b = next) {
@@ -424,7 +424,7 @@ void mt_pvars_forget_objects(void)
 
 static void slice_ends(uint32_t slice)
 {
-    guard g;
+    saved_state g;
     if (!enter(&g))
         return;
     read_all(MT_READ_AT_SLICE, slice);
@@ -436,13 +436,13 @@ MT_REGISTER(slice_ends, slice_ends);
 static void schedule_next_read(void)
 {
     uint64_t next;
-    mt_clock_periods(&zero, period, &next);
+    mt_clock_periods(&first_interval, period, &next);
     mt_store(&next_read, next);
 }
 
 static void time_to_read(void)
 {
-    guard g;
+    saved_state g;
     if (mt_ticks() < mt_load(&next_read) || !enter(&g))
         return;
     if (mt_ticks() >= mt_load(&next_read)) { // no other thread has read them meanwhile
@@ -461,7 +461,7 @@ bool mt_pvars_have_queue(void)
 
 bool mt_pvars_queue_length(const mt_comm *c, uint64_t *messages)
 {
-    guard g;
+    saved_state g;
     if (!enter(&g))
         return false;
     mt_variable *v = &mt_variables.list[mt_variables.queue];
@@ -493,22 +493,22 @@ static void open_session(void)
         mt_variables_choose();
     if (mt_variables.count > 0)
         process = bind(MT_PVAR_UNBOUND, NULL, &none, 0);
-    atomic_store(&on, true);
+    atomic_store(&active, true);
 }
 
 bool mt_pvars_open(void)
 {
     int saved = errno;
-    if (!mpit_is_open || atomic_load(&on) || !mt_mpit_open(0))
-        return atomic_load(&on);
+    if (!mpit_is_open || atomic_load(&active) || !mt_mpit_open(0))
+        return atomic_load(&active);
     mt_lock(MT_LOCK_PVARS);
     open_session();
     mt_unlock(MT_LOCK_PVARS);
-    if (atomic_load(&on)) {
+    if (atomic_load(&active)) {
         mt_comm_each(open_comm);
         mt_lock(MT_LOCK_PVARS);
         read_all(MT_READ_AT_INIT, slice_now());
-        zero = mt_clock_read_all();
+        first_interval = mt_clock_read_all();
         if (period) {
             schedule_next_read();
             mt_flag_set(MT_FLAG_PVARS, true);
@@ -516,12 +516,12 @@ bool mt_pvars_open(void)
         mt_unlock(MT_LOCK_PVARS);
     }
     errno = saved;
-    return atomic_load(&on);
+    return atomic_load(&active);
 }
 
 void mt_pvars_close(void)
 {
-    guard g;
+    saved_state g;
     mt_flag_set(MT_FLAG_PVARS, false);
     if (!enter(&g))
         return;
@@ -530,6 +530,6 @@ void mt_pvars_close(void)
         unbind(process_list.after);
     mt_handles_clear(&windows);
     mt_pmpi.T_pvar_session_free(&session);
-    atomic_store(&on, false);
+    atomic_store(&active, false);
     leave(&g);
 }

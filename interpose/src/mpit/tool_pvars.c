@@ -396,7 +396,7 @@ MT_EXPORT int MPI_T_pvar_handle_free(MPI_T_pvar_session pe_session, MPI_T_pvar_h
 // Calls `own` for a handle of ours, and `library` for the library's; for
 // MPI_T_PVAR_ALL_HANDLES, both.
 static int with_any_handle(MPI_T_pvar_session session, MPI_T_pvar_handle handle, int (*own)(mt_pvar_handle *),
-                    int (*library)(MPI_T_pvar_session, MPI_T_pvar_handle))
+                           int (*library)(MPI_T_pvar_session, MPI_T_pvar_handle))
 {
     if (mt_tool_is_own(handle))
         return with_handle(session, handle, own);

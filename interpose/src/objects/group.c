@@ -134,7 +134,7 @@ static void mix_group(uint64_t h[2], const int32_t *list, int n, int base, int s
         mix(h, (uint64_t)(uint32_t)(list ? list[i] : base + i * stride));
 }
 
-void mt_group_id(uint64_t name[2], const mt_comm *c, const uint64_t parent[2], uint64_t number, uint64_t tag)
+void mt_group_id(uint64_t id[2], const mt_comm *c, const uint64_t parent[2], uint64_t number, uint64_t tag)
 {
     uint64_t h[2] = {parent[0], parent[1]};
     mix(h, number);
@@ -147,8 +147,8 @@ void mt_group_id(uint64_t name[2], const mt_comm *c, const uint64_t parent[2], u
     mix_group(h, c->members, c->size, c->base, c->stride);
     if (c->remote && !remote_first)
         mix_group(h, c->remote, c->peers, 0, 0);
-    name[0] = h[0];
-    name[1] = h[1];
+    id[0] = h[0];
+    id[1] = h[1];
 }
 
 static int known_edges(int n, int *edges)

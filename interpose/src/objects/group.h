@@ -16,7 +16,7 @@ bool mt_group_describe_group(mt_comm *c, MPI_Group group);
 // Computes a 128-bit hash of a parent's id, a number, a tag and the members of `c` in
 // order. The two groups of an intercommunicator are hashed in an order on which both sides
 // agree.
-void mt_group_id(uint64_t name[2], const mt_comm *c, const uint64_t parent[2], uint64_t number, uint64_t tag);
+void mt_group_id(uint64_t id[2], const mt_comm *c, const uint64_t parent[2], uint64_t number, uint64_t tag);
 
 // Lists the outgoing neighbours of the topology in the order of the neighbour collectives,
 // with MT_PEER_PROC_NULL for a missing one. Returns how many there are, or -1 on failure.

@@ -4,7 +4,7 @@
 
 // Returns the slot of the key, or the empty slot where it belongs. Open addressing with
 // linear probing. The table is at most half full while memory suffices.
-static uint64_t place_of(const mt_handles *h, uint64_t key)
+static uint64_t slot_of(const mt_handles *h, uint64_t key)
 {
     uint64_t i = ((key * 0x9e3779b97f4a7c15u) >> 20) & (h->capacity - 1);
     while (h->keys[i] && h->keys[i] != key)
@@ -12,7 +12,7 @@ static uint64_t place_of(const mt_handles *h, uint64_t key)
     return i;
 }
 
-static bool widen(mt_handles *h)
+static bool grow(mt_handles *h)
 {
     mt_handles old = *h;
     mt_handles wider = {.capacity = old.capacity ? old.capacity * 2 : 64, .used = old.used};
@@ -25,7 +25,7 @@ static bool widen(mt_handles *h)
     }
     for (uint64_t i = 0; i < old.capacity; i++)
         if (old.keys[i]) {
-            uint64_t at = place_of(&wider, old.keys[i]);
+            uint64_t at = slot_of(&wider, old.keys[i]);
             wider.keys[at] = old.keys[i];
             wider.values[at] = old.values[i];
         }
@@ -38,14 +38,14 @@ static bool widen(mt_handles *h)
 // A table that cannot grow keeps one slot empty, so that every search ends.
 bool mt_handles_reserve(mt_handles *h)
 {
-    return h->used * 2 < h->capacity || widen(h) || h->used + 1 < h->capacity;
+    return h->used * 2 < h->capacity || grow(h) || h->used + 1 < h->capacity;
 }
 
 void mt_handles_put(mt_handles *h, uint64_t key, void *value)
 {
     if (!mt_handles_get(h, key) && !mt_handles_reserve(h))
         return;
-    uint64_t i = place_of(h, key);
+    uint64_t i = slot_of(h, key);
     h->used += h->keys[i] == 0;
     h->keys[i] = key;
     h->values[i] = value;
@@ -55,7 +55,7 @@ void *mt_handles_get(const mt_handles *h, uint64_t key)
 {
     if (!h->capacity)
         return NULL;
-    uint64_t i = place_of(h, key);
+    uint64_t i = slot_of(h, key);
     return h->keys[i] ? h->values[i] : NULL;
 }
 
@@ -64,14 +64,14 @@ void mt_handles_remove(mt_handles *h, uint64_t key)
 {
     if (!mt_handles_get(h, key))
         return;
-    uint64_t i = place_of(h, key), mask = h->capacity - 1;
+    uint64_t i = slot_of(h, key), mask = h->capacity - 1;
     h->keys[i] = 0;
     h->used--;
     for (uint64_t j = (i + 1) & mask; h->keys[j]; j = (j + 1) & mask) {
         uint64_t moved = h->keys[j];
         void *value = h->values[j];
         h->keys[j] = 0;
-        uint64_t at = place_of(h, moved);
+        uint64_t at = slot_of(h, moved);
         h->keys[at] = moved;
         h->values[at] = value;
     }

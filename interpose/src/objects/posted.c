@@ -12,7 +12,7 @@ static mt_posted *posted_at(uint32_t place)
 
 // Adds a receive that completed to its row, and returns the row. `row` is the row of the
 // receive before: a sequence of equal receives looks up its row once.
-MT_INLINE mt_row *record(mt_thread *t, mt_row *row, const mt_posted *p, const MPI_Status *status)
+MT_INLINE mt_row *record_receive(mt_thread *t, mt_row *row, const mt_posted *p, const MPI_Status *status)
 {
     if (mt_unlikely(status->MPI_SOURCE < 0)) // MPI_PROC_NULL is negative
         return row;
@@ -30,7 +30,7 @@ MT_INLINE mt_row *record(mt_thread *t, mt_row *row, const mt_posted *p, const MP
 
 // Removes the first n receives. An empty queue starts again at its first slots, which are
 // in the cache.
-MT_INLINE void drop(uint32_t n)
+MT_INLINE void remove_oldest(uint32_t n)
 {
     mt_posted_queue *q = &mt_posted_receives;
     q->head += n;
@@ -50,11 +50,11 @@ void mt_posted_completed(int count, MPI_Request requests[], const MPI_Status sta
             const mt_posted *p = posted_at(at);
             if (MT_KEY(requests[i]) != p->key)
                 continue;
-            row = record(t, row, p, &statuses[i]);
+            row = record_receive(t, row, p, &statuses[i]);
             requests[i] = (MPI_Request)0;
             at++;
         }
-        drop(at - q->head);
+        remove_oldest(at - q->head);
     }
 }
 
@@ -74,7 +74,7 @@ void mt_posted_open(void)
 static MT_SLOW void spill(uint32_t n, mt_posted_put *put)
 {
     uint32_t at = mt_posted_receives.head, end = at + n;
-    drop(n);
+    remove_oldest(n);
     for (; at != end; at++) {
         const mt_posted *p = posted_at(at);
         mt_request e = {.key = p->key, .site = p->site, .comm = comm_of((uint32_t)p->place),
@@ -105,8 +105,8 @@ bool mt_posted_one_completed(uint64_t key, const MPI_Status *status, mt_posted_p
         spill(found ? before : n, put); // older receives may stay pending; without them the next is first
     if (!found)
         return false;
-    record(mt_self, mt_self->rows, posted_at(q->head), status);
-    drop(1);
+    record_receive(mt_self, mt_self->rows, posted_at(q->head), status);
+    remove_oldest(1);
     return true;
 }
 

@@ -59,7 +59,7 @@ static void close_shard(mt_shard *s)
 }
 
 // Returns the slot of the key, or the empty slot where it belongs.
-static mt_request *place_of(const mt_shard *s, uint64_t key, uint64_t hash)
+static mt_request *slot_of(const mt_shard *s, uint64_t key, uint64_t hash)
 {
     uint64_t mask = s->capacity - 1, i = (hash >> 28) & mask;
     while (s->entries[i].key && s->entries[i].key != key)
@@ -96,7 +96,7 @@ static MT_SLOW bool resize(mt_shard *s, uint64_t capacity)
         s->capacity = capacity;
         for (uint64_t i = 0; i < old.capacity; i++)
             if (old.entries[i].key)
-                *place_of(s, old.entries[i].key, hash_key(old.entries[i].key)) = old.entries[i];
+                *slot_of(s, old.entries[i].key, hash_key(old.entries[i].key)) = old.entries[i];
         free_entries(old.entries, old.capacity);
     }
     mt_unprotect();
@@ -120,7 +120,7 @@ static mt_request *claim(mt_table *table, uint64_t key, mt_shard **shard)
         close_shard(s);
         return NULL;
     }
-    mt_request *at = place_of(s, key, hash);
+    mt_request *at = slot_of(s, key, hash);
     if (!at->key) {
         s->used++;
         mt_requests_add_count(1);
@@ -194,7 +194,7 @@ bool mt_table_take(mt_table *table, uint64_t key, mt_request *entry)
         mt_posted_spill(put_request);
     uint64_t hash = hash_key(key);
     mt_shard *s = open_shard(table, hash);
-    mt_request *at = s->capacity ? place_of(s, key, hash) : NULL;
+    mt_request *at = s->capacity ? slot_of(s, key, hash) : NULL;
     bool found = at && at->key == key;
     if (found) {
         *entry = *at;
@@ -210,7 +210,7 @@ bool mt_request_is_persistent_receive(MPI_Request request, mt_comm **comm, int32
     if (!mt_requests_any() || key == 0)
         return false;
     mt_shard *s = open_shard(&mt_requests, hash);
-    const mt_request *at = s->capacity ? place_of(s, key, hash) : NULL;
+    const mt_request *at = s->capacity ? slot_of(s, key, hash) : NULL;
     bool receives = at && at->key == key && at->kind == MT_PERSISTENT_RECEIVE && at->peer != MT_PEER_PROC_NULL;
     if (receives) {
         *comm = at->comm;
@@ -222,7 +222,7 @@ bool mt_request_is_persistent_receive(MPI_Request request, mt_comm **comm, int32
 
 // Returns the table of the calling thread, which may have made no call of its own yet; NULL
 // without room.
-MT_INLINE mt_thread *writer(void)
+MT_INLINE mt_thread *current_thread(void)
 {
     mt_thread *t = mt_self;
     return t ? t : MT_CALL_HOOK(thread_wanted, 0);
@@ -233,13 +233,13 @@ MT_INLINE mt_thread *writer(void)
 // move nothing.
 static void book_abnormal_tagged(const mt_request *e, unsigned direction, int32_t peer, int32_t tag)
 {
-    mt_thread *t = writer();
+    mt_thread *t = current_thread();
     if (!t || e->slice == MT_PAUSED || peer == MT_PEER_PROC_NULL)
         return;
     uint64_t bytes = e->kind == MT_PERSISTENT_SEND ? e->bytes : 0;
     uint32_t comm = e->comm ? e->comm->index : MT_COMM_NONE;
     mt_book_message(t, mt_key_of(e->site, e->slice, e->call, direction, comm, peer, mt_size_class(bytes)), bytes,
-                   tag, e->number);
+                    tag, e->number);
 }
 
 static void book_abnormal(const mt_request *e, unsigned direction, int32_t peer)
@@ -256,7 +256,7 @@ MT_INLINE bool was_cancelled(const MPI_Status *status)
 
 MT_INLINE void book_receive(const mt_request *e, const MPI_Status *status)
 {
-    mt_thread *t = writer();
+    mt_thread *t = current_thread();
     if (was_cancelled(status)) {
         book_abnormal(e, MT_DIR_CANCELLED, e->peer);
         return;
@@ -269,9 +269,9 @@ MT_INLINE void book_receive(const mt_request *e, const MPI_Status *status)
         return;
     uint64_t bytes = mt_status_bytes(status);
     mt_book_message(t,
-                   mt_key_of(e->site, e->slice, e->call, MT_DIR_RECV_POSTED, e->comm->index, status->MPI_SOURCE,
-                             mt_size_class(bytes)),
-                   bytes, status->MPI_TAG, e->number);
+                    mt_key_of(e->site, e->slice, e->call, MT_DIR_RECV_POSTED, e->comm->index, status->MPI_SOURCE,
+                              mt_size_class(bytes)),
+                    bytes, status->MPI_TAG, e->number);
 }
 
 static bool is_open_receive(const mt_request *e)
@@ -322,7 +322,7 @@ static void book_failure(const mt_request *e, int error, const MPI_Status *statu
         return;
     if (mt_error_class(error) == MPI_ERR_TRUNCATE)
         book_abnormal_tagged(e, MT_DIR_TRUNCATED, mt_failed_source(e->comm, e->peer, status),
-                         mt_failed_tag(e->peer, status));
+                             mt_failed_tag(e->peer, status));
     else
         book_abnormal(e, MT_DIR_FAILED, e->peer);
 }
@@ -384,8 +384,8 @@ void mt_request_entry_completed(mt_request *e, const MPI_Status *status)
         book_completion(e, status);
     drop_cancelled_send(e);
     if (e->kind == MT_NEW_COMM) {
-        const mt_request_idup *promise = e->extra;
-        mt_comm_idup_completed(&promise->origin, promise->later ? *promise->later : promise->made);
+        const mt_request_idup *idup = e->extra;
+        mt_comm_idup_completed(&idup->origin, idup->later ? *idup->later : idup->made);
         free(e->extra);
     } else if (is_persistent(e)) {
         deactivate(e);
@@ -410,7 +410,7 @@ bool mt_request_completed(MPI_Request request, const MPI_Status *status)
     if (mt_posted_any() && mt_posted_one_completed(key, status, put_request))
         return true;
     mt_shard *s = &mt_requests.shards[0];
-    mt_request *at = s->capacity ? place_of(s, key, hash) : NULL;
+    mt_request *at = s->capacity ? slot_of(s, key, hash) : NULL;
     if (!at || at->key != key || key == 0)
         return false;
     if (mt_unlikely(at->kind != MT_RECEIVE))
@@ -508,7 +508,7 @@ static void book_posted(mt_thread *t, const mt_request *e)
 {
     if (e->peer != MT_PEER_PROC_NULL)
         mt_book_message(t, mt_key_of(e->site, e->slice, e->call, MT_DIR_POSTED, e->comm->index, e->peer, 0), 0, e->tag,
-                       e->number);
+                        e->number);
 }
 
 void mt_request_posted(const mt_span *s, MPI_Request request, mt_request_kind kind, mt_comm *comm, int32_t peer,
@@ -523,7 +523,7 @@ void mt_request_posted(const mt_span *s, MPI_Request request, mt_request_kind ki
 }
 
 void mt_request_add_receive(uint64_t site, uint32_t slice, unsigned call, mt_comm *comm, int32_t peer,
-                        MPI_Request request, uint32_t number)
+                            MPI_Request request, uint32_t number)
 {
     mt_shard *shard;
     mt_request *e = request == mt_const.request_null ? NULL : claim(&mt_requests, MT_KEY(request), &shard);

@@ -113,7 +113,7 @@ void mt_request_cancelled(const mt_span *s, MPI_Request request);
 
 // Adds a posted receive to the table. `peer` is as in a row.
 void mt_request_add_receive(uint64_t site, uint32_t slice, unsigned call, mt_comm *comm, int32_t peer,
-                        MPI_Request request, uint32_t number) MT_NOINLINE;
+                            MPI_Request request, uint32_t number) MT_NOINLINE;
 
 // The same for a receive that another call than Irecv posted. Also adds the posting to a
 // row (MT_DIR_POSTED).

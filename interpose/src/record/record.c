@@ -96,8 +96,8 @@ static void add_row(mt_row *to, const mt_row *from)
     mt_write(&to->max, from->max > to->max ? from->max : to->max);
 }
 
-// Returns an empty row for a key. With samples, rows of the same key are not added,
-// because estimates are made from each row's own samples.
+// Returns an empty row for a key. With samples, two rows of the same key are not added
+// up, because estimates are made from each row's own samples.
 static mt_row *free_row(const mt_thread *t, mt_key k)
 {
     mt_row *row = mt_row_home(t, k), *last = (mt_row *)((char *)t->rows + t->mask);

@@ -4,8 +4,9 @@
 
 #include "base/base.h"
 
-// A row. One thread writes it, and may read it in any way. Other threads read single
-// words.
+// A row. `site` is the call site, `place` the communicator and the peer, and `what` the
+// slice, call, direction and size class (see mt_key_of). One thread writes the row, and
+// may read it in any way. Other threads read single words.
 typedef struct mt_row {
     uint64_t site, place, what, count, bytes, time, min, max;
 } mt_row;

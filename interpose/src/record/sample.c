@@ -14,6 +14,7 @@ enum { MT_SHORT = 8, MT_STEADY = 4, MT_CLOCK_SHARE = 64, MT_FEWEST = 64 };
 
 static double clock_ticks; // duration of two readings of the clock
 
+// Measures how long two readings of the clock take, as the shortest of 64 attempts.
 static void measure_clock(void)
 {
     uint64_t best = UINT64_MAX;

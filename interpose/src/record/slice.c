@@ -66,7 +66,7 @@ static uint32_t *place_of(const char *name)
     return &table.index[i];
 }
 
-static bool widen(void)
+static bool grow_table(void)
 {
     uint32_t capacity = table.capacity ? 2 * table.capacity : 64;
     char **names = realloc(table.names, capacity * sizeof *names);
@@ -85,7 +85,7 @@ static bool widen(void)
 }
 
 // Returns the latest slice, which continues because there is no memory for another.
-static uint32_t no_memory(void)
+static uint32_t log_no_memory(void)
 {
     static bool reported;
     if (!reported)
@@ -99,8 +99,8 @@ static uint32_t no_memory(void)
 // names, the further ones share the last slice.
 static uint32_t slice_of(const char *name)
 {
-    if (table.count == table.capacity && !widen())
-        return no_memory();
+    if (table.count == table.capacity && !grow_table())
+        return log_no_memory();
     uint32_t *place = place_of(name);
     if (*place)
         return *place - 1;
@@ -115,7 +115,7 @@ static uint32_t slice_of(const char *name)
     }
     char *copy = strdup(name);
     if (!copy)
-        return no_memory();
+        return log_no_memory();
     if (!log_slice(table.count, name)) {
         free(copy);
         return current_slice;
@@ -202,7 +202,7 @@ static void rename_slice(uint32_t index, const char *name)
         table.names[index] = copy;
     } else {
         free(copy);
-        no_memory();
+        log_no_memory();
     }
 }
 

@@ -160,7 +160,7 @@ void mt_trace_open(void)
     mt_flag_set(MT_FLAG_TRACE, true);
 }
 
-static bool lists_rank(const char *list, int rank)
+static bool list_contains_rank(const char *list, int rank)
 {
     for (const char *at = list; at; at = strchr(at, ',')) {
         char *end;
@@ -177,7 +177,7 @@ static bool lists_rank(const char *list, int rank)
 void mt_trace_rank(int rank)
 {
     const char *ranks = setting_text(MT_SETTING_RANKS);
-    if (!mt_record.trace_on || !ranks || lists_rank(ranks, rank))
+    if (!mt_record.trace_on || !ranks || list_contains_rank(ranks, rank))
         return;
     mt_flag_set(MT_FLAG_TRACE, false);
     mt_lock(MT_LOCK_EVENTS);
