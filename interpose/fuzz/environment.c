@@ -57,18 +57,8 @@
 #include "../src/record/setting_change.c"
 #undef change
 #undef set
-#define mapped trace_mapped
-#define most trace_most
-#define latest trace_latest
-#define lists trace_lists
-#define empty trace_empty
 #define slots trace_slots
 #include "../src/record/trace.c"
-#undef mapped
-#undef most
-#undef latest
-#undef lists
-#undef empty
 #undef slots
 
 #undef open
@@ -439,7 +429,7 @@ static void set_environment(void)
 
 // Visits a loaded file with the input's notes. Its memory and its name are allocated
 // exactly, so that reading past them is found.
-static void look_at_module(void)
+static void fuzz_module(void)
 {
     size_t length;
     const char *notes = value_of("notes", &length);
@@ -454,19 +444,19 @@ static void look_at_module(void)
     struct dl_phdr_info info = {.dlpi_addr = (uintptr_t)memory, .dlpi_name = path, .dlpi_phdr = segments,
                                 .dlpi_phnum = 2};
     atomic_store(&known_count, 0);
-    visit(&info, sizeof info, &(scanning){.enters = true});
+    visit_module(&info, sizeof info, &(module_scan){.adds = true});
     mt_modules_add_site((uintptr_t)memory);
     free(memory);
     free(path);
 }
 
-static void look_for_place(void)
+static void fuzz_recording_path(void)
 {
     mt_recording_path p = {0};
     world.place = true;
     for (int fd; (fd = mt_recording_path_next(&p)) >= 0;) {
         require(strlen(p.path) < sizeof p.path && !strchr(p.name, '/'), "a path", p.path);
-        p.elsewhere = true;
+        p.in_tmpdir = true;
         mt_recording_path_note(&p);
         mt_recording_path_deliver(&p, fd, 0);
         close(fd);
@@ -474,7 +464,7 @@ static void look_for_place(void)
     world.place = false;
 }
 
-static void look_at_job(void)
+static void fuzz_job(void)
 {
     char name[64];
     int rank = -1, size;
@@ -487,7 +477,7 @@ static void look_at_job(void)
 
 // Reads and changes the settings as in a process that has just started, and resets
 // the state afterwards.
-static void look_at_settings(void)
+static void fuzz_settings(void)
 {
     mt_l_header header = {.init_end = {1, 1, 1}, .start = {0, 0, 0}};
     mt_process.state = MT_ON;
@@ -495,10 +485,10 @@ static void look_at_settings(void)
     mt_process.world_rank = 0;
     mt_process.world_size = 1;
     mt_process.header = &header;
-    memset(refused, 0, sizeof refused);
+    memset(rejected, 0, sizeof rejected);
     mt_settings_log();
     memset(&interval, 0, sizeof interval);
-    mt_store(&until, UINT64_MAX);
+    mt_store(&interval_end, UINT64_MAX);
     mt_record.stacks_on = false;
     mt_sample_open();
     require(header.timing <= MT_TIMING_OFF && header.receives <= MT_RECEIVES_UNFOLLOWED, "a setting", "");
@@ -509,7 +499,7 @@ static void look_at_settings(void)
     mt_slice_open();
     mt_slice_open_intervals();
     if (interval.length)
-        mt_store(&until, 0); // the interval has passed
+        mt_store(&interval_end, 0); // the interval has passed
     mt_slice_check_interval();
     mpitrace_begin_phase(text_of("phase", ""));
     mt_slice_pcontrol(atoi(text_of("level", "0")));
@@ -524,7 +514,7 @@ static void look_at_settings(void)
     table.count = 0;
 }
 
-static void look_at_placement(void)
+static void fuzz_placement(void)
 {
     mt_l_placement node = {0};
     read_node(&node);
@@ -533,15 +523,15 @@ static void look_at_placement(void)
     mt_placement_log();
 }
 
-static void look_at_variables(void)
+static void fuzz_variables(void)
 {
-    asked.module = NULL;
+    requests.module = NULL;
     mt_cvars_open(0, outcome());
     mt_cvars_ready();
-    require(!asked.text && asked.count == 0, "lines that are left", "");
+    require(!requests.text && requests.count == 0, "lines that are left", "");
 }
 
-static void write_prof(void)
+static void fuzz_prof(void)
 {
     memset(&comm, 0, sizeof comm);
     comm.size = comm.peers = comm.stride = 1;
@@ -555,13 +545,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     read_input(data, size);
     set_environment();
-    look_for_place();
-    look_at_job();
-    look_at_settings();
-    look_at_placement();
-    look_at_variables();
-    look_at_module();
-    write_prof();
+    fuzz_recording_path();
+    fuzz_job();
+    fuzz_settings();
+    fuzz_placement();
+    fuzz_variables();
+    fuzz_module();
+    fuzz_prof();
     free(world.text);
     return 0;
 }

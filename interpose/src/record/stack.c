@@ -71,7 +71,7 @@ static uint64_t hash(stack s)
 }
 
 // Returns the slot of a stack, or the empty slot where it belongs.
-static _Atomic(mt_l_stack *) *slot_of(stack s, uint64_t h)
+static _Atomic(mt_l_stack *) *stack_slot(stack s, uint64_t h)
 {
     for (uint64_t i = h % MT_STACK_SLOTS;; i = (i + 1) % MT_STACK_SLOTS) {
         mt_l_stack *r = atomic_load_explicit(&slots[i], memory_order_acquire);
@@ -97,7 +97,7 @@ static mt_l_stack *add(stack s, uint64_t h)
 {
     int saved = errno;
     mt_lock(MT_LOCK_STACKS);
-    _Atomic(mt_l_stack *) *slot = slot_of(s, h); // another thread may have added it
+    _Atomic(mt_l_stack *) *slot = stack_slot(s, h); // another thread may have added it
     mt_l_stack *r = atomic_load_explicit(slot, memory_order_relaxed);
     if (!r && !full) {
         r = count < MT_MAX_STACKS ? append(s) : NULL;
@@ -157,7 +157,7 @@ uint64_t mt_stack_site(uint64_t site)
     if (!s.depth)
         return site; // the stack cannot be walked from here
     uint64_t h = hash(s);
-    mt_l_stack *r = atomic_load_explicit(slot_of(s, h), memory_order_acquire);
+    mt_l_stack *r = atomic_load_explicit(stack_slot(s, h), memory_order_acquire);
     if (!r)
         r = add(s, h);
     if (r)

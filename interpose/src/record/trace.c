@@ -34,7 +34,7 @@ static _Atomic bool no_chunk_left;        // threads without a chunk get none; r
 
 static mt_l_eventsheader *events;
 static const char *slice_names; // NULL: all slices are traced
-static uint32_t requests;
+static uint32_t last_request; // the number given to a request last
 
 // The largest size in bytes that a setting may have.
 #define MT_MAX_EVENTS_SIZE ((uint64_t)1 << 40)
@@ -353,7 +353,7 @@ mt_l_chunk *mt_trace_chunk(mt_thread *t)
 
 uint32_t mt_trace_number(mt_thread *t)
 {
-    t->request_number = mt_process.multiple ? __atomic_add_fetch(&requests, 1, __ATOMIC_RELAXED) : ++requests;
+    t->request_number = mt_process.multiple ? __atomic_add_fetch(&last_request, 1, __ATOMIC_RELAXED) : ++last_request;
     return t->request_number;
 }
 
