@@ -24,7 +24,8 @@
 // and a table: what each tool adds to no tool, also as a multiple of what limit
 // adds. The table also has the instructions that the tool adds, counted by
 // callgrind: these do not depend on how busy the machine is. For 64 ranks it
-// has only the instructions.
+// has only the instructions. The tables after it have the minimum times and the
+// instructions with a column for each tool, as docs/cost.md has them.
 //
 // All figures are per MPI call: IsendIrecvWaitall is three calls, PutFlush two,
 // and Window 64 Isend, 64 Irecv and a Waitall. Send goes to MPI_PROC_NULL,
@@ -170,5 +171,5 @@ func (o *options) run(ctx context.Context, dir string, out, log io.Writer) error
 	if found.busy() {
 		fmt.Fprintln(log, "the machine was busy: run again with more --rounds")
 	}
-	return found.writeTable(out)
+	return errors.Join(found.writeTable(out), found.writeSummaries(out))
 }

@@ -100,6 +100,33 @@ func TestWriteTable(t *testing.T) {
 	}
 }
 
+// A tool that was not measured with a call has a dash there.
+func TestWriteSummaries(t *testing.T) {
+	found := threeRounds(t, io.Discard)
+	if err := found.addInstructions(subject{"mpich", "Bcast", "limit"}, 4, 50, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	const want = `
+mpich, ns, minimum of the rounds:
+
+| call  | none | limit |  ours | × limit |
+| ----- | ---: | ----: | ----: | ------: |
+| Send  |  8.0 |  +8.0 | +24.0 |    3.00 |
+| Bcast |    – |     – |     – |       – |
+
+mpich, instructions:
+
+| call  | none | limit |  ours | × limit |
+| ----- | ---: | ----: | ----: | ------: |
+| Send  |    – | +60.0 | +90.0 |    1.50 |
+| Bcast |    – | +50.0 |     – |       – |
+`
+	var got strings.Builder
+	if err := found.writeSummaries(&got); err != nil || got.String() != want {
+		t.Errorf("got %v\n%s\nwant\n%s", err, got.String(), want)
+	}
+}
+
 // A peer that failed has no row. If limit adds nothing, there is no multiple of
 // it.
 func TestWriteTableLeavesOut(t *testing.T) {

@@ -56,7 +56,7 @@ func TestWriteTimes(t *testing.T) {
 	}
 	// The ratios are 1.1, 1.2 and 1.
 	fields := strings.Join(strings.Fields(b.String()[strings.LastIndex(b.String(), "| p"):]), " ")
-	if want := "| p | 2 | 3 | 10.00 | 1.100 | – |"; fields != want {
+	if want := "| p | 2 | 3 | 10.00 | +1.00 | 1.100 | – |"; fields != want {
 		t.Errorf("%s\nwant %s", b.String(), want)
 	}
 }

@@ -60,6 +60,15 @@ func wall(ctx context.Context, dir string, line ...string) (float64, error) {
 	return time.Since(began).Seconds(), err
 }
 
+// differences returns the wall time recorded minus that alone, for each pair.
+func (p *pairs) differences() []float64 {
+	d := make([]float64, len(p.alone))
+	for i := range d {
+		d[i] = p.with[i] - p.alone[i]
+	}
+	return d
+}
+
 // ratios returns the wall time recorded divided by that alone, for each pair.
 func (p *pairs) ratios() []float64 {
 	r := make([]float64, len(p.alone))
@@ -107,7 +116,7 @@ func writeTimes(out io.Writer, all []pairs) error {
 		return nil
 	}
 	fmt.Fprint(out, "\nWall time recorded, as a multiple of the wall time alone:\n\n")
-	lines := [][]string{{"program", "ranks", "pairs", "alone, median s", "median ratio", "95 % interval"}}
+	lines := [][]string{{"program", "ranks", "pairs", "alone, median s", "added, median s", "median ratio", "95 % interval"}}
 	for _, p := range all {
 		r := p.ratios()
 		interval := "–"
@@ -115,7 +124,8 @@ func writeTimes(out io.Writer, all []pairs) error {
 			interval = fmt.Sprintf("%.3f to %.3f", low, high)
 		}
 		lines = append(lines, []string{p.program.name, strconv.Itoa(p.program.ranks), strconv.Itoa(len(r)),
-			fmt.Sprintf("%.2f", measure.Median(p.alone)), fmt.Sprintf("%.3f", measure.Median(r)), interval})
+			fmt.Sprintf("%.2f", measure.Median(p.alone)), fmt.Sprintf("%+.2f", measure.Median(p.differences())),
+			fmt.Sprintf("%.3f", measure.Median(r)), interval})
 	}
 	return measure.WriteTable(out, lines, 1)
 }
