@@ -11,6 +11,21 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
+// TestFuzzCompiles checks that the fuzz program compiles, in runs that do not
+// fuzz. It includes the sources of the library and uses their static names.
+func TestFuzzCompiles(t *testing.T) {
+	testenv.Need(t, "mpicc.openmpi")
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "have.h"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	compile := exec.Command("mpicc.openmpi", "-std=gnu11", "-fsyntax-only", "-Wall", "-Wextra", "-Werror",
+		"-Wno-deprecated-declarations", "-I"+dir, "-Isrc", "fuzz/environment.c")
+	if out, err := compile.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
 // TestFuzzEnvironment checks that the library reads no byte that it should not,
 // and creates no file that could be another user's, whatever the environment,
 // /proc, names and loaded files contain. It runs only if $MPITRACE_FUZZ_TIME is

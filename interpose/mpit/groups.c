@@ -11,7 +11,7 @@
 static void line_members(struct line *l, const char *key, int index, int n, int (*get)(int, int, int[]),
                          const char *call)
 {
-    if (n < 1) // also where the library has left it as it was
+    if (n < 1) // also if the library did not set it
         return;
     int *members = malloc((size_t)n * sizeof *members);
     if (!members)
@@ -20,7 +20,7 @@ static void line_members(struct line *l, const char *key, int index, int n, int 
         members[i] = UNSET;
     if (!failed(get(index, n, members), call))
         for (int i = 0; i < n; i++)
-            line_set(l, key, members[i]);
+            line_number_if_set(l, key, members[i]);
     free(members);
 }
 
@@ -31,11 +31,11 @@ void list_category(int index)
     int cvars, pvars, categories;
     do {
         cvars = pvars = categories = UNSET;
-        if (failed(PMPI_T_category_get_info(index, info.name, &info.name_size, info.about, &info.about_size, &cvars,
-                                            &pvars, &categories),
+        if (failed(PMPI_T_category_get_info(index, info.name, &info.name_size, info.description,
+                                            &info.description_size, &cvars, &pvars, &categories),
                    "MPI_T_category_get_info"))
             return;
-    } while (info_again(&info));
+    } while (info_ask_again(&info));
     info_start(&l, "category", index, &info);
     line_members(&l, "cvar", index, cvars, PMPI_T_category_get_cvars, "MPI_T_category_get_cvars");
     line_members(&l, "pvar", index, pvars, PMPI_T_category_get_pvars, "MPI_T_category_get_pvars");
@@ -45,7 +45,7 @@ void list_category(int index)
     if (!failed(PMPI_T_category_get_num_events(index, &events), "MPI_T_category_get_num_events"))
         line_members(&l, "event", index, events, PMPI_T_category_get_events, "MPI_T_category_get_events");
 #endif
-    emit(&l);
+    list_line(&l);
     free(l.text);
 }
 
@@ -66,11 +66,11 @@ void list_event(int index)
         verbosity = bind = UNSET;
         items = MPI_T_ENUM_NULL;
         if (failed(PMPI_T_event_get_info(index, info.name, &info.name_size, &verbosity, types, at, &elements, &items,
-                                         NULL, info.about, &info.about_size, &bind),
+                                         NULL, info.description, &info.description_size, &bind),
                    "MPI_T_event_get_info"))
             return;
-    } while (info_again(&info));
-    emit_enum(items);
+    } while (info_ask_again(&info));
+    list_enum(items);
     info_start(&l, "event", index, &info);
     line_verbosity(&l, verbosity);
     line_bind(&l, bind);
@@ -79,7 +79,7 @@ void list_event(int index)
         line_type(&l, "type", types[i]);
         line_number(&l, "at", at[i]);
     }
-    emit(&l);
+    list_line(&l);
     free(types);
     free(at);
     free(l.text);
@@ -96,18 +96,18 @@ void list_source(int index)
     do {
         order = MPI_T_SOURCE_UNORDERED;
         ticks = last = UNSET;
-        if (failed(PMPI_T_source_get_info(index, info.name, &info.name_size, info.about, &info.about_size, &order,
-                                          &ticks, &last, NULL),
+        if (failed(PMPI_T_source_get_info(index, info.name, &info.name_size, info.description,
+                                          &info.description_size, &order, &ticks, &last, NULL),
                    "MPI_T_source_get_info"))
             return;
-    } while (info_again(&info));
+    } while (info_ask_again(&info));
     info_start(&l, "source", index, &info);
     line_text(&l, "order", order == MPI_T_SOURCE_ORDERED ? "ordered" : "unordered");
     if (ticks != UNSET)
         line_number(&l, "ticks_per_second", ticks);
     if (last != UNSET)
         line_number(&l, "max_ticks", last);
-    emit(&l);
+    list_line(&l);
     free(l.text);
 }
 #endif

@@ -7,10 +7,10 @@
 
 #include "list.h"
 
-// Longer than any text of a library: a length that was left as it was.
+// Longer than any text of a library. A larger length was not set by the library.
 enum { MAX_TEXT = 1 << 20 };
 
-static char *room_for(int *size)
+static char *allocate_text(int *size)
 {
     if (*size < 1 || *size > MAX_TEXT)
         *size = 1;
@@ -20,12 +20,12 @@ static char *room_for(int *size)
     return text;
 }
 
-bool info_again(struct info *info)
+bool info_ask_again(struct info *info)
 {
     if (info->name)
         return false;
-    info->name = room_for(&info->name_size);
-    info->about = room_for(&info->about_size);
+    info->name = allocate_text(&info->name_size);
+    info->description = allocate_text(&info->description_size);
     return true;
 }
 
@@ -34,9 +34,9 @@ void info_start(struct line *l, const char *kind, int index, struct info *info)
     line_start(l, kind);
     line_number(l, "index", index);
     line_text(l, "name", info->name);
-    line_text(l, "about", info->about);
+    line_text(l, "about", info->description);
     free(info->name);
-    free(info->about);
+    free(info->description);
 }
 
 static void line_id(struct line *l, const char *key, MPI_T_enum items)
@@ -58,7 +58,7 @@ static void line_items(struct line *l, MPI_T_enum items, int n)
         int value = 0, size = 0;
         if (failed(PMPI_T_enum_get_item(items, i, &value, NULL, &size), "MPI_T_enum_get_item"))
             continue;
-        char *name = room_for(&size);
+        char *name = allocate_text(&size);
         if (!failed(PMPI_T_enum_get_item(items, i, &value, name, &size), "MPI_T_enum_get_item")) {
             line_number(l, "value", value);
             line_text(l, "item", name);
@@ -67,30 +67,30 @@ static void line_items(struct line *l, MPI_T_enum items, int n)
     }
 }
 
-void emit_enum(MPI_T_enum items)
+void list_enum(MPI_T_enum items)
 {
-    static MPI_T_enum *seen;
+    static MPI_T_enum *listed;
     static size_t count;
     struct line l = {0};
     int n = 0, size = 0;
     if (items == MPI_T_ENUM_NULL)
         return;
     for (size_t i = 0; i < count; i++)
-        if (seen[i] == items)
+        if (listed[i] == items)
             return;
-    seen = realloc(seen, (count + 1) * sizeof *seen);
-    if (!seen)
+    listed = realloc(listed, (count + 1) * sizeof *listed);
+    if (!listed)
         _exit(2);
-    seen[count++] = items;
+    listed[count++] = items;
     if (failed(PMPI_T_enum_get_info(items, &n, NULL, &size), "MPI_T_enum_get_info"))
         return;
-    char *name = room_for(&size);
+    char *name = allocate_text(&size);
     if (!failed(PMPI_T_enum_get_info(items, &n, name, &size), "MPI_T_enum_get_info")) {
         line_start(&l, "enum");
         line_id(&l, "id", items);
         line_text(&l, "name", name);
         line_items(&l, items, n);
-        emit(&l);
+        list_line(&l);
     }
     free(name);
     free(l.text);

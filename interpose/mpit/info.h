@@ -6,21 +6,23 @@
 
 #include "line.h"
 
-// The name and description of an entry. A library is asked twice: for their
-// lengths, then for them.
+// The name and description of an entry. The library is called twice: first for their
+// lengths, then for the texts.
 struct info {
-    char *name, *about;
-    int name_size, about_size;
+    char *name, *description;
+    int name_size, description_size;
 };
 
-// After the first answer makes room and is true; after the second it is false.
-bool info_again(struct info *info);
+// Called after each call of the library. After the first it allocates memory for the
+// texts and returns true: call again. After the second it returns false.
+bool info_ask_again(struct info *info);
 
-// Begins the line of an entry with them, and frees them.
+// Begins the line of an entry with its name and description, and frees these.
 void info_start(struct line *l, const char *kind, int index, struct info *info);
 
-// Lists an enumeration, unless that was done.
-void emit_enum(MPI_T_enum items);
+// list_enum lists an enumeration, unless it is listed already. line_enum writes its id
+// to the line of a variable.
+void list_enum(MPI_T_enum items);
 void line_enum(struct line *l, MPI_T_enum items);
 
 #endif

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-// Without memory for a line there is no list: its end is missing, and told.
+// Appends a character. Without memory the process exits. Then the list has no line
+// "end", and the reader reports that.
 static void put(struct line *l, char c)
 {
     if (l->size == l->room) {
@@ -17,7 +18,7 @@ static void put(struct line *l, char c)
     l->text[l->size++] = c;
 }
 
-static void put_all(struct line *l, const char *s)
+static void put_text(struct line *l, const char *s)
 {
     while (*s)
         put(l, *s++);
@@ -41,13 +42,13 @@ static void put_escaped(struct line *l, const char *s)
 void line_start(struct line *l, const char *kind)
 {
     l->size = 0;
-    put_all(l, kind);
+    put_text(l, kind);
 }
 
 void line_text(struct line *l, const char *key, const char *value)
 {
     put(l, ' ');
-    put_all(l, key);
+    put_text(l, key);
     put(l, '=');
     put_escaped(l, value);
 }
@@ -59,7 +60,7 @@ void line_number(struct line *l, const char *key, long long value)
     line_text(l, key, text);
 }
 
-void line_set(struct line *l, const char *key, int value)
+void line_number_if_set(struct line *l, const char *key, int value)
 {
     if (value != UNSET)
         line_number(l, key, value);

@@ -3,10 +3,10 @@
 
 #include <stddef.h>
 
-// A line of the list: a kind, then key=value, separated by blanks. In values
-// all bytes but visible ASCII, and %, are written as %XX: names and descriptions
-// are data. A line is written at once when it is whole, so that a process that
-// ends in the middle of an entry leaves no half of one.
+// A line of the list: a kind, then pairs key=value, separated by blanks. In values, all
+// bytes except visible ASCII characters are written as %XX, and so is %, because names
+// and descriptions may contain any byte. A line is written when it is complete, so that
+// a process that crashes leaves no partial line.
 struct line {
     char *text;
     size_t size, room;
@@ -16,9 +16,9 @@ void line_start(struct line *l, const char *kind);
 void line_text(struct line *l, const char *key, const char *value);
 void line_number(struct line *l, const char *key, long long value);
 
-// A number that a library may have left as it was: then it is not written.
+// Writes a number, unless it is still UNSET because the library did not set it.
 enum { UNSET = -2147483647 - 1 };
-void line_set(struct line *l, const char *key, int value);
+void line_number_if_set(struct line *l, const char *key, int value);
 
 void line_write(struct line *l, int file);
 

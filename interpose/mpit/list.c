@@ -1,4 +1,4 @@
-// Lists what an MPI library tells of itself through MPI_T, as lines (line.h):
+// Lists what an MPI library reports through MPI_T, one entry on each line (line.h):
 //
 //     library version=... standard=3.1
 //     cvar index=0 name=... verbosity=user-basic type=int count=1 bind=none scope=all value=4096
@@ -7,14 +7,14 @@
 //     error kind=cvar index=7 call=MPI_T_cvar_read code=57 reason=MPI_T_ERR_INVALID_INDEX
 //     end lines=...
 //
-// It calls MPI_T_init_thread, and MPI_Init only with the argument after-init: so
-// without it starts no job, and works where none may be started. PMPI's names, as
-// a tool that is preloaded has no part in this.
+// The program calls MPI_T_init_thread. It calls MPI_Init only with the argument
+// after-init. Without it no job is started, so the program also works where none may
+// be started. It calls the PMPI functions, so that a preloaded tool is not involved.
 //
-// An MPI may crash where it is asked (Open MPI 4.1 after MPI_Init, of variables of
-// components that it has unloaded), and keep its locks. So the entries are asked
-// for by a child of this process; if that dies, another goes on behind the entry
-// that it died of.
+// An MPI may crash in such a call and leave its locks taken. (Open MPI 4.1 does, after
+// MPI_Init, for variables of components that it has unloaded.) Therefore a child
+// process lists the entries. If it crashes, another child continues after the call
+// that crashed.
 #include "list.h"
 
 #include <signal.h>
@@ -29,13 +29,13 @@
 #include "have.h"
 #include "names.h"
 
-// Where a child is: shared with its parent.
-static struct place {
+// How far a child has come. It shares this memory with its parent.
+static struct progress {
     int kind, index;
-    int step;    // of what is asked about the entry, the first is 1
-    int without; // the step that ended the last child, to be left out now; 0 for none
+    int step;         // the step of the entry that was begun last: see enum step
+    int skipped_step; // the step in which the last child crashed, which is left out now; 0 for none
     long lines;
-} * place;
+} * progress;
 
 static int list_file;
 bool after_init;
@@ -57,18 +57,18 @@ static const struct kind {
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
-void emit(struct line *l)
+void list_line(struct line *l)
 {
     line_write(l, list_file);
-    place->lines++;
+    progress->lines++;
 }
 
-// Begins the line of an error in the entry that is being listed.
+// Begins the line for an error in the current entry.
 static void error_start(struct line *l, const char *call)
 {
     line_start(l, "error");
-    line_text(l, "kind", kinds[place->kind].name);
-    line_set(l, "index", place->index);
+    line_text(l, "kind", kinds[progress->kind].name);
+    line_number_if_set(l, "index", progress->index);
     line_text(l, "call", call);
 }
 
@@ -79,87 +79,89 @@ bool failed(int code, const char *call)
         return false;
     error_start(&l, call);
     line_reason(&l, code);
-    emit(&l);
+    list_line(&l);
     free(l.text);
     return true;
 }
 
-bool may(enum step step)
+bool begin_step(enum step step)
 {
-    place->step = step;
-    return place->without != (int)step;
+    progress->step = step;
+    return progress->skipped_step != (int)step;
 }
 
-// Seconds in which an MPI must have answered about an entry.
-enum { PATIENCE = 10 };
+// How long the calls for one entry may take, in seconds. A child that takes longer is
+// ended by SIGALRM.
+enum { TIMEOUT_SECONDS = 10 };
 
-// Lists all entries from the place on.
-static void go_on(void)
+// Lists the entries that are left. Runs in a child.
+static void list_remaining(void)
 {
-    for (; place->kind < KINDS; place->kind++, place->index = 0) {
+    for (; progress->kind < KINDS; progress->kind++, progress->index = 0) {
         int n = 0;
-        if (failed(kinds[place->kind].count(&n), kinds[place->kind].count_call))
+        if (failed(kinds[progress->kind].count(&n), kinds[progress->kind].count_call))
             continue;
-        for (; place->index < n; place->index++) {
-            alarm(PATIENCE);
-            if (may(STEP_INFO))
-                kinds[place->kind].list(place->index);
-            place->without = 0;
+        for (; progress->index < n; progress->index++) {
+            alarm(TIMEOUT_SECONDS);
+            if (begin_step(STEP_INFO))
+                kinds[progress->kind].list(progress->index);
+            progress->skipped_step = 0;
         }
     }
 }
 
-// Says what ended a child, and goes on behind it. What had been asked before is
-// asked again, as nothing of the entry has been written.
-static void step_over(int signal)
+// Lists the signal that ended a child, and makes the next child leave out the step in
+// which that happened. The next child repeats the earlier steps of the entry, because
+// no line has been written for it.
+static void skip_crashed_step(int signal)
 {
     static const char *const calls[] = {"get_num", "get_info", "handle_alloc", "read"};
     char call[64];
     struct line l = {0};
-    snprintf(call, sizeof call, "MPI_T_%s_%s", kinds[place->kind].name, calls[place->step]);
+    snprintf(call, sizeof call, "MPI_T_%s_%s", kinds[progress->kind].name, calls[progress->step]);
     error_start(&l, call);
     line_number(&l, "signal", signal);
-    emit(&l);
+    list_line(&l);
     free(l.text);
-    if (place->step > STEP_INFO) {
-        place->without = place->step;
+    if (progress->step > STEP_INFO) {
+        progress->skipped_step = progress->step;
     } else {
-        place->without = 0;
-        place->index++;
+        progress->skipped_step = 0;
+        progress->index++;
     }
-    place->step = STEP_COUNT;
+    progress->step = STEP_COUNT;
 }
 
-// An MPI's own handlers would print a report of each crash.
-static void die_quietly(void)
+// Removes the MPI's signal handlers, which would print a report of each crash.
+static void reset_signal_handlers(void)
 {
     static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM};
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
         signal(signals[i], SIG_DFL);
 }
 
-// Tells whether all kinds were listed.
+// Lists all entries. Returns false if a child could not be started or failed.
 static bool list_all(void)
 {
-    while (place->kind < KINDS) {
+    while (progress->kind < KINDS) {
         int status = 0, last_step;
         pid_t child = fork();
         if (child == 0) {
-            die_quietly();
-            go_on();
+            reset_signal_handlers();
+            list_remaining();
             _exit(0);
         }
         if (child < 0 || waitpid(child, &status, 0) != child)
             return false;
-        last_step = place->step;
+        last_step = progress->step;
         if (WIFEXITED(status))
-            return WEXITSTATUS(status) == 0 && place->kind == KINDS;
+            return WEXITSTATUS(status) == 0 && progress->kind == KINDS;
         if (last_step == STEP_COUNT) {
-            failed(MPI_ERR_OTHER, kinds[place->kind].count_call);
-            place->kind++;
-            place->index = 0;
+            failed(MPI_ERR_OTHER, kinds[progress->kind].count_call);
+            progress->kind++;
+            progress->index = 0;
         } else {
-            step_over(WTERMSIG(status));
+            skip_crashed_step(WTERMSIG(status));
         }
     }
     return true;
@@ -175,7 +177,7 @@ static void list_library(void)
     line_start(&l, "library");
     line_text(&l, "version", version);
     line_text(&l, "standard", standard);
-    emit(&l);
+    list_line(&l);
     free(l.text);
 }
 
@@ -186,10 +188,10 @@ int main(int argc, char **argv)
     int provided;
     after_init = argc > 1 && strcmp(argv[1], "after-init") == 0;
     setrlimit(RLIMIT_CORE, &none);
-    list_file = dup(STDOUT_FILENO); // what the MPI prints is no part of the list
+    list_file = dup(STDOUT_FILENO); // the MPI may print to stdout, which is not to be in the list
     dup2(STDERR_FILENO, STDOUT_FILENO);
-    place = mmap(NULL, sizeof *place, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (list_file < 0 || place == MAP_FAILED)
+    progress = mmap(NULL, sizeof *progress, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (list_file < 0 || progress == MAP_FAILED)
         return 1;
     int code = PMPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
     if (code != MPI_SUCCESS) {
@@ -202,7 +204,7 @@ int main(int argc, char **argv)
     if (!list_all())
         return 1;
     line_start(&l, "end");
-    line_number(&l, "lines", place->lines);
+    line_number(&l, "lines", progress->lines);
     line_write(&l, list_file);
     if (after_init)
         PMPI_Finalize();

@@ -5,18 +5,19 @@
 
 #include "line.h"
 
-// What is asked of the library about an entry, in this order.
+// The steps in which the library is asked about an entry, in this order.
 enum step { STEP_COUNT, STEP_INFO, STEP_HANDLE, STEP_READ };
 
-// Tells whether to take a step: not if a child has died of it.
-bool may(enum step step);
+// Records that a step of the current entry begins. Returns false if the step is to be
+// left out, because a child crashed in it.
+bool begin_step(enum step step);
 
 extern bool after_init; // MPI_Init was called
 
 // Writes a line of the list.
-void emit(struct line *l);
+void list_line(struct line *l);
 
-// Tells whether a call failed, and if so lists that.
+// Reports whether a call failed. If so, lists the error.
 bool failed(int code, const char *call);
 
 void list_cvar(int index);

@@ -27,7 +27,7 @@ static const struct name bindings[] = {
     {MPI_T_BIND_MPI_WIN, "win"},
     {MPI_T_BIND_MPI_MESSAGE, "message"},
     {MPI_T_BIND_MPI_INFO, "info"},
-#if MPI_VERSION * 10 + MPI_SUBVERSION >= 41 // not in MPICH 4.0, and an enumerator cannot be asked for
+#if MPI_VERSION * 10 + MPI_SUBVERSION >= 41 // not in MPICH 4.0; it may be an enumerator, which #ifdef does not see
     {MPI_T_BIND_MPI_SESSION, "session"},
 #endif
     {UNSET, NULL},
@@ -58,7 +58,7 @@ static const struct name classes[] = {
     {UNSET, NULL},
 };
 
-// MPI_Error_string may not be called before MPI_Init under MPI 3.
+// Names of error codes, because MPI 3 does not allow MPI_Error_string before MPI_Init.
 #define CODE(code) {code, #code}
 static const struct name reasons[] = {
     CODE(MPI_T_ERR_MEMORY),
@@ -103,7 +103,7 @@ static void line_name(struct line *l, const char *key, const struct name *names,
             line_text(l, key, names->text);
             return;
         }
-    line_set(l, key, value);
+    line_number_if_set(l, key, value);
 }
 
 void line_verbosity(struct line *l, int value) { line_name(l, "verbosity", verbosities, value); }
@@ -116,7 +116,7 @@ void line_reason(struct line *l, int code)
     line_name(l, "reason", reasons, code);
 }
 
-// The datatypes that MPI 4.1 allows, and those that libraries use beside.
+// The datatypes that MPI 4.1 allows, and others that libraries use.
 static const struct type types[] = {
     {MPI_INT, "int", FORM_SIGNED, sizeof(int)},
     {MPI_UNSIGNED, "unsigned", FORM_UNSIGNED, sizeof(unsigned)},

@@ -8,11 +8,12 @@
 #include "list.h"
 #include "names.h"
 
-// More elements than any variable has: a count that was left as it was.
+// More elements than any variable has. A larger count was not set by the library.
 enum { MAX_COUNT = 1 << 20 };
 
-// Libraries were seen to write a string's final zero behind its count.
-enum { SLACK = 4096 };
+// Bytes allocated in addition to the count of a variable, because some libraries write
+// the terminating zero of a string after its count.
+enum { EXTRA_BYTES = 4096 };
 
 // Writes the values in a buffer, one value=... for each element.
 static void line_values(struct line *l, const struct type *type, const char *buffer, int count)
@@ -27,7 +28,7 @@ static void line_values(struct line *l, const struct type *type, const char *buf
         unsigned long long bits = 0;
         float single;
         double number;
-        memcpy(&bits, at, type->size); // little-endian, or of full size
+        memcpy(&bits, at, type->size); // correct on little-endian machines, and for types of 8 bytes
         switch (type->form) {
         case FORM_SIGNED: {
             unsigned unused = 64 - 8 * (unsigned)type->size;
@@ -46,7 +47,7 @@ static void line_values(struct line *l, const struct type *type, const char *buf
     }
 }
 
-// The object to bind a variable to; false if there is none here.
+// Returns the object to bind a variable to in `object`. Returns false if there is none.
 static bool find_object(int bind, void **object)
 {
     static MPI_Comm world;
@@ -55,12 +56,12 @@ static bool find_object(int bind, void **object)
     return bind == MPI_T_BIND_NO_OBJECT || bind == UNSET || (bind == MPI_T_BIND_MPI_COMM && after_init);
 }
 
-// A buffer for values, or null: of no type, or of no size.
+// Returns a buffer for the values, or NULL if their type or number is not known.
 static char *buffer_for(const struct type *type, int count)
 {
     if (type->form == FORM_UNKNOWN || count < 0 || count > MAX_COUNT)
         return NULL;
-    return calloc(1, (size_t)count * type->size + SLACK);
+    return calloc(1, (size_t)count * type->size + EXTRA_BYTES);
 }
 
 static void read_cvar(struct line *l, int index, const struct type *type, int bind)
@@ -68,13 +69,13 @@ static void read_cvar(struct line *l, int index, const struct type *type, int bi
     MPI_T_cvar_handle handle = MPI_T_CVAR_HANDLE_NULL;
     int count = UNSET;
     void *object;
-    if (!find_object(bind, &object) || !may(STEP_HANDLE))
+    if (!find_object(bind, &object) || !begin_step(STEP_HANDLE))
         return;
     if (failed(PMPI_T_cvar_handle_alloc(index, object, &handle, &count), "MPI_T_cvar_handle_alloc"))
         return;
-    line_set(l, "count", count);
+    line_number_if_set(l, "count", count);
     char *buffer = buffer_for(type, count);
-    if (buffer && may(STEP_READ) && !failed(PMPI_T_cvar_read(handle, buffer), "MPI_T_cvar_read"))
+    if (buffer && begin_step(STEP_READ) && !failed(PMPI_T_cvar_read(handle, buffer), "MPI_T_cvar_read"))
         line_values(l, type, buffer, count);
     free(buffer);
     PMPI_T_cvar_handle_free(&handle);
@@ -91,12 +92,12 @@ void list_cvar(int index)
         verbosity = bind = scope = UNSET;
         datatype = MPI_DATATYPE_NULL;
         items = MPI_T_ENUM_NULL;
-        if (failed(PMPI_T_cvar_get_info(index, info.name, &info.name_size, &verbosity, &datatype, &items, info.about,
-                                        &info.about_size, &bind, &scope),
+        if (failed(PMPI_T_cvar_get_info(index, info.name, &info.name_size, &verbosity, &datatype, &items,
+                                        info.description, &info.description_size, &bind, &scope),
                    "MPI_T_cvar_get_info"))
             return;
-    } while (info_again(&info));
-    emit_enum(items);
+    } while (info_ask_again(&info));
+    list_enum(items);
     info_start(&l, "cvar", index, &info);
     line_verbosity(&l, verbosity);
     line_type(&l, "type", datatype);
@@ -104,12 +105,12 @@ void list_cvar(int index)
     line_scope(&l, scope);
     line_enum(&l, items);
     read_cvar(&l, index, type_of(datatype), bind);
-    emit(&l);
+    list_line(&l);
     free(l.text);
 }
 
-// Handles are asked for after MPI_Init only: before there is nothing that is
-// counted, and Open MPI 4.1 crashes.
+// Allocates handles only after MPI_Init. Before it nothing has been counted, and Open
+// MPI 4.1 crashes.
 static void read_pvar(struct line *l, int index, const struct type *type, int bind, int continuous)
 {
     static MPI_T_pvar_session session;
@@ -117,16 +118,16 @@ static void read_pvar(struct line *l, int index, const struct type *type, int bi
     MPI_T_pvar_handle handle = MPI_T_PVAR_HANDLE_NULL;
     int count = UNSET;
     void *object;
-    if (!after_init || !find_object(bind, &object) || !may(STEP_HANDLE))
+    if (!after_init || !find_object(bind, &object) || !begin_step(STEP_HANDLE))
         return;
     if (!have_session && failed(PMPI_T_pvar_session_create(&session), "MPI_T_pvar_session_create"))
         return;
     have_session = true;
     if (failed(PMPI_T_pvar_handle_alloc(session, index, object, &handle, &count), "MPI_T_pvar_handle_alloc"))
         return;
-    line_set(l, "count", count);
+    line_number_if_set(l, "count", count);
     char *buffer = buffer_for(type, count);
-    if (buffer && may(STEP_READ) &&
+    if (buffer && begin_step(STEP_READ) &&
         (continuous == 1 || !failed(PMPI_T_pvar_start(session, handle), "MPI_T_pvar_start")) &&
         !failed(PMPI_T_pvar_read(session, handle, buffer), "MPI_T_pvar_read"))
         line_values(l, type, buffer, count);
@@ -146,21 +147,22 @@ void list_pvar(int index)
         datatype = MPI_DATATYPE_NULL;
         items = MPI_T_ENUM_NULL;
         if (failed(PMPI_T_pvar_get_info(index, info.name, &info.name_size, &verbosity, &class, &datatype, &items,
-                                        info.about, &info.about_size, &bind, &readonly, &continuous, &atomic),
+                                        info.description, &info.description_size, &bind, &readonly, &continuous,
+                                        &atomic),
                    "MPI_T_pvar_get_info"))
             return;
-    } while (info_again(&info));
-    emit_enum(items);
+    } while (info_ask_again(&info));
+    list_enum(items);
     info_start(&l, "pvar", index, &info);
     line_verbosity(&l, verbosity);
     line_class(&l, class);
     line_type(&l, "type", datatype);
     line_bind(&l, bind);
-    line_set(&l, "readonly", readonly);
-    line_set(&l, "continuous", continuous);
-    line_set(&l, "atomic", atomic);
+    line_number_if_set(&l, "readonly", readonly);
+    line_number_if_set(&l, "continuous", continuous);
+    line_number_if_set(&l, "atomic", atomic);
     line_enum(&l, items);
     read_pvar(&l, index, type_of(datatype), bind, continuous);
-    emit(&l);
+    list_line(&l);
     free(l.text);
 }
