@@ -29,7 +29,7 @@ static void refused(int code, MPI_T_pvar_session of, MPI_T_pvar_handle handle)
     CHECK(value[0] == 1 && value[1] == 2 && value[2] == 3 && value[3] == 4);
 }
 
-static void of_indices(void)
+static void check_indices(void)
 {
     int n = 0, i = -1, count = -1;
     MPI_Comm world = MPI_COMM_WORLD;
@@ -57,7 +57,7 @@ static void of_indices(void)
     IS(MPI_T_ERR_INVALID, MPI_T_pvar_get_index(NULL, MPI_T_PVAR_CLASS_COUNTER, &i));
 }
 
-static void of_sessions(void)
+static void check_sessions(void)
 {
     MPI_Comm world = MPI_COMM_WORLD;
     MPI_T_pvar_session gone, kept, none = MPI_T_PVAR_SESSION_NULL;
@@ -97,7 +97,7 @@ static void of_sessions(void)
     about = "";
 }
 
-static void of_handles(void)
+static void check_handles(void)
 {
     for (int v = 0; v < OFFERED; v++) {
         MPI_T_pvar_handle a = handle_of(session, v), b = handle_of(other, v), freed = a;
@@ -134,8 +134,8 @@ static void of_handles(void)
     about = "";
 }
 
-/* of_allocation checks which arguments of MPI_T_pvar_handle_alloc are required. */
-static void of_allocation(void)
+/* check_allocation checks which arguments of MPI_T_pvar_handle_alloc are required. */
+static void check_allocation(void)
 {
     MPI_Comm world = MPI_COMM_WORLD, none = MPI_COMM_NULL;
     MPI_T_pvar_handle made;
@@ -157,8 +157,8 @@ static void of_allocation(void)
     about = "";
 }
 
-/* of_flags checks that a handle refuses what the flags of its variable exclude. */
-static void of_flags(void)
+/* check_flags checks that a handle refuses what the flags of its variable exclude. */
+static void check_flags(void)
 {
     for (int v = 0; v < OFFERED; v++) {
         const offered *o = &all_offered[v];
@@ -188,7 +188,7 @@ static void of_flags(void)
     about = "";
 }
 
-static void of_categories(void)
+static void check_categories(void)
 {
     int n = 0, i = -1, members[4];
     WORKS(MPI_T_category_get_num(&n));
@@ -270,7 +270,7 @@ static void value_of(const char *name, char *text, int room)
     CHECK(h == MPI_T_CVAR_HANDLE_NULL);
 }
 
-static void of_settings(int open)
+static void check_settings(int open)
 {
     char text[8192], again[8192];
     for (size_t k = 0; k < sizeof settings / sizeof *settings; k++) {
@@ -296,7 +296,7 @@ static void of_settings(int open)
     about = "";
 }
 
-static void of_cvars(void)
+static void check_cvars(void)
 {
     int n = 0, i = -1, count = -1, on = -7;
     MPI_T_cvar_handle h, kept, none = MPI_T_CVAR_HANDLE_NULL;
@@ -332,8 +332,8 @@ static void of_cvars(void)
     CHECK(on == -7);
 }
 
-/* of_enabled checks that mpitrace_enabled has the same effect as MPI_Pcontrol. */
-static void of_enabled(int open)
+/* check_enabled checks that mpitrace_enabled has the same effect as MPI_Pcontrol. */
+static void check_enabled(int open)
 {
     int count, value = -1;
     MPI_T_cvar_handle h = cvar_handle("mpitrace_enabled", &count);
@@ -368,9 +368,9 @@ static void of_enabled(int open)
     about = "";
 }
 
-/* of_interval sets an interval, which begins slices, and sets it to off, which
+/* check_interval sets an interval, which begins slices, and sets it to off, which
  * ends that. */
-static void of_interval(void)
+static void check_interval(void)
 {
     char text[8192];
     int count;
@@ -396,23 +396,23 @@ int main(int argc, char **argv)
     WORKS(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
     find_offered();
     WORKS(MPI_T_pvar_session_create(&session));
-    of_settings(0);
-    of_enabled(0);
+    check_settings(0);
+    check_enabled(0);
     begin(argc, argv, 2);
     WORKS(MPI_T_pvar_session_create(&other));
-    of_indices();
-    of_sessions();
-    of_handles();
-    of_allocation();
-    of_flags();
-    of_categories();
-    of_settings(1);
-    of_cvars();
-    of_enabled(1);
-    of_interval();
+    check_indices();
+    check_sessions();
+    check_handles();
+    check_allocation();
+    check_flags();
+    check_categories();
+    check_settings(1);
+    check_cvars();
+    check_enabled(1);
+    check_interval();
     MPI_Finalize();
-    of_enabled(0);
-    of_indices();
+    check_enabled(0);
+    check_indices();
     WORKS(MPI_T_pvar_session_free(&other));
     WORKS(MPI_T_pvar_session_free(&session));
     WORKS(MPI_T_finalize());

@@ -19,7 +19,7 @@ static const struct deviation {
     {"openmpi 4.1", "crashes", "mtl_psm2_"},
 };
 
-static int deviates(const char *check, const char *name)
+static int is_known_deviation(const char *check, const char *name)
 {
     for (size_t i = 0; i < sizeof deviations / sizeof *deviations; i++) {
         const struct deviation *d = &deviations[i];
@@ -30,8 +30,8 @@ static int deviates(const char *check, const char *name)
     return 0;
 }
 
-/* differs reports a failed check, once for each variable. */
-static void differs(int line, const char *check)
+/* report_difference reports a failed check, once for each variable. */
+static void report_difference(int line, const char *check)
 {
     static char last[600];
     char now[600];
@@ -45,8 +45,8 @@ static void differs(int line, const char *check)
 /* OWN is a check with a name, which the table of deviations refers to. */
 #define OWN(check, condition)                                                                                          \
     do {                                                                                                               \
-        if (!(condition) && !deviates(check, about))                                                                   \
-            differs(__LINE__, check);                                                                                  \
+        if (!(condition) && !is_known_deviation(check, about))                                                         \
+            report_difference(__LINE__, check);                                                                        \
         checks++;                                                                                                      \
     } while (0)
 
@@ -209,14 +209,14 @@ static int variables(int n)
                                                                                       : MPI_T_PVAR_CLASS_STATE,
                                                 &found) == MPI_T_ERR_INVALID_NAME);
         PMPI_Type_size(type, &size);
-        if ((bound == MPI_T_BIND_NO_OBJECT || bound == MPI_T_BIND_MPI_COMM) && !deviates("crashes", name))
+        if ((bound == MPI_T_BIND_NO_OBJECT || bound == MPI_T_BIND_MPI_COMM) && !is_known_deviation("crashes", name))
             flags(i, bound, size, read_only, continuous, atomic);
     }
     about = "";
     return seen;
 }
 
-static void of_nothing(int cvars, int pvars, int categories)
+static void check_invalid_indices(int cvars, int pvars, int categories)
 {
     int length = 0, i = -1;
     MPI_T_pvar_session session;
@@ -257,7 +257,7 @@ int main(int argc, char **argv)
     described(pvars, 1, name_of_pvar, NULL);
     members(categories, cvars, pvars);
     const int own = variables(pvars);
-    of_nothing(cvars, pvars, categories);
+    check_invalid_indices(cvars, pvars, categories);
     WORKS(MPI_T_finalize());
     MPI_Finalize();
     const int status = report();

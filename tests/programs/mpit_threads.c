@@ -58,7 +58,7 @@ typedef struct watched {
     unsigned long last;
 } watched;
 
-static void look(MPI_T_pvar_session session, watched *all, unsigned turn)
+static void read_variables(MPI_T_pvar_session session, watched *all, unsigned turn)
 {
     for (int v = ARRAYS; v < OFFERED; v++) {
         unsigned long values[2] = {0, 0};
@@ -84,7 +84,7 @@ static void look(MPI_T_pvar_session session, watched *all, unsigned turn)
     }
 }
 
-static void look_around(unsigned turn)
+static void read_information(unsigned turn)
 {
     char name[256], text[512];
     int n = 0, i = 0, length = sizeof name, described = sizeof text, class = 0, members[64], stamp;
@@ -100,7 +100,7 @@ static void look_around(unsigned turn)
     WORKS(MPI_T_category_changed(&stamp));
 }
 
-static void look_at_settings(void)
+static void read_settings(void)
 {
     MPI_T_cvar_handle h;
     char text[4096];
@@ -140,9 +140,9 @@ static void *tool(void *arg)
         WORKS(MPI_T_pvar_start(session, MPI_T_PVAR_ALL_HANDLES));
         for (int i = 0; i < 4; i++) {
             unsigned long values[2] = {0, 0};
-            look(session, all, turn++);
-            look_around(turn);
-            look_at_settings();
+            read_variables(session, all, turn++);
+            read_information(turn);
+            read_settings();
             about = "shared";
             WORKS(MPI_T_pvar_start(shared, shared_sent)); /* it is started already */
             WORKS(MPI_T_pvar_read(shared, shared_sent, values));
@@ -151,7 +151,7 @@ static void *tool(void *arg)
         }
         about = "end";
         WORKS(MPI_T_pvar_stop(session, MPI_T_PVAR_ALL_HANDLES));
-        look(session, all, turn);
+        read_variables(session, all, turn);
         WORKS(MPI_T_pvar_handle_free(session, &all[ARRAYS + turn % 20].handle));
         WORKS(MPI_T_pvar_session_free(&session));
         WORKS(MPI_T_finalize());

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+// Returns the process id of the parent of a process, or 0.
 static int parent_of(int pid)
 {
     char path[64], stat[1024];

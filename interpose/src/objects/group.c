@@ -21,7 +21,8 @@ static bool start_list(members *m, int known)
     return m->list != NULL;
 }
 
-static bool take(void *argument, int first, int n, const int world_ranks[])
+// Adds the world ranks of the members from `first` on.
+static bool add_ranks(void *argument, int first, int n, const int world_ranks[])
 {
     members *m = argument;
     for (int k = 0; k < n; k++) {
@@ -45,7 +46,7 @@ static bool take(void *argument, int first, int n, const int world_ranks[])
 static bool translate(MPI_Group group, int n, int32_t **list, int *base, int *stride)
 {
     members m = {.n = n, .stride = 1};
-    bool ok = mt_world_translate(group, n, take, &m);
+    bool ok = mt_world_translate(group, n, add_ranks, &m);
     if (!ok) {
         free(m.list);
         m.list = NULL;

@@ -41,6 +41,7 @@ MT_INLINE void lock_shard(mt_shard *s)
     pthread_mutex_lock(&s->lock);
 }
 
+// Returns the shard of a hash. Locks it if threads use the tables at the same time.
 static mt_shard *open_shard(mt_table *table, uint64_t hash)
 {
     if (mt_likely(!mt_process.multiple))
@@ -359,6 +360,7 @@ void mt_request_freed(mt_request *e)
     free_extra(e);
 }
 
+// Puts a persistent request back into the table, inactive.
 static void deactivate(mt_request *e)
 {
     e->active = e->counted = e->cancelled = false;
@@ -469,7 +471,7 @@ static void move_sites(const mt_move *move)
 
 MT_REGISTER(pending_sites_move, move_sites);
 
-static void each_unfinished(mt_table *table, void (*visit)(const mt_request *))
+static void each_entry(mt_table *table, void (*visit)(const mt_request *))
 {
     for (int i = 0; i < MT_SHARDS; i++)
         for (uint64_t k = 0; k < table->shards[i].capacity; k++)
@@ -496,9 +498,9 @@ static void free_table(mt_table *table)
 void mt_requests_close(void)
 {
     mt_posted_spill(put_request);
-    each_unfinished(&mt_requests, unfinished_request);
-    each_unfinished(&mt_messages, unfinished_message);
-    each_unfinished(&mt_requests, free_extra);
+    each_entry(&mt_requests, unfinished_request);
+    each_entry(&mt_messages, unfinished_message);
+    each_entry(&mt_requests, free_extra);
     free_table(&mt_requests);
     free_table(&mt_messages);
     atomic_store(&mt_objects.request_count, 0);

@@ -257,6 +257,8 @@ static bool write_chunk(const mt_slot *s)
     return false;
 }
 
+// Returns a slot with an empty chunk: a new one, or one whose chunk was written to a
+// file or is given up. Returns NULL if there is no room.
 static mt_slot *next_slot(void)
 {
     if (stopped || chunks_left == 0)
