@@ -21,21 +21,22 @@ type Call struct {
 	Class  string   // profile.Class
 	Spread string   // nobody, peer, others, higher, vector, edges, edge-vector
 	Traits uint64   // bit i is the trait with index i in Traits, as in profile.Traits
-	Leave  string   // the policy that records the call, as C, or "hand" if written by hand
+	policy string   // the policy that records the call, as C, or "hand" if written by hand
 	Params []Param
 
 	// For generated wrappers:
-	Policy    string   // mt_leave_x without the prefix mt_leave_
-	Arguments []string // of mt_leave_x, after the span and the result
-	InFlight  InFlight // what the policy stores about the call before it calls the MPI
+	Policy string // name of the policy
+	Begin  Step   // before the call is passed on; no function if only its name is known then
+	End    Step   // when it has returned
 }
 
 // Trait is a property of MPI calls.
 type Trait struct{ Name, Doc string }
 
-// InFlight is what a wrapper stores about a call before it calls the MPI.
-type InFlight struct {
-	Function  string // mt_current_call_x without the prefix; empty if only the call's name is stored
+// Step is a function of the library that a wrapper calls before or after it calls
+// the MPI. The first arguments, which all these have in common, are left out.
+type Step struct {
+	Function  string // without the prefix mt_
 	Arguments []string
 }
 
@@ -47,7 +48,7 @@ type Param struct {
 }
 
 // Hand reports whether the wrapper is written by hand.
-func (c *Call) Hand() bool { return c.Leave == "hand" }
+func (c *Call) Hand() bool { return c.policy == "hand" }
 
 // Has reports whether the call has the trait of this name. It panics if the
 // trait is not declared.

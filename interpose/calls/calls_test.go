@@ -7,7 +7,7 @@ import (
 )
 
 func TestParseErrors(t *testing.T) {
-	const head = "trait sends  sends\npolicy call() = nothing\n"
+	const head = "trait sends  sends\npolicy call() = nothing, end()\n"
 	for _, c := range []struct{ name, text, want string }{
 		{"too few fields", head + "1 | Send | p2p", "calls.txt:3: 3 fields"},
 		{"no number", head + "x | Send | p2p | peer | - | call() | void", "id \"x\""},
@@ -18,10 +18,10 @@ func TestParseErrors(t *testing.T) {
 		{"trait twice", head + "5 | A | p2p | peer | sends sends | call() | void", "trait \"sends\""},
 		{"unused trait", head + "5 | A | p2p | peer | - | call() | void", "no call has trait sends"},
 		{"unknown policy", head + "5 | A | p2p | peer | - | send() | void", "calls.txt:3: MPI_A: \"send()\" is not a policy"},
-		{"unused policy", "policy call() = nothing\n5 | A | p2p | peer | - | hand | void", "no call has policy call"},
-		{"policy without its record in flight", "policy send(comm)\n", "calls.txt:1: a policy is"},
-		{"arguments of a policy", "policy send(comm, peer) = nothing\n5 | A | p2p | peer | - | send(comm) | MPI_Comm comm", "has 1 arguments, want 2"},
-		{"parameter that the call lacks", "policy send(comm) = send(comm, tag)\n5 | A | p2p | peer | - | send(comm) | MPI_Comm comm", "needs a parameter tag"},
+		{"unused policy", "policy call() = nothing, end()\n5 | A | p2p | peer | - | hand | void", "no call has policy call"},
+		{"policy without functions", "policy send(comm) = begin_send(comm)\n", "calls.txt:1: a policy is"},
+		{"arguments of a policy", "policy send(comm, peer) = nothing, end()\n5 | A | p2p | peer | - | send(comm) | MPI_Comm comm", "has 1 arguments, want 2"},
+		{"parameter that the call lacks", "policy send(comm) = begin_send(comm, tag), end()\n5 | A | p2p | peer | - | send(comm) | MPI_Comm comm", "needs a parameter tag"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if _, err := Parse(c.text); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -18,10 +18,10 @@ type File struct {
 	names    map[string]bool
 }
 
-// policy holds the parameters of mt_leave_x, and the call of mt_current_call_x.
+// policy holds the parameters of a policy, and its functions.
 type policy struct {
 	parameters []string
-	open       InFlight
+	begin, end Step
 	used       bool
 }
 
@@ -95,23 +95,36 @@ func parseForm(text string) (name string, arguments []string, ok bool) {
 	return name, splitArguments(list), ok && name != ""
 }
 
-// addPolicy parses a policy: `send(comm, peer) = send(comm, peer, tag)`, or `=
-// nothing` on the right.
+// addPolicy parses a policy: `recv(comm, seen) = begin_recv(comm, tag),
+// end_recv(seen)`. The first function may be `nothing`.
 func (f *File) addPolicy(line string) error {
 	left, right, _ := strings.Cut(line, " = ")
 	name, parameters, ok := parseForm(left)
-	function, arguments, opens := parseForm(right)
-	if !ok || !opens && right != "nothing" {
-		return errors.New("a policy is `name(parameters) = function(arguments)`, or `= nothing`")
+	if steps := splitArguments(right); ok && len(steps) == 2 {
+		p := &policy{parameters: parameters}
+		begins, ends := p.begin.parse(steps[0]), p.end.parse(steps[1])
+		if f.policies[name] != nil {
+			return fmt.Errorf("policy %s is declared twice", name)
+		}
+		f.policies[name] = p
+		ok = ends && (begins || steps[0] == "nothing")
+	} else {
+		ok = false
 	}
-	if f.policies[name] != nil {
-		return fmt.Errorf("policy %s is declared twice", name)
-	}
-	f.policies[name] = &policy{parameters: parameters}
-	if opens {
-		f.policies[name].open = InFlight{function, arguments}
+	if !ok {
+		return errors.New("a policy is `name(parameters) = begin_x(arguments), end_x(arguments)`, or `= nothing, end_x(arguments)`")
 	}
 	return nil
+}
+
+// parse sets a step to a function with arguments. It returns false, and leaves
+// the step empty, if the text is not one.
+func (s *Step) parse(text string) bool {
+	function, arguments, ok := parseForm(text)
+	if ok {
+		*s = Step{function, arguments}
+	}
+	return ok
 }
 
 func (f *File) addCall(line string) error {
@@ -148,9 +161,9 @@ func (f *File) parseRow(line string) (Call, error) {
 	if len(names) == 0 {
 		return Call{}, errors.New("no name")
 	}
-	c := Call{ID: uint16(id), Name: names[0], Others: names[1:], Class: col[2], Spread: col[3], Leave: col[5]}
+	c := Call{ID: uint16(id), Name: names[0], Others: names[1:], Class: col[2], Spread: col[3], policy: col[5]}
 	c.Params, err = parseParams(col[6])
-	return c, cmp.Or(err, f.setTraits(&c, col[4]), f.setInFlight(&c))
+	return c, cmp.Or(err, f.setTraits(&c, col[4]), f.setSteps(&c))
 }
 
 func (f *File) setTraits(c *Call, list string) error {
@@ -170,32 +183,39 @@ func (f *File) setTraits(c *Call, list string) error {
 	return nil
 }
 
-// setInFlight sets what the call stores before it calls the MPI: the policy's
-// arguments, with the policy's parameters replaced by the arguments of the
-// call.
-func (f *File) setInFlight(c *Call) error {
+// setSteps sets the functions of the call's policy. The policy's parameters are
+// replaced by the arguments of the call.
+func (f *File) setSteps(c *Call) error {
 	if c.Hand() {
 		return nil
 	}
-	name, arguments, ok := parseForm(c.Leave)
+	name, arguments, ok := parseForm(c.policy)
 	p := f.policies[name]
 	if !ok || p == nil {
-		return fmt.Errorf("MPI_%s: %q is not a policy that is declared", c.Name, c.Leave)
+		return fmt.Errorf("MPI_%s: %q is not a policy that is declared", c.Name, c.policy)
 	}
-	p.used, c.Policy, c.Arguments = true, name, arguments
+	p.used, c.Policy = true, name
 	if len(arguments) != len(p.parameters) {
 		return fmt.Errorf("MPI_%s: policy %s has %d arguments, want %d", c.Name, name, len(arguments), len(p.parameters))
 	}
-	c.InFlight.Function = p.open.Function
-	for _, a := range p.open.Arguments {
+	var begins, ends error
+	c.Begin, begins = p.step(p.begin, c, arguments)
+	c.End, ends = p.step(p.end, c, arguments)
+	return cmp.Or(begins, ends)
+}
+
+// step returns a function of the policy with the arguments of a call.
+func (p *policy) step(s Step, c *Call, arguments []string) (Step, error) {
+	out := Step{Function: s.Function}
+	for _, a := range s.Arguments {
 		if i := slices.Index(p.parameters, a); i >= 0 {
 			a = arguments[i]
 		} else if !constant(a) && !slices.ContainsFunc(c.Params, func(q Param) bool { return q.Name == a }) {
-			return fmt.Errorf("MPI_%s: policy %s needs a parameter %s, which neither has", c.Name, name, a)
+			return Step{}, fmt.Errorf("MPI_%s: %s needs a parameter %s, which neither its policy nor the call has", c.Name, s.Function, a)
 		}
-		c.InFlight.Arguments = append(c.InFlight.Arguments, a)
+		out.Arguments = append(out.Arguments, a)
 	}
-	return nil
+	return out, nil
 }
 
 // constant reports whether an argument is the same for all calls of a policy.

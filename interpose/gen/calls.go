@@ -98,13 +98,22 @@ func functions() []function {
 // Symbol returns the linker symbol.
 func (f function) Symbol() string { return calls.Symbol(f.Name) }
 
-// Quick reports whether the wrapper is inlined. Large-count variants are not,
-// since they are rare.
+// Quick reports whether the policy is inlined into the wrapper. It is not for
+// large-count variants, since they are rare.
 func (f function) Quick() bool { return f.Has("quick") && f.Name == f.call.Name }
+
+// onPath is a function on one of the paths of call.h.
+type onPath struct {
+	function
+	Path string
+}
+
+// On returns the function on a path, such as MT_TIMED.
+func (f function) On(path string) onPath { return onPath{f, path} }
 
 // ReadsStatus reports whether the policy reads the status, for which the program
 // may have passed MPI_STATUS_IGNORE.
-func (f function) ReadsStatus() bool { return slices.Contains(f.Arguments, "seen") }
+func (f function) ReadsStatus() bool { return slices.Contains(f.End.Arguments, "seen") }
 
 // Passed returns the arguments for the MPI's function.
 func (f function) Passed() string {

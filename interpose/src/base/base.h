@@ -47,7 +47,7 @@ enum {
     MT_FLAG_PAUSED = 2,           // the program has paused recording
     MT_FLAG_CLOCK = 4,            // the clock is not an instruction of the CPU
     MT_FLAG_INTERVAL = 8,         // the run is cut into intervals of time
-    MT_FLAG_SITES = 16,           // the call site may not be the return address: see find_site in enter.c
+    MT_FLAG_SITES = 16,           // the call site may not be the return address: see find_site in call.c
     MT_FLAG_UNTIMED = 32,         // --timing off
     MT_FLAG_SAMPLED = 64,         // --timing sampled
     MT_FLAG_PVARS = 128,          // performance variables are read at intervals of time
@@ -79,10 +79,17 @@ extern MT_HIDDEN mt_process_state mt_process;
 
 MT_INLINE uint32_t mt_flags(void)
 {
+#if defined(__x86_64__)
+    // In assembly that is not volatile, so that two tests in a row share one load.
+    uint32_t flags;
+    __asm__("movl %1, %0" : "=r"(flags) : "m"(mt_process.hot.flags));
+    return flags;
+#else
     return atomic_load_explicit(&mt_process.hot.flags, memory_order_relaxed);
+#endif
 }
 
-// Reports whether a call can take the quick path: mt_flags() == 0. In assembly,
+// Reports whether no flag is set. In assembly,
 // because compilers do not fold atomic loads into comparisons.
 MT_INLINE bool mt_flags_none(void)
 {

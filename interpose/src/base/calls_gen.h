@@ -1169,7 +1169,7 @@ static inline bool mt_call_callback(unsigned call)
     return false;
 }
 
-// The call is called in tight loops: its wrapper is inlined (src/quick.h), which makes it three times as long to compile as all the others together.
+// The call is called in tight loops: its policy is inlined (src/calls/call.h), which makes it three times as long to compile as all the others together.
 static inline bool mt_call_quick(unsigned call)
 {
     switch (call) {
@@ -1185,6 +1185,10 @@ static inline bool mt_call_quick(unsigned call)
     case MT_CALL_ALLGATHER:
     case MT_CALL_ALLTOALL:
     case MT_CALL_ALLREDUCE:
+    case MT_CALL_PUT:
+    case MT_CALL_GET:
+    case MT_CALL_WIN_FLUSH:
+    case MT_CALL_WIN_FLUSH_LOCAL:
         return true;
     }
     return false;

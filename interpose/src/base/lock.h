@@ -6,8 +6,8 @@
 // is disabled from mt_lock to mt_unlock, and from mt_protect to mt_unprotect, which are
 // for protected code that needs no lock. A request to cancel the thread stays pending
 // until the program's next cancellation point. (Cost: two calls of
-// pthread_setcancelstate for each lock, about 5 ns each. The quick path of quick.h
-// takes no lock.)
+// pthread_setcancelstate for each lock, about 5 ns each. The paths of call.h that
+// are inlined take no lock.)
 //
 // A signal handler may interrupt protected code and call MPI_Abort or MPI_Finalize. It
 // must not wait for a lock that its own thread holds: see mt_protected.

@@ -5,10 +5,10 @@
 #define MT_CALLS_LAYER_H
 
 #include "record/current_call.h"
+#include "calls/call.h"
 #include "calls/completion.h"
 #include "calls/fortran.h"
-#include "calls/leave.h"
-#include "calls/quick.h"
+#include "calls/policy.h"
 #include "calls/volume.h"
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef MT_COMPLETION_H
 #define MT_COMPLETION_H
 
-#include "calls/leave.h"
+#include "calls/policy.h"
 
 enum { MT_COMPLETION_LOCAL = 32 };
 
@@ -36,22 +36,40 @@ MT_INLINE void mt_completion_open(mt_completion *b, int count, const MPI_Request
         mt_completion_fill(b, count, requests, statuses, wanted);
 }
 
-// Records that request i completed with this status.
-void mt_completion_done(mt_completion *b, int i, const MPI_Status *status);
-
-// Records a truncated message if that is the error `rc` of the call. The request is the one
-// at `index`, or the only one if `index` is NULL.
-void mt_completion_one_failed(mt_completion *b, const int *index, int rc, const MPI_Request requests[]);
-
-// Records that all requests completed, each with its own status. `rc` and `requests` are as
-// the call left them.
-void mt_completion_all_done(mt_completion *b, int rc, const MPI_Request requests[]);
-
-// The same for the `n` requests whose indices are in `indices`.
-void mt_completion_some_done(mt_completion *b, int rc, int n, const int indices[], const MPI_Request requests[]);
+// The same for a call that is given one request.
+MT_INLINE void mt_completion_open_one(mt_completion *b, const MPI_Request *request, MPI_Status *status)
+{
+    b->count = 0;
+    b->statuses = status;
+    if (!mt_requests_any())
+        return;
+    if (mt_unlikely(mt_take_before_call()) || !request || !mt_on()) {
+        mt_completion_fill(b, 1, request, status, 1);
+        return;
+    }
+    b->count = 1;
+    b->taken = false;
+    b->memory = b->more = NULL;
+    b->handles = b->local_handles;
+    b->handles[0] = *request;
+    if (status == MPI_STATUS_IGNORE) {
+        b->statuses = b->local_statuses;
+        b->statuses[0].MPI_SOURCE = MT_NO_RANK; // until the MPI fills it
+    }
+}
 
 // Puts back the entries of requests that did not complete. Records those that failed: these
 // are MPI_REQUEST_NULL in `requests`.
 void mt_completion_close(mt_completion *b, int rc, const MPI_Request requests[]);
+
+// These three run after a call that completes one request (if `done`), all, or some.
+void mt_completion_settle_one(mt_completion *b, int rc, bool done, const int *index,
+                              const MPI_Request requests[]) MT_NOINLINE;
+void mt_completion_settle_all(mt_completion *b, int rc, bool done, const MPI_Request requests[]) MT_NOINLINE;
+void mt_completion_settle_some(mt_completion *b, int rc, int n, const int indices[], const MPI_Request requests[]);
+
+// Records a completion that MPI_Request_get_status reported. The request stays valid, and a
+// later Wait must not record it again.
+void mt_completion_look_at(mt_completion *b, int i, int rc, const MPI_Status *status);
 
 #endif

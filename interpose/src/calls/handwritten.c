@@ -5,10 +5,9 @@
 #include "record/current_call.h"
 #include "record/slice.h"
 #include "record/trace.h"
-#include "calls/arguments.h"
 #include "calls/completion.h"
 #include "calls/fortran.h"
-#include "calls/leave.h"
+#include "calls/policy.h"
 
 // The only function without ierror in Fortran. The Fortran layers jump to it, so that the
 // program itself seems to call it.
@@ -23,17 +22,18 @@ MT_EXPORT int MPI_Pcontrol(const int level, ...)
     return rc;
 }
 
-static int free_comm(mt_span *s, MPI_Comm *comm, int (*release)(MPI_Comm *))
+static int free_comm(mt_call *c, MPI_Comm *comm, int (*release)(MPI_Comm *))
 {
     MPI_Comm handle = comm ? *comm : mt_const.comm_null; // the MPI rejects NULL
-    mt_comm *c = mt_on() ? mt_comm_freeing(handle) : NULL;
-    mt_current_call_comm(s, c, MT_PEER_NONE);
+    mt_comm *known = mt_on() ? mt_comm_freeing(handle) : NULL;
+    mt_span *s = &c->span;
+    mt_begin_known_comm(c, known, MT_PEER_NONE);
     int rc = release(comm);
     if (mt_on())
-        mt_comm_freed(rc == MPI_SUCCESS ? mt_const.comm_null : handle, c);
+        mt_comm_freed(rc == MPI_SUCCESS ? mt_const.comm_null : handle, known);
     if (s->thread) {
         mt_close(s);
-        mt_book(s, mt_span_key(s, MT_DIR_NONE, c ? c->index : MT_COMM_NONE, MT_PEER_NONE, 0), 0);
+        mt_book(s, mt_span_key(s, MT_DIR_NONE, known ? known->index : MT_COMM_NONE, MT_PEER_NONE, 0), 0);
     }
     return rc;
 }
@@ -53,77 +53,79 @@ static MPI_Comm opening_idup(MPI_Comm *newcomm)
     return before;
 }
 
-static void leave_idup(mt_span *s, int rc, MPI_Comm comm, MPI_Comm before, MPI_Comm *newcomm, MPI_Request *request)
+static int end_idup(mt_call *c, int rc, MPI_Comm comm, MPI_Comm before, MPI_Comm *newcomm, MPI_Request *request)
 {
     if (rc != MPI_SUCCESS && mt_on() && newcomm && *newcomm == mt_const.comm_null)
         *newcomm = before;
-    mt_leave_comm_idup(s, rc, comm, newcomm, request);
+    return mt_end_comm_idup(c, rc, comm, newcomm, request);
 }
 
 MT_EXPORT int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_COMM_IDUP);
-    mt_current_call_peer(&span, comm, MT_NO_RANK);
+    mt_call c;
+    mt_open(&c, MT_CALL_COMM_IDUP, MT_SITE, MT_FRAME);
+    mt_begin_comm(&c, comm);
     MPI_Comm before = opening_idup(newcomm);
     int rc = mt_pmpi.Comm_idup(comm, newcomm, request);
-    leave_idup(&span, rc, comm, before, newcomm, request);
-    return rc;
+    return end_idup(&c, rc, comm, before, newcomm, request);
 }
 
 #if MT_HAVE_Comm_idup_with_info
 MT_EXPORT int MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_COMM_IDUP_WITH_INFO);
-    mt_current_call_peer(&span, comm, MT_NO_RANK);
+    mt_call c;
+    mt_open(&c, MT_CALL_COMM_IDUP_WITH_INFO, MT_SITE, MT_FRAME);
+    mt_begin_comm(&c, comm);
     MPI_Comm before = opening_idup(newcomm);
     int rc = mt_pmpi.Comm_idup_with_info(comm, info, newcomm, request);
-    leave_idup(&span, rc, comm, before, newcomm, request);
-    return rc;
+    return end_idup(&c, rc, comm, before, newcomm, request);
 }
 #endif
 
 MT_EXPORT int MPI_Comm_free(MPI_Comm *comm)
 {
-    mt_span span = mt_enter(MT_CALL_COMM_FREE);
-    return free_comm(&span, comm, mt_pmpi.Comm_free);
+    mt_call c;
+    mt_open(&c, MT_CALL_COMM_FREE, MT_SITE, MT_FRAME);
+    return free_comm(&c, comm, mt_pmpi.Comm_free);
 }
 
 MT_EXPORT int MPI_Comm_disconnect(MPI_Comm *comm)
 {
-    mt_span span = mt_enter(MT_CALL_COMM_DISCONNECT);
-    return free_comm(&span, comm, mt_pmpi.Comm_disconnect);
+    mt_call c;
+    mt_open(&c, MT_CALL_COMM_DISCONNECT, MT_SITE, MT_FRAME);
+    return free_comm(&c, comm, mt_pmpi.Comm_disconnect);
 }
 
 MT_EXPORT int MPI_Win_free(MPI_Win *win)
 {
-    mt_span span = mt_enter(MT_CALL_WIN_FREE);
+    mt_call c;
+    mt_open(&c, MT_CALL_WIN_FREE, MT_SITE, MT_FRAME);
     MPI_Win handle = win ? *win : mt_const.win_null;
     uint32_t number = 0;
-    mt_comm *c = mt_on() ? mt_win_freeing(handle, &number) : NULL;
-    mt_current_call_comm(&span, c, MT_PEER_NONE);
+    mt_comm *known = mt_on() ? mt_win_freeing(handle, &number) : NULL;
+    mt_begin_known_comm(&c, known, MT_PEER_NONE);
     int rc = mt_pmpi.Win_free(win);
     if (mt_on())
-        mt_win_freed(rc == MPI_SUCCESS ? mt_const.win_null : handle, c, number);
-    if (span.thread) {
-        mt_close(&span);
-        span.thread->open->count = mt_win_tag(number, 0);
-        mt_book(&span, mt_span_key(&span, MT_DIR_NONE, c ? c->index : MT_COMM_NONE, MT_PEER_NONE, 0), 0);
+        mt_win_freed(rc == MPI_SUCCESS ? mt_const.win_null : handle, known, number);
+    if (c.span.thread) {
+        mt_close(&c.span);
+        c.span.thread->open->count = mt_win_tag(number, 0);
+        mt_book(&c.span, mt_span_key(&c.span, MT_DIR_NONE, known ? known->index : MT_COMM_NONE, MT_PEER_NONE, 0), 0);
     }
     return rc;
 }
 
 MT_EXPORT int MPI_Type_free(MPI_Datatype *datatype)
 {
-    mt_span span = mt_enter(MT_CALL_TYPE_FREE);
+    mt_call c;
+    mt_open(&c, MT_CALL_TYPE_FREE, MT_SITE, MT_FRAME);
     MPI_Datatype type = datatype ? *datatype : mt_const.datatype_null;
     if (datatype && mt_on())
         mt_type_forget(type);
     int rc = mt_pmpi.Type_free(datatype);
     if (datatype && mt_on())
         mt_type_forget(type); // callbacks of its attributes may have used it
-    if (span.thread)
-        mt_book_bare(&span);
-    return rc;
+    return mt_end(&c, rc);
 }
 
 // Takes the entry of a matched message. Returns false for MPI_MESSAGE_NO_PROC.
@@ -132,66 +134,90 @@ static bool take_message(const MPI_Message *message, mt_request *entry)
     return mt_on() && message && mt_table_take(&mt_messages, MT_KEY(*message), entry);
 }
 
-static void leave_mrecv(mt_span *s, int rc, bool found, const mt_request *m, const MPI_Status *seen)
+static int end_mrecv(mt_call *c, int rc, bool found, const mt_request *m, const MPI_Status *seen)
 {
+    mt_span *s = &c->span;
     if (!s->thread)
-        return;
+        return rc;
     if (rc != MPI_SUCCESS || !found) {
         mt_book_bare(s);
         if (found && mt_is_truncated(s, rc))
             mt_book_truncated(s, m->comm, m->peer, seen, mt_traced() ? m->number : 0);
-        return;
+        return rc;
     }
     mt_close(s);
     s->thread->request_number = mt_traced() ? m->number : 0; // of the probe that found it
     mt_book_received(s, m->comm->index, MPI_ANY_SOURCE, seen);
+    return rc;
 }
 
-static void leave_imrecv(mt_span *s, int rc, bool found, const mt_request *m, const MPI_Request *request)
+static int end_imrecv(mt_call *c, int rc, bool found, const mt_request *m, const MPI_Request *request)
 {
+    mt_span *s = &c->span;
     if (!s->thread)
-        return;
+        return rc;
     if (rc != MPI_SUCCESS || !found) {
         mt_book_bare(s);
-        return;
+        return rc;
     }
     mt_close(s);
     s->thread->request_number = mt_traced() ? m->number : 0; // of the probe that found it
     mt_book(s, mt_span_key(s, MT_DIR_NONE, m->comm->index, m->peer, 0), 0);
     if (mt_process.receives_unfollowed)
-        return;
+        return rc;
     mt_request_add_receive(s->site, s->slice, s->call, m->comm, m->peer, *request, m->number);
     mt_request_added();
+    return rc;
 }
 
-#define MT_MATCHED_RECEIVES(suffix, count_type)                                                                        \
-    MT_EXPORT int MPI_Mrecv##suffix(void *buf, count_type count, MPI_Datatype datatype, MPI_Message *message,          \
-                                    MPI_Status *status)                                                                \
-    {                                                                                                                  \
-        mt_span span = mt_enter(MT_CALL_MRECV);                                                                        \
-        MPI_Status own, *seen = mt_seen(status, &own);                                                                 \
-        mt_request m = {0};                                                                                            \
-        bool found = take_message(message, &m);                                                                        \
-        mt_current_call_received(&span, found ? m.comm : NULL, m.peer, count, datatype);                               \
-        int rc = mt_pmpi.Mrecv##suffix(buf, count, datatype, message, seen);                                           \
-        leave_mrecv(&span, rc, found, &m, seen);                                                                       \
-        return rc;                                                                                                     \
-    }                                                                                                                  \
-    MT_EXPORT int MPI_Imrecv##suffix(void *buf, count_type count, MPI_Datatype datatype, MPI_Message *message,         \
-                                     MPI_Request *request)                                                             \
-    {                                                                                                                  \
-        mt_span span = mt_enter(MT_CALL_IMRECV);                                                                       \
-        mt_request m = {0};                                                                                            \
-        bool found = take_message(message, &m);                                                                        \
-        mt_current_call_comm(&span, found ? m.comm : NULL, m.peer);                                                    \
-        int rc = mt_pmpi.Imrecv##suffix(buf, count, datatype, message, request);                                       \
-        leave_imrecv(&span, rc, found, &m, request);                                                                   \
-        return rc;                                                                                                     \
-    }
+MT_EXPORT int MPI_Mrecv(void *buf, int count, MPI_Datatype datatype, MPI_Message *message, MPI_Status *status)
+{
+    mt_call c;
+    mt_open(&c, MT_CALL_MRECV, MT_SITE, MT_FRAME);
+    MPI_Status own, *seen = mt_seen(status, &own);
+    mt_request m = {0};
+    bool found = take_message(message, &m);
+    mt_begin_received(&c, found ? m.comm : NULL, m.peer, count, datatype);
+    int rc = mt_pmpi.Mrecv(buf, count, datatype, message, seen);
+    return end_mrecv(&c, rc, found, &m, seen);
+}
 
-MT_MATCHED_RECEIVES(, int)
+MT_EXPORT int MPI_Imrecv(void *buf, int count, MPI_Datatype datatype, MPI_Message *message,
+                         MPI_Request *request)
+{
+    mt_call c;
+    mt_open(&c, MT_CALL_IMRECV, MT_SITE, MT_FRAME);
+    mt_request m = {0};
+    bool found = take_message(message, &m);
+    mt_begin_known_comm(&c, found ? m.comm : NULL, m.peer);
+    int rc = mt_pmpi.Imrecv(buf, count, datatype, message, request);
+    return end_imrecv(&c, rc, found, &m, request);
+}
+
 #if MT_HAVE_Mrecv_c
-MT_MATCHED_RECEIVES(_c, MPI_Count)
+MT_EXPORT int MPI_Mrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *message, MPI_Status *status)
+{
+    mt_call c;
+    mt_open(&c, MT_CALL_MRECV, MT_SITE, MT_FRAME);
+    MPI_Status own, *seen = mt_seen(status, &own);
+    mt_request m = {0};
+    bool found = take_message(message, &m);
+    mt_begin_received(&c, found ? m.comm : NULL, m.peer, count, datatype);
+    int rc = mt_pmpi.Mrecv_c(buf, count, datatype, message, seen);
+    return end_mrecv(&c, rc, found, &m, seen);
+}
+
+MT_EXPORT int MPI_Imrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *message,
+                         MPI_Request *request)
+{
+    mt_call c;
+    mt_open(&c, MT_CALL_IMRECV, MT_SITE, MT_FRAME);
+    mt_request m = {0};
+    bool found = take_message(message, &m);
+    mt_begin_known_comm(&c, found ? m.comm : NULL, m.peer);
+    int rc = mt_pmpi.Imrecv_c(buf, count, datatype, message, request);
+    return end_imrecv(&c, rc, found, &m, request);
+}
 #endif
 
 // The large-count version has one more array.
@@ -199,11 +225,11 @@ MT_EXPORT int MPI_Type_get_contents(MPI_Datatype datatype, int max_integers, int
                                     int array_of_integers[], MPI_Aint array_of_addresses[],
                                     MPI_Datatype array_of_datatypes[])
 {
-    mt_span span = mt_enter(MT_CALL_TYPE_GET_CONTENTS);
+    mt_call c;
+    mt_open(&c, MT_CALL_TYPE_GET_CONTENTS, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Type_get_contents(datatype, max_integers, max_addresses, max_datatypes, array_of_integers,
                                        array_of_addresses, array_of_datatypes);
-    mt_leave_call(&span, rc);
-    return rc;
+    return mt_end(&c, rc);
 }
 
 #if MT_HAVE_Type_get_contents_c
@@ -212,11 +238,11 @@ MT_EXPORT int MPI_Type_get_contents_c(MPI_Datatype datatype, MPI_Count max_integ
                                       MPI_Aint array_of_addresses[], MPI_Count array_of_large_counts[],
                                       MPI_Datatype array_of_datatypes[])
 {
-    mt_span span = mt_enter(MT_CALL_TYPE_GET_CONTENTS);
+    mt_call c;
+    mt_open(&c, MT_CALL_TYPE_GET_CONTENTS, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Type_get_contents_c(datatype, max_integers, max_addresses, max_large_counts, max_datatypes,
                                          array_of_integers, array_of_addresses, array_of_large_counts,
                                          array_of_datatypes);
-    mt_leave_call(&span, rc);
-    return rc;
+    return mt_end(&c, rc);
 }
 #endif

@@ -22,8 +22,7 @@
 #include "objects/types.h"
 #include "objects/win.h"
 #include "objects/world.h"
-#include "calls/arguments.h"
-#include "calls/enter.h"
+#include "calls/call.h"
 #include "calls/fortran.h"
 #include "mpit/cvars.h"
 #include "mpit/eager.h"
@@ -437,6 +436,19 @@ static mt_current_call *abort_line(void)
     return (mt_current_call *)(void *)&mt_process.header->abort;
 }
 
+// Writes the arguments of MPI_Abort: its error code, and its communicator if that is
+// MPI_COMM_WORLD or is in the cache of the thread (which may be NULL).
+static void write_abort(mt_thread *t, mt_current_call *line, MPI_Comm comm, int errorcode)
+{
+    uint64_t key = MT_KEY(comm);
+    mt_comm_cached *hit = t ? mt_comm_cache_slot(t->comms, MT_COMM_CACHE, key) : NULL;
+    bool cached = hit && mt_holds(&hit->key, key);
+    line->comm = cached ? hit->comm->index : comm == mt_const.comm_world ? mt_comm_world_index() : MT_COMM_NONE;
+    line->peer = MT_PEER_NONE;
+    mt_write(&line->bytes, MT_OPEN_BYTES_UNKNOWN);
+    line->count = (uint32_t)errorcode;
+}
+
 mt_span mt_aborting(uint64_t site, uint64_t frame, MPI_Comm comm, int errorcode)
 {
     mt_span s = {.site = site, .frame = frame, .call = MT_CALL_ABORT};
@@ -453,14 +465,14 @@ mt_span mt_aborting(uint64_t site, uint64_t frame, MPI_Comm comm, int errorcode)
     if (s.thread) {
         s.start = now - s.thread->open->spent;
         mt_current_call_begin(&s);
-        mt_current_call_abort(s.thread, s.thread->open, comm, errorcode);
+        write_abort(s.thread, s.thread->open, comm, errorcode);
         return s;
     }
     mt_current_call *line = abort_line();
     line->site = s.site;
     line->start = s.timed ? now : 0;
     line->slice = s.slice;
-    mt_current_call_abort(NULL, line, comm, errorcode);
+    write_abort(NULL, line, comm, errorcode);
     __atomic_store_n(&line->call, MT_CALL_ABORT, __ATOMIC_RELEASE);
     return s;
 }

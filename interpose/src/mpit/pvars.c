@@ -7,7 +7,7 @@
 #include "record/slice.h"
 #include "objects/handles.h"
 #include "objects/win.h"
-#include "calls/enter.h"
+#include "calls/call.h"
 #include "mpit/mpit.h"
 #include "mpit/variables.h"
 

@@ -1,6 +1,6 @@
 #include "mpit/unexpected.h"
 
-#include "calls/leave.h"
+#include "calls/policy.h"
 #include "mpit/pvars.h"
 #include "mpit/variables.h"
 

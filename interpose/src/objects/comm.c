@@ -240,7 +240,7 @@ mt_comm *mt_comm_find_uncached(MPI_Comm handle)
 }
 
 // Adds a communicator to the thread's cache, and makes it the thread's last one, which the
-// quick path uses. An intercommunicator is never the last one: the quick path compares the
+// path MT_TIMED uses. An intercommunicator is never the last one: that path compares the
 // root of a collective with the process's rank, which is not meaningful there.
 static void cache(mt_thread *t, uint64_t key, mt_comm *c)
 {

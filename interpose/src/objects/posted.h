@@ -10,8 +10,7 @@
 // soon as anything else is done with a request: MPI_Request_free, MPI_Cancel, a call that
 // failed, or a receive that completes before many that were posted earlier. A receive is
 // posted directly to the table if the queue is full, if entries have to be taken out before
-// a call (mt_take_before_call), and in calls that are not on the quick path (leave.c instead of
-// quick.h).
+// a call (mt_take_before_call), and by calls on the general path (call.h).
 //
 // Invariants: a request is in the queue or in the table, never in both, and
 // mt_objects.request_count counts it in either. Threads use the queue one at a time, as

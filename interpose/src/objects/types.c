@@ -13,14 +13,9 @@ static _Atomic uint64_t epoch;
 // Sizes of datatypes by handle, plus 1, for all threads. A thread's own cache is small.
 static mt_handles sizes;
 
-static mt_type_cached *cache_slot(mt_thread *t, uint64_t key)
-{
-    return &t->types[(key ^ key >> 8) % MT_TYPE_CACHE];
-}
-
 static void cache(mt_thread *t, uint64_t key, uint64_t size)
 {
-    mt_type_cached *place = cache_slot(t, key);
+    mt_type_cached *place = mt_type_cache_slot(t, key);
     place->size = t->type_size = size;
     atomic_store(&place->key, key);
     atomic_store(&t->type_key, key);
@@ -52,7 +47,7 @@ static bool query(MPI_Datatype type, uint64_t *size)
 MT_INLINE bool find(mt_thread *t, MPI_Datatype type, bool may_query)
 {
     uint64_t key = MT_KEY(type), before = atomic_load(&epoch), size;
-    mt_type_cached *place = cache_slot(t, key);
+    mt_type_cached *place = mt_type_cache_slot(t, key);
     if (mt_load(&place->key) == key)
         size = place->size;
     else if (!lookup(key, &size) && !(may_query && query(type, &size)))
@@ -110,8 +105,8 @@ void mt_types_open(void)
 static void uncache(void *type, mt_thread *t)
 {
     uint64_t key = *(uint64_t *)type;
-    if (atomic_load(&cache_slot(t, key)->key) == key)
-        atomic_store(&cache_slot(t, key)->key, 0);
+    if (atomic_load(&mt_type_cache_slot(t, key)->key) == key)
+        atomic_store(&mt_type_cache_slot(t, key)->key, 0);
     if (atomic_load(&t->type_key) == key)
         atomic_store(&t->type_key, 0);
 }

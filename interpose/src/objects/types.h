@@ -13,6 +13,11 @@ uint64_t mt_type_find(mt_thread *t, MPI_Datatype type) MT_NOINLINE;
 // thread's type_size to it. Calls no MPI function.
 bool mt_type_known(mt_thread *t, MPI_Datatype type) MT_NOINLINE;
 
+MT_INLINE mt_type_cached *mt_type_cache_slot(mt_thread *t, uint64_t key)
+{
+    return &t->types[(key ^ key >> 8) % MT_TYPE_CACHE];
+}
+
 // Asks the MPI for the sizes of all predefined datatypes.
 void mt_types_open(void);
 

@@ -3,8 +3,8 @@
 //
 // The line is written before the call is passed on, when it is not known yet whether
 // the arguments are valid. So the MPI is asked nothing about them, and only what is
-// known already is looked up. Quick calls (quick.h) read back from the line in which
-// row they are booked. Otherwise the line would cost as much as a second row.
+// known already is looked up. When the call has returned, its row is read back from the
+// line. Otherwise the line would cost as much as a second row.
 //
 // Calls nest: MPI calls the program's error handlers, reduction operations and
 // attribute callbacks, which may call MPI. The line of the outer call is saved

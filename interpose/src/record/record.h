@@ -57,7 +57,7 @@ MT_INLINE mt_row *mt_book_untimed(mt_thread *t, mt_key k, uint64_t bytes)
 // The frame address of the wrapper: where its stack frame adjoins that of its caller.
 #define MT_FRAME ((uint64_t)(uintptr_t)__builtin_dwarf_cfa())
 
-// Opens a call (enter.c).
+// Opens a call (call.c).
 mt_span mt_enter_from(unsigned call, uint64_t site, uint64_t frame);
 #define mt_enter(call) mt_enter_from(call, MT_SITE, MT_FRAME)
 
