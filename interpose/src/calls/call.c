@@ -145,15 +145,22 @@ int mt_path_book_extended(mt_thread *t, mt_row *row, uint64_t bytes, uint64_t ti
 int mt_path_book_traced(mt_thread *t, mt_row *row, uint64_t bytes, uint64_t ticks)
 {
     mt_current_call *o = t->open;
-    if (mt_unlikely(t->paces != NULL) || mt_unlikely(!o->start) || mt_unlikely(ticks > row->max) ||
-        mt_unlikely(t->chunk->count >= MT_CHUNK_EVENTS) || mt_unlikely((ticks | bytes) >> 48) || !mt_traced())
+    mt_l_chunk *chunk = t->chunk;
+    uint64_t events = chunk->count;
+    unsigned how = mt_record.trace_how[o->call];
+    if (mt_unlikely(t->paces || !o->start || ticks > row->max || events >= MT_CHUNK_EVENTS || (ticks | bytes) >> 48) ||
+        mt_unlikely(how == MT_TRACE_NOT || !mt_traced()))
         return mt_path_book_extended(t, row, bytes, ticks);
     mt_add(&row->bytes, bytes);
     mt_add(&row->time, ticks);
     if (mt_unlikely(ticks < row->min))
         mt_write(&row->min, ticks);
     mt_add(&row->count, 1);
-    mt_trace_call(t, row, o->call, ticks, bytes);
+    uint32_t request = t->request_number;
+    t->request_number = 0;
+    uint64_t offset = (uint64_t)((const char *)row - (const char *)t->rows); // the spare row is never in its home slot
+    mt_trace_write(chunk, events, t->rows_at + (uint32_t)(offset / sizeof *row), o->last - ticks, ticks, bytes,
+                   how == MT_TRACE_TAGGED ? (int32_t)o->count : MT_EVENT_NO_TAG, request);
     mt_current_call_clear(o);
     return MPI_SUCCESS;
 }

@@ -85,23 +85,6 @@ MT_INLINE void mt_trace_event(mt_thread *t, uint32_t row, uint64_t start, uint64
     mt_trace_write(c, c->count, row, start, ticks, bytes, tag, request);
 }
 
-// Adds the event of a quick call that is closed, and that is to be booked in this row of
-// the thread's table. Returns false, and does nothing, where that needs a function that is
-// not inlined. `call`, and whether there is a tag and a request, are constants where this
-// is inlined: then it is 28 instructions, without a call.
-MT_INLINE bool mt_trace_quick(mt_thread *t, const mt_current_call *o, const mt_row *row, unsigned call, uint64_t ticks,
-                              uint64_t bytes, bool tagged, uint32_t request)
-{
-    mt_l_chunk *c = t->chunk;
-    uint64_t n = c->count;
-    if (mt_unlikely(n >= MT_CHUNK_EVENTS) || mt_unlikely((ticks | bytes) >> 48) ||
-        mt_unlikely(mt_record.trace_how[call] == MT_TRACE_NOT))
-        return false;
-    mt_trace_write(c, n, t->rows_at + (uint32_t)((uint64_t)((const char *)row - (const char *)t->rows) / sizeof *row),
-                   o->last - ticks, ticks, bytes, tagged ? (int32_t)o->count : MT_EVENT_NO_TAG, request);
-    return true;
-}
-
 // Returns the number by which an event refers to a row; 0 for calls that have no row.
 MT_INLINE uint32_t mt_trace_row(const mt_thread *t, const mt_row *row)
 {
