@@ -10,7 +10,7 @@
 //               the path of calls in loops, and is inlined into their wrappers. It reads the
 //               clock twice and updates one row, which is one cache line, and the thread's
 //               current call. All else that it reads is in one further cache line of the
-//               thread. It calls no function but the MPI's. MPI_Send executes 90
+//               thread. It calls no function but the MPI's. MPI_Send executes 88
 //               instructions.
 //   MT_UNTIMED  The same, with --timing off.
 //   MT_CACHED   The call may be timed by samples or traced, and its handles are in the
@@ -107,11 +107,10 @@ MT_INLINE bool mt_path_flagged(mt_call *c, unsigned call, uint64_t *site)
            (!(c->flags & MT_FLAG_SITES) || mt_path_site(call, site));
 }
 
-// Opens a call on a path. Returns false if it has to take another path. If so, `site` is
-// what the next one has to use.
-MT_INLINE bool mt_path_open(mt_path path, mt_call *c, unsigned call, uint64_t *site, uint64_t frame)
+// Opens a call of the thread mt_quick_self on a path. Returns false if it has to take another
+// path. If so, `site` is what the next one has to use.
+MT_INLINE bool mt_path_open(mt_path path, mt_call *c, mt_thread *t, unsigned call, uint64_t *site, uint64_t frame)
 {
-    mt_thread *t = mt_quick_self;
     bool open = path == MT_CACHED ? mt_path_flagged(c, call, site)
                                   : mt_path_only(path == MT_TIMED ? 0 : MT_FLAG_UNTIMED, call, site);
     if (mt_unlikely(!open) || mt_unlikely(t->open->call != 0))

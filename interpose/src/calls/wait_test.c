@@ -50,7 +50,8 @@ static MT_NOINLINE int general_Wait(MPI_Request *request, MPI_Status *status)
 static MT_NOINLINE int cached_Wait(MPI_Request *request, MPI_Status *status)
 {
     mt_call c;
-    if (mt_path_open(MT_CACHED, &c, MT_CALL_WAIT, &mt_call_site, MT_FRAME))
+    mt_thread *t = mt_quick_self;
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_WAIT, &mt_call_site, MT_FRAME))
         return wait_for_one(MT_CACHED, &c, request, status);
     return general_Wait(request, status);
 }
@@ -58,10 +59,11 @@ static MT_NOINLINE int cached_Wait(MPI_Request *request, MPI_Status *status)
 MT_EXPORT int MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
     mt_call c;
+    mt_thread *t = mt_quick_self;
     uint64_t site = MT_SITE;
-    if (mt_path_open(MT_TIMED, &c, MT_CALL_WAIT, &site, MT_FRAME))
+    if (mt_path_open(MT_TIMED, &c, t, MT_CALL_WAIT, &site, MT_FRAME))
         return wait_for_one(MT_TIMED, &c, request, status);
-    if (mt_path_open(MT_UNTIMED, &c, MT_CALL_WAIT, &site, MT_FRAME))
+    if (mt_path_open(MT_UNTIMED, &c, t, MT_CALL_WAIT, &site, MT_FRAME))
         return wait_for_one(MT_UNTIMED, &c, request, status);
     mt_call_site = site;
     return cached_Wait(request, status);
@@ -88,7 +90,8 @@ static MT_NOINLINE int general_Test(MPI_Request *request, int *flag, MPI_Status 
 static MT_NOINLINE int cached_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
     mt_call c;
-    if (mt_path_open(MT_CACHED, &c, MT_CALL_TEST, &mt_call_site, MT_FRAME))
+    mt_thread *t = mt_quick_self;
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_TEST, &mt_call_site, MT_FRAME))
         return test_one(MT_CACHED, &c, request, flag, status);
     return general_Test(request, flag, status);
 }
@@ -96,10 +99,11 @@ static MT_NOINLINE int cached_Test(MPI_Request *request, int *flag, MPI_Status *
 MT_EXPORT int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
     mt_call c;
+    mt_thread *t = mt_quick_self;
     uint64_t site = MT_SITE;
-    if (mt_path_open(MT_TIMED, &c, MT_CALL_TEST, &site, MT_FRAME))
+    if (mt_path_open(MT_TIMED, &c, t, MT_CALL_TEST, &site, MT_FRAME))
         return test_one(MT_TIMED, &c, request, flag, status);
-    if (mt_path_open(MT_UNTIMED, &c, MT_CALL_TEST, &site, MT_FRAME))
+    if (mt_path_open(MT_UNTIMED, &c, t, MT_CALL_TEST, &site, MT_FRAME))
         return test_one(MT_UNTIMED, &c, request, flag, status);
     mt_call_site = site;
     return cached_Test(request, flag, status);
@@ -126,7 +130,8 @@ static MT_NOINLINE int general_Waitall(int count, MPI_Request requests[], MPI_St
 static MT_NOINLINE int cached_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
 {
     mt_call c;
-    if (mt_path_open(MT_CACHED, &c, MT_CALL_WAITALL, &mt_call_site, MT_FRAME))
+    mt_thread *t = mt_quick_self;
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_WAITALL, &mt_call_site, MT_FRAME))
         return wait_for_all(MT_CACHED, &c, count, requests, statuses);
     return general_Waitall(count, requests, statuses);
 }
@@ -134,10 +139,11 @@ static MT_NOINLINE int cached_Waitall(int count, MPI_Request requests[], MPI_Sta
 MT_EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
 {
     mt_call c;
+    mt_thread *t = mt_quick_self;
     uint64_t site = MT_SITE;
-    if (mt_path_open(MT_TIMED, &c, MT_CALL_WAITALL, &site, MT_FRAME))
+    if (mt_path_open(MT_TIMED, &c, t, MT_CALL_WAITALL, &site, MT_FRAME))
         return wait_for_all(MT_TIMED, &c, count, requests, statuses);
-    if (mt_path_open(MT_UNTIMED, &c, MT_CALL_WAITALL, &site, MT_FRAME))
+    if (mt_path_open(MT_UNTIMED, &c, t, MT_CALL_WAITALL, &site, MT_FRAME))
         return wait_for_all(MT_UNTIMED, &c, count, requests, statuses);
     mt_call_site = site;
     return cached_Waitall(count, requests, statuses);
@@ -164,7 +170,8 @@ static MT_NOINLINE int general_Testall(int count, MPI_Request requests[], int *f
 static MT_NOINLINE int cached_Testall(int count, MPI_Request requests[], int *flag, MPI_Status statuses[])
 {
     mt_call c;
-    if (mt_path_open(MT_CACHED, &c, MT_CALL_TESTALL, &mt_call_site, MT_FRAME))
+    mt_thread *t = mt_quick_self;
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_TESTALL, &mt_call_site, MT_FRAME))
         return test_all(MT_CACHED, &c, count, requests, flag, statuses);
     return general_Testall(count, requests, flag, statuses);
 }
@@ -172,10 +179,11 @@ static MT_NOINLINE int cached_Testall(int count, MPI_Request requests[], int *fl
 MT_EXPORT int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status statuses[])
 {
     mt_call c;
+    mt_thread *t = mt_quick_self;
     uint64_t site = MT_SITE;
-    if (mt_path_open(MT_TIMED, &c, MT_CALL_TESTALL, &site, MT_FRAME))
+    if (mt_path_open(MT_TIMED, &c, t, MT_CALL_TESTALL, &site, MT_FRAME))
         return test_all(MT_TIMED, &c, count, requests, flag, statuses);
-    if (mt_path_open(MT_UNTIMED, &c, MT_CALL_TESTALL, &site, MT_FRAME))
+    if (mt_path_open(MT_UNTIMED, &c, t, MT_CALL_TESTALL, &site, MT_FRAME))
         return test_all(MT_UNTIMED, &c, count, requests, flag, statuses);
     mt_call_site = site;
     return cached_Testall(count, requests, flag, statuses);
@@ -202,7 +210,8 @@ static MT_NOINLINE int general_Waitany(int count, MPI_Request requests[], int *i
 static MT_NOINLINE int cached_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *status)
 {
     mt_call c;
-    if (mt_path_open(MT_CACHED, &c, MT_CALL_WAITANY, &mt_call_site, MT_FRAME))
+    mt_thread *t = mt_quick_self;
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_WAITANY, &mt_call_site, MT_FRAME))
         return wait_for_any(MT_CACHED, &c, count, requests, index, status);
     return general_Waitany(count, requests, index, status);
 }
@@ -210,10 +219,11 @@ static MT_NOINLINE int cached_Waitany(int count, MPI_Request requests[], int *in
 MT_EXPORT int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *status)
 {
     mt_call c;
+    mt_thread *t = mt_quick_self;
     uint64_t site = MT_SITE;
-    if (mt_path_open(MT_TIMED, &c, MT_CALL_WAITANY, &site, MT_FRAME))
+    if (mt_path_open(MT_TIMED, &c, t, MT_CALL_WAITANY, &site, MT_FRAME))
         return wait_for_any(MT_TIMED, &c, count, requests, index, status);
-    if (mt_path_open(MT_UNTIMED, &c, MT_CALL_WAITANY, &site, MT_FRAME))
+    if (mt_path_open(MT_UNTIMED, &c, t, MT_CALL_WAITANY, &site, MT_FRAME))
         return wait_for_any(MT_UNTIMED, &c, count, requests, index, status);
     mt_call_site = site;
     return cached_Waitany(count, requests, index, status);
@@ -241,7 +251,8 @@ static MT_NOINLINE int general_Testany(int count, MPI_Request requests[], int *i
 static MT_NOINLINE int cached_Testany(int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status)
 {
     mt_call c;
-    if (mt_path_open(MT_CACHED, &c, MT_CALL_TESTANY, &mt_call_site, MT_FRAME))
+    mt_thread *t = mt_quick_self;
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_TESTANY, &mt_call_site, MT_FRAME))
         return test_any(MT_CACHED, &c, count, requests, index, flag, status);
     return general_Testany(count, requests, index, flag, status);
 }
@@ -249,10 +260,11 @@ static MT_NOINLINE int cached_Testany(int count, MPI_Request requests[], int *in
 MT_EXPORT int MPI_Testany(int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status)
 {
     mt_call c;
+    mt_thread *t = mt_quick_self;
     uint64_t site = MT_SITE;
-    if (mt_path_open(MT_TIMED, &c, MT_CALL_TESTANY, &site, MT_FRAME))
+    if (mt_path_open(MT_TIMED, &c, t, MT_CALL_TESTANY, &site, MT_FRAME))
         return test_any(MT_TIMED, &c, count, requests, index, flag, status);
-    if (mt_path_open(MT_UNTIMED, &c, MT_CALL_TESTANY, &site, MT_FRAME))
+    if (mt_path_open(MT_UNTIMED, &c, t, MT_CALL_TESTANY, &site, MT_FRAME))
         return test_any(MT_UNTIMED, &c, count, requests, index, flag, status);
     mt_call_site = site;
     return cached_Testany(count, requests, index, flag, status);
@@ -282,7 +294,8 @@ static MT_NOINLINE int cached_Waitsome(int count, MPI_Request requests[], int *o
                                       MPI_Status statuses[])
 {
     mt_call c;
-    if (mt_path_open(MT_CACHED, &c, MT_CALL_WAITSOME, &mt_call_site, MT_FRAME))
+    mt_thread *t = mt_quick_self;
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_WAITSOME, &mt_call_site, MT_FRAME))
         return wait_for_some(MT_CACHED, &c, count, requests, outcount, indices, statuses);
     return general_Waitsome(count, requests, outcount, indices, statuses);
 }
@@ -290,10 +303,11 @@ static MT_NOINLINE int cached_Waitsome(int count, MPI_Request requests[], int *o
 MT_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int *outcount, int indices[], MPI_Status statuses[])
 {
     mt_call c;
+    mt_thread *t = mt_quick_self;
     uint64_t site = MT_SITE;
-    if (mt_path_open(MT_TIMED, &c, MT_CALL_WAITSOME, &site, MT_FRAME))
+    if (mt_path_open(MT_TIMED, &c, t, MT_CALL_WAITSOME, &site, MT_FRAME))
         return wait_for_some(MT_TIMED, &c, count, requests, outcount, indices, statuses);
-    if (mt_path_open(MT_UNTIMED, &c, MT_CALL_WAITSOME, &site, MT_FRAME))
+    if (mt_path_open(MT_UNTIMED, &c, t, MT_CALL_WAITSOME, &site, MT_FRAME))
         return wait_for_some(MT_UNTIMED, &c, count, requests, outcount, indices, statuses);
     mt_call_site = site;
     return cached_Waitsome(count, requests, outcount, indices, statuses);
@@ -323,7 +337,8 @@ static MT_NOINLINE int cached_Testsome(int count, MPI_Request requests[], int *o
                                       MPI_Status statuses[])
 {
     mt_call c;
-    if (mt_path_open(MT_CACHED, &c, MT_CALL_TESTSOME, &mt_call_site, MT_FRAME))
+    mt_thread *t = mt_quick_self;
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_TESTSOME, &mt_call_site, MT_FRAME))
         return test_some(MT_CACHED, &c, count, requests, outcount, indices, statuses);
     return general_Testsome(count, requests, outcount, indices, statuses);
 }
@@ -331,10 +346,11 @@ static MT_NOINLINE int cached_Testsome(int count, MPI_Request requests[], int *o
 MT_EXPORT int MPI_Testsome(int count, MPI_Request requests[], int *outcount, int indices[], MPI_Status statuses[])
 {
     mt_call c;
+    mt_thread *t = mt_quick_self;
     uint64_t site = MT_SITE;
-    if (mt_path_open(MT_TIMED, &c, MT_CALL_TESTSOME, &site, MT_FRAME))
+    if (mt_path_open(MT_TIMED, &c, t, MT_CALL_TESTSOME, &site, MT_FRAME))
         return test_some(MT_TIMED, &c, count, requests, outcount, indices, statuses);
-    if (mt_path_open(MT_UNTIMED, &c, MT_CALL_TESTSOME, &site, MT_FRAME))
+    if (mt_path_open(MT_UNTIMED, &c, t, MT_CALL_TESTSOME, &site, MT_FRAME))
         return test_some(MT_UNTIMED, &c, count, requests, outcount, indices, statuses);
     mt_call_site = site;
     return cached_Testsome(count, requests, outcount, indices, statuses);
@@ -361,7 +377,8 @@ static MT_NOINLINE int general_Request_get_status(MPI_Request request, int *flag
 static MT_NOINLINE int cached_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 {
     mt_call c;
-    if (mt_path_open(MT_CACHED, &c, MT_CALL_REQUEST_GET_STATUS, &mt_call_site, MT_FRAME))
+    mt_thread *t = mt_quick_self;
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_REQUEST_GET_STATUS, &mt_call_site, MT_FRAME))
         return look_at_request(MT_CACHED, &c, request, flag, status);
     return general_Request_get_status(request, flag, status);
 }
@@ -369,10 +386,11 @@ static MT_NOINLINE int cached_Request_get_status(MPI_Request request, int *flag,
 MT_EXPORT int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 {
     mt_call c;
+    mt_thread *t = mt_quick_self;
     uint64_t site = MT_SITE;
-    if (mt_path_open(MT_TIMED, &c, MT_CALL_REQUEST_GET_STATUS, &site, MT_FRAME))
+    if (mt_path_open(MT_TIMED, &c, t, MT_CALL_REQUEST_GET_STATUS, &site, MT_FRAME))
         return look_at_request(MT_TIMED, &c, request, flag, status);
-    if (mt_path_open(MT_UNTIMED, &c, MT_CALL_REQUEST_GET_STATUS, &site, MT_FRAME))
+    if (mt_path_open(MT_UNTIMED, &c, t, MT_CALL_REQUEST_GET_STATUS, &site, MT_FRAME))
         return look_at_request(MT_UNTIMED, &c, request, flag, status);
     mt_call_site = site;
     return cached_Request_get_status(request, flag, status);

@@ -14,7 +14,8 @@ static MT_NOINLINE int general_Send(const void *buf, int count, MPI_Datatype dat
 static MT_NOINLINE int cached_Send(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
     mt_call c;
-    if (mt_path_open(MT_CACHED, &c, MT_CALL_SEND, &mt_call_site, MT_FRAME) &&
+    mt_thread *t = mt_quick_self;
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_SEND, &mt_call_site, MT_FRAME) &&
         mt_path_begin_send(MT_CACHED, &c, comm, dest, count, datatype, tag)) {
         int rc = mt_pmpi.Send(buf, count, datatype, dest, tag, comm);
         return mt_path_end(MT_CACHED, &c, rc);
@@ -25,13 +26,14 @@ static MT_NOINLINE int cached_Send(const void *buf, int count, MPI_Datatype data
 MT_EXPORT int MPI_Send(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
     mt_call c;
+    mt_thread *t = mt_quick_self;
     uint64_t site = MT_SITE;
-    if (mt_path_open(MT_TIMED, &c, MT_CALL_SEND, &site, MT_FRAME) &&
+    if (mt_path_open(MT_TIMED, &c, t, MT_CALL_SEND, &site, MT_FRAME) &&
         mt_path_begin_send(MT_TIMED, &c, comm, dest, count, datatype, tag)) {
         int rc = mt_pmpi.Send(buf, count, datatype, dest, tag, comm);
         return mt_path_end(MT_TIMED, &c, rc);
     }
-    if (mt_path_open(MT_UNTIMED, &c, MT_CALL_SEND, &site, MT_FRAME) &&
+    if (mt_path_open(MT_UNTIMED, &c, t, MT_CALL_SEND, &site, MT_FRAME) &&
         mt_path_begin_send(MT_UNTIMED, &c, comm, dest, count, datatype, tag)) {
         int rc = mt_pmpi.Send(buf, count, datatype, dest, tag, comm);
         return mt_path_end(MT_UNTIMED, &c, rc);
@@ -133,7 +135,8 @@ static MT_NOINLINE int cached_Recv(void *buf, int count, MPI_Datatype datatype, 
 {
     MPI_Status own, *seen = mt_seen(status, &own);
     mt_call c;
-    if (mt_path_open(MT_CACHED, &c, MT_CALL_RECV, &mt_call_site, MT_FRAME) &&
+    mt_thread *t = mt_quick_self;
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_RECV, &mt_call_site, MT_FRAME) &&
         mt_path_begin_recv(MT_CACHED, &c, comm, source, count, datatype, tag)) {
         int rc = mt_pmpi.Recv(buf, count, datatype, source, tag, comm, seen);
         return mt_path_end_recv(MT_CACHED, &c, rc, seen);
@@ -145,13 +148,14 @@ MT_EXPORT int MPI_Recv(void *buf, int count, MPI_Datatype datatype, int source, 
 {
     MPI_Status own, *seen = mt_seen(status, &own);
     mt_call c;
+    mt_thread *t = mt_quick_self;
     uint64_t site = MT_SITE;
-    if (mt_path_open(MT_TIMED, &c, MT_CALL_RECV, &site, MT_FRAME) &&
+    if (mt_path_open(MT_TIMED, &c, t, MT_CALL_RECV, &site, MT_FRAME) &&
         mt_path_begin_recv(MT_TIMED, &c, comm, source, count, datatype, tag)) {
         int rc = mt_pmpi.Recv(buf, count, datatype, source, tag, comm, seen);
         return mt_path_end_recv(MT_TIMED, &c, rc, seen);
     }
-    if (mt_path_open(MT_UNTIMED, &c, MT_CALL_RECV, &site, MT_FRAME) &&
+    if (mt_path_open(MT_UNTIMED, &c, t, MT_CALL_RECV, &site, MT_FRAME) &&
         mt_path_begin_recv(MT_UNTIMED, &c, comm, source, count, datatype, tag)) {
         int rc = mt_pmpi.Recv(buf, count, datatype, source, tag, comm, seen);
         return mt_path_end_recv(MT_UNTIMED, &c, rc, seen);
@@ -188,7 +192,8 @@ static MT_NOINLINE int cached_Sendrecv(const void *sendbuf, int sendcount, MPI_D
 {
     MPI_Status own, *seen = mt_seen(status, &own);
     mt_call c;
-    if (mt_path_open(MT_CACHED, &c, MT_CALL_SENDRECV, &mt_call_site, MT_FRAME) &&
+    mt_thread *t = mt_quick_self;
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_SENDRECV, &mt_call_site, MT_FRAME) &&
         mt_path_begin_sendrecv(MT_CACHED, &c, comm, dest, sendcount, sendtype, source, sendtag)) {
         int rc = mt_pmpi.Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, seen);
         return mt_path_end_sendrecv(MT_CACHED, &c, rc, seen);
@@ -200,13 +205,14 @@ MT_EXPORT int MPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype send
 {
     MPI_Status own, *seen = mt_seen(status, &own);
     mt_call c;
+    mt_thread *t = mt_quick_self;
     uint64_t site = MT_SITE;
-    if (mt_path_open(MT_TIMED, &c, MT_CALL_SENDRECV, &site, MT_FRAME) &&
+    if (mt_path_open(MT_TIMED, &c, t, MT_CALL_SENDRECV, &site, MT_FRAME) &&
         mt_path_begin_sendrecv(MT_TIMED, &c, comm, dest, sendcount, sendtype, source, sendtag)) {
         int rc = mt_pmpi.Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, seen);
         return mt_path_end_sendrecv(MT_TIMED, &c, rc, seen);
     }
-    if (mt_path_open(MT_UNTIMED, &c, MT_CALL_SENDRECV, &site, MT_FRAME) &&
+    if (mt_path_open(MT_UNTIMED, &c, t, MT_CALL_SENDRECV, &site, MT_FRAME) &&
         mt_path_begin_sendrecv(MT_UNTIMED, &c, comm, dest, sendcount, sendtype, source, sendtag)) {
         int rc = mt_pmpi.Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, seen);
         return mt_path_end_sendrecv(MT_UNTIMED, &c, rc, seen);
@@ -265,7 +271,8 @@ static MT_NOINLINE int general_Isend(const void *buf, int count, MPI_Datatype da
 static MT_NOINLINE int cached_Isend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
     mt_call c;
-    if (mt_path_open(MT_CACHED, &c, MT_CALL_ISEND, &mt_call_site, MT_FRAME) &&
+    mt_thread *t = mt_quick_self;
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_ISEND, &mt_call_site, MT_FRAME) &&
         mt_path_begin_send(MT_CACHED, &c, comm, dest, count, datatype, tag)) {
         int rc = mt_pmpi.Isend(buf, count, datatype, dest, tag, comm, request);
         return mt_path_end_isend(MT_CACHED, &c, rc, request);
@@ -276,13 +283,14 @@ static MT_NOINLINE int cached_Isend(const void *buf, int count, MPI_Datatype dat
 MT_EXPORT int MPI_Isend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
     mt_call c;
+    mt_thread *t = mt_quick_self;
     uint64_t site = MT_SITE;
-    if (mt_path_open(MT_TIMED, &c, MT_CALL_ISEND, &site, MT_FRAME) &&
+    if (mt_path_open(MT_TIMED, &c, t, MT_CALL_ISEND, &site, MT_FRAME) &&
         mt_path_begin_send(MT_TIMED, &c, comm, dest, count, datatype, tag)) {
         int rc = mt_pmpi.Isend(buf, count, datatype, dest, tag, comm, request);
         return mt_path_end_isend(MT_TIMED, &c, rc, request);
     }
-    if (mt_path_open(MT_UNTIMED, &c, MT_CALL_ISEND, &site, MT_FRAME) &&
+    if (mt_path_open(MT_UNTIMED, &c, t, MT_CALL_ISEND, &site, MT_FRAME) &&
         mt_path_begin_send(MT_UNTIMED, &c, comm, dest, count, datatype, tag)) {
         int rc = mt_pmpi.Isend(buf, count, datatype, dest, tag, comm, request);
         return mt_path_end_isend(MT_UNTIMED, &c, rc, request);
@@ -382,7 +390,8 @@ static MT_NOINLINE int general_Irecv(void *buf, int count, MPI_Datatype datatype
 static MT_NOINLINE int cached_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request)
 {
     mt_call c;
-    if (mt_path_open(MT_CACHED, &c, MT_CALL_IRECV, &mt_call_site, MT_FRAME) &&
+    mt_thread *t = mt_quick_self;
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_IRECV, &mt_call_site, MT_FRAME) &&
         mt_path_begin_probe(MT_CACHED, &c, comm, source, tag)) {
         int rc = mt_pmpi.Irecv(buf, count, datatype, source, tag, comm, request);
         return mt_path_end_irecv(MT_CACHED, &c, rc, request);
@@ -393,13 +402,14 @@ static MT_NOINLINE int cached_Irecv(void *buf, int count, MPI_Datatype datatype,
 MT_EXPORT int MPI_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request)
 {
     mt_call c;
+    mt_thread *t = mt_quick_self;
     uint64_t site = MT_SITE;
-    if (mt_path_open(MT_TIMED, &c, MT_CALL_IRECV, &site, MT_FRAME) &&
+    if (mt_path_open(MT_TIMED, &c, t, MT_CALL_IRECV, &site, MT_FRAME) &&
         mt_path_begin_probe(MT_TIMED, &c, comm, source, tag)) {
         int rc = mt_pmpi.Irecv(buf, count, datatype, source, tag, comm, request);
         return mt_path_end_irecv(MT_TIMED, &c, rc, request);
     }
-    if (mt_path_open(MT_UNTIMED, &c, MT_CALL_IRECV, &site, MT_FRAME) &&
+    if (mt_path_open(MT_UNTIMED, &c, t, MT_CALL_IRECV, &site, MT_FRAME) &&
         mt_path_begin_probe(MT_UNTIMED, &c, comm, source, tag)) {
         int rc = mt_pmpi.Irecv(buf, count, datatype, source, tag, comm, request);
         return mt_path_end_irecv(MT_UNTIMED, &c, rc, request);
@@ -609,7 +619,8 @@ static MT_NOINLINE int general_Probe(int source, int tag, MPI_Comm comm, MPI_Sta
 static MT_NOINLINE int cached_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
     mt_call c;
-    if (mt_path_open(MT_CACHED, &c, MT_CALL_PROBE, &mt_call_site, MT_FRAME) &&
+    mt_thread *t = mt_quick_self;
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_PROBE, &mt_call_site, MT_FRAME) &&
         mt_path_begin_probe(MT_CACHED, &c, comm, source, tag)) {
         int rc = mt_pmpi.Probe(source, tag, comm, status);
         return mt_path_end_empty(MT_CACHED, &c, rc);
@@ -620,13 +631,14 @@ static MT_NOINLINE int cached_Probe(int source, int tag, MPI_Comm comm, MPI_Stat
 MT_EXPORT int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
     mt_call c;
+    mt_thread *t = mt_quick_self;
     uint64_t site = MT_SITE;
-    if (mt_path_open(MT_TIMED, &c, MT_CALL_PROBE, &site, MT_FRAME) &&
+    if (mt_path_open(MT_TIMED, &c, t, MT_CALL_PROBE, &site, MT_FRAME) &&
         mt_path_begin_probe(MT_TIMED, &c, comm, source, tag)) {
         int rc = mt_pmpi.Probe(source, tag, comm, status);
         return mt_path_end_empty(MT_TIMED, &c, rc);
     }
-    if (mt_path_open(MT_UNTIMED, &c, MT_CALL_PROBE, &site, MT_FRAME) &&
+    if (mt_path_open(MT_UNTIMED, &c, t, MT_CALL_PROBE, &site, MT_FRAME) &&
         mt_path_begin_probe(MT_UNTIMED, &c, comm, source, tag)) {
         int rc = mt_pmpi.Probe(source, tag, comm, status);
         return mt_path_end_empty(MT_UNTIMED, &c, rc);
@@ -649,7 +661,8 @@ static MT_NOINLINE int general_Iprobe(int source, int tag, MPI_Comm comm, int *f
 static MT_NOINLINE int cached_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
 {
     mt_call c;
-    if (mt_path_open(MT_CACHED, &c, MT_CALL_IPROBE, &mt_call_site, MT_FRAME) &&
+    mt_thread *t = mt_quick_self;
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_IPROBE, &mt_call_site, MT_FRAME) &&
         mt_path_begin_probe(MT_CACHED, &c, comm, source, tag)) {
         int rc = mt_pmpi.Iprobe(source, tag, comm, flag, status);
         return mt_path_end_empty(MT_CACHED, &c, rc);
@@ -660,13 +673,14 @@ static MT_NOINLINE int cached_Iprobe(int source, int tag, MPI_Comm comm, int *fl
 MT_EXPORT int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
 {
     mt_call c;
+    mt_thread *t = mt_quick_self;
     uint64_t site = MT_SITE;
-    if (mt_path_open(MT_TIMED, &c, MT_CALL_IPROBE, &site, MT_FRAME) &&
+    if (mt_path_open(MT_TIMED, &c, t, MT_CALL_IPROBE, &site, MT_FRAME) &&
         mt_path_begin_probe(MT_TIMED, &c, comm, source, tag)) {
         int rc = mt_pmpi.Iprobe(source, tag, comm, flag, status);
         return mt_path_end_empty(MT_TIMED, &c, rc);
     }
-    if (mt_path_open(MT_UNTIMED, &c, MT_CALL_IPROBE, &site, MT_FRAME) &&
+    if (mt_path_open(MT_UNTIMED, &c, t, MT_CALL_IPROBE, &site, MT_FRAME) &&
         mt_path_begin_probe(MT_UNTIMED, &c, comm, source, tag)) {
         int rc = mt_pmpi.Iprobe(source, tag, comm, flag, status);
         return mt_path_end_empty(MT_UNTIMED, &c, rc);
@@ -711,7 +725,8 @@ static MT_NOINLINE int general_Barrier(MPI_Comm comm)
 static MT_NOINLINE int cached_Barrier(MPI_Comm comm)
 {
     mt_call c;
-    if (mt_path_open(MT_CACHED, &c, MT_CALL_BARRIER, &mt_call_site, MT_FRAME) &&
+    mt_thread *t = mt_quick_self;
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_BARRIER, &mt_call_site, MT_FRAME) &&
         mt_path_begin_coll(MT_CACHED, &c, comm, mt_barrier())) {
         int rc = mt_pmpi.Barrier(comm);
         return mt_path_end(MT_CACHED, &c, rc);
@@ -722,13 +737,14 @@ static MT_NOINLINE int cached_Barrier(MPI_Comm comm)
 MT_EXPORT int MPI_Barrier(MPI_Comm comm)
 {
     mt_call c;
+    mt_thread *t = mt_quick_self;
     uint64_t site = MT_SITE;
-    if (mt_path_open(MT_TIMED, &c, MT_CALL_BARRIER, &site, MT_FRAME) &&
+    if (mt_path_open(MT_TIMED, &c, t, MT_CALL_BARRIER, &site, MT_FRAME) &&
         mt_path_begin_coll(MT_TIMED, &c, comm, mt_barrier())) {
         int rc = mt_pmpi.Barrier(comm);
         return mt_path_end(MT_TIMED, &c, rc);
     }
-    if (mt_path_open(MT_UNTIMED, &c, MT_CALL_BARRIER, &site, MT_FRAME) &&
+    if (mt_path_open(MT_UNTIMED, &c, t, MT_CALL_BARRIER, &site, MT_FRAME) &&
         mt_path_begin_coll(MT_UNTIMED, &c, comm, mt_barrier())) {
         int rc = mt_pmpi.Barrier(comm);
         return mt_path_end(MT_UNTIMED, &c, rc);
@@ -751,7 +767,8 @@ static MT_NOINLINE int general_Bcast(void *buffer, int count, MPI_Datatype datat
 static MT_NOINLINE int cached_Bcast(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm)
 {
     mt_call c;
-    if (mt_path_open(MT_CACHED, &c, MT_CALL_BCAST, &mt_call_site, MT_FRAME) &&
+    mt_thread *t = mt_quick_self;
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_BCAST, &mt_call_site, MT_FRAME) &&
         mt_path_begin_coll(MT_CACHED, &c, comm, mt_o2a(root, count, datatype))) {
         int rc = mt_pmpi.Bcast(buffer, count, datatype, root, comm);
         return mt_path_end(MT_CACHED, &c, rc);
@@ -762,13 +779,14 @@ static MT_NOINLINE int cached_Bcast(void *buffer, int count, MPI_Datatype dataty
 MT_EXPORT int MPI_Bcast(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm)
 {
     mt_call c;
+    mt_thread *t = mt_quick_self;
     uint64_t site = MT_SITE;
-    if (mt_path_open(MT_TIMED, &c, MT_CALL_BCAST, &site, MT_FRAME) &&
+    if (mt_path_open(MT_TIMED, &c, t, MT_CALL_BCAST, &site, MT_FRAME) &&
         mt_path_begin_coll(MT_TIMED, &c, comm, mt_o2a(root, count, datatype))) {
         int rc = mt_pmpi.Bcast(buffer, count, datatype, root, comm);
         return mt_path_end(MT_TIMED, &c, rc);
     }
-    if (mt_path_open(MT_UNTIMED, &c, MT_CALL_BCAST, &site, MT_FRAME) &&
+    if (mt_path_open(MT_UNTIMED, &c, t, MT_CALL_BCAST, &site, MT_FRAME) &&
         mt_path_begin_coll(MT_UNTIMED, &c, comm, mt_o2a(root, count, datatype))) {
         int rc = mt_pmpi.Bcast(buffer, count, datatype, root, comm);
         return mt_path_end(MT_UNTIMED, &c, rc);
@@ -890,7 +908,8 @@ static MT_NOINLINE int general_Allgather(const void *sendbuf, int sendcount, MPI
 static MT_NOINLINE int cached_Allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
     mt_call c;
-    if (mt_path_open(MT_CACHED, &c, MT_CALL_ALLGATHER, &mt_call_site, MT_FRAME) &&
+    mt_thread *t = mt_quick_self;
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_ALLGATHER, &mt_call_site, MT_FRAME) &&
         mt_path_begin_coll(MT_CACHED, &c, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype))) {
         int rc = mt_pmpi.Allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
         return mt_path_end(MT_CACHED, &c, rc);
@@ -901,13 +920,14 @@ static MT_NOINLINE int cached_Allgather(const void *sendbuf, int sendcount, MPI_
 MT_EXPORT int MPI_Allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
     mt_call c;
+    mt_thread *t = mt_quick_self;
     uint64_t site = MT_SITE;
-    if (mt_path_open(MT_TIMED, &c, MT_CALL_ALLGATHER, &site, MT_FRAME) &&
+    if (mt_path_open(MT_TIMED, &c, t, MT_CALL_ALLGATHER, &site, MT_FRAME) &&
         mt_path_begin_coll(MT_TIMED, &c, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype))) {
         int rc = mt_pmpi.Allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
         return mt_path_end(MT_TIMED, &c, rc);
     }
-    if (mt_path_open(MT_UNTIMED, &c, MT_CALL_ALLGATHER, &site, MT_FRAME) &&
+    if (mt_path_open(MT_UNTIMED, &c, t, MT_CALL_ALLGATHER, &site, MT_FRAME) &&
         mt_path_begin_coll(MT_UNTIMED, &c, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype))) {
         int rc = mt_pmpi.Allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
         return mt_path_end(MT_UNTIMED, &c, rc);
@@ -963,7 +983,8 @@ static MT_NOINLINE int general_Alltoall(const void *sendbuf, int sendcount, MPI_
 static MT_NOINLINE int cached_Alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
     mt_call c;
-    if (mt_path_open(MT_CACHED, &c, MT_CALL_ALLTOALL, &mt_call_site, MT_FRAME) &&
+    mt_thread *t = mt_quick_self;
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_ALLTOALL, &mt_call_site, MT_FRAME) &&
         mt_path_begin_coll(MT_CACHED, &c, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype))) {
         int rc = mt_pmpi.Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
         return mt_path_end(MT_CACHED, &c, rc);
@@ -974,13 +995,14 @@ static MT_NOINLINE int cached_Alltoall(const void *sendbuf, int sendcount, MPI_D
 MT_EXPORT int MPI_Alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
     mt_call c;
+    mt_thread *t = mt_quick_self;
     uint64_t site = MT_SITE;
-    if (mt_path_open(MT_TIMED, &c, MT_CALL_ALLTOALL, &site, MT_FRAME) &&
+    if (mt_path_open(MT_TIMED, &c, t, MT_CALL_ALLTOALL, &site, MT_FRAME) &&
         mt_path_begin_coll(MT_TIMED, &c, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype))) {
         int rc = mt_pmpi.Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
         return mt_path_end(MT_TIMED, &c, rc);
     }
-    if (mt_path_open(MT_UNTIMED, &c, MT_CALL_ALLTOALL, &site, MT_FRAME) &&
+    if (mt_path_open(MT_UNTIMED, &c, t, MT_CALL_ALLTOALL, &site, MT_FRAME) &&
         mt_path_begin_coll(MT_UNTIMED, &c, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype))) {
         int rc = mt_pmpi.Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
         return mt_path_end(MT_UNTIMED, &c, rc);
@@ -1080,7 +1102,8 @@ static MT_NOINLINE int general_Allreduce(const void *sendbuf, void *recvbuf, int
 static MT_NOINLINE int cached_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
     mt_call c;
-    if (mt_path_open(MT_CACHED, &c, MT_CALL_ALLREDUCE, &mt_call_site, MT_FRAME) &&
+    mt_thread *t = mt_quick_self;
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_ALLREDUCE, &mt_call_site, MT_FRAME) &&
         mt_path_begin_coll(MT_CACHED, &c, comm, mt_a2a(count, datatype))) {
         int rc = mt_pmpi.Allreduce(sendbuf, recvbuf, count, datatype, op, comm);
         return mt_path_end(MT_CACHED, &c, rc);
@@ -1091,13 +1114,14 @@ static MT_NOINLINE int cached_Allreduce(const void *sendbuf, void *recvbuf, int 
 MT_EXPORT int MPI_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
     mt_call c;
+    mt_thread *t = mt_quick_self;
     uint64_t site = MT_SITE;
-    if (mt_path_open(MT_TIMED, &c, MT_CALL_ALLREDUCE, &site, MT_FRAME) &&
+    if (mt_path_open(MT_TIMED, &c, t, MT_CALL_ALLREDUCE, &site, MT_FRAME) &&
         mt_path_begin_coll(MT_TIMED, &c, comm, mt_a2a(count, datatype))) {
         int rc = mt_pmpi.Allreduce(sendbuf, recvbuf, count, datatype, op, comm);
         return mt_path_end(MT_TIMED, &c, rc);
     }
-    if (mt_path_open(MT_UNTIMED, &c, MT_CALL_ALLREDUCE, &site, MT_FRAME) &&
+    if (mt_path_open(MT_UNTIMED, &c, t, MT_CALL_ALLREDUCE, &site, MT_FRAME) &&
         mt_path_begin_coll(MT_UNTIMED, &c, comm, mt_a2a(count, datatype))) {
         int rc = mt_pmpi.Allreduce(sendbuf, recvbuf, count, datatype, op, comm);
         return mt_path_end(MT_UNTIMED, &c, rc);
@@ -2671,7 +2695,8 @@ static MT_NOINLINE int general_Put(const void *origin_addr, int origin_count, MP
 static MT_NOINLINE int cached_Put(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win)
 {
     mt_call c;
-    if (mt_path_open(MT_CACHED, &c, MT_CALL_PUT, &mt_call_site, MT_FRAME) &&
+    mt_thread *t = mt_quick_self;
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_PUT, &mt_call_site, MT_FRAME) &&
         mt_path_begin_rma(MT_CACHED, &c, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype)) {
         int rc = mt_pmpi.Put(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
         return mt_path_end(MT_CACHED, &c, rc);
@@ -2682,13 +2707,14 @@ static MT_NOINLINE int cached_Put(const void *origin_addr, int origin_count, MPI
 MT_EXPORT int MPI_Put(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win)
 {
     mt_call c;
+    mt_thread *t = mt_quick_self;
     uint64_t site = MT_SITE;
-    if (mt_path_open(MT_TIMED, &c, MT_CALL_PUT, &site, MT_FRAME) &&
+    if (mt_path_open(MT_TIMED, &c, t, MT_CALL_PUT, &site, MT_FRAME) &&
         mt_path_begin_rma(MT_TIMED, &c, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype)) {
         int rc = mt_pmpi.Put(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
         return mt_path_end(MT_TIMED, &c, rc);
     }
-    if (mt_path_open(MT_UNTIMED, &c, MT_CALL_PUT, &site, MT_FRAME) &&
+    if (mt_path_open(MT_UNTIMED, &c, t, MT_CALL_PUT, &site, MT_FRAME) &&
         mt_path_begin_rma(MT_UNTIMED, &c, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype)) {
         int rc = mt_pmpi.Put(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
         return mt_path_end(MT_UNTIMED, &c, rc);
@@ -2788,7 +2814,8 @@ static MT_NOINLINE int general_Get(void *origin_addr, int origin_count, MPI_Data
 static MT_NOINLINE int cached_Get(void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win)
 {
     mt_call c;
-    if (mt_path_open(MT_CACHED, &c, MT_CALL_GET, &mt_call_site, MT_FRAME) &&
+    mt_thread *t = mt_quick_self;
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_GET, &mt_call_site, MT_FRAME) &&
         mt_path_begin_rma(MT_CACHED, &c, win, target_rank, MT_DIR_READ, target_count, target_datatype)) {
         int rc = mt_pmpi.Get(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
         return mt_path_end(MT_CACHED, &c, rc);
@@ -2799,13 +2826,14 @@ static MT_NOINLINE int cached_Get(void *origin_addr, int origin_count, MPI_Datat
 MT_EXPORT int MPI_Get(void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win)
 {
     mt_call c;
+    mt_thread *t = mt_quick_self;
     uint64_t site = MT_SITE;
-    if (mt_path_open(MT_TIMED, &c, MT_CALL_GET, &site, MT_FRAME) &&
+    if (mt_path_open(MT_TIMED, &c, t, MT_CALL_GET, &site, MT_FRAME) &&
         mt_path_begin_rma(MT_TIMED, &c, win, target_rank, MT_DIR_READ, target_count, target_datatype)) {
         int rc = mt_pmpi.Get(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
         return mt_path_end(MT_TIMED, &c, rc);
     }
-    if (mt_path_open(MT_UNTIMED, &c, MT_CALL_GET, &site, MT_FRAME) &&
+    if (mt_path_open(MT_UNTIMED, &c, t, MT_CALL_GET, &site, MT_FRAME) &&
         mt_path_begin_rma(MT_UNTIMED, &c, win, target_rank, MT_DIR_READ, target_count, target_datatype)) {
         int rc = mt_pmpi.Get(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
         return mt_path_end(MT_UNTIMED, &c, rc);
@@ -3070,7 +3098,8 @@ static MT_NOINLINE int general_Win_flush(int rank, MPI_Win win)
 static MT_NOINLINE int cached_Win_flush(int rank, MPI_Win win)
 {
     mt_call c;
-    if (mt_path_open(MT_CACHED, &c, MT_CALL_WIN_FLUSH, &mt_call_site, MT_FRAME) &&
+    mt_thread *t = mt_quick_self;
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_WIN_FLUSH, &mt_call_site, MT_FRAME) &&
         mt_path_begin_win(MT_CACHED, &c, win, rank, 0)) {
         int rc = mt_pmpi.Win_flush(rank, win);
         return mt_path_end_empty(MT_CACHED, &c, rc);
@@ -3081,13 +3110,14 @@ static MT_NOINLINE int cached_Win_flush(int rank, MPI_Win win)
 MT_EXPORT int MPI_Win_flush(int rank, MPI_Win win)
 {
     mt_call c;
+    mt_thread *t = mt_quick_self;
     uint64_t site = MT_SITE;
-    if (mt_path_open(MT_TIMED, &c, MT_CALL_WIN_FLUSH, &site, MT_FRAME) &&
+    if (mt_path_open(MT_TIMED, &c, t, MT_CALL_WIN_FLUSH, &site, MT_FRAME) &&
         mt_path_begin_win(MT_TIMED, &c, win, rank, 0)) {
         int rc = mt_pmpi.Win_flush(rank, win);
         return mt_path_end_empty(MT_TIMED, &c, rc);
     }
-    if (mt_path_open(MT_UNTIMED, &c, MT_CALL_WIN_FLUSH, &site, MT_FRAME) &&
+    if (mt_path_open(MT_UNTIMED, &c, t, MT_CALL_WIN_FLUSH, &site, MT_FRAME) &&
         mt_path_begin_win(MT_UNTIMED, &c, win, rank, 0)) {
         int rc = mt_pmpi.Win_flush(rank, win);
         return mt_path_end_empty(MT_UNTIMED, &c, rc);
@@ -3110,7 +3140,8 @@ static MT_NOINLINE int general_Win_flush_local(int rank, MPI_Win win)
 static MT_NOINLINE int cached_Win_flush_local(int rank, MPI_Win win)
 {
     mt_call c;
-    if (mt_path_open(MT_CACHED, &c, MT_CALL_WIN_FLUSH_LOCAL, &mt_call_site, MT_FRAME) &&
+    mt_thread *t = mt_quick_self;
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_WIN_FLUSH_LOCAL, &mt_call_site, MT_FRAME) &&
         mt_path_begin_win(MT_CACHED, &c, win, rank, 0)) {
         int rc = mt_pmpi.Win_flush_local(rank, win);
         return mt_path_end_empty(MT_CACHED, &c, rc);
@@ -3121,13 +3152,14 @@ static MT_NOINLINE int cached_Win_flush_local(int rank, MPI_Win win)
 MT_EXPORT int MPI_Win_flush_local(int rank, MPI_Win win)
 {
     mt_call c;
+    mt_thread *t = mt_quick_self;
     uint64_t site = MT_SITE;
-    if (mt_path_open(MT_TIMED, &c, MT_CALL_WIN_FLUSH_LOCAL, &site, MT_FRAME) &&
+    if (mt_path_open(MT_TIMED, &c, t, MT_CALL_WIN_FLUSH_LOCAL, &site, MT_FRAME) &&
         mt_path_begin_win(MT_TIMED, &c, win, rank, 0)) {
         int rc = mt_pmpi.Win_flush_local(rank, win);
         return mt_path_end_empty(MT_TIMED, &c, rc);
     }
-    if (mt_path_open(MT_UNTIMED, &c, MT_CALL_WIN_FLUSH_LOCAL, &site, MT_FRAME) &&
+    if (mt_path_open(MT_UNTIMED, &c, t, MT_CALL_WIN_FLUSH_LOCAL, &site, MT_FRAME) &&
         mt_path_begin_win(MT_UNTIMED, &c, win, rank, 0)) {
         int rc = mt_pmpi.Win_flush_local(rank, win);
         return mt_path_end_empty(MT_UNTIMED, &c, rc);
