@@ -47,7 +47,7 @@ enum {
     MT_FLAG_PAUSED = 2,           // the program has paused recording
     MT_FLAG_CLOCK = 4,            // the clock is not an instruction of the CPU
     MT_FLAG_INTERVAL = 8,         // the run is cut into intervals of time
-    MT_FLAG_SITES = 16,           // the call site may not be the return address: see find_site in call.c
+    MT_FLAG_SITES = 16,           // the call site may not be the return address: see mt_path_site in call.h and find_site in call.c
     MT_FLAG_UNTIMED = 32,         // --timing off
     MT_FLAG_SAMPLED = 64,         // --timing sampled
     MT_FLAG_PVARS = 128,          // performance variables are read at intervals of time

@@ -1,7 +1,7 @@
-// Wrappers that are more than one call between an enter and a leave: those that free
-// handles (what is known of a handle has to go before the MPI may give it out again),
-// matched receives, and MPI_Comm_idup. Wrappers that complete requests are in completion.c,
-// those that start and end the recording in lifecycle/init_finalize.c.
+// Wrappers that do more than open a call, pass it on and record it: those that free handles
+// (what is known of a handle has to go before the MPI may give it out again), matched
+// receives, and MPI_Comm_idup. Wrappers that complete requests are in wait_test.c, those that
+// start and end the recording in lifecycle/init_finalize.c.
 #include "record/current_call.h"
 #include "record/slice.h"
 #include "record/trace.h"

@@ -20,7 +20,10 @@ void mt_leave_init(mt_span *s, int rc);
 // again.
 void mt_mpi_unloaded(void);
 
-// Called before and after MPI_Finalize.
+// Called before and after MPI_Finalize. Before the last one, mt_finalizing writes the last
+// values of performance variables, the usage of the slice, and the time. After it,
+// mt_finalized records the call, requests that have not completed, new modules, the time, the
+// state MT_STATE_FINALIZED, and the checksum. Rows need no flush: they lie in the mapped file.
 void mt_finalizing(void);
 void mt_finalized(mt_span *s, int rc);
 

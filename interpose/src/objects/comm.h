@@ -5,9 +5,11 @@
 #include "base/resolve.h"
 #include "record/record.h"
 
-// What is known of a communicator. It outlives the handle, since a receive may complete
-// after its communicator was freed. It is never freed. A communicator created later in the
-// same way may reuse it ("fold").
+// What is known of a communicator. It is never freed. After MPI_Comm_free it may still be
+// used by pending requests and messages, the posted queue (by index), windows, persistent
+// collectives, an MPI_Comm_idup that has not completed, performance variables, and rows (by
+// index). mt_comm_freed puts it on a list. A communicator created later in the same way may
+// take it from there ("fold": reuse_freed in comm.c).
 struct mt_comm {
     uint32_t index, flags;
     int size, rank;
@@ -21,7 +23,7 @@ struct mt_comm {
     int32_t *remote;    // world ranks of the remote group of an intercommunicator, or NULL; as `members`
     int *edges;         // ranks of the outgoing neighbours of its topology
     int edge_count;
-    mt_l_comm *record;
+    mt_l_comm *record;  // its description in the log of the recording; NULL in mt_comm_none()
     mt_comm *next_freed;
     struct mt_bound *bound, *idle[2]; // performance variables: see pvars.c
     char name[MPI_MAX_OBJECT_NAME];

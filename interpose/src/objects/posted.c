@@ -12,7 +12,8 @@ static mt_posted *posted_at(uint32_t place)
 
 // Adds a receive that completed to its row, and returns the row. `row` is the row of the
 // receive before: a sequence of equal receives looks up its row once.
-MT_INLINE mt_row *record_receive(mt_thread *t, mt_row *row, const mt_posted *p, const MPI_Status *status)
+// book_receive in request.c does the same for receives in the table.
+MT_INLINE mt_row *book_receive(mt_thread *t, mt_row *row, const mt_posted *p, const MPI_Status *status)
 {
     if (mt_unlikely(status->MPI_SOURCE < 0)) // MPI_PROC_NULL is negative
         return row;
@@ -50,7 +51,7 @@ void mt_posted_completed(int count, MPI_Request requests[], const MPI_Status sta
             const mt_posted *p = posted_at(at);
             if (MT_KEY(requests[i]) != p->key)
                 continue;
-            row = record_receive(t, row, p, &statuses[i]);
+            row = book_receive(t, row, p, &statuses[i]);
             requests[i] = (MPI_Request)0;
             at++;
         }
@@ -105,7 +106,7 @@ bool mt_posted_one_completed(uint64_t key, const MPI_Status *status, mt_posted_p
         spill(found ? before : n, put); // older receives may stay pending; without them the next is first
     if (!found)
         return false;
-    record_receive(mt_self, mt_self->rows, posted_at(q->head), status);
+    book_receive(mt_self, mt_self->rows, posted_at(q->head), status);
     remove_oldest(1);
     return true;
 }

@@ -9,7 +9,8 @@
 // All other cases use the table of request.h. The queue is moved to the table, in order, as
 // soon as anything else is done with a request: MPI_Request_free, MPI_Cancel, a call that
 // failed, or a receive that completes before many that were posted earlier. A receive is
-// posted directly to the table if the queue is full, if entries have to be taken out before
+// posted directly to the table if the queue is full or has no room yet (the first receive of
+// the process, and the first one after the queue was moved), if entries have to be taken out before
 // a call (mt_take_before_call), and by calls on the general path (call.h).
 //
 // Invariants: a request is in the queue or in the table, never in both, and

@@ -1,6 +1,7 @@
 // Requests that are followed until they complete: receives (their source and size are known
 // only then), persistent requests, and communicators that MPI_Comm_idup makes. Sends are
-// counted when they start, and are not followed.
+// counted when they start. They are followed in a trace only, as MT_OPERATION, for the time
+// of their completion.
 //
 // Where another thread, or a callback of the program, can be given the same handle during a
 // call, an entry is taken out of the table before the MPI may free the handle. It is put
@@ -54,7 +55,9 @@ typedef struct mt_request_idup {
     MPI_Comm *later; // or NULL
 } mt_request_idup;
 
-// Hash tables with open addressing, one of requests and one of matched messages.
+// Hash tables with open addressing, one of requests and one of matched messages. Each has 16
+// shards with a mutex each (MT_LOCK_REQUESTS), which is taken only if mt_process.multiple.
+// Otherwise only the first shard is used, without a lock.
 typedef struct mt_table mt_table;
 extern MT_HIDDEN mt_table mt_requests, mt_messages;
 
