@@ -4,6 +4,7 @@ import (
 	"context"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -41,6 +42,7 @@ var inflights = []inflight{
 	{"longjmp-recv", "Comm_dup", profile.OpenCall{Call: "Recv", Direction: profile.Recv, Peer: 1, Bytes: 7 * 8, Sized: true}},
 	{how: "between"},
 	{how: "longjmp"},
+	{how: "longjmp-sendrecv"},
 }
 
 // TestInFlight reads the recordings of jobs that hang, and reads them again
@@ -208,6 +210,31 @@ func TestJumped(t *testing.T) {
 			if calls["Send"] != 0 || calls["Barrier"] != 10 || calls["Allreduce"] != 10 || bytes["Allreduce"] != 40 {
 				t.Errorf("rank %d: calls %v, bytes %v", p.Rank, calls, bytes)
 			}
+		}
+	})
+}
+
+// TestPaths checks that calls of the general path record neither the bytes of
+// the calls before them nor less when they are nested deeper than the thread
+// keeps calls: paths.c.
+func TestPaths(t *testing.T) {
+	const rounds, depth = 10, 14
+	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+		p := m.run(t, 1, m.compile(t, "paths")).ranks[0]
+		for _, call := range []string{"Comm_group", "Group_free", "Request_free", "Info_create", "Info_free"} {
+			rows := slices.DeleteFunc(slices.Clone(p.Rows), func(r profile.Row) bool { return r.Call != call || r.Direction != profile.None })
+			if len(rows) != 1 || rows[0].Calls != rounds || rows[0].SizeClass != 0 || rows[0].Bytes != 0 {
+				t.Errorf("%s: got rows %+v, want one of %d calls without bytes", call, rows, rounds)
+			}
+		}
+		var dups uint64
+		for _, r := range p.Rows {
+			if r.Call == "Comm_dup" && r.Comm >= 0 {
+				dups += r.Calls
+			}
+		}
+		if dups != 2+depth {
+			t.Errorf("%d calls of Comm_dup on a known communicator, want %d", dups, 2+depth)
 		}
 	})
 }

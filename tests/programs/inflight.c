@@ -111,6 +111,12 @@ static void hang(const char *how)
             fail(leave);
         MPI_Send(data, 3, MPI_DOUBLE, MPI_PROC_NULL, TAG, dup);
         wait_forever();
+    } else if (strcmp(how, "longjmp-sendrecv") == 0) { // its wrapper calls another function of ours
+        if (setjmp(back) == 0)
+            fail(leave);
+        MPI_Sendrecv(data, 3, MPI_DOUBLE, MPI_PROC_NULL, TAG, data + 3, 3, MPI_DOUBLE, MPI_PROC_NULL, TAG, dup,
+                     MPI_STATUS_IGNORE);
+        wait_forever();
     } else if (strcmp(how, "longjmp-recv") == 0) {
         if (setjmp(back) == 0)
             fail(leave);

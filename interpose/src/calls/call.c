@@ -5,7 +5,7 @@
 #include "record/stack.h"
 #include "calls/policy.h"
 
-_Thread_local uint64_t mt_call_site;
+_Thread_local mt_caller mt_calling;
 
 // Finds the call site. A call from a file of Fortran bindings is either the program's, made
 // where the program called the binding, or the Fortran layer's own. Returns false for the
@@ -62,10 +62,13 @@ void mt_call_resume(mt_call *c)
 {
     mt_span *s = &c->span;
     mt_thread *t = s->thread;
+    if (c->pending & MT_PENDING_SPAN) {
+        if (mt_unlikely(t->frame != s->frame))
+            mt_current_call_reopen(t, s->frame, &c->line);
+        return;
+    }
     if (mt_unlikely(t->frame != s->frame))
         mt_current_call_restore(t, s->call, s->frame);
-    if (c->pending & MT_PENDING_SPAN)
-        return;
     const mt_current_call *o = t->open;
     s->site = o->site;
     s->slice = o->slice;

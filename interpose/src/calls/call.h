@@ -50,8 +50,9 @@ enum {
 // call, which the compiler knows or keeps in registers.
 typedef struct mt_call {
     mt_span span;
-    uint32_t flags;   // on the path MT_CACHED
-    uint32_t pending; // on the general path, as all below
+    uint32_t flags;       // on the path MT_CACHED
+    uint32_t pending;     // on the general path, as all below
+    mt_current_call line; // as written before the call: calls inside it may replace the thread's
     uint32_t lock;    // of MPI_Win_lock, as in the tag of an event
     MPI_Comm comm;
     MPI_Win win;
@@ -60,8 +61,9 @@ typedef struct mt_call {
     mt_volume volume;
 } mt_call;
 
-// The call site, which the wrapper of a frequent call passes to its function out of line.
-extern MT_HIDDEN _Thread_local uint64_t mt_call_site __attribute__((tls_model("initial-exec")));
+// The caller of a wrapper, which the wrapper of a frequent call passes to its functions out
+// of line.
+extern MT_HIDDEN _Thread_local mt_caller mt_calling __attribute__((tls_model("initial-exec")));
 
 // Hook: MPI was called while nothing is recorded. It may be the first call of the process,
 // or the first one of an MPI that was loaded again.
@@ -80,6 +82,8 @@ MT_INLINE void mt_open(mt_call *c, unsigned call, uint64_t site, uint64_t frame)
 {
     c->span = mt_enter_from(call, site, frame);
     c->pending = MT_PENDING_SPAN;
+    if (c->span.thread)
+        c->line = *c->span.thread->open;
 }
 
 // Finds the site of a call that may come from Fortran. Returns false if mt_open has to find
@@ -117,7 +121,9 @@ MT_INLINE bool mt_path_open(mt_path path, mt_call *c, mt_thread *t, unsigned cal
         return false;
     c->span.thread = t;
     c->span.call = (uint16_t)call;
-    __asm__("" : "+r"(frame)); // else the compiler keeps a register for it: see mt_path_is_unusual
+    c->span.frame = frame;
+    if (path != MT_CACHED) // else the compiler keeps a register for it: see mt_path_frame
+        __asm__("" : "+r"(frame));
     t->frame = frame;
     mt_write(&t->open->site, *site);
     return true;
@@ -126,7 +132,7 @@ MT_INLINE bool mt_path_open(mt_path path, mt_call *c, mt_thread *t, unsigned cal
 // --- Writing what is known before the call. Each of these returns false if the call has to
 // take another path, and true on the general path.
 
-// Reports whether the call is recorded. It is, unless it is on the general path.
+// Reports whether the call is recorded. On the general path it may not be.
 MT_INLINE bool mt_path_records(mt_path path, const mt_call *c)
 {
     return path != MT_GENERAL || mt_likely(c->span.thread != NULL);
@@ -154,15 +160,17 @@ MT_INLINE bool mt_path_line(mt_path path, mt_call *c, unsigned direction, uint32
     uint32_t slice =
         path == MT_GENERAL ? o->slice : atomic_load_explicit(&mt_process.hot.slice, memory_order_relaxed);
     __atomic_store_n(&o->what, mt_key_of(0, slice, c->span.call, direction, 0, 0, 0).what, __ATOMIC_RELEASE);
+    if (path == MT_GENERAL)
+        c->line = *o;
     return true;
 }
 
 // Reports whether a handle that is in the thread's caches, and is not the last one, may be
 // used from there. One call in 64 takes the general path, which makes its handles the last
 // ones: the program may go on with them.
-MT_INLINE bool mt_path_other(mt_thread *t)
+MT_INLINE bool mt_path_uses_cache(mt_thread *t)
 {
-    return mt_likely(++t->others % 64 != 0);
+    return mt_likely(++t->cached_uses % 64 != 0);
 }
 
 // Sets the index of a communicator.
@@ -175,8 +183,10 @@ MT_INLINE bool mt_path_comm(mt_path path, mt_call *c, MPI_Comm comm, uint32_t *i
     }
     if (path == MT_CACHED) {
         mt_comm_cached *hit = mt_comm_cache_slot(t->comms, MT_COMM_CACHE, MT_KEY(comm));
-        *index = mt_holds(&hit->key, MT_KEY(comm)) ? hit->comm->index : MT_COMM_NONE;
-        return *index != MT_COMM_NONE && mt_path_other(t);
+        if (!mt_holds(&hit->key, MT_KEY(comm)) || !hit->comm) // an empty slot has the key of an invalid handle
+            return false;
+        *index = hit->comm->index;
+        return *index != MT_COMM_NONE && mt_path_uses_cache(t);
     }
     if (path != MT_GENERAL)
         return false;
@@ -203,7 +213,7 @@ MT_INLINE bool mt_path_bytes(mt_path path, mt_call *c, int64_t count, MPI_Dataty
     if (path == MT_CACHED) {
         mt_type_cached *hit = mt_type_cache_slot(t, MT_KEY(type));
         *bytes = (uint64_t)count * hit->size;
-        return mt_holds(&hit->key, MT_KEY(type)) && mt_path_other(t);
+        return mt_holds(&hit->key, MT_KEY(type)) && mt_path_uses_cache(t);
     }
     if (path != MT_GENERAL)
         return false;
@@ -223,7 +233,7 @@ MT_INLINE bool mt_path_bytes(mt_path path, mt_call *c, int64_t count, MPI_Dataty
 MT_INLINE bool mt_path_win(mt_path path, mt_call *c, MPI_Win win, uint32_t lock, uint32_t *index)
 {
     mt_win_cached *hit = mt_win_cache_slot(c->span.thread, MT_KEY(win));
-    if (mt_unlikely(!mt_holds(&hit->key, MT_KEY(win)))) {
+    if (mt_unlikely(!mt_holds(&hit->key, MT_KEY(win))) || mt_unlikely(!hit->comm)) {
         if (path != MT_GENERAL)
             return false;
         const mt_comm *known = mt_win_known(c->span.thread, win);
@@ -276,11 +286,16 @@ int mt_path_book_elsewhere(mt_thread *t, uint64_t site, uint64_t place, uint64_t
 // to be updated.
 int mt_path_book_longest(mt_thread *t, mt_row *row, uint64_t ticks) MT_SLOW;
 
-// Reports whether the call failed, or is not the thread's current call any more. This is
-// inlined into the function that opened the call, and so has the same frame.
-MT_INLINE bool mt_path_is_unusual(const mt_call *c, int rc)
+// Returns the frame of the wrapper. On the short paths this is inlined into the wrapper.
+MT_INLINE uint64_t mt_path_frame(mt_path path, const mt_call *c)
 {
-    return mt_unlikely(rc != MPI_SUCCESS) || mt_unlikely(c->span.thread->frame != MT_FRAME);
+    return path == MT_CACHED ? c->span.frame : MT_FRAME;
+}
+
+// Reports whether the call failed, or is not the thread's current call any more.
+MT_INLINE bool mt_path_is_unusual(mt_path path, const mt_call *c, int rc)
+{
+    return mt_unlikely(rc != MPI_SUCCESS) || mt_unlikely(c->span.thread->frame != mt_path_frame(path, c));
 }
 
 // Returns the duration of the call in ticks, 0 if it is not timed.
@@ -329,8 +344,8 @@ MT_INLINE int mt_path_end_line(mt_path path, mt_call *c, int rc, bool moves)
     mt_thread *t = c->span.thread;
     if (path == MT_GENERAL)
         return mt_end(c, rc);
-    if (mt_path_is_unusual(c, rc))
-        return mt_end_unusual(t, c->span.call, MT_FRAME, rc);
+    if (mt_path_is_unusual(path, c, rc))
+        return mt_end_unusual(t, c->span.call, mt_path_frame(path, c), rc);
     mt_current_call *o = t->open;
     uint64_t ticks = mt_path_close(path, o), bytes = moves ? mt_read(&o->bytes) : 0;
     return mt_path_book(path, t, o, mt_path_key(o, bytes), bytes, ticks);

@@ -1,7 +1,7 @@
-// The requests of a call that waits for them or tests them. If threads or callbacks can get the same
-// handles (mt_take_before_call), a wrapper takes the entries of its requests out of the table
-// before the call, and puts back those that did not complete. Otherwise it looks them up
-// after the call.
+// The requests of a call that waits for them or tests them. If threads or callbacks can get
+// the same handles (mt_take_before_call), a wrapper takes the entries of its requests out of
+// the table before the call, and puts back those that did not complete. Otherwise it looks
+// them up after the call.
 #include "calls/completion.h"
 
 #include "calls/policy.h"

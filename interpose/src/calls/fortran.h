@@ -1,11 +1,11 @@
 // Calls from Fortran. MPI's Fortran bindings are layers over C: mpi_send_ converts its
 // arguments and calls MPI_Send or PMPI_Send. So the C wrapper can record the call, with all
 // arguments that it can read, if it knows that the program made the call and from where.
-// For this purpose the library also defines the symbols of the Fortran bindings
-// (listed in gen/thunks_gen.c, written in thunks.h). Each of these thunks notes the call and its site, and jumps to the MPI's
-// own binding with every argument unchanged. Nothing is converted here, so the library
-// needs no knowledge of a binding (mpif.h, mpi, mpi_f08), of descriptors, hidden lengths,
-// logicals or sentinels.
+// For this purpose the library also defines the symbols of the Fortran bindings (listed in
+// gen/thunks_gen.c, written in thunks.h). Each of these thunks notes the call and its site,
+// and jumps to the MPI's own binding with every argument unchanged. Nothing is converted
+// here, so the library needs no knowledge of a binding (mpif.h, mpi, mpi_f08), of
+// descriptors, hidden lengths, logicals or sentinels.
 //
 // The library also defines PMPI_Send, since some layers call that: it is the wrapper for
 // the Fortran layer, and the MPI's own function for all other callers. The order of a call

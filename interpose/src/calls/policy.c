@@ -293,8 +293,10 @@ int mt_end_operation(mt_call *c, int rc, MPI_Request *request)
 
 int mt_end_isend(mt_call *c, int rc, MPI_Request *request)
 {
-    const mt_thread *t = c->span.thread;
-    if (t && t->frame == c->span.frame && t->open->peer == MT_PEER_PROC_NULL)
+    if (!c->span.thread)
+        return rc;
+    mt_call_resume(c);
+    if (c->span.thread->open->peer == MT_PEER_PROC_NULL)
         return mt_end(c, rc);
     return mt_end_operation(c, rc, request);
 }
@@ -361,7 +363,14 @@ int mt_end_mprobe(mt_call *c, int rc, MPI_Comm comm, int source, const int *flag
 
 int mt_end_coll_init(mt_call *c, int rc, MPI_Comm comm, mt_volume volume, MPI_Request *request)
 {
-    mt_end(c, rc);
+    mt_span *s = &c->span;
+    if (s->thread && rc == MPI_SUCCESS) { // the messages are recorded at each start
+        mt_call_resume(c);
+        mt_close(s);
+        mt_book(s, mt_span_key(s, MT_DIR_NONE, mt_comm_index(s->thread, comm), MT_PEER_NONE, 0), 0);
+    } else {
+        mt_end(c, rc);
+    }
     if (rc == MPI_SUCCESS && mt_on()) {
         mt_volume_persistent(&c->span, comm, &volume, *request);
         mt_request_added();

@@ -115,11 +115,12 @@ MT_INLINE bool mt_path_intracomm(mt_path path, mt_call *c, MPI_Comm comm, uint32
     if (path == MT_TIMED || path == MT_UNTIMED)
         return false;
     mt_comm_cached *hit = mt_comm_cache_slot(t->comms, MT_COMM_CACHE, MT_KEY(comm));
-    if (!mt_holds(&hit->key, MT_KEY(comm)) || (hit->comm->flags & MT_COMM_INTER) || hit->comm->index == MT_COMM_NONE)
+    const mt_comm *known = hit->comm;
+    if (!mt_holds(&hit->key, MT_KEY(comm)) || !known || (known->flags & MT_COMM_INTER) || known->index == MT_COMM_NONE)
         return false;
-    *index = hit->comm->index;
-    *rank = hit->comm->rank;
-    return path == MT_GENERAL || mt_path_other(t);
+    *index = known->index;
+    *rank = known->rank;
+    return path == MT_GENERAL || mt_path_uses_cache(t);
 }
 
 // A collective. The sizes of its arrays are computed when it has succeeded.
@@ -225,8 +226,8 @@ int mt_end_unusual_recv(mt_thread *t, unsigned call, uint64_t frame, int rc, con
 MT_INLINE int mt_path_end_recv(mt_path path, mt_call *c, int rc, const MPI_Status *seen)
 {
     mt_thread *t = c->span.thread;
-    if (mt_path_is_unusual(c, rc) || !mt_has_message(seen))
-        return mt_end_unusual_recv(t, c->span.call, MT_FRAME, rc, seen);
+    if (mt_path_is_unusual(path, c, rc) || !mt_has_message(seen))
+        return mt_end_unusual_recv(t, c->span.call, mt_path_frame(path, c), rc, seen);
     mt_current_call *o = t->open;
     uint64_t ticks = mt_path_close(path, o), bytes = mt_status_fields(seen);
     mt_path_tag(path, c, seen->MPI_TAG);
@@ -241,8 +242,8 @@ int mt_end_unusual_sendrecv(mt_thread *t, unsigned call, uint64_t frame, int rc,
 MT_INLINE int mt_path_end_sendrecv(mt_path path, mt_call *c, int rc, const MPI_Status *seen)
 {
     mt_thread *t = c->span.thread;
-    if (mt_path_is_unusual(c, rc) || !mt_has_message(seen))
-        return mt_end_unusual_sendrecv(t, c->span.call, MT_FRAME, rc, seen);
+    if (mt_path_is_unusual(path, c, rc) || !mt_has_message(seen))
+        return mt_end_unusual_sendrecv(t, c->span.call, mt_path_frame(path, c), rc, seen);
     mt_current_call *o = t->open;
     uint64_t ticks = mt_path_close(path, o), received = mt_status_fields(seen);
     mt_key k = mt_received_key(o, c->span.call, MT_DIR_RECV_POSTED, seen->MPI_SOURCE, received);
@@ -260,8 +261,12 @@ int mt_end_isend(mt_call *c, int rc, MPI_Request *request);
 MT_INLINE int mt_path_end_isend(mt_path path, mt_call *c, int rc, MPI_Request *request)
 {
     mt_thread *t = c->span.thread;
-    if (path == MT_CACHED && mt_traced() && !mt_path_is_unusual(c, rc) && t->open->peer != MT_PEER_PROC_NULL)
-        mt_request_add_operation(t, *request);
+    if (path == MT_CACHED && mt_traced() && rc == MPI_SUCCESS) {
+        if (mt_unlikely(t->frame != c->span.frame))
+            mt_current_call_restore(t, c->span.call, c->span.frame);
+        if (t->open->peer != MT_PEER_PROC_NULL)
+            mt_request_add_operation(t, *request);
+    }
     return mt_path_end(path, c, rc);
 }
 
@@ -273,9 +278,9 @@ MT_INLINE int mt_path_end_irecv(mt_path path, mt_call *c, int rc, MPI_Request *r
 {
     mt_thread *t = c->span.thread;
     if (mt_unlikely(rc != MPI_SUCCESS))
-        return mt_end_unusual(t, c->span.call, MT_FRAME, rc);
-    if (mt_unlikely(t->frame != MT_FRAME))
-        mt_current_call_restore(t, c->span.call, MT_FRAME);
+        return mt_end_unusual(t, c->span.call, mt_path_frame(path, c), rc);
+    if (mt_unlikely(t->frame != mt_path_frame(path, c)))
+        mt_current_call_restore(t, c->span.call, mt_path_frame(path, c));
     mt_current_call *o = t->open;
     uint64_t ticks = mt_path_close(path, o);
     // A receive from MPI_PROC_NULL completes at once, and its handle may be shared.

@@ -43,7 +43,7 @@ MT_INLINE int wait_for_one(mt_path path, mt_call *c, MPI_Request *request, MPI_S
 static MT_NOINLINE int general_Wait(MPI_Request *request, MPI_Status *status)
 {
     mt_call c;
-    mt_open(&c, MT_CALL_WAIT, mt_call_site, MT_FRAME);
+    mt_open(&c, MT_CALL_WAIT, mt_calling.site, mt_calling.frame);
     return wait_for_one(MT_GENERAL, &c, request, status);
 }
 
@@ -51,7 +51,7 @@ static MT_NOINLINE int cached_Wait(MPI_Request *request, MPI_Status *status)
 {
     mt_call c;
     mt_thread *t = mt_quick_self;
-    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_WAIT, &mt_call_site, MT_FRAME))
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_WAIT, &mt_calling.site, mt_calling.frame))
         return wait_for_one(MT_CACHED, &c, request, status);
     return general_Wait(request, status);
 }
@@ -65,7 +65,7 @@ MT_EXPORT int MPI_Wait(MPI_Request *request, MPI_Status *status)
         return wait_for_one(MT_TIMED, &c, request, status);
     if (mt_path_open(MT_UNTIMED, &c, t, MT_CALL_WAIT, &site, MT_FRAME))
         return wait_for_one(MT_UNTIMED, &c, request, status);
-    mt_call_site = site;
+    mt_calling = (mt_caller){site, MT_FRAME};
     return cached_Wait(request, status);
 }
 
@@ -83,7 +83,7 @@ MT_INLINE int test_one(mt_path path, mt_call *c, MPI_Request *request, int *flag
 static MT_NOINLINE int general_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
     mt_call c;
-    mt_open(&c, MT_CALL_TEST, mt_call_site, MT_FRAME);
+    mt_open(&c, MT_CALL_TEST, mt_calling.site, mt_calling.frame);
     return test_one(MT_GENERAL, &c, request, flag, status);
 }
 
@@ -91,7 +91,7 @@ static MT_NOINLINE int cached_Test(MPI_Request *request, int *flag, MPI_Status *
 {
     mt_call c;
     mt_thread *t = mt_quick_self;
-    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_TEST, &mt_call_site, MT_FRAME))
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_TEST, &mt_calling.site, mt_calling.frame))
         return test_one(MT_CACHED, &c, request, flag, status);
     return general_Test(request, flag, status);
 }
@@ -105,7 +105,7 @@ MT_EXPORT int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
         return test_one(MT_TIMED, &c, request, flag, status);
     if (mt_path_open(MT_UNTIMED, &c, t, MT_CALL_TEST, &site, MT_FRAME))
         return test_one(MT_UNTIMED, &c, request, flag, status);
-    mt_call_site = site;
+    mt_calling = (mt_caller){site, MT_FRAME};
     return cached_Test(request, flag, status);
 }
 
@@ -123,7 +123,7 @@ MT_INLINE int wait_for_all(mt_path path, mt_call *c, int count, MPI_Request requ
 static MT_NOINLINE int general_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
 {
     mt_call c;
-    mt_open(&c, MT_CALL_WAITALL, mt_call_site, MT_FRAME);
+    mt_open(&c, MT_CALL_WAITALL, mt_calling.site, mt_calling.frame);
     return wait_for_all(MT_GENERAL, &c, count, requests, statuses);
 }
 
@@ -131,7 +131,7 @@ static MT_NOINLINE int cached_Waitall(int count, MPI_Request requests[], MPI_Sta
 {
     mt_call c;
     mt_thread *t = mt_quick_self;
-    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_WAITALL, &mt_call_site, MT_FRAME))
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_WAITALL, &mt_calling.site, mt_calling.frame))
         return wait_for_all(MT_CACHED, &c, count, requests, statuses);
     return general_Waitall(count, requests, statuses);
 }
@@ -145,7 +145,7 @@ MT_EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses
         return wait_for_all(MT_TIMED, &c, count, requests, statuses);
     if (mt_path_open(MT_UNTIMED, &c, t, MT_CALL_WAITALL, &site, MT_FRAME))
         return wait_for_all(MT_UNTIMED, &c, count, requests, statuses);
-    mt_call_site = site;
+    mt_calling = (mt_caller){site, MT_FRAME};
     return cached_Waitall(count, requests, statuses);
 }
 
@@ -163,7 +163,7 @@ MT_INLINE int test_all(mt_path path, mt_call *c, int count, MPI_Request requests
 static MT_NOINLINE int general_Testall(int count, MPI_Request requests[], int *flag, MPI_Status statuses[])
 {
     mt_call c;
-    mt_open(&c, MT_CALL_TESTALL, mt_call_site, MT_FRAME);
+    mt_open(&c, MT_CALL_TESTALL, mt_calling.site, mt_calling.frame);
     return test_all(MT_GENERAL, &c, count, requests, flag, statuses);
 }
 
@@ -171,7 +171,7 @@ static MT_NOINLINE int cached_Testall(int count, MPI_Request requests[], int *fl
 {
     mt_call c;
     mt_thread *t = mt_quick_self;
-    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_TESTALL, &mt_call_site, MT_FRAME))
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_TESTALL, &mt_calling.site, mt_calling.frame))
         return test_all(MT_CACHED, &c, count, requests, flag, statuses);
     return general_Testall(count, requests, flag, statuses);
 }
@@ -185,7 +185,7 @@ MT_EXPORT int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Stat
         return test_all(MT_TIMED, &c, count, requests, flag, statuses);
     if (mt_path_open(MT_UNTIMED, &c, t, MT_CALL_TESTALL, &site, MT_FRAME))
         return test_all(MT_UNTIMED, &c, count, requests, flag, statuses);
-    mt_call_site = site;
+    mt_calling = (mt_caller){site, MT_FRAME};
     return cached_Testall(count, requests, flag, statuses);
 }
 
@@ -203,7 +203,7 @@ MT_INLINE int wait_for_any(mt_path path, mt_call *c, int count, MPI_Request requ
 static MT_NOINLINE int general_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *status)
 {
     mt_call c;
-    mt_open(&c, MT_CALL_WAITANY, mt_call_site, MT_FRAME);
+    mt_open(&c, MT_CALL_WAITANY, mt_calling.site, mt_calling.frame);
     return wait_for_any(MT_GENERAL, &c, count, requests, index, status);
 }
 
@@ -211,7 +211,7 @@ static MT_NOINLINE int cached_Waitany(int count, MPI_Request requests[], int *in
 {
     mt_call c;
     mt_thread *t = mt_quick_self;
-    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_WAITANY, &mt_call_site, MT_FRAME))
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_WAITANY, &mt_calling.site, mt_calling.frame))
         return wait_for_any(MT_CACHED, &c, count, requests, index, status);
     return general_Waitany(count, requests, index, status);
 }
@@ -225,7 +225,7 @@ MT_EXPORT int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Sta
         return wait_for_any(MT_TIMED, &c, count, requests, index, status);
     if (mt_path_open(MT_UNTIMED, &c, t, MT_CALL_WAITANY, &site, MT_FRAME))
         return wait_for_any(MT_UNTIMED, &c, count, requests, index, status);
-    mt_call_site = site;
+    mt_calling = (mt_caller){site, MT_FRAME};
     return cached_Waitany(count, requests, index, status);
 }
 
@@ -244,7 +244,7 @@ MT_INLINE int test_any(mt_path path, mt_call *c, int count, MPI_Request requests
 static MT_NOINLINE int general_Testany(int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status)
 {
     mt_call c;
-    mt_open(&c, MT_CALL_TESTANY, mt_call_site, MT_FRAME);
+    mt_open(&c, MT_CALL_TESTANY, mt_calling.site, mt_calling.frame);
     return test_any(MT_GENERAL, &c, count, requests, index, flag, status);
 }
 
@@ -252,7 +252,7 @@ static MT_NOINLINE int cached_Testany(int count, MPI_Request requests[], int *in
 {
     mt_call c;
     mt_thread *t = mt_quick_self;
-    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_TESTANY, &mt_call_site, MT_FRAME))
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_TESTANY, &mt_calling.site, mt_calling.frame))
         return test_any(MT_CACHED, &c, count, requests, index, flag, status);
     return general_Testany(count, requests, index, flag, status);
 }
@@ -266,7 +266,7 @@ MT_EXPORT int MPI_Testany(int count, MPI_Request requests[], int *index, int *fl
         return test_any(MT_TIMED, &c, count, requests, index, flag, status);
     if (mt_path_open(MT_UNTIMED, &c, t, MT_CALL_TESTANY, &site, MT_FRAME))
         return test_any(MT_UNTIMED, &c, count, requests, index, flag, status);
-    mt_call_site = site;
+    mt_calling = (mt_caller){site, MT_FRAME};
     return cached_Testany(count, requests, index, flag, status);
 }
 
@@ -286,7 +286,7 @@ static MT_NOINLINE int general_Waitsome(int count, MPI_Request requests[], int *
                                       MPI_Status statuses[])
 {
     mt_call c;
-    mt_open(&c, MT_CALL_WAITSOME, mt_call_site, MT_FRAME);
+    mt_open(&c, MT_CALL_WAITSOME, mt_calling.site, mt_calling.frame);
     return wait_for_some(MT_GENERAL, &c, count, requests, outcount, indices, statuses);
 }
 
@@ -295,7 +295,7 @@ static MT_NOINLINE int cached_Waitsome(int count, MPI_Request requests[], int *o
 {
     mt_call c;
     mt_thread *t = mt_quick_self;
-    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_WAITSOME, &mt_call_site, MT_FRAME))
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_WAITSOME, &mt_calling.site, mt_calling.frame))
         return wait_for_some(MT_CACHED, &c, count, requests, outcount, indices, statuses);
     return general_Waitsome(count, requests, outcount, indices, statuses);
 }
@@ -309,7 +309,7 @@ MT_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int *outcount, int
         return wait_for_some(MT_TIMED, &c, count, requests, outcount, indices, statuses);
     if (mt_path_open(MT_UNTIMED, &c, t, MT_CALL_WAITSOME, &site, MT_FRAME))
         return wait_for_some(MT_UNTIMED, &c, count, requests, outcount, indices, statuses);
-    mt_call_site = site;
+    mt_calling = (mt_caller){site, MT_FRAME};
     return cached_Waitsome(count, requests, outcount, indices, statuses);
 }
 
@@ -329,7 +329,7 @@ static MT_NOINLINE int general_Testsome(int count, MPI_Request requests[], int *
                                       MPI_Status statuses[])
 {
     mt_call c;
-    mt_open(&c, MT_CALL_TESTSOME, mt_call_site, MT_FRAME);
+    mt_open(&c, MT_CALL_TESTSOME, mt_calling.site, mt_calling.frame);
     return test_some(MT_GENERAL, &c, count, requests, outcount, indices, statuses);
 }
 
@@ -338,7 +338,7 @@ static MT_NOINLINE int cached_Testsome(int count, MPI_Request requests[], int *o
 {
     mt_call c;
     mt_thread *t = mt_quick_self;
-    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_TESTSOME, &mt_call_site, MT_FRAME))
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_TESTSOME, &mt_calling.site, mt_calling.frame))
         return test_some(MT_CACHED, &c, count, requests, outcount, indices, statuses);
     return general_Testsome(count, requests, outcount, indices, statuses);
 }
@@ -352,7 +352,7 @@ MT_EXPORT int MPI_Testsome(int count, MPI_Request requests[], int *outcount, int
         return test_some(MT_TIMED, &c, count, requests, outcount, indices, statuses);
     if (mt_path_open(MT_UNTIMED, &c, t, MT_CALL_TESTSOME, &site, MT_FRAME))
         return test_some(MT_UNTIMED, &c, count, requests, outcount, indices, statuses);
-    mt_call_site = site;
+    mt_calling = (mt_caller){site, MT_FRAME};
     return cached_Testsome(count, requests, outcount, indices, statuses);
 }
 
@@ -370,7 +370,7 @@ MT_INLINE int look_at_request(mt_path path, mt_call *c, MPI_Request request, int
 static MT_NOINLINE int general_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 {
     mt_call c;
-    mt_open(&c, MT_CALL_REQUEST_GET_STATUS, mt_call_site, MT_FRAME);
+    mt_open(&c, MT_CALL_REQUEST_GET_STATUS, mt_calling.site, mt_calling.frame);
     return look_at_request(MT_GENERAL, &c, request, flag, status);
 }
 
@@ -378,7 +378,7 @@ static MT_NOINLINE int cached_Request_get_status(MPI_Request request, int *flag,
 {
     mt_call c;
     mt_thread *t = mt_quick_self;
-    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_REQUEST_GET_STATUS, &mt_call_site, MT_FRAME))
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_REQUEST_GET_STATUS, &mt_calling.site, mt_calling.frame))
         return look_at_request(MT_CACHED, &c, request, flag, status);
     return general_Request_get_status(request, flag, status);
 }
@@ -392,7 +392,7 @@ MT_EXPORT int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status 
         return look_at_request(MT_TIMED, &c, request, flag, status);
     if (mt_path_open(MT_UNTIMED, &c, t, MT_CALL_REQUEST_GET_STATUS, &site, MT_FRAME))
         return look_at_request(MT_UNTIMED, &c, request, flag, status);
-    mt_call_site = site;
+    mt_calling = (mt_caller){site, MT_FRAME};
     return cached_Request_get_status(request, flag, status);
 }
 

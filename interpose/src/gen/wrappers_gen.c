@@ -5,7 +5,7 @@
 static MT_NOINLINE int general_Send(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
     mt_call c;
-    mt_open(&c, MT_CALL_SEND, mt_call_site, MT_FRAME);
+    mt_open(&c, MT_CALL_SEND, mt_calling.site, mt_calling.frame);
     mt_begin_send(&c, comm, dest, count, datatype, tag);
     int rc = mt_pmpi.Send(buf, count, datatype, dest, tag, comm);
     return mt_end(&c, rc);
@@ -15,7 +15,7 @@ static MT_NOINLINE int cached_Send(const void *buf, int count, MPI_Datatype data
 {
     mt_call c;
     mt_thread *t = mt_quick_self;
-    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_SEND, &mt_call_site, MT_FRAME) &&
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_SEND, &mt_calling.site, mt_calling.frame) &&
         mt_path_begin_send(MT_CACHED, &c, comm, dest, count, datatype, tag)) {
         int rc = mt_pmpi.Send(buf, count, datatype, dest, tag, comm);
         return mt_path_end(MT_CACHED, &c, rc);
@@ -38,7 +38,7 @@ MT_EXPORT int MPI_Send(const void *buf, int count, MPI_Datatype datatype, int de
         int rc = mt_pmpi.Send(buf, count, datatype, dest, tag, comm);
         return mt_path_end(MT_UNTIMED, &c, rc);
     }
-    mt_call_site = site;
+    mt_calling = (mt_caller){site, MT_FRAME};
     return cached_Send(buf, count, datatype, dest, tag, comm);
 }
 #endif
@@ -125,7 +125,7 @@ static MT_NOINLINE int general_Recv(void *buf, int count, MPI_Datatype datatype,
 {
     MPI_Status own, *seen = mt_seen(status, &own);
     mt_call c;
-    mt_open(&c, MT_CALL_RECV, mt_call_site, MT_FRAME);
+    mt_open(&c, MT_CALL_RECV, mt_calling.site, mt_calling.frame);
     mt_begin_recv(&c, comm, source, count, datatype, tag);
     int rc = mt_pmpi.Recv(buf, count, datatype, source, tag, comm, seen);
     return mt_end_recv(&c, rc, seen);
@@ -136,7 +136,7 @@ static MT_NOINLINE int cached_Recv(void *buf, int count, MPI_Datatype datatype, 
     MPI_Status own, *seen = mt_seen(status, &own);
     mt_call c;
     mt_thread *t = mt_quick_self;
-    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_RECV, &mt_call_site, MT_FRAME) &&
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_RECV, &mt_calling.site, mt_calling.frame) &&
         mt_path_begin_recv(MT_CACHED, &c, comm, source, count, datatype, tag)) {
         int rc = mt_pmpi.Recv(buf, count, datatype, source, tag, comm, seen);
         return mt_path_end_recv(MT_CACHED, &c, rc, seen);
@@ -160,7 +160,7 @@ MT_EXPORT int MPI_Recv(void *buf, int count, MPI_Datatype datatype, int source, 
         int rc = mt_pmpi.Recv(buf, count, datatype, source, tag, comm, seen);
         return mt_path_end_recv(MT_UNTIMED, &c, rc, seen);
     }
-    mt_call_site = site;
+    mt_calling = (mt_caller){site, MT_FRAME};
     return cached_Recv(buf, count, datatype, source, tag, comm, status);
 }
 #endif
@@ -182,7 +182,7 @@ static MT_NOINLINE int general_Sendrecv(const void *sendbuf, int sendcount, MPI_
 {
     MPI_Status own, *seen = mt_seen(status, &own);
     mt_call c;
-    mt_open(&c, MT_CALL_SENDRECV, mt_call_site, MT_FRAME);
+    mt_open(&c, MT_CALL_SENDRECV, mt_calling.site, mt_calling.frame);
     mt_begin_sendrecv(&c, comm, dest, sendcount, sendtype, source, sendtag);
     int rc = mt_pmpi.Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, seen);
     return mt_end_sendrecv(&c, rc, seen);
@@ -193,7 +193,7 @@ static MT_NOINLINE int cached_Sendrecv(const void *sendbuf, int sendcount, MPI_D
     MPI_Status own, *seen = mt_seen(status, &own);
     mt_call c;
     mt_thread *t = mt_quick_self;
-    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_SENDRECV, &mt_call_site, MT_FRAME) &&
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_SENDRECV, &mt_calling.site, mt_calling.frame) &&
         mt_path_begin_sendrecv(MT_CACHED, &c, comm, dest, sendcount, sendtype, source, sendtag)) {
         int rc = mt_pmpi.Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, seen);
         return mt_path_end_sendrecv(MT_CACHED, &c, rc, seen);
@@ -217,7 +217,7 @@ MT_EXPORT int MPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype send
         int rc = mt_pmpi.Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, seen);
         return mt_path_end_sendrecv(MT_UNTIMED, &c, rc, seen);
     }
-    mt_call_site = site;
+    mt_calling = (mt_caller){site, MT_FRAME};
     return cached_Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status);
 }
 #endif
@@ -262,7 +262,7 @@ MT_EXPORT int MPI_Sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype da
 static MT_NOINLINE int general_Isend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
     mt_call c;
-    mt_open(&c, MT_CALL_ISEND, mt_call_site, MT_FRAME);
+    mt_open(&c, MT_CALL_ISEND, mt_calling.site, mt_calling.frame);
     mt_begin_send(&c, comm, dest, count, datatype, tag);
     int rc = mt_pmpi.Isend(buf, count, datatype, dest, tag, comm, request);
     return mt_end_isend(&c, rc, request);
@@ -272,7 +272,7 @@ static MT_NOINLINE int cached_Isend(const void *buf, int count, MPI_Datatype dat
 {
     mt_call c;
     mt_thread *t = mt_quick_self;
-    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_ISEND, &mt_call_site, MT_FRAME) &&
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_ISEND, &mt_calling.site, mt_calling.frame) &&
         mt_path_begin_send(MT_CACHED, &c, comm, dest, count, datatype, tag)) {
         int rc = mt_pmpi.Isend(buf, count, datatype, dest, tag, comm, request);
         return mt_path_end_isend(MT_CACHED, &c, rc, request);
@@ -295,7 +295,7 @@ MT_EXPORT int MPI_Isend(const void *buf, int count, MPI_Datatype datatype, int d
         int rc = mt_pmpi.Isend(buf, count, datatype, dest, tag, comm, request);
         return mt_path_end_isend(MT_UNTIMED, &c, rc, request);
     }
-    mt_call_site = site;
+    mt_calling = (mt_caller){site, MT_FRAME};
     return cached_Isend(buf, count, datatype, dest, tag, comm, request);
 }
 #endif
@@ -381,7 +381,7 @@ MT_EXPORT int MPI_Irsend_c(const void *buf, MPI_Count count, MPI_Datatype dataty
 static MT_NOINLINE int general_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request)
 {
     mt_call c;
-    mt_open(&c, MT_CALL_IRECV, mt_call_site, MT_FRAME);
+    mt_open(&c, MT_CALL_IRECV, mt_calling.site, mt_calling.frame);
     mt_begin_probe(&c, comm, source, tag);
     int rc = mt_pmpi.Irecv(buf, count, datatype, source, tag, comm, request);
     return mt_end_irecv(&c, rc, request);
@@ -391,7 +391,7 @@ static MT_NOINLINE int cached_Irecv(void *buf, int count, MPI_Datatype datatype,
 {
     mt_call c;
     mt_thread *t = mt_quick_self;
-    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_IRECV, &mt_call_site, MT_FRAME) &&
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_IRECV, &mt_calling.site, mt_calling.frame) &&
         mt_path_begin_probe(MT_CACHED, &c, comm, source, tag)) {
         int rc = mt_pmpi.Irecv(buf, count, datatype, source, tag, comm, request);
         return mt_path_end_irecv(MT_CACHED, &c, rc, request);
@@ -414,7 +414,7 @@ MT_EXPORT int MPI_Irecv(void *buf, int count, MPI_Datatype datatype, int source,
         int rc = mt_pmpi.Irecv(buf, count, datatype, source, tag, comm, request);
         return mt_path_end_irecv(MT_UNTIMED, &c, rc, request);
     }
-    mt_call_site = site;
+    mt_calling = (mt_caller){site, MT_FRAME};
     return cached_Irecv(buf, count, datatype, source, tag, comm, request);
 }
 #endif
@@ -610,7 +610,7 @@ MT_EXPORT int MPI_Startall(int count, MPI_Request array_of_requests[])
 static MT_NOINLINE int general_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
     mt_call c;
-    mt_open(&c, MT_CALL_PROBE, mt_call_site, MT_FRAME);
+    mt_open(&c, MT_CALL_PROBE, mt_calling.site, mt_calling.frame);
     mt_begin_probe(&c, comm, source, tag);
     int rc = mt_pmpi.Probe(source, tag, comm, status);
     return mt_end_empty(&c, rc);
@@ -620,7 +620,7 @@ static MT_NOINLINE int cached_Probe(int source, int tag, MPI_Comm comm, MPI_Stat
 {
     mt_call c;
     mt_thread *t = mt_quick_self;
-    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_PROBE, &mt_call_site, MT_FRAME) &&
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_PROBE, &mt_calling.site, mt_calling.frame) &&
         mt_path_begin_probe(MT_CACHED, &c, comm, source, tag)) {
         int rc = mt_pmpi.Probe(source, tag, comm, status);
         return mt_path_end_empty(MT_CACHED, &c, rc);
@@ -643,7 +643,7 @@ MT_EXPORT int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
         int rc = mt_pmpi.Probe(source, tag, comm, status);
         return mt_path_end_empty(MT_UNTIMED, &c, rc);
     }
-    mt_call_site = site;
+    mt_calling = (mt_caller){site, MT_FRAME};
     return cached_Probe(source, tag, comm, status);
 }
 #endif
@@ -652,7 +652,7 @@ MT_EXPORT int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
 static MT_NOINLINE int general_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
 {
     mt_call c;
-    mt_open(&c, MT_CALL_IPROBE, mt_call_site, MT_FRAME);
+    mt_open(&c, MT_CALL_IPROBE, mt_calling.site, mt_calling.frame);
     mt_begin_probe(&c, comm, source, tag);
     int rc = mt_pmpi.Iprobe(source, tag, comm, flag, status);
     return mt_end_empty(&c, rc);
@@ -662,7 +662,7 @@ static MT_NOINLINE int cached_Iprobe(int source, int tag, MPI_Comm comm, int *fl
 {
     mt_call c;
     mt_thread *t = mt_quick_self;
-    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_IPROBE, &mt_call_site, MT_FRAME) &&
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_IPROBE, &mt_calling.site, mt_calling.frame) &&
         mt_path_begin_probe(MT_CACHED, &c, comm, source, tag)) {
         int rc = mt_pmpi.Iprobe(source, tag, comm, flag, status);
         return mt_path_end_empty(MT_CACHED, &c, rc);
@@ -685,7 +685,7 @@ MT_EXPORT int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Stat
         int rc = mt_pmpi.Iprobe(source, tag, comm, flag, status);
         return mt_path_end_empty(MT_UNTIMED, &c, rc);
     }
-    mt_call_site = site;
+    mt_calling = (mt_caller){site, MT_FRAME};
     return cached_Iprobe(source, tag, comm, flag, status);
 }
 #endif
@@ -716,7 +716,7 @@ MT_EXPORT int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Mes
 static MT_NOINLINE int general_Barrier(MPI_Comm comm)
 {
     mt_call c;
-    mt_open(&c, MT_CALL_BARRIER, mt_call_site, MT_FRAME);
+    mt_open(&c, MT_CALL_BARRIER, mt_calling.site, mt_calling.frame);
     mt_begin_coll(&c, comm, mt_barrier());
     int rc = mt_pmpi.Barrier(comm);
     return mt_end(&c, rc);
@@ -726,7 +726,7 @@ static MT_NOINLINE int cached_Barrier(MPI_Comm comm)
 {
     mt_call c;
     mt_thread *t = mt_quick_self;
-    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_BARRIER, &mt_call_site, MT_FRAME) &&
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_BARRIER, &mt_calling.site, mt_calling.frame) &&
         mt_path_begin_coll(MT_CACHED, &c, comm, mt_barrier())) {
         int rc = mt_pmpi.Barrier(comm);
         return mt_path_end(MT_CACHED, &c, rc);
@@ -749,7 +749,7 @@ MT_EXPORT int MPI_Barrier(MPI_Comm comm)
         int rc = mt_pmpi.Barrier(comm);
         return mt_path_end(MT_UNTIMED, &c, rc);
     }
-    mt_call_site = site;
+    mt_calling = (mt_caller){site, MT_FRAME};
     return cached_Barrier(comm);
 }
 #endif
@@ -758,7 +758,7 @@ MT_EXPORT int MPI_Barrier(MPI_Comm comm)
 static MT_NOINLINE int general_Bcast(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm)
 {
     mt_call c;
-    mt_open(&c, MT_CALL_BCAST, mt_call_site, MT_FRAME);
+    mt_open(&c, MT_CALL_BCAST, mt_calling.site, mt_calling.frame);
     mt_begin_coll(&c, comm, mt_o2a(root, count, datatype));
     int rc = mt_pmpi.Bcast(buffer, count, datatype, root, comm);
     return mt_end(&c, rc);
@@ -768,7 +768,7 @@ static MT_NOINLINE int cached_Bcast(void *buffer, int count, MPI_Datatype dataty
 {
     mt_call c;
     mt_thread *t = mt_quick_self;
-    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_BCAST, &mt_call_site, MT_FRAME) &&
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_BCAST, &mt_calling.site, mt_calling.frame) &&
         mt_path_begin_coll(MT_CACHED, &c, comm, mt_o2a(root, count, datatype))) {
         int rc = mt_pmpi.Bcast(buffer, count, datatype, root, comm);
         return mt_path_end(MT_CACHED, &c, rc);
@@ -791,7 +791,7 @@ MT_EXPORT int MPI_Bcast(void *buffer, int count, MPI_Datatype datatype, int root
         int rc = mt_pmpi.Bcast(buffer, count, datatype, root, comm);
         return mt_path_end(MT_UNTIMED, &c, rc);
     }
-    mt_call_site = site;
+    mt_calling = (mt_caller){site, MT_FRAME};
     return cached_Bcast(buffer, count, datatype, root, comm);
 }
 #endif
@@ -899,7 +899,7 @@ MT_EXPORT int MPI_Scatterv_c(const void *sendbuf, const MPI_Count sendcounts[], 
 static MT_NOINLINE int general_Allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
     mt_call c;
-    mt_open(&c, MT_CALL_ALLGATHER, mt_call_site, MT_FRAME);
+    mt_open(&c, MT_CALL_ALLGATHER, mt_calling.site, mt_calling.frame);
     mt_begin_coll(&c, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.Allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
     return mt_end(&c, rc);
@@ -909,7 +909,7 @@ static MT_NOINLINE int cached_Allgather(const void *sendbuf, int sendcount, MPI_
 {
     mt_call c;
     mt_thread *t = mt_quick_self;
-    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_ALLGATHER, &mt_call_site, MT_FRAME) &&
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_ALLGATHER, &mt_calling.site, mt_calling.frame) &&
         mt_path_begin_coll(MT_CACHED, &c, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype))) {
         int rc = mt_pmpi.Allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
         return mt_path_end(MT_CACHED, &c, rc);
@@ -932,7 +932,7 @@ MT_EXPORT int MPI_Allgather(const void *sendbuf, int sendcount, MPI_Datatype sen
         int rc = mt_pmpi.Allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
         return mt_path_end(MT_UNTIMED, &c, rc);
     }
-    mt_call_site = site;
+    mt_calling = (mt_caller){site, MT_FRAME};
     return cached_Allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
 }
 #endif
@@ -974,7 +974,7 @@ MT_EXPORT int MPI_Allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Dat
 static MT_NOINLINE int general_Alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
     mt_call c;
-    mt_open(&c, MT_CALL_ALLTOALL, mt_call_site, MT_FRAME);
+    mt_open(&c, MT_CALL_ALLTOALL, mt_calling.site, mt_calling.frame);
     mt_begin_coll(&c, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
     return mt_end(&c, rc);
@@ -984,7 +984,7 @@ static MT_NOINLINE int cached_Alltoall(const void *sendbuf, int sendcount, MPI_D
 {
     mt_call c;
     mt_thread *t = mt_quick_self;
-    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_ALLTOALL, &mt_call_site, MT_FRAME) &&
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_ALLTOALL, &mt_calling.site, mt_calling.frame) &&
         mt_path_begin_coll(MT_CACHED, &c, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype))) {
         int rc = mt_pmpi.Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
         return mt_path_end(MT_CACHED, &c, rc);
@@ -1007,7 +1007,7 @@ MT_EXPORT int MPI_Alltoall(const void *sendbuf, int sendcount, MPI_Datatype send
         int rc = mt_pmpi.Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
         return mt_path_end(MT_UNTIMED, &c, rc);
     }
-    mt_call_site = site;
+    mt_calling = (mt_caller){site, MT_FRAME};
     return cached_Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
 }
 #endif
@@ -1093,7 +1093,7 @@ MT_EXPORT int MPI_Reduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, 
 static MT_NOINLINE int general_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
     mt_call c;
-    mt_open(&c, MT_CALL_ALLREDUCE, mt_call_site, MT_FRAME);
+    mt_open(&c, MT_CALL_ALLREDUCE, mt_calling.site, mt_calling.frame);
     mt_begin_coll(&c, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.Allreduce(sendbuf, recvbuf, count, datatype, op, comm);
     return mt_end(&c, rc);
@@ -1103,7 +1103,7 @@ static MT_NOINLINE int cached_Allreduce(const void *sendbuf, void *recvbuf, int 
 {
     mt_call c;
     mt_thread *t = mt_quick_self;
-    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_ALLREDUCE, &mt_call_site, MT_FRAME) &&
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_ALLREDUCE, &mt_calling.site, mt_calling.frame) &&
         mt_path_begin_coll(MT_CACHED, &c, comm, mt_a2a(count, datatype))) {
         int rc = mt_pmpi.Allreduce(sendbuf, recvbuf, count, datatype, op, comm);
         return mt_path_end(MT_CACHED, &c, rc);
@@ -1126,7 +1126,7 @@ MT_EXPORT int MPI_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_D
         int rc = mt_pmpi.Allreduce(sendbuf, recvbuf, count, datatype, op, comm);
         return mt_path_end(MT_UNTIMED, &c, rc);
     }
-    mt_call_site = site;
+    mt_calling = (mt_caller){site, MT_FRAME};
     return cached_Allreduce(sendbuf, recvbuf, count, datatype, op, comm);
 }
 #endif
@@ -1818,7 +1818,7 @@ MT_EXPORT int MPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request *reques
 {
     mt_call c;
     mt_open(&c, MT_CALL_BARRIER_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_barrier());
     int rc = mt_pmpi.Barrier_init(comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_barrier(), request);
 }
@@ -1829,7 +1829,7 @@ MT_EXPORT int MPIX_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request *reque
 {
     mt_call c;
     mt_open(&c, MT_CALL_BARRIER_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_barrier());
     int rc = mt_pmpi.MPIX_Barrier_init(comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_barrier(), request);
 }
@@ -1840,7 +1840,7 @@ MT_EXPORT int MPI_Bcast_init(void *buffer, int count, MPI_Datatype datatype, int
 {
     mt_call c;
     mt_open(&c, MT_CALL_BCAST_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_o2a(root, count, datatype));
     int rc = mt_pmpi.Bcast_init(buffer, count, datatype, root, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_o2a(root, count, datatype), request);
 }
@@ -1851,7 +1851,7 @@ MT_EXPORT int MPIX_Bcast_init(void *buffer, int count, MPI_Datatype datatype, in
 {
     mt_call c;
     mt_open(&c, MT_CALL_BCAST_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_o2a(root, count, datatype));
     int rc = mt_pmpi.MPIX_Bcast_init(buffer, count, datatype, root, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_o2a(root, count, datatype), request);
 }
@@ -1862,7 +1862,7 @@ MT_EXPORT int MPI_Bcast_init_c(void *buffer, MPI_Count count, MPI_Datatype datat
 {
     mt_call c;
     mt_open(&c, MT_CALL_BCAST_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_o2a(root, count, datatype));
     int rc = mt_pmpi.Bcast_init_c(buffer, count, datatype, root, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_o2a(root, count, datatype), request);
 }
@@ -1873,7 +1873,7 @@ MT_EXPORT int MPI_Gather_init(const void *sendbuf, int sendcount, MPI_Datatype s
 {
     mt_call c;
     mt_open(&c, MT_CALL_GATHER_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.Gather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype), request);
 }
@@ -1884,7 +1884,7 @@ MT_EXPORT int MPIX_Gather_init(const void *sendbuf, int sendcount, MPI_Datatype 
 {
     mt_call c;
     mt_open(&c, MT_CALL_GATHER_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.MPIX_Gather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype), request);
 }
@@ -1895,7 +1895,7 @@ MT_EXPORT int MPI_Gather_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Da
 {
     mt_call c;
     mt_open(&c, MT_CALL_GATHER_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.Gather_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype), request);
 }
@@ -1906,7 +1906,7 @@ MT_EXPORT int MPI_Gatherv_init(const void *sendbuf, int sendcount, MPI_Datatype 
 {
     mt_call c;
     mt_open(&c, MT_CALL_GATHERV_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.Gatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype), request);
 }
@@ -1917,7 +1917,7 @@ MT_EXPORT int MPIX_Gatherv_init(const void *sendbuf, int sendcount, MPI_Datatype
 {
     mt_call c;
     mt_open(&c, MT_CALL_GATHERV_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.MPIX_Gatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype), request);
 }
@@ -1928,7 +1928,7 @@ MT_EXPORT int MPI_Gatherv_init_c(const void *sendbuf, MPI_Count sendcount, MPI_D
 {
     mt_call c;
     mt_open(&c, MT_CALL_GATHERV_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.Gatherv_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype), request);
 }
@@ -1939,7 +1939,7 @@ MT_EXPORT int MPI_Scatter_init(const void *sendbuf, int sendcount, MPI_Datatype 
 {
     mt_call c;
     mt_open(&c, MT_CALL_SCATTER_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_o2a(root, sendcount, sendtype));
     int rc = mt_pmpi.Scatter_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_o2a(root, sendcount, sendtype), request);
 }
@@ -1950,7 +1950,7 @@ MT_EXPORT int MPIX_Scatter_init(const void *sendbuf, int sendcount, MPI_Datatype
 {
     mt_call c;
     mt_open(&c, MT_CALL_SCATTER_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_o2a(root, sendcount, sendtype));
     int rc = mt_pmpi.MPIX_Scatter_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_o2a(root, sendcount, sendtype), request);
 }
@@ -1961,7 +1961,7 @@ MT_EXPORT int MPI_Scatter_init_c(const void *sendbuf, MPI_Count sendcount, MPI_D
 {
     mt_call c;
     mt_open(&c, MT_CALL_SCATTER_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_o2a(root, sendcount, sendtype));
     int rc = mt_pmpi.Scatter_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_o2a(root, sendcount, sendtype), request);
 }
@@ -1972,7 +1972,7 @@ MT_EXPORT int MPI_Scatterv_init(const void *sendbuf, const int sendcounts[], con
 {
     mt_call c;
     mt_open(&c, MT_CALL_SCATTERV_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype));
     int rc = mt_pmpi.Scatterv_init(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype), request);
 }
@@ -1983,7 +1983,7 @@ MT_EXPORT int MPIX_Scatterv_init(const void *sendbuf, const int sendcounts[], co
 {
     mt_call c;
     mt_open(&c, MT_CALL_SCATTERV_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype));
     int rc = mt_pmpi.MPIX_Scatterv_init(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype), request);
 }
@@ -1994,7 +1994,7 @@ MT_EXPORT int MPI_Scatterv_init_c(const void *sendbuf, const MPI_Count sendcount
 {
     mt_call c;
     mt_open(&c, MT_CALL_SCATTERV_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype));
     int rc = mt_pmpi.Scatterv_init_c(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype), request);
 }
@@ -2005,7 +2005,7 @@ MT_EXPORT int MPI_Allgather_init(const void *sendbuf, int sendcount, MPI_Datatyp
 {
     mt_call c;
     mt_open(&c, MT_CALL_ALLGATHER_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.Allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype), request);
 }
@@ -2016,7 +2016,7 @@ MT_EXPORT int MPIX_Allgather_init(const void *sendbuf, int sendcount, MPI_Dataty
 {
     mt_call c;
     mt_open(&c, MT_CALL_ALLGATHER_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.MPIX_Allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype), request);
 }
@@ -2027,7 +2027,7 @@ MT_EXPORT int MPI_Allgather_init_c(const void *sendbuf, MPI_Count sendcount, MPI
 {
     mt_call c;
     mt_open(&c, MT_CALL_ALLGATHER_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.Allgather_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype), request);
 }
@@ -2038,7 +2038,7 @@ MT_EXPORT int MPI_Allgatherv_init(const void *sendbuf, int sendcount, MPI_Dataty
 {
     mt_call c;
     mt_open(&c, MT_CALL_ALLGATHERV_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.Allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype), request);
 }
@@ -2049,7 +2049,7 @@ MT_EXPORT int MPIX_Allgatherv_init(const void *sendbuf, int sendcount, MPI_Datat
 {
     mt_call c;
     mt_open(&c, MT_CALL_ALLGATHERV_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.MPIX_Allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype), request);
 }
@@ -2060,7 +2060,7 @@ MT_EXPORT int MPI_Allgatherv_init_c(const void *sendbuf, MPI_Count sendcount, MP
 {
     mt_call c;
     mt_open(&c, MT_CALL_ALLGATHERV_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.Allgatherv_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype), request);
 }
@@ -2071,7 +2071,7 @@ MT_EXPORT int MPI_Alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype
 {
     mt_call c;
     mt_open(&c, MT_CALL_ALLTOALL_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.Alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype), request);
 }
@@ -2082,7 +2082,7 @@ MT_EXPORT int MPIX_Alltoall_init(const void *sendbuf, int sendcount, MPI_Datatyp
 {
     mt_call c;
     mt_open(&c, MT_CALL_ALLTOALL_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.MPIX_Alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype), request);
 }
@@ -2093,7 +2093,7 @@ MT_EXPORT int MPI_Alltoall_init_c(const void *sendbuf, MPI_Count sendcount, MPI_
 {
     mt_call c;
     mt_open(&c, MT_CALL_ALLTOALL_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.Alltoall_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype), request);
 }
@@ -2104,7 +2104,7 @@ MT_EXPORT int MPI_Alltoallv_init(const void *sendbuf, const int sendcounts[], co
 {
     mt_call c;
     mt_open(&c, MT_CALL_ALLTOALLV_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.Alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype), request);
 }
@@ -2115,7 +2115,7 @@ MT_EXPORT int MPIX_Alltoallv_init(const void *sendbuf, const int sendcounts[], c
 {
     mt_call c;
     mt_open(&c, MT_CALL_ALLTOALLV_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.MPIX_Alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype), request);
 }
@@ -2126,7 +2126,7 @@ MT_EXPORT int MPI_Alltoallv_init_c(const void *sendbuf, const MPI_Count sendcoun
 {
     mt_call c;
     mt_open(&c, MT_CALL_ALLTOALLV_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.Alltoallv_init_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype), request);
 }
@@ -2137,7 +2137,7 @@ MT_EXPORT int MPI_Alltoallw_init(const void *sendbuf, const int sendcounts[], co
 {
     mt_call c;
     mt_open(&c, MT_CALL_ALLTOALLW_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes));
     int rc = mt_pmpi.Alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes), request);
 }
@@ -2148,7 +2148,7 @@ MT_EXPORT int MPIX_Alltoallw_init(const void *sendbuf, const int sendcounts[], c
 {
     mt_call c;
     mt_open(&c, MT_CALL_ALLTOALLW_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes));
     int rc = mt_pmpi.MPIX_Alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes), request);
 }
@@ -2159,7 +2159,7 @@ MT_EXPORT int MPI_Alltoallw_init_c(const void *sendbuf, const MPI_Count sendcoun
 {
     mt_call c;
     mt_open(&c, MT_CALL_ALLTOALLW_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes));
     int rc = mt_pmpi.Alltoallw_init_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes), request);
 }
@@ -2170,7 +2170,7 @@ MT_EXPORT int MPI_Reduce_init(const void *sendbuf, void *recvbuf, int count, MPI
 {
     mt_call c;
     mt_open(&c, MT_CALL_REDUCE_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_gather(root, count, datatype, count, datatype));
     int rc = mt_pmpi.Reduce_init(sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_gather(root, count, datatype, count, datatype), request);
 }
@@ -2181,7 +2181,7 @@ MT_EXPORT int MPIX_Reduce_init(const void *sendbuf, void *recvbuf, int count, MP
 {
     mt_call c;
     mt_open(&c, MT_CALL_REDUCE_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_gather(root, count, datatype, count, datatype));
     int rc = mt_pmpi.MPIX_Reduce_init(sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_gather(root, count, datatype, count, datatype), request);
 }
@@ -2192,7 +2192,7 @@ MT_EXPORT int MPI_Reduce_init_c(const void *sendbuf, void *recvbuf, MPI_Count co
 {
     mt_call c;
     mt_open(&c, MT_CALL_REDUCE_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_gather(root, count, datatype, count, datatype));
     int rc = mt_pmpi.Reduce_init_c(sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_gather(root, count, datatype, count, datatype), request);
 }
@@ -2203,7 +2203,7 @@ MT_EXPORT int MPI_Allreduce_init(const void *sendbuf, void *recvbuf, int count, 
 {
     mt_call c;
     mt_open(&c, MT_CALL_ALLREDUCE_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.Allreduce_init(sendbuf, recvbuf, count, datatype, op, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_a2a(count, datatype), request);
 }
@@ -2214,7 +2214,7 @@ MT_EXPORT int MPIX_Allreduce_init(const void *sendbuf, void *recvbuf, int count,
 {
     mt_call c;
     mt_open(&c, MT_CALL_ALLREDUCE_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.MPIX_Allreduce_init(sendbuf, recvbuf, count, datatype, op, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_a2a(count, datatype), request);
 }
@@ -2225,7 +2225,7 @@ MT_EXPORT int MPI_Allreduce_init_c(const void *sendbuf, void *recvbuf, MPI_Count
 {
     mt_call c;
     mt_open(&c, MT_CALL_ALLREDUCE_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.Allreduce_init_c(sendbuf, recvbuf, count, datatype, op, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_a2a(count, datatype), request);
 }
@@ -2236,7 +2236,7 @@ MT_EXPORT int MPI_Reduce_scatter_init(const void *sendbuf, void *recvbuf, const 
 {
     mt_call c;
     mt_open(&c, MT_CALL_REDUCE_SCATTER_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype));
     int rc = mt_pmpi.Reduce_scatter_init(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype), request);
 }
@@ -2247,7 +2247,7 @@ MT_EXPORT int MPIX_Reduce_scatter_init(const void *sendbuf, void *recvbuf, const
 {
     mt_call c;
     mt_open(&c, MT_CALL_REDUCE_SCATTER_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype));
     int rc = mt_pmpi.MPIX_Reduce_scatter_init(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype), request);
 }
@@ -2258,7 +2258,7 @@ MT_EXPORT int MPI_Reduce_scatter_init_c(const void *sendbuf, void *recvbuf, cons
 {
     mt_call c;
     mt_open(&c, MT_CALL_REDUCE_SCATTER_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype));
     int rc = mt_pmpi.Reduce_scatter_init_c(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype), request);
 }
@@ -2269,7 +2269,7 @@ MT_EXPORT int MPI_Reduce_scatter_block_init(const void *sendbuf, void *recvbuf, 
 {
     mt_call c;
     mt_open(&c, MT_CALL_REDUCE_SCATTER_BLOCK_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_a2a(recvcount, datatype));
     int rc = mt_pmpi.Reduce_scatter_block_init(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_a2a(recvcount, datatype), request);
 }
@@ -2280,7 +2280,7 @@ MT_EXPORT int MPIX_Reduce_scatter_block_init(const void *sendbuf, void *recvbuf,
 {
     mt_call c;
     mt_open(&c, MT_CALL_REDUCE_SCATTER_BLOCK_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_a2a(recvcount, datatype));
     int rc = mt_pmpi.MPIX_Reduce_scatter_block_init(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_a2a(recvcount, datatype), request);
 }
@@ -2291,7 +2291,7 @@ MT_EXPORT int MPI_Reduce_scatter_block_init_c(const void *sendbuf, void *recvbuf
 {
     mt_call c;
     mt_open(&c, MT_CALL_REDUCE_SCATTER_BLOCK_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_a2a(recvcount, datatype));
     int rc = mt_pmpi.Reduce_scatter_block_init_c(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_a2a(recvcount, datatype), request);
 }
@@ -2302,7 +2302,7 @@ MT_EXPORT int MPI_Scan_init(const void *sendbuf, void *recvbuf, int count, MPI_D
 {
     mt_call c;
     mt_open(&c, MT_CALL_SCAN_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.Scan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_a2a(count, datatype), request);
 }
@@ -2313,7 +2313,7 @@ MT_EXPORT int MPIX_Scan_init(const void *sendbuf, void *recvbuf, int count, MPI_
 {
     mt_call c;
     mt_open(&c, MT_CALL_SCAN_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.MPIX_Scan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_a2a(count, datatype), request);
 }
@@ -2324,7 +2324,7 @@ MT_EXPORT int MPI_Scan_init_c(const void *sendbuf, void *recvbuf, MPI_Count coun
 {
     mt_call c;
     mt_open(&c, MT_CALL_SCAN_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.Scan_init_c(sendbuf, recvbuf, count, datatype, op, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_a2a(count, datatype), request);
 }
@@ -2335,7 +2335,7 @@ MT_EXPORT int MPI_Exscan_init(const void *sendbuf, void *recvbuf, int count, MPI
 {
     mt_call c;
     mt_open(&c, MT_CALL_EXSCAN_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.Exscan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_a2a(count, datatype), request);
 }
@@ -2346,7 +2346,7 @@ MT_EXPORT int MPIX_Exscan_init(const void *sendbuf, void *recvbuf, int count, MP
 {
     mt_call c;
     mt_open(&c, MT_CALL_EXSCAN_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.MPIX_Exscan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_a2a(count, datatype), request);
 }
@@ -2357,7 +2357,7 @@ MT_EXPORT int MPI_Exscan_init_c(const void *sendbuf, void *recvbuf, MPI_Count co
 {
     mt_call c;
     mt_open(&c, MT_CALL_EXSCAN_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.Exscan_init_c(sendbuf, recvbuf, count, datatype, op, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_a2a(count, datatype), request);
 }
@@ -2368,7 +2368,7 @@ MT_EXPORT int MPI_Neighbor_allgather_init(const void *sendbuf, int sendcount, MP
 {
     mt_call c;
     mt_open(&c, MT_CALL_NEIGHBOR_ALLGATHER_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.Neighbor_allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_neighbor(sendcount, sendtype), request);
 }
@@ -2379,7 +2379,7 @@ MT_EXPORT int MPIX_Neighbor_allgather_init(const void *sendbuf, int sendcount, M
 {
     mt_call c;
     mt_open(&c, MT_CALL_NEIGHBOR_ALLGATHER_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.MPIX_Neighbor_allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_neighbor(sendcount, sendtype), request);
 }
@@ -2390,7 +2390,7 @@ MT_EXPORT int MPI_Neighbor_allgather_init_c(const void *sendbuf, MPI_Count sendc
 {
     mt_call c;
     mt_open(&c, MT_CALL_NEIGHBOR_ALLGATHER_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.Neighbor_allgather_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_neighbor(sendcount, sendtype), request);
 }
@@ -2401,7 +2401,7 @@ MT_EXPORT int MPI_Neighbor_allgatherv_init(const void *sendbuf, int sendcount, M
 {
     mt_call c;
     mt_open(&c, MT_CALL_NEIGHBOR_ALLGATHERV_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.Neighbor_allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_neighbor(sendcount, sendtype), request);
 }
@@ -2412,7 +2412,7 @@ MT_EXPORT int MPIX_Neighbor_allgatherv_init(const void *sendbuf, int sendcount, 
 {
     mt_call c;
     mt_open(&c, MT_CALL_NEIGHBOR_ALLGATHERV_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.MPIX_Neighbor_allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_neighbor(sendcount, sendtype), request);
 }
@@ -2423,7 +2423,7 @@ MT_EXPORT int MPI_Neighbor_allgatherv_init_c(const void *sendbuf, MPI_Count send
 {
     mt_call c;
     mt_open(&c, MT_CALL_NEIGHBOR_ALLGATHERV_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.Neighbor_allgatherv_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_neighbor(sendcount, sendtype), request);
 }
@@ -2434,7 +2434,7 @@ MT_EXPORT int MPI_Neighbor_alltoall_init(const void *sendbuf, int sendcount, MPI
 {
     mt_call c;
     mt_open(&c, MT_CALL_NEIGHBOR_ALLTOALL_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.Neighbor_alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_neighbor(sendcount, sendtype), request);
 }
@@ -2445,7 +2445,7 @@ MT_EXPORT int MPIX_Neighbor_alltoall_init(const void *sendbuf, int sendcount, MP
 {
     mt_call c;
     mt_open(&c, MT_CALL_NEIGHBOR_ALLTOALL_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.MPIX_Neighbor_alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_neighbor(sendcount, sendtype), request);
 }
@@ -2456,7 +2456,7 @@ MT_EXPORT int MPI_Neighbor_alltoall_init_c(const void *sendbuf, MPI_Count sendco
 {
     mt_call c;
     mt_open(&c, MT_CALL_NEIGHBOR_ALLTOALL_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.Neighbor_alltoall_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_neighbor(sendcount, sendtype), request);
 }
@@ -2467,7 +2467,7 @@ MT_EXPORT int MPI_Neighbor_alltoallv_init(const void *sendbuf, const int sendcou
 {
     mt_call c;
     mt_open(&c, MT_CALL_NEIGHBOR_ALLTOALLV_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype));
     int rc = mt_pmpi.Neighbor_alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype), request);
 }
@@ -2478,7 +2478,7 @@ MT_EXPORT int MPIX_Neighbor_alltoallv_init(const void *sendbuf, const int sendco
 {
     mt_call c;
     mt_open(&c, MT_CALL_NEIGHBOR_ALLTOALLV_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype));
     int rc = mt_pmpi.MPIX_Neighbor_alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype), request);
 }
@@ -2489,7 +2489,7 @@ MT_EXPORT int MPI_Neighbor_alltoallv_init_c(const void *sendbuf, const MPI_Count
 {
     mt_call c;
     mt_open(&c, MT_CALL_NEIGHBOR_ALLTOALLV_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype));
     int rc = mt_pmpi.Neighbor_alltoallv_init_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype), request);
 }
@@ -2500,7 +2500,7 @@ MT_EXPORT int MPI_Neighbor_alltoallw_init(const void *sendbuf, const int sendcou
 {
     mt_call c;
     mt_open(&c, MT_CALL_NEIGHBOR_ALLTOALLW_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes));
     int rc = mt_pmpi.Neighbor_alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes), request);
 }
@@ -2511,7 +2511,7 @@ MT_EXPORT int MPIX_Neighbor_alltoallw_init(const void *sendbuf, const int sendco
 {
     mt_call c;
     mt_open(&c, MT_CALL_NEIGHBOR_ALLTOALLW_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes));
     int rc = mt_pmpi.MPIX_Neighbor_alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes), request);
 }
@@ -2522,7 +2522,7 @@ MT_EXPORT int MPI_Neighbor_alltoallw_init_c(const void *sendbuf, const MPI_Count
 {
     mt_call c;
     mt_open(&c, MT_CALL_NEIGHBOR_ALLTOALLW_INIT, MT_SITE, MT_FRAME);
-    mt_begin_comm(&c, comm);
+    mt_begin_coll(&c, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes));
     int rc = mt_pmpi.Neighbor_alltoallw_init_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
     return mt_end_coll_init(&c, rc, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes), request);
 }
@@ -2686,7 +2686,7 @@ MT_EXPORT int MPI_Comm_set_name(MPI_Comm comm, const char *comm_name)
 static MT_NOINLINE int general_Put(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win)
 {
     mt_call c;
-    mt_open(&c, MT_CALL_PUT, mt_call_site, MT_FRAME);
+    mt_open(&c, MT_CALL_PUT, mt_calling.site, mt_calling.frame);
     mt_begin_rma(&c, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
     int rc = mt_pmpi.Put(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
     return mt_end(&c, rc);
@@ -2696,7 +2696,7 @@ static MT_NOINLINE int cached_Put(const void *origin_addr, int origin_count, MPI
 {
     mt_call c;
     mt_thread *t = mt_quick_self;
-    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_PUT, &mt_call_site, MT_FRAME) &&
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_PUT, &mt_calling.site, mt_calling.frame) &&
         mt_path_begin_rma(MT_CACHED, &c, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype)) {
         int rc = mt_pmpi.Put(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
         return mt_path_end(MT_CACHED, &c, rc);
@@ -2719,7 +2719,7 @@ MT_EXPORT int MPI_Put(const void *origin_addr, int origin_count, MPI_Datatype or
         int rc = mt_pmpi.Put(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
         return mt_path_end(MT_UNTIMED, &c, rc);
     }
-    mt_call_site = site;
+    mt_calling = (mt_caller){site, MT_FRAME};
     return cached_Put(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
 }
 #endif
@@ -2805,7 +2805,7 @@ MT_EXPORT int MPI_Raccumulate_c(const void *origin_addr, MPI_Count origin_count,
 static MT_NOINLINE int general_Get(void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win)
 {
     mt_call c;
-    mt_open(&c, MT_CALL_GET, mt_call_site, MT_FRAME);
+    mt_open(&c, MT_CALL_GET, mt_calling.site, mt_calling.frame);
     mt_begin_rma(&c, win, target_rank, MT_DIR_READ, target_count, target_datatype);
     int rc = mt_pmpi.Get(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
     return mt_end(&c, rc);
@@ -2815,7 +2815,7 @@ static MT_NOINLINE int cached_Get(void *origin_addr, int origin_count, MPI_Datat
 {
     mt_call c;
     mt_thread *t = mt_quick_self;
-    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_GET, &mt_call_site, MT_FRAME) &&
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_GET, &mt_calling.site, mt_calling.frame) &&
         mt_path_begin_rma(MT_CACHED, &c, win, target_rank, MT_DIR_READ, target_count, target_datatype)) {
         int rc = mt_pmpi.Get(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
         return mt_path_end(MT_CACHED, &c, rc);
@@ -2838,7 +2838,7 @@ MT_EXPORT int MPI_Get(void *origin_addr, int origin_count, MPI_Datatype origin_d
         int rc = mt_pmpi.Get(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
         return mt_path_end(MT_UNTIMED, &c, rc);
     }
-    mt_call_site = site;
+    mt_calling = (mt_caller){site, MT_FRAME};
     return cached_Get(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
 }
 #endif
@@ -3089,7 +3089,7 @@ MT_EXPORT int MPI_Win_unlock(int rank, MPI_Win win)
 static MT_NOINLINE int general_Win_flush(int rank, MPI_Win win)
 {
     mt_call c;
-    mt_open(&c, MT_CALL_WIN_FLUSH, mt_call_site, MT_FRAME);
+    mt_open(&c, MT_CALL_WIN_FLUSH, mt_calling.site, mt_calling.frame);
     mt_begin_win(&c, win, rank, 0);
     int rc = mt_pmpi.Win_flush(rank, win);
     return mt_end_empty(&c, rc);
@@ -3099,7 +3099,7 @@ static MT_NOINLINE int cached_Win_flush(int rank, MPI_Win win)
 {
     mt_call c;
     mt_thread *t = mt_quick_self;
-    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_WIN_FLUSH, &mt_call_site, MT_FRAME) &&
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_WIN_FLUSH, &mt_calling.site, mt_calling.frame) &&
         mt_path_begin_win(MT_CACHED, &c, win, rank, 0)) {
         int rc = mt_pmpi.Win_flush(rank, win);
         return mt_path_end_empty(MT_CACHED, &c, rc);
@@ -3122,7 +3122,7 @@ MT_EXPORT int MPI_Win_flush(int rank, MPI_Win win)
         int rc = mt_pmpi.Win_flush(rank, win);
         return mt_path_end_empty(MT_UNTIMED, &c, rc);
     }
-    mt_call_site = site;
+    mt_calling = (mt_caller){site, MT_FRAME};
     return cached_Win_flush(rank, win);
 }
 #endif
@@ -3131,7 +3131,7 @@ MT_EXPORT int MPI_Win_flush(int rank, MPI_Win win)
 static MT_NOINLINE int general_Win_flush_local(int rank, MPI_Win win)
 {
     mt_call c;
-    mt_open(&c, MT_CALL_WIN_FLUSH_LOCAL, mt_call_site, MT_FRAME);
+    mt_open(&c, MT_CALL_WIN_FLUSH_LOCAL, mt_calling.site, mt_calling.frame);
     mt_begin_win(&c, win, rank, 0);
     int rc = mt_pmpi.Win_flush_local(rank, win);
     return mt_end_empty(&c, rc);
@@ -3141,7 +3141,7 @@ static MT_NOINLINE int cached_Win_flush_local(int rank, MPI_Win win)
 {
     mt_call c;
     mt_thread *t = mt_quick_self;
-    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_WIN_FLUSH_LOCAL, &mt_call_site, MT_FRAME) &&
+    if (mt_path_open(MT_CACHED, &c, t, MT_CALL_WIN_FLUSH_LOCAL, &mt_calling.site, mt_calling.frame) &&
         mt_path_begin_win(MT_CACHED, &c, win, rank, 0)) {
         int rc = mt_pmpi.Win_flush_local(rank, win);
         return mt_path_end_empty(MT_CACHED, &c, rc);
@@ -3164,7 +3164,7 @@ MT_EXPORT int MPI_Win_flush_local(int rank, MPI_Win win)
         int rc = mt_pmpi.Win_flush_local(rank, win);
         return mt_path_end_empty(MT_UNTIMED, &c, rc);
     }
-    mt_call_site = site;
+    mt_calling = (mt_caller){site, MT_FRAME};
     return cached_Win_flush_local(rank, win);
 }
 #endif

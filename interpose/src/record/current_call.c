@@ -33,6 +33,7 @@ void mt_current_call_begin(const mt_span *s)
     t->frame = s->frame;
     mt_write(&o->site, k.site);
     mt_write(&o->place, k.place);
+    mt_write(&o->bytes, 0);
     mt_write(&o->start, s->timed ? s->start : 0);
     __atomic_store_n(&o->what, k.what, __ATOMIC_RELEASE);
 }
@@ -101,6 +102,17 @@ void mt_current_call_restore(mt_thread *t, unsigned call, uint64_t frame)
     mt_write(&t->open->bytes, 0);
     t->open->source = MT_PEER_NONE;
     mt_current_call_begin(&s);
+}
+
+void mt_current_call_reopen(mt_thread *t, uint64_t frame, const mt_current_call *line)
+{
+    mt_outer *saved = outer_of(t, frame);
+    if (saved)
+        drop(t, saved);
+    if (t->open->call != 0)
+        mt_current_call_save(t, frame);
+    t->frame = frame;
+    set_line(t->open, line);
 }
 
 // Returns the innermost of the calls that seem to be around the one at `frame`, or

@@ -28,6 +28,9 @@ void mt_current_call_save(mt_thread *t, uint64_t frame) MT_SLOW;
 // line.
 void mt_current_call_restore(mt_thread *t, unsigned call, uint64_t frame) MT_SLOW;
 
+// The same for a call whose wrapper has kept a copy of its line.
+void mt_current_call_reopen(mt_thread *t, uint64_t frame, const mt_current_call *line) MT_SLOW;
+
 // Sets the line to the call that the thread is in after the call with this frame has
 // ended.
 void mt_current_call_leave(mt_thread *t, uint64_t frame) MT_SLOW;

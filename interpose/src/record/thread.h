@@ -98,7 +98,7 @@ typedef struct mt_thread {
     uint32_t rows_at;        // position of `rows` in the recording, in rows
     uint32_t request_number; // number of the request that the current call starts, for the call's event; else 0
     bool extended;           // rows also have samples or events
-    uint32_t others;         // number of calls whose communicator or datatype was cached, and not the last one
+    uint32_t cached_uses;    // number of calls whose communicator or datatype was cached, and not the last one
     uint64_t used, limit;
     uint32_t index;
     uint32_t random;
@@ -120,9 +120,9 @@ _Static_assert(offsetof(mt_thread, comms) == 64, "the members before comms must 
 
 extern MT_HIDDEN _Thread_local mt_thread *mt_self __attribute__((tls_model("initial-exec")));
 
-// The same for the paths that are inlined (call.h), except that it is never NULL. For a thread without a table
-// it is an mt_thread that is always in a call, which therefore takes the general path.
-// That saves a comparison with NULL.
+// The same for the paths that are inlined (call.h), except that it is never NULL. For a
+// thread without a table it is an mt_thread that is always in a call, which therefore
+// takes the general path. That saves a comparison with NULL.
 extern MT_HIDDEN _Thread_local mt_thread *mt_quick_self __attribute__((tls_model("initial-exec")));
 // Sets the mt_thread of the calling thread, or none if t is NULL.
 void mt_thread_set_self(mt_thread *t);
