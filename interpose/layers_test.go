@@ -32,6 +32,7 @@ type unit struct {
 	path             string // base/clock.c
 	includes         []string
 	defines, needs   []string
+	variables        []string // of those defined, the ones that can be written, except for those of a thread
 	hooks, registers []string // hooks that it calls, and those that it registers a function with
 }
 
@@ -163,8 +164,11 @@ func TestLayers(t *testing.T) {
 			testenv.At(t, testenv.Quick)
 			testenv.Need(t, cc)
 			units := append(headers(t), compiled(t, cc)...)
-			for _, wrong := range checkLayers(units, upward) {
+			for _, wrong := range slices.Concat(checkLayers(units, upward), checkState(units)) {
 				t.Error(wrong)
+			}
+			if !slices.ContainsFunc(units, func(u unit) bool { return slices.Contains(u.variables, "mt_process") }) {
+				t.Error("the variables of the objects were not read: mt_process is missing")
 			}
 		})
 	}
@@ -263,9 +267,39 @@ func (u *unit) readObject(object string) error {
 			u.needs = append(u.needs, s.Name)
 		case elf.ST_BIND(s.Info) != elf.STB_LOCAL:
 			u.defines = append(u.defines, s.Name)
+			if elf.ST_TYPE(s.Info) == elf.STT_OBJECT && isWritable(f, s) {
+				u.variables = append(u.variables, s.Name)
+			}
 		}
 	}
 	return err
+}
+
+func isWritable(f *elf.File, s elf.Symbol) bool {
+	return s.Section == elf.SHN_COMMON || int(s.Section) < len(f.Sections) && f.Sections[s.Section].Flags&elf.SHF_WRITE != 0 &&
+		!strings.HasPrefix(f.Sections[s.Section].Name, ".data.rel.ro")
+}
+
+// jumpTables are variables that hold what was looked up in the MPI, by name.
+var jumpTables = []string{"mt_const", "mt_mpi", "mt_pmpi", "mt_thunk_targets"}
+
+// states is the state of each layer that has one.
+var states = map[string]string{
+	"base": "mt_process", "record": "mt_record", "objects": "mt_objects", "calls": "mt_calls", "mpit": "mt_mpit", "lifecycle": "mt_lifecycle",
+}
+
+// checkState returns the variables that are visible to several files, and are
+// neither the state of their layer nor a jump table.
+func checkState(units []unit) (wrong []string) {
+	for _, u := range units {
+		for _, name := range u.variables {
+			layer, _, _ := strings.Cut(u.path, "/")
+			if name != states[layer] && !slices.Contains(jumpTables, name) {
+				wrong = append(wrong, fmt.Sprintf("%s defines %s: it belongs into the state of the layer, or static in its file", u.path, name))
+			}
+		}
+	}
+	return wrong
 }
 
 // TestWhoSeesMPI checks that what lies below objects/ sees nothing of mpi.h,

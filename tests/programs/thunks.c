@@ -23,15 +23,18 @@
 #define PMPI_INDEX 20015
 #define REAL_INDEX 20016
 
-/* The library's variables that thunks use: see fortran.h. */
+/* The library's variables that thunks use: see fortran.h and state.h. */
 typedef struct note {
     uint64_t site;
     uint32_t call;
 } note;
 _Thread_local note mt_fortran_noted __attribute__((tls_model("initial-exec")));
-struct {
+typedef struct range {
     uint64_t start, size;
-} mt_fortran_layer, mt_fortran_bindings;
+} range;
+struct {
+    range fortran_layer, fortran_bindings;
+} mt_calls;
 void *mt_thunk_targets[REAL_INDEX + 1];
 
 static int found, missed;
@@ -190,16 +193,16 @@ int main(void)
     found = 0;
     REQUIRE(call(PMPI_Try) && reached.who == REAL && in_call(reached.site) && found == 1);
     REQUIRE(index_found == PMPI_INDEX && caller_found == reached.site);
-    REQUIRE(call_from_layer(PMPI_Try) && reached.who == REAL && found == 1); /* mt_fortran_layer is not set yet */
-    mt_fortran_layer.start = (uint64_t)(uintptr_t)__start_layer;
-    mt_fortran_layer.size = (uint64_t)(__stop_layer - __start_layer);
+    REQUIRE(call_from_layer(PMPI_Try) && reached.who == REAL && found == 1); /* mt_calls.fortran_layer is not set yet */
+    mt_calls.fortran_layer.start = (uint64_t)(uintptr_t)__start_layer;
+    mt_calls.fortran_layer.size = (uint64_t)(__stop_layer - __start_layer);
     REQUIRE(call_from_layer(PMPI_Try) && reached.who == WRAPPER);
-    REQUIRE(reached.site - mt_fortran_layer.start < mt_fortran_layer.size);
+    REQUIRE(reached.site - mt_calls.fortran_layer.start < mt_calls.fortran_layer.size);
     REQUIRE(call(PMPI_Try) && reached.who == REAL);
     mt_fortran_noted.call = (uint32_t)INDEX << 16 | ID;
     REQUIRE(call(PMPI_Try) && reached.who == REAL); /* only calls from files of bindings take a note */
-    mt_fortran_bindings.start = (uint64_t)(uintptr_t)call;
-    mt_fortran_bindings.size = 400;
+    mt_calls.fortran_bindings.start = (uint64_t)(uintptr_t)call;
+    mt_calls.fortran_bindings.size = 400;
     REQUIRE(call(PMPI_Try) && reached.who == WRAPPER && in_call(reached.site));
     mt_fortran_noted.call = (uint32_t)INDEX << 16 | (ID + 1);
     REQUIRE(call(PMPI_Try) && reached.who == REAL);

@@ -12,8 +12,8 @@ _Thread_local mt_caller mt_calling;
 // latter, which is not recorded.
 static bool find_site(mt_span *s)
 {
-    if (mt_lies_in(&mt_fortran_bindings, s->site) && !mt_fortran_take(s->call, &s->site) &&
-        mt_lies_in(&mt_fortran_layer, s->site))
+    if (mt_lies_in(&mt_calls.fortran_bindings, s->site) && !mt_fortran_take(s->call, &s->site) &&
+        mt_lies_in(&mt_calls.fortran_layer, s->site))
         return false;
     if (mt_record.stacks_on)
         s->site = mt_stack_site(s->site);

@@ -90,7 +90,7 @@ MT_INLINE void mt_open(mt_call *c, unsigned call, uint64_t site, uint64_t frame)
 // it.
 MT_INLINE bool mt_path_site(unsigned call, uint64_t *site)
 {
-    return !mt_record.stacks_on && (!mt_lies_in(&mt_fortran_bindings, *site) || mt_fortran_take(call, site));
+    return !mt_record.stacks_on && (!mt_lies_in(&mt_calls.fortran_bindings, *site) || mt_fortran_take(call, site));
 }
 
 // Reports whether no flag is set but this one (or none), and that of calls that may come

@@ -63,7 +63,7 @@ static void drop(int count, const MPI_Request requests[])
 {
     mt_request e;
     for (int i = 0; i < count; i++)
-        if (mt_table_take(&mt_requests, MT_KEY(requests[i]), &e))
+        if (mt_table_take(&mt_objects.requests, MT_KEY(requests[i]), &e))
             mt_count_lost(&mt_process.header->lost_requests, 1);
 }
 
@@ -80,7 +80,7 @@ static bool take(mt_completion *b)
         return false;
     }
     for (int i = 0; i < b->count; i++)
-        if (!mt_table_take(&mt_requests, MT_KEY(b->handles[i]), &b->entries[i]))
+        if (!mt_table_take(&mt_objects.requests, MT_KEY(b->handles[i]), &b->entries[i]))
             b->entries[i].key = 0;
     b->taken = true;
     return true;
@@ -180,7 +180,7 @@ void mt_completion_close(mt_completion *b, int rc, const MPI_Request requests[])
         if (rc != MPI_SUCCESS && requests[i] == mt_const.request_null)
             mt_request_failed(&b->entries[i], rc, NULL, true); // the MPI freed it with the error
         else
-            mt_table_put(&mt_requests, &b->entries[i]);
+            mt_table_put(&mt_objects.requests, &b->entries[i]);
     }
     if (mt_unlikely(b->memory != NULL))
         give_back(b);

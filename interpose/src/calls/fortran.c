@@ -16,9 +16,12 @@
 #include <string.h>
 
 _Thread_local mt_fortran_call mt_fortran_noted;
-mt_code_range mt_fortran_layer, mt_fortran_bindings;
 
 #if MT_FORTRAN
+_Static_assert(offsetof(mt_calls_state, fortran_layer) == 0 && offsetof(mt_calls_state, fortran_bindings) == 16 &&
+                   sizeof(mt_code_range) == 16,
+               "the offsets in thunks.h");
+
 enum { MT_THUNK_TARGETS = MT_NAMES_OF_A_CALL * MT_CALL_END * MT_KINDS * MT_SPELLINGS };
 void *mt_thunk_targets[MT_THUNK_TARGETS];
 
@@ -118,12 +121,12 @@ static void set_range(mt_code_range *w, uint64_t start, uint64_t size)
 
 static void widen_bindings(const extent *e)
 {
-    uint64_t start = atomic_load(&mt_fortran_bindings.start), end = start + atomic_load(&mt_fortran_bindings.size);
+    uint64_t start = atomic_load(&mt_calls.fortran_bindings.start), end = start + atomic_load(&mt_calls.fortran_bindings.size);
     if (e->end == 0 || (e->start >= start && e->end <= end))
         return;
     start = end && start < e->start ? start : e->start;
     end = end > e->end ? end : e->end;
-    set_range(&mt_fortran_bindings, start, end - start);
+    set_range(&mt_calls.fortran_bindings, start, end - start);
     mt_flag_set(MT_FLAG_SITES, true);
 }
 
@@ -139,8 +142,8 @@ static void open_bindings(void *binding, uint64_t caller)
     // Taken after the look-ups: a thread that loads a library may hold the dynamic linker's
     // lock, and call us.
     mt_lock(MT_LOCK_BINDINGS);
-    if (layer.end && atomic_load(&mt_fortran_layer.size) == 0)
-        set_range(&mt_fortran_layer, layer.start, layer.end - layer.start);
+    if (layer.end && atomic_load(&mt_calls.fortran_layer.size) == 0)
+        set_range(&mt_calls.fortran_layer, layer.start, layer.end - layer.start);
     widen_bindings(&layer);
     widen_bindings(&bindings);
     mt_unlock(MT_LOCK_BINDINGS);
@@ -194,8 +197,8 @@ void mt_fortran_forget(void)
 {
     memset(mt_thunk_targets, 0, sizeof mt_thunk_targets);
     memset(is_foreign, 0, sizeof is_foreign);
-    set_range(&mt_fortran_layer, 0, 0);
-    set_range(&mt_fortran_bindings, 0, 0);
+    set_range(&mt_calls.fortran_layer, 0, 0);
+    set_range(&mt_calls.fortran_bindings, 0, 0);
     mt_fortran_noted.call = 0;
 }
 #else

@@ -16,6 +16,7 @@
 
 #include "base/base.h"
 #include "base/hook.h"
+#include "calls/state.h"
 
 // The latest call from Fortran of this thread, until the C wrapper takes it.
 typedef struct mt_fortran_call {
@@ -24,15 +25,6 @@ typedef struct mt_fortran_call {
 } mt_fortran_call;
 
 extern MT_HIDDEN _Thread_local mt_fortran_call mt_fortran_noted __attribute__((tls_model("initial-exec")));
-
-// The addresses of the file with the MPI's Fortran layer; size 0 until a Fortran binding is
-// called. Calls that it makes without a note are its own, for example to make datatypes for
-// array sections.
-extern MT_HIDDEN mt_code_range mt_fortran_layer;
-
-// The addresses of all files of bindings, and what lies between them. Only a call from
-// there can be the one that was noted.
-extern MT_HIDDEN mt_code_range mt_fortran_bindings;
 
 // Reports whether this is the call that was noted. If so, sets the site to that in the
 // program, and clears the note.
@@ -49,7 +41,8 @@ MT_INLINE bool mt_fortran_take(unsigned call, uint64_t *site)
 // The names of the calls that have thunks (MPI_Send), by number: names_gen.c.
 extern MT_HIDDEN const char *const mt_thunk_names[];
 
-// The MPI's own functions, to which the thunks jump.
+// A jump table of the MPI's own functions, for the thunks. Written by fortran.c, when a thunk
+// needs a function for the first time.
 extern MT_HIDDEN void *mt_thunk_targets[];
 
 // Hook: PMPI_Finalize was called, either by another tool that our MPI_Finalize called, or

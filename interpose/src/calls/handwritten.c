@@ -131,7 +131,7 @@ MT_EXPORT int MPI_Type_free(MPI_Datatype *datatype)
 // Takes the entry of a matched message. Returns false for MPI_MESSAGE_NO_PROC.
 static bool take_message(const MPI_Message *message, mt_request *entry)
 {
-    return mt_on() && message && mt_table_take(&mt_messages, MT_KEY(*message), entry);
+    return mt_on() && message && mt_table_take(&mt_objects.messages, MT_KEY(*message), entry);
 }
 
 static int end_mrecv(mt_call *c, int rc, bool found, const mt_request *m, const MPI_Status *seen)

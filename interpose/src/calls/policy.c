@@ -132,7 +132,7 @@ static void remember_persistent(const mt_span *s, MPI_Comm comm, mt_request_kind
     uint64_t bytes = peer >= 0 ? mt_data_bytes(t, count, type) : 0;
     mt_request e = {.key = MT_KEY(request), .site = s->site, .comm = mt_comm_of(t, comm), .bytes = bytes,
                     .peer = mt_peer(peer), .call = s->call, .kind = (uint8_t)kind, .tag = tag};
-    mt_table_put(&mt_requests, &e);
+    mt_table_put(&mt_objects.requests, &e);
     mt_request_added();
 }
 
@@ -143,7 +143,7 @@ static void remember_message(const mt_span *s, MPI_Comm comm, int source, MPI_Me
         return;
     mt_request e = {.key = MT_KEY(message), .site = s->site, .comm = mt_comm_of(t, comm), .peer = mt_peer(source),
                     .slice = s->slice, .call = s->call, .number = number};
-    mt_table_put(&mt_messages, &e);
+    mt_table_put(&mt_objects.messages, &e);
     mt_request_added();
 }
 
@@ -520,7 +520,7 @@ int mt_end_comm_idup(mt_call *c, int rc, MPI_Comm parent, MPI_Comm *made, MPI_Re
     *promise = (mt_request_idup){mt_comm_idup_started(parent, c->span.call, c->span.site), *made,
                                 *made == mt_const.comm_null ? made : NULL};
     mt_request e = {.key = MT_KEY(*request), .extra = promise, .kind = MT_NEW_COMM, .number = number};
-    mt_table_put(&mt_requests, &e);
+    mt_table_put(&mt_objects.requests, &e);
     mt_request_added();
     return rc;
 }

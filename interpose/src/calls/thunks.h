@@ -13,6 +13,11 @@ enum { MT_ONE_UNDERSCORE, MT_TWO_UNDERSCORES, MT_LOWER, MT_UPPER, MT_SPELLINGS }
 // numbers of others. The second name of a call is one that some MPI uses for it.
 enum { MT_NAMES_OF_A_CALL = 2 };
 
+// The ranges of mt_calls that the thunks compare addresses with; each is a start and a size
+// (fortran.c checks the offsets).
+#define MT_THUNK_LAYER "mt_calls"
+#define MT_THUNK_BINDINGS "mt_calls+16"
+
 #define MT_TEXT(x) #x
 #define MT_STRING(x) MT_TEXT(x)
 
@@ -36,12 +41,12 @@ enum { MT_NAMES_OF_A_CALL = 2 };
 #define MT_THUNK_PMPI(name, index, id)                                                                                 \
     __asm__(MT_THUNK_BEGIN("P" #name)                                                                                  \
             "movq (%rsp), %r11\n"                                                                                      \
-            "subq mt_fortran_layer(%rip), %r11\n"                                                                      \
-            "cmpq mt_fortran_layer+8(%rip), %r11\n"                                                                    \
+            "subq " MT_THUNK_LAYER "(%rip), %r11\n"                                                                    \
+            "cmpq " MT_THUNK_LAYER "+8(%rip), %r11\n"                                                                  \
             "jb " #name "\n"                                                                                           \
             "movq (%rsp), %r11\n"                                                                                      \
-            "subq mt_fortran_bindings(%rip), %r11\n"                                                                   \
-            "cmpq mt_fortran_bindings+8(%rip), %r11\n"                                                                 \
+            "subq " MT_THUNK_BINDINGS "(%rip), %r11\n"                                                                 \
+            "cmpq " MT_THUNK_BINDINGS "+8(%rip), %r11\n"                                                               \
             "jae 1f\n"                                                                                                 \
             MT_THUNK_IF_NOTED(name, id)                                                                                \
             "1: movl $" MT_STRING(index) ", %r11d\n"                                                                   \
@@ -122,8 +127,8 @@ enum { MT_NAMES_OF_A_CALL = 2 };
 
 #define MT_THUNK_PMPI(name, index, id)                                                                                 \
     __asm__(MT_THUNK_BEGIN("P" #name)                                                                                  \
-            MT_THUNK_IN("mt_fortran_layer") "b.lo 1f\n"                                                                \
-            MT_THUNK_IN("mt_fortran_bindings") "b.hs 2f\n"                                                             \
+            MT_THUNK_IN(MT_THUNK_LAYER) "b.lo 1f\n"                                                                    \
+            MT_THUNK_IN(MT_THUNK_BINDINGS) "b.hs 2f\n"                                                                 \
             MT_THUNK_IF_NOTED(name, id)                                                                                \
             "2: mov w16, #" MT_STRING(index) "\n"                                                                      \
             "b mt_pass_on\n" MT_THUNK_END("P" #name))

@@ -231,7 +231,7 @@ void mt_volume_persistent(const mt_span *s, MPI_Comm comm, const mt_volume *v, M
     }
     mt_request e = {.key = MT_KEY(request), .site = s->site, .comm = f->comm, .extra = f, .peer = f->peer,
                     .call = s->call, .kind = MT_PERSISTENT_COLL, .tag = MT_EVENT_NO_TAG};
-    mt_table_put(&mt_requests, &e);
+    mt_table_put(&mt_objects.requests, &e);
 }
 
 static void book_started(mt_thread *t, const mt_request *e, uint32_t slice)

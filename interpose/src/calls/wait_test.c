@@ -452,11 +452,11 @@ MT_EXPORT int MPI_Request_free(MPI_Request *request)
     mt_call c;
     mt_open(&c, MT_CALL_REQUEST_FREE, MT_SITE, MT_FRAME);
     mt_request e;
-    bool found = mt_on() && request && mt_table_take(&mt_requests, MT_KEY(*request), &e);
+    bool found = mt_on() && request && mt_table_take(&mt_objects.requests, MT_KEY(*request), &e);
     int rc = mt_pmpi.Request_free(request);
     mt_end(&c, rc);
     if (found && rc != MPI_SUCCESS)
-        mt_table_put(&mt_requests, &e);
+        mt_table_put(&mt_objects.requests, &e);
     else if (found)
         mt_request_freed(&e);
     return rc;

@@ -22,6 +22,7 @@ typedef struct store {
     bool made;
 } store;
 
+// Written when the trace is opened and closed.
 static store stores[2], *const local = &stores[MT_EVENTS_LOCAL], *const spill = &stores[MT_EVENTS_SPILL];
 static mt_l_eventsheader *header;
 static bool in_memory;

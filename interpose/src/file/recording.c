@@ -15,8 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+// Written when the recording is made. Its place changes when it is moved at the end.
 static mt_recording_path place;
-static uint64_t page;
+static uint64_t page; // size of a page of memory
 
 // The size limit of a recording: the default and the largest value of the setting in
 // MiB, and the limit in force in bytes.

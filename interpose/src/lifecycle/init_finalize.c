@@ -3,6 +3,7 @@
 #include "base/resolve.h"
 #include "calls/fortran.h"
 #include "lifecycle/lifecycle.h"
+#include "lifecycle/state.h"
 
 MT_EXPORT int MPI_Init(int *argc, char ***argv)
 {
@@ -20,15 +21,13 @@ MT_EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *provid
     return rc;
 }
 
-static _Atomic bool in_finalize;
-
 // Calls the next MPI_Finalize, which may be another tool's. If that tool calls
 // PMPI_Finalize and the call reaches this library, it goes to finalize_passed_on.
 static int next_finalize(void)
 {
-    atomic_store(&in_finalize, true);
+    atomic_store(&mt_lifecycle.in_finalize, true);
     int rc = mt_pmpi.Finalize();
-    atomic_store(&in_finalize, false);
+    atomic_store(&mt_lifecycle.in_finalize, false);
     return rc;
 }
 
@@ -45,7 +44,7 @@ MT_EXPORT int MPI_Finalize(void)
 
 static int finalize_passed_on(void)
 {
-    return atomic_load(&in_finalize) ? mt_mpi.Finalize() : MPI_Finalize();
+    return atomic_load(&mt_lifecycle.in_finalize) ? mt_mpi.Finalize() : MPI_Finalize();
 }
 
 MT_REGISTER(finalize_passed_on, finalize_passed_on);

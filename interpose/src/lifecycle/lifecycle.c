@@ -34,6 +34,7 @@
 #include "mpit/unexpected.h"
 #include "lifecycle/physical.h"
 #include "lifecycle/placement.h"
+#include "lifecycle/state.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -47,12 +48,6 @@
 #define MT_TOOL_VERSION "development"
 #endif
 
-
-// open_models is the number of models that are open: the world model and sessions.
-// recording_ended is true once the last of them was closed and the recording ended.
-static int open_models;
-static bool recording_ended;
-
 static void set_state(mt_state state)
 {
     atomic_store_explicit(&mt_process.state, state, memory_order_release);
@@ -65,7 +60,7 @@ static void forked(void)
 {
     mt_process.forked = true;
     set_state(MT_OFF);
-    recording_ended = false;
+    mt_lifecycle.recording_ended = false;
     mt_thread_set_self(NULL);
 }
 
@@ -155,7 +150,7 @@ static void start_recording_calls(void)
 static void model_opened(void)
 {
     mt_physical_name_children();
-    if (++open_models == 1)
+    if (++mt_lifecycle.open_models == 1)
         mt_types_open();
     if (mt_process.state != MT_ON)
         start_recording_calls();
@@ -188,7 +183,7 @@ mt_span mt_enter_init(unsigned call, uint64_t site, uint64_t frame)
 {
     int saved = errno;
     mt_span s = {.site = site, .frame = frame, .call = (uint16_t)call};
-    if (mt_lies_in(&mt_fortran_bindings, site))
+    if (mt_lies_in(&mt_calls.fortran_bindings, site))
         mt_fortran_take(call, &s.site);
     mt_lock(MT_LOCK_LIFECYCLE);
     if (mt_process.state == MT_NOT_STARTED && mt_process.header)
@@ -213,8 +208,8 @@ mt_span mt_enter_init(unsigned call, uint64_t site, uint64_t frame)
 // that was just initialized is recorded.
 static bool ensure_recording(void)
 {
-    if (recording_ended) {
-        recording_ended = false;
+    if (mt_lifecycle.recording_ended) {
+        mt_lifecycle.recording_ended = false;
         if (!mt_recording_resume()) {
             mt_log("MPI was initialized again after the recording was moved to the run directory (rank %d): nothing "
                    "more is recorded",
@@ -269,7 +264,7 @@ void mt_leave_session_init(mt_span *s, int rc, const MPI_Session *session)
     if (rc == MPI_SUCCESS && ensure_recording()) {
         mt_requests_enable_threads(); // each session may have a different thread level
         if (!mt_world_session_opened(*session))
-            open_models--; // its end will not be recognized either
+            mt_lifecycle.open_models--; // its end will not be recognized either
         model_opened();
     }
     mt_unlock(MT_LOCK_LIFECYCLE);
@@ -338,7 +333,7 @@ void mt_mpi_unloaded(void)
     mt_types_forget_all();
     mt_world_close();
     mt_resolve_forget();
-    open_models = 0;
+    mt_lifecycle.open_models = 0;
     set_state(MT_NOT_STARTED);
     mt_unlock(MT_LOCK_LIFECYCLE);
     errno = saved;
@@ -348,7 +343,7 @@ void mt_mpi_unloaded(void)
 // that is open.
 static void before_last_finalize(void)
 {
-    if (!mt_on() || open_models > 1)
+    if (!mt_on() || mt_lifecycle.open_models > 1)
         return;
     mt_pvars_close();
     mt_slice_close();
@@ -368,7 +363,7 @@ static void end_recording(void)
     mt_process.header->finalize_end = mt_clock_read_all();
     __atomic_store_n(&mt_process.header->state, MT_STATE_FINALIZED, __ATOMIC_RELEASE);
     set_state(MT_OFF);
-    recording_ended = true;
+    mt_lifecycle.recording_ended = true;
     // Handles that were not freed are not valid in a later session.
     mt_types_forget_all();
     mt_events_close();
@@ -382,7 +377,7 @@ static void model_closed(mt_span *s)
     if (s->thread)
         mt_book_bare(s);
     mt_lock(MT_LOCK_LIFECYCLE);
-    if (--open_models <= 0 && mt_on())
+    if (--mt_lifecycle.open_models <= 0 && mt_on())
         end_recording();
     mt_unlock(MT_LOCK_LIFECYCLE);
     errno = saved;
@@ -394,7 +389,7 @@ static void model_closed(mt_span *s)
 void mt_finalizing(void)
 {
     before_last_finalize();
-    if (open_models > 1) {
+    if (mt_lifecycle.open_models > 1) {
         mt_pvars_forget_objects();
         mt_world_close();
         return;
@@ -420,7 +415,7 @@ int mt_finalize_interrupted(int (*next)(void))
 {
     mt_l_clock before = mt_clock_read_all();
     int rc = next();
-    if (rc == MPI_SUCCESS && mt_on() && open_models <= 1) {
+    if (rc == MPI_SUCCESS && mt_on() && mt_lifecycle.open_models <= 1) {
         mt_count_lost(&mt_process.header->lost_calls, 1); // the call of MPI_Finalize itself
         mt_process.header->finalize_start = before;
         mt_process.header->finalize_end = mt_clock_read_all();
@@ -456,7 +451,7 @@ mt_span mt_aborting(uint64_t site, uint64_t frame, MPI_Comm comm, int errorcode)
         mt_resolve(site);
     if (mt_flags() & (MT_FLAG_CLOSED | MT_FLAG_PAUSED))
         return s;
-    if (mt_lies_in(&mt_fortran_bindings, site))
+    if (mt_lies_in(&mt_calls.fortran_bindings, site))
         mt_fortran_take(MT_CALL_ABORT, &s.site);
     s.timed = mt_process.header->timing != MT_TIMING_OFF;
     s.slice = atomic_load_explicit(&mt_process.hot.slice, memory_order_relaxed);
@@ -494,7 +489,7 @@ void mt_abort_returned(mt_span *s)
 bool mt_session_finalizing(MPI_Session session)
 {
     bool known = mt_world_session_closing(session);
-    if (known && open_models > 1)
+    if (known && mt_lifecycle.open_models > 1)
         mt_pvars_forget_objects();
     if (known)
         before_last_finalize();

@@ -3,6 +3,7 @@
 #include "base/lock.h"
 #include "objects/request.h"
 #include "mpit/prof.h"
+#include "mpit/state.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -47,11 +48,9 @@ static void request_added(void)
 
 MT_REGISTER(request_added, request_added);
 
-bool mt_pvar_handle_frozen;
-
 bool mt_pvar_handle_live(void)
 {
-    return mt_on() && !mt_pvar_handle_frozen;
+    return mt_on() && !mt_mpit.handles_frozen;
 }
 
 // Reads the variable's current totals into `words`, which has room for h->count.
@@ -139,7 +138,7 @@ static bool take_phase(const mt_pvar_handle *h, mt_sums *sums)
 static bool print_phase(const mt_pvar_handle *h)
 {
     mt_sums sums;
-    if (mt_pvar_handle_frozen)
+    if (mt_mpit.handles_frozen)
         return mt_prof_print(&h->before, h->session->file);
     if (!mt_on())
         return false; // this is a forked child: the phase belongs to its parent

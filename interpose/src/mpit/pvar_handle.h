@@ -48,8 +48,7 @@ void mt_pvar_handle_free(mt_pvar_handle *h);
 // Reports whether calls are recorded and counted now.
 bool mt_pvar_handle_live(void);
 
-// True from mt_pvar_table_freeze to mt_pvar_table_thaw.
-extern MT_HIDDEN bool mt_pvar_handle_frozen;
+// Called for each handle by mt_pvar_table_freeze and mt_pvar_table_thaw.
 void mt_pvar_handle_freeze(mt_pvar_handle *h);
 void mt_pvar_handle_thaw(mt_pvar_handle *h);
 

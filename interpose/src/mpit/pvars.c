@@ -9,6 +9,7 @@
 #include "objects/win.h"
 #include "calls/call.h"
 #include "mpit/mpit.h"
+#include "mpit/state.h"
 #include "mpit/variables.h"
 
 #include <errno.h>
@@ -38,12 +39,13 @@ struct mt_bound {
     bool again; // used before, for another object
     struct mt_bound *before, *after; // in the list of bound objects
     struct mt_bound *next;           // in the list of unused ones
-    bound_pvar places[]; // [mt_variables.count]
+    bound_pvar places[];             // [mt_mpit.variables.count]
 };
 
 enum { MT_NEVER_READ = 0, MT_MAX_ELEMENTS = 1 << 24 };
 
-static bool mpit_is_open; // MPI_T is open
+// Written in MPI_Init, except for next_read, which the thread that reads sets.
+static bool mpit_is_open;         // MPI_T is open
 static mt_l_clock first_interval; // the start of the first interval
 static uint64_t period;           // length of an interval, ns; 0 if variables are not read by time
 static _Atomic uint64_t next_read = UINT64_MAX; // ticks at which they are read next
@@ -161,8 +163,8 @@ static void read_object(struct mt_bound *b, uint32_t moment, uint32_t slice)
 {
     uint64_t ticks = mt_ticks();
     bool passing = b->again && (moment == MT_READ_AT_BIND || moment == MT_READ_AT_FREE);
-    for (int i = 0; i < mt_variables.count; i++) {
-        mt_variable *v = &mt_variables.list[i];
+    for (int i = 0; i < mt_mpit.variables.count; i++) {
+        mt_variable *v = &mt_mpit.variables.list[i];
         bound_pvar *p = &b->places[i];
         if (!v->read || !p->bound || !read_values(v, p))
             continue;
@@ -242,7 +244,7 @@ static struct mt_bound *make_bound(uint32_t binding, mt_comm *c)
         b->again = true;
         return b;
     }
-    b = calloc(1, sizeof *b + (size_t)mt_variables.count * sizeof *b->places);
+    b = calloc(1, sizeof *b + (size_t)mt_mpit.variables.count * sizeof *b->places);
     if (!b)
         return NULL;
     b->binding = binding;
@@ -255,8 +257,8 @@ static struct mt_bound *make_bound(uint32_t binding, mt_comm *c)
 static struct mt_bound *bind(uint32_t binding, mt_comm *c, const void *object, size_t size)
 {
     bool any = false;
-    for (int i = 0; i < mt_variables.count; i++)
-        any |= mt_variables.list[i].binding == binding;
+    for (int i = 0; i < mt_mpit.variables.count; i++)
+        any |= mt_mpit.variables.list[i].binding == binding;
     struct mt_bound *b = any ? make_bound(binding, c) : NULL;
     if (!b) {
         if (any)
@@ -264,9 +266,9 @@ static struct mt_bound *bind(uint32_t binding, mt_comm *c, const void *object, s
         return NULL;
     }
     memcpy(&b->object, object, size);
-    for (int i = 0; i < mt_variables.count; i++)
-        if (mt_variables.list[i].binding == binding)
-            bind_pvar(b, &mt_variables.list[i], &b->places[i]);
+    for (int i = 0; i < mt_mpit.variables.count; i++)
+        if (mt_mpit.variables.list[i].binding == binding)
+            bind_pvar(b, &mt_mpit.variables.list[i], &b->places[i]);
     b->before = process_list.before;
     b->after = &process_list;
     b->before->after = b->after->before = b;
@@ -275,7 +277,7 @@ static struct mt_bound *bind(uint32_t binding, mt_comm *c, const void *object, s
 
 static void unbind(struct mt_bound *b)
 {
-    for (int i = 0; i < mt_variables.count; i++)
+    for (int i = 0; i < mt_mpit.variables.count; i++)
         unbind_pvar(&b->places[i]);
     b->before->after = b->after;
     b->after->before = b->before;
@@ -294,8 +296,8 @@ static bool has_pvars(const mt_comm *c)
 #ifdef OPEN_MPI
     static bool logged;
     if (c->flags & MT_COMM_INTER) {
-        for (int i = 0; i < mt_variables.count && !logged; i++)
-            if ((logged = mt_variables.list[i].binding == MT_PVAR_COMMUNICATOR))
+        for (int i = 0; i < mt_mpit.variables.count && !logged; i++)
+            if ((logged = mt_mpit.variables.list[i].binding == MT_PVAR_COMMUNICATOR))
                 mt_log("variables of intercommunicators are not read: Open MPI counts elements of the wrong group");
         return false;
     }
@@ -456,7 +458,7 @@ MT_REGISTER(time_to_read, time_to_read);
 
 bool mt_pvars_have_queue(void)
 {
-    return mt_variables.queue >= 0;
+    return mt_mpit.variables.queue >= 0;
 }
 
 bool mt_pvars_queue_length(const mt_comm *c, uint64_t *messages)
@@ -464,11 +466,11 @@ bool mt_pvars_queue_length(const mt_comm *c, uint64_t *messages)
     saved_state g;
     if (!enter(&g))
         return false;
-    mt_variable *v = &mt_variables.list[mt_variables.queue];
+    mt_variable *v = &mt_mpit.variables.list[mt_mpit.variables.queue];
     struct mt_bound *b = v->binding == MT_PVAR_UNBOUND ? process : c->bound;
-    bool has_length = b && b->places[mt_variables.queue].bound && read_values(v, &b->places[mt_variables.queue]);
+    bool has_length = b && b->places[mt_mpit.variables.queue].bound && read_values(v, &b->places[mt_mpit.variables.queue]);
     *messages = 0;
-    for (int i = 0; has_length && i < b->places[mt_variables.queue].count; i++)
+    for (int i = 0; has_length && i < b->places[mt_mpit.variables.queue].count; i++)
         *messages += mt_mpit_word(v->type, (char *)values + (size_t)i * v->type->size);
     leave(&g);
     return has_length;
@@ -489,9 +491,9 @@ static void open_session(void)
         mt_log("this MPI cannot create a session of performance variables (MPI_T error %d): they are not read", rc);
         return;
     }
-    if (!mt_variables.chosen)
+    if (!mt_mpit.variables.chosen)
         mt_variables_choose();
-    if (mt_variables.count > 0)
+    if (mt_mpit.variables.count > 0)
         process = bind(MT_PVAR_UNBOUND, NULL, &none, 0);
     atomic_store(&active, true);
 }

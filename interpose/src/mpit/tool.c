@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+// Written by the program's MPI_T_init_thread and MPI_T_finalize, in any thread.
 static _Atomic int opened; // how often the program has opened MPI_T
 
 // How many variables and categories the library had when the program first opened the
@@ -112,7 +113,7 @@ static void count_library(void)
 
 // We open the library's interface once ourselves, so that it stays open. MPICH
 // crashes if it is opened again, Open MPI 5 if that happens before MPI_Init, and Open
-// MPI 4.1 if it is closed after MPI_Finalize.
+// MPI 4.1 if it is closed after MPI_Finalize. Written by open_library, once.
 static bool library_open;
 
 static void open_library(int required)

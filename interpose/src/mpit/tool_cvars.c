@@ -21,7 +21,7 @@ typedef struct cvar_handle {
     int count; // 1; of a text, its bytes
 } cvar_handle;
 
-static mt_handles handles;
+static mt_handles handles; // under MT_LOCK_TOOL_CVARS
 
 // Writes the name of a variable: mpitrace_ and the setting's name, with _ for -.
 static void name_of(int n, char *name)

@@ -4,6 +4,7 @@
 #include "objects/handles.h"
 #include "mpit/mpit.h"
 #include "mpit/pvar_handle.h"
+#include "mpit/state.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 // it is held, only pvars.c calls the library's MPI_T, when a slice ends.
 static mt_handles sessions, handles;
 
+// Under MT_LOCK_TOOL_PVARS.
 static MPI_Datatype types[3]; // by the index that type_of computes
 
 static MPI_Datatype type_of(const mt_pvar_entry *v)
@@ -110,11 +112,11 @@ static void set_frozen(bool frozen, void (*visit)(mt_pvar_handle *))
 {
     mt_lock(MT_LOCK_TOOL_PVARS);
     if (!frozen)
-        mt_pvar_handle_frozen = false;
+        mt_mpit.handles_frozen = false;
     for (uint64_t i = 0; i < handles.capacity; i++)
         if (handles.keys[i])
             visit(handles.values[i]);
-    mt_pvar_handle_frozen = frozen;
+    mt_mpit.handles_frozen = frozen;
     mt_unlock(MT_LOCK_TOOL_PVARS);
 }
 

@@ -3,15 +3,15 @@
 
 #include "base/resolve.h"
 #include "file/recording.h"
+#include "mpit/state.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
-mt_variable_list mt_variables = {.queue = -1};
-
 enum { MT_NAME = 512, MT_DESCRIPTION = 4096 };
 
+// The setting MPITRACE_PVAR. Written in MPI_Init, as are the two below.
 static char **patterns;
 static int pattern_count;
 
@@ -198,25 +198,25 @@ static void choose(int number, const pvar_info *f, bool named)
     // The queue's length is a level; Open MPI declares it a size.
     bool length = (f->class == MT_PVAR_LEVEL || f->class == MT_PVAR_SIZE) && f->type->kind <= MT_PVAR_UNSIGNED &&
                   (f->binding == MT_PVAR_UNBOUND || f->binding == MT_PVAR_COMMUNICATOR);
-    bool watch = length && mt_variables.queue < 0 && counts_late && is_queue(f->name);
+    bool watch = length && mt_mpit.variables.queue < 0 && counts_late && is_queue(f->name);
     if (f->binding == UINT32_MAX && named && !logged && mt_process.world_rank <= 0) {
         mt_log("%s is not read: it is bound to a kind of object that mpitrace does not follow", f->name);
         logged = true;
     }
     if (f->binding == UINT32_MAX || (!named && !watch))
         return;
-    mt_variable *wider = realloc(mt_variables.list, ((size_t)mt_variables.count + 1) * sizeof *wider);
-    mt_variable v = {.name = strdup(f->name), .type = f->type, .number = number, .index = (uint32_t)mt_variables.count,
+    mt_variable *wider = realloc(mt_mpit.variables.list, ((size_t)mt_mpit.variables.count + 1) * sizeof *wider);
+    mt_variable v = {.name = strdup(f->name), .type = f->type, .number = number, .index = (uint32_t)mt_mpit.variables.count,
                      .binding = f->binding, .continuous = f->continuous, .read = named};
-    mt_variables.list = wider ? wider : mt_variables.list;
+    mt_mpit.variables.list = wider ? wider : mt_mpit.variables.list;
     if (!wider || !v.name || (named && !log_variable(&v, f))) {
         mt_count_lost(&mt_process.header->lost_readings, 1);
         free(v.name);
         return;
     }
     if (watch)
-        mt_variables.queue = mt_variables.count;
-    mt_variables.list[mt_variables.count++] = v;
+        mt_mpit.variables.queue = mt_mpit.variables.count;
+    mt_mpit.variables.list[mt_mpit.variables.count++] = v;
 }
 
 // Goes through the MPI's variables and chooses those to read. Variables without
@@ -224,7 +224,7 @@ static void choose(int number, const pvar_info *f, bool named)
 // rank 0 only.
 void mt_variables_choose(void)
 {
-    mt_variables.chosen = true;
+    mt_mpit.variables.chosen = true;
     int n = 0, readable = 0;
     bool *used = calloc((size_t)pattern_count + 1, sizeof *used);
     pvar_info *f = malloc(sizeof *f);

@@ -24,8 +24,6 @@ typedef struct mt_variable_list {
     bool chosen;
 } mt_variable_list;
 
-extern MT_HIDDEN mt_variable_list mt_variables;
-
 // mt_variables_prepare reads the settings; mt_variables_named reports whether
 // MPITRACE_PVAR names any variables.
 void mt_variables_prepare(void);

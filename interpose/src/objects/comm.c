@@ -24,6 +24,7 @@ static mt_comm no_comm = {.index = MT_COMM_NONE, .edge_count = 0, .stride = 1};
 // answers nearly all look-ups.
 static mt_handles handles;
 
+// All records by index, also those of freed communicators. Under MT_LOCK_COMM.
 static mt_comm **all;
 static int all_count, all_capacity;
 
@@ -337,7 +338,7 @@ static void open_one(MPI_Comm handle, const char *name, uint64_t seed)
     mt_comm_set_name(handle, name);
 }
 
-static uint32_t world_index = MT_COMM_NONE;
+static uint32_t world_index = MT_COMM_NONE; // written when MPI_COMM_WORLD is registered
 
 uint32_t mt_comm_world_index(void)
 {

@@ -3,11 +3,9 @@
 #include "record/trace.h"
 #include "objects/status.h"
 
-mt_posted_queue mt_posted_receives;
-
 static mt_posted *posted_at(uint32_t place)
 {
-    return &mt_posted_receives.posted[place % MT_POSTED_ROOM];
+    return &mt_objects.posted.posted[place % MT_POSTED_ROOM];
 }
 
 // Adds a receive that completed to its row, and returns the row. `row` is the row of the
@@ -33,7 +31,7 @@ MT_INLINE mt_row *book_receive(mt_thread *t, mt_row *row, const mt_posted *p, co
 // in the cache.
 MT_INLINE void remove_oldest(uint32_t n)
 {
-    mt_posted_queue *q = &mt_posted_receives;
+    mt_posted_queue *q = &mt_objects.posted;
     q->head += n;
     if (q->head == q->tail)
         q->head = q->tail = 0;
@@ -42,7 +40,7 @@ MT_INLINE void remove_oldest(uint32_t n)
 
 void mt_posted_completed(int count, MPI_Request requests[], const MPI_Status statuses[])
 {
-    const mt_posted_queue *q = &mt_posted_receives;
+    const mt_posted_queue *q = &mt_objects.posted;
     uint32_t at = q->head, tail = q->tail;
     mt_thread *t = mt_self;
     if (mt_likely(at != tail && t)) {
@@ -68,13 +66,13 @@ static mt_comm *comm_of(uint32_t index)
 void mt_posted_open(void)
 {
     if (!mt_take_before_call() && mt_objects.status_trusted)
-        mt_posted_receives.room = MT_POSTED_ROOM;
+        mt_objects.posted.room = MT_POSTED_ROOM;
 }
 
 // Moves the first n receives to the table.
 static MT_SLOW void spill(uint32_t n, mt_posted_put *put)
 {
-    uint32_t at = mt_posted_receives.head, end = at + n;
+    uint32_t at = mt_objects.posted.head, end = at + n;
     remove_oldest(n);
     for (; at != end; at++) {
         const mt_posted *p = posted_at(at);
@@ -87,8 +85,8 @@ static MT_SLOW void spill(uint32_t n, mt_posted_put *put)
 
 void mt_posted_spill(mt_posted_put *put)
 {
-    spill(mt_posted_receives.tail - mt_posted_receives.head, put);
-    mt_posted_receives.room = 0;
+    spill(mt_objects.posted.tail - mt_objects.posted.head, put);
+    mt_objects.posted.room = 0;
 }
 
 // How many receives are compared with a handle before the whole queue is moved to the
@@ -97,7 +95,7 @@ enum { MT_POSTED_NEAR = 8 };
 
 bool mt_posted_one_completed(uint64_t key, const MPI_Status *status, mt_posted_put *put)
 {
-    const mt_posted_queue *q = &mt_posted_receives;
+    const mt_posted_queue *q = &mt_objects.posted;
     uint32_t n = q->tail - q->head, before = 0;
     while (before < n && before < MT_POSTED_NEAR && posted_at(q->head + before)->key != key)
         before++;
@@ -113,6 +111,6 @@ bool mt_posted_one_completed(uint64_t key, const MPI_Status *status, mt_posted_p
 
 void mt_posted_move(const mt_move *move)
 {
-    for (uint32_t at = mt_posted_receives.head; at != mt_posted_receives.tail; at++)
+    for (uint32_t at = mt_objects.posted.head; at != mt_objects.posted.tail; at++)
         mt_move_site(move, &posted_at(at)->site);
 }

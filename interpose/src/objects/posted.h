@@ -23,28 +23,10 @@
 #include "base/resolve.h"
 #include "objects/request.h"
 
-// A posted receive: the key of its row without the source and the size, which its status
-// has. Its communicator, peer, slice and call are packed as in mt_current_call.
-typedef struct mt_posted {
-    uint64_t key; // the handle
-    uint64_t site, place, what;
-    uint32_t number; // of the request in its events; 0 without a trace
-} mt_posted;
-
-enum { MT_POSTED_ROOM = 512 }; // a power of two
-
-typedef struct mt_posted_queue {
-    uint32_t head, tail; // the oldest receive, and the slot after the newest; used modulo MT_POSTED_ROOM
-    uint32_t room;       // MT_POSTED_ROOM, or 0 if receives go to the table
-    mt_posted posted[MT_POSTED_ROOM];
-} mt_posted_queue;
-
-extern MT_HIDDEN mt_posted_queue mt_posted_receives;
-
 // Adds the receive that the call `o` posted. Returns false if it has to go to the table.
 MT_INLINE bool mt_posted_add(const mt_current_call *o, MPI_Request request, uint32_t number)
 {
-    mt_posted_queue *q = &mt_posted_receives;
+    mt_posted_queue *q = &mt_objects.posted;
     if (mt_unlikely(q->tail - q->head >= q->room) || mt_unlikely(request == mt_const.request_null))
         return false;
     mt_posted *p = &q->posted[q->tail++ % MT_POSTED_ROOM];
@@ -77,7 +59,7 @@ void mt_posted_open(void);
 
 MT_INLINE bool mt_posted_any(void)
 {
-    return mt_posted_receives.head != mt_posted_receives.tail;
+    return mt_objects.posted.head != mt_objects.posted.tail;
 }
 
 // Moves the call sites of the receives: see modules.h.

@@ -11,24 +11,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-// The shards let threads use a table at the same time under MPI_THREAD_MULTIPLE. Otherwise
-// only the first shard is used, without a lock. The locks are plain mutexes (see lock.h):
-// the code under them is short and has no cancellation point, except resize(), which
-// disables cancellation.
-enum { MT_SHARDS = 16 };
-
-typedef struct mt_shard {
-    pthread_mutex_t lock;
-    mt_request *entries; // key 0 in an empty slot
-    uint64_t capacity, used;
-} __attribute__((aligned(64))) mt_shard;
-
-struct mt_table {
-    mt_shard shards[MT_SHARDS];
-};
-
-#define MT_SHARDS_INITIALIZER {[0 ... MT_SHARDS - 1] = {.lock = PTHREAD_MUTEX_INITIALIZER}}
-mt_table mt_requests = {MT_SHARDS_INITIALIZER}, mt_messages = {MT_SHARDS_INITIALIZER};
+// The locks of the shards are plain mutexes (see lock.h): the code under them is short and
+// has no cancellation point, except resize(), which disables cancellation.
 
 static uint64_t hash_key(uint64_t key)
 {
@@ -139,13 +123,13 @@ void mt_table_put(mt_table *table, const mt_request *entry)
     close_shard(s);
 }
 
-static void put_request(const mt_request *e) { mt_table_put(&mt_requests, e); }
+static void put_request(const mt_request *e) { mt_table_put(&mt_objects.requests, e); }
 
 // Distributes the entries, which are all in the first shard. No other thread uses MPI
 // before the call that allows several threads has returned.
 void mt_requests_enable_threads(void)
 {
-    mt_table *tables[] = {&mt_requests, &mt_messages};
+    mt_table *tables[] = {&mt_objects.requests, &mt_objects.messages};
     if (mt_process.multiple)
         return;
     mt_process.multiple = true;
@@ -191,7 +175,7 @@ bool mt_table_take(mt_table *table, uint64_t key, mt_request *entry)
 {
     if (!mt_requests_any() || key == 0)
         return false;
-    if (table == &mt_requests && mt_posted_any())
+    if (table == &mt_objects.requests && mt_posted_any())
         mt_posted_spill(put_request);
     uint64_t hash = hash_key(key);
     mt_shard *s = open_shard(table, hash);
@@ -210,7 +194,7 @@ bool mt_request_is_persistent_receive(MPI_Request request, mt_comm **comm, int32
     uint64_t key = MT_KEY(request), hash = hash_key(key);
     if (!mt_requests_any() || key == 0)
         return false;
-    mt_shard *s = open_shard(&mt_requests, hash);
+    mt_shard *s = open_shard(&mt_objects.requests, hash);
     const mt_request *at = s->capacity ? slot_of(s, key, hash) : NULL;
     bool receives = at && at->key == key && at->kind == MT_PERSISTENT_RECEIVE && at->peer != MT_PEER_PROC_NULL;
     if (receives) {
@@ -365,7 +349,7 @@ static void deactivate(mt_request *e)
 {
     e->active = e->counted = e->cancelled = false;
     e->number = 0;
-    mt_table_put(&mt_requests, e);
+    mt_table_put(&mt_objects.requests, e);
 }
 
 static _Atomic bool unfollowed_cancelled; // MPI_Cancel was called for a request that is not followed
@@ -376,8 +360,8 @@ static void drop_cancelled_send(const mt_request *e)
 {
     mt_request other;
     if (mt_unlikely(atomic_load_explicit(&unfollowed_cancelled, memory_order_relaxed)) &&
-        mt_table_take(&mt_requests, e->key, &other) && other.kind != MT_CANCELLED_SEND)
-        mt_table_put(&mt_requests, &other);
+        mt_table_take(&mt_objects.requests, e->key, &other) && other.kind != MT_CANCELLED_SEND)
+        mt_table_put(&mt_objects.requests, &other);
 }
 
 void mt_request_entry_completed(mt_request *e, const MPI_Status *status)
@@ -397,7 +381,7 @@ void mt_request_entry_completed(mt_request *e, const MPI_Status *status)
 static bool take_completed(MPI_Request request, const MPI_Status *status)
 {
     mt_request e;
-    if (!mt_table_take(&mt_requests, MT_KEY(request), &e))
+    if (!mt_table_take(&mt_objects.requests, MT_KEY(request), &e))
         return false;
     mt_request_entry_completed(&e, status);
     return true;
@@ -411,7 +395,7 @@ bool mt_request_completed(MPI_Request request, const MPI_Status *status)
     uint64_t key = MT_KEY(request), hash = hash_key(key);
     if (mt_posted_any() && mt_posted_one_completed(key, status, put_request))
         return true;
-    mt_shard *s = &mt_requests.shards[0];
+    mt_shard *s = &mt_objects.requests.shards[0];
     mt_request *at = s->capacity ? slot_of(s, key, hash) : NULL;
     if (!at || at->key != key || key == 0)
         return false;
@@ -437,7 +421,7 @@ void mt_request_failed(mt_request *e, int error, const MPI_Status *status, bool 
 void mt_request_cancelled(const mt_span *s, MPI_Request request)
 {
     mt_request e;
-    bool followed = mt_table_take(&mt_requests, MT_KEY(request), &e);
+    bool followed = mt_table_take(&mt_objects.requests, MT_KEY(request), &e);
     uint32_t number = followed ? e.number : 0;
     if (followed && e.kind != MT_OPERATION) {
         e.cancelled = true;
@@ -448,7 +432,7 @@ void mt_request_cancelled(const mt_span *s, MPI_Request request)
     } else if (!followed) {
         return;
     }
-    mt_table_put(&mt_requests, &e);
+    mt_table_put(&mt_objects.requests, &e);
 }
 
 // Moves the call sites of all entries (see modules.h). A request that a thread waits for
@@ -460,7 +444,7 @@ static void move_sites(const mt_move *move)
         return;
     mt_posted_move(move);
     for (int i = 0; i < 2 * MT_SHARDS; i++) {
-        mt_shard *s = &(i < MT_SHARDS ? &mt_requests : &mt_messages)->shards[i % MT_SHARDS];
+        mt_shard *s = &(i < MT_SHARDS ? &mt_objects.requests : &mt_objects.messages)->shards[i % MT_SHARDS];
         if (mt_process.multiple)
             lock_shard(s);
         for (uint64_t k = 0; k < s->capacity; k++)
@@ -498,11 +482,11 @@ static void free_table(mt_table *table)
 void mt_requests_close(void)
 {
     mt_posted_spill(put_request);
-    each_entry(&mt_requests, unfinished_request);
-    each_entry(&mt_messages, unfinished_message);
-    each_entry(&mt_requests, free_extra);
-    free_table(&mt_requests);
-    free_table(&mt_messages);
+    each_entry(&mt_objects.requests, unfinished_request);
+    each_entry(&mt_objects.messages, unfinished_message);
+    each_entry(&mt_objects.requests, free_extra);
+    free_table(&mt_objects.requests);
+    free_table(&mt_objects.messages);
     atomic_store(&mt_objects.request_count, 0);
 }
 
@@ -521,14 +505,14 @@ void mt_request_posted(const mt_span *s, MPI_Request request, mt_request_kind ki
     mt_request e = {.key = MT_KEY(request), .site = s->site, .comm = comm, .peer = peer, .slice = s->slice,
                     .call = s->call, .kind = (uint8_t)kind, .number = number, .tag = MT_EVENT_NO_TAG};
     book_posted(s->thread, &e);
-    mt_table_put(&mt_requests, &e);
+    mt_table_put(&mt_objects.requests, &e);
 }
 
 void mt_request_add_receive(uint64_t site, uint32_t slice, unsigned call, mt_comm *comm, int32_t peer,
                             MPI_Request request, uint32_t number)
 {
     mt_shard *shard;
-    mt_request *e = request == mt_const.request_null ? NULL : claim(&mt_requests, MT_KEY(request), &shard);
+    mt_request *e = request == mt_const.request_null ? NULL : claim(&mt_objects.requests, MT_KEY(request), &shard);
     if (!e)
         return;
     // Written in place: a copy of a local variable would read it back in wider pieces than
@@ -555,7 +539,7 @@ void mt_request_add_operation(mt_thread *t, MPI_Request request)
     uint32_t number = mt_record.trace_how[t->open->call] != MT_TRACE_NOT ? mt_trace_request(t) : 0;
     if (!number || request == mt_const.request_null)
         return;
-    mt_request *e = claim(&mt_requests, MT_KEY(request), &shard);
+    mt_request *e = claim(&mt_objects.requests, MT_KEY(request), &shard);
     if (!e)
         return;
     if (!e->key || e->kind == MT_OPERATION)
@@ -567,7 +551,7 @@ void mt_request_started(mt_span *s, MPI_Request request, bool alone)
 {
     mt_request e;
     mt_thread *t = s->thread;
-    if (!mt_table_take(&mt_requests, MT_KEY(request), &e)) {
+    if (!mt_table_take(&mt_objects.requests, MT_KEY(request), &e)) {
         if (alone && t)
             mt_book(s, mt_span_key(s, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0), 0);
         return;
@@ -595,5 +579,5 @@ void mt_request_started(mt_span *s, MPI_Request request, bool alone)
         MT_CALL_HOOK(volume_started, t, &e, s->slice);
     if (t)
         t->request_number = 0;
-    mt_table_put(&mt_requests, &e);
+    mt_table_put(&mt_objects.requests, &e);
 }

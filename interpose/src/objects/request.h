@@ -55,12 +55,9 @@ typedef struct mt_request_idup {
     MPI_Comm *later; // or NULL
 } mt_request_idup;
 
-// Hash tables with open addressing, one of requests and one of matched messages. Each has 16
-// shards with a mutex each (MT_LOCK_REQUESTS), which is taken only if mt_process.multiple.
-// Otherwise only the first shard is used, without a lock.
-typedef struct mt_table mt_table;
-extern MT_HIDDEN mt_table mt_requests, mt_messages;
-
+// Hash tables with open addressing, one of requests and one of matched messages. Each has
+// MT_SHARDS shards with a mutex each (MT_LOCK_REQUESTS), which is taken only if
+// mt_process.multiple. Otherwise only the first shard is used, without a lock.
 void mt_table_put(mt_table *table, const mt_request *entry);
 bool mt_table_take(mt_table *table, uint64_t key, mt_request *entry);
 

@@ -1,3 +1,5 @@
 #include "objects/state.h"
 
-mt_objects_state mt_objects;
+#define SHARDS {[0 ... MT_SHARDS - 1] = {.lock = PTHREAD_MUTEX_INITIALIZER}}
+
+mt_objects_state mt_objects = {.requests = {SHARDS}, .messages = {SHARDS}};

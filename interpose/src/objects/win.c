@@ -14,6 +14,7 @@
 // that began earlier.
 static _Atomic uint64_t epoch;
 
+// Under MT_LOCK_WIN, as all below.
 static mt_handles handles; // window -> the communicator of its group
 static mt_handles numbers; // window -> its number, stored as a pointer
 

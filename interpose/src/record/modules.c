@@ -28,6 +28,7 @@ typedef struct moved_module {
     uint64_t identity, size, start;
 } moved_module;
 
+// Written under MT_LOCK_MODULES. Entries of `known` are read without it, up to known_count.
 static known_module known[MT_MODULES];
 static _Atomic int known_count;
 static moved_module moved[MT_MODULES];

@@ -28,6 +28,7 @@ typedef struct stack {
     const uint64_t *frames;
 } stack;
 
+// Written in MPI_Init; `count`, `full` and the entries of `slots` later, under MT_LOCK_STACKS.
 static int depth_wanted;
 static _Atomic(mt_l_stack *) *slots; // MT_STACK_SLOTS entries, never more than half of them used
 static uint32_t count;

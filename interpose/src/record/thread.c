@@ -22,8 +22,9 @@ void mt_thread_set_self(mt_thread *t)
     mt_quick_self = t ? t : &no_thread;
 }
 
-static pthread_key_t exit_key;
+static pthread_key_t exit_key; // made once, by the first thread
 static bool has_key;
+// Under MT_LOCK_THREADS.
 static mt_thread *free_threads, *all_threads;
 static uint32_t count;
 

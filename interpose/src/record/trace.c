@@ -24,6 +24,8 @@ typedef struct mt_slot {
     mt_thread *idle;   // the thread that filled it, if that has ended: see thread_started and take_over_idle
 } mt_slot;
 
+// Under MT_LOCK_EVENTS, except for what mt_trace_open sets once: the limits, `ring`, `events` and
+// `slice_names`.
 static mt_slot *slots;
 static uint64_t slot_count, slot_limit;   // number of slots in use, and the limit
 static uint64_t local_limit;              // number of chunks that the file next to the recording may have
@@ -34,7 +36,7 @@ static _Atomic bool no_chunk_left;        // threads without a chunk get none; r
 
 static mt_l_eventsheader *events;
 static const char *slice_names; // NULL: all slices are traced
-static uint32_t last_request; // the number given to a request last
+static uint32_t last_request; // the number given to a request last, by any thread
 
 // The largest size in bytes that a setting may have.
 #define MT_MAX_EVENTS_SIZE ((uint64_t)1 << 40)

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
+// Both are written under MT_LOCK_SLICE: when a slice ends, and in MPI_Init and MPI_Finalize.
+//
 // The latest reading. Its ticks are 0 before the first reading.
 static mt_l_usage last_reading;
 

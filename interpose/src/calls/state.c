@@ -1,0 +1,3 @@
+#include "calls/state.h"
+
+mt_calls_state mt_calls;

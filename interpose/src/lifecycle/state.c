@@ -1,0 +1,3 @@
+#include "lifecycle/state.h"
+
+mt_lifecycle_state mt_lifecycle;
