@@ -47,7 +47,7 @@ enum {
     MT_FLAG_PAUSED = 2,           // the program has paused recording
     MT_FLAG_CLOCK = 4,            // the clock is not an instruction of the CPU
     MT_FLAG_INTERVAL = 8,         // the run is cut into intervals of time
-    MT_FLAG_SITES = 16,           // the call site may not be the return address: see mt_path_site in call.h and find_site in call.c
+    MT_FLAG_SITES = 16,           // the call site may not be the return address: mt_path_site, find_site
     MT_FLAG_UNTIMED = 32,         // --timing off
     MT_FLAG_SAMPLED = 64,         // --timing sampled
     MT_FLAG_PVARS = 128,          // performance variables are read at intervals of time
@@ -77,6 +77,8 @@ typedef struct mt_process_state {
 
 extern MT_HIDDEN mt_process_state mt_process;
 
+// Returns the flags. Must not be used to wait for a change: a compiler may load the flags once
+// for several uses, and before a loop.
 MT_INLINE uint32_t mt_flags(void)
 {
 #if defined(__x86_64__)
@@ -89,8 +91,8 @@ MT_INLINE uint32_t mt_flags(void)
 #endif
 }
 
-// Reports whether no flag is set. In assembly,
-// because compilers do not fold atomic loads into comparisons.
+// Reports whether no flag is set. In assembly, because compilers do not fold atomic loads
+// into comparisons.
 MT_INLINE bool mt_flags_none(void)
 {
 #if defined(__x86_64__)

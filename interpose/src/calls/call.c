@@ -91,7 +91,8 @@ void mt_call_look_up(mt_call *c)
     }
 }
 
-int mt_end(mt_call *c, int rc)
+// Records the call as it was written before. `moves` says whether it may have data.
+MT_INLINE int end_line(mt_call *c, int rc, bool moves)
 {
     mt_span *s = &c->span;
     if (!s->thread)
@@ -108,9 +109,19 @@ int mt_end(mt_call *c, int rc)
     }
     mt_call_look_up(c);
     const mt_current_call *o = s->thread->open;
-    uint64_t bytes = o->bytes;
+    uint64_t bytes = moves ? o->bytes : 0;
     mt_book(s, mt_key_of(s->site, s->slice, s->call, o->direction, o->comm, o->peer, mt_size_class(bytes)), bytes);
     return rc;
+}
+
+int mt_end(mt_call *c, int rc)
+{
+    return end_line(c, rc, true);
+}
+
+int mt_end_empty(mt_call *c, int rc)
+{
+    return end_line(c, rc, false);
 }
 
 int mt_end_unusual(mt_thread *t, unsigned call, uint64_t frame, int rc)
@@ -143,8 +154,8 @@ int mt_path_book_extended(mt_thread *t, mt_row *row, uint64_t bytes, uint64_t ti
     return MPI_SUCCESS;
 }
 
-// What most traced calls need. All other cases go to mt_path_book_extended, so that no
-// value has to be kept for a function that returns here.
+// All other cases go to mt_path_book_extended, so that no value has to be kept for a
+// function that returns here.
 int mt_path_book_traced(mt_thread *t, mt_row *row, uint64_t bytes, uint64_t ticks)
 {
     mt_current_call *o = t->open;

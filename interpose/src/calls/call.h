@@ -129,8 +129,8 @@ MT_INLINE bool mt_path_open(mt_path path, mt_call *c, mt_thread *t, unsigned cal
     return true;
 }
 
-// --- Writing what is known before the call. Each of these returns false if the call has to
-// take another path, and true on the general path.
+// --- Writing what is known before the call. The functions that set or write something
+// return false if the call has to take another path, and true on the general path.
 
 // Reports whether the call is recorded. On the general path it may not be.
 MT_INLINE bool mt_path_records(mt_path path, const mt_call *c)
@@ -148,9 +148,10 @@ MT_INLINE bool mt_path_timed(mt_path path, const mt_call *c, uint64_t site)
     return !(c->flags & MT_FLAG_UNTIMED);
 }
 
-// Writes what the row of the call will have: direction, communicator, peer (as in a row),
-// bytes. `what` is written last, and says that the thread is in the call.
-MT_INLINE bool mt_path_line(mt_path path, mt_call *c, unsigned direction, uint32_t comm, int32_t peer, uint64_t bytes)
+// Writes to the thread's current call what the row of the call will have: direction,
+// communicator, peer (as in a row), bytes. `what` is written last, and says that the thread
+// is in the call.
+MT_INLINE bool mt_path_write(mt_path path, mt_call *c, unsigned direction, uint32_t comm, int32_t peer, uint64_t bytes)
 {
     mt_current_call *o = c->span.thread->open;
     mt_write(&o->bytes, bytes);
@@ -256,11 +257,8 @@ MT_INLINE bool mt_path_win(mt_path path, mt_call *c, MPI_Win win, uint32_t lock,
 // call the program's error handler. Returns rc.
 int mt_end(mt_call *c, int rc);
 
-// The same for a call that moves no data.
-MT_INLINE int mt_end_empty(mt_call *c, int rc)
-{
-    return mt_end(c, rc);
-}
+// The same for a call that moves no data: its bytes are 0, whatever was written.
+int mt_end_empty(mt_call *c, int rc);
 
 // Makes the call the thread's current one again, if calls inside it replaced it, and fills
 // in its span.
@@ -270,12 +268,15 @@ void mt_call_resume(mt_call *c);
 // The call has succeeded.
 void mt_call_look_up(mt_call *c);
 
-// Records a call on another path that failed, or that calls inside it replaced as the
-// thread's current call.
+// Records a call on the paths other than the general one if it failed, or if it is not the
+// thread's current call any more because calls were made inside it.
 int mt_end_unusual(mt_thread *t, unsigned call, uint64_t frame, int rc) MT_SLOW;
 
-// Adds a call to a row that has samples or events.
+// Adds a call to a row, and records its event. Does what most traced calls need, and passes
+// all others on to mt_path_book_extended.
 int mt_path_book_traced(mt_thread *t, mt_row *row, uint64_t bytes, uint64_t ticks) MT_NOINLINE;
+
+// Adds any call to a row: it may be timed by samples or not at all, and may be traced.
 int mt_path_book_extended(mt_thread *t, mt_row *row, uint64_t bytes, uint64_t ticks) MT_NOINLINE;
 
 // Adds a call to a row that is not in its home slot.
@@ -343,7 +344,7 @@ MT_INLINE int mt_path_end_line(mt_path path, mt_call *c, int rc, bool moves)
 {
     mt_thread *t = c->span.thread;
     if (path == MT_GENERAL)
-        return mt_end(c, rc);
+        return moves ? mt_end(c, rc) : mt_end_empty(c, rc);
     if (mt_path_is_unusual(path, c, rc))
         return mt_end_unusual(t, c->span.call, mt_path_frame(path, c), rc);
     mt_current_call *o = t->open;

@@ -71,7 +71,7 @@ void mt_begin_io(mt_call *c, unsigned direction, int64_t count, MPI_Datatype typ
     if (!c->span.thread)
         return;
     mt_path_bytes(MT_GENERAL, c, count, type, &bytes);
-    mt_path_line(MT_GENERAL, c, direction, MT_COMM_NONE, MT_PEER_NONE, bytes);
+    mt_path_write(MT_GENERAL, c, direction, MT_COMM_NONE, MT_PEER_NONE, bytes);
 }
 
 void mt_begin_comm(mt_call *c, MPI_Comm comm)
@@ -80,13 +80,13 @@ void mt_begin_comm(mt_call *c, MPI_Comm comm)
     if (!c->span.thread)
         return;
     mt_path_comm(MT_GENERAL, c, comm, &index);
-    mt_path_line(MT_GENERAL, c, MT_DIR_NONE, index, MT_PEER_NONE, 0);
+    mt_path_write(MT_GENERAL, c, MT_DIR_NONE, index, MT_PEER_NONE, 0);
 }
 
 void mt_begin_known_comm(mt_call *c, const mt_comm *comm, int32_t peer)
 {
     if (c->span.thread)
-        mt_path_line(MT_GENERAL, c, MT_DIR_NONE, comm ? comm->index : MT_COMM_NONE, peer, 0);
+        mt_path_write(MT_GENERAL, c, MT_DIR_NONE, comm ? comm->index : MT_COMM_NONE, peer, 0);
 }
 
 void mt_begin_received(mt_call *c, const mt_comm *comm, int32_t peer, int64_t count, MPI_Datatype type)
@@ -95,7 +95,7 @@ void mt_begin_received(mt_call *c, const mt_comm *comm, int32_t peer, int64_t co
     if (!c->span.thread)
         return;
     mt_path_bytes(MT_GENERAL, c, count, type, &room);
-    mt_path_line(MT_GENERAL, c, MT_DIR_RECV, comm ? comm->index : MT_COMM_NONE, peer, room);
+    mt_path_write(MT_GENERAL, c, MT_DIR_RECV, comm ? comm->index : MT_COMM_NONE, peer, room);
 }
 
 // Does not read the arrays of counts: the arguments are not checked yet, and may be
@@ -110,11 +110,11 @@ void mt_begin_volume(mt_call *c, MPI_Comm comm, const mt_volume *v)
     bool root = peer == MT_PEER_ROOT || (known && !(known->flags & MT_COMM_INTER) && v->root == known->rank);
     uint64_t bytes = MT_OPEN_BYTES_UNKNOWN;
     if (rooted && (v->shape == MT_SHAPE_FROM_ROOT ? !root : root || v->root == MPI_PROC_NULL)) {
-        mt_path_line(MT_GENERAL, c, MT_DIR_NONE, index, peer, 0);
+        mt_path_write(MT_GENERAL, c, MT_DIR_NONE, index, peer, 0);
     } else {
         if (counted)
             mt_path_bytes(MT_GENERAL, c, v->count, v->type, &bytes);
-        mt_path_line(MT_GENERAL, c, MT_DIR_SEND, index, peer, bytes);
+        mt_path_write(MT_GENERAL, c, MT_DIR_SEND, index, peer, bytes);
     }
     c->pending |= MT_PENDING_VOLUME;
     c->comm = comm;
@@ -254,11 +254,11 @@ int mt_end_unusual_sendrecv(mt_thread *t, unsigned call, uint64_t frame, int rc,
     return mt_end_sendrecv(&c, rc, seen);
 }
 
-// Reports whether the call, which posted a receive, is recorded and the receive is to be
-// followed. A receive from MPI_PROC_NULL completes at once, and its handle may be shared.
-static bool is_followed(const mt_call *c, int rc, int32_t source)
+// Reports whether the receive that a recorded call posted is to be followed. A receive from
+// MPI_PROC_NULL completes at once, and its handle may be shared.
+static bool is_followed(int rc, int32_t source)
 {
-    return c->span.thread && rc == MPI_SUCCESS && source != MT_PEER_PROC_NULL && !mt_process.receives_unfollowed;
+    return rc == MPI_SUCCESS && source != MT_PEER_PROC_NULL && !mt_process.receives_unfollowed;
 }
 
 void mt_follow_receive(const mt_current_call *o, MPI_Request request, uint32_t number)
@@ -274,7 +274,7 @@ int mt_end_irecv(mt_call *c, int rc, MPI_Request *request)
         return rc;
     mt_call_resume(c);
     const mt_current_call o = *s->thread->open;
-    bool follow = is_followed(c, rc, o.peer);
+    bool follow = is_followed(rc, o.peer);
     uint32_t number = follow ? mt_trace_request(s->thread) : 0;
     mt_end(c, rc);
     if (follow) {
@@ -316,7 +316,7 @@ int mt_end_isendrecv(mt_call *c, int rc, MPI_Request *request)
         return rc;
     mt_call_resume(c);
     const mt_current_call o = *s->thread->open;
-    bool follow = is_followed(c, rc, o.source);
+    bool follow = is_followed(rc, o.source);
     uint32_t number = follow ? mt_trace_request(s->thread) : 0;
     mt_end(c, rc);
     if (follow) {

@@ -54,7 +54,7 @@ MT_INLINE bool mt_path_begin_probe(mt_path path, mt_call *c, MPI_Comm comm, int 
     if (!mt_path_records(path, c))
         return true;
     mt_path_tag(path, c, tag);
-    return mt_path_comm(path, c, comm, &index) && mt_path_line(path, c, MT_DIR_NONE, index, mt_peer(peer), 0);
+    return mt_path_comm(path, c, comm, &index) && mt_path_write(path, c, MT_DIR_NONE, index, mt_peer(peer), 0);
 }
 
 MT_INLINE bool mt_path_begin_send(mt_path path, mt_call *c, MPI_Comm comm, int dest, int64_t count, MPI_Datatype type,
@@ -69,8 +69,8 @@ MT_INLINE bool mt_path_begin_send(mt_path path, mt_call *c, MPI_Comm comm, int d
         return false;
     if (mt_unlikely(dest < 0)) // MPI_PROC_NULL is negative, and so are invalid ranks
         return (path == MT_GENERAL || dest == MPI_PROC_NULL) &&
-               mt_path_line(path, c, MT_DIR_NONE, index, mt_peer(dest), 0);
-    return mt_path_bytes(path, c, count, type, &bytes) && mt_path_line(path, c, MT_DIR_SEND, index, dest, bytes);
+               mt_path_write(path, c, MT_DIR_NONE, index, mt_peer(dest), 0);
+    return mt_path_bytes(path, c, count, type, &bytes) && mt_path_write(path, c, MT_DIR_SEND, index, dest, bytes);
 }
 
 // A blocking receive. Until it returns, its bytes are those of its buffer.
@@ -85,9 +85,9 @@ MT_INLINE bool mt_path_begin_recv(mt_path path, mt_call *c, MPI_Comm comm, int s
     if (!mt_path_comm(path, c, comm, &index))
         return false;
     if (mt_unlikely(source == MPI_PROC_NULL))
-        return mt_path_line(path, c, MT_DIR_NONE, index, MT_PEER_PROC_NULL, 0);
+        return mt_path_write(path, c, MT_DIR_NONE, index, MT_PEER_PROC_NULL, 0);
     return mt_path_bytes(path, c, count, type, &room) &&
-           mt_path_line(path, c, MT_DIR_RECV, index, mt_peer(source), room);
+           mt_path_write(path, c, MT_DIR_RECV, index, mt_peer(source), room);
 }
 
 MT_INLINE bool mt_path_begin_sendrecv(mt_path path, mt_call *c, MPI_Comm comm, int dest, int64_t count,
@@ -139,7 +139,7 @@ MT_INLINE bool mt_path_begin_coll(mt_path path, mt_call *c, MPI_Comm comm, mt_vo
     }
     bool sends = !from_root || v.root == rank;
     return (!sends || mt_path_bytes(path, c, v.count, v.type, &bytes)) &&
-           mt_path_line(path, c, sends ? MT_DIR_SEND : MT_DIR_NONE, index, from_root ? v.root : MT_PEER_NONE, bytes);
+           mt_path_write(path, c, sends ? MT_DIR_SEND : MT_DIR_NONE, index, from_root ? v.root : MT_PEER_NONE, bytes);
 }
 
 // One-sided: data moves to or from a rank of the window's group.
@@ -154,8 +154,8 @@ MT_INLINE bool mt_path_begin_rma(mt_path path, mt_call *c, MPI_Win win, int targ
         return false;
     if (mt_unlikely(target < 0))
         return (path == MT_GENERAL || target == MPI_PROC_NULL) &&
-               mt_path_line(path, c, MT_DIR_NONE, index, mt_peer(target), 0);
-    return mt_path_bytes(path, c, count, type, &bytes) && mt_path_line(path, c, direction, index, target, bytes);
+               mt_path_write(path, c, MT_DIR_NONE, index, mt_peer(target), 0);
+    return mt_path_bytes(path, c, count, type, &bytes) && mt_path_write(path, c, direction, index, target, bytes);
 }
 
 // A call on a window that moves no data itself. `lock` is what MPI_Win_lock asks for, else
@@ -166,7 +166,7 @@ MT_INLINE bool mt_path_begin_win(mt_path path, mt_call *c, MPI_Win win, int rank
     if (!mt_path_records(path, c))
         return true;
     return mt_path_win(path, c, win, lock, &index) &&
-           mt_path_line(path, c, MT_DIR_NONE, index, mt_peer(rank), 0);
+           mt_path_write(path, c, MT_DIR_NONE, index, mt_peer(rank), 0);
 }
 
 // A call that is given this many requests.
@@ -175,7 +175,7 @@ MT_INLINE bool mt_path_begin_count(mt_path path, mt_call *c, int count)
     if (!mt_path_records(path, c))
         return true;
     c->span.thread->open->count = (uint32_t)count;
-    return mt_path_line(path, c, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0);
+    return mt_path_write(path, c, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0);
 }
 
 // The same on the general path, and the policies of other calls.
