@@ -66,6 +66,9 @@ func Parse(argv []string) (*Command, error) {
 		}
 	}
 	c.parseSections(start)
+	if l.System == HydraLauncher && os.Getenv("I_MPI_GTOOL") != "" {
+		c.giveUp("I_MPI_GTOOL starts programs under a tool")
+	}
 	return c, nil
 }
 
@@ -142,11 +145,14 @@ func (c *Command) parseSections(start int) {
 		}
 		s.parse()
 		switch {
-		case s.file != "":
-			c.giveUp("the option " + s.file + " names or copies the programs elsewhere")
+		case s.reason != "":
+			c.giveUp(s.reason)
 			return
 		case s.at >= len(c.Argv) || c.Argv[s.at] == ":":
 			c.giveUp("no program found in the command line of " + filepath.Base(c.Launcher.Path))
+			return
+		case s.joinsPath():
+			c.giveUp("the launcher looks for " + c.Argv[s.at] + " below " + s.path)
 			return
 		}
 		c.Programs = append(c.Programs, Invocation{Index: s.at, Dir: s.dir, Path: s.path, Here: c.Launcher.System == OpenMPILauncher})
@@ -187,7 +193,15 @@ type section struct {
 	options   *options
 	at        int    // index of the next word to read; after parse, of the program
 	dir, path string // as in Invocation
-	file      string // option that names the program in a file or copies it, empty if none
+	word      string // the option that was read last, as the user wrote it
+	reason    string // why the program cannot be found or replaced, empty if it can
+}
+
+// joinsPath reports whether the launcher puts its search path in front of a
+// relative program name, as Intel MPI does. `mpitrace rank` does not.
+func (s *section) joinsPath() bool {
+	name := s.command.Argv[s.at]
+	return s.options == hydraOptions && s.path != "" && strings.Contains(name, "/") && !filepath.IsAbs(name)
 }
 
 // parse reads the options in front of the program.
@@ -202,6 +216,7 @@ func (s *section) parse() {
 			return
 		}
 		s.at++
+		s.word, _, _ = strings.Cut(word, "=")
 		if s.options.long && word[1] != '-' {
 			s.letters(word[1:])
 			continue
@@ -210,6 +225,7 @@ func (s *section) parse() {
 		name, arity := s.lookup(name, attached)
 		if attached {
 			s.note(name, value)
+			s.at += s.options.arguments(name, arity, value, true)
 			continue
 		}
 		s.take(name, arity)
@@ -223,11 +239,12 @@ func (s *section) take(name string, arity int) {
 		value = s.command.Argv[s.at]
 	}
 	s.note(name, value)
-	s.at += arity
+	s.at += s.options.arguments(name, arity, value, false)
 }
 
-// note stores the value of an option that sets the working directory, the
-// search path or the file with the programs. It ignores all others.
+// note stores the value of an option that sets the working directory or the
+// search path, and the reason if an option hides the program. It ignores all
+// others.
 func (s *section) note(name, value string) {
 	switch {
 	case slices.Contains(s.options.wdir, name):
@@ -235,10 +252,9 @@ func (s *section) note(name, value string) {
 	case slices.Contains(s.options.path, name):
 		s.path = value
 	case slices.Contains(s.options.file, name):
-		s.file = "-" + name
-		if len(name) > 1 {
-			s.file = "--" + name
-		}
+		s.reason = "the option " + s.word + " names or copies the programs elsewhere"
+	case slices.Contains(s.options.tool, name):
+		s.reason = "the option " + s.word + " starts programs under a tool"
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mpitrace/mpitrace/internal/run"
 )
 
 // launchers puts a directory of fake launchers in front of PATH. Each only prints
@@ -64,6 +66,20 @@ var rewrites = []struct{ name, command, want string }{
 	{"hydra MPMD", "mpiexec -wdir /w -n 1 ./a : -n 2 ./b x", "mpiexec -wdir /w -n 1 @ -- ./a : -n 2 @ -- ./b x"},
 	{"Intel MPI", "mpiexec.hydra -perhost 2 -bootstrap slurm -genv I_MPI_DEBUG 5 -l -n 4 ./app", "mpiexec.hydra -perhost 2 -bootstrap slurm -genv I_MPI_DEBUG 5 -l -n 4 @ -- ./app"},
 
+	{"hydra variable in one word", "mpiexec -genv A=1 -env B=2 -n 4 ./app", "mpiexec -genv A=1 -env B=2 -n 4 @ -- ./app"},
+	{"hydra variable attached", "mpiexec -genv=A 1 -env=B=2 -n 4 ./app", "mpiexec -genv=A 1 -env=B=2 -n 4 @ -- ./app"},
+	{"Intel MPI environment", "mpiexec.hydra -genvall -genvexcl A,B -envlist C -envexcl D -n 4 ./app", "mpiexec.hydra -genvall -genvexcl A,B -envlist C -envexcl D -n 4 @ -- ./app"},
+	{"Intel MPI hosts", "mpiexec.hydra -machinefile m -hosts a,b -hosts-group n[1-4] -ppn 2 -grr 1 -rr -nolocal -n=4 ./app", "mpiexec.hydra -machinefile m -hosts a,b -hosts-group n[1-4] -ppn 2 -grr 1 -rr -nolocal -n=4 @ -- ./app"},
+	{"Intel MPI start", "mpiexec.hydra -bootstrap ssh -bootstrap-exec /x/ssh -bootstrap-exec-args -q -r ssh -rmk pbs -branch-count 4 -iface ib0 -np 4 ./app", "mpiexec.hydra -bootstrap ssh -bootstrap-exec /x/ssh -bootstrap-exec-args -q -r ssh -rmk pbs -branch-count 4 -iface ib0 -np 4 @ -- ./app"},
+	{"Intel MPI output", "mpiexec.hydra -prepend-rank -prepend-timestamp -print-rank-map -prot -outfile-pattern o.%r -errfile e -silent-abort -s all ./app", "mpiexec.hydra -prepend-rank -prepend-timestamp -print-rank-map -prot -outfile-pattern o.%r -errfile e -silent-abort -s all @ -- ./app"},
+	{"Intel MPI placement", "mpiexec.hydra -cpu-bind list:0-5 -tune tuned.dat -ilp64 -n 4 ./app", "mpiexec.hydra -cpu-bind list:0-5 -tune tuned.dat -ilp64 -n 4 @ -- ./app"},
+	{"Intel MPI libraries", "mpiexec.hydra -trace -n 1 ./a : -check_mpi libVTmc.so ./b : -trace ./c", "mpiexec.hydra -trace -n 1 @ -- ./a : -check_mpi libVTmc.so @ -- ./b : -trace @ -- ./c"},
+	{"Intel MPI tune without a file", "mpiexec.hydra -tune -n 4 ./app", "mpiexec.hydra -tune -n 4 @ -- ./app"},
+	{"Intel MPI directory and path", "mpiexec.hydra -gwdir /w -gpath /p -n 4 app", "mpiexec.hydra -gwdir /w -gpath /p -n 4 @ --path /p -- app"},
+	{"Intel MPI path, relative program", "mpiexec.hydra -path /p -n 4 ./app", ""},
+	{"Intel MPI tool", "mpiexec.hydra -gtool valgrind:0 -n 4 ./app", ""},
+	{"Intel MPI debugger", "mpiexec.hydra -gdb -n 4 ./app", ""},
+
 	{"srun", "srun -n 4 ./app a", "srun -n 4 @ -- ./app a"},
 	{"srun attached", "srun -n4 -N2 --cpus-per-task=8 --mpi=pmix ./app", "srun -n4 -N2 --cpus-per-task=8 --mpi=pmix @ -- ./app"},
 	{"srun separate", "srun --ntasks 4 --cpu-bind cores --export ALL,A=b -p debug -t 10:00 ./app", "srun --ntasks 4 --cpu-bind cores --export ALL,A=b -p debug -t 10:00 @ -- ./app"},
@@ -109,6 +125,31 @@ func TestRewrite(t *testing.T) {
 				t.Errorf("%s\n got %s\nwant %s", test.command, got, test.want)
 			}
 		})
+	}
+}
+
+func TestToolOfIntelMPI(t *testing.T) {
+	launchers(t)
+	t.Setenv("I_MPI_GTOOL", "valgrind:0")
+	c, err := Parse([]string{"mpiexec.hydra", "-n", "4", "./app"})
+	if err != nil || len(c.Programs) != 0 || !strings.Contains(c.Reason, "I_MPI_GTOOL") {
+		t.Errorf("%+v, %v; want no programs, and I_MPI_GTOOL as the reason", c, err)
+	}
+}
+
+// Intel MPI's launcher has a name that MPICH's has too, and its mpirun is a
+// script.
+func TestLauncherOfIntelMPI(t *testing.T) {
+	dir := launchers(t)
+	script := "#!/bin/sh\nexec " + dir + "/mpiexec.hydra \"$@\"\n"
+	if err := os.WriteFile(filepath.Join(dir, "mpirun"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"mpirun", "mpiexec.hydra"} {
+		l, err := findLauncher(name)
+		if err != nil || l.System != HydraLauncher || len(l.flavours()) != 1 || l.flavours()[0] != run.IntelMPI {
+			t.Errorf("%s: %+v, %v; want Hydra of Intel MPI", name, l, err)
+		}
 	}
 }
 

@@ -113,6 +113,8 @@ func LaunchedFlavour() run.Flavour {
 		return run.MVAPICH
 	case os.Getenv("HYDI_CONTROL_FD") != "":
 		return run.MPICH
+	case os.Getenv("I_MPI_HYDRA_UUID") != "":
+		return run.IntelMPI
 	}
 	return ""
 }

@@ -71,6 +71,10 @@ var systems = map[string]System{
 // ambiguous lists the names that the launchers of all MPIs share.
 var ambiguous = map[string]bool{"mpirun": true, "mpiexec": true}
 
+// severalMPIs lists the names in systems that the launchers of several MPIs
+// have. Their version tells which MPI it is.
+var severalMPIs = map[string]bool{"mpiexec.hydra": true, "mpirun.hydra": true}
+
 // queuers lists the commands that queue a job and return before it has run.
 var queuers = map[string]bool{"sbatch": true, "qsub": true, "bsub": true, "msub": true}
 
@@ -92,18 +96,17 @@ func findLauncher(name string) (*Launcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	base := filepath.Base(name)
-	l := &Launcher{Path: path}
-	system, known := systems[base]
-	if known && system != OtherLauncher {
-		l.System = system
+	l := &Launcher{Path: path, System: systems[filepath.Base(name)]}
+	if l.System != OtherLauncher && !severalMPIs[filepath.Base(name)] {
 		return l, nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), versionTimeout)
 	defer cancel()
 	out, _ := exec.CommandContext(ctx, path, "--version").CombinedOutput()
 	l.Version = string(out)
-	l.System = systemOf(path, l.Version)
+	if l.System == OtherLauncher {
+		l.System = systemOf(path, l.Version)
+	}
 	return l, nil
 }
 

@@ -1,6 +1,9 @@
 package launch
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // options lists how many arguments each option of a launcher takes. Names are
 // without dashes. The tables need not be complete: section.unknown guesses the
@@ -13,8 +16,12 @@ type options struct {
 	long bool
 	// wdir and path are the options that set the working directory and the
 	// search path. file are the options that read the programs from a file or
-	// copy them to another place.
-	wdir, path, file []string
+	// copy them to another place. tool are those that start the programs under a
+	// debugger or another tool.
+	wdir, path, file, tool []string
+	// pair are the options that take NAME VALUE or NAME=VALUE. library are those
+	// whose next word is their argument only if it is a shared library.
+	pair, library []string
 }
 
 func newOptions(long bool, byArity ...string) *options {
@@ -64,26 +71,58 @@ func openMPI() *options {
 	return o
 }
 
+// arguments returns how many of the words behind an option are its arguments.
+// value is the one attached by "=", or the next word.
+func (o *options) arguments(name string, arity int, value string, attached bool) int {
+	switch {
+	case slices.Contains(o.pair, name):
+		if strings.Contains(value, "=") {
+			arity-- // -genv A=1
+		}
+		if attached {
+			arity-- // -genv=A 1
+		}
+		return arity
+	case attached:
+		return 0
+	case slices.Contains(o.library, name) && !strings.Contains(value, ".so"):
+		return 0
+	case name == "tune" && strings.HasPrefix(value, "-"): // optional in old versions of Intel MPI
+		return 0
+	}
+	return arity
+}
+
 // hydraOptions are the options of MPICH's mpiexec and of those derived from it:
 // Intel MPI's and MVAPICH's.
 var hydraOptions = hydra()
 
 func hydra() *options {
 	o := newOptions(false, `
-		disable-auto-cleanup disable-hostname-propagation disable-x enable-x
-		envall envnone genvall genvnone hybrid-hosts info l localonly
-		localroot nolocal pmi-port prepend-rank print-all-exitcodes
-		print-rank-map profile skip-launch-node v verbose version V help rr`, `
+		aps cleanup dac debug disable-auto-cleanup
+		disable-hostname-propagation disable-x enable-auto-cleanup enable-x
+		envall envnone gdb gdb-ia genvall genvnone h help hybrid-hosts idb ilp64
+		info l localonly localroot mps noconf nolocal ordered-output
+		pmi-aggregate pmi-noaggregate pmi-port prefork prepend-rank
+		prepend-timestamp print-all-exitcodes print-rank-map profile prot rr
+		silent-abort skip-launch-node trace-collectives trace-pt2pt tv v v6 V
+		verbose version`, `
 		arch bind-to binding bootstrap bootstrap-exec bootstrap-exec-args
-		configfile demux envlist envexcl errfile-pattern f file genvexcl
-		genvlist gpus-per-proc gtool gtoolfile host hostfile hostlist hosts
-		hosts-group iface launcher launcher-exec localhost machine machinefile
-		map-by membind memory-alloc-kinds n nameserver np order-nodes
-		outfile-pattern path perhost ppn prepend-pattern rankmap rmk s soft
-		tmpdir topolib umask usize wdir dir`, `
+		branch-count check check-mpi check_mpi configfile cpu-bind demux dir
+		envexcl envlist errfile errfile-pattern f file gdb-args gdba genvexcl
+		genvlist gpath gpus-per-proc grr gtool gtoolfile gwdir host hostfile
+		hostlist hosts hosts-group iface launcher launcher-exec localhost
+		machine machinefile machinelist machines map-by membind
+		memory-alloc-kinds n nameserver np order-nodes outfile outfile-pattern
+		path perhost pmi-connect ppn prepend-pattern r rankmap rmk rsh s soft
+		tmpdir topolib trace trace-imbalance trace_imbalance tree-width tune tva
+		umask usize use-app-topology wdir`, `
 		env genv`)
-	o.wdir, o.path = []string{"wdir", "dir"}, []string{"path"}
+	o.wdir, o.path = []string{"wdir", "gwdir", "dir"}, []string{"path", "gpath"}
 	o.file = []string{"configfile"}
+	o.tool = []string{"aps", "gdb", "gdb-ia", "gdba", "gtool", "gtoolfile", "idb", "mps", "tv", "tva"}
+	o.pair = []string{"env", "genv"}
+	o.library = []string{"check", "check-mpi", "check_mpi", "trace", "trace-imbalance", "trace_imbalance"}
 	return o
 }
 

@@ -36,7 +36,7 @@ func LaunchID() string {
 	if id := JobID(); id != "" {
 		return id
 	}
-	for _, name := range []string{"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PMI_JOBID", "PALS_APID"} {
+	for _, name := range []string{"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PMI_JOBID", "PALS_APID", "I_MPI_HYDRA_UUID"} {
 		if id := os.Getenv(name); id != "" {
 			return fileName(id)
 		}
