@@ -1,11 +1,12 @@
 // Package python_test has Python open what mpitrace makes of a real run:
-// test_arrow.py of this folder and examples/pandas, on examples/halo.
+// test_arrow.py of this folder, examples/pandas and the package mpitrace, on examples/halo.
 package python_test
 
 import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"testing"
 
 	"github.com/mpitrace/mpitrace/interpose"
@@ -32,7 +33,7 @@ func TestRealRun(t *testing.T) {
 }
 
 // record runs the example on 2 x 2 ranks: a plate of 48 x 40 points, 10 steps.
-func record(t *testing.T, dir, cc string, launcher []string) (run string) {
+func record(t *testing.T, dir, cc string, launcher []string, flags ...string) (run string) {
 	t.Helper()
 	t.Setenv("MPITRACE_CACHE", "") // put back at the end
 	testenv.SharedCache(filepath.Join(dir, "cache"), func() bool { _, err := interpose.CacheDir(); return err == nil })
@@ -41,7 +42,7 @@ func record(t *testing.T, dir, cc string, launcher []string) (run string) {
 	program := filepath.Join(dir, "halo")
 	output(t, cc, "-O1", filepath.Join(root, "examples", "halo", "halo.c"), "-o", program, "-lm")
 	run = filepath.Join(dir, "run")
-	args := append([]string{"run", "-o", run, "--format", "prof,arrow", "--"}, launcher...)
+	args := slices.Concat([]string{"run", "-o", run, "--format", "prof,arrow"}, flags, []string{"--"}, launcher)
 	output(t, filepath.Join(dir, "mpitrace"), append(args, "-n", "4", program, "-n", "48", "-m", "40", "-s", "10")...)
 	return run
 }
