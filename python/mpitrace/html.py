@@ -66,7 +66,7 @@ def _pictures(run: Path) -> Iterable[str]:
     """Yield the heatmaps that profile2mat draws, each as an image."""
     with tempfile.TemporaryDirectory(prefix="mpitrace-") as dir:
         done = commands.attempt("profile2mat", "--format", "svg", "-o", dir, "--", str(run))
-        pictures = [Path(dir) / line for line in done.stdout.splitlines()]
+        pictures = [Path(line) for line in done.stdout.splitlines()]
         if done.returncode != 0 or not pictures:
             yield f"<pre>{escape(done.stderr.strip())}</pre>"
         for path in pictures[:MAX_PICTURES]:

@@ -33,43 +33,56 @@ class Matrix(scipy.sparse.csr_array):
         return frame.rename_axis(index="sender", columns="receiver")
 
 
-def read(run: Path, job: str, kind: str, selection: Sequence[str], by: Union[str, int], size: int) -> Matrix:
-    """Return the matrix of a job of a run. selection are flags of profile2mat."""
-    # Labels of nodes and blocks are in the JSON only. Matrices by rank can be large.
-    form = "arrow" if by == "rank" else "json"
+# What profile2mat prints if no message matches; it then writes no file.
+_NOTHING = ("nothing that was sent matches", "nothing was sent")
+
+
+def read(
+    run: Path, job: str, kind: str, selection: Sequence[str], by: Union[str, int], size: int, hosts: List[str]
+) -> Matrix:
+    """Return the matrix of a job of a run.
+
+    selection are flags of profile2mat; by is "rank", "host" or a number of ranks. size
+    is the number of ranks, and hosts has the nodes of the job if by is "host".
+    """
+    # The names of nodes are in the JSON only. A matrix by rank can be large.
+    form = "json" if by == "host" else "arrow"
     flags = ["--by", str(by), "--format", form, *selection]
     with tempfile.TemporaryDirectory(prefix="mpitrace-") as dir:
         done = commands.attempt("profile2mat", *flags, "-o", dir, "--", str(run))
-        if done.returncode != 0 and "nothing that was sent matches" in done.stderr and by == "rank":
-            return _sparse([], [], [], list(range(size)))
-        if done.returncode != 0:
+        messages = done.stderr.strip()
+        nothing = any(text in messages for text in _NOTHING)
+        if done.returncode != 0 and not nothing:
             raise commands.failure("profile2mat", done)
-        for line in done.stderr.splitlines():
-            warnings.warn(line, stacklevel=3)
         for path in sorted(Path(dir).glob(f"*_all.{form}")):
-            matrix = _arrow(path, job, kind) if form == "arrow" else _json(path, job, kind)
-            if matrix is None:
-                continue
-            if isinstance(by, int):
-                matrix.labels = [_block(i * by, min((i + 1) * by, size)) for i in range(matrix.shape[0])]
-            return matrix
-    if by == "rank" and not done.stderr.strip():  # other jobs sent something
-        return _sparse([], [], [], list(range(size)))
-    raise Error(done.stderr.strip() or "nothing was sent, so there is no matrix")
+            matrix = _json(path, job, kind) if form == "json" else _arrow(path, job, kind, by, size)
+            if matrix is not None:
+                for line in messages.splitlines():
+                    warnings.warn(line, stacklevel=3)
+                return matrix
+    if messages and not nothing:  # more pairs than --max-pairs
+        raise Error(messages)
+    return _sparse([], [], [], hosts if by == "host" else _labels(by, size))
 
 
-def _block(first: int, end: int) -> str:
-    return str(first) if end == first + 1 else f"{first}-{end - 1}"
+def _labels(by: Union[str, int], size: int) -> Labels:
+    """Return the ranks, or the names of blocks of ranks: 0-7, 8-15 and so on."""
+    if not isinstance(by, int):
+        return list(range(size))
+    ends = [(first, min(first + by, size) - 1) for first in range(0, size, by)]
+    return [str(first) if first == last else f"{first}-{last}" for first, last in ends]
 
 
-def _arrow(path: Path, job: str, kind: str) -> Optional[Matrix]:
+def _arrow(path: Path, job: str, kind: str, by: Union[str, int], size: int) -> Optional[Matrix]:
     with pyarrow.ipc.open_file(str(path)) as file:
         about = file.schema.metadata
         if about[b"mpitrace.run"].decode() != job:
             return None
         table = file.read_all()
     lines = table["sender"].to_numpy(), table["receiver"].to_numpy()
-    return _sparse(*lines, table[kind].to_numpy(), list(range(int(about[b"mpitrace.n"]))))
+    n = int(about[b"mpitrace.n"])
+    least = n if isinstance(by, str) else 1 + (n - 1) * by
+    return _sparse(*lines, table[kind].to_numpy(), _labels(by, max(size, least)))
 
 
 def _json(path: Path, job: str, kind: str) -> Optional[Matrix]:
@@ -78,8 +91,7 @@ def _json(path: Path, job: str, kind: str) -> Optional[Matrix]:
         return None
     at = found["columns"].index(kind)
     entries = found["entries"]
-    labels = found.get("labels") or list(range(found["n"]))
-    return _sparse([e[0] for e in entries], [e[1] for e in entries], [e[at] for e in entries], labels)
+    return _sparse([e[0] for e in entries], [e[1] for e in entries], [e[at] for e in entries], found["labels"])
 
 
 def _sparse(rows: Any, columns: Any, values: Any, labels: Labels) -> Matrix:

@@ -1,13 +1,27 @@
 """A run directory."""
 
 import json
+import operator
 import os
 import re
 import tempfile
 import warnings
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    Optional,
+    Sequence,
+    Set,
+    SupportsIndex,
+    Tuple,
+    Union,
+)
 
 import pyarrow
 import pyarrow.compute
@@ -48,7 +62,8 @@ class Run:
             raise NotARunError(f"{self.path}: no such directory")
         if not self.path.is_dir():
             raise NotARunError(f"{self.path} is a file: give the directory of the run")
-        if not self._file("profile").exists() and not any(self._recordings()) and not self._file("run", "json").exists():
+        signs = [self._file("profile"), self._file("run", "json")]
+        if not any(file.exists() for file in signs) and not any(self._recordings()):
             raise NotARunError(f"{self.path} is not a run: it has no recordings and no profile.arrow")
         self._merge()
 
@@ -114,15 +129,22 @@ class Run:
             for value in _list(values):
                 selection += [flag, value]
         name = self._job(job)
-        return matrix.read(self.path, name, kind, selection, by, self._size(name))
+        if str(by).isdigit() and int(by) > 0:
+            by = int(by)
+        elif by not in ("rank", "host"):
+            raise ValueError(f"by {by!r}: it is rank, host or a number of ranks")
+        hosts = self._hosts(name) if by == "host" else []
+        return matrix.read(self.path, name, kind, selection, by, self._size(name), hosts)
 
-    def events(self, rank: Union[int, Iterable[int], None] = None, *, job: Optional[str] = None) -> Table:
+    def events(
+        self, rank: Union[SupportsIndex, Iterable[SupportsIndex], None] = None, *, job: Optional[str] = None
+    ) -> Table:
         """Return the events of one rank, of some, or of all, with the rank as first column.
 
         Nothing is read yet: `select` and `filter` restrict what will be. The run must
         have been recorded with --trace, otherwise Error is raised.
         """
-        wanted = None if rank is None else {rank} if isinstance(rank, int) else set(rank)
+        wanted = None if rank is None else _ranks(rank)
         files = dict(self._traces(self._job(job)))
         missing = (wanted or set()) - files.keys()
         if not files:
@@ -166,10 +188,25 @@ class Run:
         return self.path / f"{name}.{extension}"
 
     def _table(self, name: str) -> Table:
+        if not self._file(name).exists():
+            raise Error(f"{self.path} has no {name}.arrow")
         return Table(pyarrow.dataset.dataset(str(self._file(name)), format="ipc"))
 
     def _recordings(self) -> Iterator[Path]:
-        return (self.path / "recordings").glob("*.rec")
+        """Yield the recordings in the run directory, and those of processes that still run on this node."""
+        yield from (self.path / "recordings").glob("*.rec")
+        if spool := self._info().get("spool"):
+            yield from Path(spool).glob("*.rec")
+
+    def _info(self) -> Dict[str, Any]:
+        """Return run.json, or nothing if there is none."""
+        try:
+            found = json.loads(self._file("run", "json").read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return {}
+        except ValueError as error:
+            raise Error(f"{self._file('run', 'json')}: {error}") from error
+        return found if isinstance(found, dict) else {}
 
     def _merge(self) -> None:
         """Merge the run if a table is missing or older than a recording."""
@@ -201,13 +238,16 @@ class Run:
 
     def _size(self, job: str) -> int:
         """Return the number of ranks of a job."""
-        if self._file("run", "json").exists():
-            info = json.loads(self._file("run", "json").read_text(encoding="utf-8"))
-            for known in info.get("jobs") or []:
-                if known.get("run") == job and known.get("size"):
-                    return int(known["size"])
+        for known in self._info().get("jobs") or []:
+            if known.get("run") == job and known.get("size"):
+                return int(known["size"])
         rows = self.profile.select(["rank"]).filter(pyarrow.compute.field("run") == job).to_arrow()
         return 1 + int(pyarrow.compute.max(rows["rank"]).as_py())
+
+    def _hosts(self, job: str) -> List[str]:
+        """Return the names of the nodes of a job."""
+        rows = self.ranks.select(["host"]).filter(pyarrow.compute.field("run") == job).to_arrow()
+        return list(dict.fromkeys(rows["host"].to_pylist()))
 
     def _traces(self, job: str) -> Iterator[Tuple[int, str]]:
         """Yield the rank and file of each trace of a job."""
@@ -220,6 +260,12 @@ class Run:
 
 def _list(values: Union[str, Sequence[str]]) -> List[str]:
     return [values] if isinstance(values, str) else list(values)
+
+
+def _ranks(rank: Union[SupportsIndex, Iterable[SupportsIndex]]) -> Set[int]:
+    if isinstance(rank, Iterable):
+        return {operator.index(one) for one in rank}
+    return {operator.index(rank)}
 
 
 def _job_of_trace(path: str) -> str:

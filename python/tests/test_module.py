@@ -94,6 +94,11 @@ def test_matrix_of_a_selection(run):
     assert run.matrix(call="Isend").toarray().tolist() == BYTES
     nothing = run.matrix(cls="osc")
     assert nothing.nnz == 0 and nothing.shape == (4, 4) and nothing.labels == [0, 1, 2, 3]
+    assert run.matrix(cls="osc", by=3).toarray().tolist() == [[0, 0], [0, 0]]
+    assert run.matrix(cls="osc", by=3).labels == ["0-2", "3"] == run.matrix(by=3).labels
+    assert run.matrix(cls="osc", by="host").labels == run.matrix(by="host").labels
+    with pytest.raises(ValueError, match="by 'core': it is rank, host or a number"):
+        run.matrix(by="core")
     with pytest.raises(mpitrace.Error, match="class"):
         run.matrix(cls="p3p")
     with pytest.raises(ValueError, match="bytes or messages"):
@@ -162,7 +167,7 @@ def test_waits(run):
     assert list(waits.columns[:6]) == ["rank", "event", "pattern", "peer", "start_ns", "wait_ns"]
     assert len(waits) > 0 and set(waits["rank"]) <= {0, 1, 2, 3} and (waits.wait_ns > 0).all()
     first = waits.iloc[0]
-    call = run.events(int(first["rank"])).to_pandas().iloc[int(first.event)]
+    call = run.events(first["rank"]).to_pandas().iloc[int(first.event)]
     assert call.start_ns <= first.start_ns and first.wait_ns <= call.duration_ns
 
 
@@ -219,7 +224,18 @@ def test_tables_need_no_command(copy, monkeypatch):
     shutil.copy(RUN / "profile.arrow", copy)
     shutil.rmtree(copy / "recordings")
     monkeypatch.setenv("MPITRACE", str(copy / "mpitrace"))
-    assert len(mpitrace.open(copy).profile) == len(mpitrace.open(RUN).profile)
+    bare = mpitrace.open(copy)
+    assert len(bare.profile) == len(mpitrace.open(RUN).profile) and bare.jobs == mpitrace.open(RUN).jobs
+    with pytest.raises(mpitrace.Error, match="has no comms.arrow"):
+        bare.comms
+
+
+def test_matrix_of_a_run_without_recordings(copy):
+    shutil.copy(RUN / "profile.arrow", copy)
+    shutil.rmtree(copy / "recordings")
+    (copy / "run.json").unlink()
+    bare = mpitrace.open(copy)
+    assert bare.matrix().toarray().tolist() == BYTES and bare.matrix(by=3).labels == ["0-2", "3"]
 
 
 def test_missing_command_is_named(run, copy, monkeypatch, tmp_path):
@@ -238,6 +254,14 @@ def test_command_is_found_in_path(run, monkeypatch):
     monkeypatch.delenv("MPITRACE")
     monkeypatch.setenv("PATH", f"{bin}:{os.environ['PATH']}")
     assert run.matrix().toarray().tolist() == BYTES
+
+
+def test_command_is_found_among_scripts(run, monkeypatch):
+    bin = Path(os.environ["MPITRACE"]).parent
+    monkeypatch.delenv("MPITRACE")
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr("sysconfig.get_path", lambda name: str(bin) if name == "scripts" else None)
+    assert run.summary()["jobs"][0]["program"] == "halo"
 
 
 def test_what_is_no_run_is_named(tmp_path):
