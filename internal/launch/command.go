@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -18,14 +19,17 @@ type Command struct {
 	// Reason is a text for the user: why no program was found in Argv. The
 	// recorder is then put into the environment instead of the command line.
 	Reason string
+
+	config *configFile // the file that holds the programs (-configfile), nil if Argv does
 }
 
 // Invocation is a program in a launcher's command line.
 type Invocation struct {
-	Index int    // index of the program in Argv; its arguments follow
-	Dir   string // working directory given to the launcher, empty for the current one
-	Path  string // search path given to the launcher, empty for $PATH
-	Here  bool   // look for a bare name in Dir if the search path does not have it, as Open MPI does
+	Index int      // index of the program in the words that hold it: Argv, or those of a file
+	Words []string // the program's name and the words behind it
+	Dir   string   // working directory given to the launcher, empty for the current one
+	Path  string   // search path given to the launcher, empty for $PATH
+	Here  bool     // look for a bare name in Dir if the search path does not have it, as Open MPI does
 }
 
 func (i Invocation) lookup(name string) (string, error) {
@@ -91,6 +95,7 @@ func (c *Command) parseAlone() error {
 			c.Reason = path + " is a script"
 		}
 	default:
+		i.Words = c.Argv
 		c.Programs = []Invocation{i}
 	}
 	return nil
@@ -138,28 +143,27 @@ func (c *Command) parseSections(start int) {
 		return
 	}
 	var last section
-	for start <= len(c.Argv) {
-		s := section{command: c, options: table, at: start}
+	words := c.Argv
+	for start <= len(words) {
+		s := section{words: words, options: table, at: start}
 		if c.Launcher.System == HydraLauncher { // its options apply to the following sections too
 			s.dir, s.path = last.dir, last.path
 		}
 		s.parse()
-		switch {
-		case s.reason != "":
-			c.giveUp(s.reason)
-			return
-		case s.at >= len(c.Argv) || c.Argv[s.at] == ":":
-			c.giveUp("no program found in the command line of " + filepath.Base(c.Launcher.Path))
-			return
-		case s.joinsPath():
-			c.giveUp("the launcher looks for " + c.Argv[s.at] + " below " + s.path)
+		if s.config > 0 && c.readsConfig(&s) {
+			words, start, last = c.config.words, 0, s
+			continue
+		}
+		if reason := s.whyNot(); reason != "" {
+			c.giveUp(reason)
 			return
 		}
-		c.Programs = append(c.Programs, Invocation{Index: s.at, Dir: s.dir, Path: s.path, Here: c.Launcher.System == OpenMPILauncher})
+		c.Programs = append(c.Programs, Invocation{Index: s.at, Words: words[s.at:], Dir: s.dir, Path: s.path,
+			Here: c.Launcher.System == OpenMPILauncher})
 		last = s
 		colon := -1
 		if c.Launcher.System != FluxLauncher {
-			colon = slices.Index(c.Argv[s.at:], ":")
+			colon = slices.Index(words[s.at:], ":")
 		}
 		if colon < 0 {
 			return
@@ -168,13 +172,38 @@ func (c *Command) parseSections(start int) {
 	}
 }
 
-func (c *Command) giveUp(reason string) { c.Programs, c.Reason = nil, reason }
+// readsConfig reads the file of -configfile, if a section consists of options
+// only. It returns false, and the reason in s, if the file's programs cannot be
+// replaced.
+func (c *Command) readsConfig(s *section) bool {
+	switch {
+	case s.reason != "":
+		return false
+	case c.config != nil || len(c.Programs) > 0 || s.at != len(s.words):
+		s.reason = "-configfile is used together with other programs"
+		return false
+	}
+	word := c.Argv[s.config]
+	if _, value, attached := strings.Cut(word, "="); attached && word[0] == '-' {
+		word = value
+	}
+	config, err := readConfigFile(word, strings.Contains(c.Launcher.Version, "Intel"))
+	if err != nil {
+		s.reason = "read the file of -configfile: " + err.Error()
+		return false
+	}
+	config.arg = s.config
+	c.config = config
+	return true
+}
+
+func (c *Command) giveUp(reason string) { c.Programs, c.config, c.Reason = nil, nil, reason }
 
 // searchProgram finds the program of a launcher whose options are unknown: the
 // first word that is an executable file linked to MPI.
 func (c *Command) searchProgram(start int) {
 	for i := start; i < len(c.Argv); i++ {
-		in := Invocation{Index: i}
+		in := Invocation{Index: i, Words: c.Argv[i:]}
 		path, err := in.lookup(c.Argv[i])
 		if err != nil {
 			continue
@@ -189,25 +218,40 @@ func (c *Command) searchProgram(start int) {
 
 // section parses one `OPTIONS program ARGS` of a launcher's command line.
 type section struct {
-	command   *Command
+	words     []string // that hold the section
 	options   *options
 	at        int    // index of the next word to read; after parse, of the program
 	dir, path string // as in Invocation
+	valueAt   int    // index of the word with the value of the option that was read last
 	word      string // the option that was read last, as the user wrote it
-	reason    string // why the program cannot be found or replaced, empty if it can
+	config    int    // index of the word with the argument of -configfile, 0 if there is none
+	reason    string // why the program cannot be replaced, empty if it can
+}
+
+// whyNot returns why the section's program cannot be replaced, empty if it can.
+func (s *section) whyNot() string {
+	switch {
+	case s.reason != "":
+		return s.reason
+	case s.at >= len(s.words) || s.words[s.at] == ":":
+		return "no program found in the launcher's command line"
+	case s.joinsPath():
+		return "the launcher looks for " + s.words[s.at] + " below " + s.path
+	}
+	return ""
 }
 
 // joinsPath reports whether the launcher puts its search path in front of a
 // relative program name, as Intel MPI does. `mpitrace rank` does not.
 func (s *section) joinsPath() bool {
-	name := s.command.Argv[s.at]
+	name := s.words[s.at]
 	return s.options == hydraOptions && s.path != "" && strings.Contains(name, "/") && !filepath.IsAbs(name)
 }
 
 // parse reads the options in front of the program.
 func (s *section) parse() {
-	for s.at < len(s.command.Argv) {
-		word := s.command.Argv[s.at]
+	for s.at < len(s.words) {
+		word := s.words[s.at]
 		if word == "--" {
 			s.at++
 			return
@@ -224,6 +268,7 @@ func (s *section) parse() {
 		name, value, attached := strings.Cut(strings.TrimLeft(word, "-"), "=")
 		name, arity := s.lookup(name, attached)
 		if attached {
+			s.valueAt = s.at - 1
 			s.note(name, value)
 			s.at += s.options.arguments(name, arity, value, true)
 			continue
@@ -235,22 +280,25 @@ func (s *section) parse() {
 // take records an option and skips its arguments.
 func (s *section) take(name string, arity int) {
 	value := ""
-	if arity > 0 && s.at < len(s.command.Argv) {
-		value = s.command.Argv[s.at]
+	if arity > 0 && s.at < len(s.words) {
+		value = s.words[s.at]
 	}
+	s.valueAt = s.at
 	s.note(name, value)
 	s.at += s.options.arguments(name, arity, value, false)
 }
 
-// note stores the value of an option that sets the working directory or the
-// search path, and the reason if an option hides the program. It ignores all
-// others.
+// note stores the value of an option that sets the working directory, the
+// search path or the file with the programs, and the reason if an option hides
+// the program. It ignores all others.
 func (s *section) note(name, value string) {
 	switch {
 	case slices.Contains(s.options.wdir, name):
 		s.dir = value
 	case slices.Contains(s.options.path, name):
 		s.path = value
+	case name == s.options.config:
+		s.config = s.valueAt
 	case slices.Contains(s.options.file, name):
 		s.reason = "the option " + s.word + " names or copies the programs elsewhere"
 	case slices.Contains(s.options.tool, name):
@@ -295,10 +343,10 @@ func (s *section) unknown(name string) int {
 	if s.options.arity[name[:1]] == 1 && strings.Trim(name[1:], "0123456789") == "" {
 		return 0 // -n4
 	}
-	if s.at >= len(s.command.Argv) {
+	if s.at >= len(s.words) {
 		return 0
 	}
-	next := s.command.Argv[s.at]
+	next := s.words[s.at]
 	if strings.HasPrefix(next, "-") {
 		return 0
 	}
@@ -331,27 +379,48 @@ func (s *section) letters(word string) {
 // program. It adds the search path if the launcher was given one:
 //
 //	mpirun -n 4 ./app -> mpirun -n 4 mpitrace rank ... -- ./app
-func (c *Command) Rewrite(rank []string) []string {
-	var out []string
+//
+// If a file holds the programs, the command line names copyPath instead,
+// and text is what to write into it. It is an error if the launcher could not
+// read that text.
+func (c *Command) Rewrite(rank []string, copyPath string) (argv []string, text string, err error) {
+	if c.config != nil {
+		intel := slices.Equal(c.Launcher.flavours(), []run.Flavour{run.IntelMPI})
+		text, err = c.config.rewrite(c.Programs, rank, !intel)
+		argv = slices.Clone(c.Argv)
+		option, _, attached := strings.Cut(argv[c.config.arg], "=")
+		if argv[c.config.arg] = copyPath; attached && option[0] == '-' {
+			argv[c.config.arg] = option + "=" + copyPath
+		}
+		return argv, text, err
+	}
 	from := 0
 	for _, p := range c.Programs {
-		out = append(out, c.Argv[from:p.Index]...)
-		out = append(out, rank...)
-		if p.Path != "" {
-			out = append(out, "--path", p.Path)
-		}
-		out = append(out, "--")
+		argv = append(argv, c.Argv[from:p.Index]...)
+		argv = append(argv, p.recorderWords(rank)...)
 		from = p.Index
 	}
-	return append(out, c.Argv[from:]...)
+	return append(argv, c.Argv[from:]...), "", nil
 }
+
+// recorderWords returns the words to put in front of the program.
+func (i Invocation) recorderWords(rank []string) []string {
+	words := slices.Clone(rank)
+	if i.Path != "" {
+		words = append(words, "--path", i.Path)
+	}
+	return append(words, "--")
+}
+
+// InFile reports whether a file holds the programs, and not Argv.
+func (c *Command) InFile() bool { return c.config != nil }
 
 // Name returns a name for the job: the base name of its first program, or of
 // the command itself if it has no program.
 func (c *Command) Name() string {
+	program := c.Argv
 	if len(c.Programs) > 0 {
-		program := c.Argv[c.Programs[0].Index:]
-		return filepath.Base(profile.ProgramName(program[0], program))
+		program = c.Programs[0].Words
 	}
-	return filepath.Base(profile.ProgramName(c.Argv[0], c.Argv))
+	return filepath.Base(profile.ProgramName(program[0], program))
 }

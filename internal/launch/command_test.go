@@ -97,7 +97,6 @@ var rewrites = []struct{ name, command, want string }{
 	{"behind timeout", "timeout -k 5 60 srun -n2 ./app", "timeout -k 5 60 srun -n2 @ -- ./app"},
 
 	{"appfile", "mpirun --app file", ""},
-	{"configfile", "mpiexec -configfile file", ""},
 	{"multi-prog", "srun -n 4 --multi-prog file.conf", ""},
 	{"broadcast program", "srun -n 4 --bcast=/tmp/x ./app", ""},
 	{"preloaded program", "mpirun -s -n 2 ./app", ""},
@@ -120,9 +119,9 @@ func TestRewrite(t *testing.T) {
 				}
 				return
 			}
-			got := strings.Join(c.Rewrite([]string{"@"}), " ")
-			if got != test.want {
-				t.Errorf("%s\n got %s\nwant %s", test.command, got, test.want)
+			argv, _, err := c.Rewrite([]string{"@"}, "")
+			if got := strings.Join(argv, " "); err != nil || got != test.want {
+				t.Errorf("%s\n got %s, %v\nwant %s", test.command, got, err, test.want)
 			}
 		})
 	}
@@ -191,7 +190,8 @@ func TestUnknownLauncher(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := strings.Join(c.Rewrite([]string{"@"}), " "), "aprun -n 4 -d app @ -- "+prog+" x"; got != want {
+	argv, _, err := c.Rewrite([]string{"@"}, "")
+	if got, want := strings.Join(argv, " "), "aprun -n 4 -d app @ -- "+prog+" x"; err != nil || got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

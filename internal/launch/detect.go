@@ -87,7 +87,7 @@ func mismatch(c *Command, p *Program) string {
 func (c *Command) Files() []string {
 	var files []string
 	for _, i := range c.Programs {
-		if path, err := i.lookup(c.Argv[i.Index]); err == nil {
+		if path, err := i.lookup(i.Words[0]); err == nil {
 			files = append(files, path)
 		}
 	}
@@ -99,7 +99,7 @@ func (c *Command) Files() []string {
 func (c *Command) Missing() error {
 	var missing error
 	for _, i := range c.Programs {
-		_, err := i.lookup(c.Argv[i.Index])
+		_, err := i.lookup(i.Words[0])
 		if err == nil {
 			return nil
 		}
@@ -130,7 +130,7 @@ func (c *Command) program() (*Program, error) {
 	}
 	var first *Program
 	for _, i := range c.Programs {
-		path, err := i.lookup(c.Argv[i.Index])
+		path, err := i.lookup(i.Words[0])
 		if err != nil {
 			// The launcher may still find it, on another node.
 			continue

@@ -22,6 +22,9 @@ type options struct {
 	// pair are the options that take NAME VALUE or NAME=VALUE. library are those
 	// whose next word is their argument only if it is a shared library.
 	pair, library []string
+	// config is the option that names a file with the sections of the command
+	// line, which can be rewritten.
+	config string
 }
 
 func newOptions(long bool, byArity ...string) *options {
@@ -119,7 +122,7 @@ func hydra() *options {
 		umask usize use-app-topology wdir`, `
 		env genv`)
 	o.wdir, o.path = []string{"wdir", "gwdir", "dir"}, []string{"path", "gpath"}
-	o.file = []string{"configfile"}
+	o.config = "configfile"
 	o.tool = []string{"aps", "gdb", "gdb-ia", "gdba", "gtool", "gtoolfile", "idb", "mps", "tv", "tva"}
 	o.pair = []string{"env", "genv"}
 	o.library = []string{"check", "check-mpi", "check_mpi", "trace", "trace-imbalance", "trace_imbalance"}

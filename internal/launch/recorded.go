@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/settings"
 	"github.com/mpitrace/mpitrace/internal/text"
@@ -154,20 +155,34 @@ func (c *RecordedCommand) warn(err error) {
 }
 
 // rewrite returns the command line with the recorder in front of each program.
-// If no program was found, it puts the recorder into the environment instead.
+// If no program was found, or the recorder cannot be put there, it puts the
+// recorder into the environment instead.
 func (c *RecordedCommand) rewrite(r *Recorder) (argv, env []string, err error) {
-	if len(c.Command.Programs) == 0 {
-		fmt.Fprintf(c.Log, "mpitrace: %s: LD_PRELOAD is set, and the programs that inherit it are recorded\n", c.Command.Reason)
-		if warning := r.Overridden(os.Environ()); warning != "" {
-			fmt.Fprintln(c.Log, "mpitrace:", text.Line(warning))
-		}
-		return c.Command.Argv, r.Environ(os.Environ()), nil
-	}
 	self, err := os.Executable()
 	if err != nil {
 		return nil, nil, err
 	}
-	return c.Command.Rewrite(append([]string{self, "rank"}, r.Words()...)), os.Environ(), nil
+	copyPath := c.Dir.ConfigFile()
+	argv, config, err := c.Command.Rewrite(append([]string{self, "rank"}, r.Words()...), copyPath)
+	if err != nil {
+		c.Command.giveUp(err.Error())
+	}
+	if len(c.Command.Programs) == 0 {
+		c.preloadByEnvironment(r)
+		return c.Command.Argv, r.Environ(os.Environ()), nil
+	}
+	if config != "" {
+		err = atomicfile.WriteContent(copyPath, []byte(config), 0o644)
+	}
+	return argv, os.Environ(), err
+}
+
+// preloadByEnvironment tells the user that the environment carries the recorder.
+func (c *RecordedCommand) preloadByEnvironment(r *Recorder) {
+	fmt.Fprintf(c.Log, "mpitrace: %s: LD_PRELOAD is set, and the programs that inherit it are recorded\n", c.Command.Reason)
+	if warning := r.Overridden(os.Environ()); warning != "" {
+		fmt.Fprintln(c.Log, "mpitrace:", text.Line(warning))
+	}
 }
 
 // describe returns the content of run.json at the start of the run. The spool

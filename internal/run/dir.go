@@ -104,6 +104,10 @@ func (d Dir) PrepareLibrary() (string, error) {
 // Pvars returns the path of the readings of performance variables.
 func (d Dir) Pvars() string { return filepath.Join(string(d), "pvars.arrow") }
 
+// ConfigFile returns the path of the rewritten copy of the launcher's config
+// file (-configfile).
+func (d Dir) ConfigFile() string { return filepath.Join(string(d), "configfile") }
+
 // Info returns the path of run.json.
 func (d Dir) Info() string { return filepath.Join(string(d), "run.json") }
 
@@ -199,6 +203,7 @@ func (d Dir) Discard(made bool) bool {
 	}
 	os.Remove(d.Physical())
 	os.Remove(d.Info())
+	os.Remove(d.ConfigFile())
 	libraries, _ := filepath.Glob(filepath.Join(escape(d.library()), "libmpitrace-*.so")) // the pattern is well formed
 	for _, library := range libraries {
 		os.Remove(library)
