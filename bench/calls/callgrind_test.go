@@ -3,65 +3,19 @@ package calls
 import (
 	"strings"
 	"testing"
+
+	"github.com/mpitrace/mpitrace/bench/measure/measuretest"
 )
-
-// part is a profile of a loop of Send: 70 instructions in a wrapper, 8 in a
-// libc function that it calls, and 5000 in the call that it passes on. The loop
-// and the MPI are not part of the wrapper, although the MPI calls the same libc
-// function.
-const part = `# callgrind format
-version: 1
-desc: Trigger: --dump-after=loop_Send
-
-positions: line
-events: Ir
-summary: 6078
-
-ob=/tmp/driver
-fl=loops.c
-fn=loop_Send
-0 1000
-cob=/tmp/libtool.so
-cfn=MPI_Send
-calls=10 0
-0 5078
-
-ob=/tmp/libtool.so
-fn=MPI_Send
-0 50
-cob=/lib/libc.so.6
-cfn=memcpy
-calls=10 0
-0 8
-cfn=note
-calls=10 0
-0 20
-cob=/lib/libmpi.so.40
-cfn=PMPI_Send'2
-calls=10 0
-0 5000
-
-fn=note
-0 20
-
-ob=/lib/libmpi.so.40
-fn=PMPI_Send
-0 4900
-cob=/lib/libc.so.6
-cfn=memcpy
-calls=10 0
-0 100
-
-totals: 6078
-`
 
 var (
 	send    = operation{"Send", []string{"Send"}, 1}
 	watcher = tool{name: "watcher", preload: "/elsewhere/libtool.so"}
 )
 
+// The loop and the MPI are not part of the wrapper, although the MPI calls the
+// same libc function.
 func TestParseProfile(t *testing.T) {
-	got, err := parseProfile(strings.NewReader(part), "Send", layerOf(watcher, send))
+	got, err := parseProfile(strings.NewReader(measuretest.Profile), "Send", layerOf(watcher, send))
 	if err != nil || got != 50+8+20 {
 		t.Errorf("got %d, %v; want 78", got, err)
 	}
@@ -70,7 +24,7 @@ func TestParseProfile(t *testing.T) {
 // Open MPI's monitoring has components that call those that they replace, and
 // look up symbols in the MPI.
 func TestParseProfileOfMonitoring(t *testing.T) {
-	text := strings.NewReplacer("/tmp/libtool.so", "/lib/mca_pml_monitoring.so", "/lib/libmpi.so.40", "/lib/mca_pml_ob1.so").Replace(part)
+	text := strings.NewReplacer("/tmp/libtool.so", "/lib/mca_pml_monitoring.so", "/lib/libmpi.so.40", "/lib/mca_pml_ob1.so").Replace(measuretest.Profile)
 	got, err := parseProfile(strings.NewReader(text), "Send", layerOf(monitoring(1), send))
 	if err != nil || got != 50+8+20 {
 		t.Errorf("got %d, %v; want 78", got, err)
@@ -78,6 +32,7 @@ func TestParseProfileOfMonitoring(t *testing.T) {
 }
 
 func TestParseProfileRefuses(t *testing.T) {
+	const part = measuretest.Profile
 	for name, text := range map[string]string{
 		"an empty file":                 "",
 		"a torn file":                   part[:strings.Index(part, "totals")],

@@ -5,20 +5,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mpitrace/mpitrace/bench/measure/measuretest"
 )
 
-// profile is one of a program that calls MPI_Send and log. The library executes
-// 50 + 20 instructions itself, 20 of them called by dl_iterate_phdr, and 30 in
-// dl_iterate_phdr, 20 of which are its own.
-const profile = `desc: Trigger: Program termination
-
-ob=/opt/cg.A.x
-fn=main
-0 1000
-cob=/lib/libtool.so
-cfn=mpi_send_
-calls=10 0
-0 5080
+// more is what the profile of a program has besides: the program calls log, and
+// the wrapper dl_iterate_phdr, which executes 10 instructions itself and 20 in a
+// function of the wrapper's library that it calls.
+const more = `ob=/tmp/driver
+fn=loop_Send
 cob=/lib/libm.so.6.1
 cfn=log
 calls=1 0
@@ -28,17 +23,12 @@ ob=/lib/libm.so.6.1
 fn=log
 0 400
 
-ob=/lib/libtool.so
-fn=mpi_send_
-0 50
+ob=/tmp/libtool.so
+fn=MPI_Send
 cob=/lib/libc.so.6
 cfn=dl_iterate_phdr
 calls=1 0
 0 30
-cob=/lib/libmpi_mpifh.so.40
-cfn=MPI_SEND
-calls=10 0
-0 5000
 
 fn=visit
 0 20
@@ -46,16 +36,11 @@ fn=visit
 ob=/lib/libc.so.6
 fn=dl_iterate_phdr
 0 10
-cob=/lib/libtool.so
+cob=/tmp/libtool.so
 cfn=visit
 calls=1 0
 0 20
 
-ob=/lib/libmpi_mpifh.so.40
-fn=MPI_SEND
-0 5000
-
-totals: 6480
 `
 
 func TestRead(t *testing.T) {
@@ -65,18 +50,19 @@ func TestRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	profile := strings.Replace(measuretest.Profile, "totals:", more+"totals:", 1)
 	write(profile)
 	var c counts
-	if err := c.read(path, "libtool.so", []string{"cg.A.x", "libm.so.6"}); err != nil || c.own != 1400 || c.added != 80 {
-		t.Errorf("%+v, %v; want 1400 and 80", c, err)
+	if err := c.read(path, "libtool.so", []string{"driver", "libm.so.6"}); err != nil || c.own != 1400 || c.added != 50+20+8+10+20 {
+		t.Errorf("%+v, %v; want 1400 and 108", c, err)
 	}
 	for name, text := range map[string]string{
 		"a torn profile":            profile[:strings.Index(profile, "totals")],
 		"one without the library":   strings.ReplaceAll(profile, "libtool", "libother"),
-		"one of another executable": strings.NewReplacer("cg.A.x", "env", "libm.so", "libn.so").Replace(profile),
+		"one of another executable": strings.NewReplacer("driver", "env", "libm.so", "libn.so").Replace(profile),
 	} {
 		write(text)
-		if err := new(counts).read(path, "libtool.so", []string{"cg.A.x", "libm.so.6"}); err == nil {
+		if err := new(counts).read(path, "libtool.so", []string{"driver", "libm.so.6"}); err == nil {
 			t.Errorf("%s is read", name)
 		}
 	}
