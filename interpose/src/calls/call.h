@@ -29,6 +29,7 @@
 #include "record/sample.h"
 #include "record/trace.h"
 #include "objects/comm.h"
+#include "objects/request.h"
 #include "objects/types.h"
 #include "objects/win.h"
 #include "calls/fortran.h"
@@ -59,6 +60,7 @@ typedef struct mt_call {
     MPI_Datatype type;
     int64_t count; // elements of `type`
     mt_volume volume;
+    mt_request matched; // entry of the message that MPI_Mrecv or MPI_Imrecv is given; key 0 if it has none
 } mt_call;
 
 // The caller of a wrapper, which the wrapper of a frequent call passes to its functions out

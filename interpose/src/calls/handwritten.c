@@ -1,7 +1,7 @@
 // Wrappers that do more than open a call, pass it on and record it: those that free handles
-// (what is known of a handle has to go before the MPI may give it out again), matched
-// receives, and MPI_Comm_idup. Wrappers that complete requests are in wait_test.c, those that
-// start and end the recording in lifecycle/init_finalize.c.
+// (what is known of a handle has to go before the MPI may give it out again), and
+// MPI_Comm_idup. Wrappers that complete requests are in wait_test.c, those that start and end
+// the recording in lifecycle/init_finalize.c.
 #include "record/current_call.h"
 #include "record/slice.h"
 #include "record/trace.h"
@@ -127,98 +127,6 @@ MT_EXPORT int MPI_Type_free(MPI_Datatype *datatype)
         mt_type_forget(type); // callbacks of its attributes may have used it
     return mt_end(&c, rc);
 }
-
-// Takes the entry of a matched message. Returns false for MPI_MESSAGE_NO_PROC.
-static bool take_message(const MPI_Message *message, mt_request *entry)
-{
-    return mt_on() && message && mt_table_take(&mt_objects.messages, MT_KEY(*message), entry);
-}
-
-static int end_mrecv(mt_call *c, int rc, bool found, const mt_request *m, const MPI_Status *seen)
-{
-    mt_span *s = &c->span;
-    if (!s->thread)
-        return rc;
-    if (rc != MPI_SUCCESS || !found) {
-        mt_book_bare(s);
-        if (found && mt_is_truncated(s, rc))
-            mt_book_truncated(s, m->comm, m->peer, seen, mt_traced() ? m->number : 0);
-        return rc;
-    }
-    mt_close(s);
-    s->thread->request_number = mt_traced() ? m->number : 0; // of the probe that found it
-    mt_book_received(s, m->comm->index, MPI_ANY_SOURCE, seen);
-    return rc;
-}
-
-static int end_imrecv(mt_call *c, int rc, bool found, const mt_request *m, const MPI_Request *request)
-{
-    mt_span *s = &c->span;
-    if (!s->thread)
-        return rc;
-    if (rc != MPI_SUCCESS || !found) {
-        mt_book_bare(s);
-        return rc;
-    }
-    mt_close(s);
-    s->thread->request_number = mt_traced() ? m->number : 0; // of the probe that found it
-    mt_book(s, mt_span_key(s, MT_DIR_NONE, m->comm->index, m->peer, 0), 0);
-    if (mt_process.receives_unfollowed)
-        return rc;
-    mt_request_add_receive(s->site, s->slice, s->call, m->comm, m->peer, *request, m->number);
-    mt_request_added();
-    return rc;
-}
-
-MT_EXPORT int MPI_Mrecv(void *buf, int count, MPI_Datatype datatype, MPI_Message *message, MPI_Status *status)
-{
-    mt_call c;
-    mt_open(&c, MT_CALL_MRECV, MT_SITE, MT_FRAME);
-    MPI_Status own, *seen = mt_seen(status, &own);
-    mt_request m = {0};
-    bool found = take_message(message, &m);
-    mt_begin_received(&c, found ? m.comm : NULL, m.peer, count, datatype);
-    int rc = mt_pmpi.Mrecv(buf, count, datatype, message, seen);
-    return end_mrecv(&c, rc, found, &m, seen);
-}
-
-MT_EXPORT int MPI_Imrecv(void *buf, int count, MPI_Datatype datatype, MPI_Message *message,
-                         MPI_Request *request)
-{
-    mt_call c;
-    mt_open(&c, MT_CALL_IMRECV, MT_SITE, MT_FRAME);
-    mt_request m = {0};
-    bool found = take_message(message, &m);
-    mt_begin_known_comm(&c, found ? m.comm : NULL, m.peer);
-    int rc = mt_pmpi.Imrecv(buf, count, datatype, message, request);
-    return end_imrecv(&c, rc, found, &m, request);
-}
-
-#if MT_HAVE_Mrecv_c
-MT_EXPORT int MPI_Mrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *message, MPI_Status *status)
-{
-    mt_call c;
-    mt_open(&c, MT_CALL_MRECV, MT_SITE, MT_FRAME);
-    MPI_Status own, *seen = mt_seen(status, &own);
-    mt_request m = {0};
-    bool found = take_message(message, &m);
-    mt_begin_received(&c, found ? m.comm : NULL, m.peer, count, datatype);
-    int rc = mt_pmpi.Mrecv_c(buf, count, datatype, message, seen);
-    return end_mrecv(&c, rc, found, &m, seen);
-}
-
-MT_EXPORT int MPI_Imrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *message,
-                         MPI_Request *request)
-{
-    mt_call c;
-    mt_open(&c, MT_CALL_IMRECV, MT_SITE, MT_FRAME);
-    mt_request m = {0};
-    bool found = take_message(message, &m);
-    mt_begin_known_comm(&c, found ? m.comm : NULL, m.peer);
-    int rc = mt_pmpi.Imrecv_c(buf, count, datatype, message, request);
-    return end_imrecv(&c, rc, found, &m, request);
-}
-#endif
 
 // The large-count version has one more array.
 MT_EXPORT int MPI_Type_get_contents(MPI_Datatype datatype, int max_integers, int max_addresses, int max_datatypes,

@@ -89,13 +89,29 @@ void mt_begin_known_comm(mt_call *c, const mt_comm *comm, int32_t peer)
         mt_path_write(MT_GENERAL, c, MT_DIR_NONE, comm ? comm->index : MT_COMM_NONE, peer, 0);
 }
 
-void mt_begin_received(mt_call *c, const mt_comm *comm, int32_t peer, int64_t count, MPI_Datatype type)
+// Takes the entry of a matched message. MPI_MESSAGE_NO_PROC has none.
+static void take_message(mt_call *c, const MPI_Message *message)
+{
+    c->matched = (mt_request){0};
+    if (mt_on() && message)
+        mt_table_take(&mt_objects.messages, MT_KEY(*message), &c->matched);
+}
+
+void mt_begin_mrecv(mt_call *c, const MPI_Message *message, int64_t count, MPI_Datatype type)
 {
     uint64_t room;
+    take_message(c, message);
     if (!c->span.thread)
         return;
+    const mt_comm *comm = c->matched.comm;
     mt_path_bytes(MT_GENERAL, c, count, type, &room);
-    mt_path_write(MT_GENERAL, c, MT_DIR_RECV, comm ? comm->index : MT_COMM_NONE, peer, room);
+    mt_path_write(MT_GENERAL, c, MT_DIR_RECV, comm ? comm->index : MT_COMM_NONE, c->matched.peer, room);
+}
+
+void mt_begin_imrecv(mt_call *c, const MPI_Message *message)
+{
+    take_message(c, message);
+    mt_begin_known_comm(c, c->matched.comm, c->matched.peer);
 }
 
 // Does not read the arrays of counts: the arguments are not checked yet, and may be
@@ -152,7 +168,8 @@ static bool is_message(int source, const MPI_Status *seen)
     return source != MPI_PROC_NULL && seen->MPI_SOURCE >= 0;
 }
 
-void mt_book_received(mt_span *s, uint32_t comm, int source, const MPI_Status *seen)
+// Records a receive from its status. The span is closed.
+static void book_received(mt_span *s, uint32_t comm, int source, const MPI_Status *seen)
 {
     bool moves = is_message(source, seen);
     uint64_t bytes = moves ? mt_status_bytes(seen) : 0;
@@ -179,12 +196,17 @@ static void book_aside(const mt_span *s, unsigned direction, const mt_comm *comm
         mt_book_message(s->thread, mt_span_key(s, direction, comm->index, peer, 0), 0, tag, request);
 }
 
-bool mt_is_truncated(const mt_span *s, int rc)
+// Reports whether a receive failed because its message did not fit. The message is lost, and
+// is recorded as truncated. This error means that the arguments were valid, so they may be
+// looked up.
+static bool is_truncated(const mt_span *s, int rc)
 {
     return s->thread && rc != MPI_SUCCESS && mt_error_class(rc) == MPI_ERR_TRUNCATE;
 }
 
-void mt_book_truncated(const mt_span *s, const mt_comm *comm, int32_t posted, const MPI_Status *seen, uint32_t request)
+// Records it. `request` is the number of the probe that found the message, or 0.
+static void book_truncated(const mt_span *s, const mt_comm *comm, int32_t posted, const MPI_Status *seen,
+                           uint32_t request)
 {
     book_aside(s, MT_DIR_TRUNCATED, comm, mt_failed_source(comm, posted, seen), mt_failed_tag(posted, seen), request);
 }
@@ -214,11 +236,11 @@ int mt_end_recv(mt_call *c, int rc, const MPI_Status *seen)
     if (rc == MPI_SUCCESS) {
         mt_close(s);
         uint32_t comm = c->pending & MT_PENDING_COMM ? mt_comm_index(s->thread, c->comm) : o.comm;
-        mt_book_received(s, comm, source_of(o.peer), seen);
+        book_received(s, comm, source_of(o.peer), seen);
     } else {
         mt_book_bare(s);
-        if (mt_is_truncated(s, rc))
-            mt_book_truncated(s, comm_of_call(c, &o), o.peer, seen, 0);
+        if (is_truncated(s, rc))
+            book_truncated(s, comm_of_call(c, &o), o.peer, seen, 0);
     }
     return rc;
 }
@@ -240,9 +262,9 @@ int mt_end_sendrecv(mt_call *c, int rc, const MPI_Status *seen)
     mt_end(c, rc);
     if (rc == MPI_SUCCESS) {
         book_received_half(s, comm_of_call(c, &o)->index, source_of(o.source), seen, request);
-    } else if (mt_is_truncated(s, rc)) {
+    } else if (is_truncated(s, rc)) {
         const mt_comm *comm = comm_of_call(c, &o);
-        mt_book_truncated(s, comm, o.source, seen, 0);
+        book_truncated(s, comm, o.source, seen, 0);
         book_aside(s, MT_DIR_SEND_FAILED, comm, o.peer, (int32_t)o.count, 0);
     }
     return rc;
@@ -358,6 +380,44 @@ int mt_end_mprobe(mt_call *c, int rc, MPI_Comm comm, int source, const int *flag
     mt_end(c, rc);
     if (found && mt_on())
         remember_message(&c->span, comm, source, *message, number);
+    return rc;
+}
+
+int mt_end_mrecv(mt_call *c, int rc, const MPI_Status *seen)
+{
+    mt_span *s = &c->span;
+    const mt_request *m = &c->matched;
+    if (!s->thread)
+        return rc;
+    if (rc != MPI_SUCCESS || !m->key) {
+        mt_book_bare(s);
+        if (m->key && is_truncated(s, rc))
+            book_truncated(s, m->comm, m->peer, seen, mt_traced() ? m->number : 0);
+        return rc;
+    }
+    mt_close(s);
+    s->thread->request_number = mt_traced() ? m->number : 0; // of the probe that found it
+    book_received(s, m->comm->index, MPI_ANY_SOURCE, seen);
+    return rc;
+}
+
+int mt_end_imrecv(mt_call *c, int rc, const MPI_Request *request)
+{
+    mt_span *s = &c->span;
+    const mt_request *m = &c->matched;
+    if (!s->thread)
+        return rc;
+    if (rc != MPI_SUCCESS || !m->key) {
+        mt_book_bare(s);
+        return rc;
+    }
+    mt_close(s);
+    s->thread->request_number = mt_traced() ? m->number : 0; // of the probe that found it
+    mt_book(s, mt_span_key(s, MT_DIR_NONE, m->comm->index, m->peer, 0), 0);
+    if (mt_process.receives_unfollowed)
+        return rc;
+    mt_request_add_receive(s->site, s->slice, s->call, m->comm, m->peer, *request, m->number);
+    mt_request_added();
     return rc;
 }
 

@@ -197,10 +197,12 @@ void mt_begin_io(mt_call *c, unsigned direction, int64_t count, MPI_Datatype typ
 // A call on a communicator that moves no data.
 void mt_begin_comm(mt_call *c, MPI_Comm comm);
 
-// The same for a communicator that is known, or NULL, with a peer as in a row; and a
-// receive from it.
+// The same for a communicator that is known, or NULL, with a peer as in a row.
 void mt_begin_known_comm(mt_call *c, const mt_comm *comm, int32_t peer);
-void mt_begin_received(mt_call *c, const mt_comm *comm, int32_t peer, int64_t count, MPI_Datatype type);
+
+// A receive of a matched message: takes what was remembered of the message.
+void mt_begin_mrecv(mt_call *c, const MPI_Message *message, int64_t count, MPI_Datatype type);
+void mt_begin_imrecv(mt_call *c, const MPI_Message *message);
 
 // --- After the call. Policies that are not here record what was written before the call:
 // mt_end.
@@ -306,6 +308,8 @@ int mt_end_recv_init(mt_call *c, int rc, MPI_Comm comm, int source, MPI_Request 
 int mt_end_start(mt_call *c, int rc, MPI_Request *request);
 int mt_end_startall(mt_call *c, int rc, int count, MPI_Request requests[]);
 int mt_end_mprobe(mt_call *c, int rc, MPI_Comm comm, int source, const int *flag, MPI_Message *message);
+int mt_end_mrecv(mt_call *c, int rc, const MPI_Status *seen);
+int mt_end_imrecv(mt_call *c, int rc, const MPI_Request *request);
 int mt_end_coll_init(mt_call *c, int rc, MPI_Comm comm, mt_volume volume, MPI_Request *request);
 
 // Writes the origin's data (except with MPI_NO_OP) and reads the target's.
@@ -326,15 +330,5 @@ int mt_end_comm_group(mt_call *c, int rc, MPI_Comm parent, int tag, MPI_Comm *ma
 int mt_end_comm_from_group(mt_call *c, int rc, const char *tag, MPI_Comm *made);
 int mt_end_comm_idup(mt_call *c, int rc, MPI_Comm parent, MPI_Comm *made, MPI_Request *request);
 int mt_end_comm_name(mt_call *c, int rc, MPI_Comm comm, const char *name);
-
-// Reports whether a receive failed because its message did not fit. The message is lost, and
-// is recorded as truncated. This error means that the arguments were valid, so they may be
-// looked up. `request` is the number of the probe that found the message, or 0.
-bool mt_is_truncated(const mt_span *s, int rc);
-void mt_book_truncated(const mt_span *s, const mt_comm *comm, int32_t posted, const MPI_Status *seen,
-                       uint32_t request);
-
-// Records a receive from its status. The span is closed.
-void mt_book_received(mt_span *s, uint32_t comm, int source, const MPI_Status *seen);
 
 #endif

@@ -712,6 +712,52 @@ MT_EXPORT int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Mes
 }
 #endif
 
+#if MT_HAVE_Mrecv
+MT_EXPORT int MPI_Mrecv(void *buf, int count, MPI_Datatype datatype, MPI_Message *message, MPI_Status *status)
+{
+    MPI_Status own, *seen = mt_seen(status, &own);
+    mt_call c;
+    mt_open(&c, MT_CALL_MRECV, MT_SITE, MT_FRAME);
+    mt_begin_mrecv(&c, message, count, datatype);
+    int rc = mt_pmpi.Mrecv(buf, count, datatype, message, seen);
+    return mt_end_mrecv(&c, rc, seen);
+}
+#endif
+
+#if MT_HAVE_Mrecv_c
+MT_EXPORT int MPI_Mrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *message, MPI_Status *status)
+{
+    MPI_Status own, *seen = mt_seen(status, &own);
+    mt_call c;
+    mt_open(&c, MT_CALL_MRECV, MT_SITE, MT_FRAME);
+    mt_begin_mrecv(&c, message, count, datatype);
+    int rc = mt_pmpi.Mrecv_c(buf, count, datatype, message, seen);
+    return mt_end_mrecv(&c, rc, seen);
+}
+#endif
+
+#if MT_HAVE_Imrecv
+MT_EXPORT int MPI_Imrecv(void *buf, int count, MPI_Datatype datatype, MPI_Message *message, MPI_Request *request)
+{
+    mt_call c;
+    mt_open(&c, MT_CALL_IMRECV, MT_SITE, MT_FRAME);
+    mt_begin_imrecv(&c, message);
+    int rc = mt_pmpi.Imrecv(buf, count, datatype, message, request);
+    return mt_end_imrecv(&c, rc, request);
+}
+#endif
+
+#if MT_HAVE_Imrecv_c
+MT_EXPORT int MPI_Imrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *message, MPI_Request *request)
+{
+    mt_call c;
+    mt_open(&c, MT_CALL_IMRECV, MT_SITE, MT_FRAME);
+    mt_begin_imrecv(&c, message);
+    int rc = mt_pmpi.Imrecv_c(buf, count, datatype, message, request);
+    return mt_end_imrecv(&c, rc, request);
+}
+#endif
+
 #if MT_HAVE_Barrier
 static MT_NOINLINE int general_Barrier(MPI_Comm comm)
 {
