@@ -98,7 +98,8 @@ func functions() []function {
 // Symbol returns the linker symbol.
 func (f function) Symbol() string { return calls.Symbol(f.Name) }
 
-// Quick reports whether the policy is inlined into the wrapper. It is not for
+// Quick reports whether the policy, or the function that is written by hand, is
+// inlined into the wrapper. It is not for
 // large-count variants, since they are rare.
 func (f function) Quick() bool { return f.Has("quick") && f.Name == f.call.Name }
 

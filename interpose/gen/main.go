@@ -81,6 +81,7 @@ func execute(name string, data any) ([]byte, error) {
 
 var functionsOfTemplates = template.FuncMap{
 	"id":     func(c interface{ CallID() string }) string { return c.CallID() },
+	"lower":  strings.ToLower,
 	"join":   func(list []string) string { return strings.Join(list, ", ") },
 	"shout":  shout,
 	"symbol": calls.Symbol,

@@ -1180,6 +1180,15 @@ static inline bool mt_call_quick(unsigned call)
     case MT_CALL_IRECV:
     case MT_CALL_PROBE:
     case MT_CALL_IPROBE:
+    case MT_CALL_WAIT:
+    case MT_CALL_WAITALL:
+    case MT_CALL_WAITANY:
+    case MT_CALL_WAITSOME:
+    case MT_CALL_TEST:
+    case MT_CALL_TESTALL:
+    case MT_CALL_TESTANY:
+    case MT_CALL_TESTSOME:
+    case MT_CALL_REQUEST_GET_STATUS:
     case MT_CALL_BARRIER:
     case MT_CALL_BCAST:
     case MT_CALL_ALLGATHER:

@@ -226,3 +226,10 @@ void mt_completion_look_at(mt_completion *b, int i, int rc, const MPI_Status *st
     if (i >= 0 && i < b->count && (b->taken || take(b)) && b->entries[i].key)
         mt_request_got_status(&b->entries[i], rc, status);
 }
+
+void mt_completion_settle_status(mt_completion *b, int rc, bool done, const MPI_Request requests[])
+{
+    if (rc != MPI_SUCCESS || done)
+        mt_completion_look_at(b, 0, rc, b->statuses);
+    mt_completion_close(b, rc, requests);
+}

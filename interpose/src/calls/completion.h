@@ -68,6 +68,9 @@ void mt_completion_settle_one(mt_completion *b, int rc, bool done, const int *in
 void mt_completion_settle_all(mt_completion *b, int rc, bool done, const MPI_Request requests[]) MT_NOINLINE;
 void mt_completion_settle_some(mt_completion *b, int rc, int n, const int indices[], const MPI_Request requests[]);
 
+// The same for MPI_Request_get_status: the request stays valid.
+void mt_completion_settle_status(mt_completion *b, int rc, bool done, const MPI_Request requests[]);
+
 // Records a completion that MPI_Request_get_status reported. The request stays valid, and a
 // later Wait must not record it again.
 void mt_completion_look_at(mt_completion *b, int i, int rc, const MPI_Status *status);

@@ -1,7 +1,7 @@
 // Wrappers that do more than open a call, pass it on and record it: those that free handles
 // (what is known of a handle has to go before the MPI may give it out again), and
-// MPI_Comm_idup. Wrappers that complete requests are in wait_test.c, those that start and end
-// the recording in lifecycle/init_finalize.c.
+// MPI_Comm_idup. Wrappers of calls that are given requests are in wait_test.h and wait_test.c,
+// those that start and end the recording in lifecycle/init_finalize.c.
 #include "record/current_call.h"
 #include "record/slice.h"
 #include "record/trace.h"
