@@ -93,7 +93,7 @@ class Table:
 
         It shares the memory of the Arrow table, except for texts, which are categoricals.
         """
-        return optional("polars", "polars").from_arrow(self.to_arrow())
+        return optional("polars", "polars").from_arrow(self.to_arrow(), rechunk=False)
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         return self.to_arrow().__arrow_c_stream__(requested_schema)

@@ -110,6 +110,9 @@ def test_profile_is_the_file(run):
     assert run.profile.to_arrow().equals(want) and run.profile.schema.equals(want.schema)
     pandas.testing.assert_frame_equal(run.profile.to_pandas(), pandas.read_feather(RUN / "profile.arrow"))
     assert run.profile.to_polars().equals(polars.read_ipc(RUN / "profile.arrow"))
+    assert run.profile.select(["bytes", "rank"]).to_arrow().equals(want.select(["bytes", "rank"]))
+    everything = run.profile.filter(pc.field("rank") >= 0)
+    assert everything.to_arrow().equals(want) and everything.to_pandas().dtypes.equals(run.profile.to_pandas().dtypes)
     assert pyarrow.table(run.profile).equals(want), "a Table is an Arrow stream"
     assert run.profile.schema.field("peer").metadata[b"unit"] == b"world rank"
 
@@ -128,6 +131,14 @@ def test_numbers_are_not_copied(run):
         assert arrow[name].num_chunks == 1
         assert run.profile.to_pandas()[name].to_numpy().ctypes.data == address, name
         assert run.profile.to_polars()[name].to_numpy(allow_copy=False).ctypes.data == address, name
+
+
+def test_polars_copies_no_batch(run):
+    events = run.events()
+    bytes = events.to_polars()["bytes"]
+    assert bytes.n_chunks() == events["bytes"].num_chunks >= 4
+    for ours, theirs in zip(bytes.get_chunks(), events["bytes"].chunks):
+        assert ours.to_numpy(allow_copy=False).ctypes.data == theirs.to_numpy().ctypes.data
 
 
 def test_table_reads_what_was_selected(run):
