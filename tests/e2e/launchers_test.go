@@ -77,9 +77,7 @@ func TestLaunchForms(t *testing.T) {
 			testenv.At(t, h.level)
 			testenv.Need(t, "gcc", h.path)
 			if h.flavour == run.IntelMPI {
-				t.Setenv("PATH", filepath.Dir(h.path)+":"+os.Getenv("PATH")) // mpirun looks for mpiexec.hydra
-				t.Setenv("I_MPI_ROOT", filepath.Dir(filepath.Dir(h.path)))
-				t.Setenv("I_MPI_FABRICS", "shm")
+				setIntelMPI(t)
 			}
 			dir, library := launchFiles(t)
 			t.Chdir(dir)
@@ -90,6 +88,29 @@ func TestLaunchForms(t *testing.T) {
 			}
 		})
 	}
+}
+
+// setIntelMPI sets the variables that the wheels of Intel MPI need.
+func setIntelMPI(t *testing.T) {
+	t.Helper()
+	prefix := filepath.Join(root, "build", "impi")
+	t.Setenv("PATH", filepath.Join(prefix, "bin")+":"+os.Getenv("PATH")) // mpirun looks for mpiexec.hydra
+	t.Setenv("I_MPI_ROOT", prefix)
+	t.Setenv("I_MPI_FABRICS", "shm")
+}
+
+// TestIntelMPI records examples/halo under Intel MPI, started by its mpirun,
+// and checks every cell of the matrices.
+func TestIntelMPI(t *testing.T) {
+	testenv.At(t, testenv.All)
+	bin := filepath.Join(root, "build", "impi", "bin")
+	m := implementation{name: "impi", cc: filepath.Join(bin, "mpigcc"), launcher: []string{filepath.Join(bin, "mpirun")}}
+	testenv.Need(t, "gcc", m.cc, m.launcher[0])
+	setIntelMPI(t)
+	p := plate{rows: 31, cols: 25, steps: 20, down: 2, across: 2}
+	j := p.run(t, m)
+	checkReceived(t, j.ranks)
+	p.checkMatrices(t, j)
 }
 
 // launchFiles makes a directory with the files of the forms, and a library that
