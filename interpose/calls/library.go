@@ -2,6 +2,7 @@ package calls
 
 import (
 	_ "embed"
+	"fmt"
 	"strings"
 )
 
@@ -11,9 +12,10 @@ var libraryText string
 // Needed is an MPI function that the library needs in addition to those of
 // Table.
 type Needed struct {
-	Name     string
-	Wrapped  bool // the library exports a function of this name
-	Optional bool // some MPIs do not have it
+	Name       string
+	Wrapped    bool   // the library exports a function of this name
+	Optional   bool   // some MPIs do not have it
+	Parameters string // in C
 }
 
 // Library holds these functions.
@@ -22,13 +24,18 @@ var Library = parseLibrary()
 func parseLibrary() []Needed {
 	var all []Needed
 	for _, line := range strings.Split(libraryText, "\n") {
-		use, names, ok := strings.Cut(line, ":")
-		if !ok || strings.HasPrefix(line, "#") {
+		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		for _, name := range strings.Fields(names) {
-			all = append(all, Needed{name, strings.HasPrefix(use, "wraps"), strings.Contains(use, "where")})
+		columns := strings.Split(line, "|")
+		if len(columns) != 3 {
+			panic(fmt.Sprintf("library.txt: %q has %d columns, not 3", line, len(columns)))
 		}
+		for i := range columns {
+			columns[i] = strings.TrimSpace(columns[i])
+		}
+		use := columns[1]
+		all = append(all, Needed{columns[0], use != "calls", use == "wraps-4", columns[2]})
 	}
 	return all
 }

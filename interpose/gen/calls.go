@@ -116,10 +116,18 @@ func (f function) On(path string) onPath { return onPath{f, path} }
 // may have passed MPI_STATUS_IGNORE.
 func (f function) ReadsStatus() bool { return slices.Contains(f.End.Arguments, "seen") }
 
+// parameters returns the parameters of the function: some belong to the large-count
+// variant only.
+func (f function) parameters() []calls.Param {
+	return slices.DeleteFunc(slices.Clone(f.Params), func(p calls.Param) bool {
+		return !f.large && strings.HasPrefix(p.Type, largeOnly)
+	})
+}
+
 // Passed returns the arguments for the MPI's function.
 func (f function) Passed() string {
 	var out []string
-	for _, p := range f.Params {
+	for _, p := range f.parameters() {
 		if p.Name == "status" && f.ReadsStatus() {
 			p.Name = "seen"
 		}
@@ -131,22 +139,24 @@ func (f function) Passed() string {
 // ParameterNames returns the names of the wrapper's parameters.
 func (f function) ParameterNames() []string {
 	var out []string
-	for _, p := range f.Params {
+	for _, p := range f.parameters() {
 		out = append(out, p.Name)
 	}
 	return out
 }
 
+const largeOnly = "LARGE " // begins the type of a parameter of the variant only
+
 // Types for the placeholders of the table, in a function and in its large-count
 // variant.
 var (
 	plainTypes = strings.NewReplacer("_COUNT", "", "COUNT", "int", "DISP", "int", "SIZE", "MPI_Aint")
-	largeTypes = strings.NewReplacer("_COUNT", "_c", "COUNT", "MPI_Count", "DISP", "MPI_Aint", "SIZE", "MPI_Count")
+	largeTypes = strings.NewReplacer(largeOnly, "", "_COUNT", "_c", "COUNT", "MPI_Count", "DISP", "MPI_Aint", "SIZE", "MPI_Count")
 )
 
 // Parameters returns the parameters of the wrapper's declaration.
 func (f function) Parameters() string {
-	if len(f.Params) == 0 {
+	if len(f.parameters()) == 0 {
 		return "void"
 	}
 	types := plainTypes
@@ -154,7 +164,7 @@ func (f function) Parameters() string {
 		types = largeTypes
 	}
 	var out []string
-	for _, p := range f.Params {
+	for _, p := range f.parameters() {
 		t := types.Replace(p.Type)
 		if !strings.HasSuffix(t, "*") {
 			t += " "

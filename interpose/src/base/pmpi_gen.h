@@ -7,1741 +7,1741 @@
 #include "base/mpi_include.h"
 
 typedef struct mt_pmpi_table {
-    __typeof__(PMPI_Cart_shift) *Cart_shift;
-    __typeof__(PMPI_Cartdim_get) *Cartdim_get;
-    __typeof__(PMPI_Comm_rank) *Comm_rank;
-    __typeof__(PMPI_Comm_remote_size) *Comm_remote_size;
-    __typeof__(PMPI_Comm_size) *Comm_size;
-    __typeof__(PMPI_Comm_test_inter) *Comm_test_inter;
-    __typeof__(PMPI_Dist_graph_neighbors_count) *Dist_graph_neighbors_count;
-    __typeof__(PMPI_Error_class) *Error_class;
-    __typeof__(PMPI_Finalized) *Finalized;
-    __typeof__(PMPI_Get_elements_x) *Get_elements_x;
-    __typeof__(PMPI_Get_library_version) *Get_library_version;
-    __typeof__(PMPI_Graph_neighbors_count) *Graph_neighbors_count;
-    __typeof__(PMPI_Group_rank) *Group_rank;
-    __typeof__(PMPI_Group_size) *Group_size;
-    __typeof__(PMPI_Group_translate_ranks) *Group_translate_ranks;
-    __typeof__(PMPI_Initialized) *Initialized;
-    __typeof__(PMPI_Query_thread) *Query_thread;
-    __typeof__(PMPI_Status_set_elements_x) *Status_set_elements_x;
-    __typeof__(PMPI_T_enum_get_info) *T_enum_get_info;
-    __typeof__(PMPI_T_enum_get_item) *T_enum_get_item;
-    __typeof__(PMPI_Test_cancelled) *Test_cancelled;
-    __typeof__(PMPI_Topo_test) *Topo_test;
-    __typeof__(PMPI_Type_get_envelope) *Type_get_envelope;
-    __typeof__(PMPI_Type_size_x) *Type_size_x;
-    __typeof__(PMPI_T_init_thread) *T_init_thread;
-    __typeof__(PMPI_T_finalize) *T_finalize;
-    __typeof__(PMPI_T_cvar_get_num) *T_cvar_get_num;
-    __typeof__(PMPI_T_cvar_get_info) *T_cvar_get_info;
-    __typeof__(PMPI_T_cvar_get_index) *T_cvar_get_index;
-    __typeof__(PMPI_T_cvar_handle_alloc) *T_cvar_handle_alloc;
-    __typeof__(PMPI_T_cvar_handle_free) *T_cvar_handle_free;
-    __typeof__(PMPI_T_cvar_read) *T_cvar_read;
-    __typeof__(PMPI_T_cvar_write) *T_cvar_write;
-    __typeof__(PMPI_T_pvar_get_num) *T_pvar_get_num;
-    __typeof__(PMPI_T_pvar_get_info) *T_pvar_get_info;
-    __typeof__(PMPI_T_pvar_get_index) *T_pvar_get_index;
-    __typeof__(PMPI_T_pvar_session_create) *T_pvar_session_create;
-    __typeof__(PMPI_T_pvar_session_free) *T_pvar_session_free;
-    __typeof__(PMPI_T_pvar_handle_alloc) *T_pvar_handle_alloc;
-    __typeof__(PMPI_T_pvar_handle_free) *T_pvar_handle_free;
-    __typeof__(PMPI_T_pvar_start) *T_pvar_start;
-    __typeof__(PMPI_T_pvar_stop) *T_pvar_stop;
-    __typeof__(PMPI_T_pvar_read) *T_pvar_read;
-    __typeof__(PMPI_T_pvar_write) *T_pvar_write;
-    __typeof__(PMPI_T_pvar_reset) *T_pvar_reset;
-    __typeof__(PMPI_T_pvar_readreset) *T_pvar_readreset;
-    __typeof__(PMPI_T_category_changed) *T_category_changed;
-    __typeof__(PMPI_T_category_get_num) *T_category_get_num;
-    __typeof__(PMPI_T_category_get_info) *T_category_get_info;
-    __typeof__(PMPI_T_category_get_index) *T_category_get_index;
-    __typeof__(PMPI_T_category_get_cvars) *T_category_get_cvars;
-    __typeof__(PMPI_T_category_get_pvars) *T_category_get_pvars;
-    __typeof__(PMPI_T_category_get_categories) *T_category_get_categories;
+    int (*Cart_shift)(MPI_Comm comm, int direction, int disp, int *rank_source, int *rank_dest);
+    int (*Cartdim_get)(MPI_Comm comm, int *ndims);
+    int (*Comm_rank)(MPI_Comm comm, int *rank);
+    int (*Comm_remote_size)(MPI_Comm comm, int *size);
+    int (*Comm_size)(MPI_Comm comm, int *size);
+    int (*Comm_test_inter)(MPI_Comm comm, int *flag);
+    int (*Dist_graph_neighbors_count)(MPI_Comm comm, int *indegree, int *outdegree, int *weighted);
+    int (*Error_class)(int errorcode, int *errorclass);
+    int (*Finalized)(int *flag);
+    int (*Get_elements_x)(const MPI_Status *status, MPI_Datatype datatype, MPI_Count *count);
+    int (*Get_library_version)(char *version, int *resultlen);
+    int (*Graph_neighbors_count)(MPI_Comm comm, int rank, int *nneighbors);
+    int (*Group_rank)(MPI_Group group, int *rank);
+    int (*Group_size)(MPI_Group group, int *size);
+    int (*Group_translate_ranks)(MPI_Group group1, int n, const int ranks1[], MPI_Group group2, int ranks2[]);
+    int (*Initialized)(int *flag);
+    int (*Query_thread)(int *provided);
+    int (*Status_set_elements_x)(MPI_Status *status, MPI_Datatype datatype, MPI_Count count);
+    int (*T_enum_get_info)(MPI_T_enum enumtype, int *num, char *name, int *name_len);
+    int (*T_enum_get_item)(MPI_T_enum enumtype, int indx, int *value, char *name, int *name_len);
+    int (*Test_cancelled)(const MPI_Status *status, int *flag);
+    int (*Topo_test)(MPI_Comm comm, int *status);
+    int (*Type_get_envelope)(MPI_Datatype datatype, int *num_integers, int *num_addresses, int *num_datatypes, int *combiner);
+    int (*Type_size_x)(MPI_Datatype datatype, MPI_Count *size);
+    int (*T_init_thread)(int required, int *provided);
+    int (*T_finalize)(void);
+    int (*T_cvar_get_num)(int *num_cvar);
+    int (*T_cvar_get_info)(int cvar_index, char *name, int *name_len, int *verbosity, MPI_Datatype *datatype, MPI_T_enum *enumtype, char *desc, int *desc_len, int *bind, int *scope);
+    int (*T_cvar_get_index)(const char *name, int *cvar_index);
+    int (*T_cvar_handle_alloc)(int cvar_index, void *obj_handle, MPI_T_cvar_handle *handle, int *count);
+    int (*T_cvar_handle_free)(MPI_T_cvar_handle *handle);
+    int (*T_cvar_read)(MPI_T_cvar_handle handle, void *buf);
+    int (*T_cvar_write)(MPI_T_cvar_handle handle, const void *buf);
+    int (*T_pvar_get_num)(int *num_pvar);
+    int (*T_pvar_get_info)(int pvar_index, char *name, int *name_len, int *verbosity, int *var_class, MPI_Datatype *datatype, MPI_T_enum *enumtype, char *desc, int *desc_len, int *bind, int *readonly, int *continuous, int *atomic);
+    int (*T_pvar_get_index)(const char *name, int var_class, int *pvar_index);
+    int (*T_pvar_session_create)(MPI_T_pvar_session *session);
+    int (*T_pvar_session_free)(MPI_T_pvar_session *session);
+    int (*T_pvar_handle_alloc)(MPI_T_pvar_session session, int pvar_index, void *obj_handle, MPI_T_pvar_handle *handle, int *count);
+    int (*T_pvar_handle_free)(MPI_T_pvar_session session, MPI_T_pvar_handle *handle);
+    int (*T_pvar_start)(MPI_T_pvar_session session, MPI_T_pvar_handle handle);
+    int (*T_pvar_stop)(MPI_T_pvar_session session, MPI_T_pvar_handle handle);
+    int (*T_pvar_read)(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void *buf);
+    int (*T_pvar_write)(MPI_T_pvar_session session, MPI_T_pvar_handle handle, const void *buf);
+    int (*T_pvar_reset)(MPI_T_pvar_session session, MPI_T_pvar_handle handle);
+    int (*T_pvar_readreset)(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void *buf);
+    int (*T_category_changed)(int *update_number);
+    int (*T_category_get_num)(int *num_cat);
+    int (*T_category_get_info)(int cat_index, char *name, int *name_len, char *desc, int *desc_len, int *num_cvars, int *num_pvars, int *num_categories);
+    int (*T_category_get_index)(const char *name, int *cat_index);
+    int (*T_category_get_cvars)(int cat_index, int len, int indices[]);
+    int (*T_category_get_pvars)(int cat_index, int len, int indices[]);
+    int (*T_category_get_categories)(int cat_index, int len, int indices[]);
 #if MT_HAVE_T_category_get_num_events
-    __typeof__(PMPI_T_category_get_num_events) *T_category_get_num_events;
+    int (*T_category_get_num_events)(int cat_index, int *num_events);
 #endif
 #if MT_HAVE_T_category_get_events
-    __typeof__(PMPI_T_category_get_events) *T_category_get_events;
+    int (*T_category_get_events)(int cat_index, int len, int indices[]);
 #endif
 #if MT_HAVE_Init
-    __typeof__(PMPI_Init) *Init;
+    int (*Init)(int *argc, char ***argv);
 #endif
 #if MT_HAVE_Init_thread
-    __typeof__(PMPI_Init_thread) *Init_thread;
+    int (*Init_thread)(int *argc, char ***argv, int required, int *provided);
 #endif
 #if MT_HAVE_Finalize
-    __typeof__(PMPI_Finalize) *Finalize;
+    int (*Finalize)(void);
 #endif
 #if MT_HAVE_Pcontrol
-    __typeof__(PMPI_Pcontrol) *Pcontrol;
+    int (*Pcontrol)(const int level, ... );
 #endif
 #if MT_HAVE_Abort
-    __typeof__(PMPI_Abort) *Abort;
+    int (*Abort)(MPI_Comm comm, int errorcode);
 #endif
 #if MT_HAVE_Send
-    __typeof__(PMPI_Send) *Send;
+    int (*Send)(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
 #endif
 #if MT_HAVE_Send_c
-    __typeof__(PMPI_Send_c) *Send_c;
+    int (*Send_c)(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
 #endif
 #if MT_HAVE_Bsend
-    __typeof__(PMPI_Bsend) *Bsend;
+    int (*Bsend)(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
 #endif
 #if MT_HAVE_Bsend_c
-    __typeof__(PMPI_Bsend_c) *Bsend_c;
+    int (*Bsend_c)(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
 #endif
 #if MT_HAVE_Ssend
-    __typeof__(PMPI_Ssend) *Ssend;
+    int (*Ssend)(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
 #endif
 #if MT_HAVE_Ssend_c
-    __typeof__(PMPI_Ssend_c) *Ssend_c;
+    int (*Ssend_c)(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
 #endif
 #if MT_HAVE_Rsend
-    __typeof__(PMPI_Rsend) *Rsend;
+    int (*Rsend)(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
 #endif
 #if MT_HAVE_Rsend_c
-    __typeof__(PMPI_Rsend_c) *Rsend_c;
+    int (*Rsend_c)(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
 #endif
 #if MT_HAVE_Recv
-    __typeof__(PMPI_Recv) *Recv;
+    int (*Recv)(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status *status);
 #endif
 #if MT_HAVE_Recv_c
-    __typeof__(PMPI_Recv_c) *Recv_c;
+    int (*Recv_c)(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status *status);
 #endif
 #if MT_HAVE_Sendrecv
-    __typeof__(PMPI_Sendrecv) *Sendrecv;
+    int (*Sendrecv)(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status *status);
 #endif
 #if MT_HAVE_Sendrecv_c
-    __typeof__(PMPI_Sendrecv_c) *Sendrecv_c;
+    int (*Sendrecv_c)(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status *status);
 #endif
 #if MT_HAVE_Sendrecv_replace
-    __typeof__(PMPI_Sendrecv_replace) *Sendrecv_replace;
+    int (*Sendrecv_replace)(void *buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status *status);
 #endif
 #if MT_HAVE_Sendrecv_replace_c
-    __typeof__(PMPI_Sendrecv_replace_c) *Sendrecv_replace_c;
+    int (*Sendrecv_replace_c)(void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status *status);
 #endif
 #if MT_HAVE_Isend
-    __typeof__(PMPI_Isend) *Isend;
+    int (*Isend)(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Isend_c
-    __typeof__(PMPI_Isend_c) *Isend_c;
+    int (*Isend_c)(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Ibsend
-    __typeof__(PMPI_Ibsend) *Ibsend;
+    int (*Ibsend)(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Ibsend_c
-    __typeof__(PMPI_Ibsend_c) *Ibsend_c;
+    int (*Ibsend_c)(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Issend
-    __typeof__(PMPI_Issend) *Issend;
+    int (*Issend)(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Issend_c
-    __typeof__(PMPI_Issend_c) *Issend_c;
+    int (*Issend_c)(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Irsend
-    __typeof__(PMPI_Irsend) *Irsend;
+    int (*Irsend)(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Irsend_c
-    __typeof__(PMPI_Irsend_c) *Irsend_c;
+    int (*Irsend_c)(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Irecv
-    __typeof__(PMPI_Irecv) *Irecv;
+    int (*Irecv)(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Irecv_c
-    __typeof__(PMPI_Irecv_c) *Irecv_c;
+    int (*Irecv_c)(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Isendrecv
-    __typeof__(PMPI_Isendrecv) *Isendrecv;
+    int (*Isendrecv)(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Isendrecv_c
-    __typeof__(PMPI_Isendrecv_c) *Isendrecv_c;
+    int (*Isendrecv_c)(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Isendrecv_replace
-    __typeof__(PMPI_Isendrecv_replace) *Isendrecv_replace;
+    int (*Isendrecv_replace)(void *buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Isendrecv_replace_c
-    __typeof__(PMPI_Isendrecv_replace_c) *Isendrecv_replace_c;
+    int (*Isendrecv_replace_c)(void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Send_init
-    __typeof__(PMPI_Send_init) *Send_init;
+    int (*Send_init)(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Send_init_c
-    __typeof__(PMPI_Send_init_c) *Send_init_c;
+    int (*Send_init_c)(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Bsend_init
-    __typeof__(PMPI_Bsend_init) *Bsend_init;
+    int (*Bsend_init)(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Bsend_init_c
-    __typeof__(PMPI_Bsend_init_c) *Bsend_init_c;
+    int (*Bsend_init_c)(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Ssend_init
-    __typeof__(PMPI_Ssend_init) *Ssend_init;
+    int (*Ssend_init)(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Ssend_init_c
-    __typeof__(PMPI_Ssend_init_c) *Ssend_init_c;
+    int (*Ssend_init_c)(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Rsend_init
-    __typeof__(PMPI_Rsend_init) *Rsend_init;
+    int (*Rsend_init)(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Rsend_init_c
-    __typeof__(PMPI_Rsend_init_c) *Rsend_init_c;
+    int (*Rsend_init_c)(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Recv_init
-    __typeof__(PMPI_Recv_init) *Recv_init;
+    int (*Recv_init)(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Recv_init_c
-    __typeof__(PMPI_Recv_init_c) *Recv_init_c;
+    int (*Recv_init_c)(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Start
-    __typeof__(PMPI_Start) *Start;
+    int (*Start)(MPI_Request *request);
 #endif
 #if MT_HAVE_Startall
-    __typeof__(PMPI_Startall) *Startall;
+    int (*Startall)(int count, MPI_Request array_of_requests[]);
 #endif
 #if MT_HAVE_Probe
-    __typeof__(PMPI_Probe) *Probe;
+    int (*Probe)(int source, int tag, MPI_Comm comm, MPI_Status *status);
 #endif
 #if MT_HAVE_Iprobe
-    __typeof__(PMPI_Iprobe) *Iprobe;
+    int (*Iprobe)(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status);
 #endif
 #if MT_HAVE_Mprobe
-    __typeof__(PMPI_Mprobe) *Mprobe;
+    int (*Mprobe)(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status);
 #endif
 #if MT_HAVE_Improbe
-    __typeof__(PMPI_Improbe) *Improbe;
+    int (*Improbe)(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status);
 #endif
 #if MT_HAVE_Mrecv
-    __typeof__(PMPI_Mrecv) *Mrecv;
+    int (*Mrecv)(void *buf, int count, MPI_Datatype datatype, MPI_Message *message, MPI_Status *status);
 #endif
 #if MT_HAVE_Mrecv_c
-    __typeof__(PMPI_Mrecv_c) *Mrecv_c;
+    int (*Mrecv_c)(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *message, MPI_Status *status);
 #endif
 #if MT_HAVE_Imrecv
-    __typeof__(PMPI_Imrecv) *Imrecv;
+    int (*Imrecv)(void *buf, int count, MPI_Datatype datatype, MPI_Message *message, MPI_Request *request);
 #endif
 #if MT_HAVE_Imrecv_c
-    __typeof__(PMPI_Imrecv_c) *Imrecv_c;
+    int (*Imrecv_c)(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *message, MPI_Request *request);
 #endif
 #if MT_HAVE_Wait
-    __typeof__(PMPI_Wait) *Wait;
+    int (*Wait)(MPI_Request *request, MPI_Status *status);
 #endif
 #if MT_HAVE_Waitall
-    __typeof__(PMPI_Waitall) *Waitall;
+    int (*Waitall)(int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[]);
 #endif
 #if MT_HAVE_Waitany
-    __typeof__(PMPI_Waitany) *Waitany;
+    int (*Waitany)(int count, MPI_Request array_of_requests[], int *index, MPI_Status *status);
 #endif
 #if MT_HAVE_Waitsome
-    __typeof__(PMPI_Waitsome) *Waitsome;
+    int (*Waitsome)(int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[], MPI_Status array_of_statuses[]);
 #endif
 #if MT_HAVE_Test
-    __typeof__(PMPI_Test) *Test;
+    int (*Test)(MPI_Request *request, int *flag, MPI_Status *status);
 #endif
 #if MT_HAVE_Testall
-    __typeof__(PMPI_Testall) *Testall;
+    int (*Testall)(int count, MPI_Request array_of_requests[], int *flag, MPI_Status array_of_statuses[]);
 #endif
 #if MT_HAVE_Testany
-    __typeof__(PMPI_Testany) *Testany;
+    int (*Testany)(int count, MPI_Request array_of_requests[], int *index, int *flag, MPI_Status *status);
 #endif
 #if MT_HAVE_Testsome
-    __typeof__(PMPI_Testsome) *Testsome;
+    int (*Testsome)(int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[], MPI_Status array_of_statuses[]);
 #endif
 #if MT_HAVE_Request_free
-    __typeof__(PMPI_Request_free) *Request_free;
+    int (*Request_free)(MPI_Request *request);
 #endif
 #if MT_HAVE_Request_get_status
-    __typeof__(PMPI_Request_get_status) *Request_get_status;
+    int (*Request_get_status)(MPI_Request request, int *flag, MPI_Status *status);
 #endif
 #if MT_HAVE_Cancel
-    __typeof__(PMPI_Cancel) *Cancel;
+    int (*Cancel)(MPI_Request *request);
 #endif
 #if MT_HAVE_Barrier
-    __typeof__(PMPI_Barrier) *Barrier;
+    int (*Barrier)(MPI_Comm comm);
 #endif
 #if MT_HAVE_Bcast
-    __typeof__(PMPI_Bcast) *Bcast;
+    int (*Bcast)(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm);
 #endif
 #if MT_HAVE_Bcast_c
-    __typeof__(PMPI_Bcast_c) *Bcast_c;
+    int (*Bcast_c)(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm);
 #endif
 #if MT_HAVE_Gather
-    __typeof__(PMPI_Gather) *Gather;
+    int (*Gather)(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm);
 #endif
 #if MT_HAVE_Gather_c
-    __typeof__(PMPI_Gather_c) *Gather_c;
+    int (*Gather_c)(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm);
 #endif
 #if MT_HAVE_Gatherv
-    __typeof__(PMPI_Gatherv) *Gatherv;
+    int (*Gatherv)(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm);
 #endif
 #if MT_HAVE_Gatherv_c
-    __typeof__(PMPI_Gatherv_c) *Gatherv_c;
+    int (*Gatherv_c)(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm);
 #endif
 #if MT_HAVE_Scatter
-    __typeof__(PMPI_Scatter) *Scatter;
+    int (*Scatter)(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm);
 #endif
 #if MT_HAVE_Scatter_c
-    __typeof__(PMPI_Scatter_c) *Scatter_c;
+    int (*Scatter_c)(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm);
 #endif
 #if MT_HAVE_Scatterv
-    __typeof__(PMPI_Scatterv) *Scatterv;
+    int (*Scatterv)(const void *sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm);
 #endif
 #if MT_HAVE_Scatterv_c
-    __typeof__(PMPI_Scatterv_c) *Scatterv_c;
+    int (*Scatterv_c)(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm);
 #endif
 #if MT_HAVE_Allgather
-    __typeof__(PMPI_Allgather) *Allgather;
+    int (*Allgather)(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm);
 #endif
 #if MT_HAVE_Allgather_c
-    __typeof__(PMPI_Allgather_c) *Allgather_c;
+    int (*Allgather_c)(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm);
 #endif
 #if MT_HAVE_Allgatherv
-    __typeof__(PMPI_Allgatherv) *Allgatherv;
+    int (*Allgatherv)(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm);
 #endif
 #if MT_HAVE_Allgatherv_c
-    __typeof__(PMPI_Allgatherv_c) *Allgatherv_c;
+    int (*Allgatherv_c)(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm);
 #endif
 #if MT_HAVE_Alltoall
-    __typeof__(PMPI_Alltoall) *Alltoall;
+    int (*Alltoall)(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm);
 #endif
 #if MT_HAVE_Alltoall_c
-    __typeof__(PMPI_Alltoall_c) *Alltoall_c;
+    int (*Alltoall_c)(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm);
 #endif
 #if MT_HAVE_Alltoallv
-    __typeof__(PMPI_Alltoallv) *Alltoallv;
+    int (*Alltoallv)(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm);
 #endif
 #if MT_HAVE_Alltoallv_c
-    __typeof__(PMPI_Alltoallv_c) *Alltoallv_c;
+    int (*Alltoallv_c)(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm);
 #endif
 #if MT_HAVE_Alltoallw
-    __typeof__(PMPI_Alltoallw) *Alltoallw;
+    int (*Alltoallw)(const void *sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm);
 #endif
 #if MT_HAVE_Alltoallw_c
-    __typeof__(PMPI_Alltoallw_c) *Alltoallw_c;
+    int (*Alltoallw_c)(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm);
 #endif
 #if MT_HAVE_Reduce
-    __typeof__(PMPI_Reduce) *Reduce;
+    int (*Reduce)(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm);
 #endif
 #if MT_HAVE_Reduce_c
-    __typeof__(PMPI_Reduce_c) *Reduce_c;
+    int (*Reduce_c)(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm);
 #endif
 #if MT_HAVE_Allreduce
-    __typeof__(PMPI_Allreduce) *Allreduce;
+    int (*Allreduce)(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
 #endif
 #if MT_HAVE_Allreduce_c
-    __typeof__(PMPI_Allreduce_c) *Allreduce_c;
+    int (*Allreduce_c)(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
 #endif
 #if MT_HAVE_Reduce_scatter
-    __typeof__(PMPI_Reduce_scatter) *Reduce_scatter;
+    int (*Reduce_scatter)(const void *sendbuf, void *recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
 #endif
 #if MT_HAVE_Reduce_scatter_c
-    __typeof__(PMPI_Reduce_scatter_c) *Reduce_scatter_c;
+    int (*Reduce_scatter_c)(const void *sendbuf, void *recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
 #endif
 #if MT_HAVE_Reduce_scatter_block
-    __typeof__(PMPI_Reduce_scatter_block) *Reduce_scatter_block;
+    int (*Reduce_scatter_block)(const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
 #endif
 #if MT_HAVE_Reduce_scatter_block_c
-    __typeof__(PMPI_Reduce_scatter_block_c) *Reduce_scatter_block_c;
+    int (*Reduce_scatter_block_c)(const void *sendbuf, void *recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
 #endif
 #if MT_HAVE_Scan
-    __typeof__(PMPI_Scan) *Scan;
+    int (*Scan)(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
 #endif
 #if MT_HAVE_Scan_c
-    __typeof__(PMPI_Scan_c) *Scan_c;
+    int (*Scan_c)(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
 #endif
 #if MT_HAVE_Exscan
-    __typeof__(PMPI_Exscan) *Exscan;
+    int (*Exscan)(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
 #endif
 #if MT_HAVE_Exscan_c
-    __typeof__(PMPI_Exscan_c) *Exscan_c;
+    int (*Exscan_c)(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
 #endif
 #if MT_HAVE_Neighbor_allgather
-    __typeof__(PMPI_Neighbor_allgather) *Neighbor_allgather;
+    int (*Neighbor_allgather)(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm);
 #endif
 #if MT_HAVE_Neighbor_allgather_c
-    __typeof__(PMPI_Neighbor_allgather_c) *Neighbor_allgather_c;
+    int (*Neighbor_allgather_c)(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm);
 #endif
 #if MT_HAVE_Neighbor_allgatherv
-    __typeof__(PMPI_Neighbor_allgatherv) *Neighbor_allgatherv;
+    int (*Neighbor_allgatherv)(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm);
 #endif
 #if MT_HAVE_Neighbor_allgatherv_c
-    __typeof__(PMPI_Neighbor_allgatherv_c) *Neighbor_allgatherv_c;
+    int (*Neighbor_allgatherv_c)(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm);
 #endif
 #if MT_HAVE_Neighbor_alltoall
-    __typeof__(PMPI_Neighbor_alltoall) *Neighbor_alltoall;
+    int (*Neighbor_alltoall)(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm);
 #endif
 #if MT_HAVE_Neighbor_alltoall_c
-    __typeof__(PMPI_Neighbor_alltoall_c) *Neighbor_alltoall_c;
+    int (*Neighbor_alltoall_c)(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm);
 #endif
 #if MT_HAVE_Neighbor_alltoallv
-    __typeof__(PMPI_Neighbor_alltoallv) *Neighbor_alltoallv;
+    int (*Neighbor_alltoallv)(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm);
 #endif
 #if MT_HAVE_Neighbor_alltoallv_c
-    __typeof__(PMPI_Neighbor_alltoallv_c) *Neighbor_alltoallv_c;
+    int (*Neighbor_alltoallv_c)(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm);
 #endif
 #if MT_HAVE_Neighbor_alltoallw
-    __typeof__(PMPI_Neighbor_alltoallw) *Neighbor_alltoallw;
+    int (*Neighbor_alltoallw)(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm);
 #endif
 #if MT_HAVE_Neighbor_alltoallw_c
-    __typeof__(PMPI_Neighbor_alltoallw_c) *Neighbor_alltoallw_c;
+    int (*Neighbor_alltoallw_c)(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm);
 #endif
 #if MT_HAVE_Ibarrier
-    __typeof__(PMPI_Ibarrier) *Ibarrier;
+    int (*Ibarrier)(MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Ibcast
-    __typeof__(PMPI_Ibcast) *Ibcast;
+    int (*Ibcast)(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Ibcast_c
-    __typeof__(PMPI_Ibcast_c) *Ibcast_c;
+    int (*Ibcast_c)(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Igather
-    __typeof__(PMPI_Igather) *Igather;
+    int (*Igather)(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Igather_c
-    __typeof__(PMPI_Igather_c) *Igather_c;
+    int (*Igather_c)(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Igatherv
-    __typeof__(PMPI_Igatherv) *Igatherv;
+    int (*Igatherv)(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Igatherv_c
-    __typeof__(PMPI_Igatherv_c) *Igatherv_c;
+    int (*Igatherv_c)(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Iscatter
-    __typeof__(PMPI_Iscatter) *Iscatter;
+    int (*Iscatter)(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Iscatter_c
-    __typeof__(PMPI_Iscatter_c) *Iscatter_c;
+    int (*Iscatter_c)(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Iscatterv
-    __typeof__(PMPI_Iscatterv) *Iscatterv;
+    int (*Iscatterv)(const void *sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Iscatterv_c
-    __typeof__(PMPI_Iscatterv_c) *Iscatterv_c;
+    int (*Iscatterv_c)(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Iallgather
-    __typeof__(PMPI_Iallgather) *Iallgather;
+    int (*Iallgather)(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Iallgather_c
-    __typeof__(PMPI_Iallgather_c) *Iallgather_c;
+    int (*Iallgather_c)(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Iallgatherv
-    __typeof__(PMPI_Iallgatherv) *Iallgatherv;
+    int (*Iallgatherv)(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Iallgatherv_c
-    __typeof__(PMPI_Iallgatherv_c) *Iallgatherv_c;
+    int (*Iallgatherv_c)(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Ialltoall
-    __typeof__(PMPI_Ialltoall) *Ialltoall;
+    int (*Ialltoall)(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Ialltoall_c
-    __typeof__(PMPI_Ialltoall_c) *Ialltoall_c;
+    int (*Ialltoall_c)(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Ialltoallv
-    __typeof__(PMPI_Ialltoallv) *Ialltoallv;
+    int (*Ialltoallv)(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Ialltoallv_c
-    __typeof__(PMPI_Ialltoallv_c) *Ialltoallv_c;
+    int (*Ialltoallv_c)(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Ialltoallw
-    __typeof__(PMPI_Ialltoallw) *Ialltoallw;
+    int (*Ialltoallw)(const void *sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Ialltoallw_c
-    __typeof__(PMPI_Ialltoallw_c) *Ialltoallw_c;
+    int (*Ialltoallw_c)(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Ireduce
-    __typeof__(PMPI_Ireduce) *Ireduce;
+    int (*Ireduce)(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Ireduce_c
-    __typeof__(PMPI_Ireduce_c) *Ireduce_c;
+    int (*Ireduce_c)(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Iallreduce
-    __typeof__(PMPI_Iallreduce) *Iallreduce;
+    int (*Iallreduce)(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Iallreduce_c
-    __typeof__(PMPI_Iallreduce_c) *Iallreduce_c;
+    int (*Iallreduce_c)(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Ireduce_scatter
-    __typeof__(PMPI_Ireduce_scatter) *Ireduce_scatter;
+    int (*Ireduce_scatter)(const void *sendbuf, void *recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Ireduce_scatter_c
-    __typeof__(PMPI_Ireduce_scatter_c) *Ireduce_scatter_c;
+    int (*Ireduce_scatter_c)(const void *sendbuf, void *recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Ireduce_scatter_block
-    __typeof__(PMPI_Ireduce_scatter_block) *Ireduce_scatter_block;
+    int (*Ireduce_scatter_block)(const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Ireduce_scatter_block_c
-    __typeof__(PMPI_Ireduce_scatter_block_c) *Ireduce_scatter_block_c;
+    int (*Ireduce_scatter_block_c)(const void *sendbuf, void *recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Iscan
-    __typeof__(PMPI_Iscan) *Iscan;
+    int (*Iscan)(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Iscan_c
-    __typeof__(PMPI_Iscan_c) *Iscan_c;
+    int (*Iscan_c)(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Iexscan
-    __typeof__(PMPI_Iexscan) *Iexscan;
+    int (*Iexscan)(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Iexscan_c
-    __typeof__(PMPI_Iexscan_c) *Iexscan_c;
+    int (*Iexscan_c)(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Ineighbor_allgather
-    __typeof__(PMPI_Ineighbor_allgather) *Ineighbor_allgather;
+    int (*Ineighbor_allgather)(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Ineighbor_allgather_c
-    __typeof__(PMPI_Ineighbor_allgather_c) *Ineighbor_allgather_c;
+    int (*Ineighbor_allgather_c)(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Ineighbor_allgatherv
-    __typeof__(PMPI_Ineighbor_allgatherv) *Ineighbor_allgatherv;
+    int (*Ineighbor_allgatherv)(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Ineighbor_allgatherv_c
-    __typeof__(PMPI_Ineighbor_allgatherv_c) *Ineighbor_allgatherv_c;
+    int (*Ineighbor_allgatherv_c)(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Ineighbor_alltoall
-    __typeof__(PMPI_Ineighbor_alltoall) *Ineighbor_alltoall;
+    int (*Ineighbor_alltoall)(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Ineighbor_alltoall_c
-    __typeof__(PMPI_Ineighbor_alltoall_c) *Ineighbor_alltoall_c;
+    int (*Ineighbor_alltoall_c)(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Ineighbor_alltoallv
-    __typeof__(PMPI_Ineighbor_alltoallv) *Ineighbor_alltoallv;
+    int (*Ineighbor_alltoallv)(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Ineighbor_alltoallv_c
-    __typeof__(PMPI_Ineighbor_alltoallv_c) *Ineighbor_alltoallv_c;
+    int (*Ineighbor_alltoallv_c)(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Ineighbor_alltoallw
-    __typeof__(PMPI_Ineighbor_alltoallw) *Ineighbor_alltoallw;
+    int (*Ineighbor_alltoallw)(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Ineighbor_alltoallw_c
-    __typeof__(PMPI_Ineighbor_alltoallw_c) *Ineighbor_alltoallw_c;
+    int (*Ineighbor_alltoallw_c)(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Barrier_init
-    __typeof__(PMPI_Barrier_init) *Barrier_init;
+    int (*Barrier_init)(MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_MPIX_Barrier_init
-    __typeof__(PMPIX_Barrier_init) *MPIX_Barrier_init;
+    int (*MPIX_Barrier_init)(MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_Bcast_init
-    __typeof__(PMPI_Bcast_init) *Bcast_init;
+    int (*Bcast_init)(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_MPIX_Bcast_init
-    __typeof__(PMPIX_Bcast_init) *MPIX_Bcast_init;
+    int (*MPIX_Bcast_init)(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_Bcast_init_c
-    __typeof__(PMPI_Bcast_init_c) *Bcast_init_c;
+    int (*Bcast_init_c)(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_Gather_init
-    __typeof__(PMPI_Gather_init) *Gather_init;
+    int (*Gather_init)(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_MPIX_Gather_init
-    __typeof__(PMPIX_Gather_init) *MPIX_Gather_init;
+    int (*MPIX_Gather_init)(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_Gather_init_c
-    __typeof__(PMPI_Gather_init_c) *Gather_init_c;
+    int (*Gather_init_c)(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_Gatherv_init
-    __typeof__(PMPI_Gatherv_init) *Gatherv_init;
+    int (*Gatherv_init)(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_MPIX_Gatherv_init
-    __typeof__(PMPIX_Gatherv_init) *MPIX_Gatherv_init;
+    int (*MPIX_Gatherv_init)(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_Gatherv_init_c
-    __typeof__(PMPI_Gatherv_init_c) *Gatherv_init_c;
+    int (*Gatherv_init_c)(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_Scatter_init
-    __typeof__(PMPI_Scatter_init) *Scatter_init;
+    int (*Scatter_init)(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_MPIX_Scatter_init
-    __typeof__(PMPIX_Scatter_init) *MPIX_Scatter_init;
+    int (*MPIX_Scatter_init)(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_Scatter_init_c
-    __typeof__(PMPI_Scatter_init_c) *Scatter_init_c;
+    int (*Scatter_init_c)(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_Scatterv_init
-    __typeof__(PMPI_Scatterv_init) *Scatterv_init;
+    int (*Scatterv_init)(const void *sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_MPIX_Scatterv_init
-    __typeof__(PMPIX_Scatterv_init) *MPIX_Scatterv_init;
+    int (*MPIX_Scatterv_init)(const void *sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_Scatterv_init_c
-    __typeof__(PMPI_Scatterv_init_c) *Scatterv_init_c;
+    int (*Scatterv_init_c)(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_Allgather_init
-    __typeof__(PMPI_Allgather_init) *Allgather_init;
+    int (*Allgather_init)(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_MPIX_Allgather_init
-    __typeof__(PMPIX_Allgather_init) *MPIX_Allgather_init;
+    int (*MPIX_Allgather_init)(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_Allgather_init_c
-    __typeof__(PMPI_Allgather_init_c) *Allgather_init_c;
+    int (*Allgather_init_c)(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_Allgatherv_init
-    __typeof__(PMPI_Allgatherv_init) *Allgatherv_init;
+    int (*Allgatherv_init)(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_MPIX_Allgatherv_init
-    __typeof__(PMPIX_Allgatherv_init) *MPIX_Allgatherv_init;
+    int (*MPIX_Allgatherv_init)(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_Allgatherv_init_c
-    __typeof__(PMPI_Allgatherv_init_c) *Allgatherv_init_c;
+    int (*Allgatherv_init_c)(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_Alltoall_init
-    __typeof__(PMPI_Alltoall_init) *Alltoall_init;
+    int (*Alltoall_init)(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_MPIX_Alltoall_init
-    __typeof__(PMPIX_Alltoall_init) *MPIX_Alltoall_init;
+    int (*MPIX_Alltoall_init)(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_Alltoall_init_c
-    __typeof__(PMPI_Alltoall_init_c) *Alltoall_init_c;
+    int (*Alltoall_init_c)(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_Alltoallv_init
-    __typeof__(PMPI_Alltoallv_init) *Alltoallv_init;
+    int (*Alltoallv_init)(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_MPIX_Alltoallv_init
-    __typeof__(PMPIX_Alltoallv_init) *MPIX_Alltoallv_init;
+    int (*MPIX_Alltoallv_init)(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_Alltoallv_init_c
-    __typeof__(PMPI_Alltoallv_init_c) *Alltoallv_init_c;
+    int (*Alltoallv_init_c)(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_Alltoallw_init
-    __typeof__(PMPI_Alltoallw_init) *Alltoallw_init;
+    int (*Alltoallw_init)(const void *sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_MPIX_Alltoallw_init
-    __typeof__(PMPIX_Alltoallw_init) *MPIX_Alltoallw_init;
+    int (*MPIX_Alltoallw_init)(const void *sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_Alltoallw_init_c
-    __typeof__(PMPI_Alltoallw_init_c) *Alltoallw_init_c;
+    int (*Alltoallw_init_c)(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_Reduce_init
-    __typeof__(PMPI_Reduce_init) *Reduce_init;
+    int (*Reduce_init)(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_MPIX_Reduce_init
-    __typeof__(PMPIX_Reduce_init) *MPIX_Reduce_init;
+    int (*MPIX_Reduce_init)(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_Reduce_init_c
-    __typeof__(PMPI_Reduce_init_c) *Reduce_init_c;
+    int (*Reduce_init_c)(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_Allreduce_init
-    __typeof__(PMPI_Allreduce_init) *Allreduce_init;
+    int (*Allreduce_init)(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_MPIX_Allreduce_init
-    __typeof__(PMPIX_Allreduce_init) *MPIX_Allreduce_init;
+    int (*MPIX_Allreduce_init)(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_Allreduce_init_c
-    __typeof__(PMPI_Allreduce_init_c) *Allreduce_init_c;
+    int (*Allreduce_init_c)(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_Reduce_scatter_init
-    __typeof__(PMPI_Reduce_scatter_init) *Reduce_scatter_init;
+    int (*Reduce_scatter_init)(const void *sendbuf, void *recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_MPIX_Reduce_scatter_init
-    __typeof__(PMPIX_Reduce_scatter_init) *MPIX_Reduce_scatter_init;
+    int (*MPIX_Reduce_scatter_init)(const void *sendbuf, void *recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_Reduce_scatter_init_c
-    __typeof__(PMPI_Reduce_scatter_init_c) *Reduce_scatter_init_c;
+    int (*Reduce_scatter_init_c)(const void *sendbuf, void *recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_Reduce_scatter_block_init
-    __typeof__(PMPI_Reduce_scatter_block_init) *Reduce_scatter_block_init;
+    int (*Reduce_scatter_block_init)(const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_MPIX_Reduce_scatter_block_init
-    __typeof__(PMPIX_Reduce_scatter_block_init) *MPIX_Reduce_scatter_block_init;
+    int (*MPIX_Reduce_scatter_block_init)(const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_Reduce_scatter_block_init_c
-    __typeof__(PMPI_Reduce_scatter_block_init_c) *Reduce_scatter_block_init_c;
+    int (*Reduce_scatter_block_init_c)(const void *sendbuf, void *recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_Scan_init
-    __typeof__(PMPI_Scan_init) *Scan_init;
+    int (*Scan_init)(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_MPIX_Scan_init
-    __typeof__(PMPIX_Scan_init) *MPIX_Scan_init;
+    int (*MPIX_Scan_init)(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_Scan_init_c
-    __typeof__(PMPI_Scan_init_c) *Scan_init_c;
+    int (*Scan_init_c)(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_Exscan_init
-    __typeof__(PMPI_Exscan_init) *Exscan_init;
+    int (*Exscan_init)(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_MPIX_Exscan_init
-    __typeof__(PMPIX_Exscan_init) *MPIX_Exscan_init;
+    int (*MPIX_Exscan_init)(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_Exscan_init_c
-    __typeof__(PMPI_Exscan_init_c) *Exscan_init_c;
+    int (*Exscan_init_c)(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_Neighbor_allgather_init
-    __typeof__(PMPI_Neighbor_allgather_init) *Neighbor_allgather_init;
+    int (*Neighbor_allgather_init)(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_MPIX_Neighbor_allgather_init
-    __typeof__(PMPIX_Neighbor_allgather_init) *MPIX_Neighbor_allgather_init;
+    int (*MPIX_Neighbor_allgather_init)(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_Neighbor_allgather_init_c
-    __typeof__(PMPI_Neighbor_allgather_init_c) *Neighbor_allgather_init_c;
+    int (*Neighbor_allgather_init_c)(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_Neighbor_allgatherv_init
-    __typeof__(PMPI_Neighbor_allgatherv_init) *Neighbor_allgatherv_init;
+    int (*Neighbor_allgatherv_init)(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_MPIX_Neighbor_allgatherv_init
-    __typeof__(PMPIX_Neighbor_allgatherv_init) *MPIX_Neighbor_allgatherv_init;
+    int (*MPIX_Neighbor_allgatherv_init)(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_Neighbor_allgatherv_init_c
-    __typeof__(PMPI_Neighbor_allgatherv_init_c) *Neighbor_allgatherv_init_c;
+    int (*Neighbor_allgatherv_init_c)(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_Neighbor_alltoall_init
-    __typeof__(PMPI_Neighbor_alltoall_init) *Neighbor_alltoall_init;
+    int (*Neighbor_alltoall_init)(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_MPIX_Neighbor_alltoall_init
-    __typeof__(PMPIX_Neighbor_alltoall_init) *MPIX_Neighbor_alltoall_init;
+    int (*MPIX_Neighbor_alltoall_init)(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_Neighbor_alltoall_init_c
-    __typeof__(PMPI_Neighbor_alltoall_init_c) *Neighbor_alltoall_init_c;
+    int (*Neighbor_alltoall_init_c)(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_Neighbor_alltoallv_init
-    __typeof__(PMPI_Neighbor_alltoallv_init) *Neighbor_alltoallv_init;
+    int (*Neighbor_alltoallv_init)(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_MPIX_Neighbor_alltoallv_init
-    __typeof__(PMPIX_Neighbor_alltoallv_init) *MPIX_Neighbor_alltoallv_init;
+    int (*MPIX_Neighbor_alltoallv_init)(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_Neighbor_alltoallv_init_c
-    __typeof__(PMPI_Neighbor_alltoallv_init_c) *Neighbor_alltoallv_init_c;
+    int (*Neighbor_alltoallv_init_c)(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_Neighbor_alltoallw_init
-    __typeof__(PMPI_Neighbor_alltoallw_init) *Neighbor_alltoallw_init;
+    int (*Neighbor_alltoallw_init)(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_MPIX_Neighbor_alltoallw_init
-    __typeof__(PMPIX_Neighbor_alltoallw_init) *MPIX_Neighbor_alltoallw_init;
+    int (*MPIX_Neighbor_alltoallw_init)(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_Neighbor_alltoallw_init_c
-    __typeof__(PMPI_Neighbor_alltoallw_init_c) *Neighbor_alltoallw_init_c;
+    int (*Neighbor_alltoallw_init_c)(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_Comm_dup
-    __typeof__(PMPI_Comm_dup) *Comm_dup;
+    int (*Comm_dup)(MPI_Comm comm, MPI_Comm *newcomm);
 #endif
 #if MT_HAVE_Comm_dup_with_info
-    __typeof__(PMPI_Comm_dup_with_info) *Comm_dup_with_info;
+    int (*Comm_dup_with_info)(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm);
 #endif
 #if MT_HAVE_Comm_idup
-    __typeof__(PMPI_Comm_idup) *Comm_idup;
+    int (*Comm_idup)(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request);
 #endif
 #if MT_HAVE_Comm_idup_with_info
-    __typeof__(PMPI_Comm_idup_with_info) *Comm_idup_with_info;
+    int (*Comm_idup_with_info)(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm, MPI_Request *request);
 #endif
 #if MT_HAVE_Comm_create
-    __typeof__(PMPI_Comm_create) *Comm_create;
+    int (*Comm_create)(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm);
 #endif
 #if MT_HAVE_Comm_create_group
-    __typeof__(PMPI_Comm_create_group) *Comm_create_group;
+    int (*Comm_create_group)(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *newcomm);
 #endif
 #if MT_HAVE_Comm_split
-    __typeof__(PMPI_Comm_split) *Comm_split;
+    int (*Comm_split)(MPI_Comm comm, int color, int key, MPI_Comm *newcomm);
 #endif
 #if MT_HAVE_Comm_split_type
-    __typeof__(PMPI_Comm_split_type) *Comm_split_type;
+    int (*Comm_split_type)(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm *newcomm);
 #endif
 #if MT_HAVE_Intercomm_create
-    __typeof__(PMPI_Intercomm_create) *Intercomm_create;
+    int (*Intercomm_create)(MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm, int remote_leader, int tag, MPI_Comm *newintercomm);
 #endif
 #if MT_HAVE_Intercomm_merge
-    __typeof__(PMPI_Intercomm_merge) *Intercomm_merge;
+    int (*Intercomm_merge)(MPI_Comm intercomm, int high, MPI_Comm *newintracomm);
 #endif
 #if MT_HAVE_Cart_create
-    __typeof__(PMPI_Cart_create) *Cart_create;
+    int (*Cart_create)(MPI_Comm old_comm, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm *comm_cart);
 #endif
 #if MT_HAVE_Cart_sub
-    __typeof__(PMPI_Cart_sub) *Cart_sub;
+    int (*Cart_sub)(MPI_Comm comm, const int remain_dims[], MPI_Comm *newcomm);
 #endif
 #if MT_HAVE_Graph_create
-    __typeof__(PMPI_Graph_create) *Graph_create;
+    int (*Graph_create)(MPI_Comm comm_old, int nnodes, const int index[], const int edges[], int reorder, MPI_Comm *comm_graph);
 #endif
 #if MT_HAVE_Dist_graph_create
-    __typeof__(PMPI_Dist_graph_create) *Dist_graph_create;
+    int (*Dist_graph_create)(MPI_Comm comm_old, int n, const int nodes[], const int degrees[], const int targets[], const int weights[], MPI_Info info, int reorder, MPI_Comm *newcomm);
 #endif
 #if MT_HAVE_Dist_graph_create_adjacent
-    __typeof__(PMPI_Dist_graph_create_adjacent) *Dist_graph_create_adjacent;
+    int (*Dist_graph_create_adjacent)(MPI_Comm comm_old, int indegree, const int sources[], const int sourceweights[], int outdegree, const int destinations[], const int destweights[], MPI_Info info, int reorder, MPI_Comm *comm_dist_graph);
 #endif
 #if MT_HAVE_Comm_free
-    __typeof__(PMPI_Comm_free) *Comm_free;
+    int (*Comm_free)(MPI_Comm *comm);
 #endif
 #if MT_HAVE_Comm_disconnect
-    __typeof__(PMPI_Comm_disconnect) *Comm_disconnect;
+    int (*Comm_disconnect)(MPI_Comm *comm);
 #endif
 #if MT_HAVE_Comm_set_name
-    __typeof__(PMPI_Comm_set_name) *Comm_set_name;
+    int (*Comm_set_name)(MPI_Comm comm, const char *comm_name);
 #endif
 #if MT_HAVE_Type_free
-    __typeof__(PMPI_Type_free) *Type_free;
+    int (*Type_free)(MPI_Datatype *datatype);
 #endif
 #if MT_HAVE_Put
-    __typeof__(PMPI_Put) *Put;
+    int (*Put)(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win);
 #endif
 #if MT_HAVE_Put_c
-    __typeof__(PMPI_Put_c) *Put_c;
+    int (*Put_c)(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win);
 #endif
 #if MT_HAVE_Rput
-    __typeof__(PMPI_Rput) *Rput;
+    int (*Rput)(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request *request);
 #endif
 #if MT_HAVE_Rput_c
-    __typeof__(PMPI_Rput_c) *Rput_c;
+    int (*Rput_c)(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request *request);
 #endif
 #if MT_HAVE_Accumulate
-    __typeof__(PMPI_Accumulate) *Accumulate;
+    int (*Accumulate)(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win);
 #endif
 #if MT_HAVE_Accumulate_c
-    __typeof__(PMPI_Accumulate_c) *Accumulate_c;
+    int (*Accumulate_c)(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win);
 #endif
 #if MT_HAVE_Raccumulate
-    __typeof__(PMPI_Raccumulate) *Raccumulate;
+    int (*Raccumulate)(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request *request);
 #endif
 #if MT_HAVE_Raccumulate_c
-    __typeof__(PMPI_Raccumulate_c) *Raccumulate_c;
+    int (*Raccumulate_c)(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request *request);
 #endif
 #if MT_HAVE_Get
-    __typeof__(PMPI_Get) *Get;
+    int (*Get)(void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win);
 #endif
 #if MT_HAVE_Get_c
-    __typeof__(PMPI_Get_c) *Get_c;
+    int (*Get_c)(void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win);
 #endif
 #if MT_HAVE_Rget
-    __typeof__(PMPI_Rget) *Rget;
+    int (*Rget)(void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request *request);
 #endif
 #if MT_HAVE_Rget_c
-    __typeof__(PMPI_Rget_c) *Rget_c;
+    int (*Rget_c)(void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request *request);
 #endif
 #if MT_HAVE_Get_accumulate
-    __typeof__(PMPI_Get_accumulate) *Get_accumulate;
+    int (*Get_accumulate)(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, void *result_addr, int result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win);
 #endif
 #if MT_HAVE_Get_accumulate_c
-    __typeof__(PMPI_Get_accumulate_c) *Get_accumulate_c;
+    int (*Get_accumulate_c)(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, void *result_addr, MPI_Count result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win);
 #endif
 #if MT_HAVE_Rget_accumulate
-    __typeof__(PMPI_Rget_accumulate) *Rget_accumulate;
+    int (*Rget_accumulate)(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, void *result_addr, int result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request *request);
 #endif
 #if MT_HAVE_Rget_accumulate_c
-    __typeof__(PMPI_Rget_accumulate_c) *Rget_accumulate_c;
+    int (*Rget_accumulate_c)(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, void *result_addr, MPI_Count result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request *request);
 #endif
 #if MT_HAVE_Fetch_and_op
-    __typeof__(PMPI_Fetch_and_op) *Fetch_and_op;
+    int (*Fetch_and_op)(const void *origin_addr, void *result_addr, MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Op op, MPI_Win win);
 #endif
 #if MT_HAVE_Compare_and_swap
-    __typeof__(PMPI_Compare_and_swap) *Compare_and_swap;
+    int (*Compare_and_swap)(const void *origin_addr, const void *compare_addr, void *result_addr, MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Win win);
 #endif
 #if MT_HAVE_Win_fence
-    __typeof__(PMPI_Win_fence) *Win_fence;
+    int (*Win_fence)(int assert, MPI_Win win);
 #endif
 #if MT_HAVE_Win_start
-    __typeof__(PMPI_Win_start) *Win_start;
+    int (*Win_start)(MPI_Group group, int assert, MPI_Win win);
 #endif
 #if MT_HAVE_Win_post
-    __typeof__(PMPI_Win_post) *Win_post;
+    int (*Win_post)(MPI_Group group, int assert, MPI_Win win);
 #endif
 #if MT_HAVE_Win_complete
-    __typeof__(PMPI_Win_complete) *Win_complete;
+    int (*Win_complete)(MPI_Win win);
 #endif
 #if MT_HAVE_Win_wait
-    __typeof__(PMPI_Win_wait) *Win_wait;
+    int (*Win_wait)(MPI_Win win);
 #endif
 #if MT_HAVE_Win_test
-    __typeof__(PMPI_Win_test) *Win_test;
+    int (*Win_test)(MPI_Win win, int *flag);
 #endif
 #if MT_HAVE_Win_lock_all
-    __typeof__(PMPI_Win_lock_all) *Win_lock_all;
+    int (*Win_lock_all)(int assert, MPI_Win win);
 #endif
 #if MT_HAVE_Win_unlock_all
-    __typeof__(PMPI_Win_unlock_all) *Win_unlock_all;
+    int (*Win_unlock_all)(MPI_Win win);
 #endif
 #if MT_HAVE_Win_flush_all
-    __typeof__(PMPI_Win_flush_all) *Win_flush_all;
+    int (*Win_flush_all)(MPI_Win win);
 #endif
 #if MT_HAVE_Win_flush_local_all
-    __typeof__(PMPI_Win_flush_local_all) *Win_flush_local_all;
+    int (*Win_flush_local_all)(MPI_Win win);
 #endif
 #if MT_HAVE_Win_sync
-    __typeof__(PMPI_Win_sync) *Win_sync;
+    int (*Win_sync)(MPI_Win win);
 #endif
 #if MT_HAVE_Win_lock
-    __typeof__(PMPI_Win_lock) *Win_lock;
+    int (*Win_lock)(int lock_type, int rank, int assert, MPI_Win win);
 #endif
 #if MT_HAVE_Win_unlock
-    __typeof__(PMPI_Win_unlock) *Win_unlock;
+    int (*Win_unlock)(int rank, MPI_Win win);
 #endif
 #if MT_HAVE_Win_flush
-    __typeof__(PMPI_Win_flush) *Win_flush;
+    int (*Win_flush)(int rank, MPI_Win win);
 #endif
 #if MT_HAVE_Win_flush_local
-    __typeof__(PMPI_Win_flush_local) *Win_flush_local;
+    int (*Win_flush_local)(int rank, MPI_Win win);
 #endif
 #if MT_HAVE_Win_create
-    __typeof__(PMPI_Win_create) *Win_create;
+    int (*Win_create)(void *base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win *win);
 #endif
 #if MT_HAVE_Win_create_c
-    __typeof__(PMPI_Win_create_c) *Win_create_c;
+    int (*Win_create_c)(void *base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win *win);
 #endif
 #if MT_HAVE_Win_allocate
-    __typeof__(PMPI_Win_allocate) *Win_allocate;
+    int (*Win_allocate)(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win);
 #endif
 #if MT_HAVE_Win_allocate_c
-    __typeof__(PMPI_Win_allocate_c) *Win_allocate_c;
+    int (*Win_allocate_c)(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win);
 #endif
 #if MT_HAVE_Win_allocate_shared
-    __typeof__(PMPI_Win_allocate_shared) *Win_allocate_shared;
+    int (*Win_allocate_shared)(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win);
 #endif
 #if MT_HAVE_Win_allocate_shared_c
-    __typeof__(PMPI_Win_allocate_shared_c) *Win_allocate_shared_c;
+    int (*Win_allocate_shared_c)(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win);
 #endif
 #if MT_HAVE_Win_create_dynamic
-    __typeof__(PMPI_Win_create_dynamic) *Win_create_dynamic;
+    int (*Win_create_dynamic)(MPI_Info info, MPI_Comm comm, MPI_Win *win);
 #endif
 #if MT_HAVE_Win_free
-    __typeof__(PMPI_Win_free) *Win_free;
+    int (*Win_free)(MPI_Win *win);
 #endif
 #if MT_HAVE_Win_attach
-    __typeof__(PMPI_Win_attach) *Win_attach;
+    int (*Win_attach)(MPI_Win win, void *base, MPI_Aint size);
 #endif
 #if MT_HAVE_Win_detach
-    __typeof__(PMPI_Win_detach) *Win_detach;
+    int (*Win_detach)(MPI_Win win, const void *base);
 #endif
 #if MT_HAVE_Win_set_name
-    __typeof__(PMPI_Win_set_name) *Win_set_name;
+    int (*Win_set_name)(MPI_Win win, const char *win_name);
 #endif
 #if MT_HAVE_Win_set_info
-    __typeof__(PMPI_Win_set_info) *Win_set_info;
+    int (*Win_set_info)(MPI_Win win, MPI_Info info);
 #endif
 #if MT_HAVE_File_close
-    __typeof__(PMPI_File_close) *File_close;
+    int (*File_close)(MPI_File *fh);
 #endif
 #if MT_HAVE_File_delete
-    __typeof__(PMPI_File_delete) *File_delete;
+    int (*File_delete)(const char *filename, MPI_Info info);
 #endif
 #if MT_HAVE_File_get_position_shared
-    __typeof__(PMPI_File_get_position_shared) *File_get_position_shared;
+    int (*File_get_position_shared)(MPI_File fh, MPI_Offset *offset);
 #endif
 #if MT_HAVE_File_iread
-    __typeof__(PMPI_File_iread) *File_iread;
+    int (*File_iread)(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Request *request);
 #endif
 #if MT_HAVE_File_iread_c
-    __typeof__(PMPI_File_iread_c) *File_iread_c;
+    int (*File_iread_c)(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request);
 #endif
 #if MT_HAVE_File_iread_all
-    __typeof__(PMPI_File_iread_all) *File_iread_all;
+    int (*File_iread_all)(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Request *request);
 #endif
 #if MT_HAVE_File_iread_all_c
-    __typeof__(PMPI_File_iread_all_c) *File_iread_all_c;
+    int (*File_iread_all_c)(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request);
 #endif
 #if MT_HAVE_File_iread_at
-    __typeof__(PMPI_File_iread_at) *File_iread_at;
+    int (*File_iread_at)(MPI_File fh, MPI_Offset offset, void *buf, int count, MPI_Datatype datatype, MPI_Request *request);
 #endif
 #if MT_HAVE_File_iread_at_c
-    __typeof__(PMPI_File_iread_at_c) *File_iread_at_c;
+    int (*File_iread_at_c)(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request);
 #endif
 #if MT_HAVE_File_iread_at_all
-    __typeof__(PMPI_File_iread_at_all) *File_iread_at_all;
+    int (*File_iread_at_all)(MPI_File fh, MPI_Offset offset, void *buf, int count, MPI_Datatype datatype, MPI_Request *request);
 #endif
 #if MT_HAVE_File_iread_at_all_c
-    __typeof__(PMPI_File_iread_at_all_c) *File_iread_at_all_c;
+    int (*File_iread_at_all_c)(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request);
 #endif
 #if MT_HAVE_File_iread_shared
-    __typeof__(PMPI_File_iread_shared) *File_iread_shared;
+    int (*File_iread_shared)(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Request *request);
 #endif
 #if MT_HAVE_File_iread_shared_c
-    __typeof__(PMPI_File_iread_shared_c) *File_iread_shared_c;
+    int (*File_iread_shared_c)(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request);
 #endif
 #if MT_HAVE_File_iwrite
-    __typeof__(PMPI_File_iwrite) *File_iwrite;
+    int (*File_iwrite)(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Request *request);
 #endif
 #if MT_HAVE_File_iwrite_c
-    __typeof__(PMPI_File_iwrite_c) *File_iwrite_c;
+    int (*File_iwrite_c)(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request);
 #endif
 #if MT_HAVE_File_iwrite_all
-    __typeof__(PMPI_File_iwrite_all) *File_iwrite_all;
+    int (*File_iwrite_all)(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Request *request);
 #endif
 #if MT_HAVE_File_iwrite_all_c
-    __typeof__(PMPI_File_iwrite_all_c) *File_iwrite_all_c;
+    int (*File_iwrite_all_c)(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request);
 #endif
 #if MT_HAVE_File_iwrite_at
-    __typeof__(PMPI_File_iwrite_at) *File_iwrite_at;
+    int (*File_iwrite_at)(MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype, MPI_Request *request);
 #endif
 #if MT_HAVE_File_iwrite_at_c
-    __typeof__(PMPI_File_iwrite_at_c) *File_iwrite_at_c;
+    int (*File_iwrite_at_c)(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request);
 #endif
 #if MT_HAVE_File_iwrite_at_all
-    __typeof__(PMPI_File_iwrite_at_all) *File_iwrite_at_all;
+    int (*File_iwrite_at_all)(MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype, MPI_Request *request);
 #endif
 #if MT_HAVE_File_iwrite_at_all_c
-    __typeof__(PMPI_File_iwrite_at_all_c) *File_iwrite_at_all_c;
+    int (*File_iwrite_at_all_c)(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request);
 #endif
 #if MT_HAVE_File_iwrite_shared
-    __typeof__(PMPI_File_iwrite_shared) *File_iwrite_shared;
+    int (*File_iwrite_shared)(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Request *request);
 #endif
 #if MT_HAVE_File_iwrite_shared_c
-    __typeof__(PMPI_File_iwrite_shared_c) *File_iwrite_shared_c;
+    int (*File_iwrite_shared_c)(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request);
 #endif
 #if MT_HAVE_File_open
-    __typeof__(PMPI_File_open) *File_open;
+    int (*File_open)(MPI_Comm comm, const char *filename, int amode, MPI_Info info, MPI_File *fh);
 #endif
 #if MT_HAVE_File_preallocate
-    __typeof__(PMPI_File_preallocate) *File_preallocate;
+    int (*File_preallocate)(MPI_File fh, MPI_Offset size);
 #endif
 #if MT_HAVE_File_read
-    __typeof__(PMPI_File_read) *File_read;
+    int (*File_read)(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Status *status);
 #endif
 #if MT_HAVE_File_read_c
-    __typeof__(PMPI_File_read_c) *File_read_c;
+    int (*File_read_c)(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status);
 #endif
 #if MT_HAVE_File_read_all
-    __typeof__(PMPI_File_read_all) *File_read_all;
+    int (*File_read_all)(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Status *status);
 #endif
 #if MT_HAVE_File_read_all_c
-    __typeof__(PMPI_File_read_all_c) *File_read_all_c;
+    int (*File_read_all_c)(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status);
 #endif
 #if MT_HAVE_File_read_all_begin
-    __typeof__(PMPI_File_read_all_begin) *File_read_all_begin;
+    int (*File_read_all_begin)(MPI_File fh, void *buf, int count, MPI_Datatype datatype);
 #endif
 #if MT_HAVE_File_read_all_begin_c
-    __typeof__(PMPI_File_read_all_begin_c) *File_read_all_begin_c;
+    int (*File_read_all_begin_c)(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype);
 #endif
 #if MT_HAVE_File_read_all_end
-    __typeof__(PMPI_File_read_all_end) *File_read_all_end;
+    int (*File_read_all_end)(MPI_File fh, void *buf, MPI_Status *status);
 #endif
 #if MT_HAVE_File_read_at
-    __typeof__(PMPI_File_read_at) *File_read_at;
+    int (*File_read_at)(MPI_File fh, MPI_Offset offset, void *buf, int count, MPI_Datatype datatype, MPI_Status *status);
 #endif
 #if MT_HAVE_File_read_at_c
-    __typeof__(PMPI_File_read_at_c) *File_read_at_c;
+    int (*File_read_at_c)(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status);
 #endif
 #if MT_HAVE_File_read_at_all
-    __typeof__(PMPI_File_read_at_all) *File_read_at_all;
+    int (*File_read_at_all)(MPI_File fh, MPI_Offset offset, void *buf, int count, MPI_Datatype datatype, MPI_Status *status);
 #endif
 #if MT_HAVE_File_read_at_all_c
-    __typeof__(PMPI_File_read_at_all_c) *File_read_at_all_c;
+    int (*File_read_at_all_c)(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status);
 #endif
 #if MT_HAVE_File_read_at_all_begin
-    __typeof__(PMPI_File_read_at_all_begin) *File_read_at_all_begin;
+    int (*File_read_at_all_begin)(MPI_File fh, MPI_Offset offset, void *buf, int count, MPI_Datatype datatype);
 #endif
 #if MT_HAVE_File_read_at_all_begin_c
-    __typeof__(PMPI_File_read_at_all_begin_c) *File_read_at_all_begin_c;
+    int (*File_read_at_all_begin_c)(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count, MPI_Datatype datatype);
 #endif
 #if MT_HAVE_File_read_at_all_end
-    __typeof__(PMPI_File_read_at_all_end) *File_read_at_all_end;
+    int (*File_read_at_all_end)(MPI_File fh, void *buf, MPI_Status *status);
 #endif
 #if MT_HAVE_File_read_ordered
-    __typeof__(PMPI_File_read_ordered) *File_read_ordered;
+    int (*File_read_ordered)(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Status *status);
 #endif
 #if MT_HAVE_File_read_ordered_c
-    __typeof__(PMPI_File_read_ordered_c) *File_read_ordered_c;
+    int (*File_read_ordered_c)(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status);
 #endif
 #if MT_HAVE_File_read_ordered_begin
-    __typeof__(PMPI_File_read_ordered_begin) *File_read_ordered_begin;
+    int (*File_read_ordered_begin)(MPI_File fh, void *buf, int count, MPI_Datatype datatype);
 #endif
 #if MT_HAVE_File_read_ordered_begin_c
-    __typeof__(PMPI_File_read_ordered_begin_c) *File_read_ordered_begin_c;
+    int (*File_read_ordered_begin_c)(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype);
 #endif
 #if MT_HAVE_File_read_ordered_end
-    __typeof__(PMPI_File_read_ordered_end) *File_read_ordered_end;
+    int (*File_read_ordered_end)(MPI_File fh, void *buf, MPI_Status *status);
 #endif
 #if MT_HAVE_File_read_shared
-    __typeof__(PMPI_File_read_shared) *File_read_shared;
+    int (*File_read_shared)(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Status *status);
 #endif
 #if MT_HAVE_File_read_shared_c
-    __typeof__(PMPI_File_read_shared_c) *File_read_shared_c;
+    int (*File_read_shared_c)(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status);
 #endif
 #if MT_HAVE_File_seek
-    __typeof__(PMPI_File_seek) *File_seek;
+    int (*File_seek)(MPI_File fh, MPI_Offset offset, int whence);
 #endif
 #if MT_HAVE_File_seek_shared
-    __typeof__(PMPI_File_seek_shared) *File_seek_shared;
+    int (*File_seek_shared)(MPI_File fh, MPI_Offset offset, int whence);
 #endif
 #if MT_HAVE_File_set_atomicity
-    __typeof__(PMPI_File_set_atomicity) *File_set_atomicity;
+    int (*File_set_atomicity)(MPI_File fh, int flag);
 #endif
 #if MT_HAVE_File_set_info
-    __typeof__(PMPI_File_set_info) *File_set_info;
+    int (*File_set_info)(MPI_File fh, MPI_Info info);
 #endif
 #if MT_HAVE_File_set_size
-    __typeof__(PMPI_File_set_size) *File_set_size;
+    int (*File_set_size)(MPI_File fh, MPI_Offset size);
 #endif
 #if MT_HAVE_File_set_view
-    __typeof__(PMPI_File_set_view) *File_set_view;
+    int (*File_set_view)(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype, const char *datarep, MPI_Info info);
 #endif
 #if MT_HAVE_File_sync
-    __typeof__(PMPI_File_sync) *File_sync;
+    int (*File_sync)(MPI_File fh);
 #endif
 #if MT_HAVE_File_write
-    __typeof__(PMPI_File_write) *File_write;
+    int (*File_write)(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status);
 #endif
 #if MT_HAVE_File_write_c
-    __typeof__(PMPI_File_write_c) *File_write_c;
+    int (*File_write_c)(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status);
 #endif
 #if MT_HAVE_File_write_all
-    __typeof__(PMPI_File_write_all) *File_write_all;
+    int (*File_write_all)(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status);
 #endif
 #if MT_HAVE_File_write_all_c
-    __typeof__(PMPI_File_write_all_c) *File_write_all_c;
+    int (*File_write_all_c)(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status);
 #endif
 #if MT_HAVE_File_write_all_begin
-    __typeof__(PMPI_File_write_all_begin) *File_write_all_begin;
+    int (*File_write_all_begin)(MPI_File fh, const void *buf, int count, MPI_Datatype datatype);
 #endif
 #if MT_HAVE_File_write_all_begin_c
-    __typeof__(PMPI_File_write_all_begin_c) *File_write_all_begin_c;
+    int (*File_write_all_begin_c)(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype);
 #endif
 #if MT_HAVE_File_write_all_end
-    __typeof__(PMPI_File_write_all_end) *File_write_all_end;
+    int (*File_write_all_end)(MPI_File fh, const void *buf, MPI_Status *status);
 #endif
 #if MT_HAVE_File_write_at
-    __typeof__(PMPI_File_write_at) *File_write_at;
+    int (*File_write_at)(MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status);
 #endif
 #if MT_HAVE_File_write_at_c
-    __typeof__(PMPI_File_write_at_c) *File_write_at_c;
+    int (*File_write_at_c)(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status);
 #endif
 #if MT_HAVE_File_write_at_all
-    __typeof__(PMPI_File_write_at_all) *File_write_at_all;
+    int (*File_write_at_all)(MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status);
 #endif
 #if MT_HAVE_File_write_at_all_c
-    __typeof__(PMPI_File_write_at_all_c) *File_write_at_all_c;
+    int (*File_write_at_all_c)(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status);
 #endif
 #if MT_HAVE_File_write_at_all_begin
-    __typeof__(PMPI_File_write_at_all_begin) *File_write_at_all_begin;
+    int (*File_write_at_all_begin)(MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype);
 #endif
 #if MT_HAVE_File_write_at_all_begin_c
-    __typeof__(PMPI_File_write_at_all_begin_c) *File_write_at_all_begin_c;
+    int (*File_write_at_all_begin_c)(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count, MPI_Datatype datatype);
 #endif
 #if MT_HAVE_File_write_at_all_end
-    __typeof__(PMPI_File_write_at_all_end) *File_write_at_all_end;
+    int (*File_write_at_all_end)(MPI_File fh, const void *buf, MPI_Status *status);
 #endif
 #if MT_HAVE_File_write_ordered
-    __typeof__(PMPI_File_write_ordered) *File_write_ordered;
+    int (*File_write_ordered)(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status);
 #endif
 #if MT_HAVE_File_write_ordered_c
-    __typeof__(PMPI_File_write_ordered_c) *File_write_ordered_c;
+    int (*File_write_ordered_c)(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status);
 #endif
 #if MT_HAVE_File_write_ordered_begin
-    __typeof__(PMPI_File_write_ordered_begin) *File_write_ordered_begin;
+    int (*File_write_ordered_begin)(MPI_File fh, const void *buf, int count, MPI_Datatype datatype);
 #endif
 #if MT_HAVE_File_write_ordered_begin_c
-    __typeof__(PMPI_File_write_ordered_begin_c) *File_write_ordered_begin_c;
+    int (*File_write_ordered_begin_c)(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype);
 #endif
 #if MT_HAVE_File_write_ordered_end
-    __typeof__(PMPI_File_write_ordered_end) *File_write_ordered_end;
+    int (*File_write_ordered_end)(MPI_File fh, const void *buf, MPI_Status *status);
 #endif
 #if MT_HAVE_File_write_shared
-    __typeof__(PMPI_File_write_shared) *File_write_shared;
+    int (*File_write_shared)(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status);
 #endif
 #if MT_HAVE_File_write_shared_c
-    __typeof__(PMPI_File_write_shared_c) *File_write_shared_c;
+    int (*File_write_shared_c)(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status);
 #endif
 #if MT_HAVE_Alloc_mem
-    __typeof__(PMPI_Alloc_mem) *Alloc_mem;
+    int (*Alloc_mem)(MPI_Aint size, MPI_Info info, void *baseptr);
 #endif
 #if MT_HAVE_Free_mem
-    __typeof__(PMPI_Free_mem) *Free_mem;
+    int (*Free_mem)(void *base);
 #endif
 #if MT_HAVE_Buffer_attach
-    __typeof__(PMPI_Buffer_attach) *Buffer_attach;
+    int (*Buffer_attach)(void *buffer, int size);
 #endif
 #if MT_HAVE_Buffer_attach_c
-    __typeof__(PMPI_Buffer_attach_c) *Buffer_attach_c;
+    int (*Buffer_attach_c)(void *buffer, MPI_Count size);
 #endif
 #if MT_HAVE_Buffer_detach
-    __typeof__(PMPI_Buffer_detach) *Buffer_detach;
+    int (*Buffer_detach)(void *buffer_addr, int *size);
 #endif
 #if MT_HAVE_Buffer_detach_c
-    __typeof__(PMPI_Buffer_detach_c) *Buffer_detach_c;
+    int (*Buffer_detach_c)(void *buffer_addr, MPI_Count *size);
 #endif
 #if MT_HAVE_Type_commit
-    __typeof__(PMPI_Type_commit) *Type_commit;
+    int (*Type_commit)(MPI_Datatype *datatype);
 #endif
 #if MT_HAVE_Type_contiguous
-    __typeof__(PMPI_Type_contiguous) *Type_contiguous;
+    int (*Type_contiguous)(int count, MPI_Datatype oldtype, MPI_Datatype *newtype);
 #endif
 #if MT_HAVE_Type_contiguous_c
-    __typeof__(PMPI_Type_contiguous_c) *Type_contiguous_c;
+    int (*Type_contiguous_c)(MPI_Count count, MPI_Datatype oldtype, MPI_Datatype *newtype);
 #endif
 #if MT_HAVE_Type_vector
-    __typeof__(PMPI_Type_vector) *Type_vector;
+    int (*Type_vector)(int count, int blocklength, int stride, MPI_Datatype oldtype, MPI_Datatype *newtype);
 #endif
 #if MT_HAVE_Type_vector_c
-    __typeof__(PMPI_Type_vector_c) *Type_vector_c;
+    int (*Type_vector_c)(MPI_Count count, MPI_Count blocklength, MPI_Count stride, MPI_Datatype oldtype, MPI_Datatype *newtype);
 #endif
 #if MT_HAVE_Type_indexed
-    __typeof__(PMPI_Type_indexed) *Type_indexed;
+    int (*Type_indexed)(int count, const int array_of_blocklengths[], const int array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype);
 #endif
 #if MT_HAVE_Type_indexed_c
-    __typeof__(PMPI_Type_indexed_c) *Type_indexed_c;
+    int (*Type_indexed_c)(MPI_Count count, const MPI_Count array_of_blocklengths[], const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype);
 #endif
 #if MT_HAVE_Type_create_hvector
-    __typeof__(PMPI_Type_create_hvector) *Type_create_hvector;
+    int (*Type_create_hvector)(int count, int blocklength, MPI_Aint stride, MPI_Datatype oldtype, MPI_Datatype *newtype);
 #endif
 #if MT_HAVE_Type_create_hvector_c
-    __typeof__(PMPI_Type_create_hvector_c) *Type_create_hvector_c;
+    int (*Type_create_hvector_c)(MPI_Count count, MPI_Count blocklength, MPI_Count stride, MPI_Datatype oldtype, MPI_Datatype *newtype);
 #endif
 #if MT_HAVE_Type_create_hindexed
-    __typeof__(PMPI_Type_create_hindexed) *Type_create_hindexed;
+    int (*Type_create_hindexed)(int count, const int array_of_blocklengths[], const MPI_Aint array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype);
 #endif
 #if MT_HAVE_Type_create_hindexed_c
-    __typeof__(PMPI_Type_create_hindexed_c) *Type_create_hindexed_c;
+    int (*Type_create_hindexed_c)(MPI_Count count, const MPI_Count array_of_blocklengths[], const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype);
 #endif
 #if MT_HAVE_Type_create_hindexed_block
-    __typeof__(PMPI_Type_create_hindexed_block) *Type_create_hindexed_block;
+    int (*Type_create_hindexed_block)(int count, int blocklength, const MPI_Aint array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype);
 #endif
 #if MT_HAVE_Type_create_hindexed_block_c
-    __typeof__(PMPI_Type_create_hindexed_block_c) *Type_create_hindexed_block_c;
+    int (*Type_create_hindexed_block_c)(MPI_Count count, MPI_Count blocklength, const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype);
 #endif
 #if MT_HAVE_Type_create_indexed_block
-    __typeof__(PMPI_Type_create_indexed_block) *Type_create_indexed_block;
+    int (*Type_create_indexed_block)(int count, int blocklength, const int array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype);
 #endif
 #if MT_HAVE_Type_create_indexed_block_c
-    __typeof__(PMPI_Type_create_indexed_block_c) *Type_create_indexed_block_c;
+    int (*Type_create_indexed_block_c)(MPI_Count count, MPI_Count blocklength, const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype);
 #endif
 #if MT_HAVE_Type_create_struct
-    __typeof__(PMPI_Type_create_struct) *Type_create_struct;
+    int (*Type_create_struct)(int count, const int array_of_blocklengths[], const MPI_Aint array_of_displacements[], const MPI_Datatype array_of_types[], MPI_Datatype *newtype);
 #endif
 #if MT_HAVE_Type_create_struct_c
-    __typeof__(PMPI_Type_create_struct_c) *Type_create_struct_c;
+    int (*Type_create_struct_c)(MPI_Count count, const MPI_Count array_of_blocklengths[], const MPI_Count array_of_displacements[], const MPI_Datatype array_of_types[], MPI_Datatype *newtype);
 #endif
 #if MT_HAVE_Type_create_subarray
-    __typeof__(PMPI_Type_create_subarray) *Type_create_subarray;
+    int (*Type_create_subarray)(int ndims, const int array_of_sizes[], const int array_of_subsizes[], const int array_of_starts[], int order, MPI_Datatype oldtype, MPI_Datatype *newtype);
 #endif
 #if MT_HAVE_Type_create_subarray_c
-    __typeof__(PMPI_Type_create_subarray_c) *Type_create_subarray_c;
+    int (*Type_create_subarray_c)(int ndims, const MPI_Count array_of_sizes[], const MPI_Count array_of_subsizes[], const MPI_Count array_of_starts[], int order, MPI_Datatype oldtype, MPI_Datatype *newtype);
 #endif
 #if MT_HAVE_Type_create_darray
-    __typeof__(PMPI_Type_create_darray) *Type_create_darray;
+    int (*Type_create_darray)(int size, int rank, int ndims, const int array_of_gsizes[], const int array_of_distribs[], const int array_of_dargs[], const int array_of_psizes[], int order, MPI_Datatype oldtype, MPI_Datatype *newtype);
 #endif
 #if MT_HAVE_Type_create_darray_c
-    __typeof__(PMPI_Type_create_darray_c) *Type_create_darray_c;
+    int (*Type_create_darray_c)(int size, int rank, int ndims, const MPI_Count array_of_gsizes[], const int array_of_distribs[], const int array_of_dargs[], const int array_of_psizes[], int order, MPI_Datatype oldtype, MPI_Datatype *newtype);
 #endif
 #if MT_HAVE_Type_create_resized
-    __typeof__(PMPI_Type_create_resized) *Type_create_resized;
+    int (*Type_create_resized)(MPI_Datatype oldtype, MPI_Aint lb, MPI_Aint extent, MPI_Datatype *newtype);
 #endif
 #if MT_HAVE_Type_create_resized_c
-    __typeof__(PMPI_Type_create_resized_c) *Type_create_resized_c;
+    int (*Type_create_resized_c)(MPI_Datatype oldtype, MPI_Count lb, MPI_Count extent, MPI_Datatype *newtype);
 #endif
 #if MT_HAVE_Type_dup
-    __typeof__(PMPI_Type_dup) *Type_dup;
+    int (*Type_dup)(MPI_Datatype oldtype, MPI_Datatype *newtype);
 #endif
 #if MT_HAVE_Pack
-    __typeof__(PMPI_Pack) *Pack;
+    int (*Pack)(const void *inbuf, int incount, MPI_Datatype datatype, void *outbuf, int outsize, int *position, MPI_Comm comm);
 #endif
 #if MT_HAVE_Pack_c
-    __typeof__(PMPI_Pack_c) *Pack_c;
+    int (*Pack_c)(const void *inbuf, MPI_Count incount, MPI_Datatype datatype, void *outbuf, MPI_Count outsize, MPI_Count *position, MPI_Comm comm);
 #endif
 #if MT_HAVE_Unpack
-    __typeof__(PMPI_Unpack) *Unpack;
+    int (*Unpack)(const void *inbuf, int insize, int *position, void *outbuf, int outcount, MPI_Datatype datatype, MPI_Comm comm);
 #endif
 #if MT_HAVE_Unpack_c
-    __typeof__(PMPI_Unpack_c) *Unpack_c;
+    int (*Unpack_c)(const void *inbuf, MPI_Count insize, MPI_Count *position, void *outbuf, MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm);
 #endif
 #if MT_HAVE_Pack_external
-    __typeof__(PMPI_Pack_external) *Pack_external;
+    int (*Pack_external)(const char *datarep, const void *inbuf, int incount, MPI_Datatype datatype, void *outbuf, MPI_Aint outsize, MPI_Aint *position);
 #endif
 #if MT_HAVE_Pack_external_c
-    __typeof__(PMPI_Pack_external_c) *Pack_external_c;
+    int (*Pack_external_c)(const char *datarep, const void *inbuf, MPI_Count incount, MPI_Datatype datatype, void *outbuf, MPI_Count outsize, MPI_Count *position);
 #endif
 #if MT_HAVE_Unpack_external
-    __typeof__(PMPI_Unpack_external) *Unpack_external;
+    int (*Unpack_external)(const char datarep[], const void *inbuf, MPI_Aint insize, MPI_Aint *position, void *outbuf, int outcount, MPI_Datatype datatype);
 #endif
 #if MT_HAVE_Unpack_external_c
-    __typeof__(PMPI_Unpack_external_c) *Unpack_external_c;
+    int (*Unpack_external_c)(const char datarep[], const void *inbuf, MPI_Count insize, MPI_Count *position, void *outbuf, MPI_Count outcount, MPI_Datatype datatype);
 #endif
 #if MT_HAVE_Info_create
-    __typeof__(PMPI_Info_create) *Info_create;
+    int (*Info_create)(MPI_Info *info);
 #endif
 #if MT_HAVE_Info_dup
-    __typeof__(PMPI_Info_dup) *Info_dup;
+    int (*Info_dup)(MPI_Info info, MPI_Info *newinfo);
 #endif
 #if MT_HAVE_Info_free
-    __typeof__(PMPI_Info_free) *Info_free;
+    int (*Info_free)(MPI_Info *info);
 #endif
 #if MT_HAVE_Info_set
-    __typeof__(PMPI_Info_set) *Info_set;
+    int (*Info_set)(MPI_Info info, const char *key, const char *value);
 #endif
 #if MT_HAVE_Info_delete
-    __typeof__(PMPI_Info_delete) *Info_delete;
+    int (*Info_delete)(MPI_Info info, const char *key);
 #endif
 #if MT_HAVE_Open_port
-    __typeof__(PMPI_Open_port) *Open_port;
+    int (*Open_port)(MPI_Info info, char *port_name);
 #endif
 #if MT_HAVE_Close_port
-    __typeof__(PMPI_Close_port) *Close_port;
+    int (*Close_port)(const char *port_name);
 #endif
 #if MT_HAVE_Publish_name
-    __typeof__(PMPI_Publish_name) *Publish_name;
+    int (*Publish_name)(const char *service_name, MPI_Info info, const char *port_name);
 #endif
 #if MT_HAVE_Unpublish_name
-    __typeof__(PMPI_Unpublish_name) *Unpublish_name;
+    int (*Unpublish_name)(const char *service_name, MPI_Info info, const char *port_name);
 #endif
 #if MT_HAVE_Lookup_name
-    __typeof__(PMPI_Lookup_name) *Lookup_name;
+    int (*Lookup_name)(const char *service_name, MPI_Info info, char *port_name);
 #endif
 #if MT_HAVE_Comm_set_info
-    __typeof__(PMPI_Comm_set_info) *Comm_set_info;
+    int (*Comm_set_info)(MPI_Comm comm, MPI_Info info);
 #endif
 #if MT_HAVE_Comm_set_attr
-    __typeof__(PMPI_Comm_set_attr) *Comm_set_attr;
+    int (*Comm_set_attr)(MPI_Comm comm, int comm_keyval, void *attribute_val);
 #endif
 #if MT_HAVE_Comm_delete_attr
-    __typeof__(PMPI_Comm_delete_attr) *Comm_delete_attr;
+    int (*Comm_delete_attr)(MPI_Comm comm, int comm_keyval);
 #endif
 #if MT_HAVE_Reduce_local
-    __typeof__(PMPI_Reduce_local) *Reduce_local;
+    int (*Reduce_local)(const void *inbuf, void *inoutbuf, int count, MPI_Datatype datatype, MPI_Op op);
 #endif
 #if MT_HAVE_Reduce_local_c
-    __typeof__(PMPI_Reduce_local_c) *Reduce_local_c;
+    int (*Reduce_local_c)(const void *inbuf, void *inoutbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op);
 #endif
 #if MT_HAVE_Psend_init
-    __typeof__(PMPI_Psend_init) *Psend_init;
+    int (*Psend_init)(const void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_Precv_init
-    __typeof__(PMPI_Precv_init) *Precv_init;
+    int (*Precv_init)(void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
 #if MT_HAVE_Pready
-    __typeof__(PMPI_Pready) *Pready;
+    int (*Pready)(int partition, MPI_Request request);
 #endif
 #if MT_HAVE_Pready_range
-    __typeof__(PMPI_Pready_range) *Pready_range;
+    int (*Pready_range)(int partition_low, int partition_high, MPI_Request request);
 #endif
 #if MT_HAVE_Pready_list
-    __typeof__(PMPI_Pready_list) *Pready_list;
+    int (*Pready_list)(int length, MT_CONST_4_1 int array_of_partitions[], MPI_Request request);
 #endif
 #if MT_HAVE_Parrived
-    __typeof__(PMPI_Parrived) *Parrived;
+    int (*Parrived)(MPI_Request request, int partition, int *flag);
 #endif
 #if MT_HAVE_Comm_spawn
-    __typeof__(PMPI_Comm_spawn) *Comm_spawn;
+    int (*Comm_spawn)(const char *command, char *argv[], int maxprocs, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *intercomm, int array_of_errcodes[]);
 #endif
 #if MT_HAVE_Comm_spawn_multiple
-    __typeof__(PMPI_Comm_spawn_multiple) *Comm_spawn_multiple;
+    int (*Comm_spawn_multiple)(int count, char *array_of_commands[], char **array_of_argv[], const int array_of_maxprocs[], const MPI_Info array_of_info[], int root, MPI_Comm comm, MPI_Comm *intercomm, int array_of_errcodes[]);
 #endif
 #if MT_HAVE_Comm_accept
-    __typeof__(PMPI_Comm_accept) *Comm_accept;
+    int (*Comm_accept)(const char *port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *newcomm);
 #endif
 #if MT_HAVE_Comm_connect
-    __typeof__(PMPI_Comm_connect) *Comm_connect;
+    int (*Comm_connect)(const char *port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *newcomm);
 #endif
 #if MT_HAVE_Comm_join
-    __typeof__(PMPI_Comm_join) *Comm_join;
+    int (*Comm_join)(int fd, MPI_Comm *intercomm);
 #endif
 #if MT_HAVE_Session_init
-    __typeof__(PMPI_Session_init) *Session_init;
+    int (*Session_init)(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *session);
 #endif
 #if MT_HAVE_Session_finalize
-    __typeof__(PMPI_Session_finalize) *Session_finalize;
+    int (*Session_finalize)(MPI_Session *session);
 #endif
 #if MT_HAVE_Session_get_info
-    __typeof__(PMPI_Session_get_info) *Session_get_info;
+    int (*Session_get_info)(MPI_Session session, MPI_Info *info_used);
 #endif
 #if MT_HAVE_Session_set_info
-    __typeof__(PMPI_Session_set_info) *Session_set_info;
+    int (*Session_set_info)(MPI_Session session, MPI_Info info);
 #endif
 #if MT_HAVE_Session_get_num_psets
-    __typeof__(PMPI_Session_get_num_psets) *Session_get_num_psets;
+    int (*Session_get_num_psets)(MPI_Session session, MPI_Info info, int *npset_names);
 #endif
 #if MT_HAVE_Session_get_nth_pset
-    __typeof__(PMPI_Session_get_nth_pset) *Session_get_nth_pset;
+    int (*Session_get_nth_pset)(MPI_Session session, MPI_Info info, int n, int *pset_len, char *pset_name);
 #endif
 #if MT_HAVE_Session_get_pset_info
-    __typeof__(PMPI_Session_get_pset_info) *Session_get_pset_info;
+    int (*Session_get_pset_info)(MPI_Session session, const char *pset_name, MPI_Info *info);
 #endif
 #if MT_HAVE_Session_create_errhandler
-    __typeof__(PMPI_Session_create_errhandler) *Session_create_errhandler;
+    int (*Session_create_errhandler)(MPI_Session_errhandler_function *session_errhandler_fn, MPI_Errhandler *errhandler);
 #endif
 #if MT_HAVE_Session_get_errhandler
-    __typeof__(PMPI_Session_get_errhandler) *Session_get_errhandler;
+    int (*Session_get_errhandler)(MPI_Session session, MPI_Errhandler *errhandler);
 #endif
 #if MT_HAVE_Session_set_errhandler
-    __typeof__(PMPI_Session_set_errhandler) *Session_set_errhandler;
+    int (*Session_set_errhandler)(MPI_Session session, MPI_Errhandler errhandler);
 #endif
 #if MT_HAVE_Session_call_errhandler
-    __typeof__(PMPI_Session_call_errhandler) *Session_call_errhandler;
+    int (*Session_call_errhandler)(MPI_Session session, int errorcode);
 #endif
 #if MT_HAVE_Group_from_session_pset
-    __typeof__(PMPI_Group_from_session_pset) *Group_from_session_pset;
+    int (*Group_from_session_pset)(MPI_Session session, const char *pset_name, MPI_Group *newgroup);
 #endif
 #if MT_HAVE_Comm_create_from_group
-    __typeof__(PMPI_Comm_create_from_group) *Comm_create_from_group;
+    int (*Comm_create_from_group)(MPI_Group group, const char *stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm *newcomm);
 #endif
 #if MT_HAVE_Intercomm_create_from_groups
-    __typeof__(PMPI_Intercomm_create_from_groups) *Intercomm_create_from_groups;
+    int (*Intercomm_create_from_groups)(MPI_Group local_group, int local_leader, MPI_Group remote_group, int remote_leader, const char *stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm *newintercomm);
 #endif
 #if MT_HAVE_Buffer_flush
-    __typeof__(PMPI_Buffer_flush) *Buffer_flush;
+    int (*Buffer_flush)(void);
 #endif
 #if MT_HAVE_Buffer_iflush
-    __typeof__(PMPI_Buffer_iflush) *Buffer_iflush;
+    int (*Buffer_iflush)(MPI_Request *request);
 #endif
 #if MT_HAVE_Comm_attach_buffer
-    __typeof__(PMPI_Comm_attach_buffer) *Comm_attach_buffer;
+    int (*Comm_attach_buffer)(MPI_Comm comm, void *buffer, int size);
 #endif
 #if MT_HAVE_Comm_attach_buffer_c
-    __typeof__(PMPI_Comm_attach_buffer_c) *Comm_attach_buffer_c;
+    int (*Comm_attach_buffer_c)(MPI_Comm comm, void *buffer, MPI_Count size);
 #endif
 #if MT_HAVE_Comm_detach_buffer
-    __typeof__(PMPI_Comm_detach_buffer) *Comm_detach_buffer;
+    int (*Comm_detach_buffer)(MPI_Comm comm, void *buffer_addr, int *size);
 #endif
 #if MT_HAVE_Comm_detach_buffer_c
-    __typeof__(PMPI_Comm_detach_buffer_c) *Comm_detach_buffer_c;
+    int (*Comm_detach_buffer_c)(MPI_Comm comm, void *buffer_addr, MPI_Count *size);
 #endif
 #if MT_HAVE_Comm_flush_buffer
-    __typeof__(PMPI_Comm_flush_buffer) *Comm_flush_buffer;
+    int (*Comm_flush_buffer)(MPI_Comm comm);
 #endif
 #if MT_HAVE_Comm_iflush_buffer
-    __typeof__(PMPI_Comm_iflush_buffer) *Comm_iflush_buffer;
+    int (*Comm_iflush_buffer)(MPI_Comm comm, MPI_Request *request);
 #endif
 #if MT_HAVE_Session_attach_buffer
-    __typeof__(PMPI_Session_attach_buffer) *Session_attach_buffer;
+    int (*Session_attach_buffer)(MPI_Session session, void *buffer, int size);
 #endif
 #if MT_HAVE_Session_attach_buffer_c
-    __typeof__(PMPI_Session_attach_buffer_c) *Session_attach_buffer_c;
+    int (*Session_attach_buffer_c)(MPI_Session session, void *buffer, MPI_Count size);
 #endif
 #if MT_HAVE_Session_detach_buffer
-    __typeof__(PMPI_Session_detach_buffer) *Session_detach_buffer;
+    int (*Session_detach_buffer)(MPI_Session session, void *buffer_addr, int *size);
 #endif
 #if MT_HAVE_Session_detach_buffer_c
-    __typeof__(PMPI_Session_detach_buffer_c) *Session_detach_buffer_c;
+    int (*Session_detach_buffer_c)(MPI_Session session, void *buffer_addr, MPI_Count *size);
 #endif
 #if MT_HAVE_Session_flush_buffer
-    __typeof__(PMPI_Session_flush_buffer) *Session_flush_buffer;
+    int (*Session_flush_buffer)(MPI_Session session);
 #endif
 #if MT_HAVE_Session_iflush_buffer
-    __typeof__(PMPI_Session_iflush_buffer) *Session_iflush_buffer;
+    int (*Session_iflush_buffer)(MPI_Session session, MPI_Request *request);
 #endif
 #if MT_HAVE_Request_get_status_all
-    __typeof__(PMPI_Request_get_status_all) *Request_get_status_all;
+    int (*Request_get_status_all)(int count, const MPI_Request array_of_requests[], int *flag, MPI_Status *array_of_statuses);
 #endif
 #if MT_HAVE_Request_get_status_any
-    __typeof__(PMPI_Request_get_status_any) *Request_get_status_any;
+    int (*Request_get_status_any)(int count, const MPI_Request array_of_requests[], int *index, int *flag, MPI_Status *status);
 #endif
 #if MT_HAVE_Request_get_status_some
-    __typeof__(PMPI_Request_get_status_some) *Request_get_status_some;
+    int (*Request_get_status_some)(int incount, const MPI_Request array_of_requests[], int *outcount, int array_of_indices[], MPI_Status *array_of_statuses);
 #endif
 #if MT_HAVE_Comm_group
-    __typeof__(PMPI_Comm_group) *Comm_group;
+    int (*Comm_group)(MPI_Comm comm, MPI_Group *group);
 #endif
 #if MT_HAVE_Comm_remote_group
-    __typeof__(PMPI_Comm_remote_group) *Comm_remote_group;
+    int (*Comm_remote_group)(MPI_Comm comm, MPI_Group *group);
 #endif
 #if MT_HAVE_Win_get_group
-    __typeof__(PMPI_Win_get_group) *Win_get_group;
+    int (*Win_get_group)(MPI_Win win, MPI_Group *group);
 #endif
 #if MT_HAVE_File_get_group
-    __typeof__(PMPI_File_get_group) *File_get_group;
+    int (*File_get_group)(MPI_File fh, MPI_Group *group);
 #endif
 #if MT_HAVE_Group_compare
-    __typeof__(PMPI_Group_compare) *Group_compare;
+    int (*Group_compare)(MPI_Group group1, MPI_Group group2, int *result);
 #endif
 #if MT_HAVE_Group_difference
-    __typeof__(PMPI_Group_difference) *Group_difference;
+    int (*Group_difference)(MPI_Group group1, MPI_Group group2, MPI_Group *newgroup);
 #endif
 #if MT_HAVE_Group_excl
-    __typeof__(PMPI_Group_excl) *Group_excl;
+    int (*Group_excl)(MPI_Group group, int n, const int ranks[], MPI_Group *newgroup);
 #endif
 #if MT_HAVE_Group_free
-    __typeof__(PMPI_Group_free) *Group_free;
+    int (*Group_free)(MPI_Group *group);
 #endif
 #if MT_HAVE_Group_incl
-    __typeof__(PMPI_Group_incl) *Group_incl;
+    int (*Group_incl)(MPI_Group group, int n, const int ranks[], MPI_Group *newgroup);
 #endif
 #if MT_HAVE_Group_intersection
-    __typeof__(PMPI_Group_intersection) *Group_intersection;
+    int (*Group_intersection)(MPI_Group group1, MPI_Group group2, MPI_Group *newgroup);
 #endif
 #if MT_HAVE_Group_range_excl
-    __typeof__(PMPI_Group_range_excl) *Group_range_excl;
+    int (*Group_range_excl)(MPI_Group group, int n, int ranges[][3], MPI_Group *newgroup);
 #endif
 #if MT_HAVE_Group_range_incl
-    __typeof__(PMPI_Group_range_incl) *Group_range_incl;
+    int (*Group_range_incl)(MPI_Group group, int n, int ranges[][3], MPI_Group *newgroup);
 #endif
 #if MT_HAVE_Group_union
-    __typeof__(PMPI_Group_union) *Group_union;
+    int (*Group_union)(MPI_Group group1, MPI_Group group2, MPI_Group *newgroup);
 #endif
 #if MT_HAVE_Comm_create_keyval
-    __typeof__(PMPI_Comm_create_keyval) *Comm_create_keyval;
+    int (*Comm_create_keyval)(MPI_Comm_copy_attr_function *comm_copy_attr_fn, MPI_Comm_delete_attr_function *comm_delete_attr_fn, int *comm_keyval, void *extra_state);
 #endif
 #if MT_HAVE_Comm_free_keyval
-    __typeof__(PMPI_Comm_free_keyval) *Comm_free_keyval;
+    int (*Comm_free_keyval)(int *comm_keyval);
 #endif
 #if MT_HAVE_Win_create_keyval
-    __typeof__(PMPI_Win_create_keyval) *Win_create_keyval;
+    int (*Win_create_keyval)(MPI_Win_copy_attr_function *win_copy_attr_fn, MPI_Win_delete_attr_function *win_delete_attr_fn, int *win_keyval, void *extra_state);
 #endif
 #if MT_HAVE_Win_free_keyval
-    __typeof__(PMPI_Win_free_keyval) *Win_free_keyval;
+    int (*Win_free_keyval)(int *win_keyval);
 #endif
 #if MT_HAVE_Win_set_attr
-    __typeof__(PMPI_Win_set_attr) *Win_set_attr;
+    int (*Win_set_attr)(MPI_Win win, int win_keyval, void *attribute_val);
 #endif
 #if MT_HAVE_Win_delete_attr
-    __typeof__(PMPI_Win_delete_attr) *Win_delete_attr;
+    int (*Win_delete_attr)(MPI_Win win, int win_keyval);
 #endif
 #if MT_HAVE_Type_create_keyval
-    __typeof__(PMPI_Type_create_keyval) *Type_create_keyval;
+    int (*Type_create_keyval)(MPI_Type_copy_attr_function *type_copy_attr_fn, MPI_Type_delete_attr_function *type_delete_attr_fn, int *type_keyval, void *extra_state);
 #endif
 #if MT_HAVE_Type_free_keyval
-    __typeof__(PMPI_Type_free_keyval) *Type_free_keyval;
+    int (*Type_free_keyval)(int *type_keyval);
 #endif
 #if MT_HAVE_Type_set_attr
-    __typeof__(PMPI_Type_set_attr) *Type_set_attr;
+    int (*Type_set_attr)(MPI_Datatype datatype, int type_keyval, void *attribute_val);
 #endif
 #if MT_HAVE_Type_delete_attr
-    __typeof__(PMPI_Type_delete_attr) *Type_delete_attr;
+    int (*Type_delete_attr)(MPI_Datatype datatype, int type_keyval);
 #endif
 #if MT_HAVE_Keyval_create
-    __typeof__(PMPI_Keyval_create) *Keyval_create;
+    int (*Keyval_create)(MPI_Copy_function *copy_fn, MPI_Delete_function *delete_fn, int *keyval, void *extra_state);
 #endif
 #if MT_HAVE_Keyval_free
-    __typeof__(PMPI_Keyval_free) *Keyval_free;
+    int (*Keyval_free)(int *keyval);
 #endif
 #if MT_HAVE_Attr_put
-    __typeof__(PMPI_Attr_put) *Attr_put;
+    int (*Attr_put)(MPI_Comm comm, int keyval, void *attribute_val);
 #endif
 #if MT_HAVE_Attr_delete
-    __typeof__(PMPI_Attr_delete) *Attr_delete;
+    int (*Attr_delete)(MPI_Comm comm, int keyval);
 #endif
 #if MT_HAVE_Comm_create_errhandler
-    __typeof__(PMPI_Comm_create_errhandler) *Comm_create_errhandler;
+    int (*Comm_create_errhandler)(MPI_Comm_errhandler_function *comm_errhandler_fn, MPI_Errhandler *errhandler);
 #endif
 #if MT_HAVE_Comm_get_errhandler
-    __typeof__(PMPI_Comm_get_errhandler) *Comm_get_errhandler;
+    int (*Comm_get_errhandler)(MPI_Comm comm, MPI_Errhandler *errhandler);
 #endif
 #if MT_HAVE_Comm_set_errhandler
-    __typeof__(PMPI_Comm_set_errhandler) *Comm_set_errhandler;
+    int (*Comm_set_errhandler)(MPI_Comm comm, MPI_Errhandler errhandler);
 #endif
 #if MT_HAVE_Comm_call_errhandler
-    __typeof__(PMPI_Comm_call_errhandler) *Comm_call_errhandler;
+    int (*Comm_call_errhandler)(MPI_Comm comm, int errorcode);
 #endif
 #if MT_HAVE_Win_create_errhandler
-    __typeof__(PMPI_Win_create_errhandler) *Win_create_errhandler;
+    int (*Win_create_errhandler)(MPI_Win_errhandler_function *win_errhandler_fn, MPI_Errhandler *errhandler);
 #endif
 #if MT_HAVE_Win_get_errhandler
-    __typeof__(PMPI_Win_get_errhandler) *Win_get_errhandler;
+    int (*Win_get_errhandler)(MPI_Win win, MPI_Errhandler *errhandler);
 #endif
 #if MT_HAVE_Win_set_errhandler
-    __typeof__(PMPI_Win_set_errhandler) *Win_set_errhandler;
+    int (*Win_set_errhandler)(MPI_Win win, MPI_Errhandler errhandler);
 #endif
 #if MT_HAVE_Win_call_errhandler
-    __typeof__(PMPI_Win_call_errhandler) *Win_call_errhandler;
+    int (*Win_call_errhandler)(MPI_Win win, int errorcode);
 #endif
 #if MT_HAVE_File_create_errhandler
-    __typeof__(PMPI_File_create_errhandler) *File_create_errhandler;
+    int (*File_create_errhandler)(MPI_File_errhandler_function *file_errhandler_fn, MPI_Errhandler *errhandler);
 #endif
 #if MT_HAVE_File_get_errhandler
-    __typeof__(PMPI_File_get_errhandler) *File_get_errhandler;
+    int (*File_get_errhandler)(MPI_File file, MPI_Errhandler *errhandler);
 #endif
 #if MT_HAVE_File_set_errhandler
-    __typeof__(PMPI_File_set_errhandler) *File_set_errhandler;
+    int (*File_set_errhandler)(MPI_File file, MPI_Errhandler errhandler);
 #endif
 #if MT_HAVE_File_call_errhandler
-    __typeof__(PMPI_File_call_errhandler) *File_call_errhandler;
+    int (*File_call_errhandler)(MPI_File fh, int errorcode);
 #endif
 #if MT_HAVE_Errhandler_free
-    __typeof__(PMPI_Errhandler_free) *Errhandler_free;
+    int (*Errhandler_free)(MPI_Errhandler *errhandler);
 #endif
 #if MT_HAVE_Errhandler_create
-    __typeof__(PMPI_Errhandler_create) *Errhandler_create;
+    int (*Errhandler_create)(MPI_Comm_errhandler_function *comm_errhandler_fn, MPI_Errhandler *errhandler);
 #endif
 #if MT_HAVE_Errhandler_get
-    __typeof__(PMPI_Errhandler_get) *Errhandler_get;
+    int (*Errhandler_get)(MPI_Comm comm, MPI_Errhandler *errhandler);
 #endif
 #if MT_HAVE_Errhandler_set
-    __typeof__(PMPI_Errhandler_set) *Errhandler_set;
+    int (*Errhandler_set)(MPI_Comm comm, MPI_Errhandler errhandler);
 #endif
 #if MT_HAVE_Add_error_class
-    __typeof__(PMPI_Add_error_class) *Add_error_class;
+    int (*Add_error_class)(int *errorclass);
 #endif
 #if MT_HAVE_Add_error_code
-    __typeof__(PMPI_Add_error_code) *Add_error_code;
+    int (*Add_error_code)(int errorclass, int *errorcode);
 #endif
 #if MT_HAVE_Add_error_string
-    __typeof__(PMPI_Add_error_string) *Add_error_string;
+    int (*Add_error_string)(int errorcode, const char *string);
 #endif
 #if MT_HAVE_Remove_error_class
-    __typeof__(PMPI_Remove_error_class) *Remove_error_class;
+    int (*Remove_error_class)(int errorclass);
 #endif
 #if MT_HAVE_MPIX_Delete_error_class
-    __typeof__(PMPIX_Delete_error_class) *MPIX_Delete_error_class;
+    int (*MPIX_Delete_error_class)(int errorclass);
 #endif
 #if MT_HAVE_Remove_error_code
-    __typeof__(PMPI_Remove_error_code) *Remove_error_code;
+    int (*Remove_error_code)(int errorcode);
 #endif
 #if MT_HAVE_MPIX_Delete_error_code
-    __typeof__(PMPIX_Delete_error_code) *MPIX_Delete_error_code;
+    int (*MPIX_Delete_error_code)(int errorcode);
 #endif
 #if MT_HAVE_Remove_error_string
-    __typeof__(PMPI_Remove_error_string) *Remove_error_string;
+    int (*Remove_error_string)(int errorcode);
 #endif
 #if MT_HAVE_MPIX_Delete_error_string
-    __typeof__(PMPIX_Delete_error_string) *MPIX_Delete_error_string;
+    int (*MPIX_Delete_error_string)(int errorcode);
 #endif
 #if MT_HAVE_Op_create
-    __typeof__(PMPI_Op_create) *Op_create;
+    int (*Op_create)(MPI_User_function *user_fn, int commute, MPI_Op *op);
 #endif
 #if MT_HAVE_Op_create_c
-    __typeof__(PMPI_Op_create_c) *Op_create_c;
+    int (*Op_create_c)(MPI_User_function_c *user_fn, int commute, MPI_Op *op);
 #endif
 #if MT_HAVE_Op_free
-    __typeof__(PMPI_Op_free) *Op_free;
+    int (*Op_free)(MPI_Op *op);
 #endif
 #if MT_HAVE_Op_commutative
-    __typeof__(PMPI_Op_commutative) *Op_commutative;
+    int (*Op_commutative)(MPI_Op op, int *commute);
 #endif
 #if MT_HAVE_Register_datarep
-    __typeof__(PMPI_Register_datarep) *Register_datarep;
+    int (*Register_datarep)(const char *datarep, MPI_Datarep_conversion_function *read_conversion_fn, MPI_Datarep_conversion_function *write_conversion_fn, MPI_Datarep_extent_function *dtype_file_extent_fn, void *extra_state);
 #endif
 #if MT_HAVE_Register_datarep_c
-    __typeof__(PMPI_Register_datarep_c) *Register_datarep_c;
+    int (*Register_datarep_c)(const char *datarep, MPI_Datarep_conversion_function_c *read_conversion_fn, MPI_Datarep_conversion_function_c *write_conversion_fn, MPI_Datarep_extent_function *dtype_file_extent_fn, void *extra_state);
 #endif
 #if MT_HAVE_Grequest_start
-    __typeof__(PMPI_Grequest_start) *Grequest_start;
+    int (*Grequest_start)(MPI_Grequest_query_function *query_fn, MPI_Grequest_free_function *free_fn, MPI_Grequest_cancel_function *cancel_fn, void *extra_state, MPI_Request *request);
 #endif
 #if MT_HAVE_Grequest_complete
-    __typeof__(PMPI_Grequest_complete) *Grequest_complete;
+    int (*Grequest_complete)(MPI_Request request);
 #endif
 #if MT_HAVE_Comm_get_name
-    __typeof__(PMPI_Comm_get_name) *Comm_get_name;
+    int (*Comm_get_name)(MPI_Comm comm, char *comm_name, int *resultlen);
 #endif
 #if MT_HAVE_Comm_get_info
-    __typeof__(PMPI_Comm_get_info) *Comm_get_info;
+    int (*Comm_get_info)(MPI_Comm comm, MPI_Info *info_used);
 #endif
 #if MT_HAVE_Comm_get_parent
-    __typeof__(PMPI_Comm_get_parent) *Comm_get_parent;
+    int (*Comm_get_parent)(MPI_Comm *parent);
 #endif
 #if MT_HAVE_Win_get_name
-    __typeof__(PMPI_Win_get_name) *Win_get_name;
+    int (*Win_get_name)(MPI_Win win, char *win_name, int *resultlen);
 #endif
 #if MT_HAVE_Win_get_info
-    __typeof__(PMPI_Win_get_info) *Win_get_info;
+    int (*Win_get_info)(MPI_Win win, MPI_Info *info_used);
 #endif
 #if MT_HAVE_Win_shared_query
-    __typeof__(PMPI_Win_shared_query) *Win_shared_query;
+    int (*Win_shared_query)(MPI_Win win, int rank, MPI_Aint *size, int *disp_unit, void *baseptr);
 #endif
 #if MT_HAVE_Win_shared_query_c
-    __typeof__(PMPI_Win_shared_query_c) *Win_shared_query_c;
+    int (*Win_shared_query_c)(MPI_Win win, int rank, MPI_Aint *size, MPI_Aint *disp_unit, void *baseptr);
 #endif
 #if MT_HAVE_Type_get_name
-    __typeof__(PMPI_Type_get_name) *Type_get_name;
+    int (*Type_get_name)(MPI_Datatype datatype, char *type_name, int *resultlen);
 #endif
 #if MT_HAVE_Type_set_name
-    __typeof__(PMPI_Type_set_name) *Type_set_name;
+    int (*Type_set_name)(MPI_Datatype datatype, const char *type_name);
 #endif
 #if MT_HAVE_Get_processor_name
-    __typeof__(PMPI_Get_processor_name) *Get_processor_name;
+    int (*Get_processor_name)(char *name, int *resultlen);
 #endif
 #if MT_HAVE_Get_hw_resource_info
-    __typeof__(PMPI_Get_hw_resource_info) *Get_hw_resource_info;
+    int (*Get_hw_resource_info)(MPI_Info *hw_info);
 #endif
 #if MT_HAVE_Info_get
-    __typeof__(PMPI_Info_get) *Info_get;
+    int (*Info_get)(MPI_Info info, const char *key, int valuelen, char *value, int *flag);
 #endif
 #if MT_HAVE_Info_get_nkeys
-    __typeof__(PMPI_Info_get_nkeys) *Info_get_nkeys;
+    int (*Info_get_nkeys)(MPI_Info info, int *nkeys);
 #endif
 #if MT_HAVE_Info_get_nthkey
-    __typeof__(PMPI_Info_get_nthkey) *Info_get_nthkey;
+    int (*Info_get_nthkey)(MPI_Info info, int n, char *key);
 #endif
 #if MT_HAVE_Info_get_string
-    __typeof__(PMPI_Info_get_string) *Info_get_string;
+    int (*Info_get_string)(MPI_Info info, const char *key, int *buflen, char *value, int *flag);
 #endif
 #if MT_HAVE_Info_get_valuelen
-    __typeof__(PMPI_Info_get_valuelen) *Info_get_valuelen;
+    int (*Info_get_valuelen)(MPI_Info info, const char *key, int *valuelen, int *flag);
 #endif
 #if MT_HAVE_Info_create_env
-    __typeof__(PMPI_Info_create_env) *Info_create_env;
+    int (*Info_create_env)(int argc, char *argv[], MPI_Info *info);
 #endif
 #if MT_HAVE_Cart_get
-    __typeof__(PMPI_Cart_get) *Cart_get;
+    int (*Cart_get)(MPI_Comm comm, int maxdims, int dims[], int periods[], int coords[]);
 #endif
 #if MT_HAVE_Cart_map
-    __typeof__(PMPI_Cart_map) *Cart_map;
+    int (*Cart_map)(MPI_Comm comm, int ndims, const int dims[], const int periods[], int *newrank);
 #endif
 #if MT_HAVE_Graph_get
-    __typeof__(PMPI_Graph_get) *Graph_get;
+    int (*Graph_get)(MPI_Comm comm, int maxindex, int maxedges, int indx[], int edges[]);
 #endif
 #if MT_HAVE_Graph_map
-    __typeof__(PMPI_Graph_map) *Graph_map;
+    int (*Graph_map)(MPI_Comm comm, int nnodes, const int indx[], const int edges[], int *newrank);
 #endif
 #if MT_HAVE_Graph_neighbors
-    __typeof__(PMPI_Graph_neighbors) *Graph_neighbors;
+    int (*Graph_neighbors)(MPI_Comm comm, int rank, int maxneighbors, int neighbors[]);
 #endif
 #if MT_HAVE_Dist_graph_neighbors
-    __typeof__(PMPI_Dist_graph_neighbors) *Dist_graph_neighbors;
+    int (*Dist_graph_neighbors)(MPI_Comm comm, int maxindegree, int sources[], int sourceweights[], int maxoutdegree, int destinations[], int destweights[]);
 #endif
 #if MT_HAVE_Type_get_contents
-    __typeof__(PMPI_Type_get_contents) *Type_get_contents;
+    int (*Type_get_contents)(MPI_Datatype datatype, int max_integers, int max_addresses, int max_datatypes, int array_of_integers[], MPI_Aint array_of_addresses[], MPI_Datatype array_of_datatypes[]);
 #endif
 #if MT_HAVE_Type_get_contents_c
-    __typeof__(PMPI_Type_get_contents_c) *Type_get_contents_c;
+    int (*Type_get_contents_c)(MPI_Datatype datatype, MPI_Count max_integers, MPI_Count max_addresses, MPI_Count max_large_counts, MPI_Count max_datatypes, int array_of_integers[], MPI_Aint array_of_addresses[], MPI_Count array_of_large_counts[], MPI_Datatype array_of_datatypes[]);
 #endif
 #if MT_HAVE_Type_match_size
-    __typeof__(PMPI_Type_match_size) *Type_match_size;
+    int (*Type_match_size)(int typeclass, int size, MPI_Datatype *datatype);
 #endif
 #if MT_HAVE_Type_create_f90_real
-    __typeof__(PMPI_Type_create_f90_real) *Type_create_f90_real;
+    int (*Type_create_f90_real)(int p, int r, MPI_Datatype *newtype);
 #endif
 #if MT_HAVE_Type_create_f90_integer
-    __typeof__(PMPI_Type_create_f90_integer) *Type_create_f90_integer;
+    int (*Type_create_f90_integer)(int r, MPI_Datatype *newtype);
 #endif
 #if MT_HAVE_Type_create_f90_complex
-    __typeof__(PMPI_Type_create_f90_complex) *Type_create_f90_complex;
+    int (*Type_create_f90_complex)(int p, int r, MPI_Datatype *newtype);
 #endif
 #if MT_HAVE_Type_get_value_index
-    __typeof__(PMPI_Type_get_value_index) *Type_get_value_index;
+    int (*Type_get_value_index)(MPI_Datatype value_type, MPI_Datatype index_type, MPI_Datatype *pair_type);
 #endif
 #if MT_HAVE_Type_hindexed
-    __typeof__(PMPI_Type_hindexed) *Type_hindexed;
+    int (*Type_hindexed)(int count, int array_of_blocklengths[], MPI_Aint array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype);
 #endif
 #if MT_HAVE_Type_hvector
-    __typeof__(PMPI_Type_hvector) *Type_hvector;
+    int (*Type_hvector)(int count, int blocklength, MPI_Aint stride, MPI_Datatype oldtype, MPI_Datatype *newtype);
 #endif
 #if MT_HAVE_Type_struct
-    __typeof__(PMPI_Type_struct) *Type_struct;
+    int (*Type_struct)(int count, int array_of_blocklengths[], MPI_Aint array_of_displacements[], MPI_Datatype array_of_types[], MPI_Datatype *newtype);
 #endif
 #if MT_HAVE_File_get_amode
-    __typeof__(PMPI_File_get_amode) *File_get_amode;
+    int (*File_get_amode)(MPI_File fh, int *amode);
 #endif
 #if MT_HAVE_File_get_atomicity
-    __typeof__(PMPI_File_get_atomicity) *File_get_atomicity;
+    int (*File_get_atomicity)(MPI_File fh, int *flag);
 #endif
 #if MT_HAVE_File_get_byte_offset
-    __typeof__(PMPI_File_get_byte_offset) *File_get_byte_offset;
+    int (*File_get_byte_offset)(MPI_File fh, MPI_Offset offset, MPI_Offset *disp);
 #endif
 #if MT_HAVE_File_get_info
-    __typeof__(PMPI_File_get_info) *File_get_info;
+    int (*File_get_info)(MPI_File fh, MPI_Info *info_used);
 #endif
 #if MT_HAVE_File_get_position
-    __typeof__(PMPI_File_get_position) *File_get_position;
+    int (*File_get_position)(MPI_File fh, MPI_Offset *offset);
 #endif
 #if MT_HAVE_File_get_size
-    __typeof__(PMPI_File_get_size) *File_get_size;
+    int (*File_get_size)(MPI_File fh, MPI_Offset *size);
 #endif
 #if MT_HAVE_File_get_type_extent
-    __typeof__(PMPI_File_get_type_extent) *File_get_type_extent;
+    int (*File_get_type_extent)(MPI_File fh, MPI_Datatype datatype, MPI_Aint *extent);
 #endif
 #if MT_HAVE_File_get_type_extent_c
-    __typeof__(PMPI_File_get_type_extent_c) *File_get_type_extent_c;
+    int (*File_get_type_extent_c)(MPI_File fh, MPI_Datatype datatype, MPI_Count *extent);
 #endif
 #if MT_HAVE_File_get_view
-    __typeof__(PMPI_File_get_view) *File_get_view;
+    int (*File_get_view)(MPI_File fh, MPI_Offset *disp, MPI_Datatype *etype, MPI_Datatype *filetype, char *datarep);
 #endif
 #if MT_HAVE_MPIX_Comm_revoke
-    __typeof__(PMPIX_Comm_revoke) *MPIX_Comm_revoke;
+    int (*MPIX_Comm_revoke)(MPI_Comm comm);
 #endif
 #if MT_HAVE_MPIX_Comm_is_revoked
-    __typeof__(PMPIX_Comm_is_revoked) *MPIX_Comm_is_revoked;
+    int (*MPIX_Comm_is_revoked)(MPI_Comm comm, int *flag);
 #endif
 #if MT_HAVE_MPIX_Comm_shrink
-    __typeof__(PMPIX_Comm_shrink) *MPIX_Comm_shrink;
+    int (*MPIX_Comm_shrink)(MPI_Comm comm, MPI_Comm *newcomm);
 #endif
 #if MT_HAVE_MPIX_Comm_agree
-    __typeof__(PMPIX_Comm_agree) *MPIX_Comm_agree;
+    int (*MPIX_Comm_agree)(MPI_Comm comm, int *flag);
 #endif
 #if MT_HAVE_MPIX_Comm_iagree
-    __typeof__(PMPIX_Comm_iagree) *MPIX_Comm_iagree;
+    int (*MPIX_Comm_iagree)(MPI_Comm comm, int *flag, MPI_Request *request);
 #endif
 #if MT_HAVE_MPIX_Comm_failure_ack
-    __typeof__(PMPIX_Comm_failure_ack) *MPIX_Comm_failure_ack;
+    int (*MPIX_Comm_failure_ack)(MPI_Comm comm);
 #endif
 #if MT_HAVE_MPIX_Comm_failure_get_acked
-    __typeof__(PMPIX_Comm_failure_get_acked) *MPIX_Comm_failure_get_acked;
+    int (*MPIX_Comm_failure_get_acked)(MPI_Comm comm, MPI_Group *failedgrp);
 #endif
 #if MT_HAVE_MPIX_Comm_ack_failed
-    __typeof__(PMPIX_Comm_ack_failed) *MPIX_Comm_ack_failed;
+    int (*MPIX_Comm_ack_failed)(MPI_Comm comm, int num_to_ack, int *num_acked);
 #endif
 #if MT_HAVE_MPIX_Comm_get_failed
-    __typeof__(PMPIX_Comm_get_failed) *MPIX_Comm_get_failed;
+    int (*MPIX_Comm_get_failed)(MPI_Comm comm, MPI_Group *failedgrp);
 #endif
 } mt_pmpi_table;
 

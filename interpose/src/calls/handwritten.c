@@ -127,30 +127,3 @@ MT_EXPORT int MPI_Type_free(MPI_Datatype *datatype)
         mt_type_forget(type); // callbacks of its attributes may have used it
     return mt_end(&c, rc);
 }
-
-// The large-count version has one more array.
-MT_EXPORT int MPI_Type_get_contents(MPI_Datatype datatype, int max_integers, int max_addresses, int max_datatypes,
-                                    int array_of_integers[], MPI_Aint array_of_addresses[],
-                                    MPI_Datatype array_of_datatypes[])
-{
-    mt_call c;
-    mt_open(&c, MT_CALL_TYPE_GET_CONTENTS, MT_SITE, MT_FRAME);
-    int rc = mt_pmpi.Type_get_contents(datatype, max_integers, max_addresses, max_datatypes, array_of_integers,
-                                       array_of_addresses, array_of_datatypes);
-    return mt_end(&c, rc);
-}
-
-#if MT_HAVE_Type_get_contents_c
-MT_EXPORT int MPI_Type_get_contents_c(MPI_Datatype datatype, MPI_Count max_integers, MPI_Count max_addresses,
-                                      MPI_Count max_large_counts, MPI_Count max_datatypes, int array_of_integers[],
-                                      MPI_Aint array_of_addresses[], MPI_Count array_of_large_counts[],
-                                      MPI_Datatype array_of_datatypes[])
-{
-    mt_call c;
-    mt_open(&c, MT_CALL_TYPE_GET_CONTENTS, MT_SITE, MT_FRAME);
-    int rc = mt_pmpi.Type_get_contents_c(datatype, max_integers, max_addresses, max_large_counts, max_datatypes,
-                                         array_of_integers, array_of_addresses, array_of_large_counts,
-                                         array_of_datatypes);
-    return mt_end(&c, rc);
-}
-#endif
