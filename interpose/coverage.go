@@ -28,7 +28,7 @@ func (o BuildOptions) Coverage(ctx context.Context, library string) (standard st
 		return "", nil, err
 	}
 	defer os.RemoveAll(work)
-	functions, standard, err := o.declares(ctx, work)
+	header, err := o.readHeader(ctx, work)
 	if err != nil {
 		return "", nil, err
 	}
@@ -42,7 +42,7 @@ func (o BuildOptions) Coverage(ctx context.Context, library string) (standard st
 			recorded[name] = c.Symbol()
 		}
 	}
-	for _, symbol := range slices.Sorted(maps.Keys(functions)) {
+	for _, symbol := range slices.Sorted(maps.Keys(header.functions)) {
 		c, name := Covered{Symbol: symbol}, tableName(symbol)
 		if call := recorded[name]; call != "" && exported[symbol] {
 			c.Call = call
@@ -51,7 +51,7 @@ func (o BuildOptions) Coverage(ctx context.Context, library string) (standard st
 		}
 		all = append(all, c)
 	}
-	return standard, all, nil
+	return header.standard, all, nil
 }
 
 // whyNot returns the reason why a function is not recorded, and whether

@@ -26,7 +26,7 @@ func everyCompiler(t *testing.T) []string {
 	if !testenv.Runs(testenv.All) {
 		return all
 	}
-	for _, name := range []string{"openmpi5", "mpich5"} {
+	for _, name := range []string{"openmpi5", "mpich5", "impi"} {
 		cc, err := filepath.Abs(filepath.Join("..", "build", name, "bin", "mpicc"))
 		if err != nil {
 			t.Fatal(err)
@@ -40,6 +40,7 @@ func withEveryCompiler(t *testing.T, f func(t *testing.T, cc string)) {
 	for _, cc := range everyCompiler(t) {
 		t.Run(filepath.Base(filepath.Dir(filepath.Dir(cc)))+filepath.Base(cc), func(t *testing.T) {
 			testenv.Need(t, cc)
+			t.Setenv("I_MPI_ROOT", filepath.Dir(filepath.Dir(cc))) // Intel's mpicc finds its files there
 			f(t, cc)
 		})
 	}

@@ -93,46 +93,64 @@ const probe = `#include <mpi.h>
 #include <mpi-ext.h>
 #endif
 mpi_version MPI_VERSION.MPI_SUBVERSION
+#if defined(OPEN_MPI)
+mpi_family is_OPENMPI
+#elif defined(MPICH_VERSION) || defined(MPICH_NUMVERSION)
+mpi_family is_MPICH
+#endif
 `
 
 var (
 	declared = regexp.MustCompile(`\bP(MPIX?_\w+)`)
 	version  = regexp.MustCompile(`mpi_version (\d+) *\. *(\d+)`)
+	family   = regexp.MustCompile(`mpi_family is_(\w+)`)
 )
 
-// declares returns the functions that the MPI's headers declare, by symbol
-// (such as MPI_Send_c), and the version of the Standard.
-func (o BuildOptions) declares(ctx context.Context, work string) (functions map[string]bool, standard string, err error) {
+// An mpiHeader is what an mpi.h declares.
+type mpiHeader struct {
+	functions map[string]bool // by symbol, such as MPI_Send_c
+	standard  string          // version of the Standard
+	family    string          // OPENMPI or MPICH, whose types src/base/abi_x.h has; or empty
+}
+
+func (o BuildOptions) readHeader(ctx context.Context, work string) (h mpiHeader, err error) {
 	source := filepath.Join(work, "probe.c")
 	if err := os.WriteFile(source, []byte(probe), 0o600); err != nil {
-		return nil, "", err
+		return h, err
 	}
 	text, err := o.run(ctx, "-E", "-P", source)
 	if err != nil {
-		return nil, "", err
+		return h, err
 	}
-	functions = map[string]bool{}
+	h.functions = map[string]bool{}
 	for _, m := range declared.FindAllSubmatch(text, -1) {
-		functions[string(m[1])] = true
+		h.functions[string(m[1])] = true
 	}
-	if len(functions) == 0 {
-		return nil, "", fmt.Errorf("the mpi.h of %s declares no PMPI function", o.CC)
+	if len(h.functions) == 0 {
+		return h, fmt.Errorf("the mpi.h of %s declares no PMPI function", o.CC)
 	}
 	if m := version.FindSubmatch(text); m != nil {
-		standard = fmt.Sprintf("%s.%s", m[1], m[2])
+		h.standard = fmt.Sprintf("%s.%s", m[1], m[2])
 	}
-	return functions, standard, nil
+	if m := family.FindSubmatch(text); m != nil {
+		h.family = string(m[1])
+	}
+	return h, nil
 }
 
 // writeHave writes have.h, from which the sources learn which functions the MPI
-// has. It defines macros such as MT_HAVE_Send_c.
+// has, and of which family it is. It defines macros such as MT_HAVE_Send_c and
+// MT_ABI_MPICH.
 func (o BuildOptions) writeHave(ctx context.Context, work string) error {
-	functions, _, err := o.declares(ctx, work)
+	h, err := o.readHeader(ctx, work)
 	if err != nil {
 		return err
 	}
 	var b bytes.Buffer
-	for _, symbol := range slices.Sorted(maps.Keys(functions)) {
+	if h.family != "" {
+		fmt.Fprintf(&b, "#define MT_ABI_%s 1\n", h.family)
+	}
+	for _, symbol := range slices.Sorted(maps.Keys(h.functions)) {
 		fmt.Fprintf(&b, "#define MT_HAVE_%s 1\n", strings.TrimPrefix(symbol, "MPI_"))
 	}
 	return os.WriteFile(filepath.Join(work, "have.h"), b.Bytes(), 0o600)

@@ -4,13 +4,7 @@
 #include "calls/policy.h"
 
 #if MT_HAVE_Request_get_status_all
-// The type of the requests, as this MPI declares it. Intel MPI 2021.19 has left
-// out the Standard's const in these three functions.
-typedef __typeof__(*_Generic(&PMPI_Request_get_status_all,
-                             int (*)(int, MPI_Request *, int *, MPI_Status *): (MPI_Request *)0,
-                             default: (const MPI_Request *)0)) request_to_look_at;
-
-MT_EXPORT int MPI_Request_get_status_all(int count, request_to_look_at array_of_requests[], int *flag,
+MT_EXPORT int MPI_Request_get_status_all(int count, const MPI_Request array_of_requests[], int *flag,
                                          MPI_Status *array_of_statuses)
 {
     mt_call c;
@@ -26,7 +20,7 @@ MT_EXPORT int MPI_Request_get_status_all(int count, request_to_look_at array_of_
     return rc;
 }
 
-MT_EXPORT int MPI_Request_get_status_any(int count, request_to_look_at array_of_requests[], int *index, int *flag,
+MT_EXPORT int MPI_Request_get_status_any(int count, const MPI_Request array_of_requests[], int *index, int *flag,
                                          MPI_Status *status)
 {
     mt_call c;
@@ -42,7 +36,7 @@ MT_EXPORT int MPI_Request_get_status_any(int count, request_to_look_at array_of_
     return rc;
 }
 
-MT_EXPORT int MPI_Request_get_status_some(int incount, request_to_look_at array_of_requests[], int *outcount,
+MT_EXPORT int MPI_Request_get_status_some(int incount, const MPI_Request array_of_requests[], int *outcount,
                                           int array_of_indices[], MPI_Status *array_of_statuses)
 {
     mt_call c;

@@ -1,0 +1,96 @@
+package interpose
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestABI compiles, with the mpi.h of each MPI, a table of what our header of
+// its family says: the constants, and the size and the fields of each type.
+func TestABI(t *testing.T) {
+	withEveryCompiler(t, func(t *testing.T, cc string) {
+		work := t.TempDir()
+		header, err := BuildOptions{CC: cc}.readHeader(t.Context(), work)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if header.family == "" {
+			t.Fatalf("the mpi.h of %s is of no family", cc)
+		}
+		checkABI(t, strings.ToLower(header.family), cc)
+	})
+}
+
+var (
+	constantDefinition = regexp.MustCompile(`(?m)^#define (MPI_[A-Z0-9_]+) (.+)$`)
+	typeDefinition     = regexp.MustCompile(`\b(MPI_\w+)[,;]`)
+	handleCast         = regexp.MustCompile(`^\(\((MPI_\w+|void)( \*)?\)(.+)\)$`)
+)
+
+// checkABI compiles assertions about an mpi.h, and then checks that a wrong one
+// does not compile.
+func checkABI(t *testing.T, family, cc string) {
+	t.Helper()
+	header, err := sources.ReadFile("src/base/abi_" + family + ".h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	work := t.TempDir()
+	o := BuildOptions{CC: cc}
+	var table strings.Builder
+	table.WriteString("#include <stddef.h>\n#include <mpi.h>\n")
+	constants := 0
+	for _, m := range constantDefinition.FindAllSubmatch(header, -1) {
+		name, value := string(m[1]), string(m[2])
+		if cast := handleCast.FindStringSubmatch(value); cast != nil {
+			value = cast[3]
+		}
+		fmt.Fprintf(&table, "char is_%s[(int)(long)%s == (int)(long)(%s) ? 1 : -1];\n", name, name, value)
+		constants++
+	}
+	if constants < 55 {
+		t.Fatalf("found %d constants in the header of %s", constants, family)
+	}
+	// The sizes of our types are known only to a compiler: it compiles both
+	// headers, each with a name of its own for every type.
+	ours := filepath.Join(work, "ours.h")
+	renamed := regexp.MustCompile(`\bMPI_([A-Z][A-Za-z_]*[a-z]\w*)\b`).ReplaceAll(header, []byte("ours_$1"))
+	renamed = regexp.MustCompile(`(?m)^#(define|include).*\n`).ReplaceAll(renamed, nil)
+	if err := os.WriteFile(ours, renamed, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	table.WriteString("#include \"ours.h\"\n")
+	types := 0
+	for _, m := range typeDefinition.FindAllSubmatch(header, -1) {
+		name := strings.TrimPrefix(string(m[1]), "MPI_")
+		if strings.ToUpper(name) == name || name == "Session" && !strings.Contains(family, "mpich") {
+			continue // a field of MPI_Status; Open MPI 4 has no sessions
+		}
+		fmt.Fprintf(&table, "char size_%s[sizeof(MPI_%s) == sizeof(ours_%s) ? 1 : -1];\n", name, name, name)
+		types++
+	}
+	if types < 15 {
+		t.Fatalf("found %d types in the header of %s", types, family)
+	}
+	for _, field := range []string{"MPI_SOURCE", "MPI_TAG", "MPI_ERROR"} {
+		fmt.Fprintf(&table, "char at_%s[offsetof(MPI_Status, %s) == offsetof(ours_Status, %s) ? 1 : -1];\n", field, field, field)
+	}
+	compiles := func(text string) error {
+		source := filepath.Join(work, "table.c")
+		if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := o.run(t.Context(), "-w", "-I"+work, "-fsyntax-only", source)
+		return err
+	}
+	if err := compiles(table.String()); err != nil {
+		t.Error(err)
+	}
+	if err := compiles(table.String() + "char wrong[MPI_TAG_UB == MPI_ANY_SOURCE ? 1 : -1];\n"); err == nil {
+		t.Error("a wrong assertion compiled")
+	}
+}
