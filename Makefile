@@ -24,7 +24,7 @@ export CGO_ENABLED = 0
 export OMPI_ALLOW_RUN_AS_ROOT = 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM = 1
 
-.PHONY: all commands library run test test-all test-sweep fuzz bench bench-calls bench-process bench-programs bench-matrices generate install setup clean
+.PHONY: all commands library prebuilt run test test-all test-sweep fuzz bench bench-calls bench-process bench-programs bench-matrices generate install setup clean
 
 all: commands library
 
@@ -38,6 +38,11 @@ library: commands
 	@bin/mpitrace build -o lib || \
 	  { command -v mpicc mpicc.openmpi mpicc.mpich >/dev/null && exit 1; \
 	    echo "make: no MPI here, so no library in lib/" >&2; }
+
+# The compiled libraries that the commands embed when they are built next.
+prebuilt:
+	@scripts/setup.sh prebuilt
+	$(GO) run ./interpose/prebuild "build/zig/bin/python -m ziglang" amd64 arm64
 
 run:
 	@scripts/setup.sh run

@@ -90,6 +90,7 @@ var mayImport = []struct {
 	{"interpose/calls", nil},
 	{"interpose/layout", nil},
 	{"interpose/gen", []string{"interpose/calls", "interpose/layout", "internal/settings", "profile"}},
+	{"interpose/prebuild", []string{"interpose"}},
 	{"interpose", []string{"internal/atomicfile", "interpose/layout", "profile"}},
 	{"profile", nil},
 	{"internal/atomicfile", nil},

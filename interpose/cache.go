@@ -4,9 +4,16 @@ package interpose
 // directory if it does not exist.
 func CacheDir() (string, error) { return cacheDir() }
 
-// Find returns the path of the library that Build would return, if it is
-// already built. The ranks of a job use it, since they never compile.
+// Find returns the library for an MPI without compiling: from the cache, where it
+// writes the prebuilt library if there is one for this MPI.
 func Find(o BuildOptions) (lib string, ok bool) {
 	lib, err := library.path(o)
-	return lib, err == nil && CheckLibrary(lib) == nil
+	if err != nil {
+		return "", false
+	}
+	if CheckLibrary(lib) == nil {
+		return lib, true
+	}
+	packed := packedFor(o)
+	return lib, packed != nil && library.unpackFor(packed, o, lib) == nil && CheckLibrary(lib) == nil
 }

@@ -20,6 +20,8 @@ import (
 // identitySection is the ELF section in which a library holds its identity.
 const identitySection = ".mpitrace"
 
+const identityLength = 32
+
 // Fits reports whether an existing library, built here or elsewhere, is what
 // Build would build: from the same sources with the same flags, for an MPI with
 // the same name and functions. It does not check who can write to the file: see
@@ -70,11 +72,14 @@ func (p *product) identity(o BuildOptions) (string, error) {
 		h.Write(text)
 	}
 	fmt.Fprintln(h, layout.ToolVersion, runtime.GOARCH, p.compile, p.link, o.CFlags)
+	if p == &library {
+		h.Write(packedFor(o))
+	}
 	if p.linked || !hashMPI(h, o.MPI) {
 		hashFile(h, o.CC)
 		hashFile(h, o.MPI)
 	}
-	return hex.EncodeToString(h.Sum(nil))[:32], nil
+	return hex.EncodeToString(h.Sum(nil))[:identityLength], nil
 }
 
 // hashFile adds a file's path, size and time, without reading the file.

@@ -38,6 +38,9 @@ func (p *product) build(ctx context.Context, o BuildOptions) (string, error) {
 	if _, err := os.Stat(file); err == nil {
 		return file, CheckLibrary(file)
 	}
+	if packed := packedFor(o); packed != nil && p == &library {
+		return file, p.unpackFor(packed, o, file)
+	}
 	if o.Log != nil {
 		fmt.Fprintf(o.Log, "mpitrace: building %s with %s (first time)\n", p.what, o.CC)
 	}
@@ -45,6 +48,14 @@ func (p *product) build(ctx context.Context, o BuildOptions) (string, error) {
 		return "", fmt.Errorf("build %s: %w", p.what, err)
 	}
 	return file, nil
+}
+
+func (p *product) unpackFor(packed []byte, o BuildOptions, file string) error {
+	key, err := p.identity(o)
+	if err != nil {
+		return err
+	}
+	return unpackPrebuilt(packed, o, key, file)
 }
 
 // path returns the path of the product for an MPI, whether it exists or not.

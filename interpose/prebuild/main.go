@@ -1,0 +1,36 @@
+// Prebuild compiles the libraries that are embedded in mpitrace. It is run by
+// `make prebuilt`, in the directory of the project.
+//
+//	go run ./interpose/prebuild "COMMAND OF ZIG" [machine...]
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/mpitrace/mpitrace/interpose"
+)
+
+func main() {
+	if len(os.Args) < 2 {
+		fmt.Fprintln(os.Stderr, "usage: prebuild \"COMMAND OF ZIG\" [machine...]")
+		os.Exit(2)
+	}
+	machines := os.Args[2:]
+	if len(machines) == 0 {
+		machines = []string{runtime.GOARCH}
+	}
+	for _, machine := range machines {
+		for _, f := range interpose.Families {
+			dir := filepath.Join("interpose", "prebuilt")
+			if err := interpose.Prebuild(context.Background(), os.Args[1], f, machine, dir); err != nil {
+				fmt.Fprintf(os.Stderr, "prebuild: the library of %s for %s: %v\n", f.Name, machine, err)
+				os.Exit(1)
+			}
+			fmt.Println(filepath.Join(dir, f.PrebuiltName(machine)))
+		}
+	}
+}

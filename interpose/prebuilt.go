@@ -1,0 +1,104 @@
+package interpose
+
+import (
+	"bytes"
+	"debug/elf"
+	"embed"
+	"fmt"
+	"io/fs"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
+)
+
+// prebuilt holds the libraries that were compiled when this program was built:
+// see prebuilt/README.md.
+//
+//go:embed prebuilt
+var prebuilt embed.FS
+
+// A Family is a set of MPIs with one ABI: a library that is compiled once serves
+// all of them.
+type Family struct {
+	Name    string   // openmpi, mpich
+	Sonames []string // of the MPI's library
+}
+
+// Families lists the families for which src/base has a header, abi_NAME.h.
+var Families = []Family{
+	{"openmpi", []string{"libmpi.so.40"}},
+	{"mpich", []string{"libmpi.so.12", "libmpich.so.12"}},
+}
+
+// PrebuiltName returns the name of the file with the compiled library, for a
+// machine as Go names it.
+func (f Family) PrebuiltName(machine string) string {
+	return fmt.Sprintf("libmpitrace-%s-%s.so.zst", f.Name, machine)
+}
+
+// familyOf returns the family of an MPI's shared library, by its soname.
+func familyOf(mpi string) (Family, bool) {
+	f, err := elf.Open(mpi)
+	if err != nil {
+		return Family{}, false
+	}
+	defer f.Close()
+	names, err := f.DynString(elf.DT_SONAME)
+	if err != nil || len(names) == 0 {
+		return Family{}, false
+	}
+	i := slices.IndexFunc(Families, func(f Family) bool { return slices.Contains(f.Sonames, names[0]) })
+	if i < 0 {
+		return Family{}, false
+	}
+	return Families[i], true
+}
+
+// packedFor returns the prebuilt library for an MPI, or nil if there is none, or
+// if flags ask for another one.
+func packedFor(o BuildOptions) []byte {
+	if o.MPI == "" || len(o.CFlags) > 0 {
+		return nil
+	}
+	f, ok := familyOf(o.MPI)
+	if !ok {
+		return nil
+	}
+	packed, err := fs.ReadFile(prebuilt, "prebuilt/"+f.PrebuiltName(runtime.GOARCH))
+	if err != nil {
+		return nil
+	}
+	return packed
+}
+
+// unpackPrebuilt writes a prebuilt library to file, with the functions hidden
+// that this MPI lacks, and with the identity that a library compiled here would
+// have.
+func unpackPrebuilt(packed []byte, o BuildOptions, identity, file string) error {
+	d, err := zstd.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	var image bytes.Buffer
+	if _, err := d.WriteTo(&image); err != nil {
+		return fmt.Errorf("unpack the prebuilt library: %w", err)
+	}
+	mpi, err := functionsOf(o.MPI)
+	if err != nil {
+		return err
+	}
+	if _, err := hideMissing(image.Bytes(), mpi); err != nil {
+		return err
+	}
+	text := bytes.Replace(image.Bytes(), []byte(NoIdentity), []byte(identity), 1)
+	return atomicfile.WriteContent(file, text, 0o755)
+}
+
+// NoIdentity is the identity of a prebuilt library, which is replaced when it is
+// unpacked.
+var NoIdentity = strings.Repeat("0", identityLength)
