@@ -10,6 +10,7 @@
 # make bench      what recording costs per MPI call, and what making matrices costs
 #                 (35 minutes on 2 cores); or bench-calls, bench-process (2: start, memory),
 #                 bench-programs (8: LAMMPS, NetPIPE), bench-matrices (12)
+# make prebuilt   the libraries that are embedded in the commands, so that they need no compiler
 # make generate   the C files and the manual page, which are derived from tables
 # make install    to PREFIX (/usr/local)
 # make setup      install what run and test need
@@ -40,9 +41,10 @@ library: commands
 	    echo "make: no MPI here, so no library in lib/" >&2; }
 
 # The compiled libraries that the commands embed when they are built next.
+# MACHINES, such as "amd64 arm64", are those for which; without it, this one.
 prebuilt:
 	@scripts/setup.sh prebuilt
-	$(GO) run ./interpose/prebuild "build/zig/bin/python -m ziglang" amd64 arm64
+	$(GO) run ./interpose/prebuild "build/zig/bin/python -m ziglang" $(MACHINES)
 
 run:
 	@scripts/setup.sh run
@@ -51,6 +53,7 @@ run:
 
 test:
 	@scripts/setup.sh test
+	@$(MAKE) --no-print-directory prebuilt
 	@$(MAKE) --no-print-directory commands
 	$(GO) vet ./...
 	MPITRACE_TEST_LEVEL=quick $(GO) test -count 1 -timeout 30m ./...
@@ -65,6 +68,7 @@ test-all: test
 
 test-sweep:
 	@scripts/setup.sh test
+	@$(MAKE) --no-print-directory prebuilt
 	@$(MAKE) --no-print-directory commands
 	MPITRACE_TEST_LEVEL=sweep $(GO) test -count 1 -timeout 10h -v $(beyond_quick)
 	GO=$(GO) scripts/fuzz.sh 10m

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"os"
 	"path/filepath"
@@ -59,17 +60,8 @@ func identityOf(path string) string {
 // known.
 func (p *product) identity(o BuildOptions) (string, error) {
 	h := sha256.New()
-	names, err := p.sources()
-	if err != nil {
+	if err := p.hashSources(h); err != nil {
 		return "", err
-	}
-	for _, name := range names {
-		text, err := sources.ReadFile(name)
-		if err != nil {
-			return "", err
-		}
-		fmt.Fprintf(h, "%s %d\n", name, len(text))
-		h.Write(text)
 	}
 	fmt.Fprintln(h, layout.ToolVersion, runtime.GOARCH, p.compile, p.link, o.CFlags)
 	if p == &library {
@@ -80,6 +72,23 @@ func (p *product) identity(o BuildOptions) (string, error) {
 		hashFile(h, o.MPI)
 	}
 	return hex.EncodeToString(h.Sum(nil))[:identityLength], nil
+}
+
+// hashSources adds the names and contents of the product's sources.
+func (p *product) hashSources(h hash.Hash) error {
+	names, err := p.sources()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		text, err := sources.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(h, "%s %d\n", name, len(text))
+		h.Write(text)
+	}
+	return nil
 }
 
 // hashFile adds a file's path, size and time, without reading the file.

@@ -26,11 +26,12 @@ var sources embed.FS
 // BuildOptions describes the MPI for which something is built, and how to build
 // it.
 type BuildOptions struct {
-	CC     string   // the MPI's compiler wrapper (mpicc)
-	MPI    string   // path of the MPI's shared library, part of the identity; may be empty
-	CFlags []string // additional flags, such as -fsanitize=address
-	Dir    string   // directory of the result, to which only this user may write; empty: the user's cache
-	Log    io.Writer
+	CC      string   // the MPI's compiler wrapper (mpicc)
+	MPI     string   // path of the MPI's shared library, part of the identity; may be empty
+	CFlags  []string // additional flags, such as -fsanitize=address
+	Compile bool     // compile the library even if there is a prebuilt one
+	Dir     string   // directory of the result, to which only this user may write; empty: the user's cache
+	Log     io.Writer
 }
 
 // library is the product of Build. The fast path needs thread-local data at a
@@ -47,9 +48,9 @@ var library = product{
 	check: checkSymbols,
 }
 
-// Build returns the path of the library for an MPI. It compiles the library
-// into the user's cache unless it is already there. The file name contains the
-// identity of the library.
+// Build returns the path of the library for an MPI. Unless it is already in the
+// user's cache, Build writes the prebuilt library there, or compiles it. The
+// file name contains the identity of the library.
 func Build(ctx context.Context, o BuildOptions) (string, error) { return library.build(ctx, o) }
 
 // NoRoomError is the error for a missing directory to build in: there is no

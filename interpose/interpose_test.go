@@ -22,7 +22,7 @@ func build(t *testing.T, cc string, flags ...string) string {
 	testenv.Need(t, cc)
 	t.Setenv("MPITRACE_CACHE", "") // restored at the end
 	testenv.SharedCache(filepath.Join(t.TempDir(), "cache"), func() bool { _, err := CacheDir(); return err == nil })
-	lib, err := Build(context.Background(), BuildOptions{CC: cc, MPI: librariesOf(t, cc)[0], CFlags: flags, Log: testLog{t}})
+	lib, err := Build(context.Background(), BuildOptions{CC: cc, MPI: librariesOf(t, cc)[0], CFlags: flags, Compile: true, Log: testLog{t}})
 	if err != nil {
 		t.Fatal(err)
 	}

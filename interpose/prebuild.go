@@ -24,6 +24,15 @@ var targets = map[string]string{
 	"arm64": "aarch64-linux-gnu.2.17",
 }
 
+// prebuildFlags are additional flags of the compiler. Some texts fill their
+// field, without a 0 at the end.
+var prebuildFlags = []string{"-Wno-unterminated-string-initialization"}
+
+// prebuildLink are the flags of the linker. zig's linker refuses
+// -Bsymbolic-functions, and removes sections that only their __start_ symbols
+// refer to (src/base/hook.h).
+var prebuildLink = []string{"-shared", "-s", "-Wl,-Bsymbolic", "-Wl,--no-gc-sections", "-ldl", "-lpthread"}
+
 // optionalFunction matches what have.h defines for a function that an MPI has.
 var optionalFunction = regexp.MustCompile(`\bMT_HAVE_\w+`)
 
@@ -52,19 +61,14 @@ func Prebuild(ctx context.Context, zig string, f Family, machine, dir string) er
 	if err := os.WriteFile(cc, fmt.Appendf(nil, "#!/bin/sh\nexec %s cc -target %s \"$@\"\n", zig, target), 0o700); err != nil {
 		return err
 	}
-	o := BuildOptions{CC: cc, Log: os.Stderr, CFlags: []string{
-		"-Wno-unterminated-string-initialization", // of texts that fill their field
-		"-ffile-prefix-map=" + work + "=.", `-DMT_LIBRARY_IDENTITY="` + NoIdentity + `"`,
-	}}
+	o := BuildOptions{CC: cc, Log: os.Stderr, CFlags: slices.Concat(prebuildFlags,
+		[]string{"-ffile-prefix-map=" + work + "=.", `-DMT_LIBRARY_IDENTITY="` + NoIdentity + `"`})}
 	objects, err := library.compileUnits(ctx, o, work, units)
 	if err != nil {
 		return err
 	}
-	// zig's linker refuses -Bsymbolic-functions, and removes sections that only
-	// their __start_ symbols refer to (src/base/hook.h).
 	out := filepath.Join(work, "out.so")
-	link := []string{"-shared", "-s", "-Wl,-Bsymbolic", "-Wl,--no-gc-sections", "-ldl", "-lpthread", "-o", out}
-	if _, err := o.run(ctx, slices.Concat(objects, link)...); err != nil {
+	if _, err := o.run(ctx, slices.Concat(objects, prebuildLink, []string{"-o", out})...); err != nil {
 		return err
 	}
 	if err := checkSymbols(out); err != nil {

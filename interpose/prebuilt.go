@@ -2,6 +2,7 @@ package interpose
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"debug/elf"
 	"embed"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
+	"github.com/mpitrace/mpitrace/interpose/layout"
 )
 
 // prebuilt holds the libraries that were compiled when this program was built:
@@ -35,9 +37,15 @@ var Families = []Family{
 }
 
 // PrebuiltName returns the name of the file with the compiled library, for a
-// machine as Go names it.
+// machine as Go names it. The name contains a hash of what the library is
+// compiled from, so that a library of other sources is never used.
 func (f Family) PrebuiltName(machine string) string {
-	return fmt.Sprintf("libmpitrace-%s-%s.so.zst", f.Name, machine)
+	h := sha256.New()
+	if err := library.hashSources(h); err != nil {
+		panic(err) // they are embedded
+	}
+	fmt.Fprintln(h, layout.ToolVersion, targets[machine], library.compile, prebuildFlags, prebuildLink)
+	return fmt.Sprintf("libmpitrace-%s-%s-%x.so.zst", f.Name, machine, h.Sum(nil)[:6])
 }
 
 // familyOf returns the family of an MPI's shared library, by its soname.
@@ -58,10 +66,13 @@ func familyOf(mpi string) (Family, bool) {
 	return Families[i], true
 }
 
+// HasPrebuilt reports whether Build uses a prebuilt library for an MPI.
+func HasPrebuilt(o BuildOptions) bool { return packedFor(o) != nil }
+
 // packedFor returns the prebuilt library for an MPI, or nil if there is none, or
-// if flags ask for another one.
+// if the options ask for another one.
 func packedFor(o BuildOptions) []byte {
-	if o.MPI == "" || len(o.CFlags) > 0 {
+	if o.MPI == "" || o.Compile || len(o.CFlags) > 0 {
 		return nil
 	}
 	f, ok := familyOf(o.MPI)

@@ -20,6 +20,7 @@ const countsFile = "bench/calls/instructions.txt"
 const countsHeader = `# The instructions that recording adds to one MPI call, counted by callgrind. make test-all fails where
 # they have grown by more than 5 %; then, if that is meant to be:
 #
+#     make prebuilt
 #     go run ./bench calls --update-instructions
 `
 
@@ -85,6 +86,10 @@ func (s *setup) countGated(ctx context.Context, padding int, log io.Writer) (cou
 // others.
 func updateCounts(ctx context.Context, setups []setup, path string, log io.Writer) error {
 	all, err := readCountsFile(path)
+	if err != nil {
+		return err
+	}
+	setups, err = withPrebuilt(ctx, setups)
 	if err != nil {
 		return err
 	}

@@ -29,8 +29,15 @@ func TestInstructions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	compiled := len(setups)
+	if setups, err = withPrebuilt(t.Context(), setups); err != nil {
+		t.Fatal(err)
+	}
+	if len(setups) != 2*compiled {
+		testenv.Skip(t, "needs libraries of these sources: make prebuilt")
+	}
 	for i := range setups {
-		t.Run(setups[i].mpi, func(t *testing.T) {
+		t.Run(setups[i].mpi+"/"+setups[i].compiler, func(t *testing.T) {
 			platform := setups[i].platform()
 			if !slices.ContainsFunc(slices.Collect(maps.Keys(kept)), func(of subject) bool { return of.mpi == platform }) {
 				testenv.Skip(t, "instructions.txt has nothing of "+platform+": go run ./bench calls --update-instructions")

@@ -27,6 +27,7 @@ type setup struct {
 	version  string            // first line of MPI_Get_library_version
 	compiler string            // "gcc 12.2.0"
 	library  string            // path of the MPI's shared library
+	ours     string            // path of our library, which that compiler compiled
 	launcher string            // mpirun; "" if there is none
 	drivers  map[string]string // path by language: "c", "mpif", "f08"
 	tools    []tool
@@ -140,9 +141,10 @@ func (b builder) tools(s *setup, o options, log io.Writer) ([]tool, error) {
 	least, err2 := b.wrapper(limit)
 	lib, err3 := o.libs.value[s.mpi], error(nil)
 	if lib == "" {
-		lib, err3 = interpose.Build(b.ctx, interpose.BuildOptions{CC: b.cc, MPI: s.library, Log: log})
+		lib, err3 = interpose.Build(b.ctx, interpose.BuildOptions{CC: b.cc, MPI: s.library, Compile: true, Log: log})
 	}
 	lib, err4 := filepath.Abs(lib)
+	s.ours = lib
 	peers, err5 := peersFor(o.peers, s.library, log)
 	tools := []tool{none(), empty, least}
 	if strings.HasPrefix(s.version, "Open MPI") {
@@ -189,8 +191,33 @@ func setting(output []byte, key string) string {
 	return ""
 }
 
-// platform returns what instruction counts depend on: the versions of the MPI
-// and the compiler.
+// withPrebuilt returns the setups, and each once more with the prebuilt library,
+// where there is one.
+func withPrebuilt(ctx context.Context, setups []setup) ([]setup, error) {
+	all := setups
+	for _, s := range setups {
+		o := interpose.BuildOptions{MPI: s.library}
+		if !interpose.HasPrebuilt(o) {
+			continue
+		}
+		lib, err := interpose.Build(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		compiled := s.ours
+		s.ours, s.compiler, s.tools = lib, "prebuilt library", slices.Clone(s.tools)
+		for i := range s.tools {
+			if s.tools[i].preload == compiled {
+				s.tools[i].preload = lib
+			}
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// platform returns what instruction counts depend on: the version of the MPI, and
+// what compiled our library.
 func (s *setup) platform() string {
 	version, _, _ := strings.Cut(s.version, ",")
 	return version + ", " + s.compiler

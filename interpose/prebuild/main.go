@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -23,9 +24,13 @@ func main() {
 	if len(machines) == 0 {
 		machines = []string{runtime.GOARCH}
 	}
+	dir := filepath.Join("interpose", "prebuilt")
+	if err := removeOld(dir); err != nil {
+		fmt.Fprintln(os.Stderr, "prebuild:", err)
+		os.Exit(1)
+	}
 	for _, machine := range machines {
 		for _, f := range interpose.Families {
-			dir := filepath.Join("interpose", "prebuilt")
 			if err := interpose.Prebuild(context.Background(), os.Args[1], f, machine, dir); err != nil {
 				fmt.Fprintf(os.Stderr, "prebuild: the library of %s for %s: %v\n", f.Name, machine, err)
 				os.Exit(1)
@@ -33,4 +38,13 @@ func main() {
 			fmt.Println(filepath.Join(dir, f.PrebuiltName(machine)))
 		}
 	}
+}
+
+// removeOld removes the libraries that were compiled from other sources.
+func removeOld(dir string) error {
+	old, err := filepath.Glob(filepath.Join(dir, "*.zst"))
+	for _, file := range old {
+		err = errors.Join(err, os.Remove(file))
+	}
+	return err
 }

@@ -14,97 +14,139 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// zig returns the command of the compiler that `make prebuilt` uses.
-func zig(t *testing.T) string {
-	t.Helper()
-	python := filepath.Join(root, "build", "zig", "bin", "python")
-	testenv.Need(t, python)
-	return python + " -m ziglang"
-}
-
-// TestPrebuilt records examples/halo with prebuilt libraries, under all MPIs and
-// with no compiler called, and checks every cell of the matrices. One library
-// serves all MPIs of a family.
+// TestPrebuilt records examples/halo under all MPIs, with no compiler called,
+// and checks every cell of the matrices. One library serves all MPIs of a
+// family.
 func TestPrebuilt(t *testing.T) {
 	testenv.At(t, testenv.All)
-	withPrebuilt(t)
-	p := plate{rows: 31, cols: 25, steps: 20, down: 2, across: 2}
 	check := func(t *testing.T, m implementation) {
-		cache := t.TempDir()
-		t.Setenv("MPITRACE_CACHE", cache)
-		j := p.run(t, m)
-		checkReceived(t, j.ranks)
-		p.checkMatrices(t, j)
+		if !interpose.HasPrebuilt(interpose.BuildOptions{MPI: m.mpiLibrary(t)}) {
+			testenv.Skip(t, "needs libraries of these sources: make prebuilt")
+		}
+		j := checkHalo(t, m)
 		if strings.Contains(j.stderr, "building the library") {
 			t.Errorf("the library was compiled: %s", j.stderr)
 		}
-		if libraries, err := filepath.Glob(filepath.Join(cache, "libmpitrace-*.so")); err != nil || len(libraries) != 1 {
-			t.Errorf("the cache has the libraries %v (%v), want one", libraries, err)
-		}
 	}
-	withEachInTurn(t, anyMPI, check)
+	atOnce(t, 1, anyMPI, check)
 	t.Run("impi", func(t *testing.T) {
 		setIntelMPI(t)
 		check(t, intelMPI())
 	})
-	// mpi4py asks by weak symbols which functions the MPI has. With a function of
-	// ours that the MPI lacks, its allreduce fails.
-	t.Run("mpi4py", func(t *testing.T) {
-		python := filepath.Join(root, "build", "venv", "bin", "python")
-		testenv.Need(t, python, "mpirun.openmpi")
-		program := "from mpi4py import MPI; c = MPI.COMM_WORLD; print(c.allreduce(c.rank + 1), c.bcast(7))"
-		j := record(t, nil, "mpirun.openmpi", "--oversubscribe", "-n", "2", python, "-c", program)
-		if j.code != 0 || j.stdout != "3 7\n3 7\n" {
-			t.Errorf("exit status %d, output %q\n%s", j.code, j.stdout, j.stderr)
-		}
-		checkWhole(t, 2, j)
-	})
 }
 
-// withPrebuilt makes the test use an mpitrace that has the prebuilt libraries in
-// it.
-func withPrebuilt(t *testing.T) {
-	t.Helper()
-	command := zig(t)
-	dir := t.TempDir()
+// TestCompiled is TestPrebuilt with an mpitrace that has no prebuilt libraries.
+func TestCompiled(t *testing.T) {
+	testenv.At(t, testenv.All)
+	files, err := filepath.Glob(filepath.Join(root, "interpose", "prebuilt", "*.zst"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	replace := map[string]string{}
-	for _, f := range interpose.Families {
-		if err := interpose.Prebuild(t.Context(), command, f, runtime.GOARCH, dir); err != nil {
-			t.Fatal(err)
-		}
-		name := f.PrebuiltName(runtime.GOARCH)
-		replace[filepath.Join(root, "interpose", "prebuilt", name)] = filepath.Join(dir, name)
+	for _, file := range files {
+		replace[file] = "" // as if it did not exist
 	}
 	overlay, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(file, overlay, 0o600); err != nil {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	build := exec.Command("go", "build", "-overlay", file, "-o", filepath.Join(dir, "mpitrace"), "./cmd/mpitrace")
+	build := exec.Command("go", "build", "-overlay", filepath.Join(dir, "overlay.json"), "-o", dir, "./cmd/mpitrace")
 	build.Dir = root
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	before := mpitrace
+	defer func(before string) { mpitrace = before }(mpitrace)
 	mpitrace = filepath.Join(dir, "mpitrace")
-	t.Cleanup(func() { mpitrace = before })
+	atOnce(t, 1, anyMPI, func(t *testing.T, m implementation) {
+		j := checkHalo(t, m)
+		if !strings.Contains(j.stderr, "building the library") {
+			t.Errorf("nothing was compiled: %s", j.stderr)
+		}
+	})
+}
+
+// checkHalo records examples/halo with an empty cache, and checks every cell of
+// the matrices.
+func checkHalo(t *testing.T, m implementation) job {
+	t.Helper()
+	t.Setenv("MPITRACE_CACHE", t.TempDir())
+	p := plate{rows: 31, cols: 25, steps: 20, down: 2, across: 2}
+	j := p.run(t, m)
+	checkReceived(t, j.ranks)
+	p.checkMatrices(t, j)
+	return j
+}
+
+// findNames prints, for each name on standard input, whether a program finds it
+// in the library sys.argv[1] and in the library sys.argv[2].
+const findNames = `
+import ctypes, sys
+libraries = [ctypes.CDLL(path, ctypes.RTLD_GLOBAL) for path in sys.argv[1:]]
+for name in sys.stdin.read().split():
+    print(name, *[hasattr(library, name) for library in libraries])
+`
+
+// TestNamesThatTheMPILacks checks that a program finds no function in our
+// library that its MPI lacks. mpi4py tests by weak symbols which functions there
+// are. The names that are tried are those of MPICH 5.
+func TestNamesThatTheMPILacks(t *testing.T) {
+	testenv.At(t, testenv.All)
+	python := testenv.Python(t)
+	all := implementations()
+	newest := all[len(all)-1]
+	testenv.Need(t, newest.cc)
+	names := succeed(t, nil, "nm", "-D", "--defined-only", "--format=just-symbols", newest.mpiLibrary(t))
+	withEachAt(t, testenv.All, anyMPI, func(t *testing.T, m implementation) {
+		mpi := m.mpiLibrary(t)
+		library, err := interpose.Build(t.Context(), interpose.BuildOptions{CC: m.cc, MPI: mpi, Dir: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		find := exec.Command(python, "-c", findNames, mpi, library)
+		find.Stdin = strings.NewReader(names.stdout)
+		out, err := find.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		lacking := 0
+		for line := range strings.Lines(string(out)) {
+			f := strings.Fields(line)
+			if !strings.HasPrefix(f[0], "MPI_") {
+				continue
+			}
+			if f[1] == "False" {
+				lacking++
+			}
+			if f[1] == "False" && f[2] == "True" {
+				t.Errorf("the library has %s, which %s lacks", f[0], m.name)
+			}
+			if f[0] == "MPI_Send_c" && f[1] != f[2] {
+				t.Errorf("MPI_Send_c: the MPI has it: %s; the library has it: %s", f[1], f[2])
+			}
+		}
+		if m.name != newest.name && lacking == 0 {
+			t.Errorf("%s lacks no function of %s: nothing is tested", m.name, newest.name)
+		}
+	})
 }
 
 // TestPrebuildTwice checks that a library is the same, byte for byte, wherever
 // it is built.
 func TestPrebuildTwice(t *testing.T) {
 	testenv.At(t, testenv.All)
-	command := zig(t)
+	python := filepath.Join(root, "build", "zig", "bin", "python")
+	testenv.Need(t, python)
 	var built [2][]byte
 	for i := range built {
 		dir := t.TempDir()
 		t.Setenv("TMPDIR", t.TempDir()) // it compiles there
 		f := interpose.Families[0]
-		if err := interpose.Prebuild(t.Context(), command, f, runtime.GOARCH, dir); err != nil {
+		if err := interpose.Prebuild(t.Context(), python+" -m ziglang", f, runtime.GOARCH, dir); err != nil {
 			t.Fatal(err)
 		}
 		built[i] = readAll(t, filepath.Join(dir, f.PrebuiltName(runtime.GOARCH)))
