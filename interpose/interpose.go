@@ -98,6 +98,8 @@ mpi_version MPI_VERSION.MPI_SUBVERSION
 mpi_family is_OPENMPI
 #elif defined(MPICH_VERSION) || defined(MPICH_NUMVERSION)
 mpi_family is_MPICH
+#elif defined(MPI_ABI_VERSION)
+mpi_family is_ABI
 #endif
 `
 
@@ -111,7 +113,7 @@ var (
 type mpiHeader struct {
 	functions map[string]bool // by symbol, such as MPI_Send_c
 	standard  string          // version of the Standard
-	family    string          // OPENMPI or MPICH, whose types src/base/abi_x.h has; or empty
+	family    string          // OPENMPI, MPICH or ABI, whose types src/base/abi_x.h has; or empty
 }
 
 func (o BuildOptions) readHeader(ctx context.Context, work string) (h mpiHeader, err error) {

@@ -14,6 +14,8 @@
 #include "base/abi_mpich.h"
 #elif defined(MT_ABI_OPENMPI)
 #include "base/abi_openmpi.h"
+#elif defined(MT_ABI_ABI)
+#include "base/abi_abi.h"
 #else
 #pragma GCC visibility push(default)
 #include <mpi.h>

@@ -131,6 +131,15 @@ static bool resolve_constants(void *module)
     return mt_const.comm_world && mt_const.comm_null && mt_const.byte && mt_const.request_null;
 }
 #else
+// Reports whether the MPI has the standard ABI. MPICH has it in a library of its own; from the
+// other one the function returns the version -1.
+static bool has_standard_abi(void *module)
+{
+    int major = -1, minor = -1;
+    int (*version)(int *, int *) = (int (*)(int *, int *))(uintptr_t)mt_resolve_symbol("PMPI_Abi_get_version", module);
+    return version && version(&major, &minor) == MPI_SUCCESS && major >= 0;
+}
+
 static bool resolve_constants(void *module)
 {
     mt_const = (mt_constants){
@@ -147,7 +156,11 @@ static bool resolve_constants(void *module)
         .op_no_op = MPI_NO_OP,
         .info_null = MPI_INFO_NULL,
     };
-    return mt_resolve_symbol("ompi_mpi_comm_world", module) == NULL;
+#ifdef MT_STANDARD_ABI
+    return has_standard_abi(module);
+#else
+    return mt_resolve_symbol("ompi_mpi_comm_world", module) == NULL && !has_standard_abi(module);
+#endif
 }
 #endif
 

@@ -13,6 +13,8 @@ const char *mt_mpi_family(void)
 {
 #ifdef OPEN_MPI
     return "Open MPI";
+#elif defined(MT_STANDARD_ABI)
+    return "MPI's standard ABI";
 #else
     return "MPICH";
 #endif

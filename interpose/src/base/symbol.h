@@ -24,7 +24,7 @@ typedef struct mt_constants {
     MPI_Win win_null;
     MPI_Op op_null, op_no_op;
     MPI_Info info_null;
-    MPI_Datatype (*type_f2c)(MPI_Fint); // NULL for MPICH, where it is not needed: handles are integers
+    MPI_Datatype (*type_f2c)(MPI_Fint); // only for Open MPI: elsewhere handles are constants
 } mt_constants;
 
 extern MT_HIDDEN mt_constants mt_const;
@@ -34,7 +34,8 @@ extern MT_HIDDEN mt_constants mt_const;
 // of another tool that is loaded after us.
 extern MT_HIDDEN mt_pmpi_table mt_mpi;
 
-// Returns the family of MPIs that this library was built for: "Open MPI" or "MPICH".
+// Returns the family of MPIs that this library was built for: "Open MPI", "MPICH" or "MPI's
+// standard ABI".
 const char *mt_mpi_family(void);
 
 // Returns a handle on the module that contains the address `caller`, or NULL if there

@@ -23,12 +23,12 @@ static MPI_Datatype type_of(const mt_pvar_entry *v)
     return types[v->form == MT_FORM_FLUSH ? 0 : v->seconds ? 1 : 2];
 }
 
-// MPI_T_PVAR_ALL_HANDLES: a constant in Open MPI, a variable in MPICH.
+// MPI_T_PVAR_ALL_HANDLES: a constant in Open MPI and the standard ABI, a variable in MPICH.
 static MPI_T_pvar_handle all;
 
 static MPI_T_pvar_handle find_all(uint64_t site)
 {
-#ifdef OPEN_MPI
+#ifdef MPI_T_PVAR_ALL_HANDLES
     (void)site;
     return MPI_T_PVAR_ALL_HANDLES;
 #else

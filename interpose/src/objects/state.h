@@ -56,6 +56,11 @@ typedef struct mt_objects_state {
     // MPI_Init.
     bool status_trusted;
 
+    // Where a status of the standard ABI has its count: in `reserved`, the low half in word
+    // status_word and the high half in the next one, above this number of bits with flags.
+    // Written by status.c, in MPI_Init.
+    uint8_t status_word, status_flags;
+
     // The requests and the matched messages that are followed. Written by request.c, for
     // any thread: under the lock of the shard once threads use MPI at the same time
     // (mt_process.multiple).

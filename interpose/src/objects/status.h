@@ -17,6 +17,9 @@ MT_INLINE uint64_t mt_status_fields(const MPI_Status *status)
     return status->_ucount;
 #elif defined(MPICH_NUMVERSION) || defined(MPICH_VERSION)
     return (uint32_t)status->count_lo | (uint64_t)((uint32_t)status->count_hi_and_cancelled >> 1) << 32;
+#elif defined(MT_STANDARD_ABI)
+    const uint32_t *low = (const uint32_t *)&status->reserved[mt_objects.status_word];
+    return low[0] | (uint64_t)(low[1] >> mt_objects.status_flags) << 32;
 #else
     return mt_status_query(status);
 #endif
