@@ -26,7 +26,7 @@ var prebuilt embed.FS
 // A Family is a set of MPIs with one ABI: a library that is compiled once serves
 // all of them.
 type Family struct {
-	Name    string   // openmpi, mpich
+	Name    string   // openmpi, mpich, abi
 	Sonames []string // of the MPI's library
 }
 
@@ -34,6 +34,7 @@ type Family struct {
 var Families = []Family{
 	{"openmpi", []string{"libmpi.so.40"}},
 	{"mpich", []string{"libmpi.so.12", "libmpich.so.12"}},
+	{"abi", []string{"libmpi_abi.so.1"}},
 }
 
 // PrebuiltName returns the name of the file with the compiled library, for a

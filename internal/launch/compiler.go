@@ -177,6 +177,10 @@ func FindCompiler(lib string, flavour run.Flavour) (*MPI, error) {
 	var tried []string
 	for _, cc := range compilersFor(lib, flavour) {
 		mpi, err := Probe(cc)
+		// A wrapper of the standard ABI compiles the library for all MPIs that have it.
+		if err == nil && flavour == run.StandardABI && mpi.Flavour == flavour {
+			mpi = &MPI{Flavour: flavour, Library: lib, CC: mpi.CC}
+		}
 		if err == nil && mpi.Library == lib {
 			Remember(mpi)
 			return mpi, nil
