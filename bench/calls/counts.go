@@ -35,12 +35,12 @@ type counts map[subject]float64
 func gated(p program) bool { return p.counted && p.ranks == 1 }
 
 // gatedTools returns our tools, with directories whose names are longer by
-// padding. It leaves out sampled times, whose number depends on the clock, and
-// traces, whose cost depends on memory.
+// padding. It leaves out sampled times, whose number depends on the clock, traces
+// in reused memory, and the prebuilt library, which has a setup of its own.
 func gatedTools(tools []tool, padding int) []tool {
 	var found []tool
 	for _, t := range tools {
-		if strings.HasPrefix(t.name, "ours") && t.name != "ours-sampled" && t.name != "ours-trace-last" {
+		if strings.HasPrefix(t.name, "ours") && !slices.Contains([]string{"ours-sampled", "ours-trace-last", prebuiltTool}, t.name) {
 			t.padding = padding
 			found = append(found, t)
 		}

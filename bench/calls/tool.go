@@ -15,6 +15,9 @@ import (
 const (
 	baseline = "none"
 	limit    = "limit"
+	// Our prebuilt library, where there is one. The other tools of ours are
+	// compiled by the MPI's compiler wrapper.
+	prebuiltTool = "ours-prebuilt"
 )
 
 // tool is a way to observe the calls, including none at all.
