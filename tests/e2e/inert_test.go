@@ -50,7 +50,7 @@ func (m implementation) mpiLibrary(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := regexp.MustCompile(`libmpi(?:ch)?\.so\S* => (\S+)`).FindSubmatch(out)
+	found := regexp.MustCompile(`libmpi(?:ch|_abi)?\.so\S* => (\S+)`).FindSubmatch(out)
 	if found == nil {
 		t.Fatalf("no MPI among\n%s", out)
 	}

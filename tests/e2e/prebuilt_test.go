@@ -33,6 +33,27 @@ func TestPrebuilt(t *testing.T) {
 		setIntelMPI(t)
 		check(t, intelMPI())
 	})
+	withStandardABI(t, check)
+}
+
+// withStandardABI runs f under the libraries with the standard ABI of MPICH and
+// Intel MPI. Both run the same programs, which are linked with MPICH's.
+func withStandardABI(t *testing.T, f func(*testing.T, implementation)) {
+	t.Helper()
+	in := func(name, command string) string { return filepath.Join(root, "build", name, "bin", command) }
+	for name, launcher := range map[string]string{"mpich5": "mpiexec", "impi": "mpirun"} {
+		t.Run("abi of "+name, func(t *testing.T) {
+			m := implementation{name: "abi", cc: in("mpich5", "mpicc_abi"), launcher: []string{in(name, launcher)}}
+			testenv.Need(t, m.cc, m.launcher[0])
+			// Intel MPI has no mpicc_abi: the library is compiled with MPICH's.
+			t.Setenv("PATH", filepath.Dir(m.cc)+":"+os.Getenv("PATH"))
+			if name == "impi" {
+				setIntelMPI(t)
+			}
+			t.Setenv("LD_LIBRARY_PATH", filepath.Join(root, "build", name, "lib"))
+			f(t, m)
+		})
+	}
 }
 
 // TestCompiled is TestPrebuilt with an mpitrace that has no prebuilt libraries.
@@ -62,12 +83,14 @@ func TestCompiled(t *testing.T) {
 	}
 	defer func(before string) { mpitrace = before }(mpitrace)
 	mpitrace = filepath.Join(dir, "mpitrace")
-	atOnce(t, 1, anyMPI, func(t *testing.T, m implementation) {
+	check := func(t *testing.T, m implementation) {
 		j := checkHalo(t, m)
 		if !strings.Contains(j.stderr, "building the library") {
 			t.Errorf("nothing was compiled: %s", j.stderr)
 		}
-	})
+	}
+	atOnce(t, 1, anyMPI, check)
+	withStandardABI(t, check)
 }
 
 // checkHalo records examples/halo with an empty cache, and checks every cell of
