@@ -22,14 +22,14 @@ func TestBuildTellsTheCoverage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// C functions only: Fortran's names are all upper or all lower case.
-		exported := len(regexp.MustCompile(` T MPIX?_[A-Z][a-z]`).FindAll(symbols, -1))
 		recorded := regexp.MustCompile(`(?m)^  (MPIX?_\w+) +recorded`).FindAllStringSubmatch(list, -1)
-		if len(recorded) != exported || !strings.HasSuffix(strings.TrimSpace(head), fmt.Sprintf(": %d", exported)) {
-			t.Errorf("%q and %d functions listed as recorded; nm has %d", head, len(recorded), exported)
+		if !strings.HasSuffix(strings.TrimSpace(head), fmt.Sprintf(": %d", len(recorded))) {
+			t.Errorf("%q and %d functions listed as recorded", head, len(recorded))
 		}
+		// The address of a function that the MPI lacks is 0. A prebuilt library has
+		// more functions than the MPI's mpi.h: those of older standards.
 		for _, r := range recorded {
-			if !strings.Contains(string(symbols), " T "+r[1]+"\n") {
+			if !regexp.MustCompile(`[1-9a-f][0-9a-f]* T ` + r[1] + `\n`).Match(symbols) {
 				t.Errorf("%s is listed as recorded, but is not in the library", r[1])
 			}
 		}
