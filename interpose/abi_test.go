@@ -69,6 +69,11 @@ func checkABI(t *testing.T, family, cc string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	more, err := sources.ReadFile("mpit/abi_" + family + ".h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	header = append(header, more...)
 	work := t.TempDir()
 	o := BuildOptions{CC: cc}
 	var table strings.Builder

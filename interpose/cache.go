@@ -14,6 +14,6 @@ func Find(o BuildOptions) (lib string, ok bool) {
 	if CheckLibrary(lib) == nil {
 		return lib, true
 	}
-	packed := packedFor(o)
+	packed := library.packedFor(o)
 	return lib, packed != nil && library.unpackFor(packed, o, lib) == nil && CheckLibrary(lib) == nil
 }

@@ -54,21 +54,22 @@ func identityOf(path string) string {
 
 // identity returns a hash of everything that the product depends on: the
 // sources, the flags, and the MPI. For the library, the hash covers the MPI's
-// soname and functions, so that it fits all copies of an MPI. A program is
-// linked to one copy, so that the hash covers the MPI's path, size and time. It
-// covers those of the compiler wrapper too, for a program or if the MPI is not
-// known.
+// soname and functions, so that it fits all copies of an MPI. Of a product that
+// each copy has for itself, or if the MPI is not known, the hash covers the path,
+// size and time of the MPI and, unless the product is prebuilt, of the compiler
+// wrapper.
 func (p *product) identity(o BuildOptions) (string, error) {
 	h := sha256.New()
 	if err := p.hashSources(h); err != nil {
 		return "", err
 	}
 	fmt.Fprintln(h, layout.ToolVersion, runtime.GOARCH, p.compile, p.link, o.CFlags)
-	if p == &library {
-		h.Write(packedFor(o))
-	}
-	if p.linked || !hashMPI(h, o.MPI) {
-		hashFile(h, o.CC)
+	packed := p.packedFor(o)
+	h.Write(packed)
+	if p.perCopy || !hashMPI(h, o.MPI) {
+		if packed == nil {
+			hashFile(h, o.CC)
+		}
 		hashFile(h, o.MPI)
 	}
 	return hex.EncodeToString(h.Sum(nil))[:identityLength], nil

@@ -38,14 +38,18 @@ type BuildOptions struct {
 // fixed offset (-ftls-model) and no calls through the PLT (-fno-plt). All
 // symbols except MPI's are hidden. -Wl,--as-needed keeps the compiler wrapper
 // from making the MPI a dependency. With -Bsymbolic-functions, the library's
-// calls of its own exported functions do not leave the library.
+// calls of its own exported functions do not leave the library. zig's linker
+// refuses that flag, and removes sections that only their __start_ symbols refer
+// to (src/base/hook.h).
 var library = product{
 	what: "the library", dir: "src", name: "libmpitrace-%s.so",
 	compile: []string{"-std=gnu11", "-O2", "-g1", "-fPIC", "-fvisibility=hidden",
 		"-ftls-model=initial-exec", "-fno-plt", "-fno-strict-aliasing", "-Wall", "-Wextra",
 		"-Wno-deprecated-declarations"},
-	link:  []string{"-shared", "-Wl,--as-needed", "-Wl,-Bsymbolic-functions", "-ldl", "-lpthread"},
-	check: checkSymbols,
+	link:         []string{"-shared", "-Wl,--as-needed", "-Wl,-Bsymbolic-functions", "-ldl", "-lpthread"},
+	packed:       "libmpitrace-%s-%s-%x.so.zst",
+	prebuildLink: []string{"-shared", "-s", "-Wl,-Bsymbolic", "-Wl,--no-gc-sections", "-ldl", "-lpthread"},
+	check:        checkSymbols,
 }
 
 // Build returns the path of the library for an MPI. Unless it is already in the

@@ -28,29 +28,37 @@ var targets = map[string]string{
 // field, without a 0 at the end.
 var prebuildFlags = []string{"-Wno-unterminated-string-initialization"}
 
-// prebuildLink are the flags of the linker. zig's linker refuses
-// -Bsymbolic-functions, and removes sections that only their __start_ symbols
-// refer to (src/base/hook.h).
-var prebuildLink = []string{"-shared", "-s", "-Wl,-Bsymbolic", "-Wl,--no-gc-sections", "-ldl", "-lpthread"}
-
 // optionalFunction matches what have.h defines for a function that an MPI has.
 var optionalFunction = regexp.MustCompile(`\bMT_HAVE_\w+`)
 
-// Prebuild compiles the library for a family of MPIs and a machine, and writes
-// it to dir. zig is a command that runs zig's compiler. No MPI is needed: the
-// library has all functions of MPI, and unpackPrebuilt hides those that an MPI
-// lacks. The result is the same in all directories.
+// Prebuild compiles the library for a family of MPIs and a machine, and the
+// program that lists variables, and writes them to dir. zig is a command that
+// runs zig's compiler. No MPI is needed: the library has all functions of MPI,
+// and unpackPrebuilt hides those that an MPI lacks. The result is the same in
+// all directories.
 func Prebuild(ctx context.Context, zig string, f Family, machine, dir string) error {
 	target, ok := targets[machine]
 	if !ok {
-		return fmt.Errorf("no library is built for %s", machine)
+		return fmt.Errorf("nothing is built for %s", machine)
 	}
+	zig = fmt.Sprintf("%s cc -target %s", zig, target)
+	for _, p := range prebuiltProducts {
+		if err := p.prebuild(ctx, zig, f, filepath.Join(dir, p.packedName(f, machine))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// prebuild compiles a product with a command, and writes it to a file,
+// compressed.
+func (p *product) prebuild(ctx context.Context, command string, f Family, file string) error {
 	work, err := os.MkdirTemp("", "mpitrace-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(work)
-	units, err := library.unpack(work)
+	units, err := p.unpack(work)
 	if err != nil {
 		return err
 	}
@@ -58,37 +66,48 @@ func Prebuild(ctx context.Context, zig string, f Family, machine, dir string) er
 		return err
 	}
 	cc := filepath.Join(work, "cc")
-	if err := os.WriteFile(cc, fmt.Appendf(nil, "#!/bin/sh\nexec %s cc -target %s \"$@\"\n", zig, target), 0o700); err != nil {
+	if err := os.WriteFile(cc, fmt.Appendf(nil, "#!/bin/sh\nexec %s \"$@\"\n", command), 0o700); err != nil {
 		return err
 	}
 	o := BuildOptions{CC: cc, Log: os.Stderr, CFlags: slices.Concat(prebuildFlags,
 		[]string{"-ffile-prefix-map=" + work + "=.", `-DMT_LIBRARY_IDENTITY="` + NoIdentity + `"`})}
-	objects, err := library.compileUnits(ctx, o, work, units)
+	objects, err := p.compileUnits(ctx, o, work, units)
 	if err != nil {
 		return err
 	}
-	out := filepath.Join(work, "out.so")
-	if _, err := o.run(ctx, slices.Concat(objects, prebuildLink, []string{"-o", out})...); err != nil {
+	out := filepath.Join(work, "out")
+	if _, err := o.run(ctx, slices.Concat(objects, p.prebuildLink, []string{"-o", out})...); err != nil {
 		return err
 	}
-	if err := checkSymbols(out); err != nil {
-		return err
-	}
-	if err := checkGlibc(out); err != nil {
-		return err
+	if err := p.checkPrebuilt(out); err != nil {
+		return fmt.Errorf("%s of %s: %w", p.what, f.Name, err)
 	}
 	image, err := os.ReadFile(out)
 	if err != nil {
 		return err
 	}
-	if bytes.Count(image, []byte(NoIdentity)) != 1 {
-		return fmt.Errorf("the library of %s has the text of its identity %d times", f.Name, bytes.Count(image, []byte(NoIdentity)))
-	}
 	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithEncoderConcurrency(1))
 	if err != nil {
 		return err
 	}
-	return atomicfile.WriteContent(filepath.Join(dir, f.PrebuiltName(machine)), e.EncodeAll(image, nil), 0o644)
+	return atomicfile.WriteContent(file, e.EncodeAll(image, nil), 0o644)
+}
+
+// checkPrebuilt returns an error if a file needs symbols of an MPI or a newer
+// glibc than 2.17, or if the library does not have the text of its identity
+// once.
+func (p *product) checkPrebuilt(file string) error {
+	if err := checkSymbols(file); err != nil {
+		return err
+	}
+	if err := checkGlibc(file); err != nil || p != &library {
+		return err
+	}
+	image, err := os.ReadFile(file)
+	if n := bytes.Count(image, []byte(NoIdentity)); err == nil && n != 1 {
+		err = fmt.Errorf("it has the text of its identity %d times", n)
+	}
+	return err
 }
 
 // checkGlibc returns an error if a library needs a newer glibc than 2.17.

@@ -17,7 +17,7 @@ import (
 	"github.com/mpitrace/mpitrace/interpose/layout"
 )
 
-// prebuilt holds the libraries that were compiled when this program was built:
+// prebuilt holds the products that were compiled when this program was built:
 // see prebuilt/README.md.
 //
 //go:embed prebuilt
@@ -38,15 +38,28 @@ var Families = []Family{
 }
 
 // PrebuiltName returns the name of the file with the compiled library, for a
-// machine as Go names it. The name contains a hash of what the library is
-// compiled from, so that a library of other sources is never used.
-func (f Family) PrebuiltName(machine string) string {
+// machine as Go names it.
+func (f Family) PrebuiltName(machine string) string { return library.packedName(f, machine) }
+
+// PrebuiltNames returns the names of all files that Prebuild writes.
+func (f Family) PrebuiltNames(machine string) (names []string) {
+	for _, p := range prebuiltProducts {
+		names = append(names, p.packedName(f, machine))
+	}
+	return names
+}
+
+var prebuiltProducts = []*product{&library, &lister}
+
+// packedName returns the name of a prebuilt file. The name contains a hash of
+// what the product is compiled from, so that one of other sources is never used.
+func (p *product) packedName(f Family, machine string) string {
 	h := sha256.New()
-	if err := library.hashSources(h); err != nil {
+	if err := p.hashSources(h); err != nil {
 		panic(err) // they are embedded
 	}
-	fmt.Fprintln(h, layout.ToolVersion, targets[machine], library.compile, prebuildFlags, prebuildLink)
-	return fmt.Sprintf("libmpitrace-%s-%s-%x.so.zst", f.Name, machine, h.Sum(nil)[:6])
+	fmt.Fprintln(h, layout.ToolVersion, targets[machine], p.compile, prebuildFlags, p.prebuildLink)
+	return fmt.Sprintf(p.packed, f.Name, machine, h.Sum(nil)[:6])
 }
 
 // familyOf returns the family of an MPI's shared library, by its soname.
@@ -68,11 +81,11 @@ func familyOf(mpi string) (Family, bool) {
 }
 
 // HasPrebuilt reports whether Build uses a prebuilt library for an MPI.
-func HasPrebuilt(o BuildOptions) bool { return packedFor(o) != nil }
+func HasPrebuilt(o BuildOptions) bool { return library.packedFor(o) != nil }
 
-// packedFor returns the prebuilt library for an MPI, or nil if there is none, or
+// packedFor returns the prebuilt product for an MPI, or nil if there is none, or
 // if the options ask for another one.
-func packedFor(o BuildOptions) []byte {
+func (p *product) packedFor(o BuildOptions) []byte {
 	if o.MPI == "" || o.Compile || len(o.CFlags) > 0 {
 		return nil
 	}
@@ -80,14 +93,14 @@ func packedFor(o BuildOptions) []byte {
 	if !ok {
 		return nil
 	}
-	packed, err := fs.ReadFile(prebuilt, "prebuilt/"+f.PrebuiltName(runtime.GOARCH))
+	packed, err := fs.ReadFile(prebuilt, "prebuilt/"+p.packedName(f, runtime.GOARCH))
 	if err != nil {
 		return nil
 	}
 	return packed
 }
 
-// unpackPrebuilt writes a prebuilt library to file, with the functions hidden
+// unpackPrebuilt writes a prebuilt product to file, with the functions hidden
 // that this MPI lacks, and with the identity that a library compiled here would
 // have.
 func unpackPrebuilt(packed []byte, o BuildOptions, identity, file string) error {
@@ -98,7 +111,7 @@ func unpackPrebuilt(packed []byte, o BuildOptions, identity, file string) error 
 	defer d.Close()
 	var image bytes.Buffer
 	if _, err := d.WriteTo(&image); err != nil {
-		return fmt.Errorf("unpack the prebuilt library: %w", err)
+		return fmt.Errorf("unpack a prebuilt file: %w", err)
 	}
 	mpi, err := functionsOf(o.MPI)
 	if err != nil {

@@ -2,6 +2,7 @@ package interpose
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -19,13 +20,16 @@ import (
 // product is a file that is compiled from embedded sources with an MPI's own
 // compiler wrapper, and kept in the user's cache.
 type product struct {
-	what    string // description for messages
-	dir     string // directory of its sources
-	name    string // of the file; %s is replaced by its identity
-	compile []string
-	link    []string
-	linked  bool                    // whether it is a program that is linked to the MPI
-	check   func(file string) error // checks the linked file; may be nil
+	what         string   // description for messages
+	dir          string   // directory of its sources
+	shared       []string // patterns of headers in src that it uses too
+	name         string   // of the file; %s is replaced by its identity
+	compile      []string
+	link         []string
+	packed       string                  // name of the prebuilt file; %s are its family and machine, %x a hash
+	prebuildLink []string                // flags of the linker when it is prebuilt
+	perCopy      bool                    // whether each copy of an MPI has its own file
+	check        func(file string) error // checks the linked file; may be nil
 }
 
 // build returns the path of the product for an MPI. It compiles the product
@@ -38,7 +42,7 @@ func (p *product) build(ctx context.Context, o BuildOptions) (string, error) {
 	if _, err := os.Stat(file); err == nil {
 		return file, CheckLibrary(file)
 	}
-	if packed := packedFor(o); packed != nil && p == &library {
+	if packed := p.packedFor(o); packed != nil {
 		return file, p.unpackFor(packed, o, file)
 	}
 	if o.Log != nil {
@@ -74,7 +78,7 @@ func (p *product) path(o BuildOptions) (string, error) {
 	return filepath.Join(dir, fmt.Sprintf(p.name, key)), nil
 }
 
-// sources returns the embedded files of the product, sorted.
+// sources returns the embedded files of the product, in the same order each time.
 func (p *product) sources() ([]string, error) {
 	var names []string
 	err := fs.WalkDir(sources, p.dir, func(path string, e fs.DirEntry, err error) error {
@@ -83,6 +87,10 @@ func (p *product) sources() ([]string, error) {
 		}
 		return err
 	})
+	for _, pattern := range p.shared {
+		headers, globErr := fs.Glob(sources, pattern)
+		names, err = append(names, headers...), errors.Join(err, globErr)
+	}
 	return names, err
 }
 
@@ -112,7 +120,7 @@ func (p *product) make(ctx context.Context, o BuildOptions, file string) error {
 		return err
 	}
 	out := filepath.Join(work, "out")
-	if _, err := o.run(ctx, slices.Concat(o.CFlags, objects, p.linkFlags(o), []string{"-o", out})...); err != nil {
+	if _, err := o.run(ctx, slices.Concat(o.CFlags, objects, p.link, []string{"-o", out})...); err != nil {
 		return err
 	}
 	if p.check != nil {
@@ -143,15 +151,6 @@ func removeAbandoned(dir string) {
 	}
 }
 
-// linkFlags returns the flags for linking. They make a program load the MPI
-// that it was built for, even if LD_LIBRARY_PATH names another.
-func (p *product) linkFlags(o BuildOptions) []string {
-	if !p.linked || o.MPI == "" {
-		return p.link
-	}
-	return slices.Concat(p.link, []string{"-Xlinker", "--disable-new-dtags", "-Xlinker", "-rpath", "-Xlinker", filepath.Dir(o.MPI)})
-}
-
 // unpack writes the sources to work, and returns the files to compile.
 func (p *product) unpack(work string) (units []string, err error) {
 	names, err := p.sources()
@@ -163,7 +162,7 @@ func (p *product) unpack(work string) (units []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		path := filepath.Join(work, filepath.FromSlash(strings.TrimPrefix(name, p.dir+"/")))
+		path := filepath.Join(work, filepath.FromSlash(strings.TrimPrefix(strings.TrimPrefix(name, p.dir+"/"), library.dir+"/")))
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return nil, err
 		}

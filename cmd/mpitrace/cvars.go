@@ -15,10 +15,11 @@ import (
 )
 
 // checkCvars returns an error if the MPI does not accept one of the control
-// variables, before the job starts. Without a compiler wrapper it cannot check
-// this; then the library in the processes reports what the MPI refused.
+// variables, before the job starts. Without a compiler wrapper and a prebuilt
+// program it cannot check this; then the library in the processes reports what the
+// MPI refused.
 func checkCvars(ctx context.Context, asked []string, mpi *launch.MPI, log io.Writer) error {
-	if len(asked) == 0 || mpi.CC == "" {
+	if len(asked) == 0 || !interpose.HasLister(interpose.BuildOptions{CC: mpi.CC, MPI: mpi.Library}) {
 		return nil
 	}
 	o := mpit.Options{Build: interpose.BuildOptions{CC: mpi.CC, MPI: mpi.Library, Log: log}}
@@ -74,15 +75,16 @@ func checkCvar(v *mpit.CVar, value string, f run.Flavour) error {
 // result.
 func (j *job) noteCvars() error {
 	const patience = 10 * time.Second
-	if j.MPI.CC == "" {
-		return nil // the query has to be compiled
+	build := interpose.BuildOptions{CC: j.MPI.CC, MPI: j.MPI.Library}
+	if !interpose.HasLister(build) {
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	changes, err := mpit.ChangedHere(ctx, interpose.BuildOptions{CC: j.MPI.CC, MPI: j.MPI.Library})
+	changes, err := mpit.ChangedHere(ctx, build)
 	var noRoom *interpose.NoRoomError
 	if errors.As(err, &noRoom) {
-		return nil // the query cannot be compiled, as above
+		return nil // there is no place for the program that asks
 	}
 	if err != nil {
 		return fmt.Errorf("list the MPI's control variables that differ from their defaults: %w", err)

@@ -92,7 +92,10 @@ func (o *varsOptions) run(cmd *cobra.Command, pattern string) error {
 	which, log := launch.Chosen(found), cmd.ErrOrStderr()
 	mpi, _, err := launch.Detect(nil, which.MPI, which.CC)
 	if err != nil {
-		return usage(err)
+		mpi = launch.WithoutCompiler(nil, which, err)
+		if mpi == nil || !interpose.HasLister(interpose.BuildOptions{MPI: mpi.Library}) {
+			return usage(err)
+		}
 	}
 	all, err := o.read(cmd.Context(), mpi, log)
 	if err != nil {

@@ -23,13 +23,21 @@ func Installations() []*MPI {
 		prefix := filepath.Dir(filepath.Dir(realPath(launcher)))
 		dirs = append(dirs, filepath.Join(prefix, "lib"), filepath.Join(prefix, "lib64"))
 	}
-	var files []string
+	return librariesAmong(append(candidates(dirs), loaderCache()...))
+}
+
+// candidates lists the files in some directories that may be an MPI library.
+func candidates(dirs []string) (files []string) {
 	for _, dir := range dirs {
 		found, _ := filepath.Glob(filepath.Join(dir, "libmp*.so.*")) // the error is for a directory whose name is no valid pattern
 		files = append(files, found...)
 	}
-	var all []*MPI
-	for _, file := range append(files, loaderCache()...) {
+	return files
+}
+
+// librariesAmong returns the MPI libraries among some files, each once.
+func librariesAmong(files []string) (all []*MPI) {
+	for _, file := range files {
 		real := realPath(file)
 		if !mayBeMPI(filepath.Base(file)) || slices.ContainsFunc(all, func(m *MPI) bool { return m.Library == real }) {
 			continue
@@ -60,10 +68,17 @@ func loaderCache() []string {
 }
 
 // InstalledFor returns the MPI library that a command probably uses, found
-// without a compiler wrapper. It is of the flavour that --mpi names, else of
-// the launcher's flavour, else the first that is installed. It returns nil if
-// there is none.
+// without a compiler wrapper. It is the first in the prefix or of the flavour
+// that --mpi names, else of the launcher's flavour, else the first that is
+// installed. It returns nil if there is none. c may be nil.
 func InstalledFor(c *Command, override string) *MPI {
+	if info, err := os.Stat(override); err == nil && info.IsDir() {
+		all := librariesAmong(candidates([]string{filepath.Join(override, "lib"), filepath.Join(override, "lib64"), override}))
+		if len(all) == 0 {
+			return nil
+		}
+		return all[0]
+	}
 	all := Installations()
 	if len(all) == 0 {
 		return nil
@@ -71,7 +86,10 @@ func InstalledFor(c *Command, override string) *MPI {
 	wanted := []run.Flavour{run.Flavour(strings.ToLower(override))}
 	if override == "" || override == "auto" {
 		wanted = nil
-		l := c.Launcher
+		var l *Launcher
+		if c != nil {
+			l = c.Launcher
+		}
 		if l == nil {
 			l, _ = findLauncher("mpirun") // nil if there is no mpirun
 		}

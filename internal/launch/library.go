@@ -77,7 +77,7 @@ func (e *NotDetectedError) Unwrap() error { return e.error }
 func DetectLibrary(ctx context.Context, c *Command, which Choice, elsewhere func() (string, error), log io.Writer) (*MPI, string, error) {
 	mpi, note, err := Detect(c, which.MPI, which.CC)
 	if err != nil {
-		if mpi := withoutCompiler(c, which, err); mpi != nil {
+		if mpi := WithoutCompiler(c, which, err); mpi != nil {
 			if lib, ok := libraryWithoutCompiler(mpi, log); ok {
 				return mpi, lib, interpose.CheckLibrary(lib)
 			}
@@ -94,10 +94,10 @@ func DetectLibrary(ctx context.Context, c *Command, which Choice, elsewhere func
 	return mpi, lib, interpose.CheckLibrary(lib)
 }
 
-// withoutCompiler returns the MPI of a command that was not detected because
-// its compiler wrapper is missing. It returns nil if the MPI is unknown or err
-// has another cause.
-func withoutCompiler(c *Command, which Choice, err error) *MPI {
+// WithoutCompiler returns the MPI of a command that was not detected because
+// its compiler wrapper is missing, for the error of Detect. It returns nil if the
+// MPI is unknown or err has another cause. c may be nil.
+func WithoutCompiler(c *Command, which Choice, err error) *MPI {
 	var missing *NoCompilerError
 	switch {
 	case which.CC != "":

@@ -33,7 +33,7 @@ func Defaults(ctx context.Context, o interpose.BuildOptions) (*List, error) {
 			return l, nil
 		}
 	}
-	text, err := askDefaults(ctx, lister)
+	text, err := askDefaults(ctx, lister, o.MPI)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func cleaned(env []string) []string {
 
 // askDefaults asks in three environments: uninitialized memory may be the same
 // in two.
-func askDefaults(ctx context.Context, lister string) ([]byte, error) {
+func askDefaults(ctx context.Context, lister, mpi string) ([]byte, error) {
 	cache := filepath.Dir(lister)
 	var first []byte
 	unsteady := map[string]bool{}
@@ -80,7 +80,7 @@ func askDefaults(ctx context.Context, lister string) ([]byte, error) {
 		{cache, cache, "/dev/null,/dev/null"},
 		{"/", cache, "/dev/null"},
 	} {
-		text, err := run(ctx, lister, s.dir, append(cleaned(os.Environ()), "HOME="+s.home, noFiles+s.files))
+		text, err := run(ctx, lister, s.dir, append(cleaned(os.Environ()), "HOME="+s.home, noFiles+s.files), mpi)
 		if err != nil {
 			return nil, err
 		}

@@ -28,7 +28,7 @@ func Read(ctx context.Context, o Options) (*List, error) {
 	if err != nil {
 		return nil, err
 	}
-	var args []string
+	args := []string{o.Build.MPI}
 	if o.AfterInit {
 		args = append(args, "after-init")
 	}

@@ -1,9 +1,8 @@
-#include <mpi.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "have.h"
 #include "info.h"
+#include "library.h"
 #include "list.h"
 #include "names.h"
 
@@ -31,25 +30,23 @@ void list_category(int index)
     int cvars, pvars, categories;
     do {
         cvars = pvars = categories = UNSET;
-        if (failed(PMPI_T_category_get_info(index, info.name, &info.name_size, info.description,
-                                            &info.description_size, &cvars, &pvars, &categories),
+        if (failed(mpi.T_category_get_info(index, info.name, &info.name_size, info.description,
+                                           &info.description_size, &cvars, &pvars, &categories),
                    "MPI_T_category_get_info"))
             return;
     } while (info_ask_again(&info));
     info_start(&l, "category", index, &info);
-    line_members(&l, "cvar", index, cvars, PMPI_T_category_get_cvars, "MPI_T_category_get_cvars");
-    line_members(&l, "pvar", index, pvars, PMPI_T_category_get_pvars, "MPI_T_category_get_pvars");
-    line_members(&l, "category", index, categories, PMPI_T_category_get_categories, "MPI_T_category_get_categories");
-#if MT_HAVE_T_category_get_events && MT_HAVE_T_category_get_num_events
+    line_members(&l, "cvar", index, cvars, mpi.T_category_get_cvars, "MPI_T_category_get_cvars");
+    line_members(&l, "pvar", index, pvars, mpi.T_category_get_pvars, "MPI_T_category_get_pvars");
+    line_members(&l, "category", index, categories, mpi.T_category_get_categories, "MPI_T_category_get_categories");
     int events = UNSET;
-    if (!failed(PMPI_T_category_get_num_events(index, &events), "MPI_T_category_get_num_events"))
-        line_members(&l, "event", index, events, PMPI_T_category_get_events, "MPI_T_category_get_events");
-#endif
+    if (mpi.T_category_get_num_events && mpi.T_category_get_events &&
+        !failed(mpi.T_category_get_num_events(index, &events), "MPI_T_category_get_num_events"))
+        line_members(&l, "event", index, events, mpi.T_category_get_events, "MPI_T_category_get_events");
     list_line(&l);
     free(l.text);
 }
 
-#if MT_HAVE_T_event_get_info
 void list_event(int index)
 {
     struct info info = {0};
@@ -65,8 +62,8 @@ void list_event(int index)
         }
         verbosity = bind = UNSET;
         items = MPI_T_ENUM_NULL;
-        if (failed(PMPI_T_event_get_info(index, info.name, &info.name_size, &verbosity, types, at, &elements, &items,
-                                         NULL, info.description, &info.description_size, &bind),
+        if (failed(mpi.T_event_get_info(index, info.name, &info.name_size, &verbosity, types, at, &elements, &items,
+                                        NULL, info.description, &info.description_size, &bind),
                    "MPI_T_event_get_info"))
             return;
     } while (info_ask_again(&info));
@@ -84,20 +81,18 @@ void list_event(int index)
     free(at);
     free(l.text);
 }
-#endif
 
-#if MT_HAVE_T_source_get_info
 void list_source(int index)
 {
     struct info info = {0};
     struct line l = {0};
-    MPI_T_source_order order;
+    int order;
     MPI_Count ticks, last;
     do {
-        order = MPI_T_SOURCE_UNORDERED;
+        order = UNSET;
         ticks = last = UNSET;
-        if (failed(PMPI_T_source_get_info(index, info.name, &info.name_size, info.description,
-                                          &info.description_size, &order, &ticks, &last, NULL),
+        if (failed(mpi.T_source_get_info(index, info.name, &info.name_size, info.description,
+                                         &info.description_size, &order, &ticks, &last, NULL),
                    "MPI_T_source_get_info"))
             return;
     } while (info_ask_again(&info));
@@ -110,4 +105,3 @@ void list_source(int index)
     list_line(&l);
     free(l.text);
 }
-#endif

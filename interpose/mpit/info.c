@@ -56,10 +56,10 @@ static void line_items(struct line *l, MPI_T_enum items, int n)
 {
     for (int i = 0; i < n; i++) {
         int value = 0, size = 0;
-        if (failed(PMPI_T_enum_get_item(items, i, &value, NULL, &size), "MPI_T_enum_get_item"))
+        if (failed(mpi.T_enum_get_item(items, i, &value, NULL, &size), "MPI_T_enum_get_item"))
             continue;
         char *name = allocate_text(&size);
-        if (!failed(PMPI_T_enum_get_item(items, i, &value, name, &size), "MPI_T_enum_get_item")) {
+        if (!failed(mpi.T_enum_get_item(items, i, &value, name, &size), "MPI_T_enum_get_item")) {
             line_number(l, "value", value);
             line_text(l, "item", name);
         }
@@ -82,10 +82,10 @@ void list_enum(MPI_T_enum items)
     if (!listed)
         _exit(2);
     listed[count++] = items;
-    if (failed(PMPI_T_enum_get_info(items, &n, NULL, &size), "MPI_T_enum_get_info"))
+    if (failed(mpi.T_enum_get_info(items, &n, NULL, &size), "MPI_T_enum_get_info"))
         return;
     char *name = allocate_text(&size);
-    if (!failed(PMPI_T_enum_get_info(items, &n, name, &size), "MPI_T_enum_get_info")) {
+    if (!failed(mpi.T_enum_get_info(items, &n, name, &size), "MPI_T_enum_get_info")) {
         line_start(&l, "enum");
         line_id(&l, "id", items);
         line_text(&l, "name", name);

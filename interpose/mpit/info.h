@@ -1,9 +1,9 @@
 #ifndef INFO_H
 #define INFO_H
 
-#include <mpi.h>
 #include <stdbool.h>
 
+#include "library.h"
 #include "line.h"
 
 // The name and description of an entry. The library is called twice: first for their

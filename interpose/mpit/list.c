@@ -7,9 +7,9 @@
 //     error kind=cvar index=7 call=MPI_T_cvar_read code=57 reason=MPI_T_ERR_INVALID_INDEX
 //     end lines=...
 //
-// The program calls MPI_T_init_thread. It calls MPI_Init only with the argument
-// after-init. Without it no job is started, so the program also works where none may
-// be started. It calls the PMPI functions, so that a preloaded tool is not involved.
+// The first argument is the file of the library. The program calls MPI_T_init_thread. It
+// calls MPI_Init only with the second argument after-init. Without it no job is started,
+// so the program also works where none may be started.
 //
 // An MPI may crash in such a call and leave its locks taken. (Open MPI 4.1 does, after
 // MPI_Init, for variables of components that it has unloaded.) Therefore a child
@@ -26,7 +26,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "have.h"
+#include "library.h"
 #include "names.h"
 
 // How far a child has come. It shares this memory with its parent.
@@ -42,18 +42,14 @@ bool after_init;
 
 static const struct kind {
     const char *name, *count_call;
-    int (*count)(int *);
+    int (**count)(int *); // points to NULL if the library lacks the function
     void (*list)(int index);
 } kinds[] = {
-    {"cvar", "MPI_T_cvar_get_num", PMPI_T_cvar_get_num, list_cvar},
-    {"pvar", "MPI_T_pvar_get_num", PMPI_T_pvar_get_num, list_pvar},
-    {"category", "MPI_T_category_get_num", PMPI_T_category_get_num, list_category},
-#if MT_HAVE_T_event_get_num && MT_HAVE_T_event_get_info
-    {"event", "MPI_T_event_get_num", PMPI_T_event_get_num, list_event},
-#endif
-#if MT_HAVE_T_source_get_num && MT_HAVE_T_source_get_info
-    {"source", "MPI_T_source_get_num", PMPI_T_source_get_num, list_source},
-#endif
+    {"cvar", "MPI_T_cvar_get_num", &mpi.T_cvar_get_num, list_cvar},
+    {"pvar", "MPI_T_pvar_get_num", &mpi.T_pvar_get_num, list_pvar},
+    {"category", "MPI_T_category_get_num", &mpi.T_category_get_num, list_category},
+    {"event", "MPI_T_event_get_num", &mpi.T_event_get_num, list_event},
+    {"source", "MPI_T_source_get_num", &mpi.T_source_get_num, list_source},
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
@@ -99,7 +95,9 @@ static void list_remaining(void)
 {
     for (; progress->kind < KINDS; progress->kind++, progress->index = 0) {
         int n = 0;
-        if (failed(kinds[progress->kind].count(&n), kinds[progress->kind].count_call))
+        if (!*kinds[progress->kind].count)
+            continue;
+        if (failed((*kinds[progress->kind].count)(&n), kinds[progress->kind].count_call))
             continue;
         for (; progress->index < n; progress->index++) {
             alarm(TIMEOUT_SECONDS);
@@ -170,10 +168,11 @@ static bool list_all(void)
 static void list_library(void)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "", standard[32];
-    int size = 0;
+    int size = 0, major = 0, minor = 0;
     struct line l = {0};
-    PMPI_Get_library_version(version, &size);
-    snprintf(standard, sizeof standard, "%d.%d", MPI_VERSION, MPI_SUBVERSION);
+    mpi.Get_library_version(version, &size);
+    mpi.Get_version(&major, &minor);
+    snprintf(standard, sizeof standard, "%d.%d", major, minor);
     line_start(&l, "library");
     line_text(&l, "version", version);
     line_text(&l, "standard", standard);
@@ -186,20 +185,20 @@ int main(int argc, char **argv)
     static const struct rlimit none;
     struct line l = {0};
     int provided;
-    after_init = argc > 1 && strcmp(argv[1], "after-init") == 0;
+    after_init = argc > 2 && strcmp(argv[2], "after-init") == 0;
     setrlimit(RLIMIT_CORE, &none);
     list_file = dup(STDOUT_FILENO); // the MPI may print to stdout, which is not to be in the list
     dup2(STDERR_FILENO, STDOUT_FILENO);
     progress = mmap(NULL, sizeof *progress, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (list_file < 0 || progress == MAP_FAILED)
+    if (list_file < 0 || progress == MAP_FAILED || argc < 2 || !library_load(argv[1]))
         return 1;
-    int code = PMPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    int code = mpi.T_init_thread(MPI_THREAD_SINGLE, &provided);
     if (code != MPI_SUCCESS) {
         fprintf(stderr, "MPI_T_init_thread: error %d\n", code);
         return 1;
     }
     if (after_init)
-        PMPI_Init(NULL, NULL); // its error handler ends the process
+        mpi.Init(NULL, NULL); // its error handler ends the process
     list_library();
     if (!list_all())
         return 1;
@@ -207,6 +206,6 @@ int main(int argc, char **argv)
     line_number(&l, "lines", progress->lines);
     line_write(&l, list_file);
     if (after_init)
-        PMPI_Finalize();
+        mpi.Finalize();
     _exit(0); // MPI_T_finalize crashes after MPI_Finalize in Open MPI 4.1
 }

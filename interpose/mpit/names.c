@@ -1,6 +1,13 @@
 #include "names.h"
 
 #include <stdint.h>
+#include <string.h>
+
+// Names that some versions of an MPI lack.
+#ifndef NEWER_BINDINGS
+#define NEWER_BINDINGS
+#define NEWER_REASONS
+#endif
 
 struct name {
     int value;
@@ -27,9 +34,7 @@ static const struct name bindings[] = {
     {MPI_T_BIND_MPI_WIN, "win"},
     {MPI_T_BIND_MPI_MESSAGE, "message"},
     {MPI_T_BIND_MPI_INFO, "info"},
-#if MPI_VERSION * 10 + MPI_SUBVERSION >= 41 // not in MPICH 4.0; it may be an enumerator, which #ifdef does not see
-    {MPI_T_BIND_MPI_SESSION, "session"},
-#endif
+    NEWER_BINDINGS
     {UNSET, NULL},
 };
 
@@ -86,9 +91,7 @@ static const struct name reasons[] = {
 #ifdef MPI_T_ERR_NOT_SUPPORTED
     CODE(MPI_T_ERR_NOT_SUPPORTED),
 #endif
-#ifdef MPI_T_ERR_NOT_ACCESSIBLE
-    CODE(MPI_T_ERR_NOT_ACCESSIBLE),
-#endif
+    NEWER_REASONS
     CODE(MPI_ERR_ARG),
     CODE(MPI_ERR_INTERN),
     CODE(MPI_ERR_OTHER),
@@ -116,36 +119,45 @@ void line_reason(struct line *l, int code)
     line_name(l, "reason", reasons, code);
 }
 
-// The datatypes that MPI 4.1 allows, and others that libraries use.
-static const struct type types[] = {
-    {MPI_INT, "int", FORM_SIGNED, sizeof(int)},
-    {MPI_UNSIGNED, "unsigned", FORM_UNSIGNED, sizeof(unsigned)},
-    {MPI_UNSIGNED_LONG, "unsigned long", FORM_UNSIGNED, sizeof(unsigned long)},
-    {MPI_UNSIGNED_LONG_LONG, "unsigned long long", FORM_UNSIGNED, sizeof(unsigned long long)},
-    {MPI_COUNT, "count", FORM_SIGNED, sizeof(MPI_Count)},
-    {MPI_CHAR, "char", FORM_TEXT, 1},
-    {MPI_DOUBLE, "double", FORM_FLOATING, sizeof(double)},
-    {MPI_INT8_T, "int8", FORM_SIGNED, 1},
-    {MPI_INT16_T, "int16", FORM_SIGNED, 2},
-    {MPI_INT32_T, "int32", FORM_SIGNED, 4},
-    {MPI_INT64_T, "int64", FORM_SIGNED, 8},
-    {MPI_UINT8_T, "uint8", FORM_UNSIGNED, 1},
-    {MPI_UINT16_T, "uint16", FORM_UNSIGNED, 2},
-    {MPI_UINT32_T, "uint32", FORM_UNSIGNED, 4},
-    {MPI_UINT64_T, "uint64", FORM_UNSIGNED, 8},
-    {MPI_LONG, "long", FORM_SIGNED, sizeof(long)},
-    {MPI_LONG_LONG, "long long", FORM_SIGNED, sizeof(long long)},
-    {MPI_SHORT, "short", FORM_SIGNED, sizeof(short)},
-    {MPI_UNSIGNED_SHORT, "unsigned short", FORM_UNSIGNED, sizeof(unsigned short)},
-    {MPI_BYTE, "byte", FORM_UNSIGNED, 1},
-    {MPI_C_BOOL, "bool", FORM_UNSIGNED, sizeof(_Bool)},
-    {MPI_FLOAT, "float", FORM_FLOATING, sizeof(float)},
-    {MPI_AINT, "aint", FORM_SIGNED, sizeof(MPI_Aint)},
-};
+// Fills the table of the datatypes that MPI 4.1 allows, and others that libraries use. Their
+// handles may be addresses in the library.
+static struct type types[23];
+static void fill_types(void)
+{
+    const struct type all[] = {
+        {MPI_INT, "int", FORM_SIGNED, sizeof(int)},
+        {MPI_UNSIGNED, "unsigned", FORM_UNSIGNED, sizeof(unsigned)},
+        {MPI_UNSIGNED_LONG, "unsigned long", FORM_UNSIGNED, sizeof(unsigned long)},
+        {MPI_UNSIGNED_LONG_LONG, "unsigned long long", FORM_UNSIGNED, sizeof(unsigned long long)},
+        {MPI_COUNT, "count", FORM_SIGNED, sizeof(MPI_Count)},
+        {MPI_CHAR, "char", FORM_TEXT, 1},
+        {MPI_DOUBLE, "double", FORM_FLOATING, sizeof(double)},
+        {MPI_INT8_T, "int8", FORM_SIGNED, 1},
+        {MPI_INT16_T, "int16", FORM_SIGNED, 2},
+        {MPI_INT32_T, "int32", FORM_SIGNED, 4},
+        {MPI_INT64_T, "int64", FORM_SIGNED, 8},
+        {MPI_UINT8_T, "uint8", FORM_UNSIGNED, 1},
+        {MPI_UINT16_T, "uint16", FORM_UNSIGNED, 2},
+        {MPI_UINT32_T, "uint32", FORM_UNSIGNED, 4},
+        {MPI_UINT64_T, "uint64", FORM_UNSIGNED, 8},
+        {MPI_LONG, "long", FORM_SIGNED, sizeof(long)},
+        {MPI_LONG_LONG, "long long", FORM_SIGNED, sizeof(long long)},
+        {MPI_SHORT, "short", FORM_SIGNED, sizeof(short)},
+        {MPI_UNSIGNED_SHORT, "unsigned short", FORM_UNSIGNED, sizeof(unsigned short)},
+        {MPI_BYTE, "byte", FORM_UNSIGNED, 1},
+        {MPI_C_BOOL, "bool", FORM_UNSIGNED, sizeof(_Bool)},
+        {MPI_FLOAT, "float", FORM_FLOATING, sizeof(float)},
+        {MPI_AINT, "aint", FORM_SIGNED, sizeof(MPI_Aint)},
+    };
+    _Static_assert(sizeof all == sizeof types, "the table has room for exactly these types");
+    memcpy(types, all, sizeof types);
+}
 
 const struct type *type_of(MPI_Datatype handle)
 {
     static const struct type unknown = {.name = "unknown"};
+    if (!types[0].name)
+        fill_types();
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
         if (types[i].handle == handle)
             return &types[i];

@@ -1,8 +1,7 @@
 #ifndef NAMES_H
 #define NAMES_H
 
-#include <mpi.h>
-
+#include "library.h"
 #include "line.h"
 
 // Write the name of an MPI_T constant: "user-basic", "comm", "highwatermark",

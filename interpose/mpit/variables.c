@@ -1,10 +1,10 @@
-#include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "info.h"
+#include "library.h"
 #include "list.h"
 #include "names.h"
 
@@ -71,14 +71,14 @@ static void read_cvar(struct line *l, int index, const struct type *type, int bi
     void *object;
     if (!find_object(bind, &object) || !begin_step(STEP_HANDLE))
         return;
-    if (failed(PMPI_T_cvar_handle_alloc(index, object, &handle, &count), "MPI_T_cvar_handle_alloc"))
+    if (failed(mpi.T_cvar_handle_alloc(index, object, &handle, &count), "MPI_T_cvar_handle_alloc"))
         return;
     line_number_if_set(l, "count", count);
     char *buffer = buffer_for(type, count);
-    if (buffer && begin_step(STEP_READ) && !failed(PMPI_T_cvar_read(handle, buffer), "MPI_T_cvar_read"))
+    if (buffer && begin_step(STEP_READ) && !failed(mpi.T_cvar_read(handle, buffer), "MPI_T_cvar_read"))
         line_values(l, type, buffer, count);
     free(buffer);
-    PMPI_T_cvar_handle_free(&handle);
+    mpi.T_cvar_handle_free(&handle);
 }
 
 void list_cvar(int index)
@@ -92,8 +92,8 @@ void list_cvar(int index)
         verbosity = bind = scope = UNSET;
         datatype = MPI_DATATYPE_NULL;
         items = MPI_T_ENUM_NULL;
-        if (failed(PMPI_T_cvar_get_info(index, info.name, &info.name_size, &verbosity, &datatype, &items,
-                                        info.description, &info.description_size, &bind, &scope),
+        if (failed(mpi.T_cvar_get_info(index, info.name, &info.name_size, &verbosity, &datatype, &items,
+                                       info.description, &info.description_size, &bind, &scope),
                    "MPI_T_cvar_get_info"))
             return;
     } while (info_ask_again(&info));
@@ -120,19 +120,19 @@ static void read_pvar(struct line *l, int index, const struct type *type, int bi
     void *object;
     if (!after_init || !find_object(bind, &object) || !begin_step(STEP_HANDLE))
         return;
-    if (!have_session && failed(PMPI_T_pvar_session_create(&session), "MPI_T_pvar_session_create"))
+    if (!have_session && failed(mpi.T_pvar_session_create(&session), "MPI_T_pvar_session_create"))
         return;
     have_session = true;
-    if (failed(PMPI_T_pvar_handle_alloc(session, index, object, &handle, &count), "MPI_T_pvar_handle_alloc"))
+    if (failed(mpi.T_pvar_handle_alloc(session, index, object, &handle, &count), "MPI_T_pvar_handle_alloc"))
         return;
     line_number_if_set(l, "count", count);
     char *buffer = buffer_for(type, count);
     if (buffer && begin_step(STEP_READ) &&
-        (continuous == 1 || !failed(PMPI_T_pvar_start(session, handle), "MPI_T_pvar_start")) &&
-        !failed(PMPI_T_pvar_read(session, handle, buffer), "MPI_T_pvar_read"))
+        (continuous == 1 || !failed(mpi.T_pvar_start(session, handle), "MPI_T_pvar_start")) &&
+        !failed(mpi.T_pvar_read(session, handle, buffer), "MPI_T_pvar_read"))
         line_values(l, type, buffer, count);
     free(buffer);
-    PMPI_T_pvar_handle_free(session, &handle);
+    mpi.T_pvar_handle_free(session, &handle);
 }
 
 void list_pvar(int index)
@@ -146,9 +146,9 @@ void list_pvar(int index)
         verbosity = class = bind = readonly = continuous = atomic = UNSET;
         datatype = MPI_DATATYPE_NULL;
         items = MPI_T_ENUM_NULL;
-        if (failed(PMPI_T_pvar_get_info(index, info.name, &info.name_size, &verbosity, &class, &datatype, &items,
-                                        info.description, &info.description_size, &bind, &readonly, &continuous,
-                                        &atomic),
+        if (failed(mpi.T_pvar_get_info(index, info.name, &info.name_size, &verbosity, &class, &datatype, &items,
+                                       info.description, &info.description_size, &bind, &readonly, &continuous,
+                                       &atomic),
                    "MPI_T_pvar_get_info"))
             return;
     } while (info_ask_again(&info));

@@ -1,4 +1,5 @@
-// Prebuild compiles the libraries that are embedded in mpitrace. It is run by
+// Prebuild compiles what is embedded in mpitrace: the libraries, and the programs
+// that list variables. It is run by
 // `make prebuilt`, in the directory of the project.
 //
 //	go run ./interpose/prebuild "COMMAND OF ZIG" [machine...]
@@ -32,10 +33,12 @@ func main() {
 	for _, machine := range machines {
 		for _, f := range interpose.Families {
 			if err := interpose.Prebuild(context.Background(), os.Args[1], f, machine, dir); err != nil {
-				fmt.Fprintf(os.Stderr, "prebuild: the library of %s for %s: %v\n", f.Name, machine, err)
+				fmt.Fprintf(os.Stderr, "prebuild: %s for %s: %v\n", f.Name, machine, err)
 				os.Exit(1)
 			}
-			fmt.Println(filepath.Join(dir, f.PrebuiltName(machine)))
+			for _, name := range f.PrebuiltNames(machine) {
+				fmt.Println(filepath.Join(dir, name))
+			}
 		}
 	}
 }

@@ -1,0 +1,23 @@
+// Constants of Open MPI that only this program uses: see base/abi_openmpi.h. TestABI compares
+// them with each mpi.h.
+#define MPI_ERR_ARG 13
+#define MPI_ERR_OTHER 16
+#define MPI_ERR_UNKNOWN 14
+#define MPI_T_BIND_MPI_DATATYPE 2
+#define MPI_T_BIND_MPI_ERRHANDLER 3
+#define MPI_T_BIND_MPI_FILE 4
+#define MPI_T_BIND_MPI_GROUP 5
+#define MPI_T_BIND_MPI_INFO 10
+#define MPI_T_BIND_MPI_MESSAGE 9
+#define MPI_T_BIND_MPI_OP 6
+#define MPI_T_BIND_MPI_REQUEST 7
+#define MPI_T_ERR_CANNOT_INIT 56
+#define MPI_T_ERR_INVALID_ITEM 58
+#define MPI_T_ERR_INVALID_NAME 73
+#define MPI_T_VERBOSITY_MPIDEV_ALL 8
+#define MPI_T_VERBOSITY_MPIDEV_BASIC 6
+#define MPI_T_VERBOSITY_MPIDEV_DETAIL 7
+#define MPI_T_VERBOSITY_TUNER_ALL 5
+#define MPI_T_VERBOSITY_TUNER_BASIC 3
+#define MPI_T_VERBOSITY_TUNER_DETAIL 4
+#define MPI_T_VERBOSITY_USER_ALL 2
