@@ -111,7 +111,7 @@ void list_cvar(int index)
 
 // Allocates handles only after MPI_Init. Before it nothing has been counted, and Open
 // MPI 4.1 crashes.
-static void read_pvar(struct line *l, int index, const struct type *type, int bind, int continuous)
+static void read_pvar(struct line *l, int index, const struct type *type, int bind, bool continuous)
 {
     static MPI_T_pvar_session session;
     static bool have_session;
@@ -128,11 +128,18 @@ static void read_pvar(struct line *l, int index, const struct type *type, int bi
     line_number_if_set(l, "count", count);
     char *buffer = buffer_for(type, count);
     if (buffer && begin_step(STEP_READ) &&
-        (continuous == 1 || !failed(mpi.T_pvar_start(session, handle), "MPI_T_pvar_start")) &&
+        (continuous || !failed(mpi.T_pvar_start(session, handle), "MPI_T_pvar_start")) &&
         !failed(mpi.T_pvar_read(session, handle, buffer), "MPI_T_pvar_read"))
         line_values(l, type, buffer, count);
     free(buffer);
     mpi.T_pvar_handle_free(session, &handle);
+}
+
+// Writes a flag of a pvar as 0 or 1. In MPICH and Intel MPI, a flag that is set may have another
+// value than 1.
+static void line_flag(struct line *l, const char *key, int flag)
+{
+    line_number_if_set(l, key, flag == UNSET ? UNSET : flag != 0);
 }
 
 void list_pvar(int index)
@@ -158,11 +165,11 @@ void list_pvar(int index)
     line_class(&l, class);
     line_type(&l, "type", datatype);
     line_bind(&l, bind);
-    line_number_if_set(&l, "readonly", readonly);
-    line_number_if_set(&l, "continuous", continuous);
-    line_number_if_set(&l, "atomic", atomic);
+    line_flag(&l, "readonly", readonly);
+    line_flag(&l, "continuous", continuous);
+    line_flag(&l, "atomic", atomic);
     line_enum(&l, items);
-    read_pvar(&l, index, type_of(datatype), bind, continuous);
+    read_pvar(&l, index, type_of(datatype), bind, continuous != UNSET && continuous != 0);
     list_line(&l);
     free(l.text);
 }
