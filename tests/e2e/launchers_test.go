@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -101,20 +102,7 @@ func setIntelMPI(t *testing.T) {
 
 func intelMPI() implementation {
 	bin := filepath.Join(root, "build", "impi", "bin")
-	return implementation{name: "impi", cc: filepath.Join(bin, "mpigcc"), launcher: []string{filepath.Join(bin, "mpirun")}}
-}
-
-// TestIntelMPI records examples/halo under Intel MPI, started by its mpirun,
-// and checks every cell of the matrices.
-func TestIntelMPI(t *testing.T) {
-	testenv.At(t, testenv.All)
-	m := intelMPI()
-	testenv.Need(t, "gcc", m.cc, m.launcher[0])
-	setIntelMPI(t)
-	p := plate{rows: 31, cols: 25, steps: 20, down: 2, across: 2}
-	j := p.run(t, m)
-	checkReceived(t, j.ranks)
-	p.checkMatrices(t, j)
+	return implementation{name: "impi", cc: filepath.Join(bin, "mpicc"), launcher: []string{filepath.Join(bin, "mpirun")}}
 }
 
 // launchFiles makes a directory with the files of the forms, and a library that
@@ -206,4 +194,33 @@ func TestConfigFile(t *testing.T) {
 			t.Errorf("the file is now %q, %v; want it unchanged", now, err)
 		}
 	})
+}
+
+// TestIntelFortran records examples/halo in Fortran under Intel MPI, which calls
+// its own Fortran library. Its wheel has no mpi_f08 for gfortran.
+func TestIntelFortran(t *testing.T) {
+	testenv.At(t, testenv.All)
+	m := intelMPI()
+	testenv.Need(t, "gfortran", m.cc, m.launcher[0])
+	setIntelMPI(t)
+	version, _, _ := strings.Cut(succeed(t, nil, "gfortran", "-dumpversion").stdout, "\n")
+	modules, err := filepath.Glob(filepath.Join(root, "build", "impi", "include", "mpi", "gfortran", version+".*"))
+	if err != nil || len(modules) != 1 {
+		t.Fatalf("Intel MPI has the modules %v (%v) of gfortran %s, want one", modules, err, version)
+	}
+	p := plate{rows: 31, cols: 25, steps: 20, down: 2, across: 2}
+	inC := p.run(t, m)
+	for _, b := range bindings() {
+		if b.name == "mpi_f08" {
+			continue
+		}
+		t.Run(b.name, func(t *testing.T) {
+			source := filepath.Join(root, "tests", "programs", "halo.F90")
+			j := m.run(t, p.down*p.across, m.compileFortranFile(t, b, source, "-I"+modules[0]),
+				strconv.Itoa(p.rows), strconv.Itoa(p.cols), strconv.Itoa(p.steps))
+			p.checkMatrices(t, j)
+			checkReceived(t, j.ranks)
+			diff(t, "calls as in C", callsBy(inC.ranks), callsBy(j.ranks))
+		})
+	}
 }
