@@ -37,16 +37,15 @@ type BuildOptions struct {
 // library is the product of Build. The fast path needs thread-local data at a
 // fixed offset (-ftls-model) and no calls through the PLT (-fno-plt). All
 // symbols except MPI's are hidden. -Wl,--as-needed keeps the compiler wrapper
-// from making the MPI a dependency. With -Bsymbolic-functions, the library's
-// calls of its own exported functions do not leave the library. zig's linker
-// refuses that flag, and removes sections that only their __start_ symbols refer
-// to (src/base/hook.h).
+// from making the MPI a dependency. With -Bsymbolic, the library uses its own
+// exported functions and data of a thread, whatever else the process defines. zig's linker removes
+// sections that only their __start_ symbols refer to (src/base/hook.h).
 var library = product{
 	what: "the library", dir: "src", name: "libmpitrace-%s.so",
 	compile: []string{"-std=gnu11", "-O2", "-g1", "-fPIC", "-fvisibility=hidden",
 		"-ftls-model=initial-exec", "-fno-plt", "-fno-strict-aliasing", "-Wall", "-Wextra",
 		"-Wno-deprecated-declarations"},
-	link:         []string{"-shared", "-Wl,--as-needed", "-Wl,-Bsymbolic-functions", "-ldl", "-lpthread"},
+	link:         []string{"-shared", "-Wl,--as-needed", "-Wl,-Bsymbolic", "-ldl", "-lpthread"},
 	packed:       "libmpitrace-%s-%s-%x.so.zst",
 	prebuildLink: []string{"-shared", "-s", "-Wl,-Bsymbolic", "-Wl,--no-gc-sections", "-ldl", "-lpthread"},
 	check:        checkSymbols,

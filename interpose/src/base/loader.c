@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "base/loader.h"
 
+#include "base/dispatcher.h"
+
 #include <dlfcn.h>
 #include <link.h>
 
@@ -33,12 +35,41 @@ bool mt_loader_contains(uint64_t address)
     return dl_iterate_phdr(contains, &address) != 0;
 }
 
+static _Atomic(const mt_dispatcher *) dispatcher; // NULL if this library is preloaded itself
+
+void mt_dispatched(const mt_dispatcher *d)
+{
+    atomic_store(&dispatcher, d);
+}
+
+bool mt_loader_ours(const void *address)
+{
+    return mt_loader_same_file(address, &dispatcher) || mt_loader_same_file(address, atomic_load(&dispatcher));
+}
+
+void *mt_loader_next(const char *name)
+{
+    const mt_dispatcher *d = atomic_load(&dispatcher);
+    return d ? d->next(name) : dlsym(RTLD_NEXT, name);
+}
+
+void *mt_loader_module(uint64_t caller)
+{
+    const mt_dispatcher *d = atomic_load(&dispatcher);
+    Dl_info info;
+    if (d)
+        return d->module(caller);
+    if (!dladdr((void *)(uintptr_t)caller, &info) || !info.dli_fname)
+        return NULL;
+    return dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+}
+
 int mt_dlclose(void *handle)
 {
     static _Atomic(int (*)(void *)) next;
     int (*f)(void *) = atomic_load_explicit(&next, memory_order_relaxed);
     if (!f) {
-        *(void **)&f = dlsym(RTLD_NEXT, "dlclose");
+        *(void **)&f = mt_loader_next("dlclose");
         atomic_store_explicit(&next, f, memory_order_relaxed);
     }
     return f ? f(handle) : 0;

@@ -1,17 +1,11 @@
 #include "base/lock.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdint.h>
 #ifdef MT_CHECK_LOCKS
 #include <stdio.h>
 #include <stdlib.h>
 #endif
-
-// How deeply protected code is nested in this thread, and the thread's cancelability
-// before the outermost. A signal handler may use both between any two instructions.
-static _Thread_local volatile sig_atomic_t depth __attribute__((tls_model("initial-exec")));
-static _Thread_local volatile int state_before __attribute__((tls_model("initial-exec")));
 
 // Disables cancellation before it increments the depth. A signal handler that runs in
 // between finds cancellation disabled, and leaves it disabled.
@@ -19,16 +13,16 @@ void mt_protect(void)
 {
     int state;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-    if (depth == 0)
-        state_before = state;
-    depth = depth + 1;
+    if (mt_lock_depth == 0)
+        mt_lock_state_before = state;
+    mt_lock_depth = mt_lock_depth + 1;
 }
 
 void mt_unprotect(void)
 {
-    int state = state_before;
-    depth = depth - 1;
-    if (depth == 0)
+    int state = mt_lock_state_before;
+    mt_lock_depth = mt_lock_depth - 1;
+    if (mt_lock_depth == 0)
         pthread_setcancelstate(state, NULL);
 }
 
@@ -82,5 +76,5 @@ void mt_unlock(mt_lock_id id)
 
 bool mt_protected(void)
 {
-    return depth != 0;
+    return mt_lock_depth != 0;
 }

@@ -20,6 +20,9 @@
 #ifndef MT_LOCK_H
 #define MT_LOCK_H
 
+#include "base/base.h"
+
+#include <signal.h>
 #include <stdbool.h>
 
 // X(name, rank, what it guards)
@@ -54,6 +57,11 @@
 #define MT_LOCK_ID(name, rank, what) MT_LOCK_##name,
 typedef enum mt_lock_id { MT_LOCKS(MT_LOCK_ID) MT_LOCKS_COUNT } mt_lock_id;
 #undef MT_LOCK_ID
+
+// How deeply protected code is nested in this thread, and the thread's cancelability
+// before the outermost. A signal handler may use both between any two instructions.
+extern MT_OF_THREAD volatile sig_atomic_t mt_lock_depth;
+extern MT_OF_THREAD volatile int mt_lock_state_before;
 
 void mt_protect(void);
 void mt_unprotect(void);

@@ -51,10 +51,10 @@ static void *mpi_function(void)
 // does not count as another tool.)
 static void resolve_tools(void)
 {
-    void *mpi = mpi_function(), *mpitrace = dlsym(RTLD_NEXT, "mpitrace_begin_phase");
+    void *mpi = mpi_function(), *mpitrace = mt_loader_next("mpitrace_begin_phase");
     for (const mt_symbol *s = mt_symbols; s->name; s++) {
         const char *name = recorded_name(s);
-        void *p = name ? dlsym(RTLD_NEXT, name) : NULL;
+        void *p = name ? mt_loader_next(name) : NULL;
         if (p && p != *table_entry(&mt_mpi, s) && !mt_loader_same_file(p, mpi) && !mt_loader_same_file(p, mpitrace))
             *table_entry(&mt_pmpi, s) = p;
     }
@@ -95,7 +95,7 @@ static void find_intercepted(void)
     for (const mt_symbol *s = mt_symbols; program && s->name; s++) {
         const char *name = recorded_name(s);
         void *p = name && strcmp(name, "MPI_Finalize") != 0 ? dlsym(program, name) : NULL;
-        if (!p || mt_loader_same_file(p, &mt_mpi) || mt_loader_same_file(p, mpi) || is_imported(p))
+        if (!p || mt_loader_ours(p) || mt_loader_same_file(p, mpi) || is_imported(p))
             continue;
         if (n++ == 0)
             length = (size_t)snprintf(intercepted, sizeof intercepted, "%.4000s", file_of(p));
@@ -175,7 +175,7 @@ bool mt_resolve(uint64_t caller)
     int state = atomic_load_explicit(&found_mpi, memory_order_acquire), saved = errno;
     if (mt_likely(state))
         return state > 0;
-    void *module = dlsym(RTLD_NEXT, "PMPI_Init") ? NULL : mt_resolve_module(caller);
+    void *module = mt_loader_next("PMPI_Init") ? NULL : mt_resolve_module(caller);
     resolve_functions(module);
     state = resolve_constants(module) ? 1 : -1;
     resolve_tools();

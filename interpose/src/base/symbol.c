@@ -22,11 +22,8 @@ const char *mt_mpi_family(void)
 
 void *mt_resolve_module(uint64_t caller)
 {
-    Dl_info info;
-    if (!dladdr((void *)(uintptr_t)caller, &info) || !info.dli_fname)
-        return NULL;
     mt_lock_acquired(MT_LOCK_LINKER);
-    void *module = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    void *module = mt_loader_module(caller);
     mt_lock_released(MT_LOCK_LINKER);
     return module;
 }
@@ -43,7 +40,7 @@ void mt_resolve_release(void *module)
 void *mt_resolve_symbol(const char *name, void *module)
 {
     mt_lock_acquired(MT_LOCK_LINKER);
-    void *p = dlsym(RTLD_NEXT, name);
+    void *p = mt_loader_next(name);
     if (!p && module)
         p = dlsym(module, name);
     mt_lock_released(MT_LOCK_LINKER);

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "base/wrong_mpi.h"
 
+#include "base/dispatcher.h"
 #include "base/hook.h"
 #include "base/symbol.h"
 
@@ -108,6 +109,12 @@ void mt_wrong_mpi_pass_through(const char *mpi, mt_wrapper_start *starts)
     if (!replace())
         mt_log("the program may crash, because this library cannot be bypassed on this machine: start it without "
                "the library");
+}
+
+void mt_dispatched_other(const char *mpi)
+{
+    mt_log("the program uses two MPIs: %s is not recorded, because the calls of %s are", mpi, mt_mpi_family());
+    MT_CALL_HOOK(wrong_mpi, mpi);
 }
 
 void mt_wrong_mpi_restore(void)

@@ -5,8 +5,6 @@
 #include "record/stack.h"
 #include "calls/policy.h"
 
-_Thread_local mt_caller mt_calling;
-
 // Finds the call site. A call from a file of Fortran bindings is either the program's, made
 // where the program called the binding, or the Fortran layer's own. Returns false for the
 // latter, which is not recorded.

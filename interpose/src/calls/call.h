@@ -63,10 +63,6 @@ typedef struct mt_call {
     mt_request matched; // entry of the message that MPI_Mrecv or MPI_Imrecv is given; key 0 if it has none
 } mt_call;
 
-// The caller of a wrapper, which the wrapper of a frequent call passes to its functions out
-// of line.
-extern MT_HIDDEN _Thread_local mt_caller mt_calling __attribute__((tls_model("initial-exec")));
-
 // Hook: MPI was called while nothing is recorded. It may be the first call of the process,
 // or the first one of an MPI that was loaded again.
 typedef void mt_hook_unrecorded_call(uint64_t site);

@@ -15,8 +15,6 @@
 #include <stdio.h>
 #include <string.h>
 
-_Thread_local mt_fortran_call mt_fortran_noted;
-
 #if MT_FORTRAN
 _Static_assert(offsetof(mt_calls_state, fortran_layer) == 0 && offsetof(mt_calls_state, fortran_bindings) == 16 &&
                    sizeof(mt_code_range) == 16,

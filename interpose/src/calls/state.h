@@ -1,9 +1,9 @@
-// The state of the layer calls/ of the whole process. What belongs to a thread is in mt_caller
-// (call.h) and mt_fortran_call (fortran.h).
+// The state of the layer calls/. Of the data of a thread, mt_fortran_noted is in fortran.h.
 #ifndef MT_CALLS_STATE_H
 #define MT_CALLS_STATE_H
 
 #include "base/base.h"
+#include "record/thread.h"
 
 // Both ranges are written by fortran.c, when a Fortran binding is called for the first time,
 // under MT_LOCK_BINDINGS, while other threads read them. The thunks read them by their
@@ -19,5 +19,9 @@ typedef struct mt_calls_state {
 } mt_calls_state;
 
 extern MT_HIDDEN mt_calls_state mt_calls;
+
+// The caller of a wrapper, which the wrapper of a frequent call passes to its functions out
+// of line.
+extern MT_OF_THREAD mt_caller mt_calling;
 
 #endif

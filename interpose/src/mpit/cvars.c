@@ -24,13 +24,13 @@
 #include "mpit/cvars.h"
 
 #include "base/job.h"
+#include "base/loader.h"
 #include "base/resolve.h"
 #include "file/recording.h"
 #include "objects/world.h"
 #include "mpit/cvalue.h"
 #include "mpit/mpit.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -359,7 +359,7 @@ void mt_cvars_open(uint64_t caller, bool initialized)
         return;
     read_requests(text);
     if (mt_mpit_open(caller)) {
-        requests.module = dlsym(RTLD_NEXT, "PMPI_Init") ? NULL : mt_resolve_module(caller);
+        requests.module = mt_loader_next("PMPI_Init") ? NULL : mt_resolve_module(caller);
         set_requests(initialized);
         return;
     }

@@ -1,9 +1,9 @@
 #define _GNU_SOURCE
 #include "mpit/mpit.h"
 
+#include "base/loader.h"
 #include "base/lock.h"
 
-#include <dlfcn.h>
 #include <string.h>
 
 static enum { UNOPENED, OPEN, REFUSED } state;
@@ -50,7 +50,7 @@ static void find_types(uint64_t caller)
         return;
     // Looked up without the lock: see LINKER in lock.h.
     MPI_Datatype handles[TYPES];
-    void *module = dlsym(RTLD_NEXT, "PMPI_Init") ? NULL : mt_resolve_module(caller);
+    void *module = mt_loader_next("PMPI_Init") ? NULL : mt_resolve_module(caller);
     for (int i = 0; i < TYPES; i++)
         handles[i] = mt_resolve_variable(types[i].variable, module);
     mt_resolve_release(module);

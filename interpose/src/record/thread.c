@@ -10,18 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Thread_local mt_thread *mt_self __attribute__((tls_model("initial-exec")));
-
-static mt_current_call always_in_a_call = {.call = MT_CALL_INIT};
-static mt_thread no_thread = {.open = &always_in_a_call};
-_Thread_local mt_thread *mt_quick_self __attribute__((tls_model("initial-exec"))) = &no_thread;
-
-void mt_thread_set_self(mt_thread *t)
-{
-    mt_self = t;
-    mt_quick_self = t ? t : &no_thread;
-}
-
 static pthread_key_t exit_key; // made once, by the first thread
 static bool has_key;
 // Under MT_LOCK_THREADS.
