@@ -65,8 +65,11 @@ func (p *product) identity(o BuildOptions) (string, error) {
 	}
 	fmt.Fprintln(h, layout.ToolVersion, runtime.GOARCH, p.compile, p.link, o.CFlags)
 	packed := p.packedFor(o)
+	if p == &dispatcher {
+		packed = packedDispatcher()
+	}
 	h.Write(packed)
-	if p.perCopy || !hashMPI(h, o.MPI) {
+	if !p.plain && (p.perCopy || !hashMPI(h, o.MPI)) {
 		if packed == nil {
 			hashFile(h, o.CC)
 		}

@@ -38,10 +38,12 @@ type BuildOptions struct {
 // fixed offset (-ftls-model) and no calls through the PLT (-fno-plt). All
 // symbols except MPI's are hidden. -Wl,--as-needed keeps the compiler wrapper
 // from making the MPI a dependency. With -Bsymbolic, the library uses its own
-// exported functions and data of a thread, whatever else the process defines. zig's linker removes
-// sections that only their __start_ symbols refer to (src/base/hook.h).
+// exported functions and data of a thread, whatever else the process defines.
+// zig's linker removes sections that only their __start_ symbols refer to
+// (src/base/hook.h).
 var library = product{
 	what: "the library", dir: "src", name: "libmpitrace-%s.so",
+	units: func(file string) bool { return !ofDispatcher(file) },
 	compile: []string{"-std=gnu11", "-O2", "-g1", "-fPIC", "-fvisibility=hidden",
 		"-ftls-model=initial-exec", "-fno-plt", "-fno-strict-aliasing", "-Wall", "-Wextra",
 		"-Wno-deprecated-declarations"},

@@ -17,7 +17,8 @@ func TestLockOrder(t *testing.T) {
 	testenv.Need(t, "gcc")
 	program := filepath.Join(t.TempDir(), "lock_order")
 	out, err := exec.Command("gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-DMT_CHECK_LOCKS", "-Isrc", "-o", program,
-		filepath.Join("..", "tests", "programs", "lock_order.c"), filepath.Join("src", "base", "lock.c"), "-lpthread").CombinedOutput()
+		filepath.Join("..", "tests", "programs", "lock_order.c"), filepath.Join("src", "base", "lock.c"),
+		filepath.Join("src", "base", "thread_local.c"), "-lpthread").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

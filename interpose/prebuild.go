@@ -50,6 +50,17 @@ func Prebuild(ctx context.Context, zig string, f Family, machine, dir string) er
 	return nil
 }
 
+// PrebuildDispatcher compiles the dispatcher for a machine, and writes it to dir,
+// as Prebuild does.
+func PrebuildDispatcher(ctx context.Context, zig, machine, dir string) error {
+	target, ok := targets[machine]
+	if !ok {
+		return fmt.Errorf("nothing is built for %s", machine)
+	}
+	return dispatcher.prebuild(ctx, fmt.Sprintf("%s cc -target %s", zig, target), allFamilies,
+		filepath.Join(dir, PrebuiltDispatcherName(machine)))
+}
+
 // prebuild compiles a product with a command, and writes it to a file,
 // compressed.
 func (p *product) prebuild(ctx context.Context, command string, f Family, file string) error {

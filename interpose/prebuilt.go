@@ -64,20 +64,26 @@ func (p *product) packedName(f Family, machine string) string {
 
 // familyOf returns the family of an MPI's shared library, by its soname.
 func familyOf(mpi string) (Family, bool) {
-	f, err := elf.Open(mpi)
-	if err != nil {
-		return Family{}, false
-	}
-	defer f.Close()
-	names, err := f.DynString(elf.DT_SONAME)
-	if err != nil || len(names) == 0 {
-		return Family{}, false
-	}
-	i := slices.IndexFunc(Families, func(f Family) bool { return slices.Contains(f.Sonames, names[0]) })
+	soname := sonameOf(mpi)
+	i := slices.IndexFunc(Families, func(f Family) bool { return slices.Contains(f.Sonames, soname) })
 	if i < 0 {
 		return Family{}, false
 	}
 	return Families[i], true
+}
+
+// sonameOf returns the soname of a shared library, empty if it has none.
+func sonameOf(file string) string {
+	f, err := elf.Open(file)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	names, err := f.DynString(elf.DT_SONAME)
+	if err != nil || len(names) == 0 {
+		return ""
+	}
+	return names[0]
 }
 
 // HasPrebuilt reports whether Build uses a prebuilt library for an MPI.
@@ -104,24 +110,32 @@ func (p *product) packedFor(o BuildOptions) []byte {
 // that this MPI lacks, and with the identity that a library compiled here would
 // have.
 func unpackPrebuilt(packed []byte, o BuildOptions, identity, file string) error {
-	d, err := zstd.NewReader(bytes.NewReader(packed))
+	image, err := decompress(packed)
 	if err != nil {
 		return err
-	}
-	defer d.Close()
-	var image bytes.Buffer
-	if _, err := d.WriteTo(&image); err != nil {
-		return fmt.Errorf("unpack a prebuilt file: %w", err)
 	}
 	mpi, err := functionsOf(o.MPI)
 	if err != nil {
 		return err
 	}
-	if _, err := hideMissing(image.Bytes(), mpi); err != nil {
+	if _, err := hideMissing(image, mpi); err != nil {
 		return err
 	}
-	text := bytes.Replace(image.Bytes(), []byte(NoIdentity), []byte(identity), 1)
+	text := bytes.Replace(image, []byte(NoIdentity), []byte(identity), 1)
 	return atomicfile.WriteContent(file, text, 0o755)
+}
+
+func decompress(packed []byte) ([]byte, error) {
+	d, err := zstd.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	var image bytes.Buffer
+	if _, err := d.WriteTo(&image); err != nil {
+		return nil, fmt.Errorf("unpack a prebuilt file: %w", err)
+	}
+	return image.Bytes(), nil
 }
 
 // NoIdentity is the identity of a prebuilt library, which is replaced when it is

@@ -26,6 +26,8 @@ type product struct {
 	name         string   // of the file; %s is replaced by its identity
 	compile      []string
 	link         []string
+	units        func(file string) bool  // reports whether a C file is compiled; nil: all are
+	plain        bool                    // whether it needs nothing of an MPI
 	packed       string                  // name of the prebuilt file; %s are its family and machine, %x a hash
 	prebuildLink []string                // flags of the linker when it is prebuilt
 	perCopy      bool                    // whether each copy of an MPI has its own file
@@ -107,8 +109,10 @@ func (p *product) make(ctx context.Context, o BuildOptions, file string) error {
 	if err != nil {
 		return err
 	}
-	if err := o.writeHave(ctx, work); err != nil {
-		return err
+	if !p.plain {
+		if err := o.writeHave(ctx, work); err != nil {
+			return err
+		}
 	}
 	key, err := p.identity(o)
 	if err != nil {
@@ -169,7 +173,7 @@ func (p *product) unpack(work string) (units []string, err error) {
 		if err := os.WriteFile(path, text, 0o600); err != nil {
 			return nil, err
 		}
-		if strings.HasSuffix(path, ".c") {
+		if strings.HasSuffix(path, ".c") && (p.units == nil || p.units(strings.TrimPrefix(name, p.dir+"/"))) {
 			units = append(units, path)
 		}
 	}

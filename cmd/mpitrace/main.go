@@ -143,7 +143,7 @@ package bash-completion.`,
 	root.SetVersionTemplate("mpitrace {{.Version}}\n") // same text as `mpitrace version`
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newAnalyze(), newRun(), newRank(), newReport(), newStatus(), newCollect(), newDiff(), newExport(), newList(), newBuild(), newConfig(), newDump(), newDoctor(), newManual(), newTimeline(), newVars(), newVersion())
+	root.AddCommand(newAnalyze(), newRun(), newRank(), newReport(), newStatus(), newCollect(), newDiff(), newExport(), newList(), newBuild(), newConfig(), newDump(), newDoctor(), newManual(), newPreload(), newTimeline(), newVars(), newVersion())
 	completeArguments(root)
 	return root
 }

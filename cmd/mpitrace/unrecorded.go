@@ -33,7 +33,11 @@ func (j *job) unrecorded(opened *run.Run) string {
 		return ""
 	}
 	slices.Sort(names)
-	return "the program can also make calls that are not recorded: " + firstFew(slices.Compact(names), 6)
+	text := "the program can also make calls that are not recorded: " + firstFew(slices.Compact(names), 6)
+	if interpose.IsDispatcher(j.Library) {
+		text += ". To record functions that are newer than MPI 3.1, name the program's MPI with --mpi"
+	}
+	return text
 }
 
 // firstFew lists the first names, and the number of the others.

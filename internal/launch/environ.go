@@ -8,6 +8,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/settings"
+	"github.com/mpitrace/mpitrace/interpose"
 )
 
 // Environment variables that the library reads in addition to the settings.
@@ -65,7 +66,7 @@ func (r *Recorder) Environ(env []string) []string {
 func preload(lib, old string) string {
 	words := []string{lib}
 	for _, w := range strings.FieldsFunc(old, func(c rune) bool { return c == ':' || c == ' ' }) {
-		if w != lib && !strings.HasPrefix(filepath.Base(w), "libmpitrace-") {
+		if w != lib && !interpose.IsDispatcher(w) && !strings.HasPrefix(filepath.Base(w), "libmpitrace-") {
 			words = append(words, w)
 		}
 	}

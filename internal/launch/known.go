@@ -59,6 +59,11 @@ func readKnown(path string) *MPI {
 // it compiles nothing, so that ranks can use it. The order is that of their
 // wrappers' directories in PATH; those not in PATH come last.
 func Recall(override, cc string) []*MPI {
+	return slices.DeleteFunc(Remembered(), func(m *MPI) bool { return !m.isNamed(override, cc) })
+}
+
+// Remembered returns all MPIs in the cache, in the order of Recall.
+func Remembered() []*MPI {
 	dir, err := interpose.CacheDir()
 	if err != nil {
 		return nil
@@ -67,7 +72,7 @@ func Recall(override, cc string) []*MPI {
 	files, _ := filepath.Glob(filepath.Join(dir, "mpi-*.json"))
 	for _, file := range files {
 		mpi := readKnown(file)
-		if mpi == nil || !mpi.isNamed(override, cc) {
+		if mpi == nil {
 			continue
 		}
 		if current, err := knownFile(mpi.Library); err == nil && current == file {

@@ -72,9 +72,30 @@ type NotDetectedError struct{ error }
 
 func (e *NotDetectedError) Unwrap() error { return e.error }
 
-// DetectLibrary returns the MPI of a command and the library for it. If the MPI
-// has no compiler wrapper, it takes an installed library.
+// DetectLibrary returns the MPI of a command and the library for it: the
+// dispatcher if the command may start programs of any MPI, as a script does, or
+// if its MPI is not known.
 func DetectLibrary(ctx context.Context, c *Command, which Choice, elsewhere func() (string, error), log io.Writer) (*MPI, string, error) {
+	mpi, lib, err := detectLibrary(ctx, c, which, elsewhere, log)
+	if which.MPI != "auto" || which.CC != "" || (err == nil && !c.mayUseAnyMPI()) || (err != nil && !c.isUnlinked()) {
+		return mpi, lib, err
+	}
+	if err != nil && !interpose.HasPrebuiltDispatcher() {
+		return nil, "", err // without a library for the dispatcher to open
+	}
+	path, dispatcherErr := Dispatcher(ctx, mpi, log)
+	if dispatcherErr != nil {
+		return mpi, lib, err
+	}
+	if mpi == nil {
+		mpi = &MPI{Flavour: run.Unknown}
+	}
+	return mpi, path, nil
+}
+
+// detectLibrary returns the MPI of a command and the library for it. If the MPI
+// has no compiler wrapper, it takes an installed library.
+func detectLibrary(ctx context.Context, c *Command, which Choice, elsewhere func() (string, error), log io.Writer) (*MPI, string, error) {
 	mpi, note, err := Detect(c, which.MPI, which.CC)
 	if err != nil {
 		if mpi := WithoutCompiler(c, which, err); mpi != nil {
@@ -129,8 +150,16 @@ func libraryWithoutCompiler(mpi *MPI, log io.Writer) (lib string, ok bool) {
 // RankLibrary finds the library for a rank. It compiles nothing because many
 // ranks call it at the same time. It takes the MPI that the settings name, else
 // the one that the program is linked to, else the launcher's.
+//
+// If the program is linked to no MPI and the launcher's is not known either, it
+// takes the dispatcher.
 func RankLibrary(argv []string, which Choice) (lib string, flavour run.Flavour, err error) {
 	mpis, err := rankMPIs(argv, which)
+	if unlinked := (*ProgramError)(nil); errors.As(err, &unlinked) && (unlinked.Kind == Script || unlinked.Kind == NoMPI) {
+		if lib, ok := FindDispatcher(); ok {
+			return lib, "", nil
+		}
+	}
 	if err != nil {
 		return "", "", err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/settings"
 	"github.com/mpitrace/mpitrace/internal/text"
+	"github.com/mpitrace/mpitrace/interpose"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -48,6 +49,9 @@ func (c *RecordedCommand) Prepare() (err error) {
 		return &NoSpoolError{err}
 	}
 	r := &Recorder{Library: c.Library, Flavour: c.MPI.Flavour, Dir: string(c.Dir), Settings: c.Settings}
+	if interpose.IsDispatcher(c.Library) {
+		r.Flavour = "" // for all
+	}
 	if c.spool != nil {
 		r.Spool = c.spool.Dir
 	}

@@ -40,6 +40,10 @@ func Files() (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	entries, err := newEntryData()
+	if err != nil {
+		return nil, err
+	}
 	files := map[string][]byte{}
 	for _, f := range []struct {
 		path string
@@ -53,6 +57,7 @@ func Files() (map[string][]byte, error) {
 		{"interpose/src/gen/wrappers_gen.c", table},
 		{"interpose/src/calls/names_gen.c", names},
 		{"interpose/src/gen/thunks_gen.c", names},
+		{"interpose/src/dispatch/entries_gen.c", entries},
 		{"profile/calls_gen.go", table},
 		{"profile/calls_gen.txt", table},
 	} {

@@ -1,6 +1,6 @@
-// Prebuild compiles what is embedded in mpitrace: the libraries, and the programs
-// that list variables. It is run by
-// `make prebuilt`, in the directory of the project.
+// Prebuild compiles what is embedded in mpitrace: the libraries, the programs
+// that list variables, and the dispatcher. It is run by `make prebuilt`, in the
+// directory of the project.
 //
 //	go run ./interpose/prebuild "COMMAND OF ZIG" [machine...]
 package main
@@ -40,6 +40,11 @@ func main() {
 				fmt.Println(filepath.Join(dir, name))
 			}
 		}
+		if err := interpose.PrebuildDispatcher(context.Background(), os.Args[1], machine, dir); err != nil {
+			fmt.Fprintf(os.Stderr, "prebuild: the dispatcher for %s: %v\n", machine, err)
+			os.Exit(1)
+		}
+		fmt.Println(filepath.Join(dir, interpose.PrebuiltDispatcherName(machine)))
 	}
 }
 

@@ -1,0 +1,64 @@
+package launch
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os/exec"
+
+	"github.com/mpitrace/mpitrace/interpose"
+)
+
+// Dispatcher returns the path of the dispatcher, which is preloaded where the
+// MPI of a program is not known before it runs. It serves the MPIs that the
+// prebuilt libraries serve, those for which a library was compiled earlier, and
+// mpi, which may be nil.
+func Dispatcher(ctx context.Context, mpi *MPI, log io.Writer) (string, error) {
+	var served []interpose.DispatchedMPI
+	for _, m := range append(Remembered(), mpi) {
+		if m == nil {
+			continue
+		}
+		if lib, ok := FindLibrary(m); ok {
+			served = append(served, interpose.DispatchedMPI{MPI: m.Library, Library: lib})
+		}
+	}
+	o := interpose.BuildOptions{CC: compiler(mpi), Log: log}
+	path, err := interpose.Dispatcher(ctx, o, served)
+	if err != nil {
+		return "", fmt.Errorf("make the library for all MPIs: %w", err)
+	}
+	return path, nil
+}
+
+// FindDispatcher returns the path of the dispatcher if it can be had without
+// compiling.
+func FindDispatcher() (string, bool) {
+	path, err := interpose.FindDispatcher()
+	return path, err == nil
+}
+
+// mayUseAnyMPI reports whether the command may start programs of any MPI: it is
+// a script, or a program that is not linked to an MPI and not started by a
+// launcher.
+func (c *Command) mayUseAnyMPI() bool { return c.Launcher == nil && len(c.Programs) == 0 }
+
+// isUnlinked reports whether the command's program is a script, or not linked
+// to an MPI.
+func (c *Command) isUnlinked() bool {
+	p, err := c.program()
+	return err == nil && (p == nil || p.Kind == Script || p.Kind == NoMPI)
+}
+
+// compiler returns a C compiler. The dispatcher needs nothing of an MPI.
+func compiler(mpi *MPI) string {
+	for _, cc := range []string{"cc", "gcc", "clang"} {
+		if _, err := exec.LookPath(cc); err == nil {
+			return cc
+		}
+	}
+	if mpi != nil && mpi.CC != "" {
+		return mpi.CC
+	}
+	return "cc"
+}

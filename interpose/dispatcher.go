@@ -1,0 +1,193 @@
+package interpose
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
+)
+
+// dispatcher is the library that is preloaded where the MPI is not known before
+// the program runs: see src/dispatch/dispatch.c. It lies in a directory with the
+// libraries that it opens.
+var dispatcher = product{
+	what: "the dispatcher", dir: "src", name: dispatcherDir + "%s/" + dispatcherName,
+	units:   func(file string) bool { return ofDispatcher(file) || strings.HasSuffix(file, "/thread_local.c") },
+	plain:   true,
+	compile: []string{"-std=gnu11", "-O2", "-g1", "-fPIC", "-fvisibility=hidden", "-fno-strict-aliasing", "-Wall", "-Wextra"},
+	link:    []string{"-shared", "-Wl,-Bsymbolic", "-ldl"},
+	packed:  library.packed, prebuildLink: library.prebuildLink,
+	check: checkSymbols,
+}
+
+// allFamilies is what the dispatcher serves.
+var allFamilies = Family{Name: "dispatcher"}
+
+// The name of the dispatcher's file, and the start of its directory's name.
+const dispatcherName, dispatcherDir = "libmpitrace.so", "dispatch-"
+
+// IsDispatcher reports whether the path is that of a dispatcher. (Extrae has a
+// libmpitrace.so too.)
+func IsDispatcher(path string) bool {
+	return filepath.Base(path) == dispatcherName && strings.HasPrefix(filepath.Base(filepath.Dir(path)), dispatcherDir)
+}
+
+func ofDispatcher(file string) bool { return strings.HasPrefix(file, "dispatch/") }
+
+// A DispatchedMPI is an MPI that the dispatcher has a library for.
+type DispatchedMPI struct {
+	MPI     string // path of the MPI's shared library
+	Library string // path of the library that Build returned for it
+}
+
+// Dispatcher returns the path of the dispatcher. It writes the dispatcher, with
+// the prebuilt libraries and those of the given MPIs beside it, unless they are
+// there. Without a prebuilt dispatcher it compiles one. Of the options, MPI is
+// not used.
+func Dispatcher(ctx context.Context, o BuildOptions, mpis []DispatchedMPI) (string, error) {
+	o.MPI = ""
+	packed := packedDispatcher()
+	file, err := dispatcher.path(o)
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Dir(file)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", &NoRoomError{err}
+	}
+	if err := addPrebuilt(dir); err != nil {
+		return "", err
+	}
+	for _, m := range mpis {
+		if HasPrebuilt(BuildOptions{MPI: m.MPI}) {
+			continue
+		}
+		if err := addCompiled(dir, m); err != nil {
+			return "", fmt.Errorf("prepare the library for %s: %w", m.MPI, err)
+		}
+	}
+	if _, err := os.Stat(file); err == nil {
+		return file, CheckLibrary(file)
+	}
+	if packed == nil {
+		file, err = dispatcher.build(ctx, o)
+	} else {
+		err = unpackDispatcher(packed, file)
+	}
+	if err != nil {
+		return "", err
+	}
+	return file, CheckLibrary(file)
+}
+
+// HasPrebuiltDispatcher reports whether Dispatcher compiles nothing.
+func HasPrebuiltDispatcher() bool { return packedDispatcher() != nil }
+
+// FindDispatcher returns the path of the dispatcher as Dispatcher does, or an
+// error if it would have to be compiled.
+func FindDispatcher() (string, error) {
+	if HasPrebuiltDispatcher() {
+		return Dispatcher(context.Background(), BuildOptions{}, nil)
+	}
+	file, err := dispatcher.path(BuildOptions{})
+	if err != nil {
+		return "", err
+	}
+	return file, CheckLibrary(file)
+}
+
+// addPrebuilt writes the prebuilt libraries of all families, which the
+// dispatcher finds by the sonames of their MPIs.
+func addPrebuilt(dir string) error {
+	for _, f := range Families {
+		packed, err := fs.ReadFile(prebuilt, "prebuilt/"+f.PrebuiltName(runtime.GOARCH))
+		if err != nil {
+			continue // this mpitrace has none
+		}
+		var image []byte
+		for _, soname := range f.Sonames {
+			file := filepath.Join(dir, dispatchedName(soname))
+			if _, err := os.Stat(file); err == nil {
+				continue
+			}
+			if image == nil {
+				if image, err = decompress(packed); err == nil {
+					err = importThreadLocal(image)
+				}
+			}
+			if err == nil {
+				err = atomicfile.WriteContent(file, image, 0o755)
+			}
+			if err != nil {
+				return fmt.Errorf("unpack the library of %s: %w", f.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// addCompiled writes a library that was compiled for one MPI. The dispatcher
+// finds it by the path of this MPI. It also serves other MPIs with the same
+// soname, unless there is a library for them already.
+func addCompiled(dir string, m DispatchedMPI) error {
+	real, err := filepath.EvalSymlinks(m.MPI)
+	if err != nil {
+		return err
+	}
+	names := []string{dispatchedName(real)}
+	if soname := sonameOf(real); soname != "" {
+		names = append(names, dispatchedName(soname))
+	}
+	const longest = 255 // name of a file
+	for i, name := range names {
+		file := filepath.Join(dir, name)
+		if _, err := os.Stat(file); len(name) > longest || i > 0 && err == nil {
+			continue
+		}
+		image, err := os.ReadFile(m.Library)
+		if err == nil {
+			err = importThreadLocal(image)
+		}
+		if err == nil {
+			err = atomicfile.WriteContent(file, image, 0o755)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// PrebuiltDispatcherName returns the name of the file with the compiled
+// dispatcher: see Family.PrebuiltName.
+func PrebuiltDispatcherName(machine string) string {
+	return dispatcher.packedName(allFamilies, machine)
+}
+
+// packedDispatcher returns the prebuilt dispatcher, or nil if there is none.
+func packedDispatcher() []byte {
+	packed, err := fs.ReadFile(prebuilt, "prebuilt/"+PrebuiltDispatcherName(runtime.GOARCH))
+	if err != nil {
+		return nil
+	}
+	return packed
+}
+
+func unpackDispatcher(packed []byte, file string) error {
+	image, err := decompress(packed)
+	if err != nil {
+		return err
+	}
+	return atomicfile.WriteContent(file, image, 0o755)
+}
+
+// dispatchedName returns the name under which the dispatcher looks for a
+// library. name is the path or the soname of an MPI's shared library.
+func dispatchedName(name string) string {
+	return "libmpitrace-" + strings.ReplaceAll(name, "/", "%") + ".so"
+}

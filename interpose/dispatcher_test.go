@@ -1,0 +1,97 @@
+package interpose
+
+import (
+	"debug/elf"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
+)
+
+// TestDispatchedLibrary checks that the copies of a library beside the
+// dispatcher import what the library exports as data of a thread, and that the
+// dispatcher defines the same.
+func TestDispatchedLibrary(t *testing.T) {
+	testenv.At(t, testenv.Quick)
+	for _, cc := range compilers {
+		t.Run(cc, func(t *testing.T) {
+			library := build(t, cc)
+			mpi := librariesOf(t, cc)[0]
+			file, err := Dispatcher(t.Context(), BuildOptions{CC: "gcc", CFlags: []string{"-Werror"}}, []DispatchedMPI{{mpi, library}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := map[string]uint64{"mt_calling": 16, "mt_fortran_noted": 16, "mt_self": 8, "mt_quick_self": 8,
+				"mt_lock_depth": 4, "mt_lock_state_before": 4}
+			for _, path := range []string{library, file} {
+				if diff := cmp.Diff(want, threadData(t, path, true)); diff != "" {
+					t.Errorf("%s defines other data of a thread (-want +got):\n%s", path, diff)
+				}
+			}
+			if HasPrebuilt(BuildOptions{MPI: mpi}) {
+				return // is unpacked from this program
+			}
+			for _, name := range []string{sonameOf(mpi), realPath(t, mpi)} {
+				path := filepath.Join(filepath.Dir(file), dispatchedName(name))
+				if diff := cmp.Diff(want, threadData(t, path, false)); diff != "" {
+					t.Errorf("%s imports other data of a thread (-want +got):\n%s", path, diff)
+				}
+			}
+		})
+	}
+}
+
+// threadData returns the sizes of the data of a thread that a library defines,
+// or imports.
+func threadData(t *testing.T, path string, defined bool) map[string]uint64 {
+	t.Helper()
+	f, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	symbols, err := f.DynamicSymbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sizes := map[string]uint64{}
+	for _, s := range symbols {
+		if elf.ST_TYPE(s.Info) == elf.STT_TLS && (s.Section != elf.SHN_UNDEF) == defined {
+			sizes[s.Name] = s.Size
+		}
+	}
+	has := slices.ContainsFunc(f.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_TLS })
+	if has != defined {
+		t.Errorf("%s has a segment of data of a thread: %t, want %t", path, has, defined)
+	}
+	return sizes
+}
+
+func realPath(t *testing.T, path string) string {
+	t.Helper()
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return real
+}
+
+// TestDispatcherSonames checks that the dispatcher knows the sonames of all
+// families.
+func TestDispatcherSonames(t *testing.T) {
+	text, err := sources.ReadFile("src/dispatch/dispatch.c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range Families {
+		for _, soname := range f.Sonames {
+			if !strings.Contains(string(text), `"`+soname+`"`) {
+				t.Errorf("dispatch.c does not know %s of %s", soname, f.Name)
+			}
+		}
+	}
+}

@@ -1,0 +1,263 @@
+// The dispatcher, libmpitrace.so: it is preloaded where the MPI of a program is not known before
+// it runs (scripts, interpreters, LD_PRELOAD set by hand). It has an entry for each name that
+// the library intercepts and every MPI has (entries.h). The first call of an entry finds the
+// MPI that its caller sees, opens the library for that MPI, and stores the library's function
+// in the entry's slot. The libraries lie in the dispatcher's directory: libmpitrace-NAME.so,
+// where NAME is the path of the MPI's file, with % for /, or its soname.
+//
+// Only names that every MPI has can be intercepted: a program that tests for a function by a
+// weak symbol must not find ours where its MPI has none.
+//
+// In a process that does not call MPI nothing here runs, except for dlclose. There is no lock:
+// threads that make the first call at the same time find the same.
+//
+// If a process initializes a second MPI, entries no longer store what they found: each call
+// then looks up what its caller sees, which takes microseconds. The second MPI is not recorded.
+#define _GNU_SOURCE
+#include "base/dispatcher.h"
+#include "dispatch/entries.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+// The names of the MPIs' files in programs that need them (interpose.Families).
+static const char *const sonames[] = {"libmpi.so.40", "libmpi.so.12", "libmpich.so.12", "libmpi_abi.so.1"};
+enum { SONAMES = sizeof sonames / sizeof *sonames };
+
+// A function that every MPI has, and no tool has a reason to wrap.
+#define PROBE "PMPI_Get_library_version"
+
+// The first MPI that was called.
+typedef struct found {
+    const char *file;
+    void *library; // handle of the library that records it, NULL if there is none
+} found;
+
+static _Atomic(const found *) first;
+static atomic_bool by_caller;   // a second MPI was initialized
+static atomic_bool passed_on;   // some slots have functions of an MPI, which may be unloaded
+static _Atomic(int (*)(void *)) library_dlclose;
+
+static void *next(const char *name)
+{
+    void *p = dlsym(RTLD_NEXT, name);
+    __asm__ volatile("" : "+r"(p)); // no tail call: dlsym has to be called from this file
+    return p;
+}
+
+static void close_module(void *module)
+{
+    static _Atomic(int (*)(void *)) f;
+    if (!module)
+        return;
+    if (!atomic_load(&f))
+        atomic_store(&f, (int (*)(void *))(uintptr_t)next("dlclose"));
+    atomic_load(&f)(module);
+}
+
+static const char *file_of(const void *address)
+{
+    Dl_info info;
+    return address && dladdr(address, &info) && info.dli_fname ? info.dli_fname : NULL;
+}
+
+// The MPI may have been opened with RTLD_LOCAL. Then it is visible through the file that calls
+// it, or, if that is code without a file, only by its own name.
+static void *module(uint64_t caller)
+{
+    const char *file = file_of((void *)(uintptr_t)caller);
+    void *found = file ? dlopen(file, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    if (found && dlsym(found, PROBE))
+        return found;
+    close_module(found);
+    for (int i = 0; i < SONAMES; i++)
+        if ((found = dlopen(sonames[i], RTLD_LAZY | RTLD_NOLOAD)))
+            return found;
+    return NULL;
+}
+
+static const mt_dispatcher dispatcher = {next, module};
+
+// Returns what the caller would call without us: a function of its MPI, or of another tool.
+static void *without_us(const char *name, uint64_t caller)
+{
+    void *p = next(name), *seen = p ? NULL : module(caller);
+    if (seen)
+        p = dlsym(seen, name);
+    close_module(seen);
+    return p;
+}
+
+static const char *soname_of(const struct link_map *map)
+{
+    const char *strings = NULL, *soname = NULL;
+    for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++)
+        if (d->d_tag == DT_STRTAB)
+            strings = (const char *)d->d_un.d_ptr;
+    for (const ElfW(Dyn) *d = map->l_ld; strings && d->d_tag != DT_NULL; d++)
+        if (d->d_tag == DT_SONAME)
+            soname = strings + d->d_un.d_val;
+    return soname;
+}
+
+// Opens the library with this name in our directory.
+static void *open_named(const char *name)
+{
+    char path[PATH_MAX + NAME_MAX];
+    const char *ours = file_of(mt_slots), *end = ours ? strrchr(ours, '/') : NULL;
+    if (!end || strlen(name) > NAME_MAX - sizeof "libmpitrace-.so")
+        return NULL;
+    snprintf(path, sizeof path, "%.*s/libmpitrace-%s.so", (int)(end - ours), ours, name);
+    for (char *c = path + (end - ours) + 1; *c; c++)
+        *c = *c == '/' ? '%' : *c;
+    return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+// Another library of mpitrace is preloaded too, and records.
+static bool is_superfluous(void)
+{
+    void *first_defined = dlsym(RTLD_DEFAULT, "mpitrace_begin_phase");
+    const char *file = file_of(first_defined), *ours = file_of(mt_slots);
+    return next("mpitrace_begin_phase") || (file && ours && strcmp(file, ours) != 0);
+}
+
+// Opens the library for the MPI that has the function `mpi`. Returns NULL if there is none.
+static void *open_library(void *mpi)
+{
+    Dl_info info;
+    struct link_map *map = NULL;
+    char real[PATH_MAX];
+    if (!dladdr1(mpi, &info, (void **)&map, RTLD_DL_LINKMAP) || !map || is_superfluous())
+        return NULL;
+    const char *soname = soname_of(map);
+    void *library = realpath(map->l_name, real) ? open_named(real) : NULL;
+    if (!library && soname)
+        library = open_named(soname);
+    if (!library) {
+        const char *why = dlerror();
+        dprintf(2, "mpitrace: no library for %s: nothing is recorded (%s)\n", map->l_name, why ? why : "it has no name");
+        return NULL;
+    }
+    void (*dispatched)(const mt_dispatcher *) = (void (*)(const mt_dispatcher *))(uintptr_t)dlsym(library, "mt_dispatched");
+    if (!dispatched)
+        return NULL;
+    dispatched(&dispatcher);
+    atomic_store(&library_dlclose, (int (*)(void *))(uintptr_t)dlsym(library, "dlclose"));
+    return library;
+}
+
+// Makes all entries look up where to jump to.
+static void reset_slots(void)
+{
+    for (ptrdiff_t i = 0; i < mt_entry_name_at_end - mt_entry_name_at; i++)
+        __atomic_store_n(&mt_slots[i], (void *)(uintptr_t)(mt_entries + i * MT_ENTRY_SIZE + MT_ENTRY_LOOK_UP), __ATOMIC_RELAXED);
+}
+
+static bool is_loaded(const char *file)
+{
+    void *handle = dlopen(file, RTLD_LAZY | RTLD_NOLOAD);
+    close_module(handle);
+    return handle != NULL;
+}
+
+// A second MPI was initialized: what is recorded stays so.
+static void second_mpi(const found *was, const char *file)
+{
+    if (atomic_exchange(&by_caller, true))
+        return;
+    reset_slots();
+    void *report = was->library ? dlsym(was->library, "mt_dispatched_other") : NULL;
+    if (report)
+        ((void (*)(const char *))(uintptr_t)report)(file);
+}
+
+// Returns the library for the MPI that has the function `mpi`, or NULL if that MPI is not
+// recorded.
+static void *library_for(void *mpi)
+{
+    const char *file = file_of(mpi);
+    const found *was = atomic_load(&first);
+    if (!file)
+        return NULL;
+    if (was && strcmp(was->file, file) == 0)
+        return was->library;
+    if (was && is_loaded(was->file)) {
+        second_mpi(was, file);
+        return NULL;
+    }
+    found *now = malloc(sizeof *now);
+    if (!now)
+        return NULL;
+    *now = (found){strdup(file), open_library(mpi)};
+    if (was && now->library != was->library)
+        now->library = NULL; // one library records the process
+    if (now->file && atomic_compare_exchange_strong(&first, &was, now))
+        return now->library;
+    free((char *)now->file);
+    free(now);
+    return was ? library_for(mpi) : NULL; // another thread was first
+}
+
+// Reports whether the function may be the first that a program calls of an MPI. Its slot is
+// never filled, so that a second MPI is noticed.
+static bool opens_mpi(const char *name)
+{
+    name += *name == 'P' || *name == 'p';
+    return strncasecmp(name, "mpi_init", 8) == 0 || strcmp(name, "MPI_T_init_thread") == 0;
+}
+
+static int missing_function(void)
+{
+    return -1;
+}
+
+// Returns NULL if no loaded file has the function.
+static void *find(const char *name, uint64_t caller, void *mpi)
+{
+    const found *was = atomic_load(&first);
+    void *library = mpi ? library_for(mpi) : was ? was->library : NULL;
+    void *p = library ? dlsym(library, name) : NULL;
+    if (!p && (p = without_us(name, caller)))
+        atomic_store(&passed_on, true);
+    return p;
+}
+
+void *mt_dispatch_find(uint32_t entry, uint64_t caller)
+{
+    static atomic_bool reported;
+    int saved = errno;
+    const char *name = mt_entry_names + mt_entry_name_at[entry];
+    void *p = find(name, caller, without_us(PROBE, caller));
+    if (!p) {
+        if (strncmp(name, "mpitrace_", 9) != 0 && !atomic_exchange(&reported, true))
+            dprintf(2, "mpitrace: the program calls %s, but no loaded library has this function: the call does nothing\n", name);
+        p = (void *)(uintptr_t)missing_function;
+    } else if (!opens_mpi(name) && !atomic_load(&by_caller)) {
+        __atomic_store_n(&mt_slots[entry], p, __ATOMIC_SEQ_CST);
+        if (atomic_load(&by_caller))
+            reset_slots();
+    }
+    errno = saved;
+    return p;
+}
+
+// Once the library is open it intercepts dlclose: see lifecycle/dlclose.c. Functions of an MPI
+// are not kept beyond dlclose, which may unload it.
+MT_EXPORT int dlclose(void *handle)
+{
+    int (*f)(void *) = atomic_load(&library_dlclose);
+    if (!f)
+        *(void **)&f = next("dlclose");
+    int rc = f ? f(handle) : 0;
+    if (atomic_load(&passed_on)) {
+        atomic_store(&passed_on, false);
+        reset_slots();
+    }
+    return rc;
+}

@@ -1,0 +1,296 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mpitrace/mpitrace/interpose"
+	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
+)
+
+// dispatcher returns the library that is preloaded for all MPIs.
+func dispatcher(t *testing.T) string {
+	t.Helper()
+	out := succeed(t, nil, mpitrace, "preload")
+	return strings.TrimSpace(out.stdout)
+}
+
+// dispatched runs a program on n ranks with the dispatcher preloaded by hand.
+// The program must succeed, and its recordings must be complete.
+func (m implementation) dispatched(t *testing.T, n int, program ...string) job {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "run")
+	out := execute(t, []string{"LD_PRELOAD=" + dispatcher(t), "MPITRACE_DIR=" + dir}, m.launch(n, program...)...)
+	j := job{output: out, dir: dir, ranks: readRecordings(t, dir)}
+	if j.code != 0 || !strings.HasPrefix(j.stdout, "ok") || j.stderr != "" {
+		t.Fatalf("exit status %d\n%s%s", j.code, j.stdout, j.stderr)
+	}
+	checkWhole(t, n, j)
+	return j
+}
+
+// countCalls returns how often each call was made, by all ranks.
+func countCalls(ranks []*profile.Profile) map[string]uint64 {
+	sum := map[string]uint64{}
+	for _, p := range ranks {
+		for i := range p.Rows {
+			sum[p.Rows[i].Call] += p.Rows[i].Calls
+		}
+	}
+	return sum
+}
+
+// TestDispatcher compares what is recorded by the dispatcher with what is
+// recorded by the library itself.
+func TestDispatcher(t *testing.T) {
+	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+		for name, n := range map[string]int{"sendrecv": 3, "collectives": 4, "constructors": 4, "threads": 2} {
+			t.Run(name, func(t *testing.T) {
+				program := m.compile(t, name)
+				got, want := m.dispatched(t, n, program), m.run(t, n, program)
+				diff(t, "messages", pointToPoint(want.ranks), pointToPoint(got.ranks))
+				diff(t, "calls", countCalls(want.ranks), countCalls(got.ranks))
+			})
+		}
+		t.Run("RTLD_LOCAL", func(t *testing.T) {
+			plugin := m.compile(t, "plugin", "-shared", "-fPIC")
+			j := m.dispatched(t, 2, compilePlain(t, "host"), plugin)
+			diff(t, "messages", message(0, 1, 77), pointToPoint(j.ranks))
+		})
+		t.Run("reloaded", func(t *testing.T) {
+			plugin := m.compile(t, "reloaded_plugin", "-shared", "-fPIC")
+			dir := filepath.Join(t.TempDir(), "run")
+			out := succeed(t, nil, preload(dispatcher(t), []string{"MPITRACE_DIR=" + dir}, compilePlain(t, "reloaded"), plugin, "local", "1")...)
+			if ranks := readRecordings(t, dir); out.stdout != "ok\n" || len(ranks) != 1 {
+				t.Errorf("it printed %q and %q; %d recordings", out.stdout, out.stderr, len(ranks))
+			}
+		})
+	})
+}
+
+// TestDispatcherFortran records each binding of Fortran through the dispatcher.
+func TestDispatcherFortran(t *testing.T) {
+	testenv.At(t, testenv.All)
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		for _, b := range bindings() {
+			t.Run(b.name, func(t *testing.T) {
+				program := m.compileFortran(t, b, "fortran_p2p")
+				got, want := m.dispatched(t, 2, program), m.run(t, 2, program)
+				diff(t, "messages", pointToPoint(want.ranks), pointToPoint(got.ranks))
+				calls := countCalls(got.ranks)
+				calls["Test"] = countCalls(want.ranks)["Test"] // varies: the program polls
+				diff(t, "calls", countCalls(want.ranks), calls)
+			})
+		}
+	})
+}
+
+// TestDispatcherFirstCalls makes the first call in eight threads at once, or in
+// a constructor, and calls functions by their addresses.
+func TestDispatcherFirstCalls(t *testing.T) {
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		for _, flags := range [][]string{nil, {"-DEARLY"}} {
+			t.Run(strings.Join(flags, ""), func(t *testing.T) {
+				for range 5 {
+					j := m.dispatched(t, 1, m.compile(t, "first_calls", flags...))
+					calls := countCalls(j.ranks)
+					if calls["Sendrecv"] != 8 || calls["Comm_dup"] != 8 || calls["Barrier"] != 1 {
+						t.Errorf("recorded %v, want 8 Sendrecv, 8 Comm_dup and 1 Barrier", calls)
+					}
+				}
+			})
+		}
+	})
+}
+
+// TestDispatcherThreadLocal opens 40 libraries with 64 bytes of data of a thread
+// each before the MPI. They use up the room for such data.
+func TestDispatcherThreadLocal(t *testing.T) {
+	testenv.At(t, testenv.All)
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		dir := t.TempDir()
+		source, first := filepath.Join(dir, "block.c"), filepath.Join(dir, "block.so")
+		text := "__thread char block[64] __attribute__((tls_model(\"initial-exec\")));\nchar *at(void) { return block; }\n"
+		if err := os.WriteFile(source, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		succeed(t, nil, "gcc", "-shared", "-fPIC", "-o", first, source)
+		args := []string{compilePlain(t, "opens")}
+		for i := range 40 {
+			file := filepath.Join(dir, fmt.Sprintf("block%d.so", i))
+			if err := os.WriteFile(file, readAll(t, first), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			args = append(args, file)
+		}
+		j := m.dispatched(t, 1, append(args, m.compile(t, "reloaded_plugin", "-shared", "-fPIC"))...)
+		if strings.HasSuffix(j.stdout, " 0 skipped\n") {
+			t.Errorf("the room was not used up: %s", j.stdout)
+		}
+		if calls := countCalls(j.ranks); calls["Sendrecv"] != 1 {
+			t.Errorf("recorded %v, want 1 Sendrecv", calls)
+		}
+	})
+}
+
+// TestDispatcherTwoMPIs opens two MPIs in one process. The first is recorded, and
+// the report names the other. (Open MPI cannot come first: it makes itself
+// visible to all of the process, also without mpitrace.)
+func TestDispatcherTwoMPIs(t *testing.T) {
+	testenv.At(t, testenv.All)
+	testenv.Need(t, "mpicc.mpich", "mpicc.openmpi")
+	first, second := implementations()[1], implementations()[0]
+	args := []string{compilePlain(t, "opens")}
+	for _, m := range []implementation{first, second} {
+		args = append(args, m.compile(t, "reloaded_plugin", "-shared", "-fPIC"))
+	}
+	dir := filepath.Join(t.TempDir(), "run")
+	out := succeed(t, nil, preload(dispatcher(t), []string{"MPITRACE_DIR=" + dir}, args...)...)
+	ranks := readRecordings(t, dir)
+	if !strings.HasPrefix(out.stdout, "ok 2 runs") || len(ranks) != 1 || countCalls(ranks)["Sendrecv"] != 1 {
+		t.Fatalf("it printed %q and %q; %d recordings", out.stdout, out.stderr, len(ranks))
+	}
+	report := succeed(t, nil, mpitrace, "report", dir)
+	named := regexp.MustCompile(`not recorded: 1 process of \S+, which uses another MPI \((\S+)\)`).FindStringSubmatch(report.stdout + report.stderr)
+	if named == nil || realPath(named[1]) != realPath(second.mpiLibrary(t)) {
+		t.Errorf("the report does not name %s:\n%s%s", second.mpiLibrary(t), report.stdout, report.stderr)
+	}
+}
+
+// TestDispatcherUnderTools runs a program under the dispatcher and under gdb and
+// valgrind. The dispatcher must not be in the way of the stack.
+func TestDispatcherUnderTools(t *testing.T) {
+	testenv.At(t, testenv.All)
+	testenv.Need(t, "gdb", "valgrind", "mpicc.mpich")
+	m := implementations()[1]
+	program := m.compile(t, "first_calls")
+	for name, tool := range map[string][]string{
+		"gdb": {"gdb", "-q", "-batch", "-ex", "set breakpoint pending on", "-ex", "break PMPI_Comm_dup", "-ex", "run", "-ex", "backtrace",
+			"-ex", "delete", "-ex", "continue", "--args", program},
+		"valgrind": {"valgrind", "-q", program},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "run")
+			out := succeed(t, nil, preload(dispatcher(t), []string{"MPITRACE_DIR=" + dir}, tool...)...)
+			ranks := readRecordings(t, dir)
+			if !strings.Contains(out.stdout, "ok\n") || len(ranks) != 1 || countCalls(ranks)["Sendrecv"] != 8 {
+				t.Fatalf("%d recordings\n%s%s", len(ranks), out.stdout, out.stderr)
+			}
+			if name == "gdb" && !regexp.MustCompile(`(?m)^#[0-9]+ .* main \(`).MatchString(out.stdout) {
+				t.Errorf("no stack up to main:\n%s", out.stdout)
+			}
+			if name == "valgrind" && strings.Contains(out.stderr, "libmpitrace") {
+				t.Errorf("valgrind reports:\n%s", out.stderr)
+			}
+		})
+	}
+}
+
+// TestDispatcherPython records Python programs, which open MPI with RTLD_LOCAL.
+func TestDispatcherPython(t *testing.T) {
+	testenv.At(t, testenv.All)
+	python := filepath.Join(root, "build", "venv", "bin", "python")
+	testenv.Need(t, python, "mpirun.openmpi")
+	m := implementations()[0]
+	t.Run("ctypes", func(t *testing.T) {
+		plugin := m.compile(t, "reloaded_plugin", "-shared", "-fPIC")
+		j := m.dispatched(t, 1, python, "-c", "import ctypes; print('ok' if ctypes.CDLL('"+plugin+"').run() == 0 else 'error')")
+		if calls := countCalls(j.ranks); calls["Sendrecv"] != 1 {
+			t.Errorf("recorded %v, want 1 Sendrecv", calls)
+		}
+	})
+	t.Run("mpi4py", func(t *testing.T) {
+		program := "from mpi4py import MPI; c = MPI.COMM_WORLD; c.Barrier(); s = c.allreduce(c.rank + 1); c.rank or print('ok', s)"
+		j := m.dispatched(t, 2, python, "-c", program)
+		if calls := countCalls(j.ranks); calls["Barrier"] != 2 || j.stdout != "ok 3\n" {
+			t.Errorf("recorded %v and printed %q, want 2 Barrier and ok 3", calls, j.stdout)
+		}
+	})
+}
+
+// TestDispatcherNames checks that every MPI has the C functions that the
+// dispatcher defines: a program that tests for a function must not find one that
+// its MPI lacks.
+func TestDispatcherNames(t *testing.T) {
+	testenv.At(t, testenv.All)
+	defined := func(file string) []string {
+		out := succeed(t, nil, "nm", "-D", "--defined-only", "--format=just-symbols", file)
+		names := strings.Fields(out.stdout)
+		for i, name := range names {
+			names[i], _, _ = strings.Cut(name, "@")
+		}
+		return names
+	}
+	function := regexp.MustCompile(`^P?MPIX?_[A-Z]\w*[a-z]\w*$`)
+	ours := slices.DeleteFunc(defined(dispatcher(t)), func(name string) bool { return !function.MatchString(name) })
+	if len(ours) < 600 {
+		t.Errorf("the dispatcher defines %d functions of MPI, want at least 600", len(ours))
+	}
+	check := func(t *testing.T, mpi string) {
+		theirs := defined(mpi)
+		for _, name := range ours {
+			if !slices.Contains(theirs, name) {
+				t.Errorf("%s has no %s", mpi, name)
+			}
+		}
+	}
+	withEachAt(t, testenv.All, anyMPI, func(t *testing.T, m implementation) { check(t, m.mpiLibrary(t)) })
+	for _, other := range []string{"impi/lib/libmpi.so.12", "impi/lib/libmpi_abi.so.1", "mpich5/lib/libmpi_abi.so.1"} {
+		t.Run(other, func(t *testing.T) {
+			mpi := filepath.Join(root, "build", filepath.FromSlash(other))
+			testenv.Need(t, mpi)
+			check(t, mpi)
+		})
+	}
+}
+
+// TestDispatcherScript runs a script with a job of each MPI, under `mpitrace run`
+// and with LD_PRELOAD set by hand.
+func TestDispatcherScript(t *testing.T) {
+	testenv.At(t, testenv.All)
+	if !interpose.HasPrebuiltDispatcher() {
+		testenv.Skip(t, "needs libraries of these sources: make prebuilt")
+	}
+	setIntelMPI(t)
+	var lines, programs []string
+	for _, m := range append(implementations(), intelMPI()) {
+		testenv.Need(t, m.cc, m.launcher[0])
+		program := m.compile(t, "sendrecv")
+		programs = append(programs, program)
+		lines = append(lines, strings.Join(m.launch(3, program), " ")+" || exit 1")
+	}
+	script := writeScript(t, lines...)
+	t.Setenv("MPITRACE_CACHE", filepath.Join(t.TempDir(), "cache")) // no library is compiled
+	check := func(t *testing.T, j job) {
+		if j.code != 0 || strings.Count(j.stdout, "ok\n") != len(programs) || strings.Contains(j.stderr, "building") {
+			t.Errorf("exit status %d\n%s%s", j.code, j.stdout, j.stderr)
+		}
+		of := map[string][]string{} // MPIs of the ranks of each program
+		for _, p := range j.ranks {
+			of[p.Program] = append(of[p.Program], p.LibraryLine())
+		}
+		for _, program := range programs {
+			if len(of[program]) != 3 || of[program][0] != of[program][2] {
+				t.Errorf("%s: recorded under %q, want 3 ranks", program, of[program])
+			}
+		}
+	}
+	t.Run("mpitrace run", func(t *testing.T) {
+		check(t, record(t, []string{"--strict"}, script))
+	})
+	t.Run("by hand", func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "run")
+		out := execute(t, []string{"LD_PRELOAD=" + dispatcher(t), "MPITRACE_DIR=" + dir}, script)
+		j := job{output: out, dir: dir, ranks: readRecordings(t, dir)}
+		check(t, j)
+		if report := succeed(t, nil, mpitrace, "report", dir); strings.Count(report.stdout, "complete") < len(programs) {
+			t.Errorf("the report does not say that all jobs are complete:\n%s%s", report.stdout, report.stderr)
+		}
+	})
+}
