@@ -88,7 +88,7 @@ var List = []Setting{
 		Summary: "also write one file per rank: prof, arrow",
 	}, {
 		Name: "mpi", Syntax: "NAME|PATH", Default: "auto", Check: implementation,
-		Summary: "the MPI to record: auto, openmpi, mpich, intelmpi, mvapich, or the path of an MPI's shared library or prefix",
+		Summary: "the MPI to record: auto, openmpi, mpich, intelmpi, mvapich, mpi-abi, or the path of an MPI's shared library or prefix",
 		Details: "With auto it is the MPI that the program is linked to, otherwise that of the launcher, otherwise that of mpicc.",
 	}, {
 		Name: "cc", Syntax: "COMMAND", Check: textOf, Empty: "none",

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // TestStepsAside preloads a library that was built for another MPI. It must
@@ -24,19 +25,37 @@ func TestStepsAside(t *testing.T) {
 		if m.name == "mpich" {
 			wrong = other["openmpi"]
 		}
-		dir := filepath.Join(t.TempDir(), "run")
-		program := preload(wrong.library(t), []string{"MPITRACE_DIR=" + dir}, m.compile(t, "collectives"))
-		out := succeed(t, nil, m.launch(4, program...)...)
-		if first, _, _ := strings.Cut(out.stdout, "\n"); first != "ok" {
-			t.Errorf("it printed %q, want ok", out.stdout)
-		}
-		if !strings.Contains(out.stderr, "built for another MPI") {
-			t.Errorf("no message was printed: %q", out.stderr)
-		}
-		if n := len(readRecordings(t, dir)); n != 0 {
-			t.Errorf("%d recordings, want none", n)
-		}
+		checkStepsAside(t, m, wrong)
 	})
+}
+
+// TestStandardABIStepsAside does the same with the two libraries of MPICH and of
+// Intel MPI: all functions of the standard ABI are in both.
+func TestStandardABIStepsAside(t *testing.T) {
+	testenv.At(t, testenv.All)
+	withStandardABI(t, func(t *testing.T, m implementation) {
+		native := m
+		native.name, native.cc = "mpich5", filepath.Join(filepath.Dir(m.cc), "mpicc")
+		checkStepsAside(t, m, native)
+		checkStepsAside(t, native, m)
+	})
+}
+
+// checkStepsAside runs a program of m with the library for another MPI.
+func checkStepsAside(t *testing.T, m, wrong implementation) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "run")
+	program := preload(wrong.library(t), []string{"MPITRACE_DIR=" + dir}, m.compile(t, "collectives"))
+	out := succeed(t, nil, m.launch(4, program...)...)
+	if first, _, _ := strings.Cut(out.stdout, "\n"); first != "ok" {
+		t.Errorf("it printed %q, want ok", out.stdout)
+	}
+	if !strings.Contains(out.stderr, "built for another MPI") {
+		t.Errorf("no message was printed: %q", out.stderr)
+	}
+	if n := len(readRecordings(t, dir)); n != 0 {
+		t.Errorf("%d recordings, want none", n)
+	}
 }
 
 // realPath resolves symbolic links, because the loader and mpicc give different
