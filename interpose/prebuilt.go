@@ -89,6 +89,26 @@ func sonameOf(file string) string {
 // HasPrebuilt reports whether Build uses a prebuilt library for an MPI.
 func HasPrebuilt(o BuildOptions) bool { return library.packedFor(o) != nil }
 
+// WhyPrebuilt returns, for the user, why Build uses a prebuilt library for an
+// MPI, or why it does not.
+func WhyPrebuilt(o BuildOptions) string {
+	soname := sonameOf(o.MPI)
+	f, ok := familyOf(o.MPI)
+	switch {
+	case o.Compile || len(o.CFlags) > 0:
+		return "flags of the compiler were given"
+	case o.MPI == "":
+		return "the MPI's shared library is not known"
+	case soname == "":
+		return o.MPI + " has no soname"
+	case !ok:
+		return fmt.Sprintf("there is no prebuilt library for the soname %s", soname)
+	case !HasPrebuilt(o):
+		return fmt.Sprintf("this mpitrace was built without the prebuilt library of the family %s", f.Name)
+	}
+	return fmt.Sprintf("prebuilt library of the family %s, for the soname %s", f.Name, soname)
+}
+
 // packedFor returns the prebuilt product for an MPI, or nil if there is none, or
 // if the options ask for another one.
 func (p *product) packedFor(o BuildOptions) []byte {

@@ -92,9 +92,11 @@ func (o *varsOptions) run(cmd *cobra.Command, pattern string) error {
 	which, log := launch.Chosen(found), cmd.ErrOrStderr()
 	mpi, _, err := launch.Detect(nil, which.MPI, which.CC)
 	if err != nil {
-		mpi = launch.WithoutCompiler(nil, which, err)
-		if mpi == nil || !interpose.HasLister(interpose.BuildOptions{MPI: mpi.Library}) {
+		if mpi = launch.WithoutCompiler(nil, which, err); mpi == nil {
 			return usage(err)
+		}
+		if !interpose.HasLister(interpose.BuildOptions{MPI: mpi.Library}) {
+			return usage(launch.WithoutPrebuilt(mpi, err))
 		}
 	}
 	all, err := o.read(cmd.Context(), mpi, log)

@@ -32,35 +32,60 @@ func Doctor(ctx context.Context, out io.Writer, version string) error {
 	for _, err := range errs {
 		found.Add("skipped", text.Lines(err.Error()))
 	}
+	all := slices.Concat(mpis, withoutWrapper(mpis))
 	working := 0
-	for _, mpi := range mpis {
-		found.Add(mpi.String(), mpi.CC)
-		found.Add("", "library "+mpi.Library)
-		if err := tryPreload(ctx, mpi); err != nil {
-			found.Add("", "does not work: "+text.Lines(err.Error()))
-			continue
+	for _, mpi := range all {
+		if mpi.CC != "" {
+			found.Add(mpi.String(), mpi.CC)
+			found.Add("", "library "+mpi.Library)
+		} else {
+			found.Add(mpi.String(), mpi.Library)
 		}
-		working++
-		found.Add("", "works: a program was compiled, run and recorded")
-	}
-	without := withoutWrapper(mpis)
-	for _, mpi := range without {
-		lib, ok := FindLibrary(mpi)
-		words := "cannot be recorded: there is neither a compiler wrapper (mpicc) for it nor a library that was built for it"
-		if ok {
+		works, lines := examine(ctx, mpi)
+		if works {
 			working++
-			words = fmt.Sprintf("can be recorded with %s (not tested: there is no compiler wrapper)", lib)
 		}
-		found.Add(mpi.String(), mpi.Library)
-		found.Add("", text.Lines(words))
+		for _, line := range lines {
+			found.Add("", text.Lines(line))
+		}
 	}
 	switch {
-	case len(mpis)+len(without) == 0:
+	case len(all) == 0:
 		return errors.New("no MPI found: install one (Debian: apt install libopenmpi-dev openmpi-bin, or libmpich-dev mpich), or load its module")
 	case working == 0:
 		return errors.New("recording works with none of the installed MPIs")
 	}
 	return nil
+}
+
+// examine returns whether an MPI can be recorded, and lines for the user: how
+// its library is found, and whether a test worked.
+func examine(ctx context.Context, mpi *MPI) (works bool, lines []string) {
+	o := interpose.BuildOptions{CC: mpi.CC, MPI: mpi.Library}
+	why := interpose.WhyPrebuilt(o)
+	lib, ok := FindLibrary(mpi)
+	switch {
+	case !ok && mpi.CC == "":
+		return false, []string{"cannot be recorded: there is neither a compiler wrapper (mpicc) for it nor a library that was built for it (" + why + ")",
+			"Install the MPI's development files and a C compiler, or an mpitrace that has prebuilt libraries"}
+	case !interpose.HasPrebuilt(o):
+		why = fmt.Sprintf("compiled with the MPI's compiler wrapper, as %s", why)
+	}
+	if ok {
+		lines = append(lines, fmt.Sprintf("can be recorded with %s (%s)", lib, why))
+	} else {
+		lines = append(lines, "the library is "+why)
+	}
+	if mpi.CC == "" && !interpose.HasLister(o) {
+		return true, append(lines, "not tested: there is neither a compiler wrapper nor a prebuilt program")
+	}
+	if err := tryPreload(ctx, mpi); err != nil {
+		return false, append(lines, "does not work: "+err.Error())
+	}
+	if mpi.CC == "" {
+		return true, append(lines, "works: a prebuilt program was run and recorded")
+	}
+	return true, append(lines, "works: a program was compiled, run and recorded")
 }
 
 // withoutWrapper lists the MPIs on this node that are not in found, the MPIs
@@ -110,8 +135,8 @@ const (
 	tryTimeout  = time.Minute
 )
 
-// tryPreload compiles a program that calls three barriers, runs it as one
-// process with the library, and checks the recording.
+// tryPreload runs a program that calls three barriers, as one process with the
+// library, and checks the recording.
 func tryPreload(ctx context.Context, mpi *MPI) error {
 	cache, _ := interpose.CacheDir() // empty if there is none, for the system's temporary directory
 	dir, err := os.MkdirTemp(cache, "doctor-")
@@ -126,21 +151,38 @@ func tryPreload(ctx context.Context, mpi *MPI) error {
 	if err != nil {
 		return err
 	}
-	source, bin := filepath.Join(dir, "try.c"), filepath.Join(dir, "try")
-	if err := os.WriteFile(source, []byte(trySource), 0o600); err != nil {
-		return err
-	}
-	if out, err := exec.CommandContext(ctx, mpi.CC, source, "-o", bin).CombinedOutput(); err != nil {
-		return fmt.Errorf("compile: %w: %s", err, out)
-	}
 	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, bin)
-	cmd.Env = (&Recorder{Library: lib, Dir: dir}).Environ(os.Environ())
+	argv, env, err := tryProgram(ctx, mpi, dir)
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	env = append(env, "OMPI_MCA_ess_singleton_isolated=1") // Open MPI 4 starts no daemon
+	cmd.Env = (&Recorder{Library: lib, Dir: dir}).Environ(env)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("run: %w: %s", err, out)
 	}
 	return checkTry(dir)
+}
+
+// tryProgram returns the command line and the environment of the program: it
+// compiles one, or takes the prebuilt one if the MPI has no compiler wrapper.
+// That one is not linked to the MPI, which is therefore preloaded too.
+func tryProgram(ctx context.Context, mpi *MPI, dir string) (argv, env []string, err error) {
+	if mpi.CC == "" {
+		lister, err := interpose.BuildLister(ctx, interpose.BuildOptions{MPI: mpi.Library, Dir: dir})
+		env := setenv(os.Environ(), "LD_PRELOAD", preload(mpi.Library, os.Getenv("LD_PRELOAD")))
+		return []string{lister, mpi.Library, "barriers", fmt.Sprint(tryBarriers)}, env, err
+	}
+	source, bin := filepath.Join(dir, "try.c"), filepath.Join(dir, "try")
+	if err := os.WriteFile(source, []byte(trySource), 0o600); err != nil {
+		return nil, nil, err
+	}
+	if out, err := exec.CommandContext(ctx, mpi.CC, source, "-o", bin).CombinedOutput(); err != nil {
+		return nil, nil, fmt.Errorf("compile: %w: %s", err, out)
+	}
+	return []string{bin}, os.Environ(), nil
 }
 
 func checkTry(dir string) error {

@@ -39,7 +39,7 @@ func candidates(dirs []string) (files []string) {
 func librariesAmong(files []string) (all []*MPI) {
 	for _, file := range files {
 		real := realPath(file)
-		if !mayBeMPI(filepath.Base(file)) || slices.ContainsFunc(all, func(m *MPI) bool { return m.Library == real }) {
+		if !mayBeMPI(filepath.Base(file)) || slices.ContainsFunc(all, func(m *MPI) bool { return sameLibrary(m.Library, real) }) {
 			continue
 		}
 		if f, ok := FlavourOf(file); ok {
@@ -47,6 +47,20 @@ func librariesAmong(files []string) (all []*MPI) {
 		}
 	}
 	return all
+}
+
+// sameLibrary reports whether two files are one library. Wheels have copies
+// where a distribution has symbolic links: libmpi.so.12, libmpi.so.12.0.
+func sameLibrary(a, b string) bool {
+	if a == b {
+		return true
+	}
+	if filepath.Dir(a) != filepath.Dir(b) || !strings.HasPrefix(b, a+".") {
+		return false
+	}
+	infoA, errA := os.Stat(a)
+	infoB, errB := os.Stat(b)
+	return errA == nil && errB == nil && infoA.Size() == infoB.Size()
 }
 
 // loaderCache lists the libraries in the loader's cache.

@@ -102,6 +102,7 @@ func detectLibrary(ctx context.Context, c *Command, which Choice, elsewhere func
 			if lib, ok := libraryWithoutCompiler(mpi, log); ok {
 				return mpi, lib, interpose.CheckLibrary(lib)
 			}
+			err = WithoutPrebuilt(mpi, err)
 		}
 		return nil, "", &NotDetectedError{err}
 	}
@@ -129,6 +130,13 @@ func WithoutCompiler(c *Command, which Choice, err error) *MPI {
 		return InstalledFor(c, which.MPI)
 	}
 	return nil
+}
+
+// WithoutPrebuilt adds to the error for a missing compiler wrapper why there is no
+// prebuilt library either.
+func WithoutPrebuilt(mpi *MPI, err error) error {
+	return fmt.Errorf("%s; %w. Or use an mpitrace that has prebuilt libraries",
+		interpose.WhyPrebuilt(interpose.BuildOptions{MPI: mpi.Library}), err)
 }
 
 // libraryWithoutCompiler finds a library for an MPI that has no compiler
@@ -173,8 +181,12 @@ func RankLibrary(argv []string, which Choice) (lib string, flavour run.Flavour, 
 			return libs[0], mpi.Flavour, nil
 		}
 	}
-	return "", "", errors.New("no library for this MPI yet, and ranks do not compile one: run `mpitrace build` once, outside of the job" +
-		" (with --mpi or --cc if this has them)")
+	why := "no MPI was found"
+	if len(mpis) > 0 {
+		why = interpose.WhyPrebuilt(interpose.BuildOptions{MPI: mpis[0].Library})
+	}
+	return "", "", fmt.Errorf("no library for this MPI yet (%s), and ranks do not compile one: run `mpitrace build` once, outside of the job"+
+		" (with --mpi or --cc if this has them)", why)
 }
 
 // rankMPIs returns the MPIs that a rank may use, the most likely first.

@@ -40,6 +40,19 @@ bool library_load(const char *file)
     return true;
 }
 
+int library_call_barriers(int n)
+{
+    int (*init)(int *, char ***) = (int (*)(int *, char ***))dlsym(RTLD_DEFAULT, "MPI_Init");
+    int (*barrier)(MPI_Comm) = (int (*)(MPI_Comm))dlsym(RTLD_DEFAULT, "MPI_Barrier");
+    int (*finalize)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "MPI_Finalize");
+    if (!init || !barrier || !finalize || init(NULL, NULL) != MPI_SUCCESS)
+        return 1;
+    while (n-- > 0)
+        if (barrier(MPI_COMM_WORLD) != MPI_SUCCESS)
+            return 1;
+    return finalize() != MPI_SUCCESS;
+}
+
 #ifdef MT_ABI_OPENMPI
 void *library_variable(const char *name)
 {

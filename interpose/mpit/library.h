@@ -70,6 +70,10 @@ extern struct mpi {
 // that is not possible.
 bool library_load(const char *file);
 
+// Calls MPI_Init, MPI_Barrier n times, and MPI_Finalize, which a preloaded tool may intercept.
+// Returns 0 if all succeed.
+int library_call_barriers(int n);
+
 // In Open MPI, predefined objects are variables of the library.
 #ifdef MT_ABI_OPENMPI
 void *library_variable(const char *name);

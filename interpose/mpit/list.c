@@ -9,7 +9,8 @@
 //
 // The first argument is the file of the library. The program calls MPI_T_init_thread. It
 // calls MPI_Init only with the second argument after-init. Without it no job is started,
-// so the program also works where none may be started.
+// so the program also works where none may be started. With the second argument
+// barriers and a number it lists nothing, but calls MPI_Barrier that many times.
 //
 // An MPI may crash in such a call and leave its locks taken. (Open MPI 4.1 does, after
 // MPI_Init, for variables of components that it has unloaded.) Therefore a child
@@ -185,6 +186,8 @@ int main(int argc, char **argv)
     static const struct rlimit none;
     struct line l = {0};
     int provided;
+    if (argc > 3 && strcmp(argv[2], "barriers") == 0)
+        return library_call_barriers(atoi(argv[3]));
     after_init = argc > 2 && strcmp(argv[2], "after-init") == 0;
     setrlimit(RLIMIT_CORE, &none);
     list_file = dup(STDOUT_FILENO); // the MPI may print to stdout, which is not to be in the list

@@ -59,6 +59,22 @@ func withStandardABI(t *testing.T, f func(*testing.T, implementation)) {
 // TestCompiled is TestPrebuilt with an mpitrace that has no prebuilt libraries.
 func TestCompiled(t *testing.T) {
 	testenv.At(t, testenv.All)
+	defer func(before string) { mpitrace = before }(mpitrace)
+	mpitrace = buildWithoutPrebuilt(t)
+	check := func(t *testing.T, m implementation) {
+		j := checkHalo(t, m)
+		if !strings.Contains(j.stderr, "building the library") {
+			t.Errorf("nothing was compiled: %s", j.stderr)
+		}
+	}
+	atOnce(t, 1, anyMPI, check)
+	withStandardABI(t, check)
+}
+
+// buildWithoutPrebuilt returns the path of an mpitrace that has no prebuilt
+// libraries.
+func buildWithoutPrebuilt(t *testing.T) string {
+	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root, "interpose", "prebuilt", "*.zst"))
 	if err != nil {
 		t.Fatal(err)
@@ -81,16 +97,7 @@ func TestCompiled(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	defer func(before string) { mpitrace = before }(mpitrace)
-	mpitrace = filepath.Join(dir, "mpitrace")
-	check := func(t *testing.T, m implementation) {
-		j := checkHalo(t, m)
-		if !strings.Contains(j.stderr, "building the library") {
-			t.Errorf("nothing was compiled: %s", j.stderr)
-		}
-	}
-	atOnce(t, 1, anyMPI, check)
-	withStandardABI(t, check)
+	return filepath.Join(dir, "mpitrace")
 }
 
 // checkHalo records examples/halo with an empty cache, and checks every cell of
