@@ -1,8 +1,10 @@
 package interpose
 
 import (
+	"bytes"
 	"debug/elf"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -78,6 +80,45 @@ func realPath(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	return real
+}
+
+// TestEntries checks that each function of the dispatcher is one jump, through a
+// slot.
+func TestEntries(t *testing.T) {
+	testenv.At(t, testenv.Quick)
+	testenv.Need(t, "gcc")
+	if runtime.GOARCH != "amd64" {
+		t.Skip("reads instructions of x86-64")
+	}
+	build(t, compilers[0]) // sets the cache
+	file, err := Dispatcher(t.Context(), BuildOptions{CC: "gcc", CFlags: []string{"-Werror"}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := elf.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	symbols, err := f.DynamicSymbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries := 0
+	for _, s := range symbols {
+		if s.Section == elf.SHN_UNDEF || !hasPrefix(strings.ToLower(s.Name), "mpi_", "pmpi_") {
+			continue
+		}
+		entries++
+		code := make([]byte, 2)
+		section := f.Sections[s.Section]
+		if _, err := section.ReadAt(code, int64(s.Value-section.Addr)); err != nil || !bytes.Equal(code, []byte{0xff, 0x25}) { // jmp *slot(%rip)
+			t.Errorf("%s begins with % x, %v", s.Name, code, err)
+		}
+	}
+	if entries < 3000 {
+		t.Errorf("%d entries, want at least 3000", entries)
+	}
 }
 
 // TestDispatcherSonames checks that the dispatcher knows the sonames of all

@@ -1,11 +1,12 @@
 // The entries of the dispatcher, in assembly because they have to pass on all registers and
 // the stack unchanged, whatever the arguments are. The list of names is in entries_gen.c.
 //
-// An entry jumps to the address in its slot. It costs two instructions (four on aarch64), and
+// An entry jumps to the address in its slot. It costs one instruction (three on aarch64), and
 // leaves the return address as it is: for the library, for debuggers and for call sites, the
-// program has called the library. At first a slot has the address of the rest of its entry,
-// which looks up where to jump to (mt_dispatch_find). A slot is one word and is written at
-// once, so it needs no lock.
+// program has called the library. (A call from Fortran passes two entries, because the MPI's
+// Fortran layer calls C.) At first a slot has the address of the rest of its entry, which looks
+// up where to jump to (mt_dispatch_find). A slot is one word and is written at once, so it needs
+// no lock.
 #ifndef MT_ENTRIES_H
 #define MT_ENTRIES_H
 
@@ -26,10 +27,9 @@ void *mt_dispatch_find(uint32_t entry, uint64_t caller);
 enum { MT_ENTRY_SIZE = 32 }; // of each entry
 
 #if defined(__x86_64__)
-enum { MT_ENTRY_LOOK_UP = 10 }; // offset in an entry of the code that looks up where to jump to
+enum { MT_ENTRY_LOOK_UP = 6 }; // offset in an entry of the code that looks up where to jump to
 
 #define MT_ENTRY_CODE(index)                                                                                           \
-    "endbr64\n"                                                                                                        \
     "jmp *mt_slots+8*" #index "(%rip)\n"                                                                               \
     "1: movl $" #index ", %r11d\n"                                                                                     \
     "jmp mt_look_up\n"
@@ -41,10 +41,9 @@ enum { MT_ENTRY_LOOK_UP = 10 }; // offset in an entry of the code that looks up 
     "jmp *%r10\n"
 
 #elif defined(__aarch64__)
-enum { MT_ENTRY_LOOK_UP = 16 };
+enum { MT_ENTRY_LOOK_UP = 12 };
 
 #define MT_ENTRY_CODE(index)                                                                                           \
-    "hint #34\n"                                                                                                       \
     "adrp x16, mt_slots+8*" #index "\nldr x16, [x16, #:lo12:mt_slots+8*" #index "]\nbr x16\n"                          \
     "1: mov w16, #" #index "\n"                                                                                        \
     "b mt_look_up\n"
