@@ -1,6 +1,6 @@
 // Wrappers that only forward their call: the cost of interposition itself.
 
-#include <mpi.h>
+#include "mpi_fint.h"
 
 #define CALL(name, parameters, arguments, book) \
     int MPI_##name parameters { return PMPI_##name arguments; }

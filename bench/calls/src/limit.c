@@ -3,7 +3,8 @@
 // array; each thread has its own array. It knows no communicators, call sites or requests, and
 // never prints the array.
 
-#include <mpi.h>
+#include "mpi_fint.h"
+
 #include <stdint.h>
 #if defined(__x86_64__)
 #include <x86intrin.h>

@@ -2,7 +2,7 @@
 #ifndef PLACE_H
 #define PLACE_H
 
-#include <mpi.h>
+#include "mpi_fint.h"
 
 enum {
     MAX_THREADS = 64,
