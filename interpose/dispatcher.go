@@ -146,7 +146,8 @@ func addCompiled(dir string, m DispatchedMPI) error {
 	const longest = 255 // name of a file
 	for i, name := range names {
 		file := filepath.Join(dir, name)
-		if _, err := os.Stat(file); len(name) > longest || i > 0 && err == nil {
+		_, err := os.Stat(file)
+		if isThere := err == nil && (i > 0 || identityOf(file) == identityOf(m.Library)); isThere || len(name) > longest {
 			continue
 		}
 		image, err := os.ReadFile(m.Library)

@@ -9,6 +9,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/internal/trace"
+	"github.com/mpitrace/mpitrace/interpose"
 )
 
 // job is a command that is run and recorded.
@@ -119,7 +120,10 @@ func (j *job) missing(opened *run.Run, status launch.Status) []string {
 		return missingText(wrongMPI, unrecorded)
 	}
 	why := j.WhyNothingRecorded(status)
-	if len(wrongMPI) > 0 {
+	switch {
+	case len(wrongMPI) > 0 && interpose.IsDispatcher(j.Library):
+		why = "no process called MPI_Init of an MPI that there is a library for"
+	case len(wrongMPI) > 0:
 		why = "no process called MPI_Init of " + j.MPI.String()
 	}
 	if unrecorded != "" && status.Code == 0 {

@@ -47,7 +47,7 @@ func (c *Command) mayUseAnyMPI() bool { return c.Launcher == nil && len(c.Progra
 // to an MPI.
 func (c *Command) isUnlinked() bool {
 	p, err := c.program()
-	return err == nil && (p == nil || p.Kind == Script || p.Kind == NoMPI)
+	return len(c.Programs) == 0 || err == nil && p != nil && (p.Kind == Script || p.Kind == NoMPI)
 }
 
 // compiler returns a C compiler. The dispatcher needs nothing of an MPI.

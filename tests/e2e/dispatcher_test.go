@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/interpose"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/testenv"
@@ -248,6 +249,48 @@ func TestDispatcherNames(t *testing.T) {
 			check(t, mpi)
 		})
 	}
+}
+
+// TestDispatcherRank starts a script by each rank of a launcher whose MPI is not
+// known.
+func TestDispatcherRank(t *testing.T) {
+	dispatcher(t) // ranks do not compile it
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		script := writeScript(t, m.compile(t, "reloaded_main"))
+		dir := filepath.Join(t.TempDir(), "run")
+		out := succeed(t, []string{"SLURM_PROCID=0", "SLURM_STEP_ID=1", "SLURM_STEP_NUM_TASKS=2"}, mpitrace, "run", "-o", dir, "--", script)
+		if ranks := readRecordings(t, dir); len(ranks) != 1 || countCalls(ranks)["Sendrecv"] != 1 {
+			t.Errorf("%d recordings\n%s%s", len(ranks), out.stdout, out.stderr)
+		}
+	})
+}
+
+// TestDispatcherWithoutLibrary runs a program whose MPI the dispatcher has no
+// library for, and a program with another library of mpitrace's.
+func TestDispatcherWithoutLibrary(t *testing.T) {
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		program := m.compile(t, "reloaded_main")
+		for _, order := range []string{"%s:%s", "%[2]s:%[1]s"} {
+			dir := filepath.Join(t.TempDir(), "run")
+			succeed(t, nil, preload(fmt.Sprintf(order, dispatcher(t), m.library(t)), []string{"MPITRACE_DIR=" + dir}, program)...)
+			if ranks := readRecordings(t, dir); len(ranks) != 1 || countCalls(ranks)["Sendrecv"] != 1 {
+				t.Errorf("%s: %d recordings, of %v, want one", order, len(ranks), countCalls(ranks))
+			}
+		}
+		alone := filepath.Join(t.TempDir(), "libmpitrace.so")
+		if err := os.WriteFile(alone, readAll(t, dispatcher(t)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		dir := filepath.Join(t.TempDir(), "run")
+		out := succeed(t, nil, preload(alone, []string{"MPITRACE_DIR=" + dir}, program)...)
+		if !strings.Contains(out.stderr, "nothing is recorded") || len(readRecordings(t, dir)) != 0 {
+			t.Errorf("it printed %q", out.stderr)
+		}
+		notes := run.WrongMPIs(filepath.Join(dir, "recordings"))
+		if len(notes) != 1 || notes[0].Program != program || realPath(notes[0].Library) != realPath(m.mpiLibrary(t)) {
+			t.Errorf("the notes are %+v", notes)
+		}
+	})
 }
 
 // TestDispatcherScript runs a script with a job of each MPI, under `mpitrace run`

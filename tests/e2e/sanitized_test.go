@@ -36,6 +36,7 @@ var unsanitized = map[string]string{
 	"no_init":         "does not start MPI",
 	"no_mpi":          "is no MPI program",
 	"nulls":           "passes wrong pointers",
+	"opens":           "is no MPI program",
 	"phase_part":      "is a part of phase_parts",
 	"phase_parts":     "is built in several parts",
 	"plugin":          "is a library",

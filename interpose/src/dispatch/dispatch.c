@@ -25,6 +25,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 // The names of the MPIs' files in programs that need them (interpose.Families).
 static const char *const sonames[] = {"libmpi.so.40", "libmpi.so.12", "libmpich.so.12", "libmpi_abi.so.1"};
@@ -122,9 +125,32 @@ static void *open_named(const char *name)
 // Another library of mpitrace is preloaded too, and records.
 static bool is_superfluous(void)
 {
-    void *first_defined = dlsym(RTLD_DEFAULT, "mpitrace_begin_phase");
-    const char *file = file_of(first_defined), *ours = file_of(mt_slots);
+    void *program = dlopen(NULL, RTLD_LAZY); // RTLD_DEFAULT would find our own (-Bsymbolic)
+    const char *file = program ? file_of(dlsym(program, "mpitrace_begin_phase")) : NULL, *ours = file_of(mt_slots);
+    close_module(program);
     return next("mpitrace_begin_phase") || (file && ours && strcmp(file, ours) != 0);
+}
+
+// Leaves a note for readers of the run, as the library does (note_wrong_mpi): which program is
+// missing from it, and which MPI it uses.
+static void note_unrecorded(const char *mpi)
+{
+    const char *dir = getenv("MPITRACE_DIR");
+    char program[PATH_MAX] = "", text[2 * PATH_MAX], path[PATH_MAX + 2 * NAME_MAX], host[NAME_MAX] = "node";
+    struct timespec now = {0, 0};
+    if (!dir || !*dir)
+        return;
+    gethostname(host, sizeof host - 1);
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (readlink("/proc/self/exe", program, sizeof program - 1) < 0)
+        return;
+    snprintf(text, sizeof text, "%s\n%s", program, mpi);
+    mkdir(dir, 0777);
+    snprintf(path, sizeof path, "%s/recordings", dir);
+    mkdir(path, 0777);
+    snprintf(path, sizeof path, "%s/recordings/%s-%d-%lld%09ld.wrong-mpi", dir, host, (int)getpid(), (long long)now.tv_sec,
+             now.tv_nsec);
+    if (symlink(text, path) != 0) { /* there is no place for the note */ }
 }
 
 // Opens the library for the MPI that has the function `mpi`. Returns NULL if there is none.
@@ -141,7 +167,9 @@ static void *open_library(void *mpi)
         library = open_named(soname);
     if (!library) {
         const char *why = dlerror();
-        dprintf(2, "mpitrace: no library for %s: nothing is recorded (%s)\n", map->l_name, why ? why : "it has no name");
+        dprintf(2, "mpitrace: no library for %s: nothing is recorded (%s). Build it with `mpitrace build`, then call "
+                "`mpitrace preload`\n", map->l_name, why ? why : "it has no name");
+        note_unrecorded(map->l_name);
         return NULL;
     }
     void (*dispatched)(const mt_dispatcher *) = (void (*)(const mt_dispatcher *))(uintptr_t)dlsym(library, "mt_dispatched");
