@@ -30,7 +30,8 @@ type Variable struct {
 
 // launchers holds the environment variables that launchers, and mpitrace
 // itself, set for each process. They are not reported as set by the user. A
-// star matches any end.
+// star matches any end. NAME=VALUE is a variable that the launcher sets to this
+// value unless the user has set it.
 var launchers = []struct {
 	launcher string
 	names    []string
@@ -51,13 +52,16 @@ var launchers = []struct {
 	{"hydra: MPICH, Intel MPI, MVAPICH", []string{
 		"MPICH_INTERFACE_HOSTNAME", "MPICH_INTERFACE_HOSTNAME_*", "MPIR_CVAR_CH3_INTERFACE_HOSTNAME", "MPIR_PARAM_CH3_INTERFACE_HOSTNAME",
 		"I_MPI_HYDRA_*", "I_MPI_INFO_*", "I_MPI_MPIRUN", "I_MPI_ROOT", "MV2_COMM_WORLD_*",
+		"I_MPI_BIND_WIN_ALLOCATE=localalloc", "I_MPI_INTERNAL_MEM_POLICY=default", "I_MPI_PIN_INFO", "I_MPI_PIN_MAPPING",
+		"I_MPI_RETURN_WIN_MEM_NUMA=-1,0",
 	}},
 }
 
-func setByLauncher(name string) bool {
+func setByLauncher(name, value string) bool {
 	for _, l := range launchers {
 		for _, n := range l.names {
-			if begin, open := strings.CutSuffix(n, "*"); n == name || open && strings.HasPrefix(name, begin) {
+			begin, open := strings.CutSuffix(n, "*")
+			if n == name || n == name+"="+value || open && strings.HasPrefix(name, begin) {
 				return true
 			}
 		}
@@ -77,7 +81,7 @@ func (s variableSums) add(p *profile.Profile) {
 		}
 	}
 	for i, v := range p.Variables {
-		if v.Asked && v.Refused == "" && last[v.Name] != i || !v.Asked && (p.Rank != 0 || setByLauncher(v.Name)) {
+		if v.Asked && v.Refused == "" && last[v.Name] != i || !v.Asked && (p.Rank != 0 || setByLauncher(v.Name, v.Value)) {
 			continue
 		}
 		if ranks := s[v]; p.Rank >= 0 {

@@ -3,6 +3,7 @@ package aggregate
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -141,12 +142,13 @@ func TestDiffSettings(t *testing.T) {
 }
 
 func TestSetByLauncher(t *testing.T) {
-	for name, want := range map[string]bool{
+	for variable, want := range map[string]bool{
 		"OMPI_MCA_ess": true, "OMPI_MCA_ess_base_jobid": true, "OMPI_MCA_essential": false, "OMPI_MCA_pml": false,
 		"OMPI_MCA_orte_base_help_aggregate": false, "MV2_COMM_WORLD_RANK": true, "": false,
+		"I_MPI_PIN_MAPPING=1:0 0": true, "I_MPI_INTERNAL_MEM_POLICY=default": true, "I_MPI_INTERNAL_MEM_POLICY=hbw": false,
 	} {
-		if setByLauncher(name) != want {
-			t.Errorf("%s: %v", name, !want)
+		if name, value, _ := strings.Cut(variable, "="); setByLauncher(name, value) != want {
+			t.Errorf("%s: %v", variable, !want)
 		}
 	}
 }

@@ -22,8 +22,27 @@ func (m implementation) eagerLimit() string {
 		return "btl_vader_eager_limit"
 	case openMPI(m):
 		return "btl_sm_eager_limit"
+	case m.name == "impi": // which has no variable for its eager limit
+		return "MPIR_CVAR_BCAST_LONG_MSG_SIZE"
 	}
 	return "MPIR_CVAR_CH3_EAGER_MAX_MSG_SIZE"
+}
+
+// integerCvar returns the name of a control variable, an int, that must be the
+// same on all ranks.
+func (m implementation) integerCvar() string {
+	if m.name == "impi" {
+		return "MPIR_CVAR_BCAST_LONG_MSG_SIZE"
+	}
+	return "MPIR_CVAR_CTXID_EAGER_SIZE"
+}
+
+// textCvar returns the name of a control variable that is a text.
+func (m implementation) textCvar() string {
+	if m.name == "impi" {
+		return "MPIR_CVAR_USE_BCAST"
+	}
+	return "MPIR_CVAR_CH4_NETMOD"
 }
 
 // recordCvars records a command with --cvar for each line of cvars.
@@ -144,8 +163,8 @@ func TestCvarRefused(t *testing.T) {
 		refusals := []refusal{
 			{"no_such=1", "this MPI has no such control variable"},
 			{"MPIR_CVAR_ERROR_CHECKING=abc", `it is a number (int), and "abc" is not`},
-			{"MPIR_CVAR_CTXID_EAGER_SIZE=99999999999", "99999999999 is too large for it (int)"},
-			{"MPIR_CVAR_CH4_NETMOD=ofi", "this MPI does not look at texts that are set through MPI_T"},
+			{m.integerCvar() + "=99999999999", "99999999999 is too large for it (int)"},
+			{m.textCvar() + "=ofi", "this MPI does not look at texts that are set through MPI_T"},
 			{"no value", "MPITRACE_CVAR takes lines NAME=VALUE"},
 		}
 		if openMPI(m) {
@@ -193,7 +212,7 @@ func TestCvarUnstarted(t *testing.T) {
 		refusals := []refusal{
 			{"MPIR_CVAR_ERROR_CHECKIN=1", "no control variable is named MPIR_CVAR_ERROR_CHECKIN: is it MPIR_CVAR_ERROR_CHECKING?"},
 			{"MPIR_CVAR_ERROR_CHECKING=abc", "not of its type, int"},
-			{"MPIR_CVAR_CH4_NETMOD=ofi", "MPIR_CVAR_CH4_NETMOD is a text: set it in the environment"},
+			{m.textCvar() + "=ofi", m.textCvar() + " is a text: set it in the environment"},
 		}
 		if openMPI(m) {
 			refusals = []refusal{
@@ -220,7 +239,7 @@ func TestCvarUnstarted(t *testing.T) {
 // same on all ranks.
 func TestCvarDisagrees(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
-		name, values := "MPIR_CVAR_CTXID_EAGER_SIZE", [2]string{"2", "3"}
+		name, values := m.integerCvar(), [2]string{"2", "3"}
 		if openMPI(m) {
 			name, values = "opal_net_private_ipv4", [2]string{"10.0.0.0/8", "10.0.0.0/9"}
 		}
@@ -242,7 +261,7 @@ func TestCvarDisagrees(t *testing.T) {
 // sets. run.json has both.
 func TestCvarOfEnvironment(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
-		options, want := []string{"-genv", "MPIR_CVAR_CTXID_EAGER_SIZE", "3"}, "MPIR_CVAR_CTXID_EAGER_SIZE=3"
+		options, want := []string{"-genv", m.integerCvar(), "3"}, m.integerCvar()+"=3"
 		if openMPI(m) {
 			options, want = []string{"--mca", "mpi_abort_delay", "3"}, "OMPI_MCA_mpi_abort_delay=3"
 		}

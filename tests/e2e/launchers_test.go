@@ -102,7 +102,8 @@ func setIntelMPI(t *testing.T) {
 
 func intelMPI() implementation {
 	bin := filepath.Join(root, "build", "impi", "bin")
-	return implementation{name: "impi", cc: filepath.Join(bin, "mpicc"), launcher: []string{filepath.Join(bin, "mpirun")}}
+	return implementation{name: "impi", cc: filepath.Join(bin, "mpicc"), launcher: []string{filepath.Join(bin, "mpirun")},
+		mpi4: true, large: true}
 }
 
 // launchFiles makes a directory with the files of the forms, and a library that

@@ -111,8 +111,9 @@ func implementations() []implementation {
 	}
 }
 
-// withEach runs f as a subtest for each MPI for which has returns true:
-// Debian's at level quick, the others at level all. Two subtests run at a time.
+// withEach runs f as a subtest for each MPI for which has returns true and that
+// can do what the test needs (see lacks): Debian's at level quick, the others,
+// among them Intel MPI, at level all. Two subtests run at a time.
 // A test whose f sets the environment or shares variables must use
 // withEachInTurn.
 func withEach(t *testing.T, has func(implementation) bool, f func(*testing.T, implementation)) {
@@ -138,7 +139,7 @@ func atOnce(t *testing.T, limit int, has func(implementation) bool, f func(*test
 	var group errgroup.Group
 	group.SetLimit(limit)
 	for _, m := range implementations() {
-		if has(m) {
+		if has(m) && !lacksFor(t, m) {
 			group.Go(func() error {
 				m.subtest(t, f)
 				return nil
@@ -146,6 +147,10 @@ func atOnce(t *testing.T, limit int, has func(implementation) bool, f func(*test
 		}
 	}
 	_ = group.Wait() // the functions return no errors
+	// Intel MPI runs alone, because it needs other environment variables.
+	if m := intelMPI(); has(m) && !lacksFor(t, m) {
+		m.subtest(t, f)
+	}
 }
 
 // withLevel returns a filter that accepts an MPI if has does and its level
@@ -157,6 +162,9 @@ func withLevel(has func(implementation) bool) func(implementation) bool {
 func (m implementation) subtest(t *testing.T, f func(*testing.T, implementation)) {
 	t.Run(m.name, func(t *testing.T) {
 		testenv.Need(t, "gcc", m.cc, m.launcher[0])
+		if m.name == "impi" {
+			setIntelMPI(t)
+		}
 		f(t, m)
 	})
 }
@@ -170,7 +178,7 @@ func (m implementation) level() testenv.Level {
 }
 
 func anyMPI(implementation) bool    { return true }
-func debian(m implementation) bool  { return !strings.HasSuffix(m.name, "5") }
+func debian(m implementation) bool  { return m.name == "openmpi" || m.name == "mpich" }
 func openMPI(m implementation) bool { return strings.HasPrefix(m.name, "openmpi") }
 func mpi4(m implementation) bool    { return m.mpi4 }
 func large(m implementation) bool   { return m.large }

@@ -29,10 +29,6 @@ func TestPrebuilt(t *testing.T) {
 		}
 	}
 	atOnce(t, 1, anyMPI, check)
-	t.Run("impi", func(t *testing.T) {
-		setIntelMPI(t)
-		check(t, intelMPI())
-	})
 	withStandardABI(t, check)
 }
 

@@ -297,7 +297,7 @@ func TestVarsAgainstImpiInfo(t *testing.T) {
 // counts is described, or reported as impossible to describe, also after
 // MPI_Init, where Open MPI 4.1 sometimes crashes.
 func TestVarsCounts(t *testing.T) {
-	check := func(t *testing.T, m implementation) {
+	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		lines := strings.Split(succeed(t, nil, m.compile(t, "mpit_counts")).stdout, "\n")
 		for i, flags := range [][]string{nil, {"--after-init"}} {
 			l := m.vars(t, nil, flags...)
@@ -318,12 +318,6 @@ func TestVarsCounts(t *testing.T) {
 				}
 			}
 		}
-	}
-	withEach(t, anyMPI, check)
-	t.Run("impi", func(t *testing.T) {
-		testenv.At(t, testenv.All)
-		setIntelMPI(t)
-		check(t, intelMPI())
 	})
 }
 
