@@ -45,8 +45,7 @@ func TestPersistentCollectivesBeforeTheStandard(t *testing.T) {
 }
 
 func TestMPI41(t *testing.T) {
-	mpi41 := func(m implementation) bool { return m.name == "mpich5" } // the other MPIs are older
-	withEach(t, mpi41, func(t *testing.T, m implementation) {
+	withEach(t, can(callsOfMPI41), func(t *testing.T, m implementation) {
 		sends := messages(0, 1, 10, 20, 30, 40)
 		ranks := m.run(t, 2, m.compile(t, "mpi41")).ranks
 		want{

@@ -60,7 +60,7 @@ func TestFortranPlugin(t *testing.T) {
 }
 
 func TestFortranSpawned(t *testing.T) {
-	both := func(m implementation) bool { return hasFortran(m) && spawns(m) }
+	both := func(m implementation) bool { return hasFortran(m) && can(spawnedWorlds)(m) }
 	withFortran(t, both, func(t *testing.T, m implementation) {
 		withBindings(t, func(t *testing.T, b binding) {
 			checkParents(t, record(t, nil, m.launch(2, m.compileFortran(t, b, "fortran_spawned"))...), 2*8)

@@ -9,9 +9,9 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// A lack is what an MPI cannot do, without mpitrace too, and the tests that
-// therefore do not run with it. docs/recording.md has the same table:
-// TestLacksAreDocumented compares them.
+// A lack is what an MPI cannot do, without mpitrace too. Tests that need it do
+// not run with that MPI: those in tests, and those that ask cannot.
+// docs/recording.md has the same table: TestLacksAreDocumented compares them.
 type lack struct {
 	mpi    string // name of an implementation
 	what   string
@@ -19,11 +19,49 @@ type lack struct {
 	tests  []string
 }
 
+const (
+	callsOfMPI4    = "calls of MPI 4"
+	largeCounts    = "large counts"
+	callsOfMPI41   = "calls of MPI 4.1"
+	someSessions   = "sessions"
+	laterSessions  = "a session after the last one"
+	spawnedWorlds  = "spawned processes"
+	joinedWorlds   = "MPI_Comm_join"
+	queueVariables = "`--watch-unexpected`"
+)
+
+// lacks is sorted by MPI.
 var lacks = []lack{
-	{"impi", "spawned processes", "with `I_MPI_FABRICS=shm`, which the tests need, MPI_Comm_spawn fails",
-		[]string{"TestSpawned", "TestSpawnedChildren"}},
+	{"openmpi", callsOfMPI4, "it implements MPI 3.1", nil},
+	{"openmpi", largeCounts, "it implements MPI 3.1", nil},
+	{"openmpi", callsOfMPI41, "it implements MPI 3.1", nil},
+	{"openmpi", someSessions, "it implements MPI 3.1", nil},
+	{"openmpi", laterSessions, "it has no sessions", nil},
+	{"openmpi5", largeCounts, "it has no such functions", nil},
+	{"openmpi5", callsOfMPI41, "it has no such functions", nil},
+	{"openmpi5", laterSessions, "MPI_Session_init crashes", nil},
+	{"mpich", callsOfMPI41, "it implements MPI 4.0", nil},
+	{"mpich", laterSessions, "MPI_Session_init crashes", nil},
+	{"mpich", spawnedWorlds, "Debian's MPI_Comm_spawn fails", nil},
+	{"mpich", joinedWorlds, "Debian's build opens no port", nil},
+	{"mpich", queueVariables, "Debian's build has no performance variables", nil},
+	{"mpich5", queueVariables, "the wheel has no performance variables", nil},
+	{"impi", laterSessions, "MPI_Session_init fails", nil},
+	{"impi", spawnedWorlds, "`I_MPI_FABRICS=shm`, with which the tests run, does not support them", nil},
+	{"impi", joinedWorlds, "`I_MPI_FABRICS=shm` opens no port", nil},
+	{"impi", queueVariables, "it has no variable for the length of the queue", nil},
 	{"impi", "sends of 1 TiB that nobody receives", "it copies the data, until the memory is full", []string{"TestUnmatchedSends"}},
 	{"impi", "MPI_T_ERR_INVALID_HANDLE for a handle of another session", "its MPI_T_pvar_read accepts every handle", []string{"TestServedBeside"}},
+}
+
+// cannot reports whether the MPI cannot do something.
+func (m implementation) cannot(what string) bool {
+	return slices.ContainsFunc(lacks, func(l lack) bool { return l.mpi == m.name && l.what == what })
+}
+
+// can returns a filter that accepts the MPIs that can do something.
+func can(what string) func(implementation) bool {
+	return func(m implementation) bool { return !m.cannot(what) }
 }
 
 // lacksFor reports whether a test does not run with an MPI.
@@ -34,16 +72,23 @@ func lacksFor(t *testing.T, m implementation) bool {
 
 // row returns the lack as a row of the documentation.
 func (l lack) row() string {
-	name := map[string]string{"impi": "Intel MPI 2021.19"}[l.mpi]
+	name := map[string]string{"openmpi": "Open MPI 4.1.4", "openmpi5": "Open MPI 5.0.11", "mpich": "MPICH 4.0.2",
+		"mpich5": "MPICH 5.0.2", "impi": "Intel MPI 2021.19"}[l.mpi]
 	return "| " + name + " | " + l.what + " | " + l.reason + " |\n"
 }
 
 func TestLacksAreDocumented(t *testing.T) {
 	testenv.At(t, testenv.Quick)
-	text := string(readAll(t, filepath.Join(root, "docs", "recording.md")))
+	var rows strings.Builder
 	for _, l := range lacks {
-		if !strings.Contains(text, l.row()) {
-			t.Errorf("docs/recording.md lacks the row\n%s", l.row())
+		rows.WriteString(l.row())
+	}
+	if !strings.Contains(string(readAll(t, filepath.Join(root, "docs", "recording.md"))), rows.String()) {
+		t.Errorf("docs/recording.md lacks\n%s", rows.String())
+	}
+	for _, m := range append(implementations(), intelMPI()) {
+		if m.mpi4 == m.cannot(callsOfMPI4) || m.large == m.cannot(largeCounts) {
+			t.Errorf("%s is described as %+v", m.name, m)
 		}
 	}
 }

@@ -57,19 +57,15 @@ var unsanitized = map[string]string{
 // lacks returns the reason why an MPI cannot run a program, even without the
 // library, or "".
 func (m implementation) lacks(program string) string {
-	switch {
-	case !m.mpi4 && (program == "isendrecv" || program == "partitioned" || strings.HasPrefix(program, "sessions")):
-		return "has no MPI 4"
-	case !m.large && (program == "large" || program == "large_sends"):
-		return "has no large counts"
-	case m.name != "mpich5" && program == "mpi41":
-		return "has no MPI 4.1"
-	case m.name != "openmpi" && program == "early_persistent":
+	needs := map[string]string{
+		"isendrecv": callsOfMPI4, "partitioned": callsOfMPI4, "sessions": someSessions, "sessions_again": laterSessions,
+		"sessions_beside": someSessions, "large": largeCounts, "large_sends": largeCounts, "mpi41": callsOfMPI41, "joined": joinedWorlds,
+	}
+	if program == "early_persistent" && m.name != "openmpi" {
 		return "has persistent collectives as MPI_, or none"
-	case m.name == "mpich" && program == "sessions_again":
-		return "crashes in the second session"
-	case m.name == "mpich" && program == "joined":
-		return "opens no port"
+	}
+	if what := needs[program]; m.cannot(what) {
+		return what
 	}
 	return ""
 }

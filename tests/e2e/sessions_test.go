@@ -5,13 +5,10 @@ import (
 	"time"
 )
 
-// sessions reports whether the MPI has sessions. Open MPI 4.1 has none.
-func sessions(m implementation) bool { return m.name != "openmpi" }
-
 // TestSessionsOnly runs a program without MPI_Init. Ranks and members come from
 // mpi://WORLD.
 func TestSessionsOnly(t *testing.T) {
-	withEach(t, sessions, func(t *testing.T, m implementation) {
+	withEach(t, can(someSessions), func(t *testing.T, m implementation) {
 		ranks := m.run(t, 4, m.compile(t, "sessions")).ranks
 		checkMembers(t, ranks, map[string][]int{
 			"first": {0, 1, 2, 3}, "second": {0, 1, 2, 3}, "reversed": {3, 2, 1, 0},
@@ -53,10 +50,7 @@ func TestSessionsOnly(t *testing.T) {
 // TestSessionsOneAfterTheOther checks that a recording that has ended continues
 // with the next session.
 func TestSessionsOneAfterTheOther(t *testing.T) {
-	// MPICH 4.0 and Open MPI 5.0 crash in an MPI_Session_init after all
-	// sessions were closed, also without the library.
-	again := func(m implementation) bool { return m.name == "mpich5" }
-	withEach(t, again, func(t *testing.T, m implementation) {
+	withEach(t, can(laterSessions), func(t *testing.T, m implementation) {
 		ranks := m.run(t, 2, m.compile(t, "sessions_again")).ranks
 		// Counted at the end of the first session, but not again at the others'
 		// ends.
@@ -82,7 +76,7 @@ func TestSessionsOneAfterTheOther(t *testing.T) {
 // TestSessionBesideTheWorld checks that recording continues after MPI_Finalize
 // while a session is open.
 func TestSessionBesideTheWorld(t *testing.T) {
-	withEach(t, sessions, func(t *testing.T, m implementation) {
+	withEach(t, can(someSessions), func(t *testing.T, m implementation) {
 		sends := messages(0, 1, 5, 6).plus(message(1, 0, 7))
 		want{
 			sent:     map[string]volumes{"Send": sends},

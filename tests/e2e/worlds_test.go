@@ -24,14 +24,10 @@ func TestPartitioned(t *testing.T) {
 	})
 }
 
-// spawns reports whether Comm_spawn works. It fails in Debian's MPICH, also
-// without the library.
-func spawns(m implementation) bool { return m.name != "mpich" }
-
 // TestSpawned checks that messages to another world are counted, and that its
 // ranks are not confused with those of this world.
 func TestSpawned(t *testing.T) {
-	withEach(t, spawns, func(t *testing.T, m implementation) {
+	withEach(t, can(spawnedWorlds), func(t *testing.T, m implementation) {
 		j := record(t, nil, m.launch(2, m.compile(t, "spawned"))...)
 		checkParents(t, j, 2*7)
 		checkOtherWorlds(t, j)
@@ -90,7 +86,7 @@ func checkOtherWorlds(t *testing.T, j job) {
 // TestSpawnedChildren preloads the library into the children without mpitrace,
 // because the MPI's own launcher spawns them.
 func TestSpawnedChildren(t *testing.T) {
-	withEach(t, spawns, func(t *testing.T, m implementation) {
+	withEach(t, can(spawnedWorlds), func(t *testing.T, m implementation) {
 		lib := strings.TrimSpace(succeed(t, nil, mpitrace, "build", "--print-path", "--cc", m.cc).stdout)
 		dir := t.TempDir()
 		succeed(t, nil, m.launch(2, m.compile(t, "spawned"), "LD_PRELOAD="+lib, "MPITRACE_DIR="+dir)...)
@@ -134,8 +130,7 @@ func checkChild(t *testing.T, p *profile.Profile) {
 // TestJoined joins two ranks of the same world by a socket. Both must know the
 // communicator under the same id.
 func TestJoined(t *testing.T) {
-	joins := func(m implementation) bool { return m.name != "mpich" } // Debian's MPICH opens no port, also without the library
-	withEach(t, joins, func(t *testing.T, m implementation) {
+	withEach(t, can(joinedWorlds), func(t *testing.T, m implementation) {
 		ranks := m.run(t, 2, m.compile(t, "joined")).ranks
 		diff(t, "sent over it", message(0, 1, 11), pointToPointBy(ranks, "Comm_join"))
 		checkReceived(t, ranks)
