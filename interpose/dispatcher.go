@@ -117,7 +117,7 @@ func addPrebuilt(dir string) error {
 			}
 			if image == nil {
 				if image, err = decompress(packed); err == nil {
-					err = importThreadLocal(image)
+					err = ImportThreadLocal(image)
 				}
 			}
 			if err == nil {
@@ -152,7 +152,7 @@ func addCompiled(dir string, m DispatchedMPI) error {
 		}
 		image, err := os.ReadFile(m.Library)
 		if err == nil {
-			err = importThreadLocal(image)
+			err = ImportThreadLocal(image)
 		}
 		if err == nil {
 			err = atomicfile.WriteContent(file, image, 0o755)

@@ -8,12 +8,12 @@ import (
 	"fmt"
 )
 
-// importThreadLocal makes a library import its data of a thread, in place, so
+// ImportThreadLocal makes a library import its data of a thread, in place, so
 // that it can be opened with dlopen. Such data, at fixed offsets (initial-exec),
 // need room that the dynamic linker reserves when a process starts, and other
 // libraries may have used it up. The dispatcher, which is there from the start,
 // defines the same data. See src/base/dispatcher.h.
-func importThreadLocal(image []byte) error {
+func ImportThreadLocal(image []byte) error {
 	f, err := elf.NewFile(bytes.NewReader(image))
 	if err != nil {
 		return err

@@ -17,7 +17,8 @@ import (
 const aarch64Root = "/usr/aarch64-linux-gnu"
 
 // TestAarch64 records examples/halo for aarch64 under qemu and MPICH 5, with the
-// prebuilt libraries, and checks every cell of the matrices.
+// prebuilt libraries, first preloaded themselves and then opened by the
+// dispatcher, and checks every cell of the matrices.
 func TestAarch64(t *testing.T) {
 	testenv.At(t, testenv.All)
 	testenv.Need(t, "qemu-aarch64", filepath.Join(aarch64Root, "lib", "libc.so.6"))
@@ -28,7 +29,10 @@ func TestAarch64(t *testing.T) {
 		}
 		t.Run(family.Name, func(t *testing.T) {
 			t.Setenv("MPIR_CVAR_CH4_CMA_ENABLE", "0") // qemu has no process_vm_readv
-			checkHalo(t, aarch64(t, family, link))
+			m := aarch64(t, family, link)
+			checkHalo(t, m)
+			dispatchAarch64(t, filepath.Join(scratch, m.name), family)
+			checkHalo(t, m)
 		})
 	}
 }
@@ -49,6 +53,41 @@ func TestAarch64Thunks(t *testing.T) {
 	}
 }
 
+// dispatchAarch64 replaces the library in a directory by the dispatcher, which
+// opens that library.
+func dispatchAarch64(t *testing.T, dir string, family interpose.Family) {
+	t.Helper()
+	library := readAll(t, filepath.Join(dir, "libmpitrace.so"))
+	err := interpose.ImportThreadLocal(library)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "libmpitrace-"+family.Sonames[0]+".so"), library, 0o755)
+	}
+	if err == nil {
+		err = interpose.PrebuildDispatcher(t.Context(), zig(t), "arm64", dir)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	unpack(t, filepath.Join(dir, interpose.PrebuiltDispatcherName("arm64")), filepath.Join(dir, "libmpitrace.so"))
+}
+
+// unpack writes a library from a file that Prebuild made.
+func unpack(t *testing.T, packed, library string) {
+	t.Helper()
+	d, err := zstd.NewReader(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	image, err := d.DecodeAll(readAll(t, packed), nil)
+	if err == nil {
+		err = os.WriteFile(library, image, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // aarch64 returns an MPI whose compiler makes two files of each program: one
 // for aarch64, and a script that runs it under qemu with the library of family
 // preloaded.
@@ -59,7 +98,7 @@ func aarch64(t *testing.T, family interpose.Family, link string) implementation 
 		name: "aarch64-" + family.Name, cc: filepath.Join(t.TempDir(), "mpicc"),
 		launcher: []string{filepath.Join(native, "bin", "mpiexec")},
 	}
-	testenv.Need(t, mpi, m.launcher[0])
+	testenv.Need(t, filepath.Join(mpi, "lib", "libmpi.so.12"), m.launcher[0])
 	dir := filepath.Join(scratch, m.name)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -67,22 +106,14 @@ func aarch64(t *testing.T, family interpose.Family, link string) implementation 
 	if err := interpose.Prebuild(t.Context(), zig(t), family, "arm64", dir); err != nil {
 		t.Fatal(err)
 	}
-	d, err := zstd.NewReader(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
-	image, err := d.DecodeAll(readAll(t, filepath.Join(dir, family.PrebuiltName("arm64"))), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
 	library := filepath.Join(dir, "libmpitrace.so")
-	if err := os.WriteFile(library, image, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	unpack(t, filepath.Join(dir, family.PrebuiltName("arm64")), library)
 	// mpicc -o PROGRAM makes PROGRAM.aarch64 and the script PROGRAM.
-	header := map[string]string{"mpi": filepath.Join(mpi, "include", "mpi.h"), "mpi_abi": filepath.Join(native, "include", "mpi_abi.h")}
-	succeed(t, nil, "ln", "-sf", header[link], filepath.Join(dir, "mpi.h"))
+	include := filepath.Join(mpi, "include")
+	if link == "mpi_abi" { // whose header the wheel for aarch64 lacks
+		include = dir
+		succeed(t, nil, "ln", "-sf", filepath.Join(native, "include", "mpi_abi.h"), filepath.Join(dir, "mpi.h"))
+	}
 	lib := filepath.Join(mpi, "lib")
 	qemu := strings.Join([]string{"exec env -u LD_PRELOAD qemu-aarch64 -L", aarch64Root, "-E", "LD_PRELOAD=" + library}, " ")
 	script := fmt.Sprintf(`#!/bin/bash
@@ -93,11 +124,11 @@ for i in "${!args[@]}"; do
         args[i + 1]=$out.aarch64
     fi
 done
-%s cc -target aarch64-linux-gnu.2.28 "${args[@]}" -w -I%s -L%s -l%s -Wl,-rpath,%[3]s || exit
+%[1]s cc -target aarch64-linux-gnu.2.28 "${args[@]}" -w -I%[2]s -L%[3]s -l%[4]s -Wl,-rpath,%[3]s || exit
 echo '#!/bin/sh
-%s' "$out.aarch64" '"$@"' >"$out"
+%[5]s' "$out.aarch64" '"$@"' >"$out"
 chmod +x "$out"
-`, zig(t), dir, lib, link, qemu)
+`, zig(t), include, lib, link, qemu)
 	if err := os.WriteFile(m.cc, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -67,8 +67,8 @@ func TestDispatcher(t *testing.T) {
 		t.Run("reloaded", func(t *testing.T) {
 			plugin := m.compile(t, "reloaded_plugin", "-shared", "-fPIC")
 			dir := filepath.Join(t.TempDir(), "run")
-			out := succeed(t, nil, preload(dispatcher(t), []string{"MPITRACE_DIR=" + dir}, compilePlain(t, "reloaded"), plugin, "local", "1")...)
-			if ranks := readRecordings(t, dir); out.stdout != "ok\n" || len(ranks) != 1 {
+			out := succeed(t, nil, preload(dispatcher(t), []string{"MPITRACE_DIR=" + dir}, compilePlain(t, "reloaded"), plugin, "local", "3")...)
+			if ranks := readRecordings(t, dir); out.stdout != "ok\n" || len(ranks) != 1 || countCalls(ranks)["Sendrecv"] != 3 {
 				t.Errorf("it printed %q and %q; %d recordings", out.stdout, out.stderr, len(ranks))
 			}
 		})
