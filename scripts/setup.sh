@@ -117,6 +117,7 @@ aarch64_wheel() {
         --platform manylinux_2_28_aarch64 --only-binary :all: -d "$dir/download" "$wheel" >&2
     python3 -m zipfile -e "$dir"/download/*.whl "$dir/download"
     mv "$dir"/download/*.data/data/* "$dir"
+    chmod +x "$dir"/lib/*.so.* # zipfile leaves out permissions
     rm -rf "$dir/download"
     printf '%s\n' "$wheel" >"$dir/.made-of"
 }
