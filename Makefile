@@ -13,6 +13,7 @@
 # make prebuilt   the libraries that are embedded in the commands, so that they need no compiler
 # make generate   the C files and the manual page, which are derived from tables
 # make install    to PREFIX (/usr/local)
+# make dist       packages in dist/: archives, .deb, .rpm and Python wheels, for x86-64 and aarch64
 # make setup      install what run and test need
 # make clean
 
@@ -25,7 +26,7 @@ export CGO_ENABLED = 0
 export OMPI_ALLOW_RUN_AS_ROOT = 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM = 1
 
-.PHONY: all commands library prebuilt run test test-all test-sweep fuzz bench bench-calls bench-process bench-programs bench-matrices generate install setup clean
+.PHONY: all commands library prebuilt run test test-all test-sweep fuzz bench bench-calls bench-process bench-programs bench-matrices generate install install-files dist setup clean
 
 all: commands library
 
@@ -116,24 +117,39 @@ generate:
 	$(GO) run ./cmd/mpitrace manual schema > docs/schema.md.new
 	mv docs/schema.md.new docs/schema.md
 
-install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include
-	install -m 644 interpose/include/mpitrace.h $(DESTDIR)$(PREFIX)/include
-	install -d $(DESTDIR)$(PREFIX)/share/man/man1
-	install -m 644 docs/mpitrace.1 docs/profile2mat.1 $(DESTDIR)$(PREFIX)/share/man/man1
-	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
-	for command in mpitrace profile2mat; do \
-	  bin/$$command completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/$$command && \
-	  bin/$$command completion zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_$$command && \
-	  bin/$$command completion fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/$$command.fish || exit 1; \
-	done
-	install -m 755 bin/mpitrace bin/profile2mat $(DESTDIR)$(PREFIX)/bin
+install: all install-files
 	for lib in lib/libmpitrace-*.so; do \
 	  test ! -e $$lib || install -m 755 $$lib $(DESTDIR)$(PREFIX)/lib || exit 1; \
 	done
+
+# BIN has the commands to install, which may be for another machine. Those in
+# bin/ write the completions.
+BIN = bin
+share = $(DESTDIR)$(PREFIX)/share
+install-files:
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include
+	install -m 644 interpose/include/mpitrace.h $(DESTDIR)$(PREFIX)/include
+	install -d $(share)/man/man1
+	install -m 644 docs/mpitrace.1 docs/profile2mat.1 $(share)/man/man1
+	install -d $(share)/bash-completion/completions $(share)/zsh/site-functions $(share)/fish/vendor_completions.d
+	for command in mpitrace profile2mat; do \
+	  bin/$$command completion bash > $(share)/bash-completion/completions/$$command && \
+	  bin/$$command completion zsh > $(share)/zsh/site-functions/_$$command && \
+	  bin/$$command completion fish > $(share)/fish/vendor_completions.d/$$command.fish || exit 1; \
+	done
+	install -d $(share)/modulefiles/mpitrace
+	install -m 644 packaging/modulefile $(share)/modulefiles/mpitrace/$(VERSION)
+	install -m 755 $(BIN)/mpitrace $(BIN)/profile2mat $(DESTDIR)$(PREFIX)/bin
+
+VERSION = $(shell sed -n 's/^const ToolVersion = "\(.*\)"/\1/p' interpose/layout/version.go)
+
+# Packages in dist/ for both machines: see packaging/dist.sh.
+dist: commands
+	@scripts/setup.sh dist
+	GO=$(GO) packaging/dist.sh $(VERSION)
 
 setup:
 	@scripts/setup.sh test
 
 clean:
-	rm -rf bin lib build
+	rm -rf bin lib build dist

@@ -41,6 +41,13 @@ var Families = []Family{
 // machine as Go names it.
 func (f Family) PrebuiltName(machine string) string { return library.packedName(f, machine) }
 
+// Embedded reports whether this program has the family's prebuilt library for
+// the machine it runs on.
+func (f Family) Embedded() bool {
+	_, err := fs.Stat(prebuilt, "prebuilt/"+f.PrebuiltName(runtime.GOARCH))
+	return err == nil
+}
+
 // PrebuiltNames returns the names of all files that Prebuild writes.
 func (f Family) PrebuiltNames(machine string) (names []string) {
 	for _, p := range prebuiltProducts {

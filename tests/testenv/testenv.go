@@ -5,6 +5,7 @@ package testenv
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
@@ -12,13 +13,18 @@ import (
 	"testing"
 )
 
-// Need skips the test if a program is not on PATH. Under CI, where no test may
+// Need skips the test if a program is not on PATH, or a file with an absolute
+// path is missing. Under CI, where no test may
 // be skipped, the test fails instead.
 func Need(t testing.TB, programs ...string) {
 	t.Helper()
 	for _, name := range programs {
-		if _, err := exec.LookPath(name); err != nil {
-			Skip(t, "needs "+name+", which is not on PATH")
+		_, err := exec.LookPath(name)
+		if filepath.IsAbs(name) {
+			_, err = os.Stat(name)
+		}
+		if err != nil {
+			Skip(t, "needs "+name+", which is missing")
 		}
 	}
 }
