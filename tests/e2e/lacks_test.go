@@ -52,6 +52,25 @@ var lacks = []lack{
 	{"impi", queueVariables, "it has no variable for the length of the queue", nil},
 	{"impi", "sends of 1 TiB that nobody receives", "it copies the data, until the memory is full", []string{"TestUnmatchedSends"}},
 	{"impi", "MPI_T_ERR_INVALID_HANDLE for a handle of another session", "its MPI_T_pvar_read accepts every handle", []string{"TestServedBeside"}},
+	{"abi-mpich5", queueVariables, "the wheel has no performance variables", nil},
+	{"abi-mpich5", "MPI_T_PVAR_ALL_HANDLES", "it crashes MPI_T_pvar_start", []string{"TestServed"}},
+	{"abi-impi", laterSessions, "MPI_Session_init fails", nil},
+	{"abi-impi", queueVariables, "it has no variable for the length of the queue", nil},
+	{"abi-impi", "MPI_ERRORS_RETURN of MPICH's header", "its own header has another value", []string{"TestTruncated"}},
+}
+
+// testsOfStandardABI run under the standard ABI too: every class of call, threads,
+// MPI_T, traces, ways to die.
+var testsOfStandardABI = []string{
+	"TestMonitoring", "TestHalo", "TestSends", "TestSendrecv", "TestPersistent", "TestMatchedReceives",
+	"TestCompletion", "TestPostedOrder", "TestCancel", "TestDatatypes", "TestBlocks", "TestNeighbors",
+	"TestPartitioned", "TestThreads", "TestThreadSends", "TestThreadReceives", "TestThreadEnds", "TestOneSided",
+	"TestFiles", "TestKnownWaits", "TestEventsAddUp", "TestKilled", "TestAborted", "TestDeadlock",
+	"TestConserved", "TestTruncated", "TestFreed", "TestUnfinished", "TestStranded", "TestCancelled",
+	"TestFailing", "TestPaused", "TestSessionsOnly", "TestSessionsOneAfterTheOther",
+	"TestSessionBesideTheWorld", "TestPhases", "TestMPI41", "TestLargeSends", "TestSizes", "TestCallbacks",
+	"TestMatched", "TestCvarOfEnvironment", "TestServed", "TestServedScopes",
+	"TestServedSettings",
 }
 
 // cannot reports whether the MPI cannot do something.
@@ -73,7 +92,8 @@ func lacksFor(t *testing.T, m implementation) bool {
 // row returns the lack as a row of the documentation.
 func (l lack) row() string {
 	name := map[string]string{"openmpi": "Open MPI 4.1.4", "openmpi5": "Open MPI 5.0.11", "mpich": "MPICH 4.0.2",
-		"mpich5": "MPICH 5.0.2", "impi": "Intel MPI 2021.19"}[l.mpi]
+		"mpich5": "MPICH 5.0.2", "impi": "Intel MPI 2021.19",
+		"abi-mpich5": "MPICH 5.0.2, standard ABI", "abi-impi": "Intel MPI 2021.19, standard ABI"}[l.mpi]
 	return "| " + name + " | " + l.what + " | " + l.reason + " |\n"
 }
 

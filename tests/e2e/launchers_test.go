@@ -103,7 +103,7 @@ func setIntelMPI(t *testing.T) {
 func intelMPI() implementation {
 	bin := filepath.Join(root, "build", "impi", "bin")
 	return implementation{name: "impi", cc: filepath.Join(bin, "mpicc"), launcher: []string{filepath.Join(bin, "mpirun")},
-		mpi4: true, large: true}
+		mpi4: true, large: true, environment: setIntelMPI}
 }
 
 // launchFiles makes a directory with the files of the forms, and a library that

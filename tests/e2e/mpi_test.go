@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -96,6 +97,9 @@ type implementation struct {
 	launcher []string
 	mpi4     bool // has persistent collectives and Isendrecv
 	large    bool // has the large-count functions
+
+	binaries    string           // whose programs it runs, unless these are its own
+	environment func(*testing.T) // sets the variables that it needs; may be nil
 }
 
 // implementations returns the MPIs of Debian and those of the Python wheels,
@@ -147,9 +151,15 @@ func atOnce(t *testing.T, limit int, has func(implementation) bool, f func(*test
 		}
 	}
 	_ = group.Wait() // the functions return no errors
-	// Intel MPI runs alone, because it needs other environment variables.
-	if m := intelMPI(); has(m) && !lacksFor(t, m) {
-		m.subtest(t, f)
+	// These run alone, because they need other environment variables.
+	alone := []implementation{intelMPI()}
+	if slices.Contains(testsOfStandardABI, t.Name()) {
+		alone = append(alone, standardABIs()...)
+	}
+	for _, m := range alone {
+		if has(m) && !lacksFor(t, m) {
+			m.subtest(t, f)
+		}
 	}
 }
 
@@ -162,8 +172,8 @@ func withLevel(has func(implementation) bool) func(implementation) bool {
 func (m implementation) subtest(t *testing.T, f func(*testing.T, implementation)) {
 	t.Run(m.name, func(t *testing.T) {
 		testenv.Need(t, "gcc", m.cc, m.launcher[0])
-		if m.name == "impi" {
-			setIntelMPI(t)
+		if m.environment != nil {
+			m.environment(t)
 		}
 		f(t, m)
 	})
@@ -194,7 +204,7 @@ func (m implementation) compileFile(t *testing.T, source string, flags ...string
 	t.Helper()
 	name := strings.TrimSuffix(filepath.Base(source), ".c")
 	// The name must not contain "=": env(1) would take it for a variable.
-	dir := filepath.Join(scratch, m.name, strings.ReplaceAll(strings.Join(append([]string{"built"}, flags...), ""), "=", "-"))
+	dir := filepath.Join(scratch, cmp.Or(m.binaries, m.name), strings.ReplaceAll(strings.Join(append([]string{"built"}, flags...), ""), "=", "-"))
 	program := filepath.Join(dir, name)
 	defer lock(program)()
 	if _, err := os.Stat(program); err == nil {

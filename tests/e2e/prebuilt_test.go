@@ -36,20 +36,30 @@ func TestPrebuilt(t *testing.T) {
 // Intel MPI. Both run the same programs, which are linked with MPICH's.
 func withStandardABI(t *testing.T, f func(*testing.T, implementation)) {
 	t.Helper()
+	for _, m := range standardABIs() {
+		m.subtest(t, f)
+	}
+}
+
+func standardABIs() (all []implementation) {
 	in := func(name, command string) string { return filepath.Join(root, "build", name, "bin", command) }
-	for name, launcher := range map[string]string{"mpich5": "mpiexec", "impi": "mpirun"} {
-		t.Run("abi of "+name, func(t *testing.T) {
-			m := implementation{name: "abi", cc: in("mpich5", "mpicc_abi"), launcher: []string{in(name, launcher)}}
-			testenv.Need(t, m.cc, m.launcher[0])
+	for _, name := range []string{"mpich5", "impi"} {
+		cc, launcher := in("mpich5", "mpicc_abi"), in("mpich5", "mpiexec")
+		if name == "impi" {
+			launcher = in("impi", "mpirun")
+		}
+		environment := func(t *testing.T) {
 			// Intel MPI has no mpicc_abi: the library is compiled with MPICH's.
-			t.Setenv("PATH", filepath.Dir(m.cc)+":"+os.Getenv("PATH"))
+			t.Setenv("PATH", filepath.Dir(cc)+":"+os.Getenv("PATH"))
 			if name == "impi" {
 				setIntelMPI(t)
 			}
 			t.Setenv("LD_LIBRARY_PATH", filepath.Join(root, "build", name, "lib"))
-			f(t, m)
-		})
+		}
+		all = append(all, implementation{name: "abi-" + name, binaries: "abi", cc: cc, launcher: []string{launcher},
+			mpi4: true, large: true, environment: environment})
 	}
+	return all
 }
 
 // TestCompiled is TestPrebuilt with an mpitrace that has no prebuilt libraries.
