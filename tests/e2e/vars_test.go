@@ -115,10 +115,9 @@ func TestVarsAgainstOmpiInfo(t *testing.T) {
 		all := []string{tool, "--all", "--parsable", "--level", "9"}
 		usual, _ := readInfo(succeed(t, nil, all...).stdout)
 		params, pvars := readInfo(succeed(t, nil, append(all, "--internal")...).stdout)
-		again, _ := readInfo(succeed(t, nil, append(all, "--internal")...).stdout)
-		for name, p := range params { // Open MPI 5 leaves mpi_ft_verbose uninitialized
-			unsteady[name] = unsteady[name] || p != again[name]
-		}
+		// Open MPI leaves these uninitialized: what was on the stack may be the
+		// same in all runs of one program, and differ in another.
+		unsteady["mpi_ft_verbose"], unsteady["pml_ucx_multi_send_nb"] = true, true
 		ours := byName(l.CVars)
 		for name, p := range params {
 			v, ok := ours[name]
