@@ -2,7 +2,7 @@
 # make run        wrap examples/halo on 4 ranks; installs what is missing
 # make test       each behaviour once, on Debian's Open MPI and MPICH: 10 to 15 minutes on
 #                 2 cores; installs what the tests need
-# make test-all   make test, and then the other MPIs (Open MPI 5 and MPICH 5), sanitizers, short
+# make test-all   make test, and then the other MPIs (Open MPI 5, MPICH 5, Intel MPI), sanitizers, short
 #                 sweeps, applications, 5 s of each fuzz target: about 30 minutes; CI runs it
 # make test-sweep every fault, 204 kills, 10^9 calls, 10 minutes of each fuzz target: some hours,
 #                 by hand before a release; write its result into docs/reliability.md
