@@ -134,7 +134,7 @@ complete commands, values of flags and run directories. In bash, it needs the
 package bash-completion.`,
 		Example: `  mpitrace run -- mpirun -n 4 ./app
   mpitrace report mpitrace-app-20260102-150405`,
-		Version:       versionString(),
+		Version:       versionText(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          asUsage(cobra.NoArgs),

@@ -271,6 +271,9 @@ func TestVersion(t *testing.T) {
 	if got := call("version"); got.code != 0 || !strings.HasPrefix(got.stdout, "mpitrace 0.") || got.stderr != "" {
 		t.Errorf("got %+v", got)
 	}
+	if strings.Contains(versionString(), "\n") {
+		t.Errorf("run.json would have several lines as the version: %q", versionString())
+	}
 	if flag, command := call("--version"), call("version"); flag != command {
 		t.Errorf("--version: got %+v, want %+v", flag, command)
 	}

@@ -12,8 +12,11 @@ import (
 	"github.com/mpitrace/mpitrace/interpose"
 )
 
-// versionString returns the version and what the command was built from.
-func versionString() string {
+func versionString() string { return commandline.Version() }
+
+// versionText returns the version and what the command was built from, for
+// people.
+func versionText() string {
 	var inside []string
 	for _, f := range interpose.Families {
 		if f.Embedded() {
@@ -31,7 +34,7 @@ func newVersion() *cobra.Command {
 		Example: "  mpitrace version",
 		Args:    asUsage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "mpitrace %s\n", versionString())
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "mpitrace %s\n", versionText())
 			return err
 		},
 	}
