@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 version=$1
 go=${GO:-go}
 python=build/dist/bin/python
-# Packages of one commit are equal.
+# The date of all files in the packages.
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || date +%s)
 export SOURCE_DATE_EPOCH CGO_ENABLED=0
 

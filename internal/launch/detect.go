@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/interpose"
 )
 
 // Detect returns the MPI that a command uses. The first of these that is known
@@ -36,11 +37,11 @@ func Detect(c *Command, override, cc string) (mpi *MPI, note string, err error) 
 	case cc != "":
 		mpi, err = Probe(cc)
 	case p != nil && p.Kind == UsesMPI && holds(override, p.Library): // a prefix may hold several MPIs
-		mpi, err = FindCompiler(p.Library, p.Flavour)
+		mpi, err = linkedTo(p)
 	case override != "" && override != "auto":
 		mpi, err = named(override)
 	case p != nil && p.Kind == UsesMPI:
-		mpi, err = FindCompiler(p.Library, p.Flavour)
+		mpi, err = linkedTo(p)
 	case p != nil && p.unreachable():
 		err = p.Err()
 	default:
@@ -57,6 +58,15 @@ func Detect(c *Command, override, cc string) (mpi *MPI, note string, err error) 
 		return mpi, why, nil
 	}
 	return mpi, programNote(p, mpi), nil
+}
+
+// linkedTo returns the MPI that a program is linked to. It looks for no compiler
+// wrapper if there is a prebuilt library, because that takes a compilation.
+func linkedTo(p *Program) (*MPI, error) {
+	if Known(p.Library) == nil && interpose.HasPrebuilt(interpose.BuildOptions{MPI: p.Library}) {
+		return &MPI{Flavour: p.Flavour, Library: p.Library}, nil
+	}
+	return FindCompiler(p.Library, p.Flavour)
 }
 
 // holds reports whether a file is below a directory.

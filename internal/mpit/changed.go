@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/interpose"
 )
@@ -57,12 +59,17 @@ func ChangedHere(ctx context.Context, o interpose.BuildOptions) ([]Change, error
 	if kept, ok := readKept(path); ok && kept.Environment == environment {
 		return kept.Changes, nil
 	}
-	defaults, err := Defaults(ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	here, err := Read(ctx, Options{Build: o})
-	if err != nil {
+	var defaults, here *List
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		defaults, err = Defaults(ctx, o)
+		return err
+	})
+	group.Go(func() (err error) {
+		here, err = Read(ctx, Options{Build: o})
+		return err
+	})
+	if err := group.Wait(); err != nil {
 		return nil, err
 	}
 	kept := keptChanges{Environment: environment, Files: parameterFiles(here), Changes: []Change{}}
