@@ -40,11 +40,11 @@ func (f form) sent(once map[string]volumes) map[string]volumes {
 	return sent
 }
 
-// skips reports whether the program omits a call with this MPI. MPICH 4.0 can
-// neither start a request of Scatter_init nor wait for one of
+// skips reports whether the program omits a call with this MPI. MPICH 4.0,
+// and Intel MPI, whose programs forms.h takes for the same, can neither start a request of Scatter_init nor wait for one of
 // Reduce_scatter_block_init on an intercommunicator.
 func (f form) skips(m implementation, program, call string) bool {
-	early := m.name == "mpich" && f.name == "persistent"
+	early := (m.name == "mpich" || m.name == "impi") && f.name == "persistent"
 	return early && (call == "Scatter" || program == "inter_collectives" && call == "Reduce_scatter_block") ||
 		f.name == "large counts" && call == "Barrier"
 }
