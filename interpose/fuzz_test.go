@@ -11,7 +11,7 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// TestFuzzCompiles checks that the fuzz program compiles, in runs that do not
+// TestFuzzCompiles checks that the fuzz program compiles and links, in runs that do not
 // fuzz. It includes the sources of the library and uses their static names.
 func TestFuzzCompiles(t *testing.T) {
 	testenv.Need(t, "mpicc.openmpi")
@@ -19,8 +19,8 @@ func TestFuzzCompiles(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "have.h"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	compile := exec.Command("mpicc.openmpi", "-std=gnu11", "-fsyntax-only", "-Wall", "-Wextra", "-Werror",
-		"-Wno-deprecated-declarations", "-I"+dir, "-Isrc", "fuzz/environment.c")
+	compile := exec.Command("mpicc.openmpi", "-std=gnu11", "-shared", "-fPIC", "-Wl,-z,defs", "-Wall", "-Wextra", "-Werror",
+		"-Wno-deprecated-declarations", "-I"+dir, "-Isrc", "fuzz/environment.c", "-o", filepath.Join(dir, "fuzz.so"), "-ldl", "-lpthread")
 	if out, err := compile.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -33,6 +33,7 @@
 #include "../src/record/modules.c"
 #define depth lock_depth
 #include "../src/base/lock.c"
+#include "../src/base/thread_local.c"
 #undef depth
 #include "../src/base/clock.c"
 #include "../src/mpit/cvalue.c"
@@ -132,6 +133,7 @@ mt_comm_name mt_comm_get_name(const mt_comm *c)
     memcpy(name.text, c->name, sizeof name.text);
     return name;
 }
+void *mt_loader_next(const char *name) { return dlsym(RTLD_NEXT, name); }
 void mt_thread_each(void (*visit)(void *, mt_thread *), void *argument) { (void)visit, (void)argument; }
 bool mt_volume_is_own_group(const mt_comm *c, unsigned call) { return c && call; }
 void mt_volume_each_vector(const mt_thread *t, void (*visit)(void *, const mt_l_vector *), void *argument)
