@@ -15,7 +15,7 @@ import (
 )
 
 // TestDispatchedLibrary checks that the copies of a library beside the
-// dispatcher import what the library exports as data of a thread, and that the
+// dispatcher import what the library exports as thread-local data, and that the
 // dispatcher defines the same.
 func TestDispatchedLibrary(t *testing.T) {
 	testenv.At(t, testenv.Quick)
@@ -31,7 +31,7 @@ func TestDispatchedLibrary(t *testing.T) {
 				"mt_lock_depth": 4, "mt_lock_state_before": 4}
 			for _, path := range []string{library, file} {
 				if diff := cmp.Diff(want, threadData(t, path, true)); diff != "" {
-					t.Errorf("%s defines other data of a thread (-want +got):\n%s", path, diff)
+					t.Errorf("%s defines other thread-local data (-want +got):\n%s", path, diff)
 				}
 			}
 			if HasPrebuilt(BuildOptions{MPI: mpi}) {
@@ -40,14 +40,14 @@ func TestDispatchedLibrary(t *testing.T) {
 			for _, name := range []string{sonameOf(mpi), realPath(t, mpi)} {
 				path := filepath.Join(filepath.Dir(file), dispatchedName(name))
 				if diff := cmp.Diff(want, threadData(t, path, false)); diff != "" {
-					t.Errorf("%s imports other data of a thread (-want +got):\n%s", path, diff)
+					t.Errorf("%s imports other thread-local data (-want +got):\n%s", path, diff)
 				}
 			}
 		})
 	}
 }
 
-// threadData returns the sizes of the data of a thread that a library defines,
+// threadData returns the sizes of the thread-local data that a library defines,
 // or imports.
 func threadData(t *testing.T, path string, defined bool) map[string]uint64 {
 	t.Helper()
@@ -68,7 +68,7 @@ func threadData(t *testing.T, path string, defined bool) map[string]uint64 {
 	}
 	has := slices.ContainsFunc(f.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_TLS })
 	if has != defined {
-		t.Errorf("%s has a segment of data of a thread: %t, want %t", path, has, defined)
+		t.Errorf("%s has a segment of thread-local data: %t, want %t", path, has, defined)
 	}
 	return sizes
 }

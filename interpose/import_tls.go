@@ -8,7 +8,7 @@ import (
 	"fmt"
 )
 
-// ImportThreadLocal makes a library import its data of a thread, in place, so
+// ImportThreadLocal makes a library import its thread-local data, in place, so
 // that it can be opened with dlopen. Such data, at fixed offsets (initial-exec),
 // need room that the dynamic linker reserves when a process starts, and other
 // libraries may have used it up. The dispatcher, which is there from the start,
@@ -41,7 +41,7 @@ func ImportThreadLocal(image []byte) error {
 	return dropSegment(image, elf.PT_TLS)
 }
 
-// importByName makes relocations of data of a thread name their symbols. A
+// importByName makes relocations of thread-local data name their symbols. A
 // linker may have resolved them to offsets, since the library defines these
 // symbols itself.
 func importByName(f *elf.File, image []byte, symbols []elf.Symbol) error {
@@ -58,7 +58,7 @@ func importByName(f *elf.File, image []byte, symbols []elf.Symbol) error {
 		}
 		i := definingSymbol(symbols, addend)
 		if i < 0 {
-			return fmt.Errorf("the library does not export its data of a thread at offset %d", addend)
+			return fmt.Errorf("the library does not export its thread-local data at offset %d", addend)
 		}
 		binary.LittleEndian.PutUint64(entry[8:], uint64(i+1)<<32|info)
 		binary.LittleEndian.PutUint64(entry[16:], addend-symbols[i].Value)
@@ -71,7 +71,7 @@ func isThreadOffset(machine elf.Machine, kind uint32) bool {
 		machine == elf.EM_AARCH64 && elf.R_AARCH64(kind) == elf.R_AARCH64_TLS_TPREL64
 }
 
-// definingSymbol returns the index of the thread's variable that an offset lies
+// definingSymbol returns the index of the thread-local variable that an offset lies
 // in, or -1.
 func definingSymbol(symbols []elf.Symbol, offset uint64) int {
 	for i, s := range symbols {

@@ -38,7 +38,7 @@ type BuildOptions struct {
 // fixed offset (-ftls-model) and no calls through the PLT (-fno-plt). All
 // symbols except MPI's are hidden. -Wl,--as-needed keeps the compiler wrapper
 // from making the MPI a dependency. With -Bsymbolic, the library uses its own
-// exported functions and data of a thread, whatever else the process defines.
+// exported functions and thread-local data, whatever else the process defines.
 // zig's linker removes sections that only their __start_ symbols refer to
 // (src/base/hook.h).
 var library = product{

@@ -32,7 +32,7 @@ type unit struct {
 	path             string // base/clock.c
 	includes         []string
 	defines, needs   []string
-	variables        []string // of those defined, the ones that can be written, except for those of a thread
+	variables        []string // of those defined, the ones that can be written, except for thread-local ones
 	hooks, registers []string // hooks that it calls, and those that it registers a function with
 }
 

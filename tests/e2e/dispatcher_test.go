@@ -110,7 +110,7 @@ func TestDispatcherFirstCalls(t *testing.T) {
 	})
 }
 
-// TestDispatcherThreadLocal opens 40 libraries with 64 bytes of data of a thread
+// TestDispatcherThreadLocal opens 40 libraries with 64 bytes of thread-local data
 // each before the MPI. They use up the room for such data.
 func TestDispatcherThreadLocal(t *testing.T) {
 	testenv.At(t, testenv.All)
@@ -141,8 +141,8 @@ func TestDispatcherThreadLocal(t *testing.T) {
 }
 
 // TestDispatcherTwoMPIs opens two MPIs in one process. The first is recorded, and
-// the report names the other. (Open MPI cannot come first: it makes itself
-// visible to all of the process, also without mpitrace.)
+// the report names the other. Open MPI cannot be the first: it makes its
+// functions visible to the whole process, with mpitrace or without.
 func TestDispatcherTwoMPIs(t *testing.T) {
 	testenv.At(t, testenv.All)
 	testenv.Need(t, "mpicc.mpich", "mpicc.openmpi")

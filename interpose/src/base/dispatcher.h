@@ -4,9 +4,9 @@
 //
 //  - RTLD_NEXT finds nothing after a library that was opened with dlopen. The dispatcher
 //    looks names up for the library (mt_dispatcher).
-//  - Data of a thread at fixed offsets need room that is reserved when the process starts. The
-//    dispatcher defines the data of a thread (MT_OF_THREAD), and the library imports them:
-//    mpitrace makes a copy of the library for this (interpose/import_tls.go).
+//  - Thread-local data at fixed offsets need room that is reserved when the process starts.
+//    The dispatcher defines them (MT_THREAD_LOCAL), and the library imports them: mpitrace makes
+//    a copy of the library for this (interpose/import_tls.go).
 #ifndef MT_DISPATCHER_H
 #define MT_DISPATCHER_H
 
@@ -21,7 +21,8 @@ typedef struct mt_dispatcher {
     void *(*module)(uint64_t caller);
 } mt_dispatcher;
 
-// Called by the dispatcher after it has opened the library, by each thread that has done so.
+// The dispatcher calls this after it has opened the library. Several threads may do so at the
+// same time.
 MT_EXPORT void mt_dispatched(const mt_dispatcher *d);
 
 // Called by the dispatcher when the program initializes a second MPI, whose calls do not come

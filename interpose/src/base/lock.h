@@ -60,8 +60,8 @@ typedef enum mt_lock_id { MT_LOCKS(MT_LOCK_ID) MT_LOCKS_COUNT } mt_lock_id;
 
 // How deeply protected code is nested in this thread, and the thread's cancelability
 // before the outermost. A signal handler may use both between any two instructions.
-extern MT_OF_THREAD volatile sig_atomic_t mt_lock_depth;
-extern MT_OF_THREAD volatile int mt_lock_state_before;
+extern MT_THREAD_LOCAL volatile sig_atomic_t mt_lock_depth;
+extern MT_THREAD_LOCAL volatile int mt_lock_state_before;
 
 void mt_protect(void);
 void mt_unprotect(void);

@@ -1,5 +1,5 @@
-// The data of a thread in the layer base/. The dispatcher is compiled with this file too.
+// The thread-local data of the layer base/. The dispatcher is compiled with this file too.
 #include "base/lock.h"
 
-MT_OF_THREAD volatile sig_atomic_t mt_lock_depth;
-MT_OF_THREAD volatile int mt_lock_state_before;
+MT_THREAD_LOCAL volatile sig_atomic_t mt_lock_depth;
+MT_THREAD_LOCAL volatile int mt_lock_state_before;

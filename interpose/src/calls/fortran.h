@@ -24,7 +24,7 @@ typedef struct mt_fortran_call {
     uint32_t call; // call id in the low half, index in mt_thunk_targets in the high half; 0 once taken
 } mt_fortran_call;
 
-extern MT_OF_THREAD mt_fortran_call mt_fortran_noted;
+extern MT_THREAD_LOCAL mt_fortran_call mt_fortran_noted;
 
 // Reports whether this is the call that was noted. If so, sets the site to that in the
 // program, and clears the note.

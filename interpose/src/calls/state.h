@@ -1,4 +1,4 @@
-// The state of the layer calls/. Of the data of a thread, mt_fortran_noted is in fortran.h.
+// The state of the layer calls/. Of its thread-local data, mt_fortran_noted is in fortran.h.
 #ifndef MT_CALLS_STATE_H
 #define MT_CALLS_STATE_H
 
@@ -22,6 +22,6 @@ extern MT_HIDDEN mt_calls_state mt_calls;
 
 // The caller of a wrapper, which the wrapper of a frequent call passes to its functions out
 // of line.
-extern MT_OF_THREAD mt_caller mt_calling;
+extern MT_THREAD_LOCAL mt_caller mt_calling;
 
 #endif

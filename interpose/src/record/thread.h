@@ -118,12 +118,12 @@ typedef struct mt_thread {
 } __attribute__((aligned(128))) mt_thread;
 _Static_assert(offsetof(mt_thread, comms) == 64, "the members before comms must fill the first cache line");
 
-extern MT_OF_THREAD mt_thread *mt_self;
+extern MT_THREAD_LOCAL mt_thread *mt_self;
 
 // The same for the paths that are inlined (call.h), except that it is never NULL. For a
 // thread without a table it is an mt_thread that is always in a call, which therefore
 // takes the general path. That saves a comparison with NULL.
-extern MT_OF_THREAD mt_thread *mt_quick_self;
+extern MT_THREAD_LOCAL mt_thread *mt_quick_self;
 
 // Sets the mt_thread of the calling thread, or none if t is NULL.
 void mt_thread_set_self(mt_thread *t);

@@ -1,11 +1,11 @@
-// The data of a thread in the layer record/. The dispatcher is compiled with this file too.
+// The thread-local data of the layer record/. The dispatcher is compiled with this file too.
 #include "record/thread.h"
 
-MT_OF_THREAD mt_thread *mt_self;
+MT_THREAD_LOCAL mt_thread *mt_self;
 
 static mt_current_call always_in_a_call = {.call = MT_CALL_INIT};
 static mt_thread no_thread = {.open = &always_in_a_call};
-MT_OF_THREAD mt_thread *mt_quick_self = &no_thread;
+MT_THREAD_LOCAL mt_thread *mt_quick_self = &no_thread;
 
 void mt_thread_set_self(mt_thread *t)
 {
