@@ -3,7 +3,6 @@ package interpose
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -31,8 +30,8 @@ var allFamilies = Family{Name: "dispatcher"}
 // The name of the dispatcher's file, and the start of its directory's name.
 const dispatcherName, dispatcherDir = "libmpitrace.so", "dispatch-"
 
-// IsDispatcher reports whether the path is that of a dispatcher. (Extrae has a
-// libmpitrace.so too.)
+// IsDispatcher reports whether the path is that of a dispatcher. Its directory is
+// compared too, because another tool, Extrae, also has a libmpitrace.so.
 func IsDispatcher(path string) bool {
 	return filepath.Base(path) == dispatcherName && strings.HasPrefix(filepath.Base(filepath.Dir(path)), dispatcherDir)
 }
@@ -105,11 +104,12 @@ func FindDispatcher() (string, error) {
 // dispatcher finds by the sonames of their MPIs.
 func addPrebuilt(dir string) error {
 	for _, f := range Families {
-		packed, err := fs.ReadFile(prebuilt, "prebuilt/"+f.PrebuiltName(runtime.GOARCH))
-		if err != nil {
+		packed := embedded(f.PrebuiltName(runtime.GOARCH))
+		if packed == nil {
 			continue // this mpitrace has none
 		}
 		var image []byte
+		var err error
 		for _, soname := range f.Sonames {
 			file := filepath.Join(dir, dispatchedName(soname))
 			if _, err := os.Stat(file); err == nil {
@@ -172,11 +172,7 @@ func PrebuiltDispatcherName(machine string) string {
 
 // packedDispatcher returns the prebuilt dispatcher, or nil if there is none.
 func packedDispatcher() []byte {
-	packed, err := fs.ReadFile(prebuilt, "prebuilt/"+PrebuiltDispatcherName(runtime.GOARCH))
-	if err != nil {
-		return nil
-	}
-	return packed
+	return embedded(PrebuiltDispatcherName(runtime.GOARCH))
 }
 
 func unpackDispatcher(packed []byte, file string) error {

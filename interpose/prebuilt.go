@@ -6,7 +6,6 @@ import (
 	"debug/elf"
 	"embed"
 	"fmt"
-	"io/fs"
 	"runtime"
 	"slices"
 	"strings"
@@ -22,6 +21,15 @@ import (
 //
 //go:embed prebuilt
 var prebuilt embed.FS
+
+// embedded returns a file of prebuilt/, or nil if this program has no such file.
+func embedded(name string) []byte {
+	content, err := prebuilt.ReadFile("prebuilt/" + name)
+	if err != nil {
+		return nil
+	}
+	return content
+}
 
 // A Family is a set of MPIs with one ABI: a library that is compiled once serves
 // all of them.
@@ -44,8 +52,7 @@ func (f Family) PrebuiltName(machine string) string { return library.packedName(
 // Embedded reports whether this program has the family's prebuilt library for
 // the machine it runs on.
 func (f Family) Embedded() bool {
-	_, err := fs.Stat(prebuilt, "prebuilt/"+f.PrebuiltName(runtime.GOARCH))
-	return err == nil
+	return embedded(f.PrebuiltName(runtime.GOARCH)) != nil
 }
 
 // PrebuiltNames returns the names of all files that Prebuild writes.
@@ -126,11 +133,7 @@ func (p *product) packedFor(o BuildOptions) []byte {
 	if !ok {
 		return nil
 	}
-	packed, err := fs.ReadFile(prebuilt, "prebuilt/"+p.packedName(f, runtime.GOARCH))
-	if err != nil {
-		return nil
-	}
-	return packed
+	return embedded(p.packedName(f, runtime.GOARCH))
 }
 
 // unpackPrebuilt writes a prebuilt product to file, with the functions hidden
