@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"os"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/mpitrace/mpitrace/interpose/layout"
 )
@@ -59,10 +59,12 @@ func identityOf(path string) string {
 // size and time of the MPI and, unless the product is prebuilt, of the compiler
 // wrapper.
 func (p *product) identity(o BuildOptions) (string, error) {
-	h := sha256.New()
-	if err := p.hashSources(h); err != nil {
+	of, err := p.hashSources()
+	if err != nil {
 		return "", err
 	}
+	h := sha256.New()
+	h.Write(of)
 	fmt.Fprintln(h, layout.ToolVersion, runtime.GOARCH, p.compile, p.link, o.CFlags)
 	packed := p.packedFor(o)
 	if p == &dispatcher {
@@ -78,22 +80,33 @@ func (p *product) identity(o BuildOptions) (string, error) {
 	return hex.EncodeToString(h.Sum(nil))[:identityLength], nil
 }
 
-// hashSources adds the names and contents of the product's sources.
-func (p *product) hashSources(h hash.Hash) error {
+// hashSources returns a hash of the names and contents of the product's sources.
+// They are embedded, so it computes the hash once: a rank asks several times.
+func (p *product) hashSources() ([]byte, error) {
+	key := fmt.Sprint(p.dir, p.shared)
+	if hash, ok := sourceHashes.Load(key); ok {
+		return hash.([]byte), nil
+	}
+	h := sha256.New()
 	names, err := p.sources()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, name := range names {
 		text, err := sources.ReadFile(name)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		fmt.Fprintf(h, "%s %d\n", name, len(text))
 		h.Write(text)
 	}
-	return nil
+	hash := h.Sum(nil)
+	sourceHashes.Store(key, hash)
+	return hash, nil
 }
+
+// sourceHashes holds what hashSources computed, by directory and shared headers.
+var sourceHashes sync.Map
 
 // hashFile adds a file's path, size and time, without reading the file.
 func hashFile(h io.Writer, path string) {

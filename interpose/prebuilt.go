@@ -68,10 +68,12 @@ var prebuiltProducts = []*product{&library, &lister}
 // packedName returns the name of a prebuilt file. The name contains a hash of
 // what the product is compiled from, so that one of other sources is never used.
 func (p *product) packedName(f Family, machine string) string {
-	h := sha256.New()
-	if err := p.hashSources(h); err != nil {
+	of, err := p.hashSources()
+	if err != nil {
 		panic(err) // they are embedded
 	}
+	h := sha256.New()
+	h.Write(of)
 	fmt.Fprintln(h, layout.ToolVersion, targets[machine], p.compile, prebuildFlags, p.prebuildLink)
 	return fmt.Sprintf(p.packed, f.Name, machine, h.Sum(nil)[:6])
 }
