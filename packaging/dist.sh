@@ -32,18 +32,36 @@ wheel() {
     $python -m wheel pack --dest-dir dist "$work/mpitrace-$version" >/dev/null
 }
 
+# overlay SOURCE: what `go build -overlay` reads, so that the commands embed the
+# compiled libraries of SOURCE instead of those of this directory.
+overlay() {
+    local file replaced=
+    for file in interpose/prebuilt/*.zst; do
+        [ ! -e "$file" ] || replaced+="\"$PWD/$file\": \"\", "
+    done
+    for file in "$1"/interpose/prebuilt/*.zst; do
+        replaced+="\"$PWD/interpose/prebuilt/${file##*/}\": \"$file\", "
+    done
+    echo "{\"Replace\": {${replaced%, }}}"
+}
+
 rm -rf dist
 mkdir -p dist
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+# The libraries are compiled in a copy: other commands may use those of this directory.
+zig=$PWD/build/zig/bin/python
+mkdir "$work/source"
+tar --exclude=./build --exclude=./dist --exclude=./.git --exclude=./interpose/prebuilt/*.zst -c . | tar -x -C "$work/source"
 for machine in arm64 amd64; do
     case $machine in
     amd64) tag=manylinux2014_x86_64 ;;
     arm64) tag=manylinux2014_aarch64 ;;
     esac
     echo "$machine: libraries, commands, packages" >&2
-    $go run ./interpose/prebuild "build/zig/bin/python -m ziglang" $machine >/dev/null
-    GOOS=linux GOARCH=$machine $go build -trimpath -ldflags "-s -w" -o "$work/$machine-commands/" ./cmd/mpitrace ./cmd/profile2mat
+    (cd "$work/source" && $go run -buildvcs=false ./interpose/prebuild "$zig -m ziglang" $machine >/dev/null)
+    overlay "$work/source" >"$work/overlay.json"
+    GOOS=linux GOARCH=$machine $go build -overlay "$work/overlay.json" -trimpath -ldflags "-s -w" -o "$work/$machine-commands/" ./cmd/mpitrace ./cmd/profile2mat
     stage=$work/$machine
     make --no-print-directory -s install-files DESTDIR="$stage" PREFIX= BIN="$work/$machine-commands"
     rmdir "$stage/lib"
