@@ -1,7 +1,7 @@
 // The entries of the dispatcher, in assembly because they have to pass on all registers and
 // the stack unchanged, whatever the arguments are. The list of names is in entries_gen.c.
 //
-// An entry jumps to the address in its slot. It costs one instruction (three on aarch64), and
+// An entry jumps to the address in its slot. It costs one instruction (two on aarch64), and
 // leaves the return address as it is: for the library, for debuggers and for call sites, the
 // program has called the library. (A call from Fortran passes two entries, because the MPI's
 // Fortran layer calls C.) At first a slot has the address of the rest of its entry, which looks
@@ -41,10 +41,11 @@ enum { MT_ENTRY_LOOK_UP = 6 }; // offset in an entry of the code that looks up w
     "jmp *%r10\n"
 
 #elif defined(__aarch64__)
-enum { MT_ENTRY_LOOK_UP = 12 };
+enum { MT_ENTRY_LOOK_UP = 8 };
 
+// The distance from an entry to its slot must be less than 1 MiB. The linker checks this.
 #define MT_ENTRY_CODE(index)                                                                                           \
-    "adrp x16, mt_slots+8*" #index "\nldr x16, [x16, #:lo12:mt_slots+8*" #index "]\nbr x16\n"                          \
+    "ldr x16, mt_slots+8*" #index "\nbr x16\n"                                                                         \
     "1: mov w16, #" #index "\n"                                                                                        \
     "b mt_look_up\n"
 
