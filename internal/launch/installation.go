@@ -15,11 +15,13 @@ import (
 )
 
 // Installations lists the MPI libraries on this node, with or without a
-// compiler wrapper. It looks in LD_LIBRARY_PATH, in the prefixes of the
-// launchers in PATH, and in the loader's cache. It sets neither Version nor CC.
-func Installations() []*MPI {
+// compiler wrapper. It looks in LD_LIBRARY_PATH, in the prefixes of the given
+// launchers and of those in PATH, and in the loader's cache. It sets neither
+// Version nor CC.
+func Installations(launchers ...string) []*MPI {
 	dirs := filepath.SplitList(os.Getenv("LD_LIBRARY_PATH"))
-	for _, launcher := range existing(filepath.SplitList(os.Getenv("PATH")), []string{"mpirun", "mpiexec", "mpiexec.hydra"}) {
+	launchers = append(launchers, existing(filepath.SplitList(os.Getenv("PATH")), []string{"mpirun", "mpiexec", "mpiexec.hydra"})...)
+	for _, launcher := range launchers {
 		prefix := filepath.Dir(filepath.Dir(realPath(launcher)))
 		dirs = append(dirs, filepath.Join(prefix, "lib"), filepath.Join(prefix, "lib64"))
 	}
@@ -93,7 +95,11 @@ func InstalledFor(c *Command, override string) *MPI {
 		}
 		return all[0]
 	}
-	all := Installations()
+	var own []string
+	if c != nil && c.Launcher != nil {
+		own = append(own, c.Launcher.Path)
+	}
+	all := Installations(own...)
 	if len(all) == 0 {
 		return nil
 	}

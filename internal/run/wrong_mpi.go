@@ -33,7 +33,8 @@ func (p WrongMPI) String() string {
 
 // Advice returns what was not recorded, and what to do.
 func (p WrongMPI) Advice() string {
-	return p.String() + ". Put `mpitrace run --` in front of its launcher"
+	return p.String() + ". Put `mpitrace run --` in front of its launcher. If it is there already, name the MPI: --mpi " +
+		text.ShellQuote(p.Library)
 }
 
 // WrongMPIs returns the content of the notes in the directories, one entry for

@@ -215,6 +215,60 @@ func TestDispatcherPython(t *testing.T) {
 	})
 }
 
+// TestDispatcherNewerFunctions runs a script with mpi4py under an MPI of version
+// 4. The wheel may call functions that are newer than MPI 3.1, which the
+// dispatcher does not define: --strict fails, and the report says how to record
+// them. With the MPI named, they are counted.
+func TestDispatcherNewerFunctions(t *testing.T) {
+	testenv.At(t, testenv.All)
+	python := filepath.Join(root, "build", "venv", "bin", "python")
+	mpich5 := filepath.Join(root, "build", "mpich5")
+	launcher := filepath.Join(mpich5, "bin", "mpiexec")
+	testenv.Need(t, python, launcher)
+	t.Setenv("LD_LIBRARY_PATH", filepath.Join(mpich5, "lib"))
+	script := writeScript(t, launcher+" -n 2 "+python+" -c \"from mpi4py import MPI; c = MPI.COMM_WORLD; c.Bcast(bytearray(8)); c.rank or print('ok')\"")
+	run := func(flags ...string) job {
+		j := record(t, flags, script)
+		if j.stdout != "ok\n" || len(j.ranks) != 2 {
+			t.Fatalf("exit status %d, %d recordings\n%s%s", j.code, len(j.ranks), j.stdout, j.stderr)
+		}
+		return j
+	}
+	if j := run("--strict"); j.code != 3 || !strings.Contains(j.stderr, "name the program's MPI with --mpi") || countCalls(j.ranks)["Bcast"] != 0 {
+		t.Errorf("exit status %d, want 3 and advice\n%s", j.code, j.stderr)
+	}
+	if j := run("--strict", "--mpi", mpich5); j.code != 0 || countCalls(j.ranks)["Bcast"] != 2 {
+		t.Errorf("exit status %d and calls %v, want 0 and 2 Bcast\n%s", j.code, countCalls(j.ranks), j.stderr)
+	}
+}
+
+// TestModuleOfStandardABI runs a Python program that opens a module with the
+// standard ABI, under the launcher of an MPI that has two ABIs. The launcher does
+// not tell which one is used. The report says so, and how to name the ABI, for
+// which no compiler wrapper is needed.
+func TestModuleOfStandardABI(t *testing.T) {
+	testenv.At(t, testenv.All)
+	python := filepath.Join(root, "build", "venv", "bin", "python")
+	m := standardABIs()[0]
+	testenv.Need(t, python, m.cc, m.launcher[0])
+	if !interpose.HasPrebuiltDispatcher() {
+		testenv.Skip(t, "needs libraries of these sources: make prebuilt")
+	}
+	plugin := m.compile(t, "reloaded_plugin", "-shared", "-fPIC")
+	command := m.launch(1, python, "-c", "import ctypes; print('ok' if ctypes.CDLL('"+plugin+"').run() == 0 else 'error')")
+	library := filepath.Join(root, "build", "mpich5", "lib", "libmpi_abi.so.1")
+	j := record(t, []string{"--strict"}, command...)
+	if j.code != 3 || j.stdout != "ok\n" || !strings.Contains(j.stderr, "name the MPI: --mpi "+library) {
+		t.Errorf("exit status %d, want 3, and advice to name %s\n%s%s", j.code, library, j.stdout, j.stderr)
+	}
+	for _, name := range []string{"mpi-abi", library} {
+		j := record(t, []string{"--strict", "--mpi", name}, command...)
+		if calls := countCalls(j.ranks); j.code != 0 || calls["Sendrecv"] != 1 {
+			t.Errorf("--mpi %s: exit status %d, recorded %v, want 0 and 1 Sendrecv\n%s", name, j.code, calls, j.stderr)
+		}
+	}
+}
+
 // TestDispatcherNames checks that every MPI has the C functions that the
 // dispatcher defines: a program that tests for a function must not find one that
 // its MPI lacks.
