@@ -51,15 +51,7 @@ func TestDispatchedLibrary(t *testing.T) {
 // or imports.
 func threadData(t *testing.T, path string, defined bool) map[string]uint64 {
 	t.Helper()
-	f, err := elf.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	symbols, err := f.DynamicSymbols()
-	if err != nil {
-		t.Fatal(err)
-	}
+	f, symbols := openLibrary(t, path)
 	sizes := map[string]uint64{}
 	for _, s := range symbols {
 		if elf.ST_TYPE(s.Info) == elf.STT_TLS && (s.Section != elf.SHN_UNDEF) == defined {
@@ -95,15 +87,7 @@ func TestEntries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := elf.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	symbols, err := f.DynamicSymbols()
-	if err != nil {
-		t.Fatal(err)
-	}
+	f, symbols := openLibrary(t, file)
 	entries := 0
 	for _, s := range symbols {
 		if s.Section == elf.SHN_UNDEF || !hasPrefix(strings.ToLower(s.Name), "mpi_", "pmpi_") {

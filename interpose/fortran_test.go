@@ -58,19 +58,26 @@ func bindingFiles(t *testing.T, cc string) []string {
 	return files
 }
 
-// dynamicSymbols returns the names of a library's symbols, and whether it
-// defines them.
-func dynamicSymbols(t *testing.T, file string) map[string]bool {
+// openLibrary returns a shared library and its symbols.
+func openLibrary(t *testing.T, file string) (*elf.File, []elf.Symbol) {
 	t.Helper()
 	f, err := elf.Open(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
+	t.Cleanup(func() { f.Close() })
 	symbols, err := f.DynamicSymbols()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return f, symbols
+}
+
+// dynamicSymbols returns the names of a library's symbols, and whether it
+// defines them.
+func dynamicSymbols(t *testing.T, file string) map[string]bool {
+	t.Helper()
+	_, symbols := openLibrary(t, file)
 	out := map[string]bool{}
 	for _, s := range symbols {
 		out[s.Name] = s.Section != elf.SHN_UNDEF

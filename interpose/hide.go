@@ -1,11 +1,8 @@
 package interpose
 
 import (
-	"bytes"
 	"debug/elf"
 	"encoding/binary"
-	"errors"
-	"fmt"
 	"regexp"
 )
 
@@ -17,30 +14,16 @@ var anyCFunction = regexp.MustCompile(`^P?MPIX?_[A-Z]\w*[a-z]\w*$`)
 // functions that this version may not have. A program may test for a function
 // by a weak symbol (mpi4py does), and must not find ours. It changes the image
 // of a library in memory, and returns how many symbols it hid.
-func hideMissing(image []byte, mpi map[string]bool) (hidden int, err error) {
-	f, err := elf.NewFile(bytes.NewReader(image))
+func hideMissing(content []byte, mpi map[string]bool) (hidden int, err error) {
+	m, err := readImage(content)
 	if err != nil {
 		return 0, err
 	}
-	defer f.Close()
-	table := f.Section(".dynsym")
-	if table == nil || f.Class != elf.ELFCLASS64 || f.Data != elf.ELFDATA2LSB {
-		return 0, errors.New("the library has no 64-bit table of symbols")
-	}
-	symbols, err := f.DynamicSymbols()
-	if err != nil {
-		return 0, err
-	}
-	for i, s := range symbols {
+	for i, s := range m.symbols {
 		if s.Section == elf.SHN_UNDEF || !anyCFunction.MatchString(s.Name) || mpi[s.Name] {
 			continue
 		}
-		at := table.Offset + uint64(i+1)*elf.Sym64Size // DynamicSymbols leaves out the first symbol
-		const value = 8                                // offset of the value in a symbol
-		if at+elf.Sym64Size > uint64(len(image)) {
-			return 0, fmt.Errorf("symbol %s is outside of the library", s.Name)
-		}
-		binary.LittleEndian.PutUint64(image[at+value:], 0)
+		binary.LittleEndian.PutUint64(m.symbol(i)[symbolValue:], 0)
 		hidden++
 	}
 	return hidden, nil

@@ -13,55 +13,45 @@ import (
 // need room that the dynamic linker reserves when a process starts, and other
 // libraries may have used it up. The dispatcher, which is there from the start,
 // defines the same data. See src/base/dispatcher.h.
-func ImportThreadLocal(image []byte) error {
-	f, err := elf.NewFile(bytes.NewReader(image))
+func ImportThreadLocal(content []byte) error {
+	m, err := readImage(content)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	if f.Class != elf.ELFCLASS64 || f.Data != elf.ELFDATA2LSB {
-		return errors.New("the library is not of a 64-bit little-endian machine")
-	}
-	symbols, err := f.DynamicSymbols()
-	if err != nil {
+	if err := m.importByName(); err != nil {
 		return err
 	}
-	if err := importByName(f, image, symbols); err != nil {
-		return err
-	}
-	table := f.Section(".dynsym")
-	for i, s := range symbols {
+	for i, s := range m.symbols {
 		if elf.ST_TYPE(s.Info) != elf.STT_TLS || s.Section == elf.SHN_UNDEF {
 			continue
 		}
-		entry := image[table.Offset+uint64(i+1)*elf.Sym64Size:] // DynamicSymbols leaves out the first symbol
-		binary.LittleEndian.PutUint16(entry[6:], uint16(elf.SHN_UNDEF))
-		binary.LittleEndian.PutUint64(entry[8:], 0) // its value
+		binary.LittleEndian.PutUint16(m.symbol(i)[symbolSection:], uint16(elf.SHN_UNDEF))
+		binary.LittleEndian.PutUint64(m.symbol(i)[symbolValue:], 0)
 	}
-	return dropSegment(image, elf.PT_TLS)
+	return m.dropSegment(elf.PT_TLS)
 }
 
 // importByName makes relocations of thread-local data name their symbols. A
 // linker may have resolved them to offsets, since the library defines these
 // symbols itself.
-func importByName(f *elf.File, image []byte, symbols []elf.Symbol) error {
-	section := f.Section(".rela.dyn")
+func (m *image) importByName() error {
+	section := m.Section(".rela.dyn")
 	if section == nil {
 		return errors.New("the library has no relocations")
 	}
 	const size = 24 // of an Elf64_Rela: offset, info, addend
 	for at := section.Offset; at < section.Offset+section.Size; at += size {
-		entry := image[at : at+size]
+		entry := m.bytes[at : at+size]
 		info, addend := binary.LittleEndian.Uint64(entry[8:]), binary.LittleEndian.Uint64(entry[16:])
-		if kind := uint32(info); !isThreadOffset(f.Machine, kind) || info>>32 != 0 {
+		if kind := uint32(info); !isThreadOffset(m.Machine, kind) || info>>32 != 0 {
 			continue
 		}
-		i := definingSymbol(symbols, addend)
+		i := definingSymbol(m.symbols, addend)
 		if i < 0 {
 			return fmt.Errorf("the library does not export its thread-local data at offset %d", addend)
 		}
 		binary.LittleEndian.PutUint64(entry[8:], uint64(i+1)<<32|info)
-		binary.LittleEndian.PutUint64(entry[16:], addend-symbols[i].Value)
+		binary.LittleEndian.PutUint64(entry[16:], addend-m.symbols[i].Value)
 	}
 	return nil
 }
@@ -83,13 +73,13 @@ func definingSymbol(symbols []elf.Symbol, offset uint64) int {
 }
 
 // dropSegment makes the dynamic linker ignore a segment.
-func dropSegment(image []byte, kind elf.ProgType) error {
+func (m *image) dropSegment(kind elf.ProgType) error {
 	var header elf.Header64
-	if err := binary.Read(bytes.NewReader(image), binary.LittleEndian, &header); err != nil {
+	if err := binary.Read(bytes.NewReader(m.bytes), binary.LittleEndian, &header); err != nil {
 		return err
 	}
 	for i := range uint64(header.Phnum) {
-		entry := image[header.Phoff+i*uint64(header.Phentsize):]
+		entry := m.bytes[header.Phoff+i*uint64(header.Phentsize):]
 		if elf.ProgType(binary.LittleEndian.Uint32(entry)) == kind {
 			binary.LittleEndian.PutUint32(entry, uint32(elf.PT_NULL))
 		}

@@ -1,0 +1,46 @@
+package interpose
+
+import (
+	"bytes"
+	"debug/elf"
+	"errors"
+	"fmt"
+)
+
+// An image is the content of a shared library in memory, to be changed in place.
+type image struct {
+	*elf.File
+	bytes   []byte
+	symbols []elf.Symbol // of the dynamic linker, without the first one, which is empty
+	table   uint64       // offset of the first symbol, the empty one
+}
+
+// readImage reads the headers and the symbols of a library. It returns an error
+// if the library is not of a 64-bit little-endian machine, or if its symbols are
+// outside of it.
+func readImage(content []byte) (*image, error) {
+	f, err := elf.NewFile(bytes.NewReader(content))
+	if err != nil {
+		return nil, err
+	}
+	if f.Class != elf.ELFCLASS64 || f.Data != elf.ELFDATA2LSB {
+		return nil, errors.New("the library is not of a 64-bit little-endian machine")
+	}
+	symbols, err := f.DynamicSymbols()
+	if err != nil {
+		return nil, err
+	}
+	m := &image{f, content, symbols, f.Section(".dynsym").Offset}
+	if end := m.table + uint64(len(symbols)+1)*elf.Sym64Size; end > uint64(len(content)) {
+		return nil, fmt.Errorf("the symbols end at %d, outside of the library", end)
+	}
+	return m, nil
+}
+
+// Offsets of members of an Elf64_Sym.
+const symbolSection, symbolValue = 6, 8
+
+// symbol returns the Elf64_Sym of symbols[i].
+func (m *image) symbol(i int) []byte {
+	return m.bytes[m.table+uint64(i+1)*elf.Sym64Size:][:elf.Sym64Size]
+}
