@@ -106,6 +106,28 @@ func intelMPI() implementation {
 		mpi4: true, large: true, environment: setIntelMPI}
 }
 
+// TestIntelNodes starts ranks of Intel MPI on two nodes by ssh, which a script
+// replaces: both nodes are this one. The ranks have different parents, and are one
+// job.
+func TestIntelNodes(t *testing.T) {
+	testenv.At(t, testenv.All)
+	m := intelMPI()
+	testenv.Need(t, m.cc, m.launcher[0])
+	m.environment(t)
+	program := m.compile(t, "sendrecv")
+	ssh := writeScript(t, `while [ "${1#-}" != "$1" ]; do shift; done`, "shift", `exec sh -c "$*"`)
+	nodes := []string{"-bootstrap", "ssh", "-bootstrap-exec", ssh, "-hosts", "node1,node2", "-ppn", "2"}
+	j := record(t, []string{"--strict"}, slices.Concat(m.launcher, nodes, []string{"-n", "3", program})...)
+	if j.code != 0 || len(j.ranks) != 3 {
+		t.Fatalf("exit status %d, %d recordings, want 0 and 3\n%s%s", j.code, len(j.ranks), j.stdout, j.stderr)
+	}
+	for _, p := range j.ranks {
+		if p.Run != j.ranks[0].Run {
+			t.Errorf("rank %d is of job %q, rank 0 of %q", p.Rank, p.Run, j.ranks[0].Run)
+		}
+	}
+}
+
 // launchFiles makes a directory with the files of the forms, and a library that
 // is preloaded instead of mpitrace's.
 func launchFiles(t *testing.T) (dir, library string) {

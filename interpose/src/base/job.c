@@ -55,11 +55,14 @@ static const char *first_set(const char *const *names)
 
 void mt_job_name(char *name, size_t size)
 {
-    static const char *const ids[] = {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PMI_JOBID", NULL};
-    const char *id = first_set(ids), *job = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID");
+    static const char *const ids[] = {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PMI_JOBID", "PALS_APID", NULL};
+    const char *id = first_set(ids), *intel = getenv("I_MPI_HYDRA_UUID"), *group = getenv("HYDRA_BSTRAP_PGID");
+    const char *job = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID");
     char line[8192];
     if (id)
         snprintf(name, size, "%s", id);
+    else if (intel) // processes that are spawned later are another group under the same id
+        snprintf(name, size, "intel-%s.%s", intel, group ? group : "0");
     else if (job && step)
         snprintf(name, size, "slurm-%s.%s", job, step);
     else if (getenv("PMI_RANK") && (id = hydra_port(line, sizeof line)))
