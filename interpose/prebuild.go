@@ -37,13 +37,12 @@ var optionalFunction = regexp.MustCompile(`\bMT_HAVE_\w+`)
 // and unpackPrebuilt hides those that an MPI lacks. The result is the same in
 // all directories.
 func Prebuild(ctx context.Context, zig string, f Family, machine, dir string) error {
-	target, ok := targets[machine]
-	if !ok {
-		return fmt.Errorf("nothing is built for %s", machine)
+	cc, err := compilerFor(zig, machine)
+	if err != nil {
+		return err
 	}
-	zig = fmt.Sprintf("%s cc -target %s", zig, target)
 	for _, p := range prebuiltProducts {
-		if err := p.prebuild(ctx, zig, f, filepath.Join(dir, p.packedName(f, machine))); err != nil {
+		if err := p.prebuild(ctx, cc, f, filepath.Join(dir, p.packedName(f, machine))); err != nil {
 			return err
 		}
 	}
@@ -53,12 +52,20 @@ func Prebuild(ctx context.Context, zig string, f Family, machine, dir string) er
 // PrebuildDispatcher compiles the dispatcher for a machine, and writes it to dir,
 // as Prebuild does.
 func PrebuildDispatcher(ctx context.Context, zig, machine, dir string) error {
+	cc, err := compilerFor(zig, machine)
+	if err != nil {
+		return err
+	}
+	return dispatcher.prebuild(ctx, cc, allFamilies, filepath.Join(dir, PrebuiltDispatcherName(machine)))
+}
+
+// compilerFor returns the command of zig's C compiler for a machine.
+func compilerFor(zig, machine string) (string, error) {
 	target, ok := targets[machine]
 	if !ok {
-		return fmt.Errorf("nothing is built for %s", machine)
+		return "", fmt.Errorf("nothing is built for %s", machine)
 	}
-	return dispatcher.prebuild(ctx, fmt.Sprintf("%s cc -target %s", zig, target), allFamilies,
-		filepath.Join(dir, PrebuiltDispatcherName(machine)))
+	return fmt.Sprintf("%s cc -target %s", zig, target), nil
 }
 
 // prebuild compiles a product with a command, and writes it to a file,
