@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -97,31 +98,26 @@ type Set struct{ files []*file }
 
 // file is one file of a Set. It is open while out is not nil.
 type file struct {
-	path   string
-	out    *os.File
-	buffer *bufio.Writer
+	path, temporary string
+	out             *os.File
+	buffer          *bufio.Writer
 }
 
-// temporaryName returns a name that contains the process ID, so that two
-// processes can write the same file.
+// temporaryName returns a name that no other process uses, so that several can
+// write the same file. Process IDs may be equal on two nodes, or in two
+// containers.
 func temporaryName(path string) string {
-	return filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d.part", filepath.Base(path), os.Getpid()))
+	return filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%016x.part", filepath.Base(path), rand.Uint64()))
 }
 
 // create opens a new file, which stays open until close or Discard. The file
 // has the permissions mode, as far as the umask allows.
 func (s *Set) create(path string, mode os.FileMode) (io.Writer, error) {
-	name := temporaryName(path)
-	track(name)
-	f := &file{path: path}
+	f := &file{path: path, temporary: temporaryName(path)}
+	track(f.temporary)
 	s.files = append(s.files, f)
-	// An existing file was left by an earlier process with the same ID, or is a
-	// link of an attacker who wants us to write to its target.
-	err := os.Remove(name)
-	if err == nil || os.IsNotExist(err) {
-		f.out, err = createNew(name, mode)
-	}
-	if err != nil {
+	var err error
+	if f.out, err = createNew(f.temporary, mode); err != nil {
 		f.out = nil
 		return nil, Nameless(err)
 	}
@@ -177,7 +173,7 @@ func (s *Set) CommitIf(check func() error) error {
 			return err
 		}
 		for _, f := range s.files {
-			if err := os.Rename(temporaryName(f.path), f.path); err != nil {
+			if err := os.Rename(f.temporary, f.path); err != nil {
 				return fmt.Errorf("write %s: %w", f.path, Nameless(err))
 			}
 		}
@@ -192,7 +188,7 @@ func (s *Set) Discard() {
 		if f.out != nil {
 			f.out.Close()
 		}
-		discard(temporaryName(f.path))
+		discard(f.temporary)
 	}
 	s.files = nil
 }

@@ -93,7 +93,7 @@ func TestPermissions(t *testing.T) {
 		if _, err := s.create(path, mode); err != nil {
 			t.Fatal(err)
 		}
-		if info, err := os.Stat(temporaryName(path)); err != nil || info.Mode() != mode&^0o027 {
+		if info, err := os.Stat(s.files[0].temporary); err != nil || info.Mode() != mode&^0o027 {
 			t.Errorf("created with %v, %v; want %v", info.Mode(), err, mode&^0o027)
 		}
 		s.Discard()

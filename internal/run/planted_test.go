@@ -2,7 +2,6 @@ package run
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -85,8 +84,7 @@ func TestWriteFileThroughLink(t *testing.T) {
 	dir := t.TempDir()
 	victim := filepath.Join(t.TempDir(), "victim")
 	d := Dir(dir)
-	part := filepath.Join(dir, fmt.Sprintf(".run.json.%d.part", os.Getpid()))
-	if err := errors.Join(os.WriteFile(victim, []byte("precious"), 0o600), os.Symlink(victim, part), os.Symlink(victim, d.Info())); err != nil {
+	if err := errors.Join(os.WriteFile(victim, []byte("precious"), 0o600), os.Symlink(victim, d.Info())); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.WriteInfo(&Info{Version: "x"}); err != nil {
