@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/interpose"
@@ -161,6 +162,32 @@ func TestDispatcherTwoMPIs(t *testing.T) {
 	named := regexp.MustCompile(`not recorded: 1 process of \S+, which uses another MPI \((\S+)\)`).FindStringSubmatch(report.stdout + report.stderr)
 	if named == nil || realPath(named[1]) != realPath(second.mpiLibrary(t)) {
 		t.Errorf("the report does not name %s:\n%s%s", second.mpiLibrary(t), report.stdout, report.stderr)
+	}
+}
+
+// TestDispatcherTwoMPIsInTurn opens a second MPI after the first was unloaded. As
+// if both were open, the first is recorded, and the report names the other.
+func TestDispatcherTwoMPIsInTurn(t *testing.T) {
+	testenv.At(t, testenv.All)
+	testenv.Need(t, "mpicc.mpich", "mpicc.openmpi")
+	both := implementations()[:2]
+	program := compilePlain(t, "reloaded")
+	for i, first := range both {
+		second := both[1-i]
+		t.Run(first.name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "run")
+			out := executeWithin(t, time.Minute, nil, preload(dispatcher(t), []string{"MPITRACE_DIR=" + dir}, program,
+				first.compile(t, "reloaded_plugin", "-shared", "-fPIC"), "local", "1",
+				second.compile(t, "reloaded_plugin", "-shared", "-fPIC"))...)
+			ranks := readRecordings(t, dir)
+			if out.code != 0 || out.stdout != "ok\n" || len(ranks) != 1 || countCalls(ranks)["Sendrecv"] != 1 {
+				t.Fatalf("exit status %d, printed %q and %q; %d recordings", out.code, out.stdout, out.stderr, len(ranks))
+			}
+			report := succeed(t, nil, mpitrace, "report", dir)
+			if !strings.Contains(report.stdout+report.stderr, "which uses another MPI ("+second.mpiLibrary(t)) {
+				t.Errorf("the report does not name %s:\n%s%s", second.mpiLibrary(t), report.stdout, report.stderr)
+			}
+		})
 	}
 }
 
@@ -386,7 +413,7 @@ func TestDispatcherScript(t *testing.T) {
 		out := execute(t, []string{"LD_PRELOAD=" + dispatcher(t), "MPITRACE_DIR=" + dir}, script)
 		j := job{output: out, dir: dir, ranks: readRecordings(t, dir)}
 		check(t, j)
-		if report := succeed(t, nil, mpitrace, "report", dir); strings.Count(report.stdout, "complete") < len(programs) {
+		if report := succeed(t, nil, mpitrace, "report", dir); strings.Contains(report.stdout, "incomplete") || strings.Count(report.stdout, "complete:") != len(programs) {
 			t.Errorf("the report does not say that all jobs are complete:\n%s%s", report.stdout, report.stderr)
 		}
 	})

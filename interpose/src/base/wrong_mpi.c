@@ -8,6 +8,7 @@
 
 #include "base/dispatcher.h"
 #include "base/hook.h"
+#include "base/loader.h"
 #include "base/symbol.h"
 
 #include <dlfcn.h>
@@ -69,13 +70,22 @@ static size_t count_symbols(void)
     return n;
 }
 
+// Returns a handle on this library. (mt_resolve_module returns, under the dispatcher, a file
+// that sees the MPI.)
+static void *open_ours(void)
+{
+    Dl_info info;
+    return dladdr((void *)(uintptr_t)open_ours, &info) && info.dli_fname ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+}
+
 mt_wrapper_start *mt_wrong_mpi_find_wrappers(void)
 {
     mt_wrapper_start *starts = calloc(count_symbols(), sizeof *starts);
-    void *ours = mt_resolve_module((uint64_t)(uintptr_t)mt_wrong_mpi_find_wrappers);
-    for (size_t i = 0; starts && ours && mt_symbols[i].name; i++)
-        if (mt_symbols[i].wrapped)
-            starts[i].at = dlsym(ours, mt_symbols[i].name + 1);
+    void *ours = open_ours();
+    for (size_t i = 0; starts && ours && mt_symbols[i].name; i++) {
+        void *at = mt_symbols[i].wrapped ? dlsym(ours, mt_symbols[i].name + 1) : NULL;
+        starts[i].at = at && mt_loader_ours(at) ? at : NULL; // never code of the MPI
+    }
     mt_resolve_release(ours);
     return starts;
 }

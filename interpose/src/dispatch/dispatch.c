@@ -11,7 +11,7 @@
 // In a process that does not call MPI nothing here runs, except for dlclose. There is no lock:
 // threads that make the first call at the same time find the same.
 //
-// If a process initializes a second MPI, entries no longer store what they found: each call
+// If a process calls a second MPI, also after it has unloaded the first, entries no longer store what they found: each call
 // then looks up what its caller sees, which takes microseconds. The second MPI is not recorded.
 #define _GNU_SOURCE
 #include "base/dispatcher.h"
@@ -43,7 +43,7 @@ typedef struct found {
 } found;
 
 static _Atomic(const found *) first;
-static atomic_bool by_caller;   // a second MPI was initialized
+static atomic_bool by_caller;   // a second MPI was called
 static atomic_bool passed_on;   // some slots have functions of an MPI, which may be unloaded
 static _Atomic(int (*)(void *)) library_dlclose;
 
@@ -153,6 +153,15 @@ static void note_unrecorded(const char *mpi)
     if (symlink(text, path) != 0) { /* there is no place for the note */ }
 }
 
+// Reports whether this is the name of one of Cray's builds of MPICH, such as libmpi_gnu_91.so.12.
+static bool is_cray(const char *soname)
+{
+    static const char start[] = "libmpi_", end[] = ".so.12";
+    size_t length = strlen(soname);
+    return strncmp(soname, start, sizeof start - 1) == 0 && length > sizeof end &&
+           strcmp(soname + length - (sizeof end - 1), end) == 0;
+}
+
 // Opens the library for the MPI that has the function `mpi`. Returns NULL if there is none.
 static void *open_library(void *mpi)
 {
@@ -164,7 +173,7 @@ static void *open_library(void *mpi)
     const char *soname = soname_of(map);
     void *library = realpath(map->l_name, real) ? open_named(real) : NULL;
     if (!library && soname)
-        library = open_named(soname);
+        library = open_named(is_cray(soname) ? "libmpi.so.12" : soname);
     if (!library) {
         const char *why = dlerror();
         dprintf(2, "mpitrace: no library for %s: nothing is recorded (%s). Build it with `mpitrace build`, then call "
@@ -172,12 +181,16 @@ static void *open_library(void *mpi)
         note_unrecorded(map->l_name);
         return NULL;
     }
-    void (*dispatched)(const mt_dispatcher *) = (void (*)(const mt_dispatcher *))(uintptr_t)dlsym(library, "mt_dispatched");
-    if (!dispatched)
-        return NULL;
-    dispatched(&dispatcher);
-    atomic_store(&library_dlclose, (int (*)(void *))(uintptr_t)dlsym(library, "dlclose"));
     return library;
+}
+
+// Makes the library ready to record.
+static void start_library(void *library)
+{
+    void (*dispatched)(const mt_dispatcher *) = (void (*)(const mt_dispatcher *))(uintptr_t)dlsym(library, "mt_dispatched");
+    if (dispatched)
+        dispatched(&dispatcher);
+    atomic_store(&library_dlclose, (int (*)(void *))(uintptr_t)dlsym(library, "dlclose"));
 }
 
 // Makes all entries look up where to jump to.
@@ -194,7 +207,7 @@ static bool is_loaded(const char *file)
     return handle != NULL;
 }
 
-// A second MPI was initialized: what is recorded stays so.
+// A second MPI was called: what is recorded stays so.
 static void second_mpi(const found *was, const char *file)
 {
     if (atomic_exchange(&by_caller, true))
@@ -203,6 +216,8 @@ static void second_mpi(const found *was, const char *file)
     void *report = was->library ? dlsym(was->library, "mt_dispatched_other") : NULL;
     if (report)
         ((void (*)(const char *))(uintptr_t)report)(file);
+    else
+        note_unrecorded(file);
 }
 
 // Returns the library for the MPI that has the function `mpi`, or NULL if that MPI is not
@@ -215,7 +230,7 @@ static void *library_for(void *mpi)
         return NULL;
     if (was && strcmp(was->file, file) == 0)
         return was->library;
-    if (was && is_loaded(was->file)) {
+    if (was && (atomic_load(&by_caller) || is_loaded(was->file))) {
         second_mpi(was, file);
         return NULL;
     }
@@ -223,8 +238,14 @@ static void *library_for(void *mpi)
     if (!now)
         return NULL;
     *now = (found){strdup(file), open_library(mpi)};
-    if (was && now->library != was->library)
-        now->library = NULL; // one library records the process
+    if (was && now->library != was->library) { // one library records the process
+        second_mpi(was, file);
+        free((char *)now->file);
+        free(now);
+        return NULL;
+    }
+    if (now->library)
+        start_library(now->library);
     if (now->file && atomic_compare_exchange_strong(&first, &was, now))
         return now->library;
     free((char *)now->file);
@@ -245,15 +266,14 @@ static int missing_function(void)
     return -1;
 }
 
-// Returns NULL if no loaded file has the function.
-static void *find(const char *name, uint64_t caller, void *mpi)
+// Returns NULL if no loaded file has the function. *recorded: it is one of the library's.
+static void *find(const char *name, uint64_t caller, void *mpi, bool *recorded)
 {
     const found *was = atomic_load(&first);
     void *library = mpi ? library_for(mpi) : was ? was->library : NULL;
     void *p = library ? dlsym(library, name) : NULL;
-    if (!p && (p = without_us(name, caller)))
-        atomic_store(&passed_on, true);
-    return p;
+    *recorded = p;
+    return p ? p : without_us(name, caller);
 }
 
 void *mt_dispatch_find(uint32_t entry, uint64_t caller)
@@ -261,13 +281,16 @@ void *mt_dispatch_find(uint32_t entry, uint64_t caller)
     static atomic_bool reported;
     int saved = errno;
     const char *name = mt_entry_names + mt_entry_name_at[entry];
-    void *p = find(name, caller, without_us(PROBE, caller));
+    bool recorded;
+    void *p = find(name, caller, without_us(PROBE, caller), &recorded);
     if (!p) {
         if (strncmp(name, "mpitrace_", 9) != 0 && !atomic_exchange(&reported, true))
             dprintf(2, "mpitrace: the program calls %s, but no loaded library has this function: the call does nothing\n", name);
         p = (void *)(uintptr_t)missing_function;
     } else if (!opens_mpi(name) && !atomic_load(&by_caller)) {
         __atomic_store_n(&mt_slots[entry], p, __ATOMIC_SEQ_CST);
+        if (!recorded)
+            atomic_store(&passed_on, true); // after the slot: dlclose resets the flag, then the slots
         if (atomic_load(&by_caller))
             reset_slots();
     }
