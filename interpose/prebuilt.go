@@ -6,9 +6,11 @@ import (
 	"debug/elf"
 	"embed"
 	"fmt"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -78,15 +80,41 @@ func (p *product) packedName(f Family, machine string) string {
 	return fmt.Sprintf(p.packed, f.Name, machine, h.Sum(nil)[:6])
 }
 
-// familyOf returns the family of an MPI's shared library, by its soname.
+// familyOf returns the family of an MPI's shared library, by its soname. Cray's
+// builds of MPICH have sonames of their own, such as libmpi_gnu_91.so.12. Open MPI
+// 1.10 has the soname of MPICH.
 func familyOf(mpi string) (Family, bool) {
 	soname := sonameOf(mpi)
+	if cray.MatchString(soname) {
+		soname = "libmpi.so.12"
+	}
 	i := slices.IndexFunc(Families, func(f Family) bool { return slices.Contains(f.Sonames, soname) })
-	if i < 0 {
+	if i < 0 || soname == "libmpi.so.12" && isOpenMPI(mpi) {
 		return Family{}, false
 	}
 	return Families[i], true
 }
+
+var cray = regexp.MustCompile(`^libmpi_\w+\.so\.12$`)
+
+// isOpenMPI reports whether an MPI's shared library has a symbol that only Open
+// MPI has. It remembers the answers, because a rank asks several times.
+func isOpenMPI(mpi string) bool {
+	if is, ok := openMPIs.Load(mpi); ok {
+		return is.(bool)
+	}
+	f, err := elf.Open(mpi)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	symbols, _ := f.DynamicSymbols() // an error: it has none
+	is := slices.ContainsFunc(symbols, func(s elf.Symbol) bool { return s.Name == "ompi_mpi_comm_world" })
+	openMPIs.Store(mpi, is)
+	return is
+}
+
+var openMPIs sync.Map
 
 // sonameOf returns the soname of a shared library, empty if it has none.
 func sonameOf(file string) string {
@@ -154,7 +182,10 @@ func unpackPrebuilt(packed []byte, o BuildOptions, identity, file string) error 
 		return err
 	}
 	text := bytes.Replace(image, []byte(NoIdentity), []byte(identity), 1)
-	return atomicfile.WriteContent(file, text, 0o755)
+	if err := atomicfile.WriteContent(file, text, 0o755); err != nil {
+		return &NoRoomError{fmt.Errorf("%w (set MPITRACE_CACHE)", err)}
+	}
+	return nil
 }
 
 func decompress(packed []byte) ([]byte, error) {

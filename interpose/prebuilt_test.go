@@ -1,7 +1,9 @@
 package interpose
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -30,6 +32,32 @@ func TestWhyPrebuilt(t *testing.T) {
 	} {
 		if got := WhyPrebuilt(test.o); got != test.want {
 			t.Errorf("%+v: got %q, want %q", test.o, got, test.want)
+		}
+	}
+}
+
+// TestFamilyOf checks the family of libraries with the sonames and symbols of some
+// MPIs.
+func TestFamilyOf(t *testing.T) {
+	testenv.At(t, testenv.Quick)
+	testenv.Need(t, "gcc")
+	for _, test := range []struct{ soname, symbol, want string }{
+		{"libmpi.so.40", "ompi_mpi_comm_world", "openmpi"},
+		{"libmpi.so.12", "MPIR_Version_string", "mpich"},
+		{"libmpi_gnu_91.so.12", "MPIR_Version_string", "mpich"}, // Cray
+		{"libmpi.so.12", "ompi_mpi_comm_world", ""},             // Open MPI 1.10
+		{"libmpi_abi.so.1", "MPIR_Version_string", "abi"},
+		{"libmpi.so.1", "ompi_mpi_comm_world", ""},
+	} {
+		source, file := filepath.Join(t.TempDir(), "stub.c"), filepath.Join(t.TempDir(), "stub.so")
+		if err := os.WriteFile(source, []byte("int "+test.symbol+";\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := exec.Command("gcc", "-shared", "-fPIC", "-Wl,-soname,"+test.soname, source, "-o", file).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		if f, ok := familyOf(file); f.Name != test.want || ok != (test.want != "") {
+			t.Errorf("%s with %s: got %q, want %q", test.soname, test.symbol, f.Name, test.want)
 		}
 	}
 }
