@@ -120,11 +120,11 @@ func addPrebuilt(dir string) error {
 					err = ImportThreadLocal(image)
 				}
 			}
-			if err == nil {
-				err = atomicfile.WriteContent(file, image, 0o755)
-			}
 			if err != nil {
 				return fmt.Errorf("unpack the library of %s: %w", f.Name, err)
+			}
+			if err := atomicfile.WriteContent(file, image, 0o755); err != nil {
+				return &NoRoomError{fmt.Errorf("%w (set MPITRACE_CACHE)", err)}
 			}
 		}
 	}

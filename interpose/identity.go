@@ -69,6 +69,9 @@ func (p *product) identity(o BuildOptions) (string, error) {
 	packed := p.packedFor(o)
 	if p == &dispatcher {
 		packed = packedDispatcher()
+		for _, f := range Families {
+			h.Write(embedded(f.PrebuiltName(runtime.GOARCH))) // they lie beside it
+		}
 	}
 	h.Write(packed)
 	if !p.plain && (p.perCopy || !hashMPI(h, o.MPI)) {

@@ -147,7 +147,7 @@ prebuilt)
 dist)
     environment build/zig "$zig_wheel" "$zig_wheel"
     # shellcheck disable=SC2086 # one argument a wheel
-    environment build/dist "$dist_wheels" $dist_wheels
+    environment build/dist "$dist_wheels $nfpm" $dist_wheels
     [ -x build/dist/bin/nfpm ] || GOBIN=$PWD/build/dist/bin "${GO:-go}" install "$nfpm"
     ;;
 run)

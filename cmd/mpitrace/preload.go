@@ -29,7 +29,7 @@ records those too.`,
 		Example: "  mpitrace preload",
 		Args:    asUsage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			library, err := launch.Dispatcher(cmd.Context(), nil, cmd.ErrOrStderr())
+			library, err := launch.Dispatcher(cmd.Context(), nil, nil, cmd.ErrOrStderr())
 			if err == nil {
 				_, err = fmt.Fprintln(cmd.OutOrStdout(), library)
 			}

@@ -108,8 +108,10 @@ func (o *runOptions) newJob(cmd *cobra.Command, argv []string) (*job, error) {
 // made earlier if there is no other place for a library that has to be built.
 func (o *runOptions) setUp(ctx context.Context, j *job) (err error) {
 	libraryInRun := func() (string, error) {
-		if err := o.makeDirectory(j); err != nil {
-			return "", err
+		if j.Dir == "" {
+			if err := o.makeDirectory(j); err != nil {
+				return "", err
+			}
 		}
 		return j.Dir.PrepareLibrary()
 	}

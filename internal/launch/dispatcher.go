@@ -2,6 +2,7 @@ package launch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os/exec"
@@ -12,19 +13,27 @@ import (
 // Dispatcher returns the path of the dispatcher, which is preloaded where the
 // MPI of a program is not known before it runs. It serves the MPIs that the
 // prebuilt libraries serve, those for which a library was compiled earlier, and
-// mpi, which may be nil.
-func Dispatcher(ctx context.Context, mpi *MPI, log io.Writer) (string, error) {
+// mpi, which may be nil. If the cache cannot be written, it uses the directory
+// that elsewhere returns. elsewhere may be nil.
+func Dispatcher(ctx context.Context, mpi *MPI, elsewhere func() (string, error), log io.Writer) (string, error) {
 	var served []interpose.DispatchedMPI
 	for _, m := range append(Remembered(), mpi) {
 		if m == nil {
 			continue
 		}
-		if lib, ok := FindLibrary(m); ok {
+		if lib, err := FindLibrary(m); err == nil {
 			served = append(served, interpose.DispatchedMPI{MPI: m.Library, Library: lib})
 		}
 	}
 	o := interpose.BuildOptions{CC: compiler(mpi), Log: log}
 	path, err := interpose.Dispatcher(ctx, o, served)
+	if noRoom := (*interpose.NoRoomError)(nil); errors.As(err, &noRoom) && elsewhere != nil {
+		if o.Dir, err = elsewhere(); err != nil {
+			return "", errors.Join(noRoom, err)
+		}
+		logElsewhere(log, noRoom, o.Dir)
+		path, err = interpose.Dispatcher(ctx, o, served)
+	}
 	if err != nil {
 		return "", fmt.Errorf("make the library for all MPIs: %w", err)
 	}

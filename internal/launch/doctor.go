@@ -63,15 +63,17 @@ func Doctor(ctx context.Context, out io.Writer, version string) error {
 func examine(ctx context.Context, mpi *MPI) (works bool, lines []string) {
 	o := interpose.BuildOptions{CC: mpi.CC, MPI: mpi.Library}
 	why := interpose.WhyPrebuilt(o)
-	lib, ok := FindLibrary(mpi)
-	switch {
-	case !ok && mpi.CC == "":
+	lib, err := FindLibrary(mpi)
+	switch noRoom := (*interpose.NoRoomError)(nil); {
+	case errors.As(err, &noRoom):
+		return false, []string{"cannot be recorded: " + noRoom.Error()}
+	case err != nil && mpi.CC == "":
 		return false, []string{"cannot be recorded: there is neither a compiler wrapper (mpicc) for it nor a library that was built for it (" + why + ")",
 			"Install the MPI's development files and a C compiler, or an mpitrace that has prebuilt libraries"}
 	case !interpose.HasPrebuilt(o):
 		why = fmt.Sprintf("compiled with the MPI's compiler wrapper, as %s", why)
 	}
-	if ok {
+	if err == nil {
 		lines = append(lines, fmt.Sprintf("can be recorded with %s (%s)", lib, why))
 	} else {
 		lines = append(lines, "the library is "+why)

@@ -32,12 +32,12 @@ func Chosen(v settings.Values) Choice {
 
 // FindLibrary finds the library for an MPI without compiling. It takes the
 // installed library if that equals the one that would be built, else the one in
-// the cache.
-func FindLibrary(mpi *MPI) (lib string, ok bool) {
+// the cache. Its errors are those of interpose.Find.
+func FindLibrary(mpi *MPI) (string, error) {
 	o := interpose.BuildOptions{CC: mpi.CC, MPI: mpi.Library}
 	for _, lib := range installedLibraries(mpi.Flavour) {
 		if interpose.CheckLibrary(lib) == nil && interpose.Fits(lib, o) {
-			return lib, true
+			return lib, nil
 		}
 	}
 	return interpose.Find(o)
@@ -47,24 +47,31 @@ func FindLibrary(mpi *MPI) (lib string, ok bool) {
 // the cache cannot be written, it compiles into the directory that elsewhere
 // returns. elsewhere may be nil.
 func BuildLibrary(ctx context.Context, mpi *MPI, elsewhere func() (string, error), log io.Writer) (string, error) {
-	if lib, ok := FindLibrary(mpi); ok {
+	if lib, err := FindLibrary(mpi); err == nil {
 		return lib, nil
 	}
 	o := interpose.BuildOptions{CC: mpi.CC, MPI: mpi.Library}
-	fmt.Fprintf(log, "mpitrace: building the library for %s (first time)…\n", mpi)
+	if !interpose.HasPrebuilt(o) {
+		fmt.Fprintf(log, "mpitrace: building the library for %s (first time)…\n", mpi)
+	}
 	lib, err := interpose.Build(ctx, o)
 	var noRoom *interpose.NoRoomError
 	if errors.As(err, &noRoom) && elsewhere != nil {
 		if o.Dir, err = elsewhere(); err != nil {
 			return "", errors.Join(noRoom, err)
 		}
-		fmt.Fprintf(log, "mpitrace: %s: the library is built into %s, for this run alone\n", text.Lines(noRoom.Error()), o.Dir)
+		logElsewhere(log, noRoom, o.Dir)
 		return interpose.Build(ctx, o)
 	}
 	if err == nil {
 		Remember(mpi)
 	}
 	return lib, err
+}
+
+// logElsewhere tells the user that a library is not in the cache, and why.
+func logElsewhere(log io.Writer, why error, dir string) {
+	fmt.Fprintf(log, "mpitrace: %s: the library is written to %s, for this run alone\n", text.Lines(why.Error()), dir)
 }
 
 // NotDetectedError reports why the MPI of a command was not detected.
@@ -83,9 +90,15 @@ func DetectLibrary(ctx context.Context, c *Command, which Choice, elsewhere func
 	if err != nil && !interpose.HasPrebuiltDispatcher() {
 		return nil, "", err // without a library for the dispatcher to open
 	}
-	path, dispatcherErr := Dispatcher(ctx, mpi, log)
-	if dispatcherErr != nil {
-		return mpi, lib, err
+	path, dispatcherErr := Dispatcher(ctx, mpi, elsewhere, log)
+	if dispatcherErr != nil && err == nil {
+		fmt.Fprintf(log, "mpitrace: %s: only programs that use %s are recorded\n", text.Lines(dispatcherErr.Error()), mpi)
+	}
+	switch {
+	case dispatcherErr != nil && err != nil:
+		return nil, "", errors.Join(dispatcherErr, err)
+	case dispatcherErr != nil:
+		return mpi, lib, nil
 	}
 	if mpi == nil {
 		mpi = &MPI{Flavour: run.Unknown}
@@ -135,6 +148,9 @@ func WithoutCompiler(c *Command, which Choice, err error) *MPI {
 // WithoutPrebuilt adds to the error for a missing compiler wrapper why there is no
 // prebuilt library either.
 func WithoutPrebuilt(mpi *MPI, err error) error {
+	if interpose.HasPrebuilt(interpose.BuildOptions{MPI: mpi.Library}) {
+		return err // it could not be written
+	}
 	return fmt.Errorf("%s; %w. Or use an mpitrace that has prebuilt libraries",
 		interpose.WhyPrebuilt(interpose.BuildOptions{MPI: mpi.Library}), err)
 }
@@ -143,7 +159,7 @@ func WithoutPrebuilt(mpi *MPI, err error) error {
 // wrapper: one that was built for exactly this MPI, else one for the same
 // flavour.
 func libraryWithoutCompiler(mpi *MPI, log io.Writer) (lib string, ok bool) {
-	if lib, ok := FindLibrary(mpi); ok {
+	if lib, err := FindLibrary(mpi); err == nil {
 		return lib, true
 	}
 	libs := installedLibraries(mpi.Flavour)
@@ -171,15 +187,21 @@ func RankLibrary(argv []string, which Choice) (lib string, flavour run.Flavour, 
 	if err != nil {
 		return "", "", err
 	}
+	var unwritable *interpose.NoRoomError
 	for _, mpi := range mpis {
-		if lib, ok := FindLibrary(mpi); ok && (mpi.CC != "" || mpi.Library != "") {
+		lib, err := FindLibrary(mpi)
+		if err == nil && (mpi.CC != "" || mpi.Library != "") {
 			return lib, mpi.Flavour, nil
 		}
+		_ = errors.As(err, &unwritable)
 	}
 	for _, mpi := range mpis {
 		if libs := installedLibraries(mpi.Flavour); len(libs) > 0 {
 			return libs[0], mpi.Flavour, nil
 		}
+	}
+	if unwritable != nil {
+		return "", "", unwritable
 	}
 	why := "no MPI was found"
 	if len(mpis) > 0 {

@@ -3,12 +3,16 @@ package e2e
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/mpitrace/mpitrace/interpose"
 	"github.com/mpitrace/mpitrace/tests/testenv"
@@ -30,6 +34,62 @@ func TestPrebuilt(t *testing.T) {
 	}
 	atOnce(t, 1, anyMPI, check)
 	withStandardABI(t, check)
+}
+
+// TestPrebuiltWithoutCache runs a program and a script with a cache that exists and
+// cannot be written to. The libraries are written to the run directory. A rank,
+// which has no such place, fails with the reason.
+func TestPrebuiltWithoutCache(t *testing.T) {
+	testenv.At(t, testenv.All)
+	if !interpose.HasPrebuiltDispatcher() {
+		testenv.Skip(t, "needs libraries of these sources: make prebuilt")
+	}
+	m := implementations()[0]
+	program := m.compile(t, "reloaded_main")
+	dir := t.TempDir()
+	cache := filepath.Join(dir, "place", "cache")
+	if err := os.Mkdir(filepath.Dir(cache), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("MPITRACE_CACHE", cache)
+	place := filepath.Dir(cache)
+	mount := "mount -t tmpfs none " + place + " && mkdir -m 700 " + cache + " && mount -o remount,ro " + place
+	for name, command := range map[string][]string{"program": m.launch(1, program), "script": {writeScript(t, strings.Join(m.launch(1, program), " "))}} {
+		out := execute(t, nil, inNamespace(t, mount, dir, `"$@"`, slices.Concat([]string{mpitrace, "run", "--strict", "-o", name, "--"}, command)...)...)
+		if ranks := readRecordings(t, filepath.Join(dir, name)); out.code != 0 || countCalls(ranks)["Sendrecv"] != 1 || !strings.Contains(out.stderr, "for this run alone") {
+			t.Errorf("%s: exit status %d, %d recordings\n%s", name, out.code, len(ranks), out.stderr)
+		}
+	}
+	out := execute(t, nil, inNamespace(t, mount, dir, `"$@"`, m.launch(1, mpitrace, "run", "-o", "rank", "--", program)...)...)
+	if out.code == 0 || !strings.Contains(out.stderr, "read-only file system (set MPITRACE_CACHE)") {
+		t.Errorf("a rank: exit status %d\n%s", out.code, out.stderr)
+	}
+}
+
+// TestPrebuiltInContainers fills one cache from eight processes that have the same
+// process ID, as in containers or on several nodes.
+func TestPrebuiltInContainers(t *testing.T) {
+	testenv.At(t, testenv.All)
+	testenv.Need(t, "unshare")
+	if os.Geteuid() != 0 {
+		testenv.Skip(t, "process namespaces need root")
+	}
+	if !interpose.HasPrebuiltDispatcher() {
+		testenv.Skip(t, "needs libraries of these sources: make prebuilt")
+	}
+	t.Setenv("MPITRACE_CACHE", filepath.Join(t.TempDir(), "cache"))
+	var group errgroup.Group
+	for range 8 {
+		group.Go(func() error {
+			if out, err := exec.Command("unshare", "--pid", "--fork", mpitrace, "preload").CombinedOutput(); err != nil {
+				return fmt.Errorf("%w\n%s", err, out)
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		t.Error(err)
+	}
 }
 
 // withStandardABI runs f under the libraries with the standard ABI of MPICH and
