@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-
-	"github.com/mpitrace/mpitrace/internal/atomicfile"
 )
 
 // dispatcher is the library that is preloaded where the MPI is not known before
@@ -123,8 +121,8 @@ func addPrebuilt(dir string) error {
 			if err != nil {
 				return fmt.Errorf("unpack the library of %s: %w", f.Name, err)
 			}
-			if err := atomicfile.WriteContent(file, image, 0o755); err != nil {
-				return &NoRoomError{fmt.Errorf("%w (set MPITRACE_CACHE)", err)}
+			if err := writeToCache(file, image); err != nil {
+				return err
 			}
 		}
 	}
@@ -155,7 +153,7 @@ func addCompiled(dir string, m DispatchedMPI) error {
 			err = ImportThreadLocal(image)
 		}
 		if err == nil {
-			err = atomicfile.WriteContent(file, image, 0o755)
+			err = writeToCache(file, image)
 		}
 		if err != nil {
 			return err
@@ -180,7 +178,7 @@ func unpackDispatcher(packed []byte, file string) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.WriteContent(file, image, 0o755)
+	return writeToCache(file, image)
 }
 
 // dispatchedName returns the name under which the dispatcher looks for a

@@ -31,12 +31,7 @@ func hideMissing(content []byte, mpi map[string]bool) (hidden int, err error) {
 
 // functionsOf returns the functions that an MPI's shared library defines.
 func functionsOf(path string) (map[string]bool, error) {
-	f, err := elf.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	symbols, err := f.DynamicSymbols()
+	symbols, err := symbolsOf(path)
 	if err != nil {
 		return nil, err
 	}

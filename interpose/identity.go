@@ -69,8 +69,10 @@ func (p *product) identity(o BuildOptions) (string, error) {
 	packed := p.packedFor(o)
 	if p == &dispatcher {
 		packed = packedDispatcher()
-		for _, f := range Families {
-			h.Write(embedded(f.PrebuiltName(runtime.GOARCH))) // they lie beside it
+		for _, f := range Families { // they lie beside it, and their names contain a hash
+			if f.Embedded() {
+				fmt.Fprintln(h, f.PrebuiltName(runtime.GOARCH))
+			}
 		}
 	}
 	h.Write(packed)
@@ -84,7 +86,8 @@ func (p *product) identity(o BuildOptions) (string, error) {
 }
 
 // hashSources returns a hash of the names and contents of the product's sources.
-// They are embedded, so it computes the hash once: a rank asks several times.
+// The sources are embedded and do not change, so the hash is computed once per
+// process.
 func (p *product) hashSources() ([]byte, error) {
 	key := fmt.Sprint(p.dir, p.shared)
 	if hash, ok := sourceHashes.Load(key); ok {
@@ -108,7 +111,8 @@ func (p *product) hashSources() ([]byte, error) {
 	return hash, nil
 }
 
-// sourceHashes holds what hashSources computed, by directory and shared headers.
+// sourceHashes caches the results of hashSources. The key is the directory and
+// the shared headers.
 var sourceHashes sync.Map
 
 // hashFile adds a file's path, size and time, without reading the file.

@@ -30,9 +30,14 @@ func readImage(content []byte) (*image, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &image{f, content, symbols, f.Section(".dynsym").Offset}
-	if end := m.table + uint64(len(symbols)+1)*elf.Sym64Size; end > uint64(len(content)) {
-		return nil, fmt.Errorf("the symbols end at %d, outside of the library", end)
+	section := f.SectionByType(elf.SHT_DYNSYM)
+	if section == nil {
+		return nil, errors.New("the library has no symbols")
+	}
+	m := &image{f, content, symbols, section.Offset}
+	size, all := uint64(len(symbols)+1)*elf.Sym64Size, uint64(len(content))
+	if m.table > all || size > all-m.table {
+		return nil, fmt.Errorf("the symbols at %d, %d bytes, are not inside of the library", m.table, size)
 	}
 	return m, nil
 }

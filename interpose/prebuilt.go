@@ -103,12 +103,10 @@ func isOpenMPI(mpi string) bool {
 	if is, ok := openMPIs.Load(mpi); ok {
 		return is.(bool)
 	}
-	f, err := elf.Open(mpi)
+	symbols, err := symbolsOf(mpi)
 	if err != nil {
 		return false
 	}
-	defer f.Close()
-	symbols, _ := f.DynamicSymbols() // an error: it has none
 	is := slices.ContainsFunc(symbols, func(s elf.Symbol) bool { return s.Name == "ompi_mpi_comm_world" })
 	openMPIs.Store(mpi, is)
 	return is
@@ -182,7 +180,12 @@ func unpackPrebuilt(packed []byte, o BuildOptions, identity, file string) error 
 		return err
 	}
 	text := bytes.Replace(image, []byte(NoIdentity), []byte(identity), 1)
-	if err := atomicfile.WriteContent(file, text, 0o755); err != nil {
+	return writeToCache(file, text)
+}
+
+// writeToCache writes a file that programs load.
+func writeToCache(file string, content []byte) error {
+	if err := atomicfile.WriteContent(file, content, 0o755); err != nil {
 		return &NoRoomError{fmt.Errorf("%w (set MPITRACE_CACHE)", err)}
 	}
 	return nil

@@ -108,10 +108,8 @@ func (o *runOptions) newJob(cmd *cobra.Command, argv []string) (*job, error) {
 // made earlier if there is no other place for a library that has to be built.
 func (o *runOptions) setUp(ctx context.Context, j *job) (err error) {
 	libraryInRun := func() (string, error) {
-		if j.Dir == "" {
-			if err := o.makeDirectory(j); err != nil {
-				return "", err
-			}
+		if err := o.makeDirectory(j); err != nil {
+			return "", err
 		}
 		return j.Dir.PrepareLibrary()
 	}
@@ -125,7 +123,7 @@ func (o *runOptions) setUp(ctx context.Context, j *job) (err error) {
 	if err == nil {
 		err = checkCvars(ctx, o.Of("cvar").Elements(), j.MPI, j.Log)
 	}
-	if err == nil && j.Dir == "" {
+	if err == nil {
 		err = o.makeDirectory(j)
 	}
 	if err == nil {
@@ -182,8 +180,11 @@ func (o *runOptions) preparePhysical(dir run.Dir) error {
 	return dir.PreparePhysical()
 }
 
-// makeDirectory makes the run directory.
+// makeDirectory makes the run directory, unless the job has one.
 func (o *runOptions) makeDirectory(j *job) (err error) {
+	if j.Dir != "" {
+		return nil
+	}
 	if o.dir == "" {
 		j.NewDir = true
 		j.Dir, err = run.Create(run.Name(j.Command.Name(), launch.JobID(), time.Now()))

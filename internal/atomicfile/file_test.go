@@ -28,6 +28,25 @@ func TestWriteWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
+// Another user may guess a temporary name and make it a link to a file of ours.
+func TestCreateNewFollowsNoLink(t *testing.T) {
+	dir := t.TempDir()
+	victim, link := filepath.Join(dir, "victim"), filepath.Join(dir, "link")
+	if err := os.WriteFile(victim, []byte("ours"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(victim, link); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := createNew(link, 0o600); err == nil {
+		f.Close()
+		t.Error("a link was opened")
+	}
+	if text, err := os.ReadFile(victim); err != nil || string(text) != "ours" {
+		t.Errorf("the file behind the link has %q (%v)", text, err)
+	}
+}
+
 // The error of a full disk must be reported once, with the final names.
 func TestFullDisk(t *testing.T) { testenv.FullDisk(t, 100_000, func() { fullDisk(t) }) }
 

@@ -40,13 +40,6 @@ func Dispatcher(ctx context.Context, mpi *MPI, elsewhere func() (string, error),
 	return path, nil
 }
 
-// FindDispatcher returns the path of the dispatcher if it can be had without
-// compiling.
-func FindDispatcher() (string, bool) {
-	path, err := interpose.FindDispatcher()
-	return path, err == nil
-}
-
 // mayUseAnyMPI reports whether the command may start programs of any MPI: it is
 // a script, or a program that is not linked to an MPI and not started by a
 // launcher.

@@ -91,13 +91,11 @@ func DetectLibrary(ctx context.Context, c *Command, which Choice, elsewhere func
 		return nil, "", err // without a library for the dispatcher to open
 	}
 	path, dispatcherErr := Dispatcher(ctx, mpi, elsewhere, log)
-	if dispatcherErr != nil && err == nil {
-		fmt.Fprintf(log, "mpitrace: %s: only programs that use %s are recorded\n", text.Lines(dispatcherErr.Error()), mpi)
-	}
 	switch {
 	case dispatcherErr != nil && err != nil:
 		return nil, "", errors.Join(dispatcherErr, err)
 	case dispatcherErr != nil:
+		fmt.Fprintf(log, "mpitrace: %s: only programs that use %s are recorded\n", text.Lines(dispatcherErr.Error()), mpi)
 		return mpi, lib, nil
 	}
 	if mpi == nil {
@@ -180,8 +178,12 @@ func libraryWithoutCompiler(mpi *MPI, log io.Writer) (lib string, ok bool) {
 func RankLibrary(argv []string, which Choice) (lib string, flavour run.Flavour, err error) {
 	mpis, err := rankMPIs(argv, which)
 	if unlinked := (*ProgramError)(nil); errors.As(err, &unlinked) && (unlinked.Kind == Script || unlinked.Kind == NoMPI) {
-		if lib, ok := FindDispatcher(); ok {
+		lib, dispatcherErr := interpose.FindDispatcher()
+		if dispatcherErr == nil {
 			return lib, "", nil
+		}
+		if errors.As(dispatcherErr, new(*interpose.NoRoomError)) {
+			return "", "", dispatcherErr
 		}
 	}
 	if err != nil {

@@ -22,8 +22,8 @@
 
 #define MT_EXPORT __attribute__((visibility("default")))
 #define MT_HIDDEN __attribute__((visibility("hidden"))) // on data: addressed directly, not through the GOT
-// Thread-local data at a fixed offset. It is exported because the copy of the library that the
-// dispatcher opens imports it: see dispatcher.h.
+// Thread-local data at a fixed offset. It is exported because the dispatcher defines the same
+// data, and the copy of the library that it opens imports them: see dispatcher.h.
 #define MT_THREAD_LOCAL __attribute__((visibility("default"), tls_model("initial-exec"))) _Thread_local
 #define MT_SLOW __attribute__((noinline, cold)) // rarely called
 #define MT_NOINLINE __attribute__((noinline))   // often called, not inlined

@@ -56,7 +56,8 @@ static const char *first_set(const char *const *names)
 void mt_job_name(char *name, size_t size)
 {
     static const char *const ids[] = {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PMI_JOBID", "PALS_APID", NULL};
-    const char *id = first_set(ids), *intel = getenv("I_MPI_HYDRA_UUID"), *group = getenv("HYDRA_BSTRAP_PGID");
+    static const char *const intel_ids[] = {"I_MPI_HYDRA_UUID", NULL};
+    const char *id = first_set(ids), *intel = first_set(intel_ids), *group = getenv("HYDRA_BSTRAP_PGID");
     const char *job = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID");
     char line[8192];
     if (id)

@@ -75,7 +75,9 @@ static size_t count_symbols(void)
 static void *open_ours(void)
 {
     Dl_info info;
-    return dladdr((void *)(uintptr_t)open_ours, &info) && info.dli_fname ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    if (!dladdr((void *)(uintptr_t)open_ours, &info) || !info.dli_fname)
+        return NULL;
+    return dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
 }
 
 mt_wrapper_start *mt_wrong_mpi_find_wrappers(void)

@@ -11,8 +11,9 @@
 // In a process that does not call MPI nothing here runs, except for dlclose. There is no lock:
 // threads that make the first call at the same time find the same.
 //
-// If a process calls a second MPI, also after it has unloaded the first, entries no longer store what they found: each call
-// then looks up what its caller sees, which takes microseconds. The second MPI is not recorded.
+// If a process calls a second MPI, also after it has unloaded the first, entries no longer store
+// what they found: each call then looks up what its caller sees, which takes microseconds. The
+// second MPI is not recorded.
 #define _GNU_SOURCE
 #include "base/dispatcher.h"
 #include "dispatch/entries.h"
@@ -158,7 +159,7 @@ static bool is_cray(const char *soname)
 {
     static const char start[] = "libmpi_", end[] = ".so.12";
     size_t length = strlen(soname);
-    return strncmp(soname, start, sizeof start - 1) == 0 && length > sizeof end &&
+    return strncmp(soname, start, sizeof start - 1) == 0 && length > sizeof start + sizeof end - 2 &&
            strcmp(soname + length - (sizeof end - 1), end) == 0;
 }
 
@@ -207,7 +208,7 @@ static bool is_loaded(const char *file)
     return handle != NULL;
 }
 
-// A second MPI was called: what is recorded stays so.
+// Called when the program uses a second MPI. The first is still recorded.
 static void second_mpi(const found *was, const char *file)
 {
     if (atomic_exchange(&by_caller, true))
