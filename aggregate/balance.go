@@ -19,7 +19,7 @@ type Locality struct {
 
 // Balance says how evenly a quantity is distributed over the ranks.
 type Balance struct {
-	Quantity string  `json:"quantity"` // mpi_time_ns, sent_bytes, received_bytes
+	Quantity string  `json:"quantity"` // mpi_time_ns, sent_bytes, received_bytes, messages, bytes
 	Mean     float64 `json:"mean"`
 	Median   float64 `json:"median"`
 	Min      float64 `json:"min"`
@@ -124,16 +124,30 @@ func (j *Job) balances(ms *matrix.ByClass) []Balance {
 		return []Balance{}
 	}
 	sent, received := ms[matrix.All].LineSums(j.Size())
-	of := func(quantity string, value func(rank int) float64) Balance {
-		values := make([]rankValue, len(recorded))
-		for i, rank := range recorded {
-			values[i] = rankValue{rank, value(rank)}
-		}
-		return balanceOf(quantity, values)
-	}
 	return append(j.timeBalance(),
-		of("sent_bytes", func(rank int) float64 { return float64(sent[rank].Bytes) }),
-		of("received_bytes", func(rank int) float64 { return float64(received[rank].Bytes) }))
+		balanceBy("sent_bytes", recorded, func(rank int) uint64 { return sent[rank].Bytes }),
+		balanceBy("received_bytes", recorded, func(rank int) uint64 { return received[rank].Bytes }))
+}
+
+// directBalances returns the balances of what the recorded ranks sent and received.
+func (j *Job) directBalances(direct *matrix.Matrix) []Balance {
+	recorded := j.Recorded()
+	if len(recorded) == 0 || direct.Empty() {
+		return nil
+	}
+	sent, received := direct.LineSums(j.Size())
+	return []Balance{
+		balanceBy("messages", recorded, func(rank int) uint64 { return sent[rank].Messages + received[rank].Messages }),
+		balanceBy("bytes", recorded, func(rank int) uint64 { return sent[rank].Bytes + received[rank].Bytes })}
+}
+
+// balanceBy returns the balance of a quantity over some ranks.
+func balanceBy(quantity string, ranks []int, value func(rank int) uint64) Balance {
+	values := make([]rankValue, len(ranks))
+	for i, rank := range ranks {
+		values[i] = rankValue{rank, float64(value(rank))}
+	}
+	return balanceOf(quantity, values)
 }
 
 // timeBalance returns the balance of the time in MPI over the ranks whose calls
@@ -175,4 +189,66 @@ func (j *Job) localities(ms *matrix.ByClass) []Locality {
 		out = append(out, l)
 	}
 	return out
+}
+
+// Order is an order of the ranks on the nodes, with the number of ranks that each
+// node had.
+type Order struct {
+	Name    string        `json:"name"` // recorded, block or round-robin
+	Between matrix.Volume `json:"between_nodes"`
+	All     matrix.Volume `json:"all"`
+}
+
+// orders returns the recorded order of the ranks and some simple ones; nil if there is
+// one node, or if the node of a rank is not known.
+func (j *Job) orders(direct *matrix.Matrix) []Order {
+	names, node := j.ranks.Hosts()
+	slots := make([]int, len(names)) // ranks by node
+	for rank := range j.Size() {
+		at := node(rank)
+		if at < 0 {
+			return nil
+		}
+		slots[at]++
+	}
+	if len(names) < 2 || direct.Empty() {
+		return nil
+	}
+	of := func(name string, node func(rank int) int) Order {
+		byNode := direct.Fold(node)
+		o := Order{Name: name, Between: byNode.Total(), All: byNode.Total()}
+		for i := range names {
+			o.Between.Subtract(byNode.At(i, i))
+		}
+		return o
+	}
+	block, robin := blocks(slots), roundRobin(slots)
+	return []Order{of("recorded", node),
+		of("block", func(rank int) int { return block[rank] }),
+		of("round-robin", func(rank int) int { return robin[rank] })}
+}
+
+// blocks returns the node of each rank if each node gets the next ranks until it is
+// full.
+func blocks(slots []int) (node []int) {
+	for at, n := range slots {
+		for range n {
+			node = append(node, at)
+		}
+	}
+	return node
+}
+
+// roundRobin returns the node of each rank if the nodes that have room get one rank
+// each, again and again.
+func roundRobin(slots []int) (node []int) {
+	for round, more := 0, true; more; round++ {
+		more = false
+		for at, n := range slots {
+			if round < n {
+				node, more = append(node, at), true
+			}
+		}
+	}
+	return node
 }

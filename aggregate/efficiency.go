@@ -43,7 +43,7 @@ func popOf(ranks []RankTimes) *POP {
 	sum, wrong := 0.0, 0.0
 	for i := range ranks {
 		r := &ranks[i]
-		useful, known := r.usefulNs()
+		useful, known := r.UsefulNs()
 		if !known {
 			continue
 		}
@@ -68,9 +68,9 @@ func popOf(ranks []RankTimes) *POP {
 	return &out
 }
 
-// usefulNs returns the rank's time outside of MPI, if it is known. It is at
+// UsefulNs returns the rank's time outside of MPI, if it is known. It is at
 // least 0: an estimate of the time in MPI may exceed the application time.
-func (t *RankTimes) usefulNs() (ns float64, known bool) {
+func (t *RankTimes) UsefulNs() (ns float64, known bool) {
 	if t.Rank < 0 || !t.Timed() || t.State != profile.Finalized.String() || t.ApplicationTimeS == 0 {
 		return 0, false
 	}

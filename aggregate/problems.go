@@ -15,6 +15,14 @@ import (
 // each, and none for a complete record of a job that finished. Conservation
 // checks whether all messages that were sent were received.
 func (j *Job) Problems() []string {
+	if running := j.unfinished(); len(running) > 0 {
+		return append([]string{notFinalized(running)}, j.notMeasured()...)
+	}
+	return j.notMeasured()
+}
+
+// notMeasured returns the problems without those of processes that did not finalize.
+func (j *Job) notMeasured() []string {
 	out := []string{}
 	if len(j.processes) == 0 {
 		return append(out, "nothing was recorded")
@@ -24,9 +32,6 @@ func (j *Job) Problems() []string {
 	}
 	if twice := profile.RankSetOf(j.ranks.Duplicated()...); len(twice) > 0 {
 		out = append(out, fmt.Sprintf("more than one recording of %s: these may be of several runs", twice))
-	}
-	if running := j.unfinished(); len(running) > 0 {
-		out = append(out, notFinalized(running))
 	}
 	out = append(out, j.strangers()...)
 	out = append(out, j.disagreements()...)

@@ -23,6 +23,7 @@ type CallSite struct {
 	Sent     matrix.Volume `json:"sent"`     // sends and remote writes
 	Received matrix.Volume `json:"received"` // receives and remote reads
 	PerRank  Spread        `json:"time_per_rank"`
+	Usage
 }
 
 // Place is a place in the program, with its names as far as they are known.
@@ -106,24 +107,80 @@ type siteKey struct{ source, call string }
 
 // add adds the rows of a process. Calls in the overflow row have no call site.
 func (s siteSums) add(p *profile.Profile) {
-	times := map[*CallSite]uint64{}
-	for at, part := range callsAt(p) {
-		frames := p.Frames(at.site)
-		if len(frames) == 0 {
-			continue
+	here, waits := callsOf(p)
+	for key, own := range here {
+		own.PerRank.add(p.Rank, own.TimeNs)
+		own.Usage.ofRank(own.Calls, own.peers, waits)
+		if c := s[key]; c != nil {
+			c.merge(&own.CallSite)
+		} else {
+			s[key] = &own.CallSite
 		}
-		k := siteKey{sourceKey(frames), at.call}
-		c := s[k]
-		if c == nil {
-			place := siteOf(frames)
-			c = &CallSite{Place: place.Place, Callers: place.Callers, Call: part.Call, Class: part.Class}
-			s[k] = c
-		}
-		c.add(part, frames[0].Offset)
-		times[c] += part.TimeNs
 	}
-	for c, ns := range times {
-		c.PerRank.add(p.Rank, ns)
+}
+
+// siteOfProcess holds the calls of one process at a call site.
+type siteOfProcess struct {
+	CallSite
+	traits profile.Traits
+	peers  []int32 // world ranks to which it sent messages, some several times
+}
+
+// callsOf returns the calls of a process by call site, and the number of calls in
+// which it waited for other processes.
+func callsOf(p *profile.Profile) (here map[siteKey]*siteOfProcess, waits uint64) {
+	here = map[siteKey]*siteOfProcess{}
+	byAddress := map[siteCall]*siteOfProcess{}
+	of := func(at siteCall, class profile.Class) *siteOfProcess {
+		c, known := byAddress[at]
+		if known {
+			return c
+		}
+		c = &siteOfProcess{traits: profile.TraitsOf(at.call)}
+		if frames := p.Frames(at.site); len(frames) > 0 {
+			key, place := siteKey{sourceKey(frames), at.call}, siteOf(frames)
+			if here[key] == nil {
+				c.CallSite = CallSite{Place: place.Place, Callers: place.Callers, Call: at.call, Class: class.String()}
+				here[key] = c
+			}
+			c = here[key]
+			c.Offset = min(c.Offset, place.Offset)
+		}
+		byAddress[at] = c // without frames, one that is not in here
+		return c
+	}
+	for i := range p.Rows {
+		r := &p.Rows[i]
+		c := of(siteCall{r.Callsite, r.Call}, r.Class)
+		c.add(p, r)
+		if waitsForOthers(c.traits) {
+			waits += r.Calls
+		}
+	}
+	for i := range p.Vectors {
+		v := &p.Vectors[i]
+		of(siteCall{v.Callsite, v.Call}, v.Class).Usage.addVector(p, v)
+	}
+	return here, waits
+}
+
+// waitsForOthers reports whether a call may wait for other processes to send or to
+// arrive. A send may wait too, but only until its own message has left.
+func waitsForOthers(t profile.Traits) bool {
+	return t.Any(profile.TraitBlocks) && (!t.Any(profile.TraitSends) || t.Any(profile.TraitReceives))
+}
+
+func (c *siteOfProcess) add(p *profile.Profile, r *profile.Row) {
+	c.Totals.add(r)
+	switch r.Direction {
+	case profile.Send, profile.Write:
+		c.Sent.AddRow(r)
+	case profile.Recv, profile.Read:
+		c.Received.AddRow(r)
+	}
+	c.Usage.add(p, r)
+	if r.Direction == profile.Send && r.Class == profile.P2P && r.Messages > 0 {
+		c.peers = append(c.peers, int32(p.WorldRank(r.Comm, r.Peer)))
 	}
 }
 
@@ -139,35 +196,13 @@ func (s siteSums) sites() []CallSite {
 	return out
 }
 
-// callsAt returns the sums of a profile's rows by address and call.
-func callsAt(p *profile.Profile) map[siteCall]*CallTotals {
-	out := map[siteCall]*CallTotals{}
-	for i := range p.Rows {
-		r := &p.Rows[i]
-		at := siteCall{r.Callsite, r.Call}
-		c := out[at]
-		if c == nil {
-			c = &CallTotals{Call: r.Call, Class: r.Class.String()}
-			out[at] = c
-		}
-		c.add(r)
-	}
-	return out
-}
-
-func (c *CallSite) add(part *CallTotals, offset uint64) {
-	c.Offset = min(c.Offset, offset)
-	c.plus(part.Totals)
-	c.Sent.Add(part.Sent)
-	c.Received.Add(part.Received)
-}
-
 func (c *CallSite) merge(o *CallSite) {
 	c.Offset = min(c.Offset, o.Offset)
 	c.plus(o.Totals)
 	c.Sent.Add(o.Sent)
 	c.Received.Add(o.Received)
 	c.PerRank.merge(&o.PerRank)
+	c.Usage.merge(&o.Usage)
 }
 
 // Moved returns what was sent, or what was received if nothing was sent. Sent

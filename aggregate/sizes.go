@@ -13,6 +13,7 @@ type SizeCount struct {
 	SizeClass uint8  `json:"size_class"`
 	Least     uint64 `json:"least_bytes"`    // smallest size in the class
 	Most      uint64 `json:"greatest_bytes"` // largest size in the class
+	Calls     uint64 `json:"calls"`
 	matrix.Volume
 }
 
@@ -30,14 +31,22 @@ type sizeSums map[string]*sizesOfCall
 
 type sizesOfCall struct {
 	class profile.Class
-	sizes [profile.NumSizeClasses]matrix.Volume
+	sizes [profile.NumSizeClasses]sizeSum
+}
+
+// sizeSum holds the sums of one size class.
+type sizeSum struct {
+	calls uint64
+	matrix.Volume
 }
 
 func (s sizeSums) add(p *profile.Profile) {
 	for i := range p.Rows {
 		r := &p.Rows[i]
 		if r.Messages > 0 && r.Direction != profile.Recv && r.SizeClass < profile.NumSizeClasses {
-			s.of(r.Call, r.Class).sizes[r.SizeClass].AddRow(r)
+			sum := &s.of(r.Call, r.Class).sizes[r.SizeClass]
+			sum.calls += r.Calls
+			sum.AddRow(r)
 		}
 	}
 }
@@ -55,9 +64,9 @@ func (s sizeSums) calls() []CallSizes {
 	for call, of := range s {
 		c := CallSizes{Call: call, Class: of.class.String()}
 		for k, v := range of.sizes {
-			if v != (matrix.Volume{}) {
+			if v != (sizeSum{}) {
 				least, most := sizesIn(k)
-				c.Sizes = append(c.Sizes, SizeCount{uint8(k), least, most, v})
+				c.Sizes = append(c.Sizes, SizeCount{uint8(k), least, most, v.calls, v.Volume})
 			}
 		}
 		out = append(out, c)

@@ -67,6 +67,12 @@ type Summary struct {
 
 	Localities []Locality `json:"locality,omitempty"` // of the matrices that have entries
 	Balances   []Balance  `json:"balance,omitempty"`  // over the ranks
+	// Directs are the balances of what each rank sent and received point-to-point and
+	// one-sided.
+	Directs []Balance `json:"direct_balance,omitempty"`
+	// Orders compare the bytes between nodes, point-to-point and one-sided, with those
+	// of simple orders of the ranks. The first is the recorded one. Empty for one node.
+	Orders []Order `json:"orders,omitempty"`
 
 	Physical *Physical `json:"physical,omitempty"` // what the MPI library sent; nil if it was not recorded
 
@@ -75,7 +81,8 @@ type Summary struct {
 
 	Ranks        []RankTimes   `json:"ranks"`
 	Conservation *Conservation `json:"conservation"`
-	Problems     []string      `json:"problems"` // what is missing or does not add up
+	Problems     []string      `json:"problems"`     // what is missing or does not add up
+	NotMeasured  []string      `json:"not_measured"` // the same without processes that did not finalize
 }
 
 // Host is a node with the number of recorded processes that ran there.
@@ -112,11 +119,15 @@ func (j *Job) Summary() *Summary {
 	s.matricesOf(ms)
 	s.Localities = j.localities(ms)
 	s.Balances = j.balances(ms)
+	direct := ms.Direct()
+	s.Directs = j.directBalances(direct)
+	s.Orders = j.orders(direct)
 	s.POP = popOf(s.Ranks)
 	s.Oversubscribed = j.oversubscriptions()
 	s.Physical = j.physical.physical(s.Traffic)
 	s.Deadlocks = j.deadlocks()
 	s.Conservation = j.Conservation(AllRanks)
+	s.NotMeasured = append(j.notMeasured(), s.Conservation.problems()...)
 	s.Problems = append(j.Problems(), s.Conservation.problems()...)
 	return s
 }

@@ -180,9 +180,9 @@ func TestMessageSizes(t *testing.T) {
 		got[c.Call] = c.Sizes
 	}
 	want := map[string][]SizeCount{
-		"Send":      {{4, 8, 15, matrix.Volume{Bytes: 3 * (10 + 11 + 12 + 13), Messages: 12}}},
-		"Isend":     {{3, 4, 7, matrix.Volume{Bytes: 14, Messages: 2}}},
-		"Allreduce": {{4, 8, 15, matrix.Volume{Bytes: 4 * 2 * 3 * 8, Messages: 24}}},
+		"Send":      {{SizeClass: 4, Least: 8, Most: 15, Calls: 12, Volume: matrix.Volume{Bytes: 3 * (10 + 11 + 12 + 13), Messages: 12}}},
+		"Isend":     {{SizeClass: 3, Least: 4, Most: 7, Calls: 2, Volume: matrix.Volume{Bytes: 14, Messages: 2}}},
+		"Allreduce": {{SizeClass: 4, Least: 8, Most: 15, Calls: 8, Volume: matrix.Volume{Bytes: 4 * 2 * 3 * 8, Messages: 24}}},
 	}
 	for call, sizes := range want {
 		if diff := cmp.Diff(sizes, got[call]); diff != "" {

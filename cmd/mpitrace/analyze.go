@@ -2,9 +2,11 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mpitrace/mpitrace/formats/table"
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/internal/report"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/text"
@@ -109,10 +112,14 @@ func (o *analyzeOptions) check(cmd *cobra.Command) error {
 
 // writeWaits writes the waits, sorted by rank and event.
 func writeWaits(path string, force bool, waits []profile.Wait) error {
+	sortWaits(waits)
+	return run.WriteOutput(path, force, func(w io.Writer) error { return table.WriteWaits(w, waits) })
+}
+
+func sortWaits(waits []profile.Wait) {
 	slices.SortFunc(waits, func(a, b profile.Wait) int {
 		return cmp.Or(a.Rank-b.Rank, cmp.Compare(a.Event, b.Event))
 	})
-	return run.WriteOutput(path, force, func(w io.Writer) error { return table.WriteWaits(w, waits) })
 }
 
 // analyze analyses a job. Meanwhile it shows the number of events read on log.
@@ -142,4 +149,94 @@ func (o *analyzeOptions) show(w io.Writer, found *trace.Result) error {
 	options := textOptionsFor(w)
 	options.Top = int(o.top)
 	return report.Trace(w, found, options)
+}
+
+// keptAnalysis is the content of analysis.json.
+type keptAnalysis struct {
+	Version string          `json:"version"` // of the mpitrace that wrote it
+	Jobs    []*trace.Result `json:"jobs"`
+}
+
+// analysisOf returns the analyses of a run's traces by the names of its jobs; nil if
+// there are no traces. It keeps them in the run directory, if that can be written, for
+// the next time.
+func analysisOf(log io.Writer, dir run.Dir) (map[string]*trace.Result, error) {
+	if len(dir.TraceFiles()) == 0 {
+		return nil, nil
+	}
+	kept := readAnalysis(dir)
+	if kept == nil {
+		var err error
+		if kept, err = analyzeAndKeep(log, dir); err != nil {
+			return nil, err
+		}
+	}
+	out := map[string]*trace.Result{}
+	for _, found := range kept.Jobs {
+		out[found.Run] = found
+	}
+	return out, nil
+}
+
+// readAnalysis returns the analysis that was kept; nil if there is none, or if it is
+// older than the traces or of another version.
+func readAnalysis(dir run.Dir) *keptAnalysis {
+	info, err := os.Lstat(dir.Analysis())
+	if err != nil {
+		return nil
+	}
+	for _, file := range dir.TraceFiles() {
+		if of, err := os.Stat(file); err != nil || of.ModTime().After(info.ModTime()) {
+			return nil
+		}
+	}
+	in, err := atomicfile.Open(dir.Analysis(), atomicfile.AnySize)
+	if err != nil {
+		return nil
+	}
+	defer in.Close()
+	var kept keptAnalysis
+	if json.NewDecoder(in).Decode(&kept) != nil || kept.Version != versionString() {
+		return nil
+	}
+	return &kept
+}
+
+// analyzeAndKeep analyses the traces. The table of waits is kept if the run has one
+// job, because only the rank tells processes apart there.
+func analyzeAndKeep(log io.Writer, dir run.Dir) (*keptAnalysis, error) {
+	traces, err := openTraces(log, dir)
+	if err != nil {
+		return nil, err
+	}
+	kept := &keptAnalysis{Version: versionString()}
+	jobs := trace.Jobs(traces)
+	var waits []profile.Wait
+	for _, job := range jobs {
+		o := analyzeOptions{}
+		if len(jobs) == 1 {
+			o.waits = dir.Waits()
+		}
+		found, its, err := o.analyze(log, job)
+		if err != nil {
+			return nil, err
+		}
+		kept.Jobs, waits = append(kept.Jobs, found), its
+	}
+	var files atomicfile.Set
+	defer files.Discard()
+	if len(jobs) == 1 {
+		sortWaits(waits)
+		err = files.Write(dir.Waits(), func(w io.Writer) error { return table.WriteWaits(w, waits) })
+	}
+	if err == nil {
+		err = files.Write(dir.Analysis(), func(w io.Writer) error { return text.WriteJSON(w, kept) })
+	}
+	if err == nil {
+		err = files.Commit()
+	}
+	if err != nil && !isReadOnly(err) {
+		warn(log, err)
+	}
+	return kept, nil
 }

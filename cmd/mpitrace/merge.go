@@ -58,7 +58,7 @@ func mergeTraces(log io.Writer, dir run.Dir) error {
 	}
 	older := len(dir.TraceFiles()) > 0
 	err = mergeIfStale(dir, opened, nil)
-	if err != nil && (!older || !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS)) {
+	if err != nil && (!older || !isReadOnly(err)) {
 		return err
 	}
 	if err != nil {
@@ -66,6 +66,11 @@ func mergeTraces(log io.Writer, dir run.Dir) error {
 	}
 	warn(log, opened.Traced.Text()...)
 	return nil
+}
+
+// isReadOnly reports whether a file was not written because this user may not.
+func isReadOnly(err error) bool {
+	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }
 
 // suggestTraceCommands names the commands that read traces.

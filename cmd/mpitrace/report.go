@@ -71,6 +71,11 @@ func (o *reportOptions) run(cmd *cobra.Command, dir run.Dir) error {
 	if err != nil {
 		return err
 	}
+	if o.rank < 0 {
+		if found.traced, err = analysisOf(log, dir); err != nil {
+			warn(log, fmt.Errorf("the traces are not analysed: %w", err))
+		}
+	}
 	missing := missingText(dir.WrongMPI(), "")
 	if o.json {
 		warnIncomplete(log, missing...)

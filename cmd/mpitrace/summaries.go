@@ -1,14 +1,18 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/findings"
 	"github.com/mpitrace/mpitrace/internal/report"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/text"
+	"github.com/mpitrace/mpitrace/internal/trace"
 )
 
 // summaries are those of the jobs or, with --rank, of the rank in each job that
@@ -16,6 +20,8 @@ import (
 type summaries struct {
 	jobs  []*aggregate.Summary
 	ranks []*aggregate.RankSummary
+
+	traced map[string]*trace.Result // analyses of the jobs' traces, by the name of the run; nil if there are none
 }
 
 // summarize returns the summaries of a run whose recordings were read at a time,
@@ -56,6 +62,7 @@ func (s summaries) complete() bool {
 }
 
 func (s summaries) writeText(w io.Writer, o report.Options) error {
+	o.Traced = s.traced
 	report.Jobs(w, s.jobs, o)
 	missing := o.Missing // follows the last summary
 	n := len(s.jobs) + len(s.ranks)
@@ -80,12 +87,37 @@ func (s summaries) writeText(w io.Writer, o report.Options) error {
 	return nil
 }
 
+// jobJSON is a summary with its findings before it.
+type jobJSON struct {
+	findings []findings.Finding
+	summary  *aggregate.Summary
+}
+
+// MarshalJSON returns the fields of both in one object.
+func (j jobJSON) MarshalJSON() ([]byte, error) {
+	head, err := json.Marshal(struct {
+		Findings []findings.Finding `json:"findings"`
+	}{j.findings})
+	if err != nil {
+		return nil, err
+	}
+	rest, err := json.Marshal(j.summary)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(head[:len(head)-1], []byte(","), rest[1:]), nil
+}
+
 // writeJSON writes {"run": run.json, "jobs": [summary …]}.
 func (s summaries) writeJSON(w io.Writer, dir run.Dir) error {
 	info, _ := dir.ReadInfo() // empty on an error, which was already reported
-	var jobs any = s.jobs
-	if len(s.ranks) > 0 {
-		jobs = s.ranks
+	var jobs any = s.ranks
+	if len(s.ranks) == 0 {
+		all := []jobJSON{}
+		for _, job := range s.jobs {
+			all = append(all, jobJSON{findings.Of(job, s.traced[job.Run]), job})
+		}
+		jobs = all
 	}
 	return text.WriteJSON(w, struct {
 		Run  *run.Info `json:"run"`

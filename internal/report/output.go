@@ -14,6 +14,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/text"
+	"github.com/mpitrace/mpitrace/internal/trace"
 )
 
 // Options control how a report is printed.
@@ -25,6 +26,7 @@ type Options struct {
 	// Missing lists what the run lacks and cannot be attributed to one of its
 	// jobs. If it is not empty, no job is reported as complete.
 	Missing []string
+	Traced  map[string]*trace.Result // analyses of the traces, by the name of the run
 }
 
 // topAll tells the user how to see all entries of a list of the summary.

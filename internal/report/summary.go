@@ -40,6 +40,7 @@ func Summary(w io.Writer, job *aggregate.Summary, o Options) error {
 	s := &summaryText{newOutput(w, o, o.Width), job}
 	s.printf("%s on %d of %d ranks, %s\n", s.clean(s.Program), s.RanksRecorded, s.RanksExpected, s.hostsText())
 	s.head("over all ranks: ")
+	s.findingsText()
 	s.popText()
 	s.oversubscriptionText(s.Oversubscribed, s.RanksRecorded)
 	s.balanceText()

@@ -111,6 +111,11 @@ func (d Dir) ConfigFile() string { return filepath.Join(string(d), "configfile")
 // Info returns the path of run.json.
 func (d Dir) Info() string { return filepath.Join(string(d), "run.json") }
 
+// Analysis returns the path of the analysis of the traces, as trace.Result, and Waits
+// that of the table of waits.
+func (d Dir) Analysis() string { return filepath.Join(string(d), "analysis.json") }
+func (d Dir) Waits() string    { return filepath.Join(string(d), "waits.arrow") }
+
 // escape escapes the pattern characters in a directory's name, for
 // filepath.Glob.
 func escape(dir string) string {

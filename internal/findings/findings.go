@@ -1,0 +1,161 @@
+// Package findings says what stands out in a run and what to do about it. It holds
+// rules over what aggregate and trace computed. Text and JSON show the same findings
+// in the same order.
+package findings
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/trace"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// Rule is the name of a rule.
+type Rule string
+
+// The rules.
+const (
+	EndedBadly        Rule = "ended badly"
+	NotMeasured       Rule = "not measured"
+	Oversubscribed    Rule = "oversubscribed"
+	LoadImbalance     Rule = "load imbalance"
+	CollectiveWaits   Rule = "waiting in collectives"
+	LateSender        Rule = "late sender"
+	LateReceiver      Rule = "late receiver"
+	SerialChain       Rule = "serial chain"
+	SmallMessages     Rule = "many small messages"
+	SmallCollectives  Rule = "many small collectives"
+	HotRank           Rule = "hot rank"
+	BytesBetweenNodes Rule = "bytes between nodes"
+	SetUpInALoop      Rule = "set-up in a loop"
+	BusyPolling       Rule = "busy polling"
+	SparseAllToAll    Rule = "sparse all-to-all"
+)
+
+// Whole is what the share of a finding is a share of.
+type Whole string
+
+const (
+	OfTime  Whole = "time"  // ranks × run time, as POP defines it
+	OfBytes Whole = "bytes" // sent point-to-point and one-sided
+)
+
+// Finding is one thing that stands out. Its texts contain names of the job, which may
+// hold any character.
+type Finding struct {
+	Rule     Rule            `json:"rule"`
+	Share    float64         `json:"share"` // of Of; 0 if the finding has no share
+	Of       Whole           `json:"of,omitempty"`
+	Ranks    profile.RankSet `json:"ranks"`              // that it is about; empty if it is about all
+	Call     string          `json:"call,omitempty"`     // without MPI_
+	Callsite string          `json:"callsite,omitempty"` // function file:line
+	Text     string          `json:"text"`               // a sentence or two with the evidence
+	Try      string          `json:"try"`                // what to change
+	SavesS   float64         `json:"saves_s,omitempty"`  // of the run time, at most; 0 if not known
+	// Uncertain says why the times of the finding may be wrong; empty if they are not.
+	Uncertain string `json:"uncertain,omitempty"`
+}
+
+const (
+	most          = 7    // findings
+	leastShare    = 0.02 // of a finding about time
+	quietMPI      = 0.05 // with less time in MPI than this, and
+	quietBalanced = 0.95 // at least this load balance, nothing about time stands out
+	leastRunNs    = 10e6 // run time; in a shorter run times are those of starting up
+)
+
+// job is what the rules know.
+type job struct {
+	*aggregate.Summary
+	trace *trace.Result // nil if the job was not traced
+}
+
+// rules are all rules, in the order in which equal findings are shown.
+var rules = []struct {
+	name  Rule
+	timed bool // whether the finding is about time
+	check func(*job) *Finding
+}{
+	{EndedBadly, false, endedBadly},
+	{NotMeasured, false, notMeasured},
+	{Oversubscribed, false, oversubscribed},
+	{SerialChain, true, serialChain},
+	{LoadImbalance, true, loadImbalance},
+	{CollectiveWaits, true, collectiveWaits},
+	{LateSender, true, lateSender},
+	{LateReceiver, true, lateReceiver},
+	{SmallMessages, true, smallMessages},
+	{SmallCollectives, true, smallCollectives},
+	{HotRank, true, hotRank},
+	{BytesBetweenNodes, false, bytesBetweenNodes},
+	{SetUpInALoop, true, setUpInALoop},
+	{BusyPolling, true, busyPolling},
+	{SparseAllToAll, true, sparseAllToAll},
+}
+
+// Of returns the findings of a job, the most important first: at most seven. It
+// returns none if nothing stands out. traced is the analysis of the job's traces, nil
+// if there is none.
+func Of(s *aggregate.Summary, traced *trace.Result) []Finding {
+	j := &job{s, traced}
+	found, uncertain := []Finding{}, ""
+	for _, r := range rules {
+		if r.timed && j.quiet() {
+			continue
+		}
+		f := r.check(j)
+		if f == nil || r.timed && f.Share < leastShare {
+			continue
+		}
+		f.Rule = r.name
+		switch {
+		case r.name == Oversubscribed:
+			uncertain = "ranks shared cores"
+		case r.timed:
+			f.Of, f.Uncertain = OfTime, uncertain
+		}
+		found = append(found, *f)
+	}
+	slices.SortStableFunc(found, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.Rule.group(), b.Rule.group()), cmp.Compare(b.Share, a.Share))
+	})
+	return found[:min(len(found), most)]
+}
+
+// group sorts what makes the other findings doubtful before them.
+func (r Rule) group() int {
+	switch r {
+	case EndedBadly:
+		return 0
+	case NotMeasured:
+		return 1
+	}
+	return 2
+}
+
+// WaitsUnknown reports whether ranks spend much time in MPI and no trace tells why.
+func WaitsUnknown(s *aggregate.Summary, traced *trace.Result) bool {
+	j := &job{s, traced}
+	return traced == nil && !j.quiet()
+}
+
+// quiet reports whether so little time is lost that no rule about time applies.
+func (j *job) quiet() bool {
+	return j.POP == nil || j.POP.RuntimeNs < leastRunNs || j.MPIShare.Mean < quietMPI && j.POP.LoadBalance >= quietBalanced
+}
+
+// totalNs returns ranks × run time.
+func (j *job) totalNs() float64 { return j.POP.RuntimeNs * float64(j.POP.Ranks) }
+
+// shareOf returns a time as a share of ranks × run time.
+func (j *job) shareOf(ns float64) float64 {
+	if total := j.totalNs(); total > 0 {
+		return ns / total
+	}
+	return 0
+}
+
+// exact reports whether all calls were timed.
+func (j *job) exact() bool { return j.Timing == profile.TimingExact.String() }

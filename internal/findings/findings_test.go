@@ -1,0 +1,139 @@
+package findings
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
+	"github.com/mpitrace/mpitrace/internal/trace"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// computing returns a summary of ranks that compute for the given seconds of a run of
+// 10 s, and wait the rest of it in an Allreduce at one place.
+func computing(useful ...float64) *aggregate.Summary {
+	const run = 10.0
+	s := &aggregate.Summary{Timing: profile.TimingExact.String(), RanksRecorded: len(useful)}
+	p := &aggregate.POP{RuntimeNs: run * 1e9, Ranks: len(useful)}
+	site := aggregate.CallSite{Place: aggregate.Place{Label: "step app.c:7"}, Call: "Allreduce", Class: profile.AllToAll.String()}
+	for rank, u := range useful {
+		ns := (run - u) * 1e9
+		s.Ranks = append(s.Ranks, aggregate.RankTimes{Rank: rank, ApplicationTimeS: run, MPIShare: (run - u) / run, MPITimeS: run - u,
+			Timing: s.Timing, State: profile.Finalized.String()})
+		p.UsefulMeanNs += u * 1e9 / float64(len(useful))
+		p.UsefulMaxNs = max(p.UsefulMaxNs, u*1e9)
+		site.PerRank.MeanNs += ns / float64(len(useful))
+		if rank == 0 || uint64(ns) < site.PerRank.MinNs {
+			site.PerRank.MinNs, site.PerRank.MinRank = uint64(ns), rank
+		}
+	}
+	site.PerRank.Ranks = len(useful)
+	p.LoadBalance = p.UsefulMeanNs / p.UsefulMaxNs
+	s.POP, s.CallSites, s.MPIShare = p, []aggregate.CallSite{site}, aggregate.ShareOf(s.Ranks)
+	return s
+}
+
+var nearlyEqual = cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) < 1e-6 })
+
+func TestLoadImbalance(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		useful []float64
+		want   []Finding
+	}{
+		// The mean is 6, the longest 9: 3 of 10 s.
+		{"one slow rank", []float64{5, 5, 9, 5}, []Finding{{Rule: LoadImbalance, Share: 0.3, Of: OfTime, SavesS: 3, Ranks: profile.RankSetOf(2),
+			Call: "Allreduce", Callsite: "step app.c:7",
+			Text: "Rank 2 computes 9.00 s, the mean is 6.00 s. The others wait in Allreduce at step app.c:7.",
+			Try:  "Move work off rank 2; at most 3.00 s shorter."}}},
+		{"two slow ranks", []float64{2, 8, 8, 2}, []Finding{{Rule: LoadImbalance, Share: 0.3, Of: OfTime, SavesS: 3, Ranks: profile.RankSetOf(1, 2),
+			Call: "Allreduce", Callsite: "step app.c:7",
+			Text: "Ranks 1-2 compute up to 8.00 s, the mean is 5.00 s. The others wait in Allreduce at step app.c:7.",
+			Try:  "Move work off ranks 1-2; at most 3.00 s shorter."}}},
+		// Load balance 8.5/9.4: 0.904. The waits are 3.6 of 40 s.
+		{"nearly", []float64{8.2, 8.2, 9.4, 8.2}, []Finding{{Rule: CollectiveWaits, Share: 0.09, Of: OfTime, SavesS: 0.9, Ranks: profile.RankSetOf(2),
+			Call: "Allreduce", Callsite: "step app.c:7",
+			Text: "Ranks are 1.50 s in Allreduce at step app.c:7 on average, rank 2 only 600 ms: it probably comes last.",
+			Try:  "Use the nonblocking form, and compute until the result is needed."}}},
+		{"balanced", []float64{9.9, 9.9, 9.9, 9.9}, []Finding{}},
+	} {
+		if diff := cmp.Diff(test.want, Of(computing(test.useful...), nil), nearlyEqual); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.name, diff)
+		}
+	}
+}
+
+// TestOrder checks the order of findings, and that times are uncertain if ranks shared
+// cores.
+func TestOrder(t *testing.T) {
+	s := computing(5, 5, 9, 5)
+	s.Oversubscribed = []profile.Oversubscription{{Host: "node", Ranks: profile.RankSetOf(0, 1, 2, 3), Count: 2, Threads: 4}}
+	s.Ends = []aggregate.End{{Rank: 3, State: profile.EndExited, Status: new(int)}}
+	s.NotMeasured = []string{"no recording of rank 7"}
+	var got []Rule
+	for _, f := range Of(s, nil) {
+		got = append(got, f.Rule)
+		if uncertain := f.Uncertain != ""; uncertain != (f.Of == OfTime) {
+			t.Errorf("%s: uncertain %q", f.Rule, f.Uncertain)
+		}
+	}
+	if want := []Rule{EndedBadly, NotMeasured, LoadImbalance, Oversubscribed}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestUntimed checks that runs whose times are not known, or that only started up, have
+// no finding about time.
+func TestUntimed(t *testing.T) {
+	short := computing(5, 5, 9, 5)
+	short.POP.RuntimeNs = leastRunNs - 1
+	untimed := computing(5, 5, 9, 5)
+	untimed.POP = nil
+	sampled := computing(5, 5, 9, 5)
+	sampled.Timing = profile.TimingSampled.String()
+	for i, s := range []*aggregate.Summary{short, untimed, sampled} {
+		if found := Of(s, nil); len(found) > 0 {
+			t.Errorf("%d: %+v", i, found)
+		}
+	}
+}
+
+func TestBytesBetweenNodes(t *testing.T) {
+	order := func(name string, between uint64) aggregate.Order {
+		return aggregate.Order{Name: name, Between: matrix.Volume{Bytes: between}, All: matrix.Volume{Bytes: 1000}}
+	}
+	for _, test := range []struct {
+		was, block uint64
+		want       int
+	}{{333, 220, 1}, {333, 240, 0}, {199, 10, 0}, {200, 140, 1}} {
+		s := computing(9.9, 9.9)
+		s.Orders = []aggregate.Order{order("recorded", test.was), order("round-robin", 900), order("block", test.block)}
+		found := Of(s, nil)
+		if len(found) != test.want {
+			t.Errorf("%d and %d of 1000 bytes: %+v", test.was, test.block, found)
+		}
+		if test.was == 333 && len(found) == 1 && found[0].Text != "33.3 % of the bytes between ranks leave their node. In block order it is 22.0 %." {
+			t.Errorf("got %q", found[0].Text)
+		}
+	}
+}
+
+// TestImbalanceExplainsWaits checks that waits in a collective are not shown with the
+// load imbalance that causes them, but are if they are longer.
+func TestImbalanceExplainsWaits(t *testing.T) {
+	for seconds, want := range map[float64][]Rule{12: {LoadImbalance}, 20: {CollectiveWaits, LoadImbalance}} {
+		traced := &trace.Result{Ranks: 4, Runtime: 10, WaitStates: []trace.WaitState{{Pattern: trace.WaitAtNxN, Rank: 0, Peer: 2, Call: "Allreduce",
+			Callsite: "step app.c:7", Communicator: "MPI_COMM_WORLD", Count: 1, Time: seconds}}}
+		var got []Rule
+		for _, f := range Of(computing(5, 5, 9, 5), traced) {
+			got = append(got, f.Rule)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%g s: %q, want %q", seconds, got, want)
+		}
+	}
+}

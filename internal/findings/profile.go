@@ -1,0 +1,489 @@
+package findings
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/text"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// endedBadly holds if a process ended without MPI_Finalize, or if ranks wait for each
+// other in a ring.
+func endedBadly(j *job) *Finding {
+	if len(j.Deadlocks) > 0 {
+		return deadlocked(j, j.Deadlocks[0])
+	}
+	var first *aggregate.End // the list is in the order of ending
+	later := 0
+	for i := range j.Ends {
+		e := &j.Ends[i]
+		switch {
+		case e.State.Runs():
+		case first == nil:
+			first = e
+		default:
+			later++
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	f := &Finding{Ranks: profile.RankSetOf(first.Rank), Try: fmt.Sprintf("Start with rank %d, which ended first.", first.Rank)}
+	words := fmt.Sprintf("Rank %d %s", first.Rank, howEnded(first))
+	if len(first.Calls) > 0 {
+		c := &first.Calls[0]
+		f.Call, f.Callsite = c.Call, c.Callsite.String()
+		words += " in " + place(f.Call, f.Callsite)
+	}
+	if later > 0 {
+		words += fmt.Sprintf(". Afterwards %s ended without MPI_Finalize", text.CountOf(later, "other process"))
+	}
+	f.Text = words + "."
+	return f
+}
+
+// deadlocked returns the finding about a ring of ranks in which each waits for the next.
+func deadlocked(j *job, ring []int) *Finding {
+	f := &Finding{Ranks: profile.RankSetOf(ring...), Try: "See how ranks ended, below: each waits for the next."}
+	f.Text = fmt.Sprintf("%s wait for each other in a ring.", sentence(f.Ranks))
+	for i := range j.Ends {
+		if e := &j.Ends[i]; e.Rank == ring[0] && len(e.Calls) > 0 {
+			f.Call, f.Callsite = e.Calls[0].Call, e.Calls[0].Callsite.String()
+			f.Text += fmt.Sprintf(" Rank %d is in %s.", e.Rank, place(f.Call, f.Callsite))
+			break
+		}
+	}
+	return f
+}
+
+func howEnded(e *aggregate.End) string {
+	switch {
+	case e.State == profile.EndKilled:
+		return "was killed by " + e.Signal
+	case e.Status != nil:
+		return fmt.Sprintf("exited with status %d", *e.Status)
+	}
+	return "ended without MPI_Finalize"
+}
+
+// notMeasured holds if the record lacks something else than the ends of processes.
+func notMeasured(j *job) *Finding {
+	if len(j.NotMeasured) == 0 {
+		return nil
+	}
+	words := j.NotMeasured[0]
+	if n := len(j.NotMeasured) - 1; n > 0 {
+		words += fmt.Sprintf("; and %s", text.CountOf(n, "other problem"))
+	}
+	return &Finding{Text: strings.ToUpper(words[:1]) + words[1:] + ".",
+		Try: "Read the problems at the end of this report before you trust the other numbers."}
+}
+
+// oversubscribed holds if ranks had to share cores.
+func oversubscribed(j *job) *Finding {
+	if len(j.Oversubscribed) == 0 {
+		return nil
+	}
+	o := &j.Oversubscribed[0]
+	cores := fmt.Sprintf("%s with %s", text.CountOf(o.Count, "core"), text.CountOf(max(o.Threads, o.Ranks.Len()), "thread"))
+	if o.Reason == profile.OtherProcesses {
+		cores = "cores with other processes or threads"
+	}
+	return &Finding{Ranks: o.Ranks, Text: fmt.Sprintf("%s on %s shared %s.", sentence(o.Ranks), o.Host, cores),
+		Try: "Start fewer ranks on a node, or bind each rank to its own cores."}
+}
+
+const (
+	unbalanced  = 0.9  // load balance below this, and
+	longestOver = 0.05 // the longest useful time this much above the mean, of the run time
+)
+
+// loadImbalance holds if some ranks compute much longer than the mean. The share is
+// the time in which the others cannot compute.
+func loadImbalance(j *job) *Finding {
+	p := j.POP
+	over := p.UsefulMaxNs - p.UsefulMeanNs
+	if !j.exact() || p.LoadBalance >= unbalanced || over < longestOver*p.RuntimeNs {
+		return nil
+	}
+	slow := slowRanks(j)
+	f := &Finding{Share: over / p.RuntimeNs, Ranks: slow, SavesS: over / 1e9}
+	verb := "compute up to"
+	if slow.Len() == 1 {
+		verb = "computes"
+	}
+	f.Text = fmt.Sprintf("%s %s %s, the mean is %s.", sentence(slow), verb, duration(p.UsefulMaxNs), duration(p.UsefulMeanNs))
+	if site := waitSite(j, slow); site != nil {
+		f.Call, f.Callsite = site.Call, site.String()
+		f.Text += fmt.Sprintf(" The others wait in %s.", at(site))
+	}
+	f.Try = fmt.Sprintf("Move work off %s; at most %s shorter.", slow, duration(over))
+	return f
+}
+
+// slowRanks returns the ranks whose useful time is nearer to the longest than to the
+// mean.
+func slowRanks(j *job) profile.RankSet {
+	var slow []int
+	for i := range j.Ranks {
+		r := &j.Ranks[i]
+		if useful, known := r.UsefulNs(); known && useful > (j.POP.UsefulMaxNs+j.POP.UsefulMeanNs)/2 {
+			slow = append(slow, r.Rank)
+		}
+	}
+	return profile.RankSetOf(slow...)
+}
+
+// waitSite returns the call site at which all ranks waited most for slow ones: the
+// rank with the shortest time there is slow. It returns nil if there is none.
+func waitSite(j *job, slow profile.RankSet) *aggregate.CallSite {
+	return j.longestSite(func(c *aggregate.CallSite) float64 {
+		if c.PerRank.Ranks == j.RanksRecorded && slow.Contains(c.PerRank.MinRank) {
+			return aboveLeast(c)
+		}
+		return 0
+	})
+}
+
+// aboveLeast returns how much longer all ranks were at a call site than if each had
+// been there as short as the one with the shortest time, in ns.
+func aboveLeast(c *aggregate.CallSite) float64 {
+	return float64(c.PerRank.Ranks) * (c.PerRank.MeanNs - float64(c.PerRank.MinNs))
+}
+
+// longestSite returns the call site with the longest time, which weigh returns; nil if
+// it returns 0 for all.
+func (j *job) longestSite(weigh func(*aggregate.CallSite) float64) *aggregate.CallSite {
+	var found *aggregate.CallSite
+	longest := 0.0
+	for i := range j.CallSites {
+		c := &j.CallSites[i]
+		if profile.SetsUp(c.Call) {
+			continue
+		}
+		if w := weigh(c); w > longest {
+			found, longest = c, w
+		}
+	}
+	return found
+}
+
+// timeIf returns a weight for longestSite: the time at the call sites that meet a
+// condition.
+func timeIf(is func(*aggregate.CallSite) bool) func(*aggregate.CallSite) float64 {
+	return func(c *aggregate.CallSite) float64 {
+		if is(c) {
+			return float64(c.TimeNs)
+		}
+		return 0
+	}
+}
+
+// collectiveLeast is the least share of waits in collectives.
+const collectiveLeast = 0.05
+
+// collectiveBound is collectiveWaits without a trace: what ranks wait more than the
+// rank that waits least, where all call equally often. It is not shown with a load
+// imbalance, which explains such waits.
+func collectiveBound(j *job) *Finding {
+	if !j.exact() || loadImbalance(j) != nil {
+		return nil
+	}
+	site := j.longestSite(func(c *aggregate.CallSite) float64 {
+		if collective(c) && c.FewestCalls == c.MostCalls && c.PerRank.Ranks == j.RanksRecorded {
+			return aboveLeast(c)
+		}
+		return 0
+	})
+	if site == nil || j.shareOf(aboveLeast(site)) < collectiveLeast {
+		return nil
+	}
+	r := &site.PerRank
+	f := j.at(site, aboveLeast(site))
+	f.Ranks, f.SavesS = profile.RankSetOf(r.MinRank), (r.MeanNs-float64(r.MinNs))/1e9
+	f.Text = fmt.Sprintf("Ranks are %s in %s on average, rank %d only %s: it probably comes last.", duration(r.MeanNs), at(site), r.MinRank, duration(float64(r.MinNs)))
+	f.Try = tryCollective(site.Call)
+	return f
+}
+
+// tryCollective returns what to try if ranks wait in a collective.
+func tryCollective(call string) string {
+	if profile.TraitsOf(call).Any(profile.TraitBarrier) {
+		return "Leave out the barrier if nothing depends on it."
+	}
+	return "Use the nonblocking form, and compute until the result is needed."
+}
+
+func collective(c *aggregate.CallSite) bool {
+	class, _ := profile.ParseClass(c.Class)
+	return class.Collective()
+}
+
+const (
+	smallMessage    = 1 << 10 // bytes; messages below are small
+	mostlySmall     = 0.5     // of the messages of a call site
+	perWait         = 4       // messages to one rank between two waits
+	pointToPointMin = 0.05    // share of the time in point-to-point calls
+)
+
+// smallMessages holds if a call site sends several small messages to the same rank
+// before it waits.
+func smallMessages(j *job) *Finding {
+	if j.shareOf(j.pointToPointNs()) < pointToPointMin {
+		return nil
+	}
+	site := j.longestSite(timeIf(func(c *aggregate.CallSite) bool {
+		return c.Class == profile.P2P.String() && c.PairWaits > 0 && c.Sent.Messages >= perWait*c.PairWaits &&
+			float64(c.MessagesBelow(smallMessage)) >= mostlySmall*float64(c.Sent.Messages)
+	}))
+	if site == nil {
+		return nil
+	}
+	f := j.at(site, float64(site.TimeNs))
+	saved := float64(site.Sent.Messages-site.PairWaits) * float64(j.leastNs(site.Call)) / float64(j.POP.Ranks)
+	f.SavesS = saved / 1e9
+	f.Text = fmt.Sprintf("%s sends %s messages of %s on average, %s to a rank between two waits.", at(site), text.Count(site.Sent.Messages),
+		text.Bytes(site.Sent.Bytes/site.Sent.Messages), text.Number(float64(site.Sent.Messages)/float64(site.PairWaits)))
+	f.Try = "Pack them into one message."
+	return f
+}
+
+// pointToPointNs returns the time in point-to-point calls and in those that complete
+// requests.
+func (j *job) pointToPointNs() (sum float64) {
+	for i := range j.Calls {
+		c := &j.Calls[i]
+		if c.Class == profile.P2P.String() || profile.TraitsOf(c.Call).Any(profile.TraitCompletes) {
+			sum += float64(c.TimeNs)
+		}
+	}
+	return sum
+}
+
+// leastNs returns the shortest time of a call.
+func (j *job) leastNs(call string) uint64 {
+	for i := range j.Calls {
+		if j.Calls[i].Call == call {
+			return j.Calls[i].MinNs
+		}
+	}
+	return 0
+}
+
+const (
+	smallCollective  = 128    // bytes; collectives below are small
+	manyCollectives  = 1_000  // calls of a rank
+	manyAlone        = 10_000 // calls of a rank on a communicator of one
+	collectivesLeast = 0.05   // share of the time
+)
+
+// smallCollectives holds if a rank makes many collective calls with little data, or
+// many on a communicator that has no other member.
+func smallCollectives(j *job) *Finding {
+	if alone := j.longestSite(timeIf(func(c *aggregate.CallSite) bool { return c.CallsAlone >= manyAlone*uint64(c.PerRank.Ranks) })); alone != nil {
+		if f := j.at(alone, float64(alone.TimeNs)); f.Share >= leastShare {
+			f.Text = fmt.Sprintf("Ranks call %s %s times on a communicator of one process.", at(alone), text.Count(alone.CallsAlone/uint64(alone.PerRank.Ranks)))
+			f.Try = "Skip the call if the communicator has one member."
+			return f
+		}
+	}
+	small := func(c *aggregate.CallSite) bool {
+		return collective(c) && c.CallsBelow(smallCollective) >= manyCollectives*uint64(c.PerRank.Ranks)
+	}
+	site := j.longestSite(timeIf(small))
+	if site == nil {
+		return nil
+	}
+	ns, twins := float64(site.TimeNs), 0
+	for i := range j.CallSites {
+		c := &j.CallSites[i]
+		if c != site && small(c) && c.Calls == site.Calls && c.Function != "" && c.Function == site.Function && c.Module == site.Module {
+			ns, twins = ns+float64(c.TimeNs), twins+1
+		}
+	}
+	if twins == 0 && j.shareOf(ns) < collectivesLeast {
+		return nil
+	}
+	f := j.at(site, ns)
+	f.Text = fmt.Sprintf("Each rank calls %s %s times with less than %d bytes.", at(site), text.Count(site.Calls/uint64(site.PerRank.Ranks)), smallCollective)
+	f.Try = "Combine several calls into one with an array."
+	if twins > 0 {
+		f.Text += fmt.Sprintf(" The function makes %s as often.", text.CountOf(twins, "other small collective call"))
+		f.Try = "Combine the calls of this function into one with an array."
+	}
+	return f
+}
+
+const (
+	hotTimes = 4 // times the median
+	hotCrowd = 4 // ranks; with fewer no rank can have so much
+)
+
+// hotRank holds if one rank has far more messages or bytes than the others.
+func hotRank(j *job) *Finding {
+	for i := range j.Directs {
+		b := &j.Directs[i]
+		if len(b.Standouts) == 0 || b.MaxRank != b.Standouts[0].Rank || b.Median == 0 || b.Max < hotTimes*b.Median || j.RanksRecorded < hotCrowd {
+			continue
+		}
+		f := &Finding{Share: j.shareOf(j.pointToPointNs()), Ranks: profile.RankSetOf(b.MaxRank)}
+		amount := func(v float64) string { return text.Count(uint64(v)) + " messages" }
+		if b.Quantity == "bytes" {
+			amount = func(v float64) string { return text.Bytes(uint64(v)) }
+		}
+		f.Text = fmt.Sprintf("Rank %d sends and receives %s point-to-point, the median is %s.", b.MaxRank, amount(b.Max), amount(b.Median))
+		if from := sources(j, b); from.Len() > 0 {
+			f.Text += fmt.Sprintf(" Most come from %s.", from)
+		}
+		site := j.longestSite(timeIf(func(c *aggregate.CallSite) bool {
+			return c.Class == profile.P2P.String() && c.PerRank.MaxRank == b.MaxRank
+		}))
+		if site != nil {
+			f.Call, f.Callsite = site.Call, site.String()
+			f.Text += fmt.Sprintf(" It is longest in %s.", at(site))
+		}
+		f.Try = "Use a collective (Gather, Reduce, Bcast), or forward the data along a tree of ranks."
+		return f
+	}
+	return nil
+}
+
+// sources returns the ranks that send to the hot one, among the largest pairs; none if
+// they send less than half of what it has.
+func sources(j *job, b *aggregate.Balance) profile.RankSet {
+	var from []int
+	sum := 0.0
+	for _, p := range j.Pairs {
+		if p.To != b.MaxRank || p.Messages == 0 {
+			continue
+		}
+		from = append(from, p.From)
+		if b.Quantity == "bytes" {
+			sum += float64(p.Bytes)
+		} else {
+			sum += float64(p.Messages)
+		}
+	}
+	if sum < b.Max/2 {
+		return nil
+	}
+	return profile.RankSetOf(from...)
+}
+
+const (
+	betweenLeast = 0.2 // share of the bytes that leave nodes
+	orderGains   = 0.7 // of the bytes that leave nodes, in a better order
+)
+
+// bytesBetweenNodes holds if many bytes leave their node and would not in another
+// order of the ranks.
+func bytesBetweenNodes(j *job) *Finding {
+	if len(j.Orders) < 2 || j.Orders[0].All.Bytes == 0 {
+		return nil
+	}
+	was, best := j.Orders[0], j.Orders[1]
+	for _, o := range j.Orders[2:] {
+		if o.Between.Bytes < best.Between.Bytes {
+			best = o
+		}
+	}
+	all := float64(was.All.Bytes)
+	share := float64(was.Between.Bytes) / all
+	if share < betweenLeast || float64(best.Between.Bytes) > orderGains*float64(was.Between.Bytes) {
+		return nil
+	}
+	return &Finding{Share: share, Of: OfBytes,
+		Text: fmt.Sprintf("%s of the bytes between ranks leave their node. In %s order it is %s.", text.Percent(share), best.Name, text.Percent(float64(best.Between.Bytes)/all)),
+		Try:  fmt.Sprintf("Start the ranks in %s order (mpirun --map-by, srun --distribution).", best.Name)}
+}
+
+// manyConstructors is the number of calls of a rank from which a constructor is one in
+// a loop.
+const manyConstructors = 100
+
+// setUpInALoop holds if communicators or windows are made again and again at one
+// place.
+func setUpInALoop(j *job) *Finding {
+	site := j.longestSite(timeIf(func(c *aggregate.CallSite) bool {
+		return profile.TraitsOf(c.Call).Any(profile.TraitMakesComm|profile.TraitMakesWindow) && c.Calls >= manyConstructors*uint64(c.PerRank.Ranks)
+	}))
+	if site == nil {
+		return nil
+	}
+	f := j.at(site, float64(site.TimeNs))
+	f.Text = fmt.Sprintf("Each rank calls %s %s times.", at(site), text.Count(site.Calls/uint64(site.PerRank.Ranks)))
+	f.Try = "Create it once, before the loop."
+	return f
+}
+
+const (
+	pollsPerMessage = 10
+	pollingLeast    = 0.05 // share of the time
+)
+
+// busyPolling holds if the program asks for messages far more often than it gets any.
+func busyPolling(j *job) *Finding {
+	polls := func(call string) bool {
+		t := profile.TraitsOf(call)
+		return t.Any(profile.TraitTests) || t.Any(profile.TraitCompletes|profile.TraitProbes) && !t.Any(profile.TraitBlocks)
+	}
+	var calls, messages uint64
+	ns := 0.0
+	for i := range j.Calls {
+		c := &j.Calls[i]
+		if polls(c.Call) {
+			calls += c.Calls
+			ns += float64(c.TimeNs)
+		}
+		if c.Class == profile.P2P.String() || profile.TraitsOf(c.Call).Any(profile.TraitCompletes) {
+			messages += c.Received.Messages
+		}
+	}
+	if calls < pollsPerMessage*max(messages, 1) || j.shareOf(ns) < pollingLeast {
+		return nil
+	}
+	f := &Finding{}
+	words := fmt.Sprintf("%s calls of Test, Iprobe and the like for %s received.", text.Count(calls), text.CountOf(messages, "message"))
+	if site := j.longestSite(timeIf(func(c *aggregate.CallSite) bool { return polls(c.Call) })); site != nil {
+		f = j.at(site, ns)
+		words += fmt.Sprintf(" Most time is in %s.", at(site))
+	}
+	f.Share, f.Text = j.shareOf(ns), words
+	f.Try = "Use Wait if there is nothing else to do, else ask less often."
+	return f
+}
+
+const (
+	mostlyUnused = 0.75 // of the destinations
+	sparseLeast  = 0.05 // share of the time
+)
+
+// sparseAllToAll holds if an all-to-all operation sends nothing to most ranks.
+func sparseAllToAll(j *job) *Finding {
+	site := j.longestSite(timeIf(func(c *aggregate.CallSite) bool {
+		return c.Destinations > 0 && float64(c.Destinations-c.DestinationsUsed) >= mostlyUnused*float64(c.Destinations)
+	}))
+	if site == nil || j.shareOf(float64(site.TimeNs)) < sparseLeast {
+		return nil
+	}
+	f := j.at(site, float64(site.TimeNs))
+	f.Text = fmt.Sprintf("%s sends nothing to %s of the ranks; on average a rank sends to %s.", at(site),
+		text.Percent(1-float64(site.DestinationsUsed)/float64(site.Destinations)), text.Number(float64(site.DestinationsUsed)/float64(site.Calls)))
+	f.Try = "Use a neighbourhood collective (Neighbor_alltoallv), or point-to-point messages."
+	return f
+}
+
+// at returns a finding about a time at a call site.
+func (j *job) at(c *aggregate.CallSite, ns float64) *Finding {
+	return &Finding{Share: j.shareOf(ns), Call: c.Call, Callsite: c.String()}
+}
+
+// at returns the call and the place of a call site.
+func at(c *aggregate.CallSite) string { return c.Call + " at " + c.Label }
+
+func duration(ns float64) string { return text.Duration(ns, false) }
+
+// sentence returns ranks for the start of a sentence.
+func sentence(ranks profile.RankSet) string { return "R" + ranks.String()[len("r"):] }

@@ -1,0 +1,245 @@
+package findings
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/text"
+	"github.com/mpitrace/mpitrace/internal/trace"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// waitGroup holds waits that one finding is about.
+type waitGroup struct {
+	seconds float64
+	count   uint64
+	longest *trace.WaitState
+	ranks   map[int]bool
+	peers   map[int]float64 // seconds by the rank that was waited for
+}
+
+// longestWaits groups the waits of some patterns by a key, and returns the group with
+// the longest time; nil if there are none.
+func longestWaits[K comparable](j *job, is func(trace.Pattern) bool, key func(*trace.WaitState) K) *waitGroup {
+	groups := map[K]*waitGroup{}
+	var found *waitGroup
+	for i := range j.trace.WaitStates { // the longest first
+		w := &j.trace.WaitStates[i]
+		if !is(w.Pattern) {
+			continue
+		}
+		g := groups[key(w)]
+		if g == nil {
+			g = &waitGroup{longest: w, ranks: map[int]bool{}, peers: map[int]float64{}}
+			groups[key(w)] = g
+		}
+		g.seconds += w.Time
+		g.count += w.Count
+		g.ranks[w.Rank] = true
+		g.peers[w.Peer] += w.Time
+		if found == nil || g.seconds > found.seconds {
+			found = g
+		}
+	}
+	return found
+}
+
+// wait returns which ranks wait, as the start of a sentence.
+func (g *waitGroup) wait() string {
+	verb := "wait"
+	if len(g.ranks) == 1 {
+		verb = "waits"
+	}
+	return sentence(profile.RankSetOf(slices.Sorted(maps.Keys(g.ranks))...)) + " " + verb
+}
+
+// peer returns the rank that was waited for longest.
+func (g *waitGroup) peer() int {
+	best := -1
+	for _, rank := range slices.Sorted(maps.Keys(g.peers)) {
+		if best < 0 || g.peers[rank] > g.peers[best] {
+			best = rank
+		}
+	}
+	return best
+}
+
+// waits returns the share of some waits of the time of all ranks.
+func (j *job) waits(g *waitGroup) float64 {
+	if total := j.trace.Runtime * float64(j.trace.Ranks); total > 0 {
+		return g.seconds / total
+	}
+	return 0
+}
+
+// of returns a finding about waits.
+func (g *waitGroup) of(j *job) *Finding {
+	w := g.longest
+	return &Finding{Share: j.waits(g), Call: w.Call, Callsite: w.Callsite, SavesS: g.seconds / float64(j.trace.Ranks)}
+}
+
+// place is a call with its call site.
+func place(call, site string) string {
+	if site == "" {
+		return call
+	}
+	return call + " at " + site
+}
+
+// collectiveWaits holds if ranks wait long at one call site of a collective for the
+// last to come.
+func collectiveWaits(j *job) *Finding {
+	if j.trace == nil {
+		return collectiveBound(j)
+	}
+	type where struct{ call, site, comm string }
+	g := longestWaits(j, func(p trace.Pattern) bool {
+		return p >= trace.WaitAtBarrier && p <= trace.LateNeighbor
+	}, func(w *trace.WaitState) where { return where{w.Call, w.Callsite, w.Communicator} })
+	if g == nil || j.waits(g) < collectiveLeast {
+		return nil
+	}
+	if i := loadImbalance(j); i != nil && i.Callsite == g.longest.Callsite && j.waits(g) <= explains*i.Share {
+		return nil
+	}
+	last := g.peer()
+	f := g.of(j)
+	f.Ranks = profile.RankSetOf(last)
+	f.Text = fmt.Sprintf("Ranks wait %s in %s on %s, mostly for rank %d, which comes last.", seconds(g.seconds), place(f.Call, f.Callsite), g.longest.Communicator, last)
+	f.Try = tryCollective(f.Call)
+	return f
+}
+
+// explains is the largest ratio of waits to a load imbalance that causes them.
+const explains = 1.25
+
+const (
+	senderLeast   = 0.02 // share of the time
+	receiverLeast = 0.02
+)
+
+// sitePeer is a call site that waits, and the rank that it waits for.
+type sitePeer struct {
+	call, site string
+	peer       int
+}
+
+func bySitePeer(w *trace.WaitState) sitePeer { return sitePeer{w.Call, w.Callsite, w.Peer} }
+
+// lateSender holds if ranks wait long at one place for messages of one rank.
+func lateSender(j *job) *Finding {
+	if j.trace == nil {
+		return nil
+	}
+	g := longestWaits(j, func(p trace.Pattern) bool { return p == trace.LateSender }, bySitePeer)
+	if g == nil || j.waits(g) < senderLeast {
+		return nil
+	}
+	f := g.of(j)
+	w := g.longest
+	f.Ranks = profile.RankSetOf(w.Peer)
+	f.Text = fmt.Sprintf("%s %s in %s for rank %d, which sends later at %s.", g.wait(), seconds(g.seconds), place(f.Call, f.Callsite), w.Peer, w.PeerCallsite)
+	f.Try = fmt.Sprintf("Send earlier on rank %d, or let the receivers compute before they wait.", w.Peer)
+	return f
+}
+
+// lateReceiver holds if senders or origins wait long for the receiver or the target.
+func lateReceiver(j *job) *Finding {
+	if j.trace == nil {
+		return nil
+	}
+	g := longestWaits(j, func(p trace.Pattern) bool {
+		return p == trace.LateReceiver || p == trace.LatePost || p == trace.WaitForProgress
+	}, bySitePeer)
+	if g == nil || j.waits(g) < receiverLeast {
+		return nil
+	}
+	f := g.of(j)
+	w := g.longest
+	f.Ranks = profile.RankSetOf(w.Peer)
+	f.Text = fmt.Sprintf("%s %s in %s until rank %d is ready for the data", g.wait(), seconds(g.seconds), place(f.Call, f.Callsite), w.Peer)
+	if w.PeerCallsite != "" {
+		f.Text += " at " + w.PeerCallsite
+	}
+	f.Text += "."
+	f.Try = fmt.Sprintf("Post the receive earlier on rank %d.", w.Peer)
+	if w.Pattern != trace.LateReceiver {
+		f.Try = fmt.Sprintf("Call MPI more often on rank %d, or let MPI make progress in a thread.", w.Peer)
+	} else if limit := raisable(j, w); limit != nil {
+		f.Try += fmt.Sprintf(" Or raise the eager limit (%s, now %s): then such sends do not wait.", limit.Variable, text.Bytes(limit.Bytes))
+	}
+	return f
+}
+
+const (
+	nearLimit   = 4   // times the limit; messages up to here may become eager
+	mostlyUnder = 0.8 // of the messages
+)
+
+// raisable returns the eager limit that most messages of a call site exceed by little;
+// nil if there is none, or if several paths have limits.
+func raisable(j *job, w *trace.WaitState) *trace.EagerLimit {
+	if len(j.trace.EagerLimits) != 1 || j.trace.EagerLimits[0].Variable == "" {
+		return nil
+	}
+	limit := &j.trace.EagerLimits[0]
+	i := slices.IndexFunc(j.CallSites, func(c aggregate.CallSite) bool {
+		return c.Sent.Messages > 0 && c.String() == w.Callsite
+	})
+	if i < 0 {
+		return nil
+	}
+	under, above := uint64(0), false
+	for _, n := range j.CallSites[i].Sizes {
+		above = above || n.Messages > 0 && n.Most > limit.Bytes
+		if n.Most <= nearLimit*limit.Bytes {
+			under += n.Messages
+		}
+	}
+	if !above || float64(under) < mostlyUnder*float64(j.CallSites[i].Sent.Messages) {
+		return nil
+	}
+	return limit
+}
+
+const (
+	serialBelow    = 0.8 // serialisation
+	serialBalanced = 0.8 // load balance
+	// chainJumps is the number of times that the critical path of a chain changes ranks.
+	// If it changes less often, a late sender or a collective is the cause.
+	chainJumps = 8
+)
+
+// serialChain holds if ranks compute one after the other. The share is the time that
+// no network could save.
+func serialChain(j *job) *Finding {
+	if j.trace == nil || j.trace.POP == nil || j.trace.CriticalPath == nil {
+		return nil
+	}
+	p, path := j.trace.POP, j.trace.CriticalPath
+	if p.Serialisation >= serialBelow || p.LoadBalance < serialBalanced || path.Jumps < chainJumps || p.Runtime == 0 {
+		return nil
+	}
+	var on []int
+	for _, r := range path.Ranks[:min(len(path.Ranks), 8)] {
+		on = append(on, r.Rank)
+	}
+	lost := p.IdealRuntime - p.UsefulMax
+	f := &Finding{Share: lost / p.Runtime, SavesS: lost, Ranks: profile.RankSetOf(on...)}
+	f.Text = fmt.Sprintf("No rank computes longer than %s, but they wait for each other in turn: it would take %s on a network without delay.", seconds(p.UsefulMax), seconds(p.IdealRuntime))
+	f.Text += fmt.Sprintf(" The critical path is mostly on %s and changes ranks %s", f.Ranks, text.CountOf(path.Jumps, "time"))
+	for _, c := range path.Callsites {
+		if !profile.SetsUp(c.Call) {
+			f.Call, f.Callsite = c.Call, c.Callsite
+			f.Text += ", most in " + place(f.Call, f.Callsite)
+			break
+		}
+	}
+	f.Text += "."
+	f.Try = "Split the data into blocks, and send each block as soon as it is computed."
+	return f
+}
+
+func seconds(s float64) string { return duration(1e9 * s) }

@@ -1,0 +1,48 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/mpitrace/mpitrace/internal/findings"
+	"github.com/mpitrace/mpitrace/internal/text"
+	"github.com/mpitrace/mpitrace/internal/trace"
+)
+
+// findingsText prints what stands out.
+func (s *summaryText) findingsText() {
+	traced := s.Traced[s.Run]
+	found := findings.Of(s.Summary, traced)
+	if len(found) == 0 {
+		s.println("\nnothing stands out")
+	} else {
+		s.println("\nwhat stands out:")
+	}
+	for i := range found {
+		f := &found[i]
+		s.printf("%d. %s%s\n", i+1, f.Rule, shareText(f))
+		s.printf("   %s\n   Try: %s\n", s.clean(f.Text), s.clean(f.Try))
+	}
+	s.waitsUnknownText(traced)
+	s.println()
+}
+
+// waitsUnknownText tells how to find out why ranks wait.
+func (s *summaryText) waitsUnknownText(traced *trace.Result) {
+	if findings.WaitsUnknown(s.Summary, traced) {
+		s.println("why ranks wait was not recorded: mpitrace run --trace")
+	}
+}
+
+func shareText(f *findings.Finding) string {
+	words := ""
+	switch {
+	case f.Share > 0 && f.Of == findings.OfBytes:
+		words = fmt.Sprintf(", %s of bytes", text.Percent(f.Share))
+	case f.Share > 0:
+		words = fmt.Sprintf(", %s of the run", text.Percent(f.Share))
+	}
+	if f.Uncertain != "" {
+		words += fmt.Sprintf(" (uncertain: %s)", f.Uncertain)
+	}
+	return words
+}
