@@ -22,7 +22,7 @@ type shortage struct {
 	limit   string   // argument of the program; see keys.c
 	enough  bool     // no data is lost
 	message string   // reason that each rank prints
-	fit     int      // number of ranks that fit, if not 2; the other one uses the next place and prints nothing
+	fit     int      // largest number of ranks that fit, if not 2; the others use the next place and print nothing
 }
 
 var shortages = []shortage{
@@ -77,6 +77,8 @@ func (s shortage) test(t *testing.T, m implementation) {
 	if out.code != 0 || !strings.HasPrefix(out.stdout, "ok\n") || s.mount != "" && !strings.Contains(out.stderr, "precious\n") {
 		t.Errorf("status %d, output %q", out.code, out.stdout)
 	}
+	// Two ranks that reserve space at the same time can leave too little for
+	// either.
 	said := 0
 	for r := range 2 {
 		n := strings.Count(out.stderr, fmt.Sprintf("the recording of rank %d cannot grow: %s", r, s.message))
@@ -85,13 +87,23 @@ func (s shortage) test(t *testing.T, m implementation) {
 		}
 		said += n
 	}
-	if s.fit > 0 && said != s.fit {
-		t.Errorf("%d ranks reported it, want %d", said, s.fit)
+	if s.fit > 0 && said > s.fit {
+		t.Errorf("%d ranks reported it, want at most %d", said, s.fit)
 	}
-	if told := strings.Contains(out.stderr, "what does not add up"); told == s.enough {
-		t.Errorf("the report lists losses: %v", told)
+	if told := strings.Contains(out.stderr, "what does not add up"); told != (said > 0) {
+		t.Errorf("%d ranks reported it; the report lists losses: %v", said, told)
 	}
-	checkKeys(t, append(readRecordings(t, filepath.Join(dir, "run")), readFiles(t, filepath.Join(tmp, "mpitrace-*", "*.rec"))...), 50)
+	ranks := append(readRecordings(t, filepath.Join(dir, "run")), readFiles(t, filepath.Join(tmp, "mpitrace-*", "*.rec"))...)
+	checkKeys(t, ranks, 50)
+	lost := 0
+	for _, p := range ranks {
+		if p.Losses.Calls > 0 {
+			lost++
+		}
+	}
+	if lost != said {
+		t.Errorf("%d ranks lost calls, %d reported it", lost, said)
+	}
 	if t.Failed() {
 		t.Log(out.stderr)
 	}

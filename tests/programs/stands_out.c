@@ -1,5 +1,5 @@
 /* stands_out FAULT [nearly]: a program with one fault, which `mpitrace report` finds, or
- * nearly with it. Time is lost by sleeping. Rank 0 prints "ok", then "share S", the share of
+ * nearly with it (2 ranks). Time is lost by sleeping. Rank 0 prints "ok", then "share S", the share of
  * ranks × run time that the fault takes by the program's own clock (0 if it is not known),
  * "line N", the line of the call that the finding names, and "calls N", of all ranks. */
 #include "check.h"
