@@ -35,6 +35,8 @@ type Job struct {
 	physical     physicalSums
 	pvars        pvarSums
 	late         lateReceiveSums
+	comms        communicatorSums
+	details      pairDetails
 
 	options Options
 	kept    []*profile.Profile // profiles of the ranks for which Options.Keep returns true
@@ -49,12 +51,16 @@ type Options struct {
 	// MustAgree are the settings that must have the same value on all ranks. Problems
 	// reports those that do not.
 	MustAgree []Setting
+	// PairDetails is the largest number of pairs for which Job.PairDetails returns
+	// something. 0 collects nothing.
+	PairDetails int
 }
 
 // NewJob returns a job without processes.
 func NewJob(o Options) *Job {
 	return &Job{builder: matrix.NewBuilder(nil), options: o, completeness: newCompleteness(), calls: callSums{byCall: map[string]*CallTotals{}},
-		sizes: sizeSums{}, slices: sliceSums{}, sites: siteSums{}, variables: variableSums{}, settingsOf: settingSums{}, pvars: pvarSums{}, late: lateReceiveSums{}}
+		sizes: sizeSums{}, slices: sliceSums{}, sites: siteSums{}, variables: variableSums{}, settingsOf: settingSums{}, pvars: pvarSums{}, late: lateReceiveSums{},
+		details: pairDetails{most: o.PairDetails}}
 }
 
 // New returns the job of some profiles, even if their run names differ. It
@@ -96,6 +102,8 @@ func (j *Job) Add(p *profile.Profile) {
 	j.physical.add(p)
 	j.pvars.add(p)
 	j.late.add(p)
+	j.comms.add(p)
+	j.details.add(p)
 	if j.options.Keep != nil && j.options.Keep(p.Rank) {
 		j.kept = append(j.kept, p)
 	}

@@ -2,6 +2,7 @@ package aggregate
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"strings"
 	"unique"
@@ -39,8 +40,40 @@ type RankTimes struct {
 	MPIShare         float64 `json:"mpi_share"`
 	Timing           string  `json:"timing"` // name of a profile.Timing
 
+	Activities Activities `json:"time_by_activity_ns"` // without Init and Finalize
+
 	Placement *profile.Placement `json:"placement,omitempty"` // nil if not known
 	CPU       *profile.CPUShare  `json:"cpu,omitempty"`       // nil if not known
+}
+
+// Activities is the time in calls by profile.Activity, in ns. Outside is 0: see
+// RankTimes.UsefulNs.
+type Activities [profile.NumActivities]uint64
+
+// MarshalJSON returns an object of the times that are not 0, by the name of the activity.
+func (a Activities) MarshalJSON() ([]byte, error) {
+	byName := map[string]uint64{}
+	for i, ns := range a {
+		if ns > 0 {
+			byName[profile.Activity(i).String()] = ns
+		}
+	}
+	return json.Marshal(byName)
+}
+
+// UnmarshalJSON is the inverse of MarshalJSON. It ignores unknown activities.
+func (a *Activities) UnmarshalJSON(data []byte) error {
+	var byName map[string]uint64
+	if err := json.Unmarshal(data, &byName); err != nil {
+		return err
+	}
+	*a = Activities{}
+	for name, ns := range byName {
+		if i, known := profile.ParseActivity(name); known {
+			a[i] = ns
+		}
+	}
+	return nil
 }
 
 func processOf(p *profile.Profile) process {
@@ -80,13 +113,15 @@ func (j *Job) ordered() []process {
 
 func timesOf(p *profile.Profile) RankTimes {
 	var inMPI Totals
+	var activities Activities
 	for i := range p.Rows {
-		if !profile.SetsUp(p.Rows[i].Call) {
-			inMPI.add(&p.Rows[i])
+		if r := &p.Rows[i]; !profile.SetsUp(r.Call) {
+			inMPI.add(r)
+			activities[profile.ActivityOf(r.Call, r.Class)] += r.TimeNs
 		}
 	}
 	t := RankTimes{Rank: p.Rank, Host: p.Host, Pid: p.Pid, State: p.State.String(), Timing: p.Timing.String(),
-		MPITimeS: seconds(inMPI.TimeNs), MPITimeErrorS: inMPI.TimeVariance.StandardError() / 1e9}
+		Activities: activities, MPITimeS: seconds(inMPI.TimeNs), MPITimeErrorS: inMPI.TimeVariance.StandardError() / 1e9}
 	last := max(p.End, p.FinalizeStart, p.InitEnd)
 	t.WallTimeS = elapsed(p.Start, last)
 	if p.FinalizeStart != 0 {

@@ -52,6 +52,7 @@ type Summary struct {
 	Classes      []ClassTotals  `json:"classes"`       // by class; messages as sent
 	Slices       []SliceTotals  `json:"slices"`        // by slice, in the order of their start
 	CallSites    []CallSite     `json:"callsites"`     // by call site and call, sorted like Calls
+	Comms        []CommSums     `json:"communicators"` // by label, the longest time first; at most 100 and the sum of the others
 	Traffic      []MatrixTotals `json:"traffic"`       // sums of the matrices that have entries
 	MessageSizes []CallSizes    `json:"message_sizes"` // of messages sent, written and read, by call; the most bytes first
 
@@ -145,6 +146,7 @@ func (j *Job) summarize() *Summary {
 		Classes:      j.calls.classes(),
 		Slices:       j.slices.totals(),
 		CallSites:    j.sites.sites(),
+		Comms:        j.comms.communicators(),
 		MessageSizes: j.sizes.calls(),
 		Variables:    j.variables.variables(),
 		Ranks:        make([]RankTimes, 0, len(ps)),

@@ -105,14 +105,18 @@ func (b *Builder) AddFlow(f *profile.Flow) {
 	b.addEntry(*f)
 }
 
-// addEntry adds a flow to one entry. The data of a remote read moves from the
-// target to the reader.
+// addEntry adds a flow to one entry.
 func (b *Builder) addEntry(f profile.Flow) {
-	p := Pair{f.From, f.To}
+	b.classes[classOf(f.Kind)].Add(FlowPair(f), Volume{f.Bytes, f.Messages})
+}
+
+// FlowPair returns the pair between which the data of a flow moves: those of a remote
+// read move from the target to the reader.
+func FlowPair(f profile.Flow) Pair {
 	if f.Kind == profile.RemoteRead {
-		p = Pair{f.To, f.From}
+		return Pair{f.To, f.From}
 	}
-	b.classes[classOf(f.Kind)].Add(p, Volume{f.Bytes, f.Messages})
+	return Pair{f.From, f.To}
 }
 
 // patternOf identifies a group pattern of one process: the pattern of one
