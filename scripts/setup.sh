@@ -2,7 +2,7 @@
 # Installs what is missing to build and run mpitrace, beside Go and make.
 #
 #   scripts/setup.sh run     an MPI with its C compiler: enough for `make run`
-#   scripts/setup.sh test    both of Debian's MPIs, LAMMPS, Python with pandas,
+#   scripts/setup.sh test    both of Debian's MPIs, LAMMPS, chromium, Python with pandas,
 #                            and newer MPIs below build/: what the tests need
 #   scripts/setup.sh bench   the same and NetPIPE: what `make bench` needs
 #   scripts/setup.sh prebuilt the compiler for `make prebuilt`
@@ -58,6 +58,7 @@ packages_to_test() {
     needs qemu-aarch64 qemu-user
     needs debootstrap debootstrap
     [ -e /usr/aarch64-linux-gnu/lib/libc.so.6 ] || echo libc6-arm64-cross
+    needs chromium chromium
     needs python3 python3
     # Debian's python3 has venv, but not what it needs to make one.
     if ! has python3 || ! python3 -c 'import ensurepip' 2>/dev/null; then
