@@ -36,7 +36,7 @@ func (p *picture) linesText() string {
 func (p *picture) link() {
 	found, of := p.messages.joined()
 	for _, m := range found {
-		p.Links = append(p.Links, m.link(p.zero))
+		p.Links = append(p.Links, m.link(p.zero, p.PerLane))
 	}
 	if of == 0 {
 		p.Caption = append(p.Caption, "no messages")

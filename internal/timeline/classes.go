@@ -34,6 +34,13 @@ var classes = [numClasses]plot.Class{
 
 var outside = plot.Class{Name: "outside MPI", Color: color.RGBA{0xe9, 0xec, 0xf0, 255}}
 
+// Activities returns what a rank does at a time: first time outside MPI, then the
+// classes of its calls in the order in which they are stacked.
+func Activities() []plot.Class { return append([]plot.Class{outside}, classes[:]...) }
+
+// ActivityOf returns the index in Activities of what a rank does in a call.
+func ActivityOf(kind *profile.EventKind) int { return classOf(kind) + 1 }
+
 // classOf returns the class that a call's time belongs to.
 func classOf(kind *profile.EventKind) int {
 	switch {

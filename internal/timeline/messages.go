@@ -29,15 +29,20 @@ const (
 type messages struct {
 	from, to int64  // ends of the axis, Unix ns
 	wanted   []bool // whether a rank is drawn
+	most     int    // number of messages to select
 
 	mutex           sync.Mutex
 	sends, receives largest
-	received        uint64  // number of messages received within the axis
-	spare           [][]end // buffers to reuse for the next processes
+	received        uint64            // number of messages received within the axis
+	spare           [][]end           // buffers to reuse for the next processes
+	comms           map[uint64]string // labels of the communicators by their hashes
 }
 
-func newMessages(p *picture) *messages {
-	m := &messages{from: p.from, to: p.to}
+// newMessages returns messages that keep so many ends, and select so many of
+// the messages that these make.
+func newMessages(p *picture, ends, most int) *messages {
+	m := &messages{from: p.from, to: p.to, most: most, comms: map[uint64]string{},
+		sends: largest{most: ends}, receives: largest{most: ends}}
 	for _, l := range p.lines {
 		if l.rank >= len(m.wanted) {
 			m.wanted = append(m.wanted, make([]bool, l.rank+1-len(m.wanted))...)
@@ -75,7 +80,7 @@ type end struct {
 	bytes uint64
 	order uint64 // hash of the key; orders ends of equally many bytes
 	at    int64  // Unix ns: start of the send, or end of the receive
-	lane  int
+	line  int
 }
 
 // larger compares two ends for sorting, the largest first.
@@ -86,9 +91,10 @@ func larger(a, b end) int {
 	return cmp.Compare(b.order, a.order)
 }
 
-// largest keeps the maxEnds largest of the ends that are added. It holds up to
-// twice as many.
+// largest keeps the largest of the ends that are added. It holds up to twice as
+// many as it keeps.
 type largest struct {
+	most int // number of ends to keep
 	ends []end
 	cut  bool // whether ends smaller than least were left out
 	// least is the smallest end that was kept when ends were last left out.
@@ -104,18 +110,18 @@ func (l *largest) add(e end) {
 		return
 	}
 	l.ends = append(l.ends, e)
-	if len(l.ends) >= 2*maxEnds {
+	if len(l.ends) >= 2*l.most {
 		l.shrink()
 	}
 }
 
 func (l *largest) shrink() {
-	if len(l.ends) <= maxEnds {
+	if len(l.ends) <= l.most {
 		return
 	}
 	slices.SortFunc(l.ends, larger)
-	l.ends = l.ends[:maxEnds]
-	l.cut, l.least = true, l.ends[maxEnds-1]
+	l.ends = l.ends[:l.most]
+	l.cut, l.least = true, l.ends[l.most-1]
 }
 
 // processEnds holds the ends of one process's messages.
@@ -133,13 +139,14 @@ func (m *messages) of(t *profile.Trace) *processEnds {
 		return nil
 	}
 	p := &processEnds{picture: m, rank: int32(t.Rank)}
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
 	for _, c := range t.Comms {
 		h := fnv.New64a()
 		h.Write([]byte(c.Label))
 		p.comms = append(p.comms, h.Sum64())
+		m.comms[h.Sum64()] = c.Label
 	}
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
 	p.sends, p.receives = m.sends.next(m.memory()), m.receives.next(m.memory())
 	return p
 }
@@ -147,7 +154,7 @@ func (m *messages) of(t *profile.Trace) *processEnds {
 // next returns an empty largest that leaves out the ends that l would leave
 // out.
 func (l *largest) next(memory []end) largest {
-	return largest{ends: memory, cut: l.cut, least: l.least}
+	return largest{most: l.most, ends: memory, cut: l.cut, least: l.least}
 }
 
 func (m *messages) memory() []end {
@@ -189,7 +196,7 @@ func (p *processEnds) add(e *profile.Events, kinds []profile.EventKind, s *strip
 		if kind.Class != profile.P2P || kind.Action > profile.Moved || !p.picture.wants(kind.Peer) {
 			continue
 		}
-		end := end{key: key{p.comm(kind.Comm), p.rank, kind.Peer, e.Tag[i], seq}, bytes: e.Bytes[i], at: e.Start[i], lane: s.lane[s.thread(kind)]}
+		end := end{key: key{p.comm(kind.Comm), p.rank, kind.Peer, e.Tag[i], seq}, bytes: e.Bytes[i], at: e.Start[i], line: s.line[s.thread(kind)]}
 		switch kind.Direction {
 		case profile.Send:
 			p.sent(end)
@@ -257,7 +264,7 @@ func (m *messages) joined() (found []message, of int) {
 	if m.sends.cut || m.receives.cut {
 		of = max(of, int(m.received))
 	}
-	return found[:min(len(found), maxLinks)], of
+	return found[:min(len(found), m.most)], of
 }
 
 // message is a message with both ends.
@@ -267,7 +274,7 @@ func (m message) duration() int64 { return m.received.at - m.sent.at }
 
 // link returns the line to draw for the message. zero is the time 0 of the
 // axis.
-func (m message) link(zero int64) plot.Link {
-	return plot.Link{From: m.sent.lane, To: m.received.lane,
+func (m message) link(zero int64, perLane int) plot.Link {
+	return plot.Link{From: m.sent.line / perLane, To: m.received.line / perLane,
 		Start: time.Duration(m.sent.at - zero).Seconds(), End: time.Duration(m.received.at - zero).Seconds()}
 }

@@ -36,6 +36,7 @@ type picture struct {
 	lines    []line
 	zero     int64 // start of the job's first event, Unix ns
 	from, to int64 // ends of the axis, Unix ns
+	columns  int   // number of columns of a lane
 	messages *messages
 	bar      *text.Progress
 	free     sync.Pool     // holds *bins
@@ -51,6 +52,27 @@ func (e *NoRanksError) Error() string {
 }
 
 func newPicture(sources []profile.EventSource, all []seen, o *Options) (*picture, error) {
+	p, err := selected(sources, all, o)
+	if err != nil {
+		return nil, err
+	}
+	p.Timeline = &plot.Timeline{
+		Title: o.Title, Width: o.Width, Height: o.Height,
+		From: time.Duration(p.from - p.zero).Seconds(), To: time.Duration(p.to - p.zero).Seconds(),
+		TimeName: "since the first event",
+		AxisName: "rank", PerLane: 1,
+		Ground: outside, Classes: classes[:],
+	}
+	p.fold(plot.LanesIn(o.Height))
+	p.columns = p.Columns()
+	if o.Messages {
+		p.messages = newMessages(p, maxEnds, maxLinks)
+	}
+	return p, nil
+}
+
+// selected returns a picture that has the lines and the time axis, but no lanes.
+func selected(sources []profile.EventSource, all []seen, o *Options) (*picture, error) {
 	p := &picture{sources: sources, seen: all}
 	zero, end := span(all)
 	if end < zero {
@@ -62,17 +84,6 @@ func newPicture(sources []profile.EventSource, all []seen, o *Options) (*picture
 	p.zero = zero
 	if err := p.axis(end, o); err != nil {
 		return nil, err
-	}
-	p.Timeline = &plot.Timeline{
-		Title: o.Title, Width: o.Width, Height: o.Height,
-		From: time.Duration(p.from - zero).Seconds(), To: time.Duration(p.to - zero).Seconds(),
-		TimeName: "since the first event",
-		AxisName: "rank", PerLane: 1,
-		Ground: outside, Classes: classes[:],
-	}
-	p.fold(plot.LanesIn(o.Height))
-	if o.Messages {
-		p.messages = newMessages(p)
 	}
 	return p, nil
 }
@@ -225,7 +236,7 @@ type strip struct {
 	*seen
 	class []uint8 // by event kind
 	bins  []*bins // by thread
-	lane  []int   // by thread
+	line  []int   // by thread
 }
 
 // fill reads all events, with several workers. One worker fills all lanes of a
@@ -238,8 +249,7 @@ func (p *picture) fill(log io.Writer) error {
 	}
 	p.bar = text.StartProgress(log, "drawing", int(total))
 	defer p.bar.Done()
-	columns := p.Columns()
-	p.free.New = func() any { return newBins(p.from, p.to, columns) }
+	p.free.New = func() any { return newBins(p.from, p.to, p.columns) }
 	groups := p.groups()
 	return eachOf(len(groups), func(i int) error { return p.fillGroup(groups[i]) })
 }
@@ -283,7 +293,7 @@ func (p *picture) fillGroup(g group) error {
 // belong to.
 func (p *picture) fillProcess(from, to int, lanes map[int]*bins) error {
 	source := p.lines[from].source
-	s := &strip{seen: &p.seen[source], bins: make([]*bins, len(p.seen[source].threads)), lane: make([]int, len(p.seen[source].threads))}
+	s := &strip{seen: &p.seen[source], bins: make([]*bins, len(p.seen[source].threads)), line: make([]int, len(p.seen[source].threads))}
 	for i := from; i < to; i++ {
 		lane := i / p.PerLane
 		b := lanes[lane]
@@ -295,7 +305,7 @@ func (p *picture) fillProcess(from, to int, lanes map[int]*bins) error {
 		p.present(lane, source)
 		for thread := range s.bins {
 			if p.lines[i].thread < 0 || p.lines[i].thread == thread {
-				s.bins[thread], s.lane[thread] = b, lane
+				s.bins[thread], s.line[thread] = b, i
 			}
 		}
 	}

@@ -34,6 +34,18 @@ type CriticalPath struct {
 	MPI         float64     `json:"mpi_s"`
 	Ranks       []PathRank  `json:"ranks"`     // the ranks on it, most time first
 	Callsites   []PathPlace `json:"callsites"` // the MPI calls on it, most time first
+	// Segments are its parts in the order of time; the longest, if there are more
+	// than maxPathSegments.
+	Segments []PathSegment `json:"-"`
+}
+
+// maxPathSegments is well above what a screen can show.
+const maxPathSegments = 10_000
+
+// PathSegment is a part of the critical path that is on one thread.
+type PathSegment struct {
+	Rank, Thread int
+	From, To     int64 // Unix ns
 }
 
 // PathRank is the part of the critical path on one rank.
@@ -79,7 +91,28 @@ func (r *replay) criticalPath() (*CriticalPath, error) {
 	if err := readParts(parts); err != nil {
 		return nil, err
 	}
-	return r.joinPath(parts, jumps), nil
+	out := r.joinPath(parts, jumps)
+	out.Segments = longestSegments(r.lanes, segments)
+	return out, nil
+}
+
+// longestSegments returns at most maxPathSegments parts of the path in the
+// order of time.
+func longestSegments(lanes []*lane, segments [][]segment) []PathSegment {
+	var all []PathSegment
+	for _, l := range lanes {
+		for _, s := range segments[l.id] {
+			if s.from < s.to {
+				all = append(all, PathSegment{int(l.process.rank), int(l.thread), s.from, s.to})
+			}
+		}
+	}
+	if len(all) > maxPathSegments {
+		slices.SortFunc(all, func(a, b PathSegment) int { return cmp.Compare(b.To-b.From, a.To-a.From) })
+		all = all[:maxPathSegments]
+	}
+	slices.SortFunc(all, func(a, b PathSegment) int { return cmp.Compare(a.From, b.From) })
+	return all
 }
 
 // walk follows the path from its end to its start. It returns the segments of
