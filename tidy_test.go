@@ -105,6 +105,7 @@ var mayImport = []struct {
 	{"internal/plot", []string{"internal/text"}},
 	{"internal/trace", []string{"internal/text", "profile"}},
 	{"internal/findings", []string{"aggregate", "internal/text", "internal/trace", "profile"}},
+	{"internal/report/page", []string{"aggregate", "aggregate/matrix", "internal/atomicfile", "internal/findings", "internal/plot", "internal/timeline", "internal/trace", "profile"}},
 	{"internal/report", []string{"aggregate", "aggregate/matrix", "internal/findings", "internal/text", "internal/trace", "profile"}},
 	{"internal/symbolize", []string{"internal/atomicfile", "internal/text", "profile"}},
 	{"internal/timeline", []string{"internal/atomicfile", "internal/plot", "internal/text", "profile"}},

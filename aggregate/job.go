@@ -142,6 +142,10 @@ func (j *Job) Recorded() []int { return j.ranks.Recorded() }
 // Missing returns the ranks of the job that have no recording.
 func (j *Job) Missing() profile.RankSet { return j.ranks.Missing() }
 
+// Hosts returns the names of the nodes, in the order of their lowest ranks. of returns the
+// index of a rank's node in names, -1 if it is not known.
+func (j *Job) Hosts() (names []string, of func(rank int) int) { return j.ranks.Hosts() }
+
 // Processes returns the number of recordings.
 func (j *Job) Processes() int { return len(j.processes) }
 

@@ -30,13 +30,13 @@ func newManual() *cobra.Command {
 	}
 }
 
-// page is the manual page of mpitrace.
-type page struct{ *commandline.Page }
+// manualPage is the manual page of mpitrace.
+type manualPage struct{ *commandline.Page }
 
 // manual returns the manual page, from the help of the commands and the list of
 // settings.
 func manual(root *cobra.Command) []byte {
-	p := &page{commandline.NewPage("mpitrace", root.Short)}
+	p := &manualPage{commandline.NewPage("mpitrace", root.Short)}
 	p.Section("SYNOPSIS")
 	commands := documented(root)
 	for i, c := range commands {
@@ -61,7 +61,7 @@ func documented(root *cobra.Command) []*cobra.Command {
 	return slices.DeleteFunc(slices.Clone(root.Commands()), func(c *cobra.Command) bool { return c.Hidden || c.Name() == "help" })
 }
 
-func (p *page) command(c *cobra.Command) {
+func (p *manualPage) command(c *cobra.Command) {
 	p.Line(".SS " + commandline.Roff(c.UseLine()))
 	p.Prose(c.Long)
 	if c.Long == "" {
@@ -72,7 +72,7 @@ func (p *page) command(c *cobra.Command) {
 	p.Prose(c.Example)
 }
 
-func (p *page) settings() {
+func (p *manualPage) settings() {
 	p.Section("SETTINGS")
 	p.Prose(`A setting can be set in several places. The first of these that sets it applies:
 the program (mpitrace_set of mpitrace.h), the command line, the environment, the
@@ -87,7 +87,7 @@ combined: the list from the first of these places is used alone.`)
 }
 
 // surroundings writes the sections on files, exit statuses and the environment.
-func (p *page) surroundings() {
+func (p *manualPage) surroundings() {
 	p.Section("FILES")
 	for _, f := range []settings.Variable{
 		{Name: "$XDG_CONFIG_HOME/mpitrace/config, ~/.config/mpitrace/config", Use: "The user file."},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/commandline"
+	"github.com/mpitrace/mpitrace/internal/report/page"
 	"github.com/mpitrace/mpitrace/internal/run"
 )
 
@@ -18,6 +20,7 @@ type reportOptions struct {
 	formats []string
 	top     topFlag
 	sort    aggregate.SiteOrder
+	page    pageOptions
 }
 
 func newReport() *cobra.Command {
@@ -31,17 +34,26 @@ also works while the job is running.
 
 If DIR has several jobs, a table lists them, followed by the summary of each,
 ordered by start time. With --rank, the summaries are of that rank, in each job
-that recorded it. It is an error if no job did.`,
+that recorded it. It is an error if no job did.
+
+--html writes the report as one HTML file instead of text, with a matrix to zoom
+and, for a traced run, a timeline. It needs no other file and no network.`,
 		Example: `  mpitrace report mpitrace-app-20260102-150405
   mpitrace report --rank 3 mpitrace-app-20260102-150405
   mpitrace report --top all --sort bytes mpitrace-app-20260102-150405
-  mpitrace report --json mpitrace-app-20260102-150405`,
+  mpitrace report --json mpitrace-app-20260102-150405
+  mpitrace report --html app.html mpitrace-app-20260102-150405`,
 		Args: asUsage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !cmd.Flags().Changed("rank") {
 				o.rank = -1
 			} else if o.rank < 0 {
 				return usage(fmt.Errorf("--rank %d: ranks count from 0", o.rank))
+			} else if o.page.file != "" {
+				return usage(errors.New("--html shows all ranks: it cannot be combined with --rank"))
+			}
+			if err := o.page.check(cmd); err != nil {
+				return usage(err)
 			}
 			return o.run(cmd, run.Dir(args[0]))
 		},
@@ -51,6 +63,8 @@ that recorded it. It is an error if no job did.`,
 	f.BoolVar(&o.json, "json", false, "print JSON instead of text")
 	addTop(cmd, &o.top, "the `number` of calls, call sites and pairs to list, or all")
 	addWord(cmd, &o.sort, "sort", "sort call sites by `KEY`: time, bytes or calls", aggregate.ByTime, aggregate.ByBytes, aggregate.ByCalls)
+	addPage(cmd, &o.page)
+	f.BoolVar(&o.page.source, "source", false, "with --html: show the lines of source around call sites, which the page then contains")
 	f.StringSliceVar(&o.formats, "format", nil, "also write one file per rank: `prof`, arrow")
 	commandline.CompleteFlag(cmd, "format", string(run.Prof), string(run.Arrow))
 	return cmd
@@ -67,7 +81,7 @@ func (o *reportOptions) run(cmd *cobra.Command, dir run.Dir) error {
 		return err
 	}
 	o.merge(log, dir, opened, formats)
-	found, err := summarize(opened, now, o.rank)
+	found, err := o.summarize(opened, now)
 	if err != nil {
 		return err
 	}
@@ -77,13 +91,28 @@ func (o *reportOptions) run(cmd *cobra.Command, dir run.Dir) error {
 		}
 	}
 	missing := missingText(dir.WrongMPI(), "")
+	if o.page.file != "" {
+		if err := o.page.write(cmd, func() (*page.Page, error) { return found.page(log, dir, missing, o.page.source) }); err != nil {
+			return err
+		}
+	}
 	if o.json {
 		warnIncomplete(log, missing...)
 		return found.writeJSON(cmd.OutOrStdout(), dir)
 	}
+	if o.page.file != "" {
+		return nil
+	}
 	options := textOptionsFor(cmd.OutOrStdout())
 	options.Top, options.Sort, options.Missing = int(o.top), o.sort, missing
 	return found.writeText(cmd.OutOrStdout(), options)
+}
+
+func (o *reportOptions) summarize(opened *run.Run, read time.Time) (summaries, error) {
+	if o.rank >= 0 {
+		return summarizeRank(opened, read, o.rank)
+	}
+	return summarize(opened, read, o.page.file != "")
 }
 
 // merge merges the run if its files are older than the recordings, and warns of

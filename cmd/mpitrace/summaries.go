@@ -1,15 +1,14 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"time"
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/findings"
 	"github.com/mpitrace/mpitrace/internal/report"
+	"github.com/mpitrace/mpitrace/internal/report/page"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/internal/trace"
@@ -19,24 +18,40 @@ import (
 // has it.
 type summaries struct {
 	jobs  []*aggregate.Summary
+	whole []*aggregate.Job // the same jobs, for a page; nil for text and JSON
 	ranks []*aggregate.RankSummary
 
 	traced map[string]*trace.Result // analyses of the jobs' traces, by the name of the run; nil if there are none
 }
 
-// summarize returns the summaries of a run whose recordings were read at a time,
-// or those of one rank if that is not negative. It returns an error if no job has
-// the rank.
-func summarize(opened *run.Run, read time.Time, rank int) (found summaries, missing error) {
+// summarize returns the summaries of a run whose recordings were read at a time. With
+// forPage, it also keeps what a page needs.
+func summarize(opened *run.Run, read time.Time, forPage bool) (found summaries, err error) {
+	o := aggregate.Options{MustAgree: settingsThatAgree()}
+	if forPage {
+		o.PairDetails = page.MostPairs
+	}
+	for _, src := range opened.Jobs {
+		j, err := aggregate.Of(run.LiveSource{Of: src, Read: read}, o)
+		if err != nil {
+			return summaries{}, err
+		}
+		found.jobs = append(found.jobs, j.Summary())
+		if forPage {
+			found.whole = append(found.whole, j)
+		}
+	}
+	return found, nil
+}
+
+// summarizeRank returns the summaries of one rank, in each job that has it. It returns an
+// error if no job does.
+func summarizeRank(opened *run.Run, read time.Time, rank int) (found summaries, missing error) {
 	for _, src := range opened.Jobs {
 		j, err := aggregate.Of(run.LiveSource{Of: src, Read: read}, aggregate.Options{
 			Keep: func(r int) bool { return r == rank }, MustAgree: settingsThatAgree()})
 		if err != nil {
 			return summaries{}, err
-		}
-		if rank < 0 {
-			found.jobs = append(found.jobs, j.Summary())
-			continue
 		}
 		s, err := j.RankSummary(rank)
 		if err != nil {
@@ -45,7 +60,7 @@ func summarize(opened *run.Run, read time.Time, rank int) (found summaries, miss
 		}
 		found.ranks = append(found.ranks, s)
 	}
-	if len(found.jobs)+len(found.ranks) == 0 {
+	if len(found.ranks) == 0 {
 		return summaries{}, missing
 	}
 	return found, nil
@@ -87,35 +102,14 @@ func (s summaries) writeText(w io.Writer, o report.Options) error {
 	return nil
 }
 
-// jobJSON is a summary with its findings before it.
-type jobJSON struct {
-	findings []findings.Finding
-	summary  *aggregate.Summary
-}
-
-// MarshalJSON returns the fields of both in one object.
-func (j jobJSON) MarshalJSON() ([]byte, error) {
-	head, err := json.Marshal(struct {
-		Findings []findings.Finding `json:"findings"`
-	}{j.findings})
-	if err != nil {
-		return nil, err
-	}
-	rest, err := json.Marshal(j.summary)
-	if err != nil {
-		return nil, err
-	}
-	return slices.Concat(head[:len(head)-1], []byte(","), rest[1:]), nil
-}
-
 // writeJSON writes {"run": run.json, "jobs": [summary …]}.
 func (s summaries) writeJSON(w io.Writer, dir run.Dir) error {
 	info, _ := dir.ReadInfo() // empty on an error, which was already reported
 	var jobs any = s.ranks
 	if len(s.ranks) == 0 {
-		all := []jobJSON{}
+		all := []findings.Report{}
 		for _, job := range s.jobs {
-			all = append(all, jobJSON{findings.Of(job, s.traced[job.Run]), job})
+			all = append(all, findings.ReportOf(job, s.traced[job.Run]))
 		}
 		jobs = all
 	}

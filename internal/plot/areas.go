@@ -62,7 +62,7 @@ func vectorAreas(w io.Writer, img *image.Paletted, areas []area, left, top int) 
 		if len(of) == 0 {
 			continue
 		}
-		fmt.Fprintf(w, `<path fill="%s" d="`, hex(img.Palette[index].(color.RGBA)))
+		fmt.Fprintf(w, `<path fill="%s" d="`, Hex(img.Palette[index].(color.RGBA)))
 		for _, a := range of {
 			fmt.Fprintf(w, "M%d %dh%dv%dh-%dz", left+a.left, top+a.top, a.width, a.height, a.width)
 		}

@@ -241,8 +241,8 @@ func TestTimelineSVG(t *testing.T) {
 		{red, fmt.Sprintf("M%d %dh200v27h-200z", x+100, low+27)},
 		{green, fmt.Sprintf("M%d %dh190v54h-190z", x+10, l.top)},
 	} {
-		if len(d.Areas) != 3 || d.Areas[i].Fill != hex(want.fill) || d.Areas[i].D != want.d {
-			t.Fatalf("areas %v, want %s in %s", d.Areas, want.d, hex(want.fill))
+		if len(d.Areas) != 3 || d.Areas[i].Fill != Hex(want.fill) || d.Areas[i].D != want.d {
+			t.Fatalf("areas %v, want %s in %s", d.Areas, want.d, Hex(want.fill))
 		}
 	}
 	if size > 6000 || len(d.Images) != 0 || len(d.Links) != 2 { // of the two paths of links, one is in the legend

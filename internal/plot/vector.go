@@ -46,7 +46,7 @@ func vectorHead(w io.Writer, width, height int, title string) {
 <svg width="%d" height="%d" viewBox="0 0 %[1]d %[2]d" font-family="Liberation Sans,Arial,Helvetica,sans-serif" xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">
 <title>%s</title>
 <rect width="100%%" height="100%%" fill="%s"/>
-`, width, height, html.EscapeString(title), hex(nothing))
+`, width, height, html.EscapeString(title), Hex(nothing))
 }
 
 // vectorPen writes SVG elements.
@@ -56,7 +56,7 @@ type vectorPen struct {
 }
 
 func (p *vectorPen) line(c color.RGBA, x0, y0, x1, y1 float64) {
-	fmt.Fprintf(p.w, `<line x1="%g" y1="%g" x2="%g" y2="%g" stroke="%s"/>`+"\n", x0, y0, x1, y1, hex(c))
+	fmt.Fprintf(p.w, `<line x1="%g" y1="%g" x2="%g" y2="%g" stroke="%s"/>`+"\n", x0, y0, x1, y1, Hex(c))
 }
 
 // links writes one element for all links, because thousands would take
@@ -75,7 +75,7 @@ func (p *vectorPen) links(all []segment) {
 func tenths(v float64) string { return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) }
 
 func (p *vectorPen) rect(c color.RGBA, left, top, width, height int) {
-	fmt.Fprintf(p.w, `<rect x="%d" y="%d" width="%d" height="%d" fill="%s"/>`+"\n", left, top, width, height, hex(c))
+	fmt.Fprintf(p.w, `<rect x="%d" y="%d" width="%d" height="%d" fill="%s"/>`+"\n", left, top, width, height, Hex(c))
 }
 
 // text writes the length of the text too, so that another font is fitted to it.
@@ -88,7 +88,7 @@ func (p *vectorPen) text(t label) {
 		turn = fmt.Sprintf(` transform="rotate(-90 %.1f %.1f)"`, t.x, t.y)
 	}
 	fmt.Fprintf(p.w, `<text x="%.1f" y="%.1f"%s font-size="%g" fill="%s" text-anchor="%s" textLength="%.1f" lengthAdjust="spacingAndGlyphs">%s</text>`+"\n",
-		t.x, t.y, turn, t.size, hex(t.color), anchors[t.held], p.font.width(t.string, t.size), html.EscapeString(t.string))
+		t.x, t.y, turn, t.size, Hex(t.color), anchors[t.held], p.font.width(t.string, t.size), html.EscapeString(t.string))
 }
 
 var anchors = [...]string{atStart: "start", atMiddle: "middle", atEnd: "end"}
@@ -105,7 +105,7 @@ func (h *Heatmap) vectorCells(w io.Writer, l *layout) error {
 				continue
 			}
 			fmt.Fprintf(w, `<rect x="%d" y="%d" width="%d" height="%[3]d" fill="%s"><title>%s</title></rect>`+"\n",
-				l.left+j*l.cell, l.top+i*l.cell, l.cell, hex(s.Color(v)), html.EscapeString(h.tooltip(i, j)))
+				l.left+j*l.cell, l.top+i*l.cell, l.cell, Hex(s.Color(v)), html.EscapeString(h.tooltip(i, j)))
 		}
 	}
 	fmt.Fprintln(w, "</g>")
@@ -134,7 +134,7 @@ func embed(w io.Writer, cells image.Image, left, top int) error {
 }
 
 func vectorBar(w io.Writer, s Scale, l *layout) {
-	fill := hex(s.Color(s.Max))
+	fill := Hex(s.Color(s.Max))
 	if s.Min < s.Max {
 		vectorGradient(w, s)
 		fill = "url(#scale)"
@@ -147,7 +147,7 @@ func vectorGradient(w io.Writer, s Scale) {
 	fmt.Fprintln(w, `<defs><linearGradient id="scale" x1="0" y1="1" x2="0" y2="0">`)
 	for i := range stops + 1 {
 		at := float64(i) / stops
-		fmt.Fprintf(w, `<stop offset="%g" stop-color="%s"/>`+"\n", at, hex(s.at(at).color()))
+		fmt.Fprintf(w, `<stop offset="%g" stop-color="%s"/>`+"\n", at, Hex(s.at(at).color()))
 	}
 	fmt.Fprintln(w, `</linearGradient></defs>`)
 }
@@ -178,6 +178,7 @@ func (h *Heatmap) bin(i int) string {
 	return fmt.Sprintf("%ss %s–%s", h.noun(), text.Count(first), text.Count(last))
 }
 
-func hex(c color.RGBA) string {
+// Hex returns a colour as #rrggbb.
+func Hex(c color.RGBA) string {
 	return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B)
 }

@@ -61,8 +61,8 @@ func TestSVG(t *testing.T) {
 		{2, 0, "rank 2 → rank 0: 1 MiB, 20 messages"},
 	} {
 		c := d.Cells[i]
-		if c.Title != want.title || c.Fill != hex(s.Color(h.Cells[want.from][want.to])) {
-			t.Errorf("cell %d: %q in %s, want %q in %s", i, c.Title, c.Fill, want.title, hex(s.Color(h.Cells[want.from][want.to])))
+		if c.Title != want.title || c.Fill != Hex(s.Color(h.Cells[want.from][want.to])) {
+			t.Errorf("cell %d: %q in %s, want %q in %s", i, c.Title, c.Fill, want.title, Hex(s.Color(h.Cells[want.from][want.to])))
 		}
 		if c.X != l.left+want.to*l.cell || c.Y != l.top+want.from*l.cell || c.Width != l.cell || c.Height != l.cell {
 			t.Errorf("cell %d, %d is %d × %d at %d, %d", want.from, want.to, c.Width, c.Height, c.X, c.Y)

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mpitrace/mpitrace/internal/report/page"
+	"github.com/mpitrace/mpitrace/internal/run"
+)
+
+// pageOptions are the flags of commands that write a page.
+type pageOptions struct {
+	file   string // empty for no page
+	force  bool
+	source bool
+}
+
+// addPage adds the flags --html and --force.
+func addPage(cmd *cobra.Command, o *pageOptions) {
+	cmd.Flags().StringVar(&o.file, "html", "", "write an HTML page to `FILE` instead of text to stdout")
+	cmd.Flags().BoolVarP(&o.force, "force", "f", false, "with --html: overwrite an existing file")
+}
+
+// check checks the flags before anything is read.
+func (o *pageOptions) check(cmd *cobra.Command) error {
+	switch {
+	case o.file == "" && cmd.Flags().Changed("html"):
+		return errors.New("--html needs the name of a file")
+	case o.file == "" && (o.force || o.source):
+		return errors.New("--force and --source need --html")
+	case o.file == "":
+		return nil
+	}
+	return run.CheckOutput(o.file, o.force)
+}
+
+// write writes a page, and its name to stdout.
+func (o *pageOptions) write(cmd *cobra.Command, made func() (*page.Page, error)) error {
+	p, err := made()
+	if err != nil {
+		return err
+	}
+	if err := run.WriteOutput(o.file, o.force, func(w io.Writer) error { return page.Write(w, p) }); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(cmd.ErrOrStderr(), "mpitrace: the page is "+o.file)
+	return err
+}
+
+func made() page.Made { return page.Made{At: time.Now().UTC().Truncate(time.Second), Version: versionString()} }
+
+// page returns the page of a run.
+func (s summaries) page(log io.Writer, dir run.Dir, missing []string, source bool) (*page.Page, error) {
+	info, _ := dir.ReadInfo() // empty on an error, which was already reported
+	p := page.NewReport(made(), info, missing)
+	for i, job := range s.whole {
+		added := p.AddJob(job, s.jobs[i], s.traced[job.Run], nil)
+		if source {
+			added.AddSources(s.jobs[i].CallSites)
+		}
+	}
+	return p, nil
+}

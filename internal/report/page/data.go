@@ -1,0 +1,194 @@
+package page
+
+import (
+	"slices"
+	"time"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/findings"
+	"github.com/mpitrace/mpitrace/internal/plot"
+	"github.com/mpitrace/mpitrace/internal/timeline"
+	"github.com/mpitrace/mpitrace/internal/trace"
+)
+
+const version = 1 // of the data
+
+// Page is the data of a page: see docs/page.md.
+type Page struct {
+	Version    int        `json:"version"`
+	Kind       string     `json:"kind"` // report or diff
+	Made       Made       `json:"made"`
+	Activities []Activity `json:"activities"`
+	Run        any        `json:"run"`
+	Missing    []string   `json:"missing"`
+	A          string     `json:"a,omitempty"` // path of a diff's run
+	B          string     `json:"b,omitempty"`
+	Jobs       []Job      `json:"jobs"`
+}
+
+// Made says when and by what the page was made.
+type Made struct {
+	At      time.Time `json:"at"`
+	Version string    `json:"mpitrace"`
+}
+
+// Activity is what ranks do, with its colour in charts.
+type Activity struct {
+	Name  string `json:"name"`
+	Color string `json:"color"` // #rrggbb
+}
+
+// Job is a job of the page, or two jobs that are compared.
+type Job struct {
+	Summary      *findings.Report    `json:"summary,omitempty"`
+	WaitsUnknown bool                `json:"waits_unknown"` // whether a trace would tell why ranks wait
+	Diff         *aggregate.Diff     `json:"diff,omitempty"`
+	Ranks        *Ranks              `json:"ranks,omitempty"`
+	Matrices     []Sheet             `json:"matrices"`
+	Pairs        *Pairs              `json:"pairs"`
+	Analysis     *analysis           `json:"analysis"`
+	Timeline     *Timeline           `json:"timeline"`
+	Sources      map[string]Source   `json:"sources,omitempty"`
+}
+
+// MostPairs is the largest number of pairs whose details a page has.
+const MostPairs = 4096
+
+// NewReport returns the page of a run, without jobs.
+func NewReport(made Made, run any, missing []string) *Page {
+	return newPage("report", made, run, missing)
+}
+
+// NewDiff returns the page of the differences between two runs, without jobs.
+func NewDiff(made Made, a, b string) *Page {
+	p := newPage("diff", made, nil, nil)
+	p.A, p.B = a, b
+	return p
+}
+
+func newPage(kind string, made Made, run any, missing []string) *Page {
+	return &Page{Version: version, Kind: kind, Made: made, Activities: activities(), Run: run, Missing: slices.Concat([]string{}, missing), Jobs: []Job{}}
+}
+
+// Title returns the title of the page.
+func (p *Page) Title() string {
+	if p.Kind == "diff" {
+		return "mpitrace diff"
+	}
+	if len(p.Jobs) == 0 {
+		return "mpitrace"
+	}
+	return p.Jobs[0].Summary.Summary.Program + " - mpitrace"
+}
+
+// activities returns the activities with their colours.
+func activities() []Activity {
+	out := []Activity{}
+	for _, a := range timeline.Activities() {
+		out = append(out, Activity{a.Name, plot.Hex(a.Color)})
+	}
+	return out
+}
+
+// AddJob adds a job. The options of the job must have had PairDetails: MostPairs. traced
+// and timeline are nil if the job was not traced.
+func (p *Page) AddJob(j *aggregate.Job, s *aggregate.Summary, traced *trace.Result, timeline *Timeline) *Job {
+	hosts, hostOf := j.Hosts()
+	inColumns := *s
+	inColumns.Ranks = nil
+	out := Job{
+		Summary:      &findings.Report{Findings: findings.Of(s, traced), Summary: &inColumns},
+		WaitsUnknown: findings.WaitsUnknown(s, traced),
+		Ranks:        ranksOf(s, hosts, hostOf, traced),
+		Matrices:     sheetsOf(j),
+		Pairs:        pairsOf(j.PairDetails()),
+		Analysis:     analysisOf(traced),
+		Timeline:     timeline,
+	}
+	p.Jobs = append(p.Jobs, out)
+	return &p.Jobs[len(p.Jobs)-1]
+}
+
+// AddDiff adds a comparison of two jobs.
+func (p *Page) AddDiff(d *aggregate.Diff, a, b *aggregate.Job) {
+	out := Job{Diff: d, Matrices: []Sheet{}}
+	for _, side := range []struct {
+		name string
+		*aggregate.Job
+	}{{"A", a}, {"B", b}} {
+		for _, s := range sheetsOf(side.Job) {
+			s.Side = side.name
+			out.Matrices = append(out.Matrices, s)
+		}
+	}
+	p.Jobs = append(p.Jobs, out)
+}
+
+// mostWaitStates is the largest number of wait states in a page.
+const mostWaitStates = 1000
+
+// analysis is the analysis of a trace with at most mostWaitStates wait states.
+type analysis struct {
+	*trace.Result
+	WaitStates []trace.WaitState `json:"wait_states"`
+	Total      int               `json:"wait_states_total"`
+}
+
+func analysisOf(r *trace.Result) *analysis {
+	if r == nil {
+		return nil
+	}
+	return &analysis{r, r.WaitStates[:min(len(r.WaitStates), mostWaitStates)], len(r.WaitStates)}
+}
+
+// Pairs are the details of pairs in columns: see docs/page.md.
+type Pairs struct {
+	Calls     []string `json:"calls"`
+	Sites     []string `json:"sites"`
+	Slices    []string `json:"slices"`
+	From      []int    `json:"from"`
+	To        []int    `json:"to"`
+	Call      []int    `json:"call"`
+	Site      []int    `json:"site"`
+	Slice     []int    `json:"slice"`
+	SizeClass []int    `json:"size_class"` // not uint8, which JSON writes as text
+	Messages  []amount `json:"messages"`
+	Bytes     []amount `json:"bytes"`
+}
+
+// names numbers texts.
+type names struct {
+	list  *[]string
+	index map[string]int
+}
+
+func (n *names) of(name string) int {
+	i, known := n.index[name]
+	if !known {
+		if n.index == nil {
+			n.index = map[string]int{}
+		}
+		i = len(*n.list)
+		n.index[name] = i
+		*n.list = append(*n.list, name)
+	}
+	return i
+}
+
+// pairsOf returns the columns of pairs; nil if there are no details.
+func pairsOf(details []aggregate.PairDetail) *Pairs {
+	if details == nil {
+		return nil
+	}
+	p := &Pairs{Calls: []string{}, Sites: []string{}, Slices: []string{}}
+	calls, sites, sliceNames := names{list: &p.Calls}, names{list: &p.Sites}, names{list: &p.Slices}
+	for _, d := range details {
+		p.From, p.To = append(p.From, d.From), append(p.To, d.To)
+		p.Call = append(p.Call, calls.of(d.Call))
+		p.Site = append(p.Site, sites.of(d.Site))
+		p.Slice = append(p.Slice, sliceNames.of(d.Slice))
+		p.SizeClass = append(p.SizeClass, int(d.SizeClass))
+		p.Messages, p.Bytes = append(p.Messages, amount(d.Messages)), append(p.Bytes, amount(d.Bytes))
+	}
+	return p
+}

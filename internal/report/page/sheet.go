@@ -1,0 +1,113 @@
+package page
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
+)
+
+// maxEntries is the largest number of entries of a sheet. It keeps the page of 10,000
+// ranks with 26 peers each exact.
+const maxEntries = 300_000
+
+// Sheet is a matrix in the page: see docs/page.md.
+type Sheet struct {
+	Class    string   `json:"class"`
+	Side     string   `json:"side,omitempty"` // A or B in a diff
+	Unit     string   `json:"unit"`           // rank or node
+	Ranks    int      `json:"ranks"`
+	Block    int      `json:"block"` // ranks in a line
+	Lines    int      `json:"lines"`
+	Entries  []int    `json:"entries"`
+	Columns  []int    `json:"columns"`
+	Bytes    []amount `json:"bytes"`
+	Messages []amount `json:"messages"`
+}
+
+// amount is a number in JSON, and a string of digits above 2^53, which JavaScript's
+// numbers cannot hold.
+type amount uint64
+
+func (a amount) MarshalJSON() ([]byte, error) {
+	digits := strconv.AppendUint(nil, uint64(a), 10)
+	if a > 1<<53 {
+		digits = slices.Concat([]byte{'"'}, digits, []byte{'"'})
+	}
+	return digits, nil
+}
+
+// UnmarshalJSON is the inverse of MarshalJSON.
+func (a *amount) UnmarshalJSON(data []byte) error {
+	if len(data) > 1 && data[0] == '"' {
+		data = data[1 : len(data)-1]
+	}
+	return json.Unmarshal(data, (*uint64)(a))
+}
+
+// class names a class of matrices in the page.
+type class struct {
+	name string
+	*matrix.Matrix
+}
+
+// sheetsOf returns the sheets of the classes of a job that have entries.
+func sheetsOf(j *aggregate.Job) []Sheet {
+	ms := j.Matrices()
+	classes := []class{{"point-to-point", &ms[matrix.External]}, {"one-sided", &ms[matrix.OneSided]}, {"collectives", &ms[matrix.Collective]}}
+	classes = slices.DeleteFunc(classes, func(c class) bool { return c.Empty() })
+	if len(classes) > 1 {
+		classes = append(classes, class{"all", &ms[matrix.All]})
+	}
+	if !ms[matrix.Internal].Empty() {
+		classes = append(classes, class{"internal", &ms[matrix.Internal]})
+	}
+	hosts, hostOf := j.Hosts()
+	out := []Sheet{}
+	for _, c := range classes {
+		s := sheetOf(c, j.Size())
+		out = append(out, s)
+		if s.Block > 1 && len(hosts) > 1 {
+			nodes := Sheet{Class: c.name, Unit: "node", Ranks: j.Size(), Block: 1, Lines: len(hosts)}
+			nodes.fill(c.Fold(hostOf))
+			if len(nodes.Columns) <= maxEntries {
+				out = append(out, nodes)
+			}
+		}
+	}
+	return out
+}
+
+// sheetOf returns the sheet of a matrix with the smallest blocks that keep it within
+// maxEntries.
+func sheetOf(c class, ranks int) Sheet {
+	block, m := 1, c.Matrix
+	for {
+		if n, exact := m.LenUpTo(maxEntries); exact && n <= maxEntries {
+			break
+		}
+		block, m = 2*block, m.Fold(func(line int) int { return line / 2 })
+	}
+	s := Sheet{Class: c.name, Unit: "rank", Ranks: ranks, Block: block, Lines: (ranks + block - 1) / block}
+	s.fill(m)
+	return s
+}
+
+// fill sets the entries.
+func (s *Sheet) fill(m *matrix.Matrix) {
+	s.Entries = make([]int, s.Lines)
+	s.Columns, s.Bytes, s.Messages = []int{}, []amount{}, []amount{}
+	row, column := -1, 0
+	for p, v := range m.All() {
+		if p.From != row {
+			row, column = p.From, p.From
+		}
+		s.Entries[row]++
+		s.Columns = append(s.Columns, p.To-column)
+		s.Bytes = append(s.Bytes, amount(v.Bytes))
+		s.Messages = append(s.Messages, amount(v.Messages))
+		column = p.To
+	}
+}
