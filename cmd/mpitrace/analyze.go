@@ -157,25 +157,35 @@ type keptAnalysis struct {
 	Jobs    []*trace.Result `json:"jobs"`
 }
 
-// analysisOf returns the analyses of a run's traces by the names of its jobs; nil if
-// there are no traces. It keeps them in the run directory, if that can be written, for
-// the next time.
-func analysisOf(log io.Writer, dir run.Dir) (map[string]*trace.Result, error) {
+// analyses are the analyses of a run's traces, by the names of its jobs.
+type analyses struct {
+	results map[string]*trace.Result
+	// For a page:
+	waits  map[string][]profile.Wait
+	events map[string][]profile.EventSource
+}
+
+// analysisOf returns the analyses of a run's traces. It keeps them in the run directory,
+// if that can be written, for the next time. With forPage, it analyses the traces even
+// if that was done before, because the waits are not read back.
+func analysisOf(log io.Writer, dir run.Dir, forPage bool) (found analyses, err error) {
 	if len(dir.TraceFiles()) == 0 {
-		return nil, nil
+		return found, nil
 	}
-	kept := readAnalysis(dir)
-	if kept == nil {
-		var err error
-		if kept, err = analyzeAndKeep(log, dir); err != nil {
-			return nil, err
+	if !forPage {
+		if kept := readAnalysis(dir); kept != nil {
+			found.add(kept.Jobs)
+			return found, nil
 		}
 	}
-	out := map[string]*trace.Result{}
-	for _, found := range kept.Jobs {
-		out[found.Run] = found
+	return analyzeAndKeep(log, dir)
+}
+
+func (a *analyses) add(jobs []*trace.Result) {
+	a.results = map[string]*trace.Result{}
+	for _, found := range jobs {
+		a.results[found.Run] = found
 	}
-	return out, nil
 }
 
 // readAnalysis returns the analysis that was kept; nil if there is none, or if it is
@@ -204,39 +214,43 @@ func readAnalysis(dir run.Dir) *keptAnalysis {
 
 // analyzeAndKeep analyses the traces. The table of waits is kept if the run has one
 // job, because only the rank tells processes apart there.
-func analyzeAndKeep(log io.Writer, dir run.Dir) (*keptAnalysis, error) {
+func analyzeAndKeep(log io.Writer, dir run.Dir) (analyses, error) {
 	traces, err := openTraces(log, dir)
 	if err != nil {
-		return nil, err
+		return analyses{}, err
 	}
 	kept := &keptAnalysis{Version: versionString()}
+	out := analyses{waits: map[string][]profile.Wait{}, events: map[string][]profile.EventSource{}}
 	jobs := trace.Jobs(traces)
-	var waits []profile.Wait
 	for _, job := range jobs {
-		o := analyzeOptions{}
-		if len(jobs) == 1 {
-			o.waits = dir.Waits()
-		}
-		found, its, err := o.analyze(log, job)
+		o := analyzeOptions{waits: dir.Waits()}
+		found, waits, err := o.analyze(log, job)
 		if err != nil {
-			return nil, err
+			return analyses{}, err
 		}
-		kept.Jobs, waits = append(kept.Jobs, found), its
-	}
-	var files atomicfile.Set
-	defer files.Discard()
-	if len(jobs) == 1 {
 		sortWaits(waits)
-		err = files.Write(dir.Waits(), func(w io.Writer) error { return table.WriteWaits(w, waits) })
+		kept.Jobs = append(kept.Jobs, found)
+		out.waits[found.Run], out.events[found.Run] = waits, job
 	}
-	if err == nil {
-		err = files.Write(dir.Analysis(), func(w io.Writer) error { return text.WriteJSON(w, kept) })
-	}
-	if err == nil {
-		err = files.Commit()
-	}
-	if err != nil && !isReadOnly(err) {
+	out.add(kept.Jobs)
+	if err := kept.write(dir, out.waits); err != nil && !isReadOnly(err) {
 		warn(log, err)
 	}
-	return kept, nil
+	return out, nil
+}
+
+// write writes the analysis and the waits to the run directory.
+func (k *keptAnalysis) write(dir run.Dir, waits map[string][]profile.Wait) error {
+	var files atomicfile.Set
+	defer files.Discard()
+	if len(k.Jobs) == 1 {
+		err := files.Write(dir.Waits(), func(w io.Writer) error { return table.WriteWaits(w, waits[k.Jobs[0].Run]) })
+		if err != nil {
+			return err
+		}
+	}
+	if err := files.Write(dir.Analysis(), func(w io.Writer) error { return text.WriteJSON(w, k) }); err != nil {
+		return err
+	}
+	return files.Commit()
 }

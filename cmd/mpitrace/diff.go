@@ -11,6 +11,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/report"
+	"github.com/mpitrace/mpitrace/internal/report/page"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/text"
 )
@@ -24,6 +25,7 @@ type diffOptions struct {
 	limited     bool // --fail-if-worse is given, even if it is empty, for example from an unset variable of a script
 	failIfWorse string
 	limits      aggregate.Limits // parsed from failIfWorse
+	page        pageOptions
 }
 
 func newDiff() *cobra.Command {
@@ -52,6 +54,9 @@ differs. Otherwise equal lines are matched, and the others are listed as new or
 gone. Without line numbers, functions are matched; without function names, modules
 and offsets.
 
+--html writes the differences as one HTML file instead of text, with the matrices of
+both runs.
+
 With more than 4096 ranks, pairs include point-to-point and one-sided calls only.
 
 --fail-if-worse LIMIT is for a project's CI: the exit status is 4 if B exceeds A by
@@ -68,16 +73,21 @@ wrong; 4 if B exceeds the limits of --fail-if-worse.`,
 		Example: `  mpitrace diff mpitrace-app-20260102-150405 mpitrace-app-20260103-091500
   mpitrace diff --sort time --top all old new
   mpitrace diff --fail-if-worse bytes=0%,messages=0%,time=20% reference new
-  mpitrace diff --json old/profile.arrow new/profile.arrow`,
+  mpitrace diff --json old/profile.arrow new/profile.arrow
+  mpitrace diff --html changes.html old new`,
 		Args: asUsage(cobra.ExactArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.limited = cmd.Flags().Changed("fail-if-worse")
+			if err := o.page.check(cmd); err != nil {
+				return usage(err)
+			}
 			return o.run(cmd, args[0], args[1])
 		},
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.json, "json", false, "print JSON instead of text: all changes, except that --top limits the pairs")
 	f.StringVar(&o.job, "job", "", "compare only the `N`-th job of each run, or N:M, the N-th of A with the M-th of B; a run with one job always uses that one (default: all jobs)")
+	addPage(cmd, &o.page)
 	addTop(cmd, &o.top, "the `number` of changes to list in each table, or all")
 	addWord(cmd, &o.sort, "sort", "sort changes by `KEY`: time, bytes or messages", aggregate.InBytes, aggregate.InTime, aggregate.InMessages)
 	f.BoolVar(&o.ignoreTime, "ignore-time", false, "do not compare times; --fail-if-worse LIMIT without a name then does not limit time")
@@ -106,9 +116,15 @@ func (o *diffOptions) run(cmd *cobra.Command, pathA, pathB string) error {
 	if err != nil {
 		return err
 	}
-	diffs, err := o.compare(pairs)
+	p := page.NewDiff(made(), a.Path, b.Path)
+	diffs, err := o.compare(pairs, p)
 	if err != nil {
 		return err
+	}
+	if o.page.file != "" {
+		if err := o.page.write(cmd, p); err != nil {
+			return err
+		}
 	}
 	if err := o.write(cmd.OutOrStdout(), diffs, pairs, a, b); err != nil {
 		return err
@@ -156,8 +172,9 @@ func (o *diffOptions) checkDamage(log io.Writer, runs ...*run.Compared) error {
 	return nil
 }
 
-// compare compares each pair of jobs and applies the limits.
-func (o *diffOptions) compare(pairs [][2]*run.Job) (diffs []*aggregate.Diff, err error) {
+// compare compares each pair of jobs and applies the limits. It adds what it compared to
+// a page, if one is to be written.
+func (o *diffOptions) compare(pairs [][2]*run.Job, p *page.Page) (diffs []*aggregate.Diff, err error) {
 	for _, pair := range pairs {
 		var sides [2]*aggregate.Compared
 		for i, job := range pair {
@@ -173,6 +190,9 @@ func (o *diffOptions) compare(pairs [][2]*run.Job) (diffs []*aggregate.Diff, err
 		if o.limits != nil {
 			d.Judge(o.limits)
 		}
+		if o.page.file != "" {
+			p.AddDiff(d, sides[0].Job, sides[1].Job)
+		}
 		diffs = append(diffs, d)
 	}
 	return diffs, nil
@@ -185,6 +205,9 @@ func (o *diffOptions) write(w io.Writer, diffs []*aggregate.Diff, pairs [][2]*ru
 			B    string            `json:"b"`
 			Jobs []*aggregate.Diff `json:"jobs"`
 		}{a.Path, b.Path, diffs})
+	}
+	if o.page.file != "" {
+		return nil
 	}
 	options := report.DiffOptions{Options: textOptionsFor(w), IgnoreTime: o.ignoreTime}
 	options.Top = int(o.top)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"time"
 
@@ -38,27 +37,30 @@ func (o *pageOptions) check(cmd *cobra.Command) error {
 	return run.CheckOutput(o.file, o.force)
 }
 
-// write writes a page, and its name to stdout.
-func (o *pageOptions) write(cmd *cobra.Command, made func() (*page.Page, error)) error {
-	p, err := made()
-	if err != nil {
-		return err
-	}
+// write writes a page, and names it on stderr.
+func (o *pageOptions) write(cmd *cobra.Command, p *page.Page) error {
 	if err := run.WriteOutput(o.file, o.force, func(w io.Writer) error { return page.Write(w, p) }); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(cmd.ErrOrStderr(), "mpitrace: the page is "+o.file)
-	return err
+	warn(cmd.ErrOrStderr(), "the page is "+o.file)
+	return nil
 }
 
-func made() page.Made { return page.Made{At: time.Now().UTC().Truncate(time.Second), Version: versionString()} }
+func made() page.Made {
+	return page.Made{At: time.Now().UTC().Truncate(time.Second), Version: versionString()}
+}
 
 // page returns the page of a run.
-func (s summaries) page(log io.Writer, dir run.Dir, missing []string, source bool) (*page.Page, error) {
+func (s summaries) page(dir run.Dir, missing []string, source bool) (*page.Page, error) {
 	info, _ := dir.ReadInfo() // empty on an error, which was already reported
 	p := page.NewReport(made(), info, missing)
 	for i, job := range s.whole {
-		added := p.AddJob(job, s.jobs[i], s.traced[job.Run], nil)
+		added := p.AddJob(job, s.jobs[i], s.traced.results[job.Run])
+		if events := s.traced.events[job.Run]; events != nil {
+			if err := added.AddTimeline(events, s.traced.waits[job.Run], s.traced.results[job.Run].CriticalPath); err != nil {
+				return nil, err
+			}
+		}
 		if source {
 			added.AddSources(s.jobs[i].CallSites)
 		}

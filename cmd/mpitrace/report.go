@@ -10,7 +10,6 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/commandline"
-	"github.com/mpitrace/mpitrace/internal/report/page"
 	"github.com/mpitrace/mpitrace/internal/run"
 )
 
@@ -86,13 +85,17 @@ func (o *reportOptions) run(cmd *cobra.Command, dir run.Dir) error {
 		return err
 	}
 	if o.rank < 0 {
-		if found.traced, err = analysisOf(log, dir); err != nil {
+		if found.traced, err = analysisOf(log, dir, o.page.file != ""); err != nil {
 			warn(log, fmt.Errorf("the traces are not analysed: %w", err))
 		}
 	}
 	missing := missingText(dir.WrongMPI(), "")
 	if o.page.file != "" {
-		if err := o.page.write(cmd, func() (*page.Page, error) { return found.page(log, dir, missing, o.page.source) }); err != nil {
+		made, err := found.page(dir, missing, o.page.source)
+		if err != nil {
+			return err
+		}
+		if err := o.page.write(cmd, made); err != nil {
 			return err
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/mpitrace/mpitrace/internal/report/page"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/text"
-	"github.com/mpitrace/mpitrace/internal/trace"
 )
 
 // summaries are those of the jobs or, with --rank, of the rank in each job that
@@ -21,7 +20,7 @@ type summaries struct {
 	whole []*aggregate.Job // the same jobs, for a page; nil for text and JSON
 	ranks []*aggregate.RankSummary
 
-	traced map[string]*trace.Result // analyses of the jobs' traces, by the name of the run; nil if there are none
+	traced analyses
 }
 
 // summarize returns the summaries of a run whose recordings were read at a time. With
@@ -77,7 +76,7 @@ func (s summaries) complete() bool {
 }
 
 func (s summaries) writeText(w io.Writer, o report.Options) error {
-	o.Traced = s.traced
+	o.Traced = s.traced.results
 	report.Jobs(w, s.jobs, o)
 	missing := o.Missing // follows the last summary
 	n := len(s.jobs) + len(s.ranks)
@@ -109,7 +108,7 @@ func (s summaries) writeJSON(w io.Writer, dir run.Dir) error {
 	if len(s.ranks) == 0 {
 		all := []findings.Report{}
 		for _, job := range s.jobs {
-			all = append(all, findings.ReportOf(job, s.traced[job.Run]))
+			all = append(all, findings.ReportOf(job, s.traced.results[job.Run]))
 		}
 		jobs = all
 	}

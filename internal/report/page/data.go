@@ -9,6 +9,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/plot"
 	"github.com/mpitrace/mpitrace/internal/timeline"
 	"github.com/mpitrace/mpitrace/internal/trace"
+	"github.com/mpitrace/mpitrace/profile"
 )
 
 const version = 1 // of the data
@@ -40,15 +41,15 @@ type Activity struct {
 
 // Job is a job of the page, or two jobs that are compared.
 type Job struct {
-	Summary      *findings.Report    `json:"summary,omitempty"`
-	WaitsUnknown bool                `json:"waits_unknown"` // whether a trace would tell why ranks wait
-	Diff         *aggregate.Diff     `json:"diff,omitempty"`
-	Ranks        *Ranks              `json:"ranks,omitempty"`
-	Matrices     []Sheet             `json:"matrices"`
-	Pairs        *Pairs              `json:"pairs"`
-	Analysis     *analysis           `json:"analysis"`
-	Timeline     *Timeline           `json:"timeline"`
-	Sources      map[string]Source   `json:"sources,omitempty"`
+	Summary      *findings.Report  `json:"summary,omitempty"`
+	WaitsUnknown bool              `json:"waits_unknown"` // whether a trace would tell why ranks wait
+	Diff         *aggregate.Diff   `json:"diff,omitempty"`
+	Ranks        *Ranks            `json:"ranks,omitempty"`
+	Matrices     []Sheet           `json:"matrices"`
+	Pairs        *Pairs            `json:"pairs"`
+	Analysis     *analysis         `json:"analysis"`
+	Timeline     *Timeline         `json:"timeline"`
+	Sources      map[string]Source `json:"sources,omitempty"`
 }
 
 // MostPairs is the largest number of pairs whose details a page has.
@@ -90,9 +91,9 @@ func activities() []Activity {
 	return out
 }
 
-// AddJob adds a job. The options of the job must have had PairDetails: MostPairs. traced
-// and timeline are nil if the job was not traced.
-func (p *Page) AddJob(j *aggregate.Job, s *aggregate.Summary, traced *trace.Result, timeline *Timeline) *Job {
+// AddJob adds a job. The options of the job must have had PairDetails: MostPairs. traced is
+// nil if the job was not traced.
+func (p *Page) AddJob(j *aggregate.Job, s *aggregate.Summary, traced *trace.Result) *Job {
 	hosts, hostOf := j.Hosts()
 	inColumns := *s
 	inColumns.Ranks = nil
@@ -103,10 +104,15 @@ func (p *Page) AddJob(j *aggregate.Job, s *aggregate.Summary, traced *trace.Resu
 		Matrices:     sheetsOf(j),
 		Pairs:        pairsOf(j.PairDetails()),
 		Analysis:     analysisOf(traced),
-		Timeline:     timeline,
 	}
 	p.Jobs = append(p.Jobs, out)
 	return &p.Jobs[len(p.Jobs)-1]
+}
+
+// AddTimeline adds the timeline of the job's traces, in the order of ranks.
+func (j *Job) AddTimeline(events []profile.EventSource, waits []profile.Wait, path *trace.CriticalPath) (err error) {
+	j.Timeline, err = timelineOf(events, waits, path, pageLimits)
+	return err
 }
 
 // AddDiff adds a comparison of two jobs.
