@@ -152,6 +152,13 @@ func eval[T any](p *tab, expression string) T {
 	return v
 }
 
+// script runs JavaScript.
+func (p *tab) script(text string, args ...any) {
+	p.Helper()
+	p.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf("{"+text+"}", args...)))
+	p.settle()
+}
+
 // settle waits until the page has drawn what it was asked to draw.
 func (p *tab) settle() {
 	p.Helper()
@@ -181,7 +188,9 @@ func (p *tab) hover(x, y float64) {
 // wheel turns the mouse wheel at a point of the window; up is negative.
 func (p *tab) wheel(x, y, delta float64) {
 	p.Helper()
-	p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseWheel, x, y, func(e *input.DispatchMouseEventParams) { e.DeltaY = delta }))
+	p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseWheel, x, y, func(e *input.DispatchMouseEventParams) {
+		e.DeltaX, e.DeltaY = 1e-9, delta // zeros are left out, but both are needed
+	}))
 	p.settle()
 }
 

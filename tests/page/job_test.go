@@ -118,14 +118,11 @@ func synthetic(t testing.TB, shape string, ranks, perNode int) string {
 	return dir
 }
 
-// makePage writes the page of a run and returns its path and size.
-func makePage(t testing.TB, run string, flags ...string) (file string, size int64) {
+func read(t testing.TB, file string) string {
 	t.Helper()
-	file = filepath.Join(t.TempDir(), "page.html")
-	command(t, "mpitrace", append([]string{"report", run, "--html", file}, flags...)...)
-	info, err := os.Stat(file)
+	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return file, info.Size()
+	return string(text)
 }

@@ -1,0 +1,106 @@
+package page
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
+)
+
+const (
+	halo      = "examples/halo/halo.c"
+	standsOut = "tests/programs/stands_out.c"
+)
+
+// TestHalo opens the page of a small job that was not traced.
+func TestHalo(t *testing.T) {
+	run := record(t, nil, 4, compile(t, halo))
+	p, size := open(t, run)
+	if size > 250_000 {
+		t.Errorf("%d bytes, more than 250 KB", size)
+	}
+	p.pictures("halo")
+	p.checkReport(run)
+	p.checkMatrices(run, 4, 1)
+}
+
+func TestTraced(t *testing.T) {
+	run := record(t, []string{"--trace"}, 4, compile(t, halo), "-n", "200", "-m", "200", "-s", "60")
+	p, _ := open(t, run)
+	p.pictures("traced")
+	p.checkReport(run)
+	p.checkMatrices(run, 4, 1)
+	p.checkTimeline(run)
+}
+
+func TestLAMMPS(t *testing.T) {
+	testenv.Need(t, "lmp")
+	run := record(t, nil, 2, "lmp", "-in", filepath.Join(root, "tests", "e2e", "testdata", "in.melt"), "-log", "none")
+	p, _ := open(t, run)
+	p.pictures("lammps")
+	p.checkReport(run)
+	p.checkMatrices(run, 2, 1)
+}
+
+func TestAllToAll(t *testing.T) {
+	run := synthetic(t, "alltoall", 48, 8)
+	p, _ := open(t, run)
+	p.pictures("alltoall")
+	p.checkReport(run)
+	p.checkMatrices(run, 48, 6)
+}
+
+// TestDeadRank opens the page of a job of which a rank was killed.
+func TestDeadRank(t *testing.T) {
+	run := record(t, nil, 2, compile(t, standsOut), "killed")
+	p, _ := open(t, run)
+	p.pictures("dead")
+	p.checkReport(run)
+	p.mentions("#page", "killed by SIGKILL")
+}
+
+// TestTenThousandRanks checks a job with a pyramid of cells.
+func TestTenThousandRanks(t *testing.T) {
+	const ranks = 10_000
+	run := synthetic(t, "stencil", ranks, 64)
+	p, size := open(t, run)
+	t.Logf("page of %d ranks: %d bytes, ready after %.0f ms", ranks, size, p.ready)
+	if size > 2_000_000 {
+		t.Errorf("%d bytes, more than 2 MB", size)
+	}
+	if p.ready > 5000 { // 1 s on an idle machine
+		t.Errorf("ready after %.0f ms", p.ready)
+	}
+	p.pictures("ten-thousand")
+	p.checkReport(run)
+	p.checkMatrices(run, ranks, (ranks+63)/64)
+	levels := p.checkZoom(run, "point-to-point", ranks)
+	if len(levels) < 3 || levels[len(levels)-1] != 1 {
+		t.Errorf("the wheel zooms through cells of %v ranks", levels)
+	}
+	rate := p.framesPerSecond()
+	t.Logf("levels %v; zooms at %.0f frames/s", levels, rate)
+	if rate < 5 { // 30 on an idle machine
+		t.Errorf("%.1f frames/s", rate)
+	}
+}
+
+// framesPerSecond returns how often the page draws while the wheel turns.
+func (p *tab) framesPerSecond() float64 {
+	p.Helper()
+	p.showMatrix()
+	return eval[float64](p, fmt.Sprintf(`new Promise((done) => {
+		const picture = %s.querySelector("canvas.matrix"), box = picture.getBoundingClientRect();
+		const [frames, start] = [60, performance.now()];
+		let frame = 0;
+		const turn = () => {
+			const up = frame %% 40 < 20; // in, and out again
+			picture.dispatchEvent(new WheelEvent("wheel", { deltaY: up ? -100 : 100, clientX: box.left + box.width / 2,
+				clientY: box.top + box.height / 2, bubbles: true, cancelable: true }));
+			if (++frame > frames) done(1000 * frames / (performance.now() - start));
+			else requestAnimationFrame(turn);
+		};
+		requestAnimationFrame(turn);
+	})`, view))
+}
