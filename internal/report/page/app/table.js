@@ -1,0 +1,108 @@
+// Tables that the user can sort by each column and filter, with the mouse or the keyboard.
+
+// table returns a table. A column is {head, value(row), text(row), numeric, note}: value is
+// what it sorts by, text what it shows (a string or an element), note explains the head.
+// Without text it shows the value. The first column names the row. Options are caption,
+// sort (the index of a column; without it rows keep their order), filter(row), which
+// returns the text that the filter box searches, and limit, the rows shown at first.
+function table(columns, rows, options = {}) {
+  const limit = options.limit || 20;
+  let sorted = -1, down = false, wanted = "", shown = limit;
+  const body = h("tbody");
+  const heads = columns.map((c, i) => h("th", { scope: "col", class: c.numeric && "numeric", "aria-sort": "none" },
+    h("button", { type: "button", title: c.note, onclick: () => sortBy(i) }, c.head)));
+  const found = h("span", { role: "status", class: "faint" });
+  const more = h("button", { type: "button", onclick: () => { shown = Math.max(200, shown * 5); draw(); } });
+  const less = h("button", { type: "button", onclick: () => { shown = limit; draw(); } }, "Show fewer");
+  const box = options.filter && rows.length > 5 && h("input", { type: "search", placeholder: "Filter",
+    "aria-label": "Filter " + (options.caption || "rows"), oninput: () => filter(box.value) });
+
+  function sortBy(i) {
+    down = sorted === i ? !down : Boolean(columns[i].numeric);
+    sorted = i;
+    heads.forEach((head, k) => head.setAttribute("aria-sort", k !== i ? "none" : down ? "descending" : "ascending"));
+    draw();
+  }
+
+  function filter(text) {
+    wanted = text.toLowerCase();
+    shown = limit;
+    draw();
+  }
+
+  function draw() {
+    let list = wanted ? rows.filter((r) => options.filter(r).toLowerCase().includes(wanted)) : rows.slice();
+    if (sorted >= 0) {
+      const keyed = list.map((row) => [columns[sorted].value(row), row]);
+      list = keyed.sort((a, b) => compareKeys(a[0], b[0], down)).map((k) => k[1]);
+    }
+    body.replaceChildren(...list.slice(0, shown).map((row) => h("tr", null, columns.map((c, i) => cell(c, i, row)))));
+    const left = list.length - shown;
+    more.hidden = left <= 0;
+    more.textContent = `Show more (${count(left)} left)`;
+    less.hidden = shown <= limit || list.length <= limit;
+    found.textContent = wanted ? `${count(list.length)} of ${count(rows.length)}` : "";
+  }
+
+  if (options.sort === undefined) draw();
+  else sortBy(options.sort);
+  const element = h("div", { class: "table" }, box && h("div", { class: "controls" }, box, found),
+    h("div", { class: "scroll" }, h("table", null, options.caption && h("caption", null, options.caption),
+      h("thead", null, h("tr", null, heads)), body)),
+    h("div", { class: "controls" }, more, less));
+  element.find = (text) => {
+    if (box) filter(box.value = text);
+  };
+  return element;
+}
+
+function cell(column, i, row) {
+  const content = column.text ? column.text(row) : column.value(row);
+  const text = content === null || content === undefined ? "–" : content;
+  return i === 0 ? h("th", { scope: "row", class: column.numeric && "numeric" }, text)
+    : h("td", { class: column.numeric && "numeric" }, text);
+}
+
+// compareKeys orders numbers, BigInts and texts. A missing value comes last in both
+// directions.
+function compareKeys(a, b, down) {
+  if (a === null || a === undefined || b === null || b === undefined) {
+    return (a === null || a === undefined) - (b === null || b === undefined);
+  }
+  const order = typeof a === "string" && typeof b === "string" ? collator.compare(a, b) : a < b ? -1 : a > b ? 1 : 0;
+  return down ? -order : order;
+}
+
+const collator = new Intl.Collator("en", { numeric: true });
+
+// Columns that many tables have. value(row) returns the number, null if it is not known.
+
+function textColumn(head, value, note) {
+  return { head, value, note };
+}
+
+function countColumn(head, value, note) {
+  return { head, value, numeric: true, note, text: (row) => shownOr(value(row), count) };
+}
+
+function bytesColumn(head, value, note) {
+  return { head, value, numeric: true, note, text: (row) => shownOr(value(row), (n) => exact(bytes(n), count(n) + " B")) };
+}
+
+// timeColumn shows ns. The exact value is the cell's title.
+function timeColumn(head, value, note) {
+  return { head, value, numeric: true, note, text: (row) => shownOr(value(row), (ns) => exact(duration(ns), count(Math.round(ns)) + " ns")) };
+}
+
+function percentColumn(head, value, note) {
+  return { head, value, numeric: true, note, text: (row) => shownOr(value(row), percent) };
+}
+
+function shownOr(value, text) {
+  return value === null || value === undefined ? null : text(value);
+}
+
+// exact returns a rounded number whose title is the exact one.
+function exact(rounded, full) {
+  return h("span", { title: full }, rounded);
+}
