@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -81,11 +82,29 @@ func openTab(t *testing.T, file string) *tab {
 	p.resize(1280, 900)
 	p.prefer("light")
 	p.do(chromedp.Navigate(p.url))
-	p.ready = eval[float64](p, `new Promise((done) => {
-		const look = () => document.documentElement.dataset.ready === "yes" ? done(performance.now()) : setTimeout(look, 5);
-		look();
-	})`)
+	p.awaitReady()
 	return p
+}
+
+// awaitReady waits until the page is ready, or something went wrong.
+func (p *tab) awaitReady() {
+	p.Helper()
+	for end := time.Now().Add(answersWithin); p.ready == 0; {
+		p.ready = eval[float64](p, `new Promise((done) => {
+			const look = (left) => {
+				if (document.documentElement.dataset.ready === "yes") done(performance.now());
+				else if (left === 0) done(0);
+				else setTimeout(look, 5, left - 1);
+			};
+			look(50);
+		})`)
+		p.mu.Lock()
+		failed := len(p.problems) > 0 && p.ready == 0
+		p.mu.Unlock()
+		if failed || time.Now().After(end) {
+			p.Fatal("the page does not become ready")
+		}
+	}
 }
 
 // observe records the events that no page may cause. It runs in the loop that reads
@@ -119,7 +138,9 @@ func (p *tab) observe(event any) {
 func (p *tab) problem(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.problems = append(p.problems, fmt.Sprintf(format, args...))
+	if text := fmt.Sprintf(format, args...); !slices.Contains(p.problems, text) {
+		p.problems = append(p.problems, text)
+	}
 }
 
 // do carries out steps, or ends the test.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,24 +14,29 @@ import (
 
 // A report is what the tests read of `mpitrace report --json`.
 type report struct {
-	Jobs []struct {
-		Program  string
-		Findings []struct{ Rule, Text, Try string }
-		Calls    []struct {
-			Call     string
-			Calls    uint64
-			Messages uint64
-			Bytes    uint64
-			TimeNs   uint64 `json:"time_ns"`
-		}
-		CallSites []struct {
-			Label  string
-			Call   string
-			Calls  uint64
-			TimeNs uint64 `json:"time_ns"`
-		}
-		Hosts []struct{ Name string }
-	}
+	Jobs []jobReport
+}
+
+type jobReport struct {
+	Program   string
+	Findings  []struct{ Rule, Text, Try string }
+	Calls     []callReport
+	CallSites []callReport
+	Ranks     []rankReport
+}
+
+type callReport struct {
+	Call, Label string
+	Calls       uint64
+	TimeNs      uint64 `json:"time_ns"`
+	MaxNs       uint64 `json:"max_ns"`
+	Sent        struct{ Bytes, Messages uint64 }
+}
+
+type rankReport struct {
+	Rank             uint64
+	ApplicationTimeS float64 `json:"application_time_s"`
+	MPITimeS         float64 `json:"mpi_time_s"`
 }
 
 func readReport(t testing.TB, run string) (r report) {
@@ -74,11 +80,66 @@ func (p *tab) mentions(selector string, texts ...string) {
 // checkReport compares the page with the report in JSON.
 func (p *tab) checkReport(run string) {
 	p.Helper()
-	job := readReport(p, run).Jobs[0]
+	job := &readReport(p, run).Jobs[0]
 	p.mentions("main", job.Program)
 	for _, f := range job.Findings {
 		p.mentions("main", f.Text, f.Try)
 	}
+	p.checkCalls(job)
+	p.checkSites(job)
+	p.checkRanks(job)
+}
+
+func columnOf[R, V any](rows []R, of func(R) V) (values []V) {
+	for _, r := range rows {
+		values = append(values, of(r))
+	}
+	return values
+}
+
+func (p *tab) checkCalls(job *jobReport) {
+	p.Helper()
+	const caption = "MPI calls"
+	if len(job.Calls) == 0 {
+		return
+	}
+	shown := p.table(caption).column(p, "call")
+	if want := columnOf(job.Calls, func(c callReport) string { return c.Call }); !slices.Equal(shown, want) {
+		p.Errorf("%q, want %q", shown, want)
+	}
+	p.checkTable(caption,
+		wantedColumn{"calls", columnOf(job.Calls, func(c callReport) uint64 { return c.Calls })},
+		wantedColumn{"time", columnOf(job.Calls, func(c callReport) uint64 { return c.TimeNs })},
+		wantedColumn{"longest", columnOf(job.Calls, func(c callReport) uint64 { return c.MaxNs })},
+		wantedColumn{"messages sent", columnOf(job.Calls, func(c callReport) uint64 { return c.Sent.Messages })},
+		wantedColumn{"sent", columnOf(job.Calls, func(c callReport) uint64 { return c.Sent.Bytes })})
+	if len(job.Calls) > 5 {
+		p.checkFilter(caption, "call", "all")
+		p.checkFilter(caption, "call", "no such call")
+	}
+}
+
+func (p *tab) checkSites(job *jobReport) {
+	p.Helper()
+	if len(job.CallSites) == 0 {
+		return
+	}
+	p.checkTable("Call sites",
+		wantedColumn{"calls", columnOf(job.CallSites, func(c callReport) uint64 { return c.Calls })},
+		wantedColumn{"time", columnOf(job.CallSites, func(c callReport) uint64 { return c.TimeNs })})
+	if len(job.CallSites) > 5 {
+		p.checkFilter("Call sites", "call", "wait")
+	}
+}
+
+// checkRanks compares the table of ranks, which lists no blocks of ranks.
+func (p *tab) checkRanks(job *jobReport) {
+	p.Helper()
+	ns := func(seconds float64) uint64 { return uint64(1e9*seconds + 0.5) }
+	p.checkTable("Ranks",
+		wantedColumn{"rank", columnOf(job.Ranks, func(r rankReport) uint64 { return r.Rank })},
+		wantedColumn{"application", columnOf(job.Ranks, func(r rankReport) uint64 { return ns(r.ApplicationTimeS) })},
+		wantedColumn{"in MPI", columnOf(job.Ranks, func(r rankReport) uint64 { return ns(r.MPITimeS) })})
 }
 
 // pictures takes pictures of all sections in light and dark, at two widths.

@@ -9,8 +9,14 @@ function start() {
   if (typeof DecompressionStream === "undefined") {
     return root.replaceChildren(notice("This browser is too old to unpack the data of this page. Use Chrome or Edge 80, Firefox 113, Safari 16.4 or newer, or run mpitrace report for the same numbers as text."));
   }
-  inflate(document.getElementById("data")).then((data) => showJob(root, data, 0))
+  inflate(document.getElementById("data")).then((data) => showJob(root, data, 0)).then(tellReady)
     .catch((error) => root.replaceChildren(notice(`The data of this page cannot be shown (${error.message}). The file may be damaged or incomplete; make it again with mpitrace report RUN --html FILE.`)));
+}
+
+// tellReady tells tests that the first screen is drawn, which takes two frames: in the
+// first, canvases learn their size.
+function tellReady() {
+  requestAnimationFrame(() => requestAnimationFrame(() => { document.documentElement.dataset.ready = "yes"; }));
 }
 
 function notice(text) {
