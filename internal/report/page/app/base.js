@@ -22,7 +22,7 @@ function fill(element, properties, children) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat().filter((c) => c !== null && c !== undefined && c !== false));
+  element.append(...children.flat(Infinity).filter((c) => c !== null && c !== undefined && c !== false));
   return element;
 }
 
@@ -109,7 +109,7 @@ function canvas(properties, draw) {
     asked = true;
   };
   new ResizeObserver(element.redraw).observe(element);
-  redraws.push(element.redraw);
+  redraws.push(paint); // at once: a page is printed as soon as its listeners return
   return element;
 }
 

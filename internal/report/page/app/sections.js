@@ -114,6 +114,8 @@ function balanceSection({ s }) {
     s.top_pairs, { caption: "Pairs that send most, point-to-point and one-sided" }))];
 }
 
+const classMeaning = { p2p: " (point-to-point)", O2A: " (one to all)", A2O: " (all to one)", A2A: " (all to all)", sync: " (of windows)", io: " (files)", other: ", with Init and Finalize" };
+
 // received returns the bytes that a call received. It is null if that was not recorded,
 // because 0 would look like lost data.
 function received(c, s) {
@@ -130,8 +132,8 @@ function callsSection({ s, job }) {
       countColumn("messages sent", (c) => c.sent.messages), bytesColumn("sent", (c) => c.sent.bytes), bytesColumn("received", (c) => received(c, s)),
       ...(waits.size ? [timeColumn("waiting for others", traced("waiting_s")), timeColumn("undecided", traced("undecided_s"), "waits that the trace does not prove")] : [])],
     s.calls, { caption: "MPI calls, over all ranks", filter: (c) => c.call, limit: 30 }),
-    table([textColumn("class", (c) => c.class), ...totalColumns(s), countColumn("messages", (c) => c.messages), bytesColumn("bytes", (c) => c.bytes)],
-      s.classes, { caption: "Classes of calls: O2A is one to all, A2O all to one, A2A all to all, sync is of windows, other includes Init and Finalize" }),
+    table([{ head: "class", value: (c) => c.class, text: (c) => c.class + (classMeaning[c.class] || "") }, ...totalColumns(s), countColumn("messages", (c) => c.messages), bytesColumn("bytes", (c) => c.bytes)],
+      s.classes, { caption: "Classes of calls" }),
     s.untimed_calls > 0 && h("p", null, `Not timed: ${plural(s.untimed_calls, "call")} from Fortran, whose bindings do it without MPI's functions in C.`),
   ];
 }
@@ -208,7 +210,7 @@ function sizeChart(list, range) {
   const element = canvas({ class: "chart low", role: "img", "aria-label": "Messages by size. The table below has the values.",
     onmousemove: (e) => (at(e) ? tooltip.show(e.clientX, e.clientY, text(at(e))) : tooltip.hide()), onmouseleave: () => tooltip.hide(),
   }, (context, width, height) => {
-    const step = Math.min(70, (width - left) / n), base = height - 20, most = Math.max(...classes.map((z) => (z ? z.messages : 0)), 1);
+    const step = Math.min(70, (width - left) / n), base = height - 20, most = classes.reduce((m, z) => Math.max(m, z.messages), 1);
     context.font = "11px system-ui, sans-serif";
     context.textAlign = "center";
     for (let k = 0; k < n; k++) {

@@ -51,24 +51,24 @@ function rankChart(ranks, options) {
     const scale = (height - low - high) / largest, bottom = height - low;
     timeAxis(context, largest, left, width, bottom, scale);
     const colors = layers.map((l) => l.color()), mark = cssColor("--mark");
-    const step = plot / bars, gap = step > 6 ? Math.min(6, step * .15) : step > 3 ? 1 : 0;
+    const step = plot / bars, wide = step > 6 ? Math.min(64, step * .85) : step > 3 ? step - 1 : Math.ceil(step);
     for (let bar = 0; bar < bars; bar++) {
-      const entries = entriesOf(bar), x = left + bar * step;
+      const entries = entriesOf(bar), x = Math.round(left + (bar + .5) * step - wide / 2);
       const marked = highlight.ranks && entries.some((i) => ranksOf(ranks, i).some((r) => highlight.ranks.has(r)));
       const most = entries.reduce((m, i) => Math.max(m, top(i)), 0);
       context.globalAlpha = .45;
       context.fillStyle = marked && layers.length === 1 ? mark : colors[0];
-      if (entries.length > 1 || options.most) context.fillRect(x, bottom - most * scale, step - gap, most * scale);
+      if (entries.length > 1 || options.most) context.fillRect(x, bottom - most * scale, wide, most * scale);
       context.globalAlpha = 1;
       let y = bottom;
       layers.forEach((l, k) => {
         const mean = entries.reduce((sum, i) => sum + (l.values[i] || 0), 0) / entries.length;
         context.fillStyle = marked && layers.length === 1 ? mark : colors[k];
-        context.fillRect(x, y - mean * scale, step - gap, mean * scale);
+        context.fillRect(x, y - mean * scale, wide, mean * scale);
         y -= mean * scale;
       });
       context.fillStyle = mark;
-      if (marked) context.fillRect(x, bottom + 1, Math.max(1, step - gap), 4);
+      if (marked) context.fillRect(x, bottom + 1, Math.max(1, wide), 4);
     }
     if (options.mean) meanLine(context, options.mean, left, width, bottom - options.mean * scale);
     rankAxis(context, options, ranks, left, step, bottom, width, order.length / bars);
@@ -118,23 +118,23 @@ function rankWords(ranks, options, entries, total) {
 
 // timeAxis draws lines at round times.
 function timeAxis(context, largest, left, width, bottom, scale) {
-  let step = 10 ** Math.floor(Math.log10(largest));
-  if (largest / step < 2) step /= 5;
-  else if (largest / step < 5) step /= 2;
+  const step = roundStep(largest / Math.max(2, largest * scale / 24));
   context.font = "11px system-ui, sans-serif";
   context.textAlign = "right";
   context.textBaseline = "middle";
-  let last = Infinity;
-  for (let t = 0; t <= largest * 1.001; t += step) {
-    const y = Math.round(bottom - t * scale) + .5;
+  for (let t = 0; t <= largest; t += step) {
+    const y = Math.round(bottom - t * scale);
     context.fillStyle = cssColor("--line");
     context.fillRect(left, y, width - left, 1);
     context.fillStyle = cssColor("--faint");
-    if (last - y >= 18) {
-      context.fillText(t ? shortTime(t) : "0", left - 6, y);
-      last = y;
-    }
+    context.fillText(t ? shortTime(t) : "0", left - 6, y);
   }
+}
+
+// roundStep returns the least of 1, 2, 5, 10, 20, … that is not below v.
+function roundStep(v) {
+  const ten = 10 ** Math.floor(Math.log10(Math.max(1, v)));
+  return [1, 2, 5, 10].map((m) => m * ten).find((s) => s >= v - 1e-9);
 }
 
 // shortTime is duration without zeros at the end: 1.00 s is 1 s.
@@ -143,7 +143,7 @@ function shortTime(ns) {
 }
 
 function meanLine(context, mean, left, width, y) {
-  context.strokeStyle = context.fillStyle = cssColor("--ink");
+  context.strokeStyle = cssColor("--ink");
   context.setLineDash([4, 3]);
   context.beginPath();
   context.moveTo(left, y);
@@ -152,7 +152,11 @@ function meanLine(context, mean, left, width, y) {
   context.setLineDash([]);
   context.textAlign = "right";
   context.textBaseline = "bottom";
-  context.fillText("mean " + duration(mean), width - 4, y - 1);
+  const text = "mean " + duration(mean), size = context.measureText(text).width;
+  context.fillStyle = cssColor("--paper");
+  context.fillRect(width - size - 6, y - 15, size + 4, 14);
+  context.fillStyle = cssColor("--ink");
+  context.fillText(text, width - 4, y - 2);
 }
 
 function rankAxis(context, options, ranks, left, step, bottom, width, perBar) {
@@ -166,7 +170,7 @@ function rankAxis(context, options, ranks, left, step, bottom, width, perBar) {
     return;
   }
   let last = -Infinity;
-  const n = options.order.length, every = Math.max(1, niceStep(n / Math.max(1, (width - left) / 60)));
+  const n = options.order.length, every = Math.max(1, roundStep(n / Math.max(1, (width - left) / 60)));
   context.textAlign = "center";
   for (let k = 0; k < n; k += every) {
     const x = left + (k / perBar + .5) * step;
@@ -174,12 +178,6 @@ function rankAxis(context, options, ranks, left, step, bottom, width, perBar) {
     context.fillText((k === 0 ? "rank " : "") + ranks.rank[options.order[k]], x, bottom + 6);
     last = x;
   }
-}
-
-// niceStep returns the least of 1, 2, 5, 10, 20, … that is not below v.
-function niceStep(v) {
-  const ten = 10 ** Math.floor(Math.log10(Math.max(1, v)));
-  return [1, 2, 5, 10].map((m) => m * ten).find((s) => s >= v - 1e-9);
 }
 
 // activityColor returns the colour of an activity in the page's theme.
@@ -243,7 +241,7 @@ function timeChart(page) {
 // ranks of a bar.
 function histogram(ranks) {
   const known = ranks.rank.map((_, i) => i).filter((i) => ranks.useful_ns[i] !== null);
-  if (known.length < 4) return null;
+  if (known.length < 8) return null;
   const values = known.map((i) => ranks.useful_ns[i]);
   const low = values.reduce((a, b) => Math.min(a, b)), high = values.reduce((a, b) => Math.max(a, b));
   const bins = Array.from({ length: Math.min(40, Math.ceil(Math.sqrt(known.length)) + 1) }, () => []);

@@ -46,8 +46,8 @@ function table(columns, rows, options = {}) {
 
   if (options.sort === undefined) draw();
   else sortBy(options.sort);
-  const element = h("div", { class: "table" }, box && h("div", { class: "controls" }, box, found),
-    h("div", { class: "scroll" }, h("table", null, options.caption && h("caption", null, options.caption),
+  const element = h("div", { class: "table" },
+    h("div", { class: "scroll" }, h("table", { "aria-label": options.caption }, options.caption && h("caption", null, options.caption, box && [" ", box, " ", found]),
       h("thead", null, h("tr", null, heads)), body)),
     h("div", { class: "controls" }, more, less));
   element.find = (text) => {
