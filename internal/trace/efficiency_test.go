@@ -30,6 +30,11 @@ func TestCriticalPath(t *testing.T) {
 			{1, 0.030, 0.30, 0.028, 0.002},
 		},
 		Callsites: []PathPlace{{"Recv", "Recv", 0.004, 0.04}},
+		Segments: []PathSegment{
+			{0, 0, at(0), at(30)},
+			{1, 0, at(30), at(60)},
+			{2, 0, at(60), at(100)},
+		},
 	}
 	if diff := cmp.Diff(want, got, cmp.Comparer(near)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

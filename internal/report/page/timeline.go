@@ -25,10 +25,12 @@ var pageLimits = timelineLimits{events: 200_000, columns: 1024, lanes: 256, mess
 // Timeline is the field "timeline" of a job. Times are ns since the first event.
 // Texts are kept once, in Texts; the columns hold indices.
 type Timeline struct {
-	Length  int64    `json:"length_ns"`
-	InitEnd int64    `json:"init_end_ns"`
-	Texts   []string `json:"texts"`
-	Lines   struct {
+	Length  int64 `json:"length_ns"`
+	InitEnd int64 `json:"init_end_ns"` // when the first rank left MPI_Init
+	// FinalizeStart is when the last rank entered MPI_Finalize; 0 if one did not.
+	FinalizeStart int64    `json:"finalize_start_ns"`
+	Texts         []string `json:"texts"`
+	Lines         struct {
 		Rank   []int `json:"rank"`
 		Thread []int `json:"thread"`
 	} `json:"lines"`
@@ -111,12 +113,27 @@ func timelineOf(sources []profile.EventSource, waits []profile.Wait, path *trace
 		return nil, err
 	}
 	b.addOverview(found)
+	b.FinalizeStart = finalizeStart(sources, b.zero)
 	b.addMessages(found)
 	b.addPath(path)
 	if err := b.addEvents(sources, waits); err != nil {
 		return nil, err
 	}
 	return b.Timeline, nil
+}
+
+// finalizeStart returns when the last rank entered MPI_Finalize, in ns since a time; 0
+// if one did not.
+func finalizeStart(sources []profile.EventSource, zero int64) int64 {
+	last := zero
+	for _, src := range sources {
+		at := src.Trace().FinalizeStart
+		if at == 0 {
+			return 0
+		}
+		last = max(last, at)
+	}
+	return last - zero
 }
 
 type timelineBuilder struct {

@@ -10,33 +10,27 @@ const stackFrom = 8; // device pixels; a lower lane has one colour in a column, 
 const mostMessagesDrawn = 2000;
 const hatchColor = "rgba(0, 0, 0, 0.6)"; // hatching, on colours that are the same in both themes
 
-// decodeTimeline returns the timeline with its columns in typed arrays and times as sums
-// of the differences.
+// decodeTimeline returns the timeline with times in typed arrays, as sums of the differences.
 function decodeTimeline(timeline) {
-  const floats = (list) => Float64Array.from(list || []);
+  const { texts, overview } = timeline, rows = (table, first) => (table && table[first]) || [];
   const summed = (list) => {
-    const out = floats(list);
+    const out = Float64Array.from(list || []);
     for (let i = 1; i < out.length; i++) out[i] += out[i - 1];
     return out;
   };
-  const column = (table, name) => (table && table[name]) || [];
-  const lines = (timeline.events || []).map((e) => {
-    const start = summed(e.start_ns), end = floats(e.duration_ns), reach = new Float64Array(start.length);
-    for (let i = 0, last = 0; i < start.length; i++) reach[i] = last = Math.max(last, end[i] += start[i]);
-    return { start, end, reach, kind: e.kind || [], bytes: e.bytes || [] };
+  const events = timeline.events && timeline.events.map((e) => {
+    const start = summed(e.start_ns), end = start.map((at, i) => at + e.duration_ns[i]);
+    let last = 0;
+    return { start, end, reach: end.map((at) => (last = Math.max(last, at))), kind: e.kind || [], bytes: e.bytes || [] };
   });
-  const m = timeline.messages || {}, sent = summed(m.start_ns);
-  const received = floats(m.end_ns).map((after, i) => sent[i] + after);
-  const waits = column(timeline.waits, "line").map((line, i) => {
-    const { start_ns, duration_ns, pattern, peer, site, peer_site } = timeline.waits, { texts } = timeline;
-    return { line, start: start_ns[i], end: start_ns[i] + duration_ns[i], peer: peer[i],
-      pattern: texts[pattern[i]].replaceAll("-", " "), site: texts[site[i]], peerSite: texts[peer_site[i]] };
-  });
+  const m = timeline.messages, sent = summed(m.start_ns), w = timeline.waits, p = timeline.path;
   const bytesOf = (text) => Uint8Array.from(atob(text || ""), (c) => c.charCodeAt(0));
-  const overview = timeline.overview && { ...timeline.overview, shares: timeline.overview.shares.map((lane) => lane.map(bytesOf)) };
-  return { ...timeline, events: timeline.events && lines, overview, waits, sent, received,
-    messages: { from: m.from || [], to: m.to || [], bytes: m.bytes || [], tag: m.tag || [], comm: m.comm || [] },
-    path: column(timeline.path, "line").map((line, i) => ({ line, from: timeline.path.from_ns[i], to: timeline.path.to_ns[i] })) };
+  return { ...timeline, events,
+    overview: overview && { ...overview, shares: overview.shares.map((lane) => lane.map(bytesOf)) },
+    messages: { sent, received: sent.map((at, i) => at + m.end_ns[i]), from: m.from || [], to: m.to || [], bytes: m.bytes, tag: m.tag },
+    waits: rows(w, "line").map((line, i) => ({ line, start: w.start_ns[i], end: w.start_ns[i] + w.duration_ns[i], peer: w.peer[i],
+      pattern: texts[w.pattern[i]].replaceAll("-", " "), peerSite: texts[w.peer_site[i]] })),
+    path: rows(p, "line").map((line, i) => ({ line, from: p.from_ns[i], to: p.to_ns[i] })) };
 }
 
 // timeStep returns the smallest round number of ns that is at least a given one.
@@ -45,24 +39,23 @@ function timeStep(least) {
   return [1, 2, 5, 10].map((k) => k * power).find((step) => step >= least);
 }
 
-// timeAt returns the text of a time, exact to a step.
-function timeAt(ns, step) {
-  const [size, unit] = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]].find(([size]) => step * 1000 >= size) || [1, "ns"];
-  const digits = Math.max(0, Math.ceil(Math.log10(size / step) - 1e-9));
-  const [whole, fraction] = (ns / size).toFixed(digits).split(".");
+// timeAt returns the text of a time, exact to a step, in the unit of a time that is shown
+// beside it.
+function timeAt(ns, step, beside = ns) {
+  const [size, unit] = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"]].find(([size]) => beside >= size) || [1, "ns"];
+  const [whole, fraction] = (ns / size).toFixed(Math.max(0, Math.ceil(Math.log10(size / step) - 1e-9))).split(".");
   return count(whole) + (fraction ? "." + fraction : "") + " " + unit;
+}
+
+function windowText({ from, to }) {
+  const step = timeStep((to - from) / 1000);
+  return timeAt(from, step, to) + " to " + timeAt(to, step, to);
 }
 
 // timelineView returns the element with the timeline and the matrix of the selected window.
 function timelineView(options) {
   const chart = new TimelineChart(options);
-  return Object.assign(chart.element, {
-    show: (from, to, top, bottom) => chart.show(from, to, top, bottom),
-    select: (from, to) => chart.select(from, to),
-    describe: (line, ns) => chart.describe(line, ns).join("\n"),
-    locate: (line, ns) => chart.locate(line, ns),
-    status: () => chart.statusText(),
-  });
+  return Object.assign(chart.element, { chart });
 }
 
 class TimelineChart {
@@ -71,22 +64,22 @@ class TimelineChart {
     this.job = job || {};
     this.activities = activities;
     this.lines = this.data.lines.rank.length;
-    this.whole = { from: this.data.init_end_ns, to: Math.max(this.data.length_ns, this.data.init_end_ns + 1), top: 0, bottom: this.lines };
-    this.view = { ...this.whole };
+    this.home = { from: timeline.init_end_ns, to: Math.max(timeline.finalize_start_ns || timeline.length_ns, timeline.init_end_ns + 1), top: 0, bottom: this.lines };
+    this.view = this.home;
     this.plot = { x: 0, y: 0, width: 1, height: 1 };
     this.selected = null; // from and to, in ns
     this.shown = { messages: true, waits: true, path: true };
     this.canvas = canvas({ class: "chart timeline", tabindex: 0, role: "application",
-      "aria-label": "Timeline of ranks. Plus and minus zoom, arrows move, Home shows the whole run. The text below says what is shown." },
+      "aria-label": "Timeline of ranks. Plus and minus zoom, arrows move, Home shows all ranks from MPI_Init to MPI_Finalize. The text below says what is shown." },
     (...args) => this.draw(...args));
     this.canvas.style.height = Math.min(560, Math.max(110, this.lines * 30)) + timelineMargin.top + timelineMargin.bottom + "px";
     this.status = h("p", { class: "faint", role: "status" });
     this.legend = h("ul", { class: "legend" });
     this.element = h("div", { class: "timeline-view" }, this.controls(), this.canvas, this.legend, this.status,
-      h("p", { class: "faint" }, "Wheel, + or − zoom; Shift and the wheel, or Shift and ↑ or ↓, zoom ranks; dragging or arrows move; Home shows the whole run",
+      h("p", { class: "faint" }, "Wheel, + or − zoom; Shift and the wheel, or Shift and ↑ or ↓, zoom ranks; dragging or arrows move; Home shows all from MPI_Init to MPI_Finalize",
         this.data.events && "; Shift and dragging, or Enter, selects a window", "."),
-      this.limitText(), this.missingText(), this.data.events && this.windowMatrix());
-    new TimelineControl(this);
+      this.limitText(), (timeline.missing || []).length > 0 && h("p", { class: "notice" }, timeline.missing.join("; ") + "."), this.data.events && this.windowMatrix());
+    controlTimeline(this);
     onHighlight(() => this.canvas.redraw());
   }
 
@@ -97,19 +90,20 @@ class TimelineChart {
         this.canvas.redraw();
       } }), " " + text);
     const button = (text, label, onclick) => h("button", { type: "button", "aria-label": label, title: label, onclick }, text);
-    this.selecting = button("Select a window", "Select a window of time by dragging. Shift and dragging does the same.",
-      () => this.setSelecting(this.selecting.getAttribute("aria-pressed") !== "true"));
-    this.setSelecting(false);
+    this.selecting = button("Select a window", "Select a window of time by dragging. Shift and dragging does the same.", () => this.selectNext(!this.selects));
+    this.selectNext(false);
     return h("div", { class: "controls" },
       button("−", "Zoom out", () => this.zoom(2)), button("+", "Zoom in", () => this.zoom(0.5)),
-      button("Whole run", "Show the whole run", () => this.show()),
+      button("Whole run", "Show the whole run, with MPI_Init and MPI_Finalize", () => this.show(0, this.data.length_ns)),
       this.data.events && this.selecting,
       this.data.events && button("Select what is shown", "Select the time that is shown", () => this.select(this.view.from, this.view.to)),
       box("messages", "messages", this.data.messages.from.length), box("waits", "waits", this.data.waits.length),
       box("path", "critical path", this.data.path.length));
   }
 
-  setSelecting(on) {
+  // selectNext sets whether dragging selects a window the next time.
+  selectNext(on) {
+    this.selects = on;
     this.selecting.setAttribute("aria-pressed", String(on));
   }
 
@@ -123,13 +117,8 @@ class TimelineChart {
       some(this.data.messages.from.length, this.data.messages_total, "longest of the largest messages"), ". To see single calls: ", this.command);
   }
 
-  missingText() {
-    const { missing } = this.data;
-    return missing && missing.length ? h("p", { class: "notice" }, missing.join("; ") + ".") : null;
-  }
-
-  // show shows a window of time and of lines; without arguments the run after MPI_Init.
-  show(from = this.whole.from, to = this.whole.to, top = this.whole.top, bottom = this.whole.bottom) {
+  // show shows a window of time and of lines; without arguments all between MPI_Init and MPI_Finalize.
+  show(from = this.home.from, to = this.home.to, top = this.home.top, bottom = this.home.bottom) {
     const end = this.data.length_ns, width = Math.min(Math.max(to - from, 10), Math.max(end, 10));
     const height = Math.min(Math.max(bottom - top, 1), this.lines);
     from = Math.max(0, Math.min(from, end - width));
@@ -138,33 +127,32 @@ class TimelineChart {
     this.canvas.redraw();
   }
 
-  // zoom makes the window of time longer by a factor, about a share of its width.
-  zoom(factor, share = 0.5) {
-    const { from, to } = this.view, fixed = from + share * (to - from);
-    this.show(fixed - (fixed - from) * factor, fixed + (to - fixed) * factor, this.view.top, this.view.bottom);
+  // zoom makes the window of time longer by a factor, and that of lines by another, about a
+  // share of its width and height.
+  zoom(factor, x = 0.5, lines = 1, y = 0.5) {
+    const { from, to, top, bottom } = this.view, ns = (to - from) * (1 - factor), height = (bottom - top) * (1 - lines);
+    this.show(from + x * ns, to - (1 - x) * ns, top + y * height, bottom - (1 - y) * height);
   }
 
-  zoomLines(factor, share = 0.5) {
-    const { top, bottom } = this.view, fixed = top + share * (bottom - top);
-    this.show(this.view.from, this.view.to, fixed - (fixed - top) * factor, fixed + (bottom - fixed) * factor);
+  move(ns, lines, view = this.view) {
+    this.show(view.from + ns, view.to + ns, view.top + lines, view.bottom + lines);
   }
 
-  move(ns, lines) {
-    const { from, to, top, bottom } = this.view;
-    this.show(from + ns, to + ns, top + lines, bottom + lines);
+  // mark shows a window of time as selected; null is none.
+  mark(from = null, to = null) {
+    const clamp = (ns) => Math.round(Math.max(0, Math.min(ns, this.data.length_ns)));
+    this.selected = from === null ? null : { from: clamp(Math.min(from, to)), to: clamp(Math.max(from, to)) };
+    this.canvas.redraw();
   }
 
   // select makes the matrix that of the messages sent in a window of time; null is the run.
   select(from = null, to = null) {
-    this.selected = from === null ? null : { from: Math.max(0, Math.min(from, to)), to: Math.min(this.data.length_ns, Math.max(from, to)) };
-    this.canvas.redraw();
-    if (!this.matrix) return;
-    const sheet = this.sheet(), messages = sumOf(sheet.messages);
+    this.mark(from, to);
+    const sheet = this.sheet(), messages = sumOf(sheet.messages), { selected } = this;
     this.matrix.setSheets(messages ? [sheet] : []);
-    const step = this.selected ? timeStep((this.selected.to - this.selected.from) / 1000) : 1;
-    this.windowTitle.textContent = (this.selected ? `Messages sent from ${timeAt(this.selected.from, step)} to ${timeAt(this.selected.to, step)}: ` : "Messages of the whole run: ") +
+    this.windowTitle.textContent = (selected ? `Messages sent from ${windowText(selected)}: ` : "Messages of the whole run: ") +
       plural(messages, "message") + ", " + bytes(sumOf(sheet.bytes)) + ". Both ends were traced. ";
-    this.unselect.hidden = !this.selected;
+    this.unselect.hidden = !selected;
   }
 
   windowMatrix() {
@@ -172,37 +160,32 @@ class TimelineChart {
     this.unselect = h("button", { type: "button", hidden: true, onclick: () => this.select() }, "Whole run");
     this.matrix = matrixView({ sheets: [], ranks: this.job.ranks, pairs: null, summary: this.job.summary });
     this.select();
-    return h("div", { class: "window" }, h("h3", null, "Who sends to whom in a window of time"), h("p", null, this.windowTitle, this.unselect), this.matrix);
+    return h("div", null, h("h3", null, "Who sends to whom in a window of time"), h("p", null, this.windowTitle, this.unselect), this.matrix);
   }
 
   // sheet returns the sheet of the messages whose sends start in the selected window.
   sheet() {
-    const { rank } = this.data.lines, { from, to, bytes: sizes } = this.data.messages;
-    const size = Math.max((this.job.summary && this.job.summary.ranks_expected) || 0, ...this.data.messages.from.map((line) => rank[line] + 1),
-      ...this.data.messages.to.map((line) => rank[line] + 1), 1);
-    const rows = Array.from({ length: size }, () => new Map());
-    const first = this.selected ? lowerBound(this.data.sent, this.selected.from) : 0;
-    for (let i = first; i < from.length && (!this.selected || this.data.sent[i] < this.selected.to); i++) {
-      const row = rows[rank[from[i]]], column = rank[to[i]], sum = row.get(column) || { bytes: 0, messages: 0 };
-      row.set(column, { bytes: sum.bytes + sizes[i], messages: sum.messages + 1 });
+    const { rank } = this.data.lines, { from, to, sent, bytes: sizes } = this.data.messages, sums = new Map();
+    const size = Math.max((this.job.summary && this.job.summary.ranks_expected) || 0, rank[this.lines - 1] + 1);
+    const [first, end] = this.selected ? [lowerBound(sent, this.selected.from), lowerBound(sent, this.selected.to)] : [0, sent.length];
+    for (let i = first; i < end; i++) {
+      const key = rank[from[i]] * size + rank[to[i]], sum = sums.get(key) || { bytes: 0, messages: 0 };
+      sums.set(key, { bytes: sum.bytes + sizes[i], messages: sum.messages + 1 });
     }
-    const sheet = { class: "point-to-point", unit: "rank", ranks: size, block: 1, lines: size, entries: [], columns: [], bytes: [], messages: [] };
-    rows.forEach((row, r) => {
-      sheet.entries.push(row.size);
-      let last = r;
-      for (const [column, sum] of [...row].sort((a, b) => a[0] - b[0])) {
-        sheet.columns.push(column - last);
-        sheet.bytes.push(sum.bytes);
-        sheet.messages.push(sum.messages);
-        last = column;
-      }
-    });
-    return sheet;
+    const keys = [...sums.keys()].sort((a, b) => a - b), entries = new Array(size).fill(0), row = (key) => Math.floor(key / size);
+    for (const key of keys) entries[row(key)]++;
+    const columns = keys.map((key, i) => key % size - (i > 0 && row(keys[i - 1]) === row(key) ? keys[i - 1] % size : row(key)));
+    return { class: "point-to-point", unit: "rank", ranks: size, block: 1, lines: size, entries, columns,
+      bytes: keys.map((key) => sums.get(key).bytes), messages: keys.map((key) => sums.get(key).messages) };
   }
 
   lineName(line) {
     const { rank, thread } = this.data.lines;
     return rank[line] + (thread[line] < 0 ? "" : "." + thread[line]);
+  }
+
+  lineNames(first, last) {
+    return first === last ? "rank " + this.lineName(first) : `ranks ${this.lineName(first)} to ${this.lineName(last)}`;
   }
 
   // rows returns the lanes in view: their first line, the line behind their last, and their
@@ -230,9 +213,13 @@ class TimelineChart {
 
   draw(context, width, height) {
     const { left, right, top, bottom } = timelineMargin;
-    this.plot = { x: left, y: top, width: Math.max(1, Math.floor(width - left - right)), height: Math.floor(height - top - bottom) };
-    this.colors = this.themeColors();
-    const rows = this.rows(), { plot } = this;
+    const plot = { x: left, y: top, width: Math.max(1, Math.floor(width - left - right)), height: Math.floor(height - top - bottom) };
+    this.plot = plot;
+    const [ink, faint, mark, accent, card] = ["--ink", "--faint", "--mark", "--accent", "--card"].map(cssColor);
+    this.colors = { list: this.activities.map((_, i) => activityColor(this.activities, i)), ink, faint, mark, accent, card };
+    const rows = this.rows(), visible = this.visibleMessages();
+    context.font = "11px system-ui, sans-serif";
+    context.textBaseline = "middle";
     this.paintLanes(context, rows);
     context.save();
     context.beginPath();
@@ -240,7 +227,6 @@ class TimelineChart {
     context.clip();
     if (this.shown.waits) this.drawWaits(context, rows);
     if (this.data.events) this.drawCalls(context, rows);
-    const visible = this.visibleMessages();
     if (this.shown.messages && visible <= mostMessagesDrawn) this.drawMessages(context, visible);
     if (this.shown.path) this.drawPath(context);
     this.drawSelection(context);
@@ -248,16 +234,6 @@ class TimelineChart {
     this.drawAxes(context, rows);
     this.fillLegend();
     this.tellStatus();
-  }
-
-  // themeColors returns the colours of the activities. Those of time outside MPI and of
-  // other calls differ by theme.
-  themeColors() {
-    const dark = isDark(cssColor("--paper")), ink = cssColor("--ink");
-    const list = this.activities.map((a) => a.color);
-    if (dark) list[0] = cssColor("--line");
-    if (dark) list[list.length - 1] = cssColor("--others") || list[list.length - 1];
-    return { list, ink, faint: cssColor("--faint"), mark: cssColor("--mark"), accent: cssColor("--accent"), card: cssColor("--card"), dark };
   }
 
   // paintLanes paints how the time of each column of pixels is divided.
@@ -273,20 +249,19 @@ class TimelineChart {
       else this.addShares(row, sums, width);
       const y = Math.round((row.y - plot.y) * scale), end = Math.min(height, y + Math.max(1, Math.round(row.height * scale)));
       const share = this.data.events ? 1 / (row.to - row.from) : 1;
-      for (let x = 0; x < width; x++) paintColumn(pixels, width, x, y, end, sums.subarray(x * kinds, (x + 1) * kinds), share, tints);
+      for (let x = 0; x < width; x++) paintColumn(pixels, width, x, y, end, sums, x * kinds, share, tints);
     }
     context.putImageData(image, Math.round(plot.x * scale), Math.round(plot.y * scale));
   }
 
   // addCalls adds the calls of a line to the columns: 1 is a whole column.
   addCalls(line, sums, columns) {
-    const { start, end, reach, kind } = this.data.events[line], { activity } = this.data.kinds;
+    const { kind } = this.data.events[line], { activity } = this.data.kinds;
     const { from, to } = this.view, scale = columns / (to - from), kinds = this.activities.length;
-    for (let i = lowerBound(reach, from); i < start.length && start[i] < to; i++) {
-      const a = Math.max(0, (start[i] - from) * scale), b = Math.min(columns, (end[i] - from) * scale), k = activity[kind[i]];
-      const first = Math.floor(a), last = Math.min(columns - 1, Math.floor(b));
-      for (let c = first; c <= last; c++) sums[c * kinds + k] += Math.max(0, Math.min(b, c + 1) - Math.max(a, c));
-    }
+    this.eachCall(line, (i, start, end) => {
+      const a = Math.max(0, (start - from) * scale), b = Math.min(columns, (end - from) * scale), k = activity[kind[i]];
+      for (let c = Math.floor(a); c < b; c++) sums[c * kinds + k] += Math.min(b, c + 1) - Math.max(a, c);
+    });
   }
 
   // addShares adds the overview's shares of a row to the columns.
@@ -316,23 +291,21 @@ class TimelineChart {
 
   // drawCalls draws the ends of calls that are wide enough, and their names.
   drawCalls(context, rows) {
-    const { kinds, texts } = this.data, { plot } = this, widths = new Map();
-    context.font = "11px system-ui, sans-serif";
-    context.textBaseline = "middle";
-    const widthOf = (text) => widths.get(text) || widths.set(text, context.measureText(text).width).get(text);
+    const { kinds, texts } = this.data, { plot, colors } = this;
     for (const row of rows) {
       if (row.to - row.from > 1 || row.height < 6) continue;
       this.eachCall(row.from, (i, start, end) => {
-        const x = this.x(start), width = this.x(end) - x;
+        const x = Math.max(this.x(start), plot.x), width = Math.min(this.x(end), plot.x + plot.width) - x;
         if (width < 4) return;
-        context.fillStyle = this.colors.card;
+        context.fillStyle = colors.card;
         context.fillRect(x, row.y, 0.7, row.height);
-        const k = this.data.events[row.from].kind[i], name = texts[kinds.call[k]], seen = Math.max(x, plot.x);
-        if (row.height < 12 || Math.min(x + width, plot.x + plot.width) - seen < widthOf(name) + 8) return;
-        context.fillStyle = this.colors.list[kinds.activity[k]];
-        context.fillRect(seen + 2, row.y + row.height / 2 - 7, widthOf(name) + 4, 14); // the name stays readable in a hatched wait
-        context.fillStyle = isDark(context.fillStyle) ? "#fff" : "#000";
-        context.fillText(name, seen + 4, row.y + row.height / 2 + 0.5);
+        const k = this.data.events[row.from].kind[i], name = texts[kinds.call[k]];
+        const room = row.height < 12 || width < 20 ? 0 : context.measureText(name).width;
+        if (!room || width < room + 8) return;
+        const color = context.fillStyle = colors.list[kinds.activity[k]];
+        context.fillRect(x + 2, row.y + row.height / 2 - 7, room + 4, 14); // the name stays readable in a hatched wait
+        context.fillStyle = brightness(colorParts(color.slice(1))) > 140 ? "#000" : "#fff";
+        context.fillText(name, x + 4, row.y + row.height / 2 + 0.5);
       });
     }
   }
@@ -355,19 +328,24 @@ class TimelineChart {
         context.strokeStyle = hatchColor;
         context.strokeRect(x + 0.5, row.y + 0.5, end - x - 1, row.height - 1);
       } else if (!(last.get(row) > end - 1)) { // one mark in a pixel is enough
-        context.fillStyle = this.colors.dark ? "#fff" : "#000";
+        context.fillStyle = this.colors.ink;
         context.fillRect(x, row.y + row.height - Math.min(3, row.height), Math.max(1, end - x), Math.min(3, row.height));
         last.set(row, Math.max(x + 1, end));
       }
     }
   }
 
-  visibleMessages() {
+  // eachMessage calls f with the messages that are in view.
+  eachMessage(f) {
     const { from, to, top, bottom } = this.view, m = this.data.messages;
-    let n = 0;
-    for (let i = 0; i < m.from.length && this.data.sent[i] <= to; i++) {
-      if (this.data.received[i] >= from && Math.max(m.from[i], m.to[i]) >= top - 1 && Math.min(m.from[i], m.to[i]) < bottom) n++;
+    for (let i = 0; i < m.sent.length && m.sent[i] <= to; i++) {
+      if (m.received[i] >= from && Math.max(m.from[i], m.to[i]) >= top - 1 && Math.min(m.from[i], m.to[i]) < bottom) f(i);
     }
+  }
+
+  visibleMessages() {
+    let n = 0;
+    this.eachMessage(() => n++);
     return n;
   }
 
@@ -376,15 +354,14 @@ class TimelineChart {
   }
 
   drawMessages(context, visible) {
-    const { from, to } = this.view, m = this.data.messages, lines = new Path2D(), ends = new Path2D();
-    for (let i = 0; i < m.from.length && this.data.sent[i] <= to; i++) {
-      if (this.data.received[i] < from) continue;
-      const x = this.x(this.data.received[i]), y = this.middle(m.to[i]);
-      lines.moveTo(this.x(this.data.sent[i]), this.middle(m.from[i]));
+    const m = this.data.messages, lines = new Path2D(), ends = new Path2D();
+    this.eachMessage((i) => {
+      const x = this.x(m.received[i]), y = this.middle(m.to[i]);
+      lines.moveTo(this.x(m.sent[i]), this.middle(m.from[i]));
       lines.lineTo(x, y);
       ends.moveTo(x, y);
       ends.arc(x, y, 2, 0, 7);
-    }
+    });
     context.strokeStyle = context.fillStyle = this.colors.ink;
     context.globalAlpha = visible > 200 ? 0.35 : 0.8;
     context.lineWidth = 0.8;
@@ -430,12 +407,10 @@ class TimelineChart {
 
   drawAxes(context, rows) {
     const { plot, colors, view } = this, step = timeStep((view.to - view.from) / Math.max(1, plot.width / 110));
-    context.font = "11px system-ui, sans-serif";
-    context.textBaseline = "middle";
     context.textAlign = "center";
     context.fillStyle = colors.faint;
     for (let at = Math.ceil(view.from / step) * step; at <= view.to; at += step) {
-      const x = this.x(at), text = timeAt(at, step), half = context.measureText(text).width / 2;
+      const x = this.x(at), text = timeAt(at, step, view.to), half = context.measureText(text).width / 2;
       context.fillRect(x, plot.y + plot.height, 1, 5);
       context.fillText(text, Math.min(Math.max(x, half), plot.x + plot.width + timelineMargin.right - half), plot.y + plot.height + 15);
     }
@@ -454,30 +429,27 @@ class TimelineChart {
   }
 
   isMarked(row) {
-    if (!highlight.ranks) return false;
-    for (let line = row.from; line < row.to; line++) if (highlight.ranks.has(this.data.lines.rank[line])) return true;
-    return false;
+    return highlight.ranks && this.data.lines.rank.slice(row.from, row.to).some((rank) => highlight.ranks.has(rank));
   }
 
+  // fillLegend shows the legend in the colours of the theme.
   fillLegend() {
-    const key = this.colors.list.join() + this.colors.mark;
-    if (this.legend.dataset.colors === key) return;
-    this.legend.dataset.colors = key;
-    const item = (name, color) => {
+    const { data, colors } = this, stripes = `repeating-linear-gradient(135deg, ${colors.ink} 0 1px, transparent 1px 4px)`;
+    if (this.legend.theme === colors.ink) return;
+    this.legend.theme = colors.ink;
+    const items = [...this.activities.map((a, i) => [a.name, colors.list[i]]),
+      data.waits.length && ["waits for a rank", stripes], data.path.length && ["critical path", colors.mark]].filter(Boolean);
+    this.legend.replaceChildren(...items.map(([name, color]) => {
       const swatch = h("span", { class: "swatch" });
       swatch.style.background = color;
       return h("li", null, swatch, name);
-    };
-    const { data } = this, stripes = `repeating-linear-gradient(135deg, ${this.colors.ink} 0 1px, transparent 1px 4px)`;
-    this.legend.replaceChildren(...this.activities.map((a, i) => item(a.name, this.colors.list[i])),
-      ...(data.waits.length ? [item("waits for a rank", stripes)] : []), ...(data.path.length ? [item("critical path", this.colors.mark)] : []));
+    }));
   }
 
   statusText() {
-    const { view, data } = this, step = timeStep((view.to - view.from) / 1000);
+    const { view, data } = this;
     const first = Math.floor(view.top), last = Math.min(this.lines, Math.ceil(view.bottom)) - 1;
-    const parts = [`${timeAt(view.from, step)} to ${timeAt(view.to, step)} after the first event`,
-      first === last ? "rank " + this.lineName(first) : `ranks ${this.lineName(first)} to ${this.lineName(last)}`];
+    const parts = [windowText(view) + " after the first event", this.lineNames(first, last)];
     if (data.events) {
       let calls = 0;
       for (let line = first; line <= last; line++) this.eachCall(line, () => calls++);
@@ -500,15 +472,16 @@ class TimelineChart {
     }, 150);
   }
 
-  // describe returns the lines of text about a line at a time.
+  // describe returns the lines of text about a line at a time. Of nested calls it takes the
+  // inner one; if there is no call, one that is near.
   describe(line, ns, tolerance = 0) {
     if (!this.data.events) return this.describeColumn(line, ns);
-    const { start, end, reach } = this.data.events[line], name = "rank " + this.lineName(line);
-    let next = lowerBound(start, ns + tolerance + 1), found = -1; // behind the last that has started
-    for (let i = next - 1; i >= 0 && reach[i] >= ns - tolerance && found < 0; i--) if (end[i] >= ns - tolerance) found = i;
-    if (found >= 0) return this.describeCall(line, found);
-    const from = next > 0 ? reach[next - 1] : 0, to = next < start.length ? start[next] : this.data.length_ns;
-    return [`Outside MPI, ${name}`, `from ${timeAt(from, 1e3)}, for ${duration(to - from)}`];
+    const { start, end, reach } = this.data.events[line];
+    for (const near of [0, tolerance]) {
+      for (let i = lowerBound(start, ns + near + 1) - 1; i >= 0 && reach[i] >= ns - near; i--) if (end[i] >= ns - near) return this.describeCall(line, i);
+    }
+    const next = lowerBound(start, ns), from = next > 0 ? reach[next - 1] : 0, to = next < start.length ? start[next] : this.data.length_ns;
+    return ["Outside MPI, rank " + this.lineName(line), `from ${timeAt(from, 1e3)}, for ${duration(to - from)}`];
   }
 
   describeCall(line, i) {
@@ -518,7 +491,7 @@ class TimelineChart {
     out.push([peer, moved && bytes(sizes[i]), texts[kinds.comm[k]]].filter(Boolean).join(", "));
     if (texts[kinds.site[k]]) out.push("at " + texts[kinds.site[k]]);
     for (const w of data.waits) {
-      if (w.line !== line || w.start < start[i] || w.start > end[i]) continue;
+      if (w.line !== line || w.start < start[i] || w.start >= end[i]) continue;
       const whom = w.peer < 0 ? "" : w.pattern === "undecided" ? `, maybe for rank ${w.peer}` : ` for rank ${w.peer}`;
       out.push(`waits ${duration(w.end - w.start)}${whom} (${w.pattern})` + (w.peerSite ? `, which calls at ${w.peerSite}` : ""));
     }
@@ -535,13 +508,11 @@ class TimelineChart {
 
   // messageTexts returns what a call sent and received, as far as both ends are known.
   messageTexts(line, start, end) {
-    const { messages: m, sent, received } = this.data, out = [];
-    for (let i = 0; i < m.from.length && sent[i] <= end; i++) {
-      const sends = m.from[i] === line && sent[i] === start, receives = m.to[i] === line && received[i] > start && received[i] <= end;
-      if (!sends && !receives) continue;
-      const took = duration(received[i] - sent[i]);
-      out.push((sends ? `sent ${bytes(m.bytes[i])} to rank ${this.lineName(m.to[i])}` : `received ${bytes(m.bytes[i])} from rank ${this.lineName(m.from[i])}`) +
-        `, tag ${m.tag[i]}; received ${took} after the send began`);
+    const m = this.data.messages, out = [];
+    for (let i = 0; i < m.sent.length && m.sent[i] <= end; i++) {
+      const sends = m.from[i] === line && m.sent[i] === start, receives = m.to[i] === line && m.received[i] > start && m.received[i] <= end;
+      const what = sends ? "sends to rank " + this.lineName(m.to[i]) : "receives from rank " + this.lineName(m.from[i]);
+      if (sends || receives) out.push(`${what}: ${bytes(m.bytes[i])}, tag ${m.tag[i]}, received ${duration(m.received[i] - m.sent[i])} after the send began`);
     }
     return out.length > 4 ? [...out.slice(0, 4), `and ${plural(out.length - 4, "other message")}`] : out;
   }
@@ -552,8 +523,7 @@ class TimelineChart {
     const column = Math.min(overview.columns - 1, Math.floor(ns / per)), first = lane * overview.per_lane;
     const last = Math.min(first + overview.per_lane, this.lines) - 1;
     const shares = overview.shares[lane].map((s) => (s.length ? s[column] / 255 : 0)), inside = shares.reduce((a, b) => a + b, 0);
-    return [first === last ? "rank " + this.lineName(first) : `ranks ${this.lineName(first)} to ${this.lineName(last)}`,
-      `from ${timeAt(column * per, 1e3)}, for ${duration(per)}:`,
+    return [this.lineNames(first, last), `from ${timeAt(column * per, 1e3)}, for ${duration(per)}:`,
       ...[Math.max(0, 1 - inside), ...shares].map((s, i) => s > 0 && percent(s) + " " + this.activities[i].name).filter(Boolean)];
   }
 
@@ -565,8 +535,7 @@ class TimelineChart {
 
 // tintsOf returns a colour mixed into the ground in 16 steps, as pixels.
 function tintsOf(ground, color) {
-  const parse = (c) => [1, 3, 5].map((i) => parseInt(c.slice(i, i + 2), 16));
-  const g = parse(ground), c = parse(color);
+  const [g, c] = [ground, color].map((text) => colorParts(text.slice(1)));
   return Uint32Array.from({ length: 17 }, (_, i) => {
     const [red, green, blue] = g.map((v, k) => Math.round(v + (c[k] - v) * i / 16));
     return (255 << 24 | blue << 16 | green << 8 | red) >>> 0; // little-endian, as all machines with browsers are
@@ -575,11 +544,11 @@ function tintsOf(ground, color) {
 
 // paintColumn paints a column of a lane: its parts one above the other, or, where that is
 // too low, the colour of the largest, paler if more of the column is outside MPI.
-function paintColumn(pixels, stride, x, from, to, sums, share, tints) {
-  let sum = 0, most = 0;
-  for (let k = 1; k < sums.length; k++) {
-    sum += sums[k] * share;
-    if (!most || sums[k] > sums[most]) most = k;
+function paintColumn(pixels, stride, x, from, to, sums, at, share, tints) {
+  let sum = 0, most = 1;
+  for (let k = 1; k < tints.length; k++) {
+    sum += sums[at + k] * share;
+    if (sums[at + k] > sums[at + most]) most = k;
   }
   const low = to - from < stackFrom, shade = sum > 0 ? Math.min(16, Math.max(2, Math.round(16 * sum))) : 0;
   const base = low ? tints[most][shade] : tints[0][0];
@@ -587,8 +556,8 @@ function paintColumn(pixels, stride, x, from, to, sums, share, tints) {
   if (low || sum === 0) return;
   const height = (to - from) * share / Math.max(sum, 1);
   let below = 0, y = to;
-  for (let k = 1; k < sums.length; k++) {
-    below += sums[k] * height;
+  for (let k = 1; k < tints.length; k++) {
+    below += sums[at + k] * height;
     const end = k === most && below < 0.5 ? to - 1 : Math.max(from, to - Math.round(below)); // at least one pixel
     for (; y > end; y--) pixels[(y - 1) * stride + x] = tints[k][16];
   }
@@ -597,85 +566,63 @@ function paintColumn(pixels, stride, x, from, to, sums, share, tints) {
 function hatching() {
   const tile = h("canvas", { width: 6, height: 6 }), context = tile.getContext("2d");
   context.strokeStyle = hatchColor;
-  context.lineWidth = 1;
-  for (const x of [-6, 0, 6]) {
-    context.moveTo(x - 1, 7);
-    context.lineTo(x + 7, -1);
-  }
-  context.stroke();
+  for (const x of [-6, 0, 6]) context.stroke(new Path2D(`M${x - 1} 7L${x + 7} -1`));
   return tile;
 }
 
-// TimelineControl moves a timeline with the mouse and the keyboard.
-class TimelineControl {
-  constructor(chart) {
-    Object.assign(this, { chart, drag: null });
-    const on = (name, f, options) => chart.canvas.addEventListener(name, f, options);
-    on("wheel", (e) => this.wheel(e), { passive: false });
-    on("pointerdown", (e) => this.press(e));
-    on("pointermove", (e) => (this.drag ? this.dragTo(e) : this.hover(e)));
-    on("pointerup", (e) => this.release(e));
-    on("pointercancel", () => (this.drag = null));
-    on("pointerleave", () => tooltip.hide());
-    on("keydown", (e) => this.key(e));
-  }
-
-  wheel(e) {
+// controlTimeline moves a timeline with the mouse and the keyboard.
+function controlTimeline(chart) {
+  let drag = null;
+  const on = (name, f, options) => chart.canvas.addEventListener(name, f, options);
+  on("wheel", (e) => {
     e.preventDefault();
     tooltip.hide();
-    const { plot } = this.chart, factor = 1.0018 ** Math.max(-400, Math.min(400, e.deltaY || e.deltaX));
-    if (e.shiftKey) this.chart.zoomLines(factor, (e.offsetY - plot.y) / plot.height);
-    else this.chart.zoom(factor, Math.min(1, Math.max(0, (e.offsetX - plot.x) / plot.width)));
-  }
-
-  press(e) {
+    const { plot } = chart, factor = 1.0018 ** Math.max(-400, Math.min(400, e.deltaY || e.deltaX));
+    if (e.shiftKey) chart.zoom(1, 0, factor, (e.offsetY - plot.y) / plot.height);
+    else chart.zoom(factor, Math.min(1, Math.max(0, (e.offsetX - plot.x) / plot.width)));
+  }, { passive: false });
+  on("pointerdown", (e) => {
     if (e.button !== 0) return;
-    const { chart } = this, selects = chart.matrix && (e.shiftKey || chart.selecting.getAttribute("aria-pressed") === "true");
-    this.drag = { x: e.offsetX, y: e.offsetY, view: chart.view, selects };
+    drag = { x: e.offsetX, y: e.offsetY, view: chart.view, selects: chart.matrix && (e.shiftKey || chart.selects) };
     chart.canvas.setPointerCapture(e.pointerId);
     tooltip.hide();
-  }
-
-  dragTo(e) {
-    const { chart, drag } = this, { plot } = chart, { from, to, top, bottom } = drag.view;
-    if (drag.selects) {
-      chart.selected = { from: chart.timeOf(Math.min(drag.x, e.offsetX)), to: chart.timeOf(Math.max(drag.x, e.offsetX)) };
-      chart.canvas.redraw();
-      return;
+  });
+  on("pointermove", (e) => {
+    const { plot } = chart;
+    if (!drag) return hover(e);
+    if (drag.selects) return chart.mark(chart.timeOf(drag.x), chart.timeOf(e.offsetX));
+    const { from, to, top, bottom } = drag.view;
+    chart.move((drag.x - e.offsetX) / plot.width * (to - from), (drag.y - e.offsetY) / plot.height * (bottom - top), drag.view);
+  });
+  on("pointerup", (e) => {
+    if (drag && drag.selects) {
+      if (Math.abs(e.offsetX - drag.x) > 2) chart.select(chart.timeOf(drag.x), chart.timeOf(e.offsetX));
+      else chart.select();
+      chart.selectNext(false);
     }
-    const ns = (drag.x - e.offsetX) / plot.width * (to - from), lines = (drag.y - e.offsetY) / plot.height * (bottom - top);
-    chart.show(from + ns, to + ns, top + lines, bottom + lines);
-  }
-
-  release(e) {
-    const { chart, drag } = this;
-    this.drag = null;
-    if (!drag || !drag.selects) return;
-    const moved = Math.abs(e.offsetX - drag.x) > 2;
-    if (moved) chart.select(Math.round(chart.timeOf(drag.x)), Math.round(chart.timeOf(e.offsetX)));
-    else chart.select();
-    chart.setSelecting(false);
-  }
-
-  hover(e) {
-    const { chart } = this, { plot, view } = chart;
-    const line = Math.floor(view.top + (e.offsetY - plot.y) / plot.height * (view.bottom - view.top)), ns = chart.timeOf(e.offsetX);
-    if (line < 0 || line >= chart.lines || line >= view.bottom || ns < view.from || ns > view.to) return tooltip.hide();
+    drag = null;
+  });
+  on("pointercancel", () => (drag = null));
+  on("pointerleave", () => tooltip.hide());
+  const hover = (e) => {
+    const { plot, view } = chart, ns = chart.timeOf(e.offsetX);
+    const line = Math.floor(view.top + (e.offsetY - plot.y) / plot.height * (view.bottom - view.top));
+    if (line < 0 || line >= view.bottom || line >= chart.lines || ns < view.from || ns > view.to) return tooltip.hide();
     tooltip.show(e.clientX, e.clientY, chart.describe(line, ns, 1.5 * (view.to - view.from) / plot.width).join("\n"));
-  }
-
-  key(e) {
-    const { chart } = this, { from, to, top, bottom } = chart.view, width = to - from, height = bottom - top;
+  };
+  on("keydown", (e) => {
+    const { from, to, top, bottom } = chart.view, ns = (to - from) / 8, lines = Math.max(1, (bottom - top) / 8);
+    const zoomIn = () => chart.zoom(0.5), zoomOut = () => chart.zoom(2);
     const actions = {
-      "+": () => chart.zoom(0.5), "=": () => chart.zoom(0.5), "-": () => chart.zoom(2), "_": () => chart.zoom(2),
-      ArrowLeft: () => chart.move(-width / 8, 0), ArrowRight: () => chart.move(width / 8, 0),
-      ArrowUp: () => (e.shiftKey ? chart.zoomLines(0.5) : chart.move(0, -Math.max(1, height / 8))),
-      ArrowDown: () => (e.shiftKey ? chart.zoomLines(2) : chart.move(0, Math.max(1, height / 8))),
-      Home: () => chart.show(), Enter: () => chart.matrix && chart.select(from, to), Escape: () => chart.select(),
+      "+": zoomIn, "=": zoomIn, "-": zoomOut, "_": zoomOut, Home: () => chart.show(),
+      ArrowLeft: () => chart.move(-ns, 0), ArrowRight: () => chart.move(ns, 0),
+      ArrowUp: () => (e.shiftKey ? chart.zoom(1, 0, 0.5) : chart.move(0, -lines)),
+      ArrowDown: () => (e.shiftKey ? chart.zoom(1, 0, 2) : chart.move(0, lines)),
+      Enter: () => chart.matrix && chart.select(from, to), Escape: () => chart.matrix && chart.select(),
     };
     if (!actions[e.key] || e.ctrlKey || e.altKey || e.metaKey) return;
     e.preventDefault();
     tooltip.hide();
     actions[e.key]();
-  }
+  });
 }
