@@ -109,13 +109,13 @@ function reportHead({ s, job, data }) {
 
 function reportFirst(page) {
   const { s, job } = page, { ranks } = job;
-  const known = s.pop && s.timing !== "off", order = ranks.rank.map((_, i) => i);
+  const order = ranks.rank.map((_, i) => i);
   return h("div", { class: "first" },
     h("section", { class: "efficiency", "aria-label": "Parallel efficiency" }, efficiencyBar(s.pop, s.ranks_expected, job.analysis && job.analysis.pop)),
     h("section", { class: "stands-out", "aria-label": "What stands out" }, findingsList(page)),
     h("section", { class: "bars", "aria-label": "Compute time of each rank" }, h("h2", { class: "caps" }, "Compute time by rank"), markedLine(),
-      known ? rankChart(ranks, { layers: [{ name: "compute", color: () => cssColor("--compute"), values: ranks.useful_ns }], order, size: "low", mean: s.pop.useful_mean_ns, most: ranks.useful_most_ns, label: "Compute time of each rank. The table in section Time has the values." })
-        : h("p", { class: "faint" }, "Not known: the calls were not timed.")),
+      ranks.useful_ns.some((ns) => ns !== null) ? rankChart(ranks, { layers: [{ name: "compute", color: () => cssColor("--compute"), values: ranks.useful_ns }], order, size: "low", mean: s.pop && s.pop.useful_mean_ns, most: ranks.useful_most_ns, label: "Compute time of each rank. The table in section Time has the values." })
+        : h("p", { class: "faint" }, s.timing === "off" ? "Not known: the calls were not timed." : "Not known: no rank finalized.")),
     h("section", { class: "pairs", "aria-label": "Matrix" }, job.matrices.length ? matrixView({ sheets: job.matrices, ranks, pairs: job.pairs, summary: s }) : h("p", { class: "faint" }, "No rank sent anything to another.")));
 }
 

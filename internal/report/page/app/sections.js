@@ -65,7 +65,7 @@ function timeSection(page) {
       ["in MPI", timed(s) ? `${seconds(s.mpi_time_s, s.mpi_time_error_s)}; Init and Finalize ${seconds(s.init_finalize_time_s)} besides` : "not timed"],
       timed(s) && ["share of MPI", `mean ${percent(share.mean)}, least ${percent(share.min)} (rank ${share.min_rank}), most ${percent(share.max)} (rank ${share.max_rank})`],
       ...s.oversubscribed.map((o) => ["shared cores", oversubscribed(o)])),
-    timed(s) && timeChart(page),
+    job.ranks.activity_ns.some((column) => column.some((ns) => ns > 0)) && timeChart(page),
     h("div", { class: "columns" }, histogram(job.ranks), p && efficiencyTable(p)),
     rankTable(page),
   ];
@@ -132,7 +132,7 @@ function callsSection({ s, job }) {
       countColumn("messages sent", (c) => c.sent.messages), bytesColumn("sent", (c) => c.sent.bytes), bytesColumn("received", (c) => received(c, s)),
       ...(waits.size ? [timeColumn("waiting for others", traced("waiting_s")), timeColumn("undecided", traced("undecided_s"), "waits that the trace does not prove")] : [])],
     s.calls, { caption: "MPI calls, over all ranks", filter: (c) => c.call, limit: 30 }),
-    table([{ head: "class", value: (c) => c.class, text: (c) => c.class + (classMeaning[c.class] || "") }, ...totalColumns(s), countColumn("messages", (c) => c.messages), bytesColumn("bytes", (c) => c.bytes)],
+    table([{ head: "class", value: (c) => c.class, text: (c) => c.class + (classMeaning[c.class] || "") }, ...totalColumns(s).slice(0, 2), countColumn("messages", (c) => c.messages), bytesColumn("bytes", (c) => c.bytes)],
       s.classes, { caption: "Classes of calls" }),
     s.untimed_calls > 0 && h("p", null, `Not timed: ${plural(s.untimed_calls, "call")} from Fortran, whose bindings do it without MPI's functions in C.`),
   ];
@@ -144,9 +144,8 @@ function siteCell(site, sources) {
   return [site.label, (site.callers || []).map((c) => h("div", { class: "faint" }, "← " + c.label)), lines && sourceLines(lines, site.line)];
 }
 
-function sourceLines(lines, line) {
-  const here = new RegExp(`^\\D{0,3}0*${line}\\b`);
-  return h("pre", null, lines.map((l) => h("span", { class: here.test(l.trim()) && "here" }, l + "\n")));
+function sourceLines(source, line) {
+  return h("details", null, h("summary", { class: "faint" }, "source"), h("pre", null, source.lines.map((text, i) => h("span", { class: source.first + i === line && "here" }, `${source.first + i}  ${text}\n`))));
 }
 
 function siteColumn(sources) {
@@ -181,58 +180,38 @@ function communicatorsSection({ s, job }) {
 function sizesSection({ s }) {
   if (s.message_sizes.length === 0) return null;
   const rows = s.message_sizes.flatMap((c) => c.sizes.map((size) => ({ ...size, call: c.call })));
-  const range = (r) => (r.greatest_bytes === 0 ? "0 B" : r.least_bytes === r.greatest_bytes ? bytes(r.least_bytes) : `${bytes(r.least_bytes)} to < ${bytes(r.greatest_bytes + 1)}`);
-  return [sizeChart(s.message_sizes, range),
-    table([textColumn("call", (r) => r.call), { head: "size", numeric: true, value: (r) => r.size_class, text: range }, countColumn("messages", (r) => r.messages), bytesColumn("bytes", (r) => r.bytes),
+  return [sizeChart(s.message_sizes),
+    table([textColumn("call", (r) => r.call), { head: "size", numeric: true, value: (r) => r.size_class, text: (r) => sizeRange(r.least_bytes) }, countColumn("messages", (r) => r.messages), bytesColumn("bytes", (r) => r.bytes),
       bytesColumn("mean size", (r) => (r.messages ? Math.round(r.bytes / r.messages) : null)), countColumn("calls", (r) => r.calls)],
     rows, { caption: "Messages by call and size; for collectives, of their logical volume", filter: (r) => r.call })];
 }
 
-// sizeChart draws the messages of each size class, for one call or all.
-function sizeChart(list, range) {
-  let call = "";
-  const classes = [];
-  const sum = () => {
-    classes.length = 0;
-    for (const c of list) {
-      if (call && c.call !== call) continue;
-      for (const z of c.sizes) {
-        const sum = classes[z.size_class] ||= { ...z, messages: 0, bytes: 0 };
-        sum.messages += z.messages;
-        sum.bytes += z.bytes;
-      }
-    }
-  };
+// sizeChart draws the messages of each size class, of one call or all.
+function sizeChart(list) {
   const used = list.flatMap((c) => c.sizes.map((z) => z.size_class));
-  const first = Math.min(...used), n = Math.max(...used) - first + 1, left = 56;
-  const text = (z) => `${range(z)}: ${plural(z.messages, "message")}, ${bytes(z.bytes)}`;
-  const at = (e) => classes[first + Math.floor((e.offsetX - left) / (e.target.clientWidth - left) * n)];
-  const element = canvas({ class: "chart low", role: "img", "aria-label": "Messages by size. The table below has the values.",
-    onmousemove: (e) => (at(e) ? tooltip.show(e.clientX, e.clientY, text(at(e))) : tooltip.hide()), onmouseleave: () => tooltip.hide(),
-  }, (context, width, height) => {
-    const step = Math.min(70, (width - left) / n), base = height - 20, most = classes.reduce((m, z) => Math.max(m, z.messages), 1);
-    context.font = "11px system-ui, sans-serif";
-    context.textAlign = "center";
-    for (let k = 0; k < n; k++) {
-      const z = classes[first + k], x = left + (k + .5) * (width - left) / n;
-      context.fillStyle = cssColor("--mpi");
-      if (z) context.fillRect(x - step * .42, base - Math.max(2, z.messages / most * (base - 16)), step * .84, Math.max(2, z.messages / most * (base - 16)));
-      context.fillStyle = cssColor("--faint");
-      const size = first + k === 0 ? 0 : 2 ** (first + k - 1);
-      if ((width - left) / n > 44 || k % 3 === 0) context.fillText((k === 0 && size ? "from " : "") + bytes(size).replace(/\.0+ /, " "), x, base + 14);
-    }
-    context.textAlign = "right";
-    context.fillText(count(most), left - 6, 20);
-    context.fillStyle = cssColor("--line");
-    context.fillRect(left, base, width - left, 1);
+  const first = Math.min(...used), n = Math.max(...used) - first + 1;
+  const barsOf = (call) => Array.from({ length: n }, (_, k) => {
+    const least = first + k ? 2 ** (first + k - 1) : 0;
+    const here = list.filter((c) => !call || c.call === call).flatMap((c) => c.sizes).filter((z) => z.size_class === first + k);
+    const messages = here.reduce((sum, z) => sum + z.messages, 0);
+    return { n: messages, name: shortBytes(least), words: `${sizeRange(least)}: ${plural(messages, "message")}, ${bytes(here.reduce((sum, z) => sum + z.bytes, 0))}` };
   });
-  sum();
-  return h("div", null, h("div", { class: "controls" }, choice("messages by size, of", [["", "all calls"], ...list.map((c) => [c.call, c.call])], call, (v) => { call = v; sum(); element.redraw(); })), element);
+  let bars = barsOf("");
+  const chart = barChart("Messages by size. The table below has the values.", () => bars);
+  return h("div", null, h("div", { class: "controls" }, choice("messages by size, of", [["", "all calls"], ...list.map((c) => [c.call, c.call])], "", (call) => { bars = barsOf(call); chart.redraw(); })), chart);
+}
+
+function shortBytes(n) {
+  return bytes(n).replace(/\.0+ /, " ");
+}
+
+function sizeRange(least) {
+  return least ? `${shortBytes(least)} to < ${shortBytes(2 * least)}` : "0 B";
 }
 
 function phasesSection({ s }) {
   return s.slices.length > 1 && [table([textColumn("phase", (c) => c.slice), ...totalColumns(s), countColumn("messages", (c) => c.messages), bytesColumn("bytes", (c) => c.bytes)],
-    s.slices, { caption: "Phases in the order of their start, over all ranks, without Init and Finalize", filter: (c) => c.slice })];
+    s.slices, { caption: "Phases, in order of start", filter: (c) => c.slice })];
 }
 
 function physicalSection({ s }) {
@@ -302,15 +281,14 @@ function clocksText(c) {
 }
 
 function settingsSection({ s, data }) {
-  const run = data.run || {}, job = (run.jobs || []).find((j) => j.run === s.run) || {};
+  const run = data.run || {};
   return [facts(["timing", { exact: "exact: every call", sampled: "sampled: times are estimates, ± is one standard error", off: "off: calls, messages and bytes are exact" }[s.timing] || s.timing],
     ["nonblocking receives", s.receives === "on" ? "followed" : "not followed: what they received is not known"],
     ["launched by", run.command && h("span", { class: "code" }, run.command.join(" "))], ["in", run.working_directory], ["mpitrace", run.mpitrace]),
   h("div", { class: "columns" },
     (run.settings || []).length > 0 && table([textColumn("setting of mpitrace", (v) => v.name), textColumn("value", (v) => v.value), textColumn("from", (v) => v.set_by || v.source)], run.settings, { caption: "Settings that are not the default" }),
     s.variables.length > 0 && table([textColumn("MPI variable", (v) => v.name), textColumn("value", (v) => v.value), textColumn("from", (v) => v.from), textColumn("ranks", (v) => v.ranks || null), textColumn("refused", (v) => v.refused || null)], s.variables, { caption: "MPI variables that the user set", filter: (v) => v.name }),
-    (run.cvars || []).length > 0 && table([textColumn("variable", (v) => v.name), textColumn("value", (v) => v.value), textColumn("default", (v) => v.default)], run.cvars, { caption: "Control variables of the MPI that are not the default", filter: (v) => v.name, limit: 10 }),
-    (job.variables || []).length > 0 && table([textColumn("variable", (v) => v.name), textColumn("value", (v) => v.value)], job.variables, { caption: "MPI variables of the job, with the launcher's", filter: (v) => v.name, limit: 10 }))];
+    (run.cvars || []).length > 0 && table([textColumn("variable", (v) => v.name), textColumn("value", (v) => v.value), textColumn("default", (v) => v.default)], run.cvars, { caption: "Control variables of the MPI that are not the default", filter: (v) => v.name, limit: 10 }))];
 }
 
 // endText tells how a process ended.

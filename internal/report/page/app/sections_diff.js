@@ -36,7 +36,7 @@ function measureColumns(name, of, text) {
 
 function changes(noun, rows, name, diff, note) {
   return (rows || []).length > 0 && [note && h("p", { class: "faint" }, note), table([
-    { head: noun, value: name, text: (r) => h("span", null, name(r), (r.callers || []).map((c) => h("div", { class: "faint" }, "← " + c.label))) }, textColumn("in", (r) => ({ new: "B only", gone: "A only" }[r.status] || "both")),
+    { head: noun, value: name, text: (r) => h("span", null, name(r), (r.callers || []).map((c) => h("div", { class: "faint" }, "← " + c.label))) }, textColumn("in", (r) => ({ new: "B\u00a0only", gone: "A\u00a0only" }[r.status] || "both")),
     ...measureColumns("bytes", (r) => r.bytes, bytes), ...measureColumns("messages", (r) => r.messages, count), ...(rows[0].calls ? measureColumns("calls", (r) => r.calls, count) : []),
     ...(diff.times_compared && rows[0].time_ns ? measureColumns("time", (r) => r.time_ns, duration) : [])], rows, { caption: `Changed ${noun}s, the largest change first`, filter: name })];
 }
@@ -71,7 +71,7 @@ function diffFirst({ job }) {
     ["calls", d.total.calls, count], ["bytes sent", d.total.bytes, bytes], ["messages sent", d.total.messages, count]].filter((t) => t && t[1]);
   const lines = d.exceeded || [];
   return h("div", { class: "first" },
-    h("section", { class: "efficiency", "aria-label": "Efficiency" }, [["A", d.a.pop], ["B", d.b.pop]].map(([name, pop]) => h("div", null, h("h2", { class: "caps" }, name), efficiencyBar(pop, pop ? pop.ranks : 0)))),
+    h("section", { class: "efficiency two", "aria-label": "Efficiency" }, [["A", d.a.pop], ["B", d.b.pop]].map(([name, pop]) => h("div", null, h("h2", { class: "caps" }, name), efficiencyBar(pop, pop ? pop.ranks : 0)))),
     h("section", { class: "stands-out" }, h("h2", { class: "caps" }, "Totals"),
       table([textColumn("total", (t) => t[0]), { head: "A", numeric: true, value: (t) => t[1].a, text: (t) => exact(t[2](t[1].a), count(t[1].a)) }, { head: "B", numeric: true, value: (t) => t[1].b, text: (t) => exact(t[2](t[1].b), count(t[1].b)) },
         { head: "change", numeric: true, value: (t) => t[1].relative, text: (t) => change(t[1], t[2]) || "none" }], totals),
@@ -82,7 +82,7 @@ function diffFirst({ job }) {
 
 // largestChanges returns a sentence for each of the call sites that changed most.
 function largestChanges(d) {
-  const worth = (c) => [c.bytes.a !== c.bytes.b && `${change(c.bytes, bytes)} bytes`, c.messages.a !== c.messages.b && `${change(c.messages, count)} messages`,
-    d.times_compared && c.time_ns && Math.abs(c.time_ns.b - c.time_ns.a) > .01 * Math.max(d.total.time_ns.a, d.total.time_ns.b) && `${change(c.time_ns, duration)} time`].filter(Boolean);
+  const worth = (c) => [c.bytes.a !== c.bytes.b && "bytes " + change(c.bytes, bytes), c.messages.a !== c.messages.b && "messages " + change(c.messages, count),
+    d.times_compared && c.time_ns && Math.abs(c.time_ns.b - c.time_ns.a) > .01 * Math.max(d.total.time_ns.a, d.total.time_ns.b) && "time " + change(c.time_ns, duration)].filter(Boolean);
   return (d.callsites || []).map((c) => [c, worth(c)]).filter(([, w]) => w.length).slice(0, 6).map(([c, w]) => `${siteName(c)}${c.status === "changed" ? "" : ` (${c.status})`}: ${w.join(", ")}`);
 }

@@ -237,46 +237,50 @@ function timeChart(page) {
     waited && choice("show", [["activities", "activities"], ["waits", "waits by kind"]], what, (v) => { what = v; draw(); })), box];
 }
 
-// histogram returns a chart of how many ranks compute for how long. A click highlights the
-// ranks of a bar.
+// histogram returns a chart of how many ranks compute for how long.
 function histogram(ranks) {
   const known = ranks.rank.map((_, i) => i).filter((i) => ranks.useful_ns[i] !== null);
   if (known.length < 8) return null;
-  const values = known.map((i) => ranks.useful_ns[i]);
-  const low = values.reduce((a, b) => Math.min(a, b)), high = values.reduce((a, b) => Math.max(a, b));
-  const bins = Array.from({ length: Math.min(40, Math.ceil(Math.sqrt(known.length)) + 1) }, () => []);
-  const width = (high - low) / bins.length || 1;
-  known.forEach((i, k) => bins[Math.min(bins.length - 1, Math.floor((values[k] - low) / width))].push(i));
-  const most = Math.max(...bins.map((b) => b.length));
-  const left = 40, bottom = 20;
-  const binAt = (x, of) => Math.max(0, Math.min(bins.length - 1, Math.floor((x - left) / (of.clientWidth - left) * bins.length)));
-  const show = (e) => {
-    const bin = binAt(e.offsetX, e.target);
-    tooltip.show(e.clientX, e.clientY, `${count(bins[bin].length)} ${ranks.block > 1 ? "blocks of ranks" : "ranks"} compute from ${duration(low + bin * width)} to ${duration(low + (bin + 1) * width)}`);
-  };
-  const element = canvas({ class: "chart low", role: "img", "aria-label": `Distribution of computing time from ${duration(low)} to ${duration(high)}`,
-    onmousemove: show, onmouseleave: () => tooltip.hide(),
-    onclick: (e) => setHighlight(toggled(bins[binAt(e.offsetX, e.target)].flatMap((i) => ranksOf(ranks, i)))),
-  }, (context, w, hgt) => {
-    const step = (w - left) / bins.length, base = hgt - bottom;
-    bins.forEach((bin, k) => {
-      const marked = highlight.ranks && bin.some((i) => ranksOf(ranks, i).some((r) => highlight.ranks.has(r)));
-      context.fillStyle = cssColor(marked ? "--mark" : "--compute");
-      const tall = bin.length ? Math.max(2, bin.length / most * (base - 14)) : 0;
-      context.fillRect(left + k * step, base - tall, Math.max(1, step - 1), tall);
-    });
-    context.fillStyle = cssColor("--line");
-    context.fillRect(left, base, w - left, 1);
-    context.fillStyle = cssColor("--faint");
+  const low = known.reduce((m, i) => Math.min(m, ranks.useful_ns[i]), Infinity), high = known.reduce((m, i) => Math.max(m, ranks.useful_ns[i]), 0);
+  const n = Math.min(40, Math.ceil(Math.sqrt(known.length)) + 1), width = (high - low) / n || 1;
+  const bars = Array.from({ length: n }, (_, k) => ({ n: 0, ranks: [], name: duration(low + k * width) }));
+  for (const i of known) {
+    const bar = bars[Math.min(n - 1, Math.floor((ranks.useful_ns[i] - low) / width))];
+    bar.n++;
+    bar.ranks.push(...ranksOf(ranks, i));
+  }
+  const what = ranks.block > 1 ? "blocks of ranks" : "ranks";
+  bars.forEach((bar, k) => { bar.words = `${count(bar.n)} ${what} compute from ${bar.name} to ${duration(low + (k + 1) * width)}`; });
+  return h("div", { class: "wide" }, h("h3", null, `How many ${what} compute for how long`), barChart("Distribution of computing time", () => bars));
+}
+
+// barChart returns a chart of the bars that list returns: {n, name, words, ranks}. The
+// pointer shows the words; a click highlights the ranks, if there are any.
+function barChart(label, list) {
+  const left = 56;
+  const at = (e) => list()[Math.floor((e.offsetX - left) / (e.target.clientWidth - left) * list().length)] || {};
+  const element = canvas({ class: "chart low", role: "img", "aria-label": label,
+    onmousemove: (e) => (at(e).words ? tooltip.show(e.clientX, e.clientY, at(e).words) : tooltip.hide()), onmouseleave: () => tooltip.hide(),
+    onclick: (e) => at(e).ranks && setHighlight(toggled(at(e).ranks)),
+  }, (context, width, height) => {
+    const bars = list(), step = (width - left) / bars.length, wide = Math.max(1, Math.min(64, step * .9)), base = height - 20;
+    const most = bars.reduce((m, b) => Math.max(m, b.n), 1);
     context.font = "11px system-ui, sans-serif";
+    context.textAlign = "center";
+    bars.forEach((bar, k) => {
+      const x = left + (k + .5) * step, tall = bar.n ? Math.max(2, bar.n / most * (base - 12)) : 0;
+      context.fillStyle = cssColor(highlight.ranks && bar.ranks && bar.ranks.some((r) => highlight.ranks.has(r)) ? "--mark" : "--compute");
+      context.fillRect(x - wide / 2, base - tall, wide, tall);
+      context.fillStyle = cssColor("--faint");
+      if (k % Math.ceil(56 / step) === 0) context.fillText(bar.name, x, height - 6);
+    });
     context.textAlign = "right";
-    context.fillText(count(most), left - 6, 22);
-    context.fillText(duration(high), w, hgt - 6);
-    context.textAlign = "left";
-    context.fillText(duration(low), left, hgt - 6);
+    context.fillText(count(most), left - 6, 20);
+    context.fillText("0", left - 6, base);
+    context.fillRect(left, base, width - left, 1);
   });
   onHighlight(element.redraw);
-  return h("div", { class: "wide" }, h("h3", null, "How many ranks compute for how long"), element);
+  return element;
 }
 
 function rankTable(page) {
@@ -286,7 +290,7 @@ function rankTable(page) {
   const waits = ranks.waits ? timeLayers(page, "waits") : [];
   const columns = [{ head: ranks.block > 1 ? "first rank" : "rank", numeric: true, value: (i) => ranks.rank[i] }];
   if (ranks.hosts.length > 1) columns.push({ head: "host", value: (i) => ranks.hosts[ranks.host[i]] });
-  if (ranks.state.some((s) => ranks.states[s] !== "finalized")) columns.push({ head: "end", value: (i) => ranks.states[ranks.state[i]] });
+  if (ranks.state.some((s) => ranks.states[s] !== "finalized")) columns.push({ head: "end", value: (i) => ranks.states[ranks.state[i]].replace("running", "not finalized") });
   columns.push(timeColumn("application", (i) => ranks.application_ns[i], "from the end of MPI_Init to the start of MPI_Finalize"),
     timeColumn("computing", (i) => ranks.useful_ns[i], "outside MPI"), timeColumn("in MPI", (i) => ranks.mpi_ns[i]),
     ...layers.map((l) => timeColumn(l.name, (i) => l.values[i])), ...waits.map((l) => timeColumn(l.name, (i) => l.values[i], "wait")));
