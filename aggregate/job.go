@@ -23,6 +23,7 @@ type Job struct {
 	ranks        matrix.Ranks
 	processes    []process
 	builder      *matrix.Builder
+	matrices     *matrix.ByClass // set by Matrices
 	exchange     exchange
 	completeness completeness
 	calls        callSums
@@ -150,4 +151,9 @@ func (j *Job) Hosts() (names []string, of func(rank int) int) { return j.ranks.H
 func (j *Job) Processes() int { return len(j.processes) }
 
 // Matrices returns the matrices of the job. Nothing may be added to the job afterwards.
-func (j *Job) Matrices() *matrix.ByClass { return j.builder.Matrices() }
+func (j *Job) Matrices() *matrix.ByClass {
+	if j.matrices == nil {
+		j.matrices = j.builder.Matrices()
+	}
+	return j.matrices
+}
