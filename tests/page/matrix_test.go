@@ -83,8 +83,8 @@ func whole(t testing.TB, digits string) uint64 {
 	return n
 }
 
-// view is the expression of the matrix of the first job.
-const view = `document.querySelector(".matrix-view")`
+// view is the expression of the first matrix: the element that has functions for tests.
+const view = `[...document.querySelectorAll("div")].find((d) => d.describe)`
 
 // options returns the texts that a choice of the matrix offers; none if it is not there.
 func (p *tab) options(label string) []string {
@@ -105,12 +105,8 @@ func (p *tab) choose(label, option string) {
 func (p *tab) level() (size int, unit string) {
 	p.Helper()
 	text := eval[string](p, view+".level()")
-	number, unit, _ := strings.Cut(text, " ")
-	unit = strings.TrimSuffix(unit, "s")
-	if number == "one" {
-		return 1, unit
-	}
-	return int(whole(p, number)), unit
+	digits, unit, _ := strings.Cut(text, " ")
+	return int(number(digits)), strings.TrimSuffix(unit, "s")
 }
 
 // describe returns what the page says about cells.
