@@ -36,27 +36,17 @@ function matrixPalette() {
   });
 }
 
-// ColorScale maps values to levels 1 to 255; 0 is empty.
-class ColorScale {
-  constructor(least, greatest, log) {
-    // A span of at least 4 gives nearly equal values nearly equal colours.
-    this.least = !log ? 0 : least < greatest ? Math.min(least, greatest / 4) : greatest;
-    Object.assign(this, { greatest, log, key: [this.least, greatest, log].join(" ") });
-  }
-
-  position(v) {
-    if (!this.log) return v / this.greatest;
-    const width = Math.log2(this.greatest) - Math.log2(this.least);
-    return width > 0 ? Math.min(Math.max((Math.log2(v) - Math.log2(this.least)) / width, 0), 1) : 0.5;
-  }
-
-  level(v) {
-    return v > 0 ? 1 + Math.round(254 * this.position(v)) : 0;
-  }
-
-  value(position) {
-    return this.log ? this.least * (this.greatest / this.least) ** position : this.greatest * position;
-  }
+// colorScale maps values to levels 1 to 255; 0 is empty. On a logarithmic scale a span of at
+// least 4 gives nearly equal values nearly equal colours.
+function colorScale(least, greatest, log) {
+  const low = !log ? 0 : least < greatest ? Math.min(least, greatest / 4) : greatest;
+  const width = Math.log2(greatest) - Math.log2(low); // the quotient could overflow
+  const position = (v) => (!log ? v / greatest : width > 0 ? Math.min(Math.max((Math.log2(v) - Math.log2(low)) / width, 0), 1) : 0.5);
+  return {
+    least: low, greatest, key: [low, greatest, log].join(" "),
+    level: (v) => (v > 0 ? 1 + Math.round(254 * position(v)) : 0),
+    value: (at) => (log ? low * (greatest / low) ** at : greatest * at),
+  };
 }
 
 // quantityText returns a value with its unit.
@@ -92,9 +82,11 @@ class MatrixChart {
   constructor({ ranks, pairs }) {
     const { block, rank, host, hosts } = ranks || { block: 1, rank: [], hosts: [] };
     this.hosts = hosts;
-    this.hostOf = new Map(block > 1 ? [] : rank.map((r, i) => [r, host[i]]));
+    this.hostOf = new Map(block > 1 ? [] : rank.map((r, i) => [r, host[i]]).filter(([, index]) => index >= 0));
     this.pairs = pairs;
     this.choices = { sheet: 0, quantity: "bytes", scale: "log", common: false, cells: "auto", order: "rank" };
+    this.lines = 1; // of the drawn sheet
+    this.view = { x: 0, y: 0, span: 1 };
     this.fileOrder = null; // from an order file
     this.cursor = null; // the positions of the cell that keys read
     this.hovered = null; // the cell under the pointer
@@ -103,7 +95,7 @@ class MatrixChart {
     this.canvas = canvas({ class: "chart matrix", tabindex: 0, role: "application",
       "aria-label": "Matrix of what ranks send; arrows read its cells" },
     (context) => new MatrixPicture(this, context).draw());
-    Object.assign(this.canvas.style, { maxWidth: "46rem", aspectRatio: "1 / 1.03" });
+    Object.assign(this.canvas.style, { maxWidth: "max(24rem, min(46rem, 70vh))", aspectRatio: "1 / 1.03" });
     this.controls = h("div", { class: "controls" });
     this.problem = h("p", { class: "bad", role: "alert" });
     this.note = h("p", { class: "faint" });
@@ -140,20 +132,19 @@ class MatrixChart {
     return this.all.find((s) => s.unit === "node" && s.class === sheet.class && s.side === sheet.side);
   }
 
-  // changed shows the matrix after another choice. What is in view stays, if the lines do.
+  // changed shows the matrix after another choice. The same part of it stays in view.
   changed() {
     const { choices, sheet } = this;
     // Blocks of ranks stay together, so only single ranks have other orders.
     this.byHost = sheet.block === 1 && new Set(this.hostOf.values()).size > 1;
     if (sheet.block > 1 || (choices.order === "host" && !this.byHost)) choices.order = "rank";
     if (choices.cells === "node" && !this.byHost && !this.nodeSheet(sheet)) choices.cells = "auto";
-    const { lines } = this.drawnSheet();
-    if (lines !== this.lines) this.view = { x: 0, y: 0, span: lines };
+    const { view } = this, { lines } = this.drawnSheet(), ratio = lines / this.lines;
     this.lines = lines;
-    this.cursor = this.hovered = null;
+    this.cursor = null;
     this.readout.textContent = "";
     this.fillControls();
-    this.canvas.redraw();
+    this.show(view.x * ratio, view.y * ratio, view.span * ratio);
   }
 
   fillControls() {
@@ -205,8 +196,7 @@ class MatrixChart {
     const key = [lines, byHost, byFile && this.fileOrders].join(" ");
     if (!this.arrangements.has(key)) {
       const byRank = Uint32Array.from({ length: lines }, (_, i) => i);
-      const known = (rank) => this.hostOf.get(rank) ?? -1;
-      const nodeOf = byHost && [...byRank].map((rank) => (known(rank) < 0 ? this.hosts.length : known(rank)));
+      const nodeOf = byHost && [...byRank].map((rank) => this.hostOf.get(rank) ?? this.hosts.length);
       const chosen = byFile ? this.fileOrder : byHost ? byRank.sort((a, b) => nodeOf[a] - nodeOf[b] || a - b) : byRank;
       this.arrangements.set(key, { key, ...arrange(chosen, nodeOf) });
     }
@@ -238,7 +228,7 @@ class MatrixChart {
     const { quantity, common, scale } = this.choices;
     const all = common ? this.sheets.map((s) => this.shown(this.drawnSheet(s))) : [shown];
     const ends = all.map(({ matrix }) => entryValues(matrix, quantity));
-    return new ColorScale(Math.min(...ends.map((e) => e.least)), Math.max(...ends.map((e) => e.greatest)), scale === "log");
+    return colorScale(Math.min(...ends.map((e) => e.least)), Math.max(...ends.map((e) => e.greatest)), scale === "log");
   }
 
   // group returns the ranks and hosts of a line of the shown level, and its name: "rank 3 on
@@ -250,11 +240,11 @@ class MatrixChart {
       const first = arrangement.order[p] * block;
       for (let rank = first; rank < Math.min(first + block, all); rank++) ranks.push(rank);
     }
-    const known = new Set(ranks.filter((rank) => this.hostOf.has(rank)).map((rank) => this.hosts[this.hostOf.get(rank)] ?? "an unknown host"));
-    const hosts = unit === "node" ? this.hosts.slice(from, to) : [...known];
+    const indexes = new Set(ranks.map((rank) => this.hostOf.get(rank) ?? -1));
+    const hosts = unit === "node" ? this.hosts.slice(from, to) : [...indexes].map((i) => this.hosts[i] ?? "an unknown node");
     const list = ranks.length ? (ranks.length > 1 ? "ranks " : "rank ") + rankList(ranks) : "";
     const where = hosts.length > 2 ? plural(hosts.length, "node") + ", " + hosts[0] + " to " + hosts[hosts.length - 1] : hosts.join(" and ");
-    const name = byNode ? where + (list && " (" + list + ")") : list + (where && this.hosts.length > 1 ? " on " + where : "");
+    const name = byNode ? where + (list && " (" + list + ")") : list + (where && this.hostOf.size && this.hosts.length > 1 ? " on " + where : "");
     return { ranks, hosts, name };
   }
 
@@ -312,6 +302,7 @@ class MatrixChart {
 
   // show moves what is in view, within the matrix.
   show(x, y, span) {
+    span = Math.min(Math.max(span, leastSpan), this.lines);
     const clamp = (v) => Math.min(Math.max(v, 0), this.lines - span);
     this.view = { x: clamp(x), y: clamp(y), span };
     this.hovered = null;
@@ -322,7 +313,7 @@ class MatrixChart {
   // zoom changes how much is in view. The given positions stay where they are.
   zoom(factor, x, y) {
     const { view, lines } = this;
-    const span = Math.min(Math.max(view.span * factor, leastSpan), lines), ratio = span / view.span;
+    const span = Math.min(Math.max(view.span * factor, leastSpan), lines), ratio = span / view.span; // as show limits it
     this.show(x - (x - view.x) * ratio, y - (y - view.y) * ratio, span);
   }
 

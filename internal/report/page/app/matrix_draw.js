@@ -141,9 +141,11 @@ class MatrixPicture {
 
   // drawTotals draws what each line sent, on the right, and received, below.
   drawTotals() {
-    const { context, plot: { x, y, side, scale }, faint } = this, { sent, received } = lineTotals(this.shown.matrix);
-    const [out, into] = [sent, received].map((totals) => quantityValues(totals, this.quantity));
-    const most = [...out, ...into].reduce((a, b) => Math.max(a, b), Number.MIN_VALUE);
+    const { context, plot: { x, y, side, scale }, faint, quantity, shown: { matrix } } = this;
+    const { out, into, most } = remembered(matrix, "total " + quantity, () => {
+      const [out, into] = Object.values(lineTotals(matrix)).map((totals) => quantityValues(totals, quantity));
+      return { out, into, most: [...out, ...into].reduce((a, b) => Math.max(a, b), Number.MIN_VALUE) };
+    });
     const bars = (visible, origin, values, draw) => {
       for (let cell = visible[0]; cell <= visible[1]; cell++) {
         const [from, to] = this.edges(cell, origin).map((v) => v / scale);
