@@ -7,6 +7,7 @@ import (
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // shift is the bit of the key in mouse events.
@@ -96,11 +97,8 @@ func (p *tab) checkTimelineText(run string) {
 // checkTimelineCalls moves the mouse to calls.
 func (p *tab) checkTimelineCalls() {
 	p.Helper()
-	for _, name := range []string{"Allreduce", "Waitall", "Comm_split", "Cart_create"} {
+	for _, name := range []string{"Allreduce", "Waitall", "Isend"} {
 		c := p.longest(name)
-		if c.Duration < 0 {
-			continue
-		}
 		p.script(`%s.show(%f, %f)`, chart, c.Start-c.Duration, c.Start+2*c.Duration)
 		c = p.longest(name)
 		p.hover(c.At.X, c.At.Y)
@@ -118,7 +116,7 @@ func (p *tab) checkTimelineCalls() {
 func (p *tab) checkTimelineMoves() {
 	p.Helper()
 	p.do(chromedp.Focus(chromedp.CSS("canvas.timeline")))
-	p.keys("\ue011") // Home
+	p.keys(kb.Home)
 	home, at := p.timeline(), p.longest("Allreduce").At
 	p.wheel(at.X, at.Y, -200)
 	if v := p.timeline(); v.To-v.From > 0.8*(home.To-home.From) || v.From < home.From || v.To > home.To {
@@ -147,13 +145,15 @@ func (p *tab) checkTimelineMoves() {
 // checkTimelineWindow selects a window with Shift and the mouse, and looks at its matrix.
 func (p *tab) checkTimelineWindow() {
 	p.Helper()
-	at := p.longest("Allreduce").At
-	box := eval[point](p, `(({ x, y }) => ({ x: x + 100, y }))(`+chart+`.canvas.getBoundingClientRect())`)
-	p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMousePressed, box.X, at.Y, func(e *input.DispatchMouseEventParams) {
+	// The window begins after a quarter of the messages and ends after three quarters.
+	ends := eval[[]point](p, fmt.Sprintf(`(({ x, y }) => { const chart = %s, { sent } = chart.data.messages;
+		return [0.25, 0.75].map((share) => ({ x: x + chart.x(sent[Math.floor(share * sent.length)]), y: y + 50 }));
+	})(%[1]s.canvas.getBoundingClientRect())`, chart))
+	p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMousePressed, ends[0].X, ends[0].Y, func(e *input.DispatchMouseEventParams) {
 		e.Button, e.ClickCount, e.Modifiers = "left", 1, shift
 	}))
 	for _, kind := range []input.DispatchMouseEventType{input.DispatchMouseEventTypeMouseMoved, input.DispatchMouseEventTypeMouseReleased} {
-		p.do(chromedp.MouseEvent(kind, box.X+300, at.Y, func(e *input.DispatchMouseEventParams) {
+		p.do(chromedp.MouseEvent(kind, ends[1].X, ends[1].Y, func(e *input.DispatchMouseEventParams) {
 			e.Button, e.Buttons, e.Modifiers = "left", 1, shift
 		}))
 	}
@@ -163,7 +163,7 @@ func (p *tab) checkTimelineWindow() {
 	}
 	sum := p.sentWithin(v.Selected.From, v.Selected.To)
 	if sum.Messages == 0 || sum.Messages == p.sentWithin(0, 1e18).Messages {
-		p.Errorf("the window %+v has %d messages: try another", *v.Selected, sum.Messages)
+		p.Errorf("the window %+v has %d messages", *v.Selected, sum.Messages)
 	}
 	p.mentions(".timeline-view", fmt.Sprintf(": %s message", commas(sum.Messages)))
 	shown := eval[amount](p, `(() => { const s = `+chart+`.sheet(), sum = (l) => String(l.reduce((a, b) => a + b, 0)); return { bytes: sum(s.bytes), messages: sum(s.messages) }; })()`)

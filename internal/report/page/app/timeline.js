@@ -60,13 +60,13 @@ function timelineView(options) {
 
 class TimelineChart {
   constructor({ timeline, job, activities }) {
+    this.timeline = timeline;
     this.data = decodeTimeline(timeline);
     this.job = job || {};
     this.activities = activities;
     this.lines = this.data.lines.rank.length;
     this.home = { from: timeline.init_end_ns, to: Math.max(timeline.finalize_start_ns || timeline.length_ns, timeline.init_end_ns + 1), top: 0, bottom: this.lines };
     this.view = this.home;
-    this.plot = { x: 0, y: 0, width: 1, height: 1 };
     this.selected = null; // from and to, in ns
     this.shown = { messages: true, waits: true, path: true };
     this.canvas = canvas({ class: "chart timeline", tabindex: 0, role: "application",
@@ -103,8 +103,7 @@ class TimelineChart {
 
   // selectNext sets whether dragging selects a window the next time.
   selectNext(on) {
-    this.selects = on;
-    this.selecting.setAttribute("aria-pressed", String(on));
+    this.selecting.setAttribute("aria-pressed", String(this.selects = on));
   }
 
   // limitText tells where single calls are, if the run has too many events for a page.
@@ -213,11 +212,11 @@ class TimelineChart {
 
   draw(context, width, height) {
     const { left, right, top, bottom } = timelineMargin;
-    const plot = { x: left, y: top, width: Math.max(1, Math.floor(width - left - right)), height: Math.floor(height - top - bottom) };
-    this.plot = plot;
+    const plot = this.plot = { x: left, y: top, width: Math.max(1, Math.floor(width - left - right)), height: Math.floor(height - top - bottom) };
     const [ink, faint, mark, accent, card] = ["--ink", "--faint", "--mark", "--accent", "--card"].map(cssColor);
-    this.colors = { list: this.activities.map((_, i) => activityColor(this.activities, i)), ink, faint, mark, accent, card };
-    const rows = this.rows(), visible = this.visibleMessages();
+    const list = [cssColor("--outside"), ...this.activities.slice(1, -1).map((a) => a.color), cssColor("--others")]; // as in the section Time
+    this.colors = { list, ink, faint, mark, accent, card };
+    const rows = this.rows(), visible = this.eachMessage();
     context.font = "11px system-ui, sans-serif";
     context.textBaseline = "middle";
     this.paintLanes(context, rows);
@@ -283,10 +282,16 @@ class TimelineChart {
     }
   }
 
-  // eachCall calls f with the calls of a line that are in view.
+  // eachCall calls f with the calls of a line that are in view, and returns their number.
   eachCall(line, f) {
     const { start, end, reach } = this.data.events[line], { from, to } = this.view;
-    for (let i = lowerBound(reach, from); i < start.length && start[i] < to; i++) if (end[i] >= from) f(i, start[i], end[i]);
+    let n = 0;
+    for (let i = lowerBound(reach, from); i < start.length && start[i] < to; i++) {
+      if (end[i] < from) continue;
+      n++;
+      f?.(i, start[i], end[i]);
+    }
+    return n;
   }
 
   // drawCalls draws the ends of calls that are wide enough, and their names.
@@ -310,17 +315,11 @@ class TimelineChart {
     }
   }
 
-  // rowOf returns the lane in view that shows a line, or null.
-  rowOf(rows, line) {
-    const at = rows.length && Math.floor((line - rows[0].from) / (rows[0].to - rows[0].from));
-    return rows[at] && line >= rows[at].from && line < rows[at].to ? rows[at] : null;
-  }
-
   drawWaits(context, rows) {
-    const { from, to } = this.view, hatch = context.createPattern(hatching(), "repeat"), last = new Map();
+    const { from, to } = this.view, hatch = context.createPattern(hatching(), "repeat"), last = new Map(), per = rows[0].to - rows[0].from;
     for (const wait of this.data.waits) {
-      const row = wait.end >= from && wait.start <= to && this.rowOf(rows, wait.line);
-      if (!row) continue;
+      const row = rows[Math.floor((wait.line - rows[0].from) / per)];
+      if (!row || wait.end < from || wait.start > to) continue;
       const x = this.x(wait.start), end = this.x(wait.end);
       if (end - x >= 3 && row.height >= 5) {
         context.fillStyle = hatch;
@@ -335,17 +334,15 @@ class TimelineChart {
     }
   }
 
-  // eachMessage calls f with the messages that are in view.
+  // eachMessage calls f with the messages that are in view, and returns their number.
   eachMessage(f) {
     const { from, to, top, bottom } = this.view, m = this.data.messages;
-    for (let i = 0; i < m.sent.length && m.sent[i] <= to; i++) {
-      if (m.received[i] >= from && Math.max(m.from[i], m.to[i]) >= top - 1 && Math.min(m.from[i], m.to[i]) < bottom) f(i);
-    }
-  }
-
-  visibleMessages() {
     let n = 0;
-    this.eachMessage(() => n++);
+    for (let i = 0; i < m.sent.length && m.sent[i] <= to; i++) {
+      if (m.received[i] < from || Math.max(m.from[i], m.to[i]) < top - 1 || Math.min(m.from[i], m.to[i]) >= bottom) continue;
+      n++;
+      f?.(i);
+    }
     return n;
   }
 
@@ -375,11 +372,12 @@ class TimelineChart {
   drawPath(context) {
     const { from, to, top, bottom } = this.view, pitch = this.plot.height / (bottom - top), below = Math.max(0, Math.min(0.3 * pitch, pitch / 2 - 5));
     const parts = new Path2D(), jumps = new Path2D();
-    let last = null;
+    let last = null, jumped = -Infinity;
     for (const part of this.data.path) {
       if (part.to < from || part.from > to) continue;
       const x = this.x(part.from), y = this.middle(part.line) + below, end = this.x(part.to);
-      if (last && Math.abs(last.x - x) < 1) {
+      if (last && Math.abs(last.x - x) < 1 && x - jumped > 3) { // closer lines would hide the lanes
+        jumped = x;
         jumps.moveTo(last.x, last.y);
         jumps.lineTo(x, y);
       }
@@ -399,10 +397,10 @@ class TimelineChart {
     if (!this.selected) return;
     const x = this.x(this.selected.from), end = this.x(this.selected.to);
     context.fillStyle = context.strokeStyle = this.colors.accent;
+    context.strokeRect(x, this.plot.y - 2, Math.max(1, end - x), this.plot.height + 4);
     context.globalAlpha = 0.14;
     context.fillRect(x, this.plot.y, end - x, this.plot.height);
     context.globalAlpha = 1;
-    context.strokeRect(x, this.plot.y - 2, Math.max(1, end - x), this.plot.height + 4);
   }
 
   drawAxes(context, rows) {
@@ -417,7 +415,7 @@ class TimelineChart {
     context.textAlign = "right";
     let free = 0;
     for (const row of rows) {
-      const marked = this.isMarked(row), y = row.y + row.height / 2;
+      const y = row.y + row.height / 2, marked = highlight.ranks && this.data.lines.rank.slice(row.from, row.to).some((rank) => highlight.ranks.has(rank));
       context.fillStyle = marked ? colors.mark : colors.faint;
       if (marked) context.fillRect(plot.x - 5, row.y, 4, Math.max(2, row.height));
       if (y < free || y > plot.y + plot.height - 4) continue;
@@ -428,34 +426,26 @@ class TimelineChart {
     context.textAlign = "left";
   }
 
-  isMarked(row) {
-    return highlight.ranks && this.data.lines.rank.slice(row.from, row.to).some((rank) => highlight.ranks.has(rank));
-  }
-
   // fillLegend shows the legend in the colours of the theme.
   fillLegend() {
     const { data, colors } = this, stripes = `repeating-linear-gradient(135deg, ${colors.ink} 0 1px, transparent 1px 4px)`;
     if (this.legend.theme === colors.ink) return;
     this.legend.theme = colors.ink;
-    const items = [...this.activities.map((a, i) => [a.name, colors.list[i]]),
-      data.waits.length && ["waits for a rank", stripes], data.path.length && ["critical path", colors.mark]].filter(Boolean);
-    this.legend.replaceChildren(...items.map(([name, color]) => {
+    const item = ([name, color]) => {
       const swatch = h("span", { class: "swatch" });
       swatch.style.background = color;
       return h("li", null, swatch, name);
-    }));
+    };
+    this.legend.replaceChildren(...this.activities.map((a, i) => item([a.name, colors.list[i]])),
+      ...[data.waits.length && ["waits for a rank", stripes], data.path.length && ["critical path", colors.mark]].filter(Boolean).map(item));
   }
 
   statusText() {
     const { view, data } = this;
     const first = Math.floor(view.top), last = Math.min(this.lines, Math.ceil(view.bottom)) - 1;
     const parts = [windowText(view) + " after the first event", this.lineNames(first, last)];
-    if (data.events) {
-      let calls = 0;
-      for (let line = first; line <= last; line++) this.eachCall(line, () => calls++);
-      parts.push(plural(calls, "call"));
-    }
-    const messages = this.visibleMessages(), hidden = messages > mostMessagesDrawn;
+    if (data.events) parts.push(plural(sumOf(data.events.slice(first, last + 1).map((_, i) => this.eachCall(first + i))), "call"));
+    const messages = this.eachMessage(), hidden = messages > mostMessagesDrawn;
     parts.push(plural(messages, "message") + (hidden ? ` (lines for up to ${count(mostMessagesDrawn)}: zoom in)` : ""));
     const waits = data.waits.filter((w) => w.end >= view.from && w.start <= view.to && w.line >= first && w.line <= last);
     if (waits.length) parts.push(plural(waits.length, "wait") + " of " + duration(waits.reduce((sum, w) => sum + w.end - w.start, 0)) + " in total");
@@ -511,8 +501,8 @@ class TimelineChart {
     const m = this.data.messages, out = [];
     for (let i = 0; i < m.sent.length && m.sent[i] <= end; i++) {
       const sends = m.from[i] === line && m.sent[i] === start, receives = m.to[i] === line && m.received[i] > start && m.received[i] <= end;
-      const what = sends ? "sends to rank " + this.lineName(m.to[i]) : "receives from rank " + this.lineName(m.from[i]);
-      if (sends || receives) out.push(`${what}: ${bytes(m.bytes[i])}, tag ${m.tag[i]}, received ${duration(m.received[i] - m.sent[i])} after the send began`);
+      const what = sends ? "to rank " + this.lineName(m.to[i]) : "from rank " + this.lineName(m.from[i]), took = duration(m.received[i] - m.sent[i]);
+      if (sends || receives) out.push(`${what}: ${bytes(m.bytes[i])}, tag ${m.tag[i]}, ` + (sends ? `received ${took} later` : `sent ${took} earlier`));
     }
     return out.length > 4 ? [...out.slice(0, 4), `and ${plural(out.length - 4, "other message")}`] : out;
   }
