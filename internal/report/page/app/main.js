@@ -32,17 +32,13 @@ const isDarkTheme = () => document.documentElement.dataset.theme === "dark";
 
 // prepareForPrint makes the printed page light and complete: paper cannot be opened.
 function prepareForPrint() {
-  let dark = false, closed = [];
+  let dark = false;
   addEventListener("beforeprint", () => {
     dark = isDarkTheme();
-    closed = [...document.querySelectorAll("details:not([open])")];
-    closed.forEach((d) => { d.open = true; });
+    document.querySelectorAll("details").forEach((d) => { d.open = true; });
     setTheme(false);
   });
-  addEventListener("afterprint", () => {
-    closed.forEach((d) => { d.open = false; });
-    setTheme(dark);
-  });
+  addEventListener("afterprint", () => setTheme(dark));
 }
 
 function showJob(root, data, index) {
@@ -114,7 +110,7 @@ function reportFirst(page) {
     h("section", { class: "efficiency", "aria-label": "Parallel efficiency" }, efficiencyBar(s.pop, s.ranks_expected, job.analysis && job.analysis.pop)),
     h("section", { class: "stands-out", "aria-label": "What stands out" }, findingsList(page)),
     h("section", { class: "bars", "aria-label": "Compute time of each rank" }, h("h2", { class: "caps" }, "Compute time by rank"), markedLine(),
-      ranks.useful_ns.some((ns) => ns !== null) ? rankChart(ranks, { layers: [{ name: "compute", color: () => cssColor("--compute"), values: ranks.useful_ns }], order, size: "low", mean: s.pop && s.pop.useful_mean_ns, most: ranks.useful_most_ns, label: "Compute time of each rank. The table in section Time has the values." })
+      ranks.useful_ns.some((ns) => ns !== null) ? rankChart(ranks, { layers: [{ name: "compute", color: "--compute", values: ranks.useful_ns }], order, size: "low", mean: s.pop && s.pop.useful_mean_ns, most: ranks.useful_most_ns, label: "Compute time of each rank. The table in section Time has the values." })
         : h("p", { class: "faint" }, s.timing === "off" ? "Not known: the calls were not timed." : "Not known: no rank finalized.")),
     h("section", { class: "pairs", "aria-label": "Matrix" }, job.matrices.length ? matrixView({ sheets: job.matrices, ranks, pairs: job.pairs, summary: s }) : h("p", { class: "faint" }, "No rank sent anything to another.")));
 }
@@ -128,7 +124,7 @@ function efficiencyBar(pop, expected, traced) {
   const transfer = ce < 1 ? lost * (1 - traced.transfer) / (1 - ce) : 0;
   const parts = [["compute", pop.parallel_efficiency, "compute"], ["imbalance", pop.communication_efficiency - pop.parallel_efficiency, "imbalance"],
     ...(ce < 1 ? [["serialisation (ranks wait in a chain)", lost - transfer, "serial"], ["transfer (messages and calls)", transfer, "transfer"]] : [["MPI", lost, "mpi"]])].map(([name, share, kind]) => ({ name, share: Math.max(0, share), kind }));
-  return [h("p", null, h("strong", null, `Parallel efficiency ${percent(pop.parallel_efficiency)}${error}`), ` = load balance ${percent(pop.load_balance)} × communication ${percent(pop.communication_efficiency)}`, expected > pop.ranks && ` (of ${pop.ranks} of ${expected} ranks)`,
+  return [h("p", null, h("strong", null, `Parallel efficiency ${percent(pop.parallel_efficiency)}${error}`), ` = load balance ${percent(pop.load_balance)} × communication ${percent(pop.communication_efficiency)}`, expected > pop.ranks && ` (of ${count(pop.ranks)} of ${plural(expected, "rank")})`,
     h("span", { class: "faint" }, ` · Ranks compute ${duration(pop.useful_mean_ns)} of ${duration(pop.runtime_ns)} on average; rank ${pop.useful_max_rank} computes most, ${duration(pop.useful_max_ns)}.`)),
   h("div", { class: "bar", "aria-hidden": "true" }, parts.map((p) => {
     const part = h("span", { class: p.kind, title: `${p.name} ${percent(p.share)}` });

@@ -26,9 +26,7 @@ function facts(...pairs) {
   return h("dl", { class: "list" }, pairs.filter((p) => p && p[1]).map(([name, value]) => [h("dt", null, name), h("dd", null, value)]));
 }
 
-function bullets(items) {
-  return items.length > 0 && h("ul", { class: "plain" }, items.map((i) => h("li", null, i)));
-}
+const bullets = (items) => items.length > 0 && h("ul", { class: "plain" }, items.map((i) => h("li", null, i)));
 
 // seconds returns s as a duration, with its standard error if it is an estimate.
 function seconds(s, error) {
@@ -43,9 +41,7 @@ function ranksText(set) {
 // classWords are the names of the classes of matrices.
 const classWords = { all: "all that the program asked for", external: "point-to-point", internal: "the library's own", osc: "one-sided", coll: "collectives (logical volume)" };
 
-function setsUp(call) {
-  return /^(Init|Init_thread|Finalize|Session_init|Session_finalize)$/.test(call);
-}
+const setsUp = (call) => /^(Init|Init_thread|Finalize|Session_init|Session_finalize)$/.test(call);
 
 const timed = (s) => s.timing !== "off";
 
@@ -194,20 +190,14 @@ function sizeChart(list) {
     const least = first + k ? 2 ** (first + k - 1) : 0;
     const here = list.filter((c) => !call || c.call === call).flatMap((c) => c.sizes).filter((z) => z.size_class === first + k);
     const messages = here.reduce((sum, z) => sum + z.messages, 0);
-    return { n: messages, name: shortBytes(least), words: `${sizeRange(least)}: ${plural(messages, "message")}, ${bytes(here.reduce((sum, z) => sum + z.bytes, 0))}` };
+    return { n: messages, name: short(bytes(least)), words: `${sizeRange(least)}: ${plural(messages, "message")}, ${bytes(here.reduce((sum, z) => sum + z.bytes, 0))}` };
   });
   let bars = barsOf("");
   const chart = barChart("Messages by size. The table below has the values.", () => bars);
   return h("div", null, h("div", { class: "controls" }, choice("messages by size, of", [["", "all calls"], ...list.map((c) => [c.call, c.call])], "", (call) => { bars = barsOf(call); chart.redraw(); })), chart);
 }
 
-function shortBytes(n) {
-  return bytes(n).replace(/\.0+ /, " ");
-}
-
-function sizeRange(least) {
-  return least ? `${shortBytes(least)} to < ${shortBytes(2 * least)}` : "0 B";
-}
+const sizeRange = (least) => least ? `${short(bytes(least))} to < ${short(bytes(2 * least))}` : "0 B";
 
 function phasesSection({ s }) {
   return s.slices.length > 1 && [table([textColumn("phase", (c) => c.slice), ...totalColumns(s), countColumn("messages", (c) => c.messages), bytesColumn("bytes", (c) => c.bytes)],
@@ -264,7 +254,7 @@ function waitsSection({ job }) {
       table([countColumn("rank", (r) => r.rank), s9("time", (r) => r.time_s), percentColumn("% of path", (r) => r.share), s9("computing", (r) => r.computation_s), s9("in MPI", (r) => r.mpi_s)], path.ranks, { caption: "Ranks on it", limit: 10 }),
       table([textColumn("where", (r) => r.callsite), textColumn("call", (r) => r.call), s9("time", (r) => r.time_s), percentColumn("% of path", (r) => r.share)], path.callsites || [], { caption: "Calls on it", filter: (r) => r.callsite, limit: 10 }))]
       : h("p", null, "Efficiencies and the critical path are not known: the traces do not have all calls."),
-    bullets([...a.eager_limits.map(eagerText), ...unmatched, m.sizes_differ > 0 && `Of another size than was sent: ${plural(m.sizes_differ, "message")}`, a.clocks && clocksText(a.clocks),
+    bullets([...a.eager_limits.map(eagerText), ...unmatched, m.sizes_differ > 0 && `Of another size than was sent: ${plural(m.sizes_differ, "message")}`, a.clocks && `Clocks of ${plural(a.clocks.hosts.length, "host")} were corrected${a.clocks.backwards ? `; ${plural(a.clocks.backwards, "message")} still arrive before they were sent` : ""}`,
       a.dropped > 0 && `The traces had no room for ${plural(a.dropped, "event")}`, gone > 0 && `The traces of ${plural(gone, "rank")} are not whole: waits for what is not in them are not known`].filter(Boolean)),
   ];
 }
@@ -274,10 +264,6 @@ function eagerText(l) {
   const how = l.variable ? `${plural(l.limit_bytes, "byte")} (${l.variable}); larger messages wait for their receivers`
     : "not recorded" + (l.shown_bytes ? `; messages of up to ${plural(l.shown_bytes, "byte")} did not wait for their receivers` : "");
   return `Eager limit ${where}: ${how}`;
-}
-
-function clocksText(c) {
-  return `Clocks of ${plural(c.hosts.length, "host")} were corrected` + (c.backwards ? `; ${plural(c.backwards, "message")} still arrive before they were sent` : "");
 }
 
 function settingsSection({ s, data }) {
@@ -296,9 +282,7 @@ function endText(e) {
   return { killed: "killed by " + e.signal, exited: "exited with status " + e.status, ended: "ended", running: e.calls.length ? "still in MPI" : "running", stopped: "stopped by a signal or a debugger" }[e.state] || "not finalized";
 }
 
-function peerName(rank, world) {
-  return world >= 0 && world !== rank ? `${rank} (world rank ${world})` : String(rank);
-}
+const peerName = (rank, world) => world >= 0 && world !== rank ? `${rank} (world rank ${world})` : String(rank);
 
 // openCall describes a call that a process was in.
 function openCall(c) {

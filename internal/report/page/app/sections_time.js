@@ -1,81 +1,76 @@
 // What each rank spends its time on: the chart of bars by rank, and the section Time.
 
 // rankChart returns a canvas of stacked bars, one for each entry of job.ranks, or for
-// several if there is not enough room. Options: label, layers ({name, color(), values} in
-// ns), order (indices of entries) and size (a class). mean is drawn as a line if it is set.
-// The pointer or the arrow keys show values; a click highlights the ranks of a bar.
+// several if there is not enough room. Options: label, layers ({name, color, values}: ns, and
+// a variable of the theme or #rrggbb), order (indices of entries), size (a class), and mean,
+// where a line is drawn. The pointer or the arrow keys show values; a click highlights the
+// ranks of a bar.
 function rankChart(ranks, options) {
-  const { layers, order } = options;
-  const left = 56, low = 20, high = 14;
-  const total = (i) => layers.reduce((sum, l) => sum + (l.values[i] || 0), 0);
+  const { order } = options, left = 56;
+  const total = (i) => options.layers.reduce((sum, l) => sum + (l.values[i] || 0), 0);
   const top = (i) => Math.max(total(i), options.most ? options.most[i] : 0);
   const largest = order.reduce((m, i) => Math.max(m, top(i)), 1);
   let at = -1, bars = 1, plot = 1;
   const entriesOf = (bar) => order.slice(Math.floor(bar * order.length / bars), Math.floor((bar + 1) * order.length / bars));
-
-  const element = canvas({ class: "chart " + options.size, tabindex: 0, role: "img", "aria-label": options.label,
-    onmousemove: (e) => show(barAt(e.offsetX), e.clientX, e.clientY), onmouseleave: hide, onblur: hide, onkeydown: key,
-    onclick: (e) => setHighlight(barAt(e.offsetX) < 0 ? null : toggled(entriesOf(barAt(e.offsetX)).flatMap((i) => ranksOf(ranks, i)))),
-  }, draw);
-
-  function barAt(x) {
-    const bar = Math.floor((x - left) / plot * bars);
-    return bar >= 0 && bar < bars ? bar : -1;
-  }
+  const barAt = (x) => Math.floor((x - left) / plot * bars);
+  const mark = (bar) => setHighlight(entriesOf(bar).length ? toggled(ranksIn(ranks, entriesOf(bar))) : null);
 
   function show(bar, x, y) {
-    at = bar;
-    if (bar < 0) return hide();
-    tooltip.show(x, y, rankWords(ranks, options, entriesOf(bar), total));
-  }
-
-  function hide() {
-    at = -1;
-    tooltip.hide();
+    at = bar >= 0 && bar < bars ? bar : -1;
+    if (at < 0) tooltip.hide();
+    else tooltip.show(x, y, rankWords(ranks, options, entriesOf(bar), total));
   }
 
   function key(e) {
     const step = { ArrowLeft: -1, ArrowRight: 1, Home: -bars, End: bars }[e.key];
-    if (e.key === "Escape") return hide();
-    if (e.key === "Enter" && at >= 0) return setHighlight(toggled(entriesOf(at).flatMap((i) => ranksOf(ranks, i))));
+    if (e.key === "Escape") show(-1);
+    if (e.key === "Enter" && at >= 0) mark(at);
     if (!step) return;
     e.preventDefault();
-    const box = element.getBoundingClientRect();
-    const bar = Math.min(bars - 1, Math.max(0, at + step));
+    const box = e.target.getBoundingClientRect(), bar = Math.min(bars - 1, Math.max(0, at + step));
     show(bar, box.left + left + (bar + .5) * plot / bars, box.top + box.height / 2);
   }
 
-  function draw(context, width, height) {
+  const element = canvas({ class: "chart " + options.size, tabindex: 0, role: "img", "aria-label": options.label, onkeydown: key,
+    onmousemove: (e) => show(barAt(e.offsetX), e.clientX, e.clientY), onmouseleave: () => show(-1), onblur: () => show(-1), onclick: (e) => mark(barAt(e.offsetX)),
+  }, (context, width, height) => {
     plot = width - left - 4;
     bars = Math.max(1, Math.min(order.length, Math.floor(plot)));
-    const scale = (height - low - high) / largest, bottom = height - low;
+    const bottom = height - 20, scale = (bottom - 14) / largest, step = plot / bars;
     timeAxis(context, largest, left, width, bottom, scale);
-    const colors = layers.map((l) => l.color()), mark = cssColor("--mark");
-    const step = plot / bars, wide = step > 6 ? Math.min(64, step * .85) : step > 3 ? step - 1 : Math.ceil(step);
-    for (let bar = 0; bar < bars; bar++) {
-      const entries = entriesOf(bar), x = Math.round(left + (bar + .5) * step - wide / 2);
-      const marked = highlight.ranks && entries.some((i) => ranksOf(ranks, i).some((r) => highlight.ranks.has(r)));
-      const most = entries.reduce((m, i) => Math.max(m, top(i)), 0);
-      context.globalAlpha = .45;
-      context.fillStyle = marked && layers.length === 1 ? mark : colors[0];
-      if (entries.length > 1 || options.most) context.fillRect(x, bottom - most * scale, wide, most * scale);
-      context.globalAlpha = 1;
-      let y = bottom;
-      layers.forEach((l, k) => {
-        const mean = entries.reduce((sum, i) => sum + (l.values[i] || 0), 0) / entries.length;
-        context.fillStyle = marked && layers.length === 1 ? mark : colors[k];
-        context.fillRect(x, y - mean * scale, wide, mean * scale);
-        y -= mean * scale;
-      });
-      context.fillStyle = mark;
-      if (marked) context.fillRect(x, bottom + 1, Math.max(1, wide), 4);
-    }
+    const wide = step > 6 ? Math.min(64, step * .85) : step > 3 ? step - 1 : Math.ceil(step);
+    const style = { wide, bottom, scale, top, colors: options.layers.map((l) => (l.color.startsWith("--") ? cssColor(l.color) : l.color)), mark: cssColor("--mark") };
+    for (let bar = 0; bar < bars; bar++) drawStack(context, Math.round(left + (bar + .5) * step - wide / 2), ranks, options, entriesOf(bar), style);
     if (options.mean) meanLine(context, options.mean, left, width, bottom - options.mean * scale);
-    rankAxis(context, options, ranks, left, step, bottom, width, order.length / bars);
-  }
-
+    rankAxis(context, order, ranks, left, plot / order.length, bottom, width);
+  });
   onHighlight(element.redraw);
   return element;
+}
+
+// drawStack draws the means of some entries, and behind them the largest in a lighter colour.
+function drawStack(context, x, ranks, options, entries, { wide, bottom, scale, top, colors, mark }) {
+  const marked = isMarked(ranksIn(ranks, entries)), color = (k) => (marked && colors.length === 1 ? mark : colors[k]);
+  const width = marked ? Math.max(2, wide) : wide;
+  if (entries.length > 1 || options.most) {
+    const tall = scale * entries.reduce((m, i) => Math.max(m, top(i)), 0);
+    context.globalAlpha = .45;
+    context.fillStyle = color(0);
+    context.fillRect(x, bottom - tall, width, tall);
+    context.globalAlpha = 1;
+  }
+  let y = bottom;
+  options.layers.forEach((l, k) => {
+    const tall = scale * entries.reduce((sum, i) => sum + (l.values[i] || 0), 0) / entries.length;
+    context.fillStyle = color(k);
+    context.fillRect(x, y -= tall, width, tall);
+  });
+  context.fillStyle = mark;
+  if (marked) context.fillRect(x, bottom + 1, width, 4);
+}
+
+function isMarked(list) {
+  return highlight.ranks !== null && list.some((r) => highlight.ranks.has(r));
 }
 
 // toggled returns ranks, or null if they are highlighted already.
@@ -84,15 +79,14 @@ function toggled(list) {
   return now && now.size === list.length && list.every((r) => now.has(r)) ? null : list;
 }
 
-// ranksOf returns the world ranks of an entry.
-function ranksOf(ranks, i) {
-  if (ranks.block === 1) return [ranks.rank[i]];
-  const next = i + 1 < ranks.rank.length ? ranks.rank[i + 1] : ranks.rank[i] + ranks.block;
-  return Array.from({ length: Math.min(ranks.block, next - ranks.rank[i]) }, (_, k) => ranks.rank[i] + k);
+// ranksIn returns the world ranks of entries. An entry of a block ends where the next begins.
+function ranksIn(ranks, entries) {
+  if (ranks.block === 1) return entries.map((i) => ranks.rank[i]);
+  return entries.flatMap((i) => Array.from({ length: Math.min(ranks.block, (ranks.rank[i + 1] || Infinity) - ranks.rank[i]) }, (_, k) => ranks.rank[i] + k));
 }
 
 function entryName(ranks, i) {
-  const list = ranksOf(ranks, i);
+  const list = ranksIn(ranks, [i]);
   return list.length === 1 ? "rank " + list[0] : `ranks ${list[0]}–${list[list.length - 1]}, mean`;
 }
 
@@ -127,7 +121,7 @@ function timeAxis(context, largest, left, width, bottom, scale) {
     context.fillStyle = cssColor("--line");
     context.fillRect(left, y, width - left, 1);
     context.fillStyle = cssColor("--faint");
-    context.fillText(t ? shortTime(t) : "0", left - 6, y);
+    context.fillText(t ? short(duration(t)) : "0", left - 6, y);
   }
 }
 
@@ -137,53 +131,28 @@ function roundStep(v) {
   return [1, 2, 5, 10].map((m) => m * ten).find((s) => s >= v - 1e-9);
 }
 
-// shortTime is duration without zeros at the end: 1.00 s is 1 s.
-function shortTime(ns) {
-  return duration(ns).replace(/\.0+ |(\.\d*[1-9])0+ /, "$1 ");
-}
+// short removes zeros at the end of a rounded number: 1.00 s is 1 s.
+const short = (text) => text.replace(/\.0+ |(\.\d*[1-9])0+ /, "$1 ");
 
 function meanLine(context, mean, left, width, y) {
-  context.strokeStyle = cssColor("--ink");
-  context.setLineDash([4, 3]);
-  context.beginPath();
-  context.moveTo(left, y);
-  context.lineTo(width, y);
-  context.stroke();
-  context.setLineDash([]);
-  context.textAlign = "right";
-  context.textBaseline = "bottom";
   const text = "mean " + duration(mean), size = context.measureText(text).width;
   context.fillStyle = cssColor("--paper");
   context.fillRect(width - size - 6, y - 15, size + 4, 14);
   context.fillStyle = cssColor("--ink");
-  context.fillText(text, width - 4, y - 2);
+  for (let x = left; x < width; x += 7) context.fillRect(x, y, 4, 1);
+  context.textAlign = "right";
+  context.textBaseline = "bottom";
+  context.fillText(text, width - 4, y - 1);
 }
 
-function rankAxis(context, options, ranks, left, step, bottom, width, perBar) {
+function rankAxis(context, order, ranks, left, step, bottom, width) {
   context.fillStyle = cssColor("--faint");
   context.textBaseline = "top";
-  if (options.ends) {
-    context.textAlign = "left";
-    context.fillText(options.ends[0], left, bottom + 6);
-    context.textAlign = "right";
-    context.fillText(options.ends[1], width - 4, bottom + 6);
-    return;
-  }
-  let last = -Infinity;
-  const n = options.order.length, every = Math.max(1, roundStep(n / Math.max(1, (width - left) / 60)));
   context.textAlign = "center";
-  for (let k = 0; k < n; k += every) {
-    const x = left + (k / perBar + .5) * step;
-    if (x - last < 30) continue;
-    context.fillText((k === 0 ? "rank " : "") + ranks.rank[options.order[k]], x, bottom + 6);
-    last = x;
+  const every = Math.max(1, roundStep(order.length / ((width - left) / 60)));
+  for (let k = 0; k < order.length; k += every) {
+    context.fillText((k === 0 ? "rank " : "") + ranks.rank[order[k]], left + (k + .5) * step, bottom + 6);
   }
-}
-
-// activityColor returns the colour of an activity in the page's theme.
-function activityColor(activities, i) {
-  if (i === 0) return cssColor("--outside");
-  return i === activities.length - 1 ? cssColor("--others") : activities[i].color;
 }
 
 const waitColors = ["#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#f0e442", "#882255", "#44aa99", "#999933", "#aa4499", "#6699cc"];
@@ -193,14 +162,9 @@ const waitColors = ["#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b
 function timeLayers(page, what) {
   const { ranks } = page.job;
   const layers = what === "waits"
-    ? Object.keys(ranks.waits).sort().map((name, i) => ({ name, color: () => waitColors[i % waitColors.length], values: ranks.waits[name] }))
-    : page.data.activities.map((a, i) => ({ name: a.name, color: () => activityColor(page.data.activities, i), values: ranks.activity_ns[i] }));
+    ? Object.keys(ranks.waits).sort().map((name, i) => ({ name, color: waitColors[i % waitColors.length], values: ranks.waits[name] }))
+    : page.data.activities.map((a, i, all) => ({ name: a.name, color: i === 0 ? "--outside" : i === all.length - 1 ? "--others" : a.color, values: ranks.activity_ns[i] }));
   return layers.filter((l) => l.values.some((v) => v > 0));
-}
-
-// waitSums returns the sum of the waits of each entry.
-function waitSums(ranks) {
-  return ranks.rank.map((_, i) => Object.values(ranks.waits).reduce((sum, column) => sum + column[i], 0));
 }
 
 // legend returns the names of layers with their colours and shares of what all ranks did.
@@ -209,9 +173,7 @@ function legend(layers) {
   const all = sums.reduce((a, b) => a + b, 0) || 1;
   return h("ul", { class: "legend" }, layers.map((l, k) => {
     const swatch = h("span", { class: "swatch" });
-    const paint = () => { swatch.style.background = l.color(); };
-    redraws.push(paint);
-    paint();
+    swatch.style.background = l.color.startsWith("--") ? `var(${l.color})` : l.color;
     return h("li", null, swatch, `${l.name} ${percent(sums[k] / all)}`);
   }));
 }
@@ -219,7 +181,7 @@ function legend(layers) {
 // timeChart returns the chart of all ranks with its controls.
 function timeChart(page) {
   const { ranks } = page.job;
-  const waited = ranks.waits && waitSums(ranks);
+  const waited = ranks.waits && ranks.rank.map((_, i) => Object.values(ranks.waits).reduce((sum, column) => sum + column[i], 0));
   const orders = { rank: null, computing: ranks.useful_ns, MPI: ranks.mpi_ns, ...(waited && { waiting: waited }) };
   let order = "rank", what = "activities";
   const box = h("div");
@@ -228,7 +190,7 @@ function timeChart(page) {
     const key = orders[order];
     if (key) entries.sort((a, b) => (key[b] || 0) - (key[a] || 0));
     const layers = timeLayers(page, what);
-    box.replaceChildren(rankChart(ranks, { layers, order: entries, size: "high", ends: key && ["most " + order, "least"],
+    box.replaceChildren(rankChart(ranks, { layers, order: entries, size: "high",
       label: `Time of each rank by ${what}, in order of ${order}. The table below has the values.` }), legend(layers));
   };
   draw();
@@ -247,7 +209,7 @@ function histogram(ranks) {
   for (const i of known) {
     const bar = bars[Math.min(n - 1, Math.floor((ranks.useful_ns[i] - low) / width))];
     bar.n++;
-    bar.ranks.push(...ranksOf(ranks, i));
+    bar.ranks.push(...ranksIn(ranks, [i]));
   }
   const what = ranks.block > 1 ? "blocks of ranks" : "ranks";
   bars.forEach((bar, k) => { bar.words = `${count(bar.n)} ${what} compute from ${bar.name} to ${duration(low + (k + 1) * width)}`; });
@@ -269,7 +231,7 @@ function barChart(label, list) {
     context.textAlign = "center";
     bars.forEach((bar, k) => {
       const x = left + (k + .5) * step, tall = bar.n ? Math.max(2, bar.n / most * (base - 12)) : 0;
-      context.fillStyle = cssColor(highlight.ranks && bar.ranks && bar.ranks.some((r) => highlight.ranks.has(r)) ? "--mark" : "--compute");
+      context.fillStyle = cssColor(isMarked(bar.ranks || []) ? "--mark" : "--compute");
       context.fillRect(x - wide / 2, base - tall, wide, tall);
       context.fillStyle = cssColor("--faint");
       if (k % Math.ceil(56 / step) === 0) context.fillText(bar.name, x, height - 6);

@@ -13,7 +13,6 @@ function table(columns, rows, options = {}) {
     h("button", { type: "button", title: c.note, onclick: () => sortBy(i) }, c.head)));
   const found = h("span", { role: "status", class: "faint" });
   const more = h("button", { type: "button", onclick: () => { shown = Math.max(200, shown * 5); draw(); } });
-  const less = h("button", { type: "button", onclick: () => { shown = limit; draw(); } }, "Show fewer");
   const box = options.filter && rows.length > 5 && h("input", { type: "search", placeholder: "Filter",
     "aria-label": "Filter " + (options.caption || "rows"), oninput: () => filter(box.value) });
 
@@ -40,7 +39,6 @@ function table(columns, rows, options = {}) {
     const left = list.length - shown;
     more.hidden = left <= 0;
     more.textContent = `Show more (${count(left)} left)`;
-    less.hidden = shown <= limit || list.length <= limit;
     found.textContent = wanted ? `${count(list.length)} of ${count(rows.length)}` : "";
   }
 
@@ -49,7 +47,7 @@ function table(columns, rows, options = {}) {
   const element = h("div", { class: "table" },
     h("div", { class: "scroll" }, h("table", { "aria-label": options.caption }, options.caption && h("caption", null, options.caption, box && [" ", box, " ", found]),
       h("thead", null, h("tr", null, heads)), body)),
-    h("div", { class: "controls" }, more, less));
+    h("div", { class: "controls" }, more));
   element.find = (text) => {
     if (box) filter(box.value = text);
   };
@@ -76,33 +74,12 @@ function compareKeys(a, b, down) {
 const collator = new Intl.Collator("en", { numeric: true });
 
 // Columns that many tables have. value(row) returns the number, null if it is not known.
-
-function textColumn(head, value, note) {
-  return { head, value, note };
-}
-
-function countColumn(head, value, note) {
-  return { head, value, numeric: true, note, text: (row) => shownOr(value(row), count) };
-}
-
-function bytesColumn(head, value, note) {
-  return { head, value, numeric: true, note, text: (row) => shownOr(value(row), (n) => exact(bytes(n), count(n) + " B")) };
-}
-
+const textColumn = (head, value, note) => ({ head, value, note });
+const countColumn = (head, value, note) => ({ head, value, numeric: true, note, text: (row) => shownOr(value(row), count) });
+const bytesColumn = (head, value, note) => ({ head, value, numeric: true, note, text: (row) => shownOr(value(row), (n) => exact(bytes(n), count(n) + " B")) });
 // timeColumn shows ns. The exact value is the cell's title.
-function timeColumn(head, value, note) {
-  return { head, value, numeric: true, note, text: (row) => shownOr(value(row), (ns) => exact(duration(ns), count(Math.round(ns)) + " ns")) };
-}
-
-function percentColumn(head, value, note) {
-  return { head, value, numeric: true, note, text: (row) => shownOr(value(row), percent) };
-}
-
-function shownOr(value, text) {
-  return value === null || value === undefined ? null : text(value);
-}
-
+const timeColumn = (head, value, note) => ({ head, value, numeric: true, note, text: (row) => shownOr(value(row), (ns) => exact(duration(ns), count(Math.round(ns)) + " ns")) });
+const percentColumn = (head, value, note) => ({ head, value, numeric: true, note, text: (row) => shownOr(value(row), percent) });
+const shownOr = (value, text) => value === null || value === undefined ? null : text(value);
 // exact returns a rounded number whose title is the exact one.
-function exact(rounded, full) {
-  return h("span", { title: full }, rounded);
-}
+const exact = (rounded, full) => h("span", { title: full }, rounded);
