@@ -1,8 +1,6 @@
 // The matrix: who sent how much to whom. A cell's row is the sender, its column the receiver.
 // Zoomed out, a cell is the sum of 2, 4, 8, … lines; zoomed in, it is one pair of ranks.
 
-const quantities = [["bytes", "bytes"], ["messages", "messages"], ["mean", "mean size"]];
-
 // In CSS pixels: the margins hold names on the left and on top, totals on the right and
 // below, and the colour bar below those. Cells smaller than leastCell are added up.
 const matrixMargin = { left: 64, top: 38, right: 54, bottom: 92, totals: 42 };
@@ -10,9 +8,8 @@ const leastCell = 3, cellWithGrid = 8, cellWithValue = 34;
 const leastSpan = 4; // lines in view when zoomed in
 
 // The colours of the PNGs (internal/plot/scale.go), from the least value to the greatest.
-const viridis = ("addc30 9dd83f 8cd44b 7acf56 65cb5f 58c567 4ebf6e 43b975 35b27c 28ad80 27a683 " +
-  "269f86 249989 21928c 258b8d 28848d 2a7d8d 2b768e 2e6f8e 32688d 36618d 395a8c 3b528b 3e4b88 " +
-  "414384 443c81 46347e 472c7a 472572 471e6a 461563 450c5b 440154").split(" ").map(colorParts);
+const viridis = ("addc30 9dd83f 8cd44b 7acf56 65cb5f 58c567 4ebf6e 43b975 35b27c 28ad80 27a683 269f86 249989 21928c 258b8d 28848d 2a7d8d " +
+  "2b768e 2e6f8e 32688d 36618d 395a8c 3b528b 3e4b88 414384 443c81 46347e 472c7a 472572 471e6a 461563 450c5b 440154").split(" ").map(colorParts);
 
 function colorParts(hex) {
   return [0, 2, 4].map((i) => parseInt(hex.slice(i, i + 2), 16));
@@ -63,17 +60,13 @@ function amountLines({ bytes: b, messages: m }) {
 }
 
 // matrixView returns the element with the matrix, its choices and the details of a selected
-// pair. setSheets replaces the sheets; the other functions are for tests.
+// pair. Its setSheets replaces the sheets; its other functions are for tests.
 function matrixView(options) {
   const chart = new MatrixChart(options);
   controlMatrix(chart);
-  chart.setSheets(options.sheets || []);
-  return Object.assign(chart.element, {
-    setSheets: (sheets) => chart.setSheets(sheets || []),
-    describe: (row, column) => chart.describe(row, column),
-    locate: (row, column) => chart.locate(row, column),
-    level: () => chart.levelText(),
-  });
+  chart.setSheets(options.sheets);
+  for (const name of ["setSheets", "describe", "locate", "level"]) chart.element[name] = (...args) => chart[name](...args);
+  return chart.element;
 }
 
 // MatrixChart holds what is chosen and what is in view: a square of the positions from view.x
@@ -84,7 +77,7 @@ class MatrixChart {
     this.hosts = hosts;
     this.hostOf = new Map(block > 1 ? [] : rank.map((r, i) => [r, host[i]]).filter(([, index]) => index >= 0));
     this.pairs = pairs;
-    this.choices = { sheet: 0, quantity: "bytes", scale: "log", common: false, cells: "auto", order: "rank" };
+    this.choices = { sheet: 0, quantity: "bytes", scale: "log", common: "", cells: "auto", order: "rank" };
     this.lines = 1; // of the drawn sheet
     this.view = { x: 0, y: 0, span: 1 };
     this.fileOrder = null; // from an order file
@@ -102,17 +95,15 @@ class MatrixChart {
     this.readout = h("p", { "aria-live": "polite" });
     this.details = h("div");
     this.body = h("div", null, this.controls, this.problem, this.canvas, this.readout, this.note, this.details);
-    this.empty = h("p", null, "No bytes between ranks.");
-    this.element = h("div", null, this.body, this.empty);
+    this.element = h("div");
     onHighlight(() => this.canvas.redraw());
   }
 
-  setSheets(sheets) {
+  setSheets(sheets = []) {
     const before = this.sheet || {};
     this.all = sheets;
     this.sheets = sheets.filter((s) => s.unit !== "node");
-    this.body.hidden = !this.sheets.length;
-    this.empty.hidden = this.sheets.length > 0;
+    this.element.replaceChildren(this.sheets.length ? this.body : h("p", null, "No bytes between ranks."));
     this.choices.sheet = Math.max(0, this.sheets.findIndex((s) => s.class === before.class && s.side === before.side));
     this.details.replaceChildren();
     if (this.sheets.length) this.changed();
@@ -154,18 +145,14 @@ class MatrixChart {
       choices[name] = name === "sheet" ? Number(value) : value;
       this.changed();
     });
-    const common = h("input", { type: "checkbox", checked: choices.common, onchange: () => {
-      choices.common = common.checked;
-      this.canvas.redraw();
-    } });
     const file = h("input", { type: "file", "aria-label": "Order file: one world rank in each line",
       onchange: () => this.readOrder(file.files[0]) });
     const several = this.sheets.length > 1, ordered = sheet.block === 1;
     const parts = [
       several && pick("class", "sheet", ...this.sheets.map((s, i) => [i, (s.side ? s.side + ": " : "") + s.class])),
-      pick("show", "quantity", ...quantities),
+      pick("show", "quantity", ["bytes", "bytes"], ["messages", "messages"], ["mean", "mean size"]),
       pick("colours", "scale", ["log", "log"], ["linear", "linear"]),
-      several && h("label", { class: "choice", title: "The same colours for all classes" }, common, " common scale"),
+      several && pick("scale", "common", ["", "own"], ["common", "common"]),
       pick("cells", "cells", ["auto", "automatic"], ["rank", ordered ? "rank" : sheet.block + " ranks"],
         (this.byHost || this.nodeSheet(sheet)) && ["node", "node"]),
       ordered && pick("order", "order", ["rank", "by rank"], this.byHost && ["host", "by host"], ["file", "from a file"]),
@@ -282,8 +269,8 @@ class MatrixChart {
     return { x: box.left + x + along(column, view.x), y: box.top + y + along(row, view.y) };
   }
 
-  // levelText says what a line of the shown level is. The first is as large as any.
-  levelText() {
+  // level says what a line of the shown level is. The first is as large as any.
+  level() {
     const { sheet, arrangement: { fences }, byNode, starts } = this.shown(), size = starts[1];
     const nodes = sheet.unit === "node" ? size : 1 + [...fences].filter((p) => p < size).length;
     return plural(byNode ? nodes : size * sheet.block, byNode ? "node" : "rank");

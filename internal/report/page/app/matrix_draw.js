@@ -23,7 +23,7 @@ class MatrixPicture {
     this.drawTotals();
     if (this.scale.greatest > 0) this.drawColorBar();
     this.drawMarks();
-    const note = "Rows send, columns receive. A line is " + this.chart.levelText() +
+    const note = "Rows send, columns receive. A line is " + this.chart.level() +
       ". Zoom with the wheel or + and −, move by dragging or Shift and arrows, read cells with the arrows" +
       (this.chart.pairs ? ", open one with a click or Enter." : ".");
     if (this.chart.note.textContent !== note) this.chart.note.textContent = note;
@@ -128,12 +128,7 @@ class MatrixPicture {
     };
     this.names(this.columns, this.view.x, 46, (text, at) => this.text(fit(text, 44), x + at, y - 11, "center", ink));
     this.names(this.rows, this.view.y, 17, (text, at) => this.text(fit(text, x - 22), x - 7, y + at, "right", ink));
-    this.text("to →", x, y - 28, "left", faint);
-    context.save();
-    context.translate(8, y);
-    context.rotate(-Math.PI / 2);
-    this.text("← from", 0, 0, "right", faint);
-    context.restore();
+    this.text("from ↓ to →", x - 54, y - 28, "left", faint);
     context.strokeStyle = faint;
     context.lineWidth = 1 / scale;
     context.strokeRect(x, y, side, side);
@@ -197,12 +192,12 @@ function controlMatrix(chart) {
   const pointers = new Map(); // those that are down, by their id
   let start = null, moved = false;
   const on = (type, listener) => chart.canvas.addEventListener(type, listener, { passive: false });
+  const zoomAt = (event, factor) => chart.zoom(factor, ...matrixTarget(chart, event).at);
 
   on("wheel", (event) => {
     if (event.deltaY > 0 && chart.view.span >= chart.lines) return; // the page scrolls
     event.preventDefault();
-    const { x, y } = matrixTarget(chart, event);
-    chart.zoom(2 ** (Math.max(-120, Math.min(120, event.deltaY)) / 240), x, y);
+    zoomAt(event, 2 ** (Math.max(-120, Math.min(120, event.deltaY)) / 240));
   });
   on("pointerdown", (event) => {
     chart.canvas.setPointerCapture(event.pointerId);
@@ -218,8 +213,8 @@ function controlMatrix(chart) {
     pointers.set(event.pointerId, event);
     const other = [...pointers.values()].find((p) => p !== event), pixel = view.span / plot.side;
     if (!other) return chart.show(view.x - (event.clientX - before.clientX) * pixel, view.y - (event.clientY - before.clientY) * pixel, view.span);
-    const distance = (p) => Math.hypot(p.clientX - other.clientX, p.clientY - other.clientY) || 1, { x, y } = matrixTarget(chart, other);
-    chart.zoom(distance(before) / distance(event), x, y);
+    const distance = (p) => Math.hypot(p.clientX - other.clientX, p.clientY - other.clientY) || 1;
+    zoomAt(other, distance(before) / distance(event));
   });
   on("pointerup", (event) => {
     pointers.delete(event.pointerId);
@@ -228,26 +223,23 @@ function controlMatrix(chart) {
   });
   on("pointercancel", (event) => pointers.delete(event.pointerId));
   on("pointerleave", () => readCell(chart, null));
-  on("dblclick", (event) => {
-    const { x, y } = matrixTarget(chart, event);
-    chart.zoom(0.5, x, y);
-  });
+  on("dblclick", (event) => zoomAt(event, 0.5));
   on("keydown", (event) => {
     if (!event.ctrlKey && !event.altKey && !event.metaKey && matrixKey(chart, event)) event.preventDefault();
   });
 }
 
-// matrixTarget returns the positions x and y under a pointer, with the row and the column
-// there. Over the totals there is only one of the two.
+// matrixTarget returns the two positions under a pointer, and the row and the column there:
+// −1 outside. Over the totals there is only one of the two.
 function matrixTarget(chart, event) {
   const { starts } = chart.shown(), { view, plot } = chart, box = chart.canvas.getBoundingClientRect();
   const across = (event.clientX - box.left - plot.x) / plot.side, down = (event.clientY - box.top - plot.y) / plot.side;
-  const x = view.x + across * view.span, y = view.y + down * view.span, end = 1 + (matrixMargin.totals + 6) / plot.side;
+  const at = [view.x + across * view.span, view.y + down * view.span], end = 1 + (matrixMargin.totals + 6) / plot.side;
   const inside = (v, most) => v >= 0 && v < most;
   return {
-    x, y,
-    row: inside(down, 1) && inside(across, end) ? cellOf(starts, y) : -1,
-    column: inside(across, 1) && inside(down, end) ? cellOf(starts, x) : -1,
+    at,
+    row: inside(down, 1) && inside(across, end) ? cellOf(starts, at[1]) : -1,
+    column: inside(across, 1) && inside(down, end) ? cellOf(starts, at[0]) : -1,
   };
 }
 
