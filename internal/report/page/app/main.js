@@ -19,9 +19,7 @@ function tellReady() {
   requestAnimationFrame(() => requestAnimationFrame(() => { document.documentElement.dataset.ready = "yes"; }));
 }
 
-function notice(text) {
-  return h("p", { class: "notice", role: "alert" }, text);
-}
+const notice = (text) => h("p", { class: "notice", role: "alert" }, text);
 
 function setTheme(dark) {
   document.documentElement.dataset.theme = dark ? "dark" : "light";
@@ -73,17 +71,9 @@ function jobTable(root, data, index) {
   rows, { caption: `Jobs of this run; job ${index + 1} is shown`, limit: 6, filter: (r) => s(r.j).program })];
 }
 
-function startText(started) {
-  return started.startsWith("0001") ? null : started.slice(0, 19).replace("T", " ") + " UTC";
-}
-
-function libraryName(line) {
-  return line.startsWith("Open MPI") ? line.split(",")[0] : line;
-}
-
-function commandText(side) {
-  return [side.program, ...(side.command || []).slice(1)].join(" ");
-}
+const startText = (started) => started.startsWith("0001") ? null : started.slice(0, 19).replace("T", " ") + " UTC";
+const libraryName = (line) => line.startsWith("Open MPI") ? line.split(",")[0] : line;
+const commandText = (side) => [side.program, ...(side.command || []).slice(1)].join(" ");
 
 function themeButton() {
   const button = h("button", { type: "button", title: "Change between light and dark", onclick: () => { setTheme(!isDarkTheme()); name(); } });
@@ -153,7 +143,7 @@ function finding(page, f, i) {
   onHighlight(() => show.setAttribute("aria-pressed", String(toggled(ranks) === null)));
   const title = page.sections.has(section) && sections.find((part) => part[0] === section)[1];
   return h("details", { open: i < 3 || page.s.findings.length < 5 }, h("summary", null, h("span", { class: "number" }, i + 1), h("span", { class: "rule" }, f.rule), h("span", { class: "share" }, share)),
-    h("div", { class: "body" }, h("p", null, f.text), h("p", null, h("strong", null, "Try: "), f.try),
+    h("div", { class: "body" }, h("p", null, f.text), h("p", null, h("strong", null, "Try: "), f.try, f.saves_s > 0 && !f.try.includes("shorter") && ` Saves at most ${seconds(f.saves_s)}.`),
       h("div", { class: "acts" }, ranks.length > 0 && show, section && h("a", { href: "#" + section }, title),
         f.callsite && page.siteTable && h("a", { href: "#sites", onclick: () => page.siteTable.find(f.callsite) }, "Call site"), f.uncertain && h("span", { class: "bad" }, "Uncertain: " + f.uncertain))));
 }

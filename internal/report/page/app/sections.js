@@ -235,10 +235,24 @@ const waitsFor = { "late-sender": "a message to be sent", "late-receiver": "a re
   "early-scan": "the ranks below it", "late-neighbor": "the last neighbour to come", "late-post": "a target's Win_post", "late-complete": "an origin's Win_complete", "lock-contention": "another rank's Win_unlock",
   "wait-for-progress": "a target to call MPI", undecided: "not proven" };
 
+// waitPlaces returns the sums of waits over the ranks, the longest time first.
+function waitPlaces(states) {
+  const places = new Map();
+  for (const w of states) {
+    const key = [w.pattern, w.callsite, w.communicator].join("\n");
+    const place = places.get(key) || { ...w, count: 0, time_s: 0, ranks: new Set() };
+    place.count += w.count;
+    place.time_s += w.time_s;
+    places.set(key, place);
+    place.ranks.add(w.rank);
+  }
+  return [...places.values()].sort((a, b) => b.time_s - a.time_s);
+}
+
 function waitsSection({ job }) {
   const a = job.analysis;
   if (!a) return null;
-  const m = a.matching, c = m.collectives, path = a.critical_path, s9 = (head, of) => timeColumn(head, (r) => 1e9 * of(r));
+  const m = a.matching, c = m.collectives, path = a.critical_path, secondsColumn = (head, of) => timeColumn(head, (r) => 1e9 * of(r));
   const total = a.wait_states_total || a.wait_states.length;
   const unmatched = [[m.unmatched_sends, "send"], [m.unmatched_receives, "receive"], [c.incomplete, "collective"]]
     .flatMap(([reasons, noun]) => Object.entries(reasons || {}).map(([why, n]) => `Not matched: ${plural(n, noun)}: ${why}`));
@@ -246,13 +260,15 @@ function waitsSection({ job }) {
   return [
     h("p", null, `Trace of ${a.ranks < a.size ? `${a.ranks} of ` : ""}${plural(a.size, "rank")}: ${plural(a.events, "event")} in ${seconds(a.runtime_s)}. Matched: ${count(m.matched)} of ${plural(Math.max(m.sent, m.received), "message")}, ${count(c.complete)} of ${plural(c.instances, "collective")}.`),
     a.patterns.length === 0 ? h("p", null, "No rank waited for another.") : table([textColumn("wait", (p) => p.pattern), textColumn("for", (p) => waitsFor[p.pattern] || "the last rank to come"), countColumn("number", (p) => p.count),
-      s9("time", (p) => p.time_s), percentColumn("% of time", (p) => p.share, "of the time of all ranks")], a.patterns, { caption: "Waits by kind, over all ranks" }),
+      secondsColumn("time", (p) => p.time_s), percentColumn("% of time", (p) => p.share, "of the time of all ranks")], a.patterns, { caption: "Waits by kind, over all ranks" }),
+    a.wait_states.length > 0 && table([textColumn("where", (w) => w.callsite), textColumn("wait", (w) => w.pattern), textColumn("communicator", (w) => w.communicator), countColumn("ranks", (w) => w.ranks.size, "ranks that waited"),
+      countColumn("number", (w) => w.count), secondsColumn("time", (w) => w.time_s)], waitPlaces(a.wait_states), { caption: "Waits by place", filter: (w) => [w.callsite, w.pattern, w.communicator].join(" "), limit: 12 }),
     a.wait_states.length > 0 && table([textColumn("where", (w) => w.callsite), textColumn("wait", (w) => w.pattern), textColumn("communicator", (w) => w.communicator), countColumn("rank", (w) => w.rank), countColumn("waits for", (w) => w.peer),
-      textColumn("which is in", (w) => (w.peer_callsite === w.callsite ? "the same" : w.peer_callsite || null)), countColumn("number", (w) => w.count), s9("time", (w) => w.time_s), s9("longest", (w) => w.max_s)], a.wait_states,
+      textColumn("which is in", (w) => (w.peer_callsite === w.callsite ? "the same" : w.peer_callsite || null)), countColumn("number", (w) => w.count), secondsColumn("time", (w) => w.time_s), secondsColumn("longest", (w) => w.max_s)], a.wait_states,
     { caption: `The longest waits, by rank and place${total > a.wait_states.length ? `: ${count(a.wait_states.length)} of ${count(total)}` : ""}`, filter: (w) => [w.callsite, w.pattern, w.communicator, w.peer_callsite, "rank " + w.rank].join(" "), limit: 15 }),
     path ? [h("h3", null, `Critical path: ${seconds(path.length_s)} over ${plural(path.ranks.length, "rank")}; ${percent(path.computation_s / (path.length_s || 1))} computing, ${percent(path.mpi_s / (path.length_s || 1))} in MPI`), h("div", { class: "columns" },
-      table([countColumn("rank", (r) => r.rank), s9("time", (r) => r.time_s), percentColumn("% of path", (r) => r.share), s9("computing", (r) => r.computation_s), s9("in MPI", (r) => r.mpi_s)], path.ranks, { caption: "Ranks on it", limit: 10 }),
-      table([textColumn("where", (r) => r.callsite), textColumn("call", (r) => r.call), s9("time", (r) => r.time_s), percentColumn("% of path", (r) => r.share)], path.callsites || [], { caption: "Calls on it", filter: (r) => r.callsite, limit: 10 }))]
+      table([countColumn("rank", (r) => r.rank), secondsColumn("time", (r) => r.time_s), percentColumn("% of path", (r) => r.share), secondsColumn("computing", (r) => r.computation_s), secondsColumn("in MPI", (r) => r.mpi_s)], path.ranks, { caption: "Ranks on it", limit: 10 }),
+      table([textColumn("where", (r) => r.callsite), textColumn("call", (r) => r.call), secondsColumn("time", (r) => r.time_s), percentColumn("% of path", (r) => r.share)], path.callsites || [], { caption: "Calls on it", filter: (r) => r.callsite, limit: 10 }))]
       : h("p", null, "Efficiencies and the critical path are not known: the traces do not have all calls."),
     bullets([...a.eager_limits.map(eagerText), ...unmatched, m.sizes_differ > 0 && `Of another size than was sent: ${plural(m.sizes_differ, "message")}`, a.clocks && `Clocks of ${plural(a.clocks.hosts.length, "host")} were corrected${a.clocks.backwards ? `; ${plural(a.clocks.backwards, "message")} still arrive before they were sent` : ""}`,
       a.dropped > 0 && `The traces had no room for ${plural(a.dropped, "event")}`, gone > 0 && `The traces of ${plural(gone, "rank")} are not whole: waits for what is not in them are not known`].filter(Boolean)),

@@ -75,7 +75,7 @@ function diffFirst({ job }) {
     h("section", { class: "stands-out" }, h("h2", { class: "caps" }, "Totals"),
       table([textColumn("total", (t) => t[0]), { head: "A", numeric: true, value: (t) => t[1].a, text: (t) => exact(t[2](t[1].a), count(t[1].a)) }, { head: "B", numeric: true, value: (t) => t[1].b, text: (t) => exact(t[2](t[1].b), count(t[1].b)) },
         { head: "change", numeric: true, value: (t) => t[1].relative, text: (t) => change(t[1], t[2]) || "none" }], totals),
-      d.exceeded && (lines.length ? bullets(lines.map((e) => h("span", { class: "bad" }, `Grew by more than allowed: ${JSON.stringify(e)}`))) : h("p", { class: "good" }, "Nothing grew by more than --fail-if-worse allows."))),
+      d.exceeded && (lines.length ? [h("h3", { class: "bad" }, "Grew by more than --fail-if-worse allows"), bullets(lines.map((e) => h("span", { class: "bad" }, `${e.of}: ${e.measure} ${change(e.values, { time: duration, bytes }[e.measure] || count)}; +${e.limit_percent} % is allowed`)))] : h("p", { class: "good" }, "Nothing grew by more than --fail-if-worse allows."))),
     h("section", { class: "bars" }, h("h2", { class: "caps" }, "Largest changes"), bullets(largestChanges(d)) || h("p", null, "Nothing changed in calls, bytes and messages.")),
     h("section", { class: "pairs", "aria-label": "Matrix" }, job.matrices.length > 0 && matrixView({ sheets: job.matrices })));
 }
