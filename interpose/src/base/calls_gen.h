@@ -1203,4 +1203,32 @@ static inline bool mt_call_quick(unsigned call)
     return false;
 }
 
+// The call makes a datatype, or commits it.
+static inline bool mt_call_makes_datatype(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_TYPE_COMMIT:
+    case MT_CALL_TYPE_CONTIGUOUS:
+    case MT_CALL_TYPE_VECTOR:
+    case MT_CALL_TYPE_INDEXED:
+    case MT_CALL_TYPE_CREATE_HVECTOR:
+    case MT_CALL_TYPE_CREATE_HINDEXED:
+    case MT_CALL_TYPE_CREATE_HINDEXED_BLOCK:
+    case MT_CALL_TYPE_CREATE_INDEXED_BLOCK:
+    case MT_CALL_TYPE_CREATE_STRUCT:
+    case MT_CALL_TYPE_CREATE_SUBARRAY:
+    case MT_CALL_TYPE_CREATE_DARRAY:
+    case MT_CALL_TYPE_CREATE_RESIZED:
+    case MT_CALL_TYPE_DUP:
+    case MT_CALL_TYPE_CREATE_F90_REAL:
+    case MT_CALL_TYPE_CREATE_F90_INTEGER:
+    case MT_CALL_TYPE_CREATE_F90_COMPLEX:
+    case MT_CALL_TYPE_HINDEXED:
+    case MT_CALL_TYPE_HVECTOR:
+    case MT_CALL_TYPE_STRUCT:
+        return true;
+    }
+    return false;
+}
+
 #endif
