@@ -28,10 +28,12 @@ type Job struct {
 	Name        string // name of the run and of the program
 	Ranks       int
 	PerNode     int          // ranks per node
+	RoundRobin  bool         // rank r is on node r mod the number of nodes; otherwise nodes are filled one after the other
 	Graph       Graph        // point-to-point pattern; nil for none
 	Collectives []Collective // in program order
 	Phases      int          // number of slices "phase 1" …, each of which repeats all the work; 0 for slice "run" only
 	Timing      profile.Timing
+	Fault       *Fault // nil for none
 	grid        Grid
 }
 

@@ -17,8 +17,26 @@ const (
 
 // Profile returns the profile that a rank recorded.
 func (j *Job) Profile(rank int) *profile.Profile {
+	b := j.begin(rank)
+	b.enter(j)
+	// At least 1 s into the job, so that all ranks of a small job leave at the
+	// same time.
+	b.FinalizeStart = max(b.InitEnd+setUp+int64(b.mpiNs)*2, epoch+1_000_000_000)
+	if j.Fault != nil {
+		b.faulty(j.Fault)
+	}
+	if b.State == profile.Finalized {
+		b.End = b.FinalizeStart + finalizing
+		b.environment("Finalize", finalizing)
+	}
+	b.retime()
+	return b.Profile
+}
+
+// begin returns the profile of a rank that is about to call MPI_Init.
+func (j *Job) begin(rank int) *rows {
 	p := &profile.Profile{Run: fmt.Sprintf("synth-%s-%d", j.Name, j.Ranks), Rank: rank, Size: j.Ranks,
-		Host: fmt.Sprintf("node%04d", rank/max(j.PerNode, 1)), Pid: 10_000 + rank%max(j.PerNode, 1),
+		Host: fmt.Sprintf("node%04d", j.node(rank)), Pid: 10_000 + rank%max(j.PerNode, 1),
 		Program: "/opt/synth/bin/" + j.Name, Command: []string{j.Name, "--ranks", fmt.Sprint(j.Ranks)},
 		Library: "Open MPI v5.0.8, synthetic", State: profile.Finalized, Timing: j.Timing, Threads: 1,
 		Start:  epoch + int64(mix(uint64(rank), 1)%1_000_000),
@@ -29,15 +47,16 @@ func (j *Job) Profile(rank int) *profile.Profile {
 		}}
 	p.Slices[0].Start = p.Start
 	p.InitEnd = p.Start + initTime
-	b := &rows{Profile: p, rank: rank, comms: map[Part]int32{}}
-	b.enter(j)
-	// At least 1 s into the job, so that all ranks of a small job leave at the
-	// same time.
-	p.FinalizeStart = max(p.InitEnd+setUp+int64(b.mpiNs)*2, epoch+1_000_000_000)
-	p.End = p.FinalizeStart + finalizing
-	b.environment("Finalize", finalizing)
-	b.retime()
-	return p
+	return &rows{Profile: p, rank: rank, comms: map[Part]int32{}}
+}
+
+// node returns the number of a rank's node.
+func (j *Job) node(rank int) int {
+	perNode := max(j.PerNode, 1)
+	if j.RoundRobin {
+		return rank % ((j.Ranks + perNode - 1) / perNode)
+	}
+	return rank / perNode
 }
 
 // rows fills a profile with rows.

@@ -45,6 +45,9 @@ func eachTraced(t *testing.T, f func(*testing.T, Traced)) {
 			t.Run(fmt.Sprintf("%s of %d", shape, ranks), func(t *testing.T) { f(t, job) })
 		}
 	}
+	t.Run("hub that sends", func(t *testing.T) { f(t, &Hub{Ranks: 9, Steps: 500, Peers: 4, Late: time.Millisecond}) })
+	t.Run("hub that receives", func(t *testing.T) { f(t, &Hub{Ranks: 9, Steps: 500, Peers: 4, Receives: true}) })
+	t.Run("token", func(t *testing.T) { f(t, &Token{Ranks: 20, Rounds: 60, Work: time.Millisecond}) })
 }
 
 // TestTracedTotals checks that the totals of a job are the sums over its
