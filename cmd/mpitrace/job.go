@@ -76,7 +76,7 @@ func (j *job) show(opened *run.Run, missing []string) (complete bool, err error)
 		return complete, nil
 	}
 	o := textOptionsFor(j.Log)
-	o.Top, o.Missing = 10, missing
+	o.Top, o.Missing, o.Unanalyzed = 10, missing, opened.Traced.Events > 0
 	_ = found.writeText(j.Log, o) // a closed terminal does not change the exit status
 	fmt.Fprintln(j.Log)
 	return complete, nil

@@ -57,7 +57,7 @@ func TestLoadImbalance(t *testing.T) {
 		// Load balance 8.5/9.4: 0.904. The waits are 3.6 of 40 s.
 		{"nearly", []float64{8.2, 8.2, 9.4, 8.2}, []Finding{{Rule: CollectiveWaits, Share: 0.09, Of: OfTime, SavesS: 0.9, Ranks: profile.RankSetOf(2),
 			Call: "Allreduce", Callsite: "step app.c:7",
-			Text: "Ranks are 1.50 s in Allreduce at step app.c:7 on average, rank 2 only 600 ms: it probably comes last.",
+			Text: "Ranks spend 1.50 s in Allreduce at step app.c:7 on average, rank 2 only 600 ms: it probably comes last.",
 			Try:  "Use the nonblocking form, and compute until the result is needed."}}},
 		{"balanced", []float64{9.9, 9.9, 9.9, 9.9}, []Finding{}},
 	} {

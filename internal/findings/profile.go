@@ -35,7 +35,9 @@ func endedBadly(j *job) *Finding {
 	if len(first.Calls) > 0 {
 		c := &first.Calls[0]
 		f.Call, f.Callsite = c.Call, c.Callsite.String()
-		words += " in " + place(f.Call, f.Callsite)
+		if words += " in " + place(f.Call, f.Callsite); c.ErrorCode != nil {
+			words = fmt.Sprintf("Rank %d called %s with error code %d", first.Rank, place(f.Call, f.Callsite), *c.ErrorCode)
+		}
 	}
 	if later > 0 {
 		words += fmt.Sprintf(". Afterwards %s ended without MPI_Finalize", text.CountOf(later, "other process"))
@@ -81,18 +83,46 @@ func notMeasured(j *job) *Finding {
 		Try: "Read the problems at the end of this report before you trust the other numbers."}
 }
 
-// oversubscribed holds if ranks had to share cores.
+// oversubscribed holds if ranks had to share cores. The share is the time in which
+// they were ready to run but had no core, if the kernel tells it.
 func oversubscribed(j *job) *Finding {
 	if len(j.Oversubscribed) == 0 {
 		return nil
 	}
-	o := &j.Oversubscribed[0]
-	cores := fmt.Sprintf("%s with %s", text.CountOf(o.Count, "core"), text.CountOf(max(o.Threads, o.Ranks.Len()), "thread"))
-	if o.Reason == profile.OtherProcesses {
-		cores = "cores with other processes or threads"
+	f := &Finding{Try: "Start fewer ranks on a node, or bind each rank to its own cores."}
+	hosts, without := map[string]bool{}, 0.0 // ranks × share of their time
+	var all []int
+	for i := range j.Oversubscribed {
+		o := &j.Oversubscribed[i]
+		hosts[o.Host] = true
+		for _, r := range o.Ranks {
+			for rank := r.First; rank <= r.Last; rank++ {
+				all = append(all, rank)
+			}
+		}
+		if o.CPU != nil && o.CPU.WithoutProcessor != nil {
+			without += *o.CPU.WithoutProcessor * float64(o.Ranks.Len())
+		}
 	}
-	return &Finding{Ranks: o.Ranks, Text: fmt.Sprintf("%s on %s shared %s.", sentence(o.Ranks), o.Host, cores),
-		Try: "Start fewer ranks on a node, or bind each rank to its own cores."}
+	f.Ranks = profile.RankSetOf(all...)
+	o := &j.Oversubscribed[0]
+	ranks := fmt.Sprintf("%s on %s", sentence(o.Ranks), o.Host)
+	switch o.Reason {
+	case profile.OtherProcesses:
+		f.Text = ranks + " shared cores with other processes or threads."
+	case profile.TooSmallLimit:
+		f.Text = fmt.Sprintf("%s may use the time of %s cores only: the limit of their control group.", ranks, text.Number(o.CPULimit))
+	default:
+		f.Text = fmt.Sprintf("%s run %s on %s.", ranks, text.CountOf(max(o.Threads, o.Ranks.Len()), "thread"), text.CountOf(o.Count, "core"))
+	}
+	if n := len(hosts) - 1; n > 0 {
+		f.Text += fmt.Sprintf(" Ranks on %s share cores too.", text.CountOf(n, "other node"))
+	}
+	if without > 0 && j.POP != nil && j.RanksRecorded > 0 {
+		f.Share, f.Of = without/float64(j.RanksRecorded), OfTime
+		f.Text += fmt.Sprintf(" They wait for a core in %s of their time, in MPI or outside.", text.Percent(without/float64(f.Ranks.Len())))
+	}
+	return f
 }
 
 const (
@@ -117,7 +147,11 @@ func loadImbalance(j *job) *Finding {
 	f.Text = fmt.Sprintf("%s %s %s, the mean is %s.", sentence(slow), verb, duration(p.UsefulMaxNs), duration(p.UsefulMeanNs))
 	if site := waitSite(j, slow); site != nil {
 		f.Call, f.Callsite = site.Call, site.String()
-		f.Text += fmt.Sprintf(" The others wait in %s.", at(site))
+		others := "others wait"
+		if j.RanksRecorded-slow.Len() == 1 {
+			others = "other rank waits"
+		}
+		f.Text += fmt.Sprintf(" The %s in %s.", others, at(site))
 	}
 	f.Try = fmt.Sprintf("Move work off %s; at most %s shorter.", slow, duration(over))
 	return f
@@ -137,10 +171,11 @@ func slowRanks(j *job) profile.RankSet {
 }
 
 // waitSite returns the call site at which all ranks waited most for slow ones: the
-// rank with the shortest time there is slow. It returns nil if there is none.
+// rank with the shortest time there is slow. It returns nil if there is none. A call
+// that never waits (Irecv) may take long too, where ranks share cores.
 func waitSite(j *job, slow profile.RankSet) *aggregate.CallSite {
 	return j.longestSite(func(c *aggregate.CallSite) float64 {
-		if c.PerRank.Ranks == j.RanksRecorded && slow.Contains(c.PerRank.MinRank) {
+		if profile.TraitsOf(c.Call).Any(profile.TraitBlocks) && c.PerRank.Ranks == j.RanksRecorded && slow.Contains(c.PerRank.MinRank) {
 			return aboveLeast(c)
 		}
 		return 0
@@ -203,7 +238,7 @@ func collectiveBound(j *job) *Finding {
 	r := &site.PerRank
 	f := j.at(site, aboveLeast(site))
 	f.Ranks, f.SavesS = profile.RankSetOf(r.MinRank), (r.MeanNs-float64(r.MinNs))/1e9
-	f.Text = fmt.Sprintf("Ranks are %s in %s on average, rank %d only %s: it probably comes last.", duration(r.MeanNs), at(site), r.MinRank, duration(float64(r.MinNs)))
+	f.Text = fmt.Sprintf("Ranks spend %s in %s on average, rank %d only %s: it probably comes last.", duration(r.MeanNs), at(site), r.MinRank, duration(float64(r.MinNs)))
 	f.Try = tryCollective(site.Call)
 	return f
 }
@@ -284,7 +319,7 @@ const (
 func smallCollectives(j *job) *Finding {
 	if alone := j.longestSite(timeIf(func(c *aggregate.CallSite) bool { return c.CallsAlone >= manyAlone*uint64(c.PerRank.Ranks) })); alone != nil {
 		if f := j.at(alone, float64(alone.TimeNs)); f.Share >= leastShare {
-			f.Text = fmt.Sprintf("Ranks call %s %s times on a communicator of one process.", at(alone), text.Count(alone.CallsAlone/uint64(alone.PerRank.Ranks)))
+			f.Text = fmt.Sprintf("Each rank makes %s calls of %s on a communicator of one process.", text.Count(alone.CallsAlone/uint64(alone.PerRank.Ranks)), at(alone))
 			f.Try = "Skip the call if the communicator has one member."
 			return f
 		}
@@ -307,7 +342,7 @@ func smallCollectives(j *job) *Finding {
 		return nil
 	}
 	f := j.at(site, ns)
-	f.Text = fmt.Sprintf("Each rank calls %s %s times with less than %d bytes.", at(site), text.Count(site.Calls/uint64(site.PerRank.Ranks)), smallCollective)
+	f.Text = fmt.Sprintf("Each rank makes %s calls of %s with less than %d bytes each.", text.Count(site.Calls/uint64(site.PerRank.Ranks)), at(site), smallCollective)
 	f.Try = "Combine several calls into one with an array."
 	if twins > 0 {
 		f.Text += fmt.Sprintf(" The function makes %s as often.", text.CountOf(twins, "other small collective call"))
@@ -342,7 +377,7 @@ func hotRank(j *job) *Finding {
 		}))
 		if site != nil {
 			f.Call, f.Callsite = site.Call, site.String()
-			f.Text += fmt.Sprintf(" It is longest in %s.", at(site))
+			f.Text += fmt.Sprintf(" It spends most time in %s.", at(site))
 		}
 		f.Try = "Use a collective (Gather, Reduce, Bcast), or forward the data along a tree of ranks."
 		return f
@@ -403,17 +438,18 @@ func bytesBetweenNodes(j *job) *Finding {
 // a loop.
 const manyConstructors = 100
 
-// setUpInALoop holds if communicators or windows are made again and again at one
-// place.
+// setUpInALoop holds if communicators, windows or datatypes are made again and again
+// at one place.
 func setUpInALoop(j *job) *Finding {
 	site := j.longestSite(timeIf(func(c *aggregate.CallSite) bool {
-		return profile.TraitsOf(c.Call).Any(profile.TraitMakesComm|profile.TraitMakesWindow) && c.Calls >= manyConstructors*uint64(c.PerRank.Ranks)
+		makes := profile.TraitsOf(c.Call).Any(profile.TraitMakesComm | profile.TraitMakesWindow | profile.TraitMakesDatatype)
+		return makes && c.Calls >= manyConstructors*uint64(c.PerRank.Ranks)
 	}))
 	if site == nil {
 		return nil
 	}
 	f := j.at(site, float64(site.TimeNs))
-	f.Text = fmt.Sprintf("Each rank calls %s %s times.", at(site), text.Count(site.Calls/uint64(site.PerRank.Ranks)))
+	f.Text = fmt.Sprintf("Each rank makes %s calls of %s.", text.Count(site.Calls/uint64(site.PerRank.Ranks)), at(site))
 	f.Try = "Create it once, before the loop."
 	return f
 }

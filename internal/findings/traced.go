@@ -140,7 +140,7 @@ func lateSender(j *job) *Finding {
 	f := g.of(j)
 	w := g.longest
 	f.Ranks = profile.RankSetOf(w.Peer)
-	f.Text = fmt.Sprintf("%s %s in %s for rank %d, which sends later at %s.", g.wait(), seconds(g.seconds), place(f.Call, f.Callsite), w.Peer, w.PeerCallsite)
+	f.Text = fmt.Sprintf("%s %s in %s for messages that rank %d sends later%s.", g.wait(), seconds(g.seconds), place(f.Call, f.Callsite), w.Peer, in(w.PeerCallsite))
 	f.Try = fmt.Sprintf("Send earlier on rank %d, or let the receivers compute before they wait.", w.Peer)
 	return f
 }
@@ -159,11 +159,8 @@ func lateReceiver(j *job) *Finding {
 	f := g.of(j)
 	w := g.longest
 	f.Ranks = profile.RankSetOf(w.Peer)
-	f.Text = fmt.Sprintf("%s %s in %s until rank %d is ready for the data", g.wait(), seconds(g.seconds), place(f.Call, f.Callsite), w.Peer)
-	if w.PeerCallsite != "" {
-		f.Text += " at " + w.PeerCallsite
-	}
-	f.Text += "."
+	until := map[trace.Pattern]string{trace.LateReceiver: "posts the receive", trace.LatePost: "exposes its window", trace.WaitForProgress: "calls MPI"}[w.Pattern]
+	f.Text = fmt.Sprintf("%s %s in %s until rank %d %s%s.", g.wait(), seconds(g.seconds), place(f.Call, f.Callsite), w.Peer, until, in(w.PeerCallsite))
 	f.Try = fmt.Sprintf("Post the receive earlier on rank %d.", w.Peer)
 	if w.Pattern != trace.LateReceiver {
 		f.Try = fmt.Sprintf("Call MPI more often on rank %d, or let MPI make progress in a thread.", w.Peer)
@@ -171,6 +168,15 @@ func lateReceiver(j *job) *Finding {
 		f.Try += fmt.Sprintf(" Or raise the eager limit (%s, now %s): then such sends do not wait.", limit.Variable, text.Bytes(limit.Bytes))
 	}
 	return f
+}
+
+// in returns the call site of a peer for the end of a sentence; empty if it is not
+// known.
+func in(site string) string {
+	if site == "" {
+		return ""
+	}
+	return ", in " + site
 }
 
 const (
@@ -222,11 +228,14 @@ func serialChain(j *job) *Finding {
 	if p.Serialisation >= serialBelow || p.LoadBalance < serialBalanced || path.Jumps < chainJumps || p.Runtime == 0 {
 		return nil
 	}
+	lost := p.IdealRuntime - p.UsefulMax
 	var on []int
-	for _, r := range path.Ranks[:min(len(path.Ranks), 8)] {
+	for _, r := range path.Ranks {
+		if r.Time < path.Ranks[0].Time/2 {
+			break
+		}
 		on = append(on, r.Rank)
 	}
-	lost := p.IdealRuntime - p.UsefulMax
 	f := &Finding{Share: lost / p.Runtime, SavesS: lost, Ranks: profile.RankSetOf(on...)}
 	f.Text = fmt.Sprintf("No rank computes longer than %s, but they wait for each other in turn: it would take %s on a network without delay.", seconds(p.UsefulMax), seconds(p.IdealRuntime))
 	f.Text += fmt.Sprintf(" The critical path is mostly on %s and changes ranks %s", f.Ranks, text.CountOf(path.Jumps, "time"))

@@ -27,6 +27,8 @@ type Options struct {
 	// jobs. If it is not empty, no job is reported as complete.
 	Missing []string
 	Traced  map[string]*trace.Result // analyses of the traces, by the name of the run
+	// Unanalyzed reports whether there are traces that Traced does not have.
+	Unanalyzed bool
 }
 
 // topAll tells the user how to see all entries of a list of the summary.

@@ -2,8 +2,10 @@
  * nearly with it (2 ranks). Time is lost by sleeping. Rank 0 prints "ok", then "share S", the share of
  * ranks × run time that the fault takes by the program's own clock (0 if it is not known),
  * "line N", the line of the call that the finding names, and "calls N", of all ranks. */
+#define _GNU_SOURCE
 #include "check.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <time.h>
@@ -203,6 +205,28 @@ static void chain(void)
     inside = 0.2; /* each rank computes 200 ms, and waits for the other one as long */
 }
 
+/* Moves this process to the first core that it may use, whatever the launcher chose. */
+static void share_a_core(void)
+{
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        cpu_set_t only;
+        CPU_ZERO(&only);
+        CPU_SET(cpu, &only);
+        if (sched_setaffinity(0, sizeof only, &only) == 0)
+            return;
+    }
+}
+
+/* Both ranks compute on one core (nearly: one rank sleeps there). */
+static void oversubscribed(void)
+{
+    double until = now() + 0.3;
+    if (nearly)
+        compute(300);
+    while (now() < until)
+        ;
+}
+
 static void killed(void)
 {
     MPI_Barrier(MPI_COMM_WORLD);
@@ -236,6 +260,7 @@ static const struct {
     {"late-sender", 2, 2, late_sender},
     {"late-receiver", 2, 2, late_receiver},
     {"chain", 2, 2, chain},
+    {"oversubscribed", 2, 1, oversubscribed},
     {"killed", 2, 2, killed},
     {"lost", 2, 2, lost},
 };
@@ -247,6 +272,8 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         if (strcmp(argv[1], faults[i].name) != 0)
             continue;
+        if (faults[i].run == oversubscribed)
+            share_a_core();
         begin(argc, argv, nearly ? faults[i].nearly : faults[i].ranks);
         double start = now();
         faults[i].run();
