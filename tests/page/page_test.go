@@ -3,7 +3,10 @@ package page
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
@@ -51,6 +54,24 @@ func TestAllToAll(t *testing.T) {
 	p.checkMatrices(run, 48, 6)
 }
 
+// TestHostileNames opens the page of a job whose names are markup. They are shown as
+// text: a script that ran would open a dialog or change the title.
+func TestHostileNames(t *testing.T) {
+	run := record(t, []string{"--trace"}, 2, compile(t, "tests/programs/hostile_markup.c"), "</script><script>alert(1)</script>", "<img src=x onerror=alert(2)>")
+	p, _ := open(t, run)
+	p.pictures("hostile")
+	p.mentions("main", "</script><script>alert(1)</script>", "<img src=x onerror=alert(2)>")
+	if got := strings.Join(p.table("Calls by communicator").column(p, "communicator"), " "); !strings.Contains(got, "<script>alert(3)</script>") {
+		t.Errorf("communicators %q", got)
+	}
+	if got := p.table("Phases").column(p, "phase"); !slices.Contains(got, "</script><b onclick=alert(4)>") {
+		t.Errorf("phases %q", got)
+	}
+	if n := eval[int](p, `document.querySelectorAll("img, b, main script").length`); n > 0 {
+		t.Errorf("%d elements of the job's names", n)
+	}
+}
+
 // TestDeadRank opens the page of a job of which a rank was killed.
 func TestDeadRank(t *testing.T) {
 	run := record(t, nil, 2, compile(t, standsOut), "killed")
@@ -60,29 +81,34 @@ func TestDeadRank(t *testing.T) {
 	p.mentions("#page", "killed by SIGKILL")
 }
 
-// TestTenThousandRanks checks a job with a pyramid of cells.
-func TestTenThousandRanks(t *testing.T) {
-	const ranks = 10_000
-	run := synthetic(t, "stencil", ranks, 64)
-	p, size := open(t, run)
-	t.Logf("page of %d ranks: %d bytes, ready after %.0f ms", ranks, size, p.ready)
-	if size > 2_000_000 {
-		t.Errorf("%d bytes, more than 2 MB", size)
-	}
-	if p.ready > 5000 { // 1 s on an idle machine
-		t.Errorf("ready after %.0f ms", p.ready)
-	}
-	p.pictures("ten-thousand")
-	p.checkReport(run)
-	p.checkMatrices(run, ranks, (ranks+63)/64)
-	levels := p.checkZoom(run, "point-to-point", ranks)
-	if len(levels) < 3 || levels[len(levels)-1] != 1 {
-		t.Errorf("the wheel zooms through cells of %v ranks", levels)
-	}
-	rate := p.framesPerSecond()
-	t.Logf("levels %v; zooms at %.0f frames/s", levels, rate)
-	if rate < 5 { // 30 on an idle machine
-		t.Errorf("%.1f frames/s", rate)
+// TestManyRanks checks jobs with a pyramid of cells. The larger one is that for which the
+// page promises a size and a time.
+func TestManyRanks(t *testing.T) {
+	for ranks, level := range map[int]testenv.Level{1000: testenv.Quick, 10_000: testenv.All} {
+		t.Run(fmt.Sprint(ranks), func(t *testing.T) {
+			testenv.At(t, level)
+			run := synthetic(t, "stencil", ranks, 64)
+			p, size := open(t, run)
+			t.Logf("page of %d ranks: %d bytes, ready after %.0f ms", ranks, size, p.ready)
+			if size > 2_000_000 {
+				t.Errorf("%d bytes, more than 2 MB", size)
+			}
+			if limit := testenv.Allow(5 * time.Second); p.ready > float64(limit.Milliseconds()) { // 1 s on an idle machine
+				t.Errorf("ready after %.0f ms", p.ready)
+			}
+			p.pictures(fmt.Sprint("stencil-", ranks))
+			p.checkReport(run)
+			p.checkMatrices(run, ranks, (ranks+63)/64)
+			levels := p.checkZoom(run, "point-to-point", ranks)
+			if len(levels) < 3 || levels[len(levels)-1] != 1 {
+				t.Errorf("the wheel zooms through cells of %v ranks", levels)
+			}
+			rate := p.framesPerSecond()
+			t.Logf("cells of %v ranks; zooms at %.0f frames/s", levels, rate)
+			if rate < 5 { // 30 on an idle machine
+				t.Errorf("%.1f frames/s", rate)
+			}
+		})
 	}
 }
 

@@ -19,20 +19,21 @@ type shownTable struct {
 // tables is a function that returns the table with a caption.
 const tables = `((caption) => [...document.querySelectorAll(".table")].find((t) => t.querySelector("caption")?.textContent.startsWith(caption)))`
 
-// table returns the table whose caption begins with a text. It shows all rows first.
+// table returns the table whose caption begins with a text. It shows more rows first, but
+// not all of those of a large job.
 func (p *tab) table(caption string) shownTable {
 	p.Helper()
 	return eval[shownTable](p, fmt.Sprintf(`((t) => {
 		if (!t) return {};
 		const more = [...t.querySelectorAll("button")].find((b) => b.textContent.startsWith("Show more"));
-		for (let i = 0; i < 20 && more && !more.hidden; i++) more.click();
+		if (more && !more.hidden) more.click();
 		const cells = (row) => [...row.querySelectorAll("th, td")];
 		const rows = [...t.querySelectorAll("tbody tr")], heads = [...t.querySelectorAll("thead th")];
 		return {
 			caption: t.querySelector("caption").textContent,
 			heads: heads.map((c) => c.textContent), sorted: heads.map((c) => c.getAttribute("aria-sort")),
-			rows: rows.map((r) => cells(r).map((c) => c.innerText)),
-			exact: rows.map((r) => cells(r).map((c) => c.querySelector("[title]")?.title || c.innerText)),
+			rows: rows.map((r) => cells(r).map((c) => c.textContent)),
+			exact: rows.map((r) => cells(r).map((c) => c.querySelector("[title]")?.title || c.textContent)),
 		};
 	})(%s(%q))`, tables, caption))
 }
@@ -93,13 +94,18 @@ func (p *tab) checkTable(caption string, columns ...wantedColumn) {
 	p.Helper()
 	shown := p.table(caption)
 	for _, c := range columns {
-		if got := numbers(shown.column(p, c.head)); !slices.Equal(got, c.values) {
-			p.Errorf("%s, %s: %v, the report has %v", caption, c.head, got, c.values)
+		if got := numbers(shown.column(p, c.head)); !begins(c.values, got) {
+			p.Errorf("%s, %s: %.300s, the report has %.300s", caption, c.head, fmt.Sprint(got), fmt.Sprint(c.values))
 		}
 	}
 	for _, c := range columns {
 		p.checkSort(caption, c)
 	}
+}
+
+// begins reports whether a table that shows at most 200 rows shows what it should.
+func begins(want, shown []uint64) bool {
+	return len(shown) >= min(len(want), 200) && slices.Equal(want[:min(len(want), len(shown))], shown)
 }
 
 // checkSort requires that a click on the head of a column sorts it from the largest value
@@ -116,8 +122,8 @@ func (p *tab) checkSort(caption string, c wantedColumn) {
 		if got := shown.Sorted[slices.Index(shown.Heads, c.head)]; got != direction {
 			p.Errorf("%s, %s: sorted %s, want %s", caption, c.head, got, direction)
 		}
-		if got := numbers(shown.column(p, c.head)); !slices.Equal(got, want) {
-			p.Errorf("%s, %s %s: %v, want %v", caption, c.head, direction, got, want)
+		if got := numbers(shown.column(p, c.head)); !begins(want, got) {
+			p.Errorf("%s, %s %s: %.300s, want %.300s", caption, c.head, direction, fmt.Sprint(got), fmt.Sprint(want))
 		}
 	}
 }
