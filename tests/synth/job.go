@@ -11,6 +11,7 @@ package synth
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -90,7 +91,8 @@ func NewAllToAll(ranks int) *Job {
 // Shapes lists the names that Named accepts.
 var Shapes = []string{"stencil", "ring", "random", "alltoall"}
 
-// Named returns the job of a shape, with the shape's default parameters.
+// Named returns the job of a shape, with the shape's default parameters, or with the
+// fault of that name.
 func Named(shape string, ranks int) (*Job, error) {
 	if ranks < 1 {
 		return nil, fmt.Errorf("make synthetic job: %d ranks", ranks)
@@ -105,7 +107,10 @@ func Named(shape string, ranks int) (*Job, error) {
 	case "alltoall":
 		return NewAllToAll(ranks), nil
 	}
-	return nil, fmt.Errorf("make synthetic job: unknown shape %q: the shapes are %v", shape, Shapes)
+	if slices.Contains(FaultNames, shape) {
+		return NewFaulty(shape, ranks, false)
+	}
+	return nil, fmt.Errorf("make synthetic job: unknown shape %q: the shapes are %v, and the faults %v", shape, Shapes, FaultNames)
 }
 
 // Each implements profile.Source.
