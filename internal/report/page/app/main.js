@@ -109,7 +109,7 @@ function reportFirst(page) {
 // ranks was spent on. traced, if there, divides what is lost in MPI.
 function efficiencyBar(pop, expected, traced) {
   if (!pop) return h("p", null, h("strong", null, "Parallel efficiency: not known"));
-  const error = pop.parallel_efficiency_error ? ` ± ${(100 * pop.parallel_efficiency_error).toFixed(1)}` : "";
+  const error = pop.parallel_efficiency_error ? ` ± ${(Math.ceil(1000 * pop.parallel_efficiency_error - 1e-9) / 10).toFixed(1)}` : "";
   const lost = 1 - pop.communication_efficiency, ce = traced ? traced.communication_efficiency : 1;
   const transfer = ce < 1 ? lost * (1 - traced.transfer) / (1 - ce) : 0;
   const parts = [["compute", pop.parallel_efficiency, "compute"], ["imbalance", pop.communication_efficiency - pop.parallel_efficiency, "imbalance"],

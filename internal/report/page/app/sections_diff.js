@@ -19,9 +19,11 @@ function pairsNote(pairs) {
   return `${plural(pairs.changed, "pair")} changed; ` + (pairs.of === "all" ? "point-to-point, one-sided and collectives (logical volume)" : "point-to-point and one-sided, as the jobs are large");
 }
 
-// change returns "+1.2 MiB (+15.0 %)", or "" if nothing changed.
-function change(m, text) {
+// change returns "+1.2 MiB (+15.0 %)", or "" if nothing changed. A change of estimates counts
+// if it is more than two standard errors.
+function change(m, text, error = 0) {
   if (m === null || m.a === m.b) return "";
+  if (Math.abs(m.b - m.a) <= 2 * error) return "within its error";
   const r = m.relative, size = (m.b > m.a ? "+" : "−") + text(Math.abs(m.b - m.a));
   const share = r === null ? "from 0" : r >= 10 ? "× " + threeDigits(r + 1) : Math.abs(r) < .0005 ? "< 0.1 %" : r > -1 && r < -.9995 ? "< −99.9 %" : (r > 0 ? "+" : "−") + (100 * Math.abs(r)).toFixed(1) + " %";
   return `${size} (${share})`;
@@ -31,7 +33,7 @@ function change(m, text) {
 function measureColumns(name, of, text) {
   const cell = (side) => (r) => shownOr(of(r), (m) => exact(text(m[side]), count(m[side])));
   return [{ head: name + " A", numeric: true, value: (r) => of(r) && of(r).a, text: cell("a") }, { head: "B", numeric: true, value: (r) => of(r) && of(r).b, text: cell("b") },
-    { head: "change", numeric: true, value: (r) => of(r) && of(r).b - of(r).a, text: (r) => of(r) && change(of(r), text), note: `change of ${name} from A to B` }];
+    { head: "change", numeric: true, value: (r) => of(r) && of(r).b - of(r).a, text: (r) => of(r) && change(of(r), text, text === duration ? r.time_error_ns : 0), note: `change of ${name} from A to B` }];
 }
 
 function changes(noun, rows, name, diff, note) {
@@ -62,19 +64,20 @@ function diffHead({ data, job }) {
     duration(wall), s.problems.length ? h("a", { href: "#completeness", class: "bad" }, "incomplete") : h("span", { class: "good" }, "complete"), startText(s.started)].filter(Boolean).map((f) => h("span", null, f)));
   const d = job.diff;
   return [h("header", { class: "head" }, h("div", null, h("h1", null, "What changed from A to B: " + d.b.program), side("A", data.a, d.a, d.wall_time_ns.a), side("B", data.b, d.b, d.wall_time_ns.b)), themeButton()),
-    d.a.ranks_expected !== d.b.ranks_expected && h("p", { class: "notice" }, `The runs have different sizes, ${plural(d.a.ranks_expected, "rank")} and ${count(d.b.ranks_expected)}: sums are over all ranks of each.`)].filter(Boolean);
+    d.a.ranks_expected !== d.b.ranks_expected && h("p", { class: "notice" }, `The runs have different sizes, ${plural(d.a.ranks_expected, "rank")} and ${count(d.b.ranks_expected)}: sums are over all ranks of each.`),
+    !d.times_compared && h("p", { class: "notice" }, `--timing is ${d.a.timing} in A and ${d.b.timing} in B: times of calls are not compared.`)].filter(Boolean);
 }
 
 function diffFirst({ job }) {
   const d = job.diff, time = d.times_compared;
-  const totals = [["wall time", d.wall_time_ns, duration], ["application, over all ranks", d.application_time_ns, duration], time && ["in MPI", d.total.time_ns, duration], time && ["Init and Finalize", d.init_finalize_time_ns, duration],
+  const totals = [["wall time", d.wall_time_ns, duration], ["application, over all ranks", d.application_time_ns, duration], time && ["in MPI", d.total.time_ns, duration, d.total.time_error_ns], time && ["Init and Finalize", d.init_finalize_time_ns, duration],
     ["calls", d.total.calls, count], ["bytes sent", d.total.bytes, bytes], ["messages sent", d.total.messages, count]].filter((t) => t && t[1]);
   const lines = d.exceeded || [];
   return h("div", { class: "first" },
     h("section", { class: "efficiency two", "aria-label": "Efficiency" }, [["A", d.a.pop], ["B", d.b.pop]].map(([name, pop]) => h("div", null, h("h2", { class: "caps" }, name), efficiencyBar(pop, pop ? pop.ranks : 0)))),
     h("section", { class: "stands-out" }, h("h2", { class: "caps" }, "Totals"),
       table([textColumn("total", (t) => t[0]), { head: "A", numeric: true, value: (t) => t[1].a, text: (t) => exact(t[2](t[1].a), count(t[1].a)) }, { head: "B", numeric: true, value: (t) => t[1].b, text: (t) => exact(t[2](t[1].b), count(t[1].b)) },
-        { head: "change", numeric: true, value: (t) => t[1].relative, text: (t) => change(t[1], t[2]) || "none" }], totals),
+        { head: "change", numeric: true, value: (t) => t[1].relative, text: (t) => change(t[1], t[2], t[3]) || "none" }], totals),
       d.exceeded && (lines.length ? [h("h3", { class: "bad" }, "Grew by more than --fail-if-worse allows"), bullets(lines.map((e) => h("span", { class: "bad" }, `${e.of}: ${e.measure} ${change(e.values, { time: duration, bytes }[e.measure] || count)}; +${e.limit_percent} % is allowed`)))] : h("p", { class: "good" }, "Nothing grew by more than --fail-if-worse allows."))),
     h("section", { class: "bars" }, h("h2", { class: "caps" }, "Largest changes"), bullets(largestChanges(d)) || h("p", null, "Nothing changed in calls, bytes and messages.")),
     h("section", { class: "pairs", "aria-label": "Matrix" }, job.matrices.length > 0 && matrixView({ sheets: job.matrices })));

@@ -254,7 +254,7 @@ function rankTable(page) {
   if (ranks.hosts.length > 1) columns.push({ head: "host", value: (i) => ranks.hosts[ranks.host[i]] });
   if (ranks.state.some((s) => ranks.states[s] !== "finalized")) columns.push({ head: "end", value: (i) => ranks.states[ranks.state[i]].replace("running", "not finalized") });
   columns.push(timeColumn("application", (i) => ranks.application_ns[i], "from the end of MPI_Init to the start of MPI_Finalize"),
-    timeColumn("computing", (i) => ranks.useful_ns[i], "outside MPI"), timeColumn("in MPI", (i) => ranks.mpi_ns[i]),
+    ...(timed(page.s) ? [timeColumn("computing", (i) => ranks.useful_ns[i], "outside MPI"), timeColumn("in MPI", (i) => ranks.mpi_ns[i])] : []),
     ...layers.map((l) => timeColumn(l.name, (i) => l.values[i])), ...waits.map((l) => timeColumn(l.name, (i) => l.values[i], "wait")));
   return table(columns, rows, { caption: ranks.block > 1 ? `Means of blocks of ${ranks.block} ranks` : "Ranks", limit: 12, sort: undefined,
     filter: (i) => `${ranks.rank[i]} ${ranks.hosts[ranks.host[i]] || ""} ${ranks.states[ranks.state[i]]}` });
