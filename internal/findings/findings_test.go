@@ -137,3 +137,52 @@ func TestImbalanceExplainsWaits(t *testing.T) {
 		}
 	}
 }
+
+// TestWaitSite checks that the others do not wait in a call that never waits, which
+// may take long where ranks share cores.
+func TestWaitSite(t *testing.T) {
+	s := computing(5, 5, 9, 5)
+	posts := s.CallSites[0]
+	posts.Call, posts.Class, posts.Label = "Irecv", profile.P2P.String(), "step app.c:8"
+	posts.PerRank.MeanNs *= 2
+	s.CallSites = append([]aggregate.CallSite{posts}, s.CallSites...)
+	if found := Of(s, nil); len(found) != 1 || found[0].Call != "Allreduce" {
+		t.Errorf("%+v", found)
+	}
+}
+
+func TestOversubscribed(t *testing.T) {
+	waited := 0.25
+	two := profile.Oversubscription{Reason: profile.TooFewProcessors, Host: "a", Ranks: profile.RankSetOf(0, 1), Threads: 2, Count: 1,
+		CPU: &profile.CPUShare{WithoutProcessor: &waited}}
+	for _, test := range []struct {
+		o    profile.Oversubscription
+		text string
+	}{
+		{two, "Ranks 0-1 on a run 2 threads on 1 core. They wait for a core in 25.0 % of their time, in MPI or outside."},
+		{profile.Oversubscription{Reason: profile.TooSmallLimit, Host: "a", Ranks: profile.RankSetOf(0, 1), CPULimit: 1.5},
+			"Ranks 0-1 on a may use the time of 1.50 cores only: the limit of their control group."},
+		{profile.Oversubscription{Reason: profile.OtherProcesses, Host: "a", Ranks: profile.RankSetOf(3)}, "Rank 3 on a shared cores with other processes or threads."},
+	} {
+		s := computing(9.9, 9.9, 9.9, 9.9)
+		s.Oversubscribed = []profile.Oversubscription{test.o}
+		found := Of(s, nil)
+		if len(found) != 1 || found[0].Text != test.text {
+			t.Errorf("%+v, want %q", found, test.text)
+		}
+		if test.o.CPU != nil && found[0].Share != waited*2/4 {
+			t.Errorf("share %g, but 2 of 4 ranks waited for %g", found[0].Share, waited)
+		}
+	}
+}
+
+func TestAbort(t *testing.T) {
+	code, status := int32(-1), 255
+	s := computing(9.9, 9.9)
+	s.Ends = []aggregate.End{{Rank: 1, State: profile.EndExited, Status: &status, Calls: []aggregate.OpenCall{{Call: "Abort", ErrorCode: &code,
+		Callsite: &aggregate.Site{Place: aggregate.Place{Label: "fail app.c:9"}}}}}, {Rank: 0, State: profile.EndKilled, Signal: "SIGTERM"}}
+	want := "Rank 1 called Abort at fail app.c:9 with error code -1. Afterwards 1 other process ended without MPI_Finalize."
+	if found := Of(s, nil); len(found) != 1 || found[0].Text != want {
+		t.Errorf("%+v", found)
+	}
+}
