@@ -2,10 +2,10 @@
 // Zoomed out, a cell is the sum of 2, 4, 8, … lines; zoomed in, it is one pair of ranks.
 
 // In CSS pixels: the margins hold names on the left and on top, totals on the right and
-// below, and the colour bar below those. Cells smaller than leastCell are added up.
+// below, and the colour bar below those. Cells smaller than leastCell are added up. Zoomed in,
+// leastSpan lines are in view.
 const matrixMargin = { left: 64, top: 38, right: 54, bottom: 92, totals: 42 };
-const leastCell = 3, cellWithGrid = 8, cellWithValue = 34;
-const leastSpan = 4; // lines in view when zoomed in
+const leastCell = 3, cellWithGrid = 8, cellWithValue = 34, leastSpan = 4;
 
 // The colours of the PNGs (internal/plot/scale.go), from the least value to the greatest.
 const viridis = ("addc30 9dd83f 8cd44b 7acf56 65cb5f 58c567 4ebf6e 43b975 35b27c 28ad80 27a683 269f86 249989 21928c 258b8d 28848d 2a7d8d " +
@@ -25,8 +25,7 @@ function matrixPalette() {
   const context = document.createElement("canvas").getContext("2d");
   context.fillStyle = cssColor("--paper"); // read back as #rrggbb
   const dark = brightness(colorParts(context.fillStyle.slice(1))) < 128;
-  // On dark paper, the darkest eighth would look empty.
-  const stops = dark ? viridis.slice(0, -4).reverse() : viridis;
+  const stops = dark ? viridis.slice(0, -4).reverse() : viridis; // the darkest eighth would look empty
   return Array.from({ length: 256 }, (_, level) => {
     const at = Math.max(0, (level - 1) / 254) * (stops.length - 1), i = Math.min(Math.floor(at), stops.length - 2);
     return stops[i].map((v, c) => Math.round(v + (at - i) * (stops[i + 1][c] - v)));
@@ -77,7 +76,7 @@ class MatrixChart {
     this.hosts = hosts;
     this.hostOf = new Map(block > 1 ? [] : rank.map((r, i) => [r, host[i]]).filter(([, index]) => index >= 0));
     this.pairs = pairs;
-    this.choices = { sheet: 0, quantity: "bytes", scale: "log", common: "", cells: "auto", order: "rank" };
+    this.choices = { sheet: "0", quantity: "bytes", scale: "log", common: "", cells: "auto", order: "rank" };
     this.lines = 1; // of the drawn sheet
     this.view = { x: 0, y: 0, span: 1 };
     this.fileOrder = null; // from an order file
@@ -104,17 +103,11 @@ class MatrixChart {
     this.all = sheets;
     this.sheets = sheets.filter((s) => s.unit !== "node");
     this.element.replaceChildren(this.sheets.length ? this.body : h("p", null, "No bytes between ranks."));
-    this.choices.sheet = Math.max(0, this.sheets.findIndex((s) => s.class === before.class && s.side === before.side));
-    this.details.replaceChildren();
+    this.choices.sheet = String(Math.max(0, this.sheets.findIndex((s) => s.class === before.class && s.side === before.side)));
     if (this.sheets.length) this.changed();
   }
 
-  get sheet() {
-    return this.sheets && this.sheets[this.choices.sheet];
-  }
-
-  // drawnSheet returns the sheet that is drawn for a chosen one: for cells of one node it may
-  // be the sheet between nodes.
+  // drawnSheet returns the sheet that is drawn for a chosen one: it may be that between nodes.
   drawnSheet(sheet = this.sheet) {
     return (this.choices.cells === "node" && this.nodeSheet(sheet)) || sheet;
   }
@@ -125,7 +118,7 @@ class MatrixChart {
 
   // changed shows the matrix after another choice. The same part of it stays in view.
   changed() {
-    const { choices, sheet } = this;
+    const { choices } = this, sheet = this.sheet = this.sheets[choices.sheet];
     // Blocks of ranks stay together, so only single ranks have other orders.
     this.byHost = sheet.block === 1 && new Set(this.hostOf.values()).size > 1;
     if (sheet.block > 1 || (choices.order === "host" && !this.byHost)) choices.order = "rank";
@@ -133,7 +126,8 @@ class MatrixChart {
     const { view } = this, { lines } = this.drawnSheet(), ratio = lines / this.lines;
     this.lines = lines;
     this.cursor = null;
-    this.readout.textContent = "";
+    this.readout.replaceChildren();
+    this.details.replaceChildren();
     this.fillControls();
     this.show(view.x * ratio, view.y * ratio, view.span * ratio);
   }
@@ -141,15 +135,12 @@ class MatrixChart {
   fillControls() {
     const { choices, controls, sheet } = this;
     const focused = [...controls.querySelectorAll("select, input")].indexOf(document.activeElement);
-    const pick = (label, name, ...list) => choice(label, list.filter(Boolean), choices[name], (value) => {
-      choices[name] = name === "sheet" ? Number(value) : value;
-      this.changed();
-    });
+    const pick = (label, name, ...list) => choice(label, list.filter(Boolean), choices[name],
+      (value) => { choices[name] = value; this.changed(); });
     const file = h("input", { type: "file", "aria-label": "Order file: one world rank in each line",
       onchange: () => this.readOrder(file.files[0]) });
-    const several = this.sheets.length > 1, ordered = sheet.block === 1;
-    const parts = [
-      several && pick("class", "sheet", ...this.sheets.map((s, i) => [i, (s.side ? s.side + ": " : "") + s.class])),
+    const several = this.sheets.length > 1, ordered = sheet.block === 1, parts = [
+      several && pick("class", "sheet", ...this.sheets.map((s, i) => [String(i), (s.side ? s.side + ": " : "") + s.class])),
       pick("show", "quantity", ["bytes", "bytes"], ["messages", "messages"], ["mean", "mean size"]),
       pick("colours", "scale", ["log", "log"], ["linear", "linear"]),
       several && pick("scale", "common", ["", "own"], ["common", "common"]),
@@ -237,13 +228,11 @@ class MatrixChart {
 
   // linesOf returns the lines of the shown level that hold any of these ranks.
   linesOf({ sheet, arrangement, starts }, ranks) {
-    const positions = [...ranks].map((rank) => (sheet.unit === "node" ? this.hostOf.get(rank)
-      : arrangement.positions[Math.floor(rank / sheet.block)]));
-    return new Set(positions.filter((p) => p >= 0).map((p) => cellOf(starts, p)));
+    const position = (rank) => (sheet.unit === "node" ? this.hostOf.get(rank) : arrangement.positions[Math.floor(rank / sheet.block)]);
+    return new Set([...ranks].map(position).filter((p) => p >= 0).map((p) => cellOf(starts, p)));
   }
 
-  // cellText returns lines of text about a cell; totalText about all that a line sent or
-  // received.
+  // cellText returns lines of text about a cell, totalText about what a line sent or received.
   cellText(shown, row, column) {
     const [from, to] = [row, column].map((line) => this.group(shown, line));
     const sum = from.ranks.length * to.ranks.length > 1 ? [`the sum of ${from.ranks.length} × ${to.ranks.length} ranks`] : [];
@@ -258,8 +247,8 @@ class MatrixChart {
 
   describe(row, column) {
     const shown = this.shown(), cell = amounts(shown.matrix, row, column);
-    return { bytes: String(cell.bytes), messages: String(cell.messages),
-      from: this.group(shown, row).name, to: this.group(shown, column).name };
+    const [from, to] = [row, column].map((line) => this.group(shown, line).name);
+    return { bytes: String(cell.bytes), messages: String(cell.messages), from, to };
   }
 
   locate(row, column) {
@@ -280,10 +269,7 @@ class MatrixChart {
   selectPair(row, column) {
     const shown = this.shown(), [from, to] = [row, column].map((line) => this.group(shown, line));
     if (!this.pairs || !from.ranks.length) return;
-    const close = () => {
-      this.details.replaceChildren();
-      this.canvas.focus();
-    };
+    const close = () => { this.details.replaceChildren(); this.canvas.focus(); };
     this.details.replaceChildren(pairDetails(this.pairs, new Set(from.ranks), new Set(to.ranks), from.name + " → " + to.name, close));
   }
 

@@ -79,8 +79,7 @@ function lowerBound(values, value, start = 0, end = values.length) {
 
 // amounts returns what a cell holds.
 function amounts(m, row, column) {
-  const e = lowerBound(m.columns, column, m.starts[row], m.starts[row + 1]);
-  const found = e < m.starts[row + 1] && m.columns[e] === column;
+  const end = m.starts[row + 1], e = lowerBound(m.columns, column, m.starts[row], end), found = e < end && m.columns[e] === column;
   return found ? { bytes: m.bytes[e], messages: m.messages[e] } : { bytes: 0, messages: 0 };
 }
 
@@ -128,9 +127,6 @@ function pairUp(starts, fences) {
   return coarse.length === starts.length ? pairUp(starts, new Set()) : Uint32Array.from(coarse);
 }
 
-// coarsest is the number of lines that the smallest picture has room for.
-const coarsest = 48;
-
 // arrange says where lines are drawn. order holds the line at each position. nodeOf (by line,
 // or null) puts fences between nodes. Cell i of levels[k] covers the positions levels[k][i]
 // to levels[k][i+1]-1; in levels[nodeLevel] a cell is one node.
@@ -141,7 +137,8 @@ function arrange(order, nodeOf) {
     if (nodeOf && p > 0 && nodeOf[line] !== nodeOf[order[p - 1]]) fences.add(p);
   });
   const nodes = nodeOf ? fences.size + 1 : lines, levels = [Uint32Array.from({ length: lines + 1 }, (_, i) => i)];
-  for (let last = levels[0]; last.length - 1 > Math.min(coarsest, nodes); levels.push(last)) last = pairUp(last, fences);
+  const least = Math.min(48, nodes); // the smallest picture has room for 48
+  for (let last = levels[0]; last.length - 1 > least; levels.push(last)) last = pairUp(last, fences);
   const nodeLevel = nodeOf ? levels.findIndex((starts) => starts.length === nodes + 1) : -1;
   return { order, positions, fences, levels, nodeLevel };
 }

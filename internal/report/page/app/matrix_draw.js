@@ -11,8 +11,7 @@ class MatrixPicture {
     this.columns = [cellOf(starts, x), cellOf(starts, Math.ceil(x + span) - 1)];
     this.cellSize = this.plot.side / span * chart.lines / shown.matrix.lines;
     [this.ink, this.faint] = [cssColor("--ink"), cssColor("--faint")];
-    context.font = "11px system-ui, sans-serif";
-    context.textBaseline = "middle";
+    Object.assign(context, { font: "11px system-ui, sans-serif", textBaseline: "middle" });
   }
 
   draw() {
@@ -129,9 +128,7 @@ class MatrixPicture {
     this.names(this.columns, this.view.x, 46, (text, at) => this.text(fit(text, 44), x + at, y - 11, "center", ink));
     this.names(this.rows, this.view.y, 17, (text, at) => this.text(fit(text, x - 22), x - 7, y + at, "right", ink));
     this.text("from ↓ to →", x - 54, y - 28, "left", faint);
-    context.strokeStyle = faint;
-    context.lineWidth = 1 / scale;
-    context.strokeRect(x, y, side, side);
+    Object.assign(context, { strokeStyle: faint, lineWidth: 1 / scale }).strokeRect(x, y, side, side);
   }
 
   // drawTotals draws what each line sent, on the right, and received, below.
@@ -236,11 +233,8 @@ function matrixTarget(chart, event) {
   const across = (event.clientX - box.left - plot.x) / plot.side, down = (event.clientY - box.top - plot.y) / plot.side;
   const at = [view.x + across * view.span, view.y + down * view.span], end = 1 + (matrixMargin.totals + 6) / plot.side;
   const inside = (v, most) => v >= 0 && v < most;
-  return {
-    at,
-    row: inside(down, 1) && inside(across, end) ? cellOf(starts, at[1]) : -1,
-    column: inside(across, 1) && inside(down, end) ? cellOf(starts, at[0]) : -1,
-  };
+  const row = inside(down, 1) && inside(across, end) ? cellOf(starts, at[1]) : -1;
+  return { at, row, column: inside(across, 1) && inside(down, end) ? cellOf(starts, at[0]) : -1 };
 }
 
 // readCell shows the text of the cell or the total under the pointer.
@@ -256,8 +250,8 @@ function readCell(chart, event) {
 
 // matrixKey does what a key asks for and reports whether it asks for anything.
 function matrixKey(chart, { key, shiftKey }) {
-  const { view, cursor } = chart, half = view.span / 2, step = view.span / 8;
-  const [x, y] = cursor ? [cursor.column + 0.5, cursor.row + 0.5] : [view.x + half, view.y + half];
+  const { view, cursor } = chart, step = view.span / 8;
+  const [x, y] = cursor ? [cursor.column + 0.5, cursor.row + 0.5] : [view.x + 4 * step, view.y + 4 * step];
   const [right, down] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[key] || [0, 0];
   if ((right || down) && shiftKey) chart.show(view.x + right * step, view.y + down * step, view.span);
   else if (right || down) chart.moveCursor(right, down);
@@ -265,11 +259,7 @@ function matrixKey(chart, { key, shiftKey }) {
   else if (key === "-") chart.zoom(2, x, y);
   else if (key === "Home") chart.show(0, 0, chart.lines);
   else if (key === "Enter" && cursor) chart.selectPair(cellOf(chart.shown().starts, cursor.row), cellOf(chart.shown().starts, cursor.column));
-  else if (key === "Escape") {
-    chart.cursor = null;
-    chart.readout.textContent = "";
-    chart.details.replaceChildren();
-    chart.show(view.x, view.y, view.span);
-  } else return false;
+  else if (key === "Escape") chart.changed(); // takes the cursor and the details away
+  else return false;
   return true;
 }
