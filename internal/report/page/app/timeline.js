@@ -8,7 +8,6 @@
 const timelineMargin = { left: 58, right: 10, top: 6, bottom: 24 };
 const stackFrom = 8; // device pixels; a lower lane has one colour in a column, as in `mpitrace timeline`
 const mostMessagesDrawn = 2000;
-const hatchColor = "rgba(0, 0, 0, 0.6)"; // hatching, on colours that are the same in both themes
 
 // decodeTimeline returns the timeline with times in typed arrays, as sums of the differences.
 function decodeTimeline(timeline) {
@@ -60,13 +59,12 @@ function timelineView(options) {
 
 class TimelineChart {
   constructor({ timeline, job, activities }) {
-    this.timeline = timeline;
     this.data = decodeTimeline(timeline);
     this.job = job || {};
     this.activities = activities;
     this.lines = this.data.lines.rank.length;
-    this.home = { from: timeline.init_end_ns, to: Math.max(timeline.finalize_start_ns || timeline.length_ns, timeline.init_end_ns + 1), top: 0, bottom: this.lines };
-    this.view = this.home;
+    this.home = { from: timeline.init_end_ns, to: Math.max(timeline.finalize_start_ns || timeline.length_ns, timeline.init_end_ns + 1) };
+    this.view = { ...this.home, top: 0, bottom: this.lines };
     this.selected = null; // from and to, in ns
     this.shown = { messages: true, waits: true, path: true };
     this.canvas = canvas({ class: "chart timeline", tabindex: 0, role: "application",
@@ -78,7 +76,8 @@ class TimelineChart {
     this.element = h("div", { class: "timeline-view" }, this.controls(), this.canvas, this.legend, this.status,
       h("p", { class: "faint" }, "Wheel, + or − zoom; Shift and the wheel, or Shift and ↑ or ↓, zoom ranks; dragging or arrows move; Home shows all from MPI_Init to MPI_Finalize",
         this.data.events && "; Shift and dragging, or Enter, selects a window", "."),
-      this.limitText(), (timeline.missing || []).length > 0 && h("p", { class: "notice" }, timeline.missing.join("; ") + "."), this.data.events && this.windowMatrix());
+      this.limitText(), timeline.missing?.length > 0 && h("p", { class: "notice" }, timeline.missing.join("; ") + "."),
+      this.data.events && this.windowMatrix());
     controlTimeline(this);
     onHighlight(() => this.canvas.redraw());
   }
@@ -108,18 +107,17 @@ class TimelineChart {
 
   // limitText tells where single calls are, if the run has too many events for a page.
   limitText() {
-    if (this.data.events) return null;
-    this.command = h("code");
-    const some = (list, total, what) => (list < total ? `the ${count(list)} ${what} of ${count(total)}` : "all " + what.split(" ").pop());
-    return h("p", null, `The run has ${count(this.data.events_total)} events, too many for this page. It shows how time is divided, `,
-      some(this.data.waits.length, this.data.waits_total, "longest waits"), " and ",
-      some(this.data.messages.from.length, this.data.messages_total, "longest of the largest messages"), ". To see single calls: ", this.command);
+    const { events, events_total, waits, waits_total, messages, messages_total } = this.data;
+    if (events) return null;
+    const some = (n, total, which, what) => (n < total ? `the ${count(n)} ${which} ${what} of ${count(total)}` : "all " + what);
+    return h("p", null, `The run has ${count(events_total)} events, too many for this page. It shows how time is divided, `,
+      some(waits.length, waits_total, "longest", "waits"), " and ", some(messages.from.length, messages_total, "longest of the largest", "messages"),
+      ". To see single calls: ", this.command = h("code"));
   }
 
   // show shows a window of time and of lines; without arguments all between MPI_Init and MPI_Finalize.
-  show(from = this.home.from, to = this.home.to, top = this.home.top, bottom = this.home.bottom) {
-    const end = this.data.length_ns, width = Math.min(Math.max(to - from, 10), Math.max(end, 10));
-    const height = Math.min(Math.max(bottom - top, 1), this.lines);
+  show(from = this.home.from, to = this.home.to, top = 0, bottom = this.lines) {
+    const end = Math.max(this.data.length_ns, 10), width = Math.min(Math.max(to - from, 10), end), height = Math.min(Math.max(bottom - top, 1), this.lines);
     from = Math.max(0, Math.min(from, end - width));
     top = Math.max(0, Math.min(top, this.lines - height));
     this.view = { from, to: from + width, top, bottom: top + height };
@@ -149,17 +147,16 @@ class TimelineChart {
     this.mark(from, to);
     const sheet = this.sheet(), messages = sumOf(sheet.messages), { selected } = this;
     this.matrix.setSheets(messages ? [sheet] : []);
-    this.windowTitle.textContent = (selected ? `Messages sent from ${windowText(selected)}: ` : "Messages of the whole run: ") +
-      plural(messages, "message") + ", " + bytes(sumOf(sheet.bytes)) + ". Both ends were traced. ";
-    this.unselect.hidden = !selected;
+    this.windowTitle.replaceChildren(selected ? `Messages sent from ${windowText(selected)}: ` : "Messages of the whole run: ",
+      plural(messages, "message"), `, ${bytes(sumOf(sheet.bytes))}. Both ends were traced. `,
+      selected ? h("button", { type: "button", onclick: () => this.select() }, "Whole run") : "");
   }
 
   windowMatrix() {
-    this.windowTitle = h("span");
-    this.unselect = h("button", { type: "button", hidden: true, onclick: () => this.select() }, "Whole run");
+    this.windowTitle = h("p", { role: "status" });
     this.matrix = matrixView({ sheets: [], ranks: this.job.ranks, pairs: null, summary: this.job.summary });
     this.select();
-    return h("div", null, h("h3", null, "Who sends to whom in a window of time"), h("p", null, this.windowTitle, this.unselect), this.matrix);
+    return h("div", null, h("h3", null, "Who sends to whom in a window of time"), this.windowTitle, this.matrix);
   }
 
   // sheet returns the sheet of the messages whose sends start in the selected window.
@@ -178,13 +175,10 @@ class TimelineChart {
       bytes: keys.map((key) => sums.get(key).bytes), messages: keys.map((key) => sums.get(key).messages) };
   }
 
-  lineName(line) {
-    const { rank, thread } = this.data.lines;
-    return rank[line] + (thread[line] < 0 ? "" : "." + thread[line]);
-  }
-
-  lineNames(first, last) {
-    return first === last ? "rank " + this.lineName(first) : `ranks ${this.lineName(first)} to ${this.lineName(last)}`;
+  // lineNames returns "rank 3", "rank 3.1" for a thread, or "ranks 0 to 3".
+  lineNames(first, last = first) {
+    const { rank, thread } = this.data.lines, name = (line) => rank[line] + (thread[line] < 0 ? "" : "." + thread[line]);
+    return first === last ? "rank " + name(first) : `ranks ${name(first)} to ${name(last)}`;
   }
 
   // rows returns the lanes in view: their first line, the line behind their last, and their
@@ -231,8 +225,10 @@ class TimelineChart {
     this.drawSelection(context);
     context.restore();
     this.drawAxes(context, rows);
-    this.fillLegend();
-    this.tellStatus();
+    if (this.legend.theme !== ink) this.fillLegend(ink);
+    this.status.textContent = this.statusText(visible);
+    const [from, to] = [this.view.from, this.view.to].map((ns) => (ns / 1e9).toFixed(6) + "s");
+    if (this.command) this.command.textContent = `mpitrace timeline RUN --from ${from} --to ${to}`;
   }
 
   // paintLanes paints how the time of each column of pixels is divided.
@@ -265,21 +261,17 @@ class TimelineChart {
 
   // addShares adds the overview's shares of a row to the columns.
   addShares(row, sums, columns) {
-    const { overview, length_ns } = this.data, { from, to } = this.view, kinds = this.activities.length;
-    const perColumn = length_ns / overview.columns;
-    const lanes = overview.shares.slice(row.from / overview.per_lane, Math.ceil(row.to / overview.per_lane));
-    for (let c = 0; c < columns; c++) {
-      const first = Math.floor((from + (to - from) * c / columns) / perColumn);
-      const end = Math.min(overview.columns, Math.max(first + 1, Math.floor((from + (to - from) * (c + 1) / columns) / perColumn)));
-      for (const lane of lanes) {
-        lane.forEach((shares, i) => {
-          if (!shares.length) return;
-          let sum = 0;
-          for (let k = first; k < end; k++) sum += shares[k];
-          sums[c * kinds + i + 1] += sum / (255 * (end - first) * lanes.length);
-        });
+    const { overview, length_ns } = this.data, kinds = this.activities.length, per = overview.per_lane;
+    const first = this.view.from / length_ns * overview.columns, step = (this.view.to - this.view.from) / length_ns * overview.columns / columns;
+    const lanes = overview.shares.slice(row.from / per, Math.ceil(row.to / per));
+    lanes.forEach((lane) => lane.forEach((shares, i) => {
+      for (let c = 0; c < columns && shares.length; c++) {
+        const start = Math.floor(first + c * step), end = Math.max(start + 1, Math.floor(first + (c + 1) * step));
+        let sum = 0;
+        for (let k = start; k < end; k++) sum += shares[k] || 0;
+        sums[c * kinds + i + 1] += sum / (255 * (end - start) * lanes.length);
       }
-    }
+    }));
   }
 
   // eachCall calls f with the calls of a line that are in view, and returns their number.
@@ -315,8 +307,13 @@ class TimelineChart {
     }
   }
 
+  // drawWaits hatches waits, or marks them where they are too short.
   drawWaits(context, rows) {
-    const { from, to } = this.view, hatch = context.createPattern(hatching(), "repeat"), last = new Map(), per = rows[0].to - rows[0].from;
+    const { from, to } = this.view, last = new Map(), per = rows[0].to - rows[0].from;
+    const tile = h("canvas", { width: 6, height: 6 }), pen = tile.getContext("2d");
+    context.strokeStyle = pen.strokeStyle = "rgba(0, 0, 0, 0.6)"; // on colours that are nearly the same in both themes
+    for (const x of [-7, -1, 5]) pen.stroke(new Path2D(`M${x} 7l8 -8`));
+    const hatch = context.createPattern(tile, "repeat");
     for (const wait of this.data.waits) {
       const row = rows[Math.floor((wait.line - rows[0].from) / per)];
       if (!row || wait.end < from || wait.start > to) continue;
@@ -324,7 +321,6 @@ class TimelineChart {
       if (end - x >= 3 && row.height >= 5) {
         context.fillStyle = hatch;
         context.fillRect(x, row.y, end - x, row.height);
-        context.strokeStyle = hatchColor;
         context.strokeRect(x + 0.5, row.y + 0.5, end - x - 1, row.height - 1);
       } else if (!(last.get(row) > end - 1)) { // one mark in a pixel is enough
         context.fillStyle = this.colors.ink;
@@ -393,14 +389,15 @@ class TimelineChart {
     context.lineWidth = 1;
   }
 
+  // drawSelection pales what is outside the selected window.
   drawSelection(context) {
     if (!this.selected) return;
-    const x = this.x(this.selected.from), end = this.x(this.selected.to);
-    context.fillStyle = context.strokeStyle = this.colors.accent;
-    context.strokeRect(x, this.plot.y - 2, Math.max(1, end - x), this.plot.height + 4);
-    context.globalAlpha = 0.14;
-    context.fillRect(x, this.plot.y, end - x, this.plot.height);
-    context.globalAlpha = 1;
+    const { plot, colors } = this, x = this.x(this.selected.from), end = this.x(this.selected.to), right = plot.x + plot.width;
+    for (const [color, alpha, from, to] of [[colors.card, 0.6, plot.x, x], [colors.card, 0.6, end, right], [colors.accent, 1, x - 2, x], [colors.accent, 1, end, end + 2]]) {
+      context.fillStyle = color;
+      context.globalAlpha = alpha;
+      context.fillRect(from, plot.y, Math.max(0, to - from), plot.height);
+    }
   }
 
   drawAxes(context, rows) {
@@ -420,46 +417,34 @@ class TimelineChart {
       if (marked) context.fillRect(plot.x - 5, row.y, 4, Math.max(2, row.height));
       if (y < free || y > plot.y + plot.height - 4) continue;
       context.font = (marked ? "bold " : "") + "11px system-ui, sans-serif";
-      context.fillText((rows[0] === row && row.height > 24 ? "rank " : "") + this.lineName(row.from), plot.x - 8, y);
+      context.fillText(row.height > 24 ? this.lineNames(row.from) : this.lineNames(row.from).slice(5), plot.x - 8, y);
       free = y + 14;
     }
     context.textAlign = "left";
   }
 
   // fillLegend shows the legend in the colours of the theme.
-  fillLegend() {
-    const { data, colors } = this, stripes = `repeating-linear-gradient(135deg, ${colors.ink} 0 1px, transparent 1px 4px)`;
-    if (this.legend.theme === colors.ink) return;
-    this.legend.theme = colors.ink;
-    const item = ([name, color]) => {
+  fillLegend(theme) {
+    const { data, colors } = this, stripes = `repeating-linear-gradient(135deg, ${theme} 0 1px, transparent 1px 4px)`;
+    const items = [...this.activities.map((a, i) => [a.name, colors.list[i]]),
+      data.waits.length && ["waits for a rank", stripes], data.path.length && ["critical path", colors.mark]];
+    this.legend.theme = theme;
+    this.legend.replaceChildren(...items.filter(Boolean).map(([name, color]) => {
       const swatch = h("span", { class: "swatch" });
       swatch.style.background = color;
       return h("li", null, swatch, name);
-    };
-    this.legend.replaceChildren(...this.activities.map((a, i) => item([a.name, colors.list[i]])),
-      ...[data.waits.length && ["waits for a rank", stripes], data.path.length && ["critical path", colors.mark]].filter(Boolean).map(item));
+    }));
   }
 
-  statusText() {
+  statusText(messages) {
     const { view, data } = this;
     const first = Math.floor(view.top), last = Math.min(this.lines, Math.ceil(view.bottom)) - 1;
     const parts = [windowText(view) + " after the first event", this.lineNames(first, last)];
     if (data.events) parts.push(plural(sumOf(data.events.slice(first, last + 1).map((_, i) => this.eachCall(first + i))), "call"));
-    const messages = this.eachMessage(), hidden = messages > mostMessagesDrawn;
-    parts.push(plural(messages, "message") + (hidden ? ` (lines for up to ${count(mostMessagesDrawn)}: zoom in)` : ""));
+    parts.push(plural(messages, "message") + (messages > mostMessagesDrawn ? ` (lines for up to ${count(mostMessagesDrawn)}: zoom in)` : ""));
     const waits = data.waits.filter((w) => w.end >= view.from && w.start <= view.to && w.line >= first && w.line <= last);
     if (waits.length) parts.push(plural(waits.length, "wait") + " of " + duration(waits.reduce((sum, w) => sum + w.end - w.start, 0)) + " in total");
     return parts.join(" · ");
-  }
-
-  // tellStatus updates the texts a moment after the last change, as screen readers read each.
-  tellStatus() {
-    clearTimeout(this.telling);
-    this.telling = setTimeout(() => {
-      this.status.textContent = this.statusText();
-      const seconds = (ns) => (ns / 1e9).toFixed(6) + "s";
-      if (this.command) this.command.textContent = `mpitrace timeline RUN --from ${seconds(this.view.from)} --to ${seconds(this.view.to)}`;
-    }, 150);
   }
 
   // describe returns the lines of text about a line at a time. Of nested calls it takes the
@@ -471,12 +456,12 @@ class TimelineChart {
       for (let i = lowerBound(start, ns + near + 1) - 1; i >= 0 && reach[i] >= ns - near; i--) if (end[i] >= ns - near) return this.describeCall(line, i);
     }
     const next = lowerBound(start, ns), from = next > 0 ? reach[next - 1] : 0, to = next < start.length ? start[next] : this.data.length_ns;
-    return ["Outside MPI, rank " + this.lineName(line), `from ${timeAt(from, 1e3)}, for ${duration(to - from)}`];
+    return ["Outside MPI, " + this.lineNames(line), `from ${timeAt(from, 1e3)}, for ${duration(to - from)}`];
   }
 
   describeCall(line, i) {
     const { data } = this, { start, end, kind, bytes: sizes } = data.events[line], { kinds, texts } = data, k = kind[i];
-    const out = [`MPI_${texts[kinds.call[k]]}, rank ${this.lineName(line)}`, `from ${timeAt(start[i], 1e3)}, for ${duration(end[i] - start[i])}`];
+    const out = [`MPI_${texts[kinds.call[k]]}, ${this.lineNames(line)}`, `from ${timeAt(start[i], 1e3)}, for ${duration(end[i] - start[i])}`];
     const peer = this.peerText(k), moved = kinds.direction[k] !== "none" || sizes[i] > 0;
     out.push([peer, moved && bytes(sizes[i]), texts[kinds.comm[k]]].filter(Boolean).join(", "));
     if (texts[kinds.site[k]]) out.push("at " + texts[kinds.site[k]]);
@@ -490,9 +475,7 @@ class TimelineChart {
 
   peerText(k) {
     const { kinds } = this.data, peer = kinds.peer[k], collective = this.activities[kinds.activity[k]].name === "collective";
-    if (peer === -3) return "from any source";
-    if (peer === -6) return "with a process of another world";
-    if (peer < 0) return "";
+    if (peer < 0) return { "-3": "from any source", "-6": "with a process of another world" }[peer];
     return (collective ? "root: " : { send: "to ", recv: "from ", read: "from ", write: "to " }[kinds.direction[k]] || "with ") + "rank " + peer;
   }
 
@@ -501,7 +484,7 @@ class TimelineChart {
     const m = this.data.messages, out = [];
     for (let i = 0; i < m.sent.length && m.sent[i] <= end; i++) {
       const sends = m.from[i] === line && m.sent[i] === start, receives = m.to[i] === line && m.received[i] > start && m.received[i] <= end;
-      const what = sends ? "to rank " + this.lineName(m.to[i]) : "from rank " + this.lineName(m.from[i]), took = duration(m.received[i] - m.sent[i]);
+      const what = sends ? "to " + this.lineNames(m.to[i]) : "from " + this.lineNames(m.from[i]), took = duration(m.received[i] - m.sent[i]);
       if (sends || receives) out.push(`${what}: ${bytes(m.bytes[i])}, tag ${m.tag[i]}, ` + (sends ? `received ${took} later` : `sent ${took} earlier`));
     }
     return out.length > 4 ? [...out.slice(0, 4), `and ${plural(out.length - 4, "other message")}`] : out;
@@ -551,13 +534,6 @@ function paintColumn(pixels, stride, x, from, to, sums, at, share, tints) {
     const end = k === most && below < 0.5 ? to - 1 : Math.max(from, to - Math.round(below)); // at least one pixel
     for (; y > end; y--) pixels[(y - 1) * stride + x] = tints[k][16];
   }
-}
-
-function hatching() {
-  const tile = h("canvas", { width: 6, height: 6 }), context = tile.getContext("2d");
-  context.strokeStyle = hatchColor;
-  for (const x of [-6, 0, 6]) context.stroke(new Path2D(`M${x - 1} 7L${x + 7} -1`));
-  return tile;
 }
 
 // controlTimeline moves a timeline with the mouse and the keyboard.
