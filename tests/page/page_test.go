@@ -34,7 +34,8 @@ func TestTraced(t *testing.T) {
 	p.pictures("traced")
 	p.checkReport(run)
 	p.checkMatrices(run, 4, 1)
-	p.checkTimeline(run)
+	p.checkWaits(run)
+	p.checkTimeline(run, 4)
 }
 
 func TestLAMMPS(t *testing.T) {

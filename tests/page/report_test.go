@@ -162,5 +162,3 @@ func (p *tab) pictures(name string) {
 	p.prefer("light")
 	p.script(`scrollTo(0, 0)`)
 }
-
-func (p *tab) checkTimeline(run string) { p.Helper() }

@@ -1,190 +1,140 @@
 package page
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
-	"github.com/chromedp/cdproto/input"
-	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
 
-// shift is the bit of the key in mouse events.
-const shift = 8
-
-const chart = `document.querySelector(".timeline-view").chart`
-
-// shownTimeline is what a timeline shows.
-type shownTimeline struct {
-	From     float64 `json:"from"` // ns
-	To       float64 `json:"to"`
-	Top      float64 `json:"top"` // lines
-	Bottom   float64 `json:"bottom"`
-	Selected *struct {
-		From float64 `json:"from"`
-		To   float64 `json:"to"`
-	} `json:"selected"`
-}
-
-func (p *tab) timeline() shownTimeline {
-	p.Helper()
-	return eval[shownTimeline](p, `({ ...`+chart+`.view, selected: `+chart+`.selected })`)
-}
-
-// call is a call in the page's data, as the timeline has it.
-type call struct {
-	Line     int     `json:"line"`
-	Start    float64 `json:"start"`
-	Duration float64 `json:"duration"`
-	Text     string  `json:"text"` // its duration, as the page writes it
-	At       point   `json:"at"`   // of its middle in the window
-}
-
-// longest returns the longest call of a name within the view.
-func (p *tab) longest(name string) call {
-	p.Helper()
-	return eval[call](p, fmt.Sprintf(`(() => {
-		const chart = %s, { events, kinds, texts } = chart.data;
-		let best = { duration: -1 };
-		events.forEach((e, line) => e.start.forEach((start, i) => {
-			const duration = e.end[i] - start;
-			if (texts[kinds.call[e.kind[i]]] === %q && duration > best.duration) best = { line, start, duration };
-		}));
-		const box = chart.canvas.getBoundingClientRect();
-		return { ...best, text: chart.describe(best.line, best.start + best.duration / 2)[1].replace(/.* for /, ""),
-			at: { x: box.left + chart.x(best.start + best.duration / 2), y: box.top + chart.middle(best.line) } };
-	})()`, chart, name))
-}
-
-// sentWithin returns how many messages were sent in a window, and their bytes, counted
-// from the page's data by the differences of times.
-func (p *tab) sentWithin(from, to float64) amount {
-	p.Helper()
-	return eval[amount](p, fmt.Sprintf(`(() => {
-		const { start_ns, bytes } = JSON.parse(JSON.stringify(%s.timeline)).messages;
-		let at = 0, sum = { bytes: 0, messages: 0 };
-		start_ns.forEach((difference, i) => { at += difference; if (at >= %f && at < %f) { sum.bytes += bytes[i]; sum.messages++; } });
-		return { bytes: String(sum.bytes), messages: String(sum.messages) };
-	})()`, chart, from, to))
-}
-
-func TestTimeline(t *testing.T) {
-	run := record(t, []string{"--trace"}, 4, compile(t, halo), "-n", "200", "-m", "200", "-s", "60")
-	p, _ := open(t, run)
-	p.script(`document.querySelector(".timeline-view").scrollIntoView()`)
-	p.checkTimelineText(run)
-	p.checkTimelineCalls()
-	p.checkTimelineMoves()
-	p.checkTimelineWindow()
-	p.prefer("dark")
-	p.picture("timeline-dark")
-}
-
-// checkTimelineText requires that the messages of the whole run are those of profile2mat.
-func (p *tab) checkTimelineText(run string) {
-	p.Helper()
-	var sum amount
-	for _, a := range matrixOf(p, run, "point-to-point", "rank") {
-		sum = sum.add(a)
+// An analysis is what the tests read of `mpitrace analyze --json`.
+type analysis struct {
+	Patterns []struct {
+		Pattern string
+		Count   uint64
+		TimeS   float64 `json:"time_s"`
 	}
-	p.mentions(".timeline-view", fmt.Sprintf("Messages of the whole run: %s messages", commas(sum.Messages)))
-	if got := p.sentWithin(0, 1e18); got != sum {
-		p.Errorf("%+v was sent, profile2mat says %+v", got, sum)
+	Matching struct{ Matched uint64 }
+}
+
+// readAnalysis reads the analysis of a run of one job.
+func readAnalysis(t testing.TB, run string) (a analysis) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(command(t, "mpitrace", "analyze", "--json", run)), &a); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// checkWaits compares the waits by kind with the analysis.
+func (p *tab) checkWaits(run string) {
+	p.Helper()
+	a := readAnalysis(p, run)
+	p.mentions("#waits", fmt.Sprintf("Matched: %s of", commas(a.Matching.Matched)))
+	if len(a.Patterns) == 0 {
+		p.mentions("#waits", "No rank waited for another.")
+		return
+	}
+	shown := p.table("Waits by kind")
+	for i, kind := range a.Patterns {
+		if name := shown.column(p, "wait")[i]; name != kind.Pattern {
+			p.Errorf("wait %d is %s, want %s", i, name, kind.Pattern)
+		}
+		if n := number(shown.column(p, "number")[i]); n != kind.Count {
+			p.Errorf("%s: %d waits, want %d", kind.Pattern, n, kind.Count)
+		}
+		if ns, want := number(shown.column(p, "time")[i]), uint64(1e9*kind.TimeS+0.5); ns != want {
+			p.Errorf("%s: %d ns, want %d", kind.Pattern, ns, want)
+		}
 	}
 }
 
-// checkTimelineCalls moves the mouse to calls.
-func (p *tab) checkTimelineCalls() {
+// timeline is the expression of the timeline's picture.
+const timeline = `document.querySelector("canvas.timeline")`
+
+// checkTimeline compares the messages of the timeline with profile2mat, and moves through
+// it with the mouse and the keyboard.
+func (p *tab) checkTimeline(run string, ranks int) {
 	p.Helper()
-	for _, name := range []string{"Allreduce", "Waitall", "Isend"} {
-		c := p.longest(name)
-		p.script(`%s.show(%f, %f)`, chart, c.Start-c.Duration, c.Start+2*c.Duration)
-		c = p.longest(name)
-		p.hover(c.At.X, c.At.Y)
-		text := p.tooltip()
-		for _, want := range []string{fmt.Sprintf("MPI_%s, rank %d", name, c.Line), "for " + c.Text, "halo.c:"} {
-			if !strings.Contains(text, want) {
-				p.Errorf("tooltip of %s: %q lacks %q", name, text, want)
+	p.checkWindowMatrix(run, ranks)
+	p.script(timeline + `.scrollIntoView({ block: "center" })`)
+	middle := eval[point](p, fmt.Sprintf(`(() => { const b = %s.getBoundingClientRect(); return { x: b.left + b.width / 2, y: b.top + b.height / 3 }; })()`, timeline))
+	p.hover(middle.X, middle.Y)
+	if text := p.tooltip(); !strings.Contains(text, "rank ") {
+		p.Errorf("the tooltip of the timeline is %q", text)
+	}
+	p.script(timeline + ".focus()")
+	p.keys(kb.Home)
+	home := p.status(func(string) bool { return false })
+	seen := []string{home}
+	differs := func(what string) {
+		p.Helper()
+		now := p.status(func(text string) bool { return !slices.Contains(seen, text) })
+		if slices.Contains(seen, now) {
+			p.Errorf("%s: the timeline still shows %q", what, now)
+		}
+		seen = append(seen, now)
+	}
+	p.wheel(middle.X, middle.Y, -100)
+	differs("after the wheel was turned")
+	p.keys("+")
+	differs("after +")
+	p.keys(kb.ArrowRight)
+	differs("after →")
+	p.drag(middle.X, middle.Y, middle.X-100, middle.Y)
+	differs("after dragging")
+	p.keys(kb.Home)
+	if now := p.status(func(text string) bool { return text == home }); now != home {
+		p.Errorf("after Home: %q, at first %q", now, home)
+	}
+}
+
+// status returns what the timeline says it shows. It tells this a moment after the last
+// change, so that it is read until it is as wanted, for 2 seconds.
+func (p *tab) status(wanted func(string) bool) (text string) {
+	p.Helper()
+	for end := time.Now().Add(2 * time.Second); time.Now().Before(end) && !wanted(text); time.Sleep(50 * time.Millisecond) {
+		text = p.text(".timeline-view [role=status]")
+	}
+	return text
+}
+
+// checkWindowMatrix compares the matrix of the timeline, which is that of the whole run
+// at first, with profile2mat, and requires that a shorter window has fewer messages.
+func (p *tab) checkWindowMatrix(run string, ranks int) {
+	p.Helper()
+	want := matrixOf(p, run, "point-to-point", "rank")
+	read := func() (sum amount, all map[cell]amount) {
+		p.Helper()
+		all = map[cell]amount{}
+		for row := range ranks {
+			for column := range ranks {
+				c := cell{row, column}
+				got := eval[amount](p, fmt.Sprintf(`[...document.querySelectorAll(".timeline-view div")].find((d) => d.describe).describe(%d, %d)`, row, column))
+				if got != (amount{}) {
+					all[c] = got
+				}
+				sum = sum.add(got)
 			}
 		}
-		p.picture("timeline-" + name)
+		return sum, all
 	}
-}
-
-// checkTimelineMoves zooms and moves with the wheel, the mouse and the keys.
-func (p *tab) checkTimelineMoves() {
-	p.Helper()
-	p.do(chromedp.Focus(chromedp.CSS("canvas.timeline")))
-	p.keys(kb.Home)
-	home, at := p.timeline(), p.longest("Allreduce").At
-	p.wheel(at.X, at.Y, -200)
-	if v := p.timeline(); v.To-v.From > 0.8*(home.To-home.From) || v.From < home.From || v.To > home.To {
-		p.Errorf("the wheel zooms from %+v to %+v", home, v)
+	sum, all := read()
+	for c := range want {
+		if all[c] != want[c] {
+			p.Errorf("the timeline's cell %v is %+v, profile2mat says %+v", c, all[c], want[c])
+		}
 	}
-	near := p.timeline()
-	p.drag(at.X, at.Y, at.X+100, at.Y)
-	if v := p.timeline(); v.From >= near.From || v.To-v.From < 0.999*(near.To-near.From) {
-		p.Errorf("dragging moves from %+v to %+v", near, v)
+	if len(all) != len(want) {
+		p.Errorf("the timeline has %d pairs, profile2mat %d", len(all), len(want))
 	}
-	p.script(`%s.canvas.dispatchEvent(new KeyboardEvent("keydown", { key: "Home" }))`, chart)
-	if v := p.timeline(); v != home {
-		p.Errorf("Home shows %+v, not %+v", v, home)
+	p.script(`const click = (text) => [...document.querySelectorAll(".timeline-view button")].find((b) => b.textContent === text).click();
+		click("+"); click("Select what is shown")`)
+	if part, _ := read(); part.Messages >= sum.Messages || part.Messages == 0 {
+		p.Errorf("half of the time has %d of %d messages", part.Messages, sum.Messages)
 	}
-	p.keys("+")
-	if v := p.timeline(); v.To-v.From > 0.51*(home.To-home.From) {
-		p.Errorf("+ zooms from %+v to %+v", home, v)
-	}
-	p.script(`%s.canvas.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowUp", shiftKey: true }))`, chart)
-	if v := p.timeline(); v.Bottom-v.Top != 2 {
-		p.Errorf("Shift and up shows %g lines of 4, want 2", v.Bottom-v.Top)
-	}
-	p.script(`%s.show()`, chart)
-}
-
-// checkTimelineWindow selects a window with Shift and the mouse, and looks at its matrix.
-func (p *tab) checkTimelineWindow() {
-	p.Helper()
-	// The window begins after a quarter of the messages and ends after three quarters.
-	ends := eval[[]point](p, fmt.Sprintf(`(({ x, y }) => { const chart = %s, { sent } = chart.data.messages;
-		return [0.25, 0.75].map((share) => ({ x: x + chart.x(sent[Math.floor(share * sent.length)]), y: y + 50 }));
-	})(%[1]s.canvas.getBoundingClientRect())`, chart))
-	p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMousePressed, ends[0].X, ends[0].Y, func(e *input.DispatchMouseEventParams) {
-		e.Button, e.ClickCount, e.Modifiers = "left", 1, shift
-	}))
-	for _, kind := range []input.DispatchMouseEventType{input.DispatchMouseEventTypeMouseMoved, input.DispatchMouseEventTypeMouseReleased} {
-		p.do(chromedp.MouseEvent(kind, ends[1].X, ends[1].Y, func(e *input.DispatchMouseEventParams) {
-			e.Button, e.Buttons, e.Modifiers = "left", 1, shift
-		}))
-	}
-	v := p.timeline()
-	if v.Selected == nil {
-		p.Fatal("no window is selected")
-	}
-	sum := p.sentWithin(v.Selected.From, v.Selected.To)
-	if sum.Messages == 0 || sum.Messages == p.sentWithin(0, 1e18).Messages {
-		p.Errorf("the window %+v has %d messages", *v.Selected, sum.Messages)
-	}
-	p.mentions(".timeline-view", fmt.Sprintf(": %s message", commas(sum.Messages)))
-	shown := eval[amount](p, `(() => { const s = `+chart+`.sheet(), sum = (l) => String(l.reduce((a, b) => a + b, 0)); return { bytes: sum(s.bytes), messages: sum(s.messages) }; })()`)
-	if shown != sum {
-		p.Errorf("the matrix has %+v, the window %+v", shown, sum)
-	}
-	p.picture("timeline-window")
-}
-
-// TestTimelineOfManyEvents opens the page of a run with too many events for it.
-func TestTimelineOfManyEvents(t *testing.T) {
-	run := record(t, []string{"--trace"}, 4, compile(t, halo), "-n", "40", "-m", "40", "-s", "5000")
-	p, size := open(t, run)
-	t.Logf("%d bytes", size)
-	p.script(`document.querySelector(".timeline-view").scrollIntoView()`)
-	eval[bool](p, `new Promise((done) => setTimeout(done, 300, true))`) // texts follow a moment after the picture
-	p.mentions(".timeline-view", "too many for this page", "mpitrace timeline RUN --from", "longest waits of")
-	at := eval[point](p, fmt.Sprintf(`(({ x, y }) => ({ x: x + 500, y: y + %s.middle(1) }))(%[1]s.canvas.getBoundingClientRect())`, chart))
-	p.hover(at.X, at.Y)
-	if text := p.tooltip(); !strings.Contains(text, "rank 1") || !strings.Contains(text, " % ") {
-		t.Errorf("tooltip %q", text)
-	}
-	p.picture("timeline-many")
 }
