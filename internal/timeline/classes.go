@@ -7,59 +7,46 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// The classes of a picture, in the order in which they are stacked.
+// The classes of a picture, in the order in which they are stacked: the activities in
+// MPI.
 const (
-	waiting = iota
-	messaging
-	collective
-	oneSided
-	fileIO
-	settingUp
-	otherCalls
-	numClasses
+	waiting    = int(profile.InWaits - 1)
+	messaging  = int(profile.InMessages - 1)
+	collective = int(profile.InCollectives - 1)
+	oneSided   = int(profile.InOneSided - 1)
+	fileIO     = int(profile.InFileIO - 1)
+	settingUp  = int(profile.InSetUp - 1)
+	otherCalls = int(profile.InOtherCalls - 1)
+	numClasses = int(profile.NumActivities - 1)
 )
 
-// classes have the colours of Okabe and Ito, which colour-blind readers can
-// tell apart, and greys. Sky blue and yellow are left out: they are too similar
-// to pale blue and to the background.
-var classes = [numClasses]plot.Class{
-	waiting:    {Name: "wait, test, probe", Color: color.RGBA{0xd5, 0x5e, 0x00, 255}},
-	messaging:  {Name: "send, receive", Color: color.RGBA{0x00, 0x72, 0xb2, 255}},
-	collective: {Name: "collective", Color: color.RGBA{0x00, 0x9e, 0x73, 255}},
-	oneSided:   {Name: "one-sided", Color: color.RGBA{0xcc, 0x79, 0xa7, 255}},
-	fileIO:     {Name: "file I/O", Color: color.RGBA{0xe6, 0x9f, 0x00, 255}},
-	settingUp:  {Name: "init, finalize", Color: color.RGBA{0x8c, 0x8c, 0x8c, 255}},
-	otherCalls: {Name: "communicators, windows, other", Color: color.RGBA{0x40, 0x40, 0x40, 255}},
+// colors are those of Okabe and Ito, which colour-blind readers can tell apart, and
+// greys. Sky blue and yellow are left out: they are too similar to pale blue and to the
+// background.
+var colors = [profile.NumActivities]color.RGBA{
+	profile.Outside:       {0xe9, 0xec, 0xf0, 255},
+	profile.InWaits:       {0xd5, 0x5e, 0x00, 255},
+	profile.InMessages:    {0x00, 0x72, 0xb2, 255},
+	profile.InCollectives: {0x00, 0x9e, 0x73, 255},
+	profile.InOneSided:    {0xcc, 0x79, 0xa7, 255},
+	profile.InFileIO:      {0xe6, 0x9f, 0x00, 255},
+	profile.InSetUp:       {0x8c, 0x8c, 0x8c, 255},
+	profile.InOtherCalls:  {0x40, 0x40, 0x40, 255},
 }
 
-var outside = plot.Class{Name: "outside MPI", Color: color.RGBA{0xe9, 0xec, 0xf0, 255}}
+// Activities returns the activities of profile with their colours, in order.
+func Activities() []plot.Class {
+	out := make([]plot.Class, profile.NumActivities)
+	for a := range out {
+		out[a] = plot.Class{Name: profile.Activity(a).String(), Color: colors[a]}
+	}
+	return out
+}
 
-// Activities returns what a rank does at a time: first time outside MPI, then the
-// classes of its calls in the order in which they are stacked.
-func Activities() []plot.Class { return append([]plot.Class{outside}, classes[:]...) }
-
-// ActivityOf returns the index in Activities of what a rank does in a call.
-func ActivityOf(kind *profile.EventKind) int { return classOf(kind) + 1 }
+// ActivityOf returns what a rank does in a call.
+func ActivityOf(kind *profile.EventKind) profile.Activity {
+	return profile.ActivityOf(kind.Call, kind.Class)
+}
 
 // classOf returns the class that a call's time belongs to.
-func classOf(kind *profile.EventKind) int {
-	switch {
-	case profile.SetsUp(kind.Call):
-		return settingUp
-	case kind.Class == profile.P2P && profile.TraitsOf(kind.Call).Any(waits):
-		return waiting
-	case kind.Class == profile.P2P:
-		return messaging
-	case kind.Class.Collective():
-		return collective
-	case kind.Class == profile.OneSided || kind.Class == profile.Sync:
-		return oneSided
-	case kind.Class == profile.IO:
-		return fileIO
-	}
-	return otherCalls
-}
-
-// waits are the traits of calls that wait for others or test what they have done, and
-// move no data themselves.
-const waits = profile.TraitCompletes | profile.TraitTests | profile.TraitProbes
+func classOf(kind *profile.EventKind) int { return int(ActivityOf(kind)) - 1 }

@@ -61,7 +61,7 @@ func newPicture(sources []profile.EventSource, all []seen, o *Options) (*picture
 		From: time.Duration(p.from - p.zero).Seconds(), To: time.Duration(p.to - p.zero).Seconds(),
 		TimeName: "since the first event",
 		AxisName: "rank", PerLane: 1,
-		Ground: outside, Classes: classes[:],
+		Ground: Activities()[0], Classes: Activities()[1:],
 	}
 	p.fold(plot.LanesIn(o.Height))
 	p.columns = p.Columns()

@@ -58,7 +58,7 @@ func checkShares(t *testing.T, p *plot.Timeline, lane int, want map[[2]int]float
 	for column := range p.Columns() {
 		for class := range numClasses {
 			if got := share(p, lane, column, class); got != want[[2]int{column, class}] {
-				t.Errorf("lane %d, column %d: %g of %s, want %g", lane, column, got, classes[class].Name, want[[2]int{column, class}])
+				t.Errorf("lane %d, column %d: %g of %s, want %g", lane, column, got, Activities()[class+1].Name, want[[2]int{column, class}])
 			}
 		}
 	}

@@ -346,7 +346,7 @@ func (b *timelineBuilder) kind(t *profile.Trace, k *profile.EventKind) int {
 	if k.Comm >= 0 && int(k.Comm) < len(t.Comms) {
 		comm = t.Comms[k.Comm].Label
 	}
-	key := eventKind{b.text(k.Call), b.text(comm), b.text(k.Callsite), timeline.ActivityOf(k), k.Direction, k.Peer}
+	key := eventKind{b.text(k.Call), b.text(comm), b.text(k.Callsite), int(timeline.ActivityOf(k)), k.Direction, k.Peer}
 	i, known := b.kinds[key]
 	if !known {
 		i = len(b.kinds)
