@@ -60,7 +60,7 @@ test:
 	MPITRACE_TEST_LEVEL=quick $(GO) test -count 1 -timeout 30m ./...
 
 # What has tests beyond level quick: tests/testenv/level.go.
-beyond_quick = ./tests/e2e ./interpose ./bench/calls ./bench/process
+beyond_quick = ./tests/e2e ./tests/page ./interpose ./bench/calls ./bench/process
 
 test-all: test
 	MPITRACE_TEST_LEVEL=all $(GO) test -count 1 -timeout 60m $(beyond_quick)
