@@ -236,20 +236,26 @@ func (p *tab) keys(keys string) {
 	p.settle()
 }
 
-// picture writes the window as a PNG file into the directory $MPITRACE_PAGE_PICTURES,
-// if it is set.
+// picture writes the window as a PNG file, if pictures are kept.
 func (p *tab) picture(name string) {
 	p.Helper()
-	dir := os.Getenv("MPITRACE_PAGE_PICTURES")
-	if dir == "" {
+	if os.Getenv("MPITRACE_PAGE_PICTURES") == "" {
 		return
 	}
 	p.settle()
 	png, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, name+".png"), png, 0o666)
-	}
 	if err != nil {
-		p.Error(err)
+		p.Fatal(err)
+	}
+	p.keep(name+".png", png)
+}
+
+// keep writes a file into the directory $MPITRACE_PAGE_PICTURES, if it is set.
+func (p *tab) keep(name string, data []byte) {
+	p.Helper()
+	if dir := os.Getenv("MPITRACE_PAGE_PICTURES"); dir != "" {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o666); err != nil {
+			p.Error(err)
+		}
 	}
 }

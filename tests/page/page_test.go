@@ -25,7 +25,10 @@ func TestHalo(t *testing.T) {
 	}
 	p.pictures("halo")
 	p.checkReport(run)
+	p.checkPair(run, cell{0, 1})
+	p.checkKeys()
 	p.checkMatrices(run, 4, 1)
+	p.checkPrint()
 }
 
 func TestTraced(t *testing.T) {
@@ -80,6 +83,7 @@ func TestDeadRank(t *testing.T) {
 	p.pictures("dead")
 	p.checkReport(run)
 	p.mentions("#page", "killed by SIGKILL")
+	p.checkMatrices(run, 2, 1)
 }
 
 // TestManyRanks checks jobs with a pyramid of cells. The larger one is that for which the
