@@ -43,20 +43,27 @@ func compareSites(a, b []CallSite, o DiffOptions) []SiteChange {
 			out = append(out, c)
 		}
 	}
-	depth := min(callersOf(a), callersOf(b))
-	before, after := siteGroups(a, depth), siteGroups(b, depth)
-	for key, x := range before {
-		matchSites(x, after[key], put)
-		delete(after, key)
-	}
-	for _, y := range after {
-		matchSites(nil, y, put)
-	}
+	MatchSites(a, b, put)
 	slices.SortFunc(out, func(a, b SiteChange) int {
 		return cmp.Or(o.order(&a.Changes, &b.Changes), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
 			cmp.Compare(a.String(), b.String()), cmp.Compare(a.Call, b.Call), cmp.Compare(a.Offset, b.Offset))
 	})
 	return out
+}
+
+// MatchSites calls pair for the call sites that are the same in two jobs, as
+// compareSites says, and with nil for those of one job only. The order is
+// undefined.
+func MatchSites(a, b []CallSite, pair func(a, b *CallSite)) {
+	depth := min(callersOf(a), callersOf(b))
+	before, after := siteGroups(a, depth), siteGroups(b, depth)
+	for key, x := range before {
+		matchSites(x, after[key], pair)
+		delete(after, key)
+	}
+	for _, y := range after {
+		matchSites(nil, y, pair)
+	}
 }
 
 // matchSites calls pair for the pairs of one group. Both sides are in order of

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/findings"
+	"github.com/mpitrace/mpitrace/internal/history"
 	"github.com/mpitrace/mpitrace/internal/plot"
 	"github.com/mpitrace/mpitrace/internal/timeline"
 	"github.com/mpitrace/mpitrace/internal/trace"
@@ -17,7 +18,7 @@ const version = 1 // of the data
 // Page is the data of a page: see docs/page.md.
 type Page struct {
 	Version    int        `json:"version"`
-	Kind       string     `json:"kind"` // report or diff
+	Kind       string     `json:"kind"` // report, diff or history
 	Made       Made       `json:"made"`
 	Activities []Activity `json:"activities"`
 	Run        any        `json:"run"`
@@ -25,6 +26,8 @@ type Page struct {
 	A          string     `json:"a,omitempty"` // path of a diff's run
 	B          string     `json:"b,omitempty"`
 	Jobs       []Job      `json:"jobs"`
+
+	History *history.History `json:"history,omitempty"` // as in history --json
 }
 
 // Made says when and by what the page was made.
@@ -73,8 +76,8 @@ func newPage(kind string, made Made, run any, missing []string) *Page {
 
 // Title returns the title of the page.
 func (p *Page) Title() string {
-	if p.Kind == "diff" {
-		return "mpitrace diff"
+	if p.Kind == "diff" || p.Kind == "history" {
+		return "mpitrace " + p.Kind
 	}
 	if len(p.Jobs) == 0 {
 		return "mpitrace"

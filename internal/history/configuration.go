@@ -1,0 +1,133 @@
+package history
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// Quantity is a number over the repetitions of a configuration.
+//
+// Its spread is the largest minus the smallest value. Most configurations are run
+// a few times; with three to five values, quartiles and the median absolute
+// deviation depend on one or two of them and are often 0 by accident, whereas max
+// - min uses all. An outlier makes the spread larger, so that less is called a
+// change: the error is on the safe side.
+type Quantity struct {
+	Runs             int
+	Median, Min, Max float64
+}
+
+// quantityOf returns the quantity of at least one value.
+func quantityOf(values []float64) Quantity {
+	sorted := slices.Sorted(slices.Values(values))
+	n := len(sorted)
+	return Quantity{n, (sorted[(n-1)/2] + sorted[n/2]) / 2, sorted[0], sorted[n-1]}
+}
+
+// Spread returns max - min. known is false if there was one run only.
+func (q Quantity) Spread() (spread float64, known bool) { return q.Max - q.Min, q.Runs > 1 }
+
+// quantityJSON is a Quantity in JSON. Spread is null if it is not known.
+type quantityJSON struct {
+	Runs   int      `json:"runs"`
+	Median float64  `json:"median"`
+	Min    float64  `json:"min"`
+	Max    float64  `json:"max"`
+	Spread *float64 `json:"spread"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (q Quantity) MarshalJSON() ([]byte, error) {
+	out := quantityJSON{Runs: q.Runs, Median: q.Median, Min: q.Min, Max: q.Max}
+	if spread, known := q.Spread(); known {
+		out.Spread = &spread
+	}
+	return json.Marshal(out)
+}
+
+// UnmarshalJSON is the inverse of MarshalJSON.
+func (q *Quantity) UnmarshalJSON(data []byte) error {
+	var in quantityJSON
+	if err := json.Unmarshal(data, &in); err != nil {
+		return err
+	}
+	*q = Quantity{in.Runs, in.Median, in.Min, in.Max}
+	return nil
+}
+
+// Configuration is the runs of a program with the same version, arguments and
+// number of ranks: repetitions of each other. It has those runs that finalized.
+type Configuration struct {
+	Program   string   `json:"program"`
+	Arguments []string `json:"arguments"`
+	Ranks     int      `json:"ranks"`
+	Version
+	Runs  []int `json:"runs"` // indices in History.Runs, in the order of their start
+	Timed bool  `json:"timed"`
+
+	WallTimeS Quantity `json:"wall_time_s"`
+	Bytes     Quantity `json:"bytes"`
+	// The following are null if the times of a run are not known.
+	MPIShare                *Quantity `json:"mpi_share"`
+	ParallelEfficiency      *Quantity `json:"parallel_efficiency"`
+	LoadBalance             *Quantity `json:"load_balance"`
+	CommunicationEfficiency *Quantity `json:"communication_efficiency"`
+
+	runs []*Run
+}
+
+// configurationsOf groups sorted runs.
+func configurationsOf(runs []*Run) []Configuration {
+	out := []Configuration{}
+	for i, r := range runs {
+		if !r.Compared {
+			continue
+		}
+		if n := len(out); n == 0 || out[n-1].runs[0].key() != r.key() {
+			out = append(out, Configuration{Program: r.Program, Arguments: r.Arguments, Ranks: r.Ranks, Version: r.Version})
+		}
+		c := &out[len(out)-1]
+		c.Runs, c.runs = append(c.Runs, i), append(c.runs, r)
+	}
+	for i := range out {
+		out[i].measure()
+	}
+	return out
+}
+
+func (c *Configuration) measure() {
+	c.Timed = !slices.ContainsFunc(c.runs, func(r *Run) bool { return r.POP == nil || r.MPIShare == nil })
+	c.WallTimeS = c.of(func(r *Run) float64 { return r.WallTimeS })
+	c.Bytes = c.of(func(r *Run) float64 { return float64(r.Bytes) })
+	if !c.Timed {
+		return
+	}
+	c.MPIShare = new(c.of(func(r *Run) float64 { return *r.MPIShare }))
+	c.ParallelEfficiency = new(c.of(func(r *Run) float64 { return r.POP.ParallelEfficiency }))
+	c.LoadBalance = new(c.of(func(r *Run) float64 { return r.POP.LoadBalance }))
+	c.CommunicationEfficiency = new(c.of(func(r *Run) float64 { return r.POP.CommunicationEfficiency }))
+}
+
+// of returns a quantity over the repetitions.
+func (c *Configuration) of(value func(*Run) float64) Quantity {
+	values := make([]float64, len(c.runs))
+	for i, r := range c.runs {
+		values[i] = value(r)
+	}
+	return quantityOf(values)
+}
+
+// median returns the run with the median wall time; of an even number, the shorter
+// of the two in the middle.
+func (c *Configuration) median() *Run {
+	sorted := slices.SortedStableFunc(slices.Values(c.runs), func(a, b *Run) int {
+		switch {
+		case a.WallTimeS < b.WallTimeS:
+			return -1
+		case a.WallTimeS > b.WallTimeS:
+			return 1
+		}
+		return 0
+	})
+	return sorted[(len(sorted)-1)/2]
+}

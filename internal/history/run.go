@@ -1,0 +1,149 @@
+package history
+
+import (
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// Run is a job of a recorded run.
+type Run struct {
+	Dir       string   `json:"run"`
+	Job       int      `json:"job"`  // its number in the run, from 1
+	Jobs      int      `json:"jobs"` // number of jobs of the run
+	Program   string   `json:"program"`
+	Arguments []string `json:"arguments"` // of the program, without its name
+	Ranks     int      `json:"ranks"`
+	Version
+	Started time.Time `json:"started"`
+	Timing  string    `json:"timing"`
+
+	WallTimeS float64        `json:"wall_time_s"`
+	MPITimeS  float64        `json:"mpi_time_s"`
+	MPIShare  *float64       `json:"mpi_share"` // mean over ranks; null if calls were not timed
+	POP       *aggregate.POP `json:"pop"`       // as in a Summary
+	Bytes     uint64         `json:"bytes"`     // sent; each message once
+	Messages  uint64         `json:"messages"`
+	Findings  []Finding      `json:"findings"`
+
+	Complete bool     `json:"complete"`
+	Problems []string `json:"problems"` // why the record is not complete
+	// Compared is false if a rank did not finalize: such a run did not do all of its
+	// work, and is in the table only.
+	Compared bool `json:"compared"`
+
+	calls []aggregate.CallTotals
+	sites []aggregate.CallSite
+}
+
+// Finding is a finding of package findings.
+type Finding struct {
+	Rule      string  `json:"rule"`
+	Share     float64 `json:"share"`
+	OfTime    bool    `json:"of_time"` // whether it is about time
+	Call      string  `json:"call,omitempty"`
+	Callsite  string  `json:"callsite,omitempty"`
+	Text      string  `json:"text"`
+	Uncertain string  `json:"uncertain,omitempty"`
+}
+
+// mostSites is the largest number of call sites that are kept of a run: those with
+// the most time. A call site that takes 1 % of the time is always among them.
+const mostSites = 300
+
+// Reader is a profile.Source that also notes the version of the program.
+type Reader struct {
+	profile.Source
+	buildID string
+	rank    int
+}
+
+// Each implements profile.Source.
+func (r *Reader) Each(f func(*profile.Profile) error) error {
+	return r.Source.Each(func(p *profile.Profile) error {
+		if id := buildIDOf(p); id != "" && (r.buildID == "" || p.Rank < r.rank) {
+			r.buildID, r.rank = id, p.Rank
+		}
+		return f(p)
+	})
+}
+
+// buildIDOf returns the build-id of the executable; empty if it is not known.
+func buildIDOf(p *profile.Profile) string {
+	for _, same := range []func(path string) bool{
+		func(path string) bool { return path == p.Program },
+		func(path string) bool { return filepath.Base(path) == filepath.Base(p.Program) },
+	} {
+		i := slices.IndexFunc(p.Modules, func(m profile.Module) bool { return m.BuildID != "" && same(m.Path) })
+		if i >= 0 && p.Program != "" {
+			return p.Modules[i].BuildID
+		}
+	}
+	return ""
+}
+
+// RunOf reads a job.
+func RunOf(src profile.Source, o aggregate.Options) (*Run, *aggregate.Summary, error) {
+	in := &Reader{Source: src}
+	job, err := aggregate.Of(in, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	s := job.Summary()
+	r := &Run{Job: 1, Jobs: 1, Program: s.Program, Arguments: []string{}, Ranks: s.RanksExpected, Version: Version{in.buildID, profile.LibraryName(s.Library)},
+		Started: s.Started, Timing: s.Timing, WallTimeS: s.WallTimeS, MPITimeS: s.MPITimeS, POP: s.POP, Findings: []Finding{},
+		Complete: len(s.Problems) == 0, Problems: slices.Concat([]string{}, s.Problems),
+		Compared: s.RanksFinalized == s.RanksExpected}
+	if len(s.Command) > 1 {
+		r.Arguments = s.Command[1:]
+	}
+	if s.Timed() {
+		r.MPIShare = new(s.MPIShare.Mean)
+	}
+	for _, c := range s.Classes {
+		r.Bytes += c.Bytes
+		r.Messages += c.Messages
+	}
+	for _, c := range s.Calls {
+		if !profile.SetsUp(c.Call) {
+			r.calls = append(r.calls, c)
+		}
+	}
+	r.sites = sitesOf(s)
+	return r, s, nil
+}
+
+// sitesOf returns the call sites with the most time, without what is not compared.
+func sitesOf(s *aggregate.Summary) (out []aggregate.CallSite) {
+	for _, c := range s.CallSites {
+		if len(out) == mostSites {
+			break
+		}
+		if !profile.SetsUp(c.Call) {
+			out = append(out, aggregate.CallSite{Place: c.Place, Callers: c.Callers, Call: c.Call, Totals: c.Totals, Sent: c.Sent, Received: c.Received})
+		}
+	}
+	return out
+}
+
+// totalNs returns ranks × run time; 0 if that is not known.
+func (r *Run) totalNs() float64 {
+	if r.POP == nil {
+		return 0
+	}
+	return r.POP.RuntimeNs * float64(r.POP.Ranks)
+}
+
+// usefulNs returns the time of all ranks outside MPI; 0 if that is not known.
+func (r *Run) usefulNs() float64 {
+	if r.POP == nil {
+		return 0
+	}
+	return r.POP.UsefulMeanNs * float64(r.POP.Ranks)
+}
+
+// siteKey identifies a call site within a version of a program.
+func siteKey(c *aggregate.CallSite) string { return c.Call + "\x00" + c.String() }

@@ -1,0 +1,192 @@
+package history
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+)
+
+// Scaling is how a version of a program, with the same arguments, behaves on more
+// ranks. The work is assumed to be the same (strong scaling).
+type Scaling struct {
+	Program   string   `json:"program"`
+	Arguments []string `json:"arguments"`
+	Version
+	Points []Point `json:"points"` // by ranks
+	// OutsideMPI is the growth of the useful time per rank.
+	OutsideMPI *Growth  `json:"outside_mpi"`
+	Sites      []Growth `json:"callsites"` // the largest exponent first
+}
+
+// Point is the medians over the runs on a number of ranks. Ideal is 1 for each
+// efficiency.
+type Point struct {
+	Ranks                   int     `json:"ranks"`
+	Runs                    int     `json:"runs"`
+	WallTimeS               float64 `json:"wall_time_s"`
+	ParallelEfficiency      float64 `json:"parallel_efficiency"`
+	LoadBalance             float64 `json:"load_balance"`
+	CommunicationEfficiency float64 `json:"communication_efficiency"`
+	// ComputationScaling is the useful time of all ranks at the smallest number of
+	// ranks, divided by that at this number.
+	ComputationScaling float64 `json:"computation_scaling"`
+	GlobalEfficiency   float64 `json:"global_efficiency"` // parallel efficiency × computation scaling
+	UsefulNs           float64 `json:"useful_ns"`         // of all ranks
+}
+
+// Growth is how the time per rank at a call site grows with the number of ranks:
+// as a power of it. The exponent is -1 if the time is divided among the ranks, 0 if
+// each rank takes as long on any number, and 1 if it is proportional to the number.
+type Growth struct {
+	Label    string            `json:"label"`
+	Call     string            `json:"call,omitempty"` // without MPI_
+	Callers  []aggregate.Place `json:"callers,omitempty"`
+	Exponent float64           `json:"exponent"`
+	// Error is the standard error of the exponent; null if there are fewer than
+	// three numbers of ranks.
+	Error  *float64      `json:"exponent_error"`
+	Share  float64       `json:"share"` // of ranks × run time, at the largest number of ranks
+	Points []GrowthPoint `json:"points"`
+}
+
+// GrowthPoint is the median time per rank on a number of ranks.
+type GrowthPoint struct {
+	Ranks         int     `json:"ranks"`
+	TimePerRankNs float64 `json:"time_per_rank_ns"`
+}
+
+// scalingOf returns the scaling of each program, version and arguments that ran on
+// several numbers of ranks.
+func scalingOf(all []Configuration) []Scaling {
+	groups := map[configurationKey][]*Configuration{}
+	var order []configurationKey
+	for i := range all {
+		c := &all[i]
+		if !c.Timed {
+			continue
+		}
+		key := c.runs[0].key()
+		key.ranks = 0
+		if groups[key] == nil {
+			order = append(order, key)
+		}
+		groups[key] = append(groups[key], c)
+	}
+	out := []Scaling{}
+	for _, key := range order {
+		group := groups[key]
+		if len(group) < 2 {
+			continue
+		}
+		slices.SortFunc(group, func(a, b *Configuration) int { return cmp.Compare(a.Ranks, b.Ranks) })
+		out = append(out, Scaling{Program: group[0].Program, Arguments: group[0].Arguments, Version: group[0].Version,
+			Points: pointsOf(group), OutsideMPI: outsideMPI(group), Sites: growthOf(group)})
+	}
+	return out
+}
+
+func pointsOf(group []*Configuration) (out []Point) {
+	for _, c := range group {
+		p := Point{Ranks: c.Ranks, Runs: len(c.runs), WallTimeS: c.WallTimeS.Median, ParallelEfficiency: c.ParallelEfficiency.Median,
+			LoadBalance: c.LoadBalance.Median, CommunicationEfficiency: c.CommunicationEfficiency.Median, UsefulNs: c.of((*Run).usefulNs).Median}
+		if p.UsefulNs > 0 {
+			first := p.UsefulNs
+			if len(out) > 0 {
+				first = out[0].UsefulNs
+			}
+			p.ComputationScaling = first / p.UsefulNs
+		}
+		p.GlobalEfficiency = p.ParallelEfficiency * p.ComputationScaling
+		out = append(out, p)
+	}
+	return out
+}
+
+// outsideMPI returns the growth of the useful time; nil if there is none on two
+// numbers of ranks.
+func outsideMPI(group []*Configuration) *Growth {
+	g := &Growth{Label: "outside MPI"}
+	for _, c := range group {
+		g.add(c, (*Run).usefulNs)
+	}
+	if !g.fit() {
+		return nil
+	}
+	return g
+}
+
+// growthOf returns the growth at each call site that took time on two numbers of
+// ranks or more.
+func growthOf(group []*Configuration) []Growth {
+	found, times := sitesOfGroup(group)
+	out := []Growth{}
+	for key, site := range found {
+		g := Growth{Label: site.Label, Call: site.Call, Callers: site.Callers}
+		for _, c := range group {
+			g.add(c, func(r *Run) float64 { return times[r][key] })
+		}
+		if g.fit() {
+			out = append(out, g)
+		}
+	}
+	slices.SortFunc(out, func(a, b Growth) int {
+		return cmp.Or(cmp.Compare(b.Exponent, a.Exponent), cmp.Compare(b.Share, a.Share), cmp.Compare(a.Label, b.Label), cmp.Compare(a.Call, b.Call))
+	})
+	return out
+}
+
+// sitesOfGroup returns the call sites of all runs by key, and their times in ns in
+// each run.
+func sitesOfGroup(group []*Configuration) (found map[string]*aggregate.CallSite, times map[*Run]map[string]float64) {
+	found, times = map[string]*aggregate.CallSite{}, map[*Run]map[string]float64{}
+	for _, c := range group {
+		for _, r := range c.runs {
+			times[r] = map[string]float64{}
+			for i := range r.sites {
+				key := siteKey(&r.sites[i])
+				found[key] = &r.sites[i]
+				times[r][key] += float64(r.sites[i].TimeNs)
+			}
+		}
+	}
+	return found, times
+}
+
+// add adds the median time per rank of a configuration, and the share of that time.
+// Configurations must be added in the order of their ranks.
+func (g *Growth) add(c *Configuration, ns func(*Run) float64) {
+	g.Share = 0
+	time := c.of(ns).Median
+	if total := c.of((*Run).totalNs).Median; total > 0 {
+		g.Share = time / total
+	}
+	if time > 0 {
+		g.Points = append(g.Points, GrowthPoint{c.Ranks, time / float64(c.Ranks)})
+	}
+}
+
+// fit sets the exponent: the slope of log(time per rank) over log(ranks) by least
+// squares. It returns false if there are fewer than two points.
+func (g *Growth) fit() bool {
+	n := float64(len(g.Points))
+	if n < 2 {
+		return false
+	}
+	meanX, meanY := 0.0, 0.0
+	for _, p := range g.Points {
+		meanX += math.Log(float64(p.Ranks)) / n
+		meanY += math.Log(p.TimePerRankNs) / n
+	}
+	xx, xy, yy := 0.0, 0.0, 0.0
+	for _, p := range g.Points {
+		x, y := math.Log(float64(p.Ranks))-meanX, math.Log(p.TimePerRankNs)-meanY
+		xx, xy, yy = xx+x*x, xy+x*y, yy+y*y
+	}
+	g.Exponent = xy / xx
+	if n > 2 {
+		g.Error = new(math.Sqrt(max(yy-g.Exponent*xy, 0) / (n - 2) / xx))
+	}
+	return true
+}
