@@ -33,6 +33,7 @@ func computing(useful ...float64) *aggregate.Summary {
 	}
 	site.PerRank.Ranks = len(useful)
 	p.LoadBalance = p.UsefulMeanNs / p.UsefulMaxNs
+	p.ParallelEfficiency = p.UsefulMeanNs / p.RuntimeNs
 	s.POP, s.CallSites, s.MPIShare = p, []aggregate.CallSite{site}, aggregate.ShareOf(s.Ranks)
 	return s
 }
@@ -159,7 +160,7 @@ func TestOversubscribed(t *testing.T) {
 		o    profile.Oversubscription
 		text string
 	}{
-		{two, "Ranks 0-1 on a run 2 threads on 1 core. They wait for a core in 25.0 % of their time, in MPI or outside."},
+		{two, "Ranks 0-1 on a run 2 threads on 1 core. They wait for a core in 25.0 % of their time."},
 		{profile.Oversubscription{Reason: profile.TooSmallLimit, Host: "a", Ranks: profile.RankSetOf(0, 1), CPULimit: 1.5},
 			"Ranks 0-1 on a may use the time of 1.50 cores only: the limit of their control group."},
 		{profile.Oversubscription{Reason: profile.OtherProcesses, Host: "a", Ranks: profile.RankSetOf(3)}, "Rank 3 on a shared cores with other processes or threads."},
@@ -173,6 +174,19 @@ func TestOversubscribed(t *testing.T) {
 		if test.o.CPU != nil && found[0].Share != waited*2/4 {
 			t.Errorf("share %g, but 2 of 4 ranks waited for %g", found[0].Share, waited)
 		}
+	}
+}
+
+// TestOversubscribedInMPI checks that the share of shared cores is at most that of the time
+// outside MPI: here 1 of 10 s.
+func TestOversubscribedInMPI(t *testing.T) {
+	waited := 0.8
+	s := computing(1, 1, 1, 1)
+	s.Oversubscribed = []profile.Oversubscription{{Reason: profile.TooFewProcessors, Host: "a", Ranks: profile.RankSetOf(0, 1, 2, 3),
+		Threads: 4, Count: 1, CPU: &profile.CPUShare{WithoutProcessor: &waited}}}
+	const want = "Ranks 0-3 on a run 4 threads on 1 core. They wait for a core in 80.0 % of their time, of which at most 10.0 % is outside MPI."
+	if f := oversubscribed(&job{s, nil}); f.Text != want || math.Abs(f.Share-0.1) > 1e-9 {
+		t.Errorf("%g, %q", f.Share, f.Text)
 	}
 }
 

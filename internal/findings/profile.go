@@ -84,7 +84,8 @@ func notMeasured(j *job) *Finding {
 }
 
 // oversubscribed holds if ranks had to share cores. The share is the time in which
-// they were ready to run but had no core, if the kernel tells it.
+// they were ready to run but had no core, if the kernel tells it, and at most their time
+// outside MPI: ranks that poll in MPI while they wait for others need no core.
 func oversubscribed(j *job) *Finding {
 	if len(j.Oversubscribed) == 0 {
 		return nil
@@ -119,8 +120,13 @@ func oversubscribed(j *job) *Finding {
 		f.Text += fmt.Sprintf(" Ranks on %s share cores too.", text.CountOf(n, "other node"))
 	}
 	if without > 0 && j.POP != nil && j.RanksRecorded > 0 {
-		f.Share, f.Of = without/float64(j.RanksRecorded), OfTime
-		f.Text += fmt.Sprintf(" They wait for a core in %s of their time, in MPI or outside.", text.Percent(without/float64(f.Ranks.Len())))
+		all := without / float64(j.RanksRecorded)
+		f.Share, f.Of = min(all, j.POP.ParallelEfficiency), OfTime
+		f.Text += fmt.Sprintf(" They wait for a core in %s of their time", text.Percent(without/float64(f.Ranks.Len())))
+		if f.Share < all {
+			f.Text += fmt.Sprintf(", of which at most %s is outside MPI", text.Percent(f.Share))
+		}
+		f.Text += "."
 	}
 	return f
 }
