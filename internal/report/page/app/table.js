@@ -45,8 +45,11 @@ function table(columns, rows, options = {}) {
   if (options.sort === undefined) draw();
   else sortBy(options.sort);
   const element = h("div", { class: "table" },
-    h("div", { class: "scroll" }, h("table", { "aria-label": options.caption }, options.caption && h("caption", null, options.caption, box && [" ", box, " ", found]),
-      h("thead", null, h("tr", null, heads)), body)),
+    h("div", { class: "scroll" },
+      h("table", { "aria-label": options.caption },
+        options.caption && h("caption", null, options.caption, box && [" ", box, " ", found]),
+        h("thead", null, h("tr", null, heads)),
+        body)),
     h("div", { class: "controls" }, more));
   element.find = (text) => {
     if (box) filter(box.value = text);
@@ -75,11 +78,15 @@ const collator = new Intl.Collator("en", { numeric: true });
 
 // Columns that many tables have. value(row) returns the number, null if it is not known.
 const textColumn = (head, value, note) => ({ head, value, note });
-const countColumn = (head, value, note) => ({ head, value, numeric: true, note, text: (row) => shownOr(value(row), count) });
-const bytesColumn = (head, value, note) => ({ head, value, numeric: true, note, text: (row) => shownOr(value(row), (n) => exact(bytes(n), count(n) + " B")) });
+const numericColumn = (head, value, note, text) =>
+  ({ head, value, numeric: true, note, text: (row) => shownOr(value(row), text) });
+const countColumn = (head, value, note) => numericColumn(head, value, note, count);
+const bytesColumn = (head, value, note) =>
+  numericColumn(head, value, note, (n) => exact(bytes(n), count(n) + " B"));
 // timeColumn shows ns. The exact value is the cell's title.
-const timeColumn = (head, value, note) => ({ head, value, numeric: true, note, text: (row) => shownOr(value(row), (ns) => exact(duration(ns), count(Math.round(ns)) + " ns")) });
-const percentColumn = (head, value, note) => ({ head, value, numeric: true, note, text: (row) => shownOr(value(row), percent) });
+const timeColumn = (head, value, note) =>
+  numericColumn(head, value, note, (ns) => exact(duration(ns), count(Math.round(ns)) + " ns"));
+const percentColumn = (head, value, note) => numericColumn(head, value, note, percent);
 const shownOr = (value, text) => value === null || value === undefined ? null : text(value);
 // exact returns a rounded number whose title is the exact one.
 const exact = (rounded, full) => h("span", { title: full }, rounded);
