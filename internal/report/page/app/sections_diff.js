@@ -1,14 +1,16 @@
 // The page of mpitrace diff: what changed from run A to run B.
 
 const diffSections = [
-  ["calls", "Calls", ({ job }) => changes("call", job.diff.calls, (c) => c.call, job.diff)],
-  ["sites", "Call sites", ({ job }) => changes("call site", job.diff.callsites, siteName, job.diff, "(A: n) is the line in A, if the call site moved")],
-  ["communicators", "Communicators", ({ job }) => changes("communicator", job.diff.communicators, (c) => c.communicator, job.diff)],
-  ["pairs", "Pairs", ({ job }) => changes("pair", job.diff.pairs.top || [], (c) => `${c.from} → ${c.to}`, job.diff, pairsNote(job.diff.pairs))],
+  ["calls", "Calls", ({ job: { diff } }) => changes("call", diff.calls, (c) => c.call, diff)],
+  ["sites", "Call sites", ({ job: { diff } }) => changes("call site", diff.callsites, siteName, diff,
+    "(A: n) is the line in A, if the call site moved")],
+  ["communicators", "Communicators", ({ job: { diff } }) =>
+    changes("communicator", diff.communicators, (c) => c.communicator, diff)],
+  ["pairs", "Pairs", ({ job: { diff } }) =>
+    changes("pair", diff.pairs.top || [], (c) => `${c.from} → ${c.to}`, diff, pairsNote(diff.pairs))],
   ["counters", "Counters and late receives", countersSection],
   ["settings", "Settings", diffSettings],
-  ["completeness", "Completeness", ({ job }) => [["A", job.diff.a], ["B", job.diff.b]].flatMap(([name, side]) => [h("h3", null, name),
-    side.problems.length ? bullets(side.problems) : h("p", { class: "good" }, "Complete: all ranks finalized, nothing was lost.")])],
+  ["completeness", "Completeness", diffCompleteness],
 ];
 
 function siteName(c) {
@@ -16,7 +18,18 @@ function siteName(c) {
 }
 
 function pairsNote(pairs) {
-  return `${plural(pairs.changed, "pair")} changed; ` + (pairs.of === "all" ? "point-to-point, one-sided and collectives (logical volume)" : "point-to-point and one-sided, as the jobs are large");
+  const what = pairs.of === "all"
+    ? "point-to-point, one-sided and collectives (logical volume)"
+    : "point-to-point and one-sided, as the jobs are large";
+  return `${plural(pairs.changed, "pair")} changed; ${what}`;
+}
+
+function diffCompleteness({ job }) {
+  return [["A", job.diff.a], ["B", job.diff.b]].flatMap(([name, side]) => [
+    h("h3", null, name),
+    side.problems.length ? bullets(side.problems)
+      : h("p", { class: "good" }, "Complete: all ranks finalized, nothing was lost."),
+  ]);
 }
 
 // change returns "+1.2 MiB (+15.0 %)", or "" if nothing changed. A change of estimates counts
@@ -24,68 +37,179 @@ function pairsNote(pairs) {
 function change(m, text, error = 0) {
   if (m === null || m.a === m.b) return "";
   if (Math.abs(m.b - m.a) <= 2 * error) return "within its error";
-  const r = m.relative, size = (m.b > m.a ? "+" : "−") + text(Math.abs(m.b - m.a));
-  const share = r === null ? "from 0" : r >= 10 ? "× " + threeDigits(r + 1) : Math.abs(r) < .0005 ? "< 0.1 %" : r > -1 && r < -.9995 ? "< −99.9 %" : (r > 0 ? "+" : "−") + (100 * Math.abs(r)).toFixed(1) + " %";
-  return `${size} (${share})`;
+  return `${m.b > m.a ? "+" : "−"}${text(Math.abs(m.b - m.a))} (${relativeText(m.relative)})`;
+}
+
+// relativeText returns the text of a change relative to A; null if A is 0.
+function relativeText(r) {
+  if (r === null) return "from 0";
+  if (r >= 10) return "× " + threeDigits(r + 1);
+  if (Math.abs(r) < .0005) return "< 0.1 %";
+  if (r > -1 && r < -.9995) return "< −99.9 %";
+  return (r > 0 ? "+" : "−") + (100 * Math.abs(r)).toFixed(1) + " %";
 }
 
 // measureColumns are A, B and the change of a measure.
 function measureColumns(name, of, text) {
-  const cell = (side) => (r) => shownOr(of(r), (m) => exact(text(m[side]), count(m[side])));
-  return [{ head: name + " A", numeric: true, value: (r) => of(r) && of(r).a, text: cell("a") }, { head: "B", numeric: true, value: (r) => of(r) && of(r).b, text: cell("b") },
-    { head: "change", numeric: true, value: (r) => of(r) && of(r).b - of(r).a, text: (r) => of(r) && change(of(r), text, text === duration ? r.time_error_ns : 0), note: `change of ${name} from A to B` }];
+  const side = (head, key) => ({
+    head, numeric: true, value: (r) => of(r) && of(r)[key],
+    text: (r) => shownOr(of(r), (m) => exact(text(m[key]), count(m[key]))),
+  });
+  return [
+    side(name + " A", "a"),
+    side("B", "b"),
+    {
+      head: "change", numeric: true, note: `change of ${name} from A to B`,
+      value: (r) => of(r) && of(r).b - of(r).a,
+      text: (r) => of(r) && change(of(r), text, text === duration ? r.time_error_ns : 0),
+    },
+  ];
 }
 
 function changes(noun, rows, name, diff, note) {
-  return (rows || []).length > 0 && [note && h("p", { class: "faint" }, note), table([
-    { head: noun, value: name, text: (r) => h("span", null, name(r), (r.callers || []).map((c) => h("div", { class: "faint" }, "← " + c.label))) }, textColumn("in", (r) => ({ new: "B\u00a0only", gone: "A\u00a0only" }[r.status] || "both")),
-    ...measureColumns("bytes", (r) => r.bytes, bytes), ...measureColumns("messages", (r) => r.messages, count), ...(rows[0].calls ? measureColumns("calls", (r) => r.calls, count) : []),
-    ...(diff.times_compared && rows[0].time_ns ? measureColumns("time", (r) => r.time_ns, duration) : [])], rows, { caption: `Changed ${noun}s, the largest change first`, filter: name })];
+  if (!rows || rows.length === 0) return false;
+  return [
+    note && h("p", { class: "faint" }, note),
+    table([
+      { head: noun, value: name, text: (r) => h("span", null, name(r), callerLines(r)) },
+      textColumn("in", (r) => ({ new: "B\u00a0only", gone: "A\u00a0only" }[r.status] || "both")),
+      ...measureColumns("bytes", (r) => r.bytes, bytes),
+      ...measureColumns("messages", (r) => r.messages, count),
+      ...(rows[0].calls ? measureColumns("calls", (r) => r.calls, count) : []),
+      ...(diff.times_compared && rows[0].time_ns ? measureColumns("time", (r) => r.time_ns, duration) : []),
+    ], rows, { caption: `Changed ${noun}s, the largest change first`, filter: name }),
+  ];
 }
 
 function countersSection({ job }) {
   const late = job.diff.late_receives || [], counters = job.diff.counters || [];
   return late.length + counters.length > 0 && [
-    late.length > 0 && table([textColumn("call site", siteName), ...measureColumns("late receives", (r) => r.late, count)], late, { caption: "Late receives", filter: siteName }),
-    counters.length > 0 && table([textColumn("variable", (c) => c.variable), textColumn("class", (c) => c.class), ...measureColumns("value", (c) => c, number)], counters, { caption: "Counters of the MPI", filter: (c) => c.variable })];
+    late.length > 0 && table([
+      textColumn("call site", siteName),
+      ...measureColumns("late receives", (r) => r.late, count),
+    ], late, { caption: "Late receives", filter: siteName }),
+    counters.length > 0 && table([
+      textColumn("variable", (c) => c.variable),
+      textColumn("class", (c) => c.class),
+      ...measureColumns("value", (c) => c, number),
+    ], counters, { caption: "Counters of the MPI", filter: (c) => c.variable }),
+  ];
 }
 
 function diffSettings({ job }) {
-  const d = job.diff, set = (none) => [textColumn("name", (c) => c.name), textColumn("A", (c) => c.a ?? none), textColumn("B", (c) => c.b ?? none)];
-  const own = [["--timing", d.a.timing, d.b.timing], ["--receives", d.a.receives, d.b.receives], ["--watch-unexpected", d.a.late_over || "off", d.b.late_over || "off"], ["MPI", libraryName(d.a.mpi_library), libraryName(d.b.mpi_library)]]
-    .filter((c) => c[1] !== c[2]).map(([name, a, b]) => ({ name, a, b }));
+  const d = job.diff;
+  const columns = (none) => [
+    textColumn("name", (c) => c.name),
+    textColumn("A", (c) => c.a ?? none),
+    textColumn("B", (c) => c.b ?? none),
+  ];
+  const own = [
+    ["--timing", d.a.timing, d.b.timing],
+    ["--receives", d.a.receives, d.b.receives],
+    ["--watch-unexpected", d.a.late_over || "off", d.b.late_over || "off"],
+    ["MPI", libraryName(d.a.mpi_library), libraryName(d.b.mpi_library)],
+  ].filter((c) => c[1] !== c[2]).map(([name, a, b]) => ({ name, a, b }));
   const settings = [...own, ...(d.settings || [])];
-  return settings.length + d.variables.length > 0 && [settings.length > 0 && table(set("default"), settings, { caption: "Settings that differ" }),
-    d.variables.length > 0 && table(set("not set"), d.variables, { caption: "MPI variables that differ", filter: (c) => c.name })];
+  return settings.length + d.variables.length > 0 && [
+    settings.length > 0 && table(columns("default"), settings, { caption: "Settings that differ" }),
+    d.variables.length > 0 && table(columns("not set"), d.variables,
+      { caption: "MPI variables that differ", filter: (c) => c.name }),
+  ];
 }
 
 function diffHead({ data, job }) {
-  const side = (name, path, s, wall) => h("p", { class: "facts" }, [h("strong", null, `${name}: ${path || ""}`), commandText(s), plural(s.ranks_expected, "rank") + (s.ranks_recorded < s.ranks_expected ? ` (${s.ranks_recorded} recorded)` : ""), plural(s.hosts, "node"), libraryName(s.mpi_library),
-    duration(wall), s.problems.length ? h("a", { href: "#completeness", class: "bad" }, "incomplete") : h("span", { class: "good" }, "complete"), startText(s.started)].filter(Boolean).map((f) => h("span", null, f)));
   const d = job.diff;
-  return [h("header", { class: "head" }, h("div", null, h("h1", null, "What changed from A to B: " + d.b.program), side("A", data.a, d.a, d.wall_time_ns.a), side("B", data.b, d.b, d.wall_time_ns.b)), themeButton()),
-    d.a.ranks_expected !== d.b.ranks_expected && h("p", { class: "notice" }, `The runs have different sizes, ${plural(d.a.ranks_expected, "rank")} and ${count(d.b.ranks_expected)}: sums are over all ranks of each.`),
-    !d.times_compared && h("p", { class: "notice" }, `--timing is ${d.a.timing} in A and ${d.b.timing} in B: times of calls are not compared.`)].filter(Boolean);
+  return [
+    h("header", { class: "head" },
+      h("div", null,
+        h("h1", null, "What changed from A to B: " + d.b.program),
+        sideFacts("A", data.a, d.a, d.wall_time_ns.a),
+        sideFacts("B", data.b, d.b, d.wall_time_ns.b)),
+      themeButton()),
+    d.a.ranks_expected !== d.b.ranks_expected && h("p", { class: "notice" }, "The runs have different sizes, " +
+      `${plural(d.a.ranks_expected, "rank")} and ${count(d.b.ranks_expected)}: sums are over all ranks of each.`),
+    !d.times_compared && h("p", { class: "notice" },
+      `--timing is ${d.a.timing} in A and ${d.b.timing} in B: times of calls are not compared.`),
+  ].filter(Boolean);
+}
+
+// sideFacts returns what ran on a side of the comparison.
+function sideFacts(name, path, s, wall) {
+  const recorded = s.ranks_recorded < s.ranks_expected ? ` (${s.ranks_recorded} recorded)` : "";
+  const parts = [
+    h("strong", null, `${name}: ${path || ""}`),
+    commandText(s),
+    plural(s.ranks_expected, "rank") + recorded,
+    plural(s.hosts, "node"),
+    libraryName(s.mpi_library),
+    duration(wall),
+    s.problems.length
+      ? h("a", { href: "#completeness", class: "bad" }, "incomplete")
+      : h("span", { class: "good" }, "complete"),
+    startText(s.started),
+  ];
+  return h("p", { class: "facts" }, parts.filter(Boolean).map((part) => h("span", null, part)));
 }
 
 function diffFirst({ job }) {
-  const d = job.diff, time = d.times_compared;
-  const totals = [["wall time", d.wall_time_ns, duration], ["application, over all ranks", d.application_time_ns, duration], time && ["in MPI", d.total.time_ns, duration, d.total.time_error_ns], time && ["Init and Finalize", d.init_finalize_time_ns, duration],
-    ["calls", d.total.calls, count], ["bytes sent", d.total.bytes, bytes], ["messages sent", d.total.messages, count]].filter((t) => t && t[1]);
-  const lines = d.exceeded || [];
+  const d = job.diff;
   return h("div", { class: "first" },
-    h("section", { class: "efficiency two", "aria-label": "Efficiency" }, [["A", d.a.pop], ["B", d.b.pop]].map(([name, pop]) => h("div", null, h("h2", { class: "caps" }, name), efficiencyBar(pop, pop ? pop.ranks : 0)))),
-    h("section", { class: "stands-out" }, h("h2", { class: "caps" }, "Totals"),
-      table([textColumn("total", (t) => t[0]), { head: "A", numeric: true, value: (t) => t[1].a, text: (t) => exact(t[2](t[1].a), count(t[1].a)) }, { head: "B", numeric: true, value: (t) => t[1].b, text: (t) => exact(t[2](t[1].b), count(t[1].b)) },
-        { head: "change", numeric: true, value: (t) => t[1].relative, text: (t) => change(t[1], t[2], t[3]) || "none" }], totals),
-      d.exceeded && (lines.length ? [h("h3", { class: "bad" }, "Grew by more than --fail-if-worse allows"), bullets(lines.map((e) => h("span", { class: "bad" }, `${e.of}: ${e.measure} ${change(e.values, { time: duration, bytes }[e.measure] || count)}; +${e.limit_percent} % is allowed`)))] : h("p", { class: "good" }, "Nothing grew by more than --fail-if-worse allows."))),
-    h("section", { class: "bars" }, h("h2", { class: "caps" }, "Largest changes"), bullets(largestChanges(d)) || h("p", null, "Nothing changed in calls, bytes and messages.")),
-    h("section", { class: "pairs", "aria-label": "Matrix" }, job.matrices.length > 0 && matrixView({ sheets: job.matrices })));
+    h("section", { class: "efficiency two", "aria-label": "Efficiency" },
+      [["A", d.a.pop], ["B", d.b.pop]].map(([name, pop]) =>
+        h("div", null, h("h2", { class: "caps" }, name), efficiencyBar(pop, pop ? pop.ranks : 0)))),
+    h("section", { class: "stands-out" },
+      h("h2", { class: "caps" }, "Totals"), totalsTable(d), d.exceeded && exceededList(d.exceeded)),
+    h("section", { class: "bars" },
+      h("h2", { class: "caps" }, "Largest changes"),
+      bullets(largestChanges(d)) || h("p", null, "Nothing changed in calls, bytes and messages.")),
+    h("section", { class: "pairs", "aria-label": "Matrix" },
+      job.matrices.length > 0 && matrixView({ sheets: job.matrices })));
+}
+
+function totalsTable(d) {
+  const time = d.times_compared;
+  const totals = [
+    ["wall time", d.wall_time_ns, duration],
+    ["application, over all ranks", d.application_time_ns, duration],
+    time && ["in MPI", d.total.time_ns, duration, d.total.time_error_ns],
+    time && ["Init and Finalize", d.init_finalize_time_ns, duration],
+    ["calls", d.total.calls, count],
+    ["bytes sent", d.total.bytes, bytes],
+    ["messages sent", d.total.messages, count],
+  ].filter((t) => t && t[1]).map(([name, values, text, error]) => ({ name, values, text, error }));
+  const side = (head, key) => ({
+    head, numeric: true, value: (t) => t.values[key],
+    text: (t) => exact(t.text(t.values[key]), count(t.values[key])),
+  });
+  const changed = (t) => change(t.values, t.text, t.error) || "none";
+  return table([
+    textColumn("total", (t) => t.name),
+    side("A", "a"),
+    side("B", "b"),
+    { head: "change", numeric: true, value: (t) => t.values.relative, text: changed },
+  ], totals);
+}
+
+// exceededList returns what grew by more than --fail-if-worse allows.
+function exceededList(exceeded) {
+  if (exceeded.length === 0) return h("p", { class: "good" }, "Nothing grew by more than --fail-if-worse allows.");
+  const text = (e) => `${e.of}: ${e.measure} ` +
+    `${change(e.values, { time: duration, bytes }[e.measure] || count)}; +${e.limit_percent} % is allowed`;
+  return [
+    h("h3", { class: "bad" }, "Grew by more than --fail-if-worse allows"),
+    bullets(exceeded.map((e) => h("span", { class: "bad" }, text(e)))),
+  ];
 }
 
 // largestChanges returns a sentence for each of the call sites that changed most.
 function largestChanges(d) {
-  const worth = (c) => [c.bytes.a !== c.bytes.b && "bytes " + change(c.bytes, bytes), c.messages.a !== c.messages.b && "messages " + change(c.messages, count),
-    d.times_compared && c.time_ns && Math.abs(c.time_ns.b - c.time_ns.a) > .01 * Math.max(d.total.time_ns.a, d.total.time_ns.b) && "time " + change(c.time_ns, duration)].filter(Boolean);
-  return (d.callsites || []).map((c) => [c, worth(c)]).filter(([, w]) => w.length).slice(0, 6).map(([c, w]) => `${siteName(c)}${c.status === "changed" ? "" : ` (${c.status})`}: ${w.join(", ")}`);
+  const longest = Math.max(d.total.time_ns.a, d.total.time_ns.b);
+  const timeDiffers = (c) => d.times_compared && c.time_ns && Math.abs(c.time_ns.b - c.time_ns.a) > .01 * longest;
+  const worth = (c) => [
+    c.bytes.a !== c.bytes.b && "bytes " + change(c.bytes, bytes),
+    c.messages.a !== c.messages.b && "messages " + change(c.messages, count),
+    timeDiffers(c) && "time " + change(c.time_ns, duration),
+  ].filter(Boolean);
+  return (d.callsites || []).map((c) => [c, worth(c)]).filter(([, w]) => w.length).slice(0, 6)
+    .map(([c, w]) => `${siteName(c)}${c.status === "changed" ? "" : ` (${c.status})`}: ${w.join(", ")}`);
 }
