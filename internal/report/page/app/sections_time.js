@@ -11,7 +11,8 @@ function rankChart(ranks, options) {
   const top = (i) => Math.max(total(i), options.most ? options.most[i] : 0);
   const largest = order.reduce((m, i) => Math.max(m, top(i)), 1);
   let at = -1, bars = 1, plot = 1;
-  const entriesOf = (bar) => order.slice(Math.floor(bar * order.length / bars), Math.floor((bar + 1) * order.length / bars));
+  const firstOf = (bar) => Math.floor(bar * order.length / bars);
+  const entriesOf = (bar) => order.slice(firstOf(bar), firstOf(bar + 1));
   const barAt = (x) => Math.floor((x - left) / plot * bars);
   const mark = (bar) => setHighlight(entriesOf(bar).length ? toggled(ranksIn(ranks, entriesOf(bar))) : null);
 
@@ -31,16 +32,25 @@ function rankChart(ranks, options) {
     show(bar, box.left + left + (bar + .5) * plot / bars, box.top + box.height / 2);
   }
 
-  const element = canvas({ class: "chart " + options.size, tabindex: 0, role: "img", "aria-label": options.label, onkeydown: key,
-    onmousemove: (e) => show(barAt(e.offsetX), e.clientX, e.clientY), onmouseleave: () => show(-1), onblur: () => show(-1), onclick: (e) => mark(barAt(e.offsetX)),
+  const element = canvas({
+    class: "chart " + options.size, tabindex: 0, role: "img", "aria-label": options.label,
+    onkeydown: key,
+    onmousemove: (e) => show(barAt(e.offsetX), e.clientX, e.clientY),
+    onmouseleave: () => show(-1),
+    onblur: () => show(-1),
+    onclick: (e) => mark(barAt(e.offsetX)),
   }, (context, width, height) => {
     plot = width - left - 4;
     bars = Math.max(1, Math.min(order.length, Math.floor(plot)));
     const bottom = height - 20, scale = (bottom - 14) / largest, step = plot / bars;
     timeAxis(context, largest, left, width, bottom, scale);
     const wide = step > 6 ? Math.min(64, step * .85) : step > 3 ? step - 1 : Math.ceil(step);
-    const style = { wide, bottom, scale, top, colors: options.layers.map((l) => (l.color.startsWith("--") ? cssColor(l.color) : l.color)), mark: cssColor("--mark") };
-    for (let bar = 0; bar < bars; bar++) drawStack(context, Math.round(left + (bar + .5) * step - wide / 2), ranks, options, entriesOf(bar), style);
+    const colors = options.layers.map((l) => (l.color.startsWith("--") ? cssColor(l.color) : l.color));
+    const style = { wide, bottom, scale, top, colors, mark: cssColor("--mark") };
+    for (let bar = 0; bar < bars; bar++) {
+      const x = Math.round(left + (bar + .5) * step - wide / 2);
+      drawStack(context, x, ranks, options, entriesOf(bar), style);
+    }
     if (options.mean) meanLine(context, options.mean, left, width, bottom - options.mean * scale);
     rankAxis(context, order, ranks, left, plot / order.length, bottom, width);
   });
@@ -50,7 +60,8 @@ function rankChart(ranks, options) {
 
 // drawStack draws the means of some entries, and behind them the largest in a lighter colour.
 function drawStack(context, x, ranks, options, entries, { wide, bottom, scale, top, colors, mark }) {
-  const marked = isMarked(ranksIn(ranks, entries)), color = (k) => (marked && colors.length === 1 ? mark : colors[k]);
+  const marked = isMarked(ranksIn(ranks, entries));
+  const color = (k) => (marked && colors.length === 1 ? mark : colors[k]);
   const width = marked ? Math.max(2, wide) : wide;
   if (entries.length > 1 || options.most) {
     const tall = scale * entries.reduce((m, i) => Math.max(m, top(i)), 0);
@@ -82,7 +93,10 @@ function toggled(list) {
 // ranksIn returns the world ranks of entries. An entry of a block ends where the next begins.
 function ranksIn(ranks, entries) {
   if (ranks.block === 1) return entries.map((i) => ranks.rank[i]);
-  return entries.flatMap((i) => Array.from({ length: Math.min(ranks.block, (ranks.rank[i + 1] || Infinity) - ranks.rank[i]) }, (_, k) => ranks.rank[i] + k));
+  return entries.flatMap((i) => {
+    const first = ranks.rank[i], next = ranks.rank[i + 1] || Infinity;
+    return Array.from({ length: Math.min(ranks.block, next - first) }, (_, k) => first + k);
+  });
 }
 
 function entryName(ranks, i) {
@@ -95,15 +109,17 @@ function rankWords(ranks, options, entries, total) {
   const one = entries.length === 1;
   const of = (value) => entries.reduce((sum, i) => sum + value(i), 0) / entries.length;
   const time = (ns) => ns < 1e3 ? duration(ns) : `${duration(ns)} (${count(Math.round(ns))} ns)`;
-  const host = ranks.host[entries[0]];
-  const words = [one ? entryName(ranks, entries[0]) + (host >= 0 && ranks.hosts.length > 1 ? " on " + ranks.hosts[host] : "")
-    : `mean of ${count(entries.length)} ${ranks.block > 1 ? "blocks" : "ranks"}, ${entryName(ranks, entries[0])} to ${entryName(ranks, entries[entries.length - 1])}`];
+  const host = ranks.host[entries[0]], onHost = host >= 0 && ranks.hosts.length > 1 ? " on " + ranks.hosts[host] : "";
+  const [first, last] = [entries[0], entries[entries.length - 1]].map((i) => entryName(ranks, i));
+  const several = `mean of ${count(entries.length)} ${ranks.block > 1 ? "blocks" : "ranks"}, ${first} to ${last}`;
+  const words = [one ? first + onHost : several];
   for (const l of options.layers) {
-    const known = entries.some((i) => l.values[i] !== null);
-    if (!known || of((i) => l.values[i]) > 0) words.push(`${l.name}: ${known ? time(of((i) => l.values[i])) : "not known"}`);
+    const known = entries.some((i) => l.values[i] !== null), mean = of((i) => l.values[i]);
+    if (!known || mean > 0) words.push(`${l.name}: ${known ? time(mean) : "not known"}`);
   }
   if (!one || options.most) {
-    const most = entries.reduce((a, b) => (options.most ? options.most[b] > options.most[a] : total(b) > total(a)) ? b : a);
+    const key = options.most ? (i) => options.most[i] : total;
+    const most = entries.reduce((a, b) => (key(b) > key(a) ? b : a));
     words.push(options.most ? `longest: rank ${ranks.useful_most_rank[most]}, ${time(options.most[most])}`
       : `longest: ${entryName(ranks, most)}, ${time(total(most))}`);
   }
@@ -155,15 +171,19 @@ function rankAxis(context, order, ranks, left, step, bottom, width) {
   }
 }
 
-const waitColors = ["#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#f0e442", "#882255", "#44aa99", "#999933", "#aa4499", "#6699cc"];
+const waitColors = [
+  "#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9",
+  "#f0e442", "#882255", "#44aa99", "#999933", "#aa4499", "#6699cc",
+];
 
 // timeLayers returns the layers for activities, or for waits. Layers without time are
 // left out.
 function timeLayers(page, what) {
-  const { ranks } = page.job;
-  const layers = what === "waits"
-    ? Object.keys(ranks.waits).sort().map((name, i) => ({ name, color: waitColors[i % waitColors.length], values: ranks.waits[name] }))
-    : page.data.activities.map((a, i, all) => ({ name: a.name, color: i === 0 ? "--outside" : i === all.length - 1 ? "--others" : a.color, values: ranks.activity_ns[i] }));
+  const { ranks } = page.job, { activities } = page.data;
+  const colorOf = (i) => i === 0 ? "--outside" : i === activities.length - 1 ? "--others" : activities[i].color;
+  const wait = (name, i) => ({ name, color: waitColors[i % waitColors.length], values: ranks.waits[name] });
+  const activity = ({ name }, i) => ({ name, color: colorOf(i), values: ranks.activity_ns[i] });
+  const layers = what === "waits" ? Object.keys(ranks.waits).sort().map(wait) : activities.map(activity);
   return layers.filter((l) => l.values.some((v) => v > 0));
 }
 
@@ -181,7 +201,8 @@ function legend(layers) {
 // timeChart returns the chart of all ranks with its controls.
 function timeChart(page) {
   const { ranks } = page.job;
-  const waited = ranks.waits && ranks.rank.map((_, i) => Object.values(ranks.waits).reduce((sum, column) => sum + column[i], 0));
+  const waitsOf = (i) => Object.values(ranks.waits).reduce((sum, column) => sum + column[i], 0);
+  const waited = ranks.waits && ranks.rank.map((_, i) => waitsOf(i));
   const orders = { rank: null, computing: ranks.useful_ns, MPI: ranks.mpi_ns, ...(waited && { waiting: waited }) };
   let order = "rank", what = "activities";
   const box = h("div");
@@ -190,20 +211,23 @@ function timeChart(page) {
     const key = orders[order];
     if (key) entries.sort((a, b) => (key[b] || 0) - (key[a] || 0));
     const layers = timeLayers(page, what);
-    box.replaceChildren(rankChart(ranks, { layers, order: entries, size: "high",
-      label: `Time of each rank by ${what}, in order of ${order}. The table below has the values.` }), legend(layers));
+    const label = `Time of each rank by ${what}, in order of ${order}. The table below has the values.`;
+    box.replaceChildren(rankChart(ranks, { layers, order: entries, size: "high", label }), legend(layers));
   };
   draw();
+  const orderNames = Object.keys(orders).map((o) => [o, o === "rank" ? "by rank" : "most " + o + " first"]);
+  const kinds = [["activities", "activities"], ["waits", "waits by kind"]];
   return [h("div", { class: "controls" },
-    choice("order", Object.keys(orders).map((o) => [o, o === "rank" ? "by rank" : "most " + o + " first"]), order, (v) => { order = v; draw(); }),
-    waited && choice("show", [["activities", "activities"], ["waits", "waits by kind"]], what, (v) => { what = v; draw(); })), box];
+    choice("order", orderNames, order, (v) => { order = v; draw(); }),
+    waited && choice("show", kinds, what, (v) => { what = v; draw(); })), box];
 }
 
 // histogram returns a chart of how many ranks compute for how long.
 function histogram(ranks) {
   const known = ranks.rank.map((_, i) => i).filter((i) => ranks.useful_ns[i] !== null);
   if (known.length < 8) return null;
-  const low = known.reduce((m, i) => Math.min(m, ranks.useful_ns[i]), Infinity), high = known.reduce((m, i) => Math.max(m, ranks.useful_ns[i]), 0);
+  const low = known.reduce((m, i) => Math.min(m, ranks.useful_ns[i]), Infinity);
+  const high = known.reduce((m, i) => Math.max(m, ranks.useful_ns[i]), 0);
   const n = Math.min(40, Math.ceil(Math.sqrt(known.length)) + 1), width = (high - low) / n || 1;
   const bars = Array.from({ length: n }, (_, k) => ({ n: 0, ranks: [], name: duration(low + k * width) }));
   for (const i of known) {
@@ -212,8 +236,12 @@ function histogram(ranks) {
     bar.ranks.push(...ranksIn(ranks, [i]));
   }
   const what = ranks.block > 1 ? "blocks of ranks" : "ranks";
-  bars.forEach((bar, k) => { bar.words = `${count(bar.n)} ${what} compute from ${bar.name} to ${duration(low + (k + 1) * width)}`; });
-  return h("div", { class: "wide" }, h("h3", null, `How many ${what} compute for how long`), barChart("Distribution of computing time", () => bars));
+  bars.forEach((bar, k) => {
+    bar.words = `${count(bar.n)} ${what} compute from ${bar.name} to ${duration(low + (k + 1) * width)}`;
+  });
+  return h("div", { class: "wide" },
+    h("h3", null, `How many ${what} compute for how long`),
+    barChart("Distribution of computing time", () => bars));
 }
 
 // barChart returns a chart of the bars that list returns: {n, name, words, ranks}. The
@@ -221,11 +249,14 @@ function histogram(ranks) {
 function barChart(label, list) {
   const left = 56;
   const at = (e) => list()[Math.floor((e.offsetX - left) / (e.target.clientWidth - left) * list().length)] || {};
-  const element = canvas({ class: "chart low", role: "img", "aria-label": label,
-    onmousemove: (e) => (at(e).words ? tooltip.show(e.clientX, e.clientY, at(e).words) : tooltip.hide()), onmouseleave: () => tooltip.hide(),
+  const element = canvas({
+    class: "chart low", role: "img", "aria-label": label,
+    onmousemove: (e) => (at(e).words ? tooltip.show(e.clientX, e.clientY, at(e).words) : tooltip.hide()),
+    onmouseleave: () => tooltip.hide(),
     onclick: (e) => at(e).ranks && setHighlight(toggled(at(e).ranks)),
   }, (context, width, height) => {
-    const bars = list(), step = (width - left) / bars.length, wide = Math.max(1, Math.min(64, step * .9)), base = height - 20;
+    const bars = list(), step = (width - left) / bars.length;
+    const wide = Math.max(1, Math.min(64, step * .9)), base = height - 20;
     const most = bars.reduce((m, b) => Math.max(m, b.n), 1);
     context.font = "11px system-ui, sans-serif";
     context.textAlign = "center";
@@ -250,12 +281,22 @@ function rankTable(page) {
   const rows = ranks.rank.map((_, i) => i);
   const layers = timeLayers(page, "activities").filter((l) => l.values !== ranks.activity_ns[0]);
   const waits = ranks.waits ? timeLayers(page, "waits") : [];
-  const columns = [{ head: ranks.block > 1 ? "first rank" : "rank", numeric: true, value: (i) => ranks.rank[i] }];
-  if (ranks.hosts.length > 1) columns.push({ head: "host", value: (i) => ranks.hosts[ranks.host[i]] });
-  if (ranks.state.some((s) => ranks.states[s] !== "finalized")) columns.push({ head: "end", value: (i) => ranks.states[ranks.state[i]].replace("running", "not finalized") });
-  columns.push(timeColumn("application", (i) => ranks.application_ns[i], "from the end of MPI_Init to the start of MPI_Finalize"),
-    ...(timed(page.s) ? [timeColumn("computing", (i) => ranks.useful_ns[i], "outside MPI"), timeColumn("in MPI", (i) => ranks.mpi_ns[i])] : []),
-    ...layers.map((l) => timeColumn(l.name, (i) => l.values[i])), ...waits.map((l) => timeColumn(l.name, (i) => l.values[i], "wait")));
-  return table(columns, rows, { caption: ranks.block > 1 ? `Means of blocks of ${ranks.block} ranks` : "Ranks", limit: 12, sort: undefined,
-    filter: (i) => `${ranks.rank[i]} ${ranks.hosts[ranks.host[i]] || ""} ${ranks.states[ranks.state[i]]}` });
+  const ended = (i) => ranks.states[ranks.state[i]];
+  const columns = [
+    { head: ranks.block > 1 ? "first rank" : "rank", numeric: true, value: (i) => ranks.rank[i] },
+    ranks.hosts.length > 1 && { head: "host", value: (i) => ranks.hosts[ranks.host[i]] },
+    ranks.state.some((s) => ranks.states[s] !== "finalized") &&
+      { head: "end", value: (i) => ended(i).replace("running", "not finalized") },
+    timeColumn("application", (i) => ranks.application_ns[i],
+      "from the end of MPI_Init to the start of MPI_Finalize"),
+    timed(page.s) && timeColumn("computing", (i) => ranks.useful_ns[i], "outside MPI"),
+    timed(page.s) && timeColumn("in MPI", (i) => ranks.mpi_ns[i]),
+    ...layers.map((l) => timeColumn(l.name, (i) => l.values[i])),
+    ...waits.map((l) => timeColumn(l.name, (i) => l.values[i], "wait")),
+  ];
+  return table(columns.filter(Boolean), rows, {
+    caption: ranks.block > 1 ? `Means of blocks of ${ranks.block} ranks` : "Ranks",
+    limit: 12,
+    filter: (i) => `${ranks.rank[i]} ${ranks.hosts[ranks.host[i]] || ""} ${ended(i)}`,
+  });
 }
