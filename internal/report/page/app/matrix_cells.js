@@ -23,12 +23,14 @@ function sumOf(values) {
 // readSheet returns the matrix of a sheet: the entries of line i are those from starts[i] to
 // starts[i+1], by column. cache holds what is computed from it later.
 function readSheet(sheet) {
-  const { lines } = sheet, starts = new Uint32Array(lines + 1), columns = new Uint32Array(sheet.columns.length);
+  const { lines } = sheet;
+  const starts = new Uint32Array(lines + 1), columns = new Uint32Array(sheet.columns.length);
   for (let row = 0, entry = 0; row < lines; row++) {
     starts[row + 1] = starts[row] + sheet.entries[row];
     for (let column = row; entry < starts[row + 1]; entry++) columns[entry] = column += sheet.columns[entry];
   }
-  return { lines, starts, columns, bytes: exactArray(sheet.bytes), messages: exactArray(sheet.messages), cache: new Map() };
+  const bytes = exactArray(sheet.bytes), messages = exactArray(sheet.messages);
+  return { lines, starts, columns, bytes, messages, cache: new Map() };
 }
 
 // regroup returns the matrix in which line i of m is part of line groupOf[i]. With one line
@@ -79,14 +81,16 @@ function lowerBound(values, value, start = 0, end = values.length) {
 
 // amounts returns what a cell holds.
 function amounts(m, row, column) {
-  const end = m.starts[row + 1], e = lowerBound(m.columns, column, m.starts[row], end), found = e < end && m.columns[e] === column;
+  const end = m.starts[row + 1], e = lowerBound(m.columns, column, m.starts[row], end);
+  const found = e < end && m.columns[e] === column;
   return found ? { bytes: m.bytes[e], messages: m.messages[e] } : { bytes: 0, messages: 0 };
 }
 
 // lineTotals returns what each line sent (the sum of its row) and received (of its column).
 function lineTotals(m) {
   return remembered(m, "totals", () => {
-    const [sent, received] = [0, 1].map(() => ({ bytes: zeros(m.lines, m.bytes), messages: zeros(m.lines, m.messages) }));
+    const empty = () => ({ bytes: zeros(m.lines, m.bytes), messages: zeros(m.lines, m.messages) });
+    const sent = empty(), received = empty();
     for (let row = 0; row < m.lines; row++) {
       for (let e = m.starts[row]; e < m.starts[row + 1]; e++) {
         for (const quantity of ["bytes", "messages"]) {
@@ -167,7 +171,9 @@ function parseOrder(text, ranks) {
   text.split(/\r?\n/).forEach((line, i) => {
     const word = line.replace(/#.*/, "").trim(), rank = Number(word);
     if (!word) return;
-    if (!/^\d+$/.test(word) || rank >= ranks) throw new Error(`line ${i + 1}: “${word.slice(0, 40)}” is not a rank from 0 to ${ranks - 1}`);
+    if (!/^\d+$/.test(word) || rank >= ranks) {
+      throw new Error(`line ${i + 1}: “${word.slice(0, 40)}” is not a rank from 0 to ${ranks - 1}`);
+    }
     if (lineOf.has(rank)) throw new Error(`rank ${rank} is in line ${lineOf.get(rank)} and again in line ${i + 1}`);
     lineOf.set(rank, i + 1);
   });
