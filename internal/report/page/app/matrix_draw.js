@@ -4,7 +4,8 @@
 class MatrixPicture {
   constructor(chart, context) {
     const shown = chart.shown(), { x, y, span } = chart.view, { starts } = shown;
-    Object.assign(this, { chart, context, shown, view: chart.view, plot: chart.plot, quantity: chart.choices.quantity });
+    const { view, plot, choices: { quantity } } = chart;
+    Object.assign(this, { chart, context, shown, view, plot, quantity });
     this.scale = chart.scale(shown);
     this.colors = matrixPalette();
     this.rows = [cellOf(starts, y), cellOf(starts, Math.ceil(y + span) - 1)];
@@ -32,14 +33,17 @@ class MatrixPicture {
   // the screen, at least one apart.
   edges(cell, origin) {
     const { starts } = this.shown, { side, scale } = this.plot, pixels = Math.round(side * scale);
-    const [from, to] = [starts[cell], starts[cell + 1]].map((p) => Math.min(Math.max(Math.round((p - origin) / this.view.span * pixels), 0), pixels));
+    const pixelOf = (p) => Math.min(Math.max(Math.round((p - origin) / this.view.span * pixels), 0), pixels);
+    const from = pixelOf(starts[cell]), to = pixelOf(starts[cell + 1]);
     return [Math.min(from, pixels - 1), Math.max(from + 1, to)];
   }
 
   // box returns the rectangle of a cell on the canvas, in CSS pixels.
   box(row, column) {
-    const [x0, x1, y0, y1] = [...this.edges(column, this.view.x), ...this.edges(row, this.view.y)].map((v) => v / this.plot.scale);
-    return [this.plot.x + x0, this.plot.y + y0, x1 - x0, y1 - y0];
+    const { x, y, scale } = this.plot;
+    const [x0, x1] = this.edges(column, this.view.x).map((v) => v / scale);
+    const [y0, y1] = this.edges(row, this.view.y).map((v) => v / scale);
+    return [x + x0, y + y0, x1 - x0, y1 - y0];
   }
 
   eachEntry(visit) {
@@ -58,14 +62,20 @@ class MatrixPicture {
 
   // drawCells fills one buffer. Where cells are smaller than a pixel, the greatest counts.
   drawCells() {
-    const { context, scale, quantity, plot, shown: { matrix } } = this, pixels = Math.round(plot.side * plot.scale);
+    const { context, scale, quantity, plot, shown: { matrix } } = this;
+    const pixels = Math.round(plot.side * plot.scale);
     const key = quantity + " " + scale.key;
-    if (matrix.leveled !== key) matrix.levels = Uint8Array.from(entryValues(matrix, quantity).values, (v) => scale.level(v));
+    if (matrix.leveled !== key) {
+      matrix.levels = Uint8Array.from(entryValues(matrix, quantity).values, (v) => scale.level(v));
+    }
     matrix.leveled = key;
-    const edges = ([first, last], origin) => Array.from({ length: last - first + 1 }, (_, i) => this.edges(first + i, origin));
-    const down = edges(this.rows, this.view.y), across = edges(this.columns, this.view.x), buffer = new Uint8Array(pixels * pixels);
+    const edges = ([first, last], origin) =>
+      Array.from({ length: last - first + 1 }, (_, i) => this.edges(first + i, origin));
+    const down = edges(this.rows, this.view.y), across = edges(this.columns, this.view.x);
+    const buffer = new Uint8Array(pixels * pixels);
     this.eachEntry((row, column, e) => {
-      const level = matrix.levels[e], [y0, y1] = down[row - this.rows[0]], [x0, x1] = across[column - this.columns[0]];
+      const level = matrix.levels[e];
+      const [y0, y1] = down[row - this.rows[0]], [x0, x1] = across[column - this.columns[0]];
       for (let y = y0; y < y1; y++) {
         for (let i = y * pixels + x0; i < y * pixels + x1; i++) if (buffer[i] < level) buffer[i] = level;
       }
@@ -106,23 +116,28 @@ class MatrixPicture {
   // names calls draw(text, at) for the names along an axis, at least gap pixels apart. Nodes
   // have names, otherwise it is the rank at a round position.
   names(visible, origin, gap, draw) {
-    const { shown, chart, plot: { side, scale } } = this, { sheet: { block }, arrangement: { order }, starts } = shown;
-    const pixels = shown.byNode ? this.cellSize : side / this.view.span / block; // of a node or rank
+    const { shown, chart, plot: { side, scale } } = this;
+    const { sheet: { block }, arrangement: { order }, starts, byNode } = shown;
+    const nameAt = (i, position) => byNode
+      ? chart.group(shown, i).hosts[0] || "?" : String(order[Math.floor(position)] * block + i % block);
+    const pixels = byNode ? this.cellSize : side / this.view.span / block; // of a node or rank
     const least = Math.max(1, gap / pixels), power = 10 ** Math.floor(Math.log10(least));
     const step = power * [1, 2, 5, 10].find((f) => f * power >= least);
-    for (let i = Math.ceil((shown.byNode ? visible[0] : origin * block) / step) * step; ; i += step) {
-      const position = shown.byNode ? starts[i] : i / block;
+    for (let i = Math.ceil((byNode ? visible[0] : origin * block) / step) * step; ; i += step) {
+      const position = byNode ? starts[i] : i / block;
       if (!(position < Math.min(origin + this.view.span, chart.lines))) return;
       const [from, to] = this.edges(cellOf(starts, position), origin).map((v) => v / scale);
       const middle = this.cellSize >= cellWithGrid ? (from + to) / 2 : (position - origin) / this.view.span * side;
-      draw(shown.byNode ? chart.group(shown, i).hosts[0] || "?" : String(order[Math.floor(position)] * block + i % block), middle);
+      draw(nameAt(i, position), middle);
     }
   }
 
   drawNames() {
     const { context, plot: { x, y, side, scale }, ink, faint } = this;
     const fit = (text, width) => {
-      while (text.length > 1 && context.measureText(text).width > width) text = "…" + text.slice(text[0] === "…" ? 2 : 1);
+      while (text.length > 1 && context.measureText(text).width > width) {
+        text = "…" + text.slice(text[0] === "…" ? 2 : 1);
+      }
       return text;
     };
     this.names(this.columns, this.view.x, 46, (text, at) => this.text(fit(text, 44), x + at, y - 11, "center", ink));
@@ -173,7 +188,8 @@ class MatrixPicture {
       if (visible(line, this.columns)) context.fillRect(left, y - 5, Math.max(2, width), 5);
       if (visible(line, this.rows)) context.fillRect(x - 5, top, 5, Math.max(2, height));
     }
-    const cell = hovered || (cursor && { row: cellOf(shown.starts, cursor.row), column: cellOf(shown.starts, cursor.column) });
+    const cellAt = ({ row, column }) => ({ row: cellOf(shown.starts, row), column: cellOf(shown.starts, column) });
+    const cell = hovered || (cursor && cellAt(cursor));
     if (!cell || !visible(cell.row, this.rows) || !visible(cell.column, this.columns)) return;
     const [left, top, width, height] = this.box(cell.row, cell.column);
     context.lineWidth = 1.5;
@@ -209,7 +225,10 @@ function controlMatrix(chart) {
     if (!moved) return;
     pointers.set(event.pointerId, event);
     const other = [...pointers.values()].find((p) => p !== event), pixel = view.span / plot.side;
-    if (!other) return chart.show(view.x - (event.clientX - before.clientX) * pixel, view.y - (event.clientY - before.clientY) * pixel, view.span);
+    if (!other) {
+      const right = (event.clientX - before.clientX) * pixel, down = (event.clientY - before.clientY) * pixel;
+      return chart.show(view.x - right, view.y - down, view.span);
+    }
     const distance = (p) => Math.hypot(p.clientX - other.clientX, p.clientY - other.clientY) || 1;
     zoomAt(other, distance(before) / distance(event));
   });
@@ -230,8 +249,10 @@ function controlMatrix(chart) {
 // −1 outside. Over the totals there is only one of the two.
 function matrixTarget(chart, event) {
   const { starts } = chart.shown(), { view, plot } = chart, box = chart.canvas.getBoundingClientRect();
-  const across = (event.clientX - box.left - plot.x) / plot.side, down = (event.clientY - box.top - plot.y) / plot.side;
-  const at = [view.x + across * view.span, view.y + down * view.span], end = 1 + (matrixMargin.totals + 6) / plot.side;
+  const across = (event.clientX - box.left - plot.x) / plot.side;
+  const down = (event.clientY - box.top - plot.y) / plot.side;
+  const at = [view.x + across * view.span, view.y + down * view.span];
+  const end = 1 + (matrixMargin.totals + 6) / plot.side; // of the totals
   const inside = (v, most) => v >= 0 && v < most;
   const row = inside(down, 1) && inside(across, end) ? cellOf(starts, at[1]) : -1;
   return { at, row, column: inside(across, 1) && inside(down, end) ? cellOf(starts, at[0]) : -1 };
@@ -251,6 +272,7 @@ function readCell(chart, event) {
 // matrixKey does what a key asks for and reports whether it asks for anything.
 function matrixKey(chart, { key, shiftKey }) {
   const { view, cursor } = chart, step = view.span / 8;
+  const cellAt = (position) => cellOf(chart.shown().starts, position);
   const [x, y] = cursor ? [cursor.column + 0.5, cursor.row + 0.5] : [view.x + 4 * step, view.y + 4 * step];
   const [right, down] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[key] || [0, 0];
   if ((right || down) && shiftKey) chart.show(view.x + right * step, view.y + down * step, view.span);
@@ -258,7 +280,7 @@ function matrixKey(chart, { key, shiftKey }) {
   else if (key === "+" || key === "=") chart.zoom(0.5, x, y);
   else if (key === "-") chart.zoom(2, x, y);
   else if (key === "Home") chart.show(0, 0, chart.lines);
-  else if (key === "Enter" && cursor) chart.selectPair(cellOf(chart.shown().starts, cursor.row), cellOf(chart.shown().starts, cursor.column));
+  else if (key === "Enter" && cursor) chart.selectPair(cellAt(cursor.row), cellAt(cursor.column));
   else if (key === "Escape") chart.changed(); // takes the cursor and the details away
   else return false;
   return true;
