@@ -8,8 +8,11 @@ const matrixMargin = { left: 64, top: 38, right: 54, bottom: 92, totals: 42 };
 const leastCell = 3, cellWithGrid = 8, cellWithValue = 34, leastSpan = 4;
 
 // The colours of the PNGs (internal/plot/scale.go), from the least value to the greatest.
-const viridis = ("addc30 9dd83f 8cd44b 7acf56 65cb5f 58c567 4ebf6e 43b975 35b27c 28ad80 27a683 269f86 249989 21928c 258b8d 28848d 2a7d8d " +
-  "2b768e 2e6f8e 32688d 36618d 395a8c 3b528b 3e4b88 414384 443c81 46347e 472c7a 472572 471e6a 461563 450c5b 440154").split(" ").map(colorParts);
+const viridis = (
+  "addc30 9dd83f 8cd44b 7acf56 65cb5f 58c567 4ebf6e 43b975 35b27c 28ad80 27a683 " +
+  "269f86 249989 21928c 258b8d 28848d 2a7d8d 2b768e 2e6f8e 32688d 36618d 395a8c " +
+  "3b528b 3e4b88 414384 443c81 46347e 472c7a 472572 471e6a 461563 450c5b 440154"
+).split(" ").map(colorParts);
 
 function colorParts(hex) {
   return [0, 2, 4].map((i) => parseInt(hex.slice(i, i + 2), 16));
@@ -37,7 +40,8 @@ function matrixPalette() {
 function colorScale(least, greatest, log) {
   const low = !log ? 0 : least < greatest ? Math.min(least, greatest / 4) : greatest;
   const width = Math.log2(greatest) - Math.log2(low); // the quotient could overflow
-  const position = (v) => (!log ? v / greatest : width > 0 ? Math.min(Math.max((Math.log2(v) - Math.log2(low)) / width, 0), 1) : 0.5);
+  const logPosition = (v) => Math.min(Math.max((Math.log2(v) - Math.log2(low)) / width, 0), 1);
+  const position = (v) => (!log ? v / greatest : width > 0 ? logPosition(v) : 0.5);
   return {
     least: low, greatest, key: [low, greatest, log].join(" "),
     level: (v) => (v > 0 ? 1 + Math.round(254 * position(v)) : 0),
@@ -64,7 +68,9 @@ function matrixView(options) {
   const chart = new MatrixChart(options);
   controlMatrix(chart);
   chart.setSheets(options.sheets);
-  for (const name of ["setSheets", "describe", "locate", "level"]) chart.element[name] = (...args) => chart[name](...args);
+  for (const name of ["setSheets", "describe", "locate", "level"]) {
+    chart.element[name] = (...args) => chart[name](...args);
+  }
   return chart.element;
 }
 
@@ -103,7 +109,8 @@ class MatrixChart {
     this.all = sheets;
     this.sheets = sheets.filter((s) => s.unit !== "node");
     this.element.replaceChildren(this.sheets.length ? this.body : h("p", null, "No bytes between ranks."));
-    this.choices.sheet = String(Math.max(0, this.sheets.findIndex((s) => s.class === before.class && s.side === before.side)));
+    const same = this.sheets.findIndex((s) => s.class === before.class && s.side === before.side);
+    this.choices.sheet = String(Math.max(0, same));
     if (this.sheets.length) this.changed();
   }
 
@@ -139,14 +146,17 @@ class MatrixChart {
       (value) => { choices[name] = value; this.changed(); });
     const file = h("input", { type: "file", "aria-label": "Order file: one world rank in each line",
       onchange: () => this.readOrder(file.files[0]) });
-    const several = this.sheets.length > 1, ordered = sheet.block === 1, parts = [
-      several && pick("class", "sheet", ...this.sheets.map((s, i) => [String(i), (s.side ? s.side + ": " : "") + s.class])),
+    const several = this.sheets.length > 1, ordered = sheet.block === 1;
+    const names = this.sheets.map((s, i) => [String(i), (s.side ? s.side + ": " : "") + s.class]);
+    const parts = [
+      several && pick("class", "sheet", ...names),
       pick("show", "quantity", ["bytes", "bytes"], ["messages", "messages"], ["mean", "mean size"]),
       pick("colours", "scale", ["log", "log"], ["linear", "linear"]),
       several && pick("scale", "common", ["", "own"], ["common", "common"]),
       pick("cells", "cells", ["auto", "automatic"], ["rank", ordered ? "rank" : sheet.block + " ranks"],
         (this.byHost || this.nodeSheet(sheet)) && ["node", "node"]),
-      ordered && pick("order", "order", ["rank", "by rank"], this.byHost && ["host", "by host"], ["file", "from a file"]),
+      ordered && pick("order", "order", ["rank", "by rank"], this.byHost && ["host", "by host"],
+        ["file", "from a file"]),
       ordered && choices.order === "file" && h("span", null, file, " ", this.fileName),
     ];
     controls.replaceChildren(...parts.filter(Boolean));
@@ -175,7 +185,8 @@ class MatrixChart {
     if (!this.arrangements.has(key)) {
       const byRank = Uint32Array.from({ length: lines }, (_, i) => i);
       const nodeOf = byHost && [...byRank].map((rank) => this.hostOf.get(rank) ?? this.hosts.length);
-      const chosen = byFile ? this.fileOrder : byHost ? byRank.sort((a, b) => nodeOf[a] - nodeOf[b] || a - b) : byRank;
+      if (byHost) byRank.sort((a, b) => nodeOf[a] - nodeOf[b] || a - b);
+      const chosen = byFile ? this.fileOrder : byRank;
       this.arrangements.set(key, { key, ...arrange(chosen, nodeOf) });
     }
     return this.arrangements.get(key);
@@ -185,7 +196,8 @@ class MatrixChart {
   place() {
     const { left, top, right, bottom } = matrixMargin, { width, height } = this.canvas.getBoundingClientRect();
     const scale = window.devicePixelRatio || 1, whole = (v) => Math.max(1, Math.floor(v * scale)) / scale;
-    this.plot = { x: whole(left), y: whole(top), side: whole(Math.min(width - left - right, height - top - bottom)), scale };
+    const side = whole(Math.min(width - left - right, height - top - bottom));
+    this.plot = { x: whole(left), y: whole(top), side, scale };
   }
 
   // shown returns what is drawn of a sheet: its arrangement, the level and its matrix.
@@ -198,7 +210,8 @@ class MatrixChart {
     if (cells === "node" && nodeLevel > 0) level = nodeLevel;
     const byNode = sheet.unit === "node" || (nodeLevel >= 0 && level >= nodeLevel);
     if (!this.bases.has(sheet)) this.bases.set(sheet, readSheet(sheet));
-    return { sheet, arrangement, byNode, starts: levels[level], matrix: levelMatrix(this.bases.get(sheet), arrangement, level) };
+    const matrix = levelMatrix(this.bases.get(sheet), arrangement, level);
+    return { sheet, arrangement, byNode, starts: levels[level], matrix };
   }
 
   // scale returns the colour scale: of the drawn sheet, or of all that can be chosen.
@@ -206,7 +219,8 @@ class MatrixChart {
     const { quantity, common, scale } = this.choices;
     const all = common ? this.sheets.map((s) => this.shown(this.drawnSheet(s))) : [shown];
     const ends = all.map(({ matrix }) => entryValues(matrix, quantity));
-    return colorScale(Math.min(...ends.map((e) => e.least)), Math.max(...ends.map((e) => e.greatest)), scale === "log");
+    const least = Math.min(...ends.map((e) => e.least)), greatest = Math.max(...ends.map((e) => e.greatest));
+    return colorScale(least, greatest, scale === "log");
   }
 
   // group returns the ranks and hosts of a line of the shown level, and its name: "rank 3 on
@@ -219,24 +233,28 @@ class MatrixChart {
       for (let rank = first; rank < Math.min(first + block, all); rank++) ranks.push(rank);
     }
     const indexes = new Set(ranks.map((rank) => this.hostOf.get(rank) ?? -1));
-    const hosts = unit === "node" ? this.hosts.slice(from, to) : [...indexes].map((i) => this.hosts[i] ?? "an unknown node");
+    const hosts = unit === "node" ? this.hosts.slice(from, to)
+      : [...indexes].map((i) => this.hosts[i] ?? "an unknown node");
     const list = ranks.length ? (ranks.length > 1 ? "ranks " : "rank ") + rankList(ranks) : "";
-    const where = hosts.length > 2 ? plural(hosts.length, "node") + ", " + hosts[0] + " to " + hosts[hosts.length - 1] : hosts.join(" and ");
-    const name = byNode ? where + (list && " (" + list + ")") : list + (where && this.hostOf.size && this.hosts.length > 1 ? " on " + where : "");
-    return { ranks, hosts, name };
+    const where = hosts.length > 2
+      ? `${plural(hosts.length, "node")}, ${hosts[0]} to ${hosts[hosts.length - 1]}` : hosts.join(" and ");
+    const onHost = where && this.hostOf.size && this.hosts.length > 1 ? " on " + where : "";
+    return { ranks, hosts, name: byNode ? where + (list && ` (${list})`) : list + onHost };
   }
 
   // linesOf returns the lines of the shown level that hold any of these ranks.
   linesOf({ sheet, arrangement, starts }, ranks) {
-    const position = (rank) => (sheet.unit === "node" ? this.hostOf.get(rank) : arrangement.positions[Math.floor(rank / sheet.block)]);
+    const { unit, block } = sheet, { positions } = arrangement;
+    const position = (rank) => (unit === "node" ? this.hostOf.get(rank) : positions[Math.floor(rank / block)]);
     return new Set([...ranks].map(position).filter((p) => p >= 0).map((p) => cellOf(starts, p)));
   }
 
   // cellText returns lines of text about a cell, totalText about what a line sent or received.
   cellText(shown, row, column) {
     const [from, to] = [row, column].map((line) => this.group(shown, line));
-    const sum = from.ranks.length * to.ranks.length > 1 ? [`the sum of ${from.ranks.length} × ${to.ranks.length} ranks`] : [];
-    return [from.name + " → " + to.name, ...amountLines(amounts(shown.matrix, row, column)), ...sum];
+    const lines = [from.name + " → " + to.name, ...amountLines(amounts(shown.matrix, row, column))];
+    const senders = from.ranks.length, receivers = to.ranks.length;
+    return senders * receivers > 1 ? [...lines, `the sum of ${senders} × ${receivers} ranks`] : lines;
   }
 
   totalText(shown, line, direction) {
@@ -270,7 +288,8 @@ class MatrixChart {
     const shown = this.shown(), [from, to] = [row, column].map((line) => this.group(shown, line));
     if (!this.pairs || !from.ranks.length) return;
     const close = () => { this.details.replaceChildren(); this.canvas.focus(); };
-    this.details.replaceChildren(pairDetails(this.pairs, new Set(from.ranks), new Set(to.ranks), from.name + " → " + to.name, close));
+    const title = from.name + " → " + to.name;
+    this.details.replaceChildren(pairDetails(this.pairs, new Set(from.ranks), new Set(to.ranks), title, close));
   }
 
   // show moves what is in view, within the matrix.
@@ -286,7 +305,8 @@ class MatrixChart {
   // zoom changes how much is in view. The given positions stay where they are.
   zoom(factor, x, y) {
     const { view, lines } = this;
-    const span = Math.min(Math.max(view.span * factor, leastSpan), lines), ratio = span / view.span; // as show limits it
+    const span = Math.min(Math.max(view.span * factor, leastSpan), lines); // as show limits it
+    const ratio = span / view.span;
     this.show(x - (x - view.x) * ratio, y - (y - view.y) * ratio, span);
   }
 
@@ -294,7 +314,8 @@ class MatrixChart {
   moveCursor(right, down) {
     const shown = this.shown(), { starts, matrix } = shown, { view, cursor } = this;
     const step = (position, by) => Math.min(Math.max(cellOf(starts, position) + by, 0), matrix.lines - 1);
-    const row = cursor ? step(cursor.row, down) : step(view.y, 0), column = cursor ? step(cursor.column, right) : step(view.x, 0);
+    const row = cursor ? step(cursor.row, down) : step(view.y, 0);
+    const column = cursor ? step(cursor.column, right) : step(view.x, 0);
     const into = (origin, line) => Math.max(Math.min(origin, starts[line]), starts[line + 1] - view.span);
     this.cursor = { row: starts[row], column: starts[column] };
     this.show(into(view.x, column), into(view.y, row), view.span);
@@ -305,7 +326,10 @@ class MatrixChart {
 // pairDetails returns what one set of ranks sent another, in four small tables.
 function pairDetails(pairs, from, to, title, close) {
   const rows = [...pairs.from.keys()].filter((i) => from.has(pairs.from[i]) && to.has(pairs.to[i]));
-  const sums = (indexes) => ({ bytes: sumOf(indexes.map((i) => pairs.bytes[i])), messages: sumOf(indexes.map((i) => pairs.messages[i])) });
+  const sums = (indexes) => ({
+    bytes: sumOf(indexes.map((i) => pairs.bytes[i])),
+    messages: sumOf(indexes.map((i) => pairs.messages[i])),
+  });
   const sizeName = (k) => (k < 2 ? k + " B" : bytes(2 ** (k - 1)) + " to < " + bytes(2 ** k));
   const list = (head, key, name, measure, order) => {
     const groups = new Map();
@@ -314,8 +338,12 @@ function pairDetails(pairs, from, to, title, close) {
     const total = Number(sums(rows)[measure]) || 1;
     const bar = (line) => svg("svg", { width: 80, height: 10, "aria-hidden": "true" },
       svg("rect", { width: 80 * Number(line[measure]) / total, height: 10, fill: "currentColor", opacity: 0.5 }));
-    return table([textColumn(head, (line) => name(line.k)), countColumn("messages", (line) => line.messages),
-      bytesColumn("bytes", (line) => line.bytes), { head: "share of " + measure, value: (line) => line[measure], text: bar }], lines);
+    return table([
+      textColumn(head, (line) => name(line.k)),
+      countColumn("messages", (line) => line.messages),
+      bytesColumn("bytes", (line) => line.bytes),
+      { head: "share of " + measure, value: (line) => line[measure], text: bar },
+    ], lines);
   };
   const largest = (a, b) => compareKeys(a.bytes, b.bytes, true) || compareKeys(a.messages, b.messages, true);
   return h("section", { "aria-label": "Selected pair" },
