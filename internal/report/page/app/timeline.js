@@ -20,15 +20,21 @@ function decodeTimeline(timeline) {
   const events = timeline.events && timeline.events.map((e) => {
     const start = summed(e.start_ns), end = start.map((at, i) => at + e.duration_ns[i]);
     let last = 0;
-    return { start, end, reach: end.map((at) => (last = Math.max(last, at))), kind: e.kind || [], bytes: e.bytes || [] };
+    const reach = end.map((at) => (last = Math.max(last, at)));
+    return { start, end, reach, kind: e.kind || [], bytes: e.bytes || [] };
   });
   const m = timeline.messages, sent = summed(m.start_ns), w = timeline.waits, p = timeline.path;
   const bytesOf = (text) => Uint8Array.from(atob(text || ""), (c) => c.charCodeAt(0));
   return { ...timeline, events,
     overview: overview && { ...overview, shares: overview.shares.map((lane) => lane.map(bytesOf)) },
-    messages: { sent, received: sent.map((at, i) => at + m.end_ns[i]), from: m.from || [], to: m.to || [], bytes: m.bytes, tag: m.tag },
-    waits: rows(w, "line").map((line, i) => ({ line, start: w.start_ns[i], end: w.start_ns[i] + w.duration_ns[i], peer: w.peer[i],
-      pattern: texts[w.pattern[i]].replaceAll("-", " "), peerSite: texts[w.peer_site[i]] })),
+    messages: {
+      sent, received: sent.map((at, i) => at + m.end_ns[i]),
+      from: m.from || [], to: m.to || [], bytes: m.bytes, tag: m.tag,
+    },
+    waits: rows(w, "line").map((line, i) => ({
+      line, start: w.start_ns[i], end: w.start_ns[i] + w.duration_ns[i],
+      peer: w.peer[i], pattern: texts[w.pattern[i]].replaceAll("-", " "), peerSite: texts[w.peer_site[i]],
+    })),
     path: rows(p, "line").map((line, i) => ({ line, from: p.from_ns[i], to: p.to_ns[i] })) };
 }
 
@@ -63,18 +69,24 @@ class TimelineChart {
     this.job = job || {};
     this.activities = activities;
     this.lines = this.data.lines.rank.length;
-    this.home = { from: timeline.init_end_ns, to: Math.max(timeline.finalize_start_ns || timeline.length_ns, timeline.init_end_ns + 1) };
+    const from = timeline.init_end_ns, to = timeline.finalize_start_ns || timeline.length_ns;
+    this.home = { from, to: Math.max(to, from + 1) };
     this.view = { ...this.home, top: 0, bottom: this.lines };
     this.selected = null; // from and to, in ns
     this.shown = { messages: true, waits: true, path: true };
-    this.canvas = canvas({ class: "chart timeline", tabindex: 0, role: "application",
-      "aria-label": "Timeline of ranks. Plus and minus zoom, arrows move, Home shows all ranks from MPI_Init to MPI_Finalize. The text below says what is shown." },
-    (...args) => this.draw(...args));
-    this.canvas.style.height = Math.min(560, Math.max(110, this.lines * 30)) + timelineMargin.top + timelineMargin.bottom + "px";
+    this.canvas = canvas({
+      class: "chart timeline", tabindex: 0, role: "application",
+      "aria-label": "Timeline of ranks. Plus and minus zoom, arrows move, " +
+        "Home shows all ranks from MPI_Init to MPI_Finalize. The text below says what is shown.",
+    }, (...args) => this.draw(...args));
+    const height = Math.min(560, Math.max(110, this.lines * 30));
+    this.canvas.style.height = height + timelineMargin.top + timelineMargin.bottom + "px";
     this.status = h("p", { class: "faint", role: "status" });
     this.legend = h("ul", { class: "legend" });
     this.element = h("div", { class: "timeline-view" }, this.controls(), this.canvas, this.legend, this.status,
-      h("p", { class: "faint" }, "Wheel, + or − zoom; Shift and the wheel, or Shift and ↑ or ↓, zoom ranks; dragging or arrows move; Home shows all from MPI_Init to MPI_Finalize",
+      h("p", { class: "faint" },
+        "Wheel, + or − zoom; Shift and the wheel, or Shift and ↑ or ↓, zoom ranks; dragging or arrows move; ",
+        "Home shows all from MPI_Init to MPI_Finalize",
         this.data.events && "; Shift and dragging, or Enter, selects a window", "."),
       this.limitText(), timeline.missing?.length > 0 && h("p", { class: "notice" }, timeline.missing.join("; ") + "."),
       this.data.events && this.windowMatrix());
@@ -88,16 +100,23 @@ class TimelineChart {
         this.shown[name] = e.target.checked;
         this.canvas.redraw();
       } }), " " + text);
-    const button = (text, label, onclick) => h("button", { type: "button", "aria-label": label, title: label, onclick }, text);
-    this.selecting = button("Select a window", "Select a window of time by dragging. Shift and dragging does the same.", () => this.selectNext(!this.selects));
+    const button = (text, label, onclick) =>
+      h("button", { type: "button", "aria-label": label, title: label, onclick }, text);
+    const { data } = this;
+    this.selecting = button("Select a window", "Select a window of time by dragging. Shift and dragging does the same.",
+      () => this.selectNext(!this.selects));
     this.selectNext(false);
     return h("div", { class: "controls" },
-      button("−", "Zoom out", () => this.zoom(2)), button("+", "Zoom in", () => this.zoom(0.5)),
-      button("Whole run", "Show the whole run, with MPI_Init and MPI_Finalize", () => this.show(0, this.data.length_ns)),
-      this.data.events && this.selecting,
-      this.data.events && button("Select what is shown", "Select the time that is shown", () => this.select(this.view.from, this.view.to)),
-      box("messages", "messages", this.data.messages.from.length), box("waits", "waits", this.data.waits.length),
-      box("path", "critical path", this.data.path.length));
+      button("−", "Zoom out", () => this.zoom(2)),
+      button("+", "Zoom in", () => this.zoom(0.5)),
+      button("Whole run", "Show the whole run, with MPI_Init and MPI_Finalize",
+        () => this.show(0, this.data.length_ns)),
+      data.events && this.selecting,
+      data.events && button("Select what is shown", "Select the time that is shown",
+        () => this.select(this.view.from, this.view.to)),
+      box("messages", "messages", data.messages.from.length),
+      box("waits", "waits", data.waits.length),
+      box("path", "critical path", data.path.length));
   }
 
   // selectNext sets whether dragging selects a window the next time.
@@ -109,15 +128,19 @@ class TimelineChart {
   limitText() {
     const { events, events_total, waits, waits_total, messages, messages_total } = this.data;
     if (events) return null;
-    const some = (n, total, which, what) => (n < total ? `the ${count(n)} ${which} ${what} of ${count(total)}` : "all " + what);
-    return h("p", null, `The run has ${count(events_total)} events, too many for this page. It shows how time is divided, `,
-      some(waits.length, waits_total, "longest", "waits"), " and ", some(messages.from.length, messages_total, "longest of the largest", "messages"),
+    const some = (n, total, which, what) =>
+      n < total ? `the ${count(n)} ${which} ${what} of ${count(total)}` : "all " + what;
+    return h("p", null,
+      `The run has ${count(events_total)} events, too many for this page. It shows how time is divided, `,
+      some(waits.length, waits_total, "longest", "waits"), " and ",
+      some(messages.from.length, messages_total, "longest of the largest", "messages"),
       ". To see single calls: ", this.command = h("code"));
   }
 
   // show shows a window of time and of lines; without arguments all between MPI_Init and MPI_Finalize.
   show(from = this.home.from, to = this.home.to, top = 0, bottom = this.lines) {
-    const end = Math.max(this.data.length_ns, 10), width = Math.min(Math.max(to - from, 10), end), height = Math.min(Math.max(bottom - top, 1), this.lines);
+    const end = Math.max(this.data.length_ns, 10), width = Math.min(Math.max(to - from, 10), end);
+    const height = Math.min(Math.max(bottom - top, 1), this.lines);
     from = Math.max(0, Math.min(from, end - width));
     top = Math.max(0, Math.min(top, this.lines - height));
     this.view = { from, to: from + width, top, bottom: top + height };
@@ -147,7 +170,8 @@ class TimelineChart {
     this.mark(from, to);
     const sheet = this.sheet(), messages = sumOf(sheet.messages), { selected } = this;
     this.matrix.setSheets(messages ? [sheet] : []);
-    this.windowTitle.replaceChildren(selected ? `Messages sent from ${windowText(selected)}: ` : "Messages of the whole run: ",
+    this.windowTitle.replaceChildren(
+      selected ? `Messages sent from ${windowText(selected)}: ` : "Messages of the whole run: ",
       plural(messages, "message"), `, ${bytes(sumOf(sheet.bytes))}. Both ends were traced. `,
       selected ? h("button", { type: "button", onclick: () => this.select() }, "Whole run") : "");
   }
@@ -161,23 +185,27 @@ class TimelineChart {
 
   // sheet returns the sheet of the messages whose sends start in the selected window.
   sheet() {
-    const { rank } = this.data.lines, { from, to, sent, bytes: sizes } = this.data.messages, sums = new Map();
+    const { rank } = this.data.lines, { from, to, sent, bytes: sizes } = this.data.messages;
+    const { selected } = this, sums = new Map();
     const size = Math.max((this.job.summary && this.job.summary.ranks_expected) || 0, rank[this.lines - 1] + 1);
-    const [first, end] = this.selected ? [lowerBound(sent, this.selected.from), lowerBound(sent, this.selected.to)] : [0, sent.length];
+    const first = selected ? lowerBound(sent, selected.from) : 0;
+    const end = selected ? lowerBound(sent, selected.to) : sent.length;
     for (let i = first; i < end; i++) {
       const key = rank[from[i]] * size + rank[to[i]], sum = sums.get(key) || { bytes: 0, messages: 0 };
       sums.set(key, { bytes: sum.bytes + sizes[i], messages: sum.messages + 1 });
     }
-    const keys = [...sums.keys()].sort((a, b) => a - b), entries = new Array(size).fill(0), row = (key) => Math.floor(key / size);
+    const keys = [...sums.keys()].sort((a, b) => a - b), entries = new Array(size).fill(0);
+    const row = (key) => Math.floor(key / size), isFirst = (i) => i === 0 || row(keys[i - 1]) !== row(keys[i]);
     for (const key of keys) entries[row(key)]++;
-    const columns = keys.map((key, i) => key % size - (i > 0 && row(keys[i - 1]) === row(key) ? keys[i - 1] % size : row(key)));
+    const columns = keys.map((key, i) => key % size - (isFirst(i) ? row(key) : keys[i - 1] % size));
     return { class: "point-to-point", unit: "rank", ranks: size, block: 1, lines: size, entries, columns,
       bytes: keys.map((key) => sums.get(key).bytes), messages: keys.map((key) => sums.get(key).messages) };
   }
 
   // lineNames returns "rank 3", "rank 3.1" for a thread, or "ranks 0 to 3".
   lineNames(first, last = first) {
-    const { rank, thread } = this.data.lines, name = (line) => rank[line] + (thread[line] < 0 ? "" : "." + thread[line]);
+    const { rank, thread } = this.data.lines;
+    const name = (line) => rank[line] + (thread[line] < 0 ? "" : "." + thread[line]);
     return first === last ? "rank " + name(first) : `ranks ${name(first)} to ${name(last)}`;
   }
 
@@ -190,7 +218,8 @@ class TimelineChart {
     const rows = [], gap = pitch * per >= 14 ? 2 : pitch * per >= 5 ? 1 : 0;
     for (let from = Math.floor(view.top / per) * per; from < view.bottom; from += per) {
       const to = Math.min(from + per, this.lines);
-      const y = Math.max(0, Math.round((from - view.top) * pitch)), end = Math.min(plot.height, Math.round((to - view.top) * pitch));
+      const y = Math.max(0, Math.round((from - view.top) * pitch));
+      const end = Math.min(plot.height, Math.round((to - view.top) * pitch));
       if (end > y) rows.push({ from, to, y: plot.y + y, height: Math.max(1, end - y - gap) });
     }
     return rows;
@@ -206,9 +235,14 @@ class TimelineChart {
 
   draw(context, width, height) {
     const { left, right, top, bottom } = timelineMargin;
-    const plot = this.plot = { x: left, y: top, width: Math.max(1, Math.floor(width - left - right)), height: Math.floor(height - top - bottom) };
+    const plot = this.plot = {
+      x: left, y: top,
+      width: Math.max(1, Math.floor(width - left - right)),
+      height: Math.floor(height - top - bottom),
+    };
     const [ink, faint, mark, accent, card] = ["--ink", "--faint", "--mark", "--accent", "--card"].map(cssColor);
-    const list = [cssColor("--outside"), ...this.activities.slice(1, -1).map((a) => a.color), cssColor("--others")]; // as in the section Time
+    // The colours are those of the section Time.
+    const list = [cssColor("--outside"), ...this.activities.slice(1, -1).map((a) => a.color), cssColor("--others")];
     this.colors = { list, ink, faint, mark, accent, card };
     const rows = this.rows(), visible = this.eachMessage();
     context.font = "11px system-ui, sans-serif";
@@ -242,7 +276,8 @@ class TimelineChart {
       sums.fill(0);
       if (this.data.events) for (let line = row.from; line < row.to; line++) this.addCalls(line, sums, width);
       else this.addShares(row, sums, width);
-      const y = Math.round((row.y - plot.y) * scale), end = Math.min(height, y + Math.max(1, Math.round(row.height * scale)));
+      const y = Math.round((row.y - plot.y) * scale);
+      const end = Math.min(height, y + Math.max(1, Math.round(row.height * scale)));
       const share = this.data.events ? 1 / (row.to - row.from) : 1;
       for (let x = 0; x < width; x++) paintColumn(pixels, width, x, y, end, sums, x * kinds, share, tints);
     }
@@ -262,7 +297,8 @@ class TimelineChart {
   // addShares adds the overview's shares of a row to the columns.
   addShares(row, sums, columns) {
     const { overview, length_ns } = this.data, kinds = this.activities.length, per = overview.per_lane;
-    const first = this.view.from / length_ns * overview.columns, step = (this.view.to - this.view.from) / length_ns * overview.columns / columns;
+    const { from, to } = this.view, first = from / length_ns * overview.columns;
+    const step = (to - from) / length_ns * overview.columns / columns;
     const lanes = overview.shares.slice(row.from / per, Math.ceil(row.to / per));
     lanes.forEach((lane) => lane.forEach((shares, i) => {
       for (let c = 0; c < columns && shares.length; c++) {
@@ -324,7 +360,8 @@ class TimelineChart {
         context.strokeRect(x + 0.5, row.y + 0.5, end - x - 1, row.height - 1);
       } else if (!(last.get(row) > end - 1)) { // one mark in a pixel is enough
         context.fillStyle = this.colors.ink;
-        context.fillRect(x, row.y + row.height - Math.min(3, row.height), Math.max(1, end - x), Math.min(3, row.height));
+        const height = Math.min(3, row.height);
+        context.fillRect(x, row.y + row.height - height, Math.max(1, end - x), height);
         last.set(row, Math.max(x + 1, end));
       }
     }
@@ -335,7 +372,8 @@ class TimelineChart {
     const { from, to, top, bottom } = this.view, m = this.data.messages;
     let n = 0;
     for (let i = 0; i < m.sent.length && m.sent[i] <= to; i++) {
-      if (m.received[i] < from || Math.max(m.from[i], m.to[i]) < top - 1 || Math.min(m.from[i], m.to[i]) >= bottom) continue;
+      const highest = Math.min(m.from[i], m.to[i]), lowest = Math.max(m.from[i], m.to[i]);
+      if (m.received[i] < from || lowest < top - 1 || highest >= bottom) continue;
       n++;
       f?.(i);
     }
@@ -366,7 +404,8 @@ class TimelineChart {
   // drawPath draws the critical path: thick in the lanes, with a margin so that it can be seen
   // on all colours, and thin where it goes from one rank to another.
   drawPath(context) {
-    const { from, to, top, bottom } = this.view, pitch = this.plot.height / (bottom - top), below = Math.max(0, Math.min(0.3 * pitch, pitch / 2 - 5));
+    const { from, to, top, bottom } = this.view, pitch = this.plot.height / (bottom - top);
+    const below = Math.max(0, Math.min(0.3 * pitch, pitch / 2 - 5));
     const parts = new Path2D(), jumps = new Path2D();
     let last = null, jumped = -Infinity;
     for (const part of this.data.path) {
@@ -381,7 +420,8 @@ class TimelineChart {
       parts.lineTo(Math.max(end, x + 0.5), y);
       last = { x: end, y };
     }
-    for (const [path, color, width] of [[jumps, this.colors.mark, 1], [parts, this.colors.card, 4.5], [parts, this.colors.mark, 2.5]]) {
+    const { card, mark } = this.colors;
+    for (const [path, color, width] of [[jumps, mark, 1], [parts, card, 4.5], [parts, mark, 2.5]]) {
       context.strokeStyle = color;
       context.lineWidth = width;
       context.stroke(path);
@@ -392,8 +432,14 @@ class TimelineChart {
   // drawSelection pales what is outside the selected window.
   drawSelection(context) {
     if (!this.selected) return;
-    const { plot, colors } = this, x = this.x(this.selected.from), end = this.x(this.selected.to), right = plot.x + plot.width;
-    for (const [color, alpha, from, to] of [[colors.card, 0.6, plot.x, x], [colors.card, 0.6, end, right], [colors.accent, 1, x - 2, x], [colors.accent, 1, end, end + 2]]) {
+    const { plot, colors: { card, accent } } = this;
+    const x = this.x(this.selected.from), end = this.x(this.selected.to);
+    for (const [color, alpha, from, to] of [
+      [card, 0.6, plot.x, x],
+      [card, 0.6, end, plot.x + plot.width],
+      [accent, 1, x - 2, x],
+      [accent, 1, end, end + 2],
+    ]) {
       context.fillStyle = color;
       context.globalAlpha = alpha;
       context.fillRect(from, plot.y, Math.max(0, to - from), plot.height);
@@ -406,13 +452,14 @@ class TimelineChart {
     context.fillStyle = colors.faint;
     for (let at = Math.ceil(view.from / step) * step; at <= view.to; at += step) {
       const x = this.x(at), text = timeAt(at, step, view.to), half = context.measureText(text).width / 2;
+      const last = plot.x + plot.width + timelineMargin.right - half;
       context.fillRect(x, plot.y + plot.height, 1, 5);
-      context.fillText(text, Math.min(Math.max(x, half), plot.x + plot.width + timelineMargin.right - half), plot.y + plot.height + 15);
+      context.fillText(text, Math.min(Math.max(x, half), last), plot.y + plot.height + 15);
     }
     context.textAlign = "right";
     let free = 0;
     for (const row of rows) {
-      const y = row.y + row.height / 2, marked = highlight.ranks && this.data.lines.rank.slice(row.from, row.to).some((rank) => highlight.ranks.has(rank));
+      const y = row.y + row.height / 2, marked = isMarked(this.data.lines.rank.slice(row.from, row.to));
       context.fillStyle = marked ? colors.mark : colors.faint;
       if (marked) context.fillRect(plot.x - 5, row.y, 4, Math.max(2, row.height));
       if (y < free || y > plot.y + plot.height - 4) continue;
@@ -440,10 +487,16 @@ class TimelineChart {
     const { view, data } = this;
     const first = Math.floor(view.top), last = Math.min(this.lines, Math.ceil(view.bottom)) - 1;
     const parts = [windowText(view) + " after the first event", this.lineNames(first, last)];
-    if (data.events) parts.push(plural(sumOf(data.events.slice(first, last + 1).map((_, i) => this.eachCall(first + i))), "call"));
-    parts.push(plural(messages, "message") + (messages > mostMessagesDrawn ? ` (lines for up to ${count(mostMessagesDrawn)}: zoom in)` : ""));
-    const waits = data.waits.filter((w) => w.end >= view.from && w.start <= view.to && w.line >= first && w.line <= last);
-    if (waits.length) parts.push(plural(waits.length, "wait") + " of " + duration(waits.reduce((sum, w) => sum + w.end - w.start, 0)) + " in total");
+    if (data.events) {
+      const calls = data.events.slice(first, last + 1).map((_, i) => this.eachCall(first + i));
+      parts.push(plural(sumOf(calls), "call"));
+    }
+    const drawn = messages > mostMessagesDrawn ? ` (lines for up to ${count(mostMessagesDrawn)}: zoom in)` : "";
+    parts.push(plural(messages, "message") + drawn);
+    const waits = data.waits.filter((w) =>
+      w.end >= view.from && w.start <= view.to && w.line >= first && w.line <= last);
+    const waited = waits.reduce((sum, w) => sum + w.end - w.start, 0);
+    if (waits.length) parts.push(`${plural(waits.length, "wait")} of ${duration(waited)} in total`);
     return parts.join(" · ");
   }
 
@@ -453,51 +506,68 @@ class TimelineChart {
     if (!this.data.events) return this.describeColumn(line, ns);
     const { start, end, reach } = this.data.events[line];
     for (const near of [0, tolerance]) {
-      for (let i = lowerBound(start, ns + near + 1) - 1; i >= 0 && reach[i] >= ns - near; i--) if (end[i] >= ns - near) return this.describeCall(line, i);
+      for (let i = lowerBound(start, ns + near + 1) - 1; i >= 0 && reach[i] >= ns - near; i--) {
+        if (end[i] >= ns - near) return this.describeCall(line, i);
+      }
     }
-    const next = lowerBound(start, ns), from = next > 0 ? reach[next - 1] : 0, to = next < start.length ? start[next] : this.data.length_ns;
+    const next = lowerBound(start, ns), from = next > 0 ? reach[next - 1] : 0;
+    const to = next < start.length ? start[next] : this.data.length_ns;
     return ["Outside MPI, " + this.lineNames(line), `from ${timeAt(from, 1e3)}, for ${duration(to - from)}`];
   }
 
   describeCall(line, i) {
     const { data } = this, { start, end, kind, bytes: sizes } = data.events[line], { kinds, texts } = data, k = kind[i];
-    const out = [`MPI_${texts[kinds.call[k]]}, ${this.lineNames(line)}`, `from ${timeAt(start[i], 1e3)}, for ${duration(end[i] - start[i])}`];
+    const out = [
+      `MPI_${texts[kinds.call[k]]}, ${this.lineNames(line)}`,
+      `from ${timeAt(start[i], 1e3)}, for ${duration(end[i] - start[i])}`,
+    ];
     const peer = this.peerText(k), moved = kinds.direction[k] !== "none" || sizes[i] > 0;
     out.push([peer, moved && bytes(sizes[i]), texts[kinds.comm[k]]].filter(Boolean).join(", "));
     if (texts[kinds.site[k]]) out.push("at " + texts[kinds.site[k]]);
     for (const w of data.waits) {
       if (w.line !== line || w.start < start[i] || w.start >= end[i]) continue;
       const whom = w.peer < 0 ? "" : w.pattern === "undecided" ? `, maybe for rank ${w.peer}` : ` for rank ${w.peer}`;
-      out.push(`waits ${duration(w.end - w.start)}${whom} (${w.pattern})` + (w.peerSite ? `, which calls at ${w.peerSite}` : ""));
+      const where = w.peerSite ? `, which calls at ${w.peerSite}` : "";
+      out.push(`waits ${duration(w.end - w.start)}${whom} (${w.pattern})${where}`);
     }
     return out.concat(this.messageTexts(line, start[i], end[i])).filter(Boolean);
   }
 
   peerText(k) {
-    const { kinds } = this.data, peer = kinds.peer[k], collective = this.activities[kinds.activity[k]].name === "collective";
+    const { kinds } = this.data, peer = kinds.peer[k];
     if (peer < 0) return { "-3": "from any source", "-6": "with a process of another world" }[peer];
-    return (collective ? "root: " : { send: "to ", recv: "from ", read: "from ", write: "to " }[kinds.direction[k]] || "with ") + "rank " + peer;
+    if (this.activities[kinds.activity[k]].name === "collective") return "root: rank " + peer;
+    const words = { send: "to ", recv: "from ", read: "from ", write: "to " };
+    return (words[kinds.direction[k]] || "with ") + "rank " + peer;
   }
 
   // messageTexts returns what a call sent and received, as far as both ends are known.
   messageTexts(line, start, end) {
     const m = this.data.messages, out = [];
     for (let i = 0; i < m.sent.length && m.sent[i] <= end; i++) {
-      const sends = m.from[i] === line && m.sent[i] === start, receives = m.to[i] === line && m.received[i] > start && m.received[i] <= end;
-      const what = sends ? "to " + this.lineNames(m.to[i]) : "from " + this.lineNames(m.from[i]), took = duration(m.received[i] - m.sent[i]);
-      if (sends || receives) out.push(`${what}: ${bytes(m.bytes[i])}, tag ${m.tag[i]}, ` + (sends ? `received ${took} later` : `sent ${took} earlier`));
+      const sends = m.from[i] === line && m.sent[i] === start;
+      const receives = m.to[i] === line && m.received[i] > start && m.received[i] <= end;
+      if (!sends && !receives) continue;
+      const whom = sends ? "to " + this.lineNames(m.to[i]) : "from " + this.lineNames(m.from[i]);
+      const took = duration(m.received[i] - m.sent[i]);
+      const when = sends ? `received ${took} later` : `sent ${took} earlier`;
+      out.push(`${whom}: ${bytes(m.bytes[i])}, tag ${m.tag[i]}, ${when}`);
     }
     return out.length > 4 ? [...out.slice(0, 4), `and ${plural(out.length - 4, "other message")}`] : out;
   }
 
   // describeColumn returns how the time of a lane is divided in a column of the overview.
   describeColumn(line, ns) {
-    const { overview, length_ns } = this.data, lane = Math.floor(line / overview.per_lane), per = length_ns / overview.columns;
+    const { overview, length_ns } = this.data;
+    const lane = Math.floor(line / overview.per_lane), per = length_ns / overview.columns;
     const column = Math.min(overview.columns - 1, Math.floor(ns / per)), first = lane * overview.per_lane;
     const last = Math.min(first + overview.per_lane, this.lines) - 1;
-    const shares = overview.shares[lane].map((s) => (s.length ? s[column] / 255 : 0)), inside = shares.reduce((a, b) => a + b, 0);
-    return [this.lineNames(first, last), `from ${timeAt(column * per, 1e3)}, for ${duration(per)}:`,
-      ...[Math.max(0, 1 - inside), ...shares].map((s, i) => s > 0 && percent(s) + " " + this.activities[i].name).filter(Boolean)];
+    const inside = overview.shares[lane].map((s) => (s.length ? s[column] / 255 : 0));
+    const shares = [Math.max(0, 1 - inside.reduce((a, b) => a + b, 0)), ...inside];
+    return [
+      this.lineNames(first, last), `from ${timeAt(column * per, 1e3)}, for ${duration(per)}:`,
+      ...shares.map((s, i) => s > 0 && percent(s) + " " + this.activities[i].name).filter(Boolean),
+    ];
   }
 
   locate(line, ns) {
@@ -534,61 +604,4 @@ function paintColumn(pixels, stride, x, from, to, sums, at, share, tints) {
     const end = k === most && below < 0.5 ? to - 1 : Math.max(from, to - Math.round(below)); // at least one pixel
     for (; y > end; y--) pixels[(y - 1) * stride + x] = tints[k][16];
   }
-}
-
-// controlTimeline moves a timeline with the mouse and the keyboard.
-function controlTimeline(chart) {
-  let drag = null;
-  const on = (name, f, options) => chart.canvas.addEventListener(name, f, options);
-  on("wheel", (e) => {
-    e.preventDefault();
-    tooltip.hide();
-    const { plot } = chart, factor = 1.0018 ** Math.max(-400, Math.min(400, e.deltaY || e.deltaX));
-    if (e.shiftKey) chart.zoom(1, 0, factor, (e.offsetY - plot.y) / plot.height);
-    else chart.zoom(factor, Math.min(1, Math.max(0, (e.offsetX - plot.x) / plot.width)));
-  }, { passive: false });
-  on("pointerdown", (e) => {
-    if (e.button !== 0) return;
-    drag = { x: e.offsetX, y: e.offsetY, view: chart.view, selects: chart.matrix && (e.shiftKey || chart.selects) };
-    chart.canvas.setPointerCapture(e.pointerId);
-    tooltip.hide();
-  });
-  on("pointermove", (e) => {
-    const { plot } = chart;
-    if (!drag) return hover(e);
-    if (drag.selects) return chart.mark(chart.timeOf(drag.x), chart.timeOf(e.offsetX));
-    const { from, to, top, bottom } = drag.view;
-    chart.move((drag.x - e.offsetX) / plot.width * (to - from), (drag.y - e.offsetY) / plot.height * (bottom - top), drag.view);
-  });
-  on("pointerup", (e) => {
-    if (drag && drag.selects) {
-      if (Math.abs(e.offsetX - drag.x) > 2) chart.select(chart.timeOf(drag.x), chart.timeOf(e.offsetX));
-      else chart.select();
-      chart.selectNext(false);
-    }
-    drag = null;
-  });
-  on("pointercancel", () => (drag = null));
-  on("pointerleave", () => tooltip.hide());
-  const hover = (e) => {
-    const { plot, view } = chart, ns = chart.timeOf(e.offsetX);
-    const line = Math.floor(view.top + (e.offsetY - plot.y) / plot.height * (view.bottom - view.top));
-    if (line < 0 || line >= view.bottom || line >= chart.lines || ns < view.from || ns > view.to) return tooltip.hide();
-    tooltip.show(e.clientX, e.clientY, chart.describe(line, ns, 1.5 * (view.to - view.from) / plot.width).join("\n"));
-  };
-  on("keydown", (e) => {
-    const { from, to, top, bottom } = chart.view, ns = (to - from) / 8, lines = Math.max(1, (bottom - top) / 8);
-    const zoomIn = () => chart.zoom(0.5), zoomOut = () => chart.zoom(2);
-    const actions = {
-      "+": zoomIn, "=": zoomIn, "-": zoomOut, "_": zoomOut, Home: () => chart.show(),
-      ArrowLeft: () => chart.move(-ns, 0), ArrowRight: () => chart.move(ns, 0),
-      ArrowUp: () => (e.shiftKey ? chart.zoom(1, 0, 0.5) : chart.move(0, -lines)),
-      ArrowDown: () => (e.shiftKey ? chart.zoom(1, 0, 2) : chart.move(0, lines)),
-      Enter: () => chart.matrix && chart.select(from, to), Escape: () => chart.matrix && chart.select(),
-    };
-    if (!actions[e.key] || e.ctrlKey || e.altKey || e.metaKey) return;
-    e.preventDefault();
-    tooltip.hide();
-    actions[e.key]();
-  });
 }
