@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -244,9 +245,9 @@ func TestLargeAmounts(t *testing.T) {
 	}
 }
 
-// TestScripts bounds the hand-written script.
+// TestScripts bounds the lines of the hand-written script and their length.
 func TestScripts(t *testing.T) {
-	const most = 2800
+	const most, mostWide = 2800, 120
 	files, err := fs.Glob(app, "app/*.js")
 	if err != nil {
 		t.Fatal(err)
@@ -257,6 +258,10 @@ func TestScripts(t *testing.T) {
 		text := file(name)
 		if name != "live.js" && name != "history.js" {
 			lines += codeLines(text)
+		}
+		wrapped := name != "main.js" && name != "live.js" // not yet
+		if long := longLines(text, mostWide); wrapped && len(long) > 0 {
+			t.Errorf("%s: lines %v have more than %d characters", name, long, mostWide)
 		}
 	}
 	if lines > most {
@@ -281,4 +286,15 @@ func codeLines(script string) int {
 		}
 	}
 	return n
+}
+
+// longLines returns the numbers of the lines that are longer than a number of characters.
+func longLines(script string, most int) []int {
+	var long []int
+	for i, line := range strings.Split(script, "\n") {
+		if utf8.RuneCountInString(line) > most {
+			long = append(long, i+1)
+		}
+	}
+	return long
 }
