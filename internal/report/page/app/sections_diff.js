@@ -158,7 +158,7 @@ function diffFirst({ job }) {
       [["A", d.a.pop], ["B", d.b.pop]].map(([name, pop]) =>
         h("div", null, h("h2", { class: "caps" }, name), efficiencyBar(pop, pop ? pop.ranks : 0)))),
     h("section", { class: "stands-out" },
-      h("h2", { class: "caps" }, "Totals"), totalsTable(d), d.exceeded && exceededList(d.exceeded)),
+      h("h2", { class: "caps" }, "Totals"), totalsTable(d), d.exceeded && exceededMeasures(d.exceeded)),
     h("section", { class: "bars" },
       h("h2", { class: "caps" }, "Largest changes"),
       bullets(largestChanges(d)) || h("p", null, "Nothing changed in calls, bytes and messages.")),
@@ -190,8 +190,8 @@ function totalsTable(d) {
   ], totals);
 }
 
-// exceededList returns what grew by more than --fail-if-worse allows.
-function exceededList(exceeded) {
+// exceededMeasures returns what grew by more than --fail-if-worse allows.
+function exceededMeasures(exceeded) {
   if (exceeded.length === 0) return h("p", { class: "good" }, "Nothing grew by more than --fail-if-worse allows.");
   const text = (e) => `${e.of}: ${e.measure} ` +
     `${change(e.values, { time: duration, bytes }[e.measure] || count)}; +${e.limit_percent} % is allowed`;
