@@ -124,7 +124,7 @@ func oversubscribed(j *job) *Finding {
 		f.Share, f.Of = min(all, j.POP.ParallelEfficiency), OfTime
 		f.Text += fmt.Sprintf(" They wait for a core in %s of their time", text.Percent(without/float64(f.Ranks.Len())))
 		if f.Share < all {
-			f.Text += fmt.Sprintf(", of which at most %s is outside MPI", text.Percent(f.Share))
+			f.Text += fmt.Sprintf(". Outside MPI, where this delays them, it is at most %s of the run", text.Percent(f.Share))
 		}
 		f.Text += "."
 	}

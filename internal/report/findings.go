@@ -29,7 +29,7 @@ func (s *summaryText) findingsText() {
 // waitsUnknownText tells how to find out why ranks wait.
 func (s *summaryText) waitsUnknownText(traced *trace.Result) {
 	if !s.Unanalyzed && findings.WaitsUnknown(s.Summary, traced) {
-		s.println("why ranks wait was not recorded: mpitrace run --trace")
+		s.println("to record why ranks wait: mpitrace run --trace")
 	}
 }
 
