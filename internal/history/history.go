@@ -58,7 +58,7 @@ type Compare func(a, b *Run) (*aggregate.Diff, error)
 // Compute sorts the runs and computes everything that needs several of them.
 func (h *History) Compute(compare Compare) error {
 	h.sort()
-	h.Skipped = slices.Concat([]Skipped{}, h.Skipped)
+	h.Skipped = append([]Skipped{}, h.Skipped...) // [] if there are none
 	h.Configurations = configurationsOf(h.Runs)
 	h.Scaling = scalingOf(h.Configurations)
 	var err error

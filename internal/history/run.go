@@ -95,7 +95,7 @@ func RunOf(src profile.Source, o aggregate.Options) (*Run, *aggregate.Summary, e
 	s := job.Summary()
 	r := &Run{Job: 1, Jobs: 1, Program: s.Program, Arguments: []string{}, Ranks: s.RanksExpected, Version: Version{in.buildID, profile.LibraryName(s.Library)},
 		Started: s.Started, Timing: s.Timing, WallTimeS: s.WallTimeS, MPITimeS: s.MPITimeS, POP: s.POP, Findings: []Finding{},
-		Complete: len(s.Problems) == 0, Problems: slices.Concat([]string{}, s.Problems),
+		Complete: len(s.Problems) == 0, Problems: append([]string{}, s.Problems...),
 		Compared: s.RanksFinalized == s.RanksExpected}
 	if len(s.Command) > 1 {
 		r.Arguments = s.Command[1:]

@@ -42,6 +42,7 @@ function prepareForPrint() {
 function showJob(root, data, index) {
   redraws.length = highlight.listeners.length = 0;
   highlight.ranks = null;
+  if (data.kind === "history") return showHistory(root, data);
   const job = data.jobs[index];
   if (!job) return root.replaceChildren(notice("This run has no jobs that were recorded. " + (data.missing || []).join(". ")));
   const page = { data, job, s: job.summary };
