@@ -229,7 +229,7 @@ function histogram(ranks) {
   const low = known.reduce((m, i) => Math.min(m, ranks.useful_ns[i]), Infinity);
   const high = known.reduce((m, i) => Math.max(m, ranks.useful_ns[i]), 0);
   const n = Math.min(40, Math.ceil(Math.sqrt(known.length)) + 1), width = (high - low) / n || 1;
-  const bars = Array.from({ length: n }, (_, k) => ({ n: 0, ranks: [], name: duration(low + k * width) }));
+  const bars = Array.from({ length: n }, (_, k) => ({ n: 0, ranks: [], name: duration(low + (k + .5) * width) }));
   for (const i of known) {
     const bar = bars[Math.min(n - 1, Math.floor((ranks.useful_ns[i] - low) / width))];
     bar.n++;
@@ -237,7 +237,8 @@ function histogram(ranks) {
   }
   const what = ranks.block > 1 ? "blocks of ranks" : "ranks";
   bars.forEach((bar, k) => {
-    bar.words = `${count(bar.n)} ${what} compute from ${bar.name} to ${duration(low + (k + 1) * width)}`;
+    const from = low + k * width;
+    bar.words = `${count(bar.n)} ${what} compute from ${duration(from)} to ${duration(from + width)}`;
   });
   return h("div", { class: "wide" },
     h("h3", null, `How many ${what} compute for how long`),
