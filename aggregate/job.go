@@ -55,13 +55,15 @@ type Options struct {
 	// PairDetails is the largest number of pairs for which Job.PairDetails returns
 	// something. 0 collects nothing.
 	PairDetails int
+	// DetailOf reports whether Job.PairDetails includes a pair; nil for all pairs.
+	DetailOf func(matrix.Pair) bool
 }
 
 // NewJob returns a job without processes.
 func NewJob(o Options) *Job {
 	return &Job{builder: matrix.NewBuilder(nil), options: o, completeness: newCompleteness(), calls: callSums{byCall: map[string]*CallTotals{}},
 		sizes: sizeSums{}, slices: sliceSums{}, sites: siteSums{}, variables: variableSums{}, settingsOf: settingSums{}, pvars: pvarSums{}, late: lateReceiveSums{},
-		details: pairDetails{most: o.PairDetails}}
+		details: pairDetails{most: o.PairDetails, only: o.DetailOf}}
 }
 
 // New returns the job of some profiles, even if their run names differ. It

@@ -80,7 +80,8 @@ type PairDetail struct {
 // pairDetails collects the point-to-point and one-sided messages of a job by pair, call,
 // call site, slice and size. It gives up beyond a number of pairs.
 type pairDetails struct {
-	most  int // pairs; 0 collects nothing
+	most  int                    // pairs; 0 collects nothing
+	only  func(matrix.Pair) bool // nil for all pairs
 	pairs map[matrix.Pair]map[detailKey]matrix.Volume
 }
 
@@ -118,7 +119,7 @@ func siteText(frames []profile.Frame) string {
 
 func (d *pairDetails) addFlow(f profile.Flow, key detailKey) {
 	pair := matrix.FlowPair(f)
-	if d.most == 0 || pair.From < 0 || pair.To < 0 {
+	if d.most == 0 || pair.From < 0 || pair.To < 0 || d.only != nil && !d.only(pair) {
 		return
 	}
 	if d.pairs == nil {

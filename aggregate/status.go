@@ -1,6 +1,10 @@
 package aggregate
 
-import "github.com/mpitrace/mpitrace/profile"
+import (
+	"slices"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
 
 // JobStatus holds the MPI call that each process of a job is in at one moment.
 // Times are in seconds.
@@ -43,4 +47,55 @@ func (j *Job) Status() *JobStatus {
 		}
 	}
 	return s
+}
+
+// WaitsFor returns the ranks that the process waits for, as far as its open calls tell:
+// "rank 1", "ranks 2-5", or "any rank" for a receive from MPI_ANY_SOURCE. A send or
+// receive waits for its peer, a collective for the members that have not entered it, and a
+// completion call for the peers of the receives that were posted. It is empty for a process
+// that ended, that is outside MPI, or whose call does not tell whom it waits for.
+func (e *End) WaitsFor() string {
+	if !e.State.Runs() && e.State != profile.EndUnknown {
+		return ""
+	}
+	var ranks []int
+	absent, any := "", false
+	for i := range e.Calls {
+		c := &e.Calls[i]
+		if c.Absent != "" {
+			absent = c.Absent
+		}
+		peers := c.peers(e.OpenReceives)
+		any = any || slices.Contains(peers, profile.PeerAnySource)
+		ranks = append(ranks, peers...)
+	}
+	ranks = slices.DeleteFunc(ranks, func(rank int) bool { return rank < 0 })
+	switch {
+	case len(ranks) > 0:
+		return profile.RankSetOf(ranks...).String()
+	case absent != "":
+		return absent
+	case any:
+		return "any rank"
+	}
+	return ""
+}
+
+// peers returns the world ranks of those without which a call of messages or windows does not
+// return. receives are the posted receives of the process.
+func (c *OpenCall) peers(receives []OpenReceive) []int {
+	traits := profile.TraitsOf(c.Call)
+	switch class, _ := profile.ParseClass(c.Class); {
+	case c.Collective():
+		return nil
+	case c.Requests > 0:
+		var out []int
+		for i := range receives {
+			out = append(out, receives[i].WorldPeer)
+		}
+		return out
+	case class == profile.OneSided || traits.Any(profile.TraitBlocks):
+		return []int{c.WorldPeer, c.WorldSource}
+	}
+	return nil
 }

@@ -47,6 +47,16 @@ type ClassTotals struct {
 	Totals
 }
 
+// Totals returns the sums over all calls. As in ClassTotals, messages and bytes are those
+// sent, so each message is counted once.
+func (j *Job) Totals() Totals {
+	var sum Totals
+	for _, t := range j.calls.byClass {
+		sum.plus(t)
+	}
+	return sum
+}
+
 func (t *Totals) plus(o Totals) {
 	t.Calls += o.Calls
 	t.Messages += o.Messages

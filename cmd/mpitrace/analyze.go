@@ -219,24 +219,32 @@ func analyzeAndKeep(log io.Writer, dir run.Dir) (analyses, error) {
 	if err != nil {
 		return analyses{}, err
 	}
-	kept := &keptAnalysis{Version: versionString()}
-	out := analyses{waits: map[string][]profile.Wait{}, events: map[string][]profile.EventSource{}}
-	jobs := trace.Jobs(traces)
-	for _, job := range jobs {
-		o := analyzeOptions{waits: dir.Waits()}
-		found, waits, err := o.analyze(log, job)
-		if err != nil {
-			return analyses{}, err
-		}
-		sortWaits(waits)
-		kept.Jobs = append(kept.Jobs, found)
-		out.waits[found.Run], out.events[found.Run] = waits, job
+	out, jobs, err := analyzeTraces(log, traces)
+	if err != nil {
+		return analyses{}, err
 	}
-	out.add(kept.Jobs)
+	kept := &keptAnalysis{Version: versionString(), Jobs: jobs}
 	if err := kept.write(dir, out.waits); err != nil && !isReadOnly(err) {
 		warn(log, err)
 	}
 	return out, nil
+}
+
+// analyzeTraces analyses traces, and also returns the results in the order of the jobs.
+func analyzeTraces(log io.Writer, traces []profile.EventSource) (out analyses, results []*trace.Result, err error) {
+	out = analyses{waits: map[string][]profile.Wait{}, events: map[string][]profile.EventSource{}}
+	for _, job := range trace.Jobs(traces) {
+		o := analyzeOptions{waits: "waits"} // to be collected
+		found, waits, err := o.analyze(log, job)
+		if err != nil {
+			return analyses{}, nil, err
+		}
+		sortWaits(waits)
+		results = append(results, found)
+		out.waits[found.Run], out.events[found.Run] = waits, job
+	}
+	out.add(results)
+	return out, results, nil
 }
 
 // write writes the analysis and the waits to the run directory.

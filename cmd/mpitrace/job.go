@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/mpitrace/mpitrace/internal/launch"
@@ -149,4 +151,56 @@ func (j *job) printFiles(opened *run.Run, left []run.Left, notMerged error) {
 	warn(j.Log, opened.Traced.Text()...)
 	suggestTraceCommands(j.Log, j.Dir, &opened.Traced)
 	warn(j.Log, fmt.Sprintf("the files are in %s", j.Dir))
+}
+
+// unrecorded returns a text with the MPI functions that the programs of the
+// command import and the library does not intercept. It is empty if there are
+// none.
+func (j *job) unrecorded(opened *run.Run) string {
+	programs := j.Command.Files()
+	loaded := [][]string{programs}
+	if len(opened.Jobs) > 0 {
+		loaded = nil
+	}
+	for _, job := range opened.Jobs {
+		loaded = append(loaded, slices.Concat(programs, job.Loaded())) // a program's libraries may call MPI too
+	}
+	var names []string
+	for _, files := range loaded {
+		more, err := interpose.Unrecorded(j.Library, files)
+		if err != nil {
+			return ""
+		}
+		names = append(names, more...)
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	slices.Sort(names)
+	missing := "the program can also make calls that are not recorded: " + firstFew(slices.Compact(names), 6)
+	if interpose.IsDispatcher(j.Library) {
+		missing += ". To record functions that are newer than MPI 3.1, name the program's MPI with --mpi"
+	}
+	return missing
+}
+
+// firstFew lists the first names, and the number of the others.
+func firstFew(names []string, most int) string {
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+// missingText returns what a run lacks in addition to its jobs' own problems.
+// unrecorded may be empty.
+func missingText(programs []run.WrongMPI, unrecorded string) []string {
+	var missing []string
+	for _, p := range programs {
+		missing = append(missing, p.Advice())
+	}
+	if unrecorded != "" {
+		missing = append(missing, unrecorded)
+	}
+	return missing
 }

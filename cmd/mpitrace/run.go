@@ -19,7 +19,8 @@ import (
 )
 
 type runOptions struct {
-	dir string
+	dir  string
+	view bool
 	settings.Values
 }
 
@@ -39,6 +40,10 @@ Under a launcher (srun mpitrace run -- ./app) each process records itself, and
 Settings without a flag come from the environment and from files: see
 ` + "`mpitrace config`" + `.
 
+With --view, a browser can watch the run. When COMMAND has ended, mpitrace serves the
+report until Ctrl-C or until nobody has looked for an hour; if nobody ever looked, it
+ends at once.
+
 The exit status is that of COMMAND; 127 if COMMAND cannot be run, 2 if the command
 line is wrong.`,
 		Example: `  mpitrace run -- mpirun -n 4 ./app
@@ -51,6 +56,7 @@ line is wrong.`,
 	f.SetInterspersed(false)
 	registerSettings(cmd)
 	f.StringVarP(&o.dir, "output", "o", "", "record into `DIR`, which must not contain a run (default: mpitrace-PROGRAM- and the batch job's id or the time)")
+	f.BoolVar(&o.view, "view", false, "serve the page of the run while it goes on, as mpitrace view does, and print its address")
 	return cmd
 }
 
@@ -70,11 +76,22 @@ func (o *runOptions) run(cmd *cobra.Command, argv []string) error {
 	}
 	mark, under := launch.UnderLauncher()
 	if under && !launch.IsLauncher(argv) {
+		if o.view {
+			return usage(errors.New("--view is for whole jobs: put mpitrace run --view in front of the launcher, or use mpitrace view DIR"))
+		}
 		return o.rank(cmd, argv, mark)
 	}
 	j, err := o.newJob(cmd, argv)
 	if err != nil {
 		return err
+	}
+	if o.view {
+		v, err := startView(j.Dir, j.Log)
+		if err != nil {
+			j.Discard()
+			return err
+		}
+		defer v.finish(j.Log)
 	}
 	return j.run(launch.Streams{In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr()})
 }

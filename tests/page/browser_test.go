@@ -33,8 +33,8 @@ var startBrowser = sync.OnceValues(func() (context.Context, error) {
 		chromedp.NoSandbox, // root, as in containers, has no sandbox
 		chromedp.DisableGPU,
 		chromedp.UserDataDir(filepath.Join(scratch, "chromium")),
-		// No name resolves and no connection opens, whatever a page asks for.
-		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND"),
+		// No name resolves and no connection to another machine opens, whatever a page asks for.
+		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"),
 		chromedp.Flag("proxy-server", "127.0.0.1:9"),
 	)
 	ctx, stop := chromedp.NewExecAllocator(context.Background(), options...)
@@ -51,6 +51,7 @@ type tab struct {
 	*testing.T
 	ctx   context.Context
 	url   string
+	site  string  // what its requests may begin with, if a server sent it
 	ready float64 // ms from the start of loading until the page was ready
 
 	mu       sync.Mutex
@@ -63,18 +64,22 @@ type tab struct {
 // throws an exception.
 func openTab(t *testing.T, file string) *tab {
 	t.Helper()
+	return openPage(t, &tab{T: t, url: "file://" + file})
+}
+
+func openPage(t *testing.T, p *tab) *tab {
+	t.Helper()
 	testenv.Need(t, "chromium")
 	browser, err := startBrowser()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &tab{T: t, url: "file://" + file}
 	ctx, closeTab := chromedp.NewContext(browser, chromedp.WithListener(p.observe))
 	p.ctx = ctx
 	t.Cleanup(func() {
 		closeTab()
 		for _, problem := range p.problems {
-			t.Errorf("%s: %s", filepath.Base(file), problem)
+			t.Errorf("%s: %s", filepath.Base(p.url), problem)
 		}
 	})
 	send(p, network.Enable, network.EnableParams{})
@@ -112,7 +117,7 @@ func (p *tab) awaitReady() {
 func (p *tab) observe(event any) {
 	switch e := event.(type) {
 	case *network.EventRequestWillBeSent:
-		if url := e.Request.URL; url != p.url && !strings.HasPrefix(url, "data:") && !strings.HasPrefix(url, "blob:") {
+		if url := e.Request.URL; url != p.url && (p.site == "" || !strings.HasPrefix(url, p.site)) && !strings.HasPrefix(url, "data:") && !strings.HasPrefix(url, "blob:") {
 			p.problem("requests %s", url)
 		}
 	case *network.EventWebSocketCreated:

@@ -189,7 +189,7 @@ func pairsOf(details []aggregate.PairDetail) *Pairs {
 	if details == nil {
 		return nil
 	}
-	p := &Pairs{Calls: []string{}, Sites: []string{}, Slices: []string{}}
+	p := &Pairs{Calls: []string{}, Sites: []string{}, Slices: []string{}, From: []int{}, To: []int{}}
 	calls, sites, sliceNames := names{list: &p.Calls}, names{list: &p.Sites}, names{list: &p.Slices}
 	for _, d := range details {
 		p.From, p.To = append(p.From, d.From), append(p.To, d.To)

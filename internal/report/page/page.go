@@ -27,21 +27,25 @@ func Write(w io.Writer, p *Page) error {
 	if err != nil {
 		return err
 	}
-	style, script := file("style.css"), script()
+	style, script := file("style.css"), script(false)
+	return write(w, p.Title(), policy(style, script), style, script, data)
+}
+
+func write(w io.Writer, title, policy, style, script, data string) error {
 	parts := strings.NewReplacer(
-		"{{.Title}}", html.EscapeString(p.Title()),
-		"{{.Policy}}", policy(style, script),
+		"{{.Title}}", html.EscapeString(title),
+		"{{.Policy}}", policy,
 		"{{.Style}}", style,
 		"{{.Data}}", data,
 		"{{.Script}}", script)
-	_, err = parts.WriteString(w, file("index.html"))
+	_, err := parts.WriteString(w, file("index.html"))
 	return err
 }
 
 // script returns the script: the files in one function, because imports between files
 // fail in pages that are opened from a file. base.js comes first, and main.js, which
-// starts the page, last.
-func script() string {
+// starts the page, last. live.js, which asks a server for data, is only in served pages.
+func script(served bool) string {
 	var b strings.Builder
 	b.WriteString("\"use strict\";\n(() => {\n")
 	b.WriteString(file("base.js"))
@@ -50,7 +54,7 @@ func script() string {
 		panic(err) // the pattern is valid
 	}
 	for _, name := range files {
-		if name = path.Base(name); name != "base.js" && name != "main.js" {
+		if name = path.Base(name); name != "base.js" && name != "main.js" && (served || name != liveScript) {
 			b.WriteString(file(name))
 		}
 	}

@@ -245,9 +245,11 @@ func TestLargeAmounts(t *testing.T) {
 	}
 }
 
-// TestScripts bounds the lines of the hand-written script and their length.
+// TestScripts bounds the lines of the hand-written script and their length, and checks that
+// only live.js, which only served pages have, asks a server.
 func TestScripts(t *testing.T) {
-	const most, mostWide = 2800, 120
+	const most, mostApart, mostWide = 2800, 300, 120
+	forbidden := []string{"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "XMLHttpRequest", "WebSocket", "EventSource", "sendBeacon", "importScripts"}
 	files, err := fs.Glob(app, "app/*.js")
 	if err != nil {
 		t.Fatal(err)
@@ -256,23 +258,32 @@ func TestScripts(t *testing.T) {
 	for _, name := range files {
 		name = path.Base(name)
 		text := file(name)
+		n := codeLines(text)
 		if name != "live.js" && name != "history.js" {
-			lines += codeLines(text)
+			lines += n
+		} else if n > mostApart {
+			t.Errorf("%s: %d lines, %d at most", name, n, mostApart)
 		}
 		wrapped := name != "main.js" && name != "live.js" && name != "history.js" // not yet
 		if long := longLines(text, mostWide); wrapped && len(long) > 0 {
 			t.Errorf("%s: lines %v have more than %d characters", name, long, mostWide)
 		}
+		for _, word := range forbidden {
+			if strings.Contains(text, word) {
+				t.Errorf("%s uses %s", name, word)
+			}
+		}
+		if strings.Contains(text, "fetch(") && name != "live.js" {
+			t.Errorf("%s asks a server", name)
+		}
 	}
 	if lines > most {
 		t.Errorf("%d lines, %d at most", lines, most)
 	}
-	for _, word := range []string{"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "fetch(", "XMLHttpRequest", "importScripts"} {
-		if strings.Contains(script(), word) {
-			t.Errorf("the script uses %s", word)
-		}
+	if strings.Contains(script(false), "fetch(") || !strings.Contains(script(true), "fetch(") {
+		t.Error("served pages, and no others, ask a server")
 	}
-	if strings.Contains(script(), "</script") || strings.Contains(fmt.Sprint(file("style.css")), "</style") {
+	if strings.Contains(script(true), "</script") || strings.Contains(fmt.Sprint(file("style.css")), "</style") {
 		t.Error("the script or the style ends its element")
 	}
 }

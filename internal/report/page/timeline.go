@@ -45,6 +45,8 @@ type Timeline struct {
 	PathTotal     int               `json:"path_total"`
 	Path          pathColumns       `json:"path"`
 	Missing       []string          `json:"missing"`
+
+	zero int64 // the first event, Unix ns
 }
 
 type timelineOverview struct {
@@ -139,7 +141,6 @@ func finalizeStart(sources []profile.EventSource, zero int64) int64 {
 type timelineBuilder struct {
 	*Timeline
 	limits timelineLimits
-	zero   int64                 // the first event, Unix ns
 	texts  map[string]int        // indices in Texts
 	kinds  map[eventKind]int     // indices in Kinds
 	lines  map[timeline.Line]int // indices in Lines

@@ -5,6 +5,10 @@
 // (names of communicators, programs, call sites) are hostile: they become text nodes, never
 // markup.
 
+// served holds what only a page of `mpitrace view` can do: live.js sets start(root),
+// pairs(from, to) and events(from, to). job is the index of the job that is shown.
+const served = { job: 0 };
+
 // h returns an element. Properties that begin with "on" are listeners, others are
 // attributes; null, undefined and false are left out. Strings and numbers become text.
 function h(tag, properties, ...children) {

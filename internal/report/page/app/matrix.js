@@ -68,7 +68,7 @@ function matrixView(options) {
   const chart = new MatrixChart(options);
   controlMatrix(chart);
   chart.setSheets(options.sheets);
-  for (const name of ["setSheets", "describe", "locate", "level"]) {
+  for (const name of ["setSheets", "updateSheets", "describe", "locate", "level"]) {
     chart.element[name] = (...args) => chart[name](...args);
   }
   return chart.element;
@@ -112,6 +112,16 @@ class MatrixChart {
     const same = this.sheets.findIndex((s) => s.class === before.class && s.side === before.side);
     this.choices.sheet = String(Math.max(0, same));
     if (this.sheets.length) this.changed();
+  }
+
+  // updateSheets replaces the values of the sheets. What is chosen and in view stays.
+  updateSheets(sheets) {
+    const kinds = (list) => JSON.stringify(list.map((s) => [s.class, s.unit, s.block, s.lines]));
+    if (kinds(this.all) !== kinds(sheets)) return this.setSheets(sheets);
+    this.all = sheets;
+    this.sheets = sheets.filter((s) => s.unit !== "node");
+    this.sheet = this.sheets[this.choices.sheet];
+    this.canvas.redraw();
   }
 
   // drawnSheet returns the sheet that is drawn for a chosen one: it may be that between nodes.
@@ -283,13 +293,20 @@ class MatrixChart {
     return plural(byNode ? nodes : size * sheet.block, byNode ? "node" : "rank");
   }
 
-  // selectPair shows what the ranks of a cell sent, by size, call, site and phase.
-  selectPair(row, column) {
+  // selectPair shows what the ranks of a cell sent, by size, call, site and phase. A served page
+  // asks for it.
+  async selectPair(row, column) {
     const shown = this.shown(), [from, to] = [row, column].map((line) => this.group(shown, line));
     if (!this.pairs || !from.ranks.length) return;
+    const asked = this.asked = {}, wait = h("p", { class: "faint" }, "Reading what " + from.name + " sent …");
+    const failed = (error) => wait.textContent = error.message + ".";
+    const isServed = typeof this.pairs === "function";
+    if (isServed) this.details.replaceChildren(wait);
+    const pairs = isServed ? await this.pairs(from.ranks, to.ranks).catch(failed) : this.pairs;
+    if (asked !== this.asked || !pairs.from) return;
     const close = () => { this.details.replaceChildren(); this.canvas.focus(); };
     const title = from.name + " → " + to.name;
-    this.details.replaceChildren(pairDetails(this.pairs, new Set(from.ranks), new Set(to.ranks), title, close));
+    this.details.replaceChildren(pairDetails(pairs, new Set(from.ranks), new Set(to.ranks), title, close));
   }
 
   // show moves what is in view, within the matrix.

@@ -181,14 +181,14 @@ function parseOrder(text, ranks) {
   return Uint32Array.from(lineOf.keys());
 }
 
-// rankList returns ranks as ranges: "0–3, 8, 12–15". Long lists end with their length.
-function rankList(ranks) {
+// rankList returns ranks as ranges: "0–3, 8, 12–15". Lists of more than most end with their length.
+function rankList(ranks, most = 4) {
   const ranges = [];
   for (const rank of Uint32Array.from(ranks).sort()) {
     const last = ranges[ranges.length - 1];
     if (last && last[1] === rank - 1) last[1] = rank;
     else ranges.push([rank, rank]);
   }
-  const texts = ranges.slice(0, 4).map(([a, b]) => (a === b ? a : a + "–" + b));
-  return texts.join(", ") + (ranges.length > 4 ? ", … (" + plural(ranks.length, "rank") + ")" : "");
+  const texts = ranges.slice(0, most).map(([a, b]) => (a === b ? a : a + "–" + b));
+  return texts.join(", ") + (ranges.length > most ? ", … (" + plural(ranks.length, "rank") + ")" : "");
 }

@@ -51,6 +51,10 @@ function table(columns, rows, options = {}) {
         h("thead", null, h("tr", null, heads)),
         body)),
     h("div", { class: "controls" }, more));
+  element.setRows = (list) => {
+    rows = list;
+    draw();
+  };
   element.find = (text) => {
     if (box) filter(box.value = text);
   };

@@ -9,20 +9,17 @@ const timelineMargin = { left: 58, right: 10, top: 6, bottom: 24 };
 const stackFrom = 8; // device pixels; a lower lane has one colour in a column, as in `mpitrace timeline`
 const mostMessagesDrawn = 2000;
 
+// summed returns times from the differences between them.
+function summed(list) {
+  const out = Float64Array.from(list || []);
+  for (let i = 1; i < out.length; i++) out[i] += out[i - 1];
+  return out;
+}
+
 // decodeTimeline returns the timeline with times in typed arrays, as sums of the differences.
 function decodeTimeline(timeline) {
   const { texts, overview } = timeline, rows = (table, first) => (table && table[first]) || [];
-  const summed = (list) => {
-    const out = Float64Array.from(list || []);
-    for (let i = 1; i < out.length; i++) out[i] += out[i - 1];
-    return out;
-  };
-  const events = timeline.events && timeline.events.map((e) => {
-    const start = summed(e.start_ns), end = start.map((at, i) => at + e.duration_ns[i]);
-    let last = 0;
-    const reach = end.map((at) => (last = Math.max(last, at)));
-    return { start, end, reach, kind: e.kind || [], bytes: e.bytes || [] };
-  });
+  const events = timeline.events && timeline.events.map(decodeCalls);
   const m = timeline.messages, sent = summed(m.start_ns), w = timeline.waits, p = timeline.path;
   const bytesOf = (text) => Uint8Array.from(atob(text || ""), (c) => c.charCodeAt(0));
   return { ...timeline, events,
@@ -36,6 +33,14 @@ function decodeTimeline(timeline) {
       peer: w.peer[i], pattern: texts[w.pattern[i]].replaceAll("-", " "), peerSite: texts[w.peer_site[i]],
     })),
     path: rows(p, "line").map((line, i) => ({ line, from: p.from_ns[i], to: p.to_ns[i] })) };
+}
+
+// decodeCalls returns the calls of a line.
+function decodeCalls(e) {
+  const start = summed(e.start_ns), end = start.map((at, i) => at + e.duration_ns[i]);
+  let last = 0;
+  const reach = end.map((at) => (last = Math.max(last, at)));
+  return { start, end, reach, kind: e.kind || [], bytes: e.bytes || [] };
 }
 
 // timeStep returns the smallest round number of ns that is at least a given one.
@@ -65,7 +70,8 @@ function timelineView(options) {
 
 class TimelineChart {
   constructor({ timeline, job, activities }) {
-    this.data = decodeTimeline(timeline);
+    this.data = this.all = decodeTimeline(timeline);
+    this.loaded = null; // the calls of a window, from the server
     this.job = job || {};
     this.activities = activities;
     this.lines = this.data.lines.rank.length;
@@ -134,7 +140,27 @@ class TimelineChart {
       `The run has ${count(events_total)} events, too many for this page. It shows how time is divided, `,
       some(waits.length, waits_total, "longest", "waits"), " and ",
       some(messages.from.length, messages_total, "longest of the largest", "messages"),
-      ". To see single calls: ", this.command = h("code"));
+      ". To see single calls: ", this.command = h("code"),
+      served.events && [" ",
+        h("button", { type: "button", onclick: () => this.load() }, "Load the calls that are in view"), " ",
+        this.loading = h("span", { role: "status" })]);
+  }
+
+  // load asks the server for the calls in view. They are drawn while the view stays in that
+  // window.
+  async load() {
+    const { view } = this;
+    this.loading.textContent = "Reading the traces …";
+    try {
+      const found = await served.events(view.from, view.to);
+      this.loading.textContent = found.events
+        ? `${plural(found.events_total, "call")} from ${windowText(view)}.`
+        : `${count(found.events_total)} calls are too many: zoom in.`;
+      if (found.events) this.loaded = { ...this.all, ...found, events: found.events.map(decodeCalls) };
+      this.show(this.view.from, this.view.to, this.view.top, this.view.bottom);
+    } catch (error) {
+      this.loading.textContent = error.message + ".";
+    }
   }
 
   // show shows a window of time and of lines; without arguments all between MPI_Init and MPI_Finalize.
@@ -144,6 +170,8 @@ class TimelineChart {
     from = Math.max(0, Math.min(from, end - width));
     top = Math.max(0, Math.min(top, this.lines - height));
     this.view = { from, to: from + width, top, bottom: top + height };
+    const { loaded } = this;
+    this.data = loaded && from >= loaded.from_ns && from + width <= loaded.to_ns ? loaded : this.all;
     this.canvas.redraw();
   }
 

@@ -1,0 +1,237 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
+	"github.com/mpitrace/mpitrace/internal/report/page"
+	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/view"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// viewOptions say where a page is served.
+type viewOptions struct {
+	port    int
+	address string
+}
+
+func newView() *cobra.Command {
+	var o viewOptions
+	cmd := &cobra.Command{
+		Use:   "view DIR",
+		Short: "Serve the page of a run to a browser, live while the run goes on",
+		Long: `Serve the page of ` + "`report --html`" + ` to browsers on this machine, and print its address.
+While the job runs, the page shows once a second what each rank is doing and since
+when, whom it waits for, the rates of all ranks, and the matrix as it fills. Ranks
+that are in one call for more than 5 s are marked as hanging. When the job ends,
+the page becomes the report. What the page of a large job leaves out is read when
+you ask for it: a click on a cell of the matrix shows the sizes, calls, call sites
+and phases of its messages, and a traced run shows the calls of any window.
+
+The ranks are not disturbed: the command reads their recordings, and only while
+somebody looks. Of ranks on other nodes it shows what is visible from here, and how
+old that is.
+
+The address holds a token: whoever has it can see the run, and nobody else can.
+Nothing can be changed through it. Over ssh, the command also prints the command
+that makes the address work on your own machine. --listen lets other machines
+connect; the connection is not encrypted.
+
+The command ends with Ctrl-C, or when nobody has looked for an hour.`,
+		Example: `  mpitrace view mpitrace-app-20260102-150405
+  mpitrace view --port 8080 mpitrace-app-20260102-150405
+  mpitrace run --view -- mpirun -n 4 ./app`,
+		Args: asUsage(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, run.Dir(args[0])) },
+	}
+	f := cmd.Flags()
+	f.IntVar(&o.port, "port", 0, "listen on this `PORT` (default: the system chooses one)")
+	f.StringVar(&o.address, "listen", "127.0.0.1", "listen on this `ADDRESS`; any but the default lets other machines connect")
+	return cmd
+}
+
+func (o *viewOptions) run(cmd *cobra.Command, dir run.Dir) error {
+	if !dir.Used() {
+		if _, err := dir.OpenJobs(run.Heads, io.Discard); err != nil {
+			return err
+		}
+	}
+	server, err := o.serve(dir, cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(cmd.OutOrStdout(), server.URL())
+	warn(cmd.ErrOrStderr(), forwarding(server)...)
+	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	return server.Serve(ctx, view.IdleLimit)
+}
+
+// serve returns a server of a run, which listens already.
+func (o *viewOptions) serve(dir run.Dir, log io.Writer) (*view.Server, error) {
+	if o.port < 0 || o.port > 65535 {
+		return nil, usage(fmt.Errorf("--port %d: ports are from 1 to 65535; 0 lets the system choose", o.port))
+	}
+	var html bytes.Buffer
+	if err := page.WriteServed(&html); err != nil {
+		return nil, err
+	}
+	v := &viewedRun{dir: dir, log: log}
+	server, err := view.Listen(view.Content{Page: html.Bytes(), Policy: page.ServedPolicy(), Report: v.report, Pairs: v.pairs, Events: v.events,
+		Reader: view.NewReader(dir, func(j *aggregate.Job) any { return page.MatricesOf(j) })}, o.address, o.port)
+	if err != nil {
+		return nil, usage(err)
+	}
+	if !server.Loopback() {
+		warn(log, fmt.Sprintf("warning: other machines can connect to %s, and the connection is not encrypted: whoever sees the token can see the run. ssh -L is safer", o.address))
+	}
+	return server, nil
+}
+
+// forwarding returns what to do on the user's own machine if this one is reached over ssh.
+func forwarding(s *view.Server) []string {
+	if os.Getenv("SSH_CONNECTION") == "" || !s.Loopback() {
+		return nil
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "HOST"
+	}
+	at := net.JoinHostPort("127.0.0.1", fmt.Sprint(s.Port()))
+	return []string{"first, on your own machine: ssh -L " + fmt.Sprint(s.Port()) + ":" + at + " " + host}
+}
+
+// viewedRun answers what a page asks about a run. It writes nothing into the run directory.
+// Its methods are called one at a time.
+type viewedRun struct {
+	dir   run.Dir
+	log   io.Writer
+	lines []*page.Timeline // of the jobs, after the report was made
+	found summaries
+}
+
+// report returns the page of the run, which has ended.
+func (v *viewedRun) report() (any, error) {
+	opened, err := openRun(v.log, v.dir)
+	if err != nil {
+		return nil, err
+	}
+	if v.found, err = summarize(opened, time.Now(), true); err != nil {
+		return nil, err
+	}
+	missing := missingText(v.dir.WrongMPI(), "")
+	if v.found.traced, err = v.analysis(); err != nil {
+		missing = append(missing, fmt.Sprintf("the traces are not analysed: %v", err))
+	}
+	if v.dir.Untraced() {
+		missing = append(missing, "some events are not in the timeline yet: mpitrace report merges them")
+	}
+	p, err := v.found.page(v.dir, missing, false)
+	if err != nil {
+		return nil, err
+	}
+	v.lines = nil
+	for i := range p.Jobs {
+		v.lines = append(v.lines, p.Jobs[i].Timeline)
+	}
+	v.found.whole = nil // the page has what is needed of it
+	return p, nil
+}
+
+// analysis analyses the traces that were merged.
+func (v *viewedRun) analysis() (analyses, error) {
+	if len(v.dir.TraceFiles()) == 0 {
+		return analyses{}, nil
+	}
+	traces, err := v.dir.Traces()
+	if err != nil {
+		return analyses{}, err
+	}
+	found, _, err := analyzeTraces(io.Discard, traces)
+	return found, err
+}
+
+// pairs returns what ranks of a job sent to others.
+func (v *viewedRun) pairs(job int, from, to profile.RankSet) (any, error) {
+	opened, err := v.dir.Open(run.Whole, io.Discard)
+	if err != nil {
+		return nil, err
+	}
+	if job >= len(opened.Jobs) {
+		return nil, fmt.Errorf("the run has no job %d", job+1)
+	}
+	opened.Symbolize(v.dir.Known())
+	j, err := aggregate.Of(opened.Jobs[job], aggregate.Options{PairDetails: page.MostPairs,
+		DetailOf: func(p matrix.Pair) bool { return from.Contains(p.From) && to.Contains(p.To) }})
+	if err != nil {
+		return nil, err
+	}
+	details := j.PairDetails()
+	if details == nil {
+		return nil, fmt.Errorf("the cell has more than %d pairs: zoom in", page.MostPairs)
+	}
+	return page.PairsOf(details), nil
+}
+
+// events returns the calls of a window of a traced job.
+func (v *viewedRun) events(job int, from, to int64) (any, error) {
+	if job >= len(v.lines) || v.lines[job] == nil {
+		return nil, errors.New("the run was not traced, or has not ended")
+	}
+	return v.lines[job].Window(v.found.traced.events[v.found.jobs[job].Run], from, to)
+}
+
+// viewing is a server beside a job.
+type viewing struct {
+	server *view.Server
+	stop   context.CancelFunc
+	ended  chan error
+}
+
+// startView serves the page of a job that is about to start. Signals are for the job.
+func startView(dir run.Dir, log io.Writer) (*viewing, error) {
+	o := viewOptions{address: "127.0.0.1"}
+	server, err := o.serve(dir, log)
+	if err != nil {
+		return nil, err
+	}
+	warn(log, append([]string{"watch the run at " + server.URL()}, forwarding(server)...)...)
+	ctx, stop := context.WithCancel(context.Background())
+	v := &viewing{server: server, stop: stop, ended: make(chan error, 1)}
+	go func() { v.ended <- server.Serve(ctx, 365*24*time.Hour) }()
+	return v, nil
+}
+
+// finish serves the report until Ctrl-C, or until nobody has looked for an hour. If nobody
+// ever looked, it ends the server at once.
+func (v *viewing) finish(log io.Writer) {
+	defer v.stop()
+	if !v.server.Asked() {
+		return
+	}
+	warn(log, "the page is served until Ctrl-C, or until nobody has looked for an hour")
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	for v.server.Idle() < view.IdleLimit {
+		select {
+		case <-ctx.Done():
+			return
+		case <-v.ended:
+			return
+		case <-time.After(time.Second):
+		}
+	}
+}

@@ -1,0 +1,188 @@
+package view
+
+import (
+	"io"
+	"slices"
+	"time"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// hangsAfter is how many seconds a process may be in one call before it counts as hanging.
+const hangsAfter = 5.0
+
+// mostProcesses is the largest number of processes of a job that a reading lists. They are
+// the first of `status --json`: those that ended, then those in a call for the longest time.
+const mostProcesses = 10_000
+
+// Reading is what a run was doing at one moment: the answer to /data.
+type Reading struct {
+	Number   uint64    `json:"number"` // of readings since the server started
+	At       time.Time `json:"at"`
+	TookS    float64   `json:"reading_took_s"`
+	Finished bool      `json:"finished"` // the run has ended: the report can be asked for
+	Problem  string    `json:"problem,omitempty"`
+	Jobs     []Job     `json:"jobs"`
+
+	sheets []Sheets // one for each job
+}
+
+// Job is one job of a reading.
+type Job struct {
+	Status         *aggregate.JobStatus `json:"status"` // as `status --json`, with at most mostProcesses processes
+	ProcessesTotal int                  `json:"processes_total"`
+	// Waits has an entry for each of Status.Processes.
+	Waits   []Waiting        `json:"waits"`
+	Hanging string           `json:"hanging,omitempty"` // ranks in one call for longer than 5 s
+	Totals  aggregate.Totals `json:"totals"`            // of all ranks since the start
+	Rates   *Rates           `json:"rates"`             // since the reading before; null in the first
+	// Matrices is the number of the reading whose matrices are the latest. They are the
+	// answer to /matrices.
+	Matrices uint64 `json:"matrices"`
+}
+
+// Waiting is what follows from the calls of a process.
+type Waiting struct {
+	For     string `json:"for,omitempty"` // ranks that it waits for
+	Hanging bool   `json:"hanging,omitempty"`
+	// AgeS is the age of what is known of a process that cannot be checked from this node,
+	// in seconds; null for all others.
+	AgeS *float64 `json:"age_s,omitempty"`
+}
+
+// Rates are differences between two readings, per second.
+type Rates struct {
+	OverS    float64 `json:"over_s"` // time between the readings
+	Calls    float64 `json:"calls_per_s"`
+	Messages float64 `json:"messages_per_s"` // sent
+	Bytes    float64 `json:"bytes_per_s"`
+}
+
+// jobOf returns a job of a reading that was made at a time.
+func jobOf(j *aggregate.Job, at time.Time, before *Job, since time.Time) Job {
+	out := Job{Status: j.Status(), Totals: j.Totals()}
+	s := out.Status
+	out.ProcessesTotal = len(s.Processes)
+	s.Processes = s.Processes[:min(len(s.Processes), mostProcesses)]
+	out.Waits = make([]Waiting, len(s.Processes))
+	elapsed := 0.0 // since the first process began
+	if start := j.Start(); start > 0 {
+		elapsed = float64(at.UnixNano()-start) / 1e9
+	}
+	var hanging []int
+	for i := range s.Processes {
+		e := &s.Processes[i]
+		out.Waits[i] = waiting(e, elapsed)
+		if out.Waits[i].Hanging && e.Rank >= 0 {
+			hanging = append(hanging, e.Rank)
+		}
+	}
+	if len(hanging) > 0 {
+		out.Hanging = profile.RankSetOf(hanging...).String()
+	}
+	if seconds := at.Sub(since).Seconds(); before != nil && seconds > 0 && out.Totals.Calls >= before.Totals.Calls {
+		out.Rates = &Rates{OverS: seconds, Calls: float64(out.Totals.Calls-before.Totals.Calls) / seconds,
+			Messages: difference(out.Totals.Messages, before.Totals.Messages) / seconds, Bytes: difference(out.Totals.Bytes, before.Totals.Bytes) / seconds}
+	}
+	return out
+}
+
+// difference returns a - b, and 0 if a process is missing that was there before.
+func difference(a, b uint64) float64 { return float64(a - min(a, b)) }
+
+// waiting returns what follows from the calls of a process. elapsed is the time since the
+// first process began, in seconds.
+func waiting(e *aggregate.End, elapsed float64) Waiting {
+	out := Waiting{For: e.WaitsFor()}
+	known := e.LastCallS
+	for i := range e.Calls {
+		known = max(known, e.Calls[i].SinceS)
+		out.Hanging = out.Hanging || e.Calls[i].ForS > hangsAfter
+	}
+	out.Hanging = out.Hanging && (e.State.Runs() || e.State == profile.EndUnknown)
+	if e.State == profile.EndUnknown {
+		out.AgeS = new(max(0, elapsed-known))
+	}
+	return out
+}
+
+// read reads the recordings. It returns no error: a reading says what is wrong.
+func (r *Reader) read(before *Reading) *Reading {
+	out := &Reading{Number: 1, At: time.Now(), Jobs: []Job{}}
+	if before != nil {
+		out.Number = before.Number + 1
+	}
+	defer func() { out.TookS = time.Since(out.At).Seconds() }()
+	info, err := r.dir.ReadInfo()
+	if err != nil {
+		out.Problem = err.Error() // what the ranks do is shown nevertheless
+	}
+	if r.ended(info) {
+		out.Finished = true
+		return out
+	}
+	opened, err := r.dir.Open(run.Whole, io.Discard)
+	if err != nil {
+		out.Problem = err.Error()
+		return out
+	}
+	opened.Symbolize(r.symbols) // files without names were reported by the command, or will be by the report
+	last := int64(0)            // latest known moment of any process
+	for i, src := range opened.Jobs {
+		live := run.LiveSource{Of: src, Read: out.At}
+		j := aggregate.NewJob(aggregate.Options{})
+		err := live.Each(func(p *profile.Profile) error {
+			r.symbols = p.Symbols
+			last = max(last, p.End, p.Exit.At)
+			j.Add(p)
+			return nil
+		})
+		if err != nil {
+			out.Problem = err.Error()
+			continue
+		}
+		r.addJob(out, before, i, j)
+	}
+	out.Finished = over(out, info, last)
+	return out
+}
+
+// addJob adds a job to a reading, with its matrices if they changed.
+func (r *Reader) addJob(out, before *Reading, i int, j *aggregate.Job) {
+	var earlier *Job
+	var since time.Time
+	if before != nil {
+		if at := slices.IndexFunc(before.Jobs, func(b Job) bool { return b.Status.Run == j.Run }); at >= 0 {
+			earlier, since = &before.Jobs[at], before.At
+			i = at
+		}
+	}
+	job := jobOf(j, out.At, earlier, since)
+	sheets := Sheets{}
+	if earlier != nil && i < len(before.sheets) {
+		job.Matrices, sheets = earlier.Matrices, before.sheets[i]
+	}
+	changed := sheets.of != job.Totals.Messages || sheets.body == nil
+	if changed && out.At.Sub(sheets.at) >= sheets.wait() {
+		job.Matrices, sheets = out.Number, r.sheetsOf(j, job.Totals.Messages, out.At)
+	}
+	out.Jobs, out.sheets = append(out.Jobs, job), append(out.sheets, sheets)
+}
+
+// Sheets are the matrices of a job, as JSON.
+type Sheets struct {
+	body []byte
+	of   uint64 // messages in them
+	at   time.Time
+	took time.Duration
+}
+
+// wait returns the least time between these matrices and the next.
+func (s *Sheets) wait() time.Duration {
+	if len(s.body) > 1<<20 {
+		return max(5*time.Second, share*s.took)
+	}
+	return share * s.took
+}

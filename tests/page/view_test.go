@@ -1,0 +1,225 @@
+package page
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
+)
+
+// mpis are the MPIs of Debian: their compilers, and their launchers with the number of ranks.
+var mpis = []struct {
+	name, cc string
+	launcher []string
+}{
+	{"openmpi", "mpicc.openmpi", []string{"mpirun.openmpi", "--oversubscribe", "-n"}},
+	{"mpich", "mpicc.mpich", []string{"mpiexec.mpich", "-n"}},
+}
+
+// start starts a command that is built, and returns its process and the first line that
+// it writes to stdout. At the end of the test it receives a SIGTERM.
+func start(t *testing.T, args ...string) (cmd *exec.Cmd, first func() string) {
+	t.Helper()
+	cmd = exec.Command(filepath.Join(scratch, "mpitrace"), args...)
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(out)
+	t.Cleanup(func() {
+		cmd.Process.Signal(syscall.SIGTERM)
+		cmd.Wait()
+	})
+	return cmd, func() string {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			t.Fatal(args, err)
+		}
+		return strings.TrimSpace(line)
+	}
+}
+
+// serve serves the page of a run and opens it.
+func serve(t *testing.T, run string) *tab {
+	t.Helper()
+	_, first := start(t, "view", run)
+	url := first()
+	site, _, found := strings.Cut(url, "?token=")
+	if !found {
+		t.Fatalf("address %q", url)
+	}
+	return openPage(t, &tab{T: t, url: url, site: site})
+}
+
+// await waits until a JavaScript expression is true, and returns how long that took.
+func (p *tab) await(within time.Duration, expression string) time.Duration {
+	p.Helper()
+	start := time.Now()
+	for limit := testenv.Allow(within); !eval[bool](p, expression); time.Sleep(50 * time.Millisecond) {
+		if time.Since(start) > limit {
+			p.Fatalf("%s is not so within %v: %s", expression, limit, p.text("#page"))
+		}
+	}
+	return time.Since(start)
+}
+
+// jobStatus is what the tests read of `mpitrace status --json`.
+type jobStatus struct {
+	Processes []struct {
+		Rank  int
+		Calls []struct {
+			Call      string
+			WorldPeer int     `json:"world_peer"`
+			ForS      float64 `json:"for_s"`
+			Absent    string
+			Callsite  struct{ Label string }
+		}
+	}
+	Deadlocks [][]int
+}
+
+func statusOf(t *testing.T, run string) jobStatus {
+	t.Helper()
+	var s struct{ Jobs []jobStatus }
+	if err := json.Unmarshal([]byte(command(t, "mpitrace", "status", "--json", run)), &s); err != nil || len(s.Jobs) != 1 {
+		t.Fatalf("%d jobs, %v", len(s.Jobs), err)
+	}
+	return s.Jobs[0]
+}
+
+// hang starts deadlock.c, in which ranks 0 and 1 receive from each other and the others are
+// in a barrier, and waits until its ranks are recorded.
+func hang(t *testing.T, name, cc string, launcher []string) (run string) {
+	t.Helper()
+	testenv.Need(t, "gcc", cc, launcher[0])
+	program := filepath.Join(scratch, "deadlock-"+name)
+	command(t, cc, "-O1", "-g", "-w", "-o", program, filepath.Join(root, "tests", "programs", "deadlock.c"))
+	run = filepath.Join(t.TempDir(), "run")
+	start(t, slices.Concat([]string{"run", "-o", run, "--"}, launcher, []string{"4", program, "recv"})...)
+	for end := time.Now().Add(testenv.Allow(20 * time.Second)); ; time.Sleep(50 * time.Millisecond) {
+		if found, _ := filepath.Glob(filepath.Join(run, "recordings", "*.rec")); len(found) == 4 || exists(filepath.Join(run, "run.json")) && spooled(t, run) == 4 {
+			return run
+		}
+		if time.Now().After(end) {
+			t.Fatal("the job does not start")
+		}
+	}
+}
+
+// spooled returns the number of recordings in the spool of a run.
+func spooled(t *testing.T, run string) int {
+	var info struct{ Spool string }
+	if json.Unmarshal([]byte(read(t, filepath.Join(run, "run.json"))), &info) != nil || info.Spool == "" {
+		return 0
+	}
+	found, _ := filepath.Glob(filepath.Join(info.Spool, "*.rec"))
+	return len(found)
+}
+
+// TestViewHanging opens the page of a job that hangs: within 2 s it shows who waits for whom,
+// and what it shows is what `status --json` says at the same time.
+func TestViewHanging(t *testing.T) {
+	for _, m := range mpis {
+		t.Run(m.name, func(t *testing.T) {
+			run := hang(t, m.name, m.cc, m.launcher)
+			p := serve(t, run)
+			took := p.await(20*time.Second, `document.querySelector("#live-notices")?.textContent.includes("Deadlock: 0 waits for 1 waits for 0.")`)
+			t.Logf("the deadlock is shown after %v", took)
+			p.checkLive(run)
+			p.await(20*time.Second, `document.querySelector("#live-notices").textContent.includes("In one call for more than 5 s: ranks 0-3.")`)
+			p.picture("live-" + m.name)
+		})
+	}
+}
+
+// checkLive compares the table of ranks with the status. Durations may differ by the time
+// between the two readings.
+func (p *tab) checkLive(run string) {
+	p.Helper()
+	shown := p.table("Ranks")
+	s := statusOf(p.T, run)
+	if len(s.Processes) != 4 || len(shown.Rows) != 4 {
+		p.Fatalf("%d processes, %d rows", len(s.Processes), len(shown.Rows))
+	}
+	ranks, calls, sites, waits, times := shown.column(p, "rank"), shown.column(p, "call"), shown.column(p, "at"), shown.column(p, "waits for"), shown.column(p, "for")
+	for _, e := range s.Processes {
+		i := slices.Index(ranks, strconv.Itoa(e.Rank))
+		if i < 0 || len(e.Calls) != 1 {
+			p.Fatalf("rank %d: ranks %q, %d calls", e.Rank, ranks, len(e.Calls))
+		}
+		c := e.Calls[0]
+		call, whom := "MPI_Barrier in MPI_COMM_WORLD", "ranks 0-1"
+		if e.Rank < 2 {
+			call, whom = fmt.Sprintf("MPI_Recv from rank %d in MPI_COMM_WORLD", 1-e.Rank), fmt.Sprintf("rank %d", 1-e.Rank)
+		}
+		if !strings.HasPrefix(call, "MPI_"+c.Call+" ") || calls[i] != call || sites[i] != c.Callsite.Label || waits[i] != whom {
+			p.Errorf("rank %d: %q at %q waits for %q; status: %+v", e.Rank, calls[i], sites[i], waits[i], c)
+		}
+		if e.Rank > 1 && c.Absent != whom {
+			p.Errorf("rank %d: status says that %q are absent", e.Rank, c.Absent)
+		}
+		if d := secondsOf(times[i]) - c.ForS; math.Abs(d) > testenv.Allow(2500*time.Millisecond).Seconds() {
+			p.Errorf("rank %d: for %s, status: %.3f s", e.Rank, times[i], c.ForS)
+		}
+	}
+}
+
+// secondsOf reads the first duration of a text.
+func secondsOf(text string) float64 {
+	found := regexp.MustCompile(`^([\d.]+) (s|ms|µs|ns)`).FindStringSubmatch(text)
+	if found == nil {
+		return math.NaN()
+	}
+	v, _ := strconv.ParseFloat(found[1], 64)
+	return v * map[string]float64{"s": 1, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}[found[2]]
+}
+
+// TestViewEnds opens the page of a job that ends: it becomes the report in the same document,
+// with the numbers of the report.
+func TestViewEnds(t *testing.T) {
+	program := compile(t, halo)
+	run := filepath.Join(t.TempDir(), "run")
+	cmd, _ := start(t, "run", "-o", run, "--", "mpirun.openmpi", "--oversubscribe", "-n", "4", program, "-s", "60000", "-n", "200", "-m", "200")
+	for !exists(filepath.Join(run, "run.json")) {
+		time.Sleep(20 * time.Millisecond)
+	}
+	p := serve(t, run)
+	p.script(`window.sameDocument = true`)
+	p.await(30*time.Second, `Boolean(document.querySelector("#live-facts")) && document.querySelector("#live-rates").textContent.includes("calls/s")`)
+	p.await(10*time.Second, `Boolean(document.querySelector("canvas.matrix"))`)
+	p.picture("live-halo")
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	p.await(20*time.Second, `!document.querySelector("#live-facts") && Boolean(document.querySelector("#calls"))`)
+	if !eval[bool](p, `window.sameDocument === true`) {
+		t.Error("the page was loaded again")
+	}
+	p.checkReport(run)
+	p.checkMatrices(run, 4, 1)
+}
+
+// TestViewEnded opens a run of a large job that has ended. What its page lacks comes from the
+// server.
+func TestViewEnded(t *testing.T) {
+	const ranks = 4200 // more pairs than a page has details of
+	run := synthetic(t, "stencil", ranks, 64)
+	p := serve(t, run)
+	p.await(60*time.Second, `Boolean(document.querySelector("#calls"))`)
+	p.checkReport(run)
+	p.showMatrix()
+}
