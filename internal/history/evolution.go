@@ -142,11 +142,11 @@ func stepOf(a, b *Configuration, compare Compare) (*Step, error) {
 }
 
 // compareChanges sorts the largest change first: times, then bytes, messages and
-// calls.
+// calls. Of equal ones, call sites come first: they say most.
 func compareChanges(a, b Change) int {
-	order := []aggregate.MeasureName{Time, Bytes, Messages, Calls}
+	order, kinds := []aggregate.MeasureName{Time, Bytes, Messages, Calls}, []Kind{OfCallSite, OfCall, OfTotal}
 	size := func(c Change) float64 { return max(c.Difference(), -c.Difference()) }
-	return cmp.Or(cmp.Compare(slices.Index(order, a.Measure), slices.Index(order, b.Measure)), cmp.Compare(size(b), size(a)),
+	return cmp.Or(cmp.Compare(slices.Index(order, a.Measure), slices.Index(order, b.Measure)), cmp.Compare(size(b), size(a)), slices.Index(kinds, a.Of)-slices.Index(kinds, b.Of),
 		strings.Compare(a.Name, b.Name), strings.Compare(a.Call, b.Call))
 }
 
