@@ -6,6 +6,7 @@ function start() {
   setTheme(dark.matches);
   dark.addEventListener("change", () => setTheme(dark.matches));
   prepareForPrint();
+  if (served.start) return served.start(root);
   if (typeof DecompressionStream === "undefined") {
     return root.replaceChildren(notice("This browser is too old to unpack the data of this page. Use Chrome or Edge 80, Firefox 113, Safari 16.4 or newer, or run mpitrace report for the same numbers as text."));
   }
@@ -43,7 +44,7 @@ function showJob(root, data, index) {
   redraws.length = highlight.listeners.length = 0;
   highlight.ranks = null;
   if (data.kind === "history") return showHistory(root, data);
-  const job = data.jobs[index];
+  const job = data.jobs[served.job = index];
   if (!job) return root.replaceChildren(notice("This run has no jobs that were recorded. " + (data.missing || []).join(". ")));
   const page = { data, job, s: job.summary };
   const diff = data.kind === "diff";
@@ -55,6 +56,8 @@ function showJob(root, data, index) {
   root.replaceChildren(...(diff ? diffHead(page) : reportHead(page)), ...jobTable(root, data, index), diff ? diffFirst(page) : reportFirst(page),
     h("nav", { "aria-label": "Sections" }, h("a", { href: "#page" }, "Top"), parts.map((p) => h("a", { href: "#" + p.id }, p.firstChild.textContent))), ...parts,
     h("footer", { class: "faint" }, h("p", null, madeText(data.made))));
+  const named = location.hash && document.getElementById(location.hash.slice(1));
+  if (named) named.scrollIntoView(); // the browser looked for it before it was there
 }
 
 function madeText(made) {
@@ -103,7 +106,7 @@ function reportFirst(page) {
     h("section", { class: "bars", "aria-label": "Compute time of each rank" }, h("h2", { class: "caps" }, "Compute time by rank"), markedLine(),
       ranks.useful_ns.some((ns) => ns !== null) ? rankChart(ranks, { layers: [{ name: "compute", color: "--compute", values: ranks.useful_ns }], order, size: "low", mean: s.pop && s.pop.useful_mean_ns, most: ranks.useful_most_ns, label: "Compute time of each rank. The table in section Time has the values." })
         : h("p", { class: "faint" }, s.timing === "off" ? "Not known: the calls were not timed." : "Not known: no rank finalized.")),
-    h("section", { class: "pairs", "aria-label": "Matrix" }, job.matrices.length ? matrixView({ sheets: job.matrices, ranks, pairs: job.pairs, summary: s }) : h("p", { class: "faint" }, "No rank sent anything to another.")));
+    h("section", { class: "pairs", "aria-label": "Matrix" }, h("h2", { class: "caps" }, "Who sends to whom"), job.matrices.length ? matrixView({ sheets: job.matrices, ranks, pairs: job.pairs || served.pairs, summary: s }) : h("p", { class: "faint" }, "No rank sent anything to another.")));
 }
 
 // efficiencyBar returns the efficiency as a formula and as a bar of what the time of all
@@ -114,7 +117,7 @@ function efficiencyBar(pop, expected, traced) {
   const lost = 1 - pop.communication_efficiency, ce = traced ? traced.communication_efficiency : 1;
   const transfer = ce < 1 ? lost * (1 - traced.transfer) / (1 - ce) : 0;
   const parts = [["compute", pop.parallel_efficiency, "compute"], ["imbalance", pop.communication_efficiency - pop.parallel_efficiency, "imbalance"],
-    ...(ce < 1 ? [["serialisation (ranks wait in a chain)", lost - transfer, "serial"], ["transfer (messages and calls)", transfer, "transfer"]] : [["MPI", lost, "mpi"]])].map(([name, share, kind]) => ({ name, share: Math.max(0, share), kind }));
+    ...(ce < 1 ? [["serialisation (ranks wait in a chain)", lost - transfer, "serial"], ["transfer (messages and calls)", transfer, "transfer"]] : [["other time in MPI", lost, "mpi"]])].map(([name, share, kind]) => ({ name, share: Math.max(0, share), kind }));
   return [h("p", null, h("strong", null, `Parallel efficiency ${percent(pop.parallel_efficiency)}${error}`), ` = load balance ${percent(pop.load_balance)} × communication ${percent(pop.communication_efficiency)}`, expected > pop.ranks && ` (of ${count(pop.ranks)} of ${plural(expected, "rank")})`,
     h("span", { class: "faint" }, ` · Ranks compute ${duration(pop.useful_mean_ns)} of ${duration(pop.runtime_ns)} on average; rank ${pop.useful_max_rank} computes most, ${duration(pop.useful_max_ns)}.`)),
   h("div", { class: "bar", "aria-hidden": "true" }, parts.map((p) => {
@@ -133,7 +136,7 @@ function findingsList(page) {
   const list = page.s.findings || [];
   return [h("h2", { class: "caps" }, list.length ? "What stands out" : "Nothing stands out"),
     h("ol", { class: "findings" }, list.map((f, i) => h("li", null, finding(page, f, i)))),
-    page.job.waits_unknown && h("p", { class: "faint" }, "Why ranks wait was not recorded: ", h("code", null, "mpitrace run --trace"))];
+    page.job.waits_unknown && h("p", { class: "faint" }, "To record why ranks wait: ", h("code", null, "mpitrace run --trace"))];
 }
 
 function finding(page, f, i) {
