@@ -356,8 +356,7 @@ function pairDetails(pairs, from, to, title, close) {
     const bar = (line) => svg("svg", { width: 80, height: 10, "aria-hidden": "true" },
       svg("rect", { width: 80 * Number(line[measure]) / total, height: 10, fill: "currentColor", opacity: 0.5 }));
     return table([
-      textColumn(head, (line) => name(line.k)),
-      countColumn("messages", (line) => line.messages),
+      textColumn(head, (line) => name(line.k)), countColumn("messages", (line) => line.messages),
       bytesColumn("bytes", (line) => line.bytes),
       { head: "share of " + measure, value: (line) => line[measure], text: bar },
     ], lines);

@@ -97,8 +97,7 @@ function efficiencyTable(p) {
   const mean = seconds(p.useful_mean_s), most = seconds(p.useful_max_s);
   const busiest = `rank ${p.useful_max_rank} computes ${most}`;
   return table([
-    textColumn("efficiency", (r) => r[0]),
-    percentColumn("", (r) => r[1]),
+    textColumn("efficiency", (r) => r[0]), percentColumn("", (r) => r[1]),
     textColumn("because", (r) => r[2]),
   ], [
     ["parallel efficiency", p.parallel_efficiency, `ranks compute ${mean} of ${runtime} on average`],
@@ -134,8 +133,7 @@ function balanceSection({ s }) {
     s.hosts.length > 1 && s.locality && localityTable(s.locality),
     s.orders && s.orders.length > 0 && ordersTable(s.orders),
     s.hosts.length > 1 && table([
-      textColumn("node", (n) => n.name),
-      countColumn("ranks", (n) => n.ranks),
+      textColumn("node", (n) => n.name), countColumn("ranks", (n) => n.ranks),
     ], s.hosts, { caption: "Nodes", limit: 8, filter: (n) => n.name }),
     s.top_pairs.length > 0 && topPairsTable(s))];
 }
@@ -164,12 +162,9 @@ function spreadTable(spread) {
     return named + (more > 0 ? ` and ${plural(more, "more rank")}` : "") || null;
   };
   return table([
-    textColumn("quantity", (b) => quantityNames[b.quantity]),
-    column("mean", (b) => b.mean),
-    column("median", (b) => b.median),
-    column("least (rank)", (b) => b.min, (b) => b.min_rank),
-    column("most (rank)", (b) => b.max, (b) => b.max_rank),
-    percentColumn("above mean", (b) => b.imbalance),
+    textColumn("quantity", (b) => quantityNames[b.quantity]), column("mean", (b) => b.mean),
+    column("median", (b) => b.median), column("least (rank)", (b) => b.min, (b) => b.min_rank),
+    column("most (rank)", (b) => b.max, (b) => b.max_rank), percentColumn("above mean", (b) => b.imbalance),
     { head: "stand out", value: (b) => b.outlying, text: outliers },
   ], spread, { caption: "What the ranks did, over the ranks" });
 }
@@ -187,8 +182,7 @@ function localityTable(locality) {
 
 function ordersTable(orders) {
   return table([
-    textColumn("order of the ranks", (o) => o.name),
-    bytesColumn("between nodes", (o) => o.between_nodes.bytes),
+    textColumn("order of the ranks", (o) => o.name), bytesColumn("between nodes", (o) => o.between_nodes.bytes),
     bytesColumn("all", (o) => o.all.bytes),
     percentColumn("between", (o) => o.between_nodes.bytes / (o.all.bytes || 1)),
   ], orders, { caption: "Bytes between nodes in other orders" });
@@ -199,8 +193,7 @@ function topPairsTable({ top_pairs, direct_traffic: all }) {
     { head: "from → to", value: (p) => p.from, text: (p) => `${p.from} → ${p.to}` },
     bytesColumn("bytes", (p) => p.bytes),
     percentColumn("% of bytes", (p) => (all.bytes ? p.bytes / all.bytes : null)),
-    countColumn("messages", (p) => p.messages),
-    bytesColumn("mean size", meanSize),
+    countColumn("messages", (p) => p.messages), bytesColumn("mean size", meanSize),
     bytesColumn("in collectives", (p) => p.collective.bytes, "logical volume"),
   ], top_pairs, { caption: "Pairs that send most, point-to-point and one-sided" });
 }
@@ -229,8 +222,7 @@ function callsSection({ s, job }) {
   const waits = new Map((job.analysis ? job.analysis.calls : []).map((c) => [c.call, c]));
   const traced = (field) => (c) => (waits.has(c.call) ? 1e9 * waits.get(c.call)[field] : null);
   const times = [
-    timeColumn("mean", (c) => c.mean_ns),
-    timeColumn("shortest", (c) => c.min_ns),
+    timeColumn("mean", (c) => c.mean_ns), timeColumn("shortest", (c) => c.min_ns),
     timeColumn("longest", (c) => c.max_ns),
   ];
   const waiting = [
@@ -242,16 +234,14 @@ function callsSection({ s, job }) {
       textColumn("call", (c) => c.call),
       ...totalColumns(s),
       ...(timed(s) ? times : []),
-      countColumn("messages sent", (c) => c.sent.messages),
-      bytesColumn("sent", (c) => c.sent.bytes),
+      countColumn("messages sent", (c) => c.sent.messages), bytesColumn("sent", (c) => c.sent.bytes),
       bytesColumn("received", (c) => received(c, s)),
       ...(waits.size ? waiting : []),
     ], s.calls, { caption: "MPI calls, over all ranks", filter: (c) => c.call, limit: 30 }),
     table([
       { head: "class", value: (c) => c.class, text: (c) => c.class + (classMeaning[c.class] || "") },
       ...totalColumns(s).slice(0, 2),
-      countColumn("messages", (c) => c.messages),
-      bytesColumn("bytes", (c) => c.bytes),
+      countColumn("messages", (c) => c.messages), bytesColumn("bytes", (c) => c.bytes),
     ], s.classes, { caption: "Classes of calls" }),
     s.untimed_calls > 0 && h("p", null, `Not timed: ${plural(s.untimed_calls, "call")} from Fortran, ` +
       "whose bindings do it without MPI's functions in C."),
@@ -290,8 +280,7 @@ function sitesSection(page) {
   });
   const extremes = [ofRank("least (rank)", "min_ns", "min_rank"), ofRank("most (rank)", "max_ns", "max_rank")];
   page.siteTable = table([
-    siteColumn(job.sources),
-    textColumn("call", (c) => c.call),
+    siteColumn(job.sources), textColumn("call", (c) => c.call),
     ...totalColumns(s),
     ...(timed(s) && s.ranks_recorded > 1 ? extremes : []),
     countColumn("messages", (c) => (unknown(c) ? null : moved(c).messages)),
@@ -322,18 +311,15 @@ function communicatorsSection({ s, job }) {
   const mostly = ({ patterns: [first] }) => `${first.pattern}, ${seconds(first.time_s)}`;
   return list.length + waits.length > 0 && [
     list.length > 0 && table([
-      textColumn("communicator", (c) => c.label || "others"),
-      countColumn("size", (c) => c.size),
+      textColumn("communicator", (c) => c.label || "others"), countColumn("size", (c) => c.size),
       countColumn("ranks", (c) => c.ranks, "processes that called on it"),
       ...totalColumns(s),
-      countColumn("messages sent", (c) => c.sent.messages),
-      bytesColumn("sent", (c) => c.sent.bytes),
+      countColumn("messages sent", (c) => c.sent.messages), bytesColumn("sent", (c) => c.sent.bytes),
     ], list, { caption: "Calls by communicator", filter: (c) => c.label }),
     waits.length > 0 && table([
       textColumn("communicator", (c) => c.communicator),
       { head: "mostly", value: (c) => c.patterns[0].pattern, text: mostly },
-      countColumn("waits", (c) => c.count),
-      timeColumn("time", (c) => 1e9 * c.time_s),
+      countColumn("waits", (c) => c.count), timeColumn("time", (c) => 1e9 * c.time_s),
       percentColumn("% of time", (c) => c.share),
     ], waits, { caption: "Waits by communicator", filter: (c) => c.communicator }),
   ];
@@ -347,10 +333,8 @@ function sizesSection({ s }) {
     table([
       textColumn("call", (r) => r.call),
       { head: "size", numeric: true, value: (r) => r.size_class, text: (r) => sizeRange(r.least_bytes) },
-      countColumn("messages", (r) => r.messages),
-      bytesColumn("bytes", (r) => r.bytes),
-      bytesColumn("mean size", meanSize),
-      countColumn("calls", (r) => r.calls),
+      countColumn("messages", (r) => r.messages), bytesColumn("bytes", (r) => r.bytes),
+      bytesColumn("mean size", meanSize), countColumn("calls", (r) => r.calls),
     ], rows, {
       caption: "Messages by call and size; for collectives, of their logical volume",
       filter: (r) => r.call,
@@ -389,8 +373,7 @@ function phasesSection({ s }) {
   return s.slices.length > 1 && [table([
     textColumn("phase", (c) => c.slice),
     ...totalColumns(s),
-    countColumn("messages", (c) => c.messages),
-    bytesColumn("bytes", (c) => c.bytes),
+    countColumn("messages", (c) => c.messages), bytesColumn("bytes", (c) => c.bytes),
   ], s.slices, { caption: "Phases, in order of start", filter: (c) => c.slice })];
 }
 
@@ -407,10 +390,8 @@ function physicalSection({ s }) {
   const known = p.unknown.length ? ` (known for ${p.ranks_known} of ${s.ranks_expected} ranks)` : "";
   return [
     table([
-      textColumn("traffic", (r) => r[0]),
-      countColumn("pairs", (r) => r[1].pairs),
-      countColumn("messages", (r) => r[1].messages),
-      bytesColumn("bytes", (r) => r[1].bytes),
+      textColumn("traffic", (r) => r[0]), countColumn("pairs", (r) => r[1].pairs),
+      countColumn("messages", (r) => r[1].messages), bytesColumn("bytes", (r) => r[1].bytes),
     ], rows, { caption: `What the program asked for, and what the MPI library sent${known}` }),
     differs && h("p", null, "The library's count of point-to-point differs from the program's, " +
       `${plural(p.asked.messages, "message")} (${bytes(p.asked.bytes)}): ` +
@@ -426,11 +407,9 @@ function unexpectedSection({ s, job }) {
   const most = ({ most: [pair] }) => `${from(pair.from)} → ${pair.to} (${count(pair.late)})`;
   const queue = (l) => l.mean_queue_length;
   return s.late_receives.length > 0 && [table([
-    siteColumn(job.sources),
-    textColumn("call", (l) => l.call),
+    siteColumn(job.sources), textColumn("call", (l) => l.call),
     textColumn("communicator", (l) => (l.others ? "others" : l.communicator || null)),
-    countColumn("late", (l) => l.late),
-    percentColumn("% of receives", (l) => l.share),
+    countColumn("late", (l) => l.late), percentColumn("% of receives", (l) => l.share),
     { head: "mean queue", numeric: true, value: queue, text: (l) => threeDigits(queue(l)) },
     countColumn("ranks", (l) => l.ranks),
     { head: "most: from → to", value: (l) => l.most[0].late, text: most },
@@ -450,12 +429,9 @@ function variablesSection({ s }) {
   const name = (v) => v.name + (v.elements > 1 && v.min !== null ? `[${v.elements}]` : "") +
     (v.others ? " of others" : v.object ? " of " + v.object : "");
   return s.performance_variables.length > 0 && [table([
-    textColumn("variable", name),
-    textColumn("class", (v) => v.class),
-    value("sum", (v) => v.sum),
-    value("mean", (v) => v.mean),
-    value("least (rank)", (v) => v.min, "min_rank"),
-    value("most (rank)", (v) => v.max, "max_rank"),
+    textColumn("variable", name), textColumn("class", (v) => v.class),
+    value("sum", (v) => v.sum), value("mean", (v) => v.mean),
+    value("least (rank)", (v) => v.min, "min_rank"), value("most (rank)", (v) => v.max, "max_rank"),
     textColumn("text", (v) => (v.text === undefined ? null : v.text)),
   ], s.performance_variables, { caption: "MPI's own counters", filter: name, limit: 30 })];
 }
@@ -478,20 +454,16 @@ function settingsSection({ s, data }) {
       ["mpitrace", run.mpitrace]),
     h("div", { class: "columns" },
       settings.length > 0 && table([
-        textColumn("setting of mpitrace", (v) => v.name),
-        textColumn("value", (v) => v.value),
+        textColumn("setting of mpitrace", (v) => v.name), textColumn("value", (v) => v.value),
         textColumn("from", (v) => v.set_by || v.source),
       ], settings, { caption: "Settings that are not the default" }),
       s.variables.length > 0 && table([
-        textColumn("MPI variable", (v) => v.name),
-        textColumn("value", (v) => v.value),
-        textColumn("from", (v) => v.from),
-        textColumn("ranks", (v) => v.ranks || null),
+        textColumn("MPI variable", (v) => v.name), textColumn("value", (v) => v.value),
+        textColumn("from", (v) => v.from), textColumn("ranks", (v) => v.ranks || null),
         textColumn("refused", (v) => v.refused || null),
       ], s.variables, { caption: "MPI variables that the user set", filter: (v) => v.name }),
       variables.length > 0 && table([
-        textColumn("variable", (v) => v.name),
-        textColumn("value", (v) => v.value),
+        textColumn("variable", (v) => v.name), textColumn("value", (v) => v.value),
         textColumn("default", (v) => v.default),
       ], variables, {
         caption: "Control variables of the MPI that are not the default",

@@ -56,8 +56,7 @@ function measureColumns(name, of, text) {
     text: (r) => shownOr(of(r), (m) => exact(text(m[key]), count(m[key]))),
   });
   return [
-    side(name + " A", "a"),
-    side("B", "b"),
+    side(name + " A", "a"), side("B", "b"),
     {
       head: "change", numeric: true, note: `change of ${name} from A to B`,
       value: (r) => of(r) && of(r).b - of(r).a,
@@ -89,8 +88,7 @@ function countersSection({ job }) {
       ...measureColumns("late receives", (r) => r.late, count),
     ], late, { caption: "Late receives", filter: siteName }),
     counters.length > 0 && table([
-      textColumn("variable", (c) => c.variable),
-      textColumn("class", (c) => c.class),
+      textColumn("variable", (c) => c.variable), textColumn("class", (c) => c.class),
       ...measureColumns("value", (c) => c, number),
     ], counters, { caption: "Counters of the MPI", filter: (c) => c.variable }),
   ];
@@ -99,8 +97,7 @@ function countersSection({ job }) {
 function diffSettings({ job }) {
   const d = job.diff;
   const columns = (none) => [
-    textColumn("name", (c) => c.name),
-    textColumn("A", (c) => c.a ?? none),
+    textColumn("name", (c) => c.name), textColumn("A", (c) => c.a ?? none),
     textColumn("B", (c) => c.b ?? none),
   ];
   const own = [
@@ -183,8 +180,7 @@ function totalsTable(d) {
   });
   const changed = (t) => change(t.values, t.text, t.error) || "none";
   return table([
-    textColumn("total", (t) => t.name),
-    side("A", "a"),
+    textColumn("total", (t) => t.name), side("A", "a"),
     side("B", "b"),
     { head: "change", numeric: true, value: (t) => t.values.relative, text: changed },
   ], totals);

@@ -76,10 +76,8 @@ function completenessSection({ s, data }) {
     completenessFacts(s),
     differing.length > 0 && table([
       { head: "from → to", value: (x) => x.from, text: (x) => `${x.from} → ${x.to}` },
-      countColumn("messages sent", (x) => x.sent.messages),
-      countColumn("received", (x) => x.received.messages),
-      countColumn("bytes sent", (x) => x.sent.bytes),
-      countColumn("received", (x) => x.received.bytes),
+      countColumn("messages sent", (x) => x.sent.messages), countColumn("received", (x) => x.received.messages),
+      countColumn("bytes sent", (x) => x.sent.bytes), countColumn("received", (x) => x.received.bytes),
     ], differing, { caption: "Pairs that differ most" }),
   ];
 }

@@ -55,21 +55,17 @@ const secondsColumn = (head, of) => timeColumn(head, (r) => 1e9 * of(r));
 
 function patternTable(patterns) {
   return table([
-    textColumn("wait", (p) => p.pattern),
-    textColumn("for", (p) => waitsFor[p.pattern] || "the last rank to come"),
-    countColumn("number", (p) => p.count),
-    secondsColumn("time", (p) => p.time_s),
+    textColumn("wait", (p) => p.pattern), textColumn("for", (p) => waitsFor[p.pattern] || "the last rank to come"),
+    countColumn("number", (p) => p.count), secondsColumn("time", (p) => p.time_s),
     percentColumn("% of time", (p) => p.share, "of the time of all ranks"),
   ], patterns, { caption: "Waits by kind, over all ranks" });
 }
 
 function waitPlaceTable(states) {
   return table([
-    textColumn("where", (w) => w.callsite),
-    textColumn("wait", (w) => w.pattern),
+    textColumn("where", (w) => w.callsite), textColumn("wait", (w) => w.pattern),
     textColumn("communicator", (w) => w.communicator),
-    countColumn("ranks", (w) => w.ranks.size, "ranks that waited"),
-    countColumn("number", (w) => w.count),
+    countColumn("ranks", (w) => w.ranks.size, "ranks that waited"), countColumn("number", (w) => w.count),
     secondsColumn("time", (w) => w.time_s),
   ], waitPlaces(states), {
     caption: "Waits by place",
@@ -82,14 +78,11 @@ function longestWaitTable({ wait_states: states, wait_states_total }) {
   const total = wait_states_total || states.length;
   const part = total > states.length ? `: ${count(states.length)} of ${count(total)}` : "";
   return table([
-    textColumn("where", (w) => w.callsite),
-    textColumn("wait", (w) => w.pattern),
-    textColumn("communicator", (w) => w.communicator),
-    countColumn("rank", (w) => w.rank),
+    textColumn("where", (w) => w.callsite), textColumn("wait", (w) => w.pattern),
+    textColumn("communicator", (w) => w.communicator), countColumn("rank", (w) => w.rank),
     countColumn("waits for", (w) => w.peer),
     textColumn("which is in", (w) => (w.peer_callsite === w.callsite ? "the same" : w.peer_callsite || null)),
-    countColumn("number", (w) => w.count),
-    secondsColumn("time", (w) => w.time_s),
+    countColumn("number", (w) => w.count), secondsColumn("time", (w) => w.time_s),
     secondsColumn("longest", (w) => w.max_s),
   ], states, {
     caption: `The longest waits, by rank and place${part}`,
@@ -105,17 +98,13 @@ function criticalPath(path) {
       `${share(path.computation_s)} computing, ${share(path.mpi_s)} in MPI`),
     h("div", { class: "columns" },
       table([
-        countColumn("rank", (r) => r.rank),
-        secondsColumn("time", (r) => r.time_s),
-        percentColumn("% of path", (r) => r.share),
-        secondsColumn("computing", (r) => r.computation_s),
+        countColumn("rank", (r) => r.rank), secondsColumn("time", (r) => r.time_s),
+        percentColumn("% of path", (r) => r.share), secondsColumn("computing", (r) => r.computation_s),
         secondsColumn("in MPI", (r) => r.mpi_s),
       ], path.ranks, { caption: "Ranks on it", limit: 10 }),
       table([
-        textColumn("where", (r) => r.callsite),
-        textColumn("call", (r) => r.call),
-        secondsColumn("time", (r) => r.time_s),
-        percentColumn("% of path", (r) => r.share),
+        textColumn("where", (r) => r.callsite), textColumn("call", (r) => r.call),
+        secondsColumn("time", (r) => r.time_s), percentColumn("% of path", (r) => r.share),
       ], path.callsites || [], { caption: "Calls on it", filter: (r) => r.callsite, limit: 10 })),
   ];
 }
