@@ -22,40 +22,55 @@ function svg(tag, properties, ...children) {
 
 function fill(element, properties, children) {
   for (const [name, value] of Object.entries(properties || {})) {
-    if (value === null || value === undefined || value === false) continue;
+    if (isMissing(value) || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat(Infinity).filter((c) => c !== null && c !== undefined && c !== false));
+  element.append(...children.flat(Infinity).filter((c) => !isMissing(c) && c !== false));
   return element;
+}
+
+// refill replaces what an element holds; children are as in h.
+function refill(element, ...children) {
+  element.replaceChildren();
+  return fill(element, null, children);
+}
+
+const isMissing = (value) => value === null || value === undefined;
+
+// button returns a button. pressed is true or false if it stays pressed.
+function button(text, onclick, { pressed, ...properties } = {}) {
+  return h("button", { type: "button", onclick, "aria-pressed": pressed?.toString(), ...properties }, text);
+}
+
+// facts are short texts beside each other; those that are missing or false are left out.
+const factLine = (facts) => h("p", { class: "facts" }, facts.filter(Boolean).map((f) => h("span", null, f)));
+
+// legend returns names beside their colours; null and false are left out.
+function legend(items) {
+  return h("ul", { class: "legend" }, items.filter(Boolean).map(([name, color]) => {
+    const swatch = h("span", { class: "swatch" });
+    swatch.style.background = color.startsWith("--") ? `var(${color})` : color;
+    return h("li", null, swatch, name);
+  }));
 }
 
 // Units. They give the same texts as package internal/text of the report.
 
-function threeDigits(v) {
-  return v.toFixed(v < 9.995 ? 2 : v < 99.95 ? 1 : 0);
-}
+const threeDigits = (v) => v.toFixed(v < 9.995 ? 2 : v < 99.95 ? 1 : 0);
 
 // count returns a number or BigInt in full, with commas.
-function count(n) {
-  return String(n).replace(/\B(?=(\d{3})+$)/g, ",");
-}
+const count = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
 
 // bytes returns a number or BigInt of bytes with three digits and a binary prefix.
 function bytes(n) {
-  let v = Number(n);
+  let v = Number(n), unit = -1;
   if (v < 1024) return v + " B";
-  let unit = -1;
-  while (v >= 999.5 && unit < 5) {
-    v /= 1024;
-    unit++;
-  }
+  for (; v >= 999.5 && unit < 5; unit++) v /= 1024;
   return threeDigits(v) + " " + "KMGTPE"[unit] + "iB";
 }
 
-function percent(share) {
-  return (100 * share).toFixed(1) + " %";
-}
+const percent = (share) => (100 * share).toFixed(1) + " %";
 
 // duration returns ns with three digits in the unit that fits.
 function duration(ns) {
@@ -75,21 +90,26 @@ function plural(n, noun) {
   return n === 1 ? "1 " + noun : count(n) + " " + noun + (noun.endsWith("s") ? "es" : "s");
 }
 
-// cssColor returns the value of a colour variable of the theme: cssColor("--ink").
-function cssColor(variable) {
-  return getComputedStyle(document.documentElement).getPropertyValue(variable).trim();
+// roundStep returns the least of 1, 2, 5, 10, 20, … that is not below v.
+function roundStep(v) {
+  const power = 10 ** Math.floor(Math.log10(Math.max(1, v)));
+  return [1, 2, 5, 10].map((digit) => digit * power).find((step) => step >= v - 1e-9);
+}
+
+const clamp = (v, least, most) => Math.max(least, Math.min(v, most));
+
+// cssColor returns the value of a colour variable of the theme: cssColor("--ink"). Other
+// colours stay what they are.
+function cssColor(color) {
+  return color.startsWith("--") ? getComputedStyle(document.documentElement).getPropertyValue(color).trim() : color;
 }
 
 // redraws are called after the theme or the paper changed.
 const redraws = [];
 
-function redrawAll() {
-  redraws.forEach((redraw) => redraw());
-}
-
 // canvas returns a canvas that fills its parent's width and calls draw(context, width,
 // height) in CSS pixels, at the screen's resolution: when it appears, when its size or
-// the theme changes, and when its redraw() is called.
+// the theme or the highlighted ranks change, and when its redraw() is called.
 function canvas(properties, draw) {
   const element = h("canvas", properties);
   let asked = false;
@@ -99,13 +119,11 @@ function canvas(properties, draw) {
     if (!box.width || !box.height) return;
     const scale = window.devicePixelRatio || 1;
     const width = Math.round(box.width * scale), height = Math.round(box.height * scale);
-    if (element.width !== width || element.height !== height) {
-      element.width = width;
-      element.height = height;
-    }
+    if (element.width !== width || element.height !== height) Object.assign(element, { width, height });
     const context = element.getContext("2d");
     context.setTransform(scale, 0, 0, scale, 0, 0);
     context.clearRect(0, 0, box.width, box.height);
+    context.font = "11px system-ui, sans-serif";
     draw(context, box.width, box.height);
   };
   element.redraw = () => {
@@ -113,8 +131,20 @@ function canvas(properties, draw) {
     asked = true;
   };
   new ResizeObserver(element.redraw).observe(element);
+  onHighlight(element.redraw);
   redraws.push(paint); // at once: a page is printed as soon as its listeners return
   return element;
+}
+
+// fillBox fills a rectangle of a canvas with a colour.
+function fillBox(context, color, ...box) {
+  context.fillStyle = cssColor(color);
+  context.fillRect(...box);
+}
+
+function drawText(context, text, x, y, { color = "--faint", align = "left", baseline = "middle" } = {}) {
+  Object.assign(context, { fillStyle: cssColor(color), textAlign: align, textBaseline: baseline });
+  context.fillText(text, x, y);
 }
 
 // choice returns a labelled <select>. options are [value, text] pairs.
@@ -134,8 +164,7 @@ const tooltip = {
     const { width, height } = this.element.getBoundingClientRect();
     const left = x + 14 + width > innerWidth ? x - width - 8 : x + 14;
     const top = y + 14 + height > innerHeight ? y - height - 8 : y + 14;
-    this.element.style.left = Math.max(0, left) + "px";
-    this.element.style.top = Math.max(0, top) + "px";
+    Object.assign(this.element.style, { left: Math.max(0, left) + "px", top: Math.max(0, top) + "px" });
   },
   hide() {
     if (this.element) this.element.hidden = true;
@@ -150,7 +179,7 @@ async function inflate(element) {
 }
 
 // highlight is the set of ranks that the user wants to see in all charts: those of a
-// finding or a selected line. Charts register a redraw with onHighlight.
+// finding or a selected line.
 const highlight = { ranks: null, listeners: [] };
 
 function setHighlight(ranks) {
@@ -158,6 +187,12 @@ function setHighlight(ranks) {
   highlight.listeners.forEach((listener) => listener());
 }
 
-function onHighlight(listener) {
-  highlight.listeners.push(listener);
+const onHighlight = (listener) => highlight.listeners.push(listener);
+
+// toggled returns ranks, or null if they are highlighted already.
+function toggled(list) {
+  const now = highlight.ranks;
+  return now && now.size === list.length && list.every((r) => now.has(r)) ? null : list;
 }
+
+const isMarked = (list) => highlight.ranks !== null && list.some((r) => highlight.ranks.has(r));

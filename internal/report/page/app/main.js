@@ -24,7 +24,7 @@ const notice = (text) => h("p", { class: "notice", role: "alert" }, text);
 
 function setTheme(dark) {
   document.documentElement.dataset.theme = dark ? "dark" : "light";
-  redrawAll();
+  redraws.forEach((redraw) => redraw());
 }
 
 const isDarkTheme = () => document.documentElement.dataset.theme === "dark";

@@ -28,11 +28,11 @@ function rankChart(ranks, options) {
     if (e.key === "Enter" && at >= 0) mark(at);
     if (!step) return;
     e.preventDefault();
-    const box = e.target.getBoundingClientRect(), bar = Math.min(bars - 1, Math.max(0, at + step));
+    const box = e.target.getBoundingClientRect(), bar = clamp(at + step, 0, bars - 1);
     show(bar, box.left + left + (bar + .5) * plot / bars, box.top + box.height / 2);
   }
 
-  const element = canvas({
+  return canvas({
     class: "chart " + options.size, tabindex: 0, role: "img", "aria-label": options.label,
     onkeydown: key,
     onmousemove: (e) => show(barAt(e.offsetX), e.clientX, e.clientY),
@@ -41,21 +41,23 @@ function rankChart(ranks, options) {
     onclick: (e) => mark(barAt(e.offsetX)),
   }, (context, width, height) => {
     plot = width - left - 4;
-    bars = Math.max(1, Math.min(order.length, Math.floor(plot)));
+    bars = clamp(Math.floor(plot), 1, order.length);
     const bottom = height - 20, scale = (bottom - 14) / largest, step = plot / bars;
     timeAxis(context, largest, left, width, bottom, scale);
     const wide = step > 6 ? Math.min(64, step * .85) : step > 3 ? step - 1 : Math.ceil(step);
-    const colors = options.layers.map((l) => (l.color.startsWith("--") ? cssColor(l.color) : l.color));
+    const colors = options.layers.map((l) => cssColor(l.color));
     const style = { wide, bottom, scale, top, colors, mark: cssColor("--mark") };
     for (let bar = 0; bar < bars; bar++) {
       const x = Math.round(left + (bar + .5) * step - wide / 2);
       drawStack(context, x, ranks, options, entriesOf(bar), style);
     }
     if (options.mean) meanLine(context, options.mean, left, width, bottom - options.mean * scale);
-    rankAxis(context, order, ranks, left, plot / order.length, bottom, width);
+    const every = Math.max(1, roundStep(order.length / (plot / 60)));
+    for (let k = 0; k < order.length; k += every) {
+      const text = (k === 0 ? "rank " : "") + ranks.rank[order[k]], x = left + (k + .5) * plot / order.length;
+      drawText(context, text, x, bottom + 6, { align: "center", baseline: "top" });
+    }
   });
-  onHighlight(element.redraw);
-  return element;
 }
 
 // drawStack draws the means of some entries, and behind them the largest in a lighter colour.
@@ -66,28 +68,15 @@ function drawStack(context, x, ranks, options, entries, { wide, bottom, scale, t
   if (entries.length > 1 || options.most) {
     const tall = scale * entries.reduce((m, i) => Math.max(m, top(i)), 0);
     context.globalAlpha = .45;
-    context.fillStyle = color(0);
-    context.fillRect(x, bottom - tall, width, tall);
+    fillBox(context, color(0), x, bottom - tall, width, tall);
     context.globalAlpha = 1;
   }
   let y = bottom;
   options.layers.forEach((l, k) => {
     const tall = scale * entries.reduce((sum, i) => sum + (l.values[i] || 0), 0) / entries.length;
-    context.fillStyle = color(k);
-    context.fillRect(x, y -= tall, width, tall);
+    fillBox(context, color(k), x, y -= tall, width, tall);
   });
-  context.fillStyle = mark;
-  if (marked) context.fillRect(x, bottom + 1, width, 4);
-}
-
-function isMarked(list) {
-  return highlight.ranks !== null && list.some((r) => highlight.ranks.has(r));
-}
-
-// toggled returns ranks, or null if they are highlighted already.
-function toggled(list) {
-  const now = highlight.ranks;
-  return now && now.size === list.length && list.every((r) => now.has(r)) ? null : list;
+  if (marked) fillBox(context, mark, x, bottom + 1, width, 4);
 }
 
 // ranksIn returns the world ranks of entries. An entry of a block ends where the next begins.
@@ -129,46 +118,21 @@ function rankWords(ranks, options, entries, total) {
 // timeAxis draws lines at round times.
 function timeAxis(context, largest, left, width, bottom, scale) {
   const step = roundStep(largest / Math.max(2, largest * scale / 24));
-  context.font = "11px system-ui, sans-serif";
-  context.textAlign = "right";
-  context.textBaseline = "middle";
   for (let t = 0; t <= largest; t += step) {
     const y = Math.round(bottom - t * scale);
-    context.fillStyle = cssColor("--line");
-    context.fillRect(left, y, width - left, 1);
-    context.fillStyle = cssColor("--faint");
-    context.fillText(t ? short(duration(t)) : "0", left - 6, y);
+    fillBox(context, "--line", left, y, width - left, 1);
+    drawText(context, t ? short(duration(t)) : "0", left - 6, y, { align: "right" });
   }
-}
-
-// roundStep returns the least of 1, 2, 5, 10, 20, … that is not below v.
-function roundStep(v) {
-  const ten = 10 ** Math.floor(Math.log10(Math.max(1, v)));
-  return [1, 2, 5, 10].map((m) => m * ten).find((s) => s >= v - 1e-9);
 }
 
 // short removes zeros at the end of a rounded number: 1.00 s is 1 s.
 const short = (text) => text.replace(/\.0+ |(\.\d*[1-9])0+ /, "$1 ");
 
 function meanLine(context, mean, left, width, y) {
-  const text = "mean " + duration(mean), size = context.measureText(text).width;
-  context.fillStyle = cssColor("--paper");
-  context.fillRect(width - size - 6, y - 15, size + 4, 14);
-  context.fillStyle = cssColor("--ink");
-  for (let x = left; x < width; x += 7) context.fillRect(x, y, 4, 1);
-  context.textAlign = "right";
-  context.textBaseline = "bottom";
-  context.fillText(text, width - 4, y - 1);
-}
-
-function rankAxis(context, order, ranks, left, step, bottom, width) {
-  context.fillStyle = cssColor("--faint");
-  context.textBaseline = "top";
-  context.textAlign = "center";
-  const every = Math.max(1, roundStep(order.length / ((width - left) / 60)));
-  for (let k = 0; k < order.length; k += every) {
-    context.fillText((k === 0 ? "rank " : "") + ranks.rank[order[k]], left + (k + .5) * step, bottom + 6);
-  }
+  const text = "mean " + duration(mean), size = context.measureText(text).width, ink = cssColor("--ink");
+  fillBox(context, "--paper", width - size - 6, y - 15, size + 4, 14);
+  for (let x = left; x < width; x += 7) fillBox(context, ink, x, y, 4, 1);
+  drawText(context, text, width - 4, y - 1, { color: ink, align: "right", baseline: "bottom" });
 }
 
 const waitColors = [
@@ -187,15 +151,10 @@ function timeLayers(page, what) {
   return layers.filter((l) => l.values.some((v) => v > 0));
 }
 
-// legend returns the names of layers with their colours and shares of what all ranks did.
-function legend(layers) {
-  const sums = layers.map((l) => l.values.reduce((a, b) => a + b, 0));
-  const all = sums.reduce((a, b) => a + b, 0) || 1;
-  return h("ul", { class: "legend" }, layers.map((l, k) => {
-    const swatch = h("span", { class: "swatch" });
-    swatch.style.background = l.color.startsWith("--") ? `var(${l.color})` : l.color;
-    return h("li", null, swatch, `${l.name} ${percent(sums[k] / all)}`);
-  }));
+// layerLegend returns the names of layers with their shares of what all ranks did.
+function layerLegend(layers) {
+  const sums = layers.map((l) => l.values.reduce((a, b) => a + b, 0)), all = sums.reduce((a, b) => a + b, 0) || 1;
+  return legend(layers.map((l, k) => [`${l.name} ${percent(sums[k] / all)}`, l.color]));
 }
 
 // timeChart returns the chart of all ranks with its controls.
@@ -212,7 +171,7 @@ function timeChart(page) {
     if (key) entries.sort((a, b) => (key[b] || 0) - (key[a] || 0));
     const layers = timeLayers(page, what);
     const label = `Time of each rank by ${what}, in order of ${order}. The table below has the values.`;
-    box.replaceChildren(rankChart(ranks, { layers, order: entries, size: "high", label }), legend(layers));
+    box.replaceChildren(rankChart(ranks, { layers, order: entries, size: "high", label }), layerLegend(layers));
   };
   draw();
   const orderNames = Object.keys(orders).map((o) => [o, o === "rank" ? "by rank" : "most " + o + " first"]);
@@ -250,31 +209,24 @@ function histogram(ranks) {
 function barChart(label, list) {
   const left = 56;
   const at = (e) => list()[Math.floor((e.offsetX - left) / (e.target.clientWidth - left) * list().length)] || {};
-  const element = canvas({
+  return canvas({
     class: "chart low", role: "img", "aria-label": label,
     onmousemove: (e) => (at(e).words ? tooltip.show(e.clientX, e.clientY, at(e).words) : tooltip.hide()),
     onmouseleave: () => tooltip.hide(),
     onclick: (e) => at(e).ranks && setHighlight(toggled(at(e).ranks)),
   }, (context, width, height) => {
     const bars = list(), step = (width - left) / bars.length;
-    const wide = Math.max(1, Math.min(64, step * .9)), base = height - 20;
+    const wide = clamp(step * .9, 1, 64), base = height - 20;
     const most = bars.reduce((m, b) => Math.max(m, b.n), 1);
-    context.font = "11px system-ui, sans-serif";
-    context.textAlign = "center";
     bars.forEach((bar, k) => {
       const x = left + (k + .5) * step, tall = bar.n ? Math.max(2, bar.n / most * (base - 12)) : 0;
-      context.fillStyle = cssColor(isMarked(bar.ranks || []) ? "--mark" : "--compute");
-      context.fillRect(x - wide / 2, base - tall, wide, tall);
-      context.fillStyle = cssColor("--faint");
-      if (k % Math.ceil(56 / step) === 0) context.fillText(bar.name, x, height - 6);
+      fillBox(context, isMarked(bar.ranks || []) ? "--mark" : "--compute", x - wide / 2, base - tall, wide, tall);
+      if (k % Math.ceil(56 / step) === 0) drawText(context, bar.name, x, height - 10, { align: "center" });
     });
-    context.textAlign = "right";
-    context.fillText(count(most), left - 6, 20);
-    context.fillText("0", left - 6, base);
-    context.fillRect(left, base, width - left, 1);
+    drawText(context, count(most), left - 6, 16, { align: "right" });
+    drawText(context, "0", left - 6, base - 4, { align: "right" });
+    fillBox(context, "--faint", left, base, width - left, 1);
   });
-  onHighlight(element.redraw);
-  return element;
 }
 
 function rankTable(page) {

@@ -43,12 +43,6 @@ function decodeCalls(e) {
   return { start, end, reach, kind: e.kind || [], bytes: e.bytes || [] };
 }
 
-// timeStep returns the smallest round number of ns that is at least a given one.
-function timeStep(least) {
-  const power = 10 ** Math.floor(Math.log10(Math.max(least, 1)));
-  return [1, 2, 5, 10].map((k) => k * power).find((step) => step >= least);
-}
-
 // timeAt returns the text of a time, exact to a step, in the unit of a time that is shown
 // beside it.
 function timeAt(ns, step, beside = ns) {
@@ -58,7 +52,7 @@ function timeAt(ns, step, beside = ns) {
 }
 
 function windowText({ from, to }) {
-  const step = timeStep((to - from) / 1000);
+  const step = roundStep((to - from) / 1000);
   return timeAt(from, step, to) + " to " + timeAt(to, step, to);
 }
 
@@ -85,10 +79,10 @@ class TimelineChart {
       "aria-label": "Timeline of ranks. Plus and minus zoom, arrows move, " +
         "Home shows all ranks from MPI_Init to MPI_Finalize. The text below says what is shown.",
     }, (...args) => this.draw(...args));
-    const height = Math.min(560, Math.max(110, this.lines * 30));
+    const height = clamp(this.lines * 30, 110, 560);
     this.canvas.style.height = height + timelineMargin.top + timelineMargin.bottom + "px";
     this.status = h("p", { class: "faint", role: "status" });
-    this.legend = h("ul", { class: "legend" });
+    this.legend = h("div");
     this.element = h("div", { class: "timeline-view" }, this.controls(), this.canvas, this.legend, this.status,
       h("p", { class: "faint" },
         "Wheel, + or − zoom; Shift and the wheel, or Shift and ↑ or ↓, zoom ranks; dragging or arrows move; ",
@@ -97,7 +91,6 @@ class TimelineChart {
       this.limitText(), timeline.missing?.length > 0 && h("p", { class: "notice" }, timeline.missing.join("; ") + "."),
       this.data.events && this.windowMatrix());
     controlTimeline(this);
-    onHighlight(() => this.canvas.redraw());
   }
 
   controls() {
@@ -165,10 +158,10 @@ class TimelineChart {
 
   // show shows a window of time and of lines; without arguments all between MPI_Init and MPI_Finalize.
   show(from = this.home.from, to = this.home.to, top = 0, bottom = this.lines) {
-    const end = Math.max(this.data.length_ns, 10), width = Math.min(Math.max(to - from, 10), end);
-    const height = Math.min(Math.max(bottom - top, 1), this.lines);
-    from = Math.max(0, Math.min(from, end - width));
-    top = Math.max(0, Math.min(top, this.lines - height));
+    const end = Math.max(this.data.length_ns, 10), width = clamp(to - from, 10, end);
+    const height = clamp(bottom - top, 1, this.lines);
+    from = clamp(from, 0, end - width);
+    top = clamp(top, 0, this.lines - height);
     this.view = { from, to: from + width, top, bottom: top + height };
     const { loaded } = this;
     this.data = loaded && from >= loaded.from_ns && from + width <= loaded.to_ns ? loaded : this.all;
@@ -188,8 +181,8 @@ class TimelineChart {
 
   // mark shows a window of time as selected; null is none.
   mark(from = null, to = null) {
-    const clamp = (ns) => Math.round(Math.max(0, Math.min(ns, this.data.length_ns)));
-    this.selected = from === null ? null : { from: clamp(Math.min(from, to)), to: clamp(Math.max(from, to)) };
+    const [first, last] = [Math.min(from, to), Math.max(from, to)].map((ns) => clamp(ns, 0, this.data.length_ns));
+    this.selected = from === null ? null : { from: Math.round(first), to: Math.round(last) };
     this.canvas.redraw();
   }
 
@@ -273,8 +266,6 @@ class TimelineChart {
     const list = [cssColor("--outside"), ...this.activities.slice(1, -1).map((a) => a.color), cssColor("--others")];
     this.colors = { list, ink, faint, mark, accent, card };
     const rows = this.rows(), visible = this.eachMessage();
-    context.font = "11px system-ui, sans-serif";
-    context.textBaseline = "middle";
     this.paintLanes(context, rows);
     context.save();
     context.beginPath();
@@ -358,15 +349,14 @@ class TimelineChart {
       this.eachCall(row.from, (i, start, end) => {
         const x = Math.max(this.x(start), plot.x), width = Math.min(this.x(end), plot.x + plot.width) - x;
         if (width < 4) return;
-        context.fillStyle = colors.card;
-        context.fillRect(x, row.y, 0.7, row.height);
+        fillBox(context, colors.card, x, row.y, 0.7, row.height);
         const k = this.data.events[row.from].kind[i], name = texts[kinds.call[k]];
         const room = row.height < 12 || width < 20 ? 0 : context.measureText(name).width;
         if (!room || width < room + 8) return;
-        const color = context.fillStyle = colors.list[kinds.activity[k]];
-        context.fillRect(x + 2, row.y + row.height / 2 - 7, room + 4, 14); // the name stays readable in a hatched wait
-        context.fillStyle = brightness(colorParts(color.slice(1))) > 140 ? "#000" : "#fff";
-        context.fillText(name, x + 4, row.y + row.height / 2 + 0.5);
+        const back = colors.list[kinds.activity[k]];
+        const color = brightness(colorParts(back.slice(1))) > 140 ? "#000" : "#fff";
+        fillBox(context, back, x + 2, row.y + row.height / 2 - 7, room + 4, 14); // readable in a hatched wait
+        drawText(context, name, x + 4, row.y + row.height / 2 + 0.5, { color });
       });
     }
   }
@@ -387,9 +377,8 @@ class TimelineChart {
         context.fillRect(x, row.y, end - x, row.height);
         context.strokeRect(x + 0.5, row.y + 0.5, end - x - 1, row.height - 1);
       } else if (!(last.get(row) > end - 1)) { // one mark in a pixel is enough
-        context.fillStyle = this.colors.ink;
         const height = Math.min(3, row.height);
-        context.fillRect(x, row.y + row.height - height, Math.max(1, end - x), height);
+        fillBox(context, this.colors.ink, x, row.y + row.height - height, Math.max(1, end - x), height);
         last.set(row, Math.max(x + 1, end));
       }
     }
@@ -462,40 +451,31 @@ class TimelineChart {
     if (!this.selected) return;
     const { plot, colors: { card, accent } } = this;
     const x = this.x(this.selected.from), end = this.x(this.selected.to);
-    for (const [color, alpha, from, to] of [
-      [card, 0.6, plot.x, x],
-      [card, 0.6, end, plot.x + plot.width],
-      [accent, 1, x - 2, x],
-      [accent, 1, end, end + 2],
-    ]) {
-      context.fillStyle = color;
+    const parts = [[card, 0.6, plot.x, x], [card, 0.6, end, plot.x + plot.width],
+      [accent, 1, x - 2, x], [accent, 1, end, end + 2]];
+    for (const [color, alpha, from, to] of parts) {
       context.globalAlpha = alpha;
-      context.fillRect(from, plot.y, Math.max(0, to - from), plot.height);
+      fillBox(context, color, from, plot.y, Math.max(0, to - from), plot.height);
     }
   }
 
   drawAxes(context, rows) {
-    const { plot, colors, view } = this, step = timeStep((view.to - view.from) / Math.max(1, plot.width / 110));
-    context.textAlign = "center";
-    context.fillStyle = colors.faint;
+    const { plot, colors, view } = this, step = roundStep((view.to - view.from) / Math.max(1, plot.width / 110));
     for (let at = Math.ceil(view.from / step) * step; at <= view.to; at += step) {
       const x = this.x(at), text = timeAt(at, step, view.to), half = context.measureText(text).width / 2;
       const last = plot.x + plot.width + timelineMargin.right - half;
-      context.fillRect(x, plot.y + plot.height, 1, 5);
-      context.fillText(text, Math.min(Math.max(x, half), last), plot.y + plot.height + 15);
+      fillBox(context, colors.faint, x, plot.y + plot.height, 1, 5);
+      drawText(context, text, clamp(x, half, last), plot.y + plot.height + 15, { align: "center" });
     }
-    context.textAlign = "right";
     let free = 0;
     for (const row of rows) {
       const y = row.y + row.height / 2, marked = isMarked(this.data.lines.rank.slice(row.from, row.to));
-      context.fillStyle = marked ? colors.mark : colors.faint;
-      if (marked) context.fillRect(plot.x - 5, row.y, 4, Math.max(2, row.height));
+      if (marked) fillBox(context, colors.mark, plot.x - 5, row.y, 4, Math.max(2, row.height));
       if (y < free || y > plot.y + plot.height - 4) continue;
-      context.font = (marked ? "bold " : "") + "11px system-ui, sans-serif";
-      context.fillText(row.height > 24 ? this.lineNames(row.from) : this.lineNames(row.from).slice(5), plot.x - 8, y);
+      const name = this.lineNames(row.from), color = marked ? colors.mark : colors.faint;
+      drawText(context, row.height > 24 ? name : name.slice(5), plot.x - 8, y, { align: "right", color });
       free = y + 14;
     }
-    context.textAlign = "left";
   }
 
   // fillLegend shows the legend in the colours of the theme.
@@ -504,11 +484,7 @@ class TimelineChart {
     const items = [...this.activities.map((a, i) => [a.name, colors.list[i]]),
       data.waits.length && ["waits for a rank", stripes], data.path.length && ["critical path", colors.mark]];
     this.legend.theme = theme;
-    this.legend.replaceChildren(...items.filter(Boolean).map(([name, color]) => {
-      const swatch = h("span", { class: "swatch" });
-      swatch.style.background = color;
-      return h("li", null, swatch, name);
-    }));
+    this.legend.replaceChildren(legend(items));
   }
 
   statusText(messages) {
@@ -621,7 +597,7 @@ function paintColumn(pixels, stride, x, from, to, sums, at, share, tints) {
     sum += sums[at + k] * share;
     if (sums[at + k] > sums[at + most]) most = k;
   }
-  const low = to - from < stackFrom, shade = sum > 0 ? Math.min(16, Math.max(2, Math.round(16 * sum))) : 0;
+  const low = to - from < stackFrom, shade = sum > 0 ? clamp(Math.round(16 * sum), 2, 16) : 0;
   const base = low ? tints[most][shade] : tints[0][0];
   for (let y = from; y < to; y++) pixels[y * stride + x] = base;
   if (low || sum === 0) return;
