@@ -54,10 +54,10 @@ ranks, 0 if it is constant, 1 if it is proportional to the number of ranks.
 Evolution: for the same program, arguments and number of ranks, what changed from
 one version to the next, in the order of their first runs, and which findings
 appeared or disappeared. A difference is a change if the medians differ by more than
-the spreads of both versions together. A change of time is also at least 1 % of the
-run and 5 % of the time itself. If a version ran only once, its spread is not known,
-and all differences above these two limits are shown. mpitrace diff shows more about
-two runs.
+twice the sum of the spreads of both versions. A change of time is also at least 1 %
+of the run and 5 % of the time itself. If a version ran only once, its spread is not
+known, and all differences above these two limits are shown. Run each version at
+least three times. mpitrace diff shows more about two runs.
 
 --markdown prints Markdown, for example for a comment on a merge request. --html
 writes one HTML file instead of text.

@@ -9,13 +9,13 @@ import (
 
 // When a difference between two versions is a change:
 //
-//	|median B - median A| > spread A + spread B
+//	|median B - median A| > 2 × (spread A + spread B)
 //
-// or twice that if a version ran only twice, because the spread of two runs is often
-// small by accident. For the same reason, the spread of a time is at least the typical
-// relative spread of the step: the median over the call sites that matter. Otherwise one
-// of many call sites would soon have three nearly equal times in A, and other three
-// nearly equal times in B.
+// or 4 times their sum if a version ran only twice, because the spread of two runs is
+// often small by accident. For the same reason, the spread of a time is at least the
+// typical relative spread of the step, the median over the call sites that matter, of
+// the smaller of the two medians. Otherwise one of many call sites would soon have three
+// nearly equal times in A, and other three nearly equal times in B.
 //
 // In addition a change of time must be at least MinShare of ranks × run time, and
 // MinRelative of the time itself: smaller ones do not matter. If the spread is not
@@ -37,9 +37,9 @@ type rule struct {
 
 func (p *pairing) ruleOf(sites []Change) *rule {
 	total := max(p.a.of((*Run).totalNs).Median, p.b.of((*Run).totalNs).Median)
-	r := &rule{spreadKnown: p.step.SpreadKnown, times: 1, leastNs: MinShare * total}
+	r := &rule{spreadKnown: p.step.SpreadKnown, times: 2, leastNs: MinShare * total}
 	if min(len(p.a.runs), len(p.b.runs)) < 3 {
-		r.times = 2
+		r.times = 4
 	}
 	var relative []float64
 	for _, c := range sites {
@@ -86,7 +86,7 @@ func (r *rule) spread(c *Change, q Quantity) float64 {
 	if c.Measure != Time && c.A.Max == c.A.Min && c.B.Max == c.B.Min {
 		return own
 	}
-	return max(own, r.typical*q.Median)
+	return max(own, r.typical*min(c.A.Median, c.B.Median))
 }
 
 // oversubscribed is the name of the rule about ranks that share cores. It is about
