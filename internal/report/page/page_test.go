@@ -264,7 +264,7 @@ func TestScripts(t *testing.T) {
 		} else if n > mostApart {
 			t.Errorf("%s: %d lines, %d at most", name, n, mostApart)
 		}
-		wrapped := name != "main.js" && name != "live.js" && name != "history.js" // not yet
+		wrapped := name != "main.js" && name != "history.js" // not yet
 		if long := longLines(text, mostWide); wrapped && len(long) > 0 {
 			t.Errorf("%s: lines %v have more than %d characters", name, long, mostWide)
 		}

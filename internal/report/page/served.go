@@ -46,9 +46,9 @@ func MatricesOf(j *aggregate.Job) Matrices {
 	out := Matrices{Sheets: sheetsOf(j)}
 	if ranks := j.Recorded(); len(ranks) <= maxRanks {
 		hosts, hostOf := j.Hosts()
-		out.Ranks = &hostRanks{Block: 1, Rank: ranks, Hosts: hosts, Host: []int{}}
+		out.Ranks = &hostRanks{Block: 1, Rank: []int{}, Hosts: append([]string{}, hosts...), Host: []int{}}
 		for _, rank := range ranks {
-			out.Ranks.Host = append(out.Ranks.Host, hostOf(rank))
+			out.Ranks.Rank, out.Ranks.Host = append(out.Ranks.Rank, rank), append(out.Ranks.Host, hostOf(rank))
 		}
 	}
 	return out
