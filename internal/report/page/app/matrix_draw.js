@@ -1,4 +1,4 @@
-// How a matrix looks on the canvas, and how the pointer, the wheel and keys move it.
+// How a matrix looks on the canvas.
 
 // MatrixPicture draws what is in view of a chart.
 class MatrixPicture {
@@ -198,90 +198,4 @@ class MatrixPicture {
       context.strokeRect(left - out, top - out, width + 2 * out, height + 2 * out);
     }
   }
-}
-
-// controlMatrix moves a chart with the pointer, the wheel and keys.
-function controlMatrix(chart) {
-  const pointers = new Map(); // those that are down, by their id
-  let start = null, moved = false;
-  const on = (type, listener) => chart.canvas.addEventListener(type, listener, { passive: false });
-  const zoomAt = (event, factor) => chart.zoom(factor, ...matrixTarget(chart, event).at);
-
-  on("wheel", (event) => {
-    if (event.deltaY > 0 && chart.view.span >= chart.lines) return; // the page scrolls
-    event.preventDefault();
-    zoomAt(event, 2 ** (Math.max(-120, Math.min(120, event.deltaY)) / 240));
-  });
-  on("pointerdown", (event) => {
-    chart.canvas.setPointerCapture(event.pointerId);
-    pointers.set(event.pointerId, start = event);
-    moved = pointers.size > 1;
-  });
-  // Without a button it reads the cell; one pointer drags, two pinch.
-  on("pointermove", (event) => {
-    const before = pointers.get(event.pointerId), { view, plot } = chart;
-    if (!before) return readCell(chart, event);
-    moved ||= Math.hypot(event.clientX - start.clientX, event.clientY - start.clientY) > 4;
-    if (!moved) return;
-    pointers.set(event.pointerId, event);
-    const other = [...pointers.values()].find((p) => p !== event), pixel = view.span / plot.side;
-    if (!other) {
-      const right = (event.clientX - before.clientX) * pixel, down = (event.clientY - before.clientY) * pixel;
-      return chart.show(view.x - right, view.y - down, view.span);
-    }
-    const distance = (p) => Math.hypot(p.clientX - other.clientX, p.clientY - other.clientY) || 1;
-    zoomAt(other, distance(before) / distance(event));
-  });
-  on("pointerup", (event) => {
-    pointers.delete(event.pointerId);
-    const { row, column } = matrixTarget(chart, event);
-    if (!moved && row >= 0 && column >= 0) chart.selectPair(row, column);
-  });
-  on("pointercancel", (event) => pointers.delete(event.pointerId));
-  on("pointerleave", () => readCell(chart, null));
-  on("dblclick", (event) => zoomAt(event, 0.5));
-  on("keydown", (event) => {
-    if (!event.ctrlKey && !event.altKey && !event.metaKey && matrixKey(chart, event)) event.preventDefault();
-  });
-}
-
-// matrixTarget returns the two positions under a pointer, and the row and the column there:
-// −1 outside. Over the totals there is only one of the two.
-function matrixTarget(chart, event) {
-  const { starts } = chart.shown(), { view, plot } = chart, box = chart.canvas.getBoundingClientRect();
-  const across = (event.clientX - box.left - plot.x) / plot.side;
-  const down = (event.clientY - box.top - plot.y) / plot.side;
-  const at = [view.x + across * view.span, view.y + down * view.span];
-  const end = 1 + (matrixMargin.totals + 6) / plot.side; // of the totals
-  const inside = (v, most) => v >= 0 && v < most;
-  const row = inside(down, 1) && inside(across, end) ? cellOf(starts, at[1]) : -1;
-  return { at, row, column: inside(across, 1) && inside(down, end) ? cellOf(starts, at[0]) : -1 };
-}
-
-// readCell shows the text of the cell or the total under the pointer.
-function readCell(chart, event) {
-  const { row, column } = event ? matrixTarget(chart, event) : { row: -1, column: -1 }, shown = chart.shown();
-  chart.hovered = row >= 0 && column >= 0 ? { row, column } : null;
-  chart.canvas.redraw();
-  if (row < 0 && column < 0) return tooltip.hide();
-  const [title, ...lines] = chart.hovered ? chart.cellText(shown, row, column)
-    : row >= 0 ? chart.totalText(shown, row, "sent") : chart.totalText(shown, column, "received");
-  tooltip.show(event.clientX, event.clientY, h("strong", null, title), "\n" + lines.join("\n"));
-}
-
-// matrixKey does what a key asks for and reports whether it asks for anything.
-function matrixKey(chart, { key, shiftKey }) {
-  const { view, cursor } = chart, step = view.span / 8;
-  const cellAt = (position) => cellOf(chart.shown().starts, position);
-  const [x, y] = cursor ? [cursor.column + 0.5, cursor.row + 0.5] : [view.x + 4 * step, view.y + 4 * step];
-  const [right, down] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[key] || [0, 0];
-  if ((right || down) && shiftKey) chart.show(view.x + right * step, view.y + down * step, view.span);
-  else if (right || down) chart.moveCursor(right, down);
-  else if (key === "+" || key === "=") chart.zoom(0.5, x, y);
-  else if (key === "-") chart.zoom(2, x, y);
-  else if (key === "Home") chart.show(0, 0, chart.lines);
-  else if (key === "Enter" && cursor) chart.selectPair(cellAt(cursor.row), cellAt(cursor.column));
-  else if (key === "Escape") chart.changed(); // takes the cursor and the details away
-  else return false;
-  return true;
 }
