@@ -90,11 +90,12 @@ func HistoryMarkdown(w io.Writer, h *history.History, o Options) error {
 		if i > 0 {
 			t.println()
 		}
-		t.printf("### %s\n\n", markdown(b.title))
+		t.printf("### %s\n", markdown(b.title))
 		for _, line := range b.before {
-			t.printf("%s\n\n", markdown(line))
+			t.printf("\n%s\n", markdown(line))
 		}
 		if len(b.rows) > 0 {
+			t.println()
 			t.markdownTable(&b)
 		}
 		for _, line := range b.after {
