@@ -33,7 +33,7 @@ type historyOptions struct {
 func newHistory() *cobra.Command {
 	var o historyOptions
 	cmd := &cobra.Command{
-		Use:   "history DIR…",
+		Use:   "history DIR...",
 		Short: "Show many runs: repetitions, scaling, and what changed between versions",
 		Long: `Show many runs together. Each DIR is a run directory, or a directory that
 contains some. The runs are read one after the other, and nothing is written to

@@ -229,7 +229,7 @@ func (t *historyText) repetitions() []historyBlock {
 func (t *historyText) scaling() (blocks []historyBlock) {
 	for i := range t.Scaling {
 		s := &t.Scaling[i]
-		b := historyBlock{title: fmt.Sprintf("scaling: %s, version %s", t.command(s.Program, s.Arguments), t.version(s.Version)), left: 0,
+		b := historyBlock{title: fmt.Sprintf("scaling: %s, version %s", t.command(s.Program, s.Arguments), t.version(s.Version)), spare: []string{"wall time", "runs"},
 			heads: []string{"ranks", "runs", "wall time", "parallel efficiency", "load balance", "communication", "computation scaling", "global efficiency"}}
 		for _, p := range s.Points {
 			b.rows = append(b.rows, []string{fmt.Sprint(p.Ranks), fmt.Sprint(p.Runs), t.seconds(p.WallTimeS), text.Percent(p.ParallelEfficiency), text.Percent(p.LoadBalance),
