@@ -3,9 +3,9 @@
 // controlChart listens to a chart, which has a canvas and a view. The functions are
 // wheel(event, factor), which returns false if the page shall scroll; hover(event), with null
 // when the pointer leaves; drag(event, start) and drop(event, start, moved), where start has
-// the x, y, view and shiftKey at which the button went down; and keys(event), which returns
-// what to do by key.
-function controlChart(chart, { wheel, hover, drag, drop, keys }) {
+// the x, y, view and shiftKey at which the button went down; arrow(right, down, shiftKey) and
+// zoom(factor) for keys. keys has functions for other keys.
+function controlChart(chart, { wheel, hover, drag, drop, arrow, zoom, keys }) {
   let start = null, moved = false;
   const on = (type, listener) => chart.canvas.addEventListener(type, listener, { passive: false });
   on("wheel", (event) => {
@@ -32,13 +32,18 @@ function controlChart(chart, { wheel, hover, drag, drop, keys }) {
   on("pointercancel", () => { start = null; });
   on("pointerleave", () => hover(null));
   on("keydown", (event) => {
-    const action = !event.ctrlKey && !event.altKey && !event.metaKey && keys(event)[event.key];
-    if (!action) return;
+    const { key, shiftKey } = event, direction = arrowKeys[key], factor = zoomKeys[key];
+    if (event.ctrlKey || event.altKey || event.metaKey || !(direction || factor || keys[key])) return;
     event.preventDefault();
     tooltip.hide();
-    action();
+    if (direction) arrow(...direction, shiftKey);
+    else if (factor) zoom(factor);
+    else keys[key]();
   });
 }
+
+const arrowKeys = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+const zoomKeys = { "+": 0.5, "=": 0.5, "-": 2, "_": 2 };
 
 function controlMatrix(chart) {
   controlChart(chart, {
@@ -55,7 +60,21 @@ function controlMatrix(chart) {
       const { row, column } = matrixTarget(chart, event);
       if (!moved && row >= 0 && column >= 0) chart.selectPair(row, column);
     },
-    keys: (event) => matrixKeys(chart, event),
+    arrow: (right, down, shiftKey) => {
+      const { x, y, span } = chart.view, step = span / 8;
+      if (shiftKey) chart.show(x + right * step, y + down * step, span);
+      else chart.moveCursor(right, down);
+    },
+    zoom: (factor) => {
+      const { view: { x, y, span }, cursor } = chart;
+      if (cursor) chart.zoom(factor, cursor.column + 0.5, cursor.row + 0.5);
+      else chart.zoom(factor, x + span / 2, y + span / 2);
+    },
+    keys: {
+      Home: () => chart.show(0, 0, chart.lines),
+      Enter: () => chart.openCursor(),
+      Escape: () => chart.changed(), // takes the cursor and the details away
+    },
   });
 }
 
@@ -80,21 +99,6 @@ function readCell(chart, event) {
   const [title, ...lines] = chart.hovered ? chart.cellText(shown, row, column)
     : row >= 0 ? chart.totalText(shown, row, "sent") : chart.totalText(shown, column, "received");
   tooltip.show(event.clientX, event.clientY, h("strong", null, title), "\n" + lines.join("\n"));
-}
-
-function matrixKeys(chart, { shiftKey }) {
-  const { view, cursor } = chart, step = view.span / 8;
-  const [x, y] = cursor ? [cursor.column + 0.5, cursor.row + 0.5] : [view.x + 4 * step, view.y + 4 * step];
-  const zoomIn = () => chart.zoom(0.5, x, y), zoomOut = () => chart.zoom(2, x, y);
-  const arrow = (right, down) => () => shiftKey
-    ? chart.show(view.x + right * step, view.y + down * step, view.span) : chart.moveCursor(right, down);
-  const cellAt = (position) => cellOf(chart.shown().starts, position);
-  return {
-    ArrowLeft: arrow(-1, 0), ArrowRight: arrow(1, 0), ArrowUp: arrow(0, -1), ArrowDown: arrow(0, 1),
-    "+": zoomIn, "=": zoomIn, "-": zoomOut, "_": zoomOut, Home: () => chart.show(0, 0, chart.lines),
-    Enter: () => cursor && chart.selectPair(cellAt(cursor.row), cellAt(cursor.column)),
-    Escape: () => chart.changed(), // takes the cursor and the details away
-  };
 }
 
 function controlTimeline(chart) {
@@ -126,18 +130,16 @@ function controlTimeline(chart) {
       else chart.select();
       chart.selectNext(false);
     },
-    keys: (event) => timelineKeys(chart, event),
+    arrow: (right, down, shiftKey) => {
+      const { from, to, top, bottom } = chart.view;
+      if (shiftKey && down) chart.zoom(1, 0, 2 ** down);
+      else chart.move(right * (to - from) / 8, down * Math.max(1, (bottom - top) / 8));
+    },
+    zoom: (factor) => chart.zoom(factor),
+    keys: {
+      Home: () => chart.show(),
+      Enter: () => chart.matrix && chart.select(chart.view.from, chart.view.to),
+      Escape: () => chart.matrix && chart.select(),
+    },
   });
-}
-
-function timelineKeys(chart, { shiftKey }) {
-  const { from, to, top, bottom } = chart.view, ns = (to - from) / 8, lines = Math.max(1, (bottom - top) / 8);
-  const zoomIn = () => chart.zoom(0.5), zoomOut = () => chart.zoom(2);
-  return {
-    "+": zoomIn, "=": zoomIn, "-": zoomOut, "_": zoomOut, Home: () => chart.show(),
-    ArrowLeft: () => chart.move(-ns, 0), ArrowRight: () => chart.move(ns, 0),
-    ArrowUp: () => (shiftKey ? chart.zoom(1, 0, 0.5) : chart.move(0, -lines)),
-    ArrowDown: () => (shiftKey ? chart.zoom(1, 0, 2) : chart.move(0, lines)),
-    Enter: () => chart.matrix && chart.select(from, to), Escape: () => chart.matrix && chart.select(),
-  };
 }

@@ -3,15 +3,7 @@
 
 function showHistory(root, data) {
   const page = { ...data.history, manyLibraries: severalLibraries(data.history.runs) };
-  const parts = historySections.map(([id, title, make]) => {
-    const content = make(page);
-    return content && h("section", { class: "part", id, "aria-labelledby": id + "-title" },
-      h("h2", { id: id + "-title" }, title), content.flat(Infinity).filter(Boolean));
-  }).filter(Boolean);
-  root.replaceChildren(historyHead(page),
-    h("nav", { "aria-label": "Sections" }, h("a", { href: "#page" }, "Top"),
-      parts.map((p) => h("a", { href: "#" + p.id }, p.firstChild.textContent))),
-    ...parts, h("footer", { class: "faint" }, h("p", null, madeText(data.made))));
+  fillPage(root, historyHead(page), sectionsOf(historySections, page), data.made);
 }
 
 const historySections = [
@@ -48,8 +40,7 @@ function historyHead(page) {
     page.evolution.length > 0 && (changed ? plural(changed, "step") + " with changes" : "no changes beyond the spread"),
     worse && h("span", { class: "bad" }, "exceeds --fail-if-worse")];
   return h("div", null,
-    h("header", { class: "head" }, h("div", null, h("h1", null, "Runs of " + [...programs].join(", ")),
-      h("p", { class: "facts" }, facts.filter(Boolean).map((f) => h("span", null, f)))), themeButton()),
+    pageHead("Runs of " + [...programs].join(", "), factLine(facts)),
     page.skipped.length > 0 && h("div", { class: "notice" }, h("p", null, "Left out:"),
       bullets(page.skipped.map((s) => `${s.run}: ${s.why}`))));
 }

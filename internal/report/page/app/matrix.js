@@ -14,13 +14,12 @@ const viridis = (
   "3b528b 3e4b88 414384 443c81 46347e 472c7a 472572 471e6a 461563 450c5b 440154"
 ).split(" ").map(colorParts);
 
+// colorParts returns the red, green and blue of rrggbb.
 function colorParts(hex) {
   return [0, 2, 4].map((i) => parseInt(hex.slice(i, i + 2), 16));
 }
 
-function brightness([r, g, b]) {
-  return 0.299 * r + 0.587 * g + 0.114 * b;
-}
+const brightness = ([r, g, b]) => 0.299 * r + 0.587 * g + 0.114 * b;
 
 // matrixPalette returns 256 colours; 0 stays empty. Greater values differ more from the
 // paper: they are darker on light paper and lighter on dark paper.
@@ -40,7 +39,7 @@ function matrixPalette() {
 function colorScale(least, greatest, log) {
   const low = !log ? 0 : least < greatest ? Math.min(least, greatest / 4) : greatest;
   const width = Math.log2(greatest) - Math.log2(low); // the quotient could overflow
-  const logPosition = (v) => Math.min(Math.max((Math.log2(v) - Math.log2(low)) / width, 0), 1);
+  const logPosition = (v) => clamp((Math.log2(v) - Math.log2(low)) / width, 0, 1);
   const position = (v) => (!log ? v / greatest : width > 0 ? logPosition(v) : 0.5);
   return {
     least: low, greatest, key: [low, greatest, log].join(" "),
@@ -101,7 +100,6 @@ class MatrixChart {
     this.details = h("div");
     this.body = h("div", null, this.controls, this.problem, this.canvas, this.readout, this.note, this.details);
     this.element = h("div");
-    onHighlight(() => this.canvas.redraw());
   }
 
   setSheets(sheets = []) {
@@ -309,11 +307,15 @@ class MatrixChart {
     this.details.replaceChildren(pairDetails(pairs, new Set(from.ranks), new Set(to.ranks), title, close));
   }
 
+  spanWithin(span) {
+    return Math.min(Math.max(span, leastSpan), this.lines);
+  }
+
   // show moves what is in view, within the matrix.
   show(x, y, span) {
-    span = Math.min(Math.max(span, leastSpan), this.lines);
-    const clamp = (v) => Math.min(Math.max(v, 0), this.lines - span);
-    this.view = { x: clamp(x), y: clamp(y), span };
+    span = this.spanWithin(span);
+    const room = this.lines - span;
+    this.view = { x: clamp(x, 0, room), y: clamp(y, 0, room), span };
     this.hovered = null;
     tooltip.hide();
     this.canvas.redraw();
@@ -321,22 +323,25 @@ class MatrixChart {
 
   // zoom changes how much is in view. The given positions stay where they are.
   zoom(factor, x, y) {
-    const { view, lines } = this;
-    const span = Math.min(Math.max(view.span * factor, leastSpan), lines); // as show limits it
-    const ratio = span / view.span;
+    const { view } = this, span = this.spanWithin(view.span * factor), ratio = span / view.span;
     this.show(x - (x - view.x) * ratio, y - (y - view.y) * ratio, span);
   }
 
   // moveCursor moves the cursor by cells, keeps it in view and announces its cell.
   moveCursor(right, down) {
     const shown = this.shown(), { starts, matrix } = shown, { view, cursor } = this;
-    const step = (position, by) => Math.min(Math.max(cellOf(starts, position) + by, 0), matrix.lines - 1);
+    const step = (position, by) => clamp(cellOf(starts, position) + by, 0, matrix.lines - 1);
     const row = cursor ? step(cursor.row, down) : step(view.y, 0);
     const column = cursor ? step(cursor.column, right) : step(view.x, 0);
     const into = (origin, line) => Math.max(Math.min(origin, starts[line]), starts[line + 1] - view.span);
     this.cursor = { row: starts[row], column: starts[column] };
     this.show(into(view.x, column), into(view.y, row), view.span);
     this.readout.textContent = this.cellText(shown, row, column).join(", ");
+  }
+
+  openCursor() {
+    const { starts } = this.shown(), { cursor } = this;
+    if (cursor) this.selectPair(cellOf(starts, cursor.row), cellOf(starts, cursor.column));
   }
 }
 

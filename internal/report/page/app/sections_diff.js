@@ -49,20 +49,19 @@ function relativeText(r) {
   return (r > 0 ? "+" : "−") + (100 * Math.abs(r)).toFixed(1) + " %";
 }
 
+// sideColumns are A and B of a measure. textOf(row) returns the function for its values.
+function sideColumns(name, of, textOf) {
+  const side = (head, key) => ({ head, numeric: true, value: (r) => of(r) && of(r)[key],
+    text: (r) => shownOr(of(r), (m) => exact(textOf(r)(m[key]), count(m[key]))) });
+  return [side(name + "A", "a"), side("B", "b")];
+}
+
 // measureColumns are A, B and the change of a measure.
 function measureColumns(name, of, text) {
-  const side = (head, key) => ({
-    head, numeric: true, value: (r) => of(r) && of(r)[key],
-    text: (r) => shownOr(of(r), (m) => exact(text(m[key]), count(m[key]))),
-  });
-  return [
-    side(name + " A", "a"), side("B", "b"),
-    {
-      head: "change", numeric: true, note: `change of ${name} from A to B`,
-      value: (r) => of(r) && of(r).b - of(r).a,
-      text: (r) => of(r) && change(of(r), text, text === duration ? r.time_error_ns : 0),
-    },
-  ];
+  return [sideColumns(name + " ", of, () => text), {
+    head: "change", numeric: true, note: `change of ${name} from A to B`, value: (r) => of(r) && of(r).b - of(r).a,
+    text: (r) => of(r) && change(of(r), text, text === duration ? r.time_error_ns : 0),
+  }];
 }
 
 function changes(noun, rows, name, diff, note) {
@@ -72,10 +71,10 @@ function changes(noun, rows, name, diff, note) {
     table([
       { head: noun, value: name, text: (r) => h("span", null, name(r), callerLines(r)) },
       textColumn("in", (r) => ({ new: "B\u00a0only", gone: "A\u00a0only" }[r.status] || "both")),
-      ...measureColumns("bytes", (r) => r.bytes, bytes),
-      ...measureColumns("messages", (r) => r.messages, count),
-      ...(rows[0].calls ? measureColumns("calls", (r) => r.calls, count) : []),
-      ...(diff.times_compared && rows[0].time_ns ? measureColumns("time", (r) => r.time_ns, duration) : []),
+      measureColumns("bytes", (r) => r.bytes, bytes),
+      measureColumns("messages", (r) => r.messages, count),
+      rows[0].calls && measureColumns("calls", (r) => r.calls, count),
+      diff.times_compared && rows[0].time_ns && measureColumns("time", (r) => r.time_ns, duration),
     ], rows, { caption: `Changed ${noun}s, the largest change first`, filter: name }),
   ];
 }
@@ -83,13 +82,12 @@ function changes(noun, rows, name, diff, note) {
 function countersSection({ job }) {
   const late = job.diff.late_receives || [], counters = job.diff.counters || [];
   return late.length + counters.length > 0 && [
-    late.length > 0 && table([
-      textColumn("call site", siteName),
-      ...measureColumns("late receives", (r) => r.late, count),
-    ], late, { caption: "Late receives", filter: siteName }),
+    late.length > 0 && table(
+      [textColumn("call site", siteName), measureColumns("late receives", (r) => r.late, count)], late,
+      { caption: "Late receives", filter: siteName }),
     counters.length > 0 && table([
       textColumn("variable", (c) => c.variable), textColumn("class", (c) => c.class),
-      ...measureColumns("value", (c) => c, number),
+      measureColumns("value", (c) => c, number),
     ], counters, { caption: "Counters of the MPI", filter: (c) => c.variable }),
   ];
 }
@@ -117,50 +115,33 @@ function diffSettings({ job }) {
 function diffHead({ data, job }) {
   const d = job.diff;
   return [
-    h("header", { class: "head" },
-      h("div", null,
-        h("h1", null, "What changed from A to B: " + d.b.program),
-        sideFacts("A", data.a, d.a, d.wall_time_ns.a),
-        sideFacts("B", data.b, d.b, d.wall_time_ns.b)),
-      themeButton()),
+    pageHead("What changed from A to B: " + d.b.program, sideFacts("A", data.a, d.a, d.wall_time_ns.a),
+      sideFacts("B", data.b, d.b, d.wall_time_ns.b)),
     d.a.ranks_expected !== d.b.ranks_expected && h("p", { class: "notice" }, "The runs have different sizes, " +
       `${plural(d.a.ranks_expected, "rank")} and ${count(d.b.ranks_expected)}: sums are over all ranks of each.`),
     !d.times_compared && h("p", { class: "notice" },
       `--timing is ${d.a.timing} in A and ${d.b.timing} in B: times of calls are not compared.`),
-  ].filter(Boolean);
+  ];
 }
 
 // sideFacts returns what ran on a side of the comparison.
 function sideFacts(name, path, s, wall) {
   const recorded = s.ranks_recorded < s.ranks_expected ? ` (${s.ranks_recorded} recorded)` : "";
-  const parts = [
-    h("strong", null, `${name}: ${path || ""}`),
-    commandText(s),
-    plural(s.ranks_expected, "rank") + recorded,
-    plural(s.hosts, "node"),
-    libraryName(s.mpi_library),
-    duration(wall),
-    s.problems.length
-      ? h("a", { href: "#completeness", class: "bad" }, "incomplete")
-      : h("span", { class: "good" }, "complete"),
-    startText(s.started),
-  ];
-  return h("p", { class: "facts" }, parts.filter(Boolean).map((part) => h("span", null, part)));
+  return factLine([
+    h("strong", null, `${name}: ${path || ""}`), commandText(s), plural(s.ranks_expected, "rank") + recorded,
+    plural(s.hosts, "node"), libraryName(s.mpi_library), duration(wall), recordFact(s.problems), startText(s.started),
+  ]);
 }
 
 function diffFirst({ job }) {
   const d = job.diff;
   return h("div", { class: "first" },
-    h("section", { class: "efficiency two", "aria-label": "Efficiency" },
-      [["A", d.a.pop], ["B", d.b.pop]].map(([name, pop]) =>
-        h("div", null, h("h2", { class: "caps" }, name), efficiencyBar(pop, pop ? pop.ranks : 0)))),
-    h("section", { class: "stands-out" },
-      h("h2", { class: "caps" }, "Totals"), totalsTable(d), d.exceeded && exceededMeasures(d.exceeded)),
-    h("section", { class: "bars" },
-      h("h2", { class: "caps" }, "Largest changes"),
+    firstPart("efficiency two", "Efficiency", null, [["A", d.a.pop], ["B", d.b.pop]].map(([name, pop]) =>
+      h("div", null, h("h2", { class: "caps" }, name), efficiencyBar(pop, pop ? pop.ranks : 0)))),
+    firstPart("stands-out", "Totals", "Totals", totalsTable(d), d.exceeded && exceededMeasures(d.exceeded)),
+    firstPart("bars", "Largest changes", "Largest changes",
       bullets(largestChanges(d)) || h("p", null, "Nothing changed in calls, bytes and messages.")),
-    h("section", { class: "pairs", "aria-label": "Matrix" },
-      job.matrices.length > 0 && matrixView({ sheets: job.matrices })));
+    firstPart("pairs", "Matrix", null, job.matrices.length > 0 && matrixView({ sheets: job.matrices })));
 }
 
 function totalsTable(d) {
@@ -174,14 +155,9 @@ function totalsTable(d) {
     ["bytes sent", d.total.bytes, bytes],
     ["messages sent", d.total.messages, count],
   ].filter((t) => t && t[1]).map(([name, values, text, error]) => ({ name, values, text, error }));
-  const side = (head, key) => ({
-    head, numeric: true, value: (t) => t.values[key],
-    text: (t) => exact(t.text(t.values[key]), count(t.values[key])),
-  });
   const changed = (t) => change(t.values, t.text, t.error) || "none";
   return table([
-    textColumn("total", (t) => t.name), side("A", "a"),
-    side("B", "b"),
+    textColumn("total", (t) => t.name), sideColumns("", (t) => t.values, (t) => t.text),
     { head: "change", numeric: true, value: (t) => t.values.relative, text: changed },
   ], totals);
 }

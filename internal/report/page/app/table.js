@@ -2,17 +2,18 @@
 
 // table returns a table. A column is {head, value(row), text(row), numeric, note}: value is
 // what it sorts by, text what it shows (a string or an element), note explains the head.
-// Without text it shows the value. The first column names the row. Options are caption,
-// sort (the index of a column; without it rows keep their order), filter(row), which
-// returns the text that the filter box searches, and limit, the rows shown at first.
-function table(columns, rows, options = {}) {
-  const limit = options.limit || 20;
+// Without text it shows the value. The first column names the row. Columns may be in lists;
+// false ones are left out. Options are caption, sort (the index of a column; without it rows
+// keep their order), filter(row), which returns the text that the filter box searches, and
+// limit, the rows shown at first.
+function table(all, rows, options = {}) {
+  const columns = all.flat().filter(Boolean), limit = options.limit || 20;
   let sorted = -1, down = false, wanted = "", shown = limit;
   const body = h("tbody");
   const heads = columns.map((c, i) => h("th", { scope: "col", class: c.numeric && "numeric", "aria-sort": "none" },
-    h("button", { type: "button", title: c.note, onclick: () => sortBy(i) }, c.head)));
+    button(c.head, () => sortBy(i), { title: c.note })));
   const found = h("span", { role: "status", class: "faint" });
-  const more = h("button", { type: "button", onclick: () => { shown = Math.max(200, shown * 5); draw(); } });
+  const more = button("", () => { shown = Math.max(200, shown * 5); draw(); });
   const box = options.filter && rows.length > 5 && h("input", { type: "search", placeholder: "Filter",
     "aria-label": "Filter " + (options.caption || "rows"), oninput: () => filter(box.value) });
 
@@ -48,32 +49,21 @@ function table(columns, rows, options = {}) {
     h("div", { class: "scroll" },
       h("table", { "aria-label": options.caption },
         options.caption && h("caption", null, options.caption, box && [" ", box, " ", found]),
-        h("thead", null, h("tr", null, heads)),
-        body)),
+        h("thead", null, h("tr", null, heads)), body)),
     h("div", { class: "controls" }, more));
-  element.setRows = (list) => {
-    rows = list;
-    draw();
-  };
-  element.find = (text) => {
-    if (box) filter(box.value = text);
-  };
-  return element;
+  const setRows = (list) => { rows = list; draw(); };
+  return Object.assign(element, { setRows, find: (text) => box && filter(box.value = text) });
 }
 
 function cell(column, i, row) {
-  const content = column.text ? column.text(row) : column.value(row);
-  const text = content === null || content === undefined ? "–" : content;
-  return i === 0 ? h("th", { scope: "row", class: column.numeric && "numeric" }, text)
-    : h("td", { class: column.numeric && "numeric" }, text);
+  const text = (column.text || column.value)(row) ?? "–", numeric = column.numeric && "numeric";
+  return i === 0 ? h("th", { scope: "row", class: numeric }, text) : h("td", { class: numeric }, text);
 }
 
 // compareKeys orders numbers, BigInts and texts. A missing value comes last in both
 // directions.
 function compareKeys(a, b, down) {
-  if (a === null || a === undefined || b === null || b === undefined) {
-    return (a === null || a === undefined) - (b === null || b === undefined);
-  }
+  if (isMissing(a) || isMissing(b)) return isMissing(a) - isMissing(b);
   const order = typeof a === "string" && typeof b === "string" ? collator.compare(a, b) : a < b ? -1 : a > b ? 1 : 0;
   return down ? -order : order;
 }
@@ -85,12 +75,11 @@ const textColumn = (head, value, note) => ({ head, value, note });
 const numericColumn = (head, value, note, text) =>
   ({ head, value, numeric: true, note, text: (row) => shownOr(value(row), text) });
 const countColumn = (head, value, note) => numericColumn(head, value, note, count);
-const bytesColumn = (head, value, note) =>
-  numericColumn(head, value, note, (n) => exact(bytes(n), count(n) + " B"));
+const bytesColumn = (head, value, note) => numericColumn(head, value, note, (n) => exact(bytes(n), count(n) + " B"));
 // timeColumn shows ns. The exact value is the cell's title.
 const timeColumn = (head, value, note) =>
   numericColumn(head, value, note, (ns) => exact(duration(ns), count(Math.round(ns)) + " ns"));
 const percentColumn = (head, value, note) => numericColumn(head, value, note, percent);
-const shownOr = (value, text) => value === null || value === undefined ? null : text(value);
+const shownOr = (value, text) => isMissing(value) ? null : text(value);
 // exact returns a rounded number whose title is the exact one.
 const exact = (rounded, full) => h("span", { title: full }, rounded);
