@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/mpitrace/mpitrace/aggregate"
@@ -11,9 +12,19 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// share is how many times longer the pause after a reading is than the reading: readings take
-// at most a twentieth of a processor.
+// share is how many times longer the interval between readings is than the processor time of
+// one: readings take at most a twentieth of a processor.
 const share = 20
+
+// processorTime returns the processor time of this process. The time that passes would not do:
+// on a busy machine a reading takes long, although it costs little.
+func processorTime() time.Duration {
+	var used syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &used) != nil {
+		return 0
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
 
 // Reader reads the recordings of a run while somebody looks. However many do, one goroutine
 // reads them at most once in an interval. It only reads files: the ranks do not notice it.
@@ -70,7 +81,7 @@ func (r *Reader) pause(ctx context.Context, before *Reading) bool {
 
 // interval returns the time from a reading to the next.
 func (r *Reader) interval(of *Reading) time.Duration {
-	return max(r.every, time.Duration(share*of.TookS*float64(time.Second)))
+	return max(r.every, share*of.cost)
 }
 
 func (r *Reader) publish(now *Reading) {
@@ -112,12 +123,12 @@ func (r *Reader) After(ctx context.Context, number uint64) (*Reading, error) {
 
 // sheetsOf returns the matrices of a job.
 func (r *Reader) sheetsOf(j *aggregate.Job, messages uint64, at time.Time) Sheets {
-	start := time.Now()
+	start := processorTime()
 	body, err := json.Marshal(r.matrix(j))
 	if err != nil {
 		body = []byte("null")
 	}
-	return Sheets{body: body, of: messages, at: at, took: time.Since(start)}
+	return Sheets{body: body, of: messages, at: at, cost: processorTime() - start}
 }
 
 // Times after which a run counts as ended, although nobody said so.

@@ -26,7 +26,8 @@ type Reading struct {
 	Problem  string    `json:"problem,omitempty"`
 	Jobs     []Job     `json:"jobs"`
 
-	sheets []Sheets // one for each job
+	sheets []Sheets      // one for each job
+	cost   time.Duration // processor time
 }
 
 // Job is one job of a reading.
@@ -114,7 +115,8 @@ func (r *Reader) read(before *Reading) *Reading {
 	if before != nil {
 		out.Number = before.Number + 1
 	}
-	defer func() { out.TookS = time.Since(out.At).Seconds() }()
+	start := processorTime()
+	defer func() { out.TookS, out.cost = time.Since(out.At).Seconds(), processorTime()-start }()
 	info, err := r.dir.ReadInfo()
 	if err != nil {
 		out.Problem = err.Error() // what the ranks do is shown nevertheless
@@ -176,13 +178,13 @@ type Sheets struct {
 	body []byte
 	of   uint64 // messages in them
 	at   time.Time
-	took time.Duration
+	cost time.Duration
 }
 
 // wait returns the least time between these matrices and the next.
 func (s *Sheets) wait() time.Duration {
 	if len(s.body) > 1<<20 {
-		return max(5*time.Second, share*s.took)
+		return max(5*time.Second, share*s.cost)
 	}
-	return share * s.took
+	return share * s.cost
 }

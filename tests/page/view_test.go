@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
+
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
@@ -146,6 +148,32 @@ func TestViewHanging(t *testing.T) {
 	}
 }
 
+// TestViewHangsLater opens the page of a job that hangs after some seconds: within 2 s the page
+// shows who waits for whom, and then the deadlock.
+func TestViewHangsLater(t *testing.T) {
+	for _, m := range mpis {
+		t.Run(m.name, func(t *testing.T) {
+			testenv.Need(t, "gcc", m.cc, m.launcher[0])
+			program := filepath.Join(scratch, "hangs-"+m.name)
+			command(t, m.cc, "-O1", "-g", "-o", program, filepath.Join(root, "tests", "programs", "hangs.c"))
+			run := filepath.Join(t.TempDir(), "run")
+			_, first := start(t, slices.Concat([]string{"run", "-o", run, "--"}, m.launcher, []string{"4", program, "6"})...)
+			for !exists(filepath.Join(run, "run.json")) {
+				time.Sleep(20 * time.Millisecond)
+			}
+			p := serve(t, run)
+			p.await(10*time.Second, `document.querySelector("#live-rates")?.textContent.includes("calls/s")`)
+			if line := first(); line != "hangs" {
+				t.Fatalf("the job says %q", line)
+			}
+			took := p.await(2*time.Second, fmt.Sprintf(`JSON.stringify([...%s("Ranks").querySelectorAll("tbody tr")].map((r) => r.cells[4].textContent).sort()) ===
+				JSON.stringify(["rank 0", "rank 1", "ranks 0-1", "ranks 0-1"])`, tables))
+			ring := p.await(3*time.Second, `document.querySelector("#live-notices").textContent.includes("Deadlock: 0 waits for 1 waits for 0.")`)
+			t.Logf("who waits for whom is shown after %v, the deadlock %v later", took, ring)
+		})
+	}
+}
+
 // checkLive compares the table of ranks with the status. Durations may differ by the time
 // between the two readings.
 func (p *tab) checkLive(run string) {
@@ -213,13 +241,30 @@ func TestViewEnds(t *testing.T) {
 	p.checkMatrices(run, 4, 1)
 }
 
-// TestViewEnded opens a run of a large job that has ended. What its page lacks comes from the
-// server.
+// TestViewEnded opens a large job that has ended. What its page lacks comes from the server.
 func TestViewEnded(t *testing.T) {
 	const ranks = 4200 // more pairs than a page has details of
 	run := synthetic(t, "stencil", ranks, 64)
 	p := serve(t, run)
-	p.await(60*time.Second, `Boolean(document.querySelector("#calls"))`)
-	p.checkReport(run)
+	p.await(30*time.Second, `Boolean(document.querySelector("#calls"))`)
+	p.checkCalls(&readReport(t, run).Jobs[0])
 	p.showMatrix()
+	want, at := p.describe([]cell{{0, 0}})[0], p.locate(cell{0, 0})
+	p.do(chromedp.MouseClickXY(at.X, at.Y))
+	const details = `section[aria-label="Selected pair"]`
+	p.await(20*time.Second, fmt.Sprintf(`Boolean(document.querySelector(%q))`, details))
+	sums := eval[[][]string](p, fmt.Sprintf(`[...document.querySelectorAll(%q)].map((t) => [...t.querySelectorAll("tbody tr")].flatMap((r) =>
+		[r.cells[1].textContent, r.cells[2].querySelector("[title]").title]))`, details+" table"))
+	for i, numbers := range sums {
+		var sum amount
+		for k := 0; k < len(numbers); k += 2 {
+			sum = sum.add(amount{Messages: number(numbers[k]), Bytes: number(numbers[k+1])})
+		}
+		if sum != want || want.Messages == 0 {
+			t.Errorf("table %d of the cell adds up to %+v, want %+v", i, sum, want)
+		}
+	}
+	if len(sums) != 4 {
+		t.Errorf("the cell has %d tables, want 4", len(sums))
+	}
 }
