@@ -48,6 +48,17 @@ type Heatmap struct {
 	Bytes       [][]uint64 `json:"bytes"` // [from][to]
 }
 
+// Heatmap returns the heatmap of point-to-point and one-sided traffic; of collectives if there
+// is no other. It returns nil if the job has no ranks.
+func (j *Job) Heatmap() *Heatmap {
+	ms := j.Matrices()
+	m := ms.Direct()
+	if m.Empty() {
+		m = &ms[matrix.Collective]
+	}
+	return newHeatmap(m, j.Size())
+}
+
 // newHeatmap returns the heatmap of the n × n matrix m; nil for n = 0.
 func newHeatmap(m *matrix.Matrix, n int) *Heatmap {
 	n = max(n, m.Size())

@@ -1,8 +1,14 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os/signal"
+	"sync"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,17 +17,19 @@ import (
 	"github.com/mpitrace/mpitrace/internal/report"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/text"
+	"github.com/mpitrace/mpitrace/internal/view"
 )
 
 type statusOptions struct {
-	node bool
-	json bool
+	node  bool
+	json  bool
+	watch bool
 }
 
 func newStatus() *cobra.Command {
 	var o statusOptions
 	cmd := &cobra.Command{
-		Use:   "status DIR | --node",
+		Use:   "status DIR [--watch] | --node",
 		Short: "Show the MPI call each rank of a running job is in",
 		Long: `Show the MPI call that each rank of a running or hanging job is in: the peer, how
 long the rank has been in the call, and the line of the source. Ranks that are in
@@ -31,16 +39,24 @@ deadlock of blocking sends and receives is reported if it is certain.
 DIR is the run directory, which mpitrace run printed. With --node, no directory is
 needed: it shows all your processes on this node that are being recorded.
 
+With --watch, it is shown again each second until the job ends, with the calls,
+messages and bytes per second, ranks that have been in one call for more than 5 s,
+and the matrix so far. With --json, each line is an object.
+
 The processes are not disturbed: the command reads their recordings. It cannot
 show whether processes on other nodes are still running. After the end of the
 job, it shows how the job ended, as mpitrace report does.`,
 		Example: `  mpitrace status mpitrace-app-20260102-150405
+  mpitrace status --watch mpitrace-app-20260102-150405
   mpitrace status --node
   mpitrace status --json mpitrace-app-20260102-150405`,
 		Args: asUsage(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.node == (len(args) == 1) {
 				return usage(errors.New("give the directory of a run, or --node"))
+			}
+			if o.watch {
+				return o.watchRun(cmd, args)
 			}
 			now := time.Now()
 			opened, err := o.open(cmd, args)
@@ -53,6 +69,7 @@ job, it shows how the job ended, as mpitrace report does.`,
 	f := cmd.Flags()
 	f.BoolVar(&o.node, "node", false, "show all your processes on this node that are being recorded")
 	f.BoolVar(&o.json, "json", false, "print JSON instead of text")
+	f.BoolVarP(&o.watch, "watch", "w", false, "show it again each second until the job ends")
 	return cmd
 }
 
@@ -98,4 +115,100 @@ func (o *statusOptions) show(cmd *cobra.Command, opened *run.Run, read time.Time
 		}
 	}
 	return nil
+}
+
+// watchRun shows what a run is doing, each second until it ends.
+func (o *statusOptions) watchRun(cmd *cobra.Command, args []string) error {
+	if o.node {
+		return usage(errors.New("--watch needs the directory of a run: it cannot be combined with --node"))
+	}
+	dir := run.Dir(args[0])
+	if !dir.Used() { // it may not have begun yet
+		if _, err := dir.OpenJobs(run.Heads, io.Discard); err != nil {
+			return err
+		}
+	}
+	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	w := watcher{out: cmd.OutOrStdout(), json: o.json}
+	reader := view.NewReader(dir, w.keepHeatmap)
+	go reader.Run(ctx)
+	for number := uint64(0); ; {
+		reading, err := reader.After(ctx, number)
+		if err != nil { // Ctrl-C
+			return nil
+		}
+		if reading.Finished {
+			break
+		}
+		if err := w.show(reading); err != nil {
+			return err
+		}
+		number = reading.Number
+	}
+	return o.last(cmd, args)
+}
+
+// last shows how the job ended.
+func (o *statusOptions) last(cmd *cobra.Command, args []string) error {
+	if o.json {
+		return nil
+	}
+	now := time.Now()
+	opened, err := o.open(cmd, args)
+	if err != nil {
+		return err
+	}
+	return o.show(cmd, opened, now)
+}
+
+// watcher prints readings of a run.
+type watcher struct {
+	out      io.Writer
+	json     bool
+	heatmaps sync.Map // *aggregate.Heatmap by run; the reader stores them
+}
+
+// keepHeatmap is called by the reader for each job.
+func (w *watcher) keepHeatmap(j *aggregate.Job) any {
+	w.heatmaps.Store(j.Run, j.Heatmap())
+	return nil
+}
+
+// show prints a reading: on a terminal in place of the one before.
+func (w *watcher) show(reading *view.Reading) error {
+	if w.json {
+		return json.NewEncoder(w.out).Encode(reading)
+	}
+	var page bytes.Buffer
+	for i := range reading.Jobs {
+		if i > 0 {
+			page.WriteString("\n")
+		}
+		if err := report.Watch(&page, w.watched(&reading.Jobs[i]), textOptionsFor(w.out)); err != nil {
+			return err
+		}
+	}
+	if reading.Problem != "" {
+		page.WriteString(text.Line(reading.Problem) + "\n")
+	}
+	height := text.TerminalHeight(w.out)
+	if height == 0 {
+		page.WriteString("\n")
+		_, err := w.out.Write(page.Bytes())
+		return err
+	}
+	_, err := io.WriteString(w.out, text.Screen(page.String(), height))
+	return err
+}
+
+func (w *watcher) watched(job *view.Job) *report.Watched {
+	out := &report.Watched{Status: job.Status, Totals: job.Totals, Hanging: job.Hanging}
+	if h, known := w.heatmaps.Load(job.Status.Run); known {
+		out.Heatmap = h.(*aggregate.Heatmap)
+	}
+	if r := job.Rates; r != nil {
+		out.Rates = &report.Rates{Calls: r.Calls, Messages: r.Messages, Bytes: r.Bytes}
+	}
+	return out
 }

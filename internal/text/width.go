@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"strings"
 
 	"golang.org/x/term"
 )
@@ -23,4 +24,25 @@ func TerminalWidth(w io.Writer) int {
 		return 0
 	}
 	return max(n, leastWidth)
+}
+
+// TerminalHeight returns the number of lines of w; 0 if it is not a terminal.
+func TerminalHeight(w io.Writer) int {
+	file, ok := w.(*os.File)
+	if !ok {
+		return 0
+	}
+	_, n, _ := term.GetSize(int(file.Fd()))
+	return n
+}
+
+// Screen returns what replaces the content of a terminal by some lines. Lines that do not
+// fit its height are left out; the last line then says so.
+func Screen(lines string, height int) string {
+	const home, clearLine, clearBelow = "\x1b[H", "\x1b[K", "\x1b[J"
+	list := strings.Split(strings.TrimRight(lines, "\n"), "\n")
+	if len(list) >= height && height > 1 {
+		list = append(list[:height-2], "... (the terminal is too small for the rest)")
+	}
+	return home + strings.Join(list, clearLine+"\n") + clearLine + "\n" + clearBelow
 }

@@ -1,0 +1,45 @@
+package report
+
+import (
+	"io"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/text"
+)
+
+// Watched is what a job was doing at one moment.
+type Watched struct {
+	Status  *aggregate.JobStatus
+	Totals  aggregate.Totals // since the start, over all ranks
+	Rates   *Rates           // since the moment before; nil if there was none
+	Hanging string           // ranks that have been in one call for long; empty for none
+	Heatmap *aggregate.Heatmap
+}
+
+// Rates are amounts per second, over all ranks.
+type Rates struct{ Calls, Messages, Bytes float64 }
+
+// Watch prints what a job is doing: the calls of its ranks as Status does, rates, ranks that
+// hang, and the matrix so far.
+func Watch(w io.Writer, job *Watched, options Options) error {
+	if err := Status(w, job.Status, options); err != nil {
+		return err
+	}
+	o := newOutput(w, options, 0)
+	if job.Hanging != "" {
+		o.printf("hanging, in one call for more than 5 s: %s\n", job.Hanging)
+	}
+	t := &job.Totals
+	o.printf("so far: %s, %s, %s", text.CountOf(t.Calls, "call"), text.CountOf(t.Messages, "message"), text.Bytes(t.Bytes))
+	if r := job.Rates; r != nil {
+		o.printf("; per second: %s, %s, %s", text.CountOf(uint64(r.Calls), "call"), text.CountOf(uint64(r.Messages), "message"), text.Bytes(uint64(r.Bytes)))
+	}
+	o.println()
+	if job.Heatmap != nil && filled(job.Heatmap) {
+		o.println("\nbytes between ranks so far (row: from, column: to)")
+		for _, line := range o.heatmapLines(job.Heatmap) {
+			o.println(line)
+		}
+	}
+	return o.Flush()
+}
