@@ -24,6 +24,7 @@ type historyOptions struct {
 	json        bool
 	markdown    bool
 	top         topFlag
+	program     string // name of all programs; empty for their own
 	page        pageOptions
 	limited     bool // --fail-if-worse is given, even if it is empty
 	failIfWorse string
@@ -41,8 +42,10 @@ them. Runs that are damaged or empty are named and left out.
 
 Runs of the same program, version, arguments, number of ranks and MPI library are
 repetitions of one configuration, which is shown with its median and its spread,
-the largest minus the smallest value. The version is the build-id of the executable.
-Runs in which a rank did not finalize are listed, but not compared.
+the largest minus the smallest value. The program is the file name of the executable,
+and the version its build-id. If the file names of versions differ, such as app-1.2
+and app-1.3, --program app makes them one program. Runs in which a rank did not
+finalize are listed, but not compared.
 
 Scaling: for each version and arguments that ran on several numbers of ranks, the
 efficiencies as defined by POP, for which 100 % is ideal. Computation scaling is the
@@ -72,6 +75,7 @@ there is no run; 4 if a version exceeds the limits of --fail-if-worse.`,
 		Example: `  mpitrace history runs
   mpitrace history --json mpitrace-app-20260102-150405 mpitrace-app-20260103-091500
   mpitrace history --html history.html runs
+  mpitrace history --program app runs-1.2 runs-1.3
   mpitrace history --markdown --fail-if-worse bytes=0%,time=10% runs`,
 		Args: asUsage(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -85,6 +89,7 @@ there is no run; 4 if a version exceeds the limits of --fail-if-worse.`,
 	f.BoolVar(&o.json, "json", false, "print JSON instead of text")
 	f.BoolVar(&o.markdown, "markdown", false, "print Markdown instead of text")
 	addTop(cmd, &o.top, "the `number` of call sites and changes to list in each table, or all")
+	f.StringVar(&o.program, "program", "", "count all programs as versions of one program, `NAME`")
 	addPage(cmd, &o.page)
 	f.StringVar(&o.failIfWorse, "fail-if-worse", "", "exit with status 4 if the newest version exceeds the one before by more than `LIMIT`: 10%, or bytes=0%,time=20%")
 	return cmd
@@ -108,6 +113,9 @@ func (o *historyOptions) run(cmd *cobra.Command, dirs []string) error {
 	h, err := readHistory(log, dirs)
 	if err != nil {
 		return err
+	}
+	if o.program != "" {
+		h.Rename(o.program)
 	}
 	if err := h.Compute(compareRuns); err != nil {
 		return err

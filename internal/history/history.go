@@ -51,6 +51,13 @@ func (r *Run) key() configurationKey {
 	return configurationKey{r.Program, strings.Join(r.Arguments, "\x00"), r.Ranks, r.Version}
 }
 
+// Rename gives all programs one name, so that they count as versions of one program.
+func (h *History) Rename(program string) {
+	for _, r := range h.Runs {
+		r.Program = program
+	}
+}
+
 // Compare compares the jobs of two runs. A History calls it for the runs with the
 // median wall time of two adjacent versions.
 type Compare func(a, b *Run) (*aggregate.Diff, error)

@@ -282,3 +282,34 @@ func TestUnfinished(t *testing.T) {
 		t.Errorf("%+v", h.Configurations)
 	}
 }
+
+// TestVersions requires that versions follow each other in the order of their first runs,
+// and that programs with one name are versions of each other.
+func TestVersions(t *testing.T) {
+	random := rand.New(rand.NewPCG(13, 14))
+	var runs []*history.Run
+	for i, id := range []string{"cc", "aa", "bb", "cc", "aa"} {
+		v := version{id, sites(3, -1, 0), 0, int64(i) * int64(time.Hour)}
+		r := v.runs(t, 1, random)[0]
+		r.Program = "app-" + id
+		runs = append(runs, r)
+	}
+	slices.Reverse(runs)
+	if h := computed(t, runs...); len(h.Evolution) != 0 || len(h.Configurations) != 3 {
+		t.Errorf("different programs: %+v", h.Evolution)
+	}
+	h := &history.History{Runs: runs}
+	h.Rename("app")
+	h = computed(t, h.Runs...)
+	if len(h.Evolution) != 1 || len(h.Evolution[0].Steps) != 2 {
+		t.Fatalf("%+v", h.Evolution)
+	}
+	for i, want := range []struct {
+		a, b  string
+		runsA int
+	}{{"cc", "aa", 2}, {"aa", "bb", 2}} {
+		if s := h.Evolution[0].Steps[i]; s.A.BuildID != want.a || s.B.BuildID != want.b || len(s.A.Runs) != want.runsA || len(s.Changes) != 0 {
+			t.Errorf("step %d: %+v to %+v, %+v", i, s.A, s.B, s.Changes)
+		}
+	}
+}

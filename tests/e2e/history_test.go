@@ -23,6 +23,14 @@ type recordedVersion struct {
 	args    []string
 }
 
+// debianOpenMPI is for tests of many runs, which say little more with another MPI.
+func debianOpenMPI(m implementation) bool { return m.name == "openmpi" }
+
+// oneOrBoth adds MPICH where time matters less.
+func oneOrBoth(m implementation) bool {
+	return debianOpenMPI(m) || debian(m) && testenv.Highest() != testenv.Quick
+}
+
 // repeat records runs below dir, in turn for all versions, so that what else happens on
 // the machine concerns all alike.
 func repeat(t *testing.T, m implementation, dir string, times int, ranks []int, versions ...recordedVersion) {
@@ -74,7 +82,7 @@ func otherBuildID(t *testing.T, program, to string) string {
 // each. Rank 0 of the second halo is late at each Allreduce; the second LAMMPS has the
 // same code as the first. Efficiencies must be those of report.
 func TestHistory(t *testing.T) {
-	withEachInTurn(t, debian, func(t *testing.T, m implementation) {
+	withEachInTurn(t, oneOrBoth, func(t *testing.T, m implementation) {
 		const steps, lateUs = 50, 40_000
 		source, dir := filepath.Join(root, "examples", "halo", "halo.c"), t.TempDir()
 		args := []string{"-s", fmt.Sprint(steps), "-n", "120", "-m", "120"}
@@ -95,10 +103,7 @@ func TestHistory(t *testing.T) {
 // differ.
 func TestHistoryLAMMPS(t *testing.T) {
 	testenv.Need(t, "lmp")
-	withEachInTurn(t, openMPI, func(t *testing.T, m implementation) {
-		if m.name != "openmpi" {
-			return // Debian's LAMMPS uses its Open MPI
-		}
+	withEachInTurn(t, debianOpenMPI, func(t *testing.T, m implementation) { // Debian's LAMMPS uses it
 		dir, copied := t.TempDir(), filepath.Join(t.TempDir(), "lmp")
 		program, err := filepath.EvalSymlinks("/usr/bin/lmp")
 		if err != nil {
@@ -172,7 +177,7 @@ func checkNothing(t *testing.T, h *history.History) {
 // TestHistoryNoise records 20 repetitions of one code under two build-ids. Noise must name
 // nothing, neither in ten runs against ten nor in three against three.
 func TestHistoryNoise(t *testing.T) {
-	withEachInTurn(t, debian, func(t *testing.T, m implementation) {
+	withEachInTurn(t, oneOrBoth, func(t *testing.T, m implementation) {
 		dir := t.TempDir()
 		first := m.compileFile(t, filepath.Join(root, "examples", "halo", "halo.c"))
 		second := otherBuildID(t, first, filepath.Join(t.TempDir(), "halo"))
@@ -196,10 +201,7 @@ func TestHistoryNoise(t *testing.T) {
 
 // TestExampleCI runs examples/ci with two versions of halo, as a pipeline would.
 func TestExampleCI(t *testing.T) {
-	withEachInTurn(t, openMPI, func(t *testing.T, m implementation) {
-		if m.name != "openmpi" {
-			return
-		}
+	withEachInTurn(t, debianOpenMPI, func(t *testing.T, m implementation) {
 		ci, dir := filepath.Join(root, "examples", "ci"), t.TempDir()
 		source, runs := filepath.Join(root, "examples", "halo", "halo.c"), filepath.Join(dir, "runs")
 		env := []string{"PATH=" + filepath.Dir(mpitrace) + ":" + os.Getenv("PATH")}
