@@ -17,6 +17,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	runpkg "github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
@@ -267,4 +269,65 @@ func TestViewEnded(t *testing.T) {
 	if len(sums) != 4 {
 		t.Errorf("the cell has %d tables, want 4", len(sums))
 	}
+}
+
+// TestViewEvents opens a traced run with more events than a page has. The calls of a window
+// come from the server: each line has as many as the trace says.
+func TestViewEvents(t *testing.T) {
+	run := record(t, []string{"--trace"}, 4, compile(t, halo), "-n", "40", "-m", "40", "-s", "6000")
+	p := serve(t, run)
+	p.await(60*time.Second, `Boolean(document.querySelector(".timeline-view"))`)
+	const chart = `document.querySelector(".timeline-view").chart`
+	if eval[bool](p, `Boolean(`+chart+`.data.events)`) {
+		t.Fatal("all events are in the page: the run is too small")
+	}
+	p.script(chart + `.canvas.scrollIntoView({ block: "center" }); ` + chart + `.show(` + chart + `.data.length_ns / 2, ` + chart + `.data.length_ns / 2 + 2e6)`)
+	p.script(`[...document.querySelectorAll(".timeline-view button")].find((b) => b.textContent.startsWith("Load the calls")).click()`)
+	p.await(30*time.Second, `Boolean(`+chart+`.data.events)`)
+	p.picture("view-events")
+	got := eval[struct {
+		From, To float64
+		Calls    []int
+	}](p, `(({ from_ns, to_ns, events }) => ({ from: from_ns, to: to_ns, calls: events.map((e) => e.start.length) }))(`+chart+`.data)`)
+	if want := p.callsBetween(run, int64(got.From), int64(got.To)); !slices.Equal(got.Calls, want) || len(want) != 4 || want[0] == 0 {
+		t.Errorf("the lines have %v calls, the traces %v", got.Calls, want)
+	}
+	p.script(chart + `.show()`)
+	if eval[bool](p, `Boolean(`+chart+`.data.events)`) {
+		t.Error("the whole run is drawn with the calls of a window")
+	}
+}
+
+// callsBetween returns how many calls of each rank are in a window of time, in ns since the
+// first event, from the tables of the traces.
+func (p *tab) callsBetween(run string, from, to int64) (calls []int) {
+	p.Helper()
+	traces, err := runpkg.Dir(run).Traces()
+	if err != nil {
+		p.Fatal(err)
+	}
+	zero := int64(math.MaxInt64)
+	each := func(visit func(rank int, start, end int64)) {
+		for _, src := range traces {
+			err := src.Each(func(e *profile.Events, kinds []profile.EventKind) error {
+				for i, start := range e.Start {
+					if kinds[e.Kind[i]].Action == profile.Called {
+						visit(src.Trace().Rank, start, start+e.Duration[i])
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				p.Fatal(err)
+			}
+		}
+	}
+	each(func(_ int, start, _ int64) { zero = min(zero, start) })
+	calls = make([]int, len(traces))
+	each(func(rank int, start, end int64) {
+		if start-zero <= to && end-zero >= from {
+			calls[rank]++
+		}
+	})
+	return calls
 }
