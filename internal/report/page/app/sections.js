@@ -54,35 +54,30 @@ const timed = (s) => s.timing !== "off";
 
 // totalColumns are the columns that all sums of calls have.
 function totalColumns(s) {
-  const calls = countColumn("calls", (c) => c.calls);
   const text = (c) => exact(seconds(c.time_ns / 1e9, c.time_error_ns / 1e9), count(c.time_ns) + " ns");
   const share = (c) => (setsUp(c.call || "") || !s.mpi_time_s ? null : c.time_ns / 1e9 / s.mpi_time_s);
-  return timed(s) ? [
-    calls,
-    { head: "time", numeric: true, value: (c) => c.time_ns, text },
-    percentColumn("% of MPI", share),
-  ] : [calls];
+  const time = { head: "time", numeric: true, value: (c) => c.time_ns, text };
+  return [countColumn("calls", (c) => c.calls), timed(s) && [time, percentColumn("% of MPI", share)]];
 }
 
+// trafficColumns are the columns of messages and bytes.
+const trafficColumns = (of = (row) => row, note = "") => [
+  countColumn("messages" + note, (row) => of(row) && of(row).messages),
+  bytesColumn(note ? note.trim() : "bytes", (row) => of(row) && of(row).bytes),
+];
+
 function timeSection(page) {
-  const { s, job } = page;
-  const p = job.analysis && job.analysis.pop;
-  return [
-    timeFacts(s),
-    job.ranks.activity_ns.some((column) => column.some((ns) => ns > 0)) && timeChart(page),
-    h("div", { class: "columns" }, histogram(job.ranks), p && efficiencyTable(p)),
-    rankTable(page),
-  ];
+  const { s, job } = page, p = job.analysis && job.analysis.pop;
+  const active = job.ranks.activity_ns.some((column) => column.some((ns) => ns > 0));
+  return [timeFacts(s), active && timeChart(page),
+    h("div", { class: "columns" }, histogram(job.ranks), p && efficiencyTable(p)), rankTable(page)];
 }
 
 function timeFacts(s) {
-  const { mpi_share: share } = s;
+  const { mpi_share: share } = s, setup = `; Init and Finalize ${seconds(s.init_finalize_time_s)} besides`;
   return facts(
-    ["wall time", seconds(s.wall_time_s)],
-    ["application", `${seconds(s.application_time_s)} over all ranks`],
-    ["in MPI", timed(s)
-      ? `${seconds(s.mpi_time_s, s.mpi_time_error_s)}; Init and Finalize ${seconds(s.init_finalize_time_s)} besides`
-      : "not timed"],
+    ["wall time", seconds(s.wall_time_s)], ["application", `${seconds(s.application_time_s)} over all ranks`],
+    ["in MPI", timed(s) ? seconds(s.mpi_time_s, s.mpi_time_error_s) + setup : "not timed"],
     timed(s) && ["share of MPI", `mean ${percent(share.mean)}, ` +
       `least ${percent(share.min)} (rank ${share.min_rank}), most ${percent(share.max)} (rank ${share.max_rank})`],
     ...s.oversubscribed.map((o) => ["shared cores", oversubscribed(o)]));
@@ -96,10 +91,8 @@ function efficiencyTable(p) {
   const runtime = seconds(p.runtime_s), ideal = seconds(p.ideal_runtime_s);
   const mean = seconds(p.useful_mean_s), most = seconds(p.useful_max_s);
   const busiest = `rank ${p.useful_max_rank} computes ${most}`;
-  return table([
-    textColumn("efficiency", (r) => r[0]), percentColumn("", (r) => r[1]),
-    textColumn("because", (r) => r[2]),
-  ], [
+  const because = textColumn("because", (r) => r[2]);
+  return table([textColumn("efficiency", (r) => r[0]), percentColumn("", (r) => r[1]), because], [
     ["parallel efficiency", p.parallel_efficiency, `ranks compute ${mean} of ${runtime} on average`],
     ["load balance", p.load_balance, `${busiest}, the mean is ${mean}`],
     ["communication", p.communication_efficiency, `${busiest} of ${runtime}`],
@@ -113,8 +106,7 @@ function oversubscribed(o) {
   const cores = {
     "cpu-limit": ` may use the time of ${o.cpu_limit} cores`,
     shared: " shared their cores with other processes or threads",
-  }[o.reason]
-    || ` (${plural(o.threads, "thread")}) ran on ${plural(o.processor_count, "processor")} (${o.processors})`;
+  }[o.reason] || ` (${plural(o.threads, "thread")}) ran on ${plural(o.processor_count, "processor")} (${o.processors})`;
   return `${who}${cores}. Waiting includes waiting for a core.${o.cpu ? coreUse(o.cpu) : ""}`;
 }
 
@@ -132,18 +124,14 @@ function balanceSection({ s }) {
     spreadTable(spread),
     s.hosts.length > 1 && s.locality && localityTable(s.locality),
     s.orders && s.orders.length > 0 && ordersTable(s.orders),
-    s.hosts.length > 1 && table([
-      textColumn("node", (n) => n.name), countColumn("ranks", (n) => n.ranks),
-    ], s.hosts, { caption: "Nodes", limit: 8, filter: (n) => n.name }),
+    s.hosts.length > 1 && table([textColumn("node", (n) => n.name), countColumn("ranks", (n) => n.ranks)], s.hosts,
+      { caption: "Nodes", limit: 8, filter: (n) => n.name }),
     s.top_pairs.length > 0 && topPairsTable(s))];
 }
 
 const quantityNames = {
-  mpi_time_ns: "time in MPI",
-  sent_bytes: "bytes sent",
-  received_bytes: "bytes received",
-  messages: "messages, p2p and one-sided",
-  bytes: "bytes, p2p and one-sided",
+  mpi_time_ns: "time in MPI", sent_bytes: "bytes sent", received_bytes: "bytes received",
+  messages: "messages, p2p and one-sided", bytes: "bytes, p2p and one-sided",
 };
 
 // spreadTable returns how much of each quantity the ranks have.
@@ -152,10 +140,8 @@ function spreadTable(spread) {
     if (quantity === "mpi_time_ns") return duration(v);
     return quantity === "messages" ? number(v) : bytes(Math.round(v));
   };
-  const column = (head, of, rank) => ({
-    head, numeric: true, value: of,
-    text: (b) => amount(b, of(b)) + (rank ? ` (${rank(b)})` : ""),
-  });
+  const column = (head, of, rank) =>
+    ({ head, numeric: true, value: of, text: (b) => amount(b, of(b)) + (rank ? ` (${rank(b)})` : "") });
   const outliers = (b) => {
     const more = b.outlying - b.standouts.length;
     const named = b.standouts.map((o) => `rank ${o.rank} ${amount(b, o.value)}`).join(", ");
@@ -201,13 +187,8 @@ function topPairsTable({ top_pairs, direct_traffic: all }) {
 const meanSize = (sum) => (sum.messages ? Math.round(sum.bytes / sum.messages) : null);
 
 const classMeaning = {
-  p2p: " (point-to-point)",
-  O2A: " (one to all)",
-  A2O: " (all to one)",
-  A2A: " (all to all)",
-  sync: " (of windows)",
-  io: " (files)",
-  other: ", with Init and Finalize",
+  p2p: " (point-to-point)", O2A: " (one to all)", A2O: " (all to one)", A2A: " (all to all)",
+  sync: " (of windows)", io: " (files)", other: ", with Init and Finalize",
 };
 
 // received returns the bytes that a call received. It is null if that was not recorded,
@@ -221,27 +202,18 @@ function callsSection({ s, job }) {
   if (s.calls.length === 0) return null;
   const waits = new Map((job.analysis ? job.analysis.calls : []).map((c) => [c.call, c]));
   const traced = (field) => (c) => (waits.has(c.call) ? 1e9 * waits.get(c.call)[field] : null);
-  const times = [
-    timeColumn("mean", (c) => c.mean_ns), timeColumn("shortest", (c) => c.min_ns),
-    timeColumn("longest", (c) => c.max_ns),
-  ];
-  const waiting = [
-    timeColumn("waiting for others", traced("waiting_s")),
-    timeColumn("undecided", traced("undecided_s"), "waits that the trace does not prove"),
-  ];
+  const times = [timeColumn("mean", (c) => c.mean_ns), timeColumn("shortest", (c) => c.min_ns),
+    timeColumn("longest", (c) => c.max_ns)];
+  const waiting = [timeColumn("waiting for others", traced("waiting_s")),
+    timeColumn("undecided", traced("undecided_s"), "waits that the trace does not prove")];
   return [
     table([
-      textColumn("call", (c) => c.call),
-      ...totalColumns(s),
-      ...(timed(s) ? times : []),
-      countColumn("messages sent", (c) => c.sent.messages), bytesColumn("sent", (c) => c.sent.bytes),
-      bytesColumn("received", (c) => received(c, s)),
-      ...(waits.size ? waiting : []),
+      textColumn("call", (c) => c.call), totalColumns(s), timed(s) && times, trafficColumns((c) => c.sent, " sent"),
+      bytesColumn("received", (c) => received(c, s)), waits.size > 0 && waiting,
     ], s.calls, { caption: "MPI calls, over all ranks", filter: (c) => c.call, limit: 30 }),
     table([
       { head: "class", value: (c) => c.class, text: (c) => c.class + (classMeaning[c.class] || "") },
-      ...totalColumns(s).slice(0, 2),
-      countColumn("messages", (c) => c.messages), bytesColumn("bytes", (c) => c.bytes),
+      totalColumns(s).flat().slice(0, 2), trafficColumns(),
     ], s.classes, { caption: "Classes of calls" }),
     s.untimed_calls > 0 && h("p", null, `Not timed: ${plural(s.untimed_calls, "call")} from Fortran, ` +
       "whose bindings do it without MPI's functions in C."),
@@ -257,16 +229,14 @@ function siteCell(site, sources) {
 const callerLines = (site) => (site.callers || []).map((c) => h("div", { class: "faint" }, "← " + c.label));
 
 function sourceLines(source, line) {
-  const numbered = source.lines.map((text, i) => {
-    const n = source.first + i;
-    return h("span", { class: n === line && "here" }, `${n}  ${text}\n`);
-  });
+  const numberOf = (i) => source.first + i;
+  const numbered = source.lines.map((text, i) =>
+    h("span", { class: numberOf(i) === line && "here" }, `${numberOf(i)}  ${text}\n`));
   return h("details", null, h("summary", { class: "faint" }, "source"), h("pre", null, numbered));
 }
 
-function siteColumn(sources) {
-  return { head: "call site", value: (c) => c.label, text: (c) => h("span", null, siteCell(c, sources)) };
-}
+const siteColumn = (sources) =>
+  ({ head: "call site", value: (c) => c.label, text: (c) => h("span", null, siteCell(c, sources)) });
 
 function sitesSection(page) {
   const { s, job } = page;
@@ -274,21 +244,15 @@ function sitesSection(page) {
   const moved = (c) => (c.sent.bytes || c.sent.messages ? c.sent : c.received);
   const receives = (call) => /^(Irecv|Imrecv|Recv_init|Start|Startall|Irecv.*)$/.test(call);
   const unknown = (c) => s.receives !== "on" && !moved(c).messages && receives(c.call);
-  const ofRank = (head, ns, rank) => ({
-    head, numeric: true, value: (c) => c.time_per_rank[ns],
-    text: ({ time_per_rank: t }) => exact(`${duration(t[ns])} (${t[rank]})`, count(t[ns]) + " ns"),
-  });
+  const ofRank = (head, ns, rank) => ({ head, numeric: true, value: (c) => c.time_per_rank[ns],
+    text: ({ time_per_rank: t }) => exact(`${duration(t[ns])} (${t[rank]})`, count(t[ns]) + " ns") });
   const extremes = [ofRank("least (rank)", "min_ns", "min_rank"), ofRank("most (rank)", "max_ns", "max_rank")];
   page.siteTable = table([
-    siteColumn(job.sources), textColumn("call", (c) => c.call),
-    ...totalColumns(s),
-    ...(timed(s) && s.ranks_recorded > 1 ? extremes : []),
-    countColumn("messages", (c) => (unknown(c) ? null : moved(c).messages)),
-    bytesColumn("bytes", (c) => (unknown(c) ? null : moved(c).bytes)),
+    siteColumn(job.sources), textColumn("call", (c) => c.call), totalColumns(s),
+    timed(s) && s.ranks_recorded > 1 && extremes, trafficColumns((c) => (unknown(c) ? null : moved(c))),
   ], s.callsites, {
-    caption: "Call sites, over all ranks",
+    caption: "Call sites, over all ranks", limit: 25,
     filter: (c) => [c.label, c.call, c.file, ...(c.callers || []).map((p) => p.label)].join(" "),
-    limit: 25,
   });
   return [page.siteTable, missingSymbols(s.callsites)];
 }
@@ -296,13 +260,10 @@ function sitesSection(page) {
 // missingSymbols tells why call sites have no names or no line numbers.
 function missingSymbols(callsites) {
   const modules = callsites.filter((c) => !c.function && c.module).map((c) => c.module.split("/").pop());
-  const stripped = [...new Set(modules)];
-  if (stripped.length > 0) {
-    return h("p", { class: "faint" },
-      `Call sites without names: ${stripped.join(", ")} without symbols (do not strip; compile with -g).`);
-  }
-  return !callsites.some((c) => c.line > 0) && h("p", { class: "faint" },
-    "No line numbers: the program has no debug information (compile with -g).");
+  const why = modules.length > 0
+    ? `Call sites without names: ${[...new Set(modules)].join(", ")} without symbols (do not strip; compile with -g).`
+    : "No line numbers: the program has no debug information (compile with -g).";
+  return (modules.length > 0 || !callsites.some((c) => c.line > 0)) && h("p", { class: "faint" }, why);
 }
 
 function communicatorsSection({ s, job }) {
@@ -312,9 +273,8 @@ function communicatorsSection({ s, job }) {
   return list.length + waits.length > 0 && [
     list.length > 0 && table([
       textColumn("communicator", (c) => c.label || "others"), countColumn("size", (c) => c.size),
-      countColumn("ranks", (c) => c.ranks, "processes that called on it"),
-      ...totalColumns(s),
-      countColumn("messages sent", (c) => c.sent.messages), bytesColumn("sent", (c) => c.sent.bytes),
+      countColumn("ranks", (c) => c.ranks, "processes that called on it"), totalColumns(s),
+      trafficColumns((c) => c.sent, " sent"),
     ], list, { caption: "Calls by communicator", filter: (c) => c.label }),
     waits.length > 0 && table([
       textColumn("communicator", (c) => c.communicator),
@@ -333,12 +293,8 @@ function sizesSection({ s }) {
     table([
       textColumn("call", (r) => r.call),
       { head: "size", numeric: true, value: (r) => r.size_class, text: (r) => sizeRange(r.least_bytes) },
-      countColumn("messages", (r) => r.messages), bytesColumn("bytes", (r) => r.bytes),
-      bytesColumn("mean size", meanSize), countColumn("calls", (r) => r.calls),
-    ], rows, {
-      caption: "Messages by call and size; for collectives, of their logical volume",
-      filter: (r) => r.call,
-    }),
+      trafficColumns(), bytesColumn("mean size", meanSize), countColumn("calls", (r) => r.calls),
+    ], rows, { caption: "Messages by call and size; for collectives, of their logical volume", filter: (r) => r.call }),
   ];
 }
 
@@ -351,30 +307,22 @@ function sizeChart(list) {
     const here = list.filter((c) => !call || c.call === call).flatMap((c) => c.sizes)
       .filter((z) => z.size_class === first + k);
     const [messages, sent] = ["messages", "bytes"].map((of) => here.reduce((sum, z) => sum + z[of], 0));
-    return {
-      n: messages,
-      name: short(bytes(least)),
-      words: `${sizeRange(least)}: ${plural(messages, "message")}, ${bytes(sent)}`,
-    };
+    const words = `${sizeRange(least)}: ${plural(messages, "message")}, ${bytes(sent)}`;
+    return { n: messages, name: short(bytes(least)), words };
   });
   let bars = barsOf("");
   const chart = barChart("Messages by size. The table below has the values.", () => bars);
   const calls = [["", "all calls"], ...list.map((c) => [c.call, c.call])];
-  const chosen = choice("messages by size, of", calls, "", (call) => {
-    bars = barsOf(call);
-    chart.redraw();
-  });
+  const chosen = choice("messages by size, of", calls, "", (call) => { bars = barsOf(call); chart.redraw(); });
   return h("div", null, h("div", { class: "controls" }, chosen), chart);
 }
 
 const sizeRange = (least) => least ? `${short(bytes(least))} to < ${short(bytes(2 * least))}` : "0 B";
 
 function phasesSection({ s }) {
-  return s.slices.length > 1 && [table([
-    textColumn("phase", (c) => c.slice),
-    ...totalColumns(s),
-    countColumn("messages", (c) => c.messages), bytesColumn("bytes", (c) => c.bytes),
-  ], s.slices, { caption: "Phases, in order of start", filter: (c) => c.slice })];
+  const columns = [textColumn("phase", (c) => c.slice), totalColumns(s), trafficColumns()];
+  return s.slices.length > 1 &&
+    table(columns, s.slices, { caption: "Phases, in order of start", filter: (c) => c.slice });
 }
 
 function physicalSection({ s }) {
@@ -390,8 +338,7 @@ function physicalSection({ s }) {
   const known = p.unknown.length ? ` (known for ${p.ranks_known} of ${s.ranks_expected} ranks)` : "";
   return [
     table([
-      textColumn("traffic", (r) => r[0]), countColumn("pairs", (r) => r[1].pairs),
-      countColumn("messages", (r) => r[1].messages), bytesColumn("bytes", (r) => r[1].bytes),
+      textColumn("traffic", (r) => r[0]), countColumn("pairs", (r) => r[1].pairs), trafficColumns((r) => r[1]),
     ], rows, { caption: `What the program asked for, and what the MPI library sent${known}` }),
     differs && h("p", null, "The library's count of point-to-point differs from the program's, " +
       `${plural(p.asked.messages, "message")} (${bytes(p.asked.bytes)}): ` +
@@ -413,26 +360,22 @@ function unexpectedSection({ s, job }) {
     { head: "mean queue", numeric: true, value: queue, text: (l) => threeDigits(queue(l)) },
     countColumn("ranks", (l) => l.ranks),
     { head: "most: from → to", value: (l) => l.most[0].late, text: most },
-  ], s.late_receives, {
-    caption: `Late receives: posted while more than ${over} waited to be received`,
-    filter: (l) => l.label + " " + l.call,
-  })];
+  ], s.late_receives, { filter: (l) => l.label + " " + l.call,
+    caption: `Late receives: posted while more than ${over} waited to be received` })];
 }
 
 function variablesSection({ s }) {
   const amount = (v, n) => (v.class === "percentage" ? percent(n) : number(n));
   const rankOf = (v, rank) => (rank && s.ranks_recorded > 1 ? ` (${v[rank]})` : "");
-  const value = (head, of, rank) => ({
-    head, numeric: true, value: of,
-    text: (v) => shownOr(of(v), (n) => amount(v, n) + rankOf(v, rank)),
-  });
+  const value = (head, of, rank) =>
+    ({ head, numeric: true, value: of, text: (v) => shownOr(of(v), (n) => amount(v, n) + rankOf(v, rank)) });
   const name = (v) => v.name + (v.elements > 1 && v.min !== null ? `[${v.elements}]` : "") +
     (v.others ? " of others" : v.object ? " of " + v.object : "");
   return s.performance_variables.length > 0 && [table([
     textColumn("variable", name), textColumn("class", (v) => v.class),
     value("sum", (v) => v.sum), value("mean", (v) => v.mean),
     value("least (rank)", (v) => v.min, "min_rank"), value("most (rank)", (v) => v.max, "max_rank"),
-    textColumn("text", (v) => (v.text === undefined ? null : v.text)),
+    textColumn("text", (v) => v.text),
   ], s.performance_variables, { caption: "MPI's own counters", filter: name, limit: 30 })];
 }
 
@@ -450,25 +393,15 @@ function settingsSection({ s, data }) {
       ["timing", timingWords[s.timing] || s.timing],
       ["nonblocking receives", s.receives === "on" ? "followed" : "not followed: what they received is not known"],
       ["launched by", run.command && h("span", { class: "code" }, run.command.join(" "))],
-      ["in", run.working_directory],
-      ["mpitrace", run.mpitrace]),
+      ["in", run.working_directory], ["mpitrace", run.mpitrace]),
     h("div", { class: "columns" },
       settings.length > 0 && table([
-        textColumn("setting of mpitrace", (v) => v.name), textColumn("value", (v) => v.value),
-        textColumn("from", (v) => v.set_by || v.source),
+        textColumns({ "setting of mpitrace": "name", value: "value" }), textColumn("from", (v) => v.set_by || v.source),
       ], settings, { caption: "Settings that are not the default" }),
-      s.variables.length > 0 && table([
-        textColumn("MPI variable", (v) => v.name), textColumn("value", (v) => v.value),
-        textColumn("from", (v) => v.from), textColumn("ranks", (v) => v.ranks || null),
-        textColumn("refused", (v) => v.refused || null),
-      ], s.variables, { caption: "MPI variables that the user set", filter: (v) => v.name }),
-      variables.length > 0 && table([
-        textColumn("variable", (v) => v.name), textColumn("value", (v) => v.value),
-        textColumn("default", (v) => v.default),
-      ], variables, {
-        caption: "Control variables of the MPI that are not the default",
-        filter: (v) => v.name,
-        limit: 10,
-      })),
+      s.variables.length > 0 && table(
+        textColumns({ "MPI variable": "name", value: "value", from: "from", ranks: "ranks", refused: "refused" }),
+        s.variables, { caption: "MPI variables that the user set", filter: (v) => v.name }),
+      variables.length > 0 && table(textColumns({ variable: "name", value: "value", default: "default" }), variables,
+        { caption: "Control variables of the MPI that are not the default", filter: (v) => v.name, limit: 10 })),
   ];
 }

@@ -1,61 +1,67 @@
 // What each rank spends its time on: the chart of bars by rank, and the section Time.
 
-// rankChart returns a canvas of stacked bars, one for each entry of job.ranks, or for
+const axisWidth = 56; // on the left of bars, in CSS pixels
+
+// columnChart returns a canvas of bars beside each other. The pointer or the arrow keys show
+// words(bar); a click or Enter highlights ranksOf(bar), if it is a list. bars(width) returns
+// their number. draw(context, {n, step, wide, x, left, width, bottom}) draws them: step is from
+// one to the next, wide the width of one, and x(bar) its left edge.
+function columnChart({ size, label, bars, words, ranksOf }, draw) {
+  let at = -1, plot = 1;
+  const show = (bar, x, y) => {
+    at = bar >= 0 && bar < bars(plot) ? bar : -1;
+    if (at < 0) tooltip.hide();
+    else tooltip.show(x, y, words(at));
+  };
+  const barAt = (event) => Math.floor((event.offsetX - axisWidth) / plot * bars(plot));
+  const mark = (bar) => ranksOf(bar) && setHighlight(toggled(ranksOf(bar)));
+  const key = (event) => {
+    const n = bars(plot), by = { ArrowLeft: -1, ArrowRight: 1, Home: -n, End: n }[event.key];
+    if (event.key === "Escape") show(-1);
+    if (event.key === "Enter" && at >= 0) mark(at);
+    if (!by) return;
+    event.preventDefault();
+    const box = event.target.getBoundingClientRect(), bar = clamp(at + by, 0, n - 1);
+    show(bar, box.left + axisWidth + (bar + .5) * plot / n, box.top + box.height / 2);
+  };
+  return canvas({
+    class: "chart " + size, tabindex: 0, role: "img", "aria-label": label, onkeydown: key,
+    onmousemove: (event) => show(barAt(event), event.clientX, event.clientY),
+    onmouseleave: () => show(-1), onblur: () => show(-1), onclick: (event) => mark(barAt(event)),
+  }, (context, width, height) => {
+    plot = width - axisWidth - 4;
+    const n = bars(plot), step = plot / n;
+    const wide = step > 6 ? Math.min(64, step * .85) : step > 3 ? step - 1 : Math.ceil(step);
+    const x = (bar) => Math.round(axisWidth + (bar + .5) * step - wide / 2);
+    draw(context, { n, step, wide, x, left: axisWidth, width, bottom: height - 20 });
+  });
+}
+
+// rankChart returns a chart of stacked bars, one for each entry of job.ranks, or for
 // several if there is not enough room. Options: label, layers ({name, color, values}: ns, and
 // a variable of the theme or #rrggbb), order (indices of entries), size (a class), and mean,
-// where a line is drawn. The pointer or the arrow keys show values; a click highlights the
-// ranks of a bar.
+// where a line is drawn.
 function rankChart(ranks, options) {
-  const { order } = options, left = 56;
-  const total = (i) => options.layers.reduce((sum, l) => sum + (l.values[i] || 0), 0);
+  const { order, label, size, layers, mean } = options;
+  const total = (i) => layers.reduce((sum, l) => sum + (l.values[i] || 0), 0);
   const top = (i) => Math.max(total(i), options.most ? options.most[i] : 0);
   const largest = order.reduce((m, i) => Math.max(m, top(i)), 1);
-  let at = -1, bars = 1, plot = 1;
-  const firstOf = (bar) => Math.floor(bar * order.length / bars);
+  let shown = 1;
+  const bars = (plot) => (shown = clamp(Math.floor(plot), 1, order.length));
+  const firstOf = (bar) => Math.floor(bar * order.length / shown);
   const entriesOf = (bar) => order.slice(firstOf(bar), firstOf(bar + 1));
-  const barAt = (x) => Math.floor((x - left) / plot * bars);
-  const mark = (bar) => setHighlight(entriesOf(bar).length ? toggled(ranksIn(ranks, entriesOf(bar))) : null);
-
-  function show(bar, x, y) {
-    at = bar >= 0 && bar < bars ? bar : -1;
-    if (at < 0) tooltip.hide();
-    else tooltip.show(x, y, rankWords(ranks, options, entriesOf(bar), total));
-  }
-
-  function key(e) {
-    const step = { ArrowLeft: -1, ArrowRight: 1, Home: -bars, End: bars }[e.key];
-    if (e.key === "Escape") show(-1);
-    if (e.key === "Enter" && at >= 0) mark(at);
-    if (!step) return;
-    e.preventDefault();
-    const box = e.target.getBoundingClientRect(), bar = clamp(at + step, 0, bars - 1);
-    show(bar, box.left + left + (bar + .5) * plot / bars, box.top + box.height / 2);
-  }
-
-  return canvas({
-    class: "chart " + options.size, tabindex: 0, role: "img", "aria-label": options.label,
-    onkeydown: key,
-    onmousemove: (e) => show(barAt(e.offsetX), e.clientX, e.clientY),
-    onmouseleave: () => show(-1),
-    onblur: () => show(-1),
-    onclick: (e) => mark(barAt(e.offsetX)),
-  }, (context, width, height) => {
-    plot = width - left - 4;
-    bars = clamp(Math.floor(plot), 1, order.length);
-    const bottom = height - 20, scale = (bottom - 14) / largest, step = plot / bars;
+  const ranksOf = (bar) => ranksIn(ranks, entriesOf(bar));
+  const words = (bar) => rankWords(ranks, options, entriesOf(bar), total);
+  return columnChart({ size, label, bars, words, ranksOf }, (context, { n, step, wide, x, left, width, bottom }) => {
+    const scale = (bottom - 14) / largest;
     timeAxis(context, largest, left, width, bottom, scale);
-    const wide = step > 6 ? Math.min(64, step * .85) : step > 3 ? step - 1 : Math.ceil(step);
-    const colors = options.layers.map((l) => cssColor(l.color));
-    const style = { wide, bottom, scale, top, colors, mark: cssColor("--mark") };
-    for (let bar = 0; bar < bars; bar++) {
-      const x = Math.round(left + (bar + .5) * step - wide / 2);
-      drawStack(context, x, ranks, options, entriesOf(bar), style);
-    }
-    if (options.mean) meanLine(context, options.mean, left, width, bottom - options.mean * scale);
-    const every = Math.max(1, roundStep(order.length / (plot / 60)));
+    const style = { wide, bottom, scale, top, colors: layers.map((l) => cssColor(l.color)), mark: cssColor("--mark") };
+    for (let bar = 0; bar < n; bar++) drawStack(context, x(bar), ranks, options, entriesOf(bar), style);
+    if (mean) meanLine(context, mean, left, width, bottom - mean * scale);
+    const one = n * step / order.length, every = Math.max(1, roundStep(60 / one));
     for (let k = 0; k < order.length; k += every) {
-      const text = (k === 0 ? "rank " : "") + ranks.rank[order[k]], x = left + (k + .5) * plot / order.length;
-      drawText(context, text, x, bottom + 6, { align: "center", baseline: "top" });
+      const text = (k === 0 ? "rank " : "") + ranks.rank[order[k]];
+      drawText(context, text, left + (k + .5) * one, bottom + 6, { align: "center", baseline: "top" });
     }
   });
 }
@@ -166,8 +172,7 @@ function timeChart(page) {
   let order = "rank", what = "activities";
   const box = h("div");
   const draw = () => {
-    const entries = ranks.rank.map((_, i) => i);
-    const key = orders[order];
+    const entries = [...ranks.rank.keys()], key = orders[order];
     if (key) entries.sort((a, b) => (key[b] || 0) - (key[a] || 0));
     const layers = timeLayers(page, what);
     const label = `Time of each rank by ${what}, in order of ${order}. The table below has the values.`;
@@ -183,14 +188,14 @@ function timeChart(page) {
 
 // histogram returns a chart of how many ranks compute for how long.
 function histogram(ranks) {
-  const known = ranks.rank.map((_, i) => i).filter((i) => ranks.useful_ns[i] !== null);
+  const { useful_ns: useful } = ranks, known = [...ranks.rank.keys()].filter((i) => useful[i] !== null);
   if (known.length < 8) return null;
-  const low = known.reduce((m, i) => Math.min(m, ranks.useful_ns[i]), Infinity);
-  const high = known.reduce((m, i) => Math.max(m, ranks.useful_ns[i]), 0);
+  const low = known.reduce((m, i) => Math.min(m, useful[i]), Infinity);
+  const high = known.reduce((m, i) => Math.max(m, useful[i]), 0);
   const n = Math.min(40, Math.ceil(Math.sqrt(known.length)) + 1), width = (high - low) / n || 1;
   const bars = Array.from({ length: n }, (_, k) => ({ n: 0, ranks: [], name: duration(low + (k + .5) * width) }));
   for (const i of known) {
-    const bar = bars[Math.min(n - 1, Math.floor((ranks.useful_ns[i] - low) / width))];
+    const bar = bars[Math.min(n - 1, Math.floor((useful[i] - low) / width))];
     bar.n++;
     bar.ranks.push(...ranksIn(ranks, [i]));
   }
@@ -199,39 +204,29 @@ function histogram(ranks) {
     const from = low + k * width;
     bar.words = `${count(bar.n)} ${what} compute from ${duration(from)} to ${duration(from + width)}`;
   });
-  return h("div", { class: "wide" },
-    h("h3", null, `How many ${what} compute for how long`),
+  return h("div", { class: "wide" }, h("h3", null, `How many ${what} compute for how long`),
     barChart("Distribution of computing time", () => bars));
 }
 
-// barChart returns a chart of the bars that list returns: {n, name, words, ranks}. The
-// pointer shows the words; a click highlights the ranks, if there are any.
+// barChart returns a chart of the bars that list returns: {n, name, words, ranks}.
 function barChart(label, list) {
-  const left = 56;
-  const at = (e) => list()[Math.floor((e.offsetX - left) / (e.target.clientWidth - left) * list().length)] || {};
-  return canvas({
-    class: "chart low", role: "img", "aria-label": label,
-    onmousemove: (e) => (at(e).words ? tooltip.show(e.clientX, e.clientY, at(e).words) : tooltip.hide()),
-    onmouseleave: () => tooltip.hide(),
-    onclick: (e) => at(e).ranks && setHighlight(toggled(at(e).ranks)),
-  }, (context, width, height) => {
-    const bars = list(), step = (width - left) / bars.length;
-    const wide = clamp(step * .9, 1, 64), base = height - 20;
-    const most = bars.reduce((m, b) => Math.max(m, b.n), 1);
+  const options = { size: "low", label, bars: () => list().length,
+    words: (bar) => list()[bar].words, ranksOf: (bar) => list()[bar]?.ranks };
+  return columnChart(options, (context, { step, wide, x, left, width, bottom }) => {
+    const bars = list(), most = bars.reduce((m, b) => Math.max(m, b.n), 1);
     bars.forEach((bar, k) => {
-      const x = left + (k + .5) * step, tall = bar.n ? Math.max(2, bar.n / most * (base - 12)) : 0;
-      fillBox(context, isMarked(bar.ranks || []) ? "--mark" : "--compute", x - wide / 2, base - tall, wide, tall);
-      if (k % Math.ceil(56 / step) === 0) drawText(context, bar.name, x, height - 10, { align: "center" });
+      const tall = bar.n ? Math.max(2, bar.n / most * (bottom - 12)) : 0, middle = x(k) + wide / 2;
+      fillBox(context, isMarked(bar.ranks || []) ? "--mark" : "--compute", x(k), bottom - tall, wide, tall);
+      if (k % Math.ceil(56 / step) === 0) drawText(context, bar.name, middle, bottom + 10, { align: "center" });
     });
     drawText(context, count(most), left - 6, 16, { align: "right" });
-    drawText(context, "0", left - 6, base - 4, { align: "right" });
-    fillBox(context, "--faint", left, base, width - left, 1);
+    drawText(context, "0", left - 6, bottom - 4, { align: "right" });
+    fillBox(context, "--faint", left, bottom, width - left, 1);
   });
 }
 
 function rankTable(page) {
-  const { ranks } = page.job;
-  const rows = ranks.rank.map((_, i) => i);
+  const { ranks } = page.job, timesKnown = timed(page.s);
   const layers = timeLayers(page, "activities").filter((l) => l.values !== ranks.activity_ns[0]);
   const waits = ranks.waits ? timeLayers(page, "waits") : [];
   const ended = (i) => ranks.states[ranks.state[i]];
@@ -240,16 +235,14 @@ function rankTable(page) {
     ranks.hosts.length > 1 && { head: "host", value: (i) => ranks.hosts[ranks.host[i]] },
     ranks.state.some((s) => ranks.states[s] !== "finalized") &&
       { head: "end", value: (i) => ended(i).replace("running", "not finalized") },
-    timeColumn("application", (i) => ranks.application_ns[i],
-      "from the end of MPI_Init to the start of MPI_Finalize"),
-    timed(page.s) && timeColumn("computing", (i) => ranks.useful_ns[i], "outside MPI"),
-    timed(page.s) && timeColumn("in MPI", (i) => ranks.mpi_ns[i]),
-    ...layers.map((l) => timeColumn(l.name, (i) => l.values[i])),
-    ...waits.map((l) => timeColumn(l.name, (i) => l.values[i], "wait")),
+    timeColumn("application", (i) => ranks.application_ns[i], "from the end of MPI_Init to the start of MPI_Finalize"),
+    timesKnown && timeColumn("computing", (i) => ranks.useful_ns[i], "outside MPI"),
+    timesKnown && timeColumn("in MPI", (i) => ranks.mpi_ns[i]),
+    layers.map((l) => timeColumn(l.name, (i) => l.values[i])),
+    waits.map((l) => timeColumn(l.name, (i) => l.values[i], "wait")),
   ];
-  return table(columns.filter(Boolean), rows, {
-    caption: ranks.block > 1 ? `Means of blocks of ${ranks.block} ranks` : "Ranks",
-    limit: 12,
+  return table(columns, [...ranks.rank.keys()], {
+    caption: ranks.block > 1 ? `Means of blocks of ${ranks.block} ranks` : "Ranks", limit: 12,
     filter: (i) => `${ranks.rank[i]} ${ranks.hosts[ranks.host[i]] || ""} ${ended(i)}`,
   });
 }

@@ -35,8 +35,7 @@ function waitsSection({ job }) {
   return [
     h("p", null, traceText(a)),
     a.patterns.length === 0 ? h("p", null, "No rank waited for another.") : patternTable(a.patterns),
-    a.wait_states.length > 0 && waitPlaceTable(a.wait_states),
-    a.wait_states.length > 0 && longestWaitTable(a),
+    a.wait_states.length > 0 && [waitPlaceTable(a.wait_states), longestWaitTable(a)],
     a.critical_path ? criticalPath(a.critical_path)
       : h("p", null, "Efficiencies and the critical path are not known: the traces do not have all calls."),
     bullets(traceNotes(a)),
@@ -61,34 +60,26 @@ function patternTable(patterns) {
   ], patterns, { caption: "Waits by kind, over all ranks" });
 }
 
+const placeColumns = () => textColumns({ where: "callsite", wait: "pattern", communicator: "communicator" });
+const placeText = (w) => [w.callsite, w.pattern, w.communicator].join(" ");
+
 function waitPlaceTable(states) {
   return table([
-    textColumn("where", (w) => w.callsite), textColumn("wait", (w) => w.pattern),
-    textColumn("communicator", (w) => w.communicator),
-    countColumn("ranks", (w) => w.ranks.size, "ranks that waited"), countColumn("number", (w) => w.count),
-    secondsColumn("time", (w) => w.time_s),
-  ], waitPlaces(states), {
-    caption: "Waits by place",
-    filter: (w) => [w.callsite, w.pattern, w.communicator].join(" "),
-    limit: 12,
-  });
+    placeColumns(), countColumn("ranks", (w) => w.ranks.size, "ranks that waited"),
+    countColumn("number", (w) => w.count), secondsColumn("time", (w) => w.time_s),
+  ], waitPlaces(states), { caption: "Waits by place", filter: placeText, limit: 12 });
 }
 
 function longestWaitTable({ wait_states: states, wait_states_total }) {
   const total = wait_states_total || states.length;
   const part = total > states.length ? `: ${count(states.length)} of ${count(total)}` : "";
   return table([
-    textColumn("where", (w) => w.callsite), textColumn("wait", (w) => w.pattern),
-    textColumn("communicator", (w) => w.communicator), countColumn("rank", (w) => w.rank),
-    countColumn("waits for", (w) => w.peer),
+    placeColumns(), countColumn("rank", (w) => w.rank), countColumn("waits for", (w) => w.peer),
     textColumn("which is in", (w) => (w.peer_callsite === w.callsite ? "the same" : w.peer_callsite || null)),
     countColumn("number", (w) => w.count), secondsColumn("time", (w) => w.time_s),
     secondsColumn("longest", (w) => w.max_s),
-  ], states, {
-    caption: `The longest waits, by rank and place${part}`,
-    filter: (w) => [w.callsite, w.pattern, w.communicator, w.peer_callsite, "rank " + w.rank].join(" "),
-    limit: 15,
-  });
+  ], states, { caption: `The longest waits, by rank and place${part}`, limit: 15,
+    filter: (w) => [placeText(w), w.peer_callsite, "rank " + w.rank].join(" ") });
 }
 
 function criticalPath(path) {
@@ -112,15 +103,11 @@ function criticalPath(path) {
 // traceNotes returns what limits an analysis: eager limits, what was not matched or not traced.
 function traceNotes(a) {
   const { matching: m, clocks } = a, gone = (a.partial_ranks || 0) + a.size - a.ranks;
-  const unmatched = [
-    [m.unmatched_sends, "send"],
-    [m.unmatched_receives, "receive"],
-    [m.collectives.incomplete, "collective"],
-  ].flatMap(([reasons, noun]) =>
-    Object.entries(reasons || {}).map(([why, n]) => `Not matched: ${plural(n, noun)}: ${why}`));
+  const unmatched = (reasons, noun) =>
+    Object.entries(reasons || {}).map(([why, n]) => `Not matched: ${plural(n, noun)}: ${why}`);
   return [
-    ...a.eager_limits.map(eagerText),
-    ...unmatched,
+    ...a.eager_limits.map(eagerText), ...unmatched(m.unmatched_sends, "send"),
+    ...unmatched(m.unmatched_receives, "receive"), ...unmatched(m.collectives.incomplete, "collective"),
     m.sizes_differ > 0 && `Of another size than was sent: ${plural(m.sizes_differ, "message")}`,
     clocks && `Clocks of ${plural(clocks.hosts.length, "host")} were corrected` +
       (clocks.backwards ? `; ${plural(clocks.backwards, "message")} still arrive before they were sent` : ""),

@@ -7,7 +7,7 @@
 // keep their order), filter(row), which returns the text that the filter box searches, and
 // limit, the rows shown at first.
 function table(all, rows, options = {}) {
-  const columns = all.flat().filter(Boolean), limit = options.limit || 20;
+  const columns = all.flat(Infinity).filter(Boolean), limit = options.limit || 20;
   let sorted = -1, down = false, wanted = "", shown = limit;
   const body = h("tbody");
   const heads = columns.map((c, i) => h("th", { scope: "col", class: c.numeric && "numeric", "aria-sort": "none" },
@@ -72,6 +72,8 @@ const collator = new Intl.Collator("en", { numeric: true });
 
 // Columns that many tables have. value(row) returns the number, null if it is not known.
 const textColumn = (head, value, note) => ({ head, value, note });
+// textColumns shows fields of rows: {head: field}.
+const textColumns = (fields) => Object.entries(fields).map(([head, field]) => textColumn(head, (row) => row[field]));
 const numericColumn = (head, value, note, text) =>
   ({ head, value, numeric: true, note, text: (row) => shownOr(value(row), text) });
 const countColumn = (head, value, note) => numericColumn(head, value, note, count);
