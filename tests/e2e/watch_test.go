@@ -6,6 +6,7 @@ import (
 	"io"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/mpitrace/mpitrace/aggregate"
@@ -32,7 +33,8 @@ func TestWatch(t *testing.T) {
 			}
 		}
 		if found == nil {
-			h.timeOut(t)
+			h.Process.Signal(syscall.SIGTERM)
+			h.Wait()
 			t.Fatalf("no reading has the deadlock\n%s", h.said)
 		}
 		checkRecv(t, found.Status.Processes, found.Status.Deadlocks)
