@@ -11,9 +11,7 @@ const served = { job: 0 };
 
 // h returns an element. Properties that begin with "on" are listeners, others are
 // attributes; null, undefined and false are left out. Strings and numbers become text.
-function h(tag, properties, ...children) {
-  return fill(document.createElement(tag), properties, children);
-}
+const h = (tag, properties, ...children) => fill(document.createElement(tag), properties, children);
 
 // svg does what h does, for SVG.
 function svg(tag, properties, ...children) {
@@ -86,9 +84,7 @@ function number(v) {
   return v < 999.5 ? threeDigits(v) : count(Math.round(v));
 }
 
-function plural(n, noun) {
-  return n === 1 ? "1 " + noun : count(n) + " " + noun + (noun.endsWith("s") ? "es" : "s");
-}
+const plural = (n, noun) => n === 1 ? "1 " + noun : count(n) + " " + noun + (noun.endsWith("s") ? "es" : "s");
 
 // roundStep returns the least of 1, 2, 5, 10, 20, … that is not below v.
 function roundStep(v) {

@@ -102,7 +102,7 @@ function readCell(chart, event) {
 }
 
 function controlTimeline(chart) {
-  const selects = ({ shiftKey }) => chart.matrix && (shiftKey || chart.selects);
+  const selects = ({ shiftKey }) => chart.matrix && shiftKey;
   const heightAt = (event) => (event.offsetY - chart.plot.y) / chart.plot.height;
   controlChart(chart, {
     wheel: (event, factor) => {
@@ -128,7 +128,6 @@ function controlTimeline(chart) {
       if (!selects(start)) return;
       if (moved) chart.select(chart.timeOf(start.x), chart.timeOf(event.offsetX));
       else chart.select();
-      chart.selectNext(false);
     },
     arrow: (right, down, shiftKey) => {
       const { from, to, top, bottom } = chart.view;

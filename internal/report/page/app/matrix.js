@@ -6,6 +6,10 @@
 // leastSpan lines are in view.
 const matrixMargin = { left: 64, top: 38, right: 54, bottom: 92, totals: 42 };
 const leastCell = 3, cellWithGrid = 8, cellWithValue = 34, leastSpan = 4;
+const matrixQuantities = { bytes: "bytes", messages: "messages", mean: "mean size" };
+
+// colorParts returns the red, green and blue of rrggbb.
+const colorParts = (hex) => [0, 2, 4].map((i) => parseInt(hex.slice(i, i + 2), 16));
 
 // The colours of the PNGs (internal/plot/scale.go), from the least value to the greatest.
 const viridis = (
@@ -13,11 +17,6 @@ const viridis = (
   "269f86 249989 21928c 258b8d 28848d 2a7d8d 2b768e 2e6f8e 32688d 36618d 395a8c " +
   "3b528b 3e4b88 414384 443c81 46347e 472c7a 472572 471e6a 461563 450c5b 440154"
 ).split(" ").map(colorParts);
-
-// colorParts returns the red, green and blue of rrggbb.
-function colorParts(hex) {
-  return [0, 2, 4].map((i) => parseInt(hex.slice(i, i + 2), 16));
-}
 
 const brightness = ([r, g, b]) => 0.299 * r + 0.587 * g + 0.114 * b;
 
@@ -53,6 +52,8 @@ function quantityText(v, quantity) {
   if (quantity !== "messages" && v >= 1023.5) return bytes(v);
   return number(v < 100 ? v : Math.round(v)) + (quantity === "messages" ? "" : " B");
 }
+
+const sheetName = (sheet) => (sheet.side ? sheet.side + ": " : "") + sheet.class;
 
 // amountLines returns lines of text about what was sent.
 function amountLines({ bytes: b, messages: m }) {
@@ -95,10 +96,13 @@ class MatrixChart {
     Object.assign(this.canvas.style, { maxWidth: "max(24rem, min(46rem, 70vh))", aspectRatio: "1 / 1.03" });
     this.controls = h("div", { class: "controls" });
     this.problem = h("p", { class: "bad", role: "alert" });
-    this.note = h("p", { class: "faint" });
+    this.what = h("span"); // says what is shown, also on paper
+    const hint = " Zoom with the wheel or + and −, move by dragging or Shift and arrows, read cells with the arrows" +
+      (pairs ? ", open one with a click or Enter." : ".");
+    const note = h("p", { class: "faint" }, this.what, h("span", { class: "screen" }, hint));
     this.readout = h("p", { "aria-live": "polite" });
     this.details = h("div");
-    this.body = h("div", null, this.controls, this.problem, this.canvas, this.readout, this.note, this.details);
+    this.body = h("div", null, this.controls, this.problem, this.canvas, this.readout, note, this.details);
     this.element = h("div");
   }
 
@@ -106,6 +110,8 @@ class MatrixChart {
     const before = this.sheet || {};
     this.all = sheets;
     this.sheets = sheets.filter((s) => s.unit !== "node");
+    const isEmpty = this.sheets.every((s) => s.bytes.every((b) => Number(b) === 0));
+    if (!this.sheet && isEmpty && this.sheets.length) this.choices.quantity = "messages"; // bytes have no colours
     this.element.replaceChildren(this.sheets.length ? this.body : h("p", null, "No bytes between ranks."));
     const same = this.sheets.findIndex((s) => s.class === before.class && s.side === before.side);
     this.choices.sheet = String(Math.max(0, same));
@@ -155,10 +161,10 @@ class MatrixChart {
     const file = h("input", { type: "file", "aria-label": "Order file: one world rank in each line",
       onchange: () => this.readOrder(file.files[0]) });
     const several = this.sheets.length > 1, ordered = sheet.block === 1;
-    const names = this.sheets.map((s, i) => [String(i), (s.side ? s.side + ": " : "") + s.class]);
+    const names = this.sheets.map((s, i) => [String(i), sheetName(s)]);
     const parts = [
       several && pick("class", "sheet", ...names),
-      pick("show", "quantity", ["bytes", "bytes"], ["messages", "messages"], ["mean", "mean size"]),
+      pick("show", "quantity", ...Object.entries(matrixQuantities)),
       pick("colours", "scale", ["log", "log"], ["linear", "linear"]),
       several && pick("scale", "common", ["", "own"], ["common", "common"]),
       pick("cells", "cells", ["auto", "automatic"], ["rank", ordered ? "rank" : sheet.block + " ranks"],
@@ -167,7 +173,7 @@ class MatrixChart {
         ["file", "from a file"]),
       ordered && choices.order === "file" && h("span", null, file, " ", this.fileName),
     ];
-    controls.replaceChildren(...parts.filter(Boolean));
+    refill(controls, parts);
     controls.querySelectorAll("select, input")[focused]?.focus();
   }
 
@@ -348,27 +354,20 @@ class MatrixChart {
 // pairDetails returns what one set of ranks sent another, in four small tables.
 function pairDetails(pairs, from, to, title, close) {
   const rows = [...pairs.from.keys()].filter((i) => from.has(pairs.from[i]) && to.has(pairs.to[i]));
-  const sums = (indexes) => ({
-    bytes: sumOf(indexes.map((i) => pairs.bytes[i])),
-    messages: sumOf(indexes.map((i) => pairs.messages[i])),
-  });
+  const sum = (indexes, quantity) => sumOf(indexes.map((i) => pairs[quantity][i]));
+  const sums = (indexes) => ({ bytes: sum(indexes, "bytes"), messages: sum(indexes, "messages") });
   const sizeName = (k) => (k < 2 ? k + " B" : bytes(2 ** (k - 1)) + " to < " + bytes(2 ** k));
   const list = (head, key, name, measure, order) => {
     const groups = new Map();
     rows.forEach((i) => groups.set(key[i], (groups.get(key[i]) || []).concat(i)));
     const lines = [...groups].map(([k, indexes]) => ({ k, ...sums(indexes) })).sort(order);
-    const total = Number(sums(rows)[measure]) || 1;
-    const bar = (line) => svg("svg", { width: 80, height: 10, "aria-hidden": "true" },
-      svg("rect", { width: 80 * Number(line[measure]) / total, height: 10, fill: "currentColor", opacity: 0.5 }));
-    return table([
-      textColumn(head, (line) => name(line.k)), countColumn("messages", (line) => line.messages),
-      bytesColumn("bytes", (line) => line.bytes),
-      { head: "share of " + measure, value: (line) => line[measure], text: bar },
-    ], lines);
+    const total = Number(sum(rows, measure)) || 1;
+    const share = percentColumn("of " + measure, (line) => Number(line[measure]) / total);
+    return table([textColumn(head, (line) => name(line.k)), trafficColumns(), share], lines);
   };
   const largest = (a, b) => compareKeys(a.bytes, b.bytes, true) || compareKeys(a.messages, b.messages, true);
   return h("section", { "aria-label": "Selected pair" },
-    h("h3", null, title, " ", h("button", { type: "button", onclick: close }, "Close")),
+    h("h3", null, title, " ", button("Close", close)),
     h("p", null, "Point-to-point and one-sided: " + amountLines(sums(rows)).join(", ") + "."),
     rows.length > 0 && h("div", { class: "columns" },
       list("Size", pairs.size_class, sizeName, "messages", (a, b) => a.k - b.k),

@@ -10,9 +10,7 @@ function exactArray(values) {
 }
 
 // zeros returns n zeros of the type that an array of exactArray has.
-function zeros(n, like) {
-  return Array.isArray(like) ? new Array(n).fill(0n) : new Float64Array(n);
-}
+const zeros = (n, like) => Array.isArray(like) ? new Array(n).fill(0n) : new Float64Array(n);
 
 // sumOf returns the exact sum of whole numbers.
 function sumOf(values) {
@@ -148,9 +146,7 @@ function arrange(order, nodeOf) {
 }
 
 // cellOf returns the cell that holds a position.
-function cellOf(starts, position) {
-  return lowerBound(starts, Math.floor(position) + 1) - 1;
-}
+const cellOf = (starts, position) => lowerBound(starts, Math.floor(position) + 1) - 1;
 
 // levelMatrix returns the matrix of one level. Each level is the sum of the one before it.
 function levelMatrix(base, arrangement, level) {

@@ -12,7 +12,6 @@ class MatrixPicture {
     this.columns = [cellOf(starts, x), cellOf(starts, Math.ceil(x + span) - 1)];
     this.cellSize = this.plot.side / span * chart.lines / shown.matrix.lines;
     [this.ink, this.faint] = [cssColor("--ink"), cssColor("--faint")];
-    Object.assign(context, { font: "11px system-ui, sans-serif", textBaseline: "middle" });
   }
 
   draw() {
@@ -23,10 +22,9 @@ class MatrixPicture {
     this.drawTotals();
     if (this.scale.greatest > 0) this.drawColorBar();
     this.drawMarks();
-    const note = "Rows send, columns receive. A line is " + this.chart.level() +
-      ". Zoom with the wheel or + and −, move by dragging or Shift and arrows, read cells with the arrows" +
-      (this.chart.pairs ? ", open one with a click or Enter." : ".");
-    if (this.chart.note.textContent !== note) this.chart.note.textContent = note;
+    const shows = `Shown: ${sheetName(this.shown.sheet)}, ${matrixQuantities[this.quantity]}.`;
+    const what = `${shows} Rows send, columns receive. A line is ${this.chart.level()}.`;
+    if (this.chart.what.textContent !== what) this.chart.what.textContent = what;
   }
 
   // edges returns where a cell begins and ends along an axis of the plot, in whole pixels of
@@ -54,27 +52,24 @@ class MatrixPicture {
     }
   }
 
-  text(text, x, y, align, color) {
-    this.context.textAlign = align;
-    this.context.fillStyle = color;
-    this.context.fillText(text, x, y);
+  // along calls visit(cell, from, to) for the rows or columns in view, in CSS pixels of the plot.
+  along(axis, visit) {
+    const [first, last] = this[axis], { view, plot: { scale } } = this, origin = axis === "rows" ? view.y : view.x;
+    for (let cell = first; cell <= last; cell++) visit(cell, ...this.edges(cell, origin).map((v) => v / scale));
   }
 
   // drawCells fills one buffer. Where cells are smaller than a pixel, the greatest counts.
   drawCells() {
     const { context, scale, quantity, plot, shown: { matrix } } = this;
     const pixels = Math.round(plot.side * plot.scale);
-    const key = quantity + " " + scale.key;
-    if (matrix.leveled !== key) {
-      matrix.levels = Uint8Array.from(entryValues(matrix, quantity).values, (v) => scale.level(v));
-    }
-    matrix.leveled = key;
+    const levels = this.levels = remembered(matrix, `levels ${quantity} ${scale.key}`, () =>
+      Uint8Array.from(entryValues(matrix, quantity).values, (v) => scale.level(v)));
     const edges = ([first, last], origin) =>
       Array.from({ length: last - first + 1 }, (_, i) => this.edges(first + i, origin));
     const down = edges(this.rows, this.view.y), across = edges(this.columns, this.view.x);
     const buffer = new Uint8Array(pixels * pixels);
     this.eachEntry((row, column, e) => {
-      const level = matrix.levels[e];
+      const level = levels[e];
       const [y0, y1] = down[row - this.rows[0]], [x0, x1] = across[column - this.columns[0]];
       for (let y = y0; y < y1; y++) {
         for (let i = y * pixels + x0; i < y * pixels + x1; i++) if (buffer[i] < level) buffer[i] = level;
@@ -91,25 +86,20 @@ class MatrixPicture {
   // drawGrid draws lines between cells, and stronger ones between nodes.
   drawGrid() {
     const { context, plot: { x, y, side, scale }, shown: { arrangement, starts, byNode } } = this;
-    const lines = (visible, origin, fence, line) => {
-      for (let cell = visible[0] + 1; cell <= visible[1]; cell++) {
-        if (fence === (!byNode && arrangement.fences.has(starts[cell]))) line(this.edges(cell, origin)[0] / scale);
-      }
-    };
+    const isFence = (cell) => !byNode && arrangement.fences.has(starts[cell]);
     for (const [fence, color, width] of [[false, cssColor("--line"), 1 / scale], [true, this.faint, 2 / scale]]) {
-      context.fillStyle = color;
-      lines(this.columns, this.view.x, fence, (at) => context.fillRect(x + at, y, width, side));
-      lines(this.rows, this.view.y, fence, (at) => context.fillRect(x, y + at, side, width));
+      this.along("columns", (cell, at) => isFence(cell) === fence && fillBox(context, color, x + at, y, width, side));
+      this.along("rows", (cell, at) => isFence(cell) === fence && fillBox(context, color, x, y + at, side, width));
     }
   }
 
   drawValues() {
-    const { matrix } = this.shown, { values } = entryValues(matrix, this.quantity);
+    const { context } = this, { values } = entryValues(this.shown.matrix, this.quantity);
     this.eachEntry((row, column, e) => {
       const [x, y, width, height] = this.box(row, column), text = quantityText(values[e], this.quantity);
-      if (height < 13 || this.context.measureText(text).width > width - 4) return;
-      const level = matrix.levels[e], onColor = brightness(this.colors[level]) > 120 ? "#000" : "#fff";
-      this.text(text, x + width / 2, y + height / 2, "center", level ? onColor : this.ink);
+      if (height < 13 || context.measureText(text).width > width - 4) return;
+      const level = this.levels[e], onColor = brightness(this.colors[level]) > 120 ? "#000" : "#fff";
+      drawText(context, text, x + width / 2, y + height / 2, { align: "center", color: level ? onColor : this.ink });
     });
   }
 
@@ -140,41 +130,40 @@ class MatrixPicture {
       }
       return text;
     };
-    this.names(this.columns, this.view.x, 46, (text, at) => this.text(fit(text, 44), x + at, y - 11, "center", ink));
-    this.names(this.rows, this.view.y, 17, (text, at) => this.text(fit(text, x - 22), x - 7, y + at, "right", ink));
-    this.text("from ↓ to →", x - 54, y - 28, "left", faint);
+    this.names(this.columns, this.view.x, 46, (text, at) =>
+      drawText(context, fit(text, 44), x + at, y - 11, { align: "center", color: ink }));
+    this.names(this.rows, this.view.y, 17, (text, at) =>
+      drawText(context, fit(text, x - 22), x - 7, y + at, { align: "right", color: ink }));
+    drawText(context, "from ↓ to →", x - 54, y - 28);
     Object.assign(context, { strokeStyle: faint, lineWidth: 1 / scale }).strokeRect(x, y, side, side);
   }
 
   // drawTotals draws what each line sent, on the right, and received, below.
   drawTotals() {
-    const { context, plot: { x, y, side, scale }, faint, quantity, shown: { matrix } } = this;
+    const { context, plot: { x, y, side }, quantity, shown: { matrix } } = this;
     const { out, into, most } = remembered(matrix, "total " + quantity, () => {
       const [out, into] = Object.values(lineTotals(matrix)).map((totals) => quantityValues(totals, quantity));
       return { out, into, most: [...out, ...into].reduce((a, b) => Math.max(a, b), Number.MIN_VALUE) };
     });
-    const bars = (visible, origin, values, draw) => {
-      for (let cell = visible[0]; cell <= visible[1]; cell++) {
-        const [from, to] = this.edges(cell, origin).map((v) => v / scale);
-        draw(from, to - from - (this.cellSize > 4 ? 1 : 0), matrixMargin.totals * values[cell] / most);
-      }
-    };
+    const bars = (axis, values, draw) => this.along(axis, (cell, from, to) =>
+      draw(from, to - from - (this.cellSize > 4 ? 1 : 0), matrixMargin.totals * values[cell] / most));
     context.fillStyle = cssColor("--compute");
-    bars(this.rows, this.view.y, out, (at, size, length) => context.fillRect(x + side + 4, y + at, length, size));
-    bars(this.columns, this.view.x, into, (at, size, length) => context.fillRect(x + at, y + side + 4, size, length));
-    this.text("sent", x + side + 4, y - 11, "left", faint);
-    this.text("received", x - 7, y + side + 12, "right", faint);
+    bars("rows", out, (at, size, length) => context.fillRect(x + side + 4, y + at, length, size));
+    bars("columns", into, (at, size, length) => context.fillRect(x + at, y + side + 4, size, length));
+    drawText(context, "sent", x + side + 4, y - 11);
+    drawText(context, "received", x - 7, y + side + 12, { align: "right" });
   }
 
   drawColorBar() {
     const { context, plot: { x, y, side, scale }, quantity } = this, top = y + side + matrixMargin.totals + 16;
     const equal = this.scale.least === this.scale.greatest; // then the scale is one colour
     for (let at = 0; at < side; at += 1 / scale) {
-      context.fillStyle = `rgb(${this.colors[1 + Math.round(254 * (equal ? 0.5 : at / side))]})`;
-      context.fillRect(x + at, top, 1 / scale, 9);
+      const color = this.colors[1 + Math.round(254 * (equal ? 0.5 : at / side))];
+      fillBox(context, `rgb(${color})`, x + at, top, 1 / scale, 9);
     }
     for (const [position, align] of equal ? [[0.5, "center"]] : [[0, "left"], [0.5, "center"], [1, "right"]]) {
-      this.text(quantityText(this.scale.value(position), quantity), x + position * side, top + 19, align, this.ink);
+      const text = quantityText(this.scale.value(position), quantity);
+      drawText(context, text, x + position * side, top + 19, { align, color: this.ink });
     }
   }
 

@@ -4,21 +4,14 @@
 // Their argument is the page: data, job (one of data.jobs) and s (the job's summary).
 
 const sections = [
-  ["time", "Time", timeSection],
-  ["balance", "Balance and nodes", balanceSection],
-  ["calls", "Calls", callsSection],
-  ["sites", "Call sites", sitesSection],
-  ["communicators", "Communicators", communicatorsSection],
-  ["sizes", "Sizes", sizesSection],
-  ["phases", "Phases", phasesSection],
-  ["physical", "Physical next to logical", physicalSection],
+  ["time", "Time", timeSection], ["balance", "Balance and nodes", balanceSection],
+  ["calls", "Calls", callsSection], ["sites", "Call sites", sitesSection],
+  ["communicators", "Communicators", communicatorsSection], ["sizes", "Sizes", sizesSection],
+  ["phases", "Phases", phasesSection], ["physical", "Physical next to logical", physicalSection],
   ["unexpected", "Unexpected messages", unexpectedSection],
-  ["variables", "Performance variables", variablesSection],
-  ["waits", "Waits", waitsSection],
-  ["timeline", "Timeline", timelineSection],
-  ["settings", "Settings", settingsSection],
-  ["ends", "How ranks ended", endsSection],
-  ["completeness", "Completeness", completenessSection],
+  ["variables", "Performance variables", variablesSection], ["waits", "Waits", waitsSection],
+  ["timeline", "Timeline", timelineSection], ["settings", "Settings", settingsSection],
+  ["ends", "How ranks ended", endsSection], ["completeness", "Completeness", completenessSection],
 ];
 
 // facts returns a list of names and values. Missing values are left out.
@@ -30,21 +23,15 @@ function facts(...pairs) {
 const bullets = (items) => items.length > 0 && h("ul", { class: "plain" }, items.map((i) => h("li", null, i)));
 
 // seconds returns s as a duration, with its standard error if it is an estimate.
-function seconds(s, error) {
-  return duration(1e9 * s) + (error ? " ± " + duration(1e9 * error) : "");
-}
+const seconds = (s, error) => duration(1e9 * s) + (error ? " ± " + duration(1e9 * error) : "");
 
 // ranksText returns "rank 3" or "ranks 0-2, 5" from the text of a set of ranks.
-function ranksText(set) {
-  return (/^\d+$/.test(set) ? "rank " : "ranks ") + set.replaceAll(",", ", ");
-}
+const ranksText = (set) => (/^\d+$/.test(set) ? "rank " : "ranks ") + set.replaceAll(",", ", ");
 
 // classWords are the names of the classes of matrices.
 const classWords = {
-  all: "all that the program asked for",
-  external: "point-to-point",
-  internal: "the library's own",
-  osc: "one-sided",
+  all: "all that the program asked for", external: "point-to-point",
+  internal: "the library's own", osc: "one-sided",
   coll: "collectives (logical volume)",
 };
 
@@ -59,12 +46,6 @@ function totalColumns(s) {
   const time = { head: "time", numeric: true, value: (c) => c.time_ns, text };
   return [countColumn("calls", (c) => c.calls), timed(s) && [time, percentColumn("% of MPI", share)]];
 }
-
-// trafficColumns are the columns of messages and bytes.
-const trafficColumns = (of = (row) => row, note = "") => [
-  countColumn("messages" + note, (row) => of(row) && of(row).messages),
-  bytesColumn(note ? note.trim() : "bytes", (row) => of(row) && of(row).bytes),
-];
 
 function timeSection(page) {
   const { s, job } = page, p = job.analysis && job.analysis.pop;
@@ -81,10 +62,6 @@ function timeFacts(s) {
     timed(s) && ["share of MPI", `mean ${percent(share.mean)}, ` +
       `least ${percent(share.min)} (rank ${share.min_rank}), most ${percent(share.max)} (rank ${share.max_rank})`],
     ...s.oversubscribed.map((o) => ["shared cores", oversubscribed(o)]));
-}
-
-function timelineSection({ job, data }) {
-  return job.timeline && [timelineView({ timeline: job.timeline, job, activities: data.activities })];
 }
 
 function efficiencyTable(p) {
@@ -330,8 +307,7 @@ function physicalSection({ s }) {
   if (!p || !p.ranks_known) return null;
   const rows = [
     ...p.logical.map((l) => ["logical: " + (classWords[l.class] || l.class), l]),
-    ["physical: point-to-point", p.external],
-    ["physical: the library's own", p.internal],
+    ["physical: point-to-point", p.external], ["physical: the library's own", p.internal],
     ["physical: all that the library sent", p.sum],
   ];
   const differs = p.external.bytes !== p.asked.bytes || p.external.messages !== p.asked.messages;
@@ -381,8 +357,7 @@ function variablesSection({ s }) {
 
 // timingWords says what each value of --timing means.
 const timingWords = {
-  exact: "exact: every call",
-  sampled: "sampled: times are estimates, ± is one standard error",
+  exact: "exact: every call", sampled: "sampled: times are estimates, ± is one standard error",
   off: "off: calls, messages and bytes are exact",
 };
 

@@ -8,14 +8,11 @@ const diffSections = [
     changes("communicator", diff.communicators, (c) => c.communicator, diff)],
   ["pairs", "Pairs", ({ job: { diff } }) =>
     changes("pair", diff.pairs.top || [], (c) => `${c.from} → ${c.to}`, diff, pairsNote(diff.pairs))],
-  ["counters", "Counters and late receives", countersSection],
-  ["settings", "Settings", diffSettings],
+  ["counters", "Counters and late receives", countersSection], ["settings", "Settings", diffSettings],
   ["completeness", "Completeness", diffCompleteness],
 ];
 
-function siteName(c) {
-  return c.label + (c.moved_from ? ` (A: ${c.moved_from.line})` : "") + " " + c.call;
-}
+const siteName = (c) => c.label + (c.moved_from ? ` (A: ${c.moved_from.line})` : "") + " " + c.call;
 
 function pairsNote(pairs) {
   const what = pairs.of === "all"
@@ -94,13 +91,10 @@ function countersSection({ job }) {
 
 function diffSettings({ job }) {
   const d = job.diff;
-  const columns = (none) => [
-    textColumn("name", (c) => c.name), textColumn("A", (c) => c.a ?? none),
-    textColumn("B", (c) => c.b ?? none),
-  ];
+  const columns = (none) =>
+    [textColumn("name", (c) => c.name), textColumn("A", (c) => c.a ?? none), textColumn("B", (c) => c.b ?? none)];
   const own = [
-    ["--timing", d.a.timing, d.b.timing],
-    ["--receives", d.a.receives, d.b.receives],
+    ["--timing", d.a.timing, d.b.timing], ["--receives", d.a.receives, d.b.receives],
     ["--watch-unexpected", d.a.late_over || "off", d.b.late_over || "off"],
     ["MPI", libraryName(d.a.mpi_library), libraryName(d.b.mpi_library)],
   ].filter((c) => c[1] !== c[2]).map(([name, a, b]) => ({ name, a, b }));
@@ -147,12 +141,10 @@ function diffFirst({ job }) {
 function totalsTable(d) {
   const time = d.times_compared;
   const totals = [
-    ["wall time", d.wall_time_ns, duration],
-    ["application, over all ranks", d.application_time_ns, duration],
+    ["wall time", d.wall_time_ns, duration], ["application, over all ranks", d.application_time_ns, duration],
     time && ["in MPI", d.total.time_ns, duration, d.total.time_error_ns],
     time && ["Init and Finalize", d.init_finalize_time_ns, duration],
-    ["calls", d.total.calls, count],
-    ["bytes sent", d.total.bytes, bytes],
+    ["calls", d.total.calls, count], ["bytes sent", d.total.bytes, bytes],
     ["messages sent", d.total.messages, count],
   ].filter((t) => t && t[1]).map(([name, values, text, error]) => ({ name, values, text, error }));
   const changed = (t) => change(t.values, t.text, t.error) || "none";

@@ -3,11 +3,8 @@
 // endText tells how a process ended.
 function endText(e) {
   return {
-    killed: "killed by " + e.signal,
-    exited: "exited with status " + e.status,
-    ended: "ended",
-    running: e.calls.length ? "still in MPI" : "running",
-    stopped: "stopped by a signal or a debugger",
+    killed: "killed by " + e.signal, exited: "exited with status " + e.status, ended: "ended",
+    running: e.calls.length ? "still in MPI" : "running", stopped: "stopped by a signal or a debugger",
   }[e.state] || "not finalized";
 }
 
@@ -54,13 +51,12 @@ function endsSection({ s }) {
   const receives = (e) => (e.open_receives || []).map((r) => h("div", { class: "faint" }, openReceives(r)));
   const at = (e) => (e.ended_s ? e.ended_s.toFixed(3) + " s" : null);
   const callName = (e) => (e.calls[0] ? e.calls[0].call : "");
+  const rank = (e) => (e.rank < 0 ? "none" : e.rank);
   return [bullets(s.deadlocks.map(deadlockText)), table([
-    { head: "rank", numeric: true, value: (e) => e.rank, text: (e) => (e.rank < 0 ? "none" : e.rank) },
-    textColumn("end", endText),
+    { head: "rank", numeric: true, value: (e) => e.rank, text: rank }, textColumn("end", endText),
     { head: "at", numeric: true, value: (e) => e.ended_s || null, text: at },
     { head: "in", value: callName, text: (e) => h("div", null, calls(e), receives(e)) },
-    textColumn("host", (e) => e.host),
-    { head: "process", numeric: true, value: (e) => e.pid },
+    textColumn("host", (e) => e.host), { head: "process", numeric: true, value: (e) => e.pid },
   ], s.ends, {
     caption: "Processes without MPI_Finalize, in order of ending: the first is likely to be the cause",
     filter: (e) => `${e.rank} ${endText(e)} ${e.calls.map(openCall)} ${e.host}`,

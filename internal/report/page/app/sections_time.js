@@ -181,8 +181,7 @@ function timeChart(page) {
   draw();
   const orderNames = Object.keys(orders).map((o) => [o, o === "rank" ? "by rank" : "most " + o + " first"]);
   const kinds = [["activities", "activities"], ["waits", "waits by kind"]];
-  return [h("div", { class: "controls" },
-    choice("order", orderNames, order, (v) => { order = v; draw(); }),
+  return [h("div", { class: "controls" }, choice("order", orderNames, order, (v) => { order = v; draw(); }),
     waited && choice("show", kinds, what, (v) => { what = v; draw(); })), box];
 }
 

@@ -1,18 +1,12 @@
 // The section Waits: what the trace says about ranks that waited for others.
 
 const waitsFor = {
-  "late-sender": "a message to be sent",
-  "late-receiver": "a receive to be posted",
-  "late-broadcast": "the root",
-  "wait-at-nxn": "all ranks, as in Allreduce",
-  "early-reduce": "the last rank to send",
-  "early-scan": "the ranks below it",
-  "late-neighbor": "the last neighbour to come",
-  "late-post": "a target's Win_post",
-  "late-complete": "an origin's Win_complete",
-  "lock-contention": "another rank's Win_unlock",
-  "wait-for-progress": "a target to call MPI",
-  undecided: "not proven",
+  "late-sender": "a message to be sent", "late-receiver": "a receive to be posted",
+  "late-broadcast": "the root", "wait-at-nxn": "all ranks, as in Allreduce",
+  "early-reduce": "the last rank to send", "early-scan": "the ranks below it",
+  "late-neighbor": "the last neighbour to come", "late-post": "a target's Win_post",
+  "late-complete": "an origin's Win_complete", "lock-contention": "another rank's Win_unlock",
+  "wait-for-progress": "a target to call MPI", undecided: "not proven",
 };
 
 // waitPlaces returns the sums of waits over the ranks, the longest time first.

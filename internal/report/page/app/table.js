@@ -81,6 +81,11 @@ const bytesColumn = (head, value, note) => numericColumn(head, value, note, (n) 
 // timeColumn shows ns. The exact value is the cell's title.
 const timeColumn = (head, value, note) =>
   numericColumn(head, value, note, (ns) => exact(duration(ns), count(Math.round(ns)) + " ns"));
+// trafficColumns are the columns of messages and bytes.
+const trafficColumns = (of = (row) => row, note = "") => [
+  countColumn("messages" + note, (row) => of(row) && of(row).messages),
+  bytesColumn(note ? note.trim() : "bytes", (row) => of(row) && of(row).bytes),
+];
 const percentColumn = (head, value, note) => numericColumn(head, value, note, percent);
 const shownOr = (value, text) => isMissing(value) ? null : text(value);
 // exact returns a rounded number whose title is the exact one.

@@ -24,10 +24,7 @@ function decodeTimeline(timeline) {
   const bytesOf = (text) => Uint8Array.from(atob(text || ""), (c) => c.charCodeAt(0));
   return { ...timeline, events,
     overview: overview && { ...overview, shares: overview.shares.map((lane) => lane.map(bytesOf)) },
-    messages: {
-      sent, received: sent.map((at, i) => at + m.end_ns[i]),
-      from: m.from || [], to: m.to || [], bytes: m.bytes, tag: m.tag,
-    },
+    messages: { ...m, sent, received: sent.map((at, i) => at + m.end_ns[i]), from: m.from || [], to: m.to || [] },
     waits: rows(w, "line").map((line, i) => ({
       line, start: w.start_ns[i], end: w.start_ns[i] + w.duration_ns[i],
       peer: w.peer[i], pattern: texts[w.pattern[i]].replaceAll("-", " "), peerSite: texts[w.peer_site[i]],
@@ -56,18 +53,16 @@ function windowText({ from, to }) {
   return timeAt(from, step, to) + " to " + timeAt(to, step, to);
 }
 
-// timelineView returns the element with the timeline and the matrix of the selected window.
-function timelineView(options) {
-  const chart = new TimelineChart(options);
-  return Object.assign(chart.element, { chart });
+function timelineSection({ job, data }) {
+  return job.timeline && new TimelineChart(job, data.activities).element;
 }
 
 class TimelineChart {
-  constructor({ timeline, job, activities }) {
+  constructor(job, activities) {
+    const { timeline } = job;
+    Object.assign(this, { job, activities });
     this.data = this.all = decodeTimeline(timeline);
     this.loaded = null; // the calls of a window, from the server
-    this.job = job || {};
-    this.activities = activities;
     this.lines = this.data.lines.rank.length;
     const from = timeline.init_end_ns, to = timeline.finalize_start_ns || timeline.length_ns;
     this.home = { from, to: Math.max(to, from + 1) };
@@ -84,12 +79,13 @@ class TimelineChart {
     this.status = h("p", { class: "faint", role: "status" });
     this.legend = h("div");
     this.element = h("div", { class: "timeline-view" }, this.controls(), this.canvas, this.legend, this.status,
-      h("p", { class: "faint" },
+      h("p", { class: "faint screen" },
         "Wheel, + or − zoom; Shift and the wheel, or Shift and ↑ or ↓, zoom ranks; dragging or arrows move; ",
         "Home shows all from MPI_Init to MPI_Finalize",
         this.data.events && "; Shift and dragging, or Enter, selects a window", "."),
       this.limitText(), timeline.missing?.length > 0 && h("p", { class: "notice" }, timeline.missing.join("; ") + "."),
       this.data.events && this.windowMatrix());
+    this.element.chart = this; // for tests
     controlTimeline(this);
   }
 
@@ -99,28 +95,16 @@ class TimelineChart {
         this.shown[name] = e.target.checked;
         this.canvas.redraw();
       } }), " " + text);
-    const button = (text, label, onclick) =>
-      h("button", { type: "button", "aria-label": label, title: label, onclick }, text);
+    const labelled = (text, label, onclick) => button(text, onclick, { "aria-label": label, title: label });
     const { data } = this;
-    this.selecting = button("Select a window", "Select a window of time by dragging. Shift and dragging does the same.",
-      () => this.selectNext(!this.selects));
-    this.selectNext(false);
     return h("div", { class: "controls" },
-      button("−", "Zoom out", () => this.zoom(2)),
-      button("+", "Zoom in", () => this.zoom(0.5)),
-      button("Whole run", "Show the whole run, with MPI_Init and MPI_Finalize",
-        () => this.show(0, this.data.length_ns)),
-      data.events && this.selecting,
-      data.events && button("Select what is shown", "Select the time that is shown",
+      labelled("−", "Zoom out", () => this.zoom(2)), labelled("+", "Zoom in", () => this.zoom(0.5)),
+      labelled("Whole run", "Show the whole run, with MPI_Init and MPI_Finalize", () => this.show(0, data.length_ns)),
+      data.events && labelled("Select what is shown", "Select the time that is shown",
         () => this.select(this.view.from, this.view.to)),
       box("messages", "messages", data.messages.from.length),
       box("waits", "waits", data.waits.length),
       box("path", "critical path", data.path.length));
-  }
-
-  // selectNext sets whether dragging selects a window the next time.
-  selectNext(on) {
-    this.selecting.setAttribute("aria-pressed", String(this.selects = on));
   }
 
   // limitText tells where single calls are, if the run has too many events for a page.
@@ -134,8 +118,7 @@ class TimelineChart {
       some(waits.length, waits_total, "longest", "waits"), " and ",
       some(messages.from.length, messages_total, "longest of the largest", "messages"),
       ". To see single calls: ", this.command = h("code"),
-      served.events && [" ",
-        h("button", { type: "button", onclick: () => this.load() }, "Load the calls that are in view"), " ",
+      served.events && [" ", button("Load the calls that are in view", () => this.load()), " ",
         this.loading = h("span", { role: "status" })]);
   }
 
@@ -194,12 +177,12 @@ class TimelineChart {
     this.windowTitle.replaceChildren(
       selected ? `Messages sent from ${windowText(selected)}: ` : "Messages of the whole run: ",
       plural(messages, "message"), `, ${bytes(sumOf(sheet.bytes))}. Both ends were traced. `,
-      selected ? h("button", { type: "button", onclick: () => this.select() }, "Whole run") : "");
+      selected ? button("Whole run", () => this.select()) : "");
   }
 
   windowMatrix() {
     this.windowTitle = h("p", { role: "status" });
-    this.matrix = matrixView({ sheets: [], ranks: this.job.ranks, pairs: null, summary: this.job.summary });
+    this.matrix = matrixView({ sheets: [], ranks: this.job.ranks });
     this.select();
     return h("div", null, h("h3", null, "Who sends to whom in a window of time"), this.windowTitle, this.matrix);
   }
@@ -208,7 +191,7 @@ class TimelineChart {
   sheet() {
     const { rank } = this.data.lines, { from, to, sent, bytes: sizes } = this.data.messages;
     const { selected } = this, sums = new Map();
-    const size = Math.max((this.job.summary && this.job.summary.ranks_expected) || 0, rank[this.lines - 1] + 1);
+    const size = Math.max(this.job.summary?.ranks_expected || 0, rank[this.lines - 1] + 1);
     const first = selected ? lowerBound(sent, selected.from) : 0;
     const end = selected ? lowerBound(sent, selected.to) : sent.length;
     for (let i = first; i < end; i++) {
@@ -256,11 +239,8 @@ class TimelineChart {
 
   draw(context, width, height) {
     const { left, right, top, bottom } = timelineMargin;
-    const plot = this.plot = {
-      x: left, y: top,
-      width: Math.max(1, Math.floor(width - left - right)),
-      height: Math.floor(height - top - bottom),
-    };
+    const plot = this.plot = { x: left, y: top,
+      width: Math.max(1, Math.floor(width - left - right)), height: Math.floor(height - top - bottom) };
     const [ink, faint, mark, accent, card] = ["--ink", "--faint", "--mark", "--accent", "--card"].map(cssColor);
     // The colours are those of the section Time.
     const list = [cssColor("--outside"), ...this.activities.slice(1, -1).map((a) => a.color), cssColor("--others")];
@@ -491,10 +471,8 @@ class TimelineChart {
     const { view, data } = this;
     const first = Math.floor(view.top), last = Math.min(this.lines, Math.ceil(view.bottom)) - 1;
     const parts = [windowText(view) + " after the first event", this.lineNames(first, last)];
-    if (data.events) {
-      const calls = data.events.slice(first, last + 1).map((_, i) => this.eachCall(first + i));
-      parts.push(plural(sumOf(calls), "call"));
-    }
+    const calls = data.events?.slice(first, last + 1).map((_, i) => this.eachCall(first + i));
+    if (calls) parts.push(plural(sumOf(calls), "call"));
     const drawn = messages > mostMessagesDrawn ? ` (lines for up to ${count(mostMessagesDrawn)}: zoom in)` : "";
     parts.push(plural(messages, "message") + drawn);
     const waits = data.waits.filter((w) =>
