@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -24,8 +25,9 @@ import (
 
 // viewOptions say where a page is served.
 type viewOptions struct {
-	port    int
-	address string
+	port     int
+	address  string
+	attended bool // by this process, which runs the command
 }
 
 func newView() *cobra.Command {
@@ -85,13 +87,16 @@ func (o *viewOptions) serve(dir run.Dir, log io.Writer) (*view.Server, error) {
 	if o.port < 0 || o.port > 65535 {
 		return nil, usage(fmt.Errorf("--port %d: ports are from 1 to 65535; 0 lets the system choose", o.port))
 	}
+	debug.SetGCPercent(40) // as in summarize: less memory for jobs of many ranks
 	var html bytes.Buffer
 	if err := page.WriteServed(&html); err != nil {
 		return nil, err
 	}
 	v := &viewedRun{dir: dir, log: log}
+	reader := view.NewReader(dir, func(j *aggregate.Job) any { return page.MatricesOf(j) })
+	reader.Attended = o.attended
 	server, err := view.Listen(view.Content{Page: html.Bytes(), Policy: page.ServedPolicy(), Report: v.report, Pairs: v.pairs, Events: v.events,
-		Reader: view.NewReader(dir, func(j *aggregate.Job) any { return page.MatricesOf(j) })}, o.address, o.port)
+		Reader: reader}, o.address, o.port)
 	if err != nil {
 		return nil, usage(err)
 	}
@@ -164,17 +169,26 @@ func (v *viewedRun) analysis() (analyses, error) {
 	return found, err
 }
 
-// pairs returns what ranks of a job sent to others.
+// pairs returns what ranks of a job sent to others. It reads only the recordings of these
+// ranks: one of the two recorded each message.
 func (v *viewedRun) pairs(job int, from, to profile.RankSet) (any, error) {
-	opened, err := v.dir.Open(run.Whole, io.Discard)
+	opened, err := v.dir.Open(run.Heads, io.Discard)
 	if err != nil {
 		return nil, err
 	}
 	if job >= len(opened.Jobs) {
 		return nil, fmt.Errorf("the run has no job %d", job+1)
 	}
+	var some profile.List
+	only := opened.Jobs[job].Only(func(rank int) bool { return from.Contains(rank) || to.Contains(rank) })
+	if err := only.Each(func(p *profile.Profile) error { some = append(some, p); return nil }); err != nil {
+		return nil, err
+	}
+	if opened, err = run.OpenSource(some, io.Discard); err != nil {
+		return nil, err
+	}
 	opened.Symbolize(v.dir.Known())
-	j, err := aggregate.Of(opened.Jobs[job], aggregate.Options{PairDetails: page.MostPairs,
+	j, err := aggregate.Of(opened, aggregate.Options{PairDetails: page.MostPairs,
 		DetailOf: func(p matrix.Pair) bool { return from.Contains(p.From) && to.Contains(p.To) }})
 	if err != nil {
 		return nil, err
@@ -203,7 +217,7 @@ type viewing struct {
 
 // startView serves the page of a job that is about to start. Signals are for the job.
 func startView(dir run.Dir, log io.Writer) (*viewing, error) {
-	o := viewOptions{address: "127.0.0.1"}
+	o := viewOptions{address: "127.0.0.1", attended: true}
 	server, err := o.serve(dir, log)
 	if err != nil {
 		return nil, err

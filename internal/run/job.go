@@ -93,6 +93,16 @@ func (j *Job) info() JobInfo {
 	return JobInfo{Run: j.Run, Program: j.Stem, Size: j.Size, Recorded: j.Processes, StartNs: j.Start, Library: j.library, Variables: j.variables}
 }
 
+// Finalized reports whether all processes of the job have a recording and reached MPI_Finalize.
+func (j *Job) Finalized() bool { return j.finalized == j.Processes && j.Processes >= j.Size }
+
+// Only returns the job with only those processes whose ranks keep returns true for.
+func (j *Job) Only(keep func(rank int) bool) *Job {
+	out := *j
+	out.members = slices.DeleteFunc(slices.Clone(j.members), func(m member) bool { return !keep(m.rank) })
+	return &out
+}
+
 // Loaded returns the paths of the files that the process with the lowest rank
 // had loaded, as far as known.
 func (j *Job) Loaded() []string {

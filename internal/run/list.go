@@ -69,7 +69,7 @@ func (d Dir) entry() (*Entry, error) {
 		e.Jobs, e.Finalized = []JobInfo{}, len(run.Jobs) > 0
 		for _, j := range run.Jobs {
 			e.Jobs = append(e.Jobs, j.info())
-			e.Finalized = e.Finalized && j.finalized == j.Processes && j.Processes >= j.Size
+			e.Finalized = e.Finalized && j.Finalized()
 		}
 	}
 	for i := range e.Jobs {

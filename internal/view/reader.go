@@ -3,6 +3,8 @@ package view
 import (
 	"context"
 	"encoding/json"
+	"io"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -29,6 +31,9 @@ func processorTime() time.Duration {
 // Reader reads the recordings of a run while somebody looks. However many do, one goroutine
 // reads them at most once in an interval. It only reads files: the ranks do not notice it.
 type Reader struct {
+	// Attended is whether this process waits for the command: the run ends when it says so.
+	Attended bool
+
 	dir    run.Dir
 	every  time.Duration
 	matrix func(*aggregate.Job) any // what /matrices returns of a job
@@ -54,7 +59,7 @@ func (r *Reader) Run(ctx context.Context) {
 		case <-r.wanted:
 		}
 		before := r.Latest()
-		if before != nil && before.Finished {
+		if before != nil && before.final {
 			continue
 		}
 		if !r.pause(ctx, before) {
@@ -106,7 +111,7 @@ func (r *Reader) After(ctx context.Context, number uint64) (*Reading, error) {
 		r.mutex.Lock()
 		latest, changed := r.latest, r.changed
 		r.mutex.Unlock()
-		if latest != nil && (latest.Finished || latest.Number > number && time.Since(latest.At) < 2*r.interval(latest)) {
+		if latest != nil && (latest.final || latest.Number > number && time.Since(latest.At) < 2*r.interval(latest)) {
 			return latest, nil
 		}
 		select {
@@ -146,6 +151,17 @@ const (
 // collected and merged.
 func (r *Reader) ended(info *run.Info) bool {
 	return info.ExitStatus != nil && (time.Since(info.Start.Add(time.Duration(info.WallNs))) > mergeWait || !r.dir.Stale())
+}
+
+// finalized reports whether all ranks of a run that nobody waited for have finalized. It only
+// reads the heads of recordings, because the recordings of a large run take long.
+func (r *Reader) finalized(info *run.Info) bool {
+	if !info.Start.IsZero() {
+		return false
+	}
+	opened, err := r.dir.Open(run.Heads, io.Discard)
+	unfinished := func(j *run.Job) bool { return !j.Finalized() }
+	return err == nil && len(opened.Jobs) > 0 && len(opened.Damaged) == 0 && !slices.ContainsFunc(opened.Jobs, unfinished)
 }
 
 // over reports whether a run counts as ended although nobody said so. last is the latest

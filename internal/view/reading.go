@@ -26,6 +26,7 @@ type Reading struct {
 	Problem  string    `json:"problem,omitempty"`
 	Jobs     []Job     `json:"jobs"`
 
+	final  bool          // nothing can follow: mpitrace waited for the command
 	sheets []Sheets      // one for each job
 	cost   time.Duration // processor time
 }
@@ -121,7 +122,8 @@ func (r *Reader) read(before *Reading) *Reading {
 	if err != nil {
 		out.Problem = err.Error() // what the ranks do is shown nevertheless
 	}
-	if r.ended(info) {
+	out.final = r.ended(info)
+	if out.final || (before == nil || before.Finished) && r.finalized(info) {
 		out.Finished = true
 		return out
 	}
@@ -147,7 +149,7 @@ func (r *Reader) read(before *Reading) *Reading {
 		}
 		r.addJob(out, before, i, j)
 	}
-	out.Finished = over(out, info, last)
+	out.Finished = !r.Attended && over(out, info, last)
 	return out
 }
 

@@ -38,7 +38,7 @@ type Content struct {
 	Page   []byte // the application, without data
 	Policy string // its Content-Security-Policy
 	Reader *Reader
-	// Report returns the data of the report's page. It is called once, after the run ended.
+	// Report returns the data of the report's page, after the run ended.
 	Report func() (any, error)
 	// Pairs returns what ranks sent to others in a job, given by its index.
 	Pairs func(job int, from, to profile.RankSet) (any, error)
@@ -58,7 +58,7 @@ type Server struct {
 	asked    atomic.Bool  // whether there was one
 
 	slow   sync.Mutex // held by requests that read the whole run
-	report []byte     // JSON of the report, once it was made
+	report []byte     // JSON of the report, once it was made and cannot change
 }
 
 // Listen returns a server that listens on an address of this machine, and on a port that the
@@ -182,7 +182,8 @@ func jobIndex(r *http.Request) int {
 }
 
 func (s *Server) serveReport(w http.ResponseWriter, r *http.Request) {
-	if latest := s.Reader.Latest(); latest == nil || !latest.Finished {
+	latest := s.Reader.Latest()
+	if latest == nil || !latest.Finished {
 		http.Error(w, "the run has not ended", http.StatusConflict)
 		return
 	}
@@ -191,10 +192,14 @@ func (s *Server) serveReport(w http.ResponseWriter, r *http.Request) {
 			return s.report, nil
 		}
 		data, err := s.Report()
-		if err == nil {
-			s.report, err = json.Marshal(data)
+		if err != nil {
+			return nil, err
 		}
-		return s.report, err
+		body, err := json.Marshal(data)
+		if latest.final {
+			s.report = body
+		}
+		return body, err
 	})
 }
 

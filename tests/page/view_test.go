@@ -281,7 +281,7 @@ func TestViewEvents(t *testing.T) {
 	if eval[bool](p, `Boolean(`+chart+`.data.events)`) {
 		t.Fatal("all events are in the page: the run is too small")
 	}
-	p.script(chart + `.canvas.scrollIntoView({ block: "center" }); ` + chart + `.show(` + chart + `.data.length_ns / 2, ` + chart + `.data.length_ns / 2 + 2e6)`)
+	p.script(chart + `.canvas.scrollIntoView({ block: "center" }); ` + chart + `.show(` + chart + `.data.length_ns / 2, ` + chart + `.data.length_ns * 0.6)`)
 	p.script(`[...document.querySelectorAll(".timeline-view button")].find((b) => b.textContent.startsWith("Load the calls")).click()`)
 	p.await(30*time.Second, `Boolean(`+chart+`.data.events)`)
 	p.picture("view-events")
