@@ -9,8 +9,9 @@
 // pairs(from, to) and events(from, to). job is the index of the job that is shown.
 const served = { job: 0 };
 
-// h returns an element. Properties that begin with "on" are listeners, others are
-// attributes; null, undefined and false are left out. Strings and numbers become text.
+// h returns an element. Properties that begin with "on" are listeners, style is an object,
+// others are attributes; null, undefined and false are left out. Strings and numbers become
+// text.
 const h = (tag, properties, ...children) => fill(document.createElement(tag), properties, children);
 
 // svg does what h does, for SVG.
@@ -22,6 +23,7 @@ function fill(element, properties, children) {
   for (const [name, value] of Object.entries(properties || {})) {
     if (isMissing(value) || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "style") Object.assign(element.style, value);
     else element.setAttribute(name, value === true ? "" : value);
   }
   element.append(...children.flat(Infinity).filter((c) => !isMissing(c) && c !== false));
@@ -46,11 +48,9 @@ const factLine = (facts) => h("p", { class: "facts" }, facts.filter(Boolean).map
 
 // legend returns names beside their colours; null and false are left out.
 function legend(items) {
-  return h("ul", { class: "legend" }, items.filter(Boolean).map(([name, color]) => {
-    const swatch = h("span", { class: "swatch" });
-    swatch.style.background = color.startsWith("--") ? `var(${color})` : color;
-    return h("li", null, swatch, name);
-  }));
+  const style = (color) => ({ background: color.startsWith("--") ? `var(${color})` : color });
+  return h("ul", { class: "legend" }, items.filter(Boolean).map(([name, color]) =>
+    h("li", null, h("span", { class: "swatch", style: style(color) }), name)));
 }
 
 // Units. They give the same texts as package internal/text of the report.

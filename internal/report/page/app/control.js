@@ -70,11 +70,8 @@ function controlMatrix(chart) {
       if (cursor) chart.zoom(factor, cursor.column + 0.5, cursor.row + 0.5);
       else chart.zoom(factor, x + span / 2, y + span / 2);
     },
-    keys: {
-      Home: () => chart.show(0, 0, chart.lines),
-      Enter: () => chart.openCursor(),
-      Escape: () => chart.changed(), // takes the cursor and the details away
-    },
+    // Escape takes the cursor and the details away.
+    keys: { Home: () => chart.show(0, 0, chart.lines), Enter: () => chart.openCursor(), Escape: () => chart.changed() },
   });
 }
 

@@ -46,10 +46,8 @@ function showJob(root, data, index) {
   highlight.ranks = null;
   if (data.kind === "history") return showHistory(root, data);
   const job = data.jobs[served.job = index], isDiff = data.kind === "diff";
-  if (!job) {
-    const why = (data.missing || []).join(". ");
-    return root.replaceChildren(notice("This run has no jobs that were recorded. " + why));
-  }
+  const noJobs = "This run has no jobs that were recorded. " + (data.missing || []).join(". ");
+  if (!job) return root.replaceChildren(notice(noJobs));
   const page = { data, job, s: job.summary }, parts = sectionsOf(isDiff ? diffSections : sections, page);
   page.sections = new Set(parts.map((part) => part.id));
   const [head, first] = isDiff ? [diffHead, diffFirst] : [reportHead, reportFirst];
@@ -167,11 +165,8 @@ function efficiencyBar(pop, expected, traced) {
       h("span", { class: "faint" },
         ` · Ranks compute ${duration(pop.useful_mean_ns)} of ${duration(pop.runtime_ns)} on average; ` +
         `rank ${pop.useful_max_rank} computes most, ${duration(pop.useful_max_ns)}.`)),
-    h("div", { class: "bar", "aria-hidden": "true" }, parts.map(({ name, share, kind }) => {
-      const part = h("span", { class: kind, title: `${name} ${percent(share)}` });
-      part.style.width = 100 * share + "%";
-      return part;
-    })),
+    h("div", { class: "bar", "aria-hidden": "true" }, parts.map(({ name, share, kind }) =>
+      h("span", { class: kind, title: `${name} ${percent(share)}`, style: { width: 100 * share + "%" } }))),
     legend(parts.map(({ name, share, kind }) => [`${name} ${percent(share)}`, "--" + kind])),
   ];
 }

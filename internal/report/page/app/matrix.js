@@ -91,9 +91,9 @@ class MatrixChart {
     this.bases = new WeakMap(); // matrices by sheet
     this.arrangements = new Map();
     this.canvas = canvas({ class: "chart matrix", tabindex: 0, role: "application",
-      "aria-label": "Matrix of what ranks send; arrows read its cells" },
+      "aria-label": "Matrix of what ranks send; arrows read its cells",
+      style: { maxWidth: "max(24rem, min(46rem, 70vh))", aspectRatio: "1 / 1.03" } },
     (context) => new MatrixPicture(this, context).draw());
-    Object.assign(this.canvas.style, { maxWidth: "max(24rem, min(46rem, 70vh))", aspectRatio: "1 / 1.03" });
     this.controls = h("div", { class: "controls" });
     this.problem = h("p", { class: "bad", role: "alert" });
     this.what = h("span"); // says what is shown, also on paper

@@ -159,10 +159,8 @@ function exceededMeasures(exceeded) {
   if (exceeded.length === 0) return h("p", { class: "good" }, "Nothing grew by more than --fail-if-worse allows.");
   const text = (e) => `${e.of}: ${e.measure} ` +
     `${change(e.values, { time: duration, bytes }[e.measure] || count)}; +${e.limit_percent} % is allowed`;
-  return [
-    h("h3", { class: "bad" }, "Grew by more than --fail-if-worse allows"),
-    bullets(exceeded.map((e) => h("span", { class: "bad" }, text(e)))),
-  ];
+  return [h("h3", { class: "bad" }, "Grew by more than --fail-if-worse allows"),
+    bullets(exceeded.map((e) => h("span", { class: "bad" }, text(e))))];
 }
 
 // largestChanges returns a sentence for each of the call sites that changed most.

@@ -69,13 +69,12 @@ class TimelineChart {
     this.view = { ...this.home, top: 0, bottom: this.lines };
     this.selected = null; // from and to, in ns
     this.shown = { messages: true, waits: true, path: true };
+    const height = clamp(this.lines * 30, 110, 560) + timelineMargin.top + timelineMargin.bottom;
     this.canvas = canvas({
-      class: "chart timeline", tabindex: 0, role: "application",
+      class: "chart timeline", tabindex: 0, role: "application", style: { height: height + "px" },
       "aria-label": "Timeline of ranks. Plus and minus zoom, arrows move, " +
         "Home shows all ranks from MPI_Init to MPI_Finalize. The text below says what is shown.",
     }, (...args) => this.draw(...args));
-    const height = clamp(this.lines * 30, 110, 560);
-    this.canvas.style.height = height + timelineMargin.top + timelineMargin.bottom + "px";
     this.status = h("p", { class: "faint", role: "status" });
     this.legend = h("div");
     this.element = h("div", { class: "timeline-view" }, this.controls(), this.canvas, this.legend, this.status,
@@ -90,11 +89,9 @@ class TimelineChart {
   }
 
   controls() {
-    const box = (name, text, there) => there && h("label", { class: "choice" },
-      h("input", { type: "checkbox", checked: true, onchange: (e) => {
-        this.shown[name] = e.target.checked;
-        this.canvas.redraw();
-      } }), " " + text);
+    const check = (name) => (event) => { this.shown[name] = event.target.checked; this.canvas.redraw(); };
+    const box = (name, text, list) => list.length > 0 && h("label", { class: "choice" },
+      h("input", { type: "checkbox", checked: true, onchange: check(name) }), " " + text);
     const labelled = (text, label, onclick) => button(text, onclick, { "aria-label": label, title: label });
     const { data } = this;
     return h("div", { class: "controls" },
@@ -102,9 +99,8 @@ class TimelineChart {
       labelled("Whole run", "Show the whole run, with MPI_Init and MPI_Finalize", () => this.show(0, data.length_ns)),
       data.events && labelled("Select what is shown", "Select the time that is shown",
         () => this.select(this.view.from, this.view.to)),
-      box("messages", "messages", data.messages.from.length),
-      box("waits", "waits", data.waits.length),
-      box("path", "critical path", data.path.length));
+      box("messages", "messages", data.messages.from), box("waits", "waits", data.waits),
+      box("path", "critical path", data.path));
   }
 
   // limitText tells where single calls are, if the run has too many events for a page.
@@ -499,10 +495,8 @@ class TimelineChart {
 
   describeCall(line, i) {
     const { data } = this, { start, end, kind, bytes: sizes } = data.events[line], { kinds, texts } = data, k = kind[i];
-    const out = [
-      `MPI_${texts[kinds.call[k]]}, ${this.lineNames(line)}`,
-      `from ${timeAt(start[i], 1e3)}, for ${duration(end[i] - start[i])}`,
-    ];
+    const out = [`MPI_${texts[kinds.call[k]]}, ${this.lineNames(line)}`,
+      `from ${timeAt(start[i], 1e3)}, for ${duration(end[i] - start[i])}`];
     const peer = this.peerText(k), moved = kinds.direction[k] !== "none" || sizes[i] > 0;
     out.push([peer, moved && bytes(sizes[i]), texts[kinds.comm[k]]].filter(Boolean).join(", "));
     if (texts[kinds.site[k]]) out.push("at " + texts[kinds.site[k]]);
@@ -546,10 +540,8 @@ class TimelineChart {
     const last = Math.min(first + overview.per_lane, this.lines) - 1;
     const inside = overview.shares[lane].map((s) => (s.length ? s[column] / 255 : 0));
     const shares = [Math.max(0, 1 - inside.reduce((a, b) => a + b, 0)), ...inside];
-    return [
-      this.lineNames(first, last), `from ${timeAt(column * per, 1e3)}, for ${duration(per)}:`,
-      ...shares.map((s, i) => s > 0 && percent(s) + " " + this.activities[i].name).filter(Boolean),
-    ];
+    return [this.lineNames(first, last), `from ${timeAt(column * per, 1e3)}, for ${duration(per)}:`,
+      ...shares.map((s, i) => s > 0 && percent(s) + " " + this.activities[i].name).filter(Boolean)];
   }
 
   locate(line, ns) {
