@@ -43,7 +43,7 @@ function button(text, onclick, { pressed, ...properties } = {}) {
   return h("button", { type: "button", onclick, "aria-pressed": pressed?.toString(), ...properties }, text);
 }
 
-// facts are short texts beside each other; those that are missing or false are left out.
+// factLine returns short texts beside each other; those that are missing or false are left out.
 const factLine = (facts) => h("p", { class: "facts" }, facts.filter(Boolean).map((f) => h("span", null, f)));
 
 // legend returns names beside their colours; null and false are left out.

@@ -194,7 +194,7 @@ function stepView(page, e, s) {
     s.changes.length > 0 ? changesTable(s) : h("p", { class: "good" }, "Nothing changed by more than the spread."),
     findingsChanged("Findings that appeared", s.findings_appeared),
     findingsChanged("Findings that disappeared", s.findings_disappeared),
-    exceededList(s), stepSettings(s));
+    s.exceeded && exceededMeasures(s.exceeded), stepSettings(s));
 }
 
 function sideText(page, side) {
@@ -202,8 +202,6 @@ function sideText(page, side) {
     "wall time ", withSpread(side.wall_time_s, (s) => duration(1e9 * s)), `; median run ${side.median_run}`]
     .map((part, i) => (i > 0 && i < 4 ? [", ", part] : part));
 }
-
-const measureText = { time: duration, bytes: (n) => bytes(Math.round(n)) };
 
 function changesTable(s) {
   const text = (c) => measureText[c.measure] || ((n) => count(Math.round(n)));
@@ -229,13 +227,6 @@ function changesTable(s) {
 
 function findingsChanged(title, list) {
   return list.length > 0 && [h("h3", null, title), bullets(list.map((f) => `${f.rule}: ${f.text}`))];
-}
-
-function exceededList(s) {
-  if (s.exceeded === null) return null;
-  if (s.exceeded.length === 0) return h("p", { class: "good" }, "Nothing grew by more than --fail-if-worse allows.");
-  return [h("h3", { class: "bad" }, "Grew by more than --fail-if-worse allows"), bullets(s.exceeded.map((e) =>
-    `${e.of}: ${e.measure} ${change(e.values, measureText[e.measure] || count)}; +${e.limit_percent} % is allowed`))];
 }
 
 function stepSettings(s) {

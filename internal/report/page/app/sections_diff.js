@@ -154,11 +154,13 @@ function totalsTable(d) {
   ], totals);
 }
 
+const measureText = { time: duration, bytes: (n) => bytes(Math.round(n)) };
+
 // exceededMeasures returns what grew by more than --fail-if-worse allows.
 function exceededMeasures(exceeded) {
   if (exceeded.length === 0) return h("p", { class: "good" }, "Nothing grew by more than --fail-if-worse allows.");
-  const text = (e) => `${e.of}: ${e.measure} ` +
-    `${change(e.values, { time: duration, bytes }[e.measure] || count)}; +${e.limit_percent} % is allowed`;
+  const text = (e) =>
+    `${e.of}: ${e.measure} ${change(e.values, measureText[e.measure] || count)}; +${e.limit_percent} % is allowed`;
   return [h("h3", { class: "bad" }, "Grew by more than --fail-if-worse allows"),
     bullets(exceeded.map((e) => h("span", { class: "bad" }, text(e))))];
 }
