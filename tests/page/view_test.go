@@ -17,6 +17,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	runpkg "github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/testenv"
@@ -241,6 +242,43 @@ func TestViewEnds(t *testing.T) {
 	}
 	p.checkReport(run)
 	p.checkMatrices(run, 4, 1)
+}
+
+// TestViewOtherNode opens the page of ranks on another node, whose names are markup. It shows
+// what is visible from here and how old that is, and the names as text.
+func TestViewOtherNode(t *testing.T) {
+	testenv.Need(t, "chromium")
+	const name = "<img src=x onerror=alert(1)>"
+	dir, err := runpkg.CreateAt(filepath.Join(t.TempDir(), "run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now().UnixNano()
+	for rank := range 2 {
+		q := &profile.Profile{Run: "stuck", Rank: rank, Size: 2, Host: "elsewhere", Pid: 100 + rank, Program: "/opt/<b>ring", State: profile.Running,
+			Start: now - 15e9, InitEnd: now - 14e9, End: now - 11e9, Threads: 1, Library: "MPI",
+			Comms: []profile.Comm{{ID: strings.Repeat("0", 31) + "1", Name: name, Parent: -1, Rank: rank, Members: profile.Group{Stride: 1, N: 2}}},
+			Open:  []profile.OpenCall{{Call: "Recv", Class: profile.P2P, Direction: profile.Recv, Peer: int32(1 - rank), Source: profile.PeerNone, Start: now - 10e9}}}
+		if err := recordingtest.WriteFile(filepath.Join(dir.Recordings(), fmt.Sprintf("elsewhere-%d-%d.rec", q.Pid, rank)), q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := serve(t, string(dir))
+	p.mentions("#page", "<b>ring", "2 not visible from here")
+	shown := p.table("Ranks")
+	known, calls := shown.column(p, "known"), shown.column(p, "call")
+	for i := range 2 {
+		if age := secondsOf(known[i]); age < 10 || age > 10+testenv.Allow(10*time.Second).Seconds() || !strings.HasSuffix(known[i], " ago") {
+			t.Errorf("rank %d is known since %q", i, known[i])
+		}
+		if want := fmt.Sprintf("MPI_Recv from rank %d in %s", 1-i, name); calls[i] != want {
+			t.Errorf("%q, want %q", calls[i], want)
+		}
+	}
+	if n := eval[int](p, `document.querySelectorAll("#page img, #page b, #page script").length`); n > 0 {
+		t.Errorf("%d elements of the job's names", n)
+	}
+	p.picture("live-elsewhere")
 }
 
 // TestViewEnded opens a large job that has ended. What its page lacks comes from the server.

@@ -228,12 +228,12 @@ function groupsOf(rows) {
 
 function groupOf(list) {
   const { state, call, where, site } = list[0], distinct = (of) => [...new Set(list.map(of).filter(Boolean))];
-  const waits = distinct((r) => r.waits), whom = distinct((r) => r.whom), times = list.map((r) => r.seconds || 0);
-  const least = (a, b) => Math.min(a, b), most = (a, b) => Math.max(a, b);
+  const waits = distinct((r) => r.waits), whom = distinct((r) => r.whom);
+  const times = list.map((r) => r.seconds).filter((s) => s !== null).sort((a, b) => a - b);
   return { ranks: list.map((r) => r.rank).filter((rank) => rank >= 0), n: list.length, state, site,
     text: callText({ call, where, whom: whom.length > 1 ? "with several ranks" : whom[0] }),
     waits: waits.length > 3 ? waits.slice(0, 3).join("; ") + "; …" : waits.join("; "),
-    shortest: times.reduce(least), longest: times.reduce(most), hanging: list.some((r) => r.hanging) };
+    shortest: times[0] ?? null, longest: times[times.length - 1] ?? null, hanging: list.some((r) => r.hanging) };
 }
 
 const forText = (seconds) => (seconds === null ? "–" : duration(1e9 * seconds));
