@@ -18,6 +18,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/internal/view"
+	"github.com/mpitrace/mpitrace/profile"
 )
 
 type statusOptions struct {
@@ -207,6 +208,14 @@ func (w *watcher) watched(job *view.Job) *report.Watched {
 	if h, known := w.heatmaps.Load(job.Status.Run); known {
 		out.Heatmap = h.(*aggregate.Heatmap)
 	}
+	var away []int
+	for i := range job.Waits {
+		if age := job.Waits[i].AgeS; age != nil && job.Status.Processes[i].Rank >= 0 {
+			away = append(away, job.Status.Processes[i].Rank)
+			out.AwayS = max(out.AwayS, *age)
+		}
+	}
+	out.Away = profile.RankSetOf(away...)
 	if r := job.Rates; r != nil {
 		out.Rates = &report.Rates{Calls: r.Calls, Messages: r.Messages, Bytes: r.Bytes}
 	}

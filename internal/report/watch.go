@@ -5,6 +5,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/text"
+	"github.com/mpitrace/mpitrace/profile"
 )
 
 // Watched is what a job was doing at one moment.
@@ -13,6 +14,8 @@ type Watched struct {
 	Totals  aggregate.Totals // since the start, over all ranks
 	Rates   *Rates           // since the moment before; nil if there was none
 	Hanging string           // ranks that have been in one call for long; empty for none
+	Away    profile.RankSet  // ranks that cannot be checked from this node
+	AwayS   float64          // age of what is known of them, in seconds: the oldest
 	Heatmap *aggregate.Heatmap
 }
 
@@ -28,6 +31,9 @@ func Watch(w io.Writer, job *Watched, options Options) error {
 	o := newOutput(w, options, 0)
 	if job.Hanging != "" {
 		o.printf("hanging, in one call for more than 5 s: %s\n", job.Hanging)
+	}
+	if job.Away.Len() > 0 {
+		o.printf("not seen from this node, known as they were up to %s ago: %s\n", o.seconds(job.AwayS), job.Away)
 	}
 	t := &job.Totals
 	o.printf("so far: %s, %s, %s", text.CountOf(t.Calls, "call"), text.CountOf(t.Messages, "message"), text.Bytes(t.Bytes))
