@@ -88,12 +88,16 @@ type PairDetail struct {
 	matrix.Volume
 }
 
+// mostDetails is the largest number of rows of pairs: with many slices, each pair has many.
+const mostDetails = 200_000
+
 // pairDetails collects the point-to-point and one-sided messages of a job by pair, call,
-// call site, slice and size. It gives up beyond a number of pairs.
+// call site, slice and size. It gives up beyond a number of pairs or rows.
 type pairDetails struct {
 	most  int                    // pairs; 0 collects nothing
 	only  func(matrix.Pair) bool // nil for all pairs
 	pairs map[matrix.Pair]map[detailKey]matrix.Volume
+	rows  int // of all pairs
 }
 
 type detailKey struct {
@@ -139,17 +143,20 @@ func (d *pairDetails) addFlow(f profile.Flow, key detailKey) {
 	if d.pairs[pair] == nil {
 		d.pairs[pair] = map[detailKey]matrix.Volume{}
 	}
-	if len(d.pairs) > d.most {
+	sum, known := d.pairs[pair][key]
+	if !known {
+		d.rows++
+	}
+	if len(d.pairs) > d.most || d.rows > mostDetails {
 		*d = pairDetails{}
 		return
 	}
-	sum := d.pairs[pair][key]
 	sum.Add(matrix.Volume{Bytes: f.Bytes, Messages: f.Messages})
 	d.pairs[pair][key] = sum
 }
 
 // PairDetails returns what each pair of ranks sent, by pair, the most bytes first; nil
-// if there are more pairs than Options.PairDetails.
+// if there are more pairs than Options.PairDetails, or more than mostDetails rows.
 func (j *Job) PairDetails() []PairDetail {
 	if j.details.most == 0 {
 		return nil
