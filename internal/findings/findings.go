@@ -5,6 +5,7 @@ package findings
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/mpitrace/mpitrace/aggregate"
@@ -53,7 +54,7 @@ type Finding struct {
 	Callsite string          `json:"callsite,omitempty"` // function file:line
 	Text     string          `json:"text"`               // a sentence or two with the evidence
 	Try      string          `json:"try"`                // what to change
-	SavesS   float64         `json:"saves_s,omitempty"`  // of the run time, at most; 0 if not known
+	SavesS   float64         `json:"saves_s,omitempty"`  // what could be saved of the time of each rank, on average; 0 if not known
 	// Uncertain says why the times of the finding may be wrong; empty if they are not.
 	Uncertain string `json:"uncertain,omitempty"`
 }
@@ -110,6 +111,9 @@ func Of(s *aggregate.Summary, traced *trace.Result) []Finding {
 			continue
 		}
 		f.Rule = r.name
+		if f.SavesS > 0 && r.name != LoadImbalance { // which says so itself
+			f.Try += fmt.Sprintf(" Could save about %s per rank.", seconds(f.SavesS))
+		}
 		switch {
 		case r.name == Oversubscribed:
 			uncertain = "ranks shared cores"
@@ -139,6 +143,19 @@ func (r Rule) group() int {
 func WaitsUnknown(s *aggregate.Summary, traced *trace.Result) bool {
 	j := &job{s, traced}
 	return traced == nil && !j.quiet()
+}
+
+// TimesUnknown returns why no finding about time can be made; empty if they can.
+func TimesUnknown(s *aggregate.Summary) string {
+	switch {
+	case !s.Timed():
+		return "calls were not timed"
+	case s.POP == nil:
+		return "no rank finalized"
+	case s.POP.RuntimeNs < leastRunNs:
+		return "the run took less than 10 ms"
+	}
+	return ""
 }
 
 // quiet reports whether so little time is lost that no rule about time applies.

@@ -11,21 +11,26 @@ import (
 // Report is the summary of a job with its findings and the analysis of its trace.
 type Report struct {
 	Findings []Finding
-	Analysis *trace.Result // nil if the job was not traced
-	Summary  *aggregate.Summary
+	// TimesUnknown says why no finding about time can be made; empty if they can.
+	TimesUnknown string
+	WaitsUnknown bool          // whether a trace would tell why ranks wait
+	Analysis     *trace.Result // nil if the job was not traced
+	Summary      *aggregate.Summary
 }
 
 // ReportOf returns the report of a job. traced is nil if it was not traced.
 func ReportOf(s *aggregate.Summary, traced *trace.Result) Report {
-	return Report{Of(s, traced), traced, s}
+	return Report{Of(s, traced), TimesUnknown(s), WaitsUnknown(s, traced), traced, s}
 }
 
 // MarshalJSON returns one object: "findings", "analysis" and the fields of the summary.
 func (r Report) MarshalJSON() ([]byte, error) {
 	head, err := json.Marshal(struct {
-		Findings []Finding     `json:"findings"`
-		Analysis *trace.Result `json:"analysis,omitempty"`
-	}{r.Findings, r.Analysis})
+		Findings     []Finding     `json:"findings"`
+		TimesUnknown string        `json:"times_unknown,omitempty"`
+		WaitsUnknown bool          `json:"waits_unknown"`
+		Analysis     *trace.Result `json:"analysis,omitempty"`
+	}{r.Findings, r.TimesUnknown, r.WaitsUnknown, r.Analysis})
 	if err != nil {
 		return nil, err
 	}

@@ -30,13 +30,18 @@ func endedBadly(j *job) *Finding {
 	if first == nil {
 		return nil
 	}
-	f := &Finding{Ranks: profile.RankSetOf(first.Rank), Try: fmt.Sprintf("Start with rank %d, which ended first.", first.Rank)}
-	words := fmt.Sprintf("Rank %d %s", first.Rank, howEnded(first))
+	f := &Finding{Try: "Start with this process, which ended first."}
+	who := fmt.Sprintf("Process %d on %s", first.Pid, first.Host)
+	if first.Rank >= 0 {
+		f.Ranks, who = profile.RankSetOf(first.Rank), fmt.Sprintf("Rank %d", first.Rank)
+		f.Try = fmt.Sprintf("Start with rank %d, which ended first.", first.Rank)
+	}
+	words := who + " " + howEnded(first)
 	if len(first.Calls) > 0 {
 		c := &first.Calls[0]
 		f.Call, f.Callsite = c.Call, c.Callsite.String()
 		if words += " in " + place(f.Call, f.Callsite); c.ErrorCode != nil {
-			words = fmt.Sprintf("Rank %d called %s with error code %d", first.Rank, place(f.Call, f.Callsite), *c.ErrorCode)
+			words = fmt.Sprintf("%s called %s with error code %d", who, place(f.Call, f.Callsite), *c.ErrorCode)
 		}
 	}
 	if later > 0 {
@@ -316,6 +321,7 @@ func (j *job) leastNs(call string) uint64 {
 const (
 	smallCollective  = 128    // bytes; collectives below are small
 	manyCollectives  = 1_000  // calls of a rank
+	mostlySmallCalls = 0.9    // of the calls at a place: the time is that of all
 	manyAlone        = 10_000 // calls of a rank on a communicator of one
 	collectivesLeast = 0.05   // share of the time
 )
@@ -331,7 +337,8 @@ func smallCollectives(j *job) *Finding {
 		}
 	}
 	small := func(c *aggregate.CallSite) bool {
-		return collective(c) && c.CallsBelow(smallCollective) >= manyCollectives*uint64(c.PerRank.Ranks)
+		below := c.CallsBelow(smallCollective)
+		return collective(c) && below >= manyCollectives*uint64(c.PerRank.Ranks) && float64(below) >= mostlySmallCalls*float64(c.Calls)
 	}
 	site := j.longestSite(timeIf(small))
 	if site == nil {
@@ -348,7 +355,7 @@ func smallCollectives(j *job) *Finding {
 		return nil
 	}
 	f := j.at(site, ns)
-	f.Text = fmt.Sprintf("Each rank makes %s calls of %s with less than %d bytes each.", text.Count(site.Calls/uint64(site.PerRank.Ranks)), at(site), smallCollective)
+	f.Text = fmt.Sprintf("%s %s calls of %s with less than %d bytes each.", j.callers(site), text.Count(site.CallsBelow(smallCollective)/uint64(site.PerRank.Ranks)), at(site), smallCollective)
 	f.Try = "Combine several calls into one with an array."
 	if twins > 0 {
 		f.Text += fmt.Sprintf(" The function makes %s as often.", text.CountOf(twins, "other small collective call"))
@@ -455,7 +462,7 @@ func setUpInALoop(j *job) *Finding {
 		return nil
 	}
 	f := j.at(site, float64(site.TimeNs))
-	f.Text = fmt.Sprintf("Each rank makes %s calls of %s.", text.Count(site.Calls/uint64(site.PerRank.Ranks)), at(site))
+	f.Text = fmt.Sprintf("%s %s calls of %s.", j.callers(site), text.Count(site.Calls/uint64(site.PerRank.Ranks)), at(site))
 	f.Try = "Create it once, before the loop."
 	return f
 }
@@ -467,6 +474,9 @@ const (
 
 // busyPolling holds if the program asks for messages far more often than it gets any.
 func busyPolling(j *job) *Finding {
+	if j.Receives != "" && j.Receives != profile.ReceivesOn {
+		return nil // the messages that Irecv received are not known
+	}
 	polls := func(call string) bool {
 		t := profile.TraitsOf(call)
 		return t.Any(profile.TraitTests) || t.Any(profile.TraitCompletes|profile.TraitProbes) && !t.Any(profile.TraitBlocks)
@@ -515,6 +525,17 @@ func sparseAllToAll(j *job) *Finding {
 		text.Percent(1-float64(site.DestinationsUsed)/float64(site.Destinations)), text.Number(float64(site.DestinationsUsed)/float64(site.Calls)))
 	f.Try = "Use a neighbourhood collective (Neighbor_alltoallv), or point-to-point messages."
 	return f
+}
+
+// callers returns the start of a sentence about the calls of a rank at a place.
+func (j *job) callers(c *aggregate.CallSite) string {
+	switch {
+	case c.PerRank.Ranks < j.RanksRecorded:
+		return fmt.Sprintf("%s of %s each make", text.CountOf(c.PerRank.Ranks, "rank"), text.Count(j.RanksRecorded))
+	case c.FewestCalls != c.MostCalls:
+		return "On average, each rank makes"
+	}
+	return "Each rank makes"
 }
 
 // at returns a finding about a time at a call site.

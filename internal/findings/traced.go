@@ -120,13 +120,14 @@ const (
 	receiverLeast = 0.02
 )
 
-// sitePeer is a call site that waits, and the rank that it waits for.
+// sitePeer is a call site that waits, the reason, and the rank that it waits for.
 type sitePeer struct {
+	pattern    trace.Pattern
 	call, site string
 	peer       int
 }
 
-func bySitePeer(w *trace.WaitState) sitePeer { return sitePeer{w.Call, w.Callsite, w.Peer} }
+func bySitePeer(w *trace.WaitState) sitePeer { return sitePeer{w.Pattern, w.Call, w.Callsite, w.Peer} }
 
 // lateSender holds if ranks wait long at one place for messages of one rank.
 func lateSender(j *job) *Finding {

@@ -12,10 +12,13 @@ import (
 func (s *summaryText) findingsText() {
 	traced := s.Traced[s.Run]
 	found := findings.Of(s.Summary, traced)
-	if len(found) == 0 {
-		s.println("\nnothing stands out")
-	} else {
+	switch why := findings.TimesUnknown(s.Summary); {
+	case len(found) > 0:
 		s.println("\nwhat stands out:")
+	case why != "":
+		s.printf("\nnothing stands out, but what costs time is not known: %s\n", why)
+	default:
+		s.println("\nnothing stands out")
 	}
 	for i := range found {
 		f := &found[i]
