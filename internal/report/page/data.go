@@ -1,6 +1,7 @@
 package page
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -99,14 +100,18 @@ func activities() []Activity {
 func (p *Page) AddJob(j *aggregate.Job, s *aggregate.Summary, traced *trace.Result) *Job {
 	hosts, hostOf := j.Hosts()
 	inColumns := *s
-	inColumns.Ranks = nil
+	inColumns.Ranks, inColumns.Ends = nil, s.Ends[:min(len(s.Ends), maxRanks)]
+	report := findings.ReportOf(s, traced)
+	report.Summary, report.Analysis = &inColumns, nil // ranks are in columns, the analysis is beside it
+	if len(s.Ends) > maxRanks {
+		p.Missing = append(p.Missing, fmt.Sprintf("this page lists %d of the %d processes that did not finalize", maxRanks, len(s.Ends)))
+	}
 	out := Job{
-		Summary:      &findings.Report{Findings: findings.Of(s, traced), Summary: &inColumns},
-		WaitsUnknown: findings.WaitsUnknown(s, traced),
-		Ranks:        ranksOf(s, hosts, hostOf, traced),
-		Matrices:     sheetsOf(j),
-		Pairs:        pairsOf(j.PairDetails()),
-		Analysis:     analysisOf(traced),
+		Summary:  &report,
+		Ranks:    ranksOf(s, hosts, hostOf, traced),
+		Matrices: sheetsOf(j),
+		Pairs:    pairsOf(j.PairDetails()),
+		Analysis: analysisOf(traced),
 	}
 	p.Jobs = append(p.Jobs, out)
 	return &p.Jobs[len(p.Jobs)-1]

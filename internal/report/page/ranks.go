@@ -26,6 +26,7 @@ type Ranks struct {
 	Waits          map[string][]int64 `json:"waits"`
 	UsefulMost     []int64            `json:"useful_most_ns,omitempty"`
 	UsefulMostRank []int              `json:"useful_most_rank,omitempty"`
+	LastRank       []int              `json:"last_rank,omitempty"`
 }
 
 // ranksOf returns the columns of a job. traced is nil if the job was not traced.
@@ -81,6 +82,7 @@ func (r *Ranks) add(some []aggregate.RankTimes, hostOf func(rank int) int) {
 	}
 	if r.Block > 1 {
 		r.UsefulMost, r.UsefulMostRank = append(r.UsefulMost, most), append(r.UsefulMostRank, mostRank)
+		r.LastRank = append(r.LastRank, some[len(some)-1].Rank)
 	}
 }
 

@@ -65,12 +65,16 @@ func sheetsOf(j *aggregate.Job) []Sheet {
 		classes = append(classes, class{"internal", &ms[matrix.Internal]})
 	}
 	hosts, hostOf := j.Hosts()
+	ranks := j.Size()
+	for _, c := range classes { // others may name ranks that were not recorded
+		ranks = max(ranks, c.Size())
+	}
 	out := []Sheet{}
 	for _, c := range classes {
-		s := sheetOf(c, j.Size())
+		s := sheetOf(c, ranks)
 		out = append(out, s)
 		if s.Block > 1 && len(hosts) > 1 {
-			nodes := Sheet{Class: c.name, Unit: "node", Ranks: j.Size(), Block: 1, Lines: len(hosts)}
+			nodes := Sheet{Class: c.name, Unit: "node", Ranks: ranks, Block: 1, Lines: len(hosts)}
 			nodes.fill(c.Fold(hostOf))
 			if len(nodes.Columns) <= maxEntries {
 				out = append(out, nodes)

@@ -26,9 +26,6 @@ func (j *Job) AddSources(sites []aggregate.CallSite) {
 	}
 	for i := range sites {
 		want(&sites[i].Place)
-		for c := range sites[i].Callers {
-			want(&sites[i].Callers[c])
-		}
 	}
 	for file, at := range wanted {
 		lines := readLines(file)

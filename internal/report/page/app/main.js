@@ -133,9 +133,10 @@ function reportFirst(page) {
   return h("div", { class: "first" },
     firstPart("efficiency", "Parallel efficiency", null,
       efficiencyBar(s.pop, s.ranks_expected, job.analysis && job.analysis.pop)),
-    firstPart("stands-out", "What stands out", s.findings?.length ? "What stands out" : "Nothing stands out",
+    firstPart("stands-out", "What stands out", s.findings?.length ? "What stands out"
+      : s.times_unknown ? "Nothing stands out; no times" : "Nothing stands out",
       h("ol", { class: "findings" }, (s.findings || []).map((f, i) => h("li", null, finding(page, f, i)))),
-      job.waits_unknown && h("p", { class: "faint" }, "To record why ranks wait: ",
+      s.waits_unknown && h("p", { class: "faint" }, "To record why ranks wait: ",
         h("code", null, "mpitrace run --trace"))),
     firstPart("bars", "Compute time of each rank", "Compute time by rank", markedLine(),
       ranks.useful_ns.some((ns) => ns !== null) ? rankChart(ranks, bars) : faint(unknown)),
@@ -184,12 +185,11 @@ function finding(page, f, i) {
   const ranks = f.ranks ? parseRanks(f.ranks) : [];
   const show = button("show ranks", () => setHighlight(toggled(ranks)), { pressed: false });
   onHighlight(() => show.setAttribute("aria-pressed", String(toggled(ranks) === null)));
-  const saves = f.saves_s > 0 && !f.try.includes("shorter") && ` Saves at most ${seconds(f.saves_s)}.`;
   const toSite = () => page.siteTable.find(f.callsite);
   return h("details", { open: i < 3 || page.s.findings.length < 5 },
     h("summary", null, h("span", { class: "number" }, i + 1), h("span", { class: "rule" }, f.rule),
       h("span", { class: "share" }, share)),
-    h("div", { class: "body" }, h("p", null, f.text), h("p", null, h("strong", null, "Try: "), f.try, saves),
+    h("div", { class: "body" }, h("p", null, f.text), h("p", null, h("strong", null, "Try: "), f.try),
       h("div", { class: "acts" },
         ranks.length > 0 && show,
         section && h("a", { href: "#" + section[0] }, section[1]),

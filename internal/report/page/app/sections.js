@@ -229,7 +229,7 @@ function sitesSection(page) {
     timed(s) && s.ranks_recorded > 1 && extremes, trafficColumns((c) => (unknown(c) ? null : moved(c))),
   ], s.callsites, {
     caption: "Call sites, over all ranks", limit: 25,
-    filter: (c) => [c.label, c.call, c.file, ...(c.callers || []).map((p) => p.label)].join(" "),
+    filter: (c) => [[c.label, ...(c.callers || []).map((p) => p.label)].join(" < "), c.call, c.file].join(" "),
   });
   return [page.siteTable, missingSymbols(s.callsites)];
 }

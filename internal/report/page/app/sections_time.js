@@ -85,12 +85,12 @@ function drawStack(context, x, ranks, options, entries, { wide, bottom, scale, t
   if (marked) fillBox(context, mark, x, bottom + 1, width, 4);
 }
 
-// ranksIn returns the world ranks of entries. An entry of a block ends where the next begins.
+// ranksIn returns the world ranks of entries. Those of a block may have gaps.
 function ranksIn(ranks, entries) {
   if (ranks.block === 1) return entries.map((i) => ranks.rank[i]);
   return entries.flatMap((i) => {
-    const first = ranks.rank[i], next = ranks.rank[i + 1] || Infinity;
-    return Array.from({ length: Math.min(ranks.block, next - first) }, (_, k) => first + k);
+    const first = ranks.rank[i];
+    return Array.from({ length: ranks.last_rank[i] - first + 1 }, (_, k) => first + k);
   });
 }
 

@@ -29,7 +29,7 @@ function waitsSection({ job }) {
   return [
     h("p", null, traceText(a)),
     a.patterns.length === 0 ? h("p", null, "No rank waited for another.") : patternTable(a.patterns),
-    a.wait_states.length > 0 && [waitPlaceTable(a.wait_states), longestWaitTable(a)],
+    a.wait_states.length > 0 && [waitPlaceTable(a), longestWaitTable(a)],
     a.critical_path ? criticalPath(a.critical_path)
       : h("p", null, "Efficiencies and the critical path are not known: the traces do not have all calls."),
     bullets(traceNotes(a)),
@@ -57,22 +57,23 @@ function patternTable(patterns) {
 const placeColumns = () => textColumns({ where: "callsite", wait: "pattern", communicator: "communicator" });
 const placeText = (w) => [w.callsite, w.pattern, w.communicator].join(" ");
 
-function waitPlaceTable(states) {
+function waitPlaceTable(a) {
   return table([
     placeColumns(), countColumn("ranks", (w) => w.ranks.size, "ranks that waited"),
     countColumn("number", (w) => w.count), secondsColumn("time", (w) => w.time_s),
-  ], waitPlaces(states), { caption: "Waits by place", filter: placeText, limit: 12 });
+  ], waitPlaces(a.wait_states), { caption: `Waits by place${waitPart(a)}`, filter: placeText, limit: 12 });
 }
 
-function longestWaitTable({ wait_states: states, wait_states_total }) {
-  const total = wait_states_total || states.length;
-  const part = total > states.length ? `: ${count(states.length)} of ${count(total)}` : "";
+const waitPart = ({ wait_states: { length: n }, wait_states_total: total }) =>
+  (total > n ? `: the longest ${count(n)} of ${count(total)}` : "");
+
+function longestWaitTable(a) {
   return table([
     placeColumns(), countColumn("rank", (w) => w.rank), countColumn("waits for", (w) => w.peer),
     textColumn("which is in", (w) => (w.peer_callsite === w.callsite ? "the same" : w.peer_callsite || null)),
     countColumn("number", (w) => w.count), secondsColumn("time", (w) => w.time_s),
     secondsColumn("longest", (w) => w.max_s),
-  ], states, { caption: `The longest waits, by rank and place${part}`, limit: 15,
+  ], a.wait_states, { caption: `The longest waits, by rank and place${waitPart(a)}`, limit: 15,
     filter: (w) => [placeText(w), w.peer_callsite, "rank " + w.rank].join(" ") });
 }
 
