@@ -28,6 +28,8 @@ type analyzeOptions struct {
 	top      topFlag
 	waits    string // path of the table to write, empty for none
 	force    bool
+
+	mostWaits int // waits that are collected; 0 for no limit
 }
 
 func newAnalyze() *cobra.Command {
@@ -135,10 +137,20 @@ func (o *analyzeOptions) analyze(log io.Writer, job []profile.EventSource) (foun
 		bar.Add(int(now - seen))
 		seen = now
 	}}
+	number := 0
 	if o.waits != "" {
-		options.Wait = func(w profile.Wait) { waits = append(waits, w) }
+		waits = []profile.Wait{}
+		options.Wait = func(w profile.Wait) {
+			if number++; o.mostWaits == 0 || number <= o.mostWaits {
+				waits = append(waits, w)
+			}
+		}
 	}
 	found, err = trace.Analyze(job, options)
+	if o.mostWaits > 0 && number > o.mostWaits {
+		warn(log, fmt.Sprintf("there are %s: single waits are not kept (mpitrace analyze --waits FILE writes them)", text.CountOf(number, "wait")))
+		waits = nil
+	}
 	return found, waits, err
 }
 
@@ -230,11 +242,15 @@ func analyzeAndKeep(log io.Writer, dir run.Dir) (analyses, error) {
 	return out, nil
 }
 
+// mostKeptWaits is the largest number of single waits that are kept for a report: about
+// 300 MB.
+const mostKeptWaits = 2_000_000
+
 // analyzeTraces analyses traces, and also returns the results in the order of the jobs.
 func analyzeTraces(log io.Writer, traces []profile.EventSource) (out analyses, results []*trace.Result, err error) {
 	out = analyses{waits: map[string][]profile.Wait{}, events: map[string][]profile.EventSource{}}
 	for _, job := range trace.Jobs(traces) {
-		o := analyzeOptions{waits: "waits"} // to be collected
+		o := analyzeOptions{waits: "waits", mostWaits: mostKeptWaits} // to be collected
 		found, waits, err := o.analyze(log, job)
 		if err != nil {
 			return analyses{}, nil, err
@@ -251,7 +267,7 @@ func analyzeTraces(log io.Writer, traces []profile.EventSource) (out analyses, r
 func (k *keptAnalysis) write(dir run.Dir, waits map[string][]profile.Wait) error {
 	var files atomicfile.Set
 	defer files.Discard()
-	if len(k.Jobs) == 1 {
+	if len(k.Jobs) == 1 && waits[k.Jobs[0].Run] != nil {
 		err := files.Write(dir.Waits(), func(w io.Writer) error { return table.WriteWaits(w, waits[k.Jobs[0].Run]) })
 		if err != nil {
 			return err

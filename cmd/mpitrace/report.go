@@ -101,7 +101,7 @@ func (o *reportOptions) run(cmd *cobra.Command, dir run.Dir) error {
 	}
 	if o.json {
 		warnIncomplete(log, missing...)
-		return found.writeJSON(cmd.OutOrStdout(), dir)
+		return found.writeJSON(cmd.OutOrStdout(), dir, missing)
 	}
 	if o.page.file != "" {
 		return nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/mpitrace/mpitrace/aggregate"
@@ -118,8 +119,8 @@ func (s summaries) writeJob(w io.Writer, job *aggregate.Summary, o report.Option
 	return report.Trace(w, traced, o)
 }
 
-// writeJSON writes {"run": run.json, "jobs": [summary …]}.
-func (s summaries) writeJSON(w io.Writer, dir run.Dir) error {
+// writeJSON writes {"run": run.json, "missing": [text …], "jobs": [summary …]}.
+func (s summaries) writeJSON(w io.Writer, dir run.Dir, missing []string) error {
 	info, _ := dir.ReadInfo() // empty on an error, which was already reported
 	var jobs any = s.ranks
 	if len(s.ranks) == 0 {
@@ -130,7 +131,8 @@ func (s summaries) writeJSON(w io.Writer, dir run.Dir) error {
 		jobs = all
 	}
 	return text.WriteJSON(w, struct {
-		Run  *run.Info `json:"run"`
-		Jobs any       `json:"jobs"`
-	}{info, jobs})
+		Run     *run.Info `json:"run"`
+		Missing []string  `json:"missing"` // what the run lacks and belongs to no job
+		Jobs    any       `json:"jobs"`
+	}{info, slices.Concat([]string{}, missing), jobs})
 }
