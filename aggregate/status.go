@@ -51,8 +51,9 @@ func (j *Job) Status() *JobStatus {
 
 // WaitsFor returns the ranks that the process waits for, as far as its open calls tell:
 // "rank 1", "ranks 2-5", or "any rank" for a receive from MPI_ANY_SOURCE. A send or
-// receive waits for its peer, a collective for the members that have not entered it, and a
-// completion call for the peers of the receives that were posted. It is empty for a process
+// receive waits for its peer, and a collective for the members that have not entered it. A
+// call that completes all requests of the process waits for the peers of its receives; one
+// that completes some of them does not tell for which. It is empty for a process
 // that ended, that is outside MPI, or whose call does not tell whom it waits for.
 func (e *End) WaitsFor() string {
 	if !e.State.Runs() && e.State != profile.EndUnknown {
@@ -90,8 +91,13 @@ func (c *OpenCall) peers(receives []OpenReceive) []int {
 		return nil
 	case c.Requests > 0:
 		var out []int
+		posted := uint64(0)
 		for i := range receives {
 			out = append(out, receives[i].WorldPeer)
+			posted += receives[i].Count
+		}
+		if uint64(c.Requests) < posted {
+			return nil
 		}
 		return out
 	case class == profile.OneSided || traits.Any(profile.TraitBlocks):

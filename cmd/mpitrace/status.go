@@ -139,11 +139,13 @@ func (o *statusOptions) watchRun(cmd *cobra.Command, args []string) error {
 		if err != nil { // Ctrl-C
 			return nil
 		}
+		if o.json || !reading.Finished {
+			if err := w.show(reading); err != nil {
+				return err
+			}
+		}
 		if reading.Finished {
 			break
-		}
-		if err := w.show(reading); err != nil {
-			return err
 		}
 		number = reading.Number
 	}
@@ -182,6 +184,9 @@ func (w *watcher) show(reading *view.Reading) error {
 		return json.NewEncoder(w.out).Encode(reading)
 	}
 	var page bytes.Buffer
+	if len(reading.Jobs) == 0 {
+		page.WriteString("no rank has called MPI_Init yet\n")
+	}
 	for i := range reading.Jobs {
 		if i > 0 {
 			page.WriteString("\n")

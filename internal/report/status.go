@@ -14,6 +14,14 @@ import (
 // Status prints the MPI call each process of a job is in, the longest wait first.
 func Status(w io.Writer, s *aggregate.JobStatus, options Options) error {
 	o := newOutput(w, options, 0)
+	o.statusHead(s)
+	o.statusGroups(s)
+	o.deadlocksText(s.Deadlocks)
+	return o.Flush()
+}
+
+// statusHead prints what job it is and how many processes run.
+func (o *output) statusHead(s *aggregate.JobStatus) {
 	o.printf("%s", o.clean(s.Program))
 	if s.Expected > 0 { // 0: the size is not known before MPI_Init returns
 		o.printf(" on %s", text.CountOf(s.Expected, "rank"))
@@ -26,13 +34,15 @@ func Status(w io.Writer, s *aggregate.JobStatus, options Options) error {
 	if s.Missing != "" {
 		o.printf("  %s: no recording here\n", s.Missing)
 	}
+}
+
+// statusGroups prints the calls of the processes.
+func (o *output) statusGroups(s *aggregate.JobStatus) {
 	groups := groupEnds(s.Processes)
 	slices.SortStableFunc(groups, func(a, b endGroup) int {
 		return cmp.Or(cmp.Compare(a.rest(), b.rest()), cmp.Compare(b.longest(), a.longest()))
 	})
 	o.groupsText(groups)
-	o.deadlocksText(s.Deadlocks)
-	return o.Flush()
 }
 
 // countsText returns, for example, "3 running, 1 finalized".

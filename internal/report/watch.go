@@ -22,18 +22,18 @@ type Watched struct {
 // Rates are amounts per second, over all ranks.
 type Rates struct{ Calls, Messages, Bytes float64 }
 
-// Watch prints what a job is doing: the calls of its ranks as Status does, rates, ranks that
-// hang, and the matrix so far.
+// Watch prints what a job is doing: deadlocks, ranks that hang, rates, the calls of the ranks
+// as Status does, and the matrix so far. What matters most comes first, because a terminal may
+// have no room for all.
 func Watch(w io.Writer, job *Watched, options Options) error {
-	if err := Status(w, job.Status, options); err != nil {
-		return err
-	}
 	o := newOutput(w, options, 0)
+	o.statusHead(job.Status)
+	o.deadlocksText(job.Status.Deadlocks)
 	if job.Hanging != "" {
 		o.printf("hanging, in one call for more than 5 s: %s\n", job.Hanging)
 	}
 	if job.Away.Len() > 0 {
-		o.printf("not seen from this node, known as they were up to %s ago: %s\n", o.seconds(job.AwayS), job.Away)
+		o.printf("not visible from this node, last update up to %s ago: %s\n", o.seconds(job.AwayS), job.Away)
 	}
 	t := &job.Totals
 	o.printf("so far: %s, %s, %s", text.CountOf(t.Calls, "call"), text.CountOf(t.Messages, "message"), text.Bytes(t.Bytes))
@@ -41,6 +41,7 @@ func Watch(w io.Writer, job *Watched, options Options) error {
 		o.printf("; per second: %s, %s, %s", text.CountOf(uint64(r.Calls), "call"), text.CountOf(uint64(r.Messages), "message"), text.Bytes(uint64(r.Bytes)))
 	}
 	o.println()
+	o.statusGroups(job.Status)
 	if job.Heatmap != nil && filled(job.Heatmap) {
 		o.println("\nbytes between ranks so far (row: from, column: to)")
 		for _, line := range o.heatmapLines(job.Heatmap) {

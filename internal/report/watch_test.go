@@ -19,7 +19,7 @@ func TestWatch(t *testing.T) {
 	}
 	const want = `app on 4 ranks, run r1: 2 not finalized and not seen from here
 hanging, in one call for more than 5 s: ranks 0-1
-not seen from this node, known as they were up to 12.3 s ago: ranks 2-3
+not visible from this node, last update up to 12.3 s ago: ranks 2-3
 so far: 1,200 calls, 600 messages, 3.00 MiB; per second: 100 calls, 50 messages, 512 KiB
 
 bytes between ranks so far (row: from, column: to)
