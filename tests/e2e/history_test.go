@@ -80,22 +80,29 @@ func otherBuildID(t *testing.T, program, to string) string {
 
 // TestHistory records two versions of halo and of LAMMPS on 1 and 2 ranks, three times
 // each. Rank 0 of the second halo is late at each Allreduce; the second LAMMPS has the
-// same code as the first. Efficiencies must be those of report.
+// same code as the first. Efficiencies must be those of report. What a busy machine does to
+// times may hide the change, so there are three attempts.
 func TestHistory(t *testing.T) {
 	withEachInTurn(t, oneOrBoth, func(t *testing.T, m implementation) {
 		const steps, lateUs = 50, 40_000
-		source, dir := filepath.Join(root, "examples", "halo", "halo.c"), t.TempDir()
+		source := filepath.Join(root, "examples", "halo", "halo.c")
 		args := []string{"-s", fmt.Sprint(steps), "-n", "120", "-m", "120"}
-		repeat(t, m, dir, 3, []int{1, 2}, recordedVersion{"first", m.compileFile(t, source), args},
-			recordedVersion{"second", m.compileFile(t, source, "-include", filepath.Join(root, "examples", "ci", "slow.h"), fmt.Sprintf("-DLATE_US=%d", lateUs)), args})
-		h := historyOf(t, dir)
-		if len(h.Runs) != 12 || len(h.Configurations) != 4 || len(h.Scaling) != 2 || len(h.Evolution) != 2 {
-			t.Fatalf("%d runs, %d configurations, %d scalings, %d evolutions", len(h.Runs), len(h.Configurations), len(h.Scaling), len(h.Evolution))
-		}
-		checkEfficiencies(t, &h)
-		for _, e := range h.Evolution {
-			checkSlower(t, &e, steps*lateUs*1e3)
-		}
+		versions := []recordedVersion{{"first", m.compileFile(t, source), args},
+			{"second", m.compileFile(t, source, "-include", filepath.Join(root, "examples", "ci", "slow.h"), fmt.Sprintf("-DLATE_US=%d", lateUs)), args}}
+		attempts(t, "two versions of halo", func() string {
+			dir := t.TempDir()
+			repeat(t, m, dir, 3, []int{1, 2}, versions...)
+			h := historyOf(t, dir)
+			if len(h.Runs) != 12 || len(h.Configurations) != 4 || len(h.Scaling) != 2 || len(h.Evolution) != 2 {
+				t.Fatalf("%d runs, %d configurations, %d scalings, %d evolutions", len(h.Runs), len(h.Configurations), len(h.Scaling), len(h.Evolution))
+			}
+			checkEfficiencies(t, &h)
+			problems := ""
+			for _, e := range h.Evolution {
+				problems += slowerProblem(&e, steps*lateUs*1e3)
+			}
+			return problems
+		})
 	})
 }
 
@@ -104,7 +111,7 @@ func TestHistory(t *testing.T) {
 func TestHistoryLAMMPS(t *testing.T) {
 	testenv.Need(t, "lmp")
 	withEachInTurn(t, debianOpenMPI, func(t *testing.T, m implementation) { // Debian's LAMMPS uses it
-		dir, copied := t.TempDir(), filepath.Join(t.TempDir(), "lmp")
+		copied := filepath.Join(t.TempDir(), "lmp")
 		program, err := filepath.EvalSymlinks("/usr/bin/lmp")
 		if err != nil {
 			t.Skip(err)
@@ -118,13 +125,17 @@ func TestHistoryLAMMPS(t *testing.T) {
 			t.Fatal(err)
 		}
 		args := []string{"-in", filepath.Join(root, "tests", "e2e", "testdata", "in.melt"), "-log", "none"}
-		repeat(t, m, dir, 3, []int{1, 2}, recordedVersion{"first", first, args}, recordedVersion{"second", otherBuildID(t, program, copied), args})
-		h := historyOf(t, dir)
-		if len(h.Runs) != 12 || len(h.Evolution) != 2 || len(h.Scaling) != 2 {
-			t.Fatalf("%d runs, %d evolutions, %d scalings", len(h.Runs), len(h.Evolution), len(h.Scaling))
-		}
-		checkEfficiencies(t, &h)
-		checkNothing(t, &h)
+		versions := []recordedVersion{{"first", first, args}, {"second", otherBuildID(t, program, copied), args}}
+		attempts(t, "LAMMPS", func() string {
+			dir := t.TempDir()
+			repeat(t, m, dir, 3, []int{1, 2}, versions...)
+			h := historyOf(t, dir)
+			if len(h.Runs) != 12 || len(h.Evolution) != 2 || len(h.Scaling) != 2 {
+				t.Fatalf("%d runs, %d evolutions, %d scalings", len(h.Runs), len(h.Evolution), len(h.Scaling))
+			}
+			checkEfficiencies(t, &h)
+			return noiseProblem(&h)
+		})
 	})
 }
 
@@ -140,10 +151,9 @@ func checkEfficiencies(t *testing.T, h *history.History) {
 	}
 }
 
-// checkSlower requires that a call site is named at which each of the other ranks waits
-// for the given time, in ns. On one rank, that time is outside MPI.
-func checkSlower(t *testing.T, e *history.Evolution, late float64) {
-	t.Helper()
+// slowerProblem returns a problem unless the call site is named at which each of the other
+// ranks waits for the given time, in ns, and no other. On one rank, that time is outside MPI.
+func slowerProblem(e *history.Evolution, late float64) string {
 	s := e.Steps[0]
 	want := func(c history.Change) bool {
 		if c.Measure != history.Time || c.Difference() < 0.8*late {
@@ -155,65 +165,77 @@ func checkSlower(t *testing.T, e *history.Evolution, late float64) {
 		return c.Of == history.OfCallSite && c.Call == "Allreduce" && strings.HasPrefix(c.Name, "solve halo.c:")
 	}
 	if !s.SpreadKnown || !slices.ContainsFunc(s.Changes, want) {
-		t.Errorf("%d ranks: %+v", e.Ranks, s.Changes)
+		return fmt.Sprintf("%d ranks: %+v\n", e.Ranks, s.Changes)
 	}
 	for _, c := range s.Changes {
 		if c.Of == history.OfCallSite && c.Measure == history.Time && !(e.Ranks > 1 && c.Call == "Allreduce") {
-			t.Errorf("%d ranks: %s %s is named: %+v", e.Ranks, c.Name, c.Call, c)
+			return fmt.Sprintf("%d ranks: %s %s is named: %+v\n", e.Ranks, c.Name, c.Call, c)
 		}
 	}
+	return ""
 }
 
-func checkNothing(t *testing.T, h *history.History) {
-	t.Helper()
+// noiseProblem returns what is called a change between two versions of the same code.
+func noiseProblem(h *history.History) (problems string) {
 	for _, e := range h.Evolution {
 		s := e.Steps[0]
 		if !s.SpreadKnown || len(s.Changes)+len(s.Appeared)+len(s.Disappeared) > 0 {
-			t.Errorf("%d ranks: %+v, findings %+v, %+v", e.Ranks, s.Changes, s.Appeared, s.Disappeared)
+			problems += fmt.Sprintf("%d ranks: %+v, findings %+v, %+v\n", e.Ranks, s.Changes, s.Appeared, s.Disappeared)
 		}
 	}
+	return problems
 }
 
 // TestHistoryNoise records 20 repetitions of one code under two build-ids. Noise must name
-// nothing, neither in ten runs against ten nor in three against three.
+// nothing, neither in ten runs against ten nor in three against three. On a busy machine it
+// does so in about one of 1,000 comparisons (docs/history.md), hence the attempts.
 func TestHistoryNoise(t *testing.T) {
 	withEachInTurn(t, oneOrBoth, func(t *testing.T, m implementation) {
-		dir := t.TempDir()
 		first := m.compileFile(t, filepath.Join(root, "examples", "halo", "halo.c"))
 		second := otherBuildID(t, first, filepath.Join(t.TempDir(), "halo"))
 		args := []string{"-s", "200"}
-		repeat(t, m, dir, 10, []int{2}, recordedVersion{"first", first, args}, recordedVersion{"second", second, args})
-		h := historyOf(t, dir)
-		if len(h.Runs) != 20 || len(h.Evolution) != 1 {
-			t.Fatalf("%d runs, %d evolutions", len(h.Runs), len(h.Evolution))
-		}
-		checkNothing(t, &h)
-		for i := range 4 {
-			var three []string
-			for k := range 3 {
-				three = append(three, filepath.Join(dir, fmt.Sprintf("first-2-%02d", 2*i+k)), filepath.Join(dir, fmt.Sprintf("second-2-%02d", 2*((i+1)%4)+k)))
+		attempts(t, "halo", func() string {
+			dir := t.TempDir()
+			repeat(t, m, dir, 10, []int{2}, recordedVersion{"first", first, args}, recordedVersion{"second", second, args})
+			h := historyOf(t, dir)
+			if len(h.Runs) != 20 || len(h.Evolution) != 1 {
+				t.Fatalf("%d runs, %d evolutions", len(h.Runs), len(h.Evolution))
 			}
-			h := historyOf(t, three...)
-			checkNothing(t, &h)
-		}
+			problems := noiseProblem(&h)
+			for i := range 4 {
+				var three []string
+				for k := range 3 {
+					three = append(three, filepath.Join(dir, fmt.Sprintf("first-2-%02d", 2*i+k)), filepath.Join(dir, fmt.Sprintf("second-2-%02d", 2*((i+1)%4)+k)))
+				}
+				h := historyOf(t, three...)
+				problems += noiseProblem(&h)
+			}
+			return problems
+		})
 	})
 }
 
 // TestExampleCI runs examples/ci with two versions of halo, as a pipeline would.
 func TestExampleCI(t *testing.T) {
 	withEachInTurn(t, debianOpenMPI, func(t *testing.T, m implementation) {
-		ci, dir := filepath.Join(root, "examples", "ci"), t.TempDir()
-		source, runs := filepath.Join(root, "examples", "halo", "halo.c"), filepath.Join(dir, "runs")
+		ci := filepath.Join(root, "examples", "ci")
+		source := filepath.Join(root, "examples", "halo", "halo.c")
 		env := []string{"PATH=" + filepath.Dir(mpitrace) + ":" + os.Getenv("PATH")}
-		check := func(program string) output {
-			return execute(t, env, slices.Concat([]string{filepath.Join(ci, "check.sh"), runs}, m.launch(2, program, "-s", "50"))...)
-		}
-		if out := check(m.compileFile(t, source)); out.code != 0 || !strings.Contains(out.stderr, "compared nothing") {
-			t.Fatalf("the first version: status %d\n%s", out.code, out.stderr)
-		}
-		out := check(m.compileFile(t, source, "-include", filepath.Join(ci, "slow.h"), "-DLATE_US=40000"))
-		if out.code != 4 || !strings.Contains(out.stdout, "Allreduce | call site | time") || !strings.Contains(out.stderr, "Allreduce time") {
-			t.Errorf("the second version: status %d\n%s%s", out.code, out.stdout, out.stderr)
-		}
+		first := m.compileFile(t, source)
+		second := m.compileFile(t, source, "-include", filepath.Join(ci, "slow.h"), "-DLATE_US=40000")
+		attempts(t, "examples/ci", func() string {
+			runs := filepath.Join(t.TempDir(), "runs")
+			check := func(program string) output {
+				return execute(t, env, slices.Concat([]string{filepath.Join(ci, "check.sh"), runs}, m.launch(2, program, "-s", "50"))...)
+			}
+			if out := check(first); out.code != 0 || !strings.Contains(out.stderr, "compared nothing") {
+				return fmt.Sprintf("the first version: status %d\n%s", out.code, out.stderr)
+			}
+			out := check(second)
+			if out.code != 4 || !strings.Contains(out.stdout, "Allreduce | call site | time") || !strings.Contains(out.stderr, "Allreduce time") {
+				return fmt.Sprintf("the second version: status %d\n%s%s", out.code, out.stdout, out.stderr)
+			}
+			return ""
+		})
 	})
 }
