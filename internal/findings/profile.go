@@ -364,16 +364,15 @@ func smallCollectives(j *job) *Finding {
 	return f
 }
 
-const (
-	hotTimes = 4 // times the median
-	hotCrowd = 4 // ranks; with fewer no rank can have so much
-)
+// hotTimes is how many times the median a hot rank has. Fewer than four ranks have no
+// standouts.
+const hotTimes = 4
 
 // hotRank holds if one rank has far more messages or bytes than the others.
 func hotRank(j *job) *Finding {
 	for i := range j.Directs {
 		b := &j.Directs[i]
-		if len(b.Standouts) == 0 || b.MaxRank != b.Standouts[0].Rank || b.Median == 0 || b.Max < hotTimes*b.Median || j.RanksRecorded < hotCrowd {
+		if len(b.Standouts) == 0 || b.MaxRank != b.Standouts[0].Rank || b.Median == 0 || b.Max < hotTimes*b.Median {
 			continue
 		}
 		f := &Finding{Share: j.shareOf(j.pointToPointNs()), Ranks: profile.RankSetOf(b.MaxRank)}

@@ -102,7 +102,8 @@ type pathColumns struct {
 // timelineOf returns the timeline of one job. The sources are in the order of
 // ranks. waits and path are the result of analysing them; path may be nil.
 func timelineOf(sources []profile.EventSource, waits []profile.Wait, path *trace.CriticalPath, limits timelineLimits) (*Timeline, error) {
-	b := timelineBuilder{Timeline: &Timeline{}, limits: limits, texts: map[string]int{}, kinds: map[eventKind]int{}}
+	b := newTimelineBuilder(&Timeline{})
+	b.limits = limits
 	for _, src := range sources {
 		b.EventsTotal += src.Trace().Events
 	}
@@ -141,10 +142,14 @@ func finalizeStart(sources []profile.EventSource, zero int64) int64 {
 type timelineBuilder struct {
 	*Timeline
 	limits timelineLimits
-	texts  map[string]int        // indices in Texts
+	texts  names                 // of Texts
 	kinds  map[eventKind]int     // indices in Kinds
 	lines  map[timeline.Line]int // indices in Lines
 	waits  []lineWait
+}
+
+func newTimelineBuilder(t *Timeline) *timelineBuilder {
+	return &timelineBuilder{Timeline: t, texts: names{list: &t.Texts}, kinds: map[eventKind]int{}}
 }
 
 // lineWait is a wait and the line of the thread that waited.
@@ -164,15 +169,7 @@ type eventKind struct {
 func (b *timelineBuilder) complete() bool { return b.EventsTotal <= b.limits.events }
 
 // text returns the index of a text in Texts.
-func (b *timelineBuilder) text(s string) int {
-	i, known := b.texts[s]
-	if !known {
-		i = len(b.Texts)
-		b.texts[s] = i
-		b.Texts = append(b.Texts, s)
-	}
-	return i
-}
+func (b *timelineBuilder) text(s string) int { return b.texts.of(s) }
 
 // lineOf returns the line that shows a thread, and false if there is none.
 func (b *timelineBuilder) lineOf(rank, thread int) (int, bool) {
