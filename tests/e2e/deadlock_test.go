@@ -28,10 +28,16 @@ type hanging struct {
 // hang starts the program deadlock under `mpitrace run`.
 func hang(t *testing.T, m implementation, mode string, flags ...string) *hanging {
 	t.Helper()
+	return hangIn(t, m, "deadlock", mode, flags...)
+}
+
+// hangIn starts a program of 4 ranks that hangs.
+func hangIn(t *testing.T, m implementation, program, argument string, flags ...string) *hanging {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
 	h := &hanging{dir: filepath.Join(t.TempDir(), "run"), said: new(bytes.Buffer)}
-	command := slices.Concat([]string{"run", "-o", h.dir}, flags, []string{"--"}, m.launch(4, m.compile(t, "deadlock"), mode))
+	command := slices.Concat([]string{"run", "-o", h.dir}, flags, []string{"--"}, m.launch(4, m.compile(t, program), argument))
 	h.Cmd = exec.CommandContext(ctx, mpitrace, command...)
 	h.Cancel = func() error { return h.Process.Signal(syscall.SIGTERM) }
 	h.WaitDelay = 10 * time.Second

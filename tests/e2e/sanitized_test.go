@@ -23,6 +23,7 @@ var unsanitized = map[string]string{
 	"deleted":         "deletes its recording",
 	"dying":           "is killed",
 	"full":            "limits the size of files, which the runtime needs",
+	"hangs":           "does not end",
 	"host":            "is no MPI program",
 	"initialized":     "opens a plugin that it is given",
 	"imaginary":       "is a library",
