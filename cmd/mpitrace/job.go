@@ -18,6 +18,7 @@ import (
 type job struct {
 	launch.RecordedCommand
 	formats []run.Format
+	merged  bool // the job ended without an interruption, and its recordings were read
 }
 
 // run starts the command, waits for it, collects and merges the recordings, and
@@ -91,6 +92,7 @@ func (j *job) finish(status launch.Status) error {
 	if opened == nil {
 		return notMerged
 	}
+	j.merged = status.Interrupted.IsZero()
 	missing := j.missing(opened, status)
 	complete, err := j.show(opened, missing)
 	if err != nil {

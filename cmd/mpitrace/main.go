@@ -75,13 +75,18 @@ func execute(args []string, in io.Reader, out, errs io.Writer) int {
 	if err == nil {
 		return 0
 	}
+	return printError(errs, err)
+}
+
+// printError prints an error, if it has a text, and returns its exit status.
+func printError(w io.Writer, err error) int {
 	e := &exit{exitError, err}
 	if errors.As(err, new(*run.InputError)) || errors.As(err, new(*formats.UnknownError)) {
 		e.code = exitUsage
 	}
 	errors.As(err, &e)
 	if e.err != nil {
-		warn(errs, err)
+		warn(w, err)
 	}
 	return e.code
 }

@@ -40,8 +40,10 @@ Under a launcher (srun mpitrace run -- ./app) each process records itself, and
 Settings without a flag come from the environment and from files: see
 ` + "`mpitrace config`" + `.
 
-With --view, a browser can watch the run. When COMMAND has ended, mpitrace serves the
-report until Ctrl-C or until nobody has looked for an hour; if nobody ever looked, it
+With --view, a browser can watch the run at the address that mpitrace prints on
+standard error. Whoever can read the address, or the output file of a batch job with
+it, can see the run. When COMMAND has ended, mpitrace serves the report until Ctrl-C
+or until nobody has looked for an hour; if nobody ever looked, or after a signal, it
 ends at once.
 
 The exit status is that of COMMAND; 127 if COMMAND cannot be run, 2 if the command
@@ -85,15 +87,16 @@ func (o *runOptions) run(cmd *cobra.Command, argv []string) error {
 	if err != nil {
 		return err
 	}
+	finish := func(_ *job, err error) error { return err }
 	if o.view {
 		v, err := startView(j.Dir, j.Log)
 		if err != nil {
 			j.Discard()
 			return err
 		}
-		defer v.finish(j.Log)
+		finish = v.finish
 	}
-	return j.run(launch.Streams{In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr()})
+	return finish(j, j.run(launch.Streams{In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr()}))
 }
 
 // newJob returns the command with everything that recording it needs. After an
@@ -110,7 +113,7 @@ func (o *runOptions) newJob(cmd *cobra.Command, argv []string) (*job, error) {
 	if err != nil {
 		return nil, usage(err)
 	}
-	j := &job{launch.RecordedCommand{Version: versionString(), Command: command, Log: cmd.ErrOrStderr()}, formats}
+	j := &job{RecordedCommand: launch.RecordedCommand{Version: versionString(), Command: command, Log: cmd.ErrOrStderr()}, formats: formats}
 	if err := o.setUp(cmd.Context(), j); err != nil {
 		if j.Dir != "" {
 			j.Discard()

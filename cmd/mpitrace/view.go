@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"syscall"
 	"time"
 
@@ -17,6 +17,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/internal/report/page"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/view"
@@ -25,9 +26,9 @@ import (
 
 // viewOptions say where a page is served.
 type viewOptions struct {
-	port     int
-	address  string
-	attended bool // by this process, which runs the command
+	port    int
+	address string
+	ended   <-chan struct{} // see view.Reader
 }
 
 func newView() *cobra.Command {
@@ -43,14 +44,15 @@ the page becomes the report. What the page of a large job leaves out is read whe
 you ask for it: a click on a cell of the matrix shows the sizes, calls, call sites
 and phases of its messages, and a traced run shows the calls of any window.
 
-The ranks are not disturbed: the command reads their recordings, and only while
-somebody looks. Of ranks on other nodes it shows what is visible from here, and how
-old that is.
+The ranks do nothing for it: the command reads their recordings, and /proc/PID/maps
+of ranks on this node, only while somebody looks. Of ranks on other nodes it shows
+what is visible from here, and how old that is.
 
 The address holds a token: whoever has it can see the run, and nobody else can.
-Nothing can be changed through it. Over ssh, the command also prints the command
-that makes the address work on your own machine. --listen lets other machines
-connect; the connection is not encrypted.
+In a batch job whose output goes to a file, the address is in that file, and whoever
+can read the file can see the run. Nothing can be changed through the address. Over
+ssh, the command also prints the command that makes the address work on your own
+machine. --listen lets other machines connect; the connection is not encrypted.
 
 The command ends with Ctrl-C, or when nobody has looked for an hour.`,
 		Example: `  mpitrace view mpitrace-app-20260102-150405
@@ -61,7 +63,7 @@ The command ends with Ctrl-C, or when nobody has looked for an hour.`,
 	}
 	f := cmd.Flags()
 	f.IntVar(&o.port, "port", 0, "listen on this `PORT` (default: the system chooses one)")
-	f.StringVar(&o.address, "listen", "127.0.0.1", "listen on this `ADDRESS`; any but the default lets other machines connect")
+	f.StringVar(&o.address, "listen", "127.0.0.1", "listen on this `ADDRESS`; any but 127.0.0.1 and ::1 lets other machines connect")
 	return cmd
 }
 
@@ -77,9 +79,19 @@ func (o *viewOptions) run(cmd *cobra.Command, dir run.Dir) error {
 	}
 	fmt.Fprintln(cmd.OutOrStdout(), server.URL())
 	warn(cmd.ErrOrStderr(), forwarding(server)...)
-	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
+	ctx, stop := untilInterrupted(cmd.Context())
 	defer stop()
 	return server.Serve(ctx, view.IdleLimit)
+}
+
+// untilInterrupted returns a context that ends with Ctrl-C or SIGTERM. A signal that was ignored
+// when mpitrace started stays ignored: a shell script ignores Ctrl-C for jobs started with `&`.
+func untilInterrupted(parent context.Context) (context.Context, context.CancelFunc) {
+	signals := slices.DeleteFunc([]os.Signal{syscall.SIGINT, syscall.SIGTERM}, atomicfile.IgnoredAtStart)
+	if len(signals) == 0 {
+		return context.WithCancel(parent) // NotifyContext would catch all signals
+	}
+	return signal.NotifyContext(parent, signals...)
 }
 
 // serve returns a server of a run, which listens already.
@@ -94,14 +106,18 @@ func (o *viewOptions) serve(dir run.Dir, log io.Writer) (*view.Server, error) {
 	}
 	v := &viewedRun{dir: dir, log: log}
 	reader := view.NewReader(dir, func(j *aggregate.Job) any { return page.MatricesOf(j) })
-	reader.Attended = o.attended
+	reader.Ended = o.ended
 	server, err := view.Listen(view.Content{Page: html.Bytes(), Policy: page.ServedPolicy(), Report: v.report, Pairs: v.pairs, Events: v.events,
 		Reader: reader}, o.address, o.port)
 	if err != nil {
 		return nil, usage(err)
 	}
 	if !server.Loopback() {
-		warn(log, fmt.Sprintf("warning: other machines can connect to %s, and the connection is not encrypted: whoever sees the token can see the run. ssh -L is safer", o.address))
+		address := o.address
+		if address == "" {
+			address = "all addresses of this machine"
+		}
+		warn(log, fmt.Sprintf("warning: other machines can connect to %s, and the connection is not encrypted: whoever sees the token can see the run. ssh -L is safer", address))
 	}
 	return server, nil
 }
@@ -115,8 +131,7 @@ func forwarding(s *view.Server) []string {
 	if err != nil {
 		host = "HOST"
 	}
-	at := net.JoinHostPort("127.0.0.1", fmt.Sprint(s.Port()))
-	return []string{"first, on your own machine: ssh -L " + fmt.Sprint(s.Port()) + ":" + at + " " + host}
+	return []string{fmt.Sprintf("first, on your own machine: ssh -L %d:%s %s", s.Port(), s.Host(), host)}
 }
 
 // viewedRun answers what a page asks about a run. It writes nothing into the run directory.
@@ -138,11 +153,10 @@ func (v *viewedRun) report() (any, error) {
 		return nil, err
 	}
 	missing := missingText(v.dir.WrongMPI(), "")
-	if v.found.traced, err = v.analysis(); err != nil {
+	if v.dir.Untraced() { // the traces of some ranks may be missing, or being written
+		missing = append(missing, "the traces are not analysed: some events are not merged yet, mpitrace report merges them")
+	} else if v.found.traced, err = v.analysis(); err != nil {
 		missing = append(missing, fmt.Sprintf("the traces are not analysed: %v", err))
-	}
-	if v.dir.Untraced() {
-		missing = append(missing, "some events are not in the timeline yet: mpitrace report merges them")
 	}
 	p, err := v.found.page(v.dir, missing, false)
 	if err != nil {
@@ -208,42 +222,58 @@ func (v *viewedRun) events(job int, from, to int64) (any, error) {
 	return v.lines[job].Window(v.found.traced.events[v.found.jobs[job].Run], from, to)
 }
 
-// viewing is a server beside a job.
+// viewing is the server of `run --view`, which runs in the process that runs the job.
 type viewing struct {
 	server *view.Server
 	stop   context.CancelFunc
-	ended  chan error
+	merged chan struct{} // closed when the job has ended and its files are merged
+	ended  chan error    // the server's error
 }
 
-// startView serves the page of a job that is about to start. Signals are for the job.
+// startView serves the page of a job that is about to start. It leaves signals to the job.
 func startView(dir run.Dir, log io.Writer) (*viewing, error) {
-	o := viewOptions{address: "127.0.0.1", attended: true}
-	server, err := o.serve(dir, log)
-	if err != nil {
+	v := &viewing{merged: make(chan struct{}), ended: make(chan error, 1)}
+	o := viewOptions{address: "127.0.0.1", ended: v.merged}
+	var err error
+	if v.server, err = o.serve(dir, log); err != nil {
 		return nil, err
 	}
-	warn(log, append([]string{"watch the run at " + server.URL()}, forwarding(server)...)...)
-	ctx, stop := context.WithCancel(context.Background())
-	v := &viewing{server: server, stop: stop, ended: make(chan error, 1)}
-	go func() { v.ended <- server.Serve(ctx, 365*24*time.Hour) }()
+	warn(log, append([]string{"watch the run at " + v.server.URL()}, forwarding(v.server)...)...)
+	var ctx context.Context
+	ctx, v.stop = context.WithCancel(context.Background())
+	go func() { v.ended <- v.server.Serve(ctx, 365*24*time.Hour) }()
 	return v, nil
 }
 
-// finish serves the report until Ctrl-C, or until nobody has looked for an hour. If nobody
-// ever looked, it ends the server at once.
-func (v *viewing) finish(log io.Writer) {
-	defer v.stop()
-	if !v.server.Asked() {
-		return
+// finish ends the server after the job, which returned an error or nil. If somebody has looked
+// and the job was merged without an interruption, it first serves the report, until Ctrl-C or
+// until nobody has looked for an hour. It returns the error, but prints its text before it waits.
+func (v *viewing) finish(j *job, err error) error {
+	close(v.merged)
+	if j.merged && v.server.Asked() {
+		if err != nil {
+			err = &exit{code: printError(j.Log, err)}
+		}
+		v.wait(j.Log)
 	}
+	v.stop()
+	if problem := <-v.ended; problem != nil {
+		warn(j.Log, fmt.Errorf("serve the page: %w", problem))
+	}
+	return err
+}
+
+// wait waits for Ctrl-C, for the end of the server, or until nobody has looked for an hour.
+func (v *viewing) wait(log io.Writer) {
 	warn(log, "the page is served until Ctrl-C, or until nobody has looked for an hour")
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	ctx, stop := untilInterrupted(context.Background())
 	defer stop()
 	for v.server.Idle() < view.IdleLimit {
 		select {
 		case <-ctx.Done():
 			return
-		case <-v.ended:
+		case problem := <-v.ended:
+			v.ended <- problem
 			return
 		case <-time.After(time.Second):
 		}

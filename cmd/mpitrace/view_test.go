@@ -27,7 +27,12 @@ type running struct {
 
 func startCommand(t *testing.T, environment []string, args ...string) *running {
 	t.Helper()
-	cmd := exec.Command(binary, args...)
+	return startProgram(t, environment, binary, args...)
+}
+
+func startProgram(t *testing.T, environment []string, name string, args ...string) *running {
+	t.Helper()
+	cmd := exec.Command(name, args...)
 	cmd.Env = append(os.Environ(), environment...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -171,6 +176,40 @@ func TestViewOther(t *testing.T) {
 	if got := line(t, v.errs, "warning"); !strings.Contains(got, "other machines can connect to 0.0.0.0") {
 		t.Error(got)
 	}
+}
+
+// TestViewIgnored requires that a signal that was ignored at the start does not end the server.
+func TestViewIgnored(t *testing.T) {
+	v := startProgram(t, nil, "sh", "-c", `trap "" INT; exec "$0" "$@"`, binary, "view", string(receiving(t)))
+	address := line(t, v.out, "http")
+	v.Process.Signal(syscall.SIGINT)
+	time.Sleep(200 * time.Millisecond)
+	var reading struct{ Jobs []any }
+	get(t, address, "/data", &reading)
+	v.Process.Signal(syscall.SIGTERM)
+	if code := v.status(t); code != 0 {
+		t.Errorf("exit status %d after SIGTERM", code)
+	}
+}
+
+// TestRunViewSignal ends a job that somebody looks at by a signal: mpitrace ends with the status
+// of the job, and does not go on serving.
+func TestRunViewSignal(t *testing.T) {
+	withEach(t, func(t *testing.T, m mpi) {
+		dir := filepath.Join(t.TempDir(), "run")
+		script := fmt.Sprintf("%s -n 2 %s && echo ready >&2; exec sleep 60", m.launcher, m.ring(t))
+		r := startCommand(t, nil, "run", "--view", "--mpi", m.name, "-o", dir, "--", "sh", "-c", script)
+		_, address, _ := strings.Cut(line(t, r.errs, "watch the run at"), " at ")
+		line(t, r.errs, "ready")
+		var reading struct{ Jobs []any }
+		if get(t, address, "/data", &reading); len(reading.Jobs) != 1 {
+			t.Errorf("%d jobs", len(reading.Jobs))
+		}
+		r.Process.Signal(syscall.SIGTERM)
+		if code := r.status(t); code != 128+int(syscall.SIGTERM) {
+			t.Errorf("exit status %d, want that of the job", code)
+		}
+	})
 }
 
 // TestRunView serves the page of a job. If nobody looks, it ends with the job; otherwise it

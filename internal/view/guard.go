@@ -9,22 +9,25 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 )
 
-// maxQuery is the largest query in bytes. The ranks of a cell of the matrix need most.
+// maxQuery is the largest query, in bytes. The longest queries have the ranks of a cell of the
+// matrix.
 const maxQuery = 6 << 10
 
-// newToken returns 128 random bits as text. Who knows it may read the run.
+// newToken returns 128 random bits as text. Whoever knows the token can read the run.
 func newToken() string {
 	bits := make([]byte, 16)
 	rand.Read(bits) // never fails
 	return hex.EncodeToString(bits)
 }
 
-// guard answers requests that next may not see. A request needs the token. The browser of the
-// user also runs pages of others: their requests have another Origin or, if their name leads
-// to this address (DNS rebinding), another Host. The token is not kept in a cookie, which the
-// browser would send to all servers on this machine, whatever their port.
+// guard passes a request to next if it is allowed, and refuses all others. A request needs the
+// token. Pages of other sites in the user's browser can send requests too. Those have another
+// Origin or, if the name of the site resolves to this address (DNS rebinding), another Host.
+// The token is not kept in a cookie, because the browser would send a cookie to all servers on
+// this machine, whatever their port.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		head := w.Header()
@@ -43,11 +46,12 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			return
 		}
 		s.looked()
+		http.NewResponseController(w).SetReadDeadline(time.Time{}) // its end would end the request's context
 		next.ServeHTTP(w, r)
 	})
 }
 
-// refuse returns the status and the reason with which a request is refused; 0 if it is not.
+// refuse returns the status and the reason if a request is refused, and 0 if it is allowed.
 func (s *Server) refuse(r *http.Request) (status int, why string) {
 	origin := r.Header.Get("Origin")
 	switch {
@@ -67,20 +71,22 @@ func (s *Server) refuse(r *http.Request) (status int, why string) {
 	return 0, ""
 }
 
-// isHost reports whether a Host header names this server. If it listens on another address
-// than that of this machine itself, any address and the machine's name do; names of others
-// never do.
+// isHost reports whether a Host header names this server: by the address on which it listens,
+// by the name given for that address, or as 127.0.0.1 or localhost. If other machines can
+// connect, the name of this machine and any IP address name it too: such a Host cannot come
+// from DNS rebinding, which needs a name of the attacker.
 func (s *Server) isHost(host string) bool {
 	name, port, err := net.SplitHostPort(host)
-	if err != nil || port != strconv.Itoa(s.port) {
+	if err != nil { // without a port
+		name, port = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"), "80"
+	}
+	if name == "" || port != strconv.Itoa(s.port) {
 		return false
 	}
-	if name == "127.0.0.1" || name == "localhost" {
+	ip := net.ParseIP(name)
+	if name == "127.0.0.1" || strings.EqualFold(name, "localhost") || strings.EqualFold(name, s.address) || ip != nil && ip.Equal(s.ip) {
 		return true
 	}
-	if s.loopback {
-		return name == s.address
-	}
 	own, _ := os.Hostname()
-	return net.ParseIP(name) != nil || own != "" && strings.EqualFold(name, own)
+	return !s.loopback && (ip != nil || strings.EqualFold(name, own))
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// maxConnections is the largest number of connections that are served at a time. The same
-// number of others is told so; what is beyond is closed at once.
+// maxConnections is the largest number of connections that are served at a time. Up to as many
+// more are answered with status 503. Further connections are closed without an answer.
 const maxConnections = 64
 
 const busyText = "mpitrace view serves 64 connections at most: try again later\n"

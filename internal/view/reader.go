@@ -3,7 +3,10 @@ package view
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
+	"io/fs"
+	"os"
 	"slices"
 	"sync"
 	"syscall"
@@ -18,8 +21,16 @@ import (
 // one: readings take at most a twentieth of a processor.
 const share = 20
 
-// processorTime returns the processor time of this process. The time that passes would not do:
-// on a busy machine a reading takes long, although it costs little.
+// startCost starts to measure what work costs; the function that it returns returns the cost
+// since then. The cost is the processor time of this process, because on a busy machine cheap
+// work may take long. It is at most the time that passed, because other goroutines use the
+// processor too.
+func startCost() func() time.Duration {
+	start, before := time.Now(), processorTime()
+	return func() time.Duration { return min(processorTime()-before, time.Since(start)) }
+}
+
+// processorTime returns the processor time of this process.
 func processorTime() time.Duration {
 	var used syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &used) != nil {
@@ -28,11 +39,13 @@ func processorTime() time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// Reader reads the recordings of a run while somebody looks. However many do, one goroutine
-// reads them at most once in an interval. It only reads files: the ranks do not notice it.
+// Reader reads the recordings of a run while somebody looks. One goroutine reads them for all
+// viewers, at most once in an interval. A reading opens the recordings and, of processes on
+// this node, /proc/PID/maps. The kernel locks the memory map of a process while it lists it.
 type Reader struct {
-	// Attended is whether this process waits for the command: the run ends when it says so.
-	Attended bool
+	// Ended is closed when the command has ended and its files are merged, if this process
+	// runs the command. If Ended is nil, the end is found in the run directory.
+	Ended <-chan struct{}
 
 	dir    run.Dir
 	every  time.Duration
@@ -92,6 +105,7 @@ func (r *Reader) interval(of *Reading) time.Duration {
 func (r *Reader) publish(now *Reading) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
+	now.published = time.Now()
 	r.latest = now
 	close(r.changed)
 	r.changed = make(chan struct{})
@@ -104,14 +118,20 @@ func (r *Reader) Latest() *Reading {
 	return r.latest
 }
 
-// After returns the first reading whose number is above a given one, and that is not older
-// than the interval. It returns the error of the context if that ends before.
+// After returns a reading whose number is above a given one. The reading was published after
+// the call began, or not longer ago than two intervals. The time counts from the publishing,
+// because a reading may take longer than an interval. After returns the error of the context
+// if the context ends before.
 func (r *Reader) After(ctx context.Context, number uint64) (*Reading, error) {
+	began := time.Now()
+	fresh := func(of *Reading) bool {
+		return of.published.After(began) || time.Since(of.published) < 2*r.interval(of)
+	}
 	for {
 		r.mutex.Lock()
 		latest, changed := r.latest, r.changed
 		r.mutex.Unlock()
-		if latest != nil && (latest.final || latest.Number > number && time.Since(latest.At) < 2*r.interval(latest)) {
+		if latest != nil && (latest.final || latest.Number > number && fresh(latest)) {
 			return latest, nil
 		}
 		select {
@@ -128,33 +148,51 @@ func (r *Reader) After(ctx context.Context, number uint64) (*Reading, error) {
 
 // sheetsOf returns the matrices of a job.
 func (r *Reader) sheetsOf(j *aggregate.Job, messages uint64, at time.Time) Sheets {
-	start := processorTime()
+	cost := startCost()
 	body, err := json.Marshal(r.matrix(j))
 	if err != nil {
 		body = []byte("null")
 	}
-	return Sheets{body: body, of: messages, at: at, cost: processorTime() - start}
+	return Sheets{body: body, packed: sync.OnceValue(func() packed { return pack(body) }), of: messages, at: at, cost: cost()}
 }
 
-// Times after which a run counts as ended, although nobody said so.
+// Times after which a run counts as ended, although its end is not recorded.
 const (
-	// mergeWait is how long after the end of the command the merged files may be missing.
+	// mergeWait is how long after the end of the command a run counts as ended although its
+	// files are not merged. The merge may take longer, or may never happen.
 	mergeWait = 10 * time.Second
-	// launchWait is how long after the end of all its processes a command that mpitrace waits
-	// for may start others.
+	// launchWait is how long after the end of all processes a run counts as ended if mpitrace
+	// waits for the command, which may start other processes.
 	launchWait = 30 * time.Second
 	// quietWait is the same for ranks that recorded themselves.
 	quietWait = 2 * time.Second
 )
 
-// ended reports whether the command that mpitrace waited for has ended, and its files are
-// collected and merged.
-func (r *Reader) ended(info *run.Info) bool {
-	return info.ExitStatus != nil && (time.Since(info.Start.Add(time.Duration(info.WallNs))) > mergeWait || !r.dir.Stale())
+// end reports whether the command that mpitrace waits for has ended, and whether that is final:
+// the files are merged, or the directory is gone.
+func (r *Reader) end(info *run.Info) (finished, final bool) {
+	if _, err := os.Stat(string(r.dir)); errors.Is(err, fs.ErrNotExist) {
+		return true, true
+	}
+	if r.Ended != nil {
+		select {
+		case <-r.Ended:
+			return true, true
+		default:
+			return false, false
+		}
+	}
+	if info.ExitStatus == nil {
+		return false, false
+	}
+	if !r.dir.Stale() {
+		return true, true
+	}
+	return time.Since(info.Start.Add(time.Duration(info.WallNs))) > mergeWait, false
 }
 
-// finalized reports whether all ranks of a run that nobody waited for have finalized. It only
-// reads the heads of recordings, because the recordings of a large run take long.
+// finalized reports whether all ranks of a run without a command have finalized. It reads only
+// the heads of recordings, because whole recordings of a large run take long.
 func (r *Reader) finalized(info *run.Info) bool {
 	if !info.Start.IsZero() {
 		return false
@@ -164,8 +202,9 @@ func (r *Reader) finalized(info *run.Info) bool {
 	return err == nil && len(opened.Jobs) > 0 && len(opened.Damaged) == 0 && !slices.ContainsFunc(opened.Jobs, unfinished)
 }
 
-// over reports whether a run counts as ended although nobody said so. last is the latest
-// known moment of a process, in Unix ns.
+// over reports whether a run counts as ended although its end is not recorded: no process runs
+// any more, and none has started for a while. last is the latest known moment of a process, in
+// Unix ns.
 func over(now *Reading, info *run.Info, last int64) bool {
 	if now.Problem != "" || info.ExitStatus != nil || len(now.Jobs) == 0 {
 		return false

@@ -1,8 +1,10 @@
 package view
 
 import (
+	"fmt"
 	"io"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/mpitrace/mpitrace/aggregate"
@@ -26,13 +28,16 @@ type Reading struct {
 	Problem  string    `json:"problem,omitempty"`
 	Jobs     []Job     `json:"jobs"`
 
-	final  bool          // nothing can follow: mpitrace waited for the command
-	sheets []Sheets      // one for each job
-	cost   time.Duration // processor time
+	final     bool          // the run has ended and nothing in its directory will change
+	sheets    []Sheets      // one for each job
+	cost      time.Duration // see startCost
+	published time.Time
+	encoded   func() packed // the reading as JSON; made when the first client asks for it
 }
 
 // Job is one job of a reading.
 type Job struct {
+	Index          int                  `json:"index"`  // the job of requests, and of the report; damaged jobs count too
 	Status         *aggregate.JobStatus `json:"status"` // as `status --json`, with at most mostProcesses processes
 	ProcessesTotal int                  `json:"processes_total"`
 	// Waits has an entry for each of Status.Processes.
@@ -110,27 +115,41 @@ func waiting(e *aggregate.End, elapsed float64) Waiting {
 	return out
 }
 
-// read reads the recordings. It returns no error: a reading says what is wrong.
-func (r *Reader) read(before *Reading) *Reading {
-	out := &Reading{Number: 1, At: time.Now(), Jobs: []Job{}}
+// read reads the recordings. It returns no error: Problem says what is wrong, even if reading
+// panics, because this process may also run the job.
+func (r *Reader) read(before *Reading) (out *Reading) {
+	out = &Reading{Number: 1, At: time.Now(), Jobs: []Job{}}
 	if before != nil {
 		out.Number = before.Number + 1
 	}
-	start := processorTime()
-	defer func() { out.TookS, out.cost = time.Since(out.At).Seconds(), processorTime()-start }()
+	cost := startCost()
+	out.encoded = sync.OnceValue(func() packed { return packJSON(out, nil) })
+	defer func() {
+		if p := recover(); p != nil {
+			out.Problem = fmt.Sprintf("read the recordings: internal error: %v", p)
+		}
+		out.TookS, out.cost = time.Since(out.At).Seconds(), cost()
+	}()
+	r.readInto(out, before)
+	return out
+}
+
+func (r *Reader) readInto(out, before *Reading) {
 	info, err := r.dir.ReadInfo()
 	if err != nil {
 		out.Problem = err.Error() // what the ranks do is shown nevertheless
 	}
-	out.final = r.ended(info)
-	if out.final || (before == nil || before.Finished) && r.finalized(info) {
-		out.Finished = true
-		return out
+	out.Finished, out.final = r.end(info)
+	if !out.Finished && r.Ended == nil && (before == nil || before.Finished) {
+		out.Finished = r.finalized(info)
+	}
+	if out.Finished {
+		return
 	}
 	opened, err := r.dir.Open(run.Whole, io.Discard)
 	if err != nil {
 		out.Problem = err.Error()
-		return out
+		return
 	}
 	opened.Symbolize(r.symbols) // files without names were reported by the command, or will be by the report
 	last := int64(0)            // latest known moment of any process
@@ -149,24 +168,24 @@ func (r *Reader) read(before *Reading) *Reading {
 		}
 		r.addJob(out, before, i, j)
 	}
-	out.Finished = !r.Attended && over(out, info, last)
-	return out
+	out.Finished = r.Ended == nil && over(out, info, last)
 }
 
-// addJob adds a job to a reading, with its matrices if they changed.
-func (r *Reader) addJob(out, before *Reading, i int, j *aggregate.Job) {
+// addJob adds a job to a reading, with its matrices if they changed. index is its index among
+// all jobs of the run.
+func (r *Reader) addJob(out, before *Reading, index int, j *aggregate.Job) {
 	var earlier *Job
 	var since time.Time
+	var sheets Sheets
 	if before != nil {
 		if at := slices.IndexFunc(before.Jobs, func(b Job) bool { return b.Status.Run == j.Run }); at >= 0 {
-			earlier, since = &before.Jobs[at], before.At
-			i = at
+			earlier, since, sheets = &before.Jobs[at], before.At, before.sheets[at]
 		}
 	}
 	job := jobOf(j, out.At, earlier, since)
-	sheets := Sheets{}
-	if earlier != nil && i < len(before.sheets) {
-		job.Matrices, sheets = earlier.Matrices, before.sheets[i]
+	job.Index = index
+	if earlier != nil {
+		job.Matrices = earlier.Matrices
 	}
 	changed := sheets.of != job.Totals.Messages || sheets.body == nil
 	if changed && out.At.Sub(sheets.at) >= sheets.wait() {
@@ -177,10 +196,11 @@ func (r *Reader) addJob(out, before *Reading, i int, j *aggregate.Job) {
 
 // Sheets are the matrices of a job, as JSON.
 type Sheets struct {
-	body []byte
-	of   uint64 // messages in them
-	at   time.Time
-	cost time.Duration
+	body   []byte
+	packed func() packed
+	of     uint64 // messages in them
+	at     time.Time
+	cost   time.Duration
 }
 
 // wait returns the least time between these matrices and the next.

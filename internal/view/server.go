@@ -3,17 +3,15 @@
 package view
 
 import (
-	"compress/gzip"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,7 +28,7 @@ const (
 	readTime   = 10 * time.Second
 	writeTime  = 2 * time.Minute
 	idleTime   = 30 * time.Second
-	pollTime   = 8 * time.Second // longest time for which /data waits for a reading; below readTime, which ends the request's context
+	pollTime   = 8 * time.Second // longest time for which /data waits for a reading
 )
 
 // Content is what a server shows.
@@ -50,15 +48,16 @@ type Content struct {
 type Server struct {
 	Content
 	token    string
-	address  string // on which it listens
+	address  string // as the user gave it
+	ip       net.IP // on which it listens
 	port     int
 	loopback bool // only this machine can connect
 	listener net.Listener
 	last     atomic.Int64 // Unix ns of the latest request that was allowed
 	asked    atomic.Bool  // whether there was one
 
-	slow   sync.Mutex // held by requests that read the whole run
-	report []byte     // JSON of the report, once it was made and cannot change
+	slow   sync.Mutex // held while a request reads the whole run
+	report *packed    // the report or why there is none, once it cannot change
 }
 
 // Listen returns a server that listens on an address of this machine, and on a port that the
@@ -69,7 +68,7 @@ func Listen(c Content, address string, port int) (*Server, error) {
 		return nil, fmt.Errorf("listen on %s: %w", address, err)
 	}
 	at := l.Addr().(*net.TCPAddr)
-	s := &Server{Content: c, token: newToken(), address: address, port: at.Port, loopback: at.IP.IsLoopback(), listener: l}
+	s := &Server{Content: c, token: newToken(), address: address, ip: at.IP, port: at.Port, loopback: at.IP.IsLoopback(), listener: l}
 	s.last.Store(time.Now().UnixNano())
 	return s, nil
 }
@@ -80,14 +79,17 @@ func (s *Server) Port() int { return s.port }
 // Loopback reports whether only this machine can connect.
 func (s *Server) Loopback() bool { return s.loopback }
 
-// URL returns the address of the page, with the token.
-func (s *Server) URL() string {
-	host := s.address
-	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
+// Host returns the IP address, with the port, at which this machine reaches the server.
+func (s *Server) Host() string {
+	host := s.ip.String()
+	if s.ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	return "http://" + net.JoinHostPort(host, strconv.Itoa(s.port)) + "/?token=" + s.token
+	return net.JoinHostPort(host, strconv.Itoa(s.port))
 }
+
+// URL returns the address of the page, with the token.
+func (s *Server) URL() string { return "http://" + s.Host() + "/?token=" + s.token }
 
 // Serve serves until the context ends, or nobody looked for the idle limit.
 func (s *Server) Serve(ctx context.Context, idle time.Duration) error {
@@ -95,7 +97,7 @@ func (s *Server) Serve(ctx context.Context, idle time.Duration) error {
 	defer stop()
 	go s.Reader.Run(ctx)
 	server := &http.Server{Handler: s.guard(s.routes()), ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: writeTime,
-		IdleTimeout: idleTime, MaxHeaderBytes: maxQuery + 4<<10, ErrorLog: log.New(io.Discard, "", 0),
+		IdleTimeout: idleTime, MaxHeaderBytes: maxQuery + 4<<10, DisableGeneralOptionsHandler: true, ErrorLog: log.New(io.Discard, "", 0),
 		BaseContext: func(net.Listener) context.Context { return ctx }}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(limit(s.listener)) }()
@@ -139,7 +141,7 @@ func (s *Server) routes() http.Handler {
 
 func (s *Server) servePage(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Security-Policy", s.Policy+"; frame-ancestors 'none'")
-	send(w, r, "text/html; charset=utf-8", s.Page)
+	send(w, r, "text/html; charset=utf-8", pack(s.Page))
 }
 
 // serveData answers with the first reading after the one that the page has.
@@ -156,17 +158,21 @@ func (s *Server) serveData(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent) // the recordings are still being read
 		return
 	}
-	sendJSON(w, r, reading, nil)
+	send(w, r, "application/json", reading.encoded())
 }
 
 // serveMatrices answers with the latest matrices of a job.
 func (s *Server) serveMatrices(w http.ResponseWriter, r *http.Request) {
 	job, latest := jobIndex(r), s.Reader.Latest()
-	if latest == nil || job < 0 || job >= len(latest.sheets) {
+	at := -1
+	if latest != nil {
+		at = slices.IndexFunc(latest.Jobs, func(j Job) bool { return j.Index == job })
+	}
+	if at < 0 {
 		http.Error(w, "no such job", http.StatusNotFound)
 		return
 	}
-	send(w, r, "application/json", latest.sheets[job].body)
+	send(w, r, "application/json", latest.sheets[at].packed())
 }
 
 // jobIndex returns the job that a request is about; -1 if that is no number.
@@ -187,32 +193,35 @@ func (s *Server) serveReport(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the run has not ended", http.StatusConflict)
 		return
 	}
-	s.whole(w, r, func() (any, error) {
+	s.whole(w, r, func() packed {
 		if s.report != nil {
-			return s.report, nil
+			return *s.report
 		}
-		data, err := s.Report()
-		if err != nil {
-			return nil, err
-		}
-		body, err := json.Marshal(data)
+		out := packJSON(s.Report())
 		if latest.final {
-			s.report = body
+			s.report = &out
 		}
-		return body, err
+		return out
 	})
 }
 
-// whole answers with what compute returns. It reads the whole run, so one request does so at
-// a time.
-func (s *Server) whole(w http.ResponseWriter, r *http.Request, compute func() (any, error)) {
+// whole answers with what compute returns. compute reads the whole run, so one request does so
+// at a time. Sending does not hold up other requests: a client may read slowly.
+func (s *Server) whole(w http.ResponseWriter, r *http.Request, compute func() packed) {
+	body, done := s.alone(r.Context(), compute)
+	if done {
+		send(w, r, "application/json", body)
+	}
+}
+
+// alone calls compute when no other request does. done is false if the client has gone before.
+func (s *Server) alone(ctx context.Context, compute func() packed) (out packed, done bool) {
 	s.slow.Lock()
 	defer s.slow.Unlock()
-	if r.Context().Err() != nil {
-		return // the client has gone
+	if ctx.Err() != nil {
+		return packed{}, false
 	}
-	v, err := compute()
-	sendJSON(w, r, v, err)
+	return compute(), true
 }
 
 func (s *Server) servePair(w http.ResponseWriter, r *http.Request) {
@@ -223,7 +232,7 @@ func (s *Server) servePair(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "from and to are ranks, as 3 or 0-2,5", http.StatusBadRequest)
 		return
 	}
-	s.whole(w, r, func() (any, error) { return s.Pairs(job, from, to) })
+	s.whole(w, r, func() packed { return packJSON(s.Pairs(job, from, to)) })
 }
 
 func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
@@ -234,44 +243,5 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "from and to are times in ns since the first event", http.StatusBadRequest)
 		return
 	}
-	s.whole(w, r, func() (any, error) { return s.Events(job, from, to) })
-}
-
-// sendJSON answers with JSON: the value, which may be JSON already, or {"error": text}.
-func sendJSON(w http.ResponseWriter, r *http.Request, v any, err error) {
-	if err != nil {
-		v = map[string]string{"error": err.Error()}
-	}
-	body, ready := v.([]byte)
-	if !ready {
-		if body, err = json.Marshal(v); err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-			return
-		}
-	}
-	send(w, r, "application/json", body)
-}
-
-// send answers with a body, which is compressed if it is large. The client has its time to
-// read it from now on, because some answers take long to compute.
-func send(w http.ResponseWriter, r *http.Request, kind string, body []byte) {
-	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTime))
-	w.Header().Set("Content-Type", kind)
-	if len(body) < 64<<10 || !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
-		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-		if r.Method != http.MethodHead {
-			w.Write(body)
-		}
-		return
-	}
-	w.Header().Set("Content-Encoding", "gzip")
-	if r.Method == http.MethodHead {
-		return
-	}
-	z, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
-	if err != nil {
-		return // the level is valid
-	}
-	z.Write(body)
-	z.Close()
+	s.whole(w, r, func() packed { return packJSON(s.Events(job, from, to)) })
 }

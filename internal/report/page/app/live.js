@@ -5,8 +5,13 @@ const liveSamples = 600; // of the chart of rates
 const retryAfter = 3000; // ms
 const token = new URLSearchParams(location.search).get("token") || "";
 
-// ServerError says why the server gave no answer.
-class ServerError extends Error {}
+// ServerError says why the server gave no answer. It is final if asking again is of no use.
+class ServerError extends Error {
+  constructor(message, final = false) {
+    super(message);
+    this.final = final;
+  }
+}
 
 const noServer = "The server does not answer: it has ended, or the connection to it has. " +
   "Start mpitrace view again, and open the address that it prints";
@@ -19,7 +24,7 @@ async function ask(path, parameters = {}) {
   if (answer.status === 204) return null;
   if (!answer.ok) throw new ServerError((await answer.text()).trim());
   const value = await answer.json().catch(failed);
-  if (value && value.error) throw new ServerError(value.error);
+  if (value && value.error) throw new ServerError(value.error, true);
   return value;
 }
 
@@ -42,7 +47,7 @@ async function visible() {
 class LivePage {
   constructor(root) {
     this.root = root;
-    this.index = null; // of the job that the user chose; the latest if null
+    this.index = null; // of the job that the user chose; null for the latest
     this.problem = h("p", { class: "bad", role: "alert" });
     this.body = h("div");
     root.replaceChildren(this.problem, this.body);
@@ -63,6 +68,7 @@ class LivePage {
         if (!(error instanceof ServerError)) throw error;
         const since = this.reading ? ` What is shown is of ${timeOfDay(this.reading.at)}.` : "";
         this.problem.textContent = error.message + "." + since;
+        if (error.final) return tellReady();
         await sleep(retryAfter);
       }
     }
@@ -73,7 +79,7 @@ class LivePage {
     this.problem.textContent = "The run has ended. Making the report …";
     const data = await ask("/report"), last = Math.max(0, data.jobs.length - 1);
     document.title = data.jobs.length ? data.jobs[0].summary.program + " - mpitrace" : "mpitrace";
-    showJob(this.root, data, Math.min(this.index || 0, last));
+    showJob(this.root, data, Math.min(this.index ?? last, last));
     tellReady();
   }
 
@@ -84,8 +90,9 @@ class LivePage {
       this.shown = null;
       return tellReady();
     }
-    served.job = Math.min(this.index ?? Infinity, jobs.length - 1);
-    const job = jobs[served.job], rows = rowsOf(job), shape = shapeOf(reading, job);
+    const job = jobs.find((j) => j.index === this.index) || jobs[jobs.length - 1];
+    served.job = job.index;
+    const rows = rowsOf(job), shape = shapeOf(reading, job);
     if (this.shown !== shape) this.build(reading, job, rows);
     this.shown = shape;
     this.update(reading, job, rows);
@@ -120,7 +127,7 @@ class LivePage {
 
   // jobChoice returns the choice of a job if the run has several.
   jobChoice({ jobs }) {
-    const options = jobs.map((j, i) => [String(i), `${i + 1}: ${j.status.program}`]);
+    const options = jobs.map((j) => [String(j.index), `${j.index + 1}: ${j.status.program}`]);
     return jobs.length > 1 && choice("job", options, String(served.job), (i) => {
       this.index = Number(i);
       this.shown = null;
