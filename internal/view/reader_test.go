@@ -191,9 +191,14 @@ func TestSlowAnswer(t *testing.T) {
 	}
 	t.Parallel()
 	s := serve(t, stuck(0))
-	s.Events = func(int, int64, int64) (any, error) { time.Sleep(readTime + time.Second); return "calls", nil }
-	first := make(chan answer, 1)
+	begun, first := make(chan struct{}), make(chan answer, 1)
+	s.Events = func(int, int64, int64) (any, error) {
+		close(begun)
+		time.Sleep(readTime + time.Second)
+		return "calls", nil
+	}
 	go func() { first <- s.ask(s.with("/events?from=0&to=1"), nil) }()
+	<-begun // the second waits for the first
 	if got := s.ask(s.with("/pair?from=0&to=1"), nil); got.status != 200 || got.body == "" {
 		t.Errorf("the second: %+v", got)
 	}
