@@ -46,7 +46,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			return
 		}
 		s.looked()
-		http.NewResponseController(w).SetReadDeadline(time.Time{}) // its end would end the request's context
+		http.NewResponseController(w).SetReadDeadline(time.Time{}) // the request has arrived; the answer may take longer
 		next.ServeHTTP(w, r)
 	})
 }
