@@ -132,9 +132,12 @@ func (p *tab) checkWindowMatrix(run string, ranks int) {
 	if len(all) != len(want) {
 		p.Errorf("the timeline has %d pairs, profile2mat %d", len(all), len(want))
 	}
-	p.script(`const click = (text) => [...document.querySelectorAll(".timeline-view button")].find((b) => b.textContent === text).click();
-		click("+"); click("Select what is shown")`)
+	// The window begins after a quarter of the messages and ends after three quarters: most
+	// of a short run's time may be that of MPI_Init, without a message.
+	p.script(`{ const { sent } = %[1]s.data.messages;
+		%[1]s.show(sent[Math.floor(0.25 * sent.length)], sent[Math.floor(0.75 * sent.length)]);
+		[...document.querySelectorAll(".timeline-view button")].find((b) => b.textContent === "Select what is shown").click(); }`, chart)
 	if part, _ := read(); part.Messages >= sum.Messages || part.Messages == 0 {
-		p.Errorf("half of the time has %d of %d messages", part.Messages, sum.Messages)
+		p.Errorf("a window within the run has %d of %d messages", part.Messages, sum.Messages)
 	}
 }
