@@ -106,6 +106,8 @@ var mayImport = []struct {
 	{"internal/trace", []string{"internal/text", "profile"}},
 	{"internal/findings", []string{"aggregate", "internal/text", "internal/trace", "profile"}},
 	{"internal/history", []string{"aggregate", "profile"}},
+	{"internal/placement", []string{"aggregate/matrix", "internal/text", "profile"}},
+	{"internal/patterns", []string{"aggregate/matrix", "internal/text", "profile"}},
 	{"internal/view", []string{"aggregate", "internal/run", "profile"}},
 	{"internal/report/page", []string{"aggregate", "aggregate/matrix", "internal/atomicfile", "internal/findings", "internal/history", "internal/plot", "internal/timeline", "internal/trace", "profile"}},
 	{"internal/report", []string{"aggregate", "aggregate/matrix", "internal/findings", "internal/history", "internal/text", "internal/trace", "profile"}},
