@@ -94,7 +94,7 @@ var mayImport = []struct {
 	{"interpose", []string{"internal/atomicfile", "interpose/layout", "profile"}},
 	{"profile", nil},
 	{"internal/atomicfile", nil},
-	{"internal/commandline", []string{"interpose/layout"}},
+	{"internal/commandline", []string{"aggregate/matrix", "interpose/layout", "profile"}},
 	{"internal/run", []string{"aggregate/matrix", "formats/...", "internal/atomicfile", "internal/symbolize", "internal/text", "interpose/layout", "profile"}},
 	{"formats/matrixfile", []string{"aggregate/matrix", "formats/table", "internal/plot", "internal/text", "profile"}},
 	{"formats", []string{"formats/...", "internal/atomicfile", "internal/text", "interpose/layout", "profile"}},

@@ -152,8 +152,6 @@ func newCommand() *cobra.Command {
 	cmd.Flags().Lookup("manual").NoOptDefVal = "page"
 	cmd.Flags().MarkHidden("manual")
 	commandline.CompleteFlag(cmd, "format", matrixfile.Names()...)
-	commandline.CompleteFlag(cmd, "class", classWords()...)
-	commandline.CompleteFlag(cmd, "direction", "send", "write", "read", "recv")
 	commandline.CompleteFlag(cmd, "by", "rank", "host")
 	return cmd
 }
@@ -173,13 +171,7 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	f.BoolVar(&o.self, "self", false, "include messages of ranks to themselves (the default)")
 	f.BoolVar(&o.noSelf, "no-self", false, "leave out messages of ranks to themselves")
 
-	f.StringSliceVar(&o.classes, "class", nil, "`classes` of calls: "+strings.Join(classNames(), ", "))
-	f.StringSliceVar(&o.selection.Calls, "call", nil, "MPI `functions`: Isend, MPI_Allreduce")
-	f.StringArrayVar(&o.selection.Comms, "comm", nil, "`communicator`: its name, its label or the start of its id; may be repeated")
-	f.StringArrayVar(&o.selection.Slices, "slice", nil, "name of a `slice` of the run; may be repeated")
-	f.StringVar(&o.sizes, "size-class", "", "size classes of messages, a `set` such as 0-11: class 0 has empty messages, class k those of 2^(k-1) to 2^k - 1 bytes")
-	f.StringArrayVar(&o.selection.Callsites, "callsite", nil, "`text` that a call site contains, such as a function or file:line; may be repeated")
-	f.StringSliceVar(&o.directions, "direction", nil, "`send`, write, read (one-sided), or recv: point-to-point messages as the receivers saw them")
+	commandline.AddSelection(cmd, &o.selection)
 	f.StringVar(&o.ranksText, "ranks", "", "only messages between these ranks, a `set` such as 0-63,80; rows keep their numbers")
 	f.StringVar(&o.fromText, "from", "", "only messages from these ranks, a `set`")
 	f.StringVar(&o.toText, "to", "", "only messages to these ranks, a `set`")

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/formats/matrixfile"
+	"github.com/mpitrace/mpitrace/internal/commandline"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -27,62 +27,9 @@ type options struct {
 	hosts bool // a line of the matrix is a host
 	block int  // ranks per line, if not hosts
 
-	classes, directions         []string
-	sizes                       string
-	selection                   matrix.Selection
+	selection                   commandline.Selection
 	ranksText, fromText, toText string
 	ranks, from, to             profile.RankSet // nil for all
-}
-
-// classes are the values of --class. other is a second name, used in the names
-// of matrix files.
-var classes = []struct {
-	name, other string
-	of          []profile.Class
-}{
-	{"p2p", "", []profile.Class{profile.P2P}},
-	{"O2A", "", []profile.Class{profile.OneToAll}},
-	{"A2O", "", []profile.Class{profile.AllToOne}},
-	{"A2A", "", []profile.Class{profile.AllToAll}},
-	{"one-sided", "osc", []profile.Class{profile.OneSided}},
-	{"coll", "", []profile.Class{profile.OneToAll, profile.AllToOne, profile.AllToAll}},
-}
-
-// physical is the class of the messages as the MPI library sent them. They are
-// never added to the volume that the calls requested.
-const physical = "physical"
-
-func classNames() []string {
-	var out []string
-	for _, c := range classes {
-		name := c.name
-		if c.other != "" {
-			name += " (or " + c.other + ")"
-		}
-		out = append(out, name)
-	}
-	return append(out, physical)
-}
-
-// classWords returns all names that --class accepts.
-func classWords() []string {
-	var words []string
-	for _, c := range classes {
-		if words = append(words, c.name); c.other != "" {
-			words = append(words, c.other)
-		}
-	}
-	return append(words, physical)
-}
-
-// classesNamed returns the classes of calls that a value of --class selects.
-func classesNamed(name string) ([]profile.Class, bool) {
-	for _, c := range classes {
-		if name == c.name || name == c.other && name != "" {
-			return c.of, true
-		}
-	}
-	return nil, false
 }
 
 // parse checks and parses the flags.
@@ -97,18 +44,7 @@ func (o *options) parse() error {
 	if err := o.parseLines(); err != nil {
 		return err
 	}
-	for _, name := range o.classes {
-		of, ok := classesNamed(name)
-		switch {
-		case name == physical:
-			o.selection.Physical = true
-		case !ok:
-			return fmt.Errorf("unknown class %q: the classes are %s", name, strings.Join(classNames(), ", "))
-		default:
-			o.selection.Classes = append(o.selection.Classes, of...)
-		}
-	}
-	if err := o.parseDirections(); err != nil {
+	if err := o.selection.Parse(); err != nil {
 		return err
 	}
 	for _, set := range []struct {
@@ -122,35 +58,7 @@ func (o *options) parse() error {
 			return fmt.Errorf("--%s: %w", set.flag, err)
 		}
 	}
-	if o.selection.SizeClasses, err = parseSizeClasses(o.sizes); err != nil {
-		return fmt.Errorf("--size-class: %w", err)
-	}
-	if s := &o.selection; s.Physical && (len(s.Classes)+len(s.Directions) > 0 || s.NeedsProfiles() != "") {
-		return fmt.Errorf("--class %s can be combined only with --ranks, --from, --to and --no-self: of the messages of the MPI library only sender and receiver are known", physical)
-	}
 	return nil
-}
-
-// parseSizeClasses parses a set of message size classes such as 0-11. It has
-// the syntax of sets of ranks.
-func parseSizeClasses(text string) ([]uint8, error) {
-	if text == "" {
-		return nil, nil
-	}
-	set, err := profile.ParseRankSet(text)
-	if err != nil {
-		return nil, err
-	}
-	if set[len(set)-1].Last >= profile.NumSizeClasses {
-		return nil, fmt.Errorf("the classes are 0 to %d", profile.NumSizeClasses-1)
-	}
-	var out []uint8
-	for class := range uint8(profile.NumSizeClasses) {
-		if set.Contains(int(class)) {
-			out = append(out, class)
-		}
-	}
-	return out, nil
 }
 
 func (o *options) parseLines() error {
@@ -170,62 +78,24 @@ func (o *options) parseLines() error {
 	return nil
 }
 
-func (o *options) parseDirections() error {
-	for _, name := range o.directions {
-		d, ok := profile.ParseDirection(name)
-		switch {
-		case !ok || d == profile.None:
-			return fmt.Errorf("unknown direction %q: the directions are send, recv, write, read", name)
-		case d == profile.Recv && len(o.directions) > 1:
-			return errors.New("--direction recv cannot be combined with another: messages would be counted twice")
-		case d == profile.Recv:
-			o.selection.Received = true
-		default:
-			o.selection.Directions = append(o.selection.Directions, d)
-		}
-	}
-	return nil
-}
-
-// part is a flag that selects a part of the messages, and its value.
-type part struct{ name, value string }
-
 // parts returns the flags that select a part of the messages, in the order in
 // which file names contain them.
-func (o *options) parts() []part {
-	var out []part
-	for _, list := range []struct {
-		name   string
-		values []string
-	}{{"class", o.classes}, {"call", o.selection.Calls}, {"comm", o.selection.Comms}, {"slice", o.selection.Slices},
-		{"size-class", one(o.sizes)}, {"callsite", o.selection.Callsites}, {"direction", o.directions},
-		{"ranks", one(o.ranksText)}, {"from", one(o.fromText)}, {"to", one(o.toText)}} {
-		if len(list.values) > 0 {
-			out = append(out, part{list.name, strings.Join(list.values, ",")})
+func (o *options) parts() []commandline.Part {
+	out := o.selection.Parts()
+	for _, p := range []commandline.Part{{Name: "ranks", Value: o.ranksText}, {Name: "from", Value: o.fromText}, {Name: "to", Value: o.toText}} {
+		if p.Value != "" {
+			out = append(out, p)
 		}
 	}
 	if o.noSelf {
-		out = append(out, part{"no-self", ""})
+		out = append(out, commandline.Part{Name: "no-self"})
 	}
 	return out
 }
 
-func one(text string) []string {
-	if text == "" {
-		return nil
-	}
-	return []string{text}
-}
-
 // selected describes the selection in words. It is empty if everything is
 // selected.
-func (o *options) selected() string {
-	var out []string
-	for _, p := range o.parts() {
-		out = append(out, strings.TrimSpace(p.name+" "+p.value))
-	}
-	return strings.Join(out, ", ")
-}
+func (o *options) selected() string { return commandline.InWords(o.parts()) }
 
 // slug returns the part of file names that describes the flags, such as
 // ".call-Isend.by-host", so that a selection is not mistaken for the whole. A
@@ -234,14 +104,14 @@ func (o *options) selected() string {
 func (o *options) slug(f *matrixfile.Format) string {
 	parts := o.parts()
 	if o.by != "rank" {
-		parts = append(parts, part{"by", o.by})
+		parts = append(parts, commandline.Part{Name: "by", Value: o.by})
 	}
 	if o.symmetric && f.Name != "mat" {
-		parts = append(parts, part{"symmetric", ""})
+		parts = append(parts, commandline.Part{Name: "symmetric"})
 	}
 	out := ""
 	for _, p := range parts {
-		out += "." + strings.TrimSuffix(p.name+"-"+tame(p.value), "-")
+		out += "." + strings.TrimSuffix(p.Name+"-"+tame(p.Value), "-")
 	}
 	const most = 100 // a file name may have 255 bytes
 	if len(out) > most {

@@ -29,7 +29,7 @@ func (o *options) run(paths []string, stdin io.Reader, stdout, stderr io.Writer)
 	var found run.DamageList
 	out := &output{options: o, log: stderr, idle: func() bool { return len(found.Errors) > 0 && !o.skipDamaged }}
 	defer out.drop()
-	in := run.TrafficReader{Use: out.add, Log: stderr, Stdin: stdin, Selection: &o.selection, Hosts: o.hosts, Damage: &found,
+	in := run.TrafficReader{Use: out.add, Log: stderr, Stdin: stdin, Selection: &o.selection.Selection, Hosts: o.hosts, Damage: &found,
 		Warn: func(err error) { fmt.Fprintf(stderr, "profile2mat: %v\n", err) }}
 	err := in.Read(paths)
 	if len(found.Errors) > 0 && (err != nil || !o.skipDamaged) {

@@ -73,7 +73,7 @@ func (o *options) sheets(j *run.Traffic, log io.Writer) ([]*sheet, error) {
 // all that was selected, and one each of its classes.
 func (o *options) choosePictures(out []*sheet) {
 	has := func(c matrix.Class) bool { return out[c].Pairs > 0 }
-	if len(o.classes)+len(o.selection.Calls)+len(o.directions) > 0 || !has(matrix.Direct) && !has(matrix.Collective) {
+	if o.selection.Kinds() || !has(matrix.Direct) && !has(matrix.Collective) {
 		for _, s := range out[:matrix.Direct] {
 			s.picture = s.wanted
 		}
