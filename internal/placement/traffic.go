@@ -16,7 +16,8 @@ const (
 	Messages Quantity = "messages"
 )
 
-func (q Quantity) of(v matrix.Volume) uint64 {
+// Of returns the amount of the quantity in a volume.
+func (q Quantity) Of(v matrix.Volume) uint64 {
 	if q == Messages {
 		return v.Messages
 	}
@@ -56,7 +57,7 @@ func NewTraffic(m *matrix.Matrix, ranks int, q Quantity) *Traffic {
 	}
 	start := make([]int64, ranks+1)
 	for p, v := range m.Entries() {
-		if within(p) && q.of(v) > 0 {
+		if within(p) && q.Of(v) > 0 {
 			start[p.From+1]++
 			start[p.To+1]++
 		}
@@ -70,7 +71,7 @@ func NewTraffic(m *matrix.Matrix, ranks int, q Quantity) *Traffic {
 		next[a]++
 	}
 	for p, v := range m.Entries() {
-		if w := q.of(v); within(p) && w > 0 {
+		if w := q.Of(v); within(p) && w > 0 {
 			enter(p.From, p.To, w)
 			enter(p.To, p.From, w)
 		}
@@ -132,7 +133,7 @@ func newGroup(from *matrix.Group, ranks int, q Quantity) *Group {
 		}
 	}
 	for i, rank := range from.Senders {
-		if w := q.of(from.Each[i]); rank >= 0 && int(rank) < ranks && w > 0 {
+		if w := q.Of(from.Each[i]); rank >= 0 && int(rank) < ranks && w > 0 {
 			g.Sent[enter(rank)] = w
 			sent = true
 		}

@@ -26,7 +26,8 @@ type Traffic struct {
 // TrafficReader reads the traffic of jobs from the paths that a user gives: a
 // run directory, files of one run, or a prefix of such files.
 type TrafficReader struct {
-	Use       func(*Traffic) error // called with each job after it was read
+	Use       func(*Traffic) error   // called with each job after it was read
+	Each      func(*profile.Profile) // called with each process of a job before Use; not with .prof files; may be nil
 	Log       io.Writer
 	Stdin     io.Reader
 	Selection *matrix.Selection
@@ -197,6 +198,9 @@ func (in *TrafficReader) jobs(dir string, opened *Run, together bool) error {
 			}
 			j.Add(p)
 			j.Builder.Add(p)
+			if in.Each != nil {
+				in.Each(p)
+			}
 			return nil
 		})
 		if err == nil {

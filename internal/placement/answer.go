@@ -1,0 +1,300 @@
+package placement
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
+	"github.com/mpitrace/mpitrace/internal/text"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// Counted returns the matrix of what counts by default, and its class: point-to-point and
+// one-sided calls or, if there are none, everything. What an MPI library sends for a
+// collective is not recorded. Its logical volume is far more than that: each rank of an
+// MPI_Allreduce sends its data to each other.
+func Counted(ms *matrix.ByClass) (*matrix.Matrix, matrix.Class) {
+	if direct := ms.Direct(); !direct.Empty() {
+		return direct, matrix.Direct
+	}
+	return &ms[matrix.All], matrix.All
+}
+
+// NearBest is how much more than the best order the present one may cost, as a share, so
+// that a change is not worth the trouble.
+const NearBest = 0.02
+
+// RandomOrders is the number of random orders whose mean is one row of an answer.
+const RandomOrders = 5
+
+// The names of the rows of an answer.
+const (
+	AsItRan   = "as it ran"
+	BestFound = "best found"
+	InBlocks  = "block"
+	InTurn    = "round-robin"
+	InNoOrder = "random"
+)
+
+// A Question is what is asked about the placement of a job.
+type Question struct {
+	Topology *Topology
+	Matrix   *matrix.Matrix // see Counted
+	Ranks    int
+	By       Quantity
+	Ran      Order // the present order; nil if it is not known
+	Options        // Starts are added to by Ask
+}
+
+// An Answer compares orders of the ranks of a job.
+type Answer struct {
+	Ranks  int        `json:"ranks"`
+	Slots  int        `json:"slots"`
+	Nodes  int        `json:"nodes"`
+	By     Quantity   `json:"by"`     // what the objective counts
+	Levels []Distance `json:"levels"` // innermost first
+	Orders []Row      `json:"orders"` // the present one first, if it is known, then the best one found
+	// NearBest says that the present order costs at most 2 % more than the best one found.
+	NearBest bool `json:"near_best"`
+	// Equal says why all orders cost the same; empty if they do not.
+	Equal string `json:"equal,omitempty"`
+	// Placed is which ranks the best order found has on each node, in the order of slots.
+	Placed []NodeRanks `json:"placed"`
+	// Slot is the slot of each rank in the best order found.
+	Slot Order `json:"slot"`
+}
+
+// A Distance is that of two slots whose lowest common domain is of a level.
+type Distance struct {
+	Level    string `json:"level"`
+	Distance int64  `json:"distance"`
+}
+
+// A Row is what an order costs. Amounts are bytes or messages, as Answer.By says, of both
+// directions of each pair of ranks.
+type Row struct {
+	Order string `json:"order"` // its name
+	Cost
+	Ratio      float64 `json:"ratio"`       // of the objective to that of the first row; 1 if both are 0
+	LeavesNode uint64  `json:"leaves_node"` // between ranks on different nodes
+	Largest    Flow    `json:"largest_flow"`
+}
+
+// A Flow is what ranks of a node send to those of another. Without names it is the mean
+// of several orders.
+type Flow struct {
+	From   string `json:"from,omitempty"`
+	To     string `json:"to,omitempty"`
+	Amount uint64 `json:"amount"`
+}
+
+// NodeRanks is the ranks on a node.
+type NodeRanks struct {
+	Node  string          `json:"node"`
+	Ranks profile.RankSet `json:"ranks"`
+}
+
+// Ask answers a question.
+func Ask(q Question) (*Answer, error) {
+	if err := q.check(); err != nil {
+		return nil, err
+	}
+	t := q.Topology
+	a := &Answer{Ranks: q.Ranks, Slots: len(t.Slots), Nodes: t.nodeCount(), By: q.By}
+	for _, l := range t.Levels {
+		a.Levels = append(a.Levels, Distance{l.Name, l.Distance})
+	}
+	traffic := NewTraffic(q.Matrix, q.Ranks, q.By)
+	block, turn := Block(q.Ranks), RoundRobin(t, q.Ranks)
+	q.Starts = append([]Order{block, turn}, q.Starts...)
+	if q.Ran != nil {
+		q.Starts = append([]Order{q.Ran}, q.Starts...)
+		a.Orders = append(a.Orders, q.row(AsItRan, traffic, q.Ran))
+	}
+	best, cost, err := Best(t, traffic, q.Options)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range q.Starts {
+		if c := Evaluate(t, traffic, o); c.Objective < cost.Objective {
+			best, cost = o, c
+		}
+	}
+	a.Orders = append(a.Orders, q.row(BestFound, traffic, best), q.row(InBlocks, traffic, block),
+		q.row(InTurn, traffic, turn), q.random(traffic))
+	a.compare(q.Ran != nil)
+	a.Equal = q.allEqual(traffic)
+	a.Slot, a.Placed = best, t.Placed(best)
+	return a, nil
+}
+
+// check reports why a question cannot be answered.
+func (q *Question) check() error {
+	switch {
+	case q.Ranks < 1:
+		return errors.New("the job has no ranks")
+	case len(q.Topology.Slots) < q.Ranks:
+		return fmt.Errorf("the topology has %s, too few for %s", text.CountOf(len(q.Topology.Slots), "slot"), text.CountOf(q.Ranks, "rank"))
+	case q.Ran != nil && len(q.Ran) != q.Ranks:
+		return fmt.Errorf("the present order has %d of %s", len(q.Ran), text.CountOf(q.Ranks, "rank"))
+	}
+	if q.Ran != nil {
+		return q.Ran.Check(q.Topology)
+	}
+	return nil
+}
+
+// allEqual says why all orders cost the same; it returns "" if they may not.
+func (q *Question) allEqual(traffic *Traffic) string {
+	switch {
+	case q.Ranks == 1:
+		return "there is one rank"
+	case len(traffic.Peer) == 0 && len(traffic.Groups) == 0:
+		return fmt.Sprintf("no rank sent any %s to another", q.By)
+	}
+	first, last := q.Topology.Levels[0], q.Topology.Levels[len(q.Topology.Levels)-1]
+	for _, l := range q.Topology.Levels {
+		// A level in which no two slots meet has no distance.
+		if int(l.Domain[len(l.Domain)-1])+1 < len(q.Topology.Slots) {
+			first = l
+			break
+		}
+	}
+	if first.Distance == last.Distance {
+		return "all slots are equally far from each other"
+	}
+	return ""
+}
+
+// row returns the row of an order.
+func (q *Question) row(name string, traffic *Traffic, o Order) Row {
+	r := Row{Order: name, Cost: Evaluate(q.Topology, traffic, o)}
+	for i := q.Topology.Nodes() + 1; i > 0 && i < len(r.Levels); i++ {
+		r.LeavesNode += r.Levels[i]
+	}
+	if r.LeavesNode > 0 {
+		r.Largest = q.largestFlow(o)
+	}
+	return r
+}
+
+// largestFlow returns the largest flow from one node to another.
+func (q *Question) largestFlow(o Order) Flow {
+	node := q.Topology.Levels[q.Topology.Nodes()].Domain
+	flows := q.Matrix.Fold(func(rank int) int {
+		if rank < 0 || rank >= len(o) {
+			return -1
+		}
+		return int(node[o[rank]])
+	})
+	flows.DropSelf()
+	var largest matrix.Cell
+	if q.By == Bytes {
+		for _, c := range flows.Top(1) {
+			largest = c
+		}
+	} else {
+		for p, v := range flows.All() {
+			if v.Messages > largest.Messages {
+				largest = matrix.Cell{Pair: p, Volume: v}
+			}
+		}
+	}
+	name := q.Topology.nodeNames()
+	return Flow{name[largest.From], name[largest.To], q.By.Of(largest.Volume)}
+}
+
+// random returns the mean of several random orders.
+func (q *Question) random(traffic *Traffic) Row {
+	mean := Row{Order: InNoOrder, Cost: Cost{Levels: make([]uint64, len(q.Topology.Levels))}}
+	for i := range RandomOrders {
+		r := q.row(InNoOrder, traffic, Random(q.Topology, q.Ranks, q.Seed+uint64(i)))
+		mean.Objective += r.Objective / RandomOrders
+		mean.LeavesNode += r.LeavesNode / RandomOrders
+		mean.Largest.Amount += r.Largest.Amount / RandomOrders
+		for l, w := range r.Levels {
+			mean.Levels[l] += w / RandomOrders
+		}
+	}
+	return mean
+}
+
+// compare sets the ratios, and whether the first row is that of an order near the best.
+func (a *Answer) compare(ran bool) {
+	first := a.Orders[0].Objective
+	for i := range a.Orders {
+		switch r := &a.Orders[i]; {
+		case first > 0:
+			r.Ratio = float64(r.Objective) / float64(first)
+		case r.Objective == 0:
+			r.Ratio = 1
+		default:
+			r.Ratio = math.MaxFloat64 // JSON has no infinity
+		}
+	}
+	a.NearBest = ran && float64(first) <= (1+NearBest)*float64(a.Best().Objective)
+}
+
+// Best returns the row of the best order found.
+func (a *Answer) Best() *Row { return a.row(BestFound) }
+
+// Ran returns the row of the present order; nil if it is not known.
+func (a *Answer) Ran() *Row { return a.row(AsItRan) }
+
+func (a *Answer) row(name string) *Row {
+	for i := range a.Orders {
+		if a.Orders[i].Order == name {
+			return &a.Orders[i]
+		}
+	}
+	return nil
+}
+
+// nodeCount returns the number of nodes; 1 if the topology has no level of nodes.
+func (t *Topology) nodeCount() int {
+	if level := t.Nodes(); level >= 0 {
+		return int(t.Levels[level].Domain[len(t.Slots)-1]) + 1
+	}
+	return 1
+}
+
+// nodeNames returns the names of the nodes: their hosts or, if the topology names none,
+// "node 0", "node 1" and so on.
+func (t *Topology) nodeNames() []string {
+	names := make([]string, t.nodeCount())
+	for i := range names {
+		names[i] = fmt.Sprintf("%s %d", NodeLevel, i)
+	}
+	level := t.Nodes()
+	for s, slot := range t.Slots {
+		switch {
+		case slot.Host == "":
+		case level < 0:
+			names[0] = slot.Host
+		default:
+			names[t.Levels[level].Domain[s]] = slot.Host
+		}
+	}
+	return names
+}
+
+// Placed returns which ranks an order has on each node that has any.
+func (t *Topology) Placed(o Order) []NodeRanks {
+	level := t.Nodes()
+	ranks := make([][]int, t.nodeCount())
+	for r, s := range o {
+		node := int32(0)
+		if level >= 0 {
+			node = t.Levels[level].Domain[s]
+		}
+		ranks[node] = append(ranks[node], r)
+	}
+	out := []NodeRanks{}
+	for node, name := range t.nodeNames() {
+		if len(ranks[node]) > 0 {
+			out = append(out, NodeRanks{name, profile.RankSetOf(ranks[node]...)})
+		}
+	}
+	return out
+}
