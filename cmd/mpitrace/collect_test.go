@@ -18,10 +18,10 @@ func TestCollectFromNodes(t *testing.T) {
 	withEach(t, func(t *testing.T, m mpi) {
 		testenv.Need(t, "dd")
 		disk := testenv.SmallDisk(t, "512k")
-		c := newCluster(t) // after SmallDisk, so that the nodes see the mounted disk
+		c := testenv.NewCluster(t) // after SmallDisk, so that the nodes see the mounted disk
 		runDir, fill := filepath.Join(disk, "run"), filepath.Join(disk, "fill")
 		program := fmt.Sprintf("sh -c 'dd if=/dev/zero of=%s bs=4096 oflag=append conv=notrunc 2>/dev/null; exec %s 100'", fill, m.ring(t))
-		got := sh(t, disk, c.on("nodea", disk, "$mpitrace run -o run -- "+c.launch(m, 4)+" "+program))
+		got := sh(t, disk, on(c, "nodea", disk, "$mpitrace run -o run -- "+launchOn(c, m, 4)+" "+program))
 		if got.code != 0 || strings.Count(got.stdout, "of 4\n") != 4 {
 			t.Errorf("the job was harmed: status %d\n%s%s", got.code, got.stdout, got.stderr)
 		}
@@ -33,11 +33,11 @@ func TestCollectFromNodes(t *testing.T) {
 		if err := os.Remove(fill); err != nil {
 			t.Fatal(err)
 		}
-		got = sh(t, disk, c.on("nodea", disk, "$mpitrace collect --ssh false run"))
+		got = sh(t, disk, on(c, "nodea", disk, "$mpitrace collect --ssh false run"))
 		if got.code != exitError || !strings.Contains(got.stderr, "run this command there: ") || !strings.Contains(got.stderr, "not all recordings of run are collected") {
 			t.Errorf("other node cannot be reached: status %d\n%s", got.code, got.stderr)
 		}
-		got = sh(t, disk, c.on("nodea", disk, "$mpitrace collect --ssh "+filepath.Join(c.dir, "agent.sh")+" run"))
+		got = sh(t, disk, on(c, "nodea", disk, "$mpitrace collect --ssh "+c.Agent+" run"))
 		if got.code != 0 || !strings.Contains(got.stderr, "collected 2 recordings of nodeb") {
 			t.Errorf("status %d\n%s", got.code, got.stderr)
 		}

@@ -1,11 +1,8 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -19,113 +16,24 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// cluster is two simulated nodes, nodea and nodeb. Each has its own host name,
-// /dev/shm and network. Processes are started on the other node by an agent
-// that gives them an empty environment.
-type cluster struct {
-	dir string
-	pid map[string]int
-}
-
-// The addresses exist only in the nodes' network namespaces.
-var addresses = map[string]string{"nodea": "10.99.0.1", "nodeb": "10.99.0.2"}
-
-func newCluster(t *testing.T) *cluster {
-	t.Helper()
-	testenv.Need(t, "ip", "unshare", "nsenter", "mount", "hostname")
-	if os.Geteuid() != 0 {
-		testenv.Skip(t, "simulated nodes need root: they are namespaces with a network and mounts of their own")
-	}
-	c := &cluster{dir: t.TempDir(), pid: map[string]int{}}
-	c.write(t, "hosts", fmt.Sprintf("127.0.0.1 localhost\n%s nodea\n%s nodeb\n", addresses["nodea"], addresses["nodeb"]))
-	for _, script := range []string{"node.sh", "agent.sh"} {
-		text, err := os.ReadFile(filepath.Join("testdata", script))
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.write(t, script, string(text))
-	}
-	for name := range addresses {
-		c.start(t, name)
-	}
-	c.connect(t)
-	return c
-}
-
-func (c *cluster) write(t *testing.T, name, text string) {
-	t.Helper()
-	if err := os.WriteFile(filepath.Join(c.dir, name), []byte(text), 0o755); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// start starts a node. It ends when its standard input is closed, at the latest
-// when this process ends.
-func (c *cluster) start(t *testing.T, name string) {
-	t.Helper()
-	cmd := exec.Command("unshare", "--net", "--mount", "--uts", "sh", filepath.Join(c.dir, "node.sh"), name, filepath.Join(c.dir, "hosts"))
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		stdin.Close()
-		cmd.Wait()
-	})
-	if line, err := bufio.NewReader(stdout).ReadString('\n'); line != "ready\n" {
-		stdin.Close()
-		io.Copy(io.Discard, stdout)
-		testenv.Skip(t, fmt.Sprintf("namespaces cannot be made here (%v): %s", err, stderr.String()))
-	}
-	c.pid[name] = cmd.Process.Pid
-	c.write(t, name+".pid", strconv.Itoa(cmd.Process.Pid))
-}
-
-// connect connects the networks of the two nodes.
-func (c *cluster) connect(t *testing.T) {
-	t.Helper()
-	run := func(words ...string) {
-		if out, err := exec.Command(words[0], words[1:]...).CombinedOutput(); err != nil {
-			testenv.Skip(t, fmt.Sprintf("%s: %v: %s", strings.Join(words, " "), err, out))
-		}
-	}
-	a, b := strconv.Itoa(c.pid["nodea"]), strconv.Itoa(c.pid["nodeb"])
-	run("ip", "link", "add", "veth0", "netns", a, "type", "veth", "peer", "name", "veth0", "netns", b)
-	for name, address := range addresses {
-		node := strconv.Itoa(c.pid[name])
-		run("nsenter", "-t", node, "-n", "ip", "address", "add", address+"/24", "dev", "veth0")
-		run("nsenter", "-t", node, "-n", "ip", "link", "set", "veth0", "up")
-	}
-}
-
 // on returns a shell command that runs command on a node, in dir.
-func (c *cluster) on(node, dir, command string) string {
-	return fmt.Sprintf("exec nsenter -t %d -n -m -u --wdns=%s %s", c.pid[node], dir, command)
+func on(c *testenv.Cluster, node, dir, command string) string {
+	return fmt.Sprintf("exec %s %s", strings.Join(c.On(node, dir), " "), command)
 }
 
-// launch returns the command line of a launcher that starts n processes, half
+// launchOn returns the command line of a launcher that starts n processes, half
 // of them on each node.
-func (c *cluster) launch(m mpi, n int) string {
-	agent := filepath.Join(c.dir, "agent.sh")
+func launchOn(c *testenv.Cluster, m mpi, n int) string {
 	if m.name == "openmpi" {
-		return fmt.Sprintf("mpirun.openmpi --host nodea:%d,nodeb:%d --map-by slot --mca plm_rsh_agent %s --mca oob_tcp_if_include veth0 --mca btl_tcp_if_include veth0 -n %d", n/2, n/2, agent, n)
+		return fmt.Sprintf("mpirun.openmpi --host nodea:%d,nodeb:%d --map-by slot --mca plm_rsh_agent %s --mca oob_tcp_if_include %s --mca btl_tcp_if_include %[4]s -n %d", n/2, n/2, c.Agent, testenv.Link, n)
 	}
-	return fmt.Sprintf("mpiexec.mpich -hosts nodea,nodeb -ppn %d -iface veth0 -launcher ssh -launcher-exec %s -n %d", n/2, agent, n)
+	return fmt.Sprintf("mpiexec.mpich -hosts nodea,nodeb -ppn %d -iface %s -launcher ssh -launcher-exec %s -n %d", n/2, testenv.Link, c.Agent, n)
 }
 
 func TestTwoNodes(t *testing.T) {
 	withEach(t, func(t *testing.T, m mpi) {
-		c, dir := newCluster(t), t.TempDir()
-		got := sh(t, dir, c.on("nodea", dir, "$mpitrace run -o run -- "+c.launch(m, 4)+" "+m.ring(t)+" 1000"))
+		c, dir := testenv.NewCluster(t), t.TempDir()
+		got := sh(t, dir, on(c, "nodea", dir, "$mpitrace run -o run -- "+launchOn(c, m, 4)+" "+m.ring(t)+" 1000"))
 		if got.code != 0 {
 			t.Fatalf("status %d\n%s", got.code, got.stderr)
 		}
@@ -141,8 +49,8 @@ func TestTwoNodes(t *testing.T) {
 		if want := []string{"nodea", "nodea", "nodeb", "nodeb"}; !slices.Equal(hosts, want) {
 			t.Errorf("the ranks were on %q, want %q", hosts, want)
 		}
-		for node := range addresses {
-			if left := sh(t, dir, c.on(node, "/", "ls /dev/shm")); strings.Contains(left.stdout, "mpitrace") {
+		for _, node := range []string{"nodea", "nodeb"} {
+			if left := sh(t, dir, on(c, node, "/", "ls /dev/shm")); strings.Contains(left.stdout, "mpitrace") {
 				t.Errorf("left on %s: %s", node, left.stdout)
 			}
 		}
@@ -153,11 +61,11 @@ func TestTwoNodes(t *testing.T) {
 func TestTwoNodesKilled(t *testing.T) {
 	withEach(t, func(t *testing.T, m mpi) {
 		announce := m.compile(t, "../../tests/programs/announce.c")
-		c, dir := newCluster(t), t.TempDir()
+		c, dir := testenv.NewCluster(t), t.TempDir()
 		announced := filepath.Join(dir, "announced")
 		killed := make(chan error, 1)
 		go func() { killed <- killAfter(announced, 500) }()
-		got := sh(t, dir, c.on("nodea", dir, "$mpitrace run -o run -- "+c.launch(m, 2)+" "+announce+" "+announced))
+		got := sh(t, dir, on(c, "nodea", dir, "$mpitrace run -o run -- "+launchOn(c, m, 2)+" "+announce+" "+announced))
 		if err := <-killed; err != nil {
 			t.Fatalf("%v\n%s", err, got.stderr)
 		}
