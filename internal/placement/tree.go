@@ -1,0 +1,222 @@
+package placement
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mpitrace/mpitrace/internal/text"
+)
+
+// A Tree is a hierarchy of domains, as a specification or a file describes it: of one
+// node, or of a system of nodes. Its Topology has a slot for each leaf.
+type Tree struct {
+	root   *domain
+	levels []string // innermost first, without core if it is what the slots are
+}
+
+// A domain of a tree. Trees share domains that are alike, so no domain is changed.
+type domain struct {
+	level      string // name of a level; empty for the root and for slots
+	host       string // of a node
+	processors string // of a slot
+	inner      []*domain
+}
+
+// The names of levels, with the distances that two slots have by default if their
+// lowest common domain is of this level. The ratios are those of the cost of a message:
+// within a node, the latency between two cores of a cache, of different caches and of
+// different sockets (about 0.1, 0.2 and 0.3 µs); between nodes, the share of the
+// bandwidth of a network with tapered links that a process of a full node has.
+var defaultDistances = []struct {
+	level    string
+	distance int64
+}{
+	{"core", 1}, {"l2", 1}, {"l3", 2}, {"numa", 3}, {"socket", 3},
+	{NodeLevel, 5}, {switchLevel, 25}, {"group", 35}, {systemLevel, 50},
+}
+
+const (
+	switchLevel = "switch"
+	systemLevel = "system"
+)
+
+// switchName returns the name of the level of switches that is height steps above the
+// nodes.
+func switchName(height int) string {
+	if height == 1 {
+		return switchLevel
+	}
+	return switchLevel + " " + strconv.Itoa(height)
+}
+
+// defaultDistance returns the distance of a level by its name. Switches of the upper
+// levels are as far as groups.
+func defaultDistance(level string) int64 {
+	for _, d := range defaultDistances {
+		if d.level == level {
+			return d.distance
+		}
+	}
+	return defaultDistance("group")
+}
+
+// ParseDistances reads a list of distances such as 1:10:100, innermost level first.
+func ParseDistances(list string) ([]int64, error) {
+	var out []int64
+	for part := range strings.SplitSeq(list, ":") {
+		n, err := strconv.ParseInt(part, 10, 64)
+		if err != nil || n < 1 || n > maxDistance {
+			return nil, fmt.Errorf("distances %q: %q is no number from 1 to %d; give one for each level, innermost first: 1:10:100", list, part, maxDistance)
+		}
+		out = append(out, n)
+	}
+	if !slices.IsSorted(out) {
+		return nil, fmt.Errorf("distances %q: they must not fall from the inner to the outer levels", list)
+	}
+	return out, nil
+}
+
+// Repeat returns a system of n nodes that are all like t, which must be one node.
+func (t *Tree) Repeat(n int) (*Tree, error) {
+	if t.hasNodes() {
+		return nil, fmt.Errorf("the topology has nodes already: it cannot be repeated for %s", text.CountOf(n, "node"))
+	}
+	if slots := t.root.slots(); n < 1 || n > maxSlots/slots {
+		return nil, fmt.Errorf("%s of %s: a topology has 1 to %s slots", text.CountOf(max(n, 0), "node"), text.CountOf(slots, "slot"), text.Count(maxSlots))
+	}
+	node := &domain{level: NodeLevel, inner: t.root.content()}
+	return &Tree{root: &domain{inner: slices.Repeat([]*domain{node}, n)}, levels: append(slices.Clip(t.levels), NodeLevel)}, nil
+}
+
+// content returns what is in a domain. If it is a slot, it is its own content.
+func (d *domain) content() []*domain {
+	if len(d.inner) == 0 {
+		return []*domain{d}
+	}
+	return d.inner
+}
+
+func (t *Tree) hasNodes() bool { return slices.Contains(t.levels, NodeLevel) }
+
+// slots returns the number of slots in a domain, at most a little above maxSlots.
+func (d *domain) slots() int {
+	known := map[*domain]int{}
+	var count func(*domain) int
+	count = func(d *domain) int {
+		if len(d.inner) == 0 {
+			return 1
+		}
+		n, seen := known[d]
+		for i := 0; !seen && i < len(d.inner) && n <= maxSlots; i++ {
+			n += count(d.inner[i])
+		}
+		known[d] = n
+		return n
+	}
+	return count(d)
+}
+
+// Topology returns the topology of a tree. distances has one for each of its levels,
+// innermost first; nil stands for the default distances.
+func (t *Tree) Topology(distances []int64) (*Topology, error) {
+	if !t.hasNodes() {
+		one, err := t.Repeat(1)
+		if err != nil {
+			return nil, err
+		}
+		t = one
+	}
+	n := t.root.slots()
+	if n > maxSlots {
+		return nil, fmt.Errorf("the topology has more than %s slots", text.Count(maxSlots))
+	}
+	w := walk{levels: t.levels, next: make([]int32, len(t.levels)), topology: &Topology{Slots: make([]Slot, 0, n)}}
+	for _, name := range t.levels {
+		w.topology.Levels = append(w.topology.Levels, Level{Name: name, Domain: make([]int32, 0, n)})
+	}
+	w.enter(t.root, len(t.levels), "")
+	w.topology.Levels = append(kept(w.topology.Levels), Level{Name: systemLevel, Domain: make([]int32, n)})
+	return w.topology, w.topology.setDistances(distances)
+}
+
+// A walk numbers the domains of a tree.
+type walk struct {
+	levels   []string
+	next     []int32 // by level: number of the next domain
+	topology *Topology
+}
+
+// enter adds the slots of a domain that is within a domain of level above. A level
+// that the path to a slot leaves out has a domain of its own there.
+func (w *walk) enter(d *domain, above int, host string) {
+	level := above
+	if d.level != "" {
+		level = slices.Index(w.levels, d.level)
+	}
+	if len(d.inner) == 0 {
+		level = 0
+	}
+	if d.host != "" {
+		host = d.host
+	}
+	for _, inner := range d.inner {
+		w.enter(inner, level, host)
+	}
+	if len(d.inner) == 0 {
+		w.topology.Slots = append(w.topology.Slots, Slot{Host: host, Processors: d.processors})
+		for i := range w.levels {
+			w.topology.Levels[i].Domain = append(w.topology.Levels[i].Domain, w.next[i])
+		}
+	}
+	for i := level; i < above; i++ {
+		w.next[i]++
+	}
+}
+
+// kept returns the levels that add something: those whose domains are not those of the
+// level below, or of the node, and not the whole system. Nodes are always kept.
+func kept(levels []Level) []Level {
+	var out []Level
+	count := func(l *Level) int32 { return l.Domain[len(l.Domain)-1] + 1 }
+	below, nodes := int32(0), int32(0)
+	for i := range levels {
+		if levels[i].Name == NodeLevel {
+			nodes = count(&levels[i])
+		}
+	}
+	if len(levels) > 0 {
+		below = int32(len(levels[0].Domain))
+	}
+	for i := range levels {
+		l := &levels[i]
+		n := count(l)
+		if l.Name == NodeLevel || n != below && n != nodes && n != 1 {
+			out = append(out, *l)
+			below = n
+		}
+	}
+	return out
+}
+
+// setDistances sets the distances of the levels; nil stands for the default ones.
+func (t *Topology) setDistances(distances []int64) error {
+	if distances != nil && len(distances) != len(t.Levels) {
+		names := make([]string, len(t.Levels))
+		for i, l := range t.Levels {
+			names[i] = l.Name
+		}
+		return fmt.Errorf("%s given for %s: %s", text.CountOf(len(distances), "distance"), text.CountOf(len(names), "level"), text.List(names))
+	}
+	before := int64(0)
+	for i := range t.Levels {
+		l := &t.Levels[i]
+		l.Distance = max(before, defaultDistance(l.Name))
+		if distances != nil {
+			l.Distance = distances[i]
+		}
+		before = l.Distance
+	}
+	return t.check()
+}
