@@ -219,7 +219,7 @@ func TestDivideRoundsHalvesToEven(t *testing.T) {
 // TestPictures checks that a picture has one cell per pair of lines if there
 // are few lines, and bins that sum blocks of lines if there are many.
 func TestPictures(t *testing.T) {
-	h := heatmap(directed(), Size)
+	h := Heatmap(directed(), Size)
 	if diff := cmp.Diff([][]float64{{0, 5, 0, 0}, {7, 0, 0, 0}, {0, 0, 1 << 64, 0}, {0, 0, 0, 0}}, h.Cells); diff != "" {
 		t.Error(diff)
 	}
@@ -228,7 +228,7 @@ func TestPictures(t *testing.T) {
 	}
 	s := means()
 	s.Selection, s.Labels = "call Isend", []string{"a", "b", "c"}
-	h = heatmap(s, Msg)
+	h = Heatmap(s, Msg)
 	if diff := cmp.Diff([][]float64{{0, .5, 1.5}, {.5, 4, 0}, {1.5, 0, 0}}, h.Cells); diff != "" {
 		t.Error(diff)
 	}
@@ -236,7 +236,7 @@ func TestPictures(t *testing.T) {
 		t.Errorf("got %q, %q", h.Title, h.Note(0, 1))
 	}
 	big := sheetOf(100_000, entry{0, 99_999, 6, 1}, entry{1, 99_998, 8, 3}, entry{50_000, 50_000, 9, 1})
-	h = heatmap(big, Avg)
+	h = Heatmap(big, Avg)
 	last := len(h.Cells) - 1
 	if h.PerBin < 2 || len(h.Cells) != (100_000+h.PerBin-1)/h.PerBin || h.Cells[0][last] != 3.5 || h.Cells[50_000/h.PerBin][50_000/h.PerBin] != 9 || !h.Mean {
 		t.Errorf("%d lines a bin, %d bins, %v", h.PerBin, len(h.Cells), h.Cells[0][last])

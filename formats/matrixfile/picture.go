@@ -8,13 +8,13 @@ import (
 	"github.com/mpitrace/mpitrace/internal/plot"
 )
 
-func writePNG(w io.Writer, s *Sheet, q Quantity) error { return heatmap(s, q).WritePNG(w) }
+func writePNG(w io.Writer, s *Sheet, q Quantity) error { return Heatmap(s, q).WritePNG(w) }
 
-func writeSVG(w io.Writer, s *Sheet, q Quantity) error { return heatmap(s, q).WriteSVG(w) }
+func writeSVG(w io.Writer, s *Sheet, q Quantity) error { return Heatmap(s, q).WriteSVG(w) }
 
-// heatmap returns the picture of a quantity. If there are more lines than can
+// Heatmap returns the picture of a quantity. If there are more lines than can
 // be shown, each bin is the sum of several.
-func heatmap(s *Sheet, q Quantity) *plot.Heatmap {
+func Heatmap(s *Sheet, q Quantity) *plot.Heatmap {
 	perBin, bins := plot.Bins(s.N)
 	h := &plot.Heatmap{Title: s.title(q), Quantity: q.Text(), Unit: plot.Bytes, Mean: q == Avg, N: s.N, PerBin: perBin,
 		Cells: make([][]float64, bins), AxisName: s.Line, Labels: s.Labels}

@@ -236,6 +236,9 @@ func (a *Answer) compare(ran bool) {
 	a.NearBest = ran && float64(first) <= (1+NearBest)*float64(a.Best().Objective)
 }
 
+// Gains reports whether the best order found is worth a change.
+func (a *Answer) Gains() bool { return a.Equal == "" && !a.NearBest }
+
 // Best returns the row of the best order found.
 func (a *Answer) Best() *Row { return a.row(BestFound) }
 

@@ -48,6 +48,8 @@ type Heatmap struct {
 	// and one column for each bin. A cell of 0 is drawn as background.
 	Cells [][]float64
 
+	Ends *Scale // of the colours; nil for those of the cells
+
 	AxisName string   // the name of one line: "rank", "node", "block of 8 ranks"
 	Labels   []string // names of all N lines; nil if lines are named by their number
 

@@ -19,8 +19,11 @@ type Scale struct {
 const leastSpan = 4
 
 // Scale returns the scale from the matrix's smallest to its greatest value,
-// widened to leastSpan.
+// widened to leastSpan, or Ends.
 func (h *Heatmap) Scale() Scale {
+	if h.Ends != nil {
+		return *h.Ends
+	}
 	least, greatest := h.extremes()
 	if least < greatest {
 		least = min(least, greatest/leastSpan)

@@ -23,7 +23,7 @@ func Placement(w io.Writer, a *placement.Answer, o Options) error {
 	p.rows()
 	p.println()
 	p.println(p.conclusion())
-	if p.worthIt() {
+	if p.Gains() {
 		p.println("\nThe best order found:")
 		nodes, more := top(p.Placed, p.Top)
 		for _, n := range nodes {
@@ -33,9 +33,6 @@ func Placement(w io.Writer, a *placement.Answer, o Options) error {
 	}
 	return p.Flush()
 }
-
-// worthIt reports whether the best order found should be used.
-func (p *placementText) worthIt() bool { return p.Equal == "" && !p.NearBest }
 
 // objective says what orders are compared by.
 func (p *placementText) objective() string {
@@ -63,7 +60,11 @@ func within(level string) string {
 // rows prints the table of orders.
 func (p *placementText) rows() {
 	heads := []string{"order", "objective", "ratio", "leave a node"}
-	for _, l := range p.Levels {
+	levels := p.Levels
+	if n := len(levels); n > 1 && levels[n-2].Level == placement.NodeLevel {
+		levels = levels[:n-1] // the last one is what leaves a node
+	}
+	for _, l := range levels {
 		heads = append(heads, within(l.Level))
 	}
 	t := text.NewTable(append(heads, "largest flow between nodes")...)
@@ -74,7 +75,7 @@ func (p *placementText) rows() {
 			name = fmt.Sprintf("%s (mean of %d)", name, placement.RandomOrders)
 		}
 		cells := []string{name, text.Count(r.Objective), fmt.Sprintf("%.3f", r.Ratio), p.amount(r.LeavesNode)}
-		for _, w := range r.Levels {
+		for _, w := range r.Levels[:len(levels)] {
 			cells = append(cells, p.amount(w))
 		}
 		t.Add(append(cells, p.flow(&r.Largest))...)
