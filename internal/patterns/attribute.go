@@ -1,0 +1,147 @@
+package patterns
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
+)
+
+// classSum is what is known about a class of pairs of a component from the pairs that
+// are in no other component.
+type classSum struct {
+	pairs int
+	votes int           // of the majority vote
+	usual matrix.Volume // the volume that most pairs have, if most have one
+	same  int           // pairs that have it
+	sum   matrix.Volume // attributed to the class
+}
+
+// uniform reports whether most pairs have the usual volume.
+func (c *classSum) uniform() bool { return c.pairs > 0 && 2*c.same >= c.pairs }
+
+// membership says that a pair is in a class of a component.
+type membership struct {
+	pair      int
+	component int
+	class     int
+}
+
+// attribute adds the components with what each explains. A pair in one component is all
+// of it. Of a pair in several components, each takes the volume that its class usually
+// has, as known from pairs in one component, and one of which this is not known takes
+// the rest.
+func (g *graph) attribute() {
+	sums := make([][]classSum, len(g.found))
+	for c, s := range g.found {
+		sums[c] = make([]classSum, s.classes())
+	}
+	g.visit(func(m membership, alone bool) {
+		if s := &sums[m.component][m.class]; alone {
+			s.vote(g.all[m.pair])
+		}
+	})
+	var shared []membership
+	g.visit(func(m membership, alone bool) {
+		s := &sums[m.component][m.class]
+		if !alone {
+			shared = append(shared, m)
+			return
+		}
+		if g.all[m.pair] == s.usual {
+			s.same++
+		}
+		s.sum.Add(g.all[m.pair])
+	})
+	slices.SortFunc(shared, func(a, b membership) int {
+		return cmp.Or(cmp.Compare(a.pair, b.pair), cmp.Compare(a.component, b.component))
+	})
+	for len(shared) > 0 {
+		n := 1
+		for n < len(shared) && shared[n].pair == shared[0].pair {
+			n++
+		}
+		split(g.all[shared[0].pair], shared[:n], sums)
+		shared = shared[n:]
+	}
+	for c, s := range g.found {
+		g.addFound(s, sums[c])
+	}
+}
+
+// visit visits all pairs of all components. alone says that a pair is in no other one.
+func (g *graph) visit(f func(m membership, alone bool)) {
+	for c, s := range g.found {
+		for rank := range g.ranks {
+			s.each(rank, func(class, to int) bool {
+				i := g.pair(rank, to)
+				f(membership{i, c, class}, g.cover[i]&(g.cover[i]-1) == 0)
+				return true
+			})
+		}
+	}
+}
+
+// vote counts a pair, and keeps the volume of the majority if there is one.
+func (c *classSum) vote(v matrix.Volume) {
+	c.pairs++
+	switch {
+	case c.votes == 0:
+		c.usual, c.votes = v, 1
+	case c.usual == v:
+		c.votes++
+	default:
+		c.votes--
+	}
+}
+
+// split attributes the volume of a pair to the components that it is in.
+func split(v matrix.Volume, among []membership, sums [][]classSum) {
+	rest := among[0] // takes what the others leave
+	chosen := false
+	for _, m := range among {
+		if s := &sums[m.component][m.class]; !s.uniform() && (!chosen || s.pairs == 0) {
+			rest, chosen = m, true
+		}
+	}
+	left := v
+	for _, m := range among {
+		if s := &sums[m.component][m.class]; m != rest && s.uniform() {
+			took := minus(left, minus(left, s.usual))
+			s.sum.Add(took)
+			left = minus(left, took)
+		}
+	}
+	sums[rest.component][rest.class].sum.Add(left)
+}
+
+// addFound adds a component, without the neighbours of a stencil that have no share.
+func (g *graph) addFound(s shape, sums []classSum) {
+	if st, ok := s.(*stencil); ok {
+		var offsets [][]int
+		for i, o := range st.offsets {
+			if sums[i].sum != (matrix.Volume{}) {
+				offsets = append(offsets, o)
+			}
+		}
+		st.offsets = offsets
+	}
+	if b, ok := s.(butterfly); ok {
+		var stages []int
+		for i, stage := range b.stages {
+			if sums[i].sum != (matrix.Volume{}) {
+				stages = append(stages, stage)
+			}
+		}
+		s = butterfly{stages}
+	}
+	var v matrix.Volume
+	for i := range sums {
+		v.Add(sums[i].sum)
+	}
+	if g.enough(g.weight(v)) {
+		c := s.component()
+		c.Volume = v
+		g.add(c)
+	}
+}

@@ -1,0 +1,94 @@
+package patterns
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
+)
+
+// ofCollectives returns which part of the matrix of collectives is all-to-all.
+func ofCollectives(m *matrix.Matrix, ranks int) Part {
+	p := newParts(m, ranks)
+	p.allToAll(m)
+	bySize := map[[2]int]*Component{} // size and stride
+	groups := m.Groups()
+	slices.SortFunc(groups, func(a, b matrix.Group) int { return slices.Compare(a.Senders, b.Senders) })
+	for i := range groups {
+		g := &groups[i]
+		v := volumeOf(g)
+		p.part.Total.Add(v)
+		if !exchanges(g) || v.Bytes == 0 {
+			continue
+		}
+		key := [2]int{len(g.Senders), strideOf(g.Senders)}
+		if bySize[key] == nil {
+			bySize[key] = &Component{Kind: AllToAll, Size: key[0], Stride: key[1]}
+		}
+		bySize[key].Groups++
+		bySize[key].Volume.Add(v)
+	}
+	p.byMessages = p.part.Total.Bytes == 0
+	for _, c := range bySize {
+		p.add(*c)
+	}
+	slices.SortFunc(p.part.Components, func(a, b Component) int {
+		return cmp.Or(cmp.Compare(b.Size, a.Size), cmp.Compare(a.Stride, b.Stride))
+	})
+	p.merge()
+	return p.finish()
+}
+
+// merge adds up irregular and regular all-to-all of all ranks.
+func (p *parts) merge() {
+	c := p.part.Components
+	for len(c) > 1 && c[0].Kind == AllToAll && c[1].Kind == AllToAll && c[0].Size == c[1].Size && c[0].Stride == c[1].Stride {
+		c[0].Volume.Add(c[1].Volume)
+		c = slices.Delete(c, 1, 2)
+	}
+	p.part.Components = c
+}
+
+// exchanges reports whether each member sends to each other one.
+func exchanges(g *matrix.Group) bool {
+	if g.Index != nil || len(g.Senders) < 2 || len(g.Senders) != len(g.Receivers) {
+		return false
+	}
+	a, b := slices.Clone(g.Senders), slices.Clone(g.Receivers)
+	slices.Sort(a)
+	slices.Sort(b)
+	return slices.Equal(a, b)
+}
+
+// strideOf returns how far apart ranks are; 0 if this differs.
+func strideOf(ranks []int32) int {
+	sorted := slices.Sorted(slices.Values(ranks))
+	stride := sorted[1] - sorted[0]
+	for i := range sorted[1:] {
+		if sorted[i+1]-sorted[i] != stride {
+			return 0
+		}
+	}
+	return int(stride)
+}
+
+// volumeOf returns the sum of what the members of a group send.
+func volumeOf(g *matrix.Group) (sum matrix.Volume) {
+	after := make([]uint64, len(g.Weight)+1) // weights from an index on
+	weight := make(map[int32]uint64, len(g.Receivers))
+	for q := len(g.Weight) - 1; q >= 0; q-- {
+		after[q] = after[q+1]
+		if g.Receivers[q] >= 0 {
+			after[q] += g.Weight[q]
+			weight[g.Receivers[q]] = g.Weight[q]
+		}
+	}
+	for i, each := range g.Each {
+		reached := after[0] - weight[g.Senders[i]]
+		if g.Index != nil {
+			reached = after[g.Index[i]+1]
+		}
+		sum.Add(matrix.Volume{Bytes: each.Bytes * reached, Messages: each.Messages * reached})
+	}
+	return sum
+}

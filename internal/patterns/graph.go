@@ -1,0 +1,167 @@
+package patterns
+
+import (
+	"slices"
+
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
+)
+
+// graph holds the pairs of a matrix that all-to-all does not explain, in compressed
+// rows: the pairs of rank r are those from start[r] to start[r+1]-1.
+type graph struct {
+	*parts
+	start []int
+	to    []int32         // ascending in each row
+	all   []matrix.Volume // of each pair
+	left  []matrix.Volume // what no component explains so far
+	open  []bool          // whether no component explains all of the pair
+	cover []uint16        // bit i: the pair belongs to found[i]
+	count []int32         // pairs by to-from, at index to-from+ranks
+	found []shape
+}
+
+// newGraph returns the pairs of a matrix with more than base.
+func newGraph(p *parts, m *matrix.Matrix) *graph {
+	n := p.pairs - p.explained
+	g := &graph{parts: p, start: make([]int, p.ranks+1), to: make([]int32, 0, n), all: make([]matrix.Volume, 0, n), count: make([]int32, 2*p.ranks)}
+	row := 0
+	for pair, v := range m.Entries() {
+		left := minus(v, p.base)
+		if !p.within(pair) || pair.From == pair.To || p.explained > 0 && left == (matrix.Volume{}) {
+			continue
+		}
+		for ; row < pair.From; row++ {
+			g.start[row+1] = len(g.to)
+		}
+		g.to, g.all = append(g.to, int32(pair.To)), append(g.all, left)
+		g.count[pair.To-pair.From+p.ranks]++
+	}
+	for ; row < p.ranks; row++ {
+		g.start[row+1] = len(g.to)
+	}
+	g.left, g.cover, g.open = slices.Clone(g.all), make([]uint16, len(g.to)), make([]bool, len(g.to))
+	for i := range g.open {
+		g.open[i] = true
+	}
+	return g
+}
+
+// pair returns the index of a pair; -1 if there is none.
+func (g *graph) pair(from, to int) int {
+	low, high := g.start[from], g.start[from+1]
+	for low < high {
+		if mid := (low + high) / 2; int(g.to[mid]) < to {
+			low = mid + 1
+		} else {
+			high = mid
+		}
+	}
+	if low < g.start[from+1] && int(g.to[low]) == to {
+		return low
+	}
+	return -1
+}
+
+// has returns how many pairs are a number of ranks apart.
+func (g *graph) has(offset int) int { return int(g.count[offset+g.ranks]) }
+
+// A shape is a set of pairs. They are in classes: the pairs of a class often exchange
+// the same volume.
+type shape interface {
+	classes() int
+	// each visits the pairs that a rank sends to, until visit returns false.
+	each(rank int, visit func(class, to int) bool)
+	component() Component
+}
+
+// A fit says how a shape agrees with a graph.
+type fit struct {
+	pairs   int    // of the shape
+	open    int    // pairs of which something is not explained yet
+	fresh   int    // pairs that are in no component yet
+	weight  uint64 // of what is not explained yet
+	uniform bool   // the same is left of all open pairs of a class
+}
+
+// fit compares a shape with the graph. ok is false if a pair of the shape does not exist.
+func (g *graph) fit(s shape) (f fit, ok bool) {
+	first := make([]matrix.Volume, s.classes())
+	seen := make([]bool, s.classes())
+	f.uniform, ok = true, true
+	for rank := 0; rank < g.ranks && ok; rank++ {
+		s.each(rank, func(class, to int) bool {
+			i := g.pair(rank, to)
+			if i < 0 {
+				ok = false
+				return false
+			}
+			f.pairs++
+			if !g.open[i] {
+				return true
+			}
+			f.open++
+			f.weight += g.weight(g.left[i])
+			if g.cover[i] == 0 {
+				f.fresh++
+			}
+			if !seen[class] {
+				first[class], seen[class] = g.left[i], true
+			}
+			f.uniform = f.uniform && first[class] == g.left[i]
+			return true
+		})
+	}
+	return f, ok && f.pairs > 0
+}
+
+// worth reports whether a fit is good enough for a component. If all pairs belong to
+// other components, which took the volume that most pairs have, it must be the same
+// everywhere.
+func (g *graph) worth(f fit) bool {
+	return g.enough(f.weight) && leastFresh*f.open >= f.pairs && (f.fresh > 0 || f.open == f.pairs && f.uniform)
+}
+
+// take marks what a shape explains. In each class this is the least volume if many pairs
+// have it, so that other components can have the rest; otherwise everything.
+func (g *graph) take(s shape) {
+	bit := uint16(1) << len(g.found)
+	g.found = append(g.found, s)
+	least, count, open := make([]matrix.Volume, s.classes()), make([]int, s.classes()), make([]int, s.classes())
+	visit := func(f func(class, i int)) {
+		for rank := range g.ranks {
+			s.each(rank, func(class, to int) bool {
+				if i := g.pair(rank, to); i >= 0 {
+					f(class, i)
+				}
+				return true
+			})
+		}
+	}
+	visit(func(class, i int) {
+		if !g.open[i] {
+			return
+		}
+		open[class]++
+		c := compareVolumes(g.left[i], least[class])
+		if count[class] == 0 || c < 0 {
+			least[class], count[class] = g.left[i], 1
+		} else if c == 0 {
+			count[class]++
+		}
+	})
+	visit(func(class, i int) {
+		g.cover[i] |= bit
+		switch {
+		case !g.open[i]:
+		case uniformShare*count[class] >= open[class] && g.left[i] != least[class]:
+			g.left[i] = minus(g.left[i], least[class])
+		default:
+			g.left[i], g.open[i] = matrix.Volume{}, false
+		}
+	})
+}
+
+// minus returns v without w, at least 0.
+func minus(v, w matrix.Volume) matrix.Volume {
+	return matrix.Volume{Bytes: v.Bytes - min(v.Bytes, w.Bytes), Messages: v.Messages - min(v.Messages, w.Messages)}
+}
