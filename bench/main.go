@@ -1,7 +1,7 @@
 // Command bench measures commands, programs and libraries. Benchmarks of single
 // functions are Go benchmarks next to the code.
 //
-//	go run ./bench calls|process|programs|matrices [flags]
+//	go run ./bench calls|process|programs|matrices|placement [flags]
 package main
 
 import (
@@ -14,6 +14,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/bench/calls"
 	"github.com/mpitrace/mpitrace/bench/matrices"
+	"github.com/mpitrace/mpitrace/bench/placement"
 	"github.com/mpitrace/mpitrace/bench/process"
 	"github.com/mpitrace/mpitrace/bench/programs"
 )
@@ -30,13 +31,14 @@ func main() {
 func newCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure what recording and making matrices costs",
-		Long: `Bench measures what recording an MPI program costs, and what making matrices
-costs. Each part prints Go benchmark lines, which benchstat reads, and tables.
+		Short: "Measure what recording, making matrices and placing ranks cost",
+		Long: `Bench measures what recording an MPI program costs, what making matrices costs,
+and how good the orders of ranks are that placement finds. Each part prints
+tables; all but placement print Go benchmark lines too, which benchstat reads.
 Run it on a machine that does nothing else.`,
 		SilenceErrors: true,
 	}
-	root.AddCommand(calls.Command(), process.Command(), programs.Command(), matrices.Command())
+	root.AddCommand(calls.Command(), process.Command(), programs.Command(), matrices.Command(), placement.Command())
 	root.CompletionOptions.DisableDefaultCmd = true
 	return root
 }

@@ -19,7 +19,7 @@ func TestCommands(t *testing.T) {
 		}
 		checkFlags(t, c)
 	}
-	if want := []string{"calls", "matrices", "process", "programs"}; !slices.Equal(names, want) {
+	if want := []string{"calls", "matrices", "placement", "process", "programs"}; !slices.Equal(names, want) {
 		t.Errorf("the parts are %v, want %v", names, want)
 	}
 }

@@ -1,0 +1,58 @@
+package placement
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/mpitrace/mpitrace/internal/placement"
+)
+
+// A hierarchy is a topology as VieM and Scotch describe it, innermost level first.
+type hierarchy struct {
+	sizes     []int
+	distances []int64
+}
+
+func (h *hierarchy) String() string { return join(h.sizes) + " " + join(h.distances) }
+
+func (h *hierarchy) topology() (*placement.Topology, error) {
+	names := []string{"socket", "node", "switch", "system"}
+	return placement.Uniform(names[len(names)-len(h.sizes):], h.sizes, h.distances)
+}
+
+func join[T int | int64](values []T) string {
+	var text []string
+	for _, v := range values {
+		text = append(text, strconv.FormatInt(int64(v), 10))
+	}
+	return strings.Join(text, ":")
+}
+
+// hierarchies returns three for a number of ranks: nodes of two sockets, few large nodes,
+// and four levels of distances that are near each other. Sizes are factors of the number
+// of ranks, near those wished.
+func hierarchies(ranks int) []hierarchy {
+	return []hierarchy{
+		wish(ranks, []int{8, 2}, []int64{1, 10, 100}),
+		wish(ranks, []int{4, 16}, []int64{1, 10, 100}),
+		wish(ranks, []int{3, 2, 6}, []int64{1, 2, 5, 25}),
+	}
+}
+
+// wish returns a hierarchy of the sizes wished, as far as they divide what is left of
+// the ranks; the outermost level has the rest.
+func wish(ranks int, sizes []int, distances []int64) hierarchy {
+	var h hierarchy
+	left := ranks
+	for i, s := range sizes {
+		for left%s != 0 || left/s < 2 && s > 1 {
+			s--
+		}
+		if s > 1 {
+			h.sizes, h.distances = append(h.sizes, s), append(h.distances, distances[i])
+			left /= s
+		}
+	}
+	h.sizes, h.distances = append(h.sizes, left), append(h.distances, distances[len(distances)-1])
+	return h
+}
