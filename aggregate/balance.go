@@ -194,9 +194,25 @@ func (j *Job) localities(ms *matrix.ByClass) []Locality {
 // Order is an order of the ranks on the nodes, with the number of ranks that each
 // node had.
 type Order struct {
-	Name    string        `json:"name"` // recorded, block or round-robin
+	Name    string        `json:"name"` // recorded, block, round-robin or BestFound
 	Between matrix.Volume `json:"between_nodes"`
 	All     matrix.Volume `json:"all"`
+}
+
+// BestFound is the name of the order that was searched for, see Job.OrderOf.
+const BestFound = "best found"
+
+// OrderOf returns what an order costs that has each rank on a node, by its index.
+func (j *Job) OrderOf(name string, node func(rank int) int) Order {
+	return orderOf(j.Matrices().Direct(), name, node)
+}
+
+func orderOf(direct *matrix.Matrix, name string, node func(rank int) int) Order {
+	byNode := direct.Fold(node)
+	o := Order{Name: name, All: byNode.Total()}
+	byNode.DropSelf()
+	o.Between = byNode.Total()
+	return o
 }
 
 // orders returns the recorded order of the ranks and some simple ones; nil if there is
@@ -214,18 +230,10 @@ func (j *Job) orders(direct *matrix.Matrix) []Order {
 	if len(names) < 2 || direct.Empty() {
 		return nil
 	}
-	of := func(name string, node func(rank int) int) Order {
-		byNode := direct.Fold(node)
-		o := Order{Name: name, Between: byNode.Total(), All: byNode.Total()}
-		for i := range names {
-			o.Between.Subtract(byNode.At(i, i))
-		}
-		return o
-	}
 	block, robin := blocks(slots), roundRobin(slots)
-	return []Order{of("recorded", node),
-		of("block", func(rank int) int { return block[rank] }),
-		of("round-robin", func(rank int) int { return robin[rank] })}
+	return []Order{orderOf(direct, "recorded", node),
+		orderOf(direct, "block", func(rank int) int { return block[rank] }),
+		orderOf(direct, "round-robin", func(rank int) int { return robin[rank] })}
 }
 
 // blocks returns the node of each rank if each node gets the next ranks until it is

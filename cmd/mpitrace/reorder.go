@@ -53,6 +53,8 @@ const (
 	thorough effort = "thorough"
 )
 
+const defaultSeed = 1
+
 var efforts = map[effort]int{fast: 1, normal: 2, thorough: 3}
 
 func newReorder() *cobra.Command {
@@ -114,7 +116,7 @@ the same for the same --seed.`,
 	addWord(cmd, &o.by, "by", "what counts: `bytes` or messages", placement.Bytes, placement.Messages)
 	commandline.AddSelection(cmd, &o.selection)
 	addWord(cmd, &o.effort, "effort", "how long to search: `fast`, normal or thorough", normal, fast, thorough)
-	f.Uint64Var(&o.seed, "seed", 1, "`number` from which random choices are made; the same gives the same order")
+	f.Uint64Var(&o.seed, "seed", defaultSeed, "`number` from which random choices are made; the same gives the same order")
 	f.IntVar(&o.job, "job", 0, "only the `N`-th job of the run (default: all jobs)")
 	addTop(cmd, &o.top, "the `number` of nodes to list, or all")
 	f.BoolVar(&o.json, "json", false, "print JSON instead of text")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/findings"
+	"github.com/mpitrace/mpitrace/internal/placement"
 	"github.com/mpitrace/mpitrace/internal/report"
 	"github.com/mpitrace/mpitrace/internal/report/page"
 	"github.com/mpitrace/mpitrace/internal/run"
@@ -22,6 +23,7 @@ type summaries struct {
 	whole []*aggregate.Job // the same jobs, for a page; nil for text and JSON
 	ranks []*aggregate.RankSummary
 
+	placed map[*aggregate.Summary]*placement.Answer // of jobs on several nodes
 	traced analyses
 }
 
@@ -29,6 +31,7 @@ type summaries struct {
 // forPage, it also keeps what a page needs.
 func summarize(opened *run.Run, read time.Time, forPage bool) (found summaries, err error) {
 	o := aggregate.Options{MustAgree: settingsThatAgree()}
+	found.placed = map[*aggregate.Summary]*placement.Answer{}
 	if forPage {
 		o.PairDetails = page.MostPairs
 		// The jobs stay in memory until the page is written. Collecting garbage more often
@@ -40,12 +43,46 @@ func summarize(opened *run.Run, read time.Time, forPage bool) (found summaries, 
 		if err != nil {
 			return summaries{}, err
 		}
-		found.jobs = append(found.jobs, j.Summary())
+		s := j.Summary()
+		found.jobs = append(found.jobs, s)
+		if answer := searchOrder(j, s); answer != nil {
+			found.placed[s] = answer
+		}
 		if forPage {
 			found.whole = append(found.whole, j)
 		}
 	}
 	return found, nil
+}
+
+// mostSearched is the number of ranks up to which a report searches for a better order.
+const mostSearched = 4096
+
+// searchOrder searches for a better order of the ranks of a job, as `mpitrace reorder
+// --effort fast` does, and adds it to the orders of the summary. It returns nil if there is
+// one node, or if there are too many ranks.
+func searchOrder(j *aggregate.Job, s *aggregate.Summary) *placement.Answer {
+	if len(s.Orders) == 0 || s.RanksExpected > mostSearched {
+		return nil
+	}
+	source := placement.Source{Ranks: s.RanksExpected}
+	for i := range s.Ranks {
+		r := &s.Ranks[i]
+		source.Processes = append(source.Processes, placement.Process{Rank: r.Rank, Host: r.Host, Placement: r.Placement})
+	}
+	topology, ran, err := source.Load()
+	if err != nil {
+		return nil
+	}
+	counted, _ := placement.Counted(j.Matrices())
+	answer, err := placement.Ask(placement.Question{Topology: topology, Matrix: counted, Ranks: source.Ranks, By: placement.Bytes, Ran: ran,
+		Options: placement.Options{Seed: defaultSeed, Effort: efforts[fast]}})
+	if err != nil {
+		return nil
+	}
+	node := topology.NodeOf(answer.Slot)
+	s.Orders = append(s.Orders, j.OrderOf(aggregate.BestFound, func(rank int) int { return node[rank] }))
+	return answer
 }
 
 // summarizeRank returns the summaries of one rank, in each job that has it. It returns an

@@ -123,6 +123,32 @@ func TestBytesBetweenNodes(t *testing.T) {
 	}
 }
 
+// A simple order is named unless the best one found has at least 2 % less bytes between
+// nodes.
+func TestBestOrderFound(t *testing.T) {
+	for _, test := range []struct {
+		found uint64
+		text  string
+		try   string
+	}{
+		{197, "In block order it is 20.0 %.", "Start the ranks in block order (mpirun --map-by, srun --distribution); `mpitrace reorder RUN` compares orders."},
+		{195, "In the best order found it is 19.5 %.", "`mpitrace reorder RUN` finds this order and writes the launcher's file."},
+		{0, "In the best order found it is 0.0 %.", "`mpitrace reorder RUN` finds this order and writes the launcher's file."},
+	} {
+		s := computing(9.9, 9.9)
+		for _, o := range []struct {
+			name    string
+			between uint64
+		}{{"recorded", 400}, {"block", 200}, {"round-robin", 900}, {aggregate.BestFound, test.found}} {
+			s.Orders = append(s.Orders, aggregate.Order{Name: o.name, Between: matrix.Volume{Bytes: o.between}, All: matrix.Volume{Bytes: 1000}})
+		}
+		found := Of(s, nil)
+		if len(found) != 1 || found[0].Text != "40.0 % of the bytes between ranks leave their node. "+test.text || found[0].Try != test.try {
+			t.Errorf("%d bytes: %+v", test.found, found)
+		}
+	}
+}
+
 // TestImbalanceExplainsWaits checks that waits in a collective are not shown with the
 // load imbalance that causes them, but are if they are longer.
 func TestImbalanceExplainsWaits(t *testing.T) {

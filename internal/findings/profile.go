@@ -420,8 +420,9 @@ func sources(j *job, b *aggregate.Balance) profile.RankSet {
 }
 
 const (
-	betweenLeast = 0.2 // share of the bytes that leave nodes
-	orderGains   = 0.7 // of the bytes that leave nodes, in a better order
+	betweenLeast = 0.2  // share of the bytes that leave nodes
+	orderGains   = 0.7  // of the bytes that leave nodes, in a better order
+	orderWorth   = 0.02 // of the bytes that leave nodes: a launcher's file is not worth less
 )
 
 // bytesBetweenNodes holds if many bytes leave their node and would not in another
@@ -430,20 +431,37 @@ func bytesBetweenNodes(j *job) *Finding {
 	if len(j.Orders) < 2 || j.Orders[0].All.Bytes == 0 {
 		return nil
 	}
-	was, best := j.Orders[0], j.Orders[1]
-	for _, o := range j.Orders[2:] {
-		if o.Between.Bytes < best.Between.Bytes {
-			best = o
-		}
-	}
+	was, best := j.Orders[0], bestOrder(j.Orders[1:])
 	all := float64(was.All.Bytes)
 	share := float64(was.Between.Bytes) / all
 	if share < betweenLeast || float64(best.Between.Bytes) > orderGains*float64(was.Between.Bytes) {
 		return nil
 	}
-	return &Finding{Share: share, Of: OfBytes,
-		Text: fmt.Sprintf("%s of the bytes between ranks leave their node. In %s order it is %s.", text.Percent(share), best.Name, text.Percent(float64(best.Between.Bytes)/all)),
-		Try:  fmt.Sprintf("Start the ranks in %s order (mpirun --map-by, srun --distribution).", best.Name)}
+	f := &Finding{Share: share, Of: OfBytes}
+	name := best.Name + " order"
+	f.Try = fmt.Sprintf("Start the ranks in %s (mpirun --map-by, srun --distribution); `mpitrace reorder RUN` compares orders.", name)
+	if best.Name == aggregate.BestFound {
+		name = "the best order found"
+		f.Try = "`mpitrace reorder RUN` finds this order and writes the launcher's file."
+	}
+	f.Text = fmt.Sprintf("%s of the bytes between ranks leave their node. In %s it is %s.", text.Percent(share), name, text.Percent(float64(best.Between.Bytes)/all))
+	return f
+}
+
+// bestOrder returns the order with the fewest bytes between nodes. A simple order, which
+// launchers know by name, is preferred to one that has at most orderWorth less.
+func bestOrder(orders []aggregate.Order) aggregate.Order {
+	best := orders[0]
+	for _, o := range orders[1:] {
+		least := best.Between.Bytes
+		if o.Name == aggregate.BestFound {
+			least -= uint64(orderWorth * float64(least))
+		}
+		if o.Between.Bytes < least {
+			best = o
+		}
+	}
+	return best
 }
 
 // manyConstructors is the number of calls of a rank from which a constructor is one in

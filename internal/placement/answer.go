@@ -125,7 +125,7 @@ func Ask(q Question) (*Answer, error) {
 		q.row(InTurn, traffic, turn), q.random(traffic))
 	a.compare(q.Ran != nil)
 	a.Equal = q.allEqual(traffic)
-	a.Slot, a.Placed = best, t.Placed(best)
+	a.Slot, a.Placed = best, t.placed(best)
 	return a, nil
 }
 
@@ -181,12 +181,12 @@ func (q *Question) row(name string, traffic *Traffic, o Order) Row {
 
 // largestFlow returns the largest flow from one node to another.
 func (q *Question) largestFlow(o Order) Flow {
-	node := q.Topology.Levels[q.Topology.Nodes()].Domain
+	node := q.Topology.NodeOf(o)
 	flows := q.Matrix.Fold(func(rank int) int {
-		if rank < 0 || rank >= len(o) {
+		if rank < 0 || rank >= len(node) {
 			return -1
 		}
-		return int(node[o[rank]])
+		return node[rank]
 	})
 	flows.DropSelf()
 	var largest matrix.Cell
@@ -282,15 +282,21 @@ func (t *Topology) nodeNames() []string {
 	return names
 }
 
-// Placed returns which ranks an order has on each node that has any.
-func (t *Topology) Placed(o Order) []NodeRanks {
-	level := t.Nodes()
-	ranks := make([][]int, t.nodeCount())
+// NodeOf returns the index of the node of each rank.
+func (t *Topology) NodeOf(o Order) []int {
+	level, node := t.Nodes(), make([]int, len(o))
 	for r, s := range o {
-		node := int32(0)
 		if level >= 0 {
-			node = t.Levels[level].Domain[s]
+			node[r] = int(t.Levels[level].Domain[s])
 		}
+	}
+	return node
+}
+
+// placed returns which ranks an order has on each node that has any.
+func (t *Topology) placed(o Order) []NodeRanks {
+	ranks := make([][]int, t.nodeCount())
+	for r, node := range t.NodeOf(o) {
 		ranks[node] = append(ranks[node], r)
 	}
 	out := []NodeRanks{}
