@@ -352,7 +352,7 @@ func (o *reorderOptions) write(a *reordered) error {
 		if err != nil {
 			return err
 		}
-		a.File, a.Start = o.output, format.Command(o.output, a.Ranks, a.job.command)
+		a.File, a.Start = o.output, format.Command(o.output, a.topology, a.Slot, a.job.command)
 	}
 	if o.plot == "" {
 		return nil

@@ -137,7 +137,7 @@ func (p *hwlocParser) tree(root *hwlocObject) (*Tree, error) {
 	if root.kind != "Machine" && root.kind != "System" {
 		return nil, fmt.Errorf("the outermost object is of type %q, not Machine", root.kind)
 	}
-	t := &Tree{root: &domain{}}
+	t := &Tree{root: &domain{}, allCores: true}
 	if err := t.addObjects(t.root, root, 0); err != nil {
 		return nil, err
 	}

@@ -8,25 +8,44 @@ import (
 	"strings"
 
 	"github.com/mpitrace/mpitrace/internal/text"
+	"github.com/mpitrace/mpitrace/profile"
 )
 
-// A FileFormat is a file by which a launcher places ranks.
+// A FileFormat is a file by which a launcher places ranks. Only rankfile and mpich place
+// them within a node; with the others, that is left to the launcher.
 type FileFormat struct {
 	Name        string
 	Description string
 	write       func(w *bufio.Writer, p *placed) error
-	command     string // FILE and N stand for the file and the number of ranks
+	// command returns the start of the command line that uses a file, which it is given
+	// in the form for a shell.
+	command func(p *placed, file string) string
 }
 
 // FileFormats are the formats of launchers' files.
 var FileFormats = []FileFormat{
-	{"rankfile", "Open MPI's rank file: host and processors of each rank", writeRankfile, "mpirun --rankfile FILE -n N"},
-	{"seq", "Open MPI's host file for --map-by seq: one host for each rank", writeHosts, "mpirun --hostfile FILE --map-by seq -n N"},
-	{"hydra", "host file of MPICH: blocks of ranks", writeBlocks, "mpiexec -f FILE -n N"},
-	{"slurm", "Slurm's host file: one host for each rank", writeHosts, "SLURM_HOSTFILE=FILE srun --distribution=arbitrary -n N"},
-	{"mpich", "Cray MPICH's MPICH_RANK_ORDER: ranks in the order of nodes", writeRankOrder, "MPICH_RANK_REORDER_METHOD=3 MPICH_RANK_REORDER_FILE=FILE srun -n N"},
-	{"flux", "task map of Flux: blocks of ranks", writeTaskmap, `flux run --taskmap=manual:"$(cat FILE)" -n N`},
-	{"intel", "machine file of Intel MPI: blocks of ranks", writeBlocks, "mpirun -machinefile FILE -n N"},
+	{"rankfile", "Open MPI's rankfile: node and cores of each rank", writeRankfile, func(p *placed, file string) string {
+		return "mpirun" + p.hostOption() + " --rankfile " + file + p.ifShared(" --bind-to core:overload-allowed") + p.n()
+	}},
+	{"seq", "host file for Open MPI's --map-by seq: node of each rank", writeHosts, func(p *placed, file string) string {
+		return "mpirun --hostfile " + file + " --map-by seq" + p.ifShared(" --bind-to none") + p.n()
+	}},
+	{"hydra", "host file of MPICH's launcher: nodes of blocks of ranks", writeBlocks, func(p *placed, file string) string {
+		return "mpiexec -f " + file + p.n()
+	}},
+	{"slurm", "SLURM_HOSTFILE of srun: node of each rank", writeHosts, func(p *placed, file string) string {
+		return "SLURM_HOSTFILE=" + file + " srun --distribution=arbitrary" + p.n()
+	}},
+	{"mpich", "MPICH_RANK_ORDER of Cray MPICH: ranks in the order of nodes and cores", writeRankOrder, func(p *placed, file string) string {
+		return fmt.Sprintf("MPICH_RANK_REORDER_METHOD=3 MPICH_RANK_REORDER_FILE=%s srun -N %d --ntasks-per-node=%d --distribution=block%s",
+			file, len(p.ranksOn), p.largestNode(), p.n())
+	}},
+	{"flux", "task map of Flux (RFC 34): nodes of blocks of ranks", writeTaskmap, func(p *placed, file string) string {
+		return fmt.Sprintf(`flux run -N %d --taskmap=manual:"$(cat %s)"%s`, len(p.ranksOn), file, p.n())
+	}},
+	{"intel", "machine file of Intel MPI: nodes of blocks of ranks", writeBlocks, func(p *placed, file string) string {
+		return "mpirun -machinefile " + file + p.n()
+	}},
 }
 
 // FileFormatOf returns the format of a name.
@@ -53,36 +72,109 @@ func (f *FileFormat) Write(w io.Writer, t *Topology, o Order) error {
 	return out.Flush()
 }
 
-// Command returns the command line that starts program with a file.
-func (f *FileFormat) Command(file string, ranks int, program string) string {
-	line := strings.NewReplacer("FILE", text.ShellQuote(file), "N", fmt.Sprint(ranks)).Replace(f.command)
-	return line + " " + program
+// Command returns the command line by which a launcher starts a program with a file that
+// Write has written. program is the program and its arguments in the form for a shell.
+func (f *FileFormat) Command(file string, t *Topology, o Order, program string) string {
+	return f.command(newPlaced(t, o), text.ShellQuote(file)) + " " + program
 }
 
-// placed is the ranks with their places.
+// placed is ranks in their places.
 type placed struct {
 	topology *Topology
 	order    Order
 	node     []int32 // by rank
+	// ranksOn is the ranks on each node that has any, in the order of slots, and used the
+	// index in it of each node; -1 for others.
+	ranksOn [][]int
+	used    []int
 }
 
 func newPlaced(t *Topology, o Order) *placed {
 	p := &placed{topology: t, order: o, node: make([]int32, len(o))}
 	domain := t.Levels[t.Nodes()].Domain
+	in := make([]int, len(t.Slots)) // 1 + the rank in each slot
 	for r, s := range o {
-		p.node[r] = domain[s]
+		p.node[r], in[s] = domain[s], r+1
+	}
+	p.used = make([]int, domain[len(domain)-1]+1)
+	for node := range p.used {
+		p.used[node] = -1
+	}
+	for s, r := range in {
+		if r == 0 {
+			continue
+		}
+		if p.used[domain[s]] < 0 {
+			p.used[domain[s]] = len(p.ranksOn)
+			p.ranksOn = append(p.ranksOn, nil)
+		}
+		i := p.used[domain[s]]
+		p.ranksOn[i] = append(p.ranksOn[i], r-1)
 	}
 	return p
 }
+
+// n returns the option for the number of ranks.
+func (p *placed) n() string { return fmt.Sprintf(" -n %d", len(p.order)) }
 
 func (p *placed) slot(rank int) *Slot { return &p.topology.Slots[p.order[rank]] }
 
 // host returns the host of a rank.
 func (p *placed) host(rank int) (string, error) {
-	if h := p.slot(rank).Host; h != "" {
-		return h, nil
+	h := p.slot(rank).Host
+	if h == "" {
+		return "", fmt.Errorf("it has the names of nodes, but the topology does not name the node of rank %d; formats mpich and flux need no names, nor does rankfile in a job of a scheduler", rank)
 	}
-	return "", errors.New("the topology does not name the host of rank " + fmt.Sprint(rank) + ", and this format needs the names")
+	if strings.ContainsAny(h, " \t\n:#=,") {
+		return "", fmt.Errorf("host %q cannot be in this file", h)
+	}
+	return h, nil
+}
+
+// largestNode returns the largest number of ranks on a node.
+func (p *placed) largestNode() int {
+	n := 0
+	for _, ranks := range p.ranksOn {
+		n = max(n, len(ranks))
+	}
+	return n
+}
+
+// maxHostOption is the number of hosts up to which a command line names them.
+const maxHostOption = 32
+
+// hostOption returns the option by which Open MPI gets to know the hosts; empty if they
+// are not known or too many. Open MPI 5 needs it outside of a scheduler's jobs.
+func (p *placed) hostOption() string {
+	if len(p.ranksOn) > maxHostOption {
+		return ""
+	}
+	var hosts []string
+	for _, ranks := range p.ranksOn {
+		host, err := p.host(ranks[0])
+		if err != nil {
+			return ""
+		}
+		hosts = append(hosts, fmt.Sprintf("%s:%d", host, len(ranks)))
+	}
+	return " --host " + strings.Join(hosts, ",")
+}
+
+// ifShared returns the option if ranks share cores, which Open MPI 5 refuses without it.
+func (p *placed) ifShared(option string) string {
+	for _, ranks := range p.ranksOn {
+		taken := map[int]bool{}
+		for _, r := range ranks {
+			cores, _ := profile.ParseProcessors(p.slot(r).Cores)
+			for _, core := range cores {
+				if taken[core] {
+					return option
+				}
+				taken[core] = true
+			}
+		}
+	}
+	return ""
 }
 
 // A block is consecutive ranks on one node.
@@ -112,6 +204,7 @@ func writeHosts(w *bufio.Writer, p *placed) error {
 	return nil
 }
 
+// writeBlocks writes a line for each block of ranks. A host may have several.
 func writeBlocks(w *bufio.Writer, p *placed) error {
 	for _, b := range p.blocks() {
 		host, err := p.host(b.first)
@@ -123,41 +216,52 @@ func writeBlocks(w *bufio.Writer, p *placed) error {
 	return nil
 }
 
+// writeRankfile writes lines of the form that Open MPI 4 and 5 have in common. The numbers
+// of cores are logical, those of hwloc. A node without name is the n-th that the launcher
+// has.
 func writeRankfile(w *bufio.Writer, p *placed) error {
 	for r := range p.order {
-		host := p.slot(r).Host
-		if host == "" {
-			host = fmt.Sprintf("+n%d", p.node[r])
+		s := p.slot(r)
+		host := fmt.Sprintf("+n%d", p.node[r])
+		if s.Host != "" {
+			var err error
+			if host, err = p.host(r); err != nil {
+				return err
+			}
 		}
-		fmt.Fprintf(w, "rank %d=%s slot=%s\n", r, host, p.slot(r).Processors)
+		if s.Cores == "" {
+			return fmt.Errorf("the cores of rank %d are not known: give a topology that has cores, or use format seq", r)
+		}
+		fmt.Fprintf(w, "rank %d=%s slot=%s\n", r, host, s.Cores)
 	}
 	return nil
 }
 
-// writeRankOrder writes the ranks of the first node, then those of the second: the
-// launcher fills the nodes one after the other with ranks in the order of this list.
+// writeRankOrder writes a line for each node, with its ranks in the order of slots. Cray
+// MPICH gives the n-th rank of this list the place of the n-th process of the launcher,
+// which fills one node after the other.
 func writeRankOrder(w *bufio.Writer, p *placed) error {
-	inSlot := make([]int, len(p.topology.Slots))
-	for r, s := range p.order {
-		inSlot[s] = r + 1
-	}
-	separator := ""
-	for _, r := range inSlot {
-		if r > 0 {
-			fmt.Fprintf(w, "%s%d", separator, r-1)
-			separator = ","
+	for i, ranks := range p.ranksOn {
+		if i < len(p.ranksOn)-1 && len(ranks) != p.largestNode() {
+			return errors.New("the launcher fills all nodes but the last with the same number of ranks, but this order does not: give a topology whose nodes have as many slots as ranks run on each")
 		}
+		for j, r := range ranks {
+			if j > 0 {
+				fmt.Fprint(w, ",")
+			}
+			fmt.Fprint(w, r)
+		}
+		fmt.Fprintln(w)
 	}
-	fmt.Fprintln(w)
 	return nil
 }
 
 // writeTaskmap writes a task map as Flux RFC 34 defines it: blocks of first node, number
-// of nodes, tasks per node, and repetitions.
+// of nodes, tasks per node, and repetitions. The nodes are those that have ranks.
 func writeTaskmap(w *bufio.Writer, p *placed) error {
 	separator := "["
 	for _, b := range p.blocks() {
-		fmt.Fprintf(w, "%s[%d,1,%d,1]", separator, p.node[b.first], b.ranks)
+		fmt.Fprintf(w, "%s[%d,1,%d,1]", separator, p.used[p.node[b.first]], b.ranks)
 		separator = ","
 	}
 	fmt.Fprintln(w, "]")

@@ -24,7 +24,8 @@ type Process struct {
 // domains of ranks that were bound to the same processors, or to some of these: their
 // level follows from the number of these processors and from the numbers of processors,
 // cores and sockets of the node. If the masks of two ranks of a host overlap in any other
-// way, all ranks of this host are alike, as they are if they were not bound.
+// way, all ranks of this host are alike, as they are if they were not bound. Cores are
+// numbered as Linux mostly does: see coreOf.
 func Recorded(processes []Process, ranks int) (*Tree, []int, error) {
 	hosts, err := byHost(processes, ranks)
 	if err != nil {
@@ -149,6 +150,29 @@ func (p *Process) mask() string {
 	return p.Placement.Processors
 }
 
+// coreOf returns the core of a processor, and which of the core's hardware threads it is.
+// A recording does not hold this. It is so on nodes whose processors are numbered as Linux
+// mostly does: first one hardware thread of each core, then the others; and the cores of
+// one socket after those of the other.
+func coreOf(processor int, at *profile.Placement) (core, thread int) {
+	if at.NodeCores == 0 {
+		return processor, 0
+	}
+	return processor % at.NodeCores, processor / at.NodeCores
+}
+
+// cores returns the list of the cores of a process; empty if not known.
+func (p *Process) cores() string {
+	processors, _ := profile.ParseProcessors(p.mask())
+	var cores []int
+	for _, n := range processors {
+		core, _ := coreOf(n, p.Placement)
+		cores = append(cores, core)
+	}
+	slices.Sort(cores)
+	return profile.ProcessorList(slices.Compact(cores))
+}
+
 // maskLevel returns the level of a domain of n processors; empty if it is none: the node,
 // or several sockets.
 func maskLevel(n int, at *profile.Placement) string {
@@ -167,7 +191,7 @@ func maskLevel(n int, at *profile.Placement) string {
 // fill adds the slots of m to d, those of the lowest processors first.
 func (b *hostBuilder) fill(d *domain, m *maskDomain) {
 	for _, p := range m.processes {
-		d.inner = append(d.inner, &domain{processors: p.mask()})
+		d.inner = append(d.inner, &domain{processors: p.mask(), cores: p.cores()})
 		b.ranks = append(b.ranks, p.Rank)
 	}
 	slices.SortFunc(m.inner, func(a, b *maskDomain) int { return cmp.Compare(a.processors[0], b.processors[0]) })
@@ -189,8 +213,7 @@ func (b *hostBuilder) fill(d *domain, m *maskDomain) {
 // the first that is left.
 //
 // If the topology does not number the processors of a node, but has a slot for each of
-// the node's cores or processors, they are numbered as Linux mostly does: first one
-// hardware thread of each core, then the others.
+// the node's cores or processors, they are numbered as coreOf says.
 func Present(t *Topology, processes []Process, ranks int) (Order, error) {
 	hosts, err := byHost(processes, ranks)
 	if err != nil {
@@ -338,7 +361,7 @@ func (t *Topology) processorSlots(slots slotRange, at *profile.Placement) map[in
 		return slotOf
 	}
 	for n := range at.NodeProcessors {
-		core, thread := n%at.NodeCores, n/at.NodeCores
+		core, thread := coreOf(n, at)
 		slotOf[n] = core*threads + thread%threads
 	}
 	return slotOf

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -306,7 +307,7 @@ func (s *Source) onNetwork(n *Network) (*Tree, []int, error) {
 		nodes[d.host] = &hostNode{domain: d, ranks: inSlots[:count]}
 		inSlots = inSlots[count:]
 	}
-	levels := recorded.levels
+	levels, allCores := recorded.levels, false
 	if len(s.Topologies) > 1 {
 		inner, err := s.oneNode(s.Topologies[1])
 		if err != nil {
@@ -315,13 +316,13 @@ func (s *Source) onNetwork(n *Network) (*Tree, []int, error) {
 		for host, node := range nodes {
 			node.domain, node.ranks = &domain{level: NodeLevel, host: host, inner: inner.root.content()}, nil
 		}
-		levels = append(inner.levels[:len(inner.levels):len(inner.levels)], NodeLevel)
+		levels, allCores = append(slices.Clip(inner.levels), NodeLevel), inner.allCores
 	}
 	t, ranks, err := n.with(nodes)
 	if err != nil {
 		return nil, nil, err
 	}
-	t.levels = append(levels[:len(levels):len(levels)], n.levels...)
+	t.levels, t.allCores = append(slices.Clip(levels), n.levels...), allCores
 	return t, ranks, nil
 }
 

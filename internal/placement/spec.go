@@ -20,7 +20,7 @@ var specLevels = map[string]string{
 	"socket": "socket", "package": "socket", "pack": "socket",
 	"numa": "numa", "numanode": "numa",
 	"l3": "l3", "l3cache": "l3", "l2": "l2", "l2cache": "l2",
-	"core": "core", "pu": "pu",
+	"core": coreLevel, "pu": "pu",
 	"die": "", "l5": "", "l5cache": "", "l4": "", "l4cache": "",
 	"l1": "", "l1cache": "", "l1d": "", "l1dcache": "", "l1i": "", "l1icache": "",
 }
@@ -116,7 +116,7 @@ func checkSpecOrder(outer []specLevel, l specLevel) error {
 		case l.level == "":
 		case o.level == l.level:
 			return fmt.Errorf("this level is given twice")
-		case o.level == "pu", o.level == "core" && l.level != "pu",
+		case o.level == "pu", o.level == coreLevel && l.level != "pu",
 			l.level == "group", l.level == switchLevel && o.level != "group", l.level == NodeLevel && !o.outside():
 			return fmt.Errorf("%s cannot be inside %s: give the outermost level first", l.level, o.level)
 		}
@@ -127,10 +127,11 @@ func checkSpecOrder(outer []specLevel, l specLevel) error {
 // specTree returns the tree of levels, which are outermost first. Domains of one level
 // are alike, so they are one domain in memory.
 func specTree(levels []specLevel) *Tree {
-	t := &Tree{}
+	last := levels[len(levels)-1].level
+	t := &Tree{allCores: last == coreLevel || last == "pu"}
 	d := &domain{} // a slot
 	for i, l := range slices.Backward(levels) {
-		isSlot := i == len(levels)-1 && (l.level == "core" || l.level == "pu")
+		isSlot := i == len(levels)-1 && t.allCores
 		if l.level != "" && !isSlot {
 			d = &domain{level: l.level, inner: d.content()}
 			t.levels = append(t.levels, l.level)

@@ -22,6 +22,7 @@ type Topology struct {
 type Slot struct {
 	Host       string // name of the node; empty if the topology names none
 	Processors string // hardware threads as "0-3,8", see profile.ParseProcessors; empty if not known
+	Cores      string // numbers of its cores on the node, as hwloc counts them; empty if not known
 }
 
 // A Level is a kind of domain.

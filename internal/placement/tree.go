@@ -12,8 +12,9 @@ import (
 // A Tree is a hierarchy of domains, as a specification or a file describes it: of one
 // node, or of a system of nodes. Its Topology has a slot for each leaf.
 type Tree struct {
-	root   *domain
-	levels []string // innermost first, without core if it is what the slots are
+	root     *domain
+	levels   []string // innermost first, without core if it is what the slots are
+	allCores bool     // it has all cores of each node, in the order in which hwloc counts them
 }
 
 // A domain of a tree. Trees share domains that are alike, so no domain is changed.
@@ -21,6 +22,7 @@ type domain struct {
 	level      string // name of a level; empty for the root and for slots
 	host       string // of a node
 	processors string // of a slot
+	cores      string // of a slot; empty if not known
 	inner      []*domain
 }
 
@@ -33,11 +35,12 @@ var defaultDistances = []struct {
 	level    string
 	distance int64
 }{
-	{"core", 1}, {"l2", 1}, {"l3", 2}, {"numa", 3}, {"socket", 3},
+	{coreLevel, 1}, {"l2", 1}, {"l3", 2}, {"numa", 3}, {"socket", 3},
 	{NodeLevel, 5}, {switchLevel, 25}, {"group", 35}, {systemLevel, 50},
 }
 
 const (
+	coreLevel   = "core"
 	switchLevel = "switch"
 	systemLevel = "system"
 )
@@ -87,7 +90,7 @@ func (t *Tree) Repeat(n int) (*Tree, error) {
 		return nil, fmt.Errorf("%s of %s: a topology has 1 to %s slots", text.CountOf(max(n, 0), "node"), text.CountOf(slots, "slot"), text.Count(maxSlots))
 	}
 	node := &domain{level: NodeLevel, inner: t.root.content()}
-	return &Tree{root: &domain{inner: slices.Repeat([]*domain{node}, n)}, levels: append(slices.Clip(t.levels), NodeLevel)}, nil
+	return &Tree{root: &domain{inner: slices.Repeat([]*domain{node}, n)}, levels: append(slices.Clip(t.levels), NodeLevel), allCores: t.allCores}, nil
 }
 
 // content returns what is in a domain. If it is a slot, it is its own content.
@@ -132,7 +135,7 @@ func (t *Tree) Topology(distances []int64) (*Topology, error) {
 	if n > maxSlots {
 		return nil, fmt.Errorf("the topology has more than %s slots", text.Count(maxSlots))
 	}
-	w := walk{levels: t.levels, next: make([]int32, len(t.levels)), topology: &Topology{Slots: make([]Slot, 0, n)}}
+	w := walk{tree: t, next: make([]int32, len(t.levels)), topology: &Topology{Slots: make([]Slot, 0, n)}}
 	for _, name := range t.levels {
 		w.topology.Levels = append(w.topology.Levels, Level{Name: name, Domain: make([]int32, 0, n)})
 	}
@@ -143,8 +146,9 @@ func (t *Tree) Topology(distances []int64) (*Topology, error) {
 
 // A walk numbers the domains of a tree.
 type walk struct {
-	levels   []string
+	tree     *Tree
 	next     []int32 // by level: number of the next domain
+	core     int     // number of the next core on the node
 	topology *Topology
 }
 
@@ -153,25 +157,37 @@ type walk struct {
 func (w *walk) enter(d *domain, above int, host string) {
 	level := above
 	if d.level != "" {
-		level = slices.Index(w.levels, d.level)
+		level = slices.Index(w.tree.levels, d.level)
 	}
-	if len(d.inner) == 0 {
-		level = 0
-	}
-	if d.host != "" {
+	if d.level == NodeLevel {
 		host = d.host
+		w.core = 0
 	}
 	for _, inner := range d.inner {
 		w.enter(inner, level, host)
 	}
 	if len(d.inner) == 0 {
-		w.topology.Slots = append(w.topology.Slots, Slot{Host: host, Processors: d.processors})
-		for i := range w.levels {
-			w.topology.Levels[i].Domain = append(w.topology.Levels[i].Domain, w.next[i])
-		}
+		level = 0
+		w.addSlot(d, host)
+	}
+	inCore := above < len(w.tree.levels) && w.tree.levels[above] == coreLevel
+	if d.level == coreLevel || len(d.inner) == 0 && !inCore {
+		w.core++
 	}
 	for i := level; i < above; i++ {
 		w.next[i]++
+	}
+}
+
+// addSlot adds a slot to all levels.
+func (w *walk) addSlot(d *domain, host string) {
+	s := Slot{Host: host, Processors: d.processors, Cores: d.cores}
+	if w.tree.allCores {
+		s.Cores = strconv.Itoa(w.core)
+	}
+	w.topology.Slots = append(w.topology.Slots, s)
+	for i, next := range w.next {
+		w.topology.Levels[i].Domain = append(w.topology.Levels[i].Domain, next)
 	}
 }
 
