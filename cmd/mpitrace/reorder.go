@@ -301,7 +301,9 @@ func (o *reorderOptions) answer(j *placedJob, log io.Writer) (*reordered, error)
 	source := placement.Source{Topologies: o.topologies, Nodes: o.nodes, Distances: o.distances, Processes: j.processes, Ranks: j.Size(),
 		Read: func(file string) ([]byte, error) { return atomicfile.Read(file, placement.MaxTopologyFile) }}
 	topology, ran, err := source.Load()
-	if err != nil {
+	if elsewhere := (*placement.NotPresentError)(nil); errors.As(err, &elsewhere) && len(topology.Slots) >= j.Size() {
+		warn(log, fmt.Errorf("%w; the present order is left out", err))
+	} else if err != nil {
 		return nil, err
 	}
 	ms := j.Builder.Matrices()
@@ -357,7 +359,11 @@ func (o *reorderOptions) write(a *reordered) error {
 	if o.plot == "" {
 		return nil
 	}
-	pair := &plot.Pair{Left: o.heatmap(a, placement.AsItRan, a.ran), Right: o.heatmap(a, placement.BestFound, a.Slot)}
+	before, name := a.ran, placement.AsItRan
+	if before == nil {
+		before, name = placement.Block(a.Ranks), placement.InBlocks
+	}
+	pair := &plot.Pair{Left: o.heatmap(a, name, before), Right: o.heatmap(a, placement.BestFound, a.Slot)}
 	draw := pair.WritePNG
 	if strings.EqualFold(filepath.Ext(o.plot), ".svg") {
 		draw = pair.WriteSVG

@@ -153,18 +153,25 @@ func (q *Question) allEqual(traffic *Traffic) string {
 	case len(traffic.Peer) == 0 && len(traffic.Groups) == 0:
 		return fmt.Sprintf("no rank sent any %s to another", q.By)
 	}
-	first, last := q.Topology.Levels[0], q.Topology.Levels[len(q.Topology.Levels)-1]
-	for _, l := range q.Topology.Levels {
-		// A level in which no two slots meet has no distance.
-		if int(l.Domain[len(l.Domain)-1])+1 < len(q.Topology.Slots) {
-			first = l
-			break
-		}
-	}
-	if first.Distance == last.Distance {
+	if q.Topology.flat() {
 		return "all slots are equally far from each other"
 	}
 	return ""
+}
+
+// flat reports whether all slots are equally far from each other.
+func (t *Topology) flat() bool {
+	var least, most int64
+	for _, l := range t.Levels {
+		domains := int(l.Domain[len(t.Slots)-1]) + 1
+		if least == 0 && domains < len(t.Slots) {
+			least = l.Distance // of slots that share a domain
+		}
+		if most = l.Distance; domains == 1 {
+			break
+		}
+	}
+	return least == most
 }
 
 // row returns the row of an order.

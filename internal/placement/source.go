@@ -29,7 +29,13 @@ type Source struct {
 	Ranks     int       // of the job
 }
 
-// Load returns the topology, and the order in which the ranks ran in it.
+// A NotPresentError says why it is not known where in a topology the ranks ran.
+type NotPresentError struct{ error }
+
+func (e *NotPresentError) Unwrap() error { return e.error }
+
+// Load returns the topology, and the order in which the ranks ran in it. With a
+// NotPresentError it returns the topology too.
 func (s *Source) Load() (*Topology, Order, error) {
 	if len(s.Topologies) > 2 {
 		return nil, nil, fmt.Errorf("%d topologies are given: give one, or Slurm's topology.conf and one of its nodes", len(s.Topologies))
@@ -55,7 +61,7 @@ func (s *Source) present(t *Topology, err error) (*Topology, Order, error) {
 	}
 	o, err := Present(t, s.Processes, s.Ranks)
 	if err != nil {
-		return nil, nil, err
+		return t, nil, &NotPresentError{err}
 	}
 	return t, o, nil
 }

@@ -23,7 +23,7 @@ func Placement(w io.Writer, a *placement.Answer, o Options) error {
 	p.rows()
 	p.println()
 	p.println(p.conclusion())
-	if p.Gains() {
+	if p.Gains() && p.Top != 0 {
 		p.println("\nThe best order found:")
 		nodes, more := top(p.Placed, p.Top)
 		for _, n := range nodes {
@@ -108,7 +108,7 @@ func (p *placementText) conclusion() string {
 	case p.Equal != "":
 		return fmt.Sprintf("There is nothing to gain: %s.", p.Equal)
 	case ran == nil:
-		return "How the job ran is not known."
+		return "How the job ran in this topology is not known."
 	case ran.Objective == best.Objective:
 		return "There is nothing to gain: no better order than the present one was found."
 	case p.NearBest:
