@@ -88,8 +88,12 @@ func NewAllToAll(ranks int) *Job {
 	return j
 }
 
-// Shapes lists the names that Named accepts.
-var Shapes = []string{"stencil", "ring", "random", "alltoall"}
+// Shapes and PatternShapes list the names that Named accepts. The latter have
+// point-to-point messages only.
+var (
+	Shapes        = []string{"stencil", "ring", "random", "alltoall"}
+	PatternShapes = []string{"torus", "sweep", "butterfly", "transpose", "tree", "master"}
+)
 
 // Named returns the job of a shape, with the shape's default parameters, or with the
 // fault of that name.
@@ -107,10 +111,13 @@ func Named(shape string, ranks int) (*Job, error) {
 	case "alltoall":
 		return NewAllToAll(ranks), nil
 	}
+	if slices.Contains(PatternShapes, shape) {
+		return newOf(shape, ranks), nil
+	}
 	if slices.Contains(FaultNames, shape) {
 		return NewFaulty(shape, ranks, false)
 	}
-	return nil, fmt.Errorf("make synthetic job: unknown shape %q: the shapes are %v, and the faults %v", shape, Shapes, FaultNames)
+	return nil, fmt.Errorf("make synthetic job: unknown shape %q: the shapes are %v and %v, and the faults %v", shape, Shapes, PatternShapes, FaultNames)
 }
 
 // Each implements profile.Source.

@@ -23,7 +23,7 @@ var sizes = []int{1, 2, 3, 4, 5, 8, 27, 64, 1000}
 // eachJob calls f with a job of each shape and size, and with one that has
 // several phases.
 func eachJob(t *testing.T, sizes []int, f func(*testing.T, *Job)) {
-	for _, shape := range Shapes {
+	for _, shape := range slices.Concat(Shapes, PatternShapes) {
 		for _, n := range sizes {
 			j, err := Named(shape, n)
 			if err != nil {

@@ -48,7 +48,7 @@ func generate(args []string, log io.Writer) error {
 	var o options
 	flags := flag.NewFlagSet("gen", flag.ContinueOnError)
 	flags.SetOutput(log)
-	shape := flags.String("shape", "stencil", fmt.Sprintf("of the job: one of %v, or a fault: %v; of a trace: one of %v", synth.Shapes, synth.FaultNames, synth.TraceShapes))
+	shape := flags.String("shape", "stencil", fmt.Sprintf("of the job: one of %v or %v, or a fault: %v; of a trace: one of %v", synth.Shapes, synth.PatternShapes, synth.FaultNames, synth.TraceShapes))
 	ranks := flags.Int("ranks", 64, "number of ranks")
 	perNode := flags.Int("per-node", 64, "ranks of a node")
 	collectives := flags.Bool("collectives", true, "with the shape's collectives")
