@@ -154,7 +154,7 @@ func (q *Question) allEqual(traffic *Traffic) string {
 		return fmt.Sprintf("no rank sent any %s to another", q.By)
 	}
 	if q.Topology.flat() {
-		return "all slots are equally far from each other"
+		return "all slots are equally far from each other (--topology describes another machine)"
 	}
 	return ""
 }
@@ -247,12 +247,13 @@ func (a *Answer) compare(ran bool) {
 func (a *Answer) Gains() bool { return a.Equal == "" && !a.NearBest }
 
 // Best returns the row of the best order found.
-func (a *Answer) Best() *Row { return a.row(BestFound) }
+func (a *Answer) Best() *Row { return a.Row(BestFound) }
 
 // Ran returns the row of the present order; nil if it is not known.
-func (a *Answer) Ran() *Row { return a.row(AsItRan) }
+func (a *Answer) Ran() *Row { return a.Row(AsItRan) }
 
-func (a *Answer) row(name string) *Row {
+// Row returns the row of an order; nil if there is none.
+func (a *Answer) Row(name string) *Row {
 	for i := range a.Orders {
 		if a.Orders[i].Order == name {
 			return &a.Orders[i]

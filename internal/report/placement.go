@@ -108,7 +108,8 @@ func (p *placementText) conclusion() string {
 	case p.Equal != "":
 		return fmt.Sprintf("There is nothing to gain: %s.", p.Equal)
 	case ran == nil:
-		return "How the job ran in this topology is not known."
+		return fmt.Sprintf("Where the job ran in this topology is not known. The best order found costs %s less than block order.",
+			text.Percent(1-float64(best.Objective)/float64(max(p.Row(placement.InBlocks).Objective, 1))))
 	case ran.Objective == best.Objective:
 		return "There is nothing to gain: no better order than the present one was found."
 	case p.NearBest:

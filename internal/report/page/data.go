@@ -8,6 +8,7 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/findings"
 	"github.com/mpitrace/mpitrace/internal/history"
+	"github.com/mpitrace/mpitrace/internal/placement"
 	"github.com/mpitrace/mpitrace/internal/plot"
 	"github.com/mpitrace/mpitrace/internal/timeline"
 	"github.com/mpitrace/mpitrace/internal/trace"
@@ -54,6 +55,7 @@ type Job struct {
 	Analysis     *analysis         `json:"analysis"`
 	Timeline     *Timeline         `json:"timeline"`
 	Sources      map[string]Source `json:"sources,omitempty"`
+	Placement    *placement.Answer `json:"placement,omitempty"` // as in reorder --json
 }
 
 // MostPairs is the largest number of pairs whose details a page has.

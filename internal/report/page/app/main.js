@@ -141,7 +141,7 @@ function reportFirst(page) {
     firstPart("bars", "Compute time of each rank", "Compute time by rank", markedLine(),
       ranks.useful_ns.some((ns) => ns !== null) ? rankChart(ranks, bars) : faint(unknown)),
     firstPart("pairs", "Matrix", "Who sends to whom", job.matrices.length
-      ? matrixView({ sheets: job.matrices, ranks, pairs: job.pairs || served.pairs })
+      ? matrixView({ sheets: job.matrices, ranks, pairs: job.pairs || served.pairs, placement: job.placement })
       : faint("No rank sent anything to another.")));
 }
 

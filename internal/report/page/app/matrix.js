@@ -77,10 +77,12 @@ function matrixView(options) {
 // MatrixChart holds what is chosen and what is in view: a square of the positions from view.x
 // and view.y, view.span wide. A position is where a line of the sheet is in the chosen order.
 class MatrixChart {
-  constructor({ ranks, pairs }) {
+  constructor({ ranks, pairs, placement }) {
     const { block, rank, host, hosts } = ranks || { block: 1, rank: [], hosts: [] };
     this.hosts = hosts;
     this.hostOf = new Map(block > 1 ? [] : rank.map((r, i) => [r, host[i]]).filter(([, index]) => index >= 0));
+    this.ranAt = this.hostOf;
+    this.best = bestOrder(placement, hosts);
     this.pairs = pairs;
     this.choices = { sheet: "0", quantity: "bytes", scale: "log", common: "", cells: "auto", order: "rank" };
     this.lines = 1; // of the drawn sheet
@@ -142,7 +144,10 @@ class MatrixChart {
     const { choices } = this, sheet = this.sheet = this.sheets[choices.sheet];
     // Blocks of ranks stay together, so only single ranks have other orders.
     this.byHost = sheet.block === 1 && new Set(this.hostOf.values()).size > 1;
-    if (sheet.block > 1 || (choices.order === "host" && !this.byHost)) choices.order = "rank";
+    this.byBest = sheet.block === 1 && this.best?.order.length === sheet.lines;
+    const possible = { host: this.byHost, best: this.byBest }[choices.order] ?? true;
+    if (sheet.block > 1 || !possible) choices.order = "rank";
+    this.hostOf = choices.order === "best" ? this.best.hostOf : this.ranAt;
     if (choices.cells === "node" && !this.byHost && !this.nodeSheet(sheet)) choices.cells = "auto";
     const { view } = this, { lines } = this.drawnSheet(), ratio = lines / this.lines;
     this.lines = lines;
@@ -170,7 +175,7 @@ class MatrixChart {
       pick("cells", "cells", ["auto", "automatic"], ["rank", ordered ? "rank" : sheet.block + " ranks"],
         (this.byHost || this.nodeSheet(sheet)) && ["node", "node"]),
       ordered && pick("order", "order", ["rank", "by rank"], this.byHost && ["host", "by host"],
-        ["file", "from a file"]),
+        this.byBest && ["best", "best order found"], ["file", "from a file"]),
       ordered && choices.order === "file" && h("span", null, file, " ", this.fileName),
     ];
     refill(controls, parts);
@@ -193,14 +198,15 @@ class MatrixChart {
   // arrangement returns the order of a sheet's lines, and its levels.
   arrangement({ lines, unit }) {
     const { cells, order } = this.choices;
+    const byBest = unit !== "node" && order === "best";
     const byHost = unit !== "node" && (cells === "node" || order === "host");
     const byFile = !byHost && order === "file" && this.fileOrder?.length === lines && unit !== "node";
-    const key = [lines, byHost, byFile && this.fileOrders].join(" ");
+    const key = [lines, byHost, byFile && this.fileOrders, byBest].join(" ");
     if (!this.arrangements.has(key)) {
       const byRank = Uint32Array.from({ length: lines }, (_, i) => i);
-      const nodeOf = byHost && [...byRank].map((rank) => this.hostOf.get(rank) ?? this.hosts.length);
-      if (byHost) byRank.sort((a, b) => nodeOf[a] - nodeOf[b] || a - b);
-      const chosen = byFile ? this.fileOrder : byRank;
+      const nodeOf = (byHost || byBest) && [...byRank].map((rank) => this.hostOf.get(rank) ?? this.hosts.length);
+      if (byHost && !byBest) byRank.sort((a, b) => nodeOf[a] - nodeOf[b] || a - b);
+      const chosen = byBest ? this.best.order : byFile ? this.fileOrder : byRank;
       this.arrangements.set(key, { key, ...arrange(chosen, nodeOf) });
     }
     return this.arrangements.get(key);

@@ -160,23 +160,6 @@ function levelMatrix(base, arrangement, level) {
   });
 }
 
-// parseOrder reads an order file: one world rank in each line, comments after #. It throws
-// an error that says what is wrong.
-function parseOrder(text, ranks) {
-  const lineOf = new Map(); // by rank, in the order of the file
-  text.split(/\r?\n/).forEach((line, i) => {
-    const word = line.replace(/#.*/, "").trim(), rank = Number(word);
-    if (!word) return;
-    if (!/^\d+$/.test(word) || rank >= ranks) {
-      throw new Error(`line ${i + 1}: “${word.slice(0, 40)}” is not a rank from 0 to ${ranks - 1}`);
-    }
-    if (lineOf.has(rank)) throw new Error(`rank ${rank} is in line ${lineOf.get(rank)} and again in line ${i + 1}`);
-    lineOf.set(rank, i + 1);
-  });
-  if (lineOf.size !== ranks) throw new Error(`the file has ${plural(lineOf.size, "rank")}, the job has ${ranks}`);
-  return Uint32Array.from(lineOf.keys());
-}
-
 // rankList returns ranks as ranges: "0–3, 8, 12–15". Lists of more than most end with their length.
 function rankList(ranks, most = 4) {
   const ranges = [];

@@ -5,6 +5,7 @@
 
 const sections = [
   ["time", "Time", timeSection], ["balance", "Balance and nodes", balanceSection],
+  ["placement", "Placement", placementSection],
   ["calls", "Calls", callsSection], ["sites", "Call sites", sitesSection],
   ["communicators", "Communicators", communicatorsSection], ["sizes", "Sizes", sizesSection],
   ["phases", "Phases", phasesSection], ["physical", "Physical next to logical", physicalSection],
@@ -95,12 +96,12 @@ function coreUse(cpu) {
   return ` They ${waited}used one ${percent(cpu.used)}; ${switches} involuntary context switches a second each.`;
 }
 
-function balanceSection({ s }) {
+function balanceSection({ s, job }) {
   const spread = [...(s.balance || []), ...(s.direct_balance || [])].filter((b) => b.max > 0);
   return s.ranks_recorded > 1 && spread.length > 0 && [h("div", { class: "columns" },
     spreadTable(spread),
     s.hosts.length > 1 && s.locality && localityTable(s.locality),
-    s.orders && s.orders.length > 0 && ordersTable(s.orders),
+    !job.placement && s.orders && s.orders.length > 0 && ordersTable(s.orders),
     s.hosts.length > 1 && table([textColumn("node", (n) => n.name), countColumn("ranks", (n) => n.ranks)], s.hosts,
       { caption: "Nodes", limit: 8, filter: (n) => n.name }),
     s.top_pairs.length > 0 && topPairsTable(s))];
@@ -141,14 +142,6 @@ function localityTable(locality) {
     percentColumn("between", (l) => l.between_nodes.bytes / (all(l) || 1)),
     bytesColumn("not known", (l) => l.unknown.bytes),
   ], locality, { caption: "Bytes within and between nodes" });
-}
-
-function ordersTable(orders) {
-  return table([
-    textColumn("order of the ranks", (o) => o.name), bytesColumn("between nodes", (o) => o.between_nodes.bytes),
-    bytesColumn("all", (o) => o.all.bytes),
-    percentColumn("between", (o) => o.between_nodes.bytes / (o.all.bytes || 1)),
-  ], orders, { caption: "Bytes between nodes in other orders" });
 }
 
 function topPairsTable({ top_pairs, direct_traffic: all }) {
