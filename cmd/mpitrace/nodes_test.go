@@ -49,7 +49,7 @@ func TestTwoNodes(t *testing.T) {
 		if want := []string{"nodea", "nodea", "nodeb", "nodeb"}; !slices.Equal(hosts, want) {
 			t.Errorf("the ranks were on %q, want %q", hosts, want)
 		}
-		for _, node := range []string{"nodea", "nodeb"} {
+		for _, node := range testenv.Nodes() {
 			if left := sh(t, dir, on(c, node, "/", "ls /dev/shm")); strings.Contains(left.stdout, "mpitrace") {
 				t.Errorf("left on %s: %s", node, left.stdout)
 			}

@@ -5,9 +5,11 @@ import (
 	"embed"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -28,6 +30,9 @@ const Link = "veth0"
 
 // addresses are those of the nodes. They exist only in the nodes' network namespaces.
 var addresses = map[string]string{"nodea": "10.99.0.1", "nodeb": "10.99.0.2"}
+
+// Nodes returns the names of the nodes.
+func Nodes() []string { return slices.Sorted(maps.Keys(addresses)) }
 
 //go:embed nodes
 var nodeScripts embed.FS
@@ -50,7 +55,7 @@ func NewCluster(t testing.TB) *Cluster {
 		}
 		c.write(t, script, string(text))
 	}
-	for name := range addresses {
+	for _, name := range Nodes() {
 		c.start(t, name)
 	}
 	c.connect(t)
