@@ -54,6 +54,7 @@ packages_to_test() {
     needs groff groff-base
     needs ip iproute2
     needs unshare util-linux
+    needs lstopo hwloc-nox
     needs valgrind valgrind
     needs qemu-aarch64 qemu-user
     needs debootstrap debootstrap

@@ -208,11 +208,11 @@ func expandHostlist(list string) ([]string, error) {
 		for word != "" {
 			prefix, rest, bracket := strings.Cut(word, "[")
 			numbers := []string{""}
+			inside, after, closed := strings.Cut(rest, "]")
+			if bracket != closed || strings.Contains(prefix, "]") {
+				return nil, fmt.Errorf("list %q: brackets do not match", list)
+			}
 			if word = rest; bracket {
-				inside, after, closed := strings.Cut(rest, "]")
-				if !closed || strings.Contains(prefix, "]") {
-					return nil, fmt.Errorf("list %q: brackets do not match", list)
-				}
 				var err error
 				if numbers, err = expandRanges(inside); err != nil {
 					return nil, fmt.Errorf("list %q: %w", list, err)

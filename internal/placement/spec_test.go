@@ -46,3 +46,110 @@ func TestSpec(t *testing.T) {
 		}
 	}
 }
+
+func TestSpecErrors(t *testing.T) {
+	for spec, want := range map[string]string{
+		"16:4:2":                     `word 1, "16:4:2": this is not the name of a level and a number; write it as "node:4 socket:2 core:8", outermost first`,
+		"":                           "is empty",
+		"node:4 core:x":              `word 2, "core:x": "x" is not a number above 0`,
+		"node:0 core:8":              `word 1, "node:0": "0" is not a number above 0`,
+		"node:-1":                    "is not a number above 0",
+		"node:4 sockets:2":           `word 2, "sockets:2": this is not the name of a level`,
+		"core:8 node:4":              `word 2, "node:4": node cannot be inside core: give the outermost level first`,
+		"node:4 switch:2":            "switch cannot be inside node",
+		"switch:2 group:2 node:4":    "group cannot be inside switch",
+		"node:2 core:2 core:2":       "this level is given twice",
+		"node:2 pu:2 core:2":         "core cannot be inside pu",
+		"switch:2 core:8":            "it has switches or groups but no nodes",
+		"node:16777216 core:2":       "at most 16,777,216 slots",
+		"node:2 core:99999999999999": "at most 16,777,216 slots",
+		"core:99999999999999999999":  "not a number above 0",
+		"node:2 [numa core:8":        "brackets do not match",
+		"node:2 numa] [core:8":       "brackets do not match",
+	} {
+		if _, err := ParseSpec(spec); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", spec, err, want)
+		}
+	}
+}
+
+func TestDistances(t *testing.T) {
+	tree, err := ParseSpec("node:4 socket:2 core:8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	distances, err := ParseDistances("1:10:100")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := tree.Topology(distances)
+	if want := "socket:1×8 node:10×4 system:100×1"; err != nil || levels(got) != want {
+		t.Errorf("%s, %v; want %s", levels(got), err, want)
+	}
+	// The slots are those of sockets, of which two are on each node.
+	for _, c := range []struct{ a, b, want int }{{0, 0, 0}, {0, 7, 1}, {0, 8, 10}, {15, 16, 100}, {0, 63, 100}} {
+		if d := got.Distance(int32(c.a), int32(c.b)); d != int64(c.want) {
+			t.Errorf("slots %d and %d: distance %d, want %d", c.a, c.b, d, c.want)
+		}
+	}
+	if _, err := tree.Topology([]int64{1, 10}); err == nil || err.Error() != "2 distances given for 3 levels: socket, node and system" {
+		t.Errorf("two distances for three levels: %v", err)
+	}
+	for list, want := range map[string]string{
+		"": "is no number from 1 to 1000", "1:0": `"0" is no number`, "1:1001": `"1001" is no number`, "10:1": "must not fall", "1,10": `"1,10" is no number`,
+	} {
+		if _, err := ParseDistances(list); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", list, err, want)
+		}
+	}
+}
+
+// TestCores checks the numbers of cores, which count from 0 on each node.
+func TestCores(t *testing.T) {
+	for spec, want := range map[string]string{
+		"node:2 socket:2 core:2": "0 1 2 3 0 1 2 3",
+		"core:3":                 "0 1 2",
+		"node:2 core:2 pu:2":     "0 0 1 1 0 0 1 1",
+		"node:2 l2:2 l1:2":       strings.Repeat(" ", 7), // caches are not cores
+		"node:3":                 "  ",
+	} {
+		tree, err := ParseSpec(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		topology, err := tree.Topology(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, s := range topology.Slots {
+			got = append(got, s.Cores)
+		}
+		if text := strings.Join(got, " "); text != want {
+			t.Errorf("%s: cores %q, want %q", spec, text, want)
+		}
+	}
+}
+
+func TestRepeat(t *testing.T) {
+	tree, err := ParseSpec("socket:2 core:4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	three, err := tree.Repeat(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := three.Topology(nil)
+	if want := "socket:3×6 node:5×3 system:50×1"; err != nil || levels(got) != want || len(got.Slots) != 24 {
+		t.Errorf("%d slots, %s, %v; want 24, %s", len(got.Slots), levels(got), err, want)
+	}
+	if _, err := three.Repeat(2); err == nil || !strings.Contains(err.Error(), "has nodes already") {
+		t.Errorf("nodes repeated: %v", err)
+	}
+	for _, n := range []int{0, -1, 1 << 22} {
+		if _, err := tree.Repeat(n); err == nil {
+			t.Errorf("%d nodes: no error", n)
+		}
+	}
+}
