@@ -99,7 +99,7 @@ The search ends after a time that grows with the job and with --effort. Its resu
 the same for the same --seed.`,
 		Example: `  mpitrace reorder mpitrace-app-20260102-150405
   mpitrace reorder -o app.rankfile --format rankfile mpitrace-app-20260102-150405
-  mpitrace reorder --topology "node:4 socket:2 core:8" --distance 1:5:50 mpitrace-app-20260102-150405
+  mpitrace reorder --topology node.xml --nodes 4 --distance 1:5:50 mpitrace-app-20260102-150405
   mpitrace reorder --class all --by messages --plot order.png mpitrace-app-20260102-150405`,
 		Args: asUsage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -115,7 +115,7 @@ the same for the same --seed.`,
 	f.StringVar(&o.distance, "distance", "", "distances of the levels, innermost first: `1:10:100` (default: by the names of the levels)")
 	addWord(cmd, &o.by, "by", "what counts: `bytes` or messages", placement.Bytes, placement.Messages)
 	commandline.AddSelection(cmd, &o.selection)
-	addWord(cmd, &o.effort, "effort", "how long to search: `fast`, normal or thorough", normal, fast, thorough)
+	addWord(cmd, &o.effort, "effort", "how long to search: `normal`, fast or thorough", normal, fast, thorough)
 	f.Uint64Var(&o.seed, "seed", defaultSeed, "`number` from which random choices are made; the same gives the same order")
 	f.IntVar(&o.job, "job", 0, "only the `N`-th job of the run (default: all jobs)")
 	addTop(cmd, &o.top, "the `number` of nodes to list, or all")
@@ -324,29 +324,38 @@ func (o *reorderOptions) answer(j *placedJob, log io.Writer) (*reordered, error)
 
 // libraryFormats are the formats of files for the launchers of MPI libraries, by a part of
 // the name of the library. The first that matches counts.
-var libraryFormats = []struct{ library, format string }{
-	{"Open MPI", "rankfile"}, {"CRAY MPICH", "mpich"}, {"Intel", "intel"}, {"MPICH", "hydra"}, {"MVAPICH", "hydra"},
+var libraryFormats = []struct {
+	library string
+	formats []string // seq if the cores of ranks are not known
+}{
+	{"Open MPI", []string{"rankfile", "seq"}}, {"CRAY MPICH", []string{"mpich"}}, {"Intel", []string{"intel"}}, {"MPICH", []string{"hydra"}}, {"MVAPICH", []string{"hydra"}},
 }
 
 // launcherFormat returns the format of the launcher's file; nil if it is not known.
-func (o *reorderOptions) launcherFormat(j *placedJob) *placement.FileFormat {
-	name := o.format
+func (o *reorderOptions) launcherFormat(a *reordered) *placement.FileFormat {
+	names := []string{o.format}
 	for _, l := range libraryFormats {
-		if name == "" && strings.Contains(j.library, l.library) {
-			name = l.format
+		if o.format == "" && strings.Contains(a.job.library, l.library) {
+			names = l.formats
+			break
 		}
 	}
-	format, err := placement.FileFormatOf(name)
-	if err != nil {
-		return nil
+	var format *placement.FileFormat
+	for _, name := range names {
+		if f, err := placement.FileFormatOf(name); err == nil {
+			if f.Write(io.Discard, a.topology, a.Slot) == nil {
+				return f
+			}
+			format = cmp.Or(format, f)
+		}
 	}
-	return format
+	return format // whose Write says why not
 }
 
 // write writes the files that were asked for.
 func (o *reorderOptions) write(a *reordered) error {
 	if o.output != "" && (o.force || a.Gains()) {
-		format := o.launcherFormat(a.job)
+		format := o.launcherFormat(a)
 		if format == nil {
 			return usage(fmt.Errorf("choose a --format for -o: the run's MPI, %q, has no default", a.job.library))
 		}
@@ -458,7 +467,7 @@ func (o *reorderOptions) advice(cmd *cobra.Command, a *reordered, path string, s
 		words = append(words, fmt.Sprintf("--job %d", i+1))
 	}
 	name := "FORMAT"
-	if format := o.launcherFormat(a.job); format != nil {
+	if format := o.launcherFormat(a); format != nil {
 		name = format.Name
 	}
 	return fmt.Sprintf("To write a file for the launcher:\n  %s -o FILE --format %s", strings.Join(words, " "), name)

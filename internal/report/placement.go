@@ -107,9 +107,11 @@ func (p *placementText) conclusion() string {
 	switch {
 	case p.Equal != "":
 		return fmt.Sprintf("There is nothing to gain: %s.", p.Equal)
+	case ran == nil && best.Objective == p.Row(placement.InBlocks).Objective:
+		return "Where the job ran in this topology is not known. No better order than block was found."
 	case ran == nil:
 		return fmt.Sprintf("Where the job ran in this topology is not known. The best order found costs %s less than block order.",
-			text.Percent(1-float64(best.Objective)/float64(max(p.Row(placement.InBlocks).Objective, 1))))
+			text.Percent(1-float64(best.Objective)/float64(p.Row(placement.InBlocks).Objective)))
 	case ran.Objective == best.Objective:
 		return "There is nothing to gain: no better order than the present one was found."
 	case p.NearBest:
