@@ -332,8 +332,11 @@ func (t *Topology) placeOnHost(slots slotRange, on []Process, o Order) {
 		o[on[i].Rank] = slots.first + int32(at)
 	}
 	slices.Sort(left)
+	at := 0
 	for _, i := range left {
-		at := slices.Index(free, true)
+		for !free[at] {
+			at++
+		}
 		free[at] = false
 		o[on[i].Rank] = slots.first + int32(at)
 	}
