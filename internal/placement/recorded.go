@@ -208,9 +208,9 @@ func (b *hostBuilder) fill(d *domain, m *maskDomain) {
 
 // Present returns the order in which ranks ran, in slots of a topology that was not made
 // from their recording. Hosts are found by name. If the topology names none, the first
-// host with ranks is the first node, and so on, and the nodes get these names. Within a
-// host, a rank is in the first free slot of its processors; if it has none there, in
-// the first that is left.
+// host with ranks is the first node, and so on; if there are as many nodes as hosts, the
+// nodes get these names. Within a host, a rank is in the first free slot of its
+// processors; if it has none there, in the first that is left.
 //
 // If the topology does not number the processors of a node, but has a slot for each of
 // the node's cores or processors, they are numbered as coreOf says.
@@ -222,19 +222,19 @@ func Present(t *Topology, processes []Process, ranks int) (Order, error) {
 	if len(t.Slots) < ranks {
 		return nil, fmt.Errorf("the topology has %s, too few for %s", text.CountOf(len(t.Slots), "slot"), text.CountOf(ranks, "rank"))
 	}
-	nodes := t.nodeSlots()
-	byName, err := t.nameHosts(nodes, hosts)
+	nodes, err := t.nodesOf(hosts)
 	if err != nil {
 		return nil, err
 	}
 	o := make(Order, ranks)
-	for _, on := range hosts {
-		slots := byName[on[0].Host]
+	for i, on := range hosts {
+		slots := nodes[i]
 		if slots.len() < len(on) {
 			return nil, fmt.Errorf("host %s ran %s, but its node in the topology has %s", on[0].Host, text.CountOf(len(on), "rank"), text.CountOf(slots.len(), "slot"))
 		}
 		t.placeOnHost(slots, on, o)
 	}
+	t.nameHosts(nodes, hosts)
 	return o, nil
 }
 
@@ -255,39 +255,46 @@ func (t *Topology) nodeSlots() []slotRange {
 	return nodes
 }
 
-// nameHosts returns the slots of each host. If the topology names no hosts, it sets the
-// names.
-func (t *Topology) nameHosts(nodes []slotRange, hosts [][]Process) (map[string]slotRange, error) {
-	byName := map[string]slotRange{}
+// nodesOf returns the slots of each host.
+func (t *Topology) nodesOf(hosts [][]Process) ([]slotRange, error) {
+	nodes := t.nodeSlots()
 	if !t.namesHosts() {
 		if len(nodes) < len(hosts) {
 			return nil, fmt.Errorf("the topology has %s, the job ran on %s", text.CountOf(len(nodes), "node"), text.CountOf(len(hosts), "host"))
 		}
-		for i, on := range hosts {
-			byName[on[0].Host] = nodes[i]
-			for s := nodes[i].first; s < nodes[i].end; s++ {
-				t.Slots[s].Host = on[0].Host
-			}
-		}
-		return byName, nil
+		return nodes[:len(hosts)], nil
 	}
-	short := map[string]slotRange{}
+	byName, short := map[string]slotRange{}, map[string]slotRange{}
 	for _, n := range nodes {
 		name := t.Slots[n.first].Host
 		byName[name], short[shortName(name)] = n, n
 	}
-	for _, on := range hosts {
+	out := make([]slotRange, len(hosts))
+	for i, on := range hosts {
 		host := on[0].Host
-		if _, found := byName[host]; found {
-			continue
+		n, found := byName[host]
+		if !found {
+			n, found = short[shortName(host)]
 		}
-		n, found := short[shortName(host)]
 		if !found {
 			return nil, fmt.Errorf("the topology has no node %s, on which ranks of the job ran", host)
 		}
-		byName[host] = n
+		out[i] = n
 	}
-	return byName, nil
+	return out, nil
+}
+
+// nameHosts gives the nodes the names of the hosts that ran on them, if the topology has
+// no names and as many nodes as there are hosts.
+func (t *Topology) nameHosts(nodes []slotRange, hosts [][]Process) {
+	if t.namesHosts() || int(nodes[len(nodes)-1].end) < len(t.Slots) {
+		return
+	}
+	for i, n := range nodes {
+		for s := n.first; s < n.end; s++ {
+			t.Slots[s].Host = hosts[i][0].Host
+		}
+	}
 }
 
 // shortName returns the name of a host without its domain.

@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -134,6 +135,7 @@ func TestPresent(t *testing.T) {
 		"small node":           {"node:1 core:2", on(8, 8, 1, "a 7", "a 5"), Order{0, 1}, "a a"}, // not as many slots as cores
 		"nodes by the ranks":   {"core:2", on(2, 2, 1, "a 1", "a 0", "b 1", "b 0"), Order{1, 0, 3, 2}, "a a b b"},
 		"bound and not":        {"node:1 core:4", on(4, 4, 1, "a 0-3", "a 0"), Order{1, 0}, "a a a a"},
+		"more nodes":           {"node:3 core:2", on(2, 2, 1, "a 1", "b 0"), Order{1, 2}, "     "}, // which of them is not known
 		"one core for two":     {"node:1 core:4", on(4, 4, 1, "a 2", "a 2"), Order{2, 0}, "a a a a"},
 	} {
 		topology, got, err := presentIn(t, c.spec, c.processes)
@@ -158,13 +160,31 @@ func TestPresentRefused(t *testing.T) {
 		want      string
 	}{
 		"too few slots":         {"node:1 core:2", on(4, 4, 1, "a 0", "a 1", "a 2"), "the topology has 2 slots, too few for 3 ranks"},
-		"too few nodes":         {"node:1 core:4", on(4, 4, 1, "a 0", "b 0"), "the topology has 1 node, the job ran on 2 hosts"},
-		"too few on a node":     {"node:2 core:2", on(4, 4, 1, "a 0", "a 1", "a 2", "b 0"), "host a ran 3 ranks, but its node in the topology has 2 slots"},
 		"a rank is missing":     {"node:2 core:2", on(4, 4, 1, "a 0", "", "b 1"), "where 1 rank of 3 ran is not recorded: ranks 1;"},
 		"a network and no node": {"switch:2 core:4", on(4, 4, 1, "a 0"), "no nodes"},
 	} {
 		if _, _, err := presentIn(t, c.spec, c.processes); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+// TestNotPresent asks for the present order in topologies of other nodes than those on
+// which the ranks ran. The topology is returned, without the names of hosts.
+func TestNotPresent(t *testing.T) {
+	for _, c := range []struct {
+		spec      string
+		processes []Process
+		want      string
+	}{
+		{"node:1 core:4", on(4, 4, 1, "a 0", "b 0"), "the topology has 1 node, the job ran on 2 hosts"},
+		{"node:2 core:2", on(4, 4, 1, "a 0", "a 1", "a 2", "b 0"), "host a ran 3 ranks, but its node in the topology has 2 slots"},
+	} {
+		s := Source{Topologies: []string{c.spec}, Processes: c.processes, Ranks: len(c.processes)}
+		topology, order, err := s.Load()
+		elsewhere := (*NotPresentError)(nil)
+		if topology == nil || topology.namesHosts() || order != nil || !errors.As(err, &elsewhere) || err.Error() != c.want {
+			t.Errorf("%s: %+v, order %v, %v; want %q", c.spec, topology, order, err, c.want)
 		}
 	}
 }

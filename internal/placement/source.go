@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 
 	"github.com/mpitrace/mpitrace/internal/text"
 )
@@ -60,10 +59,8 @@ func (s *Source) present(t *Topology, err error) (*Topology, Order, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	named := slices.Clone(t.Slots)
 	o, err := Present(t, s.Processes, s.Ranks)
 	if err != nil {
-		t.Slots = named // without the hosts of the run
 		return t, nil, &NotPresentError{err}
 	}
 	return t, o, nil
