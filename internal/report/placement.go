@@ -80,8 +80,12 @@ func (p *placementText) rows() {
 		}
 		t.Add(append(cells, p.flow(&r.Largest))...)
 	}
+	p.fit(t, heads[4:]...)
 	p.println()
 	t.Write(p)
+	if len(p.omitted) > 0 {
+		p.printf("left out to fit %d characters: %s (piped into less -S, the table is whole)\n", p.Width, strings.Join(p.omitted, ", "))
+	}
 }
 
 func (p *placementText) amount(n uint64) string {
