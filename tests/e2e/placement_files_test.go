@@ -59,8 +59,10 @@ func TestLauncherFiles(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				l.check(t, c, format, boundToCores(t))
 				l.check(t, c, format, unboundRanks(t))
+				if name == "rankfile" {
+					l.check(t, c, format, boundToCores(t))
+				}
 			})
 		}
 	}
@@ -144,7 +146,7 @@ func (l fileLauncher) check(t *testing.T, c *testenv.Cluster, format *placement.
 	var got, want []string
 	for r, rank := range ranks {
 		at, wanted := rank.Host, p.hostOf(r)
-		if p.bound && format.Name == "rankfile" {
+		if p.bound {
 			at += " " + rank.Placement.Processors
 			wanted += " " + p.topology.Slots[p.order[r]].Processors
 		}
@@ -152,5 +154,55 @@ func (l fileLauncher) check(t *testing.T, c *testenv.Cluster, format *placement.
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%s\n%sthe ranks were on %q, want %q", command, content.String(), got, want)
+	}
+}
+
+// TestRankfileCores compares the cores on which Open MPI 5 would bind ranks with those of
+// the order, on a node whose processors are numbered by turns in two sockets. It does not
+// start the ranks, as this machine is not such a node.
+func TestRankfileCores(t *testing.T) {
+	testenv.At(t, testenv.All)
+	m := implementations()[slices.IndexFunc(implementations(), func(m implementation) bool { return m.name == "openmpi5" })]
+	testenv.Need(t, m.launcher[0], "lstopo", "hwloc-calc")
+	dir := t.TempDir()
+	node, file := filepath.Join(dir, "node.xml"), filepath.Join(dir, "ranks")
+	succeed(t, nil, "lstopo", "--if", "synthetic", "--input",
+		"pack:2 [numa] core:4 pu:2(indexes=0,8,2,10,4,12,6,14,1,9,3,11,5,13,7,15)", "--of", "xml", node)
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := placement.Source{Topologies: []string{node}, Read: os.ReadFile, Processes: []placement.Process{{Host: host}}, Ranks: 1}
+	topology, _, err := s.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	order := placement.Order{5, 0, 3, 6}
+	var content strings.Builder
+	format, err := placement.FileFormatOf("rankfile")
+	if err == nil {
+		err = format.Write(&content, topology, order)
+	}
+	if err == nil {
+		err = os.WriteFile(file, []byte(content.String()), 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest := strings.Fields(strings.TrimPrefix(format.Command(file, topology, order, "true"), "mpirun "))
+	out := succeed(t, nil, slices.Concat(m.launcher[:1], []string{"--prtemca", "hwloc_use_topo_file", node, "--rtos", "donotlaunch", "--display", "map-devel"}, rest)...)
+	var got, want []string
+	for line := range strings.Lines(out.stdout + out.stderr) {
+		if _, core, found := strings.Cut(strings.TrimSpace(line), "Binding: package"); found {
+			_, core, _ = strings.Cut(core, "core:L")
+			got = append(got, strings.TrimSuffix(core, "]"))
+		}
+	}
+	for _, slot := range order {
+		first, _, _ := strings.Cut(topology.Slots[slot].Processors, ",")
+		want = append(want, strings.TrimSpace(succeed(t, nil, "hwloc-calc", "--input", node, "--pi", "-I", "core", "pu:"+first).stdout))
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%sOpen MPI would bind the ranks to cores %v, want %v\n%s%s", content.String(), got, want, out.stdout, out.stderr)
 	}
 }
