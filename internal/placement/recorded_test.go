@@ -3,6 +3,7 @@ package placement
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"testing"
@@ -204,7 +205,7 @@ func TestSource(t *testing.T) {
 		if text, found := files[name]; found {
 			return []byte(text), nil
 		}
-		return nil, fmt.Errorf("open %s: no such file or directory", name)
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	}
 	s.Topologies, s.Nodes = []string{"node.xml"}, 3
 	topology, order, err = s.Load()
@@ -223,7 +224,7 @@ func TestSource(t *testing.T) {
 		"is followed by":                {"core:2", "core:2"},
 		"3 topologies are given":        {"topology.conf", "core:2", "core:2"},
 		"has nodes: give one of a node": {"topology.conf", "node:2 core:2"},
-		"no such file":                  {"node 4"},
+		"open node 4: file does not exist; for a specification, write it as": {"node 4"},
 	} {
 		s.Topologies = topologies
 		if _, _, err := s.Load(); err == nil || !strings.Contains(err.Error(), want) {

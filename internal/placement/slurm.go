@@ -83,7 +83,7 @@ func (f *slurmFile) addLine(line string, n int) error {
 	for _, word := range strings.Fields(line) {
 		key, value, ok := strings.Cut(word, "=")
 		if !ok {
-			return f.errorAt(n, "%q is not KEY=VALUE; a line reads SwitchName=s1 Nodes=n[1-8], or Switches=s[1-4]; a specification reads \"node:4 core:8\"", word)
+			return f.errorAt(n, "%.40q is not KEY=VALUE; a line reads SwitchName=s1 Nodes=n[1-8], or Switches=s[1-4]", word)
 		}
 		var err error
 		switch strings.ToLower(key) {
@@ -95,7 +95,7 @@ func (f *slurmFile) addLine(line string, n int) error {
 			s.switches, err = expandHostlist(value)
 		case "linkspeed", "blocksizes":
 		default:
-			err = fmt.Errorf("key %q is not known", key)
+			err = fmt.Errorf("key %.40q is not known", key)
 		}
 		if err != nil {
 			return f.errorAt(n, "%w", err)

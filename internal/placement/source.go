@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"regexp"
 
 	"github.com/mpitrace/mpitrace/internal/text"
@@ -123,6 +124,9 @@ func (s *Source) named(name string) (*Tree, *Network, error) {
 		return t, nil, err
 	}
 	content, err := s.Read(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, fmt.Errorf("read topology: %w; for a specification, %s", err, specForm)
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("read topology: %w", err)
 	}
