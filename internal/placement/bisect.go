@@ -14,7 +14,10 @@ type tuning struct {
 	pairs    int // rounds over the pairs of the domains of a domain
 	patience int // moves without success, in 1/16 of the vertices
 	sweeps   int // of swaps, over all ranks
-	proposed int // swaps that annealing proposes, by rank
+
+	heats     []float64 // of annealing, see anneal
+	proposals float64   // swaps that annealing proposes, by rank
+	most      float64   // that the swaps × the edges of a rank do not exceed
 }
 
 // coarsest is the number of vertices of the smallest graph.

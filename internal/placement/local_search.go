@@ -98,15 +98,22 @@ func (m *mapping) gain(r, to, except int32) int64 {
 	return sum
 }
 
-// swapGain returns what a swap of the ranks of two slots saves. b may be empty.
-func (m *mapping) swapGain(a, b int32) int64 {
+// swapGain returns what a swap of the ranks of two slots saves, or any smaller number
+// than least if it saves less. b may be empty.
+func (m *mapping) swapGain(a, b int32, least int64) int64 {
 	r, other := m.member[a], m.member[b]
 	to := m.blockAt[b]
 	g := m.gain(r, to, other)
 	if other >= 0 {
+		if most := g + m.outward[other]; most < least && len(m.groups) == 0 {
+			return most
+		}
 		g += m.gain(other, m.block[r], r)
 	}
-	return g + m.groupGain(r, other, to)
+	if len(m.groups) > 0 {
+		g += m.groupGain(r, other, to)
+	}
+	return g
 }
 
 // swap swaps the ranks of two slots, and keeps outward.
@@ -194,10 +201,14 @@ func (m *mapping) bestSwap(r int32) (slot int32, most int64) {
 		gain := m.benefit(to) - stay
 		for s := m.h.first[0][to]; s < m.h.first[0][to+1]; s++ {
 			other := m.member[s]
-			if len(m.groups) == 0 && other >= 0 && gain+m.outward[other] <= most || other < 0 && len(m.groups) == 0 && gain <= most {
+			bound := gain
+			if other >= 0 {
+				bound += m.outward[other]
+			}
+			if bound <= most && len(m.groups) == 0 {
 				continue
 			}
-			if g := m.swapGain(m.slot[r], s); g > most {
+			if g := m.swapGain(m.slot[r], s, most); g > most {
 				slot, most = s, g
 			}
 		}

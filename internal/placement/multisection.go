@@ -12,13 +12,12 @@ type multisection struct {
 	h     *hierarchy
 	seed  uint64
 	block []int32 // by rank: the result
-	spare chan struct{}
 	wait  sync.WaitGroup
 }
 
 // multisect returns a block for each vertex of g.
-func (t *tuning) multisect(g *graph, h *hierarchy, seed uint64, spare chan struct{}) []int32 {
-	m := &multisection{tuning: t, h: h, seed: seed, block: make([]int32, g.len()), spare: spare}
+func (t *tuning) multisect(g *graph, h *hierarchy, seed uint64) []int32 {
+	m := &multisection{tuning: t, h: h, seed: seed, block: make([]int32, g.len())}
 	all := make([]int32, g.len())
 	for v := range all {
 		all[v] = int32(v)
@@ -64,22 +63,13 @@ func (m *multisection) divide(g *graph, ranks []int32, level int, domain int32) 
 	}
 }
 
-// start runs f, in a goroutine if it is large and a processor is idle. What f computes
-// does not depend on it.
+// start runs f, in a goroutine if it has many ranks.
 func (m *multisection) start(ranks int, f func()) {
 	if ranks < minParallel {
 		f()
 		return
 	}
-	select {
-	case m.spare <- struct{}{}:
-		m.wait.Go(func() {
-			defer func() { <-m.spare }()
-			f()
-		})
-	default:
-		f()
-	}
+	m.wait.Go(f)
 }
 
 // split sets the part of each vertex, by bisecting the parts and the graph again and
@@ -114,18 +104,19 @@ func (m *multisection) refinePairs(g *graph, part []int32, caps []int, r *rand.R
 	if len(caps) <= 2 {
 		return
 	}
+	p := newPartPairs(g, part, len(caps))
 	changed := make([]bool, len(caps))
 	for c := range changed {
 		changed[c] = true
 	}
 	for range m.pairs {
-		pairs := adjacentParts(g, part, len(caps))
+		pairs := p.adjacent()
 		r.Shuffle(len(pairs), func(a, b int) { pairs[a], pairs[b] = pairs[b], pairs[a] })
 		next := make([]bool, len(caps))
 		any := false
-		for _, p := range pairs {
-			if (changed[p[0]] || changed[p[1]]) && m.refinePair(g, part, p, caps, r) {
-				next[p[0]], next[p[1]], any = true, true, true
+		for _, pair := range pairs {
+			if (changed[pair[0]] || changed[pair[1]]) && m.refinePair(p, pair, caps, r) {
+				next[pair[0]], next[pair[1]], any = true, true, true
 			}
 		}
 		if !any {
@@ -135,45 +126,84 @@ func (m *multisection) refinePairs(g *graph, part []int32, caps []int, r *rand.R
 	}
 }
 
-func adjacentParts(g *graph, part []int32, parts int) (pairs [][2]int32) {
-	seen := make([]bool, parts*parts)
-	for v := range part {
-		peers, _ := g.row(int32(v))
-		for _, p := range peers {
-			if a, b := part[v], part[p]; a < b && !seen[int(a)*parts+int(b)] {
-				seen[int(a)*parts+int(b)] = true
-				pairs = append(pairs, [2]int32{a, b})
+// partPairs are the parts of a graph, to extract the graph of any two of them.
+type partPairs struct {
+	g        *graph
+	part     []int32
+	vertices [][]int32 // by part
+	index    []int32   // by vertex: its number in the graph of two parts
+}
+
+func newPartPairs(g *graph, part []int32, parts int) *partPairs {
+	p := &partPairs{g: g, part: part, vertices: make([][]int32, parts), index: make([]int32, g.len())}
+	for v, c := range part {
+		p.vertices[c] = append(p.vertices[c], int32(v))
+	}
+	return p
+}
+
+// adjacent returns the pairs that have an edge in common.
+func (p *partPairs) adjacent() (pairs [][2]int32) {
+	seen := make([]int32, len(p.vertices)) // by part: the last one it was seen with, plus 1
+	for a, vertices := range p.vertices {
+		for _, v := range vertices {
+			peers, _ := p.g.row(v)
+			for _, peer := range peers {
+				if b := p.part[peer]; int(b) > a && seen[b] != int32(a)+1 {
+					seen[b] = int32(a) + 1
+					pairs = append(pairs, [2]int32{int32(a), b})
+				}
 			}
 		}
 	}
 	return pairs
 }
 
-// refinePair reports whether it found a smaller cut of two parts.
-func (m *multisection) refinePair(g *graph, part []int32, pair [2]int32, caps []int, r *rand.Rand) bool {
-	both := make([]int32, len(part))
-	for v, p := range part {
-		if p == pair[0] || p == pair[1] {
-			both[v] = 1
-		}
-	}
-	sub, vertices := g.subgraph(both, 1)
-	side := make([]int32, len(vertices))
+// graph returns the graph of two parts, the first part first.
+func (p *partPairs) graph(pair [2]int32) (*graph, []int32) {
+	vertices := slices.Concat(p.vertices[pair[0]], p.vertices[pair[1]])
+	edges := 0
 	for i, v := range vertices {
-		if part[v] == pair[1] {
-			side[i] = 1
+		p.index[v] = int32(i)
+		edges += p.g.start[v+1] - p.g.start[v]
+	}
+	s := &graph{
+		start: make([]int, 1, len(vertices)+1), size: make([]int32, len(vertices)),
+		peer: make([]int32, 0, edges), weight: make([]int64, 0, edges),
+	}
+	for i, v := range vertices {
+		s.size[i] = p.g.size[v]
+		peers, weights := p.g.row(v)
+		for j, peer := range peers {
+			if c := p.part[peer]; c == pair[0] || c == pair[1] {
+				s.peer, s.weight = append(s.peer, p.index[peer]), append(s.weight, weights[j])
+			}
 		}
+		s.start = append(s.start, len(s.peer))
+	}
+	return s, vertices
+}
+
+// refinePair reports whether it found a smaller cut of two parts.
+func (m *multisection) refinePair(p *partPairs, pair [2]int32, caps []int, r *rand.Rand) bool {
+	g, vertices := p.graph(pair)
+	side := make([]int32, len(vertices))
+	for i := len(p.vertices[pair[0]]); i < len(side); i++ {
+		side[i] = 1
 	}
 	room := [2]int{caps[pair[0]], caps[pair[1]]}
-	b := newBisection(sub, room)
+	b := newBisection(g, room)
 	b.set(side)
 	before := b.cut
-	b.set(m.rebisect(sub, room, slices.Clone(side), 1, r))
+	b.set(m.rebisect(g, room, side, 1, r))
 	if b.cut >= before {
 		return false
 	}
+	p.vertices[pair[0]], p.vertices[pair[1]] = nil, nil
 	for i, v := range vertices {
-		part[v] = pair[b.side[i]]
+		to := pair[b.side[i]]
+		p.part[v] = to
+		p.vertices[to] = append(p.vertices[to], v)
 	}
 	return true
 }

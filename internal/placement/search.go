@@ -2,7 +2,6 @@ package placement
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"runtime"
 	"slices"
 	"sync"
@@ -26,7 +25,7 @@ func Best(t *Topology, traffic *Traffic, opts Options) (Order, Cost, error) {
 	orders := append(slices.Clone(opts.Starts), Block(traffic.Ranks))
 	p := newProblem(t, traffic)
 	if p.h.levels() > 1 {
-		orders = append(orders, p.orders(orders, opts)...)
+		orders = append(orders, p.orders(t, traffic, orders, opts)...)
 	}
 	best, cost := cheapest(t, traffic, orders)
 	if p.h.levels() > 1 && traffic.Ranks <= maxExact {
@@ -68,45 +67,70 @@ func cheapest(t *Topology, traffic *Traffic, orders []Order) (best Order, cost C
 
 // efforts are the amounts of work of Options.Effort 1 to 3.
 var efforts = []tuning{
-	{starts: 1, tries: 4, passes: 2, cycles: 0, pairs: 1, patience: 1, sweeps: 10},
-	{starts: 2, tries: 8, passes: 4, cycles: 1, pairs: 2, patience: 2, sweeps: 20},
-	{starts: 8, tries: 16, passes: 8, cycles: 2, pairs: 4, patience: 4, sweeps: 50},
+	{starts: 2, tries: 4, passes: 2, cycles: 0, pairs: 1, patience: 1, sweeps: 10, heats: []float64{0.1}, proposals: 100, most: 2e7},
+	{starts: 4, tries: 8, passes: 4, cycles: 1, pairs: 2, patience: 2, sweeps: 20, heats: []float64{0.05, 0.2}, proposals: 1000, most: 1e8},
+	{starts: 8, tries: 16, passes: 8, cycles: 2, pairs: 4, patience: 4, sweeps: 50, heats: []float64{0.04, 0.1, 0.2, 0.3}, proposals: 5000, most: 3e8},
 }
 
-// orders returns an improved order of each start, and orders found from the beginning.
-func (p *problem) orders(starts []Order, opts Options) []Order {
+// orders returns improved orders of the starts, the blockings of the grids that are
+// recognised, and orders found from the beginning; and what annealing makes of the best.
+func (p *problem) orders(t *Topology, traffic *Traffic, starts []Order, opts Options) []Order {
 	tune := &efforts[opts.Effort-1]
-	found := make([]Order, len(starts)+tune.starts)
 	spare := make(chan struct{}, max(0, runtime.GOMAXPROCS(0)-1))
-	var wait sync.WaitGroup
-	for i := range found {
-		f := func() {
-			r := generator(opts.Seed, i)
-			var block []int32
-			if i < len(starts) {
-				block = p.h.blocksOf(starts[i])
-			} else {
-				block = tune.multisect(p.search, p.h, r.Uint64(), spare)
-			}
-			found[i] = p.improve(tune, block, r)
+	var begin [][]int32
+	for _, s := range starts {
+		begin = append(begin, p.h.blocksOf(s))
+	}
+	grids := p.g.grids()
+	for i := range grids {
+		if block := grids[i].blocking(p.h); block != nil {
+			begin = append(begin, block)
 		}
+	}
+	found := make([]Order, len(begin)+tune.starts)
+	parallel(len(found), spare, func(i int) {
+		r := generator(opts.Seed, 0, i)
+		var block []int32
+		if i < len(begin) {
+			block = begin[i]
+		} else {
+			block = tune.multisect(p.search, p.h, r.Uint64())
+		}
+		m := newMapping(p, block)
+		m.climb(tune.sweeps, r)
+		found[i] = p.h.order(m.block)
+	})
+	best, _ := cheapest(t, traffic, found)
+	annealed := make([]Order, len(tune.heats))
+	parallel(len(annealed), spare, func(i int) {
+		r := generator(opts.Seed, 1, i)
+		m := newMapping(p, p.h.blocksOf(best))
+		m.anneal(tune.proposalsFor(p.g), tune.heats[i], r)
+		m.climb(tune.sweeps, r)
+		annealed[i] = p.h.order(m.block)
+	})
+	return append(found, annealed...)
+}
+
+// proposalsFor returns how many swaps annealing proposes for a graph.
+func (t *tuning) proposalsFor(g *graph) int {
+	degree := float64(len(g.peer)) / float64(g.len())
+	return int(min(t.proposals*float64(g.len()), t.most/max(1, degree)))
+}
+
+// parallel calls f for 0 to n-1, in goroutines while processors are idle.
+func parallel(n int, spare chan struct{}, f func(i int)) {
+	var wait sync.WaitGroup
+	for i := range n {
 		select {
 		case spare <- struct{}{}:
 			wait.Go(func() {
 				defer func() { <-spare }()
-				f()
+				f(i)
 			})
 		default:
-			f()
+			f(i)
 		}
 	}
 	wait.Wait()
-	return found
-}
-
-// improve returns an order that a local search makes of the block of each rank.
-func (p *problem) improve(tune *tuning, block []int32, r *rand.Rand) Order {
-	m := newMapping(p, block)
-	m.climb(tune.sweeps, r)
-	return p.h.order(m.block)
 }
