@@ -64,9 +64,7 @@ func (g *graph) attribute() {
 		split(g.all[shared[0].pair], shared[:n], sums)
 		shared = shared[n:]
 	}
-	for c, s := range g.found {
-		g.addFound(s, sums[c])
-	}
+	g.addFound(sums)
 }
 
 // visit visits all pairs of all components. alone says that a pair is in no other one.
@@ -115,33 +113,44 @@ func split(v matrix.Volume, among []membership, sums [][]classSum) {
 	sums[rest.component][rest.class].sum.Add(left)
 }
 
-// addFound adds a component, without the neighbours of a stencil that have no share.
-func (g *graph) addFound(s shape, sums []classSum) {
-	if st, ok := s.(*stencil); ok {
-		var offsets [][]int
-		for i, o := range st.offsets {
-			if sums[i].sum != (matrix.Volume{}) {
-				offsets = append(offsets, o)
-			}
+// addFound adds the components, without the neighbours of a stencil, or the stages of a
+// butterfly, that have no share. Stencils on the same grid are one.
+func (g *graph) addFound(sums [][]classSum) {
+	type result struct {
+		shape
+		matrix.Volume
+	}
+	var out []result
+	for c, s := range g.found {
+		var v matrix.Volume
+		for i := range sums[c] {
+			v.Add(sums[c][i].sum)
 		}
-		st.offsets = offsets
-	}
-	if b, ok := s.(butterfly); ok {
-		var stages []int
-		for i, stage := range b.stages {
-			if sums[i].sum != (matrix.Volume{}) {
-				stages = append(stages, stage)
+		used := func(class int) bool { return sums[c][class].sum != (matrix.Volume{}) }
+		switch of := s.(type) {
+		case *stencil:
+			without := of.without(used)
+			s = without
+			for i := range out {
+				if other, ok := out[i].shape.(*stencil); ok {
+					if both := other.with(without); both != nil {
+						out[i].shape = both
+						out[i].Volume.Add(v)
+						v = matrix.Volume{}
+						break
+					}
+				}
 			}
+		case butterfly:
+			s = of.without(used)
 		}
-		s = butterfly{stages}
+		out = append(out, result{s, v})
 	}
-	var v matrix.Volume
-	for i := range sums {
-		v.Add(sums[i].sum)
-	}
-	if g.enough(g.weight(v)) {
-		c := s.component()
-		c.Volume = v
-		g.add(c)
+	for _, r := range out {
+		if g.enough(g.weight(r.Volume)) {
+			c := r.component()
+			c.Volume = r.Volume
+			g.add(c)
+		}
 	}
 }

@@ -18,7 +18,11 @@ func ofCollectives(m *matrix.Matrix, ranks int) Part {
 		g := &groups[i]
 		v := volumeOf(g)
 		p.part.Total.Add(v)
-		if !exchanges(g) || v.Bytes == 0 {
+		if !exchanges(g) {
+			continue
+		}
+		levelEach(g)
+		if v = volumeOf(g); v.Bytes == 0 {
 			continue
 		}
 		key := [2]int{len(g.Senders), strideOf(g.Senders)}
@@ -58,6 +62,24 @@ func exchanges(g *matrix.Group) bool {
 	slices.Sort(a)
 	slices.Sort(b)
 	return slices.Equal(a, b)
+}
+
+// levelEach gives each sender of a group the least volume of any if many have it: the
+// others are roots of an MPI_Bcast, for example, on the same communicator.
+func levelEach(g *matrix.Group) {
+	least, count := g.Each[0], 0
+	for _, v := range g.Each {
+		if c := compareVolumes(v, least); c < 0 {
+			least, count = v, 1
+		} else if c == 0 {
+			count++
+		}
+	}
+	for i, v := range g.Each {
+		if uniformDense*count >= len(g.Each) {
+			g.Each[i] = minus(v, minus(v, least))
+		}
+	}
 }
 
 // strideOf returns how far apart ranks are; 0 if this differs.

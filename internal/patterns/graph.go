@@ -18,6 +18,9 @@ type graph struct {
 	cover []uint16        // bit i: the pair belongs to found[i]
 	count []int32         // pairs by to-from, at index to-from+ranks
 	found []shape
+
+	first []matrix.Volume // room for fit
+	seen  []bool
 }
 
 // newGraph returns the pairs of a matrix with more than base.
@@ -85,31 +88,35 @@ type fit struct {
 
 // fit compares a shape with the graph. ok is false if a pair of the shape does not exist.
 func (g *graph) fit(s shape) (f fit, ok bool) {
-	first := make([]matrix.Volume, s.classes())
-	seen := make([]bool, s.classes())
+	first := slices.Grow(g.first[:0], s.classes())[:s.classes()]
+	seen := slices.Grow(g.seen[:0], s.classes())[:s.classes()]
+	clear(seen)
+	g.first, g.seen = first, seen
 	f.uniform, ok = true, true
-	for rank := 0; rank < g.ranks && ok; rank++ {
-		s.each(rank, func(class, to int) bool {
-			i := g.pair(rank, to)
-			if i < 0 {
-				ok = false
-				return false
-			}
-			f.pairs++
-			if !g.open[i] {
-				return true
-			}
-			f.open++
-			f.weight += g.weight(g.left[i])
-			if g.cover[i] == 0 {
-				f.fresh++
-			}
-			if !seen[class] {
-				first[class], seen[class] = g.left[i], true
-			}
-			f.uniform = f.uniform && first[class] == g.left[i]
+	rank := 0
+	visit := func(class, to int) bool {
+		i := g.pair(rank, to)
+		if i < 0 {
+			ok = false
+			return false
+		}
+		f.pairs++
+		if !g.open[i] {
 			return true
-		})
+		}
+		f.open++
+		f.weight += g.weight(g.left[i])
+		if g.cover[i] == 0 {
+			f.fresh++
+		}
+		if !seen[class] {
+			first[class], seen[class] = g.left[i], true
+		}
+		f.uniform = f.uniform && first[class] == g.left[i]
+		return true
+	}
+	for ; rank < g.ranks && ok; rank++ {
+		s.each(rank, visit)
 	}
 	return f, ok && f.pairs > 0
 }

@@ -33,6 +33,7 @@ type stencil struct {
 	ranks   int
 	lines   []line  // the largest stride first
 	offsets [][]int // by line
+	regular bool    // see variants
 }
 
 func (s *stencil) classes() int { return len(s.offsets) }
@@ -52,7 +53,7 @@ func (s *stencil) each(rank int, visit func(class, to int) bool) {
 }
 
 // widest is the largest width that is looked for, by number of dimensions.
-var widest = [mostLinked + 1]int{0, 16, 4, 2, 2}
+var widest = [mostLinked + 1]int{0, 16, 4, 2, 1}
 
 // lines returns the dimensions that grids can have. A grid whose strides and extents are
 // these has most of its neighbours in the matrix.
@@ -70,6 +71,11 @@ func (g *graph) lines() []line {
 		for _, t := range strides {
 			if e := t / s; t > s && t%s == 0 && (up%e == 0 || down%e == 0) {
 				extents = append(extents, e)
+			}
+		}
+		for _, e := range divisorsOf(g.ranks / s) {
+			if far := (e - 1) * s; up%e == 0 && e*g.has(-far) >= g.ranks || down%e == 0 && e*g.has(far) >= g.ranks {
+				extents = append(extents, e) // perhaps periodic
 			}
 		}
 		slices.Sort(extents)
@@ -126,7 +132,7 @@ func gcd(a, b int) int {
 }
 
 // grids returns the grids of up to mostLinked lines that seem to explain the most, those
-// of fewer dimensions first if equal.
+// of fewer dimensions first if equal, then those of more periodic dimensions.
 func (g *graph) grids(lines []line) [][]line {
 	type grid struct {
 		lines []line
@@ -153,15 +159,24 @@ func (g *graph) grids(lines []line) [][]line {
 	extend(nil)
 	slices.SortStableFunc(found, func(a, b grid) int {
 		if math.Abs(a.bound-b.bound) <= 1e-9*a.bound {
-			return len(a.lines) - len(b.lines)
+			return cmp.Or(len(a.lines)-len(b.lines), periodic(b.lines)-periodic(a.lines))
 		}
 		return cmp.Compare(b.bound, a.bound)
 	})
 	var out [][]line
-	for _, f := range found[:min(len(found), mostVerified)] {
+	for _, f := range found[:min(len(found), max(mostVerified, min(100, verifiedRanks/g.ranks)))] {
 		out = append(out, f.lines)
 	}
 	return out
+}
+
+func periodic(lines []line) (n int) {
+	for _, l := range lines {
+		if l.periodic {
+			n++
+		}
+	}
+	return n
 }
 
 // openWeights returns what is not explained, by to-from, at index to-from+ranks.
@@ -205,10 +220,7 @@ func (g *graph) eachOffset(lines []line, visit func(offset []int, apart, inside 
 			return
 		}
 		l := lines[i]
-		w := min(most, l.extent-1)
-		if l.periodic {
-			w = min(most, (l.extent-1)/2)
-		}
+		w := max(1, min(most, (l.extent-2)/2)) // not all-to-all of a line
 		for d := -w; d <= w; d++ {
 			offset[i] = d
 			next(i+1, apart+d*l.stride, inside/l.extent*(l.extent-max(d, -d)))
@@ -217,39 +229,141 @@ func (g *graph) eachOffset(lines []line, visit func(offset []int, apart, inside 
 	next(0, 0, g.ranks)
 }
 
-// stencilOn returns the stencil on a grid that explains the most; nil if a dimension of
-// the grid has no neighbours.
-func (g *graph) stencilOn(lines []line) *stencil {
+// stencilsOn returns the stencils on a grid that explain the most: one with all offsets
+// of which all pairs exist, and the regular ones among these offsets.
+func (g *graph) stencilsOn(lines []line) (out []*stencil) {
 	type option struct {
 		offset []int
 		fit
 	}
 	var options []option
-	known := map[[mostLinked]int]bool{}
+	fresh := map[[mostLinked]int]bool{} // by mirrored offset
 	g.eachOffset(lines, func(offset []int, _, _ int) {
-		one := &stencil{g.ranks, lines, [][]int{slices.Clone(offset)}}
+		one := &stencil{ranks: g.ranks, lines: lines, offsets: [][]int{slices.Clone(offset)}}
 		if f, ok := g.fit(one); ok {
 			options = append(options, option{one.offsets[0], f})
-			known[mirrored(offset)] = known[mirrored(offset)] || leastFresh*f.open >= f.pairs
+			fresh[mirrored(offset)] = fresh[mirrored(offset)] || leastFresh*f.open >= f.pairs
 		}
 	})
-	s := &stencil{ranks: g.ranks, lines: lines}
-	for _, o := range options {
-		// An offset whose pairs all belong to other components is one of the stencil if a
-		// mirror image of it is.
-		if known[mirrored(o.offset)] {
-			s.offsets = append(s.offsets, o.offset)
+	slices.SortStableFunc(options, func(a, b option) int { return distance(a.offset) - distance(b.offset) })
+	// An offset whose pairs all belong to other components is one of the stencil if a
+	// mirror image of it is, unless the stencil is all about what the others left.
+	for _, mirrors := range []bool{true, false} {
+		s := &stencil{ranks: g.ranks, lines: lines}
+		chosen := map[[mostLinked]int]bool{}
+		for _, o := range options {
+			// Those of width 2 need those of width 1, and so on.
+			if open := leastFresh*o.open >= o.pairs; (open || mirrors && fresh[mirrored(o.offset)]) && hasNearer(chosen, o.offset) {
+				s.offsets = append(s.offsets, o.offset)
+				chosen[keyOf(o.offset)] = true
+			}
+		}
+		out = append(out, s.variants(chosen)...)
+	}
+	return slices.DeleteFunc(out, func(s *stencil) bool { return s.isButterfly() || !s.linksAll() })
+}
+
+// linksAll reports whether there are neighbours in all dimensions.
+func (s *stencil) linksAll() bool {
+	for i := range s.lines {
+		if !slices.ContainsFunc(s.offsets, func(o []int) bool { return o[i] != 0 }) {
+			return false
 		}
 	}
-	if s.isButterfly() {
+	return true
+}
+
+// variants returns a stencil and the regular ones that have some of its offsets: all that
+// differ from 0 in up to some number of dimensions, go in the directions of the stencil
+// across faces, and are as wide as these, or of width 1.
+func (s *stencil) variants(chosen map[[mostLinked]int]bool) []*stencil {
+	out := []*stencil{s}
+	low, high := s.reach()
+	for _, most := range []int{widest[1], 1} {
+		for k := range len(s.lines) {
+			v := &stencil{ranks: s.ranks, lines: s.lines, regular: true}
+			if v.offsets = regularOffsets(low, high, most, k+1, chosen); v.offsets == nil {
+				break
+			}
+			if len(v.offsets) == len(s.offsets) {
+				s.regular = true
+				return out[:1]
+			}
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// reach returns how far the neighbours across faces are in each dimension and direction.
+func (s *stencil) reach() (low, high []int) {
+	low, high = make([]int, len(s.lines)), make([]int, len(s.lines))
+	for _, o := range s.offsets {
+		for i, d := range o {
+			if linked(o) == 1 {
+				low[i], high[i] = min(low[i], d), max(high[i], d)
+			}
+		}
+	}
+	return low, high
+}
+
+// regularOffsets returns all offsets within limits that differ from 0 in at most k
+// dimensions; nil if one of them is not chosen.
+func regularOffsets(low, high []int, most, k int, chosen map[[mostLinked]int]bool) (out [][]int) {
+	offset, complete := make([]int, len(low)), true
+	var next func(i int)
+	next = func(i int) {
+		if i == len(low) {
+			if n := linked(offset); n > 0 && n <= k {
+				out = append(out, slices.Clone(offset))
+				complete = complete && chosen[keyOf(offset)]
+			}
+			return
+		}
+		for d := max(low[i], -most); d <= min(high[i], most); d++ {
+			offset[i] = d
+			next(i + 1)
+		}
+		offset[i] = 0
+	}
+	next(0)
+	if !complete {
 		return nil
 	}
-	for i := range lines {
-		if !slices.ContainsFunc(s.offsets, func(o []int) bool { return o[i] != 0 }) {
-			return nil
+	return out
+}
+
+func distance(offset []int) (sum int) {
+	for _, d := range offset {
+		sum += max(d, -d)
+	}
+	return sum
+}
+
+func keyOf(offset []int) (key [mostLinked]int) {
+	copy(key[:], offset)
+	return key
+}
+
+// hasNearer reports whether the offset one step nearer is chosen, in each dimension in
+// which an offset is more than 1.
+func hasNearer(chosen map[[mostLinked]int]bool, offset []int) bool {
+	for i, d := range offset {
+		nearer := keyOf(offset)
+		switch {
+		case d > 1:
+			nearer[i]--
+		case d < -1:
+			nearer[i]++
+		default:
+			continue
+		}
+		if !chosen[nearer] {
+			return false
 		}
 	}
-	return s
+	return true
 }
 
 // mirrored returns the same for all offsets that differ in their signs only.
@@ -260,18 +374,69 @@ func mirrored(offset []int) (key [mostLinked]int) {
 	return key
 }
 
-// isButterfly reports whether the neighbours are those of a butterfly: all extents are 2,
-// and there are no corners. On up to 8 ranks a stencil is more likely.
+// without returns the stencil without the offsets that are not used, and without the
+// dimensions in which it then has no neighbours.
+func (s *stencil) without(used func(class int) bool) *stencil {
+	out := &stencil{ranks: s.ranks}
+	kept := make([]bool, len(s.lines))
+	for class, o := range s.offsets {
+		for i, d := range o {
+			kept[i] = kept[i] || used(class) && d != 0
+		}
+	}
+	for i, l := range s.lines {
+		if kept[i] {
+			out.lines = append(out.lines, l)
+		}
+	}
+	for class, o := range s.offsets {
+		if used(class) {
+			var offset []int
+			for i, d := range o {
+				if kept[i] {
+					offset = append(offset, d)
+				}
+			}
+			out.offsets = append(out.offsets, offset)
+		}
+	}
+	return out
+}
+
+// with returns two stencils on one grid as one; nil if no grid has the dimensions of both.
+func (s *stencil) with(o *stencil) *stencil {
+	lines := slices.Concat(s.lines, o.lines)
+	slices.SortFunc(lines, func(a, b line) int { return b.stride - a.stride })
+	lines = slices.Compact(lines)
+	for i := range len(lines) - 1 {
+		if lines[i].stride%(lines[i+1].stride*lines[i+1].extent) != 0 {
+			return nil
+		}
+	}
+	both := &stencil{ranks: s.ranks, lines: lines}
+	for _, part := range []*stencil{s, o} {
+		for _, offset := range part.offsets {
+			whole := make([]int, len(lines))
+			for i, d := range offset {
+				whole[slices.Index(lines, part.lines[i])] = d
+			}
+			if !slices.ContainsFunc(both.offsets, func(known []int) bool { return slices.Equal(known, whole) }) {
+				both.offsets = append(both.offsets, whole)
+			}
+		}
+	}
+	return both
+}
+
+// isButterfly reports whether the neighbours are those of a butterfly, or of all-to-all if
+// there are corners: all extents are 2. On all of a small job it is a stencil.
 func (s *stencil) isButterfly() bool {
 	for _, l := range s.lines {
 		if l.extent != 2 || bits.OnesCount(uint(l.stride)) != 1 {
 			return false
 		}
 	}
-	if s.ranks == 1<<len(s.lines) && s.ranks <= 8 {
-		return false
-	}
-	return !slices.ContainsFunc(s.offsets, func(o []int) bool { return linked(o) > 1 })
+	return len(s.lines) > mostCube || s.ranks != 1<<len(s.lines)
 }
 
 // linked returns the number of dimensions in which an offset is not 0.
@@ -311,21 +476,18 @@ func (s *stencil) component() Component {
 }
 
 func (s *stencil) kind() Kind {
-	oneWay, periodic := 0, 0
-	for i, l := range s.lines {
+	oneWay := 0
+	for i := range s.lines {
 		up := slices.ContainsFunc(s.offsets, func(o []int) bool { return o[i] > 0 })
 		down := slices.ContainsFunc(s.offsets, func(o []int) bool { return o[i] < 0 })
 		if up != down {
 			oneWay++
 		}
-		if l.periodic {
-			periodic++
-		}
 	}
 	switch {
-	case oneWay == 1 && periodic == 1 && len(s.offsets) == 1:
+	case oneWay == 1 && periodic(s.lines) == 1 && len(s.offsets) == 1:
 		return Ring
-	case oneWay > 0 && periodic == 0:
+	case oneWay > 0 && periodic(s.lines) == 0:
 		return Sweep
 	}
 	return Stencil

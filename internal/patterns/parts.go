@@ -80,7 +80,7 @@ func (p *parts) allToAll(m *matrix.Matrix) {
 		return
 	}
 	c := Component{Kind: AllToAll, Size: p.ranks, Groups: 1, Stride: 1}
-	uniform := p.pairs == all && uniformShare*p.withLeast >= p.pairs && p.weight(p.least) > 0
+	uniform := p.pairs == all && uniformDense*p.withLeast >= p.pairs && p.weight(p.least) > 0
 	if uniform && p.ranks >= leastRanks && p.pairs-p.withLeast <= mostPairs {
 		p.base = p.least
 	} else {

@@ -12,7 +12,7 @@ import "github.com/mpitrace/mpitrace/aggregate/matrix"
 // Kind is the name of a pattern.
 type Kind string
 
-// The kinds. If several explain a matrix equally well, the first of this list is taken.
+// The kinds.
 const (
 	Self         Kind = "self"          // ranks send to themselves
 	AllToAll     Kind = "all-to-all"    // each rank of a group sends to each other one
@@ -94,17 +94,23 @@ func Find(ms *matrix.ByClass, ranks int) Result {
 
 // Bounds of the search.
 const (
-	leastShare    = 0.005   // of the bytes, which a component explains at least
-	leastFresh    = 20      // a component is new on at least 1 of so many of its pairs
+	leastShare    = 0.002   // of the bytes, which a component explains at least
+	leastFresh    = 64      // a component is new on at least 1 of so many of its pairs
 	mostParts     = 16      // components of one matrix: bits of graph.cover
 	mostPairs     = 1 << 23 // pairs that are held in memory: 38 bytes each
 	leastRanks    = 4       // below, only all-to-all is looked for: all patterns look alike
+	mostCube      = 3       // dimensions of a hypercube, of all ranks, that is a stencil and no butterfly
 	mostLinked    = 4       // dimensions of a stencil
 	mostGrids     = 3000    // grids whose explained bytes are estimated in each step
-	mostVerified  = 12      // grids that are compared pair by pair in each step
-	uniformShare  = 4       // the least volume of pairs is that of a pattern if at least 1 of so many have it
+	mostVerified  = 12      // grids that are compared pair by pair in each step; up to 100 in small jobs
+	verifiedRanks = 1000000 // ranks × grids that are compared in small jobs
+	uniformDense  = 4       // the least volume is that of all-to-all if at least 1 of so many pairs have it
+	uniformShare  = 64      // the same for the pairs of other patterns
+	leastClique   = 5       // ranks of groups in which all-to-all goes before stencils
 	densePercent  = 95      // of all pairs must exist to call a matrix all-to-all
 	mostTranspose = 20000   // transposes that are tried
+	mostStarts    = 16      // beginnings of the search that are compared
+	mostStarted   = 1 << 15 // pairs up to which several beginnings are tried
 	mostMasters   = 4       // ranks that are tried as a master in each step
 )
 

@@ -2,23 +2,72 @@ package patterns
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 )
 
-// search finds the components of what all-to-all does not explain.
+// search finds the components of what all-to-all does not explain. If these are several,
+// it begins again with other components: the best search is the one that explains most
+// and, of those that explain the same, the simplest.
 func (p *parts) search(m *matrix.Matrix) {
 	g := newGraph(p, m)
+	starts := g.candidates()
+	best := g.clone()
+	if len(starts) > 0 {
+		best.take(starts[0].shape)
+	}
+	best.searchOn()
+	if len(best.found) > 1 && len(g.to) <= mostStarted {
+		slices.SortStableFunc(starts, func(a, b candidate) int { return cmp.Compare(b.weight, a.weight) })
+		for _, s := range starts[:min(len(starts), mostStarts)] {
+			next := g.clone()
+			next.take(s.shape)
+			next.searchOn()
+			if next.betterThan(best) {
+				best = next
+			}
+		}
+	}
+	best.attribute()
+}
+
+// searchOn takes one shape after the other.
+func (g *graph) searchOn() {
 	for len(g.found) < mostParts-1 && g.enough(g.openWeight()) {
-		s := g.best()
-		if s == nil {
+		found := g.candidates()
+		if len(found) == 0 {
 			break
 		}
-		g.take(s)
+		g.take(found[0].shape)
 	}
 	g.takeRandom()
-	g.attribute()
+}
+
+func (g *graph) clone() *graph {
+	c := *g
+	c.left, c.open, c.cover, c.found = slices.Clone(g.left), slices.Clone(g.open), slices.Clone(g.cover), slices.Clone(g.found)
+	return &c
+}
+
+func (g *graph) betterThan(o *graph) bool {
+	left, other := g.openWeight(), o.openWeight()
+	if g.enough(left) || g.enough(other) {
+		return left < other
+	}
+	return g.complexity() < o.complexity()
+}
+
+// complexity counts the components; each offset of an irregular stencil is one.
+func (g *graph) complexity() (n int) {
+	for _, s := range g.found {
+		if st, ok := s.(*stencil); ok && !st.regular {
+			n += len(st.offsets) - 1
+		}
+		n++
+	}
+	return n
 }
 
 func (g *graph) openWeight() (sum uint64) {
@@ -30,28 +79,62 @@ func (g *graph) openWeight() (sum uint64) {
 	return sum
 }
 
-// best returns the shape that explains the most; nil if none explains enough. If two
-// explain the same, it is the one whose kind comes first.
-func (g *graph) best() shape {
-	var best shape
-	var most uint64
+// A candidate is a shape that explains enough.
+type candidate struct {
+	shape
+	fit
+}
+
+// candidates returns the shapes that explain enough. The first is the best: it explains
+// the most and, of those that explain the same, is the simplest. All-to-all in large groups comes before shapes that explain more, but not everything:
+// its many pairs do not all exist by chance. Irregular stencils come last, unless they
+// explain twice as much.
+func (g *graph) candidates() (out []candidate) {
 	try := func(s shape) {
-		if f, ok := g.fit(s); ok && f.weight > most && g.worth(f) {
-			best, most = s, f.weight
+		if f, ok := g.fit(s); ok && g.worth(f) {
+			out = append(out, candidate{s, f})
 		}
 	}
 	lines := g.lines()
 	g.groups(lines, try)
 	g.masters(try)
-	for _, lines := range g.grids(lines) {
-		if s := g.stencilOn(lines); s != nil {
-			try(s)
-		}
-	}
+	g.stencils(lines, try)
 	g.butterflies(lines, try)
 	g.transposes(try)
 	g.trees(try)
-	return best
+	all := g.openWeight()
+	slices.SortStableFunc(out, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(b.rank(all), a.rank(all)), a.complexity()-b.complexity())
+	})
+	return out
+}
+
+// rank orders candidates. all is what is not explained.
+func (c *candidate) rank(all uint64) float64 {
+	switch s := c.shape.(type) {
+	case groups:
+		if s.extent >= leastClique && c.weight < all {
+			return float64(all-1) + float64(c.weight)/float64(all)
+		}
+	case *stencil:
+		if !s.regular {
+			return float64(c.weight) / 2
+		}
+	}
+	return float64(c.weight)
+}
+
+// complexity is about how many numbers describe the shape.
+func (c *candidate) complexity() int {
+	switch s := c.shape.(type) {
+	case *stencil:
+		return len(s.offsets) + len(s.component().Grid)
+	case transpose:
+		return 2 + bits.Len(uint(s.block)) + bits.Len(uint(s.ranks/(s.rows*s.columns*s.block)))
+	case tree:
+		return 4
+	}
+	return 1
 }
 
 // groups tries all-to-all in the lines of grids.
@@ -90,7 +173,23 @@ func (g *graph) masters(try func(shape)) {
 	}
 }
 
-// butterflies tries all stages together in which all ranks exchange.
+// stencils tries the stencils on the most likely grids, those with the fewest neighbours
+// and the fewest dimensions first.
+func (g *graph) stencils(lines []line, try func(shape)) {
+	var found []*stencil
+	for _, lines := range g.grids(lines) {
+		found = append(found, g.stencilsOn(lines)...)
+	}
+	slices.SortStableFunc(found, func(a, b *stencil) int {
+		return cmp.Or(len(a.offsets)-len(b.offsets), len(a.lines)-len(b.lines), periodic(a.lines)-periodic(b.lines))
+	})
+	for _, s := range found {
+		try(s)
+	}
+}
+
+// butterflies tries all stages together in which all ranks exchange. If these are all of a
+// small job, a stencil is more likely.
 func (g *graph) butterflies(lines []line, try func(shape)) {
 	var s butterfly
 	for stage := 1; g.ranks%(2*stage) == 0; stage *= 2 {
@@ -100,7 +199,7 @@ func (g *graph) butterflies(lines []line, try func(shape)) {
 			}
 		}
 	}
-	if len(s.stages) > 0 {
+	if n := len(s.stages); n > 0 && (n > mostCube || g.ranks != 1<<n) {
 		try(s)
 	}
 }
@@ -131,22 +230,37 @@ func divisorsOf(n int) (out []int) {
 	return out
 }
 
-// trees tries all kinds of trees with each rank as the root. Most fail at the first pair.
+// trees tries all kinds of trees with each rank as the root.
 func (g *graph) trees(try func(shape)) {
 	for root := range g.ranks {
 		for arity := highestBit; arity <= mostArity; arity++ {
 			if arity == 1 {
 				continue // a sweep in one dimension
 			}
-			_, down := g.fit(tree{g.ranks, root, arity, true, false})
-			_, up := g.fit(tree{g.ranks, root, arity, false, true})
-			for _, s := range []tree{{g.ranks, root, arity, true, true}, {g.ranks, root, arity, true, false}, {g.ranks, root, arity, false, true}} {
-				if (down || !s.down) && (up || !s.up) {
-					try(s)
-				}
+			s := tree{ranks: g.ranks, root: root, arity: arity}
+			down, up := g.rootOf(s)
+			if down && up {
+				try(tree{g.ranks, root, arity, true, true})
+			}
+			if down {
+				try(tree{g.ranks, root, arity, true, false})
+			}
+			if up {
+				try(tree{g.ranks, root, arity, false, true})
 			}
 		}
 	}
+}
+
+// rootOf reports whether the root of a tree sends to its children, and they to it.
+func (g *graph) rootOf(s tree) (down, up bool) {
+	down, up = true, true
+	s.children(0, func(child int) bool {
+		rank := (child + s.root) % s.ranks
+		down, up = down && g.pair(s.root, rank) >= 0, up && g.pair(rank, s.root) >= 0
+		return down || up
+	})
+	return down, up
 }
 
 // Random traffic has at least leastRandom pairs; its distances, modulo the number of

@@ -75,6 +75,17 @@ func (s butterfly) each(rank int, visit func(class, to int) bool) {
 	}
 }
 
+// without returns the butterfly without the stages that are not used.
+func (s butterfly) without(used func(class int) bool) butterfly {
+	var out butterfly
+	for class, stage := range s.stages {
+		if used(class) {
+			out.stages = append(out.stages, stage)
+		}
+	}
+	return out
+}
+
 func (s butterfly) component() Component { return Component{Kind: Butterfly, Stages: s.stages} }
 
 // transpose is the exchange of blocks on a grid: block i, j goes to where block j, i of

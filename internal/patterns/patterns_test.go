@@ -1,0 +1,332 @@
+package patterns
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
+	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/synth"
+	"github.com/mpitrace/mpitrace/tests/testenv"
+)
+
+// matrixOf returns the sum of graphs, from the formula of each for each pair.
+func matrixOf(ranks int, graphs ...synth.Graph) *matrix.Matrix {
+	m := new(matrix.Matrix)
+	for from := range ranks {
+		for to := range ranks {
+			for _, g := range graphs {
+				if v := g.Between(from, to); v.Messages > 0 {
+					m.Add(matrix.Pair{From: from, To: to}, matrix.Volume(v))
+				}
+			}
+		}
+	}
+	return m
+}
+
+// known is a graph and the component that it must be recognised as, without volume.
+type known struct {
+	name  string
+	graph synth.Graph
+	want  Component
+}
+
+func no(n int) []bool  { return make([]bool, n) }
+func yes(n int) []bool { return slices.Repeat([]bool{true}, n) }
+
+func ptr(v int) *int { return &v }
+
+// cart returns a stencil that must be recognised with the offsets that it has.
+func cart(name string, kind Kind, each synth.Exchange, grid []int, periodic []bool, offsets [][]int) known {
+	width := make([]int, len(grid))
+	for _, o := range offsets {
+		for i, d := range o {
+			width[i] = max(width[i], d, -d)
+		}
+	}
+	return known{name, synth.Cart{Exchange: each, Grid: grid, Periodic: periodic, Offsets: offsets},
+		Component{Kind: kind, Grid: grid, Periodic: periodic, Width: width, Offsets: offsets}}
+}
+
+// shares returns how the volumes of graphs make up the whole.
+func shares(found []known) (volumes []matrix.Volume, total matrix.Volume) {
+	for _, k := range found {
+		v := matrix.Volume(k.graph.Total())
+		volumes = append(volumes, v)
+		total.Add(v)
+	}
+	return volumes, total
+}
+
+var ignoreText = cmp.Options{cmpopts.IgnoreFields(Component{}, "Text"), cmpopts.SortSlices(slices.Compare[[]int])}
+
+// check compares what is found in the sum of graphs with what the formulas say.
+func check(t *testing.T, ranks int, graphs ...known) {
+	t.Helper()
+	var add []synth.Graph
+	for _, k := range graphs {
+		add = append(add, k.graph)
+	}
+	volumes, total := shares(graphs)
+	want := Part{Total: total}
+	for i, k := range graphs {
+		c := k.want
+		c.Volume, c.Share = volumes[i], float64(volumes[i].Bytes)/float64(total.Bytes)
+		want.Components = append(want.Components, c)
+	}
+	slices.SortStableFunc(want.Components, func(a, b Component) int { return int(b.Bytes) - int(a.Bytes) })
+	if diff := cmp.Diff(want, Of(matrixOf(ranks, add...), ranks), ignoreText); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+var one = synth.Exchange{Bytes: 1000, Messages: 7}
+
+// TestStencils recovers stencils in one to four dimensions, periodic or not, across
+// faces only or with corners.
+func TestStencils(t *testing.T) {
+	for _, grid := range [][]int{{12}, {64}, {8, 8}, {5, 7}, {16, 3}, {3, 20}, {4, 4, 4}, {3, 3, 3}, {5, 4, 3}, {3, 4, 5}, {4, 3, 4, 3}, {3, 3, 3, 3}} {
+		n := len(grid)
+		for _, offsets := range [][][]int{synth.Faces(n), synth.Box(n, 1)} {
+			for bits := range 1 << n {
+				periodic, ranks := no(n), 1
+				for i := range n {
+					periodic[i] = bits>>i&1 == 1
+					ranks *= grid[i]
+				}
+				k := cart("", Stencil, one, grid, periodic, offsets)
+				if slices.Max(grid) == 3 && bits == 1<<n-1 && len(offsets) == ranks-1 { // the simplest name of it
+					k.want = Component{Kind: AllToAll, Size: ranks, Groups: 1, Stride: 1}
+				}
+				t.Run(fmt.Sprint(grid, periodic, len(offsets)), func(t *testing.T) { check(t, ranks, k) })
+			}
+		}
+	}
+}
+
+// basics returns one graph of each kind for a number of ranks, on grids of rows columns.
+func basics(rows, columns int, each synth.Exchange) []known {
+	n := rows * columns
+	grid := []int{rows, columns}
+	var out []known
+	add := func(name string, g synth.Graph, want Component) { out = append(out, known{name, g, want}) }
+	out = append(out,
+		cart("torus", Stencil, each, grid, yes(2), synth.Faces(2)),
+		cart("stencil", Stencil, each, grid, no(2), synth.Box(2, 1)),
+		cart("chain", Stencil, each, []int{n}, no(1), synth.Box(1, 1)),
+		cart("wide", Stencil, each, []int{n}, yes(1), synth.Box(1, 2)),
+		cart("sweep", Sweep, each, grid, no(2), [][]int{{0, 1}, {1, 0}}),
+		cart("sweep back", Sweep, each, grid, no(2), [][]int{{0, -1}, {-1, 0}}),
+		cart("pipeline", Sweep, each, []int{n}, no(1), [][]int{{1}}),
+		cart("ring", Ring, each, []int{n}, yes(1), [][]int{{1}}),
+		cart("rows shift", Ring, each, grid, []bool{false, true}, [][]int{{0, 1}}),
+		cart("columns", Stencil, each, grid, no(2), [][]int{{-1, 0}, {1, 0}}),
+	)
+	add("all-to-all", synth.Groups{Exchange: each, Ranks: n, Size: n, Stride: 1}, Component{Kind: AllToAll, Size: n, Groups: 1, Stride: 1})
+	add("in rows", synth.Groups{Exchange: each, Ranks: n, Size: columns, Stride: 1}, Component{Kind: AllToAll, Size: columns, Groups: rows, Stride: 1})
+	add("in columns", synth.Groups{Exchange: each, Ranks: n, Size: rows, Stride: columns}, Component{Kind: AllToAll, Size: rows, Groups: columns, Stride: columns})
+	add("transpose", synth.Transpose{Exchange: each, Rows: rows, Columns: columns}, Component{Kind: Transpose, Grid: grid, Size: n, Groups: 1, Stride: 1})
+	add("tree down", synth.Tree{Exchange: each, Ranks: n, Down: true}, Component{Kind: Tree, Root: ptr(0), Direction: FromRoot, Shape: "binomial"})
+	add("tree up", synth.Tree{Exchange: each, Ranks: n, Root: 5, Up: true}, Component{Kind: Tree, Root: ptr(5), Direction: ToRoot, Shape: "binomial"})
+	add("binary tree", synth.Tree{Exchange: each, Ranks: n, Arity: 2, Down: true, Up: true}, Component{Kind: Tree, Root: ptr(0), Direction: BothWays, Shape: "2-ary"})
+	add("ternary tree", synth.Tree{Exchange: each, Ranks: n, Root: 7, Arity: 3, Up: true}, Component{Kind: Tree, Root: ptr(7), Direction: ToRoot, Shape: "3-ary"})
+	add("master", synth.Master{Exchange: each, Ranks: n, To: true, From: true}, Component{Kind: MasterWorker, Root: ptr(0), Direction: BothWays})
+	add("gather", synth.Master{Exchange: each, Ranks: n, Master: 3, To: true}, Component{Kind: MasterWorker, Root: ptr(3), Direction: ToRoot})
+	if stages := butterflyOf(n); len(stages) > 0 {
+		add("butterfly", synth.Butterfly{Exchange: each, Ranks: n, Bits: len(stages)}, Component{Kind: Butterfly, Stages: stages})
+	}
+	add("random", synth.NewRandomGraph(n, 9, 1), Component{Kind: Random, Peers: 9})
+	return out
+}
+
+// butterflyOf returns the stages of a butterfly of n ranks.
+func butterflyOf(n int) (stages []int) {
+	for bit := 1; n%(2*bit) == 0; bit *= 2 {
+		stages = append(stages, bit)
+	}
+	return stages
+}
+
+var basicGrids = [][2]int{{8, 8}, {6, 10}, {5, 9}, {16, 4}, {12, 25}}
+
+func TestBasics(t *testing.T) {
+	for _, g := range basicGrids {
+		for _, k := range basics(g[0], g[1], one) {
+			t.Run(fmt.Sprint(k.name, g), func(t *testing.T) { check(t, g[0]*g[1], k) })
+		}
+	}
+}
+
+// alike reports whether the sum of two graphs has a simpler description than both: the
+// same grid, of which it is one stencil, or a chain that random messages close to a ring.
+func alike(a, b known, ranks int) bool {
+	stencil := func(k known) bool { return k.want.Grid != nil && k.want.Kind != Transpose }
+	closes := func(k, random known) bool {
+		return stencil(k) && random.want.Kind == Random && slices.Equal(k.want.Grid, []int{ranks}) &&
+			(random.graph.Between(ranks-1, 0).Messages > 0 || random.graph.Between(0, ranks-1).Messages > 0)
+	}
+	return closes(a, b) || closes(b, a) || stencil(a) && stencil(b) && slices.Equal(a.want.Grid, b.want.Grid)
+}
+
+// TestMixtures recovers both components of the sums of two graphs.
+func TestMixtures(t *testing.T) {
+	t.Parallel()
+	for at, g := range basicGrids {
+		if at >= 2 {
+			testenv.At(t, testenv.All)
+		}
+		ranks := g[0] * g[1]
+		first := basics(g[0], g[1], one)
+		second := basics(g[0], g[1], synth.Exchange{Bytes: 1777, Messages: 3})
+		for i, a := range first {
+			for j, b := range second {
+				if i != j && !alike(a, b, ranks) {
+					t.Run(fmt.Sprint(a.name, " + ", b.name, g), func(t *testing.T) { check(t, ranks, a, b) })
+				}
+			}
+		}
+	}
+}
+
+// jobOf returns the matrices of a synthetic job, from its profiles.
+func jobOf(t *testing.T, shape string, ranks int) (*synth.Job, *matrix.ByClass) {
+	t.Helper()
+	j, err := synth.Named(shape, ranks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := matrix.NewBuilder(nil)
+	if err := j.Each(func(p *profile.Profile) error { b.Add(p); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return j, b.Matrices()
+}
+
+// TestJobs recovers the shapes of synthetic jobs from their profiles.
+func TestJobs(t *testing.T) {
+	const ranks = 60 // 5 × 4 × 3, or 10 × 6
+	faces, box := synth.Faces(2), synth.Box(3, 1)
+	for shape, want := range map[string]Component{
+		"stencil":   {Kind: Stencil, Grid: []int{5, 4, 3}, Periodic: no(3), Width: []int{1, 1, 1}, Offsets: box},
+		"ring":      {Kind: Ring, Grid: []int{60}, Periodic: yes(1), Width: []int{1}, Offsets: [][]int{{1}}},
+		"random":    {Kind: Random, Peers: 16},
+		"torus":     {Kind: Stencil, Grid: []int{10, 6}, Periodic: yes(2), Width: []int{1, 1}, Offsets: faces},
+		"sweep":     {Kind: Sweep, Grid: []int{10, 6}, Periodic: no(2), Width: []int{1, 1}, Offsets: [][]int{{0, 1}, {1, 0}}},
+		"butterfly": {Kind: Butterfly, Stages: []int{1, 2}},
+		"transpose": {Kind: Transpose, Grid: []int{10, 6}, Size: 60, Groups: 1, Stride: 1},
+		"tree":      {Kind: Tree, Root: ptr(0), Direction: BothWays, Shape: "binomial"},
+		"master":    {Kind: MasterWorker, Root: ptr(0), Direction: BothWays},
+	} {
+		t.Run(shape, func(t *testing.T) {
+			j, ms := jobOf(t, shape, ranks)
+			want.Volume, want.Share = matrix.Volume(j.TotalP2P()), 1
+			if diff := cmp.Diff(Part{Components: []Component{want}, Total: want.Volume}, Find(ms, ranks).Direct, ignoreText); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestCollectives finds all-to-all by regular and irregular collectives, of all ranks and
+// in lines of the grid.
+func TestCollectives(t *testing.T) {
+	j, ms := jobOf(t, "alltoall", 12)
+	total := matrix.Volume(j.TotalColl())
+	want := Part{Total: total, Components: []Component{{Kind: AllToAll, Size: 12, Groups: 1, Stride: 1, Volume: total, Share: 1}}}
+	if diff := cmp.Diff(Result{Direct: Part{Components: []Component{}}, Collectives: want}, Find(ms, 12), ignoreText); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+
+	// 27 ranks, a grid of 3 × 3 × 3: 100 Allreduces of 8 bytes on all ranks, 20 of 16
+	// bytes on the lines of 3, 5 Allgathers of 64 bytes on the planes of 9.
+	j, ms = jobOf(t, "stencil", 27)
+	got := Find(ms, 27).Collectives
+	bytes := map[string]uint64{}
+	for _, c := range got.Components {
+		bytes[c.Text] = c.Bytes
+	}
+	wantBytes := map[string]uint64{
+		"all-to-all of 27 ranks":      100 * 8 * 27 * 26,
+		"all-to-all in 9 groups of 3": 20 * 16 * 27 * 2,
+		"all-to-all in 3 groups of 9": 5 * 64 * 27 * 8,
+	}
+	if diff := cmp.Diff(wantBytes, bytes); diff != "" || got.Total != matrix.Volume(j.TotalColl()) {
+		t.Errorf("-want +got:\n%s\ntotal %+v, want %+v", diff, got.Total, j.TotalColl())
+	}
+}
+
+// TestSmallJobs finds nothing but all-to-all in jobs whose patterns all look alike.
+func TestSmallJobs(t *testing.T) {
+	v := matrix.Volume{Bytes: 10, Messages: 1}
+	matrixOf := func(pairs ...matrix.Pair) *matrix.Matrix {
+		m := new(matrix.Matrix)
+		for _, p := range pairs {
+			m.Add(p, v)
+		}
+		return m
+	}
+	for _, test := range []struct {
+		m     *matrix.Matrix
+		ranks int
+		want  []string
+		rest  uint64
+	}{
+		{matrixOf(), 0, nil, 0},
+		{matrixOf(), 5, nil, 0},
+		{matrixOf(matrix.Pair{From: 0, To: 0}), 1, []string{"ranks to themselves"}, 0},
+		{matrixOf(matrix.Pair{From: 0, To: 1}), 2, nil, 10},
+		{matrixOf(matrix.Pair{From: 0, To: 1}, matrix.Pair{From: 1, To: 0}), 2, []string{"all-to-all of 2 ranks"}, 0},
+		{matrixOf(matrix.Pair{From: 0, To: 1}, matrix.Pair{From: 1, To: 2}, matrix.Pair{From: 2, To: 0}), 3, nil, 30},
+	} {
+		p := Of(test.m, test.ranks)
+		var got []string
+		for _, c := range p.Components {
+			got = append(got, c.Text)
+		}
+		if !slices.Equal(got, test.want) || p.Residual.Bytes != test.rest {
+			t.Errorf("%d ranks: %q, not explained %d, want %q and %d", test.ranks, got, p.Residual.Bytes, test.want, test.rest)
+		}
+	}
+}
+
+// TestResidual leaves a few irregular messages unexplained.
+func TestResidual(t *testing.T) {
+	chain := cart("", Stencil, one, []int{20}, no(1), synth.Faces(1))
+	m := matrixOf(20, chain.graph)
+	m.Add(matrix.Pair{From: 3, To: 11}, matrix.Volume{Bytes: 14000, Messages: 2})
+	p := Of(m, 20) // 2 × 19 pairs with 7000 bytes each
+	if len(p.Components) != 1 || p.Components[0].Bytes != 2*19*7000 || p.Residual != (matrix.Volume{Bytes: 14000, Messages: 2}) || p.ResidualShare != 1./20 {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestText(t *testing.T) {
+	for _, test := range []struct {
+		ranks int
+		graph synth.Graph
+		want  string
+	}{
+		{64, synth.Cart{Exchange: one, Grid: []int{4, 4, 4}, Periodic: no(3), Offsets: synth.Box(3, 1)}, "3-D stencil 4 × 4 × 4, 26 neighbours, not periodic"},
+		{35, synth.Cart{Exchange: one, Grid: []int{5, 7}, Periodic: []bool{true, false}, Offsets: synth.Faces(2)}, "2-D stencil 5 × 7, 4 neighbours, periodic in dimension 1"},
+		{40, synth.Cart{Exchange: one, Grid: []int{40}, Periodic: yes(1), Offsets: synth.Box(1, 2)}, "1-D stencil 40, 4 neighbours, width 2, periodic"},
+		{30, synth.Cart{Exchange: one, Grid: []int{6, 5}, Periodic: []bool{false, true}, Offsets: [][]int{{0, -1}}}, "ring of 6 × 5 in dimension 2, to lower ranks"},
+		{30, synth.Cart{Exchange: one, Grid: []int{6, 5}, Periodic: no(2), Offsets: [][]int{{0, 1}, {1, 0}}}, "2-D sweep 6 × 5, to higher ranks"},
+		{30, synth.Cart{Exchange: one, Grid: []int{6, 5}, Periodic: no(2), Offsets: [][]int{{0, -1}, {1, 0}}}, "2-D sweep 6 × 5, in one direction of each dimension"},
+		{24, synth.Groups{Exchange: one, Ranks: 24, Size: 6, Stride: 4}, "all-to-all in 4 groups of 6, ranks 4 apart"},
+		{16, synth.Butterfly{Exchange: one, Ranks: 16, Bits: 4}, "butterfly: ranks r and r xor 1, 2, 4 and 8"},
+		{24, synth.Transpose{Exchange: one, Rows: 4, Columns: 6}, "transpose 4 × 6"},
+		{16, synth.Tree{Exchange: one, Ranks: 16, Up: true}, "binomial tree to rank 0"},
+		{16, synth.Master{Exchange: one, Ranks: 16, Master: 3, From: true}, "rank 3 to all others"},
+		{8, synth.Butterfly{Exchange: one, Ranks: 8, Bits: 3}, "3-D stencil 2 × 2 × 2, 6 neighbours, not periodic"},
+	} {
+		p := Of(matrixOf(test.ranks, test.graph), test.ranks)
+		if len(p.Components) != 1 || p.Components[0].Text != test.want {
+			t.Errorf("%+v, want %s", p.Components, test.want)
+		}
+	}
+}
