@@ -9,6 +9,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/findings"
+	"github.com/mpitrace/mpitrace/internal/patterns"
 	"github.com/mpitrace/mpitrace/internal/placement"
 	"github.com/mpitrace/mpitrace/internal/report"
 	"github.com/mpitrace/mpitrace/internal/report/page"
@@ -24,6 +25,7 @@ type summaries struct {
 	ranks []*aggregate.RankSummary
 
 	placed map[*aggregate.Summary]*placement.Answer // of jobs on several nodes
+	made   map[string]*patterns.Result              // by the name of the run; none of large jobs
 	traced analyses
 }
 
@@ -31,7 +33,7 @@ type summaries struct {
 // forPage, it also keeps what a page needs.
 func summarize(opened *run.Run, read time.Time, forPage bool) (found summaries, err error) {
 	o := aggregate.Options{MustAgree: settingsThatAgree()}
-	found.placed = map[*aggregate.Summary]*placement.Answer{}
+	found.placed, found.made = map[*aggregate.Summary]*placement.Answer{}, map[string]*patterns.Result{}
 	if forPage {
 		o.PairDetails = page.MostPairs
 		// The jobs stay in memory until the page is written. Collecting garbage more often
@@ -45,6 +47,10 @@ func summarize(opened *run.Run, read time.Time, forPage bool) (found summaries, 
 		}
 		s := j.Summary()
 		found.jobs = append(found.jobs, s)
+		if j.Size() <= mostPatterned {
+			made := patterns.Find(j.Matrices(), j.Size())
+			found.made[s.Run] = &made
+		}
 		if answer := searchOrder(j, s); answer != nil {
 			found.placed[s] = answer
 		}
@@ -54,6 +60,10 @@ func summarize(opened *run.Run, read time.Time, forPage bool) (found summaries, 
 	}
 	return found, nil
 }
+
+// mostPatterned is the number of ranks up to which a report looks for patterns. With 26
+// neighbours each this takes about a second.
+const mostPatterned = 32768
 
 // mostSearched is the number of ranks up to which a report searches for a better order.
 const mostSearched = 4096
@@ -118,7 +128,7 @@ func (s summaries) complete() bool {
 }
 
 func (s summaries) writeText(w io.Writer, o report.Options) error {
-	o.Traced = s.traced.results
+	o.Traced, o.Patterns = s.traced.results, s.made
 	report.Jobs(w, s.jobs, o)
 	missing := o.Missing // follows the last summary
 	n := len(s.jobs) + len(s.ranks)
@@ -163,7 +173,9 @@ func (s summaries) writeJSON(w io.Writer, dir run.Dir, missing []string) error {
 	if len(s.ranks) == 0 {
 		all := []findings.Report{}
 		for _, job := range s.jobs {
-			all = append(all, findings.ReportOf(job, s.traced.results[job.Run]))
+			r := findings.ReportOf(job, s.traced.results[job.Run])
+			r.Patterns = s.made[job.Run]
+			all = append(all, r)
 		}
 		jobs = all
 	}

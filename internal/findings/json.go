@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/patterns"
 	"github.com/mpitrace/mpitrace/internal/trace"
 )
 
@@ -16,21 +17,23 @@ type Report struct {
 	WaitsUnknown bool          // whether a trace would tell why ranks wait
 	Analysis     *trace.Result // nil if the job was not traced
 	Summary      *aggregate.Summary
+	Patterns     *patterns.Result // what the matrices are made of; nil if that was not looked for
 }
 
 // ReportOf returns the report of a job. traced is nil if it was not traced.
 func ReportOf(s *aggregate.Summary, traced *trace.Result) Report {
-	return Report{Of(s, traced), TimesUnknown(s), WaitsUnknown(s, traced), traced, s}
+	return Report{Findings: Of(s, traced), TimesUnknown: TimesUnknown(s), WaitsUnknown: WaitsUnknown(s, traced), Analysis: traced, Summary: s}
 }
 
-// MarshalJSON returns one object: "findings", "analysis" and the fields of the summary.
+// MarshalJSON returns one object: "findings", "analysis", "patterns" and the fields of the summary.
 func (r Report) MarshalJSON() ([]byte, error) {
 	head, err := json.Marshal(struct {
-		Findings     []Finding     `json:"findings"`
-		TimesUnknown string        `json:"times_unknown,omitempty"`
-		WaitsUnknown bool          `json:"waits_unknown"`
-		Analysis     *trace.Result `json:"analysis,omitempty"`
-	}{r.Findings, r.TimesUnknown, r.WaitsUnknown, r.Analysis})
+		Findings     []Finding        `json:"findings"`
+		TimesUnknown string           `json:"times_unknown,omitempty"`
+		WaitsUnknown bool             `json:"waits_unknown"`
+		Analysis     *trace.Result    `json:"analysis,omitempty"`
+		Patterns     *patterns.Result `json:"patterns,omitempty"`
+	}{r.Findings, r.TimesUnknown, r.WaitsUnknown, r.Analysis, r.Patterns})
 	if err != nil {
 		return nil, err
 	}

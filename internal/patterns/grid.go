@@ -258,6 +258,9 @@ func (g *graph) stencilsOn(lines []line) (out []*stencil) {
 				chosen[keyOf(o.offset)] = true
 			}
 		}
+		if len(out) > 0 && len(s.offsets) == len(out[0].offsets) {
+			break // no mirrors
+		}
 		out = append(out, s.variants(chosen)...)
 	}
 	return slices.DeleteFunc(out, func(s *stencil) bool { return s.isButterfly() || !s.linksAll() })

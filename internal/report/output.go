@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/patterns"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/internal/trace"
 )
@@ -27,6 +28,8 @@ type Options struct {
 	// jobs. If it is not empty, no job is reported as complete.
 	Missing []string
 	Traced  map[string]*trace.Result // analyses of the traces, by the name of the run
+	// Patterns says what the matrices are made of, by the name of the run.
+	Patterns map[string]*patterns.Result
 	// Unanalyzed reports whether there are traces that Traced does not have.
 	Unanalyzed bool
 }

@@ -49,6 +49,7 @@ func Summary(w io.Writer, job *aggregate.Summary, o Options) error {
 	s.lateText()
 	s.sizesText()
 	s.pairsText()
+	s.patternsText()
 	s.heatmapsText()
 	return s.rest()
 }
