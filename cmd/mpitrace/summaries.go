@@ -65,12 +65,17 @@ func summarize(opened *run.Run, read time.Time, forPage bool) (found summaries, 
 // neighbours each this takes about a second.
 const mostPatterned = 32768
 
-// mostSearched is the number of ranks up to which a report searches for a better order.
-const mostSearched = 4096
+// A report searches for a better order if there are at most mostSearched ranks, and if the
+// work is at most mostSearchWork. This is that of 1,000 ranks with 26 neighbours each, for
+// which it takes a second.
+const (
+	mostSearched   = 4096
+	mostSearchWork = 30_000_000
+)
 
 // searchOrder searches for a better order of the ranks of a job, as `mpitrace reorder
 // --effort fast` does, and adds it to the orders of the summary. It returns nil if there is
-// one node, or if there are too many ranks.
+// one node, or if there are too many ranks or pairs.
 func searchOrder(j *aggregate.Job, s *aggregate.Summary) *placement.Answer {
 	if len(s.Orders) == 0 || s.RanksExpected > mostSearched {
 		return nil
@@ -85,7 +90,7 @@ func searchOrder(j *aggregate.Job, s *aggregate.Summary) *placement.Answer {
 		return nil
 	}
 	counted, _ := placement.Counted(j.Matrices())
-	answer, err := placement.Ask(placement.Question{Topology: topology, Matrix: counted, Ranks: source.Ranks, By: placement.Bytes, Ran: ran,
+	answer, err := placement.Ask(placement.Question{Topology: topology, Matrix: counted, Ranks: source.Ranks, By: placement.Bytes, Ran: ran, Within: mostSearchWork,
 		Options: placement.Options{Seed: defaultSeed, Effort: efforts[fast]}})
 	if err != nil {
 		return nil

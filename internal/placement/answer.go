@@ -44,7 +44,23 @@ type Question struct {
 	Ranks    int
 	By       Quantity
 	Ran      Order // the present order; nil if it is not known
+	Within   int64 // the work above which Ask returns ErrTooMuch; 0 for no limit
 	Options        // Starts are added to by Ask
+}
+
+// ErrTooMuch means that a search would take longer than Question.Within allows.
+var ErrTooMuch = errors.New("the search would take too long")
+
+// work estimates how many edges a search compares in one sweep over all ranks: those of each
+// rank, for each slot of the nodes on which it has peers.
+func (q *Question) work(traffic *Traffic) (sum int64) {
+	nodes := int64(q.Topology.nodeCount())
+	slots := int64(len(q.Topology.Slots)) / nodes
+	for r := range q.Ranks {
+		degree := traffic.Start[r+1] - traffic.Start[r]
+		sum += degree * min(degree, nodes) * slots
+	}
+	return sum
 }
 
 // An Answer compares orders of the ranks of a job.
@@ -106,6 +122,9 @@ func Ask(q Question) (*Answer, error) {
 		a.Levels = append(a.Levels, Distance{l.Name, l.Distance})
 	}
 	traffic := NewTraffic(q.Matrix, q.Ranks, q.By)
+	if q.Within > 0 && q.work(traffic) > q.Within {
+		return nil, ErrTooMuch
+	}
 	block, turn := Block(q.Ranks), RoundRobin(t, q.Ranks)
 	q.Starts = append([]Order{block, turn}, q.Starts...)
 	if q.Ran != nil {

@@ -168,6 +168,19 @@ func TestNothingToFind(t *testing.T) {
 	}
 }
 
+// The work is the number of edges of each rank × the slots of the nodes that it may have
+// peers on: 3, 1, 1, 0, 2 and 1 edges, 2 nodes of 4 slots.
+func TestTooMuch(t *testing.T) {
+	q := asked(t)
+	const work = 3*2*4 + 1*4 + 1*4 + 2*2*4 + 1*4
+	for within, want := range map[int64]error{work: nil, work - 1: ErrTooMuch} {
+		q.Within = within
+		if _, err := Ask(q); err != want {
+			t.Errorf("within %d: %v", within, err)
+		}
+	}
+}
+
 // Collectives count if there is nothing else.
 func TestCounted(t *testing.T) {
 	var ms matrix.ByClass
