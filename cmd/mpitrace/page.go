@@ -56,7 +56,7 @@ func (s summaries) page(dir run.Dir, missing []string, source bool) (*page.Page,
 	p := page.NewReport(made(), info, missing)
 	for i, job := range s.whole {
 		added := p.AddJob(job, s.jobs[i], s.traced.results[job.Run])
-		added.Placement = s.placed[s.jobs[i]]
+		added.Placement, added.Summary.Patterns = s.placed[s.jobs[i]], s.made[job.Run]
 		if events := s.traced.events[job.Run]; events != nil {
 			if err := added.AddTimeline(events, s.traced.waits[job.Run], s.traced.results[job.Run].CriticalPath); err != nil {
 				return nil, err

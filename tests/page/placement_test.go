@@ -57,6 +57,39 @@ func TestPlacement(t *testing.T) {
 	p.checkOrder(run, ranks)
 }
 
+// TestPatterns compares the section about patterns with the report.
+func TestPatterns(t *testing.T) {
+	run := synthetic(t, "stencil", 64, 8)
+	var r struct {
+		Jobs []struct {
+			Patterns struct {
+				Direct struct {
+					Components []struct {
+						Text            string
+						Share           float64
+						Bytes, Messages uint64
+					}
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(command(t, "mpitrace", "report", "--json", run)), &r); err != nil || len(r.Jobs) != 1 || len(r.Jobs[0].Patterns.Direct.Components) == 0 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	p, _ := open(t, run)
+	p.pictures("patterns")
+	const caption = "What the matrix is made of"
+	shown := p.table(caption)
+	columns := []wantedColumn{{head: "bytes"}, {head: "messages"}}
+	for i, c := range r.Jobs[0].Patterns.Direct.Components {
+		columns[0].values, columns[1].values = append(columns[0].values, c.Bytes), append(columns[1].values, c.Messages)
+		if share := fmt.Sprintf("%.1f %%", 100*c.Share); shown.Rows[i][0] != c.Text || shown.Rows[i][1] != share {
+			t.Errorf("row %d is %q, want %q and %s", i, shown.Rows[i], c.Text, share)
+		}
+	}
+	p.checkTable(caption, columns...)
+}
+
 // checkOrders compares the table of orders.
 func (p *tab) checkOrders(a *placementAnswer) {
 	p.Helper()

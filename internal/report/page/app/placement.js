@@ -1,4 +1,5 @@
-// Where ranks run: what orders of the ranks cost, the best one found, and order files.
+// Where ranks run: what orders of the ranks cost, the best one found, and order files. Also the
+// patterns that the matrix is made of.
 
 // bestOrder returns the best order found for the matrix: the ranks in the order of their slots,
 // and the index in hosts of each rank's node. It is null if there is none.
@@ -58,6 +59,26 @@ function conclusion({ equal, near_best: near, orders }) {
   if (near) return `There is little to gain: the best order found costs ${less} less than the present one.`;
   return `The best order found costs ${less} less than the present one: ` +
     `${bytes(best.leaves_node)} instead of ${bytes(ran.leaves_node)} leave a node.`;
+}
+
+// patternsSection shows what the matrices are made of. Collectives, whose calls are listed by
+// name, are left out if there is more direct traffic.
+function patternsSection({ s: { patterns } }) {
+  if (!patterns) return null;
+  const { direct, collectives } = patterns;
+  const parts = [
+    direct.total.messages > 0 && partTable(direct, "What the matrix is made of, point-to-point and one-sided"),
+    collectives.components.length > 0 && collectives.total.bytes > direct.total.bytes &&
+      partTable(collectives, "What the collectives are made of, their logical volume")].filter(Boolean);
+  return parts.length > 0 && h("div", { class: "columns" }, parts);
+}
+
+function partTable({ components, residual, residual_share: share, total, too_large: large }, caption) {
+  const rest = { ...residual, share, text: "not explained" };
+  const isLeft = residual.bytes > 0 || (total.bytes === 0 && residual.messages > 0);
+  if (large) return h("p", null, "Patterns were not looked for: there are too many pairs.");
+  return table([textColumn("pattern", (c) => c.text), percentColumn("share", (c) => c.share, "of bytes"),
+    trafficColumns()], isLeft ? [...components, rest] : components, { caption });
 }
 
 // ordersTable is shown if no better order was searched for.

@@ -5,7 +5,7 @@
 
 const sections = [
   ["time", "Time", timeSection], ["balance", "Balance and nodes", balanceSection],
-  ["placement", "Placement", placementSection],
+  ["placement", "Placement", placementSection], ["patterns", "Patterns", patternsSection],
   ["calls", "Calls", callsSection], ["sites", "Call sites", sitesSection],
   ["communicators", "Communicators", communicatorsSection], ["sizes", "Sizes", sizesSection],
   ["phases", "Phases", phasesSection], ["physical", "Physical next to logical", physicalSection],
