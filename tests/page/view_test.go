@@ -165,7 +165,7 @@ func TestViewHangsLater(t *testing.T) {
 				time.Sleep(20 * time.Millisecond)
 			}
 			p := serve(t, run)
-			p.await(10*time.Second, `document.querySelector("#live-rates")?.textContent.includes("calls/s")`)
+			p.await(10*time.Second, `document.querySelector("#live-rates")?.textContent.includes("calls/s") === true`)
 			if line := first(); line != "hangs" {
 				t.Fatalf("the job says %q", line)
 			}
