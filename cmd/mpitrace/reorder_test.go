@@ -14,9 +14,11 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
+	"github.com/mpitrace/mpitrace/internal/findings"
 	"github.com/mpitrace/mpitrace/internal/placement"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/synth"
 )
 
 // partners is a job in which rank r and rank Ranks-1-r send each other messages: the lower
@@ -277,6 +279,31 @@ func TestReorderWrongUse(t *testing.T) {
 		if got.code != exitUsage || !strings.Contains(got.stderr, want) {
 			t.Errorf("%s: status %d, %s", flags, got.code, got.stderr)
 		}
+	}
+}
+
+// The best order of a ring on 20 nodes is that of blocks, except that it may begin with any
+// rank: 20 messages leave a node. A simple order that is nearly as good is named instead.
+func TestReportNamesSimpleOrder(t *testing.T) {
+	job, err := synth.NewFaulty("between-nodes", 1000, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	added, err := aggregate.Of(job, aggregate.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := added.Summary()
+	if searchOrder(added, s) == nil || len(s.Orders) != 4 {
+		t.Fatalf("%d orders", len(s.Orders))
+	}
+	block, best := s.Orders[1].Between, s.Orders[3].Between
+	if best.Messages != 20*50 || best.Bytes > block.Bytes || best.Bytes < 20*50*4096 {
+		t.Errorf("%+v leaves a node in the best order, %+v in blocks", best, block)
+	}
+	found := findings.Of(s, nil)
+	if len(found) == 0 || string(found[0].Rule) != job.Fault.Rule || !strings.Contains(found[0].Text, job.Fault.Text) {
+		t.Errorf("%+v, want %q", found, job.Fault.Text)
 	}
 }
 
