@@ -468,6 +468,9 @@ func (o *reorderOptions) advice(cmd *cobra.Command, a *reordered, path string, s
 	}
 	name := "FORMAT"
 	if format := o.launcherFormat(a); format != nil {
+		if err := format.Write(io.Discard, a.topology, a.Slot); err != nil {
+			return fmt.Sprintf("This order cannot be written for the launcher: %v.", err)
+		}
 		name = format.Name
 	}
 	return fmt.Sprintf("To write a file for the launcher:\n  %s -o FILE --format %s", strings.Join(words, " "), name)

@@ -71,7 +71,8 @@ type Answer struct {
 	By     Quantity   `json:"by"`     // what the objective counts
 	Levels []Distance `json:"levels"` // innermost first
 	Orders []Row      `json:"orders"` // the present one first, if it is known, then the best one found
-	// NearBest says that the present order costs at most 2 % more than the best one found.
+	// NearBest says that the present order or, if it is not known, block costs at most 2 %
+	// more than the best one found.
 	NearBest bool `json:"near_best"`
 	// Equal says why all orders cost the same; empty if they do not.
 	Equal string `json:"equal,omitempty"`
@@ -142,7 +143,7 @@ func Ask(q Question) (*Answer, error) {
 	}
 	a.Orders = append(a.Orders, q.row(BestFound, traffic, best), q.row(InBlocks, traffic, block),
 		q.row(InTurn, traffic, turn), q.random(traffic))
-	a.compare(q.Ran != nil)
+	a.compare()
 	a.Equal = q.allEqual(traffic)
 	a.Slot, a.Placed = best, t.placed(best)
 	return a, nil
@@ -246,8 +247,8 @@ func (q *Question) random(traffic *Traffic) Row {
 	return mean
 }
 
-// compare sets the ratios, and whether the first row is that of an order near the best.
-func (a *Answer) compare(ran bool) {
+// compare sets the ratios and NearBest.
+func (a *Answer) compare() {
 	first := a.Orders[0].Objective
 	for i := range a.Orders {
 		switch r := &a.Orders[i]; {
@@ -259,7 +260,11 @@ func (a *Answer) compare(ran bool) {
 			r.Ratio = math.MaxFloat64 // JSON has no infinity
 		}
 	}
-	a.NearBest = ran && float64(first) <= (1+NearBest)*float64(a.Best().Objective)
+	now := a.Ran()
+	if now == nil {
+		now = a.Row(InBlocks)
+	}
+	a.NearBest = float64(now.Objective) <= (1+NearBest)*float64(a.Best().Objective)
 }
 
 // Gains reports whether the best order found is worth a change.

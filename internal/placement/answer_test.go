@@ -92,7 +92,7 @@ func TestAskByMessages(t *testing.T) {
 	if want := (Cost{22*1 + 1*10 + 1*100, []uint64{22, 1, 1}}); !cmp.Equal(want, block.Cost) || block.Largest != (Flow{"node 1", "node 0", 1}) {
 		t.Errorf("%+v", block)
 	}
-	if a.Ran() != nil || a.Orders[0].Order != BestFound || a.NearBest {
+	if a.Ran() != nil || a.Orders[0].Order != BestFound || !a.NearBest { // block is the best order
 		t.Errorf("%+v", a)
 	}
 }
@@ -120,17 +120,17 @@ func TestNodeNames(t *testing.T) {
 // The limit of 2 % includes 2 %.
 func TestNearBest(t *testing.T) {
 	for ran, want := range map[uint64]bool{1000: true, 1020: true, 1021: false, 2000: false} {
-		a := Answer{Orders: []Row{{Order: AsItRan, Cost: Cost{Objective: ran}}, {Order: BestFound, Cost: Cost{Objective: 1000}}}}
-		a.compare(true)
-		if a.NearBest != want || a.Orders[0].Ratio != 1 || a.Orders[1].Ratio != 1000/float64(ran) {
+		a := Answer{Orders: []Row{{Order: AsItRan, Cost: Cost{Objective: ran}}, {Order: BestFound, Cost: Cost{Objective: 1000}}, {Order: InBlocks, Cost: Cost{Objective: 5000}}}}
+		if a.compare(); a.NearBest != want || a.Orders[0].Ratio != 1 || a.Orders[1].Ratio != 1000/float64(ran) {
 			t.Errorf("%d: %+v", ran, a)
 		}
-		if a.compare(false); a.NearBest {
-			t.Errorf("%d: near the best although the present order is not known", ran)
+		unknown := Answer{Orders: []Row{{Order: BestFound, Cost: Cost{Objective: 1000}}, {Order: InBlocks, Cost: Cost{Objective: ran}}}}
+		if unknown.compare(); unknown.NearBest != want || unknown.Orders[1].Ratio != float64(ran)/1000 {
+			t.Errorf("in blocks, %d: %+v", ran, unknown)
 		}
 	}
 	none := Answer{Orders: []Row{{Order: AsItRan}, {Order: BestFound}, {Order: InTurn, Cost: Cost{Objective: 1}}}}
-	if none.compare(true); !none.NearBest || none.Orders[1].Ratio != 1 || math.IsInf(none.Orders[2].Ratio, 0) {
+	if none.compare(); !none.NearBest || none.Orders[1].Ratio != 1 || math.IsInf(none.Orders[2].Ratio, 0) {
 		t.Errorf("%+v", none)
 	}
 }

@@ -111,8 +111,8 @@ func (p *placementText) conclusion() string {
 	switch {
 	case p.Equal != "":
 		return fmt.Sprintf("There is nothing to gain: %s.", p.Equal)
-	case ran == nil && best.Objective == p.Row(placement.InBlocks).Objective:
-		return "Where the job ran in this topology is not known. No better order than block was found."
+	case ran == nil && p.NearBest:
+		return fmt.Sprintf("Where the job ran in this topology is not known. No order was found that costs %.0f %% less than block order.", 100*placement.NearBest)
 	case ran == nil:
 		return fmt.Sprintf("Where the job ran in this topology is not known. The best order found costs %s less than block order.",
 			text.Percent(1-float64(best.Objective)/float64(p.Row(placement.InBlocks).Objective)))
