@@ -29,6 +29,7 @@ type options struct {
 	graphs       []string
 	ranks        int
 	efforts      []int
+	hierarchies  []string
 }
 
 // Command returns the command "bench placement".
@@ -40,6 +41,7 @@ func Command() *cobra.Command {
 	c.Flags().StringSliceVar(&o.graphs, "graph", nil, "`files` in METIS format, or patterns of such, in addition to the synthetic graphs")
 	c.Flags().IntVar(&o.ranks, "ranks", 32768, "`ranks` of the largest synthetic graph; 0 for none")
 	c.Flags().IntSliceVar(&o.efforts, "effort", []int{1, 2, 3}, "`efforts` to run, from 1 to 3, with VieM's preset of each")
+	c.Flags().StringSliceVar(&o.hierarchies, "hierarchy", []string{"16:4:2/1:10:100"}, "`sizes/distances` from the innermost level, for graphs of that many ranks, in addition to three for each graph")
 	return c
 }
 
@@ -52,12 +54,28 @@ func (o *options) check() error {
 	if len(o.efforts) == 0 {
 		return errors.New("--effort names none")
 	}
+	for _, h := range o.hierarchies {
+		if _, err := parseHierarchy(h); err != nil {
+			return fmt.Errorf("--hierarchy %s: %w", h, err)
+		}
+	}
 	return nil
+}
+
+// hierarchiesFor returns those for a number of ranks.
+func (o *options) hierarchiesFor(ranks int) []hierarchy {
+	found := hierarchies(ranks)
+	for _, text := range o.hierarchies {
+		if h, err := parseHierarchy(text); err == nil && h.slots() == ranks {
+			found = append(found, h)
+		}
+	}
+	return found
 }
 
 // load returns the graphs to place.
 func (o *options) load() ([]graph, error) {
-	graphs := synthetic(o.ranks)
+	var graphs []graph
 	for _, pattern := range o.graphs {
 		paths, err := filepath.Glob(pattern)
 		if err != nil {
@@ -71,7 +89,7 @@ func (o *options) load() ([]graph, error) {
 			graphs = append(graphs, g)
 		}
 	}
-	return graphs, nil
+	return append(graphs, synthetic(o.ranks)...), nil
 }
 
 // run runs all tools on all graphs, and writes tables to out.
@@ -95,7 +113,7 @@ func (o *options) run(ctx context.Context, dir string, out, log io.Writer) error
 		if err := b.writeFiles(&graphs[i]); err != nil {
 			return err
 		}
-		for _, h := range hierarchies(graphs[i].traffic.Ranks) {
+		for _, h := range o.hierarchiesFor(graphs[i].traffic.Ranks) {
 			fmt.Fprintf(log, "%s, %v\n", graphs[i].name, &h)
 			c, err := b.compare(&graphs[i], &h)
 			if err != nil {

@@ -145,13 +145,14 @@ func readMETIS(path string) (graph, error) {
 	}
 	header := strings.Fields(lines[0])
 	ranks, err := strconv.Atoi(header[0])
-	if err != nil || len(header) < 3 || header[2] != "1" || len(lines) <= ranks {
-		return graph{}, fmt.Errorf("%s: not a graph with weights of edges only", path)
+	if err != nil || len(header) < 3 || header[2] != "1" && header[2] != "11" || len(lines) <= ranks {
+		return graph{}, fmt.Errorf("%s: not a graph with weights of edges", path)
 	}
+	first := len(header[2]) - 1 // weights of vertices, which a line may begin with, do not count
 	edges := map[pair]uint64{}
 	for a, line := range lines[1 : ranks+1] {
 		fields := strings.Fields(line)
-		for i := 0; i+1 < len(fields); i += 2 {
+		for i := first; i+1 < len(fields); i += 2 {
 			b, err1 := strconv.Atoi(fields[i])
 			weight, err2 := strconv.ParseUint(fields[i+1], 10, 63)
 			if err := errors.Join(err1, err2); err != nil || b < 1 || b > ranks {

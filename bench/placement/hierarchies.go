@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -15,8 +16,40 @@ type hierarchy struct {
 
 func (h *hierarchy) String() string { return join(h.sizes) + " " + join(h.distances) }
 
+// parseHierarchy reads sizes and distances as 16:4:2/1:10:100.
+func parseHierarchy(text string) (h hierarchy, err error) {
+	sizes, distances, _ := strings.Cut(text, "/")
+	for s := range strings.SplitSeq(sizes, ":") {
+		n, err := strconv.Atoi(s)
+		if err != nil {
+			return h, err
+		}
+		h.sizes = append(h.sizes, n)
+	}
+	for d := range strings.SplitSeq(distances, ":") {
+		n, err := strconv.ParseInt(d, 10, 64)
+		if err != nil {
+			return h, err
+		}
+		h.distances = append(h.distances, n)
+	}
+	_, err = h.topology()
+	return h, err
+}
+
+func (h *hierarchy) slots() int {
+	n := 1
+	for _, s := range h.sizes {
+		n *= s
+	}
+	return n
+}
+
 func (h *hierarchy) topology() (*placement.Topology, error) {
-	names := []string{"socket", "node", "switch", "system"}
+	names := []string{"l3", "socket", "node", "switch", "system"}
+	if len(h.sizes) > len(names) {
+		return nil, fmt.Errorf("%d levels, more than %d", len(h.sizes), len(names))
+	}
 	return placement.Uniform(names[len(names)-len(h.sizes):], h.sizes, h.distances)
 }
 

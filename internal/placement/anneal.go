@@ -35,10 +35,10 @@ func (m *mapping) anneal(proposals int, heat float64, r *rand.Rand) {
 // has a peer.
 func (m *mapping) propose(r *rand.Rand) (a, b int32, ok bool) {
 	rank := int32(r.IntN(len(m.block)))
-	if m.outward[rank] == 0 {
+	peers, _ := m.search.row(rank)
+	if len(peers) == 0 || m.outward[rank] == 0 && len(m.groups) == 0 {
 		return 0, 0, false
 	}
-	peers, _ := m.g.row(rank)
 	to := m.block[peers[r.IntN(len(peers))]]
 	if to == m.block[rank] {
 		return 0, 0, false

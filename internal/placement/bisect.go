@@ -7,13 +7,15 @@ import (
 
 // tuning says how much work the parts of the search do.
 type tuning struct {
-	starts   int // searches from the beginning, with other random numbers
-	tries    int // initial bisections of the smallest graph
-	passes   int // of refinement, for each graph
-	cycles   int // times that a bisection is coarsened and refined again
-	pairs    int // rounds over the pairs of the domains of a domain
-	patience int // moves without success, in 1/16 of the vertices
-	sweeps   int // of swaps, over all ranks
+	starts   int  // searches from the beginning, with other random numbers
+	tries    int  // initial bisections of the smallest graph
+	passes   int  // of refinement, for each graph
+	cycles   int  // times that a bisection is coarsened and refined again
+	pairs    int  // rounds over the pairs of the domains of a domain
+	perPart  int  // such pairs in a round, by domain; in a plane there are 3, in a power law nearly all
+	anew     bool // bisect such a pair from the beginning too
+	patience int  // moves without success, in 1/16 of the vertices
+	sweeps   int  // of swaps, over all ranks
 
 	heats     []float64 // of annealing, see anneal
 	proposals float64   // swaps that annealing proposes, by rank

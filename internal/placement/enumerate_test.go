@@ -13,17 +13,15 @@ func TestBestOfFewRanks(t *testing.T) {
 		r := rand.New(rand.NewPCG(uint64(n), 7))
 		topology, traffic, sent := randomCase(t, r)
 		want := naiveOptimum(topology, sent)
-		for _, effort := range []int{1, 3} {
-			o, cost, err := Best(topology, traffic, Options{Seed: uint64(n), Effort: effort})
-			if err != nil {
-				t.Fatalf("case %d: %v", n, err)
-			}
-			if err := o.Check(topology); err != nil || len(o) != traffic.Ranks {
-				t.Errorf("case %d: order %v: %v", n, o, err)
-			}
-			if got := naiveCost(topology, sent, o); cost.Objective != want || got != want {
-				t.Errorf("case %d: cost %d, as computed here %d, but the optimum is %d: %v in %v", n, cost.Objective, got, want, o, levelsOf(topology))
-			}
+		o, cost, err := Best(topology, traffic, Options{Effort: 1})
+		if err != nil {
+			t.Fatalf("case %d: %v", n, err)
+		}
+		if err := o.Check(topology); err != nil || len(o) != traffic.Ranks {
+			t.Errorf("case %d: order %v: %v", n, o, err)
+		}
+		if got := naiveCost(topology, sent, o); cost.Objective != want || got != want {
+			t.Errorf("case %d: cost %d, as computed here %d, but the optimum is %d: %v in %v", n, cost.Objective, got, want, o, levelsOf(topology))
 		}
 	}
 }

@@ -10,7 +10,9 @@ type mapping struct {
 	slot    []int32 // by rank
 	member  []int32 // by slot: its rank; -1 if empty
 	outward []int64 // by rank: the cost of its edges above what it would be in one block
-	groups  []groupCounts
+
+	groups      []groupCounts
+	memberships [][]membership // by rank, by group
 
 	// The benefit of a block for one rank: what its edges save, compared with all
 	// peers as far away as possible. See connect.
@@ -34,9 +36,7 @@ func newMapping(p *problem, block []int32) *mapping {
 	for l := range m.near {
 		m.near[l] = make([]int64, p.h.domains(l))
 	}
-	for i := range p.groups {
-		m.groups = append(m.groups, newGroupCounts(&p.groups[i], p.h, block))
-	}
+	m.setGroups()
 	return m
 }
 
@@ -68,6 +68,15 @@ func (m *mapping) connect(r int32) {
 				m.touched[l] = append(m.touched[l], path[l])
 			}
 			m.near[l][path[l]] += weights[i]
+		}
+	}
+	if len(m.groups) == 0 || len(m.near) == 0 {
+		return
+	}
+	peers, _ = m.search.row(r) // some members of its groups
+	for _, p := range peers {
+		if b := m.block[p]; m.near[0][b] == 0 {
+			m.touched[0] = append(m.touched[0], b)
 		}
 	}
 }
@@ -120,7 +129,9 @@ func (m *mapping) swapGain(a, b int32, least int64) int64 {
 func (m *mapping) swap(a, b int32) {
 	r, other := m.member[a], m.member[b]
 	from, to := m.blockAt[a], m.blockAt[b]
-	m.moveGroups(r, other, to)
+	if len(m.groups) > 0 {
+		m.moveGroups(r, other, to)
+	}
 	m.relocate(r, to)
 	m.slot[r], m.member[b] = b, r
 	m.member[a] = other
@@ -186,7 +197,7 @@ func (m *mapping) activate(r int32, active []bool) {
 }
 
 // bestSwap returns the slot that it is best to swap a rank to, among those of the blocks
-// in which it has peers.
+// in which it has peers, and what that saves; 0 if nothing.
 func (m *mapping) bestSwap(r int32) (slot int32, most int64) {
 	if m.outward[r] == 0 && len(m.groups) == 0 || len(m.near) == 0 {
 		return 0, 0

@@ -112,6 +112,7 @@ func (m *multisection) refinePairs(g *graph, part []int32, caps []int, r *rand.R
 	for range m.pairs {
 		pairs := p.adjacent()
 		r.Shuffle(len(pairs), func(a, b int) { pairs[a], pairs[b] = pairs[b], pairs[a] })
+		pairs = pairs[:min(len(pairs), m.perPart*len(caps))]
 		next := make([]bool, len(caps))
 		any := false
 		for _, pair := range pairs {
@@ -196,7 +197,10 @@ func (m *multisection) refinePair(p *partPairs, pair [2]int32, caps []int, r *ra
 	b.set(side)
 	before := b.cut
 	b.set(m.rebisect(g, room, side, 1, r))
-	if b.cut >= before {
+	if b.cut >= before && m.anew {
+		b.set(m.cycle(g, room, nil, r))
+	}
+	if b.cut >= before || b.overload() > 0 {
 		return false
 	}
 	p.vertices[pair[0]], p.vertices[pair[1]] = nil, nil

@@ -24,7 +24,7 @@ func Best(t *Topology, traffic *Traffic, opts Options) (Order, Cost, error) {
 	}
 	orders := append(slices.Clone(opts.Starts), Block(traffic.Ranks))
 	p := newProblem(t, traffic)
-	if p.h.levels() > 1 {
+	if p.h.levels() > 1 && traffic.Ranks > maxExact {
 		orders = append(orders, p.orders(t, traffic, orders, opts)...)
 	}
 	best, cost := cheapest(t, traffic, orders)
@@ -67,9 +67,24 @@ func cheapest(t *Topology, traffic *Traffic, orders []Order) (best Order, cost C
 
 // efforts are the amounts of work of Options.Effort 1 to 3.
 var efforts = []tuning{
-	{starts: 2, tries: 4, passes: 2, cycles: 0, pairs: 1, patience: 1, sweeps: 10, heats: []float64{0.1}, proposals: 100, most: 2e7},
-	{starts: 4, tries: 8, passes: 4, cycles: 1, pairs: 2, patience: 2, sweeps: 20, heats: []float64{0.05, 0.2}, proposals: 1000, most: 1e8},
-	{starts: 8, tries: 16, passes: 8, cycles: 2, pairs: 4, patience: 4, sweeps: 50, heats: []float64{0.04, 0.1, 0.2, 0.3}, proposals: 5000, most: 3e8},
+	{
+		starts: 2, tries: 4, passes: 4, pairs: 2, perPart: 4, patience: 2, sweeps: 10,
+		heats: []float64{0.1}, proposals: 100, most: 2e7,
+	},
+	{
+		starts: 4, tries: 16, passes: 8, cycles: 2, pairs: 8, perPart: 12, anew: true, patience: 8, sweeps: 20,
+		heats: []float64{0.05, 0.2}, proposals: 500, most: 5e7,
+	},
+	{
+		starts: 8, tries: 32, passes: 8, cycles: 4, pairs: 16, perPart: 24, anew: true, patience: 8, sweeps: 50,
+		heats: []float64{0.04, 0.1, 0.2}, proposals: 2500, most: 1e8,
+	},
+}
+
+// startsFor returns the number of searches from the beginning: fewer for large graphs.
+func (t *tuning) startsFor(g *graph) int {
+	const entries = 4_000_000 // of the rows of a graph, in all starts
+	return max(1, min(t.starts, entries/max(1, len(g.peer))))
 }
 
 // orders returns improved orders of the starts, the blockings of the grids that are
@@ -87,7 +102,7 @@ func (p *problem) orders(t *Topology, traffic *Traffic, starts []Order, opts Opt
 			begin = append(begin, block)
 		}
 	}
-	found := make([]Order, len(begin)+tune.starts)
+	found := make([]Order, len(begin)+tune.startsFor(p.search))
 	parallel(len(found), spare, func(i int) {
 		r := generator(opts.Seed, 0, i)
 		var block []int32
