@@ -57,6 +57,16 @@ func TestPlacement(t *testing.T) {
 	p.checkOrder(run, ranks)
 }
 
+// TestPlacementFinding requires that a finding about nodes leads to the section.
+func TestPlacementFinding(t *testing.T) {
+	p, _ := open(t, synthetic(t, "between-nodes", 100, 50))
+	links := eval[[]string](p, `[...document.querySelectorAll(".findings li")].filter((l) => l.querySelector(".rule").textContent === "bytes between nodes")
+		.flatMap((l) => [...l.querySelectorAll(".acts a")].map((a) => a.getAttribute("href")))`)
+	if !slices.Equal(links, []string{"#placement"}) {
+		t.Errorf("links %q", links)
+	}
+}
+
 // TestPatterns compares the section about patterns with the report.
 func TestPatterns(t *testing.T) {
 	run := synthetic(t, "stencil", 64, 8)

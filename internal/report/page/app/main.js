@@ -172,16 +172,17 @@ function efficiencyBar(pop, expected, traced) {
   ];
 }
 
-// detailsOf says which section has the details of a finding.
+// detailsOf says which section has the details of a finding: the last one that is there.
 const detailsOf = {
   "ended badly": "ends", "not measured": "completeness", oversubscribed: "time", "load imbalance": "time",
   "waiting in collectives": "waits", "late sender": "waits", "late receiver": "waits", "serial chain": "waits",
-  "many small messages": "sizes", "hot rank": "balance", "bytes between nodes": "balance",
+  "many small messages": "sizes", "hot rank": "balance", "bytes between nodes": "balance placement",
 };
 
 function finding(page, f, i) {
   const share = f.share > 0 ? percent(f.share) + (f.of === "bytes" ? " of bytes" : " of the run") : "";
-  const section = sections.find(([id]) => id === detailsOf[f.rule] && page.sections.has(id));
+  const details = (detailsOf[f.rule] || "").split(" ").filter((id) => page.sections.has(id)).pop();
+  const section = sections.find(([id]) => id === details);
   const ranks = f.ranks ? parseRanks(f.ranks) : [];
   const show = button("show ranks", () => setHighlight(toggled(ranks)), { pressed: false });
   onHighlight(() => show.setAttribute("aria-pressed", String(toggled(ranks) === null)));
