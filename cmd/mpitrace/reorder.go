@@ -21,7 +21,6 @@ import (
 	"github.com/mpitrace/mpitrace/internal/report"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/text"
-	"github.com/mpitrace/mpitrace/internal/timeline"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -122,7 +121,7 @@ the same for the same --seed.`,
 	f.BoolVar(&o.json, "json", false, "print JSON instead of text")
 	f.StringVarP(&o.output, "output", "o", "", "write the best order found to `FILE`, for the launcher")
 	f.StringVar(&o.format, "format", "", "`format` of the file: "+strings.Join(fileFormats(), ", ")+" (default: that of the run's MPI)")
-	f.StringVar(&o.plot, "plot", "", "draw the matrix before and after to `FILE`, .png or .svg")
+	f.StringVar(&o.plot, "plot", "", "draw the matrix before and after to `FILE`, .png, .svg or .pdf")
 	f.BoolVarP(&o.force, "force", "f", false, "overwrite existing files, and write an order that saves less than 2 %")
 	commandline.CompleteFlag(cmd, "format", fileFormats()...)
 	return cmd
@@ -154,10 +153,8 @@ func (o *reorderOptions) checkFiles(changed func(flag string) bool) error {
 			return fmt.Errorf("--format: %w", err)
 		}
 	}
-	if o.plot != "" || changed("plot") {
-		if err := timeline.CheckName(o.plot); err != nil {
-			return fmt.Errorf("--plot %w", err)
-		}
+	if draw := pictures[strings.ToLower(filepath.Ext(o.plot))]; draw == nil && changed("plot") {
+		return fmt.Errorf("--plot %s: a picture's name ends in .png, .svg or .pdf", o.plot)
 	}
 	for _, path := range []string{o.output, o.plot} {
 		if path == "" {
@@ -373,12 +370,12 @@ func (o *reorderOptions) write(a *reordered) error {
 		before, name = placement.Block(a.Ranks), placement.InBlocks
 	}
 	pair := &plot.Pair{Left: o.heatmap(a, name, before), Right: o.heatmap(a, placement.BestFound, a.Slot)}
-	draw := pair.WritePNG
-	if strings.EqualFold(filepath.Ext(o.plot), ".svg") {
-		draw = pair.WriteSVG
-	}
-	return run.WriteOutput(o.plot, o.force, draw)
+	draw := pictures[strings.ToLower(filepath.Ext(o.plot))]
+	return run.WriteOutput(o.plot, o.force, func(w io.Writer) error { return draw(pair, w) })
 }
+
+// pictures are the formats of --plot, by the extension of the file.
+var pictures = map[string]func(*plot.Pair, io.Writer) error{".png": (*plot.Pair).WritePNG, ".svg": (*plot.Pair).WriteSVG, ".pdf": (*plot.Pair).WritePDF}
 
 // heatmap returns the matrix with the ranks in the order of their slots.
 func (o *reorderOptions) heatmap(a *reordered, name string, order placement.Order) *plot.Heatmap {

@@ -194,7 +194,7 @@ func TestReorderFiles(t *testing.T) {
 	if content, _ := os.ReadFile("none"); string(content) != "0,3,4,7\n1,2,5,6\n" {
 		t.Errorf("got %q", content)
 	}
-	for _, name := range []string{"x.png", "x.svg"} {
+	for _, name := range []string{"x.png", "x.svg", "x.PDF"} {
 		if got := call("reorder", "--plot", name, bad); got.code != 0 {
 			t.Errorf("%s: status %d, %s", name, got.code, got.stderr)
 		}
@@ -219,6 +219,9 @@ func checkPlots(t *testing.T) {
 	}
 	if !strings.Contains(text, "<title>0 on a → 7 on a: 1,000 B, 10 messages</title>") && !strings.Contains(text, "<title>0 on b → 7 on b: 1,000 B, 10 messages</title>") {
 		t.Error("in the best order, rank 0 does not send to rank 7 on its own node")
+	}
+	if content, _ := os.ReadFile("x.PDF"); !strings.HasPrefix(string(content), "%PDF-1.4\n") {
+		t.Errorf("x.PDF begins with %.20q", content)
 	}
 	for _, title := range []string{"app, as it ran: bytes", "app, best found: bytes"} {
 		if !strings.Contains(text, title) {
@@ -272,7 +275,7 @@ func TestReorderWrongUse(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for flags, want := range map[string]string{
 		"--job 0": "jobs count from 1", "--nodes 0": "above 0", "--distance 10:1": "must not fall", "--effort most": "fast", "--by time": "messages",
-		"--format seq": "--format needs -o", "-o x --format lam": "no format of a launcher's file", "--plot x.pdf": ".png or .svg", "--class some": "unknown class",
+		"--format seq": "--format needs -o", "-o x --format lam": "no format of a launcher's file", "--plot x.jpg": ".png, .svg or .pdf", "--plot=": ".png, .svg or .pdf", "--class some": "unknown class",
 		"--output=": "-o needs the name of a file",
 	} {
 		got := call(append(strings.Fields("reorder run "+flags), []string{}...)...)

@@ -16,6 +16,9 @@ func (p *Pair) WritePNG(w io.Writer) error { return writePNG(w, "heatmaps", p.al
 // WriteSVG draws the heatmaps as one SVG.
 func (p *Pair) WriteSVG(w io.Writer) error { return writeSVG(w, "heatmaps", p.alike()) }
 
+// WritePDF draws the heatmaps on one page of a PDF, as an image.
+func (p *Pair) WritePDF(w io.Writer) error { return writePDF(w, "heatmaps", p.alike()) }
+
 // alike returns the pair with the scale of both.
 func (p *Pair) alike() *Pair {
 	a, b := p.Left.Scale(), p.Right.Scale()

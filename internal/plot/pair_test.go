@@ -2,7 +2,12 @@ package plot
 
 import (
 	"bytes"
+	"compress/zlib"
+	"errors"
+	"fmt"
 	"image/png"
+	"io"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -51,6 +56,48 @@ func TestPair(t *testing.T) {
 	for _, want := range []string{"<title>one</title>", "<title>two</title>", Hex(scale.Color(10)), Hex(scale.Color(1000))} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the SVG lacks %s", want)
+		}
+	}
+}
+
+// The table of a PDF has the position of each object, and the image has the pixels of the
+// PNG.
+func TestPairPDF(t *testing.T) {
+	p := &Pair{ranks(matrix(2, skewed)), ranks(matrix(2, skewed))}
+	var doc, picture bytes.Buffer
+	if err := errors.Join(p.WritePDF(&doc), p.WritePNG(&picture)); err != nil {
+		t.Fatal(err)
+	}
+	img, err := png.Decode(&picture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := doc.String()
+	var table, n int
+	if _, err := fmt.Sscanf(text[strings.Index(text, "startxref\n"):], "startxref\n%d\n%%%%EOF", &table); err != nil || !strings.HasPrefix(text[table:], "xref\n0 6\n") {
+		t.Fatalf("no table at %d, %v", table, err)
+	}
+	for i, entry := range strings.Split(text[table:], "\n")[3:8] {
+		at, err := strconv.Atoi(entry[:10])
+		if len(entry) != 19 || err != nil || !strings.HasPrefix(text[at:], fmt.Sprintf("%d 0 obj\n", i+1)) {
+			t.Errorf("object %d is not at %q", i+1, entry)
+		}
+	}
+	_, stream, _ := strings.Cut(text[strings.Index(text, "/Subtype /Image"):], "stream\n")
+	z, err := zlib.NewReader(strings.NewReader(stream))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pixels, err := io.ReadAll(z)
+	if size := img.Bounds().Size(); err != nil || len(pixels) != 3*size.X*size.Y || !strings.Contains(text, fmt.Sprintf("/Width %d /Height %d ", size.X, size.Y)) {
+		t.Fatalf("%d bytes of pixels, %v", len(pixels), err)
+	}
+	for y := range img.Bounds().Dy() {
+		for x := range img.Bounds().Dx() {
+			if c := rgba(img.At(x, y)); !bytes.Equal(pixels[n:n+3], []byte{c.R, c.G, c.B}) {
+				t.Fatalf("pixel %d, %d is %v, want %v", x, y, pixels[n:n+3], c)
+			}
+			n += 3
 		}
 	}
 }
