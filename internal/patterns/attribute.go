@@ -32,27 +32,7 @@ type membership struct {
 // has, as known from pairs in one component, and one of which this is not known takes
 // the rest.
 func (g *graph) attribute() {
-	sums := make([][]classSum, len(g.found))
-	for c, s := range g.found {
-		sums[c] = make([]classSum, s.classes())
-	}
-	g.visit(func(m membership, alone bool) {
-		if s := &sums[m.component][m.class]; alone {
-			s.vote(g.all[m.pair])
-		}
-	})
-	var shared []membership
-	g.visit(func(m membership, alone bool) {
-		s := &sums[m.component][m.class]
-		if !alone {
-			shared = append(shared, m)
-			return
-		}
-		if g.all[m.pair] == s.usual {
-			s.same++
-		}
-		s.sum.Add(g.all[m.pair])
-	})
+	sums, shared := g.sums()
 	slices.SortFunc(shared, func(a, b membership) int {
 		return cmp.Or(cmp.Compare(a.pair, b.pair), cmp.Compare(a.component, b.component))
 	})
@@ -65,6 +45,42 @@ func (g *graph) attribute() {
 		shared = shared[n:]
 	}
 	g.addFound(sums)
+}
+
+// sums returns what is known about the classes of the components, and the pairs that are
+// in several components.
+func (g *graph) sums() (sums [][]classSum, shared []membership) {
+	for _, s := range g.found {
+		sums = append(sums, make([]classSum, s.classes()))
+	}
+	g.visit(func(m membership, alone bool) {
+		if s := &sums[m.component][m.class]; alone {
+			s.vote(g.all[m.pair])
+		}
+	})
+	g.visit(func(m membership, alone bool) {
+		s := &sums[m.component][m.class]
+		if !alone {
+			shared = append(shared, m)
+			return
+		}
+		if g.all[m.pair] == s.usual {
+			s.same++
+		}
+		s.sum.Add(g.all[m.pair])
+	})
+	return sums, shared
+}
+
+// deviations counts the pairs that have another volume than is usual in their class.
+func (g *graph) deviations() (n int) {
+	sums, _ := g.sums()
+	for c := range sums {
+		for _, s := range sums[c] {
+			n += s.pairs - s.same
+		}
+	}
+	return n
 }
 
 // visit visits all pairs of all components. alone says that a pair is in no other one.

@@ -263,7 +263,7 @@ func (g *graph) stencilsOn(lines []line) (out []*stencil) {
 		}
 		out = append(out, s.variants(chosen)...)
 	}
-	return slices.DeleteFunc(out, func(s *stencil) bool { return s.isButterfly() || !s.linksAll() })
+	return slices.DeleteFunc(out, func(s *stencil) bool { return s.isOther() || !s.linksAll() })
 }
 
 // linksAll reports whether there are neighbours in all dimensions.
@@ -431,15 +431,17 @@ func (s *stencil) with(o *stencil) *stencil {
 	return both
 }
 
-// isButterfly reports whether the neighbours are those of a butterfly, or of all-to-all if
-// there are corners: all extents are 2. On all of a small job it is a stencil.
-func (s *stencil) isButterfly() bool {
+// isOther reports whether another kind has the same pairs: a butterfly if all extents are
+// 2, except on all of a small job, or all-to-all in groups if all extents are 2, or 3 and
+// periodic, and no neighbour is missing.
+func (s *stencil) isOther() bool {
+	full, cube, box := true, true, 1
 	for _, l := range s.lines {
-		if l.extent != 2 || bits.OnesCount(uint(l.stride)) != 1 {
-			return false
-		}
+		cube = cube && l.extent == 2 && bits.OnesCount(uint(l.stride)) == 1
+		full = full && (l.extent == 2 || l.extent == 3 && l.periodic)
+		box *= 3
 	}
-	return len(s.lines) > mostCube || s.ranks != 1<<len(s.lines)
+	return full && len(s.lines) > 1 && len(s.offsets) == box-1 || cube && (len(s.lines) > mostCube || s.ranks != 1<<len(s.lines))
 }
 
 // linked returns the number of dimensions in which an offset is not 0.

@@ -109,7 +109,11 @@ func TestStencils(t *testing.T) {
 	}
 }
 
-// basics returns one graph of each kind for a number of ranks, on grids of rows columns.
+// cubes are grids of three and four dimensions, by their number of ranks.
+var cubes = map[int][][]int{64: {{4, 4, 4}}, 60: {{5, 4, 3}}, 45: {{5, 3, 3}}, 300: {{5, 10, 6}, {5, 4, 5, 3}}}
+
+// basics returns one graph of each kind for a number of ranks, on a grid of two dimensions
+// and on cubes.
 func basics(rows, columns int, each synth.Exchange) []known {
 	n := rows * columns
 	grid := []int{rows, columns}
@@ -127,6 +131,11 @@ func basics(rows, columns int, each synth.Exchange) []known {
 		cart("rows shift", Ring, each, grid, []bool{false, true}, [][]int{{0, 1}}),
 		cart("columns", Stencil, each, grid, no(2), [][]int{{-1, 0}, {1, 0}}),
 	)
+	for _, cube := range cubes[n] {
+		d := len(cube)
+		out = append(out, cart(fmt.Sprint("box of ", cube), Stencil, each, cube, no(d), synth.Box(d, 1)),
+			cart(fmt.Sprint("faces of ", cube), Stencil, each, cube, no(d), synth.Faces(d)))
+	}
 	add("all-to-all", synth.Groups{Exchange: each, Ranks: n, Size: n, Stride: 1}, Component{Kind: AllToAll, Size: n, Groups: 1, Stride: 1})
 	add("in rows", synth.Groups{Exchange: each, Ranks: n, Size: columns, Stride: 1}, Component{Kind: AllToAll, Size: columns, Groups: rows, Stride: 1})
 	add("in columns", synth.Groups{Exchange: each, Ranks: n, Size: rows, Stride: columns}, Component{Kind: AllToAll, Size: rows, Groups: columns, Stride: columns})
@@ -162,15 +171,51 @@ func TestBasics(t *testing.T) {
 	}
 }
 
-// alike reports whether the sum of two graphs has a simpler description than both: the
-// same grid, of which it is one stencil, or a chain that random messages close to a ring.
+// alike reports whether the sum of two graphs has another description that is as simple:
+// both have the same grid, of which the sum is one stencil; the pairs in one direction are
+// the same in both, so that any split of the bytes is possible; random messages close a
+// chain to a ring; or one is all-to-all in groups of 4, which is also a ring of neighbours
+// and an exchange with the opposite rank, and the other has these rings.
 func alike(a, b known, ranks int) bool {
-	stencil := func(k known) bool { return k.want.Grid != nil && k.want.Kind != Transpose }
-	closes := func(k, random known) bool {
-		return stencil(k) && random.want.Kind == Random && slices.Equal(k.want.Grid, []int{ranks}) &&
-			(random.graph.Between(ranks-1, 0).Messages > 0 || random.graph.Between(0, ranks-1).Messages > 0)
+	first, isCart := a.graph.(synth.Cart)
+	second, areBoth := b.graph.(synth.Cart)
+	closed := func(g synth.Graph) bool { return g.Between(ranks-1, 0).Messages+g.Between(0, ranks-1).Messages > 0 }
+	rings := func(k known) bool { // of 4 ranks
+		i := slices.Index(k.want.Periodic, true)
+		return k.want.Kind == Stencil && i >= 0 && slices.Contains(k.want.Grid[i:], 4)
 	}
-	return closes(a, b) || closes(b, a) || stencil(a) && stencil(b) && slices.Equal(a.want.Grid, b.want.Grid)
+	fours := func(k known) bool { return k.want.Kind == AllToAll && k.want.Size == 4 }
+	switch {
+	case rings(a) && fours(b) || rings(b) && fours(a):
+		return true
+	case isCart && areBoth:
+		return slices.Equal(first.Grid, second.Grid) || slices.ContainsFunc(directions(first, ranks), func(way []int) bool {
+			return slices.ContainsFunc(directions(second, ranks), func(other []int) bool { return slices.Equal(way, other) })
+		})
+	case isCart && b.want.Kind == Random:
+		return len(first.Grid) == 1 && closed(b.graph)
+	case areBoth && a.want.Kind == Random:
+		return len(second.Grid) == 1 && closed(a.graph)
+	}
+	return false
+}
+
+// directions returns, for each offset of a graph, where each rank sends to within the
+// grid; -1 for nowhere.
+func directions(c synth.Cart, ranks int) (out [][]int) {
+	for _, offset := range c.Offsets {
+		one := synth.Cart{Exchange: c.Exchange, Grid: c.Grid, Periodic: no(len(c.Grid)), Offsets: [][]int{offset}}
+		var to []int
+		for rank := range ranks {
+			if links := one.Out(rank); len(links) == 1 {
+				to = append(to, links[0].Peer)
+			} else {
+				to = append(to, -1)
+			}
+		}
+		out = append(out, to)
+	}
+	return out
 }
 
 // TestMixtures recovers both components of the sums of two graphs.
@@ -321,6 +366,8 @@ func TestText(t *testing.T) {
 		{16, synth.Butterfly{Exchange: one, Ranks: 16, Bits: 4}, "butterfly: ranks r and r xor 1, 2, 4 and 8"},
 		{24, synth.Transpose{Exchange: one, Rows: 4, Columns: 6}, "transpose 4 × 6"},
 		{16, synth.Tree{Exchange: one, Ranks: 16, Up: true}, "binomial tree to rank 0"},
+		{4, synth.Butterfly{Exchange: one, Ranks: 4, Bits: 2}, "2-D stencil 2 × 2, 4 neighbours, not periodic"},
+		{4, synth.Cart{Exchange: one, Grid: []int{4}, Periodic: yes(1), Offsets: synth.Faces(1)}, "1-D stencil 4, 2 neighbours, periodic"},
 		{16, synth.Master{Exchange: one, Ranks: 16, Master: 3, From: true}, "rank 3 to all others"},
 		{8, synth.Butterfly{Exchange: one, Ranks: 8, Bits: 3}, "3-D stencil 2 × 2 × 2, 6 neighbours, not periodic"},
 	} {

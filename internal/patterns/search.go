@@ -21,6 +21,7 @@ func (p *parts) search(m *matrix.Matrix) {
 	best.searchOn()
 	if len(best.found) > 1 && len(g.to) <= mostStarted {
 		slices.SortStableFunc(starts, func(a, b candidate) int { return cmp.Compare(b.weight, a.weight) })
+		starts = slices.CompactFunc(starts, func(a, b candidate) bool { return a.fit == b.fit }) // most likely the same pairs
 		for _, s := range starts[:min(len(starts), mostStarts)] {
 			next := g.clone()
 			next.take(s.shape)
@@ -51,21 +52,39 @@ func (g *graph) clone() *graph {
 	return &c
 }
 
+// betterThan reports whether a search has found a better explanation than another.
 func (g *graph) betterThan(o *graph) bool {
 	left, other := g.openWeight(), o.openWeight()
 	if g.enough(left) || g.enough(other) {
 		return left < other
 	}
-	return g.complexity() < o.complexity()
+	if c := cmp.Or(g.complexity()-o.complexity(), cmp.Compare(left, other)); c != 0 {
+		return c < 0
+	}
+	return cmp.Or(g.deviations()-o.deviations(), g.periodic()-o.periodic()) < 0
 }
 
-// complexity counts the components; each offset of an irregular stencil is one.
+// periodic counts the periodic dimensions of all components.
+func (g *graph) periodic() (n int) {
+	for _, s := range g.found {
+		if st, ok := s.(*stencil); ok {
+			n += periodic(st.lines)
+		}
+	}
+	return n
+}
+
+// complexity counts the components. Each offset of an irregular stencil, and each further
+// rank of the width of a regular one, is one more.
 func (g *graph) complexity() (n int) {
 	for _, s := range g.found {
+		n++
 		if st, ok := s.(*stencil); ok && !st.regular {
 			n += len(st.offsets) - 1
+		} else if ok {
+			low, high := st.reach()
+			n += max(slices.Max(high), -slices.Min(low)) - 1
 		}
-		n++
 	}
 	return n
 }
