@@ -9,7 +9,8 @@
 # make fuzz       the fuzz targets for a minute each
 # make bench      what recording costs per MPI call, and what making matrices costs
 #                 (35 minutes on 2 cores); or bench-calls, bench-process (2: start, memory),
-#                 bench-programs (8: LAMMPS, NetPIPE), bench-matrices (12)
+#                 bench-programs (8: LAMMPS, NetPIPE), bench-matrices (12);
+#                 bench-placement, which is not one of them, compares with VieM and Scotch
 # make prebuilt   the libraries that are embedded in the commands, so that they need no compiler
 # make generate   the C files and the manual page, which are derived from tables
 # make install    to PREFIX (/usr/local)
@@ -26,7 +27,7 @@ export CGO_ENABLED = 0
 export OMPI_ALLOW_RUN_AS_ROOT = 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM = 1
 
-.PHONY: all commands library prebuilt run test test-all test-sweep fuzz bench bench-calls bench-process bench-programs bench-matrices generate install install-files dist setup clean
+.PHONY: all commands library prebuilt run test test-all test-sweep fuzz bench bench-calls bench-process bench-programs bench-matrices bench-placement generate install install-files dist setup clean
 
 all: commands library
 
@@ -102,6 +103,10 @@ bench-matrices:
 	@scripts/setup.sh test
 	$(GO) test -run '^$$' -bench 'Scan' -benchtime 2s ./formats/prof
 	$(GO) run ./bench matrices --scale $(SCALE)
+
+# VIEM=/path/viem, which is built from its source: an hour with graphs of 32,768 ranks.
+bench-placement:
+	$(GO) run ./bench placement $(if $(VIEM),--viem $(VIEM))
 
 generate:
 	$(GO) run ./interpose/gen

@@ -13,9 +13,9 @@ func header(efforts []int) []string {
 	}
 	line = append(line, "VieM's best", "Scotch", "/ VieM", "/ Scotch")
 	for _, e := range efforts {
-		line = append(line, fmt.Sprintf("s, effort %d", e), "VieM "+presets[e-1])
+		line = append(line, fmt.Sprintf("s, effort %d", e), "s, VieM "+presets[e-1])
 	}
-	return append(line, "Scotch s")
+	return append(line, "s, Scotch")
 }
 
 // line returns a line of the table, and adds its ratios to all. The best order of ours
@@ -29,12 +29,14 @@ func (c *comparison) line(all *means) []string {
 	}
 	line = append(line, number(viem), number(c.scotch.cost), ratio(best, viem, &all.viem), ratio(best, c.scotch.cost, &all.scotch))
 	for i, o := range c.ours {
-		line = append(line, seconds(o.time), seconds(c.viem[i].time))
-		if v := c.viem[i].time; v > 0 {
-			all.time.add(float64(o.time) / float64(v))
+		v := c.viem[i]
+		line = append(line, seconds(o.processor), seconds(v.processor))
+		if v.time > 0 && v.processor > 0 {
+			all.time.add(float64(o.time) / float64(v.time))
+			all.processor.add(float64(o.processor) / float64(v.processor))
 		}
 	}
-	return append(line, seconds(c.scotch.time))
+	return append(line, seconds(c.scotch.processor))
 }
 
 func number(n uint64) string {

@@ -10,8 +10,11 @@ const annealingSteps = 200
 
 // anneal swaps ranks at random, as by Kirkpatrick, Gelatt and Vecchi (1983): losses are
 // accepted with a probability that falls with the temperature. It begins at heat × the
-// usual loss of a swap, and ends at 1/50 of that.
+// usual loss of a swap, and ends at 1/50 of that. proposals is the number of swaps tried.
 func (m *mapping) anneal(proposals int, heat float64, r *rand.Rand) {
+	if proposals < annealingSteps {
+		return
+	}
 	hot := heat * m.usualLoss(r)
 	if hot == 0 {
 		return
@@ -47,10 +50,13 @@ func (m *mapping) propose(r *rand.Rand) (a, b int32, ok bool) {
 	return m.slot[rank], first + r.Int32N(m.h.first[0][to+1]-first), true
 }
 
+// lossSamples is the number of swaps from which the usual loss is taken.
+const lossSamples = 1000
+
 // usualLoss returns the average loss of the swaps that would lose something.
 func (m *mapping) usualLoss(r *rand.Rand) float64 {
 	sum, n := 0.0, 0
-	for range 2000 {
+	for range lossSamples {
 		if a, b, ok := m.propose(r); ok {
 			if g := m.swapGain(a, b, math.MinInt64); g < 0 {
 				sum, n = sum-float64(g), n+1

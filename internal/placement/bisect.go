@@ -8,6 +8,7 @@ import (
 // tuning says how much work the parts of the search do.
 type tuning struct {
 	starts   int  // searches from the beginning, with other random numbers
+	entries  int  // of the rows of a graph, that all starts together do not exceed
 	tries    int  // initial bisections of the smallest graph
 	passes   int  // of refinement, for each graph
 	cycles   int  // times that a bisection is coarsened and refined again
@@ -17,9 +18,10 @@ type tuning struct {
 	patience int  // moves without success, in 1/16 of the vertices
 	sweeps   int  // of swaps, over all ranks
 
-	heats     []float64 // of annealing, see anneal
-	proposals float64   // swaps that annealing proposes, by rank
-	most      float64   // that the swaps × the edges of a rank do not exceed
+	brief     float64   // swaps that annealing proposes after each start, by rank
+	heats     []float64 // of the annealing of the best, see anneal
+	proposals float64   // swaps that each of it proposes, by rank
+	most      float64   // entries of rows, that a part of annealing does not exceed
 }
 
 // coarsest is the number of vertices of the smallest graph.

@@ -12,7 +12,8 @@ const maxExact = 9
 // are alike, as those of nodes of the same shape that are all empty, it tries the first.
 type enumeration struct {
 	h      *hierarchy
-	shape  [][]int32 // by level and domain: domains with the same number look alike
+	shape  [][]int32   // by level and domain: domains with the same number look alike
+	child  [][][]int32 // by level and domain: the domains of the level below, as many of a shape as there are ranks
 	weight [][]uint64
 	rest   []uint64 // by position in ranks: the least that the edges of later ones cost
 	ranks  []int    // in the order of placing
@@ -27,6 +28,7 @@ func exact(t *Topology, traffic *Traffic, start Order) (Order, Cost) {
 	cost := Evaluate(t, traffic, start)
 	e := &enumeration{h: newHierarchy(t), weight: traffic.pairs(), block: make([]int32, traffic.Ranks), least: cost.Objective}
 	e.setShapes()
+	e.setChildren()
 	e.setRanks()
 	for l := range e.h.levels() {
 		e.used = append(e.used, make([]int32, e.h.domains(l)))
@@ -91,6 +93,22 @@ func (e *enumeration) setShapes() {
 	}
 }
 
+func (e *enumeration) setChildren() {
+	e.child = make([][][]int32, e.h.levels())
+	for l := 1; l < e.h.levels(); l++ {
+		e.child[l] = make([][]int32, e.h.domains(l))
+		for d := range e.child[l] {
+			alike := map[int32]int{}
+			for c := e.h.child[l][d]; c < e.h.child[l][d+1]; c++ {
+				if s := e.shape[l-1][c]; alike[s] < len(e.weight) {
+					alike[s]++
+					e.child[l][d] = append(e.child[l][d], c)
+				}
+			}
+		}
+	}
+}
+
 // setRanks chooses the order of placing: next the rank that exchanges most with those
 // that have a place.
 func (e *enumeration) setRanks() {
@@ -142,7 +160,7 @@ func (e *enumeration) descend(i int, cost uint64, level int, domain int32) {
 	}
 	if level > 0 {
 		var tried []int32 // shapes of empty domains
-		for c := e.h.child[level][domain]; c < e.h.child[level][domain+1]; c++ {
+		for _, c := range e.child[level][domain] {
 			if e.used[level-1][c] == 0 {
 				if slices.Contains(tried, e.shape[level-1][c]) {
 					continue

@@ -26,6 +26,21 @@ func TestBestOfFewRanks(t *testing.T) {
 	}
 }
 
+// TestBestOfFewRanksInManySlots has a ring of 9 ranks, and a million slots in nodes of 4.
+// Three nodes have 3 edges of the ring between them, and 6 within.
+func TestBestOfFewRanksInManySlots(t *testing.T) {
+	topology, err := Uniform([]string{"node", "switch", "system"}, []int{4, 250, 1000}, []int64{1, 10, 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	traffic := stencil(true, 9)
+	traffic.sortRows()
+	_, cost, err := Best(topology, traffic, Options{Effort: 1})
+	if want := uint64(6 + 3*10); err != nil || cost.Objective != want {
+		t.Errorf("the cost is %d, %v, want %d", cost.Objective, err, want)
+	}
+}
+
 func levelsOf(t *Topology) string {
 	text := ""
 	for _, l := range t.Levels {

@@ -68,23 +68,22 @@ func cheapest(t *Topology, traffic *Traffic, orders []Order) (best Order, cost C
 // efforts are the amounts of work of Options.Effort 1 to 3.
 var efforts = []tuning{
 	{
-		starts: 2, tries: 4, passes: 4, pairs: 2, perPart: 4, patience: 2, sweeps: 10,
-		heats: []float64{0.1}, proposals: 100, most: 2e7,
+		starts: 2, entries: 2_000_000, tries: 4, passes: 4, pairs: 2, perPart: 4, patience: 2, sweeps: 10,
+		heats: []float64{0.1}, proposals: 60, most: 1e7,
 	},
 	{
-		starts: 4, tries: 16, passes: 8, cycles: 2, pairs: 8, perPart: 12, anew: true, patience: 8, sweeps: 20,
-		heats: []float64{0.05, 0.2}, proposals: 500, most: 5e7,
+		starts: 6, entries: 150_000, tries: 8, passes: 6, cycles: 1, pairs: 6, perPart: 12, anew: true, patience: 8, sweeps: 20,
+		brief: 200, heats: []float64{0.1}, proposals: 400, most: 5e7,
 	},
 	{
-		starts: 8, tries: 32, passes: 8, cycles: 4, pairs: 16, perPart: 24, anew: true, patience: 8, sweeps: 50,
-		heats: []float64{0.04, 0.1, 0.2}, proposals: 2500, most: 1e8,
+		starts: 20, entries: 300_000, tries: 16, passes: 8, cycles: 2, pairs: 10, perPart: 24, anew: true, patience: 8, sweeps: 50,
+		brief: 500, heats: []float64{0.05, 0.15}, proposals: 1200, most: 1e8,
 	},
 }
 
 // startsFor returns the number of searches from the beginning: fewer for large graphs.
 func (t *tuning) startsFor(g *graph) int {
-	const entries = 4_000_000 // of the rows of a graph, in all starts
-	return max(1, min(t.starts, entries/max(1, len(g.peer))))
+	return max(1, min(t.starts, t.entries/max(1, len(g.peer))))
 }
 
 // orders returns improved orders of the starts, the blockings of the grids that are
@@ -102,8 +101,9 @@ func (p *problem) orders(t *Topology, traffic *Traffic, starts []Order, opts Opt
 			begin = append(begin, block)
 		}
 	}
-	found := make([]Order, len(begin)+tune.startsFor(p.search))
-	parallel(len(found), spare, func(i int) {
+	n := len(begin) + tune.startsFor(p.search)
+	found := make([]Order, 2*n) // before and after a brief annealing
+	parallel(n, spare, func(i int) {
 		r := generator(opts.Seed, 0, i)
 		var block []int32
 		if i < len(begin) {
@@ -114,23 +114,27 @@ func (p *problem) orders(t *Topology, traffic *Traffic, starts []Order, opts Opt
 		m := newMapping(p, block)
 		m.climb(tune.sweeps, r)
 		found[i] = p.h.order(m.block)
+		m.anneal(proposals(p.g, tune.brief, tune.most/4), 0.1*float64(1+i%2), r)
+		m.climb(tune.sweeps, r)
+		found[n+i] = p.h.order(m.block)
 	})
 	best, _ := cheapest(t, traffic, found)
 	annealed := make([]Order, len(tune.heats))
 	parallel(len(annealed), spare, func(i int) {
 		r := generator(opts.Seed, 1, i)
 		m := newMapping(p, p.h.blocksOf(best))
-		m.anneal(tune.proposalsFor(p.g), tune.heats[i], r)
+		m.anneal(proposals(p.g, tune.proposals, tune.most), tune.heats[i], r)
 		m.climb(tune.sweeps, r)
 		annealed[i] = p.h.order(m.block)
 	})
 	return append(found, annealed...)
 }
 
-// proposalsFor returns how many swaps annealing proposes for a graph.
-func (t *tuning) proposalsFor(g *graph) int {
+// proposals returns how many swaps annealing proposes for a graph: so many by rank, but
+// not so many that they look at more than most entries of rows.
+func proposals(g *graph, byRank, most float64) int {
 	degree := float64(len(g.peer)) / float64(g.len())
-	return int(min(t.proposals*float64(g.len()), t.most/max(1, degree)))
+	return int(min(byRank*float64(g.len()), most/max(1, degree)))
 }
 
 // parallel calls f for 0 to n-1, in goroutines while processors are idle.
