@@ -266,6 +266,38 @@ func (g *graph) stencilsOn(lines []line) (out []*stencil) {
 	return slices.DeleteFunc(out, func(s *stencil) bool { return s.isOther() || !s.linksAll() })
 }
 
+// shifts returns the stencil in one dimension, of any width, in which all ranks send to
+// those at the same distances, modulo the number of ranks if periodic. One of a single
+// distance is regular if no grid has its pairs.
+func (g *graph) shifts(periodic bool) []*stencil {
+	s := &stencil{ranks: g.ranks, lines: []line{{1, g.ranks, periodic}}}
+	for d := 1 - g.ranks; d < g.ranks; d++ {
+		pairs, all := g.has(d), g.ranks-max(d, -d)
+		if periodic && d > 0 {
+			pairs, all = pairs+g.has(d-g.ranks), g.ranks
+		} else if periodic && d < 0 {
+			pairs, all = pairs+g.has(d+g.ranks), g.ranks
+		}
+		if far := 2 * max(d, -d); d == 0 || pairs < all || far > g.ranks || far == g.ranks && periodic && d < 0 {
+			continue
+		}
+		one := &stencil{ranks: g.ranks, lines: s.lines, offsets: [][]int{{d}}}
+		if f, ok := g.fit(one); ok && leastFresh*f.open >= f.pairs {
+			s.offsets = append(s.offsets, one.offsets[0])
+		}
+		if len(s.offsets) > mostShifts {
+			return nil
+		}
+	}
+	switch len(s.offsets) {
+	case 0:
+		return nil
+	case 1:
+		s.regular = g.ranks%s.offsets[0][0] != 0
+	}
+	return []*stencil{s}
+}
+
 // linksAll reports whether there are neighbours in all dimensions.
 func (s *stencil) linksAll() bool {
 	for i := range s.lines {

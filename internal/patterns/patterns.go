@@ -101,6 +101,7 @@ const (
 	leastRanks    = 4       // below, only all-to-all is looked for: all patterns look alike
 	mostCube      = 3       // dimensions of a hypercube, of all ranks, that is a stencil and no butterfly
 	mostLinked    = 4       // dimensions of a stencil
+	mostShifts    = 64      // distances of a stencil in one dimension
 	mostGrids     = 3000    // grids whose explained bytes are estimated in each step
 	mostVerified  = 12      // grids that are compared pair by pair in each step; up to 100 in small jobs
 	verifiedRanks = 1000000 // ranks × grids that are compared in small jobs

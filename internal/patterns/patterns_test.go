@@ -111,6 +111,15 @@ func TestStencils(t *testing.T) {
 	}
 }
 
+// TestShifts recovers ranks that all send to those at the same, irregular distances.
+func TestShifts(t *testing.T) {
+	odd := [][]int{{-12}, {-7}, {-3}, {1}, {24}, {60}, {70}}
+	check(t, 720, cart("", Stencil, one, []int{720}, no(1), odd))
+	check(t, 720, cart("", Stencil, one, []int{720}, yes(1), odd))
+	doubling := [][]int{{1}, {2}, {4}, {8}, {16}, {32}} // of MPI_Barrier, for example
+	check(t, 100, cart("", Stencil, one, []int{100}, yes(1), doubling))
+}
+
 // cubes are grids of three and four dimensions, by their number of ranks.
 var cubes = map[int][][]int{64: {{4, 4, 4}}, 60: {{5, 4, 3}}, 45: {{5, 3, 3}}, 300: {{5, 10, 6}, {5, 4, 5, 3}}}
 
@@ -131,6 +140,7 @@ func basics(rows, columns int, each synth.Exchange) []known {
 		cart("pipeline", Sweep, each, []int{n}, no(1), [][]int{{1}}),
 		cart("ring", Ring, each, []int{n}, yes(1), [][]int{{1}}),
 		cart("rows shift", Ring, each, grid, []bool{false, true}, [][]int{{0, 1}}),
+		cart("shift by 7", Ring, each, []int{n}, yes(1), [][]int{{7}}),
 		cart("columns", Stencil, each, grid, no(2), [][]int{{-1, 0}, {1, 0}}),
 	)
 	for _, cube := range cubes[n] {

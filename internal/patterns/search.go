@@ -20,7 +20,6 @@ func (p *parts) search(m *matrix.Matrix) {
 	}
 	best.searchOn()
 	if len(best.found) > 1 && len(g.to) <= mostStarted {
-		slices.SortStableFunc(starts, func(a, b candidate) int { return cmp.Compare(b.weight, a.weight) })
 		starts = slices.CompactFunc(starts, func(a, b candidate) bool { return a.fit == b.fit }) // most likely the same pairs
 		for _, s := range starts[:min(len(starts), mostStarts)] {
 			next := g.clone()
@@ -81,7 +80,7 @@ func (g *graph) complexity() (n int) {
 		n++
 		if st, ok := s.(*stencil); ok && !st.regular {
 			n += len(st.offsets) - 1
-		} else if ok {
+		} else if ok && len(st.offsets) > 1 {
 			low, high := st.reach()
 			n += max(slices.Max(high), -slices.Min(low)) - 1
 		}
@@ -199,6 +198,8 @@ func (g *graph) stencils(lines []line, try func(shape)) {
 	for _, lines := range g.grids(lines) {
 		found = append(found, g.stencilsOn(lines)...)
 	}
+	found = append(found, g.shifts(false)...)
+	found = append(found, g.shifts(true)...)
 	slices.SortStableFunc(found, func(a, b *stencil) int {
 		return cmp.Or(len(a.offsets)-len(b.offsets), len(a.lines)-len(b.lines), periodic(a.lines)-periodic(b.lines))
 	})

@@ -79,7 +79,11 @@ func (c *Component) stencilText() string {
 		words += ", " + text.CountOf(len(c.Offsets), "neighbour")
 	}
 	if widths := slices.Compact(slices.Sorted(slices.Values(c.Width))); widths[len(widths)-1] > 1 {
-		words += ", width " + product(c.Width)
+		what := "width"
+		if c.Kind == Ring {
+			what = "step"
+		}
+		words += fmt.Sprintf(", %s %s", what, product(c.Width))
 	}
 	if c.Kind == Sweep || c.Kind == Ring {
 		return words + c.wayText()
