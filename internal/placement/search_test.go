@@ -123,6 +123,36 @@ func TestBestOfGroups(t *testing.T) {
 	}
 }
 
+// TestBestOfRowsAndColumns has a grid of 32×32 ranks, in any order, with collectives in
+// its rows and, of a third of the volume, in its columns. Rows fit into nodes of 2 sockets
+// of 16 slots.
+func TestBestOfRowsAndColumns(t *testing.T) {
+	const n = 32
+	rank := rand.New(rand.NewPCG(1, 1)).Perm(n * n)
+	traffic := &Traffic{Ranks: n * n, Start: make([]int64, n*n+1)}
+	for i := range n {
+		var row, column Group
+		for j := range n {
+			row.Members, row.Sent, row.Received = append(row.Members, int32(rank[i*n+j])), append(row.Sent, 3), append(row.Received, 1)
+			column.Members, column.Sent, column.Received = append(column.Members, int32(rank[j*n+i])), append(column.Sent, 1), append(column.Received, 1)
+		}
+		traffic.Groups = append(traffic.Groups, row, column)
+	}
+	topology := uniform(t, []int{16, 2, 32}, []int64{1, 10, 100})
+	o, cost, err := Best(topology, traffic, Options{Effort: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := o.Check(topology); err != nil {
+		t.Error(err)
+	}
+	// A row has 2·16·15 ordered pairs in sockets and 2·16·16 in the node; all of a column
+	// are in different nodes.
+	if want := uint64(32*3*(2*16*15+10*2*16*16) + 100*32*32*31); cost.Objective != want {
+		t.Errorf("the cost is %d, want %d", cost.Objective, want)
+	}
+}
+
 // TestBestLeavesSlotsEmpty has 3 cliques of 5 ranks for 4 nodes with 6, 5, 8 and 5 slots.
 // Each clique, of 10 edges, fits into a node, but not into a socket.
 func TestBestLeavesSlotsEmpty(t *testing.T) {
