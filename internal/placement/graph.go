@@ -40,14 +40,22 @@ func (g *graph) maxSize() int {
 // have in g.
 func (g *graph) subgraph(part []int32, which int32) (*graph, []int32) {
 	var vertices []int32
-	index := make([]int32, g.len())
-	edges := 0
 	for v, p := range part {
 		if p == which {
-			index[v] = int32(len(vertices))
 			vertices = append(vertices, int32(v))
-			edges += g.start[v+1] - g.start[v]
 		}
+	}
+	inside := func(v int32) bool { return part[v] == which }
+	return g.induced(vertices, make([]int32, g.len()), inside), vertices
+}
+
+// induced returns the graph of some vertices, which are those inside, and sets index to
+// their numbers in it.
+func (g *graph) induced(vertices, index []int32, inside func(v int32) bool) *graph {
+	edges := 0
+	for i, v := range vertices {
+		index[v] = int32(i)
+		edges += g.start[v+1] - g.start[v]
 	}
 	s := &graph{
 		start: make([]int, 1, len(vertices)+1), size: make([]int32, len(vertices)),
@@ -57,13 +65,13 @@ func (g *graph) subgraph(part []int32, which int32) (*graph, []int32) {
 		s.size[i] = g.size[v]
 		peers, weights := g.row(v)
 		for j, p := range peers {
-			if part[p] == which {
+			if inside(p) {
 				s.peer, s.weight = append(s.peer, index[p]), append(s.weight, weights[j])
 			}
 		}
 		s.start = append(s.start, len(s.peer))
 	}
-	return s, vertices
+	return s
 }
 
 // An edge is part of a graph under construction.

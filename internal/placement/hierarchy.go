@@ -96,15 +96,6 @@ func (h *hierarchy) between(a, b int32) int64 {
 	return h.distance[n-1]
 }
 
-// blockOf returns the block of a slot.
-func (h *hierarchy) blockOf(slot int32) int32 {
-	i, found := slices.BinarySearch(h.first[0], slot)
-	if found {
-		return int32(i)
-	}
-	return int32(i - 1)
-}
-
 // order returns an order that has each rank in its block.
 func (h *hierarchy) order(block []int32) Order {
 	next := slices.Clone(h.first[0])
@@ -114,13 +105,4 @@ func (h *hierarchy) order(block []int32) Order {
 		next[b]++
 	}
 	return o
-}
-
-// blocksOf returns the block of each rank of an order.
-func (h *hierarchy) blocksOf(o Order) []int32 {
-	block := make([]int32, len(o))
-	for r, s := range o {
-		block[r] = h.blockOf(s)
-	}
-	return block
 }

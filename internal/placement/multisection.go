@@ -163,26 +163,8 @@ func (p *partPairs) adjacent() (pairs [][2]int32) {
 // graph returns the graph of two parts, the first part first.
 func (p *partPairs) graph(pair [2]int32) (*graph, []int32) {
 	vertices := slices.Concat(p.vertices[pair[0]], p.vertices[pair[1]])
-	edges := 0
-	for i, v := range vertices {
-		p.index[v] = int32(i)
-		edges += p.g.start[v+1] - p.g.start[v]
-	}
-	s := &graph{
-		start: make([]int, 1, len(vertices)+1), size: make([]int32, len(vertices)),
-		peer: make([]int32, 0, edges), weight: make([]int64, 0, edges),
-	}
-	for i, v := range vertices {
-		s.size[i] = p.g.size[v]
-		peers, weights := p.g.row(v)
-		for j, peer := range peers {
-			if c := p.part[peer]; c == pair[0] || c == pair[1] {
-				s.peer, s.weight = append(s.peer, p.index[peer]), append(s.weight, weights[j])
-			}
-		}
-		s.start = append(s.start, len(s.peer))
-	}
-	return s, vertices
+	inside := func(v int32) bool { return p.part[v] == pair[0] || p.part[v] == pair[1] }
+	return p.g.induced(vertices, p.index, inside), vertices
 }
 
 // refinePair reports whether it found a smaller cut of two parts.

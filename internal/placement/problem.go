@@ -59,16 +59,25 @@ func newProblem(t *Topology, traffic *Traffic) *problem {
 	if len(standIns) > 0 {
 		p.search = newGraph(traffic.Ranks, append(edges, standIns...), p.scale)
 	}
-	p.blockAt = t.blocks(p.h)
+	p.setBlocks()
 	return p
 }
 
-func (t *Topology) blocks(h *hierarchy) []int32 {
-	block := make([]int32, len(t.Slots))
-	for b := range h.blocks() {
-		for s := h.first[0][b]; s < h.first[0][b+1]; s++ {
-			block[s] = int32(b)
+// setBlocks computes blockAt.
+func (p *problem) setBlocks() {
+	p.blockAt = make([]int32, p.h.slots())
+	for b := range p.h.blocks() {
+		for s := p.h.first[0][b]; s < p.h.first[0][b+1]; s++ {
+			p.blockAt[s] = int32(b)
 		}
+	}
+}
+
+// blocks returns the block of each rank of an order.
+func (p *problem) blocks(o Order) []int32 {
+	block := make([]int32, len(o))
+	for r, s := range o {
+		block[r] = p.blockAt[s]
 	}
 	return block
 }

@@ -93,7 +93,7 @@ func (p *problem) orders(t *Topology, traffic *Traffic, starts []Order, opts Opt
 	spare := make(chan struct{}, max(0, runtime.GOMAXPROCS(0)-1))
 	var begin [][]int32
 	for _, s := range starts {
-		begin = append(begin, p.h.blocksOf(s))
+		begin = append(begin, p.blocks(s))
 	}
 	grids := p.g.grids()
 	for i := range grids {
@@ -122,7 +122,7 @@ func (p *problem) orders(t *Topology, traffic *Traffic, starts []Order, opts Opt
 	annealed := make([]Order, len(tune.heats))
 	parallel(len(annealed), spare, func(i int) {
 		r := generator(opts.Seed, 1, i)
-		m := newMapping(p, p.h.blocksOf(best))
+		m := newMapping(p, p.blocks(best))
 		m.anneal(proposals(p.g, tune.proposals, tune.most), tune.heats[i], r)
 		m.climb(tune.sweeps, r)
 		annealed[i] = p.h.order(m.block)

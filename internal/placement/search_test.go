@@ -72,7 +72,7 @@ func TestSwapGain(t *testing.T) {
 	if len(p.groups) != 1 {
 		t.Fatalf("%d groups are counted, want 1", len(p.groups))
 	}
-	m := newMapping(p, p.h.blocksOf(Random(topology, 300, 1)))
+	m := newMapping(p, p.blocks(Random(topology, 300, 1)))
 	r := generator(1)
 	cost := Evaluate(topology, traffic, m.slot).Objective
 	outward := slices.Clone(m.outward)
