@@ -32,6 +32,7 @@ type options struct {
 	ranks        int
 	efforts      []int
 	hierarchies  []string
+	timeout      time.Duration
 }
 
 // Command returns the command "bench placement".
@@ -44,6 +45,7 @@ func Command() *cobra.Command {
 	c.Flags().IntVar(&o.ranks, "ranks", 32768, "`ranks` of the largest synthetic graph; 0 for none")
 	c.Flags().IntSliceVar(&o.efforts, "effort", []int{1, 2, 3}, "`efforts` to run, from 1 to 3, with VieM's preset of each")
 	c.Flags().StringSliceVar(&o.hierarchies, "hierarchy", []string{"16:4:2/1:10:100"}, "`sizes/distances` from the innermost level, for graphs of that many ranks, in addition to three for each graph")
+	c.Flags().DurationVar(&o.timeout, "timeout", 10*time.Minute, "`time` after which VieM is stopped, and has no result")
 	return c
 }
 
@@ -66,13 +68,13 @@ func (o *options) check() error {
 
 // hierarchiesFor returns those for a number of ranks.
 func (o *options) hierarchiesFor(ranks int) []hierarchy {
-	found := hierarchies(ranks)
+	var found []hierarchy
 	for _, text := range o.hierarchies {
 		if h, err := parseHierarchy(text); err == nil && h.slots() == ranks {
 			found = append(found, h)
 		}
 	}
-	return found
+	return append(found, hierarchies(ranks)...)
 }
 
 // load returns the graphs to place.
@@ -140,7 +142,7 @@ type comparison struct {
 	scotch           cell
 }
 
-// A cell is one result; its cost is 0 if the tool was left out.
+// A cell is one result; its cost is 0 if the tool was left out or stopped.
 type cell struct {
 	cost            uint64
 	time, processor time.Duration
@@ -172,7 +174,8 @@ func (b *bench) compare(g *graph, h *hierarchy) (*comparison, error) {
 		c.ours = append(c.ours, one)
 		var other cell
 		if b.options.viem != "" {
-			if other, err = rate(b.viem(g, h, presets[effort-1])); err != nil {
+			other, err = rate(b.viem(g, h, presets[effort-1]))
+			if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 				return nil, fmt.Errorf("viem: %w", err)
 			}
 		}

@@ -22,10 +22,13 @@ func header(efforts []int) []string {
 // is compared with the best of VieM.
 func (c *comparison) line(all *means) []string {
 	line := []string{c.graph, c.hierarchy}
-	best, viem := c.ours[0].cost, c.viem[0].cost
+	best, viem := c.ours[0].cost, uint64(0)
 	for i, o := range c.ours {
 		line = append(line, strconv.FormatUint(o.cost, 10))
-		best, viem = min(best, o.cost), min(viem, c.viem[i].cost)
+		best = min(best, o.cost)
+		if v := c.viem[i].cost; v > 0 && (viem == 0 || v < viem) {
+			viem = v
+		}
 	}
 	line = append(line, number(viem), number(c.scotch.cost), ratio(best, viem, &all.viem), ratio(best, c.scotch.cost, &all.scotch))
 	for i, o := range c.ours {

@@ -90,8 +90,13 @@ func (b *bench) scotch(g *graph, h *hierarchy) (result, error) {
 // tool runs a program, and reads the order that it writes: entry returns the rank and the
 // slot of line i.
 func (b *bench) tool(line []string, took *regexp.Regexp, file string, entry func(fields []string, i int) (int, string)) (result, error) {
+	ctx, cancel := context.WithTimeout(b.ctx, b.options.timeout)
+	defer cancel()
 	before := processorTime(unix.RUSAGE_CHILDREN)
-	out, err := measure.Output(b.ctx, b.dir, []string{"OMP_NUM_THREADS=2"}, line...)
+	out, err := measure.Output(ctx, b.dir, []string{"OMP_NUM_THREADS=2"}, line...)
+	if ctx.Err() != nil {
+		return result{}, ctx.Err()
+	}
 	if err != nil {
 		return result{}, err
 	}
