@@ -7,8 +7,7 @@ import (
 
 // tuning says how much work the parts of the search do.
 type tuning struct {
-	starts   int  // searches from the beginning, with other random numbers
-	entries  int  // of the rows of a graph, that all starts together do not exceed
+	starts   int  // searches from the beginning, with other random numbers; see startsFor
 	tries    int  // initial bisections of the smallest graph
 	passes   int  // of refinement, for each graph
 	cycles   int  // times that a bisection is coarsened and refined again
@@ -18,7 +17,7 @@ type tuning struct {
 	patience int  // moves without success, in 1/16 of the vertices
 	sweeps   int  // of swaps, over all ranks
 
-	brief     float64   // swaps that annealing proposes after each start, by rank
+	brief     float64   // swaps that annealing proposes after each start, by rank; see proposals
 	heats     []float64 // of the annealing of the best, see anneal
 	proposals float64   // swaps that each of it proposes, by rank
 	most      float64   // entries of rows, that a part of annealing does not exceed

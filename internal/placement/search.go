@@ -2,6 +2,7 @@ package placement
 
 import (
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -68,22 +69,24 @@ func cheapest(t *Topology, traffic *Traffic, orders []Order) (best Order, cost C
 // efforts are the amounts of work of Options.Effort 1 to 3.
 var efforts = []tuning{
 	{
-		starts: 2, entries: 2_000_000, tries: 4, passes: 4, pairs: 2, perPart: 4, patience: 2, sweeps: 10,
+		starts: 3, tries: 4, passes: 4, pairs: 2, perPart: 4, patience: 2, sweeps: 10,
 		heats: []float64{0.1}, proposals: 60, most: 1e7,
 	},
 	{
-		starts: 6, entries: 150_000, tries: 8, passes: 6, cycles: 1, pairs: 6, perPart: 12, anew: true, patience: 8, sweeps: 20,
+		starts: 8, tries: 8, passes: 6, cycles: 1, pairs: 6, perPart: 12, anew: true, patience: 8, sweeps: 20,
 		brief: 200, heats: []float64{0.1}, proposals: 400, most: 5e7,
 	},
 	{
-		starts: 20, entries: 300_000, tries: 16, passes: 8, cycles: 2, pairs: 10, perPart: 24, anew: true, patience: 8, sweeps: 50,
+		starts: 20, tries: 16, passes: 8, cycles: 2, pairs: 10, perPart: 24, anew: true, patience: 8, sweeps: 50,
 		brief: 500, heats: []float64{0.05, 0.15}, proposals: 1200, most: 1e8,
 	},
 }
 
 // startsFor returns the number of searches from the beginning: fewer for large graphs.
 func (t *tuning) startsFor(g *graph) int {
-	return max(1, min(t.starts, t.entries/max(1, len(g.peer))))
+	const full = 3000 // entries of rows, up to which there are all starts
+	share := math.Sqrt(full / float64(max(full, len(g.peer))))
+	return max(1, int(share*float64(t.starts)))
 }
 
 // orders returns improved orders of the starts, the blockings of the grids that are
@@ -130,11 +133,13 @@ func (p *problem) orders(t *Topology, traffic *Traffic, starts []Order, opts Opt
 	return append(found, annealed...)
 }
 
-// proposals returns how many swaps annealing proposes for a graph: so many by rank, but
-// not so many that they look at more than most entries of rows.
+// proposals returns how many swaps annealing proposes for a graph: so many by rank, fewer
+// if ranks have many edges, and not so many that they look at more than most entries of
+// rows.
 func proposals(g *graph, byRank, most float64) int {
-	degree := float64(len(g.peer)) / float64(g.len())
-	return int(min(byRank*float64(g.len()), most/max(1, degree)))
+	const few = 8 // edges
+	degree := max(few, float64(len(g.peer))/float64(g.len()))
+	return int(min(byRank*float64(g.len())*few, most) / degree)
 }
 
 // parallel calls f for 0 to n-1, in goroutines while processors are idle.
