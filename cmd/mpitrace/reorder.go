@@ -156,6 +156,9 @@ func (o *reorderOptions) checkFiles(changed func(flag string) bool) error {
 	if draw := pictures[strings.ToLower(filepath.Ext(o.plot))]; draw == nil && changed("plot") {
 		return fmt.Errorf("--plot %s: a picture's name ends in .png, .svg or .pdf", o.plot)
 	}
+	if o.output != "" && filepath.Clean(o.output) == filepath.Clean(o.plot) {
+		return fmt.Errorf("-o and --plot are both %s: give two files", o.output)
+	}
 	for _, path := range []string{o.output, o.plot} {
 		if path == "" {
 			continue

@@ -123,6 +123,9 @@ func Ask(q Question) (*Answer, error) {
 		a.Levels = append(a.Levels, Distance{l.Name, l.Distance})
 	}
 	traffic := NewTraffic(q.Matrix, q.Ranks, q.By)
+	if err := q.checkSums(traffic); err != nil {
+		return nil, err
+	}
 	if q.Within > 0 && q.work(traffic) > q.Within {
 		return nil, ErrTooMuch
 	}
@@ -163,6 +166,18 @@ func (q *Question) check() error {
 		return q.Ran.Check(q.Topology)
 	}
 	return nil
+}
+
+// maxObjective bounds an objective, so that the sum of several fits into 64 bits.
+const maxObjective = 1 << 61
+
+// checkSums reports whether the sums of an answer could exceed 64 bits.
+func (q *Question) checkSums(traffic *Traffic) error {
+	sum, farthest := traffic.sum(), q.Topology.Levels[len(q.Topology.Levels)-1].Distance
+	if sum*float64(farthest) < maxObjective {
+		return nil
+	}
+	return fmt.Errorf("about %.3g %s × distances of up to %d do not fit into 64 bits: select a part of the traffic, or give smaller distances with --distance", sum, q.By, farthest)
 }
 
 // allEqual says why all orders cost the same; it returns "" if they may not.
@@ -237,12 +252,18 @@ func (q *Question) random(traffic *Traffic) Row {
 	mean := Row{Order: InNoOrder, Cost: Cost{Levels: make([]uint64, len(q.Topology.Levels))}}
 	for i := range RandomOrders {
 		r := q.row(InNoOrder, traffic, Random(q.Topology, q.Ranks, q.Seed+uint64(i)))
-		mean.Objective += r.Objective / RandomOrders
-		mean.LeavesNode += r.LeavesNode / RandomOrders
-		mean.Largest.Amount += r.Largest.Amount / RandomOrders
+		mean.Objective += r.Objective
+		mean.LeavesNode += r.LeavesNode
+		mean.Largest.Amount += r.Largest.Amount
 		for l, w := range r.Levels {
-			mean.Levels[l] += w / RandomOrders
+			mean.Levels[l] += w
 		}
+	}
+	mean.Objective /= RandomOrders
+	mean.LeavesNode /= RandomOrders
+	mean.Largest.Amount /= RandomOrders
+	for l := range mean.Levels {
+		mean.Levels[l] /= RandomOrders
 	}
 	return mean
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/mpitrace/mpitrace/internal/text"
@@ -125,11 +126,15 @@ func (p *placed) host(rank int) (string, error) {
 	if h == "" {
 		return "", fmt.Errorf("it has the names of nodes, but the topology does not name the node of rank %d; formats mpich and flux need no names, nor does rankfile in a job of a scheduler", rank)
 	}
-	if strings.ContainsAny(h, " \t\n:#=,") {
-		return "", fmt.Errorf("host %q cannot be in this file", h)
+	if !hostName.MatchString(h) {
+		return "", fmt.Errorf("%q is no name of a host that a launcher could use", h)
 	}
 	return h, nil
 }
+
+// hostName matches what can be the name of a host. Names come from recordings, and are in
+// files and in command lines that users copy.
+var hostName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]*$`)
 
 // largestNode returns the largest number of ranks on a node.
 func (p *placed) largestNode() int {

@@ -160,13 +160,30 @@ func TestLauncherFileRefused(t *testing.T) {
 	if err := f.Write(&out, onNodes(t, "node:2", "aa", "bb"), Order{0, 1}); err == nil || !strings.Contains(err.Error(), "the cores of rank 0 are not known") {
 		t.Errorf("nodes without cores: %v", err)
 	}
-	if err := f.Write(&out, onNodes(t, "core:2", "a b"), Order{0, 1}); err == nil || !strings.Contains(err.Error(), `host "a b" cannot be in this file`) {
-		t.Errorf("a host with a space in its name: %v", err)
-	}
 	if err := f.Write(&out, onNodes(t, "core:2", "a"), Order{0, 0}); err == nil {
 		t.Error("two ranks in a slot: no error")
 	}
 	if _, err := FileFormatOf("pbs"); err == nil || !strings.Contains(err.Error(), "they are rankfile, seq, hydra, slurm, mpich, flux and intel") {
 		t.Errorf("unknown format: %v", err)
+	}
+}
+
+// TestHostileHosts requires that no name of a host is in a file or a command line if it is
+// not one that a launcher could use.
+func TestHostileHosts(t *testing.T) {
+	for _, host := range []string{"a$(id)", "n;rm", "a'b", "x\x1b[31m", "+n0", "-x", "a b", "a:1", "*", "a/b"} {
+		topology := onNodes(t, "node:2 core:2", host, "good")
+		for _, name := range []string{"rankfile", "seq", "hydra", "slurm", "intel"} {
+			f, err := FileFormatOf(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := f.Write(&strings.Builder{}, topology, Order{0, 2}); err == nil || !strings.Contains(err.Error(), "no name of a host") {
+				t.Errorf("%s: %q: %v", name, host, err)
+			}
+			if command := f.Command("file", topology, Order{0, 2}, "./app"); strings.Contains(command, host) && host != "*" && host != "-x" {
+				t.Errorf("%s: %s", name, command)
+			}
+		}
 	}
 }

@@ -124,4 +124,4 @@ func Uniform(names []string, sizes []int, distances []int64) (*Topology, error) 
 }
 
 // maxSlots bounds the memory of a topology that a user describes.
-const maxSlots = 1 << 24
+const maxSlots = 1 << 21

@@ -147,3 +147,19 @@ func newGroup(from *matrix.Group, ranks int, q Quantity) *Group {
 func compareGroups(a, b Group) int {
 	return cmp.Or(slices.Compare(a.Members, b.Members), slices.Compare(a.Sent, b.Sent), slices.Compare(a.Received, b.Received))
 }
+
+// sum returns at least what all pairs exchange.
+func (t *Traffic) sum() (sum float64) {
+	for _, w := range t.Weight {
+		sum += float64(w) / 2 // each pair is in two rows
+	}
+	for i := range t.Groups {
+		var sent, received float64
+		for j := range t.Groups[i].Members {
+			sent += float64(t.Groups[i].Sent[j])
+			received += float64(t.Groups[i].Received[j])
+		}
+		sum += sent * received
+	}
+	return sum
+}

@@ -125,5 +125,13 @@ func (p *placementText) conclusion() string {
 		return fmt.Sprintf("The best order found costs %s less than the present one.", text.Percent(1-best.Ratio))
 	}
 	return fmt.Sprintf("The best order found costs %s less than the present one: %s instead of %s leave a node.",
-		text.Percent(1-best.Ratio), p.amount(best.LeavesNode), p.amount(ran.LeavesNode))
+		text.Percent(1-best.Ratio), p.amount(best.LeavesNode), p.withUnit(ran.LeavesNode))
+}
+
+// withUnit returns an amount as part of a sentence.
+func (p *placementText) withUnit(n uint64) string {
+	if p.By == placement.Bytes {
+		return text.Bytes(n)
+	}
+	return text.CountOf(n, "message")
 }
