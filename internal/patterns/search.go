@@ -258,7 +258,7 @@ func (g *graph) trees(try func(shape)) {
 				continue // a sweep in one dimension
 			}
 			s := tree{ranks: g.ranks, root: root, arity: arity}
-			down, up := g.rootOf(s)
+			down, up := g.topOf(s)
 			if down && up {
 				try(tree{g.ranks, root, arity, true, true})
 			}
@@ -272,14 +272,22 @@ func (g *graph) trees(try func(shape)) {
 	}
 }
 
-// rootOf reports whether the root of a tree sends to its children, and they to it.
-func (g *graph) rootOf(s tree) (down, up bool) {
+// topMembers is the number of members next to the root of which topOf looks at the
+// children. Without it, each rank would be tried as a root with all pairs of a tree.
+const topMembers = 64
+
+// topOf reports whether the members at the top of a tree send to their children, and
+// these to them.
+func (g *graph) topOf(s tree) (down, up bool) {
 	down, up = true, true
-	s.children(0, func(child int) bool {
-		rank := (child + s.root) % s.ranks
-		down, up = down && g.pair(s.root, rank) >= 0, up && g.pair(rank, s.root) >= 0
-		return down || up
-	})
+	for member := 0; member < min(topMembers, s.ranks) && (down || up); member++ {
+		from := (member + s.root) % s.ranks
+		s.children(member, func(child int) bool {
+			to := (child + s.root) % s.ranks
+			down, up = down && g.pair(from, to) >= 0, up && g.pair(to, from) >= 0
+			return down || up
+		})
+	}
 	return down, up
 }
 
