@@ -242,8 +242,8 @@ func TestReorderHasReasons(t *testing.T) {
 		code       int
 		want       string
 	}{
-		"missing rank":     {write(partners{hosts: blocks(8), change: map[int]edit{3: nil}}), "", exitError, "where 1 rank of 8 ran is not recorded: ranks 3"},
-		"unknown host":     {write(partners{hosts: blocks(8), change: map[int]edit{3: func(p *profile.Profile) { p.Host = "" }}}), "", exitError, "where 1 rank of 8 ran is not recorded: ranks 3"},
+		"missing rank":     {write(partners{hosts: blocks(8), change: map[int]edit{3: nil}}), "", exitError, "where rank 3 of 8 ranks ran is not recorded"},
+		"unknown host":     {write(partners{hosts: blocks(8), change: map[int]edit{3: func(p *profile.Profile) { p.Host = "" }}}), "", exitError, "where rank 3 of 8 ranks ran is not recorded"},
 		"killed rank":      {write(partners{hosts: blocks(8), change: map[int]edit{3: killed}}), "", 0, "incomplete: rank 3 did not reach MPI_Finalize"},
 		"one rank":         {write(partners{hosts: blocks(1)}), "", 0, "nothing to gain: there is one rank"},
 		"one node":         {write(partners{hosts: blocks(4)}), "", 0, "nothing to gain: all slots are equally far from each other"},

@@ -68,7 +68,7 @@ func byHost(processes []Process, ranks int) ([][]Process, error) {
 		}
 	}
 	if len(missing) > 0 {
-		return nil, fmt.Errorf("where %s of %d ran is not recorded: ranks %s; their present place is not known", text.CountOf(len(missing), "rank"), ranks, profile.ProcessorList(missing))
+		return nil, fmt.Errorf("where %s of %s ran is not recorded", profile.RankSetOf(missing...), text.CountOf(ranks, "rank"))
 	}
 	if len(hosts) == 0 {
 		return nil, errors.New("the job has no ranks")

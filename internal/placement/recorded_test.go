@@ -102,8 +102,8 @@ func TestRecorded(t *testing.T) {
 func TestRecordedMissing(t *testing.T) {
 	ps := on(2, 2, 1, "a 0", "a 1", "", "b 0")
 	for ranks, want := range map[int]string{
-		4: "where 1 rank of 4 ran is not recorded: ranks 2;",
-		7: "where 4 ranks of 7 ran is not recorded: ranks 2,4-6;",
+		4: "where rank 2 of 4 ranks ran is not recorded",
+		7: "where ranks 2, 4-6 of 7 ranks ran is not recorded",
 	} {
 		if _, _, err := Recorded(ps, ranks); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%d ranks: %v, want %q", ranks, err, want)
@@ -161,7 +161,7 @@ func TestPresentRefused(t *testing.T) {
 		want      string
 	}{
 		"too few slots":         {"node:1 core:2", on(4, 4, 1, "a 0", "a 1", "a 2"), "the topology has 2 slots, too few for 3 ranks"},
-		"a rank is missing":     {"node:2 core:2", on(4, 4, 1, "a 0", "", "b 1"), "where 1 rank of 3 ran is not recorded: ranks 1;"},
+		"a rank is missing":     {"node:2 core:2", on(4, 4, 1, "a 0", "", "b 1"), "where rank 1 of 3 ranks ran is not recorded"},
 		"a network and no node": {"switch:2 core:4", on(4, 4, 1, "a 0"), "no nodes"},
 	} {
 		if _, _, err := presentIn(t, c.spec, c.processes); err == nil || !strings.Contains(err.Error(), c.want) {
