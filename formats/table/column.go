@@ -182,6 +182,8 @@ type Options[T any] struct {
 	// means the default. A reader reads one group at a time, and the writer
 	// keeps one in memory.
 	GroupRows int
+	// SortedBy names the columns by which the rows are sorted, for Parquet.
+	SortedBy []string
 	// NoSchema omits the Arrow schema from a Parquet file: readers then read
 	// words as plain texts.
 	NoSchema bool

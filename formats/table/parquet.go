@@ -4,44 +4,36 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/base64"
-	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"maps"
-	"math"
 	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 	"github.com/apache/arrow/go/v15/parquet"
-	"github.com/apache/arrow/go/v15/parquet/compress"
-	"github.com/apache/arrow/go/v15/parquet/file"
-	"github.com/apache/arrow/go/v15/parquet/metadata"
 	"github.com/apache/arrow/go/v15/parquet/schema"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/mpitrace/mpitrace/formats/parquetfile"
 )
 
 // A Parquet file has zstd-compressed pages. Its metadata contains the Arrow
 // schema, so that readers that know Arrow return the same types (words as
 // categories), units and meanings as for the Arrow file.
-//
-// This uses the library's package parquet/file and not parquet/pqarrow, which
-// depends on gRPC.
 
 // groupRows is the default of Options.GroupRows.
 const groupRows = 128 << 10
 
-// dictionaryLimit is the maximum size in bytes of a column's dictionary. A
-// larger column stores its texts without a dictionary.
-const dictionaryLimit = 16 << 20
-
 // ParquetWriter writes a table as a Parquet file.
 type ParquetWriter[T any] struct {
-	cols      []parquetColumn[T]
-	sink      *sink
-	out       *file.Writer
+	cols      []parquetColumn
+	perRow    []rowColumn[T]
+	out       *parquetfile.Writer
 	groupRows int
 	block     []T
 	n         int // rows in the current group
+	kinds     kinds[T]
+	chunks    []*parquetfile.Chunk
 }
 
 // NewParquetWriter returns a writer of a table with these columns.
@@ -50,68 +42,42 @@ func NewParquetWriter[T any](w io.Writer, cols []Column[T], o Options[T]) (*Parq
 	if err != nil {
 		return nil, err
 	}
-	t := &ParquetWriter[T]{sink: &sink{w: w}, groupRows: cmp.Or(o.GroupRows, groupRows), block: make([]T, 0, blockRows)}
+	t := &ParquetWriter[T]{groupRows: cmp.Or(o.GroupRows, groupRows), block: make([]T, 0, blockRows), kinds: kinds[T]{of: o.Kind}}
 	fields := make(schema.FieldList, len(cols))
 	for i := range cols {
-		c, err := newParquetColumn(&cols[i], &o)
-		if err != nil {
-			return nil, err
-		}
-		t.cols, fields[i] = append(t.cols, c), parquetNode(&cols[i])
+		fields[i] = parquetNode(&cols[i])
+		t.addColumn(&cols[i])
 	}
 	root := schema.MustGroup(schema.NewGroupNode(o.Metadata[KeyTable], parquet.Repetitions.Required, fields, -1))
-	t.out = file.NewParquetWriter(t.sink, root, file.WithWriterProps(parquetProperties(cols)), file.WithWriteMetadata(meta))
-	return t, nil
+	t.out, err = parquetfile.NewWriter(w, root, parquetfile.Options{CreatedBy: Tool, Metadata: meta, SortedBy: o.sortedBy(cols), Packer: pagePacker()})
+	return t, err
 }
 
-// sink hides write errors from the library, which ignores some and panics on
-// others. It keeps the first error, and writes nothing after it.
-type sink struct {
-	w   io.Writer
-	err error
-}
-
-func (s *sink) Write(p []byte) (int, error) {
-	if s.err == nil {
-		_, s.err = s.w.Write(p)
-	}
-	return len(p), nil
-}
+// pagePacker compresses pages. The default level of zstd takes twice the time
+// and makes files about as small.
+var pagePacker = Packer(zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderCRC(false), zstd.WithEncoderConcurrency(1))
 
 // parquetMetadata returns the table's metadata, and the Arrow schema in the
 // form in which Arrow's own libraries store it in Parquet files.
-func parquetMetadata[T any](cols []Column[T], o *Options[T]) (out metadata.KeyValueMetadata, err error) {
-	for _, key := range slices.Sorted(maps.Keys(o.Metadata)) {
-		if err := out.Append(key, o.Metadata[key]); err != nil {
-			return nil, err
-		}
-	}
+func parquetMetadata[T any](cols []Column[T], o *Options[T]) (map[string]string, error) {
 	if o.NoSchema {
-		return out, nil
+		return o.Metadata, nil
 	}
 	var message bytes.Buffer
 	if err := ipc.NewWriter(&message, ipc.WithSchema(schemaOf(cols, o.Metadata))).Close(); err != nil {
 		return nil, err
 	}
-	return out, out.Append("ARROW:schema", base64.StdEncoding.EncodeToString(message.Bytes()))
+	out := maps.Clone(o.Metadata)
+	out["ARROW:schema"] = base64.StdEncoding.EncodeToString(message.Bytes())
+	return out, nil
 }
 
-func parquetProperties[T any](cols []Column[T]) *parquet.WriterProperties {
-	props := []parquet.WriterProperty{
-		parquet.WithCompression(compress.Codecs.Zstd),
-		parquet.WithCreatedBy(Tool),
-		parquet.WithDictionaryPageSizeLimit(dictionaryLimit),
-		parquet.WithVersion(parquet.V2_LATEST),
+// sortedBy returns the indices of the columns by which the rows are sorted.
+func (o *Options[T]) sortedBy(cols []Column[T]) (indices []int) {
+	for _, name := range o.SortedBy {
+		indices = append(indices, slices.IndexFunc(cols, func(c Column[T]) bool { return c.Name == name }))
 	}
-	for _, c := range cols {
-		if c.Unlike != Alike {
-			props = append(props, parquet.WithDictionaryFor(c.Name, false))
-		}
-		if c.Unlike == Neighbors {
-			props = append(props, parquet.WithEncodingFor(c.Name, parquet.Encodings.DeltaBinaryPacked))
-		}
-	}
-	return parquet.NewWriterProperties(props...)
+	return indices
 }
 
 func parquetNode[T any](c *Column[T]) schema.Node {
@@ -119,18 +85,26 @@ func parquetNode[T any](c *Column[T]) schema.Node {
 	if c.Null {
 		repetition = parquet.Repetitions.Optional
 	}
+	if c.Type == WorldRanks {
+		item := schema.NewInt32Node("element", parquet.Repetitions.Required, -1)
+		return schema.MustGroup(schema.ListOfWithName(c.Name, item, repetition, -1))
+	}
 	logical, physical := parquetType(c.Type)
 	return schema.MustPrimitive(schema.NewPrimitiveNodeLogical(c.Name, repetition, logical, physical, 0, -1))
 }
 
+// parquetType returns the types of a column. A Time is an integer, since Spark
+// reads no timestamps in ns.
 func parquetType(t Type) (schema.LogicalType, parquet.Type) {
 	switch t {
+	case Bool:
+		return schema.NoLogicalType{}, parquet.Types.Boolean
 	case Uint8:
 		return schema.NewIntLogicalType(8, false), parquet.Types.Int32
 	case Int32, Uint32:
 		return schema.NewIntLogicalType(32, t == Int32), parquet.Types.Int32
-	case Int64, Uint64:
-		return schema.NewIntLogicalType(64, t == Int64), parquet.Types.Int64
+	case Int64, Uint64, Time:
+		return schema.NewIntLogicalType(64, t != Uint64), parquet.Types.Int64
 	case Float64, Half:
 		return schema.NoLogicalType{}, parquet.Types.Double
 	}
@@ -142,7 +116,8 @@ func (t *ParquetWriter[T]) Add(rows iter.Seq[T]) error {
 	return inBlocks(rows, t.block, func(block []T) error {
 		for len(block) > 0 {
 			some := block[:min(len(block), t.groupRows-t.n)]
-			for _, c := range t.cols {
+			t.kinds.add(some)
+			for _, c := range t.perRow {
 				c.add(some)
 			}
 			block, t.n = block[len(some):], t.n+len(some)
@@ -157,192 +132,33 @@ func (t *ParquetWriter[T]) Add(rows iter.Seq[T]) error {
 }
 
 // NewKinds starts a new numbering of kinds.
-func (t *ParquetWriter[T]) NewKinds() {
-	for _, c := range t.cols {
-		c.newKinds()
-	}
-}
+func (t *ParquetWriter[T]) NewKinds() { t.kinds.base = len(t.kinds.known) }
+
+// Size returns the number of bytes written. Rows of the current group are not
+// among them.
+func (t *ParquetWriter[T]) Size() int64 { return t.out.Size() }
 
 // Close writes the last group and the footer, with additional metadata.
 func (t *ParquetWriter[T]) Close(metadata map[string]string) error {
 	if err := t.flush(); err != nil {
 		return err
 	}
-	for _, key := range slices.Sorted(maps.Keys(metadata)) {
-		if err := t.out.AppendKeyValueMetadata(key, metadata[key]); err != nil {
-			return err
-		}
+	if err := t.out.SetMetadata(metadata); err != nil {
+		return err
 	}
-	return errors.Join(t.out.Close(), t.sink.err)
+	return t.out.Close()
 }
 
 func (t *ParquetWriter[T]) flush() error {
 	if t.n == 0 {
 		return nil
 	}
-	t.n = 0
-	return errors.Join(t.writeGroup(), t.sink.err)
-}
-
-func (t *ParquetWriter[T]) writeGroup() error {
-	group := t.out.AppendRowGroup()
+	t.chunks = t.chunks[:0]
 	for _, c := range t.cols {
-		chunk, err := group.NextColumn()
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(c.writeTo(chunk), chunk.Close()); err != nil {
-			return err
-		}
+		t.chunks = append(t.chunks, c.take())
 	}
-	return group.Close()
-}
-
-// parquetColumn collects the values of a column for a row group.
-type parquetColumn[T any] interface {
-	add(rows []T)
-	newKinds()
-	writeTo(file.ColumnChunkWriter) error // writes the values and discards them
-}
-
-func newParquetColumn[T any](c *Column[T], o *Options[T]) (parquetColumn[T], error) {
-	switch c.Type {
-	case Uint8, Int32, Uint32:
-		return newCells(c, o, func(row T) (int32, bool) {
-			v, ok := c.Number(row)
-			return int32(v), ok
-		}), nil
-	case Int64, Uint64:
-		return newCells(c, o, func(row T) (int64, bool) {
-			v, ok := c.Number(row)
-			return int64(v), ok
-		}), nil
-	case Float64, Half:
-		return newCells(c, o, func(row T) (float64, bool) {
-			v, ok := c.Number(row)
-			if c.Type == Half {
-				v = half(v)
-			}
-			return math.Float64frombits(v), ok
-		}), nil
-	case Word, ShortWord, Text:
-		return newTexts(c, o), nil
-	}
-	return nil, fmt.Errorf("column %s is of a type that is not written as Parquet", c.Name)
-}
-
-// half returns the bits of n/2 as a double.
-func half(n uint64) uint64 { return math.Float64bits(float64(n) / 2) }
-
-// cells holds the values of a column. If the column has nulls, levels has an
-// entry for each row: 1 for a value, 0 for a null.
-type cells[T, V any] struct {
-	of     *Column[T]
-	get    func(T) (V, bool)
-	kind   func(T) int // nil unless rows of the same kind have the same value
-	kinds  []known[V]  // values by kind
-	values []V
-	levels []int16
-}
-
-// known is the value of a kind, if it was computed.
-type known[V any] struct {
-	value        V
-	ok, computed bool
-}
-
-func newCells[T, V any](c *Column[T], o *Options[T], get func(T) (V, bool)) *cells[T, V] {
-	out := &cells[T, V]{of: c, get: get}
-	if c.PerKind {
-		out.kind = o.Kind
-	}
-	return out
-}
-
-func (c *cells[T, V]) newKinds() { c.kinds = c.kinds[:0] }
-
-func (c *cells[T, V]) add(rows []T) {
-	for i := range rows {
-		if c.kind == nil {
-			c.append(c.get(rows[i]))
-		} else {
-			c.append(c.ofKind(rows[i]))
-		}
-	}
-}
-
-func (c *cells[T, V]) append(v V, ok bool) {
-	if ok {
-		c.values = append(c.values, v)
-	}
-	if c.of.Null {
-		level := int16(0)
-		if ok {
-			level = 1
-		}
-		c.levels = append(c.levels, level)
-	}
-}
-
-func (c *cells[T, V]) ofKind(row T) (V, bool) {
-	k := c.kind(row)
-	for k >= len(c.kinds) {
-		c.kinds = append(c.kinds, known[V]{})
-	}
-	if of := &c.kinds[k]; !of.computed {
-		of.computed = true
-		of.value, of.ok = c.get(row)
-	}
-	return c.kinds[k].value, c.kinds[k].ok
-}
-
-func (c *cells[T, V]) writeTo(w file.ColumnChunkWriter) error {
-	typed, ok := w.(interface {
-		WriteBatch(values []V, defLevels, repLevels []int16) (int64, error)
-	})
-	if !ok {
-		return fmt.Errorf("column %s is written as %T", w.Descr().Name(), w)
-	}
-	if c.values == nil {
-		c.values = []V{}
-	}
-	_, err := typed.WriteBatch(c.values, c.levels, nil)
-	c.values, c.levels = c.values[:0], c.levels[:0]
-	return err
-}
-
-// texts is a column of texts.
-type texts[T any] struct {
-	*cells[T, parquet.ByteArray]
-	known map[string]parquet.ByteArray // texts of the current row group
-}
-
-func newTexts[T any](c *Column[T], o *Options[T]) parquetColumn[T] {
-	t := &texts[T]{known: map[string]parquet.ByteArray{}}
-	words := make([]parquet.ByteArray, len(c.Words))
-	for i, word := range c.Words {
-		words[i] = parquet.ByteArray(valid(word))
-	}
-	t.cells = newCells(c, o, func(row T) (parquet.ByteArray, bool) {
-		if c.Words != nil {
-			n, ok := c.Number(row)
-			return words[n], ok
-		}
-		s, ok := c.Text(row)
-		if !ok {
-			return nil, false
-		}
-		text, known := t.known[s]
-		if !known {
-			text = parquet.ByteArray(valid(s))
-			t.known[s] = text
-		}
-		return text, true
-	})
-	return t
-}
-
-func (t *texts[T]) writeTo(w file.ColumnChunkWriter) error {
-	clear(t.known)
-	return t.cells.writeTo(w)
+	rows := t.n
+	t.n = 0
+	t.kinds.forget()
+	return t.out.WriteGroup(rows, t.chunks)
 }

@@ -25,11 +25,6 @@ func exportColumns() []table.Column[Event] {
 	return out
 }
 
-// exportGroup is the maximum number of rows of a row group. The library's time
-// for the nulls of a group grows faster than the group: with twice as many
-// rows, an export takes a third longer.
-const exportGroup = 64 << 10
-
 // WriteCSV writes the events of all processes, one process after the other. It
 // iterates over each source once.
 func WriteCSV(w io.Writer, srcs []profile.EventSource) error {
@@ -50,7 +45,7 @@ func WriteCSV(w io.Writer, srcs []profile.EventSource) error {
 // WriteParquet writes the rows of WriteCSV as Parquet. It iterates over each
 // source once, and keeps one row group in memory.
 func WriteParquet(w io.Writer, srcs []profile.EventSource) error {
-	return writeParquet(w, srcs, exportGroup)
+	return writeParquet(w, srcs, 0)
 }
 
 func writeParquet(w io.Writer, srcs []profile.EventSource, groupRows int) error {
