@@ -17,13 +17,24 @@ import (
 //
 //	rank_block=<rank / ranks per block>/part-<number of the job>.<extension>
 //
-// Processes that ended before their rank was known are in block -1. The
-// directories are named in Hive's style, so that tools add a column rank_block.
-// The files themselves do not have this column.
+// If a Parquet file would be larger than table.PartLimit, the next rows are in
+// part-<number of the job>-1.parquet, and so on. Processes that ended before
+// their rank was known are in block -1. The directories are named in Hive's
+// style, so that tools add a column rank_block. The files themselves do not
+// have this column.
 
-// PartName returns the path of a part relative to the dataset's directory.
-func PartName(block, job int, f *Format) string {
-	return filepath.Join(fmt.Sprintf("rank_block=%d", block), fmt.Sprintf("part-%d%s", job, f.Extension))
+// PartName returns the path of a part relative to the dataset's directory. n is
+// its number among the files of the block and the job.
+func PartName(block, job, n int, f *Format) string {
+	return filepath.Join(fmt.Sprintf("rank_block=%d", block), FileName(job, n, f))
+}
+
+// FileName returns the last element of PartName.
+func FileName(job, n int, f *Format) string {
+	if n > 0 {
+		return fmt.Sprintf("part-%d-%d%s", job, n, f.Extension)
+	}
+	return fmt.Sprintf("part-%d%s", job, f.Extension)
 }
 
 var partName = regexp.MustCompile(`^rank_block=(-?[0-9]{1,9})/part-([0-9]{1,9})(\.[a-z]+)$`)

@@ -126,7 +126,7 @@ func TestParts(t *testing.T) {
 	}
 	var got []string
 	for _, p := range parts {
-		got = append(got, PartName(p.block, p.job, &Format{Extension: ".arrow"}))
+		got = append(got, PartName(p.block, p.job, 0, &Format{Extension: ".arrow"}))
 	}
 	want := []string{"rank_block=9/part-0.arrow", "rank_block=10/part-0.arrow", "rank_block=-1/part-1.arrow", "rank_block=0/part-1.arrow"}
 	if diff := cmp.Diff(want, got); diff != "" {

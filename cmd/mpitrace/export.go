@@ -22,6 +22,7 @@ type exportOptions struct {
 	partition int
 	force     bool
 
+	tables      []string
 	skipDamaged bool
 	trace       traceOptions
 }
@@ -39,13 +40,22 @@ export wrote.
 
 All formats except prof and perfetto hold one table of all ranks and jobs, with a
 row for each call, peer, call site and so on. The names of the files written go to
-stdout. Communicators, processes and readings of the MPI's variables are not
-exported: read comms.arrow, ranks.arrow and pvars.arrow in the run directory.
+stdout. For communicators, processes and readings of the MPI's variables, read
+comms.arrow, ranks.arrow and pvars.arrow in the run directory, or use --tables.
 
 With --partition N, the table is written as a directory of files with N ranks each,
 in Hive's layout: rank_block=0/part-0.parquet, rank_block=1/part-0.parquet ...
 DuckDB, Spark, Dask, polars and others read these in parallel, as one table with a
-column rank_block. If RUN has several jobs, the second is in part-1, and so on.
+column rank_block. If RUN has several jobs, the second is in part-1, and so on. A
+Parquet file of 256 MiB gets no more rows: the next are in part-0-1, part-0-2 ...
+
+With --tables, several tables are written, each into a directory of its name:
+profile, communicators, ranks and, of a traced run, events and waits; all means
+all that the run has. See docs/schema.md for their columns. Rows of the same job
+have the same value in the column run. They are sorted by rank, and events by time,
+and each row group has the range of each column, so that a filter on run, rank,
+call or time reads only part of a file. examples/engines has queries for DuckDB,
+Spark and polars.
 
 If the input is damaged, the error names the file and the position, and nothing is
 written. With --skip-damaged, the readable part is written.
@@ -65,6 +75,7 @@ profile.<extension>, the directory prof or, for events, trace.<extension> is wri
 in the run directory or beside the input.`,
 		Example: `  mpitrace export mpitrace-app-20260102-150405 --format parquet
   mpitrace export mpitrace-app-20260102-150405 --format parquet --partition 1024 -o app.parquet
+  mpitrace export mpitrace-app-20260102-150405 --format parquet --partition 1024 --tables all -o app
   mpitrace export mpitrace-app-20260102-150405 --format csv -o -
   mpitrace export mpitrace-app-20260102-150405 --format prof -o prof
   mpitrace export mpitrace-app-20260102-150405 --format perfetto
@@ -78,6 +89,8 @@ in the run directory or beside the input.`,
 	commandline.CompleteFlag(cmd, "format", strings.Split(exportFormats(), ", ")...)
 	f.StringVarP(&o.output, "output", "o", "", "`PATH` of the file or directory to write, - for stdout (default: in the run directory or beside the input)")
 	f.IntVar(&o.partition, "partition", 0, "write a directory of files with `RANKS` ranks each")
+	f.StringSliceVar(&o.tables, "tables", nil, "with --partition: the `TABLES` to write, each into its own directory: "+strings.Join(run.Tables, ", ")+", or all")
+	commandline.CompleteFlag(cmd, "tables", append([]string{allTables}, run.Tables...)...)
 	f.BoolVarP(&o.force, "force", "f", false, "overwrite what an earlier export wrote")
 	f.BoolVar(&o.skipDamaged, "skip-damaged", false, "export the readable part of damaged input")
 	o.trace.register(f)
@@ -103,15 +116,23 @@ func (o *exportOptions) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
+	if len(o.tables) > 0 {
+		return o.writeTables(cmd, paths, src, out)
+	}
 	if o.output == "-" {
 		return o.writeTo(cmd.OutOrStdout(), src, out.Format)
 	}
 	files, err := run.Export(src, out)
+	return printFiles(cmd.OutOrStdout(), files, err)
+}
+
+// printFiles prints the names of the files of an export, or returns its error.
+func printFiles(w io.Writer, files []string, err error) error {
 	if r := (*run.DamagedError)(nil); errors.As(err, &r) {
 		return r // without "write FILE: ", as not that file is damaged
 	}
 	for _, file := range files {
-		if _, err := fmt.Fprintln(cmd.OutOrStdout(), file); err != nil {
+		if _, err := fmt.Fprintln(w, file); err != nil {
 			return err
 		}
 	}
@@ -148,6 +169,10 @@ func (o *exportOptions) options(cmd *cobra.Command, paths []string) (out run.Exp
 		return out, fmt.Errorf("--partition %d: a file has at least one rank", o.partition)
 	case o.partition > 0 && run.PerRank(format):
 		return out, fmt.Errorf("--partition: %s has a file for each rank already", format.Name)
+	case len(o.tables) > 0:
+		if err := o.checkTables(out); err != nil {
+			return out, err
+		}
 	case o.output == "-" && out.Directory():
 		return out, errors.New("-o -: stdout takes one file, and these are several")
 	}

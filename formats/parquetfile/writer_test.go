@@ -17,16 +17,14 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
+var packed, _ = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
+
 // write writes a file of one column, with a row group for each chunk.
 func write(t *testing.T, node schema.Node, rows int, chunks ...*Chunk) *file.Reader {
 	t.Helper()
 	var out bytes.Buffer
-	pack, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
 	root := schema.MustGroup(schema.NewGroupNode("table", parquet.Repetitions.Required, schema.FieldList{node}, -1))
-	w, err := NewWriter(&out, root, Options{CreatedBy: "test", Metadata: map[string]string{"key": "value"}, SortedBy: []int{0}, Packer: pack})
+	w, err := NewWriter(&out, root, Options{CreatedBy: "test", Metadata: map[string]string{"key": "value"}, SortedBy: []int{0}, Packer: packed})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,10 +252,9 @@ func TestTexts(t *testing.T) {
 }
 
 func TestDiskFull(t *testing.T) {
-	pack, _ := zstd.NewWriter(nil)
 	root := schema.MustGroup(schema.NewGroupNode("table", parquet.Repetitions.Required, schema.FieldList{schema.NewInt32Node("c", parquet.Repetitions.Required, -1)}, -1))
 	for room := range 100 {
-		w, err := NewWriter(&testenv.FullWriter{Room: room}, root, Options{Packer: pack})
+		w, err := NewWriter(&testenv.FullWriter{Room: room}, root, Options{Packer: packed})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -113,6 +113,27 @@ func OptionalTexts[T any](name, doc string, get func(T) (string, bool)) Column[T
 	return Column[T]{Name: name, Unit: "text", Doc: doc, Type: Text, Null: true, Text: get}
 }
 
+// Run returns the column that tells the jobs of a table apart.
+func Run[T any](get func(T) string) Column[T] {
+	return Words("run", "id of the MPI job, as its launcher defines it", get)
+}
+
+// Of returns a column of other rows, of which f returns the rows that c
+// describes.
+func Of[T, U any](c Column[U], f func(T) U) Column[T] {
+	out := Column[T]{Name: c.Name, Unit: c.Unit, Doc: c.Doc, Type: c.Type, Null: c.Null, PerKind: c.PerKind, Unlike: c.Unlike, Words: c.Words}
+	if c.Text != nil {
+		out.Text = func(row T) (string, bool) { return c.Text(f(row)) }
+	}
+	if c.Number != nil {
+		out.Number = func(row T) (uint64, bool) { return c.Number(f(row)) }
+	}
+	if c.Ranks != nil {
+		out.Ranks = func(row T) []int { return c.Ranks(f(row)) }
+	}
+	return out
+}
+
 // Numbers returns a column of integers.
 func Numbers[T any, V number](name, unit, doc string, get func(T) V) Column[T] {
 	return Column[T]{Name: name, Unit: unit, Doc: doc, Type: typeOf[V](), Unlike: unlikeOf(unit),

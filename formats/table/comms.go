@@ -26,6 +26,11 @@ func WriteComms(w io.Writer, src profile.Source) error { return writeTables(src,
 // commTable writes comms.arrow.
 type commTable struct {
 	arrowTable[*communicatorRow]
+	commRows
+}
+
+// commRows collects the rows from processes.
+type commRows struct {
 	rows  []*communicatorRow
 	index map[commOfRun]*communicatorRow
 	n     int // number of processes so far
@@ -34,11 +39,20 @@ type commTable struct {
 type commOfRun struct{ run, id string }
 
 func newCommTable(w io.Writer) *commTable {
-	return &commTable{arrowTable: newArrowTable(w, tableComms, CommColumns), index: map[commOfRun]*communicatorRow{}}
+	return &commTable{arrowTable: newArrowTable(w, tableComms, CommColumns)}
 }
 
 func (t *commTable) note(p *profile.Profile) error {
+	t.Note(p)
+	return nil
+}
+
+// Note adds the communicators of a process.
+func (t *commRows) Note(p *profile.Profile) {
 	t.n++
+	if t.index == nil {
+		t.index = map[commOfRun]*communicatorRow{}
+	}
 	for i := range p.Comms {
 		c := &p.Comms[i]
 		row := t.index[commOfRun{p.Run, c.ID}]
@@ -58,7 +72,6 @@ func (t *commTable) note(p *profile.Profile) error {
 		}
 		row.folded = max(row.folded, c.Folded)
 	}
-	return nil
 }
 
 func (t *commTable) start() error {
@@ -88,7 +101,7 @@ func (r *communicatorRow) size() int32 { return int32(r.Members.Len()) }
 
 // CommColumns are the columns of comms.arrow, in order.
 var CommColumns = []Column[*communicatorRow]{
-	Words("run", "id of the MPI job, as its launcher defines it", func(r *communicatorRow) string { return r.run }),
+	Run(func(r *communicatorRow) string { return r.run }),
 	Words("comm", "label of the communicator, as in profile.arrow", func(r *communicatorRow) string { return r.Label() }),
 	Words("id", "128-bit id in hexadecimal, the same on all members", func(r *communicatorRow) string { return r.ID }),
 	OptionalWords("name", "name that MPI or the program gave it; null if it has none",

@@ -137,7 +137,7 @@ func (f Fact) timed() bool { return f.MaxNs > 0 }
 
 // ProfileColumns are the columns of profile.arrow, in order.
 var ProfileColumns = []Column[Fact]{
-	Words("run", "id of the MPI job, as its launcher defines it", func(f Fact) string { return f.of.Run }),
+	Run(func(f Fact) string { return f.of.Run }),
 	Numbers("rank", "world rank", "rank in MPI_COMM_WORLD of the process that made the calls; -1 if the process ended before its rank was known",
 		func(f Fact) int32 { return int32(f.of.Rank) }),
 	Numbers("thread", "index", "number of the thread, in the order of the threads' first calls; a new thread may get the number of one that ended; -1 in rows of class internal",

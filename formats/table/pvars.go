@@ -105,7 +105,7 @@ func (v pvarValue) double() (float64, bool) {
 
 // PvarColumns are the columns of pvars.arrow, in order.
 var PvarColumns = []Column[pvarValue]{
-	Words("run", "id of the MPI job, as its launcher defines it", func(v pvarValue) string { return v.of.Run }),
+	Run(func(v pvarValue) string { return v.of.Run }),
 	Numbers("rank", "world rank", "rank in MPI_COMM_WORLD of the process that read the variable; -1 if the process ended before its rank was known",
 		func(v pvarValue) int32 { return int32(v.of.Rank) }),
 	Times("at", "time of the reading", func(v pvarValue) int64 { return v.At }),

@@ -95,7 +95,7 @@ func processColumns() []Column[*profile.Profile] {
 		return Numbers(k.String(), unit, doc, func(p row) uint64 { return p.CountAbnormal(k) })
 	}
 	return []Column[row]{
-		Words("run", "id of the MPI job, as its launcher defines it", func(p row) string { return p.Run }),
+		Run(func(p row) string { return p.Run }),
 		Numbers("rank", "world rank", "rank in MPI_COMM_WORLD; -1 if the process ended before its rank was known", func(p row) int32 { return int32(p.Rank) }),
 		Words("host", "node name", func(p row) string { return p.Host }),
 		Numbers("pid", "process id", "process id on the node", func(p row) int32 { return int32(p.Pid) }),

@@ -23,8 +23,9 @@ const (
 type Event struct {
 	*profile.Trace
 	*profile.EventKind
-	Of *profile.Events
-	I  int // index of the event in Of
+	Of    *profile.Events
+	I     int   // index of the event in Of
+	First int64 // number of events before Of
 }
 
 func (e Event) kind() int { return int(e.Of.Kind[e.I]) }

@@ -214,6 +214,21 @@ func WriteNew(path string, write func(io.Writer) error) error {
 	return cmp.Or(write(f.buffer), f.close())
 }
 
+// CreateNew opens a new file in a directory that WriteDirectory makes, as
+// WriteNew does.
+func CreateNew(path string) (io.WriteCloser, error) {
+	out, err := createNew(path, 0o666)
+	if err != nil {
+		return nil, Nameless(err)
+	}
+	return &file{out: out, buffer: bufferOf(out)}, nil
+}
+
+func (f *file) Write(p []byte) (int, error) { return f.buffer.Write(p) }
+
+// Close flushes the buffer and closes the file.
+func (f *file) Close() error { return f.close() }
+
 // WriteTemporary writes a file in the directory for temporary files, with a name
 // as of os.CreateTemp. The caller must call remove when the file is no longer
 // needed. Errors do not contain the path.

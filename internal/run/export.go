@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mpitrace/mpitrace/formats"
+	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -23,6 +24,7 @@ type ExportOptions struct {
 	Path      string // path of the file or directory (see Directory)
 	Partition int    // number of ranks in a block of a dataset; 0 for no dataset
 	Force     bool   // replace an existing file or directory of the same kind
+	PartLimit int64  // see table.Parts.Limit; 0 for table.PartLimit
 }
 
 // PerRank reports whether the format has one file for each rank.
@@ -116,7 +118,7 @@ func (o *ExportOptions) check() error {
 	return nil
 }
 
-var exported = regexp.MustCompile(`^(rank_block=-?[0-9]+/part-[0-9]+\.[a-z]+|[^/]+\.prof)$`)
+var exported = regexp.MustCompile(`^(([a-z]+/)?(rank_block=-?[0-9]+/)?part-[0-9]+(-[0-9]+)?\.[a-z]+|[^/]+\.prof)$`)
 
 // onlyExported returns an error if a directory has files that Export does not
 // write, so that --force removes nothing else.
@@ -135,39 +137,57 @@ func onlyExported(dir string) error {
 
 // writeDirectory writes a directory of files and returns their names.
 func (o *ExportOptions) writeDirectory(src profile.Source) ([]string, error) {
+	return o.inDirectory(func(d *directory) error {
+		switch {
+		case PerRank(o.Format):
+			return d.writeRanks(src)
+		case o.Format.Name == parquet:
+			return eachBlock(src, o.Partition, func(block, job int, ps profile.List) error {
+				d.addParts(blockParts{block: block, job: job}, func(parts table.Parts) error { return table.WriteProfileParts(parts, ps) })
+				return nil
+			})
+		}
+		return eachBlock(src, o.Partition, d.addBlock)
+	})
+}
+
+// inDirectory makes the output directory, in which write starts to write files,
+// and returns the names of the files.
+func (o *ExportOptions) inDirectory(write func(*directory) error) ([]string, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(filepath.Dir(o.Path), 0o777); err != nil {
 		return nil, fmt.Errorf("write %s: %w", o.Path, err)
 	}
-	d := &directory{format: o.Format}
+	d := &directory{format: o.Format, limit: cmp.Or(o.PartLimit, table.PartLimit)}
 	d.writers.SetLimit(runtime.GOMAXPROCS(0))
-	err := atomicfile.WriteDirectory(o.Path, func(dir string) (err error) {
+	err := atomicfile.WriteDirectory(o.Path, func(dir string) error {
 		d.dir = dir
 		if err := os.Mkdir(dir, 0o777); err != nil {
 			return atomicfile.Nameless(err)
 		}
-		if PerRank(o.Format) {
-			err = d.writeRanks(src)
-		} else {
-			err = d.writeBlocks(src, o.Partition)
-		}
+		err := write(d)
 		return cmp.Or(err, d.writers.Wait())
 	})
-	return d.files, err
+	var files []string
+	for _, names := range d.files {
+		files = append(files, *names...)
+	}
+	return files, err
 }
 
 // directory writes files into a directory, several at a time.
 type directory struct {
 	dir     string
 	format  *formats.Format
-	files   []string
+	limit   int64       // of Parquet files
+	files   []*[]string // of each writer
 	writers errgroup.Group
 }
 
 func (d *directory) add(name string, ps profile.List) {
-	d.files = append(d.files, name)
+	d.files = append(d.files, &[]string{name})
 	d.writers.Go(func() error {
 		// If a source is not ordered, the same name may occur twice: the second
 		// is an error.
@@ -206,30 +226,38 @@ func stemsOf(src profile.Source) (map[string]string, error) {
 	return stems, nil
 }
 
-// writeBlocks writes a dataset with the given number of ranks in each block.
-func (d *directory) writeBlocks(src profile.Source, ranks int) error {
+// addBlock writes a file of a dataset.
+func (d *directory) addBlock(block, job int, ps profile.List) error {
+	name := formats.PartName(block, job, 0, d.format)
+	if err := d.makeParent(name); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	d.add(name, ps)
+	return nil
+}
+
+// makeParent makes the directory of a file.
+func (d *directory) makeParent(name string) error {
+	if err := os.MkdirAll(filepath.Join(d.dir, filepath.Dir(name)), 0o777); err != nil {
+		return atomicfile.Nameless(err)
+	}
+	return nil
+}
+
+// eachBlock calls f with the processes of each block of ranks. The jobs are
+// numbered in the order of the source.
+func eachBlock(src profile.Source, ranks int, f func(block, job int, ps profile.List) error) error {
 	var (
 		ps         profile.List
 		job, block int
 	)
-	flush := func() error {
-		if len(ps) == 0 {
-			return nil
-		}
-		name := formats.PartName(block, job, d.format)
-		if err := os.MkdirAll(filepath.Join(d.dir, filepath.Dir(name)), 0o777); err != nil {
-			return fmt.Errorf("%s: %w", name, atomicfile.Nameless(err))
-		}
-		d.add(name, ps)
-		ps = nil
-		return nil
-	}
 	err := src.Each(func(p *profile.Profile) error {
 		if n := len(ps); n > 0 && (p.Run != ps[n-1].Run || blockOf(p.Rank, ranks) != block) {
 			run := ps[n-1].Run
-			if err := flush(); err != nil {
+			if err := f(block, job, ps); err != nil {
 				return err
 			}
+			ps = nil
 			if p.Run != run {
 				job++
 			}
@@ -238,10 +266,10 @@ func (d *directory) writeBlocks(src profile.Source, ranks int) error {
 		ps = append(ps, p)
 		return nil
 	})
-	if err != nil {
+	if err != nil || len(ps) == 0 {
 		return err
 	}
-	return flush()
+	return f(block, job, ps)
 }
 
 // blockOf returns the index of a process's block, or -1 for processes without a

@@ -1,0 +1,173 @@
+package table
+
+import (
+	"io"
+	"iter"
+	"slices"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// Parts is where a table of a dataset is written, as Parquet files of limited
+// size.
+type Parts struct {
+	// Create creates the file with this number, from 0.
+	Create func(part int) (io.WriteCloser, error)
+	// Limit is the size in bytes from which on a file gets no more row groups.
+	Limit int64
+}
+
+// PartLimit is the usual Limit. Engines read files of 128 to 512 MB best:
+// smaller ones cost time to open, and larger ones are hard to share out.
+const PartLimit = 256 << 20
+
+// PartsWriter writes a table as several Parquet files. It writes at least one,
+// since readers need its schema.
+type PartsWriter[T any] struct {
+	parts Parts
+	cols  []Column[T]
+	o     Options[T]
+	file  io.WriteCloser
+	out   *ParquetWriter[T] // nil between files
+	n     int               // number of files
+}
+
+// NewPartsWriter returns a writer of a table with these columns.
+func NewPartsWriter[T any](parts Parts, cols []Column[T], o Options[T]) *PartsWriter[T] {
+	return &PartsWriter[T]{parts: parts, cols: cols, o: o}
+}
+
+// Add writes rows. They all go into one file.
+func (p *PartsWriter[T]) Add(rows iter.Seq[T]) error {
+	if err := p.open(); err != nil {
+		return err
+	}
+	if err := p.out.Add(rows); err != nil {
+		return err
+	}
+	if p.out.Size() < p.parts.Limit {
+		return nil
+	}
+	return p.end(nil)
+}
+
+// NewKinds starts a new numbering of kinds.
+func (p *PartsWriter[T]) NewKinds() {
+	if p.out != nil {
+		p.out.NewKinds()
+	}
+}
+
+func (p *PartsWriter[T]) open() (err error) {
+	if p.out != nil {
+		return nil
+	}
+	if p.file, err = p.parts.Create(p.n); err != nil {
+		return err
+	}
+	p.n++
+	p.out, err = NewParquetWriter(p.file, p.cols, p.o)
+	return err
+}
+
+// end completes the current file, with additional metadata.
+func (p *PartsWriter[T]) end(metadata map[string]string) error {
+	err := p.out.Close(metadata)
+	return p.Fail(err)
+}
+
+// Fail closes the current file and returns the error, or that of closing it if
+// err is nil.
+func (p *PartsWriter[T]) Fail(err error) error {
+	if p.file != nil {
+		if closed := p.file.Close(); err == nil {
+			err = closed
+		}
+	}
+	p.out, p.file = nil, nil
+	return err
+}
+
+// Close completes the last file, with additional metadata.
+func (p *PartsWriter[T]) Close(metadata map[string]string) error {
+	if p.out == nil && p.n > 0 {
+		return nil
+	}
+	if err := p.open(); err != nil {
+		return p.Fail(err)
+	}
+	return p.end(metadata)
+}
+
+// sorted are the columns by which the rows of a job are sorted.
+var sorted = []string{"rank"}
+
+// WriteProfileParts writes the rows of WriteProfile, of processes of one job.
+func WriteProfileParts(parts Parts, src profile.Source) error {
+	out := NewPartsWriter(parts, ProfileColumns, Options[Fact]{Metadata: metadataOf(tableProfile, ProfileColumns), SortedBy: sorted})
+	var settings Settings
+	err := writeFacts("parquet", src, &settings, out.Add, func() error { return out.Close(settings.Metadata()) })
+	return out.Fail(err)
+}
+
+// WriteRankParts writes the rows of WriteRanks, of processes of one job.
+func WriteRankParts(parts Parts, src profile.Source) error {
+	return writeParts(parts, tableRanks, RankColumns, sorted, func(add func(iter.Seq[*profile.Profile]) error) error {
+		return src.Each(func(p *profile.Profile) error { return add(slices.Values([]*profile.Profile{p})) })
+	})
+}
+
+// Comms collects the communicators of a source.
+type Comms struct{ commRows }
+
+// WriteParts writes the rows of WriteComms.
+func (c *Comms) WriteParts(parts Parts) error {
+	return writeParts(parts, tableComms, CommColumns, nil, func(add func(iter.Seq[*communicatorRow]) error) error { return add(slices.Values(c.rows)) })
+}
+
+// WaitOfRun is a wait in a dataset.
+type WaitOfRun struct {
+	Run string
+	profile.Wait
+}
+
+// DatasetWaitColumns are the columns of a dataset's waits: WaitColumns and the
+// job.
+var DatasetWaitColumns = datasetWaitColumns()
+
+func datasetWaitColumns() []Column[WaitOfRun] {
+	cols := []Column[WaitOfRun]{Run(func(w WaitOfRun) string { return w.Run })}
+	for _, c := range WaitColumns {
+		cols = append(cols, Of(c, func(w WaitOfRun) profile.Wait { return w.Wait }))
+	}
+	return cols
+}
+
+// WriteWaitParts writes the waits of a job, which are sorted by rank and event.
+func WriteWaitParts(parts Parts, run string, waits []profile.Wait) error {
+	return writeParts(parts, tableWaits, DatasetWaitColumns, []string{"rank", "event"}, func(add func(iter.Seq[WaitOfRun]) error) error {
+		for some := range slices.Chunk(waits, groupRows) {
+			err := add(func(yield func(WaitOfRun) bool) {
+				for _, w := range some {
+					if !yield(WaitOfRun{run, w}) {
+						return
+					}
+				}
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func writeParts[T any](parts Parts, name string, cols []Column[T], by []string, each func(add func(iter.Seq[T]) error) error) error {
+	// Without the Arrow schema, whose types of times are not those of the file.
+	out := NewPartsWriter(parts, cols, Options[T]{Metadata: metadataOf(name, cols), SortedBy: by, NoSchema: true})
+	err := each(out.Add)
+	if err == nil {
+		err = out.Close(nil)
+	}
+	return out.Fail(err)
+}
