@@ -105,6 +105,9 @@ func (o *exportOptions) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return usage(err)
 	}
+	if len(o.tables) > 0 && o.onlyTraceTables() {
+		return o.writeTables(cmd, paths, profile.List{}, out)
+	}
 	opened, known, err := run.OpenExported(paths, cmd.ErrOrStderr())
 	if err != nil {
 		return err

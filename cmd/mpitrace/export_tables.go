@@ -47,6 +47,11 @@ func (o *exportOptions) writeTables(cmd *cobra.Command, paths []string, src prof
 	return printFiles(cmd.OutOrStdout(), files, err)
 }
 
+// onlyTraceTables reports whether all tables are made from a trace.
+func (o *exportOptions) onlyTraceTables() bool {
+	return !slices.ContainsFunc(o.tables, func(name string) bool { return !run.TraceTable(name) })
+}
+
 // tracedJobs returns the tables to write, and the traced jobs if a table needs
 // them.
 func (o *exportOptions) tracedJobs(log io.Writer, paths []string) (tables []string, jobs []run.TracedJob, err error) {

@@ -103,8 +103,9 @@ func (p *PartsWriter[T]) Close(metadata map[string]string) error {
 var sorted = []string{"rank"}
 
 // WriteProfileParts writes the rows of WriteProfile, of processes of one job.
-func WriteProfileParts(parts Parts, src profile.Source) error {
-	out := NewPartsWriter(parts, ProfileColumns, Options[Fact]{Metadata: metadataOf(tableProfile, ProfileColumns), SortedBy: sorted})
+// noSchema is as in Options.
+func WriteProfileParts(parts Parts, src profile.Source, noSchema bool) error {
+	out := NewPartsWriter(parts, ProfileColumns, Options[Fact]{Metadata: metadataOf(tableProfile, ProfileColumns), SortedBy: sorted, NoSchema: noSchema})
 	var settings Settings
 	err := writeFacts("parquet", src, &settings, out.Add, func() error { return out.Close(settings.Metadata()) })
 	return out.Fail(err)
@@ -163,7 +164,8 @@ func WriteWaitParts(parts Parts, run string, waits []profile.Wait) error {
 }
 
 func writeParts[T any](parts Parts, name string, cols []Column[T], by []string, each func(add func(iter.Seq[T]) error) error) error {
-	// Without the Arrow schema, whose types of times are not those of the file.
+	// Without the Arrow schema, whose types of times are not those of the file,
+	// and with which polars does not join words of different tables.
 	out := NewPartsWriter(parts, cols, Options[T]{Metadata: metadataOf(name, cols), SortedBy: by, NoSchema: true})
 	err := each(out.Add)
 	if err == nil {

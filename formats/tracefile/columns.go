@@ -26,6 +26,9 @@ type Event struct {
 	Of    *profile.Events
 	I     int   // index of the event in Of
 	First int64 // number of events before Of
+	// CallEvent is the number of the call in which the event was noticed, -1 if
+	// it is not known. It is set for datasets only.
+	CallEvent int64
 }
 
 func (e Event) kind() int { return int(e.Of.Kind[e.I]) }

@@ -27,8 +27,11 @@ func DatasetColumns() []table.Column[Event] {
 	run.PerKind = true
 	event := table.Numbers("event", "row", "number of the event, from 0, among those of the rank", func(e Event) int64 { return e.First + int64(e.I) })
 	event.Unlike = table.Neighbors
+	call := table.OptionalNumbers("call_event", "row", "event of the call in which this one was noticed: its own number for a call; null if the trace does not have it",
+		func(e Event) (int64, bool) { return e.CallEvent, e.CallEvent >= 0 })
+	call.Unlike = table.Neighbors
 	cols := exportColumns()
-	return append([]table.Column[Event]{run, cols[0], event}, cols[1:]...)
+	return append([]table.Column[Event]{run, cols[0], event, call}, cols[1:]...)
 }
 
 // WriteCSV writes the events of all processes, one process after the other. It
@@ -95,11 +98,9 @@ func export(srcs []profile.EventSource, out interface {
 }) error {
 	for _, src := range srcs {
 		out.NewKinds()
-		first := int64(0)
+		var all numbered
 		err := src.Each(func(e *profile.Events, kinds []profile.EventKind) error {
-			n := first
-			first += int64(e.Len())
-			return out.Add(rows(src.Trace(), e, kinds, n))
+			return out.Add(all.rows(src.Trace(), e, kinds))
 		})
 		if err != nil {
 			return err
@@ -108,12 +109,40 @@ func export(srcs []profile.EventSource, out interface {
 	return nil
 }
 
-func rows(t *profile.Trace, e *profile.Events, kinds []profile.EventKind, first int64) iter.Seq[Event] {
+// numbered numbers the events of a process.
+type numbered struct {
+	first int64   // number of events before the next ones
+	calls []int64 // last call of each thread, -1 if there was none
+}
+
+// rows returns the rows of the next events.
+func (n *numbered) rows(t *profile.Trace, e *profile.Events, kinds []profile.EventKind) iter.Seq[Event] {
+	first := n.first
+	n.first += int64(e.Len())
 	return func(yield func(Event) bool) {
 		for i, k := range e.Kind {
-			if !yield(Event{t, &kinds[k], e, i, first}) {
+			kind := &kinds[k]
+			if !yield(Event{t, kind, e, i, first, n.call(kind, first+int64(i), e.Link[i])}) {
 				return
 			}
 		}
+	}
+}
+
+// call returns the call in which an event was noticed. The message that a
+// Sendrecv received may be before its call, to which it links.
+func (n *numbered) call(k *profile.EventKind, event int64, link int32) int64 {
+	thread := int(max(k.Thread, 0))
+	for thread >= len(n.calls) {
+		n.calls = append(n.calls, -1)
+	}
+	switch last := &n.calls[thread]; {
+	case k.Action == profile.Called:
+		*last = event
+		return event
+	case k.Action == profile.Moved && k.Direction == profile.Recv && link > 0:
+		return event + int64(link)
+	default:
+		return *last
 	}
 }

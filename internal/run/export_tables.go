@@ -72,7 +72,7 @@ func (d *directory) writeProfiles(tables []string, src profile.Source, ranks int
 			comms.Note(p)
 		}
 		if slices.Contains(tables, TableProfile) {
-			d.addParts(blockParts{TableProfile, block, job}, func(parts table.Parts) error { return table.WriteProfileParts(parts, ps) })
+			d.addParts(blockParts{TableProfile, block, job}, func(parts table.Parts) error { return table.WriteProfileParts(parts, ps, true) })
 		}
 		if slices.Contains(tables, TableRanks) {
 			d.addParts(blockParts{TableRanks, block, job}, func(parts table.Parts) error { return table.WriteRankParts(parts, ps) })
