@@ -61,7 +61,7 @@ test:
 	MPITRACE_TEST_LEVEL=quick $(GO) test -count 1 -timeout 30m ./...
 
 # What has tests beyond level quick: tests/testenv/level.go.
-beyond_quick = ./tests/e2e ./tests/page ./interpose ./bench/calls ./bench/process
+beyond_quick = ./tests/e2e ./tests/page ./tests/python ./interpose ./bench/calls ./bench/process
 
 test-all: test
 	MPITRACE_TEST_LEVEL=all $(GO) test -count 1 -timeout 60m $(beyond_quick)
@@ -69,7 +69,7 @@ test-all: test
 	GO=$(GO) scripts/fuzz.sh 5s
 
 test-sweep:
-	@scripts/setup.sh test
+	@scripts/setup.sh sweep
 	@$(MAKE) --no-print-directory prebuilt
 	@$(MAKE) --no-print-directory commands
 	MPITRACE_TEST_LEVEL=sweep $(GO) test -count 1 -timeout 10h -v $(beyond_quick)

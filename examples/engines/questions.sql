@@ -78,7 +78,8 @@ order by run, slice, call, size_class;
 
 -- name: growth
 -- How does the time per rank of each call site grow with the number of ranks?
--- The exponent is 0 if it is constant, 1 if it is proportional.
+-- The exponent is 0 if it is constant, 1 if it is proportional. The calls that
+-- start and end MPI are left out, as in mpitrace history.
 with sizes as (
   select run, count(*) as ranks from ranks where rank >= 0 group by run
 ),
@@ -86,7 +87,7 @@ times as (
   select p.run, s.ranks, p.callsite, p.call, cast(sum(p.time_ns) as double) / s.ranks as time_ns
   from profile p
   join sizes s on s.run = p.run
-  where p.class <> 'internal'
+  where p.class <> 'internal' and p.call not in ('Init', 'Init_thread', 'Finalize')
   group by p.run, s.ranks, p.callsite, p.call
 )
 select callsite, call, count(*) as runs, min(ranks) as fewest_ranks, max(ranks) as most_ranks,

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/mpitrace/mpitrace/interpose"
@@ -35,6 +36,12 @@ func TestRealRun(t *testing.T) {
 // record runs the example on 2 x 2 ranks: a plate of 48 x 40 points, 10 steps.
 func record(t *testing.T, dir, cc string, launcher []string, flags ...string) (run string) {
 	t.Helper()
+	return recordOn(t, dir, cc, launcher, 4, flags...)
+}
+
+// recordOn runs the example on n ranks.
+func recordOn(t *testing.T, dir, cc string, launcher []string, n int, flags ...string) (run string) {
+	t.Helper()
 	t.Setenv("MPITRACE_CACHE", "") // put back at the end
 	testenv.SharedCache(filepath.Join(dir, "cache"), func() bool { _, err := interpose.CacheDir(); return err == nil })
 	t.Setenv("OMPI_ALLOW_RUN_AS_ROOT", "1")
@@ -43,7 +50,7 @@ func record(t *testing.T, dir, cc string, launcher []string, flags ...string) (r
 	output(t, cc, "-O1", filepath.Join(root, "examples", "halo", "halo.c"), "-o", program, "-lm")
 	run = filepath.Join(dir, "run")
 	args := slices.Concat([]string{"run", "-o", run, "--format", "prof,arrow"}, flags, []string{"--"}, launcher)
-	output(t, filepath.Join(dir, "mpitrace"), append(args, "-n", "4", program, "-n", "48", "-m", "40", "-s", "10")...)
+	output(t, filepath.Join(dir, "mpitrace"), append(args, "-n", strconv.Itoa(n), program, "-n", "48", "-m", "40", "-s", "10")...)
 	return run
 }
 

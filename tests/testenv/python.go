@@ -18,6 +18,18 @@ func Python(t testing.TB) string {
 	return python
 }
 
+// Spark returns the interpreter in build/spark, which has pyspark. It skips the
+// test if there is none.
+func Spark(t testing.TB) string {
+	t.Helper()
+	Need(t, "java")
+	python := filepath.Join(rootOf(t), "build", "spark", "bin", "python")
+	if _, err := os.Stat(python); err != nil {
+		Skip(t, "needs build/spark, which scripts/setup.sh sweep makes")
+	}
+	return python
+}
+
 // Pytest runs pytest in tests/python with variables added to the environment.
 // args are its files and options. Output and failures go to t.
 func Pytest(t testing.TB, env []string, args ...string) {
