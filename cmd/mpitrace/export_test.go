@@ -62,6 +62,8 @@ func TestExportExamples(t *testing.T) {
 		wrote = append(wrote, strings.Fields(got.stdout)...)
 	}
 	want := []string{"mpitrace-app-20260102-150405/profile.parquet", "app.parquet/rank_block=0/part-0.parquet",
+		"app/profile/rank_block=0/part-0.parquet", "app/ranks/rank_block=0/part-0.parquet", "app/communicators/part-0.parquet",
+		"app/events/rank_block=0/part-0.parquet", "app/waits/rank_block=0/part-0.parquet",
 		"prof/solve.0.prof", "prof/solve.1.prof", "prof/solve.2.prof", "prof/solve.3.prof",
 		"mpitrace-app-20260102-150405/trace.json.gz", "app.json.gz", "mpitrace-app-20260102-150405/trace.parquet"}
 	if !slices.Equal(wrote, want) {

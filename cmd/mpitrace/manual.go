@@ -195,6 +195,12 @@ func tables() []table.Description {
 		table.Describe("pvars.arrow", "A row for each value that was read of a performance variable. An array has a row for each element.", table.PvarColumns),
 		table.Describe("trace.<rank>.arrow", "A row for each event of a process, in the order in which the events ended. "+
 			"`mpitrace export --events` writes the events of all ranks as CSV or Parquet, with a column `rank` in front and without `kind`.", tracefile.Columns()),
+		table.Describe("Datasets", "`mpitrace export --partition N --tables all` writes directories of Parquet files. "+
+			"`profile`, `ranks` and `communicators` have the columns of profile.arrow, ranks.arrow and comms.arrow. `events` has the following columns, and then those of trace.<rank>.arrow without `kind`. "+
+			"`waits` has `run`, and then the columns of the table Waits. All but `communicators` are divided into `rank_block=<rank / N>`. "+
+			"Texts are plain texts, and a timestamp is an int64 of nanoseconds since 1970-01-01 UTC, since some engines read no timestamps in nanoseconds. "+
+			"Join tables by `run` and `rank`; a wait is joined with its event by `event`; a message that was sent with the one that was received by `run`, `comm`, `tag` and `seq`, and `rank` of each side with `peer` of the other.",
+			tracefile.DatasetKeys()),
 		table.Describe("Waits", "`mpitrace analyze --waits FILE.arrow` writes a row for each wait in a trace.", table.WaitColumns),
 		table.Describe("Matrices", "`profile2mat --format csv,arrow,parquet` writes a row for each pair of ranks that has messages or bytes. "+
 			"With `--by`, sender and receiver are names of nodes or of blocks of ranks; with `--symmetric`, messages and bytes are doubles, the mean of both directions.",

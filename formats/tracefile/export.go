@@ -20,9 +20,8 @@ func exportColumns() []table.Column[Event] {
 	return append([]table.Column[Event]{rank}, slices.Delete(Columns(), kindColumn, kindColumn+1)...)
 }
 
-// DatasetColumns returns the columns of the events in a dataset: those of an
-// export, with the job and the number of the event.
-func DatasetColumns() []table.Column[Event] {
+// DatasetKeys returns the first columns of the events in a dataset.
+func DatasetKeys() []table.Column[Event] {
 	run := table.Run(func(e Event) string { return e.Run })
 	run.PerKind = true
 	event := table.Numbers("event", "row", "number of the event, from 0, among those of the rank", func(e Event) int64 { return e.First + int64(e.I) })
@@ -30,9 +29,12 @@ func DatasetColumns() []table.Column[Event] {
 	call := table.OptionalNumbers("call_event", "row", "event of the call in which this one was noticed: its own number for a call; null if the trace does not have it",
 		func(e Event) (int64, bool) { return e.CallEvent, e.CallEvent >= 0 })
 	call.Unlike = table.Neighbors
-	cols := exportColumns()
-	return append([]table.Column[Event]{run, cols[0], event, call}, cols[1:]...)
+	return []table.Column[Event]{run, exportColumns()[0], event, call}
 }
+
+// datasetColumns returns the columns of the events in a dataset: the keys,
+// followed by those of an export.
+func datasetColumns() []table.Column[Event] { return append(DatasetKeys(), exportColumns()[1:]...) }
 
 // WriteCSV writes the events of all processes, one process after the other. It
 // iterates over each source once.
@@ -82,7 +84,7 @@ func parquetOptions(cols []table.Column[Event]) table.Options[Event] {
 // WriteParts writes the events of processes of one job, in the order of their
 // ranks, as Parquet files of limited size. It iterates over each source once.
 func WriteParts(parts table.Parts, srcs []profile.EventSource) error {
-	cols := DatasetColumns()
+	cols := datasetColumns()
 	o := parquetOptions(cols)
 	o.SortedBy = []string{"rank", "event"}
 	out := table.NewPartsWriter(parts, cols, o)

@@ -65,11 +65,14 @@ func generated(t *testing.T, dir, name string, args ...string) string {
 // profiles.
 func exported(t *testing.T, dir, run, name string) string {
 	t.Helper()
-	tables, dataset := "all", run+".tables"
-	if name == "trace" {
+	tables, ranks, dataset := "all", "1000", run+".tables"
+	switch name {
+	case "trace":
 		tables = "events,waits"
+	case "halo":
+		ranks = "2"
 	}
-	output(t, filepath.Join(dir, "mpitrace"), "export", run, "--format", "parquet", "--partition", "8", "--tables", tables, "-o", dataset)
+	output(t, filepath.Join(dir, "mpitrace"), "export", run, "--format", "parquet", "--partition", ranks, "--tables", tables, "-o", dataset)
 	return dataset
 }
 

@@ -44,3 +44,26 @@ func ParquetColumn[V any](t *testing.T, data []byte, name string) (out []V) {
 	}
 	return out
 }
+
+// ParquetRanges returns the smallest and the largest value of a column in each
+// row group, encoded as in the file.
+func ParquetRanges(t *testing.T, data []byte, name string) (out [][2][]byte) {
+	t.Helper()
+	in, err := file.NewParquetReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for g := range in.NumRowGroups() {
+		meta := in.RowGroup(g).MetaData()
+		chunk, err := meta.ColumnChunk(meta.Schema.ColumnIndexByName(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		stats, err := chunk.Statistics()
+		if err != nil || stats == nil {
+			t.Fatalf("group %d has no statistics: %v", g, err)
+		}
+		out = append(out, [2][]byte{stats.EncodeMin(), stats.EncodeMax()})
+	}
+	return out
+}
