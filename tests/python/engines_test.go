@@ -12,19 +12,20 @@ import (
 )
 
 // TestEngines compares the answers of examples/engines with those of mpitrace:
-// about examples/halo on two numbers of ranks, about a synthetic job with
-// phases on several nodes, and about a synthetic trace.
+// about examples/halo on two numbers of ranks, LAMMPS, a synthetic job with
+// phases on several nodes, and a synthetic trace.
 func TestEngines(t *testing.T) {
 	engines := map[string]func(testing.TB) string{"duckdb": testenv.Python, "polars": testenv.Python}
 	ranks := 256
 	if testenv.Highest() == testenv.Sweep {
 		engines["spark"], ranks = testenv.Spark, 10_000
 	}
-	testenv.Need(t, "mpicc.openmpi", "mpirun.openmpi")
+	testenv.Need(t, "mpicc.openmpi", "mpirun.openmpi", "lmp")
 	dir := t.TempDir()
 	output(t, "go", "build", "-o", dir, filepath.Join(root, "cmd", "mpitrace"), filepath.Join(root, "cmd", "profile2mat"), filepath.Join(root, "tests", "synth", "gen"))
 	for name, runs := range map[string][]string{
 		"halo":      {traced(t, dir, 2), traced(t, dir, 4)},
+		"lammps":    {melted(t, dir)},
 		"synthetic": {generated(t, dir, "job", "-shape", "stencil", "-per-node", "16", "-phases", "3", "-ranks", strconv.Itoa(ranks))},
 		"trace":     {generated(t, dir, "trace", "-format", "trace", "-shape", "halo", "-ranks", "16", "-per-node", "16", "-events", "100000")},
 	} {
@@ -54,6 +55,15 @@ func traced(t *testing.T, dir string, n int) string {
 	return recordOn(t, dir, "mpicc.openmpi", []string{"mpirun.openmpi", "--oversubscribe"}, n, "--trace")
 }
 
+// melted records LAMMPS after traced has set the environment.
+func melted(t *testing.T, dir string) string {
+	t.Helper()
+	run := filepath.Join(dir, "lammps")
+	output(t, filepath.Join(dir, "mpitrace"), "run", "--trace", "-o", run, "--", "mpirun.openmpi", "--oversubscribe", "-n", "2",
+		"lmp", "-in", filepath.Join(root, "tests", "e2e", "testdata", "in.melt"), "-log", "none")
+	return run
+}
+
 func generated(t *testing.T, dir, name string, args ...string) string {
 	t.Helper()
 	run := filepath.Join(dir, name)
@@ -69,7 +79,7 @@ func exported(t *testing.T, dir, run, name string) string {
 	switch name {
 	case "trace":
 		tables = "events,waits"
-	case "halo":
+	case "halo", "lammps":
 		ranks = "2"
 	}
 	output(t, filepath.Join(dir, "mpitrace"), "export", run, "--format", "parquet", "--partition", ranks, "--tables", tables, "-o", dataset)
