@@ -4,7 +4,7 @@
 #                 2 cores; installs what the tests need
 # make test-all   make test, and then the other MPIs (Open MPI 5, MPICH 5, Intel MPI), sanitizers, short
 #                 sweeps, applications, 5 s of each fuzz target: about 30 minutes; CI runs it
-# make test-sweep every fault, 204 kills, 10^9 calls, 10 minutes of each fuzz target: some hours,
+# make test-sweep every fault, 204 kills, 10^9 calls, Spark, 10 minutes of each fuzz target: some hours,
 #                 by hand before a release; write its result into docs/reliability.md
 # make fuzz       the fuzz targets for a minute each
 # make bench      what recording costs per MPI call, and what making matrices costs

@@ -91,9 +91,17 @@ func TestExportUsage(t *testing.T) {
 		"run --format prof --partition 4":     "has a file for each rank already",
 		"run --format prof -o -":              "stdout takes one file",
 		"--format csv":                        "requires at least 1 arg",
-		"none --format csv":                   "no such file",
-		"empty --format csv":                  "empty holds no recording",
-		"run run --format csv":                "give it alone",
+
+		"run --format parquet --tables all":                         "--tables needs",
+		"run --format csv --partition 2 --tables all":               "--tables needs",
+		"run --format parquet --partition 2 --tables ranks,some":    `no table "some"`,
+		"run --format parquet --partition 2 --tables ranks -o -":    "stdout takes one file",
+		"run --format parquet --partition 2 --tables profile,waits": "run has no trace",
+		"run --format parquet --events --tables events":             "--tables does not apply",
+
+		"none --format csv":    "no such file",
+		"empty --format csv":   "empty holds no recording",
+		"run run --format csv": "give it alone",
 	} {
 		got := call(append([]string{"export"}, strings.Fields(args)...)...)
 		if got.code != exitUsage || !strings.Contains(got.stderr, want) || got.stdout != "" {
@@ -102,6 +110,17 @@ func TestExportUsage(t *testing.T) {
 	}
 	if files, _ := filepath.Glob("run/*"); len(files) != 4 {
 		t.Errorf("unexpected files in the run: %q", files)
+	}
+}
+
+// TestAllTablesOfUntracedRun requires that `all` leaves out tables of a trace,
+// and says so.
+func TestAllTablesOfUntracedRun(t *testing.T) {
+	exported(t, "run")
+	got := call("export", "run", "--format", "parquet", "--partition", "4", "--tables", "all")
+	want := "run/tables/profile/rank_block=0/part-0.parquet\nrun/tables/ranks/rank_block=0/part-0.parquet\nrun/tables/communicators/part-0.parquet\n"
+	if got.code != 0 || got.stdout != want || !strings.Contains(got.stderr, "no tables events and waits") {
+		t.Errorf("%+v, want %q", got, want)
 	}
 }
 

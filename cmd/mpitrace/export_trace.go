@@ -140,7 +140,7 @@ func (o *exportOptions) traceFormat(cmd *cobra.Command, paths []string) (f *trac
 		}
 	}
 	shown := o.trace.shown
-	for _, name := range []string{"partition", "skip-damaged"} {
+	for _, name := range []string{"partition", "tables", "skip-damaged"} {
 		if cmd.Flags().Changed(name) {
 			return nil, nil, fmt.Errorf("--%s does not apply to events", name)
 		}

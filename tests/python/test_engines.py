@@ -8,6 +8,7 @@ Environment:
 """
 
 import csv
+import functools
 import json
 import os
 import subprocess
@@ -26,6 +27,7 @@ def mpitrace(*args):
     return json.loads(subprocess.run([MPITRACE, *args], check=True, stdout=subprocess.PIPE).stdout)
 
 
+@functools.cache
 def report(run):
     """Returns the only job of a run."""
     (job,) = mpitrace("report", "--json", run)["jobs"]
