@@ -113,7 +113,7 @@ func WriteProfileParts(parts Parts, src profile.Source, noSchema bool) error {
 
 // WriteRankParts writes the rows of WriteRanks, of processes of one job.
 func WriteRankParts(parts Parts, src profile.Source) error {
-	return writeParts(parts, tableRanks, RankColumns, sorted, func(add func(iter.Seq[*profile.Profile]) error) error {
+	return writeParts(parts, tableRanks, RankColumns, Options[*profile.Profile]{SortedBy: sorted}, func(add func(iter.Seq[*profile.Profile]) error) error {
 		return src.Each(func(p *profile.Profile) error { return add(slices.Values([]*profile.Profile{p})) })
 	})
 }
@@ -121,9 +121,21 @@ func WriteRankParts(parts Parts, src profile.Source) error {
 // Comms collects the communicators of a source.
 type Comms struct{ commRows }
 
+// commGroup is the maximum number of communicators of a row group, since each
+// may have a long list of members.
+const commGroup = 1 << 10
+
 // WriteParts writes the rows of WriteComms.
 func (c *Comms) WriteParts(parts Parts) error {
-	return writeParts(parts, tableComms, CommColumns, nil, func(add func(iter.Seq[*communicatorRow]) error) error { return add(slices.Values(c.rows)) })
+	o := Options[*communicatorRow]{GroupRows: commGroup}
+	return writeParts(parts, tableComms, CommColumns, o, func(add func(iter.Seq[*communicatorRow]) error) error {
+		for some := range slices.Chunk(c.rows, commGroup) {
+			if err := add(slices.Values(some)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // WaitOfRun is a wait in a dataset.
@@ -146,7 +158,8 @@ func datasetWaitColumns() []Column[WaitOfRun] {
 
 // WriteWaitParts writes the waits of a job, which are sorted by rank and event.
 func WriteWaitParts(parts Parts, run string, waits []profile.Wait) error {
-	return writeParts(parts, tableWaits, DatasetWaitColumns, []string{"rank", "event"}, func(add func(iter.Seq[WaitOfRun]) error) error {
+	o := Options[WaitOfRun]{SortedBy: []string{"rank", "event"}}
+	return writeParts(parts, tableWaits, DatasetWaitColumns, o, func(add func(iter.Seq[WaitOfRun]) error) error {
 		for some := range slices.Chunk(waits, groupRows) {
 			err := add(func(yield func(WaitOfRun) bool) {
 				for _, w := range some {
@@ -163,10 +176,11 @@ func WriteWaitParts(parts Parts, run string, waits []profile.Wait) error {
 	})
 }
 
-func writeParts[T any](parts Parts, name string, cols []Column[T], by []string, each func(add func(iter.Seq[T]) error) error) error {
+func writeParts[T any](parts Parts, name string, cols []Column[T], o Options[T], each func(add func(iter.Seq[T]) error) error) error {
 	// Without the Arrow schema, whose types of times are not those of the file,
 	// and with which polars does not join words of different tables.
-	out := NewPartsWriter(parts, cols, Options[T]{Metadata: metadataOf(name, cols), SortedBy: by, NoSchema: true})
+	o.Metadata, o.NoSchema = metadataOf(name, cols), true
+	out := NewPartsWriter(parts, cols, o)
 	err := each(out.Add)
 	if err == nil {
 		err = out.Close(nil)
