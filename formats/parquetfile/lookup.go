@@ -4,7 +4,7 @@ package parquetfile
 const lookupLimit = 1 << 15
 
 // lookup finds the index of a number in a dictionary. It is a hash table with
-// open addressing, which takes a third of the time of a map.
+// open addressing.
 type lookup struct {
 	words []uint64                 // by index
 	at    *[2 * lookupLimit]uint32 // index+1, 0 for a free slot
