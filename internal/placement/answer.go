@@ -135,14 +135,9 @@ func Ask(q Question) (*Answer, error) {
 		q.Starts = append([]Order{q.Ran}, q.Starts...)
 		a.Orders = append(a.Orders, q.row(AsItRan, traffic, q.Ran))
 	}
-	best, cost, err := Best(t, traffic, q.Options)
+	best, _, err := Best(t, traffic, q.Options)
 	if err != nil {
 		return nil, err
-	}
-	for _, o := range q.Starts {
-		if c := Evaluate(t, traffic, o); c.Objective < cost.Objective {
-			best, cost = o, c
-		}
 	}
 	a.Orders = append(a.Orders, q.row(BestFound, traffic, best), q.row(InBlocks, traffic, block),
 		q.row(InTurn, traffic, turn), q.random(traffic))

@@ -23,7 +23,7 @@ func Best(t *Topology, traffic *Traffic, opts Options) (Order, Cost, error) {
 	if err := opts.check(t, traffic); err != nil {
 		return nil, Cost{}, err
 	}
-	orders := append(slices.Clone(opts.Starts), Block(traffic.Ranks))
+	orders := distinct(append(slices.Clone(opts.Starts), Block(traffic.Ranks)))
 	p := newProblem(t, traffic)
 	if p.h.levels() > 1 && traffic.Ranks > maxExact {
 		orders = append(orders, p.orders(t, traffic, orders, opts)...)
@@ -54,6 +54,16 @@ func (o *Options) check(t *Topology, traffic *Traffic) error {
 		}
 	}
 	return nil
+}
+
+// distinct returns the orders without repetitions: the present order often is block order.
+func distinct(orders []Order) (out []Order) {
+	for _, o := range orders {
+		if !slices.ContainsFunc(out, func(known Order) bool { return slices.Equal(known, o) }) {
+			out = append(out, o)
+		}
+	}
+	return out
 }
 
 // cheapest returns the first of the orders of the least objective.

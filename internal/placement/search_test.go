@@ -253,3 +253,10 @@ func TestBestRefuses(t *testing.T) {
 		}
 	}
 }
+
+func TestDistinct(t *testing.T) {
+	a, b := Order{0, 1, 2}, Order{1, 0, 2}
+	if got := distinct([]Order{a, b, slices.Clone(a), b}); !slices.EqualFunc(got, []Order{a, b}, slices.Equal[Order]) {
+		t.Errorf("%v", got)
+	}
+}
