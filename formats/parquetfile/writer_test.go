@@ -198,8 +198,13 @@ func TestOrders(t *testing.T) {
 	c.Reset()
 	SetIntegers(c, []int32{-1, 1, 7}, Unsigned, true)
 	unsigned := schema.MustPrimitive(schema.NewPrimitiveNodeLogical("c", parquet.Repetitions.Required, schema.NewIntLogicalType(32, false), parquet.Types.Int32, 0, -1))
-	if s := stats(t, write(t, unsigned, 3, c)); little.Uint32(s.Min) != 1 || little.Uint32(s.Max) != math.MaxUint32 {
+	in := write(t, unsigned, 3, c)
+	if s := stats(t, in); little.Uint32(s.Min) != 1 || little.Uint32(s.Max) != math.MaxUint32 {
 		t.Errorf("unsigned: %+v", s)
+	}
+	// The older fields are for signed orders only.
+	if s := in.MetaData().RowGroups[0].Columns[0].MetaData.Statistics; s.Min != nil || s.Max != nil {
+		t.Errorf("unsigned numbers have the statistics of signed ones: %v", s)
 	}
 	double := schema.NewFloat64Node("c", parquet.Repetitions.Required, -1)
 	bits := func(values ...float64) (out []int64) {

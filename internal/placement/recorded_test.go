@@ -71,6 +71,10 @@ func TestRecorded(t *testing.T) {
 			on(8, 8, 2, "a 0-4", "a 4-7", "b 0-3", "b 4-7"),
 			"node:5×2 system:50×1", []int{0, 1, 2, 3}, "0-4 4-7 0-3 4-7",
 		},
+		"pairs of cores that overlap": {
+			on(8, 8, 1, "a 0-1", "a 1-2", "a 1-2", "a 0-1"),
+			"node:5×1 system:50×1", []int{0, 1, 2, 3}, "0-1 1-2 1-2 0-1",
+		},
 		"no masks": {
 			on(0, 0, 0, "a", "b", "a"),
 			"node:5×2 system:50×1", []int{0, 2, 1}, "",
