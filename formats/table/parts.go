@@ -102,8 +102,8 @@ func (p *PartsWriter[T]) Close(metadata map[string]string) error {
 // sorted are the columns by which the rows of a job are sorted.
 var sorted = []string{"rank"}
 
-// WriteProfileParts writes the rows of WriteProfile, of processes of one job.
-// noSchema is as in Options.
+// WriteProfileParts writes the table profile of one job. noSchema is as in
+// Options.
 func WriteProfileParts(parts Parts, src profile.Source, noSchema bool) error {
 	out := NewPartsWriter(parts, ProfileColumns, Options[Fact]{Metadata: metadataOf(tableProfile, ProfileColumns), SortedBy: sorted, NoSchema: noSchema})
 	var settings Settings
@@ -111,7 +111,7 @@ func WriteProfileParts(parts Parts, src profile.Source, noSchema bool) error {
 	return out.Fail(err)
 }
 
-// WriteRankParts writes the rows of WriteRanks, of processes of one job.
+// WriteRankParts writes the table ranks of one job.
 func WriteRankParts(parts Parts, src profile.Source) error {
 	return writeParts(parts, tableRanks, RankColumns, Options[*profile.Profile]{SortedBy: sorted}, func(add func(iter.Seq[*profile.Profile]) error) error {
 		return src.Each(func(p *profile.Profile) error { return add(slices.Values([]*profile.Profile{p})) })
@@ -125,7 +125,7 @@ type Comms struct{ commRows }
 // may have a long list of members.
 const commGroup = 1 << 10
 
-// WriteParts writes the rows of WriteComms.
+// WriteParts writes the table communicators.
 func (c *Comms) WriteParts(parts Parts) error {
 	o := Options[*communicatorRow]{GroupRows: commGroup}
 	return writeParts(parts, tableComms, CommColumns, o, func(add func(iter.Seq[*communicatorRow]) error) error {
@@ -156,7 +156,8 @@ func datasetWaitColumns() []Column[WaitOfRun] {
 	return cols
 }
 
-// WriteWaitParts writes the waits of a job, which are sorted by rank and event.
+// WriteWaitParts writes the table waits of one job. The waits are sorted by rank
+// and event.
 func WriteWaitParts(parts Parts, run string, waits []profile.Wait) error {
 	o := Options[WaitOfRun]{SortedBy: []string{"rank", "event"}}
 	return writeParts(parts, tableWaits, DatasetWaitColumns, o, func(add func(iter.Seq[WaitOfRun]) error) error {

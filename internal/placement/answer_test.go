@@ -13,7 +13,8 @@ import (
 )
 
 // asked is a machine of 2 nodes with 2 sockets of 2 cores, and what 6 ranks send. Rank 0
-// exchanges 9 bytes with 4, 8 with 1 and 7 with 2; 4 and 5 exchange 2.
+// exchanges 9 bytes with rank 4, 8 bytes with rank 1 and 7 bytes with rank 2; ranks 4 and 5
+// exchange 2 bytes.
 func asked(t *testing.T) Question {
 	t.Helper()
 	topology, err := Uniform([]string{"socket", "node", "system"}, []int{2, 2, 2}, []int64{1, 10, 100})

@@ -26,8 +26,8 @@ type tuning struct {
 // coarsest is the number of vertices of the smallest graph.
 const coarsest = 48
 
-// bisect returns the side of each vertex. The sides have room for caps ranks, which is
-// enough for all.
+// bisect divides a graph into two sides, and returns the side of each vertex. caps is the
+// largest number of ranks of each side; both together hold all ranks.
 func (t *tuning) bisect(g *graph, caps [2]int, r *rand.Rand) []int32 {
 	side := t.cycle(g, caps, nil, r)
 	return t.rebisect(g, caps, side, t.cycles, r)

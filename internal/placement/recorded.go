@@ -41,8 +41,8 @@ func Recorded(processes []Process, ranks int) (*Tree, []int, error) {
 	return t, inSlots, nil
 }
 
-// byHost returns the processes of each host by rank; the hosts are in the order of their
-// first rank. It is an error if the host of a rank is not known.
+// byHost returns a list of processes for each host, ordered by rank. Hosts are ordered by
+// their first rank. It is an error if the host of a rank is not known.
 func byHost(processes []Process, ranks int) ([][]Process, error) {
 	known := make([]bool, ranks)
 	processes = slices.SortedStableFunc(slices.Values(processes), func(a, b Process) int { return cmp.Compare(a.Rank, b.Rank) })

@@ -12,8 +12,8 @@ import (
 // specForm is what errors show of the form of a specification.
 const specForm = `write it as "node:4 socket:2 core:8", outermost first`
 
-// specLevels are the names that hwloc and users have for levels. A level without name
-// has no distance of its own: its domains are part of those around it.
+// specLevels are the names that hwloc and users have for levels. A level with an
+// empty name here is left out: its slots belong to the next outer level.
 var specLevels = map[string]string{
 	"group": "group", "switch": switchLevel,
 	"node": NodeLevel, "machine": NodeLevel,
