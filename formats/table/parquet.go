@@ -53,8 +53,8 @@ func NewParquetWriter[T any](w io.Writer, cols []Column[T], o Options[T]) (*Parq
 	return t, err
 }
 
-// pagePacker compresses pages. The default level of zstd takes longer and makes
-// files of events about as small: see package tracefile.
+// pagePacker compresses pages. The default level of zstd takes longer, and the
+// files of events are hardly smaller: see package tracefile.
 var pagePacker = Packer(zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderCRC(false), zstd.WithEncoderConcurrency(1))
 
 // parquetMetadata returns the table's metadata, and the Arrow schema in the
