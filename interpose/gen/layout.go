@@ -18,6 +18,7 @@ var structs = []any{
 	layout.Setting{}, layout.Variable{}, layout.Pvar{}, layout.Handle{}, layout.Reading{}, layout.Group{},
 	layout.Placement{}, layout.Usage{}, layout.EagerLimit{},
 	layout.EventsHeader{}, layout.Chunk{}, layout.Event{},
+	layout.ContainerHeader{}, layout.Extent{},
 }
 
 // constants lists the constants of the header. C names are made from these
@@ -77,6 +78,9 @@ var constants = []struct {
 	{"CommNone", uint32(layout.CommNone)}, {"OpenBytesUnknown", uint64(layout.OpenBytesUnknown)},
 	{"CommInter", layout.CommInter}, {"CommFreed", layout.CommFreed}, {"CommFound", layout.CommFound},
 	{"CommList", layout.CommList}, {"CommRemote", layout.CommRemote},
+	{"ContainerVersion", layout.ContainerVersion}, {"Granule", layout.Granule}, {"ExtentMagic", layout.ExtentMagic},
+	{"ExtentSize", layout.ExtentSize}, {"ContainerSealed", uint64(layout.ContainerSealed)}, {"MaxHost", layout.MaxHost},
+	{"ExtentRecording", layout.ExtentRecording}, {"ExtentEvents", layout.ExtentEvents},
 	{"EventsVersion", layout.EventsVersion}, {"EventsHeaderSize", layout.EventsHeaderSize},
 	{"ChunkMagic", layout.ChunkMagic}, {"ChunkSize", layout.ChunkSize}, {"ChunkEvents", layout.ChunkEvents},
 	{"CutSlices", layout.CutSlices}, {"CutClasses", layout.CutClasses}, {"CutLimit", layout.CutLimit},

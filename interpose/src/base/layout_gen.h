@@ -131,6 +131,14 @@
 #define MT_COMM_FOUND 4
 #define MT_COMM_LIST 8
 #define MT_COMM_REMOTE 16
+#define MT_CONTAINER_VERSION 1
+#define MT_GRANULE 65536
+#define MT_EXTENT_MAGIC 1414813765
+#define MT_EXTENT_SIZE 64
+#define MT_CONTAINER_SEALED 0x8000000000000000ull
+#define MT_MAX_HOST 256
+#define MT_EXTENT_RECORDING 1
+#define MT_EXTENT_EVENTS 2
 #define MT_EVENTS_VERSION 1
 #define MT_EVENTS_HEADER_SIZE 65536
 #define MT_CHUNK_MAGIC 1263421507
@@ -655,5 +663,51 @@ _Static_assert(offsetof(mt_l_event, ticks) == 8, "Event.Ticks");
 _Static_assert(offsetof(mt_l_event, bytes) == 16, "Event.Bytes");
 _Static_assert(offsetof(mt_l_event, row) == 24, "Event.Row");
 _Static_assert(offsetof(mt_l_event, tag) == 28, "Event.Tag");
+
+typedef struct mt_l_containerheader {
+    uint8_t magic[8];
+    uint32_t version;
+    uint32_t byte_order;
+    uint32_t granule;
+    uint32_t reserved;
+    uint64_t id[2];
+    uint64_t claimed;
+    uint8_t boot_id[40];
+    uint8_t host[256];
+} mt_l_containerheader;
+_Static_assert(sizeof(mt_l_containerheader) == 344, "size of ContainerHeader");
+_Static_assert(offsetof(mt_l_containerheader, magic) == 0, "ContainerHeader.Magic");
+_Static_assert(offsetof(mt_l_containerheader, version) == 8, "ContainerHeader.Version");
+_Static_assert(offsetof(mt_l_containerheader, byte_order) == 12, "ContainerHeader.ByteOrder");
+_Static_assert(offsetof(mt_l_containerheader, granule) == 16, "ContainerHeader.Granule");
+_Static_assert(offsetof(mt_l_containerheader, reserved) == 20, "ContainerHeader.Reserved");
+_Static_assert(offsetof(mt_l_containerheader, id) == 24, "ContainerHeader.ID");
+_Static_assert(offsetof(mt_l_containerheader, claimed) == 40, "ContainerHeader.Claimed");
+_Static_assert(offsetof(mt_l_containerheader, boot_id) == 48, "ContainerHeader.BootID");
+_Static_assert(offsetof(mt_l_containerheader, host) == 88, "ContainerHeader.Host");
+
+typedef struct mt_l_extent {
+    uint32_t magic;
+    uint32_t kind;
+    uint32_t sequence;
+    uint32_t granules;
+    uint64_t id[2];
+    uint64_t offset;
+    uint64_t owner;
+    uint64_t logical;
+    uint32_t pid;
+    uint32_t reserved;
+} mt_l_extent;
+_Static_assert(sizeof(mt_l_extent) == 64, "size of Extent");
+_Static_assert(offsetof(mt_l_extent, magic) == 0, "Extent.Magic");
+_Static_assert(offsetof(mt_l_extent, kind) == 4, "Extent.Kind");
+_Static_assert(offsetof(mt_l_extent, sequence) == 8, "Extent.Sequence");
+_Static_assert(offsetof(mt_l_extent, granules) == 12, "Extent.Granules");
+_Static_assert(offsetof(mt_l_extent, id) == 16, "Extent.ID");
+_Static_assert(offsetof(mt_l_extent, offset) == 32, "Extent.Offset");
+_Static_assert(offsetof(mt_l_extent, owner) == 40, "Extent.Owner");
+_Static_assert(offsetof(mt_l_extent, logical) == 48, "Extent.Logical");
+_Static_assert(offsetof(mt_l_extent, pid) == 56, "Extent.Pid");
+_Static_assert(offsetof(mt_l_extent, reserved) == 60, "Extent.Reserved");
 
 #endif
