@@ -105,6 +105,15 @@ func (b *byObject[T, P]) others() P {
 	return b.rest
 }
 
+func (b *byObject[T, P]) merge(o *byObject[T, P]) {
+	for label, sum := range o.known {
+		b.of(label).merge(sum)
+	}
+	if o.rest != nil {
+		b.others().merge(o.rest)
+	}
+}
+
 // compareObjects orders labels. Communicators that MPI itself made, whose
 // labels have no "#" and id, come first.
 func compareObjects(a, b string) int {

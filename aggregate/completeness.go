@@ -74,6 +74,40 @@ func (c *completeness) add(p *profile.Profile) {
 	}
 }
 
+func (c *completeness) merge(o *completeness) {
+	for r, gap := range o.sendGaps {
+		noteGap(c.sendGaps, r, gap)
+	}
+	for r, gap := range o.receiveGaps {
+		noteGap(c.receiveGaps, r, gap)
+	}
+	addAll(c.anySource, o.anySource)
+	addAll(c.anyDest, o.anyDest)
+	for k := range c.counts {
+		addAll(c.counts[k], o.counts[k])
+	}
+	for p, s := range o.pairs {
+		if c.pairs[p] == nil {
+			c.pairs[p] = new(unmatched)
+		}
+		c.pairs[p].merge(s)
+	}
+}
+
+// addAll adds the numbers of more to sums, by rank.
+func addAll(sums, more map[int]uint64) {
+	for k, n := range more {
+		sums[k] += n
+	}
+}
+
+func (s *unmatched) merge(o *unmatched) {
+	s.gone += o.gone
+	s.cancelled.Add(o.cancelled)
+	s.maybeGone += o.maybeGone
+	s.maybeSent += o.maybeSent
+}
+
 // of returns a copy for the check of a whole job. explains uses it up.
 func (c *completeness) of(j *Job) *completeness {
 	out := &completeness{sendGaps: maps.Clone(c.sendGaps), receiveGaps: maps.Clone(c.receiveGaps), counts: c.counts, pairs: c.pairs,

@@ -125,6 +125,13 @@ func (e *Exchange) plus(o Exchange) {
 	e.Received.Add(o.Received)
 }
 
+func (x *exchange) merge(o *exchange) {
+	x.received.Merge(&o.received)
+	for rank, e := range o.elsewhere {
+		x.addElsewhere(rank, e)
+	}
+}
+
 // Conservation checks the pairs of one rank, or of the whole job if rank is AllRanks.
 func (j *Job) Conservation(rank int) *Conservation {
 	c := &check{completeness: j.completeness.of(j), rank: rank, gaps: map[Gap]int{},

@@ -179,6 +179,16 @@ func (e *endings) site(p *profile.Profile, address uint64) *Site {
 	return &s
 }
 
+func (e *endings) merge(o *endings) {
+	e.list = append(e.list, o.list...)
+	for label, members := range o.comms {
+		if e.comms == nil {
+			e.comms = map[string]profile.Group{}
+		}
+		e.comms[label] = members
+	}
+}
+
 // ends returns the processes in the order in which a summary lists them.
 // Processes that called MPI_Abort come first, because they caused the others to
 // end. Those whose end was observed follow by time of ending (see moment), then

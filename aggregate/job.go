@@ -10,13 +10,14 @@ package aggregate
 import (
 	"cmp"
 	"path/filepath"
+	"runtime"
 
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
 // Job holds the sums over the processes of an MPI job: the processes that share
-// one MPI_COMM_WORLD.
+// one MPI_COMM_WORLD. Parts of a job can be added up separately and merged.
 type Job struct {
 	Run string // name that the launcher gives the run; empty if not known
 
@@ -79,11 +80,24 @@ func ofKept(profiles []*profile.Profile) *Job {
 	return j
 }
 
-// Of returns the job of all profiles of a source.
+// Of returns the job of all profiles of a source. If the source can be read by several
+// goroutines, it adds up as many parts of the job at a time as there are processors.
 func Of(src profile.Source, o Options) (*Job, error) {
-	j := NewJob(o)
-	err := src.Each(func(p *profile.Profile) error { j.Add(p); return nil })
-	return j, err
+	several, ok := src.(profile.Parts)
+	if !ok {
+		j := NewJob(o)
+		err := src.Each(func(p *profile.Profile) error { j.Add(p); return nil })
+		return j, err
+	}
+	parts := make([]*Job, runtime.GOMAXPROCS(0))
+	for i := range parts {
+		parts[i] = NewJob(o)
+	}
+	err := several.EachPart(len(parts), func(part int, p *profile.Profile) error { parts[part].Add(p); return nil })
+	for _, part := range parts[1:] {
+		parts[0].Merge(part)
+	}
+	return parts[0], err
 }
 
 // Add adds a process. The communicators of all processes must have been unified
@@ -110,6 +124,29 @@ func (j *Job) Add(p *profile.Profile) {
 	if j.options.Keep != nil && j.options.Keep(p.Rank) {
 		j.kept = append(j.kept, p)
 	}
+}
+
+// Merge adds the processes of o, which must not be used afterwards.
+func (j *Job) Merge(o *Job) {
+	j.Run = min(cmp.Or(j.Run, o.Run), cmp.Or(o.Run, j.Run))
+	j.ranks.Merge(&o.ranks)
+	j.processes = append(j.processes, o.processes...)
+	j.builder.Merge(o.builder)
+	j.exchange.merge(&o.exchange)
+	j.completeness.merge(&o.completeness)
+	j.calls.merge(&o.calls)
+	j.sizes.merge(o.sizes)
+	j.slices.merge(o.slices)
+	j.sites.merge(o.sites)
+	j.ends.merge(&o.ends)
+	j.variables.merge(o.variables)
+	j.settingsOf.merge(o.settingsOf)
+	j.physical.merge(&o.physical)
+	j.pvars.merge(&o.pvars)
+	j.late.merge(o.late)
+	j.comms.merge(&o.comms.byObject)
+	j.details.merge(&o.details)
+	j.kept = append(j.kept, o.kept...)
 }
 
 // programOf returns the file name of the executable; if there are several, that of the

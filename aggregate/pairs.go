@@ -137,6 +137,11 @@ func (d *pairDetails) addFlow(f profile.Flow, key detailKey) {
 	if d.most == 0 || pair.From < 0 || pair.To < 0 || d.only != nil && !d.only(pair) {
 		return
 	}
+	d.addVolume(pair, key, matrix.Volume{Bytes: f.Bytes, Messages: f.Messages})
+}
+
+// addVolume adds up the messages of one row.
+func (d *pairDetails) addVolume(pair matrix.Pair, key detailKey, v matrix.Volume) {
 	if d.pairs == nil {
 		d.pairs = map[matrix.Pair]map[detailKey]matrix.Volume{}
 	}
@@ -151,8 +156,22 @@ func (d *pairDetails) addFlow(f profile.Flow, key detailKey) {
 		*d = pairDetails{}
 		return
 	}
-	sum.Add(matrix.Volume{Bytes: f.Bytes, Messages: f.Messages})
+	sum.Add(v)
 	d.pairs[pair][key] = sum
+}
+
+func (d *pairDetails) merge(o *pairDetails) {
+	if o.most == 0 {
+		*d = pairDetails{} // too much for a part is too much for the whole
+	}
+	for pair, rows := range o.pairs {
+		for key, v := range rows {
+			if d.most == 0 {
+				return
+			}
+			d.addVolume(pair, key, v)
+		}
+	}
 }
 
 // PairDetails returns what each pair of ranks sent, by pair, the most bytes first; nil

@@ -77,6 +77,19 @@ func (s *physicalSums) lack(why string, ranks ...int) {
 	s.unknown[why] = append(s.unknown[why], ranks...)
 }
 
+func (s *physicalSums) merge(o *physicalSums) {
+	s.asked = s.asked || o.asked
+	s.known += o.known
+	for _, sum := range []struct{ to, from *MatrixTotals }{{&s.external, &o.external}, {&s.internal, &o.internal}} {
+		sum.to.Add(sum.from.Volume)
+		sum.to.Pairs += sum.from.Pairs
+	}
+	s.own.Add(o.own)
+	for why, ranks := range o.unknown {
+		s.lack(why, ranks...)
+	}
+}
+
 // physical returns the physical traffic; nil if it was not to be recorded.
 func (s *physicalSums) physical(traffic []MatrixTotals) *Physical {
 	if !s.asked {

@@ -122,6 +122,12 @@ func (s pvarSums) add(p *profile.Profile) {
 	}
 }
 
+func (s *pvarSums) merge(o *pvarSums) {
+	for k, sum := range *o {
+		s.of(k, sum.description).objects.merge(&sum.objects)
+	}
+}
+
 func (o *pvarObject) slice(name string) *pvarSpread {
 	if o.slices == nil {
 		o.slices = map[string]*pvarSpread{}

@@ -76,8 +76,9 @@ func TestPvarsOfOneRank(t *testing.T) {
 }
 
 // TestWatchedIgnoresOrder checks that variables and late receives do not depend
-// on the order of the recordings, even for sums of doubles that would depend on
-// their order, and with more communicators than have sums of their own.
+// on the order of the recordings or on how they are merged, even for sums of
+// doubles that would depend on their order, and with more communicators than
+// have sums of their own.
 func TestWatchedIgnoresOrder(t *testing.T) {
 	crowd := func() []*profile.Profile {
 		ps := watched()

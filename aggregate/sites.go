@@ -184,6 +184,16 @@ func (c *siteOfProcess) add(p *profile.Profile, r *profile.Row) {
 	}
 }
 
+func (s siteSums) merge(o siteSums) {
+	for k, c := range o {
+		if known := s[k]; known != nil {
+			known.merge(c)
+		} else {
+			s[k] = c
+		}
+	}
+}
+
 // sites returns the call sites, those with the most time first.
 func (s siteSums) sites() []CallSite {
 	out := make([]CallSite, 0, len(s))

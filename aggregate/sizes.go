@@ -58,6 +58,16 @@ func (s sizeSums) of(call string, class profile.Class) *sizesOfCall {
 	return s[call]
 }
 
+func (s sizeSums) merge(o sizeSums) {
+	for call, theirs := range o {
+		ours := s.of(call, theirs.class)
+		for k := range theirs.sizes {
+			ours.sizes[k].calls += theirs.sizes[k].calls
+			ours.sizes[k].Add(theirs.sizes[k].Volume)
+		}
+	}
+}
+
 // calls returns the sizes by call, the call that sent the most bytes first.
 func (s sizeSums) calls() []CallSizes {
 	out := []CallSizes{}

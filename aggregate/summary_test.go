@@ -195,11 +195,11 @@ func TestMessageSizes(t *testing.T) {
 }
 
 // TestSummaryIgnoresOrder checks that the summary does not depend on the order
-// of the recordings.
+// of the recordings or on how they are merged.
 func TestSummaryIgnoresOrder(t *testing.T) { checkAnyOrder(t, 50, fixture) }
 
-// checkAnyOrder adds up profiles in random orders. profiles must return new
-// profiles each time.
+// checkAnyOrder adds up three or more profiles in random orders and groupings.
+// profiles must return new profiles each time.
 func checkAnyOrder(t *testing.T, tries int, profiles func() []*profile.Profile) {
 	t.Helper()
 	want, err := json.Marshal(New(profiles()).Summary())
@@ -210,8 +210,17 @@ func checkAnyOrder(t *testing.T, tries int, profiles func() []*profile.Profile) 
 	for range tries {
 		ps := profiles()
 		r.Shuffle(len(ps), func(i, k int) { ps[i], ps[k] = ps[k], ps[i] })
-		if got, _ := json.Marshal(New(ps).Summary()); string(got) != string(want) {
-			t.Fatalf("got  %s\nwant %s", got, want)
+		merged := func(jobs ...*Job) *Job {
+			for _, j := range jobs[1:] {
+				jobs[0].Merge(j)
+			}
+			return jobs[0]
+		}
+		a, b, c := func() *Job { return New(ps[:1]) }, func() *Job { return New(ps[1:2]) }, func() *Job { return New(ps[2:]) }
+		for _, j := range []*Job{New(ps), merged(merged(a(), b()), c()), merged(a(), merged(b(), c())), merged(NewJob(Options{}), c(), a(), b())} {
+			if got, _ := json.Marshal(j.Summary()); string(got) != string(want) {
+				t.Fatalf("got  %s\nwant %s", got, want)
+			}
 		}
 	}
 }

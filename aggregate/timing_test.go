@@ -29,8 +29,11 @@ func TestErrorsAddUp(t *testing.T) {
 			t.Errorf("rank %d: error of %g s, want 5 ms", r.Rank, r.MPITimeErrorS)
 		}
 	}
-	other := New(append(sampledFixture()[2:], sampledFixture()[:2]...))
-	if diff := cmp.Diff(s.Calls, other.Summary().Calls); diff != "" {
+	halves := NewJob(Options{})
+	for _, half := range [][]*profile.Profile{sampledFixture()[2:], sampledFixture()[:2]} {
+		halves.Merge(New(half))
+	}
+	if diff := cmp.Diff(s.Calls, halves.Summary().Calls); diff != "" {
 		t.Error(diff)
 	}
 	var back Summary

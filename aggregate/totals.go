@@ -88,6 +88,13 @@ func (c *CallTotals) between(shortest, longest uint64) {
 	c.MaxNs = max(c.MaxNs, longest)
 }
 
+func (c *CallTotals) merge(o *CallTotals) {
+	c.between(o.MinNs, o.MaxNs)
+	c.plus(o.Totals)
+	c.Sent.Add(o.Sent)
+	c.Received.Add(o.Received)
+}
+
 // callSums collects the rows of a job by call and by class.
 type callSums struct {
 	byCall  map[string]*CallTotals
@@ -122,6 +129,15 @@ func (s *callSums) of(call, class string) *CallTotals {
 		s.byCall[call] = c
 	}
 	return c
+}
+
+func (s *callSums) merge(o *callSums) {
+	for _, c := range o.byCall {
+		s.of(c.Call, c.Class).merge(c)
+	}
+	for i := range s.byClass {
+		s.byClass[i].plus(o.byClass[i])
+	}
 }
 
 // calls returns the totals by call, the longest time first.
@@ -186,6 +202,12 @@ func (s sliceSums) add(p *profile.Profile) {
 		if of := byIndex[r.Slice]; of != nil && !profile.SetsUp(r.Call) {
 			of.Totals.add(withoutReceived(r))
 		}
+	}
+}
+
+func (s sliceSums) merge(o sliceSums) {
+	for name, sum := range o {
+		s.of(name, sum.start).plus(sum.Totals)
 	}
 }
 

@@ -126,6 +126,12 @@ func (s lateReceiveSums) site(k siteKey, at Site) *lateSite {
 	return s[k]
 }
 
+func (s lateReceiveSums) merge(o lateReceiveSums) {
+	for k, site := range o {
+		s.site(k, site.Site).comms.merge(&site.comms)
+	}
+}
+
 // merge adds o and keeps the pairs with the most late receives. A pair is
 // recorded by one process only. So a pair that is not among the first of a part
 // of the job is not among the first of the job.

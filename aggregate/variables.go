@@ -92,6 +92,15 @@ func (s variableSums) add(p *profile.Profile) {
 	}
 }
 
+func (s *variableSums) merge(o variableSums) {
+	if *s == nil {
+		*s = variableSums{}
+	}
+	for v, ranks := range o {
+		(*s)[v] = append((*s)[v], ranks...)
+	}
+}
+
 // variables returns the variables of a job, those set by --cvar first, by name.
 func (s variableSums) variables() []Variable {
 	out := []Variable{}
@@ -194,6 +203,14 @@ func (s settingSums) note(name, value string, ranks ...int) {
 func (s settingSums) add(p *profile.Profile) {
 	for name, value := range p.Settings {
 		s.note(name, value, p.Rank)
+	}
+}
+
+func (s *settingSums) merge(o settingSums) {
+	for name, values := range o {
+		for value, ranks := range values {
+			s.note(name, value, ranks...)
+		}
 	}
 }
 

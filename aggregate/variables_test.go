@@ -51,17 +51,18 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// TestVariablesIgnoreOrder checks that the variables do not depend on the order
-// of the profiles.
-func TestVariablesIgnoreOrder(t *testing.T) {
+// TestVariablesMerge checks that the variables do not depend on how a job is
+// divided into parts.
+func TestVariablesMerge(t *testing.T) {
 	job := func() []*profile.Profile {
 		return withVariables(func(r int) []profile.Variable {
 			return []profile.Variable{asked("x", []string{"1", "2"}[r%2], profile.ScopeAllEq), {Name: "UCX_TLS", Value: "self"}}
 		})
 	}
 	want := New(job()).Summary().Variables
-	other := New(append(job()[2:], job()[:2]...))
-	if diff := cmp.Diff(want, other.Summary().Variables); diff != "" {
+	a, b := New(job()[2:]), New(job()[:2])
+	a.Merge(b)
+	if diff := cmp.Diff(want, a.Summary().Variables); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff(profile.RankSet{{First: 0, Last: 0}, {First: 2, Last: 2}}, want[0].Ranks); diff != "" {

@@ -22,3 +22,12 @@ func (l List) Each(f func(*Profile) error) error {
 	}
 	return nil
 }
+
+// Parts is a Source that several goroutines can read at a time.
+type Parts interface {
+	Source
+	// EachPart calls f with each profile, in no particular order. part is a number below n:
+	// there are at most n calls at a time, and each has another part. Otherwise it is like
+	// Each.
+	EachPart(n int, f func(part int, p *Profile) error) error
+}
