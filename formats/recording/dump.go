@@ -14,18 +14,15 @@ import (
 // Dump writes the contents of the recording at path as text, line by line, in
 // the order of the file's tables.
 func Dump(w io.Writer, path string) error {
-	in, size, err := openFile(path)
-	if err != nil {
-		return fmt.Errorf("dump recording: %w", err)
-	}
-	defer in.Close()
-	f, err := sniffFile(in, size)
-	if err == nil {
-		err = f.open()
-	}
-	if err != nil {
-		return fmt.Errorf("dump recording %s: %w", path, err)
-	}
+	return withUnread(path, "dump", func(f *file) error {
+		if err := f.open(); err != nil {
+			return err
+		}
+		return f.dump(w)
+	})
+}
+
+func (f *file) dump(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	f.keepSamples = f.timing() == profile.TimingSampled
 	f.dumpHeader(out)

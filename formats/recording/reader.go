@@ -26,7 +26,7 @@ var magic = layout.Magic[:]
 // Is reports whether a file that starts with head is a recording, packed or not.
 func Is(head []byte) bool { return bytes.HasPrefix(head, magic) || bytes.HasPrefix(head, packedMagic) }
 
-// ReadFile reads the recording at path. Errors contain the file and the
+// ReadFile reads the recording at path, which may be in a container. Errors contain the file and the
 // position.
 func ReadFile(path string) (*profile.Profile, error) {
 	return readFile(path, wholeFile, false)
@@ -63,7 +63,14 @@ func openFile(path string) (in *os.File, size int64, err error) {
 	return in, info.Size(), nil
 }
 
-func readFile(path string, ahead int64, headOnly bool) (*profile.Profile, error) {
+func readFile(path string, ahead int64, headOnly bool) (p *profile.Profile, err error) {
+	if container, name, ok := inContainer(path); ok {
+		err = withMember(container, name, func(c *Container, m *member) error {
+			p, err = c.read(m, headOnly)
+			return err
+		})
+		return p, err
+	}
 	in, size, err := openFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read recording: %w", err)
@@ -87,7 +94,7 @@ func readFile(path string, ahead int64, headOnly bool) (*profile.Profile, error)
 	if err := f.open(); err != nil {
 		return nil, fmt.Errorf("read recording %s: %w", path, err)
 	}
-	p := f.profile()
+	p = f.profile()
 	p.Source = path
 	return p, nil
 }
@@ -155,10 +162,11 @@ func Read(r io.ReaderAt, size int64) (*profile.Profile, error) {
 type file struct {
 	r        io.ReaderAt
 	size     int64
-	ahead    []byte // the first bytes of r
-	scratch  []byte // buffer for bytes after ahead
-	rows     []byte // rows of the table whose samples are being read
-	headOnly bool   // skip rows and vectors
+	ahead    []byte        // the first bytes of r
+	scratch  []byte        // buffer for bytes after ahead
+	rows     []byte        // rows of the table whose samples are being read
+	headOnly bool          // skip rows and vectors
+	extents  *fileInPieces // r, in a container that is not packed; otherwise nil
 
 	keepSamples bool            // for Dump
 	kept        []layout.Sample // sample of each row
@@ -288,7 +296,7 @@ func (f *file) readSegments() {
 		end = uint64(f.size)
 	}
 	segmentSize := uint64(binary.Size(layout.Segment{}))
-	for at := uint64(f.header.HeaderSize); at+segmentSize <= end; {
+	for at := f.afterGap(uint64(f.header.HeaderSize)); at+segmentSize <= end; at = f.afterGap(at) {
 		var s layout.Segment
 		if err := f.decode(at, &s); err != nil {
 			f.problem(at, "%v", err)
@@ -296,7 +304,10 @@ func (f *file) readSegments() {
 		}
 		if s.Magic != layout.SegmentMagic || s.Size < segmentSize || s.Size > layout.MaxSegment {
 			f.problem(at, "not a segment")
-			return
+			if at = f.nextExtent(at); at == 0 {
+				return
+			}
+			continue
 		}
 		if s.Size > end-at {
 			f.problem(at, "segment of %d bytes is cut after %d", s.Size, end-at)
@@ -312,6 +323,31 @@ func (f *file) readSegments() {
 		}
 		at += s.Size
 	}
+}
+
+// afterGap returns at, or where the next extent begins if none holds the bytes
+// there: an extent of a container begins with a segment.
+func (f *file) afterGap(at uint64) uint64 {
+	if f.extents == nil || at >= min(f.header.End, uint64(f.size)) {
+		return at
+	}
+	next := f.extents.after(at)
+	if next > at {
+		f.problem(at, "%d bytes are missing: their extent is damaged", next-at)
+	}
+	return next
+}
+
+// nextExtent returns where the extent after the one that holds at begins; 0 if
+// there is none.
+func (f *file) nextExtent(at uint64) uint64 {
+	if f.extents == nil {
+		return 0
+	}
+	if next := f.extents.next(at); next < uint64(f.size) {
+		return next
+	}
+	return 0
 }
 
 // lookBehind reports a second recording after the first, which `cat` of several

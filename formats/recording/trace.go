@@ -55,21 +55,36 @@ func ReadClock(path string) (host string, c Clock, err error) {
 
 // withFile calls use with a recording whose header and log have been read.
 func withFile(path string, use func(*file) error) error {
+	return withUnread(path, "read", func(f *file) error {
+		f.headOnly = true
+		if err := f.open(); err != nil {
+			return err
+		}
+		return use(f)
+	})
+}
+
+// withUnread calls use with a recording that is not read yet. Errors begin with
+// doing, and contain the path.
+func withUnread(path, doing string, use func(*file) error) error {
+	if container, name, ok := inContainer(path); ok {
+		err := withMember(container, name, func(c *Container, m *member) error { return c.withFile(m, use) })
+		if err != nil {
+			return fmt.Errorf("%s recording %s: %w", doing, path, err)
+		}
+		return nil
+	}
 	in, size, err := openFile(path)
 	if err != nil {
-		return fmt.Errorf("read recording: %w", err)
+		return fmt.Errorf("%s recording: %w", doing, err)
 	}
 	defer in.Close()
 	f, err := sniffFile(in, size)
 	if err == nil {
-		f.headOnly = true
-		err = f.open()
-	}
-	if err == nil {
 		err = use(f)
 	}
 	if err != nil {
-		return fmt.Errorf("read recording %s: %w", path, err)
+		return fmt.Errorf("%s recording %s: %w", doing, path, err)
 	}
 	return nil
 }

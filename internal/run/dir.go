@@ -2,7 +2,8 @@
 // recordings, and merging them into the files that other programs read.
 //
 //	run.json                     command, settings, how the run ended, its jobs
-//	recordings/*.rec             one for each process
+//	recordings/*.node            containers: recordings of several processes
+//	recordings/*.rec             recordings of one process each
 //	recordings/*.wrong-mpi       a process that uses another MPI than the library was built for
 //	recordings/*.nested          another `mpitrace run` that the command started
 //	lib/*.so                     the library, if there was no cache for it
@@ -29,6 +30,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
@@ -36,26 +38,61 @@ import (
 type Dir string
 
 // recordingSuffix ends the name of each recording.
-const recordingSuffix = ".rec"
+const recordingSuffix = recording.Suffix
 
 // Recordings returns the path of the directory of recordings.
 func (d Dir) Recordings() string { return filepath.Join(string(d), "recordings") }
 
-// RecordingFiles returns the paths of the recordings, sorted by name, followed
-// by those that are still in the spool. A recording in the spool replaces an
-// older copy in the run directory.
+// RecordingFiles returns the paths of the recordings, sorted, those in
+// containers included, followed by those that are still in the spool. Of
+// several recordings of one process it returns that in the spool, otherwise that
+// in a container. A container that cannot be read is in the list itself, so that
+// whoever reads the list reports it.
 func (d Dir) RecordingFiles() ([]string, error) {
 	files, err := filepath.Glob(filepath.Join(escape(d.Recordings()), "*"+recordingSuffix))
 	if err != nil {
 		return nil, err
 	}
-	spooled := d.spooled()
-	newer := make(map[string]bool, len(spooled))
-	for _, file := range spooled {
-		newer[filepath.Base(file)] = true
+	spooled, contained := d.spooled(), d.contained()
+	if len(spooled)+len(contained) == 0 {
+		return files, nil
 	}
-	files = slices.DeleteFunc(files, func(file string) bool { return newer[filepath.Base(file)] })
-	return append(files, spooled...), nil
+	files = append(without(files, contained), contained...)
+	slices.Sort(files)
+	return append(without(files, spooled), spooled...), nil
+}
+
+// without returns the files with other names than the newer ones.
+func without(files, newer []string) []string {
+	names := make(map[string]bool, len(newer))
+	for _, file := range newer {
+		names[filepath.Base(file)] = true
+	}
+	return slices.DeleteFunc(files, func(file string) bool { return names[filepath.Base(file)] })
+}
+
+// Containers returns the paths of the containers in the run directory.
+func (d Dir) Containers() []string {
+	files, _ := filepath.Glob(filepath.Join(escape(d.Recordings()), "*"+recording.ContainerSuffix)) // the pattern is well formed
+	return files
+}
+
+// contained returns the paths of the recordings in containers, each process once.
+func (d Dir) contained() (files []string) {
+	met := map[string]bool{}
+	for _, container := range d.Containers() {
+		members, err := recording.Members(container)
+		if err != nil {
+			members = []string{container}
+		}
+		for _, file := range members {
+			if name := filepath.Base(file); !met[name] {
+				met[name] = true
+				files = append(files, file)
+			}
+		}
+	}
+	return files
 }
 
 // Spooled returns the spool that run.json names, and the number of recordings

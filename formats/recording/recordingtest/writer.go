@@ -44,18 +44,29 @@ func WriteFile(path string, p *profile.Profile) error {
 
 // Write is like WriteFile, with zeros instead of holes.
 func Write(w io.Writer, p *profile.Profile) error {
-	m, err := imageOf(p)
+	raw, err := Append(nil, p)
 	if err != nil {
-		return fmt.Errorf("write recording: %w", err)
-	}
-	raw := make([]byte, m.size)
-	for _, piece := range m.pieces {
-		copy(raw[piece.at:], piece.raw)
+		return err
 	}
 	if _, err := w.Write(raw); err != nil {
 		return fmt.Errorf("write recording: %w", err)
 	}
 	return nil
+}
+
+// Append appends what Write writes to a buffer.
+func Append(to []byte, p *profile.Profile) ([]byte, error) {
+	m, err := imageOf(p)
+	if err != nil {
+		return to, fmt.Errorf("write recording: %w", err)
+	}
+	start := len(to)
+	to = slices.Grow(to, int(m.size))[:start+int(m.size)]
+	clear(to[start:])
+	for _, piece := range m.pieces {
+		copy(to[start+int(piece.at):], piece.raw)
+	}
+	return to, nil
 }
 
 // image is a recording before it is written.

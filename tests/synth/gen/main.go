@@ -3,7 +3,8 @@
 //
 //	go run ./tests/synth/gen -shape stencil -ranks 100000 -o DIR
 //
-// With -format recording (the default), DIR is a run directory. With prof or
+// With -format recording (the default), DIR is a run directory. With container,
+// too, but the recordings of each node are in a packed container. With prof or
 // arrow, DIR holds one file per block of ranks, <shape>.<first rank>.<format>.
 // A block is one rank unless -block gives another number; -block 0 writes one
 // file for all ranks.
@@ -25,8 +26,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mpitrace/mpitrace/formats/prof"
+	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/formats/table"
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/synth"
@@ -55,7 +58,7 @@ func generate(args []string, log io.Writer) error {
 	phases := flags.Int("phases", 0, "how many phases do all again, each in a slice of its own")
 	timing := flags.String("timing", "exact", "how calls are timed: exact, sampled or off")
 	events := flags.Uint64("events", 1_000_000, "at least how many a trace has, of all ranks")
-	flags.StringVar(&o.format, "format", "recording", "recording, prof, arrow or trace")
+	flags.StringVar(&o.format, "format", "recording", "recording, container, prof, arrow or trace")
 	flags.StringVar(&o.dir, "o", "", "directory to write to")
 	flags.IntVar(&o.block, "block", 1, "ranks of a .prof or Arrow file, 0 for all in one")
 	if err := flags.Parse(args); err != nil {
@@ -90,6 +93,8 @@ func (o options) write(j *synth.Job) error {
 	switch o.format {
 	case "recording":
 		return o.recordings(j)
+	case "container":
+		return o.containers(j)
 	case "prof":
 		return o.blocks(j, func(w io.Writer, b block) error {
 			return b.Each(func(p *profile.Profile) error { return prof.Write(w, p.Traffic()) })
@@ -114,6 +119,32 @@ func (o options) recordings(j *synth.Job) error {
 			}
 		}
 		return nil
+	})
+}
+
+// containers writes a run directory with a packed container for each node.
+func (o options) containers(j *synth.Job) error {
+	d, err := run.CreateAt(o.dir)
+	if err != nil {
+		return err
+	}
+	return parallel(j.Ranks, j.PerNode, func(first, end int) error {
+		path := filepath.Join(d.Recordings(), fmt.Sprintf("%s-node%04d%s", j.Name, first/j.PerNode, recording.ContainerSuffix))
+		return atomicfile.Write(path, func(w io.Writer) error {
+			out := recording.NewContainerWriter(w)
+			var raw []byte
+			for rank := first; rank < end; rank++ {
+				p := j.Profile(rank)
+				var err error
+				if raw, err = recordingtest.Append(raw[:0], p); err != nil {
+					return err
+				}
+				if err := out.AddBytes(fmt.Sprintf("%s-%d-%d.rec", p.Host, p.Pid, p.Start), raw); err != nil {
+					return err
+				}
+			}
+			return out.Close()
+		})
 	})
 }
 

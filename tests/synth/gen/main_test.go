@@ -26,7 +26,16 @@ func gen(t *testing.T, args ...string) string {
 // TestRecordings reads a run directory as one job, in which the received volume
 // must equal the sent one.
 func TestRecordings(t *testing.T) {
-	dir := gen(t, "-shape", "stencil", "-ranks", "130", "-per-node", "13")
+	for _, format := range []string{"recording", "container"} {
+		t.Run(format, func(t *testing.T) { testRecordings(t, format) })
+	}
+}
+
+func testRecordings(t *testing.T, format string) {
+	dir := gen(t, "-shape", "stencil", "-ranks", "130", "-per-node", "13", "-format", format)
+	if n := len(run.Dir(dir).Containers()); n != map[string]int{"container": 10}[format] {
+		t.Errorf("%d containers", n)
+	}
 	found, err := run.Dir(dir).Open(run.Heads, io.Discard)
 	if err != nil || len(found.Damaged) > 0 || len(found.Jobs) != 1 {
 		t.Fatalf("%d jobs, %v, %v", len(found.Jobs), found.Damaged, err)

@@ -1,0 +1,256 @@
+package recording
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/mpitrace/mpitrace/interpose/layout"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// ContainerSuffix ends the name of a container: a file with the recordings of
+// several processes, normally those of one node. A container is used like a
+// directory: the path of a recording in it is the path of the container and the
+// recording's name. Functions that take the path of a recording accept it.
+const ContainerSuffix = ".node"
+
+// Suffix ends the name of each recording.
+const Suffix = ".rec"
+
+// Head is what tells the processes and the jobs of a run apart.
+type Head struct {
+	Name             string // of the recording
+	Run, Host        string // as in profile.Profile
+	Program, Library string // Profile.Name and Profile.LibraryLine
+	Rank, Size, Pid  int
+	Start            int64 // Unix ns
+	Finalized        bool
+	Readings         bool               // whether it has readings of the MPI's performance variables
+	StackAuto        bool               // whether it was recorded with --stack auto
+	Folds            []string           // what profile.Folds.Note adds
+	Variables        []profile.Variable // only of rank 0
+	Unreadable       bool               // ReadHead returns the error; only Name is known
+}
+
+func headOf(name string, p *profile.Profile) Head {
+	h := Head{Name: name, Run: p.Run, Host: p.Host, Program: p.Name(), Library: p.LibraryLine(), Rank: p.Rank, Size: p.Size,
+		Pid: p.Pid, Start: p.Start, Finalized: p.State == profile.Finalized, Readings: len(p.Readings) > 0,
+		StackAuto: p.Settings["stack"] == profile.StackAuto}
+	for i := range p.Comms {
+		if c := &p.Comms[i]; c.Folded != 0 && c.Fold != "" && !slices.Contains(h.Folds, c.Fold) {
+			h.Folds = append(h.Folds, c.Fold)
+		}
+	}
+	if p.Rank == 0 {
+		h.Variables = p.Variables
+	}
+	return h
+}
+
+// Container is an open container. Its methods may be called by several
+// goroutines at the same time, except Close.
+type Container struct {
+	path     string
+	in       *os.File
+	live     *extents // nil if it is packed
+	problems []string
+	members  []member
+
+	index   map[string]int // of members, by name
+	ordered sync.Once      // sets the fields below
+	heads   []Head
+	order   []int // index of each head's member
+}
+
+// member is a recording in a container.
+type member struct {
+	name    string
+	process process // of a live container
+	frame   frame   // of a packed container
+	head    *Head   // from the index
+}
+
+// OpenContainer opens a container. It returns an error only if the file is no
+// container at all. Problems has the damage that belongs to no recording.
+func OpenContainer(path string) (*Container, error) {
+	in, size, err := openFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read container: %w", err)
+	}
+	c := &Container{path: path, in: in}
+	if err := c.open(size); err != nil {
+		in.Close()
+		return nil, fmt.Errorf("read container %s: %w", path, err)
+	}
+	return c, nil
+}
+
+func (c *Container) open(size int64) (err error) {
+	head := make([]byte, len(containerMagic))
+	n, _ := c.in.ReadAt(head, 0)
+	switch {
+	case bytes.Equal(head[:n], containerMagic):
+		c.readMembers(size)
+	case bytes.HasPrefix(head[:n], layout.ContainerMagic[:]):
+		if c.live, err = openExtents(c.in); err != nil {
+			return err
+		}
+		c.problems = c.live.problems
+		for _, p := range c.live.recorded() {
+			c.members = append(c.members, member{name: c.live.name(p), process: p})
+		}
+	default:
+		return fmt.Errorf("not a container: it starts with neither %q nor a packed one", layout.ContainerMagic[:])
+	}
+	c.dropDoubles()
+	return nil
+}
+
+// dropDoubles leaves out members whose names cannot be used, and all but the
+// first of several members of one name.
+func (c *Container) dropDoubles() {
+	c.index = make(map[string]int, len(c.members))
+	kept := c.members[:0]
+	for _, m := range c.members {
+		if _, met := c.index[m.name]; met || !recordingName(m.name) {
+			c.problem(m.frame.at, "recording %q is left out: the name is not valid, or not unique", m.name)
+			continue
+		}
+		c.index[m.name] = len(kept)
+		kept = append(kept, m)
+	}
+	c.members = kept
+}
+
+// recordingName reports whether a name from a file can be that of a recording.
+func recordingName(name string) bool {
+	return strings.HasSuffix(name, Suffix) && len(name) <= layout.MaxHost && name[0] != '.' && !strings.ContainsAny(name, "/\x00")
+}
+
+func (c *Container) problem(at int64, format string, args ...any) {
+	if len(c.problems) < maxProblems {
+		c.problems = append(c.problems, fmt.Sprintf("byte %d: ", at)+fmt.Sprintf(format, args...))
+	}
+}
+
+// IsContainer reports whether a file that starts with head is a container.
+func IsContainer(head []byte) bool {
+	return bytes.HasPrefix(head, containerMagic) || bytes.HasPrefix(head, layout.ContainerMagic[:])
+}
+
+// Close closes the file.
+func (c *Container) Close() error { return c.in.Close() }
+
+// Path returns the path of the container.
+func (c *Container) Path() string { return c.path }
+
+// Packed reports whether the container is packed. Processes may map one that is
+// not.
+func (c *Container) Packed() bool { return c.live == nil }
+
+// Problems describes the damage that belongs to no recording, each with its
+// position.
+func (c *Container) Problems() []string { return c.problems }
+
+// Heads returns the heads of the recordings, ordered by rank, then by start and
+// name. A packed container has them in its index.
+func (c *Container) Heads() []Head {
+	c.ordered.Do(func() {
+		all := make([]Head, len(c.members))
+		for i := range c.members {
+			all[i] = c.head(&c.members[i])
+			c.order = append(c.order, i)
+		}
+		slices.SortFunc(c.order, func(a, b int) int { return compareHeads(&all[a], &all[b]) })
+		for _, i := range c.order {
+			c.heads = append(c.heads, all[i])
+		}
+	})
+	return c.heads
+}
+
+func compareHeads(a, b *Head) int {
+	return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Start, b.Start), cmp.Compare(a.Name, b.Name))
+}
+
+func (c *Container) head(m *member) Head {
+	if m.head != nil {
+		return *m.head
+	}
+	p, err := c.read(m, true)
+	if err != nil {
+		return Head{Name: m.name, Rank: -1, Unreadable: true}
+	}
+	return headOf(m.name, p)
+}
+
+// Read reads the recording with the index i of Heads. Errors and Profile.Source
+// have its path in the container.
+func (c *Container) Read(i int) (*profile.Profile, error) {
+	c.Heads()
+	return c.read(&c.members[c.order[i]], false)
+}
+
+// ReadHead is like Read, without rows and vectors.
+func (c *Container) ReadHead(i int) (*profile.Profile, error) {
+	c.Heads()
+	return c.read(&c.members[c.order[i]], true)
+}
+
+func (c *Container) memberPath(m *member) string { return filepath.Join(c.path, m.name) }
+
+func (c *Container) read(m *member, headOnly bool) (p *profile.Profile, err error) {
+	err = c.withFile(m, func(f *file) error {
+		f.headOnly = headOnly
+		if err := f.open(); err != nil {
+			return err
+		}
+		p = f.profile()
+		p.Source = c.memberPath(m)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read recording %s: %w", c.memberPath(m), err)
+	}
+	return p, nil
+}
+
+// withFile calls use with a recording that is not opened yet.
+func (c *Container) withFile(m *member, use func(*file) error) error {
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer) // a profile keeps no reference to it
+	if c.live == nil {
+		inside := buffers.Get().(*[]byte)
+		defer buffers.Put(inside)
+		f, err := c.memberFile(&m.frame, buffer, inside)
+		if err != nil {
+			return err
+		}
+		return use(f)
+	}
+	in := c.live.file(m.process, layout.ExtentRecording)
+	if err := readAhead(buffer, in, wholeFile); err != nil {
+		return err
+	}
+	f := newFile(in, in.Size()) // the size comes last, as the process may add extents
+	f.ahead, f.extents = *buffer, in
+	return use(f)
+}
+
+// inContainer divides the path of a recording or of a file of events in a
+// container. A directory may have a name like that of a container.
+func inContainer(path string) (container, name string, ok bool) {
+	container, name = filepath.Split(path)
+	container = strings.TrimRight(container, "/")
+	if !strings.HasSuffix(container, ContainerSuffix) {
+		return "", "", false
+	}
+	info, err := os.Lstat(container)
+	return container, name, err == nil && info.Mode().IsRegular()
+}

@@ -1,0 +1,122 @@
+package recording
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+)
+
+// withContainer calls use with an open container. Several are kept open, since
+// the recordings of one are often read one after the other.
+func withContainer(path string, use func(*Container) error) error {
+	o, err := opened.get(path)
+	if err != nil {
+		return err
+	}
+	defer opened.release(o)
+	return use(o.Container)
+}
+
+// Members returns the paths of the recordings in the container at path, sorted.
+func Members(path string) (paths []string, err error) {
+	err = withContainer(path, func(c *Container) error {
+		for _, m := range c.members {
+			paths = append(paths, c.memberPath(&m))
+		}
+		return nil
+	})
+	slices.Sort(paths)
+	return paths, err
+}
+
+// withMember calls use with a recording in a container.
+func withMember(path, name string, use func(*Container, *member) error) error {
+	return withContainer(path, func(c *Container) error {
+		if i, ok := c.index[name]; ok {
+			return use(c, &c.members[i])
+		}
+		return &os.PathError{Op: "open", Path: filepath.Join(path, name), Err: os.ErrNotExist}
+	})
+}
+
+// maxOpened is the number of containers that are kept open.
+const maxOpened = 16
+
+var opened openContainers
+
+// openContainers are containers that were used recently, the latest first.
+type openContainers struct {
+	mutex sync.Mutex
+	kept  []*openContainer
+}
+
+type openContainer struct {
+	*Container
+	info os.FileInfo
+	uses int // number of present users, and 1 if it is in kept
+}
+
+func (o *openContainers) get(path string) (*openContainer, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	for i, k := range o.kept {
+		if k.path != path {
+			continue
+		}
+		o.kept = slices.Delete(o.kept, i, i+1)
+		if k.current(info) {
+			o.kept = slices.Insert(o.kept, 0, k)
+			k.uses++
+			return k, nil
+		}
+		o.drop(k)
+		break
+	}
+	c, err := OpenContainer(path)
+	if err != nil {
+		return nil, err
+	}
+	if info, err = c.in.Stat(); err != nil {
+		c.Close()
+		return nil, fmt.Errorf("read container: %w", err)
+	}
+	k := &openContainer{c, info, 2}
+	o.kept = slices.Insert(o.kept, 0, k)
+	if len(o.kept) > maxOpened {
+		o.drop(o.kept[maxOpened])
+		o.kept = o.kept[:maxOpened]
+	}
+	return k, nil
+}
+
+// current reports whether the file at the path is still the open one, with the
+// same recordings.
+func (k *openContainer) current(info os.FileInfo) bool {
+	if !os.SameFile(k.info, info) {
+		return false
+	}
+	if k.live != nil {
+		k.live.refresh()
+		return len(k.live.recorded()) == len(k.members)
+	}
+	return k.info.Size() == info.Size() && k.info.ModTime().Equal(info.ModTime())
+}
+
+func (o *openContainers) release(k *openContainer) {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	o.drop(k)
+}
+
+// drop ends a use of a container, and closes it after the last one.
+func (o *openContainers) drop(k *openContainer) {
+	if k.uses--; k.uses == 0 {
+		k.Close()
+	}
+}

@@ -1,0 +1,110 @@
+package recording
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// processOf returns a process of a job: rich, killed or with sampled times.
+func processOf(rank int) *profile.Profile {
+	p := []func() *profile.Profile{rich, killed, sampled, many}[rank%4]()
+	p.Run, p.Rank, p.Size, p.Host, p.Pid, p.Start = "job", rank, 8, "node7", 100+rank, int64(1_000+rank)
+	return p
+}
+
+// named returns the file name of a process's recording.
+func named(p *profile.Profile) string { return fmt.Sprintf("%s-%d-%d.rec", p.Host, p.Pid, p.Start) }
+
+func imageBytes(t testing.TB, p *profile.Profile) []byte {
+	t.Helper()
+	raw, err := recordingtest.Append(nil, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// packedContainer writes a container of n processes, in the reverse order of
+// their ranks.
+func packedContainer(t testing.TB, n int) string {
+	t.Helper()
+	var out bytes.Buffer
+	w := NewContainerWriter(&out)
+	for rank := n - 1; rank >= 0; rank-- {
+		p := processOf(rank)
+		raw := imageBytes(t, p)
+		if err := w.Add(named(p), bytes.NewReader(raw), int64(len(raw))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "job"+ContainerSuffix)
+	if err := os.WriteFile(path, out.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// asRead returns what reading a recording of its own gives.
+func asRead(t testing.TB, p *profile.Profile, source string) *profile.Profile {
+	t.Helper()
+	got, err := Read(bytes.NewReader(imageBytes(t, p)), int64(len(imageBytes(t, p))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got.Source = source
+	return got
+}
+
+func opening(t testing.TB, path string) *Container {
+	t.Helper()
+	c, err := OpenContainer(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// Every recording in a packed container is the same as in a file of its own.
+func TestContainerPacked(t *testing.T) {
+	path := packedContainer(t, 8)
+	c := opening(t, path)
+	if len(c.Problems()) > 0 || !c.Packed() || len(c.Heads()) != 8 {
+		t.Fatalf("%v, packed %v, %d heads", c.Problems(), c.Packed(), len(c.Heads()))
+	}
+	for rank, h := range c.Heads() {
+		p := processOf(rank)
+		at := filepath.Join(path, named(p))
+		want := asRead(t, p, at)
+		if diff := cmp.Diff(headOf(named(p), want), h); diff != "" {
+			t.Errorf("head of rank %d: %s", rank, diff)
+		}
+		for name, read := range map[string]func() (*profile.Profile, error){
+			"in order": func() (*profile.Profile, error) { return c.Read(rank) },
+			"by path":  func() (*profile.Profile, error) { return ReadFile(at) },
+		} {
+			got, err := read()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("rank %d %s: %s", rank, name, diff)
+			}
+		}
+		checkHead(t, at, want)
+	}
+	if _, err := ReadFile(filepath.Join(path, "none.rec")); !os.IsNotExist(err) {
+		t.Errorf("a recording that is not there: %v", err)
+	}
+}
