@@ -203,6 +203,11 @@ func (c *Container) ReadHead(i int) (*profile.Profile, error) {
 	return c.read(&c.members[c.order[i]], true)
 }
 
+// traced reports whether the events of a process are in the container.
+func (c *Container) traced(m *member) bool {
+	return c.live != nil && c.live.file(m.process, layout.ExtentEvents).Size() > 0
+}
+
 func (c *Container) memberPath(m *member) string { return filepath.Join(c.path, m.name) }
 
 func (c *Container) read(m *member, headOnly bool) (p *profile.Profile, err error) {

@@ -48,11 +48,7 @@ func packedContainer(t testing.TB, n int) string {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(t.TempDir(), "job"+ContainerSuffix)
-	if err := os.WriteFile(path, out.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return writeContainer(t, out.Bytes())
 }
 
 // asRead returns what reading a recording of its own gives.
@@ -106,5 +102,61 @@ func TestContainerPacked(t *testing.T) {
 	}
 	if _, err := ReadFile(filepath.Join(path, "none.rec")); !os.IsNotExist(err) {
 		t.Errorf("a recording that is not there: %v", err)
+	}
+}
+
+// liveContainer writes a container of n processes that is not packed, with
+// granules that were claimed and not used.
+func liveContainer(t testing.TB, n int) (path string, c *recordingtest.Container) {
+	t.Helper()
+	c = recordingtest.NewContainer("node7")
+	var ps []*profile.Profile
+	for rank := range n {
+		ps = append(ps, processOf(rank))
+	}
+	c.Claim(1)
+	if err := c.Add(ps[:n/2]...); err != nil {
+		t.Fatal(err)
+	}
+	c.Claim(3)
+	if err := c.Add(ps[n/2:]...); err != nil {
+		t.Fatal(err)
+	}
+	c.Claim(1)
+	return writeContainer(t, c.Bytes()), c
+}
+
+func writeContainer(t testing.TB, raw []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "job"+ContainerSuffix)
+	if err := os.WriteFile(path, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Every recording in a container that processes map is the same as in a file of
+// its own, however its extents lie.
+func TestContainerLive(t *testing.T) {
+	path, _ := liveContainer(t, 8)
+	c := opening(t, path)
+	if len(c.Problems()) > 0 || c.Packed() || len(c.Heads()) != 8 {
+		t.Fatalf("%v, packed %v, %d heads", c.Problems(), c.Packed(), len(c.Heads()))
+	}
+	for rank, h := range c.Heads() {
+		p := processOf(rank)
+		at := filepath.Join(path, named(p))
+		want := asRead(t, p, at)
+		if diff := cmp.Diff(headOf(named(p), want), h); diff != "" {
+			t.Errorf("head of rank %d: %s", rank, diff)
+		}
+		got, err := ReadFile(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("rank %d: %s", rank, diff)
+		}
+		checkHead(t, at, want)
 	}
 }

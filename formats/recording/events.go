@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,25 +19,94 @@ const (
 )
 
 // EventFiles returns the files of events next to the recording at path. There
-// are none if the process was not traced.
+// are none if the process was not traced. If the recording is in a container,
+// so are they.
 func EventFiles(path string) []string {
+	start := strings.TrimSuffix(path, filepath.Ext(path))
+	if container, name, ok := inContainer(path); ok {
+		traced := false
+		_ = withMember(container, name, func(c *Container, m *member) error { // ReadFile reports the error
+			traced = c.traced(m)
+			return nil
+		})
+		if traced {
+			return []string{start + eventsEnding}
+		}
+		return nil
+	}
 	var found []string
 	for _, ending := range []string{eventsEnding, spillEnding} {
-		name := strings.TrimSuffix(path, filepath.Ext(path)) + ending
-		if _, err := os.Stat(name); err == nil {
-			found = append(found, name)
+		if _, err := os.Stat(start + ending); err == nil {
+			found = append(found, start+ending)
 		}
 	}
 	return found
 }
 
+// eventInput is an open file of events.
+type eventInput interface {
+	io.ReaderAt
+	io.Closer
+	Name() string
+	Size() int64 // now: a running process makes it longer
+}
+
+// diskFile is a file of events that is not in a container.
+type diskFile struct{ *os.File }
+
+// Size implements eventInput. If the size is not known, it returns 0.
+func (f diskFile) Size() int64 {
+	info, err := f.Stat()
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// eventsInContainer are the events of a process in a container.
+type eventsInContainer struct {
+	*fileInPieces
+	name string
+	of   *openContainer
+}
+
+func (f *eventsInContainer) Name() string { return f.name }
+
+// Close implements eventInput.
+func (f *eventsInContainer) Close() error {
+	opened.release(f.of)
+	return nil
+}
+
+func openEventInput(path string) (eventInput, error) {
+	container, name, ok := inContainer(path)
+	if !ok {
+		in, _, err := openFile(path)
+		if err != nil {
+			return nil, err
+		}
+		return diskFile{in}, nil
+	}
+	of, err := opened.get(container)
+	if err != nil {
+		return nil, err
+	}
+	i, found := of.index[strings.TrimSuffix(name, eventsEnding)+Suffix]
+	if !found || !of.traced(&of.members[i]) {
+		opened.release(of)
+		return nil, fmt.Errorf("%s: %w", path, os.ErrNotExist)
+	}
+	return &eventsInContainer{of.live.file(of.members[i].process, layout.ExtentEvents), path, of}, nil
+}
+
 // chunk is a series of events of one thread in a file.
 type chunk struct {
 	layout.Chunk
-	in  *os.File
+	in  eventInput
 	at  int64  // offset of its first event
 	cut uint64 // number of events beyond the end of the file
 	far bool   // whether the file is in the run directory
+	max uint64 // number of events that a thread puts into the chunk
 }
 
 // chunkHead is the size of a layout.Chunk in bytes.
@@ -44,18 +114,22 @@ const chunkHead = 64
 
 // eventFile is one of the files of events, with its chunks.
 type eventFile struct {
-	in     *os.File
+	in     eventInput
 	size   int64
+	room   uint64 // number of events that a thread puts into a chunk
 	order  binary.ByteOrder
 	header layout.EventsHeader // zero for a spill file
 }
 
 func openEventFile(path string, order binary.ByteOrder) (*eventFile, error) {
-	in, size, err := openFile(path)
+	in, err := openEventInput(path)
 	if err != nil {
 		return nil, err
 	}
-	f := &eventFile{in: in, size: size, order: order}
+	f := &eventFile{in: in, size: in.Size(), order: order, room: layout.ChunkEvents}
+	if _, contained := in.(*eventsInContainer); contained {
+		f.room = (layout.ChunkSize - chunkHead - layout.ExtentSize) / eventSize
+	}
 	if !f.spill() {
 		err = f.readHeader()
 	}
@@ -79,8 +153,8 @@ func missing(files []*eventFile, problem func(f *eventFile, at int64, why string
 			continue
 		}
 		header = f.header
-		if info, err := f.in.Stat(); err == nil && chunksIn(info.Size()-layout.EventsHeaderSize) < header.Chunks {
-			problem(f, info.Size(), fmt.Sprintf("truncated: it had %d chunks", header.Chunks))
+		if size := f.in.Size(); chunksIn(size-layout.EventsHeaderSize) < header.Chunks {
+			problem(f, size, fmt.Sprintf("truncated: it had %d chunks", header.Chunks))
 		}
 	}
 	last := files[len(files)-1]
@@ -124,7 +198,7 @@ func (f *eventFile) chunks(problem func(at int64, why string)) []chunk {
 	var out []chunk
 	head := make([]byte, chunkHead)
 	for at := int64(f.header.HeaderSize); f.reaches(at + chunkHead); at += layout.ChunkSize {
-		c := chunk{in: f.in, at: at + chunkHead, far: f.spill()}
+		c := chunk{in: f.in, at: at + chunkHead, far: f.spill(), max: f.room}
 		if _, err := f.in.ReadAt(head, at); err != nil {
 			problem(at, err.Error())
 			return out
@@ -133,7 +207,7 @@ func (f *eventFile) chunks(problem func(at int64, why string)) []chunk {
 		switch {
 		case c.Count == 0 && (c.Magic != layout.ChunkMagic || c.Sequence == 0):
 			continue // not used yet
-		case c.Magic != layout.ChunkMagic || c.Count > layout.ChunkEvents || c.Sequence == 0:
+		case c.Magic != layout.ChunkMagic || c.Count > f.room || c.Sequence == 0:
 			problem(at, "no chunk of events, skipped")
 			continue
 		case !f.reaches(c.at + int64(c.Count)*eventSize):
@@ -147,9 +221,7 @@ func (f *eventFile) chunks(problem func(at int64, why string)) []chunk {
 // reaches reports whether the file has at least size bytes now.
 func (f *eventFile) reaches(size int64) bool {
 	if size > f.size {
-		if info, err := f.in.Stat(); err == nil {
-			f.size = max(f.size, info.Size())
-		}
+		f.size = max(f.size, f.in.Size())
 	}
 	return size <= f.size
 }

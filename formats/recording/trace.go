@@ -187,7 +187,7 @@ func (r *reading) wholeUntil() uint64 {
 	first := uint64(0)
 	for _, s := range r.streams {
 		last := s[len(s)-1]
-		if last.Count < layout.ChunkEvents {
+		if last.Count < last.max {
 			continue
 		}
 		raw := make([]byte, eventSize)
@@ -259,7 +259,7 @@ func (r *reading) find(c chunk) (chunk, error) {
 	return c, fmt.Errorf("%s: byte %d: %w, and is not kept: its process still runs", c.in.Name(), c.at-chunkHead, errMoved)
 }
 
-func (e *Events) problem(in *os.File, at int64, why string) {
+func (e *Events) problem(in eventInput, at int64, why string) {
 	if len(e.Problems) < maxProblems {
 		e.Problems = append(e.Problems, fmt.Sprintf("%s: byte %d: %s", in.Name(), at, why))
 	}
@@ -567,8 +567,11 @@ func (c Clock) times(to *profile.Events, run []byte) {
 }
 
 // RemoveEvents removes the files of events next to a recording, after they were
-// converted.
+// converted. Those in a container stay until it is packed.
 func RemoveEvents(path string) error {
+	if _, _, ok := inContainer(path); ok {
+		return nil
+	}
 	var all []error
 	for _, name := range EventFiles(path) {
 		all = append(all, os.Remove(name))

@@ -23,7 +23,7 @@ import (
 // Symbols, Problems and Losses.Damaged). Unused room is a hole in the file.
 // WriteFile returns an error for a profile that a recording cannot represent.
 func WriteFile(path string, p *profile.Profile) error {
-	m, err := imageOf(p)
+	m, err := imageOf(p, false)
 	if err != nil {
 		return fmt.Errorf("write recording %s: %w", path, err)
 	}
@@ -56,7 +56,7 @@ func Write(w io.Writer, p *profile.Profile) error {
 
 // Append appends what Write writes to a buffer.
 func Append(to []byte, p *profile.Profile) ([]byte, error) {
-	m, err := imageOf(p)
+	m, err := imageOf(p, false)
 	if err != nil {
 		return to, fmt.Errorf("write recording: %w", err)
 	}
@@ -71,8 +71,9 @@ func Append(to []byte, p *profile.Profile) ([]byte, error) {
 
 // image is a recording before it is written.
 type image struct {
-	pieces []piece // in the order of their offsets, with zeros between them
-	size   uint64
+	pieces  []piece // in the order of their offsets, with zeros between them
+	size    uint64
+	extents []uint64 // where each extent of a container ends; empty for a file of its own
 }
 
 type piece struct {
@@ -83,8 +84,8 @@ type piece struct {
 var order = binary.LittleEndian
 
 // imageOf builds the file: the header, one log segment, and a table for each
-// thread.
-func imageOf(p *profile.Profile) (*image, error) {
+// thread; for a container, in extents.
+func imageOf(p *profile.Profile, extents bool) (*image, error) {
 	if p.Timing >= profile.NumTimings {
 		return nil, fmt.Errorf("timing %d: no recording holds it", p.Timing)
 	}
@@ -99,11 +100,18 @@ func imageOf(p *profile.Profile) (*image, error) {
 	segment, thread := uint64(binary.Size(layout.Segment{})), uint64(binary.Size(layout.Thread{})+binary.Size(layout.Open{}))
 	logSize := pages(max(layout.MinLogSegment, segment+uint64(len(log.raw))+thread*uint64(len(tables))))
 	m := &image{size: layout.HeaderSize + logSize}
+	if extents {
+		if m.extents = []uint64{layout.Granule - layout.ExtentSize}; m.size > m.extents[0] {
+			return nil, fmt.Errorf("a log of %d bytes: the first extent has no room for it", logSize)
+		}
+	}
 	for i := range tables {
+		sampled := p.Timing == profile.TimingSampled
+		m.makeRoom(tables[i].size(sampled))
 		if err := log.addThread(p, uint32(i), m.size); err != nil {
 			return nil, err
 		}
-		m.addTable(&tables[i], p.Timing == profile.TimingSampled)
+		m.addTable(&tables[i], sampled)
 	}
 	head := appended(make([]byte, 0, layout.HeaderSize+int(segment)+len(log.raw)), headerOf(p, m.size))
 	head = append(head, make([]byte, layout.HeaderSize-len(head))...)
@@ -115,15 +123,40 @@ func imageOf(p *profile.Profile) (*image, error) {
 	return m, nil
 }
 
+// makeRoom begins an extent if the latest one has no room for a segment.
+func (m *image) makeRoom(size uint64) {
+	if len(m.extents) == 0 {
+		return
+	}
+	end := m.extents[len(m.extents)-1]
+	if m.size+size <= end {
+		return
+	}
+	if rest := end - m.size; rest > 0 {
+		m.pieces = append(m.pieces, piece{m.size, appended(nil,
+			layout.Segment{Magic: layout.SegmentMagic, Kind: layout.SegmentFree, Size: rest, Offset: m.size})})
+	}
+	granules := (size + layout.ExtentSize + layout.Granule - 1) / layout.Granule
+	m.size = end
+	m.extents = append(m.extents, end+granules*layout.Granule-layout.ExtentSize)
+}
+
+// samplesAt returns the offset of a table's samples in its segment.
+func (t *table) samplesAt() uint64 {
+	return uint64(binary.Size(layout.Segment{})) + capacityFor(len(t.rows))*uint64(binary.Size(layout.Row{}))
+}
+
+// size returns the size of a table's segment.
+func (t *table) size(sampled bool) uint64 {
+	if sampled {
+		return pages(t.samplesAt() + capacityFor(len(t.rows))*uint64(binary.Size(layout.Sample{})))
+	}
+	return pages(t.samplesAt())
+}
+
 // addTable appends a table's segment, with its samples if sampled is set.
 func (m *image) addTable(t *table, sampled bool) {
-	segment, row := uint64(binary.Size(layout.Segment{})), uint64(binary.Size(layout.Row{}))
-	capacity := capacityFor(len(t.rows))
-	samples := segment + capacity*row // offset of the samples
-	size := pages(samples)
-	if sampled {
-		size = pages(samples + capacity*uint64(binary.Size(layout.Sample{})))
-	}
+	capacity, samples, size := capacityFor(len(t.rows)), t.samplesAt(), t.size(sampled)
 	raw := appended(nil, layout.Segment{Magic: layout.SegmentMagic, Kind: layout.SegmentTable, Size: size, Rows: capacity, Offset: m.size})
 	m.pieces = append(m.pieces, piece{m.size, appendRows(raw, t.rows)})
 	if sampled {
