@@ -6,7 +6,13 @@ import "slices"
 // column. A pair without an entry counts as zeros. It needs memory for one row of
 // each matrix.
 func Differences(a, b *Matrix, visit func(p Pair, a, b Volume)) {
-	senders := append(a.senders(), b.senders()...)
+	var senders []int
+	for _, m := range []*Matrix{a, b} {
+		m.eachRow(func(r fullRow) bool {
+			senders = append(senders, r.from)
+			return true
+		})
+	}
 	slices.Sort(senders)
 	x, y, room := []entry{}, []entry{}, new(vector)
 	for _, from := range slices.Compact(senders) {
@@ -19,7 +25,7 @@ func Differences(a, b *Matrix, visit func(p Pair, a, b Volume)) {
 // memory for expand.
 func (m *Matrix) copyRow(from int, room *vector, out []entry) []entry {
 	out = out[:0]
-	for to, v := range m.expand(from, room) {
+	for to, v := range m.rowAt(from).expand(room) {
 		out = append(out, entry{int32(to), v})
 	}
 	return out

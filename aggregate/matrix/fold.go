@@ -13,15 +13,15 @@ import (
 // group pattern stays one, of lines instead of ranks.
 func (m *Matrix) Fold(line func(rank int) int) *Matrix {
 	out := new(Matrix)
-	for _, from := range slices.Sorted(maps.Keys(m.rows)) {
-		a, row := line(from), m.rows[from]
-		row.settle()
+	m.eachEntryRow(func(from int, row *vector) bool {
+		a := line(from)
 		for i, to := range row.indices {
 			if b := line(int(to)); a >= 0 && b >= 0 {
 				out.Add(Pair{a, b}, row.volumes[i])
 			}
 		}
-	}
+		return true
+	})
 	for _, g := range m.patterns {
 		if g.higherOnly {
 			g.foldHigher(out, line)

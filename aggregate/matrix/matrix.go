@@ -12,6 +12,7 @@ import (
 	"cmp"
 	"iter"
 	"maps"
+	"math"
 	"slices"
 )
 
@@ -38,17 +39,22 @@ type Cell struct {
 // value is an empty matrix.
 //
 // Point-to-point entries take 20 bytes each. Collectives are group patterns, which
-// become entries only where All, Row, Column and Top return them. A Matrix must not
+// become entries only where All, Row, Column and Top return them. With a Scratch, entries
+// beyond a budget of memory are in a file. A Matrix must not
 // be used by several goroutines at once, not even for reading.
 type Matrix struct {
 	rows     map[int]*vector // by sender; the columns of a row are the vector's indices
 	patterns map[patternKey]*groupPattern
 
+	scratch *Scratch     // nil if all entries stay in memory
+	runs    []*sortedRun // entries in the file; those of a pair may be in several runs, and in rows
+	held    int          // estimate of the memory of rows, in bytes
+
 	// last and lastFrom cache the row that Add used last, and its rank.
 	last     *vector
 	lastFrom int
 
-	parts map[int][]rowPart // cache of partsOf; nil after a change
+	parts *partIndex // cache of partsOf; nil after a change
 }
 
 // rowPart is the part of a matrix row that comes from one group pattern. index is
@@ -63,7 +69,12 @@ func (m *Matrix) Add(p Pair, v Volume) {
 	if m.last == nil || m.lastFrom != p.From {
 		m.last, m.lastFrom = m.row(p.From), p.From
 	}
+	before := len(m.last.indices)
 	m.last.add(int32(p.To), v)
+	m.held += entryMemory * (len(m.last.indices) - before)
+	if m.scratch != nil && m.held > m.scratch.budget {
+		m.spill()
+	}
 }
 
 func (m *Matrix) row(from int) *vector {
@@ -74,6 +85,7 @@ func (m *Matrix) row(from int) *vector {
 	if r == nil {
 		r = new(vector)
 		m.rows[from] = r
+		m.held += rowMemory
 	}
 	return r
 }
@@ -101,29 +113,78 @@ func (m *Matrix) addPattern(g *groupPattern) {
 	m.parts = nil
 }
 
-// partsOf returns, for each row, its parts from group patterns.
-func (m *Matrix) partsOf() map[int][]rowPart {
+// partIndex holds the parts of all rows from group patterns: those of rows[i] are parts[k]
+// for start[i] <= k < start[i+1].
+type partIndex struct {
+	rows  []int32 // in ascending order
+	start []int32
+	parts []rowPart
+}
+
+// at returns the index of a row in rows.
+func (x *partIndex) at(row int) (int, bool) {
+	if row >= 0 && row < len(x.rows) && int(x.rows[row]) == row { // all ranks have parts
+		return row, true
+	}
+	return slices.BinarySearchFunc(x.rows, row, func(r int32, row int) int { return cmp.Compare(int(r), row) })
+}
+
+// of returns the parts of rows[i].
+func (x *partIndex) of(i int) []rowPart { return x.parts[x.start[i]:x.start[i+1]] }
+
+// index returns the parts of all rows.
+func (m *Matrix) index() *partIndex {
 	if m.parts == nil {
-		m.parts = map[int][]rowPart{}
-		for _, g := range m.patterns {
-			m.addParts(g)
-		}
+		m.parts = m.indexParts()
 	}
 	return m.parts
 }
 
-func (m *Matrix) addParts(g *groupPattern) {
-	g.each.settle()
-	if !g.transposed {
-		g.senders(func(index, rank int, _ Volume) { m.parts[rank] = append(m.parts[rank], rowPart{g, index}) })
-		return
+// partsOf returns the parts of a row.
+func (m *Matrix) partsOf(row int) []rowPart {
+	x := m.index()
+	if i, ok := x.at(row); ok {
+		return x.of(i)
 	}
-	if len(g.each.indices) == 0 {
-		return
+	return nil
+}
+
+func (m *Matrix) indexParts() *partIndex {
+	x := new(partIndex)
+	m.eachPart(func(row int, _ rowPart) { x.rows = append(x.rows, int32(row)) })
+	slices.Sort(x.rows)
+	n := len(x.rows)
+	x.rows = slices.Clip(slices.Compact(x.rows))
+	x.start, x.parts = make([]int32, len(x.rows)+1), make([]rowPart, n)
+	m.eachPart(func(row int, _ rowPart) {
+		i, _ := x.at(row)
+		x.start[i+1]++
+	})
+	for i := range x.rows {
+		x.start[i+1] += x.start[i]
 	}
-	for q := range g.to.ranks.Len() {
-		if rank := g.to.ranks.At(q); rank >= 0 {
-			m.parts[rank] = append(m.parts[rank], rowPart{g, q})
+	next := slices.Clone(x.start)
+	m.eachPart(func(row int, p rowPart) {
+		i, _ := x.at(row)
+		x.parts[next[i]] = p
+		next[i]++
+	})
+	return x
+}
+
+// eachPart visits the parts of all rows.
+func (m *Matrix) eachPart(visit func(row int, p rowPart)) {
+	for _, g := range m.patterns {
+		g.each.settle()
+		switch {
+		case !g.transposed:
+			g.senders(func(index, rank int, _ Volume) { visit(rank, rowPart{g, index}) })
+		case len(g.each.indices) > 0:
+			for q := range g.to.ranks.Len() {
+				if rank := g.to.ranks.At(q); rank >= 0 {
+					visit(rank, rowPart{g, q})
+				}
+			}
 		}
 	}
 }
@@ -147,39 +208,58 @@ func (p rowPart) cells(visit func(to int, v Volume)) {
 	}
 }
 
-// senders returns the rows that may have entries, in ascending order.
-func (m *Matrix) senders() []int {
-	seen := make(map[int]bool, len(m.rows))
-	for from := range m.rows {
-		seen[from] = true
-	}
-	for from := range m.partsOf() {
-		seen[from] = true
-	}
-	return slices.Sorted(maps.Keys(seen))
+// fullRow is a row with its entries and its parts from group patterns.
+type fullRow struct {
+	from    int
+	entries *vector // settled; nil if there are none
+	parts   []rowPart
 }
 
+// eachRow visits the rows that may have entries, in ascending order, until visit returns
+// false. The entries are valid until visit returns.
+func (m *Matrix) eachRow(visit func(fullRow) bool) {
+	x := m.index()
+	next, more := 0, true // index of the next row with parts
+	parted := func(before int) {
+		for ; more && next < len(x.rows) && int(x.rows[next]) < before; next++ {
+			more = visit(fullRow{int(x.rows[next]), nil, x.of(next)})
+		}
+	}
+	m.eachEntryRow(func(from int, row *vector) bool {
+		if parted(from); !more {
+			return false
+		}
+		r := fullRow{from, row, nil}
+		if next < len(x.rows) && int(x.rows[next]) == from {
+			r.parts = x.of(next)
+			next++
+		}
+		more = visit(r)
+		return more
+	})
+	parted(math.MaxInt)
+}
+
+// rowAt returns one row.
+func (m *Matrix) rowAt(from int) fullRow { return fullRow{from, m.entryRow(from), m.partsOf(from)} }
+
 // Row iterates over the entries of one row, by column: what rank from sent.
-func (m *Matrix) Row(from int) iter.Seq2[int, Volume] { return m.expand(from, new(vector)) }
+func (m *Matrix) Row(from int) iter.Seq2[int, Volume] { return m.rowAt(from).expand(new(vector)) }
 
 // Column iterates over the entries of one column, by row: what reached rank to.
 func (m *Matrix) Column(to int) iter.Seq2[int, Volume] {
 	return func(yield func(int, Volume) bool) {
-		for _, from := range m.senders() {
-			if v, ok := m.at(from, to); ok && !yield(from, v) {
-				return
-			}
-		}
+		m.eachRow(func(r fullRow) bool {
+			v, ok := r.at(to)
+			return !ok || yield(r.from, v)
+		})
 	}
 }
 
-// expand does what Row does, but merges the parts of the row in room, which can
-// be reused.
-func (m *Matrix) expand(from int, room *vector) iter.Seq2[int, Volume] {
-	row, parts := m.rows[from], m.partsOf()[from]
-	if row != nil {
-		row.settle()
-	}
+// expand iterates over the entries of the row. It merges its parts in room, which can be
+// reused.
+func (r fullRow) expand(room *vector) iter.Seq2[int, Volume] {
+	row, parts := r.entries, r.parts
 	if len(parts) > 0 {
 		*room = vector{indices: room.indices[:0], volumes: room.volumes[:0]}
 		for _, p := range parts {
@@ -210,13 +290,14 @@ func (m *Matrix) expand(from int, room *vector) iter.Seq2[int, Volume] {
 func (m *Matrix) All() iter.Seq2[Pair, Volume] {
 	return func(yield func(Pair, Volume) bool) {
 		room := new(vector)
-		for _, from := range m.senders() {
-			for to, v := range m.expand(from, room) {
-				if !yield(Pair{from, to}, v) {
-					return
+		m.eachRow(func(r fullRow) bool {
+			for to, v := range r.expand(room) {
+				if !yield(Pair{r.from, to}, v) {
+					return false
 				}
 			}
-		}
+			return true
+		})
 	}
 }
 
@@ -226,12 +307,13 @@ func (m *Matrix) At(from, to int) Volume {
 	return v
 }
 
-func (m *Matrix) at(from, to int) (sum Volume, has bool) {
-	if row := m.rows[from]; row != nil {
-		row.settle()
-		sum, has = row.get(int32(to))
+func (m *Matrix) at(from, to int) (sum Volume, has bool) { return m.rowAt(from).at(to) }
+
+func (r fullRow) at(to int) (sum Volume, has bool) {
+	if r.entries != nil {
+		sum, has = r.entries.get(int32(to))
 	}
-	for _, p := range m.partsOf()[from] {
+	for _, p := range r.parts {
 		if v, ok := p.at(to); ok {
 			sum.Add(v)
 			has = true
@@ -266,18 +348,18 @@ func (m *Matrix) Has(p Pair) bool {
 }
 
 // Empty reports whether nothing was ever added.
-func (m *Matrix) Empty() bool { return len(m.rows) == 0 && len(m.patterns) == 0 }
+func (m *Matrix) Empty() bool { return len(m.rows) == 0 && len(m.patterns) == 0 && len(m.runs) == 0 }
 
 // Size returns the largest rank of any entry, plus 1; 0 if there is no entry. It is
 // the least n for which the matrix is n × n.
 func (m *Matrix) Size() int {
 	n := 0
-	for from, row := range m.rows {
-		row.settle()
+	m.eachEntryRow(func(from int, row *vector) bool {
 		if k := len(row.indices); k > 0 {
 			n = max(n, from+1, int(row.indices[k-1])+1)
 		}
-	}
+		return true
+	})
 	for _, g := range m.patterns {
 		if len(g.each.indices) > 0 && g.to.ranks.Len() > 0 {
 			n = max(n, g.from.last()+1, g.to.last()+1)
@@ -288,8 +370,16 @@ func (m *Matrix) Size() int {
 
 // Merge adds all entries of o, which stays as it is.
 func (m *Matrix) Merge(o *Matrix) {
+	if m.scratch == nil {
+		m.scratch = o.scratch
+	}
+	m.runs = append(m.runs, o.runs...)
 	for from, row := range o.rows {
 		m.row(from).merge(row)
+		m.held += entryMemory * len(row.indices)
+	}
+	if m.last = nil; m.scratch != nil && m.held > m.scratch.budget {
+		m.spill()
 	}
 	for _, g := range o.patterns {
 		m.addPattern(g)
@@ -299,6 +389,16 @@ func (m *Matrix) Merge(o *Matrix) {
 // DropSelf removes the diagonal: what ranks sent to themselves. Group patterns have
 // none.
 func (m *Matrix) DropSelf() {
+	if len(m.runs) > 0 {
+		others := &Matrix{scratch: m.scratch, patterns: m.patterns}
+		for p, v := range m.Entries() {
+			if p.From != p.To {
+				others.Add(p, v)
+			}
+		}
+		*m = *others
+		return
+	}
 	for from, row := range m.rows {
 		row.settle()
 		m.rows[from] = row.keep(func(to int) bool { return to != from })
@@ -312,7 +412,27 @@ func (m *Matrix) DropSelf() {
 // Symmetric returns m plus its transpose, which is twice the mean of both
 // directions. Its diagonal is twice that of m.
 func (m *Matrix) Symmetric() *Matrix {
-	s := &Matrix{rows: make(map[int]*vector, len(m.rows))}
+	s := &Matrix{scratch: m.scratch}
+	if len(m.runs) > 0 {
+		for p, v := range m.Entries() {
+			s.Add(p, v)
+			s.Add(Pair{p.To, p.From}, v)
+		}
+	} else {
+		m.addBoth(s)
+	}
+	for _, g := range m.patterns {
+		transpose := *g
+		transpose.transposed = !g.transposed
+		s.addPattern(g)
+		s.addPattern(&transpose)
+	}
+	return s
+}
+
+// addBoth adds the rows of m and of its transpose to s, which is empty.
+func (m *Matrix) addBoth(s *Matrix) {
+	s.rows = make(map[int]*vector, len(m.rows))
 	columns := m.columns()
 	for to, column := range columns {
 		s.rows[to] = m.rows[to].sum(column)
@@ -322,13 +442,6 @@ func (m *Matrix) Symmetric() *Matrix {
 			s.rows[from] = row.sum(nil)
 		}
 	}
-	for _, g := range m.patterns {
-		transpose := *g
-		transpose.transposed = !g.transposed
-		s.addPattern(g)
-		s.addPattern(&transpose)
-	}
-	return s
 }
 
 // columns returns the rows of the transpose of m's own entries, without group

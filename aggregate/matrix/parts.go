@@ -2,23 +2,20 @@ package matrix
 
 import (
 	"iter"
-	"maps"
-	"slices"
 )
 
 // Entries iterates over the entries that are held one by one, by row, then by column:
 // all but those of group patterns.
 func (m *Matrix) Entries() iter.Seq2[Pair, Volume] {
 	return func(yield func(Pair, Volume) bool) {
-		for _, from := range slices.Sorted(maps.Keys(m.rows)) {
-			row := m.rows[from]
-			row.settle()
+		m.eachEntryRow(func(from int, row *vector) bool {
 			for i, to := range row.indices {
 				if !yield(Pair{from, int(to)}, row.volumes[i]) {
-					return
+					return false
 				}
 			}
-		}
+			return true
+		})
 	}
 }
 

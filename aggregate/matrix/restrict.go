@@ -5,16 +5,17 @@ import "github.com/mpitrace/mpitrace/profile"
 // Restrict returns the entries of m whose sender and receiver are both wanted. Ranks
 // keep their numbers.
 func (m *Matrix) Restrict(sender, receiver func(rank int) bool) *Matrix {
-	out := new(Matrix)
-	for from, row := range m.rows {
-		if !sender(from) {
-			continue
+	out := &Matrix{scratch: m.scratch}
+	m.eachEntryRow(func(from int, row *vector) bool {
+		if sender(from) {
+			for i, to := range row.indices {
+				if receiver(int(to)) {
+					out.Add(Pair{from, int(to)}, row.volumes[i])
+				}
+			}
 		}
-		row.settle()
-		if kept := row.keep(receiver); len(kept.indices) > 0 {
-			out.row(from).merge(kept)
-		}
-	}
+		return true
+	})
 	for _, g := range m.patterns {
 		out.addPattern(g.restrict(sender, receiver))
 	}

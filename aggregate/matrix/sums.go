@@ -9,11 +9,12 @@ import (
 // Total returns the sum of all entries.
 func (m *Matrix) Total() Volume {
 	var sum Volume
-	for _, row := range m.rows {
+	m.eachEntryRow(func(_ int, row *vector) bool {
 		for _, v := range row.volumes {
 			sum.Add(v)
 		}
-	}
+		return true
+	})
 	for _, g := range m.patterns {
 		g.sent(func(_ int, v Volume) { sum.Add(v) })
 	}
@@ -32,12 +33,13 @@ func (m *Matrix) LineSums(n int) (sent, received []Volume) {
 		}
 	}
 	row, column := to(sent), to(received)
-	for from, entries := range m.rows {
+	m.eachEntryRow(func(from int, entries *vector) bool {
 		for i, v := range entries.volumes {
 			row(from, v)
 			column(int(entries.indices[i]), v)
 		}
-	}
+		return true
+	})
 	for _, g := range m.patterns {
 		if g.transposed {
 			row, column = column, row
@@ -64,19 +66,19 @@ func (m *Matrix) LenUpTo(most int) (n int, exact bool) {
 	inside, reach := map[[2]*groupPattern]bool{}, receiverCounts{}
 	var mixed []int // rows that have to be expanded
 	least := 0      // lower bound of their entries
-	for _, from := range m.senders() {
-		parts := m.partsOf()[from]
-		base, plain := covering(parts, inside)
+	m.eachRow(func(r fullRow) bool {
+		base, plain := covering(r.parts, inside)
 		switch {
 		case plain:
-			n += base.count() + m.outside(from, base)
-		case len(parts) == 1 && !parts[0].transposed && m.rows[from] == nil:
-			n += reach.of(parts[0])
+			n += base.count() + r.outside(base)
+		case len(r.parts) == 1 && !r.parts[0].transposed && r.entries == nil:
+			n += reach.of(r.parts[0])
 		default:
-			mixed = append(mixed, from)
-			least += reach.most(parts)
+			mixed = append(mixed, r.from)
+			least += reach.most(r.parts)
 		}
-	}
+		return true
+	})
 	if n+least > most {
 		return n + least, len(mixed) == 0
 	}
@@ -85,7 +87,7 @@ func (m *Matrix) LenUpTo(most int) (n int, exact bool) {
 		if n > most {
 			return n, false
 		}
-		for range m.expand(from, room) {
+		for range m.rowAt(from).expand(room) {
 			n++
 		}
 	}
@@ -177,12 +179,11 @@ func (p rowPart) count() int {
 
 // outside returns the number of the row's own entries in columns that a plain
 // part does not have.
-func (m *Matrix) outside(from int, base rowPart) int {
-	row := m.rows[from]
+func (r fullRow) outside(base rowPart) int {
+	row := r.entries
 	if row == nil {
 		return 0
 	}
-	row.settle()
 	if base.groupPattern == nil {
 		return len(row.indices)
 	}
@@ -203,21 +204,14 @@ func (m *Matrix) Top(n int) []Cell {
 		from int
 		Volume
 	}
-	var bounds []bound
-	for _, from := range m.senders() {
-		bounds = append(bounds, bound{from, m.most(from)})
-	}
-	slices.SortFunc(bounds, func(a, b bound) int {
-		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(b.Messages, a.Messages), cmp.Compare(a.from, b.from))
-	})
 	top := make([]Cell, 0, n+1)
 	room := new(vector)
-	for _, b := range bounds {
-		if len(top) == n && (n == 0 || compareBusy(top[n-1], Cell{Pair{b.from, 0}, b.Volume}) <= 0) {
-			break
-		}
-		for to, v := range m.expand(b.from, room) {
-			c := Cell{Pair{b.from, to}, v}
+	may := func(from int, most Volume) bool { // whether a row can have one of the entries
+		return len(top) < n || n > 0 && compareBusy(top[n-1], Cell{Pair{from, 0}, most}) > 0
+	}
+	expand := func(r fullRow) {
+		for to, v := range r.expand(room) {
+			c := Cell{Pair{r.from, to}, v}
 			if len(top) == n && compareBusy(top[n-1], c) <= 0 {
 				continue
 			}
@@ -226,23 +220,44 @@ func (m *Matrix) Top(n int) []Cell {
 			top = top[:min(len(top), n)]
 		}
 	}
+	var bounds []bound // of rows that are costly to expand
+	m.eachRow(func(r fullRow) bool {
+		most := r.most()
+		switch {
+		case !may(r.from, most):
+		case len(r.parts) == 0:
+			expand(r)
+		default:
+			bounds = append(bounds, bound{r.from, most})
+		}
+		return true
+	})
+	slices.SortFunc(bounds, func(a, b bound) int {
+		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(b.Messages, a.Messages), cmp.Compare(a.from, b.from))
+	})
+	for _, b := range bounds {
+		if !may(b.from, b.Volume) {
+			break
+		}
+		expand(m.rowAt(b.from))
+	}
 	return top
 }
 
 // most returns an upper bound of the bytes, and of the messages, in any entry of a
 // row.
-func (m *Matrix) most(from int) Volume {
+func (r fullRow) most() Volume {
 	var most Volume
 	raise := func(v Volume) {
 		most.Bytes, most.Messages = max(most.Bytes, v.Bytes), max(most.Messages, v.Messages)
 	}
-	if row := m.rows[from]; row != nil {
-		for _, v := range row.volumes {
+	if r.entries != nil {
+		for _, v := range r.entries.volumes {
 			raise(v)
 		}
 	}
 	own := most
-	for _, p := range m.partsOf()[from] {
+	for _, p := range r.parts {
 		most = Volume{}
 		if p.weight == nil && !p.transposed {
 			each, _ := p.each.get(int32(p.index))
