@@ -146,14 +146,7 @@ func (j *Job) Conservation(rank int) *Conservation {
 		more.Merge(sent)
 		sent = more
 	}
-	for p, v := range sent.All() {
-		c.compare(p, Exchange{v, received.At(p.From, p.To)})
-	}
-	for p, v := range received.All() {
-		if !sent.Has(p) {
-			c.compare(p, Exchange{Received: v})
-		}
-	}
+	matrix.Join(sent, received, func(p matrix.Pair, v, w matrix.Volume) { c.compare(p, Exchange{v, w}) })
 	c.conclude()
 	return c.Conservation
 }

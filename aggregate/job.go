@@ -56,15 +56,21 @@ type Options struct {
 	// PairDetails is the largest number of pairs for which Job.PairDetails returns
 	// something. 0 collects nothing.
 	PairDetails int
+	// Scratch is where sums of pairs go that do not fit into its budget of memory; nil keeps
+	// all in memory.
+	Scratch *matrix.Scratch
 	// DetailOf reports whether Job.PairDetails includes a pair; nil for all pairs.
 	DetailOf func(matrix.Pair) bool
 }
 
 // NewJob returns a job without processes.
 func NewJob(o Options) *Job {
-	return &Job{builder: matrix.NewBuilder(nil), options: o, completeness: newCompleteness(), calls: callSums{byCall: map[string]*CallTotals{}},
+	j := &Job{builder: matrix.NewBuilder(nil), options: o, completeness: newCompleteness(), calls: callSums{byCall: map[string]*CallTotals{}},
 		sizes: sizeSums{}, slices: sliceSums{}, sites: siteSums{}, variables: variableSums{}, settingsOf: settingSums{}, pvars: pvarSums{}, late: lateReceiveSums{},
 		details: pairDetails{most: o.PairDetails, only: o.DetailOf}}
+	j.builder.Spill(o.Scratch)
+	j.exchange.received.Spill(o.Scratch)
+	return j
 }
 
 // New returns the job of some profiles, even if their run names differ. It
@@ -97,8 +103,15 @@ func Of(src profile.Source, o Options) (*Job, error) {
 	for _, part := range parts[1:] {
 		parts[0].Merge(part)
 	}
+	if err == nil {
+		err = parts[0].Err()
+	}
 	return parts[0], err
 }
+
+// Err returns an error if sums of pairs could not be kept in Options.Scratch. Then the
+// results of the job are not valid.
+func (j *Job) Err() error { return j.options.Scratch.Err() }
 
 // Add adds a process. The communicators of all processes must have been unified
 // (profile.Unify).

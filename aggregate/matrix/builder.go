@@ -38,6 +38,15 @@ func NewBuilder(s *Selection) *Builder {
 	return &Builder{selection: s}
 }
 
+// Spill makes the matrices keep entries that need more memory than the budget of a Scratch
+// in its file. It is called before anything is added.
+func (b *Builder) Spill(s *Scratch) {
+	for c := range b.classes {
+		b.classes[c].Spill(s)
+	}
+	b.internal.Spill(s)
+}
+
 // Add adds what a process sent. A profile without a rank (Rank < 0) is ignored. The
 // profiles of a job must have been unified (profile.Unify) for their irregular
 // collectives over intercommunicators to be found.

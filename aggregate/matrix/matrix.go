@@ -64,6 +64,10 @@ type rowPart struct {
 	index int
 }
 
+// Spill makes the empty matrix keep entries that need more memory than the budget of a
+// Scratch in its file.
+func (m *Matrix) Spill(s *Scratch) { m.scratch = s }
+
 // Add adds a volume to one entry.
 func (m *Matrix) Add(p Pair, v Volume) {
 	if m.last == nil || m.lastFrom != p.From {
@@ -259,31 +263,34 @@ func (m *Matrix) Column(to int) iter.Seq2[int, Volume] {
 // expand iterates over the entries of the row. It merges its parts in room, which can be
 // reused.
 func (r fullRow) expand(room *vector) iter.Seq2[int, Volume] {
-	row, parts := r.entries, r.parts
-	if len(parts) > 0 {
-		*room = vector{indices: room.indices[:0], volumes: room.volumes[:0]}
-		for _, p := range parts {
-			// Members of most groups are in ascending order, so the first part is only
-			// appended. Each further one is sorted in.
-			p.cells(func(to int, v Volume) { room.append(int32(to), v) })
-			room.settle()
-		}
-		if row != nil {
-			room.appendAll(row)
-			room.settle()
-		}
-		row = room
-	}
 	return func(yield func(int, Volume) bool) {
-		if row == nil {
-			return
-		}
+		row := r.sum(room)
 		for i, to := range row.indices {
 			if !yield(int(to), row.volumes[i]) {
 				return
 			}
 		}
 	}
+}
+
+// sum returns the entries of the row, merged with its parts in room. They must not be
+// changed.
+func (r fullRow) sum(room *vector) *vector {
+	if len(r.parts) == 0 && r.entries != nil {
+		return r.entries
+	}
+	*room = vector{indices: room.indices[:0], volumes: room.volumes[:0]}
+	for _, p := range r.parts {
+		// Members of most groups are in ascending order, so the first part is only
+		// appended. Each further one is sorted in.
+		p.cells(func(to int, v Volume) { room.append(int32(to), v) })
+		room.settle()
+	}
+	if r.entries != nil {
+		room.appendAll(r.entries)
+		room.settle()
+	}
+	return room
 }
 
 // All iterates over all entries, by row, then by column.

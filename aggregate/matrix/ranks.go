@@ -10,16 +10,27 @@ import (
 // Ranks collects which ranks of a job have recordings, and on which nodes they ran.
 // The zero value is empty.
 type Ranks struct {
-	size       int         // number of ranks in MPI_COMM_WORLD, as far as it is known
-	recordings map[int]int // number of recordings of each rank
-	host       map[int]string
+	size  int                 // number of ranks in MPI_COMM_WORLD, as far as it is known
+	ranks []rankRecord        // by rank, of those below mostDense
+	more  map[int]*rankRecord // the others, which only unusual input has
+	names []string            // of nodes, by rankRecord.host - 1
+	hosts map[string]int32    // index in names, plus 1
 }
+
+// rankRecord is what is known of a rank.
+type rankRecord struct {
+	recordings int32
+	host       int32 // index in names plus 1, 0 if it is not known
+}
+
+// mostDense limits the memory that a large rank in a damaged file can require.
+const mostDense = 1 << 23
 
 // Add adds the rank of a profile.
 func (r *Ranks) Add(p *profile.Profile) {
 	r.size = max(r.size, p.Size, p.Rank+1)
 	if p.Rank >= 0 {
-		r.enter(p.Rank, p.Host)
+		r.enter(p.Rank, 1, p.Host)
 	}
 }
 
@@ -27,30 +38,70 @@ func (r *Ranks) Add(p *profile.Profile) {
 // once per file and rank, Duplicated returns the ranks that are in several files.
 func (r *Ranks) AddSender(rank int) {
 	r.AddRank(rank)
-	r.enter(rank, "")
+	r.enter(rank, 1, "")
 }
 
 // AddRank makes the job large enough to include the rank. It is for ranks that
 // have no recording but that others mention.
 func (r *Ranks) AddRank(rank int) { r.size = max(r.size, rank+1) }
 
-func (r *Ranks) enter(rank int, host string) {
-	if r.recordings == nil {
-		r.recordings, r.host = map[int]int{}, map[int]string{}
+func (r *Ranks) enter(rank, recordings int, host string) {
+	at := r.record(rank)
+	at.recordings += int32(recordings)
+	if host == "" || at.host != 0 && r.names[at.host-1] <= host { // independent of the order
+		return
 	}
-	r.recordings[rank]++
-	if known := r.host[rank]; host != "" && (known == "" || host < known) { // independent of the order
-		r.host[rank] = host
+	if r.hosts == nil {
+		r.hosts = map[string]int32{}
+	}
+	known, ok := r.hosts[host]
+	if !ok {
+		r.names = append(r.names, host)
+		known = int32(len(r.names))
+		r.hosts[host] = known
+	}
+	at.host = known
+}
+
+// record returns the record of a rank, which it makes if necessary.
+func (r *Ranks) record(rank int) *rankRecord {
+	if rank < mostDense {
+		if n := rank + 1 - len(r.ranks); n > 0 {
+			r.ranks = slices.Grow(r.ranks, n)[:rank+1]
+		}
+		return &r.ranks[rank]
+	}
+	if r.more == nil {
+		r.more = map[int]*rankRecord{}
+	}
+	if r.more[rank] == nil {
+		r.more[rank] = new(rankRecord)
+	}
+	return r.more[rank]
+}
+
+// each visits the ranks that have recordings, in ascending order.
+func (r *Ranks) each(visit func(rank int, at rankRecord)) {
+	for rank, at := range r.ranks {
+		if at.recordings > 0 {
+			visit(rank, at)
+		}
+	}
+	for _, rank := range slices.Sorted(maps.Keys(r.more)) {
+		visit(rank, *r.more[rank])
 	}
 }
 
 // Merge adds all of o.
 func (r *Ranks) Merge(o *Ranks) {
 	r.size = max(r.size, o.size)
-	for rank, n := range o.recordings {
-		r.enter(rank, o.host[rank])
-		r.recordings[rank] += n - 1
-	}
+	o.each(func(rank int, at rankRecord) {
+		host := ""
+		if at.host > 0 {
+			host = o.names[at.host-1]
+		}
+		r.enter(rank, int(at.recordings), host)
+	})
 }
 
 // Size returns the number of ranks of the job: the size of MPI_COMM_WORLD if it is
@@ -58,17 +109,21 @@ func (r *Ranks) Merge(o *Ranks) {
 func (r *Ranks) Size() int { return r.size }
 
 // Recorded returns the ranks that have recordings, in ascending order.
-func (r *Ranks) Recorded() []int { return slices.Sorted(maps.Keys(r.recordings)) }
+func (r *Ranks) Recorded() []int {
+	out := make([]int, 0, len(r.ranks)+len(r.more))
+	r.each(func(rank int, _ rankRecord) { out = append(out, rank) })
+	return out
+}
 
 // Duplicated returns the ranks that have more than one recording, a sign that the
 // recordings are from several runs.
 func (r *Ranks) Duplicated() []int {
 	twice := []int{}
-	for _, rank := range r.Recorded() {
-		if r.recordings[rank] > 1 {
+	r.each(func(rank int, at rankRecord) {
+		if at.recordings > 1 {
 			twice = append(twice, rank)
 		}
-	}
+	})
 	return twice
 }
 
@@ -80,17 +135,21 @@ func (r *Ranks) Missing() profile.RankSet {
 // Hosts returns the names of the nodes, in the order of their lowest ranks. of returns
 // the index of a rank's node in names, -1 if it is not known.
 func (r *Ranks) Hosts() (names []string, of func(rank int) int) {
-	index := map[string]int{}
-	for _, rank := range slices.Sorted(maps.Keys(r.host)) {
-		name := r.host[rank]
-		if _, ok := index[name]; !ok {
-			index[name] = len(names)
-			names = append(names, name)
+	index := make([]int32, len(r.names)+1) // in the result plus 1, by rankRecord.host
+	r.each(func(_ int, at rankRecord) {
+		if at.host > 0 && index[at.host] == 0 {
+			names = append(names, r.names[at.host-1])
+			index[at.host] = int32(len(names))
 		}
-	}
+	})
 	return names, func(rank int) int {
-		if name, ok := r.host[rank]; ok {
-			return index[name]
+		switch {
+		case rank < 0:
+			return -1
+		case rank < len(r.ranks):
+			return int(index[r.ranks[rank].host]) - 1
+		case r.more[rank] != nil:
+			return int(index[r.more[rank].host]) - 1
 		}
 		return -1
 	}
