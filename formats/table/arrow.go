@@ -43,10 +43,16 @@ type arrowWriter[T any] struct {
 	metadata map[string]string
 	schema   *arrow.Schema
 	file     io.WriteSeeker
-	out      *ipc.FileWriter
+	out      recordWriter
 	block    []T
 	n        int // rows since the last batch
 	batches  int
+}
+
+// recordWriter writes record batches, and the dictionaries before them.
+type recordWriter interface {
+	Write(arrow.Record) error
+	Close() error
 }
 
 func newArrowWriter[T any](file io.WriteSeeker, cols []Column[T], metadata map[string]string) *arrowWriter[T] {
@@ -253,14 +259,20 @@ func (c *wordColumn[T]) note(rows []T) {
 		if !ok || s == c.last && c.code >= 0 {
 			continue
 		}
-		code, known := c.codes[s]
-		if !known {
-			code = int32(len(c.codes))
-			c.codes[s] = code
-			c.texts.Append(valid(s))
-		}
-		c.last, c.code = s, code
+		c.last, c.code = s, c.noteWord(s)
 	}
+}
+
+// noteWord returns the code of a word, which it adds to the dictionary if it is
+// new.
+func (c *wordColumn[T]) noteWord(s string) int32 {
+	code, known := c.codes[s]
+	if !known {
+		code = int32(len(c.codes))
+		c.codes[s] = code
+		c.texts.Append(valid(s))
+	}
+	return code
 }
 
 func (c *wordColumn[T]) add(rows []T) bool {

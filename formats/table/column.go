@@ -113,9 +113,15 @@ func OptionalTexts[T any](name, doc string, get func(T) (string, bool)) Column[T
 	return Column[T]{Name: name, Unit: "text", Doc: doc, Type: Text, Null: true, Text: get}
 }
 
+// Names of columns whose words are known without reading all processes.
+const (
+	runColumn    = "run"
+	sourceColumn = "source"
+)
+
 // Run returns the column that tells the jobs of a table apart.
 func Run[T any](get func(T) string) Column[T] {
-	return Words("run", "id of the MPI job, as its launcher defines it", get)
+	return Words(runColumn, "id of the MPI job, as its launcher defines it", get)
 }
 
 // Of returns a column of other rows, of which f returns the rows that c

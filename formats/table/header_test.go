@@ -105,7 +105,7 @@ func TestHeaderOfAnother(t *testing.T) {
 		"holds the table of ranks":                            `{"format":"3","table":"ranks"}`,
 	} {
 		data := writeSealed(t, func(s *sealer, finish func() error) error {
-			return s.close(nil, packer().EncodeAll([]byte(common), nil), finish)
+			return s.close(0, packer().EncodeAll([]byte(common), nil), finish)
 		})
 		if _, err := readWith(listOf(nil), data); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %q", err, want)

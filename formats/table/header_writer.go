@@ -20,6 +20,7 @@ type header struct {
 	files    pool[moduleFile, moduleFile]
 	comms    pool[commKey, communicator]
 	used     map[profile.Place]profile.Symbol // call sites that have a name
+	named    []place                          // replaces used, if it is not nil
 
 	block  []byte // processes that are not yet compressed
 	blocks []byte
@@ -90,6 +91,19 @@ func keyOf(g profile.Group) groupKey {
 // Add adds a process. Its rows must be the next rows of the table.
 func (b *header) Add(p *profile.Profile) error {
 	b.notePlaces(p)
+	return b.add(p)
+}
+
+// note adds what a process shares with others.
+func (b *header) note(p *profile.Profile) {
+	b.notePlaces(p)
+	for i := range p.Comms {
+		b.membership(&p.Comms[i])
+	}
+	b.modules(p)
+}
+
+func (b *header) add(p *profile.Profile) error {
 	text, err := json.Marshal(b.process(p))
 	if err != nil {
 		return fmt.Errorf("rank %d: %w", p.Rank, err)
@@ -118,32 +132,51 @@ func (b *header) closeBlock() {
 // processes, and the shared data.
 func (b *header) finish(table string) (blocks, common []byte, err error) {
 	b.closeBlock()
+	common, err = b.shared(table)
+	return b.blocks, common, err
+}
+
+// shared returns the shared data of a table.
+func (b *header) shared(table string) ([]byte, error) {
 	s := shared{Format: FormatVersion, Table: table, Places: b.places()}
 	s.Programs, s.Files, s.Comms = b.programs.all, b.files.all, b.comms.all
 	text, err := json.Marshal(s)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if len(text) > maxPacked {
-		return nil, nil, fmt.Errorf("the communicators and call sites take %d bytes, more than can be read back", len(text))
+		return nil, fmt.Errorf("the communicators and call sites take %d bytes, more than can be read back", len(text))
 	}
-	return b.blocks, packer().EncodeAll(text, nil), nil
+	return packer().EncodeAll(text, nil), nil
 }
 
 func (b *header) process(p *profile.Profile) processInfo {
 	info := processInfo{Profile: p, Rows: len(p.Rows), Stacks: packStacks(p.Stacks), Physical: packPhysical(p.Physical),
-		Program: b.programs.of(programKey{p.Run, p.Program, strings.Join(p.Command, "\x00"), p.Library, p.Size},
-			program{p.Run, p.Size, p.Program, p.Command, p.Library})}
+		Program: b.program(p), Modules: b.modules(p)}
 	for i := range p.Comms {
 		info.Comms = append(info.Comms, b.membership(&p.Comms[i]))
-	}
-	for _, m := range calledFrom(p) {
-		info.Modules = append(info.Modules, module{b.file(m.Path, m.BuildID), m.Start, m.End, m.Bias})
 	}
 	for _, v := range p.Vectors {
 		info.Vectors = append(info.Vectors, vector{v, len(v.Bytes), packVector(v.Bytes)})
 	}
 	return info
+}
+
+// program returns the number of a process's program.
+func (b *header) program(p *profile.Profile) int {
+	of := program{p.Run, p.Size, p.Program, p.Command, p.Library}
+	return b.programs.of(of.key(), of)
+}
+
+func (p *program) key() programKey {
+	return programKey{p.Run, p.Program, strings.Join(p.Command, "\x00"), p.Library, p.Size}
+}
+
+func (b *header) modules(p *profile.Profile) (out []module) {
+	for _, m := range calledFrom(p) {
+		out = append(out, module{b.file(m.Path, m.BuildID), m.Start, m.End, m.Bias})
+	}
+	return out
 }
 
 func (b *header) file(path, buildID string) int {
@@ -154,15 +187,26 @@ func (b *header) file(path, buildID string) int {
 func (b *header) membership(c *profile.Comm) membership {
 	m := membership{Parent: c.Parent, Rank: c.Rank, Freed: c.Freed, Folded: c.Folded}
 	v := communicator{c.ID, c.Name, c.Constructor, c.Inter, c.Members, c.Remote}
-	if c.Members.Len() == 1 && !c.Inter {
+	if own(c) {
 		m.Own = &v
 	} else {
-		m.Comm = b.comms.of(commKey{c.ID, c.Name, c.Constructor, c.Inter, keyOf(c.Members), keyOf(c.Remote)}, v)
+		m.Comm = b.comms.of(v.key(), v)
 	}
 	if c.Edges != nil {
 		m.Edges = (*edges)(&c.Edges)
 	}
 	return m
+}
+
+// own reports whether a communicator has one member only, and is not shared.
+func own(c *profile.Comm) bool { return c.Members.Len() == 1 && !c.Inter }
+
+func keyOfComm(c *profile.Comm) commKey {
+	return (&communicator{c.ID, c.Name, c.Constructor, c.Inter, c.Members, c.Remote}).key()
+}
+
+func (c *communicator) key() commKey {
+	return commKey{c.ID, c.Name, c.Constructor, c.Inter, keyOf(c.Members), keyOf(c.Remote)}
 }
 
 func (b *header) notePlaces(p *profile.Profile) {
@@ -182,6 +226,9 @@ func (b *header) notePlaces(p *profile.Profile) {
 
 // places returns the places of all call sites that have a name, sorted.
 func (b *header) places() []place {
+	if b.named != nil {
+		return b.named
+	}
 	out := make([]place, 0, len(b.used))
 	for _, at := range slices.SortedFunc(maps.Keys(b.used), profile.Place.Compare) {
 		s := b.used[at]

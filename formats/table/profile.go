@@ -3,6 +3,7 @@ package table
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/mpitrace/mpitrace/profile"
@@ -111,7 +112,19 @@ func (f Fact) sliceName() string {
 	if name, ok := f.of.slices[f.Slice]; ok {
 		return name
 	}
-	return fmt.Sprintf("slice %d", f.Slice)
+	return unnamedSlice(f.Slice)
+}
+
+func unnamedSlice(index uint32) string { return fmt.Sprintf("slice %d", index) }
+
+// sliceName returns the name of the slice with this index.
+func sliceName(p *profile.Profile, index uint32) string {
+	for _, s := range slices.Backward(p.Slices) {
+		if s.Index == index {
+			return s.Name
+		}
+	}
+	return unnamedSlice(index)
 }
 
 func (f Fact) className() string {

@@ -1,7 +1,6 @@
 package table
 
 import (
-	"fmt"
 	"io"
 	"iter"
 
@@ -39,9 +38,7 @@ func newPvarTable(w io.Writer) *pvarTable {
 // note adds the descriptions of the variables to the schema's metadata, since
 // they are the same in all rows.
 func (t *pvarTable) note(p *profile.Profile) error {
-	if known, ok := t.began[p.Run]; p.Start != 0 && (!ok || p.Start < known) {
-		t.began[p.Run] = p.Start
-	}
+	t.noteStart(p)
 	for _, v := range p.Pvars {
 		about := t.arrow.metadata
 		if known, ok := about[keyPvar+v.Name]; !ok || v.Description < known {
@@ -49,6 +46,12 @@ func (t *pvarTable) note(p *profile.Profile) error {
 		}
 	}
 	return t.rowTable.note(p)
+}
+
+func (t *pvarTable) noteStart(p *profile.Profile) {
+	if known, ok := t.began[p.Run]; p.Start != 0 && (!ok || p.Start < known) {
+		t.began[p.Run] = p.Start
+	}
 }
 
 // values returns the values that a process read.
@@ -73,7 +76,7 @@ func (t *pvarTable) values(p *profile.Profile) iter.Seq[pvarValue] {
 			if name, ok := names[r.Slice]; ok {
 				v.slice = name
 			} else {
-				v.slice = fmt.Sprintf("slice %d", r.Slice)
+				v.slice = unnamedSlice(r.Slice)
 			}
 			n := len(r.Values)
 			if v.pvar.Type == profile.PvarText {

@@ -12,7 +12,7 @@ import (
 // WriteRanks writes one row for each process, in the order of the source.
 func WriteRanks(w io.Writer, src profile.Source) error { return writeTables(src, newRankTable(w)) }
 
-func newRankTable(w io.Writer) output {
+func newRankTable(w io.Writer) *rowTable[*profile.Profile] {
 	return &rowTable[*profile.Profile]{arrowTable: newArrowTable(w, tableRanks, RankColumns),
 		rows: func(p *profile.Profile) iter.Seq[*profile.Profile] {
 			return func(yield func(*profile.Profile) bool) { yield(p) }
@@ -143,6 +143,6 @@ func processColumns() []Column[*profile.Profile] {
 		abnormal("sends", "sends that were counted, then cancelled and freed before they completed", profile.FreedSend),
 		abnormal("sends", "sends of a Sendrecv whose receive was truncated; they are not counted", profile.FailedSend),
 		OptionalWords("physical", "known, or the reason why it is not known what the MPI library sent; null without --physical", physicalText),
-		Words("source", "file that the profile was read from", func(p row) string { return p.Source }),
+		Words(sourceColumn, "file that the profile was read from", func(p row) string { return p.Source }),
 	}
 }

@@ -86,13 +86,17 @@ func (s *sealer) Close(head *header, table string, finish func() error) error {
 	if err != nil {
 		return err
 	}
-	return s.close(blocks, common, finish)
+	if _, err := s.Write(blocks); err != nil {
+		return err
+	}
+	return s.close(int64(len(blocks)), common, finish)
 }
 
-func (s *sealer) close(blocks, common []byte, finish func() error) error {
-	lengths := binary.LittleEndian.AppendUint64(nil, uint64(len(blocks)))
+// close is like Close, for blocks that are already written.
+func (s *sealer) close(blocks int64, common []byte, finish func() error) error {
+	lengths := binary.LittleEndian.AppendUint64(nil, uint64(blocks))
 	lengths = binary.LittleEndian.AppendUint64(lengths, uint64(len(common)))
-	for _, part := range [][]byte{blocks, common, lengths} {
+	for _, part := range [][]byte{common, lengths} {
 		if _, err := s.Write(part); err != nil {
 			return err
 		}
