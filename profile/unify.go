@@ -17,10 +17,17 @@ func (f *Folds) Note(p *Profile) {
 		if c.Folded == 0 || c.Fold == "" {
 			continue
 		}
+		f.Add(c.Fold)
+	}
+}
+
+// Add adds Fold ids that share records.
+func (f *Folds) Add(ids ...string) {
+	for _, id := range ids {
 		if *f == nil {
 			*f = Folds{}
 		}
-		(*f)[c.Fold] = true
+		(*f)[id] = true
 	}
 }
 

@@ -3,9 +3,13 @@ package run
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/internal/text"
@@ -27,24 +31,32 @@ type Job struct {
 	run       *Run
 }
 
-// member is a process of a job, and the place where its profile is stored.
+// member is a process of a job, and the place where its profile is stored. A run may have
+// millions.
 type member struct {
-	run, program, host string
-	library            string
-	finalized          bool
-	rank, pid, size    int
-	start              int64
-	from               origin
-	index              int                // index of the profile in from
-	variables          []profile.Variable // only of rank 0
+	*memberKind
+	from      origin
+	name      string // of the recording, in a directory
+	start     int64
+	rank, pid int32
+	index     int32 // index of the profile in a fileSource
+	finalized bool
 }
 
-// origin is the place where a profile is stored. single reports whether it
-// holds only one profile.
+// memberKind is what many processes have in common.
+type memberKind struct {
+	run, program, host string
+	library            string
+	size               int
+	variables          *[]profile.Variable // only of rank 0
+}
+
+// origin is the place where profiles are stored. single reports whether they
+// can be read one by one.
 type origin interface{ single() bool }
 
-// recordingPath is the path of a recording.
-type recordingPath string
+// recordingDir is a directory, or a container, of recordings.
+type recordingDir struct{ path string }
 
 // keptProfile is a profile in memory. It is used for a running process, whose
 // recording may have changed since it was read.
@@ -53,38 +65,58 @@ type keptProfile struct{ p *profile.Profile }
 // fileSource holds several profiles.
 type fileSource struct{ src profile.Source }
 
-func (recordingPath) single() bool { return true }
+func (*recordingDir) single() bool { return true }
 func (keptProfile) single() bool   { return true }
 func (*fileSource) single() bool   { return false }
 
-func originOf(path string, p *profile.Profile, depth Depth) origin {
+func originOf(dir *recordingDir, p *profile.Profile, depth Depth) origin {
 	if depth == Whole && p.State != profile.Finalized {
 		return keptProfile{p}
 	}
-	return recordingPath(path)
+	return dir
 }
 
-func memberOf(p *profile.Profile, from origin, index int) member {
-	m := member{run: p.Run, program: p.Name(), finalized: p.State == profile.Finalized, library: p.LibraryLine(), host: p.Host, rank: p.Rank, pid: p.Pid, size: p.Size, start: p.Start,
-		from: from, index: index}
-	if p.Rank == 0 {
-		m.variables = p.Variables
+func (r *Run) memberOf(p *profile.Profile, from origin, name string, index int) member {
+	kind := memberKind{run: p.Run, program: p.Name(), host: p.Host, library: p.LibraryLine(), size: p.Size}
+	return member{memberKind: r.kindOf(kind, p.Rank, p.Variables), from: from, name: name, start: p.Start,
+		rank: int32(p.Rank), pid: int32(p.Pid), index: int32(index), finalized: p.State == profile.Finalized}
+}
+
+func (r *Run) memberOfHead(h *recording.Head, from *recordingDir) member {
+	kind := memberKind{run: h.Run, program: h.Program, host: h.Host, library: h.Library, size: h.Size}
+	return member{memberKind: r.kindOf(kind, h.Rank, h.Variables), from: from, name: h.Name, start: h.Start,
+		rank: int32(h.Rank), pid: int32(h.Pid), finalized: h.Finalized}
+}
+
+// kindOf returns the kind in memory that equal ones share.
+func (r *Run) kindOf(kind memberKind, rank int, variables []profile.Variable) *memberKind {
+	if rank == 0 {
+		kind.variables = &variables
+		return &kind
 	}
-	return m
+	known := r.kinds[kind]
+	if known == nil {
+		if r.kinds == nil {
+			r.kinds = map[memberKind]*memberKind{}
+		}
+		known = &kind
+		r.kinds[kind] = known
+	}
+	return known
 }
 
-func (j *Job) add(m member) {
-	j.members = append(j.members, m)
+// note counts a process of the job.
+func (j *Job) note(m *member) {
 	j.Processes++
 	if m.finalized {
 		j.finalized++
 	}
-	j.Size = max(j.Size, m.size, m.rank+1)
+	j.Size = max(j.Size, m.size, int(m.rank)+1)
 	if m.start < j.Start {
 		j.Start = m.start
 	}
-	if m.rank == 0 {
-		j.variables = m.variables
+	if m.variables != nil {
+		j.variables = *m.variables
 	}
 }
 
@@ -99,7 +131,7 @@ func (j *Job) Finalized() bool { return j.finalized == j.Processes && j.Processe
 // Only returns the job with only those processes whose ranks keep returns true for.
 func (j *Job) Only(keep func(rank int) bool) *Job {
 	out := *j
-	out.members = slices.DeleteFunc(slices.Clone(j.members), func(m member) bool { return !keep(m.rank) })
+	out.members = slices.DeleteFunc(slices.Clone(j.members), func(m member) bool { return !keep(int(m.rank)) })
 	return &out
 }
 
@@ -142,17 +174,10 @@ func (j *Job) sort() {
 func (j *Job) Each(f func(*profile.Profile) error) error {
 	bar := text.StartProgress(j.run.log, "reading "+j.Stem, len(j.members))
 	defer bar.Done()
+	names := j.run.names()
 	give := func(p *profile.Profile) error {
 		bar.Step()
-		p.Run = j.Run
-		if exit, seen := j.run.exits[filepath.Base(p.Source)]; seen {
-			p.Exit = exit
-		}
-		j.run.folds.Unify(p)
-		if j.run.symbols != nil {
-			p.Symbols = j.run.symbols
-			j.run.wraps.Skip(p)
-		}
+		j.complete(p, names)
 		return f(p)
 	}
 	for rest := j.members; len(rest) > 0; {
@@ -162,7 +187,7 @@ func (j *Job) Each(f func(*profile.Profile) error) error {
 		}
 		var err error
 		if from, ok := rest[0].from.(*fileSource); ok {
-			err = from.each(rest[:n], give)
+			err = from.each(pointers(rest[:n]), give)
 		} else {
 			err = j.run.readRecordings(rest[:n], give)
 		}
@@ -174,40 +199,155 @@ func (j *Job) Each(f func(*profile.Profile) error) error {
 	return nil
 }
 
-func (r *Run) readRecordings(members []member, give func(*profile.Profile) error) error {
-	return profile.ReadAhead(len(members), 1, func(i int, deliver func(*profile.Profile) error) error {
-		p, err := members[i].read(r.home)
+func pointers(members []member) []*member {
+	out := make([]*member, len(members))
+	for i := range members {
+		out[i] = &members[i]
+	}
+	return out
+}
+
+// complete adds to a profile what only the whole run tells.
+func (j *Job) complete(p *profile.Profile, names *siteNames) {
+	p.Run = j.Run
+	if exit, seen := j.run.exits[filepath.Base(p.Source)]; seen {
+		p.Exit = exit
+	}
+	j.run.folds.Unify(p)
+	if names != nil {
+		names.give(p, j.Start)
+	}
+	if j.run.symbols != nil || names != nil {
+		if names == nil {
+			p.Symbols = j.run.symbols
+		}
+		j.run.wraps.Skip(p)
+	}
+}
+
+// EachPart calls f with the profiles, several at a time, as profile.Parts defines. It reads
+// the recordings of a container one after the other.
+func (j *Job) EachPart(n int, f func(part int, p *profile.Profile) error) error {
+	bar := text.StartProgress(j.run.log, "reading "+j.Stem, len(j.members))
+	defer bar.Done()
+	shares := j.shares()
+	var next atomic.Int64
+	var g errgroup.Group
+	for part := range n {
+		names := j.run.names()
+		g.Go(func() error {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(shares) {
+					return nil
+				}
+				err := j.eachOf(shares[i], func(p *profile.Profile) error {
+					j.complete(p, names)
+					return f(part, p)
+				})
+				if err != nil {
+					next.Store(int64(len(shares))) // the others end, too
+					return err
+				}
+				bar.Add(len(shares[i]))
+			}
+		})
+	}
+	return g.Wait()
+}
+
+// eachOf calls give with the profiles of a share.
+func (j *Job) eachOf(share []*member, give func(*profile.Profile) error) error {
+	if from, ok := share[0].from.(*fileSource); ok {
+		return from.each(share, give)
+	}
+	for _, m := range share {
+		p, err := j.run.read(m)
+		if err == nil {
+			err = give(p)
+		}
 		if err != nil {
 			return err
 		}
-		p.Physical = r.physical(p)
+	}
+	return nil
+}
+
+// mostInShare is the largest number of recordings of a share.
+const mostInShare = 128
+
+// shares divides the members into groups that are read one after the other: those of a file
+// with several profiles, and some of a directory or container.
+func (j *Job) shares() [][]*member {
+	byOrigin := map[origin][]*member{}
+	var order []origin
+	var shares [][]*member
+	for i := range j.members {
+		m := &j.members[i]
+		if byOrigin[m.from] == nil {
+			order = append(order, m.from)
+		}
+		byOrigin[m.from] = append(byOrigin[m.from], m)
+	}
+	for _, from := range order {
+		most := mostInShare
+		if !from.single() {
+			most = len(byOrigin[from])
+		}
+		for share := range slices.Chunk(byOrigin[from], most) {
+			shares = append(shares, share)
+		}
+	}
+	return shares
+}
+
+func (r *Run) readRecordings(members []member, give func(*profile.Profile) error) error {
+	return profile.ReadAhead(len(members), 1, func(i int, deliver func(*profile.Profile) error) error {
+		p, err := r.read(&members[i])
+		if err != nil {
+			return err
+		}
 		return deliver(p)
 	}, func(_ int, p *profile.Profile) error { return give(p) })
 }
 
-// read returns the profile of a single origin. It also looks for the recording
-// in the directory home, because it may have been collected since it was found
-// in the spool.
-func (m *member) read(home string) (*profile.Profile, error) {
+// read returns the profile of a single origin, with its physical traffic.
+func (r *Run) read(m *member) (*profile.Profile, error) {
+	p, err := m.read(r.home)
+	if err != nil {
+		return nil, err
+	}
+	p.Physical = r.physical(p)
+	return p, nil
+}
+
+// read returns the profile of a single origin. The recording may have been
+// collected since it was found in the spool, or packed.
+func (m *member) read(home Dir) (*profile.Profile, error) {
 	if kept, ok := m.from.(keptProfile); ok {
 		p := *kept.p
 		p.Comms = slices.Clone(p.Comms)
 		return &p, nil
 	}
-	path := string(m.from.(recordingPath))
-	p, err := recording.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) && home != "" {
-		return recording.ReadFile(filepath.Join(home, filepath.Base(path)))
+	p, err := recording.ReadFile(filepath.Join(m.from.(*recordingDir).path, m.name))
+	if !errors.Is(err, os.ErrNotExist) || home == "" {
+		return p, err
+	}
+	files, _ := home.RecordingFiles() // the first error is reported
+	for _, file := range files {
+		if filepath.Base(file) == m.name {
+			return recording.ReadFile(file)
+		}
 	}
 	return p, err
 }
 
 // each calls give with the profiles of the given members, in the source's
 // order.
-func (m *fileSource) each(members []member, give func(*profile.Profile) error) error {
+func (m *fileSource) each(members []*member, give func(*profile.Profile) error) error {
 	wanted := make(map[int]bool, len(members))
 	for i := range members {
-		wanted[members[i].index] = true
+		wanted[int(members[i].index)] = true
 	}
 	i := -1
 	return m.src.Each(func(p *profile.Profile) error {
@@ -216,4 +356,28 @@ func (m *fileSource) each(members []member, give func(*profile.Profile) error) e
 		}
 		return give(p)
 	})
+}
+
+// jobNames assigns names to jobs that the launcher gave the same name.
+type jobNames struct {
+	name  string
+	n     int            // number of earlier jobs
+	ranks map[int32]bool // ranks of the current job
+}
+
+// add returns the name of the job to which the next process belongs. A process
+// that ended before it knew its rank has rank -1; a job may have many of these.
+func (r *jobNames) add(rank int32) string {
+	if rank >= 0 && r.ranks[rank] {
+		r.n++
+		clear(r.ranks)
+	}
+	r.ranks[rank] = true
+	switch {
+	case r.n == 0 && r.name != "":
+		return r.name
+	case r.name == "":
+		return fmt.Sprintf("job%d", r.n+1)
+	}
+	return fmt.Sprintf("%s-%d", r.name, r.n+1)
 }

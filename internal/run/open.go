@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/formats/table"
@@ -21,17 +23,23 @@ type Run struct {
 	// Damaged has an error for each damaged recording. A recording is left out
 	// if it cannot be read at all or its job is not known; otherwise its
 	// readable parts are used. With depth Heads, damage outside the headers is
-	// not included: call Damage for each profile.
+	// not included: call Damage for each profile. With depth Once, it is included
+	// when the jobs have been read.
 	Damaged []error
 	Traced  Traced // result of Merge
 
+	depth   Depth
+	kinds   map[memberKind]*memberKind
 	folds   profile.Folds
 	sites   symbolize.Sites
 	wraps   profile.Wrappers
 	symbols profile.Symbols
 	log     io.Writer
-	home    string                  // directory into which recordings in the spool are collected
+	home    Dir                     // where recordings that were moved are looked for; empty if it is not known
 	exits   map[string]profile.Exit // by file name of the recording
+
+	stackAuto bool      // whether any process recorded with --stack auto
+	once      *oncePass // with depth Once
 
 	physicalDir string // directory of the MPI library's own counts; empty if they were not requested
 	readings    bool   // whether any process has read performance variables
@@ -43,6 +51,7 @@ type Depth int
 const (
 	Heads Depth = iota // only what distinguishes jobs
 	Whole              // everything, to collect call sites and damage
+	Once               // as Heads: call sites are named and damage is collected when the jobs are read
 )
 
 // Open reads the recordings of a run or, if they were removed, the merged file.
@@ -62,7 +71,7 @@ func (d Dir) Open(depth Depth, log io.Writer) (*Run, error) {
 	}
 	if len(files) > 0 {
 		r := OpenRecordings(files, depth, log)
-		r.home = d.Recordings()
+		r.home = d
 		info, _ := d.ReadInfo() // if it cannot be read, it is not known how processes ended
 		r.exits = info.exits()
 		if exists(d.Physical()) {
@@ -90,8 +99,11 @@ func (d Dir) OpenJobs(depth Depth, log io.Writer) (*Run, error) {
 		warn(log, run.Damaged)
 		return nil, d.whyEmpty()
 	}
-	if depth == Whole {
+	switch depth {
+	case Whole:
 		warn(log, run.Symbolize(d.Known()))
+	case Once:
+		run.symbolizeSome(d.Known())
 	}
 	return run, nil
 }
@@ -130,7 +142,7 @@ func OpenSource(src profile.Source, log io.Writer) (*Run, error) {
 		if err := Damage(p); err != nil {
 			r.Damaged = append(r.Damaged, err)
 		}
-		members = append(members, memberOf(p, all, len(members)))
+		members = append(members, r.memberOf(p, all, "", len(members)))
 		return nil
 	})
 	r.splitJobs(members)
@@ -141,45 +153,157 @@ func OpenSource(src profile.Source, log io.Writer) (*Run, error) {
 // jobs.
 func OpenRecordings(files []string, depth Depth, log io.Writer) *Run {
 	r := &Run{log: log}
-	readFile := recording.ReadFile
-	if depth == Heads {
-		readFile = recording.ReadHead
-	}
 	var members []member
 	bar := text.StartProgress(log, "looking through recordings", len(files))
 	defer bar.Done()
-	type read struct {
-		p   *profile.Profile
-		err error
-	}
-	_ = profile.ReadAhead(len(files), 1, func(i int, give func(read) error) error {
-		p, err := readFile(files[i])
-		return give(read{p, err})
-	}, func(i int, got read) error {
-		p, err := got.p, got.err
+	units := unitsOf(files)
+	_ = profile.ReadAhead(len(units), 1, func(i int, give func(opened) error) error {
+		return units[i].open(depth, give)
+	}, func(i int, o opened) error {
 		bar.Step()
-		if err == nil && (depth == Whole || p.Run == "") {
-			err = Damage(p)
+		if o.err != nil {
+			r.Damaged = append(r.Damaged, o.err)
 		}
-		if err != nil {
-			r.Damaged = append(r.Damaged, err)
-		}
-		if p != nil && (err == nil || p.Run != "") {
-			r.note(p)
-			members = append(members, memberOf(p, originOf(files[i], p, depth), 0))
+		switch {
+		case o.p != nil:
+			r.note(o.p)
+			members = append(members, r.memberOf(o.p, originOf(units[i].dir, o.p, depth), filepath.Base(o.file), 0))
+		case o.head != nil:
+			r.noteHead(o.head)
+			members = append(members, r.memberOfHead(o.head, units[i].dir))
 		}
 		return nil
 	})
 	r.splitJobs(members)
+	if r.depth = depth; depth == Once {
+		r.prepareOnce()
+	}
 	return r
+}
+
+// unit is the recordings in one container, or a recording in a file of its own.
+type unit struct {
+	dir   *recordingDir
+	files []string
+	whole bool // the recordings are in a container
+}
+
+// unitsOf groups the paths of recordings, those of a container together.
+func unitsOf(files []string) []unit {
+	var units []unit
+	containers := map[string]int{}
+	dirs := map[string]*recordingDir{}
+	for _, file := range files {
+		dir := filepath.Dir(file)
+		if i, ok := containers[dir]; ok {
+			units[i].files = append(units[i].files, file)
+			continue
+		}
+		if dirs[dir] == nil {
+			dirs[dir] = &recordingDir{dir}
+		}
+		u := unit{dir: dirs[dir], files: []string{file}}
+		if strings.HasSuffix(dir, recording.ContainerSuffix) && isRegular(dir) {
+			containers[dir], u.whole = len(units), true
+		}
+		units = append(units, u)
+	}
+	return units
+}
+
+func isRegular(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// opened is what was read of one recording: its profile, or its head. err is damage.
+type opened struct {
+	file string
+	p    *profile.Profile
+	head *recording.Head
+	err  error
+}
+
+// open gives what is to be known of each recording at a depth.
+func (u *unit) open(depth Depth, give func(opened) error) error {
+	if u.whole && depth != Whole {
+		return u.openHeads(give)
+	}
+	readFile := recording.ReadFile
+	if depth != Whole {
+		readFile = recording.ReadHead
+	}
+	for _, file := range u.files {
+		p, err := readFile(file)
+		if err == nil && (depth == Whole || p.Run == "") {
+			err = Damage(p)
+		}
+		if err != nil && p != nil && p.Run == "" {
+			p = nil
+		}
+		if err := give(opened{file: file, p: p, err: err}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// openHeads gives the heads of the recordings of a container.
+func (u *unit) openHeads(give func(opened) error) error {
+	c, err := recording.OpenContainer(u.dir.path)
+	if err != nil {
+		return give(opened{err: err})
+	}
+	defer c.Close()
+	for _, problem := range c.Problems() {
+		if err := give(opened{err: fmt.Errorf("%s is damaged: %s", text.Line(c.Path()), text.Line(problem))}); err != nil {
+			return err
+		}
+	}
+	heads := c.Heads()
+	wanted := map[string]bool{}
+	if len(heads) != len(u.files) { // others are elsewhere
+		for _, file := range u.files {
+			wanted[filepath.Base(file)] = true
+		}
+	}
+	for i := range heads {
+		h := &heads[i]
+		if len(wanted) > 0 && !wanted[h.Name] {
+			continue
+		}
+		o := opened{head: h}
+		if h.Unreadable || h.Run == "" {
+			p, err := c.ReadHead(i)
+			if err == nil {
+				err = Damage(p)
+			}
+			o = opened{file: filepath.Join(c.Path(), h.Name), p: p, err: err}
+			if err != nil && p != nil && p.Run == "" {
+				o.p = nil
+			}
+		}
+		if err := give(o); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // note adds what must be known of all profiles before any is used.
 func (r *Run) note(p *profile.Profile) {
 	r.folds.Note(p)
-	r.sites.Add(p)
+	r.sites.Add(p, p.Start)
 	r.wraps.Note(p)
 	r.readings = r.readings || len(p.Readings) > 0
+	r.stackAuto = r.stackAuto || p.Settings["stack"] == profile.StackAuto
+}
+
+// noteHead adds what the head of a recording has of that.
+func (r *Run) noteHead(h *recording.Head) {
+	r.folds.Add(h.Folds...)
+	r.readings = r.readings || h.Readings
+	r.stackAuto = r.stackAuto || h.StackAuto
 }
 
 // splitJobs divides the processes into jobs. Some launchers use the same name
@@ -189,16 +313,25 @@ func (r *Run) splitJobs(members []member) {
 	slices.SortStableFunc(members, func(a, b member) int { return cmp.Compare(a.start, b.start) })
 	names := map[string]*jobNames{} // launcher's name -> names of its jobs
 	jobs := map[string]*Job{}
-	for _, m := range members {
+	of := make([]*Job, len(members))
+	for i := range members {
+		m := &members[i]
 		if names[m.run] == nil {
-			names[m.run] = &jobNames{name: m.run, ranks: map[int]bool{}}
+			names[m.run] = &jobNames{name: m.run, ranks: map[int32]bool{}}
 		}
 		name := names[m.run].add(m.rank)
 		if jobs[name] == nil {
 			jobs[name] = &Job{Run: name, Start: m.start, run: r}
 			r.Jobs = append(r.Jobs, jobs[name])
 		}
-		jobs[name].add(m)
+		of[i] = jobs[name]
+		of[i].note(m)
+	}
+	for _, j := range r.Jobs {
+		j.members = make([]member, 0, j.Processes)
+	}
+	for i := range members {
+		of[i].members = append(of[i].members, members[i])
 	}
 	slices.SortStableFunc(r.Jobs, func(a, b *Job) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.Run, b.Run))

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"maps"
 	"os"
 	"slices"
@@ -30,8 +31,11 @@ type Sites struct {
 	places map[profile.Place]time.Time // start time of the first process with this place
 }
 
-// Add adds the call sites of a profile.
-func (s *Sites) Add(p *profile.Profile) {
+// Places returns the places that were added.
+func (s *Sites) Places() iter.Seq[profile.Place] { return maps.Keys(s.places) }
+
+// Add adds the call sites of a profile. began is when it, or its job, began, in Unix ns.
+func (s *Sites) Add(p *profile.Profile, began int64) {
 	if s.places == nil {
 		s.names, s.places = profile.Symbols{}, map[profile.Place]time.Time{}
 	}
@@ -40,7 +44,7 @@ func (s *Sites) Add(p *profile.Profile) {
 		if _, known := s.places[place]; known || place.Path == "" {
 			continue
 		}
-		s.places[place] = time.Unix(0, p.Start)
+		s.places[place] = time.Unix(0, began)
 		if name, ok := p.Symbols[place]; ok {
 			s.names[place] = name
 		}

@@ -81,7 +81,7 @@ func lookFor(m module, debugDir string, calls []truth) (map[uint64]profile.Symbo
 		p.Rows = append(p.Rows, profile.Row{Callsite: c.address})
 	}
 	var s Sites
-	s.Add(p)
+	s.Add(p, p.Start)
 	m.addresses = s.wanted(nil)[0].addresses
 	symbols, err := m.symbols(debugDir)
 	out := map[uint64]profile.Symbol{}

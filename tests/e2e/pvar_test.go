@@ -94,7 +94,7 @@ type lateSite struct {
 func lateSites(t *testing.T, p *profile.Profile) []lateSite {
 	t.Helper()
 	var sites symbolize.Sites
-	sites.Add(p)
+	sites.Add(p, p.Start)
 	symbols, errs := sites.Symbols(nil)
 	if len(errs) > 0 {
 		t.Fatal(errs)

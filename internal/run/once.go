@@ -1,0 +1,126 @@
+package run
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/mpitrace/mpitrace/internal/symbolize"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// oncePass is what is found while the jobs of a run are read, if the run was opened with
+// depth Once.
+type oncePass struct {
+	mutex   sync.Mutex
+	sites   symbolize.Sites
+	symbols profile.Symbols // of all places met so far; without a name if none was found
+	failed  map[string]bool // texts of errs
+	errs    []error         // of files whose call sites stay addresses
+	damage  DamageList
+}
+
+// siteNames names the call sites of profiles one after the other.
+type siteNames struct {
+	*oncePass
+	symbols profile.Symbols // a copy, so that reading it needs no lock
+}
+
+// mostSampled is the number of processes whose call sites are looked up together before the
+// jobs are read. Further ones are looked up when they are met, which takes longer for each.
+const mostSampled = 64
+
+// prepareOnce finds the names of the call sites of some processes. If processes recorded
+// with --stack auto, it reads all: which functions are wrappers depends on all their stacks.
+func (r *Run) prepareOnce() {
+	r.once = &oncePass{symbols: profile.Symbols{}, failed: map[string]bool{}}
+	for _, j := range r.Jobs {
+		step := max(1, (len(j.members)+mostSampled-1)/mostSampled)
+		if r.stackAuto {
+			step = 1
+		}
+		var some []member
+		for i := 0; i < len(j.members); i += step {
+			some = append(some, j.members[i])
+		}
+		// An error comes again when the job is read.
+		_ = r.readRecordings(some, func(p *profile.Profile) error {
+			r.once.sites.Add(p, j.Start)
+			r.wraps.Note(p)
+			return nil
+		})
+	}
+}
+
+// symbolizeSome finds the names of the call sites that prepareOnce noted.
+func (r *Run) symbolizeSome(known profile.Symbols) {
+	maps.Copy(r.once.symbols, known)
+	r.once.lookUp()
+	r.wraps.Find(r.once.symbols)
+}
+
+// lookUp finds the names of the places that were met.
+func (o *oncePass) lookUp() {
+	symbols, errs := o.sites.Symbols(o.symbols)
+	for _, err := range errs {
+		if !o.failed[err.Error()] {
+			o.failed[err.Error()] = true
+			o.errs = append(o.errs, err)
+		}
+	}
+	for place := range o.sites.Places() {
+		if _, named := symbols[place]; !named {
+			symbols[place] = profile.Symbol{} // so that it is not looked up again
+		}
+	}
+	o.symbols = symbols
+}
+
+// names returns what names the call sites of profiles that one goroutine reads; nil if that
+// is not done while they are read.
+func (r *Run) names() *siteNames {
+	if r.once == nil {
+		return nil
+	}
+	return &siteNames{oncePass: r.once, symbols: maps.Clone(r.once.symbols)}
+}
+
+// give names the call sites of a profile, and notes its damage. start is when its job began.
+func (n *siteNames) give(p *profile.Profile, start int64) {
+	for _, a := range p.Addresses() {
+		if place := p.Place(a); place.Path != "" {
+			if _, known := n.symbols[place]; !known {
+				n.learn(p, start)
+				break
+			}
+		}
+	}
+	p.Symbols = n.symbols
+	if err := Damage(p); err != nil {
+		n.mutex.Lock()
+		n.damage.Add(err)
+		n.mutex.Unlock()
+	}
+}
+
+// learn looks up the places of a profile.
+func (n *siteNames) learn(p *profile.Profile, start int64) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	n.sites.Add(p, start)
+	n.lookUp()
+	n.symbols = maps.Clone(n.oncePass.symbols)
+}
+
+// EndOnce returns the errors of files whose call sites stay addresses, and adds to
+// Run.Damaged the damage that was found, once the jobs of a run opened with depth Once were
+// read.
+func (r *Run) EndOnce() []error {
+	if r.once == nil {
+		return nil
+	}
+	slices.SortFunc(r.once.damage.Errors, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
+	r.Damaged = append(r.Damaged, r.once.damage.Errors...)
+	return r.once.errs
+}
