@@ -24,6 +24,21 @@ func Write(path string, write func(io.Writer) error) error {
 	return s.Commit()
 }
 
+// WriteOnce is like Write, but keeps an existing file, also one that another
+// process completes in the meantime.
+func WriteOnce(path string, write func(io.Writer) error) error {
+	var s Set
+	defer s.Discard()
+	if err := s.Write(path, write); err != nil {
+		return err
+	}
+	switch err := os.Link(s.files[0].temporary, path); {
+	case err == nil, errors.Is(err, fs.ErrExist):
+		return nil
+	}
+	return s.Commit() // a file system without hard links
+}
+
 // WriteAll writes several files at the same time, as Write does. If it fails
 // while writing, none of them gets its name.
 func WriteAll(paths []string, write func([]io.Writer) error) error {
@@ -90,6 +105,17 @@ func replaceDirectory(path, temporary string) error {
 		return errors.Join(err, back)
 	}
 	return os.RemoveAll(old)
+}
+
+// RemoveDirectory removes a directory in which other processes may still make
+// files: they find it gone. What cannot be removed is left.
+func RemoveDirectory(path string) {
+	temporary := temporaryName(path)
+	track(temporary)
+	defer discard(temporary)
+	if os.Rename(path, temporary) != nil {
+		os.RemoveAll(path)
+	}
 }
 
 // A Set is a group of files that get their names together, when all are
@@ -214,8 +240,8 @@ func WriteNew(path string, write func(io.Writer) error) error {
 	return cmp.Or(write(f.buffer), f.close())
 }
 
-// CreateNew opens a new file in a directory that WriteDirectory makes, as
-// WriteNew does.
+// CreateNew opens a new file in a directory that WriteDirectory makes, or whose
+// files are not trusted to be complete. It returns an error if the file exists.
 func CreateNew(path string) (io.WriteCloser, error) {
 	out, err := createNew(path, 0o666)
 	if err != nil {
