@@ -8,9 +8,10 @@ import (
 	"sync"
 )
 
-// withContainer calls use with an open container. Several are kept open, since
-// the recordings of one are often read one after the other.
-func withContainer(path string, use func(*Container) error) error {
+// WithContainer calls use with the container at path, which use must not close.
+// Several are kept open, since the recordings of one are often read one after
+// the other.
+func WithContainer(path string, use func(*Container) error) error {
 	o, err := opened.get(path)
 	if err != nil {
 		return err
@@ -19,9 +20,18 @@ func withContainer(path string, use func(*Container) error) error {
 	return use(o.Container)
 }
 
+// FileOf returns the file that holds the recording at path: its container, or
+// path itself.
+func FileOf(path string) string {
+	if container, _, ok := inContainer(path); ok {
+		return container
+	}
+	return path
+}
+
 // Members returns the paths of the recordings in the container at path, sorted.
 func Members(path string) (paths []string, err error) {
-	err = withContainer(path, func(c *Container) error {
+	err = WithContainer(path, func(c *Container) error {
 		for _, m := range c.members {
 			paths = append(paths, c.memberPath(&m))
 		}
@@ -33,7 +43,7 @@ func Members(path string) (paths []string, err error) {
 
 // withMember calls use with a recording in a container.
 func withMember(path, name string, use func(*Container, *member) error) error {
-	return withContainer(path, func(c *Container) error {
+	return WithContainer(path, func(c *Container) error {
 		if i, ok := c.index[name]; ok {
 			return use(c, &c.members[i])
 		}

@@ -23,12 +23,20 @@ const AnySize = 1<<63 - 1
 
 // Open opens a regular file of at most limit bytes for reading. The file may
 // still grow afterwards.
-func Open(path string, limit int64) (*os.File, error) { return open(path, limit, os.Stat, 0) }
+func Open(path string, limit int64) (*os.File, error) {
+	return openAs(path, limit, os.Stat, os.O_RDONLY)
+}
 
 // OpenNoFollow is like Open, but the last element of path must not be a
 // symbolic link.
 func OpenNoFollow(path string, limit int64) (*os.File, error) {
-	return open(path, limit, os.Lstat, syscall.O_NOFOLLOW)
+	return openAs(path, limit, os.Lstat, os.O_RDONLY|syscall.O_NOFOLLOW)
+}
+
+// OpenToChange opens a regular file for reading and writing in place. The last
+// element of path must not be a symbolic link.
+func OpenToChange(path string) (*os.File, error) {
+	return openAs(path, AnySize, os.Lstat, os.O_RDWR|syscall.O_NOFOLLOW)
 }
 
 // Read returns the content of a regular file of at most limit bytes.
@@ -75,10 +83,10 @@ func ended(in io.Reader, path string, limit int64) error {
 	return nil
 }
 
-// open checks the file before it opens it, because opening some devices has
+// openAs checks the file before it opens it, because opening some devices has
 // side effects. It checks again afterwards, because the file may have been
 // replaced.
-func open(path string, limit int64, stat func(string) (os.FileInfo, error), flag int) (*os.File, error) {
+func openAs(path string, limit int64, stat func(string) (os.FileInfo, error), flag int) (*os.File, error) {
 	info, err := stat(path)
 	if err == nil {
 		err = check(path, info, limit)
@@ -86,7 +94,7 @@ func open(path string, limit int64, stat func(string) (os.FileInfo, error), flag
 	if err != nil {
 		return nil, err
 	}
-	in, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|flag, 0)
+	in, err := os.OpenFile(path, syscall.O_NONBLOCK|flag, 0)
 	if err != nil {
 		return nil, err
 	}

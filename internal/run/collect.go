@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // Left is a recording that is not in the run directory yet, or whose process is
@@ -87,17 +86,26 @@ func (d Dir) SetUncollected(info *Info, spooled []string) {
 // SetLost sets info.Lost to the recordings that were seen on this node but are
 // neither collected nor still to be collected. seen holds file names.
 func (d Dir) SetLost(info *Info, seen []string) {
-	noted := map[string]bool{}
+	kept := d.recorded()
 	for _, l := range d.notes() {
-		noted[filepath.Base(l.Path)] = true
+		kept[filepath.Base(l.Path)] = true
 	}
 	info.Lost = nil
 	for _, name := range seen {
-		inSpool := info.Spool != "" && exists(filepath.Join(info.Spool, name))
-		if !exists(filepath.Join(d.Recordings(), name)) && !inSpool && !noted[name] {
+		if !kept[name] && (info.Spool == "" || !exists(filepath.Join(info.Spool, name))) {
 			info.Lost = append(info.Lost, name)
 		}
 	}
+}
+
+// recorded returns the file names of all recordings of the run.
+func (d Dir) recorded() map[string]bool {
+	files, _ := d.RecordingFiles() // if the directory cannot be read, it has none
+	names := make(map[string]bool, len(files))
+	for _, file := range files {
+		names[filepath.Base(file)] = true
+	}
+	return names
 }
 
 // Collect moves the recordings that are left on this node into the run
@@ -134,31 +142,35 @@ func (d Dir) own() error {
 // $TMPDIR, and removes their notes.
 func (d Dir) CollectNotes(host string) (n int, err error) {
 	var errs []error
-	writers := sync.OnceValue(RecordingWriters)
+	var paths []string
 	for _, l := range d.notes() {
-		if l.Host != host {
-			continue
+		if l.Host == host {
+			paths = append(paths, l.Path)
 		}
-		home := filepath.Join(d.Recordings(), filepath.Base(l.Path))
-		stays, err := fetchRecording(l.Path, d.Recordings(), writers())
+	}
+	if len(paths) == 0 {
+		return 0, nil
+	}
+	for _, f := range fetch(paths, d.Recordings(), RecordingWriters()) {
+		home := filepath.Join(d.Recordings(), filepath.Base(f.path))
 		switch {
-		case errors.Is(err, fs.ErrNotExist) && exists(home): // the process has moved it
-		case errors.Is(err, fs.ErrNotExist):
+		case errors.Is(f.err, fs.ErrNotExist) && !exists(f.path) && d.recorded()[filepath.Base(f.path)]: // the process has moved it
+		case errors.Is(f.err, fs.ErrNotExist) && !exists(f.path):
 			// Keep the note: a job's private /tmp may be visible only from
 			// inside the job.
-			errs = append(errs, fmt.Errorf("%s does not exist or is not visible from this node: if it was deleted, remove %s.at", l, home))
+			errs = append(errs, fmt.Errorf("%s does not exist or is not visible from this node: if it was deleted, remove %s.at", Left{host, f.path}, home))
 			continue
-		case err != nil:
-			errs = append(errs, err)
+		case f.err != nil:
+			errs = append(errs, f.err)
 			continue
 		default:
 			n++
 		}
-		if !stays {
+		if !f.stays {
 			os.Remove(home + ".at")
 		}
 	}
-	return n, errors.Join(errs...)
+	return n, sameOnce(errs)
 }
 
 // collectSpool moves the recordings in the spool of the node where the job was

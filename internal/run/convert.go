@@ -32,6 +32,8 @@ type Traced struct {
 	// that were converted. Their processes may still be running, or some events
 	// are damaged.
 	Left map[string]uint64
+
+	converted map[string]bool // file names of recordings whose events are all in traces
 }
 
 // noRoom is the reason for events that are missing in a trace.
@@ -100,6 +102,7 @@ func (d Dir) writeTraces(run *Run, estimate ClockEstimator) error {
 			return err
 		}
 	}
+	d.packConverted(run.Traced.converted)
 	run.Traced.leaveRest(traced)
 	return nil
 }
@@ -135,7 +138,7 @@ func (w *traceWriter) write(j *Job) error {
 // are not collected yet, because some of their events may be missing.
 func (w *traceWriter) each(j *Job, f func(*profile.Profile) error) error {
 	return j.Each(func(p *profile.Profile) error {
-		home := filepath.Dir(p.Source) == w.dir.Recordings()
+		home := filepath.Dir(recording.FileOf(p.Source)) == w.dir.Recordings()
 		if p.Rank < 0 || !home || len(recording.EventFiles(p.Source)) == 0 {
 			return nil
 		}
@@ -188,9 +191,7 @@ func (w *traceWriter) writeTrace(p *profile.Profile) error {
 	w.bar.Step()
 	if err == nil {
 		w.run.Traced.add(events.Trace())
-		if !done {
-			w.run.Traced.leave(filepath.Base(p.Source), events.Trace().Events)
-		}
+		w.run.Traced.finish(filepath.Base(p.Source), events.Trace().Events, done)
 	} else {
 		w.run.Traced.Dropped += events.Trace().Dropped // these are lost, whether or not the others can be written later
 	}
@@ -220,6 +221,18 @@ func (t *Traced) leaveRest(files []string) {
 	}
 }
 
+// finish notes whether all events of a recording are in a trace.
+func (t *Traced) finish(name string, events uint64, done bool) {
+	if !done {
+		t.leave(name, events)
+		return
+	}
+	if t.converted == nil {
+		t.converted = map[string]bool{}
+	}
+	t.converted[name] = true
+}
+
 func (t *Traced) leave(name string, events uint64) {
 	if t.Left == nil {
 		t.Left = map[string]uint64{}
@@ -227,11 +240,20 @@ func (t *Traced) leave(name string, events uint64) {
 	t.Left[name] = events
 }
 
-// traced returns the recordings in the run directory that have event files.
+// traced returns the recordings in the run directory that have events, in files
+// or in containers.
 func (d Dir) traced() []string {
 	files, _ := filepath.Glob(filepath.Join(escape(d.Recordings()), "*.events")) // the pattern is well formed
 	for i, file := range files {
 		files[i] = strings.TrimSuffix(file, ".events") + recordingSuffix
+	}
+	for _, container := range d.Containers() {
+		_ = recording.WithContainer(container, func(c *recording.Container) error { // RecordingFiles reports the error
+			for _, name := range c.Traced() {
+				files = append(files, filepath.Join(container, name))
+			}
+			return nil
+		})
 	}
 	return files
 }

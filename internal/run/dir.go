@@ -28,6 +28,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/mpitrace/mpitrace/formats/recording"
@@ -53,13 +54,36 @@ func (d Dir) RecordingFiles() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	spooled, contained := d.spooled(), d.contained()
+	spooled, contained := d.spooled(), contained(d.Recordings())
 	if len(spooled)+len(contained) == 0 {
 		return files, nil
 	}
 	files = append(without(files, contained), contained...)
 	slices.Sort(files)
 	return append(without(files, spooled), spooled...), nil
+}
+
+// found has the places of recordings that recordingIn looked up, in the
+// directory of the latest call.
+var found struct {
+	sync.Mutex
+	dir    string
+	places map[string]string // by file name
+}
+
+// recordingIn returns the path of a recording in a directory of recordings, on
+// its own or in a container.
+func recordingIn(dir, name string) string {
+	found.Lock()
+	defer found.Unlock()
+	if place := found.places[name]; found.dir == dir && place != "" && exists(recording.FileOf(place)) {
+		return place
+	}
+	found.dir, found.places = dir, map[string]string{}
+	for _, place := range contained(dir) {
+		found.places[filepath.Base(place)] = place
+	}
+	return cmp.Or(found.places[name], filepath.Join(dir, name))
 }
 
 // without returns the files with other names than the newer ones.
@@ -72,15 +96,18 @@ func without(files, newer []string) []string {
 }
 
 // Containers returns the paths of the containers in the run directory.
-func (d Dir) Containers() []string {
-	files, _ := filepath.Glob(filepath.Join(escape(d.Recordings()), "*"+recording.ContainerSuffix)) // the pattern is well formed
+func (d Dir) Containers() []string { return containers(d.Recordings()) }
+
+func containers(dir string) []string {
+	files, _ := filepath.Glob(filepath.Join(escape(dir), "*"+recording.ContainerSuffix)) // the pattern is well formed
 	return files
 }
 
-// contained returns the paths of the recordings in containers, each process once.
-func (d Dir) contained() (files []string) {
+// contained returns the paths of the recordings in the containers of a
+// directory, each process once.
+func contained(dir string) (files []string) {
 	met := map[string]bool{}
-	for _, container := range d.Containers() {
+	for _, container := range containers(dir) {
 		members, err := recording.Members(container)
 		if err != nil {
 			members = []string{container}

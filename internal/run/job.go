@@ -333,13 +333,7 @@ func (m *member) read(home Dir) (*profile.Profile, error) {
 	if !errors.Is(err, os.ErrNotExist) || home == "" {
 		return p, err
 	}
-	files, _ := home.RecordingFiles() // the first error is reported
-	for _, file := range files {
-		if filepath.Base(file) == m.name {
-			return recording.ReadFile(file)
-		}
-	}
-	return p, err
+	return recording.ReadFile(recordingIn(home.Recordings(), m.name))
 }
 
 // each calls give with the profiles of the given members, in the source's

@@ -64,10 +64,10 @@ func (s LiveSource) setState(p *profile.Profile) {
 }
 
 // mapsRecording reports whether a process has mapped a recording with this file
-// name, in any directory.
+// name, in any directory or container.
 func mapsRecording(pid int, name string) (bool, error) {
 	files, err := mapped(pid)
-	return slices.ContainsFunc(files, func(f mappedFile) bool { return filepath.Base(f.path) == name }), err
+	return slices.ContainsFunc(files, func(f mappedFile) bool { return slices.Contains(f.recordings(pid), name) }), err
 }
 
 // RecordingWriters returns the processes that have mapped recordings, by the
@@ -84,20 +84,59 @@ func RecordingWriters() map[string]int {
 		}
 		files, _ := mapped(pid) // fails if the process has ended or belongs to another user
 		for _, f := range files {
-			out[filepath.Base(f.path)] = pid
+			for _, name := range f.recordings(pid) {
+				out[name] = pid
+			}
 		}
 	}
 	return out
 }
 
-// mappedFile is a file that a process has mapped.
+// mappedFile is a recording or a container that a process has mapped.
 type mappedFile struct {
 	path  string // in the process's mount namespace
 	inode uint64
+	parts []mappedPart // of a container
 }
 
-// mapped returns the recordings that a process has mapped; none if it has
-// ended.
+// mappedPart is a part of a file.
+type mappedPart struct{ offset, size uint64 }
+
+func (f *mappedFile) container() bool { return strings.HasSuffix(f.path, recording.ContainerSuffix) }
+
+// recordings returns the file names of the recordings that a process has mapped
+// with a file: of a container, those of the mapped extents.
+func (f *mappedFile) recordings(pid int) (names []string) {
+	if !f.container() {
+		return []string{filepath.Base(f.path)}
+	}
+	_ = recording.WithContainer(f.here(pid), func(c *recording.Container) error {
+		for _, part := range f.parts {
+			names = append(names, c.MappedBy(part.offset, part.size)...)
+		}
+		return nil
+	})
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// here returns the path by which this process reaches the file.
+func (f *mappedFile) here(pid int) string {
+	if info, err := os.Stat(f.path); err == nil && inodeOf(info) == f.inode {
+		return f.path
+	}
+	return filepath.Join("/proc", strconv.Itoa(pid), "root", f.path)
+}
+
+func inodeOf(info os.FileInfo) uint64 {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return st.Ino
+	}
+	return 0
+}
+
+// mapped returns the recordings and containers that a process has mapped; none
+// if it has ended.
 func mapped(pid int) ([]mappedFile, error) {
 	in, err := os.Open(fmt.Sprintf("/proc/%d/maps", pid))
 	if err != nil {
@@ -108,20 +147,42 @@ func mapped(pid int) ([]mappedFile, error) {
 	for lines := bufio.NewScanner(in); lines.Scan(); {
 		line := strings.TrimSuffix(lines.Text(), " (deleted)")
 		at := strings.IndexByte(line, '/')
-		if at < 0 || !strings.HasSuffix(line, recordingSuffix) {
+		if at < 0 || !strings.HasSuffix(line, recordingSuffix) && !strings.HasSuffix(line, recording.ContainerSuffix) {
 			continue
 		}
-		fields := strings.Fields(line[:at]) // address, permissions, offset, device, inode
+		fields := strings.Fields(line[:at]) // addresses, permissions, offset, device, inode
 		if len(fields) != 5 {
 			continue
 		}
 		inode, err := strconv.ParseUint(fields[4], 10, 64)
-		if err != nil || len(out) > 0 && out[len(out)-1].inode == inode {
+		if err != nil {
 			continue
 		}
-		out = append(out, mappedFile{strings.ReplaceAll(line[at:], `\012`, "\n"), inode})
+		i := slices.IndexFunc(out, func(f mappedFile) bool { return f.inode == inode })
+		if i < 0 {
+			i = len(out)
+			out = append(out, mappedFile{path: strings.ReplaceAll(line[at:], `\012`, "\n"), inode: inode})
+		}
+		if part, ok := parsePart(fields[0], fields[2]); ok && out[i].container() {
+			out[i].parts = append(out[i].parts, part)
+		}
 	}
 	return out, nil
+}
+
+// parsePart parses the addresses and the offset of a line of /proc/PID/maps.
+func parsePart(addresses, offset string) (mappedPart, bool) {
+	first, last, _ := strings.Cut(addresses, "-")
+	start, err := strconv.ParseUint(first, 16, 64)
+	end, err2 := strconv.ParseUint(last, 16, 64)
+	at, err3 := strconv.ParseUint(offset, 16, 64)
+	return mappedPart{at, end - start}, errors.Join(err, err2, err3) == nil
+}
+
+// bootID returns the id of the kernel's boot; "" if it is not known.
+func bootID() string {
+	id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	return strings.TrimSpace(string(id))
 }
 
 // ProcessStat returns the fields of /proc/PID/stat from the third on: the state
@@ -157,12 +218,14 @@ func NodeProfiles() (profile.List, []error) {
 		}
 		files, _ := mapped(pid) // fails if the process has ended
 		for _, f := range files {
-			p, err := readMapped(pid, f)
-			switch {
-			case err != nil:
+			ps, err := readMapped(pid, f)
+			if err != nil {
 				errs = append(errs, fmt.Errorf("process %d: %w", pid, err))
-			case p != nil && p.Pid == pid: // not a forked child, which records nothing
-				found = append(found, p)
+			}
+			for _, p := range ps {
+				if p.Pid == pid { // not a forked child, which records nothing
+					found = append(found, p)
+				}
 			}
 		}
 	}
@@ -174,10 +237,11 @@ func ownProcess(e fs.DirEntry) bool {
 	return err == nil && ownedBy(info, os.Getuid())
 }
 
-// readMapped reads a recording through the root directory of its process, which
-// may be in a container. It returns an error if the file at that path is not
-// the mapped one, and nil if it is not a recording.
-func readMapped(pid int, f mappedFile) (*profile.Profile, error) {
+// readMapped reads a recording, or the mapped ones of a container, through the
+// root directory of the process, which may be in a container of its own. It
+// returns an error if the file at that path is not the mapped one, and nothing
+// if it is not a recording.
+func readMapped(pid int, f mappedFile) ([]*profile.Profile, error) {
 	path := filepath.Join("/proc", strconv.Itoa(pid), "root", f.path)
 	in, err := atomicfile.OpenNoFollow(path, atomicfile.AnySize)
 	if err != nil {
@@ -189,17 +253,31 @@ func readMapped(pid int, f mappedFile) (*profile.Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	if st, ok := info.Sys().(*syscall.Stat_t); !ok || st.Ino != f.inode {
+	if inodeOf(info) != f.inode {
 		return nil, fmt.Errorf("%q is not the file that is mapped", f.path)
+	}
+	var found []*profile.Profile
+	var errs []error
+	add := func(p *profile.Profile, source string, err error) {
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%q: %w", source, err))
+			return
+		}
+		p.Source, p.Exit.Alive, p.Exit.Stopped = source, now.UnixNano(), stopped(pid)
+		found = append(found, p)
+	}
+	if f.container() {
+		for _, name := range f.recordings(pid) {
+			p, err := recording.ReadFile(filepath.Join(f.here(pid), name))
+			add(p, filepath.Join(f.path, name), err)
+		}
+		return found, errors.Join(errs...)
 	}
 	head := make([]byte, len(layout.Magic))
 	if n, _ := in.ReadAt(head, 0); !recording.Is(head[:n]) {
 		return nil, nil
 	}
 	p, err := recording.Read(in, info.Size())
-	if err != nil {
-		return nil, fmt.Errorf("%q: %w", f.path, err)
-	}
-	p.Source, p.Exit.Alive, p.Exit.Stopped = f.path, now.UnixNano(), stopped(pid)
-	return p, nil
+	add(p, f.path, err)
+	return found, errors.Join(errs...)
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/mpitrace/mpitrace/formats/prof"
+	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/profile"
@@ -46,7 +47,10 @@ func (d Dir) Stale() bool {
 	if d.Untraced() {
 		return true
 	}
-	files = append(files, d.physicalFiles()...)
+	for i, file := range files {
+		files[i] = recording.FileOf(file)
+	}
+	files = append(slices.Compact(files), d.physicalFiles()...)
 	for _, merged := range []string{d.Profile(), d.Comms(), d.Ranks(), d.Info()} {
 		info, err := os.Stat(merged)
 		if err != nil {

@@ -3,9 +3,7 @@ package run
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,10 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/mpitrace/mpitrace/formats/recording"
-	"github.com/mpitrace/mpitrace/internal/atomicfile"
-	"github.com/mpitrace/mpitrace/interpose/layout"
 )
 
 // Spool is a private directory, normally on tmpfs, in which the processes of
@@ -120,8 +114,14 @@ func (s *Spool) Collect(dst string, wait time.Duration) (left []string, err erro
 	if err := bringWrongMPI(s.Dir, dst); err != nil {
 		return []string{s.Dir}, fmt.Errorf("collect recordings: %w", err)
 	}
-	writers := RecordingWriters()
-	if left, err = s.each(func(path string) (bool, error) { return fetchRecording(path, dst, writers) }); err != nil || len(left) > 0 {
+	names, err := s.recordings()
+	if err != nil {
+		return []string{s.Dir}, fmt.Errorf("collect recordings: %w", err)
+	}
+	for i, name := range names {
+		names[i] = filepath.Join(s.Dir, name)
+	}
+	if left, err = s.left(fetch(names, dst, RecordingWriters())); err != nil || len(left) > 0 {
 		return left, err
 	}
 	return s.remove()
@@ -158,30 +158,31 @@ func (s *Spool) remove() (left []string, err error) {
 // Copy copies the recordings into dst while the job is running. left and err
 // are as in Collect.
 func (s *Spool) Copy(dst string) (left []string, err error) {
-	return s.each(func(path string) (bool, error) {
-		return true, bring(path, dst)
-	})
-}
-
-// each calls bring for each recording and returns the paths of those that stay
-// in the spool.
-func (s *Spool) each(bring func(path string) (stays bool, err error)) (left []string, err error) {
 	names, err := s.recordings()
 	if err != nil {
 		return []string{s.Dir}, fmt.Errorf("collect recordings: %w", err)
 	}
-	var errs []error
+	var copied []fetched
 	for _, name := range names {
 		path := filepath.Join(s.Dir, name)
-		stays, err := bring(path)
-		if err != nil {
-			errs = append(errs, err)
+		copied = append(copied, fetched{path, true, bring(path, dst)})
+	}
+	return s.left(copied)
+}
+
+// left returns the paths of the recordings that stay in the spool, and the
+// errors of all.
+func (s *Spool) left(all []fetched) (left []string, err error) {
+	var errs []error
+	for _, f := range all {
+		if f.err != nil {
+			errs = append(errs, f.err)
 		}
-		if err != nil || stays {
-			left = append(left, path)
+		if f.err != nil || f.stays {
+			left = append(left, f.path)
 		}
 	}
-	if err := errors.Join(errs...); err != nil {
+	if err := sameOnce(errs); err != nil {
 		return left, fmt.Errorf("collect recordings: %w\nthe missing recordings are still in %s", err, s.Dir)
 	}
 	return left, nil
@@ -200,35 +201,6 @@ func (s *Spool) recordings() (names []string, err error) {
 
 func isRecording(e fs.DirEntry) bool {
 	return e.Type().IsRegular() && strings.HasSuffix(e.Name(), recordingSuffix)
-}
-
-// fetchRecording packs a recording of this node into dst and deletes the
-// original. If the recording is in writers (see RecordingWriters), it is only
-// copied and stays is true. It is an error if path is not a recording of this
-// user.
-func fetchRecording(path, dst string, writers map[string]int) (stays bool, err error) {
-	name := filepath.Base(path)
-	if info, err := os.Lstat(path); err != nil {
-		return false, err
-	} else if !info.Mode().IsRegular() || !ownedBy(info, os.Getuid()) || writer(name) == 0 {
-		return false, fmt.Errorf("%s is not a recording of this user", path)
-	}
-	_, stays = writers[name]
-	if err := bring(path, dst); err != nil || stays {
-		return stays, err
-	}
-	return false, errors.Join(recording.RemoveEvents(path), os.Remove(path))
-}
-
-// bring copies a recording. It copies the events first, because they refer to
-// rows that a later copy of the recording contains.
-func bring(path, dst string) error {
-	for _, file := range append(recording.EventFiles(path), path) {
-		if err := packFile(file, filepath.Join(dst, filepath.Base(file))); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // awaitWriters waits for running processes to end, until the deadline.
@@ -259,51 +231,4 @@ func writer(name string) int {
 func hasMapped(pid int, name string) bool {
 	is, _ := mapsRecording(pid, name)
 	return is
-}
-
-// packFile packs a recording into dst, completely or not at all. The new file's
-// mode follows the user's umask.
-func packFile(src, dst string) error {
-	in, err := atomicfile.OpenNoFollow(src, atomicfile.AnySize)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	info, err := in.Stat()
-	if err != nil {
-		return err
-	}
-	var files atomicfile.Set
-	defer files.Discard()
-	if err := files.Write(dst, func(w io.Writer) error { return recording.Pack(w, in, info.Size()) }); err != nil {
-		return err
-	}
-	return files.CommitIf(func() error {
-		_, err := os.Lstat(src) // if src is gone, another process has moved it and written a newer dst
-		return err
-	})
-}
-
-// PackAll packs recordings that were made in dir itself: by processes of other
-// nodes, or because there was no spool. It leaves recordings of running
-// processes and those that cannot be packed unchanged.
-func PackAll(dir string) {
-	entries, _ := os.ReadDir(dir) // if it cannot be read, there is nothing to pack
-	for _, e := range entries {
-		path := filepath.Join(dir, e.Name())
-		if e.Type().IsRegular() && strings.HasSuffix(e.Name(), recordingSuffix) && canPack(path) {
-			_ = packFile(path, path) // on an error the unpacked file is still complete
-		}
-	}
-}
-
-func canPack(path string) bool {
-	f, err := atomicfile.OpenNoFollow(path, atomicfile.AnySize)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	head := make([]byte, layout.HeaderSize)
-	n, _ := io.ReadFull(f, head)
-	return recording.CanPack(head[:n])
 }

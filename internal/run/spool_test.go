@@ -26,26 +26,56 @@ func TestSpoolCollect(t *testing.T) {
 	if err := OwnDirectory(s.Dir); err != nil {
 		t.Fatal(err)
 	}
-	for name, content := range map[string]string{"n1-1-5.rec": "one", "n1-2-6.rec": "two", "other": "x"} {
-		if err := os.WriteFile(filepath.Join(s.Dir, name), []byte(content), 0o600); err != nil {
+	want := map[string]*profile.Profile{"n1-1-5.rec": {Rank: 0, Size: 2, State: profile.Finalized, Threads: 1, Run: "job"},
+		"n1-2-6.rec": {Rank: 1, Size: 2, State: profile.Running, Threads: 1, Run: "job"}}
+	for name, p := range want {
+		if err := recordingtest.WriteFile(filepath.Join(s.Dir, name), p); err != nil {
 			t.Fatal(err)
 		}
 	}
-	dst := t.TempDir()
-	if left, err := s.Collect(dst, 0); len(left) > 0 || err != nil {
+	if err := os.WriteFile(filepath.Join(s.Dir, "other"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d, err := Create(filepath.Join(t.TempDir(), "run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left, err := s.Collect(d.Recordings(), 0); len(left) > 0 || err != nil {
 		t.Fatalf("left %q, %v", left, err)
 	}
-	if files, _ := filepath.Glob(filepath.Join(dst, "*")); len(files) != 2 {
-		t.Errorf("collected %q, want two recordings", files)
+	files, err := d.RecordingFiles()
+	if containers := filesIn(t, d.Recordings()); err != nil || len(files) != 2 || len(containers) != 1 {
+		t.Fatalf("collected %q in %q, %v; want two recordings in one container", files, containers, err)
 	}
-	if got, _ := os.ReadFile(filepath.Join(dst, "n1-2-6.rec")); string(got) != "two" {
-		t.Errorf("recording holds %q", got)
+	for _, file := range files {
+		p, err := recording.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w := want[filepath.Base(file)]; w == nil || p.Rank != w.Rank || p.State != w.State || p.Run != "job" {
+			t.Errorf("%s: %+v", file, p)
+		}
 	}
 	if _, err := os.Stat(s.Dir); !os.IsNotExist(err) {
 		t.Errorf("the spool is still there: %v", err)
 	}
 }
 
+// filesIn returns the names of the files in a directory.
+func filesIn(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// If the container cannot be written, or a recording not be read, nothing is
+// lost: what is not in the run directory is still in the spool.
 func TestSpoolCollectKeepsWhatItCannotCopy(t *testing.T) {
 	s, err := NewSpool(t.TempDir())
 	if err != nil {
@@ -56,19 +86,28 @@ func TestSpoolCollectKeepsWhatItCannotCopy(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	dst := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dst, "a-1-1.rec"), 0o755); err != nil {
+	dst := filepath.Join(t.TempDir(), "later")
+	left, err := s.Collect(dst, 0)
+	if want := []string{filepath.Join(s.Dir, "a-1-1.rec"), filepath.Join(s.Dir, "b-1-1.rec")}; err == nil ||
+		!strings.Contains(err.Error(), s.Dir) || strings.Count(err.Error(), "no such file") != 1 || !slices.Equal(left, want) {
+		t.Fatalf("left %q, %v; want both and one error that names the spool", left, err)
+	}
+	if names := filesIn(t, s.Dir); len(names) != 2 {
+		t.Errorf("%q are left", names)
+	}
+	if err := os.Mkdir(dst, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	left, err := s.Collect(dst, 0)
-	if want := filepath.Join(s.Dir, "a-1-1.rec"); err == nil || !strings.Contains(err.Error(), s.Dir) || !slices.Equal(left, []string{want}) {
+	const odd = "c-x-1.rec" // not the name of a recording
+	if err := os.WriteFile(filepath.Join(s.Dir, odd), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	left, err = s.Collect(dst, 0)
+	if want := filepath.Join(s.Dir, odd); err == nil || !strings.Contains(err.Error(), s.Dir) || !slices.Equal(left, []string{want}) {
 		t.Fatalf("left %q, %v; want %s and an error that names the spool", left, err, want)
 	}
-	if _, err := os.Stat(filepath.Join(s.Dir, "a-1-1.rec")); err != nil {
-		t.Error("the recording that could not be copied is lost")
-	}
-	if entries, _ := os.ReadDir(dst); len(entries) != 2 {
-		t.Errorf("%d files in the run directory, want no partial one", len(entries))
+	if names := filesIn(t, dst); len(names) != 1 {
+		t.Errorf("%q in the run directory, want one container", names)
 	}
 }
 
@@ -94,6 +133,9 @@ func TestSpoolKeepsRecordingInUse(t *testing.T) {
 	unmap()
 	if left, err := s.Collect(dst, 0); len(left) > 0 || err != nil {
 		t.Errorf("left %q, %v after the process was done", left, err)
+	}
+	if names := filesIn(t, dst); len(names) != 1 || !strings.HasSuffix(names[0], recording.ContainerSuffix) {
+		t.Errorf("%q in the run directory, want the container only: the copy is older", names)
 	}
 }
 
@@ -174,33 +216,38 @@ func TestNewSpool(t *testing.T) {
 	}
 }
 
-// Recordings of ended processes of other nodes are packed in place. Those still
-// in use stay unchanged, and none is packed twice.
+// Recordings of ended processes that were made in the run directory are packed
+// into a container. Those still in use stay unchanged, and none is packed twice.
 func TestPackAll(t *testing.T) {
 	dir := t.TempDir()
-	files := map[string]string{"ended.rec": "", "runs.rec": ""}
-	for name, state := range map[string]profile.State{"ended.rec": profile.Finalized, "runs.rec": profile.Running} {
+	var ended int64
+	for name, state := range map[string]profile.State{"ended.rec": profile.Finalized, "too.rec": profile.Finalized, "runs.rec": profile.Running} {
 		path := filepath.Join(dir, name)
 		if err := recordingtest.WriteFile(path, &profile.Profile{Size: 1, State: state, Threads: 1}); err != nil {
 			t.Fatal(err)
 		}
-		files[name] = path
-	}
-	size := func(name string) int64 {
-		info, err := os.Stat(files[name])
+		info, err := os.Stat(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return info.Size()
+		ended = info.Size()
 	}
-	ended, runs := size("ended.rec"), size("runs.rec")
 	PackAll(dir)
-	once := size("ended.rec")
+	once := filesIn(t, dir)
 	PackAll(dir)
-	if once*10 > ended || size("ended.rec") != once || size("runs.rec") != runs {
-		t.Errorf("ended: %d bytes, packed %d, again %d; running: %d, then %d", ended, once, size("ended.rec"), runs, size("runs.rec"))
+	if again := filesIn(t, dir); len(once) != 2 || !slices.Contains(once, "runs.rec") || !slices.Equal(once, again) {
+		t.Fatalf("%q, then %q; want one container and what runs", once, again)
 	}
-	if p, err := recording.ReadFile(files["ended.rec"]); err != nil || p.State != profile.Finalized || len(p.Problems) > 0 {
-		t.Errorf("%+v, %v", p, err)
+	packed := contained(dir)
+	if len(packed) != 2 {
+		t.Fatalf("%q in the container", packed)
+	}
+	for _, path := range packed {
+		if p, err := recording.ReadFile(path); err != nil || p.State != profile.Finalized || len(p.Problems) > 0 {
+			t.Errorf("%+v, %v", p, err)
+		}
+	}
+	if info, err := os.Stat(recording.FileOf(packed[0])); err != nil || info.Size()*10 > ended {
+		t.Errorf("%d bytes of a recording, packed %d, %v", ended, info.Size(), err)
 	}
 }

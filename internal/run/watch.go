@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/mpitrace/mpitrace/formats/recording"
 )
 
 // Watch observes the processes of this node that start recordings, and how they
@@ -20,9 +22,11 @@ import (
 type Watch struct {
 	poll, notify, stop int // descriptors: epoll, inotify, eventfd
 	dirs               map[int]string
-	unseen             []watched       // processes that have not mapped their recording yet
-	live               map[int]watched // by descriptor
-	deadline           time.Time       // time at which to end; zero before Close
+	unseen             []watched            // processes that have not mapped their recording yet
+	containers         map[string]time.Time // that were opened, and until when new recordings are looked for in each
+	known              map[string]bool      // recordings in containers whose processes were found
+	live               map[int]watched      // by descriptor
+	deadline           time.Time            // time at which to end; zero before Close
 	done               chan struct{}
 
 	mutex sync.Mutex
@@ -48,7 +52,8 @@ const (
 // NewWatch starts to watch for recordings in the directories. It never returns
 // nil. If it cannot start, the Watch observes nothing.
 func NewWatch(dirs ...string) *Watch {
-	w := &Watch{poll: -1, notify: -1, stop: -1, dirs: map[int]string{}, live: map[int]watched{}, done: make(chan struct{})}
+	w := &Watch{poll: -1, notify: -1, stop: -1, dirs: map[int]string{}, live: map[int]watched{},
+		containers: map[string]time.Time{}, known: map[string]bool{}, done: make(chan struct{})}
 	if !w.open(dirs) {
 		w.release()
 		close(w.done)
@@ -67,7 +72,7 @@ func (w *Watch) open(dirs []string) bool {
 		return false
 	}
 	for _, dir := range dirs {
-		if id, err := unix.InotifyAddWatch(w.notify, dir, unix.IN_CREATE|unix.IN_ONLYDIR); err == nil {
+		if id, err := unix.InotifyAddWatch(w.notify, dir, unix.IN_CREATE|unix.IN_OPEN|unix.IN_ONLYDIR); err == nil {
 			w.dirs[id] = dir
 		}
 	}
@@ -151,7 +156,7 @@ func (w *Watch) run() {
 // timeout returns how long to wait for events; negative means without limit.
 func (w *Watch) timeout() time.Duration {
 	switch {
-	case w.deadline.IsZero() && len(w.unseen) == 0:
+	case w.deadline.IsZero() && len(w.unseen)+len(w.containers) == 0:
 		return -time.Millisecond
 	case w.deadline.IsZero() || w.ending() && time.Now().Before(w.deadline):
 		return checkInterval
@@ -170,38 +175,68 @@ func (w *Watch) ending() bool {
 	return false
 }
 
-// addNew adds the processes of new recordings. It takes the process id from the
-// file name, which follow checks afterwards.
+// addNew adds the processes of new recordings. A container has them a moment
+// after its process opened it.
 func (w *Watch) addNew() {
 	buffer := make([]byte, 64<<10)
 	n, _ := unix.Read(w.notify, buffer)
 	for rest := buffer[:max(n, 0)]; len(rest) >= unix.SizeofInotifyEvent; {
-		id, name, length := inotifyEvent(rest)
+		id, mask, name, length := inotifyEvent(rest)
 		rest = rest[min(length, len(rest)):]
-		pid := writer(name)
-		if pid <= 0 || !strings.HasSuffix(name, recordingSuffix) || len(w.live)+len(w.unseen) >= maxWatched {
-			continue
-		}
-		if fd, err := unix.PidfdOpen(pid, 0); err == nil {
-			w.unseen = append(w.unseen, watched{Process{Recording: name, Pid: pid}, filepath.Join(w.dirs[id], name), fd, time.Now().Add(checkUntil)})
+		path := filepath.Join(w.dirs[id], name)
+		switch {
+		case strings.HasSuffix(name, recording.ContainerSuffix):
+			w.containers[path] = time.Now().Add(checkUntil)
+		case mask&unix.IN_CREATE != 0:
+			w.add(path)
 		}
 	}
 }
 
-// inotifyEvent parses an event into its watch descriptor, file name and length
-// in bytes.
-func inotifyEvent(b []byte) (id int, name string, length int) {
-	id = int(int32(binary.NativeEndian.Uint32(b)))
+// add adds the process of a recording. It takes the process id from the file
+// name, which follow checks afterwards.
+func (w *Watch) add(path string) {
+	name := filepath.Base(path)
+	pid := writer(name)
+	if pid <= 0 || !strings.HasSuffix(name, recordingSuffix) || len(w.live)+len(w.unseen) >= maxWatched {
+		return
+	}
+	if fd, err := unix.PidfdOpen(pid, 0); err == nil {
+		w.unseen = append(w.unseen, watched{Process{Recording: name, Pid: pid}, path, fd, time.Now().Add(checkUntil)})
+	}
+}
+
+// addContained adds the processes of new recordings in containers.
+func (w *Watch) addContained() {
+	for container, until := range w.containers {
+		members, _ := recording.Members(container) // one that cannot be read has no processes
+		for _, path := range members {
+			if !w.known[path] {
+				w.known[path] = true
+				w.add(path)
+			}
+		}
+		if time.Now().After(until) {
+			delete(w.containers, container)
+		}
+	}
+}
+
+// inotifyEvent parses an event into its watch descriptor, mask, file name and
+// length in bytes.
+func inotifyEvent(b []byte) (id int, mask uint32, name string, length int) {
+	id, mask = int(int32(binary.NativeEndian.Uint32(b))), binary.NativeEndian.Uint32(b[4:])
 	length = unix.SizeofInotifyEvent + int(binary.NativeEndian.Uint32(b[12:]))
 	text := b[unix.SizeofInotifyEvent:min(length, len(b))]
 	name, _, _ = strings.Cut(string(text), "\x00")
-	return id, name, length
+	return id, mask, name, length
 }
 
 // follow starts to follow processes that have mapped the recording with their
 // process id in its name. The id may belong to another process, if the
 // recording's process is in a container with its own pid namespace.
 func (w *Watch) follow() {
+	w.addContained()
 	w.unseen = slices.DeleteFunc(w.unseen, func(p watched) bool {
 		switch {
 		case hasMapped(p.Pid, p.Recording) && w.expect(p.pidfd, unix.EPOLLIN|unix.EPOLLONESHOT) == nil:
@@ -225,7 +260,7 @@ func (w *Watch) recordEnd(fd int, events uint32) {
 	}
 	if p.Exit.At == 0 {
 		p.Exit.At = time.Now().UnixNano()
-		p.Finalized = canPack(p.path)
+		p.Finalized = recording.IsComplete(p.path)
 		if status, ok := zombieStatus(p.Pid); ok {
 			p.setStatus(status)
 		}
