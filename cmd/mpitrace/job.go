@@ -69,7 +69,7 @@ func (j *job) merge() (*run.Run, error) {
 // show prints the summaries of the jobs, and reports whether their recordings
 // are complete.
 func (j *job) show(opened *run.Run, missing []string) (complete bool, err error) {
-	found, err := summarize(opened, time.Now(), false)
+	found, err := summarize(opened, scratchFor(j.Dir, opened), time.Now(), false)
 	if err != nil {
 		return false, err
 	}

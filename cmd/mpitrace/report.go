@@ -11,6 +11,7 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/commandline"
 	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/text"
 )
 
 type reportOptions struct {
@@ -29,7 +30,8 @@ func newReport() *cobra.Command {
 		Short: "Show the summary of a recorded run",
 		Long: `Show the summary of the run in DIR. Recordings that are not merged yet, for example
 because the ranks recorded themselves (srun mpitrace run), are merged first. This
-also works while the job is running.
+also works while the job is running. The summary of more than 10,000 processes needs
+no merged files: for these, mpitrace merge writes them.
 
 If DIR has several jobs, a table lists them, followed by the summary of each,
 ordered by start time. With --rank, the summaries are of that rank, in each job
@@ -75,14 +77,25 @@ func (o *reportOptions) run(cmd *cobra.Command, dir run.Dir) error {
 		return usage(err)
 	}
 	log, now := cmd.ErrOrStderr(), time.Now()
-	opened, err := openRun(log, dir)
+	depth := run.OnceIfMany
+	if len(formats) > 0 {
+		depth = run.Whole
+	}
+	opened, err := dir.OpenJobs(depth, log)
 	if err != nil {
 		return err
 	}
+	if !opened.ReadOnce() {
+		warn(log, opened.Damaged...)
+	}
 	o.merge(log, dir, opened, formats)
-	found, err := o.summarize(opened, now)
+	found, err := o.summarize(dir, opened, now)
 	if err != nil {
 		return err
+	}
+	if opened.ReadOnce() {
+		warn(log, opened.EndOnce()...)
+		warn(log, opened.Damaged...)
 	}
 	if o.rank < 0 {
 		if found.traced, err = analysisOf(log, dir, o.page.file != ""); err != nil {
@@ -111,15 +124,16 @@ func (o *reportOptions) run(cmd *cobra.Command, dir run.Dir) error {
 	return found.writeText(cmd.OutOrStdout(), options)
 }
 
-func (o *reportOptions) summarize(opened *run.Run, read time.Time) (summaries, error) {
+func (o *reportOptions) summarize(dir run.Dir, opened *run.Run, read time.Time) (summaries, error) {
+	scratch := scratchFor(dir, opened)
 	if o.rank >= 0 {
-		return summarizeRank(opened, read, o.rank)
+		return summarizeRank(opened, scratch, read, o.rank)
 	}
-	return summarize(opened, read, o.page.file != "")
+	return summarize(opened, scratch, read, o.page.file != "")
 }
 
-// merge merges the run if its files are older than the recordings, and warns of
-// what is missing in its directory. If that fails, the recordings can still be read:
+// merge merges the run if its files are older than the recordings and if it has at most
+// run.MostMerged processes, and warns of what is missing in its directory. If that fails, the recordings can still be read:
 // the directory may belong to another user.
 func (o *reportOptions) merge(log io.Writer, dir run.Dir, opened *run.Run, formats []run.Format) {
 	info, err := dir.ReadInfo()
@@ -128,6 +142,10 @@ func (o *reportOptions) merge(log io.Writer, dir run.Dir, opened *run.Run, forma
 	}
 	warn(log, dir.UncollectedText()...)
 	warnIncomplete(log, dir.LostText(info))
+	if opened.ReadOnce() {
+		suggestMerge(log, dir)
+		return
+	}
 	if err != nil {
 		return // merging would replace a run.json that the user may want to repair
 	}
@@ -136,4 +154,11 @@ func (o *reportOptions) merge(log io.Writer, dir run.Dir, opened *run.Run, forma
 	}
 	warn(log, dir.MergedText(&opened.Traced)...)
 	suggestTraceCommands(log, dir, &opened.Traced)
+}
+
+// suggestMerge names the command that writes the merged files of a large run.
+func suggestMerge(log io.Writer, dir run.Dir) {
+	if dir.Stale() {
+		warn(log, fmt.Sprintf("the merged files are not written: to write them: mpitrace merge %s", text.ShellQuote(string(dir))))
+	}
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/internal/findings"
 	"github.com/mpitrace/mpitrace/internal/patterns"
 	"github.com/mpitrace/mpitrace/internal/placement"
@@ -29,10 +31,23 @@ type summaries struct {
 	traced analyses
 }
 
+// scratchBudget is the memory, in bytes, that each part of a summary needs for the sums of
+// pairs of one class. Those of 10,000 ranks with 26 peers each fit.
+const scratchBudget = 16 << 20
+
+// scratchFor returns where the sums of pairs of a run go that do not fit into memory.
+func scratchFor(dir run.Dir, opened *run.Run) *matrix.Scratch {
+	if opened.ReadOnce() {
+		// Collecting garbage more often keeps a summary of a million ranks below 1 GiB.
+		debug.SetGCPercent(40)
+	}
+	return matrix.NewScratch(scratchBudget, func() (matrix.ScratchFile, error) { return atomicfile.Unnamed(string(dir)) })
+}
+
 // summarize returns the summaries of a run whose recordings were read at a time. With
 // forPage, it also keeps what a page needs.
-func summarize(opened *run.Run, read time.Time, forPage bool) (found summaries, err error) {
-	o := aggregate.Options{MustAgree: settingsThatAgree()}
+func summarize(opened *run.Run, scratch *matrix.Scratch, read time.Time, forPage bool) (found summaries, err error) {
+	o := aggregate.Options{MustAgree: settingsThatAgree(), Scratch: scratch}
 	found.placed, found.made = map[*aggregate.Summary]*placement.Answer{}, map[string]*patterns.Result{}
 	if forPage {
 		o.PairDetails = page.MostPairs
@@ -46,6 +61,9 @@ func summarize(opened *run.Run, read time.Time, forPage bool) (found summaries, 
 			return summaries{}, err
 		}
 		s := j.Summary()
+		if err := j.Err(); err != nil {
+			return summaries{}, err
+		}
 		found.jobs = append(found.jobs, s)
 		if j.Size() <= mostPatterned {
 			made := patterns.Find(j.Matrices(), j.Size())
@@ -102,10 +120,10 @@ func searchOrder(j *aggregate.Job, s *aggregate.Summary) *placement.Answer {
 
 // summarizeRank returns the summaries of one rank, in each job that has it. It returns an
 // error if no job does.
-func summarizeRank(opened *run.Run, read time.Time, rank int) (found summaries, missing error) {
+func summarizeRank(opened *run.Run, scratch *matrix.Scratch, read time.Time, rank int) (found summaries, missing error) {
 	for _, src := range opened.Jobs {
 		j, err := aggregate.Of(run.LiveSource{Of: src, Read: read}, aggregate.Options{
-			Keep: func(r int) bool { return r == rank }, MustAgree: settingsThatAgree()})
+			Keep: func(r int) bool { return r == rank }, MustAgree: settingsThatAgree(), Scratch: scratch})
 		if err != nil {
 			return summaries{}, err
 		}

@@ -149,7 +149,7 @@ func (v *viewedRun) report() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v.found, err = summarize(opened, time.Now(), true); err != nil {
+	if v.found, err = summarize(opened, scratchFor(v.dir, opened), time.Now(), true); err != nil {
 		return nil, err
 	}
 	missing := missingText(v.dir.WrongMPI(), "")

@@ -273,6 +273,27 @@ func WriteTemporary(pattern string, write func(io.Writer) error) (path string, r
 	return path, func() { discard(path) }, nil
 }
 
+// Unnamed creates a temporary file in TMPDIR or, if that is not set, in dir, or else where the
+// system has temporary files. The file has no name: it is gone when it is closed or when the
+// program ends, by whatever cause.
+func Unnamed(dir string) (*os.File, error) {
+	if os.Getenv("TMPDIR") != "" {
+		dir = ""
+	}
+	f, err := os.CreateTemp(dir, ".mpitrace-*")
+	if err != nil && dir != "" { // it may be another user's
+		f, err = os.CreateTemp("", ".mpitrace-*")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
 func createNew(path string, mode os.FileMode) (*os.File, error) {
 	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 }

@@ -35,14 +35,35 @@ type LiveSource struct {
 
 // Each implements profile.Source.
 func (s LiveSource) Each(f func(*profile.Profile) error) error {
+	setState := s.setter()
+	return s.Of.Each(func(p *profile.Profile) error {
+		setState(p)
+		return f(p)
+	})
+}
+
+// EachPart implements profile.Parts. If the other source does not, there is one part.
+func (s LiveSource) EachPart(n int, f func(part int, p *profile.Profile) error) error {
+	parts, ok := s.Of.(profile.Parts)
+	if !ok {
+		return s.Each(func(p *profile.Profile) error { return f(0, p) })
+	}
+	setState := s.setter()
+	return parts.EachPart(n, func(part int, p *profile.Profile) error {
+		setState(p)
+		return f(part, p)
+	})
+}
+
+// setter returns a function that sets the state of a process.
+func (s LiveSource) setter() func(*profile.Profile) {
 	host, _ := os.Hostname()
 	s.writers = sync.OnceValue(RecordingWriters)
-	return s.Of.Each(func(p *profile.Profile) error {
+	return func(p *profile.Profile) {
 		if p.State != profile.Finalized && p.Exit == (profile.Exit{}) && p.Host == host && host != "" {
 			s.setState(p)
 		}
-		return f(p)
-	})
+	}
 }
 
 // setState finds the process of a recording by the recording's file name, which

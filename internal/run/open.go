@@ -28,7 +28,6 @@ type Run struct {
 	Damaged []error
 	Traced  Traced // result of Merge
 
-	depth   Depth
 	kinds   map[memberKind]*memberKind
 	folds   profile.Folds
 	sites   symbolize.Sites
@@ -49,10 +48,18 @@ type Run struct {
 type Depth int
 
 const (
-	Heads Depth = iota // only what distinguishes jobs
-	Whole              // everything, to collect call sites and damage
-	Once               // as Heads: call sites are named and damage is collected when the jobs are read
+	Heads      Depth = iota // only what distinguishes jobs
+	Whole                   // everything, to collect call sites and damage
+	Once                    // as Heads: call sites are named and damage is collected when the jobs are read
+	OnceIfMany              // Whole, or Once if there are more than MostMerged processes
 )
+
+// MostMerged is the largest number of processes of a run that commands merge without being
+// asked to.
+const MostMerged = 10_000
+
+// ReadOnce reports whether the run was opened with depth Once.
+func (r *Run) ReadOnce() bool { return r.once != nil }
 
 // Open reads the recordings of a run or, if they were removed, the merged file.
 //
@@ -68,6 +75,11 @@ func (d Dir) Open(depth Depth, log io.Writer) (*Run, error) {
 	files, err := d.RecordingFiles()
 	if err != nil {
 		return nil, err
+	}
+	if depth == OnceIfMany {
+		if depth = Whole; len(files) > MostMerged {
+			depth = Once
+		}
 	}
 	if len(files) > 0 {
 		r := OpenRecordings(files, depth, log)
@@ -99,11 +111,11 @@ func (d Dir) OpenJobs(depth Depth, log io.Writer) (*Run, error) {
 		warn(log, run.Damaged)
 		return nil, d.whyEmpty()
 	}
-	switch depth {
-	case Whole:
-		warn(log, run.Symbolize(d.Known()))
-	case Once:
+	switch {
+	case run.ReadOnce():
 		run.symbolizeSome(d.Known())
+	case depth != Heads:
+		warn(log, run.Symbolize(d.Known()))
 	}
 	return run, nil
 }
@@ -175,7 +187,7 @@ func OpenRecordings(files []string, depth Depth, log io.Writer) *Run {
 		return nil
 	})
 	r.splitJobs(members)
-	if r.depth = depth; depth == Once {
+	if depth == Once {
 		r.prepareOnce()
 	}
 	return r
