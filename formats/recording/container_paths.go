@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 )
 
 // WithContainer calls use with the container at path, which use must not close.
@@ -54,6 +55,10 @@ func withMember(path, name string, use func(*Container, *member) error) error {
 // maxOpened is the number of containers that are kept open.
 const maxOpened = 16
 
+// maxAge is how long a container that processes may have mapped is kept open. A
+// process may remove its extents, if it turns out not to use MPI.
+const maxAge = time.Second
+
 var opened openContainers
 
 // openContainers are containers that were used recently, the latest first.
@@ -65,7 +70,8 @@ type openContainers struct {
 type openContainer struct {
 	*Container
 	info os.FileInfo
-	uses int // number of present users, and 1 if it is in kept
+	at   time.Time // when it was opened
+	uses int       // number of present users, and 1 if it is in kept
 }
 
 func (o *openContainers) get(path string) (*openContainer, error) {
@@ -96,7 +102,7 @@ func (o *openContainers) get(path string) (*openContainer, error) {
 		c.Close()
 		return nil, fmt.Errorf("read container: %w", err)
 	}
-	k := &openContainer{c, info, 2}
+	k := &openContainer{c, info, time.Now(), 2}
 	o.kept = slices.Insert(o.kept, 0, k)
 	if len(o.kept) > maxOpened {
 		o.drop(o.kept[maxOpened])
@@ -113,7 +119,7 @@ func (k *openContainer) current(info os.FileInfo) bool {
 	}
 	if k.live != nil {
 		k.live.refresh()
-		return len(k.live.recorded()) == len(k.members)
+		return time.Since(k.at) < maxAge && len(k.live.recorded()) == len(k.members)
 	}
 	return k.info.Size() == info.Size() && k.info.ModTime().Equal(info.ModTime())
 }

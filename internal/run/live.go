@@ -97,6 +97,30 @@ func mapsRecording(pid int, name string) (bool, error) {
 // own pid namespace.
 func RecordingWriters() map[string]int {
 	out := map[string]int{}
+	eachMapped(func(pid int, f mappedFile) {
+		for _, name := range f.recordings(pid) {
+			out[name] = pid
+		}
+	})
+	return out
+}
+
+// isMapped reports whether a process has mapped a recording or container, as far
+// as this user may read it.
+func isMapped(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	mapped := false
+	eachMapped(func(_ int, f mappedFile) {
+		mapped = mapped || f.inode == inodeOf(info) && filepath.Base(f.path) == filepath.Base(path)
+	})
+	return mapped
+}
+
+// eachMapped calls use with the files that processes have mapped.
+func eachMapped(use func(pid int, f mappedFile)) {
 	entries, _ := os.ReadDir("/proc")
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
@@ -105,12 +129,9 @@ func RecordingWriters() map[string]int {
 		}
 		files, _ := mapped(pid) // fails if the process has ended or belongs to another user
 		for _, f := range files {
-			for _, name := range f.recordings(pid) {
-				out[name] = pid
-			}
+			use(pid, f)
 		}
 	}
-	return out
 }
 
 // mappedFile is a recording or a container that a process has mapped.

@@ -207,20 +207,22 @@ func packContainer(path string, converted map[string]bool) error {
 	host, boot := c.Node()
 	here, _ := os.Hostname()
 	local := host == here && boot == bootID()
-	if ready(c, local) && local {
-		// Processes that start from now on use another file.
-		if err = c.Seal(true); err == nil {
-			c.Close()
-			c, err = recording.OpenContainer(path) // with the processes that came last
+	sealed := local && ready(c, local) && c.Seal(true) == nil // processes that start from now on use another file
+	if sealed {
+		c.Close()
+		c, err = recording.OpenContainer(path) // with the processes that came last
+		if err != nil {
+			return err
 		}
 	}
-	if err == nil && ready(c, local) && (unconverted(c, converted) == 0 || packedElsewhere(c)) {
-		return errors.Join(replaceContainer(c), c.Close())
+	defer c.Close()
+	if sealed == local && ready(c, local) && (unconverted(c, converted) == 0 || packedElsewhere(c)) {
+		err = replaceContainer(c)
 	}
-	if local {
-		_ = c.Seal(false) // fails if it could not be sealed
+	if sealed && exists(path) {
+		return errors.Join(err, c.Seal(false))
 	}
-	return errors.Join(err, c.Close())
+	return err
 }
 
 // packConverted packs the recordings of traced processes, whose events were
@@ -238,13 +240,13 @@ func (d Dir) packConverted(converted map[string]bool) {
 	}
 }
 
-// ready reports whether no process of a container writes to it any more.
+// ready reports whether no process of a container writes to it any more. A
+// process that is about to add its recording has mapped the container, too.
 func ready(c *recording.Container, local bool) bool {
 	if !local {
 		return c.Complete()
 	}
-	writers := RecordingWriters()
-	return !slices.ContainsFunc(c.Names(), func(name string) bool { return writers[name] != 0 })
+	return !isMapped(c.Path())
 }
 
 // unconverted returns the number of processes whose events are only in the

@@ -1,0 +1,214 @@
+package run
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
+	"github.com/mpitrace/mpitrace/interpose/layout"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// node describes the container of a test.
+type node struct {
+	here   bool // of this node
+	states []profile.State
+	events bool // whether rank 0 has events
+	damage bool
+}
+
+const liveName = "job-host-01234567" + recording.ContainerSuffix
+
+// write writes the container of processes that have the given process ids into a
+// directory, and returns its path.
+func (n node) write(t *testing.T, dir string, pids ...int) string {
+	t.Helper()
+	host, _ := os.Hostname()
+	if !n.here {
+		host = "elsewhere"
+	}
+	c := recordingtest.NewContainer(host)
+	c.SetBootID(bootID())
+	var ps []*profile.Profile
+	for rank, state := range n.states {
+		p := &profile.Profile{Rank: rank, Size: len(n.states), State: state, Threads: 1, Run: "job", Host: host, Pid: 1<<22 + rank, Start: 1_000}
+		if rank < len(pids) {
+			p.Pid = pids[rank]
+		}
+		ps = append(ps, p)
+	}
+	if err := c.Add(ps...); err != nil {
+		t.Fatal(err)
+	}
+	if n.events {
+		c.Extend(layout.Extent{Kind: layout.ExtentEvents, Owner: 1_000, Pid: uint32(ps[0].Pid)}, make([]byte, 100))
+	}
+	raw := c.Bytes()
+	if n.damage {
+		raw[layout.Granule+4] = 7 // the kind of the first extent
+	}
+	path := filepath.Join(dir, liveName)
+	if err := os.WriteFile(path, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func ranksIn(t *testing.T, dir string) (ranks []int) {
+	t.Helper()
+	for _, file := range contained(dir) {
+		p, err := recording.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ranks = append(ranks, p.Rank)
+	}
+	slices.Sort(ranks)
+	return ranks
+}
+
+// A container is packed when none of its processes writes any more and no event
+// is lost by it; otherwise it stays, and processes may go on to use it.
+func TestPackContainer(t *testing.T) {
+	const ended, killed = profile.Finalized, profile.Running
+	for name, c := range map[string]struct {
+		node
+		mapped bool
+		packed bool
+	}{
+		"of this node":                           {node{here: true, states: []profile.State{ended, killed}}, false, true},
+		"with a running process":                 {node{here: true, states: []profile.State{ended, killed}}, true, false},
+		"of another node":                        {node{states: []profile.State{ended, ended}}, false, true},
+		"of another node, with one that may run": {node{states: []profile.State{ended, killed}}, false, false},
+		"with events":                            {node{here: true, states: []profile.State{ended}, events: true}, false, false},
+		"damaged":                                {node{here: true, states: []profile.State{ended, ended}, damage: true}, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := c.write(t, dir)
+			before, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.mapped {
+				defer mapFirst(t, path)()
+			}
+			want := ranksIn(t, dir)
+			PackAll(dir)
+			PackAll(dir)
+			names := filesIn(t, dir)
+			if len(names) != 1 || (names[0] != liveName) != c.packed {
+				t.Fatalf("%q are left; packed wanted: %v", names, c.packed)
+			}
+			if got := ranksIn(t, dir); !slices.Equal(got, want) {
+				t.Errorf("ranks %v, before %v", got, want)
+			}
+			if after, _ := os.ReadFile(path); !c.packed && string(after) != string(before) {
+				t.Error("the container was changed")
+			}
+		})
+	}
+}
+
+// mapFirst maps the first extent of a container, as its process does.
+func mapFirst(t *testing.T, path string) (unmap func()) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	mem, err := syscall.Mmap(int(f.Fd()), layout.Granule, layout.Granule, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() { syscall.Munmap(mem) }
+}
+
+// mpitrace may be killed between writing the packed container and deleting the
+// other: nothing is lost, nothing counted twice, and the next call ends the work.
+func TestPackInterrupted(t *testing.T) {
+	dir := t.TempDir()
+	n := node{here: true, states: []profile.State{profile.Finalized, profile.Running, profile.Finalized}}
+	n.write(t, dir)
+	PackAll(dir)
+	packed := filesIn(t, dir)
+	n.events = true // which were converted, or it would not have been packed
+	n.write(t, dir)
+	if got := ranksIn(t, dir); !slices.Equal(got, []int{0, 1, 2}) {
+		t.Errorf("with both files: ranks %v", got)
+	}
+	PackAll(dir)
+	if names := filesIn(t, dir); !slices.Equal(names, packed) {
+		t.Errorf("%q, want %q", names, packed)
+	}
+}
+
+// The processes of a container are the writers of those recordings whose extents
+// they have mapped, whatever the process id in the name is.
+func TestContainerWriters(t *testing.T) {
+	d, err := Create(filepath.Join(t.TempDir(), "run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := node{here: true, states: []profile.State{profile.Running, profile.Running}}.write(t, d.Recordings(), os.Getpid())
+	names := []string{}
+	for _, file := range contained(d.Recordings()) {
+		names = append(names, filepath.Base(file))
+	}
+	mine := slices.IndexFunc(names, func(name string) bool { return writer(name) == os.Getpid() })
+	if len(names) != 2 || mine < 0 {
+		t.Fatalf("%q", names)
+	}
+	name, other := names[mine], names[1-mine]
+	unmap := mapFirst(t, path)
+	if writers := RecordingWriters(); writers[name] != os.Getpid() || writers[other] != 0 {
+		t.Errorf("%s: %d, %s: %d; want this process, %d, and none", name, writers[name], other, writers[other], os.Getpid())
+	}
+	found, errs := NodeProfiles()
+	if len(errs) > 0 || !slices.ContainsFunc(found, func(p *profile.Profile) bool { return p.Source == filepath.Join(path, name) && p.Exit.Alive > 0 }) {
+		t.Errorf("%d processes, %v", len(found), errs)
+	}
+	unmap()
+	if hasMapped(os.Getpid(), name) {
+		t.Error("it is not mapped any more")
+	}
+}
+
+// A container that cannot be read is reported, and does not hide others.
+func TestContainerUnreadable(t *testing.T) {
+	d, err := Create(filepath.Join(t.TempDir(), "run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	node{here: true, states: []profile.State{profile.Finalized}}.write(t, d.Recordings())
+	bad := filepath.Join(d.Recordings(), "bad"+recording.ContainerSuffix)
+	for what, make := range map[string]func() error{
+		"no container": func() error { return os.WriteFile(bad, []byte("something else"), 0o600) },
+		"a directory":  func() error { return os.Mkdir(bad, 0o700) },
+		"a pipe":       func() error { return syscall.Mkfifo(bad, 0o600) },
+		"a loop":       func() error { return os.Symlink(bad, bad) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			os.RemoveAll(bad)
+			if err := make(); err != nil {
+				t.Fatal(err)
+			}
+			for _, depth := range []Depth{Heads, Whole} {
+				run, err := d.Open(depth, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(run.Jobs) != 1 || run.Jobs[0].Processes != 1 || len(run.Damaged) != 1 || !strings.Contains(fmt.Sprint(run.Damaged), "bad"+recording.ContainerSuffix) {
+					t.Errorf("%d jobs, damaged %v", len(run.Jobs), run.Damaged)
+				}
+			}
+		})
+	}
+}
