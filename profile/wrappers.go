@@ -1,6 +1,8 @@
 package profile
 
 import (
+	"encoding/json"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -74,6 +76,43 @@ func (w *Wrappers) Find(symbols Symbols) {
 			return
 		}
 	}
+}
+
+// foundWrappers is the stored form of what Find has determined.
+type foundWrappers struct {
+	Known bool        `json:"known"`
+	Names [][2]string `json:"names"` // files and names of functions
+	Files []string    `json:"files"`
+}
+
+// MarshalBinary returns what Find has determined, without the stacks.
+func (w *Wrappers) MarshalBinary() ([]byte, error) {
+	out := foundWrappers{Known: w.names != nil, Files: slices.Sorted(maps.Keys(w.files))}
+	for f := range w.names {
+		out.Names = append(out.Names, [2]string{f.file, f.name})
+	}
+	slices.SortFunc(out.Names, func(a, b [2]string) int { return slices.Compare(a[:], b[:]) })
+	return json.Marshal(out)
+}
+
+// UnmarshalBinary is the inverse of MarshalBinary.
+func (w *Wrappers) UnmarshalBinary(data []byte) error {
+	var in foundWrappers
+	if err := json.Unmarshal(data, &in); err != nil {
+		return err
+	}
+	*w = Wrappers{}
+	if !in.Known {
+		return nil
+	}
+	w.names, w.files = map[function]bool{}, map[string]bool{}
+	for _, f := range in.Names {
+		w.names[function{f[0], f[1]}] = true
+	}
+	for _, file := range in.Files {
+		w.files[file] = true
+	}
+	return nil
 }
 
 // use is how the stacks use a function that calls MPI directly or through

@@ -7,11 +7,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/mpitrace/mpitrace/formats/prof"
 	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
+	"github.com/mpitrace/mpitrace/internal/tasks"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -47,39 +50,57 @@ func (d Dir) Stale() bool {
 	if d.Untraced() {
 		return true
 	}
-	for i, file := range files {
-		files[i] = recording.FileOf(file)
-	}
-	files = append(slices.Compact(files), d.physicalFiles()...)
-	for _, merged := range []string{d.Profile(), d.Comms(), d.Ranks(), d.Info()} {
-		info, err := os.Stat(merged)
-		if err != nil {
-			return true
+	var newest time.Time
+	for _, file := range append(stored(files), d.physicalFiles()...) {
+		if info, err := os.Stat(file); err == nil && info.ModTime().After(newest) {
+			newest = info.ModTime()
 		}
-		for _, file := range files {
-			if rec, err := os.Stat(file); err == nil && rec.ModTime().After(info.ModTime()) {
-				return true
-			}
+	}
+	for _, merged := range []string{d.Profile(), d.Comms(), d.Ranks(), d.Info()} {
+		if info, err := os.Stat(merged); err != nil || newest.After(info.ModTime()) {
+			return true
 		}
 	}
 	return false
+}
+
+// stored returns the files in which recordings are stored: the recordings
+// themselves, or their containers.
+func stored(recordings []string) (files []string) {
+	for _, file := range recordings {
+		if dir := filepath.Dir(file); strings.HasSuffix(dir, recording.ContainerSuffix) && isRegular(dir) {
+			file = dir
+		}
+		if len(files) == 0 || files[len(files)-1] != file {
+			files = append(files, file)
+		}
+	}
+	return files
 }
 
 // Merge writes the merged files of a run, the files of each rank in the given
 // formats, and run.json with the jobs. If traced processes of a job ran on
 // several hosts, estimate is called to correct their clocks.
 func (d Dir) Merge(run *Run, formats []Format, info *Info, estimate ClockEstimator) error {
-	info.Jobs = nil
+	var jobs []JobInfo
 	for _, j := range run.Jobs {
-		info.Jobs = append(info.Jobs, j.info())
+		jobs = append(jobs, j.info())
 	}
-	info.WrongMPI = d.WrongMPI()
 	for _, f := range formats {
 		if err := d.writeRanks(run, f); err != nil {
 			return err
 		}
 	}
-	err := errors.Join(d.writeTables(run), d.writeTraces(run, estimate))
+	// run.json comes before the tables: if this is interrupted, the run is still
+	// stale.
+	err := d.writeEvents(run, jobs, info, estimate)
+	return errors.Join(err, d.mergeTables(run))
+}
+
+// writeEvents writes the traces, and run.json.
+func (d Dir) writeEvents(run *Run, jobs []JobInfo, info *Info, estimate ClockEstimator) error {
+	info.Jobs, info.WrongMPI = jobs, d.WrongMPI()
+	err := d.writeTraces(run, estimate)
 	info.UnfinishedTraces = run.Traced.Left
 	if run.Traced.Processes > 0 {
 		info.TracedEvents = d.countTraced()
@@ -87,21 +108,101 @@ func (d Dir) Merge(run *Run, formats []Format, info *Info, estimate ClockEstimat
 	return errors.Join(err, d.WriteInfo(info))
 }
 
-// writeTables writes the tables of the run. It writes the readings of variables
-// only if there are any. If the recordings were removed, a damaged pvars.arrow
-// is therefore left as it is.
-func (d Dir) writeTables(run *Run) error {
-	paths := []string{d.Profile(), d.Comms(), d.Ranks()}
-	if run.readings {
-		paths = append(paths, d.Pvars())
+// mergeTables writes the tables of a run. If its recordings were removed, the
+// tables are left as they are.
+func (d Dir) mergeTables(run *Run) error {
+	files, err := d.RecordingFiles()
+	if err != nil || len(files) == 0 {
+		return err
 	}
-	return atomicfile.WriteAll(paths, func(w []io.Writer) error {
-		var pvars io.Writer
-		if run.readings {
-			pvars = w[3]
+	_, err = newMerger(d, files, run, tasks.All).work(nil)
+	if errors.Is(err, tasks.ErrGone) {
+		return nil // another process has merged the same recordings
+	}
+	return err
+}
+
+// Merged is the result of a merge.
+type Merged struct {
+	Jobs      []JobInfo
+	Processes int
+	Traced    Traced
+	Problems  []string // damaged recordings, and files whose call sites have no names
+}
+
+// MergeShare merges a run together with other processes that call it, on any
+// nodes. It returns when the merged files are complete. The result is nil if
+// another process has written them, or if they were not stale. In the process
+// that writes them, info is called first; it returns the content of run.json.
+func (d Dir) MergeShare(share tasks.Share, log io.Writer, info func() (*Info, error), estimate ClockEstimator) (*Merged, error) {
+	for range mostRestarts {
+		files, err := d.mergeable()
+		if err != nil {
+			return nil, err
 		}
-		return table.WriteTables(w[0], w[1], w[2], pvars, run)
-	})
+		if !d.Stale() {
+			return nil, nil
+		}
+		run := &Run{log: log}
+		d.describe(run)
+		m := newMerger(d, files, run, share)
+		var merged *Merged
+		_, err = m.work(func() (err error) {
+			merged, err = m.finish(info, estimate)
+			return err
+		})
+		if !errors.Is(err, tasks.ErrGone) {
+			return merged, err
+		}
+	}
+	return nil, fmt.Errorf("merge %s: its recordings change: is the job still running?", d)
+}
+
+// mostRestarts is how often MergeShare begins again after other processes have
+// removed the directory of tasks. They do that when they have finished.
+const mostRestarts = 5
+
+// mergeable returns the recordings of a run. It returns an error if not all
+// nodes would see the same, or if there are none.
+func (d Dir) mergeable() ([]string, error) {
+	if info, err := os.Stat(string(d)); err != nil {
+		return nil, &InputError{err}
+	} else if !info.IsDir() {
+		return nil, inputErrorf("%s is a file, not a run directory", d)
+	}
+	info, err := d.ReadInfo()
+	if err != nil {
+		return nil, err
+	}
+	if left := info.spooled(); len(left) > 0 {
+		return nil, fmt.Errorf("%s is not collected: the job is still running, or `mpitrace run` was killed; afterwards: %s", left[0], d.collectCommand())
+	}
+	files, err := d.RecordingFiles()
+	if err == nil && len(files) == 0 && !exists(d.Profile()) {
+		err = d.whyEmpty()
+	}
+	return files, err
+}
+
+// finish writes what the tables do not have, from the plan.
+func (m *merger) finish(readInfo func() (*Info, error), estimate ClockEstimator) (*Merged, error) {
+	info, err := readInfo()
+	if err != nil {
+		return nil, err
+	}
+	run := m.planned()
+	for unit := range m.blobs {
+		members, err := m.members(unit)
+		if err != nil {
+			return nil, err
+		}
+		for _, of := range members {
+			j, file := run.Jobs[of.Job], m.files[of.File]
+			j.members = append(j.members, member{from: &recordingDir{filepath.Dir(file)}, name: filepath.Base(file)})
+		}
+	}
+	err = m.dir.writeEvents(run, m.plan.Infos, info, estimate)
+	return &Merged{m.plan.Infos, m.plan.Processes, run.Traced, m.plan.Problems}, err
 }
 
 // writeRanks writes a file for each rank.

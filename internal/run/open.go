@@ -83,18 +83,24 @@ func (d Dir) Open(depth Depth, log io.Writer) (*Run, error) {
 	}
 	if len(files) > 0 {
 		r := OpenRecordings(files, depth, log)
-		r.home = d
-		info, _ := d.ReadInfo() // if it cannot be read, it is not known how processes ended
-		r.exits = info.exits()
-		if exists(d.Physical()) {
-			r.physicalDir = d.Physical()
-		}
+		d.describe(r)
 		return r, nil
 	}
 	if !exists(d.Profile()) {
 		return &Run{log: log}, nil
 	}
 	return d.openMerged(log)
+}
+
+// describe adds to a run what its directory tells about processes besides their
+// recordings.
+func (d Dir) describe(r *Run) {
+	r.home = d
+	info, _ := d.ReadInfo() // if it cannot be read, it is not known how processes ended
+	r.exits = info.exits()
+	if exists(d.Physical()) {
+		r.physicalDir = d.Physical()
+	}
 }
 
 // OpenJobs opens a run directory. It returns an InputError if the directory
