@@ -91,54 +91,54 @@ func (b *Balance) standOut(values []rankValue) {
 	if len(values) < crowd {
 		return
 	}
-	off, mean := make([]rankValue, len(values)), 0.0
-	for i, v := range values {
-		off[i] = rankValue{v.rank, math.Abs(v.value - b.Median)}
-		mean += off[i].value / float64(len(values))
+	distance := func(v rankValue) float64 { return math.Abs(v.value - b.Median) }
+	mean := 0.0
+	for _, v := range values {
+		mean += distance(v) / float64(len(values))
 	}
-	slices.SortFunc(off, func(a, b rankValue) int {
-		return cmp.Or(cmp.Compare(a.value, b.value), cmp.Compare(b.rank, a.rank))
+	off := slices.SortedFunc(slices.Values(values), func(a, b rankValue) int {
+		return cmp.Or(cmp.Compare(distance(a), distance(b)), cmp.Compare(b.rank, a.rank))
 	})
-	usual := 1.4826 * medianOf(off)
+	n := len(off)
+	usual := 1.4826 * (distance(off[(n-1)/2]) + distance(off[n/2])) / 2
 	if usual == 0 {
 		usual = 1.2533 * mean
 	}
-	of := make(map[int]float64, len(values))
-	for _, v := range values {
-		of[v.rank] = v.value
-	}
 	for i := len(off) - 1; i >= 0; i-- {
-		if off[i].value <= outlyingScore*usual || off[i].value <= worthALook*b.Median {
+		if d := distance(off[i]); d <= outlyingScore*usual || d <= worthALook*b.Median {
 			break
 		}
 		if b.Outlying++; len(b.Standouts) < maxStandouts {
-			b.Standouts = append(b.Standouts, Standout{off[i].rank, of[off[i].rank]})
+			b.Standouts = append(b.Standouts, Standout{off[i].rank, off[i].value})
 		}
 	}
 }
 
-// balances returns the balances over the recorded ranks.
-func (j *Job) balances(ms *matrix.ByClass) []Balance {
-	recorded := j.Recorded()
+// addLineBalances fills in the balances of what the recorded ranks sent and received: of all
+// classes, and point-to-point and one-sided.
+func (s *Summary) addLineBalances(j *Job, ms *matrix.ByClass) {
+	s.Balances = []Balance{}
+	recorded, n := j.Recorded(), j.Size()
 	if len(recorded) == 0 {
-		return []Balance{}
+		return
 	}
-	sent, received := ms[matrix.All].LineSums(j.Size())
-	return append(j.timeBalance(),
+	sent, received := make([]matrix.Volume, n), make([]matrix.Volume, n)
+	for _, c := range []matrix.Class{matrix.External, matrix.OneSided} {
+		ms[c].AddLineSums(sent, received)
+	}
+	if !ms[matrix.External].Empty() || !ms[matrix.OneSided].Empty() {
+		s.Directs = []Balance{
+			balanceBy("messages", recorded, func(rank int) uint64 { return sent[rank].Messages + received[rank].Messages }),
+			balanceBy("bytes", recorded, func(rank int) uint64 { return sent[rank].Bytes + received[rank].Bytes })}
+	}
+	for c := matrix.External; c < matrix.NumClasses; c++ {
+		if j.builder.InAll(c) && c != matrix.External && c != matrix.OneSided {
+			ms[c].AddLineSums(sent, received)
+		}
+	}
+	s.Balances = append(j.timeBalance(),
 		balanceBy("sent_bytes", recorded, func(rank int) uint64 { return sent[rank].Bytes }),
 		balanceBy("received_bytes", recorded, func(rank int) uint64 { return received[rank].Bytes }))
-}
-
-// directBalances returns the balances of what the recorded ranks sent and received.
-func (j *Job) directBalances(direct *matrix.Matrix) []Balance {
-	recorded := j.Recorded()
-	if len(recorded) == 0 || direct.Empty() {
-		return nil
-	}
-	sent, received := direct.LineSums(j.Size())
-	return []Balance{
-		balanceBy("messages", recorded, func(rank int) uint64 { return sent[rank].Messages + received[rank].Messages }),
-		balanceBy("bytes", recorded, func(rank int) uint64 { return sent[rank].Bytes + received[rank].Bytes })}
 }
 
 // balanceBy returns the balance of a quantity over some ranks.
@@ -153,40 +153,42 @@ func balanceBy(quantity string, ranks []int, value func(rank int) uint64) Balanc
 // timeBalance returns the balance of the time in MPI over the ranks whose calls
 // were timed, or nothing if there are none.
 func (j *Job) timeBalance() []Balance {
-	inMPI := map[int]float64{}
-	for i := range j.processes {
-		if p := &j.processes[i]; p.Timed() && p.Rank >= 0 {
-			inMPI[p.Rank] += 1e9 * p.MPITimeS
+	var values []rankValue
+	ps := j.ordered()
+	for i := range ps {
+		p := &ps[i]
+		switch n := len(values); {
+		case !p.Timed() || p.Rank < 0:
+		case n > 0 && values[n-1].rank == p.Rank:
+			values[n-1].value += 1e9 * p.MPITimeS
+		default:
+			values = append(values, rankValue{p.Rank, 1e9 * p.MPITimeS})
 		}
 	}
-	if len(inMPI) == 0 {
+	if len(values) == 0 {
 		return nil
 	}
-	values := make([]rankValue, 0, len(inMPI))
-	for rank, ns := range inMPI {
-		values = append(values, rankValue{rank, math.Round(ns)})
+	for i := range values {
+		values[i].value = math.Round(values[i].value)
 	}
 	return []Balance{balanceOf("mpi_time_ns", values)}
 }
 
 // localities returns the locality of each class that has traffic.
 func (j *Job) localities(ms *matrix.ByClass) []Locality {
-	out := []Locality{}
 	_, node := j.ranks.Hosts()
-	for c := range ms {
-		if ms[c].Empty() {
-			continue
+	var splits [matrix.NumClasses]matrix.Split
+	for c := matrix.External; c < matrix.NumClasses; c++ {
+		splits[c] = ms[c].Split(node)[0]
+		if j.builder.InAll(c) {
+			splits[matrix.All].Add(splits[c])
 		}
-		l := Locality{Class: matrix.Class(c).String(), Unknown: ms[c].Total()}
-		byNode := ms[c].Fold(node)
-		l.Between = byNode.Total()
-		l.Unknown.Subtract(l.Between)
-		names, _ := j.ranks.Hosts()
-		for i := range names {
-			l.Within.Add(byNode.At(i, i))
+	}
+	out := []Locality{}
+	for c, s := range splits {
+		if !ms[c].Empty() {
+			out = append(out, Locality{matrix.Class(c).String(), s.Within, s.Between, s.Unknown})
 		}
-		l.Between.Subtract(l.Within)
-		out = append(out, l)
 	}
 	return out
 }
@@ -204,14 +206,12 @@ const BestFound = "best found"
 
 // OrderOf returns what an order costs that has each rank on a node, by its index.
 func (j *Job) OrderOf(name string, node func(rank int) int) Order {
-	return orderOf(j.Matrices().Direct(), name, node)
+	return orderOf(name, j.Matrices().Direct().Split(node)[0])
 }
 
-func orderOf(direct *matrix.Matrix, name string, node func(rank int) int) Order {
-	byNode := direct.Fold(node)
-	o := Order{Name: name, All: byNode.Total()}
-	byNode.DropSelf()
-	o.Between = byNode.Total()
+func orderOf(name string, s matrix.Split) Order {
+	o := Order{Name: name, Between: s.Between, All: s.Between}
+	o.All.Add(s.Within)
 	return o
 }
 
@@ -231,9 +231,8 @@ func (j *Job) orders(direct *matrix.Matrix) []Order {
 		return nil
 	}
 	block, robin := blocks(slots), roundRobin(slots)
-	return []Order{orderOf(direct, "recorded", node),
-		orderOf(direct, "block", func(rank int) int { return block[rank] }),
-		orderOf(direct, "round-robin", func(rank int) int { return robin[rank] })}
+	s := direct.Split(node, func(rank int) int { return block[rank] }, func(rank int) int { return robin[rank] })
+	return []Order{orderOf("recorded", s[0]), orderOf("block", s[1]), orderOf("round-robin", s[2])}
 }
 
 // blocks returns the node of each rank if each node gets the next ranks until it is

@@ -41,8 +41,9 @@ type completeness struct {
 	anySource, anyDest map[int]uint64
 
 	// Set by of:
-	recorded []int
-	size     int // of the job
+	recorded profile.RankSet
+	complete bool // all ranks are recorded
+	size     int  // of the job
 }
 
 // unmatched is messages from one rank to another that only one of the two has in a
@@ -111,7 +112,8 @@ func (s *unmatched) merge(o *unmatched) {
 // of returns a copy for the check of a whole job. explains uses it up.
 func (c *completeness) of(j *Job) *completeness {
 	out := &completeness{sendGaps: maps.Clone(c.sendGaps), receiveGaps: maps.Clone(c.receiveGaps), counts: c.counts, pairs: c.pairs,
-		anySource: maps.Clone(c.anySource), anyDest: maps.Clone(c.anyDest), recorded: j.Recorded(), size: j.Size()}
+		anySource: maps.Clone(c.anySource), anyDest: maps.Clone(c.anyDest), recorded: profile.RankSetOf(j.Recorded()...), size: j.Size()}
+	out.complete = out.recorded.Len() == out.size
 	for _, r := range j.ranks.Duplicated() {
 		out.sendGaps[r], out.receiveGaps[r] = gapDuplicate, gapDuplicate
 	}
@@ -212,10 +214,8 @@ func (c *completeness) pairsThatSent() *matrix.Matrix {
 
 // gapOf returns why a pair cannot be checked; empty if it can.
 func (c *completeness) gapOf(p matrix.Pair) Gap {
-	for _, r := range []int{p.From, p.To} {
-		if _, ok := slices.BinarySearch(c.recorded, r); !ok {
-			return gapNotRecorded
-		}
+	if !c.has(p.From) || !c.has(p.To) {
+		return gapNotRecorded
 	}
 	if gap := c.sendGaps[p.From]; gap != "" {
 		return gap
@@ -223,10 +223,15 @@ func (c *completeness) gapOf(p matrix.Pair) Gap {
 	return c.receiveGaps[p.To]
 }
 
+// has reports whether a rank is recorded.
+func (c *completeness) has(rank int) bool {
+	return c.complete && rank < c.size || c.recorded.Contains(rank)
+}
+
 // ranksIn returns the ranks that have a gap.
 func (c *completeness) ranksIn(gap Gap) profile.RankSet {
 	if gap == gapNotRecorded {
-		return profile.RankSetOf(c.recorded...).Complement(c.size)
+		return c.recorded.Complement(c.size)
 	}
 	var out []int
 	for _, of := range []map[int]Gap{c.sendGaps, c.receiveGaps} {

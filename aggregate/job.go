@@ -22,7 +22,7 @@ type Job struct {
 	Run string // name that the launcher gives the run; empty if not known
 
 	ranks        matrix.Ranks
-	processes    []process
+	processes    processes
 	builder      *matrix.Builder
 	matrices     *matrix.ByClass // set by Matrices
 	exchange     exchange
@@ -118,7 +118,7 @@ func (j *Job) Err() error { return j.options.Scratch.Err() }
 func (j *Job) Add(p *profile.Profile) {
 	j.Run = min(cmp.Or(j.Run, p.Run), cmp.Or(p.Run, j.Run))
 	j.ranks.Add(p)
-	j.processes = append(j.processes, processOf(p))
+	j.processes.add(p)
 	j.builder.Add(p)
 	j.exchange.add(p)
 	j.completeness.add(p)
@@ -143,7 +143,7 @@ func (j *Job) Add(p *profile.Profile) {
 func (j *Job) Merge(o *Job) {
 	j.Run = min(cmp.Or(j.Run, o.Run), cmp.Or(o.Run, j.Run))
 	j.ranks.Merge(&o.ranks)
-	j.processes = append(j.processes, o.processes...)
+	j.processes.merge(&o.processes)
 	j.builder.Merge(o.builder)
 	j.exchange.merge(&o.exchange)
 	j.completeness.merge(&o.completeness)
@@ -177,7 +177,7 @@ func programOf(ps []process) string {
 // known for any process.
 func (j *Job) Start() int64 {
 	start := int64(0)
-	for _, p := range j.processes {
+	for _, p := range j.ordered() {
 		if p.start != 0 && (start == 0 || p.start < start) {
 			start = p.start
 		}
@@ -200,7 +200,7 @@ func (j *Job) Missing() profile.RankSet { return j.ranks.Missing() }
 func (j *Job) Hosts() (names []string, of func(rank int) int) { return j.ranks.Hosts() }
 
 // Processes returns the number of recordings.
-func (j *Job) Processes() int { return len(j.processes) }
+func (j *Job) Processes() int { return j.processes.n }
 
 // Matrices returns the matrices of the job. Nothing may be added to the job afterwards.
 func (j *Job) Matrices() *matrix.ByClass {

@@ -26,8 +26,8 @@ func (s *Summary) matricesOf(ms *matrix.ByClass) {
 	for _, c := range direct.Top(topPairs) {
 		s.Pairs = append(s.Pairs, PairTotals{c, collective.At(c.From, c.To)})
 	}
-	for _, c := range collective.Top(topPairs) {
-		if direct.Empty() {
+	if direct.Empty() {
+		for _, c := range collective.Top(topPairs) {
 			s.Pairs = append(s.Pairs, PairTotals{matrix.Cell{Pair: c.Pair, Volume: matrix.Volume{}}, c.Volume})
 		}
 	}
@@ -71,8 +71,11 @@ func newHeatmap(m *matrix.Matrix, n int) *Heatmap {
 	for i := range h.Bytes {
 		h.Bytes[i] = make([]uint64, bins)
 	}
-	for p, v := range m.Fold(func(rank int) int { return rank / per }).All() {
-		h.Bytes[p.From][p.To] = v.Bytes
+	for p, v := range m.Entries() {
+		h.Bytes[p.From/per][p.To/per] += v.Bytes
+	}
+	for p, v := range m.GroupsOnly().Fold(func(rank int) int { return rank / per }).All() {
+		h.Bytes[p.From][p.To] += v.Bytes
 	}
 	return h
 }

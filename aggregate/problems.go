@@ -24,7 +24,7 @@ func (j *Job) Problems() []string {
 // notMeasured returns the problems without those of processes that did not finalize.
 func (j *Job) notMeasured() []string {
 	out := []string{}
-	if len(j.processes) == 0 {
+	if j.Processes() == 0 {
 		return append(out, "nothing was recorded")
 	}
 	if missing := j.Missing(); missing.Len() > 0 {
@@ -44,18 +44,17 @@ func (j *Job) notMeasured() []string {
 	return append(out, j.unplaced()...)
 }
 
-// finalized returns the ranks whose recordings are all finalized.
+// finalized returns the ranks whose recordings are all finalized, in ascending order.
 func (j *Job) finalized() []int {
-	state := map[int]bool{}
-	for i := range j.processes {
-		p := &j.processes[i]
-		before, seen := state[p.Rank]
-		state[p.Rank] = p.State == profile.Finalized.String() && (before || !seen)
-	}
 	var out []int
-	for _, r := range j.Recorded() {
-		if state[r] {
-			out = append(out, r)
+	ps := j.ordered()
+	for i := 0; i < len(ps); {
+		rank, all := ps[i].Rank, true
+		for ; i < len(ps) && ps[i].Rank == rank; i++ {
+			all = all && ps[i].State == profile.Finalized.String()
+		}
+		if all && rank >= 0 {
+			out = append(out, rank)
 		}
 	}
 	return out

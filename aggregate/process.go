@@ -3,6 +3,7 @@ package aggregate
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"unique"
@@ -10,21 +11,118 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// process is what a job keeps of each process.
+// process is what a job keeps of each process. There may be millions.
 type process struct {
-	RankTimes
-	start            int64
-	size             int // size of its MPI_COMM_WORLD, -1 if not known
+	*RankTimes
+	*processKind
+	start  int64
+	losses *profile.Losses // nil if there were none
+	usage  *profile.Usage  // nil if not known
+	clocks profile.ClockCheck
+}
+
+// processKind is what many processes have in common.
+type processKind struct {
+	size             int // size of MPI_COMM_WORLD, -1 if not known
 	program, library string
-	command          string          // argument vector, separated by NUL
-	losses           *profile.Losses // nil if there were none
-	unfollowed       bool            // see profile.Profile.Unfollowed
-	watched          string          // value of --watch-unexpected, empty if off
+	command          string // argument vector, separated by NUL
+	unfollowed       bool   // see profile.Profile.Unfollowed
+	watched          string // value of --watch-unexpected, empty if off
+	timing           string // name of a profile.Timing
 	threads          int
-	clocks           profile.ClockCheck
-	intercepted      string        // text of interceptedText
-	usage            profile.Usage // WallNs is 0 if not known
-	settings         string        // recorded settings: name=value, separated by NUL
+	intercepted      string // text of interceptedText
+	settings         string // recorded settings: name=value, separated by NUL
+}
+
+// processes holds the processes of a job. Those that were added are in chunks, because a
+// list that grows needs more than twice its memory.
+type processes struct {
+	n      int
+	chunks [][]addedProcess
+	times  []RankTimes // of list, in the same order
+	list   []process   // ordered
+
+	kinds      map[processKind]*processKind
+	placements map[profile.Placement]*profile.Placement
+}
+
+type addedProcess struct {
+	RankTimes
+	process
+}
+
+const processesInChunk = 512
+
+func (s *processes) add(p *profile.Profile) {
+	if n := len(s.chunks); n == 0 || len(s.chunks[n-1]) == cap(s.chunks[n-1]) {
+		s.chunks = append(s.chunks, make([]addedProcess, 0, processesInChunk))
+	}
+	last := &s.chunks[len(s.chunks)-1]
+	*last = append(*last, s.processOf(p))
+	s.n++
+}
+
+// merge adds the processes of o, which must not be used afterwards.
+func (s *processes) merge(o *processes) {
+	if len(o.list) > 0 {
+		all := make([]addedProcess, len(o.list))
+		for i := range o.list {
+			all[i] = addedProcess{o.times[i], o.list[i]}
+		}
+		s.chunks = append(s.chunks, all)
+	}
+	s.chunks = append(s.chunks, o.chunks...)
+	s.n += o.n
+}
+
+// ordered returns the processes by rank, then by start.
+func (s *processes) ordered() []process {
+	if len(s.chunks) == 0 {
+		return s.list
+	}
+	times, list := make([]RankTimes, 0, s.n), make([]process, 0, s.n)
+	times, list = append(times, s.times...), append(list, s.list...)
+	s.times, s.list = nil, nil
+	for i, chunk := range s.chunks {
+		for k := range chunk {
+			times, list = append(times, chunk[k].RankTimes), append(list, chunk[k].process)
+		}
+		s.chunks[i] = nil
+	}
+	order := make([]int32, len(list))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(i, k int32) int {
+		a, b := &times[i], &times[k]
+		return cmp.Or(
+			cmp.Compare(a.Rank, b.Rank),
+			cmp.Compare(list[i].start, list[k].start),
+			cmp.Compare(a.Host, b.Host),
+			cmp.Compare(a.Pid, b.Pid))
+	})
+	permute(order, func(i, k int32) {
+		times[i], times[k] = times[k], times[i]
+		list[i], list[k] = list[k], list[i]
+	})
+	for i := range list {
+		list[i].RankTimes = &times[i]
+	}
+	s.times, s.list, s.chunks = times, list, nil
+	return list
+}
+
+// permute swaps elements until that of index order[i] is at i, for all i. It changes order.
+func permute(order []int32, swap func(i, k int32)) {
+	for i := range order {
+		at := int32(i)
+		for int(order[at]) != i {
+			from := order[at]
+			swap(at, from)
+			order[at], at = at, from
+		}
+		order[at] = at
+	}
 }
 
 // RankTimes holds where a process ran, how it ended, and its times.
@@ -76,40 +174,50 @@ func (a *Activities) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-func processOf(p *profile.Profile) process {
-	out := process{RankTimes: timesOf(p), start: p.Start, size: p.Size,
-		program: shared(p.Name()), library: shared(p.LibraryLine()),
-		command: shared(strings.Join(p.Command, "\x00")), unfollowed: p.Unfollowed,
-		settings: shared(settingsLine(p)), watched: shared(watchedFor(p))}
+func (s *processes) processOf(p *profile.Profile) addedProcess {
+	out := addedProcess{RankTimes: timesOf(p)}
 	out.Host = shared(p.Host)
-	out.threads, out.clocks, out.intercepted = p.Threads, p.Clocks, shared(interceptedText(p.Intercepted))
+	out.process = process{start: p.Start, clocks: p.Clocks, processKind: s.kindOf(p)}
 	if p.Placement != nil {
-		at := *p.Placement
-		at.Processors = shared(at.Processors)
-		out.Placement = &at
+		out.Placement = s.placements[*p.Placement]
+		if out.Placement == nil {
+			if s.placements == nil {
+				s.placements = map[profile.Placement]*profile.Placement{}
+			}
+			out.Placement = new(*p.Placement)
+			s.placements[*p.Placement] = out.Placement
+		}
 	}
-	out.usage, _ = profile.TotalUsage(p.Usage)
-	out.CPU = profile.CPUShareOf([]profile.PlacedProcess{{Usage: out.usage}})
+	if usage, known := profile.TotalUsage(p.Usage); known {
+		out.usage = &usage
+		out.CPU = profile.CPUShareOf([]profile.PlacedProcess{{Usage: usage}})
+	}
 	if p.Losses.Any() {
 		out.losses = new(p.Losses)
 	}
 	return out
 }
 
+// kindOf returns what the process has in common with others, in memory that they share.
+func (s *processes) kindOf(p *profile.Profile) *processKind {
+	kind := processKind{size: p.Size, program: p.Name(), library: p.LibraryLine(),
+		command: strings.Join(p.Command, "\x00"), unfollowed: p.Unfollowed, settings: settingsLine(p),
+		watched: watchedFor(p), timing: p.Timing.String(), threads: p.Threads, intercepted: interceptedText(p.Intercepted)}
+	known := s.kinds[kind]
+	if known == nil {
+		if s.kinds == nil {
+			s.kinds = map[processKind]*processKind{}
+		}
+		known = &kind
+		s.kinds[kind] = known
+	}
+	return known
+}
+
 // shared returns s in memory that all equal strings share.
 func shared(s string) string { return unique.Make(s).Value() }
 
-// ordered returns the processes by rank, then by start.
-func (j *Job) ordered() []process {
-	slices.SortFunc(j.processes, func(a, b process) int {
-		return cmp.Or(
-			cmp.Compare(a.Rank, b.Rank),
-			cmp.Compare(a.start, b.start),
-			cmp.Compare(a.Host, b.Host),
-			cmp.Compare(a.Pid, b.Pid))
-	})
-	return j.processes
-}
+func (j *Job) ordered() []process { return j.processes.ordered() }
 
 func timesOf(p *profile.Profile) RankTimes {
 	var inMPI Totals
@@ -152,13 +260,29 @@ func elapsed(from, to int64) float64 {
 
 func seconds(ns uint64) float64 { return float64(ns) / 1e9 }
 
-// oversubscriptions returns the ranks of the job that shared processors.
+// oversubscriptions returns the ranks of the job that shared processors, in the order of
+// hosts.
 func (j *Job) oversubscriptions() []profile.Oversubscription {
 	ps := j.ordered()
-	placed := make([]profile.PlacedProcess, len(ps))
+	byHost := map[string][]int32{}
 	for i := range ps {
-		p := &ps[i]
-		placed[i] = profile.PlacedProcess{Rank: p.Rank, Threads: p.threads, Host: p.Host, Placement: p.Placement, Usage: p.usage}
+		if ps[i].Placement != nil || ps[i].usage != nil {
+			byHost[ps[i].Host] = append(byHost[ps[i].Host], int32(i))
+		}
 	}
-	return profile.Oversubscriptions(placed)
+	out := []profile.Oversubscription{}
+	var placed []profile.PlacedProcess
+	for _, host := range slices.Sorted(maps.Keys(byHost)) {
+		placed = placed[:0]
+		for _, i := range byHost[host] {
+			p := &ps[i]
+			on := profile.PlacedProcess{Rank: p.Rank, Threads: p.threads, Host: host, Placement: p.Placement}
+			if p.usage != nil {
+				on.Usage = *p.usage
+			}
+			placed = append(placed, on)
+		}
+		out = append(out, profile.Oversubscriptions(placed)...)
+	}
+	return out
 }

@@ -60,15 +60,32 @@ func (j *Job) RanksBySetting(s Setting) map[string]profile.RankSet {
 	return out
 }
 
+// agree reports whether all processes have the same value of a setting.
+func (j *Job) agree(s Setting) bool {
+	ps := j.ordered()
+	value := ""
+	for i := range ps {
+		if i > 0 && ps[i].processKind == ps[i-1].processKind {
+			continue
+		}
+		own := ps[i].valueOf(s)
+		if i > 0 && own != value {
+			return false
+		}
+		value = own
+	}
+	return true
+}
+
 // settingProblems returns a text for each setting that must be the same on all
 // ranks and is not.
 func (j *Job) settingProblems() []string {
 	var out []string
 	for _, s := range j.options.MustAgree {
-		ranks := j.RanksBySetting(s)
-		if len(ranks) < 2 {
+		if j.agree(s) {
 			continue
 		}
+		ranks := j.RanksBySetting(s)
 		var parts []string
 		for _, value := range slices.Sorted(maps.Keys(ranks)) {
 			parts = append(parts, fmt.Sprintf("%s (%s)", text.Line(value), ranks[value]))

@@ -120,10 +120,8 @@ func (j *Job) Summary() *Summary {
 	ms := j.Matrices()
 	s.matricesOf(ms)
 	s.Localities = j.localities(ms)
-	s.Balances = j.balances(ms)
-	direct := ms.Direct()
-	s.Directs = j.directBalances(direct)
-	s.Orders = j.orders(direct)
+	s.addLineBalances(j, ms)
+	s.Orders = j.orders(ms.Direct())
 	s.POP = popOf(s.Ranks)
 	s.Oversubscribed = j.oversubscriptions()
 	s.Physical = j.physical.physical(s.Traffic)
@@ -150,7 +148,10 @@ func (j *Job) summarize() *Summary {
 		Comms:        j.comms.communicators(),
 		MessageSizes: j.sizes.calls(),
 		Variables:    j.variables.variables(),
-		Ranks:        make([]RankTimes, 0, len(ps)),
+		Ranks:        j.processes.times,
+	}
+	if s.Ranks == nil {
+		s.Ranks = []RankTimes{} // for JSON
 	}
 	if start := j.Start(); start != 0 {
 		s.Started = time.Unix(0, start).UTC()
@@ -181,7 +182,6 @@ func (s *Summary) addProcess(p *process) {
 	if s.Command == nil && p.command != "" {
 		s.Command = strings.Split(p.command, "\x00")
 	}
-	s.Ranks = append(s.Ranks, p.RankTimes)
 	s.WallTimeS = max(s.WallTimeS, p.WallTimeS)
 	s.ApplicationTimeS += p.ApplicationTimeS
 	s.MPITimeS += p.MPITimeS

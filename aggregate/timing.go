@@ -39,8 +39,9 @@ func (v *Variance) UnmarshalJSON(text []byte) error {
 // processes.
 func (j *Job) setting(of func(*process) string) string {
 	word := ""
-	for i := range j.processes {
-		switch own := of(&j.processes[i]); {
+	ps := j.ordered()
+	for i := range ps {
+		switch own := of(&ps[i]); {
 		case word == "":
 			word = own
 		case own != word:
@@ -50,7 +51,7 @@ func (j *Job) setting(of func(*process) string) string {
 	return word
 }
 
-func (p *process) timingWord() string   { return p.Timing }
+func (p *process) timingWord() string   { return p.timing }
 func (p *process) receivesWord() string { return profile.ReceivesText(p.unfollowed) }
 
 // Timed reports whether the calls of the process were timed.

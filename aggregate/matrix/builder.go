@@ -226,6 +226,9 @@ func (b *Builder) Matrices() *ByClass {
 // internal messages carry.
 func (b *Builder) InternalApart() bool { return !b.internal.Empty() }
 
+// InAll reports whether the matrix of class All includes that of another class.
+func (b *Builder) InAll(c Class) bool { return c != Internal || !b.InternalApart() }
+
 // Placed returns the volume of the selected rows, and how much of it is in the
 // matrices ms of the Builder. The rest went to processes of other jobs, or to
 // peers that were not recorded.

@@ -361,12 +361,13 @@ func (m *Matrix) Empty() bool { return len(m.rows) == 0 && len(m.patterns) == 0 
 // the least n for which the matrix is n × n.
 func (m *Matrix) Size() int {
 	n := 0
-	m.eachEntryRow(func(from int, row *vector) bool {
-		if k := len(row.indices); k > 0 {
-			n = max(n, from+1, int(row.indices[k-1])+1)
-		}
-		return true
-	})
+	for from, row := range m.rows {
+		row.settle()
+		n = max(n, row.size(from))
+	}
+	for _, run := range m.runs {
+		n = max(n, run.size)
+	}
 	for _, g := range m.patterns {
 		if len(g.each.indices) > 0 && g.to.ranks.Len() > 0 {
 			n = max(n, g.from.last()+1, g.to.last()+1)

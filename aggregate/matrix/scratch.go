@@ -59,6 +59,8 @@ type sortedRun struct {
 	*Scratch
 	start, end int64
 	index      []rowOffset // of every indexStep-th row
+	total      Volume
+	size       int // largest rank of any entry, plus 1
 }
 
 type rowOffset struct {
@@ -104,6 +106,7 @@ func (s *Scratch) write(rows map[int]*vector) *sortedRun {
 			before = 0 // so that reading can begin here
 		}
 		buffer = appendRow(buffer, from-before, rows[from])
+		run.note(from, rows[from])
 		before = from
 		if len(buffer) >= scratchPiece {
 			_, err := s.file.WriteAt(buffer, at)
@@ -118,6 +121,12 @@ func (s *Scratch) write(rows map[int]*vector) *sortedRun {
 	run.end = at + int64(len(buffer))
 	s.size = run.end
 	return run
+}
+
+// note adds a row to what is known of the run without reading it.
+func (r *sortedRun) note(from int, row *vector) {
+	r.size = max(r.size, row.size(from))
+	r.total.Add(row.sumOfAll())
 }
 
 func appendRow(b []byte, distance int, row *vector) []byte {

@@ -9,12 +9,12 @@ import (
 // Total returns the sum of all entries.
 func (m *Matrix) Total() Volume {
 	var sum Volume
-	m.eachEntryRow(func(_ int, row *vector) bool {
-		for _, v := range row.volumes {
-			sum.Add(v)
-		}
-		return true
-	})
+	for _, row := range m.rows {
+		sum.Add(row.sumOfAll())
+	}
+	for _, run := range m.runs {
+		sum.Add(run.total)
+	}
 	for _, g := range m.patterns {
 		g.sent(func(_ int, v Volume) { sum.Add(v) })
 	}
@@ -25,6 +25,13 @@ func (m *Matrix) Total() Volume {
 // the first n columns, which is what each received.
 func (m *Matrix) LineSums(n int) (sent, received []Volume) {
 	sent, received = make([]Volume, n), make([]Volume, n)
+	m.AddLineSums(sent, received)
+	return sent, received
+}
+
+// AddLineSums adds the sums of the first rows and columns, as LineSums returns them.
+func (m *Matrix) AddLineSums(sent, received []Volume) {
+	n := len(sent)
 	to := func(sums []Volume) func(int, Volume) {
 		return func(rank int, v Volume) {
 			if rank < n {
@@ -50,7 +57,6 @@ func (m *Matrix) LineSums(n int) (sent, received []Volume) {
 			row, column = column, row
 		}
 	}
-	return sent, received
 }
 
 // Len returns the number of entries. It expands a row only if groups overlap in a way

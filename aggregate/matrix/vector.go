@@ -198,3 +198,19 @@ func (x *vector) keep(wanted func(at int) bool) *vector {
 	}
 	return out
 }
+
+// size returns the largest rank of any entry of the settled row of a rank, plus 1; 0 if it
+// is empty.
+func (x *vector) size(from int) int {
+	if n := len(x.indices); n > 0 {
+		return max(from, int(x.indices[n-1])) + 1
+	}
+	return 0
+}
+
+func (x *vector) sumOfAll() (sum Volume) {
+	for _, v := range x.volumes {
+		sum.Add(v)
+	}
+	return sum
+}
