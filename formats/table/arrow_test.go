@@ -231,37 +231,6 @@ func TestSourceReadTwiceAndStopped(t *testing.T) {
 	}
 }
 
-// counted is a source that counts how often it is read.
-type counted struct {
-	profile.List
-	walks int
-}
-
-func (c *counted) Each(f func(*profile.Profile) error) error {
-	c.walks++
-	return c.List.Each(f)
-}
-
-func TestTablesTogether(t *testing.T) {
-	src := &counted{List: append(tabletest.Job("one"), tabletest.Job("two")...)}
-	var together [3]bytes.Buffer
-	if err := WriteTables(&together[0], &together[1], &together[2], nil, src); err != nil {
-		t.Fatal(err)
-	}
-	if src.walks != 2 {
-		t.Errorf("%d walks over the source, want 2", src.walks)
-	}
-	for i, write := range []func(io.Writer, profile.Source) error{WriteProfile, WriteComms, WriteRanks} {
-		var alone bytes.Buffer
-		if err := write(&alone, src); err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(alone.Bytes(), together[i].Bytes()) {
-			t.Errorf("table %d differs from the one written alone", i)
-		}
-	}
-}
-
 // changing is a source that renames a row each time it is read.
 type changing struct{ p *profile.Profile }
 

@@ -19,10 +19,6 @@ type communicatorRow struct {
 	folded    uint64
 }
 
-// WriteComms writes one row for each communicator, in the order of their first
-// occurrence.
-func WriteComms(w io.Writer, src profile.Source) error { return writeTables(src, newCommTable(w)) }
-
 // commTable writes comms.arrow.
 type commTable struct {
 	arrowTable[*communicatorRow]

@@ -7,11 +7,6 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// WritePvars writes one row for each value that was read of a performance
-// variable. Processes are in the order of the source, readings in order of
-// time. A text is one value. It iterates over the source twice.
-func WritePvars(w io.Writer, src profile.Source) error { return writeTables(src, newPvarTable(w)) }
-
 // pvarTable writes pvars.arrow.
 type pvarTable struct {
 	rowTable[pvarValue]

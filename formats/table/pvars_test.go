@@ -71,23 +71,6 @@ func TestPvarTimes(t *testing.T) {
 	}
 }
 
-func TestPvarTableWithTheOthers(t *testing.T) {
-	src := &counted{List: tabletest.Readings("run")}
-	var together, alone bytes.Buffer
-	if err := WriteTables(io.Discard, io.Discard, io.Discard, &together, src); err != nil {
-		t.Fatal(err)
-	}
-	if src.walks != 2 {
-		t.Errorf("%d walks over the source, want 2", src.walks)
-	}
-	if err := WritePvars(&alone, src); err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(alone.Bytes(), together.Bytes()) {
-		t.Error("the table differs from the one written alone")
-	}
-}
-
 // many is a source of processes with 1600 values each, made one at a time. It
 // measures the memory in use.
 type many struct {

@@ -9,9 +9,6 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// WriteRanks writes one row for each process, in the order of the source.
-func WriteRanks(w io.Writer, src profile.Source) error { return writeTables(src, newRankTable(w)) }
-
 func newRankTable(w io.Writer) *rowTable[*profile.Profile] {
 	return &rowTable[*profile.Profile]{arrowTable: newArrowTable(w, tableRanks, RankColumns),
 		rows: func(p *profile.Profile) iter.Seq[*profile.Profile] {

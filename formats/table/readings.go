@@ -22,7 +22,7 @@ type withReadings struct {
 
 // WithReadings returns a source that adds to the processes of src their
 // readings of performance variables. The file at path must be one that
-// WritePvars wrote for the same processes in the same order. If it is damaged,
+// was written for the same processes in the same order. If it is damaged,
 // WithReadings returns src itself and an error.
 func WithReadings(src profile.Source, path string) (profile.Source, error) {
 	if err := check(path, tablePvars); err != nil {
@@ -202,7 +202,7 @@ func (row *readingRow) addTo(p *profile.Profile, names map[string]uint32) error 
 	}
 	index, ok := names[row.slice]
 	if !ok {
-		_, _ = fmt.Sscanf(row.slice, "slice %d", &index) // WritePvars names a slice without a name by its index
+		_, _ = fmt.Sscanf(row.slice, "slice %d", &index) // pvars.arrow names a slice without a name by its index
 	}
 	p.Readings = append(p.Readings, profile.Reading{Handle: int(row.handle), Slice: index, At: row.at, Moment: row.moment, Values: row.values()})
 	return nil

@@ -13,7 +13,8 @@ import (
 type Reducer struct {
 	seen  map[reducedKey]bool
 	comms map[foldedComm]bool
-	calls map[string]bool // stacks with their call
+	calls map[string]bool   // stacks with their call
+	known map[rowWords]bool // of the rows of the present process
 }
 
 // reducedKey is a value that a column has: a text, or several, or a number.
@@ -44,7 +45,7 @@ type foldedComm struct {
 
 // NewReducer returns a Reducer that has seen no profile.
 func NewReducer() *Reducer {
-	return &Reducer{seen: map[reducedKey]bool{}, comms: map[foldedComm]bool{}, calls: map[string]bool{}}
+	return &Reducer{seen: map[reducedKey]bool{}, comms: map[foldedComm]bool{}, calls: map[string]bool{}, known: map[rowWords]bool{}}
 }
 
 // Reduce returns a profile with the parts of p that hold something new; nil if
@@ -115,30 +116,30 @@ func (r *Reducer) pool(p *profile.Profile) (changed bool) {
 	return changed
 }
 
+// rowWords are the fields of a row that determine its words.
+type rowWords struct {
+	call      string
+	class     profile.Class
+	direction profile.Direction
+	comm      int32
+	slice     uint32
+	callsite  uint64
+}
+
 // rows returns the rows with a new call, call site, communicator or slice.
 func (r *Reducer) rows(p *profile.Profile) (out []profile.Row) {
-	sites := map[string]map[uint64]bool{} // by call: those of this process that are no longer new
-	comms, names := map[int32]bool{}, map[uint32]bool{}
+	clear(r.known)
 	for i := range p.Rows {
 		row := &p.Rows[i]
-		known := sites[row.Call]
-		if known == nil {
-			known = map[uint64]bool{}
-			sites[row.Call] = known
+		words := rowWords{row.Call, row.Class, row.Direction, row.Comm, row.Slice, row.Callsite}
+		if r.known[words] {
+			continue
 		}
+		r.known[words] = true
 		keep := r.unseen(reducedKey{kind: reducedCall, a: row.Call, n: uint64(row.Class)<<8 | uint64(row.Direction)})
-		if !known[row.Callsite] {
-			known[row.Callsite] = true
-			keep = r.newCall(p, row) || keep
-		}
-		if !comms[row.Comm] {
-			comms[row.Comm] = true
-			keep = r.newComm(p, row.Comm) || keep
-		}
-		if !names[row.Slice] {
-			names[row.Slice] = true
-			keep = r.unseen(reducedKey{kind: reducedSlice, a: sliceName(p, row.Slice)}) || keep
-		}
+		keep = r.newCall(p, row) || keep
+		keep = r.newComm(p, row.Comm) || keep
+		keep = r.unseen(reducedKey{kind: reducedSlice, a: sliceName(p, row.Slice)}) || keep
 		if keep {
 			out = append(out, *row)
 		}

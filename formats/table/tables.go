@@ -33,18 +33,7 @@ func metadataOf[T any](name string, cols []Column[T]) map[string]string {
 
 // WriteProfile writes profile.arrow: the rows of all profiles, in the order of
 // the source and of each profile. It iterates over the source twice.
-func WriteProfile(w io.Writer, src profile.Source) error { return writeTables(src, newProfileTable(w)) }
-
-// WriteTables writes all tables. It iterates over the source twice, as for a
-// single table, since the source of a large job reads thousands of files. If
-// pvars is nil, it does not write the table of performance variables.
-func WriteTables(profiles, comms, ranks, pvars io.Writer, src profile.Source) error {
-	tables := []output{newProfileTable(profiles), newCommTable(comms), newRankTable(ranks)}
-	if pvars != nil {
-		tables = append(tables, newPvarTable(pvars))
-	}
-	return writeTables(src, tables...)
-}
+func WriteProfile(w io.Writer, src profile.Source) error { return writeTable(src, newProfileTable(w)) }
 
 // WriteParquet writes the rows of WriteProfile as Parquet. Like WriteCSV and
 // WriteJSON, it iterates over the source once.
@@ -99,31 +88,18 @@ type output interface {
 	close() error
 }
 
-func writeTables(src profile.Source, tables ...output) error {
-	each := func(f func(output) error) error {
-		for _, t := range tables {
-			if err := f(t); err != nil {
-				return fmt.Errorf("write arrow table: %w", err)
-			}
+func writeTable(src profile.Source, t output) error {
+	for _, step := range []func() error{
+		func() error { return src.Each(t.note) },
+		t.start,
+		func() error { return src.Each(t.add) },
+		t.close,
+	} {
+		if err := step(); err != nil {
+			return fmt.Errorf("write arrow table: %w", err)
 		}
-		return nil
 	}
-	err := src.Each(func(p *profile.Profile) error {
-		return each(func(t output) error { return t.note(p) })
-	})
-	if err == nil {
-		err = each(output.start)
-	}
-	if err != nil {
-		return err
-	}
-	err = src.Each(func(p *profile.Profile) error {
-		return each(func(t output) error { return t.add(p) })
-	})
-	if err != nil {
-		return err
-	}
-	return each(output.close)
+	return nil
 }
 
 // arrowTable writes a table to an Arrow file.

@@ -48,7 +48,7 @@ type storedComm struct {
 	Folded      uint64
 }
 
-// UnitWriter writes a unit.
+// UnitWriter writes units, one after the other.
 type UnitWriter struct {
 	w       io.Writer
 	profile *arrowWriter[Fact]
@@ -63,10 +63,9 @@ type UnitWriter struct {
 	end     unitEnd
 }
 
-// NewUnitWriter returns a UnitWriter. first is the number of processes in
-// earlier units.
-func NewUnitWriter(w io.Writer, d *Dictionaries, first int) *UnitWriter {
-	u := &UnitWriter{w: w, head: d.header(), sources: map[string]int32{}, first: first}
+// NewUnitWriter returns a UnitWriter.
+func NewUnitWriter(d *Dictionaries) *UnitWriter {
+	u := &UnitWriter{head: d.header(), sources: map[string]int32{}}
 	u.shared = u.head.lengths()
 	u.values = newPvarTable(io.Discard)
 	u.values.began = d.Began
@@ -79,6 +78,13 @@ func NewUnitWriter(w io.Writer, d *Dictionaries, first int) *UnitWriter {
 		}
 	}
 	return u
+}
+
+// Start begins a unit. first is the number of processes in earlier units.
+func (u *UnitWriter) Start(w io.Writer, first int) {
+	u.w, u.first, u.end, u.comms = w, first, unitEnd{}, commRows{}
+	u.head.blocks = nil
+	clear(u.sources)
 }
 
 func newUnitTable[T any](u *UnitWriter, table unitTable, cols []Column[T], words *ColumnWords) *arrowWriter[T] {
@@ -120,8 +126,8 @@ func (u *UnitWriter) Add(p *profile.Profile) error {
 	return nil
 }
 
-// Close writes what is left.
-func (u *UnitWriter) Close() error {
+// End completes the unit. After an error, the UnitWriter cannot be used again.
+func (u *UnitWriter) End() error {
 	for _, flush := range []func() error{u.profile.flushRest, u.ranks.flushRest, u.pvars.flushRest} {
 		if err := flush(); err != nil {
 			return err
@@ -219,7 +225,7 @@ func (w appendWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// row is the inverse of the conversion in Close.
+// row is the inverse of the conversion in End.
 func (c *storedComm) row() *communicatorRow {
 	return &communicatorRow{run: c.Run, parent: c.Parent, Comm: &c.Comm, hasParent: c.HasParent, seenBy: c.SeenBy, freedBy: c.FreedBy, folded: c.Folded}
 }

@@ -61,15 +61,16 @@ func units(t *testing.T, ps []*profile.Profile, n int, d *Dictionaries) UnitSour
 	t.Helper()
 	var files [][]byte
 	first := 0
+	u := NewUnitWriter(d)
 	for group := range slices.Chunk(ps, n) {
 		var out bytes.Buffer
-		u := NewUnitWriter(&out, d, first)
+		u.Start(&out, first)
 		for _, p := range group {
 			if err := u.Add(p); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := u.Close(); err != nil {
+		if err := u.End(); err != nil {
 			t.Fatal(err)
 		}
 		first += len(group)
@@ -185,7 +186,8 @@ func TestUnitWithUnknownWord(t *testing.T) {
 	} {
 		p := tabletest.Profile("run", 1)
 		change(p)
-		u := NewUnitWriter(io.Discard, d, 0)
+		u := NewUnitWriter(d)
+		u.Start(io.Discard, 0)
 		if err := u.Add(p); !errors.Is(err, errChanged) {
 			t.Errorf("another %s: %v", name, err)
 		}

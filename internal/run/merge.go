@@ -190,7 +190,7 @@ func (m *merger) finish(readInfo func() (*Info, error), estimate ClockEstimator)
 	if err != nil {
 		return nil, err
 	}
-	run := m.planned()
+	run := m.jobs()
 	for unit := range m.blobs {
 		members, err := m.members(unit)
 		if err != nil {

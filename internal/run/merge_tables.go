@@ -2,7 +2,6 @@ package run
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/gob"
@@ -16,6 +15,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
@@ -47,6 +47,8 @@ type merger struct {
 	tasks   *tasks.Dir
 	plan    *plan
 	blobs   [][]byte // encoded planMembers, by unit
+	planned *Run     // the jobs of the plan, without their processes
+	writers sync.Pool
 	before  func() error
 	failed  error // result of before
 	bar     *text.Progress
@@ -59,9 +61,9 @@ var afterTask = func(string) error { return nil }
 // wantedUnits units, if that is possible: enough for many processes, and few
 // files.
 const (
-	minUnit     = 64
+	minUnit     = 256
 	maxUnit     = 1024
-	wantedUnits = 64
+	wantedUnits = 32
 )
 
 func newMerger(d Dir, files []string, run *Run, share tasks.Share) *merger {
@@ -491,11 +493,12 @@ func (m *merger) readPlan() error {
 	if err != nil {
 		return fmt.Errorf("read plan of the merge: %w", err)
 	}
+	m.planned = m.jobs()
 	return nil
 }
 
-// planned returns a run with the jobs of the plan, without their processes.
-func (m *merger) planned() *Run {
+// jobs returns a run with the jobs of the plan, without their processes.
+func (m *merger) jobs() *Run {
 	r := &Run{log: m.run.log, home: m.run.home, exits: m.run.exits, physicalDir: m.run.physicalDir, folds: m.plan.Folds, wraps: m.plan.Wraps,
 		symbols: profile.Symbols{}}
 	for _, s := range m.plan.Symbols {
@@ -517,16 +520,25 @@ func (m *merger) writeUnit(unit int, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	planned := m.planned()
-	out := table.NewUnitWriter(w, m.plan.Tables, unit*m.size)
+	out, _ := m.writers.Get().(*table.UnitWriter)
+	if out == nil {
+		out = table.NewUnitWriter(m.plan.Tables)
+	}
+	out.Start(w, unit*m.size)
 	err = m.eachReading(len(members), func(i int) string { return m.files[members[i].File] }, func(i int, r reading) error {
 		if r.err != nil {
 			return r.err
 		}
-		planned.Jobs[members[i].Job].complete(r.p, nil)
+		m.planned.Jobs[members[i].Job].complete(r.p, nil)
 		return out.Add(r.p)
 	})
-	return cmp.Or(err, out.Close())
+	if err == nil {
+		err = out.End()
+	}
+	if err == nil {
+		m.writers.Put(out)
+	}
+	return err
 }
 
 // join writes the tables. It writes the readings of variables only if there are
