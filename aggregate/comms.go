@@ -70,7 +70,8 @@ type byObject[T any, P interface {
 	merge(P)
 }] struct {
 	known map[string]P
-	rest  P // nil if there are no others
+	last  string // of known; empty if it is not known
+	rest  P      // nil if there are no others
 }
 
 // of returns the sum to which values of the object are to be added.
@@ -82,17 +83,19 @@ func (b *byObject[T, P]) of(label string) P {
 		b.known = map[string]P{}
 	}
 	if len(b.known) == maxObjects {
-		last := ""
-		for name := range b.known {
-			if last == "" || compareObjects(name, last) > 0 {
-				last = name
+		if b.last == "" {
+			for name := range b.known {
+				if b.last == "" || compareObjects(name, b.last) > 0 {
+					b.last = name
+				}
 			}
 		}
-		if compareObjects(label, last) > 0 {
+		if compareObjects(label, b.last) > 0 {
 			return b.others()
 		}
-		b.others().merge(b.known[last])
-		delete(b.known, last)
+		b.others().merge(b.known[b.last])
+		delete(b.known, b.last)
+		b.last = ""
 	}
 	b.known[label] = new(T)
 	return b.known[label]

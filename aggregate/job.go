@@ -66,7 +66,7 @@ type Options struct {
 // NewJob returns a job without processes.
 func NewJob(o Options) *Job {
 	j := &Job{builder: matrix.NewBuilder(nil), options: o, completeness: newCompleteness(), calls: callSums{byCall: map[string]*CallTotals{}},
-		sizes: sizeSums{}, slices: sliceSums{}, sites: siteSums{}, variables: variableSums{}, settingsOf: settingSums{}, pvars: pvarSums{}, late: lateReceiveSums{},
+		sizes: sizeSums{}, slices: sliceSums{}, sites: newSiteSums(), variables: variableSums{}, settingsOf: settingSums{}, pvars: pvarSums{}, late: lateReceiveSums{},
 		details: pairDetails{most: o.PairDetails, only: o.DetailOf}}
 	j.builder.Spill(o.Scratch)
 	j.exchange.received.Spill(o.Scratch)
@@ -150,7 +150,7 @@ func (j *Job) Merge(o *Job) {
 	j.calls.merge(&o.calls)
 	j.sizes.merge(o.sizes)
 	j.slices.merge(o.slices)
-	j.sites.merge(o.sites)
+	j.sites.merge(&o.sites)
 	j.ends.merge(&o.ends)
 	j.variables.merge(o.variables)
 	j.settingsOf.merge(o.settingsOf)

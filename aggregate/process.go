@@ -42,6 +42,7 @@ type processes struct {
 	times  []RankTimes // of list, in the same order
 	list   []process   // ordered
 
+	host       string // of the process that was added last
 	kinds      map[processKind]*processKind
 	placements map[profile.Placement]*profile.Placement
 }
@@ -176,7 +177,10 @@ func (a *Activities) UnmarshalJSON(data []byte) error {
 
 func (s *processes) processOf(p *profile.Profile) addedProcess {
 	out := addedProcess{RankTimes: timesOf(p)}
-	out.Host = shared(p.Host)
+	if p.Host != s.host { // mostly that of the process before
+		s.host = shared(p.Host)
+	}
+	out.Host = s.host
 	out.process = process{start: p.Start, clocks: p.Clocks, processKind: s.kindOf(p)}
 	if p.Placement != nil {
 		out.Placement = s.placements[*p.Placement]

@@ -94,28 +94,69 @@ func sourceKey(frames []profile.Frame) string {
 	return b.String()
 }
 
+// siteSums collects the call sites of a job.
+type siteSums struct {
+	known map[siteKey]*CallSite
+	names map[profile.Frame]*siteName // of sites without callers; ranks load files at different addresses
+
+	// Memory for one process at a time.
+	here   []siteOfProcess
+	byKey  map[siteKey]int  // index in here
+	byCall map[siteCall]int // likewise
+	labels []string         // of the communicators
+}
+
+type siteKey struct{ source, call string }
+
 // siteCall identifies a call site and MPI function in one profile.
 type siteCall struct {
 	site uint64
 	call string
 }
 
-// siteSums collects the call sites of a job.
-type siteSums map[siteKey]*CallSite
+// siteName is a call site, with its sourceKey.
+type siteName struct {
+	source string
+	Site
+}
 
-type siteKey struct{ source, call string }
+func newSiteSums() siteSums {
+	return siteSums{known: map[siteKey]*CallSite{}, names: map[profile.Frame]*siteName{}, byKey: map[siteKey]int{}, byCall: map[siteCall]int{}}
+}
+
+// nameOf returns the name of a call site of a process; nil if it is not known.
+func (s *siteSums) nameOf(p *profile.Profile, site uint64) *siteName {
+	if site&profile.StackSite != 0 || site == 0 {
+		frames := p.Frames(site)
+		if len(frames) == 0 {
+			return nil
+		}
+		return &siteName{sourceKey(frames), siteOf(frames)}
+	}
+	frame := p.Frame(site)
+	name := s.names[frame]
+	if name == nil {
+		frames := []profile.Frame{frame}
+		name = &siteName{sourceKey(frames), siteOf(frames)}
+		s.names[frame] = name
+	}
+	return name
+}
 
 // add adds the rows of a process. Calls in the overflow row have no call site.
-func (s siteSums) add(p *profile.Profile) {
-	here, waits := callsOf(p)
-	for key, own := range here {
+func (s *siteSums) add(p *profile.Profile) {
+	waits := s.addCalls(p)
+	for key, i := range s.byKey {
+		own := &s.here[i]
 		own.PerRank.add(p.Rank, own.TimeNs)
 		own.Usage.ofRank(own.Calls, own.peers, waits)
-		if c := s[key]; c != nil {
+		if c := s.known[key]; c != nil {
 			c.merge(&own.CallSite)
-		} else {
-			s[key] = &own.CallSite
+			continue
 		}
+		first := own.CallSite
+		first.Sizes = slices.Clone(first.Sizes) // the memory of here is used again
+		s.known[key] = &first
 	}
 }
 
@@ -126,42 +167,65 @@ type siteOfProcess struct {
 	peers  []int32 // world ranks to which it sent messages, some several times
 }
 
-// callsOf returns the calls of a process by call site, and the number of calls in
-// which it waited for other processes.
-func callsOf(p *profile.Profile) (here map[siteKey]*siteOfProcess, waits uint64) {
-	here = map[siteKey]*siteOfProcess{}
-	byAddress := map[siteCall]*siteOfProcess{}
-	of := func(at siteCall, class profile.Class) *siteOfProcess {
-		c, known := byAddress[at]
-		if known {
-			return c
-		}
-		c = &siteOfProcess{traits: profile.TraitsOf(at.call)}
-		if frames := p.Frames(at.site); len(frames) > 0 {
-			key, place := siteKey{sourceKey(frames), at.call}, siteOf(frames)
-			if here[key] == nil {
-				c.CallSite = CallSite{Place: place.Place, Callers: place.Callers, Call: at.call, Class: class.String()}
-				here[key] = c
-			}
-			c = here[key]
-			c.Offset = min(c.Offset, place.Offset)
-		}
-		byAddress[at] = c // without frames, one that is not in here
-		return c
+// addCalls sets here to the calls of a process by call site, and returns the number of calls
+// in which it waited for other processes.
+func (s *siteSums) addCalls(p *profile.Profile) (waits uint64) {
+	s.here = s.here[:0]
+	clear(s.byKey)
+	clear(s.byCall)
+	s.labels = s.labels[:0]
+	for i := range p.Comms {
+		s.labels = append(s.labels, p.Comms[i].Label())
 	}
 	for i := range p.Rows {
 		r := &p.Rows[i]
-		c := of(siteCall{r.Callsite, r.Call}, r.Class)
-		c.add(p, r)
+		c := s.of(p, siteCall{r.Callsite, r.Call}, r.Class)
+		c.add(p, r, s.labels)
 		if waitsForOthers(c.traits) {
 			waits += r.Calls
 		}
 	}
 	for i := range p.Vectors {
 		v := &p.Vectors[i]
-		of(siteCall{v.Callsite, v.Call}, v.Class).Usage.addVector(p, v)
+		s.of(p, siteCall{v.Callsite, v.Call}, v.Class).Usage.addVector(p, v)
 	}
-	return here, waits
+	return waits
+}
+
+// of returns the sums of a call site in here. It is valid until the next call of of.
+func (s *siteSums) of(p *profile.Profile, at siteCall, class profile.Class) *siteOfProcess {
+	if i, known := s.byCall[at]; known {
+		return &s.here[i]
+	}
+	name := s.nameOf(p, at.site)
+	if name == nil { // in here, but not in byKey
+		i := s.extend()
+		s.byCall[at] = i
+		s.here[i].traits = profile.TraitsOf(at.call)
+		return &s.here[i]
+	}
+	key := siteKey{name.source, at.call}
+	i, known := s.byKey[key]
+	if !known {
+		i = s.extend()
+		s.byKey[key] = i
+		c := &s.here[i]
+		c.traits = profile.TraitsOf(at.call)
+		c.Place, c.Callers, c.Call, c.Class = name.Place, name.Callers, at.call, class.String()
+	}
+	s.byCall[at] = i
+	c := &s.here[i]
+	c.Offset = min(c.Offset, name.Offset)
+	return c
+}
+
+// extend adds an empty element to here, and returns its index.
+func (s *siteSums) extend() int {
+	n := len(s.here)
+	s.here = slices.Grow(s.here, 1)[:n+1]
+	was := &s.here[n]
+	*was = siteOfProcess{CallSite: CallSite{Usage: Usage{Sizes: was.Sizes[:0]}}, peers: was.peers[:0]}
+	return n
 }
 
 // waitsForOthers reports whether a call may wait for other processes to send or to
@@ -170,7 +234,7 @@ func waitsForOthers(t profile.Traits) bool {
 	return t.Any(profile.TraitBlocks) && (!t.Any(profile.TraitSends) || t.Any(profile.TraitReceives))
 }
 
-func (c *siteOfProcess) add(p *profile.Profile, r *profile.Row) {
+func (c *siteOfProcess) add(p *profile.Profile, r *profile.Row, labels []string) {
 	c.Totals.add(r)
 	switch r.Direction {
 	case profile.Send, profile.Write:
@@ -178,26 +242,26 @@ func (c *siteOfProcess) add(p *profile.Profile, r *profile.Row) {
 	case profile.Recv, profile.Read:
 		c.Received.AddRow(r)
 	}
-	c.Usage.add(p, r)
+	c.Usage.add(p, r, labels)
 	if r.Direction == profile.Send && r.Class == profile.P2P && r.Messages > 0 {
 		c.peers = append(c.peers, int32(p.WorldRank(r.Comm, r.Peer)))
 	}
 }
 
-func (s siteSums) merge(o siteSums) {
-	for k, c := range o {
-		if known := s[k]; known != nil {
+func (s *siteSums) merge(o *siteSums) {
+	for k, c := range o.known {
+		if known := s.known[k]; known != nil {
 			known.merge(c)
 		} else {
-			s[k] = c
+			s.known[k] = c
 		}
 	}
 }
 
 // sites returns the call sites, those with the most time first.
-func (s siteSums) sites() []CallSite {
-	out := make([]CallSite, 0, len(s))
-	for _, c := range s {
+func (s *siteSums) sites() []CallSite {
+	out := make([]CallSite, 0, len(s.known))
+	for _, c := range s.known {
 		site := *c
 		site.PerRank.MeanNs = float64(c.TimeNs) / float64(c.PerRank.Ranks)
 		out = append(out, site)

@@ -148,16 +148,16 @@ func (s *lateReceiveSum) merge(o *lateReceiveSum) {
 }
 
 // sites returns the call sites, those with the most late receives first.
-func (s lateReceiveSums) sites(all siteSums) []LateReceives {
+func (s lateReceiveSums) sites(all *siteSums) []LateReceives {
 	out := []LateReceives{}
 	for k, site := range s {
 		for label, sum := range site.comms.known {
-			l := site.result(k, sum, all[k])
+			l := site.result(k, sum, all.known[k])
 			l.Communicator = label
 			out = append(out, l)
 		}
 		if rest := site.comms.rest; rest != nil {
-			l := site.result(k, rest, all[k])
+			l := site.result(k, rest, all.known[k])
 			l.Others = true
 			out = append(out, l)
 		}

@@ -30,8 +30,8 @@ type Usage struct {
 	DestinationsUsed uint64 `json:"destinations_used"`
 }
 
-// add adds a row of a process.
-func (u *Usage) add(p *profile.Profile, r *profile.Row) {
+// add adds a row of a process, whose communicators have these labels.
+func (u *Usage) add(p *profile.Profile, r *profile.Row, labels []string) {
 	if r.SizeClass < profile.NumSizeClasses {
 		u.addSize(sizeOf(r))
 	}
@@ -39,7 +39,7 @@ func (u *Usage) add(p *profile.Profile, r *profile.Row) {
 		return
 	}
 	c := &p.Comms[r.Comm]
-	u.Communicator = commonOf(u.Communicator, shared(c.Label()))
+	u.Communicator = commonOf(u.Communicator, labels[r.Comm])
 	if r.Class.Collective() && !c.Inter && c.Members.Len() == 1 {
 		u.CallsAlone += r.Calls
 	}

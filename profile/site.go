@@ -93,12 +93,12 @@ func (p *Profile) Frames(site uint64) []Frame {
 	case site == 0:
 		return nil
 	case site&StackSite == 0:
-		return []Frame{p.frame(site)}
+		return []Frame{p.Frame(site)}
 	}
 	addresses := p.Stacks[site]
 	out := make([]Frame, len(addresses))
 	for i, a := range addresses {
-		out[i] = p.frame(a)
+		out[i] = p.Frame(a)
 	}
 	for len(out) > 1 && out[len(out)-1].startsProgram() {
 		out = out[:len(out)-1]
@@ -114,7 +114,8 @@ func (f Frame) startsProgram() bool {
 		strings.HasPrefix(name, "libpthread")
 }
 
-func (p *Profile) frame(address uint64) Frame {
+// Frame returns the frame of an address.
+func (p *Profile) Frame(address uint64) Frame {
 	place := p.Place(address)
 	return Frame{place, p.Symbols[place]}
 }
@@ -144,16 +145,24 @@ func (p *Profile) ModuleOf(address uint64) int {
 // Addresses returns all return addresses of the profile's call sites, sorted.
 func (p *Profile) Addresses() []uint64 {
 	seen := map[uint64]bool{}
+	p.EachAddress(func(a uint64) { seen[a] = true })
+	return slices.Sorted(maps.Keys(seen))
+}
+
+// EachAddress calls visit with all return addresses of the profile's call sites, with some
+// of them several times.
+func (p *Profile) EachAddress(visit func(uint64)) {
+	last := uint64(0) // most rows have the call site of the row before them
 	add := func(site uint64) {
 		switch {
-		case site == 0 || seen[site]:
+		case site == last:
 			return
 		case site&StackSite == 0:
-			seen[site] = true
-			return
+			visit(site)
 		}
+		last = site
 		for _, a := range p.Stacks[site] {
-			seen[a] = true
+			visit(a)
 		}
 	}
 	for i := range p.Rows {
@@ -171,7 +180,6 @@ func (p *Profile) Addresses() []uint64 {
 	for i := range p.Open {
 		add(p.Open[i].Callsite)
 	}
-	return slices.Sorted(maps.Keys(seen))
 }
 
 // Compare orders places by file and address.

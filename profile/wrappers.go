@@ -228,7 +228,7 @@ func (w *Wrappers) Skip(p *Profile) {
 	for site, addresses := range p.Stacks {
 		frames := make([]Frame, len(addresses))
 		for i, a := range addresses {
-			frames[i] = p.frame(a)
+			frames[i] = p.Frame(a)
 		}
 		at := w.outside(frames)
 		stacks[site] = slices.Clone(addresses[at:min(at+1, len(addresses))])

@@ -35,11 +35,24 @@ type summaries struct {
 // pairs of one class. Those of 10,000 ranks with 26 peers each fit.
 const scratchBudget = 16 << 20
 
+// A summary needs about this memory, in bytes: that of sums, and that of each process.
+const (
+	memoryOfSums    = 200 << 20
+	memoryOfProcess = 550
+)
+
 // scratchFor returns where the sums of pairs of a run go that do not fit into memory.
 func scratchFor(dir run.Dir, opened *run.Run) *matrix.Scratch {
 	if opened.ReadOnce() {
-		// Collecting garbage more often keeps a summary of a million ranks below 1 GiB.
-		debug.SetGCPercent(40)
+		// Garbage is collected when the memory reaches what a summary needs, which keeps
+		// that of a million ranks below 1 GiB. With the usual setting it is collected more
+		// often at the start, and needs twice the memory at the end.
+		n := int64(0)
+		for _, j := range opened.Jobs {
+			n = max(n, int64(j.Processes))
+		}
+		debug.SetMemoryLimit(memoryOfSums + n*memoryOfProcess)
+		debug.SetGCPercent(400)
 	}
 	return matrix.NewScratch(scratchBudget, func() (matrix.ScratchFile, error) { return atomicfile.Unnamed(string(dir)) })
 }
@@ -51,9 +64,6 @@ func summarize(opened *run.Run, scratch *matrix.Scratch, read time.Time, forPage
 	found.placed, found.made = map[*aggregate.Summary]*placement.Answer{}, map[string]*patterns.Result{}
 	if forPage {
 		o.PairDetails = page.MostPairs
-		// The jobs stay in memory until the page is written. Collecting garbage more often
-		// keeps that of 100,000 ranks below 1 GiB.
-		debug.SetGCPercent(40)
 	}
 	for _, src := range opened.Jobs {
 		j, err := aggregate.Of(run.LiveSource{Of: src, Read: read}, o)

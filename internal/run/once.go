@@ -25,6 +25,7 @@ type oncePass struct {
 type siteNames struct {
 	*oncePass
 	symbols profile.Symbols // a copy, so that reading it needs no lock
+	checked map[uint64]bool // addresses of the profile that are known
 }
 
 // mostSampled is the number of processes whose call sites are looked up together before the
@@ -83,18 +84,13 @@ func (r *Run) names() *siteNames {
 	if r.once == nil {
 		return nil
 	}
-	return &siteNames{oncePass: r.once, symbols: maps.Clone(r.once.symbols)}
+	return &siteNames{oncePass: r.once, symbols: maps.Clone(r.once.symbols), checked: map[uint64]bool{}}
 }
 
 // give names the call sites of a profile, and notes its damage. start is when its job began.
 func (n *siteNames) give(p *profile.Profile, start int64) {
-	for _, a := range p.Addresses() {
-		if place := p.Place(a); place.Path != "" {
-			if _, known := n.symbols[place]; !known {
-				n.learn(p, start)
-				break
-			}
-		}
+	if !n.know(p) {
+		n.learn(p, start)
 	}
 	p.Symbols = n.symbols
 	if err := Damage(p); err != nil {
@@ -102,6 +98,21 @@ func (n *siteNames) give(p *profile.Profile, start int64) {
 		n.damage.Add(err)
 		n.mutex.Unlock()
 	}
+}
+
+// know reports whether the names of all places of a profile were looked up.
+func (n *siteNames) know(p *profile.Profile) bool {
+	clear(n.checked)
+	all := true
+	p.EachAddress(func(a uint64) {
+		if !n.checked[a] {
+			n.checked[a] = true
+			place := p.Place(a)
+			_, known := n.symbols[place]
+			all = all && (known || place.Path == "")
+		}
+	})
+	return all
 }
 
 // learn looks up the places of a profile.
