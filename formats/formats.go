@@ -44,13 +44,15 @@ type Content struct {
 // Table lists all formats. To add one, write its package or file and add a row
 // here. Help texts and messages are made from the rows.
 var Table = []Format{
-	{"recording", ".rec", "what the library inside a process wrote", recording.Is, readRecording, nil},
+	{"recording", ".rec", "what the library inside a process wrote; containers of them (.node)", isRecording, readRecording, nil},
 	{"prof", ".prof", "Open MPI's format, <program>.<rank>.prof for each rank, in a directory", prof.Is, readProf, writeProf},
 	{"arrow", ".arrow", "Arrow IPC (Feather 2)", table.Is, readArrow, table.WriteProfile},
 	{"parquet", ".parquet", "Parquet, compressed with zstd", beginsWith("PAR1"), nil, table.WriteParquet},
 	{"csv", ".csv", "text: a line with the names of the columns, a line for each row", nil, nil, table.WriteCSV},
 	{"json", ".jsonl", "JSON lines: an object for each row (.jsonl)", nil, nil, table.WriteJSON},
 }
+
+func isRecording(head []byte) bool { return recording.Is(head) || recording.IsContainer(head) }
 
 func beginsWith(magic string) func(head []byte) bool {
 	return func(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) }
@@ -109,8 +111,8 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("read %s: unknown format: give %s", e.Path, readable())
 }
 
-// readable lists the formats that can be read, as in "recordings (.rec), prof
-// or arrow files".
+// readable lists the formats that can be read, as in "recordings (.rec, .node),
+// prof or arrow files".
 func readable() string {
 	var names []string
 	for _, f := range Table {
@@ -118,7 +120,7 @@ func readable() string {
 			names = append(names, f.Name)
 		}
 	}
-	return fmt.Sprintf("recordings (%s), %s files", Table[0].Extension, strings.Join(names, " or "))
+	return fmt.Sprintf("recordings (%s, %s), %s files", Table[0].Extension, recording.ContainerSuffix, strings.Join(names, " or "))
 }
 
 // Help returns one line for each format that can be written.
@@ -154,7 +156,7 @@ func ToWrite(name string) (*Format, error) {
 }
 
 func readHead(path string) ([]byte, error) {
-	f, err := atomicfile.Open(path, atomicfile.AnySize)
+	f, err := atomicfile.Open(recording.FileOf(path), atomicfile.AnySize)
 	if err != nil {
 		return nil, err
 	}
@@ -167,26 +169,35 @@ func readHead(path string) ([]byte, error) {
 	return head[:n], nil
 }
 
-// recordingFile is a source of the profile in one recording.
-type recordingFile string
+// recordingFiles is a source of the profiles in recordings.
+type recordingFiles []string
 
-func (path recordingFile) Each(f func(*profile.Profile) error) error {
-	p, err := recording.ReadFile(string(path))
-	if err != nil {
-		return err
+func (paths recordingFiles) Each(f func(*profile.Profile) error) error {
+	for _, path := range paths {
+		p, err := recording.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if err := f(p); err != nil {
+			return err
+		}
 	}
-	return f(p)
+	return nil
 }
 
 func readRecording(path string) (*Content, error) {
+	files, err := recording.Expand(path)
+	if err != nil {
+		return nil, err
+	}
 	head, err := readHead(path)
-	if err == nil && !recording.Is(head) {
+	if err == nil && !isRecording(head) {
 		_, err = recording.ReadFile(path) // returns an error that describes the damage
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &Content{Profiles: recordingFile(path)}, nil
+	return &Content{Profiles: recordingFiles(files)}, nil
 }
 
 func readArrow(path string) (*Content, error) {

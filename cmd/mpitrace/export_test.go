@@ -279,7 +279,7 @@ func TestExportOfRun(t *testing.T) {
 			"$mpitrace export run --format csv -o -",
 			"$mpitrace export run --format arrow --partition 2 -o d >&2; $mpitrace export d --format csv -o -",
 			"rm run/profile.arrow; $mpitrace export run --format csv -o -",
-			"$mpitrace export run/recordings/*.rec --format csv -o -",
+			"$mpitrace export run/recordings/* --format csv -o -",
 		} {
 			got := sh(t, dir, command)
 			if i == 0 {

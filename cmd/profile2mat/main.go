@@ -65,7 +65,7 @@ Pictures never add collectives to what ranks sent to each other: there is one ea
 of direct, coll and internal. With --class, --call or --direction there is one of
 everything that was selected, and one of each of its classes.
 
-A PATH is a run directory of mpitrace, recordings (.rec), .prof files of
+A PATH is a run directory of mpitrace, recordings (.rec, .node), .prof files of
 mpitrace or of Open MPI's monitoring (of one rank, or of several concatenated),
 Arrow files of profiles, a directory of any of these, or - for standard input. All
 must be of one run. A PATH that does not exist is a prefix:

@@ -228,7 +228,7 @@ func TestRefusals(t *testing.T) {
 		{[]string{x0, larger}, "MPI_COMM_WORLD has 2 ranks in", 1},
 		{[]string{x0, plain}, "must be named <prefix>.<rank>.prof", 1},
 		{[]string{empty}, "nothing was sent, and no rank is named", 1},
-		{[]string{stray}, "unknown format: give recordings (.rec), prof or arrow files", 2},
+		{[]string{stray}, "unknown format: give recordings (.rec, .node), prof or arrow files", 2},
 		{[]string{absurd}, "no mat of external: 4611686018427387904 pairs of ranks, where --max-pairs allows 200000000", 1},
 		{[]string{x0, dir}, "give one run directory alone", 2},
 		{[]string{dir}, "holds no recordings, no profile.arrow and no", 2},

@@ -42,6 +42,21 @@ func Members(path string) (paths []string, err error) {
 	return paths, err
 }
 
+// Expand returns the paths of the recordings in a file: that of the file itself,
+// unless it is a container.
+func Expand(path string) ([]string, error) {
+	in, _, err := openFile(FileOf(path))
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	head := make([]byte, len(containerMagic))
+	if n, _ := in.ReadAt(head, 0); FileOf(path) != path || !IsContainer(head[:n]) {
+		return []string{path}, nil
+	}
+	return Members(path)
+}
+
 // withMember calls use with a recording in a container.
 func withMember(path, name string, use func(*Container, *member) error) error {
 	return WithContainer(path, func(c *Container) error {

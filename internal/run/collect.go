@@ -117,6 +117,7 @@ func (d Dir) Collect(host string) (n int, err error) {
 	}
 	fromNotes, err := d.CollectNotes(host)
 	fromSpool, spoolErr := d.collectSpool(host)
+	PackAll(d.Recordings())
 	return fromNotes + fromSpool, errors.Join(err, spoolErr)
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/mpitrace/mpitrace/formats"
+	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -26,7 +27,11 @@ func OpenFiles(paths []string, log io.Writer) (profile.Source, error) {
 	}
 	files := formats.Files(paths)
 	if format.Name == "recording" {
-		run := OpenRecordings(paths, Whole, log)
+		recordings, err := expand(paths)
+		if err != nil {
+			return nil, err
+		}
+		run := OpenRecordings(recordings, Whole, log)
 		if len(run.Jobs) == 0 {
 			return nil, errors.Join(run.Damaged...)
 		}
@@ -40,11 +45,23 @@ func OpenFiles(paths []string, log io.Writer) (profile.Source, error) {
 	return files, err
 }
 
+// expand returns the paths of the recordings in files, which may be containers.
+func expand(paths []string) (recordings []string, err error) {
+	for _, path := range paths {
+		expanded, err := recording.Expand(path)
+		if err != nil {
+			return nil, err
+		}
+		recordings = append(recordings, expanded...)
+	}
+	return recordings, nil
+}
+
 // OpenExported opens the input: a run, a data set or files. known is damage
 // that the profiles do not report themselves.
 func OpenExported(paths []string, log io.Writer) (src profile.Source, known []error, err error) {
 	for _, path := range paths {
-		info, err := os.Stat(path)
+		info, err := os.Stat(recording.FileOf(path))
 		switch {
 		case err != nil:
 			return nil, nil, &InputError{err}

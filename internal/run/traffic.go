@@ -53,7 +53,7 @@ func (in *TrafficReader) Read(paths []string) error {
 			}
 			return in.loadStream(in.Stdin, "standard input")
 		}
-		info, err := os.Stat(path)
+		info, err := os.Stat(recording.FileOf(path))
 		switch {
 		case errors.Is(err, os.ErrNotExist) && len(paths) == 1:
 			return in.loadPrefix(path)
@@ -159,7 +159,11 @@ func (in *TrafficReader) loadFiles(paths []string) error {
 }
 
 func (in *TrafficReader) loadRecordings(paths []string) error {
-	opened := OpenRecordings(paths, in.depth(), in.Log)
+	recordings, err := expand(paths)
+	if err != nil {
+		return err
+	}
+	opened := OpenRecordings(recordings, in.depth(), in.Log)
 	if len(opened.Jobs) == 0 {
 		return errors.Join(opened.Damaged...)
 	}

@@ -193,8 +193,9 @@ class Run:
         return Table(pyarrow.dataset.dataset(str(self._file(name)), format="ipc"))
 
     def _recordings(self) -> Iterator[Path]:
-        """Yield the recordings in the run directory, and those of processes that still run on this node."""
-        yield from (self.path / "recordings").glob("*.rec")
+        """Yield the containers and recordings in the run directory, and the recordings of processes that still run on this node."""
+        for pattern in ("*.node", "*.rec"):
+            yield from (self.path / "recordings").glob(pattern)
         if spool := self._info().get("spool"):
             yield from Path(spool).glob("*.rec")
 

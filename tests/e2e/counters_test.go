@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -60,12 +61,13 @@ func TestCounters(t *testing.T) {
 // a running process has mapped.
 func setCounters(t *testing.T, dir string, count, bytes, ticks uint64) {
 	t.Helper()
-	paths, _ := filepath.Glob(filepath.Join(dir, "recordings", "*.rec"))
+	paths := recordingFiles(t, dir)
 	if len(paths) != 1 {
 		t.Fatalf("%d recordings", len(paths))
 	}
-	data := readAll(t, paths[0])
-	file, err := os.OpenFile(paths[0], os.O_WRONLY, 0)
+	path := recording.FileOf(paths[0])
+	data := readAll(t, path)
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -340,12 +340,8 @@ func checkAnnounced(t *testing.T, p *profile.Profile, announced uint64) {
 // cannot be read or is damaged.
 func recordingsOf(t *testing.T, dir string) []*profile.Profile {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(dir, "recordings", "*.rec"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var out []*profile.Profile
-	for _, path := range paths {
+	for _, path := range recordingFiles(t, dir) {
 		p, err := recording.ReadFile(path)
 		if err != nil {
 			t.Error(err)

@@ -3,7 +3,6 @@ package e2e
 import (
 	"context"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"sync"
 	"syscall"
@@ -175,11 +174,7 @@ func awaitEnd(ctx context.Context, t *testing.T, pid int) {
 // rankZero reads rank 0's recording. It returns nil if there is none yet.
 func rankZero(t *testing.T, dir string) *profile.Profile {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(dir, "recordings", "*.rec"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range paths {
+	for _, path := range recordingFiles(t, dir) {
 		if p, err := recording.ReadFile(path); err == nil && p.Rank == 0 {
 			return p
 		}

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/interpose"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/testenv"
@@ -305,16 +306,24 @@ func record(t *testing.T, flags []string, command ...string) job {
 // readRecordings reads all recordings of a run directory, sorted by rank.
 func readRecordings(t *testing.T, dir string) []*profile.Profile {
 	t.Helper()
-	return readFiles(t, filepath.Join(dir, "recordings", "*.rec"))
+	return readFiles(t, recordingFiles(t, dir))
 }
 
-// readFiles reads the recordings whose paths match a pattern, sorted by rank.
-func readFiles(t *testing.T, pattern string) []*profile.Profile {
+// recordingFiles returns the paths of the recordings in a run directory, those
+// in containers included.
+func recordingFiles(t *testing.T, dir string) []string {
 	t.Helper()
-	paths, err := filepath.Glob(pattern)
+	paths, err := run.Dir(dir).RecordingFiles()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return slices.DeleteFunc(paths, func(path string) bool { return !strings.HasPrefix(path, dir) })
+}
+
+// readFiles reads recordings, sorted by rank.
+func readFiles(t *testing.T, paths []string) []*profile.Profile {
+	t.Helper()
+	var err error
 	ranks := make([]*profile.Profile, len(paths))
 	for i, path := range paths {
 		if ranks[i], err = recording.ReadFile(path); err != nil {

@@ -160,8 +160,8 @@ func (m implementation) trace(t *testing.T, n int, flags []string, program ...st
 		traces = append(traces, src)
 	}
 	left, _ := filepath.Glob(filepath.Join(j.dir, "recordings", "*"))
-	if len(left) != n {
-		t.Errorf("files %q, want the recordings of %d ranks alone", left, n)
+	if len(left) != 1 || len(j.ranks) != n {
+		t.Errorf("files %q, want the recordings of %d ranks alone, in a container", left, n)
 	}
 	return j, traces
 }

@@ -116,7 +116,7 @@ func hang(t *testing.T, name, cc string, launcher []string) (run string) {
 	run = filepath.Join(t.TempDir(), "run")
 	start(t, slices.Concat([]string{"run", "-o", run, "--"}, launcher, []string{"4", program, "recv"})...)
 	for end := time.Now().Add(testenv.Allow(20 * time.Second)); ; time.Sleep(50 * time.Millisecond) {
-		if found, _ := filepath.Glob(filepath.Join(run, "recordings", "*.rec")); len(found) == 4 || exists(filepath.Join(run, "run.json")) && spooled(t, run) == 4 {
+		if recorded(run) == 4 {
 			return run
 		}
 		if time.Now().After(end) {
@@ -125,14 +125,11 @@ func hang(t *testing.T, name, cc string, launcher []string) (run string) {
 	}
 }
 
-// spooled returns the number of recordings in the spool of a run.
-func spooled(t *testing.T, run string) int {
-	var info struct{ Spool string }
-	if json.Unmarshal([]byte(read(t, filepath.Join(run, "run.json"))), &info) != nil || info.Spool == "" {
-		return 0
-	}
-	found, _ := filepath.Glob(filepath.Join(info.Spool, "*.rec"))
-	return len(found)
+// recorded returns the number of recordings of a run, those in the spool
+// included.
+func recorded(dir string) int {
+	files, _ := runpkg.Dir(dir).RecordingFiles()
+	return len(files)
 }
 
 // TestViewHanging opens the page of a job that hangs: within 2 s it shows who waits for whom,
