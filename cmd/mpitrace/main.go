@@ -148,14 +148,14 @@ package bash-completion.`,
 	root.SetVersionTemplate("mpitrace {{.Version}}\n") // same text as `mpitrace version`
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newAnalyze(), newRun(), newRank(), newReport(), newStatus(), newCollect(), newDiff(), newExport(), newHistory(), newList(), newBuild(), newConfig(), newDump(), newDoctor(), newManual(), newPreload(), newReorder(), newTimeline(), newVars(), newView(), newVersion())
+	root.AddCommand(newAnalyze(), newRun(), newRank(), newReport(), newStatus(), newCollect(), newDiff(), newExport(), newHistory(), newList(), newMerge(), newBuild(), newConfig(), newDump(), newDoctor(), newManual(), newPreload(), newReorder(), newTimeline(), newVars(), newView(), newVersion())
 	completeArguments(root)
 	return root
 }
 
 // completeArguments makes shells complete run directories and names of settings.
 func completeArguments(root *cobra.Command) {
-	runs := map[string]int{"analyze": 1, "collect": 1, "diff": 2, "export": 1, "history": 100, "list": 1, "reorder": 1, "report": 1, "status": 1, "timeline": 1, "view": 1}
+	runs := map[string]int{"analyze": 1, "collect": 1, "diff": 2, "export": 1, "history": 100, "list": 1, "merge": 1, "reorder": 1, "report": 1, "status": 1, "timeline": 1, "view": 1}
 	for _, cmd := range root.Commands() {
 		if most := runs[cmd.Name()]; most > 0 {
 			cmd.ValidArgsFunction = commandline.CompleteRuns(most, func(dir string) bool { return run.Dir(dir).Used() })

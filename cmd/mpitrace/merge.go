@@ -5,13 +5,91 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"strconv"
+	"strings"
 	"syscall"
 
+	"github.com/spf13/cobra"
+
+	"github.com/mpitrace/mpitrace/internal/launch"
 	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/tasks"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/internal/trace"
-	"github.com/mpitrace/mpitrace/profile"
 )
+
+func newMerge() *cobra.Command {
+	var part string
+	cmd := &cobra.Command{
+		Use:   "merge DIR",
+		Short: "Write the merged files of a recorded run, with several processes if it is large",
+		Long: `Merge the recordings of the run in DIR into profile.arrow, comms.arrow and
+ranks.arrow, and events into trace.*.arrow. ` + "`mpitrace run`" + `, report and collect do
+this, too, on one node; report does not for more than 10,000 processes.
+
+If a launcher starts several mpitrace merge, on any nodes that see DIR, they share
+the work, and each returns when the files are complete. The files do not depend on
+the number of processes. Processes may start late, fail or be killed: the others do
+their part. If all are killed, run the command again: it continues. Intermediate
+files are in DIR/merge.*.part, which is removed at the end.
+
+Each process begins with its own part of the work. The part is taken from the
+launcher's environment variables. --part sets it for launchers that are not known.`,
+		Example: `  mpitrace merge mpitrace-app-20260102-150405
+  srun -N 16 mpitrace merge mpitrace-app-4711
+  mpirun -n 4 mpitrace merge mpitrace-app-20260102-150405
+  mpitrace merge --part 0/2 mpitrace-app-20260102-150405`,
+		Args: asUsage(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			share, err := shareOf(part)
+			if err != nil {
+				return usage(err)
+			}
+			return mergeShare(cmd.ErrOrStderr(), run.Dir(args[0]), share)
+		},
+	}
+	cmd.Flags().StringVar(&part, "part", "", "begin with part I of K equal parts, from 0, as `I/K`")
+	return cmd
+}
+
+// shareOf parses the value of --part. If it is empty, it returns the share that
+// the launcher's environment variables give.
+func shareOf(part string) (tasks.Share, error) {
+	if part == "" {
+		rank, size := launch.Numbered()
+		return tasks.Share{Part: rank, Of: size}, nil
+	}
+	first, last, _ := strings.Cut(part, "/")
+	i, err := strconv.Atoi(first)
+	k, err2 := strconv.Atoi(last)
+	switch {
+	case err != nil || err2 != nil:
+		return tasks.Share{}, fmt.Errorf("--part %s: it has the form I/K, such as 0/4", part)
+	case k < 1 || i < 0 || i >= k:
+		return tasks.Share{}, fmt.Errorf("--part %s: parts count from 0, so I is from 0 to K-1", part)
+	}
+	return tasks.Share{Part: i, Of: k}, nil
+}
+
+// mergeShare does a share of the merge of a run. Of several processes, only the
+// one that ends the merge reports it.
+func mergeShare(log io.Writer, dir run.Dir, share tasks.Share) error {
+	info := func() (*run.Info, error) {
+		info, err := dir.ReadInfo()
+		info.Version = versionString()
+		return info, err
+	}
+	merged, err := dir.MergeShare(share, log, info, trace.EstimateClocks)
+	if merged != nil {
+		warn(log, merged.Problems...)
+		warn(log, merged.Traced.Text()...)
+		warn(log, merged.Text(dir))
+		suggestTraceCommands(log, dir, &merged.Traced)
+	} else if err == nil && share.Of == 1 {
+		warn(log, fmt.Sprintf("the merged files of %s are up to date", text.Line(string(dir))))
+	}
+	return err
+}
 
 // openRun opens a run directory and warns of damage in it.
 func openRun(log io.Writer, dir run.Dir) (*run.Run, error) {
@@ -36,57 +114,7 @@ func mergeIfStale(dir run.Dir, opened *run.Run, formats []run.Format) error {
 	return dir.Merge(opened, formats, info, trace.EstimateClocks)
 }
 
-// openTraces opens the traces of a run. If there are recorded events that are
-// not in trace.*.arrow yet, for example of ranks that recorded themselves, it
-// merges the run first.
-func openTraces(log io.Writer, dir run.Dir) ([]profile.EventSource, error) {
-	if dir.Untraced() {
-		if err := mergeTraces(log, dir); err != nil {
-			return nil, err
-		}
-	}
-	return dir.Traces()
-}
-
-// mergeTraces merges a run. If the directory is not writable, for example
-// because it belongs to another user, it warns and leaves older traces in
-// place. Without older traces this is an error.
-func mergeTraces(log io.Writer, dir run.Dir) error {
-	opened, err := openRun(log, dir)
-	if err != nil {
-		return err
-	}
-	older := len(dir.TraceFiles()) > 0
-	err = mergeIfStale(dir, opened, nil)
-	if err != nil && (!older || !isReadOnly(err)) {
-		return err
-	}
-	if err != nil {
-		warn(log, fmt.Errorf("not merged: %w", err))
-	}
-	warn(log, opened.Traced.Text()...)
-	return nil
-}
-
 // isReadOnly reports whether a file was not written because this user may not.
 func isReadOnly(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
-}
-
-// suggestTraceCommands names the commands that read traces.
-func suggestTraceCommands(w io.Writer, d run.Dir, t *run.Traced) {
-	if t.Events > 0 {
-		dir := text.ShellQuote(string(d))
-		warn(w, fmt.Sprintf("to see the events: mpitrace timeline %s; why ranks waited: mpitrace analyze %[1]s", dir))
-	}
-}
-
-// firstJob returns the traces of the first job, and warns if there are others.
-// It is for output in which the rank alone identifies a process.
-func firstJob(w io.Writer, traces []profile.EventSource) []profile.EventSource {
-	jobs := trace.Jobs(traces)
-	if len(jobs) > 1 {
-		warn(w, fmt.Sprintf("the run has traces of %d jobs: only the first is used", len(jobs)))
-	}
-	return jobs[0]
 }

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mpitrace/mpitrace/internal/run"
@@ -123,4 +124,35 @@ func UnderLauncher() (mark string, ok bool) {
 		return "SLURM_PROCID", true
 	}
 	return "", false
+}
+
+// numbering is the environment variables in which a launcher gives a process
+// its rank and the number of processes.
+type numbering struct{ rank, size string }
+
+var numberings = []numbering{
+	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+	{"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"},
+	{"PMI_RANK", "PMI_SIZE"},
+	{"PMI_ID", "PMI_SIZE"},
+	{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
+	{"FLUX_TASK_RANK", "FLUX_JOB_SIZE"},
+	{"JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE"},
+	{"PALS_RANKID", ""},
+	{"PMIX_RANK", ""},
+}
+
+// Numbered returns the rank of this process among those that a launcher started
+// together, and their number; 0 and 1 if there is no launcher. If the launcher
+// does not give the number, it is the smallest possible one.
+func Numbered() (rank, size int) {
+	for _, n := range numberings {
+		rank, err := strconv.Atoi(os.Getenv(n.rank))
+		if err != nil || rank < 0 {
+			continue
+		}
+		size, _ := strconv.Atoi(os.Getenv(n.size)) // 0 if it is not given
+		return rank, max(size, rank+1)
+	}
+	return 0, 1
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/internal/tasks"
+	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -126,8 +127,19 @@ func (d Dir) mergeTables(run *Run) error {
 type Merged struct {
 	Jobs      []JobInfo
 	Processes int
+	HasRead   bool // whether there are readings of performance variables
 	Traced    Traced
 	Problems  []string // damaged recordings, and files whose call sites have no names
+}
+
+// Text says what was written.
+func (m *Merged) Text(d Dir) string {
+	names := []string{filepath.Base(d.Profile()), filepath.Base(d.Comms()), filepath.Base(d.Ranks())}
+	if m.HasRead {
+		names = append(names, filepath.Base(d.Pvars()))
+	}
+	return fmt.Sprintf("merged %s of %s into %s in %s", text.CountOf(m.Processes, "process"), text.CountOf(len(m.Jobs), "job"),
+		strings.Join(names, ", "), text.Line(string(d)))
 }
 
 // MergeShare merges a run together with other processes that call it, on any
@@ -181,7 +193,26 @@ func (d Dir) mergeable() ([]string, error) {
 	if err == nil && len(files) == 0 && !exists(d.Profile()) {
 		err = d.whyEmpty()
 	}
+	if err == nil {
+		err = d.checkEnded(files)
+	}
 	return files, err
+}
+
+// checkEnded returns an error if a process of this node still writes one of the
+// recordings.
+func (d Dir) checkEnded(files []string) error {
+	writers := RecordingWriters()
+	n := 0
+	for _, file := range files {
+		if _, writes := writers[filepath.Base(file)]; writes {
+			n++
+		}
+	}
+	if n > 0 {
+		return fmt.Errorf("%s of %s still running: merge it when it has ended; mpitrace report shows what is recorded so far", text.CountOf(n, "process"), d)
+	}
+	return nil
 }
 
 // finish writes what the tables do not have, from the plan.
@@ -202,7 +233,7 @@ func (m *merger) finish(readInfo func() (*Info, error), estimate ClockEstimator)
 		}
 	}
 	err = m.dir.writeEvents(run, m.plan.Infos, info, estimate)
-	return &Merged{m.plan.Infos, m.plan.Processes, run.Traced, m.plan.Problems}, err
+	return &Merged{m.plan.Infos, m.plan.Processes, m.plan.HasRead, run.Traced, m.plan.Problems}, err
 }
 
 // writeRanks writes a file for each rank.

@@ -286,9 +286,13 @@ func (d *Dir) check(name string, content *io.SectionReader, in io.ReaderAt) erro
 // them: its own share, then the others' shares, from the next one on. It takes
 // those from their ends, since their owners begin at the starts.
 func (d *Dir) order(n int) []int {
+	own := d.share
+	if own.Of > n { // parts without a task
+		own = Share{own.first(n), n}
+	}
 	var order []int
-	for i := range d.share.Of {
-		next := Share{(d.share.Part + i) % d.share.Of, d.share.Of}
+	for i := range own.Of {
+		next := Share{(own.Part + i) % own.Of, own.Of}
 		var share []int
 		for task := next.first(n); task < (Share{next.Part + 1, next.Of}).first(n); task++ {
 			share = append(share, task)

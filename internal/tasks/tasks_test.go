@@ -86,6 +86,7 @@ func TestOrder(t *testing.T) {
 		{Share{0, 2}, []int{0, 1, 4, 3, 2}},
 		{Share{1, 2}, []int{2, 3, 4, 1, 0}},
 		{Share{6, 7}, []int{4, 0, 1, 2, 3}},
+		{Share{1 << 40, 1 << 41}, []int{2, 3, 4, 0, 1}},
 	} {
 		d := Open(t.TempDir(), c.share)
 		if got := d.order(5); !slices.Equal(got, c.want) {
