@@ -12,7 +12,7 @@ import (
 // Entry (a, b) of the result is the sum over the pairs of ranks with lines a and b. A
 // group pattern stays one, of lines instead of ranks.
 func (m *Matrix) Fold(line func(rank int) int) *Matrix {
-	out := new(Matrix)
+	out := &Matrix{scratch: m.scratch}
 	m.eachEntryRow(func(from int, row *vector) bool {
 		a := line(from)
 		for i, to := range row.indices {

@@ -59,6 +59,15 @@ func (m *Matrix) AddLineSums(sent, received []Volume) {
 	}
 }
 
+// Rows returns the number of rows with entries that are held one by one.
+func (m *Matrix) Rows() (n int) {
+	m.eachEntryRow(func(int, *vector) bool {
+		n++
+		return true
+	})
+	return n
+}
+
 // Len returns the number of entries. It expands a row only if groups overlap in a way
 // that leaves no other way to count.
 func (m *Matrix) Len() int {

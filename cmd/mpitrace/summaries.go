@@ -1,6 +1,9 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"runtime/debug"
@@ -208,13 +211,60 @@ func (s summaries) writeJSON(w io.Writer, dir run.Dir, missing []string) error {
 		for _, job := range s.jobs {
 			r := findings.ReportOf(job, s.traced.results[job.Run])
 			r.Patterns = s.made[job.Run]
+			withoutRanks := *job
+			withoutRanks.Ranks = nil
+			r.Summary = &withoutRanks
 			all = append(all, r)
 		}
 		jobs = all
 	}
-	return text.WriteJSON(w, struct {
+	var b bytes.Buffer
+	err := text.WriteJSON(&b, struct {
 		Run     *run.Info `json:"run"`
 		Missing []string  `json:"missing"` // what the run lacks and belongs to no job
 		Jobs    any       `json:"jobs"`
 	}{info, slices.Concat([]string{}, missing), jobs})
+	if err != nil {
+		return err
+	}
+	return s.insertRanks(w, b.Bytes())
+}
+
+// insertRanks writes JSON in which the ranks of the jobs are left out, and inserts them one
+// by one: those of a million need a gigabyte of memory otherwise.
+func (s summaries) insertRanks(w io.Writer, b []byte) error {
+	const leftOut = `"ranks": null`
+	out := bufio.NewWriterSize(w, 64<<10)
+	for _, job := range s.jobs {
+		before, after, _ := bytes.Cut(b, []byte(leftOut)) // in a string of JSON, the quotes would be escaped
+		out.Write(before)
+		if err := writeRanks(out, job.Ranks); err != nil {
+			return err
+		}
+		b = after
+	}
+	out.Write(b)
+	return out.Flush() // returns any error of the writes before
+}
+
+func writeRanks(out *bufio.Writer, ranks []aggregate.RankTimes) error {
+	const indent = "        "
+	if len(ranks) == 0 {
+		out.WriteString(`"ranks": []`)
+		return nil
+	}
+	out.WriteString(`"ranks": [`)
+	for i := range ranks {
+		encoded, err := json.MarshalIndent(&ranks[i], indent, "  ")
+		if err != nil {
+			return err
+		}
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		out.WriteString("\n" + indent)
+		out.Write(text.JSON(encoded))
+	}
+	out.WriteString("\n" + indent[2:] + "]")
+	return nil
 }

@@ -25,11 +25,16 @@ type file struct {
 	q      matrixfile.Quantity
 }
 
+// scratchBudget is the memory in bytes that each matrix needs for its entries while it is
+// made. Beyond that they are in a temporary file.
+const scratchBudget = 64 << 20
+
 func (o *options) run(paths []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	var found run.DamageList
 	out := &output{options: o, log: stderr, idle: func() bool { return len(found.Errors) > 0 && !o.skipDamaged }}
 	defer out.drop()
-	in := run.TrafficReader{Use: out.add, Log: stderr, Stdin: stdin, Selection: &o.selection.Selection, Hosts: o.hosts, Damage: &found,
+	scratch := matrix.NewScratch(scratchBudget, func() (matrix.ScratchFile, error) { return atomicfile.Unnamed("") })
+	in := run.TrafficReader{Use: out.add, Scratch: scratch, Log: stderr, Stdin: stdin, Selection: &o.selection.Selection, Hosts: o.hosts, Damage: &found,
 		Warn: func(err error) { fmt.Fprintf(stderr, "profile2mat: %v\n", err) }}
 	err := in.Read(paths)
 	if len(found.Errors) > 0 && (err != nil || !o.skipDamaged) {
@@ -40,6 +45,9 @@ func (o *options) run(paths []string, stdin io.Reader, stdout, stderr io.Writer)
 	}
 	for _, err := range found.Errors {
 		fmt.Fprintf(stderr, "profile2mat: skipped: %v\n", err)
+	}
+	if err := scratch.Err(); err != nil {
+		return err
 	}
 	if err := out.finish(); err != nil {
 		return err

@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
+	"sync"
 
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/formats"
@@ -32,9 +34,10 @@ type TrafficReader struct {
 	Log       io.Writer
 	Stdin     io.Reader
 	Selection *matrix.Selection
-	Hosts     bool        // whether the hosts of ranks are needed
-	Damage    *DamageList // errors of input that could not be read
-	Warn      func(error) // called with errors that do not prevent reading the traffic
+	Scratch   *matrix.Scratch // where entries go that do not fit into memory; nil keeps all in memory
+	Hosts     bool            // whether the hosts of ranks are needed
+	Damage    *DamageList     // errors of input that could not be read
+	Warn      func(error)     // called with errors that do not prevent reading the traffic
 }
 
 // InputError means that the given paths cannot be used, or not together.
@@ -191,24 +194,9 @@ func (in *TrafficReader) ofRun(paths []string, opened *Run) error {
 // checks that they belong to one MPI_COMM_WORLD.
 func (in *TrafficReader) jobs(dir string, opened *Run, together bool) error {
 	for _, from := range opened.Jobs {
-		j := &Traffic{Builder: matrix.NewBuilder(in.Selection), Prefix: filepath.Join(dir, from.Stem), Program: from.Stem, Run: from.Run}
-		err := from.Each(func(p *profile.Profile) error {
-			if together && p.Size > 0 {
-				if err := j.checkWorld(world{size: p.Size}, p.Source); err != nil {
-					return err
-				}
-			}
-			if err := Damage(p); err != nil {
-				in.Damage.Add(err)
-			}
-			j.Add(p)
-			j.Builder.Add(p)
-			if in.Each != nil {
-				in.Each(p)
-			}
-			return nil
-		})
+		j, err := in.add(from, together)
 		if err == nil {
+			j.Prefix, j.Program, j.Run = filepath.Join(dir, from.Stem), from.Stem, from.Run
 			err = in.Use(j)
 		}
 		if err != nil {
@@ -216,6 +204,51 @@ func (in *TrafficReader) jobs(dir string, opened *Run, together bool) error {
 		}
 	}
 	return nil
+}
+
+// add adds up the traffic of a job, several parts of it at a time if the order does not
+// matter.
+func (in *TrafficReader) add(from *Job, together bool) (*Traffic, error) {
+	parts := make([]*Traffic, runtime.GOMAXPROCS(0))
+	read := from.EachPart
+	if in.Each != nil || together {
+		parts = parts[:1]
+		read = func(_ int, f func(int, *profile.Profile) error) error {
+			return from.Each(func(p *profile.Profile) error { return f(0, p) })
+		}
+	}
+	for i := range parts {
+		parts[i] = &Traffic{Builder: matrix.NewBuilder(in.Selection)}
+		parts[i].Builder.Spill(in.Scratch)
+	}
+	var damage sync.Mutex
+	err := read(len(parts), func(part int, p *profile.Profile) error {
+		j := parts[part]
+		if together && p.Size > 0 {
+			if err := j.checkWorld(world{size: p.Size}, p.Source); err != nil {
+				return err
+			}
+		}
+		if err := Damage(p); err != nil {
+			damage.Lock()
+			in.Damage.Add(err)
+			damage.Unlock()
+		}
+		j.Add(p)
+		j.Builder.Add(p)
+		if in.Each != nil {
+			in.Each(p)
+		}
+		return nil
+	})
+	for _, part := range parts[1:] {
+		parts[0].Ranks.Merge(&part.Ranks)
+		parts[0].Builder.Merge(part.Builder)
+	}
+	if err == nil {
+		err = in.Scratch.Err()
+	}
+	return parts[0], err
 }
 
 // checkWorld returns an error if the world differs from that of the files before.

@@ -88,6 +88,13 @@ func sheetsOf(j *aggregate.Job) []Sheet {
 // maxEntries.
 func sheetOf(c class, ranks int) Sheet {
 	block, m := 1, c.Matrix
+	// A row of the folded matrix has an entry if one of its rows has.
+	for rows := m.Rows(); rows > maxEntries*block; block *= 2 {
+	}
+	if block > 1 {
+		first := block
+		m = m.Fold(func(rank int) int { return rank / first })
+	}
 	for {
 		if n, exact := m.LenUpTo(maxEntries); exact && n <= maxEntries {
 			break
