@@ -44,9 +44,12 @@ func randomGroup(r *rand.Rand) profile.Group {
 func randomVolume(r *rand.Rand) Volume { return Volume{r.Uint64N(50), r.Uint64N(4)} }
 
 // randomMatrix returns a matrix with entries and group patterns, and the same
-// written out.
+// written out. Half of the matrices have most of their entries in a file.
 func randomMatrix(r *rand.Rand) (*Matrix, spread) {
 	m, want := new(Matrix), spread{}
+	if r.IntN(2) == 0 {
+		m.Spill(NewScratch(r.IntN(2000), func() (ScratchFile, error) { return new(memoryFile), nil }))
+	}
 	for range r.IntN(60) {
 		p, v := Pair{r.IntN(testRanks), r.IntN(testRanks)}, randomVolume(r)
 		m.Add(p, v)
