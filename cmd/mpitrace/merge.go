@@ -66,7 +66,7 @@ func shareOf(part string) (tasks.Share, error) {
 	case err != nil || err2 != nil:
 		return tasks.Share{}, fmt.Errorf("--part %s: it has the form I/K, such as 0/4", part)
 	case k < 1 || i < 0 || i >= k:
-		return tasks.Share{}, fmt.Errorf("--part %s: parts count from 0, so I is from 0 to K-1", part)
+		return tasks.Share{}, fmt.Errorf("--part %s: parts count from 0: I is less than K", part)
 	}
 	return tasks.Share{Part: i, Of: k}, nil
 }

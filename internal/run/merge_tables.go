@@ -58,13 +58,14 @@ type merger struct {
 var afterTask = func(string) error { return nil }
 
 // A unit has at least minUnit and at most maxUnit recordings, and a run about
-// wantedUnits units, if that is possible: enough for many processes, and few
-// files.
+// wantedUnits units, if that is possible: enough for several processes, and few
+// record batches.
 const (
-	minUnit     = 256
 	maxUnit     = 1024
 	wantedUnits = 32
 )
+
+var minUnit = 256 // tests set it
 
 func newMerger(d Dir, files []string, run *Run, share tasks.Share) *merger {
 	m := &merger{dir: d, files: files, run: run, share: share, kept: map[string]*profile.Profile{}}
