@@ -94,8 +94,8 @@ func TestDetect(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{filepath.Join(dir, "none"): "no such file", dir: "directory",
-		table:   "csv files are written for other tools and not read: give recordings (.rec), prof or arrow files",
-		parquet: "parquet files are written for other tools and not read: give recordings (.rec), prof or arrow files",
+		table:   "csv files are written for other tools and not read: give recordings (.rec, .node), prof or arrow files",
+		parquet: "parquet files are written for other tools and not read: give recordings (.rec, .node), prof or arrow files",
 	} {
 		if _, err := Detect(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want one with %q", path, err, want)
