@@ -256,6 +256,6 @@ func inContainer(path string) (container, name string, ok bool) {
 	if !strings.HasSuffix(container, ContainerSuffix) {
 		return "", "", false
 	}
-	info, err := os.Lstat(container)
+	info, err := os.Stat(container)
 	return container, name, err == nil && info.Mode().IsRegular()
 }

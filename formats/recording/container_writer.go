@@ -48,9 +48,6 @@ func (w *ContainerWriter) write(b []byte) error {
 // Add adds a recording with this file name: size bytes, packed or not. A
 // recording that cannot be read is added as it is.
 func (w *ContainerWriter) Add(name string, r io.ReaderAt, size int64) error {
-	if !recordingName(name) {
-		return fmt.Errorf("%q is no name of a recording", name)
-	}
 	if size > maxPacked {
 		return w.addLong(name, r, size)
 	}
@@ -99,6 +96,9 @@ func (w *ContainerWriter) addLong(name string, r io.ReaderAt, size int64) error 
 
 // header writes the header of a recording, and adds it to the index.
 func (w *ContainerWriter) header(m *member) error {
+	if !recordingName(m.name) {
+		return fmt.Errorf("%q is no name of a recording", m.name)
+	}
 	h := frameHeader{Tag: frameTag, Packed: uint64(m.frame.packed), Size: uint64(m.frame.size), NameLength: uint32(len(m.name))}
 	h.Checksum = h.sum([]byte(m.name))
 	raw := little.AppendUint32(slices.Clone(frameMagic), uint32(frameHeaderSize)+h.NameLength)

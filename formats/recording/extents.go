@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"time"
 	"unsafe"
 
 	"github.com/mpitrace/mpitrace/interpose/layout"
@@ -82,9 +83,19 @@ func openExtents(in *os.File) (*extents, error) {
 	case h.Granule != layout.Granule:
 		return nil, fmt.Errorf("byte 16: granules of %d bytes, %d expected", h.Granule, layout.Granule)
 	}
-	e.refresh()
+	if e.refresh(); e.claimed > e.seen {
+		time.Sleep(claimTime)
+		e.refresh()
+	}
+	if e.claimed > e.seen {
+		e.problem(e.seen*layout.Granule, "truncated: it had %d granules of %d bytes", e.claimed, layout.Granule)
+	}
 	return e, nil
 }
+
+// claimTime is how long a process takes at most, unless it is killed, to make a
+// container longer after it claimed granules.
+const claimTime = 20 * time.Millisecond
 
 // name returns the file name of a process's recording.
 func (e *extents) name(p process) string {

@@ -200,9 +200,16 @@ func canPack(path string) bool {
 // complete recording. The events of traced processes must be in converted. It
 // returns nil if the container is packed, or cannot be packed yet.
 func packContainer(path string, converted map[string]bool) error {
-	c, err := recording.OpenContainer(path)
-	if err != nil || c.Packed() {
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() || !ownedBy(info, os.Geteuid()) {
 		return err
+	}
+	c, err := recording.OpenContainer(path)
+	if err != nil {
+		return err
+	}
+	if c.Packed() {
+		return c.Close()
 	}
 	host, boot := c.Node()
 	here, _ := os.Hostname()

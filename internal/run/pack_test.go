@@ -171,9 +171,9 @@ func TestContainerWriters(t *testing.T) {
 	if writers := RecordingWriters(); writers[name] != os.Getpid() || writers[other] != 0 {
 		t.Errorf("%s: %d, %s: %d; want this process, %d, and none", name, writers[name], other, writers[other], os.Getpid())
 	}
-	found, errs := NodeProfiles()
-	if len(errs) > 0 || !slices.ContainsFunc(found, func(p *profile.Profile) bool { return p.Source == filepath.Join(path, name) && p.Exit.Alive > 0 }) {
-		t.Errorf("%d processes, %v", len(found), errs)
+	found, _ := NodeProfiles() // of other processes on this node as well, which may end meanwhile
+	if !slices.ContainsFunc(found, func(p *profile.Profile) bool { return p.Source == filepath.Join(path, name) && p.Exit.Alive > 0 }) {
+		t.Errorf("%s is not among %d processes", name, len(found))
 	}
 	unmap()
 	if hasMapped(os.Getpid(), name) {
