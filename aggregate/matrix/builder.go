@@ -212,8 +212,11 @@ func (b *Builder) Matrices() *ByClass {
 		case used == 1 && !ms[c].Empty():
 			ms[All] = ms[c] // saves a copy of what may be millions of entries
 		case used > 1:
-			ms[All].Merge(&ms[c])
+			ms[All].mergeEntries(&ms[c])
 		}
+	}
+	if used > 1 { // likewise; no other class has patterns
+		ms[All].patterns, ms[All].like = ms[Collective].patterns, &ms[Collective]
 	}
 	if b.InternalApart() {
 		ms[Internal] = b.internal

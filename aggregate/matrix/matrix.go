@@ -54,7 +54,8 @@ type Matrix struct {
 	last     *vector
 	lastFrom int
 
-	parts *partIndex // cache of partsOf; nil after a change
+	parts *partIndex // cache of index; nil after a change
+	like  *Matrix    // matrix that has the same patterns, whose index is used; nil if there is none
 }
 
 // rowPart is the part of a matrix row that comes from one group pattern. index is
@@ -120,10 +121,15 @@ func (m *Matrix) addPattern(g *groupPattern) {
 // partIndex holds the parts of all rows from group patterns: those of rows[i] are parts[k]
 // for start[i] <= k < start[i+1].
 type partIndex struct {
-	rows  []int32 // in ascending order
-	start []int32
-	parts []rowPart
+	rows     []int32 // in ascending order
+	start    []int32
+	parts    []packedPart
+	patterns []*groupPattern
+	room     []rowPart // of the last call of of
 }
+
+// packedPart is a rowPart in half of its memory.
+type packedPart struct{ pattern, index int32 }
 
 // at returns the index of a row in rows.
 func (x *partIndex) at(row int) (int, bool) {
@@ -133,18 +139,28 @@ func (x *partIndex) at(row int) (int, bool) {
 	return slices.BinarySearchFunc(x.rows, row, func(r int32, row int) int { return cmp.Compare(int(r), row) })
 }
 
-// of returns the parts of rows[i].
-func (x *partIndex) of(i int) []rowPart { return x.parts[x.start[i]:x.start[i+1]] }
+// of returns the parts of rows[i]. They are valid until the next call.
+func (x *partIndex) of(i int) []rowPart {
+	x.room = x.room[:0]
+	for _, p := range x.parts[x.start[i]:x.start[i+1]] {
+		x.room = append(x.room, rowPart{x.patterns[p.pattern], int(p.index)})
+	}
+	return x.room
+}
 
 // index returns the parts of all rows.
 func (m *Matrix) index() *partIndex {
+	if m.like != nil {
+		return m.like.index()
+	}
 	if m.parts == nil {
 		m.parts = m.indexParts()
 	}
 	return m.parts
 }
 
-// partsOf returns the parts of a row.
+// partsOf returns the parts of a row. They are valid until the next call, or until the next
+// row is visited.
 func (m *Matrix) partsOf(row int) []rowPart {
 	x := m.index()
 	if i, ok := x.at(row); ok {
@@ -155,12 +171,16 @@ func (m *Matrix) partsOf(row int) []rowPart {
 
 func (m *Matrix) indexParts() *partIndex {
 	x := new(partIndex)
-	m.eachPart(func(row int, _ rowPart) { x.rows = append(x.rows, int32(row)) })
+	for _, g := range m.patterns {
+		g.each.settle()
+		x.patterns = append(x.patterns, g)
+	}
+	x.eachPart(func(row int, _ packedPart) { x.rows = append(x.rows, int32(row)) })
 	slices.Sort(x.rows)
 	n := len(x.rows)
-	x.rows = slices.Clip(slices.Compact(x.rows))
-	x.start, x.parts = make([]int32, len(x.rows)+1), make([]rowPart, n)
-	m.eachPart(func(row int, _ rowPart) {
+	x.rows = slices.Clone(slices.Compact(x.rows))
+	x.start, x.parts = make([]int32, len(x.rows)+1), make([]packedPart, n)
+	x.eachPart(func(row int, _ packedPart) {
 		i, _ := x.at(row)
 		x.start[i+1]++
 	})
@@ -168,7 +188,7 @@ func (m *Matrix) indexParts() *partIndex {
 		x.start[i+1] += x.start[i]
 	}
 	next := slices.Clone(x.start)
-	m.eachPart(func(row int, p rowPart) {
+	x.eachPart(func(row int, p packedPart) {
 		i, _ := x.at(row)
 		x.parts[next[i]] = p
 		next[i]++
@@ -177,16 +197,15 @@ func (m *Matrix) indexParts() *partIndex {
 }
 
 // eachPart visits the parts of all rows.
-func (m *Matrix) eachPart(visit func(row int, p rowPart)) {
-	for _, g := range m.patterns {
-		g.each.settle()
+func (x *partIndex) eachPart(visit func(row int, p packedPart)) {
+	for k, g := range x.patterns {
 		switch {
 		case !g.transposed:
-			g.senders(func(index, rank int, _ Volume) { visit(rank, rowPart{g, index}) })
+			g.senders(func(index, rank int, _ Volume) { visit(rank, packedPart{int32(k), int32(index)}) })
 		case len(g.each.indices) > 0:
 			for q := range g.to.ranks.Len() {
 				if rank := g.to.ranks.At(q); rank >= 0 {
-					visit(rank, rowPart{g, q})
+					visit(rank, packedPart{int32(k), int32(q)})
 				}
 			}
 		}
@@ -212,7 +231,8 @@ func (p rowPart) cells(visit func(to int, v Volume)) {
 	}
 }
 
-// fullRow is a row with its entries and its parts from group patterns.
+// fullRow is a row with its entries and its parts from group patterns, which are valid until
+// another row is read.
 type fullRow struct {
 	from    int
 	entries *vector // settled; nil if there are none
@@ -378,6 +398,13 @@ func (m *Matrix) Size() int {
 
 // Merge adds all entries of o, which stays as it is.
 func (m *Matrix) Merge(o *Matrix) {
+	m.mergeEntries(o)
+	for _, g := range o.patterns {
+		m.addPattern(g)
+	}
+}
+
+func (m *Matrix) mergeEntries(o *Matrix) {
 	if m.scratch == nil {
 		m.scratch = o.scratch
 	}
@@ -388,9 +415,6 @@ func (m *Matrix) Merge(o *Matrix) {
 	}
 	if m.last = nil; m.scratch != nil && m.held > m.scratch.budget {
 		m.spill()
-	}
-	for _, g := range o.patterns {
-		m.addPattern(g)
 	}
 }
 

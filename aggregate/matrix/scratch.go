@@ -191,45 +191,69 @@ func (c *rowCursor) next() {
 		c.from = 0
 	}
 	c.number++
-	c.from += int(c.varint())
-	n := int(c.varint())
-	c.row.indices, c.row.volumes = c.row.indices[:0], c.row.volumes[:0]
-	to := uint64(0)
-	for range n {
-		to += c.varint()
-		v := Volume{Bytes: c.varint()}
-		v.Messages = c.varint()
-		c.row.indices, c.row.volumes = append(c.row.indices, int32(to)), append(c.row.volumes, v)
+	c.ensure(2 * binary.MaxVarintLen64)
+	rest := c.rest
+	distance, rest := varint(rest)
+	length, rest := varint(rest)
+	c.rest = rest
+	c.from += int(distance)
+	n := int(length)
+	c.ensure(int64(n) * 3 * binary.MaxVarintLen64)
+	if c.row.indices = c.row.indices[:0]; n > len(c.rest)/3 {
+		c.fail(io.ErrUnexpectedEOF)
+		return
 	}
-	c.row.sorted = len(c.row.indices)
+	c.row.indices, c.row.volumes = slices.Grow(c.row.indices, n)[:n], slices.Grow(c.row.volumes[:0], n)[:n]
+	rest = c.rest
+	to, more := uint64(0), uint64(0)
+	for i := range n {
+		v := &c.row.volumes[i]
+		more, rest = varint(rest)
+		v.Bytes, rest = varint(rest)
+		v.Messages, rest = varint(rest)
+		to += more
+		c.row.indices[i] = int32(to)
+	}
+	c.rest = rest
+	if c.row.sorted = n; rest == nil {
+		c.fail(io.ErrUnexpectedEOF)
+	}
 }
 
-// varint decodes a number. On an error, which Err returns, all are 0.
-func (c *rowCursor) varint() uint64 {
-	if len(c.rest) < binary.MaxVarintLen64 && c.at < c.run.end {
-		c.fill()
-	}
-	v, n := binary.Uvarint(c.rest)
-	if n <= 0 { // the file is damaged, or could not be read
-		c.run.report(io.ErrUnexpectedEOF)
-		c.rest, c.at = nil, c.run.end
-		return 0
-	}
-	c.rest = c.rest[n:]
-	return v
+// fail ends the reading of a file that is damaged or could not be read.
+func (c *rowCursor) fail(err error) {
+	c.run.report(err)
+	c.row, c.rest, c.at = nil, nil, c.run.end
 }
 
-func (c *rowCursor) fill() {
-	size := min(scratchPiece, c.run.end-c.at)
+// varint decodes a number at the start of b, and returns the bytes after it, which are nil
+// if b is too short.
+func varint(b []byte) (uint64, []byte) {
+	if len(b) > 0 && b[0] < 0x80 {
+		return uint64(b[0]), b[1:]
+	}
+	v, n := binary.Uvarint(b)
+	if n <= 0 {
+		return 0, nil
+	}
+	return v, b[n:]
+}
+
+// ensure reads until rest has n bytes, or all that are left.
+func (c *rowCursor) ensure(n int64) {
+	if int64(len(c.rest)) >= n || c.at >= c.run.end {
+		return
+	}
+	size := min(max(scratchPiece, n), c.run.end-c.at)
 	c.buffer = slices.Grow(append(c.buffer[:0], c.rest...), int(size))
 	kept := len(c.buffer)
-	n, err := c.run.file.ReadAt(c.buffer[kept:kept+int(size)], c.at)
-	if int64(n) < size {
+	got, err := c.run.file.ReadAt(c.buffer[kept:kept+int(size)], c.at)
+	if int64(got) < size {
 		c.run.report(err)
 		c.at = c.run.end
 	}
-	c.at += int64(n)
-	c.rest = c.buffer[:kept+n]
+	c.at += int64(got)
+	c.rest = c.buffer[:kept+got]
 }
 
 func (s *Scratch) report(err error) {

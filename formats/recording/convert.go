@@ -197,7 +197,19 @@ func (f *file) used(rows []byte, size uint64) int {
 // row decodes a row. It does not use reflection, since there may be millions of
 // rows.
 func (f *file) row(b []byte) layout.Row {
+	if f.order == binary.LittleEndian { // usual; without the calls by interface it takes a third of the time
+		return littleRow(b)
+	}
 	o := f.order
+	return layout.Row{Callsite: o.Uint64(b), Comm: o.Uint32(b[8:]), Peer: int32(o.Uint32(b[12:])),
+		Slice: o.Uint32(b[16:]), Call: o.Uint16(b[20:]), Direction: b[22], SizeClass: b[23],
+		Count: o.Uint64(b[rowCount:]), Bytes: o.Uint64(b[32:]), Time: o.Uint64(b[40:]),
+		Min: o.Uint64(b[48:]), Max: o.Uint64(b[56:])}
+}
+
+func littleRow(b []byte) layout.Row {
+	o := binary.LittleEndian
+	_ = b[63]
 	return layout.Row{Callsite: o.Uint64(b), Comm: o.Uint32(b[8:]), Peer: int32(o.Uint32(b[12:])),
 		Slice: o.Uint32(b[16:]), Call: o.Uint16(b[20:]), Direction: b[22], SizeClass: b[23],
 		Count: o.Uint64(b[rowCount:]), Bytes: o.Uint64(b[32:]), Time: o.Uint64(b[40:]),

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
@@ -83,8 +84,9 @@ func (r *Run) memberOf(p *profile.Profile, from origin, name string, index int) 
 }
 
 func (r *Run) memberOfHead(h *recording.Head, from *recordingDir) member {
+	// The texts of a head are parts of the whole index, which they would keep in memory.
 	kind := memberKind{run: h.Run, program: h.Program, host: h.Host, library: h.Library, size: h.Size}
-	return member{memberKind: r.kindOf(kind, h.Rank, h.Variables), from: from, name: h.Name, start: h.Start,
+	return member{memberKind: r.kindOf(kind, h.Rank, h.Variables), from: from, name: strings.Clone(h.Name), start: h.Start,
 		rank: int32(h.Rank), pid: int32(h.Pid), finalized: h.Finalized}
 }
 
@@ -99,6 +101,7 @@ func (r *Run) kindOf(kind memberKind, rank int, variables []profile.Variable) *m
 		if r.kinds == nil {
 			r.kinds = map[memberKind]*memberKind{}
 		}
+		kind.run, kind.program, kind.host, kind.library = strings.Clone(kind.run), strings.Clone(kind.program), strings.Clone(kind.host), strings.Clone(kind.library)
 		known = &kind
 		r.kinds[kind] = known
 	}
@@ -263,7 +266,7 @@ func (j *Job) eachOf(share []*member, give func(*profile.Profile) error) error {
 	}
 	for _, m := range share {
 		p, err := j.run.read(m)
-		if err == nil {
+		if p != nil {
 			err = give(p)
 		}
 		if err != nil {
@@ -304,16 +307,22 @@ func (j *Job) shares() [][]*member {
 func (r *Run) readRecordings(members []member, give func(*profile.Profile) error) error {
 	return profile.ReadAhead(len(members), 1, func(i int, deliver func(*profile.Profile) error) error {
 		p, err := r.read(&members[i])
-		if err != nil {
+		if p == nil {
 			return err
 		}
 		return deliver(p)
 	}, func(_ int, p *profile.Profile) error { return give(p) })
 }
 
-// read returns the profile of a single origin, with its physical traffic.
+// read returns the profile of a single origin, with its physical traffic. If the run was
+// opened with depth Once, it returns nil, and no error, for a recording that cannot be read,
+// and notes the damage.
 func (r *Run) read(m *member) (*profile.Profile, error) {
 	p, err := m.read(r.home)
+	if err != nil && r.once != nil {
+		r.once.note(err)
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}

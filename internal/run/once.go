@@ -93,10 +93,15 @@ func (n *siteNames) give(p *profile.Profile, start int64) {
 		n.learn(p, start)
 	}
 	p.Symbols = n.symbols
-	if err := Damage(p); err != nil {
-		n.mutex.Lock()
-		n.damage.Add(err)
-		n.mutex.Unlock()
+	n.note(Damage(p))
+}
+
+// note adds damage, unless it is nil.
+func (o *oncePass) note(damage error) {
+	if damage != nil {
+		o.mutex.Lock()
+		defer o.mutex.Unlock()
+		o.damage.Add(damage)
 	}
 }
 
