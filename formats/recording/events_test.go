@@ -167,7 +167,7 @@ func TestDamagedEvents(t *testing.T) {
 		{"cut behind the header", func(raw []byte) []byte { return raw[:firstChunk] }, 0,
 			[]string{fmt.Sprintf("1.events: byte %d: truncated: it had 2 chunks", firstChunk)}},
 		{"a count larger than a chunk", func(raw []byte) []byte {
-			binary.LittleEndian.PutUint64(raw[firstChunk+16:], layout.ChunkEvents+1)
+			binary.LittleEndian.PutUint64(raw[firstChunk+16:], layout.MaxChunkEvents+1)
 			return raw
 		}, 100, []string{fmt.Sprintf("1.events: byte %d: no chunk of events", firstChunk)}},
 		{"a chunk of no magic", func(raw []byte) []byte { raw[firstChunk] ^= 1; return raw }, 100,

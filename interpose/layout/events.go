@@ -1,14 +1,14 @@
 package layout
 
 // A process whose events are traced has two more files, with the name of its
-// recording:
+// recording (with a container see ExtentEvents; there is no NAME.spill then):
 //
 //	NAME.events  an EventsHeader, padded to EventsHeaderSize, then chunks: those that threads
 //	             are filling, which are mapped like the recording, and some filled ones
 //	NAME.spill   the other filled chunks, one after the other
 //
-// A chunk is ChunkSize bytes: a Chunk and ChunkEvents Events of one thread, in
-// the order in which they ended. Only this thread writes it. It stores Count
+// A chunk is ChunkSize bytes: a Chunk and up to ChunkEvents Events of one thread,
+// in the order in which they ended. Only this thread writes it. It stores Count
 // last, so that a process may be killed between any two instructions. The
 // chunks of one thread are in order of Sequence. A chunk may occur twice, one
 // copy of it truncated, if the process was killed or the file copied before the
@@ -23,7 +23,8 @@ const (
 	EventsHeaderSize = 64 << 10   // whole pages, for all page sizes in use
 	ChunkMagic       = 0x4b4e4843 // "CHNK"
 	ChunkSize        = 256 << 10
-	ChunkEvents      = (ChunkSize - 64) / 32
+	ChunkEvents      = (ChunkSize - 64 - ExtentSize) / 32 // of a full chunk: it fits into an extent of ChunkSize bytes
+	MaxChunkEvents   = (ChunkSize - 64) / 32              // of a full chunk in recordings up to version 7
 )
 
 // EventsHeader.Cut: reasons why there may be fewer events than calls.

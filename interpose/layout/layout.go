@@ -23,7 +23,7 @@ package layout
 
 // Limits. A reader compares lengths with them before it allocates.
 const (
-	Version    = 7
+	Version    = 8
 	ByteOrder  = 0x01020304
 	HeaderSize = 4096
 
@@ -78,7 +78,7 @@ const (
 
 // Segment.Kind
 const (
-	SegmentFree  = 1 // formerly a table; may be reused
+	SegmentFree  = 1 // formerly a table, which may be reused; or the unused end of an Extent (version 8)
 	SegmentLog   = 2
 	SegmentTable = 3
 )
@@ -140,6 +140,9 @@ const (
 	// Of version 7: the library of another tool that comes before mpitrace's,
 	// and the MPI functions that it intercepts, each after a newline.
 	StringIntercepted = 7
+
+	// Of version 8: why the process has a file of its own and no part of its node's container.
+	StringAlone = 8
 )
 
 // Row.Direction. Rows with None, Send, Recv, Read and Write count calls. Rows with these

@@ -95,6 +95,22 @@ bool mt_job_rank(int *rank, int *size)
     return number(ranks, rank);
 }
 
+int mt_job_local_rank(void)
+{
+    static const char *const ranks[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PALS_LOCAL_RANKID",
+                                        "PMI_LOCAL_RANK", "SLURM_LOCALID", "FLUX_TASK_LOCAL_ID", NULL};
+    int rank;
+    return number(ranks, &rank) ? rank : -1;
+}
+
+int mt_job_local_size(void)
+{
+    static const char *const sizes[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PALS_LOCAL_SIZE",
+                                        "PMI_LOCAL_SIZE", "SLURM_NTASKS_PER_NODE", NULL};
+    int size;
+    return number(sizes, &size) ? size : -1;
+}
+
 int mt_job_rank_for_messages(void)
 {
     int rank, size;

@@ -12,6 +12,11 @@ void mt_job_name(char *name, size_t size);
 // number, which is -1 if it is not known. Returns false if the rank is not known.
 bool mt_job_rank(int *rank, int *size);
 
+// The launcher's number of this process among those of its job on its node, and how many
+// these are; -1 if that is not known.
+int mt_job_local_rank(void);
+int mt_job_local_size(void);
+
 // Returns the rank for use in messages: the MPI rank, before it is known the
 // launcher's, else -1.
 int mt_job_rank_for_messages(void);

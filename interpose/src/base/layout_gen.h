@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MT_VERSION 7
+#define MT_VERSION 8
 #define MT_BYTE_ORDER 16909060
 #define MT_HEADER_SIZE 4096
 #define MT_SEGMENT_MAGIC 1196643405
@@ -60,6 +60,7 @@
 #define MT_STRING_LIBRARY 5
 #define MT_STRING_TOOL 6
 #define MT_STRING_INTERCEPTED 7
+#define MT_STRING_ALONE 8
 #define MT_DIR_NONE 0
 #define MT_DIR_SEND 1
 #define MT_DIR_RECV 2
@@ -143,7 +144,7 @@
 #define MT_EVENTS_HEADER_SIZE 65536
 #define MT_CHUNK_MAGIC 1263421507
 #define MT_CHUNK_SIZE 262144
-#define MT_CHUNK_EVENTS 8190
+#define MT_CHUNK_EVENTS 8188
 #define MT_CUT_SLICES 1
 #define MT_CUT_CLASSES 16
 #define MT_CUT_LIMIT 2

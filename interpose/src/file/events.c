@@ -3,11 +3,10 @@
 
 #include "file/recording.h"
 #include "file/recording_path.h"
+#include "file/storage.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/magic.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/statvfs.h>
@@ -16,27 +15,20 @@
 
 // A file of events.
 typedef struct store {
-    mt_recording_path place;   // its path is empty if the file cannot be made
+    mt_file file;     // its path is empty if the file cannot be made
     uint64_t start;   // offset of its first chunk
     uint64_t *chunks; // number of its chunks, in the header
     bool made;
 } store;
 
 // Written when the trace is opened and closed.
-static store stores[2], *const local = &stores[MT_EVENTS_LOCAL], *const spill = &stores[MT_EVENTS_SPILL];
+static store local, own_spill, *spill = &own_spill;
 static mt_l_eventsheader *header;
 static bool in_memory;
 
-// Sets p to the recording's place, with another file name extension.
-static bool set_path(mt_recording_path *p, const char *ending)
+static store *store_of(mt_events where)
 {
-    *p = *mt_recording_location();
-    char *path = strrchr(p->path, '.'), *name = strrchr(p->name, '.');
-    if (!path || !name || (size_t)(path - p->path) + strlen(ending) >= sizeof p->path)
-        return false;
-    strcpy(path, ending);
-    strcpy(name, ending); // a few bytes longer than the old extension
-    return true;
+    return where == MT_EVENTS_LOCAL ? &local : spill;
 }
 
 static bool is_in_memory(int fd)
@@ -45,30 +37,43 @@ static bool is_in_memory(int fd)
     return fstatfs(fd, &st) == 0 && (st.f_type == TMPFS_MAGIC || st.f_type == RAMFS_MAGIC);
 }
 
+// Chooses the place of events that find no room next to the recording.
+static void choose_spill(void)
+{
+    if (local.file.storage == &mt_container) {
+        spill = &local;
+        return;
+    }
+    spill->file = *mt_recording_file();
+    spill->file.storage = &mt_own_file;
+    if (!mt_recording_path_set_ending(&spill->file.place, ".spill") ||
+        !mt_recording_path_in_run_directory(&spill->file.place))
+        spill->file.place.path[0] = 0;
+    spill->chunks = &header->spilled;
+}
+
 mt_l_eventsheader *mt_events_open(void)
 {
-    if (!set_path(&local->place, ".events") || !set_path(&spill->place, ".spill"))
-        return NULL;
-    if (!mt_recording_path_in_run_directory(&spill->place))
-        spill->place.path[0] = 0;
-    int fd = mt_recording_path_create(&local->place);
+    const mt_file *recording = mt_recording_file();
+    const char *why;
+    int fd = recording->storage->make_events(&local.file, recording, ".events");
     if (fd < 0)
         return NULL;
-    const char *why;
-    header = mt_recording_map(fd, 0, MT_EVENTS_HEADER_SIZE, &why);
+    uint64_t size = MT_EVENTS_HEADER_SIZE - local.file.overhead;
+    header = (mt_l_eventsheader *)local.file.storage->map(&local.file, fd, 0, size, &why).at;
     in_memory = is_in_memory(fd);
     close(fd);
     if (!header) {
-        unlink(local->place.path);
+        local.file.storage->remove(&local.file);
         return NULL;
     }
     *header = (mt_l_eventsheader){.magic = "MPIEVENT", .version = MT_EVENTS_VERSION, .byte_order = MT_BYTE_ORDER,
                                   .header_size = MT_EVENTS_HEADER_SIZE, .chunk_size = MT_CHUNK_SIZE,
                                   .pid = (uint32_t)getpid()};
-    local->start = MT_EVENTS_HEADER_SIZE;
-    local->chunks = &header->chunks;
-    local->made = true;
-    spill->chunks = &header->spilled;
+    local.start = MT_EVENTS_HEADER_SIZE;
+    local.chunks = &header->chunks;
+    local.made = true;
+    choose_spill();
     return header;
 }
 
@@ -79,7 +84,8 @@ bool mt_events_in_memory(void)
 
 const char *mt_events_path(mt_events where)
 {
-    return stores[where].place.path[0] ? stores[where].place.path : "the run directory";
+    const store *f = store_of(where);
+    return f->file.place.path[0] ? f->file.place.path : "the run directory";
 }
 
 // Reports whether a file system has more free space than others need. MPIs have files
@@ -96,22 +102,25 @@ static uint64_t next_at(const store *f)
     return f->start + *f->chunks * MT_CHUNK_SIZE;
 }
 
+static uint64_t chunk_size(const store *f)
+{
+    return MT_CHUNK_SIZE - f->file.overhead;
+}
+
 // Opens a file for another chunk. Returns -1 and the reason if there is no room for
 // one.
-static int open_for_more(store *f, const char **why)
+static int open_for_more(mt_events where, const char **why)
 {
-    *why = strerror(EFBIG);
-    if (!mt_recording_path_allows(next_at(f) + MT_CHUNK_SIZE))
-        return -1;
+    store *f = store_of(where);
     errno = ENOENT;
     int fd = -1;
-    if (f->place.path[0])
-        fd = f->made ? mt_recording_path_reopen(&f->place) : mt_recording_path_create(&f->place);
+    if (f->file.place.path[0])
+        fd = f->made ? mt_recording_path_reopen(&f->file.place) : mt_recording_path_create(&f->file.place);
     *why = strerror(errno);
     if (fd < 0)
         return -1;
     f->made = true;
-    if (f == spill || *f->chunks == 0 || has_room(fd))
+    if (where == MT_EVENTS_SPILL || *f->chunks == 0 || has_room(fd))
         return fd;
     *why = "the file system is nearly full";
     close(fd);
@@ -120,64 +129,51 @@ static int open_for_more(store *f, const char **why)
 
 mt_l_chunk *mt_events_map(mt_events where, const char **why)
 {
-    store *f = &stores[where];
-    int fd = open_for_more(f, why);
-    mt_l_chunk *c = fd < 0 ? NULL : mt_recording_map(fd, next_at(f), MT_CHUNK_SIZE, why);
-    if (fd >= 0)
+    store *f = store_of(where);
+    int fd = open_for_more(where, why);
+    mt_l_chunk *c = NULL;
+    if (fd >= 0) {
+        c = (mt_l_chunk *)f->file.storage->map(&f->file, fd, next_at(f), chunk_size(f), why).at;
         close(fd);
+    }
     if (!c)
         return NULL;
 #ifdef MADV_POPULATE_WRITE
-    madvise(c, MT_CHUNK_SIZE, MADV_POPULATE_WRITE); // touching the pages one by one costs three times as much
+    // Touching the pages one by one costs three times as much.
+    madvise((char *)c - f->file.overhead, MT_CHUNK_SIZE, MADV_POPULATE_WRITE);
 #endif
     *c = (mt_l_chunk){0}; // old data may be left there
     __atomic_store_n(f->chunks, *f->chunks + 1, __ATOMIC_RELEASE);
     return c;
 }
 
-static bool write_at(int fd, const mt_l_chunk *chunk, uint64_t at)
-{
-    for (uint64_t done = 0; done < MT_CHUNK_SIZE;) {
-        ssize_t n = pwrite(fd, (const char *)chunk + done, MT_CHUNK_SIZE - done, (off_t)(at + done));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        done += (uint64_t)n;
-    }
-    return true;
-}
-
 bool mt_events_write(mt_events where, const mt_l_chunk *chunk, const char **why)
 {
-    store *f = &stores[where];
-    int fd = open_for_more(f, why);
+    store *f = store_of(where);
+    int fd = open_for_more(where, why);
     if (fd < 0)
         return false;
-    bool done = write_at(fd, chunk, next_at(f));
-    int error = errno;
-    if (!done && ftruncate(fd, (off_t)next_at(f)) != 0) { /* readers detect that the last chunk is cut */ }
+    bool done = f->file.storage->write(&f->file, fd, next_at(f), chunk, chunk_size(f), why);
     if (close(fd) != 0 && done) { // network file systems may report an error only now
         done = false;
-        error = errno;
+        *why = strerror(errno);
     }
-    *why = strerror(error);
     *f->chunks += done;
     return done;
 }
 
 void mt_events_remove(void)
 {
-    unlink(local->place.path);
-    if (spill->made)
-        unlink(spill->place.path);
+    local.file.storage->remove(&local.file);
+    if (spill != &local && spill->made)
+        spill->file.storage->remove(&spill->file);
 }
 
 void mt_events_close(void)
 {
-    int fd = header && local->place.in_tmpdir ? mt_recording_path_reopen(&local->place) : -1;
+    int fd = header && local.file.place.in_tmpdir ? mt_recording_path_reopen(&local.file.place) : -1;
     if (fd < 0)
         return;
-    mt_recording_path_deliver(&local->place, fd, MT_EVENTS_HEADER_SIZE + header->chunks * MT_CHUNK_SIZE);
+    mt_recording_path_deliver(&local.file.place, fd, MT_EVENTS_HEADER_SIZE + header->chunks * MT_CHUNK_SIZE);
     close(fd);
 }

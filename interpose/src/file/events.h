@@ -1,6 +1,7 @@
 // The files of events: one next to the recording, and one in the run directory for what
 // the first has no room for. Both contain chunks that are mapped, which threads fill,
-// and chunks that were written when they were full.
+// and chunks that were written when they were full. If the recording is in a container, both
+// are one part of it.
 #ifndef MT_EVENTS_H
 #define MT_EVENTS_H
 

@@ -6,18 +6,19 @@
 #include "base/lock.h"
 #include "base/settings.h"
 #include "file/recording_path.h"
+#include "file/storage.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 // Written when the recording is made. Its place changes when it is moved at the end.
-static mt_recording_path place;
-static uint64_t page; // size of a page of memory
+static mt_file file;
+static const char *alone; // why it has no part of a container, if it might have had one
+
+// Mapped memory behind the last segment, for the next one. Under MT_LOCK_FILE.
+static mt_room room;
 
 // The size limit of a recording: the default and the largest value of the setting in
 // MiB, and the limit in force in bytes.
@@ -38,59 +39,58 @@ void mt_recording_full(const char *why)
                mt_job_rank_for_messages(), why);
 }
 
-// Reserves `size` more bytes at `offset`. Returns 0, or an error number.
-static int reserve(int fd, uint64_t offset, uint64_t size)
+static uint64_t round_up(uint64_t size)
 {
-    if (!mt_recording_path_allows(offset + size))
-        return EFBIG;
-    int rc = posix_fallocate(fd, (off_t)offset, (off_t)size);
-    for (int tries = 0; rc == EINTR && tries < 100; tries++)
-        rc = posix_fallocate(fd, (off_t)offset, (off_t)size);
-    return rc;
+    return (size + file.unit - 1) / file.unit * file.unit;
 }
 
-void *mt_recording_map(int fd, uint64_t offset, uint64_t size, const char **why)
+// Makes the start of the room a segment. Header.end is updated last, so that readers see
+// only complete segments.
+static mt_segment put_segment(uint32_t kind, uint64_t size, uint64_t rows)
 {
-    int rc = reserve(fd, offset, size);
-    void *at = MAP_FAILED;
-    if (rc == 0) {
-        at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
-        rc = errno;
-    }
-    if (at != MAP_FAILED)
-        return at;
-    *why = strerror(rc);
-    if (ftruncate(fd, (off_t)offset) != 0) { /* the file stays longer */ }
+    mt_l_segment *s = (mt_l_segment *)room.at;
+    uint64_t offset = mt_process.header->end;
+    *s = (mt_l_segment){.magic = MT_SEGMENT_MAGIC, .kind = kind, .size = size, .rows = rows, .offset = offset};
+    __atomic_store_n(&mt_process.header->end, offset + size, __ATOMIC_RELEASE);
+    room = (mt_room){room.at + size, room.size - size};
+    return (mt_segment){s, offset};
+}
+
+// Maps room for `size` bytes. The rest of the old room becomes a free segment, because
+// segments follow each other. Returns NULL, or why there is no room.
+static const char *map_room(uint64_t size)
+{
+    const char *why = NULL;
+    uint64_t end = mt_process.header->end + room.size;
+    if (end + size > size_limit)
+        return "it has reached the size that MPITRACE_MAX_MB allows";
+    int fd = mt_recording_path_reopen(&file.place);
+    if (fd < 0)
+        return "its file cannot be reopened";
+    mt_room more = file.storage->map(&file, fd, end, size, &why);
+    close(fd);
+    if (!more.at)
+        return why;
+    if (room.size)
+        put_segment(MT_SEGMENT_FREE, room.size, 0);
+    room = more;
     return NULL;
 }
 
-static uint64_t pages(uint64_t size)
-{
-    return (size + page - 1) / page * page;
-}
-
-// Appends a segment. Header.end is updated last, so that readers see only complete
-// segments.
-static mt_segment append_segment(uint32_t kind, uint64_t size, uint64_t rows)
+// Appends a segment of `size` bytes, or of `least` or more if these fit where `size` do not.
+static mt_segment append_segment(uint32_t kind, uint64_t least, uint64_t size, uint64_t rows)
 {
     mt_segment s = {NULL, 0};
-    const char *why = "it has reached the size that MPITRACE_MAX_MB allows";
-    int saved = errno, fd = -1;
-    size = pages(size);
+    const char *why = NULL;
+    int saved = errno;
     mt_lock(MT_LOCK_FILE);
-    if (mt_process.header->end + size <= size_limit && (fd = mt_recording_path_reopen(&place)) < 0)
-        why = "its file cannot be reopened";
-    if (fd >= 0) {
-        uint64_t offset = mt_process.header->end;
-        s.segment = mt_recording_map(fd, offset, size, &why);
-        close(fd);
-        if (s.segment) {
-            s.offset = offset;
-            *s.segment = (mt_l_segment){.magic = MT_SEGMENT_MAGIC, .kind = kind, .size = size, .rows = rows,
-                                        .offset = offset};
-            __atomic_store_n(&mt_process.header->end, offset + size, __ATOMIC_RELEASE);
-        }
-    }
+    size = round_up(size);
+    if (size > room.size && round_up(least) <= room.size)
+        size = room.size;
+    if (size > room.size)
+        why = map_room(size);
+    if (!why)
+        s = put_segment(kind, size, rows);
     mt_unlock(MT_LOCK_FILE);
     if (!s.segment)
         mt_recording_full(why);
@@ -126,9 +126,8 @@ static mt_segment reuse_segment(uint64_t rows, uint64_t bytes)
 mt_segment mt_segment_table(uint64_t rows, uint64_t bytes)
 {
     mt_segment s = reuse_segment(rows, bytes);
-    if (!s.segment)
-        s = append_segment(MT_SEGMENT_TABLE, sizeof(mt_l_segment) + bytes, rows);
-    return s;
+    bytes += sizeof(mt_l_segment);
+    return s.segment ? s : append_segment(MT_SEGMENT_TABLE, bytes, bytes, rows);
 }
 
 void mt_segment_release(mt_l_segment *segment)
@@ -143,24 +142,24 @@ void mt_segment_release(mt_l_segment *segment)
     mt_unlock(MT_LOCK_FILE);
 }
 
-// The log segment that is being filled, and how many of its bytes are used.
+// The log segment that is being filled, how many of its bytes are used, and the size that the
+// next one should have.
 static struct {
     mt_l_segment *segment;
-    uint64_t used;
-} log_segment;
+    uint64_t used, next;
+} log_segment = {.next = MT_MIN_LOG_SEGMENT};
 
 static bool reserve_log(uint64_t size)
 {
     if (log_segment.segment && log_segment.used + size <= log_segment.segment->size)
         return true;
-    uint64_t next = log_segment.segment ? log_segment.segment->size * 2 : MT_MIN_LOG_SEGMENT;
-    if (next > 16u << 20)
-        next = 16u << 20;
-    if (next < size + sizeof(mt_l_segment))
-        next = size + sizeof(mt_l_segment);
-    mt_segment s = append_segment(MT_SEGMENT_LOG, next, 0);
+    enum { MT_SHORT_LOG = 4 << 10, MT_MAX_LOG = 16 << 20 };
+    uint64_t least = size + sizeof(mt_l_segment);
+    uint64_t next = least > log_segment.next ? least : log_segment.next - file.overhead; // in an extent of that size
+    mt_segment s = append_segment(MT_SEGMENT_LOG, least > MT_SHORT_LOG ? least : MT_SHORT_LOG, next, 0);
     if (!s.segment)
         return false;
+    log_segment.next = log_segment.next < MT_MAX_LOG ? log_segment.next * 2 : MT_MAX_LOG;
     log_segment.segment = s.segment;
     log_segment.used = sizeof(mt_l_segment);
     return true;
@@ -228,68 +227,73 @@ uint64_t mt_recording_limit(void)
 }
 
 // Returns the number of bytes that every process needs: the header, the first log
-// segment and the table of one thread. The table is counted with samples, because it is
-// not known yet how calls are timed.
-static uint64_t first_bytes(void)
+// segment and the table of one thread. With less, nothing could be recorded, and the next
+// place may have more. The table is counted with samples, because it is not known yet how
+// calls are timed.
+static uint64_t first_bytes(uint64_t unit)
 {
-    return pages(MT_HEADER_SIZE) + pages(MT_MIN_LOG_SEGMENT) +
-           pages(sizeof(mt_l_segment) + MT_MIN_TABLE_ROWS * (sizeof(mt_l_row) + sizeof(mt_l_sample)));
+    uint64_t table = sizeof(mt_l_segment) + MT_MIN_TABLE_ROWS * (sizeof(mt_l_row) + sizeof(mt_l_sample));
+    return (MT_HEADER_SIZE / unit + MT_MIN_LOG_SEGMENT / unit + table / unit + 3) * unit;
 }
 
-// Maps the header, if the place has room for all of these bytes. With less room nothing
-// could be recorded, and the next place may have more.
-static mt_l_header *map_header(int fd, const char **why)
+static void start_header(void)
 {
-    int rc = reserve(fd, 0, first_bytes());
-    if (rc == 0)
-        return mt_recording_map(fd, 0, pages(MT_HEADER_SIZE), why);
-    *why = strerror(rc);
-    return NULL;
+    mt_l_header *h = (mt_l_header *)room.at;
+    uint64_t head = round_up(MT_HEADER_SIZE);
+    memcpy(h->magic, "MPITRACE", 8);
+    h->version = MT_VERSION;
+    h->byte_order = MT_BYTE_ORDER;
+    h->header_size = (uint32_t)head;
+    h->world_rank = h->world_size = -1;
+    h->pid = (uint32_t)getpid();
+    h->clock = mt_process.clock_kind;
+    h->start = mt_clock_read_all();
+    h->end = head;
+    h->state = MT_STATE_RUNNING;
+    mt_process.header = h;
+    room = (mt_room){room.at + head, room.size - head};
 }
 
 bool mt_recording_open(void)
 {
     read_limit();
-    page = (uint64_t)sysconf(_SC_PAGESIZE);
-    uint64_t head = pages(MT_HEADER_SIZE);
-    int fd;
-    while ((fd = mt_recording_path_next(&place)) >= 0) {
-        mt_l_header *h = map_header(fd, &place.why);
-        close(fd);
-        if (h) {
-            memcpy(h->magic, "MPITRACE", 8);
-            h->version = MT_VERSION;
-            h->byte_order = MT_BYTE_ORDER;
-            h->header_size = (uint32_t)head;
-            h->world_rank = h->world_size = -1;
-            h->pid = (uint32_t)getpid();
-            h->clock = mt_process.clock_kind;
-            h->start = mt_clock_read_all();
-            h->end = head;
-            h->state = MT_STATE_RUNNING;
-            mt_process.header = h;
-            mt_recording_path_note(&place);
+    while (mt_recording_path_next(&file.place)) {
+        uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+        const char **why = &file.place.why;
+        if (file.place.shared) {
+            room = mt_container.make(&file, MT_HEADER_SIZE, first_bytes(MT_EXTENT_SIZE), &alone);
+            alone = room.at ? NULL : alone;
+        }
+        if (!room.at)
+            room = mt_own_file.make(&file, MT_HEADER_SIZE, first_bytes(page), why);
+        if (room.at) {
+            start_header();
+            mt_recording_path_note(&file.place);
             return true;
         }
-        unlink(place.path);
     }
-    mt_log("nothing is recorded: the recording cannot be created: %s", place.why);
+    mt_log("nothing is recorded: the recording cannot be created: %s", file.place.why);
     return false;
 }
 
-const mt_recording_path *mt_recording_location(void)
+const char *mt_recording_alone(void)
 {
-    return &place;
+    return !alone && file.place.in_tmpdir ? "the run directory cannot be written to" : alone;
+}
+
+const mt_file *mt_recording_file(void)
+{
+    return &file;
 }
 
 const char *mt_recording_name(void)
 {
-    return place.name;
+    return file.place.name;
 }
 
 bool mt_recording_resume(void)
 {
-    int fd = mt_recording_path_reopen(&place);
+    int fd = mt_recording_path_reopen(&file.place);
     if (fd < 0)
         return false; // it was moved into the run directory, because it could not stay in its place
     close(fd);
@@ -303,10 +307,10 @@ bool mt_recording_resume(void)
 // file, because the segments are mapped at unrelated addresses.
 static uint64_t checksum(int fd, uint64_t end)
 {
-    uint64_t words[512], sum = MT_CHECKSUM_START;
+    uint64_t words[2048], sum = MT_CHECKSUM_START;
     for (uint64_t at = 0; at < end;) {
         uint64_t rest = end - at;
-        ssize_t n = pread(fd, words, rest < sizeof words ? rest : sizeof words, (off_t)at);
+        ssize_t n = file.storage->read(&file, fd, at, words, rest < sizeof words ? rest : sizeof words);
         if (n <= 0 || n % 8 != 0)
             return 0;
         for (ssize_t i = 0; i < n / 8; i++) {
@@ -320,16 +324,16 @@ static uint64_t checksum(int fd, uint64_t end)
 
 void mt_recording_close(void)
 {
-    int fd = mt_recording_path_reopen(&place);
+    int fd = mt_recording_path_reopen(&file.place);
     if (fd < 0)
         return;
     // What follows the last segment was reserved and never used. The lock is needed
     // because a thread that makes calls between two sessions may be extending the file.
     mt_lock(MT_LOCK_FILE);
-    if (ftruncate(fd, (off_t)mt_process.header->end) != 0) { /* the file stays longer */ }
+    file.storage->trim(&file, fd, mt_process.header->end);
     mt_process.header->checksum = checksum(fd, mt_process.header->end);
-    if (place.in_tmpdir)
-        mt_recording_path_deliver(&place, fd, mt_process.header->end);
+    if (file.place.in_tmpdir)
+        mt_recording_path_deliver(&file.place, fd, mt_process.header->end);
     mt_unlock(MT_LOCK_FILE);
     close(fd);
 }

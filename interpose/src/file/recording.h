@@ -4,7 +4,7 @@
 #define MT_RECORDING_H
 
 #include "base/base.h"
-#include "file/recording_path.h"
+#include "file/storage.h"
 
 typedef struct mt_segment {
     mt_l_segment *segment; // NULL: no room
@@ -15,22 +15,20 @@ typedef struct mt_segment {
 // to stderr and returns false.
 bool mt_recording_open(void);
 
-// Returns the recording's place. The pointer is valid from when the file was made until
-// the process ends.
-const mt_recording_path *mt_recording_location(void);
+// Returns where the recording is stored. The pointer is valid from when the file was made
+// until the process ends.
+const mt_file *mt_recording_file(void);
 
-// Maps `size` more bytes of a file at `offset`. The space is reserved first, so that a
-// full disk is an error here and never a SIGBUS later. On an error it returns NULL,
-// sets `why`, and truncates the file to its old length, because others may need the
-// space.
-void *mt_recording_map(int fd, uint64_t offset, uint64_t size, const char **why);
+// Returns why the recording has a file of its own and no part of its node's container, NULL if it
+// has a part, or is in the spool.
+const char *mt_recording_alone(void);
 
 // Returns the file's name without its directory. The pointer is valid as long as that
-// of mt_recording_location.
+// of mt_recording_file.
 const char *mt_recording_name(void);
 
-// Truncates the file to what was used, and moves it into the run directory if it had to
-// be made elsewhere. The mapping stays valid.
+// Writes the checksum, truncates a file of its own to what was used, and moves it into the run
+// directory if it had to be made elsewhere. The mapping stays valid.
 void mt_recording_close(void);
 
 // Resumes the recording after that, because the process has initialized MPI again.

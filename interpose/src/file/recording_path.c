@@ -130,18 +130,35 @@ int mt_recording_path_reopen(const mt_recording_path *p)
     return fd;
 }
 
-static void name_file(mt_recording_path *p)
+void mt_recording_path_host(char *host, size_t size)
 {
-    char host[256] = "node";
-    gethostname(host, sizeof host - 1);
+    if (gethostname(host, size - 1) != 0)
+        snprintf(host, size, "node");
+    host[size - 1] = 0;
     for (char *c = host; *c; c++)
         if (*c == '/')
             *c = '_';
-    snprintf(p->name, sizeof p->name, "%s-%d-%llu.rec", host, (int)getpid(),
-             (unsigned long long)mt_clock_ns(CLOCK_REALTIME));
 }
 
-int mt_recording_path_next(mt_recording_path *p)
+static void name_file(mt_recording_path *p)
+{
+    char host[256];
+    mt_recording_path_host(host, sizeof host);
+    p->start = mt_clock_ns(CLOCK_REALTIME);
+    snprintf(p->name, sizeof p->name, "%s-%d-%llu.rec", host, (int)getpid(), (unsigned long long)p->start);
+}
+
+bool mt_recording_path_set_ending(mt_recording_path *p, const char *ending)
+{
+    char *path = strrchr(p->path, '.'), *name = strrchr(p->name, '.');
+    if (!path || !name || (size_t)(path - p->path) + strlen(ending) >= sizeof p->path)
+        return false;
+    strcpy(path, ending);
+    strcpy(name, ending); // a few bytes longer than the old extension
+    return true;
+}
+
+bool mt_recording_path_next(mt_recording_path *p)
 {
     static bool (*const places[])(mt_recording_path *) = {in_spool, mt_recording_path_in_run_directory, in_tmpdir};
     if (p->tried == 0)
@@ -149,17 +166,14 @@ int mt_recording_path_next(mt_recording_path *p)
     while (p->tried < (int)(sizeof places / sizeof *places)) {
         errno = 0;
         p->shared = false;
-        if (places[p->tried++](p)) {
-            int fd = mt_recording_path_create(p);
-            if (fd >= 0)
-                return fd;
-        }
+        if (places[p->tried++](p))
+            return true;
         if (errno)
             p->why = strerror(errno);
     }
     if (!p->why)
         p->why = "no directory can be written to";
-    return -1;
+    return false;
 }
 
 bool mt_recording_path_allows(uint64_t size)

@@ -14,14 +14,21 @@ typedef struct mt_recording_path {
     char directory[4096];  // run directory, absolute
     char name[512];        // of the file
     const char *why;       // error of the latest place that failed, NULL if none did
+    uint64_t start;        // Unix ns in the file's name
     ino_t inode;
     dev_t device;
     bool shared;    // in the run directory: the file's mode follows the user's umask
     bool in_tmpdir; // in $TMPDIR: to be moved into the run directory at the end
 } mt_recording_path;
 
-// Makes the file in the next place. Returns a descriptor, or -1 if no place is left.
-int mt_recording_path_next(mt_recording_path *p);
+// Chooses the next place. Returns false if no place is left.
+bool mt_recording_path_next(mt_recording_path *p);
+
+// Writes the name of this node as it is in names of files.
+void mt_recording_path_host(char *host, size_t size);
+
+// Changes the file name extension. Returns false if the path would be too long.
+bool mt_recording_path_set_ending(mt_recording_path *p, const char *ending);
 
 // mt_recording_path_create makes the file of a place; it returns a descriptor, or -1 if
 // the file exists already. mt_recording_path_reopen opens it again; it returns -1 if

@@ -87,6 +87,8 @@ static void describe_process(void)
     mt_recording_string(MT_STRING_TOOL, MT_TOOL_VERSION, strlen(MT_TOOL_VERSION));
     if (*mt_intercepted())
         mt_recording_string(MT_STRING_INTERCEPTED, mt_intercepted(), strlen(mt_intercepted()));
+    if (mt_recording_alone())
+        mt_recording_string(MT_STRING_ALONE, mt_recording_alone(), strlen(mt_recording_alone()));
     log_file(MT_STRING_COMMAND, "/proc/self/cmdline");
     ssize_t n = readlink("/proc/self/exe", text, sizeof text);
     if (n > 0)

@@ -3,7 +3,7 @@
 // from where, with which peer.
 //
 // Events lie in chunks of a file that is mapped as the recording is. A thread fills its
-// chunk without a lock. A full chunk is written behind the others in the file, and the
+// chunk without a lock. A full chunk is written behind the others, and the
 // thread fills it again. Where writing is expensive, the thread gets another mapped
 // chunk instead. If only the last events are kept, the oldest chunk is filled again. An
 // event costs about 30 instructions and two cache lines, and one event in about 8,000
