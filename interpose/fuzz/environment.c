@@ -456,7 +456,10 @@ static void fuzz_recording_path(void)
 {
     mt_recording_path p = {0};
     world.place = true;
-    for (int fd; (fd = mt_recording_path_next(&p)) >= 0;) {
+    while (mt_recording_path_next(&p)) {
+        int fd = mt_recording_path_create(&p);
+        if (fd < 0)
+            continue;
         require(strlen(p.path) < sizeof p.path && !strchr(p.name, '/'), "a path", p.path);
         p.in_tmpdir = true;
         mt_recording_path_note(&p);
@@ -470,6 +473,7 @@ static void fuzz_job(void)
 {
     char name[64];
     int rank = -1, size;
+    *job_name = 0;
     mt_job_name(name, sizeof name);
     require(strlen(name) < sizeof name, "a job's name", name);
     require(!mt_job_rank(&rank, &size) || rank >= 0, "a rank", name);

@@ -53,7 +53,7 @@ static const char *first_set(const char *const *names)
     return NULL;
 }
 
-void mt_job_name(char *name, size_t size)
+static void find_name(char *name, size_t size)
 {
     static const char *const ids[] = {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PMI_JOBID", "PALS_APID", NULL};
     static const char *const intel_ids[] = {"I_MPI_HYDRA_UUID", NULL};
@@ -72,6 +72,16 @@ void mt_job_name(char *name, size_t size)
         snprintf(name, size, "parent-%d", (int)getppid());
     else
         snprintf(name, size, "single-%d", (int)getpid());
+}
+
+// The name is needed twice, and finding it may take many system calls.
+static char job_name[512]; // empty until it is needed, under MT_LOCK_LIFECYCLE
+
+void mt_job_name(char *name, size_t size)
+{
+    if (!*job_name)
+        find_name(job_name, sizeof job_name);
+    snprintf(name, size, "%s", job_name);
 }
 
 static bool number(const char *const *names, int *n)
