@@ -31,6 +31,7 @@ type processKind struct {
 	timing           string // name of a profile.Timing
 	threads          int
 	intercepted      string // text of interceptedText
+	alone            string // Profile.Alone
 	settings         string // recorded settings: name=value, separated by NUL
 }
 
@@ -206,7 +207,8 @@ func (s *processes) processOf(p *profile.Profile) addedProcess {
 func (s *processes) kindOf(p *profile.Profile) *processKind {
 	kind := processKind{size: p.Size, program: p.Name(), library: p.LibraryLine(),
 		command: strings.Join(p.Command, "\x00"), unfollowed: p.Unfollowed, settings: settingsLine(p),
-		watched: watchedFor(p), timing: p.Timing.String(), threads: p.Threads, intercepted: interceptedText(p.Intercepted)}
+		watched: watchedFor(p), timing: p.Timing.String(), threads: p.Threads, intercepted: interceptedText(p.Intercepted),
+		alone: p.Alone}
 	known := s.kinds[kind]
 	if known == nil {
 		if s.kinds == nil {

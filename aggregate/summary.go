@@ -78,6 +78,8 @@ type Summary struct {
 
 	Physical *Physical `json:"physical,omitempty"` // what the MPI library sent; nil if it was not recorded
 
+	Alone map[string]int `json:"own_files,omitempty"` // number of processes with a file of their own, by Profile.Alone
+
 	Ends      []End   `json:"ends"`      // processes that did not finalize, in order of ending
 	Deadlocks [][]int `json:"deadlocks"` // cycles of ranks in which each waits for the next
 
@@ -188,6 +190,12 @@ func (s *Summary) addProcess(p *process) {
 	s.MPITimeErrorS = math.Hypot(s.MPITimeErrorS, p.MPITimeErrorS)
 	if p.losses != nil {
 		s.Untimed += p.losses.Untimed
+	}
+	if p.alone != "" {
+		if s.Alone == nil {
+			s.Alone = map[string]int{}
+		}
+		s.Alone[p.alone]++
 	}
 }
 

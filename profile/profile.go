@@ -53,6 +53,10 @@ type Profile struct {
 	Losses   Losses              `json:"losses,omitzero"`
 	Clocks   ClockCheck          `json:"clocks,omitzero"`
 
+	// Alone is why the recording is in a file of its own and not in the
+	// container of its node; empty if it is, or was in the spool.
+	Alone string `json:"alone,omitempty"`
+
 	Intercepted *Intercepted `json:"intercepted,omitempty"` // nil if no other tool intercepts MPI calls
 
 	// Settings holds the mpitrace settings that differ from their defaults, by

@@ -35,6 +35,7 @@ func (f *file) profile() *profile.Profile {
 			Stacks: h.LostStacks, Readings: h.LostReadings},
 		Pauses:      h.Pauses,
 		Stacks:      f.stacks,
+		Alone:       f.text(layout.StringAlone),
 		Intercepted: f.intercepted(),
 	}
 	f.receives.unfollowed = p.Unfollowed

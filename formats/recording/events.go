@@ -106,7 +106,6 @@ type chunk struct {
 	at  int64  // offset of its first event
 	cut uint64 // number of events beyond the end of the file
 	far bool   // whether the file is in the run directory
-	max uint64 // number of events that a thread puts into the chunk
 }
 
 // chunkHead is the size of a layout.Chunk in bytes.
@@ -116,7 +115,6 @@ const chunkHead = 64
 type eventFile struct {
 	in     eventInput
 	size   int64
-	room   uint64 // number of events that a thread puts into a chunk
 	order  binary.ByteOrder
 	header layout.EventsHeader // zero for a spill file
 }
@@ -126,10 +124,7 @@ func openEventFile(path string, order binary.ByteOrder) (*eventFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &eventFile{in: in, size: in.Size(), order: order, room: layout.ChunkEvents}
-	if _, contained := in.(*eventsInContainer); contained {
-		f.room = (layout.ChunkSize - chunkHead - layout.ExtentSize) / eventSize
-	}
+	f := &eventFile{in: in, size: in.Size(), order: order}
 	if !f.spill() {
 		err = f.readHeader()
 	}
@@ -198,7 +193,7 @@ func (f *eventFile) chunks(problem func(at int64, why string)) []chunk {
 	var out []chunk
 	head := make([]byte, chunkHead)
 	for at := int64(f.header.HeaderSize); f.reaches(at + chunkHead); at += layout.ChunkSize {
-		c := chunk{in: f.in, at: at + chunkHead, far: f.spill(), max: f.room}
+		c := chunk{in: f.in, at: at + chunkHead, far: f.spill()}
 		if _, err := f.in.ReadAt(head, at); err != nil {
 			problem(at, err.Error())
 			return out
@@ -207,7 +202,7 @@ func (f *eventFile) chunks(problem func(at int64, why string)) []chunk {
 		switch {
 		case c.Count == 0 && (c.Magic != layout.ChunkMagic || c.Sequence == 0):
 			continue // not used yet
-		case c.Magic != layout.ChunkMagic || c.Count > f.room || c.Sequence == 0:
+		case c.Magic != layout.ChunkMagic || c.Count > layout.MaxChunkEvents || c.Sequence == 0:
 			problem(at, "no chunk of events, skipped")
 			continue
 		case !f.reaches(c.at + int64(c.Count)*eventSize):

@@ -187,7 +187,7 @@ func (r *reading) wholeUntil() uint64 {
 	first := uint64(0)
 	for _, s := range r.streams {
 		last := s[len(s)-1]
-		if last.Count < last.max {
+		if last.Count < layout.ChunkEvents {
 			continue
 		}
 		raw := make([]byte, eventSize)

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -60,6 +61,7 @@ func (s *summaryText) rest() error {
 	s.pvarsText()
 	s.conservationText(s.Conservation)
 	s.untimedText()
+	s.aloneText()
 	s.endsText()
 	s.problemsText()
 	s.omittedText()
@@ -97,6 +99,14 @@ func stateText(state string) string {
 func (s *summaryText) untimedText() {
 	if s.Untimed > 0 {
 		s.printf("not timed: %s from Fortran, whose bindings do it without MPI's functions in C\n", text.CountOf(s.Untimed, "call"))
+	}
+}
+
+// aloneText prints why processes have a file of their own, which costs file systems more
+// than the containers of nodes.
+func (s *summaryText) aloneText() {
+	for _, why := range slices.Sorted(maps.Keys(s.Alone)) {
+		s.printf("files of their own: %s: %s\n", text.CountOf(s.Alone[why], "process"), s.clean(why))
 	}
 }
 

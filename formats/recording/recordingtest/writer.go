@@ -290,7 +290,7 @@ func (l *log) addStrings(p *profile.Profile) {
 		text string
 	}{{layout.StringHost, p.Host}, {layout.StringJob, p.Run}, {layout.StringCommand, command},
 		{layout.StringProgram, p.Program}, {layout.StringLibrary, p.Library},
-		{layout.StringIntercepted, interceptedText(p.Intercepted)}} {
+		{layout.StringIntercepted, interceptedText(p.Intercepted)}, {layout.StringAlone, p.Alone}} {
 		if s.text != "" {
 			l.add(layout.RecordString, layout.String{Key: s.key, Length: uint32(len(s.text))}, []byte(s.text))
 		}
