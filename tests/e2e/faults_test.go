@@ -33,12 +33,13 @@ func TestFaults(t *testing.T) {
 		lib := m.faultyLibrary(t)
 		for _, way := range []faultyWay{
 			{name: "run directory", env: []string{"MPITRACE_STACK=4"}},
+			{name: "container refused", before: "fallocate:1+", only: regexp.MustCompile(`^(open|mmap|posix_fallocate|ftruncate|fstat|unlink)$`)},
 			{name: "spool", env: []string{"MPITRACE_TIMING=sampled", "MPITRACE_SPOOL_DIR=DIR/spool"},
 				only: regexp.MustCompile(`^(calloc|mmap|open|posix_fallocate|ftruncate|fstat|lstat|mkdir)$`)},
-			{name: "trace", env: []string{"MPITRACE_TRACE=on"}, only: regexp.MustCompile(`^(calloc|mmap|open|posix_fallocate|ftruncate|fstat|lstat|mkdir)$`)},
+			{name: "trace", env: []string{"MPITRACE_TRACE=on"}, only: regexp.MustCompile(`^(calloc|realloc|mmap|open|fallocate|pwrite|fstat|lstat|mkdir)$`)},
 			// The recording cannot be created in the run directory; it is
 			// copied there at the end.
-			{name: "elsewhere", before: "posix_fallocate:1", only: regexp.MustCompile(`^(open|close|pread|write|rename|unlink|fstat|mkdir|ftruncate)$`)},
+			{name: "elsewhere", before: "fallocate:1+,posix_fallocate:1", only: regexp.MustCompile(`^(open|close|pread|write|rename|unlink|fstat|mkdir|ftruncate)$`)},
 		} {
 			t.Run(way.name, func(t *testing.T) { m.failEach(t, lib, way) })
 		}
@@ -113,8 +114,7 @@ func (r *trial) run() error {
 func (r *trial) recordings() []string {
 	var found []string
 	for _, place := range []string{"run/recordings", "spool", "tmp/*"} {
-		more, _ := filepath.Glob(filepath.Join(r.dir, place, "*.rec"))
-		found = append(found, more...)
+		found = append(found, recordingsIn(filepath.Join(r.dir, place))...)
 	}
 	return found
 }

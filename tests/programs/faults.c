@@ -2,14 +2,16 @@
  * is linked into the library (ld's --wrap) and affects only the library's own
  * calls. It is not an MPI program.
  *
- * FAULTS=malloc:3,write:1+ makes the third malloc fail, and all writes. At the
- * end, the number of calls of each function is written to the file FAULTS_COUNT,
+ * FAULTS=malloc:3,write:1+ makes the third malloc fail, and all writes. With
+ * mmap:2! the process is killed before the second mmap, with mmap:2? after it. At
+ * the end, the number of calls of each function is written to the file FAULTS_COUNT,
  * so that a test can make each of them fail. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,19 +28,23 @@ struct fault {
 
 static struct fault *all;
 
-/* fails reports whether this call is to fail. */
-static bool fails(struct fault *f)
+/* fails reports whether a call is to fail. It ends the process if it is to be
+ * killed now. */
+static bool fails(struct fault *f, long call, char moment)
 {
     const char *plan = getenv("FAULTS");
     size_t length = strlen(f->name);
-    long call = ++f->calls;
     for (; plan && *plan; plan = strchr(plan, ',') ? strchr(plan, ',') + 1 : NULL) {
         char *end;
         if (strncmp(plan, f->name, length) != 0 || plan[length] != ':')
             continue;
         long first = strtol(plan + length + 1, &end, 10);
-        if (call == first || (call > first && *end == '+'))
+        if (*end == '!' || *end == '?') {
+            if (call == first && *end == moment)
+                raise(SIGKILL);
+        } else if (call == first || (call > first && *end == '+')) {
             return true;
+        }
     }
     return false;
 }
@@ -47,7 +53,8 @@ static bool fails(struct fault *f)
  * because no thread may end inside the library. */
 static void check_cancellation(const char *name)
 {
-    static const char points[] = " open close posix_fallocate read pread write pwrite poll sigtimedwait fclose ";
+    static const char points[] = " open close posix_fallocate fallocate read pread write pwrite poll sigtimedwait "
+                                 "nanosleep fclose ";
     char word[32];
     int state;
     snprintf(word, sizeof word, " %s ", name);
@@ -73,8 +80,12 @@ static void check_cancellation(const char *name)
     type __wrap_##name parameters                                             \
     {                                                                         \
         check_cancellation(#name);                                            \
-        if (!fails(&name##_fault))                                            \
-            return __real_##name arguments;                                   \
+        long call = ++name##_fault.calls;                                     \
+        if (!fails(&name##_fault, call, '!')) {                               \
+            type result = __real_##name arguments;                            \
+            fails(&name##_fault, call, '?');                                  \
+            return result;                                                    \
+        }                                                                     \
         errno = why;                                                          \
         return failed;                                                        \
     }
@@ -89,15 +100,18 @@ FAULT(mmap, void *, MAP_FAILED, ENOMEM, (void *at, size_t size, int may, int fla
 FAULT(open, int, -1, EMFILE, (const char *path, int flags, mode_t mode), (path, flags, mode))
 FAULT(close, int, (__real_close(fd), -1), EIO, (int fd), (fd))
 FAULT(posix_fallocate, int, ENOSPC, errno, (int fd, off_t from, off_t size), (fd, from, size))
+FAULT(fallocate, int, -1, ENOSPC, (int fd, int mode, off_t from, off_t size), (fd, mode, from, size))
 FAULT(ftruncate, int, -1, EIO, (int fd, off_t size), (fd, size))
 FAULT(fstat, int, -1, EIO, (int fd, struct stat *st), (fd, st))
 FAULT(lstat, int, -1, EACCES, (const char *path, struct stat *st), (path, st))
 FAULT(stat, int, -1, EACCES, (const char *path, struct stat *st), (path, st))
 FAULT(read, ssize_t, -1, EIO, (int fd, void *to, size_t size), (fd, to, size))
 FAULT(pread, ssize_t, -1, EIO, (int fd, void *to, size_t size, off_t from), (fd, to, size, from))
+FAULT(pwrite, ssize_t, -1, ENOSPC, (int fd, const void *from, size_t size, off_t at), (fd, from, size, at))
 FAULT(write, ssize_t, -1, ENOSPC, (int fd, const void *from, size_t size), (fd, from, size))
 FAULT(mkdir, int, -1, EACCES, (const char *path, mode_t mode), (path, mode))
 FAULT(rename, int, -1, EACCES, (const char *from, const char *to), (from, to))
+FAULT(link, int, -1, EPERM, (const char *from, const char *to), (from, to))
 FAULT(unlink, int, -1, EACCES, (const char *path), (path))
 FAULT(readlink, ssize_t, -1, EACCES, (const char *path, char *to, size_t size), (path, to, size))
 FAULT(getcwd, char *, NULL, ENOENT, (char *to, size_t size), (to, size))
