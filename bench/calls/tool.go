@@ -61,7 +61,7 @@ func ours(name, path string, settings ...string) tool {
 		env: func(dir string) []string {
 			return append([]string{"MPITRACE_DIR=" + dir, "MPITRACE_QUIET=1"}, settings...)
 		},
-		proof: "recordings/*.rec",
+		proof: "recordings/*.node",
 	}
 }
 

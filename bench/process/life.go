@@ -100,7 +100,7 @@ func (l *life) measure(ctx context.Context, program, lib, dir string) error {
 	if err != nil {
 		return err
 	}
-	with, err := held(ctx, []string{world, "MPITRACE_DIR=" + record, "LD_PRELOAD=" + lib}, line)
+	with, err := held(ctx, []string{world, "MPITRACE_DIR=" + record, "MPITRACE_SPOOL_DIR=" + record, "LD_PRELOAD=" + lib}, line)
 	if err != nil {
 		return err
 	}
@@ -117,9 +117,9 @@ func held(ctx context.Context, env, line []string) (m memory, err error) {
 	return m, err
 }
 
-// packedSize returns the size in bytes of a run's only recording after packing.
-func packedSize(run string) (int64, error) {
-	files, err := filepath.Glob(filepath.Join(run, "recordings", "*.rec"))
+// packedSize returns the size in bytes of the only recording in a spool after packing.
+func packedSize(spool string) (int64, error) {
+	files, err := filepath.Glob(filepath.Join(spool, "*.rec"))
 	if err != nil || len(files) != 1 {
 		return 0, fmt.Errorf("%d recordings, want one (%v)", len(files), err)
 	}

@@ -11,6 +11,11 @@ package layout
 // while it is shared. If a process dies between the claim and the Magic, its granules have no
 // valid Extent: readers skip granule by granule to the next one.
 //
+// Before a container is packed, it is sealed: only processes that already have an extent may
+// claim more. A process whose first Extent is written looks at the seal again, and withdraws if
+// it is there. So the one who sealed the container knows all processes, and packs it if none of
+// them runs any more.
+//
 // The extents of a process with the same Kind are a file in pieces: an extent holds the bytes
 // from Logical on, as many as follow the Extent. What no extent holds reads as zeros. Pieces of
 // kind ExtentRecording are a recording, those of kind ExtentEvents a file NAME.events.
@@ -26,7 +31,7 @@ const (
 	Granule          = 64 << 10
 	ExtentMagic      = 0x54545845 // "EXTT"
 	ExtentSize       = 64         // of an Extent
-	ContainerSealed  = 1 << 63    // bit of ContainerHeader.Claimed: no process may claim any more
+	ContainerSealed  = 1 << 63    // bit of ContainerHeader.Claimed: no other process may claim granules any more
 	MaxHost          = 256
 )
 

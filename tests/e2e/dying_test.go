@@ -364,16 +364,21 @@ func TestChaos(t *testing.T) {
 		program := m.compile(t, "dying")
 		for i := range jobs {
 			seed := rand.Uint64()
-			if !t.Run(strconv.Itoa(i), func(t *testing.T) { killAll(t, m, program, rand.New(rand.NewPCG(seed, 0))) }) {
+			if !t.Run(strconv.Itoa(i), func(t *testing.T) { killAll(t, m, program, rand.New(rand.NewPCG(seed, 0)), false) }) {
 				t.Fatalf("seed %#x", seed)
 			}
 		}
 	})
 }
 
-func killAll(t *testing.T, m implementation, program string, random *rand.Rand) {
+// killAll kills the ranks of a job, which may be in rank mode.
+func killAll(t *testing.T, m implementation, program string, random *rand.Rand, rankMode bool) {
 	dir, run := t.TempDir(), filepath.Join(t.TempDir(), "run")
-	command := slices.Concat([]string{mpitrace, "run", "-o", run, "--"}, m.launch(dyingRanks, program, dir, "go", "0", "0"))
+	argv := []string{program, dir, "go", "0", "0"}
+	command := slices.Concat([]string{mpitrace, "run", "-o", run, "--"}, m.launch(dyingRanks, argv...))
+	if rankMode {
+		command = m.inRanks(dyingRanks, run, nil, argv...)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var talk bytes.Buffer

@@ -199,15 +199,13 @@ static bool open_or_create(opened *o, const node *n, const char **why)
 // Claims granules. Returns the number of the first, or 0 and the reason.
 static uint64_t claim(uint64_t granules, const char **why)
 {
-    uint64_t first = __atomic_load_n(&header->claimed, __ATOMIC_ACQUIRE);
+    uint64_t claimed = __atomic_load_n(&header->claimed, __ATOMIC_ACQUIRE), first;
     do {
-        *why = "the container is sealed";
-        if (first & MT_CONTAINER_SEALED)
-            return 0;
+        first = claimed & ~MT_CONTAINER_SEALED;
         *why = strerror(EFBIG);
         if (first == 0 || first + granules > UINT32_MAX || !mt_recording_path_allows((first + granules) * MT_GRANULE))
             return 0;
-    } while (!__atomic_compare_exchange_n(&header->claimed, &first, first + granules, false, __ATOMIC_SEQ_CST,
+    } while (!__atomic_compare_exchange_n(&header->claimed, &claimed, claimed + granules, false, __ATOMIC_SEQ_CST,
                                           __ATOMIC_ACQUIRE));
     return first;
 }
@@ -226,8 +224,9 @@ static mt_l_extent describe(mt_file *f, uint64_t first, uint64_t granules, uint6
                          .logical = at, .pid = (uint32_t)getpid()};
 }
 
-// Reports whether the container was sealed, which it may be as long as it has no extent of a
-// process that runs. Either this process sees the seal, or whoever seals it sees the extent.
+// Reports whether the container was sealed: it is about to be packed, unless a process that has
+// an extent still runs. Called after the first extent was written: either this process sees the
+// seal, or whoever seals the container sees the extent.
 static bool is_sealed(void)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -285,12 +284,6 @@ static mt_room map(mt_file *f, int fd, uint64_t at, uint64_t size, const char **
     size = granules * MT_GRANULE;
     *e = describe(f, first, granules, at);
     __atomic_store_n(&e->magic, MT_EXTENT_MAGIC, __ATOMIC_RELEASE);
-    if (is_sealed()) {
-        e->magic = 0;
-        munmap(e, size);
-        *why = "the container is sealed";
-        return no_room;
-    }
     f->extents[f->count++] = (mt_extent){e, size};
     return (mt_room){(char *)e + MT_EXTENT_SIZE, size - MT_EXTENT_SIZE};
 }
@@ -315,22 +308,26 @@ static mt_room make(mt_file *f, uint64_t size, uint64_t reserve_size, const char
     f->kind = MT_EXTENT_RECORDING;
     for (int tries = 0; tries < MT_JOIN_TRIES && open_or_create(&o, &n, why); tries++) {
         f->sequence = f->count = 0;
-        mt_room room = map(f, o.fd, 0, size, why);
+        bool sealed = is_sealed();
+        mt_room room = sealed ? no_room : map(f, o.fd, 0, size, why);
         bool named = has_name(&o);
+        sealed |= is_sealed();
         close(o.fd);
-        if (room.at && named) {
+        if (room.at && named && !sealed) {
             memcpy(f->place.path, o.path, sizeof f->place.path);
             f->place.inode = o.st.st_ino;
             f->place.device = o.st.st_dev;
             return room;
         }
-        if (room.at)
+        if (room.at) {
+            f->extents[0].at->magic = 0;
             munmap(f->extents[0].at, f->extents[0].size);
+        }
         munmap(header, sizeof *header);
         header = NULL;
+        *why = !named ? "the container was removed" : sealed ? "the container is sealed" : *why;
         if (named)
             break;
-        *why = "the container was removed";
     }
     return no_room;
 }
