@@ -267,7 +267,8 @@ static void *map_granules(int fd, uint64_t first, uint64_t granules, const char 
     return NULL;
 }
 
-static mt_room map(mt_file *f, int fd, uint64_t at, uint64_t size, const char **why)
+// Maps an extent. `begin`, which may be NULL, writes to it before it becomes visible.
+static mt_room map_extent(mt_file *f, int fd, uint64_t at, uint64_t size, void (*begin)(char *), const char **why)
 {
     uint64_t granules = granules_for(size), first;
     if (!enlarge_list(f)) {
@@ -283,9 +284,16 @@ static mt_room map(mt_file *f, int fd, uint64_t at, uint64_t size, const char **
     }
     size = granules * MT_GRANULE;
     *e = describe(f, first, granules, at);
+    if (begin)
+        begin((char *)e + MT_EXTENT_SIZE);
     __atomic_store_n(&e->magic, MT_EXTENT_MAGIC, __ATOMIC_RELEASE);
     f->extents[f->count++] = (mt_extent){e, size};
     return (mt_room){(char *)e + MT_EXTENT_SIZE, size - MT_EXTENT_SIZE};
+}
+
+static mt_room map(mt_file *f, int fd, uint64_t at, uint64_t size, const char **why)
+{
+    return map_extent(f, fd, at, size, NULL, why);
 }
 
 // Reports whether the container still has its name. It is removed when it has been packed.
@@ -295,9 +303,9 @@ static bool has_name(const opened *o)
     return lstat(o->path, &st) == 0 && st.st_ino == o->st.st_ino && st.st_dev == o->st.st_dev;
 }
 
-static mt_room make(mt_file *f, uint64_t size, uint64_t reserve_size, const char **why)
+static mt_room make(mt_file *f, uint64_t size, uint64_t bytes, void (*begin)(char *), const char **why)
 {
-    (void)reserve_size; // the first extent has room for all of it
+    (void)bytes; // the first extent has room for all of it
     node n;
     opened o;
     *why = "the node or its boot id is not known";
@@ -309,7 +317,7 @@ static mt_room make(mt_file *f, uint64_t size, uint64_t reserve_size, const char
     for (int tries = 0; tries < MT_JOIN_TRIES && open_or_create(&o, &n, why); tries++) {
         f->sequence = f->count = 0;
         bool sealed = is_sealed();
-        mt_room room = sealed ? no_room : map(f, o.fd, 0, size, why);
+        mt_room room = sealed ? no_room : map_extent(f, o.fd, 0, size, begin, why);
         bool named = has_name(&o);
         sealed |= is_sealed();
         close(o.fd);

@@ -43,7 +43,7 @@ static mt_room map(mt_file *f, int fd, uint64_t at, uint64_t size, const char **
     return (mt_room){NULL, 0};
 }
 
-static mt_room make(mt_file *f, uint64_t size, uint64_t reserved, const char **why)
+static mt_room make(mt_file *f, uint64_t size, uint64_t reserved, void (*begin)(char *), const char **why)
 {
     mt_room room = {NULL, 0};
     errno = 0;
@@ -61,7 +61,9 @@ static mt_room make(mt_file *f, uint64_t size, uint64_t reserved, const char **w
     if (rc == 0)
         room = map(f, fd, 0, size, why);
     close(fd);
-    if (!room.at)
+    if (room.at)
+        begin(room.at);
+    else
         unlink(f->place.path);
     return room;
 }

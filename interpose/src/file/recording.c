@@ -236,22 +236,19 @@ static uint64_t first_bytes(uint64_t unit)
     return (MT_HEADER_SIZE / unit + MT_MIN_LOG_SEGMENT / unit + table / unit + 3) * unit;
 }
 
-static void start_header(void)
+static void write_header(char *at)
 {
-    mt_l_header *h = (mt_l_header *)room.at;
-    uint64_t head = round_up(MT_HEADER_SIZE);
+    mt_l_header *h = (mt_l_header *)at;
     memcpy(h->magic, "MPITRACE", 8);
     h->version = MT_VERSION;
     h->byte_order = MT_BYTE_ORDER;
-    h->header_size = (uint32_t)head;
+    h->header_size = (uint32_t)round_up(MT_HEADER_SIZE);
     h->world_rank = h->world_size = -1;
     h->pid = (uint32_t)getpid();
     h->clock = mt_process.clock_kind;
     h->start = mt_clock_read_all();
-    h->end = head;
+    h->end = h->header_size;
     h->state = MT_STATE_RUNNING;
-    mt_process.header = h;
-    room = (mt_room){room.at + head, room.size - head};
 }
 
 bool mt_recording_open(void)
@@ -261,13 +258,14 @@ bool mt_recording_open(void)
         uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
         const char **why = &file.place.why;
         if (file.place.shared) {
-            room = mt_container.make(&file, MT_HEADER_SIZE, first_bytes(MT_EXTENT_SIZE), &alone);
+            room = mt_container.make(&file, MT_HEADER_SIZE, first_bytes(MT_EXTENT_SIZE), write_header, &alone);
             alone = room.at ? NULL : alone;
         }
         if (!room.at)
-            room = mt_own_file.make(&file, MT_HEADER_SIZE, first_bytes(page), why);
+            room = mt_own_file.make(&file, MT_HEADER_SIZE, first_bytes(page), write_header, why);
         if (room.at) {
-            start_header();
+            mt_process.header = (mt_l_header *)room.at;
+            room = (mt_room){room.at + mt_process.header->end, room.size - mt_process.header->end};
             mt_recording_path_note(&file.place);
             return true;
         }

@@ -35,9 +35,10 @@ typedef struct mt_file {
 // The functions have a descriptor `fd`, from mt_recording_path_reopen. If they fail, they set
 // `why`; the text is valid until the next call.
 typedef struct mt_storage {
-    // Stores the file, with its first `size` bytes mapped, at its place in the run directory or
-    // elsewhere. The space of `reserve` bytes is reserved. Leaves nothing behind on an error.
-    mt_room (*make)(mt_file *f, uint64_t size, uint64_t reserve, const char **why);
+    // Stores the file at its place, and maps its first `size` bytes or more. `begin` writes them
+    // before a reader can see the file. The space of `reserve` bytes is reserved. Leaves nothing
+    // behind on an error.
+    mt_room (*make)(mt_file *f, uint64_t size, uint64_t reserve, void (*begin)(char *at), const char **why);
 
     // Stores the events beside their recording, without any bytes yet. Returns a descriptor, or -1.
     int (*make_events)(mt_file *events, const mt_file *recording, const char *ending);

@@ -1,0 +1,135 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
+)
+
+// TestContainerKilledInside kills a process just before and just after each call
+// of the system by which it makes and extends its part of a container: between a
+// claim and its extent, too. Processes that come before and after it must lose
+// nothing. Of the killed one, what is there can be read.
+func TestContainerKilledInside(t *testing.T) {
+	level := testenv.All
+	if testenv.Runs(testenv.Sweep) {
+		level = testenv.Sweep
+	}
+	withEachAt(t, level, debian, func(t *testing.T, m implementation) {
+		lib := m.faultyLibrary(t)
+		for _, trace := range []string{"off", "on"} {
+			t.Run("trace "+trace, func(t *testing.T) { m.killInside(t, lib, trace) })
+		}
+	})
+}
+
+// A victim is a job of three processes, one after the other, of which the second
+// is killed.
+type victim struct {
+	dir     string
+	env     []string
+	command []string
+}
+
+func (v *victim) run(faults string) error {
+	cmd := exec.Command(v.command[0], v.command[1:]...)
+	cmd.Env = slices.Concat(os.Environ(), oneJob, v.env, []string{"MPITRACE_DIR=" + v.dir, "FAULTS=" + faults, "FAULTS_COUNT=" + v.dir + ".count"})
+	return cmd.Run()
+}
+
+func (m implementation) killInside(t *testing.T, lib, trace string) {
+	v := victim{dir: filepath.Join(t.TempDir(), "run"), env: []string{"MPITRACE_TRACE=" + trace, "MPITRACE_TRACE_BUFFER=256K"},
+		command: preload(lib, nil, m.compile(t, "answer"))}
+	if err := v.run(""); err != nil {
+		t.Fatal(err)
+	}
+	want := fingerprint(checkOneContainer(t, v.dir, 1)[0])
+	functions := regexp.MustCompile(`^(open|fstat|lstat|mmap|fallocate|pwrite|link|unlink|close|pread)$`)
+	var group errgroup.Group
+	group.SetLimit(2)
+	for _, line := range strings.Split(strings.TrimSpace(string(readAll(t, v.dir+".count"))), "\n") {
+		var function string
+		var n int
+		fmt.Sscan(line, &function, &n)
+		if !functions.MatchString(function) {
+			continue
+		}
+		for k := 1; k <= n; k++ {
+			if !faultAtLevel(k, false) {
+				continue
+			}
+			for _, moment := range []string{"!", "?"} {
+				for _, first := range []bool{true, false} {
+					fault := fmt.Sprintf("%s:%d%s", function, k, moment)
+					trial := v
+					trial.dir = filepath.Join(v.dir, fmt.Sprintf("%s-%d-%q-%t", function, k, moment, first))
+					group.Go(func() error {
+						if err := trial.check(fault, first, want); err != nil {
+							t.Errorf("%s, first %t: %v", fault, first, err)
+						}
+						return os.RemoveAll(trial.dir)
+					})
+				}
+			}
+		}
+	}
+	if err := group.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// check runs the job. The killed process is its first if first is set, and makes
+// the container.
+func (v *victim) check(fault string, first bool, want string) error {
+	whole := 1
+	if !first {
+		whole++
+		if err := v.run(""); err != nil {
+			return err
+		}
+	}
+	if err := v.run(fault); err == nil && first {
+		return fmt.Errorf("the process was not killed") // one that does not make the container calls less
+	}
+	if err := v.run(""); err != nil {
+		return err
+	}
+	containers, _ := filepath.Glob(filepath.Join(v.dir, "recordings", "*"+recording.ContainerSuffix))
+	if len(containers) != 1 {
+		return fmt.Errorf("containers %q", containers)
+	}
+	c, err := recording.OpenContainer(containers[0])
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if problems := c.Problems(); len(problems) > 0 {
+		return fmt.Errorf("%q", problems)
+	}
+	for i := range c.Heads() {
+		p, err := c.Read(i)
+		switch {
+		case err != nil:
+			return err
+		case len(p.Problems) > 0:
+			return fmt.Errorf("%s: %q", p.Source, p.Problems)
+		case p.State == profile.Finalized && fingerprint(p) == want:
+			whole--
+		}
+	}
+	if n := len(c.Heads()); whole > 0 || n > 3 {
+		return fmt.Errorf("%d recordings, %d of the other processes are missing", n, whole)
+	}
+	return nil
+}
