@@ -69,11 +69,11 @@ func (m implementation) killInside(t *testing.T, lib, trace string) {
 			if !faultAtLevel(k, false) {
 				continue
 			}
-			for _, moment := range []string{"!", "?"} {
+			for name, moment := range map[string]string{"before": "!", "after": "?"} {
 				for _, first := range []bool{true, false} {
 					fault := fmt.Sprintf("%s:%d%s", function, k, moment)
 					trial := v
-					trial.dir = filepath.Join(v.dir, fmt.Sprintf("%s-%d-%q-%t", function, k, moment, first))
+					trial.dir = filepath.Join(v.dir, fmt.Sprintf("%s-%d-%s-%t", function, k, name, first))
 					group.Go(func() error {
 						if err := trial.check(fault, first, want); err != nil {
 							t.Errorf("%s, first %t: %v", fault, first, err)
@@ -132,4 +132,51 @@ func (v *victim) check(fault string, first bool, want string) error {
 		return fmt.Errorf("%d recordings, %d of the other processes are missing", n, whole)
 	}
 	return nil
+}
+
+// TestContainerCalls counts the calls of the system that the library makes from
+// MPI_Init to MPI_Finalize. They must not grow with the number of ranks on the
+// node, but for those of ranks that wait for the first one to make the container.
+func TestContainerCalls(t *testing.T) {
+	const waits = 5 * 2 // each opens the container once more
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		lib, program := m.faultyLibrary(t), m.compileFile(t, filepath.Join(root, "examples", "halo", "halo.c"))
+		most := func(n int) int {
+			dir := t.TempDir()
+			command := append([]string{"sh", "-c", `FAULTS_COUNT=` + dir + `/$$ exec "$@"`, "sh"},
+				preload(lib, []string{"MPITRACE_DIR=" + filepath.Join(dir, "run")}, program, "-n", "32", "-m", "32", "-s", "1")...)
+			succeed(t, nil, m.launch(n, command...)...)
+			checkOneContainer(t, filepath.Join(dir, "run"), n)
+			counts, _ := filepath.Glob(filepath.Join(dir, "[0-9]*"))
+			if len(counts) != n {
+				t.Fatalf("%d counts of %d ranks", len(counts), n)
+			}
+			most := 0
+			for _, path := range counts {
+				most = max(most, systemCalls(string(readAll(t, path))))
+			}
+			return most
+		}
+		one, few, many := most(1), most(2), most(16)
+		t.Logf("1 rank: %d calls, 2 ranks: at most %d, 16 ranks: at most %d", one, few, many)
+		if one < 20 || few > one+waits || many > one+waits {
+			t.Errorf("%d calls for 1 rank, up to %d and %d for 2 and 16", one, few, many)
+		}
+	})
+}
+
+// systemCalls returns how many calls of files and memory are in the counts that
+// faults.c writes.
+func systemCalls(counts string) (sum int) {
+	for line := range strings.Lines(counts) {
+		var function string
+		var n int
+		fmt.Sscan(line, &function, &n)
+		switch function {
+		case "malloc", "calloc", "realloc", "aligned_alloc", "strdup", "open_memstream", "pthread_key_create", "pthread_setspecific", "__register_atfork":
+		default:
+			sum += n
+		}
+	}
+	return sum
 }

@@ -3,9 +3,11 @@ package e2e
 import (
 	"fmt"
 	"maps"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/mpitrace/mpitrace/formats/recording"
@@ -66,6 +68,40 @@ func TestContainersOfNodes(t *testing.T) {
 					}
 				}
 			})
+		}
+	})
+}
+
+// TestContainerWithoutMpitrace kills `mpitrace run`, then the ranks on two nodes.
+// The container of the other node is left in the run directory, with all that its
+// ranks announced.
+func TestContainerWithoutMpitrace(t *testing.T) {
+	withEachAt(t, testenv.All, debian, func(t *testing.T, m implementation) {
+		c, dir, run := testenv.NewCluster(t), t.TempDir(), filepath.Join(t.TempDir(), "run")
+		command := c.On("nodea", dir, slices.Concat([]string{mpitrace, "run", "-o", run, "--"}, m.onNodes(c, 2, m.compile(t, "dying"), dir, "go", "0", "0"))...)
+		cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		awaitCalls(t, dir)
+		pids := append([]int{cmd.Process.Pid}, processesOf(dir)...)
+		for _, pid := range pids {
+			syscall.Kill(pid, syscall.SIGKILL) // the launcher may have ended the rank before
+		}
+		cmd.Wait()
+		killLeft(dir)
+		ranks := recordingsOf(t, run)
+		if len(pids) != 5 || len(ranks) != 2 || len(filesOf(t, run)) != 1 {
+			t.Errorf("%d processes; %d recordings in %q, want those of the two ranks on nodeb", len(pids), len(ranks), filesOf(t, run))
+		}
+		for _, p := range ranks {
+			checkAnnounced(t, p, uint64(len(readAll(t, filepath.Join(dir, fmt.Sprint(p.Rank))))))
+			if p.Host != "nodeb" {
+				t.Errorf("rank %d on %s", p.Rank, p.Host)
+			}
+		}
+		if out := execute(t, nil, mpitrace, "report", run); !strings.Contains(out.stdout, "on 2 of 4 ranks") {
+			t.Errorf("the report is\n%s%s", out.stdout, out.stderr)
 		}
 	})
 }

@@ -3,7 +3,7 @@ package e2e
 import (
 	"bytes"
 	"encoding/binary"
-		"math/rand/v2"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -382,10 +382,10 @@ func TestContainerCreation(t *testing.T) {
 	})
 }
 
-// TestContainerChaos kills the ranks of jobs in rank mode in random order at
-// random times. Each recording must have what the rank announced.
+// TestContainerChaos kills the ranks of jobs in rank mode and the launcher in
+// random order at random times. Each recording must have what the rank announced.
 func TestContainerChaos(t *testing.T) {
-	// With three ranks and two MPIs these are 12, 24 or 204 kills.
+	// With three ranks and two MPIs these are 12, 24 or 204 kills of ranks.
 	jobs := map[testenv.Level]int{testenv.Quick: 2, testenv.All: 4, testenv.Sweep: 34}[testenv.Highest()]
 	withEachAt(t, testenv.Highest(), debian, func(t *testing.T, m implementation) {
 		program := m.compile(t, "dying")

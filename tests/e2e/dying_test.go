@@ -371,7 +371,7 @@ func TestChaos(t *testing.T) {
 	})
 }
 
-// killAll kills the ranks of a job, which may be in rank mode.
+// killAll kills the ranks of a job. In rank mode the launcher is one more victim.
 func killAll(t *testing.T, m implementation, program string, random *rand.Rand, rankMode bool) {
 	dir, run := t.TempDir(), filepath.Join(t.TempDir(), "run")
 	argv := []string{program, dir, "go", "0", "0"}
@@ -393,6 +393,9 @@ func killAll(t *testing.T, m implementation, program string, random *rand.Rand, 
 	pids := processesOf(dir)
 	if len(pids) != dyingRanks {
 		t.Fatalf("%d ranks, want %d", len(pids), dyingRanks)
+	}
+	if rankMode {
+		pids = append(pids, cmd.Process.Pid)
 	}
 	random.Shuffle(len(pids), func(i, j int) { pids[i], pids[j] = pids[j], pids[i] })
 	for _, pid := range pids {
