@@ -15,7 +15,6 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/internal/run"
-	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -297,13 +296,7 @@ func mergedPrograms(t *testing.T, jobs ...testJob) string {
 		}
 	}
 	dir := run.Dir(t.TempDir())
-	opened, err := run.OpenSource(ps, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := dir.Merge(opened, nil, new(run.Info), trace.EstimateClocks); err != nil {
-		t.Fatal(err)
-	}
+	writeMerged(t, dir, ps)
 	return string(dir)
 }
 
@@ -369,14 +362,8 @@ func TestDiffMatchesJobs(t *testing.T) {
 // A limit on time is an error if a run was not timed.
 func TestDiffFailIfWorseUntimed(t *testing.T) {
 	timed := mergedJobs(t, 100)
-	opened, err := run.OpenSource(profile.List{{Run: "0", Size: 1, Program: "/bin/app", State: profile.Finalized, Timing: profile.TimingOff, Start: 1}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
 	untimed := run.Dir(t.TempDir())
-	if err := untimed.Merge(opened, nil, new(run.Info), trace.EstimateClocks); err != nil {
-		t.Fatal(err)
-	}
+	writeMerged(t, untimed, profile.List{{Run: "0", Size: 1, Program: "/bin/app", State: profile.Finalized, Timing: profile.TimingOff, Start: 1}})
 	for _, limits := range []string{"900%", "time=900%"} {
 		got := call("diff", "--fail-if-worse", limits, timed, string(untimed))
 		if got.code != exitError || got.stdout != "" || !strings.Contains(got.stderr, "times cannot be compared, as calls were not timed (--timing exact in A, off in B)") {
@@ -394,13 +381,7 @@ func TestDiffFailIfWorseUntimed(t *testing.T) {
 // An incomplete run may be within the limits by mistake, so there is a warning.
 func TestDiffFailIfWorseIncomplete(t *testing.T) {
 	whole, dir := mergedJobs(t, 100), run.Dir(t.TempDir())
-	opened, err := run.OpenSource(profile.List{{Run: "0", Size: 2, Program: "/bin/app", State: profile.Finalized, Start: 1}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := dir.Merge(opened, nil, new(run.Info), trace.EstimateClocks); err != nil {
-		t.Fatal(err)
-	}
+	writeMerged(t, dir, profile.List{{Run: "0", Size: 2, Program: "/bin/app", State: profile.Finalized, Start: 1}})
 	got := call("diff", "--fail-if-worse", "0%", whole, string(dir))
 	if want := string(dir) + " is incomplete, and compared as it is: no recording of rank 1"; got.code != 0 || !strings.Contains(got.stderr, want) ||
 		!strings.HasPrefix(got.stdout, "different sizes: 1 rank in A, 2 in B") {

@@ -11,7 +11,6 @@ import (
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/internal/run"
-	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -34,13 +33,7 @@ func mergedRun(t *testing.T, name string, ps profile.List) {
 	if err := os.Mkdir(name, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	opened, err := run.OpenSource(ps, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := run.Dir(name).Merge(opened, nil, new(run.Info), trace.EstimateClocks); err != nil {
-		t.Fatal(err)
-	}
+	writeMerged(t, run.Dir(name), ps)
 }
 
 // The examples in the help must work, one after the other.
@@ -108,7 +101,7 @@ func TestExportUsage(t *testing.T) {
 			t.Errorf("%s: %+v, want status 2 and %q", args, got, want)
 		}
 	}
-	if files, _ := filepath.Glob("run/*"); len(files) != 4 {
+	if files, _ := filepath.Glob("run/*"); len(files) != 2 {
 		t.Errorf("unexpected files in the run: %q", files)
 	}
 }

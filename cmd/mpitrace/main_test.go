@@ -290,7 +290,7 @@ func TestHelp(t *testing.T) {
 			names = append(names, cmd.Name())
 		}
 	}
-	want := []string{"analyze", "build", "collect", "config", "diff", "doctor", "dump", "export", "history", "list", "preload", "reorder", "report", "run", "status", "timeline", "vars", "version", "view"}
+	want := []string{"analyze", "build", "collect", "config", "diff", "doctor", "dump", "export", "history", "list", "merge", "preload", "reorder", "report", "run", "status", "timeline", "vars", "version", "view"}
 	if slices.Sort(names); !slices.Equal(names, want) {
 		t.Errorf("commands %q, want %q", names, want)
 	}

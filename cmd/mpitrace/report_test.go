@@ -2,11 +2,13 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/profile"
@@ -16,14 +18,26 @@ import (
 func merged(t *testing.T) run.Dir {
 	t.Helper()
 	dir := run.Dir(t.TempDir())
-	opened, err := run.OpenSource(profile.List{{Run: "a", Size: 1, Program: "/bin/app", State: profile.Finalized, Start: 1}}, nil)
+	writeMerged(t, dir, profile.List{{Run: "a", Size: 1, Program: "/bin/app", State: profile.Finalized, Start: 1}})
+	return dir
+}
+
+// writeMerged writes profile.arrow and run.json, as a merge writes them.
+func writeMerged(t *testing.T, dir run.Dir, ps profile.List) {
+	t.Helper()
+	opened, err := run.OpenSource(ps, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := dir.Merge(opened, nil, new(run.Info), trace.EstimateClocks); err != nil {
+	f, err := os.Create(dir.Profile())
+	if err != nil {
 		t.Fatal(err)
 	}
-	return dir
+	defer f.Close()
+	err = errors.Join(table.WriteProfile(f, opened), dir.Merge(opened, nil, new(run.Info), trace.EstimateClocks))
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestReportWithDamagedInfo(t *testing.T) {
