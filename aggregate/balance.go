@@ -174,23 +174,43 @@ func (j *Job) timeBalance() []Balance {
 	return []Balance{balanceOf("mpi_time_ns", values)}
 }
 
-// localities returns the locality of each class that has traffic.
-func (j *Job) localities(ms *matrix.ByClass) []Locality {
+// addSplits fills in the locality of each class that has traffic, and the orders of the ranks.
+func (s *Summary) addSplits(j *Job, ms *matrix.ByClass) {
 	_, node := j.ranks.Hosts()
+	direct, orders := ms.Direct(), j.simpleOrders()
+	nodes := []func(rank int) int{node}
+	for _, o := range orders {
+		nodes = append(nodes, o.node)
+	}
 	var splits [matrix.NumClasses]matrix.Split
+	var ordered []matrix.Split // of direct
 	for c := matrix.External; c < matrix.NumClasses; c++ {
-		splits[c] = ms[c].Split(node)[0]
+		if direct == &ms[c] {
+			ordered = ms[c].Split(nodes...)
+			splits[c] = ordered[0]
+		} else {
+			splits[c] = ms[c].Split(node)[0]
+		}
 		if j.builder.InAll(c) {
 			splits[matrix.All].Add(splits[c])
 		}
 	}
-	out := []Locality{}
-	for c, s := range splits {
+	s.Localities = []Locality{}
+	for c, split := range splits {
 		if !ms[c].Empty() {
-			out = append(out, Locality{matrix.Class(c).String(), s.Within, s.Between, s.Unknown})
+			s.Localities = append(s.Localities, Locality{matrix.Class(c).String(), split.Within, split.Between, split.Unknown})
 		}
 	}
-	return out
+	if len(orders) == 0 || direct.Empty() {
+		return
+	}
+	if ordered == nil {
+		ordered = direct.Split(nodes...)
+	}
+	s.Orders = []Order{orderOf("recorded", ordered[0])}
+	for i, o := range orders {
+		s.Orders = append(s.Orders, orderOf(o.name, ordered[i+1]))
+	}
 }
 
 // Order is an order of the ranks on the nodes, with the number of ranks that each
@@ -215,9 +235,15 @@ func orderOf(name string, s matrix.Split) Order {
 	return o
 }
 
-// orders returns the recorded order of the ranks and some simple ones; nil if there is
-// one node, or if the node of a rank is not known.
-func (j *Job) orders(direct *matrix.Matrix) []Order {
+// simpleOrder has each rank on a node, by its index.
+type simpleOrder struct {
+	name string
+	node func(rank int) int
+}
+
+// simpleOrders returns some simple orders; nil if there is one node, or if the node of a rank
+// is not known.
+func (j *Job) simpleOrders() []simpleOrder {
 	names, node := j.ranks.Hosts()
 	slots := make([]int, len(names)) // ranks by node
 	for rank := range j.Size() {
@@ -227,12 +253,11 @@ func (j *Job) orders(direct *matrix.Matrix) []Order {
 		}
 		slots[at]++
 	}
-	if len(names) < 2 || direct.Empty() {
+	if len(names) < 2 {
 		return nil
 	}
 	block, robin := blocks(slots), roundRobin(slots)
-	s := direct.Split(node, func(rank int) int { return block[rank] }, func(rank int) int { return robin[rank] })
-	return []Order{orderOf("recorded", s[0]), orderOf("block", s[1]), orderOf("round-robin", s[2])}
+	return []simpleOrder{{"block", func(rank int) int { return block[rank] }}, {"round-robin", func(rank int) int { return robin[rank] }}}
 }
 
 // blocks returns the node of each rank if each node gets the next ranks until it is

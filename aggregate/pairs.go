@@ -21,7 +21,7 @@ type PairTotals struct {
 func (s *Summary) matricesOf(ms *matrix.ByClass) {
 	direct, collective := ms.Direct(), &ms[matrix.Collective]
 	s.Traffic = matrixTotals(ms)
-	s.Direct = MatrixTotals{matrix.Direct.String(), direct.Total(), direct.Len()}
+	s.Direct = s.directTotals(ms, direct)
 	s.Pairs = []PairTotals{}
 	for _, c := range direct.Top(topPairs) {
 		s.Pairs = append(s.Pairs, PairTotals{c, collective.At(c.From, c.To)})
@@ -35,6 +35,22 @@ func (s *Summary) matricesOf(ms *matrix.ByClass) {
 	if !collective.Empty() {
 		s.CollectiveHeatmap = newHeatmap(collective, s.RanksExpected)
 	}
+}
+
+// directTotals returns the sums of direct. Those of a class that is the same matrix are in
+// Traffic already.
+func (s *Summary) directTotals(ms *matrix.ByClass, direct *matrix.Matrix) MatrixTotals {
+	out := MatrixTotals{Class: matrix.Direct.String()}
+	if direct != &ms[matrix.External] {
+		out.Volume, out.Pairs = direct.Total(), direct.Len()
+		return out
+	}
+	for _, t := range s.Traffic {
+		if t.Class == matrix.External.String() {
+			out.Volume, out.Pairs = t.Volume, t.Pairs
+		}
+	}
+	return out
 }
 
 // maxBins is the largest number of rows and columns of a heatmap.

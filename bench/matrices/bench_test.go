@@ -17,6 +17,14 @@ func TestSizes(t *testing.T) {
 	}
 }
 
+func TestSummarySizes(t *testing.T) {
+	for largest, want := range map[int][]int{1 << 20: {10_000, 100_000, 1 << 20}, 10_000: {10_000}, 300: {300}} {
+		if got := summarySizes(largest); !slices.Equal(got, want) {
+			t.Errorf("up to %d: %v, want %v", largest, got, want)
+		}
+	}
+}
+
 func TestCommandRefuses(t *testing.T) {
 	for _, args := range [][]string{{"--part", "pear"}, {"--rounds", "0"}, {"--scale", "0"}, {"more"}} {
 		c := Command()

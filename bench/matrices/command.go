@@ -16,6 +16,11 @@
 // scale makes a sparse matrix and heatmaps of jobs of 1,000, 10,000 and 100,000
 // ranks, once each.
 //
+// summary makes the report, its page and the matrix of nodes of jobs of 10,000 and 100,000
+// ranks in containers, once each. For a million ranks:
+//
+//	go run ./bench matrices --part summary --scale 1048576
+//
 // The tables show medians and minima. The Go benchmark lines, which benchstat
 // reads, show each run.
 package matrices
@@ -42,14 +47,14 @@ type options struct {
 }
 
 // partNames lists the values of --part, in the order of running.
-var partNames = []string{"peer", "phases", "scale"}
+var partNames = []string{"peer", "phases", "scale", "summary"}
 
 // Command returns the command "bench matrices".
 func Command() *cobra.Command {
 	var o options
 	c := measure.Command("matrices", "Measure making matrices, beside Open MPI's scripts and on up to 100,000 ranks", o.check, o.run)
 	c.Flags().IntVar(&o.rounds, "rounds", 5, "`number` of rounds over both tools; phases has 3 at most")
-	c.Flags().IntVar(&o.scale, "scale", 100_000, "`ranks` of the largest job; 100000 need 2 GB of disk in $TMPDIR")
+	c.Flags().IntVar(&o.scale, "scale", 100_000, "`ranks` of the largest job; 100000 need 2 GB of disk in $TMPDIR, and part summary 5 GB for 1048576")
 	c.Flags().StringVar(&o.raw, "raw", "-", "`file` for the Go benchmark lines; - is standard output")
 	c.Flags().StringSliceVar(&o.parts, "part", partNames, "`parts` to run")
 	return c
@@ -70,9 +75,10 @@ func (o *options) check() error {
 // announce prints the parts that will run, and how long each takes on 2 cores.
 func (o options) announce(log io.Writer) {
 	takes := map[string]string{
-		"peer":   fmt.Sprintf("peer: .prof of a stencil of %d ranks, Open MPI's Perl script and ours, %d rounds of some 25 s", peerRanks, o.rounds),
-		"phases": fmt.Sprintf("phases: %d such jobs, Open MPI's two scripts and ours, %d rounds of some 40 s", phases, o.phaseRounds()),
-		"scale":  fmt.Sprintf("scale: stencils of up to %d ranks as recordings and as Arrow; 100,000 take some 6 minutes and 2 GB in %s", o.scale, os.TempDir()),
+		"peer":    fmt.Sprintf("peer: .prof of a stencil of %d ranks, Open MPI's Perl script and ours, %d rounds of some 25 s", peerRanks, o.rounds),
+		"phases":  fmt.Sprintf("phases: %d such jobs, Open MPI's two scripts and ours, %d rounds of some 40 s", phases, o.phaseRounds()),
+		"summary": fmt.Sprintf("summary: stencils of up to %d ranks in containers; 100,000 take some 2 minutes and 1 GB in %s", o.scale, os.TempDir()),
+		"scale":   fmt.Sprintf("scale: stencils of up to %d ranks as recordings and as Arrow; 100,000 take some 6 minutes and 2 GB in %s", o.scale, os.TempDir()),
 	}
 	for _, part := range partNames {
 		if slices.Contains(o.parts, part) {
@@ -98,7 +104,7 @@ func (o *options) run(ctx context.Context, dir string, out, log io.Writer) error
 	if err := b.build(); err != nil {
 		return err
 	}
-	measures := map[string]func() error{"peer": b.comparePeer, "phases": b.comparePhases, "scale": b.measureScale}
+	measures := map[string]func() error{"peer": b.comparePeer, "phases": b.comparePhases, "scale": b.measureScale, "summary": b.measureSummary}
 	for _, part := range partNames {
 		if slices.Contains(o.parts, part) {
 			if err := measures[part](); err != nil {
