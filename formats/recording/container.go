@@ -73,6 +73,7 @@ type member struct {
 	name    string
 	process process // of a live container
 	frame   frame   // of a packed container
+	checked bool    // whether the recording was packed as its process left it, according to its checksum
 	head    *Head   // from the index
 }
 
@@ -237,6 +238,7 @@ func (c *Container) withFile(m *member, use func(*file) error) error {
 		if err != nil {
 			return err
 		}
+		f.checked = m.checked && f.damaged == 0 // zstd has a checksum as well
 		return use(f)
 	}
 	in := c.live.file(m.process, layout.ExtentRecording)

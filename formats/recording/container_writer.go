@@ -67,7 +67,8 @@ func (w *ContainerWriter) Add(name string, r io.ReaderAt, size int64) error {
 
 // AddBytes is like Add, for a recording in memory that is not packed.
 func (w *ContainerWriter) AddBytes(name string, raw []byte) error {
-	m := member{name: name, head: rawHead(name, bytes.NewReader(raw), raw, int64(len(raw)))}
+	m := member{name: name}
+	m.head, m.checked = rawHead(name, bytes.NewReader(raw), raw, int64(len(raw)))
 	w.packed = containerPacker().EncodeAll(raw, w.packed[:0])
 	if len(w.packed) >= len(raw) {
 		w.packed = append(w.packed[:0], raw...)
@@ -81,7 +82,8 @@ func (w *ContainerWriter) AddBytes(name string, raw []byte) error {
 
 // addLong adds a recording that is too long to be unpacked in memory.
 func (w *ContainerWriter) addLong(name string, r io.ReaderAt, size int64) error {
-	m := member{name: name, head: rawHead(name, r, nil, size)}
+	m := member{name: name}
+	m.head, _ = rawHead(name, r, nil, size)
 	m.frame.packed, m.frame.size = size, size
 	if err := w.header(&m); err != nil {
 		return err
@@ -125,13 +127,19 @@ func (w *ContainerWriter) Close() error {
 	return w.write(appendFixed(append(index, footerMagic...), f))
 }
 
-// rawHead returns the head of a recording of size bytes that starts with ahead.
-func rawHead(name string, r io.ReaderAt, ahead []byte, size int64) *Head {
+// rawHead returns the head of a recording of size bytes that starts with ahead,
+// and whether it is as its process left it.
+func rawHead(name string, r io.ReaderAt, ahead []byte, size int64) (h *Head, checked bool) {
 	f := newFile(r, size)
 	f.ahead, f.headOnly = ahead, true
 	if err := f.open(); err != nil {
-		return &Head{Name: name, Rank: -1, Unreadable: true}
+		return &Head{Name: name, Rank: -1, Unreadable: true}, false
 	}
-	h := headOf(name, f.profile())
-	return &h
+	before := f.damaged
+	if len(ahead) > 0 {
+		f.checkSum()
+	}
+	checked = f.header.Checksum != 0 && f.damaged == before && len(ahead) > 0
+	whole := headOf(name, f.profile())
+	return &whole, checked
 }

@@ -18,11 +18,13 @@ const (
 	flagReadings
 	flagStackAuto
 	flagUnreadable
+	flagChecked // of the member
 )
 
-func flagsOf(h *Head) (flags uint64) {
+func flagsOf(m *member) (flags uint64) {
+	h := m.head
 	for bit, set := range map[uint64]bool{flagFinalized: h.Finalized, flagReadings: h.Readings,
-		flagStackAuto: h.StackAuto, flagUnreadable: h.Unreadable} {
+		flagStackAuto: h.StackAuto, flagUnreadable: h.Unreadable, flagChecked: m.checked} {
 		if set {
 			flags |= bit
 		}
@@ -68,7 +70,7 @@ func encodeIndex(members []member) []byte {
 	for i := range members {
 		m, h := &members[i], members[i].head
 		w.strings(m.name)
-		w.uints(uint64(m.frame.at), uint64(m.frame.packed), uint64(m.frame.size), flagsOf(h))
+		w.uints(uint64(m.frame.at), uint64(m.frame.packed), uint64(m.frame.size), flagsOf(m))
 		w.strings(h.Run, h.Host, h.Program, h.Library)
 		w.ints(int64(h.Rank), int64(h.Size), int64(h.Pid), h.Start)
 		w.uints(uint64(len(h.Folds)))
@@ -180,6 +182,7 @@ func (r *indexReader) member() (m member, h *Head) {
 		*to = int64(v)
 	}
 	flags := r.uint()
+	m.checked = flags&flagChecked != 0
 	h = &Head{Name: m.name, Finalized: flags&flagFinalized != 0, Readings: flags&flagReadings != 0,
 		StackAuto: flags&flagStackAuto != 0, Unreadable: flags&flagUnreadable != 0}
 	h.Run, h.Host, h.Program, h.Library = r.text(), r.text(), r.text(), r.text()

@@ -166,6 +166,7 @@ type file struct {
 	scratch  []byte        // buffer for bytes after ahead
 	rows     []byte        // rows of the table whose samples are being read
 	headOnly bool          // skip rows and vectors
+	checked  bool          // the checksum was compared before
 	extents  *fileInPieces // r, in a container that is not packed; otherwise nil
 
 	keepSamples bool            // for Dump
@@ -236,7 +237,7 @@ func (f *file) open() error {
 	if err := f.readHeader(); err != nil {
 		return err
 	}
-	if !f.headOnly {
+	if !f.headOnly && !f.checked {
 		f.checkSum()
 	}
 	f.readSegments()

@@ -8,9 +8,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
@@ -169,12 +172,15 @@ func addFile(w *recording.ContainerWriter, path string) error {
 func PackAll(dir string) {
 	entries, _ := os.ReadDir(dir) // if it cannot be read, there is nothing to pack
 	var single []string
+	var work errgroup.Group
+	work.SetLimit(runtime.GOMAXPROCS(0))
+	defer work.Wait()
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		switch {
 		case !e.Type().IsRegular():
 		case strings.HasSuffix(e.Name(), recording.ContainerSuffix):
-			_ = packContainer(path, nil) // on an error the container is still complete
+			work.Go(func() error { return packContainer(path, nil) }) // on an error the container is still complete
 		case strings.HasSuffix(e.Name(), recordingSuffix) && canPack(path) && len(recording.EventFiles(path)) == 0:
 			single = append(single, path)
 		}

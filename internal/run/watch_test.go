@@ -2,6 +2,7 @@ package run
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
+	"github.com/mpitrace/mpitrace/interpose/layout"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
@@ -39,14 +41,24 @@ func TestRecorder(t *testing.T) {
 		state = profile.Finalized
 	}
 	path := filepath.Join(dir, fmt.Sprintf("some-host-%d-5.rec", os.Getpid()))
-	if err := recordingtest.WriteFile(path, &profile.Profile{Size: 1, State: state, Threads: 1}); err != nil {
+	p, mapAt := &profile.Profile{Size: 1, State: state, Threads: 1, Pid: os.Getpid(), Start: 5}, int64(0)
+	err := error(nil)
+	if filepath.Base(dir) == "contained" {
+		c := recordingtest.NewContainer("some-host")
+		err = c.Add(p)
+		path, mapAt = filepath.Join(dir, liveName), layout.Granule
+		err = errors.Join(err, os.WriteFile(path, c.Bytes(), 0o600))
+	} else {
+		err = recordingtest.WriteFile(path, p)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := syscall.Mmap(int(f.Fd()), 0, 4096, syscall.PROT_READ, syscall.MAP_SHARED); err != nil {
+	if _, err := syscall.Mmap(int(f.Fd()), mapAt, 4096, syscall.PROT_READ, syscall.MAP_SHARED); err != nil {
 		t.Fatal(err)
 	}
 	fmt.Println("mapped")
@@ -77,14 +89,21 @@ func startRecorder(t *testing.T, dir string) (*recorder, func()) {
 }
 
 func TestWatch(t *testing.T) {
-	dir, finalized := t.TempDir(), filepath.Join(t.TempDir(), "finalized")
-	if err := os.Mkdir(finalized, 0o700); err != nil {
+	dir, finalized, contained := t.TempDir(), filepath.Join(t.TempDir(), "finalized"), filepath.Join(t.TempDir(), "contained")
+	for _, made := range []string{finalized, contained} {
+		if err := os.Mkdir(made, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Another process has made the container: this one only opens it.
+	if err := os.WriteFile(filepath.Join(contained, liveName), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w := NewWatch(dir, finalized)
+	w := NewWatch(dir, finalized, contained)
 	leaves, leave := startRecorder(t, dir)
 	killed, _ := startRecorder(t, dir)
 	whole, end := startRecorder(t, finalized)
+	shares, stop := startRecorder(t, contained)
 	stays, _ := startRecorder(t, dir)
 	// A recording whose name has the process id of a process that does not
 	// write it.
@@ -100,16 +119,18 @@ func TestWatch(t *testing.T) {
 	killed.cmd.Wait()
 	end()
 	whole.cmd.Wait()
+	stop()
+	shares.cmd.Wait()
 	w.Close()
 	exits := w.Ended()
-	if len(exits) != 3 {
-		t.Fatalf("saw %+v, want three ends", exits)
+	if len(exits) != 4 {
+		t.Fatalf("saw %+v, want four ends", exits)
 	}
 	for i, want := range []struct {
 		*recorder
 		status, signal int
 		finalized      bool
-	}{{leaves, 7, 0, false}, {killed, 0, int(unix.SIGKILL), false}, {whole, 7, 0, true}} {
+	}{{leaves, 7, 0, false}, {killed, 0, int(unix.SIGKILL), false}, {whole, 7, 0, true}, {shares, 7, 0, false}} {
 		e := exits[i]
 		if e.Recording != want.name || e.Pid != want.cmd.Process.Pid || e.Finalized != want.finalized ||
 			e.Exit.At < before.UnixNano() || e.Exit.At > time.Now().UnixNano() {
