@@ -104,6 +104,35 @@ func TestWriteAllWholeOrNotAtAll(t *testing.T) {
 }
 
 // The permissions are as requested from the start, whatever the umask is.
+// TestUnnamed checks that a file without a name can be written and read, that nothing of it is
+// left, and where it is.
+func TestUnnamed(t *testing.T) {
+	dir, temporary := t.TempDir(), t.TempDir()
+	for _, in := range []string{"", temporary} {
+		t.Setenv("TMPDIR", in)
+		f, err := Unnamed(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		content := make([]byte, 3)
+		_, failed := f.WriteAt([]byte("abc"), 5)
+		if _, err := f.ReadAt(content, 5); err != nil || failed != nil || string(content) != "abc" {
+			t.Errorf("%q, %v, %v", content, err, failed)
+		}
+		want := dir
+		if in != "" {
+			want = in
+		}
+		if filepath.Dir(f.Name()) != want {
+			t.Errorf("made in %s, want %s", f.Name(), want)
+		}
+		if left, err := os.ReadDir(want); err != nil || len(left) > 0 {
+			t.Errorf("left: %v, %v", left, err)
+		}
+	}
+}
+
 func TestPermissions(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0o027))
 	for _, mode := range []os.FileMode{0o600, 0o644, 0o755} {

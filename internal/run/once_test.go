@@ -19,8 +19,6 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
-	"github.com/mpitrace/mpitrace/formats/recording"
-	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/profile"
@@ -28,36 +26,15 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// packedRun writes the recordings of a job into one packed container for each node. change
-// may change a profile; nil is no change.
+// packedRun writes the recordings of a job into one packed container for each node.
 func packedRun(t *testing.T, j *synth.Job, change func(*profile.Profile)) run.Dir {
 	t.Helper()
 	d, err := run.CreateAt(filepath.Join(t.TempDir(), "run"))
+	if err == nil {
+		err = j.WriteContainers(d.Recordings(), change)
+	}
 	if err != nil {
 		t.Fatal(err)
-	}
-	for first := 0; first < j.Ranks; first += j.PerNode {
-		path := filepath.Join(d.Recordings(), fmt.Sprintf("n%d%s", first/j.PerNode, recording.ContainerSuffix))
-		err := atomicfile.Write(path, func(w io.Writer) error {
-			out := recording.NewContainerWriter(w)
-			for rank := first; rank < min(first+j.PerNode, j.Ranks); rank++ {
-				p := j.Profile(rank)
-				if change != nil {
-					change(p)
-				}
-				raw, err := recordingtest.Append(nil, p)
-				if err == nil {
-					err = out.AddBytes(fmt.Sprintf("r-%d-1.rec", rank), raw)
-				}
-				if err != nil {
-					return err
-				}
-			}
-			return out.Close()
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
 	}
 	return d
 }
@@ -149,7 +126,7 @@ func TestOnceDamaged(t *testing.T) {
 			p.State = profile.Running
 		}
 	})
-	path := filepath.Join(d.Recordings(), "n1"+recording.ContainerSuffix)
+	path := job.ContainerPath(d.Recordings(), 20)
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

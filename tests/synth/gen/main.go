@@ -26,10 +26,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mpitrace/mpitrace/formats/prof"
-	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/formats/table"
-	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/synth"
@@ -129,22 +127,7 @@ func (o options) containers(j *synth.Job) error {
 		return err
 	}
 	return parallel(j.Ranks, j.PerNode, func(first, end int) error {
-		path := filepath.Join(d.Recordings(), fmt.Sprintf("%s-node%04d%s", j.Name, first/j.PerNode, recording.ContainerSuffix))
-		return atomicfile.Write(path, func(w io.Writer) error {
-			out := recording.NewContainerWriter(w)
-			var raw []byte
-			for rank := first; rank < end; rank++ {
-				p := j.Profile(rank)
-				var err error
-				if raw, err = recordingtest.Append(raw[:0], p); err != nil {
-					return err
-				}
-				if err := out.AddBytes(fmt.Sprintf("%s-%d-%d.rec", p.Host, p.Pid, p.Start), raw); err != nil {
-					return err
-				}
-			}
-			return out.Close()
-		})
+		return j.WriteContainer(j.ContainerPath(d.Recordings(), first), first, end, nil)
 	})
 }
 
