@@ -236,6 +236,7 @@ type wordColumn[T any] struct {
 	codes map[string]int32
 	texts *array.StringBuilder
 	dict  arrow.Array // made from texts by the first take
+	plain bool        // take returns the codes only
 	numbers[int32]
 	last string // most recent text: consecutive rows often have the same text
 	code int32  // of last; -1 before the first text
@@ -310,10 +311,13 @@ func (c *wordColumn[T]) codeOf(row T) (code int32, ok, known bool) {
 }
 
 func (c *wordColumn[T]) take() arrow.Array {
+	codes := array.MakeFromData(c.numbers.take(arrow.PrimitiveTypes.Int32, arrow.GetBytes(c.values)))
+	if c.plain {
+		return codes
+	}
 	if c.dict == nil {
 		c.dict = c.texts.NewArray()
 	}
-	codes := array.MakeFromData(c.numbers.take(arrow.PrimitiveTypes.Int32, arrow.GetBytes(c.values)))
 	return array.NewDictionaryArray(arrowTypes[Word], codes, c.dict)
 }
 

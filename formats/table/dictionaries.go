@@ -6,9 +6,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/apache/arrow/go/v15/arrow/array"
-	"github.com/apache/arrow/go/v15/arrow/memory"
-
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -147,23 +144,11 @@ func (d *Dictionaries) header() header {
 }
 
 // useWords gives the columns of a table their words. They are complete:
-// arrowWriter.add returns an error for any other. If only codes are written,
-// the dictionaries stay empty.
-func useWords[T any](t *arrowWriter[T], words *ColumnWords, onlyCodes bool) {
+// arrowWriter.add returns an error for any other.
+func useWords[T any](t *arrowWriter[T], words *ColumnWords) {
 	for i, c := range t.cols {
-		c, ok := c.(*wordColumn[T])
-		if !ok || c.of.Words != nil || c.of.Name == sourceColumn {
-			continue
-		}
-		c.codes = words.codesOf(i)
-		if onlyCodes {
-			c.dict = noWords
-			continue
-		}
-		for _, word := range words.Columns[i] {
-			c.texts.Append(valid(word))
+		if c, ok := c.(*wordColumn[T]); ok && c.of.Name != sourceColumn {
+			c.codes = words.codesOf(i)
 		}
 	}
 }
-
-var noWords = array.NewStringBuilder(memory.DefaultAllocator).NewArray()

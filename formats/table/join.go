@@ -149,11 +149,14 @@ const (
 func newJoinedTable[T any](w io.Writer, name string, cols []Column[T], d *Dictionaries, words *ColumnWords, sources []string) *joinedTable {
 	t := &joinedTable{name: name, seal: newSealer(w)}
 	rows := newArrowWriter(nil, cols, nil)
-	useWords(rows, words, false)
-	for _, c := range rows.cols {
-		if c, ok := c.(*wordColumn[T]); ok && c.of.Name == sourceColumn {
-			for _, source := range sources {
-				c.texts.Append(valid(source))
+	for i, c := range rows.cols {
+		if c, ok := c.(*wordColumn[T]); ok {
+			all := words.Columns[i]
+			if c.of.Name == sourceColumn {
+				all = sources
+			}
+			for _, word := range all {
+				c.texts.Append(valid(word))
 			}
 		}
 	}

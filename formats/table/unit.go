@@ -74,7 +74,7 @@ func NewUnitWriter(d *Dictionaries) *UnitWriter {
 	u.pvars = newUnitTable(u, unitPvars, PvarColumns, &d.Pvars)
 	for _, c := range u.ranks.cols {
 		if c, ok := c.(*wordColumn[*profile.Profile]); ok && c.of.Name == sourceColumn {
-			c.codes, c.dict = u.sources, noWords
+			c.codes = u.sources
 		}
 	}
 	return u
@@ -89,12 +89,24 @@ func (u *UnitWriter) Start(w io.Writer, first int) {
 
 func newUnitTable[T any](u *UnitWriter, table unitTable, cols []Column[T], words *ColumnWords) *arrowWriter[T] {
 	t := newArrowWriter(nil, cols, nil)
-	useWords(t, words, true)
-	t.schema = schemaOf(cols, nil)
+	useWords(t, words)
+	t.schema = codesSchema(t)
 	t.out = newMessageWriter(t.schema, func(messages []message) error {
 		return u.write(table, messages[len(messages)-1])
 	})
 	return t
+}
+
+// codesSchema returns the schema of a table without dictionaries, and makes its
+// columns hold codes only. The record batches are the same.
+func codesSchema[T any](t *arrowWriter[T]) *arrow.Schema {
+	fields := slices.Clone(schemaOf(t.of, nil).Fields())
+	for i, c := range t.cols {
+		if c, ok := c.(*wordColumn[T]); ok {
+			fields[i].Type, c.plain = arrow.PrimitiveTypes.Int32, true
+		}
+	}
+	return arrow.NewSchema(fields, nil)
 }
 
 // lengths returns how much processes share.
