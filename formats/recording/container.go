@@ -129,9 +129,12 @@ func (c *Container) dropDoubles() {
 	c.members = kept
 }
 
+// maxName is the largest length of a recording's name: a host, and two numbers.
+const maxName = layout.MaxHost + 64
+
 // recordingName reports whether a name from a file can be that of a recording.
 func recordingName(name string) bool {
-	return strings.HasSuffix(name, Suffix) && len(name) <= layout.MaxHost && name[0] != '.' && !strings.ContainsAny(name, "/\x00")
+	return strings.HasSuffix(name, Suffix) && len(name) <= maxName && name[0] != '.' && !strings.ContainsAny(name, "/\x00")
 }
 
 func (c *Container) problem(at int64, format string, args ...any) {
@@ -212,7 +215,11 @@ func (c *Container) traced(m *member) bool {
 func (c *Container) memberPath(m *member) string { return filepath.Join(c.path, m.name) }
 
 func (c *Container) read(m *member, headOnly bool) (p *profile.Profile, err error) {
-	err = c.withFile(m, func(f *file) error {
+	ahead := wholeFile
+	if headOnly {
+		ahead = headOfFile
+	}
+	err = c.withFile(m, int64(ahead), func(f *file) error {
 		f.headOnly = headOnly
 		if err := f.open(); err != nil {
 			return err
@@ -227,8 +234,9 @@ func (c *Container) read(m *member, headOnly bool) (p *profile.Profile, err erro
 	return p, nil
 }
 
-// withFile calls use with a recording that is not opened yet.
-func (c *Container) withFile(m *member, use func(*file) error) error {
+// withFile calls use with a recording that is not opened yet. If it is not
+// packed, its first bytes are read ahead.
+func (c *Container) withFile(m *member, ahead int64, use func(*file) error) error {
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer) // a profile keeps no reference to it
 	if c.live == nil {
@@ -242,7 +250,7 @@ func (c *Container) withFile(m *member, use func(*file) error) error {
 		return use(f)
 	}
 	in := c.live.file(m.process, layout.ExtentRecording)
-	if err := readAhead(buffer, in, wholeFile); err != nil {
+	if err := readAhead(buffer, in, ahead); err != nil {
 		return err
 	}
 	f := newFile(in, in.Size()) // the size comes last, as the process may add extents

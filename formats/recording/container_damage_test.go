@@ -237,7 +237,7 @@ func TestContainerLostExtent(t *testing.T) {
 func TestContainerNames(t *testing.T) {
 	var out bytes.Buffer
 	w := NewContainerWriter(&out)
-	bad := []string{"", "a", "../a.rec", "a/b.rec", ".rec", "a\x00.rec", strings.Repeat("x", 300) + ".rec"}
+	bad := []string{"", "a", "../a.rec", "a/b.rec", ".rec", "a\x00.rec", strings.Repeat("x", 400) + ".rec"}
 	for _, name := range bad {
 		if err := w.AddBytes(name, nil); err == nil {
 			t.Errorf("%q was written", name)

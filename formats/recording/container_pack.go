@@ -71,7 +71,7 @@ func (c *Container) MappedBy(from, size uint64) (names []string) {
 func (c *Container) Complete() bool {
 	for i := range c.members {
 		complete := false
-		_ = c.withFile(&c.members[i], func(f *file) error {
+		_ = c.withFile(&c.members[i], layout.HeaderSize, func(f *file) error {
 			complete = f.complete()
 			return nil
 		})
@@ -110,7 +110,7 @@ func (c *Container) Whole() error {
 	}
 	for i := range c.members {
 		m := &c.members[i]
-		err := c.withFile(m, func(f *file) error {
+		err := c.withFile(m, layout.HeaderSize, func(f *file) error {
 			if err := f.readHeader(); err != nil {
 				return err
 			}
@@ -143,7 +143,7 @@ func (f *fileInPieces) gap(end uint64) bool {
 func (c *Container) CopyTo(w *ContainerWriter) error {
 	for i := range c.members {
 		m := &c.members[i]
-		err := c.withFile(m, func(f *file) error {
+		err := c.withFile(m, wholeFile, func(f *file) error {
 			if err := f.readHeader(); err != nil {
 				return w.Add(m.name, f.r, f.size)
 			}

@@ -1,5 +1,6 @@
-// Package recording reads the files that the library inside the application
-// writes, one per process. interpose/layout defines their layout.
+// Package recording reads what the library inside the application writes: the
+// recordings of processes, in files of their own or together in containers.
+// interpose/layout defines their layout.
 //
 // A recording may be that of a killed or of a running process: parts that are
 // not complete are ignored. A damaged file is read as far as possible, and

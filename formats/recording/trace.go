@@ -68,7 +68,7 @@ func withFile(path string, use func(*file) error) error {
 // doing, and contain the path.
 func withUnread(path, doing string, use func(*file) error) error {
 	if container, name, ok := inContainer(path); ok {
-		err := withMember(container, name, func(c *Container, m *member) error { return c.withFile(m, use) })
+		err := withMember(container, name, func(c *Container, m *member) error { return c.withFile(m, wholeFile, use) })
 		if err != nil {
 			return fmt.Errorf("%s recording %s: %w", doing, path, err)
 		}

@@ -251,3 +251,69 @@ func TestPackAll(t *testing.T) {
 		t.Errorf("%d bytes of a recording, packed %d, %v", ended, info.Size(), err)
 	}
 }
+
+// mpitrace may be killed after it wrote the container and before it removed the
+// spool: each recording is found once, and the next Collect ends the work.
+func TestSpoolCollectInterrupted(t *testing.T) {
+	s, err := NewSpool(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := Create(filepath.Join(t.TempDir(), "run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.WriteInfo(&Info{Host: "n1", Spool: s.Dir}); err != nil {
+		t.Fatal(err)
+	}
+	for rank := range 3 {
+		p := &profile.Profile{Rank: rank, Size: 3, State: profile.Running, Threads: 1, Run: "job"}
+		if err := recordingtest.WriteFile(filepath.Join(s.Dir, fmt.Sprintf("n1-%d-5.rec", rank+1<<22)), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ranks := func() (ranks []int) {
+		files, err := d.RecordingFiles()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			p, err := recording.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ranks = append(ranks, p.Rank)
+		}
+		slices.Sort(ranks)
+		return ranks
+	}
+	for removed := range 3 { // the number of recordings that were removed from the spool before it was killed
+		kept := map[string][]byte{}
+		for i, name := range filesIn(t, s.Dir) {
+			raw, err := os.ReadFile(filepath.Join(s.Dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if i >= removed {
+				kept[name] = raw
+			}
+		}
+		if left, err := s.Collect(d.Recordings(), 0); len(left) > 0 || err != nil {
+			t.Fatalf("left %q, %v", left, err)
+		}
+		if err := os.Mkdir(s.Dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for name, raw := range kept {
+			if err := os.WriteFile(filepath.Join(s.Dir, name), raw, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := ranks(); !slices.Equal(got, []int{0, 1, 2}) {
+			t.Errorf("%d were removed: ranks %v", removed, got)
+		}
+	}
+	if left, err := s.Collect(d.Recordings(), 0); len(left) > 0 || err != nil || !slices.Equal(ranks(), []int{0, 1, 2}) {
+		t.Errorf("left %q, %v, ranks %v", left, err, ranks())
+	}
+}
