@@ -74,7 +74,7 @@ func TestRanksInJSON(t *testing.T) {
 	for i, ranks := range []int{1, 5} { // two jobs
 		job := synth.NewRing(ranks)
 		job.Name, job.PerNode = fmt.Sprintf("job%d \"ranks\": null", i), 5
-		if err := job.WriteContainer(filepath.Join(dir.Recordings(), fmt.Sprint(i, ".node")), 0, ranks, func(p *profile.Profile) { p.Start += int64(i) }); err != nil {
+		if err := job.WriteContainer(filepath.Join(dir.Recordings(), fmt.Sprint(i, ".node")), 0, ranks, func(p *profile.Profile) { p.Start += int64(i) * 1e9 }); err != nil {
 			t.Fatal(err)
 		}
 	}
