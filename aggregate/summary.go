@@ -120,14 +120,17 @@ func (j *Job) Summary() *Summary {
 	s.RanksRecorded = len(j.Recorded())
 	s.RanksFinalized = len(j.finalized())
 	ms := j.Matrices()
+	checked := make(chan *Conservation)
+	ms[matrix.External].Settle()
+	go func() { checked <- j.Conservation(AllRanks) }() // reads no other matrix of ms
 	s.matricesOf(ms)
 	s.addSplits(j, ms)
 	s.addLineBalances(j, ms)
 	s.POP = popOf(s.Ranks)
 	s.Oversubscribed = j.oversubscriptions()
 	s.Physical = j.physical.physical(s.Traffic)
+	s.Conservation = <-checked
 	s.Deadlocks = j.deadlocks()
-	s.Conservation = j.Conservation(AllRanks)
 	s.NotMeasured = append(j.notMeasured(), s.Conservation.problems()...)
 	s.Problems = append(j.Problems(), s.Conservation.problems()...)
 	return s

@@ -69,6 +69,14 @@ type rowPart struct {
 // Scratch in its file.
 func (m *Matrix) Spill(s *Scratch) { m.scratch = s }
 
+// Settle prepares a matrix without group patterns to be read by several goroutines at once.
+func (m *Matrix) Settle() {
+	for _, row := range m.rows {
+		row.settle()
+	}
+	m.index()
+}
+
 // Add adds a volume to one entry.
 func (m *Matrix) Add(p Pair, v Volume) {
 	if m.last == nil || m.lastFrom != p.From {
