@@ -35,62 +35,148 @@ type processKind struct {
 	settings         string // recorded settings: name=value, separated by NUL
 }
 
-// processes holds the processes of a job. Those that were added are in chunks, because a
-// list that grows needs more than twice its memory.
+// processes holds the processes of a job.
 type processes struct {
-	n      int
-	chunks [][]addedProcess
-	times  []RankTimes // of list, in the same order
-	list   []process   // ordered
-
-	host       string // of the process that was added last
-	kinds      map[processKind]*processKind
-	placements map[profile.Placement]*profile.Placement
+	n         int
+	added     []processChunk // not in list yet
+	times     []RankTimes    // of list, in the same order
+	list      []process      // ordered
+	unordered bool           // list is not, after a merge
 }
 
-type addedProcess struct {
-	RankTimes
-	process
+// processChunk holds processes that were added. A list that grows needs more than twice its
+// memory, and the garbage collector reads all pointers again and again: there are none in
+// records.
+type processChunk struct {
+	*processTables
+	records []processRecord
 }
 
 const processesInChunk = 512
 
-func (s *processes) add(p *profile.Profile) {
-	if n := len(s.chunks); n == 0 || len(s.chunks[n-1]) == cap(s.chunks[n-1]) {
-		s.chunks = append(s.chunks, make([]addedProcess, 0, processesInChunk))
+// processRecord is a process and its RankTimes. What is not a number is an index plus 1 in
+// processTables; 0 is nothing.
+type processRecord struct {
+	rank, pid                int
+	host, state              int32
+	kind                     int32
+	placement, usage, losses int32
+	wall, application        float64
+	mpi, mpiError, share     float64
+	activities               Activities
+	start                    int64
+	clocks                   profile.ClockCheck
+}
+
+// processTables holds what processes have in common, and what few have.
+type processTables struct {
+	texts      indexed[string]
+	kinds      indexed[processKind]
+	placements indexed[profile.Placement]
+	usages     []profile.Usage
+	losses     []profile.Losses
+}
+
+// indexed numbers different values, from 1.
+type indexed[T comparable] struct {
+	values []*T
+	index  map[T]int32
+	last   int32 // that of the last call
+}
+
+func (x *indexed[T]) of(v T) int32 {
+	if x.last > 0 && *x.values[x.last-1] == v {
+		return x.last
 	}
-	last := &s.chunks[len(s.chunks)-1]
-	*last = append(*last, s.processOf(p))
+	i, known := x.index[v]
+	if !known {
+		if x.index == nil {
+			x.index = map[T]int32{}
+		}
+		x.values = append(x.values, &v)
+		i = int32(len(x.values))
+		x.index[v] = i
+	}
+	x.last = i
+	return i
+}
+
+func (s *processes) add(p *profile.Profile) {
+	if n := len(s.added); n == 0 || len(s.added[n-1].records) == cap(s.added[n-1].records) {
+		tables := new(processTables)
+		if n > 0 {
+			tables = s.added[n-1].processTables
+		}
+		s.added = append(s.added, processChunk{tables, make([]processRecord, 0, processesInChunk)})
+	}
+	last := &s.added[len(s.added)-1]
+	last.records = append(last.records, last.recordOf(p))
 	s.n++
+}
+
+func (x *processTables) recordOf(p *profile.Profile) processRecord {
+	t, kind := timesOf(p), kindOf(p)
+	out := processRecord{rank: t.Rank, pid: t.Pid, host: x.texts.of(t.Host), state: x.texts.of(t.State), kind: x.kinds.of(kind),
+		wall: t.WallTimeS, application: t.ApplicationTimeS, mpi: t.MPITimeS, mpiError: t.MPITimeErrorS, share: t.MPIShare,
+		activities: t.Activities, start: p.Start, clocks: p.Clocks}
+	if p.Placement != nil {
+		out.placement = x.placements.of(*p.Placement)
+	}
+	if usage, known := profile.TotalUsage(p.Usage); known {
+		x.usages = append(x.usages, usage)
+		out.usage = int32(len(x.usages))
+	}
+	if p.Losses.Any() {
+		x.losses = append(x.losses, p.Losses)
+		out.losses = int32(len(x.losses))
+	}
+	return out
+}
+
+// process returns the process of a record.
+func (x *processTables) process(r *processRecord) (RankTimes, process) {
+	p := process{processKind: x.kinds.values[r.kind-1], start: r.start, clocks: r.clocks}
+	t := RankTimes{Rank: r.rank, Host: *x.texts.values[r.host-1], Pid: r.pid, State: *x.texts.values[r.state-1],
+		WallTimeS: r.wall, ApplicationTimeS: r.application, MPITimeS: r.mpi, MPITimeErrorS: r.mpiError, MPIShare: r.share,
+		Timing: p.timing, Activities: r.activities}
+	if r.placement > 0 {
+		t.Placement = x.placements.values[r.placement-1]
+	}
+	if r.usage > 0 {
+		p.usage = &x.usages[r.usage-1]
+		t.CPU = profile.CPUShareOf([]profile.PlacedProcess{{Usage: *p.usage}})
+	}
+	if r.losses > 0 {
+		p.losses = &x.losses[r.losses-1]
+	}
+	return t, p
 }
 
 // merge adds the processes of o, which must not be used afterwards.
 func (s *processes) merge(o *processes) {
-	if len(o.list) > 0 {
-		all := make([]addedProcess, len(o.list))
-		for i := range o.list {
-			all[i] = addedProcess{o.times[i], o.list[i]}
-		}
-		s.chunks = append(s.chunks, all)
-	}
-	s.chunks = append(s.chunks, o.chunks...)
+	s.added = append(s.added, o.added...)
+	s.times, s.list = append(s.times, o.times...), append(s.list, o.list...)
+	s.unordered = s.unordered || len(o.list) > 0
 	s.n += o.n
 }
 
 // ordered returns the processes by rank, then by start.
 func (s *processes) ordered() []process {
-	if len(s.chunks) == 0 {
+	if len(s.added) == 0 && !s.unordered {
 		return s.list
 	}
+	s.unordered = false
 	times, list := make([]RankTimes, 0, s.n), make([]process, 0, s.n)
 	times, list = append(times, s.times...), append(list, s.list...)
 	s.times, s.list = nil, nil
-	for i, chunk := range s.chunks {
-		for k := range chunk {
-			times, list = append(times, chunk[k].RankTimes), append(list, chunk[k].process)
+	for i := range s.added {
+		for k := range s.added[i].records {
+			t, p := s.added[i].process(&s.added[i].records[k])
+			times, list = append(times, t), append(list, p)
 		}
-		s.chunks[i] = nil
+		s.added[i] = processChunk{}
 	}
+	s.added = nil
 	order := make([]int32, len(list))
 	for i := range order {
 		order[i] = int32(i)
@@ -110,7 +196,7 @@ func (s *processes) ordered() []process {
 	for i := range list {
 		list[i].RankTimes = &times[i]
 	}
-	s.times, s.list, s.chunks = times, list, nil
+	s.times, s.list = times, list
 	return list
 }
 
@@ -176,48 +262,12 @@ func (a *Activities) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-func (s *processes) processOf(p *profile.Profile) addedProcess {
-	out := addedProcess{RankTimes: timesOf(p)}
-	if p.Host != s.host { // mostly that of the process before
-		s.host = shared(p.Host)
-	}
-	out.Host = s.host
-	out.process = process{start: p.Start, clocks: p.Clocks, processKind: s.kindOf(p)}
-	if p.Placement != nil {
-		out.Placement = s.placements[*p.Placement]
-		if out.Placement == nil {
-			if s.placements == nil {
-				s.placements = map[profile.Placement]*profile.Placement{}
-			}
-			out.Placement = new(*p.Placement)
-			s.placements[*p.Placement] = out.Placement
-		}
-	}
-	if usage, known := profile.TotalUsage(p.Usage); known {
-		out.usage = &usage
-		out.CPU = profile.CPUShareOf([]profile.PlacedProcess{{Usage: usage}})
-	}
-	if p.Losses.Any() {
-		out.losses = new(p.Losses)
-	}
-	return out
-}
-
-// kindOf returns what the process has in common with others, in memory that they share.
-func (s *processes) kindOf(p *profile.Profile) *processKind {
-	kind := processKind{size: p.Size, program: p.Name(), library: p.LibraryLine(),
+// kindOf returns what the process has in common with others.
+func kindOf(p *profile.Profile) processKind {
+	return processKind{size: p.Size, program: p.Name(), library: p.LibraryLine(),
 		command: strings.Join(p.Command, "\x00"), unfollowed: p.Unfollowed, settings: settingsLine(p),
 		watched: watchedFor(p), timing: p.Timing.String(), threads: p.Threads, intercepted: interceptedText(p.Intercepted),
 		alone: p.Alone}
-	known := s.kinds[kind]
-	if known == nil {
-		if s.kinds == nil {
-			s.kinds = map[processKind]*processKind{}
-		}
-		known = &kind
-		s.kinds[kind] = known
-	}
-	return known
 }
 
 // shared returns s in memory that all equal strings share.
