@@ -53,7 +53,8 @@ func NewReducer() *Reducer {
 func (r *Reducer) Reduce(p *profile.Profile) *profile.Profile {
 	out := *p
 	out.Vectors, out.Abnormal, out.Late, out.Problems, out.Symbols = nil, nil, nil, nil, nil
-	changed := r.processWords(p)
+	words := r.processWords(p)
+	changed := r.open(p)
 	changed = r.pool(p) || changed
 	out.Rows = r.rows(p)
 	if r.places(p, out.Rows) {
@@ -65,8 +66,11 @@ func (r *Reducer) Reduce(p *profile.Profile) *profile.Profile {
 	out.Readings = r.readings(p)
 	var internal bool
 	out.Physical, internal = r.physical(p)
-	if !changed && !internal && len(out.Rows) == 0 && len(out.Readings) == 0 {
-		return nil
+	if !changed && len(out.Rows) == 0 && len(out.Readings) == 0 {
+		if !words && !internal {
+			return nil
+		}
+		out.Comms, out.Modules, out.Stacks, out.Open = nil, nil, nil, nil
 	}
 	return &out
 }
@@ -92,14 +96,20 @@ func (r *Reducer) processWords(p *profile.Profile) (changed bool) {
 			changed = true
 		}
 	}
-	if o, ok := opened(p); ok {
-		key := reducedKey{kind: reducedOpen, a: r.site(p, o.Callsite)}
-		if c := o.communicator(); c != nil {
-			key.b, key.c = c.ID+c.Fold, c.Label()
-		}
-		changed = r.unseen(key) || changed
-	}
 	return changed
+}
+
+// open reports whether ranks.arrow gets a new word from the open call.
+func (r *Reducer) open(p *profile.Profile) bool {
+	o, ok := opened(p)
+	if !ok {
+		return false
+	}
+	key := reducedKey{kind: reducedOpen, a: o.Call + "\x00" + r.site(p, o.Callsite)}
+	if c := o.communicator(); c != nil {
+		key.b, key.c = c.ID+c.Fold, c.Label()
+	}
+	return r.unseen(key)
 }
 
 // pool reports whether the header's pool gets a new communicator.
@@ -148,6 +158,10 @@ func (r *Reducer) rows(p *profile.Profile) (out []profile.Row) {
 }
 
 func (r *Reducer) newCall(p *profile.Profile, row *profile.Row) bool {
+	if row.Callsite&profile.StackSite == 0 {
+		at := p.Place(row.Callsite)
+		return r.unseen(reducedKey{kind: reducedSite, a: row.Call, b: at.Path, c: at.BuildID, n: at.Offset})
+	}
 	key := row.Call + "\x00" + r.site(p, row.Callsite)
 	if r.calls[key] {
 		return false

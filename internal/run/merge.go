@@ -45,7 +45,11 @@ func ParseFormats(names []string) ([]Format, error) {
 // Stale reports whether the merged files are missing or older than a recording.
 func (d Dir) Stale() bool {
 	files, err := d.RecordingFiles()
-	if err != nil || len(files) == 0 {
+	return err == nil && d.staleWith(files)
+}
+
+func (d Dir) staleWith(files []string) bool {
+	if len(files) == 0 {
 		return false
 	}
 	if d.Untraced() {
@@ -69,10 +73,7 @@ func (d Dir) Stale() bool {
 // themselves, or their containers.
 func stored(recordings []string) (files []string) {
 	for _, file := range recordings {
-		if dir := filepath.Dir(file); strings.HasSuffix(dir, recording.ContainerSuffix) && isRegular(dir) {
-			file = dir
-		}
-		if len(files) == 0 || files[len(files)-1] != file {
+		if file = recording.FileOf(file); len(files) == 0 || files[len(files)-1] != file {
 			files = append(files, file)
 		}
 	}
@@ -152,7 +153,7 @@ func (d Dir) MergeShare(share tasks.Share, log io.Writer, info func() (*Info, er
 		if err != nil {
 			return nil, err
 		}
-		if !d.Stale() {
+		if !d.staleWith(files) {
 			return nil, nil
 		}
 		run := &Run{log: log}

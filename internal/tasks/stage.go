@@ -136,7 +136,7 @@ func (s *stage) wait() {
 	}
 	s.sleeping = true
 	pause := s.poll
-	s.poll = min(2*s.poll, longestPoll)
+	s.poll = min(s.poll+s.poll/8, longestPoll) // what is waited in vain is at most an eighth
 	s.mutex.Unlock()
 	time.Sleep(pause)
 	s.mutex.Lock()
