@@ -1,32 +1,64 @@
-package recording
+package recording_test
 
 import (
 	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/tests/synth"
 )
 
 // ranksOfNode is the number of ranks of a node in the benchmarks.
 const ranksOfNode = 128
 
-// nodeOf returns the processes of the first node of a stencil job.
-func nodeOf(b *testing.B) (ps []*profile.Profile) {
+// recordingsOfNode returns the recordings of the first node of a stencil job, by
+// rank.
+func recordingsOfNode(b *testing.B) (raws [][]byte) {
 	j := synth.NewStencil(1 << 15)
 	j.PerNode = ranksOfNode
 	for rank := range ranksOfNode {
-		ps = append(ps, j.Profile(rank))
+		raw, err := recordingtest.Append(nil, j.Profile(rank))
+		if err != nil {
+			b.Fatal(err)
+		}
+		raws = append(raws, raw)
 	}
-	return ps
+	return raws
+}
+
+// pack returns the recordings in a packed container.
+func pack(b *testing.B, raws [][]byte) []byte {
+	var out bytes.Buffer
+	w := recording.NewContainerWriter(&out)
+	for rank, raw := range raws {
+		if err := w.AddBytes(fmt.Sprintf("node-%d-1.rec", rank+1), raw); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		b.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func containerOfNode(b *testing.B) string {
+	path := filepath.Join(b.TempDir(), "job"+recording.ContainerSuffix)
+	if err := os.WriteFile(path, pack(b, recordingsOfNode(b)), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	return path
 }
 
 // BenchmarkContainerHeads opens a packed container and reads the heads of its
 // recordings, which are in the index.
 func BenchmarkContainerHeads(b *testing.B) {
-	path := writeContainer(b, inMemory(b, nodeOf(b)...))
+	path := containerOfNode(b)
 	for b.Loop() {
-		c, err := OpenContainer(path)
+		c, err := recording.OpenContainer(path)
 		if err != nil || len(c.Heads()) != ranksOfNode {
 			b.Fatal(err)
 		}
@@ -37,8 +69,11 @@ func BenchmarkContainerHeads(b *testing.B) {
 
 // BenchmarkContainerRead reads the recordings of a packed container.
 func BenchmarkContainerRead(b *testing.B) {
-	path := writeContainer(b, inMemory(b, nodeOf(b)...))
-	c := opening(b, path)
+	c, err := recording.OpenContainer(containerOfNode(b))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer c.Close()
 	rows := 0
 	for i := 0; b.Loop(); i++ {
 		p, err := c.Read(i % ranksOfNode)
@@ -52,24 +87,11 @@ func BenchmarkContainerRead(b *testing.B) {
 
 // BenchmarkContainerWrite packs the recordings of a node.
 func BenchmarkContainerWrite(b *testing.B) {
-	var raws [][]byte
-	ps := nodeOf(b)
-	for _, p := range ps {
-		raws = append(raws, imageBytes(b, p))
-	}
-	var out bytes.Buffer
+	raws := recordingsOfNode(b)
+	size := 0
 	for b.Loop() {
-		out.Reset()
-		w := NewContainerWriter(&out)
-		for i, p := range ps {
-			if err := w.AddBytes(named(p), raws[i]); err != nil {
-				b.Fatal(err)
-			}
-		}
-		if err := w.Close(); err != nil {
-			b.Fatal(err)
-		}
+		size = len(pack(b, raws))
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/ranksOfNode, "ns/rank")
-	b.ReportMetric(float64(out.Len())/ranksOfNode, "B/rank")
+	b.ReportMetric(float64(size)/ranksOfNode, "B/rank")
 }
