@@ -14,6 +14,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/synth"
+	"github.com/mpitrace/mpitrace/tests/synth/container"
 )
 
 // TestReportOfMany reports on more processes than are merged without being asked. The sums of
@@ -31,7 +32,7 @@ func TestReportOfMany(t *testing.T) {
 	}
 	job := synth.NewStencil(ranks)
 	job.PerNode = 128
-	if err := job.WriteContainers(dir.Recordings(), nil); err != nil {
+	if err := container.WriteAll(dir.Recordings(), job, nil); err != nil {
 		t.Fatal(err)
 	}
 	out := call("report", string(dir))
@@ -74,7 +75,7 @@ func TestRanksInJSON(t *testing.T) {
 	for i, ranks := range []int{1, 5} { // two jobs
 		job := synth.NewRing(ranks)
 		job.Name, job.PerNode = fmt.Sprintf("job%d \"ranks\": null", i), 5
-		if err := job.WriteContainer(filepath.Join(dir.Recordings(), fmt.Sprint(i, ".node")), 0, ranks, func(p *profile.Profile) { p.Start += int64(i) * 1e9 }); err != nil {
+		if err := container.Write(filepath.Join(dir.Recordings(), fmt.Sprint(i, ".node")), job, 0, ranks, func(p *profile.Profile) { p.Start += int64(i) * 1e9 }); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/synth"
+	"github.com/mpitrace/mpitrace/tests/synth/container"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
@@ -31,7 +32,7 @@ func packedRun(t *testing.T, j *synth.Job, change func(*profile.Profile)) run.Di
 	t.Helper()
 	d, err := run.CreateAt(filepath.Join(t.TempDir(), "run"))
 	if err == nil {
-		err = j.WriteContainers(d.Recordings(), change)
+		err = container.WriteAll(d.Recordings(), j, change)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -126,7 +127,7 @@ func TestOnceDamaged(t *testing.T) {
 			p.State = profile.Running
 		}
 	})
-	path := job.ContainerPath(d.Recordings(), 20)
+	path := container.Path(d.Recordings(), job, 20)
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

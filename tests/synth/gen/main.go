@@ -31,6 +31,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/synth"
+	"github.com/mpitrace/mpitrace/tests/synth/container"
 )
 
 func main() {
@@ -127,7 +128,7 @@ func (o options) containers(j *synth.Job) error {
 		return err
 	}
 	return parallel(j.Ranks, j.PerNode, func(first, end int) error {
-		return j.WriteContainer(j.ContainerPath(d.Recordings(), first), first, end, nil)
+		return container.Write(container.Path(d.Recordings(), j, first), j, first, end, nil)
 	})
 }
 

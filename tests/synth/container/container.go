@@ -1,4 +1,5 @@
-package synth
+// Package container writes synthetic jobs as packed containers of recordings.
+package container
 
 import (
 	"fmt"
@@ -8,11 +9,12 @@ import (
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/synth"
 )
 
-// WriteContainer writes the recordings of the ranks from first to before end into a packed
+// Write writes the recordings of the ranks from first to before end into a packed
 // container. change may change a profile; nil is no change.
-func (j *Job) WriteContainer(path string, first, end int, change func(*profile.Profile)) error {
+func Write(path string, j *synth.Job, first, end int, change func(*profile.Profile)) error {
 	return atomicfile.Write(path, func(w io.Writer) error {
 		out := recording.NewContainerWriter(w)
 		var raw []byte
@@ -33,17 +35,17 @@ func (j *Job) WriteContainer(path string, first, end int, change func(*profile.P
 	})
 }
 
-// WriteContainers writes a packed container for each node into a directory.
-func (j *Job) WriteContainers(dir string, change func(*profile.Profile)) error {
+// WriteAll writes a packed container for each node into a directory.
+func WriteAll(dir string, j *synth.Job, change func(*profile.Profile)) error {
 	for first := 0; first < j.Ranks; first += j.PerNode {
-		if err := j.WriteContainer(j.ContainerPath(dir, first), first, min(first+j.PerNode, j.Ranks), change); err != nil {
+		if err := Write(Path(dir, j, first), j, first, min(first+j.PerNode, j.Ranks), change); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// ContainerPath returns the path of the container whose lowest rank is first.
-func (j *Job) ContainerPath(dir string, first int) string {
+// Path returns the path of the container whose lowest rank is first.
+func Path(dir string, j *synth.Job, first int) string {
 	return fmt.Sprintf("%s/%s-node%04d%s", dir, j.Name, first/j.PerNode, recording.ContainerSuffix)
 }
