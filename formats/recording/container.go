@@ -250,6 +250,9 @@ func (c *Container) withFile(m *member, ahead int64, use func(*file) error) erro
 		return use(f)
 	}
 	in := c.live.file(m.process, layout.ExtentRecording)
+	if in.after(0) > 0 {
+		return fmt.Errorf("byte 0: the extent with its header is missing")
+	}
 	if err := readAhead(buffer, in, ahead); err != nil {
 		return err
 	}

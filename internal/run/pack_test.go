@@ -1,6 +1,7 @@
 package run
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -113,6 +114,35 @@ func TestPackContainer(t *testing.T) {
 				t.Error("the container was changed")
 			}
 		})
+	}
+}
+
+// What another user put there, or a link, is left alone.
+func TestPackForeign(t *testing.T) {
+	ended := node{here: true, states: []profile.State{profile.Finalized}}
+	outside := ended.write(t, t.TempDir())
+	for what, put := range map[string]func(path string) error{
+		"a link": func(path string) error { return errors.Join(os.Remove(path), os.Symlink(outside, path)) },
+		"a pipe": func(path string) error { return errors.Join(os.Remove(path), syscall.Mkfifo(path, 0o600)) },
+		"of another user": func(path string) error {
+			if os.Getuid() != 0 {
+				return os.Remove(path) // only root can give files away
+			}
+			return os.Chown(path, 12345, 12345)
+		},
+	} {
+		dir := t.TempDir()
+		if err := put(ended.write(t, dir)); err != nil {
+			t.Fatal(err)
+		}
+		before := filesIn(t, dir)
+		PackAll(dir)
+		if after := filesIn(t, dir); !slices.Equal(after, before) {
+			t.Errorf("%s: %q", what, after)
+		}
+	}
+	if !exists(outside) {
+		t.Error("the file behind the link is gone")
 	}
 }
 
