@@ -11,6 +11,7 @@ import (
 	"cmp"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/profile"
@@ -99,7 +100,15 @@ func Of(src profile.Source, o Options) (*Job, error) {
 	for i := range parts {
 		parts[i] = NewJob(o)
 	}
-	err := several.EachPart(len(parts), func(part int, p *profile.Profile) error { parts[part].Add(p); return nil })
+	err := several.EachPart(len(parts), func(part int, p *profile.Profile) error {
+		if o.Keep != nil && o.Keep(p.Rank) {
+			own := *p
+			own.Rows = slices.Clone(p.Rows)
+			p = &own
+		}
+		parts[part].Add(p)
+		return nil
+	})
 	for _, part := range parts[1:] {
 		parts[0].Merge(part)
 	}

@@ -27,7 +27,7 @@ func (l List) Each(f func(*Profile) error) error {
 type Parts interface {
 	Source
 	// EachPart calls f with each profile, in no particular order. part is a number below n:
-	// there are at most n calls at a time, and each has another part. Otherwise it is like
-	// Each.
+	// there are at most n calls at a time, and each has another part. The rows of a profile
+	// are valid until f returns. Otherwise it is like Each.
 	EachPart(n int, f func(part int, p *Profile) error) error
 }

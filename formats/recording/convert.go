@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/mpitrace/mpitrace/interpose/layout"
 	"github.com/mpitrace/mpitrace/profile"
@@ -173,11 +174,27 @@ type rowAdder struct {
 
 // add adds rows of size bytes each, which are at offset at in the file.
 func (a *rowAdder) add(rows []byte, size, at uint64) {
-	a.to.Rows = slices.Grow(a.to.Rows, a.used(rows, size))
+	n := a.used(rows, size)
+	if a.to.Rows == nil && n > 0 {
+		a.to.Rows, _ = rowMemory.Get().([]profile.Row)
+	}
+	a.to.Rows = slices.Grow(a.to.Rows, n)
 	for i := uint64(0); i+size <= uint64(len(rows)); i += size {
 		if a.order.Uint64(rows[i+rowCount:]) != 0 {
 			a.addRow(a.row(rows[i:i+size]), i/size, at+i)
 		}
+	}
+}
+
+// rowMemory holds the rows of released profiles.
+var rowMemory sync.Pool
+
+// Release makes the memory of the rows of a profile, a quarter of what reading it takes,
+// available for another one. The rows must not be used afterwards.
+func Release(p *profile.Profile) {
+	if p.Rows != nil {
+		rowMemory.Put(p.Rows[:0])
+		p.Rows = nil
 	}
 }
 

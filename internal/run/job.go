@@ -246,7 +246,11 @@ func (j *Job) EachPart(n int, f func(part int, p *profile.Profile) error) error 
 				}
 				err := j.eachOf(shares[i], func(p *profile.Profile) error {
 					j.complete(p, names)
-					return f(part, p)
+					err := f(part, p)
+					if _, read := shares[i][0].from.(*recordingDir); read {
+						recording.Release(p)
+					}
+					return err
 				})
 				if err != nil {
 					next.Store(int64(len(shares))) // the others end, too
