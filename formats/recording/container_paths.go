@@ -31,15 +31,24 @@ func FileOf(path string) string {
 }
 
 // Members returns the paths of the recordings in the container at path, sorted.
+// It is an error if there are none because of damage.
 func Members(path string) (paths []string, err error) {
 	err = WithContainer(path, func(c *Container) error {
 		for _, m := range c.members {
 			paths = append(paths, c.memberPath(&m))
 		}
-		return nil
+		return c.noneReadable()
 	})
 	slices.Sort(paths)
 	return paths, err
+}
+
+// noneReadable returns an error if damage left no recording.
+func (c *Container) noneReadable() error {
+	if len(c.members) == 0 && len(c.problems) > 0 {
+		return fmt.Errorf("read container %s: %s", c.path, c.problems[0])
+	}
+	return nil
 }
 
 // Expand returns the paths of the recordings in a file: that of the file itself,

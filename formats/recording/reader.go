@@ -9,6 +9,7 @@ package recording
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -81,6 +82,9 @@ func readFile(path string, ahead int64, headOnly bool) (p *profile.Profile, err 
 	defer buffers.Put(buffer) // the profile keeps no reference to it
 	if err := readAhead(buffer, in, min(ahead, size)); err != nil {
 		return nil, fmt.Errorf("read recording: %w", err)
+	}
+	if IsContainer(*buffer) {
+		return nil, cmp.Or(WithContainer(path, (*Container).noneReadable), fmt.Errorf("read recording %s: it is a container: add the name of a recording in it", path))
 	}
 	f := newFile(in, size)
 	f.ahead = *buffer

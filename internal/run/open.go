@@ -251,6 +251,12 @@ func (u *unit) open(depth Depth, give func(opened) error) error {
 	if depth != Whole {
 		readFile = recording.ReadHead
 	}
+	if u.whole {
+		err := recording.WithContainer(u.dir.path, func(c *recording.Container) error { return giveProblems(c, give) })
+		if err != nil {
+			return err
+		}
+	}
 	for _, file := range u.files {
 		p, err := readFile(file)
 		if err == nil && (depth == Whole || p.Run == "") {
@@ -273,10 +279,8 @@ func (u *unit) openHeads(give func(opened) error) error {
 		return give(opened{err: err})
 	}
 	defer c.Close()
-	for _, problem := range c.Problems() {
-		if err := give(opened{err: fmt.Errorf("%s is damaged: %s", text.Line(c.Path()), text.Line(problem))}); err != nil {
-			return err
-		}
+	if err := giveProblems(c, give); err != nil {
+		return err
 	}
 	heads := c.Heads()
 	wanted := map[string]bool{}
@@ -302,6 +306,16 @@ func (u *unit) openHeads(give func(opened) error) error {
 			}
 		}
 		if err := give(o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// giveProblems gives the damage of a container that belongs to no recording.
+func giveProblems(c *recording.Container, give func(opened) error) error {
+	for _, problem := range c.Problems() {
+		if err := give(opened{err: fmt.Errorf("%s is damaged: %s", text.Line(c.Path()), text.Line(problem))}); err != nil {
 			return err
 		}
 	}

@@ -224,6 +224,11 @@ func TestContainerUnreadable(t *testing.T) {
 		"a directory":  func() error { return os.Mkdir(bad, 0o700) },
 		"a pipe":       func() error { return syscall.Mkfifo(bad, 0o600) },
 		"a loop":       func() error { return os.Symlink(bad, bad) },
+		"all damaged": func() error {
+			dir := t.TempDir()
+			path := node{here: true, states: []profile.State{profile.Finalized}, damage: true}.write(t, dir)
+			return os.Rename(path, bad)
+		},
 	} {
 		t.Run(what, func(t *testing.T) {
 			os.RemoveAll(bad)
@@ -240,5 +245,25 @@ func TestContainerUnreadable(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Damage of a container that belongs to no recording is reported, and the other
+// recordings are used.
+func TestContainerDamaged(t *testing.T) {
+	d, err := Create(filepath.Join(t.TempDir(), "run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := node{here: true, states: []profile.State{profile.Finalized, profile.Finalized}, damage: true}.write(t, d.Recordings())
+	for _, depth := range []Depth{Heads, Whole} {
+		run, err := d.Open(depth, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := fmt.Sprintf("%s is damaged: byte %d: damaged extent", path, layout.Granule)
+		if len(run.Jobs) != 1 || run.Jobs[0].Processes != 1 || len(run.Damaged) != 1 || run.Damaged[0].Error() != want {
+			t.Errorf("%d jobs, damaged %v, want %s", len(run.Jobs), run.Damaged, want)
+		}
 	}
 }
