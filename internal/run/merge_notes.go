@@ -1,0 +1,328 @@
+package run
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/gob"
+	"io"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/mpitrace/mpitrace/formats/table"
+	"github.com/mpitrace/mpitrace/internal/symbolize"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// notesVersion changes when notes, plans or units change.
+const notesVersion = 2
+
+// notes is what must be known of some recordings.
+type notes struct {
+	Kinds   []kindNote
+	Members []memberNote
+	Reduced []*profile.Profile // see table.Reducer
+	Of      []int32            // members of Reduced, by index
+	Folds   profile.Folds
+	Damaged []string
+	HasRead bool // whether a process has read performance variables
+}
+
+// kindNote is what processes have in common.
+type kindNote struct {
+	Run, Host, Program, Library string
+	Command                     []string
+	Size                        int
+	Variables                   []profile.Variable // only of rank 0
+}
+
+// memberNote is a process.
+type memberNote struct {
+	File      int32 // index in merger.files
+	Kind      int32
+	Rank, Pid int32
+	Start     int64
+	State     profile.State
+}
+
+// profile returns the profile of a process, as far as notes have it.
+func (n *notes) profile(m *memberNote) *profile.Profile {
+	kind := &n.Kinds[m.Kind]
+	return &profile.Profile{Run: kind.Run, Host: kind.Host, Program: kind.Program, Library: kind.Library, Command: kind.Command, Size: kind.Size,
+		Variables: kind.Variables, Rank: int(m.Rank), Pid: int(m.Pid), Start: m.Start, State: m.State}
+}
+
+// kindKey is a kindNote as a key.
+type kindKey struct {
+	run, host, program, library, command string
+	size                                 int
+}
+
+// notesMaker makes notes.
+type notesMaker struct {
+	notes
+	kinds   map[kindKey]int32
+	reducer *table.Reducer
+}
+
+func (m *merger) writeNotes(unit int, w io.Writer) error {
+	first, end := unit*m.size, min((unit+1)*m.size, len(m.files))
+	made := newNotesMaker()
+	err := m.eachReading(end-first, func(i int) string { return m.files[first+i] }, func(i int, r reading) error {
+		p, err := r.p, r.err
+		if err == nil {
+			err = Damage(p)
+		}
+		if err != nil {
+			made.Damaged = append(made.Damaged, err.Error())
+		}
+		if p != nil && (err == nil || p.Run != "") {
+			made.add(p, first+i)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return gob.NewEncoder(w).Encode(&made.notes)
+}
+
+func newNotesMaker() *notesMaker {
+	return &notesMaker{kinds: map[kindKey]int32{}, reducer: table.NewReducer()}
+}
+
+func (n *notesMaker) add(p *profile.Profile, file int) {
+	n.Folds.Note(p)
+	n.HasRead = n.HasRead || len(p.Readings) > 0
+	n.reduce(p)
+	kind := kindNote{p.Run, p.Host, p.Program, p.Library, p.Command, p.Size, nil}
+	if p.Rank == 0 {
+		kind.Variables = p.Variables
+	}
+	n.Members = append(n.Members, memberNote{int32(file), n.kind(&kind, p.Rank == 0), int32(p.Rank), int32(p.Pid), p.Start, p.State})
+}
+
+// reduce keeps what is new in the profile of the next member.
+func (n *notesMaker) reduce(p *profile.Profile) {
+	if reduced := n.reducer.Reduce(p); reduced != nil {
+		n.Reduced, n.Of = append(n.Reduced, reduced), append(n.Of, int32(len(n.Members)))
+	}
+}
+
+// kind returns the index of a kind. first tells that it is of rank 0: these have
+// variables, and are not shared.
+func (n *notesMaker) kind(kind *kindNote, first bool) int32 {
+	key := kindKey{kind.Run, kind.Host, kind.Program, kind.Library, strings.Join(kind.Command, "\x00"), kind.Size}
+	if at, known := n.kinds[key]; known && !first {
+		return at
+	}
+	at := int32(len(n.Kinds))
+	n.Kinds = append(n.Kinds, *kind)
+	if !first {
+		n.kinds[key] = at
+	}
+	return at
+}
+
+// joinNotes joins notes, and reduces again what they have of each process.
+func (m *merger) joinNotes(names []string, w io.Writer) error {
+	made := newNotesMaker()
+	for _, name := range names {
+		n, err := m.readNotes(name)
+		if err != nil {
+			return err
+		}
+		made.join(n)
+	}
+	return gob.NewEncoder(w).Encode(&made.notes)
+}
+
+func (m *merger) readNotes(name string) (*notes, error) {
+	n := new(notes)
+	return n, m.tasks.Read(name, func(r *io.SectionReader) error { return gob.NewDecoder(r).Decode(n) })
+}
+
+func (n *notesMaker) join(o *notes) {
+	n.Damaged = append(n.Damaged, o.Damaged...)
+	n.HasRead = n.HasRead || o.HasRead
+	for fold := range o.Folds {
+		n.Folds.Add(fold)
+	}
+	next := 0 // in o.Reduced
+	for i, member := range o.Members {
+		if next < len(o.Of) && int(o.Of[next]) == i {
+			n.reduce(o.Reduced[next])
+			next++
+		}
+		member.Kind = n.kind(&o.Kinds[member.Kind], member.Rank == 0)
+		n.Members = append(n.Members, member)
+	}
+}
+
+// plan is what follows from the notes of all recordings. In its file, it is
+// followed by the planMembers of each unit.
+type plan struct {
+	Tables    *table.Dictionaries
+	Jobs      []plannedJob
+	Infos     []JobInfo
+	Processes int
+	Folds     profile.Folds
+	Wraps     profile.Wrappers
+	Symbols   []namedPlace
+	HasRead   bool
+	Problems  []string
+	Blobs     []int // lengths in bytes
+}
+
+// plannedJob is a job without its processes.
+type plannedJob struct {
+	Run, Stem string
+	Start     int64
+}
+
+type namedPlace struct {
+	profile.Place
+	profile.Symbol
+}
+
+// planMember is a process of a unit.
+type planMember struct{ Job, File int32 }
+
+// planner makes a plan.
+type planner struct {
+	*merger
+	plan
+	notes   []*notes
+	members []member // index is that of the recording
+	of      []*memberNote
+	unitOf  []*notes // by index of the recording
+	jobOf   []int32
+}
+
+func (m *merger) writePlan(w io.Writer, names []string) error {
+	p := &planner{merger: m, of: make([]*memberNote, len(m.files)), unitOf: make([]*notes, len(m.files)), jobOf: make([]int32, len(m.files))}
+	for _, name := range names {
+		n, err := m.readNotes(name)
+		if err != nil {
+			return err
+		}
+		p.notes = append(p.notes, n)
+		p.note(n)
+	}
+	jobs := new(Run)
+	for file, note := range p.of {
+		if note != nil {
+			p.members = append(p.members, jobs.memberOf(p.unitOf[file].profile(note), nil, "", file))
+		}
+	}
+	jobs.splitJobs(p.members)
+	for i, j := range jobs.Jobs {
+		p.Jobs, p.Infos = append(p.Jobs, plannedJob{j.Run, j.Stem, j.Start}), append(p.Infos, j.info())
+		for k := range j.members {
+			p.jobOf[j.members[k].index] = int32(i)
+		}
+	}
+	if err := p.collect(jobs); err != nil {
+		return err
+	}
+	return p.write(w, jobs)
+}
+
+func (p *planner) note(n *notes) {
+	p.Processes += len(n.Members)
+	p.Problems = append(p.Problems, n.Damaged...)
+	p.HasRead = p.HasRead || n.HasRead
+	for fold := range n.Folds {
+		p.Folds.Add(fold)
+	}
+	for i := range n.Members {
+		file := n.Members[i].File
+		p.of[file], p.unitOf[file] = &n.Members[i], n
+	}
+}
+
+// reduced returns the reduced profiles, with their jobs.
+func (p *planner) reduced(jobs *Run) iter.Seq2[*Job, *profile.Profile] {
+	return func(yield func(*Job, *profile.Profile) bool) {
+		for _, n := range p.notes {
+			for k, of := range n.Of {
+				if !yield(jobs.Jobs[p.jobOf[n.Members[of].File]], n.Reduced[k]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// collect finds names of call sites and wrappers, and collects dictionaries.
+func (p *planner) collect(jobs *Run) error {
+	var sites symbolize.Sites
+	for j, reduced := range p.reduced(jobs) {
+		sites.Add(reduced, j.Start)
+		p.Wraps.Note(reduced)
+	}
+	symbols := p.run.symbols
+	if symbols == nil {
+		var errs []error
+		symbols, errs = sites.Symbols(p.dir.Known())
+		for _, err := range errs {
+			p.Problems = append(p.Problems, err.Error())
+		}
+	}
+	p.Wraps.Find(symbols)
+	for place := range sites.Places() {
+		if name, ok := symbols[place]; ok {
+			p.Symbols = append(p.Symbols, namedPlace{place, name})
+		}
+	}
+	slices.SortFunc(p.Symbols, func(a, b namedPlace) int { return a.Place.Compare(b.Place) })
+	words := table.NewVocabulary()
+	for _, j := range jobs.Jobs {
+		for i := range j.members {
+			file := j.members[i].index
+			process := p.unitOf[file].profile(p.of[file])
+			process.Run = j.Run
+			words.NoteProcess(process)
+		}
+	}
+	jobs.folds, jobs.wraps, jobs.symbols, jobs.exits = p.Folds, p.Wraps, symbols, p.run.exits
+	for j, reduced := range p.reduced(jobs) {
+		j.complete(reduced, nil)
+		if err := words.Note(reduced); err != nil {
+			return err
+		}
+	}
+	p.Tables = words.Dictionaries()
+	return nil
+}
+
+// write writes the plan: its length in 8 bytes, the plan, and the processes of
+// each unit.
+func (p *planner) write(w io.Writer, jobs *Run) error {
+	var members []planMember
+	for i, j := range jobs.Jobs {
+		for k := range j.members {
+			members = append(members, planMember{int32(i), j.members[k].index})
+		}
+	}
+	var blobs bytes.Buffer
+	for unit := range slices.Chunk(members, p.size) {
+		before := blobs.Len()
+		if err := gob.NewEncoder(&blobs).Encode(unit); err != nil {
+			return err
+		}
+		p.Blobs = append(p.Blobs, blobs.Len()-before)
+	}
+	var head bytes.Buffer
+	if err := gob.NewEncoder(&head).Encode(&p.plan); err != nil {
+		return err
+	}
+	length := binary.LittleEndian.AppendUint64(nil, uint64(head.Len()))
+	for _, part := range [][]byte{length, head.Bytes(), blobs.Bytes()} {
+		if _, err := w.Write(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
