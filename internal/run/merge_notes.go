@@ -325,4 +325,3 @@ func (p *planner) write(w io.Writer, jobs *Run) error {
 	}
 	return nil
 }
-
