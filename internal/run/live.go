@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/interpose/layout"
@@ -105,9 +107,13 @@ func RecordingWriters() map[string]int {
 	return out
 }
 
-// isMapped reports whether a process has mapped a recording or container, as far
-// as this user may read it.
+// isMapped reports whether a process of this node may write to a container. If
+// the file system cannot tell, it looks at the processes that are visible: those
+// of another container of the node may not be.
 func isMapped(path string) bool {
+	if written, known := isWritten(path); known {
+		return written
+	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return false
@@ -117,6 +123,23 @@ func isMapped(path string) bool {
 		mapped = mapped || f.inode == inodeOf(info) && filepath.Base(f.path) == filepath.Base(path)
 	})
 	return mapped
+}
+
+// isWritten reports whether a process of this node has a file open for writing,
+// or mapped: then the kernel refuses a lease. known is false if the file system
+// has no leases.
+func isWritten(path string) (written, known bool) {
+	in, err := atomicfile.OpenNoFollow(path, atomicfile.AnySize)
+	if err != nil {
+		return false, false
+	}
+	defer in.Close()
+	_, err = unix.FcntlInt(in.Fd(), unix.F_SETLEASE, unix.F_RDLCK)
+	if err == nil {
+		_, err = unix.FcntlInt(in.Fd(), unix.F_SETLEASE, unix.F_UNLCK)
+		return false, err == nil
+	}
+	return true, errors.Is(err, unix.EAGAIN)
 }
 
 // eachMapped calls use with the files that processes have mapped.

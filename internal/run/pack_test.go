@@ -14,6 +14,7 @@ import (
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/interpose/layout"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // node describes the container of a test.
@@ -143,6 +144,21 @@ func TestPackForeign(t *testing.T) {
 	}
 	if !exists(outside) {
 		t.Error("the file behind the link is gone")
+	}
+}
+
+// The kernel tells whether a process has mapped a file, wherever the process is.
+func TestIsWritten(t *testing.T) {
+	path := node{here: true, states: []profile.State{profile.Running}}.write(t, t.TempDir())
+	before, known := isWritten(path)
+	if !known {
+		testenv.Skip(t, "the file system has no leases")
+	}
+	unmap := mapFirst(t, path)
+	during, _ := isWritten(path)
+	unmap()
+	if after, _ := isWritten(path); before || !during || after {
+		t.Errorf("before %v, while it is mapped %v, after %v", before, during, after)
 	}
 }
 
