@@ -207,3 +207,41 @@ func TestOnceNamesSites(t *testing.T) {
 		t.Errorf("%v, want %v; errors %v", ranks, want, once.EndOnce())
 	}
 }
+
+// TestTrafficInFile compares matrices whose entries are in a file with those in memory, by rank
+// and by node.
+func TestTrafficInFile(t *testing.T) {
+	job := synth.NewStencil(300)
+	job.PerNode = 7
+	d := packedRun(t, job, nil)
+	file, used := scratch(t)
+	read := func(s *matrix.Scratch) (traffic *run.Traffic) {
+		t.Helper()
+		in := run.TrafficReader{Selection: new(matrix.Selection), Hosts: true, Scratch: s, Log: io.Discard, Damage: new(run.DamageList),
+			Warn: func(err error) { t.Error(err) }, Use: func(found *run.Traffic) error { traffic = found; return nil }}
+		if err := in.Read([]string{string(d)}); err != nil || len(in.Damage.Errors) > 0 {
+			t.Fatal(err, in.Damage.Errors)
+		}
+		return traffic
+	}
+	a, b := read(nil), read(file)
+	names, node := b.Hosts()
+	if len(names) != 43 || !used() {
+		t.Errorf("%d nodes, want 43; file used: %v", len(names), used())
+	}
+	inMemory, inFile := a.Builder.Matrices(), b.Builder.Matrices()
+	for c := range inMemory {
+		for name, m := range map[string][2]*matrix.Matrix{"ranks": {&inMemory[c], &inFile[c]}, "nodes": {inMemory[c].Fold(node), inFile[c].Fold(node)}} {
+			if m[0].Len() != m[1].Len() {
+				t.Errorf("%v of %s: %d and %d entries", matrix.Class(c), name, m[0].Len(), m[1].Len())
+			}
+			matrix.Differences(m[0], m[1], func(p matrix.Pair, v, w matrix.Volume) {
+				t.Errorf("%v of %s, %v: %v and %v", matrix.Class(c), name, p, v, w)
+			})
+		}
+	}
+	total, want := inFile[matrix.External].Fold(node).Total(), job.TotalP2P()
+	if total.Bytes != want.Bytes || total.Messages != want.Messages {
+		t.Errorf("%+v, want %+v", total, want)
+	}
+}
