@@ -477,6 +477,7 @@ static void fuzz_job(void)
     mt_job_name(name, sizeof name);
     require(strlen(name) < sizeof name, "a job's name", name);
     require(!mt_job_rank(&rank, &size) || rank >= 0, "a rank", name);
+    require(mt_job_local_rank() >= -1 && mt_job_local_size() >= -1, "a local rank", name);
     mt_job_directory(name, sizeof name);
     require(strlen(name) < sizeof name, "a directory's name", name);
 }
