@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
 	"math/rand/v2"
@@ -394,6 +395,56 @@ func TestContainerChaos(t *testing.T) {
 			if !t.Run(strconv.Itoa(i), func(t *testing.T) { killAll(t, m, program, rand.New(rand.NewPCG(seed, 0)), true) }) {
 				t.Fatalf("seed %#x", seed)
 			}
+		}
+	})
+}
+
+// TestContainerRemoved removes the container while its process runs, as an
+// `mpitrace` on another node may do that did not see the process. At its end it
+// leaves a file of its own.
+func TestContainerRemoved(t *testing.T) {
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		dir := filepath.Join(t.TempDir(), "run")
+		command := preload(m.library(t), []string{"MPITRACE_DIR=" + dir}, m.compile(t, "counters"))
+		cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
+		cmd.Env = slices.Concat(os.Environ(), oneJob)
+		stdin, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		stdout, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewReader(stdout)
+		if line, err := lines.ReadString('\n'); line != "ready\n" {
+			t.Fatalf("it printed %q, %v", line, err)
+		}
+		if err := os.Remove(filepath.Join(dir, "recordings", filesOf(t, dir)[0])); err != nil {
+			t.Fatal(err)
+		}
+		stdin.Close()
+		lines.WriteTo(new(strings.Builder))
+		if err := cmd.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		names, ranks := filesOf(t, dir), readRecordings(t, dir)
+		if len(names) != 1 || !strings.HasSuffix(names[0], ".rec") || len(ranks) != 1 {
+			t.Fatalf("files %q with %d recordings, want one recording", names, len(ranks))
+		}
+		// Three messages before the container was removed, two after it.
+		p := ranks[0]
+		i := slices.IndexFunc(p.Rows, func(r profile.Row) bool { return r.Call == "Sendrecv" && r.Direction == profile.Send })
+		if i < 0 || p.Rows[i].Calls != 5 || p.State != profile.Finalized || p.Losses.Any() || len(p.Problems) > 0 {
+			t.Errorf("%v, problems %q, row %d of %+v", p.State, p.Problems, i, p.Rows)
+		}
+		raw := readAll(t, p.Source)
+		var h layout.Header
+		if _, err := binary.Decode(raw, binary.NativeEndian, &h); err != nil || h.Checksum == 0 || h.End != uint64(len(raw)) {
+			t.Errorf("%v; %d bytes with the header %+v", err, len(raw), h)
 		}
 	})
 }

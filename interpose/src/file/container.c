@@ -383,6 +383,35 @@ static void trim(const mt_file *f, int fd, uint64_t size)
     (void)size;
 }
 
+static bool write_extents(const mt_file *f, int fd, uint64_t size)
+{
+    if (!mt_recording_path_allows(size))
+        return false;
+    for (uint32_t i = 0; i < f->count; i++) {
+        const mt_l_extent *e = f->extents[i].at;
+        uint64_t room = f->extents[i].size - MT_EXTENT_SIZE, rest = e->logical < size ? size - e->logical : 0;
+        if (!mt_storage_write_at(fd, e + 1, rest < room ? rest : room, e->logical))
+            return false;
+    }
+    return true;
+}
+
+static int save(mt_file *f, uint64_t size)
+{
+    char *name = strrchr(f->place.path, '/') + 1;
+    size_t rest = sizeof f->place.path - (size_t)(name - f->place.path);
+    if (snprintf(name, rest, "%s.part", f->place.name) >= (int)rest)
+        return -1;
+    int fd = mt_recording_path_create(&f->place);
+    if (fd >= 0 && !write_extents(f, fd, size)) {
+        unlink(f->place.path);
+        close(fd);
+        fd = -1;
+    }
+    f->storage = &mt_own_file;
+    return fd;
+}
+
 // Removes the extents, and puts other memory in their place.
 static void remove_extents(mt_file *f)
 {
@@ -409,5 +438,6 @@ const mt_storage mt_container = {
     .write = append,
     .read = read_at,
     .trim = trim,
+    .save = save,
     .remove = remove_extents,
 };

@@ -112,6 +112,14 @@ static void trim(const mt_file *f, int fd, uint64_t size)
     if (ftruncate(fd, (off_t)size) != 0) { /* the file stays longer */ }
 }
 
+// Its mappings are not known.
+static int save(mt_file *f, uint64_t size)
+{
+    (void)f;
+    (void)size;
+    return -1;
+}
+
 static void remove_file(mt_file *f)
 {
     unlink(f->place.path);
@@ -124,5 +132,6 @@ const mt_storage mt_own_file = {
     .write = append,
     .read = read_at,
     .trim = trim,
+    .save = save,
     .remove = remove_file,
 };

@@ -9,6 +9,7 @@
 #include "file/storage.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -320,18 +321,38 @@ static uint64_t checksum(int fd, uint64_t end)
     return sum ? sum : 1;
 }
 
+// Ends a copy of a recording whose container was removed: on another node, `mpitrace` may have
+// packed the container when this process began. The header's copy has no checksum yet.
+static void end_copy(int fd)
+{
+    const uint64_t *sum = &mt_process.header->checksum;
+    char final[sizeof file.place.path];
+    memcpy(final, file.place.path, sizeof final);
+    *strrchr(final, '.') = 0;
+    if (!mt_storage_write_at(fd, sum, sizeof *sum, offsetof(mt_l_header, checksum)) ||
+        rename(file.place.path, final) != 0)
+        unlink(file.place.path);
+    file.place.path[0] = 0; // it cannot be resumed
+}
+
 void mt_recording_close(void)
 {
-    int fd = mt_recording_path_reopen(&file.place);
-    if (fd < 0)
-        return;
-    // What follows the last segment was reserved and never used. The lock is needed
-    // because a thread that makes calls between two sessions may be extending the file.
+    // The lock is needed because a thread that makes calls between two sessions may be
+    // extending the file.
     mt_lock(MT_LOCK_FILE);
-    file.storage->trim(&file, fd, mt_process.header->end);
-    mt_process.header->checksum = checksum(fd, mt_process.header->end);
-    if (file.place.in_tmpdir)
-        mt_recording_path_deliver(&file.place, fd, mt_process.header->end);
+    uint64_t end = mt_process.header->end;
+    int fd = mt_recording_path_reopen(&file.place);
+    bool removed = fd < 0 && mt_recording_path_removed(&file.place);
+    if (removed)
+        fd = file.storage->save(&file, end);
+    if (fd >= 0) {
+        file.storage->trim(&file, fd, end); // what follows the last segment was never used
+        mt_process.header->checksum = checksum(fd, end);
+        if (removed)
+            end_copy(fd);
+        else if (file.place.in_tmpdir)
+            mt_recording_path_deliver(&file.place, fd, end);
+        close(fd);
+    }
     mt_unlock(MT_LOCK_FILE);
-    close(fd);
 }

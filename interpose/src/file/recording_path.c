@@ -130,6 +130,14 @@ int mt_recording_path_reopen(const mt_recording_path *p)
     return fd;
 }
 
+bool mt_recording_path_removed(const mt_recording_path *p)
+{
+    struct stat st;
+    if (lstat(p->path, &st) != 0)
+        return errno == ENOENT;
+    return st.st_ino != p->inode || st.st_dev != p->device;
+}
+
 void mt_recording_path_host(char *host, size_t size)
 {
     if (gethostname(host, size - 1) != 0)

@@ -37,6 +37,9 @@ bool mt_recording_path_set_ending(mt_recording_path *p, const char *ending);
 int mt_recording_path_create(mt_recording_path *p);
 int mt_recording_path_reopen(const mt_recording_path *p);
 
+// Reports whether the file was removed or replaced.
+bool mt_recording_path_removed(const mt_recording_path *p);
+
 // Reports whether a file may have `size` bytes. The kernel sends SIGXFSZ to a process
 // that exceeds its limit.
 bool mt_recording_path_allows(uint64_t size);

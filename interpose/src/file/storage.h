@@ -56,6 +56,10 @@ typedef struct mt_storage {
     // Gives back the space after `size` bytes, where that is possible.
     void (*trim)(const mt_file *f, int fd, uint64_t size);
 
+    // Copies the first `size` bytes from memory to NAME.part in the same directory, after somebody
+    // has removed the file. That is then the file's place. Returns a descriptor, or -1.
+    int (*save)(mt_file *f, uint64_t size);
+
     // Removes the file. Mapped memory can still be written to.
     void (*remove)(mt_file *f);
 } mt_storage;
