@@ -7,9 +7,11 @@ package layout
 //	granule 1 …  extents, each of one granule or more
 //
 // A process claims granules by adding to ContainerHeader.Claimed (compare and swap), maps them,
-// and writes an Extent at their start; Extent.Magic is stored last. The file is never truncated
-// while it is shared. If a process dies between the claim and the Magic, its granules have no
-// valid Extent: readers skip granule by granule to the next one.
+// and writes an Extent at their start; Extent.Magic is stored last, that of the first Extent
+// after the Header of the recording. The file is never truncated while it is shared. If a process
+// dies between the claim and the Magic, or withdraws the extents of its events because its rank
+// is not to be traced, its granules have no valid Extent: readers skip granule by granule to the
+// next one.
 //
 // Before a container is packed, it is sealed: only processes that already have an extent may
 // claim more. A process whose first Extent is written looks at the seal again, and withdraws if

@@ -1,5 +1,5 @@
-// Package layout defines the format of a recording: the file, one per process, that the library
-// inside the application maps (shared) and updates in place.
+// Package layout defines the format of a recording: what the library inside the application maps
+// (shared) and updates in place for a process, in a file or in its part of a container.
 //
 // The types below are the definition; interpose/gen generates layout_gen.h from them. A test
 // compares both with the view of a C compiler.
