@@ -35,6 +35,7 @@ var shortages = []shortage{
 	{name: "a disk of 64 KiB", mount: "-t tmpfs -o size=64k", flags: []string{"--spool", "run", "-o", "small/run"}, message: "No space left on device", fit: 1},
 	{name: "a file system that cannot reserve", mount: "-t ramfs", flags: []string{"--spool", "run", "-o", "small/run"}, enough: true},
 	{name: "short files", limit: "fsize", message: "File too large"},
+	{name: "a short container", flags: []string{"--spool", "run"}, limit: "fsize", message: "File too large"},
 	{name: "little memory", limit: "as", message: "Cannot allocate memory"},
 }
 
