@@ -1,6 +1,6 @@
-/* A signal handler ends the program (1 rank). This program's posix_fallocate raises
- * the signal. The library calls that function to enlarge its file, while it holds
- * its locks.
+/* A signal handler ends the program (1 rank). This program's posix_fallocate and
+ * fallocate raise the signal. The library calls them to enlarge its file or its part
+ * of a container, while it holds its locks.
  *
  *   ends_in_handler abort      in MPI_Comm_dup; the handler calls MPI_Abort
  *   ends_in_handler finalize   in MPI_Send; the handler calls MPI_Finalize, and
@@ -18,14 +18,26 @@
 static volatile sig_atomic_t armed;
 static const char *mode;
 
-int posix_fallocate(int fd, off_t offset, off_t length)
+static void raise_once(void)
 {
-    int (*next)(int, off_t, off_t) = (int (*)(int, off_t, off_t))dlsym(RTLD_NEXT, "posix_fallocate");
     if (armed) {
         armed = 0;
         raise(SIGUSR1);
     }
+}
+
+int posix_fallocate(int fd, off_t offset, off_t length)
+{
+    int (*next)(int, off_t, off_t) = (int (*)(int, off_t, off_t))dlsym(RTLD_NEXT, "posix_fallocate");
+    raise_once();
     return next(fd, offset, length);
+}
+
+int fallocate(int fd, int flags, off_t offset, off_t length)
+{
+    int (*next)(int, int, off_t, off_t) = (int (*)(int, int, off_t, off_t))dlsym(RTLD_NEXT, "fallocate");
+    raise_once();
+    return next(fd, flags, offset, length);
 }
 
 static void handler(int unused)
