@@ -35,8 +35,9 @@ For recordings on other nodes, ssh starts ` + "`mpitrace collect --node DIR`" + 
 ssh is not allowed or asks for a password, start that command on the nodes
 yourself, for instance with srun.
 
-Recordings of running processes are copied and also stay where they are. The exit
-status is 0 if nothing is left to collect.`,
+Recordings of processes that have ended are packed: compressed into a container
+(recordings/*.node). Those of running processes are copied and also stay where they
+are. The exit status is 0 if nothing is left to collect.`,
 		Example: `  mpitrace collect mpitrace-app-20260102-150405
   srun --ntasks-per-node=1 mpitrace collect --node mpitrace-app-4711`,
 		Args: asUsage(cobra.ExactArgs(1)),
