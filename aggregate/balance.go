@@ -114,8 +114,8 @@ func (b *Balance) standOut(values []rankValue) {
 	}
 }
 
-// addLineBalances fills in the balances of what the recorded ranks sent and received: of all
-// classes, and point-to-point and one-sided.
+// addLineBalances fills in Balances and Directs: how evenly the recorded ranks sent and
+// received, in all classes and without collectives.
 func (s *Summary) addLineBalances(j *Job, ms *matrix.ByClass) {
 	s.Balances = []Balance{}
 	recorded, n := j.Recorded(), j.Size()

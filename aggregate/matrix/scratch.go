@@ -158,8 +158,8 @@ type rowCursor struct {
 	number int // of the next row
 }
 
-// cursorAt returns a cursor at the first row of the run that is not before from, or a few
-// rows ahead of it.
+// cursorAt returns a cursor whose next row is at or before the first row from `from` on. It
+// is at most indexStep rows before it, since the index has every indexStep-th row.
 func (r *sortedRun) cursorAt(from int) *rowCursor {
 	c := &rowCursor{run: r, at: r.start, row: new(vector)}
 	i, found := slices.BinarySearchFunc(r.index, from, func(o rowOffset, from int) int { return o.from - from })

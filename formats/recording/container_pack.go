@@ -88,8 +88,8 @@ func (f *file) complete() bool {
 	return f.readHeader() == nil && f.header.State == layout.StateFinalized && f.header.Checksum != 0
 }
 
-// IsComplete reports whether the process of the recording at path, in a
-// container or not, ended with a complete recording.
+// IsComplete reports whether the process of the recording at path has ended, and
+// its recording is complete. The recording may be in a container.
 func IsComplete(path string) bool {
 	complete := false
 	_ = withUnread(path, "read", func(f *file) error {

@@ -86,18 +86,14 @@ func bring(path, dst string) error {
 // packFile packs a recording into dst, completely or not at all. The new file's
 // mode follows the user's umask.
 func packFile(src, dst string) error {
-	in, err := atomicfile.OpenNoFollow(src, atomicfile.AnySize)
+	in, size, err := openSized(src)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	info, err := in.Stat()
-	if err != nil {
-		return err
-	}
 	var files atomicfile.Set
 	defer files.Discard()
-	if err := files.Write(dst, func(w io.Writer) error { return recording.Pack(w, in, info.Size()) }); err != nil {
+	if err := files.Write(dst, func(w io.Writer) error { return recording.Pack(w, in, size) }); err != nil {
 		return err
 	}
 	return files.CommitIf(func() error {
@@ -153,16 +149,25 @@ func containerName(dir string) string {
 }
 
 func addFile(w *recording.ContainerWriter, path string) error {
-	in, err := atomicfile.OpenNoFollow(path, atomicfile.AnySize)
+	in, size, err := openSized(path)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
+	return w.Add(filepath.Base(path), in, size)
+}
+
+// openSized opens a file of the recordings directory or the spool, and returns its size.
+func openSized(path string) (in *os.File, size int64, err error) {
+	if in, err = atomicfile.OpenNoFollow(path, atomicfile.AnySize); err != nil {
+		return nil, 0, err
+	}
 	info, err := in.Stat()
 	if err != nil {
-		return err
+		in.Close()
+		return nil, 0, err
 	}
-	return w.Add(filepath.Base(path), in, info.Size())
+	return in, info.Size(), nil
 }
 
 // PackAll packs recordings that were made in dir itself: by processes of other

@@ -62,9 +62,10 @@ func (n node) write(t *testing.T, dir string, pids ...int) string {
 	return path
 }
 
-func ranksIn(t *testing.T, dir string) (ranks []int) {
+// ranksIn returns the ranks of recordings, in ascending order.
+func ranksIn(t *testing.T, files []string) (ranks []int) {
 	t.Helper()
-	for _, file := range contained(dir) {
+	for _, file := range files {
 		p, err := recording.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -101,14 +102,14 @@ func TestPackContainer(t *testing.T) {
 			if c.mapped {
 				defer mapFirst(t, path)()
 			}
-			want := ranksIn(t, dir)
+			want := ranksIn(t, contained(dir))
 			PackAll(dir)
 			PackAll(dir)
 			names := filesIn(t, dir)
 			if len(names) != 1 || (names[0] != liveName) != c.packed {
 				t.Fatalf("%q are left; packed wanted: %v", names, c.packed)
 			}
-			if got := ranksIn(t, dir); !slices.Equal(got, want) {
+			if got := ranksIn(t, contained(dir)); !slices.Equal(got, want) {
 				t.Errorf("ranks %v, before %v", got, want)
 			}
 			if after, _ := os.ReadFile(path); !c.packed && string(after) != string(before) {
@@ -187,7 +188,7 @@ func TestPackInterrupted(t *testing.T) {
 	packed := filesIn(t, dir)
 	n.events = true // which were converted, or it would not have been packed
 	n.write(t, dir)
-	if got := ranksIn(t, dir); !slices.Equal(got, []int{0, 1, 2}) {
+	if got := ranksIn(t, contained(dir)); !slices.Equal(got, []int{0, 1, 2}) {
 		t.Errorf("with both files: ranks %v", got)
 	}
 	PackAll(dir)

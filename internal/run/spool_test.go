@@ -272,20 +272,12 @@ func TestSpoolCollectInterrupted(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ranks := func() (ranks []int) {
+	ranks := func() []int {
 		files, err := d.RecordingFiles()
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, file := range files {
-			p, err := recording.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ranks = append(ranks, p.Rank)
-		}
-		slices.Sort(ranks)
-		return ranks
+		return ranksIn(t, files)
 	}
 	for removed := range 3 { // the number of recordings that were removed from the spool before it was killed
 		kept := map[string][]byte{}

@@ -112,7 +112,7 @@ static void trim(const mt_file *f, int fd, uint64_t size)
     if (ftruncate(fd, (off_t)size) != 0) { /* the file stays longer */ }
 }
 
-// Its mappings are not known.
+// Cannot be done: the addresses of the mappings are not kept.
 static int save(mt_file *f, uint64_t size)
 {
     (void)f;
