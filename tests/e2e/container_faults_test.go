@@ -14,7 +14,6 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/profile"
-	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // TestContainerKilledInside kills a process just before and just after each call
@@ -22,11 +21,7 @@ import (
 // claim and its extent, too. Processes that come before and after it must lose
 // nothing. Of the killed one, what is there can be read.
 func TestContainerKilledInside(t *testing.T) {
-	level := testenv.All
-	if testenv.Runs(testenv.Sweep) {
-		level = testenv.Sweep
-	}
-	withEachAt(t, level, debian, func(t *testing.T, m implementation) {
+	withEachAt(t, allOrSweep(), debian, func(t *testing.T, m implementation) {
 		lib := m.faultyLibrary(t)
 		for _, trace := range []string{"off", "on"} {
 			t.Run("trace "+trace, func(t *testing.T) { m.killInside(t, lib, trace) })

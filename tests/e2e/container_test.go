@@ -1,10 +1,8 @@
 package e2e
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/binary"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -387,16 +385,7 @@ func TestContainerCreation(t *testing.T) {
 // random order at random times. Each recording must have what the rank announced.
 func TestContainerChaos(t *testing.T) {
 	// With three ranks and two MPIs these are 12, 24 or 204 kills of ranks.
-	jobs := map[testenv.Level]int{testenv.Quick: 2, testenv.All: 4, testenv.Sweep: 34}[testenv.Highest()]
-	withEachAt(t, testenv.Highest(), debian, func(t *testing.T, m implementation) {
-		program := m.compile(t, "dying")
-		for i := range jobs {
-			seed := rand.Uint64()
-			if !t.Run(strconv.Itoa(i), func(t *testing.T) { killAll(t, m, program, rand.New(rand.NewPCG(seed, 0)), true) }) {
-				t.Fatalf("seed %#x", seed)
-			}
-		}
-	})
+	killJobs(t, map[testenv.Level]int{testenv.Quick: 2, testenv.All: 4, testenv.Sweep: 34}, true)
 }
 
 // TestContainerRemoved removes the container while its process runs, as an
@@ -405,32 +394,11 @@ func TestContainerChaos(t *testing.T) {
 func TestContainerRemoved(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		dir := filepath.Join(t.TempDir(), "run")
-		command := preload(m.library(t), []string{"MPITRACE_DIR=" + dir}, m.compile(t, "counters"))
-		cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
-		cmd.Env = slices.Concat(os.Environ(), oneJob)
-		stdin, err := cmd.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		stdout, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		lines := bufio.NewReader(stdout)
-		if line, err := lines.ReadString('\n'); line != "ready\n" {
-			t.Fatalf("it printed %q, %v", line, err)
-		}
+		end := m.startCounters(t, dir, oneJob)
 		if err := os.Remove(filepath.Join(dir, "recordings", filesOf(t, dir)[0])); err != nil {
 			t.Fatal(err)
 		}
-		stdin.Close()
-		lines.WriteTo(new(strings.Builder))
-		if err := cmd.Wait(); err != nil {
-			t.Fatal(err)
-		}
+		end()
 		names, ranks := filesOf(t, dir), readRecordings(t, dir)
 		if len(names) != 1 || !strings.HasSuffix(names[0], ".rec") || len(ranks) != 1 {
 			t.Fatalf("files %q with %d recordings, want one recording", names, len(ranks))

@@ -21,31 +21,10 @@ import (
 func TestCounters(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		dir := filepath.Join(t.TempDir(), "run")
-		command := preload(m.library(t), []string{"MPITRACE_DIR=" + dir}, m.compile(t, "counters"))
-		cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
-		cmd.Env = slices.Concat(os.Environ(), alone)
-		stdin, err := cmd.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		stdout, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		lines := bufio.NewReader(stdout)
-		if line, err := lines.ReadString('\n'); line != "ready\n" {
-			t.Fatalf("it printed %q, %v", line, err)
-		}
+		end := m.startCounters(t, dir, alone)
 		const count, bytes, ticks = 1<<63 + 3, math.MaxUint64 - 16, 1 << 62
 		setCounters(t, dir, count, bytes, ticks)
-		stdin.Close()
-		lines.WriteTo(new(strings.Builder))
-		if err := cmd.Wait(); err != nil {
-			t.Fatal(err)
-		}
+		end()
 		p := readRecordings(t, dir)[0]
 		i := slices.IndexFunc(p.Rows, func(r profile.Row) bool { return r.Call == "Sendrecv" && r.Direction == profile.Send })
 		if r := p.Rows[i]; r.Calls != count+2 || r.Messages != count+2 || r.Bytes != math.MaxUint64 || r.TimeNs < ticks>>6 || p.Losses.Any() {
@@ -55,6 +34,38 @@ func TestCounters(t *testing.T) {
 			t.Errorf("the report does not contain 2^63 + 5 calls\n%s", report)
 		}
 	})
+}
+
+// startCounters starts a program that records into dir, and returns when it has
+// made its first calls. end lets it make the others, and waits until it has ended.
+func (m implementation) startCounters(t *testing.T, dir string, env []string) (end func()) {
+	t.Helper()
+	command := preload(m.library(t), []string{"MPITRACE_DIR=" + dir}, m.compile(t, "counters"))
+	cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
+	cmd.Env = slices.Concat(os.Environ(), env)
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(stdout)
+	if line, err := lines.ReadString('\n'); line != "ready\n" {
+		t.Fatalf("it printed %q, %v", line, err)
+	}
+	return func() {
+		t.Helper()
+		stdin.Close()
+		lines.WriteTo(new(strings.Builder))
+		if err := cmd.Wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // setCounters changes the row of three messages of 8 bytes in a recording that

@@ -359,12 +359,16 @@ func recordingsOf(t *testing.T, dir string) []*profile.Profile {
 // at random times.
 func TestChaos(t *testing.T) {
 	// With three ranks and two MPIs these are 12, 48 or 204 kills.
-	jobs := map[testenv.Level]int{testenv.Quick: 2, testenv.All: 8, testenv.Sweep: 34}[testenv.Highest()]
+	killJobs(t, map[testenv.Level]int{testenv.Quick: 2, testenv.All: 8, testenv.Sweep: 34}, false)
+}
+
+// killJobs kills as many jobs as the level allows.
+func killJobs(t *testing.T, jobs map[testenv.Level]int, rankMode bool) {
 	withEachAt(t, testenv.Highest(), debian, func(t *testing.T, m implementation) {
 		program := m.compile(t, "dying")
-		for i := range jobs {
+		for i := range jobs[testenv.Highest()] {
 			seed := rand.Uint64()
-			if !t.Run(strconv.Itoa(i), func(t *testing.T) { killAll(t, m, program, rand.New(rand.NewPCG(seed, 0)), false) }) {
+			if !t.Run(strconv.Itoa(i), func(t *testing.T) { killAll(t, m, program, rand.New(rand.NewPCG(seed, 0)), rankMode) }) {
 				t.Fatalf("seed %#x", seed)
 			}
 		}

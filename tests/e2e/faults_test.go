@@ -19,17 +19,21 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
+// allOrSweep returns the level of a test that does more at level sweep than at all.
+func allOrSweep() testenv.Level {
+	if testenv.Runs(testenv.Sweep) {
+		return testenv.Sweep
+	}
+	return testenv.All
+}
+
 // TestFaults lets the library's system calls fail, one after the other: the
 // k-th call of a function alone, or that one and all later ones. The program
 // must not notice, and what is missing from the recording must be counted. At
 // level all, the calls whose number is a power of two fail, at level sweep every
 // one.
 func TestFaults(t *testing.T) {
-	level := testenv.All
-	if testenv.Runs(testenv.Sweep) {
-		level = testenv.Sweep
-	}
-	withEachAt(t, level, debian, func(t *testing.T, m implementation) {
+	withEachAt(t, allOrSweep(), debian, func(t *testing.T, m implementation) {
 		lib := m.faultyLibrary(t)
 		for _, way := range []faultyWay{
 			{name: "run directory", env: []string{"MPITRACE_STACK=4"}},
