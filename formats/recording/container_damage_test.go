@@ -44,6 +44,7 @@ func inMemory(t testing.TB, ps ...*profile.Profile) []byte {
 // outcome is what reading a container gives: the profiles, and all that is
 // reported.
 type outcome struct {
+	heads    []Head
 	of       []*profile.Profile
 	reported []string
 }
@@ -55,7 +56,7 @@ func outcomeOf(t testing.TB, path string) (o outcome) {
 		return outcome{reported: []string{err.Error()}}
 	}
 	defer c.Close()
-	o.reported = slices.Clone(c.Problems())
+	o.reported, o.heads = slices.Clone(c.Problems()), c.Heads()
 	for i := range c.Heads() {
 		p, err := c.Read(i)
 		if err != nil {
@@ -109,7 +110,30 @@ func TestContainerPackedDamage(t *testing.T) {
 	for at := len(containerMagic); at < len(raw); at++ {
 		flipped := bytes.Clone(raw)
 		flipped[at] ^= 1 << (at % 8)
-		want.check(t, path, fmt.Sprintf("bit %d of byte %d flipped", at%8, at), flipped, 3)
+		what := fmt.Sprintf("bit %d of byte %d flipped", at%8, at)
+		want.check(t, path, what, flipped, 3)
+		if got := outcomeOf(t, path); len(got.reported) == 0 && !cmp.Equal(want.heads, got.heads) {
+			t.Errorf("%s: other heads without a report", what)
+		}
+	}
+}
+
+// Where the index is missing too, a recording whose header is damaged is
+// reported, and never appears under another name.
+func TestContainerWalkedDamage(t *testing.T) {
+	raw := inMemory(t, small(0), small(1))
+	path := writeContainer(t, raw)
+	want := outcomeOf(t, path)
+	for at := len(containerMagic); at < len(raw)-1; at++ {
+		flipped := bytes.Clone(raw[:len(raw)-1])
+		flipped[at] ^= 1 << (at % 8)
+		what := fmt.Sprintf("without an index, bit %d of byte %d flipped", at%8, at)
+		want.check(t, path, what, flipped, 1)
+		for _, h := range outcomeOf(t, path).heads {
+			if !slices.ContainsFunc(want.heads, func(w Head) bool { return w.Name == h.Name }) {
+				t.Errorf("%s: a recording %q", what, h.Name)
+			}
+		}
 	}
 }
 

@@ -48,10 +48,6 @@ type fileKey struct {
 // offset at in the container.
 type piece struct{ logical, at, size uint64 }
 
-// maxAhead is how far the offset of bytes in their file may be ahead of that in
-// the container. Threads that write chunks of events may overtake each other.
-const maxAhead = 64 << 20
-
 // maxGranules is the largest number of granules that are looked at: 1 TiB.
 const maxGranules = 1 << 24
 
@@ -159,7 +155,8 @@ func (e *extents) look(granules []uint64) (rest, damaged []uint64) {
 		}
 		binary.Decode(raw, e.order, &x) // cannot fail: raw has the size of an Extent
 		valid := x.Magic == layout.ExtentMagic && x.ID == e.header.ID && x.Offset == g*layout.Granule && x.Granules > 0 &&
-			x.Logical <= x.Offset+maxAhead && (x.Kind == layout.ExtentRecording || x.Kind == layout.ExtentEvents)
+			x.Logical < x.Offset && // all earlier bytes of the file are before it in the container
+			(x.Kind == layout.ExtentRecording || x.Kind == layout.ExtentEvents)
 		switch {
 		case valid:
 			e.known = append(e.known, x)

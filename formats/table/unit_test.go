@@ -2,6 +2,7 @@ package table
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/gob"
 	"errors"
 	"fmt"
@@ -149,6 +150,10 @@ func TestJoinUnits(t *testing.T) {
 					}
 				}
 				checkReadBack(t, want[0].Bytes(), got[0].Bytes())
+				for i := range got {
+					checkBlocks(t, want[i].Bytes()) // made by the Arrow library
+					checkBlocks(t, got[i].Bytes())
+				}
 				for i, table := range []string{tableProfile, tableComms, tableRanks, tablePvars} {
 					if err := check(save(t, got[i].Bytes()), table); err != nil {
 						t.Error(err)
@@ -156,6 +161,35 @@ func TestJoinUnits(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// checkBlocks requires that the footer of an Arrow file gives the positions and
+// sizes of all messages: they follow each other up to the mark of the end.
+func checkBlocks(t *testing.T, raw []byte) {
+	t.Helper()
+	at, err := FindFooter(bytes.NewReader(raw), int64(len(raw)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	footer, number := raw[at:], binary.LittleEndian.Uint32
+	table := number(footer)
+	vtable := table - number(footer[table:])
+	next := uint64(0)
+	for field := range uint32(2) { // dictionaries, record batches: fields 2 and 3 of Footer in Arrow's File.fbs
+		place := table + uint32(binary.LittleEndian.Uint16(footer[vtable+4+2*(2+field):]))
+		vector := place + number(footer[place:])
+		for i := range number(footer[vector:]) { // of Block{offset int64, metaDataLength int32, padding, bodyLength int64}
+			block := footer[vector+4+24*i:]
+			offset := binary.LittleEndian.Uint64(block)
+			if next != 0 && offset != next {
+				t.Errorf("block %d of field %d begins at byte %d, the previous one ended at %d", i, 2+field, offset, next)
+			}
+			next = offset + uint64(number(block[8:])) + binary.LittleEndian.Uint64(block[16:])
+		}
+	}
+	if end := raw[min(next, uint64(len(raw))):]; !bytes.HasPrefix(end, endOfStream) {
+		t.Errorf("no end of the stream at byte %d, where the last block ends", next)
 	}
 }
 

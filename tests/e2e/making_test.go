@@ -113,13 +113,14 @@ func TestNoRoomForAThread(t *testing.T) {
 // its job, or be left out with a message that names it.
 func TestDamagedRecording(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
-		j := m.run(t, 4, m.compile(t, "subcomm"))
+		dir := filepath.Join(t.TempDir(), "run")
+		cut := m.recordFiles(t, 4, dir, nil, m.compile(t, "subcomm"))[1].Source
 		for _, size := range []int64{9000, 4200, 100} {
-			if err := os.Truncate(j.ranks[1].Source, size); err != nil {
+			if err := os.Truncate(cut, size); err != nil {
 				t.Fatal(err)
 			}
-			out := execute(t, nil, mpitrace, "report", j.dir)
-			if !strings.Contains(out.stderr, filepath.Base(j.ranks[1].Source)) {
+			out := execute(t, nil, mpitrace, "report", dir)
+			if !strings.Contains(out.stderr, filepath.Base(cut)) {
 				t.Errorf("cut at %d: %q does not name the file", size, out.stderr)
 			}
 			if n := strings.Count(out.stdout, " of 4 ranks, "); n != 1 || strings.Contains(out.stdout, "job1") {

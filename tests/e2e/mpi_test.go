@@ -303,6 +303,19 @@ func record(t *testing.T, flags []string, command ...string) job {
 	return job{output: out, dir: dir, ranks: readRecordings(t, dir)}
 }
 
+// recordFiles records a program under a library that is preloaded by hand, each
+// rank in a file of its own: the spool is in the run directory dir.
+func (m implementation) recordFiles(t *testing.T, ranks int, dir string, env []string, program string) []*profile.Profile {
+	t.Helper()
+	recordings := filepath.Join(dir, "recordings")
+	if err := os.MkdirAll(recordings, 0o700); err != nil { // a spool must be private
+		t.Fatal(err)
+	}
+	env = slices.Concat([]string{"MPITRACE_DIR=" + dir, "MPITRACE_SPOOL_DIR=" + recordings}, env)
+	succeed(t, nil, m.launch(ranks, preload(m.library(t), env, program)...)...)
+	return readRecordings(t, dir)
+}
+
 // readRecordings reads all recordings of a run directory, sorted by rank.
 func readRecordings(t *testing.T, dir string) []*profile.Profile {
 	t.Helper()

@@ -151,13 +151,8 @@ func TestTraceDamaged(t *testing.T) {
 		for name, ending := range map[string]string{"recording": ".rec", "events": ".events"} {
 			t.Run(name, func(t *testing.T) {
 				dir := filepath.Join(t.TempDir(), "run")
-				// With the spool there, each rank has a file of its own.
-				env := []string{"MPITRACE_DIR=" + dir, "MPITRACE_SPOOL_DIR=" + filepath.Join(dir, "recordings"), "MPITRACE_TRACE=on"}
-				if err := os.MkdirAll(filepath.Join(dir, "recordings"), 0o700); err != nil {
-					t.Fatal(err)
-				}
-				succeed(t, nil, m.launch(2, preload(m.library(t), env, m.compile(t, "sends"))...)...)
-				cut := strings.TrimSuffix(readRecordings(t, dir)[1].Source, ".rec") + ending
+				ranks := m.recordFiles(t, 2, dir, []string{"MPITRACE_TRACE=on"}, m.compile(t, "sends"))
+				cut := strings.TrimSuffix(ranks[1].Source, ".rec") + ending
 				if err := os.Truncate(cut, 100); err != nil {
 					t.Fatal(err)
 				}
