@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -301,35 +302,67 @@ func TestMergeContinued(t *testing.T) {
 	}
 }
 
-// Tasks of an earlier state of the recordings are not used.
+// Tasks of an earlier state of the recordings are not used, even if the files
+// have the same names and sizes.
 func TestMergeOfEarlierState(t *testing.T) {
-	inUnits(t, 9)
-	d := mixed(t)
-	stop := errors.New("stop")
-	t.Cleanup(func() { afterTask = func(string) error { return nil } })
-	afterTask = func(name string) error {
-		if strings.HasPrefix(name, "unit") {
-			return stop
-		}
-		return nil
-	}
-	if _, err := mergeAs(d, tasks.All); !errors.Is(err, stop) {
-		t.Fatal(err)
-	}
-	afterTask = func(string) error { return nil }
 	late := rank("late", 1, 99)
 	late.State = profile.Finalized
-	if err := recordingtest.WriteFile(filepath.Join(d.Recordings(), "late-1-1.rec"), late); err != nil {
-		t.Fatal(err)
+	for name, c := range map[string]struct {
+		change func(t *testing.T, recording string)
+		jobs   int
+	}{
+		"one more": {func(t *testing.T, recording string) {
+			if err := recordingtest.WriteFile(filepath.Join(filepath.Dir(recording), "late-1-1.rec"), late); err != nil {
+				t.Fatal(err)
+			}
+		}, 8},
+		"written again": {func(t *testing.T, recording string) {
+			if err := os.Chtimes(recording, time.Time{}, time.Now().Add(time.Hour)); err != nil {
+				t.Fatal(err)
+			}
+		}, 7},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inUnits(t, 9)
+			d := mixed(t)
+			stop := errors.New("stop")
+			var mutex sync.Mutex
+			var first, again []string
+			t.Cleanup(func() { afterTask = func(string) error { return nil } })
+			afterTask = func(name string) error {
+				mutex.Lock()
+				defer mutex.Unlock()
+				if first = append(first, name); strings.HasPrefix(name, "unit") {
+					return stop
+				}
+				return nil
+			}
+			if _, err := mergeAs(d, tasks.All); !errors.Is(err, stop) {
+				t.Fatal(err)
+			}
+			afterTask = func(name string) error {
+				mutex.Lock()
+				defer mutex.Unlock()
+				again = append(again, name)
+				return nil
+			}
+			singles, _ := filepath.Glob(filepath.Join(d.Recordings(), "*.rec")) // the pattern is well formed
+			c.change(t, singles[0])
+			merged, err := mergeAs(d, tasks.All)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if last := merged.Jobs[len(merged.Jobs)-1]; len(merged.Jobs) != c.jobs {
+				t.Errorf("%d jobs, the last is %s", len(merged.Jobs), last.Run)
+			}
+			for _, name := range first {
+				if !slices.Contains(again, name) {
+					t.Errorf("%s was not done again", name)
+				}
+			}
+			mergedFiles(t, d) // checks that no directory is left
+		})
 	}
-	merged, err := mergeAs(d, tasks.All)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if last := merged.Jobs[len(merged.Jobs)-1]; len(merged.Jobs) != 8 {
-		t.Errorf("%d jobs, the last is %s", len(merged.Jobs), last.Run)
-	}
-	mergedFiles(t, d) // checks that no directory is left
 }
 
 // A merge that has nothing to do, or that cannot be done, says so.
