@@ -133,8 +133,8 @@ func (o *reportOptions) summarize(dir run.Dir, opened *run.Run, read time.Time) 
 }
 
 // merge merges the run if its files are older than the recordings and if it has at most
-// run.MostMerged processes, and warns of what is missing in its directory. If that fails, the recordings can still be read:
-// the directory may belong to another user.
+// run.MostMerged processes, and warns of what is missing in its directory. If that
+// fails, the recordings can still be read: the directory may belong to another user.
 func (o *reportOptions) merge(log io.Writer, dir run.Dir, opened *run.Run, formats []run.Format) {
 	info, err := dir.ReadInfo()
 	if err != nil {

@@ -28,8 +28,8 @@ var magic = layout.Magic[:]
 // Is reports whether a file that starts with head is a recording, packed or not.
 func Is(head []byte) bool { return bytes.HasPrefix(head, magic) || bytes.HasPrefix(head, packedMagic) }
 
-// ReadFile reads the recording at path, which may be in a container. Errors contain the file and the
-// position.
+// ReadFile reads the recording at path, which may be in a container. Errors
+// contain the file and the position.
 func ReadFile(path string) (*profile.Profile, error) {
 	return readFile(path, wholeFile, false)
 }

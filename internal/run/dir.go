@@ -64,27 +64,27 @@ func (d Dir) RecordingFiles() ([]string, error) {
 	return append(without(files, spooled), spooled...), nil
 }
 
-// found has the places of recordings that recordingIn looked up, in the
-// directory of the latest call.
-var found struct {
-	sync.Mutex
-	dir    string
-	places map[string]string // by file name
+// home is a run directory in which recordings are looked for that were moved
+// since they were found.
+type home struct {
+	dir Dir
+
+	mutex  sync.Mutex
+	places map[string]string // of recordings in containers, by file name
 }
 
-// recordingIn returns the path of a recording in a directory of recordings, on
-// its own or in a container.
-func recordingIn(dir, name string) string {
-	found.Lock()
-	defer found.Unlock()
-	if place := found.places[name]; found.dir == dir && place != "" && exists(recording.FileOf(place)) {
+// find returns the path of a recording, on its own or in a container.
+func (h *home) find(name string) string {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	if place := h.places[name]; place != "" && exists(recording.FileOf(place)) {
 		return place
 	}
-	found.dir, found.places = dir, map[string]string{}
-	for _, place := range contained(dir) {
-		found.places[filepath.Base(place)] = place
+	h.places = map[string]string{}
+	for _, place := range contained(h.dir.Recordings()) {
+		h.places[filepath.Base(place)] = place
 	}
-	return cmp.Or(found.places[name], filepath.Join(dir, name))
+	return cmp.Or(h.places[name], filepath.Join(h.dir.Recordings(), name))
 }
 
 // without returns the files with other names than the newer ones.

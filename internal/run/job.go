@@ -336,17 +336,17 @@ func (r *Run) read(m *member) (*profile.Profile, error) {
 
 // read returns the profile of a single origin. The recording may have been
 // collected since it was found in the spool, or packed.
-func (m *member) read(home Dir) (*profile.Profile, error) {
+func (m *member) read(home *home) (*profile.Profile, error) {
 	if kept, ok := m.from.(keptProfile); ok {
 		p := *kept.p
 		p.Comms = slices.Clone(p.Comms)
 		return &p, nil
 	}
 	p, err := recording.ReadFile(filepath.Join(m.from.(*recordingDir).path, m.name))
-	if !errors.Is(err, os.ErrNotExist) || home == "" {
+	if !errors.Is(err, os.ErrNotExist) || home == nil {
 		return p, err
 	}
-	return recording.ReadFile(recordingIn(home.Recordings(), m.name))
+	return recording.ReadFile(home.find(m.name))
 }
 
 // each calls give with the profiles of the given members, in the source's

@@ -34,7 +34,7 @@ type Run struct {
 	wraps   profile.Wrappers
 	symbols profile.Symbols
 	log     io.Writer
-	home    Dir                     // where recordings that were moved are looked for; empty if it is not known
+	home    *home                   // nil if it is not known
 	exits   map[string]profile.Exit // by file name of the recording
 
 	stackAuto bool      // whether any process recorded with --stack auto
@@ -95,7 +95,7 @@ func (d Dir) Open(depth Depth, log io.Writer) (*Run, error) {
 // describe adds to a run what its directory tells about processes besides their
 // recordings.
 func (d Dir) describe(r *Run) {
-	r.home = d
+	r.home = &home{dir: d}
 	info, _ := d.ReadInfo() // if it cannot be read, it is not known how processes ended
 	r.exits = info.exits()
 	if exists(d.Physical()) {
