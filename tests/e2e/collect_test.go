@@ -32,7 +32,14 @@ func TestLate(t *testing.T) {
 			t.Errorf("no report:\n%s", text)
 		}
 		checkUncollected(t, dir, lasting)
-		early := messageCount(readRecordings(t, dir))
+		copies, err := filepath.Glob(filepath.Join(dir, "recordings", "*.rec"))
+		if err != nil || len(copies) != lasting {
+			t.Errorf("%q are copied into the run directory, want %d recordings: %v", copies, lasting, err)
+		}
+		early := messageCount(readFiles(t, copies))
+		if early < 3*lasting {
+			t.Errorf("%d messages in the first report, want %d or more", early, 3*lasting)
+		}
 		s.cmd.Process.Signal(syscall.SIGTERM)
 		select {
 		case <-s.done:

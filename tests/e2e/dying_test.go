@@ -178,8 +178,10 @@ func (w way) die(t *testing.T, m implementation, program string, prefix []string
 	return d
 }
 
-// finish waits for the end of a job, and ends it if it does not end by itself.
-// It reports whether the job ended in time, before finish had to terminate it.
+// finish waits for the end of a job, and ends it if it does not end by itself:
+// first by SIGTERM, then by SIGKILL to the launcher, because Open MPI's mpirun
+// sometimes ignores SIGTERM while it hangs. It reports whether the job ended in
+// time, before finish had to terminate it.
 func (w way) finish(t *testing.T, cmd *exec.Cmd, ended <-chan error, dir string) bool {
 	t.Helper()
 	if w.lasts != 0 {
@@ -202,7 +204,7 @@ func (w way) finish(t *testing.T, cmd *exec.Cmd, ended <-chan error, dir string)
 	select {
 	case <-ended:
 	case <-time.After(testenv.Allow(10 * time.Second)):
-		cmd.Process.Kill()
+		syscall.Kill(launcherOf(t, cmd.Process.Pid), syscall.SIGKILL)
 		<-ended
 	}
 	return false

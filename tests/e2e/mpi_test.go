@@ -322,15 +322,15 @@ func readRecordings(t *testing.T, dir string) []*profile.Profile {
 	return readFiles(t, recordingFiles(t, dir))
 }
 
-// recordingFiles returns the paths of the recordings in a run directory, those
-// in containers included.
+// recordingFiles returns the paths of a run's recordings, those in containers
+// and those that are still in the spool included.
 func recordingFiles(t *testing.T, dir string) []string {
 	t.Helper()
 	paths, err := run.Dir(dir).RecordingFiles()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return slices.DeleteFunc(paths, func(path string) bool { return !strings.HasPrefix(path, dir) })
+	return paths
 }
 
 // readFiles reads recordings, sorted by rank.
