@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -173,7 +174,9 @@ func openSized(path string) (in *os.File, size int64, err error) {
 // PackAll packs recordings that were made in dir itself: by processes of other
 // nodes, or because there was no spool. It leaves recordings of running
 // processes and those that cannot be packed unchanged. So it does with traced
-// processes, whose events have to be converted first.
+// processes, whose events have to be converted first. It deletes the temporary
+// files of processes that were killed while they made a container. A process
+// that loses its file while it makes a container records in a file of its own.
 func PackAll(dir string) {
 	entries, _ := os.ReadDir(dir) // if it cannot be read, there is nothing to pack
 	var single []string
@@ -184,6 +187,8 @@ func PackAll(dir string) {
 		path := filepath.Join(dir, e.Name())
 		switch {
 		case !e.Type().IsRegular():
+		case unfinishedContainer.MatchString(e.Name()):
+			removeOwn(path)
 		case strings.HasSuffix(e.Name(), recording.ContainerSuffix):
 			work.Go(func() error { return packContainer(path, nil) }) // on an error the container is still complete
 		case strings.HasSuffix(e.Name(), recordingSuffix) && canPack(path) && len(recording.EventFiles(path)) == 0:
@@ -191,6 +196,17 @@ func PackAll(dir string) {
 		}
 	}
 	packTogether(single, dir) // on an error the unpacked files are still complete
+}
+
+// unfinishedContainer matches the name of a container that a process is making:
+// .NAME.node.PID.TIME, see interpose/src/file/container.c.
+var unfinishedContainer = regexp.MustCompile(`^\..+` + regexp.QuoteMeta(recording.ContainerSuffix) + `\.\d+\.\d+$`)
+
+// removeOwn deletes a file of this user.
+func removeOwn(path string) {
+	if info, err := os.Lstat(path); err == nil && ownedBy(info, os.Geteuid()) {
+		_ = os.Remove(path) // on an error it stays, and does no harm
+	}
 }
 
 // canPack reports whether a file is an unpacked recording whose process does not

@@ -119,6 +119,23 @@ func TestPackContainer(t *testing.T) {
 	}
 }
 
+// What a process left that was killed while it made a container is deleted, and
+// no other file.
+func TestPackUnfinished(t *testing.T) {
+	dir := t.TempDir()
+	others := []string{"." + liveName, "." + liveName + ".12", "." + liveName + ".12.x", liveName + ".12.34", ".job.rec.12.34"}
+	for _, name := range append(others, "."+liveName+".12.34") {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	PackAll(dir)
+	slices.Sort(others)
+	if left := filesIn(t, dir); !slices.Equal(left, others) {
+		t.Errorf("%q are left, want %q", left, others)
+	}
+}
+
 // What another user put there, or a link, is left alone.
 func TestPackForeign(t *testing.T) {
 	ended := node{here: true, states: []profile.State{profile.Finalized}}
