@@ -62,7 +62,8 @@ type rankValue struct {
 // balanceOf returns the balance of one value for each rank. There must be at
 // least one.
 func balanceOf(quantity string, values []rankValue) Balance {
-	values = slices.SortedFunc(slices.Values(values), func(a, b rankValue) int {
+	values = slices.Clone(values)
+	slices.SortFunc(values, func(a, b rankValue) int {
 		return cmp.Or(cmp.Compare(a.value, b.value), cmp.Compare(a.rank, b.rank))
 	})
 	least, most := values[0], values[len(values)-1]
@@ -96,7 +97,8 @@ func (b *Balance) standOut(values []rankValue) {
 	for _, v := range values {
 		mean += distance(v) / float64(len(values))
 	}
-	off := slices.SortedFunc(slices.Values(values), func(a, b rankValue) int {
+	off := slices.Clone(values)
+	slices.SortFunc(off, func(a, b rankValue) int {
 		return cmp.Or(cmp.Compare(distance(a), distance(b)), cmp.Compare(b.rank, a.rank))
 	})
 	n := len(off)

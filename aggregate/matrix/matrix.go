@@ -49,6 +49,7 @@ type Matrix struct {
 	scratch *Scratch     // nil if all entries stay in memory
 	runs    []*sortedRun // entries in the file; those of a pair may be in several runs, and in rows
 	held    int          // estimate of the memory of rows, in bytes
+	spare   []*vector    // empty rows whose entries are in the file; row uses them again
 
 	// last and lastFrom cache the row that Add used last, and its rank.
 	last     *vector
@@ -95,11 +96,16 @@ func (m *Matrix) row(from int) *vector {
 		m.rows = map[int]*vector{}
 	}
 	r := m.rows[from]
-	if r == nil {
-		r = new(vector)
-		m.rows[from] = r
-		m.held += rowMemory
+	if r != nil {
+		return r
 	}
+	if n := len(m.spare); n > 0 {
+		r, m.spare = m.spare[n-1], m.spare[:n-1]
+	} else {
+		r = new(vector)
+	}
+	m.rows[from] = r
+	m.held += rowMemory
 	return r
 }
 
@@ -307,7 +313,7 @@ func (r fullRow) sum(room *vector) *vector {
 	if len(r.parts) == 0 && r.entries != nil {
 		return r.entries
 	}
-	*room = vector{indices: room.indices[:0], volumes: room.volumes[:0]}
+	room.clear()
 	for _, p := range r.parts {
 		// Members of most groups are in ascending order, so the first part is only
 		// appended. Each further one is sorted in.
@@ -417,6 +423,7 @@ func (m *Matrix) mergeEntries(o *Matrix) {
 		m.scratch = o.scratch
 	}
 	m.runs = append(m.runs, o.runs...)
+	m.spare = nil // parts are merged when they are complete
 	for from, row := range o.rows {
 		m.row(from).merge(row)
 		m.held += entryMemory * len(row.indices)

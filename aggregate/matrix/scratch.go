@@ -84,7 +84,22 @@ func (m *Matrix) spill() {
 	if run := s.write(m.rows); run != nil {
 		m.runs = append(m.runs, run)
 	}
-	m.rows, m.last, m.held = nil, nil, 0
+	m.reuse()
+	m.last, m.held = nil, 0
+}
+
+// reuse makes the rows spare, but no more than the budget: some may have had many entries.
+func (m *Matrix) reuse() {
+	m.spare = m.spare[:0]
+	room := m.scratch.budget
+	for _, row := range m.rows {
+		if room -= rowMemory + entryMemory*cap(row.indices); room < 0 {
+			break
+		}
+		row.clear()
+		m.spare = append(m.spare, row)
+	}
+	clear(m.rows)
 }
 
 // write appends a run to the file. It returns nil on an error.
@@ -271,7 +286,7 @@ func (m *Matrix) eachEntryRow(visit func(from int, row *vector) bool) {
 		cursors = append(cursors, r.cursorAt(0))
 	}
 	cursors = advance(cursors)
-	room := new(vector)
+	var sum rowSum
 	for len(cursors) > 0 {
 		first, several := 0, false
 		for i, c := range cursors[1:] {
@@ -284,7 +299,7 @@ func (m *Matrix) eachEntryRow(visit func(from int, row *vector) bool) {
 		}
 		from, row := cursors[first].from, cursors[first].row
 		if several {
-			row = room.sumOf(cursors, from)
+			row = sum.of(cursors, from)
 		}
 		if !visit(from, row) {
 			return
@@ -321,16 +336,20 @@ func advanceFrom(cursors []*rowCursor, from, first int, several bool) []*rowCurs
 	return cursors
 }
 
-// sumOf returns the sum of one row of several cursors, in the memory of x.
-func (x *vector) sumOf(cursors []*rowCursor, from int) *vector {
-	*x = vector{indices: x.indices[:0], volumes: x.volumes[:0]}
+// rowSum adds up rows in memory that it uses again.
+type rowSum struct{ sum, room vector }
+
+// of returns the sum of the cursors' rows of a rank. It is valid until the next call.
+func (s *rowSum) of(cursors []*rowCursor, from int) *vector {
+	s.sum.clear()
 	for _, c := range cursors {
 		if c.from == from {
-			x.appendAll(c.row)
+			s.room.clear()
+			s.room.appendSum(&s.sum, c.row)
+			s.sum, s.room = s.room, s.sum
 		}
 	}
-	x.settle()
-	return x
+	return &s.sum
 }
 
 // entryRow returns the entries of one row that are held one by one, settled; nil if there

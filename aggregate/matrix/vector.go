@@ -171,22 +171,30 @@ func (x *vector) sum(o *vector) *vector {
 		}
 	}
 	out := &vector{indices: make([]int32, 0, n), volumes: make([]Volume, 0, n)}
-	i := 0
-	for k, at := range o.indices {
-		for ; i < len(x.indices) && x.indices[i] <= at; i++ {
-			out.append(x.indices[i], x.volumes[i])
-		}
-		if last := len(out.indices) - 1; last >= 0 && out.indices[last] == at {
-			out.volumes[last].Add(o.volumes[k])
-			continue
-		}
-		out.append(at, o.volumes[k])
-	}
-	for ; i < len(x.indices); i++ {
-		out.append(x.indices[i], x.volumes[i])
-	}
+	out.appendSum(x, o)
 	return out
 }
+
+// appendSum appends the sum of two settled vectors to x, which is empty.
+func (x *vector) appendSum(a, b *vector) {
+	i := 0
+	for k, at := range b.indices {
+		for ; i < len(a.indices) && a.indices[i] <= at; i++ {
+			x.append(a.indices[i], a.volumes[i])
+		}
+		if last := len(x.indices) - 1; last >= 0 && x.indices[last] == at {
+			x.volumes[last].Add(b.volumes[k])
+			continue
+		}
+		x.append(at, b.volumes[k])
+	}
+	for ; i < len(a.indices); i++ {
+		x.append(a.indices[i], a.volumes[i])
+	}
+}
+
+// clear removes all entries, and keeps their memory.
+func (x *vector) clear() { *x = vector{indices: x.indices[:0], volumes: x.volumes[:0]} }
 
 // keep returns the entries of a settled vector whose index is wanted.
 func (x *vector) keep(wanted func(at int) bool) *vector {
