@@ -33,23 +33,47 @@ type Job struct {
 }
 
 // member is a process of a job, and the place where its profile is stored. A run may have
-// millions.
+// millions: the garbage collector follows each pointer again and again, so there is only one.
 type member struct {
 	*memberKind
-	from      origin
-	name      string // of the recording, in a directory
-	start     int64
-	rank, pid int32
-	index     int32 // index of the profile in a fileSource
-	finalized bool
+	start      int64
+	rank, pid  int32
+	index      int32  // index of the profile in a fileSource
+	nameStart  uint32 // of the recording's file name in names
+	nameLength uint16
+	finalized  bool
 }
 
 // memberKind is what many processes have in common.
 type memberKind struct {
+	memberKey
+	variables *[]profile.Variable // only of rank 0
+	names     []byte              // file names of the recordings
+}
+
+type memberKey struct {
 	run, program, host string
 	library            string
 	size               int
-	variables          *[]profile.Variable // only of rank 0
+	from               origin
+}
+
+// name returns the file name of the recording, in a directory or container.
+func (m *member) name() string {
+	return string(m.names[m.nameStart : m.nameStart+uint32(m.nameLength)])
+}
+
+// member returns a process of the kind with its recording's file name.
+func (k *memberKind) member(name string) member {
+	m := member{memberKind: k, nameStart: uint32(len(k.names)), nameLength: uint16(len(name))}
+	k.names = append(k.names, name...)
+	return m
+}
+
+// memberAt returns the process of a recording, without what its profile says.
+func memberAt(file string) member {
+	k := &memberKind{memberKey: memberKey{from: &recordingDir{filepath.Dir(file)}}}
+	return k.member(filepath.Base(file))
 }
 
 // origin is the place where profiles are stored. single reports whether they
@@ -78,32 +102,33 @@ func originOf(dir *recordingDir, p *profile.Profile, depth Depth) origin {
 }
 
 func (r *Run) memberOf(p *profile.Profile, from origin, name string, index int) member {
-	kind := memberKind{run: p.Run, program: p.Name(), host: p.Host, library: p.LibraryLine(), size: p.Size}
-	return member{memberKind: r.kindOf(kind, p.Rank, p.Variables), from: from, name: name, start: p.Start,
-		rank: int32(p.Rank), pid: int32(p.Pid), index: int32(index), finalized: p.State == profile.Finalized}
+	kind := memberKey{run: p.Run, program: p.Name(), host: p.Host, library: p.LibraryLine(), size: p.Size, from: from}
+	m := r.kindOf(kind, p.Rank, p.Variables).member(name)
+	m.start, m.rank, m.pid, m.index, m.finalized = p.Start, int32(p.Rank), int32(p.Pid), int32(index), p.State == profile.Finalized
+	return m
 }
 
 func (r *Run) memberOfHead(h *recording.Head, from *recordingDir) member {
-	// The texts of a head are parts of the whole index, which they would keep in memory.
-	kind := memberKind{run: h.Run, program: h.Program, host: h.Host, library: h.Library, size: h.Size}
-	return member{memberKind: r.kindOf(kind, h.Rank, h.Variables), from: from, name: strings.Clone(h.Name), start: h.Start,
-		rank: int32(h.Rank), pid: int32(h.Pid), finalized: h.Finalized}
+	kind := memberKey{run: h.Run, program: h.Program, host: h.Host, library: h.Library, size: h.Size, from: from}
+	m := r.kindOf(kind, h.Rank, h.Variables).member(h.Name)
+	m.start, m.rank, m.pid, m.finalized = h.Start, int32(h.Rank), int32(h.Pid), h.Finalized
+	return m
 }
 
 // kindOf returns the kind in memory that equal ones share.
-func (r *Run) kindOf(kind memberKind, rank int, variables []profile.Variable) *memberKind {
+func (r *Run) kindOf(key memberKey, rank int, variables []profile.Variable) *memberKind {
 	if rank == 0 {
-		kind.variables = &variables
-		return &kind
+		return &memberKind{memberKey: key, variables: &variables}
 	}
-	known := r.kinds[kind]
+	known := r.kinds[key]
 	if known == nil {
 		if r.kinds == nil {
-			r.kinds = map[memberKind]*memberKind{}
+			r.kinds = map[memberKey]*memberKind{}
 		}
-		kind.run, kind.program, kind.host, kind.library = strings.Clone(kind.run), strings.Clone(kind.program), strings.Clone(kind.host), strings.Clone(kind.library)
-		known = &kind
-		r.kinds[kind] = known
+		// The texts of a head are parts of the whole index, which they would keep in memory.
+		key.run, key.program, key.host, key.library = strings.Clone(key.run), strings.Clone(key.program), strings.Clone(key.host), strings.Clone(key.library)
+		known = &memberKind{memberKey: key}
+		r.kinds[key] = known
 	}
 	return known
 }
@@ -190,7 +215,7 @@ func (j *Job) Each(f func(*profile.Profile) error) error {
 		}
 		var err error
 		if from, ok := rest[0].from.(*fileSource); ok {
-			err = from.each(pointers(rest[:n]), give)
+			err = from.each(indicesOf(rest[:n]), give)
 		} else {
 			err = j.run.readRecordings(rest[:n], give)
 		}
@@ -202,10 +227,11 @@ func (j *Job) Each(f func(*profile.Profile) error) error {
 	return nil
 }
 
-func pointers(members []member) []*member {
-	out := make([]*member, len(members))
+// indicesOf returns the indices of profiles in their fileSource.
+func indicesOf(members []member) map[int]bool {
+	out := make(map[int]bool, len(members))
 	for i := range members {
-		out[i] = &members[i]
+		out[int(members[i].index)] = true
 	}
 	return out
 }
@@ -247,7 +273,7 @@ func (j *Job) EachPart(n int, f func(part int, p *profile.Profile) error) error 
 				err := j.eachOf(shares[i], func(p *profile.Profile) error {
 					j.complete(p, names)
 					err := f(part, p)
-					if _, read := shares[i][0].from.(*recordingDir); read {
+					if _, read := j.members[shares[i][0]].from.(*recordingDir); read {
 						recording.Release(p)
 					}
 					return err
@@ -264,12 +290,16 @@ func (j *Job) EachPart(n int, f func(part int, p *profile.Profile) error) error 
 }
 
 // eachOf calls give with the profiles of a share.
-func (j *Job) eachOf(share []*member, give func(*profile.Profile) error) error {
-	if from, ok := share[0].from.(*fileSource); ok {
-		return from.each(share, give)
+func (j *Job) eachOf(share []int32, give func(*profile.Profile) error) error {
+	if from, ok := j.members[share[0]].from.(*fileSource); ok {
+		wanted := make(map[int]bool, len(share))
+		for _, i := range share {
+			wanted[int(j.members[i].index)] = true
+		}
+		return from.each(wanted, give)
 	}
-	for _, m := range share {
-		p, err := j.run.read(m)
+	for _, i := range share {
+		p, err := j.run.read(&j.members[i])
 		if p != nil {
 			err = give(p)
 		}
@@ -283,18 +313,18 @@ func (j *Job) eachOf(share []*member, give func(*profile.Profile) error) error {
 // mostInShare is the largest number of recordings of a share.
 const mostInShare = 128
 
-// shares divides the members into groups that are read one after the other: those of a file
-// with several profiles, and some of a directory or container.
-func (j *Job) shares() [][]*member {
-	byOrigin := map[origin][]*member{}
+// shares divides the members, by their index, into groups that are read one after the other:
+// those of a file with several profiles, and some of a directory or container.
+func (j *Job) shares() [][]int32 {
+	byOrigin := map[origin][]int32{}
 	var order []origin
-	var shares [][]*member
+	var shares [][]int32
 	for i := range j.members {
-		m := &j.members[i]
-		if byOrigin[m.from] == nil {
-			order = append(order, m.from)
+		from := j.members[i].from
+		if byOrigin[from] == nil {
+			order = append(order, from)
 		}
-		byOrigin[m.from] = append(byOrigin[m.from], m)
+		byOrigin[from] = append(byOrigin[from], int32(i))
 	}
 	for _, from := range order {
 		most := mostInShare
@@ -338,24 +368,25 @@ func (r *Run) read(m *member) (*profile.Profile, error) {
 // collected since it was found in the spool, or packed.
 func (m *member) read(home *home) (*profile.Profile, error) {
 	if kept, ok := m.from.(keptProfile); ok {
-		p := *kept.p
-		p.Comms = slices.Clone(p.Comms)
-		return &p, nil
+		return kept.read(), nil
 	}
-	p, err := recording.ReadFile(filepath.Join(m.from.(*recordingDir).path, m.name))
+	name := m.name()
+	p, err := recording.ReadFile(filepath.Join(m.from.(*recordingDir).path, name))
 	if !errors.Is(err, os.ErrNotExist) || home == nil {
 		return p, err
 	}
-	return recording.ReadFile(home.find(m.name))
+	return recording.ReadFile(home.find(name))
 }
 
-// each calls give with the profiles of the given members, in the source's
-// order.
-func (m *fileSource) each(members []*member, give func(*profile.Profile) error) error {
-	wanted := make(map[int]bool, len(members))
-	for i := range members {
-		wanted[int(members[i].index)] = true
-	}
+// read returns a copy to which what the whole run tells can be added.
+func (k keptProfile) read() *profile.Profile {
+	p := *k.p
+	p.Comms = slices.Clone(p.Comms)
+	return &p
+}
+
+// each calls give with the profiles whose indices are wanted, in the source's order.
+func (m *fileSource) each(wanted map[int]bool, give func(*profile.Profile) error) error {
 	i := -1
 	return m.src.Each(func(p *profile.Profile) error {
 		if i++; !wanted[i] {

@@ -230,7 +230,7 @@ func (m *merger) finish(readInfo func() (*Info, error), estimate ClockEstimator)
 		}
 		for _, of := range members {
 			j, file := run.Jobs[of.Job], m.files[of.File]
-			j.members = append(j.members, member{from: &recordingDir{filepath.Dir(file)}, name: filepath.Base(file)})
+			j.members = append(j.members, memberAt(file))
 		}
 	}
 	err = m.dir.writeEvents(run, m.plan.Infos, info, estimate)

@@ -175,11 +175,14 @@ func (m *merger) removeTasks() {
 
 // read returns the profile of a recording, with what is known of its process.
 func (m *merger) read(file string) (*profile.Profile, error) {
-	of := member{from: &recordingDir{filepath.Dir(file)}, name: filepath.Base(file)}
-	if kept := m.kept[of.name]; kept != nil {
-		of.from = keptProfile{kept}
+	var p *profile.Profile
+	var err error
+	if kept := m.kept[filepath.Base(file)]; kept != nil {
+		p = keptProfile{kept}.read()
+	} else {
+		of := memberAt(file)
+		p, err = of.read(m.run.home)
 	}
-	p, err := of.read(m.run.home)
 	if p != nil {
 		p.Physical = m.run.physical(p)
 		if exit, seen := m.run.exits[filepath.Base(p.Source)]; seen {

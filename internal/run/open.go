@@ -28,7 +28,7 @@ type Run struct {
 	Damaged []error
 	Traced  Traced // result of Merge
 
-	kinds   map[memberKind]*memberKind
+	kinds   map[memberKey]*memberKind
 	folds   profile.Folds
 	sites   symbolize.Sites
 	wraps   profile.Wrappers
@@ -171,7 +171,7 @@ func OpenSource(src profile.Source, log io.Writer) (*Run, error) {
 // jobs.
 func OpenRecordings(files []string, depth Depth, log io.Writer) *Run {
 	r := &Run{log: log}
-	var members []member
+	members := make([]member, 0, len(files))
 	bar := text.StartProgress(log, "looking through recordings", len(files))
 	defer bar.Done()
 	units := unitsOf(files)
