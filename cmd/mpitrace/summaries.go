@@ -41,7 +41,7 @@ const scratchBudget = 16 << 20
 // A summary needs about this memory, in bytes: that of sums, and that of each process.
 const (
 	memoryOfSums    = 200 << 20
-	memoryOfProcess = 550
+	memoryOfProcess = 650
 )
 
 // scratchFor returns where the sums of pairs of a run go that do not fit into memory.
