@@ -40,7 +40,7 @@ type member struct {
 	rank, pid  int32
 	index      int32  // index of the profile in a fileSource
 	nameStart  uint32 // of the recording's file name in names
-	nameLength uint16
+	nameLength uint32
 	finalized  bool
 }
 
@@ -60,12 +60,12 @@ type memberKey struct {
 
 // name returns the file name of the recording, in a directory or container.
 func (m *member) name() string {
-	return string(m.names[m.nameStart : m.nameStart+uint32(m.nameLength)])
+	return string(m.names[m.nameStart : m.nameStart+m.nameLength])
 }
 
 // member returns a process of the kind with its recording's file name.
 func (k *memberKind) member(name string) member {
-	m := member{memberKind: k, nameStart: uint32(len(k.names)), nameLength: uint16(len(name))}
+	m := member{memberKind: k, nameStart: uint32(len(k.names)), nameLength: uint32(len(name))}
 	k.names = append(k.names, name...)
 	return m
 }
