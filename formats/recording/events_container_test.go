@@ -3,6 +3,7 @@ package recording
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -119,5 +120,39 @@ func TestEventsAddedInContainer(t *testing.T) {
 	}
 	if n, err := CountEvents(w.path); n != 15 || err != nil {
 		t.Errorf("%d events, %v, after a chunk was added", n, err)
+	}
+}
+
+// The buffer of a recording is used again, while its rows are still looked up.
+func TestRowsAfterBuffer(t *testing.T) {
+	w := newTraced(t)
+	chunks := []written{chunkOf(0, 1, w.sends(10, 0)...), chunkOf(1, 2, w.ev(aSendOfThread1, 500, 10, 0, 7))}
+	w.leave(t, eventsEnding, w.events(chunks...))
+	_, want := readEvents(t, w.open(t))
+	w.contain(t, chunks)
+	r := reading{Events: w.open(t)}
+	defer r.close()
+	err := withFile(w.path, func(f *file) error {
+		r.order = f.order
+		return r.rows.load(r.of, f)
+	})
+	overwriteBuffers()
+	if err = errors.Join(err, r.openFiles(), r.link()); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff(want, r.rows.all); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// overwriteBuffers fills all buffers that are free.
+func overwriteBuffers() {
+	for range 100 {
+		b := buffers.Get().(*[]byte)
+		defer buffers.Put(b)
+		all := (*b)[:cap(*b)]
+		for i := range all {
+			all[i] = 0xff
+		}
 	}
 }

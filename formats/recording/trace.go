@@ -359,10 +359,11 @@ func (r *rows) load(p *profile.Profile, f *file) error {
 	for at, s := range f.tables {
 		end = max(end, at+s.Size)
 	}
-	var err error
-	if r.table, err = f.bytes(0, end); err != nil {
+	table, err := f.bytes(0, end)
+	if err != nil {
 		return err
 	}
+	r.table = slices.Clone(table) // the memory of f is used again
 	r.kinds = make([]uint32, end/rowSize)
 	for at, s := range f.tables {
 		s.Offset = at
