@@ -104,7 +104,8 @@ func checkKilled(t *testing.T, dir string, n uint64) {
 		t.Errorf("state of the killed rank: %v, want running", ranks[1].State)
 	}
 	got := pointToPoint(ranks)[pair{1, 0}]
-	if got.Count != n && got.Count != n+1 || got.Bytes != 100*got.Count {
+	// A send adds its bytes first. The rank may be killed before the send is counted.
+	if got.Count != n && got.Count != n+1 || got.Bytes != 100*got.Count && got.Bytes != 100*(got.Count+1) {
 		t.Errorf("%d messages of %d bytes in all, want %d or one more, of 100 bytes", got.Count, got.Bytes, n)
 	}
 	report := succeed(t, nil, mpitrace, "report", dir)
