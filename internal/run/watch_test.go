@@ -1,7 +1,6 @@
 package run
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"os"
@@ -70,20 +69,10 @@ func startRecorder(t *testing.T, dir string) (*recorder, func()) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestRecorder$")
 	cmd.Env = append(os.Environ(), recorderDir+"="+dir)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in, _, err := testenv.StartWaiting(t, cmd, "mapped")
 	t.Cleanup(func() { cmd.Process.Kill() })
-	if line, _ := bufio.NewReader(out).ReadString('\n'); line != "mapped\n" {
-		t.Fatalf("it says %q", line)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return &recorder{cmd, fmt.Sprintf("some-host-%d-5.rec", cmd.Process.Pid)}, func() { in.Close() }
 }

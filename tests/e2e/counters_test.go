@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bufio"
 	"encoding/binary"
 	"math"
 	"os"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // TestCounters sets counters near their limits while the program runs. They
@@ -43,20 +43,9 @@ func (m implementation) startCounters(t *testing.T, dir string, env []string) (e
 	command := preload(m.library(t), []string{"MPITRACE_DIR=" + dir}, m.compile(t, "counters"))
 	cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
 	cmd.Env = slices.Concat(os.Environ(), env)
-	stdin, err := cmd.StdinPipe()
+	stdin, lines, err := testenv.StartWaiting(t, cmd, "ready")
 	if err != nil {
 		t.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewReader(stdout)
-	if line, err := lines.ReadString('\n'); line != "ready\n" {
-		t.Fatalf("it printed %q, %v", line, err)
 	}
 	return func() {
 		t.Helper()

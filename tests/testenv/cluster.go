@@ -1,7 +1,6 @@
 package testenv
 
 import (
-	"bufio"
 	"embed"
 	"fmt"
 	"io"
@@ -74,24 +73,14 @@ func (c *Cluster) write(t testing.TB, name, text string) {
 func (c *Cluster) start(t testing.TB, name string) {
 	t.Helper()
 	cmd := exec.Command("unshare", "--net", "--mount", "--uts", "sh", filepath.Join(c.dir, "node.sh"), name, filepath.Join(c.dir, "hosts"))
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	stdin, stdout, err := StartWaiting(t, cmd, "ready")
 	t.Cleanup(func() {
 		stdin.Close()
 		cmd.Wait()
 	})
-	if line, err := bufio.NewReader(stdout).ReadString('\n'); line != "ready\n" {
+	if err != nil {
 		stdin.Close()
 		io.Copy(io.Discard, stdout)
 		Skip(t, fmt.Sprintf("namespaces cannot be made here (%v): %s", err, stderr.String()))
