@@ -49,7 +49,7 @@ type Matrix struct {
 	scratch *Scratch     // nil if all entries stay in memory
 	runs    []*sortedRun // entries in the file; those of a pair may be in several runs, and in rows
 	held    int          // estimate of the memory of rows, in bytes
-	spare   []*vector    // empty rows whose entries are in the file; row uses them again
+	spare   []*vector    // empty rows, whose memory row uses again
 
 	// last and lastFrom cache the row that Add used last, and its rank.
 	last     *vector
@@ -423,7 +423,7 @@ func (m *Matrix) mergeEntries(o *Matrix) {
 		m.scratch = o.scratch
 	}
 	m.runs = append(m.runs, o.runs...)
-	m.spare = nil // parts are merged when they are complete
+	m.spare = nil // matrices are merged when nothing more is added
 	for from, row := range o.rows {
 		m.row(from).merge(row)
 		m.held += entryMemory * len(row.indices)

@@ -88,7 +88,8 @@ func (m *Matrix) spill() {
 	m.last, m.held = nil, 0
 }
 
-// reuse makes the rows spare, but no more than the budget: some may have had many entries.
+// reuse keeps the memory of the rows, which are in the file now, for later rows. It keeps no
+// more than the budget: a few rows may have had many entries.
 func (m *Matrix) reuse() {
 	m.spare = m.spare[:0]
 	room := m.scratch.budget
@@ -173,8 +174,8 @@ type rowCursor struct {
 	number int // of the next row
 }
 
-// cursorAt returns a cursor whose next row is at or before the first row from `from` on. It
-// is at most indexStep rows before it, since the index has every indexStep-th row.
+// cursorAt returns a cursor for finding the row of a rank. Its next row is the last one of the
+// index that is not after that row, so at most indexStep-1 rows have to be skipped.
 func (r *sortedRun) cursorAt(from int) *rowCursor {
 	c := &rowCursor{run: r, at: r.start, row: new(vector)}
 	i, found := slices.BinarySearchFunc(r.index, from, func(o rowOffset, from int) int { return o.from - from })

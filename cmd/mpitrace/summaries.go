@@ -38,7 +38,8 @@ type summaries struct {
 // pairs of one class. Those of 10,000 ranks with 26 peers each fit.
 const scratchBudget = 16 << 20
 
-// A summary needs about this memory, in bytes: that of sums, and that of each process.
+// A summary gets about this memory, in bytes: that of sums, and that of each process. It needs
+// some 100 bytes less for each process, but would then spend more time on collecting garbage.
 const (
 	memoryOfSums    = 200 << 20
 	memoryOfProcess = 650
@@ -47,7 +48,7 @@ const (
 // scratchFor returns where the sums of pairs of a run go that do not fit into memory.
 func scratchFor(dir run.Dir, opened *run.Run) *matrix.Scratch {
 	if opened.ReadOnce() {
-		// Garbage is collected when the memory reaches what a summary needs, which keeps
+		// Garbage is collected when the memory reaches what a summary gets, which keeps
 		// that of a million ranks below 1 GiB. With the usual setting it is collected more
 		// often at the start, and needs twice the memory at the end.
 		n := int64(0)

@@ -123,7 +123,7 @@ func TestEventsAddedInContainer(t *testing.T) {
 	}
 }
 
-// The buffer of a recording is used again, while its rows are still looked up.
+// Events find their rows although the buffer of the recording is used again.
 func TestRowsAfterBuffer(t *testing.T) {
 	w := newTraced(t)
 	chunks := []written{chunkOf(0, 1, w.sends(10, 0)...), chunkOf(1, 2, w.ev(aSendOfThread1, 500, 10, 0, 7))}
@@ -145,7 +145,7 @@ func TestRowsAfterBuffer(t *testing.T) {
 	}
 }
 
-// overwriteBuffers fills all buffers that are free.
+// overwriteBuffers overwrites the free buffers, as reading another recording does.
 func overwriteBuffers() {
 	for range 100 {
 		b := buffers.Get().(*[]byte)

@@ -64,8 +64,8 @@ func (d Dir) RecordingFiles() ([]string, error) {
 	return append(without(files, spooled), spooled...), nil
 }
 
-// home is a run directory in which recordings are looked for that were moved
-// since they were found.
+// home finds recordings that were moved into a run directory, or into a
+// container, after they had been listed.
 type home struct {
 	dir Dir
 

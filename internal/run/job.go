@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,7 +34,7 @@ type Job struct {
 }
 
 // member is a process of a job, and the place where its profile is stored. A run may have
-// millions: the garbage collector follows each pointer again and again, so there is only one.
+// millions: the garbage collector follows each pointer again and again, so a member has only one.
 type member struct {
 	*memberKind
 	start      int64
@@ -51,6 +52,7 @@ type memberKind struct {
 	names     []byte              // file names of the recordings
 }
 
+// memberKey tells kinds apart.
 type memberKey struct {
 	run, program, host string
 	library            string
@@ -102,15 +104,15 @@ func originOf(dir *recordingDir, p *profile.Profile, depth Depth) origin {
 }
 
 func (r *Run) memberOf(p *profile.Profile, from origin, name string, index int) member {
-	kind := memberKey{run: p.Run, program: p.Name(), host: p.Host, library: p.LibraryLine(), size: p.Size, from: from}
-	m := r.kindOf(kind, p.Rank, p.Variables).member(name)
+	key := memberKey{run: p.Run, program: p.Name(), host: p.Host, library: p.LibraryLine(), size: p.Size, from: from}
+	m := r.kindOf(key, p.Rank, p.Variables).member(name)
 	m.start, m.rank, m.pid, m.index, m.finalized = p.Start, int32(p.Rank), int32(p.Pid), int32(index), p.State == profile.Finalized
 	return m
 }
 
 func (r *Run) memberOfHead(h *recording.Head, from *recordingDir) member {
-	kind := memberKey{run: h.Run, program: h.Program, host: h.Host, library: h.Library, size: h.Size, from: from}
-	m := r.kindOf(kind, h.Rank, h.Variables).member(h.Name)
+	key := memberKey{run: h.Run, program: h.Program, host: h.Host, library: h.Library, size: h.Size, from: from}
+	m := r.kindOf(key, h.Rank, h.Variables).member(h.Name)
 	m.start, m.rank, m.pid, m.finalized = h.Start, int32(h.Rank), int32(h.Pid), h.Finalized
 	return m
 }
@@ -215,7 +217,7 @@ func (j *Job) Each(f func(*profile.Profile) error) error {
 		}
 		var err error
 		if from, ok := rest[0].from.(*fileSource); ok {
-			err = from.each(indicesOf(rest[:n]), give)
+			err = from.each(pointersTo(rest[:n]), give)
 		} else {
 			err = j.run.readRecordings(rest[:n], give)
 		}
@@ -227,13 +229,14 @@ func (j *Job) Each(f func(*profile.Profile) error) error {
 	return nil
 }
 
-// indicesOf returns the indices of profiles in their fileSource.
-func indicesOf(members []member) map[int]bool {
-	out := make(map[int]bool, len(members))
-	for i := range members {
-		out[int(members[i].index)] = true
+func pointersTo(members []member) iter.Seq[*member] {
+	return func(yield func(*member) bool) {
+		for i := range members {
+			if !yield(&members[i]) {
+				return
+			}
+		}
 	}
-	return out
 }
 
 // complete adds to a profile what only the whole run tells.
@@ -292,14 +295,10 @@ func (j *Job) EachPart(n int, f func(part int, p *profile.Profile) error) error 
 // eachOf calls give with the profiles of a share.
 func (j *Job) eachOf(share []int32, give func(*profile.Profile) error) error {
 	if from, ok := j.members[share[0]].from.(*fileSource); ok {
-		wanted := make(map[int]bool, len(share))
-		for _, i := range share {
-			wanted[int(j.members[i].index)] = true
-		}
-		return from.each(wanted, give)
+		return from.each(j.membersOf(share), give)
 	}
-	for _, i := range share {
-		p, err := j.run.read(&j.members[i])
+	for m := range j.membersOf(share) {
+		p, err := j.run.read(m)
 		if p != nil {
 			err = give(p)
 		}
@@ -308,6 +307,16 @@ func (j *Job) eachOf(share []int32, give func(*profile.Profile) error) error {
 		}
 	}
 	return nil
+}
+
+func (j *Job) membersOf(share []int32) iter.Seq[*member] {
+	return func(yield func(*member) bool) {
+		for _, i := range share {
+			if !yield(&j.members[i]) {
+				return
+			}
+		}
+	}
 }
 
 // mostInShare is the largest number of recordings of a share.
@@ -378,16 +387,20 @@ func (m *member) read(home *home) (*profile.Profile, error) {
 	return recording.ReadFile(home.find(name))
 }
 
-// read returns a copy to which what the whole run tells can be added.
+// read returns a copy of the profile, because Job.complete changes what it gets.
 func (k keptProfile) read() *profile.Profile {
 	p := *k.p
 	p.Comms = slices.Clone(p.Comms)
 	return &p
 }
 
-// each calls give with the profiles whose indices are wanted, in the source's order.
-func (m *fileSource) each(wanted map[int]bool, give func(*profile.Profile) error) error {
-	i := -1
+// each calls give with the profiles of the given members, in the source's order.
+func (m *fileSource) each(members iter.Seq[*member], give func(*profile.Profile) error) error {
+	wanted := map[int32]bool{}
+	for of := range members {
+		wanted[of.index] = true
+	}
+	i := int32(-1)
 	return m.src.Each(func(p *profile.Profile) error {
 		if i++; !wanted[i] {
 			return nil

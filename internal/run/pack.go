@@ -158,7 +158,7 @@ func addFile(w *recording.ContainerWriter, path string) error {
 	return w.Add(filepath.Base(path), in, size)
 }
 
-// openSized opens a file of the recordings directory or the spool, and returns its size.
+// openSized opens a recording, but follows no link, and returns its size.
 func openSized(path string) (in *os.File, size int64, err error) {
 	if in, err = atomicfile.OpenNoFollow(path, atomicfile.AnySize); err != nil {
 		return nil, 0, err
@@ -175,8 +175,8 @@ func openSized(path string) (in *os.File, size int64, err error) {
 // nodes, or because there was no spool. It leaves recordings of running
 // processes and those that cannot be packed unchanged. So it does with traced
 // processes, whose events have to be converted first. It deletes the temporary
-// files of processes that were killed while they made a container. A process
-// that loses its file while it makes a container records in a file of its own.
+// files of processes that were killed while they made a container. If such a
+// process still runs, it makes no container and records in a file of its own.
 func PackAll(dir string) {
 	entries, _ := os.ReadDir(dir) // if it cannot be read, there is nothing to pack
 	var single []string

@@ -119,8 +119,8 @@ func TestPackContainer(t *testing.T) {
 	}
 }
 
-// What a process left that was killed while it made a container is deleted, and
-// no other file.
+// The temporary file of a process that was killed while it made a container is
+// deleted, and no other file.
 func TestPackUnfinished(t *testing.T) {
 	dir := t.TempDir()
 	others := []string{"." + liveName, "." + liveName + ".12", "." + liveName + ".12.x", liveName + ".12.34", ".job.rec.12.34"}
