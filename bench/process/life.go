@@ -24,10 +24,10 @@ type life struct {
 	recorded int64  // size of the packed recording, bytes
 }
 
-// memory holds the memory of a process in KiB: its resident size; the part of
-// it that is not in pages of program or library files, which the processes of a
-// node share; and what malloc has allocated.
-type memory struct{ resident, own, allocated int }
+// memory holds the memory of a process in KiB: its own; the resident pages of
+// the library's file, which the processes of a node share; and what malloc has
+// allocated.
+type memory struct{ own, library, allocated int }
 
 // lives lists the processes to measure: the common one, which must be cheap at
 // any size of the world, and those that show what memory grows with.
@@ -62,8 +62,8 @@ func measureLives(ctx context.Context, dir string, out, log io.Writer) ([]life, 
 			return nil, err
 		}
 		l := &found[i]
-		fmt.Fprintf(out, "BenchmarkLife/what=%s/n=%d/world=%d 1 %d resident-KiB %d own-KiB %d malloc-KiB %d recording-B\n",
-			l.what, l.n, l.world, l.held.resident, l.held.own, l.held.allocated, l.recorded)
+		fmt.Fprintf(out, "BenchmarkLife/what=%s/n=%d/world=%d 1 %d own-KiB %d library-KiB %d malloc-KiB %d recording-B\n",
+			l.what, l.n, l.world, l.held.own, l.held.library, l.held.allocated, l.recorded)
 	}
 	return found, nil
 }
@@ -104,7 +104,7 @@ func (l *life) measure(ctx context.Context, program, lib, dir string) error {
 	if err != nil {
 		return err
 	}
-	l.held = memory{with.resident - alone.resident, with.own - alone.own, with.allocated - alone.allocated}
+	l.held = memory{with.own - alone.own, with.library - alone.library, with.allocated - alone.allocated}
 	l.recorded, err = packedSize(record)
 	return err
 }
@@ -112,7 +112,7 @@ func (l *life) measure(ctx context.Context, program, lib, dir string) error {
 func held(ctx context.Context, env, line []string) (m memory, err error) {
 	text, err := measure.Output(ctx, "", env, line...)
 	if err == nil {
-		_, err = fmt.Sscanf(string(text), "held: %d %d %d", &m.resident, &m.own, &m.allocated)
+		_, err = fmt.Sscanf(string(text), "held: %d %d %d", &m.own, &m.library, &m.allocated)
 	}
 	return m, err
 }
@@ -134,9 +134,9 @@ func packedSize(spool string) (int64, error) {
 
 func writeLives(out io.Writer, all []life) error {
 	fmt.Fprint(out, "\nHeld by a process at its end, and its recording as it is brought home, in KiB:\n\n"+
-		"| what it did | world | resident | of that its own | malloc | recording |\n| --- | ---: | ---: | ---: | ---: | ---: |\n")
+		"| what it did | world | own | library, shared | malloc | recording |\n| --- | ---: | ---: | ---: | ---: | ---: |\n")
 	for _, l := range all {
-		fmt.Fprintf(out, "| %s %d | %d | %d | %d | %d | %.1f |\n", l.what, l.n, l.world, l.held.resident, l.held.own, l.held.allocated, float64(l.recorded)/1024)
+		fmt.Fprintf(out, "| %s %d | %d | %d | %d | %d | %.1f |\n", l.what, l.n, l.world, l.held.own, l.held.library, l.held.allocated, float64(l.recorded)/1024)
 	}
 	return nil
 }

@@ -10,9 +10,11 @@
 //   together N  N threads send, all at once
 //   requests N  posts N receives, and then completes them all
 //
-// Before MPI_Finalize it prints the memory in KiB: all resident memory; the process's
-// own memory, including the recording if that is on tmpfs; and what malloc has
-// allocated.
+// Before MPI_Finalize it prints the memory in KiB: the process's own memory,
+// including the recording if that is on tmpfs; the resident pages of mpitrace's
+// library that are not written, which the processes of a node share; and what
+// malloc has allocated. Pages of libc are not counted: every process has them, and
+// the kernel maps more or fewer of them with each one that is used.
 #include <malloc.h>
 #include <mpi.h>
 #include <pthread.h>
@@ -128,6 +130,26 @@ static long rollup(const char *key)
     return kib;
 }
 
+static long library_pages(void)
+{
+    char line[4352];
+    long kib = 0, n;
+    int in_library = 0;
+    FILE *f = fopen("/proc/self/smaps", "r");
+    while (f && fgets(line, sizeof line, f)) {
+        unsigned long start, end;
+        if (sscanf(line, "%lx-%lx ", &start, &end) == 2)
+            in_library = strstr(line, "/libmpitrace") != NULL;
+        else if (in_library && sscanf(line, "Rss: %ld", &n) == 1)
+            kib += n;
+        else if (in_library && sscanf(line, "Anonymous: %ld", &n) == 1)
+            kib -= n;
+    }
+    if (f)
+        fclose(f);
+    return kib;
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -151,7 +173,7 @@ int main(int argc, char **argv)
         return 2;
     struct mallinfo2 m = mallinfo2();
     size_t allocated = (m.uordblks + m.hblkhd) / 1024;
-    printf("held: %ld %ld %zu\n", rollup("Rss:"), rollup("Pss_Anon:") + rollup("Pss_Shmem:"), allocated);
+    printf("held: %ld %ld %zu\n", rollup("Pss_Anon:") + rollup("Pss_Shmem:"), library_pages(), allocated);
     MPI_Finalize();
     return 0;
 }
