@@ -119,14 +119,27 @@ type lateReceiver struct {
 // received adds the posting of a message's receive to the call that sent it. If
 // the call had ended by then, the message was buffered and nobody waited.
 func (r *replay) received(c *call, m *message) {
-	if m.posted.time > c.end {
+	posted := m.posted.time
+	if m.mustHaveWaited(c.end) {
+		posted = min(posted, c.end)
+	}
+	if posted > c.end {
 		r.protocols.completed(m, c.end)
 		return
 	}
-	w := lateReceiver{cause{m.posted.time, LateReceiver, m.posted.site, m.receiver, m.in}, m.bytes, m.path, m.need()}
+	w := lateReceiver{cause{posted, LateReceiver, m.posted.site, m.receiver, m.in}, m.bytes, m.path, m.need()}
 	if have := &c.receiver; have.lane == nil || w.over(have) {
 		*have = w
 	}
+}
+
+// mustHaveWaited reports whether the receive of a message was posted before end,
+// when its send ended, even if the clocks of the two processes say otherwise.
+func (m *message) mustHaveWaited(end int64) bool {
+	if m.posted.time == unknownTime {
+		return false
+	}
+	return m.synchronous || m.need() == rendezvous && m.posted.time <= end+slack(m.lane.process, m.receiver.process)
 }
 
 // over reports whether the call more likely waited for w than for o. It prefers

@@ -143,3 +143,30 @@ func TestEagerLimits(t *testing.T) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }
+
+// TestLateReceiverOnOtherHost checks sends that need their receiver and that,
+// by the corrected clocks, ended before their receive was posted. A synchronous
+// send cannot; one above the recorded limit cannot either, so that the clocks
+// explain a little, but not 5 ms.
+func TestLateReceiverOnOtherHost(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		send   string
+		posted float64
+		want   []WaitState
+	}{
+		{"synchronous", "Ssend", 60.05, []WaitState{wait(LateReceiver, 0, 1, "Ssend", 1, 50, 50)}},
+		{"synchronous, and clocks are far apart", "Ssend", 65, []WaitState{wait(LateReceiver, 0, 1, "Ssend", 1, 50, 50)}},
+		{"above the limit", "Send", 60.05, []WaitState{wait(LateReceiver, 0, 1, "Send", 1, 50, 50)}},
+		{"above the limit, and clocks are far apart", "Send", 65, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			j := job(2, 100)
+			j[0].trace.EagerLimits = []profile.EagerLimit{{Path: profile.BetweenNodes, Bytes: messageBytes - 1, Variable: "limit"}}
+			j[1].trace.Host, j[1].trace.Clock = "other", &profile.ClockCorrection{}
+			j[0].send(test.send, 1, 10, 60)
+			j[1].recv(0, test.posted, 70)
+			checkWaits(t, analyze(t, j, Options{}), test.want...)
+		})
+	}
+}
