@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // An analysis is what the tests read of `mpitrace analyze --json`.
@@ -94,10 +96,11 @@ func (p *tab) checkTimeline(run string, ranks int) {
 }
 
 // status returns what the timeline says it shows. It tells this a moment after the last
-// change, so that it is read until it is as wanted, for 2 seconds.
+// change, so that it is read until it is as wanted, for 2 seconds or longer on a busy
+// machine.
 func (p *tab) status(wanted func(string) bool) (text string) {
 	p.Helper()
-	for end := time.Now().Add(2 * time.Second); time.Now().Before(end) && !wanted(text); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(testenv.Allow(2 * time.Second)); time.Now().Before(end) && !wanted(text); time.Sleep(50 * time.Millisecond) {
 		text = p.text(".timeline-view [role=status]")
 	}
 	return text
