@@ -10,11 +10,10 @@ import (
 
 // TestLives checks that the memory of a process depends neither on the world's
 // size nor on how often it makes a communicator, and that packed recordings are
-// small. Bounds are in KiB. A rank with 26 peers holds about
-// 1 MiB more. A part of it is the library's file, which processes share: the
-// kernel maps 16 of its pages with each that is used, or more. Its own part consists
-// of a table of 512 rows that grew from 256 rows (48), a log (20), 64 for the
-// recording, and what it allocates; the rest of the bound is margin.
+// small. Bounds are in KiB. A rank with 26 peers holds about 1 MiB more, most of
+// which is the library's file, which processes share. Its own part consists of a
+// table of 512 rows that grew from 256 rows (48), a log (20), the recording (64),
+// and what it allocates; the rest of the bound is margin.
 func TestLives(t *testing.T) {
 	testenv.At(t, testenv.All)
 	testenv.Need(t, "mpicc.mpich", "cc")

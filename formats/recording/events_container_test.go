@@ -145,7 +145,7 @@ func TestRowsAfterBuffer(t *testing.T) {
 	}
 }
 
-// overwriteBuffers overwrites the free buffers, as reading another recording does.
+// overwriteBuffers overwrites the free buffers, as happens when another recording is read.
 func overwriteBuffers() {
 	for range 100 {
 		b := buffers.Get().(*[]byte)

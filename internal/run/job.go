@@ -387,7 +387,7 @@ func (m *member) read(home *home) (*profile.Profile, error) {
 	return recording.ReadFile(home.find(name))
 }
 
-// read returns a copy of the profile, because Job.complete changes what it gets.
+// read returns a copy of the profile, because Job.complete changes the profile that it is given.
 func (k keptProfile) read() *profile.Profile {
 	p := *k.p
 	p.Comms = slices.Clone(p.Comms)

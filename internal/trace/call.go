@@ -171,9 +171,9 @@ func (c *call) jump(w *cause, long, until int64) {
 }
 
 // slack returns the possible error between the times of two processes, in ns.
-// Clocks are corrected by the times at which messages were received, so that a
-// probe may seem to end shortly before its message was sent, and a send shortly
-// before its receive was posted.
+// The corrected clock of another host is not exact: a probe may seem to end
+// shortly before its message was sent, and a synchronous send shortly before its
+// receive was posted.
 func slack(a, b *process) int64 {
 	const corrected = 100_000 // ns
 	if a.trace.Clock == nil && b.trace.Clock == nil {

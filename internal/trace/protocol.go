@@ -119,10 +119,7 @@ type lateReceiver struct {
 // received adds the posting of a message's receive to the call that sent it. If
 // the call had ended by then, the message was buffered and nobody waited.
 func (r *replay) received(c *call, m *message) {
-	posted := m.posted.time
-	if m.mustHaveWaited(c.end) {
-		posted = min(posted, c.end)
-	}
+	posted := m.receivePosted(c.end)
 	if posted > c.end {
 		r.protocols.completed(m, c.end)
 		return
@@ -133,13 +130,20 @@ func (r *replay) received(c *call, m *message) {
 	}
 }
 
-// mustHaveWaited reports whether the receive of a message was posted before end,
-// when its send ended, even if the clocks of the two processes say otherwise.
-func (m *message) mustHaveWaited(end int64) bool {
-	if m.posted.time == unknownTime {
-		return false
+// receivePosted returns when the receive of a message was posted. If the send
+// cannot end before that, the result is not after sendEnd: a later posting is an
+// error of the clocks. A synchronous send never ends before. A send above the
+// recorded limit does not either, but the limit may be wrong, so only a small
+// difference is taken for an error of the clocks.
+func (m *message) receivePosted(sendEnd int64) int64 {
+	posted := m.posted.time
+	if posted == unknownTime {
+		return posted
 	}
-	return m.synchronous || m.need() == rendezvous && m.posted.time <= end+slack(m.lane.process, m.receiver.process)
+	if m.synchronous || m.need() == rendezvous && posted <= sendEnd+slack(m.lane.process, m.receiver.process) {
+		return min(posted, sendEnd)
+	}
+	return posted
 }
 
 // over reports whether the call more likely waited for w than for o. It prefers

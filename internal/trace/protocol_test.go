@@ -144,10 +144,10 @@ func TestEagerLimits(t *testing.T) {
 	}
 }
 
-// TestLateReceiverOnOtherHost checks sends that need their receiver and that,
-// by the corrected clocks, ended before their receive was posted. A synchronous
-// send cannot; one above the recorded limit cannot either, so that the clocks
-// explain a little, but not 5 ms.
+// TestLateReceiverOnOtherHost checks sends to another host that seem to end
+// before their receive is posted. A synchronous send has waited for its receiver
+// all the same. A send above the recorded limit has waited if the clocks may be
+// wrong by that much: by 50 us, but not by 5 ms.
 func TestLateReceiverOnOtherHost(t *testing.T) {
 	for _, test := range []struct {
 		name   string

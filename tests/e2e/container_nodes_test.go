@@ -27,9 +27,10 @@ func (m implementation) onNodes(c *testenv.Cluster, perNode int, program ...stri
 	return slices.Concat(launcher, []string{"-n", fmt.Sprint(2 * perNode)}, program)
 }
 
-// untilAnswered runs a job with many ranks, again if Open MPI's launcher did not
-// get a processor for two seconds while a rank waited for it in MPI_Finalize: the
-// rank then ends without its answer, and the launcher takes this for a failure.
+// untilAnswered runs a job of many ranks. It repeats the job, up to four times, if
+// Open MPI's launcher reports a rank that did not call MPI_Finalize. On a busy
+// machine this happens without mpitrace too: a rank waits in MPI_Finalize for an
+// answer of the launcher, but at most two seconds.
 func (m implementation) untilAnswered(t *testing.T, run func() (dir string, out output)) (dir string, out output) {
 	t.Helper()
 	for range 5 {
@@ -40,6 +41,7 @@ func (m implementation) untilAnswered(t *testing.T, run func() (dir string, out 
 		if m.name != "openmpi" || !strings.Contains(out.stderr, "exited without calling \"finalize\"") {
 			break
 		}
+		t.Logf("repeated, because the launcher did not answer a rank in time:\n%s", out.stderr)
 	}
 	t.Fatalf("exit status %d\n%s%s", out.code, out.stdout, out.stderr)
 	return "", out

@@ -333,9 +333,10 @@ func checkAnnounced(t *testing.T, p *profile.Profile, announced uint64) {
 	checkSends(t, p.Rank, calls, bytes, announced)
 }
 
-// checkSends checks the number and the bytes of sends, of 100 bytes each, by a
-// rank that was killed. One send more than the announced ones may have begun. The
-// library adds the bytes of a send before it counts it.
+// checkSends checks what was recorded of a rank that was killed while it sent
+// messages of 100 bytes: the number of sends and their bytes. One more send than
+// the announced ones may have started. The library adds the bytes of a send before
+// it counts the send, and the rank may have been killed in between.
 func checkSends(t *testing.T, rank int, calls, bytes, announced uint64) {
 	t.Helper()
 	if started := bytes / 100; bytes%100 != 0 || announced > calls || calls > started || started > announced+1 {

@@ -95,9 +95,9 @@ func (p *tab) checkTimeline(run string, ranks int) {
 	}
 }
 
-// status returns what the timeline says it shows. It tells this a moment after the last
-// change, so that it is read until it is as wanted, for 2 seconds or longer on a busy
-// machine.
+// status returns the text in which the timeline says what it shows. The text changes a
+// moment after the picture, so it is read until it is as wanted, for at most 2 seconds
+// (longer on a busy machine).
 func (p *tab) status(wanted func(string) bool) (text string) {
 	p.Helper()
 	for end := time.Now().Add(testenv.Allow(2 * time.Second)); time.Now().Before(end) && !wanted(text); time.Sleep(50 * time.Millisecond) {

@@ -11,10 +11,10 @@
 //   requests N  posts N receives, and then completes them all
 //
 // Before MPI_Finalize it prints the memory in KiB: the process's own memory,
-// including the recording if that is on tmpfs; the resident pages of mpitrace's
-// library that are not written, which the processes of a node share; and what
-// malloc has allocated. Pages of libc are not counted: every process has them, and
-// the kernel maps more or fewer of them with each one that is used.
+// including the recording if that is on tmpfs; the resident pages of the file of
+// mpitrace's library, which the processes of a node share; and what malloc has
+// allocated. Pages of libc are not counted: all processes share them, and how many
+// are resident depends on the state of the page cache.
 #include <malloc.h>
 #include <mpi.h>
 #include <pthread.h>
@@ -130,6 +130,8 @@ static long rollup(const char *key)
     return kib;
 }
 
+/* library_pages returns the resident size of the library's file in KiB, without
+ * pages that the process has written, which are its own memory. */
 static long library_pages(void)
 {
     char line[4352];
