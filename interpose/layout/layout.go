@@ -23,7 +23,7 @@ package layout
 
 // Limits. A reader compares lengths with them before it allocates.
 const (
-	Version    = 8
+	Version    = 9
 	ByteOrder  = 0x01020304
 	HeaderSize = 4096
 

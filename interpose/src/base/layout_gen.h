@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MT_VERSION 8
+#define MT_VERSION 9
 #define MT_BYTE_ORDER 16909060
 #define MT_HEADER_SIZE 4096
 #define MT_SEGMENT_MAGIC 1196643405
