@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"strings"
 )
 
@@ -34,6 +32,7 @@ func WriteOnce(path string, write func(io.Writer) error) error {
 	}
 	switch err := os.Link(s.files[0].temporary, path); {
 	case err == nil, errors.Is(err, fs.ErrExist):
+		removeAbandoned(path)
 		return nil
 	}
 	return s.Commit() // a file system without hard links
@@ -89,6 +88,7 @@ func WriteDirectory(path string, write func(dir string) error) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
+	removeAbandoned(path)
 	return nil
 }
 
@@ -127,13 +127,6 @@ type file struct {
 	path, temporary string
 	out             *os.File
 	buffer          *bufio.Writer
-}
-
-// temporaryName returns a name that no other process uses, so that several can
-// write the same file. Process IDs may be equal on two nodes, or in two
-// containers.
-func temporaryName(path string) string {
-	return filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%016x.part", filepath.Base(path), rand.Uint64()))
 }
 
 // create opens a new file, which stays open until close or Discard. The file
@@ -202,6 +195,7 @@ func (s *Set) CommitIf(check func() error) error {
 			if err := os.Rename(f.temporary, f.path); err != nil {
 				return fmt.Errorf("write %s: %w", f.path, Nameless(err))
 			}
+			removeAbandoned(f.path)
 		}
 		return nil
 	})

@@ -15,6 +15,10 @@ import (
 // TestMain also serves as the program that is interrupted: it keeps writing
 // into a directory that it tracks.
 func TestMain(m *testing.M) {
+	if path := os.Getenv("ATOMICFILE_TEST_UNFINISHED"); path != "" {
+		path, directory := strings.CutPrefix(path, "directory ")
+		unfinished(path, directory)
+	}
 	dir := os.Getenv("ATOMICFILE_TEST_DIR")
 	if dir == "" {
 		os.Exit(m.Run())
