@@ -2,10 +2,12 @@ package interpose
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -42,6 +44,10 @@ type DispatchedMPI struct {
 	Library string // path of the library that Build returned for it
 }
 
+// ErrServesNone is the error of Dispatcher if it has no library for any MPI.
+// Programs would run with such a dispatcher, but nothing would be recorded.
+var ErrServesNone = errors.New("there is no library for any MPI yet: this mpitrace has no prebuilt libraries, and has compiled none")
+
 // Dispatcher returns the path of the dispatcher. It writes the dispatcher, with
 // the prebuilt libraries and those of the given MPIs beside it, unless they are
 // there. Without a prebuilt dispatcher it compiles one. Of the options, MPI is
@@ -68,6 +74,9 @@ func Dispatcher(ctx context.Context, o BuildOptions, mpis []DispatchedMPI) (stri
 			return "", fmt.Errorf("prepare the library for %s: %w", m.MPI, err)
 		}
 	}
+	if !servesAny(dir) {
+		return "", ErrServesNone
+	}
 	if _, err := os.Stat(file); err == nil {
 		return file, CheckLibrary(file)
 	}
@@ -80,6 +89,13 @@ func Dispatcher(ctx context.Context, o BuildOptions, mpis []DispatchedMPI) (stri
 		return "", err
 	}
 	return file, CheckLibrary(file)
+}
+
+// servesAny reports whether a library lies in the directory of a dispatcher.
+func servesAny(dir string) bool {
+	entries, _ := os.ReadDir(dir) // a directory that cannot be listed serves nothing
+	prefix, _, _ := strings.Cut(dispatchedName("*"), "*")
+	return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return strings.HasPrefix(e.Name(), prefix) })
 }
 
 // HasPrebuiltDispatcher reports whether Dispatcher compiles nothing.

@@ -184,6 +184,9 @@ records those too.`,
 		Args:    asUsage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			library, err := launch.Dispatcher(cmd.Context(), nil, nil, cmd.ErrOrStderr())
+			if errors.Is(err, interpose.ErrServesNone) {
+				return fmt.Errorf("%w. Run `mpitrace build`, which compiles a library for each MPI whose compiler wrapper is in PATH", err)
+			}
 			if err == nil {
 				_, err = fmt.Fprintln(cmd.OutOrStdout(), library)
 			}

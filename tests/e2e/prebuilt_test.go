@@ -127,6 +127,10 @@ func TestCompiled(t *testing.T) {
 	testenv.At(t, testenv.All)
 	defer func(before string) { mpitrace = before }(mpitrace)
 	mpitrace = buildWithoutPrebuilt(t)
+	out := execute(t, []string{"MPITRACE_CACHE=" + t.TempDir()}, mpitrace, "preload")
+	if out.code != 1 || out.stdout != "" || !strings.Contains(out.stderr, "no library for any MPI") || !strings.Contains(out.stderr, "mpitrace build") {
+		t.Errorf("preload without a library to preload: exit status %d, %q, %q", out.code, out.stdout, out.stderr)
+	}
 	check := func(t *testing.T, m implementation) {
 		j := checkHalo(t, m)
 		if !strings.Contains(j.stderr, "building the library") {
