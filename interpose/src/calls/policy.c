@@ -93,6 +93,7 @@ void mt_begin_known_comm(mt_call *c, const mt_comm *comm, int32_t peer)
 static void take_message(mt_call *c, const MPI_Message *message)
 {
     c->matched = (mt_request){0};
+    c->message = message;
     if (mt_on() && message)
         mt_table_take(&mt_objects.messages, MT_KEY(*message), &c->matched);
 }
@@ -159,7 +160,7 @@ static void remember_message(const mt_span *s, MPI_Comm comm, int source, MPI_Me
         return;
     mt_request e = {.key = MT_KEY(message), .site = s->site, .comm = mt_comm_of(t, comm), .peer = mt_peer(source),
                     .slice = s->slice, .call = s->call, .number = number};
-    mt_table_put(&mt_objects.messages, &e);
+    mt_message_add(&e);
     mt_request_added();
 }
 
@@ -196,21 +197,6 @@ static void book_aside(const mt_span *s, unsigned direction, const mt_comm *comm
         mt_book_message(s->thread, mt_span_key(s, direction, comm->index, peer, 0), 0, tag, request);
 }
 
-// Reports whether a receive failed because its message did not fit. The message is lost, and
-// is recorded as truncated. This error means that the arguments were valid, so they may be
-// looked up.
-static bool is_truncated(const mt_span *s, int rc)
-{
-    return s->thread && rc != MPI_SUCCESS && mt_error_class(rc) == MPI_ERR_TRUNCATE;
-}
-
-// Records it. `request` is the number of the probe that found the message, or 0.
-static void book_truncated(const mt_span *s, const mt_comm *comm, int32_t posted, const MPI_Status *seen,
-                           uint32_t request)
-{
-    book_aside(s, MT_DIR_TRUNCATED, comm, mt_failed_source(comm, posted, seen), mt_failed_tag(posted, seen), request);
-}
-
 // Returns the source argument of a receive from its peer as in a row.
 static int source_of(int32_t peer)
 {
@@ -226,6 +212,39 @@ static mt_comm *comm_of_call(const mt_call *c, const mt_current_call *o)
     return comm ? comm : mt_comm_none();
 }
 
+// A communicator that is known without asking the MPI; else mt_comm_none(). The arguments of
+// a call that failed may be invalid.
+static const mt_comm *known_comm_of_call(const mt_call *c, const mt_current_call *o)
+{
+    const mt_comm *comm = c->pending & MT_PENDING_COMM ? NULL : mt_comm_by_index(o->comm);
+    return comm ? comm : mt_comm_none();
+}
+
+// Reports whether a peer that was passed to a call may be a rank of the communicator.
+static bool is_possible(const mt_comm *comm, int32_t peer)
+{
+    return peer == MT_PEER_ANY_SOURCE || (peer >= 0 && (comm->index == MT_COMM_NONE || peer < comm->peers));
+}
+
+// Records that a receive failed. MPI_ERR_TRUNCATE means that its message did not fit and is
+// lost. It also means that the arguments were valid, so they may be looked up. Other errors
+// do not tell whether the receive took a message. `request` is the number of the probe that
+// found the message, or 0.
+static void book_failed_receive(const mt_span *s, bool truncated, const mt_comm *comm, int32_t posted,
+                                const MPI_Status *seen, uint32_t request)
+{
+    if (truncated)
+        book_aside(s, MT_DIR_TRUNCATED, comm, mt_failed_source(comm, posted, seen), mt_failed_tag(posted, seen),
+                   request);
+    else if (is_possible(comm, posted))
+        book_aside(s, MT_DIR_FAILED, comm, posted, MT_EVENT_NO_TAG, request);
+}
+
+static bool is_truncated(int rc)
+{
+    return mt_error_class(rc) == MPI_ERR_TRUNCATE;
+}
+
 int mt_end_recv(mt_call *c, int rc, const MPI_Status *seen)
 {
     mt_span *s = &c->span;
@@ -239,8 +258,8 @@ int mt_end_recv(mt_call *c, int rc, const MPI_Status *seen)
         book_received(s, comm, source_of(o.peer), seen);
     } else {
         mt_book_bare(s);
-        if (is_truncated(s, rc))
-            book_truncated(s, comm_of_call(c, &o), o.peer, seen, 0);
+        bool truncated = is_truncated(rc);
+        book_failed_receive(s, truncated, truncated ? comm_of_call(c, &o) : known_comm_of_call(c, &o), o.peer, seen, 0);
     }
     return rc;
 }
@@ -249,6 +268,33 @@ int mt_end_unusual_recv(mt_thread *t, unsigned call, uint64_t frame, int rc, con
 {
     mt_call c = {.span = {.thread = t, .call = (uint16_t)call, .frame = frame}};
     return mt_end_recv(&c, rc, seen);
+}
+
+// Records the halves of a Sendrecv that failed. MPIs check all arguments first, then post the
+// receive and send, and then wait for both. So the send was started if the receive met a
+// message: if the error is MPI_ERR_TRUNCATE, or the status has a source. The latter is not
+// certain, since the status may be one that an earlier call has set.
+static void book_failed_halves(mt_call *c, const mt_current_call *o, int rc, const MPI_Status *seen)
+{
+    const mt_span *s = &c->span;
+    bool truncated = is_truncated(rc);
+    const mt_comm *comm = truncated ? comm_of_call(c, o) : known_comm_of_call(c, o);
+    uint64_t bytes = o->bytes;
+    if (truncated && c->pending & MT_PENDING_BYTES)
+        bytes = mt_data_bytes(s->thread, c->count, c->type);
+    bool met = truncated || (seen->MPI_SOURCE >= 0 && seen->MPI_SOURCE < comm->peers &&
+                             (o->source == MT_PEER_ANY_SOURCE || o->source == seen->MPI_SOURCE));
+    book_failed_receive(s, truncated, comm, o->source, seen, 0);
+    if (o->peer < 0 || !is_possible(comm, o->peer))
+        return;
+    if (!met || bytes == MT_OPEN_BYTES_UNKNOWN) {
+        book_aside(s, MT_DIR_SEND_FAILED, comm, o->peer, (int32_t)o->count, 0);
+        return;
+    }
+    mt_book_message(s->thread, mt_span_key(s, MT_DIR_SEND_POSTED, comm->index, o->peer, bytes), bytes,
+                    (int32_t)o->count, 0);
+    if (!truncated) // this is not a message, so it has no event
+        mt_book_untimed(s->thread, mt_span_key(s, MT_DIR_SEND_DOUBTFUL, comm->index, o->peer, bytes), bytes);
 }
 
 int mt_end_sendrecv(mt_call *c, int rc, const MPI_Status *seen)
@@ -260,13 +306,10 @@ int mt_end_sendrecv(mt_call *c, int rc, const MPI_Status *seen)
     const mt_current_call o = *s->thread->open;
     uint32_t request = rc == MPI_SUCCESS ? mt_trace_request(s->thread) : 0;
     mt_end(c, rc);
-    if (rc == MPI_SUCCESS) {
+    if (rc == MPI_SUCCESS)
         book_received_half(s, comm_of_call(c, &o)->index, source_of(o.source), seen, request);
-    } else if (is_truncated(s, rc)) {
-        const mt_comm *comm = comm_of_call(c, &o);
-        book_truncated(s, comm, o.source, seen, 0);
-        book_aside(s, MT_DIR_SEND_FAILED, comm, o.peer, (int32_t)o.count, 0);
-    }
+    else
+        book_failed_halves(c, &o, rc, seen);
     return rc;
 }
 
@@ -383,18 +426,28 @@ int mt_end_mprobe(mt_call *c, int rc, MPI_Comm comm, int source, const int *flag
     return rc;
 }
 
+// Records that the receive of a matched message failed. If the handle is still there, the
+// program may receive the message with it later. (MPICH leaves it also if the message is
+// gone.)
+static void end_failed_mrecv(mt_call *c, bool truncated, const MPI_Status *seen)
+{
+    mt_request *m = &c->matched;
+    if (!truncated && *c->message != mt_const.message_null)
+        mt_table_put_failed(&mt_objects.messages, m);
+    else if (c->span.thread)
+        book_failed_receive(&c->span, truncated, m->comm, m->peer, seen, mt_traced() ? m->number : 0);
+}
+
 int mt_end_mrecv(mt_call *c, int rc, const MPI_Status *seen)
 {
     mt_span *s = &c->span;
     const mt_request *m = &c->matched;
-    if (!s->thread)
-        return rc;
-    if (rc != MPI_SUCCESS || !m->key) {
+    if (s->thread && (rc != MPI_SUCCESS || !m->key))
         mt_book_bare(s);
-        if (m->key && is_truncated(s, rc))
-            book_truncated(s, m->comm, m->peer, seen, mt_traced() ? m->number : 0);
+    if (rc != MPI_SUCCESS && m->key)
+        end_failed_mrecv(c, is_truncated(rc), seen);
+    if (!s->thread || rc != MPI_SUCCESS || !m->key)
         return rc;
-    }
     mt_close(s);
     s->thread->request_number = mt_traced() ? m->number : 0; // of the probe that found it
     book_received(s, m->comm->index, MPI_ANY_SOURCE, seen);
@@ -405,12 +458,12 @@ int mt_end_imrecv(mt_call *c, int rc, const MPI_Request *request)
 {
     mt_span *s = &c->span;
     const mt_request *m = &c->matched;
-    if (!s->thread)
-        return rc;
-    if (rc != MPI_SUCCESS || !m->key) {
+    if (s->thread && (rc != MPI_SUCCESS || !m->key))
         mt_book_bare(s);
+    if (rc != MPI_SUCCESS && m->key)
+        end_failed_mrecv(c, false, NULL);
+    if (!s->thread || rc != MPI_SUCCESS || !m->key)
         return rc;
-    }
     mt_close(s);
     s->thread->request_number = mt_traced() ? m->number : 0; // of the probe that found it
     mt_book(s, mt_span_key(s, MT_DIR_NONE, m->comm->index, m->peer, 0), 0);

@@ -239,6 +239,8 @@ MT_INLINE bool was_cancelled(const MPI_Status *status)
            mt_pmpi.Test_cancelled(status, &cancelled) == MPI_SUCCESS && cancelled;
 }
 
+// Records a receive that completed. MPI_SOURCE is negative for MPI_PROC_NULL, and if the MPI
+// does not tell the source.
 MT_INLINE void book_receive(const mt_request *e, const MPI_Status *status)
 {
     mt_thread *t = current_thread();
@@ -250,8 +252,12 @@ MT_INLINE void book_receive(const mt_request *e, const MPI_Status *status)
         book_abnormal(e, MT_DIR_UNTOLD, e->peer);
         return;
     }
-    if (!t || e->slice == MT_PAUSED || status->MPI_SOURCE < 0) // MPI_PROC_NULL is negative
+    if (!t || e->slice == MT_PAUSED)
         return;
+    if (mt_unlikely(status->MPI_SOURCE < 0)) {
+        book_abnormal(e, MT_DIR_UNTOLD, e->peer);
+        return;
+    }
     uint64_t bytes = mt_status_bytes(status);
     mt_book_message(t,
                     mt_key_of(e->site, e->slice, e->call, MT_DIR_RECV_POSTED, e->comm->index, status->MPI_SOURCE,
@@ -276,11 +282,21 @@ static bool is_persistent(const mt_request *e)
     return e->kind == MT_PERSISTENT_SEND || e->kind == MT_PERSISTENT_RECEIVE || e->kind == MT_PERSISTENT_COLL;
 }
 
+// The same for any receive. Open MPI 5 gives a negative count for a partitioned receive of a
+// negative number of partitions.
+static void book_receive_checked(const mt_request *e, const MPI_Status *status)
+{
+    if (e->kind == MT_PERSISTENT_RECEIVE && (int64_t)mt_status_bytes(status) < 0)
+        book_abnormal(e, MT_DIR_UNTOLD, e->peer);
+    else
+        book_receive(e, status);
+}
+
 // Records the completion of a request, once.
 static void book_completion(const mt_request *e, const MPI_Status *status)
 {
     if (is_open_receive(e))
-        book_receive(e, status);
+        book_receive_checked(e, status);
     else if (is_cancelled_send(e) && was_cancelled(status))
         book_abnormal(e, MT_DIR_SEND_CANCELLED, e->peer);
     else if (e->number && !e->counted)
@@ -327,7 +343,7 @@ void mt_request_got_status(mt_request *e, int error, const MPI_Status *status)
 static void book_unseen(const mt_request *e, unsigned direction)
 {
     if (is_open_receive(e))
-        book_abnormal(e, direction, e->peer);
+        book_abnormal(e, e->failed ? MT_DIR_FAILED : direction, e->peer);
     else if (is_cancelled_send(e))
         book_abnormal(e, MT_DIR_SEND_FREED, e->peer);
 }
@@ -347,7 +363,7 @@ void mt_request_freed(mt_request *e)
 // Puts a persistent request back into the table, inactive.
 static void deactivate(mt_request *e)
 {
-    e->active = e->counted = e->cancelled = false;
+    e->active = e->counted = e->cancelled = e->failed = false;
     e->number = 0;
     mt_table_put(&mt_objects.requests, e);
 }
@@ -418,6 +434,22 @@ void mt_request_failed(mt_request *e, int error, const MPI_Status *status, bool 
         free_extra(e);
 }
 
+void mt_table_put_failed(mt_table *table, mt_request *e)
+{
+    e->failed = true;
+    mt_table_put(table, e);
+}
+
+// The MPI gives out the handle again, so a message that had it and whose receive failed is
+// gone.
+void mt_message_add(const mt_request *e)
+{
+    mt_request before;
+    if (mt_table_take(&mt_objects.messages, e->key, &before) && before.failed)
+        book_abnormal(&before, MT_DIR_FAILED, before.peer);
+    mt_table_put(&mt_objects.messages, e);
+}
+
 void mt_request_cancelled(const mt_span *s, MPI_Request request)
 {
     mt_request e;
@@ -465,7 +497,10 @@ static void each_entry(mt_table *table, void (*visit)(const mt_request *))
 
 static void unfinished_request(const mt_request *e) { book_unseen(e, MT_DIR_UNFINISHED); }
 
-static void unfinished_message(const mt_request *e) { book_abnormal(e, MT_DIR_UNFINISHED, e->peer); }
+static void unfinished_message(const mt_request *e)
+{
+    book_abnormal(e, e->failed ? MT_DIR_FAILED : MT_DIR_UNFINISHED, e->peer);
+}
 
 static void free_table(mt_table *table)
 {
@@ -526,7 +561,7 @@ void mt_request_add_receive(uint64_t site, uint32_t slice, unsigned call, mt_com
     e->number = number;
     e->call = (uint16_t)call;
     e->kind = MT_RECEIVE;
-    e->active = e->counted = e->cancelled = false;
+    e->active = e->counted = e->cancelled = e->failed = false;
     close_shard(shard);
     mt_posted_open();
 }
@@ -556,8 +591,9 @@ void mt_request_started(mt_span *s, MPI_Request request, bool alone)
             mt_book(s, mt_span_key(s, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0), 0);
         return;
     }
+    book_unseen(&e, MT_DIR_FAILED); // else the MPI would not start it again
     e.active = true;
-    e.counted = e.cancelled = false;
+    e.counted = e.cancelled = e.failed = false;
     e.site = e.kind == MT_PERSISTENT_COLL ? e.site : s->site;
     e.slice = s->slice;
     unsigned direction = e.kind == MT_PERSISTENT_SEND && e.peer >= 0 ? MT_DIR_SEND : MT_DIR_NONE;

@@ -13,6 +13,11 @@
 // Programs also switch stacks, so a saved call is not dropped while there is room for
 // it. A call that returns and finds another call's line restores its own from the saved
 // lines.
+//
+// A call that ended without returning is in no count of calls. It is counted in a row of
+// the direction MT_DIR_LEFT as soon as a later call shows it, at the latest when the thread
+// ends or MPI_Finalize returns. So this costs nothing in calls that return. It needs no
+// unwinding tables and no support of the compiler, and it is the same for longjmp.
 #ifndef MT_CURRENT_CALL_H
 #define MT_CURRENT_CALL_H
 
@@ -35,8 +40,12 @@ void mt_current_call_reopen(mt_thread *t, uint64_t frame, const mt_current_call 
 // ended.
 void mt_current_call_leave(mt_thread *t, uint64_t frame) MT_SLOW;
 
-// Clears the line and all saved lines, because the thread ends.
+// Clears the line and all saved lines, because the thread ends. These calls were left.
 void mt_current_call_forget(mt_thread *t);
+
+// Counts the calls that any thread is still in as left, because MPI_Finalize has returned.
+// They are counted in the calling thread's table, whose own calls must have ended.
+void mt_current_call_close(void);
 
 MT_INLINE void mt_current_call_clear(mt_current_call *o)
 {
