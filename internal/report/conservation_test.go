@@ -102,7 +102,7 @@ var conservationCases = []struct {
 		ps[0].Abnormal = []profile.AbnormalOps{abnormal(profile.FailedSend, 1, 1)}
 		return ps
 	}, "conservation: ok, 6 pairs with 13 point-to-point messages (142 B) compared\n" +
-		"not completed normally: 1 send of a Sendrecv whose receive was truncated (rank 0); they explain 1 pair\n"},
+		"not completed normally: 1 send of a Sendrecv that failed, not counted (rank 0); they explain 1 pair\n"},
 	{"a rank is missing", func(ps []*profile.Profile) []*profile.Profile { return slices.Delete(ps, 2, 3) },
 		"conservation: partial, no difference in 3 pairs with 7 point-to-point messages (76 B) compared\n" +
 			"not compared: 3 pairs with rank 2: not recorded\n"},

@@ -239,8 +239,6 @@ MT_INLINE bool was_cancelled(const MPI_Status *status)
            mt_pmpi.Test_cancelled(status, &cancelled) == MPI_SUCCESS && cancelled;
 }
 
-// Records a receive that completed. MPI_SOURCE is negative for MPI_PROC_NULL, and if the MPI
-// does not tell the source.
 MT_INLINE void book_receive(const mt_request *e, const MPI_Status *status)
 {
     mt_thread *t = current_thread();
@@ -254,7 +252,7 @@ MT_INLINE void book_receive(const mt_request *e, const MPI_Status *status)
     }
     if (!t || e->slice == MT_PAUSED)
         return;
-    if (mt_unlikely(status->MPI_SOURCE < 0)) {
+    if (mt_unlikely(status->MPI_SOURCE < 0)) { // from MPI_PROC_NULL, or the MPI does not tell the source
         book_abnormal(e, MT_DIR_UNTOLD, e->peer);
         return;
     }
@@ -282,39 +280,23 @@ static bool is_persistent(const mt_request *e)
     return e->kind == MT_PERSISTENT_SEND || e->kind == MT_PERSISTENT_RECEIVE || e->kind == MT_PERSISTENT_COLL;
 }
 
-// The same for any receive. Open MPI 5 gives a negative count for a partitioned receive of a
-// negative number of partitions.
-static void book_receive_checked(const mt_request *e, const MPI_Status *status)
+// Open MPI 5 gives a negative count for a receive of a negative number of partitions.
+static bool is_negative(const mt_request *e, const MPI_Status *status)
 {
-    if (e->kind == MT_PERSISTENT_RECEIVE && (int64_t)mt_status_bytes(status) < 0)
-        book_abnormal(e, MT_DIR_UNTOLD, e->peer);
-    else
-        book_receive(e, status);
+    return e->kind == MT_PERSISTENT_RECEIVE && (int64_t)mt_status_bytes(status) < 0;
 }
 
 // Records the completion of a request, once.
 static void book_completion(const mt_request *e, const MPI_Status *status)
 {
-    if (is_open_receive(e))
-        book_receive_checked(e, status);
+    if (is_open_receive(e) && is_negative(e, status))
+        book_abnormal(e, MT_DIR_UNTOLD, e->peer);
+    else if (is_open_receive(e))
+        book_receive(e, status);
     else if (is_cancelled_send(e) && was_cancelled(status))
         book_abnormal(e, MT_DIR_SEND_CANCELLED, e->peer);
     else if (e->number && !e->counted)
         mt_trace_completed(e->number);
-}
-
-int32_t mt_failed_source(const mt_comm *c, int32_t posted, const MPI_Status *status)
-{
-    if (posted != MT_PEER_ANY_SOURCE || !status || status->MPI_SOURCE < 0 || status->MPI_SOURCE >= c->peers)
-        return posted;
-    return status->MPI_SOURCE;
-}
-
-int32_t mt_failed_tag(int32_t posted, const MPI_Status *status)
-{
-    bool valid = status && status->MPI_SOURCE >= 0 && status->MPI_TAG >= 0 &&
-                (posted == MT_PEER_ANY_SOURCE || status->MPI_SOURCE == posted);
-    return valid ? status->MPI_TAG : MT_EVENT_NO_TAG;
 }
 
 static void book_failure(const mt_request *e, int error, const MPI_Status *status)
@@ -440,13 +422,12 @@ void mt_table_put_failed(mt_table *table, mt_request *e)
     mt_table_put(table, e);
 }
 
-// The MPI gives out the handle again, so a message that had it and whose receive failed is
-// gone.
+// A message whose receive failed is gone if the MPI gives out its handle again.
 void mt_message_add(const mt_request *e)
 {
-    mt_request before;
-    if (mt_table_take(&mt_objects.messages, e->key, &before) && before.failed)
-        book_abnormal(&before, MT_DIR_FAILED, before.peer);
+    mt_request old;
+    if (mt_table_take(&mt_objects.messages, e->key, &old) && old.failed)
+        book_abnormal(&old, MT_DIR_FAILED, old.peer);
     mt_table_put(&mt_objects.messages, e);
 }
 

@@ -149,13 +149,6 @@ void mt_message_add(const mt_request *entry);
 // Records what has not completed by the end of MPI_Finalize, and empties the tables.
 void mt_requests_close(void);
 
-// Returns the source of a failed receive's message as a rank in the communicator, as in a
-// row: the posted one, or for MPI_ANY_SOURCE that of the status if it is a rank.
-int32_t mt_failed_source(const mt_comm *c, int32_t posted, const MPI_Status *status);
-
-// Returns the tag of a truncated message if the status has it, else MT_EVENT_NO_TAG.
-int32_t mt_failed_tag(int32_t posted, const MPI_Status *status);
-
 // Records that the call `s` started a persistent request, with its messages. With `alone`
 // (Start, but not Startall) also records the call itself, whose span is closed.
 void mt_request_started(mt_span *s, MPI_Request request, bool alone);

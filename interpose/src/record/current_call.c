@@ -93,6 +93,19 @@ void mt_current_call_save(mt_thread *t, uint64_t frame)
             count_left(t, &t->outer[i]);
 }
 
+// Takes a call out of the count that returns, and whose line was overwritten in the saved
+// ones. Only its name is known, so it is taken from any row of such calls.
+static void uncount_overwritten(mt_thread *t, unsigned call)
+{
+    uint64_t rows = t->mask / sizeof *t->rows + 1;
+    mt_key left = mt_key_of(0, 0, call, MT_DIR_LEFT, 0, 0, 0);
+    for (uint64_t i = 0; i < rows; i++)
+        if ((t->rows[i].what ^ left.what) >> 32 == 0 && t->rows[i].count) {
+            mt_add(&t->rows[i].count, (uint64_t)-1);
+            return;
+        }
+}
+
 static void drop(mt_thread *t, mt_outer *outer)
 {
     outer->frame = 0;
@@ -125,6 +138,7 @@ void mt_current_call_restore(mt_thread *t, unsigned call, uint64_t frame)
     }
     // Its saved line was overwritten. The call is counted, but what it moved and how
     // long it took are not known.
+    uncount_overwritten(t, call);
     mt_count_lost(&mt_process.header->folded_calls, 1);
     mt_span s = {.thread = t, .frame = frame, .call = (uint16_t)call};
     s.timed = mt_process.header->timing != MT_TIMING_OFF;
@@ -140,6 +154,8 @@ void mt_current_call_reopen(mt_thread *t, uint64_t frame, const mt_current_call 
     mt_outer *saved = outer_of(t, frame);
     if (saved)
         drop_returned(t, saved);
+    else
+        uncount_overwritten(t, line->call);
     if (t->open->call != 0)
         mt_current_call_save(t, frame);
     t->frame = frame;
@@ -159,12 +175,16 @@ static mt_outer *innermost(mt_thread *t, uint64_t frame)
     return found;
 }
 
-void mt_current_call_leave(mt_thread *t, uint64_t frame)
+void mt_current_call_leave(const mt_span *s)
 {
+    mt_thread *t = s->thread;
+    uint64_t frame = s->frame;
     if (t->frame != frame) {
         mt_outer *own = outer_of(t, frame);
         if (own)
             drop_returned(t, own);
+        else
+            uncount_overwritten(t, s->call);
         if (t->open->call != 0)
             mt_current_call_save(t, frame);
     }

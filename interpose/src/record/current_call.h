@@ -36,9 +36,8 @@ void mt_current_call_restore(mt_thread *t, unsigned call, uint64_t frame) MT_SLO
 // The same for a call whose wrapper has kept a copy of its line.
 void mt_current_call_reopen(mt_thread *t, uint64_t frame, const mt_current_call *line) MT_SLOW;
 
-// Sets the line to the call that the thread is in after the call with this frame has
-// ended.
-void mt_current_call_leave(mt_thread *t, uint64_t frame) MT_SLOW;
+// Sets the line to the call that the thread is in after this call has ended.
+void mt_current_call_leave(const mt_span *s) MT_SLOW;
 
 // Clears the line and all saved lines, because the thread ends. These calls were left.
 void mt_current_call_forget(mt_thread *t);
@@ -59,7 +58,7 @@ MT_INLINE void mt_current_call_end(const mt_span *s)
     if (mt_likely(t->frame == s->frame && !t->outers))
         mt_current_call_clear(t->open);
     else
-        mt_current_call_leave(t, s->frame);
+        mt_current_call_leave(s);
 }
 
 #endif
