@@ -21,11 +21,13 @@ const (
 	gapCalls        Gap = "calls not recorded"
 	gapPeers        Gap = "calls counted without their peer"
 	gapRequests     Gap = "requests not followed"
+	gapLeft         Gap = "calls with requests were left by an exception or longjmp"
 	gapUnfollowed   Gap = "nonblocking receives were not followed (--receives off)"
 )
 
 // gaps lists all gaps. If a rank has several, the first of them is reported.
-var gaps = []Gap{gapNotRecorded, gapDuplicate, gapNotFinalized, gapDamaged, gapPaused, gapCalls, gapPeers, gapRequests, gapUnfollowed}
+var gaps = []Gap{gapNotRecorded, gapDuplicate, gapNotFinalized, gapDamaged, gapPaused, gapCalls, gapPeers, gapRequests,
+	gapLeft, gapUnfollowed}
 
 // completeness collects which ranks have an incomplete record, and the messages that
 // may be in the rows of the sender only or of the receiver only. From this it says
@@ -34,6 +36,7 @@ var gaps = []Gap{gapNotRecorded, gapDuplicate, gapNotFinalized, gapDamaged, gapP
 type completeness struct {
 	sendGaps, receiveGaps map[int]Gap                              // by rank
 	counts                [profile.NumAbnormalKinds]map[int]uint64 // by rank
+	left                  map[string]map[int]uint64                // calls that were left: by call and rank
 
 	pairs map[matrix.Pair]*unmatched
 	// Unmatched messages whose peer is not known, by rank: receives from any source,
@@ -56,7 +59,7 @@ type unmatched struct {
 }
 
 func newCompleteness() completeness {
-	c := completeness{sendGaps: map[int]Gap{}, receiveGaps: map[int]Gap{}, pairs: map[matrix.Pair]*unmatched{},
+	c := completeness{sendGaps: map[int]Gap{}, receiveGaps: map[int]Gap{}, left: map[string]map[int]uint64{}, pairs: map[matrix.Pair]*unmatched{},
 		anySource: map[int]uint64{}, anyDest: map[int]uint64{}}
 	for k := range c.counts {
 		c.counts[k] = map[int]uint64{}
@@ -71,7 +74,11 @@ func (c *completeness) add(p *profile.Profile) {
 	c.addGaps(p)
 	for i := range p.Abnormal {
 		c.counts[p.Abnormal[i].Kind][p.Rank] += p.Abnormal[i].Count
-		c.addUnmatched(p, &p.Abnormal[i])
+		if p.Abnormal[i].Kind == profile.LeftCall {
+			c.addLeft(p, &p.Abnormal[i])
+		} else {
+			c.addUnmatched(p, &p.Abnormal[i])
+		}
 	}
 }
 
@@ -87,11 +94,11 @@ func (c *completeness) merge(o *completeness) {
 	for k := range c.counts {
 		addAll(c.counts[k], o.counts[k])
 	}
+	for call, byRank := range o.left {
+		addAll(c.leftRanks(call), byRank)
+	}
 	for p, s := range o.pairs {
-		if c.pairs[p] == nil {
-			c.pairs[p] = new(unmatched)
-		}
-		c.pairs[p].merge(s)
+		c.unmatchedOf(p).merge(s)
 	}
 }
 
@@ -180,10 +187,45 @@ func (c *completeness) addUnmatched(p *profile.Profile, a *profile.AbnormalOps) 
 	if a.Kind.OfSend() {
 		pair = matrix.Pair{From: p.Rank, To: peer}
 	}
+	c.unmatchedOf(pair).add(a)
+}
+
+func (c *completeness) unmatchedOf(pair matrix.Pair) *unmatched {
 	if c.pairs[pair] == nil {
 		c.pairs[pair] = new(unmatched)
 	}
-	c.pairs[pair].add(a)
+	return c.pairs[pair]
+}
+
+// leftRanks returns how often each rank left a call.
+func (c *completeness) leftRanks(call string) map[int]uint64 {
+	if c.left[call] == nil {
+		c.left[call] = map[int]uint64{}
+	}
+	return c.left[call]
+}
+
+// addLeft adds calls that a process left, and the messages that they may have sent and
+// received. What they did with requests is not known.
+func (c *completeness) addLeft(p *profile.Profile, a *profile.AbnormalOps) {
+	c.leftRanks(a.Call)[p.Rank] += a.Count
+	traits, peer := profile.TraitsOf(a.Call), p.WorldRank(a.Comm, a.Peer)
+	sends := traits.Any(profile.TraitSends) && !traits.Any(profile.TraitPersistent)
+	switch {
+	case traits.Any(profile.TraitCompletes | profile.TraitTests | profile.TraitStarts | profile.TraitFrees), sends && a.Comm < 0:
+		noteGap(c.sendGaps, p.Rank, gapLeft)
+		noteGap(c.receiveGaps, p.Rank, gapLeft)
+		return
+	case sends && peer >= 0:
+		c.unmatchedOf(matrix.Pair{From: p.Rank, To: peer}).maybeSent += a.Count
+	}
+	switch {
+	case !traits.All(profile.TraitReceives | profile.TraitBlocks):
+	case sends || peer < 0: // the source of a Sendrecv is not recorded
+		c.anySource[p.Rank] += a.Count
+	default:
+		c.unmatchedOf(matrix.Pair{From: peer, To: p.Rank}).maybeGone += a.Count
+	}
 }
 
 func (s *unmatched) add(a *profile.AbnormalOps) {

@@ -38,6 +38,7 @@ func (j *Job) notMeasured() []string {
 	out = append(out, j.settingProblems()...)
 	out = append(out, j.variableProblems()...)
 	out = append(out, j.losses()...)
+	out = append(out, j.completeness.leftCalls()...)
 	out = append(out, j.intercepted()...)
 	out = append(out, j.clockProblems()...)
 	out = append(out, j.physical.problems()...)
@@ -135,6 +136,20 @@ func (j *Job) losses() []string {
 		if sum > 0 {
 			out = append(out, fmt.Sprintf("%s %s (%s)", text.Count(sum), k.text, profile.RankSetOf(ranks...)))
 		}
+	}
+	return out
+}
+
+// leftCalls returns a text for each call that was left without returning.
+func (c *completeness) leftCalls() []string {
+	var out []string
+	for _, call := range slices.Sorted(maps.Keys(c.left)) {
+		var sum uint64
+		for _, n := range c.left[call] {
+			sum += n
+		}
+		out = append(out, fmt.Sprintf("%s of %s left by an exception or longjmp, and not counted (%s)",
+			text.CountOf(sum, "call"), call, profile.RankSetOf(slices.Sorted(maps.Keys(c.left[call]))...)))
 	}
 	return out
 }

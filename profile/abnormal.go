@@ -1,6 +1,6 @@
 package profile
 
-// AbnormalKind says how a message or a receive failed to complete normally.
+// AbnormalKind says how a message, a receive or a call failed to complete normally.
 type AbnormalKind uint8
 
 const (
@@ -12,12 +12,14 @@ const (
 	UntoldReceive                         // completed, but the MPI does not report what it received
 	CancelledSend                         // counted as sent, but cancelled
 	FreedSend                             // counted as sent, then cancelled and freed: not known whether the message was sent
-	FailedSend                            // the send of a Sendrecv whose receive was truncated: not counted, although the message may have been sent
+	FailedSend                            // the send of a Sendrecv that failed: not counted, although the message may have been sent
+	DoubtfulSend                          // the send of a Sendrecv that failed: counted, although the message may not have been sent
+	LeftCall                              // any call that never returned: an exception or longjmp left it, or its thread ended
 	NumAbnormalKinds
 )
 
 var abnormalNames = [NumAbnormalKinds]string{"cancelled_receives", "truncated_receives", "freed_receives", "failed_receives",
-	"unfinished_receives", "untold_receives", "cancelled_sends", "freed_sends", "failed_sends"}
+	"unfinished_receives", "untold_receives", "cancelled_sends", "freed_sends", "failed_sends", "doubtful_sends", "left_calls"}
 
 // String returns the name of the kind in files.
 func (k AbnormalKind) String() string { return nameOf(abnormalNames[:], k) }
@@ -35,20 +37,23 @@ func (k *AbnormalKind) UnmarshalText(text []byte) error {
 	return setNamed(k, abnormalNames[:], "abnormal operation", text)
 }
 
-// OfSend reports whether the kind is one of sends.
-func (k AbnormalKind) OfSend() bool { return k >= CancelledSend }
+// OfReceive reports whether the kind is one of receives.
+func (k AbnormalKind) OfReceive() bool { return k < CancelledSend }
 
-// AbnormalOps holds point-to-point sends or receives of the same key that did not
-// complete normally, so that they are in no row.
+// OfSend reports whether the kind is one of sends.
+func (k AbnormalKind) OfSend() bool { return !k.OfReceive() && k < LeftCall }
+
+// AbnormalOps holds point-to-point sends or receives, or calls, of the same key that did
+// not complete normally. Receives and calls are in no row.
 type AbnormalOps struct {
 	Kind     AbnormalKind `json:"kind"`
-	Call     string       `json:"call,omitempty"` // call that posted the receive or started the send; Cancel, if it is for a nonpersistent send
+	Call     string       `json:"call,omitempty"` // call that posted the receive or started the send, or that was left; Cancel, if it is for a nonpersistent send
 	Comm     int32        `json:"communicator"`   // index into Profile.Comms, -1 if not known
 	Peer     int32        `json:"peer"`           // rank in the communicator, or a Peer constant
 	Callsite uint64       `json:"callsite,omitempty"`
 	Slice    uint32       `json:"slice,omitempty"`
 	Count    uint64       `json:"count"`
-	Bytes    uint64       `json:"bytes,omitempty"` // of cancelled persistent sends; 0 for all others, whose bytes are not known
+	Bytes    uint64       `json:"bytes,omitempty"` // of cancelled persistent sends and of doubtful sends; 0 for all others, whose bytes are not known
 }
 
 // CountAbnormal returns the number of operations of a kind.

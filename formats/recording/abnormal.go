@@ -16,7 +16,8 @@ var abnormalDirections = map[uint8]profile.AbnormalKind{
 	layout.DirFreed: profile.FreedReceive, layout.DirFailed: profile.FailedReceive,
 	layout.DirUnfinished: profile.UnfinishedReceive, layout.DirUntold: profile.UntoldReceive,
 	layout.DirSendCancelled: profile.CancelledSend, layout.DirSendFreed: profile.FreedSend,
-	layout.DirSendFailed: profile.FailedSend,
+	layout.DirSendFailed: profile.FailedSend, layout.DirSendDoubtful: profile.DoubtfulSend,
+	layout.DirLeft: profile.LeftCall,
 }
 
 // receives counts the receives that complete in another call than the one that
@@ -57,7 +58,7 @@ func (r *receives) add(call string, traits profile.Traits, raw layout.Row) {
 			r.post(call, raw)
 		}
 		r.unknown = r.unknown || raw.Peer == layout.PeerLost
-	case raw.Direction == layout.DirRecvPosted, abnormal && !kind.OfSend():
+	case raw.Direction == layout.DirRecvPosted, abnormal && kind.OfReceive():
 		r.ended += raw.Count
 		r.change(call, raw, -int64(raw.Count))
 	}

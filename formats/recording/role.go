@@ -54,7 +54,7 @@ func roleOf(k *profile.EventKind, same []int32) role {
 // messages: it took a message, or may take one before receives that were posted
 // later.
 func tookOne(k *profile.EventKind) bool {
-	return k.Action == profile.Abnormal && !k.AbnormalKind.OfSend() && k.AbnormalKind != profile.CancelledReceive && k.AbnormalKind != profile.FailedReceive
+	return k.Action == profile.Abnormal && k.AbnormalKind.OfReceive() && k.AbnormalKind != profile.CancelledReceive && k.AbnormalKind != profile.FailedReceive
 }
 
 // continues reports whether an event belongs to the same request as the

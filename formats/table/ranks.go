@@ -138,7 +138,9 @@ func processColumns() []Column[*profile.Profile] {
 		abnormal("receives", "receives that completed, but whose status the MPI library does not give", profile.UntoldReceive),
 		abnormal("sends", "sends that were counted and then cancelled", profile.CancelledSend),
 		abnormal("sends", "sends that were counted, then cancelled and freed before they completed", profile.FreedSend),
-		abnormal("sends", "sends of a Sendrecv whose receive was truncated; they are not counted", profile.FailedSend),
+		abnormal("sends", "sends of a Sendrecv that failed; they are not counted", profile.FailedSend),
+		abnormal("sends", "sends of a Sendrecv that failed; they are counted, since its receive met a message", profile.DoubtfulSend),
+		abnormal("calls", "calls that never returned, so that they are in no count: left by an exception or longjmp, or by the end of their thread", profile.LeftCall),
 		OptionalWords("physical", "known, or the reason why it is not known what the MPI library sent; null without --physical", physicalText),
 		Words(sourceColumn, "file that the profile was read from", func(p row) string { return p.Source }),
 	}

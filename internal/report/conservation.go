@@ -20,7 +20,9 @@ var abnormalWords = [profile.NumAbnormalKinds][2]string{
 	profile.UntoldReceive:     {"receive", "whose status the MPI does not give"},
 	profile.CancelledSend:     {"send", "cancelled"},
 	profile.FreedSend:         {"send", "freed while being cancelled"},
-	profile.FailedSend:        {"send", "of a Sendrecv whose receive was truncated"},
+	profile.FailedSend:        {"send", "of a Sendrecv that failed, not counted"},
+	profile.DoubtfulSend:      {"send", "of a Sendrecv that failed, counted"},
+	profile.LeftCall:          {"call", "left by an exception or longjmp"},
 }
 
 // conservationText prints the result of the check in one line, and a line for each group

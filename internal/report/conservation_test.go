@@ -28,6 +28,10 @@ func abnormal(k profile.AbnormalKind, peer int32, count uint64) profile.Abnormal
 	return profile.AbnormalOps{Kind: k, Call: "Irecv", Peer: peer, Count: count}
 }
 
+func left(call string, peer int32) profile.AbnormalOps {
+	return profile.AbnormalOps{Kind: profile.LeftCall, Call: call, Peer: peer, Count: 1}
+}
+
 // conservationCases change the fixture, in which six pairs exchange 14 messages
 // of 152 bytes in all. Rank r sends three messages of 10 + r bytes to rank r+1.
 var conservationCases = []struct {
@@ -102,7 +106,20 @@ var conservationCases = []struct {
 		ps[0].Abnormal = []profile.AbnormalOps{abnormal(profile.FailedSend, 1, 1)}
 		return ps
 	}, "conservation: ok, 6 pairs with 13 point-to-point messages (142 B) compared\n" +
-		"not completed normally: 1 send of a Sendrecv whose receive was truncated (rank 0); they explain 1 pair\n"},
+		"not completed normally: 1 send of a Sendrecv that failed, not counted (rank 0); they explain 1 pair\n"},
+	{"a Send left by an exception, which was sent", func(ps []*profile.Profile) []*profile.Profile {
+		ps[0].Rows[sendRow].Messages, ps[0].Rows[sendRow].Bytes = 2, 20
+		ps[0].Abnormal = []profile.AbnormalOps{left("Send", 1)}
+		return ps
+	}, "conservation: ok, 6 pairs with 13 point-to-point messages (142 B) compared\n" +
+		"not completed normally: 1 call left by an exception or longjmp (rank 0); they explain 1 pair\n"},
+	{"a Wait left by an exception", func(ps []*profile.Profile) []*profile.Profile {
+		lose(ps[1], 1, 10)
+		ps[1].Abnormal = []profile.AbnormalOps{left("Wait", profile.PeerNone)}
+		return ps
+	}, "conservation: partial, no difference in 3 pairs with 7 point-to-point messages (82 B) compared\n" +
+		"not completed normally: 1 call left by an exception or longjmp (rank 1)\n" +
+		"not compared: 3 pairs with rank 1: calls with requests were left by an exception or longjmp\n"},
 	{"a rank is missing", func(ps []*profile.Profile) []*profile.Profile { return slices.Delete(ps, 2, 3) },
 		"conservation: partial, no difference in 3 pairs with 7 point-to-point messages (76 B) compared\n" +
 			"not compared: 3 pairs with rank 2: not recorded\n"},

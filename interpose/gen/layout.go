@@ -57,7 +57,7 @@ var constants = []struct {
 	{"DirFreed", layout.DirFreed}, {"DirFailed", layout.DirFailed}, {"DirUnfinished", layout.DirUnfinished},
 	{"DirUntold", layout.DirUntold}, {"DirSendCancelled", layout.DirSendCancelled},
 	{"DirSendFreed", layout.DirSendFreed}, {"DirSendFailed", layout.DirSendFailed},
-	{"DirLate", layout.DirLate},
+	{"DirLate", layout.DirLate}, {"DirLeft", layout.DirLeft}, {"DirSendDoubtful", layout.DirSendDoubtful},
 	{"PathSelf", layout.PathSelf}, {"PathNode", layout.PathNode}, {"PathNetwork", layout.PathNetwork},
 	{"VariableEnvironment", layout.VariableEnvironment}, {"VariableAsked", layout.VariableAsked},
 	{"ScopeUnknown", layout.ScopeUnknown}, {"ScopeConstant", layout.ScopeConstant},

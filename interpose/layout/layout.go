@@ -171,12 +171,18 @@ const (
 	DirUntold        = 14 // completed, but the MPI does not say which message it received
 	DirSendCancelled = 15 // counted when it started, then cancelled; has bytes if they are known
 	DirSendFreed     = 16 // counted; cancel requested, then freed: it is not known whether it was cancelled
-	DirSendFailed    = 17 // send of a Sendrecv whose receive was truncated: not counted, but may have been sent
+	DirSendFailed    = 17 // send of a Sendrecv that failed: not counted, but may have been sent
 
 	// Of version 6: receives that were posted late, while more messages than
 	// MPITRACE_WATCH_UNEXPECTED were in the MPI's queue of unexpected messages.
 	// Bytes is the length of that queue, summed over the receives.
 	DirLate = 18
+
+	// Of version 9: calls that never returned, because an exception or longjmp left them,
+	// or their thread ended. They are in no other row.
+	DirLeft = 19
+	// Of version 9: send of a Sendrecv that failed. It is counted, but perhaps it was not sent.
+	DirSendDoubtful = 20
 )
 
 // EagerLimit.Path (version 7)

@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"sync"
 	"syscall"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/mpitrace/mpitrace/aggregate"
 
 	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/profile"
@@ -205,6 +207,44 @@ func TestJumped(t *testing.T) {
 			if calls["Send"] != 0 || calls["Barrier"] != 10 || calls["Allreduce"] != 10 || bytes["Allreduce"] != 40 {
 				t.Errorf("rank %d: calls %v, bytes %v", p.Rank, calls, bytes)
 			}
+			diff(t, "left", map[string]uint64{"Send": 10}, leftBy(p))
+		}
+	})
+}
+
+// leftBy returns the number of calls that a process left, by call.
+func leftBy(p *profile.Profile) map[string]uint64 {
+	left := map[string]uint64{}
+	for _, a := range p.Abnormal {
+		if a.Kind == profile.LeftCall {
+			left[a.Call] += a.Count
+		}
+	}
+	return left
+}
+
+// TestExceptions checks that calls which C++ exceptions leave are counted apart and
+// named, and that what they may have received explains what was sent.
+func TestExceptions(t *testing.T) {
+	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+		program := m.compileFile(t, filepath.Join(root, "tests", "programs", "exceptions.cc"),
+			"-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX", "-Wl,--no-as-needed", "-lstdc++")
+		for _, flags := range [][]string{nil, {"--trace"}} {
+			j := m.runAs(t, flags, 2, program)
+			diff(t, "left", map[string]uint64{"Send": 100, "Reduce_local": 3, "Recv": 5}, leftBy(j.ranks[0]))
+			diff(t, "left", map[string]uint64{"Send": 100, "Reduce_local": 3}, leftBy(j.ranks[1]))
+			diff(t, "calls of Sendrecv", []uint64{10, 10}, callsBy(j.ranks)["Sendrecv"])
+			diff(t, "calls of Barrier", []uint64{11, 11}, callsBy(j.ranks)["Barrier"])
+			checkConserved(t, j, 2, 1)
+			diff(t, "problems", []string{
+				"5 calls of Recv left by an exception or longjmp, and not counted (rank 0)",
+				"6 calls of Reduce_local left by an exception or longjmp, and not counted (ranks 0-1)",
+				"200 calls of Send left by an exception or longjmp, and not counted (ranks 0-1)",
+			}, aggregate.New(j.ranks).Problems())
+		}
+		strict := []string{mpitrace, "run", "--strict", "-o", filepath.Join(t.TempDir(), "run"), "--"}
+		if out := execute(t, nil, append(strict, m.launch(2, program)...)...); out.code != 3 {
+			t.Errorf("exit status %d with --strict, want 3\n%s", out.code, out.stderr)
 		}
 	})
 }
@@ -216,6 +256,7 @@ func TestPaths(t *testing.T) {
 	const rounds, depth = 10, 14
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		p := m.run(t, 1, m.compile(t, "paths")).ranks[0]
+		diff(t, "left", map[string]uint64{}, leftBy(p)) // although more calls are nested than lines are kept
 		for _, call := range []string{"Comm_group", "Group_free", "Request_free", "Info_create", "Info_free"} {
 			rows := slices.DeleteFunc(slices.Clone(p.Rows), func(r profile.Row) bool { return r.Call != call || r.Direction != profile.None })
 			if len(rows) != 1 || rows[0].Calls != rounds || rows[0].SizeClass != 0 || rows[0].Bytes != 0 {

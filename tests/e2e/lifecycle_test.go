@@ -97,6 +97,7 @@ func TestCallbacks(t *testing.T) {
 			diff(t, "calls of "+call, want, calls[call])
 		}
 		diff(t, "sent", toSelf(2, 3, 5, 16), sentBy(j.ranks)["Sendrecv"])
+		diff(t, "left", map[string]uint64{"Send": 10}, leftBy(j.ranks[0]))
 		// The MPI decides which rank adds which elements, and how often.
 		if n := calls["Info_create"]; n[0]+n[1] != elements(t, j.stderr) {
 			t.Errorf("Info_create: %v calls, while elements were added\n%s", n, j.stderr)

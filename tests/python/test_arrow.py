@@ -33,7 +33,7 @@ TYPES = {
     "open_call:str? open_comm:str? open_peer:i32? open_callsite:str? open_since:time? wall_ns:u64? app_ns:u64? mpi_ns:u64? mpi_error_ns:u64? timing:str receives:str threads:i32 calls:u64 "
     "lost_calls:u64 folded_calls:u64 lost_requests:u64 lost_comms:u64 negative_ticks:u64 untimed:u64 lost_stacks:u64 lost_readings:u64 damaged:u64 pauses:u64 "
     "cancelled_receives:u64 truncated_receives:u64 freed_receives:u64 failed_receives:u64 unfinished_receives:u64 "
-    "untold_receives:u64 cancelled_sends:u64 freed_sends:u64 failed_sends:u64 physical:str? source:str "
+    "untold_receives:u64 cancelled_sends:u64 freed_sends:u64 failed_sends:u64 doubtful_sends:u64 left_calls:u64 physical:str? source:str "
     "processors:str? cpu_limit:f64? node_processors:i32? node_cores:i32? node_sockets:i32? usage_ns:u64? cpu_user_ns:u64? "
     "cpu_system_ns:u64? voluntary_switches:u64? involuntary_switches:u64? run_delay_ns:u64?",
     "pvars": "run:str rank:i32 at:time? time_ns:u64? slice:str moment:str name:str class:str binding:str object:str? "

@@ -191,7 +191,8 @@ var abnormalDirections = map[profile.AbnormalKind]uint8{
 	profile.FreedReceive: layout.DirFreed, profile.FailedReceive: layout.DirFailed,
 	profile.UnfinishedReceive: layout.DirUnfinished, profile.UntoldReceive: layout.DirUntold,
 	profile.CancelledSend: layout.DirSendCancelled, profile.FreedSend: layout.DirSendFreed,
-	profile.FailedSend: layout.DirSendFailed,
+	profile.FailedSend: layout.DirSendFailed, profile.DoubtfulSend: layout.DirSendDoubtful,
+	profile.LeftCall: layout.DirLeft,
 }
 
 // receives counts the receives that complete in another call than the one that

@@ -80,6 +80,8 @@
 #define MT_DIR_SEND_FREED 16
 #define MT_DIR_SEND_FAILED 17
 #define MT_DIR_LATE 18
+#define MT_DIR_LEFT 19
+#define MT_DIR_SEND_DOUBTFUL 20
 #define MT_PATH_SELF 0
 #define MT_PATH_NODE 1
 #define MT_PATH_NETWORK 2

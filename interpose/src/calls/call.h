@@ -61,6 +61,7 @@ typedef struct mt_call {
     int64_t count; // elements of `type`
     mt_volume volume;
     mt_request matched; // entry of the message that MPI_Mrecv or MPI_Imrecv is given; key 0 if it has none
+    const MPI_Message *message; // that argument
 } mt_call;
 
 // Hook: MPI was called while nothing is recorded. It may be the first call of the process,

@@ -179,6 +179,8 @@ void mt_completion_close(mt_completion *b, int rc, const MPI_Request requests[])
             continue;
         if (rc != MPI_SUCCESS && requests[i] == mt_const.request_null)
             mt_request_failed(&b->entries[i], rc, NULL, true); // the MPI freed it with the error
+        else if (rc != MPI_SUCCESS && rc != MPI_ERR_IN_STATUS)
+            mt_table_put_failed(&mt_objects.requests, &b->entries[i]);
         else
             mt_table_put(&mt_objects.requests, &b->entries[i]);
     }

@@ -93,6 +93,7 @@ void mt_begin_known_comm(mt_call *c, const mt_comm *comm, int32_t peer)
 static void take_message(mt_call *c, const MPI_Message *message)
 {
     c->matched = (mt_request){0};
+    c->message = message;
     if (mt_on() && message)
         mt_table_take(&mt_objects.messages, MT_KEY(*message), &c->matched);
 }
@@ -159,151 +160,8 @@ static void remember_message(const mt_span *s, MPI_Comm comm, int source, MPI_Me
         return;
     mt_request e = {.key = MT_KEY(message), .site = s->site, .comm = mt_comm_of(t, comm), .peer = mt_peer(source),
                     .slice = s->slice, .call = s->call, .number = number};
-    mt_table_put(&mt_objects.messages, &e);
+    mt_message_add(&e);
     mt_request_added();
-}
-
-static bool is_message(int source, const MPI_Status *seen)
-{
-    return source != MPI_PROC_NULL && seen->MPI_SOURCE >= 0;
-}
-
-// Records a receive from its status. The span is closed.
-static void book_received(mt_span *s, uint32_t comm, int source, const MPI_Status *seen)
-{
-    bool moves = is_message(source, seen);
-    uint64_t bytes = moves ? mt_status_bytes(seen) : 0;
-    int32_t peer = moves ? seen->MPI_SOURCE : MT_PEER_PROC_NULL;
-    if (moves)
-        s->thread->open->count = (uint32_t)seen->MPI_TAG;
-    mt_book(s, mt_span_key(s, moves ? MT_DIR_RECV : MT_DIR_NONE, comm, peer, bytes), bytes);
-}
-
-// Records the receive half of a Sendrecv without a time, since the send half has it.
-static void book_received_half(const mt_span *s, uint32_t comm, int source, const MPI_Status *seen, uint32_t request)
-{
-    if (!is_message(source, seen))
-        return;
-    uint64_t bytes = mt_status_bytes(seen);
-    mt_book_message(s->thread, mt_span_key(s, MT_DIR_RECV_POSTED, comm, seen->MPI_SOURCE, bytes), bytes, seen->MPI_TAG,
-                   request);
-}
-
-static void book_aside(const mt_span *s, unsigned direction, const mt_comm *comm, int32_t peer, int32_t tag,
-                       uint32_t request)
-{
-    if (peer != MT_PEER_PROC_NULL)
-        mt_book_message(s->thread, mt_span_key(s, direction, comm->index, peer, 0), 0, tag, request);
-}
-
-// Reports whether a receive failed because its message did not fit. The message is lost, and
-// is recorded as truncated. This error means that the arguments were valid, so they may be
-// looked up.
-static bool is_truncated(const mt_span *s, int rc)
-{
-    return s->thread && rc != MPI_SUCCESS && mt_error_class(rc) == MPI_ERR_TRUNCATE;
-}
-
-// Records it. `request` is the number of the probe that found the message, or 0.
-static void book_truncated(const mt_span *s, const mt_comm *comm, int32_t posted, const MPI_Status *seen,
-                           uint32_t request)
-{
-    book_aside(s, MT_DIR_TRUNCATED, comm, mt_failed_source(comm, posted, seen), mt_failed_tag(posted, seen), request);
-}
-
-// Returns the source argument of a receive from its peer as in a row.
-static int source_of(int32_t peer)
-{
-    return peer >= 0 ? peer : peer == MT_PEER_PROC_NULL ? MPI_PROC_NULL : MPI_ANY_SOURCE;
-}
-
-// Returns the communicator of the thread's current call, which has valid arguments.
-static mt_comm *comm_of_call(const mt_call *c, const mt_current_call *o)
-{
-    if (c->pending & MT_PENDING_COMM)
-        return mt_comm_of(c->span.thread, c->comm);
-    mt_comm *comm = mt_comm_by_index(o->comm);
-    return comm ? comm : mt_comm_none();
-}
-
-int mt_end_recv(mt_call *c, int rc, const MPI_Status *seen)
-{
-    mt_span *s = &c->span;
-    if (!s->thread)
-        return rc;
-    mt_call_resume(c);
-    const mt_current_call o = *s->thread->open;
-    if (rc == MPI_SUCCESS) {
-        mt_close(s);
-        uint32_t comm = c->pending & MT_PENDING_COMM ? mt_comm_index(s->thread, c->comm) : o.comm;
-        book_received(s, comm, source_of(o.peer), seen);
-    } else {
-        mt_book_bare(s);
-        if (is_truncated(s, rc))
-            book_truncated(s, comm_of_call(c, &o), o.peer, seen, 0);
-    }
-    return rc;
-}
-
-int mt_end_unusual_recv(mt_thread *t, unsigned call, uint64_t frame, int rc, const MPI_Status *seen)
-{
-    mt_call c = {.span = {.thread = t, .call = (uint16_t)call, .frame = frame}};
-    return mt_end_recv(&c, rc, seen);
-}
-
-int mt_end_sendrecv(mt_call *c, int rc, const MPI_Status *seen)
-{
-    mt_span *s = &c->span;
-    if (!s->thread)
-        return rc;
-    mt_call_resume(c);
-    const mt_current_call o = *s->thread->open;
-    uint32_t request = rc == MPI_SUCCESS ? mt_trace_request(s->thread) : 0;
-    mt_end(c, rc);
-    if (rc == MPI_SUCCESS) {
-        book_received_half(s, comm_of_call(c, &o)->index, source_of(o.source), seen, request);
-    } else if (is_truncated(s, rc)) {
-        const mt_comm *comm = comm_of_call(c, &o);
-        book_truncated(s, comm, o.source, seen, 0);
-        book_aside(s, MT_DIR_SEND_FAILED, comm, o.peer, (int32_t)o.count, 0);
-    }
-    return rc;
-}
-
-int mt_end_unusual_sendrecv(mt_thread *t, unsigned call, uint64_t frame, int rc, const MPI_Status *seen)
-{
-    mt_call c = {.span = {.thread = t, .call = (uint16_t)call, .frame = frame}};
-    return mt_end_sendrecv(&c, rc, seen);
-}
-
-// Reports whether the receive that a recorded call posted is to be followed. A receive from
-// MPI_PROC_NULL completes at once, and its handle may be shared.
-static bool is_followed(int rc, int32_t source)
-{
-    return rc == MPI_SUCCESS && source != MT_PEER_PROC_NULL && !mt_process.receives_unfollowed;
-}
-
-void mt_follow_receive(const mt_current_call *o, MPI_Request request, uint32_t number)
-{
-    mt_comm *comm = mt_comm_by_index(o->comm);
-    mt_request_add_receive(o->site, o->slice, o->call, comm ? comm : mt_comm_none(), o->peer, request, number);
-}
-
-int mt_end_irecv(mt_call *c, int rc, MPI_Request *request)
-{
-    mt_span *s = &c->span;
-    if (!s->thread)
-        return rc;
-    mt_call_resume(c);
-    const mt_current_call o = *s->thread->open;
-    bool follow = is_followed(rc, o.peer);
-    uint32_t number = follow ? mt_trace_request(s->thread) : 0;
-    mt_end(c, rc);
-    if (follow) {
-        mt_request_add_receive(s->site, s->slice, s->call, comm_of_call(c, &o), o.peer, *request, number);
-        mt_request_added();
-    }
-    return rc;
 }
 
 int mt_end_operation(mt_call *c, int rc, MPI_Request *request)
@@ -321,31 +179,6 @@ int mt_end_isend(mt_call *c, int rc, MPI_Request *request)
     if (c->span.thread->open->peer == MT_PEER_PROC_NULL)
         return mt_end(c, rc);
     return mt_end_operation(c, rc, request);
-}
-
-// MPICH (seen in 4.0 and 5.0) does not set the status of an Isendrecv: it returns what an
-// earlier request left there.
-#ifdef OPEN_MPI
-enum { ISENDRECV = MT_RECEIVE };
-#else
-enum { ISENDRECV = MT_RECEIVE_NO_STATUS };
-#endif
-
-int mt_end_isendrecv(mt_call *c, int rc, MPI_Request *request)
-{
-    mt_span *s = &c->span;
-    if (!s->thread)
-        return rc;
-    mt_call_resume(c);
-    const mt_current_call o = *s->thread->open;
-    bool follow = is_followed(rc, o.source);
-    uint32_t number = follow ? mt_trace_request(s->thread) : 0;
-    mt_end(c, rc);
-    if (follow) {
-        mt_request_posted(s, *request, (mt_request_kind)ISENDRECV, comm_of_call(c, &o), o.source, number);
-        mt_request_added();
-    }
-    return rc;
 }
 
 // Returns the tag that was passed to the current call.
@@ -380,44 +213,6 @@ int mt_end_mprobe(mt_call *c, int rc, MPI_Comm comm, int source, const int *flag
     mt_end(c, rc);
     if (found && mt_on())
         remember_message(&c->span, comm, source, *message, number);
-    return rc;
-}
-
-int mt_end_mrecv(mt_call *c, int rc, const MPI_Status *seen)
-{
-    mt_span *s = &c->span;
-    const mt_request *m = &c->matched;
-    if (!s->thread)
-        return rc;
-    if (rc != MPI_SUCCESS || !m->key) {
-        mt_book_bare(s);
-        if (m->key && is_truncated(s, rc))
-            book_truncated(s, m->comm, m->peer, seen, mt_traced() ? m->number : 0);
-        return rc;
-    }
-    mt_close(s);
-    s->thread->request_number = mt_traced() ? m->number : 0; // of the probe that found it
-    book_received(s, m->comm->index, MPI_ANY_SOURCE, seen);
-    return rc;
-}
-
-int mt_end_imrecv(mt_call *c, int rc, const MPI_Request *request)
-{
-    mt_span *s = &c->span;
-    const mt_request *m = &c->matched;
-    if (!s->thread)
-        return rc;
-    if (rc != MPI_SUCCESS || !m->key) {
-        mt_book_bare(s);
-        return rc;
-    }
-    mt_close(s);
-    s->thread->request_number = mt_traced() ? m->number : 0; // of the probe that found it
-    mt_book(s, mt_span_key(s, MT_DIR_NONE, m->comm->index, m->peer, 0), 0);
-    if (mt_process.receives_unfollowed)
-        return rc;
-    mt_request_add_receive(s->site, s->slice, s->call, m->comm, m->peer, *request, m->number);
-    mt_request_added();
     return rc;
 }
 

@@ -250,8 +250,12 @@ MT_INLINE void book_receive(const mt_request *e, const MPI_Status *status)
         book_abnormal(e, MT_DIR_UNTOLD, e->peer);
         return;
     }
-    if (!t || e->slice == MT_PAUSED || status->MPI_SOURCE < 0) // MPI_PROC_NULL is negative
+    if (!t || e->slice == MT_PAUSED)
         return;
+    if (mt_unlikely(status->MPI_SOURCE < 0)) { // from MPI_PROC_NULL, or the MPI does not tell the source
+        book_abnormal(e, MT_DIR_UNTOLD, e->peer);
+        return;
+    }
     uint64_t bytes = mt_status_bytes(status);
     mt_book_message(t,
                     mt_key_of(e->site, e->slice, e->call, MT_DIR_RECV_POSTED, e->comm->index, status->MPI_SOURCE,
@@ -276,29 +280,23 @@ static bool is_persistent(const mt_request *e)
     return e->kind == MT_PERSISTENT_SEND || e->kind == MT_PERSISTENT_RECEIVE || e->kind == MT_PERSISTENT_COLL;
 }
 
+// Open MPI 5 gives a negative count for a receive of a negative number of partitions.
+static bool is_negative(const mt_request *e, const MPI_Status *status)
+{
+    return e->kind == MT_PERSISTENT_RECEIVE && (int64_t)mt_status_bytes(status) < 0;
+}
+
 // Records the completion of a request, once.
 static void book_completion(const mt_request *e, const MPI_Status *status)
 {
-    if (is_open_receive(e))
+    if (is_open_receive(e) && is_negative(e, status))
+        book_abnormal(e, MT_DIR_UNTOLD, e->peer);
+    else if (is_open_receive(e))
         book_receive(e, status);
     else if (is_cancelled_send(e) && was_cancelled(status))
         book_abnormal(e, MT_DIR_SEND_CANCELLED, e->peer);
     else if (e->number && !e->counted)
         mt_trace_completed(e->number);
-}
-
-int32_t mt_failed_source(const mt_comm *c, int32_t posted, const MPI_Status *status)
-{
-    if (posted != MT_PEER_ANY_SOURCE || !status || status->MPI_SOURCE < 0 || status->MPI_SOURCE >= c->peers)
-        return posted;
-    return status->MPI_SOURCE;
-}
-
-int32_t mt_failed_tag(int32_t posted, const MPI_Status *status)
-{
-    bool valid = status && status->MPI_SOURCE >= 0 && status->MPI_TAG >= 0 &&
-                (posted == MT_PEER_ANY_SOURCE || status->MPI_SOURCE == posted);
-    return valid ? status->MPI_TAG : MT_EVENT_NO_TAG;
 }
 
 static void book_failure(const mt_request *e, int error, const MPI_Status *status)
@@ -327,7 +325,7 @@ void mt_request_got_status(mt_request *e, int error, const MPI_Status *status)
 static void book_unseen(const mt_request *e, unsigned direction)
 {
     if (is_open_receive(e))
-        book_abnormal(e, direction, e->peer);
+        book_abnormal(e, e->failed ? MT_DIR_FAILED : direction, e->peer);
     else if (is_cancelled_send(e))
         book_abnormal(e, MT_DIR_SEND_FREED, e->peer);
 }
@@ -347,7 +345,7 @@ void mt_request_freed(mt_request *e)
 // Puts a persistent request back into the table, inactive.
 static void deactivate(mt_request *e)
 {
-    e->active = e->counted = e->cancelled = false;
+    e->active = e->counted = e->cancelled = e->failed = false;
     e->number = 0;
     mt_table_put(&mt_objects.requests, e);
 }
@@ -418,6 +416,21 @@ void mt_request_failed(mt_request *e, int error, const MPI_Status *status, bool 
         free_extra(e);
 }
 
+void mt_table_put_failed(mt_table *table, mt_request *e)
+{
+    e->failed = true;
+    mt_table_put(table, e);
+}
+
+// A message whose receive failed is gone if the MPI gives out its handle again.
+void mt_message_add(const mt_request *e)
+{
+    mt_request old;
+    if (mt_table_take(&mt_objects.messages, e->key, &old) && old.failed)
+        book_abnormal(&old, MT_DIR_FAILED, old.peer);
+    mt_table_put(&mt_objects.messages, e);
+}
+
 void mt_request_cancelled(const mt_span *s, MPI_Request request)
 {
     mt_request e;
@@ -465,7 +478,10 @@ static void each_entry(mt_table *table, void (*visit)(const mt_request *))
 
 static void unfinished_request(const mt_request *e) { book_unseen(e, MT_DIR_UNFINISHED); }
 
-static void unfinished_message(const mt_request *e) { book_abnormal(e, MT_DIR_UNFINISHED, e->peer); }
+static void unfinished_message(const mt_request *e)
+{
+    book_abnormal(e, e->failed ? MT_DIR_FAILED : MT_DIR_UNFINISHED, e->peer);
+}
 
 static void free_table(mt_table *table)
 {
@@ -526,7 +542,7 @@ void mt_request_add_receive(uint64_t site, uint32_t slice, unsigned call, mt_com
     e->number = number;
     e->call = (uint16_t)call;
     e->kind = MT_RECEIVE;
-    e->active = e->counted = e->cancelled = false;
+    e->active = e->counted = e->cancelled = e->failed = false;
     close_shard(shard);
     mt_posted_open();
 }
@@ -556,8 +572,9 @@ void mt_request_started(mt_span *s, MPI_Request request, bool alone)
             mt_book(s, mt_span_key(s, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0), 0);
         return;
     }
+    book_unseen(&e, MT_DIR_FAILED); // else the MPI would not start it again
     e.active = true;
-    e.counted = e.cancelled = false;
+    e.counted = e.cancelled = e.failed = false;
     e.site = e.kind == MT_PERSISTENT_COLL ? e.site : s->site;
     e.slice = s->slice;
     unsigned direction = e.kind == MT_PERSISTENT_SEND && e.peer >= 0 ? MT_DIR_SEND : MT_DIR_NONE;

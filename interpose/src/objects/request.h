@@ -44,6 +44,7 @@ typedef struct mt_request {
     bool active;    // a persistent request that was started
     bool counted;   // its completion was recorded by a Request_get_status
     bool cancelled; // MPI_Cancel was called; the status shows whether it was cancelled
+    bool failed;    // a call to complete it failed, and left the handle
 } mt_request;
 
 // The new communicator of MPI_Comm_idup. MPIs write its handle at the call; if one has not,
@@ -97,6 +98,10 @@ void mt_request_entry_completed(mt_request *entry, const MPI_Status *status);
 // not NULL. If the handle is gone, a persistent request is gone as well.
 void mt_request_failed(mt_request *entry, int error, const MPI_Status *status, bool gone);
 
+// Puts a request or message back into its table: the call that was to complete it failed,
+// but left the handle. It counts as failed, unless it is seen to complete later.
+void mt_table_put_failed(mt_table *table, mt_request *entry);
+
 // Records a completion that MPI_Request_get_status reported, which does not free the
 // request.
 void mt_request_got_status(mt_request *entry, int error, const MPI_Status *status);
@@ -138,15 +143,11 @@ MT_INLINE void mt_request_added(void)
         MT_CALL_HOOK(request_added);
 }
 
+// Adds a matched message.
+void mt_message_add(const mt_request *entry);
+
 // Records what has not completed by the end of MPI_Finalize, and empties the tables.
 void mt_requests_close(void);
-
-// Returns the source of a failed receive's message as a rank in the communicator, as in a
-// row: the posted one, or for MPI_ANY_SOURCE that of the status if it is a rank.
-int32_t mt_failed_source(const mt_comm *c, int32_t posted, const MPI_Status *status);
-
-// Returns the tag of a truncated message if the status has it, else MT_EVENT_NO_TAG.
-int32_t mt_failed_tag(int32_t posted, const MPI_Status *status);
 
 // Records that the call `s` started a persistent request, with its messages. With `alone`
 // (Start, but not Startall) also records the call itself, whose span is closed.

@@ -56,3 +56,17 @@ int mt_error_class(int error)
     int class = error;
     return mt_pmpi.Error_class(error, &class) == MPI_SUCCESS ? class : error;
 }
+
+int32_t mt_failed_source(const mt_comm *c, int32_t posted, const MPI_Status *status)
+{
+    if (posted != MT_PEER_ANY_SOURCE || !status || status->MPI_SOURCE < 0 || status->MPI_SOURCE >= c->peers)
+        return posted;
+    return status->MPI_SOURCE;
+}
+
+int32_t mt_failed_tag(int32_t posted, const MPI_Status *status)
+{
+    bool valid = status && status->MPI_SOURCE >= 0 && status->MPI_TAG >= 0 &&
+                (posted == MT_PEER_ANY_SOURCE || status->MPI_SOURCE == posted);
+    return valid ? status->MPI_TAG : MT_EVENT_NO_TAG;
+}

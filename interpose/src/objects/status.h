@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 #include "base/resolve.h"
+#include "objects/comm.h"
 #include "objects/state.h"
 
 void mt_status_open(void);
@@ -33,5 +34,12 @@ MT_INLINE uint64_t mt_status_bytes(const MPI_Status *status)
 // Returns the class of an error that the MPI itself returned. Looks up no argument of the
 // call that failed.
 int mt_error_class(int error);
+
+// Returns the source of a failed receive's message as a rank in the communicator, as in a
+// row: the posted one, or for MPI_ANY_SOURCE that of the status if it is a rank.
+int32_t mt_failed_source(const mt_comm *c, int32_t posted, const MPI_Status *status);
+
+// Returns the tag of a truncated message if the status has it, else MT_EVENT_NO_TAG.
+int32_t mt_failed_tag(int32_t posted, const MPI_Status *status);
 
 #endif

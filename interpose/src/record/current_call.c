@@ -2,6 +2,8 @@
 
 #include "record/record.h"
 
+#include <string.h>
+
 // Reports whether the call at frame `outer` is around one at `frame`. Then the frames
 // of the MPI and of the function that it called are between them on the stack. Calls by
 // the same function differ only by the arguments that they pass on the stack, at most
@@ -38,13 +40,26 @@ void mt_current_call_begin(const mt_span *s)
     __atomic_store_n(&o->what, k.what, __ATOMIC_RELEASE);
 }
 
-// Returns a place for a line: a free one, else that of a call that does not seem to be
-// around the one at `frame`, else any.
-static mt_outer *place_for(mt_thread *t, uint64_t frame)
+// Returns the row that counts the call of a line as left. The row is in the table of `t`.
+static mt_row *left_row(mt_thread *t, const mt_current_call *line)
+{
+    return mt_row_of(t, mt_key_of(line->site, line->slice, line->call, MT_DIR_LEFT, line->comm, line->peer, 0));
+}
+
+// Counts a saved call as left, once.
+static void count_left(mt_thread *t, mt_outer *outer)
+{
+    if (!outer->left)
+        mt_add(&left_row(t, &outer->line)->count, 1);
+    outer->left = true;
+}
+
+// Returns a place for a line: a free one, else that of a call that was left, else any.
+static mt_outer *place_for(mt_thread *t)
 {
     mt_outer *place = &t->outer[0];
     for (int i = MT_OUTER_CALLS - 1; i >= 0; i--)
-        if (!is_around(t->outer[i].frame, frame))
+        if (t->outer[i].left)
             place = &t->outer[i];
     for (int i = 0; i < MT_OUTER_CALLS; i++)
         if (!t->outer[i].frame)
@@ -60,16 +75,35 @@ static mt_outer *outer_of(mt_thread *t, uint64_t frame)
     return NULL;
 }
 
-// If a line with the same frame is saved already, that call is dead, and its place is
-// used.
+// If a line with the same frame is saved already, that call was left, and its place is
+// used. So were all calls that are not around the one at `frame`, if they are on the same
+// stack. If one of them returns after all, it is taken out of the count again.
 void mt_current_call_save(mt_thread *t, uint64_t frame)
 {
     mt_outer *place = outer_of(t, t->frame);
     if (!place)
-        place = place_for(t, frame);
-    t->outers += place->frame == 0;
-    place->frame = t->frame;
-    place->line = *t->open;
+        place = place_for(t);
+    if (place->frame)
+        count_left(t, place);
+    else
+        t->outers++;
+    *place = (mt_outer){.frame = t->frame, .line = *t->open};
+    for (int i = 0; i < MT_OUTER_CALLS; i++)
+        if (t->outer[i].frame && !is_around(t->outer[i].frame, frame))
+            count_left(t, &t->outer[i]);
+}
+
+// Takes a call out of the count that returns, and whose line was overwritten in the saved
+// ones. Only its name is known, so it is taken from any row of such calls.
+static void uncount_overwritten(mt_thread *t, unsigned call)
+{
+    uint64_t rows = t->mask / sizeof *t->rows + 1;
+    mt_key left = mt_key_of(0, 0, call, MT_DIR_LEFT, 0, 0, 0);
+    for (uint64_t i = 0; i < rows; i++)
+        if ((t->rows[i].what ^ left.what) >> 32 == 0 && t->rows[i].count) {
+            mt_add(&t->rows[i].count, (uint64_t)-1);
+            return;
+        }
 }
 
 static void drop(mt_thread *t, mt_outer *outer)
@@ -78,12 +112,22 @@ static void drop(mt_thread *t, mt_outer *outer)
     t->outers--;
 }
 
+// Drops the saved line of a call that returns.
+static void drop_returned(mt_thread *t, mt_outer *outer)
+{
+    mt_row *row = outer->left ? left_row(t, &outer->line) : NULL;
+    if (row && row->count)
+        mt_add(&row->count, (uint64_t)-1);
+    outer->left = false;
+    drop(t, outer);
+}
+
 void mt_current_call_restore(mt_thread *t, unsigned call, uint64_t frame)
 {
     mt_outer *place = outer_of(t, frame), own = {0};
     if (place) {
         own = *place;
-        drop(t, place);
+        drop_returned(t, place);
     }
     if (own.frame) {
         if (t->open->call != 0)
@@ -94,6 +138,7 @@ void mt_current_call_restore(mt_thread *t, unsigned call, uint64_t frame)
     }
     // Its saved line was overwritten. The call is counted, but what it moved and how
     // long it took are not known.
+    uncount_overwritten(t, call);
     mt_count_lost(&mt_process.header->folded_calls, 1);
     mt_span s = {.thread = t, .frame = frame, .call = (uint16_t)call};
     s.timed = mt_process.header->timing != MT_TIMING_OFF;
@@ -108,32 +153,38 @@ void mt_current_call_reopen(mt_thread *t, uint64_t frame, const mt_current_call 
 {
     mt_outer *saved = outer_of(t, frame);
     if (saved)
-        drop(t, saved);
+        drop_returned(t, saved);
+    else
+        uncount_overwritten(t, line->call);
     if (t->open->call != 0)
         mt_current_call_save(t, frame);
     t->frame = frame;
     set_line(t->open, line);
 }
 
-// Returns the innermost of the calls that seem to be around the one at `frame`, or
-// NULL.
+// Returns the innermost of the calls that seem to be around the one at `frame`, and were
+// not left, or NULL.
 static mt_outer *innermost(mt_thread *t, uint64_t frame)
 {
     mt_outer *found = NULL;
     for (int i = 0; i < MT_OUTER_CALLS; i++) {
         mt_outer *outer = &t->outer[i];
-        if (is_around(outer->frame, frame) && (!found || outer->frame < found->frame))
+        if (!outer->left && is_around(outer->frame, frame) && (!found || outer->frame < found->frame))
             found = outer;
     }
     return found;
 }
 
-void mt_current_call_leave(mt_thread *t, uint64_t frame)
+void mt_current_call_leave(const mt_span *s)
 {
+    mt_thread *t = s->thread;
+    uint64_t frame = s->frame;
     if (t->frame != frame) {
         mt_outer *own = outer_of(t, frame);
         if (own)
-            drop(t, own);
+            drop_returned(t, own);
+        else
+            uncount_overwritten(t, s->call);
         if (t->open->call != 0)
             mt_current_call_save(t, frame);
     }
@@ -146,11 +197,49 @@ void mt_current_call_leave(mt_thread *t, uint64_t frame)
     drop(t, around);
 }
 
-void mt_current_call_forget(mt_thread *t)
+// Counts all calls that a thread is in as left, in the table of `own`, and clears them.
+static void leave_all(mt_thread *own, mt_thread *t)
 {
-    mt_current_call_clear(t->open);
     for (int i = 0; i < MT_OUTER_CALLS; i++)
-        t->outer[i].frame = 0;
+        if (t->outer[i].frame)
+            count_left(own, &t->outer[i]);
+    if (t->open->call != 0)
+        mt_add(&left_row(own, t->open)->count, 1);
+    mt_current_call_clear(t->open);
+    memset(t->outer, 0, sizeof t->outer);
     t->outers = 0;
     t->frame = 0;
+}
+
+void mt_current_call_forget(mt_thread *t)
+{
+    leave_all(t, t);
+}
+
+// The search for the thread with the largest index below `limit` that is in a call.
+typedef struct mt_search {
+    uint64_t limit;
+    mt_thread *found;
+} mt_search;
+
+static void consider(void *argument, mt_thread *t)
+{
+    mt_search *s = argument;
+    bool in_call = t->open->call != 0 || t->outers > 0;
+    if (in_call && t->index < s->limit && (!s->found || t->index > s->found->index))
+        s->found = t;
+}
+
+// A new row takes locks that must not be taken under that of the list of threads.
+void mt_current_call_close(void)
+{
+    mt_search s = {UINT64_MAX, NULL};
+    do {
+        s.found = NULL;
+        mt_thread_each(consider, &s);
+        if (s.found && mt_self) {
+            leave_all(mt_self, s.found);
+            s.limit = s.found->index;
+        }
+    } while (s.found && mt_self);
 }

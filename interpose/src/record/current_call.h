@@ -13,6 +13,11 @@
 // Programs also switch stacks, so a saved call is not dropped while there is room for
 // it. A call that returns and finds another call's line restores its own from the saved
 // lines.
+//
+// A call that ended without returning is in no count of calls. It is counted in a row of
+// the direction MT_DIR_LEFT as soon as a later call shows it, at the latest when the thread
+// ends or MPI_Finalize returns. So this costs nothing in calls that return. It needs no
+// unwinding tables and no support of the compiler, and it is the same for longjmp.
 #ifndef MT_CURRENT_CALL_H
 #define MT_CURRENT_CALL_H
 
@@ -31,12 +36,15 @@ void mt_current_call_restore(mt_thread *t, unsigned call, uint64_t frame) MT_SLO
 // The same for a call whose wrapper has kept a copy of its line.
 void mt_current_call_reopen(mt_thread *t, uint64_t frame, const mt_current_call *line) MT_SLOW;
 
-// Sets the line to the call that the thread is in after the call with this frame has
-// ended.
-void mt_current_call_leave(mt_thread *t, uint64_t frame) MT_SLOW;
+// Sets the line to the call that the thread is in after this call has ended.
+void mt_current_call_leave(const mt_span *s) MT_SLOW;
 
-// Clears the line and all saved lines, because the thread ends.
+// Clears the line and all saved lines, because the thread ends. These calls were left.
 void mt_current_call_forget(mt_thread *t);
+
+// Counts the calls that any thread is still in as left, because MPI_Finalize has returned.
+// They are counted in the calling thread's table, whose own calls must have ended.
+void mt_current_call_close(void);
 
 MT_INLINE void mt_current_call_clear(mt_current_call *o)
 {
@@ -50,7 +58,7 @@ MT_INLINE void mt_current_call_end(const mt_span *s)
     if (mt_likely(t->frame == s->frame && !t->outers))
         mt_current_call_clear(t->open);
     else
-        mt_current_call_leave(t, s->frame);
+        mt_current_call_leave(s);
 }
 
 #endif

@@ -43,6 +43,7 @@ _Static_assert(offsetof(mt_current_call, last) == offsetof(mt_l_open, last) &&
 typedef struct mt_outer {
     uint64_t frame; // frame address of the call's wrapper; 0: this entry is free
     mt_current_call line;
+    bool left; // it is counted as left
 } mt_outer;
 
 enum { MT_OUTER_CALLS = 8 };
