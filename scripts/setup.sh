@@ -45,6 +45,7 @@ packages_to_test() {
     needs clang clang
     # libFuzzer and the sanitizers are apart from it.
     [ -e "$(clang -print-resource-dir 2>/dev/null)/lib/linux/libclang_rt.fuzzer-$(uname -m).a" ] || echo libclang-rt-dev
+    needs g++ g++
     needs gfortran gfortran
     needs nm binutils
     needs mpicc.openmpi libopenmpi-dev
