@@ -43,20 +43,20 @@ func freedom(hosts []profile.HostClock, arcs []arc) (earlier, later []float64) {
 	for i, a := range arcs {
 		back[i] = arc{a.to, a.from, a.slack}
 	}
-	shorten(earlier, arcs)
-	shorten(later, back)
+	shorten(earlier, arcs, hosts)
+	shorten(later, back, hosts)
 	return earlier, later
 }
 
-// shorten reduces distances until none is longer than that to another host and
-// the arc from there (Bellman and Ford). If that never ends, because clocks
-// contradict each other in a cycle, it stops after as many rounds as there are
-// hosts.
-func shorten(distance []float64, arcs []arc) {
+// shorten reduces distances, except those of references, until none is longer
+// than that to another host and the arc from there (Bellman and Ford). If that
+// never ends, because clocks contradict each other in a cycle, it stops after as
+// many rounds as there are hosts.
+func shorten(distance []float64, arcs []arc, hosts []profile.HostClock) {
 	for range distance {
 		changed := false
 		for _, a := range arcs {
-			if d := distance[a.from] + a.slack; d < distance[a.to] {
+			if d := distance[a.from] + a.slack; d < distance[a.to] && hosts[a.to].Evidence != profile.ClockReference {
 				distance[a.to], changed = d, true
 			}
 		}

@@ -161,7 +161,7 @@ func (c *corridors) place(hosts []profile.HostClock, block []int32, lines []cloc
 	for i := range hosts {
 		moved[i] = -aim(-earlier[i], later[i])
 	}
-	shorten(moved, arcs)
+	shorten(moved, arcs, hosts)
 	for i := range hosts {
 		lines[i] = lines[i].then(clockLine{-moved[block[i]], 0})
 	}
