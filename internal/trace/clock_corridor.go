@@ -179,7 +179,9 @@ func (c *corridor) middle(drift float64) clockLine {
 // in one direction come before those in the other, or if the limits are not
 // narrow, it is the smallest drift that leaves half of leastFlight. Then the
 // line is as close to 0 as this distance allows, unless that margin is narrow.
-// Both limits must have points.
+// If no line is between the limits, it is the middle one of those that are about
+// as good: where several hosts contradict each other, each then goes half of the
+// way to the others. Both limits must have points.
 func (c *corridor) line() (l clockLine, margin float64) {
 	c.floor.hull()
 	c.ceiling.hull()
@@ -189,7 +191,10 @@ func (c *corridor) line() (l clockLine, margin float64) {
 	case c.margin(0) > 0 && c.margin(0) >= margin/2:
 		drift = 0
 	case math.Abs(drift) == mostDrift, margin > narrow:
-		drift = c.smallest(drift, min(margin, leastFlight)/2)
+		drift = c.towards(drift, 0, min(margin, leastFlight)/2)
+	case margin < 0:
+		least := margin + margin/100
+		drift = (c.towards(drift, -mostDrift, least) + c.towards(drift, mostDrift, least)) / 2
 	}
 	l, margin = c.middle(drift), c.margin(drift)
 	if margin > narrow {
@@ -249,16 +254,15 @@ func (l *limit) eachSlope(f func(float64)) {
 	}
 }
 
-// smallest returns the drift between 0 and drift that is closest to 0 and has
-// at least this margin, to within 1e-15. drift itself must have the margin.
-func (c *corridor) smallest(drift, margin float64) float64 {
-	least, most := 0.0, drift
+// towards returns the drift between two that is closest to the second and has at
+// least this margin, to within 1e-15. The first must have the margin.
+func (c *corridor) towards(first, second, margin float64) float64 {
 	for range 40 {
-		if middle := (least + most) / 2; c.margin(middle) < margin {
-			least = middle
+		if middle := (first + second) / 2; c.margin(middle) < margin {
+			second = middle
 		} else {
-			most = middle
+			first = middle
 		}
 	}
-	return most
+	return first
 }
