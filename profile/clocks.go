@@ -107,8 +107,11 @@ func (c *JobClocks) Lines() []string {
 		}
 	}
 	line := fmt.Sprintf("clocks of %d hosts were not moved: no message arrives before it was sent", len(c.Hosts))
-	if moved > 0 {
+	switch {
+	case moved > 0:
 		line = fmt.Sprintf("clocks of %d of %d hosts were moved by up to %v", moved, len(c.Hosts), time.Duration(largest).Round(time.Microsecond))
+	case known+len(oneWay) == 0:
+		return []string{fmt.Sprintf("clocks of %d hosts were not compared: no message or collective connects them", len(c.Hosts))}
 	}
 	if known > 0 {
 		line += fmt.Sprintf("; they agree within %v", time.Duration(uncertainty).Round(10*time.Nanosecond))
@@ -118,7 +121,7 @@ func (c *JobClocks) Lines() []string {
 		lines = append(lines, fmt.Sprintf("how well the clock of %s agrees with the others is not known: messages go one way only", someOf(oneWay)))
 	}
 	if len(apart) > 0 {
-		lines = append(lines, fmt.Sprintf("the clock of %s was not compared: nothing connects it with the first host", someOf(apart)))
+		lines = append(lines, fmt.Sprintf("the clock of %s was not compared with that of %s: no message or collective connects them", someOf(apart), c.Hosts[0].Host))
 	}
 	if c.Backwards+c.LeftEarly > 0 {
 		lines = append(lines, fmt.Sprintf("clocks contradict each other: messages that arrive before they were sent: %d; hosts that leave a collective before another enters: %d; by up to %v",

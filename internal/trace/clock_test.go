@@ -245,43 +245,6 @@ func TestClocksOfChain(t *testing.T) {
 	}
 }
 
-// Results go to one host only. A message takes 1 µs and up to 200 ns until the
-// receive returns. Clocks with which no result goes backwards are left alone.
-// Others are moved until the fastest result takes no time, and get no drift.
-func TestClocksOneWay(t *testing.T) {
-	for _, test := range []struct {
-		offset      time.Duration
-		drift       float64
-		least, most int64 // by how much the corrected clocks are wrong, ns
-	}{
-		{300 * time.Microsecond, 0, 500, 1800},
-		{-300 * time.Microsecond, 0, -300_000, -300_000},
-		{300 * time.Microsecond, -15e-6, math.MinInt64, 1800},
-	} {
-		w := synth.NewWorkers(3, 50_000)
-		w.PerNode = 1
-		truth := w.Sources()
-		sources := skewed(truth, test.offset, test.drift)
-		c := estimate(t, sources)
-		if c.Messages != 100_000 || c.Backwards != 0 {
-			t.Fatalf("%+v", c)
-		}
-		corrected := c.Correct(sources)
-		if n, _ := backwards(t, corrected); n > 0 {
-			t.Errorf("%d messages go backwards", n)
-		}
-		for rank := 1; rank < 3; rank++ {
-			h := c.Hosts[rank]
-			if h.Evidence != profile.ClockOneWay || h.ErrorNs != 0 || h.Messages != 50_000 || h.Correction.Drift != 0 {
-				t.Errorf("%+v", h)
-			}
-			if least, most := off(t, corrected[rank], truth[rank]); least < test.least || most > test.most {
-				t.Errorf("rank %d is off by %d to %d ns", rank, least, most)
-			}
-		}
-	}
-}
-
 // Hosts without messages between them are separate references. Hosts that have
 // messages with the second are corrected to it.
 func TestClocksApart(t *testing.T) {
