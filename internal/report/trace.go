@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -62,7 +63,7 @@ func Trace(w io.Writer, result *trace.Result, o Options) error {
 	}
 	r.matchingText(&r.Matching)
 	for _, note := range r.ClockNotes {
-		r.println(r.clean(note))
+		text.Wrap(r, r.clean(r.pick(note, strings.ReplaceAll(note, "µs", "us"))), "", "  ", cmp.Or(r.Width, math.MaxInt))
 	}
 	r.partialText()
 	return r.Flush()
