@@ -114,7 +114,7 @@ func (c *JobClocks) Lines() []string {
 		return []string{fmt.Sprintf("clocks of %d hosts were not compared: no message or collective connects them", len(c.Hosts))}
 	}
 	if known > 0 {
-		line += fmt.Sprintf("; they agree within %v", time.Duration(uncertainty).Round(10*time.Nanosecond))
+		line += fmt.Sprintf("; they agree within %v", roundedError(uncertainty))
 	}
 	lines := []string{line}
 	if len(oneWay) > 0 {
@@ -128,6 +128,14 @@ func (c *JobClocks) Lines() []string {
 			c.Backwards, c.LeftEarly, time.Duration(c.WorstNs)))
 	}
 	return lines
+}
+
+// roundedError returns an error with the digits that matter.
+func roundedError(ns float64) time.Duration {
+	if d := time.Duration(ns); d < time.Millisecond {
+		return d.Round(10 * time.Nanosecond)
+	}
+	return time.Duration(ns).Round(10 * time.Microsecond)
 }
 
 // someOf names the first of some hosts.

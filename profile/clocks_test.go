@@ -20,6 +20,7 @@ func TestClockLines(t *testing.T) {
 		want   []string
 	}{
 		{"not moved", hosts(HostClock{Host: "b", Rank: 1, Evidence: ClockBothWays, ErrorNs: 26_396}), []string{still + "; they agree within 26.4µs"}},
+		{"answered late", hosts(HostClock{Host: "b", Rank: 1, Evidence: ClockBothWays, ErrorNs: 208_127_320}), []string{still + "; they agree within 208.13ms"}},
 		{"one way", hosts(oneWay("b")), []string{still, "how well the clock of b agrees with the others is not known: messages go one way only"}},
 		{"moved", hosts(moved, oneWay("c"), oneWay("d"), oneWay("e"), oneWay("f"), oneWay("g")), []string{
 			"clocks of 1 of 7 hosts were moved by up to 5ms; they agree within 1.23µs",

@@ -233,3 +233,22 @@ func TestClocksShared(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+// The second clock is limited closely by the first, the third loosely; messages
+// from the second to the third show that the third is 5 ms late. The third is
+// moved, by as little as possible, and the second stays.
+func TestClocksOfLooseHost(t *testing.T) {
+	j := newClockJob(clocksAt(0, clockMs, -5*clockMs)...)
+	for at := int64(0); at < 20*clockMs; at += clockMs {
+		j.message(0, 1, at, 3*clockUs)
+		j.message(1, 0, at, 3*clockUs)
+		j.message(0, 2, at, 500*clockMs)
+		j.message(1, 2, at, 2*clockUs)
+	}
+	j.message(2, 0, clockSecond, 3*clockMs)
+	c := estimate(t, j.sources())
+	second, third := c.Hosts[1], c.Hosts[2]
+	if c.Backwards > 0 || math.Abs(second.Correction.Offset+clockMs) > 3*clockUs || math.Abs(third.Correction.Offset-5*clockMs) > 5*clockUs {
+		t.Errorf("%+v", c)
+	}
+}

@@ -15,8 +15,8 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// oneWays are the ways in which tests/programs/oneway.c is called. waiting is
-// the call in which a rank waits for the last one, and pattern what it waits for.
+// oneWays are the ways in which tests/programs/oneway.c is called. pattern is what
+// ranks wait for in their last calls, and note what is said of the clocks.
 var oneWays = []struct {
 	name    string
 	ranks   int
@@ -25,6 +25,7 @@ var oneWays = []struct {
 }{
 	{"producer", 2, trace.NoPattern, "is not known: messages go one way only"},
 	{"answered", 2, trace.LateSender, "they agree within"},
+	{"ring", 4, trace.NoPattern, "they agree within"},
 	{"server", 3, trace.WaitAtNxN, "they agree within"},
 }
 
