@@ -119,12 +119,15 @@ type TraceComm struct {
 
 // Trace holds the metadata of a process's events.
 type Trace struct {
-	Run   string `json:"run"`
-	Rank  int    `json:"rank"` // world rank
-	Size  int    `json:"size"`
-	Host  string `json:"host"`
-	Pid   int    `json:"pid"`
-	State State  `json:"state"`
+	Run  string `json:"run"`
+	Rank int    `json:"rank"` // world rank
+	Size int    `json:"size"`
+	Host string `json:"host"`
+	// ClockID is the same for processes that share one clock, whatever the names
+	// of their hosts. If it is empty, the processes of a host share a clock.
+	ClockID string `json:"clock_id,omitempty"`
+	Pid     int    `json:"pid"`
+	State   State  `json:"state"`
 	// Unix ns, 0 if the process did not reach that point, as in Profile.
 	Start         int64 `json:"start_ns"`
 	InitEnd       int64 `json:"init_end_ns"`
@@ -156,6 +159,9 @@ type Trace struct {
 	// Clock is the correction that was added to the process's own clock; nil if
 	// there was none.
 	Clock *ClockCorrection `json:"clock,omitempty"`
+	// Clocks says how the clocks of the job's hosts were compared, in the trace
+	// of its lowest rank; nil in others, or if there is one clock.
+	Clocks *JobClocks `json:"clocks,omitempty"`
 	// EagerLimits are the limits that the MPI reports, at most one for each
 	// path.
 	EagerLimits []EagerLimit `json:"eager_limits,omitempty"`

@@ -41,3 +41,20 @@ func TestClockCheck(t *testing.T) {
 		})
 	}
 }
+
+// Processes under one kernel share a clock, whatever their hosts are called.
+// CLOCK_MONOTONIC may differ between them.
+func TestClockID(t *testing.T) {
+	id := func(kind uint32, host, boot string) string {
+		f := file{header: layout.Header{Clock: kind}, strings: map[uint32]string{layout.StringHost: host, layout.StringBoot: boot}}
+		return f.clockID()
+	}
+	for _, kind := range []uint32{layout.ClockTSC, layout.ClockCNTVCT} {
+		if id(kind, "a", "x") != id(kind, "b", "x") || id(kind, "a", "x") == id(kind, "a", "y") || id(kind, "a", "") != "" {
+			t.Errorf("kind %d: %q, %q, %q", kind, id(kind, "a", "x"), id(kind, "b", "x"), id(kind, "a", "y"))
+		}
+	}
+	if a, b := id(layout.ClockMonotonic, "a", "x"), id(layout.ClockMonotonic, "b", "x"); a == b || a != id(layout.ClockMonotonic, "a", "x") {
+		t.Errorf("CLOCK_MONOTONIC: %q and %q", a, b)
+	}
+}

@@ -14,7 +14,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Clock converts a process's ticks to Unix ns. The processes of one node count
+// Clock converts a process's ticks to Unix ns. Processes under one kernel count
 // the same ticks and share one Clock: two Clocks would differ by the error of
 // their readings.
 type Clock struct {
@@ -36,12 +36,12 @@ func (c Clock) time(ticks uint64) int64 {
 	return c.unix + int64(math.RoundToEven(float64(int64(ticks-c.ticks))*c.scale))
 }
 
-// ReadClock reads the clock of the recording at path and the name of the
-// process's node.
-func ReadClock(path string) (host string, c Clock, err error) {
+// ReadClock reads the clock of the recording at path. id is the same for
+// processes that share a clock.
+func ReadClock(path string) (id string, c Clock, err error) {
 	err = withFile(path, func(f *file) error {
 		h := &f.header
-		host = f.text(layout.StringHost)
+		id = cmp.Or(f.clockID(), f.text(layout.StringHost))
 		c = Clock{h.Start.Ticks, int64(h.Start.Realtime), f.nsPerTick(), 0}
 		for _, later := range f.laterClocks() {
 			if later.Monotonic > h.Start.Monotonic {
@@ -50,7 +50,17 @@ func ReadClock(path string) (host string, c Clock, err error) {
 		}
 		return nil
 	})
-	return host, c, err
+	return id, c, err
+}
+
+// clockID returns what Trace.ClockID is. CLOCK_MONOTONIC may differ between
+// containers (time namespaces), the processor's counter does not.
+func (f *file) clockID() string {
+	boot := f.text(layout.StringBoot)
+	if boot != "" && f.header.Clock == layout.ClockMonotonic {
+		boot += " " + f.text(layout.StringHost)
+	}
+	return boot
 }
 
 // withFile calls use with a recording whose header and log have been read.
@@ -290,7 +300,7 @@ func (e *Events) describe(p *profile.Profile, f *file) {
 		return e.clock.time(c.Ticks)
 	}
 	h := &f.header
-	e.trace = profile.Trace{Run: p.Run, Rank: p.Rank, Size: p.Size, Host: p.Host, Pid: p.Pid, State: p.State,
+	e.trace = profile.Trace{Run: p.Run, Rank: p.Rank, Size: p.Size, Host: p.Host, ClockID: f.clockID(), Pid: p.Pid, State: p.State,
 		Start: at(h.Start), InitEnd: at(h.InitEnd), FinalizeStart: at(h.FinalizeStart), End: at(h.FinalizeEnd), Threads: p.Threads}
 	if e.trace.End == 0 {
 		e.trace.End = p.End

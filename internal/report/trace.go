@@ -62,8 +62,8 @@ func Trace(w io.Writer, result *trace.Result, o Options) error {
 		r.pathText(r.CriticalPath)
 	}
 	r.matchingText(&r.Matching)
-	if r.Clocks != nil {
-		r.clocksText(r.Clocks)
+	for _, note := range r.ClockNotes {
+		text.Wrap(r, r.clean(r.pick(note, strings.ReplaceAll(note, "µs", "us"))), "", "  ", cmp.Or(r.Width, math.MaxInt))
 	}
 	r.partialText()
 	return r.Flush()
@@ -324,20 +324,6 @@ func (o *output) matchingText(m *trace.Matching) {
 	o.reasonsText(c.Incomplete, "collective")
 	if m.SizesDiffer > 0 {
 		o.printf("of another size than was sent: %s\n", text.CountOf(m.SizesDiffer, "message"))
-	}
-}
-
-// clocksText prints how far apart the clocks were before and after their correction.
-func (o *output) clocksText(c *profile.JobClocks) {
-	offset, wrong := 0.0, 0.0
-	for i := range c.Hosts {
-		offset = max(offset, math.Abs(c.Hosts[i].Correction.Offset))
-		wrong = max(wrong, c.Hosts[i].ErrorNs)
-	}
-	o.printf("clocks of %s: up to %s apart, corrected to within %s\n", text.CountOf(len(c.Hosts), "host"),
-		o.seconds(offset/1e9), o.seconds(wrong/1e9))
-	if c.Backwards > 0 {
-		o.printf("%s still arrive before they were sent, by up to %s\n", text.CountOf(c.Backwards, "message"), o.seconds(float64(c.WorstNs)/1e9))
 	}
 }
 

@@ -41,14 +41,15 @@ func TestTrace(t *testing.T) {
 
 // Names that the program chose are escaped, and do not make lines too long.
 func TestTextOfHostileNames(t *testing.T) {
-	r := &trace.Result{CriticalPath: &trace.CriticalPath{Callsites: []trace.PathPlace{{Call: "Recv\x1b[2J", Callsite: strings.Repeat("é", 300)}}},
+	clocks := "the clock of \x1b[2J" + strings.Repeat(" host", 50) + " agrees within 3µs"
+	r := &trace.Result{ClockNotes: []string{clocks}, CriticalPath: &trace.CriticalPath{Callsites: []trace.PathPlace{{Call: "Recv\x1b[2J", Callsite: strings.Repeat("é", 300)}}},
 		WaitStates: []trace.WaitState{{Pattern: trace.LateSender, Callsite: "f\n" + strings.Repeat("x", 300), Communicator: "\x1b]0;name\a"}}}
 	var b bytes.Buffer
 	if err := Trace(&b, r, Options{Top: -1, Width: textWidth}); err != nil {
 		t.Fatal(err)
 	}
-	if strings.ContainsAny(b.String(), "\x1b\a") {
-		t.Errorf("control characters in %q", &b)
+	if strings.ContainsAny(b.String(), "\x1b\a") || !strings.Contains(b.String(), "agrees within 3µs\n") {
+		t.Errorf("control characters, or no clocks, in %q", &b)
 	}
 	for line := range strings.Lines(b.String()) {
 		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > textWidth {

@@ -4,13 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -26,7 +24,7 @@ type Traced struct {
 	Processes int
 	Events    uint64
 	Dropped   uint64               // number of events that were lost
-	Clocks    []*profile.JobClocks // of each job that ran on several hosts
+	Clocks    []*profile.JobClocks // of each job that has several clocks
 	Damaged   []error              // events that cannot be read
 	// Left maps recordings whose event files were kept to the number of events
 	// that were converted. Their processes may still be running, or some events
@@ -59,24 +57,9 @@ func (t *Traced) Text() (lines []string) {
 	}
 	lines = append(lines, fmt.Sprintf("%s of %s in trace.*.arrow%s", text.CountOf(t.Events, "event"), text.CountOf(t.Processes, "process"), dropped))
 	for _, c := range t.Clocks {
-		lines = append(lines, clocksText(c)...)
-	}
-	return lines
-}
-
-func clocksText(c *profile.JobClocks) (lines []string) {
-	var largest, uncertainty float64
-	for _, h := range c.Hosts {
-		largest = max(largest, math.Abs(h.Correction.Offset))
-		uncertainty = max(uncertainty, h.ErrorNs)
-		if h.Evidence == profile.ClockReference && h.Rank != c.Hosts[0].Rank {
-			lines = append(lines, fmt.Sprintf("the clock of %s was not corrected: no messages connect it with the other hosts", h.Host))
+		for _, line := range c.Lines() {
+			lines = append(lines, text.Line(line))
 		}
-	}
-	lines = append(lines, fmt.Sprintf("clocks of %d hosts were moved by up to %v, by %s; they agree within %v", len(c.Hosts),
-		time.Duration(largest).Round(time.Microsecond), text.CountOf(c.Messages, "message"), time.Duration(uncertainty).Round(10*time.Nanosecond)))
-	if c.Backwards > 0 {
-		lines = append(lines, fmt.Sprintf("%s sent after having arrived, by up to %v", text.CountOf(c.Backwards, "message"), time.Duration(c.WorstNs)))
 	}
 	return lines
 }
@@ -111,8 +94,8 @@ func (d Dir) writeTraces(run *Run, estimate ClockEstimator) error {
 type traceWriter struct {
 	dir      Dir
 	job      int // index of the job in Run.Jobs
-	clocks   map[string]recording.Clock
-	hosts    *profile.JobClocks // differences between their clocks; nil if there is only one host
+	clocks   nodeClocks
+	hosts    *profile.JobClocks // differences between the clocks; nil if there is only one
 	estimate ClockEstimator
 	run      *Run
 	bar      *text.Progress
@@ -120,7 +103,7 @@ type traceWriter struct {
 }
 
 func (w *traceWriter) write(j *Job) error {
-	if len(w.clocks) > 1 {
+	if len(w.clocks.byID) > 1 {
 		if err := w.compareClocks(j); err != nil {
 			return err
 		}
@@ -147,22 +130,24 @@ func (w *traceWriter) each(j *Job, f func(*profile.Profile) error) error {
 }
 
 // compareClocks estimates the differences between the hosts' clocks from the
-// job's messages.
+// job's messages and collectives.
 func (w *traceWriter) compareClocks(j *Job) error {
 	var sources []profile.EventSource
 	err := w.each(j, func(p *profile.Profile) error {
 		slim := *p // events do not need the rows
 		slim.Rows, slim.Vectors = nil, nil
-		if events, err := recording.OpenEvents(&slim, w.clocks[p.Host]); err == nil { // writeTrace reports the error
+		if events, err := recording.OpenEvents(&slim, w.clocks.of(p.Source)); err == nil { // writeTrace reports the error
 			sources = append(sources, events)
 		}
 		return nil
 	})
-	if err == nil {
-		w.hosts, err = w.estimate(sources)
+	if err != nil {
+		return err
 	}
-	if err == nil && len(w.hosts.Hosts) > 1 {
-		w.run.Traced.Clocks = append(w.run.Traced.Clocks, w.hosts)
+	clocks, err := w.estimate(sources)
+	if err == nil && len(clocks.Hosts) > 1 {
+		w.hosts = clocks
+		w.run.Traced.Clocks = append(w.run.Traced.Clocks, clocks)
 	}
 	return err
 }
@@ -170,7 +155,7 @@ func (w *traceWriter) compareClocks(j *Job) error {
 // writeTrace writes the trace file of a process. If the events cannot be read,
 // it adds the error to Damaged and returns nil.
 func (w *traceWriter) writeTrace(p *profile.Profile) error {
-	events, err := recording.OpenEvents(p, w.clocks[p.Host])
+	events, err := recording.OpenEvents(p, w.clocks.of(p.Source))
 	if err != nil {
 		w.said.Lock()
 		defer w.said.Unlock()
@@ -179,7 +164,10 @@ func (w *traceWriter) writeTrace(p *profile.Profile) error {
 	}
 	src := profile.EventSource(events)
 	if w.hosts != nil {
-		src = profile.CorrectClock(src, w.hosts.Of(p.Host))
+		src = profile.CorrectClock(src, w.hosts.Of(events.Trace()))
+		if p.Rank == w.hosts.Hosts[0].Rank {
+			events.Trace().Clocks = w.hosts
+		}
 	}
 	err = atomicfile.Write(w.dir.traceFile(w.job, p.Rank), func(out io.Writer) error { return tracefile.Write(out, src) })
 	done := err == nil && ended(p) && len(events.Problems) == 0 // keep damaged event files: they may be repairable
@@ -258,17 +246,25 @@ func (d Dir) traced() []string {
 	return files
 }
 
-// clocksOf returns the clock of each node. The processes of a node use the same
-// counter.
-func (t *Traced) clocksOf(files []string) map[string]recording.Clock {
-	clocks := map[string]recording.Clock{}
+// nodeClocks has one clock for all processes that count the same ticks.
+type nodeClocks struct {
+	byID map[string]recording.Clock
+	id   map[string]string // by the file name of a recording
+}
+
+func (n *nodeClocks) of(path string) recording.Clock { return n.byID[n.id[filepath.Base(path)]] }
+
+// clocksOf returns the clocks of the recordings.
+func (t *Traced) clocksOf(files []string) nodeClocks {
+	clocks := nodeClocks{map[string]recording.Clock{}, map[string]string{}}
 	for _, file := range files {
-		host, clock, err := recording.ReadClock(file)
+		id, clock, err := recording.ReadClock(file)
 		if err != nil {
 			t.Damaged = append(t.Damaged, fmt.Errorf("convert events: %w", err))
 			continue
 		}
-		clocks[host] = clocks[host].Better(clock)
+		clocks.id[filepath.Base(file)] = id
+		clocks.byID[id] = clocks.byID[id].Better(clock)
 	}
 	return clocks
 }

@@ -118,7 +118,10 @@ func (l *limit) touched(drift float64) int {
 
 // corridor is the limits of a clock's correction: a line must not be below
 // floor and, with negated y, not below ceiling.
-type corridor struct{ floor, ceiling limit }
+type corridor struct {
+	floor, ceiling limit
+	messages       uint64 // number of messages among the points
+}
 
 // mostDrift is the largest drift of a clock: a quartz is within 100 ppm, and
 // NTP slews by up to 500 ppm.
@@ -127,6 +130,27 @@ const mostDrift = 500e-6
 // leastFlight is about the shortest time that a message takes between hosts, in
 // ns.
 const leastFlight = 1000
+
+// narrow is the largest margin, in ns, at which the middle is assumed to be
+// right: about as long as a message takes on a slow network. Where limits are
+// further apart, messages of one direction were received late, or sent long
+// before. They say nothing about the clocks, whose true difference is more likely
+// to be close to the limit that they violated.
+const narrow = 200_000
+
+// aim returns by how much a clock is moved that must be moved by low to high ns:
+// not at all, to the middle, or as little as possible.
+func aim(low, high float64) float64 {
+	switch {
+	case low <= 0 && high >= 0:
+		return 0
+	case (high-low)/2 <= narrow:
+		return (low + high) / 2
+	case low > 0:
+		return low
+	}
+	return high
+}
 
 // margin returns the distance of the middle line of this drift from both
 // limits. It is negative if no line of this drift is between them.
@@ -152,27 +176,55 @@ func (c *corridor) middle(drift float64) clockLine {
 //
 // A drift that the messages do not show is not used. The drift is 0 if that
 // leaves half of the margin. If the maximum is at an end, because all messages
-// in one direction come before those in the other, it is the smallest drift
-// that leaves half of leastFlight. For a single limit see lineAbove.
+// in one direction come before those in the other, or if the limits are not
+// narrow, it is the smallest drift that leaves half of leastFlight. Then the
+// line is as close to 0 as this distance allows, unless that margin is narrow.
+// If no line is between the limits, it is the middle one of those that are about
+// as good: where several hosts contradict each other, each then goes half of the
+// way to the others. Both limits must have points.
 func (c *corridor) line() (l clockLine, margin float64) {
 	c.floor.hull()
 	c.ceiling.hull()
-	switch {
-	case c.ceiling.n == 0:
-		return c.floor.lineAbove(), 0
-	case c.floor.n == 0:
-		l := c.ceiling.lineAbove()
-		return clockLine{-l.offset, -l.drift}, 0
-	}
 	drift := c.widest()
 	margin = c.margin(drift)
 	switch {
 	case c.margin(0) > 0 && c.margin(0) >= margin/2:
 		drift = 0
-	case math.Abs(drift) == mostDrift:
-		drift = c.smallest(drift, min(margin, leastFlight)/2)
+	case math.Abs(drift) == mostDrift, margin > narrow:
+		drift = c.towards(drift, 0, min(margin, leastFlight)/2)
+	case margin < 0:
+		least := margin + margin/100
+		drift = (c.towards(drift, -mostDrift, least) + c.towards(drift, mostDrift, least)) / 2
 	}
-	return c.middle(drift), c.margin(drift)
+	l, margin = c.middle(drift), c.margin(drift)
+	if margin > narrow {
+		l.offset = aim(l.offset-margin+leastFlight/2, l.offset+margin-leastFlight/2)
+	}
+	return l, margin
+}
+
+// correction returns the line that corrects a clock, and its largest error: none
+// if nothing goes backwards without it.
+func (c *corridor) correction() (l clockLine, wrong float64) {
+	l, margin := c.line()
+	if early, late := -c.floor.above(0), -c.ceiling.above(0); early >= 0 && late >= 0 {
+		return clockLine{}, max(early, late)
+	}
+	return l, math.Abs(margin)
+}
+
+// nudged returns l, moved by as little as possible so that it does not violate
+// the only limit that there is.
+func (c *corridor) nudged(l clockLine) clockLine {
+	switch {
+	case c.floor.n > 0:
+		c.floor.hull()
+		l.offset = max(l.offset, c.floor.above(l.drift))
+	case c.ceiling.n > 0:
+		c.ceiling.hull()
+		l.offset = min(l.offset, -c.ceiling.above(-l.drift))
+	}
+	return l
 }
 
 // widest returns the drift with the greatest margin, the smallest one if there
@@ -202,37 +254,15 @@ func (l *limit) eachSlope(f func(float64)) {
 	}
 }
 
-// smallest returns the drift between 0 and drift that is closest to 0 and has
-// at least this margin, to within 1e-15. drift itself must have the margin.
-func (c *corridor) smallest(drift, margin float64) float64 {
-	least, most := 0.0, drift
+// towards returns the drift between two that is closest to the second and has at
+// least this margin, to within 1e-15. The first must have the margin.
+func (c *corridor) towards(first, second, margin float64) float64 {
 	for range 40 {
-		if middle := (least + most) / 2; c.margin(middle) < margin {
-			least = middle
+		if middle := (first + second) / 2; c.margin(middle) < margin {
+			second = middle
 		} else {
-			most = middle
+			first = middle
 		}
 	}
-	return most
-}
-
-// lineAbove returns the line that is not below the hull and is lowest in the
-// middle of the hull's time span: the edge there. Its drift is 0 if that raises
-// the line by less than leastFlight, which every message takes.
-func (l *limit) lineAbove() clockLine {
-	p := l.points
-	middle := (p[0].x + p[len(p)-1].x) / 2
-	drift := 0.0
-	for i := range len(p) - 1 {
-		if p[i+1].x >= middle {
-			drift = (p[i+1].y - p[i].y) / (p[i+1].x - p[i].x)
-			break
-		}
-	}
-	drift = max(-mostDrift, min(drift, mostDrift))
-	line := clockLine{l.above(drift), drift}
-	if level := l.above(0); level-line.at(middle) < leastFlight {
-		return clockLine{level, 0}
-	}
-	return line
+	return first
 }

@@ -11,16 +11,20 @@ import (
 )
 
 // flight is a message between hosts: when it was sent, and when it was known to
-// have arrived, in ns since the base, each by the clock of its own host.
+// have arrived, in ns since the base, each by the clock of its own host. In a
+// collective, it is when a host entered, and when another left that waits for
+// the first.
 type flight struct {
 	from, to       int32 // indices of the hosts
 	sent, received int64
+	collective     bool
 }
 
-// flights finds the messages between hosts. A goroutine for each source reads
-// the halves of such messages. They are paired by always continuing with the
-// source that is furthest behind in time since it left MPI_Init. So few halves
-// wait for the other, even if clocks are far apart.
+// flights finds the messages and collectives between hosts. A goroutine for
+// each source reads the halves of messages, and what the process saw of
+// collectives. They are paired by always continuing with the source that is
+// furthest behind in time since it left MPI_Init. So few halves wait for the
+// other, even if clocks are far apart.
 type flights struct {
 	sources []profile.EventSource
 	host    []int32 // by source
@@ -28,7 +32,9 @@ type flights struct {
 	keeps   int     // number of halves that wait for the other before the oldest are dropped
 }
 
-// half is a message as one side saw it.
+// half is a message as one side saw it, or what a process saw of a collective.
+// Then from is the process, to the number of halves that each process has, tag
+// the number of the call, and seq the number of the collective.
 type half struct {
 	flightKey
 	seen
@@ -36,9 +42,18 @@ type half struct {
 
 // seen is the time, in ns since the base by the clock of its host.
 type seen struct {
-	time     int64
-	received bool
+	time int64
+	role halfRole
 }
+
+type halfRole uint8
+
+const (
+	halfSent     halfRole = iota
+	halfReceived          // known to have arrived
+	halfEntered           // entered a collective, for whom others wait
+	halfLeft              // left it, having waited for others
+)
 
 // flightKey identifies a message; it is the same for both halves.
 type flightKey struct {
@@ -53,21 +68,30 @@ const (
 	halvesKept   = 1 << 22 // takes about 300 MB
 )
 
-// each calls f with each message between hosts. It returns the number of
-// messages, and the number of halves without the other half.
-func (fs *flights) each(f func(flight)) (paired, alone uint64, err error) {
+// paired is how many messages and collectives between hosts were found.
+type paired struct {
+	messages, collectives uint64
+	alone                 uint64 // halves of messages without the other half
+}
+
+// each calls f with each message between hosts, and with the pairs of hosts of
+// each collective.
+func (fs *flights) each(f func(flight)) (paired, error) {
 	group, ctx := errgroup.WithContext(context.Background())
 	labels, sourceOf := fs.labels(), fs.ranks()
+	spans := fs.spans(labels)
 	var behind spotters
 	for i, src := range fs.sources {
-		s := &spotter{fs: fs, source: int32(i), labels: labels, sourceOf: sourceOf, since: departure(src.Trace()) - fs.base,
+		s := &spotter{fs: fs, source: int32(i), labels: labels, spans: spans, sourceOf: sourceOf, since: departure(src.Trace()) - fs.base,
 			full: make(chan []half, 1), empty: make(chan []half, 2), done: ctx.Done()}
 		group.Go(s.read)
 		behind = append(behind, s)
 	}
-	p := pairing{flights: fs, f: f, newer: map[flightKey]seen{}}
+	p := pairing{flights: fs, f: f, newer: map[flightKey]seen{}, spans: spans, open: map[collectiveKey]*collectiveTimes{}}
 	p.all(behind)
-	return p.paired, p.alone + uint64(len(p.newer)+len(p.older)), group.Wait()
+	p.useOpen()
+	p.alone += uint64(len(p.newer) + len(p.older))
+	return p.paired, group.Wait()
 }
 
 // departure returns when a process left MPI_Init, or its first known time.
@@ -106,8 +130,10 @@ type pairing struct {
 	*flights
 	f            func(flight)
 	newer, older map[flightKey]seen
-	paired       uint64
-	alone        uint64
+	spans        []span // by the index of a communicator's label
+	open         map[collectiveKey]*collectiveTimes
+	freeTimes    pool[collectiveTimes]
+	paired
 }
 
 // all processes the halves of the source that is furthest behind until none are
@@ -117,7 +143,11 @@ func (p *pairing) all(behind spotters) {
 	heap.Init(&behind)
 	for len(behind) > 0 {
 		for _, h := range behind[0].batch {
-			p.join(h)
+			if h.role >= halfEntered {
+				p.gather(h)
+			} else {
+				p.join(h)
+			}
 		}
 		if behind[0].more() {
 			heap.Fix(&behind, 0)
@@ -138,16 +168,16 @@ func (p *pairing) join(h half) {
 	switch {
 	case !waits:
 		p.keep(h)
-	case other.received == h.received:
+	case other.role == h.role:
 		p.alone++ // two halves have the same key: neither is used
 	default:
 		delete(in, h.flightKey)
 		sent, received := h.time, other.time
-		if h.received {
+		if h.role == halfReceived {
 			sent, received = received, sent
 		}
-		p.paired++
-		p.f(flight{p.host[h.from], p.host[h.to], sent, received})
+		p.messages++
+		p.f(flight{p.host[h.from], p.host[h.to], sent, received, false})
 	}
 }
 
@@ -172,11 +202,13 @@ func (s *spotters) Pop() any {
 	return last
 }
 
-// spotter finds the halves of messages between hosts in the events of a source.
+// spotter finds the halves of messages and collectives between hosts in the
+// events of a source.
 type spotter struct {
 	fs       *flights
 	source   int32
 	labels   map[string]int32
+	spans    []span
 	sourceOf map[int32]int32
 	since    int64 // when the process left MPI_Init, ns since the base
 	full     chan []half
@@ -190,7 +222,11 @@ type spotter struct {
 	halves  []half
 	kinds   []spotted
 	startAt map[int32]int64 // start of the last Startall, by thread
+	called  map[calledOn]uint32
 }
+
+// calledOn is a call on a communicator; the index of its label.
+type calledOn struct{ comm, call int32 }
 
 // spotted says what a kind of event shows about messages between hosts.
 type spotted struct {
@@ -198,16 +234,21 @@ type spotted struct {
 	comm   int32
 	peer   int32 // index of the source
 	thread int32
+
+	call          int32 // number of the call, of a collective
+	entered, left bool  // whether others wait for the process, and it for others
+	empty         bool  // whether that is so although it moves no data
 }
 
 type spottedRole uint8
 
 const (
-	spotNothing  spottedRole = iota
-	spotSend                 // sent when the call started
-	spotSent                 // sent by the Startall before it
-	spotReceive              // arrived when the call ended
-	spotStartall             // sends the messages of the following events
+	spotNothing    spottedRole = iota
+	spotSend                   // sent when the call started
+	spotSent                   // sent by the Startall before it
+	spotReceive                // arrived when the call ended
+	spotStartall               // sends the messages of the following events
+	spotCollective             // took part in a collective
 )
 
 // more gets the next batch, and reports whether there is one.
@@ -226,7 +267,7 @@ func (s *spotter) more() bool {
 // read reads the source.
 func (s *spotter) read() error {
 	defer close(s.full)
-	s.halves, s.startAt = make([]half, 0, halvesAtOnce), make(map[int32]int64)
+	s.halves, s.startAt, s.called = make([]half, 0, halvesAtOnce), make(map[int32]int64), make(map[calledOn]uint32)
 	s.empty <- nil // a second batch, to be filled while the first is processed
 	if err := s.fs.sources[s.source].Each(s.spot); err != nil {
 		return err
@@ -267,10 +308,13 @@ func (s *spotter) spot(e *profile.Events, kinds []profile.EventKind) error {
 			s.startAt[k.thread] = start
 			continue
 		}
-		if e.Seq[i] == 0 {
-			continue
+		switch {
+		case k.role == spotCollective:
+			s.takePart(k, start, e, i)
+		case e.Seq[i] > 0:
+			s.halves = append(s.halves, s.half(k, start, e, i))
 		}
-		if s.halves = append(s.halves, s.half(k, start, e, i)); len(s.halves) >= halvesAtOnce {
+		if len(s.halves) >= halvesAtOnce {
 			if err := s.pass(); err != nil {
 				return err
 			}
@@ -281,13 +325,13 @@ func (s *spotter) spot(e *profile.Events, kinds []profile.EventKind) error {
 
 // half returns the half that event i shows. start is its start.
 func (s *spotter) half(k *spotted, start int64, e *profile.Events, i int) half {
-	h := half{flightKey{k.comm, s.source, k.peer, e.Tag[i], e.Seq[i]}, seen{start, false}}
+	h := half{flightKey{k.comm, s.source, k.peer, e.Tag[i], e.Seq[i]}, seen{start, halfSent}}
 	switch k.role {
 	case spotSent:
 		h.time = s.startAt[k.thread]
 	case spotReceive:
 		h.from, h.to = h.to, h.from
-		h.seen = seen{start + e.Duration[i], true}
+		h.seen = seen{start + e.Duration[i], halfReceived}
 	}
 	return h
 }
@@ -300,6 +344,9 @@ func (s *spotter) kind(k *profile.EventKind) spotted {
 		return spotted{role: spotStartall, thread: k.Thread}
 	}
 	comms := s.fs.sources[s.source].Trace().Comms
+	if k.Class.Collective() {
+		return s.collectiveKind(k, comms)
+	}
 	peer, traced := s.sourceOf[k.Peer]
 	if k.Class != profile.P2P || !traced || s.fs.host[peer] == s.fs.host[s.source] || k.Comm < 0 || int(k.Comm) >= len(comms) {
 		return spotted{}

@@ -11,11 +11,11 @@ import (
 // hostPair is two hosts, the one with the lower rank first.
 type hostPair struct{ first, second int32 }
 
-// corridors holds, for each pair of hosts that exchanged messages, the limits
-// of the correction that converts the second host's clock to the first's. A
-// message to the second, sent at s and received at r, shows that the correction
-// at r is at least s - r. A message from the second shows that it is at most r
-// - s at s.
+// corridors holds, for each pair of hosts that exchanged messages or took part
+// in a collective, the limits of the correction that converts the second host's
+// clock to the first's. A message to the second, sent at s and received at r,
+// shows that the correction at r is at least s - r. A message from the second
+// shows that it is at most r - s at s.
 type corridors struct {
 	of    map[hostPair]*corridor
 	pairs []hostPair // sorted, once everything is added
@@ -23,18 +23,15 @@ type corridors struct {
 
 func newCorridors() *corridors { return &corridors{of: make(map[hostPair]*corridor)} }
 
-func sortHosts(hosts []profile.HostClock) {
-	slices.SortFunc(hosts, func(a, b profile.HostClock) int {
-		return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Host, b.Host))
-	})
-}
-
 func (c *corridors) add(f flight) {
 	pair := hostPair{min(f.from, f.to), max(f.from, f.to)}
 	between := c.of[pair]
 	if between == nil {
 		between = &corridor{}
 		c.of[pair] = between
+	}
+	if !f.collective {
+		between.messages++
 	}
 	apart := float64(f.sent - f.received)
 	if f.to == pair.second {
@@ -47,27 +44,27 @@ func (c *corridors) add(f flight) {
 // clockEdge is a pair of hosts and the correction between them.
 type clockEdge struct {
 	hostPair
-	line   clockLine
-	margin float64
-	ways   int    // number of directions with messages, 1 or 2
-	n      uint64 // number of messages
+	line     clockLine // if there are both limits
+	wrong    float64   // its largest error
+	ways     int       // number of directions that are limited, 1 or 2
+	messages uint64    // number of messages
 }
 
 // edges returns all pairs, those with the smallest error first, and those with
-// messages in only one direction last.
+// only one limit last.
 func (c *corridors) edges() []clockEdge {
 	var edges []clockEdge
 	for pair, between := range c.of {
-		line, margin := between.line()
-		e := clockEdge{pair, line, math.Abs(margin), 2, between.floor.n + between.ceiling.n}
-		if between.floor.n == 0 || between.ceiling.n == 0 {
-			e.ways = 1
+		e := clockEdge{hostPair: pair, ways: 1, messages: between.messages}
+		if between.floor.n > 0 && between.ceiling.n > 0 {
+			e.ways = 2
+			e.line, e.wrong = between.correction()
 		}
 		edges = append(edges, e)
 		c.pairs = append(c.pairs, pair)
 	}
 	slices.SortFunc(edges, func(a, b clockEdge) int {
-		return cmp.Or(cmp.Compare(b.ways, a.ways), cmp.Compare(a.margin, b.margin), comparePairs(a.hostPair, b.hostPair))
+		return cmp.Or(cmp.Compare(b.ways, a.ways), cmp.Compare(a.wrong, b.wrong), comparePairs(a.hostPair, b.hostPair))
 	})
 	slices.SortFunc(c.pairs, comparePairs)
 	return edges
@@ -77,10 +74,13 @@ func comparePairs(a, b hostPair) int {
 	return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.second, b.second))
 }
 
-// solve corrects each host to the lowest one that messages connect it with,
-// over the pairs with the smallest error (Kruskal's spanning tree), and sets
-// the evidence. Errors add up along the tree, so messages between hosts that
-// are not adjacent in the tree may still go backwards; then settle moves hosts.
+// solve returns the corrections, and sets the evidence. It compares each host
+// with the lowest one that limits connect it with, over the pairs with the
+// smallest error (Kruskal's spanning tree). If a message goes backwards, it
+// corrects the hosts along the tree, as far as there are limits in both
+// directions. What is connected in this way is a block; place moves the blocks.
+// Errors add up along the tree, so messages between hosts that are not adjacent
+// in the tree may still go backwards; then settle moves hosts.
 func (c *corridors) solve(hosts []profile.HostClock) []clockLine {
 	next := make([][]clockEdge, len(hosts)) // edges of the tree, by host
 	group := make([]int32, len(hosts))
@@ -95,13 +95,19 @@ func (c *corridors) solve(hosts []profile.HostClock) []clockLine {
 			next[e.second] = append(next[e.second], e)
 		}
 	}
-	lines := make([]clockLine, len(hosts))
+	own, lines, block := make([]clockLine, len(hosts)), make([]clockLine, len(hosts)), make([]int32, len(hosts))
 	for i := range hosts {
 		if groupOf(group, int32(i)) == int32(i) {
-			correctFrom(int32(i), hosts, next, lines)
+			correctFrom(int32(i), hosts, next, lines, block)
 		}
 	}
-	c.settle(hosts, lines)
+	if c.worst(own) >= 0 {
+		lines = own
+	} else {
+		c.place(hosts, block, lines)
+		c.settle(hosts, lines)
+	}
+	c.rate(hosts, lines)
 	return lines
 }
 
@@ -116,8 +122,11 @@ func groupOf(group []int32, host int32) int32 {
 }
 
 // correctFrom computes the corrections along the tree, starting at a reference.
-func correctFrom(reference int32, hosts []profile.HostClock, next [][]clockEdge, lines []clockLine) {
+// A host that is reached over a pair with one limit begins a block, and keeps its
+// own clock.
+func correctFrom(reference int32, hosts []profile.HostClock, next [][]clockEdge, lines []clockLine, block []int32) {
 	reached := []int32{reference}
+	block[reference] = reference
 	for i := 0; i < len(reached); i++ {
 		via := reached[i]
 		for _, e := range next[via] {
@@ -126,23 +135,58 @@ func correctFrom(reference int32, hosts []profile.HostClock, next [][]clockEdge,
 				host, line = e.first, e.line.back()
 			}
 			h := &hosts[host]
-			if host == reference || h.Via != "" {
+			if host == reference || h.Evidence != profile.ClockReference { // reached before
 				continue
 			}
-			lines[host] = line.then(lines[via])
-			h.Via, h.Messages, h.Reference = hosts[via].Host, e.n, hosts[reference].Host
-			h.Evidence, h.ErrorNs = profile.ClockBothWays, hosts[via].ErrorNs+e.margin
-			if e.ways == 1 || hosts[via].Evidence == profile.ClockOneWay {
-				h.Evidence, h.ErrorNs = profile.ClockOneWay, 0
+			block[host] = host
+			if e.ways == 2 {
+				block[host], lines[host] = block[via], line.then(lines[via])
 			}
+			h.Via, h.Messages, h.Reference, h.Evidence = hosts[via].Host, e.messages, hosts[reference].Host, profile.ClockOneWay
 			reached = append(reached, host)
 		}
 	}
 }
 
-// settle moves one host after the other to the middle of the limits that the
-// others leave it, until no message goes backwards. If clocks run at varying
-// rates this may be impossible: after some rounds it keeps the best result.
+// place moves blocks so that no message between blocks goes backwards. A cycle
+// of messages over several blocks limits them in both directions.
+func (c *corridors) place(hosts []profile.HostClock, block []int32, lines []clockLine) {
+	arcs := c.arcs(lines)
+	for i := range arcs {
+		arcs[i].from, arcs[i].to = block[arcs[i].from], block[arcs[i].to]
+	}
+	arcs = slices.DeleteFunc(arcs, func(a arc) bool { return a.from == a.to })
+	earlier, later := freedom(hosts, arcs)
+	moved := make([]float64, len(hosts)) // how much earlier a block becomes
+	for i := range hosts {
+		moved[i] = -aim(-earlier[i], later[i])
+	}
+	shorten(moved, arcs, hosts)
+	for i := range hosts {
+		lines[i] = lines[i].then(clockLine{-moved[block[i]], 0})
+	}
+}
+
+// rate sets the error of each host. It is known if cycles of messages limit the
+// host's clock in both directions.
+func (c *corridors) rate(hosts []profile.HostClock, lines []clockLine) {
+	arcs := c.arcs(lines)
+	for i := range arcs {
+		arcs[i].slack = math.Abs(arcs[i].slack)
+	}
+	earlier, later := freedom(hosts, arcs)
+	for i := range hosts {
+		wrong := max(earlier[i], later[i])
+		if h := &hosts[i]; h.Evidence == profile.ClockOneWay && !math.IsInf(wrong, 1) {
+			h.Evidence, h.ErrorNs = profile.ClockBothWays, wrong
+		}
+	}
+}
+
+// settle moves the hosts whose messages go backwards, one after the other, to
+// the middle of the limits that the others leave them, until no message goes
+// backwards. If clocks run at varying rates this may be impossible: after some
+// rounds it keeps the best result.
 func (c *corridors) settle(hosts []profile.HostClock, lines []clockLine) {
 	const most = 100
 	best, worst := slices.Clone(lines), c.worst(lines)
@@ -151,7 +195,7 @@ func (c *corridors) settle(hosts []profile.HostClock, lines []clockLine) {
 			break
 		}
 		for i := range hosts {
-			if hosts[i].Evidence != profile.ClockReference {
+			if hosts[i].Evidence != profile.ClockReference && c.worstOf(int32(i), lines) < 0 {
 				lines[i] = c.between(int32(i), lines)
 			}
 		}
@@ -188,23 +232,106 @@ func (c *corridors) between(host int32, lines []clockLine) clockLine {
 			}
 		}
 	}
+	if all.floor.n == 0 || all.ceiling.n == 0 {
+		return all.nudged(lines[host])
+	}
 	line, _ := all.line()
 	return line
 }
 
 // worst returns the shortest time that a message takes by the corrected clocks,
-// in ns. It is negative if a message goes backwards. The minimum is at a
-// corner, because the time is linear in x and y.
+// in ns. It is negative if a message goes backwards.
 func (c *corridors) worst(lines []clockLine) float64 {
 	worst := math.Inf(1)
 	for pair, between := range c.of {
-		first, second := lines[pair.first], lines[pair.second]
-		for _, p := range between.floor.points { // sent at x + y, received at x
-			worst = min(worst, second.at(p.x)-p.y-first.at(p.x+p.y))
-		}
-		for _, p := range between.ceiling.points { // sent at x, received at x - y
-			worst = min(worst, -p.y+first.at(p.x-p.y)-second.at(p.x))
+		toSecond, toFirst := between.fastest(lines[pair.first], lines[pair.second])
+		worst = min(worst, toSecond, toFirst)
+	}
+	return worst
+}
+
+// worstOf is worst for the messages of one host.
+func (c *corridors) worstOf(host int32, lines []clockLine) float64 {
+	worst := math.Inf(1)
+	for _, pair := range c.pairs {
+		if pair.first == host || pair.second == host {
+			toSecond, toFirst := c.of[pair].fastest(lines[pair.first], lines[pair.second])
+			worst = min(worst, toSecond, toFirst)
 		}
 	}
 	return worst
+}
+
+// fastest returns the shortest time that a message takes by the corrected
+// clocks, to either host, in ns; infinity if there is none. The minimum is at a
+// corner, because the time is linear in x and y.
+func (c *corridor) fastest(first, second clockLine) (toSecond, toFirst float64) {
+	toSecond, toFirst = math.Inf(1), math.Inf(1)
+	for _, p := range c.floor.points { // sent at x + y, received at x
+		toSecond = min(toSecond, second.at(p.x)-p.y-first.at(p.x+p.y))
+	}
+	for _, p := range c.ceiling.points { // sent at x, received at x - y
+		toFirst = min(toFirst, -p.y+first.at(p.x-p.y)-second.at(p.x))
+	}
+	return toSecond, toFirst
+}
+
+// arc is the messages from a host to another. The receiver's clock can be set
+// back by slack, compared with the sender's, before one of them goes backwards.
+// slack is negative if one does.
+type arc struct {
+	from, to int32
+	slack    float64 // ns
+}
+
+// arcs returns the arcs of all pairs, with these corrections.
+func (c *corridors) arcs(lines []clockLine) []arc {
+	var arcs []arc
+	for _, pair := range c.pairs {
+		toSecond, toFirst := c.of[pair].fastest(lines[pair.first], lines[pair.second])
+		for _, a := range []arc{{pair.first, pair.second, toSecond}, {pair.second, pair.first, toFirst}} {
+			if !math.IsInf(a.slack, 1) {
+				arcs = append(arcs, a)
+			}
+		}
+	}
+	return arcs
+}
+
+// freedom returns how much earlier or later each host's clock can be set, while
+// that of its reference stays, before a message goes backwards. It is infinity
+// if nothing limits that. A path of arcs from the reference to a host limits how
+// much earlier, a path back how much later: the limits of hosts on the way add up.
+func freedom(hosts []profile.HostClock, arcs []arc) (earlier, later []float64) {
+	earlier, later = make([]float64, len(hosts)), make([]float64, len(hosts))
+	for i, h := range hosts {
+		if h.Evidence != profile.ClockReference {
+			earlier[i], later[i] = math.Inf(1), math.Inf(1)
+		}
+	}
+	back := make([]arc, len(arcs))
+	for i, a := range arcs {
+		back[i] = arc{a.to, a.from, a.slack}
+	}
+	shorten(earlier, arcs, hosts)
+	shorten(later, back, hosts)
+	return earlier, later
+}
+
+// shorten reduces distances, except those of references, until none is longer
+// than that to another host and the arc from there (Bellman and Ford). If that
+// never ends, because clocks contradict each other in a cycle, it stops after as
+// many rounds as there are hosts.
+func shorten(distance []float64, arcs []arc, hosts []profile.HostClock) {
+	for range distance {
+		changed := false
+		for _, a := range arcs {
+			if d := distance[a.from] + a.slack; d < distance[a.to] && hosts[a.to].Evidence != profile.ClockReference {
+				distance[a.to], changed = d, true
+			}
+		}
+		if !changed {
+			return
+		}
+	}
 }

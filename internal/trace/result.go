@@ -30,11 +30,12 @@ type Result struct {
 	// Oversubscribed are ranks that shared processors. Their waits and
 	// efficiencies include waiting for a processor.
 	Oversubscribed []profile.Oversubscription `json:"oversubscribed"`
-	Runtime        float64                    `json:"runtime_s"`        // from the first end of Init to the last start of Finalize
-	POP            *POP                       `json:"pop"`              // nil if traces are cut: missing calls would look like computing
-	CriticalPath   *CriticalPath              `json:"critical_path"`    // nil if traces are cut
-	Frames         *Frames                    `json:"frames,omitempty"` // nil if none were requested
-	Clocks         *profile.JobClocks         `json:"clocks,omitempty"` // how the hosts' clocks were corrected; nil if there is one host
+	Runtime        float64                    `json:"runtime_s"`             // from the first end of Init to the last start of Finalize
+	POP            *POP                       `json:"pop"`                   // nil if traces are cut: missing calls would look like computing
+	CriticalPath   *CriticalPath              `json:"critical_path"`         // nil if traces are cut
+	Frames         *Frames                    `json:"frames,omitempty"`      // nil if none were requested
+	Clocks         *profile.JobClocks         `json:"clocks,omitempty"`      // how the hosts' clocks were compared; nil if there is one clock
+	ClockNotes     []string                   `json:"clock_notes,omitempty"` // Clocks.Lines
 }
 
 func (r *replay) result(path *CriticalPath) *Result {

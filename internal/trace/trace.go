@@ -54,13 +54,22 @@ func Analyze(sources []profile.EventSource, o Options) (*Result, error) {
 		}
 	}
 	out := r.result(path)
-	out.Clocks = clocks
+	if clocks != nil {
+		out.Clocks, out.ClockNotes = clocks, clocks.Lines()
+	}
 	return out, nil
 }
 
-// onOneClock returns the sources with corrected clocks. The clocks are nil if
-// there is only one host, or if the traces were corrected before.
+// onOneClock returns the sources with corrected clocks, and how the clocks were
+// compared: nil if there is only one clock. Traces of a run directory were
+// corrected when they were written. Then the trace of the lowest rank has the
+// comparison.
 func onOneClock(sources []profile.EventSource) ([]profile.EventSource, *profile.JobClocks, error) {
+	for _, src := range sources {
+		if t := src.Trace(); t.Clocks != nil {
+			return sources, t.Clocks, nil
+		}
+	}
 	if slices.ContainsFunc(sources, func(src profile.EventSource) bool { return src.Trace().Clock != nil }) {
 		return sources, nil, nil
 	}

@@ -143,6 +143,10 @@ const (
 
 	// Of version 8: why the process has a file of its own and no part of its node's container.
 	StringAlone = 8
+
+	// Of version 9: the id of the boot of the process's kernel. Processes with one id share
+	// their clocks, whatever the names of their hosts (containers on one node).
+	StringBoot = 11
 )
 
 // Row.Direction. Rows with None, Send, Recv, Read and Write count calls. Rows with these

@@ -391,11 +391,11 @@ func TestClocksOfHosts(t *testing.T) {
 		for _, skew := range skews {
 			t.Run(skew.name, func(t *testing.T) {
 				testenv.At(t, skew.level)
-				lib := m.library(t)
-				other := lib
+				lib, flags := m.library(t), []string{"-O0", "-DBOOT_OF_ANOTHER_HOST"}
 				if skew.clock != "" {
-					other = m.libraryWith(t, "clocks.h", "-O0", "-D"+skew.clock)
+					flags = append(flags, "-D"+skew.clock)
 				}
+				other := m.libraryWith(t, "clocks.h", flags...)
 				dir, stdout := asPlanned(t, "late", func() (dir, stdout string) {
 					return m.onTwoHosts(t, lib, other, m.compile(t, "late"))
 				})
@@ -422,13 +422,17 @@ func TestClocksOfHosts(t *testing.T) {
 func checkCorrection(t *testing.T, traces []profile.EventSource, offset, drift float64) {
 	t.Helper()
 	own := traces[1].Trace()
-	if own.Host != "elsewhere" || traces[0].Trace().Host == own.Host || own.Clock == nil || traces[0].Trace().Clock != nil {
-		t.Fatalf("hosts %q and %q, corrections %v and %v", traces[0].Trace().Host, own.Host, traces[0].Trace().Clock, own.Clock)
+	if own.Host != "elsewhere" || traces[0].Trace().Host == own.Host || traces[0].Trace().Clock != nil || traces[0].Trace().Clocks == nil {
+		t.Fatalf("hosts %q and %q, correction %v", traces[0].Trace().Host, own.Host, traces[0].Trace().Clock)
+	}
+	var by profile.ClockCorrection
+	if own.Clock != nil {
+		by = *own.Clock
 	}
 	tolerance := float64(testenv.Allow(100 * time.Microsecond)) // several times the latency of a message
 	for _, at := range []int64{own.Start, own.End} {
 		want := -offset - drift*float64(at-own.Start)
-		added := own.Clock.Offset + own.Clock.Drift*float64(at-own.Clock.At)
+		added := by.Offset + by.Drift*float64(at-by.At)
 		if math.Abs(added-want) > tolerance {
 			t.Errorf("%.1f s after the start: %.0f ns added to the clock, want %.0f", float64(at-own.Start)/1e9, added, want)
 		}

@@ -1,5 +1,16 @@
 /* Faulty clocks for the library (-include), one for each macro below. Without a
  * macro, the clocks are unchanged. */
+#define _GNU_SOURCE /* as in the library's sources */
+#if defined(BOOT_OF_ANOTHER_HOST)
+/* Each process is under another kernel, by the id of its boot. */
+#include <fcntl.h>
+#include <string.h>
+static inline const char *boot_file(const char *path)
+{
+    return strcmp(path, "/proc/sys/kernel/random/boot_id") == 0 ? "/proc/sys/kernel/random/uuid" : path;
+}
+#define open(path, ...) open(boot_file(path), __VA_ARGS__)
+#endif
 #if defined(CLOCK_OF_ANOTHER_CPU)
 /* cpuid does not report a constant rate of the time stamp counter. */
 #include <cpuid.h>
@@ -17,7 +28,6 @@ static inline unsigned long long jumping_ticks(void)
 #define __builtin_ia32_rdtsc jumping_ticks
 #elif defined(CLOCK_OF_ANOTHER_HOST)
 /* The system's clocks run 20 ppm too fast, and the time of day is 5 ms ahead. */
-#define _GNU_SOURCE /* as in the library's sources */
 #include <time.h>
 static inline int fast_clock(clockid_t clock, struct timespec *t)
 {

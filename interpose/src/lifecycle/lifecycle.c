@@ -3,6 +3,7 @@
 
 #include "base/job.h"
 #include "base/lock.h"
+#include "base/procfs.h"
 #include "base/resolve.h"
 #include "base/settings.h"
 #include "file/events.h"
@@ -93,6 +94,8 @@ static void describe_process(void)
     ssize_t n = readlink("/proc/self/exe", text, sizeof text);
     if (n > 0)
         mt_recording_string(MT_STRING_PROGRAM, text, (uint64_t)n);
+    if (mt_procfs_read("/proc/sys/kernel/random/boot_id", text, sizeof text) > 0)
+        mt_recording_string(MT_STRING_BOOT, text, strcspn(text, "\n"));
 }
 
 // Makes the recording. Until this call the library has done nothing. `late` is true

@@ -97,15 +97,14 @@ function criticalPath(path) {
 
 // traceNotes returns what limits an analysis: eager limits, what was not matched or not traced.
 function traceNotes(a) {
-  const { matching: m, clocks } = a, gone = (a.partial_ranks || 0) + a.size - a.ranks;
+  const { matching: m } = a, gone = (a.partial_ranks || 0) + a.size - a.ranks;
   const unmatched = (reasons, noun) =>
     Object.entries(reasons || {}).map(([why, n]) => `Not matched: ${plural(n, noun)}: ${why}`);
   return [
     ...a.eager_limits.map(eagerText), ...unmatched(m.unmatched_sends, "send"),
     ...unmatched(m.unmatched_receives, "receive"), ...unmatched(m.collectives.incomplete, "collective"),
     m.sizes_differ > 0 && `Of another size than was sent: ${plural(m.sizes_differ, "message")}`,
-    clocks && `Clocks of ${plural(clocks.hosts.length, "host")} were corrected` +
-      (clocks.backwards ? `; ${plural(clocks.backwards, "message")} still arrive before they were sent` : ""),
+    ...(a.clock_notes || []).map((note) => note[0].toUpperCase() + note.slice(1)),
     a.dropped > 0 && `The traces had no room for ${plural(a.dropped, "event")}`,
     gone > 0 && `The traces of ${plural(gone, "rank")} are not whole: waits for what is not in them are not known`,
   ].filter(Boolean);
