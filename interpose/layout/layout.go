@@ -260,6 +260,13 @@ const (
 	PeerElsewhere = -6
 )
 
+// Thread.Flags (version 9)
+const (
+	// ThreadMain: the thread that initialized MPI has the record, and has not ended. It lives
+	// until Finalize even if its latest call returned long before.
+	ThreadMain = 1
+)
+
 // CommNone is the communicator of a row without a communicator.
 const CommNone = 0xffffffff
 
@@ -387,12 +394,19 @@ type String struct {
 type Thread struct {
 	Record   Record
 	Index    uint32
-	Reserved uint32
+	Flags    uint32 // of version 9, 0 before
 	Table    uint64 // offset of the table's segment; 0 if there is none yet
 	Last     uint64 // ticks when the latest call returned; from version 5 on see Open.Last
 
 	// Of version 5:
 	Open uint64 // offset of the thread's Open, which is in the same record
+
+	// Of version 9: ticks at the start of the thread's first call, or at the end of the
+	// initialization for the thread that initialized MPI. A thread that takes over the record
+	// of one that ended adds the time between the two, so Open.Last - First is always the sum
+	// of the lifetimes of all threads that had the record. If the thread that initialized MPI
+	// makes no call before Finalize, that time is added too.
+	First uint64
 }
 
 // Open (version 5) is the call that a thread is in, in one cache line. It begins with the key
@@ -412,7 +426,7 @@ type Open struct {
 	Start  uint64 // ticks at the start of the call, minus Spent at that time; 0 if the call is not timed
 	Bytes  uint64 // size of the message or of the receive buffer; for a collective as in Row
 	Spent  uint64 // ticks in all calls that returned, each without the calls inside it
-	Last   uint64 // ticks when the latest call returned
+	Last   uint64 // ticks when the latest call returned; from version 9 on the start of the thread's first call before
 	Source int32  // source, for calls that both send and receive
 	Count  uint32 // number of requests, for calls that wait, test or start; error code, for MPI_Abort
 }
