@@ -2,6 +2,7 @@ package findings
 
 import (
 	"encoding/json"
+	"math"
 	"slices"
 
 	"github.com/mpitrace/mpitrace/aggregate"
@@ -18,6 +19,14 @@ type Report struct {
 	Analysis     *trace.Result // nil if the job was not traced
 	Summary      *aggregate.Summary
 	Patterns     *patterns.Result // what the matrices are made of; nil if that was not looked for
+}
+
+// UseTrace gives the summary the runtime of the traces: their clocks are corrected, so that
+// it is known on several hosts too. traced may be nil.
+func UseTrace(s *aggregate.Summary, traced *trace.Result) {
+	if s.POP != nil && traced != nil && traced.POP != nil {
+		s.POP.SetRuntime(math.Round(1e9 * traced.POP.Runtime))
+	}
 }
 
 // ReportOf returns the report of a job. traced is nil if it was not traced.

@@ -44,11 +44,15 @@ func Trace(w io.Writer, result *trace.Result, o Options) error {
 		ranks = fmt.Sprintf("%d of %d ranks", r.Ranks, r.Size)
 	}
 	r.printf("trace of %s: %s in %s\n", ranks, text.CountOf(r.Events, "event"), r.seconds(r.Runtime))
-	if r.POP != nil {
+	switch {
+	case r.POP != nil:
 		r.popText()
-	} else {
+	case r.CriticalPath != nil:
+		r.println("\nefficiencies are not known: no rank finalized")
+	default:
 		r.println("\nefficiencies and the critical path are not known: the traces do not have all calls")
 	}
+	r.lifetimesText(r.LifetimesUnknown)
 	if len(r.Oversubscribed) > 0 {
 		r.println()
 		r.oversubscriptionText(r.Oversubscribed, r.Ranks)
@@ -78,13 +82,17 @@ func (r *traceText) popText() {
 		lost = "lost in MPI or waiting for a core"
 	}
 	fork, end, past := r.pick("├", "|"), r.pick("└", "`"), "  "
+	of := ""
+	if p.Ranks < r.Ranks {
+		of = fmt.Sprintf(" (of %d of %d ranks)", p.Ranks, r.Ranks)
+	}
 	r.println()
 	for _, line := range []struct {
 		tree, name string
 		value      float64
 		why        string
 	}{
-		{"", "parallel efficiency", p.ParallelEfficiency, fmt.Sprintf("ranks compute %s of %s on average", r.seconds(p.UsefulMean), r.seconds(p.Runtime))},
+		{"", "parallel efficiency", p.ParallelEfficiency, fmt.Sprintf("ranks compute %s of %s on average%s", r.seconds(p.UsefulMean), r.seconds(p.Runtime), of)},
 		{fork + " ", "load balance", p.LoadBalance, fmt.Sprintf("rank %d computes most, %s", p.UsefulMaxRank, most)},
 		{end + " ", "communication", p.CommunicationEfficiency, fmt.Sprintf("rank %d computes %s of %s", p.UsefulMaxRank, most, r.seconds(p.Runtime))},
 		{past + fork + " ", "serialisation", p.Serialisation, fmt.Sprintf("%s of %s on an ideal network", most, r.seconds(p.IdealRuntime))},
