@@ -18,8 +18,7 @@ import (
 // MPI_Init and MPI_Finalize is not included, and time while recording was paused
 // counts as useful. T is the time from the first rank's end of MPI_Init to the
 // last rank's start of MPI_Finalize. On several hosts, whose clocks do not
-// compare, it is the longest application time of a rank, unless traces tell how
-// the clocks differ (see SetRuntime).
+// compare, it is the longest application time of a rank.
 //
 // Ranks that did not finalize are left out: the duration of their last call is
 // unknown, and their last known time may be long before the end.
@@ -35,8 +34,6 @@ type POP struct {
 	UsefulMaxNs             float64 `json:"useful_max_ns"`
 	UsefulMaxRank           int     `json:"useful_max_rank"` // the lowest rank with the largest useful time
 	Ranks                   int     `json:"ranks"`           // number of ranks that finalized and were timed
-
-	usefulErrorNs float64 // standard error of the sum of the useful times
 }
 
 // popOf returns the efficiency from the times of processes in the order of
@@ -44,7 +41,7 @@ type POP struct {
 func popOf(ranks []RankTimes) *POP {
 	out := POP{UsefulMaxRank: -1, LoadBalance: 1}
 	var run runSpan
-	sum := 0.0
+	sum, wrong := 0.0, 0.0
 	for i := range ranks {
 		r := &ranks[i]
 		useful, known := r.UsefulNs()
@@ -57,7 +54,7 @@ func popOf(ranks []RankTimes) *POP {
 		out.Ranks++
 		run.add(r)
 		sum += useful
-		out.usefulErrorNs = math.Hypot(out.usefulErrorNs, r.usefulErrorNs())
+		wrong = math.Hypot(wrong, r.usefulErrorNs())
 	}
 	if out.Ranks == 0 {
 		return nil
@@ -66,17 +63,11 @@ func popOf(ranks []RankTimes) *POP {
 	if out.UsefulMaxNs > 0 {
 		out.LoadBalance = out.UsefulMeanNs / out.UsefulMaxNs
 	}
-	out.SetRuntime(run.ns())
+	out.RuntimeNs = run.ns()
+	out.CommunicationEfficiency = out.UsefulMaxNs / out.RuntimeNs
+	out.ParallelEfficiency = out.UsefulMeanNs / out.RuntimeNs
+	out.ParallelEfficiencyError = wrong / float64(out.Ranks) / out.RuntimeNs
 	return &out
-}
-
-// SetRuntime sets the runtime T, in ns, and the efficiencies that are shares of it. T
-// must not be shorter than the application time of a rank.
-func (p *POP) SetRuntime(ns float64) {
-	p.RuntimeNs = ns
-	p.CommunicationEfficiency = p.UsefulMaxNs / ns
-	p.ParallelEfficiency = p.UsefulMeanNs / ns
-	p.ParallelEfficiencyError = p.usefulErrorNs / float64(p.Ranks) / ns
 }
 
 // runSpan finds the runtime of ranks.
@@ -89,11 +80,11 @@ type runSpan struct {
 
 func (s *runSpan) add(r *RankTimes) {
 	own := math.Round(1e9 * r.ApplicationTimeS)
-	s.several = s.several || r.initEnd == 0 || s.longest > 0 && r.Host != s.host
-	if s.longest == 0 || r.initEnd < s.first {
-		s.first = r.initEnd
+	s.several = s.several || r.InitEnd == 0 || s.longest > 0 && r.Host != s.host
+	if s.longest == 0 || r.InitEnd < s.first {
+		s.first = r.InitEnd
 	}
-	s.host, s.last, s.longest = r.Host, max(s.last, r.initEnd+int64(own)), max(s.longest, own)
+	s.host, s.last, s.longest = r.Host, max(s.last, r.InitEnd+int64(own)), max(s.longest, own)
 }
 
 func (s *runSpan) ns() float64 {

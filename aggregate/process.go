@@ -120,7 +120,7 @@ func (s *processes) add(p *profile.Profile) {
 func (x *processTables) recordOf(p *profile.Profile) processRecord {
 	t, kind := timesOf(p), kindOf(p)
 	out := processRecord{rank: t.Rank, pid: t.Pid, host: x.texts.of(t.Host), state: x.texts.of(t.State), kind: x.kinds.of(kind),
-		wall: t.WallTimeS, application: t.ApplicationTimeS, threads: t.ThreadTimeS, lifetimesUnknown: t.LifetimesUnknown, initEnd: t.initEnd, mpi: t.MPITimeS, mpiError: t.MPITimeErrorS, share: t.MPIShare,
+		wall: t.WallTimeS, application: t.ApplicationTimeS, threads: t.ThreadTimeS, lifetimesUnknown: t.LifetimesUnknown, initEnd: t.InitEnd, mpi: t.MPITimeS, mpiError: t.MPITimeErrorS, share: t.MPIShare,
 		activities: t.Activities, start: p.Start, clocks: p.Clocks}
 	if p.Placement != nil {
 		out.placement = x.placements.of(*p.Placement)
@@ -140,7 +140,7 @@ func (x *processTables) recordOf(p *profile.Profile) processRecord {
 func (x *processTables) process(r *processRecord) (RankTimes, process) {
 	p := process{processKind: x.kinds.values[r.kind-1], start: r.start, clocks: r.clocks}
 	t := RankTimes{Rank: r.rank, Host: *x.texts.values[r.host-1], Pid: r.pid, State: *x.texts.values[r.state-1],
-		WallTimeS: r.wall, ApplicationTimeS: r.application, ThreadTimeS: r.threads, LifetimesUnknown: r.lifetimesUnknown, initEnd: r.initEnd, MPITimeS: r.mpi, MPITimeErrorS: r.mpiError, MPIShare: r.share,
+		WallTimeS: r.wall, ApplicationTimeS: r.application, ThreadTimeS: r.threads, LifetimesUnknown: r.lifetimesUnknown, InitEnd: r.initEnd, MPITimeS: r.mpi, MPITimeErrorS: r.mpiError, MPIShare: r.share,
 		Timing: p.timing, Activities: r.activities}
 	if r.placement > 0 {
 		t.Placement = x.placements.values[r.placement-1]
@@ -233,7 +233,7 @@ type RankTimes struct {
 	Activities Activities `json:"time_by_activity_ns"` // summed over threads, without Init and Finalize
 
 	LifetimesUnknown bool  `json:"lifetimes_unknown,omitempty"` // see profile.Times
-	initEnd          int64 // Unix ns, 0 if not known
+	InitEnd          int64 `json:"-"`                           // Unix ns, 0 if not known
 
 	Placement *profile.Placement `json:"placement,omitempty"` // nil if not known
 	CPU       *profile.CPUShare  `json:"cpu,omitempty"`       // nil if not known
@@ -296,7 +296,7 @@ func timesOf(p *profile.Profile) RankTimes {
 	t := RankTimes{Rank: p.Rank, Host: p.Host, Pid: p.Pid, State: p.State.String(), Timing: p.Timing.String(),
 		Activities: activities, MPITimeS: seconds(inMPI.TimeNs), MPITimeErrorS: inMPI.TimeVariance.StandardError() / 1e9}
 	t.WallTimeS = elapsed(p.Start, max(p.End, p.FinalizeStart, p.InitEnd))
-	t.initEnd, t.LifetimesUnknown = p.InitEnd, times.LifetimesUnknown()
+	t.InitEnd, t.LifetimesUnknown = p.InitEnd, times.LifetimesUnknown()
 	if own, _ := times.Application(); own > 0 {
 		t.ApplicationTimeS, t.ThreadTimeS = float64(own)/1e9, float64(times.OfThreads())/1e9
 		t.MPIShare = t.MPITimeS / t.ThreadTimeS

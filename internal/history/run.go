@@ -23,9 +23,9 @@ type Run struct {
 
 	WallTimeS float64        `json:"wall_time_s"`
 	MPITimeS  float64        `json:"mpi_time_s"` // summed over threads
-	MPIShare  *float64       `json:"mpi_share"` // mean over ranks; null if calls were not timed
-	POP       *aggregate.POP `json:"pop"`       // as in a Summary
-	Bytes     uint64         `json:"bytes"`     // sent; each message once
+	MPIShare  *float64       `json:"mpi_share"`  // mean over ranks; null if calls were not timed
+	POP       *aggregate.POP `json:"pop"`        // as in a Summary
+	Bytes     uint64         `json:"bytes"`      // sent; each message once
 	Messages  uint64         `json:"messages"`
 	Findings  []Finding      `json:"findings"`
 

@@ -82,17 +82,13 @@ func (r *traceText) popText() {
 		lost = "lost in MPI or waiting for a core"
 	}
 	fork, end, past := r.pick("├", "|"), r.pick("└", "`"), "  "
-	of := ""
-	if p.Ranks < r.Ranks {
-		of = fmt.Sprintf(" (of %d of %d ranks)", p.Ranks, r.Ranks)
-	}
 	r.println()
 	for _, line := range []struct {
 		tree, name string
 		value      float64
 		why        string
 	}{
-		{"", "parallel efficiency", p.ParallelEfficiency, fmt.Sprintf("ranks compute %s of %s on average%s", r.seconds(p.UsefulMean), r.seconds(p.Runtime), of)},
+		{"", "parallel efficiency", p.ParallelEfficiency, fmt.Sprintf("ranks compute %s of %s on average", r.seconds(p.UsefulMean), r.seconds(p.Runtime))},
 		{fork + " ", "load balance", p.LoadBalance, fmt.Sprintf("rank %d computes most, %s", p.UsefulMaxRank, most)},
 		{end + " ", "communication", p.CommunicationEfficiency, fmt.Sprintf("rank %d computes %s of %s", p.UsefulMaxRank, most, r.seconds(p.Runtime))},
 		{past + fork + " ", "serialisation", p.Serialisation, fmt.Sprintf("%s of %s on an ideal network", most, r.seconds(p.IdealRuntime))},
@@ -100,6 +96,9 @@ func (r *traceText) popText() {
 	} {
 		name := line.tree + line.name
 		r.printf("%s%s %7s  %s\n", name, strings.Repeat(" ", max(19-utf8.RuneCountInString(name), 0)), text.Percent(line.value), line.why)
+	}
+	if p.Ranks < r.Ranks {
+		r.printf("of the %d of %d ranks that finalized\n", p.Ranks, r.Ranks)
 	}
 }
 

@@ -33,7 +33,7 @@ type POP struct {
 	UsefulMax               float64 `json:"useful_max_s"`
 	UsefulMaxRank           int     `json:"useful_max_rank"`
 	ParallelEfficiency      float64 `json:"parallel_efficiency"`
-	LoadBalance             float64 `json:"load_balance"`
+	LoadBalance             float64 `json:"load_balance"` // 1 if no rank has useful time
 	CommunicationEfficiency float64 `json:"communication_efficiency"`
 	Serialisation           float64 `json:"serialisation"`
 	Transfer                float64 `json:"transfer"`
@@ -67,7 +67,9 @@ func (r *replay) pop() *POP {
 	out.IdealRuntime = math.Min(seconds(ideal-(first-r.start)), out.Runtime)
 	out.UsefulMean = sum / float64(out.Ranks)
 	out.ParallelEfficiency = ratio(out.UsefulMean, out.Runtime)
-	out.LoadBalance = ratio(out.UsefulMean, out.UsefulMax)
+	if out.LoadBalance = 1; out.UsefulMax > 0 {
+		out.LoadBalance = out.UsefulMean / out.UsefulMax
+	}
 	out.CommunicationEfficiency = ratio(out.UsefulMax, out.Runtime)
 	out.Serialisation = ratio(out.UsefulMax, out.IdealRuntime)
 	out.Transfer = ratio(out.IdealRuntime, out.Runtime)

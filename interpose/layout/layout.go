@@ -260,12 +260,8 @@ const (
 	PeerElsewhere = -6
 )
 
-// Thread.Flags (version 9)
-const (
-	// ThreadMain: the thread that initialized MPI has the record, and has not ended. It lives
-	// until Finalize even if its latest call returned long before.
-	ThreadMain = 1
-)
+// ThreadMain (version 9) is in Thread.Flags while the thread that initialized MPI has the record.
+const ThreadMain = 1
 
 // CommNone is the communicator of a row without a communicator.
 const CommNone = 0xffffffff
@@ -392,20 +388,18 @@ type String struct {
 
 // Thread refers to the table of rows of a thread.
 type Thread struct {
-	Record   Record
-	Index    uint32
-	Flags    uint32 // of version 9, 0 before
-	Table    uint64 // offset of the table's segment; 0 if there is none yet
-	Last     uint64 // ticks when the latest call returned; from version 5 on see Open.Last
+	Record Record
+	Index  uint32
+	Flags  uint32 // of version 9, 0 before
+	Table  uint64 // offset of the table's segment; 0 if there is none yet
+	Last   uint64 // ticks when the latest call returned; from version 5 on see Open.Last
 
 	// Of version 5:
 	Open uint64 // offset of the thread's Open, which is in the same record
 
-	// Of version 9: ticks at the start of the thread's first call, or at the end of the
-	// initialization for the thread that initialized MPI. A thread that takes over the record
-	// of one that ended adds the time between the two, so Open.Last - First is always the sum
-	// of the lifetimes of all threads that had the record. If the thread that initialized MPI
-	// makes no call before Finalize, that time is added too.
+	// Of version 9: ticks at the start of the first call, for the main thread at the end of Init.
+	// The time from one owner of the record to the next is added, so that Open.Last - First is
+	// the sum of their lifetimes; and that to Finalize, if the main thread made no call until then.
 	First uint64
 }
 
@@ -426,7 +420,7 @@ type Open struct {
 	Start  uint64 // ticks at the start of the call, minus Spent at that time; 0 if the call is not timed
 	Bytes  uint64 // size of the message or of the receive buffer; for a collective as in Row
 	Spent  uint64 // ticks in all calls that returned, each without the calls inside it
-	Last   uint64 // ticks when the latest call returned; from version 9 on the start of the thread's first call before
+	Last   uint64 // ticks when the latest call returned; from version 9 on the start of the first call before that
 	Source int32  // source, for calls that both send and receive
 	Count  uint32 // number of requests, for calls that wait, test or start; error code, for MPI_Abort
 }
