@@ -29,4 +29,10 @@ func (f *file) lifetime(t layout.Thread, p *profile.Profile, scale float64) int6
 }
 
 // signed returns the time from one moment to another in ns. It is negative if to is earlier.
-func signed(to, from uint64, scale float64) int64 { return int64(float64(int64(to-from)) * scale) }
+func signed(to, from uint64, scale float64) int64 {
+	ticks := int64(to - from)
+	if scale == 1 {
+		return ticks // exact, also beyond 2^53
+	}
+	return int64(float64(ticks) * scale)
+}

@@ -396,7 +396,6 @@ type Thread struct {
 
 	// Of version 5:
 	Open uint64 // offset of the thread's Open, which is in the same record
-
 	// Of version 9: ticks at the start of the first call, for the main thread at the end of Init.
 	// The time from one owner of the record to the next is added, so that Open.Last - First is
 	// the sum of their lifetimes; and that to Finalize, if the main thread made no call until then.
