@@ -152,8 +152,8 @@ func balanceBy(quantity string, ranks []int, value func(rank int) uint64) Balanc
 	return balanceOf(quantity, values)
 }
 
-// timeBalance returns the balance of the time in MPI over the ranks whose calls
-// were timed, or nothing if there are none.
+// timeBalance returns the balance of the time in MPI, as a part of the ranks' own
+// time, over the ranks whose calls were timed, or nothing if there are none.
 func (j *Job) timeBalance() []Balance {
 	var values []rankValue
 	ps := j.ordered()
@@ -162,9 +162,9 @@ func (j *Job) timeBalance() []Balance {
 		switch n := len(values); {
 		case !p.Timed() || p.Rank < 0:
 		case n > 0 && values[n-1].rank == p.Rank:
-			values[n-1].value += 1e9 * p.MPITimeS
+			values[n-1].value += 1e9 * p.MPITimeS * p.OwnShare()
 		default:
-			values = append(values, rankValue{p.Rank, 1e9 * p.MPITimeS})
+			values = append(values, rankValue{p.Rank, 1e9 * p.MPITimeS * p.OwnShare()})
 		}
 	}
 	if len(values) == 0 {

@@ -338,6 +338,7 @@ func byName(a, b []CallTotals, each func(name string, a, b *CallTotals)) {
 type commSums map[string]*CallTotals
 
 func (s commSums) add(p *profile.Profile) {
+	ownShare := p.Times().OwnShare()
 	for i := range p.Rows {
 		r := &p.Rows[i]
 		if r.Comm < 0 || int(r.Comm) >= len(p.Comms) {
@@ -349,7 +350,7 @@ func (s commSums) add(p *profile.Profile) {
 			s[name] = &CallTotals{Call: name}
 		}
 		once := withoutReceived(r)
-		s[name].Totals.add(once)
+		s[name].Totals.add(once, ownShare)
 		s[name].Sent.AddRow(once)
 	}
 }

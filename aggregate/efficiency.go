@@ -13,12 +13,12 @@ import (
 //	load balance             = mean u / max u
 //	communication efficiency = max u / T
 //
-// u is a rank's application time minus its time in MPI (with several threads,
-// their mean). The time in MPI_Init and MPI_Finalize is not included, and time
-// while recording was paused counts as useful. T is the longest application
-// time of a rank. The time from the first end of MPI_Init to the last start of
-// MPI_Finalize is not used, because it would compare the clocks of several
-// hosts.
+// u is a rank's application time minus its time in MPI. With several threads,
+// the share of MPI is that of the threads' time, see profile.Times. The time in
+// MPI_Init and MPI_Finalize is not included, and time while recording was paused
+// counts as useful. T is the time from the first rank's end of MPI_Init to the
+// last rank's start of MPI_Finalize. On several hosts, whose clocks do not
+// compare, it is the longest application time of a rank.
 //
 // Ranks that did not finalize are left out: the duration of their last call is
 // unknown, and their last known time may be long before the end.
@@ -40,6 +40,7 @@ type POP struct {
 // ranks, or nil if no times are known.
 func popOf(ranks []RankTimes) *POP {
 	out := POP{UsefulMaxRank: -1, LoadBalance: 1}
+	var run runSpan
 	sum, wrong := 0.0, 0.0
 	for i := range ranks {
 		r := &ranks[i]
@@ -50,8 +51,8 @@ func popOf(ranks []RankTimes) *POP {
 		if out.UsefulMaxRank < 0 || useful > out.UsefulMaxNs {
 			out.UsefulMaxNs, out.UsefulMaxRank = useful, r.Rank
 		}
-		out.RuntimeNs = max(out.RuntimeNs, math.Round(1e9*r.ApplicationTimeS))
 		out.Ranks++
+		run.add(r)
 		sum += useful
 		wrong = math.Hypot(wrong, r.usefulErrorNs())
 	}
@@ -62,10 +63,35 @@ func popOf(ranks []RankTimes) *POP {
 	if out.UsefulMaxNs > 0 {
 		out.LoadBalance = out.UsefulMeanNs / out.UsefulMaxNs
 	}
+	out.RuntimeNs = run.ns()
 	out.CommunicationEfficiency = out.UsefulMaxNs / out.RuntimeNs
 	out.ParallelEfficiency = out.UsefulMeanNs / out.RuntimeNs
 	out.ParallelEfficiencyError = wrong / float64(out.Ranks) / out.RuntimeNs
 	return &out
+}
+
+// runSpan finds the runtime of ranks.
+type runSpan struct {
+	host        string
+	several     bool // hosts, or the times of a rank are not known
+	first, last int64
+	longest     float64 // ns
+}
+
+func (s *runSpan) add(r *RankTimes) {
+	own := math.Round(1e9 * r.ApplicationTimeS)
+	s.several = s.several || r.InitEnd == 0 || s.longest > 0 && r.Host != s.host
+	if s.longest == 0 || r.InitEnd < s.first {
+		s.first = r.InitEnd
+	}
+	s.host, s.last, s.longest = r.Host, max(s.last, r.InitEnd+int64(own)), max(s.longest, own)
+}
+
+func (s *runSpan) ns() float64 {
+	if s.several {
+		return s.longest
+	}
+	return float64(s.last - s.first)
 }
 
 // UsefulNs returns the rank's time outside of MPI, if it is known. It is at
@@ -77,11 +103,5 @@ func (t *RankTimes) UsefulNs() (ns float64, known bool) {
 	return max(math.Round(1e9*t.ApplicationTimeS*(1-t.MPIShare)), 0), true
 }
 
-// usefulErrorNs returns the standard error of that time: the error of the time
-// in MPI, per thread.
-func (t *RankTimes) usefulErrorNs() float64 {
-	if t.MPITimeS == 0 {
-		return 0
-	}
-	return 1e9 * t.ApplicationTimeS * t.MPIShare * t.MPITimeErrorS / t.MPITimeS
-}
+// usefulErrorNs returns the standard error of that time.
+func (t *RankTimes) usefulErrorNs() float64 { return 1e9 * t.OwnShare() * t.MPITimeErrorS }

@@ -15,6 +15,9 @@ func TestPOP(t *testing.T) {
 		RuntimeNs: 12e9, UsefulMeanNs: 8e9, UsefulMaxNs: 10e9, UsefulMaxRank: 1, Ranks: 2}
 	second := POP{ParallelEfficiency: 10. / 12, LoadBalance: 1, CommunicationEfficiency: 10. / 12,
 		RuntimeNs: 12e9, UsefulMeanNs: 10e9, UsefulMaxNs: 10e9, UsefulMaxRank: 1, Ranks: 1}
+	// The run takes 15 s.
+	later := both
+	later.RuntimeNs, later.ParallelEfficiency, later.CommunicationEfficiency = 15e9, 8./15, 10./15
 	for _, c := range []struct {
 		name   string
 		useful []uint64
@@ -24,6 +27,21 @@ func TestPOP(t *testing.T) {
 		{"two ranks", []uint64{6, 10}, func([]*profile.Profile) {}, &both},
 		{"threads share the time in MPI", []uint64{0, 4}, func(ps []*profile.Profile) {
 			ps[0].Threads, ps[1].Threads = 2, 4 // 12 s of two threads are 6 s, 8 s of four are 2 s
+		}, &both},
+		{"threads that live for a part of the run", []uint64{0, 4}, func(ps []*profile.Profile) {
+			ps[0].Threads, ps[0].Lifetimes = 4, 24e9 // 12 s of 24 s are half of the run
+			ps[1].Threads, ps[1].Lifetimes = 2, 48e9 // 8 s of 48 s are a sixth
+		}, &both},
+		{"threads that live for less than the run", []uint64{6, 10}, func(ps []*profile.Profile) {
+			ps[0].Threads, ps[0].Lifetimes = 2, 7e9
+			ps[1].Threads, ps[1].Lifetimes = 2, 2e9
+		}, &both},
+		{"a rank that begins later", []uint64{6, 10}, func(ps []*profile.Profile) {
+			ps[0].Host = ps[1].Host
+			ps[0].InitEnd, ps[0].FinalizeStart = ps[1].InitEnd+3000*ms, ps[1].FinalizeStart+3000*ms
+		}, &later},
+		{"a rank that begins later by another clock", []uint64{6, 10}, func(ps []*profile.Profile) {
+			ps[0].InitEnd, ps[0].FinalizeStart = ps[0].InitEnd+3000*ms, ps[0].FinalizeStart+3000*ms
 		}, &both},
 		{"a rank that did not finalize", []uint64{6, 10}, func(ps []*profile.Profile) {
 			ps[0].State, ps[0].FinalizeStart = profile.Running, 0

@@ -62,7 +62,10 @@ type processRecord struct {
 	kind                     int32
 	placement, usage, losses int32
 	wall, application        float64
-	mpi, mpiError, share     float64
+	threads, mpi, mpiError   float64
+	share                    float64
+	lifetimesUnknown         bool
+	initEnd                  int64
 	activities               Activities
 	start                    int64
 	clocks                   profile.ClockCheck
@@ -117,7 +120,7 @@ func (s *processes) add(p *profile.Profile) {
 func (x *processTables) recordOf(p *profile.Profile) processRecord {
 	t, kind := timesOf(p), kindOf(p)
 	out := processRecord{rank: t.Rank, pid: t.Pid, host: x.texts.of(t.Host), state: x.texts.of(t.State), kind: x.kinds.of(kind),
-		wall: t.WallTimeS, application: t.ApplicationTimeS, mpi: t.MPITimeS, mpiError: t.MPITimeErrorS, share: t.MPIShare,
+		wall: t.WallTimeS, application: t.ApplicationTimeS, threads: t.ThreadTimeS, lifetimesUnknown: t.LifetimesUnknown, initEnd: t.InitEnd, mpi: t.MPITimeS, mpiError: t.MPITimeErrorS, share: t.MPIShare,
 		activities: t.Activities, start: p.Start, clocks: p.Clocks}
 	if p.Placement != nil {
 		out.placement = x.placements.of(*p.Placement)
@@ -137,7 +140,7 @@ func (x *processTables) recordOf(p *profile.Profile) processRecord {
 func (x *processTables) process(r *processRecord) (RankTimes, process) {
 	p := process{processKind: x.kinds.values[r.kind-1], start: r.start, clocks: r.clocks}
 	t := RankTimes{Rank: r.rank, Host: *x.texts.values[r.host-1], Pid: r.pid, State: *x.texts.values[r.state-1],
-		WallTimeS: r.wall, ApplicationTimeS: r.application, MPITimeS: r.mpi, MPITimeErrorS: r.mpiError, MPIShare: r.share,
+		WallTimeS: r.wall, ApplicationTimeS: r.application, ThreadTimeS: r.threads, LifetimesUnknown: r.lifetimesUnknown, InitEnd: r.initEnd, MPITimeS: r.mpi, MPITimeErrorS: r.mpiError, MPIShare: r.share,
 		Timing: p.timing, Activities: r.activities}
 	if r.placement > 0 {
 		t.Placement = x.placements.values[r.placement-1]
@@ -221,12 +224,16 @@ type RankTimes struct {
 	State            string  `json:"state"`
 	WallTimeS        float64 `json:"wall_time_s"`
 	ApplicationTimeS float64 `json:"application_time_s"`
-	MPITimeS         float64 `json:"mpi_time_s"`
+	ThreadTimeS      float64 `json:"thread_time_s"`    // of which MPITimeS is a share, see profile.Times
+	MPITimeS         float64 `json:"mpi_time_s"`       // summed over threads
 	MPITimeErrorS    float64 `json:"mpi_time_error_s"` // standard error if MPITimeS is an estimate, otherwise 0
-	MPIShare         float64 `json:"mpi_share"`
-	Timing           string  `json:"timing"` // name of a profile.Timing
+	MPIShare         float64 `json:"mpi_share"`        // of ThreadTimeS
+	Timing           string  `json:"timing"`           // name of a profile.Timing
 
-	Activities Activities `json:"time_by_activity_ns"` // without Init and Finalize
+	Activities Activities `json:"time_by_activity_ns"` // summed over threads, without Init and Finalize
+
+	LifetimesUnknown bool  `json:"lifetimes_unknown,omitempty"` // see profile.Times
+	InitEnd          int64 `json:"-"`                           // Unix ns, 0 if not known
 
 	Placement *profile.Placement `json:"placement,omitempty"` // nil if not known
 	CPU       *profile.CPUShare  `json:"cpu,omitempty"`       // nil if not known
@@ -278,24 +285,34 @@ func (j *Job) ordered() []process { return j.processes.ordered() }
 func timesOf(p *profile.Profile) RankTimes {
 	var inMPI Totals
 	var activities Activities
+	times := p.Times()
+	ownShare := times.OwnShare()
 	for i := range p.Rows {
 		if r := &p.Rows[i]; !profile.SetsUp(r.Call) {
-			inMPI.add(r)
+			inMPI.add(r, ownShare)
 			activities[profile.ActivityOf(r.Call, r.Class)] += r.TimeNs
 		}
 	}
 	t := RankTimes{Rank: p.Rank, Host: p.Host, Pid: p.Pid, State: p.State.String(), Timing: p.Timing.String(),
 		Activities: activities, MPITimeS: seconds(inMPI.TimeNs), MPITimeErrorS: inMPI.TimeVariance.StandardError() / 1e9}
-	last := max(p.End, p.FinalizeStart, p.InitEnd)
-	t.WallTimeS = elapsed(p.Start, last)
-	if p.FinalizeStart != 0 {
-		last = p.FinalizeStart
+	t.WallTimeS = elapsed(p.Start, max(p.End, p.FinalizeStart, p.InitEnd))
+	t.InitEnd, t.LifetimesUnknown = p.InitEnd, times.LifetimesUnknown()
+	if own, _ := times.Application(); own > 0 {
+		t.ApplicationTimeS, t.ThreadTimeS = float64(own)/1e9, float64(times.OfThreads())/1e9
+		t.MPIShare = t.MPITimeS / t.ThreadTimeS
 	}
-	t.ApplicationTimeS = elapsed(p.InitEnd, last)
-	if t.ApplicationTimeS > 0 {
-		t.MPIShare = t.MPITimeS / (t.ApplicationTimeS * float64(max(p.Threads, 1)))
+	if p.State == profile.Finalized {
+		t.MPIShare = min(t.MPIShare, 1) // an estimate may be more
 	}
 	return t
+}
+
+// OwnShare returns the application time as a share of the threads' time, see profile.Times.
+func (t *RankTimes) OwnShare() float64 {
+	if t.ThreadTimeS == 0 || t.ThreadTimeS == t.ApplicationTimeS {
+		return 1
+	}
+	return t.ApplicationTimeS / t.ThreadTimeS
 }
 
 // ShareKnown reports whether MPIShare has a meaning. It has none if no call was

@@ -153,7 +153,7 @@ func commTotals(profiles []*profile.Profile) []CommTotals {
 				continue
 			}
 			c := &out[at[r.Comm]]
-			c.Totals.add(r)
+			c.Totals.add(r, p.Times().OwnShare())
 			if r.Direction == profile.Send || r.Direction == profile.Write {
 				c.Sent.AddRow(r)
 			}

@@ -38,7 +38,8 @@ type Place struct {
 }
 
 // Spread holds how the time at a call site differs between the ranks that
-// called there.
+// called there. The time of a rank is the part of its own time, see
+// Totals.OwnNs.
 type Spread struct {
 	Ranks   int     `json:"ranks"` // number of ranks that called
 	MeanNs  float64 `json:"mean_ns"`
@@ -148,7 +149,7 @@ func (s *siteSums) add(p *profile.Profile) {
 	waits := s.addCalls(p)
 	for key, i := range s.byKey {
 		own := &s.here[i]
-		own.PerRank.add(p.Rank, own.TimeNs)
+		own.PerRank.add(p.Rank, own.OwnNs)
 		own.Usage.ofRank(own.Calls, own.peers, waits)
 		if c := s.known[key]; c != nil {
 			c.merge(&own.CallSite)
@@ -174,13 +175,14 @@ func (s *siteSums) addCalls(p *profile.Profile) (waits uint64) {
 	clear(s.byKey)
 	clear(s.byCall)
 	s.labels = s.labels[:0]
+	ownShare := p.Times().OwnShare()
 	for i := range p.Comms {
 		s.labels = append(s.labels, p.Comms[i].Label())
 	}
 	for i := range p.Rows {
 		r := &p.Rows[i]
 		c := s.of(p, siteCall{r.Callsite, r.Call}, r.Class)
-		c.add(p, r, s.labels)
+		c.add(p, r, s.labels, ownShare)
 		if waitsForOthers(c.traits) {
 			waits += r.Calls
 		}
@@ -234,8 +236,8 @@ func waitsForOthers(t profile.Traits) bool {
 	return t.Any(profile.TraitBlocks) && (!t.Any(profile.TraitSends) || t.Any(profile.TraitReceives))
 }
 
-func (c *siteOfProcess) add(p *profile.Profile, r *profile.Row, labels []string) {
-	c.Totals.add(r)
+func (c *siteOfProcess) add(p *profile.Profile, r *profile.Row, labels []string, ownShare float64) {
+	c.Totals.add(r, ownShare)
 	switch r.Direction {
 	case profile.Send, profile.Write:
 		c.Sent.AddRow(r)
@@ -263,7 +265,7 @@ func (s *siteSums) sites() []CallSite {
 	out := make([]CallSite, 0, len(s.known))
 	for _, c := range s.known {
 		site := *c
-		site.PerRank.MeanNs = float64(c.TimeNs) / float64(c.PerRank.Ranks)
+		site.PerRank.MeanNs = float64(c.OwnNs) / float64(c.PerRank.Ranks)
 		out = append(out, site)
 	}
 	SortSites(out, ByTime)

@@ -35,14 +35,17 @@ type Summary struct {
 	// WallTimeS is the longest time of any rank from entering MPI_Init to its
 	// last known moment. ApplicationTimeS is from the end of MPI_Init to the
 	// start of MPI_Finalize, added up over ranks. MPITimeS is the time in all
-	// calls except Init and Finalize.
+	// calls except Init and Finalize, added up over ranks and threads, and
+	// ThreadTimeS is the time of which it is a share (see profile.Times).
 	WallTimeS         float64 `json:"wall_time_s"`
 	ApplicationTimeS  float64 `json:"application_time_s"`
+	ThreadTimeS       float64 `json:"thread_time_s"`
 	MPITimeS          float64 `json:"mpi_time_s"`
 	MPITimeErrorS     float64 `json:"mpi_time_error_s"` // standard error if MPITimeS is an estimate, otherwise 0
 	InitFinalizeTimeS float64 `json:"init_finalize_time_s"`
 	MPIShare          Share   `json:"mpi_share"`
-	POP               *POP    `json:"pop"` // nil in a RankSummary, or if no rank's times are known
+	POP               *POP    `json:"pop"`                               // nil in a RankSummary, or if no rank's times are known
+	LifetimesUnknown  int     `json:"lifetimes_unknown_ranks,omitempty"` // number of ranks with several threads whose lifetimes are not known
 
 	Oversubscribed []profile.Oversubscription `json:"oversubscribed"` // sets of ranks that shared processors
 
@@ -188,6 +191,10 @@ func (s *Summary) addProcess(p *process) {
 	}
 	s.WallTimeS = max(s.WallTimeS, p.WallTimeS)
 	s.ApplicationTimeS += p.ApplicationTimeS
+	s.ThreadTimeS += p.ThreadTimeS
+	if p.LifetimesUnknown {
+		s.LifetimesUnknown++
+	}
 	s.MPITimeS += p.MPITimeS
 	s.MPITimeErrorS = math.Hypot(s.MPITimeErrorS, p.MPITimeErrorS)
 	if p.losses != nil {

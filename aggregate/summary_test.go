@@ -80,13 +80,13 @@ func TestSummaryTotals(t *testing.T) {
 		byCall[c.Call] = c
 	}
 	for call, want := range map[string]CallTotals{
-		"Send": {Class: "p2p", Totals: Totals{12, 12, 138, 1000 * ms, 0}, MeanNs: 1000. * ms / 12, MinNs: 1, MaxNs: 70 * ms,
+		"Send": {Class: "p2p", Totals: Totals{12, 12, 138, 1000 * ms, 0, 1000 * ms}, MeanNs: 1000. * ms / 12, MinNs: 1, MaxNs: 70 * ms,
 			Sent: matrix.Volume{Bytes: 138, Messages: 12}},
-		"Recv": {Class: "p2p", Totals: Totals{12, 12, 138, 800 * ms, 0}, MeanNs: 800. * ms / 12, MinNs: ms, MaxNs: 150 * ms,
+		"Recv": {Class: "p2p", Totals: Totals{12, 12, 138, 800 * ms, 0, 800 * ms}, MeanNs: 800. * ms / 12, MinNs: ms, MaxNs: 150 * ms,
 			Received: matrix.Volume{Bytes: 138, Messages: 12}},
-		"Bcast": {Class: "O2A", Totals: Totals{4, 3, 300, 0, 0}, Sent: matrix.Volume{Bytes: 300, Messages: 3}},
-		"Irecv": {Class: "p2p", Totals: Totals{0, 2, 14, 0, 0}, Received: matrix.Volume{Bytes: 14, Messages: 2}},
-		"Get":   {Class: "one-sided", Totals: Totals{1, 1, 50, 0, 0}, Received: matrix.Volume{Bytes: 50, Messages: 1}},
+		"Bcast": {Class: "O2A", Totals: Totals{4, 3, 300, 0, 0, 0}, Sent: matrix.Volume{Bytes: 300, Messages: 3}},
+		"Irecv": {Class: "p2p", Totals: Totals{0, 2, 14, 0, 0, 0}, Received: matrix.Volume{Bytes: 14, Messages: 2}},
+		"Get":   {Class: "one-sided", Totals: Totals{1, 1, 50, 0, 0, 0}, Received: matrix.Volume{Bytes: 50, Messages: 1}},
 	} {
 		want.Call = call
 		if diff := cmp.Diff(want, byCall[call]); diff != "" {
@@ -99,6 +99,7 @@ func TestSummaryTotals(t *testing.T) {
 		Messages: 12 + 12 + 24 + 2 + 2 + 3 + 3 + 1 + 1,
 		Bytes:    138 + 138 + 192 + 14 + 14 + 300 + 8 + 60 + 50,
 		TimeNs:   2200*ms + 32*ms,
+		OwnNs:    2200*ms + 32*ms,
 	}
 	if s.Totals != want {
 		t.Errorf("got totals %+v, want %+v", s.Totals, want)
@@ -111,11 +112,11 @@ func TestSummaryTotals(t *testing.T) {
 func TestSummaryClassesAndTraffic(t *testing.T) {
 	s := New(fixture()).Summary()
 	wantClasses := []ClassTotals{
-		{"p2p", Totals{26, 14, 152, 1800 * ms, 0}},
-		{"O2A", Totals{5, 6, 308, 0, 0}},
-		{"A2A", Totals{8, 24, 192, 400 * ms, 0}},
-		{"one-sided", Totals{2, 2, 110, 0, 0}},
-		{"other", Totals{12, 0, 0, 32 * ms, 0}},
+		{"p2p", Totals{26, 14, 152, 1800 * ms, 0, 1800 * ms}},
+		{"O2A", Totals{5, 6, 308, 0, 0, 0}},
+		{"A2A", Totals{8, 24, 192, 400 * ms, 0, 400 * ms}},
+		{"one-sided", Totals{2, 2, 110, 0, 0, 0}},
+		{"other", Totals{12, 0, 0, 32 * ms, 0, 32 * ms}},
 	}
 	if diff := cmp.Diff(wantClasses, s.Classes); diff != "" {
 		t.Error(diff)
@@ -292,9 +293,9 @@ func TestRankSummary(t *testing.T) {
 	}
 	wantComms := []CommTotals{
 		{ID: "00000000000000000000000000000001", Label: "MPI_COMM_WORLD", Rank: 1, Size: 4,
-			Totals: Totals{3 + 3 + 2 + 1 + 1, 3 + 3 + 6 + 3, 33 + 30 + 48 + 8, 500 * ms, 0}, Sent: matrix.Volume{Bytes: 33 + 48 + 8, Messages: 12}},
+			Totals: Totals{3 + 3 + 2 + 1 + 1, 3 + 3 + 6 + 3, 33 + 30 + 48 + 8, 500 * ms, 0, 500 * ms}, Sent: matrix.Volume{Bytes: 33 + 48 + 8, Messages: 12}},
 		{ID: "0000000000000000000000000000abc1", Label: "Comm_split#00000000", Rank: 1, Size: 2,
-			Totals: Totals{1, 1, 7, 0, 0}, Sent: matrix.Volume{Bytes: 7, Messages: 1}},
+			Totals: Totals{1, 1, 7, 0, 0, 0}, Sent: matrix.Volume{Bytes: 7, Messages: 1}},
 	}
 	if diff := cmp.Diff(wantComms, s.Comms); diff != "" {
 		t.Error(diff)

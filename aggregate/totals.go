@@ -2,6 +2,7 @@ package aggregate
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
@@ -9,7 +10,8 @@ import (
 )
 
 // Totals holds sums over rows. Messages and bytes include both those sent and
-// those received, so a message between two ranks is counted twice.
+// those received, so a message between two ranks is counted twice. TimeNs is
+// summed over the threads of each process.
 type Totals struct {
 	Calls    uint64 `json:"calls"`
 	Messages uint64 `json:"messages"`
@@ -17,14 +19,27 @@ type Totals struct {
 	TimeNs   uint64 `json:"time_ns"`
 
 	TimeVariance Variance `json:"time_error_ns"`
+	// OwnNs is the part of the ranks' own time that the calls took, in ns: TimeNs of each
+	// process times its profile.Times.OwnShare. With one thread in each process it is TimeNs.
+	OwnNs uint64 `json:"own_time_ns"`
 }
 
-func (t *Totals) add(r *profile.Row) {
+// add adds a row of a process with the given profile.Times.OwnShare.
+func (t *Totals) add(r *profile.Row, ownShare float64) {
 	t.Calls += r.Calls
 	t.Messages += r.Messages
 	t.Bytes += r.Bytes
 	t.TimeNs += r.TimeNs
 	t.TimeVariance += varianceOf(r)
+	t.OwnNs += ownNs(r.TimeNs, ownShare)
+}
+
+// ownNs returns a share of a time in whole ns, so that sums do not depend on their order.
+func ownNs(ns uint64, ownShare float64) uint64 {
+	if ownShare == 1 {
+		return ns
+	}
+	return uint64(math.Round(float64(ns) * ownShare))
 }
 
 // CallTotals holds the sums of one MPI function.
@@ -63,11 +78,12 @@ func (t *Totals) plus(o Totals) {
 	t.Bytes += o.Bytes
 	t.TimeNs += o.TimeNs
 	t.TimeVariance += o.TimeVariance
+	t.OwnNs += o.OwnNs
 }
 
-func (c *CallTotals) add(r *profile.Row) {
+func (c *CallTotals) add(r *profile.Row, ownShare float64) {
 	c.between(r.MinNs, r.MaxNs)
-	c.Totals.add(r)
+	c.Totals.add(r, ownShare)
 	switch r.Direction {
 	case profile.Send, profile.Write:
 		c.Sent.AddRow(r)
@@ -102,11 +118,12 @@ type callSums struct {
 }
 
 func (s *callSums) add(p *profile.Profile) {
+	ownShare := p.Times().OwnShare()
 	for i := range p.Rows {
 		r := &p.Rows[i]
-		s.of(r.Call, r.Class.String()).add(r)
+		s.of(r.Call, r.Class.String()).add(r, ownShare)
 		if r.Class < profile.NumClasses {
-			s.byClass[r.Class].add(withoutReceived(r))
+			s.byClass[r.Class].add(withoutReceived(r), ownShare)
 		}
 	}
 }
@@ -193,14 +210,14 @@ func (s sliceSums) of(name string, start int64) *sliceSum {
 }
 
 func (s sliceSums) add(p *profile.Profile) {
-	byIndex := map[uint32]*sliceSum{}
+	byIndex, ownShare := map[uint32]*sliceSum{}, p.Times().OwnShare()
 	for _, slice := range p.Slices {
 		byIndex[slice.Index] = s.of(slice.Name, slice.Start)
 	}
 	for i := range p.Rows {
 		r := &p.Rows[i]
 		if of := byIndex[r.Slice]; of != nil && !profile.SetsUp(r.Call) {
-			of.Totals.add(withoutReceived(r))
+			of.Totals.add(withoutReceived(r), ownShare)
 		}
 	}
 }

@@ -134,8 +134,9 @@ type Trace struct {
 	FinalizeStart int64 `json:"finalize_start_ns"`
 	End           int64 `json:"end_ns"`
 
-	Threads int         `json:"threads"`
-	Comms   []TraceComm `json:"communicators"`
+	Threads   int         `json:"threads"`
+	Lifetimes int64       `json:"lifetimes_ns,omitempty"` // as in Profile
+	Comms     []TraceComm `json:"communicators"`
 	// Groups are the groups of Win_start and Win_post, as world ranks.
 	Groups [][]int32 `json:"groups,omitempty"`
 	// Placement has the processors on which the process may run, and Usage its

@@ -37,7 +37,13 @@ type Profile struct {
 	FinalizeStart int64 `json:"finalize_start,omitempty"`
 	End           int64 `json:"end,omitempty"`
 
-	Threads  int                 `json:"threads"` // number of tables; a thread uses one at a time
+	Threads int `json:"threads"` // number of tables; a thread uses one at a time
+	// Lifetimes is the sum of the lifetimes of all threads that made calls, in ns: from the
+	// start of a thread's first call to the end of its last, and for the thread that
+	// initialized MPI from InitEnd to FinalizeStart, or 0 if it made no call in between. 0 if
+	// not known: recordings before version 9.
+	Lifetimes int64 `json:"lifetimes_ns,omitempty"`
+
 	Comms    []Comm              `json:"-"`
 	Slices   []Slice             `json:"slices,omitempty"` // slice 0 is "run"
 	Modules  []Module            `json:"-"`

@@ -195,6 +195,7 @@ func addRun(log io.Writer, h *history.History, path string) *history.Skipped {
 			return &history.Skipped{Dir: path, Why: err.Error(), Damaged: true}
 		}
 		r.Dir, r.Job, r.Jobs = path, i+1, len(opened.Jobs)
+		findings.UseTrace(s, kept.of(s.Run))
 		r.Findings = findingsOf(findings.Of(s, kept.of(s.Run)))
 		jobs = append(jobs, r)
 	}

@@ -98,9 +98,11 @@ func (o *reportOptions) run(cmd *cobra.Command, dir run.Dir) error {
 		warn(log, opened.Damaged...)
 	}
 	if o.rank < 0 {
-		if found.traced, err = analysisOf(log, dir, o.page.file != ""); err != nil {
+		traced, err := analysisOf(log, dir, o.page.file != "")
+		if err != nil {
 			warn(log, fmt.Errorf("the traces are not analysed: %w", err))
 		}
+		found.useTraced(traced)
 	}
 	missing := missingText(dir.WrongMPI(), "")
 	if o.page.file != "" {

@@ -34,6 +34,14 @@ type summaries struct {
 	traced analyses
 }
 
+// useTraced adds the analyses of the traces.
+func (s *summaries) useTraced(traced analyses) {
+	s.traced = traced
+	for _, job := range s.jobs {
+		findings.UseTrace(job, traced.results[job.Run])
+	}
+}
+
 // scratchBudget is the memory, in bytes, that each part of a summary needs for the sums of
 // pairs of one class. Those of 10,000 ranks with 26 peers each fit.
 const scratchBudget = 16 << 20

@@ -155,8 +155,10 @@ func (v *viewedRun) report() (any, error) {
 	missing := missingText(v.dir.WrongMPI(), "")
 	if v.dir.Untraced() { // the traces of some ranks may be missing, or being written
 		missing = append(missing, "the traces are not analysed: some events are not merged yet, mpitrace report merges them")
-	} else if v.found.traced, err = v.analysis(); err != nil {
+	} else if traced, err := v.analysis(); err != nil {
 		missing = append(missing, fmt.Sprintf("the traces are not analysed: %v", err))
+	} else {
+		v.found.useTraced(traced)
 	}
 	p, err := v.found.page(v.dir, missing, false)
 	if err != nil {

@@ -71,6 +71,7 @@ func (f *file) profile() *profile.Profile {
 	if p.End == 0 {
 		p.End = f.lastKnown(p)
 	}
+	p.Lifetimes = f.lifetimes(p, scale)
 	p.Problems = f.problems
 	if f.damaged > maxProblems {
 		p.Problems = append(p.Problems, fmt.Sprintf("and %d more", f.damaged-maxProblems))

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"unsafe"
 
 	"github.com/mpitrace/mpitrace/interpose/layout"
 )
@@ -81,6 +82,18 @@ func (r *record) head(v any) {
 	r.at, r.rest = r.at+uint64(n), r.rest[n:]
 }
 
+// headOf decodes a fixed part of which the record has only the first size bytes, because it
+// is of an older version. The other fields are 0.
+func (r *record) headOf(v any, size int) {
+	if size > len(r.rest) {
+		r.err = fmt.Errorf("record of %d bytes is too short", len(r.rest))
+		return
+	}
+	whole := record{rest: append(slices.Clip(r.rest[:size]), make([]byte, binary.Size(v)-size)...), order: r.order}
+	whole.head(v)
+	r.at, r.rest, r.err = r.at+uint64(size), r.rest[size:], whole.err
+}
+
 // take removes n elements of the given width from the rest of the record.
 func (r *record) take(n uint32, width int) []byte {
 	if r.err == nil && uint64(n)*uint64(width) > uint64(len(r.rest)) {
@@ -118,14 +131,8 @@ func (r *record) uint64s(n uint32) []uint64 {
 // counted twice.
 func (f *file) readThread(r *record) error {
 	var t layout.Thread
-	if f.header.Version < 5 {
-		r.rest = append(slices.Clip(r.rest), make([]byte, openField)...)
-	}
-	if r.head(&t); r.err != nil {
+	if r.headOf(&t, f.threadSize()); r.err != nil {
 		return r.err
-	}
-	if f.header.Version < 5 {
-		t.Open = 0
 	}
 	if t.Table != 0 && f.named[t.Table] {
 		return fmt.Errorf("thread %d names the table of another", t.Index)
@@ -135,8 +142,16 @@ func (f *file) readThread(r *record) error {
 	return f.readOpen(t, r)
 }
 
-// openField is how many bytes longer a Thread is since version 5.
-const openField = 8
+// threadSize returns how many bytes a Thread has in this version of the layout.
+func (f *file) threadSize() int {
+	switch v := f.header.Version; {
+	case v < 5:
+		return int(unsafe.Offsetof(layout.Thread{}.Open))
+	case v < 9:
+		return int(unsafe.Offsetof(layout.Thread{}.First))
+	}
+	return binary.Size(layout.Thread{})
+}
 
 // readOpen reads the call that a thread is in, which lies somewhere in what
 // follows the thread in its record.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -305,12 +306,12 @@ func TestOpenOutside(t *testing.T) {
 	if n := len(read(t, raw).Open); n != 3 {
 		t.Fatalf("%d open calls, want 3", n)
 	}
-	thread := binary.Size(layout.Thread{})
+	thread, open := binary.Size(layout.Thread{}), int(unsafe.Offsetof(layout.Thread{}.Open))
 	at := int(layout.HeaderSize) // of the first thread's record
 	for at += binary.Size(layout.Segment{}); binary.LittleEndian.Uint32(raw[at+4:]) != layout.RecordThread; {
 		at += int(binary.LittleEndian.Uint32(raw[at:]))
 	}
-	field := raw[at+thread-8:]
+	field := raw[at+open:]
 	if got := binary.LittleEndian.Uint64(field); got != uint64(at+thread) {
 		t.Fatalf("offset %d, want %d", got, at+thread)
 	}

@@ -25,10 +25,14 @@ func wallNs(p *profile.Profile) (uint64, bool) { return span(p.Start, lastKnown(
 // appNs returns the application time: from the end of MPI_Init to the start of
 // MPI_Finalize, or to the last known moment if MPI_Finalize was not called.
 func appNs(p *profile.Profile) (uint64, bool) {
-	if p.FinalizeStart == 0 {
-		return span(p.InitEnd, lastKnown(p))
-	}
-	return span(p.InitEnd, p.FinalizeStart)
+	ns, known := p.Times().Application()
+	return uint64(ns), known
+}
+
+// threadNs returns the time of the threads, of which the time in calls is a share.
+func threadNs(p *profile.Profile) (uint64, bool) {
+	_, known := p.Times().Application()
+	return uint64(p.Times().OfThreads()), known
 }
 
 // span returns the time between two moments, if both are known.
@@ -114,6 +118,7 @@ func processColumns() []Column[*profile.Profile] {
 		Times("open_since", "start of open_call; null if calls were not timed", openSince),
 		OptionalNumbers("wall_ns", "ns", "from start to end", wallNs),
 		OptionalNumbers("app_ns", "ns", "from init_end to finalize_start, or to end if the process did not call MPI_Finalize", appNs),
+		OptionalNumbers("thread_ns", "ns", "time of which mpi_ns is a share: app_ns, or with several threads the sum of their lifetimes if that is longer", threadNs),
 		OptionalNumbers("mpi_ns", "ns", "time in MPI calls, summed over all threads, without Init, Init_thread and Finalize; null if calls were not timed", mpiNs),
 		OptionalNumbers("mpi_error_ns", "ns", "standard error of mpi_ns if it is an estimate, otherwise 0; null if calls were not timed", mpiErrorNs),
 		Words("timing", "which calls were timed: exact (all), sampled (some; times are estimates), off (none)", func(p row) string { return p.Timing.String() }),

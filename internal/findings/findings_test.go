@@ -154,7 +154,7 @@ func TestBestOrderFound(t *testing.T) {
 func TestImbalanceExplainsWaits(t *testing.T) {
 	for seconds, want := range map[float64][]Rule{12: {LoadImbalance}, 20: {CollectiveWaits, LoadImbalance}} {
 		traced := &trace.Result{Ranks: 4, Runtime: 10, WaitStates: []trace.WaitState{{Pattern: trace.WaitAtNxN, Rank: 0, Peer: 2, Call: "Allreduce",
-			Callsite: "step app.c:7", Communicator: "MPI_COMM_WORLD", Count: 1, Time: seconds}}}
+			Callsite: "step app.c:7", Communicator: "MPI_COMM_WORLD", Count: 1, Time: seconds, Share: seconds / 40}}}
 		var got []Rule
 		for _, f := range Of(computing(5, 5, 9, 5), traced) {
 			got = append(got, f.Rule)

@@ -2,6 +2,7 @@ package findings
 
 import (
 	"encoding/json"
+	"math"
 	"slices"
 
 	"github.com/mpitrace/mpitrace/aggregate"
@@ -18,6 +19,19 @@ type Report struct {
 	Analysis     *trace.Result // nil if the job was not traced
 	Summary      *aggregate.Summary
 	Patterns     *patterns.Result // what the matrices are made of; nil if that was not looked for
+}
+
+// UseTrace gives the summary the efficiency of the traces, if they have the same ranks. Both
+// have the same definition, but the clocks of the traces are corrected, so that the runtime
+// is known on several hosts too. traced may be nil.
+func UseTrace(s *aggregate.Summary, traced *trace.Result) {
+	if s.POP == nil || traced == nil || traced.POP == nil || traced.POP.Ranks != s.POP.Ranks {
+		return
+	}
+	ns := func(seconds float64) float64 { return math.Round(1e9 * seconds) }
+	p := traced.POP
+	s.POP.ParallelEfficiency, s.POP.LoadBalance, s.POP.CommunicationEfficiency = p.ParallelEfficiency, p.LoadBalance, p.CommunicationEfficiency
+	s.POP.RuntimeNs, s.POP.UsefulMeanNs, s.POP.UsefulMaxNs, s.POP.UsefulMaxRank = ns(p.Runtime), ns(p.UsefulMean), ns(p.UsefulMax), p.UsefulMaxRank
 }
 
 // ReportOf returns the report of a job. traced is nil if it was not traced.

@@ -221,7 +221,7 @@ func (j *job) longestSite(weigh func(*aggregate.CallSite) float64) *aggregate.Ca
 func timeIf(is func(*aggregate.CallSite) bool) func(*aggregate.CallSite) float64 {
 	return func(c *aggregate.CallSite) float64 {
 		if is(c) {
-			return float64(c.TimeNs)
+			return float64(c.OwnNs)
 		}
 		return 0
 	}
@@ -287,9 +287,10 @@ func smallMessages(j *job) *Finding {
 	if site == nil {
 		return nil
 	}
-	f := j.at(site, float64(site.TimeNs))
-	saved := float64(site.Sent.Messages-site.PairWaits) * float64(j.leastNs(site.Call)) / float64(j.POP.Ranks)
-	f.SavesS = saved / 1e9
+	f := j.at(site, float64(site.OwnNs))
+	// A saved message saves at least the shortest call, of one thread.
+	saved := float64(site.Sent.Messages-site.PairWaits) * float64(j.leastNs(site.Call)) * float64(site.OwnNs) / float64(site.TimeNs)
+	f.SavesS = saved / float64(j.POP.Ranks) / 1e9
 	f.Text = fmt.Sprintf("%s sends %s messages of %s on average, %s to a rank between two waits.", at(site), text.Count(site.Sent.Messages),
 		text.Bytes(site.Sent.Bytes/site.Sent.Messages), text.Number(float64(site.Sent.Messages)/float64(site.PairWaits)))
 	f.Try = "Pack them into one message."
@@ -302,7 +303,7 @@ func (j *job) pointToPointNs() (sum float64) {
 	for i := range j.Calls {
 		c := &j.Calls[i]
 		if c.Class == profile.P2P.String() || profile.TraitsOf(c.Call).Any(profile.TraitCompletes) {
-			sum += float64(c.TimeNs)
+			sum += float64(c.OwnNs)
 		}
 	}
 	return sum
@@ -330,7 +331,7 @@ const (
 // many on a communicator that has no other member.
 func smallCollectives(j *job) *Finding {
 	if alone := j.longestSite(timeIf(func(c *aggregate.CallSite) bool { return c.CallsAlone >= manyAlone*uint64(c.PerRank.Ranks) })); alone != nil {
-		if f := j.at(alone, float64(alone.TimeNs)); f.Share >= leastShare {
+		if f := j.at(alone, float64(alone.OwnNs)); f.Share >= leastShare {
 			f.Text = fmt.Sprintf("Each rank makes %s calls of %s on a communicator of one process.", text.Count(alone.CallsAlone/uint64(alone.PerRank.Ranks)), at(alone))
 			f.Try = "Skip the call if the communicator has one member."
 			return f
@@ -344,11 +345,11 @@ func smallCollectives(j *job) *Finding {
 	if site == nil {
 		return nil
 	}
-	ns, twins := float64(site.TimeNs), 0
+	ns, twins := float64(site.OwnNs), 0
 	for i := range j.CallSites {
 		c := &j.CallSites[i]
 		if c != site && small(c) && c.Calls == site.Calls && c.Function != "" && c.Function == site.Function && c.Module == site.Module {
-			ns, twins = ns+float64(c.TimeNs), twins+1
+			ns, twins = ns+float64(c.OwnNs), twins+1
 		}
 	}
 	if twins == 0 && j.shareOf(ns) < collectivesLeast {
@@ -478,7 +479,7 @@ func setUpInALoop(j *job) *Finding {
 	if site == nil {
 		return nil
 	}
-	f := j.at(site, float64(site.TimeNs))
+	f := j.at(site, float64(site.OwnNs))
 	f.Text = fmt.Sprintf("%s %s calls of %s.", j.callers(site), text.Count(site.Calls/uint64(site.PerRank.Ranks)), at(site))
 	f.Try = "Create it once, before the loop."
 	return f
@@ -504,7 +505,7 @@ func busyPolling(j *job) *Finding {
 		c := &j.Calls[i]
 		if polls(c.Call) {
 			calls += c.Calls
-			ns += float64(c.TimeNs)
+			ns += float64(c.OwnNs)
 		}
 		if c.Class == profile.P2P.String() || profile.TraitsOf(c.Call).Any(profile.TraitCompletes) {
 			messages += c.Received.Messages
@@ -534,10 +535,10 @@ func sparseAllToAll(j *job) *Finding {
 	site := j.longestSite(timeIf(func(c *aggregate.CallSite) bool {
 		return c.Destinations > 0 && float64(c.Destinations-c.DestinationsUsed) >= mostlyUnused*float64(c.Destinations)
 	}))
-	if site == nil || j.shareOf(float64(site.TimeNs)) < sparseLeast {
+	if site == nil || j.shareOf(float64(site.OwnNs)) < sparseLeast {
 		return nil
 	}
-	f := j.at(site, float64(site.TimeNs))
+	f := j.at(site, float64(site.OwnNs))
 	f.Text = fmt.Sprintf("%s sends nothing to %s of the ranks; on average a rank sends to %s.", at(site),
 		text.Percent(1-float64(site.DestinationsUsed)/float64(site.Destinations)), text.Number(float64(site.DestinationsUsed)/float64(site.Calls)))
 	f.Try = "Use a neighbourhood collective (Neighbor_alltoallv), or point-to-point messages."

@@ -13,7 +13,8 @@ import (
 
 // waitGroup holds waits that one finding is about.
 type waitGroup struct {
-	seconds float64
+	seconds float64 // summed over ranks and threads
+	share   float64 // of the time of all ranks
 	count   uint64
 	longest *trace.WaitState
 	ranks   map[int]bool
@@ -36,6 +37,7 @@ func longestWaits[K comparable](j *job, is func(trace.Pattern) bool, key func(*t
 			groups[key(w)] = g
 		}
 		g.seconds += w.Time
+		g.share += w.Share
 		g.count += w.Count
 		g.ranks[w.Rank] = true
 		g.peers[w.Peer] += w.Time
@@ -66,18 +68,10 @@ func (g *waitGroup) peer() int {
 	return best
 }
 
-// waits returns the share of some waits of the time of all ranks.
-func (j *job) waits(g *waitGroup) float64 {
-	if total := j.trace.Runtime * float64(j.trace.Ranks); total > 0 {
-		return g.seconds / total
-	}
-	return 0
-}
-
 // of returns a finding about waits.
 func (g *waitGroup) of(j *job) *Finding {
 	w := g.longest
-	return &Finding{Share: j.waits(g), Call: w.Call, Callsite: w.Callsite, SavesS: g.seconds / float64(j.trace.Ranks)}
+	return &Finding{Share: g.share, Call: w.Call, Callsite: w.Callsite, SavesS: g.share * j.trace.Runtime}
 }
 
 // place is a call with its call site.
@@ -98,10 +92,10 @@ func collectiveWaits(j *job) *Finding {
 	g := longestWaits(j, func(p trace.Pattern) bool {
 		return p >= trace.WaitAtBarrier && p <= trace.LateNeighbor
 	}, func(w *trace.WaitState) where { return where{w.Call, w.Callsite, w.Communicator} })
-	if g == nil || j.waits(g) < collectiveLeast {
+	if g == nil || g.share < collectiveLeast {
 		return nil
 	}
-	if i := loadImbalance(j); i != nil && i.Callsite == g.longest.Callsite && j.waits(g) <= explains*i.Share {
+	if i := loadImbalance(j); i != nil && i.Callsite == g.longest.Callsite && g.share <= explains*i.Share {
 		return nil
 	}
 	last := g.peer()
@@ -135,7 +129,7 @@ func lateSender(j *job) *Finding {
 		return nil
 	}
 	g := longestWaits(j, func(p trace.Pattern) bool { return p == trace.LateSender }, bySitePeer)
-	if g == nil || j.waits(g) < senderLeast {
+	if g == nil || g.share < senderLeast {
 		return nil
 	}
 	f := g.of(j)
@@ -154,7 +148,7 @@ func lateReceiver(j *job) *Finding {
 	g := longestWaits(j, func(p trace.Pattern) bool {
 		return p == trace.LateReceiver || p == trace.LatePost || p == trace.WaitForProgress
 	}, bySitePeer)
-	if g == nil || j.waits(g) < receiverLeast {
+	if g == nil || g.share < receiverLeast {
 		return nil
 	}
 	f := g.of(j)

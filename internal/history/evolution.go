@@ -163,7 +163,7 @@ func (p *pairing) change(of Kind, name string, measure aggregate.MeasureName, va
 func (p *pairing) totals() []Change {
 	out := []Change{p.change(OfTotal, "wall time", Time, func(r *Run) float64 { return 1e9 * r.WallTimeS })}
 	if p.step.TimesCompared {
-		out = append(out, p.change(OfTotal, "in MPI", Time, func(r *Run) float64 { return 1e9 * r.MPITimeS }),
+		out = append(out, p.change(OfTotal, "in MPI", Time, (*Run).inMPINs),
 			p.change(OfTotal, "outside MPI", Time, (*Run).usefulNs))
 	}
 	return append(out, p.change(OfTotal, "all", Bytes, func(r *Run) float64 { return float64(r.Bytes) }),
@@ -178,7 +178,7 @@ func amountsOf(t *aggregate.CallTotals) amounts {
 	if moved.Bytes == 0 && moved.Messages == 0 {
 		moved = t.Received
 	}
-	return amounts{float64(t.TimeNs), float64(moved.Bytes), float64(moved.Messages), float64(t.Calls)}
+	return amounts{float64(t.OwnNs), float64(moved.Bytes), float64(moved.Messages), float64(t.Calls)}
 }
 
 // changes returns the change of each measure. of returns the amounts in a run, zeros

@@ -22,10 +22,10 @@ type Run struct {
 	Timing  string    `json:"timing"`
 
 	WallTimeS float64        `json:"wall_time_s"`
-	MPITimeS  float64        `json:"mpi_time_s"`
-	MPIShare  *float64       `json:"mpi_share"` // mean over ranks; null if calls were not timed
-	POP       *aggregate.POP `json:"pop"`       // as in a Summary
-	Bytes     uint64         `json:"bytes"`     // sent; each message once
+	MPITimeS  float64        `json:"mpi_time_s"` // summed over threads
+	MPIShare  *float64       `json:"mpi_share"`  // mean over ranks; null if calls were not timed
+	POP       *aggregate.POP `json:"pop"`        // as in a Summary
+	Bytes     uint64         `json:"bytes"`      // sent; each message once
 	Messages  uint64         `json:"messages"`
 	Findings  []Finding      `json:"findings"`
 
@@ -135,6 +135,14 @@ func (r *Run) totalNs() float64 {
 		return 0
 	}
 	return r.POP.RuntimeNs * float64(r.POP.Ranks)
+}
+
+// inMPINs returns the part of the ranks' own time that was spent in MPI.
+func (r *Run) inMPINs() (sum float64) {
+	for i := range r.calls {
+		sum += float64(r.calls[i].OwnNs)
+	}
+	return sum
 }
 
 // usefulNs returns the time of all ranks outside MPI; 0 if that is not known.

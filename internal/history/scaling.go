@@ -147,7 +147,7 @@ func sitesOfGroup(group []*Configuration) (found map[string]*aggregate.CallSite,
 			for i := range r.sites {
 				key := siteKey(&r.sites[i])
 				found[key] = &r.sites[i]
-				times[r][key] += float64(r.sites[i].TimeNs)
+				times[r][key] += float64(r.sites[i].OwnNs)
 			}
 		}
 	}

@@ -23,6 +23,13 @@ func (s *summaryText) popText() {
 		s.efficiency(s.POP), text.Percent(s.POP.LoadBalance), s.pick("×", "x"), text.Percent(s.POP.CommunicationEfficiency))
 }
 
+// lifetimesText says that shares of time are inexact for some ranks with several threads.
+func (o *output) lifetimesText(ranks int) {
+	if ranks > 0 {
+		o.printf("how long the threads of %s lived was not recorded: each counts with the whole run\n", text.CountOf(ranks, "rank"))
+	}
+}
+
 // efficiency returns the parallel efficiency, with its standard error if it is an
 // estimate. The error is rounded up, so that it is never printed as 0.
 func (o *output) efficiency(p *aggregate.POP) string {

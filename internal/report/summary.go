@@ -130,9 +130,13 @@ func (s *summaryText) head(of string) {
 		s.printf(", started %s", s.Started.Format("2006-01-02 15:04:05 UTC"))
 	}
 	s.printf("\nwall time %s; %sapplication %s", s.seconds(s.WallTimeS), of, s.seconds(s.ApplicationTimeS))
+	if s.ThreadTimeS > s.ApplicationTimeS {
+		s.printf("; its threads %s", s.seconds(s.ThreadTimeS))
+	}
 	if s.Timed() {
 		s.printf(", of which in MPI %s; Init and Finalize %s besides\n", s.estimate(1e9*s.MPITimeS, 1e9*s.MPITimeErrorS), s.seconds(s.InitFinalizeTimeS))
 		s.printf("share of MPI time: %s\n", s.shareText())
+		s.lifetimesText(s.LifetimesUnknown)
 	} else {
 		s.println(", in MPI: not timed")
 	}

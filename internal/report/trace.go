@@ -44,11 +44,15 @@ func Trace(w io.Writer, result *trace.Result, o Options) error {
 		ranks = fmt.Sprintf("%d of %d ranks", r.Ranks, r.Size)
 	}
 	r.printf("trace of %s: %s in %s\n", ranks, text.CountOf(r.Events, "event"), r.seconds(r.Runtime))
-	if r.POP != nil {
+	switch {
+	case r.POP != nil:
 		r.popText()
-	} else {
+	case r.CriticalPath != nil:
+		r.println("\nefficiencies are not known: no rank finalized")
+	default:
 		r.println("\nefficiencies and the critical path are not known: the traces do not have all calls")
 	}
+	r.lifetimesText(r.LifetimesUnknown)
 	if len(r.Oversubscribed) > 0 {
 		r.println()
 		r.oversubscriptionText(r.Oversubscribed, r.Ranks)
@@ -92,6 +96,9 @@ func (r *traceText) popText() {
 	} {
 		name := line.tree + line.name
 		r.printf("%s%s %7s  %s\n", name, strings.Repeat(" ", max(19-utf8.RuneCountInString(name), 0)), text.Percent(line.value), line.why)
+	}
+	if p.Ranks < r.Ranks {
+		r.printf("of the %d of %d ranks that finalized\n", p.Ranks, r.Ranks)
 	}
 }
 

@@ -56,8 +56,11 @@ func (r *replay) begin(e *event) *call {
 	r.came(l, e)
 	l.last = max(l.last, e.end)
 	inside := overlap(e.start, e.end, l.process.from(), l.process.to())
-	l.mpi += inside
-	r.calls.add(e.kind.call, inside)
+	if !e.kind.setsUp {
+		l.mpi += e.end - e.start
+		l.called = l.called || e.end > l.process.from()
+	}
+	r.calls.add(e.kind.call, inside, l.process.own(inside))
 	c := r.freeCalls.get()
 	*c = call{lane: l, kind: e.kind, start: e.start, end: e.end, index: e.index, probed: probed, open: 1}
 	l.call = c

@@ -11,21 +11,28 @@ import (
 type CallTotal struct {
 	Call      string  `json:"call"` // without the prefix MPI_
 	Count     uint64  `json:"count"`
-	Time      float64 `json:"time_s"`      // summed over ranks, between Init and Finalize
+	Time      float64 `json:"time_s"`      // summed over ranks and threads, between Init and Finalize
 	Waiting   float64 `json:"waiting_s"`   // part of Time: until the other rank arrived
 	Undecided float64 `json:"undecided_s"` // part of Time: waits that are not proven
-	Share     float64 `json:"share"`       // of the time of all ranks
+	Share     float64 `json:"share"`       // of ranks × runtime; Time of several threads counts as in profile.Times
 }
 
 // callSums adds up the time in calls, by the index of their names.
-type callSums []waitSum
+type callSums []callSum
 
-func (s *callSums) add(call int32, ns int64) {
+type callSum struct {
+	count    uint64
+	sum, own int64 // ns, see process.own
+}
+
+func (s *callSums) add(call int32, ns, own int64) {
 	for int(call) >= len(*s) {
-		*s = append(*s, waitSum{})
+		*s = append(*s, callSum{})
 	}
-	(*s)[call].count++
-	(*s)[call].sum += ns
+	sum := &(*s)[call]
+	sum.count++
+	sum.sum += ns
+	sum.own += own
 }
 
 // callTotals returns the calls that took time, the longest first.
@@ -42,7 +49,7 @@ func (r *replay) callTotals(all float64) []CallTotal {
 	for call, s := range r.calls {
 		if s.sum > 0 {
 			list = append(list, CallTotal{r.names.list[call], s.count, seconds(s.sum), seconds(waiting[call]), seconds(undecided[call]),
-				ratio(seconds(s.sum), all)})
+				ratio(seconds(s.own), all)})
 		}
 	}
 	slices.SortFunc(list, func(a, b CallTotal) int {

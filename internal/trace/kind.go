@@ -22,6 +22,7 @@ const (
 // kind is what the replay knows of the events of one profile.EventKind.
 type kind struct {
 	operation   operation
+	setsUp      bool // see profile.SetsUp
 	blocks      bool // the call may wait for others
 	probe       bool // it waits for a message and leaves it there
 	buffered    bool // a send that waits for no receiver
@@ -53,6 +54,7 @@ func (r *replay) newKind(p *process, k *profile.EventKind) *kind {
 	traits := profile.TraitsOf(k.Call)
 	out := &kind{
 		operation:   operationOf(k),
+		setsUp:      profile.SetsUp(k.Call),
 		blocks:      mayBlock(k),
 		probe:       traits.All(profile.TraitProbes | profile.TraitBlocks),
 		buffered:    traits.Any(profile.TraitBuffered),

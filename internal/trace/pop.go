@@ -1,6 +1,10 @@
 package trace
 
-import "math"
+import (
+	"math"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
 
 // POP is the efficiency of a job as defined by the POP Centre of Excellence.
 // Each factor is between 0 and 1, and is the product of those below it.
@@ -11,57 +15,99 @@ import "math"
 //	  ├ serialisation = max useful / ideal runtime
 //	  └ transfer = ideal runtime / runtime
 //
-// Useful is the time that thread 0 of a process spends outside of MPI between
-// MPI_Init and MPI_Finalize. The ideal runtime is that on a network which takes
-// no time: calls take no time except to wait for other ranks that have not sent
-// or arrived yet. Ranks compute as long as they did. Sends do not wait, and
+// Useful is the time that a process spends outside of MPI between MPI_Init and
+// MPI_Finalize. With several threads, the share of MPI is that of the threads'
+// time, see profile.Times. The ideal runtime is that on a network which takes no
+// time: calls take no time except to wait for other ranks that have not sent or
+// arrived yet. Ranks compute as long as they did. Sends do not wait, and
 // one-sided operations and IO take no time.
+//
+// Ranks that did not finalize are left out, as in aggregate.POP.
 //
 // https://pop-coe.eu/node/69
 type POP struct {
+	Ranks                   int     `json:"ranks"`           // number of ranks that finalized
 	Runtime                 float64 `json:"runtime_s"`       // from the first end of Init to the last start of Finalize
 	IdealRuntime            float64 `json:"ideal_runtime_s"` // the same on the ideal network
 	UsefulMean              float64 `json:"useful_mean_s"`
 	UsefulMax               float64 `json:"useful_max_s"`
 	UsefulMaxRank           int     `json:"useful_max_rank"`
 	ParallelEfficiency      float64 `json:"parallel_efficiency"`
-	LoadBalance             float64 `json:"load_balance"`
+	LoadBalance             float64 `json:"load_balance"` // 1 if no rank has useful time
 	CommunicationEfficiency float64 `json:"communication_efficiency"`
 	Serialisation           float64 `json:"serialisation"`
 	Transfer                float64 `json:"transfer"`
 }
 
-// pop computes the metrics from the times of each process's thread 0.
-func (r *replay) pop() POP {
+// pop computes the metrics; nil if no process finalized.
+func (r *replay) pop() *POP {
 	out := POP{UsefulMaxRank: -1}
-	var last, ideal int64 = r.start, 0
+	var first, last, ideal int64
 	sum := 0.0
 	for _, p := range r.processes {
-		useful, end := p.useful(r.start)
-		last, ideal = max(last, p.to()), max(ideal, end)
-		sum += seconds(useful)
-		if out.UsefulMaxRank < 0 || seconds(useful) > out.UsefulMax {
-			out.UsefulMax, out.UsefulMaxRank = seconds(useful), int(p.rank)
+		if p.trace.State != profile.Finalized {
+			continue
 		}
+		useful := seconds(p.useful())
+		if out.Ranks == 0 || p.from() < first {
+			first = p.from()
+		}
+		last, ideal = max(last, p.to()), max(ideal, p.idealEnd(r.start))
+		sum += useful
+		if out.Ranks == 0 || useful > out.UsefulMax {
+			out.UsefulMax, out.UsefulMaxRank = useful, int(p.rank)
+		}
+		out.Ranks++
 	}
-	out.Runtime = seconds(last - r.start)
+	if out.Ranks == 0 {
+		return nil
+	}
+	out.Runtime = seconds(last - first)
 	// If clocks differ, a message may seem to be received before it was sent.
-	out.IdealRuntime = math.Min(seconds(ideal), out.Runtime)
-	out.UsefulMean = sum / float64(len(r.processes))
+	out.IdealRuntime = math.Min(seconds(ideal-(first-r.start)), out.Runtime)
+	out.UsefulMean = sum / float64(out.Ranks)
 	out.ParallelEfficiency = ratio(out.UsefulMean, out.Runtime)
-	out.LoadBalance = ratio(out.UsefulMean, out.UsefulMax)
+	if out.LoadBalance = 1; out.UsefulMax > 0 {
+		out.LoadBalance = out.UsefulMean / out.UsefulMax
+	}
 	out.CommunicationEfficiency = ratio(out.UsefulMax, out.Runtime)
 	out.Serialisation = ratio(out.UsefulMax, out.IdealRuntime)
 	out.Transfer = ratio(out.IdealRuntime, out.Runtime)
-	return out
+	return &out
 }
 
-// useful returns how long the process computed, and when it ended on the ideal
-// network since the start of the job, both in ns.
-func (p *process) useful(start int64) (ns, end int64) {
-	span := max(p.to()-p.from(), 0)
-	if len(p.lanes) == 0 || p.lanes[0] == nil {
-		return span, p.to() - start
+// useful returns how long the process computed, in ns.
+func (p *process) useful() int64 {
+	inMPI := int64(0)
+	for _, l := range p.lanes {
+		if l != nil {
+			inMPI += l.mpi
+		}
 	}
-	return max(span-p.lanes[0].mpi, 0), p.lanes[0].ideal
+	return max(p.to()-p.from()-p.own(inMPI), 0)
+}
+
+// own returns the part of the process's own time that a time in ns took which is
+// summed over its threads.
+func (p *process) own(ns int64) int64 {
+	if p.ownShare == 1 {
+		return ns
+	}
+	return int64(math.Round(float64(ns) * p.ownShare))
+}
+
+// idealEnd returns when the process ended on the ideal network since the start of
+// the job, in ns: the latest of its threads. A thread that made no call between
+// Init and Finalize, and waited for the others, does not count.
+func (p *process) idealEnd(start int64) int64 {
+	end := int64(-1)
+	for _, l := range p.lanes {
+		if l != nil && l.called {
+			end = max(end, l.ideal)
+		}
+	}
+	if end < 0 {
+		return p.to() - start
+	}
+	return end
 }

@@ -24,6 +24,7 @@ type process struct {
 	src      profile.EventSource
 	partial  bool // whether some of its events are missing from the trace
 	progress progress
+	ownShare float64 // see profile.Times
 
 	batch  batch
 	at     int   // index of the next event in the batch
@@ -122,9 +123,10 @@ type lane struct {
 	ahead   []event
 	// ideal is the time since the start of the job, in ns, on the ideal
 	// network: calls take only as long as they wait for others.
-	ideal int64
-	mpi   int64 // ns in calls between Init and Finalize
-	jumps []jump
+	ideal  int64
+	mpi    int64 // ns in calls without Init and Finalize
+	called bool  // whether it made such calls after Init
+	jumps  []jump
 }
 
 // lane returns the lane of a thread, and creates it if needed.

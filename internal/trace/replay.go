@@ -65,7 +65,7 @@ func newReplay(sources []profile.EventSource, o Options) *replay {
 	}
 	for _, src := range sources {
 		t := src.Trace()
-		p := &process{rank: int32(t.Rank), trace: t, src: src, partial: t.Cut || t.Dropped > 0, progress: loading, resume: make(chan struct{}, 1),
+		p := &process{rank: int32(t.Rank), trace: t, src: src, partial: t.Cut || t.Dropped > 0, progress: loading, ownShare: t.Times().OwnShare(), resume: make(chan struct{}, 1),
 			windows: map[int32]*window{}, accesses: map[pair]uint32{}, postings: map[pair]uint32{}}
 		r.processes = append(r.processes, p)
 		r.byRank[p.rank] = p

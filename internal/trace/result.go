@@ -16,6 +16,9 @@ type Result struct {
 	// Partial is the number of ranks with incomplete traces. Waits and the
 	// critical path are then incomplete too.
 	Partial int `json:"partial_ranks"`
+	// LifetimesUnknown is the number of ranks with several threads whose lifetimes
+	// are not known, see profile.Times.
+	LifetimesUnknown int `json:"lifetimes_unknown_ranks,omitempty"`
 
 	Matching Matching       `json:"matching"`
 	Patterns []PatternTotal `json:"patterns"`
@@ -30,8 +33,8 @@ type Result struct {
 	// Oversubscribed are ranks that shared processors. Their waits and
 	// efficiencies include waiting for a processor.
 	Oversubscribed []profile.Oversubscription `json:"oversubscribed"`
-	Runtime        float64                    `json:"runtime_s"`             // from the first end of Init to the last start of Finalize
-	POP            *POP                       `json:"pop"`                   // nil if traces are cut: missing calls would look like computing
+	Runtime        float64                    `json:"runtime_s"`             // from the first end of Init to the last start of Finalize, or last known time
+	POP            *POP                       `json:"pop"`                   // nil if traces are cut, because missing calls would look like computing, or if no rank finalized
 	CriticalPath   *CriticalPath              `json:"critical_path"`         // nil if traces are cut
 	Frames         *Frames                    `json:"frames,omitempty"`      // nil if none were requested
 	Clocks         *profile.JobClocks         `json:"clocks,omitempty"`      // how the hosts' clocks were compared; nil if there is one clock
@@ -39,25 +42,36 @@ type Result struct {
 }
 
 func (r *replay) result(path *CriticalPath) *Result {
-	out := &Result{Run: r.processes[0].trace.Run, Ranks: len(r.processes), Events: r.steps, Matching: r.matching,
-		WaitStates: r.waitStates(), EagerLimits: r.eagerLimits(), CriticalPath: path, Frames: r.frames.result(),
+	out := &Result{Run: r.processes[0].trace.Run, Ranks: len(r.processes), Events: r.steps, Matching: r.matching, Runtime: seconds(r.runtime()),
+		EagerLimits: r.eagerLimits(), CriticalPath: path, Frames: r.frames.result(),
 		Oversubscribed: r.oversubscriptions()}
-	pop := r.pop()
-	if out.Runtime = pop.Runtime; !r.cut() {
-		out.POP = &pop
+	if !r.cut() {
+		out.POP = r.pop()
 	}
-	all := int64(0)
 	for _, p := range r.processes {
 		out.Size = max(out.Size, p.trace.Size)
 		out.Dropped += p.trace.Dropped
-		all += max(p.to()-p.from(), 0)
+		if p.trace.Times().LifetimesUnknown() {
+			out.LifetimesUnknown++
+		}
 		if p.unfinished() {
 			out.Partial++
 		}
 	}
-	out.Calls = r.callTotals(seconds(all))
-	out.Patterns, out.Communicators = patternTotals(r.waits, seconds(all)), r.communicatorTotals(seconds(all))
+	all := seconds(r.runtime() * int64(out.Ranks))
+	out.Calls, out.WaitStates = r.callTotals(all), r.waitStates(all)
+	out.Patterns, out.Communicators = r.patternTotals(r.waits, all), r.communicatorTotals(all)
 	return out
+}
+
+// runtime returns the time from the first process's end of Init to the last one's
+// start of Finalize or last known time, in ns.
+func (r *replay) runtime() int64 {
+	last := r.start
+	for _, p := range r.processes {
+		last = max(last, p.to())
+	}
+	return last - r.start
 }
 
 // oversubscriptions returns the ranks that shared processors, from the

@@ -174,22 +174,26 @@ type WaitState struct {
 	Count        uint64  `json:"count"` // number of waits
 	Time         float64 `json:"time_s"`
 	Max          float64 `json:"max_s"` // the longest wait
+	Share        float64 `json:"share"` // as in PatternTotal
 }
 
 // PatternTotal is the sum of all waits of one pattern.
 type PatternTotal struct {
 	Pattern Pattern `json:"pattern"`
 	Count   uint64  `json:"count"`
-	Time    float64 `json:"time_s"` // summed over ranks
-	Share   float64 `json:"share"`  // of the time of all ranks
+	Time    float64 `json:"time_s"` // summed over ranks and threads
+	Share   float64 `json:"share"`  // of ranks × runtime; Time of several threads counts as in profile.Times
 }
 
-// waitStates returns the waits, the longest first.
-func (r *replay) waitStates() []WaitState {
+// own returns the part of the rank's own time that its waits took, in ns.
+func (r *replay) own(key waitKey, s *waitSum) int64 { return r.byRank[key.rank].own(s.sum) }
+
+// waitStates returns the waits, the longest first. all is ranks × runtime.
+func (r *replay) waitStates(all float64) []WaitState {
 	list := make([]WaitState, 0, len(r.waits))
 	for key, s := range r.waits {
 		list = append(list, WaitState{key.pattern, int(key.rank), int(key.peer), r.names.list[key.call], r.names.list[key.site], r.names.list[key.peerSite], r.comms[key.comm].label,
-			s.count, seconds(s.sum), seconds(s.max)})
+			s.count, seconds(s.sum), seconds(s.max), ratio(seconds(r.own(key, s)), all)})
 	}
 	slices.SortFunc(list, func(a, b WaitState) int {
 		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Pattern, b.Pattern), a.Rank-b.Rank, a.Peer-b.Peer,
@@ -202,8 +206,8 @@ func (r *replay) waitStates() []WaitState {
 type CommunicatorTotal struct {
 	Communicator string         `json:"communicator"`
 	Count        uint64         `json:"count"`
-	Time         float64        `json:"time_s"` // summed over ranks
-	Share        float64        `json:"share"`  // of the time of all ranks
+	Time         float64        `json:"time_s"` // summed over ranks and threads
+	Share        float64        `json:"share"`  // as in PatternTotal
 	Patterns     []PatternTotal `json:"patterns"`
 }
 
@@ -220,13 +224,14 @@ func (r *replay) communicatorTotals(all float64) []CommunicatorTotal {
 	}
 	list := []CommunicatorTotal{}
 	for label, w := range of {
-		out := CommunicatorTotal{Communicator: label, Patterns: patternTotals(w, all)}
-		ns := int64(0)
-		for _, s := range w {
+		out := CommunicatorTotal{Communicator: label, Patterns: r.patternTotals(w, all)}
+		var ns, own int64
+		for key, s := range w {
 			out.Count += s.count
 			ns += s.sum
+			own += r.own(key, s)
 		}
-		out.Time, out.Share = seconds(ns), ratio(seconds(ns), all)
+		out.Time, out.Share = seconds(ns), ratio(seconds(own), all)
 		list = append(list, out)
 	}
 	slices.SortFunc(list, func(a, b CommunicatorTotal) int {
@@ -237,15 +242,17 @@ func (r *replay) communicatorTotals(all float64) []CommunicatorTotal {
 
 // patternTotals returns the sums of the patterns that occurred, the longest
 // first.
-func patternTotals(w waits, all float64) []PatternTotal {
+func (r *replay) patternTotals(w waits, all float64) []PatternTotal {
 	var sums [numPatterns]waitSum
+	var own [numPatterns]int64
 	for key, s := range w {
 		sums[key.pattern].merge(s)
+		own[key.pattern] += r.own(key, s)
 	}
 	list := []PatternTotal{}
 	for p, s := range sums {
 		if s.count > 0 {
-			list = append(list, PatternTotal{Pattern(p), s.count, seconds(s.sum), ratio(seconds(s.sum), all)})
+			list = append(list, PatternTotal{Pattern(p), s.count, seconds(s.sum), ratio(seconds(own[p]), all)})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b PatternTotal) int { return cmp.Compare(b.Time, a.Time) })

@@ -21,7 +21,7 @@ func wait(p Pattern, rank, peer int, site string, count uint64, time, longest fl
 	case LateReceiver, Undecided:
 		peerSite = "Recv"
 	}
-	return WaitState{p, rank, peer, site, site, peerSite, "world", count, time / 1000, longest / 1000}
+	return WaitState{p, rank, peer, site, site, peerSite, "world", count, time / 1000, longest / 1000, 0}
 }
 
 // at returns the wait with another call of the peer.
@@ -30,11 +30,15 @@ func (w WaitState) at(peerSite string) WaitState {
 	return w
 }
 
-// checkWaits requires these waits and no others, the longest first.
+// checkWaits requires these waits, their shares of ranks × runtime, and no others, the
+// longest first.
 func checkWaits(t *testing.T, got *Result, want ...WaitState) {
 	t.Helper()
 	if want == nil {
 		want = []WaitState{}
+	}
+	for i := range want { // of ranks with one thread
+		want[i].Share = want[i].Time / (got.Runtime * float64(got.Ranks))
 	}
 	if diff := cmp.Diff(want, got.WaitStates, cmp.Comparer(near)); diff != "" {
 		t.Errorf("waits (-want +got):\n%s", diff)

@@ -30,7 +30,7 @@ TYPES = {
     "remote:ranks seen_by:i32 freed:bool folded:u64",
     "ranks": "run:str rank:i32 host:str pid:i32 program:str command:str library:str state:str start:time? "
     "init_end:time? finalize_start:time? end:time? ended:time? exit_status:i32? exit_signal:i32? "
-    "open_call:str? open_comm:str? open_peer:i32? open_callsite:str? open_since:time? wall_ns:u64? app_ns:u64? mpi_ns:u64? mpi_error_ns:u64? timing:str receives:str threads:i32 calls:u64 "
+    "open_call:str? open_comm:str? open_peer:i32? open_callsite:str? open_since:time? wall_ns:u64? app_ns:u64? thread_ns:u64? mpi_ns:u64? mpi_error_ns:u64? timing:str receives:str threads:i32 calls:u64 "
     "lost_calls:u64 folded_calls:u64 lost_requests:u64 lost_comms:u64 negative_ticks:u64 untimed:u64 lost_stacks:u64 lost_readings:u64 damaged:u64 pauses:u64 "
     "cancelled_receives:u64 truncated_receives:u64 freed_receives:u64 failed_receives:u64 unfinished_receives:u64 "
     "untold_receives:u64 cancelled_sends:u64 freed_sends:u64 failed_sends:u64 doubtful_sends:u64 left_calls:u64 physical:str? source:str "

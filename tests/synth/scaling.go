@@ -43,8 +43,8 @@ func (s *Scaling) Job(ranks int) *Job {
 			inMPI += g.TimePerRank(ranks)
 			b.all(g.Line, g.TimePerRank(ranks), g.Call, 100, 8)
 		}
-		b.Start += s.Start
-		b.InitEnd += s.Start
+		b.InitEnd = initDone + s.Start // of all ranks, so that the run takes as long as each of them
+		b.Start = b.InitEnd - initTime
 		b.Slices[0].Start = b.Start
 		b.FinalizeStart = b.InitEnd + int64(s.Useful.TimePerRank(ranks)+inMPI)
 	}}

@@ -232,7 +232,8 @@ func (l *log) add(kind uint32, v any, tails ...[]byte) {
 
 // addThread appends a thread and its current call.
 func (l *log) addThread(p *profile.Profile, index uint32, table uint64) error {
-	t := layout.Thread{Index: index, Table: table}
+	t := layout.Thread{Index: index, Table: table, Last: uint64(p.End)}
+	t.First = t.Last - lifetimeOf(p, index)
 	i := slices.IndexFunc(p.Open, func(o profile.OpenCall) bool { return o.Thread == int32(index) })
 	if i < 0 {
 		l.add(layout.RecordThread, t)
@@ -242,9 +243,19 @@ func (l *log) addThread(p *profile.Profile, index uint32, table uint64) error {
 	if err != nil {
 		return fmt.Errorf("thread %d: %w", index, err)
 	}
+	open.Last = t.Last
 	t.Open = uint64(layout.HeaderSize + binary.Size(layout.Segment{}) + len(l.raw) + binary.Size(t))
 	l.add(layout.RecordThread, t, appended(nil, open))
 	return nil
+}
+
+// lifetimeOf returns the lifetime of a thread: all have the same, as a profile has the sum.
+func lifetimeOf(p *profile.Profile, index uint32) uint64 {
+	lifetime, threads := uint64(p.Lifetimes), uint64(max(p.Threads, 1))
+	if index == 0 {
+		return lifetime - (threads-1)*(lifetime/threads)
+	}
+	return lifetime / threads
 }
 
 func logOf(p *profile.Profile) (*log, error) {

@@ -56,9 +56,10 @@ func (r *Ranks) add(some []aggregate.RankTimes, hostOf func(rank int) int) {
 	for i := range some {
 		t := &some[i]
 		application += ns(t.ApplicationTimeS)
-		mpi += ns(t.MPITimeS)
+		share := t.OwnShare() // the columns are parts of the ranks' own time
+		mpi += ns(t.MPITimeS * share)
 		for a, ns := range t.Activities {
-			activities[a] += int64(ns)
+			activities[a] += int64(float64(ns)*share + 0.5)
 		}
 		if u, ok := t.UsefulNs(); ok {
 			known++
@@ -98,13 +99,13 @@ func (r *Ranks) stateOf(state string) int {
 // waits adds the waits of a traced run.
 func (r *Ranks) waits(traced *trace.Result, all []aggregate.RankTimes) {
 	r.Waits = map[string][]int64{}
-	at := make(map[int]int, len(all))
+	at := make(map[int]int, len(all)) // index in all
 	for i := range all {
-		at[all[i].Rank] = i / r.Block
+		at[all[i].Rank] = i
 	}
 	for i := range traced.WaitStates {
 		w := &traced.WaitStates[i]
-		entry, known := at[w.Rank]
+		of, known := at[w.Rank]
 		if !known {
 			continue
 		}
@@ -112,7 +113,7 @@ func (r *Ranks) waits(traced *trace.Result, all []aggregate.RankTimes) {
 		if r.Waits[name] == nil {
 			r.Waits[name] = make([]int64, len(r.Rank))
 		}
-		r.Waits[name][entry] += ns(w.Time)
+		r.Waits[name][of/r.Block] += ns(w.Time * all[of].OwnShare())
 	}
 	for _, column := range r.Waits {
 		for i := range column {

@@ -135,6 +135,7 @@
 #define MT_COMM_FOUND 4
 #define MT_COMM_LIST 8
 #define MT_COMM_REMOTE 16
+#define MT_THREAD_MAIN 1
 #define MT_CONTAINER_VERSION 1
 #define MT_GRANULE 65536
 #define MT_EXTENT_MAGIC 1414813765
@@ -347,18 +348,20 @@ _Static_assert(offsetof(mt_l_string, length) == 12, "String.Length");
 typedef struct mt_l_thread {
     mt_l_record record;
     uint32_t index;
-    uint32_t reserved;
+    uint32_t flags;
     uint64_t table;
     uint64_t last;
     uint64_t open;
+    uint64_t first;
 } mt_l_thread;
-_Static_assert(sizeof(mt_l_thread) == 40, "size of Thread");
+_Static_assert(sizeof(mt_l_thread) == 48, "size of Thread");
 _Static_assert(offsetof(mt_l_thread, record) == 0, "Thread.Record");
 _Static_assert(offsetof(mt_l_thread, index) == 8, "Thread.Index");
-_Static_assert(offsetof(mt_l_thread, reserved) == 12, "Thread.Reserved");
+_Static_assert(offsetof(mt_l_thread, flags) == 12, "Thread.Flags");
 _Static_assert(offsetof(mt_l_thread, table) == 16, "Thread.Table");
 _Static_assert(offsetof(mt_l_thread, last) == 24, "Thread.Last");
 _Static_assert(offsetof(mt_l_thread, open) == 32, "Thread.Open");
+_Static_assert(offsetof(mt_l_thread, first) == 40, "Thread.First");
 
 typedef struct mt_l_comm {
     mt_l_record record;

@@ -246,6 +246,8 @@ static void book_init(mt_span *s, int rc, uint64_t now)
         mt_book(s, mt_span_key(s, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0), 0);
     else
         mt_current_call_end(s);
+    if (counts)
+        mt_thread_initialized_mpi(s->thread);
 }
 
 void mt_leave_init(mt_span *s, int rc)
@@ -353,6 +355,7 @@ static void before_last_finalize(void)
     mt_pvars_close();
     mt_slice_close();
     mt_process.header->finalize_start = mt_clock_read_all();
+    mt_thread_finalizes_mpi();
     if (MT_CHECKING)
         mt_sample_log_total();
 }
@@ -424,6 +427,7 @@ int mt_finalize_interrupted(int (*next)(void))
     if (rc == MPI_SUCCESS && mt_on() && mt_lifecycle.open_models <= 1) {
         mt_count_lost(&mt_process.header->lost_calls, 1); // the call of MPI_Finalize itself
         mt_process.header->finalize_start = before;
+        mt_thread_finalizes_mpi();
         mt_process.header->finalize_end = mt_clock_read_all();
         __atomic_store_n(&mt_process.header->state, MT_STATE_FINALIZED, __ATOMIC_RELEASE);
         set_state(MT_OFF);

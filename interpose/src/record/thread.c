@@ -1,5 +1,6 @@
 #include "record/thread.h"
 
+#include "base/clock.h"
 #include "base/job.h"
 #include "base/lock.h"
 #include "file/recording.h"
@@ -15,6 +16,8 @@ static bool has_key;
 // Under MT_LOCK_THREADS.
 static mt_thread *free_threads, *all_threads;
 static uint32_t count;
+static mt_thread *main_thread; // initialized MPI, and has not ended
+static bool had_main_thread;
 
 // Leaves the table of a thread that ends to the next that starts.
 static void release_thread(void *thread)
@@ -26,8 +29,47 @@ static void release_thread(void *thread)
     mt_thread_set_self(NULL);
     MT_CALL_HOOK(thread_ended, t);
     mt_lock(MT_LOCK_THREADS);
+    if (t == main_thread && mt_on()) {
+        t->record->flags &= ~(uint32_t)MT_THREAD_MAIN;
+        main_thread = NULL;
+    }
     t->next = free_threads;
     free_threads = t;
+    mt_unlock(MT_LOCK_THREADS);
+}
+
+// Begins the lifetime of a thread that makes its first call. A process that is killed
+// between the two stores leaves a sum of lifetimes that is too large by the time since the
+// record's former thread returned from its last call.
+static void begin_lifetime(mt_thread *t)
+{
+    uint64_t last = t->open->last;
+    t->began = mt_ticks();
+    mt_write(&t->open->last, t->began);
+    mt_write(&t->record->first, t->record->first + (t->began - last));
+}
+
+void mt_thread_initialized_mpi(mt_thread *t)
+{
+    mt_lock(MT_LOCK_THREADS);
+    if (!had_main_thread) {
+        had_main_thread = true;
+        main_thread = t;
+        uint64_t begin = mt_process.header->init_end.ticks;
+        mt_write(&t->record->first, t->record->first + (begin - t->began));
+        mt_write(&t->open->last, begin);
+        t->record->flags |= MT_THREAD_MAIN;
+    }
+    mt_unlock(MT_LOCK_THREADS);
+}
+
+void mt_thread_finalizes_mpi(void)
+{
+    mt_lock(MT_LOCK_THREADS);
+    mt_thread *t = main_thread;
+    const mt_l_header *h = mt_process.header;
+    if (t && mt_read(&t->open->last) <= h->init_end.ticks)
+        mt_write(&t->record->first, t->record->first + (h->finalize_start.ticks - h->init_end.ticks));
     mt_unlock(MT_LOCK_THREADS);
 }
 
@@ -43,6 +85,7 @@ static bool write_record(mt_thread *t)
     t->open = (mt_current_call *)(((uintptr_t)(r + 1) + line - 1) & ~(line - 1));
     r->index = t->index;
     r->open = mt_recording_offset(t->open);
+    begin_lifetime(t);
     mt_recording_commit(r, MT_RECORD_THREAD);
     return true;
 }
@@ -76,6 +119,7 @@ mt_thread *mt_thread_attach(void)
     mt_thread *t = free_threads;
     if (t) {
         free_threads = t->next;
+        begin_lifetime(t);
         MT_CALL_HOOK(thread_started, t);
     } else {
         t = make_thread();

@@ -103,6 +103,7 @@ typedef struct mt_thread {
     uint64_t used, limit;
     uint32_t index;
     uint32_t random;
+    uint64_t began; // ticks when the thread that has it made its first call
     bool full; // growing the table failed, it is not tried again
     mt_l_thread *record;
     mt_pace *paces; // MT_PACES entries, by a hash of the site; NULL unless calls are timed by samples
@@ -168,6 +169,12 @@ MT_HOOK(thread_ended);
 
 // Gives the calling thread a table. Returns NULL if there is no room.
 mt_thread *mt_thread_attach(void);
+
+// Called when `t` has initialized MPI, and when MPI is about to be finalized, after the
+// header has the time of that. The first thread of a process that initializes MPI lives in
+// between, see mt_l_thread.first.
+void mt_thread_initialized_mpi(mt_thread *t);
+void mt_thread_finalizes_mpi(void);
 
 // Calls visit for each thread that has a table, and for the tables of ended threads.
 void mt_thread_each(void (*visit)(void *, mt_thread *), void *argument);

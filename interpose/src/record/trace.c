@@ -365,7 +365,7 @@ uint32_t mt_trace_number(mt_thread *t)
 // returns the present time.
 static uint64_t last_return(const mt_thread *t)
 {
-    return t->open->last && !(mt_flags() & MT_FLAG_PAUSED) ? t->open->last : mt_ticks();
+    return mt_flags() & MT_FLAG_PAUSED ? mt_ticks() : t->open->last;
 }
 
 void mt_trace_completed(uint32_t request)

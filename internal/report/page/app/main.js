@@ -151,12 +151,10 @@ function efficiencyBar(pop, expected, traced) {
   if (!pop) return h("p", null, h("strong", null, "Parallel efficiency: not known"));
   const { parallel_efficiency: pe, parallel_efficiency_error: deviation, communication_efficiency: ce } = pop;
   const error = deviation ? ` ± ${(Math.ceil(1000 * deviation - 1e-9) / 10).toFixed(1)}` : "";
-  const lost = 1 - ce, tracedLost = traced ? 1 - traced.communication_efficiency : 0;
-  const transfer = tracedLost > 0 ? lost * (1 - traced.transfer) / tracedLost : 0;
-  const inMPI = tracedLost > 0
-    ? [["serialisation (ranks wait in a chain)", lost - transfer, "serial"],
-      ["transfer (messages and calls)", transfer, "transfer"]]
-    : [["other time in MPI", lost, "mpi"]];
+  const inMPI = traced
+    ? [["serialisation (ranks wait in a chain)", traced.transfer - ce, "serial"],
+      ["transfer (messages and calls)", 1 - traced.transfer, "transfer"]]
+    : [["other time in MPI", 1 - ce, "mpi"]];
   const parts = [["compute", pe, "compute"], ["imbalance", ce - pe, "imbalance"], ...inMPI]
     .map(([name, share, kind]) => ({ name, share: Math.max(0, share), kind }));
   return [

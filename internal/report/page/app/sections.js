@@ -59,9 +59,12 @@ function timeFacts(s) {
   const { mpi_share: share } = s, setup = `; Init and Finalize ${seconds(s.init_finalize_time_s)} besides`;
   return facts(
     ["wall time", seconds(s.wall_time_s)], ["application", `${seconds(s.application_time_s)} over all ranks`],
+    s.thread_time_s > s.application_time_s && ["threads", `${seconds(s.thread_time_s)} over all threads`],
     ["in MPI", timed(s) ? seconds(s.mpi_time_s, s.mpi_time_error_s) + setup : "not timed"],
     timed(s) && ["share of MPI", `mean ${percent(share.mean)}, ` +
       `least ${percent(share.min)} (rank ${share.min_rank}), most ${percent(share.max)} (rank ${share.max_rank})`],
+    timed(s) && s.lifetimes_unknown_ranks && ["threads' lifetimes",
+      `not recorded of ${plural(s.lifetimes_unknown_ranks, "rank")}: each counts with the whole run`],
     ...s.oversubscribed.map((o) => ["shared cores", oversubscribed(o)]));
 }
 

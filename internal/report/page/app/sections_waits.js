@@ -30,6 +30,7 @@ function waitsSection({ job }) {
     h("p", null, traceText(a)),
     a.patterns.length === 0 ? h("p", null, "No rank waited for another.") : patternTable(a.patterns),
     a.wait_states.length > 0 && [waitPlaceTable(a), longestWaitTable(a)],
+    a.critical_path && !a.pop && h("p", null, "Efficiencies are not known: no rank finalized."),
     a.critical_path ? criticalPath(a.critical_path)
       : h("p", null, "Efficiencies and the critical path are not known: the traces do not have all calls."),
     bullets(traceNotes(a)),
