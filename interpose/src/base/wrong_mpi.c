@@ -9,6 +9,7 @@
 #include "base/dispatcher.h"
 #include "base/hook.h"
 #include "base/loader.h"
+#include "base/other_family.h"
 #include "base/symbol.h"
 
 #include <dlfcn.h>
@@ -54,9 +55,11 @@ static bool overwrite(unsigned char *at, const code *with)
     return true;
 }
 
-static bool write_jump(unsigned char *at, void *target)
+bool mt_wrong_mpi_write_jump(unsigned char *at, void *target)
 {
     code with;
+    if (MT_TARGET < 0)
+        return false;
     memcpy(&with, jump, sizeof jump);
     memcpy(with.bytes + MT_TARGET, &target, sizeof target);
     return overwrite(at, &with);
@@ -103,14 +106,18 @@ static bool replace(void)
         if (!replaced[i].at)
             continue;
         memcpy(&replaced[i].was, replaced[i].at, sizeof replaced[i].was);
-        done = write_jump(replaced[i].at, target);
+        done = mt_wrong_mpi_write_jump(replaced[i].at, target);
     }
     return done;
 }
 
-void mt_wrong_mpi_pass_through(const char *mpi, mt_wrapper_start *starts)
+void mt_wrong_mpi_pass_through(const char *mpi, mt_wrapper_start *starts, void *library)
 {
     static bool reported;
+    if (library && mt_other_family_take_over(library)) {
+        free(starts);
+        return;
+    }
     if (!reported) {
         mt_log("this library was built for another MPI (%s) than the one that the program uses (%s): nothing is "
                "recorded. Start the program with `mpitrace run`, or name its MPI with --mpi", mt_mpi_family(), mpi);

@@ -5,6 +5,8 @@
 
 #include "base/hook.h"
 
+#include <stdbool.h>
+
 // Called once, if the program is not recorded because it uses the MPI in the file
 // `mpi`.
 typedef void mt_hook_wrong_mpi(const char *mpi);
@@ -17,8 +19,11 @@ mt_wrapper_start *mt_wrong_mpi_find_wrappers(void);
 
 // Replaces every wrapper with a plain jump to the function that it passes calls on to.
 // `mpi` is the file of the MPI. Takes ownership of `starts`, which mt_wrong_mpi_find_wrappers
-// returned.
-void mt_wrong_mpi_pass_through(const char *mpi, mt_wrapper_start *starts);
+// returned. `library`, which may be NULL, is a library for this MPI that records in our place.
+void mt_wrong_mpi_pass_through(const char *mpi, mt_wrapper_start *starts, void *library);
+
+// Replaces the start of a function of ours with a jump. Returns false if that is not possible.
+bool mt_wrong_mpi_write_jump(unsigned char *at, void *target);
 
 // Restores the wrappers if they were replaced: that MPI was unloaded.
 void mt_wrong_mpi_restore(void);
