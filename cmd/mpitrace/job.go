@@ -180,8 +180,11 @@ func (j *job) unrecorded(opened *run.Run) string {
 	}
 	slices.Sort(names)
 	missing := "the program can also make calls that are not recorded: " + firstFew(slices.Compact(names), 6)
-	if interpose.IsDispatcher(j.Library) {
+	switch {
+	case interpose.IsDispatcher(j.Library):
 		missing += ". To record functions that are newer than MPI 3.1, name the program's MPI with --mpi"
+	case j.Others != "":
+		missing += fmt.Sprintf(". To record functions that %s lacks, name the program's MPI with --mpi", j.MPI)
 	}
 	return missing
 }
