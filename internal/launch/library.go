@@ -176,9 +176,9 @@ func libraryWithoutCompiler(mpi *MPI, log io.Writer) (lib string, ok bool) {
 // nothing because many ranks call it at the same time. It takes the MPI that the
 // settings name, else the one that the program is linked to, else the launcher's.
 //
-// If the program is linked to no MPI and the launcher's is not known either, it
-// takes the dispatcher. If the launcher's is known, the library for it finds
-// those for other MPIs beside the dispatcher.
+// If the program is linked to no MPI and there is no library for the launcher's, it
+// takes the dispatcher. Otherwise the library for the launcher's MPI finds those
+// for other MPIs beside the dispatcher.
 func RankRecorder(argv []string, which Choice) (*Recorder, error) {
 	if which.isExplicit() {
 		return rankRecorder(Recall(which.MPI, which.CC))
@@ -203,11 +203,15 @@ func RankRecorder(argv []string, which Choice) (*Recorder, error) {
 	case mpis == nil:
 		return &Recorder{Library: dispatcher}, nil
 	}
-	r, launchersErr := rankRecorder(mpis)
-	if launchersErr == nil && err == nil { // without a dispatcher, only the launcher's MPI is recorded
-		r.Libraries = filepath.Dir(dispatcher)
+	r, noLibrary := rankRecorder(mpis)
+	switch {
+	case err != nil: // only the launcher's MPI is recorded
+		return r, noLibrary
+	case noLibrary != nil:
+		return &Recorder{Library: dispatcher}, nil
 	}
-	return r, launchersErr
+	r.Libraries = filepath.Dir(dispatcher)
+	return r, nil
 }
 
 // rankRecorder returns a Recorder with the library for the first of the MPIs that
