@@ -14,6 +14,7 @@
 // occur in two sources are renamed.
 #define open world_open
 #define mkdir world_mkdir
+#define chmod world_chmod
 #define stat(path, st) world_stat(path, st)
 #define lstat(path, st) world_stat(path, st)
 #define rename world_rename
@@ -210,6 +211,13 @@ int world_mkdir(const char *path, mode_t mode)
     check_path(path);
     require(mode == 0777 || mode == 0700, "another mode", path);
     errno = EEXIST;
+    return outcome() ? -1 : 0;
+}
+
+int world_chmod(const char *path, mode_t mode)
+{
+    check_path(path);
+    require((mode & 0700) == 0700, "another mode", path);
     return outcome() ? -1 : 0;
 }
 

@@ -93,3 +93,41 @@ func TestExecuteOnly(t *testing.T) {
 		}
 	})
 }
+
+// TestUmask takes all rights from files that a process makes. Recordings, their
+// continuations and new directories stay the owner's to read and write.
+func TestUmask(t *testing.T) {
+	needPrebuilt(t)
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		u := asUser(t)
+		program := u.copy(t, m.compile(t, "umask"), 0o755)
+		for _, spool := range []string{"auto", "run"} {
+			out := u.run(t, slices.Concat([]string{u.mpitrace, "run", "-o", spool, "--spool", spool, "--strict", "--trace", "--trace-buffer", "1M", "--"},
+				m.launch(1, program))...)
+			// Sendrecv sends and receives; MPI_Init and MPI_Finalize are events too.
+			if want := "200,002 events of 1 process"; out.code != 0 || !strings.Contains(out.stderr, want) {
+				t.Errorf("--spool %s: exit status %d, want %s\n%s", spool, out.code, want, out.stderr)
+			}
+		}
+		library := strings.TrimSpace(u.run(t, u.mpitrace, "preload").stdout)
+		run := filepath.Join(u.dir, "new", "run")
+		u.run(t, "env", "LD_PRELOAD="+library, "MPITRACE_DIR="+run, program, "early") // MPI_Init may fail: it cannot use its files
+		files := 0
+		err := filepath.WalkDir(filepath.Dir(run), func(path string, e os.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			info, err := e.Info()
+			if err == nil && info.Mode().Perm()&0o600 != 0o600 {
+				t.Errorf("%s has the rights %v", path, info.Mode())
+			}
+			if e.Type().IsRegular() {
+				files++
+			}
+			return err
+		})
+		if err != nil || files == 0 {
+			t.Errorf("%d recordings, %v", files, err)
+		}
+	})
+}

@@ -187,8 +187,8 @@ bool mt_resolve(uint64_t caller)
     void *library = state < 0 ? mt_other_family_open(mpi_function()) : NULL;
     mt_lock(MT_LOCK_RESOLVE);
     bool first = !atomic_load(&found_mpi);
-    if (first && state < 0)
-        mt_wrong_mpi_pass_through(mpi, starts, library);
+    if (first && state < 0 && !(library && mt_other_family_take_over(library)))
+        mt_wrong_mpi_pass_through(mpi, starts);
     else
         free(starts);
     atomic_store_explicit(&found_mpi, state, memory_order_release);

@@ -9,7 +9,6 @@
 #include "base/dispatcher.h"
 #include "base/hook.h"
 #include "base/loader.h"
-#include "base/other_family.h"
 #include "base/symbol.h"
 
 #include <dlfcn.h>
@@ -111,13 +110,9 @@ static bool replace(void)
     return done;
 }
 
-void mt_wrong_mpi_pass_through(const char *mpi, mt_wrapper_start *starts, void *library)
+void mt_wrong_mpi_pass_through(const char *mpi, mt_wrapper_start *starts)
 {
     static bool reported;
-    if (library && mt_other_family_take_over(library)) {
-        free(starts);
-        return;
-    }
     if (!reported) {
         mt_log("this library was built for another MPI (%s) than the one that the program uses (%s): nothing is "
                "recorded. Start the program with `mpitrace run`, or name its MPI with --mpi", mt_mpi_family(), mpi);

@@ -19,8 +19,8 @@ mt_wrapper_start *mt_wrong_mpi_find_wrappers(void);
 
 // Replaces every wrapper with a plain jump to the function that it passes calls on to.
 // `mpi` is the file of the MPI. Takes ownership of `starts`, which mt_wrong_mpi_find_wrappers
-// returned. `library`, which may be NULL, is a library for this MPI that records in our place.
-void mt_wrong_mpi_pass_through(const char *mpi, mt_wrapper_start *starts, void *library);
+// returned.
+void mt_wrong_mpi_pass_through(const char *mpi, mt_wrapper_start *starts);
 
 // Replaces the start of a function of ours with a jump. Returns false if that is not possible.
 bool mt_wrong_mpi_write_jump(unsigned char *at, void *target);
