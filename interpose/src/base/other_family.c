@@ -13,6 +13,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+// A function of ours that becomes a jump, or an entry of mt_pmpi.
+typedef struct replacement {
+    unsigned char *at; // NULL: it is an entry
+    void **entry, *by;
+} replacement;
+
+struct mt_other_family {
+    void *library;
+    size_t n;
+    replacement replacements[];
+};
+
 static _Atomic(void *) recorder; // handle of the library that took over
 static _Atomic(const char *) mpi_file;
 
@@ -66,7 +78,7 @@ static void *open_named(const char *directory, const char *name)
     return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
-void *mt_other_family_open(void *mpi)
+static void *open_library(void *mpi)
 {
     const char *directory = getenv("MPITRACE_LIBRARIES");
     Dl_info info;
@@ -99,44 +111,61 @@ static uint32_t count_symbols(const uint32_t *hash)
     return last + 1;
 }
 
-// Replaces each function that we export, except for what the two libraries tell each other.
-static bool replace_functions(void *library)
+static void add(mt_other_family *f, void *at, void **entry, const char *name)
+{
+    void *by = dlsym(f->library, name);
+    if (by)
+        f->replacements[f->n++] = (replacement){at, entry, by};
+}
+
+// Lists each function that we export, except for what the two libraries tell each other.
+static void list_functions(mt_other_family *f, const struct link_map *map, uint32_t n)
+{
+    const ElfW(Sym) *symbols = dynamic(map, DT_SYMTAB);
+    const char *strings = dynamic(map, DT_STRTAB);
+    for (uint32_t i = 1; i < n; i++) {
+        const ElfW(Sym) *s = &symbols[i];
+        const char *name = strings + s->st_name;
+        bool hidden = s->st_shndx == SHN_UNDEF || s->st_value == 0;
+        if (!hidden && ELF64_ST_TYPE(s->st_info) == STT_FUNC && strncmp(name, "mt_", 3) != 0)
+            add(f, (char *)map->l_addr + s->st_value, NULL, name);
+    }
+}
+
+mt_other_family *mt_other_family_open(void *mpi)
 {
     Dl_info info;
     struct link_map *map = NULL;
-    if (!dladdr1(&ours, &info, (void **)&map, RTLD_DL_LINKMAP) || !map)
-        return false;
-    const ElfW(Sym) *symbols = dynamic(map, DT_SYMTAB);
-    const char *strings = dynamic(map, DT_STRTAB);
+    void *library = open_library(mpi), *start = library ? dlsym(library, "mt_dispatched") : NULL;
+    if (!start || !dladdr1(&ours, &info, (void **)&map, RTLD_DL_LINKMAP) || !map)
+        return NULL;
     uint32_t n = count_symbols(dynamic(map, DT_GNU_HASH));
-    bool done = n > 0;
-    for (uint32_t i = 1; done && i < n; i++) {
-        const ElfW(Sym) *s = &symbols[i];
-        const char *name = strings + s->st_name;
-        if (s->st_shndx == SHN_UNDEF || ELF64_ST_TYPE(s->st_info) != STT_FUNC || strncmp(name, "mt_", 3) == 0)
-            continue;
-        void *target = dlsym(library, name);
-        if (target && s->st_value)
-            done = mt_wrong_mpi_write_jump((unsigned char *)map->l_addr + s->st_value, target);
-    }
-    return done;
+    size_t entries = 0;
+    while (mt_symbols[entries].name)
+        entries++;
+    mt_other_family *f = n ? malloc(sizeof *f + (n + entries) * sizeof *f->replacements) : NULL;
+    if (!f)
+        return NULL;
+    *f = (mt_other_family){.library = library};
+    list_functions(f, map, n);
+    // The call that is open now has left the start of its wrapper behind.
+    for (const mt_symbol *s = mt_symbols; s->name; s++)
+        if (s->wrapped)
+            add(f, NULL, (void **)((char *)&mt_pmpi + s->offset), s->name + 1);
+    ((void (*)(const mt_dispatcher *))(uintptr_t)start)(&ours);
+    return f;
 }
 
-bool mt_other_family_take_over(void *library)
+bool mt_other_family_take_over(const mt_other_family *f)
 {
-    void (*start)(const mt_dispatcher *) = (void (*)(const mt_dispatcher *))(uintptr_t)dlsym(library, "mt_dispatched");
-    if (!start)
-        return false;
-    start(&ours);
-    if (!replace_functions(library))
-        return false;
-    // The call that is open now has left the start of its wrapper behind.
-    for (const mt_symbol *s = mt_symbols; s->name; s++) {
-        void *p = s->wrapped ? dlsym(library, s->name + 1) : NULL;
-        if (p)
-            *(void **)((char *)&mt_pmpi + s->offset) = p;
+    for (size_t i = 0; i < f->n; i++) {
+        const replacement *r = &f->replacements[i];
+        if (r->entry)
+            *r->entry = r->by;
+        else if (!mt_wrong_mpi_write_jump(r->at, r->by))
+            return false;
     }
-    atomic_store(&recorder, library);
+    atomic_store(&recorder, f->library);
     return true;
 }
 

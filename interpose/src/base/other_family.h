@@ -11,13 +11,15 @@
 
 #include <stdbool.h>
 
-// Opens the library for the MPI that has the function `mpi`. Returns NULL if there is none. It
-// must not be called under a lock, because it calls the dynamic linker.
-void *mt_other_family_open(void *mpi);
+// A library for another family, and what has to be changed for it.
+typedef struct mt_other_family mt_other_family;
 
-// Makes the library record this process. Returns false, and changes nothing that matters, if
-// our functions cannot be replaced.
-bool mt_other_family_take_over(void *library);
+// Opens the library for the MPI that has the function `mpi`. Returns NULL if there is none; the
+// caller frees the result. It must not be called under a lock, because it calls the dynamic linker.
+mt_other_family *mt_other_family_open(void *mpi);
+
+// Makes the library record this process. Returns false if our functions cannot be replaced.
+bool mt_other_family_take_over(const mt_other_family *f);
 
 // Returns the function of the library that took over, or NULL.
 void *mt_other_family_function(const char *name);
