@@ -73,7 +73,9 @@ func (j *job) show(opened *run.Run, missing []string) (complete bool, err error)
 	if err != nil {
 		return false, err
 	}
-	complete = found.complete() && len(opened.Damaged) == 0 && len(opened.Traced.Damaged) == 0
+	spawned := found.unrecordedChildren(j.Dir)
+	missing = append(missing, spawned...)
+	complete = found.complete() && len(spawned)+len(opened.Damaged) == 0 && len(opened.Traced.Damaged) == 0
 	if len(found.jobs) == 0 || j.Settings.Of("no-report").On() {
 		warnIncomplete(j.Log, missing...) // otherwise they are at the end of the last summary
 		return complete, nil
