@@ -134,6 +134,7 @@ mt_comm_name mt_comm_get_name(const mt_comm *c)
     memcpy(name.text, c->name, sizeof name.text);
     return name;
 }
+bool mt_stderr_unchanged(void) { return true; }
 void *mt_loader_next(const char *name) { return dlsym(RTLD_NEXT, name); }
 void mt_thread_each(void (*visit)(void *, mt_thread *), void *argument) { (void)visit, (void)argument; }
 bool mt_volume_is_own_group(const mt_comm *c, unsigned call) { return c && call; }

@@ -4,6 +4,8 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,9 +15,15 @@ typedef struct identity {
     bool open, known;
 } identity;
 
-// What descriptor 2 was when this library was loaded. It is exported for a library that is opened
-// later, when the program may have changed the descriptor.
-__attribute__((visibility("default"))) identity mt_stderr_at_start;
+static identity start; // what descriptor 2 was when this library was loaded
+
+// Exported for a library that is opened later, when the program may have changed the descriptor.
+__attribute__((visibility("default"))) const void *mt_stderr_at_start(void);
+
+const void *mt_stderr_at_start(void)
+{
+    return start.known ? &start : NULL;
+}
 
 static identity now(void)
 {
@@ -28,14 +36,14 @@ __attribute__((constructor)) static void remember(void)
 {
     int saved = errno;
     void *program = dlopen(NULL, RTLD_LAZY); // RTLD_DEFAULT would find our own (-Bsymbolic)
-    const identity *first = program ? dlsym(program, "mt_stderr_at_start") : NULL;
-    mt_stderr_at_start = first && first->known ? *first : now();
+    void *found = program ? dlsym(program, "mt_stderr_at_start") : NULL;
+    const identity *first = found ? ((const void *(*)(void))(uintptr_t)found)() : NULL;
+    start = first ? *first : now();
     errno = saved;
 }
 
 bool mt_stderr_unchanged(void)
 {
-    const identity *start = &mt_stderr_at_start;
     identity is = now();
-    return !start->known || (start->open && is.open && is.device == start->device && is.inode == start->inode);
+    return !start.known || (start.open && is.open && is.device == start.device && is.inode == start.inode);
 }
