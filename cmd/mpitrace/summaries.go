@@ -20,6 +20,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/report/page"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/text"
+	"github.com/mpitrace/mpitrace/profile"
 )
 
 // summaries are those of the jobs or, with --rank, of the rank in each job that
@@ -171,7 +172,7 @@ func (s summaries) unrecordedChildren(dir run.Dir) []string {
 	for _, job := range s.jobs {
 		before := calls
 		for _, c := range job.Calls {
-			if c.Call == "Comm_spawn" || c.Call == "Comm_spawn_multiple" {
+			if profile.TraitsOf(c.Call).Any(profile.TraitSpawns) {
 				calls += c.Totals.Calls
 			}
 		}
