@@ -32,6 +32,7 @@ type processKind struct {
 	threads          int
 	intercepted      string // text of interceptedText
 	alone            string // Profile.Alone
+	messages         string // Profile.Messages, separated by NUL
 	settings         string // recorded settings: name=value, separated by NUL
 }
 
@@ -274,7 +275,7 @@ func kindOf(p *profile.Profile) processKind {
 	return processKind{size: p.Size, program: p.Name(), library: p.LibraryLine(),
 		command: strings.Join(p.Command, "\x00"), unfollowed: p.Unfollowed, settings: settingsLine(p),
 		watched: watchedFor(p), timing: p.Timing.String(), threads: p.Threads, intercepted: interceptedText(p.Intercepted),
-		alone: p.Alone}
+		alone: p.Alone, messages: strings.Join(p.Messages, "\x00")}
 }
 
 // shared returns s in memory that all equal strings share.

@@ -83,6 +83,10 @@ type Summary struct {
 
 	Alone map[string]int `json:"own_files,omitempty"` // number of processes with a file of their own, by Profile.Alone
 
+	// Messages are the lines of Profile.Messages, with the number of processes that
+	// have each.
+	Messages map[string]int `json:"messages,omitempty"`
+
 	Ends      []End   `json:"ends"`      // processes that did not finalize, in order of ending
 	Deadlocks [][]int `json:"deadlocks"` // cycles of ranks in which each waits for the next
 
@@ -205,6 +209,15 @@ func (s *Summary) addProcess(p *process) {
 			s.Alone = map[string]int{}
 		}
 		s.Alone[p.alone]++
+	}
+	if p.messages == "" {
+		return
+	}
+	if s.Messages == nil {
+		s.Messages = map[string]int{}
+	}
+	for line := range strings.SplitSeq(p.messages, "\x00") {
+		s.Messages[line]++
 	}
 }
 

@@ -19,11 +19,14 @@ import (
 // mpi4py, which supports many MPIs. The imports of the MPI itself, and files
 // that cannot be read, are ignored.
 func Unrecorded(library string, files []string) ([]string, error) {
-	wrapped, err := exports(library)
+	wrapped, hidden, err := exports(library)
 	if err != nil {
 		return nil, err
 	}
 	exported := exportedBy(files)
+	if exported == nil { // the files use the MPI for which the library hides functions, as far as is known
+		maps.Copy(wrapped, hidden)
+	}
 	names := map[string]bool{}
 	for _, file := range files {
 		for _, name := range importsOf(file) {
@@ -41,7 +44,7 @@ func Unrecorded(library string, files []string) ([]string, error) {
 func exportedBy(files []string) map[string]bool {
 	all := map[string]bool{}
 	for _, file := range files {
-		symbols, err := exports(file)
+		symbols, _, err := exports(file)
 		if err != nil {
 			continue
 		}
@@ -57,16 +60,22 @@ func exportedBy(files []string) map[string]bool {
 	return all
 }
 
-func exports(library string) (map[string]bool, error) {
+// exports returns the symbols of a library, and whether it defines each. hidden
+// are the functions that it defines and the loader does not find: see hideMissing.
+func exports(library string) (all, hidden map[string]bool, err error) {
 	symbols, err := symbolsOf(library)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	out := map[string]bool{}
+	all, hidden = map[string]bool{}, map[string]bool{}
 	for _, s := range symbols {
-		out[s.Name] = out[s.Name] || s.Section != elf.SHN_UNDEF
+		if s.Section != elf.SHN_UNDEF && s.Value == 0 && elf.ST_TYPE(s.Info) == elf.STT_FUNC {
+			hidden[s.Name] = true
+			continue
+		}
+		all[s.Name] = all[s.Name] || s.Section != elf.SHN_UNDEF
 	}
-	return out, nil
+	return all, hidden, nil
 }
 
 // symbolsOf returns the dynamic symbols of a file. The path may come from a

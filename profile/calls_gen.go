@@ -52,6 +52,7 @@ const (
 	TraitCallback       Traits = 1 << 45 // is given a function of the program's that MPI calls
 	TraitQuick          Traits = 1 << 46 // is called in tight loops: its policy is inlined (src/calls/call.h), which makes it three times as long to compile as all the others together
 	TraitMakesDatatype  Traits = 1 << 47 // makes a datatype, or commits it
+	TraitSpawns         Traits = 1 << 48 // starts processes, which are a job of their own
 )
 
 // setsUp is the table behind SetsUp, which is asked of each row: it takes a fifth of

@@ -63,6 +63,10 @@ type Profile struct {
 	// container of its node; empty if it is, or was in the spool.
 	Alone string `json:"alone,omitempty"`
 
+	// Messages are lines for the user that the library could not write to
+	// descriptor 2, which was not the standard error any more.
+	Messages []string `json:"messages,omitempty"`
+
 	Intercepted *Intercepted `json:"intercepted,omitempty"` // nil if no other tool intercepts MPI calls
 
 	// Settings holds the mpitrace settings that differ from their defaults, by

@@ -73,7 +73,9 @@ func (j *job) show(opened *run.Run, missing []string) (complete bool, err error)
 	if err != nil {
 		return false, err
 	}
-	complete = found.complete() && len(opened.Damaged) == 0 && len(opened.Traced.Damaged) == 0
+	spawned := found.unrecordedChildren(j.Dir)
+	missing = append(missing, spawned...)
+	complete = found.complete() && len(spawned)+len(opened.Damaged) == 0 && len(opened.Traced.Damaged) == 0
 	if len(found.jobs) == 0 || j.Settings.Of("no-report").On() {
 		warnIncomplete(j.Log, missing...) // otherwise they are at the end of the last summary
 		return complete, nil
@@ -180,8 +182,11 @@ func (j *job) unrecorded(opened *run.Run) string {
 	}
 	slices.Sort(names)
 	missing := "the program can also make calls that are not recorded: " + firstFew(slices.Compact(names), 6)
-	if interpose.IsDispatcher(j.Library) {
+	switch {
+	case interpose.IsDispatcher(j.Library):
 		missing += ". To record functions that are newer than MPI 3.1, name the program's MPI with --mpi"
+	case j.Others != "":
+		missing += fmt.Sprintf(". To record functions that %s lacks, name the program's MPI with --mpi", j.MPI)
 	}
 	return missing
 }

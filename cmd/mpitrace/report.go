@@ -104,7 +104,7 @@ func (o *reportOptions) run(cmd *cobra.Command, dir run.Dir) error {
 		}
 		found.useTraced(traced)
 	}
-	missing := missingText(dir.WrongMPI(), "")
+	missing := append(missingText(dir.WrongMPI(), ""), found.unrecordedChildren(dir)...)
 	if o.page.file != "" {
 		made, err := found.page(dir, missing, o.page.source)
 		if err != nil {

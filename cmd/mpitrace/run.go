@@ -138,6 +138,9 @@ func (o *runOptions) setUp(ctx context.Context, j *job) (err error) {
 		return usage(err)
 	}
 	if err == nil {
+		j.Others = launch.OtherLibraries(ctx, j.Command, launch.Chosen(o.Values), j.MPI, libraryInRun, j.Log)
+	}
+	if err == nil {
 		err = o.allowPhysical(j.MPI.Flavour, j.Log)
 	}
 	if err == nil {
@@ -226,14 +229,14 @@ func (o *runOptions) rank(cmd *cobra.Command, argv []string, mark string) error 
 	if err := launch.CheckCommand(argv); err != nil {
 		return notFound(err)
 	}
-	lib, flavour, err := launch.RankLibrary(argv, launch.Chosen(o.Values))
+	r, err := launch.RankRecorder(argv, launch.Chosen(o.Values))
 	if err != nil {
 		return usage(err)
 	}
-	if err := interpose.CheckLibrary(lib); err != nil {
+	if err := interpose.CheckLibrary(r.Library); err != nil {
 		return usage(err)
 	}
-	if err := o.allowPhysical(flavour, cmd.ErrOrStderr()); err != nil {
+	if err := o.allowPhysical(r.Flavour, cmd.ErrOrStderr()); err != nil {
 		return err
 	}
 	name := o.dir
@@ -251,7 +254,7 @@ func (o *runOptions) rank(cmd *cobra.Command, argv []string, mark string) error 
 		fmt.Fprintf(cmd.ErrOrStderr(), "mpitrace: recording into %s; afterwards: mpitrace report %s\n", dir, name)
 	}
 	launch.NoteNested(dir)
-	r := &launch.Recorder{Library: lib, Flavour: flavour, Dir: string(dir), Settings: o.Values}
+	r.Dir, r.Settings = string(dir), o.Values
 	if err := r.Exec(argv, "", cmd.ErrOrStderr()); err != nil {
 		return &exit{exitNotFound, err}
 	}

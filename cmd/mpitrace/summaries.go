@@ -20,6 +20,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/report/page"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/text"
+	"github.com/mpitrace/mpitrace/profile"
 )
 
 // summaries are those of the jobs or, with --rank, of the rank in each job that
@@ -170,6 +171,28 @@ func (s summaries) complete() bool {
 		}
 	}
 	return len(s.jobs) > 0
+}
+
+// unrecordedChildren returns a text if jobs spawned processes and the run has no
+// other job: the children would be one.
+func (s summaries) unrecordedChildren(dir run.Dir) []string {
+	calls := uint64(0)
+	for _, job := range s.jobs {
+		before := calls
+		for _, c := range job.Calls {
+			if profile.TraitsOf(c.Call).Any(profile.TraitSpawns) {
+				calls += c.Totals.Calls
+			}
+		}
+		if calls == before {
+			return nil
+		}
+	}
+	if calls == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("the processes that MPI_Comm_spawn started are not recorded. To record them, spawn a script with the line: "+
+		"exec mpitrace run -o %s -- ./child \"$@\"", text.ShellQuote(string(dir)))}
 }
 
 func (s summaries) writeText(w io.Writer, o report.Options) error {

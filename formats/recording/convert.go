@@ -37,6 +37,7 @@ func (f *file) profile() *profile.Profile {
 		Pauses:      h.Pauses,
 		Stacks:      f.stacks,
 		Alone:       f.text(layout.StringAlone),
+		Messages:    f.messages(),
 		Intercepted: f.intercepted(),
 	}
 	f.receives.unfollowed = p.Unfollowed
@@ -341,6 +342,22 @@ func (f *file) addVectors(p *profile.Profile, index map[uint32]int32) {
 		p.Vectors = append(p.Vectors, profile.Vector{Thread: int32(v.Thread), Call: call.Name, Class: call.Class,
 			Spread: call.Spread, Comm: c, Callsite: v.Callsite, Slice: v.Slice, Calls: v.Count, Bytes: v.bytes})
 	}
+}
+
+// messages returns the lines that the library did not write to descriptor 2.
+func (f *file) messages() []string {
+	if f.header.Version < 9 {
+		return nil
+	}
+	text := strings.TrimRight(string(f.header.Messages[:]), "\x00")
+	if text == "" {
+		return nil
+	}
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	for i := range lines {
+		lines[i] = valid(strings.Trim(lines[i], "\x00"))
+	}
+	return lines
 }
 
 // intercepted returns the functions that another tool intercepts before

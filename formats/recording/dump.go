@@ -59,6 +59,9 @@ func (f *file) dumpHeader(w io.Writer) {
 		{"intercepted", layout.StringIntercepted}, {"alone", layout.StringAlone}, {"boot", layout.StringBoot}} {
 		fmt.Fprintf(w, "string\t%s\t%q\n", s.name, f.strings[s.key])
 	}
+	for _, line := range f.messages() {
+		fmt.Fprintf(w, "message\t%q\n", line)
+	}
 	for _, t := range f.threads {
 		fmt.Fprintf(w, "thread\t%d\ttable at %d\trows %d\n", t.Index, t.Table, f.tables[t.Table].Rows)
 	}

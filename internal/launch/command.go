@@ -89,11 +89,12 @@ func (c *Command) parseAlone() error {
 		return err
 	}
 	switch p.Kind {
-	case Script, NoMPI:
+	case Script:
+		c.Reason = path + " is a script"
+	case NoMPI:
 		c.Reason = path + " is not an MPI program itself, but may start one"
-		if p.Kind == Script {
-			c.Reason = path + " is a script"
-		}
+	case Unreadable:
+		c.Reason = path + " may be run, but not read"
 	default:
 		i.Words = c.Argv
 		c.Programs = []Invocation{i}

@@ -124,6 +124,8 @@ func programNote(p *Program, mpi *MPI) string {
 	switch {
 	case p == nil:
 		return ""
+	case p.Kind == Unreadable:
+		return fmt.Sprintf("%s may be run, but not read: if it uses %s, that is recorded", p.Path, mpi)
 	case p.Kind == NoMPI:
 		return fmt.Sprintf("%s is not linked to an MPI library; if it or a program that it starts uses %s, that is recorded", p.Path, mpi)
 	case p.unreachable():

@@ -60,7 +60,7 @@ func TestInspectMPI(t *testing.T) {
 	for cc, want := range map[string]run.Flavour{"mpicc.openmpi": run.OpenMPI, "mpicc.mpich": run.MPICH} {
 		t.Run(cc, func(t *testing.T) {
 			p := inspect(t, compile(t, cc, mpiProgram))
-			if p.Kind != UsesMPI || p.Flavour != want || p.Err() != nil || p.ASan {
+			if p.Kind != UsesMPI || p.Flavour != want || p.Err() != nil {
 				t.Errorf("got %+v, want a program of %s", p, want)
 			}
 			if !filepath.IsAbs(p.Library) || realPath(p.Library) != p.Library {
@@ -116,12 +116,6 @@ func TestInspectMissingLibrary(t *testing.T) {
 	t.Setenv("LD_LIBRARY_PATH", dir)
 	if p := inspect(t, prog); p.Kind != UsesMPI || p.Library != lib || p.Flavour != run.Unknown {
 		t.Errorf("with LD_LIBRARY_PATH: got %+v", p)
-	}
-}
-
-func TestInspectAddressSanitizer(t *testing.T) {
-	if p := inspect(t, compile(t, "gcc", plainProgram, "-fsanitize=address")); !p.ASan {
-		t.Error("AddressSanitizer not seen")
 	}
 }
 

@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"path/filepath"
+	"slices"
 
+	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/interpose"
 )
 
@@ -49,7 +52,36 @@ func (c *Command) mayUseAnyMPI() bool { return c.Launcher == nil && len(c.Progra
 // to an MPI.
 func (c *Command) isUnlinked() bool {
 	p, err := c.program()
-	return len(c.Programs) == 0 || err == nil && p != nil && (p.Kind == Script || p.Kind == NoMPI)
+	return len(c.Programs) == 0 || err == nil && p != nil && p.Kind.mayUseAnyMPI()
+}
+
+// OtherLibraries returns the directory in which the library for a launcher's MPI
+// finds the libraries for others: a program that is linked to no MPI may load any
+// (docs/decisions/0080). It is empty if the command has no such program, or if the
+// user named the MPI. mpi, elsewhere and log are as for Dispatcher.
+func OtherLibraries(ctx context.Context, c *Command, which Choice, mpi *MPI, elsewhere func() (string, error), log io.Writer) string {
+	if which.isExplicit() || c.mayUseAnyMPI() || !c.hasUnlinked() {
+		return ""
+	}
+	path, err := Dispatcher(ctx, mpi, elsewhere, log)
+	if err != nil {
+		fmt.Fprintf(log, "mpitrace: %s: only programs that use %s are recorded\n", text.Lines(err.Error()), mpi)
+		return ""
+	}
+	return filepath.Dir(path)
+}
+
+// hasUnlinked reports whether the command may start a program that is not linked
+// to an MPI, or that only another node has.
+func (c *Command) hasUnlinked() bool {
+	return len(c.Programs) == 0 || slices.ContainsFunc(c.Programs, func(i Invocation) bool {
+		path, err := i.lookup(i.Words[0])
+		if err != nil {
+			return true
+		}
+		p, err := Inspect(path)
+		return err == nil && p.Kind.mayUseAnyMPI()
+	})
 }
 
 // compiler returns a C compiler. The dispatcher needs nothing of an MPI.

@@ -16,6 +16,9 @@ import (
 const (
 	EnvDir   = "MPITRACE_DIR"       // run directory
 	EnvSpool = "MPITRACE_SPOOL_DIR" // private directory on this node, copied to the run directory afterwards
+	// EnvLibraries is the directory of the dispatcher, where a preloaded library
+	// finds the one for another MPI than its own.
+	EnvLibraries = "MPITRACE_LIBRARIES"
 )
 
 // NoteNested writes a note for the outer run, if this process is inside one,
@@ -32,6 +35,9 @@ type Recorder struct {
 	Flavour run.Flavour
 	Dir     string // absolute path of the run directory
 	Spool   string // spool directory on this node, empty for none
+	// Libraries is the directory with the libraries of all MPIs, for programs
+	// that are linked to none. It is empty if the user named the MPI.
+	Libraries string
 	// Settings that nobody set leave the environment unchanged.
 	Settings settings.Values
 }
@@ -41,6 +47,9 @@ func (r *Recorder) Words() []string {
 	words := []string{"--lib", r.Library, "--mpi", string(r.Flavour), "--dir", r.Dir}
 	if r.Spool != "" {
 		words = append(words, "--spool", r.Spool)
+	}
+	if r.Libraries != "" {
+		words = append(words, "--libraries", r.Libraries)
 	}
 	return append(words, r.Settings.Words()...)
 }
@@ -53,10 +62,14 @@ func (r *Recorder) Environ(env []string) []string {
 	if r.Spool != "" && run.OwnDirectory(r.Spool) == nil {
 		env = setenv(env, EnvSpool, r.Spool)
 	}
+	env = unsetenv(env, EnvLibraries)
+	if r.Libraries != "" {
+		env = setenv(env, EnvLibraries, r.Libraries)
+	}
 	for _, v := range r.Settings.Told() {
 		env = setenv(env, v.Env(), v.Text)
 	}
-	env = r.physical(env)
+	env = allowPreload(r.physical(env))
 	return setenv(env, "LD_PRELOAD", preload(r.Library, getenv(env, "LD_PRELOAD")))
 }
 
@@ -75,7 +88,8 @@ func preload(lib, old string) string {
 }
 
 // allowPreload makes AddressSanitizer's runtime accept that another library is
-// loaded before it.
+// loaded before it. The variable is set for every program: one that was not built
+// with AddressSanitizer may start one that was.
 func allowPreload(env []string) []string {
 	options := getenv(env, "ASAN_OPTIONS")
 	if strings.Contains(options, "verify_asan_link_order") {

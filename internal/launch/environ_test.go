@@ -65,7 +65,7 @@ func TestRecorderEnviron(t *testing.T) {
 			if test.want != "" {
 				want = append(want, "MPITRACE_SPOOL_DIR="+test.want)
 			}
-			want = append(want, "LD_PRELOAD=/l.so:/user.so")
+			want = append(want, "ASAN_OPTIONS=verify_asan_link_order=0", "LD_PRELOAD=/l.so:/user.so")
 			if got := r.Environ(old); !slices.Equal(got, want) {
 				t.Errorf("got %q, want %q", got, want)
 			}

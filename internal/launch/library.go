@@ -30,6 +30,9 @@ func Chosen(v settings.Values) Choice {
 	return Choice{mpi.Text, cc.Text}
 }
 
+// isExplicit reports whether the user selected the MPI.
+func (c Choice) isExplicit() bool { return c.MPI != "auto" || c.CC != "" }
+
 // FindLibrary finds the library for an MPI without compiling. It takes the
 // installed library if that equals the one that would be built, else the one in
 // the cache. Its errors are those of interpose.Find.
@@ -84,7 +87,7 @@ func (e *NotDetectedError) Unwrap() error { return e.error }
 // if its MPI is not known.
 func DetectLibrary(ctx context.Context, c *Command, which Choice, elsewhere func() (string, error), log io.Writer) (*MPI, string, error) {
 	mpi, lib, err := detectLibrary(ctx, c, which, elsewhere, log)
-	if which.MPI != "auto" || which.CC != "" || (err == nil && !c.mayUseAnyMPI()) || (err != nil && !c.isUnlinked()) {
+	if which.isExplicit() || (err == nil && !c.mayUseAnyMPI()) || (err != nil && !c.isUnlinked()) {
 		return mpi, lib, err
 	}
 	if err != nil && !interpose.HasPrebuiltDispatcher() {
@@ -169,71 +172,89 @@ func libraryWithoutCompiler(mpi *MPI, log io.Writer) (lib string, ok bool) {
 	return libs[0], true
 }
 
-// RankLibrary finds the library for a rank. It compiles nothing because many
-// ranks call it at the same time. It takes the MPI that the settings name, else
-// the one that the program is linked to, else the launcher's.
+// RankRecorder returns a Recorder with the libraries for a rank. It compiles
+// nothing because many ranks call it at the same time. It takes the MPI that the
+// settings name, else the one that the program is linked to, else the launcher's.
 //
-// If the program is linked to no MPI and the launcher's is not known either, it
-// takes the dispatcher.
-func RankLibrary(argv []string, which Choice) (lib string, flavour run.Flavour, err error) {
-	mpis, err := rankMPIs(argv, which)
-	if unlinked := (*ProgramError)(nil); errors.As(err, &unlinked) && (unlinked.Kind == Script || unlinked.Kind == NoMPI) {
-		lib, dispatcherErr := interpose.FindDispatcher()
-		if dispatcherErr == nil {
-			return lib, "", nil
-		}
-		if errors.As(dispatcherErr, new(*interpose.NoRoomError)) {
-			return "", "", dispatcherErr
-		}
-	}
-	if err != nil {
-		return "", "", err
-	}
-	var unwritable *interpose.NoRoomError
-	for _, mpi := range mpis {
-		lib, err := FindLibrary(mpi)
-		if err == nil && (mpi.CC != "" || mpi.Library != "") {
-			return lib, mpi.Flavour, nil
-		}
-		_ = errors.As(err, &unwritable)
-	}
-	for _, mpi := range mpis {
-		if libs := installedLibraries(mpi.Flavour); len(libs) > 0 {
-			return libs[0], mpi.Flavour, nil
-		}
-	}
-	if unwritable != nil {
-		return "", "", unwritable
-	}
-	why := "no MPI was found"
-	if len(mpis) > 0 {
-		why = interpose.WhyPrebuilt(interpose.BuildOptions{MPI: mpis[0].Library})
-	}
-	return "", "", fmt.Errorf("no library for this MPI yet (%s), and ranks do not compile one: run `mpitrace build` once, outside of the job"+
-		" (with --mpi or --cc if this has them)", why)
-}
-
-// rankMPIs returns the MPIs that a rank may use, the most likely first.
-func rankMPIs(argv []string, which Choice) ([]*MPI, error) {
-	if which.MPI != "auto" || which.CC != "" {
-		return Recall(which.MPI, which.CC), nil
+// If the program is linked to no MPI and there is no library for the launcher's, it
+// takes the dispatcher. Otherwise the library for the launcher's MPI finds those
+// for other MPIs beside the dispatcher.
+func RankRecorder(argv []string, which Choice) (*Recorder, error) {
+	if which.isExplicit() {
+		return rankRecorder(Recall(which.MPI, which.CC))
 	}
 	p, err := InspectCommand(argv)
 	if err != nil {
 		return nil, err
 	}
-	switch p.Kind {
-	case UsesMPI:
-		if mpi := Known(p.Library); mpi != nil {
-			return []*MPI{mpi}, nil
+	mpis := rankMPIs(p)
+	if !p.Kind.mayUseAnyMPI() {
+		if mpis == nil {
+			return nil, p.Err()
 		}
-		return []*MPI{{Flavour: p.Flavour, Library: p.Library}}, nil
-	case Script, NoMPI:
-		if f := LaunchedFlavour(); f != "" {
-			return append(Recall(string(f), ""), &MPI{Flavour: f}), nil
+		return rankRecorder(mpis)
+	}
+	dispatcher, err := interpose.FindDispatcher()
+	switch {
+	case mpis == nil && errors.As(err, new(*interpose.NoRoomError)):
+		return nil, err
+	case mpis == nil && err != nil:
+		return nil, p.Err()
+	case mpis == nil:
+		return &Recorder{Library: dispatcher}, nil
+	}
+	r, noLibrary := rankRecorder(mpis)
+	switch {
+	case err != nil: // only the launcher's MPI is recorded
+		return r, noLibrary
+	case noLibrary != nil:
+		return &Recorder{Library: dispatcher}, nil
+	}
+	r.Libraries = filepath.Dir(dispatcher)
+	return r, nil
+}
+
+// rankRecorder returns a Recorder with the library for the first of the MPIs that
+// has one.
+func rankRecorder(mpis []*MPI) (*Recorder, error) {
+	var unwritable *interpose.NoRoomError
+	for _, mpi := range mpis {
+		lib, err := FindLibrary(mpi)
+		if err == nil && (mpi.CC != "" || mpi.Library != "") {
+			return &Recorder{Library: lib, Flavour: mpi.Flavour}, nil
+		}
+		_ = errors.As(err, &unwritable)
+	}
+	for _, mpi := range mpis {
+		if libs := installedLibraries(mpi.Flavour); len(libs) > 0 {
+			return &Recorder{Library: libs[0], Flavour: mpi.Flavour}, nil
 		}
 	}
-	return nil, p.Err()
+	if unwritable != nil {
+		return nil, unwritable
+	}
+	why := "no MPI was found"
+	if len(mpis) > 0 {
+		why = interpose.WhyPrebuilt(interpose.BuildOptions{MPI: mpis[0].Library})
+	}
+	return nil, fmt.Errorf("no library for this MPI yet (%s), and ranks do not compile one: run `mpitrace build` once, outside of the job"+
+		" (with --mpi or --cc if this has them)", why)
+}
+
+// rankMPIs returns the MPIs that a rank may use, the most likely first: the one
+// that the program is linked to, else the launcher's. It returns nil if neither
+// is known.
+func rankMPIs(p *Program) []*MPI {
+	if p.Kind == UsesMPI {
+		if mpi := Known(p.Library); mpi != nil {
+			return []*MPI{mpi}
+		}
+		return []*MPI{{Flavour: p.Flavour, Library: p.Library}}
+	}
+	if f := LaunchedFlavour(); p.Kind.mayUseAnyMPI() && f != "" {
+		return append(Recall(string(f), ""), &MPI{Flavour: f})
+	}
+	return nil
 }
 
 // installedLibraries lists ../lib/libmpitrace-<mpi>*.so, relative to the

@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"context"
 	"debug/elf"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -18,6 +19,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/mpitrace/mpitrace/internal/run"
 )
@@ -34,6 +37,7 @@ const (
 	StaticMPI              // dynamic, but the MPI library is linked statically
 	Static                 // linked statically: nothing can be preloaded
 	Privileged             // runs with other privileges than its user's: the loader preloads nothing
+	Unreadable             // may be run, but not read (mode 711): it is not known what it is
 )
 
 // Program is an executable file and the MPI it uses.
@@ -43,7 +47,6 @@ type Program struct {
 	Library string      // path of the MPI's shared library, symbolic links resolved
 	Flavour run.Flavour // of Library
 	Soname  string      // name under which the program needs Library; for MissingMPI, the name that is not found
-	ASan    bool        // built with AddressSanitizer, whose runtime must be loaded first
 }
 
 // ProgramError reports why a program cannot be recorded, and what to do.
@@ -67,6 +70,8 @@ func (e *ProgramError) Error() string {
 	case MissingMPI:
 		return fmt.Sprintf("%s needs %s, which the loader does not find: load the MPI's module or set LD_LIBRARY_PATH, "+
 			"so that the program itself starts", e.Path, e.Soname)
+	case Unreadable:
+		return e.Path + " may be run, but not read, so that its MPI is not known: name it with --mpi"
 	case Script:
 		return e.Path + " is a script: name its MPI with --mpi"
 	}
@@ -86,11 +91,19 @@ func (p *Program) unreachable() bool {
 	return p.Kind == Static || p.Kind == StaticMPI || p.Kind == MissingMPI || p.Kind == Privileged
 }
 
+// mayUseAnyMPI reports whether it is not known which MPI such a program uses: it
+// may open one, or start a program that uses one.
+func (k Kind) mayUseAnyMPI() bool { return k == Script || k == NoMPI || k == Unreadable }
+
 // Inspect inspects an executable file without running it. The program's loader
 // lists the libraries that it would load, in the environment of this process.
 func Inspect(path string) (*Program, error) {
 	p := &Program{Path: path, Kind: Script}
 	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrPermission) && unix.Access(path, unix.X_OK) == nil {
+		p.Kind = Unreadable
+		return p, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +158,6 @@ func InspectCommand(argv []string) (*Program, error) {
 func (p *Program) classify(bin *elf.File, libraries []library) {
 	p.Kind = NoMPI
 	for _, l := range libraries {
-		p.ASan = p.ASan || strings.HasPrefix(l.soname, "libasan.so") || strings.HasPrefix(l.soname, "libclang_rt.asan")
 		if p.Kind == UsesMPI || !mayBeMPI(l.soname) {
 			continue
 		}

@@ -61,9 +61,8 @@ func (r *Recorder) environFor(file string, env []string) (out []string, why stri
 		return env, fmt.Sprintf("%s is linked to %s (%s), the library is for %s; see --mpi",
 			p.Path, p.Flavour.Title(), p.Library, r.Flavour.Title())
 	}
-	env = r.Environ(env)
-	if p.ASan {
-		env = allowPreload(env)
+	if p.Kind == UsesMPI {
+		r.Libraries = ""
 	}
-	return env, ""
+	return r.Environ(env), ""
 }

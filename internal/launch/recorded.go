@@ -22,6 +22,7 @@ type RecordedCommand struct {
 	Command  *Command
 	MPI      *MPI
 	Library  string // the library to preload
+	Others   string // the directory with the libraries of all MPIs, empty if only this one is recorded
 	Dir      run.Dir
 	NewDir   bool // the run directory did not exist before
 	Log      io.Writer
@@ -48,7 +49,7 @@ func (c *RecordedCommand) Prepare() (err error) {
 		c.Discard()
 		return &NoSpoolError{err}
 	}
-	r := &Recorder{Library: c.Library, Flavour: c.MPI.Flavour, Dir: string(c.Dir), Settings: c.Settings}
+	r := &Recorder{Library: c.Library, Flavour: c.MPI.Flavour, Dir: string(c.Dir), Settings: c.Settings, Libraries: c.Others}
 	if interpose.IsDispatcher(c.Library) {
 		r.Flavour = "" // for all
 	}

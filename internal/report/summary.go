@@ -62,6 +62,7 @@ func (s *summaryText) rest() error {
 	s.conservationText(s.Conservation)
 	s.untimedText()
 	s.aloneText()
+	s.messagesText()
 	s.endsText()
 	s.problemsText()
 	s.omittedText()
@@ -99,6 +100,14 @@ func stateText(state string) string {
 func (s *summaryText) untimedText() {
 	if s.Untimed > 0 {
 		s.printf("not timed: %s from Fortran, whose bindings do it without MPI's functions in C\n", text.CountOf(s.Untimed, "call"))
+	}
+}
+
+// messagesText prints what the library could not write to the standard error of
+// processes.
+func (s *summaryText) messagesText() {
+	for _, line := range slices.Sorted(maps.Keys(s.Messages)) {
+		s.printf("message of %s, whose standard error was closed or replaced: %s\n", text.CountOf(s.Messages[line], "process"), s.clean(line))
 	}
 }
 

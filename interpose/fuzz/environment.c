@@ -14,6 +14,7 @@
 // occur in two sources are renamed.
 #define open world_open
 #define mkdir world_mkdir
+#define chmod world_chmod
 #define stat(path, st) world_stat(path, st)
 #define lstat(path, st) world_stat(path, st)
 #define rename world_rename
@@ -133,6 +134,7 @@ mt_comm_name mt_comm_get_name(const mt_comm *c)
     memcpy(name.text, c->name, sizeof name.text);
     return name;
 }
+bool mt_stderr_unchanged(void) { return true; }
 void *mt_loader_next(const char *name) { return dlsym(RTLD_NEXT, name); }
 void mt_thread_each(void (*visit)(void *, mt_thread *), void *argument) { (void)visit, (void)argument; }
 bool mt_volume_is_own_group(const mt_comm *c, unsigned call) { return c && call; }
@@ -210,6 +212,13 @@ int world_mkdir(const char *path, mode_t mode)
     check_path(path);
     require(mode == 0777 || mode == 0700, "another mode", path);
     errno = EEXIST;
+    return outcome() ? -1 : 0;
+}
+
+int world_chmod(const char *path, mode_t mode)
+{
+    check_path(path);
+    require((mode & 0700) == 0700, "another mode", path);
     return outcome() ? -1 : 0;
 }
 

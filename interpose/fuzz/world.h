@@ -16,6 +16,7 @@
 
 int world_open(const char *path, int flags, ...);
 int world_mkdir(const char *path, mode_t mode);
+int world_chmod(const char *path, mode_t mode);
 int world_stat(const char *path, struct stat *st);
 int world_rename(const char *from, const char *to);
 int world_symlink(const char *target, const char *path);

@@ -30,7 +30,7 @@ var constants = []struct {
 	{"Version", layout.Version}, {"ByteOrder", layout.ByteOrder}, {"HeaderSize", layout.HeaderSize},
 	{"SegmentMagic", layout.SegmentMagic}, {"MaxTableRows", layout.MaxTableRows},
 	{"MinTableRows", layout.MinTableRows}, {"MinLogSegment", layout.MinLogSegment},
-	{"MaxString", layout.MaxString},
+	{"MaxString", layout.MaxString}, {"MaxMessages", layout.MaxMessages},
 	{"ChecksumStart", uint64(layout.ChecksumStart)}, {"ChecksumFactor", uint64(layout.ChecksumFactor)},
 	{"StateRunning", layout.StateRunning}, {"StateFinalized", layout.StateFinalized},
 	{"ClockTSC", layout.ClockTSC}, {"ClockCNTVCT", layout.ClockCNTVCT}, {"ClockMonotonic", layout.ClockMonotonic},

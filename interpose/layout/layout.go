@@ -31,6 +31,7 @@ const (
 
 	MaxSegment    = 1 << 36 // bytes of one segment
 	MaxString     = 1 << 20 // bytes of one string
+	MaxMessages   = 1536    // bytes of Header.Messages
 	MaxRankCount  = 1 << 27 // processes of a communicator
 	MaxTableRows  = 1 << 26
 	MinTableRows  = 256
@@ -295,6 +296,10 @@ type Header struct {
 
 	// Of version 7:
 	Abort Open // MPI_Abort called by a thread without a table, where it may be impossible to make one
+
+	// Of version 9: the lines that the library would have written to stderr, if descriptor 2 had
+	// still been that. They are in the header because one of them says that the log has no room.
+	Messages [MaxMessages]byte
 }
 
 // Sum (version 3) adds the file's next 64-bit word to a checksum, initially ChecksumStart.

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -102,4 +103,46 @@ func longFile(t *testing.T) *os.File {
 	}
 	t.Cleanup(func() { file.Close() })
 	return file
+}
+
+// TestOwnStderr runs a program that closes its standard streams and opens data files
+// in their place. The library's messages must not go into them: they are in the
+// recording, and the report prints them. The library is preloaded, or opened when
+// the program's file has descriptor 2 already.
+func TestOwnStderr(t *testing.T) {
+	needPrebuilt(t)
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		program := m.compile(t, "own_stderr")
+		libraries := "MPITRACE_LIBRARIES=" + filepath.Dir(dispatcher(t))
+		const intercepts, badLimit, noProf = "intercepts 1 MPI function", "MPITRACE_MAX_MB=x is not a number", "cannot write /none/p.0.prof"
+		for _, test := range []struct {
+			name, library string
+			args, want    []string
+		}{
+			{"preloaded", m.library(t), nil, []string{intercepts, badLimit}},
+			{"dispatcher", dispatcher(t), nil, []string{intercepts, badLimit}},
+			{"library for another MPI", otherDebian(m).library(t), nil, []string{intercepts, badLimit}},
+			{"later", m.library(t), []string{"late"}, []string{noProf}},
+		} {
+			t.Run(test.name, func(t *testing.T) {
+				dir, data := filepath.Join(t.TempDir(), "run"), t.TempDir()
+				env := []string{"MPITRACE_DIR=" + dir, libraries, "MPITRACE_MAX_MB=x", "MPITRACE_PROF=/none/p"}
+				succeed(t, alone, preload(test.library, env, append([]string{program, data}, test.args...)...)...)
+				if got := string(readAll(t, filepath.Join(data, "part2"))); got != "HEAD\nBODY\n" {
+					t.Errorf("the program's file holds %q", got)
+				}
+				text, json := succeed(t, nil, mpitrace, "report", dir).stdout, succeed(t, nil, mpitrace, "report", "--json", dir).stdout
+				for _, want := range test.want {
+					if ranks := readRecordings(t, dir); len(ranks) != 1 || !strings.Contains(strings.Join(ranks[0].Messages, "\n"), want) {
+						t.Errorf("the recordings do not have the message %q", want)
+					}
+					for what, shown := range map[string]string{"text": text, "--json": json} {
+						if !strings.Contains(shown, want) {
+							t.Errorf("%s does not show the message %q", what, want)
+						}
+					}
+				}
+			})
+		}
+	})
 }

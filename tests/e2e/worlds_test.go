@@ -1,6 +1,9 @@
 package e2e
 
 import (
+	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,6 +34,17 @@ func TestSpawned(t *testing.T) {
 		j := record(t, nil, m.launch(2, m.compile(t, "spawned"))...)
 		checkParents(t, j, 2*7)
 		checkOtherWorlds(t, j)
+		const says = "the processes that MPI_Comm_spawn started are not recorded"
+		if own := len(j.ranks) == 2; strings.Contains(j.stderr, says) != own {
+			t.Errorf("%d recordings, of 2 parents and 2 children; it says that the children are not recorded: %t", len(j.ranks), !own)
+		}
+		// As the message advises.
+		dir, program := filepath.Join(t.TempDir(), "run"), m.compile(t, "spawned")
+		script := []string{"sh", "-c", fmt.Sprintf("exec %s run -o %s -- %s", mpitrace, dir, program)}
+		out := succeed(t, nil, slices.Concat([]string{mpitrace, "run", "-o", dir, "--"}, m.launch(2, append([]string{program}, script...)...))...)
+		if ranks := readRecordings(t, dir); len(ranks) != 4 || strings.Contains(out.stderr, says) {
+			t.Errorf("%d recordings, want those of 2 parents and 2 children\n%s", len(ranks), out.stderr)
+		}
 	})
 }
 

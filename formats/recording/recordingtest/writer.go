@@ -3,6 +3,7 @@
 package recordingtest
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
@@ -202,6 +203,9 @@ func headerOf(p *profile.Profile, end uint64) layout.Header {
 		LostCalls: p.Losses.Calls, FoldedCalls: p.Losses.Folded, LostRequests: p.Losses.Requests,
 		LostComms: p.Losses.Comms, NegativeTicks: p.Losses.NegativeTicks, UntimedCalls: p.Losses.Untimed,
 		LostStacks: p.Losses.Stacks, LostReadings: p.Losses.Readings, Pauses: p.Pauses, Timing: rawTiming[p.Timing]}
+	for _, line := range p.Messages {
+		copy(h.Messages[bytes.IndexByte(h.Messages[:], 0):], line+"\n")
+	}
 	if p.Unfollowed {
 		h.Receives = layout.ReceivesUnfollowed
 	}

@@ -183,8 +183,12 @@ MT_INLINE bool mt_on(void)
     return atomic_load_explicit(&mt_process.state, memory_order_relaxed) == MT_ON;
 }
 
-// Writes one line to stderr, at most MT_LOG_LIMIT times in a process (log.c).
+// Writes one line to stderr, at most MT_LOG_LIMIT times in a process (log.c). If descriptor 2 is
+// a file that the program has opened, the line is kept in the recording.
 void mt_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+// Called when there is a recording: it gets the lines that were kept before.
+void mt_log_recorded(void);
 
 // Adds n to a counter in the recording's header, from any thread.
 void mt_count_lost(uint64_t *counter, uint64_t n);

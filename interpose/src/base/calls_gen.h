@@ -1231,4 +1231,15 @@ static inline bool mt_call_makes_datatype(unsigned call)
     return false;
 }
 
+// The call starts processes, which are a job of their own.
+static inline bool mt_call_spawns(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_COMM_SPAWN:
+    case MT_CALL_COMM_SPAWN_MULTIPLE:
+        return true;
+    }
+    return false;
+}
+
 #endif

@@ -14,6 +14,7 @@
 #define MT_MIN_TABLE_ROWS 256
 #define MT_MIN_LOG_SEGMENT 16384
 #define MT_MAX_STRING 1048576
+#define MT_MAX_MESSAGES 1536
 #define MT_CHECKSUM_START 0x6d70697472616365ull
 #define MT_CHECKSUM_FACTOR 0x9e3779b97f4a7c15ull
 #define MT_STATE_RUNNING 1
@@ -231,8 +232,9 @@ typedef struct mt_l_header {
     uint32_t receives;
     uint64_t lost_readings;
     mt_l_open abort;
+    uint8_t messages[1536];
 } mt_l_header;
-_Static_assert(sizeof(mt_l_header) == 328, "size of Header");
+_Static_assert(sizeof(mt_l_header) == 1864, "size of Header");
 _Static_assert(offsetof(mt_l_header, magic) == 0, "Header.Magic");
 _Static_assert(offsetof(mt_l_header, version) == 8, "Header.Version");
 _Static_assert(offsetof(mt_l_header, byte_order) == 12, "Header.ByteOrder");
@@ -262,6 +264,7 @@ _Static_assert(offsetof(mt_l_header, timing) == 248, "Header.Timing");
 _Static_assert(offsetof(mt_l_header, receives) == 252, "Header.Receives");
 _Static_assert(offsetof(mt_l_header, lost_readings) == 256, "Header.LostReadings");
 _Static_assert(offsetof(mt_l_header, abort) == 264, "Header.Abort");
+_Static_assert(offsetof(mt_l_header, messages) == 328, "Header.Messages");
 
 typedef struct mt_l_segment {
     uint32_t magic;

@@ -2,6 +2,7 @@
 
 #include "base/lock.h"
 #include "base/settings.h"
+#include "base/stderr.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -41,6 +42,25 @@ static void write_line(const char *line, size_t size)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
+// Messages that were kept before there was a recording.
+static char early[MT_MAX_MESSAGES];
+
+// Puts a line into the recording, from where `mpitrace` prints it.
+static void keep_line(const char *line, size_t size)
+{
+    static _Atomic size_t kept;
+    mt_l_header *header = mt_process.header;
+    size_t at = atomic_fetch_add(&kept, size);
+    if (mt_process.forked || (header && header->checksum) || at >= MT_MAX_MESSAGES)
+        return; // the recording is not this process's, or complete
+    memcpy((header ? (char *)header->messages : early) + at, line, size < MT_MAX_MESSAGES - at ? size : MT_MAX_MESSAGES - at);
+}
+
+void mt_log_recorded(void)
+{
+    memcpy(mt_process.header->messages, early, sizeof early);
+}
+
 static bool is_quiet(void)
 {
     const char *text = mt_setting_text(MT_SETTING_QUIET);
@@ -66,7 +86,10 @@ void mt_log(const char *format, ...)
             line[i] = '?';
     line[n++] = '\n';
     mt_protect();
-    write_line(line, (size_t)n);
+    if (mt_stderr_unchanged())
+        write_line(line, (size_t)n);
+    else
+        keep_line(line + 10, (size_t)n - 10);
     mt_unprotect();
     errno = saved;
 }

@@ -16,6 +16,7 @@
 // second MPI is not recorded.
 #define _GNU_SOURCE
 #include "base/dispatcher.h"
+#include "base/stderr.h"
 #include "dispatch/entries.h"
 
 #include <dlfcn.h>
@@ -177,8 +178,9 @@ static void *open_library(void *mpi)
         library = open_named(is_cray(soname) ? "libmpi.so.12" : soname);
     if (!library) {
         const char *why = dlerror();
-        dprintf(2, "mpitrace: no library for %s: nothing is recorded (%s). Build it with `mpitrace build`, then call "
-                "`mpitrace preload`\n", map->l_name, why ? why : "it has no name");
+        if (mt_stderr_unchanged())
+            dprintf(2, "mpitrace: no library for %s: nothing is recorded (%s). Build it with `mpitrace build`, then call "
+                    "`mpitrace preload`\n", map->l_name, why ? why : "it has no name");
         note_unrecorded(map->l_name);
         return NULL;
     }
@@ -285,7 +287,7 @@ void *mt_dispatch_find(uint32_t entry, uint64_t caller)
     bool recorded;
     void *p = find(name, caller, without_us(PROBE, caller), &recorded);
     if (!p) {
-        if (strncmp(name, "mpitrace_", 9) != 0 && !atomic_exchange(&reported, true))
+        if (strncmp(name, "mpitrace_", 9) != 0 && !atomic_exchange(&reported, true) && mt_stderr_unchanged())
             dprintf(2, "mpitrace: the program calls %s, but no loaded library has this function: the call does nothing\n", name);
         p = (void *)(uintptr_t)missing_function;
     } else if (!opens_mpi(name) && !atomic_load(&by_caller)) {

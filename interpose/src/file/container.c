@@ -121,6 +121,9 @@ static bool create(const char *path, const node *n, const char **why)
         *why = strerror(errno);
         return false;
     }
+    struct stat st;
+    if (fstat(fd, &st) == 0)
+        mt_recording_path_own(fd, &st);
     int error = fill(fd, n);
     if (close(fd) != 0 && !error)
         error = errno;

@@ -268,6 +268,7 @@ bool mt_recording_open(void)
             mt_process.header = (mt_l_header *)room.at;
             room = (mt_room){room.at + mt_process.header->end, room.size - mt_process.header->end};
             mt_recording_path_note(&file.place);
+            mt_log_recorded();
             return true;
         }
     }

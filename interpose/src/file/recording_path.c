@@ -29,6 +29,18 @@ static bool is_planted(const char *path)
            own.st_uid != geteuid();
 }
 
+// Makes a directory, if there is none. The program's umask may take away our own rights too:
+// then they are added, also by a process that finds the directory in the meantime.
+static bool make_one(const char *path, mode_t mode)
+{
+    struct stat st;
+    bool made = mkdir(path, mode) == 0;
+    mode_t rights = lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() ? st.st_mode & 0777 : 0777;
+    if ((made && (rights & 0700) != 0700) || (rights & 0700) == 0)
+        chmod(path, rights | 0700);
+    return made;
+}
+
 // Makes a directory and its parents. It follows no link that another user may have put
 // there.
 static bool make_directory(const char *path)
@@ -40,10 +52,10 @@ static bool make_directory(const char *path)
         *slash = 0;
         if (lstat(part, &st) == 0 && S_ISLNK(st.st_mode) && is_planted(part))
             return false;
-        mkdir(part, 0777);
+        make_one(part, 0777);
         *slash = '/';
     }
-    return (mkdir(part, 0777) == 0 || (stat(part, &st) == 0 && S_ISDIR(st.st_mode))) && !is_planted(part);
+    return (make_one(part, 0777) || (stat(part, &st) == 0 && S_ISDIR(st.st_mode))) && !is_planted(part);
 }
 
 // Finds the run directory. The path is absolute, because the program may change its
@@ -101,10 +113,17 @@ static bool in_tmpdir(mt_recording_path *p)
     int n = snprintf(dir, sizeof dir, "%s/mpitrace-%u", tmp && tmp[0] == '/' ? tmp : "/tmp", (unsigned)geteuid());
     if (n < 0 || n >= (int)sizeof dir)
         return false;
-    if (mkdir(dir, 0700) != 0 && !is_private(dir))
+    if (!make_one(dir, 0700) && !is_private(dir))
         return false;
     p->in_tmpdir = true;
     return snprintf(p->path, sizeof p->path, "%s/%s", dir, p->name) < (int)sizeof p->path;
+}
+
+// Lets the owner read and write a new file, whatever the program's umask is: the file is opened
+// again by this process, and read by `mpitrace`.
+void mt_recording_path_own(int fd, const struct stat *st)
+{
+    if ((st->st_mode & 0600) != 0600 && fchmod(fd, (st->st_mode & 0777) | 0600) != 0) { /* it is written, at least */ }
 }
 
 int mt_recording_path_create(mt_recording_path *p)
@@ -115,6 +134,7 @@ int mt_recording_path_create(mt_recording_path *p)
     if (fd >= 0 && fstat(fd, &st) == 0) {
         p->inode = st.st_ino;
         p->device = st.st_dev;
+        mt_recording_path_own(fd, &st);
     }
     return fd;
 }

@@ -6,6 +6,7 @@
 
 #include "base/base.h"
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 typedef struct mt_recording_path {
@@ -35,6 +36,9 @@ bool mt_recording_path_set_ending(mt_recording_path *p, const char *ending);
 // the file is not the one that was made. No descriptor is kept: programs that close all
 // descriptors would close it, and its number would then be that of another file.
 int mt_recording_path_create(mt_recording_path *p);
+
+// Lets the owner read and write a new file, whatever the program's umask is.
+void mt_recording_path_own(int fd, const struct stat *st);
 int mt_recording_path_reopen(const mt_recording_path *p);
 
 // Reports whether the file was removed or replaced.

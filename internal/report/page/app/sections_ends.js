@@ -70,6 +70,8 @@ function completenessSection({ s, data }) {
       ? h("p", { class: "good" }, "Complete: all ranks finalized, nothing was lost.")
       : [h("h3", { class: "bad" }, "What does not add up"), bullets(problems)],
     completenessFacts(s),
+    s.messages && [h("h3", null, "Messages of processes whose standard error was closed or replaced"),
+      bullets(Object.entries(s.messages).map(([line, n]) => `${plural(n, "process")}: ${line}`))],
     differing.length > 0 && table([
       { head: "from → to", value: (x) => x.from, text: (x) => `${x.from} → ${x.to}` },
       countColumn("messages sent", (x) => x.sent.messages), countColumn("received", (x) => x.received.messages),

@@ -1,0 +1,11 @@
+// Whether descriptor 2 still is the standard error with which the process started. A program may
+// have closed it and opened a file of its own, which then gets the number 2.
+#ifndef MT_STDERR_H
+#define MT_STDERR_H
+
+#include <stdbool.h>
+
+// Reports whether messages may be written to descriptor 2.
+bool mt_stderr_unchanged(void);
+
+#endif
