@@ -299,7 +299,7 @@ func NodeProfiles() (profile.List, []error) {
 
 func ownProcess(e fs.DirEntry) bool {
 	info, err := e.Info()
-	return err == nil && ownedBy(info, os.Getuid())
+	return err == nil && atomicfile.OwnerOf(info) == os.Getuid()
 }
 
 // readMapped reads a recording, or the mapped ones of a container, through the

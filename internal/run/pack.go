@@ -67,7 +67,7 @@ func fetch(paths []string, dst string, writers map[string]int) []fetched {
 // checkRecording returns an error if the file is not a recording of this user.
 func checkRecording(path string) error {
 	info, err := os.Lstat(path)
-	if err == nil && (!info.Mode().IsRegular() || !ownedBy(info, os.Getuid()) || writer(filepath.Base(path)) == 0) {
+	if err == nil && (!info.Mode().IsRegular() || atomicfile.OwnerOf(info) != os.Getuid() || writer(filepath.Base(path)) == 0) {
 		err = fmt.Errorf("%s is not a recording of this user", path)
 	}
 	return err
@@ -204,7 +204,7 @@ var unfinishedContainer = regexp.MustCompile(`^\..+` + regexp.QuoteMeta(recordin
 
 // removeOwn deletes a file of this user.
 func removeOwn(path string) {
-	if info, err := os.Lstat(path); err == nil && ownedBy(info, os.Geteuid()) {
+	if info, err := os.Lstat(path); err == nil && atomicfile.OwnerOf(info) == os.Geteuid() {
 		_ = os.Remove(path) // on an error it stays, and does no harm
 	}
 }
@@ -228,7 +228,7 @@ func canPack(path string) bool {
 // returns nil if the container is packed, or cannot be packed yet.
 func packContainer(path string, converted map[string]bool) error {
 	info, err := os.Lstat(path)
-	if err != nil || !info.Mode().IsRegular() || !ownedBy(info, os.Geteuid()) {
+	if err != nil || !info.Mode().IsRegular() || atomicfile.OwnerOf(info) != os.Geteuid() {
 		return err
 	}
 	c, err := recording.OpenContainer(path)

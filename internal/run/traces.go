@@ -3,6 +3,7 @@ package run
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -99,33 +100,54 @@ func (d Dir) MergedText(t *Traced) []string {
 // Traces returns the events of the run's processes, ordered by job and rank. It
 // returns an error if a file is damaged, and an InputError if there are none.
 // Damaged events are reported when they are read.
-func (d Dir) Traces() ([]profile.EventSource, error) {
+func (d Dir) Traces() ([]profile.EventSource, error) { return d.traces(nil) }
+
+// traces returns the events of the run's processes: those in made, and for the
+// other processes those in the run directory.
+func (d Dir) traces(made map[traceKey]*tracefile.File) ([]profile.EventSource, error) {
 	if info, err := os.Stat(string(d)); err != nil {
 		return nil, &InputError{err}
 	} else if !info.IsDir() {
 		return nil, inputErrorf("%s is a file: give the directory of the run", d)
 	}
-	var traces []profile.EventSource
+	found := maps.Clone(made)
+	if found == nil {
+		found = map[traceKey]*tracefile.File{}
+	}
 	for _, file := range d.TraceFiles() {
+		job, rank, _ := d.ofTrace(file)
+		key := traceKey{job, rank}
+		if found[key] != nil {
+			continue
+		}
 		trace, err := tracefile.Open(file)
 		if err != nil {
 			return nil, err
 		}
-		_, rank, _ := d.ofTrace(file)
 		if trace.Trace().Rank != rank {
 			return nil, fmt.Errorf("read trace %s: it belongs to rank %d", file, trace.Trace().Rank)
 		}
-		traces = append(traces, trace)
+		found[key] = trace
 	}
+	if len(found) == 0 {
+		return nil, d.whyUntraced()
+	}
+	var traces []profile.EventSource
+	for _, key := range slices.SortedFunc(maps.Keys(found), func(a, b traceKey) int { return cmp.Or(a.job-b.job, a.rank-b.rank) }) {
+		traces = append(traces, found[key])
+	}
+	return traces, nil
+}
+
+// whyUntraced returns an error that explains why a run has no trace.
+func (d Dir) whyUntraced() error {
 	switch {
-	case len(traces) > 0:
-		return traces, nil
 	case !d.Used():
-		return nil, d.whyEmpty()
+		return d.whyEmpty()
 	case len(d.traced()) > 0:
-		return nil, fmt.Errorf("%s has no trace: its events could not be written or read; mpitrace report shows the reason", d)
+		return fmt.Errorf("%s has no trace: its events could not be written or read; mpitrace report shows the reason", d)
 	case slices.ContainsFunc(d.spooled(), func(file string) bool { return len(recording.EventFiles(file)) > 0 }):
-		return nil, inputErrorf("%s has no trace yet: it is written when the run ends; if mpitrace run was killed, run mpitrace collect", d)
+		return inputErrorf("%s has no trace yet: it is written when the run ends; if mpitrace run was killed, run mpitrace collect", d)
 	}
-	return nil, inputErrorf("%s has no trace: no process was traced; use mpitrace run --trace", d)
+	return inputErrorf("%s has no trace: no process was traced; use mpitrace run --trace", d)
 }

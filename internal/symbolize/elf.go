@@ -38,7 +38,7 @@ type file struct {
 const maxModule = 64 << 30
 
 func openFile(path string) (f *file, err error) {
-	in, err := atomicfile.Open(path, maxModule) // the path is from a recording, and may name any file
+	in, err := atomicfile.OpenModule(path, maxModule) // the path is from a recording, and may name any file
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func (f *file) linksTo(path string) bool {
 	if f == nil {
 		return false
 	}
-	in, err := atomicfile.Open(path, maxModule)
+	in, err := atomicfile.OpenModule(path, maxModule)
 	if err != nil {
 		return false
 	}
