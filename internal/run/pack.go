@@ -20,6 +20,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/interpose/layout"
+	"github.com/mpitrace/mpitrace/profile"
 )
 
 // fetched is the result of moving a recording of this node into a run directory.
@@ -42,6 +43,7 @@ func fetch(paths []string, dst string, writers map[string]int) []fetched {
 		r := &results[i]
 		r.path = path
 		_, r.stays = writers[name]
+		r.stays = r.stays || mayBeWritten(path)
 		switch {
 		case checkRecording(path) != nil:
 			r.stays, r.err = false, checkRecording(path)
@@ -62,6 +64,16 @@ func fetch(paths []string, dst string, writers map[string]int) []fetched {
 		}
 	}
 	return results
+}
+
+// mayBeWritten reports whether a process that is not visible from here may write
+// to a recording, because it is in another namespace of process ids.
+func mayBeWritten(path string) bool {
+	if written, known := isWritten(path); known {
+		return written
+	}
+	p, err := recording.ReadFile(path)
+	return err == nil && p.State != profile.Finalized && !inSight(p.PidNamespace)
 }
 
 // checkRecording returns an error if the file is not a recording of this user.

@@ -322,6 +322,9 @@ type Header struct {
 
 	// Of version 7:
 	Abort Open // MPI_Abort called by a thread without a table, where it may be impossible to make one
+
+	// Of version 9:
+	PidNamespace uint64 // inode of the namespace of process ids that Pid belongs to; 0 if not known
 }
 
 // Sum (version 3) adds the file's next 64-bit word to a checksum, initially ChecksumStart.
