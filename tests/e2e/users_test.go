@@ -20,7 +20,8 @@ import (
 
 // attempt is a command on another user's run. In args, which blanks separate, RUN
 // is its directory, REC a recording in it, OUT a directory of the reader, and
-// TOUCH a command that makes rootsFiles.mark.
+// TOUCH a command that makes rootsFiles.mark. The cache is that of the account
+// unless args begin with another one.
 type attempt struct {
 	args string
 	want string // in the output; empty if the command need not do anything
@@ -29,23 +30,23 @@ type attempt struct {
 // attempted has each command of mpitrace.
 var attempted = map[string][]attempt{
 	"analyze":  {{"RUN", "efficienc"}, {"--waits OUT/waits.arrow RUN", ""}},
-	"build":    {{"", "others can write to"}},
+	"build":    {{"", "cannot be trusted"}},
 	"collect":  {{"--ssh TOUCH RUN", "belongs to another user"}},
 	"config":   {{"", ""}},
-	"diff":     {{"RUN RUN", "no difference"}},
+	"diff":     {{"RUN RUN", "nothing changed"}},
 	"doctor":   {{"", ""}},
 	"dump":     {{"REC", "process\trank"}},
-	"export":   {{"--format csv RUN", "name the output with -o"}, {"--format csv -o - RUN", "Send"}, {"--format perfetto RUN", "name the output with -o"}, {"--events --format csv -o - RUN", "Send"}, {"--format parquet --partition 1 --tables all -o OUT/tables RUN", "events"}},
+	"export":   {{"--format csv RUN", "name the output with -o"}, {"--format csv --skip-damaged -o - RUN", "Send"}, {"--format perfetto RUN", "name the output with -o"}, {"--events --format csv -o - RUN", "Send"}, {"--format parquet --partition 1 --tables all --skip-damaged -o OUT/tables RUN", "events"}},
 	"help":     {{"", ""}},
 	"history":  {{"RUN", ""}},
 	"list":     {{"RUN/..", ""}},
 	"manual":   {{"", ""}},
 	"merge":    {{"RUN", "belongs to another user"}},
-	"preload":  {{"", "others can write to"}},
+	"preload":  {{"", "cannot be trusted"}},
 	"rank":     {{"--dir RUN -- /bin/true", ""}, {"-- /bin/true", ""}},
 	"reorder":  {{"RUN", ""}},
 	"report":   {{"RUN", "efficienc"}, {"--json RUN", `"jobs"`}, {"--html OUT/page.html RUN", "the page is"}, {"--format prof RUN", "mpitrace export -o"}, {"--html OUT/source.html --source RUN", "only its owner"}},
-	"run":      {{"-o RUN -- /bin/true", "already holds a run"}},
+	"run":      {{"-o OUT/run -- /bin/true", "cannot be trusted"}, {"MPITRACE_CACHE=OUT -o RUN -- /bin/true", "already holds a run"}},
 	"status":   {{"RUN", "finalized"}},
 	"timeline": {{"RUN", "name the output with -o"}, {"-o OUT/timeline.svg RUN", "timeline.svg"}},
 	"vars":     {{"", ""}},
@@ -65,9 +66,14 @@ func TestTwoUsers(t *testing.T) {
 	withEachInTurn(t, func(m implementation) bool { return m.name == "mpich" }, func(t *testing.T, m implementation) {
 		v := newRootsFiles(t, a)
 		recorded := a.record(t, m)
-		v.try(t, a.plantLinks(t, v, recorded))
-		v.tryNames(t, a.nameSpools(t, v, recorded))
-		v.tryMatrices(t, a, recorded)
+		planted := a.plantLinks(t, v, recorded)
+		a.nameSpool(t, planted, v.spool)
+		v.try(t, planted, func(attempt) bool { return true })
+		spool := a.imitateSpool(t, v)
+		other := a.copied(t, recorded, "other")
+		a.nameSpool(t, other, spool)
+		v.try(t, other, func(one attempt) bool { return strings.Contains(one.args, "RUN") })
+		v.tryMatrices(t, a, []string{planted, other})
 	})
 }
 
@@ -164,44 +170,40 @@ func (a *account) plantLinks(t *testing.T, v *rootsFiles, recorded string) strin
 	return dir
 }
 
-// nameSpools makes runs whose run.json names a spool: a private directory of
-// root, and one of the account with the name of one of root.
-func (a *account) nameSpools(t *testing.T, v *rootsFiles, recorded string) (dirs []string) {
+// imitateSpool makes a directory of the account with the name of a spool of root.
+func (a *account) imitateSpool(t *testing.T, v *rootsFiles) string {
+	t.Helper()
+	dir := filepath.Join(a.home, "mpitrace-0-0123456789abcdef")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	copyOf(t, filepath.Join(v.spool, "a-1-1.rec"), filepath.Join(dir, "a-1-1.rec"))
+	a.own(t, dir)
+	return dir
+}
+
+// nameSpool makes run.json of a run name a spool, and recordings on another node.
+func (a *account) nameSpool(t *testing.T, dir, spool string) {
 	t.Helper()
 	host, err := os.Hostname()
 	if err != nil {
 		t.Fatal(err)
 	}
-	planted := filepath.Join(a.home, "mpitrace-0-0123456789abcdef")
-	if err := os.Mkdir(planted, 0o700); err != nil {
+	text, err := json.Marshal(map[string]any{"spool": spool, "host": host, "jobs": []int{}, "uncollected": []string{host + ":" + spool, "othernode:" + spool}})
+	if err = errors.Join(err, os.WriteFile(filepath.Join(dir, "run.json"), text, 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	copyOf(t, filepath.Join(v.spool, "a-1-1.rec"), filepath.Join(planted, "a-1-1.rec"))
-	v.watched.seen(t) // this copy
-	for i, spool := range []string{v.spool, planted} {
-		dir := a.copied(t, recorded, fmt.Sprint("spool", i))
-		text, err := json.Marshal(map[string]any{"spool": spool, "host": host, "jobs": []int{}, "uncollected": []string{host + ":" + spool, "othernode:" + spool}})
-		if err = errors.Join(err, os.WriteFile(filepath.Join(dir, "run.json"), text, 0o644)); err != nil {
-			t.Fatal(err)
-		}
-		dirs = append(dirs, dir)
-	}
-	a.own(t, a.home)
-	return dirs
+	a.own(t, dir)
 }
 
-func (v *rootsFiles) tryNames(t *testing.T, dirs []string) {
-	for _, dir := range dirs {
-		v.try(t, dir)
-	}
-}
-
-// try tries every command on a run directory of the account.
-func (v *rootsFiles) try(t *testing.T, dir string) {
+// try tries commands on a run directory of the account.
+func (v *rootsFiles) try(t *testing.T, dir string, chosen func(attempt) bool) {
 	t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(attempted)) {
 		for _, one := range attempted[name] {
-			v.tryOne(t, dir, name, one)
+			if chosen(one) {
+				v.tryOne(t, dir, name, one)
+			}
 		}
 	}
 }
@@ -213,12 +215,15 @@ func (v *rootsFiles) tryOne(t *testing.T, dir, name string, one attempt) {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(out)
-	names := strings.NewReplacer("RUN", dir, "REC", recordingFiles(t, dir)[0], "OUT", out, "TOUCH", "touch "+v.mark)
+	names := strings.NewReplacer("RUN", dir, "REC", slices.Max(recordingFiles(t, dir)), "OUT", out, "TOUCH", "touch "+v.mark)
 	words := strings.Fields(one.args)
 	for i := range words {
 		words[i] = names.Replace(words[i])
 	}
 	limit := []string{"timeout", "60"}
+	if len(words) > 0 && strings.HasPrefix(words[0], "MPITRACE_CACHE=") {
+		limit, words = append([]string{"env", words[0]}, limit...), words[1:]
+	}
 	if name == "view" {
 		limit = []string{"timeout", "-s", "INT", "2"} // it serves until Ctrl-C
 	}
@@ -249,8 +254,8 @@ func (v *rootsFiles) check(t *testing.T, dir string, command []string, want stri
 	}
 }
 
-// tryMatrices tries profile2mat on the run, and on .prof files.
-func (v *rootsFiles) tryMatrices(t *testing.T, a *account, recorded string) {
+// tryMatrices tries profile2mat on runs, and on .prof files.
+func (v *rootsFiles) tryMatrices(t *testing.T, a *account, runs []string) {
 	t.Helper()
 	big := filepath.Join(a.home, "big.0.prof")
 	far := filepath.Join(a.home, "far.0.prof")
@@ -262,11 +267,11 @@ func (v *rootsFiles) tryMatrices(t *testing.T, a *account, recorded string) {
 		t.Fatal(err)
 	}
 	a.own(t, a.home)
-	for _, input := range []string{recorded, filepath.Join(a.home, "links"), filepath.Join(a.home, "spool0"), big, far, long} {
+	for _, input := range append(runs, big, far, long) {
 		out := t.TempDir()
-		v.check(t, recorded, []string{"timeout", "60", toMatrix, "--format", "csv,npy,png", "-o", filepath.Join(out, "m"), input}, "")
+		v.check(t, runs[0], []string{"timeout", "60", toMatrix, "--format", "csv,npy,png", "-o", filepath.Join(out, "m"), input}, "")
 		if strings.HasSuffix(input, ".prof") {
-			v.check(t, recorded, []string{"timeout", "60", mpitrace, "reorder", input}, "")
+			v.check(t, runs[0], []string{"timeout", "60", mpitrace, "reorder", input}, "")
 		}
 	}
 }
