@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"os"
 	"slices"
+
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
 )
 
 // Enlarge makes sections of a 64-bit program end at its end, and adds a hole of
@@ -24,7 +26,7 @@ func Enlarge(path string, size int64, sections ...string) error {
 		return err
 	}
 	defer in.Close()
-	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	file, err := atomicfile.OpenToChange(path)
 	if err != nil {
 		return err
 	}
