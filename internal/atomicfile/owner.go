@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// statThroughLinks returns what os.Stat does, unless a link leads from another
-// user's files to those of a third one.
+// statThroughLinks returns what os.Stat does, unless another user's link, in
+// place of the file or of its directory, leads to a file that is not that user's.
 func statThroughLinks(path string) (os.FileInfo, error) {
 	info, err := os.Stat(path)
 	if err != nil {
