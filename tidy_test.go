@@ -110,7 +110,7 @@ var mayImport = []struct {
 	{"internal/placement", []string{"aggregate/matrix", "internal/text", "profile"}},
 	{"internal/patterns", []string{"aggregate/matrix", "internal/text", "profile"}},
 	{"internal/view", []string{"aggregate", "internal/run", "profile"}},
-	{"internal/report/page", []string{"aggregate", "aggregate/matrix", "internal/atomicfile", "internal/findings", "internal/history", "internal/patterns", "internal/placement", "internal/plot", "internal/timeline", "internal/trace", "profile"}},
+	{"internal/report/page", []string{"aggregate", "aggregate/matrix", "internal/atomicfile", "internal/findings", "internal/history", "internal/patterns", "internal/placement", "internal/plot", "internal/text", "internal/timeline", "internal/trace", "profile"}},
 	{"internal/report", []string{"aggregate", "aggregate/matrix", "internal/findings", "internal/history", "internal/patterns", "internal/placement", "internal/text", "internal/trace", "profile"}},
 	{"internal/symbolize", []string{"internal/atomicfile", "internal/text", "profile"}},
 	{"internal/timeline", []string{"internal/atomicfile", "internal/plot", "internal/text", "profile"}},

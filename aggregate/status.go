@@ -18,7 +18,7 @@ type JobStatus struct {
 	Running   int     `json:"processes_running"` // seen running
 	Stopped   int     `json:"processes_stopped"` // seen stopped by a signal or a debugger
 	Ended     int     `json:"processes_ended"`   // ended without MPI_Finalize
-	Unknown   int     `json:"processes_unknown"` // not checked: on other nodes, or of another user
+	Unknown   int     `json:"processes_unknown"` // not visible from here: on other nodes, in another namespace of process ids, or of another user
 	Missing   string  `json:"missing,omitempty"` // ranks without a recording
 
 	Processes []End   `json:"processes"` // processes that did not finalize, in order of ending

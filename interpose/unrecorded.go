@@ -81,7 +81,7 @@ func exports(library string) (all, hidden map[string]bool, err error) {
 // symbolsOf returns the dynamic symbols of a file. The path may come from a
 // recording and name any kind of file.
 func symbolsOf(path string) ([]elf.Symbol, error) {
-	in, err := atomicfile.Open(path, atomicfile.AnySize)
+	in, err := atomicfile.OpenModule(path, atomicfile.AnySize)
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ const (
 	EndGone    EndState = "ended"   // nobody knows how
 	EndRunning EndState = "running" // it has not ended
 	EndStopped EndState = "stopped" // it has not ended, but a signal or a debugger has stopped it
-	EndUnknown EndState = "unknown" // nobody looked
+	EndUnknown EndState = "unknown" // nobody looked, or it is not visible from where somebody did
 )
 
 // Runs reports whether the process has not ended.

@@ -17,11 +17,14 @@ type Profile struct {
 	Rank    int      `json:"rank"`             // world rank, -1 if the process ended before it was known
 	Size    int      `json:"-"`                // size of MPI_COMM_WORLD, -1 if not known
 	Host    string   `json:"host"`             // node name
-	Pid     int      `json:"pid"`              // process id on the node
+	Pid     int      `json:"pid"`              // process id on the node, in PidNamespace
 	Program string   `json:"-"`                // path of the executable
 	Command []string `json:"-"`                // argument vector
 	Library string   `json:"-"`                // version string of MPI_Get_library_version
 	Source  string   `json:"source,omitempty"` // file that the profile was read from
+
+	// PidNamespace is the inode of the process's namespace of process ids; 0 if it is not known.
+	PidNamespace uint64 `json:"pid_namespace,omitempty"`
 
 	State  State  `json:"state"`
 	Timing Timing `json:"timing"`

@@ -57,6 +57,8 @@ packages_to_test() {
     needs groff groff-base
     needs ip iproute2
     needs unshare util-linux
+    needs setpriv util-linux
+    needs useradd passwd
     needs lstopo hwloc-nox
     needs valgrind valgrind
     needs qemu-aarch64 qemu-user

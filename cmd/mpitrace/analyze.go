@@ -179,12 +179,13 @@ type analyses struct {
 
 // analysisOf returns the analyses of a run's traces. It keeps them in the run directory,
 // if that can be written, for the next time. With forPage, it analyses the traces even
-// if that was done before, because the waits are not read back.
-func analysisOf(log io.Writer, dir run.Dir, forPage bool) (found analyses, err error) {
-	if len(dir.TraceFiles()) == 0 {
+// if that was done before, because the waits are not read back. With unmerged, events
+// that are not in the traces are read from the recordings.
+func analysisOf(log io.Writer, dir run.Dir, forPage, unmerged bool) (found analyses, err error) {
+	if len(dir.TraceFiles()) == 0 && !unmerged {
 		return found, nil
 	}
-	if !forPage {
+	if !forPage && !unmerged {
 		if kept := readAnalysis(dir); kept != nil {
 			found.add(kept.Jobs)
 			return found, nil
@@ -204,7 +205,7 @@ func (a *analyses) add(jobs []*trace.Result) {
 // older than the traces or of another version.
 func readAnalysis(dir run.Dir) *keptAnalysis {
 	info, err := os.Lstat(dir.Analysis())
-	if err != nil {
+	if err != nil || dir.Foreign() != nil { // another user may have written any numbers, and any amount of them
 		return nil
 	}
 	for _, file := range dir.TraceFiles() {
@@ -232,8 +233,8 @@ func analyzeAndKeep(log io.Writer, dir run.Dir) (analyses, error) {
 		return analyses{}, err
 	}
 	out, jobs, err := analyzeTraces(log, traces)
-	if err != nil {
-		return analyses{}, err
+	if err != nil || dir.Writable() != nil {
+		return out, err
 	}
 	kept := &keptAnalysis{Version: versionString(), Jobs: jobs}
 	if err := kept.write(dir, out.waits); err != nil && !isReadOnly(err) {

@@ -60,6 +60,9 @@ func (o *collectOptions) run(ctx context.Context, log io.Writer, path string) er
 		return usage(fmt.Errorf("%s is no run directory", path))
 	}
 	dir := run.Dir(abs)
+	if err := dir.Foreign(); err != nil { // its owner decides which files are moved and to which nodes ssh connects
+		return fmt.Errorf("%w: only its owner can collect", err)
+	}
 	host, err := os.Hostname()
 	if err != nil {
 		return err

@@ -184,8 +184,9 @@ func (o *exportOptions) options(cmd *cobra.Command, paths []string) (out run.Exp
 	}
 	if out.Path == "" {
 		out.Path = run.DefaultExport(paths, format)
+		err = run.CheckDefaultOutput(out.Path)
 	}
-	return out, nil
+	return out, err
 }
 
 // allTables is the value of --tables for all tables that a run has.
@@ -237,8 +238,8 @@ func (o *exportOptions) tracedJobs(log io.Writer, paths []string) (tables []stri
 		return tables, nil, nil
 	}
 	untraced := oneRun(paths)
-	if untraced == nil && len(run.Dir(paths[0]).TraceFiles()) == 0 {
-		_, untraced = openTraces(log, run.Dir(paths[0]))
+	if dir := run.Dir(paths[0]); untraced == nil && len(dir.TraceFiles()) == 0 && (!dir.Untraced() || dir.Writable() == nil) {
+		_, untraced = openTraces(log, dir)
 	}
 	if untraced != nil {
 		if all {

@@ -73,6 +73,13 @@ func (o *exportOptions) runTrace(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return usage(err)
 	}
+	path := o.output
+	if path == "" {
+		path = filepath.Join(paths[0], "trace"+format.extension)
+		if err := run.CheckDefaultOutput(path); err != nil {
+			return err
+		}
+	}
 	srcs, err := openTraces(cmd.ErrOrStderr(), run.Dir(paths[0]))
 	if err != nil {
 		return err
@@ -97,7 +104,6 @@ func (o *exportOptions) runTrace(cmd *cobra.Command, paths []string) error {
 	if toStdout {
 		return o.traceToStdout(cmd.OutOrStdout(), srcs, format, write)
 	}
-	path := cmp.Or(o.output, filepath.Join(paths[0], "trace"+format.extension))
 	if err := run.WriteOutput(path, o.force, write); err != nil {
 		return err
 	}

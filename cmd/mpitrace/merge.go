@@ -74,6 +74,9 @@ func shareOf(part string) (tasks.Share, error) {
 // mergeShare does a share of the merge of a run. Of several processes, only the
 // one that ends the merge reports it.
 func mergeShare(log io.Writer, dir run.Dir, share tasks.Share) error {
+	if err := dir.Foreign(); err != nil {
+		return fmt.Errorf("%w; mpitrace report shows the run without merging it", err)
+	}
 	info := func() (*run.Info, error) {
 		info, err := dir.ReadInfo()
 		info.Version = versionString()
@@ -101,10 +104,15 @@ func openRun(log io.Writer, dir run.Dir) (*run.Run, error) {
 }
 
 // mergeIfStale merges a run again if there are recordings newer than the merged
-// files, or if files in other formats are to be written.
+// files, or if files in other formats are to be written. If this user cannot or
+// must not write into the directory, it leaves it unchanged and returns an error
+// for which isReadOnly is true.
 func mergeIfStale(dir run.Dir, opened *run.Run, formats []run.Format) error {
 	if !dir.Stale() && len(formats) == 0 {
 		return nil
+	}
+	if err := dir.Writable(); err != nil {
+		return err
 	}
 	info, err := dir.ReadInfo()
 	if err != nil {

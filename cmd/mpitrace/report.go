@@ -56,6 +56,9 @@ and, for a traced run, a timeline. It needs no other file and no network.`,
 			if err := o.page.check(cmd); err != nil {
 				return usage(err)
 			}
+			if err := run.Dir(args[0]).Foreign(); err != nil && o.page.source {
+				return usage(fmt.Errorf("--source: %w, and its recordings may name any file: only its owner can show sources", err))
+			}
 			return o.run(cmd, run.Dir(args[0]))
 		},
 	}
@@ -88,7 +91,7 @@ func (o *reportOptions) run(cmd *cobra.Command, dir run.Dir) error {
 	if !opened.ReadOnce() {
 		warn(log, opened.Damaged...)
 	}
-	o.merge(log, dir, opened, formats)
+	unmerged := o.merge(log, dir, opened, formats)
 	found, err := o.summarize(dir, opened, now)
 	if err != nil {
 		return err
@@ -98,7 +101,7 @@ func (o *reportOptions) run(cmd *cobra.Command, dir run.Dir) error {
 		warn(log, opened.Damaged...)
 	}
 	if o.rank < 0 {
-		traced, err := analysisOf(log, dir, o.page.file != "")
+		traced, err := analysisOf(log, dir, o.page.file != "", unmerged)
 		if err != nil {
 			warn(log, fmt.Errorf("the traces are not analysed: %w", err))
 		}
@@ -137,7 +140,9 @@ func (o *reportOptions) summarize(dir run.Dir, opened *run.Run, read time.Time) 
 // merge merges the run if its files are older than the recordings and if it has at most
 // run.MostMerged processes, and warns of what is missing in its directory. If that
 // fails, the recordings can still be read: the directory may belong to another user.
-func (o *reportOptions) merge(log io.Writer, dir run.Dir, opened *run.Run, formats []run.Format) {
+// unmerged reports whether there are events that are not in the traces because this user
+// cannot or must not write into the directory.
+func (o *reportOptions) merge(log io.Writer, dir run.Dir, opened *run.Run, formats []run.Format) (unmerged bool) {
 	info, err := dir.ReadInfo()
 	if err != nil {
 		warn(log, fmt.Errorf("%w; continuing without it, and without merging", err))
@@ -146,21 +151,26 @@ func (o *reportOptions) merge(log io.Writer, dir run.Dir, opened *run.Run, forma
 	warnIncomplete(log, dir.LostText(info))
 	if opened.ReadOnce() {
 		suggestMerge(log, dir)
-		return
+		return false
 	}
 	if err != nil {
-		return // merging would replace a run.json that the user may want to repair
+		return false // merging would replace a run.json that the user may want to repair
 	}
-	if err := mergeIfStale(dir, opened, formats); err != nil {
+	err = mergeIfStale(dir, opened, formats)
+	if err != nil && isReadOnly(err) && len(formats) > 0 {
+		err = fmt.Errorf("%w; mpitrace export -o writes files of ranks elsewhere", err)
+	}
+	if err != nil {
 		warn(log, fmt.Errorf("not merged: %w", err))
 	}
 	warn(log, dir.MergedText(&opened.Traced)...)
 	suggestTraceCommands(log, dir, &opened.Traced)
+	return isReadOnly(err) && dir.Untraced()
 }
 
 // suggestMerge names the command that writes the merged files of a large run.
 func suggestMerge(log io.Writer, dir run.Dir) {
-	if dir.Stale() {
+	if dir.Stale() && dir.Writable() == nil {
 		warn(log, fmt.Sprintf("the merged files are not written: to write them: mpitrace merge %s", text.ShellQuote(string(dir))))
 	}
 }

@@ -71,7 +71,7 @@ func TestStatus(t *testing.T) {
 	dir := receiving(t)
 	before := contents(t, dir)
 	got := call("status", string(dir))
-	if want := "ring on 3 ranks, run stuck: 1 not finalized and not seen from here, 2 ended without MPI_Finalize\n"; got.code != 0 || !strings.HasPrefix(got.stdout, want) {
+	if want := "ring on 3 ranks, run stuck: 1 not finalized and not visible from here, 2 ended without MPI_Finalize\n"; got.code != 0 || !strings.HasPrefix(got.stdout, want) {
 		t.Errorf("before it is mapped: got %+v, want %s", got, want)
 	}
 	files, err := dir.RecordingFiles()
@@ -85,10 +85,10 @@ func TestStatus(t *testing.T) {
 	}
 	got = call("status", string(dir))
 	for _, want := range []string{
-		"ago: 1 running, 1 not finalized and not seen from here, 1 ended without MPI_Finalize\n",
+		"ago: 1 running, 1 not finalized and not visible from here, 1 ended without MPI_Finalize\n",
 		"  rank 1: ended\n    MPI_Recv from 2 in MPI_COMM_WORLD, up to 64 B, at 0x1000, since 5.000 s\n",
 		"  rank 0: still in MPI\n    MPI_Recv from 1 in MPI_COMM_WORLD, up to 64 B, at 0x1000, for 10",
-		"  rank 2: not finalized\n    MPI_Recv from 0 in MPI_COMM_WORLD, up to 64 B, at 0x1000, for 10",
+		"  rank 2: not finalized, and not visible from here\n    MPI_Recv from 0 in MPI_COMM_WORLD, up to 64 B, at 0x1000, for 10",
 		" s if still there\n",
 	} {
 		if got.code != 0 || !strings.Contains(got.stdout, want) {

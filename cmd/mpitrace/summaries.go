@@ -67,7 +67,11 @@ func scratchFor(dir run.Dir, opened *run.Run) *matrix.Scratch {
 		debug.SetMemoryLimit(memoryOfSums + n*memoryOfProcess)
 		debug.SetGCPercent(400)
 	}
-	return matrix.NewScratch(scratchBudget, func() (matrix.ScratchFile, error) { return atomicfile.Unnamed(string(dir)) })
+	place := string(dir)
+	if dir.Writable() != nil {
+		place = "" // where the system has temporary files
+	}
+	return matrix.NewScratch(scratchBudget, func() (matrix.ScratchFile, error) { return atomicfile.Unnamed(place) })
 }
 
 // summarize returns the summaries of a run whose recordings were read at a time. With

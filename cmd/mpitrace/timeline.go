@@ -77,6 +77,9 @@ timeline.png in RUN. Its name goes to stdout.`,
 func (o *timelineOptions) check(cmd *cobra.Command, opened string) (err error) {
 	if o.output == "" {
 		o.output = filepath.Join(opened, "timeline.png")
+		if err := run.CheckDefaultOutput(o.output); err != nil {
+			return err
+		}
 	}
 	if err := timeline.CheckName(o.output); err != nil {
 		return fmt.Errorf("-o %w", err)
@@ -141,34 +144,33 @@ func timelineTitle(dir run.Dir, t *profile.Trace) string {
 
 // openTraces opens the traces of a run. If there are recorded events that are
 // not in trace.*.arrow yet, for example of ranks that recorded themselves, it
-// merges the run first.
+// merges the run first. If the directory is not writable, for example because it
+// belongs to another user, it reads the events from the recordings.
 func openTraces(log io.Writer, dir run.Dir) ([]profile.EventSource, error) {
-	if dir.Untraced() {
-		if err := mergeTraces(log, dir); err != nil {
-			return nil, err
-		}
+	if !dir.Untraced() {
+		return dir.Traces()
 	}
+	opened, err := openRun(log, dir)
+	if err != nil {
+		return nil, err
+	}
+	err = mergeIfStale(dir, opened, nil)
+	if isReadOnly(err) {
+		warn(log, fmt.Errorf("the events are read from the recordings, which takes longer: %w", err))
+		return readTraces(log, dir, opened)
+	}
+	if err != nil {
+		return nil, err
+	}
+	warn(log, opened.Traced.Text()...)
 	return dir.Traces()
 }
 
-// mergeTraces merges a run. If the directory is not writable, for example
-// because it belongs to another user, it warns and leaves older traces in
-// place. Without older traces this is an error.
-func mergeTraces(log io.Writer, dir run.Dir) error {
-	opened, err := openRun(log, dir)
-	if err != nil {
-		return err
-	}
-	older := len(dir.TraceFiles()) > 0
-	err = mergeIfStale(dir, opened, nil)
-	if err != nil && (!older || !isReadOnly(err)) {
-		return err
-	}
-	if err != nil {
-		warn(log, fmt.Errorf("not merged: %w", err))
-	}
-	warn(log, opened.Traced.Text()...)
-	return nil
+// readTraces reads events that are not in trace.*.arrow from the recordings.
+func readTraces(log io.Writer, dir run.Dir, opened *run.Run) ([]profile.EventSource, error) {
+	traces, err := dir.ReadTraces(opened, trace.EstimateClocks)
+	warn(log, opened.Traced.Damaged...)
+	return traces, err
 }
 
 // suggestTraceCommands names the commands that read traces.

@@ -153,9 +153,10 @@ func (v *viewedRun) report() (any, error) {
 		return nil, err
 	}
 	missing := missingText(v.dir.WrongMPI(), "")
-	if v.dir.Untraced() { // the traces of some ranks may be missing, or being written
+	unmerged := v.dir.Untraced()
+	if unmerged && v.dir.Writable() == nil { // the traces of some ranks may be missing, or being written
 		missing = append(missing, "the traces are not analysed: some events are not merged yet, mpitrace report merges them")
-	} else if traced, err := v.analysis(); err != nil {
+	} else if traced, err := v.analysis(opened, unmerged); err != nil {
 		missing = append(missing, fmt.Sprintf("the traces are not analysed: %v", err))
 	} else {
 		v.found.useTraced(traced)
@@ -172,12 +173,19 @@ func (v *viewedRun) report() (any, error) {
 	return p, nil
 }
 
-// analysis analyses the traces that were merged.
-func (v *viewedRun) analysis() (analyses, error) {
-	if len(v.dir.TraceFiles()) == 0 {
+// analysis analyses the traces that were merged. With unmerged, it also reads events from
+// the recordings, because this user cannot merge them.
+func (v *viewedRun) analysis(opened *run.Run, unmerged bool) (analyses, error) {
+	var traces []profile.EventSource
+	var err error
+	switch {
+	case unmerged:
+		traces, err = readTraces(io.Discard, v.dir, opened)
+	case len(v.dir.TraceFiles()) == 0:
 		return analyses{}, nil
+	default:
+		traces, err = v.dir.Traces()
 	}
-	traces, err := v.dir.Traces()
 	if err != nil {
 		return analyses{}, err
 	}

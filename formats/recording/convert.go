@@ -25,7 +25,7 @@ func (f *file) profile() *profile.Profile {
 	h := &f.header
 	p := &profile.Profile{
 		Run: f.text(layout.StringJob), Rank: int(h.WorldRank), Size: int(h.WorldSize),
-		Host: f.text(layout.StringHost), Pid: int(h.Pid), Program: f.text(layout.StringProgram),
+		Host: f.text(layout.StringHost), Pid: int(h.Pid), PidNamespace: h.PidNamespace, Program: f.text(layout.StringProgram),
 		Command: splitCommand(f.text(layout.StringCommand)),
 		Library: strings.TrimRight(f.text(layout.StringLibrary), "\x00\n "),
 		State:   profile.State(h.State), Timing: f.timing(), Unfollowed: f.unfollowed(), Threads: len(f.threads),

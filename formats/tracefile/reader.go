@@ -29,6 +29,11 @@ func Open(path string) (*File, error) {
 	return open(func(do func(io.ReaderAt, int64) error) error { return atomicfile.ReadAt(path, "read trace", do) })
 }
 
+// OpenAt reads the index of the trace that in holds, which has size bytes.
+func OpenAt(in io.ReaderAt, size int64) (*File, error) {
+	return open(func(do func(io.ReaderAt, int64) error) error { return do(in, size) })
+}
+
 func open(with func(func(io.ReaderAt, int64) error) error) (*File, error) {
 	f := &File{with: with}
 	err := with(func(r io.ReaderAt, size int64) (err error) {

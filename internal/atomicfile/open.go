@@ -2,8 +2,9 @@
 // files so that they are either complete or absent.
 //
 // Other users may be able to write to a run directory. A name in it may belong
-// to a pipe without a writer, an endless device, or a sparse file larger than
-// memory. Open and Read return an error for these and never block.
+// to a pipe without a writer, an endless device, a sparse file larger than
+// memory, or a link to a file that only this user can read. Open and Read return
+// an error for these and never block.
 //
 // A file is written under a temporary name in the same directory and then
 // renamed. If a signal ends the program, the unfinished file is removed,
@@ -22,8 +23,15 @@ import (
 const AnySize = 1<<63 - 1
 
 // Open opens a regular file of at most limit bytes for reading. The file may
-// still grow afterwards.
+// still grow afterwards. If the file, or the directory that holds it, is a
+// symbolic link of another user, the file must belong to that user, too.
 func Open(path string, limit int64) (*os.File, error) {
+	return openAs(path, limit, statThroughLinks, os.O_RDONLY)
+}
+
+// OpenModule is like Open, but follows all links. It is for programs and
+// libraries: a recording may name any path, with or without a link.
+func OpenModule(path string, limit int64) (*os.File, error) {
 	return openAs(path, limit, os.Stat, os.O_RDONLY)
 }
 

@@ -20,7 +20,7 @@ func endedBadly(j *job) *Finding {
 	for i := range j.Ends {
 		e := &j.Ends[i]
 		switch {
-		case e.State.Runs():
+		case e.State.Runs(), e.State == profile.EndUnknown: // the latter may run where it is not visible
 		case first == nil:
 			first = e
 		default:

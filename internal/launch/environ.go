@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/settings"
 	"github.com/mpitrace/mpitrace/interpose"
@@ -59,7 +60,7 @@ func (r *Recorder) Words() []string {
 func (r *Recorder) Environ(env []string) []string {
 	env = setenv(env, EnvDir, r.Dir)
 	env = unsetenv(env, EnvSpool)
-	if r.Spool != "" && run.OwnDirectory(r.Spool) == nil {
+	if r.Spool != "" && atomicfile.CheckOwnDirectory(r.Spool) == nil {
 		env = setenv(env, EnvSpool, r.Spool)
 	}
 	env = unsetenv(env, EnvLibraries)

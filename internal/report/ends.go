@@ -69,7 +69,7 @@ func endText(e *aggregate.End) string {
 	case profile.EndStopped:
 		return "stopped by a signal or a debugger"
 	}
-	return "not finalized"
+	return "not finalized, and not visible from here"
 }
 
 // endsText prints how the processes that did not finalize ended. The process

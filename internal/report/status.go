@@ -51,7 +51,7 @@ func countsText(s *aggregate.JobStatus) string {
 	for _, c := range []struct {
 		n    int
 		what string
-	}{{s.Running, "running"}, {s.Stopped, "stopped"}, {s.Unknown, "not finalized and not seen from here"},
+	}{{s.Running, "running"}, {s.Stopped, "stopped"}, {s.Unknown, "not finalized and not visible from here"},
 		{s.Ended, "ended without MPI_Finalize"}, {s.Finalized, "finalized"}} {
 		if c.n > 0 {
 			if words != "" {

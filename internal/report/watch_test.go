@@ -17,7 +17,7 @@ func TestWatch(t *testing.T) {
 		Away:    profile.RankSetOf(2, 3), AwayS: 12.34,
 		Heatmap: &aggregate.Heatmap{Ranks: 2, RanksPerBin: 1, Bytes: [][]uint64{{0, 3 << 20}, {0, 0}}},
 	}
-	const want = `app on 4 ranks, run r1: 2 not finalized and not seen from here
+	const want = `app on 4 ranks, run r1: 2 not finalized and not visible from here
 hanging, in one call for more than 5 s: ranks 0-1
 not visible from this node, last update up to 12.3 s ago: ranks 2-3
 so far: 1,200 calls, 600 messages, 3.00 MiB; per second: 100 calls, 50 messages, 512 KiB

@@ -92,7 +92,7 @@ func (d Dir) SetLost(info *Info, seen []string) {
 	}
 	info.Lost = nil
 	for _, name := range seen {
-		if !kept[name] && (info.Spool == "" || !exists(filepath.Join(info.Spool, name))) {
+		if !kept[name] && (info.spool() == "" || !exists(filepath.Join(info.Spool, name))) {
 			info.Lost = append(info.Lost, name)
 		}
 	}
@@ -112,31 +112,13 @@ func (d Dir) recorded() map[string]bool {
 // directory, and updates run.json. host is the name of this node. n is the
 // number of recordings that were moved. Collect continues after an error.
 func (d Dir) Collect(host string) (n int, err error) {
-	if err := d.own(); err != nil {
+	if err := d.Foreign(); err != nil {
 		return 0, err
 	}
 	fromNotes, err := d.CollectNotes(host)
 	fromSpool, spoolErr := d.collectSpool(host)
 	PackAll(d.Recordings())
 	return fromNotes + fromSpool, errors.Join(err, spoolErr)
-}
-
-// own returns an error if the run belongs to another user. Its owner decides
-// which files are moved and which nodes are connected to.
-func (d Dir) own() error {
-	for _, path := range []string{string(d), d.Recordings(), d.Info()} {
-		info, err := os.Stat(path)
-		if os.IsNotExist(err) && path != string(d) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if !ownedBy(info, os.Geteuid()) {
-			return fmt.Errorf("%s belongs to another user: only its owner can collect", path)
-		}
-	}
-	return nil
 }
 
 // CollectNotes moves recordings that this node's processes had to put into

@@ -70,8 +70,9 @@ func (t *Traced) Text() (lines []string) {
 type ClockEstimator func([]profile.EventSource) (*profile.JobClocks, error)
 
 // writeTraces writes a trace file for each traced process, several at a time.
-// It removes the event files of processes that have ended.
-func (d Dir) writeTraces(run *Run, estimate ClockEstimator) error {
+// It removes the event files of processes that have ended. With a scratch, it
+// writes the traces there, and changes nothing in the run directory.
+func (d Dir) writeTraces(run *Run, estimate ClockEstimator, scratch *traceScratch) error {
 	traced := d.traced()
 	if len(traced) == 0 {
 		return nil
@@ -80,13 +81,15 @@ func (d Dir) writeTraces(run *Run, estimate ClockEstimator) error {
 	bar := text.StartProgress(run.log, "writing events", len(traced))
 	defer bar.Done()
 	for n, j := range run.Jobs {
-		w := traceWriter{dir: d, job: n, clocks: clocks, estimate: estimate, run: run, bar: bar}
+		w := traceWriter{dir: d, job: n, clocks: clocks, estimate: estimate, run: run, bar: bar, scratch: scratch}
 		if err := w.write(j); err != nil {
 			return err
 		}
 	}
-	d.packConverted(run.Traced.converted)
-	run.Traced.leaveRest(traced)
+	if scratch == nil {
+		d.packConverted(run.Traced.converted)
+		run.Traced.leaveRest(traced)
+	}
 	return nil
 }
 
@@ -99,6 +102,7 @@ type traceWriter struct {
 	estimate ClockEstimator
 	run      *Run
 	bar      *text.Progress
+	scratch  *traceScratch
 	said     sync.Mutex
 }
 
@@ -169,9 +173,14 @@ func (w *traceWriter) writeTrace(p *profile.Profile) error {
 			events.Trace().Clocks = w.hosts
 		}
 	}
-	err = atomicfile.Write(w.dir.traceFile(w.job, p.Rank), func(out io.Writer) error { return tracefile.Write(out, src) })
+	write := func(out io.Writer) error { return tracefile.Write(out, src) }
+	if w.scratch == nil {
+		err = atomicfile.Write(w.dir.traceFile(w.job, p.Rank), write)
+	} else {
+		err = w.scratch.write(traceKey{w.job, p.Rank}, write)
+	}
 	done := err == nil && ended(p) && len(events.Problems) == 0 // keep damaged event files: they may be repairable
-	if done {
+	if done && w.scratch == nil {
 		err = recording.RemoveEvents(p.Source)
 	}
 	w.said.Lock()

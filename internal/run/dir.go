@@ -125,8 +125,8 @@ func contained(dir string) (files []string) {
 
 // Spooled returns the spool that run.json names, and the number of recordings
 // in it. The spool has recordings while the job runs, or if `mpitrace run` was
-// killed or could not collect them. It must be on this node, otherwise Spooled
-// returns "" and 0.
+// killed or could not collect them. It must be a spool of this user on this
+// node, otherwise Spooled returns "" and 0.
 func (d Dir) Spooled() (spool string, n int) {
 	files := d.spooled()
 	if len(files) == 0 {
@@ -137,11 +137,23 @@ func (d Dir) Spooled() (spool string, n int) {
 
 func (d Dir) spooled() []string {
 	info, err := d.ReadInfo()
-	if err != nil || info.Spool == "" {
+	if err != nil || info.spool() == "" {
 		return nil
 	}
-	files, _ := filepath.Glob(filepath.Join(escape(info.Spool), "*"+recordingSuffix)) // the pattern is well formed
+	files, _ := filepath.Glob(filepath.Join(escape(info.spool()), "*"+recordingSuffix)) // the pattern is well formed
 	return files
+}
+
+// spool returns the spool that run.json names if it is one of this user; "" if
+// it is not. run.json may belong to somebody who wants other files to be read.
+func (i *Info) spool() string {
+	if i.Spool == "" {
+		return ""
+	}
+	if _, err := OpenSpool(i.Spool); err != nil {
+		return ""
+	}
+	return i.Spool
 }
 
 // Profile returns the path of the merged rows.
@@ -159,11 +171,10 @@ func (d Dir) library() string { return filepath.Join(string(d), "lib") }
 // PrepareLibrary makes a directory for a library that is built for this run
 // only, and returns its path. It is used if the user has no cache directory.
 func (d Dir) PrepareLibrary() (string, error) {
-	dir := d.library()
-	if err := os.Mkdir(dir, 0o755); err != nil && !os.IsExist(err) {
+	if err := makeInside(d.library(), 0o755); err != nil {
 		return "", fmt.Errorf("make directory for the library: %w", err)
 	}
-	return dir, nil
+	return d.library(), nil
 }
 
 // Pvars returns the path of the readings of performance variables.

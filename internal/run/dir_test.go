@@ -207,12 +207,56 @@ func TestOpenRecordings(t *testing.T) {
 	}
 }
 
+// newSpool makes a spool and returns its path.
+func newSpool(t *testing.T) string {
+	t.Helper()
+	s, err := NewSpool(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Dir
+}
+
+// A directory that NewSpool would not have made is not read, whoever names it in
+// run.json.
+func TestSpoolOfOthers(t *testing.T) {
+	d, err := Create(filepath.Join(t.TempDir(), "run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, change := range map[string]func(spool string) (string, error){
+		"a directory of another name": func(spool string) (string, error) {
+			other := filepath.Join(filepath.Dir(spool), "private")
+			return other, os.Rename(spool, other)
+		},
+		"a link to a spool": func(spool string) (string, error) {
+			link := filepath.Join(t.TempDir(), filepath.Base(spool))
+			return link, os.Symlink(spool, link)
+		},
+		"others can write": func(spool string) (string, error) { return spool, os.Chmod(spool, 0o777) },
+		"a relative path":  func(spool string) (string, error) { return filepath.Base(spool), os.Chdir(filepath.Dir(spool)) },
+	} {
+		t.Chdir(t.TempDir()) // back at the end of the test
+		spool := newSpool(t)
+		err := errors.Join(recordingtest.WriteFile(filepath.Join(spool, "a-1-1.rec"), rank("a", 0, 1)),
+			os.Symlink("program\nlibrary", filepath.Join(spool, "n-1-1"+wrongMPISuffix)))
+		named, changed := change(spool)
+		if err = errors.Join(err, changed, d.WriteInfo(&Info{Spool: named})); err != nil {
+			t.Fatal(err)
+		}
+		files, err := d.RecordingFiles()
+		if dir, n := d.Spooled(); dir != "" || n != 0 || len(files) != 0 || err != nil || len(d.WrongMPI()) != 0 {
+			t.Errorf("%s: %d recordings in %q, %q, %v, %v", what, n, dir, files, err, d.WrongMPI())
+		}
+	}
+}
+
 func TestRecordingsInSpool(t *testing.T) {
 	d, err := Create(filepath.Join(t.TempDir(), "run"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	spool := t.TempDir()
+	spool := newSpool(t)
 	home := filepath.Join(d.Recordings(), "c-1-1.rec")
 	for _, file := range []string{home, filepath.Join(d.Recordings(), "a-1-1.rec"), filepath.Join(spool, "a-1-1.rec"), filepath.Join(spool, "b-1-1.rec")} {
 		if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -290,7 +334,7 @@ func TestRecordingComesHome(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spool := t.TempDir()
+	spool := newSpool(t)
 	p := rank("a", 0, 1)
 	p.State = profile.Finalized
 	path := filepath.Join(spool, "a-1-1.rec")

@@ -139,15 +139,23 @@ type JobInfo struct {
 }
 
 // maxInfo is the largest run.json that is read, in bytes. It has about 100
-// bytes for each process that was traced or failed.
-const maxInfo = 256 << 20
+// bytes for each process that was traced or failed. Made to do harm, it takes
+// 40 times as much memory, so that of another user may only have maxForeignInfo.
+const (
+	maxInfo        = 256 << 20
+	maxForeignInfo = 8 << 20
+)
 
 // ReadInfo reads run.json. If there is none, because nobody waited for the run,
 // it returns an empty Info. The Info is also empty, not nil, if there is an
 // error, because the recordings can be read without it.
 func (d Dir) ReadInfo() (*Info, error) {
 	info := new(Info)
-	b, err := atomicfile.Read(d.Info(), maxInfo)
+	limit := int64(maxInfo)
+	if d.Foreign() != nil {
+		limit = maxForeignInfo
+	}
+	b, err := atomicfile.Read(d.Info(), limit)
 	if os.IsNotExist(err) {
 		return info, nil
 	}
@@ -165,10 +173,10 @@ func (d Dir) ReadInfo() (*Info, error) {
 // more later.
 func (d Dir) WrongMPI() []WrongMPI {
 	info, _ := d.ReadInfo() // if it cannot be read, there is no spool
-	if found := WrongMPIs(d.Recordings()); len(found) > 0 || info.Spool == "" {
+	if found := WrongMPIs(d.Recordings()); len(found) > 0 || info.spool() == "" {
 		return found
 	}
-	return WrongMPIs(info.Spool)
+	return WrongMPIs(info.spool())
 }
 
 // WriteInfo writes run.json.

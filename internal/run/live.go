@@ -81,9 +81,17 @@ func (s LiveSource) setState(p *profile.Profile) {
 	switch {
 	case writes:
 		p.Exit.Alive, p.Exit.Stopped = s.Read.UnixNano(), stopped(pid)
-	case err == nil || errors.Is(err, fs.ErrNotExist):
+	case (err == nil || errors.Is(err, fs.ErrNotExist)) && inSight(p.PidNamespace):
 		p.Exit.Gone = true
-	} // otherwise it belongs to another user
+	} // otherwise it belongs to another user, or may run where it is not visible from here
+}
+
+// inSight reports whether a process id of a namespace is visible here as it is,
+// as far as known: it is that of this process. Recordings of older versions do
+// not say in which namespace a process ran.
+func inSight(namespace uint64) bool {
+	own, err := os.Stat("/proc/self/ns/pid")
+	return err != nil || namespace == 0 || namespace == inodeOf(own)
 }
 
 // mapsRecording reports whether a process has mapped a recording with this file
@@ -299,7 +307,7 @@ func NodeProfiles() (profile.List, []error) {
 
 func ownProcess(e fs.DirEntry) bool {
 	info, err := e.Info()
-	return err == nil && ownedBy(info, os.Getuid())
+	return err == nil && atomicfile.OwnerOf(info) == os.Getuid()
 }
 
 // readMapped reads a recording, or the mapped ones of a container, through the

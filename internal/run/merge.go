@@ -102,7 +102,7 @@ func (d Dir) Merge(run *Run, formats []Format, info *Info, estimate ClockEstimat
 // writeEvents writes the traces, and run.json.
 func (d Dir) writeEvents(run *Run, jobs []JobInfo, info *Info, estimate ClockEstimator) error {
 	info.Jobs, info.WrongMPI = jobs, d.WrongMPI()
-	err := d.writeTraces(run, estimate)
+	err := d.writeTraces(run, estimate, nil)
 	info.UnfinishedTraces = run.Traced.Left
 	if run.Traced.Processes > 0 {
 		info.TracedEvents = d.countTraced()
@@ -240,7 +240,7 @@ func (m *merger) finish(readInfo func() (*Info, error), estimate ClockEstimator)
 // writeRanks writes a file for each rank.
 func (d Dir) writeRanks(run *Run, f Format) error {
 	dir := filepath.Join(string(d), string(f))
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	if err := makeInside(dir, 0o777); err != nil {
 		return err
 	}
 	for _, j := range run.Jobs {

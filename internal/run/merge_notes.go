@@ -2,8 +2,10 @@ package run
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/gob"
+	"errors"
 	"io"
 	"iter"
 	"slices"
@@ -15,7 +17,7 @@ import (
 )
 
 // notesVersion changes when notes, plans or units change.
-const notesVersion = 2
+const notesVersion = 3
 
 // notes is what must be known of some recordings.
 type notes struct {
@@ -139,7 +141,23 @@ func (m *merger) joinNotes(names []string, w io.Writer) error {
 
 func (m *merger) readNotes(name string) (*notes, error) {
 	n := new(notes)
-	return n, m.tasks.Read(name, func(r *io.SectionReader) error { return gob.NewDecoder(r).Decode(n) })
+	err := m.tasks.Read(name, func(r *io.SectionReader) error { return gob.NewDecoder(r).Decode(n) })
+	return n, cmp.Or(err, n.check(len(m.files)))
+}
+
+// check returns an error if an index is that of nothing.
+func (n *notes) check(files int) error {
+	fit := len(n.Of) == len(n.Reduced)
+	for _, of := range n.Of {
+		fit = fit && within(of, len(n.Members))
+	}
+	for i := range n.Members {
+		fit = fit && within(n.Members[i].Kind, len(n.Kinds)) && within(n.Members[i].File, files)
+	}
+	if !fit {
+		return errors.New("read notes of the merge: their indices do not fit")
+	}
+	return nil
 }
 
 func (n *notesMaker) join(o *notes) {
@@ -184,6 +202,9 @@ type namedPlace struct {
 	profile.Place
 	profile.Symbol
 }
+
+// planHead is the size in bytes of the length before a plan.
+const planHead = 8
 
 // planMember is a process of a unit.
 type planMember struct{ Job, File int32 }
@@ -296,7 +317,7 @@ func (p *planner) collect(jobs *Run) error {
 	return nil
 }
 
-// write writes the plan: its length in 8 bytes, the plan, and the processes of
+// write writes the plan: its length in planHead bytes, the plan, and the processes of
 // each unit.
 func (p *planner) write(w io.Writer, jobs *Run) error {
 	var members []planMember

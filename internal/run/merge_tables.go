@@ -157,11 +157,7 @@ func (m *merger) directory() (string, error) {
 	}
 	sum.Write(exits)
 	path := filepath.Join(string(m.dir), fmt.Sprintf("merge.%x.part", sum.Sum(nil)[:8]))
-	err = os.Mkdir(path, 0o777)
-	if err != nil && !os.IsExist(err) {
-		return "", fmt.Errorf("make directory for the merge: %w", err)
-	}
-	return path, checkPlanted(path)
+	return path, tasks.Make(path)
 }
 
 // removeTasks removes the directories of tasks of this run, also those of other
@@ -221,25 +217,49 @@ func (m *merger) eachReading(n int, file func(int) string, f func(int, reading) 
 func (m *merger) readPlan() error {
 	m.plan, m.blobs = new(plan), nil
 	err := m.tasks.Read("plan", func(r *io.SectionReader) error {
+		if r.Size() > maxPlan {
+			return fmt.Errorf("it has %d bytes, more than the %d that a plan may have", r.Size(), maxPlan)
+		}
 		raw := make([]byte, r.Size())
 		if _, err := io.ReadFull(r, raw); err != nil {
 			return err
 		}
-		length := binary.LittleEndian.Uint64(raw)
-		head, rest := raw[8:8+length], raw[8+length:]
-		if err := gob.NewDecoder(bytes.NewReader(head)).Decode(m.plan); err != nil {
-			return err
-		}
-		for _, n := range m.plan.Blobs {
-			m.blobs = append(m.blobs, rest[:n])
-			rest = rest[n:]
-		}
-		return nil
+		return m.parsePlan(raw)
 	})
 	if err != nil {
 		return fmt.Errorf("read plan of the merge: %w", err)
 	}
 	m.planned = m.jobs()
+	return nil
+}
+
+// maxPlan is the largest size of a plan, in bytes. That of a million processes
+// has some 100 MB.
+const maxPlan = 4 << 30
+
+var errPlan = errors.New("its lengths do not fit")
+
+func (m *merger) parsePlan(raw []byte) error {
+	if len(raw) < planHead {
+		return errPlan
+	}
+	length, rest := binary.LittleEndian.Uint64(raw), raw[planHead:]
+	if length > uint64(len(rest)) {
+		return errPlan
+	}
+	if err := gob.NewDecoder(bytes.NewReader(rest[:length])).Decode(m.plan); err != nil {
+		return err
+	}
+	rest = rest[length:]
+	for _, n := range m.plan.Blobs {
+		if n < 0 || n > len(rest) {
+			return errPlan
+		}
+		m.blobs, rest = append(m.blobs, rest[:n]), rest[n:]
+	}
+	if units := (m.plan.Processes + m.size - 1) / m.size; m.plan.Processes < 0 || len(m.blobs) > units {
+		return errPlan
+	}
 	return nil
 }
 
@@ -257,9 +277,20 @@ func (m *merger) jobs() *Run {
 }
 
 func (m *merger) members(unit int) (members []planMember, err error) {
+	if unit >= len(m.blobs) {
+		return nil, errPlan
+	}
 	err = gob.NewDecoder(bytes.NewReader(m.blobs[unit])).Decode(&members)
+	for _, of := range members {
+		if err == nil && !(within(of.Job, len(m.plan.Jobs)) && within(of.File, len(m.files))) {
+			err = errPlan
+		}
+	}
 	return members, err
 }
+
+// within reports whether i is an index of a list of length n.
+func within(i int32, n int) bool { return i >= 0 && int(i) < n }
 
 func (m *merger) writeUnit(unit int, w io.Writer) error {
 	members, err := m.members(unit)

@@ -404,7 +404,7 @@ func TestMergeRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			return d
-		}, "not a directory"},
+		}, "is not a private directory of this user"},
 	} {
 		merged, err := mergeAs(c.prepare(t), tasks.All)
 		if merged != nil || err == nil || !strings.Contains(err.Error(), c.want) {

@@ -72,6 +72,9 @@ func (d Dir) ElsewhereText(info *Info) string {
 		if _, err := os.Lstat(l.Path); here && os.IsNotExist(err) {
 			return fmt.Sprintf("its recordings were in %s, which is gone", l)
 		}
+		if here && (l.Path == info.Spool || filepath.Dir(l.Path) == info.Spool) && info.spool() == "" {
+			return fmt.Sprintf("its recordings are still in %s, which is not a spool of this user: only the owner of the run can read or collect them", l)
+		}
 		if !here || l.Path != info.Spool { // the spool of this node was already read
 			return fmt.Sprintf("its recordings are still at %s; to collect them: %s", l, d.collectCommand())
 		}

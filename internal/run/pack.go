@@ -20,6 +20,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/interpose/layout"
+	"github.com/mpitrace/mpitrace/profile"
 )
 
 // fetched is the result of moving a recording of this node into a run directory.
@@ -42,6 +43,7 @@ func fetch(paths []string, dst string, writers map[string]int) []fetched {
 		r := &results[i]
 		r.path = path
 		_, r.stays = writers[name]
+		r.stays = r.stays || mayBeWritten(path)
 		switch {
 		case checkRecording(path) != nil:
 			r.stays, r.err = false, checkRecording(path)
@@ -64,10 +66,20 @@ func fetch(paths []string, dst string, writers map[string]int) []fetched {
 	return results
 }
 
+// mayBeWritten reports whether a process that is not visible from here may write
+// to a recording, because it is in another namespace of process ids.
+func mayBeWritten(path string) bool {
+	if written, known := isWritten(path); known {
+		return written
+	}
+	p, err := recording.ReadFile(path)
+	return err == nil && p.State != profile.Finalized && !inSight(p.PidNamespace)
+}
+
 // checkRecording returns an error if the file is not a recording of this user.
 func checkRecording(path string) error {
 	info, err := os.Lstat(path)
-	if err == nil && (!info.Mode().IsRegular() || !ownedBy(info, os.Getuid()) || writer(filepath.Base(path)) == 0) {
+	if err == nil && (!info.Mode().IsRegular() || atomicfile.OwnerOf(info) != os.Getuid() || writer(filepath.Base(path)) == 0) {
 		err = fmt.Errorf("%s is not a recording of this user", path)
 	}
 	return err
@@ -204,7 +216,7 @@ var unfinishedContainer = regexp.MustCompile(`^\..+` + regexp.QuoteMeta(recordin
 
 // removeOwn deletes a file of this user.
 func removeOwn(path string) {
-	if info, err := os.Lstat(path); err == nil && ownedBy(info, os.Geteuid()) {
+	if info, err := os.Lstat(path); err == nil && atomicfile.OwnerOf(info) == os.Geteuid() {
 		_ = os.Remove(path) // on an error it stays, and does no harm
 	}
 }
@@ -228,7 +240,7 @@ func canPack(path string) bool {
 // returns nil if the container is packed, or cannot be packed yet.
 func packContainer(path string, converted map[string]bool) error {
 	info, err := os.Lstat(path)
-	if err != nil || !info.Mode().IsRegular() || !ownedBy(info, os.Geteuid()) {
+	if err != nil || !info.Mode().IsRegular() || atomicfile.OwnerOf(info) != os.Geteuid() {
 		return err
 	}
 	c, err := recording.OpenContainer(path)

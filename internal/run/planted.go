@@ -6,7 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
 )
 
 // checkPlanted returns an error if another user could have put the directory
@@ -37,10 +40,74 @@ func checkLinks(path string) error {
 	return nil
 }
 
-// ownedBy reports whether a file belongs to a user.
-func ownedBy(info os.FileInfo, uid int) bool {
-	st, ok := info.Sys().(*syscall.Stat_t)
-	return ok && int(st.Uid) == uid
+// ForeignError means that a run belongs to another user. It is a permission
+// error: nothing may be written into the run directory, whatever its mode is,
+// because its owner decides what is at each name in it.
+type ForeignError struct {
+	Path string // what belongs to another user
+	Uid  int    // that user
+}
+
+func (e *ForeignError) Error() string {
+	return fmt.Sprintf("%s belongs to another user (%d): nothing is written into it", e.Path, e.Uid)
+}
+
+// Is makes errors.Is find fs.ErrPermission.
+func (e *ForeignError) Is(target error) bool { return target == fs.ErrPermission }
+
+// Foreign returns a *ForeignError if the run belongs to another user: the
+// directory, its recordings or run.json do, or what these names link to. It
+// returns nil for what does not exist.
+func (d Dir) Foreign() error {
+	for _, path := range []string{string(d), d.Recordings(), d.Info()} {
+		if err := foreign(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func foreign(path string) error {
+	for _, stat := range []func(string) (os.FileInfo, error){os.Lstat, os.Stat} {
+		info, err := stat(path)
+		if err != nil {
+			continue
+		}
+		if owner := atomicfile.OwnerOf(info); owner != os.Geteuid() {
+			return &ForeignError{path, owner}
+		}
+	}
+	return nil
+}
+
+// makeInside makes a directory in a run directory, or uses one of this user.
+// Whoever else can write to the run directory may have put a link there.
+func makeInside(dir string, mode os.FileMode) error {
+	if err := os.Mkdir(dir, mode); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return foreign(dir)
+}
+
+// Writable returns an error if this user cannot, or must not, write into the
+// run directory.
+func (d Dir) Writable() error {
+	if err := d.Foreign(); err != nil {
+		return err
+	}
+	if err := unix.Access(string(d), unix.W_OK); err != nil {
+		return &fs.PathError{Op: "write into", Path: string(d), Err: err}
+	}
+	return nil
+}
+
+// CheckDefaultOutput returns an error if a file that the user has not named
+// would be written into another user's directory.
+func CheckDefaultOutput(path string) error {
+	if err := Dir(filepath.Dir(path)).Foreign(); err != nil {
+		return &InputError{fmt.Errorf("%w: name the output with -o", err)}
+	}
+	return nil
 }
 
 // checkOwner returns an error if another user could have put the file at path.
@@ -51,9 +118,8 @@ func checkOwner(path string, info os.FileInfo) error {
 	if err != nil {
 		return err
 	}
-	st, ok := info.Sys().(*syscall.Stat_t)
-	if ok && above.Mode().Perm()&allWrite != 0 && st.Uid != 0 && int(st.Uid) != os.Geteuid() {
-		return fmt.Errorf("%s belongs to another user (%d) and is in a directory that all users can write to: choose another directory with -o", path, st.Uid)
+	if owner := atomicfile.OwnerOf(info); above.Mode().Perm()&allWrite != 0 && owner != 0 && owner != os.Geteuid() {
+		return fmt.Errorf("%s belongs to another user (%d) and is in a directory that all users can write to: choose another directory with -o", path, owner)
 	}
 	return nil
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
 )
 
 // Spool is a private directory, normally on tmpfs, in which the processes of
@@ -70,7 +72,7 @@ func OpenSpool(dir string) (*Spool, error) {
 	if !filepath.IsAbs(dir) || !strings.HasPrefix(filepath.Base(dir), spoolPrefix()) {
 		return nil, fmt.Errorf("%s is not a spool of this user", dir)
 	}
-	return &Spool{dir}, OwnDirectory(dir)
+	return &Spool{dir}, atomicfile.CheckOwnDirectory(dir)
 }
 
 // room returns the free space of a file system in bytes.
@@ -80,19 +82,6 @@ func room(dir string) (uint64, error) {
 		return 0, err
 	}
 	return st.Bavail * uint64(st.Bsize), nil
-}
-
-// OwnDirectory returns an error unless dir is a directory of this user that
-// nobody else can write to, and not a symbolic link.
-func OwnDirectory(dir string) error {
-	info, err := os.Lstat(dir)
-	if err != nil {
-		return err
-	}
-	if !info.IsDir() || info.Mode().Perm() != 0o700 || !ownedBy(info, os.Getuid()) {
-		return fmt.Errorf("%s is not a private directory of this user", dir)
-	}
-	return nil
 }
 
 // OrphanWait is the longest time that Collect waits for processes that a
@@ -105,7 +94,7 @@ const OrphanWait = 3 * time.Second
 // that are still in the spool, because their processes are running or because
 // of an error. If the spool cannot be read, left has the spool's path.
 func (s *Spool) Collect(dst string, wait time.Duration) (left []string, err error) {
-	if err := OwnDirectory(s.Dir); os.IsNotExist(err) {
+	if err := atomicfile.CheckOwnDirectory(s.Dir); os.IsNotExist(err) {
 		return nil, fmt.Errorf("collect recordings: %s: %w", s.Dir, fs.ErrNotExist)
 	} else if err != nil {
 		return []string{s.Dir}, fmt.Errorf("collect recordings: %w", err)

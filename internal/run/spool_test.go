@@ -14,6 +14,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
@@ -23,7 +24,7 @@ func TestSpoolCollect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := OwnDirectory(s.Dir); err != nil {
+	if err := atomicfile.CheckOwnDirectory(s.Dir); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]*profile.Profile{"n1-1-5.rec": {Rank: 0, Size: 2, State: profile.Finalized, Threads: 1, Run: "job"},

@@ -1,16 +1,22 @@
 package run
 
 import (
+	"bufio"
 	"cmp"
+	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/formats/tracefile"
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -99,33 +105,126 @@ func (d Dir) MergedText(t *Traced) []string {
 // Traces returns the events of the run's processes, ordered by job and rank. It
 // returns an error if a file is damaged, and an InputError if there are none.
 // Damaged events are reported when they are read.
-func (d Dir) Traces() ([]profile.EventSource, error) {
+func (d Dir) Traces() ([]profile.EventSource, error) { return d.traces(nil) }
+
+// traces returns the events of the run's processes: those in made, and for the
+// other processes those in the run directory.
+func (d Dir) traces(made map[traceKey]*tracefile.File) ([]profile.EventSource, error) {
 	if info, err := os.Stat(string(d)); err != nil {
 		return nil, &InputError{err}
 	} else if !info.IsDir() {
 		return nil, inputErrorf("%s is a file: give the directory of the run", d)
 	}
-	var traces []profile.EventSource
+	found := maps.Clone(made)
+	if found == nil {
+		found = map[traceKey]*tracefile.File{}
+	}
 	for _, file := range d.TraceFiles() {
+		job, rank, _ := d.ofTrace(file)
+		key := traceKey{job, rank}
+		if found[key] != nil {
+			continue
+		}
 		trace, err := tracefile.Open(file)
 		if err != nil {
 			return nil, err
 		}
-		_, rank, _ := d.ofTrace(file)
 		if trace.Trace().Rank != rank {
 			return nil, fmt.Errorf("read trace %s: it belongs to rank %d", file, trace.Trace().Rank)
 		}
-		traces = append(traces, trace)
+		found[key] = trace
 	}
+	if len(found) == 0 {
+		return nil, d.whyUntraced()
+	}
+	var traces []profile.EventSource
+	for _, key := range slices.SortedFunc(maps.Keys(found), func(a, b traceKey) int { return cmp.Or(a.job-b.job, a.rank-b.rank) }) {
+		traces = append(traces, found[key])
+	}
+	return traces, nil
+}
+
+// whyUntraced returns an error that explains why a run has no trace.
+func (d Dir) whyUntraced() error {
 	switch {
-	case len(traces) > 0:
-		return traces, nil
 	case !d.Used():
-		return nil, d.whyEmpty()
+		return d.whyEmpty()
 	case len(d.traced()) > 0:
-		return nil, fmt.Errorf("%s has no trace: its events could not be written or read; mpitrace report shows the reason", d)
+		return fmt.Errorf("%s has no trace: its events could not be written or read; mpitrace report shows the reason", d)
 	case slices.ContainsFunc(d.spooled(), func(file string) bool { return len(recording.EventFiles(file)) > 0 }):
-		return nil, inputErrorf("%s has no trace yet: it is written when the run ends; if mpitrace run was killed, run mpitrace collect", d)
+		return inputErrorf("%s has no trace yet: it is written when the run ends; if mpitrace run was killed, run mpitrace collect", d)
 	}
-	return nil, inputErrorf("%s has no trace: no process was traced; use mpitrace run --trace", d)
+	return inputErrorf("%s has no trace: no process was traced; use mpitrace run --trace", d)
+}
+
+// traceKey is a process with a trace: the index of its job, and its rank.
+type traceKey struct{ job, rank int }
+
+// traceScratch holds traces that cannot be written into the run directory. They
+// are in temporary files without names, one for each goroutine that writes, each
+// trace behind the others. So they take few file descriptors, and are gone when
+// the command ends.
+type traceScratch struct {
+	mutex sync.Mutex
+	idle  []*scratchFile
+	made  map[traceKey]*tracefile.File
+}
+
+type scratchFile struct {
+	file *os.File
+	end  int64
+}
+
+// ReadTraces returns the events of a run as Merge would write them, for a run
+// directory that this user cannot or must not write to. It leaves the directory
+// unchanged: the traces are in temporary files of this process.
+func (d Dir) ReadTraces(run *Run, estimate ClockEstimator) ([]profile.EventSource, error) {
+	scratch := &traceScratch{made: map[traceKey]*tracefile.File{}}
+	if err := d.writeTraces(run, estimate, scratch); err != nil {
+		return nil, fmt.Errorf("convert the events of %s into a temporary file (TMPDIR says where): %w", d, err)
+	}
+	if len(scratch.made) == 0 && len(run.Traced.Damaged) > 0 && len(d.TraceFiles()) == 0 {
+		return nil, errors.Join(run.Traced.Damaged...)
+	}
+	return d.traces(scratch.made)
+}
+
+// write adds a trace.
+func (s *traceScratch) write(key traceKey, write func(io.Writer) error) error {
+	f, err := s.take()
+	if err != nil {
+		return err
+	}
+	start := f.end
+	place := io.NewOffsetWriter(f.file, start)
+	out := bufio.NewWriterSize(place, 64<<10)
+	if err = write(out); err == nil {
+		err = out.Flush()
+	}
+	size, _ := place.Seek(0, io.SeekCurrent) // it only tells the position
+	f.end += size
+	var made *tracefile.File
+	if err == nil {
+		made, err = tracefile.OpenAt(io.NewSectionReader(f.file, start, size), size)
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.idle = append(s.idle, f)
+	if err == nil {
+		s.made[key] = made
+	}
+	return atomicfile.Nameless(err)
+}
+
+// take returns a file that no other goroutine writes to.
+func (s *traceScratch) take() (*scratchFile, error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if last := len(s.idle) - 1; last >= 0 {
+		f := s.idle[last]
+		s.idle = s.idle[:last]
+		return f, nil
+	}
+	file, err := atomicfile.Unnamed("")
+	return &scratchFile{file: file}, err
 }

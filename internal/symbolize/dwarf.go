@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -18,6 +19,7 @@ var errEndless = errors.New("debug information without end")
 // dwarfNames finds the function and line of the calls with these return
 // addresses, which are sorted.
 func (f *file) dwarfNames(addresses []uint64) (map[uint64]profile.Symbol, error) {
+	defer f.release()
 	s, err := f.scan()
 	if s == nil || err != nil {
 		return nil, err
@@ -32,10 +34,10 @@ func (f *file) dwarfNames(addresses []uint64) (map[uint64]profile.Symbol, error)
 	for call, line := range s.lines {
 		symbol := profile.Symbol{Line: line.Line}
 		if line.File != nil {
-			symbol.Source = line.File.Name
+			symbol.Source = shortened(line.File.Name)
 		}
-		if e := s.functions[call]; e != nil {
-			symbol.Function = s.nameOf(e)
+		if at, ok := s.functions[call]; ok {
+			symbol.Function = shortened(s.nameOf(at))
 		}
 		out[call+1] = symbol
 	}
@@ -60,50 +62,46 @@ func (f *file) scan() (s *scan, err error) {
 		return nil, err
 	}
 	abbrev, line, ranges, str := read("abbrev"), read("line"), read("ranges"), read("str")
+	five := map[string][]byte{} // sections of DWARF 5
+	for _, name := range []string{"addr", "line_str", "str_offsets", "rnglists"} {
+		five[name] = read(name)
+	}
+	if err == nil {
+		err = checkTexts(info, line, str, five["line_str"])
+	}
+	var last uint64
+	if err == nil {
+		last, err = unitHeads(f.ByteOrder, info, abbrev)
+	}
 	if err != nil {
 		return nil, err
 	}
 	data, err := dwarf.New(abbrev, nil, nil, info, line, nil, ranges, str)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range []string{"addr", "line_str", "str_offsets", "rnglists"} { // of DWARF 5
-		section := read(name)
+	for name, section := range five {
 		if err == nil && section != nil {
 			err = data.AddSection(".debug_"+name, section)
 		}
 	}
-	return &scan{data: data, size: len(info), last: f.lastUnit(info), lineSize: len(line),
-		lines: map[uint64]dwarf.LineEntry{}, functions: map[uint64]*dwarf.Entry{}}, err
+	return &scan{data: data, size: len(info), last: dwarf.Offset(last), line: line, files: lineFiles{order: f.ByteOrder, str: str, line: five["line_str"]},
+		lines: map[uint64]dwarf.LineEntry{}, functions: map[uint64]dwarf.Offset{}}, err
 }
 
-// lastUnit returns the offset of the last unit.
-func (f *file) lastUnit(info []byte) dwarf.Offset {
-	const wide = 0xffffffff // marks a length of 64 bits
-	at, last := uint64(0), uint64(0)
-	for size := uint64(len(info)); at < size && size-at >= 12; {
-		last = at
-		length, head := uint64(f.ByteOrder.Uint32(info[at:])), uint64(4)
-		if length == wide {
-			length, head = f.ByteOrder.Uint64(info[at+4:]), 12
-		}
-		if length >= size-at {
-			break
-		}
-		at += head + length
-	}
-	return dwarf.Offset(last)
-}
+// maxShown is the length in bytes of the longest name or path that is kept.
+const maxShown = 4 << 10
+
+// shortened returns a copy of the start of a text.
+func shortened(text string) string { return strings.Clone(text[:min(len(text), maxShown)]) }
 
 // scan is one pass over the debug information, unit by unit.
 type scan struct {
 	data      *dwarf.Data
-	size      int          // bytes in .debug_info
-	lineSize  int          // bytes in .debug_line
+	size      int    // bytes in .debug_info
+	line      []byte // .debug_line
+	files     lineFiles
 	last      dwarf.Offset // start of the last unit in .debug_info
 	calls     []uint64     // addresses to find, sorted
 	lines     map[uint64]dwarf.LineEntry
-	functions map[uint64]*dwarf.Entry // the innermost function that contains each address
+	functions map[uint64]dwarf.Offset // the innermost function that contains each address
 	rows      int
 }
 
@@ -136,7 +134,7 @@ func (s *scan) units() error {
 			r.SkipChildren() // skips to the next unit
 		case dwarf.TagSubprogram, dwarf.TagInlinedSubroutine:
 			for _, call := range s.inside(here, e) {
-				s.functions[call] = e
+				s.functions[call] = e.Offset
 			}
 		case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType, dwarf.TagEnumerationType, dwarf.TagSubroutineType:
 			// Types contain no code. Functions that they declare are defined
@@ -178,6 +176,12 @@ func between(calls []uint64, low, high uint64) []uint64 {
 // readLines reads the line table of a unit. A row applies up to the address of
 // the next row.
 func (s *scan) readLines(unit *dwarf.Entry, here []uint64) error {
+	if at, ok := unit.Val(dwarf.AttrStmtList).(int64); ok && at >= 0 && at < int64(len(s.line)) {
+		directory, _ := unit.Val(dwarf.AttrCompDir).(string)
+		if err := s.files.check(s.line[at:], len(directory)); err != nil {
+			return err
+		}
+	}
 	table, err := s.data.LineReader(unit)
 	if table == nil || err != nil {
 		return err
@@ -191,7 +195,7 @@ func (s *scan) readLines(unit *dwarf.Entry, here []uint64) error {
 		case err != nil:
 			return err
 		}
-		if s.rows++; n > s.lineSize || s.rows > maxLineRows { // a row takes at least one byte, too
+		if s.rows++; n > len(s.line) || s.rows > maxLineRows { // a row takes at least one byte, too
 			return errEndless
 		}
 		if !row.EndSequence && next.Address > here[0] && row.Address <= here[len(here)-1] {
@@ -203,13 +207,18 @@ func (s *scan) readLines(unit *dwarf.Entry, here []uint64) error {
 	}
 }
 
-// nameOf returns the name of a function: the linkage name if there is one that
-// says more, otherwise the name. Entries of inlined functions refer to another
-// entry.
-func (s *scan) nameOf(e *dwarf.Entry) string {
+// nameOf returns the name of the function at an offset: the linkage name if there
+// is one that says more, otherwise the name. Entries of inlined functions refer
+// to another entry.
+func (s *scan) nameOf(at dwarf.Offset) string {
 	var name, linkage string
 	r := s.data.Reader()
 	for range 8 { // a damaged file may contain a cycle of references
+		r.Seek(at)
+		e, err := r.Next()
+		if e == nil || err != nil {
+			break
+		}
 		if v, ok := e.Val(dwarf.AttrName).(string); ok && name == "" {
 			name = v
 		}
@@ -223,12 +232,7 @@ func (s *scan) nameOf(e *dwarf.Entry) string {
 		if !ok {
 			break
 		}
-		r.Seek(to)
-		next, err := r.Next()
-		if next == nil || err != nil {
-			break
-		}
-		e = next
+		at = to
 	}
 	if scoped, ok := demangled(linkage); ok || name == "" {
 		return scoped

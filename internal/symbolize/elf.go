@@ -2,27 +2,19 @@ package symbolize
 
 import (
 	"bytes"
-	"cmp"
 	"debug/elf"
 	"encoding/hex"
 	"fmt"
 	"hash/crc32"
 	"io"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Limits on a file: the bytes of an uncompressed section, and its compression
-// ratio. Compilers' debug information compresses to a third or a fifth.
-const (
-	maxSection  = 4 << 30
-	maxUnpacked = 64
-	maxNote     = 1 << 16
-)
+const maxNote = 1 << 16
 
 // file is an open ELF file.
 type file struct {
@@ -31,6 +23,8 @@ type file struct {
 	buildID  string
 	modified time.Time
 	closer   io.Closer
+	sections [][]byte // see section
+	used     uint64   // bytes of them
 }
 
 // maxModule is the size of the largest program, library or debug file that is
@@ -38,7 +32,7 @@ type file struct {
 const maxModule = 64 << 30
 
 func openFile(path string) (f *file, err error) {
-	in, err := atomicfile.Open(path, maxModule) // the path is from a recording, and may name any file
+	in, err := atomicfile.OpenModule(path, maxModule) // the path is from a recording, and may name any file
 	if err != nil {
 		return nil, err
 	}
@@ -54,10 +48,12 @@ func openFile(path string) (f *file, err error) {
 	if err != nil {
 		return nil, err
 	}
-	parsed, err := elf.NewFile(in)
+	head := &headReader{in, maxHead}
+	parsed, err := elf.NewFile(head)
 	if err != nil {
 		return nil, err
 	}
+	head.left = -1
 	f = &file{File: parsed, path: path, modified: info.ModTime(), closer: in}
 	f.buildID = f.findBuildID()
 	return f, nil
@@ -106,26 +102,6 @@ func (f *file) buildIDIn(r io.ReaderAt, size uint64) string {
 	return ""
 }
 
-// section returns a section, uncompressed, or nil if the file has none of this
-// name.
-func (f *file) section(name string) ([]byte, error) {
-	s := f.Section(name)
-	if s == nil || s.Type == elf.SHT_NOBITS {
-		return nil, nil
-	}
-	size := s.Size
-	in := s.Open()
-	size = max(size, s.Size) // older compilers' compression: Open determines the size
-	if packed := s.FileSize; size > maxSection || size > packed && size/maxUnpacked > packed {
-		return nil, fmt.Errorf("section %s claims to decompress from %d to %d bytes", name, packed, size)
-	}
-	data, err := io.ReadAll(io.LimitReader(in, int64(size)))
-	if err != nil {
-		return nil, fmt.Errorf("section %s: %w", name, err)
-	}
-	return data, nil
-}
-
 // debugPaths returns where the debug file may be: below debugDir by build-id,
 // and, under the name that the file gives, next to the file and below debugDir.
 func debugPaths(own *file, buildID, debugDir string) []string {
@@ -167,7 +143,7 @@ func (f *file) linksTo(path string) bool {
 	if f == nil {
 		return false
 	}
-	in, err := atomicfile.Open(path, maxModule)
+	in, err := atomicfile.OpenModule(path, maxModule)
 	if err != nil {
 		return false
 	}
@@ -192,65 +168,17 @@ func (f *file) name(addresses []uint64, found map[uint64]profile.Symbol) (err er
 			found[a] = s
 		}
 	}
-	table := f.functions()
-	for _, a := range addresses {
+	buffer := make([]byte, maxSymbol)
+	for a, symbol := range f.functions(addresses) {
 		s := found[a]
 		if s.Function != "" {
 			continue
 		}
-		if symbol, ok := table.at(a); ok {
-			s.Function = plainName(symbol.Name)
-			if s.Line == 0 {
-				s.Into = a - symbol.Value
-			}
-			found[a] = s
+		s.Function = plainName(symbol.symbolName(buffer))
+		if s.Line == 0 {
+			s.Into = a - symbol.start
 		}
+		found[a] = s
 	}
 	return err
-}
-
-// functions are the functions of a symbol table, sorted by address.
-type functions []elf.Symbol
-
-func (f *file) functions() functions {
-	var out functions
-	for _, read := range []func() ([]elf.Symbol, error){f.Symbols, f.DynamicSymbols} {
-		all, _ := read() // a stripped file has no symbols; this is no error
-		for _, s := range all {
-			kind := elf.ST_TYPE(s.Info)
-			if s.Section != elf.SHN_UNDEF && (kind == elf.STT_FUNC || kind == elf.STT_GNU_IFUNC) {
-				out = append(out, s)
-			}
-		}
-	}
-	// If an address has several names, the global one is best known.
-	slices.SortStableFunc(out, func(a, b elf.Symbol) int {
-		return cmp.Or(cmp.Compare(a.Value, b.Value), rankOf(a)-rankOf(b))
-	})
-	return slices.CompactFunc(out, func(a, b elf.Symbol) bool { return a.Value == b.Value })
-}
-
-func rankOf(s elf.Symbol) int {
-	switch elf.ST_BIND(s.Info) {
-	case elf.STB_GLOBAL:
-		return 0
-	case elf.STB_WEAK:
-		return 1
-	}
-	return 2
-}
-
-// at returns the function that contains the call with this return address.
-func (t functions) at(address uint64) (elf.Symbol, bool) {
-	n, _ := slices.BinarySearchFunc(t, address, func(s elf.Symbol, a uint64) int {
-		if s.Value < a {
-			return -1
-		}
-		return 1
-	})
-	if n == 0 || address == 0 {
-		return elf.Symbol{}, false
-	}
-	s := t[n-1]
-	return s, s.Size == 0 || address-1-s.Value < s.Size
 }

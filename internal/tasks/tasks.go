@@ -71,7 +71,21 @@ type Dir struct {
 // and when this process first saw it.
 type sighting struct{ touched, first time.Time }
 
-// Open opens a directory, which must exist. Call Close when the work is done.
+// Make makes a directory of tasks, or returns nil if this user has made it. It
+// returns an error for a link, or for a directory that another user can write
+// to: whoever wrote a task's file decides what is read.
+func Make(path string) error {
+	err := os.Mkdir(path, 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		err = atomicfile.CheckOwnDirectory(path)
+	}
+	if err != nil {
+		return fmt.Errorf("make directory of tasks: %w", err)
+	}
+	return nil
+}
+
+// Open opens a directory that Make has made. Call Close when the work is done.
 func Open(path string, share Share) *Dir {
 	host, _ := os.Hostname() // without it, other claims of nodes without a name look like those of this node
 	d := &Dir{path: path, share: share, owner: claimText(host, os.Getpid()), held: map[string]bool{}, checked: map[string]bool{},

@@ -281,3 +281,23 @@ func TestDamaged(t *testing.T) {
 		}
 	}
 }
+
+// A directory of tasks is one that this user has made, and nobody else can write
+// to.
+func TestMake(t *testing.T) {
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	path := func(name string) string { return filepath.Join(dir, name) }
+	if err := errors.Join(os.Symlink(elsewhere, path("link")), os.Mkdir(path("open"), 0o755), os.WriteFile(path("file"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"new", "new"} {
+		if err := Make(path(name)); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, name := range []string{"link", "open", "file"} {
+		if err := Make(path(name)); err == nil || !strings.Contains(err.Error(), "is not a private directory of this user") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -45,6 +46,9 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			http.Error(w, why, status)
 			return
 		}
+		if c, ok := r.Context().Value(connKey{}).(*servedConn); ok {
+			c.trust()
+		}
 		s.looked()
 		http.NewResponseController(w).SetReadDeadline(time.Time{}) // the request has arrived; the answer may take longer
 		next.ServeHTTP(w, r)
@@ -53,11 +57,12 @@ func (s *Server) guard(next http.Handler) http.Handler {
 
 // refuse returns the status and the reason if a request is refused, and 0 if it is allowed.
 func (s *Server) refuse(r *http.Request) (status int, why string) {
-	origin := r.Header.Get("Origin")
+	// A request may have several headers of one name. net/http refuses a second Host.
+	foreign := slices.ContainsFunc(r.Header.Values("Origin"), func(origin string) bool { return origin != "http://"+r.Host })
 	switch {
 	case !s.isHost(r.Host):
 		return http.StatusForbidden, "open the address that mpitrace view printed: this is another host name"
-	case origin != "" && origin != "http://"+r.Host:
+	case foreign:
 		return http.StatusForbidden, "pages of other origins may not read this run"
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		return http.StatusMethodNotAllowed, "only GET and HEAD: nothing can be changed here"

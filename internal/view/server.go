@@ -98,7 +98,7 @@ func (s *Server) Serve(ctx context.Context, idle time.Duration) error {
 	go s.Reader.Run(ctx)
 	server := &http.Server{Handler: s.guard(s.routes()), ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: writeTime,
 		IdleTimeout: idleTime, MaxHeaderBytes: maxQuery + 4<<10, DisableGeneralOptionsHandler: true, ErrorLog: log.New(io.Discard, "", 0),
-		BaseContext: func(net.Listener) context.Context { return ctx }}
+		ConnContext: withConn, BaseContext: func(net.Listener) context.Context { return ctx }}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(limit(s.listener)) }()
 	defer server.Close()

@@ -155,7 +155,7 @@ func TestOrigins(t *testing.T) {
 	s := serve(t, stuck(0))
 	own := fmt.Sprintf("127.0.0.1:%d", s.port)
 	for _, c := range []struct {
-		host, origin string
+		host, origin string // several origins are separated by blanks
 		want         int
 	}{
 		{own, "", 200}, {fmt.Sprintf("localhost:%d", s.port), "", 200}, {own, "http://" + own, 200},
@@ -163,11 +163,12 @@ func TestOrigins(t *testing.T) {
 		{fmt.Sprintf("127.0.0.1.attacker.example:%d", s.port), "", 403}, {fmt.Sprintf("[::1]:%d", s.port), "", 403}, {fmt.Sprintf("10.0.0.1:%d", s.port), "", 403},
 		{own, "http://attacker.example", 403}, {own, "null", 403}, {own, "https://" + own, 403}, {own, "http://127.0.0.1:1", 403},
 		{own, fmt.Sprintf("http://localhost:%d", s.port), 403},
+		{own, "http://" + own + " http://attacker.example", 403}, {own, "http://" + own + " http://" + own, 200},
 	} {
 		got := s.ask(s.with("/"), func(r *http.Request) {
 			r.Host = c.host
-			if c.origin != "" {
-				r.Header.Set("Origin", c.origin)
+			for _, origin := range strings.Fields(c.origin) {
+				r.Header.Add("Origin", origin)
 			}
 		})
 		if got.status != c.want {
@@ -435,6 +436,40 @@ func TestManyClients(t *testing.T) {
 			t.Fatal("no answer after the clients have gone")
 		}
 	}
+}
+
+// TestConnectionsOfOthers holds 600 connections without a token, as another user of the machine
+// could. Clients with the token are served at once, and those that were served before stay.
+func TestConnectionsOfOthers(t *testing.T) {
+	s := serve(t, stuck(0))
+	request := fmt.Sprintf("GET /?token=%s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n", s.token, s.port)
+	ask := func(c net.Conn, in *bufio.Reader) {
+		t.Helper()
+		c.SetDeadline(time.Now().Add(testenv.Allow(10 * time.Second)))
+		io.WriteString(c, request)
+		answer, err := http.ReadResponse(in, nil)
+		if err != nil || answer.StatusCode != http.StatusOK {
+			t.Fatalf("%v, %v", answer, err)
+		}
+		io.Copy(io.Discard, answer.Body)
+	}
+	before := s.dial()
+	defer before.Close()
+	in := bufio.NewReader(before)
+	ask(before, in)
+	for i := range 600 {
+		c := s.dial()
+		defer c.Close()
+		if i%3 == 0 {
+			io.WriteString(c, "GET /?token=wrong HTTP/1.1\r\n") // goes on
+		}
+	}
+	for range 3 {
+		c := s.dial()
+		defer c.Close()
+		ask(c, bufio.NewReader(c))
+	}
+	ask(before, in)
 }
 
 // TestSlowClients holds all connections with requests that never end. The server closes them,

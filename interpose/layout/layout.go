@@ -297,8 +297,10 @@ type Header struct {
 	// Of version 7:
 	Abort Open // MPI_Abort called by a thread without a table, where it may be impossible to make one
 
-	// Of version 9: the lines that the library would have written to stderr, if descriptor 2 had
-	// still been that. They are in the header because one of them says that the log has no room.
+	// Of version 9:
+	PidNamespace uint64 // inode of the namespace of process ids that Pid belongs to; 0 if not known
+	// The lines that the library would have written to stderr, if descriptor 2 had still been
+	// that. They are in the header because one of them says that the log has no room.
 	Messages [MaxMessages]byte
 }
 

@@ -107,7 +107,7 @@ func (r *trial) run() error {
 	if err := cmd.Run(); cmd.ProcessState == nil {
 		return err
 	}
-	r.output = output{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+	r.output = output{stdout: stdout.String(), stderr: stderr.String(), code: cmd.ProcessState.ExitCode()}
 	if status := cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signaled() {
 		return fmt.Errorf("ended by %v", status.Signal())
 	}

@@ -243,6 +243,7 @@ func (m implementation) launch(n int, program ...string) []string {
 type output struct {
 	stdout, stderr string
 	code           int
+	memory         int64 // bytes, at most, of the command or of a process that it waited for
 }
 
 // patience is how long tests wait for an event that must happen. It only ends
@@ -274,7 +275,8 @@ func executeWithin(t *testing.T, limit time.Duration, env []string, command ...s
 	if ctx.Err() != nil {
 		t.Fatalf("%s: not done in time\n%s%s", strings.Join(command, " "), &stdout, &stderr)
 	}
-	return output{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+	used := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10 // in KiB on Linux
+	return output{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode(), used}
 }
 
 // succeed runs a command, and requires exit status 0.

@@ -202,7 +202,8 @@ func headerOf(p *profile.Profile, end uint64) layout.Header {
 		Start: clockAt(p.Start), InitEnd: clockAt(p.InitEnd), FinalizeStart: clockAt(p.FinalizeStart),
 		LostCalls: p.Losses.Calls, FoldedCalls: p.Losses.Folded, LostRequests: p.Losses.Requests,
 		LostComms: p.Losses.Comms, NegativeTicks: p.Losses.NegativeTicks, UntimedCalls: p.Losses.Untimed,
-		LostStacks: p.Losses.Stacks, LostReadings: p.Losses.Readings, Pauses: p.Pauses, Timing: rawTiming[p.Timing]}
+		LostStacks: p.Losses.Stacks, LostReadings: p.Losses.Readings, Pauses: p.Pauses, Timing: rawTiming[p.Timing],
+		PidNamespace: p.PidNamespace}
 	for _, line := range p.Messages {
 		copy(h.Messages[bytes.IndexByte(h.Messages[:], 0):], line+"\n")
 	}

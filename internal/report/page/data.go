@@ -10,6 +10,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/history"
 	"github.com/mpitrace/mpitrace/internal/placement"
 	"github.com/mpitrace/mpitrace/internal/plot"
+	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/internal/timeline"
 	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/profile"
@@ -85,7 +86,7 @@ func (p *Page) Title() string {
 	if len(p.Jobs) == 0 {
 		return "mpitrace"
 	}
-	return p.Jobs[0].Summary.Summary.Program + " - mpitrace"
+	return text.Line(p.Jobs[0].Summary.Summary.Program) + " - mpitrace"
 }
 
 // activities returns the activities with their colours.

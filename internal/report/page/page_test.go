@@ -318,3 +318,17 @@ func longLines(script string, most int) []int {
 	}
 	return long
 }
+
+// TestTitle requires a title without characters that could make a tab of the browser, or a
+// list of files, show something else.
+func TestTitle(t *testing.T) {
+	p := profile.Profile{Program: "/opt/\u202exe\x1b[2J\u2066app\n", Size: 1, State: profile.Finalized}
+	var out bytes.Buffer
+	if err := Write(&out, reportOf(t, profile.List{&p})); err != nil {
+		t.Fatal(err)
+	}
+	const want = `<title>\u202exe\x1b[2J\u2066app\n - mpitrace</title>`
+	if !strings.Contains(out.String(), want) {
+		t.Errorf("the page has no %s", want)
+	}
+}

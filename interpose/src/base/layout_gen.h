@@ -232,9 +232,10 @@ typedef struct mt_l_header {
     uint32_t receives;
     uint64_t lost_readings;
     mt_l_open abort;
+    uint64_t pid_namespace;
     uint8_t messages[1536];
 } mt_l_header;
-_Static_assert(sizeof(mt_l_header) == 1864, "size of Header");
+_Static_assert(sizeof(mt_l_header) == 1872, "size of Header");
 _Static_assert(offsetof(mt_l_header, magic) == 0, "Header.Magic");
 _Static_assert(offsetof(mt_l_header, version) == 8, "Header.Version");
 _Static_assert(offsetof(mt_l_header, byte_order) == 12, "Header.ByteOrder");
@@ -264,7 +265,8 @@ _Static_assert(offsetof(mt_l_header, timing) == 248, "Header.Timing");
 _Static_assert(offsetof(mt_l_header, receives) == 252, "Header.Receives");
 _Static_assert(offsetof(mt_l_header, lost_readings) == 256, "Header.LostReadings");
 _Static_assert(offsetof(mt_l_header, abort) == 264, "Header.Abort");
-_Static_assert(offsetof(mt_l_header, messages) == 328, "Header.Messages");
+_Static_assert(offsetof(mt_l_header, pid_namespace) == 328, "Header.PidNamespace");
+_Static_assert(offsetof(mt_l_header, messages) == 336, "Header.Messages");
 
 typedef struct mt_l_segment {
     uint32_t magic;

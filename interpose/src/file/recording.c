@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 // Written when the recording is made. Its place changes when it is moved at the end.
@@ -237,6 +238,14 @@ static uint64_t first_bytes(uint64_t unit)
     return (MT_HEADER_SIZE / unit + MT_MIN_LOG_SEGMENT / unit + table / unit + 3) * unit;
 }
 
+// Returns the inode of this process's namespace of process ids, 0 if it is not known. In
+// another namespace, the process has another id, or none.
+static uint64_t pid_namespace(void)
+{
+    struct stat st;
+    return stat("/proc/self/ns/pid", &st) == 0 ? st.st_ino : 0;
+}
+
 static void write_header(char *at)
 {
     mt_l_header *h = (mt_l_header *)at;
@@ -246,6 +255,7 @@ static void write_header(char *at)
     h->header_size = (uint32_t)round_up(MT_HEADER_SIZE);
     h->world_rank = h->world_size = -1;
     h->pid = (uint32_t)getpid();
+    h->pid_namespace = pid_namespace();
     h->clock = mt_process.clock_kind;
     h->start = mt_clock_read_all();
     h->end = h->header_size;

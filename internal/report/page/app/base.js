@@ -24,10 +24,18 @@ function fill(element, properties, children) {
     if (isMissing(value) || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else if (name === "style") Object.assign(element.style, value);
-    else element.setAttribute(name, value === true ? "" : value);
+    else element.setAttribute(name, value === true ? "" : plain(value));
   }
-  element.append(...children.flat(Infinity).filter((c) => !isMissing(c) && c !== false));
+  element.append(...children.flat(Infinity).filter((c) => !isMissing(c) && c !== false).map(plain));
   return element;
+}
+
+// plain returns a text in which control characters, and those that change the direction of
+// writing, are shown as in the text report: \u202e. Other values stay.
+function plain(value) {
+  if (typeof value !== "string") return value;
+  return value.replace(/(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+    (c) => "\\u" + c.codePointAt(0).toString(16).padStart(4, "0"));
 }
 
 // refill replaces what an element holds; children are as in h.
@@ -140,7 +148,7 @@ function fillBox(context, color, ...box) {
 
 function drawText(context, text, x, y, { color = "--faint", align = "left", baseline = "middle" } = {}) {
   Object.assign(context, { fillStyle: cssColor(color), textAlign: align, textBaseline: baseline });
-  context.fillText(text, x, y);
+  context.fillText(plain(text), x, y);
 }
 
 // choice returns a labelled <select>. options are [value, text] pairs.

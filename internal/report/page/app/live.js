@@ -78,7 +78,7 @@ class LivePage {
   async finish() {
     this.problem.textContent = "The run has ended. Making the report …";
     const data = await ask("/report"), last = Math.max(0, data.jobs.length - 1);
-    document.title = data.jobs.length ? data.jobs[0].summary.program + " - mpitrace" : "mpitrace";
+    document.title = data.jobs.length ? plain(data.jobs[0].summary.program) + " - mpitrace" : "mpitrace";
     showJob(this.root, data, Math.min(this.index ?? last, last));
     tellReady();
   }
@@ -122,7 +122,7 @@ class LivePage {
         h("section", { "aria-label": "Calls" }, this.groups, markedLine()),
         this.pairs),
       h("section", { class: "part", "aria-label": "Ranks" }, this.ranks));
-    document.title = job.status.program + " (running) - mpitrace";
+    document.title = plain(job.status.program) + " (running) - mpitrace";
   }
 
   // jobChoice returns the choice of a job if the run has several.
