@@ -28,7 +28,7 @@ func (j *Job) notMeasured() []string {
 		return append(out, "nothing was recorded")
 	}
 	if missing := j.Missing(); missing.Len() > 0 {
-		out = append(out, fmt.Sprintf("no recording of %s, of %d in all", missing, j.Size()))
+		out = append(out, profile.NoRecording(missing, j.Size()))
 	}
 	if twice := profile.RankSetOf(j.ranks.Duplicated()...); len(twice) > 0 {
 		out = append(out, fmt.Sprintf("more than one recording of %s: these may be of several runs", twice))

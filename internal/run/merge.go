@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -8,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/mpitrace/mpitrace/formats/prof"
 	"github.com/mpitrace/mpitrace/formats/recording"
@@ -42,7 +42,8 @@ func ParseFormats(names []string) ([]Format, error) {
 	return out, nil
 }
 
-// Stale reports whether the merged files are missing or older than a recording.
+// Stale reports whether the merged files are missing, or made of other recordings or of
+// an earlier state of them.
 func (d Dir) Stale() bool {
 	files, err := d.RecordingFiles()
 	return err == nil && d.staleWith(files)
@@ -55,18 +56,12 @@ func (d Dir) staleWith(files []string) bool {
 	if d.Untraced() {
 		return true
 	}
-	var newest time.Time
-	for _, file := range append(stored(files), d.physicalFiles()...) {
-		if info, err := os.Stat(file); err == nil && info.ModTime().After(newest) {
-			newest = info.ModTime()
-		}
-	}
 	for _, merged := range []string{d.Profile(), d.Comms(), d.Ranks(), d.Info()} {
-		if info, err := os.Stat(merged); err != nil || newest.After(info.ModTime()) {
+		if !exists(merged) {
 			return true
 		}
 	}
-	return false
+	return d.readMerged().Recordings != d.state(files)
 }
 
 // stored returns the files in which recordings are stored: the recordings
@@ -93,10 +88,12 @@ func (d Dir) Merge(run *Run, formats []Format, info *Info, estimate ClockEstimat
 			return err
 		}
 	}
-	// run.json comes before the tables: if this is interrupted, the run is still
-	// stale.
-	err := d.writeEvents(run, jobs, info, estimate)
-	return errors.Join(err, d.mergeTables(run))
+	files, err := d.RecordingFiles()
+	if err != nil {
+		return err
+	}
+	run.state, err = d.afterPacking(files, run.state, func() error { return d.writeEvents(run, jobs, info, estimate) })
+	return errors.Join(err, d.mergeTables(run, info))
 }
 
 // writeEvents writes the traces, and run.json.
@@ -110,11 +107,14 @@ func (d Dir) writeEvents(run *Run, jobs []JobInfo, info *Info, estimate ClockEst
 	return errors.Join(err, d.WriteInfo(info))
 }
 
-// mergeTables writes the tables of a run. If its recordings were removed, the
-// tables are left as they are.
-func (d Dir) mergeTables(run *Run) error {
+// mergeTables writes the tables of a run, unless processes may still write to its
+// recordings. If these were removed, the tables are left as they are.
+func (d Dir) mergeTables(run *Run, info *Info) error {
 	files, err := d.RecordingFiles()
 	if err != nil || len(files) == 0 {
+		return err
+	}
+	if err := cmp.Or(d.checkEnded(files), d.checkElsewhere(files, info)); err != nil {
 		return err
 	}
 	_, err = newMerger(d, files, run, tasks.All).work(nil)
@@ -130,7 +130,7 @@ type Merged struct {
 	Processes int
 	HasRead   bool // whether there are readings of performance variables
 	Traced    Traced
-	Problems  []string // damaged recordings, and files whose call sites have no names
+	Problems  []string // damaged and missing recordings, and files whose call sites have no names
 }
 
 // Text says what was written.
@@ -200,22 +200,6 @@ func (d Dir) mergeable() ([]string, error) {
 	return files, err
 }
 
-// checkEnded returns an error if a process of this node still writes one of the
-// recordings.
-func (d Dir) checkEnded(files []string) error {
-	writers := RecordingWriters()
-	n := 0
-	for _, file := range files {
-		if _, writes := writers[filepath.Base(file)]; writes {
-			n++
-		}
-	}
-	if n > 0 {
-		return fmt.Errorf("%s of %s still running: merge it when it has ended; mpitrace report shows what is recorded so far", text.CountOf(n, "process"), d)
-	}
-	return nil
-}
-
 // finish writes what the tables do not have, from the plan.
 func (m *merger) finish(readInfo func() (*Info, error), estimate ClockEstimator) (*Merged, error) {
 	info, err := readInfo()
@@ -233,8 +217,8 @@ func (m *merger) finish(readInfo func() (*Info, error), estimate ClockEstimator)
 			j.members = append(j.members, memberAt(file))
 		}
 	}
-	err = m.dir.writeEvents(run, m.plan.Infos, info, estimate)
-	return &Merged{m.plan.Infos, m.plan.Processes, m.plan.HasRead, run.Traced, m.plan.Problems}, err
+	m.run.state, err = m.dir.afterPacking(m.files, m.run.state, func() error { return m.dir.writeEvents(run, m.plan.Infos, info, estimate) })
+	return &Merged{m.plan.Infos, m.plan.Processes, m.plan.HasRead, run.Traced, slices.Concat(m.plan.Damaged, m.plan.Unnamed)}, err
 }
 
 // writeRanks writes a file for each rank.

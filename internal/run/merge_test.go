@@ -240,7 +240,7 @@ func TestMergeShares(t *testing.T) {
 	}
 	opened, err := d.OpenJobs(Whole, io.Discard)
 	if err == nil {
-		err = d.Merge(opened, nil, &Info{Version: "test"}, trace.EstimateClocks)
+		err = d.Merge(opened, nil, &Info{Version: "test", ExitStatus: new(int)}, trace.EstimateClocks)
 	}
 	if err != nil {
 		t.Fatal(err)
