@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 
 	"github.com/mpitrace/mpitrace/formats/table"
@@ -122,6 +123,10 @@ func (m *merger) work(before func() error) (done bool, err error) {
 	}
 	if err := m.readPlan(); err != nil {
 		return false, err
+	}
+	if m.plan.Processes == 0 { // a table without rows would not tell that anything was there
+		m.removeTasks()
+		return false, fmt.Errorf("no recording can be read: %s", strings.Join(m.plan.Damaged, "; "))
 	}
 	units := numbered("unit", m.plan.Processes, m.size)
 	if err := m.do(units, m.writeUnit); err != nil {
