@@ -36,6 +36,7 @@ func (j *Job) notMeasured() []string {
 	out = append(out, j.strangers()...)
 	out = append(out, j.disagreements()...)
 	out = append(out, j.settingProblems()...)
+	out = append(out, j.traceProblems()...)
 	out = append(out, j.variableProblems()...)
 	out = append(out, j.losses()...)
 	out = append(out, j.intercepted()...)

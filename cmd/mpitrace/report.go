@@ -102,7 +102,7 @@ func (o *reportOptions) run(cmd *cobra.Command, dir run.Dir) error {
 			warn(log, fmt.Errorf("the traces are not analysed: %w", err))
 		}
 	}
-	missing := missingText(dir.WrongMPI(), "")
+	missing := missingText(dir.WrongMPI(), dir.LostEventsText(&opened.Traced))
 	if o.page.file != "" {
 		made, err := found.page(dir, missing, o.page.source)
 		if err != nil {
