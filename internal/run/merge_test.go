@@ -377,7 +377,7 @@ func TestMergedOfMappedContainer(t *testing.T) {
 	past := time.Now().Add(-time.Hour)
 	write := func(calls uint64) {
 		p := rank("job", 0, 1)
-		p.Host, p.State = "node7", profile.Running
+		p.Host, p.State, p.Threads = "node7", profile.Running, 1
 		p.Rows = []profile.Row{{Call: "Init", Class: profile.Other, Comm: -1, Peer: -1, Calls: calls}}
 		c := recordingtest.NewContainer("node7")
 		if err := errors.Join(c.Add(p), os.WriteFile(path, c.Bytes(), 0o666), os.Chtimes(path, past, past)); err != nil {
