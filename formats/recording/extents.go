@@ -130,12 +130,14 @@ func (e *extents) refresh() {
 // creator of the container made it. Granules that were claimed beyond the end are
 // no damage: their process was killed, or the file system had no room for them.
 func (e *extents) checkSize(size uint64) {
-	needed := uint64(e.header.Reserved)
+	needed := uint64(0)
 	for i := range e.known {
 		needed = max(needed, e.known[i].Offset/layout.Granule+uint64(e.known[i].Granules))
 	}
-	if got := (size + layout.Granule - 1) / layout.Granule; got < needed {
-		e.problem(size, "truncated: it had %d granules of %d bytes", needed, layout.Granule)
+	reserved := uint64(e.header.Reserved)
+	got := (size + layout.Granule - 1) / layout.Granule // events that were written may end inside a granule
+	if got < needed || size < reserved*layout.Granule {
+		e.problem(size, "truncated: it had %d granules of %d bytes", max(needed, reserved), layout.Granule)
 	}
 }
 
