@@ -28,7 +28,7 @@ func (j *Job) notMeasured() []string {
 		return append(out, "nothing was recorded")
 	}
 	if missing := j.Missing(); missing.Len() > 0 {
-		out = append(out, fmt.Sprintf("no recording of %s, of %d in all", missing, j.Size()))
+		out = append(out, profile.NoRecording(missing, j.Size()))
 	}
 	if twice := profile.RankSetOf(j.ranks.Duplicated()...); len(twice) > 0 {
 		out = append(out, fmt.Sprintf("more than one recording of %s: these may be of several runs", twice))
@@ -36,6 +36,7 @@ func (j *Job) notMeasured() []string {
 	out = append(out, j.strangers()...)
 	out = append(out, j.disagreements()...)
 	out = append(out, j.settingProblems()...)
+	out = append(out, j.traceProblems()...)
 	out = append(out, j.variableProblems()...)
 	out = append(out, j.losses()...)
 	out = append(out, j.completeness.leftCalls()...)

@@ -38,12 +38,60 @@ func (p *process) valueOf(s Setting) string {
 	case "receives":
 		return p.receivesWord()
 	}
-	for part := range strings.SplitSeq(p.settings, "\x00") {
-		if recorded, ok := strings.CutPrefix(part, s.Name+"="); ok {
-			return s.Shown(recorded)
-		}
+	if recorded, ok := p.setting(s.Name); ok {
+		return s.Shown(recorded)
 	}
 	return s.Default
+}
+
+// setting returns the recorded value of a setting, if the process recorded one.
+func (p *process) setting(name string) (value string, recorded bool) {
+	for part := range strings.SplitSeq(p.settings, "\x00") {
+		if value, recorded = strings.CutPrefix(part, name+"="); recorded {
+			return value, true
+		}
+	}
+	return "", false
+}
+
+// A process records traceOff for the setting trace only if it could not do what the
+// user asked for. Other values that mean off are the user's own.
+const (
+	traceSetting = "trace"
+	traceOff     = "off"
+)
+
+// traceWanted reports whether a trace of any rank was asked for, written or not.
+func (j *Job) traceWanted() bool {
+	ps := j.ordered()
+	for i := range ps {
+		if value, recorded := ps[i].setting(traceSetting); recorded && !slices.Contains([]string{"0", "no", "false"}, value) {
+			return true
+		}
+	}
+	return false
+}
+
+// traceProblems names the ranks whose trace was asked for and not written.
+func (j *Job) traceProblems() (out []string) {
+	var refused, noRoom []int
+	for _, p := range j.ordered() {
+		value, _ := p.setting(traceSetting)
+		switch {
+		case value != traceOff:
+		case p.timingWord() != profile.TimingExact.String() || p.receivesWord() != profile.ReceivesOn:
+			refused = append(refused, p.Rank)
+		default:
+			noRoom = append(noRoom, p.Rank)
+		}
+	}
+	if len(refused) > 0 {
+		out = append(out, fmt.Sprintf("no trace of %s: --trace needs --timing exact and --receives on", profile.RankSetOf(refused...)))
+	}
+	if len(noRoom) > 0 {
+		out = append(out, fmt.Sprintf("no trace of %s: there was no room for the events", profile.RankSetOf(noRoom...)))
+	}
+	return out
 }
 
 // RanksBySetting returns the ranks that had each value of a setting.

@@ -26,8 +26,9 @@ type Summary struct {
 	RanksExpected  int       `json:"ranks_expected"`
 	RanksRecorded  int       `json:"ranks_recorded"`
 	RanksFinalized int       `json:"ranks_finalized"`
-	Timing         string    `json:"timing"`   // exact, sampled (times are estimates), off, or mixed if ranks differ
-	Receives       string    `json:"receives"` // on, off (what nonblocking receives received is not known), or mixed
+	Timing         string    `json:"timing"`       // exact, sampled (times are estimates), off, or mixed if ranks differ
+	TraceWanted    bool      `json:"trace_wanted"` // whether a trace of any rank was asked for, written or not
+	Receives       string    `json:"receives"`     // on, off (what nonblocking receives received is not known), or mixed
 	Hosts          []Host    `json:"hosts"`
 
 	Variables []Variable `json:"variables"` // control variables of the MPI library that the user set or tried to set
@@ -126,6 +127,7 @@ func (j *Job) Summary() *Summary {
 	s.RanksExpected = j.Size()
 	s.RanksRecorded = len(j.Recorded())
 	s.RanksFinalized = len(j.finalized())
+	s.TraceWanted = j.traceWanted()
 	ms := j.Matrices()
 	checked := make(chan *Conservation)
 	ms[matrix.External].Settle()

@@ -146,6 +146,8 @@ type Trace struct {
 
 	Events  uint64 `json:"events"`  // number of events
 	Dropped uint64 `json:"dropped"` // number of events lost because of --trace-limit or a full disk
+	// NoRoom reports whether there was no space for some of the events that were lost.
+	NoRoom bool `json:"no_room,omitempty"`
 	// Cut reports whether the settings excluded some calls: by slice, by class,
 	// or because only the first or last part of the events was kept.
 	Cut bool `json:"cut"`

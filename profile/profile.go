@@ -89,6 +89,9 @@ type Profile struct {
 	// Problems are the errors that a reader found in the source, each with its
 	// position. The profile holds everything that could be read.
 	Problems []string `json:"problems,omitempty"`
+	// Lost is the damage that belongs to no profile: of recordings that could not be
+	// read, and of containers. The first profile that was read has that of its run.
+	Lost []string `json:"lost,omitempty"`
 }
 
 // State is how a process ended.

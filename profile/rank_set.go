@@ -157,3 +157,8 @@ func (s RankSet) String() string {
 	}
 	return word + strings.Join(parts, ", ")
 }
+
+// NoRecording says which ranks of a job of size ranks have no recording.
+func NoRecording(missing RankSet, size int) string {
+	return fmt.Sprintf("no recording of %s, of %d in all", missing, size)
+}

@@ -112,6 +112,7 @@ func merge(log io.Writer, dir run.Dir) error {
 	if err != nil {
 		return err
 	}
+	warn(log, opened.MissingText()...)
 	err = mergeIfStale(dir, opened, nil)
 	warn(log, dir.MergedText(&opened.Traced)...)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -111,16 +112,20 @@ func (o *exportOptions) run(cmd *cobra.Command, paths []string) error {
 	if len(o.tables) > 0 && o.onlyTraceTables() {
 		return o.writeTables(cmd, paths, profile.List{}, out)
 	}
-	opened, known, err := run.OpenExported(paths, cmd.ErrOrStderr())
+	opened, err := run.OpenExported(paths, cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
-	if _, shows := opened.(*run.Run); !shows {
+	recorded, shows := opened.(*run.Run)
+	if !shows {
 		opened = run.WithProgress(cmd.ErrOrStderr(), "exporting", opened)
 	}
-	src, err := run.Intact(opened, known, o.skipDamaged, cmd.ErrOrStderr())
+	src, err := run.Intact(opened, o.skipDamaged, cmd.ErrOrStderr())
 	if err != nil {
 		return err
+	}
+	if info, err := os.Stat(paths[0]); err == nil && info.IsDir() && shows { // of files, the user chose the ranks
+		warn(cmd.ErrOrStderr(), recorded.MissingText()...)
 	}
 	if len(o.tables) > 0 {
 		return o.writeTables(cmd, paths, src, out)

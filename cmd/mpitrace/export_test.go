@@ -228,7 +228,16 @@ func TestExportOfDamagedRecordings(t *testing.T) {
 	if !exists("run/profile.arrow") {
 		t.Fatal("the run is not merged")
 	}
-	refuses(t, "run", 1, unreadable) // reported before the table is read
+	refuses(t, "run", 1, cut, unreadable)
+	if err := os.RemoveAll("run/recordings"); err != nil {
+		t.Fatal(err)
+	}
+	refuses(t, "run", 1, unreadable, cut) // the merged file has the damage
+	refuses(t, "run/profile.arrow", 1, unreadable, cut)
+	if got := call(strings.Fields("export run --format arrow -o rest.arrow --skip-damaged")...); got.code != 0 {
+		t.Fatalf("%+v", got)
+	}
+	refuses(t, "rest.arrow", 1, unreadable, cut) // and so has what is made of it
 }
 
 func TestExportBesideItsInput(t *testing.T) {

@@ -123,7 +123,7 @@ func (j *job) missing(opened *run.Run, status launch.Status) []string {
 	unrecorded, wrongMPI := j.unrecorded(opened), j.Dir.WrongMPI()
 	if len(opened.Jobs) > 0 {
 		warnIncomplete(j.Log, j.Dir.LostText(j.Info))
-		return missingText(wrongMPI, unrecorded)
+		return missingText(wrongMPI, unrecorded, j.Dir.LostEventsText(&opened.Traced))
 	}
 	why := j.WhyNothingRecorded(status)
 	switch {
@@ -199,15 +199,17 @@ func firstFew(names []string, most int) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
-// missingText returns what a run lacks in addition to its jobs' own problems.
-// unrecorded may be empty.
-func missingText(programs []run.WrongMPI, unrecorded string) []string {
+// missingText returns what a run lacks in addition to its jobs' own problems. others are
+// texts, some of which may be empty.
+func missingText(programs []run.WrongMPI, others ...string) []string {
 	var missing []string
 	for _, p := range programs {
 		missing = append(missing, p.Advice())
 	}
-	if unrecorded != "" {
-		missing = append(missing, unrecorded)
+	for _, text := range others {
+		if text != "" {
+			missing = append(missing, text)
+		}
 	}
 	return missing
 }

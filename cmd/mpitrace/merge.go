@@ -89,6 +89,7 @@ func mergeShare(log io.Writer, dir run.Dir, share tasks.Share) error {
 		warn(log, merged.Text(dir))
 		suggestTraceCommands(log, dir, &merged.Traced)
 	} else if err == nil && share.Of == 1 {
+		warn(log, dir.MergedDamage()...)
 		warn(log, fmt.Sprintf("the merged files of %s are up to date", text.Line(string(dir))))
 	}
 	return err

@@ -30,7 +30,7 @@ func newReport() *cobra.Command {
 		Short: "Show the summary of a recorded run",
 		Long: `Show the summary of the run in DIR. Recordings that are not merged yet, for example
 because the ranks recorded themselves (srun mpitrace run), are merged first. This
-also works while the job is running. The summary of more than 10,000 processes needs
+also works while the job is running; then nothing is merged. The summary of more than 10,000 processes needs
 no merged files: for these, mpitrace merge writes them.
 
 If DIR has several jobs, a table lists them, followed by the summary of each,
@@ -107,7 +107,7 @@ func (o *reportOptions) run(cmd *cobra.Command, dir run.Dir) error {
 		}
 		found.useTraced(traced)
 	}
-	missing := append(missingText(dir.WrongMPI(), ""), found.unrecordedChildren(dir)...)
+	missing := append(missingText(dir.WrongMPI(), dir.LostEventsText(&opened.Traced)), found.unrecordedChildren(dir)...)
 	if o.page.file != "" {
 		made, err := found.page(dir, missing, o.page.source)
 		if err != nil {

@@ -187,9 +187,42 @@ func TestContainerLiveDamage(t *testing.T) {
 			for _, bit := range []int{at % 8, (at + 4) % 8} {
 				flipped := bytes.Clone(raw)
 				flipped[at] ^= 1 << bit
-				want.check(t, path, fmt.Sprintf("bit %d of byte %d flipped, in extent %+v", bit, at, x), flipped, 3)
+				what := fmt.Sprintf("bit %d of byte %d flipped, in extent %+v", bit, at, x)
+				want.check(t, path, what, flipped, 3)
+				if at < int(x.Offset)+layout.ExtentSize && len(outcomeOf(t, path).reported) == 0 {
+					t.Errorf("%s: not reported", what)
+				}
 			}
 		}
+	}
+}
+
+// Extents without a checksum are read as before.
+func TestContainerVersion1(t *testing.T) {
+	c := recordingtest.NewContainer("node7")
+	c.SetVersion(1)
+	if err := c.Add(small(0), small(1)); err != nil {
+		t.Fatal(err)
+	}
+	if got := outcomeOf(t, writeContainer(t, c.Bytes())); len(got.of) != 2 || len(got.reported) > 0 {
+		t.Errorf("%d profiles, %q", len(got.of), got.reported)
+	}
+}
+
+// Granules that were claimed, but that no extent needs, are no damage if the file
+// ends before them: of a process that was killed, or that found no room.
+func TestContainerClaimedBeyondEnd(t *testing.T) {
+	c := recordingtest.NewContainer("node7")
+	if err := c.Add(small(0), small(1)); err != nil {
+		t.Fatal(err)
+	}
+	end := c.Claim(3)
+	path := writeContainer(t, c.Bytes()[:end])
+	if got := outcomeOf(t, path); len(got.of) != 2 || len(got.reported) > 0 {
+		t.Errorf("%d profiles, %q", len(got.of), got.reported)
+	}
+	if err := opening(t, path).Whole(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -112,6 +112,7 @@ func TestEventsAddedInContainer(t *testing.T) {
 	binary.Decode(raw, little, &h)
 	x := layout.Extent{Magic: layout.ExtentMagic, Kind: layout.ExtentEvents, Sequence: 2, Granules: 4, ID: h.ID, Offset: uint64(len(raw)),
 		Owner: 99, Logical: secondChunk, Pid: 7}
+	x.Checksum = x.Sum(little)
 	raw = append(appendFixed(raw, x), w.encode(nil, []written{chunkOf(0, 2, w.sends(5, 2000)...)})[:layout.ChunkSize-layout.ExtentSize]...)
 	h.Claimed += 4
 	copy(raw, appendFixed(nil, h))

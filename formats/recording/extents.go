@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 	"sync"
-	"time"
 	"unsafe"
 
 	"github.com/mpitrace/mpitrace/interpose/layout"
@@ -74,24 +73,14 @@ func openExtents(in *os.File) (*extents, error) {
 	switch h := &e.header; {
 	case h.ByteOrder != layout.ByteOrder:
 		return nil, fmt.Errorf("byte %d: the byte order mark is neither", byteOrderAt)
-	case h.Version != layout.ContainerVersion:
-		return nil, fmt.Errorf("byte 8: version %d, this program reads version %d", h.Version, layout.ContainerVersion)
+	case h.Version == 0 || h.Version > layout.ContainerVersion:
+		return nil, fmt.Errorf("byte 8: version %d, this program reads up to %d", h.Version, layout.ContainerVersion)
 	case h.Granule != layout.Granule:
 		return nil, fmt.Errorf("byte 16: granules of %d bytes, %d expected", h.Granule, layout.Granule)
 	}
-	if e.refresh(); e.claimed > e.seen {
-		time.Sleep(claimTime)
-		e.refresh()
-	}
-	if e.claimed > e.seen {
-		e.problem(e.seen*layout.Granule, "truncated: it had %d granules of %d bytes", e.claimed, layout.Granule)
-	}
+	e.refresh()
 	return e, nil
 }
-
-// claimTime is how long a process takes at most, unless it is killed, to make a
-// container longer after it claimed granules.
-const claimTime = 20 * time.Millisecond
 
 // name returns the file name of a process's recording.
 func (e *extents) name(p process) string {
@@ -120,7 +109,12 @@ func (e *extents) refresh() {
 	e.claimed, e.seen = claimed, max(e.seen, granules)
 	var damaged []uint64
 	e.pending, damaged = e.look(look)
-	e.group(uint64(info.Size()))
+	size := uint64(info.Size())
+	if now, err := e.in.Stat(); err == nil { // a process may have made the file longer before it wrote an extent
+		size = uint64(now.Size())
+	}
+	e.group(size)
+	e.checkSize(size)
 	for _, g := range damaged {
 		if !e.covered(g) {
 			e.problem(g*layout.Granule, "damaged extent")
@@ -129,6 +123,21 @@ func (e *extents) refresh() {
 	e.pending = slices.DeleteFunc(e.pending, e.covered)
 	if over := uint64(info.Size()) / layout.Granule; over > maxGranules {
 		e.problem(maxGranules*layout.Granule, "%d granules of the file, more than %d, are not looked at", over-maxGranules, maxGranules)
+	}
+}
+
+// checkSize reports that the file is shorter than an extent needs, or than the
+// creator of the container made it. Granules that were claimed beyond the end are
+// no damage: their process was killed, or the file system had no room for them.
+func (e *extents) checkSize(size uint64) {
+	needed := uint64(0)
+	for i := range e.known {
+		needed = max(needed, e.known[i].Offset/layout.Granule+uint64(e.known[i].Granules))
+	}
+	reserved := uint64(e.header.Reserved)
+	got := (size + layout.Granule - 1) / layout.Granule // events that were written may end inside a granule
+	if got < needed || size < reserved*layout.Granule {
+		e.problem(size, "truncated: it had %d granules of %d bytes", max(needed, reserved), layout.Granule)
 	}
 }
 
@@ -154,11 +163,8 @@ func (e *extents) look(granules []uint64) (rest, damaged []uint64) {
 			continue
 		}
 		binary.Decode(raw, e.order, &x) // cannot fail: raw has the size of an Extent
-		valid := x.Magic == layout.ExtentMagic && x.ID == e.header.ID && x.Offset == g*layout.Granule && x.Granules > 0 &&
-			x.Logical < x.Offset && // all earlier bytes of the file are before it in the container
-			(x.Kind == layout.ExtentRecording || x.Kind == layout.ExtentEvents)
 		switch {
-		case valid:
+		case e.valid(&x, g):
 			e.known = append(e.known, x)
 		case x.Magic != 0: // otherwise its process died, or is about to store it
 			damaged = append(damaged, g)
@@ -169,6 +175,14 @@ func (e *extents) look(granules []uint64) (rest, damaged []uint64) {
 	}
 	slices.SortFunc(e.known, func(a, b layout.Extent) int { return cmp.Compare(a.Offset, b.Offset) })
 	return rest, damaged
+}
+
+// valid reports whether an extent begins at granule g.
+func (e *extents) valid(x *layout.Extent, g uint64) bool {
+	return x.Magic == layout.ExtentMagic && x.ID == e.header.ID && x.Offset == g*layout.Granule && x.Granules > 0 &&
+		x.Logical < x.Offset && // all earlier bytes of the file are before it in the container
+		(x.Kind == layout.ExtentRecording || x.Kind == layout.ExtentEvents) &&
+		(e.header.Version == 1 || x.Checksum == x.Sum(e.order))
 }
 
 // covered reports whether a granule is inside an extent.

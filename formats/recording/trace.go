@@ -147,6 +147,7 @@ func OpenEvents(p *profile.Profile, c Clock) (*Events, error) {
 	stopped := false // whether some threads may have run out of room earlier than others
 	for _, f := range r.files {
 		e.trace.Dropped += f.header.Dropped
+		e.trace.NoRoom = e.trace.NoRoom || f.header.Cut&layout.CutNoRoom != 0
 		e.trace.Cut = e.trace.Cut || f.header.Cut != 0
 		e.trace.Gaps = e.trace.Gaps || f.header.Cut&(layout.CutRing|layout.CutSlices) != 0
 		stopped = stopped || f.header.Cut&(layout.CutLimit|layout.CutNoRoom) != 0

@@ -139,10 +139,11 @@ func (r Rule) group() int {
 	return 2
 }
 
-// WaitsUnknown reports whether ranks spend much time in MPI and no trace tells why.
+// WaitsUnknown reports whether ranks spend much time in MPI, and a trace, which nobody asked
+// for, would tell why.
 func WaitsUnknown(s *aggregate.Summary, traced *trace.Result) bool {
 	j := &job{s, traced}
-	return traced == nil && !j.quiet()
+	return traced == nil && !s.TraceWanted && !j.quiet()
 }
 
 // TimesUnknown returns why no finding about time can be made; empty if they can.

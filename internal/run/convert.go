@@ -24,6 +24,7 @@ type Traced struct {
 	Processes int
 	Events    uint64
 	Dropped   uint64               // number of events that were lost
+	NoRoom    uint64               // those of them whose process had no space for more
 	Clocks    []*profile.JobClocks // of each job that has several clocks
 	Damaged   []error              // events that cannot be read
 	// Left maps recordings whose event files were kept to the number of events
@@ -190,7 +191,7 @@ func (w *traceWriter) writeTrace(p *profile.Profile) error {
 		w.run.Traced.add(events.Trace())
 		w.run.Traced.finish(filepath.Base(p.Source), events.Trace().Events, done)
 	} else {
-		w.run.Traced.Dropped += events.Trace().Dropped // these are lost, whether or not the others can be written later
+		w.run.Traced.drop(events.Trace()) // these are lost, whether or not the others can be written later
 	}
 	for _, problem := range events.Problems {
 		w.run.Traced.Damaged = append(w.run.Traced.Damaged, errors.New(text.Line(problem)))
@@ -201,7 +202,14 @@ func (w *traceWriter) writeTrace(p *profile.Profile) error {
 func (t *Traced) add(of *profile.Trace) {
 	t.Processes++
 	t.Events += of.Events
+	t.drop(of)
+}
+
+func (t *Traced) drop(of *profile.Trace) {
 	t.Dropped += of.Dropped
+	if of.NoRoom {
+		t.NoRoom += of.Dropped
+	}
 }
 
 // leaveRest adds to Left the event files that belong to no job or cannot be

@@ -11,6 +11,7 @@
 //	profile.arrow                rows of all ranks of all jobs
 //	comms.arrow ranks.arrow      communicators and processes
 //	trace.<rank>.arrow           events of a rank, if it was traced
+//	merged.json                  which recordings the merged files are made of
 //	merge.*.part                 intermediate files of a merge, while it goes on
 //	pvars.arrow                  readings of the MPI's performance variables, if there are any
 //	prof/<program>.<rank>.prof   a rank in Open MPI's format, if requested

@@ -57,42 +57,28 @@ func expand(paths []string) (recordings []string, err error) {
 	return recordings, nil
 }
 
-// OpenExported opens the input: a run, a data set or files. known is damage
-// that the profiles do not report themselves.
-func OpenExported(paths []string, log io.Writer) (src profile.Source, known []error, err error) {
+// OpenExported opens the input: a run, a data set or files. The merged file of a run is
+// read only if there are no recordings.
+func OpenExported(paths []string, log io.Writer) (profile.Source, error) {
 	for _, path := range paths {
 		info, err := os.Stat(recording.FileOf(path))
 		switch {
 		case err != nil:
-			return nil, nil, &InputError{err}
+			return nil, &InputError{err}
 		case info.IsDir() && len(paths) > 1:
-			return nil, nil, inputErrorf("%s is a directory: give it alone, since runs are not mixed", path)
+			return nil, inputErrorf("%s is a directory: give it alone, since runs are not mixed", path)
 		case !info.IsDir():
 		case formats.IsDataset(path):
-			src, err = formats.OpenDataset(path)
-			return src, nil, err
+			return formats.OpenDataset(path)
 		default:
-			return openMergedFile(path, log)
+			dir := Dir(path)
+			if files, err := dir.RecordingFiles(); err == nil && len(files) == 0 && exists(dir.Profile()) {
+				return dir.Open(Whole, log)
+			}
+			return dir.OpenJobs(Whole, log)
 		}
 	}
-	src, err = OpenFiles(paths, log)
-	return src, nil, err
-}
-
-// openMergedFile opens the merged file of a run, or the recordings if that file is
-// missing or older than a recording. The merged file does not list the
-// recordings that could not be read at all, so openMergedFile returns those
-// separately.
-func openMergedFile(path string, log io.Writer) (src profile.Source, unreadable []error, err error) {
-	dir := Dir(path)
-	if !dir.Stale() {
-		if src, err := OpenFiles([]string{dir.Profile()}, log); err == nil {
-			files, err := dir.RecordingFiles()
-			return src, OpenRecordings(files, Heads, log).Damaged, err
-		}
-	}
-	opened, err := dir.OpenJobs(Whole, log)
-	return opened, nil, err
+	return OpenFiles(paths, log)
 }
 
 // commonFormat returns the format of all files. There must be at least one.

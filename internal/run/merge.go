@@ -1,6 +1,10 @@
 package run
 
 import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -8,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/mpitrace/mpitrace/formats/prof"
 	"github.com/mpitrace/mpitrace/formats/recording"
@@ -16,6 +19,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/internal/tasks"
 	"github.com/mpitrace/mpitrace/internal/text"
+	"github.com/mpitrace/mpitrace/interpose/layout"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -42,7 +46,8 @@ func ParseFormats(names []string) ([]Format, error) {
 	return out, nil
 }
 
-// Stale reports whether the merged files are missing or older than a recording.
+// Stale reports whether the merged files are missing, or made of other recordings or of
+// an earlier state of them.
 func (d Dir) Stale() bool {
 	files, err := d.RecordingFiles()
 	return err == nil && d.staleWith(files)
@@ -55,18 +60,12 @@ func (d Dir) staleWith(files []string) bool {
 	if d.Untraced() {
 		return true
 	}
-	var newest time.Time
-	for _, file := range append(stored(files), d.physicalFiles()...) {
-		if info, err := os.Stat(file); err == nil && info.ModTime().After(newest) {
-			newest = info.ModTime()
-		}
-	}
 	for _, merged := range []string{d.Profile(), d.Comms(), d.Ranks(), d.Info()} {
-		if info, err := os.Stat(merged); err != nil || newest.After(info.ModTime()) {
+		if !exists(merged) {
 			return true
 		}
 	}
-	return false
+	return d.readMerged().Recordings != d.state(files)
 }
 
 // stored returns the files in which recordings are stored: the recordings
@@ -93,10 +92,12 @@ func (d Dir) Merge(run *Run, formats []Format, info *Info, estimate ClockEstimat
 			return err
 		}
 	}
-	// run.json comes before the tables: if this is interrupted, the run is still
-	// stale.
-	err := d.writeEvents(run, jobs, info, estimate)
-	return errors.Join(err, d.mergeTables(run))
+	files, err := d.RecordingFiles()
+	if err != nil {
+		return err
+	}
+	run.state, err = d.afterPacking(files, run.state, func() error { return d.writeEvents(run, jobs, info, estimate) })
+	return errors.Join(err, d.mergeTables(run, info))
 }
 
 // writeEvents writes the traces, and run.json.
@@ -110,11 +111,14 @@ func (d Dir) writeEvents(run *Run, jobs []JobInfo, info *Info, estimate ClockEst
 	return errors.Join(err, d.WriteInfo(info))
 }
 
-// mergeTables writes the tables of a run. If its recordings were removed, the
-// tables are left as they are.
-func (d Dir) mergeTables(run *Run) error {
+// mergeTables writes the tables of a run, unless processes may still write to its
+// recordings. If these were removed, the tables are left as they are.
+func (d Dir) mergeTables(run *Run, info *Info) error {
 	files, err := d.RecordingFiles()
 	if err != nil || len(files) == 0 {
+		return err
+	}
+	if err := cmp.Or(d.checkEnded(files), d.checkElsewhere(files, info)); err != nil {
 		return err
 	}
 	_, err = newMerger(d, files, run, tasks.All).work(nil)
@@ -130,7 +134,7 @@ type Merged struct {
 	Processes int
 	HasRead   bool // whether there are readings of performance variables
 	Traced    Traced
-	Problems  []string // damaged recordings, and files whose call sites have no names
+	Problems  []string // damaged and missing recordings, and files whose call sites have no names
 }
 
 // Text says what was written.
@@ -200,22 +204,6 @@ func (d Dir) mergeable() ([]string, error) {
 	return files, err
 }
 
-// checkEnded returns an error if a process of this node still writes one of the
-// recordings.
-func (d Dir) checkEnded(files []string) error {
-	writers := RecordingWriters()
-	n := 0
-	for _, file := range files {
-		if _, writes := writers[filepath.Base(file)]; writes {
-			n++
-		}
-	}
-	if n > 0 {
-		return fmt.Errorf("%s of %s still running: merge it when it has ended; mpitrace report shows what is recorded so far", text.CountOf(n, "process"), d)
-	}
-	return nil
-}
-
 // finish writes what the tables do not have, from the plan.
 func (m *merger) finish(readInfo func() (*Info, error), estimate ClockEstimator) (*Merged, error) {
 	info, err := readInfo()
@@ -233,8 +221,8 @@ func (m *merger) finish(readInfo func() (*Info, error), estimate ClockEstimator)
 			j.members = append(j.members, memberAt(file))
 		}
 	}
-	err = m.dir.writeEvents(run, m.plan.Infos, info, estimate)
-	return &Merged{m.plan.Infos, m.plan.Processes, m.plan.HasRead, run.Traced, m.plan.Problems}, err
+	m.run.state, err = m.dir.afterPacking(m.files, m.run.state, func() error { return m.dir.writeEvents(run, m.plan.Infos, info, estimate) })
+	return &Merged{m.plan.Infos, m.plan.Processes, m.plan.HasRead, run.Traced, slices.Concat(m.plan.Damaged, m.plan.Unnamed)}, err
 }
 
 // writeRanks writes a file for each rank.
@@ -263,4 +251,141 @@ func writeRank(w io.Writer, p *profile.Profile, f Format) error {
 		return prof.Write(w, p.Traffic())
 	}
 	return table.WriteProfile(w, profile.List{p})
+}
+
+// mergedState is the content of merged.json: of which recordings the merged files are.
+// It is the last of them that is written.
+type mergedState struct {
+	Recordings string   `json:"recordings"` // see Dir.state
+	Damaged    []string `json:"damaged"`    // recordings, and ranks without one
+}
+
+func (d Dir) mergedFrom() string { return filepath.Join(string(d), "merged.json") }
+
+// writeMerged writes merged.json.
+func writeMerged(w io.Writer, m mergedState) error {
+	m.Damaged = append([]string{}, m.Damaged...)
+	return text.WriteJSON(w, m)
+}
+
+// MergedDamage returns what the merged files lack because of damage.
+func (d Dir) MergedDamage() []string { return d.readMerged().Damaged }
+
+// readMerged reads merged.json. It returns an empty state if that is missing or damaged.
+func (d Dir) readMerged() (m mergedState) {
+	_ = atomicfile.ReadAt(d.mergedFrom(), "read", func(r io.ReaderAt, size int64) error {
+		return json.NewDecoder(io.NewSectionReader(r, 0, size)).Decode(&m)
+	})
+	return m
+}
+
+// state returns a digest of what the merged files are made of: the content of
+// recordings, and the files of messages that the MPI library counted.
+func (d Dir) state(recordings []string) string {
+	sum := sha256.New()
+	for _, file := range append(stored(recordings), d.physicalFiles()...) {
+		if info, err := os.Stat(file); err == nil {
+			fmt.Fprintf(sum, "%q %d %d\n", filepath.Base(file), info.Size(), info.ModTime().UnixNano())
+		}
+	}
+	for _, file := range stored(recordings) {
+		if err := recording.WriteState(sum, file); err != nil { // the time is not enough: see there
+			fmt.Fprintf(sum, "%q\n", err.Error())
+		}
+	}
+	return fmt.Sprintf("%x", sum.Sum(nil)[:16])
+}
+
+// afterPacking returns the state of a run's recordings after convert, which converts
+// events and may pack recordings. before is the state of those that were read. If
+// they have changed since, it returns before: the merged files are then stale.
+func (d Dir) afterPacking(files []string, before string, convert func() error) (string, error) {
+	now, _ := d.RecordingFiles()
+	unchanged := sameNames(files, now) && d.state(now) == before
+	err := convert()
+	if now, _ = d.RecordingFiles(); unchanged && sameNames(files, now) {
+		return d.state(now), err
+	}
+	return before, err
+}
+
+// sameNames reports whether two lists have the recordings of the same processes.
+func sameNames(a, b []string) bool {
+	names := func(files []string) []string {
+		out := make([]string, len(files))
+		for i, file := range files {
+			out[i] = filepath.Base(file)
+		}
+		slices.Sort(out)
+		return out
+	}
+	return slices.Equal(names(a), names(b))
+}
+
+// checkEnded returns an error if a process of this node still writes one of the
+// recordings.
+func (d Dir) checkEnded(files []string) error {
+	writers := RecordingWriters()
+	n := 0
+	for _, file := range files {
+		if _, writes := writers[filepath.Base(file)]; writes {
+			n++
+		}
+	}
+	if n > 0 {
+		return fmt.Errorf("%s of %s still running: merge it when it has ended; mpitrace report shows what is recorded so far", text.CountOf(n, "process"), d)
+	}
+	return nil
+}
+
+// checkElsewhere returns an error if a process of another node may still write one of
+// the recordings: it is not complete, and no command is known to have ended.
+func (d Dir) checkElsewhere(files []string, info *Info) error {
+	if info.ExitStatus != nil {
+		return nil
+	}
+	for _, file := range stored(files) {
+		if host, ended := endedHere(file); !ended {
+			return fmt.Errorf("a recording of %s is not complete, so its process may still run there; if it has ended: mpitrace merge %s",
+				text.Line(host), text.ShellQuote(string(d)))
+		}
+	}
+	return nil
+}
+
+// endedHere reports whether all processes that wrote to a file, a recording or a
+// container, are known to have ended: they said so, or ran on this node and have not
+// mapped it any more. Otherwise it returns their host.
+func endedHere(path string) (host string, ended bool) {
+	here, _ := os.Hostname()
+	if !strings.HasSuffix(path, recording.ContainerSuffix) {
+		name := filepath.Base(path)
+		pid := writer(name)
+		if pid == 0 || strings.HasPrefix(name, fmt.Sprintf("%s-%d-", here, pid)) { // checkEnded knows those of this node
+			return here, true
+		}
+		host, _, _ = strings.Cut(name, fmt.Sprintf("-%d-", pid))
+		return host, !isRecordingOfOwn(path) || canPack(path)
+	}
+	ended = true // of one that cannot be read, nobody knows anything
+	_ = recording.WithContainer(path, func(c *recording.Container) error {
+		var boot string
+		host, boot = c.Node()
+		local := host == here && boot == bootID()
+		ended = c.Packed() || c.Complete() || local && !isMapped(path)
+		return nil
+	})
+	return host, ended
+}
+
+// isRecordingOfOwn reports whether a file is a recording that is not packed.
+func isRecordingOfOwn(path string) bool {
+	packed := true
+	_ = atomicfile.ReadAt(path, "read", func(r io.ReaderAt, _ int64) error {
+		head := make([]byte, len(layout.Magic))
+		_, err := r.ReadAt(head, 0)
+		packed = !bytes.Equal(head, layout.Magic[:])
+		return err
+	})
+	return !packed
 }

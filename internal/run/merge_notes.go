@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/internal/symbolize"
 	"github.com/mpitrace/mpitrace/profile"
@@ -27,7 +28,8 @@ type notes struct {
 	Of      []int32            // members of Reduced, by index
 	Folds   profile.Folds
 	Damaged []string
-	HasRead bool // whether a process has read performance variables
+	Lost    []string // those of Damaged of recordings without a note
+	HasRead bool     // whether a process has read performance variables
 }
 
 // kindNote is what processes have in common.
@@ -80,6 +82,8 @@ func (m *merger) writeNotes(unit int, w io.Writer) error {
 		}
 		if p != nil && (err == nil || p.Run != "") {
 			made.add(p, first+i)
+		} else {
+			made.Lost = append(made.Lost, err.Error())
 		}
 		return nil
 	})
@@ -161,7 +165,7 @@ func (n *notes) check(files int) error {
 }
 
 func (n *notesMaker) join(o *notes) {
-	n.Damaged = append(n.Damaged, o.Damaged...)
+	n.Damaged, n.Lost = append(n.Damaged, o.Damaged...), append(n.Lost, o.Lost...)
 	n.HasRead = n.HasRead || o.HasRead
 	for fold := range o.Folds {
 		n.Folds.Add(fold)
@@ -188,8 +192,10 @@ type plan struct {
 	Wraps     profile.Wrappers
 	Symbols   []namedPlace
 	HasRead   bool
-	Problems  []string
-	Blobs     []int // lengths in bytes
+	Damaged   []string // and ranks without a recording
+	Lost      []string // see profile.Profile.Lost
+	Unnamed   []string // files whose call sites have no names
+	Blobs     []int    // lengths in bytes
 }
 
 // plannedJob is a job without its processes.
@@ -230,6 +236,7 @@ func (m *merger) writePlan(w io.Writer, names []string) error {
 		p.notes = append(p.notes, n)
 		p.note(n)
 	}
+	p.noteContainers()
 	jobs := new(Run)
 	for file, note := range p.of {
 		if note != nil {
@@ -243,15 +250,31 @@ func (m *merger) writePlan(w io.Writer, names []string) error {
 			p.jobOf[j.members[k].index] = int32(i)
 		}
 	}
+	p.Damaged = append(p.Damaged, jobs.MissingText()...)
 	if err := p.collect(jobs); err != nil {
 		return err
 	}
 	return p.write(w, jobs)
 }
 
+// noteContainers notes the damage of containers that belongs to no recording.
+func (p *planner) noteContainers() {
+	for _, file := range stored(p.files) {
+		if !strings.HasSuffix(file, recording.ContainerSuffix) {
+			continue
+		}
+		_ = recording.WithContainer(file, func(c *recording.Container) error { // an error was noted
+			for _, err := range containerDamage(c) {
+				p.Damaged, p.Lost = append(p.Damaged, err.Error()), append(p.Lost, err.Error())
+			}
+			return nil
+		})
+	}
+}
+
 func (p *planner) note(n *notes) {
 	p.Processes += len(n.Members)
-	p.Problems = append(p.Problems, n.Damaged...)
+	p.Damaged, p.Lost = append(p.Damaged, n.Damaged...), append(p.Lost, n.Lost...)
 	p.HasRead = p.HasRead || n.HasRead
 	for fold := range n.Folds {
 		p.Folds.Add(fold)
@@ -287,7 +310,7 @@ func (p *planner) collect(jobs *Run) error {
 		var errs []error
 		symbols, errs = sites.Symbols(p.dir.Known())
 		for _, err := range errs {
-			p.Problems = append(p.Problems, err.Error())
+			p.Unnamed = append(p.Unnamed, err.Error())
 		}
 	}
 	p.Wraps.Find(symbols)

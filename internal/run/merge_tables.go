@@ -9,9 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 
 	"github.com/mpitrace/mpitrace/formats/table"
@@ -66,6 +66,9 @@ var minUnit = 256 // tests set it
 
 func newMerger(d Dir, files []string, run *Run, share tasks.Share) *merger {
 	m := &merger{dir: d, files: files, run: run, share: share, kept: map[string]*profile.Profile{}}
+	if run.state == "" {
+		run.state = d.state(files)
+	}
 	m.size = min(max((len(files)+wantedUnits-1)/wantedUnits, minUnit), maxUnit)
 	m.workers = runtime.GOMAXPROCS(0)
 	for _, j := range run.Jobs {
@@ -120,6 +123,10 @@ func (m *merger) work(before func() error) (done bool, err error) {
 	if err := m.readPlan(); err != nil {
 		return false, err
 	}
+	if m.plan.Processes == 0 { // a table without rows would not tell that anything was there
+		m.removeTasks()
+		return false, fmt.Errorf("no recording can be read: %s", strings.Join(m.plan.Damaged, "; "))
+	}
 	units := numbered("unit", m.plan.Processes, m.size)
 	if err := m.do(units, m.writeUnit); err != nil {
 		return false, err
@@ -146,11 +153,7 @@ const taskDirectories = "merge.*.part"
 func (m *merger) directory() (string, error) {
 	sum := sha256.New()
 	fmt.Fprintln(sum, table.FormatVersion, notesVersion, m.size, len(m.files))
-	for _, file := range append(stored(m.files), m.dir.physicalFiles()...) {
-		if info, err := os.Stat(file); err == nil {
-			fmt.Fprintf(sum, "%q %d %d\n", filepath.Base(file), info.Size(), info.ModTime().UnixNano())
-		}
-	}
+	fmt.Fprintln(sum, m.run.state)
 	exits, err := json.Marshal(m.run.exits)
 	if err != nil {
 		return "", err
@@ -307,6 +310,9 @@ func (m *merger) writeUnit(unit int, w io.Writer) error {
 			return r.err
 		}
 		m.planned.Jobs[members[i].Job].complete(r.p, nil)
+		if unit == 0 && i == 0 {
+			r.p.Lost = m.plan.Lost
+		}
 		return out.Add(r.p)
 	})
 	if err == nil {
@@ -328,7 +334,11 @@ func (m *merger) join(units []string) error {
 	if m.plan.HasRead {
 		paths = append(paths, m.dir.Pvars())
 	}
+	paths = append(paths, m.dir.mergedFrom()) // is renamed last: if this is interrupted, the run is still stale
 	return atomicfile.WriteAll(paths, func(w []io.Writer) error {
+		if err := writeMerged(w[len(w)-1], mergedState{m.run.state, m.plan.Damaged}); err != nil {
+			return err
+		}
 		var pvars io.Writer
 		if m.plan.HasRead {
 			pvars = w[3]

@@ -240,7 +240,7 @@ func TestMergeShares(t *testing.T) {
 	}
 	opened, err := d.OpenJobs(Whole, io.Discard)
 	if err == nil {
-		err = d.Merge(opened, nil, &Info{Version: "test"}, trace.EstimateClocks)
+		err = d.Merge(opened, nil, &Info{Version: "test", ExitStatus: new(int)}, trace.EstimateClocks)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -362,6 +362,51 @@ func TestMergeOfEarlierState(t *testing.T) {
 			}
 			mergedFiles(t, d) // checks that no directory is left
 		})
+	}
+}
+
+// Stores to a mapped container change neither its size nor its time. The merged files of
+// what it held before are stale all the same, and so are those whose recordings are not
+// known, as earlier versions wrote them.
+func TestMergedOfMappedContainer(t *testing.T) {
+	d := Dir(t.TempDir())
+	if err := d.prepare(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(d.Recordings(), "job-node7-01234567.node")
+	past := time.Now().Add(-time.Hour)
+	write := func(calls uint64) {
+		p := rank("job", 0, 1)
+		p.Host, p.State, p.Threads = "node7", profile.Running, 1
+		p.Rows = []profile.Row{{Call: "Init", Class: profile.Other, Comm: -1, Peer: -1, Calls: calls}}
+		c := recordingtest.NewContainer("node7")
+		if err := errors.Join(c.Add(p), os.WriteFile(path, c.Bytes(), 0o666), os.Chtimes(path, past, past)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	merge := func(info *Info) error {
+		opened, err := d.OpenJobs(Whole, io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d.Merge(opened, nil, info, trace.EstimateClocks)
+	}
+	write(1)
+	if err := merge(new(Info)); err == nil || exists(d.Profile()) {
+		t.Errorf("merged although the process may still run on its node: %v", err)
+	}
+	ended := &Info{ExitStatus: new(int)}
+	if err := merge(ended); err != nil || d.Stale() {
+		t.Fatalf("%v, stale %t", err, d.Stale())
+	}
+	if write(2); !d.Stale() {
+		t.Error("not stale after a store")
+	}
+	if err := merge(ended); err != nil || d.Stale() {
+		t.Fatalf("%v, stale %t", err, d.Stale())
+	}
+	if os.Remove(d.mergedFrom()); !d.Stale() {
+		t.Error("not stale although it is not known what was merged")
 	}
 }
 

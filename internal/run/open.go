@@ -36,7 +36,9 @@ type Run struct {
 	log     io.Writer
 	home    *home                   // nil if it is not known
 	exits   map[string]profile.Exit // by file name of the recording
+	lost    []string                // see profile.Profile.Lost
 
+	state     string    // see Dir.state, before the recordings were read; "" if it is not known
 	stackAuto bool      // whether any process recorded with --stack auto
 	once      *oncePass // with depth Once
 
@@ -82,7 +84,12 @@ func (d Dir) Open(depth Depth, log io.Writer) (*Run, error) {
 		}
 	}
 	if len(files) > 0 {
+		state := ""
+		if depth == Whole {
+			state = d.state(files)
+		}
 		r := OpenRecordings(files, depth, log)
+		r.state = state
 		d.describe(r)
 		return r, nil
 	}
@@ -157,8 +164,10 @@ func OpenSource(src profile.Source, log io.Writer) (*Run, error) {
 	var members []member
 	err := src.Each(func(p *profile.Profile) error {
 		r.note(p)
-		if err := Damage(p); err != nil {
-			r.Damaged = append(r.Damaged, err)
+		for _, err := range Damages(p) {
+			if err != nil {
+				r.Damaged = append(r.Damaged, err)
+			}
 		}
 		members = append(members, r.memberOf(p, all, "", len(members)))
 		return nil
@@ -181,6 +190,9 @@ func OpenRecordings(files []string, depth Depth, log io.Writer) *Run {
 		bar.Step()
 		if o.err != nil {
 			r.Damaged = append(r.Damaged, o.err)
+			if o.p == nil && o.head == nil {
+				r.lost = append(r.lost, o.err.Error())
+			}
 		}
 		switch {
 		case o.p != nil:
@@ -314,12 +326,19 @@ func (u *unit) openHeads(give func(opened) error) error {
 
 // giveProblems gives the damage of a container that belongs to no recording.
 func giveProblems(c *recording.Container, give func(opened) error) error {
-	for _, problem := range c.Problems() {
-		if err := give(opened{err: fmt.Errorf("%s is damaged: %s", text.Line(c.Path()), text.Line(problem))}); err != nil {
+	for _, damage := range containerDamage(c) {
+		if err := give(opened{err: damage}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func containerDamage(c *recording.Container) (errs []error) {
+	for _, problem := range c.Problems() {
+		errs = append(errs, fmt.Errorf("%s is damaged: %s", text.Line(c.Path()), text.Line(problem)))
+	}
+	return errs
 }
 
 // note adds what must be known of all profiles before any is used.
@@ -393,12 +412,40 @@ func (d Dir) Known() profile.Symbols {
 	return known
 }
 
-// Each calls f with the profiles of all jobs: Run is a profile.Source.
+// Each calls f with the profiles of all jobs: Run is a profile.Source. The first one has
+// the damage that belongs to none.
 func (r *Run) Each(f func(*profile.Profile) error) error {
+	lost := r.lost
 	for _, j := range r.Jobs {
-		if err := j.Each(f); err != nil {
+		err := j.Each(func(p *profile.Profile) error {
+			if len(lost) > 0 {
+				p.Lost, lost = lost, nil
+			}
+			return f(p)
+		})
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// MissingText names the ranks of each job that have no recording.
+func (r *Run) MissingText() (lines []string) {
+	for _, j := range r.Jobs {
+		found := make(map[int]bool, len(j.members))
+		for i := range j.members {
+			found[int(j.members[i].rank)] = true
+		}
+		var missing []int
+		for rank := range j.Size {
+			if !found[rank] {
+				missing = append(missing, rank)
+			}
+		}
+		if len(missing) > 0 {
+			lines = append(lines, profile.NoRecording(profile.RankSetOf(missing...), j.Size))
+		}
+	}
+	return lines
 }

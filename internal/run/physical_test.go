@@ -97,7 +97,7 @@ func checkMergedPhysical(t *testing.T, d Dir, want []*profile.Physical) {
 	t.Helper()
 	run, err := d.Open(Whole, nil)
 	if err == nil {
-		err = d.Merge(run, nil, new(Info), trace.EstimateClocks)
+		err = d.Merge(run, nil, &Info{ExitStatus: new(int)}, trace.EstimateClocks)
 	}
 	if err != nil || d.Stale() {
 		t.Fatalf("stale %v, %v", d.Stale(), err)

@@ -41,6 +41,14 @@ func Damage(p *profile.Profile) error {
 	return fmt.Errorf("%s is damaged: %s", text.Line(cmp.Or(p.Source, fmt.Sprintf("rank %d", p.Rank))), text.Line(strings.Join(p.Problems, "; ")))
 }
 
+// Damages returns the damage of a profile, and that which belongs to no profile.
+func Damages(p *profile.Profile) (errs []error) {
+	for _, lost := range p.Lost {
+		errs = append(errs, errors.New(lost))
+	}
+	return append(errs, Damage(p)) // which may be nil
+}
+
 // DamagedError means that the input is damaged, and that nothing was written
 // for it.
 type DamagedError struct{ error }
@@ -59,14 +67,12 @@ type IntactSource struct {
 }
 
 // Intact returns src as an IntactSource, or with skip as a source without the
-// damaged parts. known lists the damage besides that of profiles.
-func Intact(src profile.Source, known []error, skip bool, log io.Writer) (*IntactSource, error) {
+// damaged parts.
+func Intact(src profile.Source, skip bool, log io.Writer) (*IntactSource, error) {
 	g := &IntactSource{Source: src, skip: skip, log: log}
 	if opened, ok := src.(*Run); ok {
-		known, g.all = opened.Damaged, true
-	}
-	g.damage.Add(known...)
-	if g.all || len(known) > 0 && !skip {
+		g.all = true
+		g.damage.Add(opened.Damaged...)
 		return g, g.checkDamage()
 	}
 	return g, nil
@@ -78,7 +84,7 @@ func (g *IntactSource) Each(f func(*profile.Profile) error) error {
 		return g.Source.Each(f)
 	}
 	err := g.Source.Each(func(p *profile.Profile) error {
-		g.damage.Add(Damage(p))
+		g.damage.Add(Damages(p)...)
 		return f(p)
 	})
 	if err != nil {

@@ -75,6 +75,9 @@ func (d Dir) countTraced() *TracedEvents {
 		sum.Processes++
 		sum.Written += f.Trace().Events
 		sum.Dropped += f.Trace().Dropped
+		if f.Trace().NoRoom {
+			sum.NoRoom += f.Trace().Dropped
+		}
 	}
 	return sum
 }
@@ -100,6 +103,19 @@ func (d Dir) MergedText(t *Traced) []string {
 			text.CountOf(e.Processes, "process"), text.CountOf(e.Dropped, "other"), noRoom)}
 	}
 	return nil
+}
+
+// LostEventsText says how many events had no room although no setting limits them; ""
+// if none. t is the result of the latest merge.
+func (d Dir) LostEventsText(t *Traced) string {
+	lost := t.NoRoom
+	if e := d.TracedEvents(); lost == 0 && e != nil {
+		lost = e.NoRoom
+	}
+	if lost == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the trace lacks %s: there was no room for more", text.CountOf(lost, "event"))
 }
 
 // Traces returns the events of the run's processes, ordered by job and rank. It
@@ -153,6 +169,10 @@ func (d Dir) whyUntraced() error {
 		return fmt.Errorf("%s has no trace: its events could not be written or read; mpitrace report shows the reason", d)
 	case slices.ContainsFunc(d.spooled(), func(file string) bool { return len(recording.EventFiles(file)) > 0 }):
 		return inputErrorf("%s has no trace yet: it is written when the run ends; if mpitrace run was killed, run mpitrace collect", d)
+	}
+	info, _ := d.ReadInfo() // empty if it cannot be read
+	if slices.ContainsFunc(info.Settings, func(s Setting) bool { return s.Name == "trace" }) {
+		return inputErrorf("%s has no trace although --trace was set; mpitrace report shows the reason", d)
 	}
 	return inputErrorf("%s has no trace: no process was traced; use mpitrace run --trace", d)
 }

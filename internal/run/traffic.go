@@ -229,9 +229,9 @@ func (in *TrafficReader) add(from *Job, together bool) (*Traffic, error) {
 				return err
 			}
 		}
-		if err := Damage(p); err != nil {
+		if len(p.Problems)+len(p.Lost) > 0 {
 			damage.Lock()
-			in.Damage.Add(err)
+			in.Damage.Add(Damages(p)...)
 			damage.Unlock()
 		}
 		j.Add(p)

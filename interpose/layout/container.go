@@ -1,5 +1,7 @@
 package layout
 
+import "encoding/binary"
+
 // A container holds the recordings and events of the processes of one node, which share it
 // while they run: one file instead of one for each process. It consists of granules.
 //
@@ -11,7 +13,7 @@ package layout
 // after the Header of the recording. The file is never truncated while it is shared. If a process
 // dies between the claim and the Magic, or withdraws the extents of its events because its rank
 // is not to be traced, its granules have no valid Extent: readers skip granule by granule to the
-// next one.
+// next one. So granules that were claimed may also lie beyond the end of the file.
 //
 // Before a container is packed, it is sealed: only processes that already have an extent may
 // claim more. A process whose first Extent is written looks at the seal again, and withdraws if
@@ -29,7 +31,7 @@ var ContainerMagic = [8]byte{'M', 'P', 'I', 'N', 'O', 'D', 'E', 'S'}
 
 // Constants of containers.
 const (
-	ContainerVersion = 1
+	ContainerVersion = 2 // 1: extents have no checksum
 	Granule          = 64 << 10
 	ExtentMagic      = 0x54545845 // "EXTT"
 	ExtentSize       = 64         // of an Extent
@@ -67,5 +69,18 @@ type Extent struct {
 	Owner    uint64    // Unix ns when the process began to record
 	Logical  uint64    // offset, in the recording or file of events, of the bytes that follow
 	Pid      uint32
-	Reserved uint32
+	Checksum uint32 // of version 2: see Sum; in version 1, 0
+}
+
+// Sum returns the checksum of an extent with ExtentMagic: that of its words, with 0 in Checksum,
+// folded to 32 bits.
+func (x Extent) Sum(order binary.ByteOrder) uint32 {
+	x.Magic, x.Checksum = ExtentMagic, 0
+	raw := make([]byte, ExtentSize)
+	binary.Encode(raw, order, &x) // cannot fail: raw has the size of an Extent
+	sum := uint64(ChecksumStart)
+	for at := 0; at < ExtentSize; at += 8 {
+		sum = Sum(sum, order.Uint64(raw[at:]))
+	}
+	return uint32(sum ^ sum>>32)
 }

@@ -46,5 +46,11 @@ func TestTraceFullDisk(t *testing.T) {
 				t.Errorf("%s does not say %q:\n%s", what, want, text)
 			}
 		}
+		lost := fmt.Sprintf("the trace lacks %s", text.CountOf(calls-written, "event"))
+		for what, text := range map[string]string{"run": out.stderr, "report": report.stdout} {
+			if !strings.Contains(text, lost) || strings.Contains(text, "nothing lost") || strings.Contains(text, "mpitrace run --trace") {
+				t.Errorf("%s does not say %q, or advises what was done:\n%s", what, lost, text)
+			}
+		}
 	})
 }

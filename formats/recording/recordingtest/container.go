@@ -1,6 +1,7 @@
 package recordingtest
 
 import (
+	"encoding/binary"
 	"fmt"
 
 	"github.com/mpitrace/mpitrace/interpose/layout"
@@ -16,12 +17,15 @@ type Container struct {
 // NewContainer returns an empty container of a node.
 func NewContainer(host string) *Container {
 	c := &Container{header: layout.ContainerHeader{Magic: layout.ContainerMagic, Version: layout.ContainerVersion,
-		ByteOrder: layout.ByteOrder, Granule: layout.Granule, ID: [2]uint64{0x1234567890abcdef, uint64(len(host))}, Claimed: 1}}
+		ByteOrder: layout.ByteOrder, Granule: layout.Granule, Reserved: 1, ID: [2]uint64{0x1234567890abcdef, uint64(len(host))}, Claimed: 1}}
 	copy(c.header.Host[:], host)
 	copy(c.header.BootID[:], "01234567-89ab-cdef-0123-456789abcdef")
 	c.raw = make([]byte, layout.Granule)
 	return c
 }
+
+// SetVersion sets the version of the container, before anything is added.
+func (c *Container) SetVersion(version uint32) { c.header.Version = version }
 
 // SetBootID sets the boot id of the node.
 func (c *Container) SetBootID(id string) {
@@ -43,12 +47,16 @@ func (c *Container) Extend(x layout.Extent, content []byte) {
 	x.Granules = uint32((layout.ExtentSize + len(content) + layout.Granule - 1) / layout.Granule)
 	at := c.Claim(int(x.Granules))
 	x.Magic, x.ID, x.Offset = layout.ExtentMagic, c.header.ID, uint64(at)
+	if c.header.Version > 1 {
+		x.Checksum = x.Sum(binary.LittleEndian)
+	}
 	copy(c.raw[at:], append(appended(nil, x), content...))
 }
 
 // Add adds the recordings of processes, which claim their extents in turns. The
 // start of a process tells it from others with its process id.
 func (c *Container) Add(ps ...*profile.Profile) error {
+	c.header.Reserved += uint32(len(ps)) // as if it was reserved for the first extents
 	images := make([]*image, len(ps))
 	for i, p := range ps {
 		var err error

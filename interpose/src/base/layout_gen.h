@@ -137,7 +137,7 @@
 #define MT_COMM_LIST 8
 #define MT_COMM_REMOTE 16
 #define MT_THREAD_MAIN 1
-#define MT_CONTAINER_VERSION 1
+#define MT_CONTAINER_VERSION 2
 #define MT_GRANULE 65536
 #define MT_EXTENT_MAGIC 1414813765
 #define MT_EXTENT_SIZE 64
@@ -708,7 +708,7 @@ typedef struct mt_l_extent {
     uint64_t owner;
     uint64_t logical;
     uint32_t pid;
-    uint32_t reserved;
+    uint32_t checksum;
 } mt_l_extent;
 _Static_assert(sizeof(mt_l_extent) == 64, "size of Extent");
 _Static_assert(offsetof(mt_l_extent, magic) == 0, "Extent.Magic");
@@ -720,6 +720,6 @@ _Static_assert(offsetof(mt_l_extent, offset) == 32, "Extent.Offset");
 _Static_assert(offsetof(mt_l_extent, owner) == 40, "Extent.Owner");
 _Static_assert(offsetof(mt_l_extent, logical) == 48, "Extent.Logical");
 _Static_assert(offsetof(mt_l_extent, pid) == 56, "Extent.Pid");
-_Static_assert(offsetof(mt_l_extent, reserved) == 60, "Extent.Reserved");
+_Static_assert(offsetof(mt_l_extent, checksum) == 60, "Extent.Checksum");
 
 #endif

@@ -220,11 +220,27 @@ static void give_back(uint64_t first, uint64_t granules)
     __atomic_compare_exchange_n(&header->claimed, &end, first, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 }
 
+// Returns Extent.Sum. The magic number, which is stored last, is that of a valid extent.
+static uint32_t sum_extent(mt_l_extent e)
+{
+    uint64_t words[sizeof e / 8], sum = MT_CHECKSUM_START;
+    e.magic = MT_EXTENT_MAGIC;
+    e.checksum = 0;
+    memcpy(words, &e, sizeof words);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        sum = (sum ^ words[i]) * MT_CHECKSUM_FACTOR;
+        sum ^= sum >> 32;
+    }
+    return (uint32_t)(sum ^ sum >> 32);
+}
+
 static mt_l_extent describe(mt_file *f, uint64_t first, uint64_t granules, uint64_t at)
 {
-    return (mt_l_extent){.kind = f->kind, .sequence = f->sequence++, .granules = (uint32_t)granules,
-                         .id = {header->id[0], header->id[1]}, .offset = first * MT_GRANULE, .owner = f->place.start,
-                         .logical = at, .pid = (uint32_t)getpid()};
+    mt_l_extent e = {.kind = f->kind, .sequence = f->sequence++, .granules = (uint32_t)granules,
+                     .id = {header->id[0], header->id[1]}, .offset = first * MT_GRANULE, .owner = f->place.start,
+                     .logical = at, .pid = (uint32_t)getpid()};
+    e.checksum = sum_extent(e);
+    return e;
 }
 
 // Reports whether the container was sealed: it is about to be packed, unless a process that has
