@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -161,7 +162,7 @@ func (j *job) printFiles(opened *run.Run, left []run.Left, notMerged error) {
 // command import and the library does not intercept. It is empty if there are
 // none.
 func (j *job) unrecorded(opened *run.Run) string {
-	programs := j.Command.Files()
+	programs, library := j.Command.Files(), cmp.Or(j.Dispatcher, j.Library)
 	loaded := [][]string{programs}
 	if len(opened.Jobs) > 0 {
 		loaded = nil
@@ -171,7 +172,7 @@ func (j *job) unrecorded(opened *run.Run) string {
 	}
 	var names []string
 	for _, files := range loaded {
-		more, err := interpose.Unrecorded(j.Library, files)
+		more, err := interpose.Unrecorded(library, files)
 		if err != nil {
 			return ""
 		}
@@ -182,11 +183,8 @@ func (j *job) unrecorded(opened *run.Run) string {
 	}
 	slices.Sort(names)
 	missing := "the program can also make calls that are not recorded: " + firstFew(slices.Compact(names), 6)
-	switch {
-	case interpose.IsDispatcher(j.Library):
+	if interpose.IsDispatcher(library) {
 		missing += ". To record functions that are newer than MPI 3.1, name the program's MPI with --mpi"
-	case j.Others != "":
-		missing += fmt.Sprintf(". To record functions that %s lacks, name the program's MPI with --mpi", j.MPI)
 	}
 	return missing
 }

@@ -39,7 +39,7 @@ func newRank() *cobra.Command {
 	f.StringVar(&r.Spool, "spool", "", "the spool on the node where the job was launched; used if it is here")
 	f.StringArrayVar(&words, "set", nil, "a setting, as `NAME=VALUE`; each element of a list by itself")
 	f.StringVar(&flavour, "mpi", "", "the MPI that the library is for: a program that is linked to another is not recorded")
-	f.StringVar(&r.Libraries, "libraries", "", "the directory with the libraries of all MPIs; used if the program is linked to none")
+	f.StringVar(&r.Dispatcher, "dispatcher", "", "the library for all MPIs: preloaded instead if the program is linked to none")
 	f.StringVar(&path, "path", "", "where to look for the program, instead of PATH")
 	cmd.MarkFlagRequired("lib")
 	cmd.MarkFlagRequired("dir")

@@ -138,7 +138,7 @@ func (o *runOptions) setUp(ctx context.Context, j *job) (err error) {
 		return usage(err)
 	}
 	if err == nil {
-		j.Others = launch.OtherLibraries(ctx, j.Command, launch.Chosen(o.Values), j.MPI, libraryInRun, j.Log)
+		j.Dispatcher = launch.DispatcherForUnlinked(ctx, j.Command, launch.Chosen(o.Values), j.MPI, libraryInRun, j.Log)
 	}
 	if err == nil {
 		err = o.allowPhysical(j.MPI.Flavour, j.Log)

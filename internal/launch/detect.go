@@ -57,7 +57,7 @@ func Detect(c *Command, override, cc string) (mpi *MPI, note string, err error) 
 	if why := mismatch(c, p); why != "" {
 		return mpi, why, nil
 	}
-	return mpi, programNote(p, mpi), nil
+	return mpi, programNote(p, cc != "" || override != "" && override != "auto", mpi), nil
 }
 
 // linkedTo returns the MPI that a program is linked to. It looks for no compiler
@@ -118,16 +118,20 @@ func (c *Command) Missing() error {
 	return missing
 }
 
-// programNote returns a note about a program that is not linked to the chosen MPI,
-// empty if there is nothing to note.
-func programNote(p *Program, mpi *MPI) string {
+// programNote returns a note about a program that is not linked to an MPI, empty if
+// there is nothing to note. If the user named the MPI, only that one is recorded.
+func programNote(p *Program, explicit bool, mpi *MPI) string {
+	which := "an MPI"
+	if explicit {
+		which = mpi.String()
+	}
 	switch {
 	case p == nil:
 		return ""
 	case p.Kind == Unreadable:
-		return fmt.Sprintf("%s may be run, but not read: if it uses %s, that is recorded", p.Path, mpi)
+		return fmt.Sprintf("%s may be run, but not read: if it uses %s, that is recorded", p.Path, which)
 	case p.Kind == NoMPI:
-		return fmt.Sprintf("%s is not linked to an MPI library; if it or a program that it starts uses %s, that is recorded", p.Path, mpi)
+		return fmt.Sprintf("%s is not linked to an MPI library; if it or a program that it starts uses %s, that is recorded", p.Path, which)
 	case p.unreachable():
 		return p.Err().Error()
 	}

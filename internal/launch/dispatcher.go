@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"path/filepath"
 	"slices"
 
 	"github.com/mpitrace/mpitrace/internal/text"
@@ -55,11 +54,11 @@ func (c *Command) isUnlinked() bool {
 	return len(c.Programs) == 0 || err == nil && p != nil && p.Kind.mayUseAnyMPI()
 }
 
-// OtherLibraries returns the directory in which the library for a launcher's MPI
-// finds the libraries for others: a program that is linked to no MPI may load any
-// (docs/decisions/0080). It is empty if the command has no such program, or if the
-// user named the MPI. mpi, elsewhere and log are as for Dispatcher.
-func OtherLibraries(ctx context.Context, c *Command, which Choice, mpi *MPI, elsewhere func() (string, error), log io.Writer) string {
+// DispatcherForUnlinked returns the path of the dispatcher if a launcher starts a
+// program that is linked to no MPI, and so may load any (docs/decisions/0080). It
+// returns "" if the command has no such program, or if the user named the MPI.
+// mpi, elsewhere and log are as for Dispatcher.
+func DispatcherForUnlinked(ctx context.Context, c *Command, which Choice, mpi *MPI, elsewhere func() (string, error), log io.Writer) string {
 	if which.isExplicit() || c.mayUseAnyMPI() || !c.hasUnlinked() {
 		return ""
 	}
@@ -68,7 +67,7 @@ func OtherLibraries(ctx context.Context, c *Command, which Choice, mpi *MPI, els
 		fmt.Fprintf(log, "mpitrace: %s: only programs that use %s are recorded\n", text.Lines(err.Error()), mpi)
 		return ""
 	}
-	return filepath.Dir(path)
+	return path
 }
 
 // hasUnlinked reports whether the command may start a program that is not linked

@@ -17,9 +17,6 @@ import (
 const (
 	EnvDir   = "MPITRACE_DIR"       // run directory
 	EnvSpool = "MPITRACE_SPOOL_DIR" // private directory on this node, copied to the run directory afterwards
-	// EnvLibraries is the directory of the dispatcher, where a preloaded library
-	// finds the one for another MPI than its own.
-	EnvLibraries = "MPITRACE_LIBRARIES"
 )
 
 // NoteNested writes a note for the outer run, if this process is inside one,
@@ -36,9 +33,9 @@ type Recorder struct {
 	Flavour run.Flavour
 	Dir     string // absolute path of the run directory
 	Spool   string // spool directory on this node, empty for none
-	// Libraries is the directory with the libraries of all MPIs, for programs
-	// that are linked to none. It is empty if the user named the MPI.
-	Libraries string
+	// Dispatcher is the path of the library for all MPIs, which is preloaded into
+	// programs that are linked to none. It is empty if the user named the MPI.
+	Dispatcher string
 	// Settings that nobody set leave the environment unchanged.
 	Settings settings.Values
 }
@@ -49,8 +46,8 @@ func (r *Recorder) Words() []string {
 	if r.Spool != "" {
 		words = append(words, "--spool", r.Spool)
 	}
-	if r.Libraries != "" {
-		words = append(words, "--libraries", r.Libraries)
+	if r.Dispatcher != "" {
+		words = append(words, "--dispatcher", r.Dispatcher)
 	}
 	return append(words, r.Settings.Words()...)
 }
@@ -62,10 +59,6 @@ func (r *Recorder) Environ(env []string) []string {
 	env = unsetenv(env, EnvSpool)
 	if r.Spool != "" && atomicfile.CheckOwnDirectory(r.Spool) == nil {
 		env = setenv(env, EnvSpool, r.Spool)
-	}
-	env = unsetenv(env, EnvLibraries)
-	if r.Libraries != "" {
-		env = setenv(env, EnvLibraries, r.Libraries)
 	}
 	for _, v := range r.Settings.Told() {
 		env = setenv(env, v.Env(), v.Text)

@@ -176,9 +176,8 @@ func libraryWithoutCompiler(mpi *MPI, log io.Writer) (lib string, ok bool) {
 // nothing because many ranks call it at the same time. It takes the MPI that the
 // settings name, else the one that the program is linked to, else the launcher's.
 //
-// If the program is linked to no MPI and there is no library for the launcher's, it
-// takes the dispatcher. Otherwise the library for the launcher's MPI finds those
-// for other MPIs beside the dispatcher.
+// If the program is linked to no MPI, it takes the dispatcher. Where there is none,
+// it takes the library for the launcher's MPI.
 func RankRecorder(argv []string, which Choice) (*Recorder, error) {
 	if which.isExplicit() {
 		return rankRecorder(Recall(which.MPI, which.CC))
@@ -187,31 +186,20 @@ func RankRecorder(argv []string, which Choice) (*Recorder, error) {
 	if err != nil {
 		return nil, err
 	}
-	mpis := rankMPIs(p)
-	if !p.Kind.mayUseAnyMPI() {
-		if mpis == nil {
-			return nil, p.Err()
+	if p.Kind.mayUseAnyMPI() {
+		dispatcher, err := interpose.FindDispatcher()
+		if err == nil {
+			return &Recorder{Library: dispatcher, Flavour: LaunchedFlavour()}, nil
 		}
-		return rankRecorder(mpis)
+		if errors.As(err, new(*interpose.NoRoomError)) {
+			return nil, err
+		}
 	}
-	dispatcher, err := interpose.FindDispatcher()
-	switch {
-	case mpis == nil && errors.As(err, new(*interpose.NoRoomError)):
-		return nil, err
-	case mpis == nil && err != nil:
+	mpis := rankMPIs(p)
+	if mpis == nil {
 		return nil, p.Err()
-	case mpis == nil:
-		return &Recorder{Library: dispatcher}, nil
 	}
-	r, noLibrary := rankRecorder(mpis)
-	switch {
-	case err != nil: // only the launcher's MPI is recorded
-		return r, noLibrary
-	case noLibrary != nil:
-		return &Recorder{Library: dispatcher}, nil
-	}
-	r.Libraries = filepath.Dir(dispatcher)
-	return r, nil
+	return rankRecorder(mpis)
 }
 
 // rankRecorder returns a Recorder with the library for the first of the MPIs that

@@ -44,13 +44,16 @@ func (r *Recorder) Exec(argv []string, path string, log io.Writer) error {
 // environFor returns the environment for a program. If the program cannot be
 // recorded, it returns env unchanged, and the reason in why.
 func (r *Recorder) environFor(file string, env []string) (out []string, why string) {
+	p, err := Inspect(file)
+	if err != nil {
+		return env, err.Error()
+	}
+	if p.Kind.mayUseAnyMPI() && r.Dispatcher != "" {
+		r.Library = r.Dispatcher
+	}
 	if err := interpose.CheckLibrary(r.Library); errors.Is(err, fs.ErrNotExist) {
 		return env, fmt.Sprintf("the library is not on this node: %v", err)
 	} else if err != nil {
-		return env, err.Error()
-	}
-	p, err := Inspect(file)
-	if err != nil {
 		return env, err.Error()
 	}
 	switch {
@@ -60,9 +63,6 @@ func (r *Recorder) environFor(file string, env []string) (out []string, why stri
 		run.NoteWrongMPI(run.Dir(r.Dir).Recordings(), p.Path, p.Library)
 		return env, fmt.Sprintf("%s is linked to %s (%s), the library is for %s; see --mpi",
 			p.Path, p.Flavour.Title(), p.Library, r.Flavour.Title())
-	}
-	if p.Kind == UsesMPI {
-		r.Libraries = ""
 	}
 	return r.Environ(env), ""
 }

@@ -17,15 +17,15 @@ import (
 // RecordedCommand is a command that is run and recorded. Call Prepare, then
 // Run.
 type RecordedCommand struct {
-	Version  string // of mpitrace
-	Settings settings.Values
-	Command  *Command
-	MPI      *MPI
-	Library  string // the library to preload
-	Others   string // the directory with the libraries of all MPIs, empty if only this one is recorded
-	Dir      run.Dir
-	NewDir   bool // the run directory did not exist before
-	Log      io.Writer
+	Version    string // of mpitrace
+	Settings   settings.Values
+	Command    *Command
+	MPI        *MPI
+	Library    string // the library to preload
+	Dispatcher string // the library for all MPIs, for programs that are linked to none; empty if only this MPI is recorded
+	Dir        run.Dir
+	NewDir     bool // the run directory did not exist before
+	Log        io.Writer
 	// OnNotEnding is called if the job has not ended after a signal, once the
 	// recordings made so far are in the run directory.
 	OnNotEnding func()
@@ -49,7 +49,7 @@ func (c *RecordedCommand) Prepare() (err error) {
 		c.Discard()
 		return &NoSpoolError{err}
 	}
-	r := &Recorder{Library: c.Library, Flavour: c.MPI.Flavour, Dir: string(c.Dir), Settings: c.Settings, Libraries: c.Others}
+	r := &Recorder{Library: c.Library, Flavour: c.MPI.Flavour, Dir: string(c.Dir), Settings: c.Settings, Dispatcher: c.Dispatcher}
 	if interpose.IsDispatcher(c.Library) {
 		r.Flavour = "" // for all
 	}

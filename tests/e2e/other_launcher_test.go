@@ -3,7 +3,6 @@ package e2e
 import (
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/mpitrace/mpitrace/interpose"
@@ -15,69 +14,6 @@ import (
 func otherDebian(m implementation) implementation {
 	all := slices.DeleteFunc(implementations(), func(o implementation) bool { return !debian(o) || o.name == m.name })
 	return all[0]
-}
-
-// takenOver runs a program on n ranks with the library for another MPI
-// preloaded, and with the libraries for all MPIs at hand. If n is 0, it runs one
-// process without a launcher.
-func (m implementation) takenOver(t *testing.T, n int, program ...string) job {
-	t.Helper()
-	dir := filepath.Join(t.TempDir(), "run")
-	env := []string{"MPITRACE_DIR=" + dir, "MPITRACE_LIBRARIES=" + filepath.Dir(dispatcher(t))}
-	command := preload(otherDebian(m).library(t), env, program...)
-	if n > 0 {
-		command = m.launch(n, command...)
-	}
-	out := execute(t, nil, command...)
-	j := job{output: out, dir: dir, ranks: readRecordings(t, dir)}
-	if j.code != 0 || !strings.HasPrefix(strings.TrimSpace(j.stdout), "ok") || j.stderr != "" {
-		t.Fatalf("exit status %d\n%s%s", j.code, j.stdout, j.stderr)
-	}
-	checkWhole(t, max(n, 1), j)
-	return j
-}
-
-// TestTakenOver compares what is recorded in processes that were started with the
-// library for another MPI with what the right library records.
-func TestTakenOver(t *testing.T) {
-	needPrebuilt(t)
-	withEach(t, debian, func(t *testing.T, m implementation) {
-		for name, n := range map[string]int{"sendrecv": 3, "constructors": 4, "threads": 2} {
-			t.Run(name, func(t *testing.T) {
-				program := m.compile(t, name)
-				got, want := m.takenOver(t, n, program), m.run(t, n, program)
-				diff(t, "messages", pointToPoint(want.ranks), pointToPoint(got.ranks))
-				diff(t, "calls", countCalls(want.ranks), countCalls(got.ranks))
-			})
-		}
-		t.Run("RTLD_LOCAL", func(t *testing.T) {
-			j := m.takenOver(t, 2, compilePlain(t, "host"), m.compile(t, "plugin", "-shared", "-fPIC"))
-			diff(t, "messages", message(0, 1, 77), pointToPoint(j.ranks))
-		})
-		t.Run("unloaded and opened again", func(t *testing.T) {
-			plugin := m.compile(t, "reloaded_plugin", "-shared", "-fPIC")
-			j := m.takenOver(t, 0, compilePlain(t, "reloaded"), plugin, "local", "3")
-			if n := countCalls(j.ranks)["Sendrecv"]; n != 3 {
-				t.Errorf("recorded %d Sendrecv, want 3", n)
-			}
-		})
-	})
-}
-
-// TestTakenOverFortran does the same with each binding of Fortran.
-func TestTakenOverFortran(t *testing.T) {
-	testenv.At(t, testenv.All)
-	needPrebuilt(t)
-	withEach(t, debian, func(t *testing.T, m implementation) {
-		withBindings(t, func(t *testing.T, b binding) {
-			program := m.compileFortran(t, b, "fortran_p2p")
-			got, want := m.takenOver(t, 2, program), m.run(t, 2, program)
-			diff(t, "messages", pointToPoint(want.ranks), pointToPoint(got.ranks))
-			calls := countCalls(got.ranks)
-			calls["Test"] = countCalls(want.ranks)["Test"] // varies: the program polls
-			diff(t, "calls", countCalls(want.ranks), calls)
-		})
-	})
 }
 
 // TestOtherLauncher runs a program behind env under another MPI's launcher, in job

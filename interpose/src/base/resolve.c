@@ -4,7 +4,6 @@
 #include "base/job.h"
 #include "base/loader.h"
 #include "base/lock.h"
-#include "base/other_family.h"
 #include "base/wrong_mpi.h"
 
 #include <dlfcn.h>
@@ -184,14 +183,12 @@ bool mt_resolve(uint64_t caller)
     mt_resolve_release(module);
     const char *mpi = file_of(mpi_function());
     mt_wrapper_start *starts = state < 0 ? mt_wrong_mpi_find_wrappers() : NULL;
-    mt_other_family *other = state < 0 ? mt_other_family_open(mpi_function()) : NULL;
     mt_lock(MT_LOCK_RESOLVE);
     bool first = !atomic_load(&found_mpi);
-    if (first && state < 0 && !(other && mt_other_family_take_over(other)))
+    if (first && state < 0)
         mt_wrong_mpi_pass_through(mpi, starts);
     else
         free(starts);
-    free(other);
     atomic_store_explicit(&found_mpi, state, memory_order_release);
     mt_unlock(MT_LOCK_RESOLVE);
     if (first && state > 0)

@@ -54,11 +54,9 @@ static bool overwrite(unsigned char *at, const code *with)
     return true;
 }
 
-bool mt_wrong_mpi_write_jump(unsigned char *at, void *target)
+static bool write_jump(unsigned char *at, void *target)
 {
     code with;
-    if (MT_TARGET < 0)
-        return false;
     memcpy(&with, jump, sizeof jump);
     memcpy(with.bytes + MT_TARGET, &target, sizeof target);
     return overwrite(at, &with);
@@ -105,7 +103,7 @@ static bool replace(void)
         if (!replaced[i].at)
             continue;
         memcpy(&replaced[i].was, replaced[i].at, sizeof replaced[i].was);
-        done = mt_wrong_mpi_write_jump(replaced[i].at, target);
+        done = write_jump(replaced[i].at, target);
     }
     return done;
 }

@@ -5,8 +5,6 @@
 
 #include "base/hook.h"
 
-#include <stdbool.h>
-
 // Called once, if the program is not recorded because it uses the MPI in the file
 // `mpi`.
 typedef void mt_hook_wrong_mpi(const char *mpi);
@@ -21,9 +19,6 @@ mt_wrapper_start *mt_wrong_mpi_find_wrappers(void);
 // `mpi` is the file of the MPI. Takes ownership of `starts`, which mt_wrong_mpi_find_wrappers
 // returned.
 void mt_wrong_mpi_pass_through(const char *mpi, mt_wrapper_start *starts);
-
-// Replaces the start of a function of ours with a jump. Returns false if that is not possible.
-bool mt_wrong_mpi_write_jump(unsigned char *at, void *target);
 
 // Restores the wrappers if they were replaced: that MPI was unloaded.
 void mt_wrong_mpi_restore(void);

@@ -2,7 +2,6 @@
 #include "calls/fortran.h"
 
 #include "base/lock.h"
-#include "base/other_family.h"
 #include "base/resolve.h"
 #include "record/record.h"
 #include "record/stack.h"
@@ -173,19 +172,14 @@ void *mt_thunk_find_target(uint32_t index, uint64_t caller)
     // may call them by their PMPI names. In both cases no wrapper in C sees the call.
     if (mt_call_callback(call))
         atomic_store_explicit(&mt_objects.callbacks, true, memory_order_relaxed);
-    void *p = look_up(symbol, caller), *recorder;
+    void *p = look_up(symbol, caller);
     // An MPI also has the PMPI form of each of these names.
     bool foreign = kind == MT_MPIF || kind == MT_CPTR ? !look_up(profiling, caller) : !p;
     if (foreign) {
         is_foreign[index] = true;
         mt_fortran_noted.call = 0;
-    } else if (mt_resolve(caller)) {
-        if (kind > MT_PMPI_C_LARGE)
-            open_bindings(p, caller);
-    } else if ((recorder = mt_other_family_function(symbol))) {
-        mt_fortran_noted.call = 0; // that library notes the call itself
-        errno = saved;
-        return recorder;
+    } else if (mt_resolve(caller) && kind > MT_PMPI_C_LARGE) {
+        open_bindings(p, caller);
     }
     if (p && kind == MT_PMPI_C && call == MT_CALL_FINALIZE)
         p = (void *)(uintptr_t)finalize_passed_on;
