@@ -20,7 +20,7 @@ import (
 // folders are the layers of src, the lowest first. A layer includes and calls
 // only itself and those before it. A higher layer that a lower one has to reach
 // registers a function with it: see src/base/hook.h.
-var folders = []string{"base", "file", "record", "objects", "calls", "mpit", "lifecycle", "gen", "dispatch"}
+var folders = []string{"bind", "base", "file", "record", "objects", "calls", "mpit", "lifecycle", "gen", "dispatch"}
 
 // upward lists the references to higher layers that are allowed. Entries can be
 // removed, never added.

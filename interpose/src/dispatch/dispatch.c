@@ -8,14 +8,17 @@
 // Only names that every MPI has can be intercepted: a program that tests for a function by a
 // weak symbol must not find ours where its MPI has none.
 //
-// In a process that does not call MPI nothing here runs, except for dlclose. There is no lock:
-// threads that make the first call at the same time find the same.
+// In a process without MPI nothing here runs, except for dlclose and a look at the files that are
+// loaded. If an MPI is among them, the library is opened and calls that lead past the entries are
+// bound to them or, if they are newer than the entries, to the library (bind/bind.h). There is no
+// lock: threads that make the first call at the same time find the same.
 //
 // If a process calls a second MPI, also after it has unloaded the first, entries no longer store
 // what they found: each call then looks up what its caller sees, which takes microseconds. The
 // second MPI is not recorded.
 #define _GNU_SOURCE
 #include "base/dispatcher.h"
+#include "bind/bind.h"
 #include "dispatch/entries.h"
 
 #include <dlfcn.h>
@@ -37,10 +40,11 @@ enum { SONAMES = sizeof sonames / sizeof *sonames };
 // A function that every MPI has, and no tool has a reason to wrap.
 #define PROBE "PMPI_Get_library_version"
 
-// The first MPI that was called.
+// The first MPI that was called, or that was bound before.
 typedef struct found {
     const char *file;
     void *library; // handle of the library that records it, NULL if there is none
+    bool called;
 } found;
 
 static _Atomic(const found *) first;
@@ -80,6 +84,8 @@ static void *module(uint64_t caller)
     if (found && dlsym(found, PROBE))
         return found;
     close_module(found);
+    if (*mt_bound_file() && (found = dlopen(mt_bound_file(), RTLD_LAZY | RTLD_NOLOAD)))
+        return found;
     for (int i = 0; i < SONAMES; i++)
         if ((found = dlopen(sonames[i], RTLD_LAZY | RTLD_NOLOAD)))
             return found;
@@ -175,14 +181,18 @@ static void *open_library(void *mpi)
     void *library = realpath(map->l_name, real) ? open_named(real) : NULL;
     if (!library && soname)
         library = open_named(is_cray(soname) ? "libmpi.so.12" : soname);
-    if (!library) {
-        const char *why = dlerror();
-        dprintf(2, "mpitrace: no library for %s: nothing is recorded (%s). Build it with `mpitrace build`, then call "
-                "`mpitrace preload`\n", map->l_name, why ? why : "it has no name");
-        note_unrecorded(map->l_name);
-        return NULL;
-    }
     return library;
+}
+
+// Reports that the program calls an MPI which there is no library for.
+static void report_unrecorded(const char *file)
+{
+    const char *why = dlerror();
+    if (is_superfluous())
+        return;
+    dprintf(2, "mpitrace: no library for %s: nothing is recorded (%s). Build it with `mpitrace build`, then call "
+            "`mpitrace preload`\n", file, why ? why : "it has no name");
+    note_unrecorded(file);
 }
 
 // Makes the library ready to record.
@@ -221,37 +231,94 @@ static void second_mpi(const found *was, const char *file)
         note_unrecorded(file);
 }
 
+// Puts an entry in the place of `was`. Returns the entry that is there then.
+static const found *set_first(const found *was, const char *file, void *library, bool called)
+{
+    found *now = malloc(sizeof *now);
+    char *copy = strdup(file);
+    if (now && copy) {
+        *now = (found){copy, library, called};
+        if (atomic_compare_exchange_strong(&first, &was, now)) {
+            if (library)
+                start_library(library);
+            return now;
+        }
+    }
+    free(copy); // another thread was first, or there is no memory
+    free(now);
+    return was;
+}
+
+static bool is_file_of(const found *f, const char *file)
+{
+    return f && strcmp(f->file, file) == 0;
+}
+
 // Returns the library for the MPI that has the function `mpi`, or NULL if that MPI is not
 // recorded.
 static void *library_for(void *mpi)
 {
     const char *file = file_of(mpi);
     const found *was = atomic_load(&first);
+    bool called = was && was->called;
     if (!file)
         return NULL;
-    if (was && strcmp(was->file, file) == 0)
+    if (called && is_file_of(was, file))
         return was->library;
-    if (was && (atomic_load(&by_caller) || is_loaded(was->file))) {
+    if (called && (atomic_load(&by_caller) || is_loaded(was->file))) {
         second_mpi(was, file);
         return NULL;
     }
-    found *now = malloc(sizeof *now);
-    if (!now)
-        return NULL;
-    *now = (found){strdup(file), open_library(mpi)};
-    if (was && now->library != was->library) { // one library records the process
+    void *library = !called && is_file_of(was, file) ? was->library : NULL;
+    if (!library && !(library = open_library(mpi)))
+        report_unrecorded(file);
+    if (called && library != was->library) { // one library records the process
         second_mpi(was, file);
-        free((char *)now->file);
-        free(now);
         return NULL;
     }
-    if (now->library)
-        start_library(now->library);
-    if (now->file && atomic_compare_exchange_strong(&first, &was, now))
-        return now->library;
-    free((char *)now->file);
-    free(now);
-    return was ? library_for(mpi) : NULL; // another thread was first
+    const found *now = set_first(was, file, library, true);
+    return now && is_file_of(now, file) ? now->library : now ? library_for(mpi) : NULL;
+}
+
+static bool serves(const mt_image *mpi)
+{
+    return is_file_of(atomic_load(&first), mpi->file);
+}
+
+// Binds the MPI that was called first or, before any was, the first for which there is a library.
+static void bind(void)
+{
+    enum { MOST = 8 };
+    void *mpis[MOST];
+    int saved = errno;
+    if (!mt_bind_is_due())
+        return;
+    for (size_t i = 0, n = mt_bind_loaded_mpis(mpis, MOST); i < n; i++) {
+        const found *was = atomic_load(&first);
+        const char *file = file_of(mpis[i]);
+        if (!file || (was && (was->called || is_loaded(was->file))))
+            continue;
+        void *library = open_library(mpis[i]);
+        if (library)
+            set_first(was, file, library, false);
+        else
+            dlerror(); // the first call reports it
+    }
+    const found *f = atomic_load(&first);
+    mt_binder binder = {.serves = serves, .wrappers = {mt_slots, f && f->library ? dlsym(f->library, "mt_dispatched") : NULL}};
+    mt_bind(&binder, true);
+    errno = saved;
+}
+
+// Called by the _init of each file that is loaded: see bind/bind.h.
+MT_EXPORT void __gmon_start__(void)
+{
+    bind();
+}
+
+__attribute__((constructor)) static void start(void)
+{
+    bind();
 }
 
 // Reports whether the function may be the first that a program calls of an MPI. Its slot is
@@ -274,7 +341,9 @@ static void *find(const char *name, uint64_t caller, void *mpi, bool *recorded)
     void *library = mpi ? library_for(mpi) : was ? was->library : NULL;
     void *p = library ? dlsym(library, name) : NULL;
     *recorded = p;
-    return p ? p : without_us(name, caller);
+    if (!p)
+        p = without_us(name, caller);
+    return p;
 }
 
 void *mt_dispatch_find(uint32_t entry, uint64_t caller)
