@@ -12,7 +12,7 @@
 // not run. mt_resolve checks it again.
 static bool serves(const mt_image *mpi)
 {
-    bool open_mpi = mt_image_find_name(mpi, "ompi_mpi_comm_world");
+    bool open_mpi = mt_image_find(mpi, mt_image_hash("ompi_mpi_comm_world"));
 #ifdef OPEN_MPI
     return open_mpi;
 #else

@@ -32,8 +32,8 @@ static void classify(mt_image *image)
 {
     if (!*image->file)
         return; // the program itself: it comes before us, and its own calls are bound already
-    image->is_mpi = mt_image_find_name(image, PROBE);
-    image->is_fortran = !image->is_mpi && mt_image_find_name(image, "pmpi_init_");
+    image->is_mpi = mt_image_find(image, mt_image_hash(PROBE));
+    image->is_fortran = !image->is_mpi && mt_image_find(image, mt_image_hash("pmpi_init_"));
 }
 
 // --- looking for an MPI ---
@@ -98,7 +98,7 @@ static int add_mpi(struct dl_phdr_info *info, size_t size, void *into)
         return 0;
     classify(&image);
     if (image.is_mpi)
-        m->functions[m->count++] = (void *)(image.base + mt_image_find_name(&image, PROBE)->st_value);
+        m->functions[m->count++] = (void *)(image.base + mt_image_find(&image, mt_image_hash(PROBE))->st_value);
     return 0;
 }
 
@@ -188,72 +188,60 @@ static bool is_defined_elsewhere(const files *f, mt_hashed_name name)
     return false;
 }
 
-// Returns the MPI's own function with this name, or 0 if the name has no alias that
-// other tools use. The alias of MPI_x is PMPI_x.
-static uintptr_t original(const mt_image *mpi, const char *name)
-{
-    char alias[128] = "P";
-    if (strlen(name) > sizeof alias - 2)
-        return 0;
-    strcpy(alias + 1, name);
-    const ElfW(Sym) *s = mt_image_find_name(mpi, alias);
-    return s ? mpi->base + s->st_value : 0;
-}
-
 // --- binding ---
 
-// Makes the symbol MPI_x of the MPI lead to the wrapper, unless it does.
-static bool bind_symbol(const files *f, const char *name, uintptr_t to)
+// Makes the symbol MPI_x of the MPI lead to the wrapper, unless it does. `s` and `alias`
+// are the MPI's symbols MPI_x and PMPI_x.
+static bool bind_symbol(const files *f, mt_hashed_name name, ElfW(Sym) *s, const ElfW(Sym) *alias, uintptr_t to)
 {
-    mt_hashed_name hashed = mt_image_hash(name);
-    ElfW(Sym) *s = mt_image_find(f->mpi, hashed);
-    if (!s || ELF64_ST_TYPE(s->st_info) != STT_FUNC || f->mpi->base + s->st_value != original(f->mpi, name) ||
-        is_defined_elsewhere(f, hashed))
+    if (ELF64_ST_TYPE(s->st_info) != STT_FUNC || s->st_value != alias->st_value || is_defined_elsewhere(f, name))
         return false;
     __atomic_store_n(&s->st_value, to - f->mpi->base, __ATOMIC_RELAXED);
     return true;
 }
 
-static size_t bind_symbols(const files *f)
+// The dynamic linker skips local symbols.
+static bool is_hidden(const ElfW(Sym) *s)
 {
-    size_t unused, count = mt_image_symbol_count(f->mpi, &unused), bound = 0;
-    if (!mt_image_open(f->mpi, f->mpi->symbols, f->mpi->symbols + count))
-        return 0;
-    for (int i = 0; i < 2 && f->wrappers[i]; i++) {
-        const mt_image *w = f->wrappers[i];
-        size_t first, end = mt_image_symbol_count(w, &first);
-        for (const ElfW(Sym) *s = w->symbols + first; s < w->symbols + end; s++) {
-            const char *name = mt_image_symbol_name(w, s);
-            if (*name == 'M' && s->st_value && ELF64_ST_TYPE(s->st_info) == STT_FUNC && is_c_name(name))
-                bound += bind_symbol(f, name, w->base + s->st_value);
-        }
-    }
-    mt_image_close(f->mpi, f->mpi->symbols, f->mpi->symbols + count);
-    return bound;
+    return ELF64_ST_BIND(s->st_info) == STB_LOCAL;
 }
 
-// Makes names of our first file that the MPI lacks invisible, and others visible.
-static size_t hide_symbols(const files *f)
+// Makes a symbol of our first file invisible, or visible again.
+static bool show_symbol(const files *f, ElfW(Sym) *s, bool visible)
 {
     const mt_image *w = f->wrappers[0];
-    size_t first, end = mt_image_symbol_count(w, &first), hidden = 0;
-    bool open = false;
+    if (!s || is_hidden(s) != visible || !mt_image_open(w, s, s + 1))
+        return false;
+    s->st_info = ELF64_ST_INFO(visible ? STB_GLOBAL : STB_LOCAL, ELF64_ST_TYPE(s->st_info));
+    mt_image_close(w, s, s + 1);
+    return true;
+}
+
+// What was changed.
+typedef struct changes {
+    bool bound, hidden;
+} changes;
+
+// Compares the wrappers in one of our files with the functions of the MPI.
+static changes bind_wrappers(const files *f, const mt_image *w)
+{
+    changes c = {false, false};
+    size_t first, end = mt_image_symbol_count(w, &first);
+    bool shows = f->binder->hides && w == f->wrappers[0];
     for (ElfW(Sym) *s = w->symbols + first; s < w->symbols + end; s++) {
         const char *name = mt_image_symbol_name(w, s);
-        if ((*name != 'M' && *name != 'P') || !s->st_value || ELF64_ST_TYPE(s->st_info) != STT_FUNC || !is_c_name(name))
+        if (*name != 'M' || !s->st_value || ELF64_ST_TYPE(s->st_info) != STT_FUNC || !is_c_name(name))
             continue;
-        unsigned is = ELF64_ST_BIND(s->st_info), want = mt_image_find_name(f->mpi, name) ? STB_GLOBAL : STB_LOCAL;
-        if (is == want || (is == STB_WEAK && want == STB_GLOBAL))
-            continue;
-        if (!open && !mt_image_open(w, w->symbols, w->symbols + end))
-            return 0;
-        open = true;
-        s->st_info = ELF64_ST_INFO(want, STT_FUNC); // the dynamic linker skips local symbols
-        hidden += want == STB_LOCAL;
+        mt_hashed_name hashed = mt_image_hash(name), hashed_alias = mt_image_hash_alias(name);
+        ElfW(Sym) *of_mpi = mt_image_find(f->mpi, hashed), *alias = mt_image_find(f->mpi, hashed_alias);
+        if (shows && (!of_mpi || is_hidden(s))) {
+            c.hidden |= show_symbol(f, s, of_mpi) && !of_mpi;
+            c.hidden |= show_symbol(f, mt_image_find(w, hashed_alias), alias) && !alias;
+        }
+        if (f->served && of_mpi && alias)
+            c.bound |= bind_symbol(f, hashed, of_mpi, alias, w->base + s->st_value);
     }
-    if (open)
-        mt_image_close(w, w->symbols, w->symbols + end);
-    return hidden;
+    return c;
 }
 
 // Returns what the slot of a relocation should hold.
@@ -262,31 +250,33 @@ typedef uintptr_t wanted(const files *f, const ElfW(Sym) *symbol, const char *na
 static uintptr_t wanted_wrapper(const files *f, const ElfW(Sym) *symbol, const char *name, uintptr_t is)
 {
     (void)symbol;
-    if (!mt_image_contains(f->mpi, is) || !is_c_name(name))
-        return is;
     mt_hashed_name hashed = mt_image_hash(name);
-    const ElfW(Sym) *s = mt_image_find(f->mpi, hashed);
-    uintptr_t to = s && original(f->mpi, name) == is ? wrapper(f, hashed) : 0;
+    const ElfW(Sym) *s = mt_image_find(f->mpi, hashed), *alias = mt_image_find(f->mpi, mt_image_hash_alias(name));
+    uintptr_t to = s && alias && f->mpi->base + alias->st_value == is ? wrapper(f, hashed) : 0;
     return to && f->mpi->base + s->st_value == to ? to : is;
 }
 
 static uintptr_t wanted_null(const files *f, const ElfW(Sym) *symbol, const char *name, uintptr_t is)
 {
-    if (!mt_image_contains(f->wrappers[0], is) || symbol->st_shndx != SHN_UNDEF ||
-        ELF64_ST_BIND(symbol->st_info) != STB_WEAK || !is_c_name(name))
-        return is;
-    return mt_image_find_name(f->wrappers[0], name) ? is : 0;
+    bool weak = symbol->st_shndx == SHN_UNDEF && ELF64_ST_BIND(symbol->st_info) == STB_WEAK;
+    const ElfW(Sym) *s = weak ? mt_image_find(f->wrappers[0], mt_image_hash(name)) : NULL;
+    return s && is_hidden(s) ? 0 : is;
 }
 
-static void change_slots(const files *f, const mt_image *image, const ElfW(Rela) *r, size_t count, wanted *want)
+// Changes slots of the image that hold an address in the file `bound_to`.
+static void change_slots(const files *f, const mt_image *image, const ElfW(Rela) *r, size_t count,
+                         const mt_image *bound_to, wanted *want)
 {
     for (const ElfW(Rela) *end = r + count; r < end; r++) {
         unsigned type = ELF64_R_TYPE(r->r_info);
         if ((type != JUMP_SLOT && type != GLOB_DAT && type != ABSOLUTE) || r->r_addend)
             continue;
         uintptr_t *slot = (uintptr_t *)(image->base + r->r_offset), is = __atomic_load_n(slot, __ATOMIC_RELAXED);
+        if (!mt_image_contains(bound_to, is))
+            continue;
         const ElfW(Sym) *symbol = &image->symbols[ELF64_R_SYM(r->r_info)];
-        uintptr_t to = want(f, symbol, mt_image_symbol_name(image, symbol), is);
+        const char *name = mt_image_symbol_name(image, symbol);
+        uintptr_t to = is_c_name(name) ? want(f, symbol, name, is) : is;
         if (to == is || (!f->loading && mt_image_protected(image, slot)) || !mt_image_open(image, slot, slot + 1))
             continue;
         __atomic_store_n(slot, to, __ATOMIC_RELEASE);
@@ -294,14 +284,14 @@ static void change_slots(const files *f, const mt_image *image, const ElfW(Rela)
     }
 }
 
-static void change_all_slots(const files *f, wanted *want)
+static void change_all_slots(const files *f, const mt_image *bound_to, wanted *want)
 {
     for (size_t i = 0; i < f->count; i++) {
         const mt_image *image = &f->images[i];
         if (is_wrapper_file(f, image))
             continue;
-        change_slots(f, image, image->relocations, image->relocation_count, want);
-        change_slots(f, image, image->plt, image->plt_count, want);
+        change_slots(f, image, image->relocations, image->relocation_count, bound_to, want);
+        change_slots(f, image, image->plt, image->plt_count, bound_to, want);
     }
 }
 
@@ -316,13 +306,21 @@ static void bind_files(const files *f)
 {
     if (!f->mpi || !f->wrappers[0] || !f->wrappers[0]->has_thread_local) // without it: a copy that the dispatcher opened
         return;
-    if (f->binder->hides && hide_symbols(f))
-        change_all_slots(f, wanted_null);
-    if (!f->served)
+    size_t unused;
+    ElfW(Sym) *symbols = f->mpi->symbols, *end = symbols + mt_image_symbol_count(f->mpi, &unused);
+    if (f->served && !mt_image_open(f->mpi, symbols, end))
         return;
-    strncpy(bound_file, f->mpi->file, sizeof bound_file - 1);
-    if (bind_symbols(f) && may_have_led_past(f))
-        change_all_slots(f, wanted_wrapper);
+    changes c = bind_wrappers(f, f->wrappers[0]);
+    if (f->wrappers[1])
+        c.bound |= bind_wrappers(f, f->wrappers[1]).bound;
+    if (f->served) {
+        mt_image_close(f->mpi, symbols, end);
+        strncpy(bound_file, f->mpi->file, sizeof bound_file - 1);
+    }
+    if (c.hidden)
+        change_all_slots(f, f->wrappers[0], wanted_null);
+    if (c.bound && may_have_led_past(f))
+        change_all_slots(f, f->mpi, wanted_wrapper);
 }
 
 static int bind_under_lock(struct dl_phdr_info *info, size_t size, void *into)

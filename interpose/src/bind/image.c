@@ -28,21 +28,36 @@ static void read_segments(mt_image *image)
     }
 }
 
+// The table begins with the number of buckets, the first symbol, the number of words of the
+// filter, and the shift of its second bit.
+static void read_gnu_table(mt_image *image, const uint32_t *h)
+{
+    mt_gnu_table *t = &image->gnu;
+    if (h[0] == 0)
+        return;
+    *t = (mt_gnu_table){.filter = (const ElfW(Addr) *)(h + 4), .bucket_count = h[0], .first = h[1], .word_mask = h[2] - 1, .shift = h[3]};
+    t->buckets = (const uint32_t *)(t->filter + h[2]);
+    t->hashes = t->buckets + h[0];
+}
+
 static void read_dynamic(mt_image *image)
 {
-    size_t soname = 0;
+    size_t soname = 0, relative = 0;
     for (const ElfW(Dyn) *d = image->dynamic; d->d_tag != DT_NULL; d++)
         switch (d->d_tag) {
         case DT_SYMTAB: image->symbols = address_of(image, d->d_un.d_ptr); break;
         case DT_STRTAB: image->strings = address_of(image, d->d_un.d_ptr); break;
-        case DT_GNU_HASH: image->gnu_hash = address_of(image, d->d_un.d_ptr); break;
+        case DT_GNU_HASH: read_gnu_table(image, address_of(image, d->d_un.d_ptr)); break;
         case DT_HASH: image->hash = address_of(image, d->d_un.d_ptr); break;
         case DT_RELA: image->relocations = address_of(image, d->d_un.d_ptr); break;
         case DT_RELASZ: image->relocation_count = d->d_un.d_val / sizeof(ElfW(Rela)); break;
+        case DT_RELACOUNT: relative = d->d_un.d_val; break;
         case DT_JMPREL: image->plt = address_of(image, d->d_un.d_ptr); break;
         case DT_PLTRELSZ: image->plt_count = d->d_un.d_val / sizeof(ElfW(Rela)); break;
         case DT_SONAME: soname = d->d_un.d_val; break;
         }
+    image->relocations += relative; // those come first and name no symbol
+    image->relocation_count -= relative;
     if (soname && image->strings)
         image->soname = image->strings + soname;
 }
@@ -54,90 +69,72 @@ bool mt_image_read(const struct dl_phdr_info *info, mt_image *image)
     read_segments(image);
     if (image->dynamic)
         read_dynamic(image);
-    return image->symbols && image->strings && (image->gnu_hash || image->hash);
+    return image->symbols && image->strings && (image->gnu.filter || image->hash);
 }
+
+static uint32_t hash_on(uint32_t hash, const char *name)
+{
+    for (const unsigned char *c = (const unsigned char *)name; *c; c++)
+        hash = hash * 33 + *c;
+    return hash;
+}
+
+enum { EMPTY_HASH = 5381 };
 
 mt_hashed_name mt_image_hash(const char *name)
 {
-    uint32_t hash = 5381;
-    for (const unsigned char *c = (const unsigned char *)name; *c; c++)
-        hash = hash * 33 + *c;
-    return (mt_hashed_name){name, hash};
+    return (mt_hashed_name){name, hash_on(EMPTY_HASH, name), false};
 }
 
-static bool is_visible(const ElfW(Sym) *s)
+mt_hashed_name mt_image_hash_alias(const char *name)
 {
-    unsigned binding = ELF64_ST_BIND(s->st_info);
-    return s->st_shndx != SHN_UNDEF && s->st_value != 0 && (binding == STB_GLOBAL || binding == STB_WEAK);
+    return (mt_hashed_name){name, hash_on(EMPTY_HASH * 33 + 'P', name), true};
 }
 
-// DT_GNU_HASH: the number of buckets, the first symbol in the table, the words of the filter and
-// its shift; the filter; the buckets; the hashes of the symbols.
-typedef struct gnu_table {
-    const ElfW(Addr) *filter;
-    const uint32_t *buckets, *hashes;
-    uint32_t count, first, words, shift;
-} gnu_table;
-
-static gnu_table gnu_table_of(const mt_image *image)
+static bool is_wanted(const mt_image *image, const ElfW(Sym) *s, mt_hashed_name wanted)
 {
-    const uint32_t *h = image->gnu_hash;
-    gnu_table t = {.count = h[0], .first = h[1], .words = h[2], .shift = h[3], .filter = (const ElfW(Addr) *)(h + 4)};
-    t.buckets = (const uint32_t *)(t.filter + t.words);
-    t.hashes = t.buckets + t.count;
-    return t;
+    const char *name = mt_image_symbol_name(image, s);
+    return s->st_shndx != SHN_UNDEF && s->st_value != 0 && (!wanted.alias || *name++ == 'P') && strcmp(name, wanted.name) == 0;
 }
 
 static ElfW(Sym) *find_in_gnu_table(const mt_image *image, mt_hashed_name name)
 {
-    enum { BITS = 8 * sizeof(ElfW(Addr)) };
-    gnu_table t = gnu_table_of(image);
-    ElfW(Addr) word = t.filter[name.hash / BITS & (t.words - 1)];
-    if (t.count == 0 || !(word >> name.hash % BITS & word >> (name.hash >> t.shift) % BITS & 1))
-        return NULL;
-    uint32_t i = t.buckets[name.hash % t.count];
-    if (i < t.first)
+    const mt_gnu_table *t = &image->gnu;
+    uint32_t i = t->buckets[name.hash % t->bucket_count];
+    if (i < t->first)
         return NULL;
     for (;; i++) {
-        uint32_t hash = t.hashes[i - t.first];
-        ElfW(Sym) *s = &image->symbols[i];
-        if ((hash | 1) == (name.hash | 1) && is_visible(s) && strcmp(mt_image_symbol_name(image, s), name.name) == 0)
-            return s;
+        uint32_t hash = t->hashes[i - t->first];
+        if ((hash | 1) == (name.hash | 1) && is_wanted(image, &image->symbols[i], name))
+            return &image->symbols[i];
         if (hash & 1)
             return NULL;
     }
 }
 
-ElfW(Sym) *mt_image_find(const mt_image *image, mt_hashed_name name)
+ElfW(Sym) *mt_image_find_symbol(const mt_image *image, mt_hashed_name name)
 {
-    if (image->gnu_hash)
+    if (image->gnu.filter)
         return find_in_gnu_table(image, name);
-    for (uint32_t i = 1; i < image->hash[1]; i++) { // DT_HASH: the number of buckets, that of symbols
-        ElfW(Sym) *s = &image->symbols[i];
-        if (is_visible(s) && strcmp(mt_image_symbol_name(image, s), name.name) == 0)
-            return s;
-    }
+    for (uint32_t i = 1; i < image->hash[1]; i++) // DT_HASH: the number of buckets, that of symbols
+        if (is_wanted(image, &image->symbols[i], name))
+            return &image->symbols[i];
     return NULL;
-}
-
-ElfW(Sym) *mt_image_find_name(const mt_image *image, const char *name)
-{
-    return mt_image_find(image, mt_image_hash(name));
 }
 
 size_t mt_image_symbol_count(const mt_image *image, size_t *first)
 {
+    const mt_gnu_table *t = &image->gnu;
     *first = 1;
-    if (!image->gnu_hash)
+    if (!t->filter)
         return image->hash[1];
-    gnu_table t = gnu_table_of(image);
     uint32_t last = 0;
-    for (uint32_t i = 0; i < t.count; i++)
-        last = t.buckets[i] > last ? t.buckets[i] : last;
-    *first = t.first;
-    if (last < t.first)
-        return t.first;
-    while (!(t.hashes[last - t.first] & 1))
+    for (uint32_t i = 0; i < t->bucket_count; i++)
+        last = t->buckets[i] > last ? t->buckets[i] : last;
+    *first = t->first;
+    if (last < t->first)
+        return t->first;
+    while (!(t->hashes[last - t->first] & 1))
         last++;
     return last + 1;
 }
@@ -190,4 +187,28 @@ bool mt_image_open(const mt_image *image, const void *from, const void *to)
 void mt_image_close(const mt_image *image, const void *from, const void *to)
 {
     change(image, from, to, 0);
+}
+
+typedef struct address {
+    uintptr_t value;
+    const char *file;
+} address;
+
+static int find_address(struct dl_phdr_info *info, size_t size, void *into)
+{
+    (void)size;
+    address *a = into;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        if (p->p_type == PT_LOAD && a->value - info->dlpi_addr - p->p_vaddr < p->p_memsz)
+            a->file = info->dlpi_name;
+    }
+    return a->file != NULL;
+}
+
+const char *mt_image_file_of(const void *value)
+{
+    address a = {(uintptr_t)value, NULL};
+    dl_iterate_phdr(find_address, &a);
+    return a.file;
 }

@@ -14,13 +14,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// DT_GNU_HASH: the filter, the buckets, and the hashes of the symbols from `first` on.
+typedef struct mt_gnu_table {
+    const ElfW(Addr) *filter;
+    const uint32_t *buckets, *hashes;
+    uint32_t bucket_count, first, word_mask, shift;
+} mt_gnu_table;
+
 typedef struct mt_image {
     uintptr_t base, start, end;
     const ElfW(Phdr) *segments;
     const ElfW(Dyn) *dynamic;
     ElfW(Sym) *symbols;
     const char *file, *strings, *soname; // soname may be NULL
-    const uint32_t *hash, *gnu_hash;     // one of them may be NULL
+    const uint32_t *hash;                // DT_HASH, used if there is no DT_GNU_HASH
+    mt_gnu_table gnu;                    // filter is NULL if there is none
     const ElfW(Rela) *relocations, *plt;
     size_t relocation_count, plt_count;
     int segment_count;
@@ -30,17 +38,32 @@ typedef struct mt_image {
 // Describes a loaded file. Returns false if it defines no symbols.
 bool mt_image_read(const struct dl_phdr_info *info, mt_image *image);
 
-// A name with its hash, to look it up in several files.
+// A name with its hash, to look it up in several files. With `alias` it stands for its alias:
+// the name with P before it.
 typedef struct mt_hashed_name {
     const char *name;
     uint32_t hash;
+    bool alias;
 } mt_hashed_name;
 
 mt_hashed_name mt_image_hash(const char *name);
+mt_hashed_name mt_image_hash_alias(const char *name);
 
-// Returns the symbol with this name that the file defines and others can see, or NULL.
-ElfW(Sym) *mt_image_find(const mt_image *image, mt_hashed_name name);
-ElfW(Sym) *mt_image_find_name(const mt_image *image, const char *name);
+// Returns the symbol with this name that the file defines, or NULL.
+ElfW(Sym) *mt_image_find_symbol(const mt_image *image, mt_hashed_name name);
+
+// The same for a name that most files lack.
+static inline ElfW(Sym) *mt_image_find(const mt_image *image, mt_hashed_name name)
+{
+    enum { BITS = 8 * sizeof(ElfW(Addr)) };
+    const mt_gnu_table *t = &image->gnu;
+    if (t->filter) {
+        ElfW(Addr) word = t->filter[name.hash / BITS & t->word_mask];
+        if (!(word >> name.hash % BITS & word >> (name.hash >> t->shift) % BITS & 1))
+            return NULL;
+    }
+    return mt_image_find_symbol(image, name);
+}
 
 // Returns the number of symbols, of which those before *first define nothing.
 size_t mt_image_symbol_count(const mt_image *image, size_t *first);
@@ -57,6 +80,10 @@ static inline bool mt_image_contains(const mt_image *image, uintptr_t address)
 
 // Reports whether the file is linked to the one with this soname.
 bool mt_image_needs(const mt_image *image, const char *soname);
+
+// Returns the path of the file that contains an address ("" is the program), or NULL. dladdr would
+// also look for a symbol, among all of the file.
+const char *mt_image_file_of(const void *address);
 
 // Makes memory of the file writable that the dynamic linker has protected, or protects it
 // again. Memory that is writable anyway is left as it is. Both ends of the memory lie in one

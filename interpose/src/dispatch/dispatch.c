@@ -69,17 +69,11 @@ static void close_module(void *module)
     atomic_load(&f)(module);
 }
 
-static const char *file_of(const void *address)
-{
-    Dl_info info;
-    return address && dladdr(address, &info) && info.dli_fname ? info.dli_fname : NULL;
-}
-
 // The MPI may have been opened with RTLD_LOCAL. Then it is visible through the file that calls
 // it, or, if that is code without a file, only by its own name.
 static void *module(uint64_t caller)
 {
-    const char *file = file_of((void *)(uintptr_t)caller);
+    const char *file = mt_image_file_of((void *)(uintptr_t)caller);
     void *found = file ? dlopen(file, RTLD_LAZY | RTLD_NOLOAD) : NULL;
     if (found && dlsym(found, PROBE))
         return found;
@@ -120,7 +114,7 @@ static const char *soname_of(const struct link_map *map)
 static void *open_named(const char *name)
 {
     char path[PATH_MAX + NAME_MAX];
-    const char *ours = file_of(mt_slots), *end = ours ? strrchr(ours, '/') : NULL;
+    const char *ours = mt_image_file_of(mt_slots), *end = ours ? strrchr(ours, '/') : NULL;
     if (!end || strlen(name) > NAME_MAX - sizeof "libmpitrace-.so")
         return NULL;
     snprintf(path, sizeof path, "%.*s/libmpitrace-%s.so", (int)(end - ours), ours, name);
@@ -133,7 +127,7 @@ static void *open_named(const char *name)
 static bool is_superfluous(void)
 {
     void *program = dlopen(NULL, RTLD_LAZY); // RTLD_DEFAULT would find our own (-Bsymbolic)
-    const char *file = program ? file_of(dlsym(program, "mpitrace_begin_phase")) : NULL, *ours = file_of(mt_slots);
+    const char *file = program ? mt_image_file_of(dlsym(program, "mpitrace_begin_phase")) : NULL, *ours = mt_image_file_of(mt_slots);
     close_module(program);
     return next("mpitrace_begin_phase") || (file && ours && strcmp(file, ours) != 0);
 }
@@ -249,7 +243,7 @@ static const found *set_first(const found *was, const char *file, void *library,
     return was;
 }
 
-static bool is_file_of(const found *f, const char *file)
+static bool is_of(const found *f, const char *file)
 {
     return f && strcmp(f->file, file) == 0;
 }
@@ -258,18 +252,18 @@ static bool is_file_of(const found *f, const char *file)
 // recorded.
 static void *library_for(void *mpi)
 {
-    const char *file = file_of(mpi);
+    const char *file = mt_image_file_of(mpi);
     const found *was = atomic_load(&first);
     bool called = was && was->called;
     if (!file)
         return NULL;
-    if (called && is_file_of(was, file))
+    if (called && is_of(was, file))
         return was->library;
     if (called && (atomic_load(&by_caller) || is_loaded(was->file))) {
         second_mpi(was, file);
         return NULL;
     }
-    void *library = !called && is_file_of(was, file) ? was->library : NULL;
+    void *library = !called && is_of(was, file) ? was->library : NULL;
     if (!library && !(library = open_library(mpi)))
         report_unrecorded(file);
     if (called && library != was->library) { // one library records the process
@@ -277,12 +271,12 @@ static void *library_for(void *mpi)
         return NULL;
     }
     const found *now = set_first(was, file, library, true);
-    return now && is_file_of(now, file) ? now->library : now ? library_for(mpi) : NULL;
+    return now && is_of(now, file) ? now->library : now ? library_for(mpi) : NULL;
 }
 
 static bool serves(const mt_image *mpi)
 {
-    return is_file_of(atomic_load(&first), mpi->file);
+    return is_of(atomic_load(&first), mpi->file);
 }
 
 // Binds the MPI that was called first or, before any was, the first for which there is a library.
@@ -295,7 +289,7 @@ static void bind(void)
         return;
     for (size_t i = 0, n = mt_bind_loaded_mpis(mpis, MOST); i < n; i++) {
         const found *was = atomic_load(&first);
-        const char *file = file_of(mpis[i]);
+        const char *file = mt_image_file_of(mpis[i]);
         if (!file || (was && (was->called || is_loaded(was->file))))
             continue;
         void *library = open_library(mpis[i]);
