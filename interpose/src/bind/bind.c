@@ -25,15 +25,23 @@ const char *mt_bound_file(void)
     return bound_file;
 }
 
-// A function that every MPI has, and no tool has a reason to wrap.
-#define PROBE "PMPI_Get_library_version"
+// A function that every MPI has, and no tool has a reason to wrap, in C and in Fortran.
+#define PROBE "MPI_Get_library_version"
+#define FORTRAN_PROBE "mpi_get_library_version_"
 
 static void classify(mt_image *image)
 {
     if (!*image->file)
         return; // the program itself: it comes before us, and its own calls are bound already
-    image->is_mpi = mt_image_find(image, mt_image_hash(PROBE));
-    image->is_fortran = !image->is_mpi && mt_image_find(image, mt_image_hash("pmpi_init_"));
+    image->is_mpi = mt_image_find(image, mt_image_hash_alias(PROBE));
+    image->is_fortran = !image->is_mpi && mt_image_find(image, mt_image_hash_alias(FORTRAN_PROBE));
+}
+
+// Reports whether the function of an MPI does not lead to the same place as its alias.
+static bool is_bound(const mt_image *image, const char *name)
+{
+    const ElfW(Sym) *s = mt_image_find(image, mt_image_hash(name)), *alias = mt_image_find(image, mt_image_hash_alias(name));
+    return s && alias && s->st_value != alias->st_value;
 }
 
 // --- looking for an MPI ---
@@ -51,7 +59,7 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *into)
     if (l->files++ < l->known || !mt_image_read(info, &image))
         return 0;
     classify(&image);
-    l->found = l->found || image.is_mpi || image.is_fortran;
+    l->found = l->found || (image.is_mpi && !is_bound(&image, PROBE)) || (image.is_fortran && !is_bound(&image, FORTRAN_PROBE));
     return 0;
 }
 
@@ -98,7 +106,7 @@ static int add_mpi(struct dl_phdr_info *info, size_t size, void *into)
         return 0;
     classify(&image);
     if (image.is_mpi)
-        m->functions[m->count++] = (void *)(image.base + mt_image_find(&image, mt_image_hash(PROBE))->st_value);
+        m->functions[m->count++] = (void *)(image.base + mt_image_find(&image, mt_image_hash_alias(PROBE))->st_value);
     return 0;
 }
 
@@ -117,6 +125,7 @@ typedef struct files {
     size_t count, room;
     const mt_image *wrappers[2]; // the files with wrappers
     const mt_image *mpi;         // the MPI that is served, else any other, else NULL
+    const mt_image *target;      // what is being bound: mpi, or a file with functions in Fortran for it
     bool served;                 // mpi is served
     bool loading;
 } files;
@@ -154,16 +163,21 @@ static bool is_wrapper_file(const files *f, const mt_image *image)
     return image == f->wrappers[0] || image == f->wrappers[1];
 }
 
-// Reports whether a name is that of an MPI function in C: not all of its letters are capitals.
+// Reports whether a name is that of an MPI function in C. A name of Fortran has no letters
+// but capitals, or none.
 static bool is_c_name(const char *name)
 {
-    name += *name == 'P';
     if (strncmp(name, "MPI_", 4) != 0 && strncmp(name, "MPIX_", 5) != 0)
         return false;
     for (name += 4; *name; name++)
         if (*name >= 'a' && *name <= 'z')
             return true;
     return false;
+}
+
+static bool is_fortran_name(const char *name)
+{
+    return strncmp(name, "mpi_", 4) == 0 || (strncmp(name, "MPI_", 4) == 0 && !is_c_name(name));
 }
 
 // Returns our wrapper with this name, or 0.
@@ -190,13 +204,13 @@ static bool is_defined_elsewhere(const files *f, mt_hashed_name name)
 
 // --- binding ---
 
-// Makes the symbol MPI_x of the MPI lead to the wrapper, unless it does. `s` and `alias`
-// are the MPI's symbols MPI_x and PMPI_x.
+// Makes the symbol MPI_x of the target lead to the wrapper, unless it does. `s` and `alias`
+// are the target's symbols MPI_x and PMPI_x.
 static bool bind_symbol(const files *f, mt_hashed_name name, ElfW(Sym) *s, const ElfW(Sym) *alias, uintptr_t to)
 {
     if (ELF64_ST_TYPE(s->st_info) != STT_FUNC || s->st_value != alias->st_value || is_defined_elsewhere(f, name))
         return false;
-    __atomic_store_n(&s->st_value, to - f->mpi->base, __ATOMIC_RELAXED);
+    __atomic_store_n(&s->st_value, to - f->target->base, __ATOMIC_RELAXED);
     return true;
 }
 
@@ -222,18 +236,19 @@ typedef struct changes {
     bool bound, hidden;
 } changes;
 
-// Compares the wrappers in one of our files with the functions of the MPI.
+// Compares the wrappers in one of our files with the functions of the target.
 static changes bind_wrappers(const files *f, const mt_image *w)
 {
     changes c = {false, false};
+    bool (*is_name)(const char *) = f->target == f->mpi ? is_c_name : is_fortran_name;
     size_t first, end = mt_image_symbol_count(w, &first);
-    bool shows = f->binder->hides && w == f->wrappers[0];
+    bool shows = f->binder->hides && w == f->wrappers[0] && f->target == f->mpi;
     for (ElfW(Sym) *s = w->symbols + first; s < w->symbols + end; s++) {
         const char *name = mt_image_symbol_name(w, s);
-        if (*name != 'M' || !s->st_value || ELF64_ST_TYPE(s->st_info) != STT_FUNC || !is_c_name(name))
+        if ((*name != 'M' && *name != 'm') || !s->st_value || ELF64_ST_TYPE(s->st_info) != STT_FUNC || !is_name(name))
             continue;
         mt_hashed_name hashed = mt_image_hash(name), hashed_alias = mt_image_hash_alias(name);
-        ElfW(Sym) *of_mpi = mt_image_find(f->mpi, hashed), *alias = mt_image_find(f->mpi, hashed_alias);
+        ElfW(Sym) *of_mpi = mt_image_find(f->target, hashed), *alias = mt_image_find(f->target, hashed_alias);
         if (shows && (!of_mpi || is_hidden(s))) {
             c.hidden |= show_symbol(f, s, of_mpi) && !of_mpi;
             c.hidden |= show_symbol(f, mt_image_find(w, hashed_alias), alias) && !alias;
@@ -250,15 +265,29 @@ typedef uintptr_t wanted(const files *f, const ElfW(Sym) *symbol, const char *na
 static uintptr_t wanted_wrapper(const files *f, const ElfW(Sym) *symbol, const char *name, uintptr_t is)
 {
     (void)symbol;
+    if (!is_c_name(name) && !is_fortran_name(name))
+        return is;
     mt_hashed_name hashed = mt_image_hash(name);
-    const ElfW(Sym) *s = mt_image_find(f->mpi, hashed), *alias = mt_image_find(f->mpi, mt_image_hash_alias(name));
-    uintptr_t to = s && alias && f->mpi->base + alias->st_value == is ? wrapper(f, hashed) : 0;
-    return to && f->mpi->base + s->st_value == to ? to : is;
+    const ElfW(Sym) *s = mt_image_find(f->target, hashed), *alias = mt_image_find(f->target, mt_image_hash_alias(name));
+    uintptr_t to = s && alias && f->target->base + alias->st_value == is ? wrapper(f, hashed) : 0;
+    return to && f->target->base + s->st_value == to ? to : is;
+}
+
+// The functions in Fortran call PMPI_x, which has to be ours for them: see calls/thunks.h.
+static uintptr_t wanted_alias(const files *f, const ElfW(Sym) *symbol, const char *name, uintptr_t is)
+{
+    (void)symbol;
+    if (*name != 'P' || !is_c_name(name + 1))
+        return is;
+    mt_hashed_name hashed = mt_image_hash(name);
+    const ElfW(Sym) *s = mt_image_find(f->mpi, hashed);
+    uintptr_t to = s && f->mpi->base + s->st_value == is ? wrapper(f, hashed) : 0;
+    return to ? to : is;
 }
 
 static uintptr_t wanted_null(const files *f, const ElfW(Sym) *symbol, const char *name, uintptr_t is)
 {
-    bool weak = symbol->st_shndx == SHN_UNDEF && ELF64_ST_BIND(symbol->st_info) == STB_WEAK;
+    bool weak = symbol->st_shndx == SHN_UNDEF && ELF64_ST_BIND(symbol->st_info) == STB_WEAK && is_c_name(name + (*name == 'P'));
     const ElfW(Sym) *s = weak ? mt_image_find(f->wrappers[0], mt_image_hash(name)) : NULL;
     return s && is_hidden(s) ? 0 : is;
 }
@@ -275,8 +304,7 @@ static void change_slots(const files *f, const mt_image *image, const ElfW(Rela)
         if (!mt_image_contains(bound_to, is))
             continue;
         const ElfW(Sym) *symbol = &image->symbols[ELF64_R_SYM(r->r_info)];
-        const char *name = mt_image_symbol_name(image, symbol);
-        uintptr_t to = is_c_name(name) ? want(f, symbol, name, is) : is;
+        uintptr_t to = want(f, symbol, mt_image_symbol_name(image, symbol), is);
         if (to == is || (!f->loading && mt_image_protected(image, slot)) || !mt_image_open(image, slot, slot + 1))
             continue;
         __atomic_store_n(slot, to, __ATOMIC_RELEASE);
@@ -284,15 +312,17 @@ static void change_slots(const files *f, const mt_image *image, const ElfW(Rela)
     }
 }
 
+static void change_slots_of(const files *f, const mt_image *image, const mt_image *bound_to, wanted *want)
+{
+    change_slots(f, image, image->relocations, image->relocation_count, bound_to, want);
+    change_slots(f, image, image->plt, image->plt_count, bound_to, want);
+}
+
 static void change_all_slots(const files *f, const mt_image *bound_to, wanted *want)
 {
-    for (size_t i = 0; i < f->count; i++) {
-        const mt_image *image = &f->images[i];
-        if (is_wrapper_file(f, image))
-            continue;
-        change_slots(f, image, image->relocations, image->relocation_count, bound_to, want);
-        change_slots(f, image, image->plt, image->plt_count, bound_to, want);
-    }
+    for (size_t i = 0; i < f->count; i++)
+        if (!is_wrapper_file(f, &f->images[i]))
+            change_slots_of(f, &f->images[i], bound_to, want);
 }
 
 // When a process starts, files are bound to the names of our first file, which is preloaded. So
@@ -302,25 +332,37 @@ static bool may_have_led_past(const files *f)
     return f->wrappers[1] || seen.adds != seen.first_adds;
 }
 
-static void bind_files(const files *f)
+// Binds the functions of the target.
+static void bind_target(files *f, const mt_image *target)
 {
-    if (!f->mpi || !f->wrappers[0] || !f->wrappers[0]->has_thread_local) // without it: a copy that the dispatcher opened
-        return;
     size_t unused;
-    ElfW(Sym) *symbols = f->mpi->symbols, *end = symbols + mt_image_symbol_count(f->mpi, &unused);
-    if (f->served && !mt_image_open(f->mpi, symbols, end))
+    ElfW(Sym) *symbols = target->symbols, *end = symbols + mt_image_symbol_count(target, &unused);
+    f->target = target;
+    if (f->served && !mt_image_open(target, symbols, end))
         return;
     changes c = bind_wrappers(f, f->wrappers[0]);
     if (f->wrappers[1])
         c.bound |= bind_wrappers(f, f->wrappers[1]).bound;
-    if (f->served) {
-        mt_image_close(f->mpi, symbols, end);
-        strncpy(bound_file, f->mpi->file, sizeof bound_file - 1);
-    }
+    if (f->served)
+        mt_image_close(target, symbols, end);
     if (c.hidden)
         change_all_slots(f, f->wrappers[0], wanted_null);
     if (c.bound && may_have_led_past(f))
-        change_all_slots(f, f->mpi, wanted_wrapper);
+        change_all_slots(f, target, wanted_wrapper);
+    if (c.bound && may_have_led_past(f) && target->is_fortran)
+        change_slots_of(f, target, f->mpi, wanted_alias);
+}
+
+static void bind_files(files *f)
+{
+    if (!f->mpi || !f->wrappers[0] || !f->wrappers[0]->has_thread_local) // without it: a copy that the dispatcher opened
+        return;
+    if (f->served)
+        strncpy(bound_file, f->mpi->file, sizeof bound_file - 1);
+    bind_target(f, f->mpi);
+    for (size_t i = 0; i < f->count && f->served; i++)
+        if (f->images[i].is_fortran && f->mpi->soname && mt_image_needs(&f->images[i], f->mpi->soname))
+            bind_target(f, &f->images[i]);
 }
 
 static int bind_under_lock(struct dl_phdr_info *info, size_t size, void *into)

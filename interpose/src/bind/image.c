@@ -83,18 +83,19 @@ enum { EMPTY_HASH = 5381 };
 
 mt_hashed_name mt_image_hash(const char *name)
 {
-    return (mt_hashed_name){name, hash_on(EMPTY_HASH, name), false};
+    return (mt_hashed_name){name, hash_on(EMPTY_HASH, name), 0};
 }
 
 mt_hashed_name mt_image_hash_alias(const char *name)
 {
-    return (mt_hashed_name){name, hash_on(EMPTY_HASH * 33 + 'P', name), true};
+    char prefix = *name == 'm' ? 'p' : 'P';
+    return (mt_hashed_name){name, hash_on(EMPTY_HASH * 33 + (unsigned char)prefix, name), prefix};
 }
 
 static bool is_wanted(const mt_image *image, const ElfW(Sym) *s, mt_hashed_name wanted)
 {
     const char *name = mt_image_symbol_name(image, s);
-    return s->st_shndx != SHN_UNDEF && s->st_value != 0 && (!wanted.alias || *name++ == 'P') && strcmp(name, wanted.name) == 0;
+    return s->st_shndx != SHN_UNDEF && s->st_value != 0 && (!wanted.prefix || *name++ == wanted.prefix) && strcmp(name, wanted.name) == 0;
 }
 
 static ElfW(Sym) *find_in_gnu_table(const mt_image *image, mt_hashed_name name)

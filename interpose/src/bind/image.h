@@ -38,12 +38,11 @@ typedef struct mt_image {
 // Describes a loaded file. Returns false if it defines no symbols.
 bool mt_image_read(const struct dl_phdr_info *info, mt_image *image);
 
-// A name with its hash, to look it up in several files. With `alias` it stands for its alias:
-// the name with P before it.
+// A name with its hash, to look it up in several files. An alias is the name with P or p before it.
 typedef struct mt_hashed_name {
     const char *name;
     uint32_t hash;
-    bool alias;
+    char prefix; // of an alias, else 0
 } mt_hashed_name;
 
 mt_hashed_name mt_image_hash(const char *name);
