@@ -88,14 +88,25 @@ static void *module(uint64_t caller)
 
 static const mt_dispatcher dispatcher = {next, module};
 
-// Returns what the caller would call without us: a function of its MPI, or of another tool.
-static void *without_us(const char *name, uint64_t caller)
+static void *visible(const char *name, uint64_t caller)
 {
     void *p = next(name), *seen = p ? NULL : module(caller);
     if (seen)
         p = dlsym(seen, name);
     close_module(seen);
     return p;
+}
+
+// Returns what the caller would call without us: a function of its MPI, or of another tool. Where
+// the MPI's name leads to our entry (bind/bind.h), this is its alias PMPI_x.
+static void *without_us(const char *name, uint64_t caller)
+{
+    char alias[NAME_MAX];
+    void *p = visible(name, caller);
+    if (!p || mt_image_file_of(p) != mt_image_file_of(mt_slots))
+        return p;
+    snprintf(alias, sizeof alias, "%c%s", *name == 'm' ? 'p' : 'P', name);
+    return visible(alias, caller);
 }
 
 static const char *soname_of(const struct link_map *map)
@@ -276,7 +287,8 @@ static void *library_for(void *mpi)
 
 static bool serves(const mt_image *mpi)
 {
-    return is_of(atomic_load(&first), mpi->file);
+    const found *f = atomic_load(&first);
+    return is_of(f, mpi->file) && f->library;
 }
 
 // Binds the MPI that was called first or, before any was, the first for which there is a library.
@@ -335,9 +347,7 @@ static void *find(const char *name, uint64_t caller, void *mpi, bool *recorded)
     void *library = mpi ? library_for(mpi) : was ? was->library : NULL;
     void *p = library ? dlsym(library, name) : NULL;
     *recorded = p;
-    if (!p)
-        p = without_us(name, caller);
-    return p;
+    return p ? p : without_us(name, caller);
 }
 
 void *mt_dispatch_find(uint32_t entry, uint64_t caller)
