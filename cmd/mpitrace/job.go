@@ -125,6 +125,8 @@ func (j *job) missing(opened *run.Run, status launch.Status) []string {
 	}
 	why := j.WhyNothingRecorded(status)
 	switch {
+	case len(wrongMPI) > 0 && wrongMPI[0].Reason != "":
+		why = "no call of MPI reached mpitrace's library"
 	case len(wrongMPI) > 0 && interpose.IsDispatcher(j.Library):
 		why = "no process called MPI_Init of an MPI that there is a library for"
 	case len(wrongMPI) > 0:

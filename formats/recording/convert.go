@@ -37,7 +37,7 @@ func (f *file) profile() *profile.Profile {
 		Pauses:      h.Pauses,
 		Stacks:      f.stacks,
 		Alone:       f.text(layout.StringAlone),
-		Intercepted: f.intercepted(),
+		Intercepted: f.fileAndFunctions(layout.StringIntercepted), Direct: f.fileAndFunctions(layout.StringDirect),
 	}
 	f.receives.unfollowed = p.Unfollowed
 	if p.State != profile.Finalized {
@@ -342,12 +342,12 @@ func (f *file) addVectors(p *profile.Profile, index map[uint32]int32) {
 	}
 }
 
-// intercepted returns the functions that another tool intercepts before
-// mpitrace.
-func (f *file) intercepted() *profile.Intercepted {
-	library, functions, ok := strings.Cut(f.text(layout.StringIntercepted), "\n")
+// fileAndFunctions returns the file and the functions that a string names, or
+// nil.
+func (f *file) fileAndFunctions(key uint32) *profile.FileAndFunctions {
+	library, functions, ok := strings.Cut(f.text(key), "\n")
 	if !ok {
 		return nil
 	}
-	return &profile.Intercepted{Library: library, Functions: strings.Split(functions, "\n")}
+	return &profile.FileAndFunctions{Library: library, Functions: strings.Split(functions, "\n")}
 }

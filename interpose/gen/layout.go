@@ -49,7 +49,7 @@ var constants = []struct {
 	{"MaxStackDepth", layout.MaxStackDepth}, {"AutoStackDepth", layout.AutoStackDepth}, {"MaxStacks", layout.MaxStacks},
 	{"StringHost", layout.StringHost}, {"StringJob", layout.StringJob}, {"StringCommand", layout.StringCommand},
 	{"StringProgram", layout.StringProgram}, {"StringLibrary", layout.StringLibrary}, {"StringTool", layout.StringTool},
-	{"StringIntercepted", layout.StringIntercepted}, {"StringAlone", layout.StringAlone},
+	{"StringIntercepted", layout.StringIntercepted}, {"StringAlone", layout.StringAlone}, {"StringDirect", layout.StringDirect},
 	{"DirNone", layout.DirNone}, {"DirSend", layout.DirSend}, {"DirRecv", layout.DirRecv},
 	{"DirRecvPosted", layout.DirRecvPosted}, {"DirRead", layout.DirRead}, {"DirWrite", layout.DirWrite},
 	{"DirSendPosted", layout.DirSendPosted}, {"DirReadPosted", layout.DirReadPosted},

@@ -143,6 +143,10 @@ const (
 
 	// Of version 8: why the process has a file of its own and no part of its node's container.
 	StringAlone = 8
+
+	// Of version 9: a file that calls PMPI functions itself, and the functions, each after a
+	// newline. MPI_Init stands for an initialization that did not pass through the library.
+	StringDirect = 9
 )
 
 // Row.Direction. Rows with None, Send, Recv, Read and Write count calls. Rows with these

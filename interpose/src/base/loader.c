@@ -43,6 +43,11 @@ void mt_dispatched(const mt_dispatcher *d)
     atomic_store(&dispatcher, d);
 }
 
+bool mt_loader_dispatched(void)
+{
+    return atomic_load(&dispatcher) != NULL;
+}
+
 bool mt_loader_ours(const void *address)
 {
     return mt_loader_same_file(address, &dispatcher) || mt_loader_same_file(address, atomic_load(&dispatcher));

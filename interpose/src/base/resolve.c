@@ -215,3 +215,8 @@ void mt_resolve_forget(void)
     mt_wrong_mpi_restore();
     atomic_store_explicit(&found_mpi, 0, memory_order_release);
 }
+
+bool mt_resolve_wrong(void)
+{
+    return atomic_load_explicit(&found_mpi, memory_order_relaxed) < 0;
+}

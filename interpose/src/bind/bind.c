@@ -19,6 +19,12 @@ static struct {
 } seen;
 
 static char bound_file[4096];
+static bool saw_mpi;
+
+bool mt_bind_saw_mpi(void)
+{
+    return saw_mpi;
+}
 
 const char *mt_bound_file(void)
 {
@@ -355,6 +361,7 @@ static void bind_target(files *f, const mt_image *target)
 
 static void bind_files(files *f)
 {
+    saw_mpi = saw_mpi || f->mpi;
     if (!f->mpi || !f->wrappers[0] || !f->wrappers[0]->has_thread_local) // without it: a copy that the dispatcher opened
         return;
     if (f->served)

@@ -49,6 +49,9 @@ void mt_bind(const mt_binder *binder, bool loading);
 // Stores, for each loaded MPI, the address of its PMPI_Get_library_version. Returns their number.
 size_t mt_bind_loaded_mpis(void *functions[], size_t room);
 
+// Reports whether any MPI was loaded, bound or not.
+bool mt_bind_saw_mpi(void);
+
 // Returns the file of the MPI that is bound, "" if none is.
 const char *mt_bound_file(void);
 

@@ -28,6 +28,11 @@ static void read_segments(mt_image *image)
     }
 }
 
+static bool defines_symbols(const mt_image *image)
+{
+    return image->symbols && image->strings && (image->gnu.filter || image->hash);
+}
+
 // The table begins with the number of buckets, the first symbol, the number of words of the
 // filter, and the shift of its second bit.
 static void read_gnu_table(mt_image *image, const uint32_t *h)
@@ -69,7 +74,15 @@ bool mt_image_read(const struct dl_phdr_info *info, mt_image *image)
     read_segments(image);
     if (image->dynamic)
         read_dynamic(image);
-    return image->symbols && image->strings && (image->gnu.filter || image->hash);
+    return defines_symbols(image);
+}
+
+bool mt_image_read_map(const struct link_map *map, mt_image *image)
+{
+    *image = (mt_image){.base = map->l_addr, .dynamic = map->l_ld, .file = map->l_name};
+    if (image->dynamic)
+        read_dynamic(image);
+    return defines_symbols(image);
 }
 
 static uint32_t hash_on(uint32_t hash, const char *name)

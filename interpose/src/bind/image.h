@@ -38,6 +38,9 @@ typedef struct mt_image {
 // Describes a loaded file. Returns false if it defines no symbols.
 bool mt_image_read(const struct dl_phdr_info *info, mt_image *image);
 
+// The same for a file of another namespace. Its segments, and so start and end, are not known.
+bool mt_image_read_map(const struct link_map *map, mt_image *image);
+
 // A name with its hash, to look it up in several files. An alias is the name with P or p before it.
 typedef struct mt_hashed_name {
     const char *name;

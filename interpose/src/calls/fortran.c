@@ -8,6 +8,7 @@
 #include "record/stack.h"
 #include "record/trace.h"
 #include "objects/request.h"
+#include "calls/direct.h"
 #include "calls/thunks.h"
 
 #include <dlfcn.h>
@@ -182,8 +183,11 @@ void *mt_thunk_find_target(uint32_t index, uint64_t caller)
     if (foreign) {
         is_foreign[index] = true;
         mt_fortran_noted.call = 0;
-    } else if (mt_resolve(caller) && kind > MT_PMPI_C_LARGE) {
-        open_bindings(p, caller);
+    } else if (mt_resolve(caller)) {
+        if (kind > MT_PMPI_C_LARGE)
+            open_bindings(p, caller);
+        else if (call != MT_CALL_FINALIZE)
+            mt_direct_called(symbol, caller);
     }
     if (p && kind == MT_PMPI_C && call == MT_CALL_FINALIZE)
         p = (void *)(uintptr_t)finalize_passed_on;
