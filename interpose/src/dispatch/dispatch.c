@@ -19,6 +19,7 @@
 #define _GNU_SOURCE
 #include "base/dispatcher.h"
 #include "bind/bind.h"
+#include "bind/initialized.h"
 #include "dispatch/entries.h"
 
 #include <dlfcn.h>
@@ -144,8 +145,8 @@ static bool is_superfluous(void)
 }
 
 // Leaves a note for readers of the run, as the library does (note_wrong_mpi): which program is
-// missing from it, and which MPI it uses.
-static void note_unrecorded(const char *mpi)
+// missing from it, which MPI it uses, and why (wrong_mpi.h).
+static void note_unrecorded(const char *mpi, const char *reason)
 {
     const char *dir = getenv("MPITRACE_DIR");
     char program[PATH_MAX] = "", text[2 * PATH_MAX], path[PATH_MAX + 2 * NAME_MAX], host[NAME_MAX] = "node";
@@ -156,7 +157,7 @@ static void note_unrecorded(const char *mpi)
     clock_gettime(CLOCK_REALTIME, &now);
     if (readlink("/proc/self/exe", program, sizeof program - 1) < 0)
         return;
-    snprintf(text, sizeof text, "%s\n%s", program, mpi);
+    snprintf(text, sizeof text, "%s\n%s%s%s", program, mpi, *reason ? "\n" : "", reason);
     mkdir(dir, 0777);
     snprintf(path, sizeof path, "%s/recordings", dir);
     mkdir(path, 0777);
@@ -197,7 +198,7 @@ static void report_unrecorded(const char *file)
         return;
     dprintf(2, "mpitrace: no library for %s: nothing is recorded (%s). Build it with `mpitrace build`, then call "
             "`mpitrace preload`\n", file, why ? why : "it has no name");
-    note_unrecorded(file);
+    note_unrecorded(file, "");
 }
 
 // Makes the library ready to record.
@@ -233,7 +234,7 @@ static void second_mpi(const found *was, const char *file)
     if (report)
         ((void (*)(const char *))(uintptr_t)report)(file);
     else
-        note_unrecorded(file);
+        note_unrecorded(file, "");
 }
 
 // Puts an entry in the place of `was`. Returns the entry that is there then.
@@ -322,9 +323,25 @@ MT_EXPORT void __gmon_start__(void)
     bind();
 }
 
+static pid_t process; // a forked child inherits MPI
+
 __attribute__((constructor)) static void start(void)
 {
+    process = getpid();
     bind();
+}
+
+// As the library does at the end of a process (lifecycle/unseen.c), if none was opened.
+__attribute__((destructor)) static void end(void)
+{
+    static char file[MT_FILE_SIZE];
+    const found *f = atomic_load(&first);
+    if (process != getpid() || (f && f->library))
+        return;
+    if (mt_initialized_elsewhere(file) && !is_superfluous())
+        note_unrecorded(file, "namespace");
+    else if (mt_bind_saw_mpi() && !(f && f->called) && mt_initialized_mpi(file) && !is_superfluous())
+        note_unrecorded(file, "");
 }
 
 // Reports whether the function may be the first that a program calls of an MPI. Its slot is
