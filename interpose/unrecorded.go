@@ -19,7 +19,7 @@ import (
 // mpi4py, which supports many MPIs. The imports of the MPI itself, and files
 // that cannot be read, are ignored.
 func Unrecorded(library string, files []string) ([]string, error) {
-	wrapped, err := exports(library)
+	wrapped, err := wrappedBy(library)
 	if err != nil {
 		return nil, err
 	}
@@ -33,6 +33,27 @@ func Unrecorded(library string, files []string) ([]string, error) {
 		}
 	}
 	return slices.Sorted(maps.Keys(names)), nil
+}
+
+// wrappedBy returns the symbols of the library. The dispatcher has no entries for
+// newer functions. In C, their calls are bound to the library that it opens: see
+// src/bind.
+func wrappedBy(library string) (map[string]bool, error) {
+	wrapped, err := exports(library)
+	if err != nil || !IsDispatcher(library) {
+		return wrapped, err
+	}
+	opened, _ := filepath.Glob(filepath.Join(filepath.Dir(library), dispatchedName("*")))
+	for _, file := range opened {
+		symbols, err := exports(file)
+		if err != nil {
+			return nil, err
+		}
+		for name := range symbols {
+			wrapped[name] = wrapped[name] || symbols[name] && anyCFunction.MatchString(name)
+		}
+	}
+	return wrapped, nil
 }
 
 // exportedBy returns the MPI functions that the files export. It returns nil if
