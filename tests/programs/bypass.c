@@ -4,8 +4,7 @@
  *   bypass early PLUGIN            the plug-in, opened with RTLD_DEEPBIND, starts MPI in its constructor
  *   bypass handle MPI PLUGIN       MPI functions are taken from the MPI's own handle
  *   bypass namespace PLUGIN        the MPI is in a namespace of its own
- *   bypass barriers PLUGIN         the plug-in is opened as usual, and makes 3 calls of MPI_Barrier
- * Except for the last, on each rank: 10 Allreduce, 10 Sendrecv, 1 Barrier. */
+ * On each rank: 10 Allreduce, 10 Sendrecv, 1 Barrier. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
@@ -70,10 +69,6 @@ int main(int argc, char **argv)
     if (strcmp(how, "namespace") == 0) {
         void *file = dlmopen(LM_ID_NEWLM, argv[2], RTLD_NOW);
         return file ? run(file, file) : 5;
-    }
-    if (strcmp(how, "barriers") == 0) {
-        void *file = open_file(argv[2], RTLD_NOW);
-        return !file || call(file, "start", 0) || call(file, "barrier", 3) || call(file, "stop", 0);
     }
     if (strcmp(how, "early") == 0) {
         void *file = open_file(argv[2], RTLD_NOW | RTLD_DEEPBIND);

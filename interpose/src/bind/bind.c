@@ -279,7 +279,8 @@ static uintptr_t wanted_wrapper(const files *f, const ElfW(Sym) *symbol, const c
     return to && f->target->base + s->st_value == to ? to : is;
 }
 
-// The functions in Fortran call PMPI_x, which has to be ours for them: see calls/thunks.h.
+// The functions in Fortran call PMPI_x, which has to be ours for them: see calls/thunks.h. A slot
+// that holds an address in their own file is bound when it is first used.
 static uintptr_t wanted_alias(const files *f, const ElfW(Sym) *symbol, const char *name, uintptr_t is)
 {
     (void)symbol;
@@ -287,7 +288,8 @@ static uintptr_t wanted_alias(const files *f, const ElfW(Sym) *symbol, const cha
         return is;
     mt_hashed_name hashed = mt_image_hash(name);
     const ElfW(Sym) *s = mt_image_find(f->mpi, hashed);
-    uintptr_t to = s && f->mpi->base + s->st_value == is ? wrapper(f, hashed) : 0;
+    bool unbound = mt_image_contains(f->target, is);
+    uintptr_t to = s && (unbound || f->mpi->base + s->st_value == is) ? wrapper(f, hashed) : 0;
     return to ? to : is;
 }
 
@@ -355,8 +357,10 @@ static void bind_target(files *f, const mt_image *target)
         change_all_slots(f, f->wrappers[0], wanted_null);
     if (c.bound && may_have_led_past(f))
         change_all_slots(f, target, wanted_wrapper);
-    if (c.bound && may_have_led_past(f) && target->is_fortran)
+    if (c.bound && may_have_led_past(f) && target->is_fortran) {
         change_slots_of(f, target, f->mpi, wanted_alias);
+        change_slots_of(f, target, target, wanted_alias);
+    }
 }
 
 static void bind_files(files *f)
