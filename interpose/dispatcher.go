@@ -14,7 +14,9 @@ import (
 // libraries that it opens.
 var dispatcher = product{
 	what: "the dispatcher", dir: "src", name: dispatcherDir + "%s/" + dispatcherName,
-	units:   func(file string) bool { return ofDispatcher(file) || strings.HasPrefix(file, "bind/") || strings.HasSuffix(file, "/thread_local.c") },
+	units: func(file string) bool {
+		return ofDispatcher(file) || strings.HasPrefix(file, "bind/") || strings.HasSuffix(file, "/thread_local.c")
+	},
 	plain:   true,
 	compile: []string{"-std=gnu11", "-O2", "-g1", "-fPIC", "-fvisibility=hidden", "-fno-strict-aliasing", "-Wall", "-Wextra"},
 	link:    []string{"-shared", "-Wl,-Bsymbolic", "-ldl"},
