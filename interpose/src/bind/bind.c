@@ -173,7 +173,7 @@ static bool is_wrapper_file(const files *f, const mt_image *image)
 // but capitals, or none.
 static bool is_c_name(const char *name)
 {
-    if (strncmp(name, "MPI_", 4) != 0 && strncmp(name, "MPIX_", 5) != 0)
+    if (*name != 'M' || (strncmp(name, "MPI_", 4) != 0 && strncmp(name, "MPIX_", 5) != 0))
         return false;
     for (name += 4; *name; name++)
         if (*name >= 'a' && *name <= 'z')
@@ -246,12 +246,12 @@ typedef struct changes {
 static changes bind_wrappers(const files *f, const mt_image *w)
 {
     changes c = {false, false};
-    bool (*is_name)(const char *) = f->target == f->mpi ? is_c_name : is_fortran_name;
+    bool in_c = f->target == f->mpi;
     size_t first, end = mt_image_symbol_count(w, &first);
-    bool shows = f->binder->hides && w == f->wrappers[0] && f->target == f->mpi;
+    bool shows = f->binder->hides && w == f->wrappers[0] && in_c;
     for (ElfW(Sym) *s = w->symbols + first; s < w->symbols + end; s++) {
         const char *name = mt_image_symbol_name(w, s);
-        if ((*name != 'M' && *name != 'm') || !s->st_value || ELF64_ST_TYPE(s->st_info) != STT_FUNC || !is_name(name))
+        if (!s->st_value || ELF64_ST_TYPE(s->st_info) != STT_FUNC || !(in_c ? is_c_name(name) : is_fortran_name(name)))
             continue;
         mt_hashed_name hashed = mt_image_hash(name), hashed_alias = mt_image_hash_alias(name);
         ElfW(Sym) *of_mpi = mt_image_find(f->target, hashed), *alias = mt_image_find(f->target, hashed_alias);
