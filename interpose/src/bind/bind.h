@@ -1,3 +1,6 @@
+// Layer 0, bind: files in memory. It is part of the library and of the dispatcher, and calls
+// nothing else of them.
+//
 // Calls that lead past symbol interposition reach our wrappers too: those of files that were
 // opened with RTLD_DEEPBIND, and of functions that a program takes by dlsym from the MPI's own
 // handle. The dynamic linker is left alone (no flag is changed, nothing is wrapped); what it
@@ -11,7 +14,7 @@
 //    function by a weak symbol. References that are bound to them already become null.
 //
 // This happens before any code of the loaded files runs: the _init of a file that is linked with
-// crti.o calls the weak function __gmon_start__, which we define (hooks.c). When it does, all
+// crti.o calls the weak function __gmon_start__, which we define (base/binding.c). When it does, all
 // files of a dlopen are relocated, and no constructor of them has run. A call costs nothing.
 //
 // A name that another file defines too, which is no MPI, stays as it is: that file is a tool or

@@ -62,9 +62,11 @@ extern struct r_debug _r_debug __attribute__((weak));
 
 bool mt_initialized_elsewhere(char file[static MT_FILE_SIZE])
 {
-    if (!&_r_debug || _r_debug.r_version < 2)
+    linker_namespace *first = (linker_namespace *)(void *)&_r_debug;
+    __asm__("" : "+r"(first)); // compilers know the size of _r_debug, and not that it may be part of more
+    if (!first || first->base.r_version < 2)
         return false;
-    for (linker_namespace *n = ((linker_namespace *)(void *)&_r_debug)->next; n; n = n->next) {
+    for (linker_namespace *n = first->next; n; n = n->next) {
         loaded l = {.count = 0};
         for (const struct link_map *map = n->base.r_map; map; map = map->l_next) {
             mt_image image;
