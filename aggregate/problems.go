@@ -40,7 +40,7 @@ func (j *Job) notMeasured() []string {
 	out = append(out, j.variableProblems()...)
 	out = append(out, j.losses()...)
 	out = append(out, j.completeness.leftCalls()...)
-	out = append(out, j.intercepted()...)
+	out = append(out, j.unseen()...)
 	out = append(out, j.clockProblems()...)
 	out = append(out, j.physical.problems()...)
 	return append(out, j.unplaced()...)
@@ -197,13 +197,14 @@ func (j *Job) clockProblems() []string {
 	return out
 }
 
-// intercepted returns a text for each other tool that hid calls, with the
-// ranks.
-func (j *Job) intercepted() []string {
+// unseen returns a text for each reason why calls did not reach mpitrace's
+// library, with the ranks.
+func (j *Job) unseen() []string {
 	ranks := map[string][]int{}
 	for _, p := range j.ordered() {
-		if p.intercepted != "" {
-			ranks[p.intercepted] = append(ranks[p.intercepted], p.Rank)
+		for text := range strings.Lines(p.unseen) {
+			text = strings.TrimSuffix(text, "\n")
+			ranks[text] = append(ranks[text], p.Rank)
 		}
 	}
 	var out []string
@@ -213,17 +214,23 @@ func (j *Job) intercepted() []string {
 	return out
 }
 
-// interceptedText returns which calls of a process another tool hid; empty if
-// none.
-func interceptedText(i *profile.Intercepted) string {
-	if i == nil {
-		return ""
+// unseenTexts returns which calls of a process did not reach mpitrace's library,
+// in lines.
+func unseenTexts(p *profile.Profile) string {
+	var texts []string
+	if i := p.Intercepted; i != nil {
+		texts = append(texts, fmt.Sprintf("calls of %s were not recorded: %s comes before mpitrace's library and intercepts them", firstNames(i), i.Library))
 	}
+	if d := p.Direct; d != nil {
+		texts = append(texts, fmt.Sprintf("calls of %s were not recorded: %s calls the MPI itself, past mpitrace's library", firstNames(d), d.Library))
+	}
+	return strings.Join(texts, "\n")
+}
+
+func firstNames(f *profile.FileAndFunctions) string {
 	const shown = 8
-	names, more := i.Functions, ""
-	if len(names) > shown {
-		names, more = names[:shown], fmt.Sprintf(" and %d more", len(names)-shown)
+	if len(f.Functions) <= shown {
+		return strings.Join(f.Functions, ", ")
 	}
-	return fmt.Sprintf("calls of %s%s were not recorded: %s comes before mpitrace's library and intercepts them",
-		strings.Join(names, ", "), more, i.Library)
+	return fmt.Sprintf("%s and %d more", strings.Join(f.Functions[:shown], ", "), len(f.Functions)-shown)
 }

@@ -30,7 +30,7 @@ type processKind struct {
 	watched          string // value of --watch-unexpected, empty if off
 	timing           string // name of a profile.Timing
 	threads          int
-	intercepted      string // text of interceptedText
+	unseen           string // which calls did not reach mpitrace's library, in lines
 	alone            string // Profile.Alone
 	messages         string // Profile.Messages, separated by NUL
 	settings         string // recorded settings: name=value, separated by NUL
@@ -274,7 +274,7 @@ func (a *Activities) UnmarshalJSON(data []byte) error {
 func kindOf(p *profile.Profile) processKind {
 	return processKind{size: p.Size, program: p.Name(), library: p.LibraryLine(),
 		command: strings.Join(p.Command, "\x00"), unfollowed: p.Unfollowed, settings: settingsLine(p),
-		watched: watchedFor(p), timing: p.Timing.String(), threads: p.Threads, intercepted: interceptedText(p.Intercepted),
+		watched: watchedFor(p), timing: p.Timing.String(), threads: p.Threads, unseen: unseenTexts(p),
 		alone: p.Alone, messages: strings.Join(p.Messages, "\x00")}
 }
 

@@ -32,7 +32,7 @@ func (o BuildOptions) Coverage(ctx context.Context, library string) (standard st
 	if err != nil {
 		return "", nil, err
 	}
-	exported, _, err := exports(library)
+	exported, err := exports(library)
 	if err != nil {
 		return "", nil, err
 	}

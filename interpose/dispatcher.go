@@ -17,7 +17,7 @@ import (
 var dispatcher = product{
 	what: "the dispatcher", dir: "src", name: dispatcherDir + "%s/" + dispatcherName,
 	units: func(file string) bool {
-		return ofDispatcher(file) || strings.HasSuffix(file, "/thread_local.c") || file == "base/stderr.c"
+		return ofDispatcher(file) || strings.HasPrefix(file, "bind/") || strings.HasSuffix(file, "/thread_local.c") || file == "base/stderr.c"
 	},
 	plain:   true,
 	compile: []string{"-std=gnu11", "-O2", "-g1", "-fPIC", "-fvisibility=hidden", "-fno-strict-aliasing", "-Wall", "-Wextra"},

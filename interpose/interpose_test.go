@@ -102,7 +102,7 @@ func TestLibraryNeedsNoMPI(t *testing.T) {
 // and in the Fortran bindings, the functions of mpitrace.h, dlclose, which
 // mpitrace intercepts to keep the call sites of unloaded files, and what the
 // dispatcher calls or defines.
-var exported = regexp.MustCompile(`^(P?MPIX?_\w+|mpix?_[a-z0-9_]+|mpitrace_(begin_phase|change_setting)|dlclose|` +
+var exported = regexp.MustCompile(`^(P?MPIX?_\w+|mpix?_[a-z0-9_]+|mpitrace_(begin_phase|change_setting)|dlclose|__gmon_start__|` +
 	`mt_dispatched(_other)?|mt_stderr_at_start|mt_self|mt_quick_self|mt_calling|mt_fortran_noted|mt_lock_(depth|state_before))$`)
 
 func TestBuildIsCached(t *testing.T) {

@@ -19,14 +19,11 @@ import (
 // mpi4py, which supports many MPIs. The imports of the MPI itself, and files
 // that cannot be read, are ignored.
 func Unrecorded(library string, files []string) ([]string, error) {
-	wrapped, hidden, err := exports(library)
+	wrapped, err := wrappedBy(library)
 	if err != nil {
 		return nil, err
 	}
 	exported := exportedBy(files)
-	if exported == nil { // the files use the MPI for which the library hides functions, as far as is known
-		maps.Copy(wrapped, hidden)
-	}
 	names := map[string]bool{}
 	for _, file := range files {
 		for _, name := range importsOf(file) {
@@ -38,13 +35,34 @@ func Unrecorded(library string, files []string) ([]string, error) {
 	return slices.Sorted(maps.Keys(names)), nil
 }
 
+// wrappedBy returns the symbols of the library. The dispatcher has no entries for
+// newer functions. In C, their calls are bound to the library that it opens: see
+// src/bind.
+func wrappedBy(library string) (map[string]bool, error) {
+	wrapped, err := exports(library)
+	if err != nil || !IsDispatcher(library) {
+		return wrapped, err
+	}
+	opened, _ := filepath.Glob(filepath.Join(filepath.Dir(library), dispatchedName("*")))
+	for _, file := range opened {
+		symbols, err := exports(file)
+		if err != nil {
+			return nil, err
+		}
+		for name := range symbols {
+			wrapped[name] = wrapped[name] || symbols[name] && anyCFunction.MatchString(name)
+		}
+	}
+	return wrapped, nil
+}
+
 // exportedBy returns the MPI functions that the files export. It returns nil if
 // none of the files is an MPI, since then it is not known what the process can
 // call.
 func exportedBy(files []string) map[string]bool {
 	all := map[string]bool{}
 	for _, file := range files {
-		symbols, _, err := exports(file)
+		symbols, err := exports(file)
 		if err != nil {
 			continue
 		}
@@ -60,22 +78,16 @@ func exportedBy(files []string) map[string]bool {
 	return all
 }
 
-// exports returns the symbols of a library, and whether it defines each. hidden
-// are the functions that it defines and the loader does not find: see hideMissing.
-func exports(library string) (all, hidden map[string]bool, err error) {
+func exports(library string) (map[string]bool, error) {
 	symbols, err := symbolsOf(library)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	all, hidden = map[string]bool{}, map[string]bool{}
+	out := map[string]bool{}
 	for _, s := range symbols {
-		if s.Section != elf.SHN_UNDEF && s.Value == 0 && elf.ST_TYPE(s.Info) == elf.STT_FUNC {
-			hidden[s.Name] = true
-			continue
-		}
-		all[s.Name] = all[s.Name] || s.Section != elf.SHN_UNDEF
+		out[s.Name] = out[s.Name] || s.Section != elf.SHN_UNDEF
 	}
-	return all, hidden, nil
+	return out, nil
 }
 
 // symbolsOf returns the dynamic symbols of a file. The path may come from a

@@ -70,7 +70,8 @@ type Profile struct {
 	// descriptor 2, which was not the standard error any more.
 	Messages []string `json:"messages,omitempty"`
 
-	Intercepted *Intercepted `json:"intercepted,omitempty"` // nil if no other tool intercepts MPI calls
+	Intercepted *FileAndFunctions `json:"intercepted,omitempty"` // what another tool's library intercepts before mpitrace's does, or nil
+	Direct      *FileAndFunctions `json:"direct,omitempty"`      // what the program calls past mpitrace's library, or nil
 
 	// Settings holds the mpitrace settings that differ from their defaults, by
 	// name.
@@ -171,9 +172,9 @@ func ReceivesText(unfollowed bool) string {
 	return ReceivesOn
 }
 
-// Intercepted names the MPI functions that another tool's library intercepts
-// before mpitrace's library does. Their calls are not recorded.
-type Intercepted struct {
+// FileAndFunctions names a file and MPI functions whose calls are not recorded
+// because of it.
+type FileAndFunctions struct {
 	Library   string   `json:"library"` // path
 	Functions []string `json:"functions"`
 }

@@ -128,6 +128,8 @@ func (j *job) missing(opened *run.Run, status launch.Status) []string {
 	}
 	why := j.WhyNothingRecorded(status)
 	switch {
+	case len(wrongMPI) > 0 && wrongMPI[0].Reason != "":
+		why = "no call of MPI reached mpitrace's library"
 	case len(wrongMPI) > 0 && interpose.IsDispatcher(j.Library):
 		why = "no process called MPI_Init of an MPI that there is a library for"
 	case len(wrongMPI) > 0:
@@ -184,7 +186,7 @@ func (j *job) unrecorded(opened *run.Run) string {
 	slices.Sort(names)
 	missing := "the program can also make calls that are not recorded: " + firstFew(slices.Compact(names), 6)
 	if interpose.IsDispatcher(library) {
-		missing += ". To record functions that are newer than MPI 3.1, name the program's MPI with --mpi"
+		missing += ". To record functions in Fortran that are newer than MPI 3.1, name the program's MPI with --mpi"
 	}
 	return missing
 }

@@ -38,7 +38,7 @@ func (f *file) profile() *profile.Profile {
 		Stacks:      f.stacks,
 		Alone:       f.text(layout.StringAlone),
 		Messages:    f.messages(),
-		Intercepted: f.intercepted(),
+		Intercepted: f.fileAndFunctions(layout.StringIntercepted), Direct: f.fileAndFunctions(layout.StringDirect),
 	}
 	f.receives.unfollowed = p.Unfollowed
 	if p.State != profile.Finalized {
@@ -360,12 +360,12 @@ func (f *file) messages() []string {
 	return lines
 }
 
-// intercepted returns the functions that another tool intercepts before
-// mpitrace.
-func (f *file) intercepted() *profile.Intercepted {
-	library, functions, ok := strings.Cut(f.text(layout.StringIntercepted), "\n")
+// fileAndFunctions returns the file and the functions that a string names, or
+// nil.
+func (f *file) fileAndFunctions(key uint32) *profile.FileAndFunctions {
+	library, functions, ok := strings.Cut(f.text(key), "\n")
 	if !ok {
 		return nil
 	}
-	return &profile.Intercepted{Library: library, Functions: strings.Split(functions, "\n")}
+	return &profile.FileAndFunctions{Library: library, Functions: strings.Split(functions, "\n")}
 }

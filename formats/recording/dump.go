@@ -56,7 +56,8 @@ func (f *file) dumpHeader(w io.Writer) {
 		key  uint32
 	}{{"host", layout.StringHost}, {"job", layout.StringJob}, {"program", layout.StringProgram},
 		{"command", layout.StringCommand}, {"library", layout.StringLibrary}, {"tool", layout.StringTool},
-		{"intercepted", layout.StringIntercepted}, {"alone", layout.StringAlone}, {"boot", layout.StringBoot}} {
+		{"intercepted", layout.StringIntercepted}, {"alone", layout.StringAlone}, {"direct", layout.StringDirect},
+		{"boot", layout.StringBoot}} {
 		fmt.Fprintf(w, "string\t%s\t%q\n", s.name, f.strings[s.key])
 	}
 	for _, line := range f.messages() {

@@ -93,7 +93,7 @@ func rich() *profile.Profile {
 // The placement and usage of rich, and the functions that another tool
 // intercepted.
 var (
-	hidden    = &profile.Intercepted{Library: "/opt/tool lib.so", Functions: []string{"MPI_Send", "MPI_Isend"}}
+	hidden    = &profile.FileAndFunctions{Library: "/opt/tool lib.so", Functions: []string{"MPI_Send", "MPI_Isend"}}
 	somewhere = &profile.Placement{Processors: "0-3,64,127", CPULimit: 1.5, LimitGroup: 4711,
 		NodeProcessors: 128, NodeCores: 64, NodeSockets: 2}
 	someUsage = []profile.Usage{

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -13,27 +14,43 @@ import (
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
-// wrongMPISuffix ends the name of a note about a process that is not recorded,
-// because it uses another MPI than the library was built for. The note is a
-// symbolic link to "PROGRAM\nMPI". The library (wrong_mpi.c) or `mpitrace rank`
-// makes it in place of the recording.
+// wrongMPISuffix ends the name of a note about a process that uses MPI and is not
+// recorded. The note is a symbolic link to "PROGRAM\nMPI", if the library was
+// built for another MPI, else to "PROGRAM\nMPI\nREASON". The library
+// (wrong_mpi.c) or `mpitrace rank` makes it.
 const wrongMPISuffix = ".wrong-mpi"
 
 // WrongMPI is a program that was not recorded, because it uses another MPI than
-// the library was built for.
+// the library was built for, or because its calls did not reach the library.
 type WrongMPI struct {
 	Program   string `json:"program"`
 	Library   string `json:"library"` // the MPI that it uses
 	Processes int    `json:"processes"`
+	Reason    string `json:"reason,omitempty"` // of unseenReasons; empty if the library was built for another MPI
+}
+
+// unseenReasons says why calls did not reach the library. The words are those of
+// wrong_mpi.h.
+var unseenReasons = map[string]string{
+	"direct":    "it calls MPI's functions by their PMPI names",
+	"bypassed":  "it took them before mpitrace's library was loaded, or in a way that leads past the library",
+	"namespace": "the MPI is in a namespace of its own (dlmopen), which preloaded libraries are not in",
 }
 
 func (p WrongMPI) String() string {
+	if p.Reason != "" {
+		why := cmp.Or(unseenReasons[p.Reason], p.Reason)
+		return fmt.Sprintf("not recorded: calls of %s in %s of %s: %s", text.Line(p.Library), text.CountOf(p.Processes, "process"), text.Line(p.Program), text.Line(why))
+	}
 	return fmt.Sprintf("not recorded: %s of %s, which uses another MPI (%s) than the library was built for",
 		text.CountOf(p.Processes, "process"), text.Line(p.Program), text.Line(p.Library))
 }
 
 // Advice returns what was not recorded, and what to do.
 func (p WrongMPI) Advice() string {
+	if p.Reason != "" {
+		return p.String() // nothing helps
+	}
 	return p.String() + ". Put `mpitrace run --` in front of its launcher. If it is there already, name the MPI: --mpi " +
 		text.ShellQuote(p.Library)
 }
@@ -43,7 +60,7 @@ func (p WrongMPI) Advice() string {
 // that cannot be read.
 func WrongMPIs(dirs ...string) []WrongMPI {
 	var found []WrongMPI
-	at := map[[2]string]int{}
+	at := map[WrongMPI]int{}
 	for _, dir := range dirs {
 		for _, name := range wrongMPINotes(dir) {
 			target, err := os.Readlink(filepath.Join(dir, name))
@@ -51,12 +68,13 @@ func WrongMPIs(dirs ...string) []WrongMPI {
 			if err != nil || !ok {
 				continue
 			}
-			key := [2]string{program, library}
+			library, reason, _ := strings.Cut(library, "\n")
+			key := WrongMPI{Program: program, Library: library, Reason: reason}
 			i, known := at[key]
 			if !known {
 				i = len(found)
 				at[key] = i
-				found = append(found, WrongMPI{Program: program, Library: library})
+				found = append(found, key)
 			}
 			found[i].Processes++
 		}

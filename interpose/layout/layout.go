@@ -145,9 +145,13 @@ const (
 	// Of version 8: why the process has a file of its own and no part of its node's container.
 	StringAlone = 8
 
+	// Of version 9: a file that calls PMPI functions itself, and the functions, each after a
+	// newline. MPI_Init stands for an initialization that did not pass through the library.
+	StringDirect = 9
+
 	// Of version 9: the id of the boot of the process's kernel. Processes with one id share
 	// their clocks, whatever the names of their hosts (containers on one node).
-	StringBoot = 11
+	StringBoot = 10
 )
 
 // EagerLimit.Path (version 7)

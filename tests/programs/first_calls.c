@@ -66,7 +66,7 @@ static void by_address(void)
     *(void **)&all = dlsym(RTLD_DEFAULT, "MPI_Barrier");
     *(void **)&own = dlsym(mpi, "MPI_Barrier");
     REQUIRE(all(MPI_COMM_WORLD) == MPI_SUCCESS); /* through mpitrace's library, if there is one */
-    REQUIRE(own(MPI_COMM_WORLD) == MPI_SUCCESS); /* not through it */
+    REQUIRE(own(MPI_COMM_WORLD) == MPI_SUCCESS); /* from the MPI's own handle */
     static const char *const names[] = {"MPI_UNWEIGHTED", "MPI_WEIGHTS_EMPTY", "MPI_T_PVAR_ALL_HANDLES", "ompi_mpi_comm_world",
                                         "MPI_Send_c", "MPI_Session_init", "MPI_Isendrecv", "MPI_Abi_get_version"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

@@ -306,15 +306,16 @@ func (l *log) addStrings(p *profile.Profile) {
 		text string
 	}{{layout.StringHost, p.Host}, {layout.StringJob, p.Run}, {layout.StringCommand, command},
 		{layout.StringProgram, p.Program}, {layout.StringLibrary, p.Library},
-		{layout.StringIntercepted, interceptedText(p.Intercepted)}, {layout.StringAlone, p.Alone}} {
+		{layout.StringIntercepted, fileAndFunctions(p.Intercepted)}, {layout.StringAlone, p.Alone},
+		{layout.StringDirect, fileAndFunctions(p.Direct)}} {
 		if s.text != "" {
 			l.add(layout.RecordString, layout.String{Key: s.key, Length: uint32(len(s.text))}, []byte(s.text))
 		}
 	}
 }
 
-// interceptedText is the inverse of file.intercepted.
-func interceptedText(i *profile.Intercepted) string {
+// fileAndFunctions is the inverse of file.fileAndFunctions.
+func fileAndFunctions(i *profile.FileAndFunctions) string {
 	if i == nil {
 		return ""
 	}

@@ -137,7 +137,7 @@ func Profile(run string, rank int) *profile.Profile {
 			NodeProcessors: 128, NodeCores: 64, NodeSockets: 2},
 		Usage:       []profile.Usage{{WallNs: 5_000, UserNs: 4_000, SystemNs: 500, Voluntary: 3, Involuntary: 7, RunDelayNs: 400, DelayKnown: true}},
 		Clocks:      profile.ClockCheck{Error: 3_000_000, Step: -5},
-		Intercepted: &profile.Intercepted{Library: "/opt/tool.so", Functions: []string{"MPI_Send", "MPI_Isend"}},
+		Intercepted: &profile.FileAndFunctions{Library: "/opt/tool.so", Functions: []string{"MPI_Send", "MPI_Isend"}},
 		Losses:      profile.Losses{Calls: uint64(rank), Requests: 7},
 		Problems:    []string{"recording r.rec: byte 4096: no such kind of record"},
 	}

@@ -1,6 +1,6 @@
 // Layer 1, base: what the whole library shares: the state of the process (below), the
 // clock, locks, log messages, settings, and the functions of the MPI library, which are
-// looked up when they are first needed. It calls no other layer.
+// looked up when they are first needed. It calls bind/ only.
 //
 // The library only records. It never calls a collective, starts a thread, prints to
 // stdout, or changes errno, a return code or an argument. On a failure it records less,

@@ -62,7 +62,8 @@
 #define MT_STRING_TOOL 6
 #define MT_STRING_INTERCEPTED 7
 #define MT_STRING_ALONE 8
-#define MT_STRING_BOOT 11
+#define MT_STRING_DIRECT 9
+#define MT_STRING_BOOT 10
 #define MT_DIR_NONE 0
 #define MT_DIR_SEND 1
 #define MT_DIR_RECV 2

@@ -2,6 +2,7 @@
 #include "base/loader.h"
 
 #include "base/dispatcher.h"
+#include "bind/bind.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -42,6 +43,11 @@ void mt_dispatched(const mt_dispatcher *d)
     atomic_store(&dispatcher, d);
 }
 
+bool mt_loader_dispatched(void)
+{
+    return atomic_load(&dispatcher) != NULL;
+}
+
 bool mt_loader_ours(const void *address)
 {
     return mt_loader_same_file(address, &dispatcher) || mt_loader_same_file(address, atomic_load(&dispatcher));
@@ -59,9 +65,13 @@ void *mt_loader_module(uint64_t caller)
     Dl_info info;
     if (d)
         return d->module(caller);
-    if (!dladdr((void *)(uintptr_t)caller, &info) || !info.dli_fname)
-        return NULL;
-    return dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    bool named = dladdr((void *)(uintptr_t)caller, &info) && info.dli_fname;
+    void *module = named ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    if (!*mt_bound_file() || (module && dlsym(module, "PMPI_Init")))
+        return module;
+    if (module)
+        mt_dlclose(module);
+    return dlopen(mt_bound_file(), RTLD_LAZY | RTLD_NOLOAD);
 }
 
 int mt_dlclose(void *handle)

@@ -13,6 +13,9 @@ bool mt_loader_same_file(const void *a, const void *b);
 // Reports whether an address lies in this library or in its dispatcher.
 bool mt_loader_ours(const void *address);
 
+// Reports whether a dispatcher has opened this library.
+bool mt_loader_dispatched(void);
+
 // Returns the next definition of a name after ours, in the dynamic linker's global scope.
 void *mt_loader_next(const char *name);
 

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "base/resolve.h"
 
+#include "base/binding.h"
 #include "base/job.h"
 #include "base/loader.h"
 #include "base/lock.h"
@@ -55,7 +56,7 @@ static void resolve_tools(void)
     for (const mt_symbol *s = mt_symbols; s->name; s++) {
         const char *name = recorded_name(s);
         void *p = name ? mt_loader_next(name) : NULL;
-        if (p && p != *table_entry(&mt_mpi, s) && !mt_loader_same_file(p, mpi) && !mt_loader_same_file(p, mpitrace))
+        if (p && p != *table_entry(&mt_mpi, s) && !mt_loader_same_file(p, mpi) && !mt_loader_same_file(p, mpitrace) && !mt_loader_ours(p))
             *table_entry(&mt_pmpi, s) = p;
     }
 }
@@ -175,6 +176,7 @@ bool mt_resolve(uint64_t caller)
     int state = atomic_load_explicit(&found_mpi, memory_order_acquire), saved = errno;
     if (mt_likely(state))
         return state > 0;
+    mt_binding_update();
     void *module = mt_loader_next("PMPI_Init") ? NULL : mt_resolve_module(caller);
     resolve_functions(module);
     state = resolve_constants(module) ? 1 : -1;
@@ -212,4 +214,9 @@ void mt_resolve_forget(void)
 {
     mt_wrong_mpi_restore();
     atomic_store_explicit(&found_mpi, 0, memory_order_release);
+}
+
+bool mt_resolve_wrong(void)
+{
+    return atomic_load_explicit(&found_mpi, memory_order_relaxed) < 0;
 }

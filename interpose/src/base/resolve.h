@@ -22,4 +22,7 @@ bool mt_resolve_found(void);
 bool mt_resolve_unloaded(void);
 void mt_resolve_forget(void);
 
+// Reports whether the MPI that was found is not the one that this library was built for.
+bool mt_resolve_wrong(void);
+
 #endif

@@ -114,7 +114,7 @@ void mt_wrong_mpi_pass_through(const char *mpi, mt_wrapper_start *starts)
     if (!reported) {
         mt_log("this library was built for another MPI (%s) than the one that the program uses (%s): nothing is "
                "recorded. Start the program with `mpitrace run`, or name its MPI with --mpi", mt_mpi_family(), mpi);
-        MT_CALL_HOOK(wrong_mpi, mpi);
+        MT_CALL_HOOK(wrong_mpi, mpi, "");
     }
     reported = true;
     replaced = starts;
@@ -126,7 +126,13 @@ void mt_wrong_mpi_pass_through(const char *mpi, mt_wrapper_start *starts)
 void mt_dispatched_other(const char *mpi)
 {
     mt_log("the program uses two MPIs: %s is not recorded, because the calls of %s are", mpi, mt_mpi_family());
-    MT_CALL_HOOK(wrong_mpi, mpi);
+    MT_CALL_HOOK(wrong_mpi, mpi, "");
+}
+
+void mt_wrong_mpi_unseen(const char *mpi, const char *reason)
+{
+    mt_log("the program used %s, but no call reached this library: nothing is recorded", mpi);
+    MT_CALL_HOOK(wrong_mpi, mpi, reason);
 }
 
 void mt_wrong_mpi_restore(void)

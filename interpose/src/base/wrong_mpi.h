@@ -5,9 +5,16 @@
 
 #include "base/hook.h"
 
-// Called once, if the program is not recorded because it uses the MPI in the file
-// `mpi`.
-typedef void mt_hook_wrong_mpi(const char *mpi);
+// Why calls did not reach the library: the program calls PMPI functions; it has the
+// functions from before, or in a way that is not known; the MPI is in a namespace of its own.
+// Readers of notes know these words (internal/run/notes.go).
+#define MT_UNSEEN_DIRECT "direct"
+#define MT_UNSEEN_BYPASSED "bypassed"
+#define MT_UNSEEN_NAMESPACE "namespace"
+
+// Called if the program is not recorded although it uses the MPI in the file `mpi`, at most
+// once for each reason. The reason is "" if the library was built for another MPI.
+typedef void mt_hook_wrong_mpi(const char *mpi, const char *reason);
 MT_HOOK(wrong_mpi);
 
 // Returns the starts of our wrappers, in an array that the caller frees. It must not be
@@ -19,6 +26,9 @@ mt_wrapper_start *mt_wrong_mpi_find_wrappers(void);
 // `mpi` is the file of the MPI. Takes ownership of `starts`, which mt_wrong_mpi_find_wrappers
 // returned.
 void mt_wrong_mpi_pass_through(const char *mpi, mt_wrapper_start *starts);
+
+// Reports that an MPI was initialized, and no call reached the library.
+void mt_wrong_mpi_unseen(const char *mpi, const char *reason);
 
 // Restores the wrappers if they were replaced: that MPI was unloaded.
 void mt_wrong_mpi_restore(void);

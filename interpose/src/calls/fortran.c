@@ -1,12 +1,14 @@
 #define _GNU_SOURCE
 #include "calls/fortran.h"
 
+#include "base/loader.h"
 #include "base/lock.h"
 #include "base/resolve.h"
 #include "record/record.h"
 #include "record/stack.h"
 #include "record/trace.h"
 #include "objects/request.h"
+#include "calls/direct.h"
 #include "calls/thunks.h"
 
 #include <dlfcn.h>
@@ -63,7 +65,8 @@ static void symbol_name(char symbol[static 128], uint32_t index, bool profiling)
             *at += *at >= 'A' && *at <= 'Z' ? 'a' - 'A' : 0;
 }
 
-// Looks a symbol up in the global scope, then in that of the caller's module.
+// Looks a symbol up in the global scope, then in that of the caller's module. It may find our
+// own, because bind/ has put that in the place of the MPI's.
 static void *look_up(const char *symbol, uint64_t caller)
 {
     void *p = mt_resolve_symbol(symbol, NULL), *module = p ? NULL : mt_resolve_module(caller);
@@ -173,13 +176,18 @@ void *mt_thunk_find_target(uint32_t index, uint64_t caller)
     if (mt_call_callback(call))
         atomic_store_explicit(&mt_objects.callbacks, true, memory_order_relaxed);
     void *p = look_up(symbol, caller);
+    if (mt_loader_ours(p))
+        p = look_up(profiling, caller);
     // An MPI also has the PMPI form of each of these names.
     bool foreign = kind == MT_MPIF || kind == MT_CPTR ? !look_up(profiling, caller) : !p;
     if (foreign) {
         is_foreign[index] = true;
         mt_fortran_noted.call = 0;
-    } else if (mt_resolve(caller) && kind > MT_PMPI_C_LARGE) {
-        open_bindings(p, caller);
+    } else if (mt_resolve(caller)) {
+        if (kind > MT_PMPI_C_LARGE)
+            open_bindings(p, caller);
+        else if (call != MT_CALL_FINALIZE)
+            mt_direct_called(symbol, caller);
     }
     if (p && kind == MT_PMPI_C && call == MT_CALL_FINALIZE)
         p = (void *)(uintptr_t)finalize_passed_on;

@@ -8,8 +8,10 @@
 // Only names that every MPI has can be intercepted: a program that tests for a function by a
 // weak symbol must not find ours where its MPI has none.
 //
-// In a process that does not call MPI nothing here runs, except for dlclose. There is no lock:
-// threads that make the first call at the same time find the same.
+// In a process without MPI nothing here runs, except for dlclose and a look at the files that are
+// loaded. If an MPI is among them, the library is opened and calls that lead past the entries are
+// bound to them or, if they are newer than the entries, to the library (bind/bind.h). There is no
+// lock: threads that make the first call at the same time find the same.
 //
 // If a process calls a second MPI, also after it has unloaded the first, entries no longer store
 // what they found: each call then looks up what its caller sees, which takes microseconds. The
@@ -17,6 +19,8 @@
 #define _GNU_SOURCE
 #include "base/dispatcher.h"
 #include "base/stderr.h"
+#include "bind/bind.h"
+#include "bind/initialized.h"
 #include "dispatch/entries.h"
 
 #include <dlfcn.h>
@@ -38,10 +42,11 @@ enum { SONAMES = sizeof sonames / sizeof *sonames };
 // A function that every MPI has, and no tool has a reason to wrap.
 #define PROBE "PMPI_Get_library_version"
 
-// The first MPI that was called.
+// The first MPI that was called, or that was bound before.
 typedef struct found {
     const char *file;
     void *library; // handle of the library that records it, NULL if there is none
+    bool called;
 } found;
 
 static _Atomic(const found *) first;
@@ -66,21 +71,17 @@ static void close_module(void *module)
     atomic_load(&f)(module);
 }
 
-static const char *file_of(const void *address)
-{
-    Dl_info info;
-    return address && dladdr(address, &info) && info.dli_fname ? info.dli_fname : NULL;
-}
-
 // The MPI may have been opened with RTLD_LOCAL. Then it is visible through the file that calls
 // it, or, if that is code without a file, only by its own name.
 static void *module(uint64_t caller)
 {
-    const char *file = file_of((void *)(uintptr_t)caller);
+    const char *file = mt_image_file_of((void *)(uintptr_t)caller);
     void *found = file ? dlopen(file, RTLD_LAZY | RTLD_NOLOAD) : NULL;
     if (found && dlsym(found, PROBE))
         return found;
     close_module(found);
+    if (*mt_bound_file() && (found = dlopen(mt_bound_file(), RTLD_LAZY | RTLD_NOLOAD)))
+        return found;
     for (int i = 0; i < SONAMES; i++)
         if ((found = dlopen(sonames[i], RTLD_LAZY | RTLD_NOLOAD)))
             return found;
@@ -89,14 +90,25 @@ static void *module(uint64_t caller)
 
 static const mt_dispatcher dispatcher = {next, module};
 
-// Returns what the caller would call without us: a function of its MPI, or of another tool.
-static void *without_us(const char *name, uint64_t caller)
+static void *visible(const char *name, uint64_t caller)
 {
     void *p = next(name), *seen = p ? NULL : module(caller);
     if (seen)
         p = dlsym(seen, name);
     close_module(seen);
     return p;
+}
+
+// Returns what the caller would call without us: a function of its MPI, or of another tool. Where
+// the MPI's name leads to our entry (bind/bind.h), this is its alias PMPI_x.
+static void *without_us(const char *name, uint64_t caller)
+{
+    char alias[NAME_MAX];
+    void *p = visible(name, caller);
+    if (!p || mt_image_file_of(p) != mt_image_file_of(mt_slots))
+        return p;
+    snprintf(alias, sizeof alias, "%c%s", *name == 'm' ? 'p' : 'P', name);
+    return visible(alias, caller);
 }
 
 static const char *soname_of(const struct link_map *map)
@@ -115,7 +127,7 @@ static const char *soname_of(const struct link_map *map)
 static void *open_named(const char *name)
 {
     char path[PATH_MAX + NAME_MAX];
-    const char *ours = file_of(mt_slots), *end = ours ? strrchr(ours, '/') : NULL;
+    const char *ours = mt_image_file_of(mt_slots), *end = ours ? strrchr(ours, '/') : NULL;
     if (!end || strlen(name) > NAME_MAX - sizeof "libmpitrace-.so")
         return NULL;
     snprintf(path, sizeof path, "%.*s/libmpitrace-%s.so", (int)(end - ours), ours, name);
@@ -128,14 +140,14 @@ static void *open_named(const char *name)
 static bool is_superfluous(void)
 {
     void *program = dlopen(NULL, RTLD_LAZY); // RTLD_DEFAULT would find our own (-Bsymbolic)
-    const char *file = program ? file_of(dlsym(program, "mpitrace_begin_phase")) : NULL, *ours = file_of(mt_slots);
+    const char *file = program ? mt_image_file_of(dlsym(program, "mpitrace_begin_phase")) : NULL, *ours = mt_image_file_of(mt_slots);
     close_module(program);
     return next("mpitrace_begin_phase") || (file && ours && strcmp(file, ours) != 0);
 }
 
 // Leaves a note for readers of the run, as the library does (note_wrong_mpi): which program is
-// missing from it, and which MPI it uses.
-static void note_unrecorded(const char *mpi)
+// missing from it, which MPI it uses, and why (wrong_mpi.h).
+static void note_unrecorded(const char *mpi, const char *reason)
 {
     const char *dir = getenv("MPITRACE_DIR");
     char program[PATH_MAX] = "", text[2 * PATH_MAX], path[PATH_MAX + 2 * NAME_MAX], host[NAME_MAX] = "node";
@@ -146,7 +158,7 @@ static void note_unrecorded(const char *mpi)
     clock_gettime(CLOCK_REALTIME, &now);
     if (readlink("/proc/self/exe", program, sizeof program - 1) < 0)
         return;
-    snprintf(text, sizeof text, "%s\n%s", program, mpi);
+    snprintf(text, sizeof text, "%s\n%s%s%s", program, mpi, *reason ? "\n" : "", reason);
     mkdir(dir, 0777);
     snprintf(path, sizeof path, "%s/recordings", dir);
     mkdir(path, 0777);
@@ -176,15 +188,19 @@ static void *open_library(void *mpi)
     void *library = realpath(map->l_name, real) ? open_named(real) : NULL;
     if (!library && soname)
         library = open_named(is_cray(soname) ? "libmpi.so.12" : soname);
-    if (!library) {
-        const char *why = dlerror();
-        if (mt_stderr_unchanged())
-            dprintf(2, "mpitrace: no library for %s: nothing is recorded (%s). Build it with `mpitrace build`, then call "
-                    "`mpitrace preload`\n", map->l_name, why ? why : "it has no name");
-        note_unrecorded(map->l_name);
-        return NULL;
-    }
     return library;
+}
+
+// Reports that the program calls an MPI which there is no library for.
+static void report_unrecorded(const char *file)
+{
+    const char *why = dlerror();
+    if (is_superfluous())
+        return;
+    if (mt_stderr_unchanged())
+        dprintf(2, "mpitrace: no library for %s: nothing is recorded (%s). Build it with `mpitrace build`, then call "
+                "`mpitrace preload`\n", file, why ? why : "it has no name");
+    note_unrecorded(file, "");
 }
 
 // Makes the library ready to record.
@@ -220,40 +236,114 @@ static void second_mpi(const found *was, const char *file)
     if (report)
         ((void (*)(const char *))(uintptr_t)report)(file);
     else
-        note_unrecorded(file);
+        note_unrecorded(file, "");
+}
+
+// Puts an entry in the place of `was`. Returns the entry that is there then.
+static const found *set_first(const found *was, const char *file, void *library, bool called)
+{
+    found *now = malloc(sizeof *now);
+    char *copy = strdup(file);
+    if (now && copy) {
+        *now = (found){copy, library, called};
+        if (atomic_compare_exchange_strong(&first, &was, now)) {
+            if (library)
+                start_library(library);
+            return now;
+        }
+    }
+    free(copy); // another thread was first, or there is no memory
+    free(now);
+    return was;
+}
+
+static bool is_of(const found *f, const char *file)
+{
+    return f && strcmp(f->file, file) == 0;
 }
 
 // Returns the library for the MPI that has the function `mpi`, or NULL if that MPI is not
 // recorded.
 static void *library_for(void *mpi)
 {
-    const char *file = file_of(mpi);
+    const char *file = mt_image_file_of(mpi);
     const found *was = atomic_load(&first);
+    bool called = was && was->called;
     if (!file)
         return NULL;
-    if (was && strcmp(was->file, file) == 0)
+    if (called && is_of(was, file))
         return was->library;
-    if (was && (atomic_load(&by_caller) || is_loaded(was->file))) {
+    if (called && (atomic_load(&by_caller) || is_loaded(was->file))) {
         second_mpi(was, file);
         return NULL;
     }
-    found *now = malloc(sizeof *now);
-    if (!now)
-        return NULL;
-    *now = (found){strdup(file), open_library(mpi)};
-    if (was && now->library != was->library) { // one library records the process
+    void *library = !called && is_of(was, file) ? was->library : NULL;
+    if (!library && !(library = open_library(mpi)))
+        report_unrecorded(file);
+    if (called && library != was->library) { // one library records the process
         second_mpi(was, file);
-        free((char *)now->file);
-        free(now);
         return NULL;
     }
-    if (now->library)
-        start_library(now->library);
-    if (now->file && atomic_compare_exchange_strong(&first, &was, now))
-        return now->library;
-    free((char *)now->file);
-    free(now);
-    return was ? library_for(mpi) : NULL; // another thread was first
+    const found *now = set_first(was, file, library, true);
+    return now && is_of(now, file) ? now->library : now ? library_for(mpi) : NULL;
+}
+
+static bool serves(const mt_image *mpi)
+{
+    const found *f = atomic_load(&first);
+    return is_of(f, mpi->file) && f->library;
+}
+
+// Binds the MPI that was called first or, before any was, the first for which there is a library.
+static void bind(void)
+{
+    enum { MOST = 8 };
+    void *mpis[MOST];
+    int saved = errno;
+    if (!mt_bind_is_due())
+        return;
+    for (size_t i = 0, n = mt_bind_loaded_mpis(mpis, MOST); i < n; i++) {
+        const found *was = atomic_load(&first);
+        const char *file = mt_image_file_of(mpis[i]);
+        if (!file || (was && (was->called || is_loaded(was->file))))
+            continue;
+        void *library = open_library(mpis[i]);
+        if (library)
+            set_first(was, file, library, false);
+        else
+            dlerror(); // the first call reports it
+    }
+    const found *f = atomic_load(&first);
+    mt_binder binder = {.serves = serves, .wrappers = {mt_slots, f && f->library ? dlsym(f->library, "mt_dispatched") : NULL}};
+    mt_bind(&binder, true);
+    errno = saved;
+}
+
+// Called by the _init of each file that is loaded: see bind/bind.h.
+MT_EXPORT void __gmon_start__(void)
+{
+    bind();
+}
+
+static pid_t process; // a forked child inherits MPI
+
+__attribute__((constructor)) static void start(void)
+{
+    process = getpid();
+    bind();
+}
+
+// As the library does at the end of a process (lifecycle/unseen.c), if none was opened.
+__attribute__((destructor)) static void end(void)
+{
+    static char file[MT_FILE_SIZE];
+    const found *f = atomic_load(&first);
+    if (process != getpid() || (f && f->library))
+        return;
+    if (mt_initialized_elsewhere(file) && !is_superfluous())
+        note_unrecorded(file, "namespace");
+    else if (mt_bind_saw_mpi() && !(f && f->called) && mt_initialized_mpi(file) && !is_superfluous())
+        note_unrecorded(file, "");
 }
 
 // Reports whether the function may be the first that a program calls of an MPI. Its slot is

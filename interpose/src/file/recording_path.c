@@ -247,13 +247,13 @@ static void leave_note(const char *suffix, const char *text)
     if (mt_recording_path_in_run_directory(&p) && symlink(text, p.path) != 0) { /* there is no place for the note */ }
 }
 
-// Leaves a note for readers of the run: which program is missing from it, and which MPI
-// it uses.
-static void note_wrong_mpi(const char *mpi)
+// Leaves a note for readers of the run: which program is missing from it, which MPI
+// it uses, and why.
+static void note_wrong_mpi(const char *mpi, const char *reason)
 {
     static char program[4096], text[4095]; // no symbolic link is longer
     ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
-    snprintf(text, sizeof text, "%.*s\n%s", n > 0 ? (int)n : 0, program, mpi);
+    snprintf(text, sizeof text, "%.*s\n%s%s%s", n > 0 ? (int)n : 0, program, mpi, *reason ? "\n" : "", reason);
     leave_note(".wrong-mpi", text);
 }
 

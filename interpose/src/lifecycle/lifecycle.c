@@ -24,6 +24,7 @@
 #include "objects/win.h"
 #include "objects/world.h"
 #include "calls/call.h"
+#include "calls/direct.h"
 #include "calls/fortran.h"
 #include "mpit/cvars.h"
 #include "mpit/eager.h"
@@ -293,6 +294,8 @@ static void start_late(uint64_t site)
     mt_pmpi.Finalized(&finalized);
     if (!initialized || finalized)
         return;
+    if (!*mt_direct_calls() && !*mt_intercepted())
+        mt_direct_called("MPI_Init", site);
     if (mt_process.header ? ensure_recording() : create_recording(site, true))
         world_opened();
     else
@@ -360,12 +363,20 @@ static void before_last_finalize(void)
         mt_sample_log_total();
 }
 
+static void log_direct_calls(void)
+{
+    const char *text = mt_direct_calls();
+    if (*text)
+        mt_recording_string(MT_STRING_DIRECT, text, strlen(text));
+}
+
 // Completes the recording. Called after the last open model was finalized.
 static void end_recording(void)
 {
     mt_fortran_missed(); // counts the last call from Fortran if it did not reach C: no later call does
     mt_current_call_close();
     mt_requests_close();
+    log_direct_calls();
     mt_modules_scan();
     mt_prof_write();
     mt_pvar_table_freeze();
