@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 )
 
@@ -76,7 +75,7 @@ func Dispatcher(ctx context.Context, o BuildOptions, mpis []DispatchedMPI) (stri
 			return "", fmt.Errorf("prepare the library for %s: %w", m.MPI, err)
 		}
 	}
-	if !servesAny(dir) {
+	if len(dispatched(dir)) == 0 {
 		return "", ErrServesNone
 	}
 	if _, err := os.Stat(file); err == nil {
@@ -93,11 +92,16 @@ func Dispatcher(ctx context.Context, o BuildOptions, mpis []DispatchedMPI) (stri
 	return file, CheckLibrary(file)
 }
 
-// servesAny reports whether a library lies in the directory of a dispatcher.
-func servesAny(dir string) bool {
+// dispatched returns the paths of the libraries in the directory of a dispatcher.
+func dispatched(dir string) (files []string) {
 	entries, _ := os.ReadDir(dir) // a directory that cannot be listed serves nothing
 	prefix, _, _ := strings.Cut(dispatchedName("*"), "*")
-	return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return strings.HasPrefix(e.Name(), prefix) })
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), prefix) {
+			files = append(files, filepath.Join(dir, e.Name()))
+		}
+	}
+	return files
 }
 
 // HasPrebuiltDispatcher reports whether Dispatcher compiles nothing.

@@ -36,21 +36,21 @@ func Unrecorded(library string, files []string) ([]string, error) {
 }
 
 // wrappedBy returns the symbols of the library. The dispatcher has no entries for
-// newer functions. In C, their calls are bound to the library that it opens: see
-// src/bind.
+// newer functions. Calls of these are bound to the library that it opens (src/bind),
+// except those of mpi_f08, whose functions have no second name by which that library
+// could call them.
 func wrappedBy(library string) (map[string]bool, error) {
 	wrapped, err := exports(library)
 	if err != nil || !IsDispatcher(library) {
 		return wrapped, err
 	}
-	opened, _ := filepath.Glob(filepath.Join(filepath.Dir(library), dispatchedName("*")))
-	for _, file := range opened {
+	for _, file := range dispatched(filepath.Dir(library)) {
 		symbols, err := exports(file)
 		if err != nil {
 			return nil, err
 		}
 		for name := range symbols {
-			wrapped[name] = wrapped[name] || symbols[name] && anyCFunction.MatchString(name)
+			wrapped[name] = wrapped[name] || symbols[name] && !strings.Contains(name, "_f08")
 		}
 	}
 	return wrapped, nil

@@ -177,9 +177,11 @@ affected. The library is written to the user's cache if it is not there.
 Set the directory of the recordings with MPITRACE_DIR, and other settings with the
 variables that ` + "`mpitrace config`" + ` lists. ` + "`mpitrace report DIR`" + ` shows the result.
 
-Functions that are newer than version 3.1 of the MPI Standard are not recorded in
-this way, because some MPIs do not have them. ` + "`mpitrace run -- mpirun ...`" + `
-records those too.`,
+Functions of mpi_f08 that are newer than version 3.1 of the MPI Standard are not
+recorded in this way. ` + "`mpitrace run -- mpirun ...`" + ` records those too.
+
+A program that was built with AddressSanitizer also needs
+ASAN_OPTIONS=verify_asan_link_order=0.`,
 		Example: "  mpitrace preload",
 		Args:    asUsage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {

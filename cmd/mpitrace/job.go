@@ -186,7 +186,7 @@ func (j *job) unrecorded(opened *run.Run) string {
 	slices.Sort(names)
 	missing := "the program can also make calls that are not recorded: " + firstFew(slices.Compact(names), 6)
 	if interpose.IsDispatcher(library) {
-		missing += ". To record functions in Fortran that are newer than MPI 3.1, name the program's MPI with --mpi"
+		missing += ". To record functions of mpi_f08 that are newer than MPI 3.1, name the program's MPI with --mpi"
 	}
 	return missing
 }
