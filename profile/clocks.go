@@ -57,8 +57,8 @@ type HostClock struct {
 	// host, usually of rank 0.
 	Reference string `json:"reference"`
 	// Via is the next host on the way to the reference, and Messages the number
-	// of messages and collectives that connect the two hosts. They are empty
-	// and 0 for a reference.
+	// of messages between the two hosts: 0 if only collectives connect them. They
+	// are empty and 0 for a reference.
 	Via      string `json:"via,omitempty"`
 	Messages uint64 `json:"messages"`
 	// Correction converts this clock to that of the reference. It is zero for a
@@ -124,8 +124,8 @@ func (c *JobClocks) Lines() []string {
 		lines = append(lines, fmt.Sprintf("the clock of %s was not compared with that of %s: no message or collective connects them", someOf(apart), c.Hosts[0].Host))
 	}
 	if c.Backwards+c.LeftEarly > 0 {
-		lines = append(lines, fmt.Sprintf("clocks contradict each other: messages that arrive before they were sent: %d; hosts that leave a collective before another enters: %d; by up to %v",
-			c.Backwards, c.LeftEarly, time.Duration(c.WorstNs)))
+		lines = append(lines, fmt.Sprintf("clocks contradict each other by up to %v: messages that arrive before they were sent: %d; hosts that leave a collective before another enters: %d",
+			time.Duration(c.WorstNs), c.Backwards, c.LeftEarly))
 	}
 	return lines
 }

@@ -190,7 +190,7 @@ func addRun(log io.Writer, h *history.History, path string) *history.Skipped {
 	}
 	var jobs []*history.Run
 	for i, src := range opened.Jobs {
-		r, s, err := history.RunOf(run.LiveSource{Of: src, Read: now}, aggregate.Options{MustAgree: settingsThatAgree()})
+		r, s, err := history.RunOf(run.LiveSource{Of: src, Read: now, Ended: opened.Ended()}, aggregate.Options{MustAgree: settingsThatAgree()})
 		if err != nil {
 			return &history.Skipped{Dir: path, Why: err.Error(), Damaged: true}
 		}

@@ -170,7 +170,7 @@ func (o *reportOptions) merge(log io.Writer, dir run.Dir, opened *run.Run, forma
 
 // suggestMerge names the command that writes the merged files of a large run.
 func suggestMerge(log io.Writer, dir run.Dir) {
-	if dir.Stale() && dir.Writable() == nil {
+	if dir.Writable() == nil && dir.Stale() {
 		warn(log, fmt.Sprintf("the merged files are not written: to write them: mpitrace merge %s", text.ShellQuote(string(dir))))
 	}
 }

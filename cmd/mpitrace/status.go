@@ -95,7 +95,7 @@ func (o *statusOptions) open(cmd *cobra.Command, args []string) (*run.Run, error
 func (o *statusOptions) show(cmd *cobra.Command, opened *run.Run, read time.Time) error {
 	jobs := []*aggregate.JobStatus{}
 	for _, src := range opened.Jobs {
-		j, err := aggregate.Of(run.LiveSource{Of: src, Read: read}, aggregate.Options{})
+		j, err := aggregate.Of(run.LiveSource{Of: src, Read: read, Ended: opened.Ended()}, aggregate.Options{})
 		if err != nil {
 			return err
 		}

@@ -83,7 +83,7 @@ func summarize(opened *run.Run, scratch *matrix.Scratch, read time.Time, forPage
 		o.PairDetails = page.MostPairs
 	}
 	for _, src := range opened.Jobs {
-		j, err := aggregate.Of(run.LiveSource{Of: src, Read: read}, o)
+		j, err := aggregate.Of(run.LiveSource{Of: src, Read: read, Ended: opened.Ended()}, o)
 		if err != nil {
 			return summaries{}, err
 		}
@@ -149,7 +149,7 @@ func searchOrder(j *aggregate.Job, s *aggregate.Summary) *placement.Answer {
 // error if no job does.
 func summarizeRank(opened *run.Run, scratch *matrix.Scratch, read time.Time, rank int) (found summaries, missing error) {
 	for _, src := range opened.Jobs {
-		j, err := aggregate.Of(run.LiveSource{Of: src, Read: read}, aggregate.Options{
+		j, err := aggregate.Of(run.LiveSource{Of: src, Read: read, Ended: opened.Ended()}, aggregate.Options{
 			Keep: func(r int) bool { return r == rank }, MustAgree: settingsThatAgree(), Scratch: scratch})
 		if err != nil {
 			return summaries{}, err

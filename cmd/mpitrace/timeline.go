@@ -144,8 +144,9 @@ func timelineTitle(dir run.Dir, t *profile.Trace) string {
 
 // openTraces opens the traces of a run. If there are recorded events that are
 // not in trace.*.arrow yet, for example of ranks that recorded themselves, it
-// merges the run first. If the directory is not writable, for example because it
-// belongs to another user, it reads the events from the recordings.
+// merges the run first. If the job is still running, or if the directory is not
+// writable, for example because it belongs to another user, it reads the events
+// from the recordings.
 func openTraces(log io.Writer, dir run.Dir) ([]profile.EventSource, error) {
 	if !dir.Untraced() {
 		return dir.Traces()
@@ -155,7 +156,7 @@ func openTraces(log io.Writer, dir run.Dir) ([]profile.EventSource, error) {
 		return nil, err
 	}
 	err = mergeIfStale(dir, opened, nil)
-	if isReadOnly(err) {
+	if isReadOnly(err) || errors.As(err, new(*run.NotEndedError)) {
 		warn(log, fmt.Errorf("the events are read from the recordings, which takes longer: %w", err))
 		return readTraces(log, dir, opened)
 	}

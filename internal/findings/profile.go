@@ -20,7 +20,7 @@ func endedBadly(j *job) *Finding {
 	for i := range j.Ends {
 		e := &j.Ends[i]
 		switch {
-		case e.State.Runs(), e.State == profile.EndUnknown: // the latter may run where it is not visible
+		case e.State.Runs(), e.State == profile.EndUnknown: // it may run on another node, or in another namespace
 		case first == nil:
 			first = e
 		default:

@@ -69,7 +69,7 @@ func endText(e *aggregate.End) string {
 	case profile.EndStopped:
 		return "stopped by a signal or a debugger"
 	}
-	return "not finalized, and not visible from here"
+	return "not finalized; how it ended is not known"
 }
 
 // endsText prints how the processes that did not finalize ended. The process

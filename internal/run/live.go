@@ -24,13 +24,15 @@ import (
 )
 
 // LiveSource adds the present state of processes to the profiles of another
-// source. It sets Exit.Alive or Exit.Gone for processes of this node that did not
-// finalize and whose end was not recorded.
+// source. It sets Exit.Alive or Exit.Gone for processes that did not finalize and
+// whose end was not recorded: for those of this node, and if the command has ended,
+// for all.
 type LiveSource struct {
 	Of profile.Source
 	// Read is a time before the recordings were read. It becomes Exit.Alive of
 	// processes that are still running.
-	Read time.Time
+	Read  time.Time
+	Ended bool // see Run.Ended
 
 	writers func() map[string]int
 }
@@ -62,9 +64,13 @@ func (s LiveSource) setter() func(*profile.Profile) {
 	host, _ := os.Hostname()
 	s.writers = sync.OnceValue(RecordingWriters)
 	return func(p *profile.Profile) {
-		if p.State != profile.Finalized && p.Exit == (profile.Exit{}) && p.Host == host && host != "" {
+		if p.State == profile.Finalized || p.Exit != (profile.Exit{}) {
+			return
+		}
+		if p.Host == host && host != "" {
 			s.setState(p)
 		}
+		p.Exit.Gone = p.Exit.Gone || s.Ended && p.Exit.Alive == 0
 	}
 }
 

@@ -253,8 +253,8 @@ func writeRank(w io.Writer, p *profile.Profile, f Format) error {
 	return table.WriteProfile(w, profile.List{p})
 }
 
-// mergedState is the content of merged.json: of which recordings the merged files are.
-// It is the last of them that is written.
+// mergedState is the content of merged.json, which says from which recordings the merged
+// files were made. It is written last.
 type mergedState struct {
 	Recordings string   `json:"recordings"` // see Dir.state
 	Damaged    []string `json:"damaged"`    // recordings, and ranks without one
@@ -273,9 +273,10 @@ func (d Dir) MergedDamage() []string { return d.readMerged().Damaged }
 
 // readMerged reads merged.json. It returns an empty state if that is missing or damaged.
 func (d Dir) readMerged() (m mergedState) {
-	_ = atomicfile.ReadAt(d.mergedFrom(), "read", func(r io.ReaderAt, size int64) error {
-		return json.NewDecoder(io.NewSectionReader(r, 0, size)).Decode(&m)
-	})
+	content, err := atomicfile.Read(d.mergedFrom(), maxForeignInfo)
+	if err != nil || json.Unmarshal(content, &m) != nil {
+		return mergedState{}
+	}
 	return m
 }
 
@@ -322,8 +323,12 @@ func sameNames(a, b []string) bool {
 	return slices.Equal(names(a), names(b))
 }
 
-// checkEnded returns an error if a process of this node still writes one of the
-// recordings.
+// NotEndedError reports that a run is not merged because processes may still write
+// its recordings.
+type NotEndedError struct{ error }
+
+// checkEnded returns a NotEndedError if a process of this node still writes one of
+// the recordings.
 func (d Dir) checkEnded(files []string) error {
 	writers := RecordingWriters()
 	n := 0
@@ -333,12 +338,12 @@ func (d Dir) checkEnded(files []string) error {
 		}
 	}
 	if n > 0 {
-		return fmt.Errorf("%s of %s still running: merge it when it has ended; mpitrace report shows what is recorded so far", text.CountOf(n, "process"), d)
+		return &NotEndedError{fmt.Errorf("%s of %s still running: merge it when it has ended; mpitrace report shows what is recorded so far", text.CountOf(n, "process"), d)}
 	}
 	return nil
 }
 
-// checkElsewhere returns an error if a process of another node may still write one of
+// checkElsewhere returns a NotEndedError if a process of another node may still write one of
 // the recordings: it is not complete, and no command is known to have ended.
 func (d Dir) checkElsewhere(files []string, info *Info) error {
 	if info.ExitStatus != nil {
@@ -346,8 +351,8 @@ func (d Dir) checkElsewhere(files []string, info *Info) error {
 	}
 	for _, file := range stored(files) {
 		if host, ended := endedHere(file); !ended {
-			return fmt.Errorf("a recording of %s is not complete, so its process may still run there; if it has ended: mpitrace merge %s",
-				text.Line(host), text.ShellQuote(string(d)))
+			return &NotEndedError{fmt.Errorf("a recording of %s is not complete, so its process may still run there; if it has ended: mpitrace merge %s",
+				text.Line(host), text.ShellQuote(string(d)))}
 		}
 	}
 	return nil

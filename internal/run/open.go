@@ -38,6 +38,7 @@ type Run struct {
 	exits   map[string]profile.Exit // by file name of the recording
 	lost    []string                // see profile.Profile.Lost
 
+	ended     bool      // see Ended
 	state     string    // see Dir.state, before the recordings were read; "" if it is not known
 	stackAuto bool      // whether any process recorded with --stack auto
 	once      *oncePass // with depth Once
@@ -105,10 +106,16 @@ func (d Dir) describe(r *Run) {
 	r.home = &home{dir: d}
 	info, _ := d.ReadInfo() // if it cannot be read, it is not known how processes ended
 	r.exits = info.exits()
+	r.ended = info.ExitStatus != nil || r.state != "" && d.readMerged().Recordings == r.state
 	if exists(d.Physical()) {
 		r.physicalDir = d.Physical()
 	}
 }
+
+// Ended reports whether all processes are known to have ended: the command that
+// started them has, or the run was merged. Processes that no command waits for may
+// run on other nodes for as long as their recordings are not complete.
+func (r *Run) Ended() bool { return r.ended }
 
 // OpenJobs opens a run directory. It returns an InputError if the directory
 // contains no job. With depth Whole it finds the names of the call sites.
@@ -433,18 +440,12 @@ func (r *Run) Each(f func(*profile.Profile) error) error {
 // MissingText names the ranks of each job that have no recording.
 func (r *Run) MissingText() (lines []string) {
 	for _, j := range r.Jobs {
-		found := make(map[int]bool, len(j.members))
+		found := make([]int, len(j.members))
 		for i := range j.members {
-			found[int(j.members[i].rank)] = true
+			found[i] = int(j.members[i].rank)
 		}
-		var missing []int
-		for rank := range j.Size {
-			if !found[rank] {
-				missing = append(missing, rank)
-			}
-		}
-		if len(missing) > 0 {
-			lines = append(lines, profile.NoRecording(profile.RankSetOf(missing...), j.Size))
+		if missing := profile.RankSetOf(found...).Complement(j.Size); len(missing) > 0 {
+			lines = append(lines, profile.NoRecording(missing, j.Size))
 		}
 	}
 	return lines

@@ -67,15 +67,16 @@ func (d Dir) Foreign() error {
 	return nil
 }
 
+// foreign returns an error if path belongs to another user, or is a link that does.
+// A link of root's is trusted.
 func foreign(path string) error {
-	for _, stat := range []func(string) (os.FileInfo, error){os.Lstat, os.Stat} {
-		info, err := stat(path)
-		if err != nil {
-			continue
-		}
-		if owner := atomicfile.OwnerOf(info); owner != os.Geteuid() {
+	if link, err := os.Lstat(path); err == nil && link.Mode()&os.ModeSymlink != 0 {
+		if owner := atomicfile.OwnerOf(link); owner != os.Geteuid() && owner != 0 {
 			return &ForeignError{path, owner}
 		}
+	}
+	if info, err := os.Stat(path); err == nil && atomicfile.OwnerOf(info) != os.Geteuid() {
+		return &ForeignError{path, atomicfile.OwnerOf(info)}
 	}
 	return nil
 }

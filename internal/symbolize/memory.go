@@ -132,7 +132,7 @@ func unitHeads(order binary.ByteOrder, info, abbrev []byte) (last uint64, err er
 		if length == wide {
 			length, head, word = order.Uint64(info[at+4:]), 12, 8
 		}
-		if length >= size-at {
+		if length > size-at-head {
 			length = size - at - head // debug/dwarf reports the damage
 		}
 		if body := info[at+head : at+head+length]; length > 0 {

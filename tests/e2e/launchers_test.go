@@ -36,7 +36,7 @@ func hydras() []hydra {
 // showRank prints what a launcher gives to a rank: its number, directory,
 // arguments, and the names of its variables; then what is preloaded.
 const showRank = `#!/bin/sh
-names=$(env | sed -n 's/^\([A-Za-z_][A-Za-z_0-9]*\)=.*/\1/p' | grep -v '^LD_PRELOAD$\|^MPITRACE_DIR$' | sort | tr '\n' ' ')
+names=$(env | sed -n 's/^\([A-Za-z_][A-Za-z_0-9]*\)=.*/\1/p' | grep -v '^LD_PRELOAD$\|^ASAN_OPTIONS$\|^MPITRACE_DIR$' | sort | tr '\n' ' ')
 echo "rank $PMI_RANK of $PMI_SIZE in $PWD: $# $* A=$A B=$B variables $names| $LD_PRELOAD"
 `
 

@@ -5,8 +5,10 @@
 #define _GNU_SOURCE
 #include "check.h"
 
+#include <dlfcn.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdint.h>
 #include <string.h>
 #include <time.h>
 
@@ -21,6 +23,17 @@ static void compute(int ms)
 {
     struct timespec t = {ms / 1000, ms % 1000 * 1000000L};
     nanosleep(&t, NULL);
+}
+
+/* A function of the MPI library, taken from its file: the program's own measuring must not be in the
+ * record, and not be reported as missing from it. No library wraps MPI_Comm_rank. */
+static void *unrecorded(const char *name)
+{
+    Dl_info mpi;
+    REQUIRE(dladdr(dlsym(RTLD_DEFAULT, "MPI_Comm_rank"), &mpi) != 0);
+    void *file = dlopen(mpi.dli_fname, RTLD_LAZY | RTLD_NOLOAD), *function = file ? dlsym(file, name) : NULL;
+    REQUIRE(function != NULL);
+    return function;
 }
 
 static int nearly;
@@ -78,7 +91,8 @@ static void collectives(void)
         compute(late / 2);
     MPI_Barrier(MPI_COMM_WORLD);
     double least; /* the time that the barrier itself takes */
-    PMPI_Allreduce(&inside, &least, 1, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
+    __typeof__(&MPI_Allreduce) allreduce = (__typeof__(&MPI_Allreduce))(uintptr_t)unrecorded("PMPI_Allreduce");
+    allreduce(&inside, &least, 1, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
     inside -= least;
 }
 
@@ -282,8 +296,9 @@ int main(int argc, char **argv)
         double start = now();
         faults[i].run();
         double took = now() - start, all[3], own[3] = {inside, (double)calls, line};
-        PMPI_Reduce(own, all, 2, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
-        PMPI_Reduce(own + 2, all + 2, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+        __typeof__(&MPI_Reduce) reduce = (__typeof__(&MPI_Reduce))(uintptr_t)unrecorded("PMPI_Reduce");
+        reduce(own, all, 2, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+        reduce(own + 2, all + 2, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
         end();
         if (world_rank == 0)
             printf("share %.6f\nline %d\ncalls %.0f\n", all[0] / (took * world_size), (int)all[2], all[1]);

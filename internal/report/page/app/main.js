@@ -132,7 +132,7 @@ function reportFirst(page) {
   const unknown = s.timing === "off" ? "Not known: the calls were not timed." : "Not known: no rank finalized.";
   return h("div", { class: "first" },
     firstPart("efficiency", "Parallel efficiency", null,
-      efficiencyBar(s.pop, s.ranks_expected, job.analysis && job.analysis.pop)),
+      efficiencyBar(s.pop, s.ranks_expected, tracedPOP(s.pop, job.analysis))),
     firstPart("stands-out", "What stands out", s.findings?.length ? "What stands out"
       : s.times_unknown ? "Nothing stands out; no times" : "Nothing stands out",
       h("ol", { class: "findings" }, (s.findings || []).map((f, i) => h("li", null, finding(page, f, i)))),
@@ -143,6 +143,12 @@ function reportFirst(page) {
     firstPart("pairs", "Matrix", "Who sends to whom", job.matrices.length
       ? matrixView({ sheets: job.matrices, ranks, pairs: job.pairs || served.pairs, placement: job.placement })
       : faint("No rank sent anything to another.")));
+}
+
+// tracedPOP returns the efficiencies of the trace, if they are those of the same ranks.
+function tracedPOP(pop, analysis) {
+  const traced = analysis && analysis.pop;
+  return pop && traced && traced.ranks === pop.ranks ? traced : null;
 }
 
 // efficiencyBar returns the efficiency as a formula and as a bar of what the time of all
