@@ -3,6 +3,7 @@
 
 #include "base/base.h"
 #include "base/mpi_include.h"
+#include "base/resolve.h"
 #include "bind/bind.h"
 
 #include <errno.h>
@@ -25,12 +26,18 @@ static bool serves(const mt_image *mpi)
 #endif
 }
 
+// Where two MPIs are loaded, and none was called yet, a wrapper does not know which of them the
+// caller means. It takes that of the global scope, so functions of the other one must not lead to it.
 static void bind(bool loading)
 {
-    static const mt_binder binder = {.serves = serves, .wrappers = {&binder, NULL}, .hides = true};
+    void *mpis[2];
     int saved = errno;
-    if (mt_bind_is_due())
-        mt_bind(&binder, loading);
+    if (mt_bind_is_due()) {
+        bool ambiguous = mt_bind_loaded_mpis(mpis, 2) > 1;
+        mt_binder binder = {.serves = serves, .wrappers = {(const void *)(uintptr_t)serves, NULL}, .hides = true, .undoes = ambiguous};
+        if (!ambiguous || !mt_resolve_found())
+            mt_bind(&binder, loading);
+    }
     errno = saved;
 }
 

@@ -93,10 +93,11 @@ static void find_intercepted(void)
     int n = 0;
     size_t length = 0;
     void *program = dlopen(NULL, RTLD_LAZY), *mpi = mpi_function();
+    void *visible = program ? dlsym(program, "PMPI_Get_library_version") : NULL; // of another MPI, perhaps: that is no tool
     for (const mt_symbol *s = mt_symbols; program && s->name; s++) {
         const char *name = recorded_name(s);
         void *p = name && strcmp(name, "MPI_Finalize") != 0 ? dlsym(program, name) : NULL;
-        if (!p || mt_loader_ours(p) || mt_loader_same_file(p, mpi) || is_imported(p))
+        if (!p || mt_loader_ours(p) || mt_loader_same_file(p, mpi) || mt_loader_same_file(p, visible) || is_imported(p))
             continue;
         if (n++ == 0)
             length = (size_t)snprintf(intercepted, sizeof intercepted, "%.4000s", file_of(p));

@@ -189,7 +189,7 @@ static bool is_fortran_name(const char *name)
 // Returns our wrapper with this name, or 0.
 static uintptr_t wrapper(const files *f, mt_hashed_name name)
 {
-    for (int i = 0; i < 2; i++) {
+    for (int i = f->binder->second_only; i < 2; i++) {
         const ElfW(Sym) *s = f->wrappers[i] ? mt_image_find(f->wrappers[i], name) : NULL;
         if (s)
             return f->wrappers[i]->base + s->st_value;
@@ -210,11 +210,13 @@ static bool is_defined_elsewhere(const files *f, mt_hashed_name name)
 
 // --- binding ---
 
-// Makes the symbol MPI_x of the target lead to the wrapper, unless it does. `s` and `alias`
-// are the target's symbols MPI_x and PMPI_x.
+// Makes the symbol MPI_x of the target lead to the wrapper, unless it does, or back. `s` and
+// `alias` are the target's symbols MPI_x and PMPI_x.
 static bool bind_symbol(const files *f, mt_hashed_name name, ElfW(Sym) *s, const ElfW(Sym) *alias, uintptr_t to)
 {
-    if (ELF64_ST_TYPE(s->st_info) != STT_FUNC || s->st_value != alias->st_value || is_defined_elsewhere(f, name))
+    if (f->binder->undoes && f->target->base + s->st_value == to)
+        __atomic_store_n(&s->st_value, alias->st_value, __ATOMIC_RELAXED);
+    if (f->binder->undoes || ELF64_ST_TYPE(s->st_info) != STT_FUNC || s->st_value != alias->st_value || is_defined_elsewhere(f, name))
         return false;
     __atomic_store_n(&s->st_value, to - f->target->base, __ATOMIC_RELAXED);
     return true;
@@ -348,7 +350,9 @@ static void bind_target(files *f, const mt_image *target)
     f->target = target;
     if (f->served && !mt_image_open(target, symbols, end))
         return;
-    changes c = bind_wrappers(f, f->wrappers[0]);
+    changes c = {false, false};
+    if (!f->binder->second_only)
+        c = bind_wrappers(f, f->wrappers[0]);
     if (f->wrappers[1])
         c.bound |= bind_wrappers(f, f->wrappers[1]).bound;
     if (f->served)

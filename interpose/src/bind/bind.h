@@ -38,6 +38,13 @@ typedef struct mt_binder {
 
     // Whether the first file may define names that the MPI lacks.
     bool hides;
+
+    // Whether the MPI's names lead to the second file only. The first is that of the dispatcher,
+    // whose entries would call the MPI that is in the global scope, which may be another one.
+    bool second_only;
+
+    // Whether symbols get the MPI's own addresses back.
+    bool undoes;
 } mt_binder;
 
 // Reports whether an MPI is among the files that were loaded since the last call. If it

@@ -47,6 +47,7 @@ typedef struct found {
     const char *file;
     void *library; // handle of the library that records it, NULL if there is none
     bool called;
+    bool local; // it was not in the global scope when it was bound
 } found;
 
 static _Atomic(const found *) first;
@@ -89,6 +90,34 @@ static void *module(uint64_t caller)
 }
 
 static const mt_dispatcher dispatcher = {next, module};
+
+// The same for an MPI that is not in the global scope: another MPI may be there, now or later. The
+// library's functions are those of its own MPI, whoever calls them.
+static void *next_but_mpi(const char *name)
+{
+    const char *stem = name + (*name == 'P' || *name == 'p' || *name == 'o'); // PMPI_x, pmpi_x_, ompi_x
+    bool of_mpi = strncmp(stem, "MPI", 3) == 0 || strncmp(stem, "mpi_", 4) == 0;
+    return of_mpi ? NULL : next(name);
+}
+
+static bool is_of(const found *f, const char *file)
+{
+    return f && file && strcmp(f->file, file) == 0;
+}
+
+// The caller's file also sees the MPI's functions in Fortran.
+static void *module_of_first(uint64_t caller)
+{
+    const found *f = atomic_load(&first);
+    const char *file = mt_image_file_of((void *)(uintptr_t)caller);
+    void *found = file ? dlopen(file, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    if (found && is_of(f, mt_image_file_of(dlsym(found, PROBE))))
+        return found;
+    close_module(found);
+    return f ? dlopen(f->file, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+}
+
+static const mt_dispatcher local_dispatcher = {next_but_mpi, module_of_first};
 
 static void *visible(const char *name, uint64_t caller)
 {
@@ -204,12 +233,12 @@ static void report_unrecorded(const char *file)
 }
 
 // Makes the library ready to record.
-static void start_library(void *library)
+static void start_library(const found *f)
 {
-    void (*dispatched)(const mt_dispatcher *) = (void (*)(const mt_dispatcher *))(uintptr_t)dlsym(library, "mt_dispatched");
+    void (*dispatched)(const mt_dispatcher *) = (void (*)(const mt_dispatcher *))(uintptr_t)dlsym(f->library, "mt_dispatched");
     if (dispatched)
-        dispatched(&dispatcher);
-    atomic_store(&library_dlclose, (int (*)(void *))(uintptr_t)dlsym(library, "dlclose"));
+        dispatched(f->local ? &local_dispatcher : &dispatcher);
+    atomic_store(&library_dlclose, (int (*)(void *))(uintptr_t)dlsym(f->library, "dlclose"));
 }
 
 // Makes all entries look up where to jump to.
@@ -240,26 +269,22 @@ static void second_mpi(const found *was, const char *file)
 }
 
 // Puts an entry in the place of `was`. Returns the entry that is there then.
-static const found *set_first(const found *was, const char *file, void *library, bool called)
+static const found *set_first(const found *was, found entry)
 {
     found *now = malloc(sizeof *now);
-    char *copy = strdup(file);
+    char *copy = strdup(entry.file);
     if (now && copy) {
-        *now = (found){copy, library, called};
+        *now = entry;
+        now->file = copy;
         if (atomic_compare_exchange_strong(&first, &was, now)) {
-            if (library)
-                start_library(library);
+            if (now->library)
+                start_library(now);
             return now;
         }
     }
     free(copy); // another thread was first, or there is no memory
     free(now);
     return was;
-}
-
-static bool is_of(const found *f, const char *file)
-{
-    return f && strcmp(f->file, file) == 0;
 }
 
 // Returns the library for the MPI that has the function `mpi`, or NULL if that MPI is not
@@ -284,7 +309,7 @@ static void *library_for(void *mpi)
         second_mpi(was, file);
         return NULL;
     }
-    const found *now = set_first(was, file, library, true);
+    const found *now = set_first(was, (found){.file = file, .library = library, .called = true});
     return now && is_of(now, file) ? now->library : now ? library_for(mpi) : NULL;
 }
 
@@ -294,13 +319,22 @@ static bool serves(const mt_image *mpi)
     return is_of(f, mpi->file) && f->library;
 }
 
+static pid_t process; // set by our constructor; a forked child inherits MPI
+
+// Reports whether dlopen may be called. Files that do not depend on libc, such as valgrind's, may be
+// initialized before it. dlopen would then initialize libc with an empty environment.
+static bool libc_is_initialized(void)
+{
+    return environ || process;
+}
+
 // Binds the MPI that was called first or, before any was, the first for which there is a library.
 static void bind(void)
 {
     enum { MOST = 8 };
     void *mpis[MOST];
     int saved = errno;
-    if (!mt_bind_is_due())
+    if (!libc_is_initialized() || !mt_bind_is_due())
         return;
     for (size_t i = 0, n = mt_bind_loaded_mpis(mpis, MOST); i < n; i++) {
         const found *was = atomic_load(&first);
@@ -308,13 +342,15 @@ static void bind(void)
         if (!file || (was && (was->called || is_loaded(was->file))))
             continue;
         void *library = open_library(mpis[i]);
-        if (library)
-            set_first(was, file, library, false);
+        bool local = mt_image_file_of(next(PROBE)) != file;
+        if (library) // calls of a local one do not pass through the entries, so it counts as called
+            set_first(was, (found){.file = file, .library = library, .called = local, .local = local});
         else
             dlerror(); // the first call reports it
     }
     const found *f = atomic_load(&first);
-    mt_binder binder = {.serves = serves, .wrappers = {mt_slots, f && f->library ? dlsym(f->library, "mt_dispatched") : NULL}};
+    mt_binder binder = {.serves = serves, .wrappers = {mt_slots, f && f->library ? dlsym(f->library, "mt_dispatched") : NULL},
+                        .second_only = f && f->local};
     mt_bind(&binder, true);
     errno = saved;
 }
@@ -324,8 +360,6 @@ MT_EXPORT void __gmon_start__(void)
 {
     bind();
 }
-
-static pid_t process; // a forked child inherits MPI
 
 __attribute__((constructor)) static void start(void)
 {
