@@ -118,7 +118,7 @@ int main(int argc, char **argv)
         pthread_join(thread, NULL);
     }
     signal(SIGUSR1, handler);
-    alarm(60); /* ends a deadlock */
+    alarm(20); /* ends a deadlock */
     if (mode[0] == 'd')
         free_datatypes();
     else
