@@ -303,8 +303,8 @@ type Header struct {
 
 	// Of version 9:
 	PidNamespace uint64 // inode of the namespace of process ids that Pid belongs to; 0 if not known
-	// The lines that the library would have written to stderr, if descriptor 2 had still been
-	// that. They are in the header because one of them says that the log has no room.
+	// Messages that were not written to stderr because descriptor 2 was another file. They are in
+	// the header because one of them reports that the log is full.
 	Messages [MaxMessages]byte
 }
 
@@ -347,9 +347,9 @@ type Thread struct {
 
 	// Of version 5:
 	Open uint64 // offset of the thread's Open, which is in the same record
-	// Of version 9: ticks at the start of the first call, for the main thread at the end of Init.
-	// The time from one owner of the record to the next is added, so that Open.Last - First is
-	// the sum of their lifetimes; and that to Finalize, if the main thread made no call until then.
+	// Of version 9: ticks at the start of the first call (main thread: the end of Init). Gaps
+	// between owners of the record are added, so that Open.Last - First is the sum of their
+	// lifetimes. If the main thread makes no call between Init and Finalize, that time is added too.
 	First uint64
 }
 

@@ -66,6 +66,6 @@ const (
 	// Of version 9: calls that never returned, because an exception or longjmp left them,
 	// or their thread ended. They are in no other row.
 	DirLeft = 19
-	// Of version 9: send of a Sendrecv that failed. It is counted, but perhaps it was not sent.
+	// Of version 9: the send of a failed Sendrecv. It is counted, but may not have been sent.
 	DirSendDoubtful = 20
 )

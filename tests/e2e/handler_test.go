@@ -59,6 +59,13 @@ func TestEndsInHandler(t *testing.T) {
 			}
 			diff(t, "sends", sends, callsOf(j.ranks[0], "Send"))
 		})
+		t.Run("finalize under the lock of the threads", func(t *testing.T) {
+			j := record(t, nil, m.launch(1, program, "datatype")...)
+			if p := j.ranks[0]; j.code != 0 || j.stdout != "ok\n" || p.State != profile.Finalized || p.Losses.Calls != 1 {
+				t.Errorf("status %d, output %q, %v, lost %+v\n%s", j.code, j.stdout, p.State, p.Losses, j.stderr)
+			}
+			diff(t, "freed datatypes", 1, callsOf(j.ranks[0], "Type_free"))
+		})
 		t.Run("finalize with another tool", func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "run")
 			libraries := m.library(t) + ":" + m.compile(t, "other_tool", "-DTOOL", "-shared", "-fPIC")

@@ -95,7 +95,8 @@ func TestExecuteOnly(t *testing.T) {
 }
 
 // TestUmask takes all rights from files that a process makes. Recordings, their
-// continuations and new directories stay the owner's to read and write.
+// continuations and new directories stay the owner's to read and write. Directories that
+// exist keep their rights.
 func TestUmask(t *testing.T) {
 	needPrebuilt(t)
 	withEach(t, debian, func(t *testing.T, m implementation) {
@@ -110,15 +111,19 @@ func TestUmask(t *testing.T) {
 			}
 		}
 		library := strings.TrimSpace(u.run(t, u.mpitrace, "preload").stdout)
-		run := filepath.Join(u.dir, "new", "run")
+		// What is in a directory with setgid has its group.
+		shared, closed := filepath.Join(u.dir, "shared"), filepath.Join(u.dir, "closed")
+		run := filepath.Join(shared, "new", "run")
+		u.run(t, "mkdir", "-m", "2750", shared)
+		u.run(t, "mkdir", "-m", "0070", closed)
 		u.run(t, "env", "LD_PRELOAD="+library, "MPITRACE_DIR="+run, program, "early") // MPI_Init may fail: it cannot use its files
 		files := 0
-		err := filepath.WalkDir(filepath.Dir(run), func(path string, e os.DirEntry, err error) error {
+		err := filepath.WalkDir(shared, func(path string, e os.DirEntry, err error) error {
 			if err != nil {
 				return err
 			}
 			info, err := e.Info()
-			if err == nil && info.Mode().Perm()&0o600 != 0o600 {
+			if err == nil && (info.Mode().Perm()&0o600 != 0o600 || e.IsDir() && info.Mode()&os.ModeSetgid == 0) {
 				t.Errorf("%s has the rights %v", path, info.Mode())
 			}
 			if e.Type().IsRegular() {
@@ -128,6 +133,12 @@ func TestUmask(t *testing.T) {
 		})
 		if err != nil || files == 0 {
 			t.Errorf("%d recordings, %v", files, err)
+		}
+		u.run(t, "env", "LD_PRELOAD="+library, "TMPDIR="+u.dir, "MPITRACE_DIR="+filepath.Join(closed, "run"), program)
+		for path, want := range map[string]os.FileMode{shared: os.ModeDir | os.ModeSetgid | 0o750, closed: os.ModeDir | 0o070} {
+			if info, err := os.Stat(path); err != nil || info.Mode() != want {
+				t.Errorf("the rights of %s were changed from %v to %v, %v", path, want, info.Mode(), err)
+			}
 		}
 	})
 }

@@ -32,9 +32,12 @@ typedef struct MPIR_T_pvar_session_s *MPI_T_pvar_session;
 #define MPI_ANY_SOURCE (-2)
 #define MPI_CART 2
 #define MPI_DIST_GRAPH 3
+#define MPI_ERR_ARG 12
+#define MPI_ERR_COUNT 2
 #define MPI_ERR_INTERN 16
 #define MPI_ERR_IN_STATUS 17
 #define MPI_ERR_PENDING 18
+#define MPI_ERR_REQUEST 19
 #define MPI_ERR_TRUNCATE 14
 #define MPI_GRAPH 1
 #define MPI_LOCK_EXCLUSIVE 234

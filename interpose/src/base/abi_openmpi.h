@@ -43,9 +43,12 @@ typedef struct mca_base_pvar_session_t *MPI_T_pvar_session;
 #define MPI_ANY_SOURCE (-1)
 #define MPI_CART 1
 #define MPI_DIST_GRAPH 3
+#define MPI_ERR_ARG 13
+#define MPI_ERR_COUNT 2
 #define MPI_ERR_INTERN 17
 #define MPI_ERR_IN_STATUS 18
 #define MPI_ERR_PENDING 19
+#define MPI_ERR_REQUEST 7
 #define MPI_ERR_TRUNCATE 15
 #define MPI_GRAPH 2
 #define MPI_LOCK_EXCLUSIVE 1

@@ -190,6 +190,9 @@ void mt_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 // Called when there is a recording: it gets the lines that were kept before.
 void mt_log_recorded(void);
 
+// Sets whether lines can be added to the recording. They cannot once its checksum is made.
+void mt_log_open(bool open);
+
 // Adds n to a counter in the recording's header, from any thread.
 void mt_count_lost(uint64_t *counter, uint64_t n);
 

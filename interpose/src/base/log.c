@@ -44,6 +44,7 @@ static void write_line(const char *line, size_t size)
 
 // Messages that were kept before there was a recording.
 static char early[MT_MAX_MESSAGES];
+static _Atomic bool closed;
 
 // Puts a line into the recording, from where `mpitrace` prints it.
 static void keep_line(const char *line, size_t size)
@@ -51,14 +52,19 @@ static void keep_line(const char *line, size_t size)
     static _Atomic size_t kept;
     mt_l_header *header = mt_process.header;
     size_t at = atomic_fetch_add(&kept, size);
-    if (mt_process.forked || (header && header->checksum) || at >= MT_MAX_MESSAGES)
-        return; // the recording is not this process's, or complete
+    if (mt_process.forked || atomic_load(&closed) || at >= MT_MAX_MESSAGES)
+        return; // the recording is not this process's, complete, or full of messages
     memcpy((header ? (char *)header->messages : early) + at, line, size < MT_MAX_MESSAGES - at ? size : MT_MAX_MESSAGES - at);
 }
 
 void mt_log_recorded(void)
 {
     memcpy(mt_process.header->messages, early, sizeof early);
+}
+
+void mt_log_open(bool open)
+{
+    atomic_store(&closed, !open);
 }
 
 static bool is_quiet(void)

@@ -1,4 +1,4 @@
-// Whether descriptor 2 still is the standard error with which the process started. A program may
+// Reports whether descriptor 2 is still the file that it was at the start. A program may
 // have closed it and opened a file of its own, which then gets the number 2.
 #ifndef MT_STDERR_H
 #define MT_STDERR_H

@@ -168,6 +168,14 @@ static void some_done(mt_completion *b, int rc, int n, const int indices[], cons
         done_or_failed(b, indices[k], rc, &b->statuses[k], requests);
 }
 
+// Reports whether the call may have failed because an argument was bad, before it looked at
+// the messages.
+static bool is_argument_error(int rc)
+{
+    int class = mt_error_class(rc);
+    return class == MPI_ERR_ARG || class == MPI_ERR_COUNT || class == MPI_ERR_REQUEST;
+}
+
 void mt_completion_close(mt_completion *b, int rc, const MPI_Request requests[])
 {
     if (!b->count)
@@ -179,7 +187,7 @@ void mt_completion_close(mt_completion *b, int rc, const MPI_Request requests[])
             continue;
         if (rc != MPI_SUCCESS && requests[i] == mt_const.request_null)
             mt_request_failed(&b->entries[i], rc, NULL, true); // the MPI freed it with the error
-        else if (rc != MPI_SUCCESS && rc != MPI_ERR_IN_STATUS)
+        else if (rc != MPI_SUCCESS && rc != MPI_ERR_IN_STATUS && !is_argument_error(rc))
             mt_table_put_failed(&mt_objects.requests, &b->entries[i]);
         else
             mt_table_put(&mt_objects.requests, &b->entries[i]);

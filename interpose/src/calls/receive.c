@@ -113,9 +113,9 @@ int mt_end_unusual_recv(mt_thread *t, unsigned call, uint64_t frame, int rc, con
 }
 
 // Records the halves of a Sendrecv that failed. MPIs check all arguments first, then post the
-// receive and send, and then wait for both. So the send was started if the receive met a
-// message: if the error is MPI_ERR_TRUNCATE, or the status has a source. The latter is not
-// certain, since the status may be one that an earlier call has set.
+// receive and send, and then wait for both. So the send was started if a message
+// arrived for the receive: if the error is MPI_ERR_TRUNCATE, or the status has a source. The
+// latter is not certain, since the status may be one that an earlier call has set.
 static void book_failed_halves(mt_call *c, const mt_current_call *o, int rc, const MPI_Status *seen)
 {
     const mt_span *s = &c->span;

@@ -227,10 +227,8 @@ static uint32_t sum_extent(mt_l_extent e)
     e.magic = MT_EXTENT_MAGIC;
     e.checksum = 0;
     memcpy(words, &e, sizeof words);
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        sum = (sum ^ words[i]) * MT_CHECKSUM_FACTOR;
-        sum ^= sum >> 32;
-    }
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        sum = mt_sum(sum, words[i]);
     return (uint32_t)(sum ^ sum >> 32);
 }
 

@@ -301,6 +301,12 @@ const char *mt_recording_name(void)
     return file.place.name;
 }
 
+static void open_messages(void)
+{
+    mt_process.header->checksum = 0;
+    mt_log_open(true);
+}
+
 bool mt_recording_resume(void)
 {
     int fd = mt_recording_path_reopen(&file.place);
@@ -309,7 +315,7 @@ bool mt_recording_resume(void)
     close(fd);
     __atomic_store_n(&mt_process.header->state, MT_STATE_RUNNING, __ATOMIC_RELEASE);
     mt_process.header->finalize_start = mt_process.header->finalize_end = (mt_l_clock){0};
-    mt_process.header->checksum = 0;
+    open_messages();
     return true;
 }
 
@@ -323,13 +329,18 @@ static uint64_t checksum(int fd, uint64_t end)
         ssize_t n = file.storage->read(&file, fd, at, words, rest < sizeof words ? rest : sizeof words);
         if (n <= 0 || n % 8 != 0)
             return 0;
-        for (ssize_t i = 0; i < n / 8; i++) {
-            sum = (sum ^ words[i]) * MT_CHECKSUM_FACTOR;
-            sum ^= sum >> 32;
-        }
+        for (ssize_t i = 0; i < n / 8; i++)
+            sum = mt_sum(sum, words[i]);
         at += (uint64_t)n;
     }
     return sum ? sum : 1;
+}
+
+// Stores the checksum. Messages cannot be added afterwards.
+static void seal(int fd, uint64_t end)
+{
+    mt_log_open(false);
+    mt_process.header->checksum = checksum(fd, end);
 }
 
 // Ends a copy of a recording whose container was removed: on another node, `mpitrace` may have
@@ -358,11 +369,14 @@ void mt_recording_close(void)
         fd = file.storage->save(&file, end);
     if (fd >= 0) {
         file.storage->trim(&file, fd, end); // what follows the last segment was never used
-        mt_process.header->checksum = checksum(fd, end);
-        if (removed)
+        seal(fd, end);
+        if (removed) {
             end_copy(fd);
-        else if (file.place.in_tmpdir)
-            mt_recording_path_deliver(&file.place, fd, end);
+        } else if (file.place.in_tmpdir && !mt_recording_path_deliver(&file.place, fd, end)) {
+            open_messages();
+            mt_log("the recording stays in %s: it cannot be copied to the run directory", file.place.path);
+            seal(fd, end);
+        }
         close(fd);
     }
     mt_unlock(MT_LOCK_FILE);

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 // Reports whether another user may have put what lies at `path` there for us to write
@@ -29,15 +30,27 @@ static bool is_planted(const char *path)
            own.st_uid != geteuid();
 }
 
-// Makes a directory, if there is none. The program's umask may take away our own rights too:
-// then they are added, also by a process that finds the directory in the meantime.
+// Reports whether this user owns the directory, but lacks rights.
+static bool lacks_rights(const char *path, struct stat *st)
+{
+    return lstat(path, st) == 0 && S_ISDIR(st->st_mode) && st->st_uid == geteuid() && (st->st_mode & 0700) != 0700;
+}
+
+// Makes a directory unless it exists. If the umask removed the owner's rights, adds them. If
+// another process has just made the directory, waits until that process has added them.
 static bool make_one(const char *path, mode_t mode)
 {
+    enum { MT_RECENT_S = 10, MT_RIGHTS_TRIES = 100 };
+    static const struct timespec moment = {.tv_nsec = 1000000};
     struct stat st;
     bool made = mkdir(path, mode) == 0;
-    mode_t rights = lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() ? st.st_mode & 0777 : 0777;
-    if ((made && (rights & 0700) != 0700) || (rights & 0700) == 0)
-        chmod(path, rights | 0700);
+    if (made && lacks_rights(path, &st))
+        chmod(path, (st.st_mode & 07777) | 0700);
+    for (int i = 0; !made && i < MT_RIGHTS_TRIES && lacks_rights(path, &st); i++) {
+        if (time(NULL) - st.st_ctime > MT_RECENT_S)
+            break;
+        nanosleep(&moment, NULL);
+    }
     return made;
 }
 
@@ -119,11 +132,9 @@ static bool in_tmpdir(mt_recording_path *p)
     return snprintf(p->path, sizeof p->path, "%s/%s", dir, p->name) < (int)sizeof p->path;
 }
 
-// Lets the owner read and write a new file, whatever the program's umask is: the file is opened
-// again by this process, and read by `mpitrace`.
 void mt_recording_path_own(int fd, const struct stat *st)
 {
-    if ((st->st_mode & 0600) != 0600 && fchmod(fd, (st->st_mode & 0777) | 0600) != 0) { /* it is written, at least */ }
+    if ((st->st_mode & 0600) != 0600 && fchmod(fd, (st->st_mode & 0777) | 0600) != 0) { /* the file can still be written through fd */ }
 }
 
 int mt_recording_path_create(mt_recording_path *p)
@@ -283,14 +294,12 @@ void mt_recording_path_note(const mt_recording_path *p)
     if (symlink(where, note_of(home.path).path) != 0) { /* there is no place for the note */ }
 }
 
-void mt_recording_path_deliver(mt_recording_path *p, int fd, uint64_t size)
+bool mt_recording_path_deliver(mt_recording_path *p, int fd, uint64_t size)
 {
     mt_recording_path target = *p;
     char final[sizeof target.path];
-    if (!mt_recording_path_in_run_directory(&target)) {
-        mt_log("the recording stays in %s: it cannot be copied to the run directory", p->path);
-        return;
-    }
+    if (!mt_recording_path_in_run_directory(&target))
+        return false;
     memcpy(final, target.path, sizeof final);
     strncat(target.path, ".part", sizeof target.path - strlen(target.path) - 1);
     int to = mt_recording_path_create(&target);
@@ -301,9 +310,9 @@ void mt_recording_path_deliver(mt_recording_path *p, int fd, uint64_t size)
         if (unlink(p->path) != 0)
             mt_log("the recording was copied to %s, but %s cannot be removed", p->directory, p->path);
         unlink(note_of(final).path);
-        return;
+        return true;
     }
     if (to >= 0)
         unlink(target.path);
-    mt_log("the recording stays in %s: it cannot be copied to the run directory", p->path);
+    return false;
 }

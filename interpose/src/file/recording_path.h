@@ -36,10 +36,11 @@ bool mt_recording_path_set_ending(mt_recording_path *p, const char *ending);
 // the file is not the one that was made. No descriptor is kept: programs that close all
 // descriptors would close it, and its number would then be that of another file.
 int mt_recording_path_create(mt_recording_path *p);
-
-// Lets the owner read and write a new file, whatever the program's umask is.
-void mt_recording_path_own(int fd, const struct stat *st);
 int mt_recording_path_reopen(const mt_recording_path *p);
+
+// Lets the owner read and write a new file, whatever the program's umask is: this process
+// opens the file again, and `mpitrace` reads it.
+void mt_recording_path_own(int fd, const struct stat *st);
 
 // Reports whether the file was removed or replaced.
 bool mt_recording_path_removed(const mt_recording_path *p);
@@ -57,8 +58,8 @@ bool mt_recording_path_in_run_directory(mt_recording_path *p);
 // process ends without delivering the recording, it can be collected from there.
 void mt_recording_path_note(const mt_recording_path *p);
 
-// Copies the file of `size` bytes into the run directory and removes it here. On an
-// error it stays where it is, and a line on stderr reports that.
-void mt_recording_path_deliver(mt_recording_path *p, int fd, uint64_t size);
+// Copies the file of `size` bytes into the run directory and removes it here. Returns false
+// if it cannot be copied.
+bool mt_recording_path_deliver(mt_recording_path *p, int fd, uint64_t size);
 
 #endif

@@ -64,6 +64,13 @@ typedef struct mt_storage {
     void (*remove)(mt_file *f);
 } mt_storage;
 
+// Is layout.Sum.
+static inline uint64_t mt_sum(uint64_t sum, uint64_t word)
+{
+    sum = (sum ^ word) * MT_CHECKSUM_FACTOR;
+    return sum ^ sum >> 32;
+}
+
 // Writes all bytes at an offset of a descriptor.
 bool mt_storage_write_at(int fd, const void *from, uint64_t size, uint64_t offset);
 

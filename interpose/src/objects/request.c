@@ -572,7 +572,7 @@ void mt_request_started(mt_span *s, MPI_Request request, bool alone)
             mt_book(s, mt_span_key(s, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0), 0);
         return;
     }
-    book_unseen(&e, MT_DIR_FAILED); // else the MPI would not start it again
+    book_unseen(&e, MT_DIR_FAILED); // the last receive failed: the MPI starts only inactive requests
     e.active = true;
     e.counted = e.cancelled = e.failed = false;
     e.site = e.kind == MT_PERSISTENT_COLL ? e.site : s->site;

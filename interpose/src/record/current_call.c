@@ -75,9 +75,9 @@ static mt_outer *outer_of(mt_thread *t, uint64_t frame)
     return NULL;
 }
 
-// If a line with the same frame is saved already, that call was left, and its place is
-// used. So were all calls that are not around the one at `frame`, if they are on the same
-// stack. If one of them returns after all, it is taken out of the count again.
+// If a call with the same frame is saved, it was left; its place is reused. Calls that are
+// not around `frame` count as left too. A call on another stack may still return; it is then
+// uncounted.
 void mt_current_call_save(mt_thread *t, uint64_t frame)
 {
     mt_outer *place = outer_of(t, t->frame);
@@ -93,8 +93,8 @@ void mt_current_call_save(mt_thread *t, uint64_t frame)
             count_left(t, &t->outer[i]);
 }
 
-// Takes a call out of the count that returns, and whose line was overwritten in the saved
-// ones. Only its name is known, so it is taken from any row of such calls.
+// Uncounts a returning call whose saved line was overwritten. Only its function is known, so
+// any row of that function is decreased.
 static void uncount_overwritten(mt_thread *t, unsigned call)
 {
     uint64_t rows = t->mask / sizeof *t->rows + 1;

@@ -16,8 +16,9 @@ static bool has_key;
 // Under MT_LOCK_THREADS.
 static mt_thread *free_threads, *all_threads;
 static uint32_t count;
-static mt_thread *main_thread; // initialized MPI, and has not ended
 static bool had_main_thread;
+// Initialized MPI, and has not ended. Written under MT_LOCK_THREADS.
+static mt_thread *_Atomic main_thread;
 
 // Leaves the table of a thread that ends to the next that starts.
 static void release_thread(void *thread)
@@ -38,9 +39,9 @@ static void release_thread(void *thread)
     mt_unlock(MT_LOCK_THREADS);
 }
 
-// Begins the lifetime of a thread that makes its first call. A process that is killed
-// between the two stores leaves a sum of lifetimes that is too large by the time since the
-// record's former thread returned from its last call.
+// Begins the lifetime of a thread that makes its first call. If the process is killed
+// between the two stores, the sum of lifetimes includes the time in which no thread had the
+// record.
 static void begin_lifetime(mt_thread *t)
 {
     uint64_t last = t->open->last;
@@ -63,14 +64,14 @@ void mt_thread_initialized_mpi(mt_thread *t)
     mt_unlock(MT_LOCK_THREADS);
 }
 
+// Takes no lock, because a signal handler that finalizes MPI may have interrupted code under
+// one. If the main thread ends at the same time, its lifetime may be too long or too short.
 void mt_thread_finalizes_mpi(void)
 {
-    mt_lock(MT_LOCK_THREADS);
     mt_thread *t = main_thread;
     const mt_l_header *h = mt_process.header;
     if (t && mt_read(&t->open->last) <= h->init_end.ticks)
         mt_write(&t->record->first, t->record->first + (h->finalize_start.ticks - h->init_end.ticks));
-    mt_unlock(MT_LOCK_THREADS);
 }
 
 // Writes the thread's record to the log, and in it a cache line for the call that the

@@ -170,9 +170,9 @@ MT_HOOK(thread_ended);
 // Gives the calling thread a table. Returns NULL if there is no room.
 mt_thread *mt_thread_attach(void);
 
-// Called when `t` has initialized MPI, and when MPI is about to be finalized, after the
-// header has the time of that. The first thread of a process that initializes MPI lives in
-// between, see mt_l_thread.first.
+// mt_thread_initialized_mpi is called after MPI was initialized, mt_thread_finalizes_mpi
+// before it is finalized, once header.finalize_start is set. The lifetime of the main thread
+// lies between them; see mt_l_thread.first.
 void mt_thread_initialized_mpi(mt_thread *t);
 void mt_thread_finalizes_mpi(void);
 
