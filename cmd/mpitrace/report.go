@@ -28,10 +28,11 @@ func newReport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Show the summary of a recorded run",
-		Long: `Show the summary of the run in DIR. Recordings that are not merged yet, for example
-because the ranks recorded themselves (srun mpitrace run), are merged first. This
-also works while the job is running; then nothing is merged. The summary of more than 10,000 processes needs
-no merged files: for these, mpitrace merge writes them.
+		Long: `Show the summary of the run in DIR. Recordings that are not merged yet, for
+example because the ranks recorded themselves (srun mpitrace run), are merged
+first. It also works while the job is running; then no merged tables are
+written. The summary of more than 10,000 processes needs no merged files: for
+these, mpitrace merge writes them.
 
 If DIR has several jobs, a table lists them, followed by the summary of each,
 ordered by start time. With --rank, the summaries are of that rank, in each job

@@ -139,8 +139,8 @@ func (r Rule) group() int {
 	return 2
 }
 
-// WaitsUnknown reports whether ranks spend much time in MPI, and a trace, which nobody asked
-// for, would tell why.
+// WaitsUnknown reports whether ranks spend much time in MPI, and no trace was requested
+// that would tell why.
 func WaitsUnknown(s *aggregate.Summary, traced *trace.Result) bool {
 	j := &job{s, traced}
 	return traced == nil && !s.TraceWanted && !j.quiet()

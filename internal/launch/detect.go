@@ -129,7 +129,7 @@ func programNote(p *Program, explicit bool, mpi *MPI) string {
 	case p == nil:
 		return ""
 	case p.Kind == Unreadable:
-		return fmt.Sprintf("%s may be run, but not read: if it uses %s, that is recorded", p.Path, which)
+		return fmt.Sprintf("mpitrace cannot read %s (execute permission only); if it uses %s, its calls are recorded", p.Path, which)
 	case p.Kind == NoMPI:
 		return fmt.Sprintf("%s is not linked to an MPI library; if it or a program that it starts uses %s, that is recorded", p.Path, which)
 	case p.unreachable():

@@ -26,7 +26,7 @@ func (s *summaryText) popText() {
 // lifetimesText says that shares of time are inexact for some ranks with several threads.
 func (o *output) lifetimesText(ranks int) {
 	if ranks > 0 {
-		o.printf("how long the threads of %s lived was not recorded: each counts with the whole run\n", text.CountOf(ranks, "rank"))
+		o.printf("%s: the lifetimes of threads were not recorded; each thread counts as living for the whole run\n", text.CountOf(ranks, "rank"))
 	}
 }
 

@@ -24,7 +24,7 @@ type Traced struct {
 	Processes int
 	Events    uint64
 	Dropped   uint64               // number of events that were lost
-	NoRoom    uint64               // those of them whose process had no space for more
+	NoRoom    uint64               // of Dropped: events of processes that ran out of space
 	Clocks    []*profile.JobClocks // of each job that has several clocks
 	Damaged   []error              // events that cannot be read
 	// Left maps recordings whose event files were kept to the number of events

@@ -56,7 +56,7 @@ type TracedEvents struct {
 	Processes int    `json:"processes"`         // number of traced processes
 	Written   uint64 `json:"written"`           // number of events in the traces
 	Dropped   uint64 `json:"dropped"`           // number of events lost because of a full disk, --trace-limit, --trace-buffer or --keep
-	NoRoom    uint64 `json:"no_room,omitempty"` // those of them whose process had no space for more
+	NoRoom    uint64 `json:"no_room,omitempty"` // of Dropped: events of processes that ran out of space
 }
 
 // CVar is a control variable of the MPI whose value differs from its default.

@@ -33,7 +33,7 @@ type WrongMPI struct {
 // wrong_mpi.h.
 var unseenReasons = map[string]string{
 	"direct":    "it calls MPI's functions by their PMPI names",
-	"bypassed":  "it took them before mpitrace's library was loaded, or in a way that leads past the library",
+	"bypassed":  "the program got their addresses before mpitrace's library was loaded, or in a way that the library cannot see",
 	"namespace": "the MPI is in a namespace of its own (dlmopen), which preloaded libraries are not in",
 }
 

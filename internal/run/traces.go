@@ -105,8 +105,9 @@ func (d Dir) MergedText(t *Traced) []string {
 	return nil
 }
 
-// LostEventsText says how many events had no room although no setting limits them; ""
-// if none. t is the result of the latest merge.
+// LostEventsText says how many events are missing in processes that ran out of space; "" if
+// none. Events that a setting left out in these processes are counted too: recordings do not
+// tell them apart. t is the result of the latest merge.
 func (d Dir) LostEventsText(t *Traced) string {
 	lost := t.NoRoom
 	if e := d.TracedEvents(); lost == 0 && e != nil {
@@ -115,7 +116,7 @@ func (d Dir) LostEventsText(t *Traced) string {
 	if lost == 0 {
 		return ""
 	}
-	return fmt.Sprintf("the trace lacks %s: there was no room for more", text.CountOf(lost, "event"))
+	return fmt.Sprintf("the trace lacks %s; for some or all of them, there was no room", text.CountOf(lost, "event"))
 }
 
 // Traces returns the events of the run's processes, ordered by job and rank. It

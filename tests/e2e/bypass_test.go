@@ -120,6 +120,29 @@ func TestDirectCalls(t *testing.T) {
 	})
 }
 
+// TestDirectCallsAtTheEnd requires that a process that was killed names its calls
+// of PMPI functions, and that a rank is known to be finalized although no wrapper
+// saw the call. Plug-ins that are named like files of an MPI are the user's.
+func TestDirectCallsAtTheEnd(t *testing.T) {
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		program := m.compile(t, "direct_calls")
+		killed := record(t, nil, m.launch(1, program, "killed")...)
+		if want := "calls of PMPI_Barrier were not recorded"; !strings.Contains(killed.stdout+killed.stderr, want) {
+			t.Errorf("killed: want %q\n%s%s", want, killed.stdout, killed.stderr)
+		}
+		plugin := m.compile(t, "direct_plugin", "-shared", "-fPIC", "-Wl,-soname,libmpiutil.so.1")
+		component := filepath.Join(t.TempDir(), "mca_util.so")
+		if err := os.WriteFile(component, readAll(t, m.compile(t, "direct_plugin", "-shared", "-fPIC", "-DBROADCAST")), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		j := record(t, []string{"--strict"}, m.launch(1, program, "finalize", m.mpiLibrary(t), plugin, component)...)
+		want := "calls of PMPI_Barrier, PMPI_Bcast, MPI_Finalize were not recorded: " + plugin + " calls the MPI itself"
+		if j.code != 3 || !strings.Contains(j.stderr, want) || strings.Contains(j.stdout+j.stderr, "did not reach") || strings.Contains(j.stdout, "without MPI_Finalize") {
+			t.Errorf("exit status %d, want 3, %q, and a rank that finalized\n%s%s", j.code, want, j.stdout, j.stderr)
+		}
+	})
+}
+
 // TestNamespace runs an MPI in a namespace of its own, in which nothing can be
 // preloaded. The report says so. (Open MPI crashes there, with mpitrace and
 // without.)

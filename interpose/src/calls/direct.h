@@ -11,6 +11,13 @@
 // call it later are not known.
 void mt_direct_called(const char *name, uint64_t caller);
 
+// Notes that MPI was finalized without a call that reached us.
+void mt_direct_finalized(void);
+
+// Writes what was noted to the recording, where it replaces what was written before. While the
+// recording is on, each new name does this, because a process may be killed.
+void mt_direct_log(void);
+
 // Returns the file and, each after a newline, the functions that it and others called, in the
 // form of layout.StringDirect; "" if there are none.
 const char *mt_direct_calls(void);

@@ -150,6 +150,7 @@ static void start_recording_calls(void)
     mt_cvars_ready();
     mt_eager_log();
     set_state(MT_ON);
+    mt_direct_log(); // names that were noted before
 }
 
 // Called when a model of MPI, the world model or a session, was initialized.
@@ -225,6 +226,7 @@ static bool ensure_recording(void)
         mt_modules_resume();
         mt_usage_open();
         set_state(MT_ON);
+        mt_direct_log();
         mt_pvar_table_thaw();
     }
     return mt_process.state == MT_STARTING || mt_process.state == MT_ON;
@@ -363,20 +365,13 @@ static void before_last_finalize(void)
         mt_sample_log_total();
 }
 
-static void log_direct_calls(void)
-{
-    const char *text = mt_direct_calls();
-    if (*text)
-        mt_recording_string(MT_STRING_DIRECT, text, strlen(text));
-}
-
 // Completes the recording. Called after the last open model was finalized.
 static void end_recording(void)
 {
     mt_fortran_missed(); // counts the last call from Fortran if it did not reach C: no later call does
     mt_current_call_close();
     mt_requests_close();
-    log_direct_calls();
+    mt_direct_log();
     mt_modules_scan();
     mt_prof_write();
     mt_pvar_table_freeze();
@@ -431,19 +426,37 @@ void mt_finalized(mt_span *s, int rc)
     }
 }
 
+// Marks the recording as finalized by a call that is not recorded, and does nothing else.
+static void finalized_unrecorded(mt_l_clock start)
+{
+    mt_process.header->finalize_start = start;
+    mt_thread_finalizes_mpi();
+    mt_process.header->finalize_end = mt_clock_read_all();
+    __atomic_store_n(&mt_process.header->state, MT_STATE_FINALIZED, __ATOMIC_RELEASE);
+    set_state(MT_OFF);
+}
+
 int mt_finalize_interrupted(int (*next)(void))
 {
     mt_l_clock before = mt_clock_read_all();
     int rc = next();
     if (rc == MPI_SUCCESS && mt_on() && mt_lifecycle.open_models <= 1) {
         mt_count_lost(&mt_process.header->lost_calls, 1); // the call of MPI_Finalize itself
-        mt_process.header->finalize_start = before;
-        mt_thread_finalizes_mpi();
-        mt_process.header->finalize_end = mt_clock_read_all();
-        __atomic_store_n(&mt_process.header->state, MT_STATE_FINALIZED, __ATOMIC_RELEASE);
-        set_state(MT_OFF);
+        finalized_unrecorded(before);
     }
     return rc;
+}
+
+void mt_finalize_unseen(void)
+{
+    int finalized = 0;
+    if (!mt_on() || mt_lifecycle.open_models > 1 || mt_resolve_unloaded())
+        return;
+    if (mt_pmpi.Finalized(&finalized) == MPI_SUCCESS && finalized) {
+        if (!strstr(mt_intercepted(), "MPI_Finalize")) // otherwise the report names the tool
+            mt_direct_finalized();
+        finalized_unrecorded(mt_clock_read_all());
+    }
 }
 
 // Returns the place in the header for the MPI_Abort of a thread that has no table.

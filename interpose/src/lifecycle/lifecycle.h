@@ -31,6 +31,10 @@ void mt_finalized(mt_span *s, int rc);
 // while it held a lock. Marks the recording as finalized and does nothing else.
 int mt_finalize_interrupted(int (*next)(void));
 
+// Called when the process exits. If MPI was finalized and no wrapper saw it, marks the recording
+// as finalized, at this time, and notes that the call was not recorded.
+void mt_finalize_unseen(void);
+
 // Called before and after MPI_Abort. A signal handler may call MPI_Abort at any point
 // of the code, also while the thread holds a lock. Therefore mt_aborting takes no
 // lock, allocates nothing and looks up no symbol once recording has started. The

@@ -1,13 +1,16 @@
 // At the end of a process: finds out whether MPI was used without a call that reached us, and
-// leaves a note for readers of the run. In a process without MPI it costs some comparisons.
+// leaves a note for readers of the run, or whether it was finalized in this way, and marks the
+// recording. In a process without MPI it costs some comparisons.
 #define _GNU_SOURCE
 #include "base/binding.h"
 #include "base/loader.h"
+#include "base/lock.h"
 #include "base/resolve.h"
 #include "base/wrong_mpi.h"
 #include "bind/bind.h"
 #include "bind/initialized.h"
 #include "calls/direct.h"
+#include "lifecycle/lifecycle.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -32,6 +35,8 @@ __attribute__((destructor)) static void end(void)
     int saved = errno;
     if (process != getpid())
         return;
+    if (!mt_protected())
+        mt_finalize_unseen();
     if (mt_initialized_elsewhere(file))
         mt_wrong_mpi_unseen(file, MT_UNSEEN_NAMESPACE);
     else if (mt_bind_saw_mpi() && !mt_process.header && mt_process.state == MT_NOT_STARTED && !mt_resolve_wrong() && mt_initialized_mpi(file))
