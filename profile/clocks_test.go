@@ -28,7 +28,7 @@ func TestClockLines(t *testing.T) {
 		{"not connected", hosts(HostClock{Host: "b", Rank: 1, Evidence: ClockReference}), []string{
 			"clocks of 2 hosts were not compared: no message or collective connects them"}},
 		{"contradicting", wrong, []string{"clocks of 1 of 2 hosts were moved by up to 5ms; they agree within 1.23µs",
-			"clocks contradict each other: messages that arrive before they were sent: 3; hosts that leave a collective before another enters: 1; by up to 4µs"}},
+			"clocks contradict each other by up to 4µs: messages that arrive before they were sent: 3; hosts that leave a collective before another enters: 1"}},
 	} {
 		if got := test.clocks.Lines(); !slices.Equal(got, test.want) {
 			t.Errorf("%s: %q, want %q", test.name, got, test.want)

@@ -3,7 +3,7 @@
 
 #include "base/base.h"
 #include "base/mpi_include.h"
-#include "base/resolve.h"
+#include "base/symbol.h"
 #include "bind/bind.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@ static void bind(bool loading)
     if (mt_bind_is_due()) {
         bool ambiguous = mt_bind_loaded_mpis(mpis, 2) > 1;
         mt_binder binder = {.serves = serves, .wrappers = {(const void *)(uintptr_t)serves, NULL}, .hides = true, .undoes = ambiguous};
-        if (!ambiguous || !mt_resolve_found())
+        if (!ambiguous || !mt_mpi.Get_library_version) // not looked up yet: see resolve.c
             mt_bind(&binder, loading);
     }
     errno = saved;

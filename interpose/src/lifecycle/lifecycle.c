@@ -369,7 +369,7 @@ static void before_last_finalize(void)
 static void end_recording(void)
 {
     mt_fortran_missed(); // counts the last call from Fortran if it did not reach C: no later call does
-    mt_current_call_close();
+    mt_thread_leave_calls();
     mt_requests_close();
     mt_direct_log();
     mt_modules_scan();

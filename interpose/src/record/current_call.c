@@ -40,17 +40,11 @@ void mt_current_call_begin(const mt_span *s)
     __atomic_store_n(&o->what, k.what, __ATOMIC_RELEASE);
 }
 
-// Returns the row that counts the call of a line as left. The row is in the table of `t`.
-static mt_row *left_row(mt_thread *t, const mt_current_call *line)
-{
-    return mt_row_of(t, mt_key_of(line->site, line->slice, line->call, MT_DIR_LEFT, line->comm, line->peer, 0));
-}
-
 // Counts a saved call as left, once.
 static void count_left(mt_thread *t, mt_outer *outer)
 {
     if (!outer->left)
-        mt_add(&left_row(t, &outer->line)->count, 1);
+        mt_add(&MT_CALL_HOOK(left_row, t, &outer->line)->count, 1);
     outer->left = true;
 }
 
@@ -115,7 +109,7 @@ static void drop(mt_thread *t, mt_outer *outer)
 // Drops the saved line of a call that returns.
 static void drop_returned(mt_thread *t, mt_outer *outer)
 {
-    mt_row *row = outer->left ? left_row(t, &outer->line) : NULL;
+    mt_row *row = outer->left ? MT_CALL_HOOK(left_row, t, &outer->line) : NULL;
     if (row && row->count)
         mt_add(&row->count, (uint64_t)-1);
     outer->left = false;
@@ -197,49 +191,15 @@ void mt_current_call_leave(const mt_span *s)
     drop(t, around);
 }
 
-// Counts all calls that a thread is in as left, in the table of `own`, and clears them.
-static void leave_all(mt_thread *own, mt_thread *t)
+void mt_current_call_forget(mt_thread *t, mt_thread *own)
 {
     for (int i = 0; i < MT_OUTER_CALLS; i++)
         if (t->outer[i].frame)
             count_left(own, &t->outer[i]);
     if (t->open->call != 0)
-        mt_add(&left_row(own, t->open)->count, 1);
+        mt_add(&MT_CALL_HOOK(left_row, own, t->open)->count, 1);
     mt_current_call_clear(t->open);
     memset(t->outer, 0, sizeof t->outer);
     t->outers = 0;
     t->frame = 0;
-}
-
-void mt_current_call_forget(mt_thread *t)
-{
-    leave_all(t, t);
-}
-
-// The search for the thread with the largest index below `limit` that is in a call.
-typedef struct mt_search {
-    uint64_t limit;
-    mt_thread *found;
-} mt_search;
-
-static void consider(void *argument, mt_thread *t)
-{
-    mt_search *s = argument;
-    bool in_call = t->open->call != 0 || t->outers > 0;
-    if (in_call && t->index < s->limit && (!s->found || t->index > s->found->index))
-        s->found = t;
-}
-
-// A new row takes locks that must not be taken under that of the list of threads.
-void mt_current_call_close(void)
-{
-    mt_search s = {UINT64_MAX, NULL};
-    do {
-        s.found = NULL;
-        mt_thread_each(consider, &s);
-        if (s.found && mt_self) {
-            leave_all(mt_self, s.found);
-            s.limit = s.found->index;
-        }
-    } while (s.found && mt_self);
 }

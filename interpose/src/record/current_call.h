@@ -21,7 +21,13 @@
 #ifndef MT_CURRENT_CALL_H
 #define MT_CURRENT_CALL_H
 
+#include "base/hook.h"
+#include "record/row.h"
 #include "record/thread.h"
+
+// Hook: returns the row that counts the call of a line as left. The row is in the table of `t`.
+typedef mt_row *mt_hook_left_row(mt_thread *t, const mt_current_call *line);
+MT_HOOK(left_row);
 
 // Opens a call that is recorded. Only its call site is known.
 void mt_current_call_begin(const mt_span *s);
@@ -39,12 +45,9 @@ void mt_current_call_reopen(mt_thread *t, uint64_t frame, const mt_current_call 
 // Sets the line to the call that the thread is in after this call has ended.
 void mt_current_call_leave(const mt_span *s) MT_SLOW;
 
-// Clears the line and all saved lines, because the thread ends. These calls were left.
-void mt_current_call_forget(mt_thread *t);
-
-// Counts the calls that any thread is still in as left, because MPI_Finalize has returned.
-// They are counted in the calling thread's table, whose own calls must have ended.
-void mt_current_call_close(void);
+// Clears the line and all saved lines of a thread that makes no more calls. These calls were left;
+// they are counted in the table of `own`.
+void mt_current_call_forget(mt_thread *t, mt_thread *own);
 
 MT_INLINE void mt_current_call_clear(mt_current_call *o)
 {

@@ -294,6 +294,13 @@ void mt_book(mt_span *s, mt_key k, uint64_t bytes)
     mt_current_call_end(s);
 }
 
+static mt_row *left_row(mt_thread *t, const mt_current_call *line)
+{
+    return mt_row_of(t, mt_key_of(line->site, line->slice, line->call, MT_DIR_LEFT, line->comm, line->peer, 0));
+}
+
+MT_REGISTER(left_row, left_row);
+
 void mt_book_bare(mt_span *s)
 {
     mt_close(s);

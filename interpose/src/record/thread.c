@@ -26,7 +26,7 @@ static void release_thread(void *thread)
     mt_thread *t = thread;
     MT_EACH_HOOK(thread_ends);
     if (mt_on())
-        mt_current_call_forget(t); // it may have ended in the middle of a call
+        mt_current_call_forget(t, t); // it may have ended in the middle of a call
     mt_thread_set_self(NULL);
     MT_CALL_HOOK(thread_ended, t);
     mt_lock(MT_LOCK_THREADS);
@@ -144,4 +144,32 @@ void mt_thread_each(void (*visit)(void *, mt_thread *), void *argument)
     for (mt_thread *t = all_threads; t; t = t->sibling)
         visit(argument, t);
     mt_unlock(MT_LOCK_THREADS);
+}
+
+// The search for the thread with the largest index below `limit` that is in a call.
+typedef struct mt_search {
+    uint64_t limit;
+    mt_thread *found;
+} mt_search;
+
+static void consider(void *argument, mt_thread *t)
+{
+    mt_search *s = argument;
+    bool in_call = t->open->call != 0 || t->outers > 0;
+    if (in_call && t->index < s->limit && (!s->found || t->index > s->found->index))
+        s->found = t;
+}
+
+// A new row takes locks that must not be taken under that of the list of threads.
+void mt_thread_leave_calls(void)
+{
+    mt_search s = {UINT64_MAX, NULL};
+    do {
+        s.found = NULL;
+        mt_thread_each(consider, &s);
+        if (s.found && mt_self) {
+            mt_current_call_forget(s.found, mt_self);
+            s.limit = s.found->index;
+        }
+    } while (s.found && mt_self);
 }

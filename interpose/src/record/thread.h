@@ -179,4 +179,8 @@ void mt_thread_finalizes_mpi(void);
 // Calls visit for each thread that has a table, and for the tables of ended threads.
 void mt_thread_each(void (*visit)(void *, mt_thread *), void *argument);
 
+// Counts the calls that any thread is still in as left, because MPI_Finalize has returned.
+// They are counted in the calling thread's table, whose own calls must have ended.
+void mt_thread_leave_calls(void);
+
 #endif
