@@ -103,9 +103,11 @@ func (d Dir) Writable() error {
 }
 
 // CheckDefaultOutput returns an error if a file that the user has not named
-// would be written into another user's directory.
+// would be written into another user's directory. Root's are trusted, such as /tmp
+// and the directories of a project.
 func CheckDefaultOutput(path string) error {
-	if err := Dir(filepath.Dir(path)).Foreign(); err != nil {
+	var foreign *ForeignError
+	if err := Dir(filepath.Dir(path)).Foreign(); errors.As(err, &foreign) && foreign.Uid != 0 {
 		return &InputError{fmt.Errorf("%w: name the output with -o", err)}
 	}
 	return nil
