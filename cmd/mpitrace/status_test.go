@@ -88,7 +88,7 @@ func TestStatus(t *testing.T) {
 		"ago: 1 running, 1 not finalized and not visible from here, 1 ended without MPI_Finalize\n",
 		"  rank 1: ended\n    MPI_Recv from 2 in MPI_COMM_WORLD, up to 64 B, at 0x1000, since 5.000 s\n",
 		"  rank 0: still in MPI\n    MPI_Recv from 1 in MPI_COMM_WORLD, up to 64 B, at 0x1000, for 10",
-		"  rank 2: not finalized; how it ended is not known\n    MPI_Recv from 0 in MPI_COMM_WORLD, up to 64 B, at 0x1000, for 10",
+		"  rank 2: not finalized; it is not known whether it runs\n    MPI_Recv from 0 in MPI_COMM_WORLD, up to 64 B, at 0x1000, for 10",
 		" s if still there\n",
 	} {
 		if got.code != 0 || !strings.Contains(got.stdout, want) {

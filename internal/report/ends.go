@@ -69,7 +69,7 @@ func endText(e *aggregate.End) string {
 	case profile.EndStopped:
 		return "stopped by a signal or a debugger"
 	}
-	return "not finalized; how it ended is not known"
+	return "not finalized; it is not known whether it runs"
 }
 
 // endsText prints how the processes that did not finalize ended. The process

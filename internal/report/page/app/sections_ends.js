@@ -5,7 +5,7 @@ function endText(e) {
   return {
     killed: "killed by " + e.signal, exited: "exited with status " + e.status, ended: "ended",
     running: e.calls.length ? "still in MPI" : "running", stopped: "stopped by a signal or a debugger",
-  }[e.state] || "not finalized; how it ended is not known";
+  }[e.state] || "not finalized; it is not known whether it runs";
 }
 
 const peerName = (rank, world) => world >= 0 && world !== rank ? `${rank} (world rank ${world})` : String(rank);
