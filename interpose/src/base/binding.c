@@ -41,15 +41,27 @@ static void bind(bool loading)
     errno = saved;
 }
 
+// The runtime of AddressSanitizer, with which tests build this library, is not ready before our
+// constructor runs.
+#ifdef __SANITIZE_ADDRESS__
+static bool ready;
+#else
+enum { ready = true };
+#endif
+
 // Called by the _init of each file that is loaded, as the profiler of gmon.h would be.
-MT_EXPORT void __gmon_start__(void)
+__attribute__((no_sanitize("address", "undefined"))) MT_EXPORT void __gmon_start__(void)
 {
-    bind(true);
+    if (ready)
+        bind(true);
 }
 
 // If the program was built for that profiler, it defines the function itself.
 __attribute__((constructor)) static void start(void)
 {
+#ifdef __SANITIZE_ADDRESS__
+    ready = true;
+#endif
     bind(true);
 }
 
