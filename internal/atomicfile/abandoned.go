@@ -17,8 +17,8 @@ import (
 )
 
 // A process that is killed by SIGKILL leaves its temporary files. The name of a
-// temporary file says which process makes it, so that the next process that
-// writes the same file can remove what a dead one left:
+// temporary file says which process makes it. The next process that writes that
+// file can so remove the temporary files of dead processes. The name is:
 //
 //	.NAME.HHHHHHHHBBBBBBBBPPPPPPPPRRRRRRRR.part
 //
@@ -26,8 +26,8 @@ import (
 // kernel's boot, P the process ID, R random (several goroutines may write the
 // same file). All are in hexadecimal.
 
-// machine identifies where a process ID is valid. Both fields are 0 if the
-// kernel does not tell.
+// machine identifies where a process ID is valid. Both fields are 0 if the host or
+// the boot is not known.
 type machine struct{ host, boot uint32 }
 
 var thisMachine = sync.OnceValue(func() machine {
@@ -67,9 +67,9 @@ var abandoned struct {
 	byDirectory map[string]map[string][]string
 }
 
-// removeAbandoned removes what dead processes of this host left while they wrote
-// the same file or directory. Callers have just written it, so that nothing is
-// removed that could be the only copy.
+// removeAbandoned removes the temporary files that dead processes of this host left
+// for path, a file or directory. Callers have just written path, so no temporary
+// file is the only copy.
 func removeAbandoned(path string) {
 	dir := filepath.Dir(path)
 	abandoned.Lock()
