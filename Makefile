@@ -65,7 +65,7 @@ beyond_quick = ./tests/e2e ./tests/page ./tests/python ./interpose ./bench/calls
 
 test-all: test
 	MPITRACE_TEST_LEVEL=all $(GO) test -count 1 -timeout 60m $(beyond_quick)
-	MPITRACE_TEST_LEVEL=all $(GO) test -count 1 -run Formulas ./formats/matrixfile
+	MPITRACE_TEST_LEVEL=all $(GO) test -count 1 -run 'Formulas|Mutants' ./formats/matrixfile ./cmd/mpitrace
 	GO=$(GO) scripts/fuzz.sh 5s
 
 test-sweep:
@@ -73,6 +73,7 @@ test-sweep:
 	@$(MAKE) --no-print-directory prebuilt
 	@$(MAKE) --no-print-directory commands
 	MPITRACE_TEST_LEVEL=sweep $(GO) test -count 1 -timeout 10h -v $(beyond_quick)
+	MPITRACE_TEST_LEVEL=sweep $(GO) test -count 1 -timeout 2h -run Mutants ./cmd/mpitrace
 	GO=$(GO) scripts/fuzz.sh 10m
 
 fuzz:

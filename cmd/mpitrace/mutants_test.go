@@ -9,6 +9,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -273,10 +274,28 @@ func checkMutant(dir string, raw []byte) error {
 }
 
 // TestMutants damages live and packed containers at random. MPITRACE_TEST_SEED repeats a
-// run of the test.
+// run of the test. A sweep has a process for each 200 mutants, because cobra keeps the
+// flags of every command that was made in a process.
 func TestMutants(t *testing.T) {
-	n := map[testenv.Level]int{testenv.Quick: 12, testenv.All: 200, testenv.Sweep: 5000}[testenv.Highest()]
-	seed := rand.Uint64()
+	seed := mutantSeed(t)
+	switch testenv.Highest() {
+	case testenv.Sweep:
+		for part := range uint64(25) {
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestMutants$", "-test.v")
+			cmd.Env = append(os.Environ(), "MPITRACE_TEST_LEVEL="+string(testenv.All), fmt.Sprint("MPITRACE_TEST_SEED=", seed+part))
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v: %s", err, out)
+			}
+		}
+	case testenv.All:
+		checkMutants(t, seed, 200)
+	default:
+		checkMutants(t, seed, 12)
+	}
+}
+
+func mutantSeed(t *testing.T) (seed uint64) {
+	seed = rand.Uint64()
 	if text := os.Getenv("MPITRACE_TEST_SEED"); text != "" {
 		var err error
 		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
@@ -284,6 +303,10 @@ func TestMutants(t *testing.T) {
 		}
 	}
 	t.Logf("MPITRACE_TEST_SEED=%d", seed)
+	return seed
+}
+
+func checkMutants(t *testing.T, seed uint64, n int) {
 	base := t.TempDir()
 	whole := [2][]byte{liveMutant(t), packedMutant(t)}
 	for i, raw := range whole {

@@ -210,9 +210,13 @@ static bool is_defined_elsewhere(const files *f, mt_hashed_name name)
 
 // --- binding ---
 
+// ThreadSanitizer keeps the shadow of constant data read-only, and so must not see what is written
+// into a symbol table.
+#define UNSEEN_BY_TSAN __attribute__((no_sanitize("thread")))
+
 // Makes the symbol MPI_x of the target lead to the wrapper, unless it does, or back. `s` and
 // `alias` are the target's symbols MPI_x and PMPI_x.
-static bool bind_symbol(const files *f, mt_hashed_name name, ElfW(Sym) *s, const ElfW(Sym) *alias, uintptr_t to)
+UNSEEN_BY_TSAN static bool bind_symbol(const files *f, mt_hashed_name name, ElfW(Sym) *s, const ElfW(Sym) *alias, uintptr_t to)
 {
     if (f->binder->undoes && f->target->base + s->st_value == to)
         __atomic_store_n(&s->st_value, alias->st_value, __ATOMIC_RELAXED);
@@ -229,7 +233,7 @@ static bool is_hidden(const ElfW(Sym) *s)
 }
 
 // Makes a symbol of our first file invisible, or visible again.
-static bool show_symbol(const files *f, ElfW(Sym) *s, bool visible)
+UNSEEN_BY_TSAN static bool show_symbol(const files *f, ElfW(Sym) *s, bool visible)
 {
     const mt_image *w = f->wrappers[0];
     if (!s || is_hidden(s) != visible || !mt_image_open(w, s, s + 1))
@@ -303,8 +307,8 @@ static uintptr_t wanted_null(const files *f, const ElfW(Sym) *symbol, const char
 }
 
 // Changes slots of the image that hold an address in the file `bound_to`.
-static void change_slots(const files *f, const mt_image *image, const ElfW(Rela) *r, size_t count,
-                         const mt_image *bound_to, wanted *want)
+UNSEEN_BY_TSAN static void change_slots(const files *f, const mt_image *image, const ElfW(Rela) *r, size_t count,
+                                        const mt_image *bound_to, wanted *want)
 {
     for (const ElfW(Rela) *end = r + count; r < end; r++) {
         unsigned type = ELF64_R_TYPE(r->r_info);
