@@ -114,10 +114,10 @@ const (
 	StatusGone    Status = "gone" // in A only
 )
 
-// Traffic is what was transferred, each message once. For a call or a call site
+// Transfers is what was transferred, each message once. For a call or a call site
 // it is what was sent or written there or, if neither job did so, what was
 // received or read. For everything else it is what was sent, written or read.
-type Traffic struct {
+type Transfers struct {
 	Bytes    Measure `json:"bytes"`
 	Messages Measure `json:"messages"`
 }
@@ -125,7 +125,7 @@ type Traffic struct {
 // Changes holds all measures of one item.
 type Changes struct {
 	Status Status `json:"status"`
-	Traffic
+	Transfers
 	Calls  Measure `json:"calls"`
 	TimeNs Measure `json:"time_ns"`
 
@@ -241,7 +241,7 @@ func changesOf(a, b *CallTotals) Changes {
 	if x == (matrix.Volume{}) && y == (matrix.Volume{}) {
 		x, y = a.Received, b.Received
 	}
-	c.Traffic = trafficOf(x, y)
+	c.Transfers = trafficOf(x, y)
 	c.Calls, c.TimeNs = Measure{a.Calls, b.Calls}, Measure{a.TimeNs, b.TimeNs}
 	c.TimeVariance = a.TimeVariance + b.TimeVariance
 	if c.Status == StatusChanged && !c.Differs(false) {
@@ -250,17 +250,17 @@ func changesOf(a, b *CallTotals) Changes {
 	return c
 }
 
-func trafficOf(a, b matrix.Volume) Traffic {
-	return Traffic{Measure{a.Bytes, b.Bytes}, Measure{a.Messages, b.Messages}}
+func trafficOf(a, b matrix.Volume) Transfers {
+	return Transfers{Measure{a.Bytes, b.Bytes}, Measure{a.Messages, b.Messages}}
 }
 
 // Changed reports whether the bytes or the messages differ.
-func (t *Traffic) Changed() bool { return t.Bytes.Changed() || t.Messages.Changed() }
+func (t *Transfers) Changed() bool { return t.Bytes.Changed() || t.Messages.Changed() }
 
 // Differs reports whether any measure changed. With ignoreTime, times do not
 // count.
 func (c *Changes) Differs(ignoreTime bool) bool {
-	return c.Status == StatusNew || c.Status == StatusGone || c.Traffic.Changed() || c.Calls.Changed() ||
+	return c.Status == StatusNew || c.Status == StatusGone || c.Transfers.Changed() || c.Calls.Changed() ||
 		!ignoreTime && c.TimeChanged()
 }
 

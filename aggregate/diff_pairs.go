@@ -22,7 +22,7 @@ type PairChanges struct {
 type PairChange struct {
 	matrix.Pair
 	Status Status `json:"status"`
-	Traffic
+	Transfers
 }
 
 const (

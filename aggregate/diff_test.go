@@ -24,8 +24,8 @@ func comparedOf(t *testing.T, ps []*profile.Profile) *Compared {
 }
 
 // traffic returns changes of bytes and messages.
-func traffic(bytesA, bytesB, messagesA, messagesB uint64) Traffic {
-	return Traffic{Measure{bytesA, bytesB}, Measure{messagesA, messagesB}}
+func traffic(bytesA, bytesB, messagesA, messagesB uint64) Transfers {
+	return Transfers{Measure{bytesA, bytesB}, Measure{messagesA, messagesB}}
 }
 
 // The numbers are in the comments of fixture and changedFixture. Sent, written
@@ -45,7 +45,7 @@ func TestCompare(t *testing.T) {
 		{"Put", Changes{StatusGone, traffic(60, 0, 1, 0), Measure{1, 0}, Measure{}, 0}},
 		{"Rput", Changes{StatusNew, traffic(0, 60, 0, 1), Measure{0, 1}, Measure{}, 0}},
 		{"Allreduce", Changes{StatusChanged, traffic(192, 192, 24, 24), Measure{8, 8}, Measure{400 * ms, 600 * ms}, 0}},
-		{"Barrier", Changes{StatusChanged, Traffic{}, Measure{4, 5}, Measure{}, 0}},
+		{"Barrier", Changes{StatusChanged, Transfers{}, Measure{4, 5}, Measure{}, 0}},
 	}
 	slices.SortStableFunc(calls[:2], func(a, b CallChange) int { return strings.Compare(a.Call, b.Call) })
 	if diff := gocmp.Diff(calls, d.Calls); diff != "" {

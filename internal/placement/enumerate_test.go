@@ -50,7 +50,7 @@ func levelsOf(t *Topology) string {
 }
 
 // randomCase returns what each rank sends to each other one too, sent[from][to].
-func randomCase(t *testing.T, r *rand.Rand) (*Topology, *Traffic, [][]uint64) {
+func randomCase(t *testing.T, r *rand.Rand) (*Topology, *Exchange, [][]uint64) {
 	slots := 2 + r.IntN(6)
 	ranks := 2 + r.IntN(slots-1)
 	if r.IntN(20) == 0 {
@@ -69,7 +69,7 @@ func randomCase(t *testing.T, r *rand.Rand) (*Topology, *Traffic, [][]uint64) {
 			}
 		}
 	}
-	traffic := &Traffic{Ranks: ranks, Start: []int64{0}}
+	traffic := &Exchange{Ranks: ranks, Start: []int64{0}}
 	for a := range sent {
 		for b := range sent {
 			if w := sent[a][b] + sent[b][a]; w > 0 {

@@ -18,7 +18,7 @@ func uniform(t *testing.T, sizes []int, distances []int64) *Topology {
 }
 
 // randomTraffic has random pairs, and a group of every third rank.
-func randomTraffic(ranks, degree int, seed uint64) *Traffic {
+func randomTraffic(ranks, degree int, seed uint64) *Exchange {
 	r := rand.New(rand.NewPCG(seed, 1))
 	var edges []edge
 	for range ranks * degree / 2 {
@@ -37,7 +37,7 @@ func randomTraffic(ranks, degree int, seed uint64) *Traffic {
 	return traffic
 }
 
-func (t *Traffic) sortRows() {
+func (t *Exchange) sortRows() {
 	start := slices.Clone(t.Start)
 	peer, weight := t.Peer, t.Weight
 	t.Peer, t.Weight = nil, nil
@@ -102,7 +102,7 @@ func TestSwapGain(t *testing.T) {
 // TestBestOfGroups has groups of the even and of the odd ranks, which fit into one node
 // each.
 func TestBestOfGroups(t *testing.T) {
-	traffic := &Traffic{Ranks: 64, Start: make([]int64, 65)}
+	traffic := &Exchange{Ranks: 64, Start: make([]int64, 65)}
 	for odd := range 2 {
 		g := Group{}
 		for i := range 32 {
@@ -129,7 +129,7 @@ func TestBestOfGroups(t *testing.T) {
 func TestBestOfRowsAndColumns(t *testing.T) {
 	const n = 32
 	rank := rand.New(rand.NewPCG(1, 1)).Perm(n * n)
-	traffic := &Traffic{Ranks: n * n, Start: make([]int64, n*n+1)}
+	traffic := &Exchange{Ranks: n * n, Start: make([]int64, n*n+1)}
 	for i := range n {
 		var row, column Group
 		for j := range n {

@@ -24,9 +24,9 @@ func (q Quantity) Of(v matrix.Volume) uint64 {
 	return v.Bytes
 }
 
-// Traffic is what the ranks of a job exchange. Both directions of a pair are added up,
+// Exchange is what the ranks of a job exchange. Both directions of a pair are added up,
 // because distances are the same in both. What ranks send to themselves is left out.
-type Traffic struct {
+type Exchange struct {
 	Ranks int
 	// The pairs, as a graph in compressed rows: the peers of rank r are
 	// Peer[Start[r]:Start[r+1]], in ascending order, and Weight is what goes to and comes
@@ -50,8 +50,8 @@ type Group struct {
 
 // NewTraffic returns the traffic of a matrix among ranks 0 to ranks-1. Entries of other
 // ranks are left out.
-func NewTraffic(m *matrix.Matrix, ranks int, q Quantity) *Traffic {
-	t := &Traffic{Ranks: ranks}
+func NewTraffic(m *matrix.Matrix, ranks int, q Quantity) *Exchange {
+	t := &Exchange{Ranks: ranks}
 	within := func(p matrix.Pair) bool {
 		return p.From != p.To && p.From >= 0 && p.To >= 0 && p.From < ranks && p.To < ranks
 	}
@@ -88,7 +88,7 @@ func NewTraffic(m *matrix.Matrix, ranks int, q Quantity) *Traffic {
 
 // compress makes rows, each in ascending order and without duplicates, of rows that may
 // name a peer several times.
-func (t *Traffic) compress(start []int64, peer []int32, weight []uint64) {
+func (t *Exchange) compress(start []int64, peer []int32, weight []uint64) {
 	type edge struct {
 		peer   int32
 		weight uint64
@@ -149,7 +149,7 @@ func compareGroups(a, b Group) int {
 }
 
 // sum returns at least what all pairs exchange.
-func (t *Traffic) sum() (sum float64) {
+func (t *Exchange) sum() (sum float64) {
 	for _, w := range t.Weight {
 		sum += float64(w) / 2 // each pair is in two rows
 	}
