@@ -189,7 +189,7 @@ func (c *Compared) side(s *Summary) DiffSide {
 
 // wasTimed reports whether the calls of all processes were timed.
 func (c *Compared) wasTimed() bool {
-	return !slices.ContainsFunc(c.ordered(), func(p process) bool { return !p.Timed() })
+	return !slices.ContainsFunc(c.ordered(), func(p processFacts) bool { return !p.Timed() })
 }
 
 // forgetReceived removes what is known of only one of two jobs.

@@ -173,7 +173,7 @@ func (j *Job) Merge(o *Job) {
 
 // programOf returns the file name of the executable; if there are several, that of the
 // lowest rank.
-func programOf(ps []process) string {
+func programOf(ps []processFacts) string {
 	for _, p := range ps {
 		if p.program != "" {
 			return filepath.Base(p.program)

@@ -31,7 +31,7 @@ func settingsLine(p *profile.Profile) string {
 }
 
 // valueOf returns the value of a setting as reports show it.
-func (p *process) valueOf(s Setting) string {
+func (p *processFacts) valueOf(s Setting) string {
 	switch s.Name { // recorded separately from other settings
 	case "timing":
 		return p.timingWord()
@@ -45,7 +45,7 @@ func (p *process) valueOf(s Setting) string {
 }
 
 // setting returns the recorded value of a setting, if the process recorded one.
-func (p *process) setting(name string) (value string, recorded bool) {
+func (p *processFacts) setting(name string) (value string, recorded bool) {
 	for part := range strings.SplitSeq(p.settings, "\x00") {
 		if value, recorded = strings.CutPrefix(part, name+"="); recorded {
 			return value, true

@@ -151,8 +151,8 @@ func (j *Job) summarize() *Summary {
 	s := &Summary{
 		Run:          j.Run,
 		Program:      programOf(ps),
-		Timing:       j.setting((*process).timingWord),
-		Receives:     j.setting((*process).receivesWord),
+		Timing:       j.setting((*processFacts).timingWord),
+		Receives:     j.setting((*processFacts).receivesWord),
 		Hosts:        hosts(ps),
 		Calls:        j.calls.calls(),
 		Classes:      j.calls.classes(),
@@ -181,7 +181,7 @@ func (j *Job) summarize() *Summary {
 	}
 	s.MPIShare = ShareOf(s.Ranks)
 	s.Ends = j.ends.ends(j.Start())
-	s.LateReceives, s.LateOver = j.late.sites(&j.sites), j.setting((*process).lateOver)
+	s.LateReceives, s.LateOver = j.late.sites(&j.sites), j.setting((*processFacts).lateOver)
 	s.Pvars = j.pvars.variables(j.slices)
 	if !s.Timed() {
 		slices.SortStableFunc(s.Calls, func(a, b CallTotals) int { return cmp.Compare(b.Calls, a.Calls) })
@@ -190,7 +190,7 @@ func (j *Job) summarize() *Summary {
 	return s
 }
 
-func (s *Summary) addProcess(p *process) {
+func (s *Summary) addProcess(p *processFacts) {
 	s.Library = cmp.Or(s.Library, p.library)
 	if s.Command == nil && p.command != "" {
 		s.Command = strings.Split(p.command, "\x00")
@@ -246,7 +246,7 @@ func ShareOf(ranks []RankTimes) Share {
 	return s
 }
 
-func hosts(ps []process) []Host {
+func hosts(ps []processFacts) []Host {
 	count := map[string]int{}
 	for i := range ps {
 		count[ps[i].Host]++

@@ -17,7 +17,7 @@ type key struct {
 
 // end is a send or a receive.
 type end struct {
-	at    *process
+	at    *rankTrack
 	tid   int
 	call  host
 	bytes uint64
@@ -25,7 +25,7 @@ type end struct {
 
 // message adds one end of a message. If the other end is known it draws the
 // arrow. The receive may come first, because it may start before the send.
-func (t *timeline) message(p *process, k *kind, e *profile.Events, i int, call host) {
+func (t *timeline) message(p *rankTrack, k *kind, e *profile.Events, i int, call host) {
 	if e.Seq[i] == 0 || !hasPeer(&k.EventKind) || k.Comm < 0 || int(k.Comm) >= len(p.comms) || p.job.ranks[k.Peer] == nil {
 		return
 	}

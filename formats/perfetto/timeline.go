@@ -15,7 +15,7 @@ type timeline struct {
 	out       sink
 	srcs      []profile.EventSource
 	jobs      []*job
-	processes []*process
+	processes []*rankTrack
 
 	sent, received map[key]end // ends of messages whose other end has not come yet
 	changes        deltas
@@ -28,12 +28,12 @@ type timeline struct {
 // job is the processes of one MPI_COMM_WORLD.
 type job struct {
 	run      string
-	ranks    map[int32]*process
+	ranks    map[int32]*rankTrack
 	inFlight counter
 }
 
-// process is a rank in the file.
-type process struct {
+// rankTrack is a rank in the file.
+type rankTrack struct {
 	trace      *profile.Trace
 	job        *job
 	rank       int32
@@ -52,11 +52,11 @@ func newTimeline(w io.Writer, srcs []profile.EventSource, p *plan) *timeline {
 		trace := src.Trace()
 		j := byRun[trace.Run]
 		if j == nil {
-			j = &job{run: trace.Run, ranks: map[int32]*process{}}
+			j = &job{run: trace.Run, ranks: map[int32]*rankTrack{}}
 			byRun[trace.Run] = j
 			t.jobs = append(t.jobs, j)
 		}
-		p := &process{trace: trace, job: j, rank: int32(trace.Rank)}
+		p := &rankTrack{trace: trace, job: j, rank: int32(trace.Rank)}
 		j.ranks[p.rank] = p
 		for _, c := range trace.Comms {
 			id := [2]string{trace.Run, c.ID}
@@ -92,16 +92,16 @@ func (t *timeline) number() {
 
 // tid returns the number of a thread, which is unique over all processes. The
 // first thread has the number of its process.
-func (p *process) tid(thread int) int { return p.pid + thread*p.perThread }
+func (p *rankTrack) tid(thread int) int { return p.pid + thread*p.perThread }
 
-func (p *process) track(thread int) *track {
+func (p *rankTrack) track(thread int) *track {
 	for len(p.tracks) <= thread {
 		p.tracks = append(p.tracks, &track{pid: p.pid, tid: p.tid(len(p.tracks)), call: host{span: never}})
 	}
 	return p.tracks[thread]
 }
 
-func (p *process) kind(i uint32, kinds []profile.EventKind) *kind {
+func (p *rankTrack) kind(i uint32, kinds []profile.EventKind) *kind {
 	for len(p.kinds) <= int(i) {
 		p.kinds = append(p.kinds, newKind(kinds[len(p.kinds)], p.trace))
 	}
@@ -123,7 +123,7 @@ func (t *timeline) write() error {
 	return t.out.err
 }
 
-func (t *timeline) event(p *process, e *profile.Events, i int, kinds []profile.EventKind) {
+func (t *timeline) event(p *rankTrack, e *profile.Events, i int, kinds []profile.EventKind) {
 	k := p.kind(e.Kind[i], kinds)
 	tr := p.track(threadOf(&k.EventKind))
 	switch k.Action {
