@@ -16,7 +16,7 @@ const (
 
 // AddSources adds the lines of source around the job's call sites, as far as the files
 // are on this machine.
-func (j *Job) AddSources(sites []aggregate.CallSite) {
+func (j *JobData) AddSources(sites []aggregate.CallSite) {
 	j.Sources = map[string]Source{}
 	wanted := map[string][]int{} // lines by file
 	want := func(p *aggregate.Place) {
