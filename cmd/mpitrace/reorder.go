@@ -298,7 +298,7 @@ func (o *reorderOptions) answer(j *placedJob, log io.Writer) (*reordered, error)
 	if missing := j.Missing(); missing.Len() > 0 {
 		warnIncomplete(log, fmt.Sprintf("no recording of %s of %d", missing, j.Size()))
 	}
-	source := placement.Source{Topologies: o.topologies, Nodes: o.nodes, Distances: o.distances, Processes: j.processes, Ranks: j.Size(),
+	source := placement.TopologySource{Topologies: o.topologies, Nodes: o.nodes, Distances: o.distances, Processes: j.processes, Ranks: j.Size(),
 		Read: func(file string) ([]byte, error) { return atomicfile.Read(file, placement.MaxTopologyFile) }}
 	topology, ran, err := source.Load()
 	if elsewhere := (*placement.NotPresentError)(nil); errors.As(err, &elsewhere) && len(topology.Slots) >= j.Size() {

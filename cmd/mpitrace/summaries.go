@@ -125,7 +125,7 @@ func searchOrder(j *aggregate.Job, s *aggregate.Summary) *placement.Answer {
 	if len(s.Orders) == 0 || s.RanksExpected > mostSearched {
 		return nil
 	}
-	source := placement.Source{Ranks: s.RanksExpected}
+	source := placement.TopologySource{Ranks: s.RanksExpected}
 	for i := range s.Ranks {
 		r := &s.Ranks[i]
 		source.Processes = append(source.Processes, placement.Process{Rank: r.Rank, Host: r.Host, Placement: r.Placement})

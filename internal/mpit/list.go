@@ -13,15 +13,15 @@ import (
 // List is everything that a library offers. Texts are as the library gives them
 // and need not be UTF-8.
 type List struct {
-	Library    string     `json:"library"`  // the text of MPI_Get_library_version
-	Standard   string     `json:"standard"` // version of the Standard in mpi.h, "3.1"
-	CVars      []CVar     `json:"cvars"`
-	PVars      []PVar     `json:"pvars"`
-	Categories []Category `json:"categories"`
-	Enums      []Enum     `json:"enums"`
-	Events     []Event    `json:"events"`
-	Sources    []Source   `json:"sources"`
-	Errors     []Error    `json:"errors"` // queries that failed
+	Library    string          `json:"library"`  // the text of MPI_Get_library_version
+	Standard   string          `json:"standard"` // version of the Standard in mpi.h, "3.1"
+	CVars      []CVar          `json:"cvars"`
+	PVars      []PVar          `json:"pvars"`
+	Categories []Category      `json:"categories"`
+	Enums      []Enum          `json:"enums"`
+	Events     []Event         `json:"events"`
+	Sources    []ClockedSource `json:"sources"`
+	Errors     []Error         `json:"errors"` // queries that failed
 }
 
 // Variable has the fields that control and performance variables share.
@@ -96,8 +96,8 @@ type Event struct {
 	Categories  []string  `json:"categories"`
 }
 
-// Source is a source of events, with its clock.
-type Source struct {
+// ClockedSource is a source of events, with its clock.
+type ClockedSource struct {
 	Index          int    `json:"index"`
 	Name           string `json:"name"`
 	Order          string `json:"order"` // "ordered", "unordered"

@@ -82,7 +82,7 @@ type members struct{ cvars, pvars, events []int }
 // error.
 func Parse(text []byte) (*List, error) {
 	r := reader{enums: map[string]int{}, list: &List{CVars: []CVar{}, PVars: []PVar{}, Categories: []Category{},
-		Enums: []Enum{}, Events: []Event{}, Sources: []Source{}, Errors: []Error{}}} // in JSON empty lists instead of null
+		Enums: []Enum{}, Events: []Event{}, Sources: []ClockedSource{}, Errors: []Error{}}} // in JSON empty lists instead of null
 	ended := false
 	n := 0
 	for line := range bytes.Lines(text) {
@@ -132,7 +132,7 @@ func (r *reader) add(e *entry) {
 		l.Events = append(l.Events, Event{Name: e.text("name"), Verbosity: verbosityOf(e), Binding: e.text("bind"),
 			Elements: e.texts("type"), Description: e.text("about"), Index: e.number("index", -1), EnumID: r.enumID(e)})
 	case "source":
-		l.Sources = append(l.Sources, Source{Name: e.text("name"), Order: e.text("order"), Description: e.text("about"),
+		l.Sources = append(l.Sources, ClockedSource{Name: e.text("name"), Order: e.text("order"), Description: e.text("about"),
 			Index: e.number("index", -1), TicksPerSecond: int64(e.number("ticks_per_second", 0)), MaxTicks: int64(e.number("max_ticks", 0))})
 	case "error":
 		l.Errors = append(l.Errors, Error{Kind: e.text("kind"), Call: e.text("call"), Reason: e.text("reason"),

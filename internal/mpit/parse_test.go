@@ -72,7 +72,7 @@ func TestParse(t *testing.T) {
 			{Index: 1, Name: "part", CVars: []string{"limits"}, PVars: []string{"queue"}, Events: []string{"arrived"}},
 		},
 		Events:  []Event{{0, "arrived", 1, "comm", 1, []string{"int", "count"}, "A message.", []string{"part"}}},
-		Sources: []Source{{0, "clock", "ordered", 1000000000, -1, ""}},
+		Sources: []ClockedSource{{0, "clock", "ordered", 1000000000, -1, ""}},
 		Errors: []Error{
 			{Kind: "cvar", Index: 3, Call: "MPI_T_cvar_read", Signal: 11},
 			{Kind: "cvar", Index: 4, Call: "MPI_T_cvar_get_info", Code: 57, Reason: "MPI_T_ERR_INVALID_INDEX"},

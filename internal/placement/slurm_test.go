@@ -18,7 +18,7 @@ func hostsOf(hosts ...string) []Process {
 
 // onSlurm returns the topology of processes by a topology.conf and a node.
 func onSlurm(conf, node string, ps []Process) (*Topology, Order, error) {
-	s := Source{Topologies: []string{"topology.conf"}, Processes: ps, Ranks: len(ps),
+	s := TopologySource{Topologies: []string{"topology.conf"}, Processes: ps, Ranks: len(ps),
 		Read: func(string) ([]byte, error) { return []byte(conf), nil }}
 	if node != "" {
 		s.Topologies = append(s.Topologies, node)

@@ -15,7 +15,7 @@ import (
 type Description struct {
 	Name    string            `json:"name"`
 	Value   string            `json:"value"`
-	Source  Source            `json:"source"`
+	Source  Origin            `json:"source"`
 	SetBy   string            `json:"set_by,omitempty"`
 	Weaker  []WeakerValue     `json:"instead_of,omitempty"`
 	Ranks   map[string]string `json:"ranks,omitempty"` // ranks by value, if the ranks of the run differ
@@ -33,7 +33,7 @@ type Description struct {
 // overrides.
 type WeakerValue struct {
 	Value  string `json:"value"`
-	Source Source `json:"source"`
+	Source Origin `json:"source"`
 	SetBy  string `json:"set_by"`
 }
 

@@ -24,7 +24,7 @@ const maxFile = 1 << 20
 
 // File is a file of settings.
 type File struct {
-	Source Source          `json:"source"`
+	Source Origin          `json:"source"`
 	Path   string          `json:"path"` // "" if there is no directory for it
 	Found  bool            `json:"found"`
 	lines  map[string]line // by name of the setting

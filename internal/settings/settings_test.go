@@ -133,7 +133,7 @@ func TestOrder(t *testing.T) {
 	for _, test := range []struct {
 		flag, env, user, site string
 		want                  string
-		source                Source
+		source                Origin
 		weaker                int
 	}{
 		{"", "", "", "", "exact", Default, 0},

@@ -174,7 +174,7 @@ func TestRankfileCores(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := placement.Source{Topologies: []string{node}, Read: os.ReadFile, Processes: []placement.Process{{Host: host}}, Ranks: 1}
+	s := placement.TopologySource{Topologies: []string{node}, Read: os.ReadFile, Processes: []placement.Process{{Host: host}}, Ranks: 1}
 	topology, _, err := s.Load()
 	if err != nil {
 		t.Fatal(err)

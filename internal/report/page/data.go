@@ -47,16 +47,16 @@ type Activity struct {
 
 // JobData is a job of the page, or two jobs that are compared.
 type JobData struct {
-	Summary      *findings.Report  `json:"summary,omitempty"`
-	WaitsUnknown bool              `json:"waits_unknown"` // whether a trace would tell why ranks wait
-	Diff         *aggregate.Diff   `json:"diff,omitempty"`
-	Ranks        *Ranks            `json:"ranks,omitempty"`
-	Matrices     []Sheet           `json:"matrices"`
-	Pairs        *Pairs            `json:"pairs"`
-	Analysis     *analysis         `json:"analysis"`
-	Timeline     *Timeline         `json:"timeline"`
-	Sources      map[string]Source `json:"sources,omitempty"`
-	Placement    *placement.Answer `json:"placement,omitempty"` // as in reorder --json
+	Summary      *findings.Report       `json:"summary,omitempty"`
+	WaitsUnknown bool                   `json:"waits_unknown"` // whether a trace would tell why ranks wait
+	Diff         *aggregate.Diff        `json:"diff,omitempty"`
+	Ranks        *Ranks                 `json:"ranks,omitempty"`
+	Matrices     []Sheet                `json:"matrices"`
+	Pairs        *Pairs                 `json:"pairs"`
+	Analysis     *analysis              `json:"analysis"`
+	Timeline     *Timeline              `json:"timeline"`
+	Sources      map[string]SourceLines `json:"sources,omitempty"`
+	Placement    *placement.Answer      `json:"placement,omitempty"` // as in reorder --json
 }
 
 // MostPairs is the largest number of pairs whose details a page has.
