@@ -43,7 +43,7 @@ type Format struct {
 	// Quantities have one file each. If empty, one file holds both messages and
 	// bytes.
 	Quantities []Quantity
-	Kind       Kind
+	Kind       SizeRule
 	// MinSize returns a lower bound of a file's size in bytes, for the check of
 	// free disk space. It uses Sheet.N and Sheet.Pairs, which must be set. It
 	// may count pairs with zero messages and bytes, although sparse formats
@@ -53,13 +53,13 @@ type Format struct {
 	Write func(w io.Writer, s *Sheet, q Quantity) error
 }
 
-// Kind describes what determines the size of a file.
-type Kind int
+// SizeRule describes what determines the size of a file.
+type SizeRule int
 
 const (
-	Dense   Kind = iota // square of the number of lines
-	Sparse              // number of pairs that sent something
-	Picture             // neither
+	Dense   SizeRule = iota // square of the number of lines
+	Sparse                  // number of pairs that sent something
+	Picture                 // neither
 )
 
 // Find returns the formats with the given names, in this order and without

@@ -48,13 +48,13 @@ type Side struct {
 	Oversubscribed int      `json:"oversubscribed"` // number of runs whose ranks shared cores: their times are uncertain
 }
 
-// Kind says what a change is of.
-type Kind string
+// ChangeKind says what a change is of.
+type ChangeKind string
 
 const (
-	OfTotal    Kind = "total"
-	OfCall     Kind = "call"
-	OfCallSite Kind = "callsite"
+	OfTotal    ChangeKind = "total"
+	OfCall     ChangeKind = "call"
+	OfCallSite ChangeKind = "callsite"
 )
 
 // Measures of a change in addition to those of aggregate.
@@ -67,7 +67,7 @@ const (
 
 // Change is a quantity that differs between two versions.
 type Change struct {
-	Of      Kind                  `json:"of"`
+	Of      ChangeKind            `json:"of"`
 	Name    string                `json:"name"`              // of the total or the call; the place of a call site, in B unless it is gone
 	Call    string                `json:"call,omitempty"`    // of a call site, without MPI_
 	Was     *aggregate.Place      `json:"moved_from"`        // place in A if the call site is on another line; otherwise null
@@ -144,7 +144,7 @@ func stepOf(a, b *Configuration, compare Compare) (*Step, error) {
 // compareChanges sorts the largest change first: times, then bytes, messages and
 // calls. Of equal ones, call sites come first: they say most.
 func compareChanges(a, b Change) int {
-	order, kinds := []aggregate.MeasureName{Time, Bytes, Messages, Calls}, []Kind{OfCallSite, OfCall, OfTotal}
+	order, kinds := []aggregate.MeasureName{Time, Bytes, Messages, Calls}, []ChangeKind{OfCallSite, OfCall, OfTotal}
 	size := func(c Change) float64 { return max(c.Difference(), -c.Difference()) }
 	return cmp.Or(cmp.Compare(slices.Index(order, a.Measure), slices.Index(order, b.Measure)), cmp.Compare(size(b), size(a)), slices.Index(kinds, a.Of)-slices.Index(kinds, b.Of),
 		strings.Compare(a.Name, b.Name), strings.Compare(a.Call, b.Call))
@@ -156,7 +156,7 @@ type pairing struct {
 	a, b *Configuration
 }
 
-func (p *pairing) change(of Kind, name string, measure aggregate.MeasureName, value func(*Run) float64) Change {
+func (p *pairing) change(of ChangeKind, name string, measure aggregate.MeasureName, value func(*Run) float64) Change {
 	return Change{Of: of, Name: name, Status: aggregate.StatusChanged, Measure: measure, A: p.a.of(value), B: p.b.of(value)}
 }
 

@@ -512,7 +512,7 @@ func (s *stencil) component() Component {
 	return c
 }
 
-func (s *stencil) kind() Kind {
+func (s *stencil) kind() PatternKind {
 	oneWay := 0
 	for i := range s.lines {
 		up := slices.ContainsFunc(s.offsets, func(o []int) bool { return o[i] > 0 })

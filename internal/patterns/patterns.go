@@ -9,21 +9,21 @@ package patterns
 
 import "github.com/mpitrace/mpitrace/aggregate/matrix"
 
-// Kind is the name of a pattern.
-type Kind string
+// PatternKind is the name of a pattern.
+type PatternKind string
 
 // The kinds.
 const (
-	Self         Kind = "self"          // ranks send to themselves
-	AllToAll     Kind = "all-to-all"    // each rank of a group sends to each other one
-	MasterWorker Kind = "master-worker" // one rank and all others
-	Ring         Kind = "ring"          // a periodic stencil in one dimension and one direction
-	Sweep        Kind = "sweep"         // a stencil that is not periodic, in one direction of a dimension or several
-	Stencil      Kind = "stencil"       // neighbours on a grid
-	Butterfly    Kind = "butterfly"     // r with r xor 2^k
-	Transpose    Kind = "transpose"     // row i, column j of a grid to row j, column i
-	Tree         Kind = "tree"
-	Random       Kind = "random"
+	Self         PatternKind = "self"          // ranks send to themselves
+	AllToAll     PatternKind = "all-to-all"    // each rank of a group sends to each other one
+	MasterWorker PatternKind = "master-worker" // one rank and all others
+	Ring         PatternKind = "ring"          // a periodic stencil in one dimension and one direction
+	Sweep        PatternKind = "sweep"         // a stencil that is not periodic, in one direction of a dimension or several
+	Stencil      PatternKind = "stencil"       // neighbours on a grid
+	Butterfly    PatternKind = "butterfly"     // r with r xor 2^k
+	Transpose    PatternKind = "transpose"     // row i, column j of a grid to row j, column i
+	Tree         PatternKind = "tree"
+	Random       PatternKind = "random"
 )
 
 // Direction says which way the data of a tree, or of a master, go.
@@ -38,8 +38,8 @@ const (
 
 // A Component is one pattern of a matrix. Fields that a kind has no use for are empty.
 type Component struct {
-	Kind Kind   `json:"kind"`
-	Text string `json:"text"` // describes the pattern, without its share
+	Kind PatternKind `json:"kind"`
+	Text string      `json:"text"` // describes the pattern, without its share
 
 	// Of stencils, rings and sweeps: the grid as in MPI_Cart_create (the last coordinate
 	// varies fastest), and for each dimension whether it is periodic and how far the

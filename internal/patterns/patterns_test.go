@@ -44,7 +44,7 @@ func yes(n int) []bool { return slices.Repeat([]bool{true}, n) }
 func ptr(v int) *int { return &v }
 
 // cart returns a stencil that must be recognised with the offsets that it has.
-func cart(name string, kind Kind, each synth.Exchange, grid []int, periodic []bool, offsets [][]int) known {
+func cart(name string, kind PatternKind, each synth.Exchange, grid []int, periodic []bool, offsets [][]int) known {
 	width := make([]int, len(grid))
 	for _, o := range offsets {
 		for i, d := range o {

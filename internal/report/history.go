@@ -370,7 +370,7 @@ func (t *historyText) change(c *history.Change) []string {
 	case history.Bytes:
 		number = func(v float64) string { return text.Bytes(uint64(v + 0.5)) }
 	}
-	what := map[history.Kind]string{history.OfTotal: "total", history.OfCall: "call", history.OfCallSite: "call site"}[c.Of]
+	what := map[history.ChangeKind]string{history.OfTotal: "total", history.OfCall: "call", history.OfCallSite: "call site"}[c.Of]
 	where := c.Name
 	if c.Was != nil {
 		where += fmt.Sprintf(" (A: %d)", c.Was.Line)
