@@ -31,7 +31,7 @@ type Summary struct {
 	Receives       string    `json:"receives"`     // on, off (what nonblocking receives received is not known), or mixed
 	Hosts          []Host    `json:"hosts"`
 
-	Variables []Variable `json:"variables"` // control variables of the MPI library that the user set or tried to set
+	Variables []UserCVar `json:"variables"` // control variables of the MPI library that the user set or tried to set
 
 	// WallTimeS is the longest time of any rank from entering MPI_Init to its
 	// last known moment. ApplicationTimeS is from the end of MPI_Init to the

@@ -8,7 +8,7 @@ import (
 )
 
 func cvar(typ string, with func(*CVar)) *CVar {
-	v := &CVar{Variable: Variable{Name: "v", Type: typ, Count: 1, Binding: "none"}, Scope: "all"}
+	v := &CVar{VariableInfo: VariableInfo{Name: "v", Type: typ, Count: 1, Binding: "none"}, Scope: "all"}
 	if with != nil {
 		with(v)
 	}
@@ -87,7 +87,7 @@ func TestCheck(t *testing.T) {
 func TestCVar(t *testing.T) {
 	l := &List{}
 	for _, name := range []string{"btl_tcp_eager_limit", "btl_self_eager_limit", "btl_tcp_links", "MPIR_CVAR_BCAST_MIN_PROCS", "x"} {
-		l.CVars = append(l.CVars, CVar{Variable: Variable{Name: name}})
+		l.CVars = append(l.CVars, CVar{VariableInfo: VariableInfo{Name: name}})
 	}
 	for _, test := range []struct{ name, want string }{
 		{"btl_tcp_eager_limt", "named btl_tcp_eager_limt: is it btl_tcp_eager_limit?"},

@@ -24,8 +24,8 @@ type List struct {
 	Errors     []Error         `json:"errors"` // queries that failed
 }
 
-// Variable has the fields that control and performance variables share.
-type Variable struct {
+// VariableInfo has the fields that control and performance variables share.
+type VariableInfo struct {
 	Index       int       `json:"index"` // index in MPI_T; may differ between processes
 	Name        string    `json:"name"`
 	Verbosity   Verbosity `json:"verbosity"`
@@ -43,7 +43,7 @@ type Variable struct {
 
 // CVar is a control variable.
 type CVar struct {
-	Variable
+	VariableInfo
 	Scope string `json:"scope"` // "constant", "readonly", "local", "group", "group-eq", "all", "all-eq"
 	// Default is set by Changed. It is nil if the variable does not exist by
 	// default.
@@ -53,7 +53,7 @@ type CVar struct {
 
 // PVar is a performance variable.
 type PVar struct {
-	Variable
+	VariableInfo
 	Class      string `json:"class"` // "counter", "highwatermark"
 	Readonly   bool   `json:"readonly"`
 	Continuous bool   `json:"continuous"`
@@ -125,7 +125,7 @@ func (e Error) String() string {
 
 // Value returns the value as text, with commas between elements. ok is false if
 // it cannot be read.
-func (v *Variable) Value() (value string, ok bool) {
+func (v *VariableInfo) Value() (value string, ok bool) {
 	return strings.Join(v.Values, ","), v.Values != nil
 }
 

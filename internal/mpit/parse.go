@@ -120,9 +120,9 @@ func (r *reader) add(e *entry) {
 	case "enum":
 		r.addEnum(e)
 	case "cvar":
-		l.CVars = append(l.CVars, CVar{Variable: r.variable(e), Scope: e.text("scope"), Unsteady: e.text("unsteady") != ""})
+		l.CVars = append(l.CVars, CVar{VariableInfo: r.variable(e), Scope: e.text("scope"), Unsteady: e.text("unsteady") != ""})
 	case "pvar":
-		l.PVars = append(l.PVars, PVar{Variable: r.variable(e), Class: e.text("class"),
+		l.PVars = append(l.PVars, PVar{VariableInfo: r.variable(e), Class: e.text("class"),
 			Readonly: isSet(e, "readonly"), Continuous: isSet(e, "continuous"), Atomic: isSet(e, "atomic")})
 	case "category":
 		r.members = append(r.members, members{e.numbers("cvar"), e.numbers("pvar"), e.numbers("event")})
@@ -145,8 +145,8 @@ func (r *reader) add(e *entry) {
 // isSet parses a flag, which is an int in MPI_T.
 func isSet(e *entry, key string) bool { return e.text(key) != "" && e.text(key) != "0" }
 
-func (r *reader) variable(e *entry) Variable {
-	return Variable{Name: e.text("name"), Description: e.text("about"), Type: e.text("type"), Binding: e.text("bind"), Values: e.texts("value"),
+func (r *reader) variable(e *entry) VariableInfo {
+	return VariableInfo{Name: e.text("name"), Description: e.text("about"), Type: e.text("type"), Binding: e.text("bind"), Values: e.texts("value"),
 		Verbosity: verbosityOf(e), Index: e.number("index", -1), Count: e.number("count", -1), EnumID: r.enumID(e)}
 }
 
@@ -182,20 +182,20 @@ func (r *reader) addEnum(e *entry) {
 // link connects variables with their categories and enumerations.
 func (r *reader) link() {
 	l := r.list
-	cvars, pvars, events := map[int]*Variable{}, map[int]*Variable{}, map[int]*Event{}
+	cvars, pvars, events := map[int]*VariableInfo{}, map[int]*VariableInfo{}, map[int]*Event{}
 	for i := range l.CVars {
-		l.name(&l.CVars[i].Variable)
-		cvars[l.CVars[i].Index] = &l.CVars[i].Variable
+		l.name(&l.CVars[i].VariableInfo)
+		cvars[l.CVars[i].Index] = &l.CVars[i].VariableInfo
 	}
 	for i := range l.PVars {
-		l.name(&l.PVars[i].Variable)
-		pvars[l.PVars[i].Index] = &l.PVars[i].Variable
+		l.name(&l.PVars[i].VariableInfo)
+		pvars[l.PVars[i].Index] = &l.PVars[i].VariableInfo
 	}
 	for i := range l.Events {
 		events[l.Events[i].Index] = &l.Events[i]
 	}
 	for _, e := range l.Errors {
-		if v := map[string]map[int]*Variable{"cvar": cvars, "pvar": pvars}[e.Kind][e.Index]; v != nil && v.Error == "" {
+		if v := map[string]map[int]*VariableInfo{"cvar": cvars, "pvar": pvars}[e.Kind][e.Index]; v != nil && v.Error == "" {
 			v.Error = e.String()
 		}
 	}
@@ -213,7 +213,7 @@ func (r *reader) link() {
 
 // into adds the category to the variables with these indices and returns their
 // names. Variables that the library did not describe are in list.Errors.
-func into(category string, indices []int, of map[int]*Variable) (names []string) {
+func into(category string, indices []int, of map[int]*VariableInfo) (names []string) {
 	for _, index := range indices {
 		if v := of[index]; v != nil {
 			v.Categories = append(v.Categories, category)
@@ -224,7 +224,7 @@ func into(category string, indices []int, of map[int]*Variable) (names []string)
 }
 
 // name sets a variable's enumeration and the name of its value.
-func (l *List) name(v *Variable) {
+func (l *List) name(v *VariableInfo) {
 	if v.EnumID == 0 {
 		return
 	}

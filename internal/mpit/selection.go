@@ -36,17 +36,17 @@ func (l *List) Select(s Selection) (chosen *List, above int) {
 	out.Events = keep(l.Events, func(e Event) bool { return shows(s.Kinds.Events, e.Name, e.Verbosity) })
 	out.Sources = keep(l.Sources, func(src ClockedSource) bool { return s.Pattern.Match(src.Name) })
 	used, held := map[int]bool{}, map[string]bool{}
-	note := func(v *Variable) {
+	note := func(v *VariableInfo) {
 		used[v.EnumID] = true
 		for _, name := range v.Categories {
 			held[name] = true
 		}
 	}
 	for i := range out.CVars {
-		note(&out.CVars[i].Variable)
+		note(&out.CVars[i].VariableInfo)
 	}
 	for i := range out.PVars {
-		note(&out.PVars[i].Variable)
+		note(&out.PVars[i].VariableInfo)
 	}
 	out.Enums = keep(l.Enums, func(e Enum) bool { return used[e.ID] || s.Pattern.Match(e.Name) })
 	out.Categories = withAncestors(l.Categories, func(c Category) bool { return held[c.Name] || s.Pattern.Match(c.Name) })

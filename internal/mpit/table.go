@@ -79,7 +79,7 @@ func WriteArrowFile(path string, l *List) error {
 func (l *List) rows() []*row {
 	var out []*row
 	for i := range l.CVars {
-		r := variableRow("cvar", &l.CVars[i].Variable)
+		r := variableRow("cvar", &l.CVars[i].VariableInfo)
 		r.Scope = l.CVars[i].Scope
 		if was := l.CVars[i].Default; was != nil {
 			r.Default = new(strings.Join(was, ","))
@@ -88,7 +88,7 @@ func (l *List) rows() []*row {
 	}
 	for i := range l.PVars {
 		v := &l.PVars[i]
-		r := variableRow("pvar", &v.Variable)
+		r := variableRow("pvar", &v.VariableInfo)
 		r.Class, r.Readonly, r.Continuous, r.Atomic = v.Class, &v.Readonly, &v.Continuous, &v.Atomic
 		out = append(out, r)
 	}
@@ -113,7 +113,7 @@ func (l *List) rows() []*row {
 	return out
 }
 
-func variableRow(kind string, v *Variable) *row {
+func variableRow(kind string, v *VariableInfo) *row {
 	r := &row{Kind: kind, Name: v.Name, Type: v.Type, Count: int32(v.Count), Binding: v.Binding, Verbosity: v.Verbosity.String(),
 		Description: v.Description, Category: strings.Join(v.Categories, ","), Error: v.Error}
 	if value, ok := v.Value(); ok {

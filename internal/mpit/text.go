@@ -89,7 +89,7 @@ func shownCVars(l *List) shownKind {
 	}
 	for i := range l.CVars {
 		v := &l.CVars[i]
-		cells := []string{shownValue(&v.Variable), shownType(&v.Variable), v.Scope, v.Binding, v.Verbosity.String()}
+		cells := []string{shownValue(&v.VariableInfo), shownType(&v.VariableInfo), v.Scope, v.Binding, v.Verbosity.String()}
 		if changed {
 			cells = slices.Insert(cells, 1, shownTexts(v.Default, v.Type))
 		}
@@ -111,7 +111,7 @@ func shownPVars(l *List) shownKind {
 				flags = append(flags, flag.name)
 			}
 		}
-		k.rows = append(k.rows, shownVar{v.Name, []string{shownValue(&v.Variable), v.Class, shownType(&v.Variable), v.Binding,
+		k.rows = append(k.rows, shownVar{v.Name, []string{shownValue(&v.VariableInfo), v.Class, shownType(&v.VariableInfo), v.Binding,
 			v.Verbosity.String(), strings.Join(flags, ",")}, about(v.Description, v.Error)})
 	}
 	return k
@@ -150,7 +150,7 @@ func about(description, failure string) string {
 }
 
 // shownValue returns the value followed by its name, such as "1 (true)".
-func shownValue(v *Variable) string {
+func shownValue(v *VariableInfo) string {
 	words := shownTexts(v.Values, v.Type)
 	if v.Item != "" {
 		words += " (" + v.Item + ")"
@@ -171,7 +171,7 @@ func shownTexts(values []string, typ string) string {
 
 // shownType returns the type followed by the number of elements, which texts do
 // not have.
-func shownType(v *Variable) string {
+func shownType(v *VariableInfo) string {
 	if v.Count > 1 && v.Type != "char" {
 		return fmt.Sprintf("%s[%d]", v.Type, v.Count)
 	}
