@@ -53,7 +53,7 @@ type Options struct {
 	Keep func(rank int) bool
 	// MustAgree are the settings that must have the same value on all ranks. Problems
 	// reports those that do not.
-	MustAgree []Setting
+	MustAgree []RecordedSetting
 	// PairDetails is the largest number of pairs for which Job.PairDetails returns
 	// something. 0 collects nothing.
 	PairDetails int

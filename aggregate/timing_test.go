@@ -140,7 +140,7 @@ func TestWithoutTimes(t *testing.T) {
 // times and receives are not taken for 0.
 func TestMixedSettings(t *testing.T) {
 	ps := append(fixture()[:3], untimedFixture()[3])
-	j, err := Of(profile.List(ps), Options{MustAgree: []Setting{{Name: "timing"}, {Name: "receives"}}})
+	j, err := Of(profile.List(ps), Options{MustAgree: []RecordedSetting{{Name: "timing"}, {Name: "receives"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
