@@ -92,8 +92,8 @@ func randomCase(t *testing.T, r *rand.Rand) (*Topology, *Exchange, [][]uint64) {
 	return topology, traffic, sent
 }
 
-func randomGroup(r *rand.Rand, ranks int) Group {
-	g := Group{HigherOnly: r.IntN(2) == 0}
+func randomGroup(r *rand.Rand, ranks int) WeightedGroup {
+	g := WeightedGroup{HigherOnly: r.IntN(2) == 0}
 	for _, m := range r.Perm(ranks)[:2+r.IntN(ranks-1)] {
 		g.Members = append(g.Members, int32(m))
 		g.Sent, g.Received = append(g.Sent, r.Uint64N(10)), append(g.Received, r.Uint64N(10))

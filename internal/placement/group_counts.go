@@ -3,7 +3,7 @@ package placement
 import "math"
 
 // uniform reports whether a group has all ranks, which all send and receive the same.
-func (g *Group) uniform(ranks int) bool {
+func (g *WeightedGroup) uniform(ranks int) bool {
 	if len(g.Members) != ranks || g.HigherOnly {
 		return false
 	}
@@ -16,7 +16,7 @@ func (g *Group) uniform(ranks int) bool {
 }
 
 // between returns what two members exchange, i before j.
-func (g *Group) between(i, j int) float64 {
+func (g *WeightedGroup) between(i, j int) float64 {
 	w := float64(g.Sent[i]) * float64(g.Received[j])
 	if !g.HigherOnly {
 		w += float64(g.Sent[j]) * float64(g.Received[i])
@@ -24,7 +24,7 @@ func (g *Group) between(i, j int) float64 {
 	return w
 }
 
-func (g *Group) clique() (edges []edge) {
+func (g *WeightedGroup) clique() (edges []edge) {
 	for j := range g.Members {
 		for i := range j {
 			if w := g.between(i, j); w > 0 {
@@ -41,7 +41,7 @@ const standInCycles = 6
 // standIn returns edges that stand for those of all pairs: a few random cycles through
 // the members, whose weights are larger for it. The cut of a random graph of a constant
 // degree is about in proportion to that of the complete graph.
-func (g *Group) standIn() (edges []edge) {
+func (g *WeightedGroup) standIn() (edges []edge) {
 	n := len(g.Members)
 	r := generator(uint64(n))
 	more := float64(n-1) / (2 * standInCycles)

@@ -27,12 +27,12 @@ func randomTraffic(ranks, degree int, seed uint64) *Exchange {
 		}
 	}
 	traffic := trafficOf(newGraph(ranks, edges, 1))
-	g := Group{}
+	g := WeightedGroup{}
 	for i := 0; i < ranks; i += 3 {
 		g.Members = append(g.Members, int32(i))
 		g.Sent, g.Received = append(g.Sent, r.Uint64N(20)), append(g.Received, r.Uint64N(20))
 	}
-	traffic.Groups = []Group{g}
+	traffic.Groups = []WeightedGroup{g}
 	traffic.sortRows()
 	return traffic
 }
@@ -104,7 +104,7 @@ func TestSwapGain(t *testing.T) {
 func TestBestOfGroups(t *testing.T) {
 	traffic := &Exchange{Ranks: 64, Start: make([]int64, 65)}
 	for odd := range 2 {
-		g := Group{}
+		g := WeightedGroup{}
 		for i := range 32 {
 			g.Members = append(g.Members, int32(2*i+odd))
 			g.Sent, g.Received = append(g.Sent, 5), append(g.Received, 3)
@@ -131,7 +131,7 @@ func TestBestOfRowsAndColumns(t *testing.T) {
 	rank := rand.New(rand.NewPCG(1, 1)).Perm(n * n)
 	traffic := &Exchange{Ranks: n * n, Start: make([]int64, n*n+1)}
 	for i := range n {
-		var row, column Group
+		var row, column WeightedGroup
 		for j := range n {
 			row.Members, row.Sent, row.Received = append(row.Members, int32(rank[i*n+j])), append(row.Sent, 3), append(row.Received, 1)
 			column.Members, column.Sent, column.Received = append(column.Members, int32(rank[j*n+i])), append(column.Sent, 1), append(column.Received, 1)

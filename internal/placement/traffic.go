@@ -36,13 +36,13 @@ type Exchange struct {
 	Weight []uint64
 	// Groups is the traffic of collectives, which is not spread over pairs: in a job of
 	// 100,000 ranks, one MPI_Allreduce has 10^10.
-	Groups []Group
+	Groups []WeightedGroup
 }
 
-// A Group is the traffic of collectives between members of one or two groups. Member i
+// A WeightedGroup is the traffic of collectives between members of one or two groups. Member i
 // sends Sent[i] × Received[j] to each other member j; if HigherOnly, only to members
 // j > i.
-type Group struct {
+type WeightedGroup struct {
 	Members        []int32 // ranks; in the order of the group if HigherOnly
 	Sent, Received []uint64
 	HigherOnly     bool
@@ -113,8 +113,8 @@ func (t *Exchange) compress(start []int64, peer []int32, weight []uint64) {
 }
 
 // newGroup returns the traffic of a group of a matrix; nil if there is none.
-func newGroup(from *matrix.Group, ranks int, q Quantity) *Group {
-	g := &Group{HigherOnly: from.Index != nil}
+func newGroup(from *matrix.GroupTraffic, ranks int, q Quantity) *WeightedGroup {
+	g := &WeightedGroup{HigherOnly: from.Index != nil}
 	index := make(map[int32]int, len(from.Receivers))
 	enter := func(rank int32) int {
 		i, known := index[rank]
@@ -144,7 +144,7 @@ func newGroup(from *matrix.Group, ranks int, q Quantity) *Group {
 	return g
 }
 
-func compareGroups(a, b Group) int {
+func compareGroups(a, b WeightedGroup) int {
 	return cmp.Or(slices.Compare(a.Members, b.Members), slices.Compare(a.Sent, b.Sent), slices.Compare(a.Received, b.Received))
 }
 
