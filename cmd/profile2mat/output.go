@@ -17,8 +17,8 @@ import (
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
-// file is a matrix file to write.
-type file struct {
+// matrixFile is a matrix file to write.
+type matrixFile struct {
 	path   string
 	sheet  *matrixfile.Sheet
 	format *matrixfile.Format
@@ -97,7 +97,7 @@ func (out *output) add(j *run.Traffic) error {
 	if missing := j.Missing(); missing.Len() > 0 {
 		fmt.Fprintf(out.log, "profile2mat: %s: nothing from %s of %d\n", j.Prefix, missing, j.Size())
 	}
-	var files []file
+	var files []matrixFile
 	sheets, err := out.sheets(j, out.log)
 	if err == nil {
 		files, err = out.filesOf(j, sheets, out.log)
@@ -117,7 +117,7 @@ func (out *output) add(j *run.Traffic) error {
 }
 
 // write makes the directory and writes the files under temporary names.
-func (out *output) write(files []file) error {
+func (out *output) write(files []matrixFile) error {
 	dir := filepath.Dir(files[0].path)
 	out.made = append(absent(dir), out.made...)
 	if err := os.MkdirAll(dir, 0o777); err != nil {
@@ -168,8 +168,8 @@ func (out *output) drop() {
 
 // filesOf returns the files of a job. It warns of files that would be too
 // large, and returns an error only if no others remain.
-func (o *options) filesOf(j *run.Traffic, sheets []*sheet, stderr io.Writer) ([]file, error) {
-	var out []file
+func (o *options) filesOf(j *run.Traffic, sheets []*sheet, stderr io.Writer) ([]matrixFile, error) {
+	var out []matrixFile
 	var large []error
 	sheets = slices.Concat(sheets[matrix.Direct:], sheets[:matrix.Direct]) // the most useful matrix first
 	for _, s := range sheets {
@@ -238,7 +238,7 @@ func (o *options) prefix(j *run.Traffic) string {
 }
 
 // filesAs returns the files of one sheet in one format, one per quantity.
-func (o *options) filesAs(f *matrixfile.Format, j *run.Traffic, s *sheet) []file {
+func (o *options) filesAs(f *matrixfile.Format, j *run.Traffic, s *sheet) []matrixFile {
 	prefix := o.prefix(j) + o.slug(f)
 	page := &s.Sheet
 	if f.Name == "mat" && s.extent != s.N {
@@ -247,18 +247,18 @@ func (o *options) filesAs(f *matrixfile.Format, j *run.Traffic, s *sheet) []file
 		page.N = s.extent
 	}
 	if len(f.Quantities) == 0 {
-		return []file{{fmt.Sprintf("%s_%s.%s", prefix, s.Class, f.Name), page, f, 0}}
+		return []matrixFile{{fmt.Sprintf("%s_%s.%s", prefix, s.Class, f.Name), page, f, 0}}
 	}
-	var out []file
+	var out []matrixFile
 	for _, q := range f.Quantities {
-		out = append(out, file{fmt.Sprintf("%s_%s_%s.%s", prefix, q, s.Class, f.Name), page, f, q})
+		out = append(out, matrixFile{fmt.Sprintf("%s_%s_%s.%s", prefix, q, s.Class, f.Name), page, f, q})
 	}
 	return out
 }
 
 // check returns an error if a file exists and --force is not given, or if the
 // disk has too little room. It is called before anything is written.
-func (o *options) check(files []file) error {
+func (o *options) check(files []matrixFile) error {
 	var need uint64
 	for _, f := range files {
 		if _, err := os.Lstat(f.path); err == nil && !o.force {
@@ -323,7 +323,7 @@ func (m *mirror) page(s *matrixfile.Sheet) *matrixfile.Sheet {
 }
 
 // write writes the file and shows the progress if log is a terminal.
-func (f *file) write(files *atomicfile.Set, log io.Writer) error {
+func (f *matrixFile) write(files *atomicfile.Set, log io.Writer) error {
 	bar := text.StartProgress(log, "writing "+filepath.Base(f.path), f.sheet.Pairs)
 	defer bar.Done()
 	if bar != nil {

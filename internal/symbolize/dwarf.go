@@ -18,7 +18,7 @@ var errEndless = errors.New("debug information without end")
 
 // dwarfNames finds the function and line of the calls with these return
 // addresses, which are sorted.
-func (f *file) dwarfNames(addresses []uint64) (map[uint64]profile.Symbol, error) {
+func (f *elfFile) dwarfNames(addresses []uint64) (map[uint64]profile.Symbol, error) {
 	defer f.release()
 	s, err := f.scan()
 	if s == nil || err != nil {
@@ -46,7 +46,7 @@ func (f *file) dwarfNames(addresses []uint64) (map[uint64]profile.Symbol, error)
 
 // scan reads the debug sections that are needed. It returns nil if there is no
 // debug information.
-func (f *file) scan() (s *scan, err error) {
+func (f *elfFile) scan() (s *scan, err error) {
 	read := func(name string) []byte {
 		section, e := f.section(".debug_" + name)
 		if section == nil && e == nil {

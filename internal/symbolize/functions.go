@@ -23,7 +23,7 @@ type function struct {
 
 // functions returns the functions that contain the calls with these return
 // addresses, which are sorted. It reads the symbol tables in pieces.
-func (f *file) functions(addresses []uint64) map[uint64]function {
+func (f *elfFile) functions(addresses []uint64) map[uint64]function {
 	// last[i] is the last function that starts between the addresses before
 	// and at i.
 	last := make([]function, len(addresses))
@@ -59,7 +59,7 @@ func (s *function) before(other *function) bool {
 }
 
 // eachFunction calls use with the functions of a symbol table.
-func (f *file) eachFunction(table *elf.Section, use func(function)) error {
+func (f *elfFile) eachFunction(table *elf.Section, use func(function)) error {
 	entry := elf.Sym64Size
 	if f.Class == elf.ELFCLASS32 {
 		entry = elf.Sym32Size
@@ -82,7 +82,7 @@ func (f *file) eachFunction(table *elf.Section, use func(function)) error {
 }
 
 // functionOf parses a symbol. ok is false if it is not a function of this file.
-func (f *file) functionOf(symbol []byte) (found function, ok bool) {
+func (f *elfFile) functionOf(symbol []byte) (found function, ok bool) {
 	order := f.ByteOrder
 	var info byte
 	var section uint16

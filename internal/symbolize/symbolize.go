@@ -133,8 +133,8 @@ var errNotThere = errors.New("")
 
 // open opens the files with names: the module itself, if it is unchanged, and
 // its debug file.
-func (m *module) open(debugDir string) ([]*file, error) {
-	var files []*file
+func (m *module) open(debugDir string) ([]*elfFile, error) {
+	var files []*elfFile
 	own, err := openFile(m.path)
 	switch {
 	case err != nil:
@@ -164,7 +164,7 @@ func (m *module) open(debugDir string) ([]*file, error) {
 
 // debugFile opens the debug file, found by build-id or by the name in the file.
 // It returns nil if no debug file belongs to this file.
-func debugFile(own *file, buildID, debugDir string) *file {
+func debugFile(own *elfFile, buildID, debugDir string) *elfFile {
 	for _, path := range debugPaths(own, buildID, debugDir) {
 		if own != nil && sameFile(path, own.path) {
 			continue
