@@ -47,20 +47,20 @@ const (
 	headerBatch      = 3
 )
 
-// message is a message as stored in the file. meta includes the part before the
+// ipcMessage is a message as stored in the file. meta includes the part before the
 // metadata.
-type message struct {
+type ipcMessage struct {
 	meta, body []byte
 }
 
-func (m message) root() flat { return rootOf(m.meta[headLen:]) }
+func (m ipcMessage) root() flat { return rootOf(m.meta[headLen:]) }
 
 // skeleton holds the parts of a file that the Arrow library wrote with one
 // batch of one row. This batch is the model of the batches that writer makes.
 type skeleton struct {
-	schema       message
-	dictionaries []message
-	batch        message
+	schema       ipcMessage
+	dictionaries []ipcMessage
+	batch        ipcMessage
 	footer       []byte
 }
 
@@ -91,7 +91,7 @@ func newSkeleton(schema *arrow.Schema, cols []column) (s skeleton, err error) {
 func (s *skeleton) messages(raw []byte) error {
 	for len(raw) > 0 {
 		n := headLen + int(little.Uint32(raw[4:]))
-		m := message{meta: raw[:n]}
+		m := ipcMessage{meta: raw[:n]}
 		body := n + int(m.root().int64(messageBodyLength))
 		m.body, raw = raw[n:body], raw[body:]
 		switch m.root().byte(messageHeaderType) {
@@ -118,7 +118,7 @@ type span struct{ offset, length int }
 // each column. parts has two parts of the body for each column: its validity
 // bitmap, which may be empty, and its values. body is the length of the body.
 func (s *skeleton) batchMeta(rows int, nulls []int, parts []span, body int) ([]byte, error) {
-	m := message{meta: bytes.Clone(s.batch.meta)}
+	m := ipcMessage{meta: bytes.Clone(s.batch.meta)}
 	root := m.root()
 	batch := root.table(messageHeader)
 	nodes, buffers := batch.follow(batchNodes), batch.follow(batchBuffers)
