@@ -47,7 +47,7 @@ func (l *timelineLayout) bottom() int { return l.top + l.lanesHeight() }
 
 // legendItem explains one colour, or what the links are.
 type legendItem struct {
-	Class
+	LegendEntry
 	link bool
 	x, y float64 // left end, and baseline
 }
@@ -190,12 +190,12 @@ func (t *Timeline) legendItems() []legendItem {
 	used := t.usedClasses()
 	for i, c := range t.Classes {
 		if used[i] {
-			items = append(items, legendItem{Class: Class{printable(c.Name), c.Color}})
+			items = append(items, legendItem{LegendEntry: LegendEntry{printable(c.Name), c.Color}})
 		}
 	}
-	items = append(items, legendItem{Class: Class{printable(t.Ground.Name), t.Ground.Color}})
+	items = append(items, legendItem{LegendEntry: LegendEntry{printable(t.Ground.Name), t.Ground.Color}})
 	if len(t.Links) > 0 {
-		items = append(items, legendItem{Class: Class{Name: printable(t.LinkName)}, link: true})
+		items = append(items, legendItem{LegendEntry: LegendEntry{Name: printable(t.LinkName)}, link: true})
 	}
 	return items
 }

@@ -25,7 +25,7 @@ var (
 // green.
 func lanes(n int) *Timeline {
 	t := &Timeline{Title: "app on some ranks", Width: 600, Height: 300, To: 10, TimeName: "since the start", AxisName: "rank", PerLane: 1,
-		Ground: Class{"nothing", pale}, Classes: []Class{{"red work", red}, {"green work", green}}, LinkName: "message", LinkChoice: "the longest"}
+		Ground: LegendEntry{"nothing", pale}, Classes: []LegendEntry{{"red work", red}, {"green work", green}}, LinkName: "message", LinkChoice: "the longest"}
 	for i := range n {
 		t.Labels = append(t.Labels, fmt.Sprint(i))
 	}
@@ -374,7 +374,7 @@ func TestTimelinesThatCannotBe(t *testing.T) {
 		"9000 pixels high":       func(p *Timeline) { p.Height = 9000 },
 		"from 10 s to 10 s":      func(p *Timeline) { p.From = 10 },
 		"from NaN s":             func(p *Timeline) { p.From = math.NaN() },
-		"25 classes":             func(p *Timeline) { p.Classes = make([]Class, 25) },
+		"25 classes":             func(p *Timeline) { p.Classes = make([]LegendEntry, 25) },
 		"0 lines in lanes of 1":  func(p *Timeline) { p.Labels = nil },
 		"make 1":                 func(p *Timeline) { p.PerLane = 2 },
 		"lane 1 has 1 shares":    func(p *Timeline) { p.Lanes[1].Shares = []float32{1} },

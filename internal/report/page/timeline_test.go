@@ -131,7 +131,7 @@ func TestTimelineOfManyEvents(t *testing.T) {
 	}
 	equal(t, "waits", tl.Waits.Line, []int{2})
 	// Columns of 10 µs: the thread is in Recv from 20 to 58.
-	messaging := slices.IndexFunc(timeline.Activities(), func(c plot.Class) bool { return c.Name == "send, receive" }) - 1
+	messaging := slices.IndexFunc(timeline.Activities(), func(c plot.LegendEntry) bool { return c.Name == "send, receive" }) - 1
 	equal(t, "shares", tl.Overview.Shares[2][messaging], []byte{0, 0, 255, 255, 255, 204, 0, 0})
 	for activity, shares := range tl.Overview.Shares[2] {
 		if activity != messaging && shares != nil {
