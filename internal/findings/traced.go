@@ -181,7 +181,7 @@ const (
 
 // raisable returns the eager limit that most messages of a call site exceed by little;
 // nil if there is none, or if several paths have limits.
-func raisable(j *job, w *trace.WaitState) *trace.EagerLimit {
+func raisable(j *job, w *trace.WaitState) *trace.ObservedEagerLimit {
 	if len(j.trace.EagerLimits) != 1 || j.trace.EagerLimits[0].Variable == "" {
 		return nil
 	}

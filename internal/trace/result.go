@@ -29,7 +29,7 @@ type Result struct {
 	// WaitStates are all waits by rank, peer and call site, the longest first.
 	WaitStates []WaitState `json:"wait_states"`
 	// EagerLimits say which sends do not wait for their receivers, by path.
-	EagerLimits []EagerLimit `json:"eager_limits"`
+	EagerLimits []ObservedEagerLimit `json:"eager_limits"`
 	// Oversubscribed are ranks that shared processors. Their waits and
 	// efficiencies include waiting for a processor.
 	Oversubscribed []profile.Oversubscription `json:"oversubscribed"`
