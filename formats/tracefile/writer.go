@@ -114,7 +114,7 @@ func (w *writer) learn(last uint32, kinds []profile.EventKind) error {
 	for i := len(w.index.Kinds); i <= int(last); i++ {
 		w.index.add(&kinds[i])
 		for _, c := range w.cols {
-			if err := c.learn(Event{Trace: &w.trace, EventKind: &kinds[i]}); err != nil {
+			if err := c.learn(EventRow{Trace: &w.trace, EventKind: &kinds[i]}); err != nil {
 				return fmt.Errorf("write trace: column %s: %w", c.field().Name, err)
 			}
 		}

@@ -19,7 +19,7 @@ type List struct {
 	PVars      []PVar          `json:"pvars"`
 	Categories []Category      `json:"categories"`
 	Enums      []Enum          `json:"enums"`
-	Events     []Event         `json:"events"`
+	Events     []EventType     `json:"events"`
 	Sources    []ClockedSource `json:"sources"`
 	Errors     []Error         `json:"errors"` // queries that failed
 }
@@ -84,8 +84,8 @@ type Item struct {
 	Name  string `json:"name"`
 }
 
-// Event is a type of event for which a tool can register a callback.
-type Event struct {
+// EventType is a type of event for which a tool can register a callback.
+type EventType struct {
 	Index       int       `json:"index"`
 	Name        string    `json:"name"`
 	Verbosity   Verbosity `json:"verbosity"`

@@ -82,7 +82,7 @@ type members struct{ cvars, pvars, events []int }
 // error.
 func Parse(text []byte) (*List, error) {
 	r := reader{enums: map[string]int{}, list: &List{CVars: []CVar{}, PVars: []PVar{}, Categories: []Category{},
-		Enums: []Enum{}, Events: []Event{}, Sources: []ClockedSource{}, Errors: []Error{}}} // in JSON empty lists instead of null
+		Enums: []Enum{}, Events: []EventType{}, Sources: []ClockedSource{}, Errors: []Error{}}} // in JSON empty lists instead of null
 	ended := false
 	n := 0
 	for line := range bytes.Lines(text) {
@@ -129,7 +129,7 @@ func (r *reader) add(e *entry) {
 		l.Categories = append(l.Categories, Category{Name: e.text("name"), Description: e.text("about"),
 			Categories: e.numbers("category"), Index: e.number("index", -1)})
 	case "event":
-		l.Events = append(l.Events, Event{Name: e.text("name"), Verbosity: verbosityOf(e), Binding: e.text("bind"),
+		l.Events = append(l.Events, EventType{Name: e.text("name"), Verbosity: verbosityOf(e), Binding: e.text("bind"),
 			Elements: e.texts("type"), Description: e.text("about"), Index: e.number("index", -1), EnumID: r.enumID(e)})
 	case "source":
 		l.Sources = append(l.Sources, ClockedSource{Name: e.text("name"), Order: e.text("order"), Description: e.text("about"),
@@ -182,7 +182,7 @@ func (r *reader) addEnum(e *entry) {
 // link connects variables with their categories and enumerations.
 func (r *reader) link() {
 	l := r.list
-	cvars, pvars, events := map[int]*VariableInfo{}, map[int]*VariableInfo{}, map[int]*Event{}
+	cvars, pvars, events := map[int]*VariableInfo{}, map[int]*VariableInfo{}, map[int]*EventType{}
 	for i := range l.CVars {
 		l.name(&l.CVars[i].VariableInfo)
 		cvars[l.CVars[i].Index] = &l.CVars[i].VariableInfo

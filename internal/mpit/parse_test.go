@@ -71,7 +71,7 @@ func TestParse(t *testing.T) {
 			{Index: 0, Name: "all", Description: "Everything.", CVars: []string{"a_switch"}, Categories: []int{1}},
 			{Index: 1, Name: "part", CVars: []string{"limits"}, PVars: []string{"queue"}, Events: []string{"arrived"}},
 		},
-		Events:  []Event{{0, "arrived", 1, "comm", 1, []string{"int", "count"}, "A message.", []string{"part"}}},
+		Events:  []EventType{{0, "arrived", 1, "comm", 1, []string{"int", "count"}, "A message.", []string{"part"}}},
 		Sources: []ClockedSource{{0, "clock", "ordered", 1000000000, -1, ""}},
 		Errors: []Error{
 			{Kind: "cvar", Index: 3, Call: "MPI_T_cvar_read", Signal: 11},

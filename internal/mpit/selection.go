@@ -33,7 +33,7 @@ func (l *List) Select(s Selection) (chosen *List, above int) {
 	}
 	out.CVars = keep(l.CVars, func(v CVar) bool { return shows(s.Kinds.CVars, v.Name, v.Verbosity) })
 	out.PVars = keep(l.PVars, func(v PVar) bool { return shows(s.Kinds.PVars, v.Name, v.Verbosity) })
-	out.Events = keep(l.Events, func(e Event) bool { return shows(s.Kinds.Events, e.Name, e.Verbosity) })
+	out.Events = keep(l.Events, func(e EventType) bool { return shows(s.Kinds.Events, e.Name, e.Verbosity) })
 	out.Sources = keep(l.Sources, func(src ClockedSource) bool { return s.Pattern.Match(src.Name) })
 	used, held := map[int]bool{}, map[string]bool{}
 	note := func(v *VariableInfo) {
@@ -69,7 +69,7 @@ func (l *List) limit(k Kinds) {
 		l.Enums = []Enum{}
 	}
 	if !k.Events {
-		l.Events, l.Sources = []Event{}, []ClockedSource{}
+		l.Events, l.Sources = []EventType{}, []ClockedSource{}
 	}
 }
 
