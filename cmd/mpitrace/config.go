@@ -113,12 +113,12 @@ func setRecorded(shown []settings.Description, dir run.Dir, log io.Writer) error
 }
 
 // write writes the settings and, if there are files, which of them exist.
-func (o *configOptions) write(w io.Writer, shown []settings.Description, files []*settings.File, details bool) error {
-	files = slices.DeleteFunc(files, func(f *settings.File) bool { return f.Path == "" })
+func (o *configOptions) write(w io.Writer, shown []settings.Description, files []*settings.SettingsFile, details bool) error {
+	files = slices.DeleteFunc(files, func(f *settings.SettingsFile) bool { return f.Path == "" })
 	if o.json {
 		return text.WriteJSON(w, struct {
-			Settings []settings.Description `json:"settings"`
-			Files    []*settings.File       `json:"files,omitempty"`
+			Settings []settings.Description   `json:"settings"`
+			Files    []*settings.SettingsFile `json:"files,omitempty"`
 		}{shown, files})
 	}
 	for i := range shown {

@@ -16,7 +16,7 @@ import (
 // config is the output of `mpitrace config --json`.
 type config struct {
 	Settings []settings.Description
-	Files    []settings.File
+	Files    []settings.SettingsFile
 }
 
 func configOf(t *testing.T, args ...string) config {

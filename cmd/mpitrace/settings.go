@@ -71,7 +71,7 @@ func findSettings(f *pflag.FlagSet) (settings.Values, error) {
 	return resolveSettings(f, files)
 }
 
-func resolveSettings(f *pflag.FlagSet, files []*settings.File) (settings.Values, error) {
+func resolveSettings(f *pflag.FlagSet, files []*settings.SettingsFile) (settings.Values, error) {
 	values, err := settings.Resolve(settings.Given{Getenv: os.Getenv, Files: files,
 		Flag: func(name string) (string, bool) {
 			if flag := f.Lookup(name); flag != nil {

@@ -133,7 +133,7 @@ func ParseWords(words []string) (Values, error) {
 type Given struct {
 	Flag   func(name string) (text string, given bool)
 	Getenv func(name string) string
-	Files  []*File // in decreasing precedence
+	Files  []*SettingsFile // in decreasing precedence
 }
 
 // Resolve returns the value of each setting. An invalid value that another one

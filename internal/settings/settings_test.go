@@ -68,7 +68,7 @@ func TestParse(t *testing.T) {
 }
 
 // configure writes a user file and a site file, and reads them.
-func configure(t *testing.T, user, site string) ([]*File, error) {
+func configure(t *testing.T, user, site string) ([]*SettingsFile, error) {
 	t.Helper()
 	dir := t.TempDir()
 	t.Setenv("XDG_CONFIG_HOME", dir)
@@ -91,7 +91,7 @@ func TestFile(t *testing.T) {
 	}
 	user, site := files[0], files[1]
 	for _, test := range []struct {
-		file        *File
+		file        *SettingsFile
 		name, value string
 		place       string
 	}{{user, "timing", "off", "config:3"}, {user, "cvar", "A=#1\nB=2", "config:4"}, {site, "pvar", "a,b", "site:1"}} {
