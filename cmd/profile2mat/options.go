@@ -21,7 +21,7 @@ type options struct {
 	maxPairs            uint64 // 0 for no limit
 
 	formatNames []string
-	formats     []*matrixfile.Format
+	formats     []*matrixfile.SheetFormat
 
 	by    string
 	hosts bool // a line of the matrix is a host
@@ -101,7 +101,7 @@ func (o *options) selected() string { return commandline.InWords(o.parts()) }
 // ".call-Isend.by-host", so that a selection is not mistaken for the whole. A
 // .mat file of all messages by rank has none and keeps the name that Open MPI's
 // script gives it.
-func (o *options) slug(f *matrixfile.Format) string {
+func (o *options) slug(f *matrixfile.SheetFormat) string {
 	parts := o.parts()
 	if o.by != "rank" {
 		parts = append(parts, commandline.Part{Name: "by", Value: o.by})

@@ -21,7 +21,7 @@ import (
 type matrixFile struct {
 	path   string
 	sheet  *matrixfile.Sheet
-	format *matrixfile.Format
+	format *matrixfile.SheetFormat
 	q      matrixfile.Quantity
 }
 
@@ -194,7 +194,7 @@ func (o *options) filesOf(j *run.Traffic, sheets []*sheet, stderr io.Writer) ([]
 }
 
 // has reports whether the sheet is written in a format.
-func (s *sheet) has(f *matrixfile.Format) bool {
+func (s *sheet) has(f *matrixfile.SheetFormat) bool {
 	switch {
 	case f.Kind == matrixfile.Picture:
 		return s.picture
@@ -205,7 +205,7 @@ func (s *sheet) has(f *matrixfile.Format) bool {
 }
 
 // tooLarge returns an error if a file would have more pairs than --max-pairs.
-func (o *options) tooLarge(f *matrixfile.Format, s *sheet) error {
+func (o *options) tooLarge(f *matrixfile.SheetFormat, s *sheet) error {
 	pairs, least := uint64(s.Pairs), ""
 	if !s.exact {
 		least = "at least "
@@ -238,7 +238,7 @@ func (o *options) prefix(j *run.Traffic) string {
 }
 
 // filesAs returns the files of one sheet in one format, one per quantity.
-func (o *options) filesAs(f *matrixfile.Format, j *run.Traffic, s *sheet) []matrixFile {
+func (o *options) filesAs(f *matrixfile.SheetFormat, j *run.Traffic, s *sheet) []matrixFile {
 	prefix := o.prefix(j) + o.slug(f)
 	page := &s.Sheet
 	if f.Name == "mat" && s.extent != s.N {
