@@ -78,7 +78,7 @@ type Summary struct {
 	// Orders compare the bytes between nodes, point-to-point and one-sided, with those
 	// of simple orders of the ranks. The first is the recorded one. Empty for one node.
 	// Job.OrderOf returns what others cost.
-	Orders []Order `json:"orders,omitempty"`
+	Orders []NodeOrder `json:"orders,omitempty"`
 
 	Physical *Physical `json:"physical,omitempty"` // what the MPI library sent; nil if it was not recorded
 

@@ -104,15 +104,15 @@ func TestUntimed(t *testing.T) {
 }
 
 func TestBytesBetweenNodes(t *testing.T) {
-	order := func(name string, between uint64) aggregate.Order {
-		return aggregate.Order{Name: name, Between: matrix.Volume{Bytes: between}, All: matrix.Volume{Bytes: 1000}}
+	order := func(name string, between uint64) aggregate.NodeOrder {
+		return aggregate.NodeOrder{Name: name, Between: matrix.Volume{Bytes: between}, All: matrix.Volume{Bytes: 1000}}
 	}
 	for _, test := range []struct {
 		was, block uint64
 		want       int
 	}{{333, 220, 1}, {333, 240, 0}, {199, 10, 0}, {200, 140, 1}} {
 		s := computing(9.9, 9.9)
-		s.Orders = []aggregate.Order{order("recorded", test.was), order("round-robin", 900), order("block", test.block)}
+		s.Orders = []aggregate.NodeOrder{order("recorded", test.was), order("round-robin", 900), order("block", test.block)}
 		found := Of(s, nil)
 		if len(found) != test.want {
 			t.Errorf("%d and %d of 1000 bytes: %+v", test.was, test.block, found)
@@ -140,7 +140,7 @@ func TestBestOrderFound(t *testing.T) {
 			name    string
 			between uint64
 		}{{"recorded", 400}, {"block", 200}, {"round-robin", 900}, {aggregate.BestFound, test.found}} {
-			s.Orders = append(s.Orders, aggregate.Order{Name: o.name, Between: matrix.Volume{Bytes: o.between}, All: matrix.Volume{Bytes: 1000}})
+			s.Orders = append(s.Orders, aggregate.NodeOrder{Name: o.name, Between: matrix.Volume{Bytes: o.between}, All: matrix.Volume{Bytes: 1000}})
 		}
 		found := Of(s, nil)
 		if len(found) != 1 || found[0].Text != "40.0 % of the bytes between ranks leave their node. "+test.text || found[0].Try != test.try {

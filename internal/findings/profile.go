@@ -451,7 +451,7 @@ func bytesBetweenNodes(j *job) *Finding {
 
 // bestOrder returns the order with the fewest bytes between nodes. A simple order, which
 // launchers know by name, is preferred to one that has at most orderWorth less.
-func bestOrder(orders []aggregate.Order) aggregate.Order {
+func bestOrder(orders []aggregate.NodeOrder) aggregate.NodeOrder {
 	best := orders[0]
 	for _, o := range orders[1:] {
 		least := best.Between.Bytes
