@@ -30,7 +30,7 @@ type reorderOptions struct {
 	distances  []int64 // parsed from distance
 	nodes      int
 	selection  commandline.Selection
-	by         placement.Quantity
+	by         placement.CostUnit
 	effort     effort
 	seed       uint64
 	job        int // 0 for all

@@ -105,7 +105,7 @@ func TestReorder(t *testing.T) {
 		flags                   []string
 		all, largest            uint64
 		near, far, nodes, slots uint64
-		by                      placement.Quantity
+		by                      placement.CostUnit
 	}{
 		{nil, 4 * 1500, 4 * 1000, 5, 50, 2, 8, placement.Bytes},
 		{[]string{"--by", "messages"}, 4 * 15, 4 * 10, 5, 50, 2, 8, placement.Messages},

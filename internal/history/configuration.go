@@ -5,27 +5,27 @@ import (
 	"slices"
 )
 
-// Quantity is a number over the repetitions of a configuration.
+// RepeatedValue is a number over the repetitions of a configuration.
 //
 // Its spread is the largest minus the smallest value. Most configurations are run
 // a few times; with three to five values, quartiles and the median absolute
 // deviation depend on one or two of them and are often 0 by accident, whereas max
 // - min uses all. An outlier makes the spread larger, so that less is called a
 // change: the error is on the safe side.
-type Quantity struct {
+type RepeatedValue struct {
 	Runs             int
 	Median, Min, Max float64
 }
 
 // quantityOf returns the quantity of at least one value.
-func quantityOf(values []float64) Quantity {
+func quantityOf(values []float64) RepeatedValue {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)
-	return Quantity{n, (sorted[(n-1)/2] + sorted[n/2]) / 2, sorted[0], sorted[n-1]}
+	return RepeatedValue{n, (sorted[(n-1)/2] + sorted[n/2]) / 2, sorted[0], sorted[n-1]}
 }
 
 // Spread returns max - min. known is false if there was one run only.
-func (q Quantity) Spread() (spread float64, known bool) { return q.Max - q.Min, q.Runs > 1 }
+func (q RepeatedValue) Spread() (spread float64, known bool) { return q.Max - q.Min, q.Runs > 1 }
 
 // quantityJSON is a Quantity in JSON. Spread is null if it is not known.
 type quantityJSON struct {
@@ -37,7 +37,7 @@ type quantityJSON struct {
 }
 
 // MarshalJSON implements json.Marshaler.
-func (q Quantity) MarshalJSON() ([]byte, error) {
+func (q RepeatedValue) MarshalJSON() ([]byte, error) {
 	out := quantityJSON{Runs: q.Runs, Median: q.Median, Min: q.Min, Max: q.Max}
 	if spread, known := q.Spread(); known {
 		out.Spread = &spread
@@ -46,12 +46,12 @@ func (q Quantity) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON is the inverse of MarshalJSON.
-func (q *Quantity) UnmarshalJSON(data []byte) error {
+func (q *RepeatedValue) UnmarshalJSON(data []byte) error {
 	var in quantityJSON
 	if err := json.Unmarshal(data, &in); err != nil {
 		return err
 	}
-	*q = Quantity{in.Runs, in.Median, in.Min, in.Max}
+	*q = RepeatedValue{in.Runs, in.Median, in.Min, in.Max}
 	return nil
 }
 
@@ -65,13 +65,13 @@ type Configuration struct {
 	Runs  []int `json:"runs"` // indices in History.Runs, in the order of their start
 	Timed bool  `json:"timed"`
 
-	WallTimeS Quantity `json:"wall_time_s"`
-	Bytes     Quantity `json:"bytes"`
+	WallTimeS RepeatedValue `json:"wall_time_s"`
+	Bytes     RepeatedValue `json:"bytes"`
 	// The following are null if the times of a run are not known.
-	MPIShare                *Quantity `json:"mpi_share"`
-	ParallelEfficiency      *Quantity `json:"parallel_efficiency"`
-	LoadBalance             *Quantity `json:"load_balance"`
-	CommunicationEfficiency *Quantity `json:"communication_efficiency"`
+	MPIShare                *RepeatedValue `json:"mpi_share"`
+	ParallelEfficiency      *RepeatedValue `json:"parallel_efficiency"`
+	LoadBalance             *RepeatedValue `json:"load_balance"`
+	CommunicationEfficiency *RepeatedValue `json:"communication_efficiency"`
 
 	runs []*Run
 }
@@ -109,7 +109,7 @@ func (c *Configuration) measure() {
 }
 
 // of returns a quantity over the repetitions.
-func (c *Configuration) of(value func(*Run) float64) Quantity {
+func (c *Configuration) of(value func(*Run) float64) RepeatedValue {
 	values := make([]float64, len(c.runs))
 	for i, r := range c.runs {
 		values[i] = value(r)

@@ -42,10 +42,10 @@ type Step struct {
 // Side is a version in a step.
 type Side struct {
 	Version
-	Runs           []int    `json:"runs"`           // indices in History.Runs
-	Median         string   `json:"median_run"`     // directory of the run with the median wall time
-	WallTimeS      Quantity `json:"wall_time_s"`    //
-	Oversubscribed int      `json:"oversubscribed"` // number of runs whose ranks shared cores: their times are uncertain
+	Runs           []int         `json:"runs"`           // indices in History.Runs
+	Median         string        `json:"median_run"`     // directory of the run with the median wall time
+	WallTimeS      RepeatedValue `json:"wall_time_s"`    //
+	Oversubscribed int           `json:"oversubscribed"` // number of runs whose ranks shared cores: their times are uncertain
 }
 
 // ChangeKind says what a change is of.
@@ -74,8 +74,8 @@ type Change struct {
 	Callers []aggregate.Place     `json:"callers,omitempty"` //
 	Status  aggregate.Status      `json:"status"`            // changed, new or gone
 	Measure aggregate.MeasureName `json:"measure"`
-	A       Quantity              `json:"a"`
-	B       Quantity              `json:"b"`
+	A       RepeatedValue         `json:"a"`
+	B       RepeatedValue         `json:"b"`
 }
 
 // Difference returns the difference of the medians.

@@ -207,7 +207,7 @@ func TestSingleRuns(t *testing.T) {
 		t.Error("the spread of one run is known")
 	}
 	if i := slices.IndexFunc(s.Changes, func(c history.Change) bool { return c.Name == "step app.c:11" }); i < 0 ||
-		s.Changes[i].A != (history.Quantity{Runs: 1, Median: 4e8, Min: 4e8, Max: 4e8}) || s.Changes[i].B != (history.Quantity{Runs: 2, Median: 8e8, Min: 8e8, Max: 8e8}) {
+		s.Changes[i].A != (history.RepeatedValue{Runs: 1, Median: 4e8, Min: 4e8, Max: 4e8}) || s.Changes[i].B != (history.RepeatedValue{Runs: 2, Median: 8e8, Min: 8e8, Max: 8e8}) {
 		t.Errorf("%+v", s.Changes)
 	}
 }

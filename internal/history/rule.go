@@ -54,7 +54,7 @@ func (p *pairing) ruleOf(sites []Change) *rule {
 }
 
 // relativeSpread returns the spread as a share of the median; 0 if the median is 0.
-func (q Quantity) relativeSpread() float64 {
+func (q RepeatedValue) relativeSpread() float64 {
 	if q.Median == 0 {
 		return 0
 	}
@@ -81,7 +81,7 @@ func (r *rule) changed(c *Change) bool {
 
 // spread returns the spread of one side of a change. That of a time is at least the
 // typical one; bytes, messages and calls do not vary with the machine.
-func (r *rule) spread(c *Change, q Quantity) float64 {
+func (r *rule) spread(c *Change, q RepeatedValue) float64 {
 	own := q.Max - q.Min
 	if c.Measure != Time {
 		return own

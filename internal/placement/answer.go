@@ -42,7 +42,7 @@ type Question struct {
 	Topology *Topology
 	Matrix   *matrix.Matrix // see Counted
 	Ranks    int
-	By       Quantity
+	By       CostUnit
 	Ran      Order // the present order; nil if it is not known
 	Within   int64 // the work above which Ask returns ErrTooMuch; 0 for no limit
 	Options        // Starts are added to by Ask
@@ -68,7 +68,7 @@ type Answer struct {
 	Ranks  int        `json:"ranks"`
 	Slots  int        `json:"slots"`
 	Nodes  int        `json:"nodes"`
-	By     Quantity   `json:"by"`     // what the objective counts
+	By     CostUnit   `json:"by"`     // what the objective counts
 	Levels []Distance `json:"levels"` // innermost first
 	Orders []Row      `json:"orders"` // the present one first, if it is known, then the best one found
 	// NearBest says that the present order or, if it is not known, block costs at most 2 %

@@ -7,17 +7,17 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 )
 
-// A Quantity is what of a volume the objective counts.
-type Quantity string
+// A CostUnit is what of a volume the objective counts.
+type CostUnit string
 
 // The quantities.
 const (
-	Bytes    Quantity = "bytes"
-	Messages Quantity = "messages"
+	Bytes    CostUnit = "bytes"
+	Messages CostUnit = "messages"
 )
 
 // Of returns the amount of the quantity in a volume.
-func (q Quantity) Of(v matrix.Volume) uint64 {
+func (q CostUnit) Of(v matrix.Volume) uint64 {
 	if q == Messages {
 		return v.Messages
 	}
@@ -50,7 +50,7 @@ type WeightedGroup struct {
 
 // NewTraffic returns the traffic of a matrix among ranks 0 to ranks-1. Entries of other
 // ranks are left out.
-func NewTraffic(m *matrix.Matrix, ranks int, q Quantity) *Exchange {
+func NewTraffic(m *matrix.Matrix, ranks int, q CostUnit) *Exchange {
 	t := &Exchange{Ranks: ranks}
 	within := func(p matrix.Pair) bool {
 		return p.From != p.To && p.From >= 0 && p.To >= 0 && p.From < ranks && p.To < ranks
@@ -113,7 +113,7 @@ func (t *Exchange) compress(start []int64, peer []int32, weight []uint64) {
 }
 
 // newGroup returns the traffic of a group of a matrix; nil if there is none.
-func newGroup(from *matrix.GroupTraffic, ranks int, q Quantity) *WeightedGroup {
+func newGroup(from *matrix.GroupTraffic, ranks int, q CostUnit) *WeightedGroup {
 	g := &WeightedGroup{HigherOnly: from.Index != nil}
 	index := make(map[int32]int, len(from.Receivers))
 	enter := func(rank int32) int {

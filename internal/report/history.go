@@ -190,7 +190,7 @@ func (t *historyText) runs() []historyBlock {
 }
 
 // spread returns a median with its spread. number prints both.
-func (t *historyText) spread(q history.Quantity, number func(float64) string) string {
+func (t *historyText) spread(q history.RepeatedValue, number func(float64) string) string {
 	words := number(q.Median)
 	if spread, known := q.Spread(); known {
 		words += " (" + number(spread) + ")"
@@ -201,7 +201,7 @@ func (t *historyText) spread(q history.Quantity, number func(float64) string) st
 func (t *historyText) repetitions() []historyBlock {
 	b := historyBlock{title: "repetitions: median (spread: largest - smallest)", left: 3, shorten: t.last, spare: []string{"bytes sent", "arguments"},
 		heads: []string{"program", "version", "arguments", "ranks", "runs", "wall time", "efficiency", "in MPI", "bytes sent"}}
-	points := func(q *history.Quantity) string {
+	points := func(q *history.RepeatedValue) string {
 		if q == nil {
 			return t.none()
 		}
