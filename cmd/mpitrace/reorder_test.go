@@ -117,7 +117,7 @@ func TestReorder(t *testing.T) {
 			t.Fatalf("%q: %d jobs, stderr %q", c.flags, len(found.Jobs), got.stderr)
 		}
 		a := found.Jobs[0]
-		want := []placement.Row{
+		want := []placement.OrderCost{
 			{Order: "as it ran", Cost: placement.Cost{Objective: c.all * c.far, Levels: []uint64{0, c.all}}, Ratio: 1, LeavesNode: c.all, Largest: placement.Flow{From: "a", To: "b", Amount: c.largest}},
 			{Order: "best found", Cost: placement.Cost{Objective: c.all * c.near, Levels: []uint64{c.all, 0}}, Ratio: float64(c.near) / float64(c.far)},
 			{Order: "block", Cost: placement.Cost{Objective: c.all * c.far, Levels: []uint64{0, c.all}}, Ratio: 1, LeavesNode: c.all, Largest: placement.Flow{From: "a", To: "b", Amount: c.largest}},

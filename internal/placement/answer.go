@@ -65,12 +65,12 @@ func (q *Question) work(traffic *Exchange) (sum int64) {
 
 // An Answer compares orders of the ranks of a job.
 type Answer struct {
-	Ranks  int        `json:"ranks"`
-	Slots  int        `json:"slots"`
-	Nodes  int        `json:"nodes"`
-	By     CostUnit   `json:"by"`     // what the objective counts
-	Levels []Distance `json:"levels"` // innermost first
-	Orders []Row      `json:"orders"` // the present one first, if it is known, then the best one found
+	Ranks  int         `json:"ranks"`
+	Slots  int         `json:"slots"`
+	Nodes  int         `json:"nodes"`
+	By     CostUnit    `json:"by"`     // what the objective counts
+	Levels []Distance  `json:"levels"` // innermost first
+	Orders []OrderCost `json:"orders"` // the present one first, if it is known, then the best one found
 	// NearBest says that the present order or, if it is not known, block costs at most 2 %
 	// more than the best one found.
 	NearBest bool `json:"near_best"`
@@ -88,9 +88,9 @@ type Distance struct {
 	Distance int64  `json:"distance"`
 }
 
-// A Row is what an order costs. Amounts are bytes or messages, as Answer.By says, of both
+// A OrderCost is what an order costs. Amounts are bytes or messages, as Answer.By says, of both
 // directions of each pair of ranks.
-type Row struct {
+type OrderCost struct {
 	Order string `json:"order"` // its name
 	Cost
 	Ratio      float64 `json:"ratio"`       // of the objective to that of the first row; 1 if both are 0
@@ -205,8 +205,8 @@ func (t *Topology) flat() bool {
 }
 
 // row returns the row of an order.
-func (q *Question) row(name string, traffic *Exchange, o Order) Row {
-	r := Row{Order: name, Cost: Evaluate(q.Topology, traffic, o)}
+func (q *Question) row(name string, traffic *Exchange, o Order) OrderCost {
+	r := OrderCost{Order: name, Cost: Evaluate(q.Topology, traffic, o)}
 	for i := q.Topology.Nodes() + 1; i > 0 && i < len(r.Levels); i++ {
 		r.LeavesNode += r.Levels[i]
 	}
@@ -243,8 +243,8 @@ func (q *Question) largestFlow(o Order) Flow {
 }
 
 // random returns the mean of several random orders.
-func (q *Question) random(traffic *Exchange) Row {
-	mean := Row{Order: InNoOrder, Cost: Cost{Levels: make([]uint64, len(q.Topology.Levels))}}
+func (q *Question) random(traffic *Exchange) OrderCost {
+	mean := OrderCost{Order: InNoOrder, Cost: Cost{Levels: make([]uint64, len(q.Topology.Levels))}}
 	for i := range RandomOrders {
 		r := q.row(InNoOrder, traffic, Random(q.Topology, q.Ranks, q.Seed+uint64(i)))
 		mean.Objective += r.Objective
@@ -287,13 +287,13 @@ func (a *Answer) compare() {
 func (a *Answer) Gains() bool { return a.Equal == "" && !a.NearBest }
 
 // Best returns the row of the best order found.
-func (a *Answer) Best() *Row { return a.Row(BestFound) }
+func (a *Answer) Best() *OrderCost { return a.Row(BestFound) }
 
 // Ran returns the row of the present order; nil if it is not known.
-func (a *Answer) Ran() *Row { return a.Row(AsItRan) }
+func (a *Answer) Ran() *OrderCost { return a.Row(AsItRan) }
 
 // Row returns the row of an order; nil if there is none.
-func (a *Answer) Row(name string) *Row {
+func (a *Answer) Row(name string) *OrderCost {
 	for i := range a.Orders {
 		if a.Orders[i].Order == name {
 			return &a.Orders[i]
