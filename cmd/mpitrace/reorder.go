@@ -29,7 +29,7 @@ type reorderOptions struct {
 	distance   string
 	distances  []int64 // parsed from distance
 	nodes      int
-	selection  commandline.Selection
+	selection  commandline.SelectionFlags
 	by         placement.CostUnit
 	effort     effort
 	seed       uint64

@@ -142,7 +142,7 @@ func (o *varsOptions) read(ctx context.Context, mpi *launch.MPI, log io.Writer) 
 }
 
 // check checks the flags and returns the selection.
-func (o *varsOptions) check(pattern string) (s mpit.Selection, err error) {
+func (o *varsOptions) check(pattern string) (s mpit.EntrySelection, err error) {
 	switch {
 	case o.json && o.format == "arrow":
 		return s, errors.New("--json and --format arrow: one or the other")

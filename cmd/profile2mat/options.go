@@ -27,7 +27,7 @@ type options struct {
 	hosts bool // a line of the matrix is a host
 	block int  // ranks per line, if not hosts
 
-	selection                   commandline.Selection
+	selection                   commandline.SelectionFlags
 	ranksText, fromText, toText string
 	ranks, from, to             profile.RankSet // nil for all
 }

@@ -189,7 +189,7 @@ func TestSelect(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, above := l.Select(Selection{p, test.upTo, AllKinds})
+		got, above := l.Select(EntrySelection{p, test.upTo, AllKinds})
 		if strings.Join(names(got), " ") != test.want || above != test.above {
 			t.Errorf("%s: got %q and parents %+v; want %q and %+v", test.name, names(got), above, test.want, test.above)
 		}

@@ -2,8 +2,8 @@ package mpit
 
 import "slices"
 
-// Selection selects entries by name, verbosity and kind.
-type Selection struct {
+// EntrySelection selects entries by name, verbosity and kind.
+type EntrySelection struct {
 	Pattern Pattern
 	UpTo    Verbosity // 0 for all; entries without a level are always selected
 	Kinds   Kinds
@@ -19,7 +19,7 @@ var AllKinds = Kinds{true, true, true, true, true}
 // left out. Categories and enumerations are selected by their own name or by
 // that of a variable in them, and categories also with a category in them.
 // Errors are always included.
-func (l *List) Select(s Selection) (chosen *List, above int) {
+func (l *List) Select(s EntrySelection) (chosen *List, above int) {
 	out := *l
 	shows := func(kind bool, name string, level Verbosity) bool {
 		if !s.Pattern.Match(name) {
