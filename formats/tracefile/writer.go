@@ -50,7 +50,7 @@ type writer struct {
 
 // packed is a compressed batch.
 type packed struct {
-	batch
+	batchIndex
 	raw []byte // metadata and body
 }
 
@@ -169,7 +169,7 @@ func (w *writer) flush() error {
 
 // pack returns the current batch in compressed form, valid until the next call.
 func (w *writer) pack() (packed, error) {
-	p := packed{batch: batch{Rows: w.rows, From: w.from, To: w.to, Meta: len(w.model.batch.meta)}}
+	p := packed{batchIndex: batchIndex{Rows: w.rows, From: w.from, To: w.to, Meta: len(w.model.batch.meta)}}
 	nulls, parts := make([]int, len(w.cols)), make([]span, 0, 2*len(w.cols))
 	raw := append(w.buf[:0], w.model.batch.meta...) // reserves the space of the metadata
 	for i, c := range w.cols {
@@ -236,7 +236,7 @@ func (w *writer) begin(s *skeleton, dictionaries bool) error {
 
 func (w *writer) emit(p packed) error {
 	p.Offset = w.at
-	w.index.Batches = append(w.index.Batches, p.batch)
+	w.index.Batches = append(w.index.Batches, p.batchIndex)
 	return w.write(p.raw)
 }
 
