@@ -140,8 +140,8 @@ func (s *skeleton) batchMeta(rows int, nulls []int, parts []span, body int) ([]b
 	return m.meta, nil
 }
 
-// block is the position of a message in the file.
-type block struct {
+// messagePosition is the position of a message in the file.
+type messagePosition struct {
 	offset     int64
 	meta, body int
 }
@@ -149,7 +149,7 @@ type block struct {
 // footerOf returns the footer, followed by its length and the magic bytes. It
 // appends new lists of blocks. The lists of the library's footer remain in
 // place, but no field refers to them any more.
-func (s *skeleton) footerOf(dictionaries, batches []block) []byte {
+func (s *skeleton) footerOf(dictionaries, batches []messagePosition) []byte {
 	out := bytes.Clone(s.footer)
 	out = appendBlocks(out, footerDictionaries, dictionaries)
 	out = appendBlocks(out, footerBatches, batches)
@@ -160,7 +160,7 @@ func (s *skeleton) footerOf(dictionaries, batches []block) []byte {
 // appendBlocks appends a vector of blocks, and makes the footer's field refer
 // to it. The blocks must be aligned to eight bytes, and follow the vector's
 // length of four bytes.
-func appendBlocks(footer []byte, field int, blocks []block) []byte {
+func appendBlocks(footer []byte, field int, blocks []messagePosition) []byte {
 	for len(footer)%alignment != alignment-4 {
 		footer = append(footer, 0)
 	}

@@ -42,7 +42,7 @@ type writer struct {
 	total    uint64
 
 	begun        bool // the schema is written
-	dictionaries []block
+	dictionaries []messagePosition
 	held         []packed // batches kept until then
 	heldBytes    int
 	buf          []byte // memory of the latest packed batch
@@ -254,7 +254,7 @@ func (w *writer) writeRest(raw []byte) error {
 
 func (w *writer) writeDictionaries(s *skeleton) error {
 	for _, m := range s.dictionaries {
-		w.dictionaries = append(w.dictionaries, block{w.at, len(m.meta), len(m.body)})
+		w.dictionaries = append(w.dictionaries, messagePosition{w.at, len(m.meta), len(m.body)})
 		if err := w.writeRest(m.meta); err != nil {
 			return err
 		}
@@ -293,9 +293,9 @@ func (w *writer) close() error {
 
 // finish writes the index and the footer.
 func (w *writer) finish(s *skeleton) error {
-	blocks := make([]block, len(w.index.Batches))
+	blocks := make([]messagePosition, len(w.index.Batches))
 	for i, b := range w.index.Batches {
-		blocks[i] = block{b.Offset, b.Meta, b.Body}
+		blocks[i] = messagePosition{b.Offset, b.Meta, b.Body}
 	}
 	footer := s.footerOf(w.dictionaries, blocks)
 	index, err := w.index.seal(footer)
