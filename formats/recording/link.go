@@ -52,7 +52,7 @@ func (r *reading) link() error {
 	return err
 }
 
-func (r *reading) enter(i int32, e *event) {
+func (r *reading) enter(i int32, e *decodedEvent) {
 	l := &r.links
 	kind := r.kindOf(e)
 	l.kind[i], l.tag[i] = kind, r.rows.roles[kind].tagOf(e.tag)
@@ -66,7 +66,7 @@ func (r *reading) enter(i int32, e *event) {
 
 // kindOf returns the kind of an event. If its row is missing, the call is
 // unknown.
-func (r *reading) kindOf(e *event) uint32 {
+func (r *reading) kindOf(e *decodedEvent) uint32 {
 	if e.row == layout.EventCompleted {
 		if posted, open := r.links.open.get(e.request); open {
 			return r.rows.completed(r.links.kind[posted], e.thread)
@@ -99,7 +99,7 @@ func (r *rows) completed(posted, thread uint32) uint32 {
 	return kind
 }
 
-func (r *rows) unknown(e *event) uint32 {
+func (r *rows) unknown(e *decodedEvent) uint32 {
 	k := profile.EventKind{Call: "unknown", Class: profile.Other, Thread: int32(e.thread), Comm: -1, Peer: profile.PeerLost,
 		Callsite: profile.SiteLabel(nil), Slice: r.slice(0)}
 	if e.row == layout.EventCompleted {

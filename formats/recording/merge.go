@@ -66,8 +66,8 @@ func (c *chunk) agrees(d *chunk) bool {
 	return c.Thread == d.Thread && err == nil && other == nil && bytes.Equal(a, b)
 }
 
-// event is a decoded layout.Event.
-type event struct {
+// decodedEvent is a decoded layout.Event.
+type decodedEvent struct {
 	start, ticks, bytes  uint64
 	row, request, thread uint32
 	tag                  int32
@@ -75,14 +75,14 @@ type event struct {
 
 var little = binary.LittleEndian
 
-func decodeEvent(b []byte, thread uint32) event {
+func decodeEvent(b []byte, thread uint32) decodedEvent {
 	_ = b[eventSize-1]
 	ticks, bytes := little.Uint64(b[8:]), little.Uint64(b[16:])
-	return event{start: little.Uint64(b), ticks: ticks << 16 >> 16, bytes: bytes << 16 >> 16,
+	return decodedEvent{start: little.Uint64(b), ticks: ticks << 16 >> 16, bytes: bytes << 16 >> 16,
 		request: uint32(ticks>>48 | bytes>>48<<16), row: little.Uint32(b[24:]), tag: int32(little.Uint32(b[28:])), thread: thread}
 }
 
-func (e *event) end() uint64 { return e.start + e.ticks }
+func (e *decodedEvent) end() uint64 { return e.start + e.ticks }
 
 func endOf(b []byte) uint64 { return little.Uint64(b) + little.Uint64(b[8:])<<16>>16 }
 

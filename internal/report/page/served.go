@@ -76,7 +76,7 @@ func (t *Timeline) Window(sources []profile.EventSource, from, to int64) (*Windo
 		b.lines[timeline.Line{Rank: rank, Thread: t.Lines.Thread[i]}] = i
 	}
 	out := &Window{From: from, To: to}
-	lines := make([][]event, len(t.Lines.Rank))
+	lines := make([][]callEvent, len(t.Lines.Rank))
 	for _, src := range sources {
 		if err := b.addWindow(out, lines, src); err != nil {
 			return nil, fmt.Errorf("rank %d: %w", src.Trace().Rank, err)
@@ -93,7 +93,7 @@ func (t *Timeline) Window(sources []profile.EventSource, from, to int64) (*Windo
 }
 
 // addWindow adds the calls of a process to the lines, up to the budget of a page.
-func (b *timelineBuilder) addWindow(out *Window, lines [][]event, src profile.EventSource) error {
+func (b *timelineBuilder) addWindow(out *Window, lines [][]callEvent, src profile.EventSource) error {
 	t := src.Trace()
 	kinds := []int{} // indices in Kinds of the trace's kinds
 	return src.Each(func(e *profile.Events, its []profile.EventKind) error {
@@ -111,7 +111,7 @@ func (b *timelineBuilder) addWindow(out *Window, lines [][]event, src profile.Ev
 				continue
 			}
 			if out.Total++; out.Total <= pageLimits.events {
-				lines[line] = append(lines[line], event{start, e.Duration[i], kinds[e.Kind[i]], e.Bytes[i]})
+				lines[line] = append(lines[line], callEvent{start, e.Duration[i], kinds[e.Kind[i]], e.Bytes[i]})
 			}
 		}
 		return nil

@@ -283,7 +283,7 @@ func (b *timelineBuilder) addProcess(src profile.EventSource, waits map[int64][]
 		return nil
 	}
 	kinds := []int{} // indices in Kinds of the trace's kinds
-	threads := make([][]event, max(t.Threads, 1))
+	threads := make([][]callEvent, max(t.Threads, 1))
 	number := int64(0)
 	err := src.Each(func(e *profile.Events, its []profile.EventKind) error {
 		for _, k := range its[len(kinds):] {
@@ -297,12 +297,12 @@ func (b *timelineBuilder) addProcess(src profile.EventSource, waits map[int64][]
 				b.place(line, of)
 			}
 			if number++; ok && kind.Action == profile.Called && b.complete() {
-				threads[thread] = append(threads[thread], event{start, e.Duration[i], kinds[e.Kind[i]], e.Bytes[i]})
+				threads[thread] = append(threads[thread], callEvent{start, e.Duration[i], kinds[e.Kind[i]], e.Bytes[i]})
 			}
 		}
 		return nil
 	})
-	lines := map[int][]event{}
+	lines := map[int][]callEvent{}
 	for thread, events := range threads {
 		if line, ok := b.lineOf(t.Rank, thread); ok {
 			lines[line] = append(lines[line], events...)
@@ -316,8 +316,8 @@ func (b *timelineBuilder) addProcess(src profile.EventSource, waits map[int64][]
 	return err
 }
 
-// event is a call.
-type event struct {
+// callEvent is a call.
+type callEvent struct {
 	start, duration int64
 	kind            int
 	bytes           uint64
@@ -325,8 +325,8 @@ type event struct {
 
 // columns returns the events of a line in the order in which they start; a call
 // comes before those that it makes in a callback.
-func (b *timelineBuilder) columns(events []event) (out lineEvents) {
-	slices.SortStableFunc(events, func(x, y event) int {
+func (b *timelineBuilder) columns(events []callEvent) (out lineEvents) {
+	slices.SortStableFunc(events, func(x, y callEvent) int {
 		return cmp.Or(cmp.Compare(x.start, y.start), cmp.Compare(y.duration, x.duration))
 	})
 	last := b.zero
