@@ -14,7 +14,7 @@ type timeline struct {
 	*plan
 	out       sink
 	srcs      []profile.EventSource
-	jobs      []*job
+	jobs      []*jobTracks
 	processes []*rankTrack
 
 	sent, received map[key]end // ends of messages whose other end has not come yet
@@ -25,8 +25,8 @@ type timeline struct {
 	flows, messages, backward uint64
 }
 
-// job is the processes of one MPI_COMM_WORLD.
-type job struct {
+// jobTracks is the processes of one MPI_COMM_WORLD.
+type jobTracks struct {
 	run      string
 	ranks    map[int32]*rankTrack
 	inFlight counter
@@ -35,7 +35,7 @@ type job struct {
 // rankTrack is a rank in the file.
 type rankTrack struct {
 	trace      *profile.Trace
-	job        *job
+	job        *jobTracks
 	rank       int32
 	pid        int
 	perThread  int // difference between the tids of a process's threads
@@ -47,12 +47,12 @@ type rankTrack struct {
 
 func newTimeline(w io.Writer, srcs []profile.EventSource, p *plan) *timeline {
 	t := &timeline{plan: p, out: sink{w: w}, srcs: srcs, sent: map[key]end{}, received: map[key]end{}}
-	comms, byRun := map[[2]string]int{}, map[string]*job{}
+	comms, byRun := map[[2]string]int{}, map[string]*jobTracks{}
 	for _, src := range srcs {
 		trace := src.Trace()
 		j := byRun[trace.Run]
 		if j == nil {
-			j = &job{run: trace.Run, ranks: map[int32]*rankTrack{}}
+			j = &jobTracks{run: trace.Run, ranks: map[int32]*rankTrack{}}
 			byRun[trace.Run] = j
 			t.jobs = append(t.jobs, j)
 		}
@@ -202,7 +202,7 @@ func (t *timeline) names() {
 }
 
 // ofRun returns a text that tells jobs apart if there are several.
-func (t *timeline) ofRun(j *job) string {
+func (t *timeline) ofRun(j *jobTracks) string {
 	if len(t.jobs) == 1 {
 		return ""
 	}

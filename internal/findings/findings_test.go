@@ -211,7 +211,7 @@ func TestOversubscribedInMPI(t *testing.T) {
 	s.Oversubscribed = []profile.Oversubscription{{Reason: profile.TooFewProcessors, Host: "a", Ranks: profile.RankSetOf(0, 1, 2, 3),
 		Threads: 4, Count: 1, CPU: &profile.CPUShare{WithoutProcessor: &waited}}}
 	const want = "Ranks 0-3 on a run 4 threads on 1 core. They wait for a core in 80.0 % of their time. Outside MPI, where this delays them, it is at most 10.0 % of the run."
-	if f := oversubscribed(&job{s, nil}); f.Text != want || math.Abs(f.Share-0.1) > 1e-9 {
+	if f := oversubscribed(&facts{s, nil}); f.Text != want || math.Abs(f.Share-0.1) > 1e-9 {
 		t.Errorf("%g, %q", f.Share, f.Text)
 	}
 }
