@@ -8,7 +8,7 @@ import (
 // groups is all-to-all in each line of a grid.
 type groups struct {
 	ranks int
-	line
+	dimension
 }
 
 func (groups) classes() int { return 1 }

@@ -24,15 +24,15 @@ const maxFile = 1 << 20
 
 // SettingsFile is a file of settings.
 type SettingsFile struct {
-	Source Origin          `json:"source"`
-	Path   string          `json:"path"` // "" if there is no directory for it
-	Found  bool            `json:"found"`
-	lines  map[string]line // by name of the setting
+	Source Origin                  `json:"source"`
+	Path   string                  `json:"path"` // "" if there is no directory for it
+	Found  bool                    `json:"found"`
+	lines  map[string]linePosition // by name of the setting
 }
 
-// line is the place of a value in the file; for a list, that of its first
+// linePosition is the place of a value in the file; for a list, that of its first
 // element.
-type line struct {
+type linePosition struct {
 	number int
 	value  string
 }
@@ -83,7 +83,7 @@ func (f *SettingsFile) read() error {
 // parse reads lines of the form name = value. A comment starts with # at the
 // start of a line or after a blank.
 func (f *SettingsFile) parse(in io.Reader) error {
-	f.lines = map[string]line{}
+	f.lines = map[string]linePosition{}
 	size, number := 0, 0
 	for lines := bufio.NewScanner(in); ; {
 		if !lines.Scan() {
@@ -133,7 +133,7 @@ func (f *SettingsFile) take(number int, text string) error {
 	before, again := f.lines[name]
 	switch {
 	case !again:
-		f.lines[name] = line{number, canonical}
+		f.lines[name] = linePosition{number, canonical}
 	case s.IsList():
 		before.value += s.Separator + canonical
 		f.lines[name] = before
