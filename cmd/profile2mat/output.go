@@ -31,7 +31,7 @@ const scratchBudget = 64 << 20
 
 func (o *options) run(paths []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	var found run.DamageList
-	out := &output{options: o, log: stderr, idle: func() bool { return len(found.Errors) > 0 && !o.skipDamaged }}
+	out := &matrixOutput{options: o, log: stderr, idle: func() bool { return len(found.Errors) > 0 && !o.skipDamaged }}
 	defer out.drop()
 	scratch := matrix.NewScratch(scratchBudget, func() (matrix.ScratchFile, error) { return atomicfile.Unnamed("") })
 	in := run.TrafficReader{Use: out.add, Scratch: scratch, Log: stderr, Stdin: stdin, Selection: &o.selection.Selection, Hosts: o.hosts, Damage: &found,
@@ -69,11 +69,11 @@ func refuse(damage, err error) error {
 	return fmt.Errorf("%w\nthe input is damaged, nothing is written: --skip-damaged makes matrices of the rest", damage)
 }
 
-// output writes the matrices of all jobs. It writes them job by job under
+// matrixOutput writes the matrices of all jobs. It writes them job by job under
 // temporary names, so that a job's memory is free before the next is read, and
 // renames them all at the end. An error therefore leaves no incomplete file.
 // Unless a rename fails, it leaves no file at all.
-type output struct {
+type matrixOutput struct {
 	*options
 	log   io.Writer
 	idle  func() bool // reports whether nothing more is to be written, because of damage
@@ -90,7 +90,7 @@ type jobError struct {
 
 // add writes the matrices of a job. It stores an error that concerns only this
 // job, and returns others.
-func (out *output) add(j *run.Traffic) error {
+func (out *matrixOutput) add(j *run.Traffic) error {
 	if out.jobs++; out.idle() {
 		return nil
 	}
@@ -117,7 +117,7 @@ func (out *output) add(j *run.Traffic) error {
 }
 
 // write makes the directory and writes the files under temporary names.
-func (out *output) write(files []matrixFile) error {
+func (out *matrixOutput) write(files []matrixFile) error {
 	dir := filepath.Dir(files[0].path)
 	out.made = append(absent(dir), out.made...)
 	if err := os.MkdirAll(dir, 0o777); err != nil {
@@ -135,7 +135,7 @@ func (out *output) write(files []matrixFile) error {
 
 // finish renames the files to their final names. If there are none, it returns
 // the jobs' errors, else it prints these as warnings.
-func (out *output) finish() error {
+func (out *matrixOutput) finish() error {
 	for i, e := range out.errs {
 		if out.jobs > 1 {
 			out.errs[i].err = fmt.Errorf("%s: %w", e.prefix, e.err)
@@ -159,7 +159,7 @@ func (out *output) finish() error {
 }
 
 // drop removes temporary files, and the directories made for them.
-func (out *output) drop() {
+func (out *matrixOutput) drop() {
 	out.files.Discard()
 	for _, dir := range out.made {
 		os.Remove(dir) // fails if the directory is not empty, as intended

@@ -23,7 +23,7 @@ type DiffOptions struct {
 
 // diffText prints a comparison.
 type diffText struct {
-	*output
+	*printer
 	how DiffOptions
 	*aggregate.Diff
 }

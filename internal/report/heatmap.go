@@ -37,7 +37,7 @@ func shade(v, low, high uint64, n int) int {
 
 // heatmapLines draws a heatmap with two characters per entry, a line per
 // sending rank or block of ranks, and a legend of the shades.
-func (o *output) heatmapLines(h *aggregate.Heatmap) []string {
+func (o *printer) heatmapLines(h *aggregate.Heatmap) []string {
 	low, high := extremes(h)
 	shades := o.shades()
 	width := len(fmt.Sprint(h.Ranks - 1))
@@ -85,7 +85,7 @@ func columnLabels(h *aggregate.Heatmap) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-func (o *output) shades() []string {
+func (o *printer) shades() []string {
 	if o.ASCII {
 		return []string{".", "-", "+", "#", "@"}
 	}

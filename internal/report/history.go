@@ -14,7 +14,7 @@ import (
 
 // historyText turns a history into blocks, which are printed as text or as Markdown.
 type historyText struct {
-	*output
+	*printer
 	*history.History
 	libraries bool // whether a version ran with several MPI libraries
 }
@@ -34,7 +34,7 @@ type historyBlock struct {
 }
 
 func newHistoryText(w io.Writer, h *history.History, o Options) *historyText {
-	t := &historyText{output: newOutput(w, o, 0), History: h}
+	t := &historyText{printer: newOutput(w, o, 0), History: h}
 	of := map[string]string{} // MPI library of each build-id
 	for _, r := range h.Runs {
 		if library, known := of[r.BuildID]; known && library != r.Library {
@@ -250,7 +250,7 @@ const leastGrowth = 0.001
 func (t *historyText) growth(s *history.Scaling) historyBlock {
 	most := s.Points[len(s.Points)-1].Ranks
 	b := historyBlock{title: fmt.Sprintf("time per rank as a power of the number of ranks: %s, version %s", t.command(s.Program, s.Arguments), t.version(s.Version)),
-		left: 1, shorten: t.output.shorten, heads: []string{"call site", "exponent", fmt.Sprintf("per rank on %d", s.Points[0].Ranks), fmt.Sprintf("on %d", most), "share on " + fmt.Sprint(most)}}
+		left: 1, shorten: t.printer.shorten, heads: []string{"call site", "exponent", fmt.Sprintf("per rank on %d", s.Points[0].Ranks), fmt.Sprintf("on %d", most), "share on " + fmt.Sprint(most)}}
 	row := func(g *history.Growth) {
 		exponent := fmt.Sprintf("%+.2f", g.Exponent)
 		if g.Error != nil {
@@ -310,7 +310,7 @@ func (t *historyText) evolution() (blocks []historyBlock) {
 }
 
 func (t *historyText) step(e *history.Evolution, s *history.Step) historyBlock {
-	b := historyBlock{left: 3, shorten: t.output.shorten, heads: []string{"where", "of", "measure", "A", "B", "change", ""}, title: fmt.Sprintf("evolution: %s on %s: version %s (A) to %s (B)",
+	b := historyBlock{left: 3, shorten: t.printer.shorten, heads: []string{"where", "of", "measure", "A", "B", "change", ""}, title: fmt.Sprintf("evolution: %s on %s: version %s (A) to %s (B)",
 		t.command(e.Program, e.Arguments), text.CountOf(e.Ranks, "rank"), t.version(s.A.Version), t.version(s.B.Version)),
 		before: []string{t.side("A", &s.A), t.side("B", &s.B)}}
 	b.before = append(b.before, t.uncertain(s)...)

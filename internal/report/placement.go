@@ -11,7 +11,7 @@ import (
 
 // placementText prints an answer about the placement of ranks.
 type placementText struct {
-	*output
+	*printer
 	*placement.Answer
 }
 
