@@ -43,13 +43,13 @@ type writer struct {
 
 	begun        bool // the schema is written
 	dictionaries []messagePosition
-	held         []packed // batches kept until then
+	held         []packedBatch // batches kept until then
 	heldBytes    int
 	buf          []byte // memory of the latest packed batch
 }
 
-// packed is a compressed batch.
-type packed struct {
+// packedBatch is a compressed batch.
+type packedBatch struct {
 	batchIndex
 	raw []byte // metadata and body
 }
@@ -168,8 +168,8 @@ func (w *writer) flush() error {
 }
 
 // pack returns the current batch in compressed form, valid until the next call.
-func (w *writer) pack() (packed, error) {
-	p := packed{batchIndex: batchIndex{Rows: w.rows, From: w.from, To: w.to, Meta: len(w.model.batch.meta)}}
+func (w *writer) pack() (packedBatch, error) {
+	p := packedBatch{batchIndex: batchIndex{Rows: w.rows, From: w.from, To: w.to, Meta: len(w.model.batch.meta)}}
 	nulls, parts := make([]int, len(w.cols)), make([]span, 0, 2*len(w.cols))
 	raw := append(w.buf[:0], w.model.batch.meta...) // reserves the space of the metadata
 	for i, c := range w.cols {
@@ -234,7 +234,7 @@ func (w *writer) begin(s *skeleton, dictionaries bool) error {
 	return nil
 }
 
-func (w *writer) emit(p packed) error {
+func (w *writer) emit(p packedBatch) error {
 	p.Offset = w.at
 	w.index.Batches = append(w.index.Batches, p.batchIndex)
 	return w.write(p.raw)
