@@ -111,13 +111,13 @@ func (s *skeleton) messages(raw []byte) error {
 	return nil
 }
 
-// span is a part of a body.
-type span struct{ offset, length int }
+// bodyPart is a part of a body.
+type bodyPart struct{ offset, length int }
 
 // batchMeta returns the metadata of a batch. nulls has the number of nulls of
 // each column. parts has two parts of the body for each column: its validity
 // bitmap, which may be empty, and its values. body is the length of the body.
-func (s *skeleton) batchMeta(rows int, nulls []int, parts []span, body int) ([]byte, error) {
+func (s *skeleton) batchMeta(rows int, nulls []int, parts []bodyPart, body int) ([]byte, error) {
 	m := ipcMessage{meta: bytes.Clone(s.batch.meta)}
 	root := m.root()
 	batch := root.table(messageHeader)

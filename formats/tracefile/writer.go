@@ -170,13 +170,13 @@ func (w *writer) flush() error {
 // pack returns the current batch in compressed form, valid until the next call.
 func (w *writer) pack() (packedBatch, error) {
 	p := packedBatch{batchIndex: batchIndex{Rows: w.rows, From: w.from, To: w.to, Meta: len(w.model.batch.meta)}}
-	nulls, parts := make([]int, len(w.cols)), make([]span, 0, 2*len(w.cols))
+	nulls, parts := make([]int, len(w.cols)), make([]bodyPart, 0, 2*len(w.cols))
 	raw := append(w.buf[:0], w.model.batch.meta...) // reserves the space of the metadata
 	for i, c := range w.cols {
 		var valid, values []byte
 		valid, values, nulls[i] = c.take()
 		for _, of := range [][]byte{valid, values} {
-			var s span
+			var s bodyPart
 			raw, s = appendBuffer(raw, of, p.Meta)
 			parts = append(parts, s)
 		}
@@ -198,14 +198,14 @@ func (w *writer) pack() (packedBatch, error) {
 // appendBuffer appends a buffer in compressed form: its length and a zstd
 // frame, padded to a multiple of eight bytes. start is the offset of the body
 // in raw.
-func appendBuffer(raw, of []byte, start int) ([]byte, span) {
+func appendBuffer(raw, of []byte, start int) ([]byte, bodyPart) {
 	at := len(raw)
 	if len(of) == 0 {
-		return raw, span{at - start, 0}
+		return raw, bodyPart{at - start, 0}
 	}
 	raw = little.AppendUint64(raw, uint64(len(of)))
 	raw = packer().EncodeAll(of, raw)
-	s := span{at - start, len(raw) - at}
+	s := bodyPart{at - start, len(raw) - at}
 	for len(raw)%alignment != 0 {
 		raw = append(raw, 0)
 	}
