@@ -20,15 +20,15 @@ const version = 1 // of the data
 
 // Page is the data of a page: see docs/page.md.
 type Page struct {
-	Version    int        `json:"version"`
-	Kind       string     `json:"kind"` // report, diff or history
-	Made       Made       `json:"made"`
-	Activities []Activity `json:"activities"`
-	Run        any        `json:"run"`
-	Missing    []string   `json:"missing"`
-	A          string     `json:"a,omitempty"` // path of a diff's run
-	B          string     `json:"b,omitempty"`
-	Jobs       []JobData  `json:"jobs"`
+	Version    int              `json:"version"`
+	Kind       string           `json:"kind"` // report, diff or history
+	Made       Made             `json:"made"`
+	Activities []ActivityColour `json:"activities"`
+	Run        any              `json:"run"`
+	Missing    []string         `json:"missing"`
+	A          string           `json:"a,omitempty"` // path of a diff's run
+	B          string           `json:"b,omitempty"`
+	Jobs       []JobData        `json:"jobs"`
 
 	History *history.History `json:"history,omitempty"` // as in history --json
 }
@@ -39,8 +39,8 @@ type Made struct {
 	Version string    `json:"mpitrace"`
 }
 
-// Activity is what ranks do, with its colour in charts.
-type Activity struct {
+// ActivityColour is what ranks do, with its colour in charts.
+type ActivityColour struct {
 	Name  string `json:"name"`
 	Color string `json:"color"` // #rrggbb
 }
@@ -90,10 +90,10 @@ func (p *Page) Title() string {
 }
 
 // activities returns the activities with their colours.
-func activities() []Activity {
-	out := []Activity{}
+func activities() []ActivityColour {
+	out := []ActivityColour{}
 	for _, a := range timeline.Activities() {
-		out = append(out, Activity{a.Name, plot.Hex(a.Color)})
+		out = append(out, ActivityColour{a.Name, plot.Hex(a.Color)})
 	}
 	return out
 }
