@@ -10,16 +10,16 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Compared is a job that is to be compared: the sums of a Job, and sums by
+// ComparedJob is a job that is to be compared: the sums of a Job, and sums by
 // communicator.
-type Compared struct {
+type ComparedJob struct {
 	*Job
 	comms commSums
 }
 
 // OfCompared reads a job that is to be compared.
-func OfCompared(src profile.Source, o Options) (*Compared, error) {
-	c := &Compared{Job: NewJob(o), comms: commSums{}}
+func OfCompared(src profile.Source, o Options) (*ComparedJob, error) {
+	c := &ComparedJob{Job: NewJob(o), comms: commSums{}}
 	err := src.Each(func(p *profile.Profile) error {
 		c.Add(p)
 		c.comms.add(p)
@@ -153,7 +153,7 @@ type DiffOptions struct {
 }
 
 // Compare computes the difference. Nothing may be added to the jobs after that.
-func Compare(a, b *Compared, o DiffOptions) *Diff {
+func Compare(a, b *ComparedJob, o DiffOptions) *Diff {
 	x, y := a.summarize(), b.summarize()
 	compared := a.wasTimed() && b.wasTimed()
 	o.IgnoreTime = o.IgnoreTime || !compared
@@ -181,14 +181,14 @@ func Compare(a, b *Compared, o DiffOptions) *Diff {
 	return d
 }
 
-func (c *Compared) side(s *Summary) DiffSide {
+func (c *ComparedJob) side(s *Summary) DiffSide {
 	return DiffSide{Run: s.Run, Program: s.Program, Command: s.Command, Library: s.Library, Started: s.Started,
 		RanksExpected: c.Size(), RanksRecorded: len(c.Recorded()), Hosts: len(s.Hosts),
 		Timing: s.Timing, Receives: s.Receives, LateOver: s.LateOver, POP: popOf(s.Ranks), Problems: c.Problems()}
 }
 
 // wasTimed reports whether the calls of all processes were timed.
-func (c *Compared) wasTimed() bool {
+func (c *ComparedJob) wasTimed() bool {
 	return !slices.ContainsFunc(c.ordered(), func(p processFacts) bool { return !p.Timed() })
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-func comparedOf(t *testing.T, ps []*profile.Profile) *Compared {
+func comparedOf(t *testing.T, ps []*profile.Profile) *ComparedJob {
 	t.Helper()
 	profile.Unify(ps)
 	c, err := OfCompared(profile.List(ps), Options{})

@@ -183,7 +183,7 @@ func TestUnfollowedConservation(t *testing.T) {
 
 // Estimates differ if their difference is more than two standard errors.
 func TestDiffOfEstimates(t *testing.T) {
-	later := func(call string, more uint64) *Compared {
+	later := func(call string, more uint64) *ComparedJob {
 		ps := sampledFixture()
 		for i := range ps[0].Rows {
 			if r := &ps[0].Rows[i]; r.Call == call {

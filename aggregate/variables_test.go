@@ -107,7 +107,7 @@ func TestVariablesAgree(t *testing.T) {
 }
 
 func TestDiffSettings(t *testing.T) {
-	compared := func(vs []profile.Variable, settings func(rank int) map[string]string) *Compared {
+	compared := func(vs []profile.Variable, settings func(rank int) map[string]string) *ComparedJob {
 		ps := withVariables(func(int) []profile.Variable { return vs })
 		for r, p := range ps {
 			p.Settings = settings(r)

@@ -176,7 +176,7 @@ func (o *diffOptions) checkDamage(log io.Writer, runs ...*run.Compared) error {
 // a page, if one is to be written.
 func (o *diffOptions) compare(pairs [][2]*run.Job, p *page.Page) (diffs []*aggregate.Diff, err error) {
 	for _, pair := range pairs {
-		var sides [2]*aggregate.Compared
+		var sides [2]*aggregate.ComparedJob
 		for i, job := range pair {
 			if sides[i], err = aggregate.OfCompared(job, aggregate.Options{MustAgree: settingsThatAgree()}); err != nil {
 				return nil, err

@@ -224,7 +224,7 @@ func (k *keptAnalysis) of(job string) *trace.Result {
 
 // compareRuns reads the jobs of two runs again and compares them.
 func compareRuns(a, b *history.Run) (*aggregate.Diff, error) {
-	var sides [2]*aggregate.Compared
+	var sides [2]*aggregate.ComparedJob
 	for i, r := range []*history.Run{a, b} {
 		opened, err := run.OpenCompared(r.Dir, io.Discard) // warnings were printed before
 		if err != nil {

@@ -95,7 +95,7 @@ func TestDiffOfEfficiency(t *testing.T) {
 	}
 }
 
-func comparedOf(t *testing.T, ps []*profile.Profile) *aggregate.Compared {
+func comparedOf(t *testing.T, ps []*profile.Profile) *aggregate.ComparedJob {
 	t.Helper()
 	profile.Unify(ps)
 	c, err := aggregate.OfCompared(profile.List(ps), aggregate.Options{})
@@ -106,7 +106,7 @@ func comparedOf(t *testing.T, ps []*profile.Profile) *aggregate.Compared {
 }
 
 // diffOf returns the text of a comparison, with all lines.
-func diffOf(t *testing.T, a, b *aggregate.Compared) string {
+func diffOf(t *testing.T, a, b *aggregate.ComparedJob) string {
 	t.Helper()
 	var text strings.Builder
 	if err := Diff(&text, aggregate.Compare(a, b, aggregate.DiffOptions{Pairs: -1}), DiffOptions{Options: Options{Top: -1}, NameA: "a", NameB: "b"}); err != nil {
@@ -116,7 +116,7 @@ func diffOf(t *testing.T, a, b *aggregate.Compared) string {
 }
 
 func TestDiffOfEstimates(t *testing.T) {
-	later := func(more uint64) *aggregate.Compared {
+	later := func(more uint64) *aggregate.ComparedJob {
 		ps := jobs.Sampled()
 		for i := range ps[0].Rows {
 			if r := &ps[0].Rows[i]; r.Call == "Send" {
@@ -126,7 +126,7 @@ func TestDiffOfEstimates(t *testing.T) {
 		return comparedOf(t, ps)
 	}
 	for name, c := range map[string]struct {
-		a, b *aggregate.Compared
+		a, b *aggregate.ComparedJob
 		want []string
 		not  []string
 	}{
