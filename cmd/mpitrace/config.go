@@ -68,7 +68,7 @@ func (o *configOptions) show(cmd *cobra.Command, names []string) error {
 	if err != nil {
 		return usage(err)
 	}
-	var shown []settings.Description
+	var shown []settings.DescribedSetting
 	for _, v := range values {
 		if len(names) == 0 || slices.Contains(names, v.Name) {
 			shown = append(shown, settings.Describe(v))
@@ -84,7 +84,7 @@ func (o *configOptions) show(cmd *cobra.Command, names []string) error {
 }
 
 // setRecorded replaces the values by those that the ranks of a run used.
-func setRecorded(shown []settings.Description, dir run.Dir, log io.Writer) error {
+func setRecorded(shown []settings.DescribedSetting, dir run.Dir, log io.Writer) error {
 	opened, err := dir.OpenJobs(run.Heads, log)
 	if err != nil {
 		return usage(err)
@@ -113,12 +113,12 @@ func setRecorded(shown []settings.Description, dir run.Dir, log io.Writer) error
 }
 
 // write writes the settings and, if there are files, which of them exist.
-func (o *configOptions) write(w io.Writer, shown []settings.Description, files []*settings.SettingsFile, details bool) error {
+func (o *configOptions) write(w io.Writer, shown []settings.DescribedSetting, files []*settings.SettingsFile, details bool) error {
 	files = slices.DeleteFunc(files, func(f *settings.SettingsFile) bool { return f.Path == "" })
 	if o.json {
 		return text.WriteJSON(w, struct {
-			Settings []settings.Description   `json:"settings"`
-			Files    []*settings.SettingsFile `json:"files,omitempty"`
+			Settings []settings.DescribedSetting `json:"settings"`
+			Files    []*settings.SettingsFile    `json:"files,omitempty"`
 		}{shown, files})
 	}
 	for i := range shown {
