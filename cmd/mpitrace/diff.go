@@ -209,7 +209,7 @@ func (o *diffOptions) write(w io.Writer, diffs []*aggregate.Diff, pairs [][2]*ru
 	if o.page.file != "" {
 		return nil
 	}
-	options := report.DiffOptions{Options: textOptionsFor(w), IgnoreTime: o.ignoreTime}
+	options := report.DiffFormat{Options: textOptionsFor(w), IgnoreTime: o.ignoreTime}
 	options.Top = int(o.top)
 	for i, d := range diffs {
 		if i > 0 {

@@ -14,8 +14,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// DiffOptions control how a comparison is printed.
-type DiffOptions struct {
+// DiffFormat control how a comparison is printed.
+type DiffFormat struct {
 	Options
 	IgnoreTime   bool // do not print times
 	NameA, NameB string
@@ -24,12 +24,12 @@ type DiffOptions struct {
 // diffText prints a comparison.
 type diffText struct {
 	*printer
-	how DiffOptions
+	how DiffFormat
 	*aggregate.Diff
 }
 
 // Diff prints a comparison of two jobs.
-func Diff(w io.Writer, diff *aggregate.Diff, o DiffOptions) error {
+func Diff(w io.Writer, diff *aggregate.Diff, o DiffFormat) error {
 	d := &diffText{newOutput(w, o.Options, 0), o, diff}
 	if d.A.RanksExpected != d.B.RanksExpected {
 		d.printf("different sizes: %s in A, %d in B; sums are over all ranks of each\n",

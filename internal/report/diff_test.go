@@ -12,7 +12,7 @@ import (
 )
 
 func TestDiffText(t *testing.T) {
-	for name, o := range map[string]DiffOptions{
+	for name, o := range map[string]DiffFormat{
 		"diff.txt":       {Options: Options{Top: -1, Width: 110}},
 		"diff_short.txt": {Options: Options{Top: 1, ASCII: true, Width: 110}, IgnoreTime: true},
 	} {
@@ -48,7 +48,7 @@ func TestDiffTextIsHarmless(t *testing.T) {
 	d := aggregate.Compare(comparedOf(t, jobs.Fixture()), comparedOf(t, b), aggregate.DiffOptions{Pairs: -1})
 	d.Judge(aggregate.Limits{aggregate.InBytes: 0})
 	var text bytes.Buffer
-	if err := Diff(&text, d, DiffOptions{Options: Options{Top: -1}, NameA: evil, NameB: evil}); err != nil {
+	if err := Diff(&text, d, DiffFormat{Options: Options{Top: -1}, NameA: evil, NameB: evil}); err != nil {
 		t.Fatal(err)
 	}
 	for i, c := range text.String() {
@@ -84,7 +84,7 @@ func TestDiffOfEfficiency(t *testing.T) {
 	} {
 		var b bytes.Buffer
 		d := aggregate.Compare(comparedOf(t, jobs.Computing(6, 10)), comparedOf(t, c.b), aggregate.DiffOptions{})
-		if err := Diff(&b, d, DiffOptions{Options: Options{Top: -1}}); err != nil {
+		if err := Diff(&b, d, DiffFormat{Options: Options{Top: -1}}); err != nil {
 			t.Fatal(err)
 		}
 		_, rest, _ := strings.Cut(b.String(), "parallel efficiency")
@@ -109,7 +109,7 @@ func comparedOf(t *testing.T, ps []*profile.Profile) *aggregate.ComparedJob {
 func diffOf(t *testing.T, a, b *aggregate.ComparedJob) string {
 	t.Helper()
 	var text strings.Builder
-	if err := Diff(&text, aggregate.Compare(a, b, aggregate.DiffOptions{Pairs: -1}), DiffOptions{Options: Options{Top: -1}, NameA: "a", NameB: "b"}); err != nil {
+	if err := Diff(&text, aggregate.Compare(a, b, aggregate.DiffOptions{Pairs: -1}), DiffFormat{Options: Options{Top: -1}, NameA: "a", NameB: "b"}); err != nil {
 		t.Fatal(err)
 	}
 	return text.String()
@@ -186,7 +186,7 @@ func TestDiffOfSettings(t *testing.T) {
 	d := &aggregate.Diff{Settings: []aggregate.SettingChange{{Name: "watch-unexpected", A: value("9")}},
 		Variables: []aggregate.SettingChange{{Name: "UCX_TLS", B: value("self")}, {Name: "btl_eager_limit", A: value("4096"), B: value("8192")}, {Name: "no_such", A: value("1")}}}
 	var got strings.Builder
-	if err := Diff(&got, d, DiffOptions{Options: Options{Top: 2}}); err != nil {
+	if err := Diff(&got, d, DiffFormat{Options: Options{Top: 2}}); err != nil {
 		t.Fatal(err)
 	}
 	const want = "setting watch-unexpected: 9 in A, default in B\n" +
