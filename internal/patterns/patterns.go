@@ -26,14 +26,14 @@ const (
 	Random       PatternKind = "random"
 )
 
-// Direction says which way the data of a tree, or of a master, go.
-type Direction string
+// TreeDirection says which way the data of a tree, or of a master, go.
+type TreeDirection string
 
 // The directions.
 const (
-	FromRoot Direction = "from root"
-	ToRoot   Direction = "to root"
-	BothWays Direction = "both"
+	FromRoot TreeDirection = "from root"
+	ToRoot   TreeDirection = "to root"
+	BothWays TreeDirection = "both"
 )
 
 // A Component is one pattern of a matrix. Fields that a kind has no use for are empty.
@@ -59,9 +59,9 @@ type Component struct {
 
 	Stages []int `json:"stages,omitempty"` // of butterflies: the distances of partners
 
-	Root      *int      `json:"root,omitempty"`      // of trees and master-worker
-	Direction Direction `json:"direction,omitempty"` // of trees and master-worker
-	Shape     string    `json:"shape,omitempty"`     // of trees: binomial, 2-ary, 3-ary …
+	Root      *int          `json:"root,omitempty"`      // of trees and master-worker
+	Direction TreeDirection `json:"direction,omitempty"` // of trees and master-worker
+	Shape     string        `json:"shape,omitempty"`     // of trees: binomial, 2-ary, 3-ary …
 
 	Peers float64 `json:"peers,omitempty"` // of random traffic: to how many a rank sends, on average
 
