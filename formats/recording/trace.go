@@ -99,9 +99,9 @@ func withUnread(path, doing string, use func(*file) error) error {
 	return nil
 }
 
-// Events are the events of one process: a profile.EventSource. Files are open
+// EventReader are the events of one process: a profile.EventSource. Files are open
 // only while events are read.
-type Events struct {
+type EventReader struct {
 	trace profile.Trace
 	of    *profile.Profile
 	clock Clock
@@ -113,7 +113,7 @@ type Events struct {
 
 // reading is the state while the events of a process are read.
 type reading struct {
-	*Events
+	*EventReader
 	order   binary.ByteOrder
 	files   []*eventFile
 	streams [][]chunk
@@ -125,12 +125,12 @@ type reading struct {
 // OpenEvents opens the events of a process. p is its profile, read from the
 // recording next to them; the names of communicators and call sites are taken
 // from it.
-func OpenEvents(p *profile.Profile, c Clock) (*Events, error) {
-	e := &Events{of: p, clock: c, names: EventFiles(p.Source)}
+func OpenEvents(p *profile.Profile, c Clock) (*EventReader, error) {
+	e := &EventReader{of: p, clock: c, names: EventFiles(p.Source)}
 	if len(e.names) == 0 {
 		return nil, fmt.Errorf("%s: its process was not traced", p.Source)
 	}
-	r := reading{Events: e}
+	r := reading{EventReader: e}
 	defer r.close()
 	err := withFile(p.Source, func(f *file) error {
 		r.order = f.order
@@ -170,7 +170,7 @@ func OpenEvents(p *profile.Profile, c Clock) (*Events, error) {
 // CountEvents returns how many events there are now next to the recording at
 // path.
 func CountEvents(path string) (uint64, error) {
-	r := reading{Events: &Events{of: &profile.Profile{Source: path}, names: EventFiles(path)}}
+	r := reading{EventReader: &EventReader{of: &profile.Profile{Source: path}, names: EventFiles(path)}}
 	defer r.close()
 	err := withFile(path, func(f *file) error {
 		r.order = f.order
@@ -270,7 +270,7 @@ func (r *reading) find(c chunk) (chunk, error) {
 	return c, fmt.Errorf("%s: byte %d: %w, and is not kept: its process still runs", c.in.Name(), c.at-chunkHead, errMoved)
 }
 
-func (e *Events) problem(in eventInput, at int64, why string) {
+func (e *EventReader) problem(in eventInput, at int64, why string) {
 	if len(e.Problems) < maxProblems {
 		e.Problems = append(e.Problems, fmt.Sprintf("%s: byte %d: %s", in.Name(), at, why))
 	}
@@ -293,7 +293,7 @@ func (r *reading) open() error {
 }
 
 // describe sets e.trace from the profile, with times on the common clock.
-func (e *Events) describe(p *profile.Profile, f *file) {
+func (e *EventReader) describe(p *profile.Profile, f *file) {
 	at := func(c layout.Clock) int64 {
 		if c.Ticks == 0 {
 			return 0
@@ -525,15 +525,15 @@ func (r *rows) slice(index uint32) string {
 }
 
 // Trace returns what is known about the process.
-func (e *Events) Trace() *profile.Trace { return &e.trace }
+func (e *EventReader) Trace() *profile.Trace { return &e.trace }
 
 // batch is the largest number of events that f gets at once.
 const batch = 1 << 16
 
 // Each calls f with the events, in batches. It takes about 20 bytes of memory
 // for each event of the process.
-func (e *Events) Each(f func(*profile.Events, []profile.EventKind) error) error {
-	r := reading{Events: e}
+func (e *EventReader) Each(f func(*profile.Events, []profile.EventKind) error) error {
+	r := reading{EventReader: e}
 	defer r.close()
 	if err := r.open(); err != nil {
 		return err
