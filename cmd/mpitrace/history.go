@@ -203,10 +203,10 @@ func addRun(log io.Writer, h *history.History, path string) *history.Skipped {
 	return nil
 }
 
-func findingsOf(found []findings.Finding) []history.Finding {
-	out := []history.Finding{}
+func findingsOf(found []findings.Finding) []history.NotedFinding {
+	out := []history.NotedFinding{}
 	for _, f := range found {
-		out = append(out, history.Finding{Rule: string(f.Rule), Share: f.Share, OfTime: f.Of == findings.OfTime, Call: f.Call, Callsite: f.Callsite,
+		out = append(out, history.NotedFinding{Rule: string(f.Rule), Share: f.Share, OfTime: f.Of == findings.OfTime, Call: f.Call, Callsite: f.Callsite,
 			Text: f.Text, Uncertain: f.Uncertain})
 	}
 	return out

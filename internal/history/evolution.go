@@ -27,9 +27,9 @@ type Step struct {
 	SpreadKnown   bool `json:"spread_known"`
 	TimesCompared bool `json:"times_compared"` // false if the calls of a run were not timed
 
-	Changes     []Change  `json:"changes"` // the largest change of time first, then of bytes
-	Appeared    []Finding `json:"findings_appeared"`
-	Disappeared []Finding `json:"findings_disappeared"`
+	Changes     []Change       `json:"changes"` // the largest change of time first, then of bytes
+	Appeared    []NotedFinding `json:"findings_appeared"`
+	Disappeared []NotedFinding `json:"findings_disappeared"`
 
 	// Diff is the difference between the runs with the median wall times.
 	Diff *aggregate.Diff `json:"diff"`
@@ -115,7 +115,7 @@ func (c *Configuration) evolvesFrom(first *Configuration) bool {
 func sideOf(c *Configuration) Side {
 	s := Side{Version: c.Version, Runs: c.Runs, Median: c.median().Dir, WallTimeS: c.WallTimeS}
 	for _, r := range c.runs {
-		if slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Rule == oversubscribed }) {
+		if slices.ContainsFunc(r.Findings, func(f NotedFinding) bool { return f.Rule == oversubscribed }) {
 			s.Oversubscribed++
 		}
 	}

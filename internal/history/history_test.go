@@ -257,7 +257,7 @@ func TestFindings(t *testing.T) {
 		for i := range 3 {
 			for r, has := range map[*history.Run]bool{a[i]: test.a[i], b[i]: test.b[i]} {
 				if has {
-					r.Findings = append(r.Findings, history.Finding{Rule: test.rule, OfTime: test.ofTime})
+					r.Findings = append(r.Findings, history.NotedFinding{Rule: test.rule, OfTime: test.ofTime})
 				}
 			}
 		}

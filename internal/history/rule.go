@@ -99,16 +99,16 @@ const oversubscribed = "oversubscribed"
 // turn noise into a change.
 func (s *Step) compareFindings(a, b *Configuration) {
 	timeChanged := slices.ContainsFunc(s.Changes, func(c Change) bool { return c.Measure == Time })
-	counts := func(f *Finding) bool { return f.Rule != oversubscribed && (!f.OfTime || timeChanged) }
+	counts := func(f *NotedFinding) bool { return f.Rule != oversubscribed && (!f.OfTime || timeChanged) }
 	s.Appeared, s.Disappeared = b.findingsNotIn(a, counts), a.findingsNotIn(b, counts)
 }
 
 // findingsNotIn returns the findings that all runs of c have and no run of o.
-func (c *Configuration) findingsNotIn(o *Configuration, counts func(*Finding) bool) []Finding {
-	out := []Finding{}
+func (c *Configuration) findingsNotIn(o *Configuration, counts func(*NotedFinding) bool) []NotedFinding {
+	out := []NotedFinding{}
 	for _, f := range c.median().Findings {
 		has := func(r *Run) bool {
-			return slices.ContainsFunc(r.Findings, func(g Finding) bool { return g.Rule == f.Rule })
+			return slices.ContainsFunc(r.Findings, func(g NotedFinding) bool { return g.Rule == f.Rule })
 		}
 		lacks := func(r *Run) bool { return !has(r) }
 		if counts(&f) && !slices.ContainsFunc(c.runs, lacks) && !slices.ContainsFunc(o.runs, has) {

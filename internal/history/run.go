@@ -27,7 +27,7 @@ type Run struct {
 	POP       *aggregate.POP `json:"pop"`        // as in a Summary
 	Bytes     uint64         `json:"bytes"`      // sent; each message once
 	Messages  uint64         `json:"messages"`
-	Findings  []Finding      `json:"findings"`
+	Findings  []NotedFinding `json:"findings"`
 
 	Complete bool     `json:"complete"`
 	Problems []string `json:"problems"` // why the record is not complete
@@ -39,8 +39,8 @@ type Run struct {
 	sites []aggregate.CallSite
 }
 
-// Finding is a finding of package findings.
-type Finding struct {
+// NotedFinding is a finding of package findings.
+type NotedFinding struct {
 	Rule      string  `json:"rule"`
 	Share     float64 `json:"share"`
 	OfTime    bool    `json:"of_time"` // whether it is about time
@@ -94,7 +94,7 @@ func RunOf(src profile.Source, o aggregate.Options) (*Run, *aggregate.Summary, e
 	}
 	s := job.Summary()
 	r := &Run{Job: 1, Jobs: 1, Program: s.Program, Arguments: []string{}, Ranks: s.RanksExpected, Version: Version{in.buildID, profile.LibraryName(s.Library)},
-		Started: s.Started, Timing: s.Timing, WallTimeS: s.WallTimeS, MPITimeS: s.MPITimeS, POP: s.POP, Findings: []Finding{},
+		Started: s.Started, Timing: s.Timing, WallTimeS: s.WallTimeS, MPITimeS: s.MPITimeS, POP: s.POP, Findings: []NotedFinding{},
 		Complete: len(s.Problems) == 0, Problems: append([]string{}, s.Problems...),
 		Compared: s.RanksFinalized == s.RanksExpected}
 	if len(s.Command) > 1 {
