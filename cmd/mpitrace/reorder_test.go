@@ -118,11 +118,11 @@ func TestReorder(t *testing.T) {
 		}
 		a := found.Jobs[0]
 		want := []placement.OrderCost{
-			{Order: "as it ran", Cost: placement.Cost{Objective: c.all * c.far, Levels: []uint64{0, c.all}}, Ratio: 1, LeavesNode: c.all, Largest: placement.Flow{From: "a", To: "b", Amount: c.largest}},
+			{Order: "as it ran", Cost: placement.Cost{Objective: c.all * c.far, Levels: []uint64{0, c.all}}, Ratio: 1, LeavesNode: c.all, Largest: placement.NodeFlow{From: "a", To: "b", Amount: c.largest}},
 			{Order: "best found", Cost: placement.Cost{Objective: c.all * c.near, Levels: []uint64{c.all, 0}}, Ratio: float64(c.near) / float64(c.far)},
-			{Order: "block", Cost: placement.Cost{Objective: c.all * c.far, Levels: []uint64{0, c.all}}, Ratio: 1, LeavesNode: c.all, Largest: placement.Flow{From: "a", To: "b", Amount: c.largest}},
+			{Order: "block", Cost: placement.Cost{Objective: c.all * c.far, Levels: []uint64{0, c.all}}, Ratio: 1, LeavesNode: c.all, Largest: placement.NodeFlow{From: "a", To: "b", Amount: c.largest}},
 			// In turn, ranks 0, 2, 4 and 6 are on a.
-			{Order: "round-robin", Cost: placement.Cost{Objective: c.all * c.far, Levels: []uint64{0, c.all}}, Ratio: 1, LeavesNode: c.all, Largest: placement.Flow{From: "a", To: "b", Amount: c.largest * 3 / 4}},
+			{Order: "round-robin", Cost: placement.Cost{Objective: c.all * c.far, Levels: []uint64{0, c.all}}, Ratio: 1, LeavesNode: c.all, Largest: placement.NodeFlow{From: "a", To: "b", Amount: c.largest * 3 / 4}},
 		}
 		if diff := cmp.Diff(want, a.Orders[:4]); diff != "" {
 			t.Errorf("%q: %s", c.flags, diff)

@@ -93,14 +93,14 @@ type Distance struct {
 type OrderCost struct {
 	Order string `json:"order"` // its name
 	Cost
-	Ratio      float64 `json:"ratio"`       // of the objective to that of the first row; 1 if both are 0
-	LeavesNode uint64  `json:"leaves_node"` // between ranks on different nodes
-	Largest    Flow    `json:"largest_flow"`
+	Ratio      float64  `json:"ratio"`       // of the objective to that of the first row; 1 if both are 0
+	LeavesNode uint64   `json:"leaves_node"` // between ranks on different nodes
+	Largest    NodeFlow `json:"largest_flow"`
 }
 
-// A Flow is what ranks of a node send to those of another. Without names it is the mean
+// A NodeFlow is what ranks of a node send to those of another. Without names it is the mean
 // of several orders.
-type Flow struct {
+type NodeFlow struct {
 	From   string `json:"from,omitempty"`
 	To     string `json:"to,omitempty"`
 	Amount uint64 `json:"amount"`
@@ -217,7 +217,7 @@ func (q *Question) row(name string, traffic *Exchange, o Order) OrderCost {
 }
 
 // largestFlow returns the largest flow from one node to another.
-func (q *Question) largestFlow(o Order) Flow {
+func (q *Question) largestFlow(o Order) NodeFlow {
 	node := q.Topology.NodeOf(o)
 	flows := q.Matrix.Fold(func(rank int) int {
 		if rank < 0 || rank >= len(node) {
@@ -239,7 +239,7 @@ func (q *Question) largestFlow(o Order) Flow {
 		}
 	}
 	name := q.Topology.nodeNames()
-	return Flow{name[largest.From], name[largest.To], q.By.Of(largest.Volume)}
+	return NodeFlow{name[largest.From], name[largest.To], q.By.Of(largest.Volume)}
 }
 
 // random returns the mean of several random orders.

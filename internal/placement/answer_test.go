@@ -38,10 +38,10 @@ func TestAsk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inTurn := OrderCost{Cost: Cost{7*1 + 9*10 + (8+2)*100, []uint64{7, 9, 10}}, Ratio: 1, LeavesNode: 10, Largest: Flow{"node 0", "node 1", 6}}
+	inTurn := OrderCost{Cost: Cost{7*1 + 9*10 + (8+2)*100, []uint64{7, 9, 10}}, Ratio: 1, LeavesNode: 10, Largest: NodeFlow{"node 0", "node 1", 6}}
 	ran, turn := inTurn, inTurn
 	ran.Order, turn.Order = AsItRan, InTurn
-	block := OrderCost{InBlocks, Cost{(8+2)*1 + 7*10 + 9*100, []uint64{10, 7, 9}}, 980.0 / 1097, 9, Flow{"node 1", "node 0", 9}}
+	block := OrderCost{InBlocks, Cost{(8+2)*1 + 7*10 + 9*100, []uint64{10, 7, 9}}, 980.0 / 1097, 9, NodeFlow{"node 1", "node 0", 9}}
 	// 0 and 4 share a socket, 1 and 2 their node, 5 is elsewhere.
 	best := OrderCost{BestFound, Cost{9*1 + (8+7)*10 + 2*100, []uint64{9, 15, 2}}, 359.0 / 1097, 2, a.Orders[1].Largest}
 	if diff := cmp.Diff([]OrderCost{ran, best, block, turn}, a.Orders[:4]); diff != "" {
@@ -112,7 +112,7 @@ func TestAskByMessages(t *testing.T) {
 	}
 	// In blocks: 2 + 20 messages in sockets, 1 in a node, 1 between nodes.
 	block := a.Row(InBlocks)
-	if want := (Cost{22*1 + 1*10 + 1*100, []uint64{22, 1, 1}}); !cmp.Equal(want, block.Cost) || block.Largest != (Flow{"node 1", "node 0", 1}) {
+	if want := (Cost{22*1 + 1*10 + 1*100, []uint64{22, 1, 1}}); !cmp.Equal(want, block.Cost) || block.Largest != (NodeFlow{"node 1", "node 0", 1}) {
 		t.Errorf("%+v", block)
 	}
 	if a.Ran() != nil || a.Orders[0].Order != BestFound || !a.NearBest { // block is the best order
