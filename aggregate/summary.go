@@ -63,8 +63,8 @@ type Summary struct {
 	Direct MatrixTotals `json:"direct_traffic"` // point-to-point and one-sided, added up
 	Pairs  []PairTotals `json:"top_pairs"`      // pairs with the most point-to-point and one-sided bytes; if there are none, with the most in collectives
 
-	Heatmap           *Heatmap `json:"heatmap,omitempty"`             // point-to-point and one-sided
-	CollectiveHeatmap *Heatmap `json:"heatmap_collectives,omitempty"` // logical volume of collectives
+	Heatmap           *BinnedMatrix `json:"heatmap,omitempty"`             // point-to-point and one-sided
+	CollectiveHeatmap *BinnedMatrix `json:"heatmap_collectives,omitempty"` // logical volume of collectives
 
 	LateReceives []LateReceives `json:"late_receives"`         // call sites with the most late receives first
 	LateOver     string         `json:"late_over,omitempty"`   // value of --watch-unexpected: number of messages that may wait; mixed if ranks differ

@@ -211,7 +211,7 @@ func (w *watcher) show(reading *view.Reading) error {
 func (w *watcher) watched(job *view.Job) *report.Watched {
 	out := &report.Watched{Status: job.Status, Totals: job.Totals, Hanging: job.Hanging}
 	if h, known := w.heatmaps.Load(job.Status.Run); known {
-		out.Heatmap = h.(*aggregate.Heatmap)
+		out.Heatmap = h.(*aggregate.BinnedMatrix)
 	}
 	var away []int
 	for i := range job.Waits {

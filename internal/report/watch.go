@@ -16,7 +16,7 @@ type Watched struct {
 	Hanging string           // ranks that have been in one call for long; empty for none
 	Away    profile.RankSet  // ranks that cannot be checked from this node
 	AwayS   float64          // age of what is known of them, in seconds: the oldest
-	Heatmap *aggregate.Heatmap
+	Heatmap *aggregate.BinnedMatrix
 }
 
 // Rates are amounts per second, over all ranks.
