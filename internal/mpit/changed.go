@@ -59,7 +59,7 @@ func ChangedHere(ctx context.Context, o interpose.BuildOptions) ([]ChangedCVar, 
 	if kept, ok := readKept(path); ok && kept.Environment == environment {
 		return kept.Changes, nil
 	}
-	var defaults, here *List
+	var defaults, here *Catalogue
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
 		defaults, err = Defaults(ctx, o)
@@ -111,7 +111,7 @@ func environmentKey(env []string) string {
 
 // parameterFiles returns the parameter files that Open MPI reads, as its
 // variables name them.
-func parameterFiles(l *List) []keyFile {
+func parameterFiles(l *Catalogue) []keyFile {
 	files := []keyFile{}
 	for _, name := range []string{"mca_base_param_files", "mca_base_override_param_file"} {
 		v, err := l.CVar(name)

@@ -85,7 +85,7 @@ func TestCheck(t *testing.T) {
 }
 
 func TestCVar(t *testing.T) {
-	l := &List{}
+	l := &Catalogue{}
 	for _, name := range []string{"btl_tcp_eager_limit", "btl_self_eager_limit", "btl_tcp_links", "MPIR_CVAR_BCAST_MIN_PROCS", "x"} {
 		l.CVars = append(l.CVars, CVar{VariableInfo: VariableInfo{Name: name}})
 	}
@@ -149,7 +149,7 @@ func TestPattern(t *testing.T) {
 
 func TestSelect(t *testing.T) {
 	l := parsed(t, sample)
-	names := func(l *List) (all []string) {
+	names := func(l *Catalogue) (all []string) {
 		for _, v := range l.CVars {
 			all = append(all, v.Name)
 		}

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// List is everything that a library offers. Texts are as the library gives them
+// Catalogue is everything that a library offers. Texts are as the library gives them
 // and need not be UTF-8.
-type List struct {
+type Catalogue struct {
 	Library    string          `json:"library"`  // the text of MPI_Get_library_version
 	Standard   string          `json:"standard"` // version of the Standard in mpi.h, "3.1"
 	CVars      []CVar          `json:"cvars"`

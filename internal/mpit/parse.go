@@ -71,7 +71,7 @@ func (e *entry) fail(format string, args ...any) {
 // reader builds a List from entries. Enumerations come before the variables
 // that use them. Categories name their members by index.
 type reader struct {
-	list    *List
+	list    *Catalogue
 	enums   map[string]int // Enum.ID, by the library's id
 	members []members      // of each of list.Categories
 }
@@ -80,8 +80,8 @@ type members struct{ cvars, pvars, events []int }
 
 // Parse parses the output of interpose/mpit. A list without its last line is an
 // error.
-func Parse(text []byte) (*List, error) {
-	r := reader{enums: map[string]int{}, list: &List{CVars: []CVar{}, PVars: []PVar{}, Categories: []Category{},
+func Parse(text []byte) (*Catalogue, error) {
+	r := reader{enums: map[string]int{}, list: &Catalogue{CVars: []CVar{}, PVars: []PVar{}, Categories: []Category{},
 		Enums: []Enum{}, Events: []EventType{}, Sources: []ClockedSource{}, Errors: []Error{}}} // in JSON empty lists instead of null
 	ended := false
 	n := 0
@@ -224,7 +224,7 @@ func into(category string, indices []int, of map[int]*VariableInfo) (names []str
 }
 
 // name sets a variable's enumeration and the name of its value.
-func (l *List) name(v *VariableInfo) {
+func (l *Catalogue) name(v *VariableInfo) {
 	if v.EnumID == 0 {
 		return
 	}

@@ -31,7 +31,7 @@ category index=1 name=part about= cvar=1 pvar=0 event=0
 end lines=16
 `
 
-func parsed(t *testing.T, text string) *List {
+func parsed(t *testing.T, text string) *Catalogue {
 	t.Helper()
 	l, err := Parse([]byte(text))
 	if err != nil {
@@ -45,7 +45,7 @@ func TestParse(t *testing.T) {
 		return VariableInfo{Index: index, Name: name, Verbosity: v, Type: typ, Count: count, Binding: binding}
 	}
 	with := func(v VariableInfo, f func(*VariableInfo)) VariableInfo { f(&v); return v }
-	want := &List{
+	want := &Catalogue{
 		Library: "An MPI 1.0", Standard: "4.1",
 		Enums: []Enum{{1, "on or off", []Item{{0, "off"}, {1, "on"}}}, {2, "flags", []Item{{1, "send"}, {2, "put"}, {4, "get"}}}},
 		CVars: []CVar{
@@ -136,7 +136,7 @@ func FuzzReader(f *testing.F) {
 	f.Add([]byte("end lines=0\n"))
 	f.Add([]byte(strings.ReplaceAll(sample, "index=0", "index=-1")))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		var l *List
+		var l *Catalogue
 		used := testenv.Allocated(func() { l, _ = Parse(text) })
 		if limit := uint64(1<<20 + 400*len(text)); used > limit {
 			t.Errorf("%d bytes allocated for a text of %d bytes", used, len(text))

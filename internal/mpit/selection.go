@@ -19,7 +19,7 @@ var AllKinds = Kinds{true, true, true, true, true}
 // left out. Categories and enumerations are selected by their own name or by
 // that of a variable in them, and categories also with a category in them.
 // Errors are always included.
-func (l *List) Select(s EntrySelection) (chosen *List, above int) {
+func (l *Catalogue) Select(s EntrySelection) (chosen *Catalogue, above int) {
 	out := *l
 	shows := func(kind bool, name string, level Verbosity) bool {
 		if !s.Pattern.Match(name) {
@@ -55,7 +55,7 @@ func (l *List) Select(s EntrySelection) (chosen *List, above int) {
 }
 
 // limit removes the entries of other kinds.
-func (l *List) limit(k Kinds) {
+func (l *Catalogue) limit(k Kinds) {
 	if !k.CVars {
 		l.CVars = []CVar{}
 	}
@@ -74,7 +74,7 @@ func (l *List) limit(k Kinds) {
 }
 
 // Empty reports whether the list has no entries.
-func (l *List) Empty() bool {
+func (l *Catalogue) Empty() bool {
 	return len(l.CVars)+len(l.PVars)+len(l.Categories)+len(l.Enums)+len(l.Events)+len(l.Sources) == 0
 }
 

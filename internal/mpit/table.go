@@ -11,7 +11,7 @@ import (
 )
 
 // WriteArrow writes a list as an Arrow IPC file with one row for each entry.
-func WriteArrow(w io.Writer, l *List) error { return writeRows(w, l.Library, l.rows()) }
+func WriteArrow(w io.Writer, l *Catalogue) error { return writeRows(w, l.Library, l.rows()) }
 
 func writeRows(w io.Writer, library string, rows []*row) error {
 	return table.WriteArrow(w, Columns, slices.Values(rows), table.Options[*row]{Metadata: map[string]string{
@@ -71,12 +71,12 @@ func given(s *string) (string, bool) {
 }
 
 // WriteArrowFile writes the file whole or not at all.
-func WriteArrowFile(path string, l *List) error {
+func WriteArrowFile(path string, l *Catalogue) error {
 	return atomicfile.Write(path, func(w io.Writer) error { return WriteArrow(w, l) })
 }
 
 // rows returns the list as rows of a table.
-func (l *List) rows() []*row {
+func (l *Catalogue) rows() []*row {
 	var out []*row
 	for i := range l.CVars {
 		r := variableRow("cvar", &l.CVars[i].VariableInfo)
