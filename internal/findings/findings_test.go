@@ -219,7 +219,7 @@ func TestOversubscribedInMPI(t *testing.T) {
 func TestAbort(t *testing.T) {
 	code, status := int32(-1), 255
 	s := computing(9.9, 9.9)
-	s.Ends = []aggregate.End{{Rank: 1, State: profile.EndExited, Status: &status, Calls: []aggregate.OpenCall{{Call: "Abort", ErrorCode: &code,
+	s.Ends = []aggregate.End{{Rank: 1, State: profile.EndExited, Status: &status, Calls: []aggregate.UnfinishedCall{{Call: "Abort", ErrorCode: &code,
 		Callsite: &aggregate.Site{Place: aggregate.Place{Label: "fail app.c:9"}}}}}, {Rank: 0, State: profile.EndKilled, Signal: "SIGTERM"}}
 	want := "Rank 1 called Abort at fail app.c:9 with error code -1. Afterwards 1 other process ended without MPI_Finalize."
 	if found := Of(s, nil); len(found) != 1 || found[0].Text != want {

@@ -116,7 +116,7 @@ func (o *printer) groupText(g endGroup) {
 			}
 		}
 	}
-	if slices.ContainsFunc(first.Calls, func(c aggregate.OpenCall) bool { return c.Requests > 0 }) {
+	if slices.ContainsFunc(first.Calls, func(c aggregate.UnfinishedCall) bool { return c.Requests > 0 }) {
 		o.receivesText(g)
 	}
 }
@@ -252,7 +252,7 @@ func (o *printer) howLong(g endGroup, i int) string {
 }
 
 // peerWord returns the role of the peer in the call, such as "from" or "root".
-func peerWord(c *aggregate.OpenCall) string {
+func peerWord(c *aggregate.UnfinishedCall) string {
 	class, _ := profile.ParseClass(c.Class)
 	switch {
 	case class == profile.P2P && c.Direction == profile.Send.String():
@@ -266,7 +266,7 @@ func peerWord(c *aggregate.OpenCall) string {
 }
 
 // peerText returns, for example, "from 1" or "to 2 (world rank 5) from any source".
-func peerText(c *aggregate.OpenCall) string {
+func peerText(c *aggregate.UnfinishedCall) string {
 	var to, from string
 	switch {
 	case c.Peer == profile.PeerAnySource:
