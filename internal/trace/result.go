@@ -34,7 +34,7 @@ type Result struct {
 	// efficiencies include waiting for a processor.
 	Oversubscribed []profile.Oversubscription `json:"oversubscribed"`
 	Runtime        float64                    `json:"runtime_s"`             // from the first end of Init to the last start of Finalize, or last known time
-	POP            *POP                       `json:"pop"`                   // nil if traces are cut, because missing calls would look like computing, or if no rank finalized
+	POP            *POPFactors                `json:"pop"`                   // nil if traces are cut, because missing calls would look like computing, or if no rank finalized
 	CriticalPath   *CriticalPath              `json:"critical_path"`         // nil if traces are cut
 	Frames         *Frames                    `json:"frames,omitempty"`      // nil if none were requested
 	Clocks         *profile.JobClocks         `json:"clocks,omitempty"`      // how the hosts' clocks were compared; nil if there is one clock
