@@ -35,7 +35,7 @@ func newManual() *cobra.Command {
 }
 
 // manualPage is the manual page of mpitrace.
-type manualPage struct{ *commandline.Page }
+type manualPage struct{ *commandline.ManualPage }
 
 // manual returns the manual page, from the help of the commands and the list of
 // settings.
