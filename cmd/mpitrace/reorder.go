@@ -372,13 +372,13 @@ func (o *reorderOptions) write(a *reordered) error {
 	if before == nil {
 		before, name = placement.Block(a.Ranks), placement.InBlocks
 	}
-	pair := &plot.Pair{Left: o.heatmap(a, name, before), Right: o.heatmap(a, placement.BestFound, a.Slot)}
+	pair := &plot.HeatmapPair{Left: o.heatmap(a, name, before), Right: o.heatmap(a, placement.BestFound, a.Slot)}
 	draw := pictures[strings.ToLower(filepath.Ext(o.plot))]
 	return run.WriteOutput(o.plot, o.force, func(w io.Writer) error { return draw(pair, w) })
 }
 
 // pictures are the formats of --plot, by the extension of the file.
-var pictures = map[string]func(*plot.Pair, io.Writer) error{".png": (*plot.Pair).WritePNG, ".svg": (*plot.Pair).WriteSVG, ".pdf": (*plot.Pair).WritePDF}
+var pictures = map[string]func(*plot.HeatmapPair, io.Writer) error{".png": (*plot.HeatmapPair).WritePNG, ".svg": (*plot.HeatmapPair).WriteSVG, ".pdf": (*plot.HeatmapPair).WritePDF}
 
 // heatmap returns the matrix with the ranks in the order of their slots.
 func (o *reorderOptions) heatmap(a *reordered, name string, order placement.Order) *plot.Heatmap {
