@@ -80,15 +80,15 @@ func (o *options) parseLines() error {
 
 // parts returns the flags that select a part of the messages, in the order in
 // which file names contain them.
-func (o *options) parts() []commandline.Part {
+func (o *options) parts() []commandline.SelectedPart {
 	out := o.selection.Parts()
-	for _, p := range []commandline.Part{{Name: "ranks", Value: o.ranksText}, {Name: "from", Value: o.fromText}, {Name: "to", Value: o.toText}} {
+	for _, p := range []commandline.SelectedPart{{Name: "ranks", Value: o.ranksText}, {Name: "from", Value: o.fromText}, {Name: "to", Value: o.toText}} {
 		if p.Value != "" {
 			out = append(out, p)
 		}
 	}
 	if o.noSelf {
-		out = append(out, commandline.Part{Name: "no-self"})
+		out = append(out, commandline.SelectedPart{Name: "no-self"})
 	}
 	return out
 }
@@ -104,10 +104,10 @@ func (o *options) selected() string { return commandline.InWords(o.parts()) }
 func (o *options) slug(f *matrixfile.SheetFormat) string {
 	parts := o.parts()
 	if o.by != "rank" {
-		parts = append(parts, commandline.Part{Name: "by", Value: o.by})
+		parts = append(parts, commandline.SelectedPart{Name: "by", Value: o.by})
 	}
 	if o.symmetric && f.Name != "mat" {
-		parts = append(parts, commandline.Part{Name: "symmetric"})
+		parts = append(parts, commandline.SelectedPart{Name: "symmetric"})
 	}
 	out := ""
 	for _, p := range parts {

@@ -156,12 +156,12 @@ func parseSizeClasses(text string) ([]uint8, error) {
 	return out, nil
 }
 
-// Part is a flag that selects a part of the traffic, and its value.
-type Part struct{ Name, Value string }
+// SelectedPart is a flag that selects a part of the traffic, and its value.
+type SelectedPart struct{ Name, Value string }
 
 // Parts returns the flags that were given, in a fixed order.
-func (s *SelectionFlags) Parts() []Part {
-	var out []Part
+func (s *SelectionFlags) Parts() []SelectedPart {
+	var out []SelectedPart
 	for _, list := range []struct {
 		name   string
 		values []string
@@ -169,7 +169,7 @@ func (s *SelectionFlags) Parts() []Part {
 		{"size-class", slices.DeleteFunc([]string{s.Sizes}, func(text string) bool { return text == "" })},
 		{"callsite", s.Callsites}, {"direction", s.directions}} {
 		if len(list.values) > 0 {
-			out = append(out, Part{list.name, strings.Join(list.values, ",")})
+			out = append(out, SelectedPart{list.name, strings.Join(list.values, ",")})
 		}
 	}
 	return out
@@ -179,7 +179,7 @@ func (s *SelectionFlags) Parts() []Part {
 func (s *SelectionFlags) Kinds() bool { return len(s.ClassNames)+len(s.Calls)+len(s.directions) > 0 }
 
 // InWords describes parts of the traffic in words; empty if there are none.
-func InWords(parts []Part) string {
+func InWords(parts []SelectedPart) string {
 	var out []string
 	for _, p := range parts {
 		out = append(out, strings.TrimSpace(p.Name+" "+p.Value))
