@@ -142,7 +142,7 @@ func FuzzReader(f *testing.F) {
 			t.Errorf("%d bytes allocated for a text of %d bytes", used, len(text))
 		}
 		if l != nil {
-			l.Select(EntrySelection{Pattern{"*a*"}, TunerBasic, AllKinds})
+			l.Select(EntrySelection{NamePattern{"*a*"}, TunerBasic, AllKinds})
 			_ = fmt.Sprint(l.CVars)
 		}
 	})

@@ -4,7 +4,7 @@ import "slices"
 
 // EntrySelection selects entries by name, verbosity and kind.
 type EntrySelection struct {
-	Pattern Pattern
+	Pattern NamePattern
 	UpTo    Verbosity // 0 for all; entries without a level are always selected
 	Kinds   Kinds
 }
