@@ -80,7 +80,7 @@ type Summary struct {
 	// Job.OrderOf returns what others cost.
 	Orders []NodeOrder `json:"orders,omitempty"`
 
-	Physical *Physical `json:"physical,omitempty"` // what the MPI library sent; nil if it was not recorded
+	Physical *PhysicalComparison `json:"physical,omitempty"` // what the MPI library sent; nil if it was not recorded
 
 	Alone map[string]int `json:"own_files,omitempty"` // number of processes with a file of their own, by Profile.Alone
 
