@@ -234,7 +234,7 @@ func (o *reorderOptions) run(cmd *cobra.Command, path string) error {
 // placedJob is what is read of a job.
 type placedJob struct {
 	*run.Traffic
-	processes []placement.Process
+	processes []placement.RankLocation
 	killed    []int  // ranks that ended without MPI_Finalize
 	library   string // MPI library
 	command   string // the program and its arguments
@@ -271,7 +271,7 @@ func (j *placedJob) add(p *profile.Profile) {
 	if p.Rank < 0 {
 		return
 	}
-	j.processes = append(j.processes, placement.Process{Rank: p.Rank, Host: p.Host, Placement: p.Placement})
+	j.processes = append(j.processes, placement.RankLocation{Rank: p.Rank, Host: p.Host, Placement: p.Placement})
 	if p.State != profile.Finalized {
 		j.killed = append(j.killed, p.Rank)
 	}

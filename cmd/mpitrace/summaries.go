@@ -128,7 +128,7 @@ func searchOrder(j *aggregate.Job, s *aggregate.Summary) *placement.Answer {
 	source := placement.TopologySource{Ranks: s.RanksExpected}
 	for i := range s.Ranks {
 		r := &s.Ranks[i]
-		source.Processes = append(source.Processes, placement.Process{Rank: r.Rank, Host: r.Host, Placement: r.Placement})
+		source.Processes = append(source.Processes, placement.RankLocation{Rank: r.Rank, Host: r.Host, Placement: r.Placement})
 	}
 	topology, ran, err := source.Load()
 	if err != nil {

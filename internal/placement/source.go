@@ -26,8 +26,8 @@ type TopologySource struct {
 	Distances  []int64                           // by level, innermost first; nil: by the names of the levels
 	Read       func(file string) ([]byte, error) // reads a file of at most MaxTopologyFile bytes
 
-	Processes []Process // of the job
-	Ranks     int       // of the job
+	Processes []RankLocation // of the job
+	Ranks     int            // of the job
 }
 
 // A NotPresentError says why it is not known where in a topology the ranks ran.
