@@ -68,7 +68,7 @@ type Summary struct {
 
 	LateReceives []LateReceives `json:"late_receives"`         // call sites with the most late receives first
 	LateOver     string         `json:"late_over,omitempty"`   // value of --watch-unexpected: number of messages that may wait; mixed if ranks differ
-	Pvars        []Pvar         `json:"performance_variables"` // variables that were read, by name and object
+	Pvars        []PvarSummary  `json:"performance_variables"` // variables that were read, by name and object
 
 	Localities []Locality `json:"locality,omitempty"` // of the matrices that have entries
 	Balances   []Balance  `json:"balance,omitempty"`  // over the ranks
