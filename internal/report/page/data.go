@@ -50,7 +50,7 @@ type JobData struct {
 	Summary      *findings.Report       `json:"summary,omitempty"`
 	WaitsUnknown bool                   `json:"waits_unknown"` // whether a trace would tell why ranks wait
 	Diff         *aggregate.Diff        `json:"diff,omitempty"`
-	Ranks        *Ranks                 `json:"ranks,omitempty"`
+	Ranks        *RankColumns           `json:"ranks,omitempty"`
 	Matrices     []Sheet                `json:"matrices"`
 	Pairs        *Pairs                 `json:"pairs"`
 	Analysis     *analysis              `json:"analysis"`
