@@ -222,7 +222,7 @@ func (w *watcher) watched(job *view.Job) *report.Watched {
 	}
 	out.Away = profile.RankSetOf(away...)
 	if r := job.Rates; r != nil {
-		out.Rates = &report.Rates{Calls: r.Calls, Messages: r.Messages, Bytes: r.Bytes}
+		out.Rates = &report.JobRates{Calls: r.Calls, Messages: r.Messages, Bytes: r.Bytes}
 	}
 	return out
 }
