@@ -54,15 +54,15 @@ type NotedFinding struct {
 // the most time. A call site that takes 1 % of the time is always among them.
 const mostSites = 300
 
-// Reader is a profile.Source that also notes the version of the program.
-type Reader struct {
+// VersionReader is a profile.Source that also notes the version of the program.
+type VersionReader struct {
 	profile.Source
 	buildID string
 	rank    int
 }
 
 // Each implements profile.Source.
-func (r *Reader) Each(f func(*profile.Profile) error) error {
+func (r *VersionReader) Each(f func(*profile.Profile) error) error {
 	return r.Source.Each(func(p *profile.Profile) error {
 		if id := buildIDOf(p); id != "" && (r.buildID == "" || p.Rank < r.rank) {
 			r.buildID, r.rank = id, p.Rank
@@ -87,7 +87,7 @@ func buildIDOf(p *profile.Profile) string {
 
 // RunOf reads a job.
 func RunOf(src profile.Source, o aggregate.Options) (*Run, *aggregate.Summary, error) {
-	in := &Reader{Source: src}
+	in := &VersionReader{Source: src}
 	job, err := aggregate.Of(in, o)
 	if err != nil {
 		return nil, nil, err
