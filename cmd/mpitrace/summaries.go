@@ -31,7 +31,7 @@ type summaries struct {
 	ranks []*aggregate.RankSummary
 
 	placed map[*aggregate.Summary]*placement.Answer // of jobs on several nodes
-	made   map[string]*patterns.Result              // by the name of the run; none of large jobs
+	made   map[string]*patterns.Decomposition       // by the name of the run; none of large jobs
 	traced analyses
 }
 
@@ -78,7 +78,7 @@ func scratchFor(dir run.Dir, opened *run.Run) *matrix.Scratch {
 // forPage, it also keeps what a page needs.
 func summarize(opened *run.Run, scratch *matrix.Scratch, read time.Time, forPage bool) (found summaries, err error) {
 	o := aggregate.Options{MustAgree: settingsThatAgree(), Scratch: scratch}
-	found.placed, found.made = map[*aggregate.Summary]*placement.Answer{}, map[string]*patterns.Result{}
+	found.placed, found.made = map[*aggregate.Summary]*placement.Answer{}, map[string]*patterns.Decomposition{}
 	if forPage {
 		o.PairDetails = page.MostPairs
 	}

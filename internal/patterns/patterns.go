@@ -79,8 +79,8 @@ type Part struct {
 	TooLarge bool `json:"too_large,omitempty"`
 }
 
-// Result is what the matrices of a job are made of.
-type Result struct {
+// Decomposition is what the matrices of a job are made of.
+type Decomposition struct {
 	Direct Part `json:"direct"` // point-to-point and one-sided
 	// Collectives is the logical volume of collectives. Only all-to-all is looked for:
 	// the others are known by the names of their calls.
@@ -88,8 +88,8 @@ type Result struct {
 }
 
 // Find returns what the matrices of a job of some ranks are made of.
-func Find(ms *matrix.ByClass, ranks int) Result {
-	return Result{Direct: Of(ms.Direct(), ranks), Collectives: ofCollectives(&ms[matrix.Collective], ranks)}
+func Find(ms *matrix.ByClass, ranks int) Decomposition {
+	return Decomposition{Direct: Of(ms.Direct(), ranks), Collectives: ofCollectives(&ms[matrix.Collective], ranks)}
 }
 
 // Bounds of the search.

@@ -29,7 +29,7 @@ type Options struct {
 	Missing []string
 	Traced  map[string]*trace.Result // analyses of the traces, by the name of the run
 	// Patterns says what the matrices are made of, by the name of the run.
-	Patterns map[string]*patterns.Result
+	Patterns map[string]*patterns.Decomposition
 	// Unanalyzed reports whether there are traces that Traced does not have.
 	Unanalyzed bool
 }
