@@ -188,7 +188,7 @@ func addRun(log io.Writer, h *history.History, path string) *history.Skipped {
 	if found := readAnalysis(dir); found != nil {
 		kept = found
 	}
-	var jobs []*history.Run
+	var jobs []*history.PastRun
 	for i, src := range opened.Jobs {
 		r, s, err := history.RunOf(run.LiveSource{Of: src, Read: now, Ended: opened.Ended()}, aggregate.Options{MustAgree: settingsThatAgree()})
 		if err != nil {
@@ -223,9 +223,9 @@ func (k *keptAnalysis) of(job string) *trace.Result {
 }
 
 // compareRuns reads the jobs of two runs again and compares them.
-func compareRuns(a, b *history.Run) (*aggregate.Diff, error) {
+func compareRuns(a, b *history.PastRun) (*aggregate.Diff, error) {
 	var sides [2]*aggregate.ComparedJob
-	for i, r := range []*history.Run{a, b} {
+	for i, r := range []*history.PastRun{a, b} {
 		opened, err := run.OpenCompared(r.Dir, io.Discard) // warnings were printed before
 		if err != nil {
 			return nil, err

@@ -73,11 +73,11 @@ type Configuration struct {
 	LoadBalance             *RepeatedValue `json:"load_balance"`
 	CommunicationEfficiency *RepeatedValue `json:"communication_efficiency"`
 
-	runs []*Run
+	runs []*PastRun
 }
 
 // configurationsOf groups sorted runs.
-func configurationsOf(runs []*Run) []Configuration {
+func configurationsOf(runs []*PastRun) []Configuration {
 	out := []Configuration{}
 	for i, r := range runs {
 		if !r.Compared {
@@ -96,20 +96,20 @@ func configurationsOf(runs []*Run) []Configuration {
 }
 
 func (c *Configuration) measure() {
-	c.Timed = !slices.ContainsFunc(c.runs, func(r *Run) bool { return r.POP == nil || r.MPIShare == nil })
-	c.WallTimeS = c.of(func(r *Run) float64 { return r.WallTimeS })
-	c.Bytes = c.of(func(r *Run) float64 { return float64(r.Bytes) })
+	c.Timed = !slices.ContainsFunc(c.runs, func(r *PastRun) bool { return r.POP == nil || r.MPIShare == nil })
+	c.WallTimeS = c.of(func(r *PastRun) float64 { return r.WallTimeS })
+	c.Bytes = c.of(func(r *PastRun) float64 { return float64(r.Bytes) })
 	if !c.Timed {
 		return
 	}
-	c.MPIShare = new(c.of(func(r *Run) float64 { return *r.MPIShare }))
-	c.ParallelEfficiency = new(c.of(func(r *Run) float64 { return r.POP.ParallelEfficiency }))
-	c.LoadBalance = new(c.of(func(r *Run) float64 { return r.POP.LoadBalance }))
-	c.CommunicationEfficiency = new(c.of(func(r *Run) float64 { return r.POP.CommunicationEfficiency }))
+	c.MPIShare = new(c.of(func(r *PastRun) float64 { return *r.MPIShare }))
+	c.ParallelEfficiency = new(c.of(func(r *PastRun) float64 { return r.POP.ParallelEfficiency }))
+	c.LoadBalance = new(c.of(func(r *PastRun) float64 { return r.POP.LoadBalance }))
+	c.CommunicationEfficiency = new(c.of(func(r *PastRun) float64 { return r.POP.CommunicationEfficiency }))
 }
 
 // of returns a quantity over the repetitions.
-func (c *Configuration) of(value func(*Run) float64) RepeatedValue {
+func (c *Configuration) of(value func(*PastRun) float64) RepeatedValue {
 	values := make([]float64, len(c.runs))
 	for i, r := range c.runs {
 		values[i] = value(r)
@@ -119,8 +119,8 @@ func (c *Configuration) of(value func(*Run) float64) RepeatedValue {
 
 // median returns the run with the median wall time; of an even number, the shorter
 // of the two in the middle.
-func (c *Configuration) median() *Run {
-	sorted := slices.SortedStableFunc(slices.Values(c.runs), func(a, b *Run) int {
+func (c *Configuration) median() *PastRun {
+	sorted := slices.SortedStableFunc(slices.Values(c.runs), func(a, b *PastRun) int {
 		switch {
 		case a.WallTimeS < b.WallTimeS:
 			return -1

@@ -156,18 +156,18 @@ type pairing struct {
 	a, b *Configuration
 }
 
-func (p *pairing) change(of ChangeKind, name string, measure aggregate.MeasureName, value func(*Run) float64) Change {
+func (p *pairing) change(of ChangeKind, name string, measure aggregate.MeasureName, value func(*PastRun) float64) Change {
 	return Change{Of: of, Name: name, Status: aggregate.StatusChanged, Measure: measure, A: p.a.of(value), B: p.b.of(value)}
 }
 
 func (p *pairing) totals() []Change {
-	out := []Change{p.change(OfTotal, "wall time", Time, func(r *Run) float64 { return 1e9 * r.WallTimeS })}
+	out := []Change{p.change(OfTotal, "wall time", Time, func(r *PastRun) float64 { return 1e9 * r.WallTimeS })}
 	if p.step.TimesCompared {
-		out = append(out, p.change(OfTotal, "in MPI", Time, (*Run).inMPINs),
-			p.change(OfTotal, "outside MPI", Time, (*Run).usefulNs))
+		out = append(out, p.change(OfTotal, "in MPI", Time, (*PastRun).inMPINs),
+			p.change(OfTotal, "outside MPI", Time, (*PastRun).usefulNs))
 	}
-	return append(out, p.change(OfTotal, "all", Bytes, func(r *Run) float64 { return float64(r.Bytes) }),
-		p.change(OfTotal, "all", Messages, func(r *Run) float64 { return float64(r.Messages) }))
+	return append(out, p.change(OfTotal, "all", Bytes, func(r *PastRun) float64 { return float64(r.Bytes) }),
+		p.change(OfTotal, "all", Messages, func(r *PastRun) float64 { return float64(r.Messages) }))
 }
 
 // amounts are the measures of a call or of a call site in one run.
@@ -183,7 +183,7 @@ func amountsOf(t *aggregate.CallTotals) amounts {
 
 // changes returns the change of each measure. of returns the amounts in a run, zeros
 // if the run has none.
-func (p *pairing) changes(head Change, of func(*Run) amounts) (out []Change) {
+func (p *pairing) changes(head Change, of func(*PastRun) amounts) (out []Change) {
 	for _, m := range []struct {
 		name  aggregate.MeasureName
 		value func(amounts) float64
@@ -192,7 +192,7 @@ func (p *pairing) changes(head Change, of func(*Run) amounts) (out []Change) {
 		if m.name == Time && !p.step.TimesCompared {
 			continue
 		}
-		c := p.change(head.Of, head.Name, m.name, func(r *Run) float64 { return m.value(of(r)) })
+		c := p.change(head.Of, head.Name, m.name, func(r *PastRun) float64 { return m.value(of(r)) })
 		c.Call, c.Was, c.Callers = head.Call, head.Was, head.Callers
 		out = append(out, c)
 	}
@@ -209,7 +209,7 @@ func (p *pairing) changes(head Change, of func(*Run) amounts) (out []Change) {
 }
 
 func (p *pairing) calls() (out []Change) {
-	byName := map[*Run]map[string]amounts{}
+	byName := map[*PastRun]map[string]amounts{}
 	names := map[string]bool{}
 	for _, r := range slices.Concat(p.a.runs, p.b.runs) {
 		byName[r] = map[string]amounts{}
@@ -219,7 +219,7 @@ func (p *pairing) calls() (out []Change) {
 		}
 	}
 	for name := range names {
-		out = append(out, p.changes(Change{Of: OfCall, Name: name}, func(r *Run) amounts { return byName[r][name] })...)
+		out = append(out, p.changes(Change{Of: OfCall, Name: name}, func(r *PastRun) amounts { return byName[r][name] })...)
 	}
 	slices.SortStableFunc(out, func(a, b Change) int { return strings.Compare(a.Name, b.Name) })
 	return out
@@ -229,7 +229,7 @@ func (p *pairing) calls() (out []Change) {
 // of B, so that a call site that moved is one in all runs.
 func (p *pairing) sites() (out []Change) {
 	reference := p.b.median().sites
-	heads, byKey := map[string]Change{}, map[*Run]map[string]amounts{}
+	heads, byKey := map[string]Change{}, map[*PastRun]map[string]amounts{}
 	for _, r := range slices.Concat(p.a.runs, p.b.runs) {
 		here := map[string]amounts{}
 		byKey[r] = here
@@ -250,7 +250,7 @@ func (p *pairing) sites() (out []Change) {
 		})
 	}
 	for key, head := range heads {
-		out = append(out, p.changes(head, func(r *Run) amounts { return byKey[r][key] })...)
+		out = append(out, p.changes(head, func(r *PastRun) amounts { return byKey[r][key] })...)
 	}
 	slices.SortStableFunc(out, func(a, b Change) int { return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Call, b.Call)) })
 	return out

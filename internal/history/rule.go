@@ -36,7 +36,7 @@ type rule struct {
 }
 
 func (p *pairing) ruleOf(sites []Change) *rule {
-	total := max(p.a.of((*Run).totalNs).Median, p.b.of((*Run).totalNs).Median)
+	total := max(p.a.of((*PastRun).totalNs).Median, p.b.of((*PastRun).totalNs).Median)
 	r := &rule{spreadKnown: p.step.SpreadKnown, times: 2, leastNs: MinShare * total}
 	if min(len(p.a.runs), len(p.b.runs)) < 3 {
 		r.times = 4
@@ -107,10 +107,10 @@ func (s *Step) compareFindings(a, b *Configuration) {
 func (c *Configuration) findingsNotIn(o *Configuration, counts func(*NotedFinding) bool) []NotedFinding {
 	out := []NotedFinding{}
 	for _, f := range c.median().Findings {
-		has := func(r *Run) bool {
+		has := func(r *PastRun) bool {
 			return slices.ContainsFunc(r.Findings, func(g NotedFinding) bool { return g.Rule == f.Rule })
 		}
-		lacks := func(r *Run) bool { return !has(r) }
+		lacks := func(r *PastRun) bool { return !has(r) }
 		if counts(&f) && !slices.ContainsFunc(c.runs, lacks) && !slices.ContainsFunc(o.runs, has) {
 			out = append(out, f)
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Run is a job of a recorded run.
-type Run struct {
+// PastRun is a job of a recorded run.
+type PastRun struct {
 	Dir       string   `json:"run"`
 	Job       int      `json:"job"`  // its number in the run, from 1
 	Jobs      int      `json:"jobs"` // number of jobs of the run
@@ -86,14 +86,14 @@ func buildIDOf(p *profile.Profile) string {
 }
 
 // RunOf reads a job.
-func RunOf(src profile.Source, o aggregate.Options) (*Run, *aggregate.Summary, error) {
+func RunOf(src profile.Source, o aggregate.Options) (*PastRun, *aggregate.Summary, error) {
 	in := &VersionReader{Source: src}
 	job, err := aggregate.Of(in, o)
 	if err != nil {
 		return nil, nil, err
 	}
 	s := job.Summary()
-	r := &Run{Job: 1, Jobs: 1, Program: s.Program, Arguments: []string{}, Ranks: s.RanksExpected, Version: Version{in.buildID, profile.LibraryName(s.Library)},
+	r := &PastRun{Job: 1, Jobs: 1, Program: s.Program, Arguments: []string{}, Ranks: s.RanksExpected, Version: Version{in.buildID, profile.LibraryName(s.Library)},
 		Started: s.Started, Timing: s.Timing, WallTimeS: s.WallTimeS, MPITimeS: s.MPITimeS, POP: s.POP, Findings: []NotedFinding{},
 		Complete: len(s.Problems) == 0, Problems: append([]string{}, s.Problems...),
 		Compared: s.RanksFinalized == s.RanksExpected}
@@ -130,7 +130,7 @@ func sitesOf(s *aggregate.Summary) (out []aggregate.CallSite) {
 }
 
 // totalNs returns ranks × run time; 0 if that is not known.
-func (r *Run) totalNs() float64 {
+func (r *PastRun) totalNs() float64 {
 	if r.POP == nil {
 		return 0
 	}
@@ -138,7 +138,7 @@ func (r *Run) totalNs() float64 {
 }
 
 // inMPINs returns the part of the ranks' own time that was spent in MPI.
-func (r *Run) inMPINs() (sum float64) {
+func (r *PastRun) inMPINs() (sum float64) {
 	for i := range r.calls {
 		sum += float64(r.calls[i].OwnNs)
 	}
@@ -146,7 +146,7 @@ func (r *Run) inMPINs() (sum float64) {
 }
 
 // usefulNs returns the time of all ranks outside MPI; 0 if that is not known.
-func (r *Run) usefulNs() float64 {
+func (r *PastRun) usefulNs() float64 {
 	if r.POP == nil {
 		return 0
 	}

@@ -180,7 +180,7 @@ func (t *historyText) runs() []historyBlock {
 		b.rows = append(b.rows, []string{name, t.clean(r.Program), t.version(r.Version), t.arguments(r.Arguments), fmt.Sprint(r.Ranks), started,
 			t.seconds(r.WallTimeS), t.efficiency(r.POP), share, text.Bytes(r.Bytes), fmt.Sprint(len(r.Findings)), record})
 	}
-	if slices.ContainsFunc(t.Runs, func(r *history.Run) bool { return !r.Compared }) {
+	if slices.ContainsFunc(t.Runs, func(r *history.PastRun) bool { return !r.Compared }) {
 		b.after = append(b.after, "unfinished: a rank did not finalize; the run is not compared")
 	}
 	for _, s := range t.Skipped {
