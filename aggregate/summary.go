@@ -38,15 +38,15 @@ type Summary struct {
 	// start of MPI_Finalize, added up over ranks. MPITimeS is the time in all
 	// calls except Init and Finalize, added up over ranks and threads, and
 	// ThreadTimeS is the time of which it is a share (see profile.Times).
-	WallTimeS         float64 `json:"wall_time_s"`
-	ApplicationTimeS  float64 `json:"application_time_s"`
-	ThreadTimeS       float64 `json:"thread_time_s"`
-	MPITimeS          float64 `json:"mpi_time_s"`
-	MPITimeErrorS     float64 `json:"mpi_time_error_s"` // standard error if MPITimeS is an estimate, otherwise 0
-	InitFinalizeTimeS float64 `json:"init_finalize_time_s"`
-	MPIShare          Share   `json:"mpi_share"`
-	POP               *POP    `json:"pop"`                               // nil in a RankSummary, or if no rank's times are known
-	LifetimesUnknown  int     `json:"lifetimes_unknown_ranks,omitempty"` // number of ranks with several threads whose lifetimes are not known
+	WallTimeS         float64  `json:"wall_time_s"`
+	ApplicationTimeS  float64  `json:"application_time_s"`
+	ThreadTimeS       float64  `json:"thread_time_s"`
+	MPITimeS          float64  `json:"mpi_time_s"`
+	MPITimeErrorS     float64  `json:"mpi_time_error_s"` // standard error if MPITimeS is an estimate, otherwise 0
+	InitFinalizeTimeS float64  `json:"init_finalize_time_s"`
+	MPIShare          MPIShare `json:"mpi_share"`
+	POP               *POP     `json:"pop"`                               // nil in a RankSummary, or if no rank's times are known
+	LifetimesUnknown  int      `json:"lifetimes_unknown_ranks,omitempty"` // number of ranks with several threads whose lifetimes are not known
 
 	Oversubscribed []profile.Oversubscription `json:"oversubscribed"` // sets of ranks that shared processors
 
@@ -103,10 +103,10 @@ type Host struct {
 	Ranks int    `json:"ranks"`
 }
 
-// Share is MPI time as a fraction of threads × application time: the mean over
+// MPIShare is MPI time as a fraction of threads × application time: the mean over
 // ranks, and the ranks with the smallest and the largest share. Ranks that
 // never left MPI_Init have none.
-type Share struct {
+type MPIShare struct {
 	Mean    float64 `json:"mean"`
 	Min     float64 `json:"min"`
 	MinRank int     `json:"min_rank"`
@@ -224,8 +224,8 @@ func (s *Summary) addProcess(p *processFacts) {
 }
 
 // ShareOf returns the share of MPI time over the ranks that have one.
-func ShareOf(ranks []RankTimes) Share {
-	var s Share
+func ShareOf(ranks []RankTimes) MPIShare {
+	var s MPIShare
 	n := 0
 	for _, r := range ranks {
 		if r.ApplicationTimeS == 0 || !r.Timed() {
