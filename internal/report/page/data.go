@@ -51,7 +51,7 @@ type JobData struct {
 	WaitsUnknown bool                   `json:"waits_unknown"` // whether a trace would tell why ranks wait
 	Diff         *aggregate.Diff        `json:"diff,omitempty"`
 	Ranks        *RankColumns           `json:"ranks,omitempty"`
-	Matrices     []Sheet                `json:"matrices"`
+	Matrices     []MatrixData           `json:"matrices"`
 	Pairs        *Pairs                 `json:"pairs"`
 	Analysis     *analysis              `json:"analysis"`
 	Timeline     *Timeline              `json:"timeline"`
@@ -128,7 +128,7 @@ func (j *JobData) AddTimeline(events []profile.EventSource, waits []profile.Wait
 
 // AddDiff adds a comparison of two jobs.
 func (p *Page) AddDiff(d *aggregate.Diff, a, b *aggregate.Job) {
-	out := JobData{Diff: d, Matrices: []Sheet{}}
+	out := JobData{Diff: d, Matrices: []MatrixData{}}
 	for _, side := range []struct {
 		name string
 		*aggregate.Job

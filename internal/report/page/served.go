@@ -29,8 +29,8 @@ func servedPolicy(style, script string) string {
 
 // Matrices are the matrices of a running job, and the hosts of its ranks.
 type Matrices struct {
-	Sheets []Sheet    `json:"sheets"`
-	Ranks  *hostRanks `json:"ranks"` // null for more ranks than a page has columns for
+	Sheets []MatrixData `json:"sheets"`
+	Ranks  *hostRanks   `json:"ranks"` // null for more ranks than a page has columns for
 }
 
 // hostRanks are the columns of Ranks that a matrix needs.
