@@ -22,7 +22,7 @@ type CallSite struct {
 	Totals
 	Sent     matrix.Volume `json:"sent"`     // sends and remote writes
 	Received matrix.Volume `json:"received"` // receives and remote reads
-	PerRank  Spread        `json:"time_per_rank"`
+	PerRank  RankSpread    `json:"time_per_rank"`
 	SiteUsage
 }
 
@@ -37,10 +37,10 @@ type Place struct {
 	Label    string `json:"label"`  // text for people
 }
 
-// Spread holds how the time at a call site differs between the ranks that
+// RankSpread holds how the time at a call site differs between the ranks that
 // called there. The time of a rank is the part of its own time, see
 // Totals.OwnNs.
-type Spread struct {
+type RankSpread struct {
 	Ranks   int     `json:"ranks"` // number of ranks that called
 	MeanNs  float64 `json:"mean_ns"`
 	MinNs   uint64  `json:"min_ns"`
@@ -49,13 +49,13 @@ type Spread struct {
 	MaxRank int     `json:"max_rank"`
 }
 
-func (s *Spread) add(rank int, ns uint64) {
-	s.merge(&Spread{Ranks: 1, MinNs: ns, MinRank: rank, MaxNs: ns, MaxRank: rank})
+func (s *RankSpread) add(rank int, ns uint64) {
+	s.merge(&RankSpread{Ranks: 1, MinNs: ns, MinRank: rank, MaxNs: ns, MaxRank: rank})
 }
 
 // merge adds o. Of ranks with equal times it keeps the lowest. It does not
 // compute MeanNs, which sites computes from the sum of all ranks.
-func (s *Spread) merge(o *Spread) {
+func (s *RankSpread) merge(o *RankSpread) {
 	if s.Ranks == 0 || o.MinNs < s.MinNs || o.MinNs == s.MinNs && o.MinRank < s.MinRank {
 		s.MinNs, s.MinRank = o.MinNs, o.MinRank
 	}
