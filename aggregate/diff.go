@@ -104,14 +104,14 @@ func (m Measure) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// Status says whether something exists in both jobs.
-type Status string
+// DiffStatus says whether something exists in both jobs.
+type DiffStatus string
 
 const (
-	StatusSame    Status = "same"
-	StatusChanged Status = "changed"
-	StatusNew     Status = "new"  // in B only
-	StatusGone    Status = "gone" // in A only
+	StatusSame    DiffStatus = "same"
+	StatusChanged DiffStatus = "changed"
+	StatusNew     DiffStatus = "new"  // in B only
+	StatusGone    DiffStatus = "gone" // in A only
 )
 
 // Transfers is what was transferred, each message once. For a call or a call site
@@ -124,7 +124,7 @@ type Transfers struct {
 
 // Changes holds all measures of one item.
 type Changes struct {
-	Status Status `json:"status"`
+	Status DiffStatus `json:"status"`
 	Transfers
 	Calls  Measure `json:"calls"`
 	TimeNs Measure `json:"time_ns"`

@@ -21,7 +21,7 @@ type PairChanges struct {
 // PairChange is the change from one rank to another.
 type PairChange struct {
 	matrix.Pair
-	Status Status `json:"status"`
+	Status DiffStatus `json:"status"`
 	Transfers
 }
 

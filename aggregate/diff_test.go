@@ -150,7 +150,7 @@ func inverse(d *Diff) *Diff {
 	return &out
 }
 
-func swapStatus(s *Status) {
+func swapStatus(s *DiffStatus) {
 	switch *s {
 	case StatusNew:
 		*s = StatusGone
@@ -242,11 +242,11 @@ func TestCompareSitesWithoutLines(t *testing.T) {
 	}
 	a := []CallSite{site("swap", "/a/app", 0x10, 1), site("", "/a/lib.so", 0x40, 1), site("", "/a/lib.so", 0x50, 1)}
 	b := []CallSite{site("swap", "/b/app", 0x90, 2), site("", "/b/lib.so", 0x40, 2), site("", "/b/lib.so", 0x58, 2)}
-	got := map[uint64]Status{}
+	got := map[uint64]DiffStatus{}
 	for _, c := range compareSites(a, b, DiffOptions{}) {
 		got[c.Offset] = c.Status
 	}
-	want := map[uint64]Status{0x90: StatusChanged, 0x40: StatusChanged, 0x50: StatusGone, 0x58: StatusNew}
+	want := map[uint64]DiffStatus{0x90: StatusChanged, 0x40: StatusChanged, 0x50: StatusGone, 0x58: StatusNew}
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

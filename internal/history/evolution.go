@@ -72,7 +72,7 @@ type Change struct {
 	Call    string                `json:"call,omitempty"`    // of a call site, without MPI_
 	Was     *aggregate.Place      `json:"moved_from"`        // place in A if the call site is on another line; otherwise null
 	Callers []aggregate.Place     `json:"callers,omitempty"` //
-	Status  aggregate.Status      `json:"status"`            // changed, new or gone
+	Status  aggregate.DiffStatus  `json:"status"`            // changed, new or gone
 	Measure aggregate.MeasureName `json:"measure"`
 	A       RepeatedValue         `json:"a"`
 	B       RepeatedValue         `json:"b"`
