@@ -54,7 +54,7 @@ type JobData struct {
 	Matrices     []MatrixData           `json:"matrices"`
 	Pairs        *Pairs                 `json:"pairs"`
 	Analysis     *analysis              `json:"analysis"`
-	Timeline     *Timeline              `json:"timeline"`
+	Timeline     *TimelineData          `json:"timeline"`
 	Sources      map[string]SourceLines `json:"sources,omitempty"`
 	Placement    *placement.Answer      `json:"placement,omitempty"` // as in reorder --json
 }

@@ -69,8 +69,8 @@ type Window struct {
 
 // Window returns the calls of a window of time, in ns since the first event. The sources are
 // those of the timeline.
-func (t *Timeline) Window(sources []profile.EventSource, from, to int64) (*Window, error) {
-	b := newTimelineBuilder(&Timeline{zero: t.zero, Lines: t.Lines})
+func (t *TimelineData) Window(sources []profile.EventSource, from, to int64) (*Window, error) {
+	b := newTimelineBuilder(&TimelineData{zero: t.zero, Lines: t.Lines})
 	b.lines = map[timeline.Line]int{}
 	for i, rank := range t.Lines.Rank {
 		b.lines[timeline.Line{Rank: rank, Thread: t.Lines.Thread[i]}] = i

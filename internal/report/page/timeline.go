@@ -22,9 +22,9 @@ type timelineLimits struct {
 // The limits of a page. 200,000 events take about 2 MB.
 var pageLimits = timelineLimits{events: 200_000, columns: 1024, lanes: 256, messages: 4000, waits: 4000}
 
-// Timeline is the field "timeline" of a job. Times are ns since the first event.
+// TimelineData is the field "timeline" of a job. Times are ns since the first event.
 // Texts are kept once, in Texts; the columns hold indices.
-type Timeline struct {
+type TimelineData struct {
 	Length  int64 `json:"length_ns"`
 	InitEnd int64 `json:"init_end_ns"` // when the first rank left MPI_Init
 	// FinalizeStart is when the last rank entered MPI_Finalize; 0 if one did not.
@@ -101,8 +101,8 @@ type pathColumns struct {
 
 // timelineOf returns the timeline of one job. The sources are in the order of
 // ranks. waits and path are the result of analysing them; path may be nil.
-func timelineOf(sources []profile.EventSource, waits []profile.Wait, path *trace.CriticalPath, limits timelineLimits) (*Timeline, error) {
-	b := newTimelineBuilder(&Timeline{})
+func timelineOf(sources []profile.EventSource, waits []profile.Wait, path *trace.CriticalPath, limits timelineLimits) (*TimelineData, error) {
+	b := newTimelineBuilder(&TimelineData{})
 	b.limits = limits
 	for _, src := range sources {
 		b.EventsTotal += src.Trace().Events
@@ -122,7 +122,7 @@ func timelineOf(sources []profile.EventSource, waits []profile.Wait, path *trace
 	if err := b.addEvents(sources, waits); err != nil {
 		return nil, err
 	}
-	return b.Timeline, nil
+	return b.TimelineData, nil
 }
 
 // finalizeStart returns when the last rank entered MPI_Finalize, in ns since a time; 0
@@ -140,7 +140,7 @@ func finalizeStart(sources []profile.EventSource, zero int64) int64 {
 }
 
 type timelineBuilder struct {
-	*Timeline
+	*TimelineData
 	limits timelineLimits
 	texts  names                 // of Texts
 	kinds  map[eventKind]int     // indices in Kinds
@@ -148,8 +148,8 @@ type timelineBuilder struct {
 	waits  []lineWait
 }
 
-func newTimelineBuilder(t *Timeline) *timelineBuilder {
-	return &timelineBuilder{Timeline: t, texts: names{list: &t.Texts}, kinds: map[eventKind]int{}}
+func newTimelineBuilder(t *TimelineData) *timelineBuilder {
+	return &timelineBuilder{TimelineData: t, texts: names{list: &t.Texts}, kinds: map[eventKind]int{}}
 }
 
 // lineWait is a wait and the line of the thread that waited.

@@ -66,7 +66,7 @@ func pair() (*process, *process) {
 }
 
 // pairTimeline returns the timeline of pair with a wait and a critical path.
-func pairTimeline(t *testing.T, limits timelineLimits) *Timeline {
+func pairTimeline(t *testing.T, limits timelineLimits) *TimelineData {
 	t.Helper()
 	a, b := pair()
 	waits := []profile.Wait{
@@ -82,7 +82,7 @@ func pairTimeline(t *testing.T, limits timelineLimits) *Timeline {
 }
 
 // names returns texts of a timeline by their indices.
-func (tl *Timeline) names(indices ...int) (out []string) {
+func (tl *TimelineData) names(indices ...int) (out []string) {
 	for _, i := range indices {
 		out = append(out, tl.Texts[i])
 	}
