@@ -14,7 +14,7 @@ type replay struct {
 	commOf    map[string]*communicator
 	windows   []*communicator
 	away      awayWaits
-	calls     callSums
+	calls     callTimes
 
 	// In each round all processes are replayed up to the same time.
 	round    int
