@@ -9,19 +9,19 @@ import (
 	"strings"
 )
 
-// entry is one line of the lister's output (see interpose/mpit/line.h).
-type entry struct {
+// listerLine is one line of the lister's output (see interpose/mpit/line.h).
+type listerLine struct {
 	kind   string
 	fields url.Values
 	err    error // the first value that is not what it must be
 }
 
-func parseEntry(line string) (*entry, error) {
+func parseEntry(line string) (*listerLine, error) {
 	words := strings.Fields(line)
 	if len(words) == 0 {
 		return nil, fmt.Errorf("an empty line")
 	}
-	e := &entry{kind: words[0], fields: url.Values{}}
+	e := &listerLine{kind: words[0], fields: url.Values{}}
 	for _, word := range words[1:] {
 		key, escaped, ok := strings.Cut(word, "=")
 		if !ok {
@@ -37,20 +37,20 @@ func parseEntry(line string) (*entry, error) {
 }
 
 // text returns the value of a key, or "".
-func (e *entry) text(key string) string { return e.fields.Get(key) }
+func (e *listerLine) text(key string) string { return e.fields.Get(key) }
 
 // texts returns all values of a key.
-func (e *entry) texts(key string) []string { return e.fields[key] }
+func (e *listerLine) texts(key string) []string { return e.fields[key] }
 
 // number returns the value of a key, or otherwise if the key is missing.
-func (e *entry) number(key string, otherwise int) int {
+func (e *listerLine) number(key string, otherwise int) int {
 	if n := e.numbers(key); len(n) > 0 {
 		return n[0]
 	}
 	return otherwise
 }
 
-func (e *entry) numbers(key string) []int {
+func (e *listerLine) numbers(key string) []int {
 	var all []int
 	for _, text := range e.texts(key) {
 		n, err := strconv.Atoi(text)
@@ -62,7 +62,7 @@ func (e *entry) numbers(key string) []int {
 	return all
 }
 
-func (e *entry) fail(format string, args ...any) {
+func (e *listerLine) fail(format string, args ...any) {
 	if e.err == nil {
 		e.err = fmt.Errorf(format, args...)
 	}
@@ -112,7 +112,7 @@ func Parse(text []byte) (*Catalogue, error) {
 	return r.list, nil
 }
 
-func (r *reader) add(e *entry) {
+func (r *reader) add(e *listerLine) {
 	l := r.list
 	switch e.kind {
 	case "library":
@@ -143,26 +143,26 @@ func (r *reader) add(e *entry) {
 }
 
 // isSet parses a flag, which is an int in MPI_T.
-func isSet(e *entry, key string) bool { return e.text(key) != "" && e.text(key) != "0" }
+func isSet(e *listerLine, key string) bool { return e.text(key) != "" && e.text(key) != "0" }
 
-func (r *reader) variable(e *entry) VariableInfo {
+func (r *reader) variable(e *listerLine) VariableInfo {
 	return VariableInfo{Name: e.text("name"), Description: e.text("about"), Type: e.text("type"), Binding: e.text("bind"), Values: e.texts("value"),
 		Verbosity: verbosityOf(e), Index: e.number("index", -1), Count: e.number("count", -1), EnumID: r.enumID(e)}
 }
 
 // verbosityOf returns 0 for an unknown number.
-func verbosityOf(e *entry) Verbosity {
+func verbosityOf(e *listerLine) Verbosity {
 	v, _ := ParseVerbosity(e.text("verbosity"))
 	return v
 }
 
 // enumID returns 0 for an enumeration that the library did not describe;
 // list.Errors says so.
-func (r *reader) enumID(e *entry) int { return r.enums[e.text("enum")] }
+func (r *reader) enumID(e *listerLine) int { return r.enums[e.text("enum")] }
 
 // addEnum adds an enumeration unless it is known: after a crash, the next
 // process lists enumerations again.
-func (r *reader) addEnum(e *entry) {
+func (r *reader) addEnum(e *listerLine) {
 	if r.enums[e.text("id")] != 0 {
 		return
 	}
