@@ -254,23 +254,23 @@ func (p *picture) fill(log io.Writer) error {
 	return eachOf(len(groups), func(i int) error { return p.fillGroup(groups[i]) })
 }
 
-// group is the lines from <= i < to. It contains whole lanes and whole
+// laneGroup is the lines from <= i < to. It contains whole lanes and whole
 // processes.
-type group struct{ from, to int }
+type laneGroup struct{ from, to int }
 
-func (p *picture) groups() []group {
-	var out []group
+func (p *picture) groups() []laneGroup {
+	var out []laneGroup
 	from := 0
 	for i := 1; i <= len(p.lines); i++ {
 		if i == len(p.lines) || i%p.PerLane == 0 && p.lines[i].source != p.lines[i-1].source {
-			out = append(out, group{from, i})
+			out = append(out, laneGroup{from, i})
 			from = i
 		}
 	}
 	return out
 }
 
-func (p *picture) fillGroup(g group) error {
+func (p *picture) fillGroup(g laneGroup) error {
 	lanes := map[int]*bins{}
 	for i := g.from; i < g.to; {
 		end := i + 1
