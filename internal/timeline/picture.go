@@ -337,7 +337,7 @@ func (p *picture) countInside(e *profile.Events) (n uint64) {
 // each calls f with the events of a process, at least with those that may
 // overlap the axis.
 func (p *picture) each(source int, f func(*profile.Events, []profile.EventKind) error) error {
-	in, is := p.sources[source].(indexed)
+	in, is := p.sources[source].(seekable)
 	if !is {
 		return p.sources[source].Each(f)
 	}

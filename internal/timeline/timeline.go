@@ -47,9 +47,9 @@ func (o *Options) Check() error {
 	return plot.CheckTimelineSize(o.Width, o.Height)
 }
 
-// indexed is implemented by sources that know their span and can skip events:
+// seekable is implemented by sources that know their span and can skip events:
 // the trace files of a run.
-type indexed interface {
+type seekable interface {
 	// Span returns the start of the first event and the end of the last, in
 	// Unix ns.
 	Span() (from, to int64, ok bool)
@@ -108,7 +108,7 @@ func survey(sources []profile.EventSource, o *Options) ([]seen, error) {
 	total := uint64(0)
 	for i, src := range sources {
 		all[i] = seen{first: 1, last: 0, threads: make([]bool, max(src.Trace().Threads, 1))}
-		if in, is := src.(indexed); is {
+		if in, is := src.(seekable); is {
 			all[i].of(in)
 		} else {
 			unknown = append(unknown, i)
@@ -137,7 +137,7 @@ func ofRank(src profile.EventSource, err error) error {
 	return nil
 }
 
-func (s *seen) of(in indexed) {
+func (s *seen) of(in seekable) {
 	if from, to, ok := in.Span(); ok {
 		s.first, s.last = from, to
 	}
