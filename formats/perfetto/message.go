@@ -6,9 +6,9 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// key identifies a message: it is the same for the send and the receive. comm
+// messageKey identifies a message: it is the same for the send and the receive. comm
 // is numbered within this file; ranks are world ranks.
-type key struct {
+type messageKey struct {
 	comm     int
 	from, to int32
 	tag      int32
@@ -30,7 +30,7 @@ func (t *timeline) message(p *rankTrack, k *kind, e *profile.Events, i int, call
 		return
 	}
 	m := flowEnd{p, p.tid(threadOf(&k.EventKind)), call, e.Bytes[i]}
-	id := key{comm: p.comms[k.Comm], from: p.rank, to: k.Peer, tag: e.Tag[i], seq: e.Seq[i]}
+	id := messageKey{comm: p.comms[k.Comm], from: p.rank, to: k.Peer, tag: e.Tag[i], seq: e.Seq[i]}
 	switch k.Direction {
 	case profile.Send:
 		t.count(call.start, p.job.ranks[k.Peer], int64(m.bytes))

@@ -17,7 +17,7 @@ type timeline struct {
 	jobs      []*jobTracks
 	processes []*rankTrack
 
-	sent, received map[key]flowEnd // ends of messages whose other end has not come yet
+	sent, received map[messageKey]flowEnd // ends of messages whose other end has not come yet
 	changes        deltas
 
 	slices, samples           uint64
@@ -46,7 +46,7 @@ type rankTrack struct {
 }
 
 func newTimeline(w io.Writer, srcs []profile.EventSource, p *plan) *timeline {
-	t := &timeline{plan: p, out: sink{w: w}, srcs: srcs, sent: map[key]flowEnd{}, received: map[key]flowEnd{}}
+	t := &timeline{plan: p, out: sink{w: w}, srcs: srcs, sent: map[messageKey]flowEnd{}, received: map[messageKey]flowEnd{}}
 	comms, byRun := map[[2]string]int{}, map[string]*jobTracks{}
 	for _, src := range srcs {
 		trace := src.Trace()
