@@ -25,7 +25,7 @@ type flowEnd struct {
 
 // message adds one end of a message. If the other end is known it draws the
 // arrow. The receive may come first, because it may start before the send.
-func (t *timeline) message(p *rankTrack, k *kind, e *profile.Events, i int, call host) {
+func (t *timeline) message(p *rankTrack, k *kindJSON, e *profile.Events, i int, call host) {
 	if e.Seq[i] == 0 || !hasPeer(&k.EventKind) || k.Comm < 0 || int(k.Comm) >= len(p.comms) || p.job.ranks[k.Peer] == nil {
 		return
 	}

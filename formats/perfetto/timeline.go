@@ -41,7 +41,7 @@ type rankTrack struct {
 	perThread  int // difference between the tids of a process's threads
 	tracks     []*track
 	comms      []int // number of each communicator, by its index
-	kinds      []kind
+	kinds      []kindJSON
 	unreceived counter
 }
 
@@ -101,7 +101,7 @@ func (p *rankTrack) track(thread int) *track {
 	return p.tracks[thread]
 }
 
-func (p *rankTrack) kind(i uint32, kinds []profile.EventKind) *kind {
+func (p *rankTrack) kind(i uint32, kinds []profile.EventKind) *kindJSON {
 	for len(p.kinds) <= int(i) {
 		p.kinds = append(p.kinds, newKind(kinds[len(p.kinds)], p.trace))
 	}
@@ -136,7 +136,7 @@ func (t *timeline) event(p *rankTrack, e *profile.Events, i int, kinds []profile
 }
 
 // called adds a call.
-func (t *timeline) called(tr *track, k *kind, e *profile.Events, i int) host {
+func (t *timeline) called(tr *track, k *kindJSON, e *profile.Events, i int) host {
 	call := host{span: span{e.Start[i], e.Start[i] + e.Duration[i]}}
 	call.shown = call.touches(span{t.from, t.to})
 	rest := func(b []byte) []byte { return k.appendCall(b, e.Bytes[i], e.Tag[i]) }
