@@ -119,7 +119,7 @@ type reading struct {
 	streams [][]chunk
 	holes   uint64 // number of chunks that are missing
 	rows    rows
-	links   links
+	links   eventLinks
 }
 
 // OpenEvents opens the events of a process. p is its profile, read from the
