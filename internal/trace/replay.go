@@ -9,7 +9,7 @@ type replay struct {
 	processes []*process
 	byRank    map[int32]*process
 	lanes     []*lane
-	names     names
+	names     nameNumbers
 	comms     []*communicator
 	commOf    map[string]*communicator
 	windows   []*communicator
@@ -58,7 +58,7 @@ func newReplay(sources []profile.EventSource, o Options) *replay {
 	r := &replay{
 		o: o, byRank: map[int32]*process{}, commOf: map[string]*communicator{}, routes: map[routeKey]*route{}, waits: waits{}, undecided: waitSums[undecidedKey]{},
 		away:   awayWaits{sums: waitSums[awayKey]{}},
-		names:  names{at: map[string]int32{}},
+		names:  nameNumbers{at: map[string]int32{}},
 		loaded: make(chan *process, len(sources)), perRound: uint64(max(roundEvents, rankEvents*len(sources))),
 		matching: Matching{UnmatchedSends: map[Reason]uint64{}, UnmatchedReceives: map[Reason]uint64{},
 			Collectives: Collectives{Incomplete: map[Reason]uint64{}}},
