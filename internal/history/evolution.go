@@ -124,7 +124,7 @@ func sideOf(c *Configuration) Side {
 
 func stepOf(a, b *Configuration, compare Compare) (*Step, error) {
 	s := &Step{A: sideOf(a), B: sideOf(b), SpreadKnown: len(a.runs) > 1 && len(b.runs) > 1, TimesCompared: a.Timed && b.Timed}
-	p := &pairing{step: s, a: a, b: b}
+	p := &versionPairs{step: s, a: a, b: b}
 	s.all = slices.Concat(p.totals(), p.calls())
 	sites := p.sites()
 	rule := p.ruleOf(sites)
@@ -150,17 +150,17 @@ func compareChanges(a, b Change) int {
 		strings.Compare(a.Name, b.Name), strings.Compare(a.Call, b.Call))
 }
 
-// pairing pairs the numbers of the runs of two versions.
-type pairing struct {
+// versionPairs pairs the numbers of the runs of two versions.
+type versionPairs struct {
 	step *Step
 	a, b *Configuration
 }
 
-func (p *pairing) change(of ChangeKind, name string, measure aggregate.MeasureName, value func(*PastRun) float64) Change {
+func (p *versionPairs) change(of ChangeKind, name string, measure aggregate.MeasureName, value func(*PastRun) float64) Change {
 	return Change{Of: of, Name: name, Status: aggregate.StatusChanged, Measure: measure, A: p.a.of(value), B: p.b.of(value)}
 }
 
-func (p *pairing) totals() []Change {
+func (p *versionPairs) totals() []Change {
 	out := []Change{p.change(OfTotal, "wall time", Time, func(r *PastRun) float64 { return 1e9 * r.WallTimeS })}
 	if p.step.TimesCompared {
 		out = append(out, p.change(OfTotal, "in MPI", Time, (*PastRun).inMPINs),
@@ -183,7 +183,7 @@ func amountsOf(t *aggregate.CallTotals) amounts {
 
 // changes returns the change of each measure. of returns the amounts in a run, zeros
 // if the run has none.
-func (p *pairing) changes(head Change, of func(*PastRun) amounts) (out []Change) {
+func (p *versionPairs) changes(head Change, of func(*PastRun) amounts) (out []Change) {
 	for _, m := range []struct {
 		name  aggregate.MeasureName
 		value func(amounts) float64
@@ -208,7 +208,7 @@ func (p *pairing) changes(head Change, of func(*PastRun) amounts) (out []Change)
 	return out
 }
 
-func (p *pairing) calls() (out []Change) {
+func (p *versionPairs) calls() (out []Change) {
 	byName := map[*PastRun]map[string]amounts{}
 	names := map[string]bool{}
 	for _, r := range slices.Concat(p.a.runs, p.b.runs) {
@@ -227,7 +227,7 @@ func (p *pairing) calls() (out []Change) {
 
 // sites returns the changes of call sites. Each run is matched with the median run
 // of B, so that a call site that moved is one in all runs.
-func (p *pairing) sites() (out []Change) {
+func (p *versionPairs) sites() (out []Change) {
 	reference := p.b.median().sites
 	heads, byKey := map[string]Change{}, map[*PastRun]map[string]amounts{}
 	for _, r := range slices.Concat(p.a.runs, p.b.runs) {

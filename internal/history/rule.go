@@ -35,7 +35,7 @@ type rule struct {
 	leastNs     float64 // smallest change of time
 }
 
-func (p *pairing) ruleOf(sites []Change) *rule {
+func (p *versionPairs) ruleOf(sites []Change) *rule {
 	total := max(p.a.of((*PastRun).totalNs).Median, p.b.of((*PastRun).totalNs).Median)
 	r := &rule{spreadKnown: p.step.SpreadKnown, times: 2, leastNs: MinShare * total}
 	if min(len(p.a.runs), len(p.b.runs)) < 3 {
