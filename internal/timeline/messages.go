@@ -40,7 +40,7 @@ type messages struct {
 
 // newMessages returns messages that keep so many ends, and select so many of
 // the messages that these make.
-func newMessages(p *picture, ends, most int) *messages {
+func newMessages(p *drawing, ends, most int) *messages {
 	m := &messages{from: p.from, to: p.to, most: most, comms: map[uint64]string{},
 		sends: largest{most: ends}, receives: largest{most: ends}}
 	for _, l := range p.lines {
