@@ -81,7 +81,7 @@ func (r *replay) criticalPath() (*CriticalPath, error) {
 		}
 		part := on[l.process]
 		if part == nil {
-			part = &pathPart{process: l.process, threads: map[int32]*track{}, calls: map[place]int64{}}
+			part = &pathPart{process: l.process, threads: map[int32]*track{}, calls: map[callPlace]int64{}}
 			on[l.process] = part
 			parts = append(parts, part)
 		}
@@ -166,10 +166,10 @@ func (p *process) main() *lane {
 type pathPart struct {
 	process *process
 	threads map[int32]*track
-	calls   map[place]int64 // ns in calls
+	calls   map[callPlace]int64 // ns in calls
 }
 
-type place struct{ call, site string }
+type callPlace struct{ call, site string }
 
 // track follows the segments of a thread while its calls are read.
 type track struct {
@@ -223,11 +223,11 @@ func (p *pathPart) read() error {
 		each = func(f func(*profile.Events, []profile.EventKind) error) error { return src.EachBetween(from, to, f) }
 	}
 	var sums []int64 // by kind
-	var places []place
+	var places []callPlace
 	var tracks []*track
 	err := each(func(e *profile.Events, kinds []profile.EventKind) error {
 		for _, k := range kinds[len(sums):] {
-			sums, places = append(sums, 0), append(places, place{k.Call, k.Callsite})
+			sums, places = append(sums, 0), append(places, callPlace{k.Call, k.Callsite})
 			tracks = append(tracks, p.trackOf(&k))
 		}
 		for i, start := range e.Start {
@@ -255,7 +255,7 @@ func (p *pathPart) trackOf(k *profile.EventKind) *track {
 // joinPath adds up the parts of all ranks.
 func (r *replay) joinPath(parts []*pathPart, jumps int) *CriticalPath {
 	out := &CriticalPath{Jumps: jumps, Ranks: []PathRank{}, Callsites: []PathPlace{}}
-	calls := map[place]int64{}
+	calls := map[callPlace]int64{}
 	var length, mpi int64
 	for _, p := range parts {
 		all, inside := p.length(), int64(0)
