@@ -11,7 +11,7 @@ import (
 
 // timeline is a file that is being written.
 type timeline struct {
-	*plan
+	*shownEvents
 	out       sink
 	srcs      []profile.EventSource
 	jobs      []*jobTracks
@@ -45,8 +45,8 @@ type rankTrack struct {
 	unreceived counter
 }
 
-func newTimeline(w io.Writer, srcs []profile.EventSource, p *plan) *timeline {
-	t := &timeline{plan: p, out: sink{w: w}, srcs: srcs, sent: map[messageKey]flowEnd{}, received: map[messageKey]flowEnd{}}
+func newTimeline(w io.Writer, srcs []profile.EventSource, p *shownEvents) *timeline {
+	t := &timeline{shownEvents: p, out: sink{w: w}, srcs: srcs, sent: map[messageKey]flowEnd{}, received: map[messageKey]flowEnd{}}
 	comms, byRun := map[[2]string]int{}, map[string]*jobTracks{}
 	for _, src := range srcs {
 		trace := src.Trace()
