@@ -132,7 +132,7 @@ type pairing struct {
 	newer, older map[flightKey]seen
 	spans        []hostSpan // by the index of a communicator's label
 	open         map[collectiveKey]*collectiveTimes
-	freeTimes    pool[collectiveTimes]
+	freeTimes    freeList[collectiveTimes]
 	paired
 }
 

@@ -32,9 +32,9 @@ type replay struct {
 	epoch      int
 	lossy      []*route
 
-	freeCalls    pool[call]
-	freeMessages pool[message]
-	freeReceives pool[receive]
+	freeCalls    freeList[call]
+	freeMessages freeList[message]
+	freeReceives freeList[receive]
 
 	matching Matching
 	waits    waits
