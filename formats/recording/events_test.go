@@ -123,7 +123,7 @@ func TestChunkFilledAgain(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w.leave(t, eventsEnding, w.events(first))
-			r := reading{EventReader: w.open(t)}
+			r := eventReading{EventReader: w.open(t)}
 			defer r.close()
 			if err := r.open(); err != nil {
 				t.Fatal(err)

@@ -23,7 +23,7 @@ type eventLinks struct {
 
 // link reads all events once: it finds their kinds and the events of each
 // request, and numbers the messages.
-func (r *reading) link() error {
+func (r *eventReading) link() error {
 	n := uint64(0)
 	for _, s := range r.streams {
 		for _, c := range s {
@@ -52,7 +52,7 @@ func (r *reading) link() error {
 	return err
 }
 
-func (r *reading) enter(i int32, e *decodedEvent) {
+func (r *eventReading) enter(i int32, e *decodedEvent) {
 	l := &r.links
 	kind := r.kindOf(e)
 	l.kind[i], l.tag[i] = kind, r.rows.roles[kind].tagOf(e.tag)
@@ -66,7 +66,7 @@ func (r *reading) enter(i int32, e *decodedEvent) {
 
 // kindOf returns the kind of an event. If its row is missing, the call is
 // unknown.
-func (r *reading) kindOf(e *decodedEvent) uint32 {
+func (r *eventReading) kindOf(e *decodedEvent) uint32 {
 	if e.row == layout.EventCompleted {
 		if posted, open := r.links.open.get(e.request); open {
 			return r.rows.completed(r.links.kind[posted], e.thread)

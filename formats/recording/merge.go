@@ -19,7 +19,7 @@ const eventSize = 32
 // inOrder sorts the chunks of each thread. A chunk may occur twice if the
 // process was killed, or its files were copied, while it was written: the
 // complete one is kept.
-func (r *reading) inOrder(all []chunk) [][]chunk {
+func (r *eventReading) inOrder(all []chunk) [][]chunk {
 	slices.SortFunc(all, func(a, b chunk) int { // of two equal chunks, the one that is no longer filled comes first
 		if a.far != b.far && a.Sequence == b.Sequence && a.Count == b.Count {
 			return map[bool]int{true: -1, false: 1}[a.far]
@@ -171,7 +171,7 @@ func (c *cursor) take(bound uint64) []byte {
 // eachRun calls f with all events of the process, still encoded, in runs of one
 // thread. Runs are in the order in which events ended. first is the number of
 // the first event of a run. run is valid until f returns.
-func (r *reading) eachRun(f func(first int, thread uint32, run []byte) error) error {
+func (r *eventReading) eachRun(f func(first int, thread uint32, run []byte) error) error {
 	open := make([]cursor, len(r.streams))
 	for t, s := range r.streams {
 		open[t] = cursor{chunks: s, order: r.order, find: r.find}
