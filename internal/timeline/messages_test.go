@@ -146,7 +146,7 @@ func TestSameSize(t *testing.T) {
 	}
 	m := newMessages(&drawing{from: 0, to: 1000 * (n + 1), lines: []line{{0, 0, -1}, {1, 1, -1}}}, maxEnds, maxLinks)
 	for _, p := range []*process{a, b} {
-		s := &strip{seen: &seen{threads: make([]bool, 1)}, line: []int{p.trace.Rank}}
+		s := &strip{firstPass: &firstPass{threads: make([]bool, 1)}, line: []int{p.trace.Rank}}
 		ends := m.of(&p.trace)
 		ends.add(&p.events, p.kinds, s)
 		m.join(ends)

@@ -32,7 +32,7 @@ func (l line) label() string {
 type drawing struct {
 	*plot.Timeline
 	sources  []profile.EventSource
-	seen     []seen
+	seen     []firstPass
 	lines    []line
 	zero     int64 // start of the job's first event, Unix ns
 	from, to int64 // ends of the axis, Unix ns
@@ -51,7 +51,7 @@ func (e *NoRanksError) Error() string {
 	return fmt.Sprintf("no trace of %v: there are those of %v", e.Asked, e.There)
 }
 
-func newPicture(sources []profile.EventSource, all []seen, o *Options) (*drawing, error) {
+func newPicture(sources []profile.EventSource, all []firstPass, o *Options) (*drawing, error) {
 	p, err := selected(sources, all, o)
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func newPicture(sources []profile.EventSource, all []seen, o *Options) (*drawing
 }
 
 // selected returns a picture that has the lines and the time axis, but no lanes.
-func selected(sources []profile.EventSource, all []seen, o *Options) (*drawing, error) {
+func selected(sources []profile.EventSource, all []firstPass, o *Options) (*drawing, error) {
 	p := &drawing{sources: sources, seen: all}
 	zero, end := span(all)
 	if end < zero {
@@ -89,7 +89,7 @@ func selected(sources []profile.EventSource, all []seen, o *Options) (*drawing, 
 }
 
 // span returns the start of the first event and the end of the last.
-func span(all []seen) (first, last int64) {
+func span(all []firstPass) (first, last int64) {
 	first, last = 1, 0
 	for _, s := range all {
 		switch {
@@ -184,7 +184,7 @@ func ranksOf(sources []profile.EventSource) profile.RankSet {
 
 // linesOf returns a line for each drawn rank, or one for each of its threads if
 // several made MPI calls.
-func linesOf(sources []profile.EventSource, all []seen, o *Options) []line {
+func linesOf(sources []profile.EventSource, all []firstPass, o *Options) []line {
 	var lines []line
 	for i, src := range sources {
 		rank := src.Trace().Rank
@@ -233,7 +233,7 @@ func ranksOnly(lines []line) []line {
 
 // strip is what the events of one process are added to.
 type strip struct {
-	*seen
+	*firstPass
 	class []uint8 // by event kind
 	bins  []*bins // by thread
 	line  []int   // by thread
@@ -293,7 +293,7 @@ func (p *drawing) fillGroup(g laneGroup) error {
 // belong to.
 func (p *drawing) fillProcess(from, to int, lanes map[int]*bins) error {
 	source := p.lines[from].source
-	s := &strip{seen: &p.seen[source], bins: make([]*bins, len(p.seen[source].threads)), line: make([]int, len(p.seen[source].threads))}
+	s := &strip{firstPass: &p.seen[source], bins: make([]*bins, len(p.seen[source].threads)), line: make([]int, len(p.seen[source].threads))}
 	for i := from; i < to; i++ {
 		lane := i / p.PerLane
 		b := lanes[lane]
