@@ -9,13 +9,13 @@ import (
 // left corner.
 type pen interface {
 	line(c color.RGBA, x0, y0, x1, y1 float64)
-	links(all []segment)
+	links(all []lineSegment)
 	rect(c color.RGBA, left, top, width, height int)
 	text(t label)
 }
 
-// segment is a straight line for a link. Thousands of them may overlap.
-type segment struct{ x0, y0, x1, y1 float64 }
+// lineSegment is a straight line for a link. Thousands of them may overlap.
+type lineSegment struct{ x0, y0, x1, y1 float64 }
 
 // label is one line of text whose baseline passes through x, y.
 type label struct {

@@ -133,18 +133,18 @@ func TestTimelineLinks(t *testing.T) {
 	l := p.layout(sans())
 	width := float64(l.columns)
 	left := float64(l.left)
-	want := []segment{
+	want := []lineSegment{
 		{left + 0.2*width, l.middle(0), left + 0.8*width, l.middle(3)},
 		{left, l.middle(1), left + width, l.middle(1)},
 	}
 	if len(l.links) != 2 || l.links[0] != want[0] || l.links[1] != want[1] {
 		t.Errorf("%v, want %v", l.links, want)
 	}
-	half := segment{0, 0, 10, 20}
-	if got, is := half.cut(5, 100); !is || got != (segment{5, 10, 10, 20}) {
+	half := lineSegment{0, 0, 10, 20}
+	if got, is := half.cut(5, 100); !is || got != (lineSegment{5, 10, 10, 20}) {
 		t.Errorf("got %v", got)
 	}
-	if got, is := (segment{3, 0, 3, 20}).cut(3, 4); !is || got != (segment{3, 0, 3, 20}) {
+	if got, is := (lineSegment{3, 0, 3, 20}).cut(3, 4); !is || got != (lineSegment{3, 0, 3, 20}) {
 		t.Errorf("got %v", got)
 	}
 	img := pngOf(t, p)
