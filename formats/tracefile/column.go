@@ -112,15 +112,15 @@ func (c *kindValues[V]) add(e *profile.Events) {
 	}
 }
 
-// words is a column of few distinct texts, with one text for each kind.
-type words[V int8 | int32] struct {
+// wordColumn is a column of few distinct texts, with one text for each kind.
+type wordColumn[V int8 | int32] struct {
 	kindValues[V]
 	codes map[string]V
 	dict  *array.StringBuilder
 }
 
 func newWords[V int8 | int32](c *table.Column[EventRow]) column {
-	return &words[V]{kindValues: kindValues[V]{values: values[V]{of: c}},
+	return &wordColumn[V]{kindValues: kindValues[V]{values: values[V]{of: c}},
 		codes: map[string]V{}, dict: array.NewStringBuilder(memory.DefaultAllocator)}
 }
 
@@ -129,7 +129,7 @@ func newWords[V int8 | int32](c *table.Column[EventRow]) column {
 // are constants of mpitrace.
 var errWords = errors.New("too many different texts in one column")
 
-func (c *words[V]) learn(e EventRow) error {
+func (c *wordColumn[V]) learn(e EventRow) error {
 	word, ok := c.of.Text(e)
 	if !ok {
 		c.kind = append(c.kind, null)
@@ -151,7 +151,7 @@ func (c *words[V]) learn(e EventRow) error {
 
 // take replaces the indices of nulls by 0. Some readers look up the index of a
 // null too, and it must be within the dictionary.
-func (c *words[V]) take() (valid, raw []byte, nulls int) {
+func (c *wordColumn[V]) take() (valid, raw []byte, nulls int) {
 	all := c.all
 	valid, raw, nulls = c.values.take()
 	if nulls > 0 {
@@ -162,7 +162,7 @@ func (c *words[V]) take() (valid, raw []byte, nulls int) {
 	return valid, raw, nulls
 }
 
-func (c *words[V]) sample() arrow.Array {
+func (c *wordColumn[V]) sample() arrow.Array {
 	dict := c.dict.NewArray()
 	return array.NewDictionaryArray(c.field().Type, array.MakeFromData(sampleOf[V](arrow.GetDataType[V]())), dict)
 }
