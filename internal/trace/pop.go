@@ -6,7 +6,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// POPFactors is the efficiency of a job as defined by the POPFactors Centre of Excellence.
+// POPFactors is the efficiency of a job as defined by the POP Centre of Excellence.
 // Each factor is between 0 and 1, and is the product of those below it.
 //
 //	parallel efficiency = mean useful / runtime
@@ -22,7 +22,7 @@ import (
 // arrived yet. Ranks compute as long as they did. Sends do not wait, and
 // one-sided operations and IO take no time.
 //
-// Ranks that did not finalize are left out, as in aggregate.POPFactors.
+// Ranks that did not finalize are left out, as in aggregate.POP.
 //
 // https://pop-coe.eu/node/69
 type POPFactors struct {
