@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/internal/placement"
 )
 
@@ -37,13 +38,13 @@ func newGraph(name string, ranks int, edges map[pair]uint64) graph {
 		rows[p[0]] = append(rows[p[0]], half{p[1], edges[p]})
 		rows[p[1]] = append(rows[p[1]], half{p[0], edges[p]})
 	}
-	t := &placement.Exchange{Ranks: ranks, Start: make([]int64, 1, ranks+1)}
+	t := &placement.Exchange{Ranks: ranks, Compressed: matrix.NewCompressed[uint64](ranks, 2*len(edges))}
 	for _, row := range rows {
 		slices.SortFunc(row, func(a, b half) int { return cmp.Compare(a.peer, b.peer) })
 		for _, h := range row {
-			t.Peer, t.Weight = append(t.Peer, int32(h.peer)), append(t.Weight, h.weight)
+			t.Append(int32(h.peer), h.weight)
 		}
-		t.Start = append(t.Start, int64(len(t.Peer)))
+		t.EndRow()
 	}
 	return graph{name, t}
 }
@@ -170,10 +171,10 @@ func readMETIS(path string) (graph, error) {
 func (g *graph) writeMETIS(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	t := g.traffic
-	fmt.Fprintf(out, "%d %d 1\n", t.Ranks, len(t.Peer)/2)
+	fmt.Fprintf(out, "%d %d 1\n", t.Ranks, len(t.Column)/2)
 	for r := range t.Ranks {
 		for i := t.Start[r]; i < t.Start[r+1]; i++ {
-			fmt.Fprintf(out, "%d %d ", t.Peer[i]+1, t.Weight[i])
+			fmt.Fprintf(out, "%d %d ", t.Column[i]+1, t.Value[i])
 		}
 		fmt.Fprintln(out)
 	}
@@ -184,11 +185,11 @@ func (g *graph) writeMETIS(w io.Writer) error {
 func (g *graph) writeScotch(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	t := g.traffic
-	fmt.Fprintf(out, "0\n%d %d\n0 010\n", t.Ranks, len(t.Peer))
+	fmt.Fprintf(out, "0\n%d %d\n0 010\n", t.Ranks, len(t.Column))
 	for r := range t.Ranks {
 		fmt.Fprintf(out, "%d", t.Start[r+1]-t.Start[r])
 		for i := t.Start[r]; i < t.Start[r+1]; i++ {
-			fmt.Fprintf(out, " %d %d", t.Weight[i], t.Peer[i])
+			fmt.Fprintf(out, " %d %d", t.Value[i], t.Column[i])
 		}
 		fmt.Fprintln(out)
 	}

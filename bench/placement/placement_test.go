@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/internal/placement"
 )
 
@@ -22,18 +23,18 @@ func TestStencil(t *testing.T) {
 	} {
 		g := stencil(8, c.neighbours)
 		var sum uint64
-		for _, w := range g.traffic.Weight {
+		for _, w := range g.traffic.Value {
 			sum += w
 		}
-		if n := uint64(len(g.traffic.Peer)); n != 2*c.edges || sum != 2*c.weights {
+		if n := uint64(len(g.traffic.Column)); n != 2*c.edges || sum != 2*c.weights {
 			t.Errorf("%s: %d entries of %d in all, want %d of %d", g.name, n, sum, 2*c.edges, 2*c.weights)
 		}
 	}
 }
 
 func TestPowerLaw(t *testing.T) {
-	if g := powerLaw(100, 4); len(g.traffic.Peer) != 2*96*4 {
-		t.Errorf("%d entries, want %d", len(g.traffic.Peer), 2*96*4)
+	if g := powerLaw(100, 4); len(g.traffic.Column) != 2*96*4 {
+		t.Errorf("%d entries, want %d", len(g.traffic.Column), 2*96*4)
 	}
 }
 
@@ -66,7 +67,7 @@ func TestMETISOfVertexWeights(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &placement.Exchange{Ranks: 3, Start: []int64{0, 1, 3, 4}, Peer: []int32{1, 0, 2, 1}, Weight: []uint64{5, 5, 6, 6}}
+	want := &placement.Exchange{Ranks: 3, Compressed: matrix.Compressed[uint64]{Start: []int{0, 1, 3, 4}, Column: []int32{1, 0, 2, 1}, Value: []uint64{5, 5, 6, 6}}}
 	if diff := cmp.Diff(want, g.traffic); diff != "" {
 		t.Errorf("another graph: %s", diff)
 	}

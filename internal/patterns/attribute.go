@@ -41,7 +41,7 @@ func (g *graph) attribute() {
 		for n < len(shared) && shared[n].pair == shared[0].pair {
 			n++
 		}
-		split(g.all[shared[0].pair], shared[:n], sums)
+		split(g.Value[shared[0].pair], shared[:n], sums)
 		shared = shared[n:]
 	}
 	g.addFound(sums)
@@ -55,7 +55,7 @@ func (g *graph) sums() (sums [][]classSum, shared []pairClass) {
 	}
 	g.visit(func(m pairClass, alone bool) {
 		if s := &sums[m.component][m.class]; alone {
-			s.vote(g.all[m.pair])
+			s.vote(g.Value[m.pair])
 		}
 	})
 	g.visit(func(m pairClass, alone bool) {
@@ -64,10 +64,10 @@ func (g *graph) sums() (sums [][]classSum, shared []pairClass) {
 			shared = append(shared, m)
 			return
 		}
-		if g.all[m.pair] == s.usual {
+		if g.Value[m.pair] == s.usual {
 			s.same++
 		}
-		s.sum.Add(g.all[m.pair])
+		s.sum.Add(g.Value[m.pair])
 	})
 	return sums, shared
 }
@@ -88,7 +88,7 @@ func (g *graph) visit(f func(m pairClass, alone bool)) {
 	for c, s := range g.found {
 		for rank := range g.ranks {
 			s.each(rank, func(class, to int) bool {
-				i := g.pair(rank, to)
+				i := g.Find(rank, to)
 				f(pairClass{i, c, class}, g.cover[i]&(g.cover[i]-1) == 0)
 				return true
 			})

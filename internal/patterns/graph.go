@@ -6,13 +6,11 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 )
 
-// graph holds the pairs of a matrix that all-to-all does not explain, in compressed
-// rows: the pairs of rank r are those from start[r] to start[r+1]-1.
+// graph holds the pairs of a matrix that all-to-all does not explain. Its other slices
+// have an element for each entry.
 type graph struct {
 	*parts
-	start []int
-	to    []int32         // ascending in each row
-	all   []matrix.Volume // of each pair
+	matrix.Compressed[matrix.Volume]
 	left  []matrix.Volume // what no component explains so far
 	open  []bool          // whether no component explains all of the pair
 	cover []uint16        // bit i: the pair belongs to found[i]
@@ -26,43 +24,24 @@ type graph struct {
 // newGraph returns the pairs of a matrix with more than base.
 func newGraph(p *parts, m *matrix.Matrix) *graph {
 	n := p.pairs - p.explained
-	g := &graph{parts: p, start: make([]int, p.ranks+1), to: make([]int32, 0, n), all: make([]matrix.Volume, 0, n), count: make([]int32, 2*p.ranks)}
-	row := 0
-	for pair, v := range m.Entries() {
-		left := minus(v, p.base)
-		if !p.within(pair) || pair.From == pair.To || p.explained > 0 && left == (matrix.Volume{}) {
-			continue
+	g := &graph{parts: p, count: make([]int32, 2*p.ranks)}
+	g.Compressed = matrix.Compress(p.ranks, n, func(yield func(matrix.Pair, matrix.Volume) bool) {
+		for pair, v := range m.Entries() {
+			left := minus(v, p.base)
+			if !p.within(pair) || pair.From == pair.To || p.explained > 0 && left == (matrix.Volume{}) {
+				continue
+			}
+			g.count[pair.To-pair.From+p.ranks]++
+			if !yield(pair, left) {
+				return
+			}
 		}
-		for ; row < pair.From; row++ {
-			g.start[row+1] = len(g.to)
-		}
-		g.to, g.all = append(g.to, int32(pair.To)), append(g.all, left)
-		g.count[pair.To-pair.From+p.ranks]++
-	}
-	for ; row < p.ranks; row++ {
-		g.start[row+1] = len(g.to)
-	}
-	g.left, g.cover, g.open = slices.Clone(g.all), make([]uint16, len(g.to)), make([]bool, len(g.to))
+	})
+	g.left, g.cover, g.open = slices.Clone(g.Value), make([]uint16, n), make([]bool, n)
 	for i := range g.open {
 		g.open[i] = true
 	}
 	return g
-}
-
-// pair returns the index of a pair; -1 if there is none.
-func (g *graph) pair(from, to int) int {
-	low, high := g.start[from], g.start[from+1]
-	for low < high {
-		if mid := (low + high) / 2; int(g.to[mid]) < to {
-			low = mid + 1
-		} else {
-			high = mid
-		}
-	}
-	if low < g.start[from+1] && int(g.to[low]) == to {
-		return low
-	}
-	return -1
 }
 
 // has returns how many pairs are a number of ranks apart.
@@ -95,7 +74,7 @@ func (g *graph) fit(s shape) (f fit, ok bool) {
 	f.uniform, ok = true, true
 	rank := 0
 	visit := func(class, to int) bool {
-		i := g.pair(rank, to)
+		i := g.Find(rank, to)
 		if i < 0 {
 			ok = false
 			return false
@@ -137,7 +116,7 @@ func (g *graph) take(s shape) {
 	visit := func(f func(class, i int)) {
 		for rank := range g.ranks {
 			s.each(rank, func(class, to int) bool {
-				if i := g.pair(rank, to); i >= 0 {
+				if i := g.Find(rank, to); i >= 0 {
 					f(class, i)
 				}
 				return true

@@ -98,10 +98,10 @@ func (g *graph) lines() []dimension {
 func (g *graph) extents(stride int) (up, down int) {
 	up, down = g.ranks/stride, g.ranks/stride
 	for r := range g.ranks {
-		if up > 1 && (r+stride >= g.ranks || g.pair(r, r+stride) < 0) {
+		if up > 1 && (r+stride >= g.ranks || g.Find(r, r+stride) < 0) {
 			up = gcd(up, r/stride+1) // r is the last of its line
 		}
-		if down > 1 && (r < stride || g.pair(r, r-stride) < 0) {
+		if down > 1 && (r < stride || g.Find(r, r-stride) < 0) {
 			down = gcd(down, r/stride) // r is the first
 		}
 	}
@@ -117,7 +117,7 @@ func (g *graph) wraps(stride, extent, way int) bool {
 		end = 0
 	}
 	for r := range g.ranks {
-		if l.at(r) == end && g.pair(r, r-way*(extent-1)*stride) < 0 {
+		if l.at(r) == end && g.Find(r, r-way*(extent-1)*stride) < 0 {
 			return false
 		}
 	}
@@ -183,9 +183,9 @@ func periodic(lines []dimension) (n int) {
 func (g *graph) openWeights() []float64 {
 	out := make([]float64, len(g.count))
 	for from := range g.ranks {
-		for i := g.start[from]; i < g.start[from+1]; i++ {
+		for i := g.Start[from]; i < g.Start[from+1]; i++ {
 			if g.open[i] {
-				out[int(g.to[i])-from+g.ranks] += float64(g.weight(g.left[i]))
+				out[int(g.Column[i])-from+g.ranks] += float64(g.weight(g.left[i]))
 			}
 		}
 	}

@@ -19,7 +19,7 @@ func (p *parts) search(m *matrix.Matrix) {
 		best.take(starts[0].shape)
 	}
 	best.searchOn()
-	if len(best.found) > 1 && len(g.to) <= mostStarted {
+	if len(best.found) > 1 && len(g.Column) <= mostStarted {
 		starts = slices.CompactFunc(starts, func(a, b candidate) bool { return a.fit == b.fit }) // most likely the same pairs
 		for _, s := range starts[:min(len(starts), mostStarts)] {
 			next := g.clone()
@@ -168,8 +168,8 @@ func (g *graph) groups(lines []dimension, try func(shape)) {
 func (g *graph) masters(try func(shape)) {
 	in, weight := make([]int, g.ranks), make([]uint64, g.ranks)
 	for from := range g.ranks {
-		for i := g.start[from]; i < g.start[from+1]; i++ {
-			to := int(g.to[i])
+		for i := g.Start[from]; i < g.Start[from+1]; i++ {
+			to := int(g.Column[i])
 			in[to]++
 			if g.open[i] {
 				weight[to] += g.weight(g.left[i])
@@ -179,7 +179,7 @@ func (g *graph) masters(try func(shape)) {
 	}
 	var full []int
 	for r := range g.ranks {
-		if g.start[r+1]-g.start[r] == g.ranks-1 || in[r] == g.ranks-1 {
+		if g.Start[r+1]-g.Start[r] == g.ranks-1 || in[r] == g.ranks-1 {
 			full = append(full, r)
 		}
 	}
@@ -284,7 +284,7 @@ func (g *graph) topOf(s tree) (down, up bool) {
 		from := (member + s.root) % s.ranks
 		s.children(member, func(child int) bool {
 			to := (child + s.root) % s.ranks
-			down, up = down && g.pair(from, to) >= 0, up && g.pair(to, from) >= 0
+			down, up = down && g.Find(from, to) >= 0, up && g.Find(to, from) >= 0
 			return down || up
 		})
 	}
@@ -310,7 +310,7 @@ func (g *graph) takeRandom() {
 	bit := uint16(1) << len(g.found)
 	for from := range g.ranks {
 		before := pairs
-		for i := g.start[from]; i < g.start[from+1]; i++ {
+		for i := g.Start[from]; i < g.Start[from+1]; i++ {
 			if !g.open[i] {
 				continue
 			}
@@ -319,7 +319,7 @@ func (g *graph) takeRandom() {
 				fresh++
 			}
 			weight += g.weight(g.left[i])
-			found[(int(g.to[i])-from+g.ranks)%g.ranks*bins/g.ranks]++
+			found[(int(g.Column[i])-from+g.ranks)%g.ranks*bins/g.ranks]++
 		}
 		if pairs > before {
 			senders++

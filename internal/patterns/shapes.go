@@ -174,8 +174,8 @@ type random struct {
 func (random) classes() int { return 1 }
 
 func (s random) each(rank int, visit func(class, to int) bool) {
-	for i := s.start[rank]; i < s.start[rank+1]; i++ {
-		if s.cover[i]&s.bit != 0 && !visit(0, int(s.to[i])) {
+	for i := s.Start[rank]; i < s.Start[rank+1]; i++ {
+		if s.cover[i]&s.bit != 0 && !visit(0, int(s.Column[i])) {
 			return
 		}
 	}

@@ -57,7 +57,7 @@ func (q *Question) work(traffic *Exchange) (sum int64) {
 	nodes := int64(q.Topology.nodeCount())
 	slots := int64(len(q.Topology.Slots)) / nodes
 	for r := range q.Ranks {
-		degree := traffic.Start[r+1] - traffic.Start[r]
+		degree := int64(traffic.Start[r+1] - traffic.Start[r])
 		sum += degree * min(degree, nodes) * slots
 	}
 	return sum
@@ -180,7 +180,7 @@ func (q *Question) allEqual(traffic *Exchange) string {
 	switch {
 	case q.Ranks == 1:
 		return "there is one rank"
-	case len(traffic.Peer) == 0 && len(traffic.Groups) == 0:
+	case len(traffic.Column) == 0 && len(traffic.Groups) == 0:
 		return fmt.Sprintf("no rank sent any %s to another", q.By)
 	}
 	if q.Topology.flat() {

@@ -59,13 +59,13 @@ func (t *tuning) cycle(g *graph, caps [2]int, side []int32, r *rand.Rand) []int3
 	}
 	var steps []step
 	at := g
-	for at.len() > coarsest {
+	for at.Len() > coarsest {
 		smaller, into := at.coarsen(side, limit, r)
-		if smaller.len() > at.len()*19/20 {
+		if smaller.Len() > at.Len()*19/20 {
 			break
 		}
 		if side != nil {
-			merged := make([]int32, smaller.len())
+			merged := make([]int32, smaller.Len())
 			for v, m := range into {
 				merged[m] = side[v]
 			}
@@ -80,7 +80,7 @@ func (t *tuning) cycle(g *graph, caps [2]int, side []int32, r *rand.Rand) []int3
 		side = t.refine(at, caps, side, r)
 	}
 	for _, s := range slices.Backward(steps) {
-		finer := make([]int32, s.g.len())
+		finer := make([]int32, s.g.Len())
 		for v, m := range s.into {
 			finer[v] = side[m]
 		}
@@ -96,7 +96,7 @@ func (t *tuning) refine(g *graph, caps [2]int, side []int32, r *rand.Rand) []int
 	return b.side
 }
 
-func (t *tuning) patienceFor(g *graph) int { return 20 + g.len()*t.patience/16 }
+func (t *tuning) patienceFor(g *graph) int { return 20 + g.Len()*t.patience/16 }
 
 // initial returns the best of several bisections: one side grows from a random vertex,
 // by the vertex with the heaviest edges into it.
@@ -140,7 +140,7 @@ func (b *bisection) grow(target int, r *rand.Rand) {
 	q := b.queue[1]
 	q.clear()
 	b.queue[0].clear()
-	unseen := permutation(b.g.len(), r)
+	unseen := permutation(b.g.Len(), r)
 	for b.load[0] < target {
 		for len(q.heap) == 0 && len(unseen) > 0 {
 			if v := unseen[0]; b.side[v] == 1 {

@@ -1,13 +1,17 @@
 package placement
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
+)
 
 // coarsen merges vertices in pairs, along heavy edges first. It returns the smaller
 // graph, and its vertex for each of g. Vertices of different parts are not merged, if
 // part is not nil; none becomes larger than maxSize.
 func (g *graph) coarsen(part []int32, maxSize int32, r *rand.Rand) (*graph, []int32) {
 	mate := g.match(part, maxSize, r)
-	into, vertices := make([]int32, g.len()), int32(0)
+	into, vertices := make([]int32, g.Len()), int32(0)
 	for v, m := range mate {
 		if int(m) >= v {
 			into[v], into[m] = vertices, vertices
@@ -19,20 +23,20 @@ func (g *graph) coarsen(part []int32, maxSize int32, r *rand.Rand) (*graph, []in
 
 // match returns the vertex each is merged with: itself if none.
 func (g *graph) match(part []int32, maxSize int32, r *rand.Rand) []int32 {
-	mate := make([]int32, g.len())
+	mate := make([]int32, g.Len())
 	for v := range mate {
 		mate[v] = -1
 	}
 	fits := func(v, p int32) bool {
 		return mate[p] < 0 && p != v && g.size[v]+g.size[p] <= maxSize && (part == nil || part[v] == part[p])
 	}
-	order := permutation(g.len(), r)
+	order := permutation(g.Len(), r)
 	for _, v := range order {
 		if mate[v] >= 0 {
 			continue
 		}
 		best, most := int32(-1), 0.0
-		peers, weights := g.row(v)
+		peers, weights := g.Row(int(v))
 		for i, p := range peers {
 			if fits(v, p) {
 				// The rating expansion*2 of Holtgrewe, Sanders and Schulz (2010).
@@ -53,7 +57,7 @@ func (g *graph) match(part []int32, maxSize int32, r *rand.Rand) []int32 {
 // matchLonely merges vertices whose peers all have a mate: with one that has a peer in
 // common, or with another that has no peers. Without this, stars do not become smaller.
 func (g *graph) matchLonely(order, mate []int32, fits func(v, p int32) bool) {
-	waiting := make([]int32, g.len()) // by peer: a vertex that looks for a mate
+	waiting := make([]int32, g.Len()) // by peer: a vertex that looks for a mate
 	for v := range waiting {
 		waiting[v] = -1
 	}
@@ -63,7 +67,7 @@ func (g *graph) matchLonely(order, mate []int32, fits func(v, p int32) bool) {
 			continue
 		}
 		at := &isolated
-		if peers, weights := g.row(v); len(peers) > 0 {
+		if peers, weights := g.Row(int(v)); len(peers) > 0 {
 			heaviest := 0
 			for i := range peers {
 				if weights[i] > weights[heaviest] {
@@ -88,25 +92,13 @@ func (g *graph) matchLonely(order, mate []int32, fits func(v, p int32) bool) {
 
 // contract returns the graph in which mates are one vertex.
 func (g *graph) contract(mate, into []int32, vertices int) *graph {
-	c := &graph{
-		start: make([]int, 1, vertices+1), size: make([]int32, 0, vertices),
-		peer: make([]int32, 0, len(g.peer)), weight: make([]int64, 0, len(g.peer)),
-	}
-	at := make([]int, vertices) // where the present row has a peer
-	for i := range at {
-		at[i] = -1
-	}
-	enter := func(v, self int32, first int) {
-		peers, weights := g.row(v)
+	c := &graph{matrix.NewCompressed[int64](vertices, len(g.Column)), make([]int32, 0, vertices)}
+	b := newRowBuilder(c, vertices)
+	enter := func(v, self int32) {
+		peers, weights := g.Row(int(v))
 		for i, p := range peers {
-			to := into[p]
-			switch {
-			case to == self:
-			case at[to] >= first:
-				c.weight[at[to]] += weights[i]
-			default:
-				at[to] = len(c.peer)
-				c.peer, c.weight = append(c.peer, to), append(c.weight, weights[i])
+			if to := into[p]; to != self {
+				b.add(to, weights[i])
 			}
 		}
 	}
@@ -114,13 +106,14 @@ func (g *graph) contract(mate, into []int32, vertices int) *graph {
 		if int(m) < v {
 			continue
 		}
-		self, first, size := into[v], len(c.peer), g.size[v]
-		enter(int32(v), self, first)
+		size := g.size[v]
+		enter(int32(v), into[v])
 		if int(m) != v {
 			size += g.size[m]
-			enter(m, self, first)
+			enter(m, into[v])
 		}
-		c.size, c.start = append(c.size, size), append(c.start, len(c.peer))
+		c.size = append(c.size, size)
+		c.EndRow()
 	}
 	return c
 }

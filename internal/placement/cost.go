@@ -15,8 +15,8 @@ func Evaluate(t *Topology, traffic *Exchange, o Order) Cost {
 	c := Cost{Levels: make([]uint64, len(t.Levels))}
 	for r := range traffic.Ranks {
 		for i := traffic.Start[r]; i < traffic.Start[r+1]; i++ {
-			if p := traffic.Peer[i]; int(p) > r { // each pair once
-				c.Levels[t.Between(o[r], o[p])] += traffic.Weight[i]
+			if p := traffic.Column[i]; int(p) > r { // each pair once
+				c.Levels[t.Between(o[r], o[p])] += traffic.Value[i]
 			}
 		}
 	}

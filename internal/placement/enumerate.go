@@ -49,7 +49,7 @@ func (t *Exchange) pairs() [][]uint64 {
 	}
 	for r := range w {
 		for i := t.Start[r]; i < t.Start[r+1]; i++ {
-			w[r][t.Peer[i]] += t.Weight[i]
+			w[r][t.Column[i]] += t.Value[i]
 		}
 	}
 	for _, g := range t.Groups {

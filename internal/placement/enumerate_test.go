@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 )
 
 // TestBestOfFewRanks compares Best with a naive search over all orders, in cases with
@@ -34,7 +36,6 @@ func TestBestOfFewRanksInManySlots(t *testing.T) {
 		t.Fatal(err)
 	}
 	traffic := stencil(true, 9)
-	traffic.sortRows()
 	_, cost, err := Best(topology, traffic, Options{Effort: 1})
 	if want := uint64(6 + 3*10); err != nil || cost.Objective != want {
 		t.Errorf("the cost is %d, %v, want %d", cost.Objective, err, want)
@@ -69,14 +70,14 @@ func randomCase(t *testing.T, r *rand.Rand) (*Topology, *Exchange, [][]uint64) {
 			}
 		}
 	}
-	traffic := &Exchange{Ranks: ranks, Start: []int64{0}}
+	traffic := &Exchange{Ranks: ranks, Compressed: matrix.NewCompressed[uint64](ranks, ranks*ranks)}
 	for a := range sent {
 		for b := range sent {
 			if w := sent[a][b] + sent[b][a]; w > 0 {
-				traffic.Peer, traffic.Weight = append(traffic.Peer, int32(b)), append(traffic.Weight, w)
+				traffic.Append(int32(b), w)
 			}
 		}
-		traffic.Start = append(traffic.Start, int64(len(traffic.Peer)))
+		traffic.EndRow()
 	}
 	for range r.IntN(3) {
 		g := randomGroup(r, ranks)

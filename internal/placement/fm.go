@@ -22,8 +22,8 @@ type bisection struct {
 
 func newBisection(g *graph, caps [2]int) *bisection {
 	b := &bisection{
-		g: g, caps: caps, side: make([]int32, g.len()),
-		gain: make([]int64, g.len()), locked: make([]int32, g.len()),
+		g: g, caps: caps, side: make([]int32, g.Len()),
+		gain: make([]int64, g.Len()), locked: make([]int32, g.Len()),
 	}
 	b.queue = [2]*gainQueue{newGainQueue(b.gain), newGainQueue(b.gain)}
 	return b
@@ -44,7 +44,7 @@ func (b *bisection) set(side []int32) {
 // cut.
 func (b *bisection) outside(v int32) int64 {
 	var in, out int64
-	peers, weights := b.g.row(v)
+	peers, weights := b.g.Row(int(v))
 	for i, p := range peers {
 		if b.side[p] == b.side[v] {
 			in += weights[i]
@@ -80,7 +80,7 @@ func (b *bisection) improve(patience, tolerance int, r *rand.Rand) {
 	b.queue[0].clear()
 	b.queue[1].clear()
 	first := 0
-	if n := b.g.len(); n > 0 {
+	if n := b.g.Len(); n > 0 {
 		first = r.IntN(n) // breaks ties
 	}
 	for i := range b.side {
@@ -175,7 +175,7 @@ func (b *bisection) turn(v int32) {
 
 // update corrects the gains of the peers of a vertex that was moved.
 func (b *bisection) update(v int32, queues bool) {
-	peers, weights := b.g.row(v)
+	peers, weights := b.g.Row(int(v))
 	side := b.side[v]
 	for i, p := range peers {
 		if b.side[p] == side {

@@ -1,22 +1,16 @@
 package placement
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
 
-// A graph is undirected, in compressed rows: each edge is in the rows of both of its
-// ends. A vertex stands for size[v] ranks.
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
+)
+
+// A graph is undirected: each edge is in the rows of both of its ends, with its weight. A
+// vertex stands for size[v] ranks.
 type graph struct {
-	start  []int
-	peer   []int32
-	weight []int64
-	size   []int32
-}
-
-func (g *graph) len() int { return len(g.size) }
-
-// row returns the peers of a vertex and the weights of their edges.
-func (g *graph) row(v int32) ([]int32, []int64) {
-	from, to := g.start[v], g.start[v+1]
-	return g.peer[from:to:to], g.weight[from:to:to]
+	matrix.Compressed[int64]
+	size []int32
 }
 
 // ranks returns how many ranks the vertices stand for.
@@ -46,7 +40,7 @@ func (g *graph) subgraph(part []int32, which int32) (*graph, []int32) {
 		}
 	}
 	inside := func(v int32) bool { return part[v] == which }
-	return g.induced(vertices, make([]int32, g.len()), inside), vertices
+	return g.induced(vertices, make([]int32, g.Len()), inside), vertices
 }
 
 // induced returns the graph of some vertices, which are those inside, and sets index to
@@ -55,21 +49,18 @@ func (g *graph) induced(vertices, index []int32, inside func(v int32) bool) *gra
 	edges := 0
 	for i, v := range vertices {
 		index[v] = int32(i)
-		edges += g.start[v+1] - g.start[v]
+		edges += g.Start[v+1] - g.Start[v]
 	}
-	s := &graph{
-		start: make([]int, 1, len(vertices)+1), size: make([]int32, len(vertices)),
-		peer: make([]int32, 0, edges), weight: make([]int64, 0, edges),
-	}
+	s := &graph{matrix.NewCompressed[int64](len(vertices), edges), make([]int32, len(vertices))}
 	for i, v := range vertices {
 		s.size[i] = g.size[v]
-		peers, weights := g.row(v)
+		peers, weights := g.Row(int(v))
 		for j, p := range peers {
 			if inside(p) {
-				s.peer, s.weight = append(s.peer, index[p]), append(s.weight, weights[j])
+				s.Append(index[p], weights[j])
 			}
 		}
-		s.start = append(s.start, len(s.peer))
+		s.EndRow()
 	}
 	return s
 }
@@ -80,45 +71,56 @@ type edge struct {
 	weight float64
 }
 
+// A rowBuilder adds rows to a graph, in which a peer may be added several times.
+type rowBuilder struct {
+	*graph
+	at []int // index of the last entry of each peer
+}
+
+func newRowBuilder(g *graph, peers int) *rowBuilder {
+	b := &rowBuilder{g, make([]int, peers)}
+	for i := range b.at {
+		b.at[i] = -1
+	}
+	return b
+}
+
+func (b *rowBuilder) add(peer int32, weight int64) {
+	if i := b.at[peer]; i >= b.Start[len(b.Start)-1] {
+		b.Value[i] += weight
+		return
+	}
+	b.at[peer] = len(b.Column)
+	b.Append(peer, weight)
+}
+
 // newGraph returns the graph of edges, in which a pair may occur several times. Weights
 // are scaled so that sums of weight × distance fit into 64 bits, see maxWeight.
 func newGraph(ranks int, edges []edge, scale float64) *graph {
-	g := &graph{start: make([]int, ranks+1), size: make([]int32, ranks)}
+	next := make([]int, ranks+1)
 	for _, e := range edges {
-		g.start[e.a+1]++
-		g.start[e.b+1]++
+		next[e.a+1]++
+		next[e.b+1]++
 	}
 	for r := range ranks {
-		g.size[r] = 1
-		g.start[r+1] += g.start[r]
+		next[r+1] += next[r]
 	}
 	peer, weight := make([]int32, 2*len(edges)), make([]float64, 2*len(edges))
-	next := append([]int(nil), g.start...)
 	enter := func(a, b int32, w float64) {
 		peer[next[a]], weight[next[a]] = b, w
-		next[a]++
+		next[a]++ // in the end, where the row ends
 	}
 	for _, e := range edges {
 		enter(e.a, e.b, e.weight)
 		enter(e.b, e.a, e.weight)
 	}
-	// Rows without duplicates: at holds where the row of a vertex has a peer.
-	at, start := make([]int, ranks), 0
-	for i := range at {
-		at[i] = -1
-	}
-	for r := range ranks {
-		first := len(g.peer)
-		for i := start; i < g.start[r+1]; i++ {
-			p, w := peer[i], max(1, int64(weight[i]*scale))
-			if at[p] >= first {
-				g.weight[at[p]] += w
-				continue
-			}
-			at[p] = len(g.peer)
-			g.peer, g.weight = append(g.peer, p), append(g.weight, w)
+	g := &graph{matrix.NewCompressed[int64](ranks, len(peer)), make([]int32, ranks)}
+	b := newRowBuilder(g, ranks)
+	for r, i := 0, 0; r < ranks; r++ {
+		for g.size[r] = 1; i < next[r]; i++ {
+			b.add(peer[i], max(1, int64(weight[i]*scale)))
 		}
-		start, g.start[r+1] = g.start[r+1], len(g.peer)
+		g.EndRow()
 	}
 	return g
 }

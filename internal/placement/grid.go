@@ -51,19 +51,19 @@ func (g *graph) grids() []cartesian {
 	var samples []edge
 	var total float64
 	v := 0
-	for i := 0; i < len(g.peer); i += max(1, len(g.peer)/gridSamples) {
-		for g.start[v+1] <= i {
+	for i := 0; i < len(g.Column); i += max(1, len(g.Column)/gridSamples) {
+		for g.Start[v+1] <= i {
 			v++
 		}
-		samples = append(samples, edge{v, int(g.peer[i]), float64(g.weight[i])})
-		total += float64(g.weight[i])
+		samples = append(samples, edge{v, int(g.Column[i]), float64(g.Value[i])})
+		total += float64(g.Value[i])
 	}
 	type rated struct {
 		size  gridSize
 		reach float64
 	}
 	var found []rated
-	for _, size := range factorisations(g.len()) {
+	for _, size := range factorisations(g.Len()) {
 		if !size.leadingOnes() {
 			continue
 		}
@@ -111,8 +111,8 @@ func (s gridSize) apart(a, b int) (apart gridSize, around [maxDimensions]bool) {
 func (g *graph) classify(size gridSize) cartesian {
 	c := cartesian{size: size}
 	weight := map[gridSize]float64{}
-	for v := range g.len() {
-		peers, weights := g.row(int32(v))
+	for v := range g.Len() {
+		peers, weights := g.Row(v)
 		for i, p := range peers {
 			apart, around := size.apart(v, int(p))
 			weight[apart] += float64(weights[i])

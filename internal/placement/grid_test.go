@@ -3,6 +3,8 @@ package placement
 import (
 	"fmt"
 	"testing"
+
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 )
 
 // stencil returns the traffic of a grid whose ranks exchange 1 with the next in each
@@ -12,32 +14,21 @@ func stencil(periodic bool, size ...int) *Exchange {
 	for _, n := range size {
 		ranks *= n
 	}
-	var edges []edge
+	m := new(matrix.Matrix)
 	stride := 1
 	for d := len(size) - 1; d >= 0; d-- {
 		n := size[d]
 		for r := range ranks {
 			at := r / stride % n
 			if at < n-1 {
-				edges = append(edges, edge{int32(r), int32(r + stride), 1})
+				m.Add(matrix.Pair{From: r, To: r + stride}, matrix.Volume{Bytes: 1})
 			} else if periodic && n > 2 {
-				edges = append(edges, edge{int32(r), int32(r - (n-1)*stride), 1})
+				m.Add(matrix.Pair{From: r, To: r - (n-1)*stride}, matrix.Volume{Bytes: 1})
 			}
 		}
 		stride *= n
 	}
-	return trafficOf(newGraph(ranks, edges, 1))
-}
-
-func trafficOf(g *graph) *Exchange {
-	t := &Exchange{Ranks: g.len(), Peer: g.peer}
-	for _, s := range g.start {
-		t.Start = append(t.Start, int64(s))
-	}
-	for _, w := range g.weight {
-		t.Weight = append(t.Weight, uint64(w))
-	}
-	return t
+	return NewTraffic(m, ranks, Bytes)
 }
 
 // TestBestOfStencils compares with the costs of the best blockings, by arithmetic: edges

@@ -42,7 +42,7 @@ func newMapping(p *problem, block []int32) *mapping {
 
 func (m *mapping) outwardOf(r int32) int64 {
 	var sum int64
-	peers, weights := m.g.row(r)
+	peers, weights := m.g.Row(int(r))
 	for i, p := range peers {
 		if m.block[p] != m.block[r] {
 			sum += weights[i] * (m.h.between(m.block[p], m.block[r]) - m.h.distance[0])
@@ -60,7 +60,7 @@ func (m *mapping) connect(r int32) {
 		m.touched[l] = domains[:0]
 	}
 	n := m.h.levels()
-	peers, weights := m.g.row(r)
+	peers, weights := m.g.Row(int(r))
 	for i, p := range peers {
 		path := m.h.ancestor[int(m.block[p])*n : int(m.block[p])*n+n]
 		for l := range m.near {
@@ -73,7 +73,7 @@ func (m *mapping) connect(r int32) {
 	if len(m.groups) == 0 || len(m.near) == 0 {
 		return
 	}
-	peers, _ = m.search.row(r) // some members of its groups
+	peers, _ = m.search.Row(int(r)) // some members of its groups
 	for _, p := range peers {
 		if b := m.block[p]; m.near[0][b] == 0 {
 			m.touched[0] = append(m.touched[0], b)
@@ -97,7 +97,7 @@ func (m *mapping) benefit(block int32) int64 {
 func (m *mapping) gain(r, to, except int32) int64 {
 	var sum int64
 	from := m.block[r]
-	peers, weights := m.g.row(r)
+	peers, weights := m.g.Row(int(r))
 	for i, p := range peers {
 		if p != except {
 			at := m.block[p]
@@ -145,7 +145,7 @@ func (m *mapping) relocate(r, to int32) {
 	from := m.block[r]
 	m.block[r] = to
 	m.outward[r] = 0
-	peers, weights := m.g.row(r)
+	peers, weights := m.g.Row(int(r))
 	for i, p := range peers {
 		at := m.block[p]
 		before, after := weights[i]*(m.h.between(from, at)-m.h.distance[0]), weights[i]*(m.h.between(to, at)-m.h.distance[0])
@@ -190,7 +190,7 @@ func (m *mapping) climb(sweeps int, r *rand.Rand) (saved int64) {
 
 func (m *mapping) activate(r int32, active []bool) {
 	active[r] = true
-	peers, _ := m.g.row(r)
+	peers, _ := m.g.Row(int(r))
 	for _, p := range peers {
 		active[p] = true
 	}

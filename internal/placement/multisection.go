@@ -17,8 +17,8 @@ type multisection struct {
 
 // multisect returns a block for each vertex of g.
 func (t *tuning) multisect(g *graph, h *hierarchy, seed uint64) []int32 {
-	m := &multisection{tuning: t, h: h, seed: seed, block: make([]int32, g.len())}
-	all := make([]int32, g.len())
+	m := &multisection{tuning: t, h: h, seed: seed, block: make([]int32, g.Len())}
+	all := make([]int32, g.Len())
 	for v := range all {
 		all[v] = int32(v)
 	}
@@ -51,7 +51,7 @@ func (m *multisection) divide(g *graph, ranks []int32, level int, domain int32) 
 		caps = append(caps, m.h.capacity(level-1, c))
 	}
 	r := generator(m.seed, level, int(domain))
-	part := make([]int32, g.len())
+	part := make([]int32, g.Len())
 	m.split(g, part, caps, r)
 	m.refinePairs(g, part, caps, r)
 	for c := range caps {
@@ -75,7 +75,7 @@ func (m *multisection) start(ranks int, f func()) {
 // split sets the part of each vertex, by bisecting the parts and the graph again and
 // again.
 func (m *multisection) split(g *graph, part []int32, caps []int, r *rand.Rand) {
-	if len(caps) == 1 || g.len() == 0 {
+	if len(caps) == 1 || g.Len() == 0 {
 		return
 	}
 	half := len(caps) / 2
@@ -136,7 +136,7 @@ type partPairs struct {
 }
 
 func newPartPairs(g *graph, part []int32, parts int) *partPairs {
-	p := &partPairs{g: g, part: part, vertices: make([][]int32, parts), index: make([]int32, g.len())}
+	p := &partPairs{g: g, part: part, vertices: make([][]int32, parts), index: make([]int32, g.Len())}
 	for v, c := range part {
 		p.vertices[c] = append(p.vertices[c], int32(v))
 	}
@@ -148,7 +148,7 @@ func (p *partPairs) adjacent() (pairs [][2]int32) {
 	seen := make([]int32, len(p.vertices)) // by part: the last one it was seen with, plus 1
 	for a, vertices := range p.vertices {
 		for _, v := range vertices {
-			peers, _ := p.g.row(v)
+			peers, _ := p.g.Row(int(v))
 			for _, peer := range peers {
 				if b := p.part[peer]; int(b) > a && seen[b] != int32(a)+1 {
 					seen[b] = int32(a) + 1

@@ -26,8 +26,8 @@ func newProblem(t *Topology, traffic *Exchange) *problem {
 	var edges []edge
 	for r := range traffic.Ranks {
 		for i := traffic.Start[r]; i < traffic.Start[r+1]; i++ {
-			if peer := traffic.Peer[i]; int(peer) > r && traffic.Weight[i] > 0 {
-				edges = append(edges, edge{int32(r), peer, float64(traffic.Weight[i])})
+			if peer := traffic.Column[i]; int(peer) > r && traffic.Value[i] > 0 {
+				edges = append(edges, edge{int32(r), peer, float64(traffic.Value[i])})
 			}
 		}
 	}

@@ -95,7 +95,7 @@ var efforts = []tuning{
 // startsFor returns the number of searches from the beginning: fewer for large graphs.
 func (t *tuning) startsFor(g *graph) int {
 	const full = 3000 // entries of rows, up to which there are all starts
-	share := math.Sqrt(full / float64(max(full, len(g.peer))))
+	share := math.Sqrt(full / float64(max(full, len(g.Column))))
 	return max(1, int(share*float64(t.starts)))
 }
 
@@ -148,8 +148,8 @@ func (p *problem) orders(t *Topology, traffic *Exchange, starts []Order, opts Op
 // rows.
 func proposals(g *graph, byRank, most float64) int {
 	const few = 8 // edges
-	degree := max(few, float64(len(g.peer))/float64(g.len()))
-	return int(min(byRank*float64(g.len())*few, most) / degree)
+	degree := max(few, float64(len(g.Column))/float64(g.Len()))
+	return int(min(byRank*float64(g.Len())*few, most) / degree)
 }
 
 // parallel calls f for 0 to n-1, in goroutines while processors are idle.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 )
 
 func uniform(t *testing.T, sizes []int, distances []int64) *Topology {
@@ -20,28 +22,20 @@ func uniform(t *testing.T, sizes []int, distances []int64) *Topology {
 // randomTraffic has random pairs, and a group of every third rank.
 func randomTraffic(ranks, degree int, seed uint64) *Exchange {
 	r := rand.New(rand.NewPCG(seed, 1))
-	var edges []edge
+	m := new(matrix.Matrix)
 	for range ranks * degree / 2 {
 		if a, b := r.IntN(ranks), r.IntN(ranks); a != b {
-			edges = append(edges, edge{int32(a), int32(b), float64(1 + r.IntN(100))})
+			m.Add(matrix.Pair{From: a, To: b}, matrix.Volume{Bytes: uint64(1 + r.IntN(100))})
 		}
 	}
-	traffic := trafficOf(newGraph(ranks, edges, 1))
+	traffic := NewTraffic(m, ranks, Bytes)
 	g := WeightedGroup{}
 	for i := 0; i < ranks; i += 3 {
 		g.Members = append(g.Members, int32(i))
 		g.Sent, g.Received = append(g.Sent, r.Uint64N(20)), append(g.Received, r.Uint64N(20))
 	}
 	traffic.Groups = []WeightedGroup{g}
-	traffic.sortRows()
 	return traffic
-}
-
-func (t *Exchange) sortRows() {
-	start := slices.Clone(t.Start)
-	peer, weight := t.Peer, t.Weight
-	t.Peer, t.Weight = nil, nil
-	t.compress(start, peer, weight)
 }
 
 // TestBestIsDeterministic requires the same order for each number of processors.
@@ -102,7 +96,7 @@ func TestSwapGain(t *testing.T) {
 // TestBestOfGroups has groups of the even and of the odd ranks, which fit into one node
 // each.
 func TestBestOfGroups(t *testing.T) {
-	traffic := &Exchange{Ranks: 64, Start: make([]int64, 65)}
+	traffic := NewTraffic(new(matrix.Matrix), 64, Bytes)
 	for odd := range 2 {
 		g := WeightedGroup{}
 		for i := range 32 {
@@ -129,7 +123,7 @@ func TestBestOfGroups(t *testing.T) {
 func TestBestOfRowsAndColumns(t *testing.T) {
 	const n = 32
 	rank := rand.New(rand.NewPCG(1, 1)).Perm(n * n)
-	traffic := &Exchange{Ranks: n * n, Start: make([]int64, n*n+1)}
+	traffic := NewTraffic(new(matrix.Matrix), n*n, Bytes)
 	for i := range n {
 		var row, column WeightedGroup
 		for j := range n {
@@ -162,14 +156,13 @@ func TestBestLeavesSlotsEmpty(t *testing.T) {
 		{Name: "socket", Distance: 1, Domain: socket}, {Name: NodeLevel, Distance: 10, Domain: node},
 		{Name: "system", Distance: 100, Domain: make([]int32, len(node))},
 	}}
-	var edges []edge
-	for a := range int32(15) {
+	m := new(matrix.Matrix)
+	for a := range 15 {
 		for b := a + 3; b < 15; b += 3 {
-			edges = append(edges, edge{a, b, 1})
+			m.Add(matrix.Pair{From: a, To: b}, matrix.Volume{Bytes: 1})
 		}
 	}
-	traffic := trafficOf(newGraph(15, edges, 1))
-	traffic.sortRows()
+	traffic := NewTraffic(m, 15, Bytes)
 	_, cost, err := Best(topology, traffic, Options{Effort: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -185,8 +178,8 @@ func TestBestLeavesSlotsEmpty(t *testing.T) {
 // bytes × distance needs 63 bits.
 func TestBestOfLargeVolumes(t *testing.T) {
 	traffic := stencil(true, 64)
-	for i := range traffic.Weight {
-		traffic.Weight[i] = 1 << 50
+	for i := range traffic.Value {
+		traffic.Value[i] = 1 << 50
 	}
 	_, cost, err := Best(uniform(t, []int{8, 8}, []int64{1, 900}), traffic, Options{Effort: 1})
 	if err != nil {

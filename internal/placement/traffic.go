@@ -28,12 +28,9 @@ func (q CostUnit) Of(v matrix.Volume) uint64 {
 // because distances are the same in both. What ranks send to themselves is left out.
 type Exchange struct {
 	Ranks int
-	// The pairs, as a graph in compressed rows: the peers of rank r are
-	// Peer[Start[r]:Start[r+1]], in ascending order, and Weight is what goes to and comes
-	// from each. Each pair is in the rows of both of its ranks.
-	Start  []int64
-	Peer   []int32
-	Weight []uint64
+	// The pairs: in the row of a rank, the columns are its peers, in ascending order, and the
+	// values are what goes to and comes from each. Each pair is in the rows of both of its ranks.
+	matrix.Compressed[uint64]
 	// Groups is the traffic of collectives, which is not spread over pairs: in a job of
 	// 100,000 ranks, one MPI_Allreduce has 10^10.
 	Groups []WeightedGroup
@@ -52,31 +49,14 @@ type WeightedGroup struct {
 // ranks are left out.
 func NewTraffic(m *matrix.Matrix, ranks int, q CostUnit) *Exchange {
 	t := &Exchange{Ranks: ranks}
-	within := func(p matrix.Pair) bool {
-		return p.From != p.To && p.From >= 0 && p.To >= 0 && p.From < ranks && p.To < ranks
-	}
-	start := make([]int64, ranks+1)
-	for p, v := range m.Entries() {
-		if within(p) && q.Of(v) > 0 {
-			start[p.From+1]++
-			start[p.To+1]++
+	t.Compressed = matrix.Compress(ranks, 0, func(yield func(matrix.Pair, uint64) bool) {
+		for p, v := range m.Symmetric().Entries() {
+			w, within := q.Of(v), min(p.From, p.To) >= 0 && max(p.From, p.To) < ranks
+			if w > 0 && within && p.From != p.To && !yield(p, w) {
+				return
+			}
 		}
-	}
-	for r := range ranks {
-		start[r+1] += start[r]
-	}
-	peer, weight, next := make([]int32, start[ranks]), make([]uint64, start[ranks]), slices.Clone(start)
-	enter := func(a, b int, w uint64) {
-		peer[next[a]], weight[next[a]] = int32(b), w
-		next[a]++
-	}
-	for p, v := range m.Entries() {
-		if w := q.Of(v); within(p) && w > 0 {
-			enter(p.From, p.To, w)
-			enter(p.To, p.From, w)
-		}
-	}
-	t.compress(start, peer, weight)
+	})
 	for _, g := range m.Groups() {
 		if group := newGroup(&g, ranks, q); group != nil {
 			t.Groups = append(t.Groups, *group)
@@ -84,32 +64,6 @@ func NewTraffic(m *matrix.Matrix, ranks int, q CostUnit) *Exchange {
 	}
 	slices.SortFunc(t.Groups, compareGroups) // the matrix has them in no order
 	return t
-}
-
-// compress makes rows, each in ascending order and without duplicates, of rows that may
-// name a peer several times.
-func (t *Exchange) compress(start []int64, peer []int32, weight []uint64) {
-	type edge struct {
-		peer   int32
-		weight uint64
-	}
-	var row []edge
-	t.Start = make([]int64, 1, t.Ranks+1)
-	for r := range t.Ranks {
-		row = row[:0]
-		for i := start[r]; i < start[r+1]; i++ {
-			row = append(row, edge{peer[i], weight[i]})
-		}
-		slices.SortFunc(row, func(a, b edge) int { return int(a.peer) - int(b.peer) })
-		for i, e := range row {
-			if i > 0 && row[i-1].peer == e.peer {
-				t.Weight[len(t.Weight)-1] += e.weight
-				continue
-			}
-			t.Peer, t.Weight = append(t.Peer, e.peer), append(t.Weight, e.weight)
-		}
-		t.Start = append(t.Start, int64(len(t.Peer)))
-	}
 }
 
 // newGroup returns the traffic of a group of a matrix; nil if there is none.
@@ -150,7 +104,7 @@ func compareGroups(a, b WeightedGroup) int {
 
 // sum returns at least what all pairs exchange.
 func (t *Exchange) sum() (sum float64) {
-	for _, w := range t.Weight {
+	for _, w := range t.Value {
 		sum += float64(w) / 2 // each pair is in two rows
 	}
 	for i := range t.Groups {

@@ -108,17 +108,17 @@ func sheetOf(c class, ranks int) MatrixData {
 
 // fill sets the entries.
 func (s *MatrixData) fill(m *matrix.Matrix) {
-	s.Entries = make([]int, s.Lines)
-	s.Columns, s.Bytes, s.Messages = []int{}, []amount{}, []amount{}
-	row, column := -1, 0
-	for p, v := range m.All() {
-		if p.From != row {
-			row, column = p.From, p.From
+	rows := matrix.Compress(s.Lines, 0, m.All())
+	s.Entries, s.Columns = make([]int, s.Lines), make([]int, 0, len(rows.Column))
+	s.Bytes, s.Messages = make([]amount, 0, len(rows.Value)), make([]amount, 0, len(rows.Value))
+	for line := range s.Lines {
+		columns, volumes := rows.Row(line)
+		s.Entries[line] = len(columns)
+		before := line
+		for i, column := range columns {
+			s.Columns = append(s.Columns, int(column)-before)
+			s.Bytes, s.Messages = append(s.Bytes, amount(volumes[i].Bytes)), append(s.Messages, amount(volumes[i].Messages))
+			before = int(column)
 		}
-		s.Entries[row]++
-		s.Columns = append(s.Columns, p.To-column)
-		s.Bytes = append(s.Bytes, amount(v.Bytes))
-		s.Messages = append(s.Messages, amount(v.Messages))
-		column = p.To
 	}
 }
