@@ -17,6 +17,8 @@ type communicatorRow struct {
 	freedBy   int
 	latest    int // number of the last process counted in seenBy
 	folded    uint64
+	senders   []int // of the edges of the topology, one process after the other
+	receivers []int // of the same edges
 }
 
 // commTable writes comms.arrow.
@@ -65,8 +67,16 @@ func (t *commRows) Note(p *profile.Profile) {
 				row.freedBy++
 			}
 			row.latest = t.n
+			row.addEdges(p, c)
 		}
 		row.folded = max(row.folded, c.Folded)
+	}
+}
+
+// addEdges adds the outgoing edges of a process.
+func (r *communicatorRow) addEdges(p *profile.Profile, c *profile.Comm) {
+	for _, e := range c.Edges {
+		r.senders, r.receivers = append(r.senders, p.Rank), append(r.receivers, c.WorldRank(e))
 	}
 }
 
@@ -98,7 +108,7 @@ func (r *communicatorRow) size() int32 { return int32(r.Members.Len()) }
 // CommColumns are the columns of comms.arrow, in order.
 var CommColumns = []Column[*communicatorRow]{
 	Run(func(r *communicatorRow) string { return r.run }),
-	Words("comm", "label of the communicator, as in profile.arrow", func(r *communicatorRow) string { return r.Label() }),
+	Words("comm", "label of the communicator, as in profile.arrow", func(r *communicatorRow) string { return r.Label() }).absent(Required),
 	Words("id", "128-bit id in hexadecimal, the same on all members", func(r *communicatorRow) string { return r.ID }),
 	OptionalWords("name", "name that MPI or the program gave it; null if it has none",
 		func(r *communicatorRow) (string, bool) { return r.Name, r.Name != "" }),
@@ -109,8 +119,11 @@ var CommColumns = []Column[*communicatorRow]{
 	Numbers("size", "processes", "number of members; for an intercommunicator, of the local group", (*communicatorRow).size),
 	Flags("inter", "whether it is an intercommunicator", func(r *communicatorRow) bool { return r.Inter }),
 	RankLists("members", "members in rank order; for an intercommunicator, the local group of the lowest world rank that had it; -6 for a process of another world",
-		func(r *communicatorRow) []int { return r.Members.Ranks() }),
+		func(r *communicatorRow) []int { return r.Members.Ranks() }).absent(Required),
 	RankLists("remote", "remote group of an intercommunicator, otherwise empty", func(r *communicatorRow) []int { return r.Remote.Ranks() }),
+	RankLists("edge_from", "edges of the topology, as neighborhood collectives use them: the sender of each, process by process; empty if no process called one",
+		func(r *communicatorRow) []int { return r.senders }),
+	RankLists("edge_to", "receivers of the same edges; -2 for MPI_PROC_NULL", func(r *communicatorRow) []int { return r.receivers }),
 	Numbers("seen_by", "processes", "number of recordings that have it", func(r *communicatorRow) int32 { return int32(r.seenBy) }),
 	Flags("freed", "whether every process that had it freed it", func(r *communicatorRow) bool { return r.freedBy == r.seenBy }),
 	Numbers("folded", "communicators", "number of later communicators, created at the same place with the same members, that are counted under this one",
