@@ -224,6 +224,8 @@ type Options[T any] struct {
 	GroupRows int
 	// SortedBy names the columns by which the rows are sorted, for Parquet.
 	SortedBy []string
+	// Scratch is a directory for temporary files, see atomicfile.Unnamed.
+	Scratch string
 	// NoSchema omits the Arrow schema from a Parquet file: readers then read
 	// words as plain texts.
 	NoSchema bool

@@ -1,19 +1,17 @@
 package table
 
 import (
-	"io"
 	"iter"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-func newRankTable(w io.Writer) *rowTable[*profile.Profile] {
-	return &rowTable[*profile.Profile]{arrowTable: newArrowTable(w, tableRanks, RankColumns),
-		rows: func(p *profile.Profile) iter.Seq[*profile.Profile] {
-			return func(yield func(*profile.Profile) bool) { yield(p) }
-		}}
+// itself returns the row of a process in ranks.arrow.
+func itself(p *profile.Profile) iter.Seq[*profile.Profile] {
+	return slices.Values([]*profile.Profile{p})
 }
 
 // lastKnown returns the last known moment of a process, in Unix ns.

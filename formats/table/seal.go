@@ -1,7 +1,6 @@
 package table
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -57,60 +56,6 @@ func (p *position) Seek(offset int64, whence int) (int64, error) {
 		return 0, errors.ErrUnsupported
 	}
 	return p.at, nil
-}
-
-// sealer is the writer to which an Arrow file is written. It inserts mpitrace's
-// own part before the footer.
-type sealer struct {
-	position
-	sum    uint32
-	footer *bytes.Buffer // collects the output from the footer on
-}
-
-// newSealer returns a sealer that writes to w.
-func newSealer(w io.Writer) *sealer { return &sealer{position: position{w: w}} }
-
-func (s *sealer) Write(p []byte) (int, error) {
-	if s.footer != nil {
-		s.at += int64(len(p))
-		return s.footer.Write(p)
-	}
-	s.sum = crc32.Update(s.sum, castagnoli, p)
-	return s.position.Write(p)
-}
-
-// Close writes mpitrace's own part and the footer. It calls finish to write the
-// footer.
-func (s *sealer) Close(head *header, table string, finish func() error) error {
-	blocks, common, err := head.finish(table)
-	if err != nil {
-		return err
-	}
-	if _, err := s.Write(blocks); err != nil {
-		return err
-	}
-	return s.close(int64(len(blocks)), common, finish)
-}
-
-// close is like Close, for blocks that are already written.
-func (s *sealer) close(blocks int64, common []byte, finish func() error) error {
-	lengths := binary.LittleEndian.AppendUint64(nil, uint64(blocks))
-	lengths = binary.LittleEndian.AppendUint64(lengths, uint64(len(common)))
-	for _, part := range [][]byte{common, lengths} {
-		if _, err := s.Write(part); err != nil {
-			return err
-		}
-	}
-	s.footer = new(bytes.Buffer)
-	if err := finish(); err != nil {
-		return err
-	}
-	sum := crc32.Update(s.sum, castagnoli, s.footer.Bytes())
-	if _, err := s.w.Write(binary.LittleEndian.AppendUint32([]byte(sealMark), sum)); err != nil {
-		return err
-	}
-	_, err := s.w.Write(s.footer.Bytes())
-	return err
 }
 
 // sealed holds the positions of the parts of a file.

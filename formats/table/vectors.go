@@ -1,8 +1,6 @@
 package table
 
 import (
-	"fmt"
-	"io"
 	"iter"
 
 	"github.com/mpitrace/mpitrace/profile"
@@ -55,21 +53,9 @@ var VectorColumns = []Column[Share]{
 	Numbers("bytes", "bytes", "data in these messages, without the gaps of datatypes", func(s Share) uint64 { return s.sent }).absent(Required),
 }
 
-func newVectorTable(w io.Writer) *rowTable[Share] {
-	return &rowTable[Share]{newArrowTable(w, tableVectors, VectorColumns), Shares}
-}
-
 // WriteVectorParts writes the table vectors of one job.
 func WriteVectorParts(parts Parts, src profile.Source) error {
 	return writeParts(parts, tableVectors, VectorColumns, Options[Share]{SortedBy: sorted}, func(add func(iter.Seq[Share]) error) error {
 		return src.Each(func(p *profile.Profile) error { return add(Shares(p)) })
 	})
-}
-
-// WriteVectors writes vectors.arrow. It iterates over the source twice.
-func WriteVectors(w io.Writer, src profile.Source) error {
-	if err := writeTable(src, newVectorTable(w)); err != nil {
-		return fmt.Errorf("vectors: %w", err)
-	}
-	return nil
 }
