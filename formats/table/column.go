@@ -238,7 +238,7 @@ const (
 	KeyTable  = "mpitrace.table"  // name of the table
 	KeyPandas = "pandas"          // types for pandas, see Pandas
 
-	keyPvar = "mpitrace.pvar." // followed by the name of a performance variable: its description from MPI_T
+	KeyPvar = "mpitrace.pvar." // followed by the name of a performance variable: its description from MPI_T
 )
 
 // Tool is the value of KeyTool.

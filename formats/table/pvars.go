@@ -31,8 +31,8 @@ type pvarValue struct {
 func (t *pvarTable) Add(p *profile.Profile) error {
 	t.settings.Note(p)
 	for _, v := range p.Pvars {
-		if known, ok := t.about[keyPvar+v.Name]; !ok || v.Description < known {
-			t.about[keyPvar+v.Name] = valid(v.Description)
+		if known, ok := t.about[KeyPvar+v.Name]; !ok || v.Description < known {
+			t.about[KeyPvar+v.Name] = valid(v.Description)
 		}
 	}
 	return t.out.Add(t.values(p))

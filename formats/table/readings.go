@@ -139,7 +139,7 @@ func (r *readings) columns(batch arrow.Record) (func(*readingRow), error) {
 		*row = readingRow{run: run(i), slice: slice(i), object: object(i), text: text(i), rank: rank(i), handle: handle(i),
 			index: index(i), at: int64(at(i))}
 		row.pvar.Name = name(i)
-		row.pvar.Description, _ = r.about.GetValue(keyPvar + row.pvar.Name)
+		row.pvar.Description, _ = r.about.GetValue(KeyPvar + row.pvar.Name)
 		var ok [3]bool
 		row.pvar.Class, ok[0] = profile.ParsePvarClass(class(i))
 		row.pvar.Bound, ok[1] = profile.ParsePvarBinding(binding(i))
