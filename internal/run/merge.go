@@ -121,7 +121,7 @@ func (d Dir) mergeTables(run *Run, info *Info) error {
 	if err := cmp.Or(d.checkEnded(files), d.checkElsewhere(files, info)); err != nil {
 		return err
 	}
-	_, err = newMerger(d, files, run, tasks.All).work(nil)
+	_, err = newMerger(d, run, tasks.All).work(nil)
 	if errors.Is(err, tasks.ErrGone) {
 		return nil // another process has merged the same recordings
 	}
@@ -132,19 +132,15 @@ func (d Dir) mergeTables(run *Run, info *Info) error {
 type Merged struct {
 	Jobs      []JobInfo
 	Processes int
-	HasRead   bool // whether there are readings of performance variables
+	Tables    []string // files and directories
 	Traced    Traced
 	Problems  []string // damaged and missing recordings, and files whose call sites have no names
 }
 
 // Text says what was written.
 func (m *Merged) Text(d Dir) string {
-	names := []string{filepath.Base(d.Profile()), filepath.Base(d.Comms()), filepath.Base(d.Ranks())}
-	if m.HasRead {
-		names = append(names, filepath.Base(d.Pvars()))
-	}
 	return fmt.Sprintf("merged %s of %s into %s in %s", text.CountOf(m.Processes, "process"), text.CountOf(len(m.Jobs), "job"),
-		strings.Join(names, ", "), text.Line(string(d)))
+		strings.Join(m.Tables, ", "), text.Line(string(d)))
 }
 
 // MergeShare merges a run together with other processes that call it, on any
@@ -160,12 +156,16 @@ func (d Dir) MergeShare(share tasks.Share, log io.Writer, info func() (*Info, er
 		if !d.staleWith(files) {
 			return nil, nil
 		}
-		run := &Run{log: log}
-		d.describe(run)
-		m := newMerger(d, files, run, share)
+		state := d.state(files)
+		run, err := d.OpenJobs(Once, log)
+		if err != nil {
+			return nil, err
+		}
+		run.state = state
 		var merged *Merged
-		_, err = m.work(func() (err error) {
-			merged, err = m.finish(info, estimate)
+		m := newMerger(d, run, share)
+		_, err = m.work(func(tables []string, notes []*partNote) (err error) {
+			merged, err = m.finish(tables, notes, info, estimate)
 			return err
 		})
 		if !errors.Is(err, tasks.ErrGone) {
@@ -204,25 +204,28 @@ func (d Dir) mergeable() ([]string, error) {
 	return files, err
 }
 
-// finish writes what the tables do not have, from the plan.
-func (m *merger) finish(readInfo func() (*Info, error), estimate ClockEstimator) (*Merged, error) {
+// finish writes what is no table.
+func (m *merger) finish(tables []string, notes []*partNote, readInfo func() (*Info, error), estimate ClockEstimator) (*Merged, error) {
 	info, err := readInfo()
 	if err != nil {
 		return nil, err
 	}
-	run := m.jobs()
-	for unit := range m.blobs {
-		members, err := m.members(unit)
-		if err != nil {
-			return nil, err
-		}
-		for _, of := range members {
-			j, file := run.Jobs[of.Job], m.files[of.File]
-			j.members = append(j.members, memberAt(file))
-		}
+	merged := &Merged{Tables: tables, Problems: damageOf(m.run, notes)}
+	for _, j := range m.run.Jobs {
+		merged.Jobs = append(merged.Jobs, j.info())
 	}
-	m.run.state, err = m.dir.afterPacking(m.files, m.run.state, func() error { return m.dir.writeEvents(run, m.plan.Infos, info, estimate) })
-	return &Merged{m.plan.Infos, m.plan.Processes, m.plan.HasRead, run.Traced, slices.Concat(m.plan.Damaged, m.plan.Unnamed)}, err
+	for _, note := range notes {
+		merged.Processes += note.Processes
+		merged.Problems = append(merged.Problems, note.Unnamed...)
+	}
+	merged.Problems = unique(merged.Problems)
+	files, err := m.dir.RecordingFiles()
+	if err != nil {
+		return nil, err
+	}
+	m.run.state, err = m.dir.afterPacking(files, m.run.state, func() error { return m.dir.writeEvents(m.run, merged.Jobs, info, estimate) })
+	merged.Traced = m.run.Traced
+	return merged, err
 }
 
 // writeRanks writes a file for each rank.
@@ -262,10 +265,10 @@ type mergedState struct {
 
 func (d Dir) mergedFrom() string { return filepath.Join(string(d), "merged.json") }
 
-// writeMerged writes merged.json.
-func writeMerged(w io.Writer, m mergedState) error {
+// saveMerged writes merged.json.
+func (d Dir) saveMerged(m mergedState) error {
 	m.Damaged = append([]string{}, m.Damaged...)
-	return text.WriteJSON(w, m)
+	return atomicfile.Write(d.mergedFrom(), func(w io.Writer) error { return text.WriteJSON(w, m) })
 }
 
 // MergedDamage returns what the merged files lack because of damage.
