@@ -17,6 +17,8 @@ type communicatorRow struct {
 	FreedBy   int
 	Folds     uint64 // of all processes, see profile.Comm.Folded
 	latest    int    // number of the last process counted in SeenBy
+	Senders   []int  // of the edges of the topology, one process after the other
+	Receivers []int  // of the same edges
 }
 
 // Comms collects the communicators of processes. Package gob can store it.
@@ -36,6 +38,7 @@ func (t *Comms) Note(p *profile.Profile) {
 		row := t.row(p.Run, c.ID)
 		if row.Comm == nil {
 			first := *c // a copy, so that the rest of the profile can be freed
+			first.Edges = nil
 			row.Comm = &first
 			row.Parent, row.HasParent = parentLabel(p, c)
 		}
@@ -45,8 +48,16 @@ func (t *Comms) Note(p *profile.Profile) {
 				row.FreedBy++
 			}
 			row.latest = t.n
+			row.addEdges(p, c)
 		}
 		row.Folds = max(row.Folds, c.Folded)
+	}
+}
+
+// addEdges adds the outgoing edges of a process.
+func (r *communicatorRow) addEdges(p *profile.Profile, c *profile.Comm) {
+	for _, e := range c.Edges {
+		r.Senders, r.Receivers = append(r.Senders, p.Rank), append(r.Receivers, c.WorldRank(e))
 	}
 }
 
@@ -75,6 +86,7 @@ func (t *Comms) Merge(o *Comms) {
 		row.SeenBy += more.SeenBy
 		row.FreedBy += more.FreedBy
 		row.Folds = max(row.Folds, more.Folds)
+		row.Senders, row.Receivers = append(row.Senders, more.Senders...), append(row.Receivers, more.Receivers...)
 	}
 }
 
@@ -95,7 +107,7 @@ func (r *communicatorRow) size() int32 { return int32(r.Members.Len()) }
 // CommColumns are the columns of comms.arrow, in order.
 var CommColumns = []Column[*communicatorRow]{
 	Run(func(r *communicatorRow) string { return r.Run }),
-	Words("comm", "label of the communicator, as in profile.arrow", func(r *communicatorRow) string { return r.Label() }),
+	Words("comm", "label of the communicator, as in profile.arrow", func(r *communicatorRow) string { return r.Label() }).absent(Required),
 	Words("id", "128-bit id in hexadecimal, the same on all members", func(r *communicatorRow) string { return r.ID }),
 	OptionalWords("name", "name that MPI or the program gave it; null if it has none",
 		func(r *communicatorRow) (string, bool) { return r.Name, r.Name != "" }),
@@ -106,8 +118,11 @@ var CommColumns = []Column[*communicatorRow]{
 	Numbers("size", "processes", "number of members; for an intercommunicator, of the local group", (*communicatorRow).size),
 	Flags("inter", "whether it is an intercommunicator", func(r *communicatorRow) bool { return r.Inter }),
 	RankLists("members", "members in rank order; for an intercommunicator, the local group of the lowest world rank that had it; -6 for a process of another world",
-		func(r *communicatorRow) []int { return r.Members.Ranks() }),
+		func(r *communicatorRow) []int { return r.Members.Ranks() }).absent(Required),
 	RankLists("remote", "remote group of an intercommunicator, otherwise empty", func(r *communicatorRow) []int { return r.Remote.Ranks() }),
+	RankLists("edge_from", "edges of the topology, as neighborhood collectives use them: the sender of each, process by process; empty if no process called one",
+		func(r *communicatorRow) []int { return r.Senders }),
+	RankLists("edge_to", "receivers of the same edges; -2 for MPI_PROC_NULL", func(r *communicatorRow) []int { return r.Receivers }),
 	Numbers("seen_by", "processes", "number of recordings that have it", func(r *communicatorRow) int32 { return int32(r.SeenBy) }),
 	Flags("freed", "whether every process that had it freed it", func(r *communicatorRow) bool { return r.FreedBy == r.SeenBy }),
 	Numbers("folded", "communicators", "number of later communicators, created at the same place with the same members, that are counted under this one",

@@ -13,10 +13,11 @@ const (
 	RanksFile   = "ranks"
 	CommsFile   = "comms"
 	PvarsFile   = "pvars"
+	VectorsFile = "vectors"
 )
 
 // MergedFiles lists the files that a merge may write.
-var MergedFiles = []string{ProfileFile, CommsFile, RanksFile, PvarsFile}
+var MergedFiles = []string{ProfileFile, CommsFile, RanksFile, VectorsFile, PvarsFile}
 
 // PartWriter writes the tables of some processes of a run. A table that need not
 // have rows has a file only if one of the processes has some. Communicators,
@@ -31,7 +32,7 @@ type PartWriter struct {
 	// Scratch is a directory for temporary files, as in Options.
 	Scratch string
 
-	profile, ranks, pvars output // nil before the first row
+	profile, ranks, vectors, pvars output // nil before the first row
 }
 
 // output is a table that is made from profiles.
@@ -49,6 +50,11 @@ func (w *PartWriter) Add(p *profile.Profile) error {
 	if err == nil {
 		err = addTo(w, &w.ranks, p, RanksFile, func(out io.Writer) output {
 			return &rowTable[*profile.Profile]{out: newMerged(w, out, tableRanks, RankColumns), rows: itself}
+		})
+	}
+	if err == nil && len(p.Vectors) > 0 {
+		err = addTo(w, &w.vectors, p, VectorsFile, func(out io.Writer) output {
+			return &rowTable[Share]{out: newMerged(w, out, tableVectors, VectorColumns), rows: Shares}
 		})
 	}
 	if err == nil && len(p.Readings) > 0 {
@@ -80,7 +86,7 @@ func addTo(w *PartWriter, t *output, p *profile.Profile, file string, open func(
 
 // Close ends the files.
 func (w *PartWriter) Close() error {
-	for _, t := range []output{w.profile, w.ranks, w.pvars} {
+	for _, t := range []output{w.profile, w.ranks, w.vectors, w.pvars} {
 		if t == nil {
 			continue
 		}

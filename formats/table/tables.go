@@ -17,6 +17,7 @@ const (
 	tableRanks   = "ranks"
 	tablePvars   = "pvars"
 	tableWaits   = "waits"
+	tableVectors = "vectors"
 )
 
 // FormatVersion changes when an older reader would misread a newer file.
