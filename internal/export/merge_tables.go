@@ -1,0 +1,386 @@
+package export
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/gob"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/mpitrace/mpitrace/formats/table"
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
+	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/source"
+	"github.com/mpitrace/mpitrace/internal/tasks"
+	"github.com/mpitrace/mpitrace/internal/text"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// merger writes the tables of a run, in tasks that processes share (see package
+// tasks):
+//
+//	part.<n>  writes the tables of some processes of the run into the directory
+//	          of tasks; the task's own file, a partNote, says what it wrote
+//	end       joins the communicators of the parts, and moves the tables into the
+//	          run directory
+//
+// The parts depend on the run only, not on the number of processes. Each
+// recording is read once.
+type merger struct {
+	dir    rundir.Dir
+	run    *source.Run
+	share  tasks.Share
+	n      int // processes
+	size   int // processes of a part
+	path   string
+	tasks  *tasks.Dir
+	before func(tables []string, notes []*partNote) error
+	failed error // result of before
+	bar    *text.Progress
+}
+
+// partNote says what the tables of a part are.
+type partNote struct {
+	Files     []partFile
+	Processes int
+	Comms     table.Comms
+	Damaged   []string // recordings
+	Unnamed   []string // files whose call sites have no names
+}
+
+// partFile is a file of a part. Its checksum tells whether a node that crashed has
+// lost its content.
+type partFile struct {
+	Name string // relative to the run directory, at last
+	Sum  uint32
+}
+
+// afterTask is called after each task. Tests set it.
+var afterTask = func(string) error { return nil }
+
+// Parts have between minPart and maxPart processes, and a run about wantedParts
+// parts, if that is possible: enough for several processes that merge, and files
+// that are not too small. Up to MostMerged processes are one part. Tests
+// set the variables.
+const wantedParts = 64
+
+var (
+	onePart = source.MostMerged
+	minPart = 1024
+	maxPart = 8192
+)
+
+// mergeVersion changes when tasks or their files change.
+const mergeVersion = 4
+
+func newMerger(d rundir.Dir, run *source.Run, share tasks.Share) *merger {
+	m := &merger{dir: d, run: run, share: share}
+	for _, j := range run.Jobs {
+		m.n += len(j.Members)
+	}
+	if m.size = max(m.n, 1); m.n > onePart {
+		m.size = min(max((m.n+wantedParts-1)/wantedParts, minPart), maxPart)
+	}
+	return m
+}
+
+// parts returns the number of parts.
+func (m *merger) parts() int { return (m.n + m.size - 1) / m.size }
+
+// work writes the tables. before is called in the process that writes them,
+// first; if it fails, they are written all the same. done is false if another
+// process has written them.
+func (m *merger) work(before func(tables []string, notes []*partNote) error) (done bool, err error) {
+	if m.n == 0 { // a table without rows would not tell that anything was there
+		return false, fmt.Errorf("no recording can be read: %s", strings.Join(texts(m.run.Damaged), "; "))
+	}
+	if m.path, err = m.directory(); err != nil {
+		return false, err
+	}
+	m.before = before
+	m.bar = text.StartProgress(m.run.Log, "merging", m.n)
+	defer m.bar.Done()
+	m.tasks = tasks.Open(m.path, m.share)
+	defer m.tasks.Close()
+	names := make([]string, m.parts())
+	for i := range names {
+		names[i] = fmt.Sprintf("part.%d", i)
+	}
+	if err := m.tasks.Do(names, runtime.GOMAXPROCS(0), m.writePart, afterTask); err != nil {
+		return false, err
+	}
+	err = m.tasks.Do([]string{"end"}, 1, func(int, io.Writer) error {
+		done = true
+		return m.end(names)
+	}, afterTask)
+	if err == nil || done { // otherwise parts that do not fit together would stay
+		m.removeTasks()
+	}
+	return done, errors.Join(m.failed, err)
+}
+
+// taskDirectories matches the directories of tasks in a run directory.
+const taskDirectories = "merge.*.part"
+
+// directory makes the directory of tasks. Its name depends on the recordings
+// and on how processes ended, so that tasks of another state are not used.
+func (m *merger) directory() (string, error) {
+	sum := sha256.New()
+	fmt.Fprintln(sum, table.FormatVersion, mergeVersion, m.size, m.n)
+	fmt.Fprintln(sum, m.run.State)
+	exits, err := json.Marshal(m.run.Exits)
+	if err != nil {
+		return "", err
+	}
+	sum.Write(exits)
+	path := filepath.Join(string(m.dir), fmt.Sprintf("merge.%x.part", sum.Sum(nil)[:8]))
+	return path, tasks.Make(path)
+}
+
+// removeTasks removes the directories of tasks of this run, also those of other
+// states of its recordings.
+func (m *merger) removeTasks() {
+	dirs, _ := filepath.Glob(filepath.Join(rundir.Escape(string(m.dir)), taskDirectories)) // the pattern is well formed
+	for _, dir := range dirs {
+		tasks.Remove(dir)
+	}
+}
+
+// name returns the name of a table's file of a part, relative to the run
+// directory.
+func (m *merger) name(table string, part int) string {
+	if m.parts() == 1 {
+		return table + ".arrow"
+	}
+	digits := len(fmt.Sprint(m.parts() - 1))
+	return filepath.Join(table, fmt.Sprintf("part-%0*d.arrow", digits, part)) // in the order of names, too
+}
+
+// stored is where the files are until the end, relative to the directory of tasks.
+func (m *merger) stored(name string) string { return filepath.Join(m.path, "tables", name) }
+
+// writePart writes the tables of a part, and its note.
+func (m *merger) writePart(part int, w io.Writer) error {
+	var files atomicfile.Set
+	defer files.Discard()
+	note := &partNote{}
+	var sums []func() uint32
+	out := &table.PartWriter{Starts: map[string]int64{}, Scratch: string(m.dir), Create: func(table string) (io.Writer, error) {
+		name := m.name(table, part)
+		if err := os.MkdirAll(filepath.Dir(m.stored(name)), 0o777); err != nil {
+			return nil, err
+		}
+		file, err := files.Create(m.stored(name))
+		sum := crc32.New(castagnoli)
+		note.Files, sums = append(note.Files, partFile{Name: name}), append(sums, sum.Sum32)
+		return io.MultiWriter(file, sum), err
+	}}
+	for _, j := range m.run.Jobs {
+		out.Starts[j.Run] = j.Began()
+	}
+	first := part * m.size
+	if err := m.readPart(first, min(first+m.size, m.n), note, out); err != nil {
+		return err
+	}
+	if err := cmp.Or(out.Close(), files.Commit()); err != nil {
+		return err
+	}
+	for i, sum := range sums {
+		note.Files[i].Sum = sum()
+	}
+	note.Comms, note.Unnamed = out.Comms, texts(m.run.Unnamed())
+	return gob.NewEncoder(w).Encode(note)
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// readPart adds the processes of a part to its tables. The damage of a recording that
+// cannot be read is in the row of the process before it, or of the first.
+func (m *merger) readPart(first, end int, note *partNote, out *table.PartWriter) error {
+	var last *profile.Profile
+	var lost []string
+	if first == 0 {
+		lost = m.run.Lost
+	}
+	err := m.run.EachOf(first, end, m.parts() == 1, func(p *profile.Profile, damage error) error {
+		m.bar.Step()
+		if damage != nil {
+			note.Damaged = append(note.Damaged, damage.Error())
+		}
+		switch {
+		case p == nil:
+			lost = append(lost, damage.Error())
+			return nil
+		case last == nil:
+			last = p
+			return nil
+		}
+		last.Lost, lost = lost, nil
+		err := out.Add(last)
+		last = p
+		note.Processes++
+		return err
+	})
+	if err != nil || last == nil {
+		return err
+	}
+	last.Lost = lost
+	note.Processes++
+	return out.Add(last)
+}
+
+// readNotes returns the notes of the parts, when their files are whole.
+func (m *merger) readNotes(names []string) (notes []*partNote, err error) {
+	for _, name := range names {
+		note := new(partNote)
+		err := m.tasks.Read(name, func(r *io.SectionReader) error { return gob.NewDecoder(r).Decode(note) })
+		for _, file := range note.Files {
+			if err == nil {
+				if err = m.check(file); err != nil {
+					m.tasks.Forget(name) // so that the part is written again
+				}
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		notes = append(notes, note)
+	}
+	return notes, nil
+}
+
+// check returns an error if a file of a part is not whole. It may already be in the
+// run directory, if another process was interrupted in the task end.
+func (m *merger) check(file partFile) error {
+	if !filepath.IsLocal(file.Name) {
+		return fmt.Errorf("%s: damaged", m.path)
+	}
+	path := m.stored(file.Name)
+	if !rundir.Exists(path) {
+		path = filepath.Join(string(m.dir), file.Name)
+	}
+	sum := crc32.New(castagnoli)
+	err := atomicfile.ReadAt(path, "read", func(r io.ReaderAt, size int64) error {
+		_, err := io.Copy(sum, io.NewSectionReader(r, 0, size))
+		return err
+	})
+	if err == nil && sum.Sum32() != file.Sum {
+		err = fmt.Errorf("%s: damaged: repeat the command", path)
+	}
+	return err
+}
+
+// damageOf returns what the tables lack: parts of recordings, whole ones, and ranks
+// without a recording.
+func damageOf(run *source.Run, notes []*partNote) []string {
+	damaged := texts(run.Damaged)
+	for _, note := range notes {
+		damaged = append(damaged, note.Damaged...)
+	}
+	return unique(append(damaged, run.MissingText()...))
+}
+
+// end joins the communicators and moves the tables to their places.
+func (m *merger) end(names []string) error {
+	notes, err := m.readNotes(names)
+	if err != nil {
+		return err
+	}
+	var comms table.Comms
+	comm := m.name(table.CommsFile, 0)
+	wanted := map[string]bool{top(comm): true}
+	for _, note := range notes {
+		comms.Merge(&note.Comms)
+		for _, file := range note.Files {
+			wanted[top(file.Name)] = true
+		}
+	}
+	damaged := damageOf(m.run, notes)
+	if len(comms.Rows) == 0 && len(wanted) == 1 { // no process was read
+		return fmt.Errorf("no recording can be read: %s", strings.Join(damaged, "; "))
+	}
+	if m.before != nil {
+		m.failed = m.before(slices.Sorted(maps.Keys(wanted)), notes)
+	}
+	if err := os.MkdirAll(filepath.Dir(m.stored(comm)), 0o777); err != nil {
+		return err
+	}
+	if err := atomicfile.Write(m.stored(comm), comms.Write); err != nil {
+		return err
+	}
+	if err := m.move(wanted); err != nil {
+		return err
+	}
+	return m.dir.WriteMerged(rundir.MergedState{Recordings: m.run.State, Damaged: damaged}) // last: if this is interrupted, the run is still stale
+}
+
+// move moves the tables into the run directory, and removes those of an earlier merge.
+func (m *merger) move(wanted map[string]bool) error {
+	for _, table := range table.MergedFiles {
+		for _, name := range []string{table + ".arrow", table} {
+			from, to := m.stored(name), filepath.Join(string(m.dir), name)
+			switch {
+			case !wanted[name]:
+				if err := removeTable(to); err != nil {
+					return err
+				}
+			case rundir.Exists(from): // otherwise it was moved before an interruption
+				if name == table {
+					if err := removeTable(to); err != nil {
+						return err
+					}
+				}
+				if err := os.Rename(from, to); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// top returns the first element of a name.
+func top(name string) string {
+	name, _, _ = strings.Cut(name, string(filepath.Separator))
+	return name
+}
+
+// removeTable removes a table of an earlier merge: a file, or a directory that has
+// only parts.
+func removeTable(path string) error {
+	if info, err := os.Lstat(path); err != nil {
+		return nil
+	} else if !info.IsDir() {
+		return os.Remove(path)
+	}
+	if err := onlyExported(path); err != nil {
+		return err
+	}
+	return os.RemoveAll(path)
+}
+
+func texts(errs []error) (out []string) {
+	for _, err := range errs {
+		out = append(out, err.Error())
+	}
+	return out
+}
+
+// unique returns the texts without those that occurred before.
+func unique(texts []string) []string {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(texts, func(text string) bool {
+		was := seen[text]
+		seen[text] = true
+		return was
+	})
+}
