@@ -2,6 +2,7 @@ package formats
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,7 +14,11 @@ import (
 )
 
 // A dataset is a directory of files of one format. Other tools treat it as one
-// table and scan its files in parallel:
+// table and scan its files in parallel. A merge of many processes writes
+//
+//	part-<number>.arrow
+//
+// in the order of jobs and ranks, and an export
 //
 //	rank_block=<rank / ranks per block>/part-<number of the job>.<extension>
 //
@@ -37,7 +42,7 @@ func FileName(job, n int, f *Format) string {
 	return fmt.Sprintf("part-%d%s", job, f.Extension)
 }
 
-var partName = regexp.MustCompile(`^rank_block=(-?[0-9]{1,9})/part-([0-9]{1,9})(\.[a-z]+)$`)
+var partName = regexp.MustCompile(`^(?:rank_block=(-?[0-9]{1,9})/)?part-([0-9]{1,9})(\.[a-z]+)$`)
 
 // part is one file of a dataset.
 type part struct {
@@ -50,12 +55,13 @@ type part struct {
 // or an underscore, as Hive does. Any other file is an error, since then the
 // directory is not a dataset.
 func partsOf(dir string) ([]part, error) {
-	files, err := filepath.Glob(filepath.Join(escape(dir), "*", "*"))
-	if err != nil {
+	files, err := filepath.Glob(filepath.Join(escape(dir), "part-*"))
+	inBlocks, err2 := filepath.Glob(filepath.Join(escape(dir), "*", "*"))
+	if err := errors.Join(err, err2); err != nil {
 		return nil, err
 	}
 	var parts []part
-	for _, path := range files {
+	for _, path := range append(files, inBlocks...) {
 		if base := filepath.Base(path); base[0] == '.' || base[0] == '_' {
 			continue
 		}
@@ -67,7 +73,7 @@ func partsOf(dir string) ([]part, error) {
 		if match == nil {
 			return nil, fmt.Errorf("read dataset %s: %s is no part of one", dir, name)
 		}
-		block, _ := strconv.Atoi(match[1])
+		block, _ := strconv.Atoi(match[1]) // 0 for a part of a merge
 		job, _ := strconv.Atoi(match[2])
 		parts = append(parts, part{path, block, job})
 	}
@@ -82,8 +88,9 @@ func escape(dir string) string { return regexp.MustCompile(`[*?\[\\]`).ReplaceAl
 
 // IsDataset reports whether dir holds a dataset.
 func IsDataset(dir string) bool {
+	parts, _ := filepath.Glob(filepath.Join(escape(dir), "part-*")) // the patterns are well formed
 	blocks, _ := filepath.Glob(filepath.Join(escape(dir), "rank_block=*", "part-*"))
-	return len(blocks) > 0
+	return len(parts)+len(blocks) > 0
 }
 
 // OpenDataset returns a source of the profiles of a dataset. Each opens the
@@ -97,7 +104,7 @@ func OpenDataset(dir string) (profile.Source, error) {
 		if _, err := os.Stat(dir); err != nil {
 			return nil, err
 		}
-		return nil, fmt.Errorf("read dataset %s: it has no part rank_block=0/part-0", dir)
+		return nil, fmt.Errorf("read dataset %s: it has no part-0, and no rank_block=0/part-0", dir)
 	}
 	var files Files
 	for _, p := range parts {

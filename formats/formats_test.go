@@ -132,6 +132,16 @@ func TestParts(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("parts (-want +got):\n%s", diff)
 	}
+	merged := t.TempDir()
+	for _, name := range []string{"part-10.arrow", "part-9.arrow"} {
+		if err := os.WriteFile(filepath.Join(merged, name), []byte("ARROW1"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ofMerge, err := partsOf(merged)
+	if err != nil || !IsDataset(merged) || len(ofMerge) != 2 || filepath.Base(ofMerge[0].path) != "part-9.arrow" {
+		t.Errorf("parts of a merge: %v, %v", ofMerge, err)
+	}
 	if _, err := OpenDataset(dir); err == nil || !strings.Contains(err.Error(), "rank_block=9/part-0.arrow: truncated after 6 bytes") {
 		t.Errorf("error %v, want one with the file and place", err)
 	}

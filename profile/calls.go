@@ -65,6 +65,15 @@ func CallByID(id uint16) *Call {
 // known.
 func CallNamed(name string) *Call { return callsByName[name] }
 
+// SpreadOf returns to whom the messages of a row of the call go that moved data in a
+// direction.
+func (c *Call) SpreadOf(d Direction) Spread {
+	if c.Class == AllToOne && d == Recv {
+		return ToOthers // at the root: from all others
+	}
+	return c.Spread
+}
+
 // Symbol returns the linker symbol of the call, such as MPI_Send or
 // MPIX_Comm_agree.
 func (c *Call) Symbol() string {

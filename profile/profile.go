@@ -93,6 +93,9 @@ type Profile struct {
 	// Lost is the damage that belongs to no profile: of recordings that could not be
 	// read, and of containers. The first profile that was read has that of its run.
 	Lost []string `json:"lost,omitempty"`
+	// Untold says, in lines, what the tables do not have that a profile was read from. The
+	// last profile of a source has that of all. It is no damage.
+	Untold []string `json:"-"`
 }
 
 // State is how a process ended.

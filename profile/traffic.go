@@ -138,21 +138,32 @@ func (p *Profile) VectorFlows(v *Vector, f func(Flow)) {
 		return // only the remote group knows the receivers: package aggregate combines both groups
 	}
 	for i, bytes := range v.Bytes {
-		member := int32(i)
-		if v.Spread == ToEdgeVector {
-			if i >= len(c.Edges) {
-				break
-			}
-			if member = c.Edges[i]; !c.leaves(member) {
-				continue
-			}
-		} else if !c.Inter && i == c.Rank {
-			continue
-		}
-		if to := c.WorldRank(member); to >= 0 {
-			f(Flow{Kind: Collective, From: p.Rank, To: to, Bytes: bytes, Messages: v.Calls})
+		if to, ok := v.Receiver(c, i); ok && to >= 0 {
+			f(Flow{Kind: Collective, From: p.Rank, To: int(to), Bytes: bytes, Messages: v.Calls})
 		}
 	}
+}
+
+// Receiver returns the world rank, or the Peer constant, of the process that v.Bytes[i] is
+// about. ok is false if these bytes go to no other process. If v.OwnGroup, it is a member of
+// the own group, and may be the process itself.
+func (v *Vector) Receiver(c *Comm, i int) (rank int32, ok bool) {
+	member := int32(i)
+	switch {
+	case v.OwnGroup(c):
+		if i >= c.Members.Len() {
+			return PeerLost, false
+		}
+		return int32(c.Members.At(i)), true
+	case v.Spread == ToEdgeVector:
+		if i >= len(c.Edges) || !c.leaves(c.Edges[i]) {
+			return PeerNone, false
+		}
+		member = c.Edges[i]
+	case !c.Inter && i == c.Rank:
+		return PeerNone, false
+	}
+	return int32(c.WorldRank(member)), true
 }
 
 // Traffic returns the sums over the rows, per pair of world ranks and per

@@ -188,11 +188,13 @@ A file has lines of the form "name = value"; a # starts a comment.
 func tables() []table.Description {
 	matrix := matrixfile.Sheet{Line: "rank"}
 	return []table.Description{
-		table.Describe("profile.arrow", "A row for each run, rank, thread, call, class, direction, communicator, peer, size class, call site and slice. "+
+		table.DescribeRead("profile.arrow", "A row for each run, rank, thread, call, class, direction, communicator, peer, size class, call site and slice. "+
 			"`mpitrace export` writes the same columns as Parquet, CSV and JSON lines.", table.ProfileColumns),
-		table.Describe("ranks.arrow", "A row for each process.", table.RankColumns),
-		table.Describe("comms.arrow", "A row for each communicator.", table.CommColumns),
-		table.Describe("pvars.arrow", "A row for each value that was read of a performance variable. An array has a row for each element.", table.PvarColumns),
+		table.DescribeRead("ranks.arrow", "A row for each process.", table.RankColumns),
+		table.DescribeRead("comms.arrow", "A row for each communicator.", table.CommColumns),
+		table.DescribeRead("vectors.arrow", "A row for each receiver of the calls of an irregular collective (Alltoallv, Scatterv, Reduce_scatter, Neighbor_alltoallw, ...), "+
+			"by run, rank, thread, communicator, call, call site and slice. What a process keeps for itself has no row. The file is there if a process made such calls.", table.VectorColumns),
+		table.DescribeRead("pvars.arrow", "A row for each value that was read of a performance variable. An array has a row for each element.", table.PvarColumns),
 		table.Describe("trace.<rank>.arrow", "A row for each event of a process, in the order in which the events ended. "+
 			"`mpitrace export --events` writes the events of all ranks as CSV or Parquet, with a column `rank` in front and without `kind`.", tracefile.Columns()),
 		table.Describe("Datasets", "`mpitrace export --partition N --tables all` writes directories of Parquet files. "+
@@ -217,15 +219,28 @@ func schemaPage(*cobra.Command) []byte {
 A dictionary is a column of texts with few different values (a categorical in
 pandas). A timestamp is in nanoseconds, in UTC. A column without "null" has a value
 in each row. The metadata of each column in an Arrow file has its unit and
-meaning, too.`)
+meaning, too.
+
+mpitrace and profile2mat read profile.arrow by these columns, whatever program wrote the
+file: rows may be filtered, sorted or joined, texts may be plain, and integers may have
+another width. They also read ranks.arrow, comms.arrow, vectors.arrow and pvars.arrow if
+these are beside it. "If absent" is what is assumed if a column is missing.`)
 	for _, d := range tables() {
 		m.Heading(2, commandline.Cell(d.Title))
 		m.Prose(d.Doc)
 		var rows [][]string
 		for _, f := range d.Fields {
-			rows = append(rows, []string{"`" + f.Name + "`", f.Type, f.Unit, commandline.Cell(f.Doc)})
+			row := []string{"`" + f.Name + "`", f.Type, f.Unit, commandline.Cell(f.Doc)}
+			if d.Read {
+				row = append(row, commandline.Cell(f.Absent))
+			}
+			rows = append(rows, row)
 		}
-		m.Table([]string{"column", "type", "unit", "meaning"}, rows)
+		heads := []string{"column", "type", "unit", "meaning"}
+		if d.Read {
+			heads = append(heads, "if absent")
+		}
+		m.Table(heads, rows)
 	}
 	return m.Bytes()
 }

@@ -26,7 +26,8 @@ func newMerge() *cobra.Command {
 		Use:   "merge DIR",
 		Short: "Write the merged files of a recorded run, with several processes if it is large",
 		Long: `Merge the recordings of the run in DIR into profile.arrow, comms.arrow and
-ranks.arrow, and events into trace.*.arrow. ` + "`mpitrace run`" + `, report and collect do
+ranks.arrow, and events into trace.*.arrow. The tables of more than 10,000
+processes are in parts, as profile/part-00.arrow and so on. ` + "`mpitrace run`" + `, report and collect do
 this, too, on one node; report does not for more than 10,000 processes.
 
 If a launcher starts several mpitrace merge, on any nodes that see DIR, they share

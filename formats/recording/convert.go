@@ -321,11 +321,8 @@ func spreadOf(p *profile.Profile, r *profile.Row, call *profile.Call) (s profile
 	if r.Comm < 0 {
 		return profile.ToNobody, 1, true // a folded row, whose communicator is not known
 	}
-	s = call.Spread
+	s = call.SpreadOf(r.Direction)
 	received := r.Class == profile.AllToOne && r.Direction == profile.Recv
-	if received {
-		s = profile.ToOthers // at the root: from all others
-	}
 	// Rows of vector collectives, and of Gatherv's root, hold totals.
 	gatherv := received && call.Traits.Any(profile.TraitIrregular)
 	total = s == profile.ToVector || s == profile.ToEdgeVector || gatherv

@@ -1,10 +1,11 @@
 package table
 
 import (
-	"errors"
+	"cmp"
 	"io"
 	"iter"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -16,94 +17,67 @@ import (
 // maxBatch is the maximum number of rows of a record batch.
 const maxBatch = 64 << 10
 
-// WriteArrow writes rows as an Arrow IPC file (Feather version 2), with
-// zstd-compressed record batches. It iterates over the rows twice if a column
-// has words that are not known beforehand.
+// WriteArrow writes rows as an Arrow IPC file (Feather version 2).
 func WriteArrow[T any](w io.Writer, cols []Column[T], rows iter.Seq[T], o Options[T]) error {
-	t := newArrowWriter(Position(w), cols, o.Metadata)
-	for _, step := range []func() error{
-		func() error { return t.note(rows) },
-		func() error { return t.start(nil) },
-		func() error { return t.add(rows) },
-		t.finish,
-	} {
-		if err := step(); err != nil {
-			return err
-		}
+	t := NewArrowWriter(w, cols, o)
+	if err := t.Add(rows); err != nil {
+		return err
 	}
-	return t.out.Close()
+	return t.Close(nil)
 }
 
-// arrowWriter writes an Arrow file. It needs the rows twice: first to collect
-// the dictionaries, then to write the batches. All batches of a column share
-// one dictionary, which must be complete before the first batch is written.
-type arrowWriter[T any] struct {
-	cols     []arrowColumn[T]
+// ArrowWriter writes a table as an Arrow IPC file with zstd-compressed record
+// batches. All batches of a column share one dictionary, which is complete only
+// when all rows are known. Until then the batches are in a spool, with codes in
+// place of words. A table whose words are known beforehand needs no spool.
+type ArrowWriter[T any] struct {
 	of       []Column[T]
+	cols     []arrowColumn[T]
 	metadata map[string]string
-	schema   *arrow.Schema
-	file     io.WriteSeeker
-	out      recordWriter
 	block    []T
 	n        int // rows since the last batch
 	batches  int
+
+	spool   spool
+	codes   *arrow.Schema // of the batches in the spool
+	spooled *ipc.Writer   // nil without a spool
+
+	file   io.WriteSeeker
+	schema *arrow.Schema
+	words  []arrow.Array   // dictionaries, by column
+	out    *ipc.FileWriter // nil until start
 }
 
-// recordWriter writes record batches, and the dictionaries before them.
-type recordWriter interface {
-	Write(arrow.Record) error
-	Close() error
-}
-
-func newArrowWriter[T any](file io.WriteSeeker, cols []Column[T], metadata map[string]string) *arrowWriter[T] {
-	t := &arrowWriter[T]{of: cols, metadata: maps.Clone(metadata), file: file, block: make([]T, 0, blockRows)}
+// NewArrowWriter returns a writer of a table with these columns.
+func NewArrowWriter[T any](w io.Writer, cols []Column[T], o Options[T]) *ArrowWriter[T] {
+	t := &ArrowWriter[T]{file: Position(w), of: cols, metadata: o.Metadata, spool: spool{dir: o.Scratch}, block: make([]T, 0, blockRows)}
+	fields := slices.Clone(schemaOf(cols, nil).Fields())
+	known := true
 	for i := range cols {
-		t.cols = append(t.cols, newArrowColumn(&cols[i]))
+		c := &cols[i]
+		t.cols = append(t.cols, newArrowColumn(c))
+		if c.Type == Word {
+			fields[i].Type = codeType
+			known = known && c.Words != nil
+		}
+	}
+	if !known {
+		t.codes = arrow.NewSchema(fields, nil)
+		t.spooled = ipc.NewWriter(&t.spool, ipc.WithSchema(t.codes))
 	}
 	return t
 }
 
-// note adds the rows' words to the dictionaries. Call it for all rows before
-// the first add.
-func (t *arrowWriter[T]) note(rows iter.Seq[T]) error {
-	var words []*wordColumn[T]
-	for _, c := range t.cols {
-		if c, ok := c.(*wordColumn[T]); ok && c.of.Words == nil {
-			words = append(words, c)
-		}
-	}
-	if len(words) == 0 {
-		return nil
-	}
-	return inBlocks(rows, t.block, func(block []T) error {
-		for _, c := range words {
-			c.note(block)
-		}
-		return nil
-	})
-}
+// codeType is the type of words in the spool.
+var codeType = arrow.PrimitiveTypes.Int32
 
-// start begins the file, with additional metadata. Call it after note has seen
-// all rows.
-func (t *arrowWriter[T]) start(metadata map[string]string) (err error) {
-	maps.Copy(t.metadata, metadata)
-	t.schema = schemaOf(t.of, t.metadata)
-	t.out, err = ipc.NewFileWriter(t.file, ipc.WithSchema(t.schema), ipc.WithZstd())
-	return err
-}
-
-// errChanged is the error for a source that returns other profiles the second
-// time. Recordings of a program that still runs can do this.
-var errChanged = errors.New("the profiles changed while they were being written")
-
-func (t *arrowWriter[T]) add(rows iter.Seq[T]) error {
+// Add writes rows.
+func (t *ArrowWriter[T]) Add(rows iter.Seq[T]) error {
 	return inBlocks(rows, t.block, func(block []T) error {
 		for len(block) > 0 {
 			some := block[:min(len(block), maxBatch-t.n)]
 			for _, c := range t.cols {
-				if !c.add(some) {
-					return errChanged
-				}
+				c.add(some)
 			}
 			block, t.n = block[len(some):], t.n+len(some)
 			if t.n == maxBatch {
@@ -116,28 +90,98 @@ func (t *arrowWriter[T]) add(rows iter.Seq[T]) error {
 	})
 }
 
-func (t *arrowWriter[T]) flush() error {
+// flush writes a batch.
+func (t *ArrowWriter[T]) flush() error {
 	arrays := make([]arrow.Array, len(t.cols))
 	for i, c := range t.cols {
 		arrays[i] = c.take()
 	}
-	batch := array.NewRecord(t.schema, arrays, int64(t.n))
+	rows := int64(t.n)
 	t.n, t.batches = 0, t.batches+1
-	return t.out.Write(batch)
+	if t.spooled != nil {
+		return t.spooled.Write(array.NewRecord(t.codes, arrays, rows))
+	}
+	if err := t.start(nil); err != nil {
+		return err
+	}
+	return t.write(arrays, rows)
 }
 
-// finish writes the last batch and ends the stream of messages. It does not
-// write the footer.
-func (t *arrowWriter[T]) finish() error {
-	// An empty table has one empty batch: readers need its dictionaries.
-	if t.n > 0 || t.batches == 0 {
+// start begins the file, unless it has begun. No words may follow.
+func (t *ArrowWriter[T]) start(metadata map[string]string) (err error) {
+	if t.out != nil {
+		return nil
+	}
+	all := map[string]string{}
+	maps.Copy(all, t.metadata)
+	maps.Copy(all, metadata)
+	t.schema = schemaOf(t.of, all)
+	t.words = make([]arrow.Array, len(t.cols))
+	for i, c := range t.cols {
+		if c, ok := c.(*wordColumn[T]); ok {
+			t.words[i] = c.texts.NewArray()
+		}
+	}
+	t.out, err = ipc.NewFileWriter(t.file, ipc.WithSchema(t.schema), ipc.WithZstd())
+	return err
+}
+
+// write writes a batch to the file.
+func (t *ArrowWriter[T]) write(arrays []arrow.Array, rows int64) error {
+	arrays = slices.Clone(arrays)
+	for i, words := range t.words {
+		if words != nil {
+			arrays[i] = array.NewDictionaryArray(arrowTypes[Word], arrays[i], words)
+		}
+	}
+	return t.out.Write(array.NewRecord(t.schema, arrays, rows))
+}
+
+// Close ends the file. Additional metadata is for tables with words that are not
+// known beforehand.
+func (t *ArrowWriter[T]) Close(metadata map[string]string) error {
+	defer t.Discard()
+	if t.n > 0 || t.batches == 0 { // an empty table has one empty batch: readers need its dictionaries
 		if err := t.flush(); err != nil {
 			return err
 		}
 	}
-	_, err := t.file.Write(endOfStream)
-	return err
+	if err := cmp.Or(t.start(metadata), t.unspool()); err != nil {
+		return err
+	}
+	if _, err := t.file.Write(endOfStream); err != nil {
+		return err
+	}
+	return t.out.Close()
 }
+
+// unspool writes the batches of the spool.
+func (t *ArrowWriter[T]) unspool() error {
+	if t.spooled == nil {
+		return nil
+	}
+	if err := t.spooled.Close(); err != nil {
+		return err
+	}
+	content, err := t.spool.reader()
+	if err != nil {
+		return err
+	}
+	in, err := ipc.NewReader(content)
+	if err != nil {
+		return err
+	}
+	defer in.Release()
+	for in.Next() {
+		if err := t.write(in.Record().Columns(), in.Record().NumRows()); err != nil {
+			return err
+		}
+	}
+	return in.Err()
+}
+
+// Discard frees the spool of a file that is not wanted. Close does it, too.
+func (t *ArrowWriter[T]) Discard() { t.spool.close() }
 
 // endOfStream ends the stream of messages in an Arrow file. The Go library does
 // not write it.
@@ -145,7 +189,7 @@ var endOfStream = []byte{0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0}
 
 // arrowColumn collects the values of a column.
 type arrowColumn[T any] interface {
-	add(rows []T) bool // appends the rows' values; false if note has not seen one of them
+	add(rows []T)
 	take() arrow.Array // returns the values added since the last take; valid until the next add
 }
 
@@ -205,7 +249,7 @@ type numberColumn[T any, V uint8 | uint32 | uint64] struct {
 	numbers[V]
 }
 
-func (c *numberColumn[T, V]) add(rows []T) bool {
+func (c *numberColumn[T, V]) add(rows []T) {
 	get := c.of.Number
 	for i := range rows {
 		v, ok := get(rows[i])
@@ -218,7 +262,6 @@ func (c *numberColumn[T, V]) add(rows []T) bool {
 		}
 		c.values = append(c.values, V(v))
 	}
-	return true
 }
 
 func (c *numberColumn[T, V]) take() arrow.Array {
@@ -230,13 +273,11 @@ func (c *numberColumn[T, V]) take() arrow.Array {
 	return array.MakeFromData(c.numbers.take(arrowTypes[c.of.Type], arrow.GetBytes(c.values)))
 }
 
-// wordColumn holds texts as dictionary codes.
+// wordColumn holds texts as codes of a dictionary.
 type wordColumn[T any] struct {
 	of    *Column[T]
 	codes map[string]int32
-	texts *array.StringBuilder
-	dict  arrow.Array // made from texts by the first take
-	plain bool        // take returns the codes only
+	texts *array.StringBuilder // the dictionary
 	numbers[int32]
 	last string // most recent text: consecutive rows often have the same text
 	code int32  // of last; -1 before the first text
@@ -254,34 +295,10 @@ func newWordColumn[T any](c *Column[T]) *wordColumn[T] {
 // would reject the table.
 func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-func (c *wordColumn[T]) note(rows []T) {
+func (c *wordColumn[T]) add(rows []T) {
 	for i := range rows {
-		s, ok := c.of.Text(rows[i])
-		if !ok || s == c.last && c.code >= 0 {
-			continue
-		}
-		c.last, c.code = s, c.noteWord(s)
-	}
-}
-
-// noteWord returns the code of a word, which it adds to the dictionary if it is
-// new.
-func (c *wordColumn[T]) noteWord(s string) int32 {
-	code, known := c.codes[s]
-	if !known {
-		code = int32(len(c.codes))
-		c.codes[s] = code
-		c.texts.Append(valid(s))
-	}
-	return code
-}
-
-func (c *wordColumn[T]) add(rows []T) bool {
-	for i := range rows {
-		code, ok, known := c.codeOf(rows[i])
+		code, ok := c.codeOf(rows[i])
 		switch {
-		case !known:
-			return false
 		case !ok:
 			c.null()
 			continue
@@ -290,35 +307,30 @@ func (c *wordColumn[T]) add(rows []T) bool {
 		}
 		c.values = append(c.values, code)
 	}
-	return true
 }
 
-// codeOf returns the code of a row's text. ok reports whether the row has a
-// text, known whether the text is in the dictionary.
-func (c *wordColumn[T]) codeOf(row T) (code int32, ok, known bool) {
+// codeOf returns the code of a row's text, if it has one.
+func (c *wordColumn[T]) codeOf(row T) (code int32, ok bool) {
 	if c.of.Words != nil {
 		code, ok := c.of.Number(row)
-		return int32(code), ok, true
+		return int32(code), ok
 	}
 	s, ok := c.of.Text(row)
 	if !ok || s == c.last && c.code >= 0 {
-		return c.code, ok, true
+		return c.code, ok
 	}
-	if code, known = c.codes[s]; known {
-		c.last, c.code = s, code
+	code, known := c.codes[s]
+	if !known {
+		code = int32(len(c.codes))
+		c.codes[s] = code
+		c.texts.Append(valid(s))
 	}
-	return code, true, known
+	c.last, c.code = s, code
+	return code, true
 }
 
 func (c *wordColumn[T]) take() arrow.Array {
-	codes := array.MakeFromData(c.numbers.take(arrow.PrimitiveTypes.Int32, arrow.GetBytes(c.values)))
-	if c.plain {
-		return codes
-	}
-	if c.dict == nil {
-		c.dict = c.texts.NewArray()
-	}
-	return array.NewDictionaryArray(arrowTypes[Word], codes, c.dict)
+	return array.MakeFromData(c.numbers.take(codeType, arrow.GetBytes(c.values)))
 }
 
 // builderColumn is a column of a less frequent type. It uses Arrow's builders.
@@ -358,11 +370,10 @@ func newBuilderColumn[T any](c *Column[T]) arrowColumn[T] {
 	}}
 }
 
-func (c *builderColumn[T]) add(rows []T) bool {
+func (c *builderColumn[T]) add(rows []T) {
 	for i := range rows {
 		c.put(rows[i])
 	}
-	return true
 }
 
 func (c *builderColumn[T]) take() arrow.Array { return c.NewArray() }

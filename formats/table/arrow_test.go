@@ -2,11 +2,9 @@ package table
 
 import (
 	"bytes"
-	"errors"
+	"encoding/binary"
+	"fmt"
 	"io"
-	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -16,8 +14,6 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mpitrace/mpitrace/aggregate"
-	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -29,132 +25,6 @@ func encode(t testing.TB, ps []*profile.Profile) []byte {
 		t.Fatal(err)
 	}
 	return out.Bytes()
-}
-
-// readBytes reads all profiles of a file.
-func readBytes(data []byte) ([]*profile.Profile, error) {
-	var ps []*profile.Profile
-	err := readProfiles(bytes.NewReader(data), int64(len(data)), openBatches, func(p *profile.Profile) error {
-		ps = append(ps, p)
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return ps, nil
-}
-
-// save writes bytes to a file and returns its path.
-func save(t testing.TB, data []byte) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "x.arrow")
-	if err := os.WriteFile(path, data, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-func TestRoundTrip(t *testing.T) {
-	jobs := append(tabletest.Job("second"), tabletest.Job("first")...)
-	for name, ps := range map[string][]*profile.Profile{
-		"one rank":    tabletest.Job("run")[2:3],
-		"two jobs":    jobs,
-		"settings":    tabletest.Settings("run"),
-		"killed":      tabletest.Killed("run"),
-		"physical":    tabletest.Physical("run"),
-		"no rows":     {{Run: "empty", Rank: -1, Size: -1, State: profile.Running}},
-		"no profiles": {},
-	} {
-		t.Run(name, func(t *testing.T) {
-			back, err := Read(save(t, encode(t, ps)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(ps, back, cmp.Transformer("value", func(p *profile.Profile) profile.Profile { return *p })); diff != "" && len(ps) > 0 {
-				t.Errorf("profiles (-written +read):\n%s", diff)
-			}
-			was, is := aggregate.New(ps), aggregate.New(back)
-			if diff := cmp.Diff(was.Summary(), is.Summary(), cmp.AllowUnexported(aggregate.Place{})); diff != "" {
-				t.Errorf("summary (-written +read):\n%s", diff)
-			}
-			for c := range was.Matrices() {
-				if diff := cmp.Diff(maps.Collect(was.Matrices()[c].All()), maps.Collect(is.Matrices()[c].All())); diff != "" {
-					t.Errorf("matrix %s (-written +read):\n%s", matrix.Class(c), diff)
-				}
-			}
-			for i, p := range ps {
-				if diff := cmp.Diff(p.Traffic(), back[i].Traffic()); diff != "" {
-					t.Errorf("traffic of rank %d (-written +read):\n%s", p.Rank, diff)
-				}
-			}
-		})
-	}
-}
-
-// TestTrafficReadBack compares with the sums of everything that a rank of the
-// fixture sends, computed by hand.
-func TestTrafficReadBack(t *testing.T) {
-	back, err := Read(save(t, encode(t, tabletest.Job("run"))))
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := map[profile.Kind]map[int]profile.Volume{}
-	for _, f := range back[1].Traffic().Flows {
-		if got[f.Kind] == nil {
-			got[f.Kind] = map[int]profile.Volume{}
-		}
-		got[f.Kind][f.To] = profile.Volume{Bytes: f.Bytes, Count: f.Messages}
-	}
-	const top = 1<<64 - 1
-	want := map[profile.Kind]map[int]profile.Volume{
-		// The right neighbor; reversed rank 0 is world rank 3; the second even
-		// rank is 2.
-		profile.External:    {2: {Bytes: 300 + 160, Count: 3 + 2}, 3: {Bytes: 40, Count: 1}},
-		profile.RemoteWrite: {2: {Bytes: 512, Count: 1}},
-		profile.RemoteRead:  {1: {Bytes: 256, Count: 1}},
-		profile.Collective: {
-			// Allreduce, Neighbor_alltoall, Alltoallv, Neighbor_alltoallv, and
-			// the Reduce to reversed rank 3; 2 and 3 get the Scan.
-			0: {Bytes: (80 + 200 + 0 + top + 1000 + 1<<60) & top, Count: 10 + 2 + 1 + 1 + 1},
-			2: {Bytes: 80 + 64 + 200 + 2000 + 8, Count: 10 + 1 + 2 + 1 + 1},
-			3: {Bytes: 80 + 64 + 3000, Count: 10 + 1 + 1},
-		},
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("what rank 1 sent (-want +got):\n%s", diff)
-	}
-}
-
-// TestModulesOfCallSites checks that modules without a call site are omitted: a
-// process has dozens of them, at addresses of its own.
-func TestModulesOfCallSites(t *testing.T) {
-	p := tabletest.Profile("run", 0)
-	want := slices.Clone(p.Modules)
-	p.Modules = append(p.Modules, profile.Module{Path: "/lib/libc.so.6", Start: 0x7f0000000000, End: 0x7f0000200000, Bias: 0x7f0000000000})
-	data := encode(t, []*profile.Profile{p})
-	back, err := readBytes(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, back[0].Modules); diff != "" {
-		t.Errorf("modules (-want +got):\n%s", diff)
-	}
-}
-
-func TestOrderIsTheSources(t *testing.T) {
-	ps := append(tabletest.Job("b"), tabletest.Job("a")...)
-	back, err := Read(save(t, encode(t, ps)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, p := range back {
-		got = append(got, p.Run+string(rune('0'+p.Rank)))
-	}
-	want := []string{"b0", "b1", "b2", "b3", "a0", "a1", "a2", "a3"}
-	if !slices.Equal(got, want) {
-		t.Errorf("order %v, want %v", got, want)
-	}
 }
 
 func TestManyBatches(t *testing.T) {
@@ -170,78 +40,100 @@ func TestManyBatches(t *testing.T) {
 	if in.NumRecords() != 3 {
 		t.Errorf("%d record batches, want 3", in.NumRecords())
 	}
-	back, err := readBytes(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(p.Rows, back[0].Rows); diff != "" {
-		t.Errorf("rows:\n%s", diff)
-	}
-}
-
-// TestManyBlocks writes more processes than fit in a block and in a batch.
-// Blocks end inside batches, and batches inside blocks.
-func TestManyBlocks(t *testing.T) {
-	const n = 1500
-	var ps []*profile.Profile
-	for rank := range n {
-		p := tabletest.Profile("run", rank%4)
-		p.Rank, p.Source = rank, strings.Repeat("long ", 100)
-		for len(p.Rows) < 50 {
-			p.Rows = append(p.Rows, p.Rows[1])
+	row := 0
+	for i := range in.NumRecords() {
+		batch, err := in.RecordAt(i)
+		if err != nil {
+			t.Fatal(err)
 		}
-		p.Rows[20].Bytes = uint64(rank)
-		ps = append(ps, p)
-	}
-	data := encode(t, ps)
-	rank := 0
-	err := readProfiles(bytes.NewReader(data), int64(len(data)), openBatches, func(p *profile.Profile) error {
-		if diff := cmp.Diff(ps[rank], p); diff != "" {
-			t.Errorf("rank %d:\n%s", rank, diff)
-		}
-		rank++
-		return nil
-	})
-	if err != nil || rank != n {
-		t.Errorf("%d of %d processes, %v", rank, n, err)
-	}
-}
-
-func TestSourceReadTwiceAndStopped(t *testing.T) {
-	f, err := Open(save(t, encode(t, tabletest.Job("run"))))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var ranks []int
-	enough := errors.New("enough")
-	for range 2 {
-		err := f.Each(func(p *profile.Profile) error {
-			ranks = append(ranks, p.Rank)
-			if p.Rank == 2 {
-				return enough
+		addresses := batch.Column(batch.Schema().FieldIndices("address")[0])
+		bytes := batch.Column(batch.Schema().FieldIndices("bytes")[0])
+		for k := range addresses.Len() {
+			at := p.Place(p.Rows[row].Callsite)
+			if want := at.Address(); bytes.ValueStr(k) != fmt.Sprint(row) || addresses.ValueStr(k) != want {
+				t.Fatalf("row %d: %s bytes at %s, want %s", row, bytes.ValueStr(k), addresses.ValueStr(k), want)
 			}
-			return nil
-		})
-		if err != enough {
-			t.Errorf("error %v, want that of the function as it is", err)
+			row++
 		}
 	}
-	if want := []int{0, 1, 2, 0, 1, 2}; !slices.Equal(ranks, want) {
-		t.Errorf("ranks %v, want %v", ranks, want)
+	if row != n {
+		t.Errorf("%d rows, want %d", row, n)
 	}
 }
 
-// changing is a source that renames a row each time it is read.
-type changing struct{ p *profile.Profile }
-
-func (c changing) Each(f func(*profile.Profile) error) error {
-	c.p.Rows[0].Call += "_again"
-	return f(c.p)
+// once is a source that can be read once.
+type once struct {
+	profile.List
+	read int
 }
 
-func TestSourceThatChanges(t *testing.T) {
-	if err := WriteProfile(io.Discard, changing{tabletest.Profile("run", 0)}); !errors.Is(err, errChanged) {
-		t.Errorf("error %v, want one that says so", err)
+func (o *once) Each(f func(*profile.Profile) error) error {
+	o.read++
+	return o.List.Each(f)
+}
+
+func TestSourceReadOnce(t *testing.T) {
+	src := &once{List: tabletest.Job("run")}
+	if err := WriteProfile(io.Discard, src); err != nil || src.read != 1 {
+		t.Errorf("the source was read %d times, %v", src.read, err)
+	}
+}
+
+// TestNothingHidden walks through a file: magic, messages, footer. Nothing is between
+// them, and the footer refers to all messages but the schema.
+func TestNothingHidden(t *testing.T) {
+	data := encode(t, tabletest.Job("run"))
+	const magic, footerLength = "ARROW1", 4
+	at := (len(magic) + 7) / 8 * 8
+	messages := 0
+	for {
+		if binary.LittleEndian.Uint32(data[at:]) != 0xffffffff {
+			t.Fatalf("offset %d: no message", at)
+		}
+		meta := int(binary.LittleEndian.Uint32(data[at+4:]))
+		at += 8
+		if meta == 0 {
+			break // end of the stream
+		}
+		at += meta + bodyLength(data[at:][:meta])
+		messages++
+	}
+	footer := int(binary.LittleEndian.Uint32(data[len(data)-len(magic)-footerLength:]))
+	if left := len(data) - at - footer - footerLength - len(magic); left != 0 {
+		t.Errorf("%d bytes between the messages and the footer", left)
+	}
+	if want := 1 + 10 + 1; messages != want { // schema, a dictionary for each column of words, a batch
+		t.Errorf("%d messages, want %d", messages, want)
+	}
+}
+
+// bodyLength returns the length of a message's body: the fourth field of the flatbuffers
+// table Message.
+func bodyLength(message []byte) int {
+	table := int(binary.LittleEndian.Uint32(message))
+	vtable := table - int(int32(binary.LittleEndian.Uint32(message[table:])))
+	const fourth = 4 + 2*3
+	if length := int(binary.LittleEndian.Uint16(message[vtable:])); length <= fourth {
+		return 0 // the default
+	}
+	field := int(binary.LittleEndian.Uint16(message[vtable+fourth:]))
+	if field == 0 {
+		return 0
+	}
+	return int(binary.LittleEndian.Uint64(message[table+field:]))
+}
+
+// TestSpool writes more than a spool keeps in memory, in several batches: the file is
+// that of a spool which keeps all.
+func TestSpool(t *testing.T) {
+	p := tabletest.Profile("run", 0)
+	p.Rows = slices.Repeat(p.Rows, 2*maxBatch/len(p.Rows)+1)
+	whole := encode(t, []*profile.Profile{p})
+	before := spoolMemory
+	defer func() { spoolMemory = before }()
+	spoolMemory = 1000
+	if !bytes.Equal(encode(t, []*profile.Profile{p}), whole) {
+		t.Error("the file differs if its batches were on disk")
 	}
 }
 
@@ -294,20 +186,6 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// TestOldVersion reads a file of format version 2, which has no column
-// time_error_ns and no nulls in time_ns.
-func TestOldVersion(t *testing.T) {
-	ps, err := Read(filepath.Join("testdata", "version-2.arrow"))
-	if err != nil || len(ps) != 1 || len(ps[0].Rows) != 15 {
-		t.Fatalf("%d profiles, %v", len(ps), err)
-	}
-	if p := ps[0]; p.Timing != profile.TimingExact || p.Unfollowed || p.Rows[1].TimeNs != 3000 || p.Rows[1].TimeErrorNs != 0 {
-		t.Errorf("timing %v, unfollowed %v, %+v", p.Timing, p.Unfollowed, p.Rows[1])
-	}
-}
-
-// TestTiming checks that times that were not measured are null, and that the
-// metadata state how calls were timed.
 func TestTiming(t *testing.T) {
 	ps := tabletest.Settings("run")
 	for rank, want := range map[int]struct{ time, wrong, timing, receives string }{
@@ -350,10 +228,6 @@ func TestPeerOfAnotherWorld(t *testing.T) {
 	data := encode(t, []*profile.Profile{p})
 	if got := table(t, data, "peer"); got[0] != array.NullValueStr {
 		t.Errorf("peer %s, want null", got[0])
-	}
-	back, err := readBytes(data)
-	if err != nil || back[0].Rows[0].Peer != 1 {
-		t.Errorf("read back %+v, %v: want peer 1", back[0].Rows, err)
 	}
 }
 

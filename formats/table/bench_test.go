@@ -39,37 +39,13 @@ func BenchmarkWriteProfile(b *testing.B) {
 	b.ReportMetric(float64(len(encode(b, ps)))/float64(rows), "B/row")
 }
 
-func BenchmarkRead(b *testing.B) {
-	ps, rows := benchJob()
-	data := encode(b, ps)
-	for b.Loop() {
-		if _, err := readBytes(data); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(float64(rows)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
-}
-
-// BenchmarkStream writes and reads larger and larger jobs, one process at a
-// time. The memory may grow when writing, but not when reading.
+// BenchmarkStream writes larger and larger jobs, one process at a time.
 func BenchmarkStream(b *testing.B) {
 	for _, ranks := range []int{1000, 10_000, 100_000} {
 		path := filepath.Join(b.TempDir(), "profile.arrow")
 		b.Run("write/"+strconv.Itoa(ranks), func(b *testing.B) {
 			for b.Loop() {
 				writeStream(b, path, tabletest.Stencil(ranks))
-			}
-			reportStream(b, path, ranks)
-		})
-		b.Run("read/"+strconv.Itoa(ranks), func(b *testing.B) {
-			for b.Loop() {
-				f, err := Open(path)
-				if err == nil {
-					err = f.Each(func(*profile.Profile) error { return nil })
-				}
-				if err != nil {
-					b.Fatal(err)
-				}
 			}
 			reportStream(b, path, ranks)
 		})

@@ -48,6 +48,9 @@ type Column[T any] struct {
 	Null            bool // some rows have no value
 	PerKind         bool // rows of the same kind (see Options) have the same value
 	Unlike          Unlike
+	// Absent is what a reader of the table assumes if the column is missing: Required,
+	// a text for the documentation, or empty for null, 0 or an empty text.
+	Absent string
 
 	// Words lists all texts of the column, if they are known beforehand. Number
 	// then returns an index into Words.
@@ -113,6 +116,16 @@ func OptionalTexts[T any](name, doc string, get func(T) (string, bool)) Column[T
 	return Column[T]{Name: name, Unit: "text", Doc: doc, Type: Text, Null: true, Text: get}
 }
 
+// Required is the value of Column.Absent of a column without which the table cannot be
+// read.
+const Required = "an error"
+
+// absent returns the column with this Absent.
+func (c Column[T]) absent(text string) Column[T] {
+	c.Absent = text
+	return c
+}
+
 // Names of columns whose words are known without reading all processes.
 const (
 	runColumn    = "run"
@@ -121,13 +134,13 @@ const (
 
 // Run returns the column that tells the jobs of a table apart.
 func Run[T any](get func(T) string) Column[T] {
-	return Words(runColumn, "id of the MPI job, as its launcher defines it", get)
+	return Words(runColumn, "id of the MPI job, as its launcher defines it", get).absent("all rows are of one run")
 }
 
 // Of returns a column of other rows, of which f returns the rows that c
 // describes.
 func Of[T, U any](c Column[U], f func(T) U) Column[T] {
-	out := Column[T]{Name: c.Name, Unit: c.Unit, Doc: c.Doc, Type: c.Type, Null: c.Null, PerKind: c.PerKind, Unlike: c.Unlike, Words: c.Words}
+	out := Column[T]{Name: c.Name, Unit: c.Unit, Doc: c.Doc, Type: c.Type, Null: c.Null, PerKind: c.PerKind, Unlike: c.Unlike, Absent: c.Absent, Words: c.Words}
 	if c.Text != nil {
 		out.Text = func(row T) (string, bool) { return c.Text(f(row)) }
 	}
@@ -211,6 +224,8 @@ type Options[T any] struct {
 	GroupRows int
 	// SortedBy names the columns by which the rows are sorted, for Parquet.
 	SortedBy []string
+	// Scratch is a directory for temporary files, see atomicfile.Unnamed.
+	Scratch string
 	// NoSchema omits the Arrow schema from a Parquet file: readers then read
 	// words as plain texts.
 	NoSchema bool
@@ -223,7 +238,7 @@ const (
 	KeyTable  = "mpitrace.table"  // name of the table
 	KeyPandas = "pandas"          // types for pandas, see Pandas
 
-	keyPvar = "mpitrace.pvar." // followed by the name of a performance variable: its description from MPI_T
+	KeyPvar = "mpitrace.pvar." // followed by the name of a performance variable: its description from MPI_T
 )
 
 // Tool is the value of KeyTool.

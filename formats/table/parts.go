@@ -106,20 +106,15 @@ var sorted = []string{"rank"}
 // Options.
 func WriteProfileParts(parts Parts, src profile.Source, noSchema bool) error {
 	out := NewPartsWriter(parts, ProfileColumns, Options[Fact]{Metadata: metadataOf(tableProfile, ProfileColumns), SortedBy: sorted, NoSchema: noSchema})
-	var settings Settings
-	err := writeFacts("parquet", src, &settings, out.Add, func() error { return out.Close(settings.Metadata()) })
-	return out.Fail(err)
+	return out.Fail(writeProfile("parquet", src, out))
 }
 
 // WriteRankParts writes the table ranks of one job.
 func WriteRankParts(parts Parts, src profile.Source) error {
 	return writeParts(parts, tableRanks, RankColumns, Options[*profile.Profile]{SortedBy: sorted}, func(add func(iter.Seq[*profile.Profile]) error) error {
-		return src.Each(func(p *profile.Profile) error { return add(slices.Values([]*profile.Profile{p})) })
+		return src.Each(func(p *profile.Profile) error { return add(itself(p)) })
 	})
 }
-
-// Comms collects the communicators of a source.
-type Comms struct{ commRows }
 
 // commGroup is the maximum number of communicators of a row group, since each
 // may have a long list of members.
@@ -129,7 +124,7 @@ const commGroup = 1 << 10
 func (c *Comms) WriteParts(parts Parts) error {
 	o := Options[*communicatorRow]{GroupRows: commGroup}
 	return writeParts(parts, tableComms, CommColumns, o, func(add func(iter.Seq[*communicatorRow]) error) error {
-		for some := range slices.Chunk(c.rows, commGroup) {
+		for some := range slices.Chunk(c.Rows, commGroup) {
 			if err := add(slices.Values(some)); err != nil {
 				return err
 			}

@@ -1,16 +1,18 @@
 package table
 
 import (
-	"io"
 	"iter"
+	"maps"
 
 	"github.com/mpitrace/mpitrace/profile"
 )
 
 // pvarTable writes pvars.arrow.
 type pvarTable struct {
-	rowTable[pvarValue]
-	began map[string]int64 // earliest start of a process, by job; Unix ns
+	out      Encoder[pvarValue]
+	starts   map[string]int64  // when the first process of each job began, Unix ns
+	about    map[string]string // metadata: the descriptions of the variables
+	settings Settings
 }
 
 // pvarValue is one element of a reading; a text is one element.
@@ -24,29 +26,22 @@ type pvarValue struct {
 	index  int
 }
 
-func newPvarTable(w io.Writer) *pvarTable {
-	t := &pvarTable{began: map[string]int64{}}
-	t.rowTable = rowTable[pvarValue]{arrowTable: newArrowTable(w, tablePvars, PvarColumns), rows: t.values}
-	return t
-}
-
-// note adds the descriptions of the variables to the schema's metadata, since
+// Add writes what a process read. Descriptions of variables are metadata, since
 // they are the same in all rows.
-func (t *pvarTable) note(p *profile.Profile) error {
-	t.noteStart(p)
+func (t *pvarTable) Add(p *profile.Profile) error {
+	t.settings.Note(p)
 	for _, v := range p.Pvars {
-		about := t.arrow.metadata
-		if known, ok := about[keyPvar+v.Name]; !ok || v.Description < known {
-			about[keyPvar+v.Name] = valid(v.Description)
+		if known, ok := t.about[KeyPvar+v.Name]; !ok || v.Description < known {
+			t.about[KeyPvar+v.Name] = valid(v.Description)
 		}
 	}
-	return t.rowTable.note(p)
+	return t.out.Add(t.values(p))
 }
 
-func (t *pvarTable) noteStart(p *profile.Profile) {
-	if known, ok := t.began[p.Run]; p.Start != 0 && (!ok || p.Start < known) {
-		t.began[p.Run] = p.Start
-	}
+// Close ends the table.
+func (t *pvarTable) Close() error {
+	maps.Copy(t.about, t.settings.Metadata())
+	return t.out.Close(t.about)
 }
 
 // values returns the values that a process read.
@@ -64,7 +59,7 @@ func (t *pvarTable) values(p *profile.Profile) iter.Seq[pvarValue] {
 				objects[i] = p.Comms[h.Comm].Label()
 			}
 		}
-		v := pvarValue{of: p, start: t.began[p.Run]}
+		v := pvarValue{of: p, start: t.starts[p.Run]}
 		for i := range p.Readings {
 			r := &p.Readings[i]
 			v.Reading, v.pvar, v.object = r, &p.Pvars[p.PvarHandles[r.Handle].Pvar], objects[r.Handle]

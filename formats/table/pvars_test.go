@@ -97,7 +97,7 @@ func (m *many) Each(f func(*profile.Profile) error) error {
 }
 
 // TestPvarTableStreams checks that the memory does not grow with the number of
-// processes: ten batches of readings take no more than one.
+// processes, except for a full spool, whose buffer may be twice as large.
 func TestPvarTableStreams(t *testing.T) {
 	few, lots := &many{processes: 40}, &many{processes: 400}
 	for _, src := range []*many{few, lots} {
@@ -105,7 +105,7 @@ func TestPvarTableStreams(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if lots.peak > few.peak+few.peak/4 {
+	if lots.peak > few.peak+2*uint64(spoolMemory) {
 		t.Errorf("%d bytes in use with 640,000 values, %d with 64,000", lots.peak, few.peak)
 	}
 	t.Logf("%d bytes in use with 640,000 values, %d with 64,000", lots.peak, few.peak)

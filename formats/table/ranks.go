@@ -1,19 +1,17 @@
 package table
 
 import (
-	"io"
 	"iter"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-func newRankTable(w io.Writer) *rowTable[*profile.Profile] {
-	return &rowTable[*profile.Profile]{arrowTable: newArrowTable(w, tableRanks, RankColumns),
-		rows: func(p *profile.Profile) iter.Seq[*profile.Profile] {
-			return func(yield func(*profile.Profile) bool) { yield(p) }
-		}}
+// itself returns the row of a process in ranks.arrow.
+func itself(p *profile.Profile) iter.Seq[*profile.Profile] {
+	return slices.Values([]*profile.Profile{p})
 }
 
 // lastKnown returns the last known moment of a process, in Unix ns.
@@ -72,6 +70,8 @@ func totalCalls(p *profile.Profile) (sum uint64) {
 	return sum
 }
 
+func lines(texts []string) (text string, ok bool) { return strings.Join(texts, "\n"), len(texts) > 0 }
+
 // commandLine joins arguments, and quotes those that a shell would change.
 func commandLine(args []string) string {
 	words := make([]string, len(args))
@@ -97,13 +97,13 @@ func processColumns() []Column[*profile.Profile] {
 	}
 	return []Column[row]{
 		Run(func(p row) string { return p.Run }),
-		Numbers("rank", "world rank", "rank in MPI_COMM_WORLD; -1 if the process ended before its rank was known", func(p row) int32 { return int32(p.Rank) }),
+		Numbers("rank", "world rank", "rank in MPI_COMM_WORLD; -1 if the process ended before its rank was known", func(p row) int32 { return int32(p.Rank) }).absent(Required),
 		Words("host", "node name", func(p row) string { return p.Host }),
 		Numbers("pid", "process id", "process id on the node", func(p row) int32 { return int32(p.Pid) }),
 		Words("program", "path of the executable", func(p row) string { return p.Program }),
 		Words("command", "command line, quoted for a shell", func(p row) string { return commandLine(p.Command) }),
 		Words("library", "version string of the MPI library", func(p row) string { return p.Library }),
-		Words("state", "finalized, or running if the process did not call MPI_Finalize", func(p row) string { return p.State.String() }),
+		Words("state", "finalized, or running if the process did not call MPI_Finalize", func(p row) string { return p.State.String() }).absent(`"finalized"`),
 		Times("start", "start of MPI_Init", func(p row) int64 { return p.Start }),
 		Times("init_end", "end of MPI_Init; null if the process did not get there", func(p row) int64 { return p.InitEnd }),
 		Times("finalize_start", "start of MPI_Finalize; null if the process did not get there", func(p row) int64 { return p.FinalizeStart }),
@@ -121,7 +121,7 @@ func processColumns() []Column[*profile.Profile] {
 		OptionalNumbers("thread_ns", "ns", "time of which mpi_ns is a share: app_ns, or with several threads the sum of their lifetimes if that is longer", threadNs),
 		OptionalNumbers("mpi_ns", "ns", "time in MPI calls, summed over all threads, without Init, Init_thread and Finalize; null if calls were not timed", mpiNs),
 		OptionalNumbers("mpi_error_ns", "ns", "standard error of mpi_ns if it is an estimate, otherwise 0; null if calls were not timed", mpiErrorNs),
-		Words("timing", "which calls were timed: exact (all), sampled (some; times are estimates), off (none)", func(p row) string { return p.Timing.String() }),
+		Words("timing", "which calls were timed: exact (all), sampled (some; times are estimates), off (none)", func(p row) string { return p.Timing.String() }).absent(`"exact", or "off" if no call has a time`),
 		Words("receives", "on, or off if nonblocking receives were not followed: what they received is not known", func(p row) string { return profile.ReceivesText(p.Unfollowed) }),
 		Numbers("threads", "threads", "largest number of threads that called MPI at the same time", func(p row) int32 { return int32(p.Threads) }),
 		Numbers("calls", "calls", "number of MPI calls recorded", totalCalls),
@@ -147,6 +147,9 @@ func processColumns() []Column[*profile.Profile] {
 		abnormal("sends", "sends of a Sendrecv that failed; they are counted, since its receive met a message", profile.DoubtfulSend),
 		abnormal("calls", "calls that never returned, so that they are in no count: left by an exception or longjmp, or by the end of their thread", profile.LeftCall),
 		OptionalWords("physical", "known, or the reason why it is not known what the MPI library sent; null without --physical", physicalText),
-		Words(sourceColumn, "file that the profile was read from", func(p row) string { return p.Source }),
+		OptionalNumbers("world_size", "processes", "size of MPI_COMM_WORLD; null if not known", func(p row) (int32, bool) { return int32(p.Size), p.Size >= 0 }),
+		OptionalTexts("problems", "what could not be read of the recording, with the position in it, in lines; null if all could be", func(p row) (string, bool) { return lines(p.Problems) }),
+		OptionalTexts("lost", "damage that belongs to no process of the table, such as recordings that could not be read, in lines; it is in the first row of the run", func(p row) (string, bool) { return lines(p.Lost) }),
+		Words(sourceColumn, "file that the profile was read from", func(p row) string { return p.Source }).absent("path of the table"),
 	}
 }

@@ -1,16 +1,23 @@
 package table
 
-import "encoding/json"
+import (
+	"cmp"
+	"encoding/json"
+)
 
 // Description describes a table for documentation.
 type Description struct {
 	Title  string // file name or name of the table
 	Doc    string // meaning of a row
 	Fields []FieldDescription
+	Read   bool // whether the table is read, too
 }
 
 // FieldDescription describes a column.
-type FieldDescription struct{ Name, Type, Unit, Doc string }
+type FieldDescription struct {
+	Name, Type, Unit, Doc string
+	Absent                string // what a reader assumes if the column is missing
+}
 
 var typeNames = [...]string{
 	Word:       "dictionary",
@@ -33,9 +40,15 @@ func Describe[T any](title, doc string, cols []Column[T]) Description {
 	d := Description{Title: title, Doc: doc}
 	for i := range cols {
 		c := &cols[i]
-		f := FieldDescription{c.Name, typeNames[c.Type], c.Unit, c.Doc}
-		if c.Null {
+		f := FieldDescription{c.Name, typeNames[c.Type], c.Unit, c.Doc, c.Absent}
+		switch {
+		case c.Null:
 			f.Type += ", null"
+			f.Absent = cmp.Or(f.Absent, "null")
+		case c.Number == nil:
+			f.Absent = cmp.Or(f.Absent, "empty")
+		default:
+			f.Absent = cmp.Or(f.Absent, "0")
 		}
 		d.Fields = append(d.Fields, f)
 	}
@@ -69,4 +82,11 @@ func Pandas[T any](cols []Column[T]) string {
 		panic(err) // cannot fail: there are only strings
 	}
 	return string(text)
+}
+
+// DescribeRead is Describe for a table that is read, too.
+func DescribeRead[T any](title, doc string, cols []Column[T]) Description {
+	d := Describe(title, doc, cols)
+	d.Read = true
+	return d
 }

@@ -17,14 +17,11 @@ const (
 	tableRanks   = "ranks"
 	tablePvars   = "pvars"
 	tableWaits   = "waits"
+	tableVectors = "vectors"
 )
 
 // FormatVersion changes when an older reader would misread a newer file.
-// Version 2, in which all times were exact, can still be read.
-const (
-	FormatVersion    = "3"
-	oldFormatVersion = "2"
-)
+const FormatVersion = "3"
 
 // metadataOf returns the metadata of a table of a run.
 func metadataOf[T any](name string, cols []Column[T]) map[string]string {
@@ -32,11 +29,13 @@ func metadataOf[T any](name string, cols []Column[T]) map[string]string {
 }
 
 // WriteProfile writes profile.arrow: the rows of all profiles, in the order of
-// the source and of each profile. It iterates over the source twice.
-func WriteProfile(w io.Writer, src profile.Source) error { return writeTable(src, newProfileTable(w)) }
+// the source and of each profile. Like WriteParquet, WriteCSV and WriteJSON, it
+// iterates over the source once.
+func WriteProfile(w io.Writer, src profile.Source) error {
+	return writeProfile("arrow", src, NewArrowWriter(w, ProfileColumns, Options[Fact]{Metadata: metadataOf(tableProfile, ProfileColumns)}))
+}
 
-// WriteParquet writes the rows of WriteProfile as Parquet. Like WriteCSV and
-// WriteJSON, it iterates over the source once.
+// WriteParquet writes the rows of WriteProfile as Parquet.
 func WriteParquet(w io.Writer, src profile.Source) error {
 	return writeParquet(w, src, groupRows)
 }
@@ -47,8 +46,7 @@ func writeParquet(w io.Writer, src profile.Source, groupRows int) error {
 	if err != nil {
 		return fmt.Errorf("write parquet table: %w", err)
 	}
-	var settings Settings
-	return writeFacts("parquet", src, &settings, out.Add, func() error { return out.Close(settings.Metadata()) })
+	return writeProfile("parquet", src, out)
 }
 
 // WriteCSV writes the rows of WriteProfile as CSV.
@@ -57,22 +55,19 @@ func WriteCSV(w io.Writer, src profile.Source) error {
 	if err != nil {
 		return fmt.Errorf("write csv table: %w", err)
 	}
-	return writeFacts("csv", src, new(Settings), out.Add, out.Close)
+	return writeProfile("csv", src, plain[Fact]{out})
 }
 
 // WriteJSON writes the rows of WriteProfile as JSON lines.
 func WriteJSON(w io.Writer, src profile.Source) error {
-	out := NewJSONWriter(w, ProfileColumns)
-	return writeFacts("json", src, new(Settings), out.Add, out.Close)
+	return writeProfile("json", src, plain[Fact]{NewJSONWriter(w, ProfileColumns)})
 }
 
-func writeFacts(format string, src profile.Source, settings *Settings, add func(iter.Seq[Fact]) error, end func() error) error {
-	err := src.Each(func(p *profile.Profile) error {
-		settings.Note(p)
-		return add(Facts(p))
-	})
+func writeProfile(format string, src profile.Source, out Encoder[Fact]) error {
+	t := rowTable[Fact]{out: out, rows: Facts}
+	err := src.Each(t.Add)
 	if err == nil {
-		err = end()
+		err = t.Close()
 	}
 	if err != nil {
 		return fmt.Errorf("write %s table: %w", format, err)
@@ -80,77 +75,39 @@ func writeFacts(format string, src profile.Source, settings *Settings, add func(
 	return nil
 }
 
-// output is a table that is made from profiles.
-type output interface {
-	note(*profile.Profile) error // called for every profile before start
-	start() error
-	add(*profile.Profile) error
-	close() error
+// Encoder writes the rows of a table in one format. Close ends the table, with
+// additional metadata.
+type Encoder[T any] interface {
+	Add(rows iter.Seq[T]) error
+	Close(metadata map[string]string) error
 }
 
-func writeTable(src profile.Source, t output) error {
-	for _, step := range []func() error{
-		func() error { return src.Each(t.note) },
-		t.start,
-		func() error { return src.Each(t.add) },
-		t.close,
-	} {
-		if err := step(); err != nil {
-			return fmt.Errorf("write arrow table: %w", err)
-		}
+// plain is the Encoder of a format without metadata.
+type plain[T any] struct {
+	out interface {
+		Add(rows iter.Seq[T]) error
+		Close() error
 	}
-	return nil
 }
 
-// arrowTable writes a table to an Arrow file.
-type arrowTable[T any] struct {
-	name     string
-	settings Settings // for the schema's metadata
-	head     header
-	seal     *sealer
-	arrow    *arrowWriter[T]
-}
+func (p plain[T]) Add(rows iter.Seq[T]) error    { return p.out.Add(rows) }
+func (p plain[T]) Close(map[string]string) error { return p.out.Close() }
 
-func newArrowTable[T any](w io.Writer, name string, cols []Column[T]) arrowTable[T] {
-	seal := newSealer(w)
-	return arrowTable[T]{name: name, seal: seal, arrow: newArrowWriter(seal, cols, metadataOf(name, cols))}
-}
-
-func (t *arrowTable[T]) start() error { return t.arrow.start(t.settings.Metadata()) }
-
-func (t *arrowTable[T]) close() error {
-	if err := t.arrow.finish(); err != nil {
-		return err
-	}
-	return t.seal.Close(&t.head, t.name, t.arrow.out.Close)
-}
-
-// rowTable is an arrowTable in which each profile has its own rows.
+// rowTable is a table in which each profile has its own rows.
 type rowTable[T any] struct {
-	arrowTable[T]
-	rows func(*profile.Profile) iter.Seq[T]
+	out      Encoder[T]
+	rows     func(*profile.Profile) iter.Seq[T]
+	settings Settings // for the metadata
 }
 
-func (t *rowTable[T]) note(p *profile.Profile) error {
+// Add writes the rows of a profile.
+func (t *rowTable[T]) Add(p *profile.Profile) error {
 	t.settings.Note(p)
-	return t.arrow.note(t.rows(p))
+	return t.out.Add(t.rows(p))
 }
 
-func (t *rowTable[T]) add(p *profile.Profile) error { return t.arrow.add(t.rows(p)) }
-
-// profileTable writes profile.arrow.
-type profileTable struct{ rowTable[Fact] }
-
-func newProfileTable(w io.Writer) *profileTable {
-	return &profileTable{rowTable[Fact]{newArrowTable(w, tableProfile, ProfileColumns), Facts}}
-}
-
-func (t *profileTable) add(p *profile.Profile) error {
-	if err := t.rowTable.add(p); err != nil {
-		return err
-	}
-	return t.head.Add(p)
-}
+// Close ends the table.
+func (t *rowTable[T]) Close() error { return t.out.Close(t.settings.Metadata()) }
 
 // Settings collects how processes were recorded, for the metadata of tables.
 type Settings struct{ timing, receives []string }

@@ -6,17 +6,42 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// These write a table at once. Programs write these tables of units (see
-// JoinUnits), which tests compare with them.
+// These write one table of a source, as a PartWriter writes it.
 
-// WriteComms writes one row for each communicator, in the order of their first
-// occurrence.
-func WriteComms(w io.Writer, src profile.Source) error { return writeTable(src, newCommTable(w)) }
+func WriteComms(w io.Writer, src profile.Source) error {
+	var comms Comms
+	err := src.Each(func(p *profile.Profile) error {
+		comms.Note(p)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return comms.Write(w)
+}
 
-// WriteRanks writes one row for each process, in the order of the source.
-func WriteRanks(w io.Writer, src profile.Source) error { return writeTable(src, newRankTable(w)) }
+func WriteRanks(w io.Writer, src profile.Source) error { return writePart(w, src, RanksFile) }
 
-// WritePvars writes one row for each value that was read of a performance
-// variable. Processes are in the order of the source, readings in order of
-// time. A text is one value. It iterates over the source twice.
-func WritePvars(w io.Writer, src profile.Source) error { return writeTable(src, newPvarTable(w)) }
+func WritePvars(w io.Writer, src profile.Source) error { return writePart(w, src, PvarsFile) }
+
+func writePart(w io.Writer, src profile.Source, file string) error {
+	part := &PartWriter{Starts: map[string]int64{}, Create: func(name string) (io.Writer, error) {
+		if name == file {
+			return w, nil
+		}
+		return io.Discard, nil
+	}}
+	err := src.Each(func(p *profile.Profile) error {
+		if known, ok := part.Starts[p.Run]; p.Start != 0 && (!ok || p.Start < known) {
+			part.Starts[p.Run] = p.Start
+		}
+		return nil
+	})
+	if err == nil {
+		err = src.Each(part.Add)
+	}
+	if err != nil {
+		return err
+	}
+	return part.Close()
+}

@@ -10,18 +10,7 @@ import (
 // WriteWaits writes one row for each wait of a trace. The columns rank and
 // event refer to the rows of trace.<rank>.arrow.
 func WriteWaits(w io.Writer, waits []profile.Wait) error {
-	t := newArrowTable(w, tableWaits, WaitColumns)
-	rows := slices.Values(waits)
-	if err := t.arrow.note(rows); err != nil {
-		return err
-	}
-	if err := t.start(); err != nil {
-		return err
-	}
-	if err := t.arrow.add(rows); err != nil {
-		return err
-	}
-	return t.close()
+	return WriteArrow(w, WaitColumns, slices.Values(waits), Options[profile.Wait]{Metadata: metadataOf(tableWaits, WaitColumns)})
 }
 
 // WaitColumns are the columns of a table of waits, in order.

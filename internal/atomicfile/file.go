@@ -129,8 +129,10 @@ type file struct {
 	buffer          *bufio.Writer
 }
 
-// create opens a new file, which stays open until close or Discard. The file
-// has the permissions mode, as far as the umask allows.
+// Create opens a new file, which stays open until Commit or Discard.
+func (s *Set) Create(path string) (io.Writer, error) { return s.create(path, 0o666) }
+
+// create is Create for a file with the permissions mode, as far as the umask allows.
 func (s *Set) create(path string, mode os.FileMode) (io.Writer, error) {
 	f := &file{path: path, temporary: temporaryName(path)}
 	track(f.temporary)
@@ -180,13 +182,16 @@ func (s *Set) close() error {
 	return err
 }
 
-// Commit renames the files to their final names.
+// Commit closes the files and renames them to their final names.
 func (s *Set) Commit() error { return s.CommitIf(func() error { return nil }) }
 
 // CommitIf is like Commit. It first calls check, which no signal can separate
 // from the renaming. If check returns an error, CommitIf renames no file and
 // returns that error.
 func (s *Set) CommitIf(check func() error) error {
+	if err := s.close(); err != nil {
+		return err
+	}
 	return uninterrupted(func() error {
 		if err := check(); err != nil {
 			return err

@@ -89,7 +89,7 @@ func mergeTables(d rundir.Dir, run *source.Run, info *rundir.Info) error {
 	if err := cmp.Or(checkEnded(d, files), checkElsewhere(d, files, info)); err != nil {
 		return err
 	}
-	_, err = newMerger(d, files, run, tasks.All).work(nil)
+	_, err = newMerger(d, run, tasks.All).work(nil)
 	if errors.Is(err, tasks.ErrGone) {
 		return nil // another process has merged the same recordings
 	}
@@ -100,19 +100,15 @@ func mergeTables(d rundir.Dir, run *source.Run, info *rundir.Info) error {
 type Merged struct {
 	Jobs      []rundir.JobInfo
 	Processes int
-	HasRead   bool // whether there are readings of performance variables
+	Tables    []string // files and directories
 	Traced    source.Traced
 	Problems  []string // damaged and missing recordings, and files whose call sites have no names
 }
 
 // Text says what was written.
 func (m *Merged) Text(d rundir.Dir) string {
-	names := []string{filepath.Base(d.Profile()), filepath.Base(d.Comms()), filepath.Base(d.Ranks())}
-	if m.HasRead {
-		names = append(names, filepath.Base(d.Pvars()))
-	}
 	return fmt.Sprintf("merged %s of %s into %s in %s", text.CountOf(m.Processes, "process"), text.CountOf(len(m.Jobs), "job"),
-		strings.Join(names, ", "), text.Line(string(d)))
+		strings.Join(m.Tables, ", "), text.Line(string(d)))
 }
 
 // MergeShare merges a run together with other processes that call it, on any
@@ -128,12 +124,16 @@ func MergeShare(d rundir.Dir, share tasks.Share, log io.Writer, info func() (*ru
 		if !d.StaleWith(files) {
 			return nil, nil
 		}
-		run := &source.Run{Log: log}
-		source.Describe(d, run)
-		m := newMerger(d, files, run, share)
+		state := d.State(files)
+		run, err := source.OpenJobs(d, source.Once, log)
+		if err != nil {
+			return nil, err
+		}
+		run.State = state
 		var merged *Merged
-		_, err = m.work(func() (err error) {
-			merged, err = m.finish(info, estimate)
+		m := newMerger(d, run, share)
+		_, err = m.work(func(tables []string, notes []*partNote) (err error) {
+			merged, err = m.finish(tables, notes, info, estimate)
 			return err
 		})
 		if !errors.Is(err, tasks.ErrGone) {
@@ -172,25 +172,28 @@ func mergeable(d rundir.Dir) ([]string, error) {
 	return files, err
 }
 
-// finish writes what the tables do not have, from the plan.
-func (m *merger) finish(readInfo func() (*rundir.Info, error), estimate ClockEstimator) (*Merged, error) {
+// finish writes what is no table.
+func (m *merger) finish(tables []string, notes []*partNote, readInfo func() (*rundir.Info, error), estimate ClockEstimator) (*Merged, error) {
 	info, err := readInfo()
 	if err != nil {
 		return nil, err
 	}
-	run := m.jobs()
-	for unit := range m.blobs {
-		members, err := m.members(unit)
-		if err != nil {
-			return nil, err
-		}
-		for _, of := range members {
-			j, file := run.Jobs[of.Job], m.files[of.File]
-			j.Members = append(j.Members, source.MemberAt(file))
-		}
+	merged := &Merged{Tables: tables, Problems: damageOf(m.run, notes)}
+	for _, j := range m.run.Jobs {
+		merged.Jobs = append(merged.Jobs, j.Info())
 	}
-	m.run.State, err = afterPacking(m.dir, m.files, m.run.State, func() error { return writeEvents(m.dir, run, m.plan.Infos, info, estimate) })
-	return &Merged{m.plan.Infos, m.plan.Processes, m.plan.HasRead, run.Traced, slices.Concat(m.plan.Damaged, m.plan.Unnamed)}, err
+	for _, note := range notes {
+		merged.Processes += note.Processes
+		merged.Problems = append(merged.Problems, note.Unnamed...)
+	}
+	merged.Problems = unique(merged.Problems)
+	files, err := m.dir.RecordingFiles()
+	if err != nil {
+		return nil, err
+	}
+	m.run.State, err = afterPacking(m.dir, files, m.run.State, func() error { return writeEvents(m.dir, m.run, merged.Jobs, info, estimate) })
+	merged.Traced = m.run.Traced
+	return merged, err
 }
 
 // writeRanks writes a file for each rank.

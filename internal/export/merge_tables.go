@@ -1,18 +1,20 @@
 package export
 
 import (
-	"bytes"
+	"cmp"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/gob"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
+	"maps"
+	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
-	"sync"
 
 	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
@@ -23,128 +25,107 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// merger writes the tables of a run. It does so in stages of tasks, which
-// processes share (see package tasks):
+// merger writes the tables of a run, in tasks that processes share (see package
+// tasks):
 //
-//	notes.<n>   what must be known of all processes before any row is written,
-//	            of some recordings
-//	joined.<n>  notes of several notes.<n>, without what is in them twice
-//	plan        what follows from all notes: jobs, dictionaries, names of call sites
-//	unit.<n>    the parts of all tables that come from some processes
-//	end         joins the units
+//	part.<n>  writes the tables of some processes of the run into the directory
+//	          of tasks; the task's own file, a partNote, says what it wrote
+//	end       joins the communicators of the parts, and moves the tables into the
+//	          run directory
 //
-// Each recording is read twice, for its notes and for its unit. Which recordings
-// belong together depends on the run only, not on the number of processes.
+// The parts depend on the run only, not on the number of processes. Each
+// recording is read once.
 type merger struct {
-	dir     rundir.Dir
-	files   []string    // recordings
-	size    int         // recordings of a unit
-	run     *source.Run // gets the jobs from the plan
-	kept    map[string]*profile.Profile
-	share   tasks.Share
-	workers int
-	tasks   *tasks.Dir
-	plan    *plan
-	blobs   [][]byte    // encoded planMembers, by unit
-	planned *source.Run // the jobs of the plan, without their processes
-	writers sync.Pool
-	before  func() error
-	failed  error // result of before
-	bar     *text.Progress
+	dir    rundir.Dir
+	run    *source.Run
+	share  tasks.Share
+	n      int // processes
+	size   int // processes of a part
+	path   string
+	tasks  *tasks.Dir
+	before func(tables []string, notes []*partNote) error
+	failed error // result of before
+	bar    *text.Progress
+}
+
+// partNote says what the tables of a part are.
+type partNote struct {
+	Files     []partFile
+	Processes int
+	Comms     table.Comms
+	Damaged   []string // recordings
+	Unnamed   []string // files whose call sites have no names
+}
+
+// partFile is a file of a part. Its checksum tells whether a node that crashed has
+// lost its content.
+type partFile struct {
+	Name string // relative to the run directory, at last
+	Sum  uint32
 }
 
 // afterTask is called after each task. Tests set it.
 var afterTask = func(string) error { return nil }
 
-// A unit has at least minUnit and at most maxUnit recordings, and a run about
-// wantedUnits units, if that is possible: enough for several processes, and few
-// record batches.
-const (
-	maxUnit     = 1024
-	wantedUnits = 32
+// Parts have between minPart and maxPart processes, and a run about wantedParts
+// parts, if that is possible: enough for several processes that merge, and files
+// that are not too small. Up to MostMerged processes are one part. Tests
+// set the variables.
+const wantedParts = 64
+
+var (
+	onePart = source.MostMerged
+	minPart = 1024
+	maxPart = 8192
 )
 
-var minUnit = 256 // tests set it
+// mergeVersion changes when tasks or their files change.
+const mergeVersion = 4
 
-func newMerger(d rundir.Dir, files []string, run *source.Run, share tasks.Share) *merger {
-	m := &merger{dir: d, files: files, run: run, share: share, kept: map[string]*profile.Profile{}}
-	if run.State == "" {
-		run.State = d.State(files)
-	}
-	m.size = min(max((len(files)+wantedUnits-1)/wantedUnits, minUnit), maxUnit)
-	m.workers = runtime.GOMAXPROCS(0)
+func newMerger(d rundir.Dir, run *source.Run, share tasks.Share) *merger {
+	m := &merger{dir: d, run: run, share: share}
 	for _, j := range run.Jobs {
-		for i := range j.Members {
-			if kept, ok := j.Members[i].From.(source.KeptProfile); ok {
-				m.kept[filepath.Base(kept.Profile.Source)] = kept.Profile
-			}
-		}
+		m.n += len(j.Members)
+	}
+	if m.size = max(m.n, 1); m.n > onePart {
+		m.size = min(max((m.n+wantedParts-1)/wantedParts, minPart), maxPart)
 	}
 	return m
 }
 
-// notesJoined is the number of notes that are joined at a time.
-const notesJoined = 8
-
-// numbered returns the names of the tasks of a stage with n inputs, of which
-// each task has size.
-func numbered(stage string, n, size int) []string {
-	names := make([]string, (n+size-1)/size)
-	for i := range names {
-		names[i] = fmt.Sprintf("%s.%d", stage, i)
-	}
-	return names
-}
+// parts returns the number of parts.
+func (m *merger) parts() int { return (m.n + m.size - 1) / m.size }
 
 // work writes the tables. before is called in the process that writes them,
 // first; if it fails, they are written all the same. done is false if another
 // process has written them.
-func (m *merger) work(before func() error) (done bool, err error) {
-	path, err := m.directory()
-	if err != nil {
+func (m *merger) work(before func(tables []string, notes []*partNote) error) (done bool, err error) {
+	if m.n == 0 { // a table without rows would not tell that anything was there
+		return false, fmt.Errorf("no recording can be read: %s", strings.Join(texts(m.run.Damaged), "; "))
+	}
+	if m.path, err = m.directory(); err != nil {
 		return false, err
 	}
 	m.before = before
-	m.bar = text.StartProgress(m.run.Log, "merging", 2*len(m.files))
+	m.bar = text.StartProgress(m.run.Log, "merging", m.n)
 	defer m.bar.Done()
-	m.tasks = tasks.Open(path, m.share)
+	m.tasks = tasks.Open(m.path, m.share)
 	defer m.tasks.Close()
-	notes := numbered("notes", len(m.files), m.size)
-	if err := m.do(notes, m.writeNotes); err != nil {
+	names := make([]string, m.parts())
+	for i := range names {
+		names[i] = fmt.Sprintf("part.%d", i)
+	}
+	if err := m.tasks.Do(names, runtime.GOMAXPROCS(0), m.writePart, afterTask); err != nil {
 		return false, err
 	}
-	joined := numbered("joined", len(notes), notesJoined)
-	if err := m.do(joined, func(i int, w io.Writer) error {
-		return m.joinNotes(notes[i*notesJoined:min((i+1)*notesJoined, len(notes))], w)
-	}); err != nil {
-		return false, err
-	}
-	if err := m.do([]string{"plan"}, func(_ int, w io.Writer) error { return m.writePlan(w, joined) }); err != nil {
-		return false, err
-	}
-	if err := m.readPlan(); err != nil {
-		return false, err
-	}
-	if m.plan.Processes == 0 { // a table without rows would not tell that anything was there
-		m.removeTasks()
-		return false, fmt.Errorf("no recording can be read: %s", strings.Join(m.plan.Damaged, "; "))
-	}
-	units := numbered("unit", m.plan.Processes, m.size)
-	if err := m.do(units, m.writeUnit); err != nil {
-		return false, err
-	}
-	err = m.do([]string{"end"}, func(int, io.Writer) error {
+	err = m.tasks.Do([]string{"end"}, 1, func(int, io.Writer) error {
 		done = true
-		return m.join(units)
-	})
-	if err == nil || done { // otherwise units that do not fit together would stay
+		return m.end(names)
+	}, afterTask)
+	if err == nil || done { // otherwise parts that do not fit together would stay
 		m.removeTasks()
 	}
 	return done, errors.Join(m.failed, err)
-}
-
-func (m *merger) do(names []string, task func(int, io.Writer) error) error {
-	return m.tasks.Do(names, m.workers, task, afterTask)
 }
 
 // taskDirectories matches the directories of tasks in a run directory.
@@ -154,7 +135,7 @@ const taskDirectories = "merge.*.part"
 // and on how processes ended, so that tasks of another state are not used.
 func (m *merger) directory() (string, error) {
 	sum := sha256.New()
-	fmt.Fprintln(sum, table.FormatVersion, notesVersion, m.size, len(m.files))
+	fmt.Fprintln(sum, table.FormatVersion, mergeVersion, m.size, m.n)
 	fmt.Fprintln(sum, m.run.State)
 	exits, err := json.Marshal(m.run.Exits)
 	if err != nil {
@@ -174,184 +155,232 @@ func (m *merger) removeTasks() {
 	}
 }
 
-// read returns the profile of a recording, with what is known of its process.
-func (m *merger) read(file string) (*profile.Profile, error) {
-	var p *profile.Profile
-	var err error
-	if kept := m.kept[filepath.Base(file)]; kept != nil {
-		p = source.KeptProfile{Profile: kept}.Read()
-	} else {
-		of := source.MemberAt(file)
-		p, err = of.Read(m.run.Home)
+// name returns the name of a table's file of a part, relative to the run
+// directory.
+func (m *merger) name(table string, part int) string {
+	if m.parts() == 1 {
+		return table + ".arrow"
 	}
-	if p != nil {
-		p.Physical = m.run.Physical(p)
-		if exit, seen := m.run.Exits[filepath.Base(p.Source)]; seen {
-			p.Exit = exit
+	digits := len(fmt.Sprint(m.parts() - 1))
+	return filepath.Join(table, fmt.Sprintf("part-%0*d.arrow", digits, part)) // in the order of names, too
+}
+
+// stored is where the files are until the end, relative to the directory of tasks.
+func (m *merger) stored(name string) string { return filepath.Join(m.path, "tables", name) }
+
+// writePart writes the tables of a part, and its note.
+func (m *merger) writePart(part int, w io.Writer) error {
+	var files atomicfile.Set
+	defer files.Discard()
+	note := &partNote{}
+	var sums []func() uint32
+	out := &table.PartWriter{Starts: map[string]int64{}, Scratch: string(m.dir), Create: func(table string) (io.Writer, error) {
+		name := m.name(table, part)
+		if err := os.MkdirAll(filepath.Dir(m.stored(name)), 0o777); err != nil {
+			return nil, err
 		}
+		file, err := files.Create(m.stored(name))
+		sum := crc32.New(castagnoli)
+		note.Files, sums = append(note.Files, partFile{Name: name}), append(sums, sum.Sum32)
+		return io.MultiWriter(file, sum), err
+	}}
+	for _, j := range m.run.Jobs {
+		out.Starts[j.Run] = j.Began()
 	}
-	return p, err
+	first := part * m.size
+	if err := m.readPart(first, min(first+m.size, m.n), note, out); err != nil {
+		return err
+	}
+	if err := cmp.Or(out.Close(), files.Commit()); err != nil {
+		return err
+	}
+	for i, sum := range sums {
+		note.Files[i].Sum = sum()
+	}
+	note.Comms, note.Unnamed = out.Comms, texts(m.run.Unnamed())
+	return gob.NewEncoder(w).Encode(note)
 }
 
-// reading is the result of reading a recording.
-type reading struct {
-	p   *profile.Profile
-	err error
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// readPart adds the processes of a part to its tables. The damage of a recording that
+// cannot be read is in the row of the process before it, or of the first.
+func (m *merger) readPart(first, end int, note *partNote, out *table.PartWriter) error {
+	var last *profile.Profile
+	var lost []string
+	if first == 0 {
+		lost = m.run.Lost
+	}
+	err := m.run.EachOf(first, end, m.parts() == 1, func(p *profile.Profile, damage error) error {
+		m.bar.Step()
+		if damage != nil {
+			note.Damaged = append(note.Damaged, damage.Error())
+		}
+		switch {
+		case p == nil:
+			lost = append(lost, damage.Error())
+			return nil
+		case last == nil:
+			last = p
+			return nil
+		}
+		last.Lost, lost = lost, nil
+		err := out.Add(last)
+		last = p
+		note.Processes++
+		return err
+	})
+	if err != nil || last == nil {
+		return err
+	}
+	last.Lost = lost
+	note.Processes++
+	return out.Add(last)
 }
 
-// eachReading calls f with what is read from n files. A single unit is read
-// several files at a time; of several, each by one worker.
-func (m *merger) eachReading(n int, file func(int) string, f func(int, reading) error) error {
-	defer m.bar.Add(n)
-	if len(m.files) > m.size && m.workers > 1 {
-		for i := range n {
-			p, err := m.read(file(i))
-			if err := f(i, reading{p, err}); err != nil {
-				return err
+// readNotes returns the notes of the parts, when their files are whole.
+func (m *merger) readNotes(names []string) (notes []*partNote, err error) {
+	for _, name := range names {
+		note := new(partNote)
+		err := m.tasks.Read(name, func(r *io.SectionReader) error { return gob.NewDecoder(r).Decode(note) })
+		for _, file := range note.Files {
+			if err == nil {
+				if err = m.check(file); err != nil {
+					m.tasks.Forget(name) // so that the part is written again
+				}
 			}
 		}
-		return nil
+		if err != nil {
+			return nil, err
+		}
+		notes = append(notes, note)
 	}
-	return profile.ReadAhead(n, 1, func(i int, give func(reading) error) error {
-		p, err := m.read(file(i))
-		return give(reading{p, err})
-	}, f)
+	return notes, nil
 }
 
-// readPlan reads the plan into m.run.
-func (m *merger) readPlan() error {
-	m.plan, m.blobs = new(plan), nil
-	err := m.tasks.Read("plan", func(r *io.SectionReader) error {
-		if r.Size() > maxPlan {
-			return fmt.Errorf("it has %d bytes, more than the %d that a plan may have", r.Size(), maxPlan)
-		}
-		raw := make([]byte, r.Size())
-		if _, err := io.ReadFull(r, raw); err != nil {
-			return err
-		}
-		return m.parsePlan(raw)
-	})
-	if err != nil {
-		return fmt.Errorf("read plan of the merge: %w", err)
+// check returns an error if a file of a part is not whole. It may already be in the
+// run directory, if another process was interrupted in the task end.
+func (m *merger) check(file partFile) error {
+	if !filepath.IsLocal(file.Name) {
+		return fmt.Errorf("%s: damaged", m.path)
 	}
-	m.planned = m.jobs()
-	return nil
-}
-
-// maxPlan is the largest size of a plan, in bytes. That of a million processes
-// has some 100 MB.
-const maxPlan = 4 << 30
-
-var errPlan = errors.New("its lengths do not fit")
-
-func (m *merger) parsePlan(raw []byte) error {
-	if len(raw) < planHead {
-		return errPlan
+	path := m.stored(file.Name)
+	if !rundir.Exists(path) {
+		path = filepath.Join(string(m.dir), file.Name)
 	}
-	length, rest := binary.LittleEndian.Uint64(raw), raw[planHead:]
-	if length > uint64(len(rest)) {
-		return errPlan
-	}
-	if err := gob.NewDecoder(bytes.NewReader(rest[:length])).Decode(m.plan); err != nil {
+	sum := crc32.New(castagnoli)
+	err := atomicfile.ReadAt(path, "read", func(r io.ReaderAt, size int64) error {
+		_, err := io.Copy(sum, io.NewSectionReader(r, 0, size))
 		return err
-	}
-	rest = rest[length:]
-	for _, n := range m.plan.Blobs {
-		if n < 0 || n > len(rest) {
-			return errPlan
-		}
-		m.blobs, rest = append(m.blobs, rest[:n]), rest[n:]
-	}
-	if units := (m.plan.Processes + m.size - 1) / m.size; m.plan.Processes < 0 || len(m.blobs) > units {
-		return errPlan
-	}
-	return nil
-}
-
-// jobs returns a run with the jobs of the plan, without their processes.
-func (m *merger) jobs() *source.Run {
-	r := &source.Run{Log: m.run.Log, Home: m.run.Home, Exits: m.run.Exits, PhysicalDir: m.run.PhysicalDir, Folds: m.plan.Folds, Wraps: m.plan.Wraps,
-		Symbols: profile.Symbols{}}
-	for _, s := range m.plan.Symbols {
-		r.Symbols[s.Place] = s.Symbol
-	}
-	for _, j := range m.plan.Jobs {
-		r.Jobs = append(r.Jobs, &source.Job{Run: j.Run, Stem: j.Stem, Start: j.Start, Within: r})
-	}
-	return r
-}
-
-func (m *merger) members(unit int) (members []planMember, err error) {
-	if unit >= len(m.blobs) {
-		return nil, errPlan
-	}
-	err = gob.NewDecoder(bytes.NewReader(m.blobs[unit])).Decode(&members)
-	for _, of := range members {
-		if err == nil && !(within(of.Job, len(m.plan.Jobs)) && within(of.File, len(m.files))) {
-			err = errPlan
-		}
-	}
-	return members, err
-}
-
-// within reports whether i is an index of a list of length n.
-func within(i int32, n int) bool { return i >= 0 && int(i) < n }
-
-func (m *merger) writeUnit(unit int, w io.Writer) error {
-	members, err := m.members(unit)
-	if err != nil {
-		return err
-	}
-	out, _ := m.writers.Get().(*table.UnitWriter)
-	if out == nil {
-		out = table.NewUnitWriter(m.plan.Tables)
-	}
-	out.Start(w, unit*m.size)
-	err = m.eachReading(len(members), func(i int) string { return m.files[members[i].File] }, func(i int, r reading) error {
-		if r.err != nil {
-			return r.err
-		}
-		m.planned.Jobs[members[i].Job].Complete(r.p, nil)
-		if unit == 0 && i == 0 {
-			r.p.Lost = m.plan.Lost
-		}
-		return out.Add(r.p)
 	})
-	if err == nil {
-		err = out.End()
-	}
-	if err == nil {
-		m.writers.Put(out)
+	if err == nil && sum.Sum32() != file.Sum {
+		err = fmt.Errorf("%s: damaged: repeat the command", path)
 	}
 	return err
 }
 
-// join writes the tables. It writes the readings of variables only if there are
-// any.
-func (m *merger) join(units []string) error {
+// damageOf returns what the tables lack: parts of recordings, whole ones, and ranks
+// without a recording.
+func damageOf(run *source.Run, notes []*partNote) []string {
+	damaged := texts(run.Damaged)
+	for _, note := range notes {
+		damaged = append(damaged, note.Damaged...)
+	}
+	return unique(append(damaged, run.MissingText()...))
+}
+
+// end joins the communicators and moves the tables to their places.
+func (m *merger) end(names []string) error {
+	notes, err := m.readNotes(names)
+	if err != nil {
+		return err
+	}
+	var comms table.Comms
+	comm := m.name(table.CommsFile, 0)
+	wanted := map[string]bool{top(comm): true}
+	for _, note := range notes {
+		comms.Merge(&note.Comms)
+		for _, file := range note.Files {
+			wanted[top(file.Name)] = true
+		}
+	}
+	damaged := damageOf(m.run, notes)
+	if len(comms.Rows) == 0 && len(wanted) == 1 { // no process was read
+		return fmt.Errorf("no recording can be read: %s", strings.Join(damaged, "; "))
+	}
 	if m.before != nil {
-		m.failed = m.before()
+		m.failed = m.before(slices.Sorted(maps.Keys(wanted)), notes)
 	}
-	paths := []string{m.dir.Profile(), m.dir.Comms(), m.dir.Ranks()}
-	if m.plan.HasRead {
-		paths = append(paths, m.dir.Pvars())
+	if err := os.MkdirAll(filepath.Dir(m.stored(comm)), 0o777); err != nil {
+		return err
 	}
-	paths = append(paths, m.dir.MergedFrom()) // is renamed last: if this is interrupted, the run is still stale
-	return atomicfile.WriteAll(paths, func(w []io.Writer) error {
-		if err := rundir.WriteMerged(w[len(w)-1], rundir.MergedState{Recordings: m.run.State, Damaged: m.plan.Damaged}); err != nil {
-			return err
-		}
-		var pvars io.Writer
-		if m.plan.HasRead {
-			pvars = w[3]
-		}
-		return table.JoinUnits(w[0], w[1], w[2], pvars, m.plan.Tables, func(f func(*io.SectionReader) error) error {
-			for _, unit := range units {
-				if err := m.tasks.Read(unit, f); err != nil {
+	if err := atomicfile.Write(m.stored(comm), comms.Write); err != nil {
+		return err
+	}
+	if err := m.move(wanted); err != nil {
+		return err
+	}
+	return m.dir.WriteMerged(rundir.MergedState{Recordings: m.run.State, Damaged: damaged}) // last: if this is interrupted, the run is still stale
+}
+
+// move moves the tables into the run directory, and removes those of an earlier merge.
+func (m *merger) move(wanted map[string]bool) error {
+	for _, table := range table.MergedFiles {
+		for _, name := range []string{table + ".arrow", table} {
+			from, to := m.stored(name), filepath.Join(string(m.dir), name)
+			switch {
+			case !wanted[name]:
+				if err := removeTable(to); err != nil {
+					return err
+				}
+			case rundir.Exists(from): // otherwise it was moved before an interruption
+				if name == table {
+					if err := removeTable(to); err != nil {
+						return err
+					}
+				}
+				if err := os.Rename(from, to); err != nil {
 					return err
 				}
 			}
-			return nil
-		})
+		}
+	}
+	return nil
+}
+
+// top returns the first element of a name.
+func top(name string) string {
+	name, _, _ = strings.Cut(name, string(filepath.Separator))
+	return name
+}
+
+// removeTable removes a table of an earlier merge: a file, or a directory that has
+// only parts.
+func removeTable(path string) error {
+	if info, err := os.Lstat(path); err != nil {
+		return nil
+	} else if !info.IsDir() {
+		return os.Remove(path)
+	}
+	if err := onlyExported(path); err != nil {
+		return err
+	}
+	return os.RemoveAll(path)
+}
+
+func texts(errs []error) (out []string) {
+	for _, err := range errs {
+		out = append(out, err.Error())
+	}
+	return out
+}
+
+// unique returns the texts without those that occurred before.
+func unique(texts []string) []string {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(texts, func(text string) bool {
+		was := seen[text]
+		seen[text] = true
+		return was
 	})
 }

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/apache/arrow/go/v15/arrow/ipc"
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
@@ -107,18 +107,26 @@ func writeContainers(t *testing.T, d rundir.Dir, j *synth.Job, perNode, missing 
 	}
 }
 
-// mergedFiles returns the content of the merged files, and removes them.
+// mergedFiles returns the content of the merged files, by their names in the run
+// directory, and removes them.
 func mergedFiles(t *testing.T, d rundir.Dir) map[string]string {
 	t.Helper()
 	files := map[string]string{}
-	for _, path := range []string{d.Profile(), d.Comms(), d.Ranks(), d.Pvars(), d.Info()} {
-		text, err := os.ReadFile(path)
+	for _, top := range []string{d.Profile(), d.Comms(), d.Ranks(), d.Pvars(), d.Info()} {
+		err := filepath.WalkDir(top, func(path string, entry os.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			name, _ := filepath.Rel(string(d), path)
+			files[name] = string(text)
+			return err
+		})
+		if err == nil && top != d.Info() {
+			err = os.RemoveAll(top)
+		}
 		if err != nil {
 			t.Fatal(err)
-		}
-		files[filepath.Base(path)] = string(text)
-		if path != d.Info() {
-			os.Remove(path)
 		}
 	}
 	if left, _ := filepath.Glob(filepath.Join(string(d), taskDirectories)); len(left) > 0 {
@@ -134,53 +142,70 @@ func checkSame(t *testing.T, what string, want, got map[string]string) {
 			t.Errorf("%s: %s differs", what, name)
 		}
 	}
+	for name := range got {
+		if _, ok := want[name]; !ok {
+			t.Errorf("%s: there is a file %s", what, name)
+		}
+	}
 }
 
 func mergeAs(d rundir.Dir, share tasks.Share) (*Merged, error) {
 	return MergeShare(d, share, nil, d.ReadInfo, trace.EstimateClocks)
 }
 
-// inUnits makes units of n recordings until the end of the test.
-func inUnits(t *testing.T, n int) {
-	before := minUnit
-	minUnit = n
-	t.Cleanup(func() { minUnit = before })
+// inParts makes parts of n processes until the end of the test.
+func inParts(t *testing.T, n int) {
+	before := [...]int{onePart, minPart, maxPart}
+	onePart, minPart, maxPart = n, n, n
+	t.Cleanup(func() { onePart, minPart, maxPart = before[0], before[1], before[2] })
 }
 
-// csv returns the rows of profiles, and the profiles without what only
-// pvars.arrow has.
-func csv(t *testing.T, src profile.Source) (rows string, ps []profile.Profile) {
+// rowsOf returns the rows of Arrow files, one after the other, with their columns' names.
+func rowsOf(t *testing.T, files ...string) (rows []string) {
 	t.Helper()
-	var out bytes.Buffer
-	if err := table.WriteCSV(&out, src); err != nil {
-		t.Fatal(err)
-	}
-	err := src.Each(func(p *profile.Profile) error {
-		q := *p
-		q.Pvars, q.PvarHandles, q.Readings = nil, nil, nil
-		q.Modules, q.Symbols, q.Problems = nil, nil, nil // only modules with call sites are stored, and problems are not
-		for i := range q.Comms {
-			q.Comms[i].Fold, q.Comms[i].Found = "", false
+	for _, file := range files {
+		in, err := os.Open(file)
+		if err != nil {
+			t.Fatal(err)
 		}
-		ps = append(ps, q)
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
+		defer in.Close()
+		reader, err := ipc.NewFileReader(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range reader.NumRecords() {
+			batch, err := reader.RecordAt(i)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for row := range int(batch.NumRows()) {
+				var text strings.Builder
+				for k, col := range batch.Columns() {
+					fmt.Fprintf(&text, "%s=%s ", batch.ColumnName(k), col.ValueStr(row))
+				}
+				rows = append(rows, text.String())
+			}
+		}
 	}
-	return out.String(), ps
+	return rows
 }
 
-// The merged file has the processes and rows that the recordings have, in the
-// same order.
-func TestMergedIsRecorded(t *testing.T) {
-	inUnits(t, 5)
+// The parts together have the rows of one file, in the same order; each part of a table has
+// the processes that the other tables' part of this number has.
+func TestMergedInParts(t *testing.T) {
 	d := mixed(t)
-	opened, err := source.OpenJobs(d, source.Whole, io.Discard)
-	if err != nil {
+	tables := []string{"profile", "ranks", "comms", "pvars"}
+	whole := map[string][]string{}
+	if _, err := mergeAs(d, tasks.All); err != nil {
 		t.Fatal(err)
 	}
-	want, wantProfiles := csv(t, opened)
+	for _, name := range tables {
+		whole[name] = rowsOf(t, filepath.Join(string(d), name+".arrow"))
+	}
+	if err := os.Remove(d.MergedFrom()); err != nil {
+		t.Fatal(err)
+	}
+	inParts(t, 5)
 	merged, err := mergeAs(d, tasks.All)
 	if err != nil {
 		t.Fatal(err)
@@ -189,26 +214,48 @@ func TestMergedIsRecorded(t *testing.T) {
 		strings.Count(strings.Join(merged.Problems, "\n"), "read recording") != 2 {
 		t.Errorf("%d processes, %d jobs, problems %q", merged.Processes, len(merged.Jobs), merged.Problems)
 	}
-	if err := os.RemoveAll(d.Recordings()); err != nil {
-		t.Fatal(err)
+	if want := tables; !slices.Equal(slices.Sorted(slices.Values(merged.Tables)), slices.Sorted(slices.Values(want))) {
+		t.Errorf("tables %v, want directories %v", merged.Tables, want)
 	}
-	back, err := source.OpenJobs(d, source.Whole, io.Discard)
+	for _, name := range tables {
+		if rundir.Exists(filepath.Join(string(d), name+".arrow")) {
+			t.Errorf("%s.arrow of the earlier merge is left", name)
+		}
+		parts, _ := filepath.Glob(filepath.Join(string(d), name, "part-*.arrow")) // the pattern is well formed
+		if n := (merged.Processes + 4) / 5; name != "comms" && name != "pvars" && len(parts) != n {
+			t.Errorf("%s has %d parts, want %d", name, len(parts), n)
+		}
+		if diff := cmp.Diff(whole[name], rowsOf(t, parts...)); diff != "" {
+			t.Errorf("%s (-one file +parts):\n%s", name, diff)
+		}
+	}
+}
+
+// A run of up to source.MostMerged processes is read once, in the order of jobs and
+// ranks; what a reader would call is compared with the rows of the recordings.
+func TestMergedIsRecorded(t *testing.T) {
+	d := mixed(t)
+	opened, err := source.OpenJobs(d, source.Whole, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, gotProfiles := csv(t, back)
-	if want != got {
-		t.Errorf("rows (-recorded +merged):\n%s", cmp.Diff(want, got))
+	var direct bytes.Buffer
+	if err := table.WriteProfile(&direct, opened); err != nil {
+		t.Fatal(err)
 	}
-	if diff := cmp.Diff(wantProfiles, gotProfiles, cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("processes (-recorded +merged):\n%s", diff)
+	if _, err := mergeAs(d, tasks.All); err != nil {
+		t.Fatal(err)
+	}
+	merged, err := os.ReadFile(d.Profile())
+	if err != nil || !bytes.Equal(direct.Bytes(), merged) {
+		t.Errorf("profile.arrow differs from what mpitrace export writes, %v", err)
 	}
 }
 
 // The files do not depend on how many processes merge, nor on who comes late or
 // never.
 func TestMergeShares(t *testing.T) {
-	inUnits(t, 5)
+	inParts(t, 5)
 	d := mixed(t)
 	if _, err := mergeAs(d, tasks.All); err != nil {
 		t.Fatal(err)
@@ -249,12 +296,13 @@ func TestMergeShares(t *testing.T) {
 	}
 	got := mergedFiles(t, d)
 	delete(want, filepath.Base(d.Info())) // has been overwritten with less
+	delete(got, filepath.Base(d.Info()))
 	checkSame(t, "Dir.Merge", want, got)
 }
 
 // A merge that is stopped after any task is continued by the next one.
 func TestMergeContinued(t *testing.T) {
-	inUnits(t, 9)
+	inParts(t, 9)
 	d := mixed(t)
 	if _, err := mergeAs(d, tasks.All); err != nil {
 		t.Fatal(err)
@@ -276,7 +324,7 @@ func TestMergeContinued(t *testing.T) {
 		}
 		_, err := mergeAs(d, tasks.All)
 		if err == nil {
-			if n < 10 {
+			if n < 7 {
 				t.Errorf("only %d tasks", n-1)
 			}
 			break
@@ -325,7 +373,7 @@ func TestMergeOfEarlierState(t *testing.T) {
 		}, 7},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inUnits(t, 9)
+			inParts(t, 9)
 			d := mixed(t)
 			stop := errors.New("stop")
 			var mutex sync.Mutex
@@ -334,7 +382,7 @@ func TestMergeOfEarlierState(t *testing.T) {
 			afterTask = func(name string) error {
 				mutex.Lock()
 				defer mutex.Unlock()
-				if first = append(first, name); strings.HasPrefix(name, "unit") {
+				if first = append(first, name); strings.HasPrefix(name, "part") {
 					return stop
 				}
 				return nil
@@ -441,9 +489,12 @@ func TestMergeRefused(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			run := new(source.Run)
-			source.Describe(d, run)
-			path, err := newMerger(d, files, run, tasks.All).directory()
+			run, err := source.Open(d, source.Once, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			run.State = d.State(files)
+			path, err := newMerger(d, run, tasks.All).directory()
 			if err == nil {
 				err = errors.Join(os.Remove(path), os.WriteFile(path, nil, 0o666))
 			}

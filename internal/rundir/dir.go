@@ -135,13 +135,28 @@ func (i *Info) spool() string {
 }
 
 // Profile returns the path of the merged rows.
-func (d Dir) Profile() string { return filepath.Join(string(d), "profile.arrow") }
+func (d Dir) Profile() string { return d.table("profile") }
 
 // Comms returns the path of the merged communicators.
-func (d Dir) Comms() string { return filepath.Join(string(d), "comms.arrow") }
+func (d Dir) Comms() string { return d.table("comms") }
 
 // Ranks returns the path of the table of processes.
-func (d Dir) Ranks() string { return filepath.Join(string(d), "ranks.arrow") }
+func (d Dir) Ranks() string { return d.table("ranks") }
+
+// table returns the path of a merged table: of a file or, if there are many processes, of
+// the directory of its parts.
+func (d Dir) table(name string) string {
+	parts := filepath.Join(string(d), name)
+	if file := parts + ".arrow"; Exists(file) || !isDir(parts) {
+		return file
+	}
+	return parts
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
 
 // library returns the directory that PrepareLibrary makes.
 func (d Dir) library() string { return filepath.Join(string(d), "lib") }
@@ -156,7 +171,7 @@ func (d Dir) PrepareLibrary() (string, error) {
 }
 
 // Pvars returns the path of the readings of performance variables.
-func (d Dir) Pvars() string { return filepath.Join(string(d), "pvars.arrow") }
+func (d Dir) Pvars() string { return d.table("pvars") }
 
 // ConfigFile returns the path of the rewritten copy of the launcher's config
 // file (-configfile).

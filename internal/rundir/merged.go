@@ -56,9 +56,9 @@ type MergedState struct {
 func (d Dir) MergedFrom() string { return filepath.Join(string(d), "merged.json") }
 
 // WriteMerged writes merged.json.
-func WriteMerged(w io.Writer, m MergedState) error {
+func (d Dir) WriteMerged(m MergedState) error {
 	m.Damaged = append([]string{}, m.Damaged...)
-	return text.WriteJSON(w, m)
+	return atomicfile.Write(d.MergedFrom(), func(w io.Writer) error { return text.WriteJSON(w, m) })
 }
 
 // MergedDamage returns what the merged files lack because of damage.

@@ -62,8 +62,7 @@ class Run:
             raise NotARunError(f"{self.path}: no such directory")
         if not self.path.is_dir():
             raise NotARunError(f"{self.path} is a file: give the directory of the run")
-        signs = [self._file("profile"), self._file("run", "json")]
-        if not any(file.exists() for file in signs) and not any(self._recordings()):
+        if not (self._stored("profile") or self._file("run", "json").exists() or any(self._recordings())):
             raise NotARunError(f"{self.path} is not a run: it has no recordings and no profile.arrow")
         self._merge()
 
@@ -85,14 +84,14 @@ class Run:
     @cached_property
     def pvars(self) -> Table:
         """A row for each value of a performance variable. Raises Error if none was recorded."""
-        if not self._file("pvars").exists():
+        if not self._stored("pvars"):
             raise Error(f"{self.path} has no pvars.arrow: record with mpitrace run --pvar")
         return self._table("pvars")
 
     @cached_property
     def jobs(self) -> List[str]:
         """The ids of the jobs, in the order of ranks.arrow."""
-        table = self.ranks if self._file("ranks").exists() else self.profile
+        table = self.ranks if self._stored("ranks") else self.profile
         return list(dict.fromkeys(table.select(["run"]).to_arrow()["run"].to_pylist()))
 
     def matrix(
@@ -187,10 +186,16 @@ class Run:
     def _file(self, name: str, extension: str = "arrow") -> Path:
         return self.path / f"{name}.{extension}"
 
+    def _stored(self, name: str) -> List[Path]:
+        """Return the files of a table, in order: one, or the parts of a large run."""
+        file = self._file(name)
+        return [file] if file.exists() else sorted((self.path / name).glob("part-*.arrow"))
+
     def _table(self, name: str) -> Table:
-        if not self._file(name).exists():
+        files = self._stored(name)
+        if not files:
             raise Error(f"{self.path} has no {name}.arrow")
-        return Table(pyarrow.dataset.dataset(str(self._file(name)), format="ipc"))
+        return Table(pyarrow.dataset.dataset([str(file) for file in files], format="ipc"))
 
     def _recordings(self) -> Iterator[Path]:
         """Yield the containers and recordings in the run directory, and the recordings of processes that still run on this node."""
@@ -211,12 +216,12 @@ class Run:
 
     def _merge(self) -> None:
         """Merge the run if a table is missing or older than a recording."""
-        tables = [self._file(name) for name in ("profile", "comms", "ranks")]
-        merged = all(file.exists() for file in tables)
+        tables = [self._stored(name) for name in ("profile", "comms", "ranks")]
+        merged = all(tables)
         times = [file.stat().st_mtime_ns for file in self._recordings()]
-        if self._file("profile").exists() and not times:  # a copy without its recordings
+        if self._stored("profile") and not times:  # a copy without its recordings
             return
-        if merged and max(times) <= min(file.stat().st_mtime_ns for file in tables):
+        if merged and max(times) <= min(file.stat().st_mtime_ns for files in tables for file in files):
             return
         try:
             commands.output("mpitrace", "report", "--json", "--", str(self.path))
@@ -224,8 +229,11 @@ class Run:
             if not merged:
                 raise
             warnings.warn(f"{self.path}: there are recordings that are newer than the tables: {error}", stacklevel=4)
-        if not self._file("profile").exists():
-            raise Error(f"{self.path}: mpitrace report could not merge the recordings: is the directory writable?")
+        if not self._stored("profile"):
+            raise Error(
+                f"{self.path}: mpitrace report could not merge the recordings: is the directory writable? "
+                f"Runs of more than 10,000 processes are merged by: mpitrace merge {self.path}"
+            )
 
     def _job(self, job: Optional[str]) -> str:
         if job is None and len(self.jobs) == 1:

@@ -203,7 +203,7 @@ func rows(rank int) []profile.Row {
 
 func vectors(rank int) []profile.Vector {
 	return []profile.Vector{
-		{Call: "Alltoallv", Class: profile.AllToAll, Spread: profile.ToVector, Comm: World, Calls: 1, Bytes: []uint64{0, 1000, 2000, 3000}},
-		{Call: "Neighbor_alltoallv", Class: profile.AllToAll, Spread: profile.ToEdgeVector, Comm: Ring, Slice: 1, Callsite: Mystery, Calls: 1, Bytes: []uint64{8, 1<<64 - 1}},
+		{Call: "Alltoallv", Class: profile.AllToAll, Spread: profile.ToVector, Comm: World, Callsite: Exchange + uint64(rank)<<24, Calls: 1, Bytes: []uint64{0, 1000, 2000, 3000}},
+		{Call: "Neighbor_alltoallv", Class: profile.AllToAll, Spread: profile.ToEdgeVector, Comm: Ring, Callsite: Exchange + uint64(rank)<<24, Calls: 1, Bytes: []uint64{8, 1<<64 - 1}},
 	}
 }

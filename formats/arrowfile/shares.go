@@ -1,0 +1,69 @@
+package arrowfile
+
+import (
+	"math"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// share is a row of vectors.arrow.
+type share struct {
+	vectorKey
+	peer            int32 // world rank, -1 for a process of another world
+	messages, bytes uint64
+}
+
+// vectorKey is what the rows of a vector have in common.
+type vectorKey struct {
+	thread                  int32
+	comm, call, site, slice string
+}
+
+func decodeShares(c *columns) func(int) (share, error) {
+	thread, comm, call, site, slice := c.number("thread"), c.word("comm"), c.word("call"), c.word("callsite"), c.text("slice")
+	peer, messages, bytes := c.integers("peer", math.MinInt32, math.MaxInt32), c.count("messages"), c.count("bytes")
+	return func(i int) (share, error) {
+		s := share{vectorKey: vectorKey{thread: thread(i), comm: comm(i), call: call(i), site: site(i), slice: runSlice}, peer: -1, messages: messages(i), bytes: bytes(i)}
+		if name, ok := slice(i); ok {
+			s.slice = name
+		}
+		if rank, ok := peer(i); ok {
+			s.peer = int32(rank)
+		}
+		return s, nil
+	}
+}
+
+// vector returns the vector of some rows with the same key, which were sent over a
+// communicator. It is nil if the rows are not those of all its receivers: then another
+// program left some out.
+func vector(of profile.Comm, call *profile.Call, rows []share) *profile.Vector {
+	v := &profile.Vector{Call: call.Name, Class: call.Class, Spread: call.Spread, Calls: rows[0].messages}
+	if call.Spread == profile.ToEdgeVector {
+		v.Bytes = make([]uint64, len(of.Edges))
+	} else if v.OwnGroup(&of) {
+		v.Bytes = make([]uint64, of.Members.Len())
+	} else {
+		v.Bytes = make([]uint64, of.Peers().Len())
+	}
+	places := map[int32][]int{} // indices in Bytes, by world rank of the receiver
+	n := 0
+	for i := range v.Bytes {
+		if to, ok := v.Receiver(&of, i); ok {
+			to = max(to, -1)
+			places[to] = append(places[to], i)
+			n++
+		}
+	}
+	for _, r := range rows {
+		free := places[r.peer]
+		if len(free) == 0 || r.messages != v.Calls {
+			return nil
+		}
+		v.Bytes[free[0]], places[r.peer] = r.bytes, free[1:]
+	}
+	if len(rows) != n {
+		return nil
+	}
+	return v
+}
