@@ -83,7 +83,7 @@ func (o *reportOptions) run(cmd *cobra.Command, dir rundir.Dir) error {
 		return usage(err)
 	}
 	log, now := cmd.ErrOrStderr(), time.Now()
-	depth := source.OnceIfMany
+	depth := source.Whole
 	if len(formats) > 0 {
 		depth = source.Whole
 	}

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"unsafe"
 
 	"github.com/mpitrace/mpitrace/formats"
 	"github.com/mpitrace/mpitrace/formats/recording"
@@ -55,17 +57,32 @@ type Run struct {
 type Depth int
 
 const (
-	Heads      Depth = iota // only what distinguishes jobs
-	Whole                   // everything, to collect call sites and damage
-	Once                    // as Heads: call sites are named and damage is collected when the jobs are read
-	OnceIfMany              // Whole, or Once if there are more than MostMerged processes
+	Heads Depth = iota // only what distinguishes jobs
+	Once               // as Heads: call sites are named and damage is collected when the jobs are read
+	Whole              // everything. The profiles are kept, as long as there is room; for the others, it is as Once
 )
 
 // MostMerged is the largest number of processes of a run that commands merge without being
-// asked to.
+// asked to. The profiles of larger runs are not kept.
 const MostMerged = 10_000
 
-// ReadOnce reports whether the run was opened with depth Once.
+// keptMemory is about how many bytes the profiles take that are kept.
+const keptMemory = 384 << 20
+
+// memoryOf returns about how many bytes a profile takes.
+func memoryOf(p *profile.Profile) int64 {
+	const fixed, row, comm = 2048, int64(unsafe.Sizeof(profile.Row{})), 512
+	n := fixed + int64(cap(p.Rows))*row + int64(len(p.Comms))*comm
+	for i := range p.Comms {
+		n += int64(len(p.Comms[i].Members.List)) * 4
+	}
+	for i := range p.Vectors {
+		n += int64(len(p.Vectors[i].Bytes)) * 8
+	}
+	return n
+}
+
+// ReadOnce reports whether profiles are read while the jobs are: not all are kept.
 func (r *Run) ReadOnce() bool { return r.once != nil }
 
 // Open reads the recordings of a run or, if they were removed, the merged file.
@@ -83,19 +100,14 @@ func Open(d rundir.Dir, depth Depth, log io.Writer) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if depth == OnceIfMany {
-		if depth = Whole; len(files) > MostMerged {
-			depth = Once
-		}
-	}
 	if len(files) > 0 {
 		state := ""
 		if depth == Whole {
 			state = d.State(files)
 		}
-		r := OpenRecordings(files, depth, log)
-		r.State = state
+		r := &Run{Log: log, State: state}
 		Describe(d, r)
+		r.openRecordings(files, depth)
 		return r, nil
 	}
 	if !rundir.Exists(d.Profile()) {
@@ -135,10 +147,7 @@ func OpenJobs(d rundir.Dir, depth Depth, log io.Writer) (*Run, error) {
 		warn(log, run.Damaged)
 		return nil, d.WhyEmpty()
 	}
-	switch {
-	case run.ReadOnce():
-		run.symbolizeSome(Known(d))
-	case depth != Heads:
+	if depth != Heads {
 		warn(log, run.Symbolize(Known(d)))
 	}
 	return run, nil
@@ -162,7 +171,7 @@ func openMerged(d rundir.Dir, log io.Writer) (*Run, error) {
 // OpenSource divides the profiles of any source into jobs.
 func OpenSource(src profile.Source, log io.Writer) (*Run, error) {
 	r := &Run{Log: log}
-	all := &fileSource{src: src}
+	all, room := &fileSource{src: src}, int64(keptMemory)
 	var members []Member
 	err := src.Each(func(p *profile.Profile) error {
 		r.note(p)
@@ -174,7 +183,11 @@ func OpenSource(src profile.Source, log io.Writer) (*Run, error) {
 				r.Damaged = append(r.Damaged, err)
 			}
 		}
-		members = append(members, r.MemberOf(p, all, "", len(members)))
+		from := origin(all)
+		if room -= memoryOf(p); room > 0 {
+			from = KeptProfile{p}
+		}
+		members = append(members, r.MemberOf(p, from, "", len(members)))
 		return nil
 	})
 	r.SplitJobs(members)
@@ -192,12 +205,30 @@ func untold(p *profile.Profile) (errs []error) {
 // jobs.
 func OpenRecordings(files []string, depth Depth, log io.Writer) *Run {
 	r := &Run{Log: log}
+	r.openRecordings(files, depth)
+	return r
+}
+
+func (r *Run) openRecordings(files []string, depth Depth) {
 	members := make([]Member, 0, len(files))
-	bar := text.StartProgress(log, "looking through recordings", len(files))
+	bar := text.StartProgress(r.Log, "looking through recordings", len(files))
 	defer bar.Done()
+	var room atomic.Int64
+	if room.Store(keptMemory); depth == Whole && len(files) > MostMerged {
+		depth = Once
+	}
 	units := unitsOf(files)
 	_ = profile.ReadAhead(len(units), 1, func(i int, give func(opened) error) error {
-		return units[i].open(depth, give)
+		if depth != Whole || room.Load() <= 0 {
+			return units[i].open(false, give)
+		}
+		return units[i].open(true, func(o opened) error {
+			if o.kept = o.p != nil; o.kept {
+				o.p.Physical = r.Physical(o.p)
+				room.Add(-memoryOf(o.p))
+			}
+			return give(o)
+		})
 	}, func(i int, o opened) error {
 		bar.Step()
 		if o.err != nil {
@@ -207,9 +238,12 @@ func OpenRecordings(files []string, depth Depth, log io.Writer) *Run {
 			}
 		}
 		switch {
+		case o.kept:
+			r.note(o.p)
+			members = append(members, r.MemberOf(o.p, KeptProfile{o.p}, filepath.Base(o.file), 0))
 		case o.p != nil:
 			r.note(o.p)
-			members = append(members, r.MemberOf(o.p, originOf(units[i].dir, o.p, depth), filepath.Base(o.file), 0))
+			members = append(members, r.MemberOf(o.p, units[i].dir, filepath.Base(o.file), 0))
 		case o.head != nil:
 			r.noteHead(o.head)
 			members = append(members, r.memberOfHead(o.head, units[i].dir))
@@ -217,10 +251,9 @@ func OpenRecordings(files []string, depth Depth, log io.Writer) *Run {
 		return nil
 	})
 	r.SplitJobs(members)
-	if depth == Once {
-		r.prepareOnce()
+	if depth == Once || depth == Whole && room.Load() <= 0 {
+		r.prepareOnce(&room)
 	}
-	return r
 }
 
 // unit is the recordings in one container, or a recording in a file of its own.
@@ -260,19 +293,20 @@ func isRegular(path string) bool {
 
 // opened is what was read of one recording: its profile, or its head. err is damage.
 type opened struct {
+	kept bool // the profile is whole
 	file string
 	p    *profile.Profile
 	head *recording.Head
 	err  error
 }
 
-// open gives what is to be known of each recording at a depth.
-func (u *unit) open(depth Depth, give func(opened) error) error {
-	if u.whole && depth != Whole {
+// open gives the whole profile of each recording, or only its head.
+func (u *unit) open(whole bool, give func(opened) error) error {
+	if u.whole && !whole {
 		return u.openHeads(give)
 	}
 	readFile := recording.ReadFile
-	if depth != Whole {
+	if !whole {
 		readFile = recording.ReadHead
 	}
 	if u.whole {
@@ -283,7 +317,7 @@ func (u *unit) open(depth Depth, give func(opened) error) error {
 	}
 	for _, file := range u.files {
 		p, err := readFile(file)
-		if err == nil && (depth == Whole || p.Run == "") {
+		if err == nil && (whole || p.Run == "") {
 			err = Damage(p)
 		}
 		if err != nil && p != nil && p.Run == "" {
@@ -407,12 +441,15 @@ func (r *Run) SplitJobs(members []Member) {
 	}
 }
 
-// Symbolize finds the names of the run's call sites. The run must have been
-// opened with depth Whole. Names in known are used unchanged, because programs
-// may have been changed or removed since. Each error is about one file whose
-// call sites stay addresses.
-func (r *Run) Symbolize(known profile.Symbols) []error {
-	var errs []error
+// Symbolize finds the names of the run's call sites. The run must not have been opened with
+// depth Heads. Names in known are used unchanged, because programs may have been changed or
+// removed since. Each error is about one file whose call sites stay addresses. If ReadOnce is
+// true, EndOnce returns them.
+func (r *Run) Symbolize(known profile.Symbols) (errs []error) {
+	if r.once != nil {
+		r.symbolizeSome(known)
+		return nil
+	}
 	r.Symbols, errs = r.sites.Symbols(known)
 	r.Wraps.Find(r.Symbols)
 	return errs
