@@ -22,7 +22,7 @@ import (
 // A graph is what is placed: vertices are ranks, weights what they exchange.
 type graph struct {
 	name    string
-	traffic *placement.Exchange
+	traffic *placement.RankTraffic
 }
 
 // pair is two ranks, the lower first.
@@ -38,7 +38,7 @@ func newGraph(name string, ranks int, edges map[pair]uint64) graph {
 		rows[p[0]] = append(rows[p[0]], half{p[1], edges[p]})
 		rows[p[1]] = append(rows[p[1]], half{p[0], edges[p]})
 	}
-	t := &placement.Exchange{Ranks: ranks, Compressed: matrix.NewCompressed[uint64](ranks, 2*len(edges))}
+	t := &placement.RankTraffic{Ranks: ranks, Compressed: matrix.NewCompressed[uint64](ranks, 2*len(edges))}
 	for _, row := range rows {
 		slices.SortFunc(row, func(a, b half) int { return cmp.Compare(a.peer, b.peer) })
 		for _, h := range row {

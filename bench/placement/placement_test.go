@@ -67,7 +67,7 @@ func TestMETISOfVertexWeights(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &placement.Exchange{Ranks: 3, Compressed: matrix.Compressed[uint64]{Start: []int{0, 1, 3, 4}, Column: []int32{1, 0, 2, 1}, Value: []uint64{5, 5, 6, 6}}}
+	want := &placement.RankTraffic{Ranks: 3, Compressed: matrix.Compressed[uint64]{Start: []int{0, 1, 3, 4}, Column: []int32{1, 0, 2, 1}, Value: []uint64{5, 5, 6, 6}}}
 	if diff := cmp.Diff(want, g.traffic); diff != "" {
 		t.Errorf("another graph: %s", diff)
 	}

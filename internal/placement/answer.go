@@ -53,7 +53,7 @@ var ErrTooMuch = errors.New("the search would take too long")
 
 // work estimates how many edges a search compares in one sweep over all ranks: those of each
 // rank, for each slot of the nodes on which it has peers.
-func (q *Question) work(traffic *Exchange) (sum int64) {
+func (q *Question) work(traffic *RankTraffic) (sum int64) {
 	nodes := int64(q.Topology.nodeCount())
 	slots := int64(len(q.Topology.Slots)) / nodes
 	for r := range q.Ranks {
@@ -167,7 +167,7 @@ func (q *Question) check() error {
 const maxObjective = 1 << 61
 
 // checkSums reports whether the sums of an answer could exceed 64 bits.
-func (q *Question) checkSums(traffic *Exchange) error {
+func (q *Question) checkSums(traffic *RankTraffic) error {
 	sum, farthest := traffic.sum(), q.Topology.Levels[len(q.Topology.Levels)-1].Distance
 	if sum*float64(farthest) < maxObjective {
 		return nil
@@ -176,7 +176,7 @@ func (q *Question) checkSums(traffic *Exchange) error {
 }
 
 // allEqual says why all orders cost the same; it returns "" if they may not.
-func (q *Question) allEqual(traffic *Exchange) string {
+func (q *Question) allEqual(traffic *RankTraffic) string {
 	switch {
 	case q.Ranks == 1:
 		return "there is one rank"
@@ -205,7 +205,7 @@ func (t *Topology) flat() bool {
 }
 
 // row returns the row of an order.
-func (q *Question) row(name string, traffic *Exchange, o Order) OrderCost {
+func (q *Question) row(name string, traffic *RankTraffic, o Order) OrderCost {
 	r := OrderCost{Order: name, Cost: Evaluate(q.Topology, traffic, o)}
 	for i := q.Topology.Nodes() + 1; i > 0 && i < len(r.Levels); i++ {
 		r.LeavesNode += r.Levels[i]
@@ -243,7 +243,7 @@ func (q *Question) largestFlow(o Order) NodeFlow {
 }
 
 // random returns the mean of several random orders.
-func (q *Question) random(traffic *Exchange) OrderCost {
+func (q *Question) random(traffic *RankTraffic) OrderCost {
 	mean := OrderCost{Order: InNoOrder, Cost: Cost{Levels: make([]uint64, len(q.Topology.Levels))}}
 	for i := range RandomOrders {
 		r := q.row(InNoOrder, traffic, Random(q.Topology, q.Ranks, q.Seed+uint64(i)))

@@ -11,7 +11,7 @@ type Cost struct {
 }
 
 // Evaluate returns what an order costs. The sums are exact, modulo 2^64.
-func Evaluate(t *Topology, traffic *Exchange, o Order) Cost {
+func Evaluate(t *Topology, traffic *RankTraffic, o Order) Cost {
 	c := Cost{Levels: make([]uint64, len(t.Levels))}
 	for r := range traffic.Ranks {
 		for i := traffic.Start[r]; i < traffic.Start[r+1]; i++ {

@@ -51,7 +51,7 @@ func levelsOf(t *Topology) string {
 }
 
 // randomCase returns what each rank sends to each other one too, sent[from][to].
-func randomCase(t *testing.T, r *rand.Rand) (*Topology, *Exchange, [][]uint64) {
+func randomCase(t *testing.T, r *rand.Rand) (*Topology, *RankTraffic, [][]uint64) {
 	slots := 2 + r.IntN(6)
 	ranks := 2 + r.IntN(slots-1)
 	if r.IntN(20) == 0 {
@@ -70,7 +70,7 @@ func randomCase(t *testing.T, r *rand.Rand) (*Topology, *Exchange, [][]uint64) {
 			}
 		}
 	}
-	traffic := &Exchange{Ranks: ranks, Compressed: matrix.NewCompressed[uint64](ranks, ranks*ranks)}
+	traffic := &RankTraffic{Ranks: ranks, Compressed: matrix.NewCompressed[uint64](ranks, ranks*ranks)}
 	for a := range sent {
 		for b := range sent {
 			if w := sent[a][b] + sent[b][a]; w > 0 {

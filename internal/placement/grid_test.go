@@ -9,7 +9,7 @@ import (
 
 // stencil returns the traffic of a grid whose ranks exchange 1 with the next in each
 // dimension, with the last dimension varying fastest.
-func stencil(periodic bool, size ...int) *Exchange {
+func stencil(periodic bool, size ...int) *RankTraffic {
 	ranks := 1
 	for _, n := range size {
 		ranks *= n

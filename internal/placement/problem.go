@@ -21,7 +21,7 @@ const maxClique = 24
 // approximated by edges, in the search only.
 const maxCounts = 1 << 23
 
-func newProblem(t *Topology, traffic *Exchange) *problem {
+func newProblem(t *Topology, traffic *RankTraffic) *problem {
 	p := &problem{h: newHierarchy(t)}
 	var edges []edge
 	for r := range traffic.Ranks {

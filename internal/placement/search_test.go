@@ -20,7 +20,7 @@ func uniform(t *testing.T, sizes []int, distances []int64) *Topology {
 }
 
 // randomTraffic has random pairs, and a group of every third rank.
-func randomTraffic(ranks, degree int, seed uint64) *Exchange {
+func randomTraffic(ranks, degree int, seed uint64) *RankTraffic {
 	r := rand.New(rand.NewPCG(seed, 1))
 	m := new(matrix.Matrix)
 	for range ranks * degree / 2 {

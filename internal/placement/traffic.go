@@ -24,9 +24,9 @@ func (q CostUnit) Of(v matrix.Volume) uint64 {
 	return v.Bytes
 }
 
-// Exchange is what the ranks of a job exchange. Both directions of a pair are added up,
+// RankTraffic is what the ranks of a job exchange. Both directions of a pair are added up,
 // because distances are the same in both. What ranks send to themselves is left out.
-type Exchange struct {
+type RankTraffic struct {
 	Ranks int
 	// The pairs: in the row of a rank, the columns are its peers, in ascending order, and the
 	// values are what goes to and comes from each. Each pair is in the rows of both of its ranks.
@@ -47,8 +47,8 @@ type WeightedGroup struct {
 
 // NewTraffic returns the traffic of a matrix among ranks 0 to ranks-1. Entries of other
 // ranks are left out.
-func NewTraffic(m *matrix.Matrix, ranks int, q CostUnit) *Exchange {
-	t := &Exchange{Ranks: ranks}
+func NewTraffic(m *matrix.Matrix, ranks int, q CostUnit) *RankTraffic {
+	t := &RankTraffic{Ranks: ranks}
 	t.Compressed = matrix.Compress(ranks, 0, func(yield func(matrix.Pair, uint64) bool) {
 		for p, v := range m.Symmetric().Entries() {
 			w, within := q.Of(v), min(p.From, p.To) >= 0 && max(p.From, p.To) < ranks
@@ -103,7 +103,7 @@ func compareGroups(a, b WeightedGroup) int {
 }
 
 // sum returns at least what all pairs exchange.
-func (t *Exchange) sum() (sum float64) {
+func (t *RankTraffic) sum() (sum float64) {
 	for _, w := range t.Value {
 		sum += float64(w) / 2 // each pair is in two rows
 	}
