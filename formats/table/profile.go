@@ -12,7 +12,7 @@ import (
 // Fact is a row of profile.arrow.
 type Fact struct {
 	*profile.Row
-	of       *process
+	of       *namedProfile
 	site     *site
 	internal bool // one of the rows of internalRows
 }
@@ -42,16 +42,16 @@ type site struct {
 	inner          profile.Frame
 }
 
-// process is a profile with the texts that its rows share.
-type process struct {
+// namedProfile is a profile with the texts that its rows share.
+type namedProfile struct {
 	*profile.Profile
 	comms  []string          // labels, by index
 	slices map[uint32]string // names, by index
 	sites  map[uint64]*site  // by Row.Callsite
 }
 
-func newProcess(p *profile.Profile) *process {
-	out := &process{Profile: p, comms: make([]string, len(p.Comms)),
+func newProcess(p *profile.Profile) *namedProfile {
+	out := &namedProfile{Profile: p, comms: make([]string, len(p.Comms)),
 		slices: map[uint32]string{}, sites: map[uint64]*site{}}
 	for i := range p.Comms {
 		out.comms[i] = p.Comms[i].Label()
@@ -104,7 +104,7 @@ func (f Fact) worldPeer() (int32, bool) {
 
 func (f Fact) sliceName() string { return f.of.sliceName(f.Slice) }
 
-func (of *process) sliceName(index uint32) string {
+func (of *namedProfile) sliceName(index uint32) string {
 	if name, ok := of.slices[index]; ok {
 		return name
 	}
@@ -112,7 +112,7 @@ func (of *process) sliceName(index uint32) string {
 }
 
 // site returns the texts of a call site.
-func (of *process) site(at uint64) *site {
+func (of *namedProfile) site(at uint64) *site {
 	known := of.sites[at]
 	if known == nil {
 		known = newSite(of.Frames(at))

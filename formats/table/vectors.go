@@ -10,7 +10,7 @@ import (
 // collective sent to one member.
 type Share struct {
 	*profile.Vector
-	of   *process
+	of   *namedProfile
 	peer int32 // world rank, or a Peer constant
 	sent uint64
 }

@@ -177,7 +177,7 @@ func (c *call) jump(w *cause, long, until int64) {
 // The corrected clock of another host is not exact: a probe may seem to end
 // shortly before its message was sent, and a synchronous send shortly before its
 // receive was posted.
-func slack(a, b *process) int64 {
+func slack(a, b *replayedRank) int64 {
 	const corrected = 100_000 // ns
 	if a.trace.Clock == nil && b.trace.Clock == nil {
 		return 0

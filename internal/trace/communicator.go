@@ -24,7 +24,7 @@ type membership struct {
 
 // enter adds the process to its communicators. Communicators are identified by
 // their ids, on which all members agree.
-func (r *replay) enter(p *process) {
+func (r *replay) enter(p *replayedRank) {
 	for _, c := range p.trace.Comms {
 		name := c.ID
 		if name == "" {

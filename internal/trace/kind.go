@@ -50,7 +50,7 @@ type kind struct {
 }
 
 // newKind prepares for the events of a kind.
-func (r *replay) newKind(p *process, k *profile.EventKind) *kind {
+func (r *replay) newKind(p *replayedRank, k *profile.EventKind) *kind {
 	traits := profile.TraitsOf(k.Call)
 	out := &kind{
 		operation:   operationOf(k),

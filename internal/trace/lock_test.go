@@ -12,7 +12,7 @@ func TestContention(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	lanes := make([]*lane, 6)
 	for i := range lanes {
-		lanes[i] = &lane{process: &process{rank: int32(i)}}
+		lanes[i] = &lane{process: &replayedRank{rank: int32(i)}}
 	}
 	waited := 0
 	for range 200 {

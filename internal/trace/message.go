@@ -52,7 +52,7 @@ func (r *replay) send(e *event, c *call) {
 func numbered(e *event) bool { return e.kind.peer >= 0 && e.seq > 0 && e.kind.member != nil }
 
 // noNumber returns why a message of the process has no number.
-func (p *process) noNumber(k *kind) Reason {
+func (p *replayedRank) noNumber(k *kind) Reason {
 	if k.peer >= 0 && (p.trace.Gaps || p.trace.WholeUntil > 0) {
 		return Gaps
 	}

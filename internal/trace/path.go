@@ -73,7 +73,7 @@ type segment struct{ from, to int64 }
 // find what happened on it.
 func (r *replay) criticalPath() (*CriticalPath, error) {
 	segments, jumps := r.walk()
-	on := map[*process]*pathPart{}
+	on := map[*replayedRank]*pathPart{}
 	var parts []*pathPart
 	for _, l := range r.lanes {
 		if len(segments[l.id]) == 0 {
@@ -153,7 +153,7 @@ func (r *replay) lastLane() *lane {
 }
 
 // main returns the first thread that has events.
-func (p *process) main() *lane {
+func (p *replayedRank) main() *lane {
 	for _, l := range p.lanes {
 		if l != nil {
 			return l
@@ -164,7 +164,7 @@ func (p *process) main() *lane {
 
 // pathPart is the part of the path on one process.
 type pathPart struct {
-	process *process
+	process *replayedRank
 	threads map[int32]*threadPath
 	calls   map[callPlace]int64 // ns in calls
 }

@@ -77,7 +77,7 @@ func (r *replay) pop() *POPFactors {
 }
 
 // useful returns how long the process computed, in ns.
-func (p *process) useful() int64 {
+func (p *replayedRank) useful() int64 {
 	inMPI := int64(0)
 	for _, l := range p.lanes {
 		if l != nil {
@@ -89,7 +89,7 @@ func (p *process) useful() int64 {
 
 // own returns the part of the process's own time that a time in ns took which is
 // summed over its threads.
-func (p *process) own(ns int64) int64 {
+func (p *replayedRank) own(ns int64) int64 {
 	if p.ownShare == 1 {
 		return ns
 	}
@@ -99,7 +99,7 @@ func (p *process) own(ns int64) int64 {
 // idealEnd returns when the process ended on the ideal network since the start of
 // the job, in ns: the latest of its threads. A thread that made no call between
 // Init and Finalize, and waited for the others, does not count.
-func (p *process) idealEnd(start int64) int64 {
+func (p *replayedRank) idealEnd(start int64) int64 {
 	end := int64(-1)
 	for _, l := range p.lanes {
 		if l != nil && l.called {

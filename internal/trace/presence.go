@@ -148,7 +148,7 @@ func (r *replay) came(l *lane, e *event) {
 }
 
 // leave adds an absence, and replaces the oldest if there are too many.
-func (p *process) leave(a absence) {
+func (p *replayedRank) leave(a absence) {
 	if len(p.absences) < mostAbsences {
 		p.absences = append(p.absences, a)
 	} else {
@@ -159,7 +159,7 @@ func (p *process) leave(a absence) {
 
 // absencesIn calls f with the absences of the process that overlap the time
 // between from and to, the latest first, until f returns false.
-func (p *process) absencesIn(from, to int64, f func(absence) bool) {
+func (p *replayedRank) absencesIn(from, to int64, f func(absence) bool) {
 	for i := p.absent - 1; i >= 0 && i >= p.absent-mostAbsences; i-- {
 		a := p.absences[i%mostAbsences]
 		if a.to <= from || a.from < to && !f(a) {
@@ -171,7 +171,7 @@ func (p *process) absencesIn(from, to int64, f func(absence) bool) {
 // judge decides about a call once the target's absences are known. Of the
 // absences during the call it takes the latest that ended just before the call
 // did. If there is none, the call may have waited for the longest one.
-func (x *watcher) judge(t *process) {
+func (x *watcher) judge(t *replayedRank) {
 	c := x.call
 	var longest absence
 	found := false

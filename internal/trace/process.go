@@ -17,8 +17,8 @@ const (
 	ended
 )
 
-// process is a rank in the replay.
-type process struct {
+// replayedRank is a rank in the replay.
+type replayedRank struct {
 	rank     int32
 	trace    *profile.Trace
 	src      profile.EventSource
@@ -69,7 +69,7 @@ var errStopped = errors.New("stopped")
 // feed reads the events of the process and passes each batch to the replay
 // without a copy. It continues when the process is resumed. While the replay
 // handles one process, others are read.
-func (p *process) feed(loaded chan<- *process, stop <-chan struct{}) {
+func (p *replayedRank) feed(loaded chan<- *replayedRank, stop <-chan struct{}) {
 	err := p.src.Each(func(e *profile.Events, kinds []profile.EventKind) error {
 		if e.Len() == 0 {
 			return nil
@@ -95,14 +95,14 @@ func (p *process) feed(loaded chan<- *process, stop <-chan struct{}) {
 
 // from and to return when the application started and ended in the process, in
 // Unix ns: the end of Init and the start of Finalize, if these were reached.
-func (p *process) from() int64 {
+func (p *replayedRank) from() int64 {
 	if p.trace.InitEnd != 0 {
 		return p.trace.InitEnd
 	}
 	return p.trace.Start
 }
 
-func (p *process) to() int64 {
+func (p *replayedRank) to() int64 {
 	if p.trace.FinalizeStart != 0 {
 		return p.trace.FinalizeStart
 	}
@@ -111,13 +111,13 @@ func (p *process) to() int64 {
 
 // unfinished reports whether the process may have done more than the trace
 // contains.
-func (p *process) unfinished() bool { return p.partial || p.trace.State != profile.Finalized }
+func (p *replayedRank) unfinished() bool { return p.partial || p.trace.State != profile.Finalized }
 
 // lane is a thread of a process. Its events are in order.
 type lane struct {
 	id      int32 // index in replay.lanes
 	thread  int32
-	process *process
+	process *replayedRank
 	call    *call // the last call, whose completions may still follow
 	last    int64 // end of the last call
 	ahead   []event
@@ -130,7 +130,7 @@ type lane struct {
 }
 
 // lane returns the lane of a thread, and creates it if needed.
-func (r *replay) lane(p *process, thread int32) *lane {
+func (r *replay) lane(p *replayedRank, thread int32) *lane {
 	for len(p.lanes) <= int(max(thread, 0)) {
 		p.lanes = append(p.lanes, nil)
 	}

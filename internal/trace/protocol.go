@@ -64,7 +64,7 @@ func sizeKey(bytes uint64) uint64 {
 }
 
 // pathOf returns the path of messages from one process to another.
-func pathOf(from, to *process) profile.Path {
+func pathOf(from, to *replayedRank) profile.Path {
 	switch {
 	case from == to:
 		return profile.ToSelf

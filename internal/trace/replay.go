@@ -6,8 +6,8 @@ import "github.com/mpitrace/mpitrace/profile"
 type replay struct {
 	o         Options
 	start     int64 // end of the first process's MPI_Init, Unix ns
-	processes []*process
-	byRank    map[int32]*process
+	processes []*replayedRank
+	byRank    map[int32]*replayedRank
 	lanes     []*lane
 	names     nameNumbers
 	comms     []*communicator
@@ -21,8 +21,8 @@ type replay struct {
 	until    int64  // end of the round, Unix ns
 	window   int64  // length of a round, ns
 	perRound uint64 // intended number of events
-	queue    []*process
-	loaded   chan *process
+	queue    []*replayedRank
+	loaded   chan *replayedRank
 	loading  int
 	steps    uint64 // number of events so far
 	before   uint64 // steps at the start of the round
@@ -56,16 +56,16 @@ const (
 
 func newReplay(sources []profile.EventSource, o Options) *replay {
 	r := &replay{
-		o: o, byRank: map[int32]*process{}, commOf: map[string]*communicator{}, routes: map[routeKey]*route{}, waits: waits{}, undecided: waitSums[undecidedKey]{},
+		o: o, byRank: map[int32]*replayedRank{}, commOf: map[string]*communicator{}, routes: map[routeKey]*route{}, waits: waits{}, undecided: waitSums[undecidedKey]{},
 		away:   awayWaits{sums: waitSums[awayKey]{}},
 		names:  nameNumbers{at: map[string]int32{}},
-		loaded: make(chan *process, len(sources)), perRound: uint64(max(roundEvents, rankEvents*len(sources))),
+		loaded: make(chan *replayedRank, len(sources)), perRound: uint64(max(roundEvents, rankEvents*len(sources))),
 		matching: Matching{UnmatchedSends: map[Reason]uint64{}, UnmatchedReceives: map[Reason]uint64{},
 			Collectives: Collectives{Incomplete: map[Reason]uint64{}}},
 	}
 	for _, src := range sources {
 		t := src.Trace()
-		p := &process{rank: int32(t.Rank), trace: t, src: src, partial: t.Cut || t.Dropped > 0, progress: loading, ownShare: t.Times().OwnShare(), resume: make(chan struct{}, 1),
+		p := &replayedRank{rank: int32(t.Rank), trace: t, src: src, partial: t.Cut || t.Dropped > 0, progress: loading, ownShare: t.Times().OwnShare(), resume: make(chan struct{}, 1),
 			windows: map[int32]*window{}, accesses: map[pair]uint32{}, postings: map[pair]uint32{}}
 		r.processes = append(r.processes, p)
 		r.byRank[p.rank] = p
@@ -141,7 +141,7 @@ func (r *replay) drain() error {
 }
 
 // accept takes the batch of events that a process has read.
-func (r *replay) accept(p *process) error {
+func (r *replay) accept(p *replayedRank) error {
 	r.loading--
 	if p.batch.err != nil {
 		return p.batch.err
@@ -154,13 +154,13 @@ func (r *replay) accept(p *process) error {
 	return nil
 }
 
-func (r *replay) proceed(p *process) {
+func (r *replay) proceed(p *replayedRank) {
 	p.progress, p.parkedOn = going, nil
 	r.queue = append(r.queue, p)
 }
 
 // park stops a process until the causes that the call needs are known.
-func (r *replay) park(p *process, c *call) {
+func (r *replay) park(p *replayedRank, c *call) {
 	p.progress, p.parkedOn, p.parkedSince = parked, c, r.round
 }
 
@@ -204,7 +204,7 @@ func (r *replay) adapt() {
 
 // next returns when the process's next event ended. The process has one, or is
 // at the end of its trace.
-func (p *process) next() int64 {
+func (p *replayedRank) next() int64 {
 	if p.batch.last {
 		return 0
 	}
@@ -216,7 +216,7 @@ func (p *process) next() int64 {
 // needs is lost, or comes later in the trace of another thread. It returns
 // false if no process is left.
 func (r *replay) release() bool {
-	var oldest *process
+	var oldest *replayedRank
 	some, left := false, false
 	for _, p := range r.processes {
 		some = some || p.progress == going

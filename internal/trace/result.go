@@ -89,5 +89,5 @@ func (r *replay) oversubscriptions() []profile.Oversubscription {
 
 // cut reports whether some calls are in no trace.
 func (r *replay) cut() bool {
-	return slices.ContainsFunc(r.processes, func(p *process) bool { return p.partial })
+	return slices.ContainsFunc(r.processes, func(p *replayedRank) bool { return p.partial })
 }

@@ -11,9 +11,9 @@ import (
 type route struct {
 	routeKey
 	in       *communicator
-	sender   *process     // nil if it has no trace
-	receiver *process     // nil if it has no trace
-	path     profile.Path // valid if both have a trace
+	sender   *replayedRank // nil if it has no trace
+	receiver *replayedRank // nil if it has no trace
+	path     profile.Path  // valid if both have a trace
 	sends    queue[message]
 	receives queue[receive]
 	newest   uint32 // highest number of the sends so far

@@ -16,7 +16,7 @@ func (e *event) completion() int64 { return e.index + int64(e.link) }
 
 // run replays the events of a process up to the end of the round, or until it
 // has to wait for another process or for its own next batch.
-func (r *replay) run(p *process) {
+func (r *replay) run(p *replayedRank) {
 	if p.batch.last {
 		r.end(p)
 		return
@@ -45,7 +45,7 @@ func (r *replay) run(p *process) {
 }
 
 // end ends a process if none of its threads waits for further events.
-func (r *replay) end(p *process) {
+func (r *replay) end(p *replayedRank) {
 	for _, l := range p.lanes {
 		if l != nil && l.call != nil && l.call.needs > 0 && !l.call.released {
 			r.park(p, l.call)
@@ -124,7 +124,7 @@ func (r *replay) stepCall(e *event) {
 
 // posted returns what posted the receive of a call: the call itself, or the
 // probe that matched the message.
-func (p *process) posted(e *event) posting {
+func (p *replayedRank) posted(e *event) posting {
 	if q, ok := p.links.take(e.index); ok {
 		return q.posted
 	}
