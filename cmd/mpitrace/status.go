@@ -209,7 +209,7 @@ func (w *statusPrinter) show(reading *view.Reading) error {
 	return err
 }
 
-func (w *statusPrinter) watched(job *view.Job) *report.Watched {
+func (w *statusPrinter) watched(job *view.LiveJob) *report.Watched {
 	out := &report.Watched{Status: job.Status, Totals: job.Totals, Hanging: job.Hanging}
 	if h, known := w.heatmaps.Load(job.Status.Run); known {
 		out.Heatmap = h.(*aggregate.BinnedMatrix)

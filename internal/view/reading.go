@@ -26,7 +26,7 @@ type Reading struct {
 	TookS    float64   `json:"reading_took_s"`
 	Finished bool      `json:"finished"` // the run has ended: the report can be asked for
 	Problem  string    `json:"problem,omitempty"`
-	Jobs     []Job     `json:"jobs"`
+	Jobs     []LiveJob `json:"jobs"`
 
 	final     bool          // the run has ended and nothing in its directory will change
 	sheets    []Sheets      // one for each job
@@ -35,8 +35,8 @@ type Reading struct {
 	encoded   func() packed // the reading as JSON; made when the first client asks for it
 }
 
-// Job is one job of a reading.
-type Job struct {
+// LiveJob is one job of a reading.
+type LiveJob struct {
 	Index          int                  `json:"index"`  // the job of requests, and of the report; damaged jobs count too
 	Status         *aggregate.JobStatus `json:"status"` // as `status --json`, with at most mostProcesses processes
 	ProcessesTotal int                  `json:"processes_total"`
@@ -68,8 +68,8 @@ type Rates struct {
 }
 
 // jobOf returns a job of a reading that was made at a time.
-func jobOf(j *aggregate.Job, at time.Time, before *Job, since time.Time) Job {
-	out := Job{Status: j.Status(), Totals: j.Totals()}
+func jobOf(j *aggregate.Job, at time.Time, before *LiveJob, since time.Time) LiveJob {
+	out := LiveJob{Status: j.Status(), Totals: j.Totals()}
 	s := out.Status
 	out.ProcessesTotal = len(s.Processes)
 	s.Processes = s.Processes[:min(len(s.Processes), mostProcesses)]
@@ -118,7 +118,7 @@ func waiting(e *aggregate.End, elapsed float64) Waiting {
 // read reads the recordings. It returns no error: Problem says what is wrong, even if reading
 // panics, because this process may also run the job.
 func (r *Reader) read(before *Reading) (out *Reading) {
-	out = &Reading{Number: 1, At: time.Now(), Jobs: []Job{}}
+	out = &Reading{Number: 1, At: time.Now(), Jobs: []LiveJob{}}
 	if before != nil {
 		out.Number = before.Number + 1
 	}
@@ -174,11 +174,11 @@ func (r *Reader) readInto(out, before *Reading) {
 // addJob adds a job to a reading, with its matrices if they changed. index is its index among
 // all jobs of the run.
 func (r *Reader) addJob(out, before *Reading, index int, j *aggregate.Job) {
-	var earlier *Job
+	var earlier *LiveJob
 	var since time.Time
 	var sheets Sheets
 	if before != nil {
-		if at := slices.IndexFunc(before.Jobs, func(b Job) bool { return b.Status.Run == j.Run }); at >= 0 {
+		if at := slices.IndexFunc(before.Jobs, func(b LiveJob) bool { return b.Status.Run == j.Run }); at >= 0 {
 			earlier, since, sheets = &before.Jobs[at], before.At, before.sheets[at]
 		}
 	}

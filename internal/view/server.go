@@ -166,7 +166,7 @@ func (s *Server) serveMatrices(w http.ResponseWriter, r *http.Request) {
 	job, latest := jobIndex(r), s.Reader.Latest()
 	at := -1
 	if latest != nil {
-		at = slices.IndexFunc(latest.Jobs, func(j Job) bool { return j.Index == job })
+		at = slices.IndexFunc(latest.Jobs, func(j LiveJob) bool { return j.Index == job })
 	}
 	if at < 0 {
 		http.Error(w, "no such job", http.StatusNotFound)

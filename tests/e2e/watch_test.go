@@ -22,7 +22,7 @@ func TestWatch(t *testing.T) {
 		h.await(t, func(s *aggregate.JobStatus) bool { return s.Running == 4 }, h.dir)
 		asJSON, lines := watch(t, h, "--json")
 		_, text := watch(t, h)
-		var found *view.Job
+		var found *view.LiveJob
 		for found == nil && lines.Scan() {
 			var r view.Reading
 			if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
