@@ -180,7 +180,7 @@ func (w *statusPrinter) keepHeatmap(j *aggregate.Job) any {
 }
 
 // show prints a reading: on a terminal in place of the one before.
-func (w *statusPrinter) show(reading *view.Reading) error {
+func (w *statusPrinter) show(reading *view.Snapshot) error {
 	if w.json {
 		return json.NewEncoder(w.out).Encode(reading)
 	}

@@ -55,7 +55,7 @@ type Reader struct {
 	wanted  chan struct{}
 	symbols profile.Symbols // names of call sites that were found; used by the goroutine only
 	mutex   sync.Mutex
-	latest  *Reading
+	latest  *Snapshot
 	changed chan struct{} // closed when latest is replaced
 }
 
@@ -84,7 +84,7 @@ func (r *Reader) Run(ctx context.Context) {
 }
 
 // pause waits until the next reading is due. It returns false if the context ends before.
-func (r *Reader) pause(ctx context.Context, before *Reading) bool {
+func (r *Reader) pause(ctx context.Context, before *Snapshot) bool {
 	if before == nil {
 		return true
 	}
@@ -99,11 +99,11 @@ func (r *Reader) pause(ctx context.Context, before *Reading) bool {
 }
 
 // interval returns the time from a reading to the next.
-func (r *Reader) interval(of *Reading) time.Duration {
+func (r *Reader) interval(of *Snapshot) time.Duration {
 	return max(r.every, share*of.cost)
 }
 
-func (r *Reader) publish(now *Reading) {
+func (r *Reader) publish(now *Snapshot) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	now.published = time.Now()
@@ -113,7 +113,7 @@ func (r *Reader) publish(now *Reading) {
 }
 
 // Latest returns the latest reading; nil if there is none.
-func (r *Reader) Latest() *Reading {
+func (r *Reader) Latest() *Snapshot {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	return r.latest
@@ -123,9 +123,9 @@ func (r *Reader) Latest() *Reading {
 // the call began, or not longer ago than two intervals. The time counts from the publishing,
 // because a reading may take longer than an interval. After returns the error of the context
 // if the context ends before.
-func (r *Reader) After(ctx context.Context, number uint64) (*Reading, error) {
+func (r *Reader) After(ctx context.Context, number uint64) (*Snapshot, error) {
 	began := time.Now()
-	fresh := func(of *Reading) bool {
+	fresh := func(of *Snapshot) bool {
 		return of.published.After(began) || time.Since(of.published) < 2*r.interval(of)
 	}
 	for {
@@ -206,7 +206,7 @@ func (r *Reader) finalized(info *rundir.Info) bool {
 // over reports whether a run counts as ended although its end is not recorded: no process runs
 // any more, and none has started for a while. last is the latest known moment of a process, in
 // Unix ns.
-func over(now *Reading, info *rundir.Info, last int64) bool {
+func over(now *Snapshot, info *rundir.Info, last int64) bool {
 	if now.Problem != "" || info.ExitStatus != nil || len(now.Jobs) == 0 {
 		return false
 	}

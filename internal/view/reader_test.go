@@ -42,7 +42,7 @@ func readerOf(t *testing.T, every time.Duration, matrix func(*aggregate.Job) any
 }
 
 // after returns the reading after a given one.
-func after(t *testing.T, r *Reader, number uint64) *Reading {
+func after(t *testing.T, r *Reader, number uint64) *Snapshot {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), testenv.Allow(10*time.Second))
 	defer stop()
@@ -139,7 +139,7 @@ func TestReportError(t *testing.T) {
 	if err := os.RemoveAll(string(s.dir)); err != nil {
 		t.Fatal(err)
 	}
-	var reading Reading
+	var reading Snapshot
 	if err := json.Unmarshal([]byte(s.ask(s.with("/data"), nil).body), &reading); err != nil || !reading.Finished {
 		t.Fatalf("%+v, %v", reading, err)
 	}
@@ -157,9 +157,9 @@ func TestReportError(t *testing.T) {
 func TestIndex(t *testing.T) {
 	r := readerOf(t, time.Millisecond, nil)
 	r.matrix = func(j *aggregate.Job) any { return j.Run }
-	now := &Reading{Number: 1, At: time.Now()}
+	now := &Snapshot{Number: 1, At: time.Now()}
 	r.addJob(now, nil, 1, aggregate.NewJob(aggregate.Options{}))
-	next := &Reading{Number: 2, At: time.Now()}
+	next := &Snapshot{Number: 2, At: time.Now()}
 	r.addJob(next, now, 1, aggregate.NewJob(aggregate.Options{}))
 	if next.Jobs[0].Index != 1 || next.Jobs[0].Matrices != 1 || string(next.sheets[0].packed().plain) != `""` {
 		t.Errorf("%+v", next.Jobs[0])

@@ -19,8 +19,8 @@ const hangsAfter = 5.0
 // the first of `status --json`: those that ended, then those in a call for the longest time.
 const mostProcesses = 10_000
 
-// Reading is what a run was doing at one moment: the answer to /data.
-type Reading struct {
+// Snapshot is what a run was doing at one moment: the answer to /data.
+type Snapshot struct {
 	Number   uint64    `json:"number"` // of readings since the server started
 	At       time.Time `json:"at"`
 	TookS    float64   `json:"reading_took_s"`
@@ -117,8 +117,8 @@ func waiting(e *aggregate.End, elapsed float64) Waiting {
 
 // read reads the recordings. It returns no error: Problem says what is wrong, even if reading
 // panics, because this process may also run the job.
-func (r *Reader) read(before *Reading) (out *Reading) {
-	out = &Reading{Number: 1, At: time.Now(), Jobs: []LiveJob{}}
+func (r *Reader) read(before *Snapshot) (out *Snapshot) {
+	out = &Snapshot{Number: 1, At: time.Now(), Jobs: []LiveJob{}}
 	if before != nil {
 		out.Number = before.Number + 1
 	}
@@ -134,7 +134,7 @@ func (r *Reader) read(before *Reading) (out *Reading) {
 	return out
 }
 
-func (r *Reader) readInto(out, before *Reading) {
+func (r *Reader) readInto(out, before *Snapshot) {
 	info, err := r.dir.ReadInfo()
 	if err != nil {
 		out.Problem = err.Error() // what the ranks do is shown nevertheless
@@ -173,7 +173,7 @@ func (r *Reader) readInto(out, before *Reading) {
 
 // addJob adds a job to a reading, with its matrices if they changed. index is its index among
 // all jobs of the run.
-func (r *Reader) addJob(out, before *Reading, index int, j *aggregate.Job) {
+func (r *Reader) addJob(out, before *Snapshot, index int, j *aggregate.Job) {
 	var earlier *LiveJob
 	var since time.Time
 	var sheets Sheets

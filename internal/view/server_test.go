@@ -303,7 +303,7 @@ func TestAnswers(t *testing.T) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
-	var reading Reading
+	var reading Snapshot
 	if err := json.Unmarshal([]byte(s.ask(s.with("/data"), nil).body), &reading); err != nil || len(reading.Jobs) != 1 {
 		t.Fatalf("%+v, %v", reading, err)
 	}
@@ -333,7 +333,7 @@ func TestAnswers(t *testing.T) {
 	if err := s.dir.WriteInfo(&rundir.Info{Start: time.Now().Add(-time.Hour), ExitStatus: &status}); err != nil {
 		t.Fatal(err)
 	}
-	reading = Reading{}
+	reading = Snapshot{}
 	if err := json.Unmarshal([]byte(s.ask(s.with("/data?after=1"), nil).body), &reading); err != nil || !reading.Finished {
 		t.Errorf("after the end: %+v, %v", reading, err)
 	}
@@ -355,7 +355,7 @@ func TestReadOnce(t *testing.T) {
 	for range 50 {
 		all.Go(func() {
 			for number := uint64(0); number < 3; {
-				var reading Reading
+				var reading Snapshot
 				if err := json.Unmarshal([]byte(s.ask(s.with(fmt.Sprint("/data?after=", number)), nil).body), &reading); err != nil {
 					t.Error(err)
 					return
@@ -576,7 +576,7 @@ func TestHostileNames(t *testing.T) {
 	p.Program, p.Run, p.Comms[0].Name = `/opt/</script><script>alert(1)</script>`, "\"},{\x00", `<img src=x onerror=alert(2)>`
 	s := serve(t, p)
 	got := s.ask(s.with("/data"), nil)
-	var reading Reading
+	var reading Snapshot
 	if err := json.Unmarshal([]byte(got.body), &reading); err != nil || got.head.Get("Content-Type") != "application/json" || strings.Contains(got.body, "<") {
 		t.Errorf("%v, %s: %s", err, got.head.Get("Content-Type"), got.body)
 	}

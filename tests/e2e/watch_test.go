@@ -24,7 +24,7 @@ func TestWatch(t *testing.T) {
 		_, text := watch(t, h)
 		var found *view.LiveJob
 		for found == nil && lines.Scan() {
-			var r view.Reading
+			var r view.Snapshot
 			if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
 				t.Fatalf("%v: %s", err, lines.Bytes())
 			}
@@ -92,7 +92,7 @@ func TestWatchHangsLater(t *testing.T) {
 		_, lines := watch(t, h, "--json")
 		var waiting, stuck time.Duration // after the program began to hang
 		for stuck == 0 && lines.Scan() {
-			var r view.Reading
+			var r view.Snapshot
 			if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
 				t.Fatalf("%v: %s", err, lines.Bytes())
 			}
@@ -117,6 +117,6 @@ func TestWatchHangsLater(t *testing.T) {
 
 // since returns how long ago a call began that had lasted for some seconds when a reading was
 // made.
-func since(r *view.Reading, lasted float64) time.Duration {
+func since(r *view.Snapshot, lasted float64) time.Duration {
 	return time.Since(r.At) + time.Duration(lasted*float64(time.Second))
 }
