@@ -109,7 +109,7 @@ func (o *viewOptions) serve(dir rundir.Dir, log io.Writer) (*view.Server, error)
 	v := &viewedRun{dir: dir, log: log}
 	reader := view.NewReader(dir, func(j *aggregate.Job) any { return page.MatricesOf(j) })
 	reader.Ended = o.ended
-	server, err := view.Listen(view.Content{Page: html.Bytes(), Policy: page.ServedPolicy(), Report: v.report, Pairs: v.pairs, Events: v.events,
+	server, err := view.Listen(view.Served{Page: html.Bytes(), Policy: page.ServedPolicy(), Report: v.report, Pairs: v.pairs, Events: v.events,
 		Reader: reader}, o.address, o.port)
 	if err != nil {
 		return nil, usage(err)

@@ -31,8 +31,8 @@ const (
 	pollTime   = 8 * time.Second // longest time for which /data waits for a reading
 )
 
-// Content is what a server shows.
-type Content struct {
+// Served is what a server shows.
+type Served struct {
 	Page   []byte // the application, without data
 	Policy string // its Content-Security-Policy
 	Reader *Reader
@@ -46,7 +46,7 @@ type Content struct {
 
 // Server serves the page of one run.
 type Server struct {
-	Content
+	Served
 	token    string
 	address  string // as the user gave it
 	ip       net.IP // on which it listens
@@ -62,13 +62,13 @@ type Server struct {
 
 // Listen returns a server that listens on an address of this machine, and on a port that the
 // system chooses if port is 0.
-func Listen(c Content, address string, port int) (*Server, error) {
+func Listen(c Served, address string, port int) (*Server, error) {
 	l, err := net.Listen("tcp", net.JoinHostPort(address, strconv.Itoa(port)))
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", address, err)
 	}
 	at := l.Addr().(*net.TCPAddr)
-	s := &Server{Content: c, token: newToken(), address: address, ip: at.IP, port: at.Port, loopback: at.IP.IsLoopback(), listener: l}
+	s := &Server{Served: c, token: newToken(), address: address, ip: at.IP, port: at.Port, loopback: at.IP.IsLoopback(), listener: l}
 	s.last.Store(time.Now().UnixNano())
 	return s, nil
 }

@@ -44,7 +44,7 @@ func serve(t *testing.T, profiles ...*profile.Profile) *served {
 			t.Fatal(err)
 		}
 	}
-	c := Content{Page: []byte("<!DOCTYPE html>"), Policy: "default-src 'none'", Reader: NewReader(dir, func(*aggregate.Job) any { return []int{} }),
+	c := Served{Page: []byte("<!DOCTYPE html>"), Policy: "default-src 'none'", Reader: NewReader(dir, func(*aggregate.Job) any { return []int{} }),
 		Report: func() (any, error) { return "the report", nil },
 		Pairs: func(job int, from, to profile.RankSet) (any, error) {
 			return fmt.Sprintf("job %d: %v to %v", job, from, to), nil
@@ -204,7 +204,7 @@ func TestListen(t *testing.T) {
 		}
 	}
 	for address, want := range map[string]string{"localhost": "127.0.0.1", "": "127.0.0.1", "0.0.0.0": "127.0.0.1", "127.0.0.2": "127.0.0.2"} {
-		s, err := Listen(Content{}, address, 0)
+		s, err := Listen(Served{}, address, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,7 +213,7 @@ func TestListen(t *testing.T) {
 			t.Errorf("on %q: %s, want %s", address, s.URL(), got)
 		}
 	}
-	if _, err := Listen(Content{}, "203.0.113.1", 0); err == nil || !strings.HasPrefix(err.Error(), "listen on 203.0.113.1: ") {
+	if _, err := Listen(Served{}, "203.0.113.1", 0); err == nil || !strings.HasPrefix(err.Error(), "listen on 203.0.113.1: ") {
 		t.Errorf("an address of another machine: %v", err)
 	}
 }
@@ -507,7 +507,7 @@ func TestIdle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := Listen(Content{Reader: NewReader(dir, nil)}, "127.0.0.1", 0)
+	s, err := Listen(Served{Reader: NewReader(dir, nil)}, "127.0.0.1", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
