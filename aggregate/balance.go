@@ -125,7 +125,7 @@ func (s *Summary) addLineBalances(j *Job, ms *matrix.ByClass) {
 		return
 	}
 	sent, received := make([]matrix.Volume, n), make([]matrix.Volume, n)
-	for _, c := range []matrix.Class{matrix.External, matrix.OneSided} {
+	for _, c := range []matrix.TrafficClass{matrix.External, matrix.OneSided} {
 		ms[c].AddLineSums(sent, received)
 	}
 	if !ms[matrix.External].Empty() || !ms[matrix.OneSided].Empty() {
@@ -200,7 +200,7 @@ func (s *Summary) addSplits(j *Job, ms *matrix.ByClass) {
 	s.Localities = []Locality{}
 	for c, split := range splits {
 		if !ms[c].Empty() {
-			s.Localities = append(s.Localities, Locality{matrix.Class(c).String(), split.Within, split.Between, split.Unknown})
+			s.Localities = append(s.Localities, Locality{matrix.TrafficClass(c).String(), split.Within, split.Between, split.Unknown})
 		}
 	}
 	if len(orders) == 0 || direct.Empty() {

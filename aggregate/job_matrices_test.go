@@ -33,7 +33,7 @@ func bytesOf(v matrix.Volume) uint64    { return v.Bytes }
 func messagesOf(v matrix.Volume) uint64 { return v.Messages }
 
 func TestMatricesOfFixture(t *testing.T) {
-	want := map[matrix.Class][2][4][4]uint64{
+	want := map[matrix.TrafficClass][2][4][4]uint64{
 		matrix.External: {
 			{{0, 30, 7, 0}, {0, 0, 33, 7}, {0, 0, 0, 36}, {39, 0, 0, 0}},
 			{{0, 3, 1, 0}, {0, 0, 3, 1}, {0, 0, 0, 3}, {3, 0, 0, 0}},

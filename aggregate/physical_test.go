@@ -74,7 +74,7 @@ func TestPhysicalSelected(t *testing.T) {
 		ms := builder.Matrices()
 		for class := range ms {
 			if got := ms[class].Total(); got != c.want[class] {
-				t.Errorf("%s: %s: got %v, want %v", name, matrix.Class(class), got, c.want[class])
+				t.Errorf("%s: %s: got %v, want %v", name, matrix.TrafficClass(class), got, c.want[class])
 			}
 		}
 		if c.s.Physical != slices.Equal(builder.PhysicalUnknown, []int{2}) {

@@ -262,7 +262,7 @@ func matrixTotals(ms *matrix.ByClass) []MatrixTotals {
 	out := []MatrixTotals{}
 	for c := range ms {
 		if n := ms[c].Len(); n > 0 {
-			out = append(out, MatrixTotals{matrix.Class(c).String(), ms[c].Total(), n})
+			out = append(out, MatrixTotals{matrix.TrafficClass(c).String(), ms[c].Total(), n})
 		}
 	}
 	return out

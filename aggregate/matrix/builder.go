@@ -230,7 +230,7 @@ func (b *Builder) Matrices() *ByClass {
 func (b *Builder) InternalApart() bool { return !b.internal.Empty() }
 
 // InAll reports whether the matrix of class All includes that of another class.
-func (b *Builder) InAll(c Class) bool { return c != Internal || !b.InternalApart() }
+func (b *Builder) InAll(c TrafficClass) bool { return c != Internal || !b.InternalApart() }
 
 // Placed returns the volume of the selected rows, and how much of it is in the
 // matrices ms of the Builder. The rest went to processes of other jobs, or to

@@ -2,17 +2,17 @@ package matrix
 
 import "github.com/mpitrace/mpitrace/profile"
 
-// Class defines which calls a matrix of a job counts. The classes correspond to
+// TrafficClass defines which calls a matrix of a job counts. The classes correspond to
 // the lines of .prof files: External to E, Internal to I, OneSided to S and R,
 // and Collective to C.
-type Class int
+type TrafficClass int
 
 const (
-	All        Class = iota // the sum of the others; see ByClass for Internal
-	External                // point-to-point, sent by the program
-	Internal                // sent by the MPI library on its own behalf
-	OneSided                // remote writes and reads, as data moved
-	Collective              // logical volume of collectives
+	All        TrafficClass = iota // the sum of the others; see ByClass for Internal
+	External                       // point-to-point, sent by the program
+	Internal                       // sent by the MPI library on its own behalf
+	OneSided                       // remote writes and reads, as data moved
+	Collective                     // logical volume of collectives
 	NumClasses
 
 	// Direct is External and OneSided added up: what the program sent without
@@ -23,10 +23,10 @@ const (
 var classNames = [...]string{"all", "external", "internal", "osc", "coll", "direct"}
 
 // String returns the name of the class, as used in file names.
-func (c Class) String() string { return classNames[c] }
+func (c TrafficClass) String() string { return classNames[c] }
 
 // classOf returns the class, other than All, that counts flows of a kind.
-func classOf(k profile.Kind) Class {
+func classOf(k profile.Kind) TrafficClass {
 	switch k {
 	case profile.External:
 		return External
@@ -57,7 +57,7 @@ func (ms *ByClass) Direct() *Matrix {
 		return &ms[External] // saves a copy
 	}
 	sum := new(Matrix)
-	for _, c := range []Class{External, OneSided} {
+	for _, c := range []TrafficClass{External, OneSided} {
 		sum.Merge(&ms[c])
 	}
 	return sum

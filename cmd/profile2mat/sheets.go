@@ -72,7 +72,7 @@ func (o *options) sheets(j *source.Traffic, log io.Writer) ([]*sheet, error) {
 // every cell. If classes, calls or directions were selected, one picture shows
 // all that was selected, and one each of its classes.
 func (o *options) choosePictures(out []*sheet) {
-	has := func(c matrix.Class) bool { return out[c].Pairs > 0 }
+	has := func(c matrix.TrafficClass) bool { return out[c].Pairs > 0 }
 	if o.selection.Kinds() || !has(matrix.Direct) && !has(matrix.Collective) {
 		for _, s := range out[:matrix.Direct] {
 			s.picture = s.wanted
@@ -80,7 +80,7 @@ func (o *options) choosePictures(out []*sheet) {
 		return
 	}
 	both := has(matrix.External) && has(matrix.OneSided)
-	for c, show := range map[matrix.Class]bool{matrix.Direct: true, matrix.External: both, matrix.OneSided: both,
+	for c, show := range map[matrix.TrafficClass]bool{matrix.Direct: true, matrix.External: both, matrix.OneSided: both,
 		matrix.Collective: true, matrix.Internal: true} {
 		out[c].picture = show && has(c)
 	}
@@ -90,7 +90,7 @@ func (o *options) choosePictures(out []*sheet) {
 // of one class, its sheet shares the matrix of All.
 func (o *options) sheetsOf(j *source.Traffic, lines lines, ms *matrix.ByClass) []*sheet {
 	out, used := make([]*sheet, len(ms)+1), 0
-	beside := func(c matrix.Class) bool { return c == matrix.Internal && j.Builder.InternalApart() }
+	beside := func(c matrix.TrafficClass) bool { return c == matrix.Internal && j.Builder.InternalApart() }
 	for c := matrix.External; c < matrix.NumClasses; c++ {
 		if !ms[c].Empty() && !beside(c) {
 			used++
@@ -168,7 +168,7 @@ func (o *options) lines(j *source.Traffic) (lines, error) {
 	return lines{n: j.Size(), name: "rank"}, nil
 }
 
-func (o *options) sheet(j *source.Traffic, by lines, m *matrix.Matrix, c matrix.Class) *sheet {
+func (o *options) sheet(j *source.Traffic, by lines, m *matrix.Matrix, c matrix.TrafficClass) *sheet {
 	if o.ranks != nil || o.from != nil || o.to != nil {
 		m = m.Restrict(o.takes(o.from), o.takes(o.to))
 	}

@@ -29,11 +29,11 @@ type formula struct {
 	total synth.Volume
 }
 
-func formulas(j *synth.Job) map[matrix.Class]formula {
+func formulas(j *synth.Job) map[matrix.TrafficClass]formula {
 	all := j.TotalP2P()
 	all.Bytes += j.TotalColl().Bytes
 	all.Messages += j.TotalColl().Messages
-	return map[matrix.Class]formula{
+	return map[matrix.TrafficClass]formula{
 		matrix.External: {j.P2P, j.TotalP2P()}, matrix.Collective: {j.Coll, j.TotalColl()}, matrix.All: {j.All, all}}
 }
 
@@ -47,12 +47,12 @@ func (f formula) table(n int) formula {
 }
 
 // sheetsOf builds the matrices of a job as profile2mat does.
-func sheetsOf(t testing.TB, j *synth.Job) map[matrix.Class]*Sheet {
+func sheetsOf(t testing.TB, j *synth.Job) map[matrix.TrafficClass]*Sheet {
 	builder := matrix.NewBuilder(nil)
 	if err := j.Each(func(p *profile.Profile) error { builder.Add(p); return nil }); err != nil {
 		t.Fatal(err)
 	}
-	ms, out := builder.Matrices(), map[matrix.Class]*Sheet{}
+	ms, out := builder.Matrices(), map[matrix.TrafficClass]*Sheet{}
 	for c := range formulas(j) {
 		out[c] = &Sheet{Matrix: &ms[c], N: j.Ranks, Line: "rank", Program: j.Name, Class: c}
 	}

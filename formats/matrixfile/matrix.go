@@ -48,7 +48,7 @@ type Sheet struct {
 	Pairs     int  // number of pairs with an entry, counting each direction, or a lower bound of it
 
 	Program, Run string
-	Class        matrix.Class
+	Class        matrix.TrafficClass
 	Physical     bool     // messages that the MPI library sent, not those that the program asked for
 	Selection    string   // description of what was selected; empty if everything was
 	Line         string   // what a line stands for: "rank", "node", "block of 64 ranks"

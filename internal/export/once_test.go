@@ -234,10 +234,10 @@ func TestTrafficInFile(t *testing.T) {
 	for c := range inMemory {
 		for name, m := range map[string][2]*matrix.Matrix{"ranks": {&inMemory[c], &inFile[c]}, "nodes": {inMemory[c].Fold(node), inFile[c].Fold(node)}} {
 			if m[0].Len() != m[1].Len() {
-				t.Errorf("%v of %s: %d and %d entries", matrix.Class(c), name, m[0].Len(), m[1].Len())
+				t.Errorf("%v of %s: %d and %d entries", matrix.TrafficClass(c), name, m[0].Len(), m[1].Len())
 			}
 			matrix.Differences(m[0], m[1], func(p matrix.Pair, v, w matrix.Volume) {
-				t.Errorf("%v of %s, %v: %v and %v", matrix.Class(c), name, p, v, w)
+				t.Errorf("%v of %s, %v: %v and %v", matrix.TrafficClass(c), name, p, v, w)
 			})
 		}
 	}

@@ -14,7 +14,7 @@ import (
 // one-sided calls or, if there are none, everything. What an MPI library sends for a
 // collective is not recorded. Its logical volume is far more than that: each rank of an
 // MPI_Allreduce sends its data to each other.
-func Counted(ms *matrix.ByClass) (*matrix.Matrix, matrix.Class) {
+func Counted(ms *matrix.ByClass) (*matrix.Matrix, matrix.TrafficClass) {
 	if direct := ms.Direct(); !direct.Empty() {
 		return direct, matrix.Direct
 	}

@@ -45,7 +45,7 @@ func (s *summaryText) pairsText() {
 }
 
 // pairsOf returns the number of pairs in a matrix.
-func (s *summaryText) pairsOf(c matrix.Class) int {
+func (s *summaryText) pairsOf(c matrix.TrafficClass) int {
 	i := slices.IndexFunc(s.Traffic, func(t aggregate.MatrixTotals) bool { return t.Class == c.String() })
 	if i < 0 {
 		return 0
