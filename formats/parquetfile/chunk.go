@@ -87,18 +87,18 @@ func (c *Chunk) SetBools(values []uint8) {
 	}
 }
 
-// Order is the order of a column's numbers.
-type Order uint8
+// SortOrder is the order of a column's numbers.
+type SortOrder uint8
 
 const (
-	Signed Order = iota
+	Signed SortOrder = iota
 	Unsigned
 	Doubles // the numbers are the bits of doubles
 )
 
 // SetIntegers sets numbers. If alike is set, many are equal, and it encodes
 // them with a dictionary unless there are too many different ones.
-func SetIntegers[V int32 | int64](c *Chunk, values []V, order Order, alike bool) {
+func SetIntegers[V int32 | int64](c *Chunk, values []V, order SortOrder, alike bool) {
 	c.has(len(values))
 	smallest, largest := rangeOf(values, order)
 	c.setRange(smallest, largest, order)
@@ -176,18 +176,18 @@ func (c *Chunk) SetTextRange(smallest, largest string) {
 
 // SetIntegerRange sets the smallest and the largest of the numbers, which are
 // integers.
-func SetIntegerRange[V int32 | int64](c *Chunk, values []V, order Order) {
+func SetIntegerRange[V int32 | int64](c *Chunk, values []V, order SortOrder) {
 	smallest, largest := rangeOf(values, order)
 	c.setRange(smallest, largest, order)
 }
 
-func (c *Chunk) setRange(smallest, largest []byte, order Order) {
+func (c *Chunk) setRange(smallest, largest []byte, order SortOrder) {
 	c.min, c.max, c.signed = smallest, largest, order != Unsigned
 }
 
 // rangeOf returns the smallest and the largest number, encoded; nil if there
 // are none.
-func rangeOf[V int32 | int64](values []V, order Order) (smallest, largest []byte) {
+func rangeOf[V int32 | int64](values []V, order SortOrder) (smallest, largest []byte) {
 	if len(values) == 0 {
 		return nil, nil
 	}

@@ -106,7 +106,7 @@ func (c *Column[T]) parquetNumber(row T) (uint64, bool) {
 	return v, ok
 }
 
-func orderOf(t Type) parquetfile.Order {
+func orderOf(t Type) parquetfile.SortOrder {
 	switch t {
 	case Uint8, Uint32, Uint64:
 		return parquetfile.Unsigned
