@@ -13,15 +13,15 @@ import (
 // SiteChange is the change at a call site. Its place is that in B, or that in A
 // if it is gone.
 type SiteChange struct {
-	Place
-	Callers []Place `json:"callers,omitempty"` // set if stacks were recorded
-	Call    string  `json:"call"`              // without MPI_
-	Was     *Place  `json:"moved_from"`        // the place in A if it is on another line; otherwise null
+	NamedPlace
+	Callers []NamedPlace `json:"callers,omitempty"` // set if stacks were recorded
+	Call    string       `json:"call"`              // without MPI_
+	Was     *NamedPlace  `json:"moved_from"`        // the place in A if it is on another line; otherwise null
 	Changes
 }
 
 func (c *SiteChange) String() string {
-	site := CallSite{Place: c.Place, Callers: c.Callers}
+	site := CallSite{NamedPlace: c.NamedPlace, Callers: c.Callers}
 	return site.String()
 }
 
@@ -125,7 +125,7 @@ func callersOf(sites []CallSite) int {
 }
 
 // places returns the call site and its callers.
-func (c *CallSite) places() []Place { return append([]Place{c.Place}, c.Callers...) }
+func (c *CallSite) places() []NamedPlace { return append([]NamedPlace{c.NamedPlace}, c.Callers...) }
 
 // group returns a text that is equal for call sites which may be the same in
 // two versions of a program.
@@ -147,7 +147,7 @@ func (c *CallSite) group() string {
 
 // compareLines orders the call sites of one group.
 func compareLines(a, b *CallSite) int {
-	return slices.CompareFunc(a.places(), b.places(), func(p, q Place) int {
+	return slices.CompareFunc(a.places(), b.places(), func(p, q NamedPlace) int {
 		if p.Line > 0 {
 			return cmp.Compare(p.Line, q.Line)
 		}
@@ -157,9 +157,9 @@ func compareLines(a, b *CallSite) int {
 
 func siteChange(a, b *CallSite) SiteChange {
 	at := cmp.Or(b, a)
-	c := SiteChange{Place: at.Place, Callers: at.Callers, Call: at.Call, Changes: changesOf(a.totals(), b.totals())}
+	c := SiteChange{NamedPlace: at.NamedPlace, Callers: at.Callers, Call: at.Call, Changes: changesOf(a.totals(), b.totals())}
 	if a != nil && b != nil && a.Line != b.Line {
-		c.Was = new(a.Place)
+		c.Was = new(a.NamedPlace)
 	}
 	return c
 }

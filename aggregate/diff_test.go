@@ -113,7 +113,7 @@ func TestCompareInverse(t *testing.T) {
 		if len(there.Calls) == 0 || len(there.Pairs.Most)+len(there.CallSites) == 0 {
 			t.Fatalf("nothing to invert in %+v", there)
 		}
-		if diff := gocmp.Diff(there, inverse(back), gocmp.AllowUnexported(Place{})); diff != "" {
+		if diff := gocmp.Diff(there, inverse(back), gocmp.AllowUnexported(NamedPlace{})); diff != "" {
 			t.Errorf("%s", diff)
 		}
 	}
@@ -218,7 +218,7 @@ func isends(function, lines string, bytes uint64) []CallSite {
 	for _, line := range strings.Fields(lines) {
 		n := 0
 		fmt.Sscan(line, &n)
-		out = append(out, CallSite{Call: "Isend", Place: Place{Function: function, File: fmt.Sprintf("/v%d/halo.c", bytes), Line: n, Module: "/bin/halo"},
+		out = append(out, CallSite{Call: "Isend", NamedPlace: NamedPlace{Function: function, File: fmt.Sprintf("/v%d/halo.c", bytes), Line: n, Module: "/bin/halo"},
 			Totals: Totals{Calls: 1, Bytes: bytes}, Sent: matrix.Volume{Bytes: bytes}})
 	}
 	return out
@@ -238,7 +238,7 @@ func matchText(c *SiteChange) string {
 
 func TestCompareSitesWithoutLines(t *testing.T) {
 	site := func(function, module string, offset, bytes uint64) CallSite {
-		return CallSite{Call: "Send", Place: Place{Function: function, Module: module, Offset: offset}, Sent: matrix.Volume{Bytes: bytes}}
+		return CallSite{Call: "Send", NamedPlace: NamedPlace{Function: function, Module: module, Offset: offset}, Sent: matrix.Volume{Bytes: bytes}}
 	}
 	a := []CallSite{site("swap", "/a/app", 0x10, 1), site("", "/a/lib.so", 0x40, 1), site("", "/a/lib.so", 0x50, 1)}
 	b := []CallSite{site("swap", "/b/app", 0x90, 2), site("", "/b/lib.so", 0x40, 2), site("", "/b/lib.so", 0x58, 2)}
@@ -255,8 +255,8 @@ func TestCompareSitesWithoutLines(t *testing.T) {
 // If only one job has stacks, or one has deeper ones, calls are compared as far
 // as both know the callers.
 func TestCompareSitesByCallers(t *testing.T) {
-	caller := func(line int) Place { return Place{Function: "step", File: "main.c", Line: line} }
-	called := func(bytes uint64, callers ...Place) CallSite {
+	caller := func(line int) NamedPlace { return NamedPlace{Function: "step", File: "main.c", Line: line} }
+	called := func(bytes uint64, callers ...NamedPlace) CallSite {
 		c := isends("swap", "10", bytes)[0]
 		c.Callers = callers
 		return c

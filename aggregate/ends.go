@@ -65,8 +65,8 @@ type OpenReceive struct {
 
 // Site is a call site, with its callers if stacks were recorded.
 type Site struct {
-	Place
-	Callers []Place `json:"callers,omitempty"` // innermost first; empty if stacks were not recorded
+	NamedPlace
+	Callers []NamedPlace `json:"callers,omitempty"` // innermost first; empty if stacks were not recorded
 }
 
 // endings collects the processes of a job that did not finalize.
@@ -316,5 +316,5 @@ func (s *Site) String() string {
 	if s == nil {
 		return ""
 	}
-	return labelsOf(s.Place, s.Callers)
+	return labelsOf(s.NamedPlace, s.Callers)
 }

@@ -29,7 +29,7 @@ func TestEnds(t *testing.T) {
 		Calls: []UnfinishedCall{{Call: "Recv", Class: "p2p", Direction: "recv", Communicator: "MPI_COMM_WORLD", Peer: 0, WorldPeer: 0,
 			Source: -1, WorldSource: -1, Bytes: &eight, Callsite: recv.Calls[0].Callsite, SinceS: 3, ForS: 7.002}},
 		OpenReceives: []OpenReceive{}}
-	if diff := cmp.Diff(want, recv, cmp.AllowUnexported(Place{})); diff != "" {
+	if diff := cmp.Diff(want, recv, cmp.AllowUnexported(NamedPlace{})); diff != "" {
 		t.Error(diff)
 	}
 	if site := recv.Calls[0].Callsite; site.String() != "exchange ring.c:40" || site != s.Ends[1].Calls[0].Callsite {

@@ -27,7 +27,7 @@ func TestPhysicalIsBeside(t *testing.T) {
 	b.Physical, b.Problems, b.NotMeasured = nil, a.Problems, a.NotMeasured
 	b.Traffic = slices.DeleteFunc(b.Traffic, func(m MatrixTotals) bool { return m.Class == matrix.Internal.String() })
 	b.Localities = slices.DeleteFunc(b.Localities, func(l Locality) bool { return l.Class == matrix.Internal.String() })
-	if diff := cmp.Diff(a, b, cmp.AllowUnexported(Place{})); diff != "" {
+	if diff := cmp.Diff(a, b, cmp.AllowUnexported(NamedPlace{})); diff != "" {
 		t.Errorf("summary (-without +with):\n%s", diff)
 	}
 }

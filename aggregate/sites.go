@@ -15,10 +15,10 @@ import (
 // may be compiled to several calls (unrolled loops, copies of inlined
 // functions). These are still one call site.
 type CallSite struct {
-	Place
-	Callers []Place `json:"callers,omitempty"` // innermost first; empty if stacks were not recorded
-	Call    string  `json:"call"`              // without MPI_
-	Class   string  `json:"class"`
+	NamedPlace
+	Callers []NamedPlace `json:"callers,omitempty"` // innermost first; empty if stacks were not recorded
+	Call    string       `json:"call"`              // without MPI_
+	Class   string       `json:"class"`
 	Totals
 	Sent     matrix.Volume `json:"sent"`     // sends and remote writes
 	Received matrix.Volume `json:"received"` // receives and remote reads
@@ -26,8 +26,8 @@ type CallSite struct {
 	SiteUsage
 }
 
-// Place is a place in the program, with its names as far as they are known.
-type Place struct {
+// NamedPlace is a place in the program, with its names as far as they are known.
+type NamedPlace struct {
 	Function string `json:"function"` // empty if not known
 	File     string `json:"file"`     // source file, empty if not known
 	Line     int    `json:"line"`     // 0 if not known
@@ -66,9 +66,9 @@ func (s *RankSpread) merge(o *RankSpread) {
 }
 
 // String returns the labels of the call site and of its callers.
-func (c *CallSite) String() string { return labelsOf(c.Place, c.Callers) }
+func (c *CallSite) String() string { return labelsOf(c.NamedPlace, c.Callers) }
 
-func labelsOf(at Place, callers []Place) string {
+func labelsOf(at NamedPlace, callers []NamedPlace) string {
 	text := at.Label
 	for i := range callers {
 		text += " < " + callers[i].Label
@@ -76,8 +76,8 @@ func labelsOf(at Place, callers []Place) string {
 	return text
 }
 
-func placeOf(f profile.Frame) Place {
-	return Place{f.Function, f.Source, f.Line, f.Path, f.BuildID, f.Offset, f.String()}
+func placeOf(f profile.Frame) NamedPlace {
+	return NamedPlace{f.Function, f.Source, f.Line, f.Path, f.BuildID, f.Offset, f.String()}
 }
 
 // sourceKey returns a key that is equal for stacks of the same places in the
@@ -213,7 +213,7 @@ func (s *siteSums) of(p *profile.Profile, at siteCall, class profile.Class) *sit
 		s.byKey[key] = i
 		c := &s.here[i]
 		c.traits = profile.TraitsOf(at.call)
-		c.Place, c.Callers, c.Call, c.Class = name.Place, name.Callers, at.call, class.String()
+		c.NamedPlace, c.Callers, c.Call, c.Class = name.NamedPlace, name.Callers, at.call, class.String()
 	}
 	s.byCall[at] = i
 	c := &s.here[i]

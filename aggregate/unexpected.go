@@ -109,9 +109,9 @@ func (s lateReceiveSums) add(p *profile.Profile) {
 // empty.
 func siteOf(frames []profile.Frame) Site {
 	if len(frames) == 0 {
-		return Site{Place: Place{Label: "unknown"}}
+		return Site{NamedPlace: NamedPlace{Label: "unknown"}}
 	}
-	s := Site{Place: placeOf(frames[0])}
+	s := Site{NamedPlace: placeOf(frames[0])}
 	for _, f := range frames[1:] {
 		s.Callers = append(s.Callers, placeOf(f))
 	}
@@ -165,7 +165,7 @@ func (s lateReceiveSums) sites(all *siteSums) []LateReceives {
 	slices.SortFunc(out, func(a, b LateReceives) int {
 		return cmp.Or(cmp.Compare(b.Late, a.Late), cmp.Compare(b.Queue, a.Queue), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
 			cmp.Compare(a.Module, b.Module), cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Call, b.Call),
-			slices.CompareFunc(a.Callers, b.Callers, func(x, y Place) int { return cmp.Compare(x.Offset, y.Offset) }),
+			slices.CompareFunc(a.Callers, b.Callers, func(x, y NamedPlace) int { return cmp.Compare(x.Offset, y.Offset) }),
 			compareBools(a.Others, b.Others), compareObjects(a.Communicator, b.Communicator))
 	})
 	return out

@@ -151,7 +151,7 @@ func TestDiffHalo(t *testing.T) {
 		checkHaloPairs(t, d, x, y)
 		checkFailIfWorse(t, a, b)
 		files := call("diff", "--json", "--ignore-time", "--top", "all", a+"/profile.arrow", b+"/profile.arrow")
-		if diff := cmp.Diff(d, diffs(t, files)[0], cmp.AllowUnexported(aggregate.Place{})); diff != "" {
+		if diff := cmp.Diff(d, diffs(t, files)[0], cmp.AllowUnexported(aggregate.NamedPlace{})); diff != "" {
 			t.Errorf("of Arrow files:\n%s", diff)
 		}
 	})

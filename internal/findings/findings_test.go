@@ -19,7 +19,7 @@ func computing(useful ...float64) *aggregate.Summary {
 	const run = 10.0
 	s := &aggregate.Summary{Timing: profile.TimingExact.String(), RanksRecorded: len(useful)}
 	p := &aggregate.POP{RuntimeNs: run * 1e9, Ranks: len(useful)}
-	site := aggregate.CallSite{Place: aggregate.Place{Label: "step app.c:7"}, Call: "Allreduce", Class: profile.AllToAll.String()}
+	site := aggregate.CallSite{NamedPlace: aggregate.NamedPlace{Label: "step app.c:7"}, Call: "Allreduce", Class: profile.AllToAll.String()}
 	for rank, u := range useful {
 		ns := (run - u) * 1e9
 		s.Ranks = append(s.Ranks, aggregate.RankTimes{Rank: rank, ApplicationTimeS: run, MPIShare: (run - u) / run, MPITimeS: run - u,
@@ -220,7 +220,7 @@ func TestAbort(t *testing.T) {
 	code, status := int32(-1), 255
 	s := computing(9.9, 9.9)
 	s.Ends = []aggregate.End{{Rank: 1, State: profile.EndExited, Status: &status, Calls: []aggregate.UnfinishedCall{{Call: "Abort", ErrorCode: &code,
-		Callsite: &aggregate.Site{Place: aggregate.Place{Label: "fail app.c:9"}}}}}, {Rank: 0, State: profile.EndKilled, Signal: "SIGTERM"}}
+		Callsite: &aggregate.Site{NamedPlace: aggregate.NamedPlace{Label: "fail app.c:9"}}}}}, {Rank: 0, State: profile.EndKilled, Signal: "SIGTERM"}}
 	want := "Rank 1 called Abort at fail app.c:9 with error code -1. Afterwards 1 other process ended without MPI_Finalize."
 	if found := Of(s, nil); len(found) != 1 || found[0].Text != want {
 		t.Errorf("%+v", found)

@@ -67,15 +67,15 @@ const (
 
 // Change is a quantity that differs between two versions.
 type Change struct {
-	Of      ChangeKind            `json:"of"`
-	Name    string                `json:"name"`              // of the total or the call; the place of a call site, in B unless it is gone
-	Call    string                `json:"call,omitempty"`    // of a call site, without MPI_
-	Was     *aggregate.Place      `json:"moved_from"`        // place in A if the call site is on another line; otherwise null
-	Callers []aggregate.Place     `json:"callers,omitempty"` //
-	Status  aggregate.DiffStatus  `json:"status"`            // changed, new or gone
-	Measure aggregate.MeasureName `json:"measure"`
-	A       RepeatedValue         `json:"a"`
-	B       RepeatedValue         `json:"b"`
+	Of      ChangeKind             `json:"of"`
+	Name    string                 `json:"name"`              // of the total or the call; the place of a call site, in B unless it is gone
+	Call    string                 `json:"call,omitempty"`    // of a call site, without MPI_
+	Was     *aggregate.NamedPlace  `json:"moved_from"`        // place in A if the call site is on another line; otherwise null
+	Callers []aggregate.NamedPlace `json:"callers,omitempty"` //
+	Status  aggregate.DiffStatus   `json:"status"`            // changed, new or gone
+	Measure aggregate.MeasureName  `json:"measure"`
+	A       RepeatedValue          `json:"a"`
+	B       RepeatedValue          `json:"b"`
 }
 
 // Difference returns the difference of the medians.
@@ -241,7 +241,7 @@ func (p *versionPairs) sites() (out []Change) {
 				head = Change{Of: OfCallSite, Name: at.Label, Call: at.Call, Callers: at.Callers}
 			}
 			if x != nil && y != nil && x.Line != y.Line {
-				head.Was = new(x.Place)
+				head.Was = new(x.NamedPlace)
 			}
 			heads[key] = head
 			if x != nil {

@@ -40,10 +40,10 @@ type Point struct {
 // as a power of it. The exponent is -1 if the time is divided among the ranks, 0 if
 // each rank takes as long on any number, and 1 if it is proportional to the number.
 type Growth struct {
-	Label    string            `json:"label"`
-	Call     string            `json:"call,omitempty"` // without MPI_
-	Callers  []aggregate.Place `json:"callers,omitempty"`
-	Exponent float64           `json:"exponent"`
+	Label    string                 `json:"label"`
+	Call     string                 `json:"call,omitempty"` // without MPI_
+	Callers  []aggregate.NamedPlace `json:"callers,omitempty"`
+	Exponent float64                `json:"exponent"`
 	// Error is the standard error of the exponent; null if there are fewer than
 	// three numbers of ranks.
 	Error  *float64      `json:"exponent_error"`

@@ -197,7 +197,7 @@ func relativeText(share float64) string {
 type diffRow struct {
 	name string
 	*aggregate.Changes
-	callers []aggregate.Place
+	callers []aggregate.NamedPlace
 }
 
 // listText prints a list of changes, with a line for each measure that changed.
@@ -299,7 +299,7 @@ func (d *diffText) siteWidth() int {
 
 // siteText returns a call site and the MPI function. If the call was at another
 // line in A, the text includes that line.
-func (d *diffText) siteText(at *aggregate.Place, was *aggregate.Place, call string) string {
+func (d *diffText) siteText(at *aggregate.NamedPlace, was *aggregate.NamedPlace, call string) string {
 	call = " " + d.clean(call)
 	if was != nil {
 		call = fmt.Sprintf(" (A: %d)", was.Line) + call
@@ -315,7 +315,7 @@ func (d *diffText) sitesText() {
 		if c.Was != nil {
 			moved++
 		}
-		rows[i] = diffRow{d.siteText(&c.Place, c.Was, c.Call), &c.Changes, c.Callers}
+		rows[i] = diffRow{d.siteText(&c.NamedPlace, c.Was, c.Call), &c.Changes, c.Callers}
 	}
 	d.listText("call site", rows)
 	if moved > 0 {
@@ -349,7 +349,7 @@ func (d *diffText) lateText() {
 	list, more := top(d.Late, d.Top)
 	for i := range list {
 		c := &list[i]
-		t.Add(d.line(d.siteText(&c.Place, c.Was, c.Call), c.Late, text.Count)...)
+		t.Add(d.line(d.siteText(&c.NamedPlace, c.Was, c.Call), c.Late, text.Count)...)
 	}
 	d.changed(t, more, "call site")
 }

@@ -112,7 +112,7 @@ func (o *printer) ofRank(ns uint64, rank int) string {
 }
 
 // callers returns lines of callers, with as many in a line as fit.
-func (o *printer) callers(indent string, callers []aggregate.Place) (lines []string) {
+func (o *printer) callers(indent string, callers []aggregate.NamedPlace) (lines []string) {
 	line, width := "", cmp.Or(o.Width, callersWidth)
 	for _, c := range callers {
 		arrow := o.pick(" ← ", " <- ")

@@ -19,13 +19,13 @@ const (
 func (j *JobData) AddSources(sites []aggregate.CallSite) {
 	j.Sources = map[string]SourceLines{}
 	wanted := map[string][]int{} // lines by file
-	want := func(p *aggregate.Place) {
+	want := func(p *aggregate.NamedPlace) {
 		if p.File != "" && p.Line > 0 {
 			wanted[p.File] = append(wanted[p.File], p.Line)
 		}
 	}
 	for i := range sites {
-		want(&sites[i].Place)
+		want(&sites[i].NamedPlace)
 	}
 	for file, at := range wanted {
 		lines := readLines(file)
