@@ -30,19 +30,19 @@ type CommTraffic struct {
 	Name    string
 	Rank    int   // world rank of the process
 	Members []int // world ranks
-	O2A     Volume
-	A2O     Volume
-	A2A     Volume
+	O2A     FlowVolume
+	A2O     FlowVolume
+	A2A     FlowVolume
 }
 
-// Volume is a number of bytes and the number of operations that moved them.
-type Volume struct {
+// FlowVolume is a number of bytes and the number of operations that moved them.
+type FlowVolume struct {
 	Bytes uint64 `json:"bytes"`
 	Count uint64 `json:"count"`
 }
 
 // Add adds w to v.
-func (v *Volume) Add(w Volume) { v.Bytes += w.Bytes; v.Count += w.Count }
+func (v *FlowVolume) Add(w FlowVolume) { v.Bytes += w.Bytes; v.Count += w.Count }
 
 // Traffic is the content of a .prof file: sums per pair of processes and per
 // communicator. Flows are sorted by Kind (E, I, S and R together, C), then by
@@ -255,11 +255,11 @@ func (p *Profile) commTraffic() []CommTraffic {
 		}
 		switch {
 		case r.Class == OneToAll && r.Direction == Send:
-			t.O2A.Add(Volume{r.Bytes, ops})
+			t.O2A.Add(FlowVolume{r.Bytes, ops})
 		case r.Class == AllToAll && r.Direction == Send:
-			t.A2A.Add(Volume{r.Bytes, ops})
+			t.A2A.Add(FlowVolume{r.Bytes, ops})
 		case r.Class == AllToOne && r.Direction == Recv:
-			t.A2O.Add(Volume{r.Bytes, ops})
+			t.A2O.Add(FlowVolume{r.Bytes, ops})
 		}
 	}
 	return out

@@ -72,7 +72,7 @@ func TestOpenMPIFile(t *testing.T) {
 			t.Errorf("%s: got %d bytes in %d messages, want %v", key, f.Bytes, f.Messages, want)
 		}
 	}
-	want := profile.CommTraffic{Name: "odd and even", Rank: 0, Members: []int{2, 0}, A2A: profile.Volume{Bytes: 8, Count: 1}}
+	want := profile.CommTraffic{Name: "odd and even", Rank: 0, Members: []int{2, 0}, A2A: profile.FlowVolume{Bytes: 8, Count: 1}}
 	if diff := cmp.Diff(want, traffic.Comms[0]); diff != "" {
 		t.Error(diff)
 	}
@@ -89,8 +89,8 @@ func TestWriter(t *testing.T) {
 			{Kind: profile.External, From: 2, To: 3, Bytes: 1<<64 - 1, Messages: 7, Histogram: &h},
 		},
 		Comms: []profile.CommTraffic{
-			{Name: "two\nlines", Rank: 2, Members: []int{3, profile.PeerElsewhere, 2}, O2A: profile.Volume{Bytes: 8, Count: 1},
-				A2O: profile.Volume{Bytes: 9, Count: 2}, A2A: profile.Volume{Bytes: 10, Count: 3}},
+			{Name: "two\nlines", Rank: 2, Members: []int{3, profile.PeerElsewhere, 2}, O2A: profile.FlowVolume{Bytes: 8, Count: 1},
+				A2O: profile.FlowVolume{Bytes: 9, Count: 2}, A2A: profile.FlowVolume{Bytes: 10, Count: 3}},
 		},
 	}
 	want := "# POINT TO POINT\n" +
@@ -130,7 +130,7 @@ func TestReaderAccepts(t *testing.T) {
 		{"a long histogram", "E\t1\t2\t30 bytes\t4 msgs sent\t" + long + "\n", e(&profile.Histogram{0: 1, 65: 5})},
 		{"a pair twice", "E\t1\t2\t10 bytes\t1 msgs sent\t1\nE\t1\t2\t20 bytes\t3 msgs sent\t2,1\n", e(&profile.Histogram{3, 1})},
 		{"a block alone", "D\t\tprocs: 4,\nA2A\t4\t1 bytes\t2 msgs sent\n", &profile.Traffic{Comms: []profile.CommTraffic{
-			{Rank: 4, Members: []int{4}, A2A: profile.Volume{Bytes: 1, Count: 2}}}}},
+			{Rank: 4, Members: []int{4}, A2A: profile.FlowVolume{Bytes: 1, Count: 2}}}}},
 		{"members with commas and zeros too many", "D\tx\tprocs: 7,,00000000012,2147483647,\n", &profile.Traffic{Comms: []profile.CommTraffic{
 			{Name: "x", Rank: -1, Members: []int{7, 12, 2147483647}}}}},
 		{"a name that looks like members", "D\tx\tprocs: 1,2\tprocs: 3\n", &profile.Traffic{Comms: []profile.CommTraffic{

@@ -243,7 +243,7 @@ func (p *parser) blockVolume(kind string, line []byte) error {
 	if err != nil {
 		return err
 	}
-	var v profile.Volume
+	var v profile.FlowVolume
 	if v.Bytes, v.Count, err = volume(fields[2:]); err != nil {
 		return err
 	}
@@ -251,7 +251,7 @@ func (p *parser) blockVolume(kind string, line []byte) error {
 }
 
 // book adds a volume to the current block.
-func (p *parser) book(kind string, r int, v profile.Volume) error {
+func (p *parser) book(kind string, r int, v profile.FlowVolume) error {
 	c := &p.comm
 	if !p.inBlock {
 		return fmt.Errorf("an %s line that follows no D line", kind)

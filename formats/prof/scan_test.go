@@ -46,7 +46,7 @@ func TestScanTellsLineByLine(t *testing.T) {
 		"D\tsecond\tprocs: 1,2,3\n" +
 		"D\tthird\tprocs: 4\n"
 	wantComms := []profile.CommTraffic{
-		{Name: "first", Rank: 1, Members: []int{1, 2, 3}, O2A: profile.Volume{Bytes: 6, Count: 2}, A2A: profile.Volume{Bytes: 9, Count: 3}},
+		{Name: "first", Rank: 1, Members: []int{1, 2, 3}, O2A: profile.FlowVolume{Bytes: 6, Count: 2}, A2A: profile.FlowVolume{Bytes: 9, Count: 3}},
 		{Name: "second", Rank: -1, Members: []int{1, 2, 3}},
 		{Name: "third", Rank: -1, Members: []int{4}},
 	}

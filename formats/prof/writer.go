@@ -84,7 +84,7 @@ func writeComm(b *bufio.Writer, c *profile.CommTraffic) {
 	}
 	for _, v := range []struct {
 		kind   string
-		volume profile.Volume
+		volume profile.FlowVolume
 	}{{"O2A", c.O2A}, {"A2O", c.A2O}, {"A2A", c.A2A}} {
 		line = append(append(line[:0], v.kind...), '\t')
 		line = strconv.AppendInt(line, int64(c.Rank), 10)

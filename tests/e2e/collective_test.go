@@ -77,14 +77,14 @@ func eachForm(t *testing.T, program string, once func(form) map[string]volumes, 
 func checkRowSums(t *testing.T, ranks []*profile.Profile) {
 	t.Helper()
 	for _, p := range ranks {
-		var rows, pairs profile.Volume
+		var rows, pairs profile.FlowVolume
 		for _, r := range p.Rows {
 			if r.Direction == profile.Send {
-				rows.Add(profile.Volume{Bytes: r.Bytes, Count: r.Messages})
+				rows.Add(profile.FlowVolume{Bytes: r.Bytes, Count: r.Messages})
 			}
 		}
 		p.EachFlow(func(_ *profile.Row, f profile.Flow) {
-			pairs.Add(profile.Volume{Bytes: f.Bytes, Count: f.Messages})
+			pairs.Add(profile.FlowVolume{Bytes: f.Bytes, Count: f.Messages})
 		})
 		if rows != pairs {
 			t.Errorf("rank %d sent %+v by its rows, %+v over pairs", p.Rank, rows, pairs)
@@ -167,13 +167,13 @@ func TestCollectivesInPlace(t *testing.T) { eachForm(t, "in_place", sentInPlace)
 // TestBlocks checks the operations and bytes per class that collectives.c has
 // on MPI_COMM_WORLD.
 func TestBlocks(t *testing.T) {
-	type classes struct{ O2A, A2O, A2A profile.Volume }
+	type classes struct{ O2A, A2O, A2A profile.FlowVolume }
 	var all [4]classes
-	all[1].O2A = profile.Volume{Bytes: 3*10 + (14 + 16 + 17), Count: 2} // Bcast, Scatterv to 0, 2 and 3
-	all[3].O2A = profile.Volume{Bytes: 3 * 13, Count: 1}                // Scatter
-	all[0].A2O = profile.Volume{Bytes: 13 + 14 + 15, Count: 1}          // Gatherv from 1, 2 and 3
-	all[2].A2O = profile.Volume{Bytes: 3 * 11, Count: 1}                // Gather
-	all[3].A2O = profile.Volume{Bytes: 3 * 20, Count: 1}                // Reduce
+	all[1].O2A = profile.FlowVolume{Bytes: 3*10 + (14 + 16 + 17), Count: 2} // Bcast, Scatterv to 0, 2 and 3
+	all[3].O2A = profile.FlowVolume{Bytes: 3 * 13, Count: 1}                // Scatter
+	all[0].A2O = profile.FlowVolume{Bytes: 13 + 14 + 15, Count: 1}          // Gatherv from 1, 2 and 3
+	all[2].A2O = profile.FlowVolume{Bytes: 3 * 11, Count: 1}                // Gather
+	all[3].A2O = profile.FlowVolume{Bytes: 3 * 20, Count: 1}                // Reduce
 	for call, v := range sentByCollectives(form{}) {
 		switch call {
 		case "Bcast", "Scatter", "Scatterv", "Gather", "Gatherv", "Reduce":

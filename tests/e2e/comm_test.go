@@ -20,7 +20,7 @@ func TestCommunicators(t *testing.T) {
 			for _, p := range ranks {
 				diff(t, "members", []int{3, 2, 1, 0}, madeBy(t, p, "Comm_split").Members.Ranks())
 			}
-			checkBlock(t, ranks[2], []int{3, 2, 1, 0}, profile.Volume{Bytes: 3 * 40, Count: 1})
+			checkBlock(t, ranks[2], []int{3, 2, 1, 0}, profile.FlowVolume{Bytes: 3 * 40, Count: 1})
 		})
 	})
 	t.Run("duplicate of a part", func(t *testing.T) {
@@ -242,7 +242,7 @@ func pointToPointByComm(ranks []*profile.Profile) map[string]volumes {
 
 // checkBlock requires that the .prof file has a D block with these members, and
 // the O2A volume of the calls of which the process was the root.
-func checkBlock(t *testing.T, p *profile.Profile, members []int, o2a profile.Volume) {
+func checkBlock(t *testing.T, p *profile.Profile, members []int, o2a profile.FlowVolume) {
 	t.Helper()
 	for _, block := range p.Traffic().Comms {
 		if len(block.Members) == len(members) && block.Members[0] == members[0] {

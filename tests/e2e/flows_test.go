@@ -13,11 +13,11 @@ import (
 type pair struct{ From, To int }
 
 // volumes holds bytes and messages by pair.
-type volumes map[pair]profile.Volume
+type volumes map[pair]profile.FlowVolume
 
 func (v volumes) add(from, to int, bytes, messages uint64) {
 	sum := v[pair{from, to}]
-	sum.Add(profile.Volume{Bytes: bytes, Count: messages})
+	sum.Add(profile.FlowVolume{Bytes: bytes, Count: messages})
 	v[pair{from, to}] = sum
 }
 

@@ -57,7 +57,7 @@ func TestFiles(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		ranks := m.run(t, 2, m.compile(t, "files"), filepath.Join(t.TempDir(), "data")).ranks
 		for _, p := range ranks {
-			want := map[string]profile.Volume{
+			want := map[string]profile.FlowVolume{
 				"write File_write_at":     {Bytes: 1000, Count: 1},
 				"write File_write_at_all": {Bytes: 400, Count: 1},
 				"read File_read_at":       {Bytes: uint64(3 * (10 + p.Rank)), Count: 3},

@@ -48,13 +48,13 @@ func TestCollectivesBetween(t *testing.T) { eachForm(t, "inter_collectives", sen
 // TestBlocksBetween checks the operations and bytes per class of the
 // intercommunicator. Those of a root are its own calls with MPI_ROOT.
 func TestBlocksBetween(t *testing.T) {
-	type classes struct{ O2A, A2O, A2A profile.Volume }
+	type classes struct{ O2A, A2O, A2A profile.FlowVolume }
 	var want [4]classes
-	want[2].O2A = profile.Volume{Bytes: 10 + 14, Count: 2} // Bcast, Scatterv
-	want[0].O2A = profile.Volume{Bytes: 3 * 13, Count: 1}  // Scatter
-	want[0].A2O = profile.Volume{Bytes: 3 * 11, Count: 1}  // Gather
-	want[1].A2O = profile.Volume{Bytes: 5 * 4, Count: 1}   // Reduce
-	want[3].A2O = profile.Volume{Bytes: 12, Count: 1}      // Gatherv
+	want[2].O2A = profile.FlowVolume{Bytes: 10 + 14, Count: 2} // Bcast, Scatterv
+	want[0].O2A = profile.FlowVolume{Bytes: 3 * 13, Count: 1}  // Scatter
+	want[0].A2O = profile.FlowVolume{Bytes: 3 * 11, Count: 1}  // Gather
+	want[1].A2O = profile.FlowVolume{Bytes: 5 * 4, Count: 1}   // Reduce
+	want[3].A2O = profile.FlowVolume{Bytes: 12, Count: 1}      // Gatherv
 	rooted := []string{"Bcast", "Scatterv", "Scatter", "Gather", "Gatherv", "Reduce"}
 	for call, v := range sentBetween(form{}) {
 		if slices.Contains(rooted, call) {

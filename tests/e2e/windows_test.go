@@ -114,11 +114,11 @@ func TestFileCalls(t *testing.T) {
 				ranks := m.run(t, 2, m.compile(t, "file_calls", f.flags...), filepath.Join(t.TempDir(), "data")).ranks
 				calls := callsBy(ranks)
 				for _, p := range ranks {
-					want := map[string]profile.Volume{}
+					want := map[string]profile.FlowVolume{}
 					for _, verb := range []string{"read", "write"} {
 						for k, name := range families {
 							ints := uint64(1 + p.Rank + k)
-							want[verb+" File_"+fmt.Sprintf(name, verb)] = profile.Volume{Bytes: 4 * ints, Count: 1}
+							want[verb+" File_"+fmt.Sprintf(name, verb)] = profile.FlowVolume{Bytes: 4 * ints, Count: 1}
 						}
 						for _, way := range []string{"_all_end", "_at_all_end", "_ordered_end"} {
 							diff(t, "calls of "+verb+way, uint64(1), calls["File_"+verb+way][p.Rank])
@@ -142,16 +142,16 @@ func TestFileCalls(t *testing.T) {
 }
 
 // movedByFiles returns what a process read and wrote, by direction and call.
-func movedByFiles(t *testing.T, p *profile.Profile) map[string]profile.Volume {
+func movedByFiles(t *testing.T, p *profile.Profile) map[string]profile.FlowVolume {
 	t.Helper()
-	moved := map[string]profile.Volume{}
+	moved := map[string]profile.FlowVolume{}
 	for i := range p.Rows {
 		if r := &p.Rows[i]; r.Class == profile.IO && r.Direction != profile.None {
 			if r.Messages != 0 {
 				t.Errorf("%s: got %d messages, want none: file calls have no receiver", r.Call, r.Messages)
 			}
 			v := moved[r.Direction.String()+" "+r.Call]
-			v.Add(profile.Volume{Bytes: r.Bytes, Count: r.Calls})
+			v.Add(profile.FlowVolume{Bytes: r.Bytes, Count: r.Calls})
 			moved[r.Direction.String()+" "+r.Call] = v
 		}
 	}

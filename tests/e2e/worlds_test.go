@@ -67,18 +67,18 @@ func checkParents(t *testing.T, j job, bytes uint64) {
 	for _, p := range parents {
 		c := madeBy(t, p, "Comm_spawn")
 		diff(t, "remote", []int{profile.PeerElsewhere, profile.PeerElsewhere}, c.Remote.Ranks())
-		var sent, received profile.Volume
+		var sent, received profile.FlowVolume
 		for i := range p.Rows {
 			switch r := &p.Rows[i]; r.Call + r.Direction.String() {
 			case "Sendsend":
-				sent.Add(profile.Volume{Bytes: r.Bytes, Count: r.Messages})
+				sent.Add(profile.FlowVolume{Bytes: r.Bytes, Count: r.Messages})
 			case "Recvrecv":
-				received.Add(profile.Volume{Bytes: r.Bytes, Count: r.Messages})
+				received.Add(profile.FlowVolume{Bytes: r.Bytes, Count: r.Messages})
 			}
 		}
-		diff(t, "sent", profile.Volume{Bytes: 200, Count: 2}, sent)
+		diff(t, "sent", profile.FlowVolume{Bytes: 200, Count: 2}, sent)
 		if p.Rank == 0 {
-			diff(t, "received", profile.Volume{Bytes: bytes, Count: 2}, received)
+			diff(t, "received", profile.FlowVolume{Bytes: bytes, Count: 2}, received)
 		}
 		diff(t, "flows", 0, len(p.Traffic().Flows))
 	}
@@ -124,7 +124,7 @@ func checkChild(t *testing.T, p *profile.Profile) {
 	}
 	diff(t, "members", []int{0, 1}, c.Members.Ranks())
 	diff(t, "parents", []int{profile.PeerElsewhere, profile.PeerElsewhere}, c.Remote.Ranks())
-	var received, sent profile.Volume
+	var received, sent profile.FlowVolume
 	for i := range p.Rows {
 		r := &p.Rows[i]
 		if r.Comm < 0 || &p.Comms[r.Comm] != c {
@@ -132,13 +132,13 @@ func checkChild(t *testing.T, p *profile.Profile) {
 		}
 		switch r.Direction {
 		case profile.Recv:
-			received.Add(profile.Volume{Bytes: r.Bytes, Count: r.Messages})
+			received.Add(profile.FlowVolume{Bytes: r.Bytes, Count: r.Messages})
 		case profile.Send:
-			sent.Add(profile.Volume{Bytes: r.Bytes, Count: r.Messages})
+			sent.Add(profile.FlowVolume{Bytes: r.Bytes, Count: r.Messages})
 		}
 	}
-	diff(t, "received from the parents", profile.Volume{Bytes: 200, Count: 2}, received)
-	diff(t, "sent to them", profile.Volume{Bytes: 7, Count: 1}, sent)
+	diff(t, "received from the parents", profile.FlowVolume{Bytes: 200, Count: 2}, received)
+	diff(t, "sent to them", profile.FlowVolume{Bytes: 7, Count: 1}, sent)
 }
 
 // TestJoined joins two ranks of the same world by a socket. Both must know the
