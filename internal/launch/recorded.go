@@ -206,11 +206,11 @@ func (c *RecordedCommand) describe(spool string) *rundir.Info {
 
 // settings returns the settings that do not have their default value, for
 // run.json.
-func (c *RecordedCommand) settings() []rundir.Setting {
-	var out []rundir.Setting
+func (c *RecordedCommand) settings() []rundir.ChangedSetting {
+	var out []rundir.ChangedSetting
 	for _, v := range c.Settings {
 		if v.Source != settings.Default {
-			out = append(out, rundir.Setting{Name: v.Name, Value: v.Text, Source: v.Source.String(), SetBy: v.SetBy})
+			out = append(out, rundir.ChangedSetting{Name: v.Name, Value: v.Text, Source: v.Source.String(), SetBy: v.SetBy})
 		}
 	}
 	return out

@@ -44,7 +44,7 @@ func (d Dir) WhyUntraced() error {
 		return InputErrorf("%s has no trace yet: it is written when the run ends; if mpitrace run was killed, run mpitrace collect", d)
 	}
 	info, _ := d.ReadInfo() // empty if it cannot be read
-	if slices.ContainsFunc(info.Settings, func(s Setting) bool { return s.Name == "trace" }) {
+	if slices.ContainsFunc(info.Settings, func(s ChangedSetting) bool { return s.Name == "trace" }) {
 		return InputErrorf("%s has no trace although --trace was set; mpitrace report shows the reason", d)
 	}
 	return InputErrorf("%s has no trace: no process was traced; use mpitrace run --trace", d)

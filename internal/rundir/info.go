@@ -15,20 +15,20 @@ import (
 
 // Info is the content of run.json.
 type Info struct {
-	Version          string    `json:"mpitrace"`                   // version of the mpitrace that wrote it
-	Command          []string  `json:"command,omitempty"`          // as the user gave it
-	Launched         []string  `json:"launched_command,omitempty"` // as it was executed
-	WorkingDirectory string    `json:"working_directory,omitempty"`
-	Host             string    `json:"host,omitempty"`        // node on which the command was started
-	MPI              any       `json:"mpi,omitempty"`         // the MPI that was detected
-	Library          string    `json:"library,omitempty"`     // path of the preloaded library
-	Spool            string    `json:"spool,omitempty"`       // directory in which this node's recordings were mapped
-	Settings         []Setting `json:"settings,omitempty"`    // that differ from their defaults
-	CVars            []CVar    `json:"cvars,omitempty"`       // that differ from their defaults in the command's environment
-	Start            time.Time `json:"start,omitzero"`        //
-	WallNs           int64     `json:"wall_ns,omitempty"`     // ns from the command's start to its end
-	ExitStatus       *int      `json:"exit_status,omitempty"` // of the command; absent if mpitrace did not wait for it
-	Jobs             []JobInfo `json:"jobs"`                  // ordered by start time
+	Version          string           `json:"mpitrace"`                   // version of the mpitrace that wrote it
+	Command          []string         `json:"command,omitempty"`          // as the user gave it
+	Launched         []string         `json:"launched_command,omitempty"` // as it was executed
+	WorkingDirectory string           `json:"working_directory,omitempty"`
+	Host             string           `json:"host,omitempty"`        // node on which the command was started
+	MPI              any              `json:"mpi,omitempty"`         // the MPI that was detected
+	Library          string           `json:"library,omitempty"`     // path of the preloaded library
+	Spool            string           `json:"spool,omitempty"`       // directory in which this node's recordings were mapped
+	Settings         []ChangedSetting `json:"settings,omitempty"`    // that differ from their defaults
+	CVars            []CVar           `json:"cvars,omitempty"`       // that differ from their defaults in the command's environment
+	Start            time.Time        `json:"start,omitzero"`        //
+	WallNs           int64            `json:"wall_ns,omitempty"`     // ns from the command's start to its end
+	ExitStatus       *int             `json:"exit_status,omitempty"` // of the command; absent if mpitrace did not wait for it
+	Jobs             []JobInfo        `json:"jobs"`                  // ordered by start time
 
 	// Processes are the processes of this node that failed or ended without a
 	// complete recording, in order of ending.
@@ -67,8 +67,8 @@ type CVar struct {
 	Default string `json:"default"`
 }
 
-// Setting is a setting that differs from its default, and where it was set.
-type Setting struct {
+// ChangedSetting is a setting that differs from its default, and where it was set.
+type ChangedSetting struct {
 	Name   string `json:"name"`
 	Value  string `json:"value"`
 	Source string `json:"source"`           // a settings.Source
