@@ -90,7 +90,7 @@ func (j *job) noteCvars() error {
 		return fmt.Errorf("list the MPI's control variables that differ from their defaults: %w", err)
 	}
 	for _, c := range changes {
-		j.Info.CVars = append(j.Info.CVars, rundir.CVar(c))
+		j.Info.CVars = append(j.Info.CVars, rundir.TunedCVar(c))
 	}
 	return j.Dir.WriteInfo(j.Info)
 }

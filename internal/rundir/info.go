@@ -24,7 +24,7 @@ type Info struct {
 	Library          string           `json:"library,omitempty"`     // path of the preloaded library
 	Spool            string           `json:"spool,omitempty"`       // directory in which this node's recordings were mapped
 	Settings         []ChangedSetting `json:"settings,omitempty"`    // that differ from their defaults
-	CVars            []CVar           `json:"cvars,omitempty"`       // that differ from their defaults in the command's environment
+	CVars            []TunedCVar      `json:"cvars,omitempty"`       // that differ from their defaults in the command's environment
 	Start            time.Time        `json:"start,omitzero"`        //
 	WallNs           int64            `json:"wall_ns,omitempty"`     // ns from the command's start to its end
 	ExitStatus       *int             `json:"exit_status,omitempty"` // of the command; absent if mpitrace did not wait for it
@@ -60,8 +60,8 @@ type TracedEvents struct {
 	NoRoom    uint64 `json:"no_room,omitempty"` // of Dropped: events of processes that ran out of space
 }
 
-// CVar is a control variable of the MPI whose value differs from its default.
-type CVar struct {
+// TunedCVar is a control variable of the MPI whose value differs from its default.
+type TunedCVar struct {
 	Name    string `json:"name"`
 	Value   string `json:"value"`
 	Default string `json:"default"`

@@ -123,7 +123,7 @@ func TestCvarsThatDiffer(t *testing.T) {
 			variable = "OMPI_MCA_" + name
 		}
 		_, value, _ := strings.Cut(succeed(t, nil, m.launch(2, program, name)...).stdout, name+"=")
-		want := rundir.CVar{Name: name, Value: "4711", Default: strings.TrimSpace(value)}
+		want := rundir.TunedCVar{Name: name, Value: "4711", Default: strings.TrimSpace(value)}
 		for _, set := range []bool{true, false} {
 			dir, env := filepath.Join(t.TempDir(), "run"), []string{}
 			if set {
