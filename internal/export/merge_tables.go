@@ -42,7 +42,7 @@ type merger struct {
 	n      int // processes
 	size   int // processes of a part
 	path   string
-	tasks  *tasks.Dir
+	tasks  *tasks.Directory
 	before func(tables []string, notes []*partNote) error
 	failed error // result of before
 	bar    *text.Progress

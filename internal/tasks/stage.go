@@ -12,7 +12,7 @@ import (
 // this process or others. It runs up to workers tasks at a time: do writes the
 // i-th file. made, which may be nil, is called after each file that this
 // process has made; an error of it ends the work.
-func (d *Dir) Do(names []string, workers int, do func(i int, w io.Writer) error, made func(name string) error) error {
+func (d *Directory) Do(names []string, workers int, do func(i int, w io.Writer) error, made func(name string) error) error {
 	s := &stage{dir: d, names: names, do: do, made: made, state: make([]state, len(names)), order: d.order(len(names)), poll: firstPoll}
 	s.changed.L = &s.mutex
 	var work errgroup.Group
@@ -24,7 +24,7 @@ func (d *Dir) Do(names []string, workers int, do func(i int, w io.Writer) error,
 
 // stage is the work of one call of Do.
 type stage struct {
-	dir   *Dir
+	dir   *Directory
 	names []string
 	do    func(i int, w io.Writer) error
 	made  func(name string) error

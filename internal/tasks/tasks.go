@@ -53,8 +53,8 @@ const (
 	longestPoll = 500 * time.Millisecond
 )
 
-// Dir is a directory of tasks.
-type Dir struct {
+// Directory is a directory of tasks.
+type Directory struct {
 	path  string
 	share Share
 	owner string // content of claims
@@ -86,28 +86,28 @@ func Make(path string) error {
 }
 
 // Open opens a directory that Make has made. Call Close when the work is done.
-func Open(path string, share Share) *Dir {
+func Open(path string, share Share) *Directory {
 	host, _ := os.Hostname() // without it, other claims of nodes without a name look like those of this node
-	d := &Dir{path: path, share: share, owner: claimText(host, os.Getpid()), held: map[string]bool{}, checked: map[string]bool{},
+	d := &Directory{path: path, share: share, owner: claimText(host, os.Getpid()), held: map[string]bool{}, checked: map[string]bool{},
 		seen: map[string]sighting{}, stop: make(chan struct{})}
 	d.stopped.Go(d.touchClaims)
 	return d
 }
 
 // Close ends the work of this process. The files stay.
-func (d *Dir) Close() {
+func (d *Directory) Close() {
 	close(d.stop)
 	d.stopped.Wait()
 }
 
 // Remove removes the directory. Processes that still work in it get ErrGone.
-func (d *Dir) Remove() { Remove(d.path) }
+func (d *Directory) Remove() { Remove(d.path) }
 
 // Remove removes a directory of tasks. What cannot be removed is left.
 func Remove(path string) { atomicfile.RemoveDirectory(path) }
 
 // touchClaims touches the claims of this process until Close.
-func (d *Dir) touchClaims() {
+func (d *Directory) touchClaims() {
 	ticker := time.NewTicker(heartbeat)
 	defer ticker.Stop()
 	for {
@@ -124,12 +124,12 @@ func (d *Dir) touchClaims() {
 	}
 }
 
-func (d *Dir) file(name string) string { return filepath.Join(d.path, name) }
+func (d *Directory) file(name string) string { return filepath.Join(d.path, name) }
 
 func claimText(host string, pid int) string { return fmt.Sprintf("%s %d\n", host, pid) }
 
 // claim reports whether this process may do a task now.
-func (d *Dir) claim(name string) (bool, error) {
+func (d *Directory) claim(name string) (bool, error) {
 	path := d.file(name) + claimSuffix
 	out, err := atomicfile.CreateNew(path)
 	if errors.Is(err, fs.ErrExist) {
@@ -154,7 +154,7 @@ func (d *Dir) claim(name string) (bool, error) {
 	return true, nil
 }
 
-func (d *Dir) release(name string) {
+func (d *Directory) release(name string) {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
 	delete(d.held, name)
@@ -162,7 +162,7 @@ func (d *Dir) release(name string) {
 }
 
 // stale reports whether the owner of a claim has ended, as far as can be known.
-func (d *Dir) stale(path string) bool {
+func (d *Directory) stale(path string) bool {
 	const maxClaim = 1 << 10
 	text, err := atomicfile.Read(path, maxClaim)
 	if err != nil {
@@ -192,7 +192,7 @@ func (d *Dir) stale(path string) bool {
 }
 
 // failed returns the error of a task: ErrGone if the directory was removed.
-func (d *Dir) failed(name string, err error) error {
+func (d *Directory) failed(name string, err error) error {
 	if _, missing := os.Stat(d.path); errors.Is(missing, fs.ErrNotExist) {
 		return ErrGone
 	}
@@ -200,7 +200,7 @@ func (d *Dir) failed(name string, err error) error {
 }
 
 // make makes the file of a task, unless it exists.
-func (d *Dir) make(name string, write func(io.Writer) error) error {
+func (d *Directory) make(name string, write func(io.Writer) error) error {
 	if d.Has(name) {
 		return nil
 	}
@@ -223,7 +223,7 @@ func (d *Dir) make(name string, write func(io.Writer) error) error {
 }
 
 // Has reports whether a file is made.
-func (d *Dir) Has(name string) bool {
+func (d *Directory) Has(name string) bool {
 	_, err := os.Stat(d.file(name))
 	return err == nil
 }
@@ -255,7 +255,7 @@ func (c *checksum) trailer() []byte {
 
 // Read calls read with the content of a file that is made. A damaged file is
 // removed, so that it is made again, and is an error.
-func (d *Dir) Read(name string, read func(*io.SectionReader) error) error {
+func (d *Directory) Read(name string, read func(*io.SectionReader) error) error {
 	in, err := atomicfile.Open(d.file(name), atomicfile.AnySize)
 	if err != nil {
 		return d.failed(name, err)
@@ -274,9 +274,9 @@ func (d *Dir) Read(name string, read func(*io.SectionReader) error) error {
 }
 
 // Forget removes a file that is made, so that it is made again.
-func (d *Dir) Forget(name string) { os.Remove(d.file(name)) }
+func (d *Directory) Forget(name string) { os.Remove(d.file(name)) }
 
-func (d *Dir) check(name string, content *io.SectionReader, in io.ReaderAt) error {
+func (d *Directory) check(name string, content *io.SectionReader, in io.ReaderAt) error {
 	d.mutex.Lock()
 	known := d.checked[name]
 	d.mutex.Unlock()
@@ -302,7 +302,7 @@ func (d *Dir) check(name string, content *io.SectionReader, in io.ReaderAt) erro
 // order returns the indices of n tasks in the order in which this process does
 // them: its own share, then the others' shares, from the next one on. It takes
 // those from their ends, since their owners begin at the starts.
-func (d *Dir) order(n int) []int {
+func (d *Directory) order(n int) []int {
 	own := d.share
 	if own.Of > n { // parts without a task
 		own = Share{own.first(n), n}
