@@ -20,7 +20,7 @@ import (
 // job is a command that is run and recorded.
 type job struct {
 	launch.RecordedCommand
-	formats []export.Format
+	formats []export.RankFormat
 	merged  bool // the job ended without an interruption, and its recordings were read
 }
 

@@ -111,7 +111,7 @@ func openRun(log io.Writer, dir rundir.Dir) (*source.Run, error) {
 // files, or if files in other formats are to be written. If this user cannot or
 // must not write into the directory, it leaves it unchanged and returns an error
 // for which isReadOnly is true.
-func mergeIfStale(dir rundir.Dir, opened *source.Run, formats []export.Format) error {
+func mergeIfStale(dir rundir.Dir, opened *source.Run, formats []export.RankFormat) error {
 	if !dir.Stale() && len(formats) == 0 {
 		return nil
 	}

@@ -145,7 +145,7 @@ func (o *reportOptions) summarize(dir rundir.Dir, opened *source.Run, read time.
 // fails, the recordings can still be read: the directory may belong to another user.
 // unmerged reports whether there are events that are not in the traces because this user
 // cannot or must not write into the directory.
-func (o *reportOptions) merge(log io.Writer, dir rundir.Dir, opened *source.Run, formats []export.Format) (unmerged bool) {
+func (o *reportOptions) merge(log io.Writer, dir rundir.Dir, opened *source.Run, formats []export.RankFormat) (unmerged bool) {
 	info, err := dir.ReadInfo()
 	if err != nil {
 		warn(log, fmt.Errorf("%w; continuing without it, and without merging", err))

@@ -24,19 +24,19 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Format is a format in which each rank can be written.
-type Format string
+// RankFormat is a format in which each rank can be written.
+type RankFormat string
 
 const (
-	Prof  Format = "prof"
-	Arrow Format = "arrow"
+	Prof  RankFormat = "prof"
+	Arrow RankFormat = "arrow"
 )
 
 // ParseFormats parses a list of format names.
-func ParseFormats(names []string) ([]Format, error) {
-	var out []Format
+func ParseFormats(names []string) ([]RankFormat, error) {
+	var out []RankFormat
 	for _, name := range names {
-		f := Format(name)
+		f := RankFormat(name)
 		if f != Prof && f != Arrow {
 			return nil, fmt.Errorf("unknown format %q: the formats are %s and %s", name, Prof, Arrow)
 		}
@@ -50,7 +50,7 @@ func ParseFormats(names []string) ([]Format, error) {
 // Merge writes the merged files of a run, the files of each rank in the given
 // formats, and run.json with the jobs. If traced processes of a job ran on
 // several hosts, estimate is called to correct their clocks.
-func Merge(d rundir.Dir, run *source.Run, formats []Format, info *rundir.Info, estimate ClockEstimator) error {
+func Merge(d rundir.Dir, run *source.Run, formats []RankFormat, info *rundir.Info, estimate ClockEstimator) error {
 	var jobs []rundir.JobInfo
 	for _, j := range run.Jobs {
 		jobs = append(jobs, j.Info())
@@ -197,7 +197,7 @@ func (m *merger) finish(tables []string, notes []*partNote, readInfo func() (*ru
 }
 
 // writeRanks writes a file for each rank.
-func writeRanks(d rundir.Dir, run *source.Run, f Format) error {
+func writeRanks(d rundir.Dir, run *source.Run, f RankFormat) error {
 	dir := filepath.Join(string(d), string(f))
 	if err := rundir.MakeInside(dir, 0o777); err != nil {
 		return err
@@ -217,7 +217,7 @@ func writeRanks(d rundir.Dir, run *source.Run, f Format) error {
 	return nil
 }
 
-func writeRank(w io.Writer, p *profile.Profile, f Format) error {
+func writeRank(w io.Writer, p *profile.Profile, f RankFormat) error {
 	if f == Prof {
 		return prof.Write(w, p.Traffic())
 	}
