@@ -49,10 +49,3 @@ func (d Dir) WhyUntraced() error {
 	}
 	return InputErrorf("%s has no trace: no process was traced; use mpitrace run --trace", d)
 }
-
-// InputError means that the given paths cannot be used, or not together.
-type InputError struct{ error }
-
-func (e *InputError) Unwrap() error { return e.error }
-
-func InputErrorf(format string, args ...any) error { return &InputError{fmt.Errorf(format, args...)} }
