@@ -4,13 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/mpitrace/mpitrace/formats/prof"
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
-	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -20,33 +16,6 @@ const (
 	notWritten    = "Open MPI's monitoring wrote no file for them; is it in this Open MPI (ompi_info --param pml monitoring), and was it among the components that --mca pml names?"
 	damagedFormat = "the file of the monitoring is damaged: %v"
 )
-
-// Physical returns the messages that the library sent for a process; nil if
-// they were not requested.
-func (r *Run) Physical(p *profile.Profile) *profile.Physical {
-	switch {
-	case r.PhysicalDir == "":
-		return p.Physical
-	case p.Rank < 0:
-		return nil // it ended in MPI_Init
-	case p.State != profile.Finalized:
-		return &profile.Physical{Unknown: notFinalized}
-	}
-	// The second name is used if the process read its settings before it called
-	// MPI_Init (see launch.Recorder).
-	for _, name := range []string{strings.TrimSuffix(filepath.Base(p.Source), rundir.RecordingSuffix),
-		fmt.Sprintf("%s-%d", strings.ReplaceAll(p.Host, "/", "_"), p.Pid)} {
-		path := filepath.Join(r.PhysicalDir, fmt.Sprintf("%s.%d.prof", name, p.Rank))
-		flows, err := readPhysical(path, p)
-		switch {
-		case err == nil:
-			return &profile.Physical{Flows: flows}
-		case !errors.Is(err, os.ErrNotExist):
-			return &profile.Physical{Unknown: fmt.Sprintf(damagedFormat, err)}
-		}
-	}
-	return &profile.Physical{Unknown: notWritten}
-}
 
 // behindP2P begins the part of the component's files after the point-to-point
 // part.
