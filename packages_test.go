@@ -16,7 +16,6 @@ const (
 	maxCommandPackages = 37 // that the commands link together
 	maxProfile2mat     = 20 // that profile2mat links: it has no launcher
 	maxImportChain     = 7  // packages, the command included
-	maxPackageFiles    = 30 // Go files in a folder, tests apart
 )
 
 // linked returns the packages of ours that the commands link, with the packages of
@@ -82,20 +81,6 @@ func longestChain(imports, known map[string][]string, name string) []string {
 	}
 	known[name] = append([]string{name}, longest...)
 	return known[name]
-}
-
-func TestPackageSizes(t *testing.T) {
-	files := map[string]int{}
-	for _, s := range sources(t, ".go") {
-		if !strings.HasSuffix(s.path, "_test.go") {
-			files[path.Clean(s.dir())]++
-		}
-	}
-	for dir, n := range files {
-		if n > maxPackageFiles {
-			t.Errorf("%s: %d Go files, more than %d", dir, n, maxPackageFiles)
-		}
-	}
 }
 
 // ownWriters are the files and folders that write files without
