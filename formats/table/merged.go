@@ -14,10 +14,11 @@ const (
 	CommsFile   = "comms"
 	PvarsFile   = "pvars"
 	VectorsFile = "vectors"
+	FlowsFile   = "flows"
 )
 
 // MergedFiles lists the files that a merge may write.
-var MergedFiles = []string{ProfileFile, CommsFile, RanksFile, VectorsFile, PvarsFile}
+var MergedFiles = []string{ProfileFile, CommsFile, RanksFile, VectorsFile, FlowsFile, PvarsFile}
 
 // PartWriter writes the tables of some processes of a run. A table that need not
 // have rows has a file only if one of the processes has some. Communicators,
@@ -32,7 +33,7 @@ type PartWriter struct {
 	// Scratch is a directory for temporary files, as in Options.
 	Scratch string
 
-	profile, ranks, vectors, pvars output // nil before the first row
+	profile, ranks, vectors, flows, pvars output // nil before the first row
 }
 
 // output is a table that is made from profiles.
@@ -55,6 +56,11 @@ func (w *PartWriter) Add(p *profile.Profile) error {
 	if err == nil && len(p.Vectors) > 0 {
 		err = addTo(w, &w.vectors, p, VectorsFile, func(out io.Writer) output {
 			return &rowTable[Share]{out: newMerged(w, out, tableVectors, VectorColumns), rows: Shares}
+		})
+	}
+	if err == nil && p.Physical != nil {
+		err = addTo(w, &w.flows, p, FlowsFile, func(out io.Writer) output {
+			return &rowTable[flow]{out: newMerged(w, out, tableFlows, FlowColumns), rows: flows}
 		})
 	}
 	if err == nil && len(p.Readings) > 0 {
@@ -86,7 +92,7 @@ func addTo(w *PartWriter, t *output, p *profile.Profile, file string, open func(
 
 // Close ends the files.
 func (w *PartWriter) Close() error {
-	for _, t := range []output{w.profile, w.ranks, w.vectors, w.pvars} {
+	for _, t := range []output{w.profile, w.ranks, w.vectors, w.flows, w.pvars} {
 		if t == nil {
 			continue
 		}
