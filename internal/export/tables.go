@@ -71,11 +71,10 @@ func (d *directory) writeProfiles(tables []string, src profile.Source, ranks int
 		for _, p := range ps {
 			comms.Note(p)
 		}
-		if slices.Contains(tables, TableProfile) {
-			d.addParts(blockParts{TableProfile, block, job}, func(parts table.Parts) error { return table.WriteProfileParts(parts, ps, true) })
-		}
-		if slices.Contains(tables, TableRanks) {
-			d.addParts(blockParts{TableRanks, block, job}, func(parts table.Parts) error { return table.WriteRankParts(parts, ps) })
+		for _, name := range []string{TableProfile, TableRanks} {
+			if slices.Contains(tables, name) {
+				d.addParts(blockParts{name, block, job}, func(parts table.Parts) error { return table.WriteParts(parts, name, ps, true) })
+			}
 		}
 		return nil
 	})
