@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/mpitrace/mpitrace/formats/arrowfile"
+	"github.com/mpitrace/mpitrace/formats/oldarrow"
 	"github.com/mpitrace/mpitrace/formats/prof"
 	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/formats/table"
@@ -201,11 +203,27 @@ func readRecording(path string) (*Content, error) {
 }
 
 func readArrow(path string) (*Content, error) {
-	f, err := table.Open(path)
+	old, err := oldarrow.Open(path)
+	switch {
+	case err == nil:
+		return &Content{Profiles: arrowfile.WithReadings(old, path)}, nil
+	case !errors.Is(err, oldarrow.ErrNoSeal):
+		return nil, err
+	}
+	f, err := arrowfile.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	return &Content{Profiles: f}, nil
+}
+
+// Names returns the names of call sites that an old merged file has; nil for any other file.
+func Names(path string) profile.Symbols {
+	old, err := oldarrow.Open(path)
+	if err != nil {
+		return nil
+	}
+	return old.Symbols()
 }
 
 func readProf(path string) (*Content, error) {

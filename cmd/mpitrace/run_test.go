@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"github.com/mpitrace/mpitrace/formats/prof"
-	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/readback"
 )
 
 func TestRunJob(t *testing.T) {
@@ -59,7 +59,7 @@ func checkFiles(t *testing.T, runDir, stem string) {
 		t.Errorf("first line is %+v", e)
 	}
 	for _, name := range []string{"profile.arrow", "arrow/" + stem + ".0.arrow"} {
-		ps, err := table.Read(filepath.Join(runDir, name))
+		ps, err := readback.Profiles(filepath.Join(runDir, name))
 		if err != nil || len(ps) == 0 {
 			t.Errorf("%s: %d profiles, %v", name, len(ps), err)
 		}

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/readback"
 )
 
 // physicalJob returns the run of mixedJob, for which the MPI library also
@@ -18,7 +18,7 @@ import (
 // If calls is false, the ranks recorded no calls, only these counts.
 func physicalJob(t *testing.T, calls bool) string {
 	t.Helper()
-	ps, err := table.Read(filepath.Join(mixedJob(t), "profile.arrow"))
+	ps, err := readback.Profiles(filepath.Join(mixedJob(t), "profile.arrow"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestPhysicalMatrices(t *testing.T) {
 }
 
 func TestPhysicalUnknown(t *testing.T) {
-	ps, err := table.Read(filepath.Join(physicalJob(t, true), "profile.arrow"))
+	ps, err := readback.Profiles(filepath.Join(physicalJob(t, true), "profile.arrow"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package arrowfile
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"math/bits"
 
@@ -17,6 +18,23 @@ type fact struct {
 	comm, slice string
 	peer        int32 // world rank, -1 if there is none
 	site        siteText
+}
+
+// Facts iterates over the rows of a file in their order. They have the fields of their own
+// columns: no Comm, Peer, Callsite and Slice.
+func Facts(path string) iter.Seq2[profile.Row, error] {
+	return func(yield func(profile.Row, error) bool) {
+		rows := newRows(path, new(runOrder), table.ProfileColumns, decodeFacts)
+		err := rows.each(func(_ key, f fact) error {
+			if !yield(f.Row, nil) {
+				return errStop
+			}
+			return nil
+		})
+		if err != nil {
+			yield(profile.Row{}, err)
+		}
+	}
 }
 
 // runSlice is the name of the first slice.

@@ -37,7 +37,8 @@ type File struct {
 	reading *rows[reading] // pvars.arrow
 	comms   *comms
 	sites   *sites
-	whole   bool // the tables beside the file have the same processes
+	damage  error // of pvars.arrow
+	whole   bool  // the tables beside the file have the same processes
 }
 
 // Open opens a file, and looks through the file and the tables beside it.
@@ -57,8 +58,8 @@ func Open(path string) (*File, error) {
 	if f.shares, err = openBeside(beside.file("vectors"), runs, table.VectorColumns, decodeShares, nil); err != nil {
 		return nil, err
 	}
-	if f.reading, err = openBeside(beside.file("pvars"), runs, table.PvarColumns, decodeReadings, nil); err != nil {
-		return nil, err
+	if f.reading, f.damage = openBeside(beside.file("pvars"), runs, table.PvarColumns, decodeReadings, nil); f.damage != nil {
+		f.reading = nil // everything else is whole
 	}
 	f.comms, err = openComms(beside.all("comms", "communicators"))
 	return f, err
@@ -118,6 +119,9 @@ func (f *File) Each(each func(*profile.Profile) error) error {
 		return err
 	}
 	last.Untold = unknown.lines(f)
+	if f.damage != nil {
+		last.Lost = append(last.Lost, f.damage.Error())
+	}
 	return each(last)
 }
 

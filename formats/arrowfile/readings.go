@@ -106,3 +106,49 @@ func (r *reading) values() []uint64 {
 	}
 	return out
 }
+
+// withReadings is a source that adds to its processes their readings.
+type withReadings struct {
+	profile.Source
+	path string
+}
+
+// WithReadings returns a source that adds to the processes of src, which is read from a
+// file, their readings of performance variables from pvars.arrow beside it.
+func WithReadings(src profile.Source, path string) profile.Source {
+	if pvars := tablesOf(path).file("pvars"); pvars != "" {
+		return &withReadings{src, pvars}
+	}
+	return src
+}
+
+// Each implements profile.Source.
+func (w *withReadings) Each(f func(*profile.Profile) error) error {
+	runs := new(runOrder)
+	if err := w.Source.Each(func(p *profile.Profile) error { runs.of(p.Run); return nil }); err != nil {
+		return err
+	}
+	all, err := openBeside(w.path, runs, table.PvarColumns, decodeReadings, nil)
+	if err != nil {
+		return err
+	}
+	readings, stop := pull(all)
+	defer stop()
+	return w.Source.Each(func(p *profile.Profile) error {
+		of := process{out: p, readings: readings.at(key{p.Run, int32(p.Rank)}), labels: map[string]int32{}, slices: map[string]uint32{}}
+		for i := range p.Comms {
+			of.labels[p.Comms[i].Label()] = int32(i)
+		}
+		for _, s := range p.Slices {
+			of.slices[s.Name] = s.Index
+		}
+		err := readings.failed()
+		if err == nil {
+			err = of.addReadings()
+		}
+		if err != nil {
+			return tableError(w.path, err)
+		}
+		return f(p)
+	})
+}

@@ -1,7 +1,6 @@
 package table
 
 import (
-	"math/bits"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -38,32 +37,4 @@ func TestInternalRows(t *testing.T) {
 			t.Errorf("sums by %s (-without +with):\n%s", what, diff)
 		}
 	}
-}
-
-// FuzzPhysical checks that packing and unpacking a result again gives the same
-// result.
-func FuzzPhysical(f *testing.F) {
-	for _, p := range tabletest.Physical("run") {
-		if packed := packPhysical(p.Physical); packed != nil && packed.Flows != nil {
-			f.Add(packed.Flows.Bytes, packed.Flows.N)
-		}
-	}
-	f.Add(packVector([]uint64{'I', 1, 2, 3, 68, 0}), 6)
-	f.Add(packVector([]uint64{'I', 1, 2, 3, 2, 66, 1}), 7)
-	f.Add(packVector([]uint64{'E', 1 << 40, 2, 3, 0}), 5)
-	f.Fuzz(func(t *testing.T, data []byte, n int) {
-		p, err := unpackPhysical(&physical{Flows: &packed{n, data}}, 1)
-		if err != nil {
-			return
-		}
-		again, err := unpackPhysical(packPhysical(p), 1)
-		if diff := cmp.Diff(p, again); err != nil || diff != "" {
-			t.Errorf("%v %s", err, diff)
-		}
-		for _, r := range internalRows(&profile.Profile{Physical: p}) {
-			if int(r.SizeClass) > bits.Len64(r.Bytes) {
-				t.Errorf("%d bytes in %d messages are of size class %d", r.Bytes, r.Messages, r.SizeClass)
-			}
-		}
-	})
 }

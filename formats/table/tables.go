@@ -21,11 +21,7 @@ const (
 )
 
 // FormatVersion changes when an older reader would misread a newer file.
-// Version 2, in which all times were exact, can still be read.
-const (
-	FormatVersion    = "3"
-	oldFormatVersion = "2"
-)
+const FormatVersion = "3"
 
 // metadataOf returns the metadata of a table of a run.
 func metadataOf[T any](name string, cols []Column[T]) map[string]string {

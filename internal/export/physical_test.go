@@ -11,11 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
-	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/readback"
 )
 
 // monitored returns a file of Open MPI's component. It names a communicator in
@@ -104,7 +104,7 @@ func checkMergedPhysical(t *testing.T, d rundir.Dir, want []*profile.Physical) {
 	if err != nil || d.Stale() {
 		t.Fatalf("stale %v, %v", d.Stale(), err)
 	}
-	ps, err := table.Read(d.Profile())
+	ps, err := readback.Profiles(d.Profile())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ package source
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,8 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mpitrace/mpitrace/formats"
 	"github.com/mpitrace/mpitrace/formats/recording"
-	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/symbolize"
 	"github.com/mpitrace/mpitrace/internal/text"
@@ -149,22 +150,13 @@ func warn(log io.Writer, errs []error) {
 	}
 }
 
-// openMerged reads the merged file. If the readings of variables are damaged,
-// it adds the damage to the run and uses the rest.
+// openMerged reads the merged file.
 func openMerged(d rundir.Dir, log io.Writer) (*Run, error) {
-	merged, err := table.Open(d.Profile())
+	src, err := formats.Files{d.Profile()}.Open(0)
 	if err != nil {
 		return nil, err
 	}
-	src, damage := profile.Source(merged), error(nil)
-	if rundir.Exists(d.Pvars()) {
-		src, damage = table.WithReadings(merged, d.Pvars())
-	}
-	run, err := OpenSource(src, log)
-	if err == nil && damage != nil {
-		run.Damaged = append(run.Damaged, damage)
-	}
-	return run, err
+	return OpenSource(src, log)
 }
 
 // OpenSource divides the profiles of any source into jobs.
@@ -174,6 +166,9 @@ func OpenSource(src profile.Source, log io.Writer) (*Run, error) {
 	var members []Member
 	err := src.Each(func(p *profile.Profile) error {
 		r.note(p)
+		if log != nil {
+			warn(log, untold(p))
+		}
 		for _, err := range Damages(p) {
 			if err != nil {
 				r.Damaged = append(r.Damaged, err)
@@ -184,6 +179,13 @@ func OpenSource(src profile.Source, log io.Writer) (*Run, error) {
 	})
 	r.SplitJobs(members)
 	return r, err
+}
+
+func untold(p *profile.Profile) (errs []error) {
+	for _, line := range p.Untold {
+		errs = append(errs, errors.New(line))
+	}
+	return errs
 }
 
 // OpenRecordings reads recordings, several at a time, and divides them into
@@ -418,8 +420,7 @@ func (r *Run) Symbolize(known profile.Symbols) []error {
 
 // Known returns the names of call sites in the merged file, if there is one.
 func Known(d rundir.Dir) profile.Symbols {
-	known, _ := table.ReadSymbols(d.Profile()) // there may be no merged file yet
-	return known
+	return formats.Names(d.Profile())
 }
 
 // Each calls f with the profiles of all jobs: Run is a profile.Source. The first one has

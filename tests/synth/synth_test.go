@@ -16,6 +16,7 @@ import (
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/readback"
 )
 
 var sizes = []int{1, 2, 3, 4, 5, 8, 27, 64, 1000}
@@ -262,7 +263,7 @@ func TestArrow(t *testing.T) {
 		if err := os.WriteFile(path, out.Bytes(), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		got, err := table.Read(path)
+		got, err := readback.Profiles(path)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,11 +8,11 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/formats/prof"
-	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/internal/export"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/readback"
 	"github.com/mpitrace/mpitrace/tests/synth"
 )
 
@@ -60,7 +60,7 @@ func TestBlocks(t *testing.T) {
 	dir := gen(t, "-shape", "ring", "-ranks", "10", "-format", "arrow", "-block", "4")
 	ranks := 0
 	for _, name := range []string{"ring.0.arrow", "ring.4.arrow", "ring.8.arrow"} {
-		ps, err := table.Read(filepath.Join(dir, name))
+		ps, err := readback.Profiles(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,15 +1,13 @@
-package table
+package oldarrow
 
 import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"sync"
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -26,38 +24,7 @@ var errPacked = errors.New("packed part is damaged")
 // A packed part is a sequence of variable-length integers, compressed with
 // zstd. Each integer is the difference from the previous value.
 
-var (
-	packer   = Packer()
-	unpacker = Unpacker(zstd.WithDecoderMaxMemory(maxPacked), zstd.WithDecoderConcurrency(0))
-)
-
-// Packer returns a function that returns an encoder with these options, always
-// the same one.
-func Packer(o ...zstd.EOption) func() *zstd.Encoder {
-	return sync.OnceValue(func() *zstd.Encoder { return must(zstd.NewWriter(nil, o...)) })
-}
-
-// Unpacker does for a decoder what Packer does for an encoder.
-func Unpacker(o ...zstd.DOption) func() *zstd.Decoder {
-	return sync.OnceValue(func() *zstd.Decoder { return must(zstd.NewReader(nil, o...)) })
-}
-
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err) // impossible: the options are constants
-	}
-	return v
-}
-
-func packVector(values []uint64) []byte {
-	var raw []byte
-	var last uint64
-	for _, v := range values {
-		raw = binary.AppendVarint(raw, int64(v-last)) // an overflow here is reverted by the overflow on reading
-		last = v
-	}
-	return packer().EncodeAll(raw, nil)
-}
+var unpacker = table.Unpacker(zstd.WithDecoderMaxMemory(maxPacked), zstd.WithDecoderConcurrency(0))
 
 // unpackVector returns the n values of a packed part.
 func unpackVector(packed []byte, n int) ([]uint64, error) {
@@ -84,29 +51,7 @@ func unpackVector(packed []byte, n int) ([]uint64, error) {
 	return values, nil
 }
 
-// rowKeys returns the parts of a row's key that the columns hold in another
-// form: the columns have a communicator's label, a peer's world rank, a slice's
-// name and a call site's module.
-func rowKeys(r *profile.Row) [5]uint64 {
-	return [5]uint64{uint64(r.Spread), uint64(int64(r.Comm)), uint64(int64(r.Peer)), uint64(r.Slice), r.Callsite}
-}
-
-// packKeys packs the keys of all rows, one part of the key after the other. It
-// does not compress them: closeBlock compresses the block that contains them.
-func packKeys(rows []profile.Row) []byte {
-	raw := make([]byte, 0, 8*len(rows))
-	var last uint64
-	for part := range 5 {
-		for i := range rows {
-			v := rowKeys(&rows[i])[part]
-			raw = binary.AppendVarint(raw, int64(v-last))
-			last = v
-		}
-	}
-	return raw
-}
-
-// unpackKeys sets the keys of the rows from their packed form.
+// unpackKeys sets the keys of the rows, one part of the key after the other.
 func unpackKeys(raw []byte, rows []profile.Row) error {
 	var last uint64
 	for part := range 5 {
@@ -125,7 +70,7 @@ func unpackKeys(raw []byte, rows []profile.Row) error {
 	return nil
 }
 
-// setKey sets one part of a row's key. It is the inverse of rowKeys.
+// setKey sets one part of a row's key.
 func setKey(r *profile.Row, part int, v uint64) {
 	switch part {
 	case 0:
@@ -141,19 +86,8 @@ func setKey(r *profile.Row, part int, v uint64) {
 	}
 }
 
-// packStacks packs call stacks one after the other: the call site, the number
-// of addresses, the addresses. It returns nil if there are none.
-func packStacks(stacks map[uint64][]uint64) *packed {
-	if len(stacks) == 0 {
-		return nil
-	}
-	var flat []uint64
-	for _, site := range slices.Sorted(maps.Keys(stacks)) {
-		flat = append(append(flat, site, uint64(len(stacks[site]))), stacks[site]...)
-	}
-	return &packed{len(flat), packVector(flat)}
-}
-
+// unpackStacks returns call stacks, which follow each other: the call site, the number of
+// addresses, the addresses.
 func unpackStacks(p *packed) (map[uint64][]uint64, error) {
 	if p == nil || p.N == 0 {
 		return nil, nil

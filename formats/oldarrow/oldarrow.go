@@ -1,11 +1,20 @@
-package table
+// Package oldarrow reads the profile.arrow that mpitrace wrote before its columns told
+// everything: it has a hidden part, and may be the only copy of a run. Nothing writes such
+// files. `mpitrace export` converts them.
+//
+// The hidden part, which other readers ignore, holds everything that had no column, process
+// by process. A checksum protects the whole file.
+package oldarrow
 
 import (
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 
+	"github.com/mpitrace/mpitrace/formats/arrowfile"
+	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -19,12 +28,13 @@ type File struct {
 	symbols profile.Symbols
 }
 
-// Open opens a profile.arrow that WriteProfile wrote, and reads the data that
-// its profiles share. It does not compare the checksum; Each does.
+// Open opens a file, and reads the data that its profiles share. It does not
+// compare the checksum; Each does. The error is ErrNoSeal for a file without a
+// hidden part.
 func Open(path string) (*File, error) {
 	f := &File{path: path}
 	err := atomicfile.ReadAt(path, "read arrow file", func(r io.ReaderAt, size int64) (err error) {
-		_, f.shared, err = openHeader(r, size, tableProfile)
+		_, f.shared, err = openHeader(r, size)
 		return err
 	})
 	if err != nil {
@@ -39,7 +49,7 @@ func Open(path string) (*File, error) {
 func (f *File) Each(each func(*profile.Profile) error) error {
 	var failed error // the error of each, which does not get the file's name
 	err := atomicfile.ReadAt(f.path, "read arrow file", func(r io.ReaderAt, size int64) error {
-		return readProfiles(r, size, openBatches, func(p *profile.Profile) error {
+		return readProfiles(r, size, arrowfile.Facts(f.path), func(p *profile.Profile) error {
 			failed = each(p)
 			return failed
 		})
@@ -53,21 +63,9 @@ func (f *File) Each(each func(*profile.Profile) error) error {
 // Symbols returns the names of the call sites.
 func (f *File) Symbols() profile.Symbols { return f.symbols }
 
-// check returns an error if the file is damaged or does not hold the given
-// table.
-func check(path, table string) error {
-	return atomicfile.ReadAt(path, "read arrow file", func(r io.ReaderAt, size int64) error {
-		s, _, err := openHeader(r, size, table)
-		if err != nil {
-			return err
-		}
-		return s.check(r)
-	})
-}
-
-// openHeader finds the parts of a file of size bytes, which must hold the given
-// table, and reads the data that its processes share.
-func openHeader(r io.ReaderAt, size int64, table string) (s sealed, common *shared, err error) {
+// openHeader finds the parts of a file of size bytes, and reads the data that
+// its processes share.
+func openHeader(r io.ReaderAt, size int64) (s sealed, common *shared, err error) {
 	if s, err = findSeal(r, size); err != nil {
 		return s, nil, err
 	}
@@ -87,39 +85,26 @@ func openHeader(r io.ReaderAt, size int64, table string) (s sealed, common *shar
 		return s, nil, err
 	}
 	switch {
-	case common.Format != FormatVersion && common.Format != oldFormatVersion:
-		return s, nil, fmt.Errorf("written in format version %q, this reads versions %q and %q", common.Format, oldFormatVersion, FormatVersion)
-	case common.Table != table && table == tableProfile:
+	case common.Format != "2" && common.Format != "3":
+		return s, nil, fmt.Errorf("written in format version %q, this reads versions 2 and 3", common.Format)
+	case common.Table != table.ProfileFile:
 		return s, nil, fmt.Errorf("holds the table of %s, not a profile", common.Table)
-	case common.Table != table:
-		return s, nil, fmt.Errorf("holds the table of %s, not of %s", common.Table, table)
 	}
 	return s, common, nil
 }
 
-// rowSource reads the rows of a file in batches.
-type rowSource interface {
-	// next appends the next batch of rows, with the fields that have a column.
-	// It returns io.EOF after the last batch.
-	next(rows []profile.Row) ([]profile.Row, error)
-	close() error
-}
-
-// readProfiles calls each with the profiles of a file of size bytes.
-func readProfiles(r io.ReaderAt, size int64, open func(io.ReaderAt, int64) (rowSource, error), each func(*profile.Profile) error) error {
-	s, common, err := openHeader(r, size, tableProfile)
+// readProfiles calls each with the profiles of a file of size bytes, whose rows are given.
+func readProfiles(r io.ReaderAt, size int64, all iter.Seq2[profile.Row, error], each func(*profile.Profile) error) error {
+	s, common, err := openHeader(r, size)
 	if err != nil {
 		return err
 	}
 	if err := s.check(r); err != nil {
 		return err
 	}
-	batches, err := open(r, size)
-	if err != nil {
-		return err
-	}
-	defer batches.close()
-	rows := rowReader{next: batches.next}
+	next, stop := iter.Pull2(all)
+	defer stop()
+	rows := rowReader{next}
 	symbols := common.symbols()
 	err = eachProcess(io.NewSectionReader(r, s.blocks, s.shared-s.blocks), common, func(info *processInfo, keys []byte) error {
 		p, err := rows.profile(common, info, keys)
@@ -132,7 +117,12 @@ func readProfiles(r io.ReaderAt, size int64, open func(io.ReaderAt, int64) (rowS
 	if err != nil {
 		return err
 	}
-	return rows.end()
+	if _, err := rows.read(); err == nil {
+		return errors.New("it has more rows than its header speaks of")
+	} else if !errors.Is(err, io.ErrUnexpectedEOF) {
+		return err
+	}
+	return nil
 }
 
 // eachProcess reads the blocks of processes and calls f for each process. The
@@ -212,20 +202,10 @@ func (b *blockReader) next() ([]byte, error) {
 	return b.buf[:n], err
 }
 
-// recovered turns a panic into an error. The Arrow library panics on some
-// damaged files.
-func recovered(err *error) {
-	if trouble := recover(); trouble != nil {
-		*err = fmt.Errorf("damaged: %v", trouble)
-	}
-}
-
 // rowReader distributes the rows of a table to the processes, whose rows follow
 // each other in the table.
 type rowReader struct {
-	next func([]profile.Row) ([]profile.Row, error)
-	buf  []profile.Row // the current batch
-	rest []profile.Row // the part of buf that is not yet used
+	next func() (profile.Row, error, bool)
 }
 
 func (rr *rowReader) profile(common *shared, info *processInfo, keys []byte) (*profile.Profile, error) {
@@ -236,57 +216,32 @@ func (rr *rowReader) profile(common *shared, info *processInfo, keys []byte) (*p
 	if info.Rows > len(keys) { // a key takes at least one byte
 		return nil, fmt.Errorf("%w: keys of %d rows in %d bytes", errPacked, info.Rows, len(keys))
 	}
-	if info.Rows > 0 {
-		p.Rows = make([]profile.Row, 0, info.Rows)
-	}
-	for len(p.Rows) < info.Rows {
-		if err := rr.fill(); err != nil {
+	for range info.Rows {
+		row, err := rr.read()
+		if err != nil {
 			return nil, fmt.Errorf("its rows: %w", err)
 		}
-		n := min(len(rr.rest), info.Rows-len(p.Rows))
-		p.Rows = append(p.Rows, rr.rest[:n]...)
-		rr.rest = rr.rest[n:]
+		p.Rows = append(p.Rows, row)
 	}
-	if err := rr.skip(len(internalRows(p))); err != nil {
-		return nil, fmt.Errorf("its rows of class %s: %w", Internal, err)
+	if p.Physical != nil {
+		for _, f := range p.Physical.Flows {
+			if f.Kind != profile.Internal {
+				continue
+			}
+			if _, err := rr.read(); err != nil { // the hidden part has its contents, too
+				return nil, fmt.Errorf("its rows of class %s: %w", table.Internal, err)
+			}
+		}
 	}
 	return p, unpackKeys(keys, p.Rows)
 }
 
-// skip skips n rows, whose contents are also in the header.
-func (rr *rowReader) skip(n int) error {
-	for n > 0 {
-		if err := rr.fill(); err != nil {
-			return err
-		}
-		k := min(n, len(rr.rest))
-		rr.rest = rr.rest[k:]
-		n -= k
+// read returns the next row, with the fields that have a column. It returns
+// io.ErrUnexpectedEOF after the last one.
+func (rr *rowReader) read() (profile.Row, error) {
+	row, err, ok := rr.next()
+	if !ok && err == nil {
+		err = io.ErrUnexpectedEOF
 	}
-	return nil
-}
-
-// fill reads the next batch if no rows are left. It returns io.ErrUnexpectedEOF
-// after the last one.
-func (rr *rowReader) fill() (err error) {
-	for len(rr.rest) == 0 && err == nil {
-		rr.buf, err = rr.next(rr.buf[:0])
-		rr.rest = rr.buf
-	}
-	if errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
-	}
-	return err
-}
-
-// end returns an error if rows are left.
-func (rr *rowReader) end() error {
-	switch err := rr.fill(); {
-	case err == nil:
-		return errors.New("it has more rows than its header speaks of")
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return nil
-	default:
-		return err
-	}
+	return row, err
 }

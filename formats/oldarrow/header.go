@@ -1,4 +1,4 @@
-package table
+package oldarrow
 
 import (
 	"encoding/json"
@@ -10,7 +10,7 @@ import (
 // shared is the data that has no columns and that several processes share.
 // Processes refer to it by index.
 type shared struct {
-	Format   string         `json:"format"` // FormatVersion of the writer
+	Format   string         `json:"format"` // "2" or "3"
 	Table    string         `json:"table"`
 	Programs []program      `json:"programs,omitempty"`
 	Files    []moduleFile   `json:"files,omitempty"`
@@ -53,13 +53,13 @@ type communicator struct {
 }
 
 // processInfo is the data of one process that has no columns. In the file, the
-// keys of the process's rows follow it (see packKeys).
+// keys of the process's rows follow it (see unpackKeys).
 type processInfo struct {
 	*profile.Profile
 	Program  int          `json:"program"`
 	Modules  []module     `json:"modules,omitempty"`
 	Comms    []membership `json:"communicators,omitempty"`
-	Stacks   *packed      `json:"stacks,omitempty"` // see packStacks
+	Stacks   *packed      `json:"stacks,omitempty"` // see unpackStacks
 	Vectors  []vector     `json:"vectors,omitempty"`
 	Rows     int          `json:"rows"`
 	Physical *physical    `json:"physical,omitempty"`
@@ -91,10 +91,10 @@ type edges []int32
 type vector struct {
 	profile.Vector
 	N     int    `json:"n"`
-	Bytes []byte `json:"bytes"` // packed
+	Bytes []byte `json:"bytes"` // see unpackVector
 }
 
-// packed is a list of N numbers, packed by packVector.
+// packed is a list of N numbers, see unpackVector.
 type packed struct {
 	N     int    `json:"n"`
 	Bytes []byte `json:"bytes"`

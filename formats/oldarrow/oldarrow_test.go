@@ -1,0 +1,88 @@
+package oldarrow
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mpitrace/mpitrace/formats/table"
+	"github.com/mpitrace/mpitrace/formats/table/tabletest"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+func read(path string) (ps []*profile.Profile, err error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	err = f.Each(func(p *profile.Profile) error { ps = append(ps, p); return nil })
+	return ps, err
+}
+
+// TestVersion3 reads a file that commit ac75958 wrote of tabletest.Physical. Its vectors
+// had other keys then, and rank 1 had no problems.
+func TestVersion3(t *testing.T) {
+	got, err := read(filepath.Join("testdata", "version-3.arrow"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := tabletest.Physical("a run")
+	want[1].Problems = nil
+	for _, p := range want {
+		p.Vectors[0].Callsite = 0
+		p.Vectors[1].Callsite, p.Vectors[1].Slice = tabletest.Mystery, 1
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("profiles (-written +read):\n%s", diff)
+	}
+}
+
+// TestVersion2 reads a file of format version 2, which has no column
+// time_error_ns and no nulls in time_ns.
+func TestVersion2(t *testing.T) {
+	ps, err := read(filepath.Join("testdata", "version-2.arrow"))
+	if err != nil || len(ps) != 1 || len(ps[0].Rows) != 15 {
+		t.Fatalf("%d profiles, %v", len(ps), err)
+	}
+	if p := ps[0]; p.Timing != profile.TimingExact || p.Unfollowed || p.Rows[1].TimeNs != 3000 || p.Rows[1].TimeErrorNs != 0 {
+		t.Errorf("timing %v, unfollowed %v, %+v", p.Timing, p.Unfollowed, p.Rows[1])
+	}
+}
+
+// TestDamage checks that each flipped byte is found, and that the error names the file.
+func TestDamage(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("testdata", "version-3.arrow"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "profile.arrow")
+	for at := 8; at < len(data); at += 101 {
+		damaged := bytes.Clone(data)
+		damaged[at] ^= 0x40
+		if err := os.WriteFile(path, damaged, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := read(path); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("byte %d: error %v", at, err)
+		}
+	}
+}
+
+func TestNoSeal(t *testing.T) {
+	var out bytes.Buffer
+	if err := table.WriteProfile(&out, profile.List(tabletest.Job("run"))); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "profile.arrow")
+	if err := os.WriteFile(path, out.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(path); !errors.Is(err, ErrNoSeal) {
+		t.Errorf("error %v", err)
+	}
+}
