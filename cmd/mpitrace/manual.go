@@ -199,7 +199,7 @@ func tables() []table.Description {
 		table.Describe("trace.<rank>.arrow", "A row for each event of a process, in the order in which the events ended. "+
 			"`mpitrace export --events` writes the events of all ranks as CSV or Parquet, with a column `rank` in front and without `kind`.", tracefile.Columns()),
 		table.Describe("Datasets", "`mpitrace export --partition N --tables all` writes directories of Parquet files. "+
-			"`profile`, `ranks` and `communicators` have the columns of profile.arrow, ranks.arrow and comms.arrow. `events` has the following columns, and then those of trace.<rank>.arrow without `kind`. "+
+			"`profile`, `ranks`, `communicators` and `vectors` have the columns of profile.arrow, ranks.arrow, comms.arrow and vectors.arrow. `events` has the following columns, and then those of trace.<rank>.arrow without `kind`. "+
 			"`waits` has `run`, and then the columns of the table Waits. All but `communicators` are divided into `rank_block=<rank / N>`. "+
 			"Texts are plain texts, and a timestamp is an int64 of nanoseconds since 1970-01-01 UTC, since some engines read no timestamps in nanoseconds. "+
 			"Join tables by `run` and `rank`; a wait is joined with its event by `event`; a message that was sent with the one that was received by `run`, `comm`, `tag` and `seq`, and `rank` of each side with `peer` of the other.",
