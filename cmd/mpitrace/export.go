@@ -56,7 +56,7 @@ column rank_block. If RUN has several jobs, the second is in part-1, and so on. 
 Parquet file of 256 MiB gets no more rows: the next are in part-0-1, part-0-2 ...
 
 With --tables, several tables are written, each into a directory of its name:
-profile, communicators, ranks and, of a traced run, events and waits; all means
+profile, communicators, ranks, vectors and, of a traced run, events and waits; all means
 all that the run has. See docs/schema.md for their columns. Rows of the same job
 have the same value in the column run. They are sorted by rank, and events by time,
 and each row group has the range of each column, so that a filter on run, rank,

@@ -194,11 +194,12 @@ func tables() []table.Description {
 		table.DescribeRead("comms.arrow", "A row for each communicator.", table.CommColumns),
 		table.DescribeRead("vectors.arrow", "A row for each receiver of the calls of an irregular collective (Alltoallv, Scatterv, Reduce_scatter, Neighbor_alltoallw, ...), "+
 			"by run, rank, thread, communicator, call, call site and slice. What a process keeps for itself has no row. The file is there if a process made such calls.", table.VectorColumns),
+		table.DescribeRead("flows.arrow", "A row for each pair of ranks and kind of messages that the MPI library says that it sent. The file is there with --physical.", table.FlowColumns),
 		table.DescribeRead("pvars.arrow", "A row for each value that was read of a performance variable. An array has a row for each element.", table.PvarColumns),
 		table.Describe("trace.<rank>.arrow", "A row for each event of a process, in the order in which the events ended. "+
 			"`mpitrace export --events` writes the events of all ranks as CSV or Parquet, with a column `rank` in front and without `kind`.", tracefile.Columns()),
 		table.Describe("Datasets", "`mpitrace export --partition N --tables all` writes directories of Parquet files. "+
-			"`profile`, `ranks` and `communicators` have the columns of profile.arrow, ranks.arrow and comms.arrow. `events` has the following columns, and then those of trace.<rank>.arrow without `kind`. "+
+			"`profile`, `ranks`, `communicators` and `vectors` have the columns of profile.arrow, ranks.arrow, comms.arrow and vectors.arrow. `events` has the following columns, and then those of trace.<rank>.arrow without `kind`. "+
 			"`waits` has `run`, and then the columns of the table Waits. All but `communicators` are divided into `rank_block=<rank / N>`. "+
 			"Texts are plain texts, and a timestamp is an int64 of nanoseconds since 1970-01-01 UTC, since some engines read no timestamps in nanoseconds. "+
 			"Join tables by `run` and `rank`; a wait is joined with its event by `event`; a message that was sent with the one that was received by `run`, `comm`, `tag` and `seq`, and `rank` of each side with `peer` of the other.",
@@ -223,8 +224,8 @@ meaning, too.
 
 mpitrace and profile2mat read profile.arrow by these columns, whatever program wrote the
 file: rows may be filtered, sorted or joined, texts may be plain, and integers may have
-another width. They also read ranks.arrow, comms.arrow, vectors.arrow and pvars.arrow if
-these are beside it. "If absent" is what is assumed if a column is missing.`)
+another width. They also read ranks.arrow, comms.arrow, vectors.arrow, flows.arrow and
+pvars.arrow if these are beside it. "If absent" is what is assumed if a column is missing.`)
 	for _, d := range tables() {
 		m.Heading(2, commandline.Cell(d.Title))
 		m.Prose(d.Doc)

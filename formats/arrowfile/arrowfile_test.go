@@ -22,7 +22,7 @@ func writeRun(t testing.TB, ps []*profile.Profile) string {
 	t.Helper()
 	dir := t.TempDir()
 	var files []*os.File
-	w := table.PartWriter{Create: func(name string) (io.Writer, error) {
+	w := table.PartWriter{Create: func(name string, _ int) (io.WriteCloser, error) {
 		f, err := os.Create(filepath.Join(dir, name+".arrow"))
 		files = append(files, f)
 		return f, err

@@ -34,6 +34,7 @@ type File struct {
 	facts   *rows[fact]
 	ranks   *rows[*rank]   // nil without the table; so are the following
 	shares  *rows[share]   // vectors.arrow
+	flows   *rows[sent]    // flows.arrow
 	reading *rows[reading] // pvars.arrow
 	comms   *comms
 	sites   *sites
@@ -56,6 +57,9 @@ func Open(path string) (*File, error) {
 		return nil, err
 	}
 	if f.shares, err = openBeside(beside.file("vectors"), runs, table.VectorColumns, decodeShares, nil); err != nil {
+		return nil, err
+	}
+	if f.flows, err = openBeside(beside.file("flows"), runs, table.FlowColumns, decodeFlows, nil); err != nil {
 		return nil, err
 	}
 	if f.reading, f.damage = openBeside(beside.file("pvars"), runs, table.PvarColumns, decodeReadings, nil); f.damage != nil {
@@ -81,6 +85,8 @@ func (f *File) Each(each func(*profile.Profile) error) error {
 	defer stopRanks()
 	shares, stopShares := pull(f.shares)
 	defer stopShares()
+	flows, stopFlows := pull(f.flows)
+	defer stopFlows()
 	readings, stopReadings := pull(f.reading)
 	defer stopReadings()
 	unknown := new(unknown)
@@ -98,24 +104,24 @@ func (f *File) Each(each func(*profile.Profile) error) error {
 				return err
 			}
 		}
-		p := process{file: f, facts: facts.at(key), ranks: ranks.at(key), shares: shares.at(key), readings: readings.at(key), unknown: unknown}
+		p := process{file: f, facts: facts.at(key), ranks: ranks.at(key), shares: shares.at(key), flows: flows.at(key), readings: readings.at(key), unknown: unknown}
 		for i := range max(1, len(p.ranks)) {
 			if i > 0 { // processes that ended before their rank was known: which rows are whose is not known, either
 				if err := each(last); err != nil {
 					return err
 				}
-				p.facts, p.shares, p.readings, p.ranks = nil, nil, nil, p.ranks[1:]
+				p.facts, p.shares, p.flows, p.readings, p.ranks = nil, nil, nil, nil, p.ranks[1:]
 			}
 			var err error
 			if last, err = p.profile(key); err != nil {
 				return tableError(f.path, err)
 			}
 		}
-		if err := firstError(facts, ranks, shares, readings); err != nil {
+		if err := firstError(facts, ranks, shares, flows, readings); err != nil {
 			return err
 		}
 	}
-	if err := firstError(facts, ranks, shares, readings); err != nil || last == nil {
+	if err := firstError(facts, ranks, shares, flows, readings); err != nil || last == nil {
 		return err
 	}
 	last.Untold = unknown.lines(f)

@@ -13,6 +13,7 @@ type process struct {
 	facts    []fact
 	ranks    []*rank // usually one
 	shares   []share
+	flows    []sent
 	readings []reading
 	unknown  *unknown
 
@@ -50,9 +51,9 @@ func (p *process) profile(k key) (*profile.Profile, error) {
 			peer = p.peer(comm, known.openPeer, false)
 		}
 		out.Open = known.open(comm, peer, p.file.sites.labels[known.openSite])
-		out.Physical = physicalOf(known.physical, p.internal())
+		out.Physical = p.physical(known.physical)
 	} else {
-		out.Physical = physicalOf("", p.internal())
+		out.Physical = p.physical("")
 	}
 	p.addVectors()
 	p.spreadRows()
@@ -185,7 +186,6 @@ func (p *process) internal() (flows []profile.Flow) {
 			flows = append(flows, profile.Flow{Kind: profile.Internal, From: p.out.Rank, To: int(f.peer), Bytes: f.Bytes, Messages: f.Messages})
 		}
 	}
-	profile.SortFlows(flows)
 	return flows
 }
 

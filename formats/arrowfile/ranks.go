@@ -1,11 +1,11 @@
 package arrowfile
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"strings"
 
+	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -201,14 +201,47 @@ func (r *rank) open(comm int32, peer int32, site uint64) []profile.OpenCall {
 	return []profile.OpenCall{o}
 }
 
-// physicalOf returns what the MPI library sent. The table does not have what it sent for
-// the program.
-func physicalOf(text string, flows []profile.Flow) *profile.Physical {
+// sent is a row of flows.arrow.
+type sent struct {
+	kind            profile.Kind
+	peer            int32
+	messages, bytes uint64
+}
+
+func decodeFlows(c *columns) func(int) (sent, error) {
+	kind, peer, messages, bytes := c.word("kind"), c.integers("peer", 0, math.MaxInt32), c.count("messages"), c.count("bytes")
+	return func(i int) (sent, error) {
+		to, _ := peer(i)
+		s := sent{profile.External, int32(to), messages(i), bytes(i)}
+		switch text := kind(i); text {
+		case table.External:
+		case table.Internal:
+			s.kind = profile.Internal
+		default:
+			return s, fmt.Errorf("column kind cannot be %q", text)
+		}
+		return s, nil
+	}
+}
+
+// physical returns what the MPI library sent, from flows.arrow or, without it, from rows of
+// class internal. text is that of the column physical.
+func (p *process) physical(text string) *profile.Physical {
+	flows := p.internal()
+	if p.file.flows != nil {
+		flows = nil
+		for _, s := range p.flows {
+			flows = append(flows, profile.Flow{Kind: s.kind, From: p.out.Rank, To: int(s.peer), Bytes: s.bytes, Messages: s.messages})
+		}
+	}
+	profile.SortFlows(flows)
 	switch {
 	case text == "" && flows == nil:
 		return nil
-	case text == "known" || text == "":
-		return &profile.Physical{Flows: flows, Unknown: "Arrow files have only what the MPI library sent on its own behalf"}
+	case text != "known" && text != "":
+		return &profile.Physical{Flows: flows, Unknown: text}
+	case p.file.flows == nil:
+		return &profile.Physical{Flows: flows, Unknown: "there is no flows.arrow beside profile.arrow"}
 	}
-	return &profile.Physical{Flows: flows, Unknown: cmp.Or(text, "not known")}
+	return &profile.Physical{Flows: flows}
 }

@@ -3,36 +3,46 @@ package table
 import (
 	"fmt"
 	"io"
+	"iter"
+	"slices"
 
 	"github.com/mpitrace/mpitrace/profile"
 )
 
 // Names of the files of a merge, without extension.
 const (
-	ProfileFile = "profile"
-	RanksFile   = "ranks"
+	ProfileFile = tableProfile
+	RanksFile   = tableRanks
 	CommsFile   = "comms"
-	PvarsFile   = "pvars"
-	VectorsFile = "vectors"
+	PvarsFile   = tablePvars
+	VectorsFile = tableVectors
+	FlowsFile   = tableFlows
 )
 
 // MergedFiles lists the files that a merge may write.
-var MergedFiles = []string{ProfileFile, CommsFile, RanksFile, VectorsFile, PvarsFile}
+var MergedFiles = []string{ProfileFile, CommsFile, RanksFile, VectorsFile, FlowsFile, PvarsFile}
 
-// PartWriter writes the tables of some processes of a run. A table that need not
-// have rows has a file only if one of the processes has some. Communicators,
-// which other processes may have, too, are collected in Comms.
+// PartWriter writes the tables of some processes of a run. A table that only some
+// processes have has a file only if it has rows. Communicators, which other processes
+// may have, too, are collected in Comms.
 type PartWriter struct {
-	Comms
-
-	// Create creates the file of a table.
-	Create func(file string) (io.Writer, error)
-	// Starts is when the first process of each job began, in Unix ns.
+	// Create creates a file of a table. n is its number: 0, or more if Parquet files
+	// are limited. The PartWriter closes Parquet files only.
+	Create func(table string, n int) (io.WriteCloser, error)
+	// Limit is the Limit of Parts, for Parquet files; 0 for Arrow files.
+	Limit int64
+	// NoSchema is as in Options.
+	NoSchema bool
+	// Only has the tables to write; nil for all.
+	Only []string
+	// Starts is when the first process of each job began, in Unix ns. Only the table pvars
+	// needs it.
 	Starts map[string]int64
-	// Scratch is a directory for temporary files, as in Options.
+	// Scratch is as in Options.
 	Scratch string
 
-	profile, ranks, vectors, pvars output // nil before the first row
+	Comms  Comms
+	tables [5]output // those of partTables; nil before the first row
 }
 
 // output is a table that is made from profiles.
@@ -41,57 +51,69 @@ type output interface {
 	Close() error
 }
 
+// partTables are the tables of a PartWriter. has reports whether a process has rows.
+var partTables = [...]struct {
+	name string
+	has  func(*profile.Profile) bool
+	open func(w *PartWriter) (output, error)
+}{
+	{tableProfile, always, func(w *PartWriter) (output, error) { return openRows(w, tableProfile, ProfileColumns, Facts) }},
+	{tableRanks, always, func(w *PartWriter) (output, error) { return openRows(w, tableRanks, RankColumns, itself) }},
+	{tableVectors, HasVectors, func(w *PartWriter) (output, error) { return openRows(w, tableVectors, VectorColumns, Shares) }},
+	{tableFlows, func(p *profile.Profile) bool { return p.Physical != nil }, func(w *PartWriter) (output, error) { return openRows(w, tableFlows, FlowColumns, flows) }},
+	{tablePvars, func(p *profile.Profile) bool { return len(p.Readings) > 0 }, func(w *PartWriter) (output, error) {
+		out, err := openEncoder(w, tablePvars, PvarColumns)
+		return &pvarTable{out: out, starts: w.Starts, about: map[string]string{}}, err
+	}},
+}
+
+func always(*profile.Profile) bool { return true }
+
+// HasVectors reports whether a process has rows in vectors.arrow.
+func HasVectors(p *profile.Profile) bool { return len(p.Vectors) > 0 }
+
+func openRows[T any](w *PartWriter, name string, cols []Column[T], rows func(*profile.Profile) iter.Seq[T]) (output, error) {
+	out, err := openEncoder(w, name, cols)
+	return &rowTable[T]{out: out, rows: rows}, err
+}
+
+func openEncoder[T any](w *PartWriter, name string, cols []Column[T]) (Encoder[T], error) {
+	o := Options[T]{Metadata: metadataOf(name, cols), Scratch: w.Scratch, SortedBy: sorted, NoSchema: w.NoSchema}
+	if w.Limit > 0 {
+		create := func(n int) (io.WriteCloser, error) { return w.Create(name, n) }
+		return NewPartsWriter(Parts{Create: create, Limit: w.Limit}, cols, o), nil
+	}
+	out, err := w.Create(name, 0)
+	return NewArrowWriter(out, cols, o), err
+}
+
 // Add writes the rows of a process.
-func (w *PartWriter) Add(p *profile.Profile) error {
-	w.Note(p)
-	err := addTo(w, &w.profile, p, ProfileFile, func(out io.Writer) output {
-		return &rowTable[Fact]{out: newMerged(w, out, tableProfile, ProfileColumns), rows: Facts}
-	})
-	if err == nil {
-		err = addTo(w, &w.ranks, p, RanksFile, func(out io.Writer) output {
-			return &rowTable[*profile.Profile]{out: newMerged(w, out, tableRanks, RankColumns), rows: itself}
-		})
-	}
-	if err == nil && len(p.Vectors) > 0 {
-		err = addTo(w, &w.vectors, p, VectorsFile, func(out io.Writer) output {
-			return &rowTable[Share]{out: newMerged(w, out, tableVectors, VectorColumns), rows: Shares}
-		})
-	}
-	if err == nil && len(p.Readings) > 0 {
-		err = addTo(w, &w.pvars, p, PvarsFile, func(out io.Writer) output {
-			return &pvarTable{out: newMerged(w, out, tablePvars, PvarColumns), starts: w.Starts, about: map[string]string{}}
-		})
-	}
-	return err
-}
-
-func newMerged[T any](w *PartWriter, out io.Writer, name string, cols []Column[T]) *ArrowWriter[T] {
-	return NewArrowWriter(out, cols, Options[T]{Metadata: metadataOf(name, cols), Scratch: w.Scratch})
-}
-
-// addTo adds a process to a table, which is made first if it is nil.
-func addTo(w *PartWriter, t *output, p *profile.Profile, file string, open func(io.Writer) output) error {
-	if *t == nil {
-		out, err := w.Create(file)
-		if err != nil {
-			return err
+func (w *PartWriter) Add(p *profile.Profile) (err error) {
+	w.Comms.Note(p)
+	for i, t := range partTables {
+		if w.Only != nil && !slices.Contains(w.Only, t.name) || !t.has(p) {
+			continue
 		}
-		*t = open(out)
-	}
-	if err := (*t).Add(p); err != nil {
-		return fmt.Errorf("write %s table: rank %d: %w", file, p.Rank, err)
+		if w.tables[i] == nil {
+			if w.tables[i], err = t.open(w); err != nil {
+				return err
+			}
+		}
+		if err := w.tables[i].Add(p); err != nil {
+			return fmt.Errorf("write %s table: rank %d: %w", t.name, p.Rank, err)
+		}
 	}
 	return nil
 }
 
 // Close ends the files.
 func (w *PartWriter) Close() error {
-	for _, t := range []output{w.profile, w.ranks, w.vectors, w.pvars} {
+	for i, t := range w.tables {
 		if t == nil {
 			continue
 		}
 		if err := t.Close(); err != nil {
-			return fmt.Errorf("write arrow table: %w", err)
+			return fmt.Errorf("write %s table: %w", partTables[i].name, err)
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"io"
 	"iter"
 	"slices"
@@ -102,18 +103,13 @@ func (p *PartsWriter[T]) Close(metadata map[string]string) error {
 // sorted are the columns by which the rows of a job are sorted.
 var sorted = []string{"rank"}
 
-// WriteProfileParts writes the table profile of one job. noSchema is as in
-// Options.
-func WriteProfileParts(parts Parts, src profile.Source, noSchema bool) error {
-	out := NewPartsWriter(parts, ProfileColumns, Options[Fact]{Metadata: metadataOf(tableProfile, ProfileColumns), SortedBy: sorted, NoSchema: noSchema})
-	return out.Fail(writeProfile("parquet", src, out))
-}
-
-// WriteRankParts writes the table ranks of one job.
-func WriteRankParts(parts Parts, src profile.Source) error {
-	return writeParts(parts, tableRanks, RankColumns, Options[*profile.Profile]{SortedBy: sorted}, func(add func(iter.Seq[*profile.Profile]) error) error {
-		return src.Each(func(p *profile.Profile) error { return add(itself(p)) })
-	})
+// WriteParts writes a table of the processes of one job: profile, ranks or vectors.
+// noSchema is as in Options.
+func WriteParts(parts Parts, table string, src profile.Source, noSchema bool) error {
+	w := &PartWriter{Limit: parts.Limit, NoSchema: noSchema, Only: []string{table},
+		Create: func(_ string, n int) (io.WriteCloser, error) { return parts.Create(n) }}
+	err := src.Each(w.Add)
+	return cmp.Or(err, w.Close())
 }
 
 // commGroup is the maximum number of communicators of a row group, since each

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"iter"
 	"math/bits"
 
 	"github.com/mpitrace/mpitrace/profile"
@@ -29,4 +30,42 @@ func internalRows(p *profile.Profile) []profile.Row {
 			Messages: f.Messages, Bytes: f.Bytes})
 	}
 	return out
+}
+
+// flow is a row of flows.arrow.
+type flow struct {
+	*profile.Flow
+	of *profile.Profile
+}
+
+// flows returns the rows of a profile.
+func flows(p *profile.Profile) iter.Seq[flow] {
+	return func(yield func(flow) bool) {
+		if p.Physical == nil {
+			return
+		}
+		for i := range p.Physical.Flows {
+			if !yield(flow{&p.Physical.Flows[i], p}) {
+				return
+			}
+		}
+	}
+}
+
+// External is the value of the column kind for messages of the program.
+const External = "external"
+
+// FlowColumns are the columns of flows.arrow, in order.
+var FlowColumns = []Column[flow]{
+	Run(func(f flow) string { return f.of.Run }),
+	Numbers("rank", "world rank", "rank in MPI_COMM_WORLD of the sender", func(f flow) int32 { return int32(f.of.Rank) }).absent(Required),
+	Words("kind", "external: messages that the program sent point to point; internal: messages that the MPI library sent on its own behalf, which profile.arrow has, too", func(f flow) string {
+		if f.Kind == profile.Internal {
+			return Internal
+		}
+		return External
+	}).absent(Required),
+	Numbers("peer", "world rank", "rank in MPI_COMM_WORLD of the receiver", func(f flow) int32 { return int32(f.To) }).absent(Required),
+	Numbers("messages", "messages", "number of messages", func(f flow) uint64 { return f.Messages }).absent(Required),
+	Numbers("bytes", "bytes", "data in these messages", func(f flow) uint64 { return f.Bytes }).absent(Required),
 }

@@ -18,6 +18,7 @@ const (
 	tablePvars   = "pvars"
 	tableWaits   = "waits"
 	tableVectors = "vectors"
+	tableFlows   = "flows"
 )
 
 // FormatVersion changes when an older reader would misread a newer file.

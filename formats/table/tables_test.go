@@ -20,16 +20,13 @@ func WriteComms(w io.Writer, src profile.Source) error {
 	return comms.Write(w)
 }
 
-func WriteRanks(w io.Writer, src profile.Source) error { return writePart(w, src, RanksFile) }
+func WriteRanks(w io.Writer, src profile.Source) error { return writePart(w, src, tableRanks) }
 
-func WritePvars(w io.Writer, src profile.Source) error { return writePart(w, src, PvarsFile) }
+func WritePvars(w io.Writer, src profile.Source) error { return writePart(w, src, tablePvars) }
 
 func writePart(w io.Writer, src profile.Source, file string) error {
-	part := &PartWriter{Starts: map[string]int64{}, Create: func(name string) (io.Writer, error) {
-		if name == file {
-			return w, nil
-		}
-		return io.Discard, nil
+	part := &PartWriter{Starts: map[string]int64{}, Only: []string{file}, Create: func(string, int) (io.WriteCloser, error) {
+		return unclosed{w}, nil
 	}}
 	err := src.Each(func(p *profile.Profile) error {
 		if known, ok := part.Starts[p.Run]; p.Start != 0 && (!ok || p.Start < known) {
@@ -45,3 +42,7 @@ func writePart(w io.Writer, src profile.Source, file string) error {
 	}
 	return part.Close()
 }
+
+type unclosed struct{ io.Writer }
+
+func (unclosed) Close() error { return nil }

@@ -52,10 +52,3 @@ var VectorColumns = []Column[Share]{
 	Numbers("messages", "messages", "number of messages to the peer: one for each operation", func(s Share) uint64 { return s.Calls }).absent(Required),
 	Numbers("bytes", "bytes", "data in these messages, without the gaps of datatypes", func(s Share) uint64 { return s.sent }).absent(Required),
 }
-
-// WriteVectorParts writes the table vectors of one job.
-func WriteVectorParts(parts Parts, src profile.Source) error {
-	return writeParts(parts, tableVectors, VectorColumns, Options[Share]{SortedBy: sorted}, func(add func(iter.Seq[Share]) error) error {
-		return src.Each(func(p *profile.Profile) error { return add(Shares(p)) })
-	})
-}

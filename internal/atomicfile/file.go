@@ -130,7 +130,12 @@ type file struct {
 }
 
 // Create opens a new file, which stays open until Commit or Discard.
-func (s *Set) Create(path string) (io.Writer, error) { return s.create(path, 0o666) }
+func (s *Set) Create(path string) (io.WriteCloser, error) {
+	if _, err := s.create(path, 0o666); err != nil {
+		return nil, err
+	}
+	return s.files[len(s.files)-1], nil
+}
 
 // create is Create for a file with the permissions mode, as far as the umask allows.
 func (s *Set) create(path string, mode os.FileMode) (io.Writer, error) {

@@ -146,7 +146,7 @@ func (o *ExportOptions) writeDirectory(src profile.Source) ([]string, error) {
 			return d.writeRanks(src)
 		case o.Format.Name == parquet:
 			return eachBlock(src, o.Partition, func(block, job int, ps profile.List) error {
-				d.addParts(blockParts{block: block, job: job}, func(parts table.Parts) error { return table.WriteProfileParts(parts, ps, false) })
+				d.addParts(blockParts{block: block, job: job}, func(parts table.Parts) error { return table.WriteParts(parts, TableProfile, ps, false) })
 				return nil
 			})
 		}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 	"hash/crc32"
 	"io"
 	"maps"
@@ -174,15 +175,15 @@ func (m *merger) writePart(part int, w io.Writer) error {
 	defer files.Discard()
 	note := &partNote{}
 	var sums []func() uint32
-	out := &table.PartWriter{Starts: map[string]int64{}, Scratch: string(m.dir), Create: func(table string) (io.Writer, error) {
+	out := &table.PartWriter{Starts: map[string]int64{}, Scratch: string(m.dir), Create: func(table string, _ int) (io.WriteCloser, error) {
 		name := m.name(table, part)
 		if err := os.MkdirAll(filepath.Dir(m.stored(name)), 0o777); err != nil {
 			return nil, err
 		}
 		file, err := files.Create(m.stored(name))
-		sum := crc32.New(castagnoli)
-		note.Files, sums = append(note.Files, partFile{Name: name}), append(sums, sum.Sum32)
-		return io.MultiWriter(file, sum), err
+		sum := summed{file, crc32.New(castagnoli)}
+		note.Files, sums = append(note.Files, partFile{Name: name}), append(sums, sum.sum.Sum32)
+		return sum, err
 	}}
 	for _, j := range m.run.Jobs {
 		out.Starts[j.Run] = j.Began()
@@ -199,6 +200,17 @@ func (m *merger) writePart(part int, w io.Writer) error {
 	}
 	note.Comms, note.Unnamed = out.Comms, texts(m.run.Unnamed())
 	return gob.NewEncoder(w).Encode(note)
+}
+
+// summed is a file whose checksum is computed while it is written.
+type summed struct {
+	io.WriteCloser
+	sum hash.Hash32
+}
+
+func (s summed) Write(p []byte) (int, error) {
+	s.sum.Write(p)
+	return s.WriteCloser.Write(p)
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

@@ -22,11 +22,12 @@ const (
 	TableEvents        = "events"
 	TableCommunicators = "communicators"
 	TableRanks         = "ranks"
+	TableVectors       = "vectors"
 	TableWaits         = "waits"
 )
 
 // Tables lists all tables of ExportTables. Those of a trace are last.
-var Tables = []string{TableProfile, TableCommunicators, TableRanks, TableEvents, TableWaits}
+var Tables = []string{TableProfile, TableCommunicators, TableRanks, TableVectors, TableEvents, TableWaits}
 
 // TraceTable reports whether a table is made from a trace.
 func TraceTable(name string) bool { return name == TableEvents || name == TableWaits }
@@ -61,7 +62,8 @@ func ExportTables(tables []string, src profile.Source, jobs []TracedJob, o Expor
 	return files, nil
 }
 
-// writeProfiles writes the tables that are made from profiles.
+// writeProfiles writes the tables that are made from profiles. A block without vectors has
+// no file of them.
 func (d *directory) writeProfiles(tables []string, src profile.Source, ranks int) error {
 	if !slices.ContainsFunc(tables, func(name string) bool { return !TraceTable(name) }) {
 		return nil
@@ -71,11 +73,10 @@ func (d *directory) writeProfiles(tables []string, src profile.Source, ranks int
 		for _, p := range ps {
 			comms.Note(p)
 		}
-		if slices.Contains(tables, TableProfile) {
-			d.addParts(blockParts{TableProfile, block, job}, func(parts table.Parts) error { return table.WriteProfileParts(parts, ps, true) })
-		}
-		if slices.Contains(tables, TableRanks) {
-			d.addParts(blockParts{TableRanks, block, job}, func(parts table.Parts) error { return table.WriteRankParts(parts, ps) })
+		for _, name := range []string{TableProfile, TableRanks, TableVectors} {
+			if slices.Contains(tables, name) && (name != TableVectors || slices.ContainsFunc(ps, table.HasVectors)) {
+				d.addParts(blockParts{name, block, job}, func(parts table.Parts) error { return table.WriteParts(parts, name, ps, true) })
+			}
 		}
 		return nil
 	})

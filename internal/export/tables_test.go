@@ -38,6 +38,8 @@ func TestExportTables(t *testing.T) {
 		"profile/rank_block=1/part-0.parquet", "profile/rank_block=1/part-1.parquet",
 		"ranks/rank_block=-1/part-1.parquet", "ranks/rank_block=0/part-0.parquet", "ranks/rank_block=0/part-1.parquet",
 		"ranks/rank_block=1/part-0.parquet", "ranks/rank_block=1/part-1.parquet",
+		"vectors/rank_block=-1/part-1.parquet", "vectors/rank_block=0/part-0.parquet", "vectors/rank_block=0/part-1.parquet",
+		"vectors/rank_block=1/part-0.parquet", "vectors/rank_block=1/part-1.parquet",
 		"waits/rank_block=0/part-0.parquet", "waits/rank_block=0/part-1.parquet", "waits/rank_block=1/part-0.parquet"}
 	if got := below(t, dir); !slices.Equal(got, want) {
 		t.Errorf("files %q, want %q", got, want)
