@@ -33,6 +33,7 @@ func WriteArrow[T any](w io.Writer, cols []Column[T], rows iter.Seq[T], o Option
 type ArrowWriter[T any] struct {
 	of       []Column[T]
 	cols     []arrowColumn[T]
+	texts    []dictionary // by column
 	metadata map[string]string
 	block    []T
 	n        int // rows since the last batch
@@ -53,9 +54,10 @@ func NewArrowWriter[T any](w io.Writer, cols []Column[T], o Options[T]) *ArrowWr
 	t := &ArrowWriter[T]{file: Position(w), of: cols, metadata: o.Metadata, spool: spool{dir: o.Scratch}, block: make([]T, 0, blockRows)}
 	fields := slices.Clone(schemaOf(cols, nil).Fields())
 	known := true
+	t.texts = make([]dictionary, len(cols))
 	for i := range cols {
 		c := &cols[i]
-		t.cols = append(t.cols, newArrowColumn(c))
+		t.cols = append(t.cols, newArrowColumn(c, &t.texts[i]))
 		if c.Type == Word {
 			fields[i].Type = codeType
 			known = known && c.Words != nil
@@ -117,9 +119,9 @@ func (t *ArrowWriter[T]) start(metadata map[string]string) (err error) {
 	maps.Copy(all, metadata)
 	t.schema = schemaOf(t.of, all)
 	t.words = make([]arrow.Array, len(t.cols))
-	for i, c := range t.cols {
-		if c, ok := c.(*wordColumn[T]); ok {
-			t.words[i] = c.texts.NewArray()
+	for i := range t.of {
+		if t.of[i].Type == Word {
+			t.words[i] = t.texts[i].arrow()
 		}
 	}
 	t.out, err = ipc.NewFileWriter(t.file, ipc.WithSchema(t.schema), ipc.WithZstd())
@@ -193,187 +195,101 @@ type arrowColumn[T any] interface {
 	take() arrow.Array // returns the values added since the last take; valid until the next add
 }
 
-func newArrowColumn[T any](c *Column[T]) arrowColumn[T] {
+// newArrowColumn returns a column. The words of a dictionary of all batches are in d.
+func newArrowColumn[T any](c *Column[T], d *dictionary) arrowColumn[T] {
 	switch c.Type {
 	case Word:
-		return newWordColumn(c)
+		return &arrowNumbers[T, int32]{batchColumn[T, int32]{of: c, get: c.codes(d)}, codeType}
+	case Text:
+		return &arrowTexts[T]{batchColumn[T, uint32]{of: c, get: c.codesIn(d)}, d}
+	case Bool:
+		return &arrowFlags[T]{batchColumn[T, uint8]{of: c, get: c.Number}}
+	case WorldRanks:
+		return &arrowLists[T]{listColumn[T]{of: c}}
 	case Uint8:
-		return &numberColumn[T, uint8]{of: c}
+		return &arrowNumbers[T, uint8]{batchColumn[T, uint8]{of: c, get: c.Number}, arrowTypes[c.Type]}
 	case Int32, Uint32:
-		return &numberColumn[T, uint32]{of: c}
-	case Int64, Uint64, Float64, Half, Time:
-		return &numberColumn[T, uint64]{of: c}
+		return &arrowNumbers[T, int32]{batchColumn[T, int32]{of: c, get: c.Number}, arrowTypes[c.Type]}
 	}
-	return newBuilderColumn(c)
+	return &arrowNumbers[T, int64]{batchColumn[T, int64]{of: c, get: c.stored()}, arrowTypes[c.Type]}
 }
 
-// numbers holds values, and which of them are valid (not null).
-type numbers[V any] struct {
-	values []V
-	valid  []byte // one bit per value, if the column has nulls
-	nulls  int
-}
-
-func (c *numbers[V]) null() {
-	c.mark(false)
-	c.values = append(c.values, *new(V))
-	c.nulls++
-}
-
-// mark appends the validity bit of the next value.
-func (c *numbers[V]) mark(ok bool) {
-	i := len(c.values)
-	if i%8 == 0 {
-		c.valid = append(c.valid, 0)
-	}
-	if ok {
-		c.valid[i/8] |= 1 << (i % 8)
-	}
-}
-
-// take returns the values as an Arrow array, and empties the column. raw holds
-// the bytes of the values.
-func (c *numbers[V]) take(typ arrow.DataType, raw []byte) *array.Data {
+// array returns the rows of the batch as an Arrow array, and empties it. raw holds the bytes
+// of the values.
+func (b *batch[V]) array(typ arrow.DataType, raw []byte) arrow.Array {
 	var valid *memory.Buffer
-	if c.nulls > 0 {
-		valid = memory.NewBufferBytes(c.valid)
+	if b.nulls > 0 {
+		valid = memory.NewBufferBytes(bitsOf(b.present))
 	}
-	data := array.NewData(typ, len(c.values), []*memory.Buffer{valid, memory.NewBufferBytes(raw)}, nil, c.nulls, 0)
-	c.values, c.valid, c.nulls = c.values[:0], c.valid[:0], 0
-	return data
+	data := array.NewData(typ, len(b.values), []*memory.Buffer{valid, memory.NewBufferBytes(raw)}, nil, b.nulls, 0)
+	b.empty()
+	return array.MakeFromData(data)
 }
 
-// numberColumn holds numbers of 8, 32 or 64 bits.
-type numberColumn[T any, V uint8 | uint32 | uint64] struct {
-	of *Column[T]
-	numbers[V]
+// bitsOf returns values of 0 and 1 as bits.
+func bitsOf(values []uint8) []byte {
+	bits := make([]byte, (len(values)+7)/8)
+	for i, v := range values {
+		bits[i/8] |= v << (i % 8)
+	}
+	return bits
 }
 
-func (c *numberColumn[T, V]) add(rows []T) {
-	get := c.of.Number
-	for i := range rows {
-		v, ok := get(rows[i])
-		switch {
-		case !ok:
-			c.null()
-			continue
-		case c.of.Null:
-			c.mark(true)
+// arrowNumbers has numbers, or codes of words.
+type arrowNumbers[T any, V uint8 | int32 | int64] struct {
+	batchColumn[T, V]
+	typ arrow.DataType
+}
+
+func (c *arrowNumbers[T, V]) take() arrow.Array { return c.array(c.typ, arrow.GetBytes(c.values)) }
+
+type arrowFlags[T any] struct{ batchColumn[T, uint8] }
+
+func (c *arrowFlags[T]) take() arrow.Array { return c.array(arrowTypes[Bool], bitsOf(c.values)) }
+
+// arrowTexts has texts without a dictionary.
+type arrowTexts[T any] struct {
+	batchColumn[T, uint32]
+	*dictionary // of the batch
+}
+
+func (c *arrowTexts[T]) take() arrow.Array {
+	texts := array.NewStringBuilder(memory.DefaultAllocator)
+	for row, code := range c.values {
+		if c.has(row) {
+			texts.Append(valid(c.words[code]))
+		} else {
+			texts.AppendNull()
 		}
-		c.values = append(c.values, V(v))
 	}
+	c.empty()
+	c.clear()
+	return texts.NewArray()
 }
 
-func (c *numberColumn[T, V]) take() arrow.Array {
-	if c.of.Type == Half {
-		for i, v := range c.values {
-			c.values[i] = V(half(uint64(v)))
-		}
+type arrowLists[T any] struct{ listColumn[T] }
+
+func (c *arrowLists[T]) take() arrow.Array {
+	lists := array.NewListBuilder(memory.DefaultAllocator, arrow.PrimitiveTypes.Int32)
+	items, ranks := lists.ValueBuilder().(*array.Int32Builder), c.ranks
+	for _, n := range c.lengths {
+		lists.Append(true)
+		items.AppendValues(ranks[:n], nil)
+		ranks = ranks[n:]
 	}
-	return array.MakeFromData(c.numbers.take(arrowTypes[c.of.Type], arrow.GetBytes(c.values)))
+	c.empty()
+	return lists.NewArray()
 }
 
-// wordColumn holds texts as codes of a dictionary.
-type wordColumn[T any] struct {
-	of    *Column[T]
-	codes map[string]int32
-	texts *array.StringBuilder // the dictionary
-	numbers[int32]
-	last string // most recent text: consecutive rows often have the same text
-	code int32  // of last; -1 before the first text
-}
-
-func newWordColumn[T any](c *Column[T]) *wordColumn[T] {
-	w := &wordColumn[T]{of: c, codes: map[string]int32{}, texts: array.NewStringBuilder(memory.DefaultAllocator), code: -1}
-	for _, text := range c.Words {
-		w.texts.Append(valid(text))
+// arrow returns the words as an Arrow array.
+func (d *dictionary) arrow() arrow.Array {
+	words := array.NewStringBuilder(memory.DefaultAllocator)
+	for _, word := range d.words {
+		words.Append(valid(word))
 	}
-	return w
+	return words.NewArray()
 }
 
 // valid replaces bytes that are not UTF-8, which paths may contain: readers
 // would reject the table.
 func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
-
-func (c *wordColumn[T]) add(rows []T) {
-	for i := range rows {
-		code, ok := c.codeOf(rows[i])
-		switch {
-		case !ok:
-			c.null()
-			continue
-		case c.of.Null:
-			c.mark(true)
-		}
-		c.values = append(c.values, code)
-	}
-}
-
-// codeOf returns the code of a row's text, if it has one.
-func (c *wordColumn[T]) codeOf(row T) (code int32, ok bool) {
-	if c.of.Words != nil {
-		code, ok := c.of.Number(row)
-		return int32(code), ok
-	}
-	s, ok := c.of.Text(row)
-	if !ok || s == c.last && c.code >= 0 {
-		return c.code, ok
-	}
-	code, known := c.codes[s]
-	if !known {
-		code = int32(len(c.codes))
-		c.codes[s] = code
-		c.texts.Append(valid(s))
-	}
-	c.last, c.code = s, code
-	return code, true
-}
-
-func (c *wordColumn[T]) take() arrow.Array {
-	return array.MakeFromData(c.numbers.take(codeType, arrow.GetBytes(c.values)))
-}
-
-// builderColumn is a column of a less frequent type. It uses Arrow's builders.
-type builderColumn[T any] struct {
-	array.Builder
-	put func(T)
-}
-
-func newBuilderColumn[T any](c *Column[T]) arrowColumn[T] {
-	switch c.Type {
-	case Bool:
-		b := array.NewBooleanBuilder(memory.DefaultAllocator)
-		return &builderColumn[T]{b, func(row T) {
-			if v, ok := c.Number(row); ok {
-				b.Append(v != 0)
-			} else {
-				b.AppendNull()
-			}
-		}}
-	case Text:
-		b := array.NewStringBuilder(memory.DefaultAllocator)
-		return &builderColumn[T]{b, func(row T) {
-			if s, ok := c.Text(row); ok {
-				b.Append(valid(s))
-			} else {
-				b.AppendNull()
-			}
-		}}
-	}
-	b := array.NewListBuilder(memory.DefaultAllocator, arrow.PrimitiveTypes.Int32)
-	items := b.ValueBuilder().(*array.Int32Builder)
-	return &builderColumn[T]{b, func(row T) {
-		b.Append(true)
-		for _, rank := range c.Ranks(row) {
-			items.Append(int32(rank))
-		}
-	}}
-}
-
-func (c *builderColumn[T]) add(rows []T) {
-	for i := range rows {
-		c.put(rows[i])
-	}
-}
-
-func (c *builderColumn[T]) take() arrow.Array { return c.NewArray() }

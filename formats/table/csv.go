@@ -18,39 +18,24 @@ import (
 // would execute a phase named =cmd().
 type CSVWriter[T any] struct {
 	out   io.Writer
-	cols  []Column[T]
+	cols  []cells[T]
+	block []T
 	kind  func(T) int
 	kinds [][]string // cells of the columns that are PerKind, by kind
-	cells map[string]string
-	words [][]string   // cells of the columns that have Words, by column and word
-	last  []numberCell // last cell of the columns of numbers, by column
-	lines []byte       // lines that are not yet written
-}
-
-// numberCell is a number and its cell. Neighboring rows often have the same
-// number, and copying its cell is faster than formatting it again.
-type numberCell struct {
-	value uint64
-	cell  []byte
+	lines []byte     // lines that are not yet written
 }
 
 // csvBuffer is how many bytes of lines a writer collects before it writes them.
 const csvBuffer = 64 << 10
 
-// maxTexts limits how many texts a writer caches in their written form.
-const maxTexts = 64 << 10
-
 // NewCSVWriter returns a writer, and writes the first line.
 func NewCSVWriter[T any](w io.Writer, cols []Column[T], o Options[T]) (*CSVWriter[T], error) {
-	t := &CSVWriter[T]{out: w, cols: cols, kind: o.Kind, cells: map[string]string{}, words: make([][]string, len(cols)), last: make([]numberCell, len(cols))}
+	t := &CSVWriter[T]{out: w, cols: cellsOf(cols, "", csvCell), block: make([]T, 0, blockRows), kind: o.Kind}
 	for i := range cols {
 		if i > 0 {
 			t.lines = append(t.lines, ',')
 		}
 		t.lines = append(t.lines, cols[i].Name...)
-		for _, word := range cols[i].Words {
-			t.words[i] = append(t.words[i], csvCell(word))
-		}
 	}
 	t.lines = append(t.lines, '\n')
 	return t, t.Close()
@@ -58,30 +43,44 @@ func NewCSVWriter[T any](w io.Writer, cols []Column[T], o Options[T]) (*CSVWrite
 
 // Add writes rows.
 func (t *CSVWriter[T]) Add(rows iter.Seq[T]) error {
-	for row := range rows {
-		var known []string
-		if t.kind != nil {
-			known = t.ofKind(row)
-		}
-		line := t.lines
+	return inBlocks(rows, t.block, func(block []T) error {
 		for i := range t.cols {
-			if i > 0 {
-				line = append(line, ',')
-			}
-			if known != nil && t.cols[i].PerKind {
-				line = append(line, known[i]...)
-			} else {
-				line = t.append(line, i, row)
+			if !t.perKind(i) {
+				t.cols[i].set(block)
 			}
 		}
-		t.lines = append(line, '\n')
-		if len(t.lines) >= csvBuffer {
-			if err := t.Close(); err != nil {
+		for row := range block {
+			if err := t.add(block[row], row); err != nil {
 				return err
 			}
 		}
+		return nil
+	})
+}
+
+func (t *CSVWriter[T]) perKind(column int) bool { return t.kind != nil && t.cols[column].of.PerKind }
+
+// add writes a row of the block.
+func (t *CSVWriter[T]) add(row T, at int) error {
+	var known []string
+	if t.kind != nil {
+		known = t.ofKind(row)
 	}
-	return nil
+	line := t.lines
+	for i := range t.cols {
+		if i > 0 {
+			line = append(line, ',')
+		}
+		if t.perKind(i) {
+			line = append(line, known[i]...)
+		} else {
+			line = t.cols[i].append(line, at)
+		}
+	}
+	if t.lines = append(line, '\n'); len(t.lines) < csvBuffer {
+		return nil
+	}
+	return t.Close()
 }
 
 // NewKinds starts a new numbering of kinds.
@@ -94,48 +93,15 @@ func (t *CSVWriter[T]) ofKind(row T) []string {
 		t.kinds = append(t.kinds, nil)
 	}
 	if t.kinds[k] == nil {
-		cells := make([]string, len(t.cols))
+		t.kinds[k] = make([]string, len(t.cols))
 		for i := range t.cols {
-			if t.cols[i].PerKind {
-				cells[i] = string(t.append(nil, i, row))
+			if t.perKind(i) {
+				t.cols[i].set([]T{row})
+				t.kinds[k][i] = string(t.cols[i].append(nil, 0))
 			}
 		}
-		t.kinds[k] = cells
 	}
 	return t.kinds[k]
-}
-
-// append appends the cell of column i to the line.
-func (t *CSVWriter[T]) append(line []byte, i int, row T) []byte {
-	c := &t.cols[i]
-	if c.Text != nil {
-		s, _ := c.Text(row)
-		return append(line, t.cell(s)...)
-	}
-	v, ok := c.Number(row)
-	switch {
-	case !ok:
-		return line
-	case t.words[i] != nil:
-		return append(line, t.words[i][v]...)
-	}
-	last := &t.last[i]
-	if v != last.value || len(last.cell) == 0 {
-		last.value, last.cell = v, appendNumber(last.cell[:0], c.Type, v)
-	}
-	return append(line, last.cell...)
-}
-
-func (t *CSVWriter[T]) cell(s string) string {
-	cell, ok := t.cells[s]
-	if !ok {
-		if len(t.cells) == maxTexts {
-			clear(t.cells)
-		}
-		cell = csvCell(s)
-		t.cells[s] = cell
-	}
-	return cell
 }
 
 // Close writes the lines that are not yet written.

@@ -19,63 +19,47 @@ import (
 // most readers would have to load all of it into memory.
 type JSONWriter[T any] struct {
 	out   *bufio.Writer
-	cols  []Column[T]
+	cols  []cells[T]
 	keys  []string
-	texts map[string][]byte // texts in their quoted form
+	block []T
 	line  []byte
 }
 
 // NewJSONWriter returns a writer of a table with these columns.
 func NewJSONWriter[T any](w io.Writer, cols []Column[T]) *JSONWriter[T] {
-	t := &JSONWriter[T]{out: bufio.NewWriter(w), cols: cols, texts: map[string][]byte{}}
+	t := &JSONWriter[T]{out: bufio.NewWriter(w), cols: cellsOf(cols, "null", quoted), block: make([]T, 0, blockRows)}
 	for i := range cols {
 		t.keys = append(t.keys, strconv.Quote(cols[i].Name)+":")
 	}
 	return t
 }
 
+func quoted(s string) string {
+	q, _ := json.Marshal(s) // cannot fail for a string
+	return string(text.JSON(q))
+}
+
 // Add writes rows.
 func (t *JSONWriter[T]) Add(rows iter.Seq[T]) error {
-	for row := range rows {
-		line := append(t.line[:0], '{')
+	return inBlocks(rows, t.block, func(block []T) error {
 		for i := range t.cols {
-			if i > 0 {
-				line = append(line, ',')
+			t.cols[i].set(block)
+		}
+		for row := range block {
+			line := append(t.line[:0], '{')
+			for i := range t.cols {
+				if i > 0 {
+					line = append(line, ',')
+				}
+				line = t.cols[i].append(append(line, t.keys[i]...), row)
 			}
-			line = t.append(append(line, t.keys[i]...), &t.cols[i], row)
+			t.line = append(line, '}', '\n')
+			if _, err := t.out.Write(t.line); err != nil {
+				return err
+			}
 		}
-		t.line = append(line, '}', '\n')
-		if _, err := t.out.Write(t.line); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (t *JSONWriter[T]) append(to []byte, c *Column[T], row T) []byte {
-	if c.Text != nil {
-		if s, ok := c.Text(row); ok {
-			return append(to, t.quoted(s)...)
-		}
-		return append(to, "null"...)
-	}
-	if v, ok := c.Number(row); ok {
-		return appendNumber(to, c.Type, v)
-	}
-	return append(to, "null"...)
-}
-
-func (t *JSONWriter[T]) quoted(s string) []byte {
-	q, ok := t.texts[s]
-	if !ok {
-		if len(t.texts) == maxTexts {
-			clear(t.texts)
-		}
-		q, _ = json.Marshal(s) // cannot fail for a string
-		q = text.JSON(q)
-		t.texts[s] = q
-	}
-	return q
+		return nil
+	})
 }
 
 // Close flushes the file.

@@ -10,16 +10,10 @@ import (
 // codedColumn has texts, or numbers that are the same in all rows of a kind. It
 // writes them as indices into a dictionary.
 type codedColumn[T any] struct {
-	of     *Column[T]
-	kinds  *kinds[T] // nil unless the values depend on the kind
-	ofKind []optional
-	codes  []uint32 // of the rows, noCode for nulls; not used with kinds
-
-	dictionary map[string]uint32 // of the row group
-	words      []string          // by code
-	last       string            // the most recent value: consecutive rows often have the same
-	lastCode   uint32
-	present    []uint8
+	batchColumn[T, uint32]
+	dictionary           // of the row group; a number is encoded in 8 bytes
+	kinds      *kinds[T] // nil unless the values depend on the kind
+	ofKind     []optional
 	kindCodes  []uint32
 	chunk      parquetfile.Chunk
 }
@@ -30,105 +24,65 @@ type optional struct {
 	ok    bool
 }
 
-// Codes that are no index.
-const (
-	noCode  = ^uint32(0)     // null
-	newCode = ^uint32(0) - 1 // of a kind that has not occurred in the row group
-)
+// newCode is the code of a kind that has not occurred in the row group.
+const newCode = ^uint32(0)
 
 func newCodedColumn[T any](c *Column[T]) *codedColumn[T] {
-	return &codedColumn[T]{of: c, dictionary: map[string]uint32{}, lastCode: noCode}
+	coded := &codedColumn[T]{batchColumn: batchColumn[T, uint32]{of: c}}
+	coded.get = c.codesIn(&coded.dictionary)
+	return coded
 }
 
+// value returns the value of a row, which is that of all rows of its kind.
 func (c *codedColumn[T]) value(row T) optional {
-	switch {
-	case c.of.Text != nil:
-		text, ok := c.of.Text(row)
+	if c.of.isText() {
+		text, ok := c.of.text(row)
 		return optional{text, ok}
-	case c.of.Words != nil:
-		n, ok := c.of.Number(row)
-		if !ok {
-			return optional{}
-		}
-		return optional{c.of.Words[n], true}
 	}
-	n, ok := c.of.parquetNumber(row)
+	n, ok := c.of.stored()(row)
 	return optional{string(binary.LittleEndian.AppendUint64(nil, n)), ok}
 }
 
-func (c *codedColumn[T]) add(rows []T) {
-	for i := range rows {
-		c.codes = append(c.codes, c.code(c.value(rows[i])))
-	}
-}
-
-// code returns the index of a value in the dictionary.
-func (c *codedColumn[T]) code(v optional) uint32 {
-	if !v.ok {
-		return noCode
-	}
-	if v.value == c.last && c.lastCode != noCode {
-		return c.lastCode
-	}
-	code, known := c.dictionary[v.value]
-	if !known {
-		code = uint32(len(c.words))
-		c.dictionary[v.value] = code
-		c.words = append(c.words, v.value)
-	}
-	c.last, c.lastCode = v.value, code
-	return code
-}
-
-// codesOfKinds sets the codes of the rows from their kinds.
-func (c *codedColumn[T]) codesOfKinds() {
+// addKinds adds the values of the rows from their kinds.
+func (c *codedColumn[T]) addKinds() {
 	c.kindCodes = c.kindCodes[:0]
 	for range c.ofKind {
 		c.kindCodes = append(c.kindCodes, newCode)
 	}
 	for _, kind := range c.kinds.rows {
-		code := c.kindCodes[kind]
-		if code == newCode {
-			code = c.code(c.ofKind[kind])
+		v, code := c.ofKind[kind], c.kindCodes[kind]
+		if v.ok && code == newCode {
+			code = c.codeOf(v.value)
 			c.kindCodes[kind] = code
 		}
-		c.codes = append(c.codes, code)
+		if c.of.Null {
+			c.put(code, v.ok)
+		} else {
+			c.values = append(c.values, code)
+		}
 	}
 }
 
 func (c *codedColumn[T]) take() *parquetfile.Chunk {
 	if c.kinds != nil {
-		c.codesOfKinds()
+		c.addKinds()
 	}
-	c.chunk.Reset()
-	if c.of.Null {
-		c.removeNulls()
-	}
-	if isText := c.of.Text != nil || c.of.Words != nil; isText {
-		c.setTexts()
+	codes := c.begin(&c.chunk, c.of.Null)
+	if c.of.isText() {
+		c.setTexts(codes)
 	} else {
-		c.setNumbers()
+		c.setNumbers(codes)
 	}
-	c.codes, c.words, c.lastCode = c.codes[:0], c.words[:0], noCode
-	clear(c.dictionary)
+	c.empty()
+	c.clear()
 	return &c.chunk
-}
-
-// removeNulls removes the nulls from the codes.
-func (c *codedColumn[T]) removeNulls() {
-	c.present = c.present[:0]
-	for _, code := range c.codes {
-		c.present = append(c.present, uint8(flag(code != noCode)))
-	}
-	c.chunk.SetNulls(c.present)
-	c.codes = slices.DeleteFunc(c.codes, func(code uint32) bool { return code == noCode })
 }
 
 // dictionaryLimit is the maximum size in bytes of a column's dictionary. A
 // larger column stores its texts without a dictionary.
 const dictionaryLimit = 16 << 20
 
-func (c *codedColumn[T]) setTexts() {
+func (c *codedColumn[T]) setTexts(codes []uint32) {
 	size := 0
 	for i, text := range c.words {
 		c.words[i] = valid(text)
@@ -141,17 +95,17 @@ func (c *codedColumn[T]) setTexts() {
 		c.words[i] = string(append(binary.LittleEndian.AppendUint32(nil, uint32(len(text))), text...))
 	}
 	if size <= dictionaryLimit {
-		c.chunk.SetCodes(c.codes, c.words)
+		c.chunk.SetCodes(codes, c.words)
 		return
 	}
 	var plain []byte
-	for _, code := range c.codes {
+	for _, code := range codes {
 		plain = append(plain, c.words[code]...)
 	}
-	c.chunk.SetTexts(len(c.codes), plain)
+	c.chunk.SetTexts(len(codes), plain)
 }
 
-func (c *codedColumn[T]) setNumbers() {
+func (c *codedColumn[T]) setNumbers(codes []uint32) {
 	numbers := make([]int64, len(c.words))
 	for i, word := range c.words {
 		numbers[i] = int64(binary.LittleEndian.Uint64([]byte(word)))
@@ -166,5 +120,5 @@ func (c *codedColumn[T]) setNumbers() {
 	default:
 		parquetfile.SetIntegerRange(&c.chunk, numbers, orderOf(c.of.Type))
 	}
-	c.chunk.SetCodes(c.codes, c.words)
+	c.chunk.SetCodes(codes, c.words)
 }

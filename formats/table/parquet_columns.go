@@ -1,7 +1,6 @@
 package table
 
 import (
-	"math"
 	"slices"
 
 	"github.com/mpitrace/mpitrace/formats/parquetfile"
@@ -35,13 +34,13 @@ func newRowColumn[T any](c *Column[T]) rowColumn[T] {
 	case Word, ShortWord, Text:
 		return newCodedColumn(c)
 	case Bool:
-		return &flagColumn[T]{of: c}
+		return &parquetFlags[T]{batchColumn: batchColumn[T, uint8]{of: c, get: c.Number}}
 	case WorldRanks:
-		return &listColumn[T]{of: c}
+		return &parquetLists[T]{listColumn: listColumn[T]{of: c}}
 	case Uint8, Int32, Uint32:
-		return &integerColumn[T, int32]{of: c}
+		return &parquetNumbers[T, int32]{batchColumn: batchColumn[T, int32]{of: c, get: c.Number}}
 	}
-	return &integerColumn[T, int64]{of: c}
+	return &parquetNumbers[T, int64]{batchColumn: batchColumn[T, int64]{of: c, get: c.stored()}}
 }
 
 // kinds has the kinds of the rows of a row group. The number of a kind is base
@@ -94,18 +93,6 @@ func (k *kinds[T]) forget() {
 	k.base = 0
 }
 
-// half returns the bits of n/2 as a double.
-func half(n uint64) uint64 { return math.Float64bits(float64(n) / 2) }
-
-// parquetNumber returns the number of a row as Parquet stores it.
-func (c *Column[T]) parquetNumber(row T) (uint64, bool) {
-	v, ok := c.Number(row)
-	if c.Type == Half {
-		v = half(v)
-	}
-	return v, ok
-}
-
 func orderOf(t Type) parquetfile.SortOrder {
 	switch t {
 	case Uint8, Uint32, Uint64:
@@ -116,89 +103,50 @@ func orderOf(t Type) parquetfile.SortOrder {
 	return parquetfile.Signed
 }
 
-// integerColumn has numbers of 32 or 64 bits.
-type integerColumn[T any, V int32 | int64] struct {
-	of      *Column[T]
-	values  []V
-	present []uint8 // 1 for a value, 0 for a null, if the column has nulls
-	chunk   parquetfile.Chunk
+// parquetNumbers has numbers of 32 or 64 bits.
+type parquetNumbers[T any, V int32 | int64] struct {
+	batchColumn[T, V]
+	chunk parquetfile.Chunk
 }
 
-func (c *integerColumn[T, V]) add(rows []T) {
-	get, nulls := c.of.Number, c.of.Null
-	if c.of.Type == Half {
-		get = c.of.parquetNumber
-	}
-	for i := range rows {
-		v, ok := get(rows[i])
-		if ok {
-			c.values = append(c.values, V(v))
-		}
-		if nulls {
-			c.present = append(c.present, uint8(flag(ok)))
-		}
-	}
-}
-
-func (c *integerColumn[T, V]) take() *parquetfile.Chunk {
-	c.chunk.Reset()
-	if c.of.Null {
-		c.chunk.SetNulls(c.present)
-	}
-	parquetfile.SetIntegers(&c.chunk, c.values, orderOf(c.of.Type), c.of.Unlike == Alike)
-	c.values, c.present = c.values[:0], c.present[:0]
+func (c *parquetNumbers[T, V]) take() *parquetfile.Chunk {
+	values := c.begin(&c.chunk, c.of.Null)
+	parquetfile.SetIntegers(&c.chunk, values, orderOf(c.of.Type), c.of.Unlike == Alike)
+	c.empty()
 	return &c.chunk
 }
 
-// flagColumn has booleans.
-type flagColumn[T any] struct {
-	of              *Column[T]
-	values, present []uint8
-	chunk           parquetfile.Chunk
+// begin sets the nulls of a chunk, and returns the values of the other rows.
+func (b *batch[V]) begin(chunk *parquetfile.Chunk, nulls bool) []V {
+	chunk.Reset()
+	if nulls {
+		chunk.SetNulls(b.present)
+	}
+	return b.dense()
 }
 
-func (c *flagColumn[T]) add(rows []T) {
-	for i := range rows {
-		v, ok := c.of.Number(rows[i])
-		if ok {
-			c.values = append(c.values, uint8(v))
-		}
-		c.present = append(c.present, uint8(flag(ok)))
-	}
+// parquetFlags has booleans.
+type parquetFlags[T any] struct {
+	batchColumn[T, uint8]
+	chunk parquetfile.Chunk
 }
 
-func (c *flagColumn[T]) take() *parquetfile.Chunk {
-	c.chunk.Reset()
-	if c.of.Null {
-		c.chunk.SetNulls(c.present)
-	}
-	c.chunk.SetBools(c.values)
-	c.values, c.present = c.values[:0], c.present[:0]
+func (c *parquetFlags[T]) take() *parquetfile.Chunk {
+	c.chunk.SetBools(c.begin(&c.chunk, c.of.Null))
+	c.empty()
 	return &c.chunk
 }
 
-// listColumn has lists of ranks.
-type listColumn[T any] struct {
-	of      *Column[T]
-	ranks   []int32
-	lengths []int
-	chunk   parquetfile.Chunk
+// parquetLists has lists of ranks.
+type parquetLists[T any] struct {
+	listColumn[T]
+	chunk parquetfile.Chunk
 }
 
-func (c *listColumn[T]) add(rows []T) {
-	for i := range rows {
-		ranks := c.of.Ranks(rows[i])
-		c.lengths = append(c.lengths, len(ranks))
-		for _, r := range ranks {
-			c.ranks = append(c.ranks, int32(r))
-		}
-	}
-}
-
-func (c *listColumn[T]) take() *parquetfile.Chunk {
+func (c *parquetLists[T]) take() *parquetfile.Chunk {
 	c.chunk.Reset()
 	c.chunk.SetLists(c.lengths)
 	parquetfile.SetIntegers(&c.chunk, c.ranks, parquetfile.Signed, false)
-	c.ranks, c.lengths = c.ranks[:0], c.lengths[:0]
+	c.empty()
 	return &c.chunk
 }
