@@ -71,7 +71,7 @@ type TunedCVar struct {
 type ChangedSetting struct {
 	Name   string `json:"name"`
 	Value  string `json:"value"`
-	Source string `json:"source"`           // a settings.Source
+	Source string `json:"source"`           // a settings.Origin
 	SetBy  string `json:"set_by,omitempty"` // such as --timing, MPITRACE_TIMING or FILE:LINE
 }
 
