@@ -167,9 +167,9 @@ func (v volumes) sum() (sum matrix.Volume) {
 func checkExports(t *testing.T, run string, profs []string, internal volumes) {
 	t.Helper()
 	dir := t.TempDir()
-	table, back := filepath.Join(dir, "x.arrow"), filepath.Join(dir, "prof")
-	succeed(t, nil, mpitrace, "export", run, "--format", "arrow", "-o", table)
-	succeed(t, nil, mpitrace, "export", table, "--format", "prof", "-o", back)
+	tables, back := filepath.Join(dir, "tables"), filepath.Join(dir, "prof")
+	succeed(t, nil, mpitrace, "export", run, "--format", "arrow", "--tables", "all", "-o", tables)
+	succeed(t, nil, mpitrace, "export", filepath.Join(tables, "profile.arrow"), "--format", "prof", "-o", back)
 	for _, path := range profs {
 		want, err := os.ReadFile(path)
 		if err != nil {
