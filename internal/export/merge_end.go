@@ -107,7 +107,7 @@ func (m *merger) move(tables map[string][]partFile) error {
 			} else if name == table {
 				err = m.moveParts(name, files)
 			} else if from := m.written(name); rundir.Exists(from) {
-				err = os.Rename(from, filepath.Join(string(m.dir), name))
+				err = atomicfile.Move(from, filepath.Join(string(m.dir), name))
 			}
 			if err != nil {
 				return err
@@ -137,7 +137,7 @@ func (m *merger) moveParts(name string, files []partFile) error {
 	}
 	for _, file := range files {
 		if from := m.written(file.Name); rundir.Exists(from) {
-			if err := os.Rename(from, filepath.Join(m.path, file.Name)); err != nil {
+			if err := atomicfile.Move(from, filepath.Join(m.path, file.Name)); err != nil {
 				return err
 			}
 		}
@@ -145,7 +145,7 @@ func (m *merger) moveParts(name string, files []partFile) error {
 	if err := removeTable(place); err != nil {
 		return err
 	}
-	return os.Rename(ready, place)
+	return atomicfile.Move(ready, place)
 }
 
 // damageOf returns what the tables lack: parts of recordings, whole ones, and ranks

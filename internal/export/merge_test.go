@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/apache/arrow/go/v15/arrow/ipc"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mpitrace/mpitrace/formats/recording"
@@ -160,32 +159,15 @@ func inParts(t *testing.T, n int) {
 	t.Cleanup(func() { onePart, minPart, maxPart = before[0], before[1], before[2] })
 }
 
-// rowsOf returns the rows of Arrow files, one after the other, with their columns' names.
+// rowsOf returns the rows of Arrow files, one after the other.
 func rowsOf(t *testing.T, files ...string) (rows []string) {
 	t.Helper()
 	for _, file := range files {
-		in, err := os.Open(file)
+		data, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer in.Close()
-		reader, err := ipc.NewFileReader(in)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range reader.NumRecords() {
-			batch, err := reader.RecordAt(i)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for row := range int(batch.NumRows()) {
-				var text strings.Builder
-				for k, col := range batch.Columns() {
-					fmt.Fprintf(&text, "%s=%s ", batch.ColumnName(k), col.ValueStr(row))
-				}
-				rows = append(rows, text.String())
-			}
-		}
+		rows = append(rows, tabletest.ArrowRows(t, data)...)
 	}
 	return rows
 }
