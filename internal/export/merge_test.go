@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -176,7 +175,7 @@ func csv(t *testing.T, src profile.Source) (rows string, ps []profile.Profile) {
 func TestMergedIsRecorded(t *testing.T) {
 	inUnits(t, 5)
 	d := mixed(t)
-	opened, err := source.OpenJobs(d, source.Whole, io.Discard)
+	opened, err := source.Open([]string{string(d)}, source.Options{Depth: source.Whole})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +191,7 @@ func TestMergedIsRecorded(t *testing.T) {
 	if err := os.RemoveAll(d.Recordings()); err != nil {
 		t.Fatal(err)
 	}
-	back, err := source.OpenJobs(d, source.Whole, io.Discard)
+	back, err := source.Open([]string{string(d)}, source.Options{Depth: source.Whole})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +239,7 @@ func TestMergeShares(t *testing.T) {
 		}
 		checkSame(t, what, want, mergedFiles(t, d))
 	}
-	opened, err := source.OpenJobs(d, source.Whole, io.Discard)
+	opened, err := source.Open([]string{string(d)}, source.Options{Depth: source.Whole})
 	if err == nil {
 		err = Merge(d, opened, nil, &rundir.Info{Version: "test", ExitStatus: new(int)}, trace.EstimateClocks)
 	}
@@ -387,7 +386,7 @@ func TestMergedOfMappedContainer(t *testing.T) {
 		}
 	}
 	merge := func(info *rundir.Info) error {
-		opened, err := source.OpenJobs(d, source.Whole, io.Discard)
+		opened, err := source.Open([]string{string(d)}, source.Options{Depth: source.Whole})
 		if err != nil {
 			t.Fatal(err)
 		}
