@@ -118,7 +118,7 @@ func (o *historyOptions) run(cmd *cobra.Command, dirs []string) error {
 	if o.program != "" {
 		h.Rename(o.program)
 	}
-	if err := h.Compute(func(a, b *history.Run) (*aggregate.Diff, error) { return compareRuns(a, b, kept) }); err != nil {
+	if err := h.Compute(func(a, b *history.PastRun) (*aggregate.Diff, error) { return compareRuns(a, b, kept) }); err != nil {
 		return err
 	}
 	var judged []*history.Step
@@ -189,7 +189,7 @@ func addRun(h *history.History, opened *source.Run) *history.Skipped {
 	if found := readAnalysis(opened.Dir); found != nil {
 		kept = found
 	}
-	var jobs []*history.Run
+	var jobs []*history.PastRun
 	for i, src := range opened.Jobs {
 		r, s, err := history.RunOf(source.LiveSource{Of: src, Read: now, Ended: opened.Ended()}, aggregate.Options{MustAgree: settingsThatAgree()})
 		if err != nil {
@@ -207,10 +207,10 @@ func addRun(h *history.History, opened *source.Run) *history.Skipped {
 	return nil
 }
 
-func findingsOf(found []findings.Finding) []history.Finding {
-	out := []history.Finding{}
+func findingsOf(found []findings.Finding) []history.NotedFinding {
+	out := []history.NotedFinding{}
 	for _, f := range found {
-		out = append(out, history.Finding{Rule: string(f.Rule), Share: f.Share, OfTime: f.Of == findings.OfTime, Call: f.Call, Callsite: f.Callsite,
+		out = append(out, history.NotedFinding{Rule: string(f.Rule), Share: f.Share, OfTime: f.Of == findings.OfTime, Call: f.Call, Callsite: f.Callsite,
 			Text: f.Text, Uncertain: f.Uncertain})
 	}
 	return out
@@ -227,9 +227,9 @@ func (k *keptAnalysis) of(job string) *trace.Result {
 }
 
 // compareRuns compares the jobs of two runs. It reads those again that are not kept.
-func compareRuns(a, b *history.Run, kept map[string]*source.Run) (*aggregate.Diff, error) {
-	var sides [2]*aggregate.Compared
-	for i, r := range []*history.Run{a, b} {
+func compareRuns(a, b *history.PastRun, kept map[string]*source.Run) (*aggregate.Diff, error) {
+	var sides [2]*aggregate.ComparedJob
+	for i, r := range []*history.PastRun{a, b} {
 		opened := kept[r.Dir]
 		var err error
 		if opened == nil {
