@@ -78,19 +78,18 @@ job, it shows how the job ended, as mpitrace report does.`,
 func (o *statusOptions) open(cmd *cobra.Command, args []string) (*source.Run, error) {
 	log := cmd.ErrOrStderr()
 	if !o.node {
-		return openRun(log, rundir.Dir(args[0]))
+		return openRun(log, rundir.Dir(args[0]), source.Whole)
 	}
 	found, errs := source.NodeProfiles()
 	warn(log, errs...)
 	if len(found) == 0 {
 		return nil, errors.New("none of your processes on this node is being recorded")
 	}
-	opened, err := source.OpenSource(found, log)
-	if err != nil {
-		return nil, err
+	opened, err := source.Split(found, source.Options{Depth: source.Whole, Log: log})
+	if err == nil {
+		warn(log, opened.Unnamed()...)
 	}
-	warn(log, opened.Symbolize(nil)...)
-	return opened, nil
+	return opened, err
 }
 
 func (o *statusOptions) show(cmd *cobra.Command, opened *source.Run, read time.Time) error {
@@ -126,13 +125,13 @@ func (o *statusOptions) watchRun(cmd *cobra.Command, args []string) error {
 	}
 	dir := rundir.Dir(args[0])
 	if !dir.Used() { // it may not have begun yet
-		if _, err := source.OpenJobs(dir, source.Heads, io.Discard); err != nil {
+		if _, err := openRun(io.Discard, dir, source.Heads); err != nil {
 			return err
 		}
 	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	w := watcher{out: cmd.OutOrStdout(), json: o.json}
+	w := statusPrinter{out: cmd.OutOrStdout(), json: o.json}
 	reader := view.NewReader(dir, w.keepHeatmap)
 	go reader.Run(ctx)
 	for number := uint64(0); ; {
@@ -166,21 +165,21 @@ func (o *statusOptions) last(cmd *cobra.Command, args []string) error {
 	return o.show(cmd, opened, now)
 }
 
-// watcher prints readings of a run.
-type watcher struct {
+// statusPrinter prints readings of a run.
+type statusPrinter struct {
 	out      io.Writer
 	json     bool
 	heatmaps sync.Map // *aggregate.Heatmap by run; the reader stores them
 }
 
 // keepHeatmap is called by the reader for each job.
-func (w *watcher) keepHeatmap(j *aggregate.Job) any {
+func (w *statusPrinter) keepHeatmap(j *aggregate.Job) any {
 	w.heatmaps.Store(j.Run, j.Heatmap())
 	return nil
 }
 
 // show prints a reading: on a terminal in place of the one before.
-func (w *watcher) show(reading *view.Reading) error {
+func (w *statusPrinter) show(reading *view.Reading) error {
 	if w.json {
 		return json.NewEncoder(w.out).Encode(reading)
 	}
@@ -209,10 +208,10 @@ func (w *watcher) show(reading *view.Reading) error {
 	return err
 }
 
-func (w *watcher) watched(job *view.Job) *report.Watched {
+func (w *statusPrinter) watched(job *view.Job) *report.Watched {
 	out := &report.Watched{Status: job.Status, Totals: job.Totals, Hanging: job.Hanging}
 	if h, known := w.heatmaps.Load(job.Status.Run); known {
-		out.Heatmap = h.(*aggregate.Heatmap)
+		out.Heatmap = h.(*aggregate.BinnedMatrix)
 	}
 	var away []int
 	for i := range job.Waits {
@@ -223,7 +222,7 @@ func (w *watcher) watched(job *view.Job) *report.Watched {
 	}
 	out.Away = profile.RankSetOf(away...)
 	if r := job.Rates; r != nil {
-		out.Rates = &report.Rates{Calls: r.Calls, Messages: r.Messages, Bytes: r.Bytes}
+		out.Rates = &report.JobRates{Calls: r.Calls, Messages: r.Messages, Bytes: r.Bytes}
 	}
 	return out
 }
