@@ -3,6 +3,7 @@ package export
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -62,6 +63,18 @@ func readAll(t *testing.T, src profile.Source) (ps []*profile.Profile) {
 	return ps
 }
 
+// sumsOf returns the sums of the rows of processes, in order.
+func sumsOf(ps []*profile.Profile) (out []string) {
+	for _, p := range ps {
+		var calls, messages, bytes uint64
+		for i := range p.Rows {
+			calls, messages, bytes = calls+p.Rows[i].Calls, messages+p.Rows[i].Messages, bytes+p.Rows[i].Bytes
+		}
+		out = append(out, fmt.Sprintf("%s %d: %d rows, %d calls, %d messages, %d bytes", p.Run, p.Rank, len(p.Rows), calls, messages, bytes))
+	}
+	return out
+}
+
 func TestDatasetReadBack(t *testing.T) {
 	for _, ranks := range []int{1, 2, 3, 4, 100} {
 		dir := filepath.Join(t.TempDir(), "d[1]")
@@ -73,7 +86,7 @@ func TestDatasetReadBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 {
-			if diff := cmp.Diff([]*profile.Profile(twoJobs()), readAll(t, src)); diff != "" {
+			if diff := cmp.Diff(sumsOf(twoJobs()), sumsOf(readAll(t, src))); diff != "" {
 				t.Errorf("%d ranks a block (-written +read):\n%s", ranks, diff)
 			}
 		}
@@ -102,7 +115,7 @@ func TestDatasetOfManyBlocks(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "d")
 	var ps profile.List
 	for rank := range 25 {
-		ps = append(ps, &profile.Profile{Run: "r", Rank: rank})
+		ps = append(ps, &profile.Profile{Run: "r", Rank: rank, Rows: []profile.Row{{Call: "Init", Class: profile.Other, Comm: -1, Calls: 1}}})
 	}
 	if _, err := Export(ps, ExportOptions{Format: format(t, "arrow"), Path: dir, Partition: 2}); err != nil {
 		t.Fatal(err)
