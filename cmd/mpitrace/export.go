@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -114,20 +113,20 @@ func (o *exportOptions) run(cmd *cobra.Command, paths []string) error {
 	if len(o.tables) > 0 && o.onlyTraceTables() {
 		return o.writeTables(cmd, paths, profile.List{}, out)
 	}
-	opened, err := source.OpenExported(paths, cmd.ErrOrStderr())
+	opened, err := source.Open(paths, source.Options{Depth: source.Whole, Log: cmd.ErrOrStderr(), Tables: true})
 	if err != nil {
 		return err
 	}
-	recorded, shows := opened.(*source.Run)
-	if !shows {
-		opened = source.WithProgress(cmd.ErrOrStderr(), "exporting", opened)
+	warn(cmd.ErrOrStderr(), opened.Unnamed()...)
+	if err := opened.NoJob(); err != nil {
+		return err
 	}
 	src, err := source.Intact(opened, o.skipDamaged, cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
-	if info, err := os.Stat(paths[0]); err == nil && info.IsDir() && shows { // of files, the user chose the ranks
-		warn(cmd.ErrOrStderr(), recorded.MissingText()...)
+	if opened.Dir != "" { // of files, the user chose the ranks
+		warn(cmd.ErrOrStderr(), opened.MissingText()...)
 	}
 	if len(o.tables) > 0 {
 		return o.writeTables(cmd, paths, src, out)

@@ -22,6 +22,9 @@ func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
 // profile converts the recording to a profile.
 func (f *file) profile() *profile.Profile {
+	if !f.headOnly {
+		decodes.Add(1)
+	}
 	h := &f.header
 	p := &profile.Profile{
 		Run: f.text(layout.StringJob), Rank: int(h.WorldRank), Size: int(h.WorldSize),

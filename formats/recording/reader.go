@@ -16,6 +16,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
@@ -48,6 +49,13 @@ const (
 	wholeFile  = 1 << 20
 	headOfFile = layout.HeaderSize + layout.MinLogSegment
 )
+
+// decodes counts the recordings that were read whole.
+var decodes atomic.Int64
+
+// Decodes returns how many recordings this process has read, not counting those of which
+// it read only the head. A command should read each once.
+func Decodes() int64 { return decodes.Load() }
 
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 

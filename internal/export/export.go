@@ -218,12 +218,19 @@ func (d *directory) writeRanks(src profile.Source) error {
 
 // stemsOf returns the start of the file names of each run.
 func stemsOf(src profile.Source) (map[string]string, error) {
-	run, err := source.OpenSource(src, nil)
-	if err != nil {
-		return nil, err
+	var jobs []*source.Job
+	if run, ok := src.(*source.IntactSource); ok {
+		jobs = run.Jobs
+	}
+	if len(jobs) == 0 { // tables
+		run, err := source.Split(src, source.Options{})
+		if err != nil {
+			return nil, err
+		}
+		jobs = run.Jobs
 	}
 	stems := map[string]string{}
-	for _, j := range run.Jobs {
+	for _, j := range jobs {
 		stems[j.Run] = j.Stem
 	}
 	return stems, nil

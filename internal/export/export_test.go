@@ -3,7 +3,6 @@ package export
 import (
 	"bytes"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -271,7 +270,7 @@ func TestOpenRefuses(t *testing.T) {
 		"it holds traffic between ranks only": {save("x.prof", "prof", twoJobs()[:1])},
 		"no such file":                        {filepath.Join(dir, "none")},
 	} {
-		if _, err := source.OpenFiles(paths, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := source.Open(paths, source.Options{Depth: source.Whole, Tables: true}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want one with %q", paths, err, want)
 		}
 	}

@@ -151,7 +151,7 @@ func (m *merger) moveParts(name string, files []partFile) error {
 // damageOf returns what the tables lack: parts of recordings, whole ones, and ranks
 // without a recording.
 func damageOf(run *source.Run, notes []*partNote) []string {
-	damaged := texts(run.Damaged)
+	damaged := texts(run.Damage())
 	for _, note := range notes {
 		damaged = append(damaged, note.Damaged...)
 	}

@@ -99,7 +99,7 @@ func (m *merger) parts() int { return (m.n + m.size - 1) / m.size }
 // process has written them.
 func (m *merger) work(before func(tables []string, notes []*partNote) error) (done bool, err error) {
 	if m.n == 0 { // a table without rows would not tell that anything was there
-		return false, fmt.Errorf("no recording can be read: %s", strings.Join(texts(m.run.Damaged), "; "))
+		return false, fmt.Errorf("no recording can be read: %s", strings.Join(texts(m.run.Damage()), "; "))
 	}
 	if m.path, err = m.directory(); err != nil {
 		return false, err

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -217,7 +216,7 @@ func TestMergedInParts(t *testing.T) {
 // ranks; what a reader would call is compared with the rows of the recordings.
 func TestMergedIsRecorded(t *testing.T) {
 	d := mixed(t)
-	opened, err := source.OpenJobs(d, source.Whole, io.Discard)
+	opened, err := source.Open([]string{string(d)}, source.Options{Depth: source.Whole})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +268,7 @@ func TestMergeShares(t *testing.T) {
 		}
 		checkSame(t, what, want, mergedFiles(t, d))
 	}
-	opened, err := source.OpenJobs(d, source.Whole, io.Discard)
+	opened, err := source.Open([]string{string(d)}, source.Options{Depth: source.Whole})
 	if err == nil {
 		err = Merge(d, opened, nil, &rundir.Info{Version: "test", ExitStatus: new(int)}, trace.EstimateClocks)
 	}
@@ -417,7 +416,7 @@ func TestMergedOfMappedContainer(t *testing.T) {
 		}
 	}
 	merge := func(info *rundir.Info) error {
-		opened, err := source.OpenJobs(d, source.Whole, io.Discard)
+		opened, err := source.Open([]string{string(d)}, source.Options{Depth: source.Whole})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -471,7 +470,7 @@ func TestMergeRefused(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			run, err := source.Open(d, source.Once, nil)
+			run, err := source.Open([]string{string(d)}, source.Options{Depth: source.Once})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -28,7 +28,7 @@ func monitored(lines string) string {
 // library sent, by rank.
 func physicalOf(t *testing.T, d rundir.Dir) (out []*profile.Physical) {
 	t.Helper()
-	run, err := source.Open(d, source.Whole, nil)
+	run, err := source.Open([]string{string(d)}, source.Options{Depth: source.Whole})
 	if err != nil || len(run.Jobs) != 1 {
 		t.Fatalf("%v, %v", run, err)
 	}
@@ -97,7 +97,7 @@ func TestPhysical(t *testing.T) {
 // gone, and that files that come later are merged.
 func checkMergedPhysical(t *testing.T, d rundir.Dir, want []*profile.Physical) {
 	t.Helper()
-	run, err := source.Open(d, source.Whole, nil)
+	run, err := source.Open([]string{string(d)}, source.Options{Depth: source.Whole})
 	if err == nil {
 		err = Merge(d, run, nil, &rundir.Info{ExitStatus: new(int)}, trace.EstimateClocks)
 	}

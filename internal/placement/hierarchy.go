@@ -11,7 +11,11 @@ type hierarchy struct {
 	parent   [][]int32 // by level and domain: the domain of the level above it
 	child    [][]int32 // by level and domain: its first domain of the level below; one more entry at the end
 	ancestor []int32   // by block and level: the domain it is in
+	apart    []int64   // by two blocks: their distance; nil if there are many blocks
 }
+
+// mostApart is the largest number of blocks of which all distances are kept, in 2 MiB.
+const mostApart = 512
 
 // newHierarchy leaves out levels whose domains have one slot, are those of the level
 // below, or are as far from each other as their slots are.
@@ -48,6 +52,12 @@ func newHierarchy(t *Topology) *hierarchy {
 	}
 	h.parent = append(h.parent, make([]int32, 1))
 	h.setAncestors()
+	if n := int32(h.blocks()); n <= mostApart {
+		h.apart = make([]int64, n*n)
+		for i := range h.apart {
+			h.apart[i] = h.between(int32(i)/n, int32(i)%n)
+		}
+	}
 	return h
 }
 

@@ -18,6 +18,8 @@ type mapping struct {
 	// peers as far away as possible. See connect.
 	near    [][]int64 // by level and domain: weight of the edges of the rank into it
 	touched [][]int32 // by level: domains with an entry in near
+	weight  []int64   // by rank: of its edge to the rank
+	peers   []int32   // ranks with an entry in weight
 }
 
 // newMapping begins with the block of each rank.
@@ -25,6 +27,7 @@ func newMapping(p *problem, block []int32) *mapping {
 	m := &mapping{
 		problem: p, block: block, slot: p.h.order(block), member: make([]int32, p.h.slots()),
 		outward: make([]int64, len(block)), near: make([][]int64, p.h.levels()-1), touched: make([][]int32, p.h.levels()-1),
+		weight: make([]int64, len(block)),
 	}
 	for s := range m.member {
 		m.member[s] = -1
@@ -51,7 +54,7 @@ func (m *mapping) outwardOf(r int32) int64 {
 	return sum
 }
 
-// connect computes near for a rank.
+// connect computes near and weight for a rank.
 func (m *mapping) connect(r int32) {
 	for l, domains := range m.touched {
 		for _, d := range domains {
@@ -59,9 +62,14 @@ func (m *mapping) connect(r int32) {
 		}
 		m.touched[l] = domains[:0]
 	}
+	for _, p := range m.peers {
+		m.weight[p] = 0
+	}
 	n := m.h.levels()
 	peers, weights := m.g.row(r)
+	m.peers = peers
 	for i, p := range peers {
+		m.weight[p] += weights[i]
 		path := m.h.ancestor[int(m.block[p])*n : int(m.block[p])*n+n]
 		for l := range m.near {
 			if m.near[l][path[l]] == 0 {
@@ -98,9 +106,17 @@ func (m *mapping) gain(r, to, except int32) int64 {
 	var sum int64
 	from := m.block[r]
 	peers, weights := m.g.row(r)
+	if n := m.h.blocks(); m.h.apart != nil {
+		before, after := m.h.apart[int(from)*n:][:n], m.h.apart[int(to)*n:][:n]
+		for i, p := range peers {
+			if at := m.block[p]; p != except {
+				sum += weights[i] * (before[at] - after[at])
+			}
+		}
+		return sum
+	}
 	for i, p := range peers {
-		if p != except {
-			at := m.block[p]
+		if at := m.block[p]; p != except {
 			sum += weights[i] * (m.h.between(from, at) - m.h.between(to, at))
 		}
 	}
@@ -112,7 +128,12 @@ func (m *mapping) gain(r, to, except int32) int64 {
 func (m *mapping) swapGain(a, b int32, least int64) int64 {
 	r, other := m.member[a], m.member[b]
 	to := m.blockAt[b]
-	g := m.gain(r, to, other)
+	return m.swapGainOf(r, other, to, m.gain(r, to, other), least)
+}
+
+// swapGainOf is swapGain for a rank whose edges save g in a block, without the edge to the
+// other rank.
+func (m *mapping) swapGainOf(r, other, to int32, g, least int64) int64 {
 	if other >= 0 {
 		if most := g + m.outward[other]; most < least && len(m.groups) == 0 {
 			return most
@@ -210,16 +231,16 @@ func (m *mapping) bestSwap(r int32) (slot int32, most int64) {
 			continue
 		}
 		gain := m.benefit(to) - stay
+		apart := m.h.between(here, to) - m.h.distance[0]
 		for s := m.h.first[0][to]; s < m.h.first[0][to+1]; s++ {
 			other := m.member[s]
-			bound := gain
+			alone := gain
 			if other >= 0 {
-				bound += m.outward[other]
-			}
-			if bound <= most && len(m.groups) == 0 {
+				alone -= m.weight[other] * apart // they stay as far from each other
+			} else if alone <= most && len(m.groups) == 0 {
 				continue
 			}
-			if g := m.swapGain(m.slot[r], s, most); g > most {
+			if g := m.swapGainOf(r, other, to, alone, most); g > most {
 				slot, most = s, g
 			}
 		}

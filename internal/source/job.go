@@ -86,8 +86,8 @@ type origin interface{ single() bool }
 // recordingDir is a directory, or a container, of recordings.
 type recordingDir struct{ path string }
 
-// KeptProfile is a profile in memory. It is used for a running process, whose
-// recording may have changed since it was read.
+// KeptProfile is a profile in memory. All are kept that there is room for. So the recording
+// of a running process, which changes, is the same for all that is made of it.
 type KeptProfile struct{ Profile *profile.Profile }
 
 // fileSource holds several profiles.
@@ -96,13 +96,6 @@ type fileSource struct{ src profile.Source }
 func (*recordingDir) single() bool { return true }
 func (KeptProfile) single() bool   { return true }
 func (*fileSource) single() bool   { return false }
-
-func originOf(dir *recordingDir, p *profile.Profile, depth Depth) origin {
-	if depth == Whole && p.State != profile.Finalized {
-		return KeptProfile{p}
-	}
-	return dir
-}
 
 func (r *Run) MemberOf(p *profile.Profile, from origin, name string, index int) Member {
 	key := memberKey{run: p.Run, program: p.Name(), host: p.Host, library: p.LibraryLine(), size: p.Size, From: from}
@@ -212,20 +205,33 @@ func (j *Job) Each(f func(*profile.Profile) error) error {
 		return f(p)
 	}
 	for rest := j.Members; len(rest) > 0; {
-		n := 1
-		for n < len(rest) && (rest[n].From == rest[0].From || rest[n].From.single() && rest[0].From.single()) {
+		from, n := placeOf(&rest[0]), 1
+		for n < len(rest) && placeOf(&rest[n]) == from {
 			n++
 		}
 		var err error
-		if from, ok := rest[0].From.(*fileSource); ok {
-			err = from.each(pointersTo(rest[:n]), give)
-		} else {
+		if from == nil {
 			err = j.Within.readRecordings(rest[:n], give)
+		} else {
+			err = from.each(pointersTo(rest[:n]), give)
 		}
 		if err != nil {
 			return err
 		}
 		rest = rest[n:]
+	}
+	return nil
+}
+
+// placeOf returns what gives several profiles in one walk; nil if they are read one by one.
+func placeOf(m *Member) (walk interface {
+	each(iter.Seq[*Member], func(*profile.Profile) error) error
+}) {
+	switch from := m.From.(type) {
+	case *fileSource:
+		return from
+	case KeptProfile:
+		return keptProfiles{}
 	}
 	return nil
 }
@@ -295,7 +301,7 @@ func (j *Job) EachPart(n int, f func(part int, p *profile.Profile) error) error 
 
 // eachOf calls give with the profiles of a share.
 func (j *Job) eachOf(share []int32, give func(*profile.Profile) error) error {
-	if from, ok := j.Members[share[0]].From.(*fileSource); ok {
+	if from := placeOf(&j.Members[share[0]]); from != nil {
 		return from.each(j.membersOf(share), give)
 	}
 	for m := range j.membersOf(share) {
@@ -331,6 +337,9 @@ func (j *Job) shares() [][]int32 {
 	var shares [][]int32
 	for i := range j.Members {
 		from := j.Members[i].From
+		if _, kept := from.(KeptProfile); kept {
+			from = KeptProfile{} // all together
+		}
 		if byOrigin[from] == nil {
 			order = append(order, from)
 		}
@@ -393,6 +402,18 @@ func (k KeptProfile) Read() *profile.Profile {
 	p := *k.Profile
 	p.Comms = slices.Clone(p.Comms)
 	return &p
+}
+
+// keptProfiles are profiles in memory.
+type keptProfiles struct{}
+
+func (keptProfiles) each(members iter.Seq[*Member], give func(*profile.Profile) error) error {
+	for m := range members {
+		if err := give(m.From.(KeptProfile).Read()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // each calls give with the profiles of the given members, in the source's order.

@@ -10,8 +10,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// oncePass is what is found while the jobs of a run are read, if the run was opened with
-// depth Once.
+// oncePass is what is found while the jobs of a run are read, if not all profiles are kept.
 type oncePass struct {
 	mutex   sync.Mutex
 	sites   symbolize.Sites
@@ -28,27 +27,41 @@ type siteNames struct {
 	checked map[uint64]bool // addresses of the profile that are known
 }
 
-// mostSampled is the number of processes whose call sites are looked up together before the
-// jobs are read. Further ones are looked up when they are met, which takes longer for each.
+// mostSampled is the number of processes of a job whose call sites are looked up together
+// before the jobs are read. Further ones are looked up when they are met, which takes longer
+// for each.
 const mostSampled = 64
 
-// prepareOnce finds the names of the call sites of some processes. If processes recorded
-// with --stack auto, it reads all: which functions are wrappers depends on all their stacks.
-func (r *Run) prepareOnce() {
-	r.once = &oncePass{symbols: profile.Symbols{}, failed: map[string]bool{}}
+// prepareOnce reads and keeps the profiles of some processes, to find the names of their call
+// sites. If processes recorded with --stack auto, it reads all, of which those without room
+// are read again: which functions are wrappers depends on all their stacks.
+func (r *Run) prepareOnce(room *Room) {
+	r.once = &oncePass{sites: r.sites, symbols: profile.Symbols{}, failed: map[string]bool{}}
 	for _, j := range r.Jobs {
 		step := max(1, (len(j.Members)+mostSampled-1)/mostSampled)
 		if r.stackAuto {
 			step = 1
 		}
-		var some []Member
+		var some []int
 		for i := 0; i < len(j.Members); i += step {
-			some = append(some, j.Members[i])
+			if _, kept := j.Members[i].From.(KeptProfile); !kept {
+				some = append(some, i)
+			}
 		}
 		// An error comes again when the job is read.
-		_ = r.readRecordings(some, func(p *profile.Profile) error {
+		_ = profile.ReadAhead(len(some), 1, func(i int, give func(*profile.Profile) error) error {
+			if p, err := r.read(&j.Members[some[i]]); p != nil {
+				return cmp.Or(err, give(p))
+			}
+			return nil
+		}, func(i int, p *profile.Profile) error {
 			r.once.sites.Add(p, j.Start)
 			r.Wraps.Note(p)
+			if m := &j.Members[some[i]]; step > 1 || room.take(p) {
+				kind := *m.memberKind
+				kind.From = KeptProfile{p}
+				m.memberKind = &kind
+			}
 			return nil
 		})
 	}
@@ -129,14 +142,25 @@ func (n *siteNames) learn(p *profile.Profile, start int64) {
 	n.symbols = maps.Clone(n.oncePass.symbols)
 }
 
-// EndOnce returns the errors of files whose call sites stay addresses, and adds to
-// Run.Damaged the damage that was found, once the jobs of a run opened with depth Once were
-// read.
-func (r *Run) EndOnce() []error {
+// Unnamed returns the errors of files whose call sites stay addresses, as far as known.
+func (r *Run) Unnamed() []error {
 	if r.once == nil {
-		return nil
+		return r.unnamed
 	}
-	slices.SortFunc(r.once.damage.Errors, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
-	r.Damaged = append(r.Damaged, r.once.damage.Errors...)
-	return r.once.errs
+	r.once.mutex.Lock()
+	defer r.once.mutex.Unlock()
+	return slices.Clone(r.once.errs)
+}
+
+// Damage returns an error for each damaged recording, as far as known. A recording is left
+// out if it cannot be read at all or its job is not known; otherwise its readable parts are
+// used.
+func (r *Run) Damage() []error {
+	if r.once != nil {
+		r.once.mutex.Lock()
+		defer r.once.mutex.Unlock()
+		slices.SortFunc(r.once.damage.Errors, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
+		r.damaged.Add(r.once.damage.Errors...)
+	}
+	return r.damaged.Errors
 }
