@@ -62,6 +62,11 @@ and each row group has the range of each column, so that a filter on run, rank,
 call or time reads only part of a file. examples/engines has queries for DuckDB,
 Spark and polars.
 
+With --tables and --format arrow, each is a file in the directory -o: profile.arrow,
+ranks.arrow, comms.arrow and so on, as in a run directory. mpitrace and profile2mat
+read all of them if profile.arrow is given. So a profile.arrow that an earlier version
+wrote is converted.
+
 If the input is damaged, the error names the file and the position, and nothing is
 written. With --skip-damaged, the readable part is written.
 
@@ -81,6 +86,7 @@ in the run directory or beside the input.`,
 		Example: `  mpitrace export mpitrace-app-20260102-150405 --format parquet
   mpitrace export mpitrace-app-20260102-150405 --format parquet --partition 1024 -o app.parquet
   mpitrace export mpitrace-app-20260102-150405 --format parquet --partition 1024 --tables all -o app
+  mpitrace export old/profile.arrow --format arrow --tables all -o new
   mpitrace export mpitrace-app-20260102-150405 --format csv -o -
   mpitrace export mpitrace-app-20260102-150405 --format prof -o prof
   mpitrace export mpitrace-app-20260102-150405 --format perfetto
@@ -94,7 +100,7 @@ in the run directory or beside the input.`,
 	commandline.CompleteFlag(cmd, "format", strings.Split(exportFormats(), ", ")...)
 	f.StringVarP(&o.output, "output", "o", "", "`PATH` of the file or directory to write, - for stdout (default: in the run directory or beside the input)")
 	f.IntVar(&o.partition, "partition", 0, "write a directory of files with `RANKS` ranks each")
-	f.StringSliceVar(&o.tables, "tables", nil, "with --partition: the `TABLES` to write, each into its own directory: "+strings.Join(export.Tables, ", ")+", or all")
+	f.StringSliceVar(&o.tables, "tables", nil, "with --partition or --format arrow: the `TABLES` to write, each into its own directory or file: "+strings.Join(export.Tables, ", ")+", or all")
 	commandline.CompleteFlag(cmd, "tables", append([]string{allTables}, export.Tables...)...)
 	f.BoolVarP(&o.force, "force", "f", false, "overwrite what an earlier export wrote")
 	f.BoolVar(&o.skipDamaged, "skip-damaged", false, "export the readable part of damaged input")
@@ -206,8 +212,9 @@ func (o *exportOptions) checkTables(out export.ExportOptions) error {
 		}
 	}
 	switch {
+	case out.Format.Name == "arrow" && out.Partition == 0 && !slices.ContainsFunc(o.tables, export.TraceTable):
 	case out.Format.Name != "parquet" || out.Partition == 0:
-		return errors.New("--tables needs --format parquet and --partition")
+		return errors.New("--tables needs --format parquet and --partition, or --format arrow without events and waits")
 	case o.output == "-":
 		return errors.New("-o -: stdout takes one file, and these are several")
 	}
@@ -218,6 +225,14 @@ func (o *exportOptions) checkTables(out export.ExportOptions) error {
 func (o *exportOptions) writeTables(cmd *cobra.Command, paths []string, src profile.Source, out export.ExportOptions) error {
 	if o.output == "" {
 		out.Path = filepath.Join(filepath.Dir(out.Path), "tables")
+	}
+	if out.Format.Name == "arrow" {
+		tables := o.tables
+		if slices.Contains(tables, allTables) {
+			tables = slices.DeleteFunc(slices.Clone(export.Tables), export.TraceTable)
+		}
+		files, err := export.ExportArrow(tables, src, out)
+		return printFiles(cmd.OutOrStdout(), files, err)
 	}
 	tables, jobs, err := o.tracedJobs(cmd.ErrOrStderr(), paths)
 	if err != nil {
