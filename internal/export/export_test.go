@@ -3,7 +3,6 @@ package export
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mpitrace/mpitrace/formats"
+	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/profile"
@@ -63,16 +63,14 @@ func readAll(t *testing.T, src profile.Source) (ps []*profile.Profile) {
 	return ps
 }
 
-// sumsOf returns the sums of the rows of processes, in order.
-func sumsOf(ps []*profile.Profile) (out []string) {
-	for _, p := range ps {
-		var calls, messages, bytes uint64
-		for i := range p.Rows {
-			calls, messages, bytes = calls+p.Rows[i].Calls, messages+p.Rows[i].Messages, bytes+p.Rows[i].Bytes
-		}
-		out = append(out, fmt.Sprintf("%s %d: %d rows, %d calls, %d messages, %d bytes", p.Run, p.Rank, len(p.Rows), calls, messages, bytes))
+// csv returns the rows of profiles.
+func csv(t *testing.T, src profile.Source) []string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := table.WriteCSV(&out, src); err != nil {
+		t.Fatal(err)
 	}
-	return out
+	return strings.Split(out.String(), "\n")
 }
 
 func TestDatasetReadBack(t *testing.T) {
@@ -86,7 +84,7 @@ func TestDatasetReadBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 {
-			if diff := cmp.Diff(sumsOf(twoJobs()), sumsOf(readAll(t, src))); diff != "" {
+			if diff := cmp.Diff(csv(t, twoJobs()), csv(t, src)); diff != "" {
 				t.Errorf("%d ranks a block (-written +read):\n%s", ranks, diff)
 			}
 		}
@@ -115,7 +113,7 @@ func TestDatasetOfManyBlocks(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "d")
 	var ps profile.List
 	for rank := range 25 {
-		ps = append(ps, &profile.Profile{Run: "r", Rank: rank, Rows: []profile.Row{{Call: "Init", Class: profile.Other, Comm: -1, Calls: 1}}})
+		ps = append(ps, &profile.Profile{Run: "r", Rank: rank, Rows: []profile.Row{{Call: "Init", Comm: -1, Peer: profile.PeerNone, Calls: 1}}})
 	}
 	if _, err := Export(ps, ExportOptions{Format: format(t, "arrow"), Path: dir, Partition: 2}); err != nil {
 		t.Fatal(err)

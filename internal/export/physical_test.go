@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/internal/rundir"
@@ -109,7 +110,7 @@ func checkMergedPhysical(t *testing.T, d rundir.Dir, want []*profile.Physical) {
 		t.Fatal(err)
 	}
 	for r, p := range ps {
-		if diff := cmp.Diff(want[r], p.Physical); diff != "" {
+		if diff := cmp.Diff(want[r], p.Physical, cmpopts.IgnoreFields(profile.Flow{}, "Histogram")); diff != "" { // no table has it
 			t.Errorf("rank %d, merged (-want +got):\n%s", r, diff)
 		}
 	}
