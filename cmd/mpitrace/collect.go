@@ -15,6 +15,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/collect"
 	"github.com/mpitrace/mpitrace/internal/export"
 	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
@@ -110,7 +111,7 @@ func (o *collectOptions) collectOn(ctx context.Context, log io.Writer, node, dir
 
 // merge merges a run again if there are recordings newer than the merged file.
 func merge(log io.Writer, dir rundir.Dir) error {
-	opened, err := openRun(log, dir)
+	opened, err := openRun(log, dir, source.Whole)
 	if err != nil {
 		return err
 	}

@@ -86,7 +86,7 @@ func (o *configOptions) show(cmd *cobra.Command, names []string) error {
 
 // setRecorded replaces the values by those that the ranks of a run used.
 func setRecorded(shown []settings.DescribedSetting, dir rundir.Dir, log io.Writer) error {
-	opened, err := source.OpenJobs(dir, source.Heads, log)
+	opened, err := openRun(log, dir, source.Heads)
 	if err != nil {
 		return usage(err)
 	}

@@ -101,15 +101,13 @@ func (o *diffOptions) run(cmd *cobra.Command, pathA, pathB string) error {
 		return usage(err)
 	}
 	log := cmd.ErrOrStderr()
-	a, err := source.OpenCompared(pathA, log)
+	room := source.NewRoom()
+	a, err := openCompared(log, pathA, room)
 	if err != nil {
 		return err
 	}
-	b, err := source.OpenCompared(pathB, log)
+	b, err := openCompared(log, pathB, room)
 	if err != nil {
-		return err
-	}
-	if err := o.checkDamage(log, a, b); err != nil {
 		return err
 	}
 	pairs, err := source.PairJobs(a, b, n, m)
@@ -118,6 +116,9 @@ func (o *diffOptions) run(cmd *cobra.Command, pathA, pathB string) error {
 	}
 	p := page.NewDiff(made(), a.Path, b.Path)
 	diffs, err := o.compare(pairs, p)
+	if err == nil {
+		err = o.checkDamage(log, a, b)
+	}
 	if err != nil {
 		return err
 	}
@@ -158,12 +159,22 @@ func (o *diffOptions) parse() (n, m int, err error) {
 	return n, m, nil
 }
 
+// openCompared opens a run, or a file with profiles.
+func openCompared(log io.Writer, path string, room *source.Room) (*source.Run, error) {
+	opened, err := source.Open([]string{path}, source.Options{Depth: source.Whole, Log: log, Room: room})
+	if err == nil {
+		warn(log, opened.Unnamed()...)
+		err = opened.NoJob()
+	}
+	return opened, err
+}
+
 // checkDamage returns an error if --fail-if-worse is given and a run is damaged,
 // because the unreadable part may be what grew. Otherwise it only warns.
-func (o *diffOptions) checkDamage(log io.Writer, runs ...*source.Compared) error {
+func (o *diffOptions) checkDamage(log io.Writer, runs ...*source.Run) error {
 	var found source.DamageList
 	for _, opened := range runs {
-		found.Add(opened.Damaged...)
+		found.Add(opened.Damage()...)
 	}
 	if o.limited && len(found.Errors) > 0 {
 		return fmt.Errorf("%w\n--fail-if-worse does not accept damaged runs", errors.Join(found.Errors...))
@@ -198,7 +209,7 @@ func (o *diffOptions) compare(pairs [][2]*source.Job, p *page.Page) (diffs []*ag
 	return diffs, nil
 }
 
-func (o *diffOptions) write(w io.Writer, diffs []*aggregate.Diff, pairs [][2]*source.Job, a, b *source.Compared) error {
+func (o *diffOptions) write(w io.Writer, diffs []*aggregate.Diff, pairs [][2]*source.Job, a, b *source.Run) error {
 	if o.json {
 		return text.WriteJSON(w, struct {
 			A    string            `json:"a"`
@@ -227,7 +238,7 @@ func (o *diffOptions) write(w io.Writer, diffs []*aggregate.Diff, pairs [][2]*so
 // It also warns that B may be within the limits only because something was not
 // recorded. This is not an error: a run can have problems by design, such as
 // messages to spawned processes. `run --strict` makes them an error.
-func (o *diffOptions) checkLimits(log io.Writer, diffs []*aggregate.Diff, a, b *source.Compared) error {
+func (o *diffOptions) checkLimits(log io.Writer, diffs []*aggregate.Diff, a, b *source.Run) error {
 	if o.limits == nil {
 		return nil
 	}

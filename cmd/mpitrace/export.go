@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -51,9 +50,8 @@ comms.arrow, ranks.arrow and pvars.arrow in the run directory, or use --tables.
 
 With --partition N, the table is written as a directory of files with N ranks each,
 in Hive's layout: rank_block=0/part-0.parquet, rank_block=1/part-0.parquet ...
-DuckDB, Spark, Dask, polars and others read these in parallel, as one table with a
-column rank_block. If RUN has several jobs, the second is in part-1, and so on. A
-Parquet file of 256 MiB gets no more rows: the next are in part-0-1, part-0-2 ...
+DuckDB, Spark, polars and others read these in parallel, as one table. If RUN has several
+jobs, the second is in part-1. After 256 MiB of Parquet, the next rows are in part-0-1.
 
 With --tables, several tables are written, each into a directory of its name:
 profile, communicators, ranks, vectors and, of a traced run, events and waits; all means
@@ -62,6 +60,9 @@ have the same value in the column run. They are sorted by rank, and events by ti
 and each row group has the range of each column, so that a filter on run, rank,
 call or time reads only part of a file. examples/engines has queries for DuckDB,
 Spark and polars.
+
+With --tables and --format arrow, each is a file in the directory -o, as in a run directory;
+given profile.arrow, mpitrace and profile2mat read all. Old profile.arrow are so converted.
 
 If the input is damaged, the error names the file and the position, and nothing is
 written. With --skip-damaged, the readable part is written.
@@ -82,7 +83,7 @@ in the run directory or beside the input.`,
 		Example: `  mpitrace export mpitrace-app-20260102-150405 --format parquet
   mpitrace export mpitrace-app-20260102-150405 --format parquet --partition 1024 -o app.parquet
   mpitrace export mpitrace-app-20260102-150405 --format parquet --partition 1024 --tables all -o app
-  mpitrace export mpitrace-app-20260102-150405 --format csv -o -
+  mpitrace export old/profile.arrow --format arrow --tables all -o new
   mpitrace export mpitrace-app-20260102-150405 --format prof -o prof
   mpitrace export mpitrace-app-20260102-150405 --format perfetto
   mpitrace export mpitrace-app-20260102-150405 --format perfetto --from 10us --to 1.5s --max-events 1000000 -o app.json.gz
@@ -95,7 +96,7 @@ in the run directory or beside the input.`,
 	commandline.CompleteFlag(cmd, "format", strings.Split(exportFormats(), ", ")...)
 	f.StringVarP(&o.output, "output", "o", "", "`PATH` of the file or directory to write, - for stdout (default: in the run directory or beside the input)")
 	f.IntVar(&o.partition, "partition", 0, "write a directory of files with `RANKS` ranks each")
-	f.StringSliceVar(&o.tables, "tables", nil, "with --partition: the `TABLES` to write, each into its own directory: "+strings.Join(export.Tables, ", ")+", or all")
+	f.StringSliceVar(&o.tables, "tables", nil, "with --partition or --format arrow: the `TABLES` to write, each into its own directory or file: "+strings.Join(export.Tables, ", ")+", or all")
 	commandline.CompleteFlag(cmd, "tables", append([]string{allTables}, export.Tables...)...)
 	f.BoolVarP(&o.force, "force", "f", false, "overwrite what an earlier export wrote")
 	f.BoolVar(&o.skipDamaged, "skip-damaged", false, "export the readable part of damaged input")
@@ -114,20 +115,20 @@ func (o *exportOptions) run(cmd *cobra.Command, paths []string) error {
 	if len(o.tables) > 0 && o.onlyTraceTables() {
 		return o.writeTables(cmd, paths, profile.List{}, out)
 	}
-	opened, err := source.OpenExported(paths, cmd.ErrOrStderr())
+	opened, err := source.Open(paths, source.Options{Depth: source.Whole, Log: cmd.ErrOrStderr(), Tables: true})
 	if err != nil {
 		return err
 	}
-	recorded, shows := opened.(*source.Run)
-	if !shows {
-		opened = source.WithProgress(cmd.ErrOrStderr(), "exporting", opened)
+	warn(cmd.ErrOrStderr(), opened.Unnamed()...)
+	if err := opened.NoJob(); err != nil {
+		return err
 	}
 	src, err := source.Intact(opened, o.skipDamaged, cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
-	if info, err := os.Stat(paths[0]); err == nil && info.IsDir() && shows { // of files, the user chose the ranks
-		warn(cmd.ErrOrStderr(), recorded.MissingText()...)
+	if opened.Dir != "" { // of files, the user chose the ranks
+		warn(cmd.ErrOrStderr(), opened.MissingText()...)
 	}
 	if len(o.tables) > 0 {
 		return o.writeTables(cmd, paths, src, out)
@@ -207,8 +208,9 @@ func (o *exportOptions) checkTables(out export.ExportOptions) error {
 		}
 	}
 	switch {
+	case out.Format.Name == "arrow" && out.Partition == 0 && !slices.ContainsFunc(o.tables, export.TraceTable):
 	case out.Format.Name != "parquet" || out.Partition == 0:
-		return errors.New("--tables needs --format parquet and --partition")
+		return errors.New("--tables needs --format parquet and --partition, or --format arrow without events and waits")
 	case o.output == "-":
 		return errors.New("-o -: stdout takes one file, and these are several")
 	}
@@ -219,6 +221,14 @@ func (o *exportOptions) checkTables(out export.ExportOptions) error {
 func (o *exportOptions) writeTables(cmd *cobra.Command, paths []string, src profile.Source, out export.ExportOptions) error {
 	if o.output == "" {
 		out.Path = filepath.Join(filepath.Dir(out.Path), "tables")
+	}
+	if out.Format.Name == "arrow" {
+		tables := o.tables
+		if slices.Contains(tables, allTables) {
+			tables = slices.DeleteFunc(slices.Clone(export.Tables), export.TraceTable)
+		}
+		files, err := export.ExportArrow(tables, src, out)
+		return printFiles(cmd.OutOrStdout(), files, err)
 	}
 	tables, jobs, err := o.tracedJobs(cmd.ErrOrStderr(), paths)
 	if err != nil {

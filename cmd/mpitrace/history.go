@@ -15,7 +15,6 @@ import (
 	"github.com/mpitrace/mpitrace/internal/history"
 	"github.com/mpitrace/mpitrace/internal/report"
 	"github.com/mpitrace/mpitrace/internal/report/page"
-	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/internal/trace"
@@ -111,14 +110,15 @@ func (o *historyOptions) parse(cmd *cobra.Command) (err error) {
 
 func (o *historyOptions) run(cmd *cobra.Command, dirs []string) error {
 	log := cmd.ErrOrStderr()
-	h, err := readHistory(log, dirs)
+	kept := map[string]*source.Run{}
+	h, err := readHistory(log, dirs, kept)
 	if err != nil {
 		return err
 	}
 	if o.program != "" {
 		h.Rename(o.program)
 	}
-	if err := h.Compute(compareRuns); err != nil {
+	if err := h.Compute(func(a, b *history.PastRun) (*aggregate.Diff, error) { return compareRuns(a, b, kept) }); err != nil {
 		return err
 	}
 	var judged []*history.Step
@@ -139,9 +139,9 @@ func (o *historyOptions) run(cmd *cobra.Command, dirs []string) error {
 }
 
 // readHistory reads the runs in some directories one after the other, and names those
-// that it leaves out.
-func readHistory(log io.Writer, dirs []string) (*history.History, error) {
-	h := &history.History{}
+// that it leaves out. It adds the runs of which all profiles are in memory to kept.
+func readHistory(log io.Writer, dirs []string, kept map[string]*source.Run) (*history.History, error) {
+	h, room := &history.History{}, source.NewRoom()
 	seen := map[string]bool{}
 	for _, dir := range dirs {
 		found, errs := source.List(dir)
@@ -157,8 +157,16 @@ func readHistory(log io.Writer, dirs []string) (*history.History, error) {
 				continue
 			}
 			seen[path] = true
-			if why := addRun(log, h, filepath.Clean(entry.Dir)); why != nil {
+			dir := filepath.Clean(entry.Dir)
+			opened, err := source.Open([]string{dir}, source.Options{Depth: source.Whole, Log: log, RunOnly: true, Room: room})
+			if err != nil {
+				h.Skipped = append(h.Skipped, history.Skipped{Dir: dir, Why: err.Error(), Damaged: true})
+				continue
+			}
+			if why := addRun(h, opened); why != nil {
 				h.Skipped = append(h.Skipped, *why)
+			} else if !opened.ReadOnce() {
+				kept[dir] = opened
 			}
 		}
 	}
@@ -172,21 +180,13 @@ func readHistory(log io.Writer, dirs []string) (*history.History, error) {
 }
 
 // addRun adds the jobs of a run. It returns why the run is left out, nil if it is not.
-func addRun(log io.Writer, h *history.History, path string) *history.Skipped {
-	dir, now := rundir.Dir(path), time.Now()
-	opened, err := source.Open(dir, source.Whole, log)
-	if err != nil {
-		return &history.Skipped{Dir: path, Why: err.Error(), Damaged: true}
-	}
-	if len(opened.Damaged) > 0 {
-		return &history.Skipped{Dir: path, Why: opened.Damaged[0].Error(), Damaged: true}
-	}
+func addRun(h *history.History, opened *source.Run) *history.Skipped {
+	path, now := opened.Path, time.Now()
 	if len(opened.Jobs) == 0 {
 		return &history.Skipped{Dir: path, Why: "nothing was recorded"}
 	}
-	opened.Symbolize(source.Known(dir)) // call sites without names stay addresses, as in report
 	kept := &keptAnalysis{}
-	if found := readAnalysis(dir); found != nil {
+	if found := readAnalysis(opened.Dir); found != nil {
 		kept = found
 	}
 	var jobs []*history.PastRun
@@ -199,6 +199,9 @@ func addRun(log io.Writer, h *history.History, path string) *history.Skipped {
 		findings.UseTrace(s, kept.of(s.Run))
 		r.Findings = findingsOf(findings.Of(s, kept.of(s.Run)))
 		jobs = append(jobs, r)
+	}
+	if damaged := opened.Damage(); len(damaged) > 0 {
+		return &history.Skipped{Dir: path, Why: damaged[0].Error(), Damaged: true}
 	}
 	h.Runs = append(h.Runs, jobs...)
 	return nil
@@ -223,13 +226,16 @@ func (k *keptAnalysis) of(job string) *trace.Result {
 	return nil
 }
 
-// compareRuns reads the jobs of two runs again and compares them.
-func compareRuns(a, b *history.PastRun) (*aggregate.Diff, error) {
+// compareRuns compares the jobs of two runs. It reads those again that are not kept.
+func compareRuns(a, b *history.PastRun, kept map[string]*source.Run) (*aggregate.Diff, error) {
 	var sides [2]*aggregate.ComparedJob
 	for i, r := range []*history.PastRun{a, b} {
-		opened, err := source.OpenCompared(r.Dir, io.Discard) // warnings were printed before
-		if err != nil {
-			return nil, err
+		opened := kept[r.Dir]
+		var err error
+		if opened == nil {
+			if opened, err = source.Open([]string{r.Dir}, source.Options{Depth: source.Whole, RunOnly: true}); err != nil {
+				return nil, err
+			}
 		}
 		if r.Job > len(opened.Jobs) {
 			return nil, fmt.Errorf("read %s: it changed meanwhile: run the command again", r.Dir)

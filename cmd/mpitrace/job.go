@@ -60,12 +60,11 @@ func (j *job) showUnfinished() {
 // merge reads the recordings and writes the merged files. If only the writing
 // fails, it returns both the run and the error.
 func (j *job) merge() (*source.Run, error) {
-	opened, err := source.Open(j.Dir, source.Whole, j.Log)
+	opened, err := source.Open([]string{string(j.Dir)}, source.Options{Depth: source.Whole, Log: j.Log, RunOnly: true})
 	if err != nil {
 		return nil, err
 	}
-	warn(j.Log, opened.Damaged...)
-	warn(j.Log, opened.Symbolize(source.Known(j.Dir))...)
+	warnRead(j.Log, opened)
 	return opened, export.Merge(j.Dir, opened, j.formats, j.Info, trace.EstimateClocks)
 }
 
@@ -78,7 +77,7 @@ func (j *job) show(opened *source.Run, missing []string) (complete bool, err err
 	}
 	spawned := found.unrecordedChildren(j.Dir)
 	missing = append(missing, spawned...)
-	complete = found.complete() && len(spawned)+len(opened.Damaged) == 0 && len(opened.Traced.Damaged) == 0
+	complete = found.complete() && len(spawned)+len(opened.Damage()) == 0 && len(opened.Traced.Damaged) == 0
 	if len(found.jobs) == 0 || j.Settings.Of("no-report").On() {
 		warnIncomplete(j.Log, missing...) // otherwise they are at the end of the last summary
 		return complete, nil

@@ -17,7 +17,6 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
-	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/interpose"
 	"github.com/mpitrace/mpitrace/profile"
@@ -124,9 +123,9 @@ type loaded struct {
 // load reads the jobs of a run directory.
 func load(t *testing.T, dir string) []loaded {
 	t.Helper()
-	opened, err := source.Open(rundir.Dir(dir), source.Whole, nil)
-	if err != nil || len(opened.Damaged) > 0 {
-		t.Fatalf("load %s: %v %v", dir, err, opened.Damaged)
+	opened, err := source.Open([]string{dir}, source.Options{Depth: source.Whole})
+	if err != nil || len(opened.Damage()) > 0 {
+		t.Fatalf("load %s: %v %v", dir, err, opened.Damage())
 	}
 	var jobs []loaded
 	for _, src := range opened.Jobs {

@@ -98,13 +98,29 @@ func mergeShare(log io.Writer, dir rundir.Dir, share tasks.Share) error {
 	return err
 }
 
-// openRun opens a run directory and warns of damage in it.
-func openRun(log io.Writer, dir rundir.Dir) (*source.Run, error) {
-	opened, err := source.OpenJobs(dir, source.Whole, log)
-	if err == nil {
-		warn(log, opened.Damaged...)
+// openRun opens a run directory with a job in it. It warns of damage, and of files whose call
+// sites have no names, unless that is known only when the jobs were read: see warnOnce.
+func openRun(log io.Writer, dir rundir.Dir, depth source.Depth) (*source.Run, error) {
+	opened, err := source.Open([]string{string(dir)}, source.Options{Depth: depth, Log: log, RunOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	if err = opened.NoJob(); err != nil || depth == source.Whole && !opened.ReadOnce() {
+		warnRead(log, opened)
 	}
 	return opened, err
+}
+
+// warnOnce warns of what openRun did not know yet.
+func warnOnce(log io.Writer, opened *source.Run) {
+	if opened.ReadOnce() {
+		warnRead(log, opened)
+	}
+}
+
+func warnRead(log io.Writer, opened *source.Run) {
+	warn(log, opened.Unnamed()...)
+	warn(log, opened.Damage()...)
 }
 
 // mergeIfStale merges a run again if there are recordings newer than the merged

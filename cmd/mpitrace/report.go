@@ -83,26 +83,16 @@ func (o *reportOptions) run(cmd *cobra.Command, dir rundir.Dir) error {
 		return usage(err)
 	}
 	log, now := cmd.ErrOrStderr(), time.Now()
-	depth := source.Whole
-	if len(formats) > 0 {
-		depth = source.Whole
-	}
-	opened, err := source.OpenJobs(dir, depth, log)
+	opened, err := openRun(log, dir, source.Whole)
 	if err != nil {
 		return err
-	}
-	if !opened.ReadOnce() {
-		warn(log, opened.Damaged...)
 	}
 	unmerged := o.merge(log, dir, opened, formats)
 	found, err := o.summarize(dir, opened, now)
 	if err != nil {
 		return err
 	}
-	if opened.ReadOnce() {
-		warn(log, opened.EndOnce()...)
-		warn(log, opened.Damaged...)
-	}
+	warnOnce(log, opened)
 	if o.rank < 0 {
 		traced, err := analysisOf(log, dir, o.page.file != "", unmerged)
 		if err != nil {
@@ -152,7 +142,7 @@ func (o *reportOptions) merge(log io.Writer, dir rundir.Dir, opened *source.Run,
 	}
 	warn(log, dir.UncollectedText()...)
 	warnIncomplete(log, dir.LostText(info))
-	if opened.ReadOnce() {
+	if opened.ReadOnce() && len(formats) == 0 {
 		suggestMerge(log, dir)
 		return false
 	}

@@ -27,7 +27,7 @@ func merged(t *testing.T) rundir.Dir {
 // writeMerged writes profile.arrow and run.json, as a merge writes them.
 func writeMerged(t *testing.T, dir rundir.Dir, ps profile.List) {
 	t.Helper()
-	opened, err := source.OpenSource(ps, nil)
+	opened, err := source.Split(ps, source.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

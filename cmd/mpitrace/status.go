@@ -78,19 +78,18 @@ job, it shows how the job ended, as mpitrace report does.`,
 func (o *statusOptions) open(cmd *cobra.Command, args []string) (*source.Run, error) {
 	log := cmd.ErrOrStderr()
 	if !o.node {
-		return openRun(log, rundir.Dir(args[0]))
+		return openRun(log, rundir.Dir(args[0]), source.Whole)
 	}
 	found, errs := source.NodeProfiles()
 	warn(log, errs...)
 	if len(found) == 0 {
 		return nil, errors.New("none of your processes on this node is being recorded")
 	}
-	opened, err := source.OpenSource(found, log)
-	if err != nil {
-		return nil, err
+	opened, err := source.Split(found, source.Options{Depth: source.Whole, Log: log})
+	if err == nil {
+		warn(log, opened.Unnamed()...)
 	}
-	warn(log, opened.Symbolize(nil)...)
-	return opened, nil
+	return opened, err
 }
 
 func (o *statusOptions) show(cmd *cobra.Command, opened *source.Run, read time.Time) error {
@@ -126,7 +125,7 @@ func (o *statusOptions) watchRun(cmd *cobra.Command, args []string) error {
 	}
 	dir := rundir.Dir(args[0])
 	if !dir.Used() { // it may not have begun yet
-		if _, err := source.OpenJobs(dir, source.Heads, io.Discard); err != nil {
+		if _, err := openRun(io.Discard, dir, source.Heads); err != nil {
 			return err
 		}
 	}

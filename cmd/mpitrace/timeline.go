@@ -153,7 +153,7 @@ func openTraces(log io.Writer, dir rundir.Dir) ([]profile.EventSource, error) {
 	if !dir.Untraced() {
 		return export.Traces(dir)
 	}
-	opened, err := openRun(log, dir)
+	opened, err := openRun(log, dir, source.Whole)
 	if err != nil {
 		return nil, err
 	}

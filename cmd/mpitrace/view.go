@@ -71,7 +71,7 @@ The command ends with Ctrl-C, or when nobody has looked for an hour.`,
 
 func (o *viewOptions) run(cmd *cobra.Command, dir rundir.Dir) error {
 	if !dir.Used() {
-		if _, err := source.OpenJobs(dir, source.Heads, io.Discard); err != nil {
+		if _, err := openRun(io.Discard, dir, source.Heads); err != nil {
 			return err
 		}
 	}
@@ -147,7 +147,7 @@ type viewedRun struct {
 
 // report returns the page of the run, which has ended.
 func (v *viewedRun) report() (any, error) {
-	opened, err := openRun(v.log, v.dir)
+	opened, err := openRun(v.log, v.dir, source.Whole)
 	if err != nil {
 		return nil, err
 	}
@@ -198,23 +198,15 @@ func (v *viewedRun) analysis(opened *source.Run, unmerged bool) (analyses, error
 // pairs returns what ranks of a job sent to others. It reads only the recordings of these
 // ranks: one of the two recorded each message.
 func (v *viewedRun) pairs(job int, from, to profile.RankSet) (any, error) {
-	opened, err := source.Open(v.dir, source.Heads, io.Discard)
+	opened, err := source.Open([]string{string(v.dir)}, source.Options{Depth: source.Once, RunOnly: true})
 	if err != nil {
 		return nil, err
 	}
 	if job >= len(opened.Jobs) {
 		return nil, fmt.Errorf("the run has no job %d", job+1)
 	}
-	var some profile.List
 	only := opened.Jobs[job].Only(func(rank int) bool { return from.Contains(rank) || to.Contains(rank) })
-	if err := only.Each(func(p *profile.Profile) error { some = append(some, p); return nil }); err != nil {
-		return nil, err
-	}
-	if opened, err = source.OpenSource(some, io.Discard); err != nil {
-		return nil, err
-	}
-	opened.Symbolize(source.Known(v.dir))
-	j, err := aggregate.Of(opened, aggregate.Options{PairDetails: page.MostPairs,
+	j, err := aggregate.Of(only, aggregate.Options{PairDetails: page.MostPairs,
 		DetailOf: func(p matrix.Pair) bool { return from.Contains(p.From) && to.Contains(p.To) }})
 	if err != nil {
 		return nil, err

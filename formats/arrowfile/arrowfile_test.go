@@ -2,13 +2,16 @@ package arrowfile
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/formats/table"
@@ -98,7 +101,7 @@ func TestCells(t *testing.T) {
 	for name, ps := range jobs {
 		t.Run(name, func(t *testing.T) {
 			got := read(t, writeRun(t, ps))
-			if diff := cmp.Diff(cells(ps), cells(got)); diff != "" {
+			if diff := gocmp.Diff(cells(ps), cells(got)); diff != "" {
 				t.Errorf("cells (-written +read):\n%s", diff)
 			}
 			if len(got) != len(ps) {
@@ -109,4 +112,54 @@ func TestCells(t *testing.T) {
 			}
 		})
 	}
+}
+
+// processFacts is what the tables know of a process beside its matrices.
+type processFacts struct {
+	Run, Host, Program, Library, Source, Problems string
+	Rank, Size, Pid, Threads                      int
+	Command                                       []string
+	State                                         profile.State
+	Timing                                        profile.Timing
+	Unfollowed                                    bool
+	Times                                         profile.Times
+	Start                                         int64
+	Exit                                          profile.Exit
+	Losses                                        profile.Losses
+	Pauses                                        uint64
+	Abnormal                                      [profile.NumAbnormalKinds]uint64
+	Usage                                         profile.Usage
+	Rows                                          map[string]profile.Row // sums by the texts of the key
+	Readings                                      int
+}
+
+// facts returns what is known of processes, by run and rank.
+func facts(ps []*profile.Profile) (out []processFacts) {
+	for _, p := range ps {
+		f := processFacts{Run: p.Run, Host: p.Host, Program: p.Program, Library: p.Library, Source: p.Source, Problems: strings.Join(p.Problems, "\n"),
+			Rank: p.Rank, Size: p.Size, Pid: p.Pid, Threads: p.Threads, Command: p.Command, State: p.State, Timing: p.Timing,
+			Unfollowed: p.Unfollowed, Times: p.Times(), Start: p.Start, Exit: p.Exit, Losses: p.Losses, Pauses: p.Pauses, Rows: map[string]profile.Row{}, Readings: len(p.Readings)}
+		f.Usage, _ = profile.TotalUsage(p.Usage)
+		for k := range f.Abnormal {
+			f.Abnormal[k] = p.CountAbnormal(profile.AbnormalKind(k))
+		}
+		names := map[uint32]string{}
+		for _, s := range p.Slices {
+			names[s.Index] = s.Name
+		}
+		for i := range p.Rows {
+			r := &p.Rows[i]
+			comm := ""
+			if r.Comm >= 0 {
+				comm = p.Comms[r.Comm].Label()
+			}
+			key := fmt.Sprint(r.Thread, r.Call, r.Class, r.Direction, comm, max(p.WorldRank(r.Comm, r.Peer), -1), r.SizeClass, names[r.Slice], profile.SiteLabel(p.Frames(r.Callsite)))
+			sum := f.Rows[key]
+			f.Rows[key] = profile.Row{Calls: sum.Calls + r.Calls, Messages: sum.Messages + r.Messages, Bytes: sum.Bytes + r.Bytes,
+				TimeNs: sum.TimeNs + r.TimeNs, TimeErrorNs: sum.TimeErrorNs + r.TimeErrorNs, MinNs: sum.MinNs + r.MinNs, MaxNs: sum.MaxNs + r.MaxNs}
+		}
+		out = append(out, f)
+	}
+	slices.SortStableFunc(out, func(a, b processFacts) int { return cmp.Or(strings.Compare(a.Run, b.Run), a.Rank-b.Rank) })
+	return out
 }

@@ -75,6 +75,9 @@ func (c *columns) text(name string) func(i int) (string, bool) {
 		c.texts[name] = all
 	}
 	if codes, ok := column.(*array.Dictionary); ok {
+		if _, null := codes.Dictionary().(*array.Null); null {
+			return none
+		}
 		values, ok := codes.Dictionary().(interface {
 			arrow.Array
 			Value(int) string

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -190,5 +191,7 @@ func (x *comms) ofProcess(k key) []*comm {
 	for _, i := range x.byRank[k] {
 		out = append(out, &x.all[i])
 	}
+	predefined := func(c *comm) int { return min(len(c.Constructor), 1) }
+	slices.SortStableFunc(out, func(a, b *comm) int { return predefined(a) - predefined(b) })
 	return out
 }

@@ -52,6 +52,9 @@ func Open(path string) (*File, error) {
 	if err := f.facts.scan(f.sites.note); err != nil {
 		return nil, err
 	}
+	if f.facts.noRun {
+		*runs = runOrder{} // the other tables tell the run
+	}
 	var err error
 	if f.ranks, err = openBeside(beside.file("ranks"), runs, table.RankColumns, decodeRanks, f.sites.noteOpen); err != nil {
 		return nil, err

@@ -206,13 +206,20 @@ type sent struct {
 	kind            profile.Kind
 	peer            int32
 	messages, bytes uint64
+	histogram       *profile.Histogram
 }
 
 func decodeFlows(c *columns) func(int) (sent, error) {
 	kind, peer, messages, bytes := c.word("kind"), c.integers("peer", 0, math.MaxInt32), c.count("messages"), c.count("bytes")
-	return func(i int) (sent, error) {
+	histogram := c.text("histogram")
+	return func(i int) (s sent, err error) {
 		to, _ := peer(i)
-		s := sent{profile.External, int32(to), messages(i), bytes(i)}
+		s = sent{kind: profile.External, peer: int32(to), messages: messages(i), bytes: bytes(i)}
+		if text, ok := histogram(i); ok {
+			if s.histogram, err = table.ParseHistogram(text); err != nil {
+				return s, err
+			}
+		}
 		switch text := kind(i); text {
 		case table.External:
 		case table.Internal:
@@ -231,7 +238,7 @@ func (p *process) physical(text string) *profile.Physical {
 	if p.file.flows != nil {
 		flows = nil
 		for _, s := range p.flows {
-			flows = append(flows, profile.Flow{Kind: s.kind, From: p.out.Rank, To: int(s.peer), Bytes: s.bytes, Messages: s.messages})
+			flows = append(flows, profile.Flow{Kind: s.kind, From: p.out.Rank, To: int(s.peer), Bytes: s.bytes, Messages: s.messages, Histogram: s.histogram})
 		}
 	}
 	profile.SortFlows(flows)

@@ -1,6 +1,7 @@
 package arrowfile
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -56,12 +57,28 @@ const maxHandles = 1 << 20
 
 // addReadings adds the readings of performance variables.
 func (p *process) addReadings() error {
+	if !consecutive(p.readings) {
+		slices.SortStableFunc(p.readings, func(a, b reading) int {
+			return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.handle, b.handle), cmp.Compare(a.index, b.index))
+		})
+	}
 	for i := range p.readings {
 		if err := p.addReading(&p.readings[i]); err != nil {
 			return fmt.Errorf("pvars.arrow: rank %d: %w", p.out.Rank, err)
 		}
 	}
 	return nil
+}
+
+// consecutive reports whether the elements of each reading follow each other, as they were
+// written.
+func consecutive(rows []reading) bool {
+	for i := range rows {
+		if rows[i].index > 0 && (i == 0 || rows[i-1].handle != rows[i].handle || rows[i-1].index != rows[i].index-1) {
+			return false
+		}
+	}
+	return true
 }
 
 func (p *process) addReading(r *reading) error {

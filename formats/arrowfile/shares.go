@@ -35,35 +35,45 @@ func decodeShares(c *columns) func(int) (share, error) {
 }
 
 // vector returns the vector of some rows with the same key, which were sent over a
-// communicator. It is nil if the rows are not those of all its receivers: then another
-// program left some out.
+// communicator. Rows of several vectors with this key are added up. It is nil if the rows
+// are not those of all receivers: then another program left some out.
 func vector(of profile.Comm, call *profile.Call, rows []share) *profile.Vector {
-	v := &profile.Vector{Call: call.Name, Class: call.Class, Spread: call.Spread, Calls: rows[0].messages}
+	v := &profile.Vector{Call: call.Name, Class: call.Class, Spread: call.Spread}
+	size := of.Peers().Len()
 	if call.Spread == profile.ToEdgeVector {
-		v.Bytes = make([]uint64, len(of.Edges))
+		size = len(of.Edges)
 	} else if v.OwnGroup(&of) {
-		v.Bytes = make([]uint64, of.Members.Len())
-	} else {
-		v.Bytes = make([]uint64, of.Peers().Len())
+		size = of.Members.Len()
 	}
+	v.Bytes = make([]uint64, size)
+	messages := make([]uint64, size)
 	places := map[int32][]int{} // indices in Bytes, by world rank of the receiver
-	n := 0
 	for i := range v.Bytes {
 		if to, ok := v.Receiver(&of, i); ok {
 			to = max(to, -1)
 			places[to] = append(places[to], i)
-			n++
 		}
 	}
 	for _, r := range rows {
-		free := places[r.peer]
-		if len(free) == 0 || r.messages != v.Calls {
+		next := places[r.peer]
+		if len(next) == 0 {
 			return nil
 		}
-		v.Bytes[free[0]], places[r.peer] = r.bytes, free[1:]
+		i := next[0]
+		copy(next, next[1:])
+		next[len(next)-1] = i
+		v.Bytes[i] += r.bytes
+		messages[i] += r.messages
 	}
-	if len(rows) != n {
-		return nil
+	for _, indices := range places {
+		for _, i := range indices {
+			if v.Calls == 0 {
+				v.Calls = messages[i]
+			}
+			if messages[i] != v.Calls || v.Calls == 0 {
+				return nil
+			}
+		}
 	}
 	return v
 }

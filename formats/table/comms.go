@@ -15,10 +15,12 @@ type communicatorRow struct {
 	HasParent bool
 	SeenBy    int
 	FreedBy   int
-	Folds     uint64 // of all processes, see profile.Comm.Folded
-	latest    int    // number of the last process counted in SeenBy
-	Senders   []int  // of the edges of the topology, one process after the other
-	Receivers []int  // of the same edges
+	Folds     uint64  // of all processes, see profile.Comm.Folded
+	latest    int     // number of the last process counted in SeenBy
+	Senders   []int   // of the edges of the topology, one process after the other
+	Receivers []int   // of the same edges
+	edges     []int32 // of the last process
+	edgesFrom int     // index of them in Senders
 }
 
 // Comms collects the communicators of processes. Package gob can store it.
@@ -47,8 +49,10 @@ func (t *Comms) Note(p *profile.Profile) {
 			if c.Freed {
 				row.FreedBy++
 			}
-			row.latest = t.n
+			row.latest, row.edges, row.edgesFrom = t.n, c.Edges, len(row.Senders)
 			row.addEdges(p, c)
+		} else if !slices.Equal(row.edges, c.Edges) { // it is not known which is meant: their label is the same
+			row.Senders, row.Receivers = row.Senders[:row.edgesFrom], row.Receivers[:row.edgesFrom]
 		}
 		row.Folds = max(row.Folds, c.Folded)
 	}

@@ -59,7 +59,7 @@ var partTables = [...]struct {
 }{
 	{tableProfile, always, func(w *PartWriter) (output, error) { return openRows(w, tableProfile, ProfileColumns, Facts) }},
 	{tableRanks, always, func(w *PartWriter) (output, error) { return openRows(w, tableRanks, RankColumns, itself) }},
-	{tableVectors, HasVectors, func(w *PartWriter) (output, error) { return openRows(w, tableVectors, VectorColumns, Shares) }},
+	{tableVectors, hasVectors, func(w *PartWriter) (output, error) { return openRows(w, tableVectors, VectorColumns, Shares) }},
 	{tableFlows, func(p *profile.Profile) bool { return p.Physical != nil }, func(w *PartWriter) (output, error) { return openRows(w, tableFlows, FlowColumns, flows) }},
 	{tablePvars, func(p *profile.Profile) bool { return len(p.Readings) > 0 }, func(w *PartWriter) (output, error) {
 		out, err := openEncoder(w, tablePvars, PvarColumns)
@@ -69,8 +69,17 @@ var partTables = [...]struct {
 
 func always(*profile.Profile) bool { return true }
 
-// HasVectors reports whether a process has rows in vectors.arrow.
-func HasVectors(p *profile.Profile) bool { return len(p.Vectors) > 0 }
+func hasVectors(p *profile.Profile) bool { return len(p.Vectors) > 0 }
+
+// HasRows reports whether a process is a reason to write a table.
+func HasRows(name string, p *profile.Profile) bool {
+	for _, t := range partTables {
+		if t.name == name {
+			return t.has(p)
+		}
+	}
+	return false
+}
 
 func openRows[T any](w *PartWriter, name string, cols []Column[T], rows func(*profile.Profile) iter.Seq[T]) (output, error) {
 	out, err := openEncoder(w, name, cols)

@@ -1,8 +1,11 @@
 package table
 
 import (
+	"fmt"
 	"iter"
 	"math/bits"
+	"strconv"
+	"strings"
 
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -68,4 +71,35 @@ var FlowColumns = []Column[flow]{
 	Numbers("peer", "world rank", "rank in MPI_COMM_WORLD of the receiver", func(f flow) int32 { return int32(f.To) }).absent(Required),
 	Numbers("messages", "messages", "number of messages", func(f flow) uint64 { return f.Messages }).absent(Required),
 	Numbers("bytes", "bytes", "data in these messages", func(f flow) uint64 { return f.Bytes }).absent(Required),
+	OptionalTexts("histogram", "messages by size class, as 5:3 12:1; null if it is not known", func(f flow) (string, bool) {
+		return histogramText(f.Histogram), f.Histogram != nil
+	}),
+}
+
+func histogramText(h *profile.Histogram) string {
+	if h == nil {
+		return ""
+	}
+	var out []string
+	for class, n := range h {
+		if n > 0 {
+			out = append(out, fmt.Sprintf("%d:%d", class, n))
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// ParseHistogram is the inverse of the text in the column histogram.
+func ParseHistogram(text string) (*profile.Histogram, error) {
+	h := new(profile.Histogram)
+	for part := range strings.FieldsSeq(text) {
+		class, count, _ := strings.Cut(part, ":")
+		k, err := strconv.ParseUint(class, 10, 8)
+		n, err2 := strconv.ParseUint(count, 10, 64)
+		if err != nil || err2 != nil || int(k) >= len(h) {
+			return nil, fmt.Errorf("%q is no histogram such as 5:3 12:1", text)
+		}
+		h[k] = n
+	}
+	return h, nil
 }

@@ -107,6 +107,12 @@ func replaceDirectory(path, temporary string) error {
 	return os.RemoveAll(old)
 }
 
+// Move gives a whole file or directory, of the same file system, its final name. It
+// replaces a file.
+func Move(from, to string) error {
+	return uninterrupted(func() error { return os.Rename(from, to) })
+}
+
 // RemoveDirectory removes a directory in which other processes may still make
 // files: they find it gone. What cannot be removed is left.
 func RemoveDirectory(path string) {

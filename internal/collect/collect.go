@@ -89,7 +89,7 @@ func collectSpool(d rundir.Dir, host string) (n int, err error) {
 // and then been killed, or have found no space to write run.json.
 func spoolGone(d rundir.Dir, info *rundir.Info) error {
 	spool := rundir.Left{Host: info.Host, Path: info.Spool}
-	run, err := source.Open(d, source.Heads, nil)
+	run, err := source.Open([]string{string(d)}, source.Options{RunOnly: true})
 	if err != nil {
 		return fmt.Errorf("%s no longer exists, and the collected recordings cannot be read: %w", spool, err)
 	}

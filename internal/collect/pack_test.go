@@ -296,12 +296,12 @@ func TestContainerUnreadable(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, depth := range []source.Depth{source.Heads, source.Whole} {
-				run, err := source.Open(d, depth, nil)
+				run, err := source.Open([]string{string(d)}, source.Options{Depth: depth})
 				if err != nil {
 					t.Fatal(err)
 				}
-				if len(run.Jobs) != 1 || run.Jobs[0].Processes != 1 || len(run.Damaged) != 1 || !strings.Contains(fmt.Sprint(run.Damaged), "bad"+recording.ContainerSuffix) {
-					t.Errorf("%d jobs, damaged %v", len(run.Jobs), run.Damaged)
+				if len(run.Jobs) != 1 || run.Jobs[0].Processes != 1 || len(run.Damage()) != 1 || !strings.Contains(fmt.Sprint(run.Damage()), "bad"+recording.ContainerSuffix) {
+					t.Errorf("%d jobs, damaged %v", len(run.Jobs), run.Damage())
 				}
 			}
 		})
@@ -317,13 +317,13 @@ func TestContainerDamaged(t *testing.T) {
 	}
 	path := node{here: true, states: []profile.State{profile.Finalized, profile.Finalized}, damage: true}.write(t, d.Recordings())
 	for _, depth := range []source.Depth{source.Heads, source.Whole} {
-		run, err := source.Open(d, depth, nil)
+		run, err := source.Open([]string{string(d)}, source.Options{Depth: depth})
 		if err != nil {
 			t.Fatal(err)
 		}
 		want := fmt.Sprintf("%s is damaged: byte %d: damaged extent", path, layout.Granule)
-		if len(run.Jobs) != 1 || run.Jobs[0].Processes != 1 || len(run.Damaged) != 1 || run.Damaged[0].Error() != want {
-			t.Errorf("%d jobs, damaged %v, want %s", len(run.Jobs), run.Damaged, want)
+		if len(run.Jobs) != 1 || run.Jobs[0].Processes != 1 || len(run.Damage()) != 1 || run.Damage()[0].Error() != want {
+			t.Errorf("%d jobs, damaged %v, want %s", len(run.Jobs), run.Damage(), want)
 		}
 	}
 }

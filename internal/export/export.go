@@ -27,6 +27,7 @@ type ExportOptions struct {
 	Path      string // path of the file or directory (see Directory)
 	Partition int    // number of ranks in a block of a dataset; 0 for no dataset
 	Force     bool   // replace an existing file or directory of the same kind
+	Several   bool   // several tables are written into a directory
 	PartLimit int64  // see table.Parts.Limit; 0 for table.PartLimit
 }
 
@@ -36,7 +37,7 @@ func PerRank(f *formats.Format) bool { return f.Name == "prof" }
 // Directory reports whether a directory of files is written instead of one
 // file.
 func (o *ExportOptions) Directory() bool {
-	return o.Partition > 0 || o.Format != nil && PerRank(o.Format)
+	return o.Several || o.Partition > 0 || o.Format != nil && PerRank(o.Format)
 }
 
 // DefaultExport returns the path of the output if the user names none: in the run
@@ -121,7 +122,7 @@ func (o *ExportOptions) check() error {
 	return nil
 }
 
-var exported = regexp.MustCompile(`^(([a-z]+/)?(rank_block=-?[0-9]+/)?part-[0-9]+(-[0-9]+)?\.[a-z]+|[^/]+\.prof)$`)
+var exported = regexp.MustCompile(`^(([a-z]+/)?(rank_block=-?[0-9]+/)?part-[0-9]+(-[0-9]+)?\.[a-z]+|(profile|ranks|comms|vectors|flows|pvars)\.arrow|[^/]+\.prof)$`)
 
 // onlyExported returns an error if a directory has files that Export does not
 // write, so that --force removes nothing else.
@@ -218,12 +219,19 @@ func (d *directory) writeRanks(src profile.Source) error {
 
 // stemsOf returns the start of the file names of each run.
 func stemsOf(src profile.Source) (map[string]string, error) {
-	run, err := source.OpenSource(src, nil)
-	if err != nil {
-		return nil, err
+	var jobs []*source.Job
+	if run, ok := src.(*source.IntactSource); ok {
+		jobs = run.Jobs
+	}
+	if len(jobs) == 0 { // tables
+		run, err := source.Split(src, source.Options{})
+		if err != nil {
+			return nil, err
+		}
+		jobs = run.Jobs
 	}
 	stems := map[string]string{}
-	for _, j := range run.Jobs {
+	for _, j := range jobs {
 		stems[j.Run] = j.Stem
 	}
 	return stems, nil

@@ -125,7 +125,7 @@ func MergeShare(d rundir.Dir, share tasks.Share, log io.Writer, info func() (*ru
 			return nil, nil
 		}
 		state := d.State(files)
-		run, err := source.OpenJobs(d, source.Once, log)
+		run, err := source.Open([]string{string(d)}, source.Options{Depth: source.Once, Log: log, RunOnly: true})
 		if err != nil {
 			return nil, err
 		}

@@ -10,11 +10,8 @@ import (
 	"hash"
 	"hash/crc32"
 	"io"
-	"maps"
-	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 
 	"github.com/mpitrace/mpitrace/formats/table"
@@ -29,8 +26,8 @@ import (
 // merger writes the tables of a run, in tasks that processes share (see package
 // tasks):
 //
-//	part.<n>  writes the tables of some processes of the run into the directory
-//	          of tasks; the task's own file, a partNote, says what it wrote
+//	part.<n>  writes the tables of some processes of the run; the task's own
+//	          file, a partNote, says what it wrote
 //	end       joins the communicators of the parts, and moves the tables into the
 //	          run directory
 //
@@ -102,7 +99,7 @@ func (m *merger) parts() int { return (m.n + m.size - 1) / m.size }
 // process has written them.
 func (m *merger) work(before func(tables []string, notes []*partNote) error) (done bool, err error) {
 	if m.n == 0 { // a table without rows would not tell that anything was there
-		return false, fmt.Errorf("no recording can be read: %s", strings.Join(texts(m.run.Damaged), "; "))
+		return false, fmt.Errorf("no recording can be read: %s", strings.Join(texts(m.run.Damage()), "; "))
 	}
 	if m.path, err = m.directory(); err != nil {
 		return false, err
@@ -166,8 +163,11 @@ func (m *merger) name(table string, part int) string {
 	return filepath.Join(table, fmt.Sprintf("part-%0*d.arrow", digits, part)) // in the order of names, too
 }
 
-// stored is where the files are until the end, relative to the directory of tasks.
-func (m *merger) stored(name string) string { return filepath.Join(m.path, "tables", name) }
+// written is where a file of this name is written. All are in the directory of tasks itself:
+// so a process that is killed leaves nothing in a directory that is moved.
+func (m *merger) written(name string) string {
+	return filepath.Join(m.path, strings.ReplaceAll(name, string(filepath.Separator), "."))
+}
 
 // writePart writes the tables of a part, and its note.
 func (m *merger) writePart(part int, w io.Writer) error {
@@ -177,10 +177,7 @@ func (m *merger) writePart(part int, w io.Writer) error {
 	var sums []func() uint32
 	out := &table.PartWriter{Starts: map[string]int64{}, Scratch: string(m.dir), Create: func(table string, _ int) (io.WriteCloser, error) {
 		name := m.name(table, part)
-		if err := os.MkdirAll(filepath.Dir(m.stored(name)), 0o777); err != nil {
-			return nil, err
-		}
-		file, err := files.Create(m.stored(name))
+		file, err := files.Create(m.written(name))
 		sum := summed{file, crc32.New(castagnoli)}
 		note.Files, sums = append(note.Files, partFile{Name: name}), append(sums, sum.sum.Sum32)
 		return sum, err
@@ -248,151 +245,4 @@ func (m *merger) readPart(first, end int, note *partNote, out *table.PartWriter)
 	last.Lost = lost
 	note.Processes++
 	return out.Add(last)
-}
-
-// readNotes returns the notes of the parts, when their files are whole.
-func (m *merger) readNotes(names []string) (notes []*partNote, err error) {
-	for _, name := range names {
-		note := new(partNote)
-		err := m.tasks.Read(name, func(r *io.SectionReader) error { return gob.NewDecoder(r).Decode(note) })
-		for _, file := range note.Files {
-			if err == nil {
-				if err = m.check(file); err != nil {
-					m.tasks.Forget(name) // so that the part is written again
-				}
-			}
-		}
-		if err != nil {
-			return nil, err
-		}
-		notes = append(notes, note)
-	}
-	return notes, nil
-}
-
-// check returns an error if a file of a part is not whole. It may already be in the
-// run directory, if another process was interrupted in the task end.
-func (m *merger) check(file partFile) error {
-	if !filepath.IsLocal(file.Name) {
-		return fmt.Errorf("%s: damaged", m.path)
-	}
-	path := m.stored(file.Name)
-	if !rundir.Exists(path) {
-		path = filepath.Join(string(m.dir), file.Name)
-	}
-	sum := crc32.New(castagnoli)
-	err := atomicfile.ReadAt(path, "read", func(r io.ReaderAt, size int64) error {
-		_, err := io.Copy(sum, io.NewSectionReader(r, 0, size))
-		return err
-	})
-	if err == nil && sum.Sum32() != file.Sum {
-		err = fmt.Errorf("%s: damaged: repeat the command", path)
-	}
-	return err
-}
-
-// damageOf returns what the tables lack: parts of recordings, whole ones, and ranks
-// without a recording.
-func damageOf(run *source.Run, notes []*partNote) []string {
-	damaged := texts(run.Damaged)
-	for _, note := range notes {
-		damaged = append(damaged, note.Damaged...)
-	}
-	return unique(append(damaged, run.MissingText()...))
-}
-
-// end joins the communicators and moves the tables to their places.
-func (m *merger) end(names []string) error {
-	notes, err := m.readNotes(names)
-	if err != nil {
-		return err
-	}
-	var comms table.Comms
-	comm := m.name(table.CommsFile, 0)
-	wanted := map[string]bool{top(comm): true}
-	for _, note := range notes {
-		comms.Merge(&note.Comms)
-		for _, file := range note.Files {
-			wanted[top(file.Name)] = true
-		}
-	}
-	damaged := damageOf(m.run, notes)
-	if len(comms.Rows) == 0 && len(wanted) == 1 { // no process was read
-		return fmt.Errorf("no recording can be read: %s", strings.Join(damaged, "; "))
-	}
-	if m.before != nil {
-		m.failed = m.before(slices.Sorted(maps.Keys(wanted)), notes)
-	}
-	if err := os.MkdirAll(filepath.Dir(m.stored(comm)), 0o777); err != nil {
-		return err
-	}
-	if err := atomicfile.Write(m.stored(comm), comms.Write); err != nil {
-		return err
-	}
-	if err := m.move(wanted); err != nil {
-		return err
-	}
-	return m.dir.WriteMerged(rundir.MergedState{Recordings: m.run.State, Damaged: damaged}) // last: if this is interrupted, the run is still stale
-}
-
-// move moves the tables into the run directory, and removes those of an earlier merge.
-func (m *merger) move(wanted map[string]bool) error {
-	for _, table := range table.MergedFiles {
-		for _, name := range []string{table + ".arrow", table} {
-			from, to := m.stored(name), filepath.Join(string(m.dir), name)
-			switch {
-			case !wanted[name]:
-				if err := removeTable(to); err != nil {
-					return err
-				}
-			case rundir.Exists(from): // otherwise it was moved before an interruption
-				if name == table {
-					if err := removeTable(to); err != nil {
-						return err
-					}
-				}
-				if err := os.Rename(from, to); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// top returns the first element of a name.
-func top(name string) string {
-	name, _, _ = strings.Cut(name, string(filepath.Separator))
-	return name
-}
-
-// removeTable removes a table of an earlier merge: a file, or a directory that has
-// only parts.
-func removeTable(path string) error {
-	if info, err := os.Lstat(path); err != nil {
-		return nil
-	} else if !info.IsDir() {
-		return os.Remove(path)
-	}
-	if err := onlyExported(path); err != nil {
-		return err
-	}
-	return os.RemoveAll(path)
-}
-
-func texts(errs []error) (out []string) {
-	for _, err := range errs {
-		out = append(out, err.Error())
-	}
-	return out
-}
-
-// unique returns the texts without those that occurred before.
-func unique(texts []string) []string {
-	seen := map[string]bool{}
-	return slices.DeleteFunc(texts, func(text string) bool {
-		was := seen[text]
-		seen[text] = true
-		return was
-	})
 }

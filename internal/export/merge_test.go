@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/apache/arrow/go/v15/arrow/ipc"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mpitrace/mpitrace/formats/recording"
@@ -160,32 +158,15 @@ func inParts(t *testing.T, n int) {
 	t.Cleanup(func() { onePart, minPart, maxPart = before[0], before[1], before[2] })
 }
 
-// rowsOf returns the rows of Arrow files, one after the other, with their columns' names.
+// rowsOf returns the rows of Arrow files, one after the other.
 func rowsOf(t *testing.T, files ...string) (rows []string) {
 	t.Helper()
 	for _, file := range files {
-		in, err := os.Open(file)
+		data, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer in.Close()
-		reader, err := ipc.NewFileReader(in)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range reader.NumRecords() {
-			batch, err := reader.RecordAt(i)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for row := range int(batch.NumRows()) {
-				var text strings.Builder
-				for k, col := range batch.Columns() {
-					fmt.Fprintf(&text, "%s=%s ", batch.ColumnName(k), col.ValueStr(row))
-				}
-				rows = append(rows, text.String())
-			}
-		}
+		rows = append(rows, tabletest.ArrowRows(t, data)...)
 	}
 	return rows
 }
@@ -235,7 +216,7 @@ func TestMergedInParts(t *testing.T) {
 // ranks; what a reader would call is compared with the rows of the recordings.
 func TestMergedIsRecorded(t *testing.T) {
 	d := mixed(t)
-	opened, err := source.OpenJobs(d, source.Whole, io.Discard)
+	opened, err := source.Open([]string{string(d)}, source.Options{Depth: source.Whole})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,7 +268,7 @@ func TestMergeShares(t *testing.T) {
 		}
 		checkSame(t, what, want, mergedFiles(t, d))
 	}
-	opened, err := source.OpenJobs(d, source.Whole, io.Discard)
+	opened, err := source.Open([]string{string(d)}, source.Options{Depth: source.Whole})
 	if err == nil {
 		err = Merge(d, opened, nil, &rundir.Info{Version: "test", ExitStatus: new(int)}, trace.EstimateClocks)
 	}
@@ -435,7 +416,7 @@ func TestMergedOfMappedContainer(t *testing.T) {
 		}
 	}
 	merge := func(info *rundir.Info) error {
-		opened, err := source.OpenJobs(d, source.Whole, io.Discard)
+		opened, err := source.Open([]string{string(d)}, source.Options{Depth: source.Whole})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -489,7 +470,7 @@ func TestMergeRefused(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			run, err := source.Open(d, source.Once, nil)
+			run, err := source.Open([]string{string(d)}, source.Options{Depth: source.Once})
 			if err != nil {
 				t.Fatal(err)
 			}

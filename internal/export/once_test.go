@@ -85,22 +85,21 @@ func TestOnceEqualsTwice(t *testing.T) {
 		}
 		job.PerNode, job.RoundRobin = 7, shape == "random"
 		d := packedRun(t, job, nil)
-		whole, err := source.OpenJobs(d, source.Whole, io.Discard)
-		if err != nil || len(whole.Damaged) > 0 {
-			t.Fatal(err, whole.Damaged)
+		whole, err := source.Open([]string{string(d)}, source.Options{Depth: source.Whole})
+		if err != nil || len(whole.Damage()) > 0 {
+			t.Fatal(err, whole.Damage())
 		}
 		_, want := summaryJSON(t, inOrder{whole.Jobs[0]}, aggregate.Options{})
 		for _, workers := range []int{1, 2, 5} {
 			runtime.GOMAXPROCS(workers)
-			once, err := source.OpenJobs(d, source.Once, io.Discard)
+			once, err := source.Open([]string{string(d)}, source.Options{Depth: source.Once})
 			if err != nil {
 				t.Fatal(err)
 			}
 			file, used := scratch(t)
 			s, got := summaryJSON(t, once.Jobs[0], aggregate.Options{Scratch: file})
-			once.EndOnce()
-			if len(once.Damaged) > 0 || !once.ReadOnce() || job.Graph != nil && !used() {
-				t.Errorf("%s: damage %v, file used: %v", shape, once.Damaged, used())
+			if len(once.Damage()) > 0 || !once.ReadOnce() || job.Graph != nil && !used() {
+				t.Errorf("%s: damage %v, file used: %v", shape, once.Damage(), used())
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Fatalf("%s, %d workers: %s", shape, workers, diff)
@@ -137,13 +136,12 @@ func TestOnceDamaged(t *testing.T) {
 	if err := os.WriteFile(path, raw, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	once, err := source.OpenJobs(d, source.Once, io.Discard)
+	once, err := source.Open([]string{string(d)}, source.Options{Depth: source.Once})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s, _ := summaryJSON(t, once.Jobs[0], aggregate.Options{})
-	once.EndOnce()
-	if err := errors.Join(once.Damaged...); len(once.Damaged) != 1 || !strings.Contains(err.Error(), path) {
+	if err := errors.Join(once.Damage()...); len(once.Damage()) != 1 || !strings.Contains(err.Error(), path) {
 		t.Errorf("damage: %v, want one recording in %s", err, path)
 	}
 	if s.RanksRecorded != 60 || s.RanksFinalized != 59 || len(s.Ends) != 1 || s.Ends[0].Rank != 33 {
@@ -193,7 +191,7 @@ func TestOnceNamesSites(t *testing.T) {
 			}
 		}
 	})
-	once, err := source.OpenJobs(d, source.Once, io.Discard)
+	once, err := source.Open([]string{string(d)}, source.Options{Depth: source.Once})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +203,7 @@ func TestOnceNamesSites(t *testing.T) {
 		}
 	}
 	if want := map[string]int{"usual:1": 199, "rare:2": 1}; !maps.Equal(ranks, want) {
-		t.Errorf("%v, want %v; errors %v", ranks, want, once.EndOnce())
+		t.Errorf("%v, want %v; errors %v", ranks, want, once.Unnamed())
 	}
 }
 

@@ -48,7 +48,7 @@ func TestMergeReadings(t *testing.T) {
 // merged merges a run and returns its pvars.arrow; nil if there is none.
 func merged(t *testing.T, d rundir.Dir) []byte {
 	t.Helper()
-	run, err := source.Open(d, source.Whole, nil)
+	run, err := source.Open([]string{string(d)}, source.Options{Depth: source.Whole})
 	if err == nil {
 		err = Merge(d, run, nil, new(rundir.Info), trace.EstimateClocks)
 	}

@@ -23,11 +23,12 @@ const (
 	TableCommunicators = "communicators"
 	TableRanks         = "ranks"
 	TableVectors       = "vectors"
+	TableFlows         = "flows"
 	TableWaits         = "waits"
 )
 
 // Tables lists all tables of ExportTables. Those of a trace are last.
-var Tables = []string{TableProfile, TableCommunicators, TableRanks, TableVectors, TableEvents, TableWaits}
+var Tables = []string{TableProfile, TableCommunicators, TableRanks, TableVectors, TableFlows, TableEvents, TableWaits}
 
 // TraceTable reports whether a table is made from a trace.
 func TraceTable(name string) bool { return name == TableEvents || name == TableWaits }
@@ -62,6 +63,48 @@ func ExportTables(tables []string, src profile.Source, jobs []TracedJob, o Expor
 	return files, nil
 }
 
+// ExportArrow writes several tables, each as an Arrow file in a directory, and returns the
+// written files. The profiles of src are ordered by run and rank.
+func ExportArrow(tables []string, src profile.Source, o ExportOptions) (files []string, err error) {
+	o.Path, o.Several = filepath.Clean(o.Path), true
+	files, err = o.inDirectory(func(d *directory) error {
+		var opened []io.Closer
+		create := func(name string) (io.WriteCloser, error) {
+			d.files = append(d.files, &[]string{filepath.Join(o.Path, name+".arrow")})
+			f, err := atomicfile.CreateNew(filepath.Join(d.dir, name+".arrow"))
+			opened = append(opened, f)
+			return f, err
+		}
+		w := table.PartWriter{Only: append(slices.Clone(tables), table.PvarsFile), Starts: map[string]int64{},
+			Create: func(name string, _ int) (io.WriteCloser, error) { return create(name) }}
+		err := src.Each(func(p *profile.Profile) error {
+			if known, ok := w.Starts[p.Run]; p.Start != 0 && (!ok || p.Start < known) {
+				w.Starts[p.Run] = p.Start
+			}
+			return nil
+		})
+		if err == nil {
+			err = src.Each(w.Add)
+		}
+		if err == nil {
+			err = w.Close()
+		}
+		if err == nil && slices.Contains(tables, TableCommunicators) {
+			var out io.Writer
+			if out, err = create(table.CommsFile); err == nil {
+				err = w.Comms.Write(out)
+			}
+		}
+		for _, f := range opened {
+			if closed := f.Close(); err == nil {
+				err = closed
+			}
+		}
+		return err
+	})
+	return files, err
+}
+
 // writeProfiles writes the tables that are made from profiles. A block without vectors has
 // no file of them.
 func (d *directory) writeProfiles(tables []string, src profile.Source, ranks int) error {
@@ -73,8 +116,8 @@ func (d *directory) writeProfiles(tables []string, src profile.Source, ranks int
 		for _, p := range ps {
 			comms.Note(p)
 		}
-		for _, name := range []string{TableProfile, TableRanks, TableVectors} {
-			if slices.Contains(tables, name) && (name != TableVectors || slices.ContainsFunc(ps, table.HasVectors)) {
+		for _, name := range []string{TableProfile, TableRanks, TableVectors, TableFlows} {
+			if slices.Contains(tables, name) && slices.ContainsFunc(ps, func(p *profile.Profile) bool { return table.HasRows(name, p) }) {
 				d.addParts(blockParts{name, block, job}, func(parts table.Parts) error { return table.WriteParts(parts, name, ps, true) })
 			}
 		}

@@ -78,16 +78,12 @@ func (d Dir) Ranks() string { return d.table("ranks") }
 // table returns the path of a merged table: of a file or, if there are many processes, of
 // the directory of its parts.
 func (d Dir) table(name string) string {
-	parts := filepath.Join(string(d), name)
-	if file := parts + ".arrow"; Exists(file) || !isDir(parts) {
-		return file
+	dir := filepath.Join(string(d), name)
+	file := dir + ".arrow"
+	if parts, _ := filepath.Glob(filepath.Join(Escape(dir), "part-*.arrow")); len(parts) > 0 && !Exists(file) { // the pattern is well formed
+		return dir
 	}
-	return parts
-}
-
-func isDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
+	return file
 }
 
 // Pvars returns the path of the readings of performance variables.

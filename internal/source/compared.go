@@ -2,8 +2,6 @@ package source
 
 import (
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -11,51 +9,11 @@ import (
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
-// Compared is one of two runs that are compared.
-type Compared struct {
-	Path string // as the user gave it
-	*Run
-}
-
-// OpenCompared opens a run directory, or a file with profiles.
-func OpenCompared(path string, log io.Writer) (*Compared, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, rundir.InputErrorf("%w", err)
-	}
-	var opened *Run
-	if info.IsDir() {
-		opened, err = OpenJobs(rundir.Dir(path), Whole, log)
-	} else {
-		opened, err = openProfiles(path, log)
-	}
-	return &Compared{path, opened}, err
-}
-
-func openProfiles(path string, log io.Writer) (*Run, error) {
-	src, err := OpenFiles([]string{path}, log)
-	if err != nil {
-		return nil, err
-	}
-	if opened, ok := src.(*Run); ok {
-		return opened, nil
-	}
-	opened, err := OpenSource(src, log)
-	if err != nil {
-		return nil, err
-	}
-	if len(opened.Jobs) == 0 {
-		return nil, rundir.InputErrorf("%s: no process in it", path)
-	}
-	warn(log, opened.Symbolize(nil))
-	return opened, nil
-}
-
 // PairJobs returns the pairs of jobs to compare: the n-th of a with the m-th of
 // b, or for n = 0 all jobs. Runs with as many jobs are paired in order.
 // Otherwise each job of the run that has fewer is paired with the job of the
 // other run that has the same program and number of ranks.
-func PairJobs(a, b *Compared, n, m int) (pairs [][2]*Job, err error) {
+func PairJobs(a, b *Run, n, m int) (pairs [][2]*Job, err error) {
 	switch {
 	case n > 0:
 		x, y := a.nth(n, n == m), b.nth(m, n == m)
@@ -90,51 +48,51 @@ type jobKind struct {
 	ranks   int
 }
 
-func (c *Compared) kind(i int) jobKind { return jobKind{c.program(i), c.Jobs[i].Size} }
+func (r *Run) kind(i int) jobKind { return jobKind{r.program(i), r.Jobs[i].Size} }
 
-func (c *Compared) byKind() map[jobKind][]*Job {
+func (r *Run) byKind() map[jobKind][]*Job {
 	out := map[jobKind][]*Job{}
-	for i, j := range c.Jobs {
-		out[c.kind(i)] = append(out[c.kind(i)], j)
+	for i, j := range r.Jobs {
+		out[r.kind(i)] = append(out[r.kind(i)], j)
 	}
 	return out
 }
 
 // program returns the name of a job's program: its Stem without the number of
 // the job.
-func (c *Compared) program(i int) string {
-	return strings.TrimSuffix(c.Jobs[i].Stem, fmt.Sprintf("-job%d", i+1))
+func (r *Run) program(i int) string {
+	return strings.TrimSuffix(r.Jobs[i].Stem, fmt.Sprintf("-job%d", i+1))
 }
 
 // nth returns the n-th job, or nil if there is none. If one number is given for
 // both runs, a run with one job always returns that job.
-func (c *Compared) nth(n int, forBoth bool) *Job {
+func (r *Run) nth(n int, forBoth bool) *Job {
 	switch {
-	case len(c.Jobs) == 1 && forBoth:
-		return c.Jobs[0]
-	case n <= len(c.Jobs):
-		return c.Jobs[n-1]
+	case len(r.Jobs) == 1 && forBoth:
+		return r.Jobs[0]
+	case n <= len(r.Jobs):
+		return r.Jobs[n-1]
 	}
 	return nil
 }
 
-func (c *Compared) jobList() string {
+func (r *Run) jobList() string {
 	const most = 8
 	var names []string
-	for i, j := range c.Jobs[:min(len(c.Jobs), most)] {
-		names = append(names, fmt.Sprintf("%d: %s on %s", i+1, c.program(i), text.CountOf(j.Size, "rank")))
+	for i, j := range r.Jobs[:min(len(r.Jobs), most)] {
+		names = append(names, fmt.Sprintf("%d: %s on %s", i+1, r.program(i), text.CountOf(j.Size, "rank")))
 	}
-	if len(c.Jobs) > most {
+	if len(r.Jobs) > most {
 		names = append(names, "...")
 	}
-	return fmt.Sprintf("%s has %s (%s)", c.Path, text.CountOf(len(c.Jobs), "job"), strings.Join(names, ", "))
+	return fmt.Sprintf("%s has %s (%s)", r.Path, text.CountOf(len(r.Jobs), "job"), strings.Join(names, ", "))
 }
 
 // JobName returns the path of the run, with the number of the job if there are
 // several.
-func (c *Compared) JobName(j *Job) string {
-	if len(c.Jobs) == 1 {
-		return c.Path
+func (r *Run) JobName(j *Job) string {
+	if len(r.Jobs) == 1 {
+		return r.Path
 	}
-	return fmt.Sprintf("%s, job %d", c.Path, slices.Index(c.Jobs, j)+1)
+	return fmt.Sprintf("%s, job %d", r.Path, slices.Index(r.Jobs, j)+1)
 }

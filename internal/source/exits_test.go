@@ -34,7 +34,7 @@ func TestExits(t *testing.T) {
 		}
 	}
 	for _, depth := range []Depth{Heads, Whole} {
-		run, err := Open(d, depth, nil)
+		run, err := Open([]string{string(d)}, Options{Depth: depth})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/mpitrace/mpitrace/formats"
@@ -14,72 +14,95 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// OpenFiles returns the profiles in files, which are either all recordings or
-// all tables. Recordings are returned as a *Run, which has a list of damage.
-// Their call sites are symbolized as far as possible, and files without symbols
-// are reported on log.
-func OpenFiles(paths []string, log io.Writer) (profile.Source, error) {
-	format, err := commonFormat(paths)
-	if err != nil {
-		return nil, err
-	}
-	if format.Name == "prof" {
-		return nil, rundir.InputErrorf("read %s: it holds traffic between ranks only: profile2mat makes matrices of it", paths[0])
-	}
-	files := formats.Files(paths)
-	if format.Name == "recording" {
-		recordings, err := expand(paths)
-		if err != nil {
-			return nil, err
-		}
-		run := OpenRecordings(recordings, Whole, log)
-		if len(run.Jobs) == 0 {
-			return nil, errors.Join(run.Damaged...)
-		}
-		warn(log, run.Symbolize(nil))
-		return run, nil
-	}
-	if len(paths) > 1 {
-		return inOrder(files)
-	}
-	_, err = files.Open(0)
-	return files, err
-}
-
-// expand returns the paths of the recordings in files, which may be containers.
-func expand(paths []string) (recordings []string, err error) {
+// open finds out what the paths are, and opens it.
+func (r *Run) open(paths []string, o *Options) error {
 	for _, path := range paths {
-		expanded, err := recording.Expand(path)
-		if err != nil {
-			return nil, err
+		if path == "-" && o.Stdin != nil {
+			if len(paths) > 1 {
+				return rundir.InputErrorf("- is standard input: give it alone, since runs are not mixed")
+			}
+			return r.openStream(o.Stdin, "standard input", o)
 		}
-		recordings = append(recordings, expanded...)
-	}
-	return recordings, nil
-}
-
-// OpenExported opens the input: a run, a data set or files. The merged file of a run is
-// read only if there are no recordings.
-func OpenExported(paths []string, log io.Writer) (profile.Source, error) {
-	for _, path := range paths {
 		info, err := os.Stat(recording.FileOf(path))
 		switch {
+		case errors.Is(err, os.ErrNotExist) && len(paths) == 1 && o.Traffic:
+			return r.openPrefix(path)
 		case err != nil:
-			return nil, rundir.InputErrorf("%w", err)
-		case info.IsDir() && len(paths) > 1:
-			return nil, rundir.InputErrorf("%s is a directory: give it alone, since runs are not mixed", path)
-		case !info.IsDir():
-		case formats.IsDataset(path):
-			return formats.OpenDataset(path)
-		default:
-			dir := rundir.Dir(path)
-			if files, err := dir.RecordingFiles(); err == nil && len(files) == 0 && rundir.Exists(dir.Profile()) {
-				return Open(dir, Whole, log)
+			return rundir.InputErrorf("%w", err)
+		case o.RunOnly && !info.IsDir():
+			return rundir.InputErrorf("%s is a file, not a run directory", path)
+		case info.Mode().IsRegular():
+		case len(paths) > 1 && info.IsDir():
+			return rundir.InputErrorf("%s is a directory: give it alone, since runs are not mixed", path)
+		case len(paths) > 1:
+			return rundir.InputErrorf("%s is no regular file: give it alone", path)
+		case info.IsDir() && (o.RunOnly || !formats.IsDataset(path)):
+			return r.openDirectory(o)
+		case info.IsDir():
+			parts, err := formats.OpenDataset(path)
+			if err != nil {
+				return err
 			}
-			return OpenJobs(dir, Whole, log)
+			r.base = filepath.Dir(filepath.Clean(path)) // inside the directory, matrices would look like parts
+			return r.openTables(parts, o)
+		case o.Traffic:
+			return r.openPipe(path, o)
 		}
 	}
-	return OpenFiles(paths, log)
+	return r.openFiles(paths, o)
+}
+
+// openFiles opens files of one format.
+func (r *Run) openFiles(paths []string, o *Options) error {
+	format, err := commonFormat(paths)
+	if err != nil {
+		return err
+	}
+	r.base, r.several = filepath.Dir(paths[0]), len(paths) > 1
+	files := formats.Files(paths)
+	switch {
+	case format.Name == "prof" && !o.Traffic:
+		return rundir.InputErrorf("read %s: it holds traffic between ranks only: profile2mat makes matrices of it", paths[0])
+	case format.Name == "prof":
+		prefix, err := profPrefix(paths)
+		r.flows.phases = []*phase{{prefix: prefix, paths: paths}}
+		return err
+	case format.Name == "recording":
+		var recordings []string
+		for _, path := range paths {
+			expanded, err := recording.Expand(path)
+			if err != nil {
+				return err
+			}
+			recordings = append(recordings, expanded...)
+		}
+		if r.openRecordings(recordings, o); len(r.Jobs) == 0 {
+			return errors.Join(r.Damage()...)
+		}
+		return nil
+	case r.several && !o.Traffic:
+		src, err := inOrder(files)
+		if err != nil {
+			return err
+		}
+		return r.openTables(src, o)
+	}
+	if _, err := files.Open(0); err != nil { // check the head of one file before all are read
+		return err
+	}
+	return r.openTables(files, o)
+}
+
+// openTables opens tables. Their rows have the names of call sites.
+func (r *Run) openTables(src profile.Source, o *Options) error {
+	if o.Tables {
+		r.tables = WithProgress(o.Log, "exporting", src)
+		return nil
+	}
+	if o.Traffic {
+		o.Depth = Heads
+	}
+	return r.split(src, o.Room)
 }
 
 // commonFormat returns the format of all files. There must be at least one.

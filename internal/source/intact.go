@@ -9,24 +9,24 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// IntactSource is a source that ends with a DamagedError if any of it is
-// damaged. In tables, damage is found only while they are read: output made
-// until then must be discarded.
+// IntactSource is a run that ends with a DamagedError if any of it is damaged. If not
+// everything was read, damage is found only while it is: output made until then must be
+// discarded.
 type IntactSource struct {
-	profile.Source
+	*Run
 	damage DamageList
 	all    bool // whether all damage is known before the profiles are read
 	skip   bool // whether damage is reported and skipped
 	log    io.Writer
 }
 
-// Intact returns src as an IntactSource, or with skip as a source without the
+// Intact returns a run as an IntactSource, or with skip as a source without the
 // damaged parts.
-func Intact(src profile.Source, skip bool, log io.Writer) (*IntactSource, error) {
-	g := &IntactSource{Source: src, skip: skip, log: log}
-	if opened, ok := src.(*Run); ok {
+func Intact(r *Run, skip bool, log io.Writer) (*IntactSource, error) {
+	g := &IntactSource{Run: r, skip: skip, log: log}
+	if r.tables == nil && !r.ReadOnce() {
 		g.all = true
-		g.damage.Add(opened.Damaged...)
+		g.damage.Add(r.Damage()...)
 		return g, g.checkDamage()
 	}
 	return g, nil
@@ -35,9 +35,9 @@ func Intact(src profile.Source, skip bool, log io.Writer) (*IntactSource, error)
 // Each implements profile.Source.
 func (g *IntactSource) Each(f func(*profile.Profile) error) error {
 	if g.all {
-		return g.Source.Each(f)
+		return g.Run.Each(f)
 	}
-	err := g.Source.Each(func(p *profile.Profile) error {
+	err := g.Run.Each(func(p *profile.Profile) error {
 		g.damage.Add(Damages(p)...)
 		return f(p)
 	})
@@ -45,6 +45,7 @@ func (g *IntactSource) Each(f func(*profile.Profile) error) error {
 		return err
 	}
 	g.all = true
+	g.damage.Add(g.Run.Damage()...)
 	return g.checkDamage()
 }
 

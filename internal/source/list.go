@@ -63,7 +63,7 @@ func entryOf(d rundir.Dir) (*Entry, error) {
 	}
 	e.Finalized = e.ExitStatus != nil && *e.ExitStatus == 0
 	if len(e.Jobs) == 0 || e.ExitStatus == nil {
-		run, err := Open(d, Heads, nil)
+		run, err := Open([]string{string(d)}, Options{RunOnly: true})
 		if err != nil {
 			return nil, err
 		}

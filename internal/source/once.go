@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/mpitrace/mpitrace/internal/symbolize"
 	"github.com/mpitrace/mpitrace/profile"
@@ -36,7 +35,7 @@ const mostSampled = 64
 // prepareOnce reads and keeps the profiles of some processes, to find the names of their call
 // sites. If processes recorded with --stack auto, it reads all, of which those without room
 // are read again: which functions are wrappers depends on all their stacks.
-func (r *Run) prepareOnce(room *atomic.Int64) {
+func (r *Run) prepareOnce(room *Room) {
 	r.once = &oncePass{sites: r.sites, symbols: profile.Symbols{}, failed: map[string]bool{}}
 	for _, j := range r.Jobs {
 		step := max(1, (len(j.Members)+mostSampled-1)/mostSampled)
@@ -58,7 +57,7 @@ func (r *Run) prepareOnce(room *atomic.Int64) {
 		}, func(i int, p *profile.Profile) error {
 			r.once.sites.Add(p, j.Start)
 			r.Wraps.Note(p)
-			if m := &j.Members[some[i]]; step > 1 || room.Add(-memoryOf(p)) > 0 {
+			if m := &j.Members[some[i]]; step > 1 || room.take(p) {
 				kind := *m.memberKind
 				kind.From = KeptProfile{p}
 				m.memberKind = &kind
@@ -143,16 +142,25 @@ func (n *siteNames) learn(p *profile.Profile, start int64) {
 	n.symbols = maps.Clone(n.oncePass.symbols)
 }
 
-// EndOnce returns the errors of files whose call sites stay addresses, and adds to
-// Run.Damaged the damage that was found, once the jobs were read of a run for which ReadOnce
-// is true.
-func (r *Run) EndOnce() []error {
+// Unnamed returns the errors of files whose call sites stay addresses, as far as known.
+func (r *Run) Unnamed() []error {
 	if r.once == nil {
-		return nil
+		return r.unnamed
 	}
-	slices.SortFunc(r.once.damage.Errors, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
-	all := DamageList{}
-	all.Add(slices.Concat(r.Damaged, r.once.damage.Errors)...)
-	r.Damaged = all.Errors
-	return r.once.errs
+	r.once.mutex.Lock()
+	defer r.once.mutex.Unlock()
+	return slices.Clone(r.once.errs)
+}
+
+// Damage returns an error for each damaged recording, as far as known. A recording is left
+// out if it cannot be read at all or its job is not known; otherwise its readable parts are
+// used.
+func (r *Run) Damage() []error {
+	if r.once != nil {
+		r.once.mutex.Lock()
+		defer r.once.mutex.Unlock()
+		slices.SortFunc(r.once.damage.Errors, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
+		r.damaged.Add(r.once.damage.Errors...)
+	}
+	return r.damaged.Errors
 }

@@ -1,5 +1,20 @@
-// Package source reads profiles: of runs, recordings, containers, .prof and Arrow files. It
-// divides them into jobs and names their call sites.
+// Package source is the door to all that was recorded: Open reads runs, recordings,
+// containers, .prof files and Arrow files. A command reads its input in these steps:
+//
+//  1. Open finds out what the paths are, and lists the recordings or files.
+//  2. It reads what tells jobs apart: of packed containers, their index. If the command
+//     needs more (Depth), it decodes recordings, and keeps the profiles as long as there is
+//     room for them.
+//  3. It divides the processes into jobs, and names call sites: those of the profiles that it
+//     kept, or a sample.
+//  4. Each and EachPart of a Run or Job give the profiles, in order or several at a time.
+//     What was not kept is decoded now, and call sites that are met for the first time are
+//     named. Everything that the command makes (sums, matrices, tables) is made of this.
+//  5. Damage and Unnamed tell what could not be read, or not be named. Both are complete after
+//     the fourth step.
+//
+// So a recording is decoded once for each command, unless a run is too large to be kept and
+// the command walks over it several times.
 package source
 
 import (
@@ -11,8 +26,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
-	"unsafe"
 
 	"github.com/mpitrace/mpitrace/formats"
 	"github.com/mpitrace/mpitrace/formats/recording"
@@ -22,17 +35,21 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Run is a recorded run, divided into jobs. It keeps only what is needed to
-// distinguish the jobs; the profiles are read again for each walk over a job.
+// Run is a recorded run, divided into jobs.
 type Run struct {
-	Jobs []*Job // ordered by start time
-	// Damaged has an error for each damaged recording. A recording is left out
-	// if it cannot be read at all or its job is not known; otherwise its
-	// readable parts are used. With depth Heads, damage outside the headers is
-	// not included: call Damage for each profile. With depth Once, it is included
-	// when the jobs have been read.
-	Damaged []error
-	Traced  Traced // result of Merge
+	Path   string     // as the user gave it, the first one of several
+	Dir    rundir.Dir // of a run directory; otherwise empty
+	Jobs   []*Job     // ordered by start time
+	Traced Traced     // result of Merge
+
+	damaged DamageList
+	unnamed []error        // of files whose call sites stay addresses
+	tables  profile.Source // of tables that are not divided into jobs
+	flows   flows          // .prof files, which have no profiles
+	base    string         // start of the names of matrices
+	several bool           // whether several files were given
+	copied  string         // path of a copy of a stream
+	close   func()         // removes the copy, or closes the stream
 
 	kinds   map[memberKey]*memberKind
 	Folds   profile.Folds
@@ -53,67 +70,103 @@ type Run struct {
 	readings    bool   // whether any process has read performance variables
 }
 
+// Options tell what a command needs of its input.
+type Options struct {
+	Depth   Depth
+	Log     io.Writer       // if it is a terminal, it shows the progress of this and later long reads
+	Known   profile.Symbols // names of call sites; nil for those in the run's merged file
+	RunOnly bool            // the path must be a run directory
+	Tables  bool            // tables are not divided into jobs: Each gives their profiles as they are
+	Traffic bool            // only what was sent is needed: .prof files, and the prefix of some, are read too
+	Stdin   io.Reader       // what the path "-" stands for; nil if it is a name
+	Room    *Room           // for profiles that are kept, if several runs share it; otherwise nil
+}
+
 // Depth defines how much of each recording Open reads.
 type Depth int
 
 const (
-	Heads Depth = iota // only what distinguishes jobs
-	Once               // as Heads: call sites are named and damage is collected when the jobs are read
-	Whole              // everything. The profiles are kept, as long as there is room; for the others, it is as Once
+	Heads Depth = iota // only what distinguishes jobs: call sites stay addresses
+	Once               // as Heads: call sites are named and damage is found when the jobs are read
+	Whole              // everything. The profiles are kept as long as there is room; for the others, it is as Once
 )
 
-// MostMerged is the largest number of processes of a run that commands merge without being
-// asked to. The profiles of larger runs are not kept.
-const MostMerged = 10_000
-
-// keptMemory is about how many bytes the profiles take that are kept.
-const keptMemory = 384 << 20
-
-// memoryOf returns about how many bytes a profile takes.
-func memoryOf(p *profile.Profile) int64 {
-	const fixed, row, comm = 2048, int64(unsafe.Sizeof(profile.Row{})), 512
-	n := fixed + int64(cap(p.Rows))*row + int64(len(p.Comms))*comm
-	for i := range p.Comms {
-		n += int64(len(p.Comms[i].Members.List)) * 4
+// Open opens the input of a command: a run directory, a dataset, or files of one format. If a
+// run has no recordings any more, its merged file is read. There may be no job in a run
+// directory: see NoJob.
+func Open(paths []string, o Options) (*Run, error) {
+	r := &Run{Path: paths[0], Log: o.Log}
+	switch {
+	case o.Depth == Heads:
+		o.Room = newRoom(mostOfTables)
+	case o.Room == nil:
+		o.Room = NewRoom()
 	}
-	for i := range p.Vectors {
-		n += int64(len(p.Vectors[i].Bytes)) * 8
+	if err := r.open(paths, &o); err != nil {
+		r.Close()
+		return nil, err
 	}
-	return n
+	if o.Depth != Heads && r.tables == nil {
+		r.symbolize(o.Known)
+	}
+	return r, nil
 }
 
-// ReadOnce reports whether profiles are read while the jobs are: not all are kept.
-func (r *Run) ReadOnce() bool { return r.once != nil }
-
-// Open reads the recordings of a run or, if they were removed, the merged file.
-//
-// The recording of a running process changes. Open therefore keeps its profile
-// in memory, so that all results for the run are consistent. If log is a
-// terminal, it shows the progress of this and later long reads.
-func Open(d rundir.Dir, depth Depth, log io.Writer) (*Run, error) {
-	if info, err := os.Stat(string(d)); err != nil {
-		return nil, err
-	} else if !info.IsDir() {
-		return nil, rundir.InputErrorf("%s is a file, not a run directory", d)
+// Split divides the profiles of a source, such as a list, into jobs.
+func Split(src profile.Source, o Options) (*Run, error) {
+	r := &Run{Log: o.Log}
+	err := r.split(src, NewRoom())
+	if o.Depth != Heads {
+		r.symbolize(o.Known)
 	}
+	return r, err
+}
+
+// Close removes what Open has made.
+func (r *Run) Close() {
+	if r.close != nil {
+		r.close()
+	}
+}
+
+// openDirectory opens a run directory.
+func (r *Run) openDirectory(o *Options) error {
+	d := rundir.Dir(r.Path)
+	r.Dir, r.base = d, filepath.Join(r.Path, "matrix")
 	files, err := d.RecordingFiles()
 	if err != nil {
-		return nil, err
+		return err
+	}
+	if o.Known == nil && o.Depth != Heads {
+		o.Known = Known(d)
 	}
 	if len(files) > 0 {
-		state := ""
-		if depth == Whole {
-			state = d.State(files)
+		if o.Depth == Whole {
+			r.State = d.State(files)
 		}
-		r := &Run{Log: log, State: state}
 		Describe(d, r)
-		r.openRecordings(files, depth)
-		return r, nil
+		r.openRecordings(files, o)
+		return nil
 	}
 	if !rundir.Exists(d.Profile()) {
-		return &Run{Log: log}, nil
+		return nil
 	}
-	return openMerged(d, log)
+	src, err := openTables(d.Profile())
+	if err != nil {
+		return err
+	}
+	if o.Tables {
+		o.Depth = Heads // the rows have the names of call sites
+	}
+	return r.split(src, o.Room)
+}
+
+// openTables opens the merged table of profiles: a file, or the directory of its parts.
+func openTables(path string) (profile.Source, error) {
+	if formats.IsDataset(path) {
+		return formats.OpenDataset(path)
+	}
+	return formats.Files{path}.Open(0)
 }
 
 // Describe adds to a run what its directory tells about processes besides their
@@ -128,263 +181,51 @@ func Describe(d rundir.Dir, r *Run) {
 	}
 }
 
+// NoJob returns an error that explains why there is no job; nil if there is one.
+func (r *Run) NoJob() error {
+	switch {
+	case len(r.Jobs) > 0 || r.tables != nil:
+		return nil
+	case r.Dir != "":
+		return r.Dir.WhyEmpty()
+	}
+	return rundir.InputErrorf("%s: no process in it", r.Path)
+}
+
 // Ended reports whether all processes are known to have ended: the command that
 // started them has, or the run was merged. Processes that no command waits for may
 // run on other nodes for as long as their recordings are not complete.
 func (r *Run) Ended() bool { return r.ended }
 
-// OpenJobs opens a run directory. It returns an InputError if the directory
-// contains no job. With depth Whole it finds the names of the call sites.
-func OpenJobs(d rundir.Dir, depth Depth, log io.Writer) (*Run, error) {
-	run, err := Open(d, depth, log)
-	if os.IsNotExist(err) {
-		return nil, rundir.InputErrorf("%w", err)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if len(run.Jobs) == 0 {
-		warn(log, run.Damaged)
-		return nil, d.WhyEmpty()
-	}
-	if depth != Heads {
-		warn(log, run.Symbolize(Known(d)))
-	}
-	return run, nil
-}
+// ReadOnce reports whether profiles are read while the jobs are: not all are kept.
+func (r *Run) ReadOnce() bool { return r.once != nil }
 
-func warn(log io.Writer, errs []error) {
-	for _, err := range errs {
-		fmt.Fprintf(log, "mpitrace: %s\n", text.Lines(err.Error()))
-	}
-}
-
-// openMerged reads the merged file.
-func openMerged(d rundir.Dir, log io.Writer) (*Run, error) {
-	src, err := formats.Files{d.Profile()}.Open(0)
-	if err != nil {
-		return nil, err
-	}
-	return OpenSource(src, log)
-}
-
-// OpenSource divides the profiles of any source into jobs.
-func OpenSource(src profile.Source, log io.Writer) (*Run, error) {
-	r := &Run{Log: log}
-	all, room := &fileSource{src: src}, int64(keptMemory)
+// split divides the profiles of a source into jobs, and keeps those that there is room for.
+func (r *Run) split(src profile.Source, room *Room) error {
+	all := &fileSource{src: src}
 	var members []Member
 	err := src.Each(func(p *profile.Profile) error {
 		r.note(p)
-		if log != nil {
-			warn(log, untold(p))
-		}
-		for _, err := range Damages(p) {
-			if err != nil {
-				r.Damaged = append(r.Damaged, err)
-			}
-		}
+		r.warnUntold(p)
+		r.damaged.Add(Damages(p)...)
 		from := origin(all)
-		if room -= memoryOf(p); room > 0 {
+		if room.take(p) {
 			from = KeptProfile{p}
 		}
 		members = append(members, r.MemberOf(p, from, "", len(members)))
 		return nil
 	})
 	r.SplitJobs(members)
-	return r, err
+	return err
 }
 
-func untold(p *profile.Profile) (errs []error) {
+// warnUntold warns of what tables do not tell.
+func (r *Run) warnUntold(p *profile.Profile) {
 	for _, line := range p.Untold {
-		errs = append(errs, errors.New(line))
-	}
-	return errs
-}
-
-// OpenRecordings reads recordings, several at a time, and divides them into
-// jobs.
-func OpenRecordings(files []string, depth Depth, log io.Writer) *Run {
-	r := &Run{Log: log}
-	r.openRecordings(files, depth)
-	return r
-}
-
-func (r *Run) openRecordings(files []string, depth Depth) {
-	members := make([]Member, 0, len(files))
-	bar := text.StartProgress(r.Log, "looking through recordings", len(files))
-	defer bar.Done()
-	var room atomic.Int64
-	if room.Store(keptMemory); depth == Whole && len(files) > MostMerged {
-		depth = Once
-	}
-	units := unitsOf(files)
-	_ = profile.ReadAhead(len(units), 1, func(i int, give func(opened) error) error {
-		if depth != Whole || room.Load() <= 0 {
-			return units[i].open(false, give)
-		}
-		return units[i].open(true, func(o opened) error {
-			if o.kept = o.p != nil; o.kept {
-				o.p.Physical = r.Physical(o.p)
-				room.Add(-memoryOf(o.p))
-			}
-			return give(o)
-		})
-	}, func(i int, o opened) error {
-		bar.Step()
-		if o.err != nil {
-			r.Damaged = append(r.Damaged, o.err)
-			if o.p == nil && o.head == nil {
-				r.Lost = append(r.Lost, o.err.Error())
-			}
-		}
-		switch {
-		case o.kept:
-			r.note(o.p)
-			members = append(members, r.MemberOf(o.p, KeptProfile{o.p}, filepath.Base(o.file), 0))
-		case o.p != nil:
-			r.note(o.p)
-			members = append(members, r.MemberOf(o.p, units[i].dir, filepath.Base(o.file), 0))
-		case o.head != nil:
-			r.noteHead(o.head)
-			members = append(members, r.memberOfHead(o.head, units[i].dir))
-		}
-		return nil
-	})
-	r.SplitJobs(members)
-	if depth == Once || depth == Whole && room.Load() <= 0 {
-		r.prepareOnce(&room)
-	}
-}
-
-// unit is the recordings in one container, or a recording in a file of its own.
-type unit struct {
-	dir   *recordingDir
-	files []string
-	whole bool // the recordings are in a container
-}
-
-// unitsOf groups the paths of recordings, those of a container together.
-func unitsOf(files []string) []unit {
-	var units []unit
-	containers := map[string]int{}
-	dirs := map[string]*recordingDir{}
-	for _, file := range files {
-		dir := filepath.Dir(file)
-		if i, ok := containers[dir]; ok {
-			units[i].files = append(units[i].files, file)
-			continue
-		}
-		if dirs[dir] == nil {
-			dirs[dir] = &recordingDir{dir}
-		}
-		u := unit{dir: dirs[dir], files: []string{file}}
-		if strings.HasSuffix(dir, recording.ContainerSuffix) && isRegular(dir) {
-			containers[dir], u.whole = len(units), true
-		}
-		units = append(units, u)
-	}
-	return units
-}
-
-func isRegular(path string) bool {
-	info, err := os.Lstat(path)
-	return err == nil && info.Mode().IsRegular()
-}
-
-// opened is what was read of one recording: its profile, or its head. err is damage.
-type opened struct {
-	kept bool // the profile is whole
-	file string
-	p    *profile.Profile
-	head *recording.Head
-	err  error
-}
-
-// open gives the whole profile of each recording, or only its head.
-func (u *unit) open(whole bool, give func(opened) error) error {
-	if u.whole && !whole {
-		return u.openHeads(give)
-	}
-	readFile := recording.ReadFile
-	if !whole {
-		readFile = recording.ReadHead
-	}
-	if u.whole {
-		err := recording.WithContainer(u.dir.path, func(c *recording.Container) error { return giveProblems(c, give) })
-		if err != nil {
-			return err
+		if r.Log != nil {
+			fmt.Fprintf(r.Log, "mpitrace: %s\n", text.Lines(line))
 		}
 	}
-	for _, file := range u.files {
-		p, err := readFile(file)
-		if err == nil && (whole || p.Run == "") {
-			err = Damage(p)
-		}
-		if err != nil && p != nil && p.Run == "" {
-			p = nil
-		}
-		if err := give(opened{file: file, p: p, err: err}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// openHeads gives the heads of the recordings of a container.
-func (u *unit) openHeads(give func(opened) error) error {
-	c, err := recording.OpenContainer(u.dir.path)
-	if err != nil {
-		return give(opened{err: err})
-	}
-	defer c.Close()
-	if err := giveProblems(c, give); err != nil {
-		return err
-	}
-	heads := c.Heads()
-	wanted := map[string]bool{}
-	if len(heads) != len(u.files) { // others are elsewhere
-		for _, file := range u.files {
-			wanted[filepath.Base(file)] = true
-		}
-	}
-	for i := range heads {
-		h := &heads[i]
-		if len(wanted) > 0 && !wanted[h.Name] {
-			continue
-		}
-		o := opened{head: h}
-		if h.Unreadable || h.Run == "" {
-			p, err := c.ReadHead(i)
-			if err == nil {
-				err = Damage(p)
-			}
-			o = opened{file: filepath.Join(c.Path(), h.Name), p: p, err: err}
-			if err != nil && p != nil && p.Run == "" {
-				o.p = nil
-			}
-		}
-		if err := give(o); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// giveProblems gives the damage of a container that belongs to no recording.
-func giveProblems(c *recording.Container, give func(opened) error) error {
-	for _, damage := range ContainerDamage(c) {
-		if err := give(opened{err: damage}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func ContainerDamage(c *recording.Container) (errs []error) {
-	for _, problem := range c.Problems() {
-		errs = append(errs, fmt.Errorf("%s is damaged: %s", text.Line(c.Path()), text.Line(problem)))
-	}
-	return errs
 }
 
 // note adds what must be known of all profiles before any is used.
@@ -441,18 +282,15 @@ func (r *Run) SplitJobs(members []Member) {
 	}
 }
 
-// Symbolize finds the names of the run's call sites. The run must not have been opened with
-// depth Heads. Names in known are used unchanged, because programs may have been changed or
-// removed since. Each error is about one file whose call sites stay addresses. If ReadOnce is
-// true, EndOnce returns them.
-func (r *Run) Symbolize(known profile.Symbols) (errs []error) {
+// symbolize finds the names of the run's call sites. Names in known are used unchanged,
+// because programs may have been changed or removed since.
+func (r *Run) symbolize(known profile.Symbols) {
 	if r.once != nil {
 		r.symbolizeSome(known)
-		return nil
+		return
 	}
-	r.Symbols, errs = r.sites.Symbols(known)
+	r.Symbols, r.unnamed = r.sites.Symbols(known)
 	r.Wraps.Find(r.Symbols)
-	return errs
 }
 
 // Known returns the names of call sites in the merged file, if there is one.
@@ -463,6 +301,9 @@ func Known(d rundir.Dir) profile.Symbols {
 // Each calls f with the profiles of all jobs: Run is a profile.Source. The first one has
 // the damage that belongs to none.
 func (r *Run) Each(f func(*profile.Profile) error) error {
+	if r.tables != nil {
+		return r.tables.Each(f)
+	}
 	lost := r.Lost
 	for _, j := range r.Jobs {
 		err := j.Each(func(p *profile.Profile) error {

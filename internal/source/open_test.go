@@ -35,6 +35,13 @@ func ranksOf(t *testing.T, j *Job) []int {
 	return ranks
 }
 
+// openedRecordings opens recordings, one of which may be none.
+func openedRecordings(files []string, depth Depth) *Run {
+	r := &Run{}
+	r.openRecordings(files, &Options{Depth: depth, Room: NewRoom()})
+	return r
+}
+
 func TestJobs(t *testing.T) {
 	// Two jobs with the same name from their launcher and one with another name
 	// between them, in no order. One process never learned its rank.
@@ -49,11 +56,11 @@ func TestJobs(t *testing.T) {
 		}
 		paths = append(paths, path)
 	}
-	source, err := OpenSource(ps, nil)
+	source, err := Split(ps, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, run := range map[string]*Run{"source": source, "heads": OpenRecordings(paths, Heads, nil), "whole": OpenRecordings(paths, Whole, nil)} {
+	for name, run := range map[string]*Run{"source": source, "heads": openedRecordings(paths, Heads), "whole": openedRecordings(paths, Whole)} {
 		var got [][]int
 		var runs, stems []string
 		for _, j := range run.Jobs {
@@ -67,8 +74,8 @@ func TestJobs(t *testing.T) {
 			}
 		}
 		want := [][]int{{0, 1}, {0}, {-1, 0, 1}}
-		if len(run.Damaged) > 0 || !slices.EqualFunc(got, want, slices.Equal) {
-			t.Errorf("%s: ranks %v, want %v; damaged: %v", name, got, want, run.Damaged)
+		if len(run.Damage()) > 0 || !slices.EqualFunc(got, want, slices.Equal) {
+			t.Errorf("%s: ranks %v, want %v; damaged: %v", name, got, want, run.Damage())
 		}
 		if want := []string{"a", "b", "a-2"}; !slices.Equal(runs, want) {
 			t.Errorf("%s: runs %q, want %q", name, runs, want)
@@ -80,11 +87,11 @@ func TestJobs(t *testing.T) {
 }
 
 func TestJobWithoutName(t *testing.T) {
-	run, err := OpenSource(profile.List{rank("", 0, 1), rank("", 1, 1), rank("", 0, 5)}, nil)
+	run, err := Split(profile.List{rank("", 0, 1), rank("", 1, 1), rank("", 0, 5)}, Options{})
 	if err != nil || len(run.Jobs) != 2 || run.Jobs[0].Run != "job1" || run.Jobs[1].Run != "job2" {
 		t.Errorf("got %d jobs, %v", len(run.Jobs), err)
 	}
-	if run, err = OpenSource(profile.List{rank("", 0, 1)}, nil); err != nil || run.Jobs[0].Stem != "prog" {
+	if run, err = Split(profile.List{rank("", 0, 1)}, Options{}); err != nil || run.Jobs[0].Stem != "prog" {
 		t.Errorf("got %v, %v", run.Jobs, err)
 	}
 }
@@ -105,9 +112,9 @@ func TestOpenRecordings(t *testing.T) {
 	if err := errors.Join(os.Truncate(cut, 5000), os.WriteFile(stray, []byte("hello"), 0o666)); err != nil {
 		t.Fatal(err)
 	}
-	run := OpenRecordings([]string{live, cut, stray}, Whole, nil)
-	if len(run.Damaged) != 2 || !strings.Contains(run.Damaged[0].Error(), cut) || !strings.Contains(run.Damaged[1].Error(), stray) {
-		t.Errorf("damaged: %v", run.Damaged)
+	run := openedRecordings([]string{live, cut, stray}, Whole)
+	if len(run.Damage()) != 2 || !strings.Contains(run.Damage()[0].Error(), cut) || !strings.Contains(run.Damage()[1].Error(), stray) {
+		t.Errorf("damaged: %v", run.Damage())
 	}
 	if err := os.Remove(live); err != nil {
 		t.Fatal(err)
@@ -134,11 +141,11 @@ func TestFoldedCommunicatorsAreOne(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	listed, err := OpenSource(ps, nil)
+	listed, err := Split(ps, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, run := range map[string]*Run{"source": listed, "heads": OpenRecordings(paths, Heads, nil), "whole": OpenRecordings(paths, Whole, nil)} {
+	for name, run := range map[string]*Run{"source": listed, "heads": openedRecordings(paths, Heads), "whole": openedRecordings(paths, Whole)} {
 		n := 0
 		err := run.Each(func(p *profile.Profile) error {
 			if n++; p.Comms[0].ID != fold {
@@ -166,7 +173,7 @@ func TestRecordingComesHome(t *testing.T) {
 	if err := errors.Join(recordingtest.WriteFile(path, p), d.WriteInfo(&rundir.Info{Spool: spool})); err != nil {
 		t.Fatal(err)
 	}
-	run, err := Open(d, Whole, nil)
+	run, err := Open([]string{string(d)}, Options{Depth: Whole})
 	if err != nil || len(run.Jobs) != 1 {
 		t.Fatalf("%v, %v", run, err)
 	}

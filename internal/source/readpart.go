@@ -1,10 +1,6 @@
 package source
 
-import (
-	"slices"
-
-	"github.com/mpitrace/mpitrace/profile"
-)
+import "github.com/mpitrace/mpitrace/profile"
 
 // reading is what was read of a recording: its profile, its damage, or both.
 type reading struct {
@@ -63,14 +59,4 @@ func (j *Job) Began() int64 {
 		}
 	}
 	return first
-}
-
-// Unnamed returns the errors of files whose call sites stay addresses, so far.
-func (r *Run) Unnamed() []error {
-	if r.once == nil {
-		return nil
-	}
-	r.once.mutex.Lock()
-	defer r.once.mutex.Unlock()
-	return slices.Clone(r.once.errs)
 }

@@ -4,14 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
-	"github.com/mpitrace/mpitrace/formats"
-	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -44,153 +42,49 @@ type TrafficReader struct {
 // Read reads the jobs at the paths: one job, or several if a run directory or
 // an Arrow file contains several or a prefix has several phases.
 func (in *TrafficReader) Read(paths []string) error {
-	for _, path := range paths {
-		if path == "-" {
-			if len(paths) > 1 {
-				return rundir.InputErrorf("- is standard input: give it alone, since runs are not mixed")
-			}
-			return in.loadStream(in.Stdin, "standard input")
-		}
-		info, err := os.Stat(recording.FileOf(path))
-		switch {
-		case errors.Is(err, os.ErrNotExist) && len(paths) == 1:
-			return in.loadPrefix(path)
-		case errors.Is(err, os.ErrNotExist):
-			return rundir.InputErrorf("%w", err)
-		case err != nil:
-			return err
-		case info.Mode().IsRegular():
-		case len(paths) > 1 && info.IsDir():
-			return rundir.InputErrorf("%s is a directory: give one run directory alone, since runs are not mixed", path)
-		case len(paths) > 1:
-			return rundir.InputErrorf("%s is no regular file: give it alone", path)
-		case info.IsDir():
-			return in.loadDir(path)
-		default:
-			return in.loadPipe(path)
-		}
-	}
-	return in.loadFiles(paths)
-}
-
-// loadDir reads a run directory, or a dataset.
-func (in *TrafficReader) loadDir(path string) error {
-	if formats.IsDataset(path) {
-		return in.loadDataset(path)
-	}
-	dir := rundir.Dir(path)
-	opened, err := Open(dir, in.depth(), in.Log)
-	if err != nil {
-		return fmt.Errorf("read run directory %s: %w", path, err)
-	}
-	for _, err := range opened.Damaged {
-		in.Damage.Add(err)
-	}
-	if len(opened.Jobs) == 0 {
-		return rundir.InputErrorf("%s holds no recordings, no profile.arrow and no rank_block=0/part-0: no run of mpitrace, or one that recorded nothing", path)
-	}
-	in.symbolize(opened, Known(dir))
-	return in.jobs(filepath.Join(path, "matrix"), opened, false)
-}
-
-// loadDataset reads a directory of part files. The matrices are written next to
-// the directory: inside it they would look like parts.
-func (in *TrafficReader) loadDataset(path string) error {
-	parts, err := formats.OpenDataset(path)
-	if err != nil {
-		return err
-	}
-	opened, err := OpenSource(parts, in.Log)
-	if err != nil {
-		return err
-	}
-	if len(opened.Jobs) == 0 {
-		return fmt.Errorf("%s: no process in it", path)
-	}
-	return in.jobs(filepath.Dir(filepath.Clean(path)), opened, false)
-}
-
-// depth returns how much of each recording is read before the traffic is added
-// up.
-func (in *TrafficReader) depth() Depth {
+	o := Options{Log: in.Log, Stdin: in.Stdin, Traffic: true}
 	if len(in.Selection.Callsites) > 0 {
-		return Whole
+		o.Depth = Whole
 	}
-	return Heads
-}
-
-// symbolize finds the names of call sites if the selection uses them.
-func (in *TrafficReader) symbolize(opened *Run, known profile.Symbols) {
-	if len(in.Selection.Callsites) == 0 {
-		return
-	}
-	for _, err := range opened.Symbolize(known) {
-		in.Warn(err)
-	}
-}
-
-// loadFiles reads files of one format and of one run.
-func (in *TrafficReader) loadFiles(paths []string) error {
-	format, err := commonFormat(paths)
+	opened, err := Open(paths, o)
 	if err != nil {
 		return err
 	}
-	switch format.Name {
-	case "prof":
-		prefix, err := profPrefix(paths)
-		if err != nil {
-			return err
-		}
-		return in.loadProf(prefix, paths)
-	case "recording":
-		return in.loadRecordings(paths)
-	}
-	files := formats.Files(paths)
-	if _, err := files.Open(0); err != nil { // check the head of one file before all are read
-		return err
-	}
-	opened, err := OpenSource(files, in.Log)
-	if err != nil {
-		return err
-	}
-	return in.ofRun(paths, opened)
-}
-
-func (in *TrafficReader) loadRecordings(paths []string) error {
-	recordings, err := expand(paths)
-	if err != nil {
-		return err
-	}
-	opened := OpenRecordings(recordings, in.depth(), in.Log)
-	if len(opened.Jobs) == 0 {
-		return errors.Join(opened.Damaged...)
-	}
-	for _, err := range opened.Damaged {
-		in.Damage.Add(err)
-	}
-	in.symbolize(opened, nil)
-	return in.ofRun(paths, opened)
-}
-
-// ofRun reads the jobs of one file, or of several files of one run.
-func (in *TrafficReader) ofRun(paths []string, opened *Run) error {
-	if len(opened.Jobs) == 0 {
-		return fmt.Errorf("%s: no process in it", paths[0])
-	}
-	if len(paths) > 1 && len(opened.Jobs) > 1 {
+	defer opened.Close()
+	in.Damage.Add(opened.Damage()...)
+	switch {
+	case opened.flows.stream != nil:
+		return in.loadStream(&opened.flows)
+	case opened.flows.phases != nil:
+		return in.loadPhases(opened.flows.phases)
+	case len(opened.Jobs) == 0 && opened.Dir != "":
+		return rundir.InputErrorf("%s holds no recordings, no profile.arrow and no rank_block=0/part-0: no run of mpitrace, or one that recorded nothing", opened.Dir)
+	case len(opened.Jobs) == 0:
+		return opened.ofCopy(fmt.Errorf("%s: no process in it", paths[0]))
+	case opened.several && len(opened.Jobs) > 1:
 		return rundir.InputErrorf("the files are of different runs (%q and %q): make their matrices one by one",
 			opened.Jobs[0].Run, opened.Jobs[1].Run)
 	}
-	return in.jobs(filepath.Dir(paths[0]), opened, len(paths) > 1)
+	err = in.jobs(opened)
+	in.Damage.Add(opened.Damage()...)
+	for i, damage := range in.Damage.Errors {
+		if opened.copied != "" { // which the user does not know
+			in.Damage.Errors[i] = errors.New(strings.ReplaceAll(damage.Error(), opened.copied, opened.flows.name))
+		}
+	}
+	for _, err := range opened.Unnamed() {
+		in.Warn(err)
+	}
+	return opened.ofCopy(err)
 }
 
-// jobs adds up the jobs of a run. If several files were given (together), it
-// checks that they belong to one MPI_COMM_WORLD.
-func (in *TrafficReader) jobs(dir string, opened *Run, together bool) error {
+// jobs adds up the jobs of a run. If several files were given, it checks that they belong to
+// one MPI_COMM_WORLD.
+func (in *TrafficReader) jobs(opened *Run) error {
 	for _, from := range opened.Jobs {
-		j, err := in.add(from, together)
+		j, err := in.add(from, opened.several)
 		if err == nil {
-			j.Prefix, j.Program, j.Run = filepath.Join(dir, from.Stem), from.Stem, from.Run
+			j.Prefix, j.Program, j.Run = filepath.Join(opened.base, from.Stem), from.Stem, from.Run
 			err = in.Use(j)
 		}
 		if err != nil {

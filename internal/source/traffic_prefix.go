@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime/debug"
 	"slices"
 	"strconv"
 
@@ -17,39 +16,17 @@ import (
 type phase struct {
 	prefix string // path
 	number uint64
-	ranks  []ranked
+	paths  []string // in order of rank
 }
 
-type ranked struct {
-	path string
-	rank uint64
-}
-
-// loadPrefix reads the files with a prefix. Each phase is a job.
+// openPrefix finds the files with a prefix. Each phase is a job.
 //
 // Open MPI's aggregate_profile merges the files of a phase too, but its pattern
-// phase_1* also matches phases 10 to 19, and it leaves out phase 0. loadPrefix
+// phase_1* also matches phases 10 to 19, and it leaves out phase 0. openPrefix
 // does neither.
-func (in *TrafficReader) loadPrefix(prefix string) error {
-	phases, err := findPhases(prefix)
-	if err != nil {
-		return err
-	}
-	if len(phases) > 1 {
-		// Each phase needs little memory, so frequent garbage collection is
-		// cheap, and lets the next phase reuse the memory.
-		debug.SetGCPercent(25)
-	}
-	for _, p := range phases {
-		paths := make([]string, len(p.ranks))
-		for i, r := range p.ranks {
-			paths[i] = r.path
-		}
-		if err := in.loadProf(p.prefix, paths); err != nil {
-			return err
-		}
-	}
-	return nil
+func (r *Run) openPrefix(prefix string) (err error) {
+	r.flows.phases, err = findPhases(prefix)
+	return err
 }
 
 // findPhases finds <prefix>.<rank>.prof and <prefix>_<phase>.<rank>.prof.
@@ -72,15 +49,14 @@ func findPhases(prefix string) ([]*phase, error) {
 			p.number, _ = strconv.ParseUint(match[2], 10, 64)
 			found[match[1]] = p
 		}
-		rank, _ := strconv.ParseUint(match[3], 10, 64)
-		p.ranks = append(p.ranks, ranked{filepath.Join(dir, e.Name()), rank})
+		p.paths = append(p.paths, filepath.Join(dir, e.Name()))
 	}
 	if len(found) == 0 {
 		return nil, rundir.InputErrorf("%s: no such file or directory, and no prefix of files %s.<rank>.prof or %s_<phase>.<rank>.prof", prefix, base, base)
 	}
 	var out []*phase
 	for _, p := range found {
-		slices.SortFunc(p.ranks, func(a, b ranked) int { return cmp.Compare(a.rank, b.rank) })
+		slices.SortFunc(p.paths, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }) // by rank
 		out = append(out, p)
 	}
 	slices.SortFunc(out, func(a, b *phase) int {

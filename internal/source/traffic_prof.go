@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,6 +35,33 @@ type profFile struct {
 type world struct {
 	size int
 	sum  uint64
+}
+
+// loadPhases adds up the .prof files of phases, each as a job.
+func (in *TrafficReader) loadPhases(phases []*phase) error {
+	if len(phases) > 1 {
+		// Each phase needs little memory, so frequent garbage collection is
+		// cheap, and lets the next phase reuse the memory.
+		debug.SetGCPercent(25)
+	}
+	for _, p := range phases {
+		if err := in.loadProf(p.prefix, p.paths); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loadStream adds up a stream of .prof text. The matrices are named stdin.
+func (in *TrafficReader) loadStream(f *flows) error {
+	if err := in.checkProf(f.name); err != nil {
+		return err
+	}
+	j, file := &Traffic{Builder: matrix.NewBuilder(in.Selection)}, profFile{path: f.name}
+	if err := j.scan(&file, f.stream); err != nil {
+		return err
+	}
+	return in.ofProf(j, "stdin", []profFile{file})
 }
 
 // loadProf adds up .prof files of one run, several at a time.

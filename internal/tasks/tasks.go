@@ -273,9 +273,6 @@ func (d *Directory) Read(name string, read func(*io.SectionReader) error) error 
 	return read(content)
 }
 
-// Forget removes a file that is made, so that it is made again.
-func (d *Directory) Forget(name string) { os.Remove(d.file(name)) }
-
 func (d *Directory) check(name string, content *io.SectionReader, in io.ReaderAt) error {
 	d.mutex.Lock()
 	known := d.checked[name]

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -198,9 +197,9 @@ func (r *Reader) finalized(info *rundir.Info) bool {
 	if !info.Start.IsZero() {
 		return false
 	}
-	opened, err := source.Open(r.dir, source.Heads, io.Discard)
+	opened, err := source.Open([]string{string(r.dir)}, source.Options{RunOnly: true})
 	unfinished := func(j *source.Job) bool { return !j.Finalized() }
-	return err == nil && len(opened.Jobs) > 0 && len(opened.Damaged) == 0 && !slices.ContainsFunc(opened.Jobs, unfinished)
+	return err == nil && len(opened.Jobs) > 0 && len(opened.Damage()) == 0 && !slices.ContainsFunc(opened.Jobs, unfinished)
 }
 
 // over reports whether a run counts as ended although its end is not recorded: no process runs

@@ -111,7 +111,7 @@ func TestEnd(t *testing.T) {
 	check("a run that goes on", &rundir.Info{Start: time.Now()}, false, false)
 	check("before the merge", &rundir.Info{Start: time.Now(), ExitStatus: &status}, false, false)
 	check("without a merge", &rundir.Info{Start: time.Now().Add(-time.Minute), ExitStatus: &status}, true, false)
-	opened, err := source.OpenJobs(r.dir, source.Whole, io.Discard)
+	opened, err := source.Open([]string{string(r.dir)}, source.Options{Depth: source.Whole})
 	if err == nil {
 		err = export.Merge(r.dir, opened, nil, &rundir.Info{ExitStatus: &status}, nil)
 	}

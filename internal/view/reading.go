@@ -2,7 +2,6 @@ package view
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"sync"
 	"time"
@@ -146,13 +145,12 @@ func (r *Reader) readInto(out, before *Snapshot) {
 	if out.Finished {
 		return
 	}
-	opened, err := source.Open(r.dir, source.Whole, io.Discard)
+	opened, err := source.Open([]string{string(r.dir)}, source.Options{Depth: source.Whole, Known: r.symbols, RunOnly: true})
 	if err != nil {
 		out.Problem = err.Error()
 		return
 	}
-	opened.Symbolize(r.symbols) // files without names were reported by the command, or will be by the report
-	last := int64(0)            // latest known moment of any process
+	last := int64(0) // latest known moment of any process
 	for i, src := range opened.Jobs {
 		live := source.LiveSource{Of: src, Read: out.At}
 		j := aggregate.NewJob(aggregate.Options{})

@@ -302,6 +302,7 @@ func record(t *testing.T, flags []string, command ...string) job {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
 	out := execute(t, nil, slices.Concat([]string{mpitrace, "run", "-o", dir}, flags, []string{"--"}, command)...)
+	checkColumns(t, dir)
 	return job{output: out, dir: dir, ranks: readRecordings(t, dir)}
 }
 

@@ -225,7 +225,7 @@ func (m implementation) exits(t *testing.T, mode string) map[int]profile.Exit {
 	s := m.onTerminal(t, true, []string{mpitrace, "run", "-o", dir, "--"}, mode)
 	s.wait(t)
 	checkInterrupted(t, s, dir)
-	run, err := source.Open(rundir.Dir(dir), source.Whole, nil)
+	run, err := source.Open([]string{dir}, source.Options{Depth: source.Whole})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,13 +27,13 @@ TYPES = {
     "profile": "run:str rank:i32 thread:i32 call:str class:str direction:str comm:str? peer:i32? size_class:u8 "
     "callsite:str function:str? file:str? line:i32? address:str slice:str calls:u64 messages:u64 bytes:u64 time_ns:u64? time_error_ns:u64? min_ns:u64? max_ns:u64?",
     "comms": "run:str comm:str id:str name:str? constructor:str? parent:str? size:i32 inter:bool members:ranks "
-    "remote:ranks seen_by:i32 freed:bool folded:u64",
+    "remote:ranks edge_from:ranks edge_to:ranks seen_by:i32 freed:bool folded:u64",
     "ranks": "run:str rank:i32 host:str pid:i32 program:str command:str library:str state:str start:time? "
     "init_end:time? finalize_start:time? end:time? ended:time? exit_status:i32? exit_signal:i32? "
     "open_call:str? open_comm:str? open_peer:i32? open_callsite:str? open_since:time? wall_ns:u64? app_ns:u64? thread_ns:u64? mpi_ns:u64? mpi_error_ns:u64? timing:str receives:str threads:i32 calls:u64 "
     "lost_calls:u64 folded_calls:u64 lost_requests:u64 lost_comms:u64 negative_ticks:u64 untimed:u64 lost_stacks:u64 lost_readings:u64 damaged:u64 pauses:u64 "
     "cancelled_receives:u64 truncated_receives:u64 freed_receives:u64 failed_receives:u64 unfinished_receives:u64 "
-    "untold_receives:u64 cancelled_sends:u64 freed_sends:u64 failed_sends:u64 doubtful_sends:u64 left_calls:u64 physical:str? source:str "
+    "untold_receives:u64 cancelled_sends:u64 freed_sends:u64 failed_sends:u64 doubtful_sends:u64 left_calls:u64 physical:str? world_size:i32? problems:text? lost:text? source:str "
     "processors:str? cpu_limit:f64? node_processors:i32? node_cores:i32? node_sockets:i32? usage_ns:u64? cpu_user_ns:u64? "
     "cpu_system_ns:u64? voluntary_switches:u64? involuntary_switches:u64? run_delay_ns:u64?",
     "pvars": "run:str rank:i32 at:time? time_ns:u64? slice:str moment:str name:str class:str binding:str object:str? "
@@ -42,6 +42,7 @@ TYPES = {
 
 ARROW = {
     "str": pyarrow.dictionary(pyarrow.int32(), pyarrow.utf8()),
+    "text": pyarrow.utf8(),
     "i32": pyarrow.int32(),
     "u8": pyarrow.uint8(),
     "u64": pyarrow.uint64(),
@@ -54,6 +55,7 @@ ARROW = {
 
 POLARS = {
     "str": polars.Categorical,
+    "text": polars.String,
     "i32": polars.Int32,
     "u8": polars.UInt8,
     "u64": polars.UInt64,
@@ -68,6 +70,7 @@ POLARS = {
 # have a null are floats.
 PANDAS = {
     "str": {"category"},
+    "text": {"object", "str"},
     "i32": {"int32"},
     "i32?": {"Int32"},
     "u8": {"uint8"},

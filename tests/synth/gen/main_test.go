@@ -38,9 +38,9 @@ func testRecordings(t *testing.T, format string) {
 	if n := len(rundir.Dir(dir).Containers()); n != map[string]int{"container": 10}[format] {
 		t.Errorf("%d containers", n)
 	}
-	found, err := source.Open(rundir.Dir(dir), source.Heads, io.Discard)
-	if err != nil || len(found.Damaged) > 0 || len(found.Jobs) != 1 {
-		t.Fatalf("%d jobs, %v, %v", len(found.Jobs), found.Damaged, err)
+	found, err := source.Open([]string{dir}, source.Options{Depth: source.Heads})
+	if err != nil || len(found.Damage()) > 0 || len(found.Jobs) != 1 {
+		t.Fatalf("%d jobs, %v, %v", len(found.Jobs), found.Damage(), err)
 	}
 	job, err := aggregate.Of(found.Jobs[0], aggregate.Options{Keep: func(rank int) bool { return rank == 129 }})
 	if err != nil {
