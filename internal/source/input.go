@@ -163,3 +163,90 @@ func inOrder(files formats.Files) (profile.Source, error) {
 	}
 	return out, nil
 }
+
+// openDirectory opens a run directory.
+func (r *Run) openDirectory(o *Options) error {
+	d := rundir.Dir(r.Path)
+	r.Dir, r.base = d, filepath.Join(r.Path, "matrix")
+	files, err := d.RecordingFiles()
+	if err != nil {
+		return err
+	}
+	if o.Known == nil && o.Depth != Heads {
+		o.Known = Known(d)
+	}
+	if len(files) > 0 {
+		if o.Depth == Whole {
+			r.State = d.State(files)
+		}
+		Describe(d, r)
+		r.openRecordings(files, o)
+		return nil
+	}
+	if !rundir.Exists(d.Profile()) {
+		return nil
+	}
+	src, err := openTables(d.Profile())
+	if err != nil {
+		return err
+	}
+	if o.Tables {
+		o.Depth = Heads // the rows have the names of call sites
+	}
+	return r.split(src, o.Room)
+}
+
+// openTables opens the merged table of profiles: a file, or the directory of its parts.
+func openTables(path string) (profile.Source, error) {
+	if formats.IsDataset(path) {
+		return formats.OpenDataset(path)
+	}
+	return formats.Files{path}.Open(0)
+}
+
+// split divides the profiles of a source into jobs, and keeps those that there is room for.
+func (r *Run) split(src profile.Source, room *Room) error {
+	all := &fileSource{src: src}
+	var members []Member
+	err := src.Each(func(p *profile.Profile) error {
+		r.note(p)
+		r.warnUntold(p)
+		r.damaged.Add(Damages(p)...)
+		from := origin(all)
+		if room.take(p) {
+			from = KeptProfile{p}
+		}
+		members = append(members, r.MemberOf(p, from, "", len(members)))
+		return nil
+	})
+	r.SplitJobs(members)
+	return err
+}
+
+// symbolize finds the names of the run's call sites. Names in known are used unchanged,
+// because programs may have been changed or removed since.
+func (r *Run) symbolize(known profile.Symbols) {
+	if r.once != nil {
+		r.symbolizeSome(known)
+		return
+	}
+	r.Symbols, r.unnamed = r.sites.Symbols(known)
+	r.Wraps.Find(r.Symbols)
+}
+
+// Describe adds to a run what its directory tells about processes besides their
+// recordings.
+func Describe(d rundir.Dir, r *Run) {
+	r.Home = &home{dir: d}
+	info, _ := d.ReadInfo() // if it cannot be read, it is not known how processes ended
+	r.Exits = info.Exits()
+	r.ended = info.ExitStatus != nil || r.State != "" && d.ReadMerged().Recordings == r.State
+	if rundir.Exists(d.Physical()) {
+		r.PhysicalDir = d.Physical()
+	}
+}
+
+// Known returns the names of call sites in the merged file, if there is one.
+func Known(d rundir.Dir) profile.Symbols {
+	return formats.Names(d.Profile())
+}

@@ -454,3 +454,41 @@ func (r *jobNames) add(rank int32) string {
 	}
 	return fmt.Sprintf("%s-%d", r.name, r.n+1)
 }
+
+// SplitJobs divides the processes into jobs. Some launchers use the same name
+// for several jobs and some provide no name, so a rank that occurs a second
+// time begins a new job.
+func (r *Run) SplitJobs(members []Member) {
+	slices.SortStableFunc(members, func(a, b Member) int { return cmp.Compare(a.start, b.start) })
+	names := map[string]*jobNames{} // launcher's name -> names of its jobs
+	jobs := map[string]*Job{}
+	of := make([]*Job, len(members))
+	for i := range members {
+		m := &members[i]
+		if names[m.run] == nil {
+			names[m.run] = &jobNames{name: m.run, ranks: map[int32]bool{}}
+		}
+		name := names[m.run].add(m.rank)
+		if jobs[name] == nil {
+			jobs[name] = &Job{Run: name, Start: m.start, Within: r}
+			r.Jobs = append(r.Jobs, jobs[name])
+		}
+		of[i] = jobs[name]
+		of[i].note(m)
+	}
+	for _, j := range r.Jobs {
+		j.Members = make([]Member, 0, j.Processes)
+	}
+	for i := range members {
+		of[i].Members = append(of[i].Members, members[i])
+	}
+	slices.SortStableFunc(r.Jobs, func(a, b *Job) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.Run, b.Run))
+	})
+	for i, j := range r.Jobs {
+		j.sort()
+		if len(r.Jobs) > 1 {
+			j.Stem = fmt.Sprintf("%s-job%d", j.Stem, i+1)
+		}
+	}
+}

@@ -12,13 +12,6 @@ import (
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
 )
 
-// flows are .prof files: those of each phase, or a stream that is read once.
-type flows struct {
-	phases []*phase
-	stream io.Reader
-	name   string // of the stream
-}
-
 // openPipe opens a file that can be read only once, such as <(...) in a shell.
 func (r *Run) openPipe(path string, o *Options) error {
 	f, err := os.Open(path)

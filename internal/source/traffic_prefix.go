@@ -12,13 +12,6 @@ import (
 	"github.com/mpitrace/mpitrace/internal/rundir"
 )
 
-// phase is the .prof files of one phase, or those without a phase.
-type phase struct {
-	prefix string // path
-	number uint64
-	paths  []string // in order of rank
-}
-
 // openPrefix finds the files with a prefix. Each phase is a job.
 //
 // Open MPI's aggregate_profile merges the files of a phase too, but its pattern
