@@ -152,6 +152,9 @@ func (r *Run) openDirectory(o *Options) error {
 	if err != nil {
 		return err
 	}
+	if of, ok := src.(interface{ Lacks() string }); ok && o.Depth != Heads && r.Log != nil { // matrices lack nothing
+		fmt.Fprintf(r.Log, "mpitrace: %s\n", text.Lines(of.Lacks()))
+	}
 	if o.Tables {
 		o.Depth = Heads // the rows have the names of call sites
 	}
