@@ -84,7 +84,6 @@ in the run directory or beside the input.`,
   mpitrace export mpitrace-app-20260102-150405 --format parquet --partition 1024 -o app.parquet
   mpitrace export mpitrace-app-20260102-150405 --format parquet --partition 1024 --tables all -o app
   mpitrace export old/profile.arrow --format arrow --tables all -o new
-  mpitrace export mpitrace-app-20260102-150405 --format prof -o prof
   mpitrace export mpitrace-app-20260102-150405 --format perfetto
   mpitrace export mpitrace-app-20260102-150405 --format perfetto --from 10us --to 1.5s --max-events 1000000 -o app.json.gz
   mpitrace export mpitrace-app-20260102-150405 --format parquet --events --ranks 0-15,64`,
