@@ -17,27 +17,7 @@ import (
 // containers, of processes that did not finalize, and with stacks that are to be understood.
 func TestDecodedOnce(t *testing.T) {
 	const ranks = 60
-	synthetic := func(build string) string {
-		dir, err := rundir.CreateAt(filepath.Join(t.TempDir(), "run"))
-		if err == nil {
-			job := synth.NewStencil(ranks)
-			job.PerNode = 20
-			err = container.WriteAll(dir.Recordings(), job, func(p *profile.Profile) {
-				p.Settings = map[string]string{"stack": profile.StackAuto}
-				for i := range p.Modules {
-					p.Modules[i].BuildID = build
-				}
-				if p.Rank == 33 {
-					p.State = profile.Running
-				}
-			})
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(dir)
-	}
-	merged, other, out := synthetic("aa"), synthetic("bb"), t.TempDir()
+	merged, other, out := syntheticRun(t, ranks, "aa"), syntheticRun(t, ranks, "bb"), t.TempDir()
 	if got := call("report", merged); got.code != 0 {
 		t.Fatalf("%+v", got)
 	}
@@ -46,11 +26,11 @@ func TestDecodedOnce(t *testing.T) {
 		want int64
 		args []string
 	}{
-		{"report, which merges", ranks, []string{"report", "--json", synthetic("aa")}},
+		{"report, which merges", ranks, []string{"report", "--json", syntheticRun(t, ranks, "aa")}},
 		{"report", ranks, []string{"report", merged}},
 		{"report of a rank", ranks, []string{"report", "--rank", "3", merged}},
 		{"report, page", ranks, []string{"report", "--html", filepath.Join(out, "report.html"), merged}},
-		{"report, files of ranks", ranks, []string{"report", "--format", "prof,arrow", synthetic("aa")}},
+		{"report, files of ranks", ranks, []string{"report", "--format", "prof,arrow", syntheticRun(t, ranks, "aa")}},
 		{"status", ranks, []string{"status", merged}},
 		{"diff", 2 * ranks, []string{"diff", merged, other}},
 		{"history", 2 * ranks, []string{"history", merged, other}},
@@ -71,7 +51,7 @@ func TestDecodedOnce(t *testing.T) {
 			return err
 		},
 		"run, after the command": func() error {
-			j := job{RecordedCommand: launch.RecordedCommand{Dir: rundir.Dir(synthetic("aa")), Log: io.Discard, Info: &rundir.Info{ExitStatus: new(int)}}}
+			j := job{RecordedCommand: launch.RecordedCommand{Dir: rundir.Dir(syntheticRun(t, ranks, "aa")), Log: io.Discard, Info: &rundir.Info{ExitStatus: new(int)}}}
 			opened, err := j.merge()
 			if err == nil {
 				opened.Jobs[0].Loaded()
@@ -85,4 +65,26 @@ func TestDecodedOnce(t *testing.T) {
 			t.Errorf("%s: %d recordings were decoded, want %d; %v", name, recording.Decodes()-before, ranks, err)
 		}
 	}
+}
+
+// syntheticRun makes a run of a job, and returns its directory.
+func syntheticRun(t *testing.T, ranks int, build string) string {
+	dir, err := rundir.CreateAt(filepath.Join(t.TempDir(), "run"))
+	if err == nil {
+		job := synth.NewStencil(ranks)
+		job.PerNode = 20
+		err = container.WriteAll(dir.Recordings(), job, func(p *profile.Profile) {
+			p.Settings = map[string]string{"stack": profile.StackAuto}
+			for i := range p.Modules {
+				p.Modules[i].BuildID = build
+			}
+			if p.Rank == 33 {
+				p.State = profile.Running
+			}
+		})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(dir)
 }
