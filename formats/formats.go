@@ -203,7 +203,7 @@ func readRecording(path string) (*Content, error) {
 }
 
 func readArrow(path string) (*Content, error) {
-	old, err := oldarrow.Open(path)
+	old, err := oldarrow.Open(path, arrowfile.Facts)
 	switch {
 	case err == nil:
 		return &Content{Profiles: arrowfile.WithReadings(old, path)}, nil
@@ -219,7 +219,7 @@ func readArrow(path string) (*Content, error) {
 
 // Names returns the names of call sites that an old merged file has; nil for any other file.
 func Names(path string) profile.Symbols {
-	old, err := oldarrow.Open(path)
+	old, err := oldarrow.Open(path, arrowfile.Facts)
 	if err != nil {
 		return nil
 	}

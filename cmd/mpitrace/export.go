@@ -50,9 +50,8 @@ comms.arrow, ranks.arrow and pvars.arrow in the run directory, or use --tables.
 
 With --partition N, the table is written as a directory of files with N ranks each,
 in Hive's layout: rank_block=0/part-0.parquet, rank_block=1/part-0.parquet ...
-DuckDB, Spark, Dask, polars and others read these in parallel, as one table with a
-column rank_block. If RUN has several jobs, the second is in part-1, and so on. A
-Parquet file of 256 MiB gets no more rows: the next are in part-0-1, part-0-2 ...
+DuckDB, Spark, polars and others read these in parallel, as one table. If RUN has several
+jobs, the second is in part-1. After 256 MiB of Parquet, the next rows are in part-0-1.
 
 With --tables, several tables are written, each into a directory of its name:
 profile, communicators, ranks, vectors and, of a traced run, events and waits; all means
@@ -62,10 +61,8 @@ and each row group has the range of each column, so that a filter on run, rank,
 call or time reads only part of a file. examples/engines has queries for DuckDB,
 Spark and polars.
 
-With --tables and --format arrow, each is a file in the directory -o: profile.arrow,
-ranks.arrow, comms.arrow and so on, as in a run directory. mpitrace and profile2mat
-read all of them if profile.arrow is given. So a profile.arrow that an earlier version
-wrote is converted.
+With --tables and --format arrow, each is a file in the directory -o, as in a run directory;
+given profile.arrow, mpitrace and profile2mat read all. Old profile.arrow are so converted.
 
 If the input is damaged, the error names the file and the position, and nothing is
 written. With --skip-damaged, the readable part is written.
@@ -87,8 +84,6 @@ in the run directory or beside the input.`,
   mpitrace export mpitrace-app-20260102-150405 --format parquet --partition 1024 -o app.parquet
   mpitrace export mpitrace-app-20260102-150405 --format parquet --partition 1024 --tables all -o app
   mpitrace export old/profile.arrow --format arrow --tables all -o new
-  mpitrace export mpitrace-app-20260102-150405 --format csv -o -
-  mpitrace export mpitrace-app-20260102-150405 --format prof -o prof
   mpitrace export mpitrace-app-20260102-150405 --format perfetto
   mpitrace export mpitrace-app-20260102-150405 --format perfetto --from 10us --to 1.5s --max-events 1000000 -o app.json.gz
   mpitrace export mpitrace-app-20260102-150405 --format parquet --events --ranks 0-15,64`,

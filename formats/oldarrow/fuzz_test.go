@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/mpitrace/mpitrace/formats/arrowfile"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
@@ -36,7 +37,7 @@ func FuzzReader(f *testing.F) {
 			t.Fatal(err)
 		}
 		used := testenv.Allocated(func() {
-			if file, err := Open(path); err == nil {
+			if file, err := Open(path, arrowfile.Facts); err == nil {
 				_ = file.Each(func(*profile.Profile) error { return nil }) // any error is right
 			}
 		})

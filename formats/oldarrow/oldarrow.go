@@ -13,7 +13,6 @@ import (
 	"io"
 	"iter"
 
-	"github.com/mpitrace/mpitrace/formats/arrowfile"
 	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/profile"
@@ -24,15 +23,19 @@ import (
 // only those that contain a call site.
 type File struct {
 	path    string
+	rows    Rows
 	shared  *shared
 	symbols profile.Symbols
 }
 
+// Rows iterates over the rows of a file, with the fields that have a column.
+type Rows func(path string) iter.Seq2[profile.Row, error]
+
 // Open opens a file, and reads the data that its profiles share. It does not
 // compare the checksum; Each does. The error is ErrNoSeal for a file without a
 // hidden part.
-func Open(path string) (*File, error) {
-	f := &File{path: path}
+func Open(path string, rows Rows) (*File, error) {
+	f := &File{path: path, rows: rows}
 	err := atomicfile.ReadAt(path, "read arrow file", func(r io.ReaderAt, size int64) (err error) {
 		_, f.shared, err = openHeader(r, size)
 		return err
@@ -49,7 +52,7 @@ func Open(path string) (*File, error) {
 func (f *File) Each(each func(*profile.Profile) error) error {
 	var failed error // the error of each, which does not get the file's name
 	err := atomicfile.ReadAt(f.path, "read arrow file", func(r io.ReaderAt, size int64) error {
-		return readProfiles(r, size, arrowfile.Facts(f.path), func(p *profile.Profile) error {
+		return readProfiles(r, size, f.rows(f.path), func(p *profile.Profile) error {
 			failed = each(p)
 			return failed
 		})

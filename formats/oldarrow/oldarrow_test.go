@@ -10,13 +10,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mpitrace/mpitrace/formats/arrowfile"
 	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
 func read(path string) (ps []*profile.Profile, err error) {
-	f, err := Open(path)
+	f, err := Open(path, arrowfile.Facts)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +80,7 @@ func TestNoSeal(t *testing.T) {
 	if err := os.WriteFile(path, out.Bytes(), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(path); !errors.Is(err, ErrNoSeal) {
+	if _, err := Open(path, arrowfile.Facts); !errors.Is(err, ErrNoSeal) {
 		t.Errorf("error %v", err)
 	}
 }
