@@ -72,7 +72,7 @@ func (o *analyzeOptions) run(cmd *cobra.Command, dir rundir.Dir) error {
 	if err := o.check(cmd); err != nil {
 		return usage(err)
 	}
-	traces, err := openTraces(cmd.ErrOrStderr(), dir)
+	traces, err := openTraces(cmd.ErrOrStderr(), dir, nil)
 	if err != nil {
 		return err
 	}
@@ -229,7 +229,7 @@ func readAnalysis(dir rundir.Dir) *keptAnalysis {
 // analyzeAndKeep analyses the traces. The table of waits is kept if the run has one
 // job, because only the rank tells processes apart there.
 func analyzeAndKeep(log io.Writer, dir rundir.Dir) (analyses, error) {
-	traces, err := openTraces(log, dir)
+	traces, err := openTraces(log, dir, nil)
 	if err != nil {
 		return analyses{}, err
 	}

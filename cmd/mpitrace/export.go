@@ -112,7 +112,7 @@ func (o *exportOptions) run(cmd *cobra.Command, paths []string) error {
 		return usage(err)
 	}
 	if len(o.tables) > 0 && o.onlyTraceTables() {
-		return o.writeTables(cmd, paths, profile.List{}, out)
+		return o.writeTables(cmd, paths, nil, out)
 	}
 	opened, err := source.Open(paths, source.Options{Depth: source.Whole, Log: cmd.ErrOrStderr(), Tables: true})
 	if err != nil {
@@ -217,7 +217,7 @@ func (o *exportOptions) checkTables(out export.ExportOptions) error {
 }
 
 // writeTables writes several tables of a run.
-func (o *exportOptions) writeTables(cmd *cobra.Command, paths []string, src profile.Source, out export.ExportOptions) error {
+func (o *exportOptions) writeTables(cmd *cobra.Command, paths []string, src *source.IntactSource, out export.ExportOptions) error {
 	if o.output == "" {
 		out.Path = filepath.Join(filepath.Dir(out.Path), "tables")
 	}
@@ -229,11 +229,15 @@ func (o *exportOptions) writeTables(cmd *cobra.Command, paths []string, src prof
 		files, err := export.ExportArrow(tables, src, out)
 		return printFiles(cmd.OutOrStdout(), files, err)
 	}
-	tables, jobs, err := o.tracedJobs(cmd.ErrOrStderr(), paths)
+	tables, jobs, err := o.tracedJobs(cmd.ErrOrStderr(), paths, src)
 	if err != nil {
 		return err
 	}
-	files, err := export.ExportTables(tables, src, jobs, out)
+	all := profile.Source(profile.List{})
+	if src != nil {
+		all = src
+	}
+	files, err := export.ExportTables(tables, all, jobs, out)
 	return printFiles(cmd.OutOrStdout(), files, err)
 }
 
@@ -244,7 +248,7 @@ func (o *exportOptions) onlyTraceTables() bool {
 
 // tracedJobs returns the tables to write, and the traced jobs if a table needs
 // them.
-func (o *exportOptions) tracedJobs(log io.Writer, paths []string) (tables []string, jobs []export.TracedJob, err error) {
+func (o *exportOptions) tracedJobs(log io.Writer, paths []string, src *source.IntactSource) (tables []string, jobs []export.TracedJob, err error) {
 	tables = o.tables
 	all := slices.Contains(tables, allTables)
 	if all {
@@ -254,8 +258,12 @@ func (o *exportOptions) tracedJobs(log io.Writer, paths []string) (tables []stri
 		return tables, nil, nil
 	}
 	untraced := oneRun(paths)
+	var opened *source.Run
+	if src != nil && src.Dir != "" {
+		opened = src.Run
+	}
 	if dir := rundir.Dir(paths[0]); untraced == nil && len(dir.TraceFiles()) == 0 && (!dir.Untraced() || dir.Writable() == nil) {
-		_, untraced = openTraces(log, dir)
+		_, untraced = openTraces(log, dir, opened)
 	}
 	if untraced != nil {
 		if all {
@@ -264,13 +272,13 @@ func (o *exportOptions) tracedJobs(log io.Writer, paths []string) (tables []stri
 		}
 		return nil, nil, untraced
 	}
-	jobs, err = openJobs(log, rundir.Dir(paths[0]), slices.Contains(tables, export.TableWaits))
+	jobs, err = openJobs(log, rundir.Dir(paths[0]), opened, slices.Contains(tables, export.TableWaits))
 	return tables, jobs, err
 }
 
 // openJobs opens the traces of a run, and analyses them if the waits are needed.
-func openJobs(log io.Writer, dir rundir.Dir, withWaits bool) (jobs []export.TracedJob, err error) {
-	traces, err := openTraces(log, dir)
+func openJobs(log io.Writer, dir rundir.Dir, opened *source.Run, withWaits bool) (jobs []export.TracedJob, err error) {
+	traces, err := openTraces(log, dir, opened)
 	if err != nil {
 		return nil, err
 	}

@@ -82,7 +82,7 @@ func (o *exportOptions) runTrace(cmd *cobra.Command, paths []string) error {
 			return err
 		}
 	}
-	srcs, err := openTraces(cmd.ErrOrStderr(), rundir.Dir(paths[0]))
+	srcs, err := openTraces(cmd.ErrOrStderr(), rundir.Dir(paths[0]), nil)
 	if err != nil {
 		return err
 	}

@@ -103,7 +103,7 @@ func (o *timelineOptions) check(cmd *cobra.Command, opened string) (err error) {
 }
 
 func (o *timelineOptions) run(cmd *cobra.Command, dir rundir.Dir) error {
-	traces, err := openTraces(cmd.ErrOrStderr(), dir)
+	traces, err := openTraces(cmd.ErrOrStderr(), dir, nil)
 	if err != nil {
 		return err
 	}
@@ -148,14 +148,15 @@ func timelineTitle(dir rundir.Dir, t *profile.Trace) string {
 // not in trace.*.arrow yet, for example of ranks that recorded themselves, it
 // merges the run first. If the job is still running, or if the directory is not
 // writable, for example because it belongs to another user, it reads the events
-// from the recordings.
-func openTraces(log io.Writer, dir rundir.Dir) ([]profile.EventSource, error) {
+// from the recordings. opened is the run, or nil if nothing else is read of it.
+func openTraces(log io.Writer, dir rundir.Dir, opened *source.Run) (traces []profile.EventSource, err error) {
 	if !dir.Untraced() {
 		return export.Traces(dir)
 	}
-	opened, err := openRun(log, dir, source.Whole)
-	if err != nil {
-		return nil, err
+	if opened == nil {
+		if opened, err = openRun(log, dir, source.Whole); err != nil {
+			return nil, err
+		}
 	}
 	err = mergeIfStale(dir, opened, nil)
 	if isReadOnly(err) || errors.As(err, new(*export.NotEndedError)) {

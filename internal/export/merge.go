@@ -65,6 +65,7 @@ func Merge(d rundir.Dir, run *source.Run, formats []Format, info *rundir.Info, e
 		return err
 	}
 	run.State, err = afterPacking(d, files, run.State, func() error { return writeEvents(d, run, jobs, info, estimate) })
+	run.FollowKept()
 	return errors.Join(err, mergeTables(d, run, info))
 }
 

@@ -64,7 +64,6 @@ type Run struct {
 	once      *oncePass // with depth Once
 
 	PhysicalDir string // directory of the MPI library's own counts; empty if they were not requested
-	readings    bool   // whether any process has read performance variables
 }
 
 // Options tell what a command needs of its input.
@@ -230,14 +229,12 @@ func (r *Run) note(p *profile.Profile) {
 	r.Folds.Note(p)
 	r.sites.Add(p, p.Start)
 	r.Wraps.Note(p)
-	r.readings = r.readings || len(p.Readings) > 0
 	r.stackAuto = r.stackAuto || p.Settings["stack"] == profile.StackAuto
 }
 
 // noteHead adds what the head of a recording has of that.
 func (r *Run) noteHead(h *recording.Head) {
 	r.Folds.Add(h.Folds...)
-	r.readings = r.readings || h.Readings
 	r.stackAuto = r.stackAuto || h.StackAuto
 }
 

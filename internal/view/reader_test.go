@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/internal/export"
 	"github.com/mpitrace/mpitrace/internal/rundir"
@@ -209,5 +210,15 @@ func TestSlowAnswer(t *testing.T) {
 	}
 	if got := <-first; got.status != 200 || got.body != `"calls"` {
 		t.Errorf("the first: %+v", got)
+	}
+}
+
+// TestReadingDecodesOnce requires that a reading decodes each recording once.
+func TestReadingDecodesOnce(t *testing.T) {
+	r := readerOf(t, time.Hour, func(*aggregate.Job) any { return nil }, stuck(0), stuck(1))
+	after(t, r, 0)
+	before := recording.Decodes()
+	if got := r.read(nil); got.Problem != "" || len(got.Jobs) != 1 || recording.Decodes()-before != 2 {
+		t.Errorf("%d recordings were decoded, want 2; %d jobs, %s", recording.Decodes()-before, len(got.Jobs), got.Problem)
 	}
 }
