@@ -90,6 +90,9 @@ func mergeTables(d rundir.Dir, run *source.Run, info *rundir.Info) error {
 	if err := cmp.Or(checkEnded(d, files), checkElsewhere(d, files, info)); err != nil {
 		return err
 	}
+	if run.State == "" {
+		run.State = d.State(files)
+	}
 	_, err = newMerger(d, run, tasks.All).work(nil)
 	if errors.Is(err, tasks.ErrGone) {
 		return nil // another process has merged the same recordings

@@ -46,6 +46,21 @@ def copy(tmp_path):
     return dir
 
 
+def test_tables_in_parts(run, tmp_path):
+    """A run of many ranks has directories of parts, each of some ranks."""
+    low = pc.field("rank") < 2
+    parts = {"profile": [run.profile.filter(low), run.profile.filter(~low)], "ranks": [run.ranks.filter(low), run.ranks.filter(~low)], "comms": [run.comms]}
+    for name, tables in parts.items():
+        (tmp_path / name).mkdir()
+        for part, table in enumerate(tables):
+            pyarrow.feather.write_feather(table.to_arrow(), str(tmp_path / name / f"part-{part}.arrow"))
+    copied = mpitrace.open(tmp_path)
+    for one, other in ((run.profile, copied.profile), (run.ranks, copied.ranks), (run.comms, copied.comms)):
+        assert one.to_pandas().astype(str).equals(other.to_pandas().astype(str))
+    assert copied.jobs == run.jobs
+    assert copied.matrix().toarray().tolist() == BYTES
+
+
 def profile2mat(tmp_path, *flags):
     """The matrices that profile2mat writes, by name."""
     command = Path(os.environ["MPITRACE"]).with_name("profile2mat")
