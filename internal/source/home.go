@@ -18,18 +18,6 @@ type home struct {
 	places map[string]string // of recordings in containers, by file name
 }
 
-// FollowKept notes where the recordings of kept profiles are, after they were packed.
-func (r *Run) FollowKept() {
-	for _, j := range r.Jobs {
-		for i := range j.Members {
-			kept, ok := j.Members[i].From.(KeptProfile)
-			if ok && r.Home != nil && !rundir.Exists(recording.FileOf(kept.Profile.Source)) {
-				kept.Profile.Source = r.Home.find(filepath.Base(kept.Profile.Source))
-			}
-		}
-	}
-}
-
 // find returns the path of a recording, on its own or in a container.
 func (h *home) find(name string) string {
 	h.mutex.Lock()

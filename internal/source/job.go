@@ -492,3 +492,15 @@ func (r *Run) SplitJobs(members []Member) {
 		}
 	}
 }
+
+// FollowKept notes where the recordings of kept profiles are, after they were packed.
+func (r *Run) FollowKept() {
+	for _, j := range r.Jobs {
+		for i := range j.Members {
+			kept, ok := j.Members[i].From.(KeptProfile)
+			if ok && r.Home != nil && !rundir.Exists(recording.FileOf(kept.Profile.Source)) {
+				kept.Profile.Source = r.Home.find(filepath.Base(kept.Profile.Source))
+			}
+		}
+	}
+}
