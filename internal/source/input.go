@@ -11,7 +11,6 @@ import (
 	"github.com/mpitrace/mpitrace/formats"
 	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/internal/rundir"
-	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -191,8 +190,8 @@ func (r *Run) openDirectory(o *Options) error {
 	if err != nil {
 		return err
 	}
-	if of, ok := src.(interface{ Lacks() string }); ok && o.Depth != Heads && r.Log != nil { // matrices lack nothing
-		fmt.Fprintf(r.Log, "mpitrace: %s\n", text.Lines(of.Lacks()))
+	if of, ok := src.(interface{ Lacks() string }); ok {
+		r.lacks = of.Lacks()
 	}
 	if o.Tables {
 		o.Depth = Heads // the rows have the names of call sites
