@@ -105,6 +105,9 @@ func openRun(log io.Writer, dir rundir.Dir, depth source.Depth) (*source.Run, er
 	if err != nil {
 		return nil, err
 	}
+	if lacks := opened.Lacks(); lacks != "" {
+		warn(log, lacks)
+	}
 	if err = opened.NoJob(); err != nil || depth == source.Whole && !opened.ReadOnce() {
 		warnRead(log, opened)
 	}

@@ -73,7 +73,7 @@ func TestStandardInput(t *testing.T) {
 	}
 	for name, c := range map[string]struct{ stdin, file, size string }{
 		"prof":      {text, "stdin_size_all.mat", "5 10 \n11 5 \n"},
-		"arrow":     {string(arrow), "app_size_all.mat", "0 7 0 \n0 0 7 \n7 0 0 \n"},
+		"arrow":     {string(arrow), "mpi_size_all.mat", "0 7 0 \n0 0 7 \n7 0 0 \n"},
 		"recording": {rec.String(), "ring_size_all.mat", ""},
 	} {
 		out, _, err := runWith(strings.NewReader(c.stdin), "-")
@@ -162,11 +162,11 @@ func TestDataset(t *testing.T) {
 	arrowFile(t, filepath.Join(dir, "rank_block=2", "part-0.arrow"), "one", 2)
 	for range 2 { // the output of the first run must not disturb the second
 		files, stderr := mustRun(t, "--force", dir)
-		if files["app_size_all.mat"] != "0 7 0 \n0 0 7 \n7 0 0 \n" || stderr != "" {
+		if files["mpi_size_all.mat"] != "0 7 0 \n0 0 7 \n7 0 0 \n" || stderr != "" {
 			t.Errorf("got %v, said %q", files, stderr)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(filepath.Dir(dir), "app_size_all.mat")); err != nil {
+	if _, err := os.Stat(filepath.Join(filepath.Dir(dir), "mpi_size_all.mat")); err != nil {
 		t.Error(err)
 	}
 	put(t, filepath.Join(dir, "rank_block=3", "notes.txt"), "x")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/readback"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
@@ -336,13 +338,18 @@ func arrowOf(t *testing.T, path string, ps []*profile.Profile) string {
 	if err := table.WriteProfile(&b, profile.List(ps)); err != nil {
 		t.Fatal(err)
 	}
+	if filepath.Base(path) == "profile.arrow" { // with the other tables of a run
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), readback.WriteTables(filepath.Dir(path), profile.List(ps))); err != nil {
+			t.Fatal(err)
+		}
+	}
 	return put(t, path, b.String())
 }
 
 func TestArrowFiles(t *testing.T) {
 	dir := t.TempDir()
 	files, stderr := mustRun(t, arrowFile(t, filepath.Join(dir, "a.arrow"), "one", 0), arrowFile(t, filepath.Join(dir, "b.arrow"), "one", 2))
-	if files["app_size_all.mat"] != "0 7 0 \n0 0 0 \n7 0 0 \n" {
+	if files["mpi_size_all.mat"] != "0 7 0 \n0 0 0 \n7 0 0 \n" {
 		t.Errorf("got %v", files)
 	}
 	if !strings.Contains(stderr, "nothing from rank 1 of 3") {

@@ -73,7 +73,7 @@ func TestPhysicalUnknown(t *testing.T) {
 		t.Fatal(err)
 	}
 	ps[1].Physical = &profile.Physical{Unknown: "it was killed"}
-	path := arrowOf(t, filepath.Join(t.TempDir(), "x.arrow"), ps)
+	path := arrowOf(t, filepath.Join(t.TempDir(), "profile.arrow"), ps)
 	_, stderr := mustRun(t, "-o", t.TempDir(), "--class", "physical", path)
 	if !strings.Contains(stderr, "the messages of the MPI library are not known for rank 1") {
 		t.Errorf("said %q", stderr)

@@ -171,8 +171,8 @@ func TestSymmetricOfOtherFormats(t *testing.T) {
 
 func TestUnknownHostsHaveALine(t *testing.T) {
 	dir := t.TempDir()
-	arrowFile(t, filepath.Join(dir, "a.arrow"), "one", 0, 1)
-	files, _ := mustRun(t, "--by", "host", "--format", "csv", filepath.Join(dir, "a.arrow"))
+	arrowFile(t, filepath.Join(dir, "profile.arrow"), "one", 0, 1)
+	files, _ := mustRun(t, "--by", "host", "--format", "csv", filepath.Join(dir, "profile.arrow"))
 	if got := files["app.by-host_external.csv"]; got != "sender,receiver,messages,bytes\nn,n,1,7\nn,(unknown),1,7\n" {
 		t.Errorf("got %q", got)
 	}

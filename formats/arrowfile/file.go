@@ -80,6 +80,11 @@ func openBeside[T, C any](path string, runs *runOrder, cols []table.Column[C], d
 	return r, r.scan(note)
 }
 
+// Lacks says what no table has.
+func (f *File) Lacks() string {
+	return f.path + " is read, since there are no recordings: it does not have settings, control variables, late receives, messages of the library, and the paths of modules"
+}
+
 // Each implements profile.Source.
 func (f *File) Each(each func(*profile.Profile) error) error {
 	facts, stopFacts := pull(f.facts)

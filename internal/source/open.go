@@ -41,6 +41,7 @@ type Run struct {
 
 	damaged DamageList
 	unnamed []error        // of files whose call sites stay addresses
+	lacks   string         // see Lacks
 	tables  profile.Source // of tables that are not divided into jobs
 	flows   flows          // .prof files, which have no profiles
 	base    string         // start of the names of matrices
@@ -151,6 +152,9 @@ func (r *Run) openDirectory(o *Options) error {
 	if err != nil {
 		return err
 	}
+	if of, ok := src.(interface{ Lacks() string }); ok {
+		r.lacks = of.Lacks()
+	}
 	if o.Tables {
 		o.Depth = Heads // the rows have the names of call sites
 	}
@@ -187,6 +191,9 @@ func (r *Run) NoJob() error {
 	}
 	return rundir.InputErrorf("%s: no process in it", r.Path)
 }
+
+// Lacks says what is not known because the run was read from tables; empty if it was not.
+func (r *Run) Lacks() string { return r.lacks }
 
 // Ended reports whether all processes are known to have ended: the command that
 // started them has, or the run was merged. Processes that no command waits for may
