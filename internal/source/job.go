@@ -73,12 +73,6 @@ func (k *memberKind) member(name string) Member {
 	return m
 }
 
-// MemberAt returns the process of a recording, without what its profile says.
-func MemberAt(file string) Member {
-	k := &memberKind{memberKey: memberKey{From: &recordingDir{filepath.Dir(file)}}}
-	return k.member(filepath.Base(file))
-}
-
 // origin is the place where profiles are stored. single reports whether they
 // can be read one by one.
 type origin interface{ single() bool }
