@@ -221,12 +221,8 @@ func fewestUp(uses map[string]map[string]bool) (up []string) {
 	return up
 }
 
-// doors are the functions outside formats that open profiles by their paths. Each command needs one;
-// no function is added to these.
-var doors = []string{
-	"internal/source.MemberAt",
-	"internal/source.Open",
-}
+// doors are the functions outside formats that open profiles by their paths: one.
+var doors = []string{"internal/source.Open"}
 
 // callReaders are the packages outside formats that call those functions of formats that open profiles, and why.
 var callReaders = map[string]string{
