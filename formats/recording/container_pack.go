@@ -2,6 +2,7 @@ package recording
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -102,15 +103,23 @@ func IsComplete(path string) bool {
 // Whole returns an error if the container is damaged. Packing would then destroy
 // what is left of the place of the damage.
 func (c *Container) Whole() error {
-	if c.live == nil {
-		return nil
+	problems := c.problems
+	if c.live != nil {
+		c.live.refresh()
+		problems = c.live.problems
 	}
-	if c.live.refresh(); len(c.live.problems) > 0 {
-		return fmt.Errorf("%s", c.live.problems[0])
+	if len(problems) > 0 {
+		return fmt.Errorf("%s", problems[0])
 	}
 	for i := range c.members {
 		m := &c.members[i]
 		err := c.withFile(m, layout.HeaderSize, func(f *file) error {
+			if c.live == nil && f.damaged > 0 {
+				return errors.New(f.problems[0])
+			}
+			if c.live == nil {
+				return nil
+			}
 			if err := f.readHeader(); err != nil {
 				return err
 			}
@@ -144,14 +153,11 @@ func (c *Container) CopyTo(w *ContainerWriter) error {
 	for i := range c.members {
 		m := &c.members[i]
 		err := c.withFile(m, wholeFile, func(f *file) error {
-			if err := f.readHeader(); err != nil {
-				return w.Add(m.name, f.r, f.size)
-			}
 			size := f.size
-			if f.complete() {
+			if f.readHeader() == nil && c.live != nil && f.complete() {
 				size = min(size, int64(f.header.End)) // what follows is unused
 			}
-			return w.Add(m.name, f.r, size)
+			return w.add(m.name, f.r, size, f.names)
 		})
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.memberPath(m), err)

@@ -106,7 +106,7 @@ func packFile(src, dst string) error {
 	defer in.Close()
 	var files atomicfile.Set
 	defer files.Discard()
-	if err := files.Write(dst, func(w io.Writer) error { return recording.Pack(w, in, size) }); err != nil {
+	if err := files.Write(dst, func(w io.Writer) error { return recording.Pack(w, filepath.Base(dst), in, size, nil) }); err != nil {
 		return err
 	}
 	return files.CommitIf(func() error {
@@ -125,7 +125,7 @@ func packTogether(paths []string, dst string) map[string]error {
 	}
 	slices.Sort(paths)
 	err := atomicfile.Write(containerName(dst), func(out io.Writer) error {
-		w := recording.NewContainerWriter(out)
+		w := recording.NewContainerWriter(out, nil)
 		for _, path := range paths {
 			before := w.Len()
 			errs[path] = addFile(w, path)
@@ -314,7 +314,7 @@ func replaceContainer(c *recording.Container) error {
 	}
 	if len(c.Names()) > 0 && !packedElsewhere(c) {
 		err := atomicfile.Write(containerName(filepath.Dir(c.Path())), func(out io.Writer) error {
-			w := recording.NewContainerWriter(out)
+			w := recording.NewContainerWriter(out, nil)
 			if err := c.CopyTo(w); err != nil {
 				return err
 			}

@@ -16,7 +16,7 @@ import (
 // container. change may change a profile; nil is no change.
 func Write(path string, j *synth.Job, first, end int, change func(*profile.Profile)) error {
 	return atomicfile.Write(path, func(w io.Writer) error {
-		out := recording.NewContainerWriter(w)
+		out := recording.NewContainerWriter(w, nil)
 		var raw []byte
 		for rank := first; rank < end; rank++ {
 			p := j.Profile(rank)
