@@ -15,7 +15,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/bench/measure"
 	"github.com/mpitrace/mpitrace/internal/launch"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 )
 
 // counts are instructions of rank 0 of a program.
@@ -51,7 +51,7 @@ func (p program) count(ctx context.Context, dir string, log io.Writer) (counts, 
 	if _, err := measure.Output(ctx, dir, nil, p.lineVia(measure.Callgrind(profile), env)...); err != nil {
 		return found, err
 	}
-	if recordings, err := run.Dir(record).RecordingFiles(); len(recordings) != p.ranks {
+	if recordings, err := rundir.Dir(record).RecordingFiles(); len(recordings) != p.ranks {
 		return found, fmt.Errorf("%s left %d recordings, not %d (%v)", p.name, len(recordings), p.ranks, err)
 	}
 	return found, found.read(profile, filepath.Base(lib), objects)

@@ -15,8 +15,9 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
+	"github.com/mpitrace/mpitrace/internal/export"
 	"github.com/mpitrace/mpitrace/internal/report"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/profile"
@@ -56,7 +57,7 @@ reason. If DIR has several jobs, each is analysed separately.`,
   mpitrace analyze --json --interval 100ms mpitrace-app-20260102-150405
   mpitrace analyze --waits waits.arrow mpitrace-app-20260102-150405`,
 		Args: asUsage(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, run.Dir(args[0])) },
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, rundir.Dir(args[0])) },
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.json, "json", false, "print JSON instead of text: one object per job")
@@ -67,7 +68,7 @@ reason. If DIR has several jobs, each is analysed separately.`,
 	return cmd
 }
 
-func (o *analyzeOptions) run(cmd *cobra.Command, dir run.Dir) error {
+func (o *analyzeOptions) run(cmd *cobra.Command, dir rundir.Dir) error {
 	if err := o.check(cmd); err != nil {
 		return usage(err)
 	}
@@ -107,7 +108,7 @@ func (o *analyzeOptions) check(cmd *cobra.Command) error {
 	case o.waits != "" && filepath.Ext(o.waits) != ".arrow":
 		return fmt.Errorf("--waits %s: the table's name ends in .arrow", o.waits)
 	case o.waits != "":
-		return run.CheckOutput(o.waits, o.force)
+		return export.CheckOutput(o.waits, o.force)
 	}
 	return nil
 }
@@ -115,7 +116,7 @@ func (o *analyzeOptions) check(cmd *cobra.Command) error {
 // writeWaits writes the waits, sorted by rank and event.
 func writeWaits(path string, force bool, waits []profile.Wait) error {
 	sortWaits(waits)
-	return run.WriteOutput(path, force, func(w io.Writer) error { return table.WriteWaits(w, waits) })
+	return export.WriteOutput(path, force, func(w io.Writer) error { return table.WriteWaits(w, waits) })
 }
 
 func sortWaits(waits []profile.Wait) {
@@ -181,7 +182,7 @@ type analyses struct {
 // if that can be written, for the next time. With forPage, it analyses the traces even
 // if that was done before, because the waits are not read back. With unmerged, events
 // that are not in the traces are read from the recordings.
-func analysisOf(log io.Writer, dir run.Dir, forPage, unmerged bool) (found analyses, err error) {
+func analysisOf(log io.Writer, dir rundir.Dir, forPage, unmerged bool) (found analyses, err error) {
 	if len(dir.TraceFiles()) == 0 && !unmerged {
 		return found, nil
 	}
@@ -203,7 +204,7 @@ func (a *analyses) add(jobs []*trace.Result) {
 
 // readAnalysis returns the analysis that was kept; nil if there is none, or if it is
 // older than the traces or of another version.
-func readAnalysis(dir run.Dir) *keptAnalysis {
+func readAnalysis(dir rundir.Dir) *keptAnalysis {
 	info, err := os.Lstat(dir.Analysis())
 	if err != nil || dir.Foreign() != nil { // another user may have written any numbers, and any amount of them
 		return nil
@@ -227,7 +228,7 @@ func readAnalysis(dir run.Dir) *keptAnalysis {
 
 // analyzeAndKeep analyses the traces. The table of waits is kept if the run has one
 // job, because only the rank tells processes apart there.
-func analyzeAndKeep(log io.Writer, dir run.Dir) (analyses, error) {
+func analyzeAndKeep(log io.Writer, dir rundir.Dir) (analyses, error) {
 	traces, err := openTraces(log, dir)
 	if err != nil {
 		return analyses{}, err
@@ -265,7 +266,7 @@ func analyzeTraces(log io.Writer, traces []profile.EventSource) (out analyses, r
 }
 
 // write writes the analysis and the waits to the run directory.
-func (k *keptAnalysis) write(dir run.Dir, waits map[string][]profile.Wait) error {
+func (k *keptAnalysis) write(dir rundir.Dir, waits map[string][]profile.Wait) error {
 	var files atomicfile.Set
 	defer files.Discard()
 	if len(k.Jobs) == 1 && waits[k.Jobs[0].Run] != nil {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/formats/tracefile"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/tests/synth"
 )
@@ -19,7 +19,7 @@ import (
 // path.
 func writeTraces(t *testing.T, job synth.Traced) string {
 	t.Helper()
-	dir := run.Dir(t.TempDir())
+	dir := rundir.Dir(t.TempDir())
 	for _, src := range job.Sources() {
 		file, err := os.Create(dir.TraceFile(src.Trace().Rank))
 		if err != nil {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/internal/launch"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/interpose"
 )
 
@@ -148,7 +148,7 @@ func (o *buildOptions) mpis(log io.Writer) ([]*launch.MPI, error) {
 func install(lib, dir string, mpi *launch.MPI, taken map[string]bool) (string, error) {
 	name := launch.LibraryName(mpi.Flavour)
 	if taken[name] {
-		name = launch.LibraryName(mpi.Flavour + run.Flavour("-"+mpi.Version))
+		name = launch.LibraryName(mpi.Flavour + rundir.Flavour("-"+mpi.Version))
 	}
 	taken[name] = true
 	if err := os.MkdirAll(dir, 0o755); err != nil {

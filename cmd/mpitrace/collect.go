@@ -12,7 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/collect"
+	"github.com/mpitrace/mpitrace/internal/export"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
@@ -59,7 +61,7 @@ func (o *collectOptions) run(ctx context.Context, log io.Writer, path string) er
 	if info, err := os.Stat(abs); err != nil || !info.IsDir() {
 		return usage(fmt.Errorf("%s is no run directory", path))
 	}
-	dir := run.Dir(abs)
+	dir := rundir.Dir(abs)
 	if err := dir.Foreign(); err != nil { // its owner decides which files are moved and to which nodes ssh connects
 		return fmt.Errorf("%w: only its owner can collect", err)
 	}
@@ -67,7 +69,7 @@ func (o *collectOptions) run(ctx context.Context, log io.Writer, path string) er
 	if err != nil {
 		return err
 	}
-	n, err := dir.Collect(host)
+	n, err := collect.Run(dir, host)
 	if n > 0 || o.node {
 		warn(log, fmt.Sprintf("collected %s of %s", text.CountOf(n, "recording"), host))
 	}
@@ -75,7 +77,7 @@ func (o *collectOptions) run(ctx context.Context, log io.Writer, path string) er
 		return err
 	}
 	errs := []error{err}
-	for _, node := range run.Hosts(dir.Uncollected(), host) {
+	for _, node := range rundir.Hosts(dir.Uncollected(), host) {
 		errs = append(errs, o.collectOn(ctx, log, node, abs))
 	}
 	errs = append(errs, merge(log, dir))
@@ -107,14 +109,14 @@ func (o *collectOptions) collectOn(ctx context.Context, log io.Writer, node, dir
 }
 
 // merge merges a run again if there are recordings newer than the merged file.
-func merge(log io.Writer, dir run.Dir) error {
+func merge(log io.Writer, dir rundir.Dir) error {
 	opened, err := openRun(log, dir)
 	if err != nil {
 		return err
 	}
 	warn(log, opened.MissingText()...)
 	err = mergeIfStale(dir, opened, nil)
-	warn(log, dir.MergedText(&opened.Traced)...)
+	warn(log, export.MergedText(dir, &opened.Traced)...)
 	if err != nil {
 		return fmt.Errorf("not merged: %w", err)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
@@ -42,8 +42,8 @@ func TestCollectFromNodes(t *testing.T) {
 			t.Errorf("status %d\n%s", got.code, got.stderr)
 		}
 		checkRing(t, load(t, runDir)[0], 4, 100)
-		if left, _ := filepath.Glob(filepath.Join(runDir, "recordings", "*.at")); len(left) > 0 || len(run.Dir(runDir).Uncollected()) > 0 {
-			t.Errorf("not collected: %q, %q", left, run.Dir(runDir).Uncollected())
+		if left, _ := filepath.Glob(filepath.Join(runDir, "recordings", "*.at")); len(left) > 0 || len(rundir.Dir(runDir).Uncollected()) > 0 {
+			t.Errorf("not collected: %q, %q", left, rundir.Dir(runDir).Uncollected())
 		}
 		if left, _ := filepath.Glob("/tmp/mpitrace-0/nodeb-*.rec"); len(left) > 0 {
 			t.Errorf("left in /tmp: %q", left)

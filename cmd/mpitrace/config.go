@@ -9,8 +9,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mpitrace/mpitrace/aggregate"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/settings"
+	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -75,7 +76,7 @@ func (o *configOptions) show(cmd *cobra.Command, names []string) error {
 		}
 	}
 	if o.run != "" {
-		if err := setRecorded(shown, run.Dir(o.run), cmd.ErrOrStderr()); err != nil {
+		if err := setRecorded(shown, rundir.Dir(o.run), cmd.ErrOrStderr()); err != nil {
 			return err
 		}
 		files = nil
@@ -84,8 +85,8 @@ func (o *configOptions) show(cmd *cobra.Command, names []string) error {
 }
 
 // setRecorded replaces the values by those that the ranks of a run used.
-func setRecorded(shown []settings.Description, dir run.Dir, log io.Writer) error {
-	opened, err := dir.OpenJobs(run.Heads, log)
+func setRecorded(shown []settings.Description, dir rundir.Dir, log io.Writer) error {
+	opened, err := source.OpenJobs(dir, source.Heads, log)
 	if err != nil {
 		return usage(err)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/internal/launch"
 	"github.com/mpitrace/mpitrace/internal/mpit"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/interpose"
 )
 
@@ -57,13 +57,13 @@ func cvarAfterInit(ctx context.Context, o mpit.Options, name string) *mpit.CVar 
 // checkCvar returns an error if the MPI does not accept a value for a variable.
 // Variables that Open MPI calls read-only are accepted, because they are set
 // before MPI_Init, like those in its environment.
-func checkCvar(v *mpit.CVar, value string, f run.Flavour) error {
-	if f != run.OpenMPI && v.Type == "char" {
+func checkCvar(v *mpit.CVar, value string, f rundir.Flavour) error {
+	if f != rundir.OpenMPI && v.Type == "char" {
 		return fmt.Errorf("%s is a text: set it in the environment, as this MPI accepts it nowhere else", v.Name)
 	}
 	err := v.Check(value)
 	var readOnly *mpit.ReadOnlyError
-	if f == run.OpenMPI && errors.As(err, &readOnly) && readOnly.Scope == "readonly" {
+	if f == rundir.OpenMPI && errors.As(err, &readOnly) && readOnly.Scope == "readonly" {
 		return nil
 	}
 	return err
@@ -90,7 +90,7 @@ func (j *job) noteCvars() error {
 		return fmt.Errorf("list the MPI's control variables that differ from their defaults: %w", err)
 	}
 	for _, c := range changes {
-		j.Info.CVars = append(j.Info.CVars, run.CVar(c))
+		j.Info.CVars = append(j.Info.CVars, rundir.CVar(c))
 	}
 	return j.Dir.WriteInfo(j.Info)
 }

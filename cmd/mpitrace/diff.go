@@ -12,7 +12,7 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/report"
 	"github.com/mpitrace/mpitrace/internal/report/page"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
@@ -101,18 +101,18 @@ func (o *diffOptions) run(cmd *cobra.Command, pathA, pathB string) error {
 		return usage(err)
 	}
 	log := cmd.ErrOrStderr()
-	a, err := run.OpenCompared(pathA, log)
+	a, err := source.OpenCompared(pathA, log)
 	if err != nil {
 		return err
 	}
-	b, err := run.OpenCompared(pathB, log)
+	b, err := source.OpenCompared(pathB, log)
 	if err != nil {
 		return err
 	}
 	if err := o.checkDamage(log, a, b); err != nil {
 		return err
 	}
-	pairs, err := run.PairJobs(a, b, n, m)
+	pairs, err := source.PairJobs(a, b, n, m)
 	if err != nil {
 		return err
 	}
@@ -160,8 +160,8 @@ func (o *diffOptions) parse() (n, m int, err error) {
 
 // checkDamage returns an error if --fail-if-worse is given and a run is damaged,
 // because the unreadable part may be what grew. Otherwise it only warns.
-func (o *diffOptions) checkDamage(log io.Writer, runs ...*run.Compared) error {
-	var found run.DamageList
+func (o *diffOptions) checkDamage(log io.Writer, runs ...*source.Compared) error {
+	var found source.DamageList
 	for _, opened := range runs {
 		found.Add(opened.Damaged...)
 	}
@@ -174,7 +174,7 @@ func (o *diffOptions) checkDamage(log io.Writer, runs ...*run.Compared) error {
 
 // compare compares each pair of jobs and applies the limits. It adds what it compared to
 // a page, if one is to be written.
-func (o *diffOptions) compare(pairs [][2]*run.Job, p *page.Page) (diffs []*aggregate.Diff, err error) {
+func (o *diffOptions) compare(pairs [][2]*source.Job, p *page.Page) (diffs []*aggregate.Diff, err error) {
 	for _, pair := range pairs {
 		var sides [2]*aggregate.Compared
 		for i, job := range pair {
@@ -198,7 +198,7 @@ func (o *diffOptions) compare(pairs [][2]*run.Job, p *page.Page) (diffs []*aggre
 	return diffs, nil
 }
 
-func (o *diffOptions) write(w io.Writer, diffs []*aggregate.Diff, pairs [][2]*run.Job, a, b *run.Compared) error {
+func (o *diffOptions) write(w io.Writer, diffs []*aggregate.Diff, pairs [][2]*source.Job, a, b *source.Compared) error {
 	if o.json {
 		return text.WriteJSON(w, struct {
 			A    string            `json:"a"`
@@ -227,7 +227,7 @@ func (o *diffOptions) write(w io.Writer, diffs []*aggregate.Diff, pairs [][2]*ru
 // It also warns that B may be within the limits only because something was not
 // recorded. This is not an error: a run can have problems by design, such as
 // messages to spawned processes. `run --strict` makes them an error.
-func (o *diffOptions) checkLimits(log io.Writer, diffs []*aggregate.Diff, a, b *run.Compared) error {
+func (o *diffOptions) checkLimits(log io.Writer, diffs []*aggregate.Diff, a, b *source.Compared) error {
 	if o.limits == nil {
 		return nil
 	}

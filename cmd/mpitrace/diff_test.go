@@ -14,7 +14,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -295,7 +295,7 @@ func mergedPrograms(t *testing.T, jobs ...testJob) string {
 			ps = append(ps, p)
 		}
 	}
-	dir := run.Dir(t.TempDir())
+	dir := rundir.Dir(t.TempDir())
 	writeMerged(t, dir, ps)
 	return string(dir)
 }
@@ -362,7 +362,7 @@ func TestDiffMatchesJobs(t *testing.T) {
 // A limit on time is an error if a run was not timed.
 func TestDiffFailIfWorseUntimed(t *testing.T) {
 	timed := mergedJobs(t, 100)
-	untimed := run.Dir(t.TempDir())
+	untimed := rundir.Dir(t.TempDir())
 	writeMerged(t, untimed, profile.List{{Run: "0", Size: 1, Program: "/bin/app", State: profile.Finalized, Timing: profile.TimingOff, Start: 1}})
 	for _, limits := range []string{"900%", "time=900%"} {
 		got := call("diff", "--fail-if-worse", limits, timed, string(untimed))
@@ -380,7 +380,7 @@ func TestDiffFailIfWorseUntimed(t *testing.T) {
 
 // An incomplete run may be within the limits by mistake, so there is a warning.
 func TestDiffFailIfWorseIncomplete(t *testing.T) {
-	whole, dir := mergedJobs(t, 100), run.Dir(t.TempDir())
+	whole, dir := mergedJobs(t, 100), rundir.Dir(t.TempDir())
 	writeMerged(t, dir, profile.List{{Run: "0", Size: 2, Program: "/bin/app", State: profile.Finalized, Start: 1}})
 	got := call("diff", "--fail-if-worse", "0%", whole, string(dir))
 	if want := string(dir) + " is incomplete, and compared as it is: no recording of rank 1"; got.code != 0 || !strings.Contains(got.stderr, want) ||

@@ -15,7 +15,9 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats"
 	"github.com/mpitrace/mpitrace/internal/commandline"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/export"
+	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -93,8 +95,8 @@ in the run directory or beside the input.`,
 	commandline.CompleteFlag(cmd, "format", strings.Split(exportFormats(), ", ")...)
 	f.StringVarP(&o.output, "output", "o", "", "`PATH` of the file or directory to write, - for stdout (default: in the run directory or beside the input)")
 	f.IntVar(&o.partition, "partition", 0, "write a directory of files with `RANKS` ranks each")
-	f.StringSliceVar(&o.tables, "tables", nil, "with --partition: the `TABLES` to write, each into its own directory: "+strings.Join(run.Tables, ", ")+", or all")
-	commandline.CompleteFlag(cmd, "tables", append([]string{allTables}, run.Tables...)...)
+	f.StringSliceVar(&o.tables, "tables", nil, "with --partition: the `TABLES` to write, each into its own directory: "+strings.Join(export.Tables, ", ")+", or all")
+	commandline.CompleteFlag(cmd, "tables", append([]string{allTables}, export.Tables...)...)
 	f.BoolVarP(&o.force, "force", "f", false, "overwrite what an earlier export wrote")
 	f.BoolVar(&o.skipDamaged, "skip-damaged", false, "export the readable part of damaged input")
 	o.trace.register(f)
@@ -112,15 +114,15 @@ func (o *exportOptions) run(cmd *cobra.Command, paths []string) error {
 	if len(o.tables) > 0 && o.onlyTraceTables() {
 		return o.writeTables(cmd, paths, profile.List{}, out)
 	}
-	opened, err := run.OpenExported(paths, cmd.ErrOrStderr())
+	opened, err := source.OpenExported(paths, cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
-	recorded, shows := opened.(*run.Run)
+	recorded, shows := opened.(*source.Run)
 	if !shows {
-		opened = run.WithProgress(cmd.ErrOrStderr(), "exporting", opened)
+		opened = source.WithProgress(cmd.ErrOrStderr(), "exporting", opened)
 	}
-	src, err := run.Intact(opened, o.skipDamaged, cmd.ErrOrStderr())
+	src, err := source.Intact(opened, o.skipDamaged, cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
@@ -133,13 +135,13 @@ func (o *exportOptions) run(cmd *cobra.Command, paths []string) error {
 	if o.output == "-" {
 		return o.writeTo(cmd.OutOrStdout(), src, out.Format)
 	}
-	files, err := run.Export(src, out)
+	files, err := export.Export(src, out)
 	return printFiles(cmd.OutOrStdout(), files, err)
 }
 
 // printFiles prints the names of the files of an export, or returns its error.
 func printFiles(w io.Writer, files []string, err error) error {
-	if r := (*run.DamagedError)(nil); errors.As(err, &r) {
+	if r := (*source.DamagedError)(nil); errors.As(err, &r) {
 		return r // without "write FILE: ", as not that file is damaged
 	}
 	for _, file := range files {
@@ -152,7 +154,7 @@ func printFiles(w io.Writer, files []string, err error) error {
 
 // writeTo reads all profiles before it writes, to find damage first, because output
 // to stdout cannot be undone.
-func (o *exportOptions) writeTo(w io.Writer, src *run.IntactSource, format *formats.Format) error {
+func (o *exportOptions) writeTo(w io.Writer, src *source.IntactSource, format *formats.Format) error {
 	if !o.skipDamaged && !src.Checked() {
 		if err := src.Each(func(*profile.Profile) error { return nil }); err != nil {
 			return err
@@ -163,7 +165,7 @@ func (o *exportOptions) writeTo(w io.Writer, src *run.IntactSource, format *form
 }
 
 // options checks the flags and returns the options of the export.
-func (o *exportOptions) options(cmd *cobra.Command, paths []string) (out run.ExportOptions, err error) {
+func (o *exportOptions) options(cmd *cobra.Command, paths []string) (out export.ExportOptions, err error) {
 	if o.format == "" {
 		return out, fmt.Errorf("no --format given: the formats are %s", exportFormats())
 	}
@@ -174,11 +176,11 @@ func (o *exportOptions) options(cmd *cobra.Command, paths []string) (out run.Exp
 	if err := onlyOfTraces(cmd); err != nil {
 		return out, err
 	}
-	out = run.ExportOptions{Format: format, Path: o.output, Partition: o.partition, Force: o.force}
+	out = export.ExportOptions{Format: format, Path: o.output, Partition: o.partition, Force: o.force}
 	switch {
 	case cmd.Flags().Changed("partition") && o.partition < 1:
 		return out, fmt.Errorf("--partition %d: a file has at least one rank", o.partition)
-	case o.partition > 0 && run.PerRank(format):
+	case o.partition > 0 && export.PerRank(format):
 		return out, fmt.Errorf("--partition: %s has a file for each rank already", format.Name)
 	case len(o.tables) > 0:
 		if err := o.checkTables(out); err != nil {
@@ -188,8 +190,8 @@ func (o *exportOptions) options(cmd *cobra.Command, paths []string) (out run.Exp
 		return out, errors.New("-o -: stdout takes one file, and these are several")
 	}
 	if out.Path == "" {
-		out.Path = run.DefaultExport(paths, format)
-		err = run.CheckDefaultOutput(out.Path)
+		out.Path = export.DefaultExport(paths, format)
+		err = rundir.CheckDefaultOutput(out.Path)
 	}
 	return out, err
 }
@@ -198,10 +200,10 @@ func (o *exportOptions) options(cmd *cobra.Command, paths []string) (out run.Exp
 const allTables = "all"
 
 // checkTables checks the flags of an export of several tables.
-func (o *exportOptions) checkTables(out run.ExportOptions) error {
+func (o *exportOptions) checkTables(out export.ExportOptions) error {
 	for _, name := range o.tables {
-		if name != allTables && !slices.Contains(run.Tables, name) {
-			return fmt.Errorf("--tables: no table %q: the tables are %s, and %s", name, strings.Join(run.Tables, ", "), allTables)
+		if name != allTables && !slices.Contains(export.Tables, name) {
+			return fmt.Errorf("--tables: no table %q: the tables are %s, and %s", name, strings.Join(export.Tables, ", "), allTables)
 		}
 	}
 	switch {
@@ -214,7 +216,7 @@ func (o *exportOptions) checkTables(out run.ExportOptions) error {
 }
 
 // writeTables writes several tables of a run.
-func (o *exportOptions) writeTables(cmd *cobra.Command, paths []string, src profile.Source, out run.ExportOptions) error {
+func (o *exportOptions) writeTables(cmd *cobra.Command, paths []string, src profile.Source, out export.ExportOptions) error {
 	if o.output == "" {
 		out.Path = filepath.Join(filepath.Dir(out.Path), "tables")
 	}
@@ -222,51 +224,51 @@ func (o *exportOptions) writeTables(cmd *cobra.Command, paths []string, src prof
 	if err != nil {
 		return err
 	}
-	files, err := run.ExportTables(tables, src, jobs, out)
+	files, err := export.ExportTables(tables, src, jobs, out)
 	return printFiles(cmd.OutOrStdout(), files, err)
 }
 
 // onlyTraceTables reports whether all tables are made from a trace.
 func (o *exportOptions) onlyTraceTables() bool {
-	return !slices.ContainsFunc(o.tables, func(name string) bool { return !run.TraceTable(name) })
+	return !slices.ContainsFunc(o.tables, func(name string) bool { return !export.TraceTable(name) })
 }
 
 // tracedJobs returns the tables to write, and the traced jobs if a table needs
 // them.
-func (o *exportOptions) tracedJobs(log io.Writer, paths []string) (tables []string, jobs []run.TracedJob, err error) {
+func (o *exportOptions) tracedJobs(log io.Writer, paths []string) (tables []string, jobs []export.TracedJob, err error) {
 	tables = o.tables
 	all := slices.Contains(tables, allTables)
 	if all {
-		tables = run.Tables
+		tables = export.Tables
 	}
-	if !slices.ContainsFunc(tables, run.TraceTable) {
+	if !slices.ContainsFunc(tables, export.TraceTable) {
 		return tables, nil, nil
 	}
 	untraced := oneRun(paths)
-	if dir := run.Dir(paths[0]); untraced == nil && len(dir.TraceFiles()) == 0 && (!dir.Untraced() || dir.Writable() == nil) {
+	if dir := rundir.Dir(paths[0]); untraced == nil && len(dir.TraceFiles()) == 0 && (!dir.Untraced() || dir.Writable() == nil) {
 		_, untraced = openTraces(log, dir)
 	}
 	if untraced != nil {
 		if all {
-			warn(log, fmt.Sprintf("no tables %s and %s: %v", run.TableEvents, run.TableWaits, untraced))
-			return slices.DeleteFunc(slices.Clone(tables), run.TraceTable), nil, nil
+			warn(log, fmt.Sprintf("no tables %s and %s: %v", export.TableEvents, export.TableWaits, untraced))
+			return slices.DeleteFunc(slices.Clone(tables), export.TraceTable), nil, nil
 		}
 		return nil, nil, untraced
 	}
-	jobs, err = openJobs(log, run.Dir(paths[0]), slices.Contains(tables, run.TableWaits))
+	jobs, err = openJobs(log, rundir.Dir(paths[0]), slices.Contains(tables, export.TableWaits))
 	return tables, jobs, err
 }
 
 // openJobs opens the traces of a run, and analyses them if the waits are needed.
-func openJobs(log io.Writer, dir run.Dir, withWaits bool) (jobs []run.TracedJob, err error) {
+func openJobs(log io.Writer, dir rundir.Dir, withWaits bool) (jobs []export.TracedJob, err error) {
 	traces, err := openTraces(log, dir)
 	if err != nil {
 		return nil, err
 	}
 	for _, job := range trace.Jobs(traces) {
-		one := run.TracedJob{Run: job[0].Trace().Run, Sources: job}
+		one := export.TracedJob{Run: job[0].Trace().Run, Sources: job}
 		if withWaits {
-			o := analyzeOptions{waits: run.TableWaits} // to be collected
+			o := analyzeOptions{waits: export.TableWaits} // to be collected
 			if _, one.Waits, err = o.analyze(log, job); err != nil {
 				return nil, err
 			}

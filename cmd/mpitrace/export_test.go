@@ -10,7 +10,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/formats/table/tabletest"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -33,7 +33,7 @@ func mergedRun(t *testing.T, name string, ps profile.List) {
 	if err := os.Mkdir(name, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	writeMerged(t, run.Dir(name), ps)
+	writeMerged(t, rundir.Dir(name), ps)
 }
 
 // The examples in the help must work, one after the other.

@@ -17,7 +17,9 @@ import (
 	"github.com/mpitrace/mpitrace/formats"
 	"github.com/mpitrace/mpitrace/formats/perfetto"
 	"github.com/mpitrace/mpitrace/formats/tracefile"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/export"
+	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -76,11 +78,11 @@ func (o *exportOptions) runTrace(cmd *cobra.Command, paths []string) error {
 	path := o.output
 	if path == "" {
 		path = filepath.Join(paths[0], "trace"+format.extension)
-		if err := run.CheckDefaultOutput(path); err != nil {
+		if err := rundir.CheckDefaultOutput(path); err != nil {
 			return err
 		}
 	}
-	srcs, err := openTraces(cmd.ErrOrStderr(), run.Dir(paths[0]))
+	srcs, err := openTraces(cmd.ErrOrStderr(), rundir.Dir(paths[0]))
 	if err != nil {
 		return err
 	}
@@ -99,12 +101,12 @@ func (o *exportOptions) runTrace(cmd *cobra.Command, paths []string) error {
 	}
 	bar := text.StartProgress(cmd.ErrOrStderr(), "exporting", passes*int(eventsOf(srcs)))
 	defer bar.Done()
-	srcs = run.EventsWithProgress(bar, srcs)
+	srcs = source.EventsWithProgress(bar, srcs)
 	write := func(w io.Writer) error { return format.write(w, srcs, o.trace.shown) }
 	if toStdout {
 		return o.traceToStdout(cmd.OutOrStdout(), srcs, format, write)
 	}
-	if err := run.WriteOutput(path, o.force, write); err != nil {
+	if err := export.WriteOutput(path, o.force, write); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(cmd.OutOrStdout(), path)

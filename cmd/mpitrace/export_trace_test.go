@@ -8,7 +8,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/tracefile"
 	"github.com/mpitrace/mpitrace/formats/tracefile/eventstest"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 )
 
 // traced writes the traces of four ranks into a run directory. Each rank sends
@@ -21,7 +21,7 @@ func traced(t *testing.T, name string) {
 		p.Add(eventstest.Call("Init", start, start+1000),
 			eventstest.Send("Send", start+1_000_000, start+1_000_400, int32(rank+1)%4, 100, 1),
 			eventstest.Recv("Recv", start+1_000_400, start+1_001_000, int32(rank+3)%4, 100, 1))
-		f, err := os.Create(run.Dir(name).TraceFile(rank))
+		f, err := os.Create(rundir.Dir(name).TraceFile(rank))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +75,7 @@ func TestExportOfTrace(t *testing.T) {
 func TestExportOfDamagedTrace(t *testing.T) {
 	exported(t, "run")
 	traced(t, "run")
-	file := run.Dir("run").TraceFile(2)
+	file := rundir.Dir("run").TraceFile(2)
 	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

@@ -10,14 +10,14 @@ import (
 	"testing"
 
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/tests/synth"
 )
 
 // wholeRun makes a run directory of two ranks, with a file of each kind.
-func wholeRun(t *testing.T) run.Dir {
+func wholeRun(t *testing.T) rundir.Dir {
 	t.Helper()
-	dir := run.Dir(writeTraces(t, synth.NewHalo(2, 3)))
+	dir := rundir.Dir(writeTraces(t, synth.NewHalo(2, 3)))
 	if err := os.Mkdir(dir.Recordings(), 0o777); err != nil {
 		t.Fatal(err)
 	}

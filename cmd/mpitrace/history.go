@@ -15,7 +15,8 @@ import (
 	"github.com/mpitrace/mpitrace/internal/history"
 	"github.com/mpitrace/mpitrace/internal/report"
 	"github.com/mpitrace/mpitrace/internal/report/page"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/internal/trace"
 )
@@ -143,7 +144,7 @@ func readHistory(log io.Writer, dirs []string) (*history.History, error) {
 	h := &history.History{}
 	seen := map[string]bool{}
 	for _, dir := range dirs {
-		found, errs := run.List(dir)
+		found, errs := source.List(dir)
 		for _, err := range errs {
 			h.Skipped = append(h.Skipped, history.Skipped{Dir: dir, Why: err.Error(), Damaged: true})
 		}
@@ -172,8 +173,8 @@ func readHistory(log io.Writer, dirs []string) (*history.History, error) {
 
 // addRun adds the jobs of a run. It returns why the run is left out, nil if it is not.
 func addRun(log io.Writer, h *history.History, path string) *history.Skipped {
-	dir, now := run.Dir(path), time.Now()
-	opened, err := dir.Open(run.Whole, log)
+	dir, now := rundir.Dir(path), time.Now()
+	opened, err := source.Open(dir, source.Whole, log)
 	if err != nil {
 		return &history.Skipped{Dir: path, Why: err.Error(), Damaged: true}
 	}
@@ -183,14 +184,14 @@ func addRun(log io.Writer, h *history.History, path string) *history.Skipped {
 	if len(opened.Jobs) == 0 {
 		return &history.Skipped{Dir: path, Why: "nothing was recorded"}
 	}
-	opened.Symbolize(dir.Known()) // call sites without names stay addresses, as in report
+	opened.Symbolize(source.Known(dir)) // call sites without names stay addresses, as in report
 	kept := &keptAnalysis{}
 	if found := readAnalysis(dir); found != nil {
 		kept = found
 	}
 	var jobs []*history.Run
 	for i, src := range opened.Jobs {
-		r, s, err := history.RunOf(run.LiveSource{Of: src, Read: now, Ended: opened.Ended()}, aggregate.Options{MustAgree: settingsThatAgree()})
+		r, s, err := history.RunOf(source.LiveSource{Of: src, Read: now, Ended: opened.Ended()}, aggregate.Options{MustAgree: settingsThatAgree()})
 		if err != nil {
 			return &history.Skipped{Dir: path, Why: err.Error(), Damaged: true}
 		}
@@ -226,7 +227,7 @@ func (k *keptAnalysis) of(job string) *trace.Result {
 func compareRuns(a, b *history.Run) (*aggregate.Diff, error) {
 	var sides [2]*aggregate.Compared
 	for i, r := range []*history.Run{a, b} {
-		opened, err := run.OpenCompared(r.Dir, io.Discard) // warnings were printed before
+		opened, err := source.OpenCompared(r.Dir, io.Discard) // warnings were printed before
 		if err != nil {
 			return nil, err
 		}

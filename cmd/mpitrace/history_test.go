@@ -15,7 +15,7 @@ import (
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/internal/history"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/tests/synth"
 )
 
@@ -30,13 +30,13 @@ func versionOf(id string, start time.Duration, share float64) synth.Scaling {
 // ranks, which keeps the names of call sites.
 func writeRun(t *testing.T, dir string, s synth.Scaling, ranks int) string {
 	t.Helper()
-	d := run.Dir(dir)
+	d := rundir.Dir(dir)
 	if err := os.MkdirAll(d.Recordings(), 0o777); err != nil {
 		t.Fatal(err)
 	}
 	job := s.Job(ranks)
 	if ranks > 2 {
-		if err := d.WriteInfo(&run.Info{Jobs: []run.JobInfo{}}); err != nil {
+		if err := d.WriteInfo(&rundir.Info{Jobs: []rundir.JobInfo{}}); err != nil {
 			t.Fatal(err)
 		}
 		f, err := os.Create(d.Profile())

@@ -8,8 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mpitrace/mpitrace/internal/export"
 	"github.com/mpitrace/mpitrace/internal/launch"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/interpose"
@@ -18,7 +20,7 @@ import (
 // job is a command that is run and recorded.
 type job struct {
 	launch.RecordedCommand
-	formats []run.Format
+	formats []export.Format
 	merged  bool // the job ended without an interruption, and its recordings were read
 }
 
@@ -57,19 +59,19 @@ func (j *job) showUnfinished() {
 
 // merge reads the recordings and writes the merged files. If only the writing
 // fails, it returns both the run and the error.
-func (j *job) merge() (*run.Run, error) {
-	opened, err := j.Dir.Open(run.Whole, j.Log)
+func (j *job) merge() (*source.Run, error) {
+	opened, err := source.Open(j.Dir, source.Whole, j.Log)
 	if err != nil {
 		return nil, err
 	}
 	warn(j.Log, opened.Damaged...)
-	warn(j.Log, opened.Symbolize(j.Dir.Known())...)
-	return opened, j.Dir.Merge(opened, j.formats, j.Info, trace.EstimateClocks)
+	warn(j.Log, opened.Symbolize(source.Known(j.Dir))...)
+	return opened, export.Merge(j.Dir, opened, j.formats, j.Info, trace.EstimateClocks)
 }
 
 // show prints the summaries of the jobs, and reports whether their recordings
 // are complete.
-func (j *job) show(opened *run.Run, missing []string) (complete bool, err error) {
+func (j *job) show(opened *source.Run, missing []string) (complete bool, err error) {
 	found, err := summarize(opened, scratchFor(j.Dir, opened), time.Now(), false)
 	if err != nil {
 		return false, err
@@ -120,11 +122,11 @@ func (j *job) finish(status launch.Status) error {
 
 // missing returns what was not recorded in addition to the jobs' own problems. If
 // there is no job, it prints the reason.
-func (j *job) missing(opened *run.Run, status launch.Status) []string {
+func (j *job) missing(opened *source.Run, status launch.Status) []string {
 	unrecorded, wrongMPI := j.unrecorded(opened), j.Dir.WrongMPI()
 	if len(opened.Jobs) > 0 {
 		warnIncomplete(j.Log, j.Dir.LostText(j.Info))
-		return missingText(wrongMPI, unrecorded, j.Dir.LostEventsText(&opened.Traced))
+		return missingText(wrongMPI, unrecorded, export.LostEventsText(j.Dir, &opened.Traced))
 	}
 	why := j.WhyNothingRecorded(status)
 	switch {
@@ -147,7 +149,7 @@ func (j *job) missing(opened *run.Run, status launch.Status) []string {
 }
 
 // printFiles prints where the recordings and the merged files are.
-func (j *job) printFiles(opened *run.Run, left []run.Left, notMerged error) {
+func (j *job) printFiles(opened *source.Run, left []rundir.Left, notMerged error) {
 	for _, dir := range j.Dir.NestedRuns() {
 		warn(j.Log, "another `mpitrace run` in the command recorded into "+dir)
 	}
@@ -163,7 +165,7 @@ func (j *job) printFiles(opened *run.Run, left []run.Left, notMerged error) {
 // unrecorded returns a text with the MPI functions that the programs of the
 // command import and the library does not intercept. It is empty if there are
 // none.
-func (j *job) unrecorded(opened *run.Run) string {
+func (j *job) unrecorded(opened *source.Run) string {
 	programs, library := j.Command.Files(), cmp.Or(j.Dispatcher, j.Library)
 	loaded := [][]string{programs}
 	if len(opened.Jobs) > 0 {
@@ -201,7 +203,7 @@ func firstFew(names []string, most int) string {
 
 // missingText returns what a run lacks in addition to its jobs' own problems. others are
 // texts, some of which may be empty.
-func missingText(programs []run.WrongMPI, others ...string) []string {
+func missingText(programs []rundir.WrongMPI, others ...string) []string {
 	var missing []string
 	for _, p := range programs {
 		missing = append(missing, p.Advice())

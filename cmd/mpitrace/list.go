@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
@@ -37,7 +37,7 @@ reached MPI_Finalize, and "unfinished" that some did not, or not yet.`,
 }
 
 func list(cmd *cobra.Command, dir string, asJSON bool) error {
-	runs, errs := run.List(dir)
+	runs, errs := source.List(dir)
 	if err := errors.Join(errs...); err != nil && len(runs) == 0 {
 		return usage(err)
 	}
@@ -45,8 +45,8 @@ func list(cmd *cobra.Command, dir string, asJSON bool) error {
 		warn(cmd.ErrOrStderr(), fmt.Errorf("left out: %w", err))
 	}
 	if asJSON {
-		return text.WriteJSON(cmd.OutOrStdout(), append([]run.Entry{}, runs...)) // [] if there are none
+		return text.WriteJSON(cmd.OutOrStdout(), append([]source.Entry{}, runs...)) // [] if there are none
 	}
-	run.WriteList(cmd.OutOrStdout(), runs, textOptions().ASCII)
+	source.WriteList(cmd.OutOrStdout(), runs, textOptions().ASCII)
 	return nil
 }

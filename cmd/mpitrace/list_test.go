@@ -9,7 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/source"
 )
 
 // TestList requires one line for each run in a directory, the latest first,
@@ -17,16 +18,16 @@ import (
 func TestList(t *testing.T) {
 	dir := t.TempDir()
 	killed, failed, day := 137, 3, time.Date(2026, 1, 2, 15, 4, 5, 0, time.Local)
-	for name, info := range map[string]run.Info{
+	for name, info := range map[string]rundir.Info{
 		"killed": {Start: day, WallNs: 90e9, ExitStatus: &killed,
-			Jobs: []run.JobInfo{{Program: "app", Size: 64, Library: "Open MPI v4.1.4, package: x"}}},
+			Jobs: []rundir.JobInfo{{Program: "app", Size: 64, Library: "Open MPI v4.1.4, package: x"}}},
 		"script": {Start: day.Add(time.Hour), WallNs: 1500e6, ExitStatus: &failed, MPI: map[string]any{"flavour": "mpich", "version": "4.0.2"},
-			Jobs: []run.JobInfo{{Program: "app-job1", Size: 2}, {Program: "app-job2", Size: 4}}},
+			Jobs: []rundir.JobInfo{{Program: "app-job1", Size: 2}, {Program: "app-job2", Size: 4}}},
 	} {
 		if err := os.Mkdir(filepath.Join(dir, name), 0o777); err != nil {
 			t.Fatal(err)
 		}
-		if err := run.Dir(filepath.Join(dir, name)).WriteInfo(&info); err != nil {
+		if err := rundir.Dir(filepath.Join(dir, name)).WriteInfo(&info); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -55,7 +56,7 @@ func TestList(t *testing.T) {
 			t.Errorf("line %d: %q, want %s", i, lines[i], want)
 		}
 	}
-	var runs []run.Entry
+	var runs []source.Entry
 	if got := call("list", "--json", "killed"); json.Unmarshal([]byte(got.stdout), &runs) != nil || len(runs) != 1 ||
 		*runs[0].ExitStatus != 137 || runs[0].WallNs != 90e9 || runs[0].Jobs[0].Size != 64 {
 		t.Errorf("got %+v", got)

@@ -16,7 +16,7 @@ import (
 	"github.com/mpitrace/mpitrace/formats"
 	"github.com/mpitrace/mpitrace/internal/commandline"
 	"github.com/mpitrace/mpitrace/internal/report"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/settings"
 	"github.com/mpitrace/mpitrace/internal/text"
 )
@@ -81,7 +81,7 @@ func execute(args []string, in io.Reader, out, errs io.Writer) int {
 // printError prints an error, if it has a text, and returns its exit status.
 func printError(w io.Writer, err error) int {
 	e := &exit{exitError, err}
-	if errors.As(err, new(*run.InputError)) || errors.As(err, new(*formats.UnknownError)) {
+	if errors.As(err, new(*rundir.InputError)) || errors.As(err, new(*formats.UnknownError)) {
 		e.code = exitUsage
 	}
 	errors.As(err, &e)
@@ -158,7 +158,7 @@ func completeArguments(root *cobra.Command) {
 	runs := map[string]int{"analyze": 1, "collect": 1, "diff": 2, "export": 1, "history": 100, "list": 1, "merge": 1, "reorder": 1, "report": 1, "status": 1, "timeline": 1, "view": 1}
 	for _, cmd := range root.Commands() {
 		if most := runs[cmd.Name()]; most > 0 {
-			cmd.ValidArgsFunction = commandline.CompleteRuns(most, func(dir string) bool { return run.Dir(dir).Used() })
+			cmd.ValidArgsFunction = commandline.CompleteRuns(most, func(dir string) bool { return rundir.Dir(dir).Used() })
 		} else if cmd.Name() == "config" {
 			cmd.ValidArgsFunction = func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 				names := slices.DeleteFunc(settings.Names(), func(name string) bool { return !strings.HasPrefix(name, typed) })

@@ -17,7 +17,8 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/interpose"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/testenv"
@@ -123,7 +124,7 @@ type loaded struct {
 // load reads the jobs of a run directory.
 func load(t *testing.T, dir string) []loaded {
 	t.Helper()
-	opened, err := run.Dir(dir).Open(run.Whole, nil)
+	opened, err := source.Open(rundir.Dir(dir), source.Whole, nil)
 	if err != nil || len(opened.Damaged) > 0 {
 		t.Fatalf("load %s: %v %v", dir, err, opened.Damaged)
 	}

@@ -11,8 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mpitrace/mpitrace/internal/export"
 	"github.com/mpitrace/mpitrace/internal/launch"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/tasks"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/internal/trace"
@@ -45,7 +47,7 @@ launcher's environment variables. --part sets it for launchers that are not know
 			if err != nil {
 				return usage(err)
 			}
-			return mergeShare(cmd.ErrOrStderr(), run.Dir(args[0]), share)
+			return mergeShare(cmd.ErrOrStderr(), rundir.Dir(args[0]), share)
 		},
 	}
 	cmd.Flags().StringVar(&part, "part", "", "begin with part I of K equal parts, from 0, as `I/K`")
@@ -73,16 +75,16 @@ func shareOf(part string) (tasks.Share, error) {
 
 // mergeShare does a share of the merge of a run. Of several processes, only the
 // one that ends the merge reports it.
-func mergeShare(log io.Writer, dir run.Dir, share tasks.Share) error {
+func mergeShare(log io.Writer, dir rundir.Dir, share tasks.Share) error {
 	if err := dir.Foreign(); err != nil {
 		return fmt.Errorf("%w; mpitrace report shows the run without merging it", err)
 	}
-	info := func() (*run.Info, error) {
+	info := func() (*rundir.Info, error) {
 		info, err := dir.ReadInfo()
 		info.Version = versionString()
 		return info, err
 	}
-	merged, err := dir.MergeShare(share, log, info, trace.EstimateClocks)
+	merged, err := export.MergeShare(dir, share, log, info, trace.EstimateClocks)
 	if merged != nil {
 		warn(log, merged.Problems...)
 		warn(log, merged.Traced.Text()...)
@@ -96,8 +98,8 @@ func mergeShare(log io.Writer, dir run.Dir, share tasks.Share) error {
 }
 
 // openRun opens a run directory and warns of damage in it.
-func openRun(log io.Writer, dir run.Dir) (*run.Run, error) {
-	opened, err := dir.OpenJobs(run.Whole, log)
+func openRun(log io.Writer, dir rundir.Dir) (*source.Run, error) {
+	opened, err := source.OpenJobs(dir, source.Whole, log)
 	if err == nil {
 		warn(log, opened.Damaged...)
 	}
@@ -108,7 +110,7 @@ func openRun(log io.Writer, dir run.Dir) (*run.Run, error) {
 // files, or if files in other formats are to be written. If this user cannot or
 // must not write into the directory, it leaves it unchanged and returns an error
 // for which isReadOnly is true.
-func mergeIfStale(dir run.Dir, opened *run.Run, formats []run.Format) error {
+func mergeIfStale(dir rundir.Dir, opened *source.Run, formats []export.Format) error {
 	if !dir.Stale() && len(formats) == 0 {
 		return nil
 	}
@@ -120,7 +122,7 @@ func mergeIfStale(dir run.Dir, opened *run.Run, formats []run.Format) error {
 		return err
 	}
 	info.Version = versionString()
-	return dir.Merge(opened, formats, info, trace.EstimateClocks)
+	return export.Merge(dir, opened, formats, info, trace.EstimateClocks)
 }
 
 // isReadOnly reports whether a file was not written because this user may not.

@@ -8,14 +8,14 @@ import (
 	"testing"
 
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/tests/synth"
 )
 
 // recordedRing makes a run directory with the recordings of a job.
-func recordedRing(t *testing.T, ranks int) run.Dir {
+func recordedRing(t *testing.T, ranks int) rundir.Dir {
 	t.Helper()
-	dir, err := run.Create(filepath.Join(t.TempDir(), "run"))
+	dir, err := rundir.Create(filepath.Join(t.TempDir(), "run"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestMergeUsage(t *testing.T) {
 			t.Errorf("%q: %+v", args, got)
 		}
 	}
-	if _, err := os.Stat(run.Dir(dir).Profile()); err == nil {
+	if _, err := os.Stat(rundir.Dir(dir).Profile()); err == nil {
 		t.Error("something was merged")
 	}
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/interpose/layout"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/testenv"
@@ -204,9 +204,9 @@ func exportedAs(dir string) (a answer, err error) {
 
 // matrixOf reads a run as profile2mat does, which refuses damage and names missing ranks.
 func matrixOf(dir string) (a answer, err error) {
-	var damage run.DamageList
-	in := run.TrafficReader{Log: io.Discard, Stdin: strings.NewReader(""), Selection: &matrix.Selection{}, Damage: &damage, Warn: func(error) {},
-		Use: func(j *run.Traffic) error {
+	var damage source.DamageList
+	in := source.TrafficReader{Log: io.Discard, Stdin: strings.NewReader(""), Selection: &matrix.Selection{}, Damage: &damage, Warn: func(error) {},
+		Use: func(j *source.Traffic) error {
 			if missing := j.Missing(); missing.Len() > 0 {
 				a.told = "nothing from " + missing.String()
 			}

@@ -7,8 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mpitrace/mpitrace/internal/export"
 	"github.com/mpitrace/mpitrace/internal/report/page"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 )
 
 // pageOptions are the flags of commands that write a page.
@@ -34,12 +35,12 @@ func (o *pageOptions) check(cmd *cobra.Command) error {
 	case o.file == "":
 		return nil
 	}
-	return run.CheckOutput(o.file, o.force)
+	return export.CheckOutput(o.file, o.force)
 }
 
 // write writes a page, and names it on stderr.
 func (o *pageOptions) write(cmd *cobra.Command, p *page.Page) error {
-	if err := run.WriteOutput(o.file, o.force, func(w io.Writer) error { return page.Write(w, p) }); err != nil {
+	if err := export.WriteOutput(o.file, o.force, func(w io.Writer) error { return page.Write(w, p) }); err != nil {
 		return err
 	}
 	warn(cmd.ErrOrStderr(), "the page is "+o.file)
@@ -51,7 +52,7 @@ func made() page.Made {
 }
 
 // page returns the page of a run.
-func (s summaries) page(dir run.Dir, missing []string, source bool) (*page.Page, error) {
+func (s summaries) page(dir rundir.Dir, missing []string, source bool) (*page.Page, error) {
 	info, _ := dir.ReadInfo() // empty on an error, which was already reported
 	p := page.NewReport(made(), info, missing)
 	for i, job := range s.whole {

@@ -14,7 +14,7 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/internal/patterns"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/tests/synth"
 )
 
@@ -26,7 +26,7 @@ func TestReportPatterns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := run.Dir(t.TempDir())
+	dir := rundir.Dir(t.TempDir())
 	if err := os.MkdirAll(dir.Recordings(), 0o777); err != nil {
 		t.Fatal(err)
 	}

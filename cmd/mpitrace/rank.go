@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mpitrace/mpitrace/internal/launch"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/settings"
 )
 
@@ -25,7 +25,7 @@ func newRank() *cobra.Command {
 			if r.Settings, err = settings.ParseWords(words); err != nil {
 				return usage(err)
 			}
-			r.Flavour = run.Flavour(flavour)
+			r.Flavour = rundir.Flavour(flavour)
 			if err := r.Exec(argv, path, cmd.ErrOrStderr()); err != nil {
 				return &exit{exitNotFound, err}
 			}

@@ -16,10 +16,11 @@ import (
 	"github.com/mpitrace/mpitrace/formats/matrixfile"
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/internal/commandline"
+	"github.com/mpitrace/mpitrace/internal/export"
 	"github.com/mpitrace/mpitrace/internal/placement"
 	"github.com/mpitrace/mpitrace/internal/plot"
 	"github.com/mpitrace/mpitrace/internal/report"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -163,7 +164,7 @@ func (o *reorderOptions) checkFiles(changed func(flag string) bool) error {
 		if path == "" {
 			continue
 		}
-		if err := run.CheckOutput(path, o.force); err != nil {
+		if err := export.CheckOutput(path, o.force); err != nil {
 			return err
 		}
 	}
@@ -233,7 +234,7 @@ func (o *reorderOptions) run(cmd *cobra.Command, path string) error {
 
 // placedJob is what is read of a job.
 type placedJob struct {
-	*run.Traffic
+	*source.Traffic
 	processes []placement.Process
 	killed    []int  // ranks that ended without MPI_Finalize
 	library   string // MPI library
@@ -243,12 +244,12 @@ type placedJob struct {
 // jobs reads the job or the jobs.
 func (o *reorderOptions) jobs(path string, stdin io.Reader, log io.Writer) ([]*placedJob, error) {
 	var jobs []*placedJob
-	var damage run.DamageList
+	var damage source.DamageList
 	next, count := &placedJob{}, 0
-	in := run.TrafficReader{Log: log, Stdin: stdin, Selection: &o.selection.Selection, Hosts: true, Damage: &damage,
+	in := source.TrafficReader{Log: log, Stdin: stdin, Selection: &o.selection.Selection, Hosts: true, Damage: &damage,
 		Warn: func(err error) { warn(log, err) },
 		Each: next.add,
-		Use: func(t *run.Traffic) error {
+		Use: func(t *source.Traffic) error {
 			if count++; o.job == 0 || o.job == count {
 				jobs = append(jobs, &placedJob{t, next.processes, next.killed, next.library, next.command})
 			}
@@ -359,7 +360,7 @@ func (o *reorderOptions) write(a *reordered) error {
 		if format == nil {
 			return usage(fmt.Errorf("choose a --format for -o: the run's MPI, %q, has no default", a.job.library))
 		}
-		err := run.WriteOutput(o.output, o.force, func(w io.Writer) error { return format.Write(w, a.topology, a.Slot) })
+		err := export.WriteOutput(o.output, o.force, func(w io.Writer) error { return format.Write(w, a.topology, a.Slot) })
 		if err != nil {
 			return err
 		}
@@ -374,7 +375,7 @@ func (o *reorderOptions) write(a *reordered) error {
 	}
 	pair := &plot.Pair{Left: o.heatmap(a, name, before), Right: o.heatmap(a, placement.BestFound, a.Slot)}
 	draw := pictures[strings.ToLower(filepath.Ext(o.plot))]
-	return run.WriteOutput(o.plot, o.force, func(w io.Writer) error { return draw(pair, w) })
+	return export.WriteOutput(o.plot, o.force, func(w io.Writer) error { return draw(pair, w) })
 }
 
 // pictures are the formats of --plot, by the extension of the file.

@@ -16,7 +16,8 @@ import (
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/internal/findings"
 	"github.com/mpitrace/mpitrace/internal/placement"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/synth"
 )
@@ -318,7 +319,7 @@ func TestReportNamesBestOrder(t *testing.T) {
 	if flat := strings.Join(strings.Fields(got.stdout), " "); !strings.Contains(flat, want) || !strings.Contains(flat, "`mpitrace reorder RUN` finds this order") {
 		t.Errorf("no %q in\n%s", want, got.stdout)
 	}
-	opened, err := run.Dir(dir).Open(run.Whole, nil)
+	opened, err := source.Open(rundir.Dir(dir), source.Whole, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,9 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/commandline"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/export"
+	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
@@ -57,10 +59,10 @@ and, for a traced run, a timeline. It needs no other file and no network.`,
 			if err := o.page.check(cmd); err != nil {
 				return usage(err)
 			}
-			if err := run.Dir(args[0]).Foreign(); err != nil && o.page.source {
+			if err := rundir.Dir(args[0]).Foreign(); err != nil && o.page.source {
 				return usage(fmt.Errorf("--source: %w, and its recordings may name any file: only its owner can show sources", err))
 			}
-			return o.run(cmd, run.Dir(args[0]))
+			return o.run(cmd, rundir.Dir(args[0]))
 		},
 	}
 	f := cmd.Flags()
@@ -71,21 +73,21 @@ and, for a traced run, a timeline. It needs no other file and no network.`,
 	addPage(cmd, &o.page)
 	f.BoolVar(&o.page.source, "source", false, "with --html: show the lines of source around call sites, which the page then contains")
 	f.StringSliceVar(&o.formats, "format", nil, "also write one file per rank: `prof`, arrow")
-	commandline.CompleteFlag(cmd, "format", string(run.Prof), string(run.Arrow))
+	commandline.CompleteFlag(cmd, "format", string(export.Prof), string(export.Arrow))
 	return cmd
 }
 
-func (o *reportOptions) run(cmd *cobra.Command, dir run.Dir) error {
-	formats, err := run.ParseFormats(o.formats)
+func (o *reportOptions) run(cmd *cobra.Command, dir rundir.Dir) error {
+	formats, err := export.ParseFormats(o.formats)
 	if err != nil {
 		return usage(err)
 	}
 	log, now := cmd.ErrOrStderr(), time.Now()
-	depth := run.OnceIfMany
+	depth := source.OnceIfMany
 	if len(formats) > 0 {
-		depth = run.Whole
+		depth = source.Whole
 	}
-	opened, err := dir.OpenJobs(depth, log)
+	opened, err := source.OpenJobs(dir, depth, log)
 	if err != nil {
 		return err
 	}
@@ -108,7 +110,7 @@ func (o *reportOptions) run(cmd *cobra.Command, dir run.Dir) error {
 		}
 		found.useTraced(traced)
 	}
-	missing := append(missingText(dir.WrongMPI(), dir.LostEventsText(&opened.Traced)), found.unrecordedChildren(dir)...)
+	missing := append(missingText(dir.WrongMPI(), export.LostEventsText(dir, &opened.Traced)), found.unrecordedChildren(dir)...)
 	if o.page.file != "" {
 		made, err := found.page(dir, missing, o.page.source)
 		if err != nil {
@@ -130,7 +132,7 @@ func (o *reportOptions) run(cmd *cobra.Command, dir run.Dir) error {
 	return found.writeText(cmd.OutOrStdout(), options)
 }
 
-func (o *reportOptions) summarize(dir run.Dir, opened *run.Run, read time.Time) (summaries, error) {
+func (o *reportOptions) summarize(dir rundir.Dir, opened *source.Run, read time.Time) (summaries, error) {
 	scratch := scratchFor(dir, opened)
 	if o.rank >= 0 {
 		return summarizeRank(opened, scratch, read, o.rank)
@@ -143,7 +145,7 @@ func (o *reportOptions) summarize(dir run.Dir, opened *run.Run, read time.Time) 
 // fails, the recordings can still be read: the directory may belong to another user.
 // unmerged reports whether there are events that are not in the traces because this user
 // cannot or must not write into the directory.
-func (o *reportOptions) merge(log io.Writer, dir run.Dir, opened *run.Run, formats []run.Format) (unmerged bool) {
+func (o *reportOptions) merge(log io.Writer, dir rundir.Dir, opened *source.Run, formats []export.Format) (unmerged bool) {
 	info, err := dir.ReadInfo()
 	if err != nil {
 		warn(log, fmt.Errorf("%w; continuing without it, and without merging", err))
@@ -164,13 +166,13 @@ func (o *reportOptions) merge(log io.Writer, dir run.Dir, opened *run.Run, forma
 	if err != nil {
 		warn(log, fmt.Errorf("not merged: %w", err))
 	}
-	warn(log, dir.MergedText(&opened.Traced)...)
+	warn(log, export.MergedText(dir, &opened.Traced)...)
 	suggestTraceCommands(log, dir, &opened.Traced)
 	return isReadOnly(err) && dir.Untraced()
 }
 
 // suggestMerge names the command that writes the merged files of a large run.
-func suggestMerge(log io.Writer, dir run.Dir) {
+func suggestMerge(log io.Writer, dir rundir.Dir) {
 	if dir.Writable() == nil && dir.Stale() {
 		warn(log, fmt.Sprintf("the merged files are not written: to write them: mpitrace merge %s", text.ShellQuote(string(dir))))
 	}

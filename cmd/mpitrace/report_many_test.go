@@ -10,7 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/synth"
@@ -20,13 +21,13 @@ import (
 // TestReportOfMany reports on more processes than are merged without being asked. The sums of
 // their pairs do not fit into the budget of memory.
 func TestReportOfMany(t *testing.T) {
-	const ranks = run.MostMerged + 240
+	const ranks = source.MostMerged + 240
 	percent, limit := debug.SetGCPercent(100), debug.SetMemoryLimit(-1) // which the report changes
 	defer debug.SetGCPercent(percent)
 	defer debug.SetMemoryLimit(limit)
 	temporary := t.TempDir()
 	t.Setenv("TMPDIR", temporary)
-	dir, err := run.CreateAt(filepath.Join(t.TempDir(), "run"))
+	dir, err := rundir.CreateAt(filepath.Join(t.TempDir(), "run"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +69,7 @@ func TestReportOfMany(t *testing.T) {
 // TestRanksInJSON compares the JSON whose ranks are inserted one by one with what the encoder
 // makes of all at once.
 func TestRanksInJSON(t *testing.T) {
-	dir, err := run.CreateAt(filepath.Join(t.TempDir(), "run"))
+	dir, err := rundir.CreateAt(filepath.Join(t.TempDir(), "run"))
 	if err != nil {
 		t.Fatal(err)
 	}

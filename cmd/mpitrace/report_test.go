@@ -9,23 +9,25 @@ import (
 	"testing"
 
 	"github.com/mpitrace/mpitrace/formats/table"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/export"
+	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
 // merged makes a run directory of one rank, merged and without recordings.
-func merged(t *testing.T) run.Dir {
+func merged(t *testing.T) rundir.Dir {
 	t.Helper()
-	dir := run.Dir(t.TempDir())
+	dir := rundir.Dir(t.TempDir())
 	writeMerged(t, dir, profile.List{{Run: "a", Size: 1, Program: "/bin/app", State: profile.Finalized, Start: 1}})
 	return dir
 }
 
 // writeMerged writes profile.arrow and run.json, as a merge writes them.
-func writeMerged(t *testing.T, dir run.Dir, ps profile.List) {
+func writeMerged(t *testing.T, dir rundir.Dir, ps profile.List) {
 	t.Helper()
-	opened, err := run.OpenSource(ps, nil)
+	opened, err := source.OpenSource(ps, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +36,7 @@ func writeMerged(t *testing.T, dir run.Dir, ps profile.List) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	err = errors.Join(table.WriteProfile(f, opened), dir.Merge(opened, nil, new(run.Info), trace.EstimateClocks))
+	err = errors.Join(table.WriteProfile(f, opened), export.Merge(dir, opened, nil, new(rundir.Info), trace.EstimateClocks))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +63,7 @@ func TestReportWithDamagedInfo(t *testing.T) {
 
 func TestReportOfRecordings(t *testing.T) {
 	t.Chdir(t.TempDir())
-	recordings := run.Dir("twice").Recordings()
+	recordings := rundir.Dir("twice").Recordings()
 	if err := os.MkdirAll(recordings, 0o755); err != nil {
 		t.Fatal(err)
 	}

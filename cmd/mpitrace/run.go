@@ -11,8 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mpitrace/mpitrace/internal/export"
 	"github.com/mpitrace/mpitrace/internal/launch"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/settings"
 	"github.com/mpitrace/mpitrace/interpose"
 	"github.com/mpitrace/mpitrace/profile"
@@ -109,7 +110,7 @@ func (o *runOptions) newJob(cmd *cobra.Command, argv []string) (*job, error) {
 	if err != nil {
 		return nil, notFound(err)
 	}
-	formats, err := run.ParseFormats(o.Of("format").Elements())
+	formats, err := export.ParseFormats(o.Of("format").Elements())
 	if err != nil {
 		return nil, usage(err)
 	}
@@ -177,7 +178,7 @@ func (o *runOptions) checkTrace() error {
 // allowPhysical returns an error if --physical is given and the MPI does not
 // support it. If physical comes from the environment or a file, which apply to
 // all runs, it only warns, and the run continues without it.
-func (o *runOptions) allowPhysical(f run.Flavour, log io.Writer) error {
+func (o *runOptions) allowPhysical(f rundir.Flavour, log io.Writer) error {
 	v := o.Of("physical")
 	if !v.On() {
 		return nil
@@ -196,7 +197,7 @@ func (o *runOptions) allowPhysical(f run.Flavour, log io.Writer) error {
 
 // preparePhysical makes the directory for the files that the MPI library
 // writes.
-func (o *runOptions) preparePhysical(dir run.Dir) error {
+func (o *runOptions) preparePhysical(dir rundir.Dir) error {
 	if !o.Of("physical").On() {
 		return nil
 	}
@@ -210,13 +211,13 @@ func (o *runOptions) makeDirectory(j *job) (err error) {
 	}
 	if o.dir == "" {
 		j.NewDir = true
-		j.Dir, err = run.Create(run.Name(j.Command.Name(), launch.JobID(), time.Now()))
+		j.Dir, err = rundir.Create(rundir.Name(j.Command.Name(), launch.JobID(), time.Now()))
 		return err
 	}
 	_, missing := os.Lstat(o.dir)
 	j.NewDir = missing != nil
-	j.Dir, err = run.CreateAt(o.dir)
-	if errors.As(err, new(*run.ExistsError)) {
+	j.Dir, err = rundir.CreateAt(o.dir)
+	if errors.As(err, new(*rundir.ExistsError)) {
 		return usage(err)
 	}
 	return err
@@ -241,9 +242,9 @@ func (o *runOptions) rank(cmd *cobra.Command, argv []string, mark string) error 
 	}
 	name := o.dir
 	if name == "" {
-		name = run.Name(filepath.Base(profile.ProgramName(argv[0], argv)), launch.LaunchID(), time.Time{})
+		name = rundir.Name(filepath.Base(profile.ProgramName(argv[0], argv)), launch.LaunchID(), time.Time{})
 	}
-	dir, err := run.Share(name)
+	dir, err := rundir.Share(name)
 	if err == nil {
 		err = o.preparePhysical(dir)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/prof"
 	"github.com/mpitrace/mpitrace/formats/table"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -72,7 +72,7 @@ func checkFiles(t *testing.T, runDir, stem string) {
 
 func checkInfo(t *testing.T, runDir string) {
 	t.Helper()
-	info, err := run.Dir(runDir).ReadInfo()
+	info, err := rundir.Dir(runDir).ReadInfo()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func checkInfo(t *testing.T, runDir string) {
 
 func checkSpoolGone(t *testing.T, runDir string) {
 	t.Helper()
-	info, err := run.Dir(runDir).ReadInfo()
+	info, err := rundir.Dir(runDir).ReadInfo()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -309,7 +309,7 @@ func TestReportAfterRunWasKilled(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	checkRing(t, load(t, runDir)[0], 1, 100)
-	if info, err := run.Dir(runDir).ReadInfo(); err == nil && info.Spool != "" {
+	if info, err := rundir.Dir(runDir).ReadInfo(); err == nil && info.Spool != "" {
 		os.RemoveAll(info.Spool)
 	}
 }
@@ -327,7 +327,7 @@ func TestReportRank(t *testing.T) {
 	}
 	before := call("report", runDir)
 	// Without recordings, the summary comes from the merged file.
-	if err := os.RemoveAll(run.Dir(runDir).Recordings()); err != nil {
+	if err := os.RemoveAll(rundir.Dir(runDir).Recordings()); err != nil {
 		t.Fatal(err)
 	}
 	if after := call("report", runDir); after.stdout != before.stdout || after.code != 0 {
@@ -339,7 +339,7 @@ func TestDump(t *testing.T) {
 	m := mpis[1]
 	dir := t.TempDir()
 	sh(t, dir, "$mpitrace run -o run --no-report -- "+m.ring(t)+" 100")
-	files, err := run.Dir(filepath.Join(dir, "run")).RecordingFiles()
+	files, err := rundir.Dir(filepath.Join(dir, "run")).RecordingFiles()
 	if err != nil || len(files) != 1 {
 		t.Fatalf("%q, %v", files, err)
 	}

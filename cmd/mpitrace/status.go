@@ -15,7 +15,8 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/report"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/internal/view"
 	"github.com/mpitrace/mpitrace/profile"
@@ -74,17 +75,17 @@ job, it shows how the job ended, as mpitrace report does.`,
 	return cmd
 }
 
-func (o *statusOptions) open(cmd *cobra.Command, args []string) (*run.Run, error) {
+func (o *statusOptions) open(cmd *cobra.Command, args []string) (*source.Run, error) {
 	log := cmd.ErrOrStderr()
 	if !o.node {
-		return openRun(log, run.Dir(args[0]))
+		return openRun(log, rundir.Dir(args[0]))
 	}
-	found, errs := run.NodeProfiles()
+	found, errs := source.NodeProfiles()
 	warn(log, errs...)
 	if len(found) == 0 {
 		return nil, errors.New("none of your processes on this node is being recorded")
 	}
-	opened, err := run.OpenSource(found, log)
+	opened, err := source.OpenSource(found, log)
 	if err != nil {
 		return nil, err
 	}
@@ -92,10 +93,10 @@ func (o *statusOptions) open(cmd *cobra.Command, args []string) (*run.Run, error
 	return opened, nil
 }
 
-func (o *statusOptions) show(cmd *cobra.Command, opened *run.Run, read time.Time) error {
+func (o *statusOptions) show(cmd *cobra.Command, opened *source.Run, read time.Time) error {
 	jobs := []*aggregate.JobStatus{}
 	for _, src := range opened.Jobs {
-		j, err := aggregate.Of(run.LiveSource{Of: src, Read: read, Ended: opened.Ended()}, aggregate.Options{})
+		j, err := aggregate.Of(source.LiveSource{Of: src, Read: read, Ended: opened.Ended()}, aggregate.Options{})
 		if err != nil {
 			return err
 		}
@@ -123,9 +124,9 @@ func (o *statusOptions) watchRun(cmd *cobra.Command, args []string) error {
 	if o.node {
 		return usage(errors.New("--watch needs the directory of a run: it cannot be combined with --node"))
 	}
-	dir := run.Dir(args[0])
+	dir := rundir.Dir(args[0])
 	if !dir.Used() { // it may not have begun yet
-		if _, err := dir.OpenJobs(run.Heads, io.Discard); err != nil {
+		if _, err := source.OpenJobs(dir, source.Heads, io.Discard); err != nil {
 			return err
 		}
 	}

@@ -13,16 +13,16 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
 // receiving makes a run directory of three ranks that entered MPI_Recv ten
 // seconds ago. Rank 0 is this process, rank 1 has ended, and rank 2 is on
 // another host.
-func receiving(t *testing.T) run.Dir {
+func receiving(t *testing.T) rundir.Dir {
 	t.Helper()
-	dir, err := run.CreateAt(filepath.Join(t.TempDir(), "run"))
+	dir, err := rundir.CreateAt(filepath.Join(t.TempDir(), "run"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestStatus(t *testing.T) {
 }
 
 // contents lists all files of a run with their times, to detect any change.
-func contents(t *testing.T, dir run.Dir) string {
+func contents(t *testing.T, dir rundir.Dir) string {
 	t.Helper()
 	var out strings.Builder
 	err := filepath.Walk(string(dir), func(path string, info os.FileInfo, err error) error {

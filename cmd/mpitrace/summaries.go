@@ -18,7 +18,8 @@ import (
 	"github.com/mpitrace/mpitrace/internal/placement"
 	"github.com/mpitrace/mpitrace/internal/report"
 	"github.com/mpitrace/mpitrace/internal/report/page"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -55,7 +56,7 @@ const (
 )
 
 // scratchFor returns where the sums of pairs of a run go that do not fit into memory.
-func scratchFor(dir run.Dir, opened *run.Run) *matrix.Scratch {
+func scratchFor(dir rundir.Dir, opened *source.Run) *matrix.Scratch {
 	if opened.ReadOnce() {
 		// Garbage is collected when the memory reaches what a summary gets, which keeps
 		// that of a million ranks below 1 GiB. With the usual setting it is collected more
@@ -76,14 +77,14 @@ func scratchFor(dir run.Dir, opened *run.Run) *matrix.Scratch {
 
 // summarize returns the summaries of a run whose recordings were read at a time. With
 // forPage, it also keeps what a page needs.
-func summarize(opened *run.Run, scratch *matrix.Scratch, read time.Time, forPage bool) (found summaries, err error) {
+func summarize(opened *source.Run, scratch *matrix.Scratch, read time.Time, forPage bool) (found summaries, err error) {
 	o := aggregate.Options{MustAgree: settingsThatAgree(), Scratch: scratch}
 	found.placed, found.made = map[*aggregate.Summary]*placement.Answer{}, map[string]*patterns.Result{}
 	if forPage {
 		o.PairDetails = page.MostPairs
 	}
 	for _, src := range opened.Jobs {
-		j, err := aggregate.Of(run.LiveSource{Of: src, Read: read, Ended: opened.Ended()}, o)
+		j, err := aggregate.Of(source.LiveSource{Of: src, Read: read, Ended: opened.Ended()}, o)
 		if err != nil {
 			return summaries{}, err
 		}
@@ -147,9 +148,9 @@ func searchOrder(j *aggregate.Job, s *aggregate.Summary) *placement.Answer {
 
 // summarizeRank returns the summaries of one rank, in each job that has it. It returns an
 // error if no job does.
-func summarizeRank(opened *run.Run, scratch *matrix.Scratch, read time.Time, rank int) (found summaries, missing error) {
+func summarizeRank(opened *source.Run, scratch *matrix.Scratch, read time.Time, rank int) (found summaries, missing error) {
 	for _, src := range opened.Jobs {
-		j, err := aggregate.Of(run.LiveSource{Of: src, Read: read, Ended: opened.Ended()}, aggregate.Options{
+		j, err := aggregate.Of(source.LiveSource{Of: src, Read: read, Ended: opened.Ended()}, aggregate.Options{
 			Keep: func(r int) bool { return r == rank }, MustAgree: settingsThatAgree(), Scratch: scratch})
 		if err != nil {
 			return summaries{}, err
@@ -179,7 +180,7 @@ func (s summaries) complete() bool {
 
 // unrecordedChildren returns a text if jobs spawned processes and the run has no
 // other job: the children would be one.
-func (s summaries) unrecordedChildren(dir run.Dir) []string {
+func (s summaries) unrecordedChildren(dir rundir.Dir) []string {
 	calls := uint64(0)
 	for _, job := range s.jobs {
 		before := calls
@@ -239,7 +240,7 @@ func (s summaries) writeJob(w io.Writer, job *aggregate.Summary, o report.Option
 }
 
 // writeJSON writes {"run": run.json, "missing": [text …], "jobs": [summary …]}.
-func (s summaries) writeJSON(w io.Writer, dir run.Dir, missing []string) error {
+func (s summaries) writeJSON(w io.Writer, dir rundir.Dir, missing []string) error {
 	info, _ := dir.ReadInfo() // empty on an error, which was already reported
 	var jobs any = s.ranks
 	if len(s.ranks) == 0 {
@@ -256,9 +257,9 @@ func (s summaries) writeJSON(w io.Writer, dir run.Dir, missing []string) error {
 	}
 	var b bytes.Buffer
 	err := text.WriteJSON(&b, struct {
-		Run     *run.Info `json:"run"`
-		Missing []string  `json:"missing"` // what the run lacks and belongs to no job
-		Jobs    any       `json:"jobs"`
+		Run     *rundir.Info `json:"run"`
+		Missing []string     `json:"missing"` // what the run lacks and belongs to no job
+		Jobs    any          `json:"jobs"`
 	}{info, slices.Concat([]string{}, missing), jobs})
 	if err != nil {
 		return err

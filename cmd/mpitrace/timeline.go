@@ -8,7 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/export"
+	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/internal/timeline"
 	"github.com/mpitrace/mpitrace/internal/trace"
@@ -57,7 +59,7 @@ timeline.png in RUN. Its name goes to stdout.`,
 			if err := o.check(cmd, args[0]); err != nil {
 				return usage(err)
 			}
-			return o.run(cmd, run.Dir(args[0]))
+			return o.run(cmd, rundir.Dir(args[0]))
 		},
 	}
 	f := cmd.Flags()
@@ -77,7 +79,7 @@ timeline.png in RUN. Its name goes to stdout.`,
 func (o *timelineOptions) check(cmd *cobra.Command, opened string) (err error) {
 	if o.output == "" {
 		o.output = filepath.Join(opened, "timeline.png")
-		if err := run.CheckDefaultOutput(o.output); err != nil {
+		if err := rundir.CheckDefaultOutput(o.output); err != nil {
 			return err
 		}
 	}
@@ -97,10 +99,10 @@ func (o *timelineOptions) check(cmd *cobra.Command, opened string) (err error) {
 	if err := o.Check(); err != nil {
 		return err
 	}
-	return run.CheckOutput(o.output, o.force)
+	return export.CheckOutput(o.output, o.force)
 }
 
-func (o *timelineOptions) run(cmd *cobra.Command, dir run.Dir) error {
+func (o *timelineOptions) run(cmd *cobra.Command, dir rundir.Dir) error {
 	traces, err := openTraces(cmd.ErrOrStderr(), dir)
 	if err != nil {
 		return err
@@ -123,7 +125,7 @@ func (o *timelineOptions) run(cmd *cobra.Command, dir run.Dir) error {
 
 // timelineTitle returns a title such as "lmp on 64 ranks,
 // mpitrace-lmp-20260102-150405".
-func timelineTitle(dir run.Dir, t *profile.Trace) string {
+func timelineTitle(dir rundir.Dir, t *profile.Trace) string {
 	program := ""
 	info, _ := dir.ReadInfo() // empty on an error; then the title has no program
 	for _, job := range info.Jobs {
@@ -147,16 +149,16 @@ func timelineTitle(dir run.Dir, t *profile.Trace) string {
 // merges the run first. If the job is still running, or if the directory is not
 // writable, for example because it belongs to another user, it reads the events
 // from the recordings.
-func openTraces(log io.Writer, dir run.Dir) ([]profile.EventSource, error) {
+func openTraces(log io.Writer, dir rundir.Dir) ([]profile.EventSource, error) {
 	if !dir.Untraced() {
-		return dir.Traces()
+		return export.Traces(dir)
 	}
 	opened, err := openRun(log, dir)
 	if err != nil {
 		return nil, err
 	}
 	err = mergeIfStale(dir, opened, nil)
-	if isReadOnly(err) || errors.As(err, new(*run.NotEndedError)) {
+	if isReadOnly(err) || errors.As(err, new(*export.NotEndedError)) {
 		warn(log, fmt.Errorf("the events are read from the recordings, which takes longer: %w", err))
 		return readTraces(log, dir, opened)
 	}
@@ -164,18 +166,18 @@ func openTraces(log io.Writer, dir run.Dir) ([]profile.EventSource, error) {
 		return nil, err
 	}
 	warn(log, opened.Traced.Text()...)
-	return dir.Traces()
+	return export.Traces(dir)
 }
 
 // readTraces reads events that are not in trace.*.arrow from the recordings.
-func readTraces(log io.Writer, dir run.Dir, opened *run.Run) ([]profile.EventSource, error) {
-	traces, err := dir.ReadTraces(opened, trace.EstimateClocks)
+func readTraces(log io.Writer, dir rundir.Dir, opened *source.Run) ([]profile.EventSource, error) {
+	traces, err := export.ReadTraces(dir, opened, trace.EstimateClocks)
 	warn(log, opened.Traced.Damaged...)
 	return traces, err
 }
 
 // suggestTraceCommands names the commands that read traces.
-func suggestTraceCommands(w io.Writer, d run.Dir, t *run.Traced) {
+func suggestTraceCommands(w io.Writer, d rundir.Dir, t *source.Traced) {
 	if t.Events > 0 {
 		dir := text.ShellQuote(string(d))
 		warn(w, fmt.Sprintf("to see the events: mpitrace timeline %s; why ranks waited: mpitrace analyze %[1]s", dir))

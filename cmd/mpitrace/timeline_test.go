@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/mpitrace/mpitrace/formats/tracefile"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -43,7 +43,7 @@ func (r relay) Each(f func(*profile.Events, []profile.EventKind) error) error {
 // relayRun returns a run directory with the traces of a relay.
 func relayRun(t *testing.T) string {
 	t.Helper()
-	dir := run.Dir(t.TempDir())
+	dir := rundir.Dir(t.TempDir())
 	for rank := range 3 {
 		var file bytes.Buffer
 		if err := tracefile.Write(&file, relay{rank}); err != nil {
@@ -53,7 +53,7 @@ func relayRun(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	if err := dir.WriteInfo(&run.Info{Jobs: []run.JobInfo{{Run: "job", Program: "relay"}}}); err != nil {
+	if err := dir.WriteInfo(&rundir.Info{Jobs: []rundir.JobInfo{{Run: "job", Program: "relay"}}}); err != nil {
 		t.Fatal(err)
 	}
 	return string(dir)
@@ -136,7 +136,7 @@ func TestTimelineWrongUse(t *testing.T) {
 			t.Errorf("%s: %+v, want status %d and %q", c.args, got, c.code, c.want)
 		}
 	}
-	if err := os.WriteFile(run.Dir(dir).TraceFile(1), []byte("ARROW1"), 0o666); err != nil {
+	if err := os.WriteFile(rundir.Dir(dir).TraceFile(1), []byte("ARROW1"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	if got := call("timeline", dir); got.code != exitError || !strings.Contains(got.stderr, "trace.1.arrow") {

@@ -18,8 +18,10 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
+	"github.com/mpitrace/mpitrace/internal/export"
 	"github.com/mpitrace/mpitrace/internal/report/page"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/view"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -59,7 +61,7 @@ The command ends with Ctrl-C, or when nobody has looked for an hour.`,
   mpitrace view --port 8080 mpitrace-app-20260102-150405
   mpitrace run --view -- mpirun -n 4 ./app`,
 		Args: asUsage(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, run.Dir(args[0])) },
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, rundir.Dir(args[0])) },
 	}
 	f := cmd.Flags()
 	f.IntVar(&o.port, "port", 0, "listen on this `PORT` (default: the system chooses one)")
@@ -67,9 +69,9 @@ The command ends with Ctrl-C, or when nobody has looked for an hour.`,
 	return cmd
 }
 
-func (o *viewOptions) run(cmd *cobra.Command, dir run.Dir) error {
+func (o *viewOptions) run(cmd *cobra.Command, dir rundir.Dir) error {
 	if !dir.Used() {
-		if _, err := dir.OpenJobs(run.Heads, io.Discard); err != nil {
+		if _, err := source.OpenJobs(dir, source.Heads, io.Discard); err != nil {
 			return err
 		}
 	}
@@ -95,7 +97,7 @@ func untilInterrupted(parent context.Context) (context.Context, context.CancelFu
 }
 
 // serve returns a server of a run, which listens already.
-func (o *viewOptions) serve(dir run.Dir, log io.Writer) (*view.Server, error) {
+func (o *viewOptions) serve(dir rundir.Dir, log io.Writer) (*view.Server, error) {
 	if o.port < 0 || o.port > 65535 {
 		return nil, usage(fmt.Errorf("--port %d: ports are from 1 to 65535; 0 lets the system choose", o.port))
 	}
@@ -137,7 +139,7 @@ func forwarding(s *view.Server) []string {
 // viewedRun answers what a page asks about a run. It writes nothing into the run directory.
 // Its methods are called one at a time.
 type viewedRun struct {
-	dir   run.Dir
+	dir   rundir.Dir
 	log   io.Writer
 	lines []*page.Timeline // of the jobs, after the report was made
 	found summaries
@@ -175,7 +177,7 @@ func (v *viewedRun) report() (any, error) {
 
 // analysis analyses the traces that were merged. With unmerged, it also reads events from
 // the recordings, because this user cannot merge them.
-func (v *viewedRun) analysis(opened *run.Run, unmerged bool) (analyses, error) {
+func (v *viewedRun) analysis(opened *source.Run, unmerged bool) (analyses, error) {
 	var traces []profile.EventSource
 	var err error
 	switch {
@@ -184,7 +186,7 @@ func (v *viewedRun) analysis(opened *run.Run, unmerged bool) (analyses, error) {
 	case len(v.dir.TraceFiles()) == 0:
 		return analyses{}, nil
 	default:
-		traces, err = v.dir.Traces()
+		traces, err = export.Traces(v.dir)
 	}
 	if err != nil {
 		return analyses{}, err
@@ -196,7 +198,7 @@ func (v *viewedRun) analysis(opened *run.Run, unmerged bool) (analyses, error) {
 // pairs returns what ranks of a job sent to others. It reads only the recordings of these
 // ranks: one of the two recorded each message.
 func (v *viewedRun) pairs(job int, from, to profile.RankSet) (any, error) {
-	opened, err := v.dir.Open(run.Heads, io.Discard)
+	opened, err := source.Open(v.dir, source.Heads, io.Discard)
 	if err != nil {
 		return nil, err
 	}
@@ -208,10 +210,10 @@ func (v *viewedRun) pairs(job int, from, to profile.RankSet) (any, error) {
 	if err := only.Each(func(p *profile.Profile) error { some = append(some, p); return nil }); err != nil {
 		return nil, err
 	}
-	if opened, err = run.OpenSource(some, io.Discard); err != nil {
+	if opened, err = source.OpenSource(some, io.Discard); err != nil {
 		return nil, err
 	}
-	opened.Symbolize(v.dir.Known())
+	opened.Symbolize(source.Known(v.dir))
 	j, err := aggregate.Of(opened, aggregate.Options{PairDetails: page.MostPairs,
 		DetailOf: func(p matrix.Pair) bool { return from.Contains(p.From) && to.Contains(p.To) }})
 	if err != nil {
@@ -241,7 +243,7 @@ type viewing struct {
 }
 
 // startView serves the page of a job that is about to start. It leaves signals to the job.
-func startView(dir run.Dir, log io.Writer) (*viewing, error) {
+func startView(dir rundir.Dir, log io.Writer) (*viewing, error) {
 	v := &viewing{merged: make(chan struct{}), ended: make(chan error, 1)}
 	o := viewOptions{address: "127.0.0.1", ended: v.merged}
 	var err error

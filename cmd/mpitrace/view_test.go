@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
@@ -243,7 +243,7 @@ func TestRunView(t *testing.T) {
 			if code := r.status(t); code != 7 {
 				t.Errorf("looks %v: exit status %d, want that of the job, 7", looks, code)
 			}
-			if !run.Dir(dir).Used() {
+			if !rundir.Dir(dir).Used() {
 				t.Error("nothing was recorded")
 			}
 		}

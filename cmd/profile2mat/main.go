@@ -13,7 +13,7 @@ import (
 	"github.com/mpitrace/mpitrace/formats"
 	"github.com/mpitrace/mpitrace/formats/matrixfile"
 	"github.com/mpitrace/mpitrace/internal/commandline"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
@@ -35,7 +35,7 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 // exitStatus returns 2 for a usage error or an unusable input path, else 1.
 func exitStatus(err error) int {
 	var usage usageError
-	var input *run.InputError
+	var input *rundir.InputError
 	var unknown *formats.UnknownError
 	if errors.As(err, &usage) || errors.As(err, &input) || errors.As(err, &unknown) {
 		return 2

@@ -13,7 +13,7 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/formats/matrixfile"
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
@@ -30,11 +30,11 @@ type file struct {
 const scratchBudget = 64 << 20
 
 func (o *options) run(paths []string, stdin io.Reader, stdout, stderr io.Writer) error {
-	var found run.DamageList
+	var found source.DamageList
 	out := &output{options: o, log: stderr, idle: func() bool { return len(found.Errors) > 0 && !o.skipDamaged }}
 	defer out.drop()
 	scratch := matrix.NewScratch(scratchBudget, func() (matrix.ScratchFile, error) { return atomicfile.Unnamed("") })
-	in := run.TrafficReader{Use: out.add, Scratch: scratch, Log: stderr, Stdin: stdin, Selection: &o.selection.Selection, Hosts: o.hosts, Damage: &found,
+	in := source.TrafficReader{Use: out.add, Scratch: scratch, Log: stderr, Stdin: stdin, Selection: &o.selection.Selection, Hosts: o.hosts, Damage: &found,
 		Warn: func(err error) { fmt.Fprintf(stderr, "profile2mat: %v\n", err) }}
 	err := in.Read(paths)
 	if len(found.Errors) > 0 && (err != nil || !o.skipDamaged) {
@@ -90,7 +90,7 @@ type jobError struct {
 
 // add writes the matrices of a job. It stores an error that concerns only this
 // job, and returns others.
-func (out *output) add(j *run.Traffic) error {
+func (out *output) add(j *source.Traffic) error {
 	if out.jobs++; out.idle() {
 		return nil
 	}
@@ -168,7 +168,7 @@ func (out *output) drop() {
 
 // filesOf returns the files of a job. It warns of files that would be too
 // large, and returns an error only if no others remain.
-func (o *options) filesOf(j *run.Traffic, sheets []*sheet, stderr io.Writer) ([]file, error) {
+func (o *options) filesOf(j *source.Traffic, sheets []*sheet, stderr io.Writer) ([]file, error) {
 	var out []file
 	var large []error
 	sheets = slices.Concat(sheets[matrix.Direct:], sheets[:matrix.Direct]) // the most useful matrix first
@@ -230,7 +230,7 @@ func (o *options) tooLarge(f *matrixfile.Format, s *sheet) error {
 }
 
 // prefix returns the beginning of the paths of a job's files.
-func (o *options) prefix(j *run.Traffic) string {
+func (o *options) prefix(j *source.Traffic) string {
 	if o.dir == "" {
 		return j.Prefix
 	}
@@ -238,7 +238,7 @@ func (o *options) prefix(j *run.Traffic) string {
 }
 
 // filesAs returns the files of one sheet in one format, one per quantity.
-func (o *options) filesAs(f *matrixfile.Format, j *run.Traffic, s *sheet) []file {
+func (o *options) filesAs(f *matrixfile.Format, j *source.Traffic, s *sheet) []file {
 	prefix := o.prefix(j) + o.slug(f)
 	page := &s.Sheet
 	if f.Name == "mat" && s.extent != s.N {

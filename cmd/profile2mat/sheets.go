@@ -6,7 +6,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/formats/matrixfile"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -23,7 +23,7 @@ type sheet struct {
 
 // sheets returns the matrices of a job, one per class and matrix.Direct. It
 // returns an error if there is a selection and no message matches it.
-func (o *options) sheets(j *run.Traffic, log io.Writer) ([]*sheet, error) {
+func (o *options) sheets(j *source.Traffic, log io.Writer) ([]*sheet, error) {
 	if err := o.checkRanks(j); err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (o *options) choosePictures(out []*sheet) {
 
 // sheetsOf returns a sheet for each class, and for Direct. If all messages are
 // of one class, its sheet shares the matrix of All.
-func (o *options) sheetsOf(j *run.Traffic, lines lines, ms *matrix.ByClass) []*sheet {
+func (o *options) sheetsOf(j *source.Traffic, lines lines, ms *matrix.ByClass) []*sheet {
 	out, used := make([]*sheet, len(ms)+1), 0
 	beside := func(c matrix.Class) bool { return c == matrix.Internal && j.Builder.InternalApart() }
 	for c := matrix.External; c < matrix.NumClasses; c++ {
@@ -118,7 +118,7 @@ func (o *options) without() string {
 	return ""
 }
 
-func (o *options) checkRanks(j *run.Traffic) error {
+func (o *options) checkRanks(j *source.Traffic) error {
 	for _, set := range []struct {
 		flag, text string
 		ranks      profile.RankSet
@@ -141,7 +141,7 @@ type lines struct {
 // unknownHost is the label of the line for all ranks whose host is unknown.
 const unknownHost = "(unknown)"
 
-func (o *options) lines(j *run.Traffic) (lines, error) {
+func (o *options) lines(j *source.Traffic) (lines, error) {
 	switch {
 	case o.hosts:
 		names, of := j.Hosts()
@@ -168,7 +168,7 @@ func (o *options) lines(j *run.Traffic) (lines, error) {
 	return lines{n: j.Size(), name: "rank"}, nil
 }
 
-func (o *options) sheet(j *run.Traffic, by lines, m *matrix.Matrix, c matrix.Class) *sheet {
+func (o *options) sheet(j *source.Traffic, by lines, m *matrix.Matrix, c matrix.Class) *sheet {
 	if o.ranks != nil || o.from != nil || o.to != nil {
 		m = m.Restrict(o.takes(o.from), o.takes(o.to))
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -386,7 +386,7 @@ func (s *section) letters(word string) {
 // read that text.
 func (c *Command) Rewrite(rank []string, copyPath string) (argv []string, text string, err error) {
 	if c.config != nil {
-		intel := slices.Equal(c.Launcher.flavours(), []run.Flavour{run.IntelMPI})
+		intel := slices.Equal(c.Launcher.flavours(), []rundir.Flavour{rundir.IntelMPI})
 		text, err = c.config.rewrite(c.Programs, rank, !intel)
 		argv = slices.Clone(c.Argv)
 		option, _, attached := strings.Cut(argv[c.config.arg], "=")

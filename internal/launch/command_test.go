@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 )
 
 // launchers puts a directory of fake launchers in front of PATH. Each only prints
@@ -146,7 +146,7 @@ func TestLauncherOfIntelMPI(t *testing.T) {
 	}
 	for _, name := range []string{"mpirun", "mpiexec.hydra"} {
 		l, err := findLauncher(name)
-		if err != nil || l.System != HydraLauncher || len(l.flavours()) != 1 || l.flavours()[0] != run.IntelMPI {
+		if err != nil || l.System != HydraLauncher || len(l.flavours()) != 1 || l.flavours()[0] != rundir.IntelMPI {
 			t.Errorf("%s: %+v, %v; want Hydra of Intel MPI", name, l, err)
 		}
 	}

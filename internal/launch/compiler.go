@@ -13,16 +13,16 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/interpose"
 )
 
 // MPI is an MPI installation that the library can be built for.
 type MPI struct {
-	Flavour run.Flavour `json:"flavour"`
-	Version string      `json:"version"` // as in its mpi.h, such as "4.1.4"; empty if unknown
-	Library string      `json:"library"` // path of the shared library, symbolic links resolved
-	CC      string      `json:"cc"`      // compiler wrapper that links Library; empty if none was found
+	Flavour rundir.Flavour `json:"flavour"`
+	Version string         `json:"version"` // as in its mpi.h, such as "4.1.4"; empty if unknown
+	Library string         `json:"library"` // path of the shared library, symbolic links resolved
+	CC      string         `json:"cc"`      // compiler wrapper that links Library; empty if none was found
 }
 
 // String returns the installation's name for messages, such as "Open MPI
@@ -33,10 +33,10 @@ func (m *MPI) String() string {
 
 // NoCompilerError reports that no compiler wrapper links the wanted MPI.
 type NoCompilerError struct {
-	Wanted  string      // name or path of the MPI, for the message
-	Flavour run.Flavour // flavour of the MPI, empty if unknown
-	Library string      // path of the MPI library, empty if unknown
-	Tried   []string    // wrappers that link another MPI: "/usr/bin/mpicc links /usr/lib/libmpich.so.12"
+	Wanted  string         // name or path of the MPI, for the message
+	Flavour rundir.Flavour // flavour of the MPI, empty if unknown
+	Library string         // path of the MPI library, empty if unknown
+	Tried   []string       // wrappers that link another MPI: "/usr/bin/mpicc links /usr/lib/libmpich.so.12"
 }
 
 func (e *NoCompilerError) Error() string {
@@ -170,7 +170,7 @@ func firstLine(b []byte) string {
 // with a compiler wrapper that links it. It tries the wrappers in the library's
 // own installation first, then those in PATH and the usual directories. It
 // returns a *NoCompilerError if none links lib.
-func FindCompiler(lib string, flavour run.Flavour) (*MPI, error) {
+func FindCompiler(lib string, flavour rundir.Flavour) (*MPI, error) {
 	if mpi := Known(lib); mpi != nil {
 		return mpi, nil
 	}
@@ -178,7 +178,7 @@ func FindCompiler(lib string, flavour run.Flavour) (*MPI, error) {
 	for _, cc := range compilersFor(lib, flavour) {
 		mpi, err := Probe(cc)
 		// A wrapper of the standard ABI compiles the library for all MPIs that have it.
-		if err == nil && flavour == run.StandardABI && mpi.Flavour == flavour {
+		if err == nil && flavour == rundir.StandardABI && mpi.Flavour == flavour {
 			mpi = &MPI{Flavour: flavour, Library: lib, CC: mpi.CC}
 		}
 		if err == nil && mpi.Library == lib {
@@ -194,7 +194,7 @@ func FindCompiler(lib string, flavour run.Flavour) (*MPI, error) {
 
 // compilersFor lists the wrappers that may belong to a library, the most likely
 // first.
-func compilersFor(lib string, flavour run.Flavour) []string {
+func compilersFor(lib string, flavour rundir.Flavour) []string {
 	var dirs []string
 	for d := filepath.Dir(lib); d != "/" && d != "." && len(dirs) < 6; d = filepath.Dir(d) {
 		dirs = append(dirs, filepath.Join(d, "bin"))
@@ -204,11 +204,11 @@ func compilersFor(lib string, flavour run.Flavour) []string {
 
 // compilerNames returns the names that a flavour's wrapper may have. On Debian,
 // the name contains the flavour.
-func compilerNames(f run.Flavour) []string {
+func compilerNames(f rundir.Flavour) []string {
 	switch f {
-	case run.StandardABI:
+	case rundir.StandardABI:
 		return []string{"mpicc_abi"}
-	case run.IntelMPI:
+	case rundir.IntelMPI:
 		return []string{"mpiicx", "mpiicc", "mpigcc", "mpicc"}
 	}
 	return []string{"mpicc." + string(f), "mpicc"}
@@ -248,7 +248,7 @@ func FindAll() (found []*MPI, errs []error) {
 	var names []string
 	for _, f := range flavours {
 		for _, name := range compilerNames(f) {
-			if f != run.StandardABI && name != "mpicc" {
+			if f != rundir.StandardABI && name != "mpicc" {
 				names = append(names, name)
 			}
 		}

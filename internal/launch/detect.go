@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/interpose"
 )
 
@@ -86,7 +86,7 @@ func mismatch(c *Command, p *Program) string {
 		return ""
 	}
 	of := c.Launcher.flavours()
-	if len(of) == 0 || slices.Contains(of, p.Flavour) || p.Flavour == run.StandardABI || p.Flavour == run.Unknown {
+	if len(of) == 0 || slices.Contains(of, p.Flavour) || p.Flavour == rundir.StandardABI || p.Flavour == rundir.Unknown {
 		return ""
 	}
 	return fmt.Sprintf("%s is %s's launcher, and %s is linked to %s: each of its processes will be alone in its MPI_COMM_WORLD, as without mpitrace. Use that MPI's own launcher",
@@ -167,7 +167,7 @@ func (c *Command) program() (*Program, error) {
 
 // named returns the MPI that --mpi names.
 func named(name string) (*MPI, error) {
-	if flavour := run.Flavour(strings.ToLower(name)); slices.Contains(flavours, flavour) {
+	if flavour := rundir.Flavour(strings.ToLower(name)); slices.Contains(flavours, flavour) {
 		return byFlavour(flavour, pathDirs())
 	}
 	info, err := os.Stat(name)
@@ -225,7 +225,7 @@ func pathDirs() []string {
 
 // byFlavour returns an MPI of a flavour, found by its wrapper in one of the
 // directories.
-func byFlavour(f run.Flavour, dirs []string) (*MPI, error) {
+func byFlavour(f rundir.Flavour, dirs []string) (*MPI, error) {
 	err := &NoCompilerError{Wanted: f.Title(), Flavour: f}
 	for _, cc := range existing(dirs, compilerNames(f)) {
 		mpi, probeErr := Probe(cc)

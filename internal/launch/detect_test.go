@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
@@ -57,7 +57,7 @@ func inspect(t *testing.T, path string) *Program {
 }
 
 func TestInspectMPI(t *testing.T) {
-	for cc, want := range map[string]run.Flavour{"mpicc.openmpi": run.OpenMPI, "mpicc.mpich": run.MPICH} {
+	for cc, want := range map[string]rundir.Flavour{"mpicc.openmpi": rundir.OpenMPI, "mpicc.mpich": rundir.MPICH} {
 		t.Run(cc, func(t *testing.T) {
 			p := inspect(t, compile(t, cc, mpiProgram))
 			if p.Kind != UsesMPI || p.Flavour != want || p.Err() != nil {
@@ -114,7 +114,7 @@ func TestInspectMissingLibrary(t *testing.T) {
 		t.Errorf("got %+v, want a missing libmpi.so.99", p)
 	}
 	t.Setenv("LD_LIBRARY_PATH", dir)
-	if p := inspect(t, prog); p.Kind != UsesMPI || p.Library != lib || p.Flavour != run.Unknown {
+	if p := inspect(t, prog); p.Kind != UsesMPI || p.Library != lib || p.Flavour != rundir.Unknown {
 		t.Errorf("with LD_LIBRARY_PATH: got %+v", p)
 	}
 }
@@ -141,19 +141,19 @@ func TestDetect(t *testing.T) {
 	library := inspect(t, mpich).Library
 	for _, test := range []struct {
 		name, command, mpi, cc string
-		want                   run.Flavour
+		want                   rundir.Flavour
 		note                   string
 	}{
-		{"program decides", "mpiexec.mpich -n 2 " + mpich, "auto", "", run.MPICH, ""},
-		{"first MPI program decides", "mpirun.openmpi -n 1 " + plain + " : -n 1 " + mpich, "auto", "", run.MPICH, "Open MPI's launcher"},
-		{"launcher of another MPI", "mpiexec.mpich -n 2 " + open, "auto", "", run.OpenMPI, "MPICH's launcher"},
-		{"launcher decides", "mpiexec.mpich -n 2 " + plain, "auto", "", run.MPICH, "not linked to an MPI"},
-		{"other launcher decides", "mpirun.openmpi -n 2 " + plain, "auto", "", run.OpenMPI, "not linked to an MPI"},
-		{"library", "mpirun.openmpi -n 2 " + plain, library, "", run.MPICH, "not linked"},
-		{"prefix", mpich, "/usr", "", run.MPICH, ""},
-		{"other program below the prefix", open, "/usr", "", run.OpenMPI, ""},
-		{"compiler", "mpirun.openmpi " + plain, "auto", "mpicc.mpich", run.MPICH, "not linked"},
-		{"no launcher", plain, "auto", "mpicc.mpich", run.MPICH, ""},
+		{"program decides", "mpiexec.mpich -n 2 " + mpich, "auto", "", rundir.MPICH, ""},
+		{"first MPI program decides", "mpirun.openmpi -n 1 " + plain + " : -n 1 " + mpich, "auto", "", rundir.MPICH, "Open MPI's launcher"},
+		{"launcher of another MPI", "mpiexec.mpich -n 2 " + open, "auto", "", rundir.OpenMPI, "MPICH's launcher"},
+		{"launcher decides", "mpiexec.mpich -n 2 " + plain, "auto", "", rundir.MPICH, "not linked to an MPI"},
+		{"other launcher decides", "mpirun.openmpi -n 2 " + plain, "auto", "", rundir.OpenMPI, "not linked to an MPI"},
+		{"library", "mpirun.openmpi -n 2 " + plain, library, "", rundir.MPICH, "not linked"},
+		{"prefix", mpich, "/usr", "", rundir.MPICH, ""},
+		{"other program below the prefix", open, "/usr", "", rundir.OpenMPI, ""},
+		{"compiler", "mpirun.openmpi " + plain, "auto", "mpicc.mpich", rundir.MPICH, "not linked"},
+		{"no launcher", plain, "auto", "mpicc.mpich", rundir.MPICH, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c, err := Parse(strings.Fields(test.command))
@@ -202,7 +202,7 @@ func TestDetectErrors(t *testing.T) {
 func TestNoCompiler(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	var missing *NoCompilerError
-	_, err := FindCompiler("/no/such/libmpi.so.40.30.4", run.OpenMPI)
+	_, err := FindCompiler("/no/such/libmpi.so.40.30.4", rundir.OpenMPI)
 	if !errors.As(err, &missing) || !strings.Contains(err.Error(), "libopenmpi-dev") {
 		t.Errorf("got %v, want a NoCompilerError that says what to install", err)
 	}
@@ -242,7 +242,7 @@ func TestKnownForgetsReplacedCompiler(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	Remember(&MPI{Flavour: run.MPICH, Library: lib, CC: cc})
+	Remember(&MPI{Flavour: rundir.MPICH, Library: lib, CC: cc})
 	if Known(lib) == nil {
 		t.Fatal("not remembered")
 	}

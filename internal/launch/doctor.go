@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/mpitrace/mpitrace/formats/recording"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/interpose"
 	"github.com/mpitrace/mpitrace/profile"
@@ -115,7 +115,7 @@ func sharedMemoryText() string {
 	}
 	const mib = 1 << 20
 	words := fmt.Sprintf("%d MiB free of %d", st.Bavail*uint64(st.Bsize)/mib, st.Blocks*uint64(st.Bsize)/mib)
-	if st.Bavail*uint64(st.Bsize) < run.SpoolRoom {
+	if st.Bavail*uint64(st.Bsize) < rundir.SpoolRoom {
 		words += ": too little, recordings are mapped in the run directory"
 	}
 	return words
@@ -188,7 +188,7 @@ func tryProgram(ctx context.Context, mpi *MPI, dir string) (argv, env []string, 
 }
 
 func checkTry(dir string) error {
-	files, err := run.Dir(dir).RecordingFiles()
+	files, err := rundir.Dir(dir).RecordingFiles()
 	if err != nil || len(files) != 1 {
 		return fmt.Errorf("%d recordings of one process: the loader ignores LD_PRELOAD here, or the library found another MPI", len(files))
 	}

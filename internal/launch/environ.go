@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/settings"
 	"github.com/mpitrace/mpitrace/interpose"
 )
@@ -21,16 +21,16 @@ const (
 
 // NoteNested writes a note for the outer run, if this process is inside one,
 // that dir holds the recordings of the nested run.
-func NoteNested(dir run.Dir) {
+func NoteNested(dir rundir.Dir) {
 	if outer := os.Getenv(EnvDir); outer != "" && outer != string(dir) {
-		run.Dir(outer).NoteNested(string(dir))
+		rundir.Dir(outer).NoteNested(string(dir))
 	}
 }
 
 // Recorder holds what a process needs in order to be recorded.
 type Recorder struct {
 	Library string // path of libmpitrace-….so
-	Flavour run.Flavour
+	Flavour rundir.Flavour
 	Dir     string // absolute path of the run directory
 	Spool   string // spool directory on this node, empty for none
 	// Dispatcher is the path of the library for all MPIs, which is preloaded into

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/settings"
 )
 
@@ -151,15 +151,15 @@ func TestEnvironForProgram(t *testing.T) {
 	plain := compile(t, "cc", plainProgram)
 	for _, test := range []struct {
 		name, program string
-		flavour       run.Flavour
+		flavour       rundir.Flavour
 		library       string
 		recorded      bool
 	}{
-		{"right MPI", open, run.OpenMPI, lib, true},
-		{"other MPI", open, run.MPICH, lib, false},
-		{"not linked to MPI", plain, run.MPICH, lib, true},
-		{"static", compile(t, "cc", plainProgram, "-static"), run.OpenMPI, lib, false},
-		{"library not here", open, run.OpenMPI, lib + ".not", false},
+		{"right MPI", open, rundir.OpenMPI, lib, true},
+		{"other MPI", open, rundir.MPICH, lib, false},
+		{"not linked to MPI", plain, rundir.MPICH, lib, true},
+		{"static", compile(t, "cc", plainProgram, "-static"), rundir.OpenMPI, lib, false},
+		{"library not here", open, rundir.OpenMPI, lib + ".not", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := &Recorder{Library: test.library, Flavour: test.flavour, Dir: "/run"}

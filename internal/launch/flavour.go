@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 )
 
 // flavours are the flavours that --mpi accepts.
-var flavours = []run.Flavour{run.OpenMPI, run.MPICH, run.IntelMPI, run.MVAPICH, run.StandardABI}
+var flavours = []rundir.Flavour{rundir.OpenMPI, rundir.MPICH, rundir.IntelMPI, rundir.MVAPICH, rundir.StandardABI}
 
 // mayBeMPI reports whether a shared library has a name that MPIs use. Cray's
 // are libmpi_cray.so and libmpi_gnu_91.so, for example, and HPE's is libmpt.so.
@@ -21,7 +21,7 @@ func mayBeMPI(soname string) bool {
 // FlavourOf returns the flavour of an MPI library, from its dynamic symbols. ok
 // is false if the file is not an MPI library, or is only a language binding of
 // one (libmpi_mpifh.so, libmpichcxx.so), which does not define PMPI_Init.
-func FlavourOf(path string) (f run.Flavour, ok bool) {
+func FlavourOf(path string) (f rundir.Flavour, ok bool) {
 	bin, err := elf.Open(path)
 	if err != nil {
 		return "", false
@@ -34,9 +34,9 @@ func FlavourOf(path string) (f run.Flavour, ok bool) {
 	return flavourOf(filepath.Base(path), symbols)
 }
 
-func flavourOf(name string, symbols []elf.Symbol) (run.Flavour, bool) {
+func flavourOf(name string, symbols []elf.Symbol) (rundir.Flavour, bool) {
 	var isMPI bool
-	found := run.Unknown
+	found := rundir.Unknown
 	for _, s := range symbols {
 		if s.Section == elf.SHN_UNDEF {
 			continue
@@ -45,17 +45,17 @@ func flavourOf(name string, symbols []elf.Symbol) (run.Flavour, bool) {
 		case s.Name == "PMPI_Init":
 			isMPI = true
 		case s.Name == "ompi_mpi_comm_world":
-			found = run.OpenMPI
+			found = rundir.OpenMPI
 		case strings.HasPrefix(s.Name, "I_MPI_") || strings.HasPrefix(s.Name, "impi_"):
-			found = run.IntelMPI
-		case found == run.Unknown && (strings.HasPrefix(s.Name, "MPIR_") || strings.HasPrefix(s.Name, "MPICH")):
-			found = run.MPICH
-		case found != run.IntelMPI && (strings.HasPrefix(s.Name, "MV2_") || strings.HasPrefix(s.Name, "mv2_") || strings.HasPrefix(s.Name, "MVP_")):
-			found = run.MVAPICH
+			found = rundir.IntelMPI
+		case found == rundir.Unknown && (strings.HasPrefix(s.Name, "MPIR_") || strings.HasPrefix(s.Name, "MPICH")):
+			found = rundir.MPICH
+		case found != rundir.IntelMPI && (strings.HasPrefix(s.Name, "MV2_") || strings.HasPrefix(s.Name, "mv2_") || strings.HasPrefix(s.Name, "MVP_")):
+			found = rundir.MVAPICH
 		}
 	}
 	if isMPI && strings.HasPrefix(name, "libmpi_abi.") {
-		found = run.StandardABI
+		found = rundir.StandardABI
 	}
 	return found, isMPI
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 )
 
 // Installations lists the MPI libraries on this node, with or without a
@@ -103,7 +103,7 @@ func InstalledFor(c *Command, override string) *MPI {
 	if len(all) == 0 {
 		return nil
 	}
-	wanted := []run.Flavour{run.Flavour(strings.ToLower(override))}
+	wanted := []rundir.Flavour{rundir.Flavour(strings.ToLower(override))}
 	if override == "" || override == "auto" {
 		wanted = nil
 		var l *Launcher

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/interpose"
 )
 
@@ -100,7 +100,7 @@ func (m *MPI) isNamed(override, cc string) bool {
 		path, err := exec.LookPath(cc)
 		return err == nil && path == m.CC
 	}
-	if m.Flavour == run.Flavour(strings.ToLower(override)) {
+	if m.Flavour == rundir.Flavour(strings.ToLower(override)) {
 		return true
 	}
 	path, err := filepath.Abs(override)
@@ -110,16 +110,16 @@ func (m *MPI) isNamed(override, cc string) bool {
 // LaunchedFlavour returns the flavour of the launcher that started this process
 // as a rank, from the environment. It is empty if the environment does not show
 // it.
-func LaunchedFlavour() run.Flavour {
+func LaunchedFlavour() rundir.Flavour {
 	switch {
 	case os.Getenv("OMPI_COMM_WORLD_RANK") != "":
-		return run.OpenMPI
+		return rundir.OpenMPI
 	case os.Getenv("MV2_COMM_WORLD_RANK") != "":
-		return run.MVAPICH
+		return rundir.MVAPICH
 	case os.Getenv("HYDI_CONTROL_FD") != "":
-		return run.MPICH
+		return rundir.MPICH
 	case os.Getenv("I_MPI_HYDRA_UUID") != "":
-		return run.IntelMPI
+		return rundir.IntelMPI
 	}
 	return ""
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 )
 
 // System is a family of launchers with the same command line.
@@ -30,14 +30,14 @@ type Launcher struct {
 
 // flavours returns the MPIs that a launcher may come with, the most likely
 // first. It returns nil for the launchers of a batch system.
-func (l *Launcher) flavours() []run.Flavour {
+func (l *Launcher) flavours() []rundir.Flavour {
 	switch {
 	case l.System == OpenMPILauncher:
-		return []run.Flavour{run.OpenMPI}
+		return []rundir.Flavour{rundir.OpenMPI}
 	case l.System == HydraLauncher && strings.Contains(l.Version, "Intel"):
-		return []run.Flavour{run.IntelMPI}
+		return []rundir.Flavour{rundir.IntelMPI}
 	case l.System == HydraLauncher:
-		return []run.Flavour{run.MPICH, run.MVAPICH, run.IntelMPI}
+		return []rundir.Flavour{rundir.MPICH, rundir.MVAPICH, rundir.IntelMPI}
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/settings"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/interpose"
@@ -102,7 +102,7 @@ func DetectLibrary(ctx context.Context, c *Command, which Choice, elsewhere func
 		return mpi, lib, nil
 	}
 	if mpi == nil {
-		mpi = &MPI{Flavour: run.Unknown}
+		mpi = &MPI{Flavour: rundir.Unknown}
 	}
 	return mpi, path, nil
 }
@@ -249,7 +249,7 @@ func rankMPIs(p *Program) []*MPI {
 // directory of this program, where `make install` puts them. If several
 // versions of an MPI are installed, the library with the plain name comes
 // first.
-func installedLibraries(f run.Flavour) []string {
+func installedLibraries(f rundir.Flavour) []string {
 	self, err := os.Executable()
 	if err != nil {
 		return nil
@@ -271,4 +271,4 @@ func installedLibraries(f run.Flavour) []string {
 }
 
 // LibraryName returns the file name of the library for an MPI.
-func LibraryName(f run.Flavour) string { return "libmpitrace-" + string(f) + ".so" }
+func LibraryName(f rundir.Flavour) string { return "libmpitrace-" + string(f) + ".so" }

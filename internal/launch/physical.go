@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 )
 
 // Open MPI's component pml/monitoring counts the messages of a process per
@@ -29,8 +29,8 @@ const (
 
 // CheckPhysical returns an error if an MPI cannot count the messages that it
 // sends on its own behalf.
-func CheckPhysical(f run.Flavour) error {
-	if f == run.OpenMPI {
+func CheckPhysical(f rundir.Flavour) error {
+	if f == rundir.OpenMPI {
 		return nil
 	}
 	return fmt.Errorf("--physical: %s does not count the messages that it sends on its own behalf: only Open MPI does, in its component pml/monitoring", f.Title())
@@ -42,7 +42,7 @@ const envPhysical = "MPITRACE_PHYSICAL"
 // countsPhysical reports whether the messages of the MPI library itself are
 // recorded.
 func (r *Recorder) countsPhysical() bool {
-	return r.Flavour == run.OpenMPI && r.Settings.Of("physical").On()
+	return r.Flavour == rundir.OpenMPI && r.Settings.Of("physical").On()
 }
 
 // physical returns env with the variables that enable the component. The
@@ -97,7 +97,7 @@ func (r *Recorder) monitoring() []setting {
 	host, _ := os.Hostname()
 	process := fmt.Sprintf("%s-%d", strings.ReplaceAll(host, "/", "_"), os.Getpid())
 	return []setting{{mcaMonitoring + "enable", "2"}, {mcaMonitoring + "enable_output", "3"},
-		{mcaFilename, filepath.Join(run.Dir(r.Dir).Physical(), process)}}
+		{mcaFilename, filepath.Join(rundir.Dir(r.Dir).Physical(), process)}}
 }
 
 // Overridden returns a warning about settings in env that the job replaces, or

@@ -7,14 +7,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/settings"
 )
 
 func TestCheckPhysical(t *testing.T) {
 	for _, f := range flavours {
 		err := CheckPhysical(f)
-		if (err == nil) != (f == run.OpenMPI) || err != nil && !strings.Contains(err.Error(), f.Title()) {
+		if (err == nil) != (f == rundir.OpenMPI) || err != nil && !strings.Contains(err.Error(), f.Title()) {
 			t.Errorf("%s: %v", f, err)
 		}
 	}
@@ -35,18 +35,18 @@ func TestPhysicalEnviron(t *testing.T) {
 		old, want  []string
 		overridden string
 	}{
-		{"off", Recorder{Flavour: run.OpenMPI}, []string{"MPITRACE_PHYSICAL=on", "A=b"}, []string{"A=b"}, ""},
-		{"another MPI", Recorder{Flavour: run.MPICH, Settings: physical}, []string{"A=b"}, []string{"A=b"}, ""},
-		{"on", Recorder{Flavour: run.OpenMPI, Settings: physical}, nil, append(slices.Clone(on), "OMPI_MCA_osc=^monitoring"), ""},
-		{"components chosen", Recorder{Flavour: run.OpenMPI, Settings: physical},
+		{"off", Recorder{Flavour: rundir.OpenMPI}, []string{"MPITRACE_PHYSICAL=on", "A=b"}, []string{"A=b"}, ""},
+		{"another MPI", Recorder{Flavour: rundir.MPICH, Settings: physical}, []string{"A=b"}, []string{"A=b"}, ""},
+		{"on", Recorder{Flavour: rundir.OpenMPI, Settings: physical}, nil, append(slices.Clone(on), "OMPI_MCA_osc=^monitoring"), ""},
+		{"components chosen", Recorder{Flavour: rundir.OpenMPI, Settings: physical},
 			[]string{"OMPI_MCA_pml=ob1", "OMPI_MCA_coll=tuned,basic", "OMPI_MCA_osc=rdma"},
 			append([]string{"OMPI_MCA_osc=rdma"}, append(slices.Clone(on), "OMPI_MCA_pml=ob1,monitoring", "OMPI_MCA_coll=tuned,basic,monitoring")...), ""},
-		{"components left out", Recorder{Flavour: run.OpenMPI, Settings: physical},
+		{"components left out", Recorder{Flavour: rundir.OpenMPI, Settings: physical},
 			[]string{"OMPI_MCA_pml=^cm", "OMPI_MCA_coll=^hcoll", "OMPI_MCA_osc=^ucx"},
 			append([]string{"OMPI_MCA_pml=^cm", "OMPI_MCA_coll=^hcoll"}, append(slices.Clone(on), "OMPI_MCA_osc=^ucx,monitoring")...), ""},
-		{"monitoring left out", Recorder{Flavour: run.OpenMPI, Settings: physical}, []string{"OMPI_MCA_coll=^han,monitoring"},
+		{"monitoring left out", Recorder{Flavour: rundir.OpenMPI, Settings: physical}, []string{"OMPI_MCA_coll=^han,monitoring"},
 			[]string{"OMPI_MCA_coll=^han,monitoring"}, "coll is ^han,monitoring, which excludes the monitoring"},
-		{"set otherwise", Recorder{Flavour: run.OpenMPI, Settings: physical},
+		{"set otherwise", Recorder{Flavour: rundir.OpenMPI, Settings: physical},
 			[]string{"OMPI_MCA_pml_monitoring_enable=1", "OMPI_MCA_pml_monitoring_filename=/mine"}, append(slices.Clone(on), "OMPI_MCA_osc=^monitoring"),
 			"pml_monitoring_enable is set to 2 instead of 1; pml_monitoring_filename is not /mine: the files are in /run/physical"},
 	} {

@@ -22,7 +22,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 )
 
 // Kind describes whether a program can be recorded by a preloaded library, or
@@ -44,9 +44,9 @@ const (
 type Program struct {
 	Path    string
 	Kind    Kind
-	Library string      // path of the MPI's shared library, symbolic links resolved
-	Flavour run.Flavour // of Library
-	Soname  string      // name under which the program needs Library; for MissingMPI, the name that is not found
+	Library string         // path of the MPI's shared library, symbolic links resolved
+	Flavour rundir.Flavour // of Library
+	Soname  string         // name under which the program needs Library; for MissingMPI, the name that is not found
 }
 
 // ProgramError reports why a program cannot be recorded, and what to do.
@@ -136,7 +136,7 @@ func Inspect(path string) (*Program, error) {
 // rankProgram returns the file that a rank runs for a command, found in a search
 // path, which is empty for $PATH.
 func rankProgram(argv []string, path string) (string, error) {
-	return Invocation{Path: path, Here: LaunchedFlavour() == run.OpenMPI}.lookup(argv[0])
+	return Invocation{Path: path, Here: LaunchedFlavour() == rundir.OpenMPI}.lookup(argv[0])
 }
 
 // CheckCommand returns an error if the program of a command cannot be run.

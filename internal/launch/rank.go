@@ -8,7 +8,7 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/interpose"
 )
@@ -60,7 +60,7 @@ func (r *Recorder) environFor(file string, env []string) (out []string, why stri
 	case p.unreachable():
 		return env, p.Err().Error()
 	case p.Kind == UsesMPI && r.Flavour != "" && p.Flavour != r.Flavour:
-		run.NoteWrongMPI(run.Dir(r.Dir).Recordings(), p.Path, p.Library)
+		rundir.NoteWrongMPI(rundir.Dir(r.Dir).Recordings(), p.Path, p.Library)
 		return env, fmt.Sprintf("%s is linked to %s (%s), the library is for %s; see --mpi",
 			p.Path, p.Flavour.Title(), p.Library, r.Flavour.Title())
 	}

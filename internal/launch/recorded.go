@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/collect"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/settings"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/interpose"
@@ -23,17 +24,17 @@ type RecordedCommand struct {
 	MPI        *MPI
 	Library    string // the library to preload
 	Dispatcher string // the library for all MPIs, for programs that are linked to none; empty if only this MPI is recorded
-	Dir        run.Dir
+	Dir        rundir.Dir
 	NewDir     bool // the run directory did not exist before
 	Log        io.Writer
 	// OnNotEnding is called if the job has not ended after a signal, once the
 	// recordings made so far are in the run directory.
 	OnNotEnding func()
 
-	Info *run.Info // content of run.json, set by Prepare
+	Info *rundir.Info // content of run.json, set by Prepare
 
-	spool     *run.Spool // nil if there is none
-	watch     *run.Watch
+	spool     *rundir.Spool // nil if there is none
+	watch     *collect.Watch
 	argv, env []string
 }
 
@@ -45,7 +46,7 @@ func (e *NoSpoolError) Unwrap() error { return e.error }
 // Prepare makes the spool and writes run.json. After an error it removes what
 // it made.
 func (c *RecordedCommand) Prepare() (err error) {
-	if c.spool, err = run.NewSpool(c.Settings.Of("spool").Text); err != nil {
+	if c.spool, err = rundir.NewSpool(c.Settings.Of("spool").Text); err != nil {
 		c.Discard()
 		return &NoSpoolError{err}
 	}
@@ -78,7 +79,7 @@ func (c *RecordedCommand) Run(s Streams) (Status, error) {
 	if c.spool != nil {
 		places = append(places, c.spool.Dir)
 	}
-	c.watch = run.NewWatch(places...)
+	c.watch = collect.NewWatch(places...)
 	OutlivePipe()
 	status, err := Run(c.argv, c.env, s, c.notEnding)
 	c.Info.WallNs = time.Since(c.Info.Start).Nanoseconds()
@@ -102,19 +103,19 @@ func (c *RecordedCommand) NotStarted(status Status) error {
 
 // collect collects the recordings of this node after the command has ended.
 func (c *RecordedCommand) collect(status Status) {
-	wait := run.OrphanWait
+	wait := collect.OrphanWait
 	if !status.Interrupted.IsZero() {
 		wait -= time.Since(status.Interrupted)
 	}
 	var left []string
 	if c.spool != nil {
 		var err error
-		left, err = c.spool.Collect(c.Dir.Recordings(), wait)
+		left, err = collect.Spool(c.spool, c.Dir.Recordings(), wait)
 		c.warn(err)
 	}
-	_, err := c.Dir.CollectNotes(c.Info.Host)
+	_, err := collect.Notes(c.Dir, c.Info.Host)
 	c.warn(err)
-	run.PackAll(c.Dir.Recordings())
+	collect.PackAll(c.Dir.Recordings())
 	c.watch.Close()
 	c.writeInfo(left)
 }
@@ -126,7 +127,7 @@ func (c *RecordedCommand) notEnding() {
 	var left []string
 	if c.spool != nil {
 		var err error
-		left, err = c.spool.Copy(c.Dir.Recordings())
+		left, err = collect.CopySpool(c.spool, c.Dir.Recordings())
 		c.warn(err)
 	}
 	c.Info.WallNs = time.Since(c.Info.Start).Nanoseconds()
@@ -192,24 +193,24 @@ func (c *RecordedCommand) preloadByEnvironment(r *Recorder) {
 
 // describe returns the content of run.json at the start of the run. The spool
 // is listed as not collected yet.
-func (c *RecordedCommand) describe(spool string) *run.Info {
+func (c *RecordedCommand) describe(spool string) *rundir.Info {
 	wd, _ := os.Getwd()
 	host, _ := os.Hostname()
-	info := &run.Info{Version: c.Version, Command: c.Command.Argv, Launched: c.argv, WorkingDirectory: wd, Host: host,
+	info := &rundir.Info{Version: c.Version, Command: c.Command.Argv, Launched: c.argv, WorkingDirectory: wd, Host: host,
 		MPI: c.MPI, Library: c.Library, Spool: spool, Settings: c.settings(), Start: time.Now()}
 	if spool != "" {
-		info.Uncollected = []string{run.Left{Host: host, Path: spool}.String()}
+		info.Uncollected = []string{rundir.Left{Host: host, Path: spool}.String()}
 	}
 	return info
 }
 
 // settings returns the settings that do not have their default value, for
 // run.json.
-func (c *RecordedCommand) settings() []run.Setting {
-	var out []run.Setting
+func (c *RecordedCommand) settings() []rundir.Setting {
+	var out []rundir.Setting
 	for _, v := range c.Settings {
 		if v.Source != settings.Default {
-			out = append(out, run.Setting{Name: v.Name, Value: v.Text, Source: v.Source.String(), SetBy: v.SetBy})
+			out = append(out, rundir.Setting{Name: v.Name, Value: v.Text, Source: v.Source.String(), SetBy: v.SetBy})
 		}
 	}
 	return out

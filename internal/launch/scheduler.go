@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 )
 
 // JobID returns the batch system's ID of the job that contains this process. In
@@ -66,7 +66,7 @@ func hydraPort() string {
 
 // parentOf returns the ID of a process's parent, 0 if it cannot be read.
 func parentOf(pid int) int {
-	stat := run.ProcessStat(pid)
+	stat := rundir.ProcessStat(pid)
 	if len(stat) < 2 {
 		return 0
 	}

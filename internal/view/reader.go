@@ -13,7 +13,8 @@ import (
 	"time"
 
 	"github.com/mpitrace/mpitrace/aggregate"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -47,7 +48,7 @@ type Reader struct {
 	// runs the command. If Ended is nil, the end is found in the run directory.
 	Ended <-chan struct{}
 
-	dir    run.Dir
+	dir    rundir.Dir
 	every  time.Duration
 	matrix func(*aggregate.Job) any // what /matrices returns of a job
 
@@ -59,7 +60,7 @@ type Reader struct {
 }
 
 // NewReader returns a reader of a run. matrix returns the matrices of a job.
-func NewReader(dir run.Dir, matrix func(*aggregate.Job) any) *Reader {
+func NewReader(dir rundir.Dir, matrix func(*aggregate.Job) any) *Reader {
 	return &Reader{dir: dir, every: time.Second, matrix: matrix, wanted: make(chan struct{}, 1), changed: make(chan struct{})}
 }
 
@@ -170,7 +171,7 @@ const (
 
 // end reports whether the command that mpitrace waits for has ended, and whether that is final:
 // the files are merged, or the directory is gone.
-func (r *Reader) end(info *run.Info) (finished, final bool) {
+func (r *Reader) end(info *rundir.Info) (finished, final bool) {
 	if _, err := os.Stat(string(r.dir)); errors.Is(err, fs.ErrNotExist) {
 		return true, true
 	}
@@ -193,19 +194,19 @@ func (r *Reader) end(info *run.Info) (finished, final bool) {
 
 // finalized reports whether all ranks of a run without a command have finalized. It reads only
 // the heads of recordings, because whole recordings of a large run take long.
-func (r *Reader) finalized(info *run.Info) bool {
+func (r *Reader) finalized(info *rundir.Info) bool {
 	if !info.Start.IsZero() {
 		return false
 	}
-	opened, err := r.dir.Open(run.Heads, io.Discard)
-	unfinished := func(j *run.Job) bool { return !j.Finalized() }
+	opened, err := source.Open(r.dir, source.Heads, io.Discard)
+	unfinished := func(j *source.Job) bool { return !j.Finalized() }
 	return err == nil && len(opened.Jobs) > 0 && len(opened.Damaged) == 0 && !slices.ContainsFunc(opened.Jobs, unfinished)
 }
 
 // over reports whether a run counts as ended although its end is not recorded: no process runs
 // any more, and none has started for a while. last is the latest known moment of a process, in
 // Unix ns.
-func over(now *Reading, info *run.Info, last int64) bool {
+func over(now *Reading, info *rundir.Info, last int64) bool {
 	if now.Problem != "" || info.ExitStatus != nil || len(now.Jobs) == 0 {
 		return false
 	}

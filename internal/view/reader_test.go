@@ -16,7 +16,9 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/export"
+	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
@@ -24,7 +26,7 @@ import (
 // readerOf returns a reader of a run of some processes. It reads until the test ends.
 func readerOf(t *testing.T, every time.Duration, matrix func(*aggregate.Job) any, profiles ...*profile.Profile) *Reader {
 	t.Helper()
-	dir, err := run.CreateAt(filepath.Join(t.TempDir(), "run"))
+	dir, err := rundir.CreateAt(filepath.Join(t.TempDir(), "run"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,34 +101,34 @@ func TestCost(t *testing.T) {
 // TestEnd checks when a run has ended, and whether that is final.
 func TestEnd(t *testing.T) {
 	r := readerOf(t, time.Millisecond, nil, stuck(0))
-	check := func(when string, info *run.Info, finished, final bool) {
+	check := func(when string, info *rundir.Info, finished, final bool) {
 		t.Helper()
 		if gotFinished, gotFinal := r.end(info); gotFinished != finished || gotFinal != final {
 			t.Errorf("%s: finished %v, final %v", when, gotFinished, gotFinal)
 		}
 	}
 	status := 0
-	check("a run that goes on", &run.Info{Start: time.Now()}, false, false)
-	check("before the merge", &run.Info{Start: time.Now(), ExitStatus: &status}, false, false)
-	check("without a merge", &run.Info{Start: time.Now().Add(-time.Minute), ExitStatus: &status}, true, false)
-	opened, err := r.dir.OpenJobs(run.Whole, io.Discard)
+	check("a run that goes on", &rundir.Info{Start: time.Now()}, false, false)
+	check("before the merge", &rundir.Info{Start: time.Now(), ExitStatus: &status}, false, false)
+	check("without a merge", &rundir.Info{Start: time.Now().Add(-time.Minute), ExitStatus: &status}, true, false)
+	opened, err := source.OpenJobs(r.dir, source.Whole, io.Discard)
 	if err == nil {
-		err = r.dir.Merge(opened, nil, &run.Info{ExitStatus: &status}, nil)
+		err = export.Merge(r.dir, opened, nil, &rundir.Info{ExitStatus: &status}, nil)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	check("after the merge", &run.Info{Start: time.Now(), ExitStatus: &status}, true, true)
+	check("after the merge", &rundir.Info{Start: time.Now(), ExitStatus: &status}, true, true)
 	signal := make(chan struct{})
 	r.Ended = signal
-	check("before the command's signal", &run.Info{Start: time.Now().Add(-time.Minute), ExitStatus: &status}, false, false)
+	check("before the command's signal", &rundir.Info{Start: time.Now().Add(-time.Minute), ExitStatus: &status}, false, false)
 	close(signal)
-	check("after the command's signal", &run.Info{}, true, true)
+	check("after the command's signal", &rundir.Info{}, true, true)
 	r.Ended = make(chan struct{})
 	if err := os.RemoveAll(string(r.dir)); err != nil {
 		t.Fatal(err)
 	}
-	check("without its directory", &run.Info{}, true, true)
+	check("without its directory", &rundir.Info{}, true, true)
 }
 
 // TestReportError requires that the error of a report is kept if the run cannot change.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/mpitrace/mpitrace/aggregate"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -146,7 +146,7 @@ func (r *Reader) readInto(out, before *Reading) {
 	if out.Finished {
 		return
 	}
-	opened, err := r.dir.Open(run.Whole, io.Discard)
+	opened, err := source.Open(r.dir, source.Whole, io.Discard)
 	if err != nil {
 		out.Problem = err.Error()
 		return
@@ -154,7 +154,7 @@ func (r *Reader) readInto(out, before *Reading) {
 	opened.Symbolize(r.symbols) // files without names were reported by the command, or will be by the report
 	last := int64(0)            // latest known moment of any process
 	for i, src := range opened.Jobs {
-		live := run.LiveSource{Of: src, Read: out.At}
+		live := source.LiveSource{Of: src, Read: out.At}
 		j := aggregate.NewJob(aggregate.Options{})
 		err := live.Each(func(p *profile.Profile) error {
 			r.symbols = p.Symbols

@@ -18,7 +18,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
@@ -27,7 +27,7 @@ import (
 type served struct {
 	*testing.T
 	*Server
-	dir   run.Dir
+	dir   rundir.Dir
 	ended chan error
 	stop  context.CancelFunc
 }
@@ -35,7 +35,7 @@ type served struct {
 // serve serves a run of some processes until the test ends.
 func serve(t *testing.T, profiles ...*profile.Profile) *served {
 	t.Helper()
-	dir, err := run.CreateAt(filepath.Join(t.TempDir(), "run"))
+	dir, err := rundir.CreateAt(filepath.Join(t.TempDir(), "run"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -330,7 +330,7 @@ func TestAnswers(t *testing.T) {
 		t.Errorf("report of a run that goes on: %d", got.status)
 	}
 	status := 0
-	if err := s.dir.WriteInfo(&run.Info{Start: time.Now().Add(-time.Hour), ExitStatus: &status}); err != nil {
+	if err := s.dir.WriteInfo(&rundir.Info{Start: time.Now().Add(-time.Hour), ExitStatus: &status}); err != nil {
 		t.Fatal(err)
 	}
 	reading = Reading{}
@@ -503,7 +503,7 @@ func TestSlowClients(t *testing.T) {
 
 // TestIdle requires that a server ends when nobody looks, whatever others ask.
 func TestIdle(t *testing.T) {
-	dir, err := run.CreateAt(filepath.Join(t.TempDir(), "run"))
+	dir, err := rundir.CreateAt(filepath.Join(t.TempDir(), "run"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
@@ -77,13 +77,13 @@ func TestWrongMPI(t *testing.T) {
 		other := others[0]
 		mine := strings.Join(m.launch(right, m.compile(t, "in_place")), " ")
 		theirs := strings.Join(other.launch(wrong, other.compile(t, "completion")), " ")
-		missing := run.WrongMPI{Program: other.compile(t, "completion"), Library: realPath(other.mpiLibrary(t)), Processes: wrong}
+		missing := rundir.WrongMPI{Program: other.compile(t, "completion"), Library: realPath(other.mpiLibrary(t)), Processes: wrong}
 		for _, test := range []struct {
 			name, script string
 			before       []string
-			jobs         []run.JobInfo
+			jobs         []rundir.JobInfo
 		}{
-			{"of two jobs", mine + "\n" + theirs, nil, []run.JobInfo{{Size: right, Recorded: right}}},
+			{"of two jobs", mine + "\n" + theirs, nil, []rundir.JobInfo{{Size: right, Recorded: right}}},
 			{"all of a script", theirs, []string{"bash"}, nil},
 			{"behind a shell", "bash -c '" + theirs + "'", []string{"bash"}, nil},
 		} {
@@ -105,14 +105,14 @@ func TestWrongMPI(t *testing.T) {
 						t.Errorf("does not say %q:\n%s", want, out)
 					}
 				}
-				info, err := run.Dir(j.dir).ReadInfo()
+				info, err := rundir.Dir(j.dir).ReadInfo()
 				if err != nil {
 					t.Fatal(err)
 				}
 				for i := range info.WrongMPI {
 					info.WrongMPI[i].Library = realPath(info.WrongMPI[i].Library)
 				}
-				if !slices.Equal(info.WrongMPI, []run.WrongMPI{missing}) || len(info.Jobs) != len(test.jobs) {
+				if !slices.Equal(info.WrongMPI, []rundir.WrongMPI{missing}) || len(info.Jobs) != len(test.jobs) {
 					t.Errorf("run.json: %d jobs, not recorded %+v; want %d, %+v", len(info.Jobs), info.WrongMPI, len(test.jobs), missing)
 				}
 			})

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
@@ -153,14 +153,14 @@ func TestNamespace(t *testing.T) {
 		if j.code != 3 || j.stdout != "ok\n" || len(j.ranks) != 0 || !strings.Contains(j.stderr, "the MPI is in a namespace of its own (dlmopen)") {
 			t.Errorf("exit status %d, want 3, %d recordings\n%s%s", j.code, len(j.ranks), j.stdout, j.stderr)
 		}
-		want := run.WrongMPI{Program: command[0], Library: realPath(m.mpiLibrary(t)), Processes: 2, Reason: "namespace"}
+		want := rundir.WrongMPI{Program: command[0], Library: realPath(m.mpiLibrary(t)), Processes: 2, Reason: "namespace"}
 		dir := filepath.Join(t.TempDir(), "run")
 		succeed(t, []string{"LD_PRELOAD=" + dispatcher(t), "MPITRACE_DIR=" + dir}, m.launch(2, command...)...)
-		for _, notes := range [][]run.WrongMPI{run.Dir(j.dir).WrongMPI(), run.Dir(dir).WrongMPI()} {
+		for _, notes := range [][]rundir.WrongMPI{rundir.Dir(j.dir).WrongMPI(), rundir.Dir(dir).WrongMPI()} {
 			for i := range notes {
 				notes[i].Library = realPath(notes[i].Library)
 			}
-			diff(t, "notes", []run.WrongMPI{want}, notes)
+			diff(t, "notes", []rundir.WrongMPI{want}, notes)
 		}
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
@@ -99,7 +99,7 @@ func checkRunning(t *testing.T, s *session) {
 // least one in the spool.
 func checkUncollected(t *testing.T, dir string, n int) {
 	t.Helper()
-	info, err := run.Dir(dir).ReadInfo()
+	info, err := rundir.Dir(dir).ReadInfo()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func checkUncollected(t *testing.T, dir string, n int) {
 func checkCollected(t *testing.T, dir string) {
 	t.Helper()
 	succeed(t, nil, mpitrace, "collect", dir)
-	info, err := run.Dir(dir).ReadInfo()
+	info, err := rundir.Dir(dir).ReadInfo()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mpitrace/mpitrace/formats/recording"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/collect"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -127,7 +127,7 @@ func (v *victim) check(fault string, first bool, want string) error {
 	if n := len(c.Heads()); whole > 0 || n > 3 {
 		return fmt.Errorf("%d recordings, %d of the other processes are missing", n, whole)
 	}
-	run.PackAll(filepath.Dir(containers[0]))
+	collect.PackAll(filepath.Dir(containers[0]))
 	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(containers[0]), ".*")); len(left) > 0 {
 		return fmt.Errorf("%q are left", left)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mpitrace/mpitrace/aggregate"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -89,7 +89,7 @@ func TestCvar(t *testing.T) {
 				t.Errorf("rank %d has %+v", p.Rank, p.Variables)
 			}
 		}
-		info, err := run.Dir(j.dir).ReadInfo()
+		info, err := rundir.Dir(j.dir).ReadInfo()
 		if err != nil || !slices.Contains(info.Jobs[0].Variables, want) {
 			t.Errorf("run.json: %v, %+v", err, info.Jobs)
 		}
@@ -123,14 +123,14 @@ func TestCvarsThatDiffer(t *testing.T) {
 			variable = "OMPI_MCA_" + name
 		}
 		_, value, _ := strings.Cut(succeed(t, nil, m.launch(2, program, name)...).stdout, name+"=")
-		want := run.CVar{Name: name, Value: "4711", Default: strings.TrimSpace(value)}
+		want := rundir.CVar{Name: name, Value: "4711", Default: strings.TrimSpace(value)}
 		for _, set := range []bool{true, false} {
 			dir, env := filepath.Join(t.TempDir(), "run"), []string{}
 			if set {
 				env = append(env, variable+"=4711")
 			}
 			succeed(t, env, slices.Concat([]string{mpitrace, "run", "-o", dir, "--"}, m.launch(2, program))...)
-			info, err := run.Dir(dir).ReadInfo()
+			info, err := rundir.Dir(dir).ReadInfo()
 			if err != nil || slices.Contains(info.CVars, want) != set {
 				t.Errorf("set %t, want %+v: %v, %+v", set, want, err, info.CVars)
 			}
@@ -276,7 +276,7 @@ func TestCvarOfEnvironment(t *testing.T) {
 		if d := cmp.Diff([]string{want}, got); d != "" {
 			t.Error(d)
 		}
-		info, err := run.Dir(j.dir).ReadInfo()
+		info, err := rundir.Dir(j.dir).ReadInfo()
 		if err != nil || len(info.Jobs[0].Variables) < len(s.Variables) {
 			t.Errorf("run.json: %v, %+v", err, info.Jobs)
 		}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/interpose"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/testenv"
@@ -378,7 +378,7 @@ func TestDispatcherWithoutLibrary(t *testing.T) {
 		if !strings.Contains(out.stderr, "nothing is recorded") || len(readRecordings(t, dir)) != 0 {
 			t.Errorf("it printed %q", out.stderr)
 		}
-		notes := run.WrongMPIs(filepath.Join(dir, "recordings"))
+		notes := rundir.WrongMPIs(filepath.Join(dir, "recordings"))
 		if len(notes) != 1 || notes[0].Program != program || realPath(notes[0].Library) != realPath(m.mpiLibrary(t)) {
 			t.Errorf("the notes are %+v", notes)
 		}

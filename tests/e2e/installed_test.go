@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 )
 
 // nowhere is the environment of a user who has no directory for libraries.
@@ -94,7 +94,7 @@ func libraryOf(t *testing.T, env []string, installed string, m implementation, c
 	if n := len(readRecordings(t, dir)); n != 4 {
 		t.Errorf("%d recordings, want 4", n)
 	}
-	info, err := run.Dir(dir).ReadInfo()
+	info, err := rundir.Dir(dir).ReadInfo()
 	if err != nil {
 		t.Fatal(err)
 	}

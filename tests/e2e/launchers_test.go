@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/mpitrace/mpitrace/internal/launch"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
@@ -19,17 +19,17 @@ import (
 type hydra struct {
 	name    string
 	path    string
-	flavour run.Flavour
+	flavour rundir.Flavour
 	level   testenv.Level
 }
 
 func hydras() []hydra {
 	wheel := func(mpi, command string) string { return filepath.Join(root, "build", mpi, "bin", command) }
 	return []hydra{
-		{"mpich", "mpiexec.mpich", run.MPICH, testenv.Quick},
-		{"mpich5", wheel("mpich5", "mpiexec"), run.MPICH, testenv.All},
-		{"Intel MPI", wheel("impi", "mpiexec.hydra"), run.IntelMPI, testenv.All},
-		{"Intel MPI's script", wheel("impi", "mpirun"), run.IntelMPI, testenv.All},
+		{"mpich", "mpiexec.mpich", rundir.MPICH, testenv.Quick},
+		{"mpich5", wheel("mpich5", "mpiexec"), rundir.MPICH, testenv.All},
+		{"Intel MPI", wheel("impi", "mpiexec.hydra"), rundir.IntelMPI, testenv.All},
+		{"Intel MPI's script", wheel("impi", "mpirun"), rundir.IntelMPI, testenv.All},
 	}
 }
 
@@ -77,13 +77,13 @@ func TestLaunchForms(t *testing.T) {
 		t.Run(h.name, func(t *testing.T) {
 			testenv.At(t, h.level)
 			testenv.Need(t, "gcc", h.path)
-			if h.flavour == run.IntelMPI {
+			if h.flavour == rundir.IntelMPI {
 				setIntelMPI(t)
 			}
 			dir, library := launchFiles(t)
 			t.Chdir(dir)
 			for _, form := range launchForms {
-				if !form.intel || h.flavour == run.IntelMPI {
+				if !form.intel || h.flavour == rundir.IntelMPI {
 					checkForm(t, h, form, library)
 				}
 			}

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/tests/synth"
 )
 
@@ -79,7 +79,7 @@ func TestMergeLaunched(t *testing.T) {
 // ranks.
 func syntheticRun(t *testing.T, ranks int) string {
 	t.Helper()
-	dir, err := run.Create(filepath.Join(t.TempDir(), "run"))
+	dir, err := rundir.Create(filepath.Join(t.TempDir(), "run"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mpitrace/mpitrace/formats/recording"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/interpose"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/testenv"
@@ -328,7 +328,7 @@ func readRecordings(t *testing.T, dir string) []*profile.Profile {
 // and those that are still in the spool included.
 func recordingFiles(t *testing.T, dir string) []string {
 	t.Helper()
-	paths, err := run.Dir(dir).RecordingFiles()
+	paths, err := rundir.Dir(dir).RecordingFiles()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
@@ -175,7 +176,7 @@ func checkInterrupted(t *testing.T, s *session, dir string) {
 	if text := s.text(); !s.closed && (!strings.Contains(text, "partial") || !strings.Contains(text, "the files are in "+dir)) {
 		t.Errorf("no report on the terminal")
 	}
-	info, err := run.Dir(dir).ReadInfo()
+	info, err := rundir.Dir(dir).ReadInfo()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +225,7 @@ func (m implementation) exits(t *testing.T, mode string) map[int]profile.Exit {
 	s := m.onTerminal(t, true, []string{mpitrace, "run", "-o", dir, "--"}, mode)
 	s.wait(t)
 	checkInterrupted(t, s, dir)
-	run, err := run.Dir(dir).Open(run.Whole, nil)
+	run, err := source.Open(rundir.Dir(dir), source.Whole, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/internal/history"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/tests/synth"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
@@ -30,11 +30,11 @@ func writeRuns(t *testing.T, program string) string {
 				s := synth.Scaling{Name: program, Version: id, Start: int64(time.Duration(v)*time.Hour + time.Duration(i)*time.Minute),
 					Useful: synth.Growth{Ns: 8e9, Exponent: -0.9}, Sites: []synth.Growth{
 						{Call: "Allreduce", Line: 10, Ns: 1e8 * float64(v+1), Exponent: 0.5}, {Call: "Barrier", Line: 20, Ns: 1e9, Exponent: -1}}}
-				d := run.Dir(filepath.Join(dir, fmt.Sprintf("%s-%d-%d", id, ranks, i)))
+				d := rundir.Dir(filepath.Join(dir, fmt.Sprintf("%s-%d-%d", id, ranks, i)))
 				if err := os.Mkdir(string(d), 0o777); err != nil {
 					t.Fatal(err)
 				}
-				if err := d.WriteInfo(&run.Info{Jobs: []run.JobInfo{}}); err != nil {
+				if err := d.WriteInfo(&rundir.Info{Jobs: []rundir.JobInfo{}}); err != nil {
 					t.Fatal(err)
 				}
 				f, err := os.Create(d.Profile())

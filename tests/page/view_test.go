@@ -18,7 +18,8 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
-	runpkg "github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/export"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
@@ -128,7 +129,7 @@ func hang(t *testing.T, name, cc string, launcher []string) (run string) {
 // recorded returns the number of recordings of a run, those in the spool
 // included.
 func recorded(dir string) int {
-	files, _ := runpkg.Dir(dir).RecordingFiles()
+	files, _ := rundir.Dir(dir).RecordingFiles()
 	return len(files)
 }
 
@@ -246,7 +247,7 @@ func TestViewEnds(t *testing.T) {
 func TestViewOtherNode(t *testing.T) {
 	testenv.Need(t, "chromium")
 	const name = "<img src=x onerror=alert(1)>"
-	dir, err := runpkg.CreateAt(filepath.Join(t.TempDir(), "run"))
+	dir, err := rundir.CreateAt(filepath.Join(t.TempDir(), "run"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -337,7 +338,7 @@ func TestViewEvents(t *testing.T) {
 // first event, from the tables of the traces.
 func (p *tab) callsBetween(run string, from, to int64) (calls []int) {
 	p.Helper()
-	traces, err := runpkg.Dir(run).Traces()
+	traces, err := export.Traces(rundir.Dir(run))
 	if err != nil {
 		p.Fatal(err)
 	}

@@ -7,7 +7,7 @@
 
 // Why calls did not reach the library: the program calls PMPI functions; it has the
 // functions from before, or in a way that is not known; the MPI is in a namespace of its own.
-// Readers of notes know these words (internal/run/notes.go).
+// Readers of notes know these words (internal/rundir/notes.go).
 #define MT_UNSEEN_DIRECT "direct"
 #define MT_UNSEEN_BYPASSED "bypassed"
 #define MT_UNSEEN_NAMESPACE "namespace"

@@ -17,7 +17,7 @@
 
 // Reports whether another user may have put what lies at `path` there for us to write
 // into: a directory, or a link to one, whose owner is neither this user nor root, in a
-// directory that all users can write to. (internal/run has the same rule.)
+// directory that all users can write to. (internal/rundir has the same rule.)
 static bool is_planted(const char *path)
 {
     char above[4200];

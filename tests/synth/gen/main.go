@@ -28,7 +28,7 @@ import (
 	"github.com/mpitrace/mpitrace/formats/prof"
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/formats/table"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/synth"
 	"github.com/mpitrace/mpitrace/tests/synth/container"
@@ -106,7 +106,7 @@ func (o options) write(j *synth.Job) error {
 
 // recordings writes a run directory.
 func (o options) recordings(j *synth.Job) error {
-	d, err := run.CreateAt(o.dir)
+	d, err := rundir.CreateAt(o.dir)
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (o options) recordings(j *synth.Job) error {
 
 // containers writes a run directory with a packed container for each node.
 func (o options) containers(j *synth.Job) error {
-	d, err := run.CreateAt(o.dir)
+	d, err := rundir.CreateAt(o.dir)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,9 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/formats/prof"
 	"github.com/mpitrace/mpitrace/formats/table"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/export"
+	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/synth"
 )
@@ -33,10 +35,10 @@ func TestRecordings(t *testing.T) {
 
 func testRecordings(t *testing.T, format string) {
 	dir := gen(t, "-shape", "stencil", "-ranks", "130", "-per-node", "13", "-format", format)
-	if n := len(run.Dir(dir).Containers()); n != map[string]int{"container": 10}[format] {
+	if n := len(rundir.Dir(dir).Containers()); n != map[string]int{"container": 10}[format] {
 		t.Errorf("%d containers", n)
 	}
-	found, err := run.Dir(dir).Open(run.Heads, io.Discard)
+	found, err := source.Open(rundir.Dir(dir), source.Heads, io.Discard)
 	if err != nil || len(found.Damaged) > 0 || len(found.Jobs) != 1 {
 		t.Fatalf("%d jobs, %v, %v", len(found.Jobs), found.Damaged, err)
 	}
@@ -102,7 +104,7 @@ func TestOneProf(t *testing.T) {
 // TestTraces reads a run directory of events as one trace per rank.
 func TestTraces(t *testing.T) {
 	dir := gen(t, "-format", "trace", "-shape", "halo", "-ranks", "6", "-per-node", "3", "-events", "10000")
-	sources, err := run.Dir(dir).Traces()
+	sources, err := export.Traces(rundir.Dir(dir))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,14 +6,14 @@ import (
 	"os"
 
 	"github.com/mpitrace/mpitrace/formats/tracefile"
-	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/synth"
 )
 
 // traces writes a run directory with the events of each rank.
 func (o options) traces(job synth.Traced) error {
-	d, err := run.CreateAt(o.dir)
+	d, err := rundir.CreateAt(o.dir)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,320 @@
+package export
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mpitrace/mpitrace/formats/prof"
+	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/formats/table"
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
+	"github.com/mpitrace/mpitrace/internal/collect"
+	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/source"
+	"github.com/mpitrace/mpitrace/internal/tasks"
+	"github.com/mpitrace/mpitrace/internal/text"
+	"github.com/mpitrace/mpitrace/interpose/layout"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// Format is a format in which each rank can be written.
+type Format string
+
+const (
+	Prof  Format = "prof"
+	Arrow Format = "arrow"
+)
+
+// ParseFormats parses a list of format names.
+func ParseFormats(names []string) ([]Format, error) {
+	var out []Format
+	for _, name := range names {
+		f := Format(name)
+		if f != Prof && f != Arrow {
+			return nil, fmt.Errorf("unknown format %q: the formats are %s and %s", name, Prof, Arrow)
+		}
+		if !slices.Contains(out, f) {
+			out = append(out, f)
+		}
+	}
+	return out, nil
+}
+
+// Merge writes the merged files of a run, the files of each rank in the given
+// formats, and run.json with the jobs. If traced processes of a job ran on
+// several hosts, estimate is called to correct their clocks.
+func Merge(d rundir.Dir, run *source.Run, formats []Format, info *rundir.Info, estimate ClockEstimator) error {
+	var jobs []rundir.JobInfo
+	for _, j := range run.Jobs {
+		jobs = append(jobs, j.Info())
+	}
+	for _, f := range formats {
+		if err := writeRanks(d, run, f); err != nil {
+			return err
+		}
+	}
+	files, err := d.RecordingFiles()
+	if err != nil {
+		return err
+	}
+	run.State, err = afterPacking(d, files, run.State, func() error { return writeEvents(d, run, jobs, info, estimate) })
+	return errors.Join(err, mergeTables(d, run, info))
+}
+
+// writeEvents writes the traces, and run.json.
+func writeEvents(d rundir.Dir, run *source.Run, jobs []rundir.JobInfo, info *rundir.Info, estimate ClockEstimator) error {
+	info.Jobs, info.WrongMPI = jobs, d.WrongMPI()
+	err := writeTraces(d, run, estimate, nil)
+	info.UnfinishedTraces = run.Traced.Left
+	if run.Traced.Processes > 0 {
+		info.TracedEvents = countTraced(d)
+	}
+	return errors.Join(err, d.WriteInfo(info))
+}
+
+// mergeTables writes the tables of a run, unless processes may still write to its
+// recordings. If these were removed, the tables are left as they are.
+func mergeTables(d rundir.Dir, run *source.Run, info *rundir.Info) error {
+	files, err := d.RecordingFiles()
+	if err != nil || len(files) == 0 {
+		return err
+	}
+	if err := cmp.Or(checkEnded(d, files), checkElsewhere(d, files, info)); err != nil {
+		return err
+	}
+	_, err = newMerger(d, files, run, tasks.All).work(nil)
+	if errors.Is(err, tasks.ErrGone) {
+		return nil // another process has merged the same recordings
+	}
+	return err
+}
+
+// Merged is the result of a merge.
+type Merged struct {
+	Jobs      []rundir.JobInfo
+	Processes int
+	HasRead   bool // whether there are readings of performance variables
+	Traced    source.Traced
+	Problems  []string // damaged and missing recordings, and files whose call sites have no names
+}
+
+// Text says what was written.
+func (m *Merged) Text(d rundir.Dir) string {
+	names := []string{filepath.Base(d.Profile()), filepath.Base(d.Comms()), filepath.Base(d.Ranks())}
+	if m.HasRead {
+		names = append(names, filepath.Base(d.Pvars()))
+	}
+	return fmt.Sprintf("merged %s of %s into %s in %s", text.CountOf(m.Processes, "process"), text.CountOf(len(m.Jobs), "job"),
+		strings.Join(names, ", "), text.Line(string(d)))
+}
+
+// MergeShare merges a run together with other processes that call it, on any
+// nodes. It returns when the merged files are complete. The result is nil if
+// another process has written them, or if they were not stale. In the process
+// that writes them, info is called first; it returns the content of run.json.
+func MergeShare(d rundir.Dir, share tasks.Share, log io.Writer, info func() (*rundir.Info, error), estimate ClockEstimator) (*Merged, error) {
+	for range mostRestarts {
+		files, err := mergeable(d)
+		if err != nil {
+			return nil, err
+		}
+		if !d.StaleWith(files) {
+			return nil, nil
+		}
+		run := &source.Run{Log: log}
+		source.Describe(d, run)
+		m := newMerger(d, files, run, share)
+		var merged *Merged
+		_, err = m.work(func() (err error) {
+			merged, err = m.finish(info, estimate)
+			return err
+		})
+		if !errors.Is(err, tasks.ErrGone) {
+			return merged, err
+		}
+	}
+	return nil, fmt.Errorf("merge %s: its recordings change: is the job still running?", d)
+}
+
+// mostRestarts is how often MergeShare begins again after other processes have
+// removed the directory of tasks. They do that when they have finished.
+const mostRestarts = 5
+
+// mergeable returns the recordings of a run. It returns an error if not all
+// nodes would see the same, or if there are none.
+func mergeable(d rundir.Dir) ([]string, error) {
+	if info, err := os.Stat(string(d)); err != nil {
+		return nil, rundir.InputErrorf("%w", err)
+	} else if !info.IsDir() {
+		return nil, rundir.InputErrorf("%s is a file, not a run directory", d)
+	}
+	info, err := d.ReadInfo()
+	if err != nil {
+		return nil, err
+	}
+	if left := info.LeftInSpool(); len(left) > 0 {
+		return nil, fmt.Errorf("%s is not collected: the job is still running, or `mpitrace run` was killed; afterwards: %s", left[0], d.CollectCommand())
+	}
+	files, err := d.RecordingFiles()
+	if err == nil && len(files) == 0 && !rundir.Exists(d.Profile()) {
+		err = d.WhyEmpty()
+	}
+	if err == nil {
+		err = checkEnded(d, files)
+	}
+	return files, err
+}
+
+// finish writes what the tables do not have, from the plan.
+func (m *merger) finish(readInfo func() (*rundir.Info, error), estimate ClockEstimator) (*Merged, error) {
+	info, err := readInfo()
+	if err != nil {
+		return nil, err
+	}
+	run := m.jobs()
+	for unit := range m.blobs {
+		members, err := m.members(unit)
+		if err != nil {
+			return nil, err
+		}
+		for _, of := range members {
+			j, file := run.Jobs[of.Job], m.files[of.File]
+			j.Members = append(j.Members, source.MemberAt(file))
+		}
+	}
+	m.run.State, err = afterPacking(m.dir, m.files, m.run.State, func() error { return writeEvents(m.dir, run, m.plan.Infos, info, estimate) })
+	return &Merged{m.plan.Infos, m.plan.Processes, m.plan.HasRead, run.Traced, slices.Concat(m.plan.Damaged, m.plan.Unnamed)}, err
+}
+
+// writeRanks writes a file for each rank.
+func writeRanks(d rundir.Dir, run *source.Run, f Format) error {
+	dir := filepath.Join(string(d), string(f))
+	if err := rundir.MakeInside(dir, 0o777); err != nil {
+		return err
+	}
+	for _, j := range run.Jobs {
+		err := j.Each(func(p *profile.Profile) error {
+			if p.Rank < 0 {
+				return nil // ended before it had a rank, and so before it sent anything
+			}
+			path := filepath.Join(dir, fmt.Sprintf("%s.%d.%s", j.Stem, p.Rank, f))
+			return atomicfile.Write(path, func(w io.Writer) error { return writeRank(w, p, f) })
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeRank(w io.Writer, p *profile.Profile, f Format) error {
+	if f == Prof {
+		return prof.Write(w, p.Traffic())
+	}
+	return table.WriteProfile(w, profile.List{p})
+}
+
+// afterPacking returns the state of a run's recordings after convert, which converts
+// events and may pack recordings. before is the state of those that were read. If
+// they have changed since, it returns before: the merged files are then stale.
+func afterPacking(d rundir.Dir, files []string, before string, convert func() error) (string, error) {
+	now, _ := d.RecordingFiles()
+	unchanged := sameNames(files, now) && d.State(now) == before
+	err := convert()
+	if now, _ = d.RecordingFiles(); unchanged && sameNames(files, now) {
+		return d.State(now), err
+	}
+	return before, err
+}
+
+// sameNames reports whether two lists have the recordings of the same processes.
+func sameNames(a, b []string) bool {
+	names := func(files []string) []string {
+		out := make([]string, len(files))
+		for i, file := range files {
+			out[i] = filepath.Base(file)
+		}
+		slices.Sort(out)
+		return out
+	}
+	return slices.Equal(names(a), names(b))
+}
+
+// NotEndedError reports that a run is not merged because processes may still write
+// its recordings.
+type NotEndedError struct{ error }
+
+// checkEnded returns a NotEndedError if a process of this node still writes one of
+// the recordings.
+func checkEnded(d rundir.Dir, files []string) error {
+	writers := rundir.RecordingWriters()
+	n := 0
+	for _, file := range files {
+		if _, writes := writers[filepath.Base(file)]; writes {
+			n++
+		}
+	}
+	if n > 0 {
+		return &NotEndedError{fmt.Errorf("%s of %s still running: merge it when it has ended; mpitrace report shows what is recorded so far", text.CountOf(n, "process"), d)}
+	}
+	return nil
+}
+
+// checkElsewhere returns a NotEndedError if a process of another node may still write one of
+// the recordings: it is not complete, and no command is known to have ended.
+func checkElsewhere(d rundir.Dir, files []string, info *rundir.Info) error {
+	if info.ExitStatus != nil {
+		return nil
+	}
+	for _, file := range rundir.Stored(files) {
+		if host, ended := endedHere(file); !ended {
+			return &NotEndedError{fmt.Errorf("a recording of %s is not complete, so its process may still run there; if it has ended: mpitrace merge %s",
+				text.Line(host), text.ShellQuote(string(d)))}
+		}
+	}
+	return nil
+}
+
+// endedHere reports whether all processes that wrote to a file, a recording or a
+// container, are known to have ended: they said so, or ran on this node and have not
+// mapped it any more. Otherwise it returns their host.
+func endedHere(path string) (host string, ended bool) {
+	here, _ := os.Hostname()
+	if !strings.HasSuffix(path, recording.ContainerSuffix) {
+		name := filepath.Base(path)
+		pid := rundir.Writer(name)
+		if pid == 0 || strings.HasPrefix(name, fmt.Sprintf("%s-%d-", here, pid)) { // checkEnded knows those of this node
+			return here, true
+		}
+		host, _, _ = strings.Cut(name, fmt.Sprintf("-%d-", pid))
+		return host, !isRecordingOfOwn(path) || collect.CanPack(path)
+	}
+	ended = true // of one that cannot be read, nobody knows anything
+	_ = recording.WithContainer(path, func(c *recording.Container) error {
+		var boot string
+		host, boot = c.Node()
+		local := host == here && boot == rundir.BootID()
+		ended = c.Packed() || c.Complete() || local && !rundir.IsMapped(path)
+		return nil
+	})
+	return host, ended
+}
+
+// isRecordingOfOwn reports whether a file is a recording that is not packed.
+func isRecordingOfOwn(path string) bool {
+	packed := true
+	_ = atomicfile.ReadAt(path, "read", func(r io.ReaderAt, _ int64) error {
+		head := make([]byte, len(layout.Magic))
+		_, err := r.ReadAt(head, 0)
+		packed = !bytes.Equal(head, layout.Magic[:])
+		return err
+	})
+	return !packed
+}

@@ -1,0 +1,465 @@
+package export
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
+	"github.com/mpitrace/mpitrace/formats/table"
+	"github.com/mpitrace/mpitrace/formats/table/tabletest"
+	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/source"
+	"github.com/mpitrace/mpitrace/internal/tasks"
+	"github.com/mpitrace/mpitrace/internal/trace"
+	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/synth"
+)
+
+// mixed writes a run of several jobs: one in containers and with a missing rank,
+// two of the same name, one without a name, one that was killed, one with folded
+// communicators and one with readings of variables. Two files are damaged.
+func mixed(t *testing.T) rundir.Dir {
+	t.Helper()
+	d, err := rundir.Create(filepath.Join(t.TempDir(), "run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(name string, p *profile.Profile) {
+		if err := recordingtest.WriteFile(filepath.Join(d.Recordings(), name), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	writeContainers(t, d, synth.NewStencil(27), 8, 5)
+	for i, run := range []string{"twice", "twice", ""} {
+		ring := synth.NewRing(6)
+		for rank := range 6 {
+			p := ring.Profile(rank)
+			p.Run, p.Program, p.Start = run, fmt.Sprintf("/bin/ring%d", i), p.Start+int64(i)*int64(time.Hour)
+			write(fmt.Sprintf("z%d-%d-1.rec", (rank*5)%6, i), p) // names in another order than ranks
+		}
+	}
+	fold := strings.Repeat("f", 32)
+	for i := range 2 {
+		p := rank("folds", i, 10)
+		p.State = profile.Finalized
+		p.Comms = []profile.Comm{{ID: strings.Repeat(strconv.Itoa(i+1), 32), Fold: fold, Folded: uint64(i), Parent: -1, Members: profile.Group{Stride: 1, N: 2}, Rank: i}}
+		p.Threads = 1
+		p.Rows = []profile.Row{{Call: "Barrier", Class: profile.AllToAll, Peer: profile.PeerNone, Calls: uint64(i + 1)}}
+		write(fmt.Sprintf("folds-%d-1.rec", i), p)
+	}
+	killed := rank("killed", 0, 20)
+	killed.State, killed.Host, killed.Pid = profile.Running, "node", 77
+	write("node-77-1.rec", killed)
+	for _, p := range tabletest.Readings("readings") {
+		p.Rows, p.Vectors, p.Abnormal = nil, nil, nil // not all of the fixture's are what recordings hold
+		write(fmt.Sprintf("readings-%d-1.rec", p.Rank), p)
+	}
+	cut, err := os.ReadFile(filepath.Join(d.Recordings(), "z0-0-1.rec"))
+	if err == nil {
+		err = errors.Join(os.WriteFile(filepath.Join(d.Recordings(), "cut-1-1.rec"), cut[:100], 0o666),
+			os.WriteFile(filepath.Join(d.Recordings(), "none-1-1.rec"), []byte("no recording"), 0o666))
+	}
+	status := profile.Exit{At: 30, Known: true, Signal: 9}
+	err = errors.Join(err, d.WriteInfo(&rundir.Info{Version: "test", Processes: []rundir.Process{{Host: "node", Pid: 77, Recording: "node-77-1.rec", Exit: status}}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// writeContainers writes a job as packed containers of perNode ranks, without
+// one rank.
+func writeContainers(t *testing.T, d rundir.Dir, j *synth.Job, perNode, missing int) {
+	t.Helper()
+	for first := 0; first < j.Ranks; first += perNode {
+		var file bytes.Buffer
+		w := recording.NewContainerWriter(&file, nil)
+		for r := first; r < min(first+perNode, j.Ranks); r++ {
+			raw, err := recordingtest.Append(nil, j.Profile(r))
+			if err == nil && r != missing {
+				err = w.AddBytes(fmt.Sprintf("node%d-%d-1.rec", first/perNode, r), raw)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		err := w.Close()
+		if err == nil {
+			err = os.WriteFile(filepath.Join(d.Recordings(), fmt.Sprintf("node%d%s", first/perNode, recording.ContainerSuffix)), file.Bytes(), 0o666)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// mergedFiles returns the content of the merged files, and removes them.
+func mergedFiles(t *testing.T, d rundir.Dir) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	for _, path := range []string{d.Profile(), d.Comms(), d.Ranks(), d.Pvars(), d.Info()} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[filepath.Base(path)] = string(text)
+		if path != d.Info() {
+			os.Remove(path)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(string(d), taskDirectories)); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+	return files
+}
+
+func checkSame(t *testing.T, what string, want, got map[string]string) {
+	t.Helper()
+	for name := range want {
+		if got[name] != want[name] {
+			t.Errorf("%s: %s differs", what, name)
+		}
+	}
+}
+
+func mergeAs(d rundir.Dir, share tasks.Share) (*Merged, error) {
+	return MergeShare(d, share, nil, d.ReadInfo, trace.EstimateClocks)
+}
+
+// inUnits makes units of n recordings until the end of the test.
+func inUnits(t *testing.T, n int) {
+	before := minUnit
+	minUnit = n
+	t.Cleanup(func() { minUnit = before })
+}
+
+// csv returns the rows of profiles, and the profiles without what only
+// pvars.arrow has.
+func csv(t *testing.T, src profile.Source) (rows string, ps []profile.Profile) {
+	t.Helper()
+	var out bytes.Buffer
+	if err := table.WriteCSV(&out, src); err != nil {
+		t.Fatal(err)
+	}
+	err := src.Each(func(p *profile.Profile) error {
+		q := *p
+		q.Pvars, q.PvarHandles, q.Readings = nil, nil, nil
+		q.Modules, q.Symbols, q.Problems = nil, nil, nil // only modules with call sites are stored, and problems are not
+		for i := range q.Comms {
+			q.Comms[i].Fold, q.Comms[i].Found = "", false
+		}
+		ps = append(ps, q)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.String(), ps
+}
+
+// The merged file has the processes and rows that the recordings have, in the
+// same order.
+func TestMergedIsRecorded(t *testing.T) {
+	inUnits(t, 5)
+	d := mixed(t)
+	opened, err := source.OpenJobs(d, source.Whole, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, wantProfiles := csv(t, opened)
+	merged, err := mergeAs(d, tasks.All)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if merged.Processes != 26+3*6+2+1+len(tabletest.Readings("")) || len(merged.Jobs) != 7 ||
+		strings.Count(strings.Join(merged.Problems, "\n"), "read recording") != 2 {
+		t.Errorf("%d processes, %d jobs, problems %q", merged.Processes, len(merged.Jobs), merged.Problems)
+	}
+	if err := os.RemoveAll(d.Recordings()); err != nil {
+		t.Fatal(err)
+	}
+	back, err := source.OpenJobs(d, source.Whole, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, gotProfiles := csv(t, back)
+	if want != got {
+		t.Errorf("rows (-recorded +merged):\n%s", cmp.Diff(want, got))
+	}
+	if diff := cmp.Diff(wantProfiles, gotProfiles, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("processes (-recorded +merged):\n%s", diff)
+	}
+}
+
+// The files do not depend on how many processes merge, nor on who comes late or
+// never.
+func TestMergeShares(t *testing.T) {
+	inUnits(t, 5)
+	d := mixed(t)
+	if _, err := mergeAs(d, tasks.All); err != nil {
+		t.Fatal(err)
+	}
+	want := mergedFiles(t, d)
+	for _, c := range []struct {
+		parts []int
+		of    int
+	}{{[]int{0, 1}, 2}, {[]int{0, 1, 2, 3}, 4}, {[]int{2}, 4}, {[]int{0, 0, 0}, 1}} {
+		what := fmt.Sprintf("parts %v of %d", c.parts, c.of)
+		var work sync.WaitGroup
+		var ended sync.Map
+		for i, part := range c.parts {
+			work.Go(func() {
+				merged, err := mergeAs(d, tasks.Share{Part: part, Of: c.of})
+				if err != nil {
+					t.Errorf("%s: %v", what, err)
+				}
+				if merged != nil {
+					ended.Store(i, true)
+				}
+			})
+		}
+		work.Wait()
+		n := 0
+		ended.Range(func(any, any) bool { n++; return true })
+		if n != 1 {
+			t.Errorf("%s: %d processes ended the merge", what, n)
+		}
+		checkSame(t, what, want, mergedFiles(t, d))
+	}
+	opened, err := source.OpenJobs(d, source.Whole, io.Discard)
+	if err == nil {
+		err = Merge(d, opened, nil, &rundir.Info{Version: "test", ExitStatus: new(int)}, trace.EstimateClocks)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := mergedFiles(t, d)
+	delete(want, filepath.Base(d.Info())) // has been overwritten with less
+	checkSame(t, "Dir.Merge", want, got)
+}
+
+// A merge that is stopped after any task is continued by the next one.
+func TestMergeContinued(t *testing.T) {
+	inUnits(t, 9)
+	d := mixed(t)
+	if _, err := mergeAs(d, tasks.All); err != nil {
+		t.Fatal(err)
+	}
+	want := mergedFiles(t, d)
+	stop := errors.New("stop")
+	t.Cleanup(func() { afterTask = func(string) error { return nil } })
+	for n := 1; ; n++ {
+		var done []string
+		var mutex sync.Mutex
+		afterTask = func(name string) error {
+			mutex.Lock()
+			defer mutex.Unlock()
+			done = append(done, name)
+			if len(done) >= n {
+				return stop
+			}
+			return nil
+		}
+		_, err := mergeAs(d, tasks.All)
+		if err == nil {
+			if n < 10 {
+				t.Errorf("only %d tasks", n-1)
+			}
+			break
+		}
+		if !errors.Is(err, stop) {
+			t.Fatal(err)
+		}
+		before := done
+		afterTask = func(name string) error {
+			mutex.Lock()
+			defer mutex.Unlock()
+			for _, earlier := range before {
+				if name == earlier {
+					t.Errorf("stopped after %d tasks: %s was done again", n, name)
+				}
+			}
+			return nil
+		}
+		if _, err := mergeAs(d, tasks.All); err != nil {
+			t.Fatalf("stopped after %d tasks: %v", n, err)
+		}
+		if before[len(before)-1] != "end" { // then there was nothing more to do
+			checkSame(t, fmt.Sprintf("stopped after %v", before), want, mergedFiles(t, d))
+		}
+	}
+}
+
+// Tasks of an earlier state of the recordings are not used, even if the files
+// have the same names and sizes.
+func TestMergeOfEarlierState(t *testing.T) {
+	late := rank("late", 1, 99)
+	late.State = profile.Finalized
+	for name, c := range map[string]struct {
+		change func(t *testing.T, recording string)
+		jobs   int
+	}{
+		"one more": {func(t *testing.T, recording string) {
+			if err := recordingtest.WriteFile(filepath.Join(filepath.Dir(recording), "late-1-1.rec"), late); err != nil {
+				t.Fatal(err)
+			}
+		}, 8},
+		"written again": {func(t *testing.T, recording string) {
+			if err := os.Chtimes(recording, time.Time{}, time.Now().Add(time.Hour)); err != nil {
+				t.Fatal(err)
+			}
+		}, 7},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inUnits(t, 9)
+			d := mixed(t)
+			stop := errors.New("stop")
+			var mutex sync.Mutex
+			var first, again []string
+			t.Cleanup(func() { afterTask = func(string) error { return nil } })
+			afterTask = func(name string) error {
+				mutex.Lock()
+				defer mutex.Unlock()
+				if first = append(first, name); strings.HasPrefix(name, "unit") {
+					return stop
+				}
+				return nil
+			}
+			if _, err := mergeAs(d, tasks.All); !errors.Is(err, stop) {
+				t.Fatal(err)
+			}
+			afterTask = func(name string) error {
+				mutex.Lock()
+				defer mutex.Unlock()
+				again = append(again, name)
+				return nil
+			}
+			singles, _ := filepath.Glob(filepath.Join(d.Recordings(), "*.rec")) // the pattern is well formed
+			c.change(t, singles[0])
+			merged, err := mergeAs(d, tasks.All)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if last := merged.Jobs[len(merged.Jobs)-1]; len(merged.Jobs) != c.jobs {
+				t.Errorf("%d jobs, the last is %s", len(merged.Jobs), last.Run)
+			}
+			for _, name := range first {
+				if !slices.Contains(again, name) {
+					t.Errorf("%s was not done again", name)
+				}
+			}
+			mergedFiles(t, d) // checks that no directory is left
+		})
+	}
+}
+
+// Stores to a mapped container change neither its size nor its time. The merged files of
+// what it held before are stale all the same, and so are those whose recordings are not
+// known, as earlier versions wrote them.
+func TestMergedOfMappedContainer(t *testing.T) {
+	d, err := rundir.Share(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(d.Recordings(), "job-node7-01234567.node")
+	past := time.Now().Add(-time.Hour)
+	write := func(calls uint64) {
+		p := rank("job", 0, 1)
+		p.Host, p.State, p.Threads = "node7", profile.Running, 1
+		p.Rows = []profile.Row{{Call: "Init", Class: profile.Other, Comm: -1, Peer: -1, Calls: calls}}
+		c := recordingtest.NewContainer("node7")
+		if err := errors.Join(c.Add(p), os.WriteFile(path, c.Bytes(), 0o666), os.Chtimes(path, past, past)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	merge := func(info *rundir.Info) error {
+		opened, err := source.OpenJobs(d, source.Whole, io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return Merge(d, opened, nil, info, trace.EstimateClocks)
+	}
+	write(1)
+	if err := merge(new(rundir.Info)); err == nil || rundir.Exists(d.Profile()) {
+		t.Errorf("merged although the process may still run on its node: %v", err)
+	}
+	ended := &rundir.Info{ExitStatus: new(int)}
+	if err := merge(ended); err != nil || d.Stale() {
+		t.Fatalf("%v, stale %t", err, d.Stale())
+	}
+	if write(2); !d.Stale() {
+		t.Error("not stale after a store")
+	}
+	if err := merge(ended); err != nil || d.Stale() {
+		t.Fatalf("%v, stale %t", err, d.Stale())
+	}
+	if os.Remove(d.MergedFrom()); !d.Stale() {
+		t.Error("not stale although it is not known what was merged")
+	}
+}
+
+// A merge that has nothing to do, or that cannot be done, says so.
+func TestMergeRefused(t *testing.T) {
+	d := mixed(t)
+	if _, err := mergeAs(d, tasks.All); err != nil {
+		t.Fatal(err)
+	}
+	if merged, err := mergeAs(d, tasks.All); merged != nil || err != nil {
+		t.Errorf("merged again: %v, %v", merged, err)
+	}
+	for name, c := range map[string]struct {
+		prepare func(t *testing.T) rundir.Dir
+		want    string
+	}{
+		"no directory": {func(t *testing.T) rundir.Dir { return rundir.Dir(filepath.Join(t.TempDir(), "none")) }, "no such file"},
+		"empty":        {func(t *testing.T) rundir.Dir { return rundir.Dir(t.TempDir()) }, "holds no recording"},
+		"not collected": {func(t *testing.T) rundir.Dir {
+			d := mixed(t)
+			spool := t.TempDir()
+			if err := d.WriteInfo(&rundir.Info{Host: "node", Spool: spool, Uncollected: []string{"node:" + spool}}); err != nil {
+				t.Fatal(err)
+			}
+			return d
+		}, "mpitrace collect"},
+		"a file in the way": {func(t *testing.T) rundir.Dir {
+			d := mixed(t)
+			files, err := d.RecordingFiles()
+			if err != nil {
+				t.Fatal(err)
+			}
+			run := new(source.Run)
+			source.Describe(d, run)
+			path, err := newMerger(d, files, run, tasks.All).directory()
+			if err == nil {
+				err = errors.Join(os.Remove(path), os.WriteFile(path, nil, 0o666))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			return d
+		}, "is not a private directory of this user"},
+	} {
+		merged, err := mergeAs(c.prepare(t), tasks.All)
+		if merged != nil || err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, %v", name, merged, err)
+		}
+	}
+}
+
+func rank(run string, rank int, start int64) *profile.Profile {
+	return &profile.Profile{Run: run, Rank: rank, Size: 2, Start: start, Program: "/opt/bin/" + run + "prog"}
+}

@@ -1,0 +1,94 @@
+package export
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mpitrace/mpitrace/formats/tracefile"
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
+	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// oneCall is a source of one event.
+type oneCall struct{ rank int }
+
+func (o oneCall) Trace() *profile.Trace { return &profile.Trace{Rank: o.rank, Size: 12} }
+
+func (o oneCall) Each(f func(*profile.Events, []profile.EventKind) error) error {
+	return f(&profile.Events{Start: []int64{int64(o.rank)}, Duration: []int64{1}, Bytes: []uint64{8}, Kind: []uint32{0},
+		Tag: []int32{profile.NoTag}, Link: []int32{0}, Seq: []uint32{0}}, []profile.EventKind{{Call: "Barrier"}})
+}
+
+// traced returns a run directory with traces of these ranks.
+func traced(t *testing.T, ranks ...int) rundir.Dir {
+	t.Helper()
+	d := rundir.Dir(filepath.Join(t.TempDir(), "run [1]")) // as if it were a pattern
+	if err := os.Mkdir(string(d), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, rank := range ranks {
+		if err := atomicfile.Write(d.TraceFile(rank), func(w io.Writer) error { return tracefile.Write(w, oneCall{rank}) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return d
+}
+
+func TestTraces(t *testing.T) {
+	d := traced(t, 10, 0, 9)
+	for _, other := range []string{"trace.x.arrow", "trace.01.arrow", "trace.arrow", "profile.arrow"} {
+		if err := os.WriteFile(filepath.Join(string(d), other), nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	traces, err := Traces(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ranks []int
+	for _, trace := range traces {
+		ranks = append(ranks, trace.Trace().Rank)
+		err := trace.Each(func(e *profile.Events, kinds []profile.EventKind) error {
+			if e.Start[0] != int64(trace.Trace().Rank) || kinds[e.Kind[0]].Call != "Barrier" {
+				t.Errorf("rank %d has a %v at %d", trace.Trace().Rank, kinds, e.Start[0])
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if !slices.Equal(ranks, []int{0, 9, 10}) {
+		t.Errorf("the ranks are %v", ranks)
+	}
+}
+
+func TestTracesSayWhatIsWrong(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoil func(t *testing.T, d rundir.Dir) error
+		want  string
+	}{
+		"not traced": {func(_ *testing.T, d rundir.Dir) error {
+			return errors.Join(os.Remove(d.TraceFile(1)), d.WriteInfo(new(rundir.Info)))
+		}, "mpitrace run --trace"},
+		"cut off":          {func(_ *testing.T, d rundir.Dir) error { return os.Truncate(d.TraceFile(1), 100) }, "trace.1.arrow: truncated after 100 bytes"},
+		"of another rank":  {func(_ *testing.T, d rundir.Dir) error { return os.Rename(d.TraceFile(1), d.TraceFile(2)) }, "trace.2.arrow: it belongs to rank 1"},
+		"not to be opened": {func(_ *testing.T, d rundir.Dir) error { return os.Symlink("none", d.TraceFile(0)) }, "trace.0.arrow"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := traced(t, 1)
+			if err := c.spoil(t, d); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Traces(d); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want one with %q", err, c.want)
+			}
+		})
+	}
+}

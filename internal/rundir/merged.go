@@ -1,0 +1,91 @@
+package rundir
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
+	"github.com/mpitrace/mpitrace/internal/text"
+)
+
+// Stale reports whether the merged files are missing, or made of other recordings or of
+// an earlier state of them.
+func (d Dir) Stale() bool {
+	files, err := d.RecordingFiles()
+	return err == nil && d.StaleWith(files)
+}
+
+func (d Dir) StaleWith(files []string) bool {
+	if len(files) == 0 {
+		return false
+	}
+	if d.Untraced() {
+		return true
+	}
+	for _, merged := range []string{d.Profile(), d.Comms(), d.Ranks(), d.Info()} {
+		if !Exists(merged) {
+			return true
+		}
+	}
+	return d.ReadMerged().Recordings != d.State(files)
+}
+
+// Stored returns the files in which recordings are stored: the recordings
+// themselves, or their containers.
+func Stored(recordings []string) (files []string) {
+	for _, file := range recordings {
+		if file = recording.FileOf(file); len(files) == 0 || files[len(files)-1] != file {
+			files = append(files, file)
+		}
+	}
+	return files
+}
+
+// MergedState is the content of merged.json, which says from which recordings the merged
+// files were made. It is written last.
+type MergedState struct {
+	Recordings string   `json:"recordings"` // see Dir.state
+	Damaged    []string `json:"damaged"`    // recordings, and ranks without one
+}
+
+func (d Dir) MergedFrom() string { return filepath.Join(string(d), "merged.json") }
+
+// WriteMerged writes merged.json.
+func WriteMerged(w io.Writer, m MergedState) error {
+	m.Damaged = append([]string{}, m.Damaged...)
+	return text.WriteJSON(w, m)
+}
+
+// MergedDamage returns what the merged files lack because of damage.
+func (d Dir) MergedDamage() []string { return d.ReadMerged().Damaged }
+
+// ReadMerged reads merged.json. It returns an empty state if that is missing or damaged.
+func (d Dir) ReadMerged() (m MergedState) {
+	content, err := atomicfile.Read(d.MergedFrom(), maxForeignInfo)
+	if err != nil || json.Unmarshal(content, &m) != nil {
+		return MergedState{}
+	}
+	return m
+}
+
+// State returns a digest of what the merged files are made of: the content of
+// recordings, and the files of messages that the MPI library counted.
+func (d Dir) State(recordings []string) string {
+	sum := sha256.New()
+	for _, file := range append(Stored(recordings), d.physicalFiles()...) {
+		if info, err := os.Stat(file); err == nil {
+			fmt.Fprintf(sum, "%q %d %d\n", filepath.Base(file), info.Size(), info.ModTime().UnixNano())
+		}
+	}
+	for _, file := range Stored(recordings) {
+		if err := recording.WriteState(sum, file); err != nil { // the time is not enough: see there
+			fmt.Fprintf(sum, "%q\n", err.Error())
+		}
+	}
+	return fmt.Sprintf("%x", sum.Sum(nil)[:16])
+}

@@ -1,0 +1,435 @@
+package source
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/text"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// Job is an MPI job of a run. It is a profile.Source of the job's processes.
+type Job struct {
+	Run       string // unique in the run; the launcher's name of the job if that is unique
+	Stem      string // start of the job's file names: the program's name, followed by -job1, -job2, ... if there are several jobs
+	Start     int64  // Unix ns when the first process began to record
+	Size      int    // size of MPI_COMM_WORLD, as far as known; at least the largest rank plus 1
+	Processes int    // number of processes with a recording
+
+	Members   []Member
+	finalized int                // number of processes that reached MPI_Finalize
+	library   string             // version string of the MPI, from the process with the lowest rank
+	variables []profile.Variable // from rank 0
+	Within    *Run
+}
+
+// Member is a process of a job, and the place where its profile is stored. A run may have
+// millions: the garbage collector follows each pointer again and again, so a member has only one.
+type Member struct {
+	*memberKind
+	start      int64
+	rank, pid  int32
+	Index      int32  // index of the profile in a fileSource
+	nameStart  uint32 // of the recording's file name in names
+	nameLength uint32
+	finalized  bool
+}
+
+// memberKind is what many processes have in common.
+type memberKind struct {
+	memberKey
+	variables *[]profile.Variable // only of rank 0
+	names     []byte              // file names of the recordings
+}
+
+// memberKey tells kinds apart.
+type memberKey struct {
+	run, program, host string
+	library            string
+	size               int
+	From               origin
+}
+
+// name returns the file name of the recording, in a directory or container.
+func (m *Member) name() string {
+	return string(m.names[m.nameStart : m.nameStart+m.nameLength])
+}
+
+// member returns a process of the kind with its recording's file name.
+func (k *memberKind) member(name string) Member {
+	m := Member{memberKind: k, nameStart: uint32(len(k.names)), nameLength: uint32(len(name))}
+	k.names = append(k.names, name...)
+	return m
+}
+
+// MemberAt returns the process of a recording, without what its profile says.
+func MemberAt(file string) Member {
+	k := &memberKind{memberKey: memberKey{From: &recordingDir{filepath.Dir(file)}}}
+	return k.member(filepath.Base(file))
+}
+
+// origin is the place where profiles are stored. single reports whether they
+// can be read one by one.
+type origin interface{ single() bool }
+
+// recordingDir is a directory, or a container, of recordings.
+type recordingDir struct{ path string }
+
+// KeptProfile is a profile in memory. It is used for a running process, whose
+// recording may have changed since it was read.
+type KeptProfile struct{ Profile *profile.Profile }
+
+// fileSource holds several profiles.
+type fileSource struct{ src profile.Source }
+
+func (*recordingDir) single() bool { return true }
+func (KeptProfile) single() bool   { return true }
+func (*fileSource) single() bool   { return false }
+
+func originOf(dir *recordingDir, p *profile.Profile, depth Depth) origin {
+	if depth == Whole && p.State != profile.Finalized {
+		return KeptProfile{p}
+	}
+	return dir
+}
+
+func (r *Run) MemberOf(p *profile.Profile, from origin, name string, index int) Member {
+	key := memberKey{run: p.Run, program: p.Name(), host: p.Host, library: p.LibraryLine(), size: p.Size, From: from}
+	m := r.kindOf(key, p.Rank, p.Variables).member(name)
+	m.start, m.rank, m.pid, m.Index, m.finalized = p.Start, int32(p.Rank), int32(p.Pid), int32(index), p.State == profile.Finalized
+	return m
+}
+
+func (r *Run) memberOfHead(h *recording.Head, from *recordingDir) Member {
+	key := memberKey{run: h.Run, program: h.Program, host: h.Host, library: h.Library, size: h.Size, From: from}
+	m := r.kindOf(key, h.Rank, h.Variables).member(h.Name)
+	m.start, m.rank, m.pid, m.finalized = h.Start, int32(h.Rank), int32(h.Pid), h.Finalized
+	return m
+}
+
+// kindOf returns the kind in memory that equal ones share.
+func (r *Run) kindOf(key memberKey, rank int, variables []profile.Variable) *memberKind {
+	if rank == 0 {
+		return &memberKind{memberKey: key, variables: &variables}
+	}
+	known := r.kinds[key]
+	if known == nil {
+		if r.kinds == nil {
+			r.kinds = map[memberKey]*memberKind{}
+		}
+		// The texts of a head are parts of the whole index, which they would keep in memory.
+		key.run, key.program, key.host, key.library = strings.Clone(key.run), strings.Clone(key.program), strings.Clone(key.host), strings.Clone(key.library)
+		known = &memberKind{memberKey: key}
+		r.kinds[key] = known
+	}
+	return known
+}
+
+// note counts a process of the job.
+func (j *Job) note(m *Member) {
+	j.Processes++
+	if m.finalized {
+		j.finalized++
+	}
+	j.Size = max(j.Size, m.size, int(m.rank)+1)
+	if m.start < j.Start {
+		j.Start = m.start
+	}
+	if m.variables != nil {
+		j.variables = *m.variables
+	}
+}
+
+// Info returns the description of the job for run.json.
+func (j *Job) Info() rundir.JobInfo {
+	return rundir.JobInfo{Run: j.Run, Program: j.Stem, Size: j.Size, Recorded: j.Processes, StartNs: j.Start, Library: j.library, Variables: j.variables}
+}
+
+// Finalized reports whether all processes of the job have a recording and reached MPI_Finalize.
+func (j *Job) Finalized() bool { return j.finalized == j.Processes && j.Processes >= j.Size }
+
+// Only returns the job with only those processes whose ranks keep returns true for.
+func (j *Job) Only(keep func(rank int) bool) *Job {
+	out := *j
+	out.Members = slices.DeleteFunc(slices.Clone(j.Members), func(m Member) bool { return !keep(int(m.rank)) })
+	return &out
+}
+
+// Loaded returns the paths of the files that the process with the lowest rank
+// had loaded, as far as known.
+func (j *Job) Loaded() []string {
+	var files []string
+	_ = j.Each(func(p *profile.Profile) error { // Open has already read it without an error
+		for _, m := range p.Modules {
+			files = append(files, m.Path)
+		}
+		return errEnough
+	})
+	return files
+}
+
+// errEnough stops Job.Each early.
+var errEnough = errors.New("enough")
+
+// sort orders the processes by rank, and sets the job's Stem to the program of
+// the lowest rank.
+func (j *Job) sort() {
+	slices.SortFunc(j.Members, func(a, b Member) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.start, b.start), cmp.Compare(a.host, b.host), cmp.Compare(a.pid, b.pid))
+	})
+	j.Stem = "mpi"
+	for _, m := range j.Members {
+		j.library = cmp.Or(j.library, m.library)
+	}
+	for _, m := range j.Members {
+		if m.program != "" {
+			j.Stem = text.FileName(filepath.Base(m.program))
+			return
+		}
+	}
+}
+
+// Each calls f with the profiles in order of rank. It reads several recordings
+// at a time.
+func (j *Job) Each(f func(*profile.Profile) error) error {
+	bar := text.StartProgress(j.Within.Log, "reading "+j.Stem, len(j.Members))
+	defer bar.Done()
+	names := j.Within.names()
+	give := func(p *profile.Profile) error {
+		bar.Step()
+		j.Complete(p, names)
+		return f(p)
+	}
+	for rest := j.Members; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && (rest[n].From == rest[0].From || rest[n].From.single() && rest[0].From.single()) {
+			n++
+		}
+		var err error
+		if from, ok := rest[0].From.(*fileSource); ok {
+			err = from.each(pointersTo(rest[:n]), give)
+		} else {
+			err = j.Within.readRecordings(rest[:n], give)
+		}
+		if err != nil {
+			return err
+		}
+		rest = rest[n:]
+	}
+	return nil
+}
+
+func pointersTo(members []Member) iter.Seq[*Member] {
+	return func(yield func(*Member) bool) {
+		for i := range members {
+			if !yield(&members[i]) {
+				return
+			}
+		}
+	}
+}
+
+// Complete adds to a profile what only the whole run tells.
+func (j *Job) Complete(p *profile.Profile, names *siteNames) {
+	p.Run = j.Run
+	if exit, seen := j.Within.Exits[filepath.Base(p.Source)]; seen {
+		p.Exit = exit
+	}
+	j.Within.Folds.Unify(p)
+	if names != nil {
+		names.give(p, j.Start)
+	}
+	if j.Within.Symbols != nil || names != nil {
+		if names == nil {
+			p.Symbols = j.Within.Symbols
+		}
+		j.Within.Wraps.Skip(p)
+	}
+}
+
+// EachPart calls f with the profiles, several at a time, as profile.Parts defines. It reads
+// the recordings of a container one after the other.
+func (j *Job) EachPart(n int, f func(part int, p *profile.Profile) error) error {
+	bar := text.StartProgress(j.Within.Log, "reading "+j.Stem, len(j.Members))
+	defer bar.Done()
+	shares := j.shares()
+	var next atomic.Int64
+	var g errgroup.Group
+	for part := range n {
+		names := j.Within.names()
+		g.Go(func() error {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(shares) {
+					return nil
+				}
+				err := j.eachOf(shares[i], func(p *profile.Profile) error {
+					j.Complete(p, names)
+					err := f(part, p)
+					if _, read := j.Members[shares[i][0]].From.(*recordingDir); read {
+						recording.Release(p)
+					}
+					return err
+				})
+				if err != nil {
+					next.Store(int64(len(shares))) // the others end, too
+					return err
+				}
+				bar.Add(len(shares[i]))
+			}
+		})
+	}
+	return g.Wait()
+}
+
+// eachOf calls give with the profiles of a share.
+func (j *Job) eachOf(share []int32, give func(*profile.Profile) error) error {
+	if from, ok := j.Members[share[0]].From.(*fileSource); ok {
+		return from.each(j.membersOf(share), give)
+	}
+	for m := range j.membersOf(share) {
+		p, err := j.Within.read(m)
+		if p != nil {
+			err = give(p)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (j *Job) membersOf(share []int32) iter.Seq[*Member] {
+	return func(yield func(*Member) bool) {
+		for _, i := range share {
+			if !yield(&j.Members[i]) {
+				return
+			}
+		}
+	}
+}
+
+// mostInShare is the largest number of recordings of a share.
+const mostInShare = 128
+
+// shares divides the members, by their index, into groups that are read one after the other:
+// those of a file with several profiles, and some of a directory or container.
+func (j *Job) shares() [][]int32 {
+	byOrigin := map[origin][]int32{}
+	var order []origin
+	var shares [][]int32
+	for i := range j.Members {
+		from := j.Members[i].From
+		if byOrigin[from] == nil {
+			order = append(order, from)
+		}
+		byOrigin[from] = append(byOrigin[from], int32(i))
+	}
+	for _, from := range order {
+		most := mostInShare
+		if !from.single() {
+			most = len(byOrigin[from])
+		}
+		for share := range slices.Chunk(byOrigin[from], most) {
+			shares = append(shares, share)
+		}
+	}
+	return shares
+}
+
+func (r *Run) readRecordings(members []Member, give func(*profile.Profile) error) error {
+	return profile.ReadAhead(len(members), 1, func(i int, deliver func(*profile.Profile) error) error {
+		p, err := r.read(&members[i])
+		if p == nil {
+			return err
+		}
+		return deliver(p)
+	}, func(_ int, p *profile.Profile) error { return give(p) })
+}
+
+// read returns the profile of a single origin, with its physical traffic. If the run was
+// opened with depth Once, it returns nil, and no error, for a recording that cannot be read,
+// and notes the damage.
+func (r *Run) read(m *Member) (*profile.Profile, error) {
+	p, err := m.Read(r.Home)
+	if err != nil && r.once != nil {
+		r.once.note(err)
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.Physical = r.Physical(p)
+	return p, nil
+}
+
+// Read returns the profile of a single origin. The recording may have been
+// collected since it was found in the spool, or packed.
+func (m *Member) Read(home *home) (*profile.Profile, error) {
+	if kept, ok := m.From.(KeptProfile); ok {
+		return kept.Read(), nil
+	}
+	name := m.name()
+	p, err := recording.ReadFile(filepath.Join(m.From.(*recordingDir).path, name))
+	if !errors.Is(err, os.ErrNotExist) || home == nil {
+		return p, err
+	}
+	return recording.ReadFile(home.find(name))
+}
+
+// Read returns a copy of the profile, because Job.complete changes the profile that it is given.
+func (k KeptProfile) Read() *profile.Profile {
+	p := *k.Profile
+	p.Comms = slices.Clone(p.Comms)
+	return &p
+}
+
+// each calls give with the profiles of the given members, in the source's order.
+func (m *fileSource) each(members iter.Seq[*Member], give func(*profile.Profile) error) error {
+	wanted := map[int32]bool{}
+	for of := range members {
+		wanted[of.Index] = true
+	}
+	i := int32(-1)
+	return m.src.Each(func(p *profile.Profile) error {
+		if i++; !wanted[i] {
+			return nil
+		}
+		return give(p)
+	})
+}
+
+// jobNames assigns names to jobs that the launcher gave the same name.
+type jobNames struct {
+	name  string
+	n     int            // number of earlier jobs
+	ranks map[int32]bool // ranks of the current job
+}
+
+// add returns the name of the job to which the next process belongs. A process
+// that ended before it knew its rank has rank -1; a job may have many of these.
+func (r *jobNames) add(rank int32) string {
+	if rank >= 0 && r.ranks[rank] {
+		r.n++
+		clear(r.ranks)
+	}
+	r.ranks[rank] = true
+	switch {
+	case r.n == 0 && r.name != "":
+		return r.name
+	case r.name == "":
+		return fmt.Sprintf("job%d", r.n+1)
+	}
+	return fmt.Sprintf("%s-%d", r.name, r.n+1)
+}

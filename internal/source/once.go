@@ -1,0 +1,142 @@
+package source
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/mpitrace/mpitrace/internal/symbolize"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// oncePass is what is found while the jobs of a run are read, if the run was opened with
+// depth Once.
+type oncePass struct {
+	mutex   sync.Mutex
+	sites   symbolize.Sites
+	symbols profile.Symbols // of all places met so far; without a name if none was found
+	failed  map[string]bool // texts of errs
+	errs    []error         // of files whose call sites stay addresses
+	damage  DamageList
+}
+
+// siteNames names the call sites of profiles one after the other.
+type siteNames struct {
+	*oncePass
+	symbols profile.Symbols // a copy, so that reading it needs no lock
+	checked map[uint64]bool // addresses of the profile that are known
+}
+
+// mostSampled is the number of processes whose call sites are looked up together before the
+// jobs are read. Further ones are looked up when they are met, which takes longer for each.
+const mostSampled = 64
+
+// prepareOnce finds the names of the call sites of some processes. If processes recorded
+// with --stack auto, it reads all: which functions are wrappers depends on all their stacks.
+func (r *Run) prepareOnce() {
+	r.once = &oncePass{symbols: profile.Symbols{}, failed: map[string]bool{}}
+	for _, j := range r.Jobs {
+		step := max(1, (len(j.Members)+mostSampled-1)/mostSampled)
+		if r.stackAuto {
+			step = 1
+		}
+		var some []Member
+		for i := 0; i < len(j.Members); i += step {
+			some = append(some, j.Members[i])
+		}
+		// An error comes again when the job is read.
+		_ = r.readRecordings(some, func(p *profile.Profile) error {
+			r.once.sites.Add(p, j.Start)
+			r.Wraps.Note(p)
+			return nil
+		})
+	}
+}
+
+// symbolizeSome finds the names of the call sites that prepareOnce noted.
+func (r *Run) symbolizeSome(known profile.Symbols) {
+	maps.Copy(r.once.symbols, known)
+	r.once.lookUp()
+	r.Wraps.Find(r.once.symbols)
+}
+
+// lookUp finds the names of the places that were met.
+func (o *oncePass) lookUp() {
+	symbols, errs := o.sites.Symbols(o.symbols)
+	for _, err := range errs {
+		if !o.failed[err.Error()] {
+			o.failed[err.Error()] = true
+			o.errs = append(o.errs, err)
+		}
+	}
+	for place := range o.sites.Places() {
+		if _, named := symbols[place]; !named {
+			symbols[place] = profile.Symbol{} // so that it is not looked up again
+		}
+	}
+	o.symbols = symbols
+}
+
+// names returns what names the call sites of profiles that one goroutine reads; nil if that
+// is not done while they are read.
+func (r *Run) names() *siteNames {
+	if r.once == nil {
+		return nil
+	}
+	return &siteNames{oncePass: r.once, symbols: maps.Clone(r.once.symbols), checked: map[uint64]bool{}}
+}
+
+// give names the call sites of a profile, and notes its damage. start is when its job began.
+func (n *siteNames) give(p *profile.Profile, start int64) {
+	if !n.know(p) {
+		n.learn(p, start)
+	}
+	p.Symbols = n.symbols
+	n.note(Damage(p))
+}
+
+// note adds damage, unless it is nil.
+func (o *oncePass) note(damage error) {
+	if damage != nil {
+		o.mutex.Lock()
+		defer o.mutex.Unlock()
+		o.damage.Add(damage)
+	}
+}
+
+// know reports whether the names of all places of a profile were looked up.
+func (n *siteNames) know(p *profile.Profile) bool {
+	clear(n.checked)
+	all := true
+	p.EachAddress(func(a uint64) {
+		if !n.checked[a] {
+			n.checked[a] = true
+			place := p.Place(a)
+			_, known := n.symbols[place]
+			all = all && (known || place.Path == "")
+		}
+	})
+	return all
+}
+
+// learn looks up the places of a profile.
+func (n *siteNames) learn(p *profile.Profile, start int64) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	n.sites.Add(p, start)
+	n.lookUp()
+	n.symbols = maps.Clone(n.oncePass.symbols)
+}
+
+// EndOnce returns the errors of files whose call sites stay addresses, and adds to
+// Run.Damaged the damage that was found, once the jobs of a run opened with depth Once were
+// read.
+func (r *Run) EndOnce() []error {
+	if r.once == nil {
+		return nil
+	}
+	slices.SortFunc(r.once.damage.Errors, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
+	r.Damaged = append(r.Damaged, r.once.damage.Errors...)
+	return r.once.errs
+}

@@ -1,0 +1,182 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
+	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+func rank(run string, rank int, start int64) *profile.Profile {
+	return &profile.Profile{Run: run, Rank: rank, Size: 2, Start: start, Program: "/opt/bin/" + run + "prog"}
+}
+
+func ranksOf(t *testing.T, j *Job) []int {
+	t.Helper()
+	var ranks []int
+	err := j.Each(func(p *profile.Profile) error {
+		if p.Run != j.Run {
+			t.Errorf("a process of %s in %s", p.Run, j.Run)
+		}
+		ranks = append(ranks, p.Rank)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ranks
+}
+
+func TestJobs(t *testing.T) {
+	// Two jobs with the same name from their launcher and one with another name
+	// between them, in no order. One process never learned its rank.
+	ps := profile.List{rank("a", 1, 31), rank("b", 0, 20), rank("a", 0, 11), rank("a", 0, 30), rank("a", 1, 10), rank("a", -1, 32)}
+	files := t.TempDir()
+	var paths []string
+	for i, p := range ps {
+		path := filepath.Join(files, fmt.Sprintf("%d.rec", i))
+		p.State = profile.State(1 + i%2)
+		if err := recordingtest.WriteFile(path, p); err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	source, err := OpenSource(ps, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, run := range map[string]*Run{"source": source, "heads": OpenRecordings(paths, Heads, nil), "whole": OpenRecordings(paths, Whole, nil)} {
+		var got [][]int
+		var runs, stems []string
+		for _, j := range run.Jobs {
+			ranks := ranksOf(t, j)
+			if again := ranksOf(t, j); !slices.Equal(ranks, again) {
+				t.Errorf("%s: the second time %v, was %v", name, again, ranks)
+			}
+			got, runs, stems = append(got, ranks), append(runs, j.Run), append(stems, j.Stem)
+			if j.Size != 2 || j.Processes != len(ranks) {
+				t.Errorf("%s: %s has size %d and %d processes", name, j.Run, j.Size, j.Processes)
+			}
+		}
+		want := [][]int{{0, 1}, {0}, {-1, 0, 1}}
+		if name == "source" {
+			want = [][]int{{0, 1}, {0}, {1, 0, -1}} // in the order that they come in
+		}
+		if len(run.Damaged) > 0 || !slices.EqualFunc(got, want, slices.Equal) {
+			t.Errorf("%s: ranks %v, want %v; damaged: %v", name, got, want, run.Damaged)
+		}
+		if want := []string{"a", "b", "a-2"}; !slices.Equal(runs, want) {
+			t.Errorf("%s: runs %q, want %q", name, runs, want)
+		}
+		if want := []string{"aprog-job1", "bprog-job2", "aprog-job3"}; !slices.Equal(stems, want) {
+			t.Errorf("%s: stems %q, want %q", name, stems, want)
+		}
+	}
+}
+
+func TestJobWithoutName(t *testing.T) {
+	run, err := OpenSource(profile.List{rank("", 0, 1), rank("", 1, 1), rank("", 0, 5)}, nil)
+	if err != nil || len(run.Jobs) != 2 || run.Jobs[0].Run != "job1" || run.Jobs[1].Run != "job2" {
+		t.Errorf("got %d jobs, %v", len(run.Jobs), err)
+	}
+	if run, err = OpenSource(profile.List{rank("", 0, 1)}, nil); err != nil || run.Jobs[0].Stem != "prog" {
+		t.Errorf("got %v, %v", run.Jobs, err)
+	}
+}
+
+// Recordings of running processes are used as they are, and damaged ones are
+// reported.
+func TestOpenRecordings(t *testing.T) {
+	dir := t.TempDir()
+	live, cut, stray := filepath.Join(dir, "live.rec"), filepath.Join(dir, "cut.rec"), filepath.Join(dir, "stray.rec")
+	p := rank("a", 0, 1)
+	p.State = profile.Running
+	for _, path := range []string{live, cut} {
+		if err := recordingtest.WriteFile(path, p); err != nil {
+			t.Fatal(err)
+		}
+		p.Rank++
+	}
+	if err := errors.Join(os.Truncate(cut, 5000), os.WriteFile(stray, []byte("hello"), 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	run := OpenRecordings([]string{live, cut, stray}, Whole, nil)
+	if len(run.Damaged) != 2 || !strings.Contains(run.Damaged[0].Error(), cut) || !strings.Contains(run.Damaged[1].Error(), stray) {
+		t.Errorf("damaged: %v", run.Damaged)
+	}
+	if err := os.Remove(live); err != nil {
+		t.Fatal(err)
+	}
+	if len(run.Jobs) == 0 || ranksOf(t, run.Jobs[0])[0] != 0 {
+		t.Errorf("got %v", run.Jobs)
+	}
+}
+
+// Communicators for which one process shares a record are one on all processes,
+// whichever is read first.
+func TestFoldedCommunicatorsAreOne(t *testing.T) {
+	fold := strings.Repeat("f", 32)
+	ps := profile.List{rank("a", 0, 1), rank("a", 1, 1)}
+	for i, p := range ps {
+		p.State = profile.Finalized
+		p.Comms = []profile.Comm{{ID: strings.Repeat(strconv.Itoa(i+1), 32), Fold: fold, Folded: uint64(i), Parent: -1,
+			Rank: i, Members: profile.Group{Stride: 1, N: 2}}}
+	}
+	var paths []string
+	for i, p := range ps {
+		paths = append(paths, filepath.Join(t.TempDir(), fmt.Sprintf("%d.rec", i)))
+		if err := recordingtest.WriteFile(paths[i], p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	listed, err := OpenSource(ps, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, run := range map[string]*Run{"source": listed, "heads": OpenRecordings(paths, Heads, nil), "whole": OpenRecordings(paths, Whole, nil)} {
+		n := 0
+		err := run.Each(func(p *profile.Profile) error {
+			if n++; p.Comms[0].ID != fold {
+				t.Errorf("%s: rank %d has communicator %s", name, p.Rank, p.Comms[0].ID)
+			}
+			return nil
+		})
+		if err != nil || n != 2 {
+			t.Errorf("%s: %d processes, %v", name, n, err)
+		}
+	}
+}
+
+// A recording that is collected while a report is made is read from its new
+// place.
+func TestRecordingComesHome(t *testing.T) {
+	d, err := rundir.Create(filepath.Join(t.TempDir(), "run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	spool := newSpool(t)
+	p := rank("a", 0, 1)
+	p.State = profile.Finalized
+	path := filepath.Join(spool, "a-1-1.rec")
+	if err := errors.Join(recordingtest.WriteFile(path, p), d.WriteInfo(&rundir.Info{Spool: spool})); err != nil {
+		t.Fatal(err)
+	}
+	run, err := Open(d, Whole, nil)
+	if err != nil || len(run.Jobs) != 1 {
+		t.Fatalf("%v, %v", run, err)
+	}
+	if err := os.Rename(path, filepath.Join(d.Recordings(), "a-1-1.rec")); err != nil {
+		t.Fatal(err)
+	}
+	if ranks := ranksOf(t, run.Jobs[0]); !slices.Equal(ranks, []int{0}) {
+		t.Errorf("ranks %v", ranks)
+	}
+}
