@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"sync/atomic"
 	"unsafe"
@@ -148,8 +149,9 @@ func (f *fileInPieces) gap(end uint64) bool {
 	return false
 }
 
-// CopyTo adds the recordings of a container to a packed one, without events.
-func (c *Container) CopyTo(w *ContainerWriter) error {
+// PackTo writes a packed container with the same recordings, without events. names may be nil.
+func (c *Container) PackTo(out io.Writer, names Namer) error {
+	w := NewContainerWriter(out, names)
 	for i := range c.members {
 		m := &c.members[i]
 		err := c.withFile(m, wholeFile, func(f *file) error {
@@ -163,7 +165,7 @@ func (c *Container) CopyTo(w *ContainerWriter) error {
 			return fmt.Errorf("%s: %w", c.memberPath(m), err)
 		}
 	}
-	return nil
+	return w.Close()
 }
 
 // Seal forbids processes to add to the container, or allows it again. It works

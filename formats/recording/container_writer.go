@@ -13,10 +13,10 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Namer finds the names of the call sites of profiles: a symbolize.Sites.
+// Namer finds the names of the call sites of the profiles that are added.
 type Namer interface {
-	Add(p *profile.Profile, began int64)
-	Symbols(known profile.Symbols) (profile.Symbols, []error)
+	Add(*profile.Profile)
+	Names() profile.Symbols
 }
 
 // ContainerWriter writes a packed container.
@@ -170,8 +170,8 @@ func (w *ContainerWriter) Len() int { return len(w.members) }
 func (w *ContainerWriter) Close() error {
 	footer := containerFooter{Magic: [8]byte(containerMagic[skippable:])}
 	if w.names != nil {
-		if symbols, _ := w.names.Symbols(nil); len(symbols) > 0 { // who reads it looks for what is missing, and says why
-			at, err := w.section(namesFrame, encodeNames(symbols))
+		if names := w.names.Names(); len(names) > 0 {
+			at, err := w.section(namesFrame, encodeNames(names))
 			if err != nil {
 				return err
 			}
@@ -214,7 +214,7 @@ func (w *ContainerWriter) note(m *member, r io.ReaderAt, ahead []byte, size int6
 	head := headOf(m.name, p)
 	m.head = &head
 	if w.names != nil {
-		w.names.Add(p, p.Start)
+		w.names.Add(p)
 	}
 	return f.rowBlocks()
 }

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -416,9 +417,25 @@ func (r *Run) Symbolize(known profile.Symbols) []error {
 	return errs
 }
 
-// Known returns the names of call sites in the merged file, if there is one.
+// Known returns the names of call sites in the containers and, if one has none, those in the
+// merged file.
 func Known(d rundir.Dir) profile.Symbols {
-	known, _ := table.ReadSymbols(d.Profile()) // there may be no merged file yet
+	known, all := profile.Symbols{}, true
+	for _, path := range d.Containers() {
+		_ = recording.WithContainer(path, func(c *recording.Container) error { // damage is reported where recordings are read
+			all = all && len(c.Symbols()) > 0
+			maps.Copy(known, c.Symbols())
+			return nil
+		})
+	}
+	if len(known) == 0 || !all {
+		merged, _ := table.ReadSymbols(d.Profile()) // there may be no merged file yet
+		for place, name := range merged {
+			if _, named := known[place]; !named {
+				known[place] = name
+			}
+		}
+	}
 	return known
 }
 
