@@ -152,6 +152,9 @@ func (f *fileInPieces) gap(end uint64) bool {
 // PackTo writes a packed container with the same recordings, without events. names may be nil.
 func (c *Container) PackTo(out io.Writer, names Namer) error {
 	w := NewContainerWriter(out, names)
+	if err := w.Learn(len(c.members), c.raw); err != nil {
+		return err
+	}
 	for i := range c.members {
 		m := &c.members[i]
 		err := c.withFile(m, wholeFile, func(f *file) error {
@@ -166,6 +169,17 @@ func (c *Container) PackTo(out io.Writer, names Namer) error {
 		}
 	}
 	return w.Close()
+}
+
+// raw returns a recording if it is not long.
+func (c *Container) raw(i int) (raw []byte) {
+	_ = c.withFile(&c.members[i], wholeFile, func(f *file) error {
+		raw = make([]byte, min(f.size, LongestSample+1))
+		n, _ := f.r.ReadAt(raw, 0)
+		raw = raw[:n]
+		return nil
+	})
+	return raw
 }
 
 // Seal forbids processes to add to the container, or allows it again. It works

@@ -132,6 +132,9 @@ func packTogether(paths []string, dst string, names *symbolize.Cache) map[string
 	slices.Sort(paths)
 	err := atomicfile.Write(containerName(dst), func(out io.Writer) error {
 		w := recording.NewContainerWriter(out, names.Container())
+		if err := w.Learn(len(paths), func(i int) []byte { return readSample(paths[i]) }); err != nil {
+			return err
+		}
 		for _, path := range paths {
 			before := w.Len()
 			errs[path] = addFile(w, path)
@@ -174,6 +177,19 @@ func addFile(w *recording.ContainerWriter, path string) error {
 	}
 	defer in.Close()
 	return w.Add(filepath.Base(path), in, size)
+}
+
+// readSample reads a recording that is to be packed with others. It returns nil if it
+// cannot be read, or is long.
+func readSample(path string) []byte {
+	in, size, err := openSized(path)
+	if err != nil {
+		return nil
+	}
+	defer in.Close()
+	raw := make([]byte, min(size, recording.LongestSample+1))
+	n, _ := in.ReadAt(raw, 0)
+	return raw[:n]
 }
 
 // openSized opens a recording, but follows no link, and returns its size.
