@@ -34,6 +34,9 @@ func recordingsOfNode(b *testing.B) (raws [][]byte) {
 func pack(b *testing.B, raws [][]byte) []byte {
 	var out bytes.Buffer
 	w := recording.NewContainerWriter(&out, nil)
+	if err := w.Learn(len(raws), func(i int) []byte { return raws[i] }); err != nil {
+		b.Fatal(err)
+	}
 	for rank, raw := range raws {
 		if err := w.AddBytes(fmt.Sprintf("node-%d-1.rec", rank+1), raw); err != nil {
 			b.Fatal(err)
