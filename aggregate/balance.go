@@ -209,15 +209,15 @@ func (s *Summary) addSplits(j *Job, ms *matrix.ByClass) {
 	if ordered == nil {
 		ordered = direct.Split(nodes...)
 	}
-	s.Orders = []Order{orderOf("recorded", ordered[0])}
+	s.Orders = []NodeOrder{orderOf("recorded", ordered[0])}
 	for i, o := range orders {
 		s.Orders = append(s.Orders, orderOf(o.name, ordered[i+1]))
 	}
 }
 
-// Order is an order of the ranks on the nodes, with the number of ranks that each
+// NodeOrder is an order of the ranks on the nodes, with the number of ranks that each
 // node had.
-type Order struct {
+type NodeOrder struct {
 	Name    string        `json:"name"` // recorded, block, round-robin or BestFound
 	Between matrix.Volume `json:"between_nodes"`
 	All     matrix.Volume `json:"all"`
@@ -227,12 +227,12 @@ type Order struct {
 const BestFound = "best found"
 
 // OrderOf returns what an order costs that has each rank on a node, by its index.
-func (j *Job) OrderOf(name string, node func(rank int) int) Order {
+func (j *Job) OrderOf(name string, node func(rank int) int) NodeOrder {
 	return orderOf(name, j.Matrices().Direct().Split(node)[0])
 }
 
-func orderOf(name string, s matrix.Split) Order {
-	o := Order{Name: name, Between: s.Between, All: s.Between}
+func orderOf(name string, s matrix.Split) NodeOrder {
+	o := NodeOrder{Name: name, Between: s.Between, All: s.Between}
 	o.All.Add(s.Within)
 	return o
 }

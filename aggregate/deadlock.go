@@ -73,13 +73,13 @@ func (e *ending) stuck(now int64) bool {
 	return (c.awaitsMessage() || c.awaitsReceiver()) && until-start >= settled
 }
 
-func (c *OpenCall) awaitsMessage() bool {
+func (c *UnfinishedCall) awaitsMessage() bool {
 	t := profile.TraitsOf(c.Call)
 	return t.Any(profile.TraitBlocks) && t.Any(profile.TraitReceives|profile.TraitProbes) &&
 		!t.Any(profile.TraitSends|profile.TraitMatched)
 }
 
-func (c *OpenCall) awaitsReceiver() bool {
+func (c *UnfinishedCall) awaitsReceiver() bool {
 	t := profile.TraitsOf(c.Call)
 	return t.All(profile.TraitSends|profile.TraitBlocks) && !t.Any(profile.TraitReceives|profile.TraitReady)
 }

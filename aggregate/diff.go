@@ -10,16 +10,16 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Compared is a job that is to be compared: the sums of a Job, and sums by
+// ComparedJob is a job that is to be compared: the sums of a Job, and sums by
 // communicator.
-type Compared struct {
+type ComparedJob struct {
 	*Job
 	comms commSums
 }
 
 // OfCompared reads a job that is to be compared.
-func OfCompared(src profile.Source, o Options) (*Compared, error) {
-	c := &Compared{Job: NewJob(o), comms: commSums{}}
+func OfCompared(src profile.Source, o Options) (*ComparedJob, error) {
+	c := &ComparedJob{Job: NewJob(o), comms: commSums{}}
 	err := src.Each(func(p *profile.Profile) error {
 		c.Add(p)
 		c.comms.add(p)
@@ -104,28 +104,28 @@ func (m Measure) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// Status says whether something exists in both jobs.
-type Status string
+// DiffStatus says whether something exists in both jobs.
+type DiffStatus string
 
 const (
-	StatusSame    Status = "same"
-	StatusChanged Status = "changed"
-	StatusNew     Status = "new"  // in B only
-	StatusGone    Status = "gone" // in A only
+	StatusSame    DiffStatus = "same"
+	StatusChanged DiffStatus = "changed"
+	StatusNew     DiffStatus = "new"  // in B only
+	StatusGone    DiffStatus = "gone" // in A only
 )
 
-// Traffic is what was transferred, each message once. For a call or a call site
+// Transfers is what was transferred, each message once. For a call or a call site
 // it is what was sent or written there or, if neither job did so, what was
 // received or read. For everything else it is what was sent, written or read.
-type Traffic struct {
+type Transfers struct {
 	Bytes    Measure `json:"bytes"`
 	Messages Measure `json:"messages"`
 }
 
 // Changes holds all measures of one item.
 type Changes struct {
-	Status Status `json:"status"`
-	Traffic
+	Status DiffStatus `json:"status"`
+	Transfers
 	Calls  Measure `json:"calls"`
 	TimeNs Measure `json:"time_ns"`
 
@@ -153,7 +153,7 @@ type DiffOptions struct {
 }
 
 // Compare computes the difference. Nothing may be added to the jobs after that.
-func Compare(a, b *Compared, o DiffOptions) *Diff {
+func Compare(a, b *ComparedJob, o DiffOptions) *Diff {
 	x, y := a.summarize(), b.summarize()
 	compared := a.wasTimed() && b.wasTimed()
 	o.IgnoreTime = o.IgnoreTime || !compared
@@ -181,15 +181,15 @@ func Compare(a, b *Compared, o DiffOptions) *Diff {
 	return d
 }
 
-func (c *Compared) side(s *Summary) DiffSide {
+func (c *ComparedJob) side(s *Summary) DiffSide {
 	return DiffSide{Run: s.Run, Program: s.Program, Command: s.Command, Library: s.Library, Started: s.Started,
 		RanksExpected: c.Size(), RanksRecorded: len(c.Recorded()), Hosts: len(s.Hosts),
 		Timing: s.Timing, Receives: s.Receives, LateOver: s.LateOver, POP: popOf(s.Ranks), Problems: c.Problems()}
 }
 
 // wasTimed reports whether the calls of all processes were timed.
-func (c *Compared) wasTimed() bool {
-	return !slices.ContainsFunc(c.ordered(), func(p process) bool { return !p.Timed() })
+func (c *ComparedJob) wasTimed() bool {
+	return !slices.ContainsFunc(c.ordered(), func(p processFacts) bool { return !p.Timed() })
 }
 
 // forgetReceived removes what is known of only one of two jobs.
@@ -241,7 +241,7 @@ func changesOf(a, b *CallTotals) Changes {
 	if x == (matrix.Volume{}) && y == (matrix.Volume{}) {
 		x, y = a.Received, b.Received
 	}
-	c.Traffic = trafficOf(x, y)
+	c.Transfers = trafficOf(x, y)
 	c.Calls, c.TimeNs = Measure{a.Calls, b.Calls}, Measure{a.TimeNs, b.TimeNs}
 	c.TimeVariance = a.TimeVariance + b.TimeVariance
 	if c.Status == StatusChanged && !c.Differs(false) {
@@ -250,17 +250,17 @@ func changesOf(a, b *CallTotals) Changes {
 	return c
 }
 
-func trafficOf(a, b matrix.Volume) Traffic {
-	return Traffic{Measure{a.Bytes, b.Bytes}, Measure{a.Messages, b.Messages}}
+func trafficOf(a, b matrix.Volume) Transfers {
+	return Transfers{Measure{a.Bytes, b.Bytes}, Measure{a.Messages, b.Messages}}
 }
 
 // Changed reports whether the bytes or the messages differ.
-func (t *Traffic) Changed() bool { return t.Bytes.Changed() || t.Messages.Changed() }
+func (t *Transfers) Changed() bool { return t.Bytes.Changed() || t.Messages.Changed() }
 
 // Differs reports whether any measure changed. With ignoreTime, times do not
 // count.
 func (c *Changes) Differs(ignoreTime bool) bool {
-	return c.Status == StatusNew || c.Status == StatusGone || c.Traffic.Changed() || c.Calls.Changed() ||
+	return c.Status == StatusNew || c.Status == StatusGone || c.Transfers.Changed() || c.Calls.Changed() ||
 		!ignoreTime && c.TimeChanged()
 }
 

@@ -83,7 +83,7 @@ func (s lateReceiveSums) callSites() []CallSite {
 
 // compareCounters returns the variables that were read in both jobs and
 // changed, the largest relative change first.
-func compareCounters(x, y []Pvar, o DiffOptions) []CounterChange {
+func compareCounters(x, y []PvarSummary, o DiffOptions) []CounterChange {
 	a, b := counters(x), counters(y)
 	out := []CounterChange{}
 	for k, before := range a {
@@ -103,7 +103,7 @@ type counterKey struct{ name, class string }
 
 // counters returns the sums over all objects. Objects are not compared one by
 // one: those of two jobs have different ids.
-func counters(vs []Pvar) map[counterKey]float64 {
+func counters(vs []PvarSummary) map[counterKey]float64 {
 	out := map[counterKey]float64{}
 	for _, v := range vs {
 		if v.Sum != nil {

@@ -21,8 +21,8 @@ type PairChanges struct {
 // PairChange is the change from one rank to another.
 type PairChange struct {
 	matrix.Pair
-	Status Status `json:"status"`
-	Traffic
+	Status DiffStatus `json:"status"`
+	Transfers
 }
 
 const (

@@ -13,7 +13,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-func comparedOf(t *testing.T, ps []*profile.Profile) *Compared {
+func comparedOf(t *testing.T, ps []*profile.Profile) *ComparedJob {
 	t.Helper()
 	profile.Unify(ps)
 	c, err := OfCompared(profile.List(ps), Options{})
@@ -24,8 +24,8 @@ func comparedOf(t *testing.T, ps []*profile.Profile) *Compared {
 }
 
 // traffic returns changes of bytes and messages.
-func traffic(bytesA, bytesB, messagesA, messagesB uint64) Traffic {
-	return Traffic{Measure{bytesA, bytesB}, Measure{messagesA, messagesB}}
+func traffic(bytesA, bytesB, messagesA, messagesB uint64) Transfers {
+	return Transfers{Measure{bytesA, bytesB}, Measure{messagesA, messagesB}}
 }
 
 // The numbers are in the comments of fixture and changedFixture. Sent, written
@@ -45,7 +45,7 @@ func TestCompare(t *testing.T) {
 		{"Put", Changes{StatusGone, traffic(60, 0, 1, 0), Measure{1, 0}, Measure{}, 0}},
 		{"Rput", Changes{StatusNew, traffic(0, 60, 0, 1), Measure{0, 1}, Measure{}, 0}},
 		{"Allreduce", Changes{StatusChanged, traffic(192, 192, 24, 24), Measure{8, 8}, Measure{400 * ms, 600 * ms}, 0}},
-		{"Barrier", Changes{StatusChanged, Traffic{}, Measure{4, 5}, Measure{}, 0}},
+		{"Barrier", Changes{StatusChanged, Transfers{}, Measure{4, 5}, Measure{}, 0}},
 	}
 	slices.SortStableFunc(calls[:2], func(a, b CallChange) int { return strings.Compare(a.Call, b.Call) })
 	if diff := gocmp.Diff(calls, d.Calls); diff != "" {
@@ -150,7 +150,7 @@ func inverse(d *Diff) *Diff {
 	return &out
 }
 
-func swapStatus(s *Status) {
+func swapStatus(s *DiffStatus) {
 	switch *s {
 	case StatusNew:
 		*s = StatusGone
@@ -242,11 +242,11 @@ func TestCompareSitesWithoutLines(t *testing.T) {
 	}
 	a := []CallSite{site("swap", "/a/app", 0x10, 1), site("", "/a/lib.so", 0x40, 1), site("", "/a/lib.so", 0x50, 1)}
 	b := []CallSite{site("swap", "/b/app", 0x90, 2), site("", "/b/lib.so", 0x40, 2), site("", "/b/lib.so", 0x58, 2)}
-	got := map[uint64]Status{}
+	got := map[uint64]DiffStatus{}
 	for _, c := range compareSites(a, b, DiffOptions{}) {
 		got[c.Offset] = c.Status
 	}
-	want := map[uint64]Status{0x90: StatusChanged, 0x40: StatusChanged, 0x50: StatusGone, 0x58: StatusNew}
+	want := map[uint64]DiffStatus{0x90: StatusChanged, 0x40: StatusChanged, 0x50: StatusGone, 0x58: StatusNew}
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

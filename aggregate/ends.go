@@ -25,15 +25,15 @@ type End struct {
 	AliveS    float64 `json:"alive_s,omitempty"` // when it was last seen running; 0 if not observed
 	LastCallS float64 `json:"last_call_s"`       // when its latest known call returned
 
-	Calls        []OpenCall    `json:"calls"`         // calls that it is or was in, by thread; empty outside MPI
-	OpenReceives []OpenReceive `json:"open_receives"` // receives that were posted earlier and have not completed
+	Calls        []UnfinishedCall `json:"calls"`         // calls that it is or was in, by thread; empty outside MPI
+	OpenReceives []OpenReceive    `json:"open_receives"` // receives that were posted earlier and have not completed
 }
 
-// OpenCall is a call that has not returned, or had not returned when the
+// UnfinishedCall is a call that has not returned, or had not returned when the
 // process ended. Peer and Source are ranks in the communicator, WorldPeer and
 // WorldSource the same in MPI_COMM_WORLD. Negative values are constants of
 // profile: PeerNone (-1), PeerAnySource (-3).
-type OpenCall struct {
+type UnfinishedCall struct {
 	Thread       int32   `json:"thread"`
 	Call         string  `json:"call"` // without MPI_
 	Class        string  `json:"class"`
@@ -91,7 +91,7 @@ func (e *endings) add(p *profile.Profile) {
 		return
 	}
 	out := ending{exit: p.Exit, last: p.End, threads: p.Threads, complete: p.Losses.Calls == 0 && p.Losses.Folded == 0 && p.Pauses == 0}
-	out.End = End{Rank: p.Rank, Host: shared(p.Host), Pid: p.Pid, State: p.Exit.State(), Calls: []OpenCall{}, OpenReceives: []OpenReceive{}}
+	out.End = End{Rank: p.Rank, Host: shared(p.Host), Pid: p.Pid, State: p.Exit.State(), Calls: []UnfinishedCall{}, OpenReceives: []OpenReceive{}}
 	switch out.State {
 	case profile.EndKilled:
 		out.Signal = shared(signalName(p.Exit.Signal))
@@ -115,8 +115,8 @@ func signalName(signal int) string {
 	return cmp.Or(unix.SignalName(unix.Signal(signal)), "signal "+text.Count(signal))
 }
 
-func (e *endings) call(p *profile.Profile, o *profile.OpenCall) OpenCall {
-	out := OpenCall{Thread: o.Thread, Call: shared(o.Call), Class: o.Class.String(), Direction: o.Direction.String(),
+func (e *endings) call(p *profile.Profile, o *profile.OpenCall) UnfinishedCall {
+	out := UnfinishedCall{Thread: o.Thread, Call: shared(o.Call), Class: o.Class.String(), Direction: o.Direction.String(),
 		Communicator: labelOf(p, o.Comm), Peer: int(o.Peer), WorldPeer: openPeer(p, o.Comm, o.Peer),
 		Source: int(o.Source), WorldSource: openPeer(p, o.Comm, o.Source), Requests: o.Requests, Callsite: e.site(p, o.Callsite)}
 	if o.Sized {
@@ -136,10 +136,10 @@ func (e *endings) call(p *profile.Profile, o *profile.OpenCall) OpenCall {
 	return out
 }
 
-func (c *OpenCall) aborts() bool { return profile.TraitsOf(c.Call).Any(profile.TraitAborts) }
+func (c *UnfinishedCall) aborts() bool { return profile.TraitsOf(c.Call).Any(profile.TraitAborts) }
 
 // Collective reports whether all members of the communicator make this call.
-func (c *OpenCall) Collective() bool {
+func (c *UnfinishedCall) Collective() bool {
 	class, _ := profile.ParseClass(c.Class)
 	return class == profile.OneToAll || class == profile.AllToOne || class == profile.AllToAll
 }
@@ -220,7 +220,7 @@ func (e *endings) ends(start int64) []End {
 // 1 was seen to end, 2 has an unknown end, 3 still runs.
 func (e *ending) order() int {
 	switch {
-	case slices.ContainsFunc(e.Calls, func(c OpenCall) bool { return c.aborts() }):
+	case slices.ContainsFunc(e.Calls, func(c UnfinishedCall) bool { return c.aborts() }):
 		return 0
 	case e.exit.At != 0:
 		return 1

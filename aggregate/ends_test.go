@@ -26,7 +26,7 @@ func TestEnds(t *testing.T) {
 	eight, zero := uint64(8), uint64(0)
 	recv, barrier := s.Ends[2], s.Ends[3]
 	want := End{Rank: 1, Host: "node0", Pid: 101, State: profile.EndKilled, Signal: "SIGTERM", EndedS: 10.002, LastCallS: 1,
-		Calls: []OpenCall{{Call: "Recv", Class: "p2p", Direction: "recv", Communicator: "MPI_COMM_WORLD", Peer: 0, WorldPeer: 0,
+		Calls: []UnfinishedCall{{Call: "Recv", Class: "p2p", Direction: "recv", Communicator: "MPI_COMM_WORLD", Peer: 0, WorldPeer: 0,
 			Source: -1, WorldSource: -1, Bytes: &eight, Callsite: recv.Calls[0].Callsite, SinceS: 3, ForS: 7.002}},
 		OpenReceives: []OpenReceive{}}
 	if diff := cmp.Diff(want, recv, cmp.AllowUnexported(Place{})); diff != "" {

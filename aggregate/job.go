@@ -53,7 +53,7 @@ type Options struct {
 	Keep func(rank int) bool
 	// MustAgree are the settings that must have the same value on all ranks. Problems
 	// reports those that do not.
-	MustAgree []Setting
+	MustAgree []RecordedSetting
 	// PairDetails is the largest number of pairs for which Job.PairDetails returns
 	// something. 0 collects nothing.
 	PairDetails int
@@ -173,7 +173,7 @@ func (j *Job) Merge(o *Job) {
 
 // programOf returns the file name of the executable; if there are several, that of the
 // lowest rank.
-func programOf(ps []process) string {
+func programOf(ps []processFacts) string {
 	for _, p := range ps {
 		if p.program != "" {
 			return filepath.Base(p.program)

@@ -56,9 +56,9 @@ func (s *Summary) directTotals(ms *matrix.ByClass, direct *matrix.Matrix) Matrix
 // maxBins is the largest number of rows and columns of a heatmap.
 const maxBins = 32
 
-// Heatmap is a size matrix reduced to at most maxBins × maxBins entries. Each
+// BinnedMatrix is a size matrix reduced to at most maxBins × maxBins entries. Each
 // entry is the sum of a block of RanksPerBin × RanksPerBin pairs.
-type Heatmap struct {
+type BinnedMatrix struct {
 	Ranks       int        `json:"ranks"`
 	RanksPerBin int        `json:"ranks_per_bin"`
 	Bytes       [][]uint64 `json:"bytes"` // [from][to]
@@ -66,7 +66,7 @@ type Heatmap struct {
 
 // Heatmap returns the heatmap of point-to-point and one-sided traffic; of collectives if there
 // is no other. It returns nil if the job has no ranks.
-func (j *Job) Heatmap() *Heatmap {
+func (j *Job) Heatmap() *BinnedMatrix {
 	ms := j.Matrices()
 	m := ms.Direct()
 	if m.Empty() {
@@ -76,14 +76,14 @@ func (j *Job) Heatmap() *Heatmap {
 }
 
 // newHeatmap returns the heatmap of the n × n matrix m; nil for n = 0.
-func newHeatmap(m *matrix.Matrix, n int) *Heatmap {
+func newHeatmap(m *matrix.Matrix, n int) *BinnedMatrix {
 	n = max(n, m.Size())
 	if n == 0 {
 		return nil
 	}
 	per := (n + maxBins - 1) / maxBins
 	bins := (n + per - 1) / per
-	h := &Heatmap{Ranks: n, RanksPerBin: per, Bytes: make([][]uint64, bins)}
+	h := &BinnedMatrix{Ranks: n, RanksPerBin: per, Bytes: make([][]uint64, bins)}
 	for i := range h.Bytes {
 		h.Bytes[i] = make([]uint64, bins)
 	}

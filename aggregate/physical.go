@@ -11,9 +11,9 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Physical compares what the MPI library of a job sent (physical traffic) with
+// PhysicalComparison compares what the MPI library of a job sent (physical traffic) with
 // what the program asked for (logical volume).
-type Physical struct {
+type PhysicalComparison struct {
 	Logical  []MatrixTotals `json:"logical"`  // of all ranks, by class of matrix, without Internal
 	External MatrixTotals   `json:"external"` // messages of the program, as counted by the MPI library
 	Internal MatrixTotals   `json:"internal"` // messages that the MPI library sent on its own behalf
@@ -91,11 +91,11 @@ func (s *physicalSums) merge(o *physicalSums) {
 }
 
 // physical returns the physical traffic; nil if it was not to be recorded.
-func (s *physicalSums) physical(traffic []MatrixTotals) *Physical {
+func (s *physicalSums) physical(traffic []MatrixTotals) *PhysicalComparison {
 	if !s.asked {
 		return nil
 	}
-	out := &Physical{Logical: []MatrixTotals{}, External: s.external, Internal: s.internal, Asked: s.own, Known: s.known, Unknown: s.unknowns()}
+	out := &PhysicalComparison{Logical: []MatrixTotals{}, External: s.external, Internal: s.internal, Asked: s.own, Known: s.known, Unknown: s.unknowns()}
 	for _, t := range traffic {
 		if t.Class != matrix.Internal.String() {
 			out.Logical = append(out.Logical, t)

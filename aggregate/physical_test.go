@@ -40,13 +40,13 @@ func TestPhysicalSummary(t *testing.T) {
 	}
 	parts[1].Merge(parts[0])
 	s := whole.Summary()
-	want := &Physical{
+	want := &PhysicalComparison{
 		Logical:  []MatrixTotals{{"all", s.Traffic[0].Volume, 12}, {"external", matrix.Volume{Bytes: 152, Messages: 14}, 6}, {"osc", matrix.Volume{Bytes: 110, Messages: 2}, 2}, {"coll", matrix.Volume{Bytes: 500, Messages: 30}, 12}},
 		External: MatrixTotals{"external", matrix.Volume{Bytes: 70, Messages: 7}, 3}, Internal: MatrixTotals{"internal", matrix.Volume{Bytes: 348, Messages: 9}, 3}, Sum: matrix.Volume{Bytes: 418, Messages: 16},
 		Asked: matrix.Volume{Bytes: 30 + 7 + 33 + 7 + 39, Messages: 11}, Known: 3,
 		Unknown: []PhysicalUnknown{{profile.RankSet{{First: 2, Last: 2}}, "rank 2", "the disk was full"}},
 	}
-	for name, got := range map[string]*Physical{"at once": s.Physical, "merged": parts[1].Summary().Physical} {
+	for name, got := range map[string]*PhysicalComparison{"at once": s.Physical, "merged": parts[1].Summary().Physical} {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// process is what a job keeps of each process. There may be millions.
-type process struct {
+// processFacts is what a job keeps of each process. There may be millions.
+type processFacts struct {
 	*RankTimes
 	*processKind
 	start  int64
@@ -41,7 +41,7 @@ type processes struct {
 	n         int
 	added     []processChunk // not in list yet
 	times     []RankTimes    // of list, in the same order
-	list      []process      // ordered
+	list      []processFacts // ordered
 	unordered bool           // list is not, after a merge
 }
 
@@ -138,8 +138,8 @@ func (x *processTables) recordOf(p *profile.Profile) processRecord {
 }
 
 // process returns the process of a record.
-func (x *processTables) process(r *processRecord) (RankTimes, process) {
-	p := process{processKind: x.kinds.values[r.kind-1], start: r.start, clocks: r.clocks}
+func (x *processTables) process(r *processRecord) (RankTimes, processFacts) {
+	p := processFacts{processKind: x.kinds.values[r.kind-1], start: r.start, clocks: r.clocks}
 	t := RankTimes{Rank: r.rank, Host: *x.texts.values[r.host-1], Pid: r.pid, State: *x.texts.values[r.state-1],
 		WallTimeS: r.wall, ApplicationTimeS: r.application, ThreadTimeS: r.threads, LifetimesUnknown: r.lifetimesUnknown, InitEnd: r.initEnd, MPITimeS: r.mpi, MPITimeErrorS: r.mpiError, MPIShare: r.share,
 		Timing: p.timing, Activities: r.activities}
@@ -165,12 +165,12 @@ func (s *processes) merge(o *processes) {
 }
 
 // ordered returns the processes by rank, then by start.
-func (s *processes) ordered() []process {
+func (s *processes) ordered() []processFacts {
 	if len(s.added) == 0 && !s.unordered {
 		return s.list
 	}
 	s.unordered = false
-	times, list := make([]RankTimes, 0, s.n), make([]process, 0, s.n)
+	times, list := make([]RankTimes, 0, s.n), make([]processFacts, 0, s.n)
 	times, list = append(times, s.times...), append(list, s.list...)
 	s.times, s.list = nil, nil
 	for i := range s.added {
@@ -281,7 +281,7 @@ func kindOf(p *profile.Profile) processKind {
 // shared returns s in memory that all equal strings share.
 func shared(s string) string { return unique.Make(s).Value() }
 
-func (j *Job) ordered() []process { return j.processes.ordered() }
+func (j *Job) ordered() []processFacts { return j.processes.ordered() }
 
 func timesOf(p *profile.Profile) RankTimes {
 	var inMPI Totals

@@ -10,10 +10,10 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Pvar summarizes the readings of one performance variable of the MPI library
-// over all ranks. A variable that is bound to objects has one Pvar per object.
+// PvarSummary summarizes the readings of one performance variable of the MPI library
+// over all ranks. A variable that is bound to objects has one PvarSummary per object.
 // Communicators with the same label are one object.
-type Pvar struct {
+type PvarSummary struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
 	Class       string `json:"class"`
@@ -206,8 +206,8 @@ func (s *pvarSpread) result(k pvarKey) PvarValues {
 
 // variables returns all variables by name and object, with slices in the order
 // in which they first began.
-func (s pvarSums) variables(began sliceSums) []Pvar {
-	out := []Pvar{}
+func (s pvarSums) variables(began sliceSums) []PvarSummary {
+	out := []PvarSummary{}
 	for k, sum := range s {
 		for label, o := range sum.objects.known {
 			v := o.variable(k, sum.description, began)
@@ -220,15 +220,15 @@ func (s pvarSums) variables(began sliceSums) []Pvar {
 			out = append(out, v)
 		}
 	}
-	slices.SortFunc(out, func(a, b Pvar) int {
+	slices.SortFunc(out, func(a, b PvarSummary) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Class, b.Class), cmp.Compare(a.Binding, b.Binding),
 			compareBools(a.Others, b.Others), compareObjects(a.Object, b.Object), compareBools(a.Min == nil, b.Min == nil))
 	})
 	return out
 }
 
-func (o *pvarObject) variable(k pvarKey, description string, began sliceSums) Pvar {
-	v := Pvar{Name: k.name, Description: description, Class: k.class.String(), Binding: k.bound.String(), Elements: o.elements,
+func (o *pvarObject) variable(k pvarKey, description string, began sliceSums) PvarSummary {
+	v := PvarSummary{Name: k.name, Description: description, Class: k.class.String(), Binding: k.bound.String(), Elements: o.elements,
 		Readings: o.readings, NotFinite: o.notFinite, PvarValues: o.whole.result(k), Slices: []PvarSlice{}}
 	for name, spread := range o.slices {
 		if spread.ranks > 0 {

@@ -26,7 +26,7 @@ func values(ranks int, sum, mean, low float64, lowRank int, high float64, highRa
 
 func TestPvars(t *testing.T) {
 	none, text := math.NaN(), "ob1"
-	want := []Pvar{
+	want := []PvarSummary{
 		{Name: "generic", Class: "generic", Binding: "none", Elements: 1, Readings: 4, PvarValues: values(4, none, none, 7, 0, 7, 0),
 			Slices: []PvarSlice{{"solve", values(4, none, none, 7, 0, 7, 0)}}},
 		{Name: "least", Class: "low-watermark", Binding: "none", Elements: 1, Readings: 8, PvarValues: values(4, none, -25, -40, 3, -10, 0),
@@ -135,7 +135,7 @@ func TestPvarsThatAreNoNumbers(t *testing.T) {
 	if _, err := json.Marshal(s); err != nil {
 		t.Fatal(err)
 	}
-	v := s.Pvars[slices.IndexFunc(s.Pvars, func(v Pvar) bool { return v.Name == "share" })]
+	v := s.Pvars[slices.IndexFunc(s.Pvars, func(v PvarSummary) bool { return v.Name == "share" })]
 	if v.NotFinite != 2 || v.Readings != 6 || *v.Max != math.MaxFloat64 || *v.Min != -math.MaxFloat64 {
 		t.Errorf("got %+v", v)
 	}

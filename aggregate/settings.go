@@ -10,9 +10,9 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Setting describes a setting of the recorder, whose values are in
+// RecordedSetting describes a setting of the recorder, whose values are in
 // profile.Profile.Settings.
-type Setting struct {
+type RecordedSetting struct {
 	Name    string
 	Default string // value, as returned by Shown, of a process that recorded none
 	// Shown returns a recorded value as reports show it. Equal settings must
@@ -31,7 +31,7 @@ func settingsLine(p *profile.Profile) string {
 }
 
 // valueOf returns the value of a setting as reports show it.
-func (p *process) valueOf(s Setting) string {
+func (p *processFacts) valueOf(s RecordedSetting) string {
 	switch s.Name { // recorded separately from other settings
 	case "timing":
 		return p.timingWord()
@@ -45,7 +45,7 @@ func (p *process) valueOf(s Setting) string {
 }
 
 // setting returns the recorded value of a setting, if the process recorded one.
-func (p *process) setting(name string) (value string, recorded bool) {
+func (p *processFacts) setting(name string) (value string, recorded bool) {
 	for part := range strings.SplitSeq(p.settings, "\x00") {
 		if value, recorded = strings.CutPrefix(part, name+"="); recorded {
 			return value, true
@@ -95,7 +95,7 @@ func (j *Job) traceProblems() (out []string) {
 }
 
 // RanksBySetting returns the ranks that had each value of a setting.
-func (j *Job) RanksBySetting(s Setting) map[string]profile.RankSet {
+func (j *Job) RanksBySetting(s RecordedSetting) map[string]profile.RankSet {
 	ranks := map[string][]int{}
 	for _, p := range j.ordered() {
 		value := p.valueOf(s)
@@ -109,7 +109,7 @@ func (j *Job) RanksBySetting(s Setting) map[string]profile.RankSet {
 }
 
 // agree reports whether all processes have the same value of a setting.
-func (j *Job) agree(s Setting) bool {
+func (j *Job) agree(s RecordedSetting) bool {
 	ps := j.ordered()
 	value := ""
 	for i := range ps {

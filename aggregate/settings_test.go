@@ -19,8 +19,8 @@ func TestDifferentSettings(t *testing.T) {
 	ps[2].Settings = map[string]string{"interval": "1s", "stack": "8"}
 	ps[3].Settings = map[string]string{"stack": "8"}
 	asRecorded := func(value string) string { return cmp.Or(value, "none") }
-	stack := Setting{Name: "stack", Default: "1", Shown: asRecorded}
-	j, err := Of(profile.List(ps), Options{MustAgree: []Setting{
+	stack := RecordedSetting{Name: "stack", Default: "1", Shown: asRecorded}
+	j, err := Of(profile.List(ps), Options{MustAgree: []RecordedSetting{
 		{Name: "timing"},
 		{Name: "interval", Default: "off", Shown: func(value string) string {
 			d, _ := time.ParseDuration(value)

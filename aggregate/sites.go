@@ -22,8 +22,8 @@ type CallSite struct {
 	Totals
 	Sent     matrix.Volume `json:"sent"`     // sends and remote writes
 	Received matrix.Volume `json:"received"` // receives and remote reads
-	PerRank  Spread        `json:"time_per_rank"`
-	Usage
+	PerRank  RankSpread    `json:"time_per_rank"`
+	SiteUsage
 }
 
 // Place is a place in the program, with its names as far as they are known.
@@ -37,10 +37,10 @@ type Place struct {
 	Label    string `json:"label"`  // text for people
 }
 
-// Spread holds how the time at a call site differs between the ranks that
+// RankSpread holds how the time at a call site differs between the ranks that
 // called there. The time of a rank is the part of its own time, see
 // Totals.OwnNs.
-type Spread struct {
+type RankSpread struct {
 	Ranks   int     `json:"ranks"` // number of ranks that called
 	MeanNs  float64 `json:"mean_ns"`
 	MinNs   uint64  `json:"min_ns"`
@@ -49,13 +49,13 @@ type Spread struct {
 	MaxRank int     `json:"max_rank"`
 }
 
-func (s *Spread) add(rank int, ns uint64) {
-	s.merge(&Spread{Ranks: 1, MinNs: ns, MinRank: rank, MaxNs: ns, MaxRank: rank})
+func (s *RankSpread) add(rank int, ns uint64) {
+	s.merge(&RankSpread{Ranks: 1, MinNs: ns, MinRank: rank, MaxNs: ns, MaxRank: rank})
 }
 
 // merge adds o. Of ranks with equal times it keeps the lowest. It does not
 // compute MeanNs, which sites computes from the sum of all ranks.
-func (s *Spread) merge(o *Spread) {
+func (s *RankSpread) merge(o *RankSpread) {
 	if s.Ranks == 0 || o.MinNs < s.MinNs || o.MinNs == s.MinNs && o.MinRank < s.MinRank {
 		s.MinNs, s.MinRank = o.MinNs, o.MinRank
 	}
@@ -150,7 +150,7 @@ func (s *siteSums) add(p *profile.Profile) {
 	for key, i := range s.byKey {
 		own := &s.here[i]
 		own.PerRank.add(p.Rank, own.OwnNs)
-		own.Usage.ofRank(own.Calls, own.peers, waits)
+		own.SiteUsage.ofRank(own.Calls, own.peers, waits)
 		if c := s.known[key]; c != nil {
 			c.merge(&own.CallSite)
 			continue
@@ -189,7 +189,7 @@ func (s *siteSums) addCalls(p *profile.Profile) (waits uint64) {
 	}
 	for i := range p.Vectors {
 		v := &p.Vectors[i]
-		s.of(p, siteCall{v.Callsite, v.Call}, v.Class).Usage.addVector(p, v)
+		s.of(p, siteCall{v.Callsite, v.Call}, v.Class).SiteUsage.addVector(p, v)
 	}
 	return waits
 }
@@ -226,7 +226,7 @@ func (s *siteSums) extend() int {
 	n := len(s.here)
 	s.here = slices.Grow(s.here, 1)[:n+1]
 	was := &s.here[n]
-	*was = siteOfProcess{CallSite: CallSite{Usage: Usage{Sizes: was.Sizes[:0]}}, peers: was.peers[:0]}
+	*was = siteOfProcess{CallSite: CallSite{SiteUsage: SiteUsage{Sizes: was.Sizes[:0]}}, peers: was.peers[:0]}
 	return n
 }
 
@@ -244,7 +244,7 @@ func (c *siteOfProcess) add(p *profile.Profile, r *profile.Row, labels []string,
 	case profile.Recv, profile.Read:
 		c.Received.AddRow(r)
 	}
-	c.Usage.add(p, r, labels)
+	c.SiteUsage.add(p, r, labels)
 	if r.Direction == profile.Send && r.Class == profile.P2P && r.Messages > 0 {
 		c.peers = append(c.peers, int32(p.WorldRank(r.Comm, r.Peer)))
 	}
@@ -278,7 +278,7 @@ func (c *CallSite) merge(o *CallSite) {
 	c.Sent.Add(o.Sent)
 	c.Received.Add(o.Received)
 	c.PerRank.merge(&o.PerRank)
-	c.Usage.merge(&o.Usage)
+	c.SiteUsage.merge(&o.SiteUsage)
 }
 
 // Moved returns what was sent, or what was received if nothing was sent. Sent

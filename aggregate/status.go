@@ -84,7 +84,7 @@ func (e *End) WaitsFor() string {
 
 // peers returns the world ranks of those without which a call of messages or windows does not
 // return. receives are the posted receives of the process.
-func (c *OpenCall) peers(receives []OpenReceive) []int {
+func (c *UnfinishedCall) peers(receives []OpenReceive) []int {
 	traits := profile.TraitsOf(c.Call)
 	switch class, _ := profile.ParseClass(c.Class); {
 	case c.Collective():

@@ -31,22 +31,22 @@ type Summary struct {
 	Receives       string    `json:"receives"`     // on, off (what nonblocking receives received is not known), or mixed
 	Hosts          []Host    `json:"hosts"`
 
-	Variables []Variable `json:"variables"` // control variables of the MPI library that the user set or tried to set
+	Variables []UserCVar `json:"variables"` // control variables of the MPI library that the user set or tried to set
 
 	// WallTimeS is the longest time of any rank from entering MPI_Init to its
 	// last known moment. ApplicationTimeS is from the end of MPI_Init to the
 	// start of MPI_Finalize, added up over ranks. MPITimeS is the time in all
 	// calls except Init and Finalize, added up over ranks and threads, and
 	// ThreadTimeS is the time of which it is a share (see profile.Times).
-	WallTimeS         float64 `json:"wall_time_s"`
-	ApplicationTimeS  float64 `json:"application_time_s"`
-	ThreadTimeS       float64 `json:"thread_time_s"`
-	MPITimeS          float64 `json:"mpi_time_s"`
-	MPITimeErrorS     float64 `json:"mpi_time_error_s"` // standard error if MPITimeS is an estimate, otherwise 0
-	InitFinalizeTimeS float64 `json:"init_finalize_time_s"`
-	MPIShare          Share   `json:"mpi_share"`
-	POP               *POP    `json:"pop"`                               // nil in a RankSummary, or if no rank's times are known
-	LifetimesUnknown  int     `json:"lifetimes_unknown_ranks,omitempty"` // number of ranks with several threads whose lifetimes are not known
+	WallTimeS         float64  `json:"wall_time_s"`
+	ApplicationTimeS  float64  `json:"application_time_s"`
+	ThreadTimeS       float64  `json:"thread_time_s"`
+	MPITimeS          float64  `json:"mpi_time_s"`
+	MPITimeErrorS     float64  `json:"mpi_time_error_s"` // standard error if MPITimeS is an estimate, otherwise 0
+	InitFinalizeTimeS float64  `json:"init_finalize_time_s"`
+	MPIShare          MPIShare `json:"mpi_share"`
+	POP               *POP     `json:"pop"`                               // nil in a RankSummary, or if no rank's times are known
+	LifetimesUnknown  int      `json:"lifetimes_unknown_ranks,omitempty"` // number of ranks with several threads whose lifetimes are not known
 
 	Oversubscribed []profile.Oversubscription `json:"oversubscribed"` // sets of ranks that shared processors
 
@@ -63,12 +63,12 @@ type Summary struct {
 	Direct MatrixTotals `json:"direct_traffic"` // point-to-point and one-sided, added up
 	Pairs  []PairTotals `json:"top_pairs"`      // pairs with the most point-to-point and one-sided bytes; if there are none, with the most in collectives
 
-	Heatmap           *Heatmap `json:"heatmap,omitempty"`             // point-to-point and one-sided
-	CollectiveHeatmap *Heatmap `json:"heatmap_collectives,omitempty"` // logical volume of collectives
+	Heatmap           *BinnedMatrix `json:"heatmap,omitempty"`             // point-to-point and one-sided
+	CollectiveHeatmap *BinnedMatrix `json:"heatmap_collectives,omitempty"` // logical volume of collectives
 
 	LateReceives []LateReceives `json:"late_receives"`         // call sites with the most late receives first
 	LateOver     string         `json:"late_over,omitempty"`   // value of --watch-unexpected: number of messages that may wait; mixed if ranks differ
-	Pvars        []Pvar         `json:"performance_variables"` // variables that were read, by name and object
+	Pvars        []PvarSummary  `json:"performance_variables"` // variables that were read, by name and object
 
 	Localities []Locality `json:"locality,omitempty"` // of the matrices that have entries
 	Balances   []Balance  `json:"balance,omitempty"`  // over the ranks
@@ -78,9 +78,9 @@ type Summary struct {
 	// Orders compare the bytes between nodes, point-to-point and one-sided, with those
 	// of simple orders of the ranks. The first is the recorded one. Empty for one node.
 	// Job.OrderOf returns what others cost.
-	Orders []Order `json:"orders,omitempty"`
+	Orders []NodeOrder `json:"orders,omitempty"`
 
-	Physical *Physical `json:"physical,omitempty"` // what the MPI library sent; nil if it was not recorded
+	Physical *PhysicalComparison `json:"physical,omitempty"` // what the MPI library sent; nil if it was not recorded
 
 	Alone map[string]int `json:"own_files,omitempty"` // number of processes with a file of their own, by Profile.Alone
 
@@ -103,10 +103,10 @@ type Host struct {
 	Ranks int    `json:"ranks"`
 }
 
-// Share is MPI time as a fraction of threads × application time: the mean over
+// MPIShare is MPI time as a fraction of threads × application time: the mean over
 // ranks, and the ranks with the smallest and the largest share. Ranks that
 // never left MPI_Init have none.
-type Share struct {
+type MPIShare struct {
 	Mean    float64 `json:"mean"`
 	Min     float64 `json:"min"`
 	MinRank int     `json:"min_rank"`
@@ -151,8 +151,8 @@ func (j *Job) summarize() *Summary {
 	s := &Summary{
 		Run:          j.Run,
 		Program:      programOf(ps),
-		Timing:       j.setting((*process).timingWord),
-		Receives:     j.setting((*process).receivesWord),
+		Timing:       j.setting((*processFacts).timingWord),
+		Receives:     j.setting((*processFacts).receivesWord),
 		Hosts:        hosts(ps),
 		Calls:        j.calls.calls(),
 		Classes:      j.calls.classes(),
@@ -181,7 +181,7 @@ func (j *Job) summarize() *Summary {
 	}
 	s.MPIShare = ShareOf(s.Ranks)
 	s.Ends = j.ends.ends(j.Start())
-	s.LateReceives, s.LateOver = j.late.sites(&j.sites), j.setting((*process).lateOver)
+	s.LateReceives, s.LateOver = j.late.sites(&j.sites), j.setting((*processFacts).lateOver)
 	s.Pvars = j.pvars.variables(j.slices)
 	if !s.Timed() {
 		slices.SortStableFunc(s.Calls, func(a, b CallTotals) int { return cmp.Compare(b.Calls, a.Calls) })
@@ -190,7 +190,7 @@ func (j *Job) summarize() *Summary {
 	return s
 }
 
-func (s *Summary) addProcess(p *process) {
+func (s *Summary) addProcess(p *processFacts) {
 	s.Library = cmp.Or(s.Library, p.library)
 	if s.Command == nil && p.command != "" {
 		s.Command = strings.Split(p.command, "\x00")
@@ -224,8 +224,8 @@ func (s *Summary) addProcess(p *process) {
 }
 
 // ShareOf returns the share of MPI time over the ranks that have one.
-func ShareOf(ranks []RankTimes) Share {
-	var s Share
+func ShareOf(ranks []RankTimes) MPIShare {
+	var s MPIShare
 	n := 0
 	for _, r := range ranks {
 		if r.ApplicationTimeS == 0 || !r.Timed() {
@@ -246,7 +246,7 @@ func ShareOf(ranks []RankTimes) Share {
 	return s
 }
 
-func hosts(ps []process) []Host {
+func hosts(ps []processFacts) []Host {
 	count := map[string]int{}
 	for i := range ps {
 		count[ps[i].Host]++

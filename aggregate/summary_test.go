@@ -152,7 +152,7 @@ func TestCollectivesAreApart(t *testing.T) {
 	}
 	for _, h := range []struct {
 		name string
-		got  *Heatmap
+		got  *BinnedMatrix
 		want [][]uint64
 	}{
 		{"direct", s.Heatmap, [][]uint64{{0, 30, 67, 0}, {0, 0, 33, 57}, {0, 0, 0, 36}, {39, 0, 0, 0}}},

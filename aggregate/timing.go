@@ -37,7 +37,7 @@ func (v *Variance) UnmarshalJSON(text []byte) error {
 
 // setting returns the value of a setting, or Mixed if it differs between
 // processes.
-func (j *Job) setting(of func(*process) string) string {
+func (j *Job) setting(of func(*processFacts) string) string {
 	word := ""
 	ps := j.ordered()
 	for i := range ps {
@@ -51,8 +51,8 @@ func (j *Job) setting(of func(*process) string) string {
 	return word
 }
 
-func (p *process) timingWord() string   { return p.timing }
-func (p *process) receivesWord() string { return profile.ReceivesText(p.unfollowed) }
+func (p *processFacts) timingWord() string   { return p.timing }
+func (p *processFacts) receivesWord() string { return profile.ReceivesText(p.unfollowed) }
 
 // Timed reports whether the calls of the process were timed.
 func (t *RankTimes) Timed() bool { return t.Timing != profile.TimingOff.String() }

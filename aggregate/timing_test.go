@@ -140,7 +140,7 @@ func TestWithoutTimes(t *testing.T) {
 // times and receives are not taken for 0.
 func TestMixedSettings(t *testing.T) {
 	ps := append(fixture()[:3], untimedFixture()[3])
-	j, err := Of(profile.List(ps), Options{MustAgree: []Setting{{Name: "timing"}, {Name: "receives"}}})
+	j, err := Of(profile.List(ps), Options{MustAgree: []RecordedSetting{{Name: "timing"}, {Name: "receives"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func TestUnfollowedConservation(t *testing.T) {
 
 // Estimates differ if their difference is more than two standard errors.
 func TestDiffOfEstimates(t *testing.T) {
-	later := func(call string, more uint64) *Compared {
+	later := func(call string, more uint64) *ComparedJob {
 		ps := sampledFixture()
 		for i := range ps[0].Rows {
 			if r := &ps[0].Rows[i]; r.Call == call {

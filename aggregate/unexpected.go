@@ -19,7 +19,7 @@ func watchedFor(p *profile.Profile) string {
 	return ""
 }
 
-func (p *process) lateOver() string { return p.watched }
+func (p *processFacts) lateOver() string { return p.watched }
 
 // LateReceives are the receives of one call site and communicator, over all ranks,
 // that were posted while the MPI library's queue of unexpected messages was longer

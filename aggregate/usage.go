@@ -7,9 +7,9 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Usage says how a call site is used: how often, on which communicators, and with
+// SiteUsage says how a call site is used: how often, on which communicators, and with
 // which sizes.
-type Usage struct {
+type SiteUsage struct {
 	FewestCalls uint64 `json:"fewest_calls"` // of the ranks that called here
 	MostCalls   uint64 `json:"most_calls"`
 	// Sizes are the sizes of one message, smallest first. Each call of an irregular
@@ -31,7 +31,7 @@ type Usage struct {
 }
 
 // add adds a row of a process, whose communicators have these labels.
-func (u *Usage) add(p *profile.Profile, r *profile.Row, labels []string) {
+func (u *SiteUsage) add(p *profile.Profile, r *profile.Row, labels []string) {
 	if r.SizeClass < profile.NumSizeClasses {
 		u.addSize(sizeOf(r))
 	}
@@ -55,7 +55,7 @@ func sizeOf(r *profile.Row) SizeCount {
 	return n
 }
 
-func (u *Usage) addSize(n SizeCount) {
+func (u *SiteUsage) addSize(n SizeCount) {
 	i, known := slices.BinarySearchFunc(u.Sizes, n.SizeClass, func(s SizeCount, class uint8) int { return cmp.Compare(s.SizeClass, class) })
 	if !known {
 		u.Sizes = slices.Insert(u.Sizes, i, n)
@@ -66,7 +66,7 @@ func (u *Usage) addSize(n SizeCount) {
 }
 
 // addVector adds an all-to-all operation with another amount for each rank.
-func (u *Usage) addVector(p *profile.Profile, v *profile.Vector) {
+func (u *SiteUsage) addVector(p *profile.Profile, v *profile.Vector) {
 	if v.Class != profile.AllToAll || v.Spread != profile.ToVector || profile.TraitsOf(v.Call).Any(profile.TraitReduceScatter) ||
 		v.Comm < 0 || int(v.Comm) >= len(p.Comms) {
 		return
@@ -85,13 +85,13 @@ func (u *Usage) addVector(p *profile.Profile, v *profile.Vector) {
 
 // ofRank completes the usage by one rank, from its calls here, its receivers, and
 // its calls anywhere that wait.
-func (u *Usage) ofRank(calls uint64, peers []int32, waits uint64) {
+func (u *SiteUsage) ofRank(calls uint64, peers []int32, waits uint64) {
 	u.FewestCalls, u.MostCalls = calls, calls
 	slices.Sort(peers)
 	u.PairWaits = uint64(len(slices.Compact(peers))) * max(waits, 1)
 }
 
-func (u *Usage) merge(o *Usage) {
+func (u *SiteUsage) merge(o *SiteUsage) {
 	u.FewestCalls, u.MostCalls = min(u.FewestCalls, o.FewestCalls), max(u.MostCalls, o.MostCalls)
 	for _, n := range o.Sizes {
 		u.addSize(n)
@@ -113,7 +113,7 @@ func commonOf(a, b string) string {
 
 // CallsBelow returns the number of calls whose message is of a size class below that
 // of bytes, which must be a power of two.
-func (u *Usage) CallsBelow(bytes uint64) (sum uint64) {
+func (u *SiteUsage) CallsBelow(bytes uint64) (sum uint64) {
 	for _, n := range u.Sizes {
 		if n.Most < bytes {
 			sum += n.Calls
@@ -124,7 +124,7 @@ func (u *Usage) CallsBelow(bytes uint64) (sum uint64) {
 
 // MessagesBelow returns the number of messages sent of a size class below that of
 // bytes, which must be a power of two.
-func (u *Usage) MessagesBelow(bytes uint64) (sum uint64) {
+func (u *SiteUsage) MessagesBelow(bytes uint64) (sum uint64) {
 	for _, n := range u.Sizes {
 		if n.Most < bytes {
 			sum += n.Messages

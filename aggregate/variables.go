@@ -17,9 +17,9 @@ const (
 	FromEnvironment = "environment" // in the environment of rank 0, by the user or by options of the launcher such as --mca and -genv
 )
 
-// Variable is a control variable of the MPI library that the user set, or tried
+// UserCVar is a control variable of the MPI library that the user set, or tried
 // to set.
-type Variable struct {
+type UserCVar struct {
 	Name    string          `json:"name"`  // name of the control variable or, from the environment, of the environment variable
 	Value   string          `json:"value"` // value read back after setting it, otherwise the given value
 	From    string          `json:"from"`
@@ -102,8 +102,8 @@ func (s *variableSums) merge(o variableSums) {
 }
 
 // variables returns the variables of a job, those set by --cvar first, by name.
-func (s variableSums) variables() []Variable {
-	out := []Variable{}
+func (s variableSums) variables() []UserCVar {
+	out := []UserCVar{}
 	for v, ranks := range s {
 		slices.Sort(ranks)
 		spans := profile.RankSetOf(slices.Compact(ranks)...)
@@ -111,9 +111,9 @@ func (s variableSums) variables() []Variable {
 		if v.Asked {
 			from = FromCvar
 		}
-		out = append(out, Variable{v.Name, v.Value, from, v.Scope, v.Refused, spans})
+		out = append(out, UserCVar{v.Name, v.Value, from, v.Scope, v.Refused, spans})
 	}
-	slices.SortFunc(out, func(a, b Variable) int {
+	slices.SortFunc(out, func(a, b UserCVar) int {
 		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Name, b.Name), a.Ranks.Compare(b.Ranks),
 			cmp.Compare(a.Value, b.Value), cmp.Compare(a.Refused, b.Refused), cmp.Compare(a.Scope, b.Scope))
 	})
@@ -121,7 +121,7 @@ func (s variableSums) variables() []Variable {
 }
 
 // On returns, for example, " on ranks 0-3"; empty if no rank is known.
-func (v *Variable) On() string {
+func (v *UserCVar) On() string {
 	if len(v.Ranks) == 0 {
 		return ""
 	}
@@ -155,7 +155,7 @@ func (j *Job) variableProblems() []string {
 // disagreeing returns a text for each variable that ranks set differently
 // although all must agree. The variables must be in the order of
 // variableSums.variables.
-func (j *Job) disagreeing(variables []Variable) []string {
+func (j *Job) disagreeing(variables []UserCVar) []string {
 	var out []string
 	for i := 0; i < len(variables); {
 		var parts []string

@@ -28,7 +28,7 @@ func TestVariables(t *testing.T) {
 		return vs
 	})
 	s := New(ps).Summary()
-	want := []Variable{
+	want := []UserCVar{
 		{Name: "btl_eager_limit", Value: "8192", From: FromCvar, Scope: profile.ScopeReadOnly, Ranks: profile.RankSet{{First: 0, Last: 3}}},
 		{Name: "no_such", Value: "1", From: FromCvar, Refused: "there is none", Ranks: profile.RankSet{{First: 2, Last: 3}}},
 		{Name: "own", Value: "a", From: FromCvar, Scope: profile.ScopeLocal, Ranks: profile.RankSet{{First: 0, Last: 1}}},
@@ -107,7 +107,7 @@ func TestVariablesAgree(t *testing.T) {
 }
 
 func TestDiffSettings(t *testing.T) {
-	compared := func(vs []profile.Variable, settings func(rank int) map[string]string) *Compared {
+	compared := func(vs []profile.Variable, settings func(rank int) map[string]string) *ComparedJob {
 		ps := withVariables(func(int) []profile.Variable { return vs })
 		for r, p := range ps {
 			p.Settings = settings(r)

@@ -19,9 +19,9 @@ func (m *Matrix) Entries() iter.Seq2[Pair, Volume] {
 	}
 }
 
-// Group is the traffic of collectives, which is not held as entries: each sender sends
+// GroupTraffic is the traffic of collectives, which is not held as entries: each sender sends
 // its volume, times the weight of the receiver, to each receiver but itself.
-type Group struct {
+type GroupTraffic struct {
 	Senders   []int32  // world ranks, or lines of a folded matrix
 	Each      []Volume // by sender: what goes to a receiver of weight 1
 	Receivers []int32  // as Senders; those of other jobs have no weight
@@ -36,17 +36,17 @@ type Group struct {
 
 // Groups returns the traffic of collectives. Entries and Groups make up the matrix. The
 // groups are in no particular order.
-func (m *Matrix) Groups() []Group {
-	out := make([]Group, 0, len(m.patterns))
+func (m *Matrix) Groups() []GroupTraffic {
+	out := make([]GroupTraffic, 0, len(m.patterns))
 	for _, g := range m.patterns {
 		out = append(out, g.export())
 	}
 	return out
 }
 
-func (g *groupPattern) export() Group {
+func (g *groupPattern) export() GroupTraffic {
 	n := g.to.ranks.Len()
-	out := Group{Receivers: make([]int32, n), Weight: make([]uint64, n), Reversed: g.transposed}
+	out := GroupTraffic{Receivers: make([]int32, n), Weight: make([]uint64, n), Reversed: g.transposed}
 	for i := range n {
 		out.Receivers[i], out.Weight[i] = int32(g.to.ranks.At(i)), g.weightOf(i)
 	}

@@ -21,7 +21,7 @@ import (
 // A graph is what is placed: vertices are ranks, weights what they exchange.
 type graph struct {
 	name    string
-	traffic *placement.Traffic
+	traffic *placement.Exchange
 }
 
 // pair is two ranks, the lower first.
@@ -37,7 +37,7 @@ func newGraph(name string, ranks int, edges map[pair]uint64) graph {
 		rows[p[0]] = append(rows[p[0]], half{p[1], edges[p]})
 		rows[p[1]] = append(rows[p[1]], half{p[0], edges[p]})
 	}
-	t := &placement.Traffic{Ranks: ranks, Start: make([]int64, 1, ranks+1)}
+	t := &placement.Exchange{Ranks: ranks, Start: make([]int64, 1, ranks+1)}
 	for _, row := range rows {
 		slices.SortFunc(row, func(a, b half) int { return cmp.Compare(a.peer, b.peer) })
 		for _, h := range row {

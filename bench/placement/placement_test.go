@@ -66,7 +66,7 @@ func TestMETISOfVertexWeights(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &placement.Traffic{Ranks: 3, Start: []int64{0, 1, 3, 4}, Peer: []int32{1, 0, 2, 1}, Weight: []uint64{5, 5, 6, 6}}
+	want := &placement.Exchange{Ranks: 3, Start: []int64{0, 1, 3, 4}, Peer: []int32{1, 0, 2, 1}, Weight: []uint64{5, 5, 6, 6}}
 	if diff := cmp.Diff(want, g.traffic); diff != "" {
 		t.Errorf("another graph: %s", diff)
 	}

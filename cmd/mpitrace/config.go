@@ -69,7 +69,7 @@ func (o *configOptions) show(cmd *cobra.Command, names []string) error {
 	if err != nil {
 		return usage(err)
 	}
-	var shown []settings.Description
+	var shown []settings.DescribedSetting
 	for _, v := range values {
 		if len(names) == 0 || slices.Contains(names, v.Name) {
 			shown = append(shown, settings.Describe(v))
@@ -85,7 +85,7 @@ func (o *configOptions) show(cmd *cobra.Command, names []string) error {
 }
 
 // setRecorded replaces the values by those that the ranks of a run used.
-func setRecorded(shown []settings.Description, dir rundir.Dir, log io.Writer) error {
+func setRecorded(shown []settings.DescribedSetting, dir rundir.Dir, log io.Writer) error {
 	opened, err := source.OpenJobs(dir, source.Heads, log)
 	if err != nil {
 		return usage(err)
@@ -114,12 +114,12 @@ func setRecorded(shown []settings.Description, dir rundir.Dir, log io.Writer) er
 }
 
 // write writes the settings and, if there are files, which of them exist.
-func (o *configOptions) write(w io.Writer, shown []settings.Description, files []*settings.File, details bool) error {
-	files = slices.DeleteFunc(files, func(f *settings.File) bool { return f.Path == "" })
+func (o *configOptions) write(w io.Writer, shown []settings.DescribedSetting, files []*settings.SettingsFile, details bool) error {
+	files = slices.DeleteFunc(files, func(f *settings.SettingsFile) bool { return f.Path == "" })
 	if o.json {
 		return text.WriteJSON(w, struct {
-			Settings []settings.Description `json:"settings"`
-			Files    []*settings.File       `json:"files,omitempty"`
+			Settings []settings.DescribedSetting `json:"settings"`
+			Files    []*settings.SettingsFile    `json:"files,omitempty"`
 		}{shown, files})
 	}
 	for i := range shown {

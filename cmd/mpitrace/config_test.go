@@ -15,8 +15,8 @@ import (
 
 // config is the output of `mpitrace config --json`.
 type config struct {
-	Settings []settings.Description
-	Files    []settings.File
+	Settings []settings.DescribedSetting
+	Files    []settings.SettingsFile
 }
 
 func configOf(t *testing.T, args ...string) config {
@@ -53,7 +53,7 @@ func TestConfig(t *testing.T) {
 	if len(c.Settings) != len(settings.List) || len(c.Files) != 1 || c.Files[0].Source != settings.UserFile || c.Files[0].Path != path || !c.Files[0].Found {
 		t.Errorf("%d settings, of files %+v", len(c.Settings), c.Files)
 	}
-	want := map[string]settings.Description{
+	want := map[string]settings.DescribedSetting{
 		"timing":   {Value: "sampled", Source: settings.Environment, SetBy: "MPITRACE_TIMING", Weaker: []settings.WeakerValue{{Value: "off", Source: settings.UserFile, SetBy: path + ":2"}}},
 		"interval": {Value: "off", Source: settings.CommandLine, SetBy: "--interval", Weaker: []settings.WeakerValue{{Value: "2000ms", Source: settings.Environment, SetBy: "MPITRACE_INTERVAL"}}},
 		"receives": {Value: "off", Source: settings.CommandLine, SetBy: "--receives"},

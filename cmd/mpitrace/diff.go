@@ -176,7 +176,7 @@ func (o *diffOptions) checkDamage(log io.Writer, runs ...*source.Compared) error
 // a page, if one is to be written.
 func (o *diffOptions) compare(pairs [][2]*source.Job, p *page.Page) (diffs []*aggregate.Diff, err error) {
 	for _, pair := range pairs {
-		var sides [2]*aggregate.Compared
+		var sides [2]*aggregate.ComparedJob
 		for i, job := range pair {
 			if sides[i], err = aggregate.OfCompared(job, aggregate.Options{MustAgree: settingsThatAgree()}); err != nil {
 				return nil, err
@@ -209,7 +209,7 @@ func (o *diffOptions) write(w io.Writer, diffs []*aggregate.Diff, pairs [][2]*so
 	if o.page.file != "" {
 		return nil
 	}
-	options := report.DiffOptions{Options: textOptionsFor(w), IgnoreTime: o.ignoreTime}
+	options := report.DiffFormat{Options: textOptionsFor(w), IgnoreTime: o.ignoreTime}
 	options.Top = int(o.top)
 	for i, d := range diffs {
 		if i > 0 {

@@ -91,8 +91,8 @@ func sum(volumes ...matrix.Volume) (s matrix.Volume) {
 	return s
 }
 
-func change(a, b matrix.Volume) aggregate.Traffic {
-	return aggregate.Traffic{Bytes: aggregate.Measure{A: a.Bytes, B: b.Bytes}, Messages: aggregate.Measure{A: a.Messages, B: b.Messages}}
+func change(a, b matrix.Volume) aggregate.Transfers {
+	return aggregate.Transfers{Bytes: aggregate.Measure{A: a.Bytes, B: b.Bytes}, Messages: aggregate.Measure{A: a.Messages, B: b.Messages}}
 }
 
 // diffs returns the comparisons that a command printed as JSON.
@@ -161,27 +161,27 @@ func checkHaloSums(t *testing.T, d *aggregate.Diff, x, y plate) {
 	t.Helper()
 	reduce, gather := x.others()
 	all := func(p plate) matrix.Volume { return sum(p.isends(), p.residuals(), p.peaks(), reduce, gather) }
-	if want := change(all(x), all(y)); d.Total.Traffic != want {
-		t.Errorf("total %+v, want %+v", d.Total.Traffic, want)
+	if want := change(all(x), all(y)); d.Total.Transfers != want {
+		t.Errorf("total %+v, want %+v", d.Total.Transfers, want)
 	}
-	calls := map[string]aggregate.Traffic{}
+	calls := map[string]aggregate.Transfers{}
 	for _, c := range d.Calls {
-		calls[c.Call] = c.Traffic
+		calls[c.Call] = c.Transfers
 		if waits := (aggregate.Measure{A: uint64(4 * x.steps), B: uint64(4 * y.steps)}); c.Call == "Waitall" && c.Calls != waits {
 			t.Errorf("%+v calls of Waitall, want %+v", c.Calls, waits)
 		}
 	}
 	isends := change(x.isends(), y.isends())
-	want := map[string]aggregate.Traffic{"Isend": isends, "Irecv": isends, "Waitall": {},
+	want := map[string]aggregate.Transfers{"Isend": isends, "Irecv": isends, "Waitall": {},
 		"Allreduce": change(sum(x.residuals(), x.peaks()), sum(y.residuals(), y.peaks()))}
 	if diff := cmp.Diff(want, calls); diff != "" {
 		t.Errorf("calls:\n%s", diff)
 	}
-	comms := map[string]aggregate.Traffic{}
+	comms := map[string]aggregate.Transfers{}
 	for _, c := range d.Comms {
-		comms[c.Communicator] = c.Traffic
+		comms[c.Communicator] = c.Transfers
 	}
-	want = map[string]aggregate.Traffic{"column": change(x.peaks(), y.peaks()),
+	want = map[string]aggregate.Transfers{"column": change(x.peaks(), y.peaks()),
 		"grid": change(sum(x.isends(), x.residuals(), gather), sum(y.isends(), y.residuals(), gather))}
 	if diff := cmp.Diff(want, comms); diff != "" {
 		t.Errorf("communicators:\n%s", diff)
@@ -193,9 +193,9 @@ func checkHaloSums(t *testing.T, d *aggregate.Diff, x, y plate) {
 func checkHaloSites(t *testing.T, d *aggregate.Diff, x, y plate, source []string) {
 	t.Helper()
 	down, across := change(x.borders(x.cols), y.borders(y.cols)), change(x.borders(x.rows), y.borders(y.rows))
-	want := map[string]aggregate.Traffic{"MPI_Waitall(2": {}, "MPI_Allreduce(&mine": change(x.residuals(), y.residuals()),
+	want := map[string]aggregate.Transfers{"MPI_Waitall(2": {}, "MPI_Allreduce(&mine": change(x.residuals(), y.residuals()),
 		"MPI_Allreduce(MPI_IN_PLACE": change(x.peaks(), y.peaks())}
-	for text, v := range map[string]aggregate.Traffic{"to[UP]": down, "to[DOWN]": down, "to[LEFT]": across, "to[RIGHT]": across} {
+	for text, v := range map[string]aggregate.Transfers{"to[UP]": down, "to[DOWN]": down, "to[LEFT]": across, "to[RIGHT]": across} {
 		want["MPI_Isend "+text], want["MPI_Irecv "+text] = v, v
 	}
 	if len(d.CallSites) != len(want) {
@@ -211,7 +211,7 @@ func checkHaloSites(t *testing.T, d *aggregate.Diff, x, y plate, source []string
 			t.Errorf("%s, in line %d, is not listed", text, line)
 			continue
 		}
-		if c := d.CallSites[i]; c.Was == nil || c.Was.Line != line-2 || c.Status != aggregate.StatusChanged || c.Traffic != v {
+		if c := d.CallSites[i]; c.Was == nil || c.Was.Line != line-2 || c.Status != aggregate.StatusChanged || c.Transfers != v {
 			t.Errorf("%s: got %+v, from %+v, want %+v, from line %d", text, c.Changes, c.Was, v, line-2)
 		}
 	}
@@ -223,8 +223,8 @@ func checkHaloPairs(t *testing.T, d *aggregate.Diff, x, y plate) {
 		t.Fatalf("%d pairs changed, %d are listed, want all 12", d.Pairs.Changed, len(d.Pairs.Most))
 	}
 	for _, c := range d.Pairs.Most {
-		if want := change(x.pair(c.From, c.To), y.pair(c.From, c.To)); c.Traffic != want {
-			t.Errorf("%d to %d: %+v, want %+v", c.From, c.To, c.Traffic, want)
+		if want := change(x.pair(c.From, c.To), y.pair(c.From, c.To)); c.Transfers != want {
+			t.Errorf("%d to %d: %+v, want %+v", c.From, c.To, c.Transfers, want)
 		}
 	}
 }

@@ -189,7 +189,7 @@ func addRun(log io.Writer, h *history.History, path string) *history.Skipped {
 	if found := readAnalysis(dir); found != nil {
 		kept = found
 	}
-	var jobs []*history.Run
+	var jobs []*history.PastRun
 	for i, src := range opened.Jobs {
 		r, s, err := history.RunOf(source.LiveSource{Of: src, Read: now, Ended: opened.Ended()}, aggregate.Options{MustAgree: settingsThatAgree()})
 		if err != nil {
@@ -204,10 +204,10 @@ func addRun(log io.Writer, h *history.History, path string) *history.Skipped {
 	return nil
 }
 
-func findingsOf(found []findings.Finding) []history.Finding {
-	out := []history.Finding{}
+func findingsOf(found []findings.Finding) []history.NotedFinding {
+	out := []history.NotedFinding{}
 	for _, f := range found {
-		out = append(out, history.Finding{Rule: string(f.Rule), Share: f.Share, OfTime: f.Of == findings.OfTime, Call: f.Call, Callsite: f.Callsite,
+		out = append(out, history.NotedFinding{Rule: string(f.Rule), Share: f.Share, OfTime: f.Of == findings.OfTime, Call: f.Call, Callsite: f.Callsite,
 			Text: f.Text, Uncertain: f.Uncertain})
 	}
 	return out
@@ -224,9 +224,9 @@ func (k *keptAnalysis) of(job string) *trace.Result {
 }
 
 // compareRuns reads the jobs of two runs again and compares them.
-func compareRuns(a, b *history.Run) (*aggregate.Diff, error) {
-	var sides [2]*aggregate.Compared
-	for i, r := range []*history.Run{a, b} {
+func compareRuns(a, b *history.PastRun) (*aggregate.Diff, error) {
+	var sides [2]*aggregate.ComparedJob
+	for i, r := range []*history.PastRun{a, b} {
 		opened, err := source.OpenCompared(r.Dir, io.Discard) // warnings were printed before
 		if err != nil {
 			return nil, err

@@ -35,7 +35,7 @@ func newManual() *cobra.Command {
 }
 
 // manualPage is the manual page of mpitrace.
-type manualPage struct{ *commandline.Page }
+type manualPage struct{ *commandline.ManualPage }
 
 // manual returns the manual page, from the help of the commands and the list of
 // settings.
@@ -93,7 +93,7 @@ combined: the list from the first of these places is used alone.`)
 // surroundings writes the sections on files, exit statuses and the environment.
 func (p *manualPage) surroundings() {
 	p.Section("FILES")
-	for _, f := range []settings.Variable{
+	for _, f := range []settings.EnvironmentVariable{
 		{Name: "$XDG_CONFIG_HOME/mpitrace/config, ~/.config/mpitrace/config", Use: "The user file."},
 		{Name: "/etc/mpitrace.conf", Use: "The site file; or the one that $" + settings.EnvSite + " names."},
 	} {

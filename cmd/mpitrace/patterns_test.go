@@ -43,7 +43,7 @@ func TestReportPatterns(t *testing.T) {
 		t.Errorf("one rank: got %+v", got)
 	}
 	var report struct {
-		Jobs []struct{ Patterns patterns.Result }
+		Jobs []struct{ Patterns patterns.Decomposition }
 	}
 	got := call("report", "--json", string(dir))
 	if err := json.Unmarshal([]byte(got.stdout), &report); err != nil || len(report.Jobs) != 1 {

@@ -30,8 +30,8 @@ type reorderOptions struct {
 	distance   string
 	distances  []int64 // parsed from distance
 	nodes      int
-	selection  commandline.Selection
-	by         placement.Quantity
+	selection  commandline.SelectionFlags
+	by         placement.CostUnit
 	effort     effort
 	seed       uint64
 	job        int // 0 for all
@@ -235,7 +235,7 @@ func (o *reorderOptions) run(cmd *cobra.Command, path string) error {
 // placedJob is what is read of a job.
 type placedJob struct {
 	*source.Traffic
-	processes []placement.Process
+	processes []placement.RankLocation
 	killed    []int  // ranks that ended without MPI_Finalize
 	library   string // MPI library
 	command   string // the program and its arguments
@@ -272,7 +272,7 @@ func (j *placedJob) add(p *profile.Profile) {
 	if p.Rank < 0 {
 		return
 	}
-	j.processes = append(j.processes, placement.Process{Rank: p.Rank, Host: p.Host, Placement: p.Placement})
+	j.processes = append(j.processes, placement.RankLocation{Rank: p.Rank, Host: p.Host, Placement: p.Placement})
 	if p.State != profile.Finalized {
 		j.killed = append(j.killed, p.Rank)
 	}
@@ -299,7 +299,7 @@ func (o *reorderOptions) answer(j *placedJob, log io.Writer) (*reordered, error)
 	if missing := j.Missing(); missing.Len() > 0 {
 		warnIncomplete(log, fmt.Sprintf("no recording of %s of %d", missing, j.Size()))
 	}
-	source := placement.Source{Topologies: o.topologies, Nodes: o.nodes, Distances: o.distances, Processes: j.processes, Ranks: j.Size(),
+	source := placement.TopologySource{Topologies: o.topologies, Nodes: o.nodes, Distances: o.distances, Processes: j.processes, Ranks: j.Size(),
 		Read: func(file string) ([]byte, error) { return atomicfile.Read(file, placement.MaxTopologyFile) }}
 	topology, ran, err := source.Load()
 	if elsewhere := (*placement.NotPresentError)(nil); errors.As(err, &elsewhere) && len(topology.Slots) >= j.Size() {
@@ -373,13 +373,13 @@ func (o *reorderOptions) write(a *reordered) error {
 	if before == nil {
 		before, name = placement.Block(a.Ranks), placement.InBlocks
 	}
-	pair := &plot.Pair{Left: o.heatmap(a, name, before), Right: o.heatmap(a, placement.BestFound, a.Slot)}
+	pair := &plot.HeatmapPair{Left: o.heatmap(a, name, before), Right: o.heatmap(a, placement.BestFound, a.Slot)}
 	draw := pictures[strings.ToLower(filepath.Ext(o.plot))]
 	return export.WriteOutput(o.plot, o.force, func(w io.Writer) error { return draw(pair, w) })
 }
 
 // pictures are the formats of --plot, by the extension of the file.
-var pictures = map[string]func(*plot.Pair, io.Writer) error{".png": (*plot.Pair).WritePNG, ".svg": (*plot.Pair).WriteSVG, ".pdf": (*plot.Pair).WritePDF}
+var pictures = map[string]func(*plot.HeatmapPair, io.Writer) error{".png": (*plot.HeatmapPair).WritePNG, ".svg": (*plot.HeatmapPair).WriteSVG, ".pdf": (*plot.HeatmapPair).WritePDF}
 
 // heatmap returns the matrix with the ranks in the order of their slots.
 func (o *reorderOptions) heatmap(a *reordered, name string, order placement.Order) *plot.Heatmap {

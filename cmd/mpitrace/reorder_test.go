@@ -106,7 +106,7 @@ func TestReorder(t *testing.T) {
 		flags                   []string
 		all, largest            uint64
 		near, far, nodes, slots uint64
-		by                      placement.Quantity
+		by                      placement.CostUnit
 	}{
 		{nil, 4 * 1500, 4 * 1000, 5, 50, 2, 8, placement.Bytes},
 		{[]string{"--by", "messages"}, 4 * 15, 4 * 10, 5, 50, 2, 8, placement.Messages},
@@ -118,12 +118,12 @@ func TestReorder(t *testing.T) {
 			t.Fatalf("%q: %d jobs, stderr %q", c.flags, len(found.Jobs), got.stderr)
 		}
 		a := found.Jobs[0]
-		want := []placement.Row{
-			{Order: "as it ran", Cost: placement.Cost{Objective: c.all * c.far, Levels: []uint64{0, c.all}}, Ratio: 1, LeavesNode: c.all, Largest: placement.Flow{From: "a", To: "b", Amount: c.largest}},
+		want := []placement.OrderCost{
+			{Order: "as it ran", Cost: placement.Cost{Objective: c.all * c.far, Levels: []uint64{0, c.all}}, Ratio: 1, LeavesNode: c.all, Largest: placement.NodeFlow{From: "a", To: "b", Amount: c.largest}},
 			{Order: "best found", Cost: placement.Cost{Objective: c.all * c.near, Levels: []uint64{c.all, 0}}, Ratio: float64(c.near) / float64(c.far)},
-			{Order: "block", Cost: placement.Cost{Objective: c.all * c.far, Levels: []uint64{0, c.all}}, Ratio: 1, LeavesNode: c.all, Largest: placement.Flow{From: "a", To: "b", Amount: c.largest}},
+			{Order: "block", Cost: placement.Cost{Objective: c.all * c.far, Levels: []uint64{0, c.all}}, Ratio: 1, LeavesNode: c.all, Largest: placement.NodeFlow{From: "a", To: "b", Amount: c.largest}},
 			// In turn, ranks 0, 2, 4 and 6 are on a.
-			{Order: "round-robin", Cost: placement.Cost{Objective: c.all * c.far, Levels: []uint64{0, c.all}}, Ratio: 1, LeavesNode: c.all, Largest: placement.Flow{From: "a", To: "b", Amount: c.largest * 3 / 4}},
+			{Order: "round-robin", Cost: placement.Cost{Objective: c.all * c.far, Levels: []uint64{0, c.all}}, Ratio: 1, LeavesNode: c.all, Largest: placement.NodeFlow{From: "a", To: "b", Amount: c.largest * 3 / 4}},
 		}
 		if diff := cmp.Diff(want, a.Orders[:4]); diff != "" {
 			t.Errorf("%q: %s", c.flags, diff)

@@ -71,7 +71,7 @@ func findSettings(f *pflag.FlagSet) (settings.Values, error) {
 	return resolveSettings(f, files)
 }
 
-func resolveSettings(f *pflag.FlagSet, files []*settings.File) (settings.Values, error) {
+func resolveSettings(f *pflag.FlagSet, files []*settings.SettingsFile) (settings.Values, error) {
 	values, err := settings.Resolve(settings.Given{Getenv: os.Getenv, Files: files,
 		Flag: func(name string) (string, bool) {
 			if flag := f.Lookup(name); flag != nil {
@@ -92,8 +92,8 @@ func resolveSettings(f *pflag.FlagSet, files []*settings.File) (settings.Values,
 
 // settingsThatAgree returns the settings that must be equal on all ranks of a
 // job.
-func settingsThatAgree() []aggregate.Setting {
-	var out []aggregate.Setting
+func settingsThatAgree() []aggregate.RecordedSetting {
+	var out []aggregate.RecordedSetting
 	for i := range settings.List {
 		if s := &settings.List[i]; s.Agree {
 			out = append(out, recordedSetting(s))
@@ -104,6 +104,6 @@ func settingsThatAgree() []aggregate.Setting {
 
 // recordedSetting returns the setting in the form in which aggregate reads its
 // values from profiles.
-func recordedSetting(s *settings.Setting) aggregate.Setting {
-	return aggregate.Setting{Name: s.Name, Default: s.Shown(s.Default), Shown: s.Recorded}
+func recordedSetting(s *settings.Setting) aggregate.RecordedSetting {
+	return aggregate.RecordedSetting{Name: s.Name, Default: s.Shown(s.Default), Shown: s.Recorded}
 }

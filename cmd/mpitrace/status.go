@@ -132,7 +132,7 @@ func (o *statusOptions) watchRun(cmd *cobra.Command, args []string) error {
 	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	w := watcher{out: cmd.OutOrStdout(), json: o.json}
+	w := statusPrinter{out: cmd.OutOrStdout(), json: o.json}
 	reader := view.NewReader(dir, w.keepHeatmap)
 	go reader.Run(ctx)
 	for number := uint64(0); ; {
@@ -166,21 +166,21 @@ func (o *statusOptions) last(cmd *cobra.Command, args []string) error {
 	return o.show(cmd, opened, now)
 }
 
-// watcher prints readings of a run.
-type watcher struct {
+// statusPrinter prints readings of a run.
+type statusPrinter struct {
 	out      io.Writer
 	json     bool
 	heatmaps sync.Map // *aggregate.Heatmap by run; the reader stores them
 }
 
 // keepHeatmap is called by the reader for each job.
-func (w *watcher) keepHeatmap(j *aggregate.Job) any {
+func (w *statusPrinter) keepHeatmap(j *aggregate.Job) any {
 	w.heatmaps.Store(j.Run, j.Heatmap())
 	return nil
 }
 
 // show prints a reading: on a terminal in place of the one before.
-func (w *watcher) show(reading *view.Reading) error {
+func (w *statusPrinter) show(reading *view.Reading) error {
 	if w.json {
 		return json.NewEncoder(w.out).Encode(reading)
 	}
@@ -209,10 +209,10 @@ func (w *watcher) show(reading *view.Reading) error {
 	return err
 }
 
-func (w *watcher) watched(job *view.Job) *report.Watched {
+func (w *statusPrinter) watched(job *view.Job) *report.Watched {
 	out := &report.Watched{Status: job.Status, Totals: job.Totals, Hanging: job.Hanging}
 	if h, known := w.heatmaps.Load(job.Status.Run); known {
-		out.Heatmap = h.(*aggregate.Heatmap)
+		out.Heatmap = h.(*aggregate.BinnedMatrix)
 	}
 	var away []int
 	for i := range job.Waits {
@@ -223,7 +223,7 @@ func (w *watcher) watched(job *view.Job) *report.Watched {
 	}
 	out.Away = profile.RankSetOf(away...)
 	if r := job.Rates; r != nil {
-		out.Rates = &report.Rates{Calls: r.Calls, Messages: r.Messages, Bytes: r.Bytes}
+		out.Rates = &report.JobRates{Calls: r.Calls, Messages: r.Messages, Bytes: r.Bytes}
 	}
 	return out
 }

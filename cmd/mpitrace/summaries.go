@@ -32,7 +32,7 @@ type summaries struct {
 	ranks []*aggregate.RankSummary
 
 	placed map[*aggregate.Summary]*placement.Answer // of jobs on several nodes
-	made   map[string]*patterns.Result              // by the name of the run; none of large jobs
+	made   map[string]*patterns.Decomposition       // by the name of the run; none of large jobs
 	traced analyses
 }
 
@@ -79,7 +79,7 @@ func scratchFor(dir rundir.Dir, opened *source.Run) *matrix.Scratch {
 // forPage, it also keeps what a page needs.
 func summarize(opened *source.Run, scratch *matrix.Scratch, read time.Time, forPage bool) (found summaries, err error) {
 	o := aggregate.Options{MustAgree: settingsThatAgree(), Scratch: scratch}
-	found.placed, found.made = map[*aggregate.Summary]*placement.Answer{}, map[string]*patterns.Result{}
+	found.placed, found.made = map[*aggregate.Summary]*placement.Answer{}, map[string]*patterns.Decomposition{}
 	if forPage {
 		o.PairDetails = page.MostPairs
 	}
@@ -126,10 +126,10 @@ func searchOrder(j *aggregate.Job, s *aggregate.Summary) *placement.Answer {
 	if len(s.Orders) == 0 || s.RanksExpected > mostSearched {
 		return nil
 	}
-	source := placement.Source{Ranks: s.RanksExpected}
+	source := placement.TopologySource{Ranks: s.RanksExpected}
 	for i := range s.Ranks {
 		r := &s.Ranks[i]
-		source.Processes = append(source.Processes, placement.Process{Rank: r.Rank, Host: r.Host, Placement: r.Placement})
+		source.Processes = append(source.Processes, placement.RankLocation{Rank: r.Rank, Host: r.Host, Placement: r.Placement})
 	}
 	topology, ran, err := source.Load()
 	if err != nil {

@@ -117,7 +117,7 @@ func (o *varsOptions) run(cmd *cobra.Command, pattern string) error {
 
 // read lists the variables of an MPI. With --changed, the list has only the
 // control variables that differ from their defaults.
-func (o *varsOptions) read(ctx context.Context, mpi *launch.MPI, log io.Writer) (*mpit.List, error) {
+func (o *varsOptions) read(ctx context.Context, mpi *launch.MPI, log io.Writer) (*mpit.Catalogue, error) {
 	build := interpose.BuildOptions{CC: mpi.CC, MPI: mpi.Library, Log: log}
 	all, err := mpit.Read(ctx, mpit.Options{Build: build, AfterInit: o.afterInit})
 	if err != nil {
@@ -142,7 +142,7 @@ func (o *varsOptions) read(ctx context.Context, mpi *launch.MPI, log io.Writer) 
 }
 
 // check checks the flags and returns the selection.
-func (o *varsOptions) check(pattern string) (s mpit.Selection, err error) {
+func (o *varsOptions) check(pattern string) (s mpit.EntrySelection, err error) {
 	switch {
 	case o.json && o.format == "arrow":
 		return s, errors.New("--json and --format arrow: one or the other")
@@ -174,7 +174,7 @@ func (o *varsOptions) check(pattern string) (s mpit.Selection, err error) {
 	return s, err
 }
 
-func (o *varsOptions) write(cmd *cobra.Command, l *mpit.List) error {
+func (o *varsOptions) write(cmd *cobra.Command, l *mpit.Catalogue) error {
 	switch {
 	case o.json:
 		return text.WriteJSON(cmd.OutOrStdout(), l)

@@ -23,7 +23,7 @@ category index=5 name=knot about= category=4
 end lines=12
 `
 
-func listed(t *testing.T) *mpit.List {
+func listed(t *testing.T) *mpit.Catalogue {
 	t.Helper()
 	l, err := mpit.Parse([]byte(listText))
 	if err != nil {
@@ -36,7 +36,7 @@ func listed(t *testing.T) *mpit.List {
 // must be printed.
 var printed = []struct {
 	name  string
-	part  func(*mpit.List) *mpit.List
+	part  func(*mpit.Catalogue) *mpit.Catalogue
 	width int
 	want  string
 }{
@@ -79,23 +79,27 @@ top: Of all.
 ring
 └── knot
 `},
-	{"categories on a terminal", func(*mpit.List) *mpit.List {
-		return &mpit.List{Categories: []mpit.Category{{Name: strings.Repeat("long ", 10)}}}
+	{"categories on a terminal", func(*mpit.Catalogue) *mpit.Catalogue {
+		return &mpit.Catalogue{Categories: []mpit.Category{{Name: strings.Repeat("long ", 10)}}}
 	}, 40, `
 long long long long long long long long…
 `},
-	{"enumerations", func(l *mpit.List) *mpit.List { return &mpit.List{Enums: l.Enums} }, 0, `
+	{"enumerations", func(l *mpit.Catalogue) *mpit.Catalogue { return &mpit.Catalogue{Enums: l.Enums} }, 0, `
 ENUMERATION  DESCRIPTION
 boolean      0=false, 1=true
 `},
 }
 
-func variablesOf(l *mpit.List) *mpit.List  { return &mpit.List{CVars: l.CVars, PVars: l.PVars} }
-func categoriesOf(l *mpit.List) *mpit.List { return &mpit.List{Categories: l.Categories} }
+func variablesOf(l *mpit.Catalogue) *mpit.Catalogue {
+	return &mpit.Catalogue{CVars: l.CVars, PVars: l.PVars}
+}
+func categoriesOf(l *mpit.Catalogue) *mpit.Catalogue {
+	return &mpit.Catalogue{Categories: l.Categories}
+}
 
-func changedOf(l *mpit.List) *mpit.List {
+func changedOf(l *mpit.Catalogue) *mpit.Catalogue {
 	l.CVars[0].Default = []string{"0"}
-	return &mpit.List{CVars: l.CVars[:1]}
+	return &mpit.Catalogue{CVars: l.CVars[:1]}
 }
 
 func TestPrintVars(t *testing.T) {

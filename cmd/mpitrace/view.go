@@ -141,7 +141,7 @@ func forwarding(s *view.Server) []string {
 type viewedRun struct {
 	dir   rundir.Dir
 	log   io.Writer
-	lines []*page.Timeline // of the jobs, after the report was made
+	lines []*page.TimelineData // of the jobs, after the report was made
 	found summaries
 }
 

@@ -21,13 +21,13 @@ type options struct {
 	maxPairs            uint64 // 0 for no limit
 
 	formatNames []string
-	formats     []*matrixfile.Format
+	formats     []*matrixfile.SheetFormat
 
 	by    string
 	hosts bool // a line of the matrix is a host
 	block int  // ranks per line, if not hosts
 
-	selection                   commandline.Selection
+	selection                   commandline.SelectionFlags
 	ranksText, fromText, toText string
 	ranks, from, to             profile.RankSet // nil for all
 }
@@ -80,15 +80,15 @@ func (o *options) parseLines() error {
 
 // parts returns the flags that select a part of the messages, in the order in
 // which file names contain them.
-func (o *options) parts() []commandline.Part {
+func (o *options) parts() []commandline.SelectedPart {
 	out := o.selection.Parts()
-	for _, p := range []commandline.Part{{Name: "ranks", Value: o.ranksText}, {Name: "from", Value: o.fromText}, {Name: "to", Value: o.toText}} {
+	for _, p := range []commandline.SelectedPart{{Name: "ranks", Value: o.ranksText}, {Name: "from", Value: o.fromText}, {Name: "to", Value: o.toText}} {
 		if p.Value != "" {
 			out = append(out, p)
 		}
 	}
 	if o.noSelf {
-		out = append(out, commandline.Part{Name: "no-self"})
+		out = append(out, commandline.SelectedPart{Name: "no-self"})
 	}
 	return out
 }
@@ -101,13 +101,13 @@ func (o *options) selected() string { return commandline.InWords(o.parts()) }
 // ".call-Isend.by-host", so that a selection is not mistaken for the whole. A
 // .mat file of all messages by rank has none and keeps the name that Open MPI's
 // script gives it.
-func (o *options) slug(f *matrixfile.Format) string {
+func (o *options) slug(f *matrixfile.SheetFormat) string {
 	parts := o.parts()
 	if o.by != "rank" {
-		parts = append(parts, commandline.Part{Name: "by", Value: o.by})
+		parts = append(parts, commandline.SelectedPart{Name: "by", Value: o.by})
 	}
 	if o.symmetric && f.Name != "mat" {
-		parts = append(parts, commandline.Part{Name: "symmetric"})
+		parts = append(parts, commandline.SelectedPart{Name: "symmetric"})
 	}
 	out := ""
 	for _, p := range parts {

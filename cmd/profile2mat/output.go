@@ -17,11 +17,11 @@ import (
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
-// file is a matrix file to write.
-type file struct {
+// matrixFile is a matrix file to write.
+type matrixFile struct {
 	path   string
 	sheet  *matrixfile.Sheet
-	format *matrixfile.Format
+	format *matrixfile.SheetFormat
 	q      matrixfile.Quantity
 }
 
@@ -31,7 +31,7 @@ const scratchBudget = 64 << 20
 
 func (o *options) run(paths []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	var found source.DamageList
-	out := &output{options: o, log: stderr, idle: func() bool { return len(found.Errors) > 0 && !o.skipDamaged }}
+	out := &matrixOutput{options: o, log: stderr, idle: func() bool { return len(found.Errors) > 0 && !o.skipDamaged }}
 	defer out.drop()
 	scratch := matrix.NewScratch(scratchBudget, func() (matrix.ScratchFile, error) { return atomicfile.Unnamed("") })
 	in := source.TrafficReader{Use: out.add, Scratch: scratch, Log: stderr, Stdin: stdin, Selection: &o.selection.Selection, Hosts: o.hosts, Damage: &found,
@@ -69,11 +69,11 @@ func refuse(damage, err error) error {
 	return fmt.Errorf("%w\nthe input is damaged, nothing is written: --skip-damaged makes matrices of the rest", damage)
 }
 
-// output writes the matrices of all jobs. It writes them job by job under
+// matrixOutput writes the matrices of all jobs. It writes them job by job under
 // temporary names, so that a job's memory is free before the next is read, and
 // renames them all at the end. An error therefore leaves no incomplete file.
 // Unless a rename fails, it leaves no file at all.
-type output struct {
+type matrixOutput struct {
 	*options
 	log   io.Writer
 	idle  func() bool // reports whether nothing more is to be written, because of damage
@@ -90,14 +90,14 @@ type jobError struct {
 
 // add writes the matrices of a job. It stores an error that concerns only this
 // job, and returns others.
-func (out *output) add(j *source.Traffic) error {
+func (out *matrixOutput) add(j *source.Traffic) error {
 	if out.jobs++; out.idle() {
 		return nil
 	}
 	if missing := j.Missing(); missing.Len() > 0 {
 		fmt.Fprintf(out.log, "profile2mat: %s: nothing from %s of %d\n", j.Prefix, missing, j.Size())
 	}
-	var files []file
+	var files []matrixFile
 	sheets, err := out.sheets(j, out.log)
 	if err == nil {
 		files, err = out.filesOf(j, sheets, out.log)
@@ -117,7 +117,7 @@ func (out *output) add(j *source.Traffic) error {
 }
 
 // write makes the directory and writes the files under temporary names.
-func (out *output) write(files []file) error {
+func (out *matrixOutput) write(files []matrixFile) error {
 	dir := filepath.Dir(files[0].path)
 	out.made = append(absent(dir), out.made...)
 	if err := os.MkdirAll(dir, 0o777); err != nil {
@@ -135,7 +135,7 @@ func (out *output) write(files []file) error {
 
 // finish renames the files to their final names. If there are none, it returns
 // the jobs' errors, else it prints these as warnings.
-func (out *output) finish() error {
+func (out *matrixOutput) finish() error {
 	for i, e := range out.errs {
 		if out.jobs > 1 {
 			out.errs[i].err = fmt.Errorf("%s: %w", e.prefix, e.err)
@@ -159,7 +159,7 @@ func (out *output) finish() error {
 }
 
 // drop removes temporary files, and the directories made for them.
-func (out *output) drop() {
+func (out *matrixOutput) drop() {
 	out.files.Discard()
 	for _, dir := range out.made {
 		os.Remove(dir) // fails if the directory is not empty, as intended
@@ -168,8 +168,8 @@ func (out *output) drop() {
 
 // filesOf returns the files of a job. It warns of files that would be too
 // large, and returns an error only if no others remain.
-func (o *options) filesOf(j *source.Traffic, sheets []*sheet, stderr io.Writer) ([]file, error) {
-	var out []file
+func (o *options) filesOf(j *source.Traffic, sheets []*sheet, stderr io.Writer) ([]matrixFile, error) {
+	var out []matrixFile
 	var large []error
 	sheets = slices.Concat(sheets[matrix.Direct:], sheets[:matrix.Direct]) // the most useful matrix first
 	for _, s := range sheets {
@@ -194,7 +194,7 @@ func (o *options) filesOf(j *source.Traffic, sheets []*sheet, stderr io.Writer) 
 }
 
 // has reports whether the sheet is written in a format.
-func (s *sheet) has(f *matrixfile.Format) bool {
+func (s *sheet) has(f *matrixfile.SheetFormat) bool {
 	switch {
 	case f.Kind == matrixfile.Picture:
 		return s.picture
@@ -205,7 +205,7 @@ func (s *sheet) has(f *matrixfile.Format) bool {
 }
 
 // tooLarge returns an error if a file would have more pairs than --max-pairs.
-func (o *options) tooLarge(f *matrixfile.Format, s *sheet) error {
+func (o *options) tooLarge(f *matrixfile.SheetFormat, s *sheet) error {
 	pairs, least := uint64(s.Pairs), ""
 	if !s.exact {
 		least = "at least "
@@ -238,7 +238,7 @@ func (o *options) prefix(j *source.Traffic) string {
 }
 
 // filesAs returns the files of one sheet in one format, one per quantity.
-func (o *options) filesAs(f *matrixfile.Format, j *source.Traffic, s *sheet) []file {
+func (o *options) filesAs(f *matrixfile.SheetFormat, j *source.Traffic, s *sheet) []matrixFile {
 	prefix := o.prefix(j) + o.slug(f)
 	page := &s.Sheet
 	if f.Name == "mat" && s.extent != s.N {
@@ -247,18 +247,18 @@ func (o *options) filesAs(f *matrixfile.Format, j *source.Traffic, s *sheet) []f
 		page.N = s.extent
 	}
 	if len(f.Quantities) == 0 {
-		return []file{{fmt.Sprintf("%s_%s.%s", prefix, s.Class, f.Name), page, f, 0}}
+		return []matrixFile{{fmt.Sprintf("%s_%s.%s", prefix, s.Class, f.Name), page, f, 0}}
 	}
-	var out []file
+	var out []matrixFile
 	for _, q := range f.Quantities {
-		out = append(out, file{fmt.Sprintf("%s_%s_%s.%s", prefix, q, s.Class, f.Name), page, f, q})
+		out = append(out, matrixFile{fmt.Sprintf("%s_%s_%s.%s", prefix, q, s.Class, f.Name), page, f, q})
 	}
 	return out
 }
 
 // check returns an error if a file exists and --force is not given, or if the
 // disk has too little room. It is called before anything is written.
-func (o *options) check(files []file) error {
+func (o *options) check(files []matrixFile) error {
 	var need uint64
 	for _, f := range files {
 		if _, err := os.Lstat(f.path); err == nil && !o.force {
@@ -323,7 +323,7 @@ func (m *mirror) page(s *matrixfile.Sheet) *matrixfile.Sheet {
 }
 
 // write writes the file and shows the progress if log is a terminal.
-func (f *file) write(files *atomicfile.Set, log io.Writer) error {
+func (f *matrixFile) write(files *atomicfile.Set, log io.Writer) error {
 	bar := text.StartProgress(log, "writing "+filepath.Base(f.path), f.sheet.Pairs)
 	defer bar.Done()
 	if bar != nil {

@@ -12,9 +12,9 @@ import (
 // as long as sums are below 2^53. Averages are rounded to integers, halves to
 // even; all other numbers are exact.
 func writeMat(w io.Writer, s *Sheet, q Quantity) error {
-	format := [...]number{appendSize, appendMsg, appendAvg}[q]
+	format := [...]appendNumber{appendSize, appendMsg, appendAvg}[q]
 	if s.Symmetric {
-		format = [...]number{appendHalfSize, appendHalfMsg, appendDoubleAvg}[q]
+		format = [...]appendNumber{appendHalfSize, appendHalfMsg, appendDoubleAvg}[q]
 	}
 	g := grid{buffer: newBuffer(w), n: s.N}
 	for p, v := range s.cells() {
@@ -71,7 +71,7 @@ func (g *grid) advance(cells int) {
 	}
 }
 
-func (g *grid) put(format number, v matrix.Volume) {
+func (g *grid) put(format appendNumber, v matrix.Volume) {
 	if g.full() {
 		g.text = append(format(g.text, v), ' ')
 		g.advance(1)

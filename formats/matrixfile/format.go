@@ -11,7 +11,7 @@ import (
 // Table lists all formats. To add one, write a file with its Write function in this
 // package, and add a row here. The help of profile2mat, the manual, docs/commands.md
 // (by `make generate`) and the completion of --format are made from this table.
-var Table = []Format{
+var Table = []SheetFormat{
 	{Name: "mat", Doc: "dense text, as Open MPI's script profile2mat writes it",
 		Quantities: all, Kind: Dense, MinSize: matMinSize, Write: writeMat},
 	{Name: "mtx", Doc: "Matrix Market: scipy, MATLAB, Julia, ...",
@@ -35,15 +35,15 @@ var Table = []Format{
 // all lists the quantities of formats that write one file for each quantity.
 var all = []Quantity{Size, Msg, Avg}
 
-// Format is a file format for matrices.
-type Format struct {
+// SheetFormat is a file format for matrices.
+type SheetFormat struct {
 	Name string // value of --format, and extension of file names
 	Doc  string // description for the help
 
 	// Quantities have one file each. If empty, one file holds both messages and
 	// bytes.
 	Quantities []Quantity
-	Kind       Kind
+	Kind       SizeRule
 	// MinSize returns a lower bound of a file's size in bytes, for the check of
 	// free disk space. It uses Sheet.N and Sheet.Pairs, which must be set. It
 	// may count pairs with zero messages and bytes, although sparse formats
@@ -53,19 +53,19 @@ type Format struct {
 	Write func(w io.Writer, s *Sheet, q Quantity) error
 }
 
-// Kind describes what determines the size of a file.
-type Kind int
+// SizeRule describes what determines the size of a file.
+type SizeRule int
 
 const (
-	Dense   Kind = iota // square of the number of lines
-	Sparse              // number of pairs that sent something
-	Picture             // neither
+	Dense   SizeRule = iota // square of the number of lines
+	Sparse                  // number of pairs that sent something
+	Picture                 // neither
 )
 
 // Find returns the formats with the given names, in this order and without
 // duplicates.
-func Find(names []string) ([]*Format, error) {
-	var out []*Format
+func Find(names []string) ([]*SheetFormat, error) {
+	var out []*SheetFormat
 	have := map[string]bool{}
 	for _, name := range names {
 		f := find(name)
@@ -80,7 +80,7 @@ func Find(names []string) ([]*Format, error) {
 	return out, nil
 }
 
-func find(name string) *Format {
+func find(name string) *SheetFormat {
 	for i := range Table {
 		if Table[i].Name == name {
 			return &Table[i]
@@ -90,9 +90,9 @@ func find(name string) *Format {
 }
 
 // Names returns the names of all formats.
-func Names() []string { return names(func(*Format) bool { return true }) }
+func Names() []string { return names(func(*SheetFormat) bool { return true }) }
 
-func names(wanted func(f *Format) bool) []string {
+func names(wanted func(f *SheetFormat) bool) []string {
 	var out []string
 	for i := range Table {
 		if f := &Table[i]; wanted(f) {
@@ -109,8 +109,8 @@ func Help() string {
 	for _, f := range Table {
 		fmt.Fprintf(&b, "  %-7s  %s\n", f.Name, f.Doc)
 	}
-	each := names(func(f *Format) bool { return len(f.Quantities) == len(all) })
-	one := names(func(f *Format) bool { return len(f.Quantities) == 1 })
+	each := names(func(f *SheetFormat) bool { return len(f.Quantities) == len(all) })
+	one := names(func(f *SheetFormat) bool { return len(f.Quantities) == 1 })
 	text.Wrap(&b, fmt.Sprintf("%s have a file for each of size (bytes), msg (messages) and avg (bytes per message), "+
 		"named <prefix>_<size|msg|avg>_<class>.<format>; %s have one of size. The files of the other formats have "+
 		"all quantities and are named <prefix>_<class>.<format>.", text.List(each), text.List(one)), "\n", "", 80)

@@ -50,7 +50,7 @@ func writeJSON(w io.Writer, s *Sheet, _ Quantity) error {
 	return b.flush()
 }
 
-func appendEntry(text []byte, p matrix.Pair, messages, bytes number, v matrix.Volume) []byte {
+func appendEntry(text []byte, p matrix.Pair, messages, bytes appendNumber, v matrix.Volume) []byte {
 	text = append(strconv.AppendInt(text, int64(p.From), 10), ',')
 	text = append(strconv.AppendInt(text, int64(p.To), 10), ',')
 	text = append(messages(text, v), ',')

@@ -144,12 +144,12 @@ func (s *Sheet) count(q Quantity) int {
 	return s.nonzero[q]
 }
 
-// number appends one quantity of an entry to a text.
-type number func(text []byte, v matrix.Volume) []byte
+// appendNumber appends one quantity of an entry to a text.
+type appendNumber func(text []byte, v matrix.Volume) []byte
 
 // exact returns the function that appends a quantity without rounding. Averages
 // are doubles.
-func (s *Sheet) exact(q Quantity) number {
+func (s *Sheet) exact(q Quantity) appendNumber {
 	switch {
 	case q == Avg:
 		return appendQuotient

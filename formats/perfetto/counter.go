@@ -8,7 +8,7 @@ import (
 // delta is a change of the counters of a rank and of its job.
 type delta struct {
 	at    int64
-	rank  *process
+	rank  *rankTrack
 	bytes int64
 }
 
@@ -46,7 +46,7 @@ func (c *counter) sooner(at int64) bool {
 }
 
 // count adds a change of the counters, which takes effect at its time.
-func (t *timeline) count(at int64, rank *process, bytes int64) {
+func (t *timeline) count(at int64, rank *rankTrack, bytes int64) {
 	if bytes != 0 {
 		heap.Push(&t.changes, delta{at, rank, bytes})
 	}

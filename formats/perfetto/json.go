@@ -70,13 +70,13 @@ func appendText(b []byte, s string) []byte {
 	return append(b, text.JSON(bytes.TrimSuffix(quoted.Bytes(), []byte("\n")))...)
 }
 
-// kind holds the JSON of an event kind, made once.
-type kind struct {
+// kindJSON holds the JSON of an event kind, made once.
+type kindJSON struct {
 	profile.EventKind
 	head []byte // name, category and the arguments that are the same for all its events
 }
 
-func newKind(k profile.EventKind, t *profile.Trace) kind {
+func newKind(k profile.EventKind, t *profile.Trace) kindJSON {
 	b := append([]byte(nil), `"name":`...)
 	b = appendText(b, k.Call)
 	b = append(b, `,"cat":`...)
@@ -93,7 +93,7 @@ func newKind(k profile.EventKind, t *profile.Trace) kind {
 		b = append(b, peerName(k)...)
 		b = appendPeer(b, k.Peer)
 	}
-	return kind{k, b}
+	return kindJSON{k, b}
 }
 
 func peerName(k profile.EventKind) string {
@@ -116,7 +116,7 @@ func appendPeer(b []byte, peer int32) []byte {
 }
 
 // appendCall appends the JSON of a call, from its name on.
-func (k *kind) appendCall(b []byte, bytes uint64, tag int32) []byte {
+func (k *kindJSON) appendCall(b []byte, bytes uint64, tag int32) []byte {
 	b = append(b, k.head...)
 	if k.Direction != profile.None {
 		b = append(b, `,"bytes":`...)

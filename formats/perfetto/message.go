@@ -6,18 +6,18 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// key identifies a message: it is the same for the send and the receive. comm
+// messageKey identifies a message: it is the same for the send and the receive. comm
 // is numbered within this file; ranks are world ranks.
-type key struct {
+type messageKey struct {
 	comm     int
 	from, to int32
 	tag      int32
 	seq      uint32
 }
 
-// end is a send or a receive.
-type end struct {
-	at    *process
+// flowEnd is a send or a receive.
+type flowEnd struct {
+	at    *rankTrack
 	tid   int
 	call  host
 	bytes uint64
@@ -25,12 +25,12 @@ type end struct {
 
 // message adds one end of a message. If the other end is known it draws the
 // arrow. The receive may come first, because it may start before the send.
-func (t *timeline) message(p *process, k *kind, e *profile.Events, i int, call host) {
+func (t *timeline) message(p *rankTrack, k *kindJSON, e *profile.Events, i int, call host) {
 	if e.Seq[i] == 0 || !hasPeer(&k.EventKind) || k.Comm < 0 || int(k.Comm) >= len(p.comms) || p.job.ranks[k.Peer] == nil {
 		return
 	}
-	m := end{p, p.tid(threadOf(&k.EventKind)), call, e.Bytes[i]}
-	id := key{comm: p.comms[k.Comm], from: p.rank, to: k.Peer, tag: e.Tag[i], seq: e.Seq[i]}
+	m := flowEnd{p, p.tid(threadOf(&k.EventKind)), call, e.Bytes[i]}
+	id := messageKey{comm: p.comms[k.Comm], from: p.rank, to: k.Peer, tag: e.Tag[i], seq: e.Seq[i]}
 	switch k.Direction {
 	case profile.Send:
 		t.count(call.start, p.job.ranks[k.Peer], int64(m.bytes))
@@ -53,7 +53,7 @@ func (t *timeline) message(p *process, k *kind, e *profile.Events, i int, call h
 
 // matched draws the arrow. It starts at the sending call and ends at the end of
 // the receiving call, which is never earlier unless the clocks disagree.
-func (t *timeline) matched(sent, received end) {
+func (t *timeline) matched(sent, received flowEnd) {
 	t.messages++
 	t.count(max(sent.call.start, received.call.end), received.at, -int64(sent.bytes))
 	at := max(received.call.start, received.call.end-1)
@@ -71,7 +71,7 @@ func (t *timeline) matched(sent, received end) {
 	t.arrow('f', received, at, `,"bp":"e"`) // "bp":"e" binds the arrow to the enclosing slice instead of the next one
 }
 
-func (t *timeline) arrow(phase byte, m end, at int64, more string) {
+func (t *timeline) arrow(phase byte, m flowEnd, at int64, more string) {
 	b := t.out.begin(phase, m.at.pid, m.tid)
 	b = append(b, `"ts":`...)
 	b = appendMicroseconds(b, at-t.trace.start)

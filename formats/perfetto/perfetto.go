@@ -84,8 +84,8 @@ func write(w io.Writer, srcs []profile.EventSource, o Options) error {
 	return zip.Close()
 }
 
-// plan says which events are shown.
-type plan struct {
+// shownEvents says which events are shown.
+type shownEvents struct {
 	*survey
 	from, to int64 // Unix ns
 	// Calls shorter than shortest (ns) are shown together. Arrows that end in
@@ -99,7 +99,7 @@ type plan struct {
 
 var errNoEvents = errors.New("there are no events")
 
-func planOf(srcs []profile.EventSource, o Options) (*plan, error) {
+func planOf(srcs []profile.EventSource, o Options) (*shownEvents, error) {
 	s, err := surveyOf(srcs, whole)
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func planOf(srcs []profile.EventSource, o Options) (*plan, error) {
 	if s.trace == never {
 		return nil, errNoEvents
 	}
-	p := &plan{survey: s, from: s.trace.start + int64(o.From), to: s.trace.end}
+	p := &shownEvents{survey: s, from: s.trace.start + int64(o.From), to: s.trace.end}
 	if o.To > 0 {
 		p.to = min(p.to, s.trace.start+int64(o.To))
 	}
@@ -132,7 +132,7 @@ func planOf(srcs []profile.EventSource, o Options) (*plan, error) {
 // thin divides n events into four equal parts: long calls with the slices of
 // short calls between them; slices of short calls that end because they last
 // too long; the two ends of arrows; samples of counters.
-func (p *plan) thin(n, ranks uint64) {
+func (p *shownEvents) thin(n, ranks uint64) {
 	if p.total() <= n {
 		return
 	}
@@ -150,7 +150,7 @@ func (p *plan) thin(n, ranks uint64) {
 
 // total returns the number of events of the whole trace. A message has the two
 // ends of an arrow, and changes two counters twice.
-func (p *plan) total() uint64 { return p.calls.n + 6*p.received.n }
+func (p *shownEvents) total() uint64 { return p.calls.n + 6*p.received.n }
 
 // each returns the interval that divides a length into at most n parts.
 func each(length int64, n uint64) int64 {

@@ -21,7 +21,7 @@ import (
 // file is a written file, read back.
 type file struct {
 	TraceEvents []event
-	OtherData   Totals
+	OtherData   TraceTotals
 }
 
 type event struct {

@@ -13,10 +13,10 @@ import (
 type stream struct {
 	index int // index of the source
 	src   profile.EventSource
-	next  func() (batch, bool)
+	next  func() (eventBatch, bool)
 	stop  func()
 	err   error
-	batch
+	eventBatch
 	i int // index of the event in the batch
 	// floor is a time before which no later event starts.
 	floor   int64
@@ -24,7 +24,7 @@ type stream struct {
 	seen    []int64 // end of each thread's last event so far; initially the thread's first start
 }
 
-type batch struct {
+type eventBatch struct {
 	e     *profile.Events
 	kinds []profile.EventKind
 }
@@ -40,9 +40,9 @@ func newStream(index int, src profile.EventSource, threads []span) *stream {
 	return s
 }
 
-func (s *stream) batches(yield func(batch) bool) {
+func (s *stream) batches(yield func(eventBatch) bool) {
 	err := s.src.Each(func(e *profile.Events, kinds []profile.EventKind) error {
-		if e.Len() > 0 && !yield(batch{e, kinds}) {
+		if e.Len() > 0 && !yield(eventBatch{e, kinds}) {
 			return errStopped
 		}
 		return nil
@@ -56,7 +56,7 @@ func (s *stream) batches(yield func(batch) bool) {
 // there is an event.
 func (s *stream) fetch() (ok bool) {
 	if s.e == nil || s.i == s.e.Len() {
-		if s.batch, ok = s.next(); !ok {
+		if s.eventBatch, ok = s.next(); !ok {
 			return false
 		}
 		s.i = 0

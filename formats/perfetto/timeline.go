@@ -11,13 +11,13 @@ import (
 
 // timeline is a file that is being written.
 type timeline struct {
-	*plan
+	*shownEvents
 	out       sink
 	srcs      []profile.EventSource
-	jobs      []*job
-	processes []*process
+	jobs      []*jobTracks
+	processes []*rankTrack
 
-	sent, received map[key]end // ends of messages whose other end has not come yet
+	sent, received map[messageKey]flowEnd // ends of messages whose other end has not come yet
 	changes        deltas
 
 	slices, samples           uint64
@@ -25,38 +25,38 @@ type timeline struct {
 	flows, messages, backward uint64
 }
 
-// job is the processes of one MPI_COMM_WORLD.
-type job struct {
+// jobTracks is the processes of one MPI_COMM_WORLD.
+type jobTracks struct {
 	run      string
-	ranks    map[int32]*process
+	ranks    map[int32]*rankTrack
 	inFlight counter
 }
 
-// process is a rank in the file.
-type process struct {
+// rankTrack is a rank in the file.
+type rankTrack struct {
 	trace      *profile.Trace
-	job        *job
+	job        *jobTracks
 	rank       int32
 	pid        int
 	perThread  int // difference between the tids of a process's threads
 	tracks     []*track
 	comms      []int // number of each communicator, by its index
-	kinds      []kind
+	kinds      []kindJSON
 	unreceived counter
 }
 
-func newTimeline(w io.Writer, srcs []profile.EventSource, p *plan) *timeline {
-	t := &timeline{plan: p, out: sink{w: w}, srcs: srcs, sent: map[key]end{}, received: map[key]end{}}
-	comms, byRun := map[[2]string]int{}, map[string]*job{}
+func newTimeline(w io.Writer, srcs []profile.EventSource, p *shownEvents) *timeline {
+	t := &timeline{shownEvents: p, out: sink{w: w}, srcs: srcs, sent: map[messageKey]flowEnd{}, received: map[messageKey]flowEnd{}}
+	comms, byRun := map[[2]string]int{}, map[string]*jobTracks{}
 	for _, src := range srcs {
 		trace := src.Trace()
 		j := byRun[trace.Run]
 		if j == nil {
-			j = &job{run: trace.Run, ranks: map[int32]*process{}}
+			j = &jobTracks{run: trace.Run, ranks: map[int32]*rankTrack{}}
 			byRun[trace.Run] = j
 			t.jobs = append(t.jobs, j)
 		}
-		p := &process{trace: trace, job: j, rank: int32(trace.Rank)}
+		p := &rankTrack{trace: trace, job: j, rank: int32(trace.Rank)}
 		j.ranks[p.rank] = p
 		for _, c := range trace.Comms {
 			id := [2]string{trace.Run, c.ID}
@@ -92,16 +92,16 @@ func (t *timeline) number() {
 
 // tid returns the number of a thread, which is unique over all processes. The
 // first thread has the number of its process.
-func (p *process) tid(thread int) int { return p.pid + thread*p.perThread }
+func (p *rankTrack) tid(thread int) int { return p.pid + thread*p.perThread }
 
-func (p *process) track(thread int) *track {
+func (p *rankTrack) track(thread int) *track {
 	for len(p.tracks) <= thread {
 		p.tracks = append(p.tracks, &track{pid: p.pid, tid: p.tid(len(p.tracks)), call: host{span: never}})
 	}
 	return p.tracks[thread]
 }
 
-func (p *process) kind(i uint32, kinds []profile.EventKind) *kind {
+func (p *rankTrack) kind(i uint32, kinds []profile.EventKind) *kindJSON {
 	for len(p.kinds) <= int(i) {
 		p.kinds = append(p.kinds, newKind(kinds[len(p.kinds)], p.trace))
 	}
@@ -123,7 +123,7 @@ func (t *timeline) write() error {
 	return t.out.err
 }
 
-func (t *timeline) event(p *process, e *profile.Events, i int, kinds []profile.EventKind) {
+func (t *timeline) event(p *rankTrack, e *profile.Events, i int, kinds []profile.EventKind) {
 	k := p.kind(e.Kind[i], kinds)
 	tr := p.track(threadOf(&k.EventKind))
 	switch k.Action {
@@ -136,7 +136,7 @@ func (t *timeline) event(p *process, e *profile.Events, i int, kinds []profile.E
 }
 
 // called adds a call.
-func (t *timeline) called(tr *track, k *kind, e *profile.Events, i int) host {
+func (t *timeline) called(tr *track, k *kindJSON, e *profile.Events, i int) host {
 	call := host{span: span{e.Start[i], e.Start[i] + e.Duration[i]}}
 	call.shown = call.touches(span{t.from, t.to})
 	rest := func(b []byte) []byte { return k.appendCall(b, e.Bytes[i], e.Tag[i]) }
@@ -202,7 +202,7 @@ func (t *timeline) names() {
 }
 
 // ofRun returns a text that tells jobs apart if there are several.
-func (t *timeline) ofRun(j *job) string {
+func (t *timeline) ofRun(j *jobTracks) string {
 	if len(t.jobs) == 1 {
 		return ""
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
-// Totals are the numbers in the file's otherData: how much the trace contains,
+// TraceTotals are the numbers in the file's otherData: how much the trace contains,
 // and how much of it was left out.
-type Totals struct {
+type TraceTotals struct {
 	// StartNs is the time of ts 0 in Unix ns. It is written as a string,
 	// because readers that use floating point would round it.
 	StartNs int64  `json:"start_ns,string"`
@@ -35,8 +35,8 @@ type Totals struct {
 	ArrowsNs   int64 `json:"shortest_receive_ns"`
 }
 
-func (t *timeline) totals() Totals {
-	return Totals{
+func (t *timeline) totals() TraceTotals {
+	return TraceTotals{
 		StartNs: t.trace.start, Start: time.Unix(0, t.trace.start).UTC().Format(time.RFC3339Nano),
 		Slices: t.slices, Calls: t.calls, Messages: t.messages, Arrows: t.flows, Backward: t.backward,
 		Unreceived: uint64(len(t.sent)), Unsent: uint64(len(t.received)), Samples: t.samples,

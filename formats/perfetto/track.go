@@ -10,7 +10,7 @@ type track struct {
 	pid, tid int
 	call     host   // last call
 	written  []span // last slices; none starts before the end of the one before it
-	run      run
+	run      shortCalls
 }
 
 // host is a call in which messages are sent or received.
@@ -48,8 +48,8 @@ func (t *track) fit(s span) span {
 	return s
 }
 
-// run is a series of short calls that is shown as one slice.
-type run struct {
+// shortCalls is a series of short calls that is shown as one slice.
+type shortCalls struct {
 	span
 	window int64
 	time   int64 // ns in calls
@@ -59,7 +59,7 @@ type run struct {
 }
 
 // calls returns the number of calls.
-func (r *run) calls() (n int) {
+func (r *shortCalls) calls() (n int) {
 	for _, c := range r.counts {
 		n += c
 	}
@@ -68,7 +68,7 @@ func (r *run) calls() (n int) {
 
 // add adds a call. alone appends the JSON that is used if it stays the only
 // one.
-func (r *run) add(s span, name string, alone func([]byte) []byte) {
+func (r *shortCalls) add(s span, name string, alone func([]byte) []byte) {
 	if len(r.names) == 0 {
 		r.span, r.alone = s, alone(r.alone[:0])
 	}
@@ -82,12 +82,12 @@ func (r *run) add(s span, name string, alone func([]byte) []byte) {
 	r.counts[i]++
 }
 
-func (r *run) reset() {
+func (r *shortCalls) reset() {
 	r.names, r.counts, r.time = r.names[:0], r.counts[:0], 0
 }
 
 // name returns the name of the calls if all have the same, or a general one.
-func (r *run) name() string {
+func (r *shortCalls) name() string {
 	if len(r.names) == 1 {
 		return r.names[0]
 	}
@@ -95,7 +95,7 @@ func (r *run) name() string {
 }
 
 // appendTo appends the part of the slice's JSON that describes the calls.
-func (r *run) appendTo(b []byte) []byte {
+func (r *shortCalls) appendTo(b []byte) []byte {
 	if r.calls() == 1 {
 		return append(b, r.alone...)
 	}

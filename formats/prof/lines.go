@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// lines reads a stream line by line, in bounded memory.
-type lines struct {
+// lineReader reads a stream line by line, in bounded memory.
+type lineReader struct {
 	r      *bufio.Reader
 	buf    []byte // holds a line that is longer than r's buffer
 	number int    // number of the line that next returned, starting at 1
@@ -23,15 +23,15 @@ type room struct {
 
 var rooms = sync.Pool{New: func() any { return &room{r: bufio.NewReaderSize(nil, 64<<10)} }}
 
-func newLines(r io.Reader, in *room) *lines {
+func newLines(r io.Reader, in *room) *lineReader {
 	in.r.Reset(r)
-	return &lines{r: in.r}
+	return &lineReader{r: in.r}
 }
 
 // next returns the next line without its line end (LF or CR LF). It is valid
 // until the next call. The error is io.EOF after the last line, errLong for a
 // line that was skipped, or an error of the stream.
-func (l *lines) next() ([]byte, error) {
+func (l *lineReader) next() ([]byte, error) {
 	l.number++
 	part, err := l.r.ReadSlice('\n')
 	if err == bufio.ErrBufferFull {
@@ -47,7 +47,7 @@ func (l *lines) next() ([]byte, error) {
 }
 
 // collect reads the rest of a line that starts with part.
-func (l *lines) collect(part []byte) ([]byte, error) {
+func (l *lineReader) collect(part []byte) ([]byte, error) {
 	l.buf = append(l.buf[:0], part...)
 	for {
 		part, err := l.r.ReadSlice('\n')
@@ -63,7 +63,7 @@ func (l *lines) collect(part []byte) ([]byte, error) {
 
 // skip reads the rest of the line without keeping it. err is the error of the
 // read before. skip returns errLong, or an error of the stream.
-func (l *lines) skip(err error) error {
+func (l *lineReader) skip(err error) error {
 	for err == bufio.ErrBufferFull {
 		_, err = l.r.ReadSlice('\n')
 	}

@@ -17,7 +17,7 @@ const benchEvents = 1 << 20
 // exchanges returns at least n events of several threads: groups of four
 // receives, four sends and the call that waits for them. Some requests stay
 // open for long.
-func exchanges(t testing.TB, n, threads int) *Events {
+func exchanges(t testing.TB, n, threads int) *EventReader {
 	w := newTraced(t)
 	var chunks []written
 	request, sequence := uint32(0), uint64(0)
@@ -70,7 +70,7 @@ func BenchmarkEvents(b *testing.B) {
 // BenchmarkConvert converts the events of two processes at a time to trace
 // files.
 func BenchmarkConvert(b *testing.B) {
-	two := []*Events{exchanges(b, benchEvents, 1), exchanges(b, benchEvents, 1)}
+	two := []*EventReader{exchanges(b, benchEvents, 1), exchanges(b, benchEvents, 1)}
 	for b.Loop() {
 		var work errgroup.Group
 		for _, e := range two {

@@ -131,7 +131,7 @@ func TestRowsAfterBuffer(t *testing.T) {
 	w.leave(t, eventsEnding, w.events(chunks...))
 	_, want := readEvents(t, w.open(t))
 	w.contain(t, chunks)
-	r := reading{Events: w.open(t)}
+	r := eventReading{EventReader: w.open(t)}
 	defer r.close()
 	err := withFile(w.path, func(f *file) error {
 		r.order = f.order

@@ -56,7 +56,7 @@ func FuzzEvents(f *testing.F) {
 }
 
 // checkEvents reads all events. Their values may be anything.
-func checkEvents(t *testing.T, e *Events) {
+func checkEvents(t *testing.T, e *EventReader) {
 	var links []int32
 	err := e.Each(func(b *profile.Events, kinds []profile.EventKind) error {
 		n := b.Len()

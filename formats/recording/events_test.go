@@ -27,7 +27,7 @@ func (w *traced) sends(n int, start uint64) []layout.Event {
 
 // check opens the files, and compares the number of events and the problems.
 // Each problem must contain the wanted text.
-func (w *traced) check(t *testing.T, events int, problems ...string) *Events {
+func (w *traced) check(t *testing.T, events int, problems ...string) *EventReader {
 	t.Helper()
 	e := w.open(t)
 	all, _ := readEvents(t, e)
@@ -123,7 +123,7 @@ func TestChunkFilledAgain(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w.leave(t, eventsEnding, w.events(first))
-			r := reading{Events: w.open(t)}
+			r := eventReading{EventReader: w.open(t)}
 			defer r.close()
 			if err := r.open(); err != nil {
 				t.Fatal(err)

@@ -10,8 +10,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// links holds what can be found only by looking at all events of a process.
-type links struct {
+// eventLinks holds what can be found only by looking at all events of a process.
+type eventLinks struct {
 	kind []uint32
 	tag  []int32
 	link []int32
@@ -23,7 +23,7 @@ type links struct {
 
 // link reads all events once: it finds their kinds and the events of each
 // request, and numbers the messages.
-func (r *reading) link() error {
+func (r *eventReading) link() error {
 	n := uint64(0)
 	for _, s := range r.streams {
 		for _, c := range s {
@@ -33,7 +33,7 @@ func (r *reading) link() error {
 	if n > math.MaxInt32 {
 		return fmt.Errorf("%s: %d events, more than are read of one process: %d", r.names[0], n, math.MaxInt32)
 	}
-	r.links = links{kind: make([]uint32, n), tag: make([]int32, n), link: make([]int32, n), seq: make([]uint32, n), open: newRequests()}
+	r.links = eventLinks{kind: make([]uint32, n), tag: make([]int32, n), link: make([]int32, n), seq: make([]uint32, n), open: newRequests()}
 	if len(r.streams) > 1 {
 		r.links.start = make([]uint64, n)
 	}
@@ -52,7 +52,7 @@ func (r *reading) link() error {
 	return err
 }
 
-func (r *reading) enter(i int32, e *event) {
+func (r *eventReading) enter(i int32, e *decodedEvent) {
 	l := &r.links
 	kind := r.kindOf(e)
 	l.kind[i], l.tag[i] = kind, r.rows.roles[kind].tagOf(e.tag)
@@ -66,7 +66,7 @@ func (r *reading) enter(i int32, e *event) {
 
 // kindOf returns the kind of an event. If its row is missing, the call is
 // unknown.
-func (r *reading) kindOf(e *event) uint32 {
+func (r *eventReading) kindOf(e *decodedEvent) uint32 {
 	if e.row == layout.EventCompleted {
 		if posted, open := r.links.open.get(e.request); open {
 			return r.rows.completed(r.links.kind[posted], e.thread)
@@ -99,7 +99,7 @@ func (r *rows) completed(posted, thread uint32) uint32 {
 	return kind
 }
 
-func (r *rows) unknown(e *event) uint32 {
+func (r *rows) unknown(e *decodedEvent) uint32 {
 	k := profile.EventKind{Call: "unknown", Class: profile.Other, Thread: int32(e.thread), Comm: -1, Peer: profile.PeerLost,
 		Callsite: profile.SiteLabel(nil), Slice: r.slice(0)}
 	if e.row == layout.EventCompleted {
@@ -109,7 +109,7 @@ func (r *rows) unknown(e *event) uint32 {
 }
 
 // join links an event to the previous event with the same request.
-func (l *links) join(request uint32, i int32, roles []role) {
+func (l *eventLinks) join(request uint32, i int32, roles []role) {
 	o := &roles[l.kind[i]]
 	before, open := l.open.get(request)
 	joined := open && o.continues(&roles[l.kind[before]])
@@ -127,7 +127,7 @@ func (l *links) join(request uint32, i int32, roles []role) {
 // started, receives in the order in which they were posted, which is how the
 // Standard matches them. If whole is not 0, messages that started at that time
 // or later get no number, because earlier ones may be missing from the trace.
-func (l *links) count(roles []role, whole uint64) {
+func (l *eventLinks) count(roles []role, whole uint64) {
 	c := counters{of: map[channel]*uint32{}}
 	if l.start == nil {
 		for i := range l.kind {
@@ -149,7 +149,7 @@ func (l *links) count(roles []role, whole uint64) {
 
 // number numbers what an event sends, and the completion of a receive that it
 // posts.
-func (l *links) number(i int32, c *counters, roles []role) {
+func (l *eventLinks) number(i int32, c *counters, roles []role) {
 	o := &roles[l.kind[i]]
 	if o.sends || o.gave && l.tag[i] >= 0 {
 		l.seq[i] = c.next(l.kind[i], l.tag[i], o)
@@ -172,7 +172,7 @@ func (l *links) number(i int32, c *counters, roles []role) {
 
 // last returns the last event of the request that event i belongs to. A request
 // has at most four events.
-func (l *links) last(i int32) int32 {
+func (l *eventLinks) last(i int32) int32 {
 	for l.link[i] > 0 {
 		i += l.link[i]
 	}
@@ -187,7 +187,7 @@ type beginning struct {
 
 // begun returns these events in the order in which they started. With posts it
 // includes receives whose completion is not in the trace.
-func (l *links) begun(roles []role, posts bool) []beginning {
+func (l *eventLinks) begun(roles []role, posts bool) []beginning {
 	begins := func(i int) bool {
 		o := &roles[l.kind[i]]
 		return posts && o.posts || o.sends || o.receives || o.took || o.gave || l.link[i] > 0

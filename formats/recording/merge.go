@@ -19,7 +19,7 @@ const eventSize = 32
 // inOrder sorts the chunks of each thread. A chunk may occur twice if the
 // process was killed, or its files were copied, while it was written: the
 // complete one is kept.
-func (r *reading) inOrder(all []chunk) [][]chunk {
+func (r *eventReading) inOrder(all []chunk) [][]chunk {
 	slices.SortFunc(all, func(a, b chunk) int { // of two equal chunks, the one that is no longer filled comes first
 		if a.far != b.far && a.Sequence == b.Sequence && a.Count == b.Count {
 			return map[bool]int{true: -1, false: 1}[a.far]
@@ -66,8 +66,8 @@ func (c *chunk) agrees(d *chunk) bool {
 	return c.Thread == d.Thread && err == nil && other == nil && bytes.Equal(a, b)
 }
 
-// event is a decoded layout.Event.
-type event struct {
+// decodedEvent is a decoded layout.Event.
+type decodedEvent struct {
 	start, ticks, bytes  uint64
 	row, request, thread uint32
 	tag                  int32
@@ -75,14 +75,14 @@ type event struct {
 
 var little = binary.LittleEndian
 
-func decodeEvent(b []byte, thread uint32) event {
+func decodeEvent(b []byte, thread uint32) decodedEvent {
 	_ = b[eventSize-1]
 	ticks, bytes := little.Uint64(b[8:]), little.Uint64(b[16:])
-	return event{start: little.Uint64(b), ticks: ticks << 16 >> 16, bytes: bytes << 16 >> 16,
+	return decodedEvent{start: little.Uint64(b), ticks: ticks << 16 >> 16, bytes: bytes << 16 >> 16,
 		request: uint32(ticks>>48 | bytes>>48<<16), row: little.Uint32(b[24:]), tag: int32(little.Uint32(b[28:])), thread: thread}
 }
 
-func (e *event) end() uint64 { return e.start + e.ticks }
+func (e *decodedEvent) end() uint64 { return e.start + e.ticks }
 
 func endOf(b []byte) uint64 { return little.Uint64(b) + little.Uint64(b[8:])<<16>>16 }
 
@@ -171,7 +171,7 @@ func (c *cursor) take(bound uint64) []byte {
 // eachRun calls f with all events of the process, still encoded, in runs of one
 // thread. Runs are in the order in which events ended. first is the number of
 // the first event of a run. run is valid until f returns.
-func (r *reading) eachRun(f func(first int, thread uint32, run []byte) error) error {
+func (r *eventReading) eachRun(f func(first int, thread uint32, run []byte) error) error {
 	open := make([]cursor, len(r.streams))
 	for t, s := range r.streams {
 		open[t] = cursor{chunks: s, order: r.order, find: r.find}

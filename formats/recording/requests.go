@@ -5,13 +5,13 @@ package recording
 // ones have consecutive numbers and are found by their low bits. The few others
 // are in a map.
 type requests struct {
-	near [nearRequests]request
+	near [nearRequests]requestLink
 	far  map[uint32]int32
 }
 
 const nearRequests = 1 << 14
 
-type request struct {
+type requestLink struct {
 	number uint32 // 0 for none
 	latest int32
 }
@@ -39,7 +39,7 @@ func (r *requests) put(number uint32, latest int32) {
 			delete(r.far, number)
 		}
 	}
-	*at = request{number, latest}
+	*at = requestLink{number, latest}
 }
 
 func (r *requests) delete(number uint32) {

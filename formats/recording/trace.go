@@ -99,9 +99,9 @@ func withUnread(path, doing string, use func(*file) error) error {
 	return nil
 }
 
-// Events are the events of one process: a profile.EventSource. Files are open
+// EventReader are the events of one process: a profile.EventSource. Files are open
 // only while events are read.
-type Events struct {
+type EventReader struct {
 	trace profile.Trace
 	of    *profile.Profile
 	clock Clock
@@ -111,26 +111,26 @@ type Events struct {
 	Problems []string
 }
 
-// reading is the state while the events of a process are read.
-type reading struct {
-	*Events
+// eventReading is the state while the events of a process are read.
+type eventReading struct {
+	*EventReader
 	order   binary.ByteOrder
 	files   []*eventFile
 	streams [][]chunk
 	holes   uint64 // number of chunks that are missing
 	rows    rows
-	links   links
+	links   eventLinks
 }
 
 // OpenEvents opens the events of a process. p is its profile, read from the
 // recording next to them; the names of communicators and call sites are taken
 // from it.
-func OpenEvents(p *profile.Profile, c Clock) (*Events, error) {
-	e := &Events{of: p, clock: c, names: EventFiles(p.Source)}
+func OpenEvents(p *profile.Profile, c Clock) (*EventReader, error) {
+	e := &EventReader{of: p, clock: c, names: EventFiles(p.Source)}
 	if len(e.names) == 0 {
 		return nil, fmt.Errorf("%s: its process was not traced", p.Source)
 	}
-	r := reading{Events: e}
+	r := eventReading{EventReader: e}
 	defer r.close()
 	err := withFile(p.Source, func(f *file) error {
 		r.order = f.order
@@ -170,7 +170,7 @@ func OpenEvents(p *profile.Profile, c Clock) (*Events, error) {
 // CountEvents returns how many events there are now next to the recording at
 // path.
 func CountEvents(path string) (uint64, error) {
-	r := reading{Events: &Events{of: &profile.Profile{Source: path}, names: EventFiles(path)}}
+	r := eventReading{EventReader: &EventReader{of: &profile.Profile{Source: path}, names: EventFiles(path)}}
 	defer r.close()
 	err := withFile(path, func(f *file) error {
 		r.order = f.order
@@ -182,7 +182,7 @@ func CountEvents(path string) (uint64, error) {
 	return r.count(), err
 }
 
-func (r *reading) count() (n uint64) {
+func (r *eventReading) count() (n uint64) {
 	for _, s := range r.streams {
 		for _, c := range s {
 			n += c.Count
@@ -194,7 +194,7 @@ func (r *reading) count() (n uint64) {
 // wholeUntil returns the end of the last event of the thread that ran out of
 // room first, in ticks. Only a thread whose last chunk is full can have run out
 // of room. It returns 0 if that is unknown.
-func (r *reading) wholeUntil() uint64 {
+func (r *eventReading) wholeUntil() uint64 {
 	first := uint64(0)
 	for _, s := range r.streams {
 		last := s[len(s)-1]
@@ -213,14 +213,14 @@ func (r *reading) wholeUntil() uint64 {
 	return first
 }
 
-func (r *reading) close() {
+func (r *eventReading) close() {
 	for _, f := range r.files {
 		f.in.Close()
 	}
 }
 
 // openFiles opens the files and finds the chunks of each thread.
-func (r *reading) openFiles() error {
+func (r *eventReading) openFiles() error {
 	r.Problems, r.names = nil, EventFiles(r.of.Source) // a running process may have created another file
 	for _, name := range r.names {
 		f, err := openEventFile(name, r.order)
@@ -240,12 +240,12 @@ func (r *reading) openFiles() error {
 }
 
 // running reports whether the process may write while its files are read.
-func (r *reading) running() bool {
+func (r *eventReading) running() bool {
 	return r.of.State == profile.Running && r.of.Exit.At == 0 && !r.of.Exit.Gone
 }
 
 // sayHoles reports missing chunks, unless another problem explains them.
-func (r *reading) sayHoles() {
+func (r *eventReading) sayHoles() {
 	for _, f := range r.files {
 		if f.header.Cut&layout.CutRing != 0 {
 			r.holes = 0
@@ -258,7 +258,7 @@ func (r *reading) sayHoles() {
 
 // find returns the new place of a full chunk that the process has moved since
 // the files were opened.
-func (r *reading) find(c chunk) (chunk, error) {
+func (r *eventReading) find(c chunk) (chunk, error) {
 	for _, f := range r.files {
 		for _, now := range f.chunks(func(int64, string) {}) {
 			if now.Sequence == c.Sequence && now.Thread == c.Thread && now.Count >= c.Count {
@@ -270,7 +270,7 @@ func (r *reading) find(c chunk) (chunk, error) {
 	return c, fmt.Errorf("%s: byte %d: %w, and is not kept: its process still runs", c.in.Name(), c.at-chunkHead, errMoved)
 }
 
-func (e *Events) problem(in eventInput, at int64, why string) {
+func (e *EventReader) problem(in eventInput, at int64, why string) {
 	if len(e.Problems) < maxProblems {
 		e.Problems = append(e.Problems, fmt.Sprintf("%s: byte %d: %s", in.Name(), at, why))
 	}
@@ -278,7 +278,7 @@ func (e *Events) problem(in eventInput, at int64, why string) {
 
 // open prepares reading all events. A running process may have more of them
 // now.
-func (r *reading) open() error {
+func (r *eventReading) open() error {
 	err := withFile(r.of.Source, func(f *file) error {
 		r.order = f.order
 		return r.rows.load(r.of, f)
@@ -293,7 +293,7 @@ func (r *reading) open() error {
 }
 
 // describe sets e.trace from the profile, with times on the common clock.
-func (e *Events) describe(p *profile.Profile, f *file) {
+func (e *EventReader) describe(p *profile.Profile, f *file) {
 	at := func(c layout.Clock) int64 {
 		if c.Ticks == 0 {
 			return 0
@@ -525,15 +525,15 @@ func (r *rows) slice(index uint32) string {
 }
 
 // Trace returns what is known about the process.
-func (e *Events) Trace() *profile.Trace { return &e.trace }
+func (e *EventReader) Trace() *profile.Trace { return &e.trace }
 
 // batch is the largest number of events that f gets at once.
 const batch = 1 << 16
 
 // Each calls f with the events, in batches. It takes about 20 bytes of memory
 // for each event of the process.
-func (e *Events) Each(f func(*profile.Events, []profile.EventKind) error) error {
-	r := reading{Events: e}
+func (e *EventReader) Each(f func(*profile.Events, []profile.EventKind) error) error {
+	r := eventReading{EventReader: e}
 	defer r.close()
 	if err := r.open(); err != nil {
 		return err
@@ -541,7 +541,7 @@ func (e *Events) Each(f func(*profile.Events, []profile.EventKind) error) error 
 	return r.each(f)
 }
 
-func (r *reading) each(f func(*profile.Events, []profile.EventKind) error) error {
+func (r *eventReading) each(f func(*profile.Events, []profile.EventKind) error) error {
 	from, l := 0, &r.links
 	room := min(batch, len(l.kind))
 	out := profile.Events{Start: make([]int64, 0, room), Duration: make([]int64, 0, room), Bytes: make([]uint64, 0, room)}

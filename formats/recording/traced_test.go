@@ -169,7 +169,7 @@ func (w *traced) leave(t testing.TB, ending string, raw []byte) {
 }
 
 // open opens the events.
-func (w *traced) open(t testing.TB) *Events {
+func (w *traced) open(t testing.TB) *EventReader {
 	t.Helper()
 	p, err := ReadFile(w.path)
 	if err != nil {
@@ -187,7 +187,7 @@ func (w *traced) open(t testing.TB) *Events {
 }
 
 // readEvents returns all events.
-func readEvents(t testing.TB, e *Events) (all profile.Events, kinds []profile.EventKind) {
+func readEvents(t testing.TB, e *EventReader) (all profile.Events, kinds []profile.EventKind) {
 	t.Helper()
 	err := e.Each(func(b *profile.Events, k []profile.EventKind) error {
 		all.Start, all.Duration, all.Bytes = append(all.Start, b.Start...), append(all.Duration, b.Duration...), append(all.Bytes, b.Bytes...)

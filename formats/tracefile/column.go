@@ -16,8 +16,8 @@ import (
 // file stores them.
 type column interface {
 	field() arrow.Field
-	learn(Event) error   // called for each kind, in order, before its first event
-	add(*profile.Events) // appends the values of these events
+	learn(EventRow) error // called for each kind, in order, before its first event
+	add(*profile.Events)  // appends the values of these events
 	// take returns the values and the validity bitmap, which is nil if there
 	// are no nulls, and empties the column. Both are valid until the next add.
 	take() (valid, values []byte, nulls int)
@@ -36,7 +36,7 @@ const null = -1
 
 // values holds the values of a batch.
 type values[V value] struct {
-	of    *table.Column[Event]
+	of    *table.Column[EventRow]
 	all   []V
 	valid []byte
 }
@@ -85,7 +85,7 @@ type eventValues[V value] struct {
 	get func(*profile.Events) []V
 }
 
-func (c *eventValues[V]) learn(Event) error     { return nil }
+func (c *eventValues[V]) learn(EventRow) error  { return nil }
 func (c *eventValues[V]) add(e *profile.Events) { c.all = append(c.all, c.get(e)...) }
 
 // kindValues is a column with one value for all events of a kind.
@@ -94,7 +94,7 @@ type kindValues[V value] struct {
 	kind []V
 }
 
-func (c *kindValues[V]) learn(e Event) error {
+func (c *kindValues[V]) learn(e EventRow) error {
 	v, ok := c.of.Number(e)
 	if !ok {
 		v = ^uint64(0) // null
@@ -112,15 +112,15 @@ func (c *kindValues[V]) add(e *profile.Events) {
 	}
 }
 
-// words is a column of few distinct texts, with one text for each kind.
-type words[V int8 | int32] struct {
+// wordColumn is a column of few distinct texts, with one text for each kind.
+type wordColumn[V int8 | int32] struct {
 	kindValues[V]
 	codes map[string]V
 	dict  *array.StringBuilder
 }
 
-func newWords[V int8 | int32](c *table.Column[Event]) column {
-	return &words[V]{kindValues: kindValues[V]{values: values[V]{of: c}},
+func newWords[V int8 | int32](c *table.Column[EventRow]) column {
+	return &wordColumn[V]{kindValues: kindValues[V]{values: values[V]{of: c}},
 		codes: map[string]V{}, dict: array.NewStringBuilder(memory.DefaultAllocator)}
 }
 
@@ -129,7 +129,7 @@ func newWords[V int8 | int32](c *table.Column[Event]) column {
 // are constants of mpitrace.
 var errWords = errors.New("too many different texts in one column")
 
-func (c *words[V]) learn(e Event) error {
+func (c *wordColumn[V]) learn(e EventRow) error {
 	word, ok := c.of.Text(e)
 	if !ok {
 		c.kind = append(c.kind, null)
@@ -151,7 +151,7 @@ func (c *words[V]) learn(e Event) error {
 
 // take replaces the indices of nulls by 0. Some readers look up the index of a
 // null too, and it must be within the dictionary.
-func (c *words[V]) take() (valid, raw []byte, nulls int) {
+func (c *wordColumn[V]) take() (valid, raw []byte, nulls int) {
 	all := c.all
 	valid, raw, nulls = c.values.take()
 	if nulls > 0 {
@@ -162,7 +162,7 @@ func (c *words[V]) take() (valid, raw []byte, nulls int) {
 	return valid, raw, nulls
 }
 
-func (c *words[V]) sample() arrow.Array {
+func (c *wordColumn[V]) sample() arrow.Array {
 	dict := c.dict.NewArray()
 	return array.NewDictionaryArray(c.field().Type, array.MakeFromData(sampleOf[V](arrow.GetDataType[V]())), dict)
 }

@@ -18,9 +18,9 @@ const (
 	numRead
 )
 
-// Event is a row of the table. Columns whose value depends on the kind only may
+// EventRow is a row of the table. Columns whose value depends on the kind only may
 // be evaluated with only Trace and EventKind set.
-type Event struct {
+type EventRow struct {
 	*profile.Trace
 	*profile.EventKind
 	Of    *profile.Events
@@ -31,12 +31,12 @@ type Event struct {
 	CallEvent int64
 }
 
-func (e Event) kind() int { return int(e.Of.Kind[e.I]) }
+func (e EventRow) kind() int { return int(e.Of.Kind[e.I]) }
 
 // declared is a column, and the function that makes its collector for batches.
 type declared struct {
-	table.Column[Event]
-	gather func(*table.Column[Event]) column
+	table.Column[EventRow]
+	gather func(*table.Column[EventRow]) column
 }
 
 // columns are the columns of the table, in order.
@@ -56,27 +56,27 @@ var columns = [...]declared{
 	kindColumn: perEvent("kind", "index", "number of the combination of values of all columns after this one: rows of one kind have the same values",
 		func(e *profile.Events) []uint32 { return e.Kind }),
 
-	word(table.Words("call", "MPI function, without MPI_", func(e Event) string { return e.Call })),
-	shortWord(table.Words("class", "kind of communication: p2p, O2A, A2O, A2A, one-sided, sync, io, other", func(e Event) string { return e.Class.String() })),
+	word(table.Words("call", "MPI function, without MPI_", func(e EventRow) string { return e.Call })),
+	shortWord(table.Words("class", "kind of communication: p2p, O2A, A2O, A2A, one-sided, sync, io, other", func(e EventRow) string { return e.Class.String() })),
 	shortWord(table.Words("action", "call: an MPI call; message: a message that a call completed, or started in addition to its own; posted: a receive that a call started, or a persistent collective in which the process sends nothing; completed: an operation that completed and moved nothing that is counted; abnormal: a receive or a send that did not complete normally",
-		func(e Event) string { return e.Action.String() })),
+		func(e EventRow) string { return e.Action.String() })),
 	shortWord(table.Words("direction", "direction of the data, seen from this process: none (no data moved), send, recv, read, write; of action abnormal: why it did not complete normally", directionOf)),
 	word(table.OptionalWords("comm", "label of the communicator: its name and the start of its id; null if the call has none",
 		labelOf)),
 	perKind(table.OptionalNumbers("peer", "world rank", "rank in MPI_COMM_WORLD of the peer, or of the root of a rooted collective; null if there is none, see peer_kind",
-		func(e Event) (int32, bool) { return e.Peer, e.Peer >= 0 })),
+		func(e EventRow) (int32, bool) { return e.Peer, e.Peer >= 0 })),
 	shortWord(table.Words("peer_kind", "rank: column peer has it; none: the call has no peer; proc_null, any_source, root: the MPI constant; elsewhere: a process of another world; lost: not recorded", peerKind)),
-	word(table.Words("callsite", "function and line of the call; the address if they are not known; followed by the callers if stacks were recorded", func(e Event) string { return e.Callsite })),
-	word(table.Words("slice", "part of the run in which the call began", func(e Event) string { return e.Slice })),
-	perKind(table.Numbers("thread", "index", "number of the thread, in the order of the threads' first calls; a new thread may get the number of one that ended", func(e Event) int32 { return e.Thread })),
+	word(table.Words("callsite", "function and line of the call; the address if they are not known; followed by the callers if stacks were recorded", func(e EventRow) string { return e.Callsite })),
+	word(table.Words("slice", "part of the run in which the call began", func(e EventRow) string { return e.Slice })),
+	perKind(table.Numbers("thread", "index", "number of the thread, in the order of the threads' first calls; a new thread may get the number of one that ended", func(e EventRow) int32 { return e.Thread })),
 	perKind(table.OptionalNumbers("window", "number", "number of the window, from 1, in the order in which the process created its windows; null if the call has none, or its creation was not recorded",
-		func(e Event) (int32, bool) { return e.Window, e.Window > 0 })),
+		func(e EventRow) (int32, bool) { return e.Window, e.Window > 0 })),
 }
 
 // perEvent returns a column with a separate value for each event.
 func perEvent[V int32 | uint32 | int64 | uint64](name, unit, doc string, get func(*profile.Events) []V) declared {
-	return declared{table.Numbers(name, unit, doc, func(e Event) V { return get(e.Of)[e.I] }),
-		func(c *table.Column[Event]) column { return &eventValues[V]{values[V]{of: c}, get} }}
+	return declared{table.Numbers(name, unit, doc, func(e EventRow) V { return get(e.Of)[e.I] }),
+		func(c *table.Column[EventRow]) column { return &eventValues[V]{values[V]{of: c}, get} }}
 }
 
 // neighbors declares that values differ little from row to row.
@@ -88,7 +88,7 @@ func neighbors(c declared) declared {
 // orNull makes a column of numbers nullable: -1 is null.
 func orNull(c declared) declared {
 	number := c.Number
-	c.Null, c.Number = true, func(e Event) (uint64, bool) {
+	c.Null, c.Number = true, func(e EventRow) (uint64, bool) {
 		v, _ := number(e)
 		return v, int64(v) != null
 	}
@@ -97,33 +97,33 @@ func orNull(c declared) declared {
 
 // perKind returns a column of numbers that are the same for all events of a
 // kind.
-func perKind(c table.Column[Event]) declared {
+func perKind(c table.Column[EventRow]) declared {
 	c.PerKind = true
-	return declared{c, func(c *table.Column[Event]) column { return &kindValues[int32]{values: values[int32]{of: c}} }}
+	return declared{c, func(c *table.Column[EventRow]) column { return &kindValues[int32]{values: values[int32]{of: c}} }}
 }
 
 // word returns a column of texts that are the same for all events of a kind.
-func word(c table.Column[Event]) declared {
+func word(c table.Column[EventRow]) declared {
 	c.PerKind = true
 	return declared{c, newWords[int32]}
 }
 
 // shortWord returns a column like word, but of fewer than 128 distinct texts.
-func shortWord(c table.Column[Event]) declared {
+func shortWord(c table.Column[EventRow]) declared {
 	c.PerKind, c.Type = true, table.ShortWord
 	return declared{c, newWords[int8]}
 }
 
 // directionOf returns the direction of an event, or for an abnormal event the
 // reason why it did not complete normally.
-func directionOf(e Event) string {
+func directionOf(e EventRow) string {
 	if e.Action == profile.Abnormal {
 		return e.AbnormalKind.String()
 	}
 	return e.Direction.String()
 }
 
-func labelOf(e Event) (string, bool) {
+func labelOf(e EventRow) (string, bool) {
 	if e.Comm < 0 || int(e.Comm) >= len(e.Comms) {
 		return "", false
 	}
@@ -133,7 +133,7 @@ func labelOf(e Event) (string, bool) {
 // peerKinds lists the kinds of peers, by -Peer.
 var peerKinds = [...]string{"rank", "none", "proc_null", "any_source", "root", "lost", "elsewhere"}
 
-func peerKind(e Event) string {
+func peerKind(e EventRow) string {
 	switch n := -int(e.Peer); {
 	case n <= 0:
 		return peerKinds[0]
@@ -144,8 +144,8 @@ func peerKind(e Event) string {
 }
 
 // Columns returns the columns of the table, in order.
-func Columns() []table.Column[Event] {
-	all := make([]table.Column[Event], len(columns))
+func Columns() []table.Column[EventRow] {
+	all := make([]table.Column[EventRow], len(columns))
 	for i := range columns {
 		all[i] = columns[i].Column
 	}

@@ -13,34 +13,34 @@ import (
 // exportColumns returns the columns for an export of the events of all ranks:
 // those of trace.<rank>.arrow, with the rank first and without kind, whose
 // numbers are different in each file.
-func exportColumns() []table.Column[Event] {
+func exportColumns() []table.Column[EventRow] {
 	rank := table.Numbers("rank", "world rank", "rank in MPI_COMM_WORLD of the process that made the call",
-		func(e Event) int32 { return int32(e.Rank) })
+		func(e EventRow) int32 { return int32(e.Rank) })
 	rank.PerKind = true
-	return append([]table.Column[Event]{rank}, slices.Delete(Columns(), kindColumn, kindColumn+1)...)
+	return append([]table.Column[EventRow]{rank}, slices.Delete(Columns(), kindColumn, kindColumn+1)...)
 }
 
 // DatasetKeys returns the first columns of the events in a dataset.
-func DatasetKeys() []table.Column[Event] {
-	run := table.Run(func(e Event) string { return e.Run })
+func DatasetKeys() []table.Column[EventRow] {
+	run := table.Run(func(e EventRow) string { return e.Run })
 	run.PerKind = true
-	event := table.Numbers("event", "row", "number of the event, from 0, among those of the rank", func(e Event) int64 { return e.First + int64(e.I) })
+	event := table.Numbers("event", "row", "number of the event, from 0, among those of the rank", func(e EventRow) int64 { return e.First + int64(e.I) })
 	event.Unlike = table.Neighbors
 	call := table.OptionalNumbers("call_event", "row", "event of the call in which this one was noticed: its own number for a call; null if the trace does not have it",
-		func(e Event) (int64, bool) { return e.CallEvent, e.CallEvent >= 0 })
+		func(e EventRow) (int64, bool) { return e.CallEvent, e.CallEvent >= 0 })
 	call.Unlike = table.Neighbors
-	return []table.Column[Event]{run, exportColumns()[0], event, call}
+	return []table.Column[EventRow]{run, exportColumns()[0], event, call}
 }
 
 // datasetColumns returns the columns of the events in a dataset: the keys,
 // followed by those of an export.
-func datasetColumns() []table.Column[Event] { return append(DatasetKeys(), exportColumns()[1:]...) }
+func datasetColumns() []table.Column[EventRow] { return append(DatasetKeys(), exportColumns()[1:]...) }
 
 // WriteCSV writes the events of all processes, one process after the other. It
 // iterates over each source once.
 func WriteCSV(w io.Writer, srcs []profile.EventSource) error {
 	cols := exportColumns()
-	out, err := table.NewCSVWriter(w, cols, table.Options[Event]{Kind: Event.kind})
+	out, err := table.NewCSVWriter(w, cols, table.Options[EventRow]{Kind: EventRow.kind})
 	if err == nil {
 		err = export(srcs, out)
 	}
@@ -76,8 +76,8 @@ func writeParquet(w io.Writer, srcs []profile.EventSource, groupRows int) error 
 	return nil
 }
 
-func parquetOptions(cols []table.Column[Event]) table.Options[Event] {
-	return table.Options[Event]{Kind: Event.kind, NoSchema: true, SortedBy: []string{"rank"},
+func parquetOptions(cols []table.Column[EventRow]) table.Options[EventRow] {
+	return table.Options[EventRow]{Kind: EventRow.kind, NoSchema: true, SortedBy: []string{"rank"},
 		Metadata: map[string]string{table.KeyTool: table.Tool, table.KeyTable: tableEvents, table.KeyPandas: table.Pandas(cols)}}
 }
 
@@ -96,7 +96,7 @@ func WriteParts(parts table.Parts, srcs []profile.EventSource) error {
 
 func export(srcs []profile.EventSource, out interface {
 	NewKinds()
-	Add(iter.Seq[Event]) error
+	Add(iter.Seq[EventRow]) error
 }) error {
 	for _, src := range srcs {
 		out.NewKinds()
@@ -118,13 +118,13 @@ type numbered struct {
 }
 
 // rows returns the rows of the next events.
-func (n *numbered) rows(t *profile.Trace, e *profile.Events, kinds []profile.EventKind) iter.Seq[Event] {
+func (n *numbered) rows(t *profile.Trace, e *profile.Events, kinds []profile.EventKind) iter.Seq[EventRow] {
 	first := n.first
 	n.first += int64(e.Len())
-	return func(yield func(Event) bool) {
+	return func(yield func(EventRow) bool) {
 		for i, k := range e.Kind {
 			kind := &kinds[k]
-			if !yield(Event{t, kind, e, i, first, n.call(kind, first+int64(i), e.Link[i])}) {
+			if !yield(EventRow{t, kind, e, i, first, n.call(kind, first+int64(i), e.Link[i])}) {
 				return
 			}
 		}

@@ -28,13 +28,13 @@ type index struct {
 	Format  string         `json:"format"`
 	Trace   *profile.Trace `json:"trace"`
 	Rest    uint32         `json:"rest"` // CRC-32C of the bytes before the first batch and of those between the last batch and the index
-	Batches []batch        `json:"batches"`
+	Batches []batchIndex   `json:"batches"`
 	kindTable
 }
 
-// batch is the position of a record batch in the file, and a summary of its
+// batchIndex is the position of a record batch in the file, and a summary of its
 // contents.
-type batch struct {
+type batchIndex struct {
 	Offset int64  `json:"offset"` // in the file
 	Meta   int    `json:"meta"`   // length in bytes of the part before the body
 	Body   int    `json:"body"`   // length in bytes
@@ -47,7 +47,7 @@ type batch struct {
 	Parts [numRead][2]int `json:"parts"`
 }
 
-func (b *batch) end() int64 { return b.Offset + int64(b.Meta) + int64(b.Body) }
+func (b *batchIndex) end() int64 { return b.Offset + int64(b.Meta) + int64(b.Body) }
 
 const (
 	sealMark = "MPTE"

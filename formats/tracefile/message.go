@@ -47,20 +47,20 @@ const (
 	headerBatch      = 3
 )
 
-// message is a message as stored in the file. meta includes the part before the
+// ipcMessage is a message as stored in the file. meta includes the part before the
 // metadata.
-type message struct {
+type ipcMessage struct {
 	meta, body []byte
 }
 
-func (m message) root() flat { return rootOf(m.meta[headLen:]) }
+func (m ipcMessage) root() flat { return rootOf(m.meta[headLen:]) }
 
 // skeleton holds the parts of a file that the Arrow library wrote with one
 // batch of one row. This batch is the model of the batches that writer makes.
 type skeleton struct {
-	schema       message
-	dictionaries []message
-	batch        message
+	schema       ipcMessage
+	dictionaries []ipcMessage
+	batch        ipcMessage
 	footer       []byte
 }
 
@@ -91,7 +91,7 @@ func newSkeleton(schema *arrow.Schema, cols []column) (s skeleton, err error) {
 func (s *skeleton) messages(raw []byte) error {
 	for len(raw) > 0 {
 		n := headLen + int(little.Uint32(raw[4:]))
-		m := message{meta: raw[:n]}
+		m := ipcMessage{meta: raw[:n]}
 		body := n + int(m.root().int64(messageBodyLength))
 		m.body, raw = raw[n:body], raw[body:]
 		switch m.root().byte(messageHeaderType) {
@@ -111,14 +111,14 @@ func (s *skeleton) messages(raw []byte) error {
 	return nil
 }
 
-// span is a part of a body.
-type span struct{ offset, length int }
+// bodyPart is a part of a body.
+type bodyPart struct{ offset, length int }
 
 // batchMeta returns the metadata of a batch. nulls has the number of nulls of
 // each column. parts has two parts of the body for each column: its validity
 // bitmap, which may be empty, and its values. body is the length of the body.
-func (s *skeleton) batchMeta(rows int, nulls []int, parts []span, body int) ([]byte, error) {
-	m := message{meta: bytes.Clone(s.batch.meta)}
+func (s *skeleton) batchMeta(rows int, nulls []int, parts []bodyPart, body int) ([]byte, error) {
+	m := ipcMessage{meta: bytes.Clone(s.batch.meta)}
 	root := m.root()
 	batch := root.table(messageHeader)
 	nodes, buffers := batch.follow(batchNodes), batch.follow(batchBuffers)
@@ -140,8 +140,8 @@ func (s *skeleton) batchMeta(rows int, nulls []int, parts []span, body int) ([]b
 	return m.meta, nil
 }
 
-// block is the position of a message in the file.
-type block struct {
+// messagePosition is the position of a message in the file.
+type messagePosition struct {
 	offset     int64
 	meta, body int
 }
@@ -149,7 +149,7 @@ type block struct {
 // footerOf returns the footer, followed by its length and the magic bytes. It
 // appends new lists of blocks. The lists of the library's footer remain in
 // place, but no field refers to them any more.
-func (s *skeleton) footerOf(dictionaries, batches []block) []byte {
+func (s *skeleton) footerOf(dictionaries, batches []messagePosition) []byte {
 	out := bytes.Clone(s.footer)
 	out = appendBlocks(out, footerDictionaries, dictionaries)
 	out = appendBlocks(out, footerBatches, batches)
@@ -160,7 +160,7 @@ func (s *skeleton) footerOf(dictionaries, batches []block) []byte {
 // appendBlocks appends a vector of blocks, and makes the footer's field refer
 // to it. The blocks must be aligned to eight bytes, and follow the vector's
 // length of four bytes.
-func appendBlocks(footer []byte, field int, blocks []block) []byte {
+func appendBlocks(footer []byte, field int, blocks []messagePosition) []byte {
 	for len(footer)%alignment != alignment-4 {
 		footer = append(footer, 0)
 	}

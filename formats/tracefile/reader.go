@@ -56,14 +56,14 @@ func (f *File) Kinds() []profile.EventKind { return f.kinds }
 
 // Each implements profile.EventSource. It keeps one batch of events in memory.
 func (f *File) Each(each func(*profile.Events, []profile.EventKind) error) error {
-	return f.each(func(*batch) bool { return true }, each)
+	return f.each(func(*batchIndex) bool { return true }, each)
 }
 
 // EachBetween calls each with the batches that may contain events in progress
 // between two moments (Unix ns, both included). Batches are complete; others
 // are not read.
 func (f *File) EachBetween(from, to int64, each func(*profile.Events, []profile.EventKind) error) error {
-	return f.each(func(b *batch) bool { return b.From <= to && b.To >= from }, each)
+	return f.each(func(b *batchIndex) bool { return b.From <= to && b.To >= from }, each)
 }
 
 // Span returns the start of the first event and the end of the last (Unix ns).
@@ -78,7 +78,7 @@ func (f *File) Span() (from, to int64, ok bool) {
 	return from, to, len(f.index.Batches) > 0
 }
 
-func (f *File) each(wanted func(*batch) bool, each func(*profile.Events, []profile.EventKind) error) error {
+func (f *File) each(wanted func(*batchIndex) bool, each func(*profile.Events, []profile.EventKind) error) error {
 	var failed error // the error of each, which does not get the file's name
 	err := f.with(func(r io.ReaderAt, _ int64) error {
 		var in batchReader
@@ -110,7 +110,7 @@ type batchReader struct {
 
 var errEnds = errors.New("truncated: the file ends within")
 
-func (in *batchReader) read(r io.ReaderAt, b *batch, kinds int) error {
+func (in *batchReader) read(r io.ReaderAt, b *batchIndex, kinds int) error {
 	n := b.Meta + b.Body
 	in.raw = slices.Grow(in.raw[:0], n)[:n]
 	if got, err := r.ReadAt(in.raw, b.Offset); got < n {
@@ -131,7 +131,7 @@ func (in *batchReader) read(r io.ReaderAt, b *batch, kinds int) error {
 	return nil
 }
 
-func (in *batchReader) unpack(b *batch) error {
+func (in *batchReader) unpack(b *batchIndex) error {
 	body, e := in.raw[b.Meta:], &in.events
 	return cmp.Or(
 		unpack(&e.Start, body, b, startColumn), unpack(&e.Duration, body, b, durationColumn),
@@ -141,7 +141,7 @@ func (in *batchReader) unpack(b *batch) error {
 }
 
 // unpack decompresses the values of a column.
-func unpack[V value](to *[]V, body []byte, b *batch, column int) error {
+func unpack[V value](to *[]V, body []byte, b *batchIndex, column int) error {
 	part := body[b.Parts[column][0]:][:b.Parts[column][1]]
 	values := slices.Grow((*to)[:0], b.Rows)[:b.Rows]
 	room := arrow.GetBytes(values)

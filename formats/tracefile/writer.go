@@ -42,15 +42,15 @@ type writer struct {
 	total    uint64
 
 	begun        bool // the schema is written
-	dictionaries []block
-	held         []packed // batches kept until then
+	dictionaries []messagePosition
+	held         []packedBatch // batches kept until then
 	heldBytes    int
 	buf          []byte // memory of the latest packed batch
 }
 
-// packed is a compressed batch.
-type packed struct {
-	batch
+// packedBatch is a compressed batch.
+type packedBatch struct {
+	batchIndex
 	raw []byte // metadata and body
 }
 
@@ -114,7 +114,7 @@ func (w *writer) learn(last uint32, kinds []profile.EventKind) error {
 	for i := len(w.index.Kinds); i <= int(last); i++ {
 		w.index.add(&kinds[i])
 		for _, c := range w.cols {
-			if err := c.learn(Event{Trace: &w.trace, EventKind: &kinds[i]}); err != nil {
+			if err := c.learn(EventRow{Trace: &w.trace, EventKind: &kinds[i]}); err != nil {
 				return fmt.Errorf("write trace: column %s: %w", c.field().Name, err)
 			}
 		}
@@ -168,15 +168,15 @@ func (w *writer) flush() error {
 }
 
 // pack returns the current batch in compressed form, valid until the next call.
-func (w *writer) pack() (packed, error) {
-	p := packed{batch: batch{Rows: w.rows, From: w.from, To: w.to, Meta: len(w.model.batch.meta)}}
-	nulls, parts := make([]int, len(w.cols)), make([]span, 0, 2*len(w.cols))
+func (w *writer) pack() (packedBatch, error) {
+	p := packedBatch{batchIndex: batchIndex{Rows: w.rows, From: w.from, To: w.to, Meta: len(w.model.batch.meta)}}
+	nulls, parts := make([]int, len(w.cols)), make([]bodyPart, 0, 2*len(w.cols))
 	raw := append(w.buf[:0], w.model.batch.meta...) // reserves the space of the metadata
 	for i, c := range w.cols {
 		var valid, values []byte
 		valid, values, nulls[i] = c.take()
 		for _, of := range [][]byte{valid, values} {
-			var s span
+			var s bodyPart
 			raw, s = appendBuffer(raw, of, p.Meta)
 			parts = append(parts, s)
 		}
@@ -198,14 +198,14 @@ func (w *writer) pack() (packed, error) {
 // appendBuffer appends a buffer in compressed form: its length and a zstd
 // frame, padded to a multiple of eight bytes. start is the offset of the body
 // in raw.
-func appendBuffer(raw, of []byte, start int) ([]byte, span) {
+func appendBuffer(raw, of []byte, start int) ([]byte, bodyPart) {
 	at := len(raw)
 	if len(of) == 0 {
-		return raw, span{at - start, 0}
+		return raw, bodyPart{at - start, 0}
 	}
 	raw = little.AppendUint64(raw, uint64(len(of)))
 	raw = packer().EncodeAll(of, raw)
-	s := span{at - start, len(raw) - at}
+	s := bodyPart{at - start, len(raw) - at}
 	for len(raw)%alignment != 0 {
 		raw = append(raw, 0)
 	}
@@ -234,9 +234,9 @@ func (w *writer) begin(s *skeleton, dictionaries bool) error {
 	return nil
 }
 
-func (w *writer) emit(p packed) error {
+func (w *writer) emit(p packedBatch) error {
 	p.Offset = w.at
-	w.index.Batches = append(w.index.Batches, p.batch)
+	w.index.Batches = append(w.index.Batches, p.batchIndex)
 	return w.write(p.raw)
 }
 
@@ -254,7 +254,7 @@ func (w *writer) writeRest(raw []byte) error {
 
 func (w *writer) writeDictionaries(s *skeleton) error {
 	for _, m := range s.dictionaries {
-		w.dictionaries = append(w.dictionaries, block{w.at, len(m.meta), len(m.body)})
+		w.dictionaries = append(w.dictionaries, messagePosition{w.at, len(m.meta), len(m.body)})
 		if err := w.writeRest(m.meta); err != nil {
 			return err
 		}
@@ -293,9 +293,9 @@ func (w *writer) close() error {
 
 // finish writes the index and the footer.
 func (w *writer) finish(s *skeleton) error {
-	blocks := make([]block, len(w.index.Batches))
+	blocks := make([]messagePosition, len(w.index.Batches))
 	for i, b := range w.index.Batches {
-		blocks[i] = block{b.Offset, b.Meta, b.Body}
+		blocks[i] = messagePosition{b.Offset, b.Meta, b.Body}
 	}
 	footer := s.footerOf(w.dictionaries, blocks)
 	index, err := w.index.seal(footer)

@@ -12,8 +12,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Selection holds the flags that select a part of the traffic of a job, by its calls.
-type Selection struct {
+// SelectionFlags holds the flags that select a part of the traffic of a job, by its calls.
+type SelectionFlags struct {
 	matrix.Selection // set by Parse, the lists of texts by the flags
 
 	ClassNames, directions []string
@@ -21,7 +21,7 @@ type Selection struct {
 }
 
 // AddSelection adds the flags.
-func AddSelection(cmd *cobra.Command, s *Selection) {
+func AddSelection(cmd *cobra.Command, s *SelectionFlags) {
 	f := cmd.Flags()
 	f.StringSliceVar(&s.ClassNames, "class", nil, "`classes` of calls: "+strings.Join(classNames(), ", "))
 	f.StringSliceVar(&s.Calls, "call", nil, "MPI `functions`: Isend, MPI_Allreduce")
@@ -88,7 +88,7 @@ func classesNamed(name string) ([]profile.Class, bool) {
 }
 
 // Parse checks the flags and sets the Selection.
-func (s *Selection) Parse() error {
+func (s *SelectionFlags) Parse() error {
 	everything := false
 	for _, name := range s.ClassNames {
 		of, ok := classesNamed(name)
@@ -117,7 +117,7 @@ func (s *Selection) Parse() error {
 	return nil
 }
 
-func (s *Selection) parseDirections() error {
+func (s *SelectionFlags) parseDirections() error {
 	for _, name := range s.directions {
 		d, ok := profile.ParseDirection(name)
 		switch {
@@ -156,12 +156,12 @@ func parseSizeClasses(text string) ([]uint8, error) {
 	return out, nil
 }
 
-// Part is a flag that selects a part of the traffic, and its value.
-type Part struct{ Name, Value string }
+// SelectedPart is a flag that selects a part of the traffic, and its value.
+type SelectedPart struct{ Name, Value string }
 
 // Parts returns the flags that were given, in a fixed order.
-func (s *Selection) Parts() []Part {
-	var out []Part
+func (s *SelectionFlags) Parts() []SelectedPart {
+	var out []SelectedPart
 	for _, list := range []struct {
 		name   string
 		values []string
@@ -169,17 +169,17 @@ func (s *Selection) Parts() []Part {
 		{"size-class", slices.DeleteFunc([]string{s.Sizes}, func(text string) bool { return text == "" })},
 		{"callsite", s.Callsites}, {"direction", s.directions}} {
 		if len(list.values) > 0 {
-			out = append(out, Part{list.name, strings.Join(list.values, ",")})
+			out = append(out, SelectedPart{list.name, strings.Join(list.values, ",")})
 		}
 	}
 	return out
 }
 
 // Kinds reports whether classes, calls or directions were selected.
-func (s *Selection) Kinds() bool { return len(s.ClassNames)+len(s.Calls)+len(s.directions) > 0 }
+func (s *SelectionFlags) Kinds() bool { return len(s.ClassNames)+len(s.Calls)+len(s.directions) > 0 }
 
 // InWords describes parts of the traffic in words; empty if there are none.
-func InWords(parts []Part) string {
+func InWords(parts []SelectedPart) string {
 	var out []string
 	for _, p := range parts {
 		out = append(out, strings.TrimSpace(p.Name+" "+p.Value))

@@ -67,8 +67,8 @@ const (
 	leastRunNs    = 10e6 // run time; in a shorter run times are those of starting up
 )
 
-// job is what the rules know.
-type job struct {
+// facts is what the rules know.
+type facts struct {
 	*aggregate.Summary
 	trace *trace.Result // nil if the job was not traced
 }
@@ -77,7 +77,7 @@ type job struct {
 var rules = []struct {
 	name  Rule
 	timed bool // whether the finding is about time
-	check func(*job) *Finding
+	check func(*facts) *Finding
 }{
 	{EndedBadly, false, endedBadly},
 	{NotMeasured, false, notMeasured},
@@ -100,7 +100,7 @@ var rules = []struct {
 // returns none if nothing stands out. traced is the analysis of the job's traces, nil
 // if there is none.
 func Of(s *aggregate.Summary, traced *trace.Result) []Finding {
-	j := &job{s, traced}
+	j := &facts{s, traced}
 	found, uncertain := []Finding{}, ""
 	for _, r := range rules {
 		if r.timed && j.quiet() {
@@ -142,7 +142,7 @@ func (r Rule) group() int {
 // WaitsUnknown reports whether ranks spend much time in MPI, and no trace was requested
 // that would tell why.
 func WaitsUnknown(s *aggregate.Summary, traced *trace.Result) bool {
-	j := &job{s, traced}
+	j := &facts{s, traced}
 	return traced == nil && !s.TraceWanted && !j.quiet()
 }
 
@@ -160,15 +160,15 @@ func TimesUnknown(s *aggregate.Summary) string {
 }
 
 // quiet reports whether so little time is lost that no rule about time applies.
-func (j *job) quiet() bool {
+func (j *facts) quiet() bool {
 	return j.POP == nil || j.POP.RuntimeNs < leastRunNs || j.MPIShare.Mean < quietMPI && j.POP.LoadBalance >= quietBalanced
 }
 
 // totalNs returns ranks × run time.
-func (j *job) totalNs() float64 { return j.POP.RuntimeNs * float64(j.POP.Ranks) }
+func (j *facts) totalNs() float64 { return j.POP.RuntimeNs * float64(j.POP.Ranks) }
 
 // shareOf returns a time as a share of ranks × run time.
-func (j *job) shareOf(ns float64) float64 {
+func (j *facts) shareOf(ns float64) float64 {
 	if total := j.totalNs(); total > 0 {
 		return ns / total
 	}
@@ -176,4 +176,4 @@ func (j *job) shareOf(ns float64) float64 {
 }
 
 // exact reports whether all calls were timed.
-func (j *job) exact() bool { return j.Timing == profile.TimingExact.String() }
+func (j *facts) exact() bool { return j.Timing == profile.TimingExact.String() }

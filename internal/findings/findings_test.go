@@ -104,15 +104,15 @@ func TestUntimed(t *testing.T) {
 }
 
 func TestBytesBetweenNodes(t *testing.T) {
-	order := func(name string, between uint64) aggregate.Order {
-		return aggregate.Order{Name: name, Between: matrix.Volume{Bytes: between}, All: matrix.Volume{Bytes: 1000}}
+	order := func(name string, between uint64) aggregate.NodeOrder {
+		return aggregate.NodeOrder{Name: name, Between: matrix.Volume{Bytes: between}, All: matrix.Volume{Bytes: 1000}}
 	}
 	for _, test := range []struct {
 		was, block uint64
 		want       int
 	}{{333, 220, 1}, {333, 240, 0}, {199, 10, 0}, {200, 140, 1}} {
 		s := computing(9.9, 9.9)
-		s.Orders = []aggregate.Order{order("recorded", test.was), order("round-robin", 900), order("block", test.block)}
+		s.Orders = []aggregate.NodeOrder{order("recorded", test.was), order("round-robin", 900), order("block", test.block)}
 		found := Of(s, nil)
 		if len(found) != test.want {
 			t.Errorf("%d and %d of 1000 bytes: %+v", test.was, test.block, found)
@@ -140,7 +140,7 @@ func TestBestOrderFound(t *testing.T) {
 			name    string
 			between uint64
 		}{{"recorded", 400}, {"block", 200}, {"round-robin", 900}, {aggregate.BestFound, test.found}} {
-			s.Orders = append(s.Orders, aggregate.Order{Name: o.name, Between: matrix.Volume{Bytes: o.between}, All: matrix.Volume{Bytes: 1000}})
+			s.Orders = append(s.Orders, aggregate.NodeOrder{Name: o.name, Between: matrix.Volume{Bytes: o.between}, All: matrix.Volume{Bytes: 1000}})
 		}
 		found := Of(s, nil)
 		if len(found) != 1 || found[0].Text != "40.0 % of the bytes between ranks leave their node. "+test.text || found[0].Try != test.try {
@@ -211,7 +211,7 @@ func TestOversubscribedInMPI(t *testing.T) {
 	s.Oversubscribed = []profile.Oversubscription{{Reason: profile.TooFewProcessors, Host: "a", Ranks: profile.RankSetOf(0, 1, 2, 3),
 		Threads: 4, Count: 1, CPU: &profile.CPUShare{WithoutProcessor: &waited}}}
 	const want = "Ranks 0-3 on a run 4 threads on 1 core. They wait for a core in 80.0 % of their time. Outside MPI, where this delays them, it is at most 10.0 % of the run."
-	if f := oversubscribed(&job{s, nil}); f.Text != want || math.Abs(f.Share-0.1) > 1e-9 {
+	if f := oversubscribed(&facts{s, nil}); f.Text != want || math.Abs(f.Share-0.1) > 1e-9 {
 		t.Errorf("%g, %q", f.Share, f.Text)
 	}
 }
@@ -219,7 +219,7 @@ func TestOversubscribedInMPI(t *testing.T) {
 func TestAbort(t *testing.T) {
 	code, status := int32(-1), 255
 	s := computing(9.9, 9.9)
-	s.Ends = []aggregate.End{{Rank: 1, State: profile.EndExited, Status: &status, Calls: []aggregate.OpenCall{{Call: "Abort", ErrorCode: &code,
+	s.Ends = []aggregate.End{{Rank: 1, State: profile.EndExited, Status: &status, Calls: []aggregate.UnfinishedCall{{Call: "Abort", ErrorCode: &code,
 		Callsite: &aggregate.Site{Place: aggregate.Place{Label: "fail app.c:9"}}}}}, {Rank: 0, State: profile.EndKilled, Signal: "SIGTERM"}}
 	want := "Rank 1 called Abort at fail app.c:9 with error code -1. Afterwards 1 other process ended without MPI_Finalize."
 	if found := Of(s, nil); len(found) != 1 || found[0].Text != want {

@@ -18,7 +18,7 @@ type Report struct {
 	WaitsUnknown bool          // whether a trace would tell why ranks wait
 	Analysis     *trace.Result // nil if the job was not traced
 	Summary      *aggregate.Summary
-	Patterns     *patterns.Result // what the matrices are made of; nil if that was not looked for
+	Patterns     *patterns.Decomposition // what the matrices are made of; nil if that was not looked for
 }
 
 // UseTrace gives the summary the efficiency of the traces, if they have the same ranks. Both
@@ -42,11 +42,11 @@ func ReportOf(s *aggregate.Summary, traced *trace.Result) Report {
 // MarshalJSON returns one object: "findings", "analysis", "patterns" and the fields of the summary.
 func (r Report) MarshalJSON() ([]byte, error) {
 	head, err := json.Marshal(struct {
-		Findings     []Finding        `json:"findings"`
-		TimesUnknown string           `json:"times_unknown,omitempty"`
-		WaitsUnknown bool             `json:"waits_unknown"`
-		Analysis     *trace.Result    `json:"analysis,omitempty"`
-		Patterns     *patterns.Result `json:"patterns,omitempty"`
+		Findings     []Finding               `json:"findings"`
+		TimesUnknown string                  `json:"times_unknown,omitempty"`
+		WaitsUnknown bool                    `json:"waits_unknown"`
+		Analysis     *trace.Result           `json:"analysis,omitempty"`
+		Patterns     *patterns.Decomposition `json:"patterns,omitempty"`
 	}{r.Findings, r.TimesUnknown, r.WaitsUnknown, r.Analysis, r.Patterns})
 	if err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 
 // endedBadly holds if a process ended without MPI_Finalize, or if ranks wait for each
 // other in a ring.
-func endedBadly(j *job) *Finding {
+func endedBadly(j *facts) *Finding {
 	if len(j.Deadlocks) > 0 {
 		return deadlocked(j, j.Deadlocks[0])
 	}
@@ -52,7 +52,7 @@ func endedBadly(j *job) *Finding {
 }
 
 // deadlocked returns the finding about a ring of ranks in which each waits for the next.
-func deadlocked(j *job, ring []int) *Finding {
+func deadlocked(j *facts, ring []int) *Finding {
 	f := &Finding{Ranks: profile.RankSetOf(ring...), Try: "See how ranks ended, below: each waits for the next."}
 	f.Text = fmt.Sprintf("%s wait for each other in a ring.", sentence(f.Ranks))
 	for i := range j.Ends {
@@ -76,7 +76,7 @@ func howEnded(e *aggregate.End) string {
 }
 
 // notMeasured holds if the record lacks something else than the ends of processes.
-func notMeasured(j *job) *Finding {
+func notMeasured(j *facts) *Finding {
 	if len(j.NotMeasured) == 0 {
 		return nil
 	}
@@ -91,7 +91,7 @@ func notMeasured(j *job) *Finding {
 // oversubscribed holds if ranks had to share cores. The share is the time in which
 // they were ready to run but had no core, if the kernel tells it, and at most their time
 // outside MPI: ranks that poll in MPI while they wait for others need no core.
-func oversubscribed(j *job) *Finding {
+func oversubscribed(j *facts) *Finding {
 	if len(j.Oversubscribed) == 0 {
 		return nil
 	}
@@ -143,7 +143,7 @@ const (
 
 // loadImbalance holds if some ranks compute much longer than the mean. The share is
 // the time in which the others cannot compute.
-func loadImbalance(j *job) *Finding {
+func loadImbalance(j *facts) *Finding {
 	p := j.POP
 	over := p.UsefulMaxNs - p.UsefulMeanNs
 	if !j.exact() || p.LoadBalance >= unbalanced || over < longestOver*p.RuntimeNs {
@@ -170,7 +170,7 @@ func loadImbalance(j *job) *Finding {
 
 // slowRanks returns the ranks whose useful time is nearer to the longest than to the
 // mean.
-func slowRanks(j *job) profile.RankSet {
+func slowRanks(j *facts) profile.RankSet {
 	var slow []int
 	for i := range j.Ranks {
 		r := &j.Ranks[i]
@@ -184,7 +184,7 @@ func slowRanks(j *job) profile.RankSet {
 // waitSite returns the call site at which all ranks waited most for slow ones: the
 // rank with the shortest time there is slow. It returns nil if there is none. A call
 // that never waits (Irecv) may take long too, where ranks share cores.
-func waitSite(j *job, slow profile.RankSet) *aggregate.CallSite {
+func waitSite(j *facts, slow profile.RankSet) *aggregate.CallSite {
 	return j.longestSite(func(c *aggregate.CallSite) float64 {
 		if profile.TraitsOf(c.Call).Any(profile.TraitBlocks) && c.PerRank.Ranks == j.RanksRecorded && slow.Contains(c.PerRank.MinRank) {
 			return aboveLeast(c)
@@ -201,7 +201,7 @@ func aboveLeast(c *aggregate.CallSite) float64 {
 
 // longestSite returns the call site with the longest time, which weigh returns; nil if
 // it returns 0 for all.
-func (j *job) longestSite(weigh func(*aggregate.CallSite) float64) *aggregate.CallSite {
+func (j *facts) longestSite(weigh func(*aggregate.CallSite) float64) *aggregate.CallSite {
 	var found *aggregate.CallSite
 	longest := 0.0
 	for i := range j.CallSites {
@@ -233,7 +233,7 @@ const collectiveLeast = 0.05
 // collectiveBound is collectiveWaits without a trace: what ranks wait more than the
 // rank that waits least, where all call equally often. It is not shown with a load
 // imbalance, which explains such waits.
-func collectiveBound(j *job) *Finding {
+func collectiveBound(j *facts) *Finding {
 	if !j.exact() || loadImbalance(j) != nil {
 		return nil
 	}
@@ -276,7 +276,7 @@ const (
 
 // smallMessages holds if a call site sends several small messages to the same rank
 // before it waits.
-func smallMessages(j *job) *Finding {
+func smallMessages(j *facts) *Finding {
 	if j.shareOf(j.pointToPointNs()) < pointToPointMin {
 		return nil
 	}
@@ -299,7 +299,7 @@ func smallMessages(j *job) *Finding {
 
 // pointToPointNs returns the time in point-to-point calls and in those that complete
 // requests.
-func (j *job) pointToPointNs() (sum float64) {
+func (j *facts) pointToPointNs() (sum float64) {
 	for i := range j.Calls {
 		c := &j.Calls[i]
 		if c.Class == profile.P2P.String() || profile.TraitsOf(c.Call).Any(profile.TraitCompletes) {
@@ -310,7 +310,7 @@ func (j *job) pointToPointNs() (sum float64) {
 }
 
 // leastNs returns the shortest time of a call.
-func (j *job) leastNs(call string) uint64 {
+func (j *facts) leastNs(call string) uint64 {
 	for i := range j.Calls {
 		if j.Calls[i].Call == call {
 			return j.Calls[i].MinNs
@@ -329,7 +329,7 @@ const (
 
 // smallCollectives holds if a rank makes many collective calls with little data, or
 // many on a communicator that has no other member.
-func smallCollectives(j *job) *Finding {
+func smallCollectives(j *facts) *Finding {
 	if alone := j.longestSite(timeIf(func(c *aggregate.CallSite) bool { return c.CallsAlone >= manyAlone*uint64(c.PerRank.Ranks) })); alone != nil {
 		if f := j.at(alone, float64(alone.OwnNs)); f.Share >= leastShare {
 			f.Text = fmt.Sprintf("Each rank makes %s calls of %s on a communicator of one process.", text.Count(alone.CallsAlone/uint64(alone.PerRank.Ranks)), at(alone))
@@ -370,7 +370,7 @@ func smallCollectives(j *job) *Finding {
 const hotTimes = 4
 
 // hotRank holds if one rank has far more messages or bytes than the others.
-func hotRank(j *job) *Finding {
+func hotRank(j *facts) *Finding {
 	for i := range j.Directs {
 		b := &j.Directs[i]
 		if len(b.Standouts) == 0 || b.MaxRank != b.Standouts[0].Rank || b.Median == 0 || b.Max < hotTimes*b.Median {
@@ -400,7 +400,7 @@ func hotRank(j *job) *Finding {
 
 // sources returns the ranks that send to the hot one, among the largest pairs; none if
 // they send less than half of what it has.
-func sources(j *job, b *aggregate.Balance) profile.RankSet {
+func sources(j *facts, b *aggregate.Balance) profile.RankSet {
 	var from []int
 	sum := 0.0
 	for _, p := range j.Pairs {
@@ -428,7 +428,7 @@ const (
 
 // bytesBetweenNodes holds if many bytes leave their node and would not in another
 // order of the ranks.
-func bytesBetweenNodes(j *job) *Finding {
+func bytesBetweenNodes(j *facts) *Finding {
 	if len(j.Orders) < 2 || j.Orders[0].All.Bytes == 0 {
 		return nil
 	}
@@ -451,7 +451,7 @@ func bytesBetweenNodes(j *job) *Finding {
 
 // bestOrder returns the order with the fewest bytes between nodes. A simple order, which
 // launchers know by name, is preferred to one that has at most orderWorth less.
-func bestOrder(orders []aggregate.Order) aggregate.Order {
+func bestOrder(orders []aggregate.NodeOrder) aggregate.NodeOrder {
 	best := orders[0]
 	for _, o := range orders[1:] {
 		least := best.Between.Bytes
@@ -471,7 +471,7 @@ const manyConstructors = 100
 
 // setUpInALoop holds if communicators, windows or datatypes are made again and again
 // at one place.
-func setUpInALoop(j *job) *Finding {
+func setUpInALoop(j *facts) *Finding {
 	site := j.longestSite(timeIf(func(c *aggregate.CallSite) bool {
 		makes := profile.TraitsOf(c.Call).Any(profile.TraitMakesComm | profile.TraitMakesWindow | profile.TraitMakesDatatype)
 		return makes && c.Calls >= manyConstructors*uint64(c.PerRank.Ranks)
@@ -491,7 +491,7 @@ const (
 )
 
 // busyPolling holds if the program asks for messages far more often than it gets any.
-func busyPolling(j *job) *Finding {
+func busyPolling(j *facts) *Finding {
 	if j.Receives != "" && j.Receives != profile.ReceivesOn {
 		return nil // the messages that Irecv received are not known
 	}
@@ -531,7 +531,7 @@ const (
 )
 
 // sparseAllToAll holds if an all-to-all operation sends nothing to most ranks.
-func sparseAllToAll(j *job) *Finding {
+func sparseAllToAll(j *facts) *Finding {
 	site := j.longestSite(timeIf(func(c *aggregate.CallSite) bool {
 		return c.Destinations > 0 && float64(c.Destinations-c.DestinationsUsed) >= mostlyUnused*float64(c.Destinations)
 	}))
@@ -546,7 +546,7 @@ func sparseAllToAll(j *job) *Finding {
 }
 
 // callers returns the start of a sentence about the calls of a rank at a place.
-func (j *job) callers(c *aggregate.CallSite) string {
+func (j *facts) callers(c *aggregate.CallSite) string {
 	switch {
 	case c.PerRank.Ranks < j.RanksRecorded:
 		return fmt.Sprintf("%s of %s each make", text.CountOf(c.PerRank.Ranks, "rank"), text.Count(j.RanksRecorded))
@@ -557,7 +557,7 @@ func (j *job) callers(c *aggregate.CallSite) string {
 }
 
 // at returns a finding about a time at a call site.
-func (j *job) at(c *aggregate.CallSite, ns float64) *Finding {
+func (j *facts) at(c *aggregate.CallSite, ns float64) *Finding {
 	return &Finding{Share: j.shareOf(ns), Call: c.Call, Callsite: c.String()}
 }
 

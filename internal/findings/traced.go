@@ -23,7 +23,7 @@ type waitGroup struct {
 
 // longestWaits groups the waits of some patterns by a key, and returns the group with
 // the longest time; nil if there are none.
-func longestWaits[K comparable](j *job, is func(trace.Pattern) bool, key func(*trace.WaitState) K) *waitGroup {
+func longestWaits[K comparable](j *facts, is func(trace.Pattern) bool, key func(*trace.WaitState) K) *waitGroup {
 	groups := map[K]*waitGroup{}
 	var found *waitGroup
 	for i := range j.trace.WaitStates { // the longest first
@@ -69,7 +69,7 @@ func (g *waitGroup) peer() int {
 }
 
 // of returns a finding about waits.
-func (g *waitGroup) of(j *job) *Finding {
+func (g *waitGroup) of(j *facts) *Finding {
 	w := g.longest
 	return &Finding{Share: g.share, Call: w.Call, Callsite: w.Callsite, SavesS: g.share * j.trace.Runtime}
 }
@@ -84,7 +84,7 @@ func place(call, site string) string {
 
 // collectiveWaits holds if ranks wait long at one call site of a collective for the
 // last to come.
-func collectiveWaits(j *job) *Finding {
+func collectiveWaits(j *facts) *Finding {
 	if j.trace == nil {
 		return collectiveBound(j)
 	}
@@ -124,7 +124,7 @@ type sitePeer struct {
 func bySitePeer(w *trace.WaitState) sitePeer { return sitePeer{w.Pattern, w.Call, w.Callsite, w.Peer} }
 
 // lateSender holds if ranks wait long at one place for messages of one rank.
-func lateSender(j *job) *Finding {
+func lateSender(j *facts) *Finding {
 	if j.trace == nil {
 		return nil
 	}
@@ -141,7 +141,7 @@ func lateSender(j *job) *Finding {
 }
 
 // lateReceiver holds if senders or origins wait long for the receiver or the target.
-func lateReceiver(j *job) *Finding {
+func lateReceiver(j *facts) *Finding {
 	if j.trace == nil {
 		return nil
 	}
@@ -181,7 +181,7 @@ const (
 
 // raisable returns the eager limit that most messages of a call site exceed by little;
 // nil if there is none, or if several paths have limits.
-func raisable(j *job, w *trace.WaitState) *trace.EagerLimit {
+func raisable(j *facts, w *trace.WaitState) *trace.ObservedEagerLimit {
 	if len(j.trace.EagerLimits) != 1 || j.trace.EagerLimits[0].Variable == "" {
 		return nil
 	}
@@ -215,7 +215,7 @@ const (
 
 // serialChain holds if ranks compute one after the other. The share is the time that
 // no network could save.
-func serialChain(j *job) *Finding {
+func serialChain(j *facts) *Finding {
 	if j.trace == nil || j.trace.POP == nil || j.trace.CriticalPath == nil {
 		return nil
 	}

@@ -5,27 +5,27 @@ import (
 	"slices"
 )
 
-// Quantity is a number over the repetitions of a configuration.
+// RepeatedValue is a number over the repetitions of a configuration.
 //
 // Its spread is the largest minus the smallest value. Most configurations are run
 // a few times; with three to five values, quartiles and the median absolute
 // deviation depend on one or two of them and are often 0 by accident, whereas max
 // - min uses all. An outlier makes the spread larger, so that less is called a
 // change: the error is on the safe side.
-type Quantity struct {
+type RepeatedValue struct {
 	Runs             int
 	Median, Min, Max float64
 }
 
 // quantityOf returns the quantity of at least one value.
-func quantityOf(values []float64) Quantity {
+func quantityOf(values []float64) RepeatedValue {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)
-	return Quantity{n, (sorted[(n-1)/2] + sorted[n/2]) / 2, sorted[0], sorted[n-1]}
+	return RepeatedValue{n, (sorted[(n-1)/2] + sorted[n/2]) / 2, sorted[0], sorted[n-1]}
 }
 
 // Spread returns max - min. known is false if there was one run only.
-func (q Quantity) Spread() (spread float64, known bool) { return q.Max - q.Min, q.Runs > 1 }
+func (q RepeatedValue) Spread() (spread float64, known bool) { return q.Max - q.Min, q.Runs > 1 }
 
 // quantityJSON is a Quantity in JSON. Spread is null if it is not known.
 type quantityJSON struct {
@@ -37,7 +37,7 @@ type quantityJSON struct {
 }
 
 // MarshalJSON implements json.Marshaler.
-func (q Quantity) MarshalJSON() ([]byte, error) {
+func (q RepeatedValue) MarshalJSON() ([]byte, error) {
 	out := quantityJSON{Runs: q.Runs, Median: q.Median, Min: q.Min, Max: q.Max}
 	if spread, known := q.Spread(); known {
 		out.Spread = &spread
@@ -46,12 +46,12 @@ func (q Quantity) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON is the inverse of MarshalJSON.
-func (q *Quantity) UnmarshalJSON(data []byte) error {
+func (q *RepeatedValue) UnmarshalJSON(data []byte) error {
 	var in quantityJSON
 	if err := json.Unmarshal(data, &in); err != nil {
 		return err
 	}
-	*q = Quantity{in.Runs, in.Median, in.Min, in.Max}
+	*q = RepeatedValue{in.Runs, in.Median, in.Min, in.Max}
 	return nil
 }
 
@@ -65,19 +65,19 @@ type Configuration struct {
 	Runs  []int `json:"runs"` // indices in History.Runs, in the order of their start
 	Timed bool  `json:"timed"`
 
-	WallTimeS Quantity `json:"wall_time_s"`
-	Bytes     Quantity `json:"bytes"`
+	WallTimeS RepeatedValue `json:"wall_time_s"`
+	Bytes     RepeatedValue `json:"bytes"`
 	// The following are null if the times of a run are not known.
-	MPIShare                *Quantity `json:"mpi_share"`
-	ParallelEfficiency      *Quantity `json:"parallel_efficiency"`
-	LoadBalance             *Quantity `json:"load_balance"`
-	CommunicationEfficiency *Quantity `json:"communication_efficiency"`
+	MPIShare                *RepeatedValue `json:"mpi_share"`
+	ParallelEfficiency      *RepeatedValue `json:"parallel_efficiency"`
+	LoadBalance             *RepeatedValue `json:"load_balance"`
+	CommunicationEfficiency *RepeatedValue `json:"communication_efficiency"`
 
-	runs []*Run
+	runs []*PastRun
 }
 
 // configurationsOf groups sorted runs.
-func configurationsOf(runs []*Run) []Configuration {
+func configurationsOf(runs []*PastRun) []Configuration {
 	out := []Configuration{}
 	for i, r := range runs {
 		if !r.Compared {
@@ -96,20 +96,20 @@ func configurationsOf(runs []*Run) []Configuration {
 }
 
 func (c *Configuration) measure() {
-	c.Timed = !slices.ContainsFunc(c.runs, func(r *Run) bool { return r.POP == nil || r.MPIShare == nil })
-	c.WallTimeS = c.of(func(r *Run) float64 { return r.WallTimeS })
-	c.Bytes = c.of(func(r *Run) float64 { return float64(r.Bytes) })
+	c.Timed = !slices.ContainsFunc(c.runs, func(r *PastRun) bool { return r.POP == nil || r.MPIShare == nil })
+	c.WallTimeS = c.of(func(r *PastRun) float64 { return r.WallTimeS })
+	c.Bytes = c.of(func(r *PastRun) float64 { return float64(r.Bytes) })
 	if !c.Timed {
 		return
 	}
-	c.MPIShare = new(c.of(func(r *Run) float64 { return *r.MPIShare }))
-	c.ParallelEfficiency = new(c.of(func(r *Run) float64 { return r.POP.ParallelEfficiency }))
-	c.LoadBalance = new(c.of(func(r *Run) float64 { return r.POP.LoadBalance }))
-	c.CommunicationEfficiency = new(c.of(func(r *Run) float64 { return r.POP.CommunicationEfficiency }))
+	c.MPIShare = new(c.of(func(r *PastRun) float64 { return *r.MPIShare }))
+	c.ParallelEfficiency = new(c.of(func(r *PastRun) float64 { return r.POP.ParallelEfficiency }))
+	c.LoadBalance = new(c.of(func(r *PastRun) float64 { return r.POP.LoadBalance }))
+	c.CommunicationEfficiency = new(c.of(func(r *PastRun) float64 { return r.POP.CommunicationEfficiency }))
 }
 
 // of returns a quantity over the repetitions.
-func (c *Configuration) of(value func(*Run) float64) Quantity {
+func (c *Configuration) of(value func(*PastRun) float64) RepeatedValue {
 	values := make([]float64, len(c.runs))
 	for i, r := range c.runs {
 		values[i] = value(r)
@@ -119,8 +119,8 @@ func (c *Configuration) of(value func(*Run) float64) Quantity {
 
 // median returns the run with the median wall time; of an even number, the shorter
 // of the two in the middle.
-func (c *Configuration) median() *Run {
-	sorted := slices.SortedStableFunc(slices.Values(c.runs), func(a, b *Run) int {
+func (c *Configuration) median() *PastRun {
+	sorted := slices.SortedStableFunc(slices.Values(c.runs), func(a, b *PastRun) int {
 		switch {
 		case a.WallTimeS < b.WallTimeS:
 			return -1

@@ -27,9 +27,9 @@ type Step struct {
 	SpreadKnown   bool `json:"spread_known"`
 	TimesCompared bool `json:"times_compared"` // false if the calls of a run were not timed
 
-	Changes     []Change  `json:"changes"` // the largest change of time first, then of bytes
-	Appeared    []Finding `json:"findings_appeared"`
-	Disappeared []Finding `json:"findings_disappeared"`
+	Changes     []Change       `json:"changes"` // the largest change of time first, then of bytes
+	Appeared    []NotedFinding `json:"findings_appeared"`
+	Disappeared []NotedFinding `json:"findings_disappeared"`
 
 	// Diff is the difference between the runs with the median wall times.
 	Diff *aggregate.Diff `json:"diff"`
@@ -42,19 +42,19 @@ type Step struct {
 // Side is a version in a step.
 type Side struct {
 	Version
-	Runs           []int    `json:"runs"`           // indices in History.Runs
-	Median         string   `json:"median_run"`     // directory of the run with the median wall time
-	WallTimeS      Quantity `json:"wall_time_s"`    //
-	Oversubscribed int      `json:"oversubscribed"` // number of runs whose ranks shared cores: their times are uncertain
+	Runs           []int         `json:"runs"`           // indices in History.Runs
+	Median         string        `json:"median_run"`     // directory of the run with the median wall time
+	WallTimeS      RepeatedValue `json:"wall_time_s"`    //
+	Oversubscribed int           `json:"oversubscribed"` // number of runs whose ranks shared cores: their times are uncertain
 }
 
-// Kind says what a change is of.
-type Kind string
+// ChangeKind says what a change is of.
+type ChangeKind string
 
 const (
-	OfTotal    Kind = "total"
-	OfCall     Kind = "call"
-	OfCallSite Kind = "callsite"
+	OfTotal    ChangeKind = "total"
+	OfCall     ChangeKind = "call"
+	OfCallSite ChangeKind = "callsite"
 )
 
 // Measures of a change in addition to those of aggregate.
@@ -67,15 +67,15 @@ const (
 
 // Change is a quantity that differs between two versions.
 type Change struct {
-	Of      Kind                  `json:"of"`
+	Of      ChangeKind            `json:"of"`
 	Name    string                `json:"name"`              // of the total or the call; the place of a call site, in B unless it is gone
 	Call    string                `json:"call,omitempty"`    // of a call site, without MPI_
 	Was     *aggregate.Place      `json:"moved_from"`        // place in A if the call site is on another line; otherwise null
 	Callers []aggregate.Place     `json:"callers,omitempty"` //
-	Status  aggregate.Status      `json:"status"`            // changed, new or gone
+	Status  aggregate.DiffStatus  `json:"status"`            // changed, new or gone
 	Measure aggregate.MeasureName `json:"measure"`
-	A       Quantity              `json:"a"`
-	B       Quantity              `json:"b"`
+	A       RepeatedValue         `json:"a"`
+	B       RepeatedValue         `json:"b"`
 }
 
 // Difference returns the difference of the medians.
@@ -115,7 +115,7 @@ func (c *Configuration) evolvesFrom(first *Configuration) bool {
 func sideOf(c *Configuration) Side {
 	s := Side{Version: c.Version, Runs: c.Runs, Median: c.median().Dir, WallTimeS: c.WallTimeS}
 	for _, r := range c.runs {
-		if slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Rule == oversubscribed }) {
+		if slices.ContainsFunc(r.Findings, func(f NotedFinding) bool { return f.Rule == oversubscribed }) {
 			s.Oversubscribed++
 		}
 	}
@@ -124,7 +124,7 @@ func sideOf(c *Configuration) Side {
 
 func stepOf(a, b *Configuration, compare Compare) (*Step, error) {
 	s := &Step{A: sideOf(a), B: sideOf(b), SpreadKnown: len(a.runs) > 1 && len(b.runs) > 1, TimesCompared: a.Timed && b.Timed}
-	p := &pairing{step: s, a: a, b: b}
+	p := &versionPairs{step: s, a: a, b: b}
 	s.all = slices.Concat(p.totals(), p.calls())
 	sites := p.sites()
 	rule := p.ruleOf(sites)
@@ -144,30 +144,30 @@ func stepOf(a, b *Configuration, compare Compare) (*Step, error) {
 // compareChanges sorts the largest change first: times, then bytes, messages and
 // calls. Of equal ones, call sites come first: they say most.
 func compareChanges(a, b Change) int {
-	order, kinds := []aggregate.MeasureName{Time, Bytes, Messages, Calls}, []Kind{OfCallSite, OfCall, OfTotal}
+	order, kinds := []aggregate.MeasureName{Time, Bytes, Messages, Calls}, []ChangeKind{OfCallSite, OfCall, OfTotal}
 	size := func(c Change) float64 { return max(c.Difference(), -c.Difference()) }
 	return cmp.Or(cmp.Compare(slices.Index(order, a.Measure), slices.Index(order, b.Measure)), cmp.Compare(size(b), size(a)), slices.Index(kinds, a.Of)-slices.Index(kinds, b.Of),
 		strings.Compare(a.Name, b.Name), strings.Compare(a.Call, b.Call))
 }
 
-// pairing pairs the numbers of the runs of two versions.
-type pairing struct {
+// versionPairs pairs the numbers of the runs of two versions.
+type versionPairs struct {
 	step *Step
 	a, b *Configuration
 }
 
-func (p *pairing) change(of Kind, name string, measure aggregate.MeasureName, value func(*Run) float64) Change {
+func (p *versionPairs) change(of ChangeKind, name string, measure aggregate.MeasureName, value func(*PastRun) float64) Change {
 	return Change{Of: of, Name: name, Status: aggregate.StatusChanged, Measure: measure, A: p.a.of(value), B: p.b.of(value)}
 }
 
-func (p *pairing) totals() []Change {
-	out := []Change{p.change(OfTotal, "wall time", Time, func(r *Run) float64 { return 1e9 * r.WallTimeS })}
+func (p *versionPairs) totals() []Change {
+	out := []Change{p.change(OfTotal, "wall time", Time, func(r *PastRun) float64 { return 1e9 * r.WallTimeS })}
 	if p.step.TimesCompared {
-		out = append(out, p.change(OfTotal, "in MPI", Time, (*Run).inMPINs),
-			p.change(OfTotal, "outside MPI", Time, (*Run).usefulNs))
+		out = append(out, p.change(OfTotal, "in MPI", Time, (*PastRun).inMPINs),
+			p.change(OfTotal, "outside MPI", Time, (*PastRun).usefulNs))
 	}
-	return append(out, p.change(OfTotal, "all", Bytes, func(r *Run) float64 { return float64(r.Bytes) }),
-		p.change(OfTotal, "all", Messages, func(r *Run) float64 { return float64(r.Messages) }))
+	return append(out, p.change(OfTotal, "all", Bytes, func(r *PastRun) float64 { return float64(r.Bytes) }),
+		p.change(OfTotal, "all", Messages, func(r *PastRun) float64 { return float64(r.Messages) }))
 }
 
 // amounts are the measures of a call or of a call site in one run.
@@ -183,7 +183,7 @@ func amountsOf(t *aggregate.CallTotals) amounts {
 
 // changes returns the change of each measure. of returns the amounts in a run, zeros
 // if the run has none.
-func (p *pairing) changes(head Change, of func(*Run) amounts) (out []Change) {
+func (p *versionPairs) changes(head Change, of func(*PastRun) amounts) (out []Change) {
 	for _, m := range []struct {
 		name  aggregate.MeasureName
 		value func(amounts) float64
@@ -192,7 +192,7 @@ func (p *pairing) changes(head Change, of func(*Run) amounts) (out []Change) {
 		if m.name == Time && !p.step.TimesCompared {
 			continue
 		}
-		c := p.change(head.Of, head.Name, m.name, func(r *Run) float64 { return m.value(of(r)) })
+		c := p.change(head.Of, head.Name, m.name, func(r *PastRun) float64 { return m.value(of(r)) })
 		c.Call, c.Was, c.Callers = head.Call, head.Was, head.Callers
 		out = append(out, c)
 	}
@@ -208,8 +208,8 @@ func (p *pairing) changes(head Change, of func(*Run) amounts) (out []Change) {
 	return out
 }
 
-func (p *pairing) calls() (out []Change) {
-	byName := map[*Run]map[string]amounts{}
+func (p *versionPairs) calls() (out []Change) {
+	byName := map[*PastRun]map[string]amounts{}
 	names := map[string]bool{}
 	for _, r := range slices.Concat(p.a.runs, p.b.runs) {
 		byName[r] = map[string]amounts{}
@@ -219,7 +219,7 @@ func (p *pairing) calls() (out []Change) {
 		}
 	}
 	for name := range names {
-		out = append(out, p.changes(Change{Of: OfCall, Name: name}, func(r *Run) amounts { return byName[r][name] })...)
+		out = append(out, p.changes(Change{Of: OfCall, Name: name}, func(r *PastRun) amounts { return byName[r][name] })...)
 	}
 	slices.SortStableFunc(out, func(a, b Change) int { return strings.Compare(a.Name, b.Name) })
 	return out
@@ -227,9 +227,9 @@ func (p *pairing) calls() (out []Change) {
 
 // sites returns the changes of call sites. Each run is matched with the median run
 // of B, so that a call site that moved is one in all runs.
-func (p *pairing) sites() (out []Change) {
+func (p *versionPairs) sites() (out []Change) {
 	reference := p.b.median().sites
-	heads, byKey := map[string]Change{}, map[*Run]map[string]amounts{}
+	heads, byKey := map[string]Change{}, map[*PastRun]map[string]amounts{}
 	for _, r := range slices.Concat(p.a.runs, p.b.runs) {
 		here := map[string]amounts{}
 		byKey[r] = here
@@ -250,7 +250,7 @@ func (p *pairing) sites() (out []Change) {
 		})
 	}
 	for key, head := range heads {
-		out = append(out, p.changes(head, func(r *Run) amounts { return byKey[r][key] })...)
+		out = append(out, p.changes(head, func(r *PastRun) amounts { return byKey[r][key] })...)
 	}
 	slices.SortStableFunc(out, func(a, b Change) int { return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Call, b.Call)) })
 	return out

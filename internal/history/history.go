@@ -18,7 +18,7 @@ import (
 
 // History is the result over all runs.
 type History struct {
-	Runs           []*Run          `json:"runs"`    // by program, arguments, ranks, version and start
+	Runs           []*PastRun      `json:"runs"`    // by program, arguments, ranks, version and start
 	Skipped        []Skipped       `json:"skipped"` // what could not be read
 	Configurations []Configuration `json:"configurations"`
 	Scaling        []Scaling       `json:"scaling"`
@@ -47,7 +47,7 @@ type configurationKey struct {
 	version            Version
 }
 
-func (r *Run) key() configurationKey {
+func (r *PastRun) key() configurationKey {
 	return configurationKey{r.Program, strings.Join(r.Arguments, "\x00"), r.Ranks, r.Version}
 }
 
@@ -60,7 +60,7 @@ func (h *History) Rename(program string) {
 
 // Compare compares the jobs of two runs. A History calls it for the runs with the
 // median wall time of two adjacent versions.
-type Compare func(a, b *Run) (*aggregate.Diff, error)
+type Compare func(a, b *PastRun) (*aggregate.Diff, error)
 
 // Compute sorts the runs and computes everything that needs several of them.
 func (h *History) Compute(compare Compare) error {
@@ -76,13 +76,13 @@ func (h *History) Compute(compare Compare) error {
 // sort sorts the runs. Versions are in the order of their first runs.
 func (h *History) sort() {
 	first := map[string]int64{} // program and version -> start of its first run
-	name := func(r *Run) string { return r.Program + "\x00" + r.BuildID + "\x00" + r.Library }
+	name := func(r *PastRun) string { return r.Program + "\x00" + r.BuildID + "\x00" + r.Library }
 	for _, r := range h.Runs {
 		if at, known := first[name(r)]; !known || r.Started.UnixNano() < at {
 			first[name(r)] = r.Started.UnixNano()
 		}
 	}
-	h.Runs = slices.SortedFunc(slices.Values(h.Runs), func(a, b *Run) int {
+	h.Runs = slices.SortedFunc(slices.Values(h.Runs), func(a, b *PastRun) int {
 		return cmp.Or(cmp.Compare(a.Program, b.Program), slices.Compare(a.Arguments, b.Arguments), cmp.Compare(a.Ranks, b.Ranks),
 			cmp.Compare(first[name(a)], first[name(b)]), cmp.Compare(name(a), name(b)), a.Started.Compare(b.Started),
 			cmp.Compare(a.Dir, b.Dir), cmp.Compare(a.Job, b.Job))

@@ -15,7 +15,7 @@ import (
 )
 
 // runOf reads a job.
-func runOf(t *testing.T, dir string, src profile.Source) *history.Run {
+func runOf(t *testing.T, dir string, src profile.Source) *history.PastRun {
 	t.Helper()
 	r, _, err := history.RunOf(src, aggregate.Options{})
 	if err != nil {
@@ -26,10 +26,10 @@ func runOf(t *testing.T, dir string, src profile.Source) *history.Run {
 }
 
 // computed returns the history of some runs, without comparing them by aggregate.
-func computed(t *testing.T, runs ...*history.Run) *history.History {
+func computed(t *testing.T, runs ...*history.PastRun) *history.History {
 	t.Helper()
 	h := &history.History{Runs: runs}
-	if err := h.Compute(func(a, b *history.Run) (*aggregate.Diff, error) { return nil, nil }); err != nil {
+	if err := h.Compute(func(a, b *history.PastRun) (*aggregate.Diff, error) { return nil, nil }); err != nil {
 		t.Fatal(err)
 	}
 	return h
@@ -43,7 +43,7 @@ func TestScaling(t *testing.T) {
 		{Call: "Barrier", Line: 30, Ns: 5e6, Exponent: 0}, {Call: "Allgather", Line: 40, Ns: 9e9, Exponent: -1},
 		{Call: "Scan", Line: 50, Ns: 100, Exponent: 1.37}}}
 	counts := []int{1, 4, 16, 64, 256, 1024, 4096}
-	var runs []*history.Run
+	var runs []*history.PastRun
 	for _, n := range counts {
 		runs = append(runs, runOf(t, fmt.Sprint(n), s.Job(n)))
 	}
@@ -88,7 +88,7 @@ func near(a, b float64) bool { return math.Abs(a-b) <= 1e-6*math.Abs(b) }
 // repetition changes nothing.
 func TestMedianExponent(t *testing.T) {
 	s := synth.Scaling{Name: "scale", Useful: synth.Growth{Ns: 1e9, Exponent: -1}, Sites: []synth.Growth{{Call: "Allreduce", Line: 10, Ns: 1e6, Exponent: 0.5}}}
-	var runs []*history.Run
+	var runs []*history.PastRun
 	for _, n := range []int{2, 8, 32} {
 		for i, slower := range []float64{1, 1, 7} {
 			one := s
@@ -121,7 +121,7 @@ type version struct {
 	start int64
 }
 
-func (v version) runs(t *testing.T, n int, random *rand.Rand) (out []*history.Run) {
+func (v version) runs(t *testing.T, n int, random *rand.Rand) (out []*history.PastRun) {
 	t.Helper()
 	vary := func(ns float64) float64 { return ns * math.Exp(v.noise*random.NormFloat64()) }
 	for i := range n {
@@ -207,7 +207,7 @@ func TestSingleRuns(t *testing.T) {
 		t.Error("the spread of one run is known")
 	}
 	if i := slices.IndexFunc(s.Changes, func(c history.Change) bool { return c.Name == "step app.c:11" }); i < 0 ||
-		s.Changes[i].A != (history.Quantity{Runs: 1, Median: 4e8, Min: 4e8, Max: 4e8}) || s.Changes[i].B != (history.Quantity{Runs: 2, Median: 8e8, Min: 8e8, Max: 8e8}) {
+		s.Changes[i].A != (history.RepeatedValue{Runs: 1, Median: 4e8, Min: 4e8, Max: 4e8}) || s.Changes[i].B != (history.RepeatedValue{Runs: 2, Median: 8e8, Min: 8e8, Max: 8e8}) {
 		t.Errorf("%+v", s.Changes)
 	}
 }
@@ -255,9 +255,9 @@ func TestFindings(t *testing.T) {
 		a := version{"aa", sites(3, -1, 0), 0.01, 0}.runs(t, 3, random)
 		b := version{"bb", sites(3, 1, test.slower), 0.01, int64(time.Hour)}.runs(t, 3, random)
 		for i := range 3 {
-			for r, has := range map[*history.Run]bool{a[i]: test.a[i], b[i]: test.b[i]} {
+			for r, has := range map[*history.PastRun]bool{a[i]: test.a[i], b[i]: test.b[i]} {
 				if has {
-					r.Findings = append(r.Findings, history.Finding{Rule: test.rule, OfTime: test.ofTime})
+					r.Findings = append(r.Findings, history.NotedFinding{Rule: test.rule, OfTime: test.ofTime})
 				}
 			}
 		}
@@ -287,7 +287,7 @@ func TestUnfinished(t *testing.T) {
 // and that programs with one name are versions of each other.
 func TestVersions(t *testing.T) {
 	random := rand.New(rand.NewPCG(13, 14))
-	var runs []*history.Run
+	var runs []*history.PastRun
 	for i, id := range []string{"cc", "aa", "bb", "cc", "aa"} {
 		v := version{id, sites(3, -1, 0), 0, int64(i) * int64(time.Hour)}
 		r := v.runs(t, 1, random)[0]

@@ -35,8 +35,8 @@ type rule struct {
 	leastNs     float64 // smallest change of time
 }
 
-func (p *pairing) ruleOf(sites []Change) *rule {
-	total := max(p.a.of((*Run).totalNs).Median, p.b.of((*Run).totalNs).Median)
+func (p *versionPairs) ruleOf(sites []Change) *rule {
+	total := max(p.a.of((*PastRun).totalNs).Median, p.b.of((*PastRun).totalNs).Median)
 	r := &rule{spreadKnown: p.step.SpreadKnown, times: 2, leastNs: MinShare * total}
 	if min(len(p.a.runs), len(p.b.runs)) < 3 {
 		r.times = 4
@@ -54,7 +54,7 @@ func (p *pairing) ruleOf(sites []Change) *rule {
 }
 
 // relativeSpread returns the spread as a share of the median; 0 if the median is 0.
-func (q Quantity) relativeSpread() float64 {
+func (q RepeatedValue) relativeSpread() float64 {
 	if q.Median == 0 {
 		return 0
 	}
@@ -81,7 +81,7 @@ func (r *rule) changed(c *Change) bool {
 
 // spread returns the spread of one side of a change. That of a time is at least the
 // typical one; bytes, messages and calls do not vary with the machine.
-func (r *rule) spread(c *Change, q Quantity) float64 {
+func (r *rule) spread(c *Change, q RepeatedValue) float64 {
 	own := q.Max - q.Min
 	if c.Measure != Time {
 		return own
@@ -99,18 +99,18 @@ const oversubscribed = "oversubscribed"
 // turn noise into a change.
 func (s *Step) compareFindings(a, b *Configuration) {
 	timeChanged := slices.ContainsFunc(s.Changes, func(c Change) bool { return c.Measure == Time })
-	counts := func(f *Finding) bool { return f.Rule != oversubscribed && (!f.OfTime || timeChanged) }
+	counts := func(f *NotedFinding) bool { return f.Rule != oversubscribed && (!f.OfTime || timeChanged) }
 	s.Appeared, s.Disappeared = b.findingsNotIn(a, counts), a.findingsNotIn(b, counts)
 }
 
 // findingsNotIn returns the findings that all runs of c have and no run of o.
-func (c *Configuration) findingsNotIn(o *Configuration, counts func(*Finding) bool) []Finding {
-	out := []Finding{}
+func (c *Configuration) findingsNotIn(o *Configuration, counts func(*NotedFinding) bool) []NotedFinding {
+	out := []NotedFinding{}
 	for _, f := range c.median().Findings {
-		has := func(r *Run) bool {
-			return slices.ContainsFunc(r.Findings, func(g Finding) bool { return g.Rule == f.Rule })
+		has := func(r *PastRun) bool {
+			return slices.ContainsFunc(r.Findings, func(g NotedFinding) bool { return g.Rule == f.Rule })
 		}
-		lacks := func(r *Run) bool { return !has(r) }
+		lacks := func(r *PastRun) bool { return !has(r) }
 		if counts(&f) && !slices.ContainsFunc(c.runs, lacks) && !slices.ContainsFunc(o.runs, has) {
 			out = append(out, f)
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Run is a job of a recorded run.
-type Run struct {
+// PastRun is a job of a recorded run.
+type PastRun struct {
 	Dir       string   `json:"run"`
 	Job       int      `json:"job"`  // its number in the run, from 1
 	Jobs      int      `json:"jobs"` // number of jobs of the run
@@ -27,7 +27,7 @@ type Run struct {
 	POP       *aggregate.POP `json:"pop"`        // as in a Summary
 	Bytes     uint64         `json:"bytes"`      // sent; each message once
 	Messages  uint64         `json:"messages"`
-	Findings  []Finding      `json:"findings"`
+	Findings  []NotedFinding `json:"findings"`
 
 	Complete bool     `json:"complete"`
 	Problems []string `json:"problems"` // why the record is not complete
@@ -39,8 +39,8 @@ type Run struct {
 	sites []aggregate.CallSite
 }
 
-// Finding is a finding of package findings.
-type Finding struct {
+// NotedFinding is a finding of package findings.
+type NotedFinding struct {
 	Rule      string  `json:"rule"`
 	Share     float64 `json:"share"`
 	OfTime    bool    `json:"of_time"` // whether it is about time
@@ -54,15 +54,15 @@ type Finding struct {
 // the most time. A call site that takes 1 % of the time is always among them.
 const mostSites = 300
 
-// Reader is a profile.Source that also notes the version of the program.
-type Reader struct {
+// VersionReader is a profile.Source that also notes the version of the program.
+type VersionReader struct {
 	profile.Source
 	buildID string
 	rank    int
 }
 
 // Each implements profile.Source.
-func (r *Reader) Each(f func(*profile.Profile) error) error {
+func (r *VersionReader) Each(f func(*profile.Profile) error) error {
 	return r.Source.Each(func(p *profile.Profile) error {
 		if id := buildIDOf(p); id != "" && (r.buildID == "" || p.Rank < r.rank) {
 			r.buildID, r.rank = id, p.Rank
@@ -86,15 +86,15 @@ func buildIDOf(p *profile.Profile) string {
 }
 
 // RunOf reads a job.
-func RunOf(src profile.Source, o aggregate.Options) (*Run, *aggregate.Summary, error) {
-	in := &Reader{Source: src}
+func RunOf(src profile.Source, o aggregate.Options) (*PastRun, *aggregate.Summary, error) {
+	in := &VersionReader{Source: src}
 	job, err := aggregate.Of(in, o)
 	if err != nil {
 		return nil, nil, err
 	}
 	s := job.Summary()
-	r := &Run{Job: 1, Jobs: 1, Program: s.Program, Arguments: []string{}, Ranks: s.RanksExpected, Version: Version{in.buildID, profile.LibraryName(s.Library)},
-		Started: s.Started, Timing: s.Timing, WallTimeS: s.WallTimeS, MPITimeS: s.MPITimeS, POP: s.POP, Findings: []Finding{},
+	r := &PastRun{Job: 1, Jobs: 1, Program: s.Program, Arguments: []string{}, Ranks: s.RanksExpected, Version: Version{in.buildID, profile.LibraryName(s.Library)},
+		Started: s.Started, Timing: s.Timing, WallTimeS: s.WallTimeS, MPITimeS: s.MPITimeS, POP: s.POP, Findings: []NotedFinding{},
 		Complete: len(s.Problems) == 0, Problems: append([]string{}, s.Problems...),
 		Compared: s.RanksFinalized == s.RanksExpected}
 	if len(s.Command) > 1 {
@@ -130,7 +130,7 @@ func sitesOf(s *aggregate.Summary) (out []aggregate.CallSite) {
 }
 
 // totalNs returns ranks × run time; 0 if that is not known.
-func (r *Run) totalNs() float64 {
+func (r *PastRun) totalNs() float64 {
 	if r.POP == nil {
 		return 0
 	}
@@ -138,7 +138,7 @@ func (r *Run) totalNs() float64 {
 }
 
 // inMPINs returns the part of the ranks' own time that was spent in MPI.
-func (r *Run) inMPINs() (sum float64) {
+func (r *PastRun) inMPINs() (sum float64) {
 	for i := range r.calls {
 		sum += float64(r.calls[i].OwnNs)
 	}
@@ -146,7 +146,7 @@ func (r *Run) inMPINs() (sum float64) {
 }
 
 // usefulNs returns the time of all ranks outside MPI; 0 if that is not known.
-func (r *Run) usefulNs() float64 {
+func (r *PastRun) usefulNs() float64 {
 	if r.POP == nil {
 		return 0
 	}

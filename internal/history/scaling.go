@@ -90,7 +90,7 @@ func scalingOf(all []Configuration) []Scaling {
 func pointsOf(group []*Configuration) (out []Point) {
 	for _, c := range group {
 		p := Point{Ranks: c.Ranks, Runs: len(c.runs), WallTimeS: c.WallTimeS.Median, ParallelEfficiency: c.ParallelEfficiency.Median,
-			LoadBalance: c.LoadBalance.Median, CommunicationEfficiency: c.CommunicationEfficiency.Median, UsefulNs: c.of((*Run).usefulNs).Median}
+			LoadBalance: c.LoadBalance.Median, CommunicationEfficiency: c.CommunicationEfficiency.Median, UsefulNs: c.of((*PastRun).usefulNs).Median}
 		if p.UsefulNs > 0 {
 			first := p.UsefulNs
 			if len(out) > 0 {
@@ -109,7 +109,7 @@ func pointsOf(group []*Configuration) (out []Point) {
 func outsideMPI(group []*Configuration) *Growth {
 	g := &Growth{Label: "outside MPI"}
 	for _, c := range group {
-		g.add(c, (*Run).usefulNs)
+		g.add(c, (*PastRun).usefulNs)
 	}
 	if !g.fit() {
 		return nil
@@ -125,7 +125,7 @@ func growthOf(group []*Configuration) []Growth {
 	for key, site := range found {
 		g := Growth{Label: site.Label, Call: site.Call, Callers: site.Callers}
 		for _, c := range group {
-			g.add(c, func(r *Run) float64 { return times[r][key] })
+			g.add(c, func(r *PastRun) float64 { return times[r][key] })
 		}
 		if g.fit() {
 			out = append(out, g)
@@ -139,8 +139,8 @@ func growthOf(group []*Configuration) []Growth {
 
 // sitesOfGroup returns the call sites of all runs by key, and their times in ns in
 // each run.
-func sitesOfGroup(group []*Configuration) (found map[string]*aggregate.CallSite, times map[*Run]map[string]float64) {
-	found, times = map[string]*aggregate.CallSite{}, map[*Run]map[string]float64{}
+func sitesOfGroup(group []*Configuration) (found map[string]*aggregate.CallSite, times map[*PastRun]map[string]float64) {
+	found, times = map[string]*aggregate.CallSite{}, map[*PastRun]map[string]float64{}
 	for _, c := range group {
 		for _, r := range c.runs {
 			times[r] = map[string]float64{}
@@ -156,10 +156,10 @@ func sitesOfGroup(group []*Configuration) (found map[string]*aggregate.CallSite,
 
 // add adds the median time per rank of a configuration, and the share of that time.
 // Configurations must be added in the order of their ranks.
-func (g *Growth) add(c *Configuration, ns func(*Run) float64) {
+func (g *Growth) add(c *Configuration, ns func(*PastRun) float64) {
 	g.Share = 0
 	time := c.of(ns).Median
-	if total := c.of((*Run).totalNs).Median; total > 0 {
+	if total := c.of((*PastRun).totalNs).Median; total > 0 {
 		g.Share = time / total
 	}
 	if time > 0 {

@@ -220,7 +220,7 @@ func (c *Command) searchProgram(start int) {
 // section parses one `OPTIONS program ARGS` of a launcher's command line.
 type section struct {
 	words     []string // that hold the section
-	options   *options
+	options   *optionArity
 	at        int    // index of the next word to read; after parse, of the program
 	dir, path string // as in Invocation
 	valueAt   int    // index of the word with the value of the option that was read last
@@ -325,7 +325,7 @@ func (s *section) lookup(name string, attached bool) (string, int) {
 
 // complete returns the long option that prefix abbreviates. It returns "" if
 // none or several have this prefix.
-func (o *options) complete(prefix string) string {
+func (o *optionArity) complete(prefix string) string {
 	found := ""
 	for name := range o.arity {
 		if len(name) > 1 && strings.HasPrefix(name, prefix) {

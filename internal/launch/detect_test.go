@@ -78,7 +78,7 @@ func TestInspectOthers(t *testing.T) {
 	fakeMPI := plainProgram + "int PMPI_Init(void) { return 0; }\n"
 	for _, test := range []struct {
 		name, path string
-		want       Kind
+		want       ProgramKind
 		advice     string
 	}{
 		{"script", script, Script, "--mpi"},

@@ -43,7 +43,7 @@ func (l *Launcher) flavours() []rundir.Flavour {
 }
 
 // options returns the launcher's table of options, nil for an unknown launcher.
-func (l *Launcher) options() *options {
+func (l *Launcher) options() *optionArity {
 	switch l.System {
 	case OpenMPILauncher:
 		return openMPIOptions

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// options lists how many arguments each option of a launcher takes. Names are
+// optionArity lists how many arguments each option of a launcher takes. Names are
 // without dashes. The tables need not be complete: section.unknown guesses the
-// options that newer versions of a launcher add.
-type options struct {
+// optionArity that newer versions of a launcher add.
+type optionArity struct {
 	arity map[string]int
 	// long is true for the syntax of getopt_long: one dash starts single
 	// letters, two dashes start a name that may be abbreviated. If long is
@@ -27,8 +27,8 @@ type options struct {
 	config string
 }
 
-func newOptions(long bool, byArity ...string) *options {
-	o := &options{arity: map[string]int{}, long: long}
+func newOptions(long bool, byArity ...string) *optionArity {
+	o := &optionArity{arity: map[string]int{}, long: long}
 	for n, names := range byArity {
 		for _, name := range strings.Fields(names) {
 			o.arity[name] = n
@@ -41,7 +41,7 @@ func newOptions(long bool, byArity ...string) *options {
 // (prterun).
 var openMPIOptions = openMPI()
 
-func openMPI() *options {
+func openMPI() *optionArity {
 	o := newOptions(false, `
 		allow-run-as-root bind-to-core bind-to-socket bycore bynode byslot
 		continuous d debug debug-daemons debug-daemons-file debug-devel
@@ -76,7 +76,7 @@ func openMPI() *options {
 
 // arguments returns how many of the words behind an option are its arguments.
 // value is the one attached by "=", or the next word.
-func (o *options) arguments(name string, arity int, value string, attached bool) int {
+func (o *optionArity) arguments(name string, arity int, value string, attached bool) int {
 	switch {
 	case slices.Contains(o.pair, name):
 		if strings.Contains(value, "=") {
@@ -100,7 +100,7 @@ func (o *options) arguments(name string, arity int, value string, attached bool)
 // Intel MPI's and MVAPICH's.
 var hydraOptions = hydra()
 
-func hydra() *options {
+func hydra() *optionArity {
 	o := newOptions(false, `
 		aps cleanup dac debug disable-auto-cleanup
 		disable-hostname-propagation disable-x enable-auto-cleanup enable-x
@@ -133,7 +133,7 @@ func hydra() *options {
 // the letter directly, so an option with one is listed as taking none.
 var slurmOptions = slurm()
 
-func slurm() *options {
+func slurm() *optionArity {
 	o := newOptions(true, `
 		bcast compress contiguous disable-status E exact exclusive external
 		H help hold I immediate interactive K k kill-on-bad-exit l label
@@ -164,7 +164,7 @@ func slurm() *options {
 // fluxOptions are the options of `flux run` and `flux submit`.
 var fluxOptions = flux()
 
-func flux() *options {
+func flux() *optionArity {
 	o := newOptions(true, `
 		debug-emulate dry-run exclusive h help l label-io list-plugins quiet u
 		unbuffered v verbose x watch progress jps wait`, `

@@ -25,25 +25,25 @@ import (
 	"github.com/mpitrace/mpitrace/internal/rundir"
 )
 
-// Kind describes whether a program can be recorded by a preloaded library, or
+// ProgramKind describes whether a program can be recorded by a preloaded library, or
 // why not.
-type Kind uint8
+type ProgramKind uint8
 
 const (
-	UsesMPI    Kind = iota // linked to an MPI's shared library: can be recorded
-	NoMPI                  // dynamic, not linked to MPI; it may load an MPI or start a program that uses one
-	Script                 // not an ELF file; an interpreter runs it
-	MissingMPI             // linked to an MPI library that the loader does not find
-	StaticMPI              // dynamic, but the MPI library is linked statically
-	Static                 // linked statically: nothing can be preloaded
-	Privileged             // runs with other privileges than its user's: the loader preloads nothing
-	Unreadable             // may be run, but not read (mode 711): it is not known what it is
+	UsesMPI    ProgramKind = iota // linked to an MPI's shared library: can be recorded
+	NoMPI                         // dynamic, not linked to MPI; it may load an MPI or start a program that uses one
+	Script                        // not an ELF file; an interpreter runs it
+	MissingMPI                    // linked to an MPI library that the loader does not find
+	StaticMPI                     // dynamic, but the MPI library is linked statically
+	Static                        // linked statically: nothing can be preloaded
+	Privileged                    // runs with other privileges than its user's: the loader preloads nothing
+	Unreadable                    // may be run, but not read (mode 711): it is not known what it is
 )
 
 // Program is an executable file and the MPI it uses.
 type Program struct {
 	Path    string
-	Kind    Kind
+	Kind    ProgramKind
 	Library string         // path of the MPI's shared library, symbolic links resolved
 	Flavour rundir.Flavour // of Library
 	Soname  string         // name under which the program needs Library; for MissingMPI, the name that is not found
@@ -52,7 +52,7 @@ type Program struct {
 // ProgramError reports why a program cannot be recorded, and what to do.
 type ProgramError struct {
 	Path   string
-	Kind   Kind
+	Kind   ProgramKind
 	Soname string // name of the missing library
 }
 
@@ -93,7 +93,7 @@ func (p *Program) unreachable() bool {
 
 // mayUseAnyMPI reports whether it is not known which MPI such a program uses: it
 // may open one, or start a program that uses one.
-func (k Kind) mayUseAnyMPI() bool { return k == Script || k == NoMPI || k == Unreadable }
+func (k ProgramKind) mayUseAnyMPI() bool { return k == Script || k == NoMPI || k == Unreadable }
 
 // Inspect inspects an executable file without running it. The program's loader
 // lists the libraries that it would load, in the environment of this process.

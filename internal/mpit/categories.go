@@ -11,7 +11,7 @@ import (
 // printCategories draws categories as trees, each below those that it is in.
 // With a width what does not fit is cut.
 func printCategories(w io.Writer, all []Category, width int) {
-	t := tree{w: w, width: width, of: map[int]*Category{}, drawn: map[int]bool{}}
+	t := categoryTree{w: w, width: width, of: map[int]*Category{}, drawn: map[int]bool{}}
 	child := map[int]bool{}
 	for i := range all {
 		t.of[all[i].Index] = &all[i]
@@ -33,7 +33,7 @@ func printCategories(w io.Writer, all []Category, width int) {
 	}
 }
 
-type tree struct {
+type categoryTree struct {
 	w     io.Writer
 	width int
 	of    map[int]*Category
@@ -42,7 +42,7 @@ type tree struct {
 
 // draw prints a category, and below it those that it holds. Each is drawn once:
 // a library may have cycles.
-func (t *tree) draw(c *Category, first, others string) {
+func (t *categoryTree) draw(c *Category, first, others string) {
 	t.drawn[c.Index] = true
 	text := first + oneLine(c.Name)
 	if counts := countsOf(c); counts != "" {

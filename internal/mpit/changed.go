@@ -16,8 +16,8 @@ import (
 	"github.com/mpitrace/mpitrace/interpose"
 )
 
-// Change is a control variable whose value is not its default.
-type Change struct {
+// ChangedCVar is a control variable whose value is not its default.
+type ChangedCVar struct {
 	Name    string `json:"name"`
 	Value   string `json:"value"`
 	Default string `json:"default"` // empty if the variable does not exist by default
@@ -25,9 +25,9 @@ type Change struct {
 
 // keptChanges is a cached answer, with everything that it depends on.
 type keptChanges struct {
-	Environment string    `json:"environment"` // hash of the environment variables that set cvars
-	Files       []keyFile `json:"files"`
-	Changes     []Change  `json:"changes"`
+	Environment string        `json:"environment"` // hash of the environment variables that set cvars
+	Files       []keyFile     `json:"files"`
+	Changes     []ChangedCVar `json:"changes"`
 }
 
 // keyFile is the state of a parameter file. Size is -1 if the file did not
@@ -50,7 +50,7 @@ func keyFileOf(path string) keyFile {
 // that is started here, because of the environment or of Open MPI's parameter
 // files. It caches the latest answer and uses it while these stay the same,
 // because Open MPI takes a third of a second to answer.
-func ChangedHere(ctx context.Context, o interpose.BuildOptions) ([]Change, error) {
+func ChangedHere(ctx context.Context, o interpose.BuildOptions) ([]ChangedCVar, error) {
 	lister, err := interpose.BuildLister(ctx, o)
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func ChangedHere(ctx context.Context, o interpose.BuildOptions) ([]Change, error
 	if kept, ok := readKept(path); ok && kept.Environment == environment {
 		return kept.Changes, nil
 	}
-	var defaults, here *List
+	var defaults, here *Catalogue
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
 		defaults, err = Defaults(ctx, o)
@@ -72,9 +72,9 @@ func ChangedHere(ctx context.Context, o interpose.BuildOptions) ([]Change, error
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	kept := keptChanges{Environment: environment, Files: parameterFiles(here), Changes: []Change{}}
+	kept := keptChanges{Environment: environment, Files: parameterFiles(here), Changes: []ChangedCVar{}}
 	for _, v := range Changed(here, defaults) {
-		kept.Changes = append(kept.Changes, Change{v.Name, strings.Join(v.Values, ","), strings.Join(v.Default, ",")})
+		kept.Changes = append(kept.Changes, ChangedCVar{v.Name, strings.Join(v.Values, ","), strings.Join(v.Default, ",")})
 	}
 	text, err := json.Marshal(kept)
 	if err == nil {
@@ -111,7 +111,7 @@ func environmentKey(env []string) string {
 
 // parameterFiles returns the parameter files that Open MPI reads, as its
 // variables name them.
-func parameterFiles(l *List) []keyFile {
+func parameterFiles(l *Catalogue) []keyFile {
 	files := []keyFile{}
 	for _, name := range []string{"mca_base_param_files", "mca_base_override_param_file"} {
 		v, err := l.CVar(name)

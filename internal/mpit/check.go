@@ -10,7 +10,7 @@ import (
 
 // CVar returns the control variable with this name. If there is none, the error
 // suggests similar names.
-func (l *List) CVar(name string) (*CVar, error) {
+func (l *Catalogue) CVar(name string) (*CVar, error) {
 	for i := range l.CVars {
 		if l.CVars[i].Name == name {
 			return &l.CVars[i], nil

@@ -8,7 +8,7 @@ import (
 )
 
 func cvar(typ string, with func(*CVar)) *CVar {
-	v := &CVar{Variable: Variable{Name: "v", Type: typ, Count: 1, Binding: "none"}, Scope: "all"}
+	v := &CVar{VariableInfo: VariableInfo{Name: "v", Type: typ, Count: 1, Binding: "none"}, Scope: "all"}
 	if with != nil {
 		with(v)
 	}
@@ -85,9 +85,9 @@ func TestCheck(t *testing.T) {
 }
 
 func TestCVar(t *testing.T) {
-	l := &List{}
+	l := &Catalogue{}
 	for _, name := range []string{"btl_tcp_eager_limit", "btl_self_eager_limit", "btl_tcp_links", "MPIR_CVAR_BCAST_MIN_PROCS", "x"} {
-		l.CVars = append(l.CVars, CVar{Variable: Variable{Name: name}})
+		l.CVars = append(l.CVars, CVar{VariableInfo: VariableInfo{Name: name}})
 	}
 	for _, test := range []struct{ name, want string }{
 		{"btl_tcp_eager_limt", "named btl_tcp_eager_limt: is it btl_tcp_eager_limit?"},
@@ -149,7 +149,7 @@ func TestPattern(t *testing.T) {
 
 func TestSelect(t *testing.T) {
 	l := parsed(t, sample)
-	names := func(l *List) (all []string) {
+	names := func(l *Catalogue) (all []string) {
 		for _, v := range l.CVars {
 			all = append(all, v.Name)
 		}
@@ -189,7 +189,7 @@ func TestSelect(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, above := l.Select(Selection{p, test.upTo, AllKinds})
+		got, above := l.Select(EntrySelection{p, test.upTo, AllKinds})
 		if strings.Join(names(got), " ") != test.want || above != test.above {
 			t.Errorf("%s: got %q and parents %+v; want %q and %+v", test.name, names(got), above, test.want, test.above)
 		}

@@ -24,7 +24,7 @@ import (
 // directory, or the library never sets them and they hold whatever was in
 // memory. They are marked Unsteady and have no Values. Defaults finds them by
 // asking the library several times in different environments.
-func Defaults(ctx context.Context, o interpose.BuildOptions) (*List, error) {
+func Defaults(ctx context.Context, o interpose.BuildOptions) (*Catalogue, error) {
 	lister, err := interpose.BuildLister(ctx, o)
 	if err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func mark(text []byte, unsteady map[string]bool) []byte {
 // Changed returns the cvars of l that differ from their defaults, with Default
 // set, in the order of l. It leaves out those whose value or default is
 // unknown.
-func Changed(l, defaults *List) []CVar {
+func Changed(l, defaults *Catalogue) []CVar {
 	known := map[string]*CVar{}
 	for i := range defaults.CVars {
 		known[defaults.CVars[i].Name] = &defaults.CVars[i]

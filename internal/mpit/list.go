@@ -10,22 +10,22 @@ import (
 	"strings"
 )
 
-// List is everything that a library offers. Texts are as the library gives them
+// Catalogue is everything that a library offers. Texts are as the library gives them
 // and need not be UTF-8.
-type List struct {
-	Library    string     `json:"library"`  // the text of MPI_Get_library_version
-	Standard   string     `json:"standard"` // version of the Standard in mpi.h, "3.1"
-	CVars      []CVar     `json:"cvars"`
-	PVars      []PVar     `json:"pvars"`
-	Categories []Category `json:"categories"`
-	Enums      []Enum     `json:"enums"`
-	Events     []Event    `json:"events"`
-	Sources    []Source   `json:"sources"`
-	Errors     []Error    `json:"errors"` // queries that failed
+type Catalogue struct {
+	Library    string          `json:"library"`  // the text of MPI_Get_library_version
+	Standard   string          `json:"standard"` // version of the Standard in mpi.h, "3.1"
+	CVars      []CVar          `json:"cvars"`
+	PVars      []PVar          `json:"pvars"`
+	Categories []Category      `json:"categories"`
+	Enums      []Enum          `json:"enums"`
+	Events     []EventType     `json:"events"`
+	Sources    []ClockedSource `json:"sources"`
+	Errors     []Error         `json:"errors"` // queries that failed
 }
 
-// Variable has the fields that control and performance variables share.
-type Variable struct {
+// VariableInfo has the fields that control and performance variables share.
+type VariableInfo struct {
 	Index       int       `json:"index"` // index in MPI_T; may differ between processes
 	Name        string    `json:"name"`
 	Verbosity   Verbosity `json:"verbosity"`
@@ -43,7 +43,7 @@ type Variable struct {
 
 // CVar is a control variable.
 type CVar struct {
-	Variable
+	VariableInfo
 	Scope string `json:"scope"` // "constant", "readonly", "local", "group", "group-eq", "all", "all-eq"
 	// Default is set by Changed. It is nil if the variable does not exist by
 	// default.
@@ -53,7 +53,7 @@ type CVar struct {
 
 // PVar is a performance variable.
 type PVar struct {
-	Variable
+	VariableInfo
 	Class      string `json:"class"` // "counter", "highwatermark"
 	Readonly   bool   `json:"readonly"`
 	Continuous bool   `json:"continuous"`
@@ -84,8 +84,8 @@ type Item struct {
 	Name  string `json:"name"`
 }
 
-// Event is a type of event for which a tool can register a callback.
-type Event struct {
+// EventType is a type of event for which a tool can register a callback.
+type EventType struct {
 	Index       int       `json:"index"`
 	Name        string    `json:"name"`
 	Verbosity   Verbosity `json:"verbosity"`
@@ -96,8 +96,8 @@ type Event struct {
 	Categories  []string  `json:"categories"`
 }
 
-// Source is a source of events, with its clock.
-type Source struct {
+// ClockedSource is a source of events, with its clock.
+type ClockedSource struct {
 	Index          int    `json:"index"`
 	Name           string `json:"name"`
 	Order          string `json:"order"` // "ordered", "unordered"
@@ -125,7 +125,7 @@ func (e Error) String() string {
 
 // Value returns the value as text, with commas between elements. ok is false if
 // it cannot be read.
-func (v *Variable) Value() (value string, ok bool) {
+func (v *VariableInfo) Value() (value string, ok bool) {
 	return strings.Join(v.Values, ","), v.Values != nil
 }
 

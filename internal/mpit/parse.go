@@ -9,19 +9,19 @@ import (
 	"strings"
 )
 
-// entry is one line of the lister's output (see interpose/mpit/line.h).
-type entry struct {
+// listerLine is one line of the lister's output (see interpose/mpit/line.h).
+type listerLine struct {
 	kind   string
 	fields url.Values
 	err    error // the first value that is not what it must be
 }
 
-func parseEntry(line string) (*entry, error) {
+func parseEntry(line string) (*listerLine, error) {
 	words := strings.Fields(line)
 	if len(words) == 0 {
 		return nil, fmt.Errorf("an empty line")
 	}
-	e := &entry{kind: words[0], fields: url.Values{}}
+	e := &listerLine{kind: words[0], fields: url.Values{}}
 	for _, word := range words[1:] {
 		key, escaped, ok := strings.Cut(word, "=")
 		if !ok {
@@ -37,20 +37,20 @@ func parseEntry(line string) (*entry, error) {
 }
 
 // text returns the value of a key, or "".
-func (e *entry) text(key string) string { return e.fields.Get(key) }
+func (e *listerLine) text(key string) string { return e.fields.Get(key) }
 
 // texts returns all values of a key.
-func (e *entry) texts(key string) []string { return e.fields[key] }
+func (e *listerLine) texts(key string) []string { return e.fields[key] }
 
 // number returns the value of a key, or otherwise if the key is missing.
-func (e *entry) number(key string, otherwise int) int {
+func (e *listerLine) number(key string, otherwise int) int {
 	if n := e.numbers(key); len(n) > 0 {
 		return n[0]
 	}
 	return otherwise
 }
 
-func (e *entry) numbers(key string) []int {
+func (e *listerLine) numbers(key string) []int {
 	var all []int
 	for _, text := range e.texts(key) {
 		n, err := strconv.Atoi(text)
@@ -62,7 +62,7 @@ func (e *entry) numbers(key string) []int {
 	return all
 }
 
-func (e *entry) fail(format string, args ...any) {
+func (e *listerLine) fail(format string, args ...any) {
 	if e.err == nil {
 		e.err = fmt.Errorf(format, args...)
 	}
@@ -71,7 +71,7 @@ func (e *entry) fail(format string, args ...any) {
 // reader builds a List from entries. Enumerations come before the variables
 // that use them. Categories name their members by index.
 type reader struct {
-	list    *List
+	list    *Catalogue
 	enums   map[string]int // Enum.ID, by the library's id
 	members []members      // of each of list.Categories
 }
@@ -80,9 +80,9 @@ type members struct{ cvars, pvars, events []int }
 
 // Parse parses the output of interpose/mpit. A list without its last line is an
 // error.
-func Parse(text []byte) (*List, error) {
-	r := reader{enums: map[string]int{}, list: &List{CVars: []CVar{}, PVars: []PVar{}, Categories: []Category{},
-		Enums: []Enum{}, Events: []Event{}, Sources: []Source{}, Errors: []Error{}}} // in JSON empty lists instead of null
+func Parse(text []byte) (*Catalogue, error) {
+	r := reader{enums: map[string]int{}, list: &Catalogue{CVars: []CVar{}, PVars: []PVar{}, Categories: []Category{},
+		Enums: []Enum{}, Events: []EventType{}, Sources: []ClockedSource{}, Errors: []Error{}}} // in JSON empty lists instead of null
 	ended := false
 	n := 0
 	for line := range bytes.Lines(text) {
@@ -112,7 +112,7 @@ func Parse(text []byte) (*List, error) {
 	return r.list, nil
 }
 
-func (r *reader) add(e *entry) {
+func (r *reader) add(e *listerLine) {
 	l := r.list
 	switch e.kind {
 	case "library":
@@ -120,19 +120,19 @@ func (r *reader) add(e *entry) {
 	case "enum":
 		r.addEnum(e)
 	case "cvar":
-		l.CVars = append(l.CVars, CVar{Variable: r.variable(e), Scope: e.text("scope"), Unsteady: e.text("unsteady") != ""})
+		l.CVars = append(l.CVars, CVar{VariableInfo: r.variable(e), Scope: e.text("scope"), Unsteady: e.text("unsteady") != ""})
 	case "pvar":
-		l.PVars = append(l.PVars, PVar{Variable: r.variable(e), Class: e.text("class"),
+		l.PVars = append(l.PVars, PVar{VariableInfo: r.variable(e), Class: e.text("class"),
 			Readonly: isSet(e, "readonly"), Continuous: isSet(e, "continuous"), Atomic: isSet(e, "atomic")})
 	case "category":
 		r.members = append(r.members, members{e.numbers("cvar"), e.numbers("pvar"), e.numbers("event")})
 		l.Categories = append(l.Categories, Category{Name: e.text("name"), Description: e.text("about"),
 			Categories: e.numbers("category"), Index: e.number("index", -1)})
 	case "event":
-		l.Events = append(l.Events, Event{Name: e.text("name"), Verbosity: verbosityOf(e), Binding: e.text("bind"),
+		l.Events = append(l.Events, EventType{Name: e.text("name"), Verbosity: verbosityOf(e), Binding: e.text("bind"),
 			Elements: e.texts("type"), Description: e.text("about"), Index: e.number("index", -1), EnumID: r.enumID(e)})
 	case "source":
-		l.Sources = append(l.Sources, Source{Name: e.text("name"), Order: e.text("order"), Description: e.text("about"),
+		l.Sources = append(l.Sources, ClockedSource{Name: e.text("name"), Order: e.text("order"), Description: e.text("about"),
 			Index: e.number("index", -1), TicksPerSecond: int64(e.number("ticks_per_second", 0)), MaxTicks: int64(e.number("max_ticks", 0))})
 	case "error":
 		l.Errors = append(l.Errors, Error{Kind: e.text("kind"), Call: e.text("call"), Reason: e.text("reason"),
@@ -143,26 +143,26 @@ func (r *reader) add(e *entry) {
 }
 
 // isSet parses a flag, which is an int in MPI_T.
-func isSet(e *entry, key string) bool { return e.text(key) != "" && e.text(key) != "0" }
+func isSet(e *listerLine, key string) bool { return e.text(key) != "" && e.text(key) != "0" }
 
-func (r *reader) variable(e *entry) Variable {
-	return Variable{Name: e.text("name"), Description: e.text("about"), Type: e.text("type"), Binding: e.text("bind"), Values: e.texts("value"),
+func (r *reader) variable(e *listerLine) VariableInfo {
+	return VariableInfo{Name: e.text("name"), Description: e.text("about"), Type: e.text("type"), Binding: e.text("bind"), Values: e.texts("value"),
 		Verbosity: verbosityOf(e), Index: e.number("index", -1), Count: e.number("count", -1), EnumID: r.enumID(e)}
 }
 
 // verbosityOf returns 0 for an unknown number.
-func verbosityOf(e *entry) Verbosity {
+func verbosityOf(e *listerLine) Verbosity {
 	v, _ := ParseVerbosity(e.text("verbosity"))
 	return v
 }
 
 // enumID returns 0 for an enumeration that the library did not describe;
 // list.Errors says so.
-func (r *reader) enumID(e *entry) int { return r.enums[e.text("enum")] }
+func (r *reader) enumID(e *listerLine) int { return r.enums[e.text("enum")] }
 
 // addEnum adds an enumeration unless it is known: after a crash, the next
 // process lists enumerations again.
-func (r *reader) addEnum(e *entry) {
+func (r *reader) addEnum(e *listerLine) {
 	if r.enums[e.text("id")] != 0 {
 		return
 	}
@@ -182,20 +182,20 @@ func (r *reader) addEnum(e *entry) {
 // link connects variables with their categories and enumerations.
 func (r *reader) link() {
 	l := r.list
-	cvars, pvars, events := map[int]*Variable{}, map[int]*Variable{}, map[int]*Event{}
+	cvars, pvars, events := map[int]*VariableInfo{}, map[int]*VariableInfo{}, map[int]*EventType{}
 	for i := range l.CVars {
-		l.name(&l.CVars[i].Variable)
-		cvars[l.CVars[i].Index] = &l.CVars[i].Variable
+		l.name(&l.CVars[i].VariableInfo)
+		cvars[l.CVars[i].Index] = &l.CVars[i].VariableInfo
 	}
 	for i := range l.PVars {
-		l.name(&l.PVars[i].Variable)
-		pvars[l.PVars[i].Index] = &l.PVars[i].Variable
+		l.name(&l.PVars[i].VariableInfo)
+		pvars[l.PVars[i].Index] = &l.PVars[i].VariableInfo
 	}
 	for i := range l.Events {
 		events[l.Events[i].Index] = &l.Events[i]
 	}
 	for _, e := range l.Errors {
-		if v := map[string]map[int]*Variable{"cvar": cvars, "pvar": pvars}[e.Kind][e.Index]; v != nil && v.Error == "" {
+		if v := map[string]map[int]*VariableInfo{"cvar": cvars, "pvar": pvars}[e.Kind][e.Index]; v != nil && v.Error == "" {
 			v.Error = e.String()
 		}
 	}
@@ -213,7 +213,7 @@ func (r *reader) link() {
 
 // into adds the category to the variables with these indices and returns their
 // names. Variables that the library did not describe are in list.Errors.
-func into(category string, indices []int, of map[int]*Variable) (names []string) {
+func into(category string, indices []int, of map[int]*VariableInfo) (names []string) {
 	for _, index := range indices {
 		if v := of[index]; v != nil {
 			v.Categories = append(v.Categories, category)
@@ -224,7 +224,7 @@ func into(category string, indices []int, of map[int]*Variable) (names []string)
 }
 
 // name sets a variable's enumeration and the name of its value.
-func (l *List) name(v *Variable) {
+func (l *Catalogue) name(v *VariableInfo) {
 	if v.EnumID == 0 {
 		return
 	}

@@ -31,7 +31,7 @@ category index=1 name=part about= cvar=1 pvar=0 event=0
 end lines=16
 `
 
-func parsed(t *testing.T, text string) *List {
+func parsed(t *testing.T, text string) *Catalogue {
 	t.Helper()
 	l, err := Parse([]byte(text))
 	if err != nil {
@@ -41,44 +41,44 @@ func parsed(t *testing.T, text string) *List {
 }
 
 func TestParse(t *testing.T) {
-	variable := func(index int, name string, v Verbosity, typ string, count int, binding string) Variable {
-		return Variable{Index: index, Name: name, Verbosity: v, Type: typ, Count: count, Binding: binding}
+	variable := func(index int, name string, v Verbosity, typ string, count int, binding string) VariableInfo {
+		return VariableInfo{Index: index, Name: name, Verbosity: v, Type: typ, Count: count, Binding: binding}
 	}
-	with := func(v Variable, f func(*Variable)) Variable { f(&v); return v }
-	want := &List{
+	with := func(v VariableInfo, f func(*VariableInfo)) VariableInfo { f(&v); return v }
+	want := &Catalogue{
 		Library: "An MPI 1.0", Standard: "4.1",
 		Enums: []Enum{{1, "on or off", []Item{{0, "off"}, {1, "on"}}}, {2, "flags", []Item{{1, "send"}, {2, "put"}, {4, "get"}}}},
 		CVars: []CVar{
-			{Scope: "all-eq", Variable: with(variable(0, "a_switch", 1, "int", 1, "none"), func(v *Variable) {
+			{Scope: "all-eq", VariableInfo: with(variable(0, "a_switch", 1, "int", 1, "none"), func(v *VariableInfo) {
 				v.EnumID, v.Values, v.Item, v.Description, v.Categories = 1, []string{"1"}, "on", "Turns it on.", []string{"all"}
 			})},
-			{Scope: "local", Variable: with(variable(1, "limits", 9, "unsigned long", 2, "none"), func(v *Variable) {
+			{Scope: "local", VariableInfo: with(variable(1, "limits", 9, "unsigned long", 2, "none"), func(v *VariableInfo) {
 				v.Values, v.Categories = []string{"10", "20"}, []string{"part"}
 			})},
-			{Variable: with(variable(2, "path", 0, "char", 64, ""), func(v *Variable) {
+			{VariableInfo: with(variable(2, "path", 0, "char", 64, ""), func(v *VariableInfo) {
 				v.Values, v.Description = []string{""}, "\xff\n"
 			})},
-			{Scope: "constant", Variable: with(variable(3, "gone", 6, "int", 1, "comm"), func(v *Variable) {
+			{Scope: "constant", VariableInfo: with(variable(3, "gone", 6, "int", 1, "comm"), func(v *VariableInfo) {
 				v.Description, v.Error = "x", "MPI_T_cvar_read: signal 11"
 			})},
-			{Scope: "readonly", Variable: with(variable(5, "ways", 3, "unsigned", 1, "none"), func(v *Variable) {
+			{Scope: "readonly", VariableInfo: with(variable(5, "ways", 3, "unsigned", 1, "none"), func(v *VariableInfo) {
 				v.EnumID, v.Values, v.Item = 2, []string{"5"}, "send,get"
 			})},
 		},
-		PVars: []PVar{{Class: "level", Readonly: true, Continuous: true, Variable: with(variable(0, "queue", 4, "unsigned", -1, "comm"),
-			func(v *Variable) { v.Description, v.Categories = "Length.", []string{"part"} })}},
+		PVars: []PVar{{Class: "level", Readonly: true, Continuous: true, VariableInfo: with(variable(0, "queue", 4, "unsigned", -1, "comm"),
+			func(v *VariableInfo) { v.Description, v.Categories = "Length.", []string{"part"} })}},
 		Categories: []Category{
 			{Index: 0, Name: "all", Description: "Everything.", CVars: []string{"a_switch"}, Categories: []int{1}},
 			{Index: 1, Name: "part", CVars: []string{"limits"}, PVars: []string{"queue"}, Events: []string{"arrived"}},
 		},
-		Events:  []Event{{0, "arrived", 1, "comm", 1, []string{"int", "count"}, "A message.", []string{"part"}}},
-		Sources: []Source{{0, "clock", "ordered", 1000000000, -1, ""}},
+		Events:  []EventType{{0, "arrived", 1, "comm", 1, []string{"int", "count"}, "A message.", []string{"part"}}},
+		Sources: []ClockedSource{{0, "clock", "ordered", 1000000000, -1, ""}},
 		Errors: []Error{
 			{Kind: "cvar", Index: 3, Call: "MPI_T_cvar_read", Signal: 11},
 			{Kind: "cvar", Index: 4, Call: "MPI_T_cvar_get_info", Code: 57, Reason: "MPI_T_ERR_INVALID_INDEX"},
 		},
 	}
-	if d := cmp.Diff(want, parsed(t, sample), cmpopts.IgnoreFields(Variable{}, "Enum")); d != "" {
+	if d := cmp.Diff(want, parsed(t, sample), cmpopts.IgnoreFields(VariableInfo{}, "Enum")); d != "" {
 		t.Errorf("list (-want +got):\n%s", d)
 	}
 }
@@ -136,13 +136,13 @@ func FuzzReader(f *testing.F) {
 	f.Add([]byte("end lines=0\n"))
 	f.Add([]byte(strings.ReplaceAll(sample, "index=0", "index=-1")))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		var l *List
+		var l *Catalogue
 		used := testenv.Allocated(func() { l, _ = Parse(text) })
 		if limit := uint64(1<<20 + 400*len(text)); used > limit {
 			t.Errorf("%d bytes allocated for a text of %d bytes", used, len(text))
 		}
 		if l != nil {
-			l.Select(Selection{Pattern{"*a*"}, TunerBasic, AllKinds})
+			l.Select(EntrySelection{NamePattern{"*a*"}, TunerBasic, AllKinds})
 			_ = fmt.Sprint(l.CVars)
 		}
 	})

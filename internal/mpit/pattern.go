@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// Pattern selects names, ignoring case. A pattern with *, ? or [a-z] must match
-// the whole name; any other pattern must be a part of it. The zero Pattern
+// NamePattern selects names, ignoring case. A pattern with *, ? or [a-z] must match
+// the whole name; any other pattern must be a part of it. The zero NamePattern
 // selects all.
-type Pattern struct{ text string }
+type NamePattern struct{ text string }
 
 // ParsePattern parses a pattern.
-func ParsePattern(text string) (Pattern, error) {
+func ParsePattern(text string) (NamePattern, error) {
 	if _, err := path.Match(text, ""); err != nil {
-		return Pattern{}, fmt.Errorf("pattern %q: %w", text, err)
+		return NamePattern{}, fmt.Errorf("pattern %q: %w", text, err)
 	}
-	return Pattern{strings.ToLower(text)}, nil
+	return NamePattern{strings.ToLower(text)}, nil
 }
 
 // Match reports whether the pattern selects a name.
-func (p Pattern) Match(name string) bool {
+func (p NamePattern) Match(name string) bool {
 	name = strings.ToLower(name)
 	if !strings.ContainsAny(p.text, `*?[\`) {
 		return strings.Contains(name, p.text)

@@ -23,7 +23,7 @@ const patience = 2 * time.Minute
 
 // Read returns the variables of an MPI. It uses this process's environment, so
 // the values are those of a program that is started here.
-func Read(ctx context.Context, o Options) (*List, error) {
+func Read(ctx context.Context, o Options) (*Catalogue, error) {
 	lister, err := interpose.BuildLister(ctx, o.Build)
 	if err != nil {
 		return nil, err

@@ -2,9 +2,9 @@ package mpit
 
 import "slices"
 
-// Selection selects entries by name, verbosity and kind.
-type Selection struct {
-	Pattern Pattern
+// EntrySelection selects entries by name, verbosity and kind.
+type EntrySelection struct {
+	Pattern NamePattern
 	UpTo    Verbosity // 0 for all; entries without a level are always selected
 	Kinds   Kinds
 }
@@ -19,7 +19,7 @@ var AllKinds = Kinds{true, true, true, true, true}
 // left out. Categories and enumerations are selected by their own name or by
 // that of a variable in them, and categories also with a category in them.
 // Errors are always included.
-func (l *List) Select(s Selection) (chosen *List, above int) {
+func (l *Catalogue) Select(s EntrySelection) (chosen *Catalogue, above int) {
 	out := *l
 	shows := func(kind bool, name string, level Verbosity) bool {
 		if !s.Pattern.Match(name) {
@@ -33,20 +33,20 @@ func (l *List) Select(s Selection) (chosen *List, above int) {
 	}
 	out.CVars = keep(l.CVars, func(v CVar) bool { return shows(s.Kinds.CVars, v.Name, v.Verbosity) })
 	out.PVars = keep(l.PVars, func(v PVar) bool { return shows(s.Kinds.PVars, v.Name, v.Verbosity) })
-	out.Events = keep(l.Events, func(e Event) bool { return shows(s.Kinds.Events, e.Name, e.Verbosity) })
-	out.Sources = keep(l.Sources, func(src Source) bool { return s.Pattern.Match(src.Name) })
+	out.Events = keep(l.Events, func(e EventType) bool { return shows(s.Kinds.Events, e.Name, e.Verbosity) })
+	out.Sources = keep(l.Sources, func(src ClockedSource) bool { return s.Pattern.Match(src.Name) })
 	used, held := map[int]bool{}, map[string]bool{}
-	note := func(v *Variable) {
+	note := func(v *VariableInfo) {
 		used[v.EnumID] = true
 		for _, name := range v.Categories {
 			held[name] = true
 		}
 	}
 	for i := range out.CVars {
-		note(&out.CVars[i].Variable)
+		note(&out.CVars[i].VariableInfo)
 	}
 	for i := range out.PVars {
-		note(&out.PVars[i].Variable)
+		note(&out.PVars[i].VariableInfo)
 	}
 	out.Enums = keep(l.Enums, func(e Enum) bool { return used[e.ID] || s.Pattern.Match(e.Name) })
 	out.Categories = withAncestors(l.Categories, func(c Category) bool { return held[c.Name] || s.Pattern.Match(c.Name) })
@@ -55,7 +55,7 @@ func (l *List) Select(s Selection) (chosen *List, above int) {
 }
 
 // limit removes the entries of other kinds.
-func (l *List) limit(k Kinds) {
+func (l *Catalogue) limit(k Kinds) {
 	if !k.CVars {
 		l.CVars = []CVar{}
 	}
@@ -69,12 +69,12 @@ func (l *List) limit(k Kinds) {
 		l.Enums = []Enum{}
 	}
 	if !k.Events {
-		l.Events, l.Sources = []Event{}, []Source{}
+		l.Events, l.Sources = []EventType{}, []ClockedSource{}
 	}
 }
 
 // Empty reports whether the list has no entries.
-func (l *List) Empty() bool {
+func (l *Catalogue) Empty() bool {
 	return len(l.CVars)+len(l.PVars)+len(l.Categories)+len(l.Enums)+len(l.Events)+len(l.Sources) == 0
 }
 

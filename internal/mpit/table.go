@@ -11,7 +11,7 @@ import (
 )
 
 // WriteArrow writes a list as an Arrow IPC file with one row for each entry.
-func WriteArrow(w io.Writer, l *List) error { return writeRows(w, l.Library, l.rows()) }
+func WriteArrow(w io.Writer, l *Catalogue) error { return writeRows(w, l.Library, l.rows()) }
 
 func writeRows(w io.Writer, library string, rows []*row) error {
 	return table.WriteArrow(w, Columns, slices.Values(rows), table.Options[*row]{Metadata: map[string]string{
@@ -71,15 +71,15 @@ func given(s *string) (string, bool) {
 }
 
 // WriteArrowFile writes the file whole or not at all.
-func WriteArrowFile(path string, l *List) error {
+func WriteArrowFile(path string, l *Catalogue) error {
 	return atomicfile.Write(path, func(w io.Writer) error { return WriteArrow(w, l) })
 }
 
 // rows returns the list as rows of a table.
-func (l *List) rows() []*row {
+func (l *Catalogue) rows() []*row {
 	var out []*row
 	for i := range l.CVars {
-		r := variableRow("cvar", &l.CVars[i].Variable)
+		r := variableRow("cvar", &l.CVars[i].VariableInfo)
 		r.Scope = l.CVars[i].Scope
 		if was := l.CVars[i].Default; was != nil {
 			r.Default = new(strings.Join(was, ","))
@@ -88,7 +88,7 @@ func (l *List) rows() []*row {
 	}
 	for i := range l.PVars {
 		v := &l.PVars[i]
-		r := variableRow("pvar", &v.Variable)
+		r := variableRow("pvar", &v.VariableInfo)
 		r.Class, r.Readonly, r.Continuous, r.Atomic = v.Class, &v.Readonly, &v.Continuous, &v.Atomic
 		out = append(out, r)
 	}
@@ -113,7 +113,7 @@ func (l *List) rows() []*row {
 	return out
 }
 
-func variableRow(kind string, v *Variable) *row {
+func variableRow(kind string, v *VariableInfo) *row {
 	r := &row{Kind: kind, Name: v.Name, Type: v.Type, Count: int32(v.Count), Binding: v.Binding, Verbosity: v.Verbosity.String(),
 		Description: v.Description, Category: strings.Join(v.Categories, ","), Error: v.Error}
 	if value, ok := v.Value(); ok {

@@ -25,7 +25,7 @@ type shownKind struct {
 }
 
 // Counts returns how many entries of each kind the library has.
-func (l *List) Counts() string {
+func (l *Catalogue) Counts() string {
 	categories := "1 category"
 	if n := len(l.Categories); n != 1 {
 		categories = fmt.Sprintf("%d categories", n)
@@ -35,7 +35,7 @@ func (l *List) Counts() string {
 }
 
 // Failures returns the queries that failed, with their errors, and how often.
-func (l *List) Failures() (lines []string) {
+func (l *Catalogue) Failures() (lines []string) {
 	failures := map[string]int{}
 	for _, e := range l.Errors {
 		failures[e.String()]++
@@ -48,7 +48,7 @@ func (l *List) Failures() (lines []string) {
 
 // WithoutDefault returns the names of the control variables that a library leaves
 // uninitialized, so that they have no default to compare with.
-func (l *List) WithoutDefault() (names []string) {
+func (l *Catalogue) WithoutDefault() (names []string) {
 	for _, v := range l.CVars {
 		if v.Unsteady {
 			names = append(names, v.Name)
@@ -59,7 +59,7 @@ func (l *List) WithoutDefault() (names []string) {
 
 // WriteText prints the tables that have rows: wrapped to a width, or with a line
 // for each entry if that is 0.
-func WriteText(w io.Writer, l *List, width int) {
+func WriteText(w io.Writer, l *Catalogue, width int) {
 	first := true
 	for _, kind := range []shownKind{shownCVars(l), shownPVars(l), shownEnums(l), shownEvents(l), shownSources(l)} {
 		if len(kind.rows) == 0 {
@@ -81,7 +81,7 @@ func WriteText(w io.Writer, l *List, width int) {
 	printCategories(w, l.Categories, width)
 }
 
-func shownCVars(l *List) shownKind {
+func shownCVars(l *Catalogue) shownKind {
 	changed := slices.ContainsFunc(l.CVars, func(v CVar) bool { return v.Default != nil })
 	k := shownKind{title: "CONTROL VARIABLE", heads: []string{"VALUE", "TYPE", "SCOPE", "BINDING", "VERBOSITY"}}
 	if changed {
@@ -89,7 +89,7 @@ func shownCVars(l *List) shownKind {
 	}
 	for i := range l.CVars {
 		v := &l.CVars[i]
-		cells := []string{shownValue(&v.Variable), shownType(&v.Variable), v.Scope, v.Binding, v.Verbosity.String()}
+		cells := []string{shownValue(&v.VariableInfo), shownType(&v.VariableInfo), v.Scope, v.Binding, v.Verbosity.String()}
 		if changed {
 			cells = slices.Insert(cells, 1, shownTexts(v.Default, v.Type))
 		}
@@ -98,7 +98,7 @@ func shownCVars(l *List) shownKind {
 	return k
 }
 
-func shownPVars(l *List) shownKind {
+func shownPVars(l *Catalogue) shownKind {
 	k := shownKind{title: "PERFORMANCE VARIABLE", heads: []string{"VALUE", "CLASS", "TYPE", "BINDING", "VERBOSITY", "FLAGS"}}
 	for i := range l.PVars {
 		v := &l.PVars[i]
@@ -111,13 +111,13 @@ func shownPVars(l *List) shownKind {
 				flags = append(flags, flag.name)
 			}
 		}
-		k.rows = append(k.rows, shownVar{v.Name, []string{shownValue(&v.Variable), v.Class, shownType(&v.Variable), v.Binding,
+		k.rows = append(k.rows, shownVar{v.Name, []string{shownValue(&v.VariableInfo), v.Class, shownType(&v.VariableInfo), v.Binding,
 			v.Verbosity.String(), strings.Join(flags, ",")}, about(v.Description, v.Error)})
 	}
 	return k
 }
 
-func shownEnums(l *List) shownKind {
+func shownEnums(l *Catalogue) shownKind {
 	k := shownKind{title: "ENUMERATION"}
 	for i := range l.Enums {
 		k.rows = append(k.rows, shownVar{l.Enums[i].Name, nil, l.Enums[i].String()})
@@ -125,7 +125,7 @@ func shownEnums(l *List) shownKind {
 	return k
 }
 
-func shownEvents(l *List) shownKind {
+func shownEvents(l *Catalogue) shownKind {
 	k := shownKind{title: "EVENT", heads: []string{"ELEMENTS", "BINDING", "VERBOSITY"}}
 	for _, e := range l.Events {
 		k.rows = append(k.rows, shownVar{e.Name, []string{strings.Join(e.Elements, ","), e.Binding, e.Verbosity.String()}, e.Description})
@@ -133,7 +133,7 @@ func shownEvents(l *List) shownKind {
 	return k
 }
 
-func shownSources(l *List) shownKind {
+func shownSources(l *Catalogue) shownKind {
 	k := shownKind{title: "SOURCE OF EVENTS", heads: []string{"ORDER", "TICKS PER SECOND"}}
 	for _, s := range l.Sources {
 		k.rows = append(k.rows, shownVar{s.Name, []string{s.Order, fmt.Sprint(s.TicksPerSecond)}, s.Description})
@@ -150,7 +150,7 @@ func about(description, failure string) string {
 }
 
 // shownValue returns the value followed by its name, such as "1 (true)".
-func shownValue(v *Variable) string {
+func shownValue(v *VariableInfo) string {
 	words := shownTexts(v.Values, v.Type)
 	if v.Item != "" {
 		words += " (" + v.Item + ")"
@@ -171,7 +171,7 @@ func shownTexts(values []string, typ string) string {
 
 // shownType returns the type followed by the number of elements, which texts do
 // not have.
-func shownType(v *Variable) string {
+func shownType(v *VariableInfo) string {
 	if v.Count > 1 && v.Type != "char" {
 		return fmt.Sprintf("%s[%d]", v.Type, v.Count)
 	}

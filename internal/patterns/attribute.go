@@ -20,8 +20,8 @@ type classSum struct {
 // uniform reports whether most pairs have the usual volume.
 func (c *classSum) uniform() bool { return c.pairs > 0 && 2*c.same >= c.pairs }
 
-// membership says that a pair is in a class of a component.
-type membership struct {
+// pairClass says that a pair is in a class of a component.
+type pairClass struct {
 	pair      int
 	component int
 	class     int
@@ -33,7 +33,7 @@ type membership struct {
 // the rest.
 func (g *graph) attribute() {
 	sums, shared := g.sums()
-	slices.SortFunc(shared, func(a, b membership) int {
+	slices.SortFunc(shared, func(a, b pairClass) int {
 		return cmp.Or(cmp.Compare(a.pair, b.pair), cmp.Compare(a.component, b.component))
 	})
 	for len(shared) > 0 {
@@ -49,16 +49,16 @@ func (g *graph) attribute() {
 
 // sums returns what is known about the classes of the components, and the pairs that are
 // in several components.
-func (g *graph) sums() (sums [][]classSum, shared []membership) {
+func (g *graph) sums() (sums [][]classSum, shared []pairClass) {
 	for _, s := range g.found {
 		sums = append(sums, make([]classSum, s.classes()))
 	}
-	g.visit(func(m membership, alone bool) {
+	g.visit(func(m pairClass, alone bool) {
 		if s := &sums[m.component][m.class]; alone {
 			s.vote(g.all[m.pair])
 		}
 	})
-	g.visit(func(m membership, alone bool) {
+	g.visit(func(m pairClass, alone bool) {
 		s := &sums[m.component][m.class]
 		if !alone {
 			shared = append(shared, m)
@@ -84,12 +84,12 @@ func (g *graph) deviations() (n int) {
 }
 
 // visit visits all pairs of all components. alone says that a pair is in no other one.
-func (g *graph) visit(f func(m membership, alone bool)) {
+func (g *graph) visit(f func(m pairClass, alone bool)) {
 	for c, s := range g.found {
 		for rank := range g.ranks {
 			s.each(rank, func(class, to int) bool {
 				i := g.pair(rank, to)
-				f(membership{i, c, class}, g.cover[i]&(g.cover[i]-1) == 0)
+				f(pairClass{i, c, class}, g.cover[i]&(g.cover[i]-1) == 0)
 				return true
 			})
 		}
@@ -110,7 +110,7 @@ func (c *classSum) vote(v matrix.Volume) {
 }
 
 // split attributes the volume of a pair to the components that it is in.
-func split(v matrix.Volume, among []membership, sums [][]classSum) {
+func split(v matrix.Volume, among []pairClass, sums [][]classSum) {
 	rest := among[0] // takes what the others leave
 	chosen := false
 	for _, m := range among {

@@ -13,7 +13,7 @@ func ofCollectives(m *matrix.Matrix, ranks int) Part {
 	p.allToAll(m)
 	bySize := map[[2]int]*Component{} // size and stride
 	groups := m.Groups()
-	slices.SortFunc(groups, func(a, b matrix.Group) int { return slices.Compare(a.Senders, b.Senders) })
+	slices.SortFunc(groups, func(a, b matrix.GroupTraffic) int { return slices.Compare(a.Senders, b.Senders) })
 	for i := range groups {
 		g := &groups[i]
 		v := volumeOf(g)
@@ -54,7 +54,7 @@ func (p *parts) merge() {
 }
 
 // exchanges reports whether each member sends to each other one.
-func exchanges(g *matrix.Group) bool {
+func exchanges(g *matrix.GroupTraffic) bool {
 	if g.Index != nil || len(g.Senders) < 2 || len(g.Senders) != len(g.Receivers) {
 		return false
 	}
@@ -66,7 +66,7 @@ func exchanges(g *matrix.Group) bool {
 
 // levelEach gives each sender of a group the least volume of any if many have it: the
 // others are roots of an MPI_Bcast, for example, on the same communicator.
-func levelEach(g *matrix.Group) {
+func levelEach(g *matrix.GroupTraffic) {
 	least, count := g.Each[0], 0
 	for _, v := range g.Each {
 		if c := compareVolumes(v, least); c < 0 {
@@ -95,7 +95,7 @@ func strideOf(ranks []int32) int {
 }
 
 // volumeOf returns the sum of what the members of a group send.
-func volumeOf(g *matrix.Group) (sum matrix.Volume) {
+func volumeOf(g *matrix.GroupTraffic) (sum matrix.Volume) {
 	after := make([]uint64, len(g.Weight)+1) // weights from an index on
 	weight := make(map[int32]uint64, len(g.Receivers))
 	for q := len(g.Weight) - 1; q >= 0; q-- {

@@ -7,16 +7,16 @@ import (
 	"slices"
 )
 
-// A line is one dimension of a grid: ranks stride apart, extent of them.
-type line struct {
+// A dimension is one line of a grid: ranks stride apart, extent of them.
+type dimension struct {
 	stride, extent int
 	periodic       bool
 }
 
-func (l line) at(rank int) int { return rank / l.stride % l.extent }
+func (l dimension) at(rank int) int { return rank / l.stride % l.extent }
 
 // step returns the rank that is d steps from a rank, and whether there is one.
-func (l line) step(rank, d int) (int, bool) {
+func (l dimension) step(rank, d int) (int, bool) {
 	from := l.at(rank)
 	to := from + d
 	if to < 0 || to >= l.extent {
@@ -31,9 +31,9 @@ func (l line) step(rank, d int) (int, bool) {
 // stencil is a stencil, ring or sweep: each rank sends to the ranks at offsets from it.
 type stencil struct {
 	ranks   int
-	lines   []line  // the largest stride first
-	offsets [][]int // by line
-	regular bool    // see variants
+	lines   []dimension // the largest stride first
+	offsets [][]int     // by line
+	regular bool        // see variants
 }
 
 func (s *stencil) classes() int { return len(s.offsets) }
@@ -57,14 +57,14 @@ var widest = [mostLinked + 1]int{0, 16, 4, 2, 1}
 
 // lines returns the dimensions that grids can have. A grid whose strides and extents are
 // these has most of its neighbours in the matrix.
-func (g *graph) lines() []line {
+func (g *graph) lines() []dimension {
 	var strides []int
 	for s := 1; 2*s <= g.ranks; s++ {
 		if g.ranks%s == 0 && (2*g.has(s) >= g.ranks || 2*g.has(-s) >= g.ranks) {
 			strides = append(strides, s)
 		}
 	}
-	var out []line
+	var out []dimension
 	for _, s := range strides {
 		up, down := g.extents(s)
 		extents := []int{up, down, gcd(up, down)}
@@ -83,9 +83,9 @@ func (g *graph) lines() []line {
 			if e < 2 {
 				continue
 			}
-			out = append(out, line{s, e, false})
+			out = append(out, dimension{s, e, false})
 			if e > 2 && (up%e == 0 && g.wraps(s, e, 1) || down%e == 0 && g.wraps(s, e, -1)) {
-				out = append(out, line{s, e, true})
+				out = append(out, dimension{s, e, true})
 			}
 		}
 	}
@@ -111,7 +111,7 @@ func (g *graph) extents(stride int) (up, down int) {
 // wraps reports whether the last rank of each line sends to the first (way 1), or the
 // first to the last (way -1).
 func (g *graph) wraps(stride, extent, way int) bool {
-	l := line{stride, extent, true}
+	l := dimension{stride, extent, true}
 	end := extent - 1
 	if way < 0 {
 		end = 0
@@ -133,15 +133,15 @@ func gcd(a, b int) int {
 
 // grids returns the grids of up to mostLinked lines that seem to explain the most, those
 // of fewer dimensions first if equal, then those of more periodic dimensions.
-func (g *graph) grids(lines []line) [][]line {
+func (g *graph) grids(lines []dimension) [][]dimension {
 	type grid struct {
-		lines []line
+		lines []dimension
 		bound float64
 	}
 	var found []grid
 	weights := g.openWeights()
-	var extend func(chain []line)
-	extend = func(chain []line) {
+	var extend func(chain []dimension)
+	extend = func(chain []dimension) {
 		for _, l := range lines {
 			if len(found) == mostGrids {
 				return
@@ -149,7 +149,7 @@ func (g *graph) grids(lines []line) [][]line {
 			if len(chain) > 0 && l.stride%(chain[0].stride*chain[0].extent) != 0 {
 				continue
 			}
-			longer := append([]line{l}, chain...)
+			longer := append([]dimension{l}, chain...)
 			found = append(found, grid{longer, g.bound(longer, weights)})
 			if len(longer) < mostLinked {
 				extend(longer)
@@ -163,14 +163,14 @@ func (g *graph) grids(lines []line) [][]line {
 		}
 		return cmp.Compare(b.bound, a.bound)
 	})
-	var out [][]line
+	var out [][]dimension
 	for _, f := range found[:min(len(found), max(mostVerified, min(100, verifiedRanks/g.ranks)))] {
 		out = append(out, f.lines)
 	}
 	return out
 }
 
-func periodic(lines []line) (n int) {
+func periodic(lines []dimension) (n int) {
 	for _, l := range lines {
 		if l.periodic {
 			n++
@@ -193,7 +193,7 @@ func (g *graph) openWeights() []float64 {
 }
 
 // bound estimates what a grid explains from what is not explained at each offset.
-func (g *graph) bound(lines []line, weights []float64) (sum float64) {
+func (g *graph) bound(lines []dimension, weights []float64) (sum float64) {
 	g.eachOffset(lines, func(offset []int, apart, inside int) {
 		here := weights[apart+g.ranks] * float64(inside) / float64(g.has(apart))
 		for i, l := range lines {
@@ -208,7 +208,7 @@ func (g *graph) bound(lines []line, weights []float64) (sum float64) {
 
 // eachOffset visits the offsets on a grid of which enough pairs exist, with how many
 // ranks apart they are and the number of pairs that do not cross a border of the grid.
-func (g *graph) eachOffset(lines []line, visit func(offset []int, apart, inside int)) {
+func (g *graph) eachOffset(lines []dimension, visit func(offset []int, apart, inside int)) {
 	most := widest[len(lines)]
 	offset := make([]int, len(lines))
 	var next func(i, apart, inside int)
@@ -231,7 +231,7 @@ func (g *graph) eachOffset(lines []line, visit func(offset []int, apart, inside 
 
 // stencilsOn returns the stencils on a grid that explain the most: one with all offsets
 // of which all pairs exist, and the regular ones among these offsets.
-func (g *graph) stencilsOn(lines []line) (out []*stencil) {
+func (g *graph) stencilsOn(lines []dimension) (out []*stencil) {
 	type option struct {
 		offset []int
 		fit
@@ -266,11 +266,11 @@ func (g *graph) stencilsOn(lines []line) (out []*stencil) {
 	return slices.DeleteFunc(out, func(s *stencil) bool { return s.isOther() || !s.linksAll() })
 }
 
-// shifts returns the stencil in one dimension, of any width, in which all ranks send to
+// shifts returns the stencil in one line, of any width, in which all ranks send to
 // those at the same distances, modulo the number of ranks if periodic. One of a single
 // distance is regular if no grid has its pairs.
 func (g *graph) shifts(periodic bool) []*stencil {
-	s := &stencil{ranks: g.ranks, lines: []line{{1, g.ranks, periodic}}}
+	s := &stencil{ranks: g.ranks, lines: []dimension{{1, g.ranks, periodic}}}
 	for d := 1 - g.ranks; d < g.ranks; d++ {
 		pairs, all := g.has(d), g.ranks-max(d, -d)
 		if periodic && d > 0 {
@@ -330,7 +330,7 @@ func (s *stencil) variants(chosen map[[mostLinked]int]bool) []*stencil {
 	return out
 }
 
-// reach returns how far the neighbours across faces are in each dimension and direction.
+// reach returns how far the neighbours across faces are in each line and direction.
 func (s *stencil) reach() (low, high []int) {
 	low, high = make([]int, len(s.lines)), make([]int, len(s.lines))
 	for _, o := range s.offsets {
@@ -381,7 +381,7 @@ func keyOf(offset []int) (key [mostLinked]int) {
 	return key
 }
 
-// hasNearer reports whether the offset one step nearer is chosen, in each dimension in
+// hasNearer reports whether the offset one step nearer is chosen, in each line in
 // which an offset is more than 1.
 func hasNearer(chosen map[[mostLinked]int]bool, offset []int) bool {
 	for i, d := range offset {
@@ -441,7 +441,7 @@ func (s *stencil) without(used func(class int) bool) *stencil {
 // with returns two stencils on one grid as one; nil if no grid has the dimensions of both.
 func (s *stencil) with(o *stencil) *stencil {
 	lines := slices.Concat(s.lines, o.lines)
-	slices.SortFunc(lines, func(a, b line) int { return b.stride - a.stride })
+	slices.SortFunc(lines, func(a, b dimension) int { return b.stride - a.stride })
 	lines = slices.Compact(lines)
 	for i := range len(lines) - 1 {
 		if lines[i].stride%(lines[i+1].stride*lines[i+1].extent) != 0 {
@@ -512,7 +512,7 @@ func (s *stencil) component() Component {
 	return c
 }
 
-func (s *stencil) kind() Kind {
+func (s *stencil) kind() PatternKind {
 	oneWay := 0
 	for i := range s.lines {
 		up := slices.ContainsFunc(s.offsets, func(o []int) bool { return o[i] > 0 })

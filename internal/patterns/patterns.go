@@ -9,37 +9,37 @@ package patterns
 
 import "github.com/mpitrace/mpitrace/aggregate/matrix"
 
-// Kind is the name of a pattern.
-type Kind string
+// PatternKind is the name of a pattern.
+type PatternKind string
 
 // The kinds.
 const (
-	Self         Kind = "self"          // ranks send to themselves
-	AllToAll     Kind = "all-to-all"    // each rank of a group sends to each other one
-	MasterWorker Kind = "master-worker" // one rank and all others
-	Ring         Kind = "ring"          // a periodic stencil in one dimension and one direction
-	Sweep        Kind = "sweep"         // a stencil that is not periodic, in one direction of a dimension or several
-	Stencil      Kind = "stencil"       // neighbours on a grid
-	Butterfly    Kind = "butterfly"     // r with r xor 2^k
-	Transpose    Kind = "transpose"     // row i, column j of a grid to row j, column i
-	Tree         Kind = "tree"
-	Random       Kind = "random"
+	Self         PatternKind = "self"          // ranks send to themselves
+	AllToAll     PatternKind = "all-to-all"    // each rank of a group sends to each other one
+	MasterWorker PatternKind = "master-worker" // one rank and all others
+	Ring         PatternKind = "ring"          // a periodic stencil in one dimension and one direction
+	Sweep        PatternKind = "sweep"         // a stencil that is not periodic, in one direction of a dimension or several
+	Stencil      PatternKind = "stencil"       // neighbours on a grid
+	Butterfly    PatternKind = "butterfly"     // r with r xor 2^k
+	Transpose    PatternKind = "transpose"     // row i, column j of a grid to row j, column i
+	Tree         PatternKind = "tree"
+	Random       PatternKind = "random"
 )
 
-// Direction says which way the data of a tree, or of a master, go.
-type Direction string
+// TreeDirection says which way the data of a tree, or of a master, go.
+type TreeDirection string
 
 // The directions.
 const (
-	FromRoot Direction = "from root"
-	ToRoot   Direction = "to root"
-	BothWays Direction = "both"
+	FromRoot TreeDirection = "from root"
+	ToRoot   TreeDirection = "to root"
+	BothWays TreeDirection = "both"
 )
 
 // A Component is one pattern of a matrix. Fields that a kind has no use for are empty.
 type Component struct {
-	Kind Kind   `json:"kind"`
-	Text string `json:"text"` // describes the pattern, without its share
+	Kind PatternKind `json:"kind"`
+	Text string      `json:"text"` // describes the pattern, without its share
 
 	// Of stencils, rings and sweeps: the grid as in MPI_Cart_create (the last coordinate
 	// varies fastest), and for each dimension whether it is periodic and how far the
@@ -59,9 +59,9 @@ type Component struct {
 
 	Stages []int `json:"stages,omitempty"` // of butterflies: the distances of partners
 
-	Root      *int      `json:"root,omitempty"`      // of trees and master-worker
-	Direction Direction `json:"direction,omitempty"` // of trees and master-worker
-	Shape     string    `json:"shape,omitempty"`     // of trees: binomial, 2-ary, 3-ary …
+	Root      *int          `json:"root,omitempty"`      // of trees and master-worker
+	Direction TreeDirection `json:"direction,omitempty"` // of trees and master-worker
+	Shape     string        `json:"shape,omitempty"`     // of trees: binomial, 2-ary, 3-ary …
 
 	Peers float64 `json:"peers,omitempty"` // of random traffic: to how many a rank sends, on average
 
@@ -79,8 +79,8 @@ type Part struct {
 	TooLarge bool `json:"too_large,omitempty"`
 }
 
-// Result is what the matrices of a job are made of.
-type Result struct {
+// Decomposition is what the matrices of a job are made of.
+type Decomposition struct {
 	Direct Part `json:"direct"` // point-to-point and one-sided
 	// Collectives is the logical volume of collectives. Only all-to-all is looked for:
 	// the others are known by the names of their calls.
@@ -88,8 +88,8 @@ type Result struct {
 }
 
 // Find returns what the matrices of a job of some ranks are made of.
-func Find(ms *matrix.ByClass, ranks int) Result {
-	return Result{Direct: Of(ms.Direct(), ranks), Collectives: ofCollectives(&ms[matrix.Collective], ranks)}
+func Find(ms *matrix.ByClass, ranks int) Decomposition {
+	return Decomposition{Direct: Of(ms.Direct(), ranks), Collectives: ofCollectives(&ms[matrix.Collective], ranks)}
 }
 
 // Bounds of the search.

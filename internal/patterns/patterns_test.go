@@ -44,7 +44,7 @@ func yes(n int) []bool { return slices.Repeat([]bool{true}, n) }
 func ptr(v int) *int { return &v }
 
 // cart returns a stencil that must be recognised with the offsets that it has.
-func cart(name string, kind Kind, each synth.Exchange, grid []int, periodic []bool, offsets [][]int) known {
+func cart(name string, kind PatternKind, each synth.Exchange, grid []int, periodic []bool, offsets [][]int) known {
 	width := make([]int, len(grid))
 	for _, o := range offsets {
 		for i, d := range o {
@@ -295,7 +295,7 @@ func TestCollectives(t *testing.T) {
 	j, ms := jobOf(t, "alltoall", 12)
 	total := matrix.Volume(j.TotalColl())
 	want := Part{Total: total, Components: []Component{{Kind: AllToAll, Size: 12, Groups: 1, Stride: 1, Volume: total, Share: 1}}}
-	if diff := cmp.Diff(Result{Direct: Part{Components: []Component{}}, Collectives: want}, Find(ms, 12), ignoreText); diff != "" {
+	if diff := cmp.Diff(Decomposition{Direct: Part{Components: []Component{}}, Collectives: want}, Find(ms, 12), ignoreText); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 

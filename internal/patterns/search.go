@@ -156,7 +156,7 @@ func (c *candidate) complexity() int {
 }
 
 // groups tries all-to-all in the lines of grids.
-func (g *graph) groups(lines []line, try func(shape)) {
+func (g *graph) groups(lines []dimension, try func(shape)) {
 	for _, l := range lines {
 		if far := (l.extent - 1) * l.stride; l.extent > 2 && !l.periodic && l.extent*g.has(far) >= g.ranks && l.extent*g.has(-far) >= g.ranks {
 			try(groups{g.ranks, l})
@@ -193,7 +193,7 @@ func (g *graph) masters(try func(shape)) {
 
 // stencils tries the stencils on the most likely grids, those with the fewest neighbours
 // and the fewest dimensions first.
-func (g *graph) stencils(lines []line, try func(shape)) {
+func (g *graph) stencils(lines []dimension, try func(shape)) {
 	var found []*stencil
 	for _, lines := range g.grids(lines) {
 		found = append(found, g.stencilsOn(lines)...)
@@ -210,10 +210,10 @@ func (g *graph) stencils(lines []line, try func(shape)) {
 
 // butterflies tries all stages together in which all ranks exchange. If these are all of a
 // small job, a stencil is more likely.
-func (g *graph) butterflies(lines []line, try func(shape)) {
+func (g *graph) butterflies(lines []dimension, try func(shape)) {
 	var s butterfly
 	for stage := 1; g.ranks%(2*stage) == 0; stage *= 2 {
-		if slices.ContainsFunc(lines, func(l line) bool { return l.stride == stage }) {
+		if slices.ContainsFunc(lines, func(l dimension) bool { return l.stride == stage }) {
 			if up, down := g.extents(stage); up%2 == 0 && down%2 == 0 {
 				s.stages = append(s.stages, stage)
 			}
@@ -255,7 +255,7 @@ func (g *graph) trees(try func(shape)) {
 	for root := range g.ranks {
 		for arity := highestBit; arity <= mostArity; arity++ {
 			if arity == 1 {
-				continue // a sweep in one dimension
+				continue // a sweep in one line
 			}
 			s := tree{ranks: g.ranks, root: root, arity: arity}
 			down, up := g.topOf(s)

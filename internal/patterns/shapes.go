@@ -8,7 +8,7 @@ import (
 // groups is all-to-all in each line of a grid.
 type groups struct {
 	ranks int
-	line
+	dimension
 }
 
 func (groups) classes() int { return 1 }
@@ -52,7 +52,7 @@ func (s hub) component() Component {
 	return Component{Kind: MasterWorker, Root: &s.master, Direction: direction(s.from, s.to)}
 }
 
-func direction(fromRoot, toRoot bool) Direction {
+func direction(fromRoot, toRoot bool) TreeDirection {
 	switch {
 	case !fromRoot:
 		return ToRoot

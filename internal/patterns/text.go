@@ -17,7 +17,7 @@ func (c *Component) text() string {
 	case AllToAll:
 		return c.allToAllText()
 	case MasterWorker:
-		return map[Direction]string{
+		return map[TreeDirection]string{
 			FromRoot: fmt.Sprintf("rank %d to all others", *c.Root),
 			ToRoot:   fmt.Sprintf("all others to rank %d", *c.Root),
 			BothWays: fmt.Sprintf("master-worker: rank %d and all others", *c.Root),
@@ -27,7 +27,7 @@ func (c *Component) text() string {
 	case Transpose:
 		return c.transposeText()
 	case Tree:
-		return map[Direction]string{
+		return map[TreeDirection]string{
 			FromRoot: fmt.Sprintf("%s tree from rank %d", c.Shape, *c.Root),
 			ToRoot:   fmt.Sprintf("%s tree to rank %d", c.Shape, *c.Root),
 			BothWays: fmt.Sprintf("%s tree of rank %d, both ways", c.Shape, *c.Root),

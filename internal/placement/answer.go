@@ -42,7 +42,7 @@ type Question struct {
 	Topology *Topology
 	Matrix   *matrix.Matrix // see Counted
 	Ranks    int
-	By       Quantity
+	By       CostUnit
 	Ran      Order // the present order; nil if it is not known
 	Within   int64 // the work above which Ask returns ErrTooMuch; 0 for no limit
 	Options        // Starts are added to by Ask
@@ -53,7 +53,7 @@ var ErrTooMuch = errors.New("the search would take too long")
 
 // work estimates how many edges a search compares in one sweep over all ranks: those of each
 // rank, for each slot of the nodes on which it has peers.
-func (q *Question) work(traffic *Traffic) (sum int64) {
+func (q *Question) work(traffic *Exchange) (sum int64) {
 	nodes := int64(q.Topology.nodeCount())
 	slots := int64(len(q.Topology.Slots)) / nodes
 	for r := range q.Ranks {
@@ -65,12 +65,12 @@ func (q *Question) work(traffic *Traffic) (sum int64) {
 
 // An Answer compares orders of the ranks of a job.
 type Answer struct {
-	Ranks  int        `json:"ranks"`
-	Slots  int        `json:"slots"`
-	Nodes  int        `json:"nodes"`
-	By     Quantity   `json:"by"`     // what the objective counts
-	Levels []Distance `json:"levels"` // innermost first
-	Orders []Row      `json:"orders"` // the present one first, if it is known, then the best one found
+	Ranks  int         `json:"ranks"`
+	Slots  int         `json:"slots"`
+	Nodes  int         `json:"nodes"`
+	By     CostUnit    `json:"by"`     // what the objective counts
+	Levels []Distance  `json:"levels"` // innermost first
+	Orders []OrderCost `json:"orders"` // the present one first, if it is known, then the best one found
 	// NearBest says that the present order or, if it is not known, block costs at most 2 %
 	// more than the best one found.
 	NearBest bool `json:"near_best"`
@@ -88,19 +88,19 @@ type Distance struct {
 	Distance int64  `json:"distance"`
 }
 
-// A Row is what an order costs. Amounts are bytes or messages, as Answer.By says, of both
+// A OrderCost is what an order costs. Amounts are bytes or messages, as Answer.By says, of both
 // directions of each pair of ranks.
-type Row struct {
+type OrderCost struct {
 	Order string `json:"order"` // its name
 	Cost
-	Ratio      float64 `json:"ratio"`       // of the objective to that of the first row; 1 if both are 0
-	LeavesNode uint64  `json:"leaves_node"` // between ranks on different nodes
-	Largest    Flow    `json:"largest_flow"`
+	Ratio      float64  `json:"ratio"`       // of the objective to that of the first row; 1 if both are 0
+	LeavesNode uint64   `json:"leaves_node"` // between ranks on different nodes
+	Largest    NodeFlow `json:"largest_flow"`
 }
 
-// A Flow is what ranks of a node send to those of another. Without names it is the mean
+// A NodeFlow is what ranks of a node send to those of another. Without names it is the mean
 // of several orders.
-type Flow struct {
+type NodeFlow struct {
 	From   string `json:"from,omitempty"`
 	To     string `json:"to,omitempty"`
 	Amount uint64 `json:"amount"`
@@ -167,7 +167,7 @@ func (q *Question) check() error {
 const maxObjective = 1 << 61
 
 // checkSums reports whether the sums of an answer could exceed 64 bits.
-func (q *Question) checkSums(traffic *Traffic) error {
+func (q *Question) checkSums(traffic *Exchange) error {
 	sum, farthest := traffic.sum(), q.Topology.Levels[len(q.Topology.Levels)-1].Distance
 	if sum*float64(farthest) < maxObjective {
 		return nil
@@ -176,7 +176,7 @@ func (q *Question) checkSums(traffic *Traffic) error {
 }
 
 // allEqual says why all orders cost the same; it returns "" if they may not.
-func (q *Question) allEqual(traffic *Traffic) string {
+func (q *Question) allEqual(traffic *Exchange) string {
 	switch {
 	case q.Ranks == 1:
 		return "there is one rank"
@@ -205,8 +205,8 @@ func (t *Topology) flat() bool {
 }
 
 // row returns the row of an order.
-func (q *Question) row(name string, traffic *Traffic, o Order) Row {
-	r := Row{Order: name, Cost: Evaluate(q.Topology, traffic, o)}
+func (q *Question) row(name string, traffic *Exchange, o Order) OrderCost {
+	r := OrderCost{Order: name, Cost: Evaluate(q.Topology, traffic, o)}
 	for i := q.Topology.Nodes() + 1; i > 0 && i < len(r.Levels); i++ {
 		r.LeavesNode += r.Levels[i]
 	}
@@ -217,7 +217,7 @@ func (q *Question) row(name string, traffic *Traffic, o Order) Row {
 }
 
 // largestFlow returns the largest flow from one node to another.
-func (q *Question) largestFlow(o Order) Flow {
+func (q *Question) largestFlow(o Order) NodeFlow {
 	node := q.Topology.NodeOf(o)
 	flows := q.Matrix.Fold(func(rank int) int {
 		if rank < 0 || rank >= len(node) {
@@ -239,12 +239,12 @@ func (q *Question) largestFlow(o Order) Flow {
 		}
 	}
 	name := q.Topology.nodeNames()
-	return Flow{name[largest.From], name[largest.To], q.By.Of(largest.Volume)}
+	return NodeFlow{name[largest.From], name[largest.To], q.By.Of(largest.Volume)}
 }
 
 // random returns the mean of several random orders.
-func (q *Question) random(traffic *Traffic) Row {
-	mean := Row{Order: InNoOrder, Cost: Cost{Levels: make([]uint64, len(q.Topology.Levels))}}
+func (q *Question) random(traffic *Exchange) OrderCost {
+	mean := OrderCost{Order: InNoOrder, Cost: Cost{Levels: make([]uint64, len(q.Topology.Levels))}}
 	for i := range RandomOrders {
 		r := q.row(InNoOrder, traffic, Random(q.Topology, q.Ranks, q.Seed+uint64(i)))
 		mean.Objective += r.Objective
@@ -287,13 +287,13 @@ func (a *Answer) compare() {
 func (a *Answer) Gains() bool { return a.Equal == "" && !a.NearBest }
 
 // Best returns the row of the best order found.
-func (a *Answer) Best() *Row { return a.Row(BestFound) }
+func (a *Answer) Best() *OrderCost { return a.Row(BestFound) }
 
 // Ran returns the row of the present order; nil if it is not known.
-func (a *Answer) Ran() *Row { return a.Row(AsItRan) }
+func (a *Answer) Ran() *OrderCost { return a.Row(AsItRan) }
 
 // Row returns the row of an order; nil if there is none.
-func (a *Answer) Row(name string) *Row {
+func (a *Answer) Row(name string) *OrderCost {
 	for i := range a.Orders {
 		if a.Orders[i].Order == name {
 			return &a.Orders[i]

@@ -38,13 +38,13 @@ func TestAsk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inTurn := Row{Cost: Cost{7*1 + 9*10 + (8+2)*100, []uint64{7, 9, 10}}, Ratio: 1, LeavesNode: 10, Largest: Flow{"node 0", "node 1", 6}}
+	inTurn := OrderCost{Cost: Cost{7*1 + 9*10 + (8+2)*100, []uint64{7, 9, 10}}, Ratio: 1, LeavesNode: 10, Largest: NodeFlow{"node 0", "node 1", 6}}
 	ran, turn := inTurn, inTurn
 	ran.Order, turn.Order = AsItRan, InTurn
-	block := Row{InBlocks, Cost{(8+2)*1 + 7*10 + 9*100, []uint64{10, 7, 9}}, 980.0 / 1097, 9, Flow{"node 1", "node 0", 9}}
+	block := OrderCost{InBlocks, Cost{(8+2)*1 + 7*10 + 9*100, []uint64{10, 7, 9}}, 980.0 / 1097, 9, NodeFlow{"node 1", "node 0", 9}}
 	// 0 and 4 share a socket, 1 and 2 their node, 5 is elsewhere.
-	best := Row{BestFound, Cost{9*1 + (8+7)*10 + 2*100, []uint64{9, 15, 2}}, 359.0 / 1097, 2, a.Orders[1].Largest}
-	if diff := cmp.Diff([]Row{ran, best, block, turn}, a.Orders[:4]); diff != "" {
+	best := OrderCost{BestFound, Cost{9*1 + (8+7)*10 + 2*100, []uint64{9, 15, 2}}, 359.0 / 1097, 2, a.Orders[1].Largest}
+	if diff := cmp.Diff([]OrderCost{ran, best, block, turn}, a.Orders[:4]); diff != "" {
 		t.Error(diff)
 	}
 	if a.Orders[1].Largest.Amount != 2 || a.NearBest || a.Equal != "" || !a.Gains() || a.Slots != 8 || a.Nodes != 2 {
@@ -67,7 +67,7 @@ func TestAsk(t *testing.T) {
 }
 
 // checkRandom requires that a row is the mean of random orders, rounded down.
-func checkRandom(t *testing.T, q *Question, got *Row) {
+func checkRandom(t *testing.T, q *Question, got *OrderCost) {
 	t.Helper()
 	var objective float64
 	for i := range RandomOrders {
@@ -112,7 +112,7 @@ func TestAskByMessages(t *testing.T) {
 	}
 	// In blocks: 2 + 20 messages in sockets, 1 in a node, 1 between nodes.
 	block := a.Row(InBlocks)
-	if want := (Cost{22*1 + 1*10 + 1*100, []uint64{22, 1, 1}}); !cmp.Equal(want, block.Cost) || block.Largest != (Flow{"node 1", "node 0", 1}) {
+	if want := (Cost{22*1 + 1*10 + 1*100, []uint64{22, 1, 1}}); !cmp.Equal(want, block.Cost) || block.Largest != (NodeFlow{"node 1", "node 0", 1}) {
 		t.Errorf("%+v", block)
 	}
 	if a.Ran() != nil || a.Orders[0].Order != BestFound || !a.NearBest { // block is the best order
@@ -143,16 +143,16 @@ func TestNodeNames(t *testing.T) {
 // The limit of 2 % includes 2 %.
 func TestNearBest(t *testing.T) {
 	for ran, want := range map[uint64]bool{1000: true, 1020: true, 1021: false, 2000: false} {
-		a := Answer{Orders: []Row{{Order: AsItRan, Cost: Cost{Objective: ran}}, {Order: BestFound, Cost: Cost{Objective: 1000}}, {Order: InBlocks, Cost: Cost{Objective: 5000}}}}
+		a := Answer{Orders: []OrderCost{{Order: AsItRan, Cost: Cost{Objective: ran}}, {Order: BestFound, Cost: Cost{Objective: 1000}}, {Order: InBlocks, Cost: Cost{Objective: 5000}}}}
 		if a.compare(); a.NearBest != want || a.Orders[0].Ratio != 1 || a.Orders[1].Ratio != 1000/float64(ran) {
 			t.Errorf("%d: %+v", ran, a)
 		}
-		unknown := Answer{Orders: []Row{{Order: BestFound, Cost: Cost{Objective: 1000}}, {Order: InBlocks, Cost: Cost{Objective: ran}}}}
+		unknown := Answer{Orders: []OrderCost{{Order: BestFound, Cost: Cost{Objective: 1000}}, {Order: InBlocks, Cost: Cost{Objective: ran}}}}
 		if unknown.compare(); unknown.NearBest != want || unknown.Orders[1].Ratio != float64(ran)/1000 {
 			t.Errorf("in blocks, %d: %+v", ran, unknown)
 		}
 	}
-	none := Answer{Orders: []Row{{Order: AsItRan}, {Order: BestFound}, {Order: InTurn, Cost: Cost{Objective: 1}}}}
+	none := Answer{Orders: []OrderCost{{Order: AsItRan}, {Order: BestFound}, {Order: InTurn, Cost: Cost{Objective: 1}}}}
 	if none.compare(); !none.NearBest || none.Orders[1].Ratio != 1 || math.IsInf(none.Orders[2].Ratio, 0) {
 		t.Errorf("%+v", none)
 	}

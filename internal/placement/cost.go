@@ -11,7 +11,7 @@ type Cost struct {
 }
 
 // Evaluate returns what an order costs. The sums are exact, modulo 2^64.
-func Evaluate(t *Topology, traffic *Traffic, o Order) Cost {
+func Evaluate(t *Topology, traffic *Exchange, o Order) Cost {
 	c := Cost{Levels: make([]uint64, len(t.Levels))}
 	for r := range traffic.Ranks {
 		for i := traffic.Start[r]; i < traffic.Start[r+1]; i++ {
@@ -31,7 +31,7 @@ func Evaluate(t *Topology, traffic *Traffic, o Order) Cost {
 
 // addTo adds what members exchange, by the level of their lowest common domain: what
 // they exchange within all domains of a level, minus that of the level below.
-func (g *Group) addTo(levels []uint64, t *Topology, o Order) {
+func (g *WeightedGroup) addTo(levels []uint64, t *Topology, o Order) {
 	below := g.within(func(member int) int32 { return o[g.Members[member]] }, len(t.Slots))
 	for i := range t.Levels {
 		domain := t.Levels[i].Domain
@@ -43,7 +43,7 @@ func (g *Group) addTo(levels []uint64, t *Topology, o Order) {
 
 // within returns what members exchange with members of the same domain, themselves
 // included.
-func (g *Group) within(domain func(member int) int32, domains int) (sum uint64) {
+func (g *WeightedGroup) within(domain func(member int) int32, domains int) (sum uint64) {
 	sent, received := make([]uint64, domains), make([]uint64, domains)
 	for i := range g.Members {
 		d := domain(i)

@@ -24,7 +24,7 @@ type enumeration struct {
 }
 
 // exact returns an order of the least objective. It returns start if none costs less.
-func exact(t *Topology, traffic *Traffic, start Order) (Order, Cost) {
+func exact(t *Topology, traffic *Exchange, start Order) (Order, Cost) {
 	cost := Evaluate(t, traffic, start)
 	e := &enumeration{h: newHierarchy(t), weight: traffic.pairs(), block: make([]int32, traffic.Ranks), least: cost.Objective}
 	e.setShapes()
@@ -42,7 +42,7 @@ func exact(t *Topology, traffic *Traffic, start Order) (Order, Cost) {
 }
 
 // pairs returns what each pair of ranks exchanges, groups included.
-func (t *Traffic) pairs() [][]uint64 {
+func (t *Exchange) pairs() [][]uint64 {
 	w := make([][]uint64, t.Ranks)
 	for r := range w {
 		w[r] = make([]uint64, t.Ranks)

@@ -50,7 +50,7 @@ func levelsOf(t *Topology) string {
 }
 
 // randomCase returns what each rank sends to each other one too, sent[from][to].
-func randomCase(t *testing.T, r *rand.Rand) (*Topology, *Traffic, [][]uint64) {
+func randomCase(t *testing.T, r *rand.Rand) (*Topology, *Exchange, [][]uint64) {
 	slots := 2 + r.IntN(6)
 	ranks := 2 + r.IntN(slots-1)
 	if r.IntN(20) == 0 {
@@ -69,7 +69,7 @@ func randomCase(t *testing.T, r *rand.Rand) (*Topology, *Traffic, [][]uint64) {
 			}
 		}
 	}
-	traffic := &Traffic{Ranks: ranks, Start: []int64{0}}
+	traffic := &Exchange{Ranks: ranks, Start: []int64{0}}
 	for a := range sent {
 		for b := range sent {
 			if w := sent[a][b] + sent[b][a]; w > 0 {
@@ -92,8 +92,8 @@ func randomCase(t *testing.T, r *rand.Rand) (*Topology, *Traffic, [][]uint64) {
 	return topology, traffic, sent
 }
 
-func randomGroup(r *rand.Rand, ranks int) Group {
-	g := Group{HigherOnly: r.IntN(2) == 0}
+func randomGroup(r *rand.Rand, ranks int) WeightedGroup {
+	g := WeightedGroup{HigherOnly: r.IntN(2) == 0}
 	for _, m := range r.Perm(ranks)[:2+r.IntN(ranks-1)] {
 		g.Members = append(g.Members, int32(m))
 		g.Sent, g.Received = append(g.Sent, r.Uint64N(10)), append(g.Received, r.Uint64N(10))

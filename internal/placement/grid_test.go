@@ -7,7 +7,7 @@ import (
 
 // stencil returns the traffic of a grid whose ranks exchange 1 with the next in each
 // dimension, with the last dimension varying fastest.
-func stencil(periodic bool, size ...int) *Traffic {
+func stencil(periodic bool, size ...int) *Exchange {
 	ranks := 1
 	for _, n := range size {
 		ranks *= n
@@ -29,8 +29,8 @@ func stencil(periodic bool, size ...int) *Traffic {
 	return trafficOf(newGraph(ranks, edges, 1))
 }
 
-func trafficOf(g *graph) *Traffic {
-	t := &Traffic{Ranks: g.len(), Peer: g.peer}
+func trafficOf(g *graph) *Exchange {
+	t := &Exchange{Ranks: g.len(), Peer: g.peer}
 	for _, s := range g.start {
 		t.Start = append(t.Start, int64(s))
 	}

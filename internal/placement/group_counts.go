@@ -3,7 +3,7 @@ package placement
 import "math"
 
 // uniform reports whether a group has all ranks, which all send and receive the same.
-func (g *Group) uniform(ranks int) bool {
+func (g *WeightedGroup) uniform(ranks int) bool {
 	if len(g.Members) != ranks || g.HigherOnly {
 		return false
 	}
@@ -16,7 +16,7 @@ func (g *Group) uniform(ranks int) bool {
 }
 
 // between returns what two members exchange, i before j.
-func (g *Group) between(i, j int) float64 {
+func (g *WeightedGroup) between(i, j int) float64 {
 	w := float64(g.Sent[i]) * float64(g.Received[j])
 	if !g.HigherOnly {
 		w += float64(g.Sent[j]) * float64(g.Received[i])
@@ -24,7 +24,7 @@ func (g *Group) between(i, j int) float64 {
 	return w
 }
 
-func (g *Group) clique() (edges []edge) {
+func (g *WeightedGroup) clique() (edges []edge) {
 	for j := range g.Members {
 		for i := range j {
 			if w := g.between(i, j); w > 0 {
@@ -41,7 +41,7 @@ const standInCycles = 6
 // standIn returns edges that stand for those of all pairs: a few random cycles through
 // the members, whose weights are larger for it. The cut of a random graph of a constant
 // degree is about in proportion to that of the complete graph.
-func (g *Group) standIn() (edges []edge) {
+func (g *WeightedGroup) standIn() (edges []edge) {
 	n := len(g.Members)
 	r := generator(uint64(n))
 	more := float64(n-1) / (2 * standInCycles)
@@ -67,8 +67,8 @@ type groupCounts struct {
 	sent, received [][]float64
 }
 
-// A membership is what a rank sends and receives in a group.
-type membership struct {
+// A groupShare is what a rank sends and receives in a group.
+type groupShare struct {
 	group          int32
 	sent, received float64
 }
@@ -78,7 +78,7 @@ func (m *mapping) setGroups() {
 	if len(m.problem.groups) == 0 {
 		return
 	}
-	m.memberships = make([][]membership, len(m.block))
+	m.memberships = make([][]groupShare, len(m.block))
 	for i := range m.problem.groups {
 		g := &m.problem.groups[i]
 		c := groupCounts{share: m.scale}
@@ -90,7 +90,7 @@ func (m *mapping) setGroups() {
 			c.received = append(c.received, make([]float64, m.h.domains(l)))
 		}
 		for j, r := range g.Members {
-			is := membership{int32(i), float64(g.Sent[j]), float64(g.Received[j])}
+			is := groupShare{int32(i), float64(g.Sent[j]), float64(g.Received[j])}
 			m.memberships[r] = append(m.memberships[r], is)
 			c.add(m.h, m.block[r], is.sent, is.received)
 		}
@@ -108,7 +108,7 @@ func (c *groupCounts) add(h *hierarchy, block int32, sent, received float64) {
 }
 
 // A groupSwap iterates over the groups of the two ranks of a swap.
-type groupSwap struct{ out, in []membership }
+type groupSwap struct{ out, in []groupShare }
 
 func (m *mapping) groupSwap(r, other int32) groupSwap {
 	s := groupSwap{out: m.memberships[r]}
@@ -119,7 +119,7 @@ func (m *mapping) groupSwap(r, other int32) groupSwap {
 }
 
 // next returns the next group, and what moves out of the block of the first rank.
-func (s *groupSwap) next() (moved membership, ok bool) {
+func (s *groupSwap) next() (moved groupShare, ok bool) {
 	switch {
 	case len(s.out) == 0 && len(s.in) == 0:
 		return moved, false

@@ -182,18 +182,18 @@ func (p *placed) ifShared(option string) string {
 	return ""
 }
 
-// A block is consecutive ranks on one node.
-type block struct{ first, ranks int }
+// A rankBlock is consecutive ranks on one node.
+type rankBlock struct{ first, ranks int }
 
 // blocks returns the ranks in blocks that are as large as possible.
-func (p *placed) blocks() []block {
-	var out []block
+func (p *placed) blocks() []rankBlock {
+	var out []rankBlock
 	for r := range p.order {
 		if r > 0 && p.node[r] == p.node[r-1] {
 			out[len(out)-1].ranks++
 			continue
 		}
-		out = append(out, block{r, 1})
+		out = append(out, rankBlock{r, 1})
 	}
 	return out
 }

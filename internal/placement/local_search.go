@@ -12,7 +12,7 @@ type mapping struct {
 	outward []int64 // by rank: the cost of its edges above what it would be in one block
 
 	groups      []groupCounts
-	memberships [][]membership // by rank, by group
+	memberships [][]groupShare // by rank, by group
 
 	// The benefit of a block for one rank: what its edges save, compared with all
 	// peers as far away as possible. See connect.

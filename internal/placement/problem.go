@@ -3,11 +3,11 @@ package placement
 // A problem is a traffic and a topology as the search needs them.
 type problem struct {
 	h       *hierarchy
-	g       *graph  // the pairs, and the groups that are small
-	search  *graph  // g and edges that stand for the other groups
-	groups  []Group // that are not in g
-	scale   float64 // by which the weights of g are smaller than the volumes
-	blockAt []int32 // by slot: its block
+	g       *graph          // the pairs, and the groups that are small
+	search  *graph          // g and edges that stand for the other groups
+	groups  []WeightedGroup // that are not in g
+	scale   float64         // by which the weights of g are smaller than the volumes
+	blockAt []int32         // by slot: its block
 }
 
 // maxWeight bounds the sum of the weights of a graph, so that its product with twice
@@ -21,7 +21,7 @@ const maxClique = 24
 // approximated by edges, in the search only.
 const maxCounts = 1 << 23
 
-func newProblem(t *Topology, traffic *Traffic) *problem {
+func newProblem(t *Topology, traffic *Exchange) *problem {
 	p := &problem{h: newHierarchy(t)}
 	var edges []edge
 	for r := range traffic.Ranks {

@@ -11,8 +11,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// A Process is where a rank ran, as its recording says.
-type Process struct {
+// A RankLocation is where a rank ran, as its recording says.
+type RankLocation struct {
 	Rank      int
 	Host      string             // empty if not known
 	Placement *profile.Placement // nil if not known
@@ -26,7 +26,7 @@ type Process struct {
 // cores and sockets of the node. If the masks of two ranks of a host overlap in any other
 // way, all ranks of this host are alike, as they are if they were not bound. Cores are
 // numbered as Linux mostly does: see coreOf.
-func Recorded(processes []Process, ranks int) (*Tree, []int, error) {
+func Recorded(processes []RankLocation, ranks int) (*Tree, []int, error) {
 	hosts, err := byHost(processes, ranks)
 	if err != nil {
 		return nil, nil, err
@@ -43,10 +43,10 @@ func Recorded(processes []Process, ranks int) (*Tree, []int, error) {
 
 // byHost returns a list of processes for each host, ordered by rank. Hosts are ordered by
 // their first rank. It is an error if the host of a rank is not known.
-func byHost(processes []Process, ranks int) ([][]Process, error) {
+func byHost(processes []RankLocation, ranks int) ([][]RankLocation, error) {
 	known := make([]bool, ranks)
-	processes = slices.SortedStableFunc(slices.Values(processes), func(a, b Process) int { return cmp.Compare(a.Rank, b.Rank) })
-	var hosts [][]Process
+	processes = slices.SortedStableFunc(slices.Values(processes), func(a, b RankLocation) int { return cmp.Compare(a.Rank, b.Rank) })
+	var hosts [][]RankLocation
 	index := map[string]int{}
 	for _, p := range processes {
 		if p.Rank < 0 || p.Rank >= ranks || known[p.Rank] || p.Host == "" {
@@ -78,7 +78,7 @@ func byHost(processes []Process, ranks int) ([][]Process, error) {
 
 // A hostBuilder makes the domain of one host.
 type hostBuilder struct {
-	processes []Process
+	processes []RankLocation
 	ranks     []int // of the slots made so far
 }
 
@@ -86,7 +86,7 @@ type hostBuilder struct {
 type maskDomain struct {
 	level      string // empty if it is no domain of its own
 	processors []int
-	processes  []Process
+	processes  []RankLocation
 	inner      []*maskDomain
 }
 
@@ -143,7 +143,7 @@ func (b *hostBuilder) masks() *maskDomain {
 	return whole
 }
 
-func (p *Process) mask() string {
+func (p *RankLocation) mask() string {
 	if p.Placement == nil {
 		return ""
 	}
@@ -162,7 +162,7 @@ func coreOf(processor int, at *profile.Placement) (core, thread int) {
 }
 
 // cores returns the list of the cores of a process; empty if not known.
-func (p *Process) cores() string {
+func (p *RankLocation) cores() string {
 	processors, _ := profile.ParseProcessors(p.mask())
 	var cores []int
 	for _, n := range processors {
@@ -214,7 +214,7 @@ func (b *hostBuilder) fill(d *domain, m *maskDomain) {
 //
 // If the topology does not number the processors of a node, but has a slot for each of
 // the node's cores or processors, they are numbered as coreOf says.
-func Present(t *Topology, processes []Process, ranks int) (Order, error) {
+func Present(t *Topology, processes []RankLocation, ranks int) (Order, error) {
 	hosts, err := byHost(processes, ranks)
 	if err != nil {
 		return nil, err
@@ -256,7 +256,7 @@ func (t *Topology) nodeSlots() []slotRange {
 }
 
 // nodesOf returns the slots of each host.
-func (t *Topology) nodesOf(hosts [][]Process) ([]slotRange, error) {
+func (t *Topology) nodesOf(hosts [][]RankLocation) ([]slotRange, error) {
 	nodes := t.nodeSlots()
 	if !t.namesHosts() {
 		if len(nodes) < len(hosts) {
@@ -286,7 +286,7 @@ func (t *Topology) nodesOf(hosts [][]Process) ([]slotRange, error) {
 
 // nameHosts gives the nodes the names of the hosts that ran on them, if the topology has
 // no names and as many nodes as there are hosts.
-func (t *Topology) nameHosts(nodes []slotRange, hosts [][]Process) {
+func (t *Topology) nameHosts(nodes []slotRange, hosts [][]RankLocation) {
 	if t.namesHosts() || int(nodes[len(nodes)-1].end) < len(t.Slots) {
 		return
 	}
@@ -308,7 +308,7 @@ func (t *Topology) namesHosts() bool {
 }
 
 // placeOnHost sets the slots of the processes of a host.
-func (t *Topology) placeOnHost(slots slotRange, on []Process, o Order) {
+func (t *Topology) placeOnHost(slots slotRange, on []RankLocation, o Order) {
 	slotOf := t.processorSlots(slots, on[0].Placement)
 	free := make([]bool, slots.len())
 	for i := range free {

@@ -23,11 +23,11 @@ func listOf(t *testing.T, list string) string {
 
 // on returns processes on hosts, as "host mask", of nodes with some processors, cores and
 // sockets.
-func on(processors, cores, sockets int, places ...string) []Process {
-	var ps []Process
+func on(processors, cores, sockets int, places ...string) []RankLocation {
+	var ps []RankLocation
 	for r, place := range places {
 		host, mask, _ := strings.Cut(place, " ")
-		p := Process{Rank: r, Host: host}
+		p := RankLocation{Rank: r, Host: host}
 		if mask != "" {
 			p.Placement = &profile.Placement{Processors: mask, NodeProcessors: processors, NodeCores: cores, NodeSockets: sockets}
 		}
@@ -38,7 +38,7 @@ func on(processors, cores, sockets int, places ...string) []Process {
 
 func TestRecorded(t *testing.T) {
 	for name, c := range map[string]struct {
-		processes []Process
+		processes []RankLocation
 		levels    string
 		ranks     []int  // by slot
 		cores     string // by slot
@@ -119,16 +119,16 @@ func TestRecordedMissing(t *testing.T) {
 }
 
 // presentIn returns the present order in a topology of a specification.
-func presentIn(t *testing.T, spec string, ps []Process) (*Topology, Order, error) {
+func presentIn(t *testing.T, spec string, ps []RankLocation) (*Topology, Order, error) {
 	t.Helper()
-	s := Source{Topologies: []string{spec}, Processes: ps, Ranks: len(ps)}
+	s := TopologySource{Topologies: []string{spec}, Processes: ps, Ranks: len(ps)}
 	return s.Load()
 }
 
 func TestPresent(t *testing.T) {
 	for name, c := range map[string]struct {
 		spec      string
-		processes []Process
+		processes []RankLocation
 		want      Order
 		hosts     string // by slot
 	}{
@@ -161,7 +161,7 @@ func TestPresent(t *testing.T) {
 func TestPresentRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		spec      string
-		processes []Process
+		processes []RankLocation
 		want      string
 	}{
 		"too few slots":         {"node:1 core:2", on(4, 4, 1, "a 0", "a 1", "a 2"), "the topology has 2 slots, too few for 3 ranks"},
@@ -179,13 +179,13 @@ func TestPresentRefused(t *testing.T) {
 func TestNotPresent(t *testing.T) {
 	for _, c := range []struct {
 		spec      string
-		processes []Process
+		processes []RankLocation
 		want      string
 	}{
 		{"node:1 core:4", on(4, 4, 1, "a 0", "b 0"), "the topology has 1 node, the job ran on 2 hosts"},
 		{"node:2 core:2", on(4, 4, 1, "a 0", "a 1", "a 2", "b 0"), "host a ran 3 ranks, but its node in the topology has 2 slots"},
 	} {
-		s := Source{Topologies: []string{c.spec}, Processes: c.processes, Ranks: len(c.processes)}
+		s := TopologySource{Topologies: []string{c.spec}, Processes: c.processes, Ranks: len(c.processes)}
 		topology, order, err := s.Load()
 		elsewhere := (*NotPresentError)(nil)
 		if topology == nil || topology.namesHosts() || order != nil || !errors.As(err, &elsewhere) || err.Error() != c.want {
@@ -196,7 +196,7 @@ func TestNotPresent(t *testing.T) {
 
 func TestSource(t *testing.T) {
 	ps := on(2, 2, 1, "a 0", "b 1", "a 1", "b 0")
-	s := Source{Processes: ps, Ranks: 4}
+	s := TopologySource{Processes: ps, Ranks: 4}
 	topology, order, err := s.Load()
 	if err != nil || levels(topology) != "node:5×2 system:50×1" || !slices.Equal(order, Order{0, 3, 1, 2}) {
 		t.Errorf("as recorded: %s, %v, %v", levels(topology), order, err)

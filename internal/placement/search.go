@@ -19,7 +19,7 @@ type Options struct {
 // topology has more slots than there are ranks, it chooses which of them stay empty. For
 // up to 9 ranks no order costs less. Of orders that cost the same, it prefers the first
 // of the starts.
-func Best(t *Topology, traffic *Traffic, opts Options) (Order, Cost, error) {
+func Best(t *Topology, traffic *Exchange, opts Options) (Order, Cost, error) {
 	if err := opts.check(t, traffic); err != nil {
 		return nil, Cost{}, err
 	}
@@ -35,7 +35,7 @@ func Best(t *Topology, traffic *Traffic, opts Options) (Order, Cost, error) {
 	return slices.Clone(best), cost, nil
 }
 
-func (o *Options) check(t *Topology, traffic *Traffic) error {
+func (o *Options) check(t *Topology, traffic *Exchange) error {
 	if err := t.check(); err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func distinct(orders []Order) (out []Order) {
 }
 
 // cheapest returns the first of the orders of the least objective.
-func cheapest(t *Topology, traffic *Traffic, orders []Order) (best Order, cost Cost) {
+func cheapest(t *Topology, traffic *Exchange, orders []Order) (best Order, cost Cost) {
 	for i, o := range orders {
 		if c := Evaluate(t, traffic, o); i == 0 || c.Objective < cost.Objective {
 			best, cost = o, c
@@ -101,7 +101,7 @@ func (t *tuning) startsFor(g *graph) int {
 
 // orders returns improved orders of the starts, the blockings of the grids that are
 // recognised, and orders found from the beginning; and what annealing makes of the best.
-func (p *problem) orders(t *Topology, traffic *Traffic, starts []Order, opts Options) []Order {
+func (p *problem) orders(t *Topology, traffic *Exchange, starts []Order, opts Options) []Order {
 	tune := &efforts[opts.Effort-1]
 	spare := make(chan struct{}, max(0, runtime.GOMAXPROCS(0)-1))
 	var begin [][]int32

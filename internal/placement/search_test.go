@@ -18,7 +18,7 @@ func uniform(t *testing.T, sizes []int, distances []int64) *Topology {
 }
 
 // randomTraffic has random pairs, and a group of every third rank.
-func randomTraffic(ranks, degree int, seed uint64) *Traffic {
+func randomTraffic(ranks, degree int, seed uint64) *Exchange {
 	r := rand.New(rand.NewPCG(seed, 1))
 	var edges []edge
 	for range ranks * degree / 2 {
@@ -27,17 +27,17 @@ func randomTraffic(ranks, degree int, seed uint64) *Traffic {
 		}
 	}
 	traffic := trafficOf(newGraph(ranks, edges, 1))
-	g := Group{}
+	g := WeightedGroup{}
 	for i := 0; i < ranks; i += 3 {
 		g.Members = append(g.Members, int32(i))
 		g.Sent, g.Received = append(g.Sent, r.Uint64N(20)), append(g.Received, r.Uint64N(20))
 	}
-	traffic.Groups = []Group{g}
+	traffic.Groups = []WeightedGroup{g}
 	traffic.sortRows()
 	return traffic
 }
 
-func (t *Traffic) sortRows() {
+func (t *Exchange) sortRows() {
 	start := slices.Clone(t.Start)
 	peer, weight := t.Peer, t.Weight
 	t.Peer, t.Weight = nil, nil
@@ -102,9 +102,9 @@ func TestSwapGain(t *testing.T) {
 // TestBestOfGroups has groups of the even and of the odd ranks, which fit into one node
 // each.
 func TestBestOfGroups(t *testing.T) {
-	traffic := &Traffic{Ranks: 64, Start: make([]int64, 65)}
+	traffic := &Exchange{Ranks: 64, Start: make([]int64, 65)}
 	for odd := range 2 {
-		g := Group{}
+		g := WeightedGroup{}
 		for i := range 32 {
 			g.Members = append(g.Members, int32(2*i+odd))
 			g.Sent, g.Received = append(g.Sent, 5), append(g.Received, 3)
@@ -129,9 +129,9 @@ func TestBestOfGroups(t *testing.T) {
 func TestBestOfRowsAndColumns(t *testing.T) {
 	const n = 32
 	rank := rand.New(rand.NewPCG(1, 1)).Perm(n * n)
-	traffic := &Traffic{Ranks: n * n, Start: make([]int64, n*n+1)}
+	traffic := &Exchange{Ranks: n * n, Start: make([]int64, n*n+1)}
 	for i := range n {
-		var row, column Group
+		var row, column WeightedGroup
 		for j := range n {
 			row.Members, row.Sent, row.Received = append(row.Members, int32(rank[i*n+j])), append(row.Sent, 3), append(row.Received, 1)
 			column.Members, column.Sent, column.Received = append(column.Members, int32(rank[j*n+i])), append(column.Sent, 1), append(column.Received, 1)

@@ -289,7 +289,7 @@ func expandRanges(ranges string) ([]string, error) {
 
 // onNetwork returns the tree of the job's hosts on a network. Its nodes are as recorded,
 // with the rank of each slot, or as a second topology describes them.
-func (s *Source) onNetwork(n *Network) (*Tree, []int, error) {
+func (s *TopologySource) onNetwork(n *Network) (*Tree, []int, error) {
 	if s.Nodes != 0 {
 		return nil, nil, fmt.Errorf("%s names its nodes: a number of nodes cannot be given", n.name)
 	}
@@ -334,7 +334,7 @@ type hostNode struct {
 }
 
 // oneNode returns the topology of a name, which must be one node.
-func (s *Source) oneNode(name string) (*Tree, error) {
+func (s *TopologySource) oneNode(name string) (*Tree, error) {
 	t, network, err := s.named(name)
 	switch {
 	case err != nil:

@@ -8,17 +8,17 @@ import (
 )
 
 // hostsOf returns one process on each host.
-func hostsOf(hosts ...string) []Process {
-	var ps []Process
+func hostsOf(hosts ...string) []RankLocation {
+	var ps []RankLocation
 	for r, host := range hosts {
-		ps = append(ps, Process{Rank: r, Host: host})
+		ps = append(ps, RankLocation{Rank: r, Host: host})
 	}
 	return ps
 }
 
 // onSlurm returns the topology of processes by a topology.conf and a node.
-func onSlurm(conf, node string, ps []Process) (*Topology, Order, error) {
-	s := Source{Topologies: []string{"topology.conf"}, Processes: ps, Ranks: len(ps),
+func onSlurm(conf, node string, ps []RankLocation) (*Topology, Order, error) {
+	s := TopologySource{Topologies: []string{"topology.conf"}, Processes: ps, Ranks: len(ps),
 		Read: func(string) ([]byte, error) { return []byte(conf), nil }}
 	if node != "" {
 		s.Topologies = append(s.Topologies, node)

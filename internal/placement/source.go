@@ -16,8 +16,8 @@ const Auto = "auto"
 // MaxTopologyFile is the size up to which a topology is read from a file, in bytes.
 const MaxTopologyFile = 64 << 20
 
-// A Source says where the topology of a job comes from.
-type Source struct {
+// A TopologySource says where the topology of a job comes from.
+type TopologySource struct {
 	// Topologies has one name: "auto" (so does the empty list), a specification, or a
 	// file: hwloc's XML or Slurm's topology.conf. The latter may be followed by a second
 	// one, for the nodes; without it, the nodes are as recorded.
@@ -26,8 +26,8 @@ type Source struct {
 	Distances  []int64                           // by level, innermost first; nil: by the names of the levels
 	Read       func(file string) ([]byte, error) // reads a file of at most MaxTopologyFile bytes
 
-	Processes []Process // of the job
-	Ranks     int       // of the job
+	Processes []RankLocation // of the job
+	Ranks     int            // of the job
 }
 
 // A NotPresentError says why it is not known where in a topology the ranks ran.
@@ -37,7 +37,7 @@ func (e *NotPresentError) Unwrap() error { return e.error }
 
 // Load returns the topology, and the order in which the ranks ran in it. With a
 // NotPresentError it returns the topology too.
-func (s *Source) Load() (*Topology, Order, error) {
+func (s *TopologySource) Load() (*Topology, Order, error) {
 	if len(s.Topologies) > 2 {
 		return nil, nil, fmt.Errorf("%d topologies are given: give one, or Slurm's topology.conf and one of its nodes", len(s.Topologies))
 	}
@@ -56,7 +56,7 @@ func (s *Source) Load() (*Topology, Order, error) {
 	return t, o, nil
 }
 
-func (s *Source) present(t *Topology, err error) (*Topology, Order, error) {
+func (s *TopologySource) present(t *Topology, err error) (*Topology, Order, error) {
 	if err != nil {
 		return nil, nil, err
 	}
@@ -69,7 +69,7 @@ func (s *Source) present(t *Topology, err error) (*Topology, Order, error) {
 
 // tree returns the tree, with the rank of each slot if it is that of the recorded
 // places.
-func (s *Source) tree() (*Tree, []int, error) {
+func (s *TopologySource) tree() (*Tree, []int, error) {
 	if len(s.Topologies) == 0 || s.Topologies[0] == Auto {
 		if s.Nodes != 0 || len(s.Topologies) > 1 {
 			return nil, nil, errors.New("the recorded topology has the nodes of the run: neither a number of nodes nor a second topology can be given")
@@ -91,7 +91,7 @@ func (s *Source) tree() (*Tree, []int, error) {
 }
 
 // repeated returns a system of nodes. A tree of one node is repeated.
-func (s *Source) repeated(t *Tree) (*Tree, error) {
+func (s *TopologySource) repeated(t *Tree) (*Tree, error) {
 	if t.hasNodes() && s.Nodes != 0 {
 		return nil, fmt.Errorf("the topology has nodes already: %s cannot be asked for", text.CountOf(s.Nodes, "node"))
 	}
@@ -107,7 +107,7 @@ func (s *Source) repeated(t *Tree) (*Tree, error) {
 }
 
 // hosts returns the number of hosts of the job.
-func (s *Source) hosts() int {
+func (s *TopologySource) hosts() int {
 	seen := map[string]bool{}
 	for _, p := range s.Processes {
 		seen[p.Host] = true
@@ -118,7 +118,7 @@ func (s *Source) hosts() int {
 var specLike = regexp.MustCompile(`^\s*[A-Za-z0-9]*\s*:\s*[0-9]|^\s*[0-9]+(:[0-9]+)*\s*$`)
 
 // named returns the topology of a name: a tree, or a network of nodes.
-func (s *Source) named(name string) (*Tree, *Network, error) {
+func (s *TopologySource) named(name string) (*Tree, *Network, error) {
 	if specLike.MatchString(name) || name == "" {
 		t, err := ParseSpec(name)
 		return t, nil, err

@@ -7,26 +7,26 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 )
 
-// A Quantity is what of a volume the objective counts.
-type Quantity string
+// A CostUnit is what of a volume the objective counts.
+type CostUnit string
 
 // The quantities.
 const (
-	Bytes    Quantity = "bytes"
-	Messages Quantity = "messages"
+	Bytes    CostUnit = "bytes"
+	Messages CostUnit = "messages"
 )
 
 // Of returns the amount of the quantity in a volume.
-func (q Quantity) Of(v matrix.Volume) uint64 {
+func (q CostUnit) Of(v matrix.Volume) uint64 {
 	if q == Messages {
 		return v.Messages
 	}
 	return v.Bytes
 }
 
-// Traffic is what the ranks of a job exchange. Both directions of a pair are added up,
+// Exchange is what the ranks of a job exchange. Both directions of a pair are added up,
 // because distances are the same in both. What ranks send to themselves is left out.
-type Traffic struct {
+type Exchange struct {
 	Ranks int
 	// The pairs, as a graph in compressed rows: the peers of rank r are
 	// Peer[Start[r]:Start[r+1]], in ascending order, and Weight is what goes to and comes
@@ -36,13 +36,13 @@ type Traffic struct {
 	Weight []uint64
 	// Groups is the traffic of collectives, which is not spread over pairs: in a job of
 	// 100,000 ranks, one MPI_Allreduce has 10^10.
-	Groups []Group
+	Groups []WeightedGroup
 }
 
-// A Group is the traffic of collectives between members of one or two groups. Member i
+// A WeightedGroup is the traffic of collectives between members of one or two groups. Member i
 // sends Sent[i] × Received[j] to each other member j; if HigherOnly, only to members
 // j > i.
-type Group struct {
+type WeightedGroup struct {
 	Members        []int32 // ranks; in the order of the group if HigherOnly
 	Sent, Received []uint64
 	HigherOnly     bool
@@ -50,8 +50,8 @@ type Group struct {
 
 // NewTraffic returns the traffic of a matrix among ranks 0 to ranks-1. Entries of other
 // ranks are left out.
-func NewTraffic(m *matrix.Matrix, ranks int, q Quantity) *Traffic {
-	t := &Traffic{Ranks: ranks}
+func NewTraffic(m *matrix.Matrix, ranks int, q CostUnit) *Exchange {
+	t := &Exchange{Ranks: ranks}
 	within := func(p matrix.Pair) bool {
 		return p.From != p.To && p.From >= 0 && p.To >= 0 && p.From < ranks && p.To < ranks
 	}
@@ -88,7 +88,7 @@ func NewTraffic(m *matrix.Matrix, ranks int, q Quantity) *Traffic {
 
 // compress makes rows, each in ascending order and without duplicates, of rows that may
 // name a peer several times.
-func (t *Traffic) compress(start []int64, peer []int32, weight []uint64) {
+func (t *Exchange) compress(start []int64, peer []int32, weight []uint64) {
 	type edge struct {
 		peer   int32
 		weight uint64
@@ -113,8 +113,8 @@ func (t *Traffic) compress(start []int64, peer []int32, weight []uint64) {
 }
 
 // newGroup returns the traffic of a group of a matrix; nil if there is none.
-func newGroup(from *matrix.Group, ranks int, q Quantity) *Group {
-	g := &Group{HigherOnly: from.Index != nil}
+func newGroup(from *matrix.GroupTraffic, ranks int, q CostUnit) *WeightedGroup {
+	g := &WeightedGroup{HigherOnly: from.Index != nil}
 	index := make(map[int32]int, len(from.Receivers))
 	enter := func(rank int32) int {
 		i, known := index[rank]
@@ -144,12 +144,12 @@ func newGroup(from *matrix.Group, ranks int, q Quantity) *Group {
 	return g
 }
 
-func compareGroups(a, b Group) int {
+func compareGroups(a, b WeightedGroup) int {
 	return cmp.Or(slices.Compare(a.Members, b.Members), slices.Compare(a.Sent, b.Sent), slices.Compare(a.Received, b.Received))
 }
 
 // sum returns at least what all pairs exchange.
-func (t *Traffic) sum() (sum float64) {
+func (t *Exchange) sum() (sum float64) {
 	for _, w := range t.Weight {
 		sum += float64(w) / 2 // each pair is in two rows
 	}

@@ -9,13 +9,13 @@ import (
 // left corner.
 type pen interface {
 	line(c color.RGBA, x0, y0, x1, y1 float64)
-	links(all []segment)
+	links(all []lineSegment)
 	rect(c color.RGBA, left, top, width, height int)
 	text(t label)
 }
 
-// segment is a straight line for a link. Thousands of them may overlap.
-type segment struct{ x0, y0, x1, y1 float64 }
+// lineSegment is a straight line for a link. Thousands of them may overlap.
+type lineSegment struct{ x0, y0, x1, y1 float64 }
 
 // label is one line of text whose baseline passes through x, y.
 type label struct {
@@ -35,8 +35,8 @@ const (
 	atEnd
 )
 
-// frame draws everything except the cells, in the same way for PNG and SVG.
-type frame struct {
+// chartFrame draws everything except the cells, in the same way for PNG and SVG.
+type chartFrame struct {
 	*layout
 	drawing
 }
@@ -45,7 +45,7 @@ type frame struct {
 type drawing struct{ pen }
 
 func (h *Heatmap) drawFrame(l *layout, p pen) {
-	d := &frame{l, drawing{p}}
+	d := &chartFrame{l, drawing{p}}
 	side, left, top := float64(l.side()), float64(l.left), float64(l.top)
 	d.headline(l.title)
 	d.write("receiving "+h.axis(), left+side/2, margin+titleSize+3*gap+0.8*textSize, atMiddle)
@@ -75,7 +75,7 @@ func (h *Heatmap) axis() string    { return printable(h.AxisName) }
 func (h *Heatmap) barName() string { return printable(h.Quantity) + ", log scale" }
 
 // grid draws lines between the cells if the cells are large enough.
-func (d *frame) grid() {
+func (d *chartFrame) grid() {
 	if d.cell < gridFrom {
 		return
 	}
@@ -106,7 +106,7 @@ func (d *drawing) rowTicks(rows []tick, left, top int) {
 	}
 }
 
-func (d *frame) columnTicks() {
+func (d *chartFrame) columnTicks() {
 	bottom := float64(d.top) - 1
 	for _, t := range d.columns {
 		x := crisp(float64(d.left) + t.at)
@@ -121,7 +121,7 @@ func (d *frame) columnTicks() {
 
 // colorBar draws the labels of the colour bar and, below the bar, the sample of
 // the background.
-func (d *frame) colorBar(name string) {
+func (d *chartFrame) colorBar(name string) {
 	right, low := float64(d.barLeft+barWidth), d.top+d.barHeight
 	d.box(d.barLeft, d.top, barWidth, d.barHeight)
 	for _, t := range d.bar {

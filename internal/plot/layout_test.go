@@ -24,7 +24,7 @@ type boxPen struct {
 }
 
 func (p *boxPen) line(color.RGBA, float64, float64, float64, float64) {}
-func (p *boxPen) links([]segment)                                     {}
+func (p *boxPen) links([]lineSegment)                                 {}
 func (p *boxPen) rect(color.RGBA, int, int, int, int)                 {}
 
 func (p *boxPen) text(t label) {

@@ -7,35 +7,35 @@ import (
 	"io"
 )
 
-// Pair is two heatmaps side by side, with the same colours for the same values.
-type Pair struct{ Left, Right *Heatmap }
+// HeatmapPair is two heatmaps side by side, with the same colours for the same values.
+type HeatmapPair struct{ Left, Right *Heatmap }
 
 // WritePNG draws the heatmaps as one PNG.
-func (p *Pair) WritePNG(w io.Writer) error { return writePNG(w, "heatmaps", p.alike()) }
+func (p *HeatmapPair) WritePNG(w io.Writer) error { return writePNG(w, "heatmaps", p.alike()) }
 
 // WriteSVG draws the heatmaps as one SVG.
-func (p *Pair) WriteSVG(w io.Writer) error { return writeSVG(w, "heatmaps", p.alike()) }
+func (p *HeatmapPair) WriteSVG(w io.Writer) error { return writeSVG(w, "heatmaps", p.alike()) }
 
 // WritePDF draws the heatmaps on one page of a PDF, as an image.
-func (p *Pair) WritePDF(w io.Writer) error { return writePDF(w, "heatmaps", p.alike()) }
+func (p *HeatmapPair) WritePDF(w io.Writer) error { return writePDF(w, "heatmaps", p.alike()) }
 
 // alike returns the pair with the scale of both.
-func (p *Pair) alike() *Pair {
+func (p *HeatmapPair) alike() *HeatmapPair {
 	a, b := p.Left.Scale(), p.Right.Scale()
 	both := Scale{min(a.Min, b.Min), max(a.Max, b.Max)}
 	left, right := *p.Left, *p.Right
 	left.Ends, right.Ends = &both, &both
-	return &Pair{&left, &right}
+	return &HeatmapPair{&left, &right}
 }
 
-func (p *Pair) check() error {
+func (p *HeatmapPair) check() error {
 	if err := p.Left.check(); err != nil {
 		return err
 	}
 	return p.Right.check()
 }
 
-func (p *Pair) raster() image.Image {
+func (p *HeatmapPair) raster() image.Image {
 	left, right := p.Left.raster(), p.Right.raster()
 	a, b := left.Bounds().Size(), right.Bounds().Size()
 	c := newCanvas(a.X+b.X, max(a.Y, b.Y))
@@ -45,7 +45,7 @@ func (p *Pair) raster() image.Image {
 }
 
 // vector puts the documents of both heatmaps into one.
-func (p *Pair) vector() ([]byte, error) {
+func (p *HeatmapPair) vector() ([]byte, error) {
 	var out bytes.Buffer
 	f := sans()
 	left, right := p.Left.layout(f), p.Right.layout(f)

@@ -20,7 +20,7 @@ func TestPair(t *testing.T) {
 		h.Title = title
 		return h
 	}
-	p := &Pair{of("one", 10), of("two", 1000)}
+	p := &HeatmapPair{of("one", 10), of("two", 1000)}
 	var b bytes.Buffer
 	if err := p.WritePNG(&b); err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func TestPair(t *testing.T) {
 // The table of a PDF has the position of each object, and the image has the pixels of the
 // PNG.
 func TestPairPDF(t *testing.T) {
-	p := &Pair{ranks(matrix(2, skewed)), ranks(matrix(2, skewed))}
+	p := &HeatmapPair{ranks(matrix(2, skewed)), ranks(matrix(2, skewed))}
 	var doc, picture bytes.Buffer
 	if err := errors.Join(p.WritePDF(&doc), p.WritePNG(&picture)); err != nil {
 		t.Fatal(err)
@@ -105,7 +105,7 @@ func TestPairPDF(t *testing.T) {
 func TestPairRefused(t *testing.T) {
 	good, bad := ranks(matrix(2, skewed)), ranks(matrix(2, skewed))
 	bad.Cells[1][1] = -1
-	for _, p := range []Pair{{good, bad}, {bad, good}} {
+	for _, p := range []HeatmapPair{{good, bad}, {bad, good}} {
 		if err := p.WritePNG(new(bytes.Buffer)); err == nil || !strings.HasPrefix(err.Error(), "draw heatmaps: cell 1, 1 is -1") {
 			t.Errorf("got %v", err)
 		}

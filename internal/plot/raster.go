@@ -90,7 +90,7 @@ func (p *pixelPen) line(c color.RGBA, x0, y0, x1, y1 float64) {
 
 // links draws each link as a path of its own: the time that vg needs for one
 // path grows with the square of its segments.
-func (p *pixelPen) links(all []segment) {
+func (p *pixelPen) links(all []lineSegment) {
 	p.canvas.SetColor(linkInk)
 	p.canvas.SetLineWidth(linkWidth)
 	for _, s := range all {

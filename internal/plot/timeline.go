@@ -28,8 +28,8 @@ type Timeline struct {
 	PerLane  int      // lines per lane; the last lane may have fewer
 	Lanes    []Lane
 
-	Ground  Class // the class of time that belongs to no other class
-	Classes []Class
+	Ground  LegendEntry // the class of time that belongs to no other class
+	Classes []LegendEntry
 
 	// Links are drawn in this order until they would hide the lanes.
 	Links      []Link
@@ -40,8 +40,8 @@ type Timeline struct {
 	Caption []string // parts that are not broken over lines
 }
 
-// Class is a kind of activity, with its colour and its name in the legend.
-type Class struct {
+// LegendEntry is a kind of activity, with its colour and its name in the legend.
+type LegendEntry struct {
 	Name  string
 	Color color.RGBA
 }

@@ -61,7 +61,7 @@ func (d *drawing) legendItem(item legendItem) {
 	if item.link {
 		width = linkSample
 		y := item.y - 0.35*textSize
-		d.links([]segment{{item.x, y + 5, item.x + linkSample, y - 5}})
+		d.links([]lineSegment{{item.x, y + 5, item.x + linkSample, y - 5}})
 	} else {
 		left, top := ceil(item.x), ceil(item.y-0.85*swatch)
 		d.rect(item.Color, left, top, swatch, swatch)

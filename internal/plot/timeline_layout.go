@@ -35,7 +35,7 @@ type timelineLayout struct {
 	title         string
 	legend        []legendItem
 	rows, times   []tick // tick.at counts from the upper left corner of the lanes
-	links         []segment
+	links         []lineSegment
 	caption       []string
 }
 
@@ -47,7 +47,7 @@ func (l *timelineLayout) bottom() int { return l.top + l.lanesHeight() }
 
 // legendItem explains one colour, or what the links are.
 type legendItem struct {
-	Class
+	LegendEntry
 	link bool
 	x, y float64 // left end, and baseline
 }
@@ -190,12 +190,12 @@ func (t *Timeline) legendItems() []legendItem {
 	used := t.usedClasses()
 	for i, c := range t.Classes {
 		if used[i] {
-			items = append(items, legendItem{Class: Class{printable(c.Name), c.Color}})
+			items = append(items, legendItem{LegendEntry: LegendEntry{printable(c.Name), c.Color}})
 		}
 	}
-	items = append(items, legendItem{Class: Class{printable(t.Ground.Name), t.Ground.Color}})
+	items = append(items, legendItem{LegendEntry: LegendEntry{printable(t.Ground.Name), t.Ground.Color}})
 	if len(t.Links) > 0 {
-		items = append(items, legendItem{Class: Class{Name: printable(t.LinkName)}, link: true})
+		items = append(items, legendItem{LegendEntry: LegendEntry{Name: printable(t.LinkName)}, link: true})
 	}
 	return items
 }
@@ -238,12 +238,12 @@ const (
 
 // segments returns the links to draw, cut off at the ends of the lanes. Links
 // that a reader could not tell apart are left out.
-func (t *Timeline) segments(l *timelineLayout) []segment {
-	var out []segment
+func (t *Timeline) segments(l *timelineLayout) []lineSegment {
+	var out []lineSegment
 	left, right := float64(l.left), float64(l.left+l.columns)
 	crowded := t.crowded(l)
 	for i, link := range t.Links {
-		s := segment{t.x(l, link.Start), l.middle(link.From), t.x(l, link.End), l.middle(link.To)}
+		s := lineSegment{t.x(l, link.Start), l.middle(link.From), t.x(l, link.End), l.middle(link.To)}
 		if s, is := s.cut(left, right); is && !crowded[i] {
 			out = append(out, s)
 		}
@@ -291,10 +291,10 @@ func (t *Timeline) crowded(l *timelineLayout) []bool {
 	return out
 }
 
-func (s segment) length() float64 { return math.Hypot(s.x1-s.x0, s.y1-s.y0) }
+func (s lineSegment) length() float64 { return math.Hypot(s.x1-s.x0, s.y1-s.y0) }
 
 // cover returns how many pixels the segments cover, if they do not cross.
-func cover(all []segment) float64 {
+func cover(all []lineSegment) float64 {
 	sum := 0.0
 	for _, s := range all {
 		sum += s.length()
@@ -309,7 +309,7 @@ func (l *timelineLayout) middle(lane int) float64 {
 
 // cut returns the part of the segment between left and right, and reports
 // whether there is one.
-func (s segment) cut(left, right float64) (segment, bool) {
+func (s lineSegment) cut(left, right float64) (lineSegment, bool) {
 	if min(s.x0, s.x1) > right || max(s.x0, s.x1) < left {
 		return s, false
 	}
@@ -324,7 +324,7 @@ func (s segment) cut(left, right float64) (segment, bool) {
 
 // at returns the point of the segment at x. At an end it returns exactly that
 // end.
-func (s segment) at(x float64) (float64, float64) {
+func (s lineSegment) at(x float64) (float64, float64) {
 	if x == s.x1 {
 		return x, s.y1
 	}

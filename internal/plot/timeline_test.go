@@ -25,7 +25,7 @@ var (
 // green.
 func lanes(n int) *Timeline {
 	t := &Timeline{Title: "app on some ranks", Width: 600, Height: 300, To: 10, TimeName: "since the start", AxisName: "rank", PerLane: 1,
-		Ground: Class{"nothing", pale}, Classes: []Class{{"red work", red}, {"green work", green}}, LinkName: "message", LinkChoice: "the longest"}
+		Ground: LegendEntry{"nothing", pale}, Classes: []LegendEntry{{"red work", red}, {"green work", green}}, LinkName: "message", LinkChoice: "the longest"}
 	for i := range n {
 		t.Labels = append(t.Labels, fmt.Sprint(i))
 	}
@@ -133,18 +133,18 @@ func TestTimelineLinks(t *testing.T) {
 	l := p.layout(sans())
 	width := float64(l.columns)
 	left := float64(l.left)
-	want := []segment{
+	want := []lineSegment{
 		{left + 0.2*width, l.middle(0), left + 0.8*width, l.middle(3)},
 		{left, l.middle(1), left + width, l.middle(1)},
 	}
 	if len(l.links) != 2 || l.links[0] != want[0] || l.links[1] != want[1] {
 		t.Errorf("%v, want %v", l.links, want)
 	}
-	half := segment{0, 0, 10, 20}
-	if got, is := half.cut(5, 100); !is || got != (segment{5, 10, 10, 20}) {
+	half := lineSegment{0, 0, 10, 20}
+	if got, is := half.cut(5, 100); !is || got != (lineSegment{5, 10, 10, 20}) {
 		t.Errorf("got %v", got)
 	}
-	if got, is := (segment{3, 0, 3, 20}).cut(3, 4); !is || got != (segment{3, 0, 3, 20}) {
+	if got, is := (lineSegment{3, 0, 3, 20}).cut(3, 4); !is || got != (lineSegment{3, 0, 3, 20}) {
 		t.Errorf("got %v", got)
 	}
 	img := pngOf(t, p)
@@ -374,7 +374,7 @@ func TestTimelinesThatCannotBe(t *testing.T) {
 		"9000 pixels high":       func(p *Timeline) { p.Height = 9000 },
 		"from 10 s to 10 s":      func(p *Timeline) { p.From = 10 },
 		"from NaN s":             func(p *Timeline) { p.From = math.NaN() },
-		"25 classes":             func(p *Timeline) { p.Classes = make([]Class, 25) },
+		"25 classes":             func(p *Timeline) { p.Classes = make([]LegendEntry, 25) },
 		"0 lines in lanes of 1":  func(p *Timeline) { p.Labels = nil },
 		"make 1":                 func(p *Timeline) { p.PerLane = 2 },
 		"lane 1 has 1 shares":    func(p *Timeline) { p.Lanes[1].Shares = []float32{1} },

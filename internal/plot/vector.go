@@ -61,7 +61,7 @@ func (p *vectorPen) line(c color.RGBA, x0, y0, x1, y1 float64) {
 
 // links writes one element for all links, because thousands would take
 // megabytes.
-func (p *vectorPen) links(all []segment) {
+func (p *vectorPen) links(all []lineSegment) {
 	fmt.Fprint(p.w, `<path fill="none" d="`)
 	for _, s := range all {
 		fmt.Fprintf(p.w, "M%s %sL%s %s", tenths(s.x0), tenths(s.y0), tenths(s.x1), tenths(s.y1))

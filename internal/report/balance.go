@@ -54,7 +54,7 @@ func (s *summaryText) balanceText() {
 	}
 }
 
-func (o *output) standoutText(b *aggregate.Balance) string {
+func (o *printer) standoutText(b *aggregate.Balance) string {
 	value := func(v float64) string {
 		if b.Quantity == "mpi_time_ns" {
 			return o.duration(v)

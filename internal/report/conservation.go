@@ -27,7 +27,7 @@ var abnormalWords = [profile.NumAbnormalKinds][2]string{
 
 // conservationText prints the result of the check in one line, and a line for each group
 // of messages that was not compared.
-func (o *output) conservationText(c *aggregate.Conservation) {
+func (o *printer) conservationText(c *aggregate.Conservation) {
 	compared := fmt.Sprintf("%s with %s (%s) compared", text.CountOf(c.Pairs, "pair"),
 		text.CountOf(c.Sent.Messages, "point-to-point message"), text.Bytes(c.Sent.Bytes))
 	switch {
@@ -59,7 +59,7 @@ func (o *output) conservationText(c *aggregate.Conservation) {
 	}
 }
 
-func (o *output) differingText(c *aggregate.Conservation) {
+func (o *printer) differingText(c *aggregate.Conservation) {
 	t := text.NewTable("pair", "msgs sent", "received", "bytes sent", "received")
 	for _, x := range c.Differing {
 		t.Add(o.pair(x.From, x.To),

@@ -14,8 +14,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// DiffOptions control how a comparison is printed.
-type DiffOptions struct {
+// DiffFormat control how a comparison is printed.
+type DiffFormat struct {
 	Options
 	IgnoreTime   bool // do not print times
 	NameA, NameB string
@@ -23,13 +23,13 @@ type DiffOptions struct {
 
 // diffText prints a comparison.
 type diffText struct {
-	*output
-	how DiffOptions
+	*printer
+	how DiffFormat
 	*aggregate.Diff
 }
 
 // Diff prints a comparison of two jobs.
-func Diff(w io.Writer, diff *aggregate.Diff, o DiffOptions) error {
+func Diff(w io.Writer, diff *aggregate.Diff, o DiffFormat) error {
 	d := &diffText{newOutput(w, o.Options, 0), o, diff}
 	if d.A.RanksExpected != d.B.RanksExpected {
 		d.printf("different sizes: %s in A, %d in B; sums are over all ranks of each\n",
@@ -99,10 +99,10 @@ func (d *diffText) settingsText() {
 
 // moved reports whether any bytes or messages changed.
 func (d *diffText) moved() bool {
-	return d.Total.Traffic.Changed() || d.Pairs.Changed > 0 ||
-		slices.ContainsFunc(d.Calls, func(c aggregate.CallChange) bool { return c.Traffic.Changed() }) ||
-		slices.ContainsFunc(d.CallSites, func(c aggregate.SiteChange) bool { return c.Traffic.Changed() }) ||
-		slices.ContainsFunc(d.Comms, func(c aggregate.CommChange) bool { return c.Traffic.Changed() })
+	return d.Total.Transfers.Changed() || d.Pairs.Changed > 0 ||
+		slices.ContainsFunc(d.Calls, func(c aggregate.CallChange) bool { return c.Transfers.Changed() }) ||
+		slices.ContainsFunc(d.CallSites, func(c aggregate.SiteChange) bool { return c.Transfers.Changed() }) ||
+		slices.ContainsFunc(d.Comms, func(c aggregate.CommChange) bool { return c.Transfers.Changed() })
 }
 
 // totalText prints all totals, including those that are equal.
@@ -330,7 +330,7 @@ func (d *diffText) pairsText() {
 	pairs, _ := top(d.Pairs.Most, d.Top)
 	rows := make([]diffRow, len(pairs))
 	for i, c := range pairs {
-		rows[i] = diffRow{name: d.pair(c.From, c.To), Changes: &aggregate.Changes{Status: c.Status, Traffic: c.Traffic}}
+		rows[i] = diffRow{name: d.pair(c.From, c.To), Changes: &aggregate.Changes{Status: c.Status, Transfers: c.Transfers}}
 	}
 	d.listText("pair", rows)
 	d.more(d.Pairs.Changed-len(pairs), "pair", " (--top all)")

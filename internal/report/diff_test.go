@@ -12,7 +12,7 @@ import (
 )
 
 func TestDiffText(t *testing.T) {
-	for name, o := range map[string]DiffOptions{
+	for name, o := range map[string]DiffFormat{
 		"diff.txt":       {Options: Options{Top: -1, Width: 110}},
 		"diff_short.txt": {Options: Options{Top: 1, ASCII: true, Width: 110}, IgnoreTime: true},
 	} {
@@ -48,7 +48,7 @@ func TestDiffTextIsHarmless(t *testing.T) {
 	d := aggregate.Compare(comparedOf(t, jobs.Fixture()), comparedOf(t, b), aggregate.DiffOptions{Pairs: -1})
 	d.Judge(aggregate.Limits{aggregate.InBytes: 0})
 	var text bytes.Buffer
-	if err := Diff(&text, d, DiffOptions{Options: Options{Top: -1}, NameA: evil, NameB: evil}); err != nil {
+	if err := Diff(&text, d, DiffFormat{Options: Options{Top: -1}, NameA: evil, NameB: evil}); err != nil {
 		t.Fatal(err)
 	}
 	for i, c := range text.String() {
@@ -84,7 +84,7 @@ func TestDiffOfEfficiency(t *testing.T) {
 	} {
 		var b bytes.Buffer
 		d := aggregate.Compare(comparedOf(t, jobs.Computing(6, 10)), comparedOf(t, c.b), aggregate.DiffOptions{})
-		if err := Diff(&b, d, DiffOptions{Options: Options{Top: -1}}); err != nil {
+		if err := Diff(&b, d, DiffFormat{Options: Options{Top: -1}}); err != nil {
 			t.Fatal(err)
 		}
 		_, rest, _ := strings.Cut(b.String(), "parallel efficiency")
@@ -95,7 +95,7 @@ func TestDiffOfEfficiency(t *testing.T) {
 	}
 }
 
-func comparedOf(t *testing.T, ps []*profile.Profile) *aggregate.Compared {
+func comparedOf(t *testing.T, ps []*profile.Profile) *aggregate.ComparedJob {
 	t.Helper()
 	profile.Unify(ps)
 	c, err := aggregate.OfCompared(profile.List(ps), aggregate.Options{})
@@ -106,17 +106,17 @@ func comparedOf(t *testing.T, ps []*profile.Profile) *aggregate.Compared {
 }
 
 // diffOf returns the text of a comparison, with all lines.
-func diffOf(t *testing.T, a, b *aggregate.Compared) string {
+func diffOf(t *testing.T, a, b *aggregate.ComparedJob) string {
 	t.Helper()
 	var text strings.Builder
-	if err := Diff(&text, aggregate.Compare(a, b, aggregate.DiffOptions{Pairs: -1}), DiffOptions{Options: Options{Top: -1}, NameA: "a", NameB: "b"}); err != nil {
+	if err := Diff(&text, aggregate.Compare(a, b, aggregate.DiffOptions{Pairs: -1}), DiffFormat{Options: Options{Top: -1}, NameA: "a", NameB: "b"}); err != nil {
 		t.Fatal(err)
 	}
 	return text.String()
 }
 
 func TestDiffOfEstimates(t *testing.T) {
-	later := func(more uint64) *aggregate.Compared {
+	later := func(more uint64) *aggregate.ComparedJob {
 		ps := jobs.Sampled()
 		for i := range ps[0].Rows {
 			if r := &ps[0].Rows[i]; r.Call == "Send" {
@@ -126,7 +126,7 @@ func TestDiffOfEstimates(t *testing.T) {
 		return comparedOf(t, ps)
 	}
 	for name, c := range map[string]struct {
-		a, b *aggregate.Compared
+		a, b *aggregate.ComparedJob
 		want []string
 		not  []string
 	}{
@@ -186,7 +186,7 @@ func TestDiffOfSettings(t *testing.T) {
 	d := &aggregate.Diff{Settings: []aggregate.SettingChange{{Name: "watch-unexpected", A: value("9")}},
 		Variables: []aggregate.SettingChange{{Name: "UCX_TLS", B: value("self")}, {Name: "btl_eager_limit", A: value("4096"), B: value("8192")}, {Name: "no_such", A: value("1")}}}
 	var got strings.Builder
-	if err := Diff(&got, d, DiffOptions{Options: Options{Top: 2}}); err != nil {
+	if err := Diff(&got, d, DiffFormat{Options: Options{Top: 2}}); err != nil {
 		t.Fatal(err)
 	}
 	const want = "setting watch-unexpected: 9 in A, default in B\n" +

@@ -24,7 +24,7 @@ func (s *summaryText) popText() {
 }
 
 // lifetimesText says that shares of time are inexact for some ranks with several threads.
-func (o *output) lifetimesText(ranks int) {
+func (o *printer) lifetimesText(ranks int) {
 	if ranks > 0 {
 		o.printf("%s: the lifetimes of threads were not recorded; each thread counts as living for the whole run\n", text.CountOf(ranks, "rank"))
 	}
@@ -32,7 +32,7 @@ func (o *output) lifetimesText(ranks int) {
 
 // efficiency returns the parallel efficiency, with its standard error if it is an
 // estimate. The error is rounded up, so that it is never printed as 0.
-func (o *output) efficiency(p *aggregate.POP) string {
+func (o *printer) efficiency(p *aggregate.POP) string {
 	if p == nil {
 		return o.none()
 	}

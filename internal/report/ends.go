@@ -83,7 +83,7 @@ func (s *summaryText) endsText() {
 	s.deadlocksText(s.Deadlocks)
 }
 
-func (o *output) groupsText(groups []endGroup) {
+func (o *printer) groupsText(groups []endGroup) {
 	for _, g := range groups[:min(len(groups), textEnds)] {
 		o.groupText(g)
 	}
@@ -98,7 +98,7 @@ func (o *output) groupsText(groups []endGroup) {
 
 // groupText prints the ranks of a group and how they ended, and a line for each call that
 // they were in.
-func (o *output) groupText(g endGroup) {
+func (o *printer) groupText(g endGroup) {
 	first := g[0]
 	line := fmt.Sprintf("  %s: %s", g.who(), endText(first))
 	if first.EndedS != 0 {
@@ -116,7 +116,7 @@ func (o *output) groupText(g endGroup) {
 			}
 		}
 	}
-	if slices.ContainsFunc(first.Calls, func(c aggregate.OpenCall) bool { return c.Requests > 0 }) {
+	if slices.ContainsFunc(first.Calls, func(c aggregate.UnfinishedCall) bool { return c.Requests > 0 }) {
 		o.receivesText(g)
 	}
 }
@@ -154,7 +154,7 @@ func (g endGroup) extremes(of func(*aggregate.End) float64) (low, high float64) 
 }
 
 // spread returns a duration, or the range from the shortest to the longest.
-func (o *output) spread(g endGroup, of func(*aggregate.End) float64) string {
+func (o *printer) spread(g endGroup, of func(*aggregate.End) float64) string {
 	low, high := g.extremes(of)
 	from, to := o.seconds(low), o.seconds(high)
 	if from == to {
@@ -167,7 +167,7 @@ func (o *output) spread(g endGroup, of func(*aggregate.End) float64) string {
 	return from + " to " + to
 }
 
-func (o *output) lastCall(g endGroup) string {
+func (o *printer) lastCall(g endGroup) string {
 	if g[0].State.Runs() {
 		return o.spread(g, func(e *aggregate.End) float64 { return max(0, e.AliveS-e.LastCallS) }) + " ago"
 	}
@@ -176,7 +176,7 @@ func (o *output) lastCall(g endGroup) string {
 
 // callText describes the i-th call of each process of a group: "MPI_Recv from 1 in
 // MPI_COMM_WORLD, up to 8 B, at exchange ring.c:40, for 12.3 s".
-func (o *output) callText(g endGroup, i int) string {
+func (o *printer) callText(g endGroup, i int) string {
 	c := &g[0].Calls[i]
 	words := "MPI_" + o.clean(c.Call)
 	if c.ErrorCode != nil {
@@ -235,7 +235,7 @@ func (g endGroup) bytesText(i int) string {
 	return ", " + text.Bytes(most)
 }
 
-func (o *output) howLong(g endGroup, i int) string {
+func (o *printer) howLong(g endGroup, i int) string {
 	since := func(e *aggregate.End) float64 { return e.Calls[i].SinceS }
 	long := func(e *aggregate.End) float64 { return e.Calls[i].ForS }
 	switch low, _ := g.extremes(long); {
@@ -252,7 +252,7 @@ func (o *output) howLong(g endGroup, i int) string {
 }
 
 // peerWord returns the role of the peer in the call, such as "from" or "root".
-func peerWord(c *aggregate.OpenCall) string {
+func peerWord(c *aggregate.UnfinishedCall) string {
 	class, _ := profile.ParseClass(c.Class)
 	switch {
 	case class == profile.P2P && c.Direction == profile.Send.String():
@@ -266,7 +266,7 @@ func peerWord(c *aggregate.OpenCall) string {
 }
 
 // peerText returns, for example, "from 1" or "to 2 (world rank 5) from any source".
-func peerText(c *aggregate.OpenCall) string {
+func peerText(c *aggregate.UnfinishedCall) string {
 	var to, from string
 	switch {
 	case c.Peer == profile.PeerAnySource:
@@ -294,7 +294,7 @@ func peerRank(rank, world int) string {
 
 // whom returns a text if it is the same for all processes of a group, and otherwise the
 // text of each in brackets: "(0 from 1, 1 from 0)".
-func (o *output) whom(g endGroup, of func(*aggregate.End) string) string {
+func (o *printer) whom(g endGroup, of func(*aggregate.End) string) string {
 	words := of(g[0])
 	if !slices.ContainsFunc(g, func(e *aggregate.End) bool { return of(e) != words }) {
 		return words
@@ -311,7 +311,7 @@ func (o *output) whom(g endGroup, of func(*aggregate.End) string) string {
 }
 
 // receivesText prints the open receives by the call site that posted them.
-func (o *output) receivesText(g endGroup) {
+func (o *printer) receivesText(g endGroup) {
 	type posted struct{ call, communicator, site string }
 	var order []posted
 	of := map[posted]map[*aggregate.End][]string{}
@@ -366,7 +366,7 @@ func receiveText(r *aggregate.OpenReceive) string {
 }
 
 // deadlocksText prints a line for each cycle of ranks that wait for each other.
-func (o *output) deadlocksText(rings [][]int) {
+func (o *printer) deadlocksText(rings [][]int) {
 	for _, ring := range rings[:min(len(rings), textRings)] {
 		o.printf("deadlock: %s\n", ringText(ring))
 	}

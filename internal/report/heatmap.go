@@ -10,7 +10,7 @@ import (
 )
 
 // extremes returns the smallest and the largest entry that is not 0.
-func extremes(h *aggregate.Heatmap) (low, high uint64) {
+func extremes(h *aggregate.BinnedMatrix) (low, high uint64) {
 	for _, row := range h.Bytes {
 		for _, v := range row {
 			if v > 0 && (low == 0 || v < low) {
@@ -37,7 +37,7 @@ func shade(v, low, high uint64, n int) int {
 
 // heatmapLines draws a heatmap with two characters per entry, a line per
 // sending rank or block of ranks, and a legend of the shades.
-func (o *output) heatmapLines(h *aggregate.Heatmap) []string {
+func (o *printer) heatmapLines(h *aggregate.BinnedMatrix) []string {
 	low, high := extremes(h)
 	shades := o.shades()
 	width := len(fmt.Sprint(h.Ranks - 1))
@@ -73,7 +73,7 @@ func legend(low, high uint64, shades []string) string {
 // columnLabels returns the first rank of each column, or of every second,
 // fourth, … column if there is not enough room. A label begins above the left
 // edge of its column.
-func columnLabels(h *aggregate.Heatmap) string {
+func columnLabels(h *aggregate.BinnedMatrix) string {
 	step := 1
 	for 2*step <= len(fmt.Sprint(h.Ranks-1)) {
 		step *= 2
@@ -85,7 +85,7 @@ func columnLabels(h *aggregate.Heatmap) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-func (o *output) shades() []string {
+func (o *printer) shades() []string {
 	if o.ASCII {
 		return []string{".", "-", "+", "#", "@"}
 	}

@@ -28,7 +28,7 @@ func TestLegend(t *testing.T) {
 		{3, 4, "█ 3 B ... 4 B"}, // the scale begins below 1 byte
 		{1, 1000, "░ 1 B ... █ 1000 B, log scale"},
 	} {
-		if got := legend(c.low, c.high, new(output).shades()); got != c.want {
+		if got := legend(c.low, c.high, new(printer).shades()); got != c.want {
 			t.Errorf("%d to %d: got %q, want %q", c.low, c.high, got, c.want)
 		}
 	}

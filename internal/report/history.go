@@ -14,7 +14,7 @@ import (
 
 // historyText turns a history into blocks, which are printed as text or as Markdown.
 type historyText struct {
-	*output
+	*printer
 	*history.History
 	libraries bool // whether a version ran with several MPI libraries
 }
@@ -34,7 +34,7 @@ type historyBlock struct {
 }
 
 func newHistoryText(w io.Writer, h *history.History, o Options) *historyText {
-	t := &historyText{output: newOutput(w, o, 0), History: h}
+	t := &historyText{printer: newOutput(w, o, 0), History: h}
 	of := map[string]string{} // MPI library of each build-id
 	for _, r := range h.Runs {
 		if library, known := of[r.BuildID]; known && library != r.Library {
@@ -180,7 +180,7 @@ func (t *historyText) runs() []historyBlock {
 		b.rows = append(b.rows, []string{name, t.clean(r.Program), t.version(r.Version), t.arguments(r.Arguments), fmt.Sprint(r.Ranks), started,
 			t.seconds(r.WallTimeS), t.efficiency(r.POP), share, text.Bytes(r.Bytes), fmt.Sprint(len(r.Findings)), record})
 	}
-	if slices.ContainsFunc(t.Runs, func(r *history.Run) bool { return !r.Compared }) {
+	if slices.ContainsFunc(t.Runs, func(r *history.PastRun) bool { return !r.Compared }) {
 		b.after = append(b.after, "unfinished: a rank did not finalize; the run is not compared")
 	}
 	for _, s := range t.Skipped {
@@ -190,7 +190,7 @@ func (t *historyText) runs() []historyBlock {
 }
 
 // spread returns a median with its spread. number prints both.
-func (t *historyText) spread(q history.Quantity, number func(float64) string) string {
+func (t *historyText) spread(q history.RepeatedValue, number func(float64) string) string {
 	words := number(q.Median)
 	if spread, known := q.Spread(); known {
 		words += " (" + number(spread) + ")"
@@ -201,7 +201,7 @@ func (t *historyText) spread(q history.Quantity, number func(float64) string) st
 func (t *historyText) repetitions() []historyBlock {
 	b := historyBlock{title: "repetitions: median (spread: largest - smallest)", left: 3, shorten: t.last, spare: []string{"bytes sent", "arguments"},
 		heads: []string{"program", "version", "arguments", "ranks", "runs", "wall time", "efficiency", "in MPI", "bytes sent"}}
-	points := func(q *history.Quantity) string {
+	points := func(q *history.RepeatedValue) string {
 		if q == nil {
 			return t.none()
 		}
@@ -250,7 +250,7 @@ const leastGrowth = 0.001
 func (t *historyText) growth(s *history.Scaling) historyBlock {
 	most := s.Points[len(s.Points)-1].Ranks
 	b := historyBlock{title: fmt.Sprintf("time per rank as a power of the number of ranks: %s, version %s", t.command(s.Program, s.Arguments), t.version(s.Version)),
-		left: 1, shorten: t.output.shorten, heads: []string{"call site", "exponent", fmt.Sprintf("per rank on %d", s.Points[0].Ranks), fmt.Sprintf("on %d", most), "share on " + fmt.Sprint(most)}}
+		left: 1, shorten: t.printer.shorten, heads: []string{"call site", "exponent", fmt.Sprintf("per rank on %d", s.Points[0].Ranks), fmt.Sprintf("on %d", most), "share on " + fmt.Sprint(most)}}
 	row := func(g *history.Growth) {
 		exponent := fmt.Sprintf("%+.2f", g.Exponent)
 		if g.Error != nil {
@@ -310,7 +310,7 @@ func (t *historyText) evolution() (blocks []historyBlock) {
 }
 
 func (t *historyText) step(e *history.Evolution, s *history.Step) historyBlock {
-	b := historyBlock{left: 3, shorten: t.output.shorten, heads: []string{"where", "of", "measure", "A", "B", "change", ""}, title: fmt.Sprintf("evolution: %s on %s: version %s (A) to %s (B)",
+	b := historyBlock{left: 3, shorten: t.printer.shorten, heads: []string{"where", "of", "measure", "A", "B", "change", ""}, title: fmt.Sprintf("evolution: %s on %s: version %s (A) to %s (B)",
 		t.command(e.Program, e.Arguments), text.CountOf(e.Ranks, "rank"), t.version(s.A.Version), t.version(s.B.Version)),
 		before: []string{t.side("A", &s.A), t.side("B", &s.B)}}
 	b.before = append(b.before, t.uncertain(s)...)
@@ -370,7 +370,7 @@ func (t *historyText) change(c *history.Change) []string {
 	case history.Bytes:
 		number = func(v float64) string { return text.Bytes(uint64(v + 0.5)) }
 	}
-	what := map[history.Kind]string{history.OfTotal: "total", history.OfCall: "call", history.OfCallSite: "call site"}[c.Of]
+	what := map[history.ChangeKind]string{history.OfTotal: "total", history.OfCall: "call", history.OfCallSite: "call site"}[c.Of]
 	where := c.Name
 	if c.Was != nil {
 		where += fmt.Sprintf(" (A: %d)", c.Was.Line)

@@ -32,7 +32,7 @@ func historyOf(t *testing.T, name string) *history.History {
 		}
 	}
 	h.Skipped = []history.Skipped{{Dir: name, Why: name, Damaged: true}}
-	if err := h.Compute(func(a, b *history.Run) (*aggregate.Diff, error) { return nil, nil }); err != nil {
+	if err := h.Compute(func(a, b *history.PastRun) (*aggregate.Diff, error) { return nil, nil }); err != nil {
 		t.Fatal(err)
 	}
 	return h

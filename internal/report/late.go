@@ -40,7 +40,7 @@ func (s *summaryText) lateOverText() string {
 	return s.clean(s.LateOver) + " messages"
 }
 
-func (o *output) communicatorText(l *aggregate.LateReceives) string {
+func (o *printer) communicatorText(l *aggregate.LateReceives) string {
 	switch {
 	case l.Others:
 		return "others"
@@ -52,7 +52,7 @@ func (o *output) communicatorText(l *aggregate.LateReceives) string {
 
 // mostText returns the pair of ranks with the most late receives. If there are
 // other pairs, it adds the pair's number of late receives.
-func (o *output) mostText(l *aggregate.LateReceives) string {
+func (o *printer) mostText(l *aggregate.LateReceives) string {
 	pair := l.Most[0]
 	words := fmt.Sprintf("%s %s %d", sourceText(pair.From), o.pick("→", "->"), pair.To)
 	if l.Pairs > 1 {

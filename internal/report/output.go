@@ -29,7 +29,7 @@ type Options struct {
 	Missing []string
 	Traced  map[string]*trace.Result // analyses of the traces, by the name of the run
 	// Patterns says what the matrices are made of, by the name of the run.
-	Patterns map[string]*patterns.Result
+	Patterns map[string]*patterns.Decomposition
 	// Unanalyzed reports whether there are traces that Traced does not have.
 	Unanalyzed bool
 }
@@ -41,8 +41,8 @@ const topAll = " (mpitrace report --top all)"
 // the first column up to this width.
 const nameWidth = 40
 
-// output is where and how a report is printed.
-type output struct {
+// printer is where and how a report is printed.
+type printer struct {
 	Options
 	w       text.Wrapper
 	omitted []string // heads of columns that did not fit
@@ -50,27 +50,27 @@ type output struct {
 
 // newOutput returns an output that breaks lines of prose at a width; 0 for no
 // limit.
-func newOutput(w io.Writer, o Options, width int) *output {
-	return &output{Options: o, w: text.Wrapper{W: bufio.NewWriter(w), Width: width}}
+func newOutput(w io.Writer, o Options, width int) *printer {
+	return &printer{Options: o, w: text.Wrapper{W: bufio.NewWriter(w), Width: width}}
 }
 
 // Write and Flush call the methods of the text.Wrapper.
-func (o *output) Write(b []byte) (int, error) { return o.w.Write(b) }
-func (o *output) Flush() error                { return o.w.Flush() }
+func (o *printer) Write(b []byte) (int, error) { return o.w.Write(b) }
+func (o *printer) Flush() error                { return o.w.Flush() }
 
-func (o *output) printf(format string, args ...any) { fmt.Fprintf(o, format, args...) }
-func (o *output) println(args ...any)               { fmt.Fprintln(o, args...) }
+func (o *printer) printf(format string, args ...any) { fmt.Fprintf(o, format, args...) }
+func (o *printer) println(args ...any)               { fmt.Fprintln(o, args...) }
 
 // table prints an empty line, a table, and how many entries the table leaves out,
 // as more does.
-func (o *output) table(t *text.Table, more int, noun, how string) {
+func (o *printer) table(t *text.Table, more int, noun, how string) {
 	o.println()
 	t.Write(o)
 	o.more(more, noun, how)
 }
 
 // more prints how many entries a list leaves out, if any, and how to see them.
-func (o *output) more(n int, noun, how string) {
+func (o *printer) more(n int, noun, how string) {
 	if n > 0 {
 		o.printf("and %s%s\n", text.CountOf(n, "more "+noun), how)
 	}
@@ -78,7 +78,7 @@ func (o *output) more(n int, noun, how string) {
 
 // pick returns the second text if only ASCII may be printed, otherwise the
 // first.
-func (o *output) pick(unicode, ascii string) string {
+func (o *printer) pick(unicode, ascii string) string {
 	if o.ASCII {
 		return ascii
 	}
@@ -86,29 +86,29 @@ func (o *output) pick(unicode, ascii string) string {
 }
 
 // none returns the text for a number that is not known.
-func (o *output) none() string { return o.pick("–", "-") }
+func (o *printer) none() string { return o.pick("–", "-") }
 
-func (o *output) pair(from, to int) string {
+func (o *printer) pair(from, to int) string {
 	return fmt.Sprintf("%d %s %d", from, o.pick("→", "->"), to)
 }
 
-func (o *output) duration(ns float64) string { return text.Duration(ns, o.ASCII) }
-func (o *output) seconds(s float64) string   { return o.duration(1e9 * s) }
+func (o *printer) duration(ns float64) string { return text.Duration(ns, o.ASCII) }
+func (o *printer) seconds(s float64) string   { return o.duration(1e9 * s) }
 
 // estimate returns a time, with its standard error if that is not 0.
-func (o *output) estimate(ns, stderr float64) string {
+func (o *printer) estimate(ns, stderr float64) string {
 	if stderr == 0 {
 		return o.duration(ns)
 	}
 	return text.Estimate(ns, stderr, o.ASCII)
 }
 
-func (o *output) time(t *aggregate.Totals) string {
+func (o *printer) time(t *aggregate.Totals) string {
 	return o.estimate(float64(t.TimeNs), t.TimeVariance.StandardError())
 }
 
 // clean escapes control characters.
-func (o *output) clean(s string) string {
+func (o *printer) clean(s string) string {
 	if o.ASCII {
 		return text.ASCII(s)
 	}
@@ -116,11 +116,11 @@ func (o *output) clean(s string) string {
 }
 
 // shorten shortens the label of a call site to a width.
-func (o *output) shorten(label string, width int) string { return text.Site(label, width, o.ASCII) }
+func (o *printer) shorten(label string, width int) string { return text.Site(label, width, o.ASCII) }
 
 // fit removes spare columns until a table fits the width, and remembers their
 // heads.
-func (o *output) fit(t *text.Table, spare ...string) {
+func (o *printer) fit(t *text.Table, spare ...string) {
 	if o.Width == 0 || len(spare) == 0 {
 		return
 	}
@@ -132,7 +132,7 @@ func (o *output) fit(t *text.Table, spare ...string) {
 }
 
 // omittedText prints the heads of the columns that fit removed.
-func (o *output) omittedText() {
+func (o *printer) omittedText() {
 	if len(o.omitted) > 0 {
 		o.printf("left out to fit %d characters: %s (to see them: mpitrace report DIR | less -S)\n", o.Width, strings.Join(o.omitted, ", "))
 	}

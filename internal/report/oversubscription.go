@@ -14,7 +14,7 @@ const textOversubscribed = 4
 // oversubscriptionText prints, for each set of ranks that shared cores, which
 // cores they were and how much of a core each rank had. It names the host
 // unless all ranks ran on it.
-func (o *output) oversubscriptionText(list []profile.Oversubscription, ranks int) {
+func (o *printer) oversubscriptionText(list []profile.Oversubscription, ranks int) {
 	list, more := top(list, textOversubscribed)
 	for i := range list {
 		s := &list[i]

@@ -64,10 +64,10 @@ func (s *summaryText) heatmapsText() {
 	var blocks [][]string
 	for _, m := range []struct {
 		title string
-		*aggregate.Heatmap
+		*aggregate.BinnedMatrix
 	}{{"point-to-point and one-sided", s.Heatmap}, {"collectives (logical volume)", s.CollectiveHeatmap}} {
-		if m.Heatmap != nil && filled(m.Heatmap) {
-			titles, blocks = append(titles, m.title), append(blocks, s.heatmapLines(m.Heatmap))
+		if m.BinnedMatrix != nil && filled(m.BinnedMatrix) {
+			titles, blocks = append(titles, m.title), append(blocks, s.heatmapLines(m.BinnedMatrix))
 		}
 	}
 	if len(blocks) == 0 {
@@ -103,7 +103,7 @@ func beside(titles []string, blocks [][]string) []string {
 }
 
 // filled reports whether any bytes were sent.
-func filled(h *aggregate.Heatmap) bool {
+func filled(h *aggregate.BinnedMatrix) bool {
 	_, high := extremes(h)
 	return high > 0
 }

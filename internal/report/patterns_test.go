@@ -18,7 +18,7 @@ func patternsOf(t *testing.T, ascii bool, direct, collectives *matrix.Matrix, ra
 	ms[matrix.Collective].Merge(collectives)
 	found := patterns.Find(ms, ranks)
 	var b bytes.Buffer
-	o := Options{ASCII: ascii, Patterns: map[string]*patterns.Result{"run": &found}}
+	o := Options{ASCII: ascii, Patterns: map[string]*patterns.Decomposition{"run": &found}}
 	s := &summaryText{newOutput(&b, o, 0), &aggregate.Summary{Run: "run"}}
 	s.patternsText()
 	if err := s.Flush(); err != nil {

@@ -11,7 +11,7 @@ import (
 
 // placementText prints an answer about the placement of ranks.
 type placementText struct {
-	*output
+	*printer
 	*placement.Answer
 }
 
@@ -95,7 +95,7 @@ func (p *placementText) amount(n uint64) string {
 	return text.Count(n)
 }
 
-func (p *placementText) flow(f *placement.Flow) string {
+func (p *placementText) flow(f *placement.NodeFlow) string {
 	switch {
 	case f.Amount == 0:
 		return p.none()

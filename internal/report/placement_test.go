@@ -15,11 +15,11 @@ func answer() *placement.Answer {
 	cost := func(o uint64, levels ...uint64) placement.Cost { return placement.Cost{Objective: o, Levels: levels} }
 	return &placement.Answer{Ranks: 3, Slots: 4, Nodes: 2, By: placement.Bytes,
 		Levels: []placement.Distance{{Level: "l3", Distance: 2}, {Level: "node", Distance: 5}, {Level: "switch", Distance: 25}, {Level: "system", Distance: 50}},
-		Orders: []placement.Row{
-			{Order: placement.AsItRan, Cost: cost(1_000_000, 0, 0, 4096, 2048), Ratio: 1, LeavesNode: 6144, Largest: placement.Flow{From: "a\x1b", To: "b", Amount: 3000}},
+		Orders: []placement.OrderCost{
+			{Order: placement.AsItRan, Cost: cost(1_000_000, 0, 0, 4096, 2048), Ratio: 1, LeavesNode: 6144, Largest: placement.NodeFlow{From: "a\x1b", To: "b", Amount: 3000}},
 			{Order: placement.BestFound, Cost: cost(250_000, 6144, 0, 0, 0), Ratio: 0.25},
 			{Order: placement.InBlocks, Cost: cost(500_000, 0, 6144, 0, 0), Ratio: 0.5},
-			{Order: placement.InNoOrder, Cost: cost(750_000, 1, 2, 3, 4), Ratio: 0.75, LeavesNode: 7, Largest: placement.Flow{Amount: 2}}},
+			{Order: placement.InNoOrder, Cost: cost(750_000, 1, 2, 3, 4), Ratio: 0.75, LeavesNode: 7, Largest: placement.NodeFlow{Amount: 2}}},
 		Placed: []placement.NodeRanks{{Node: "a", Ranks: profile.RankSetOf(0, 2)}, {Node: "b", Ranks: profile.RankSetOf(1)}},
 		Slot:   placement.Order{0, 2, 1}}
 }

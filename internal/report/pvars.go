@@ -50,14 +50,14 @@ func (s *summaryText) pvarsText() {
 }
 
 // isText reports whether the variable is a text.
-func isText(v aggregate.Pvar) bool { return v.Ranks > 0 && v.Min == nil }
+func isText(v aggregate.PvarSummary) bool { return v.Ranks > 0 && v.Min == nil }
 
 // zero reports whether the variable was always 0.
-func zero(v aggregate.Pvar) bool { return v.Min != nil && *v.Min == 0 && *v.Max == 0 }
+func zero(v aggregate.PvarSummary) bool { return v.Min != nil && *v.Min == 0 && *v.Max == 0 }
 
 // pvarLine returns the cells of a variable. It names the ranks of the extremes unless there
 // is only one rank.
-func (o *output) pvarLine(v aggregate.Pvar, oneRank bool) []string {
+func (o *printer) pvarLine(v aggregate.PvarSummary, oneRank bool) []string {
 	number := func(n *float64) string {
 		if n == nil {
 			return o.none()
@@ -75,7 +75,7 @@ func (o *output) pvarLine(v aggregate.Pvar, oneRank bool) []string {
 
 // nameText returns, for example, "pml_ob1_unexpected_msgq_length of
 // MPI_COMM_WORLD". For an array it adds the number of elements in brackets.
-func (o *output) nameText(v aggregate.Pvar) string {
+func (o *printer) nameText(v aggregate.PvarSummary) string {
 	name := o.clean(v.Name)
 	if v.Elements > 1 && v.Min != nil {
 		name += fmt.Sprintf("[%d]", v.Elements)
@@ -96,7 +96,7 @@ func (o *output) nameText(v aggregate.Pvar) string {
 }
 
 // number returns a value of the variable as text.
-func number(v aggregate.Pvar, n float64) string {
+func number(v aggregate.PvarSummary, n float64) string {
 	if v.Class == profile.PvarPercentage.String() {
 		return text.Percent(n)
 	}
@@ -104,7 +104,7 @@ func number(v aggregate.Pvar, n float64) string {
 }
 
 // textText prints the value of a variable that is a text.
-func (o *output) textText(v aggregate.Pvar) {
+func (o *printer) textText(v aggregate.PvarSummary) {
 	if v.Text == nil {
 		o.printf("%s: a text, which is not the same on all ranks\n", o.nameText(v))
 		return

@@ -107,12 +107,12 @@ func (s *summaryText) wrapped() bool {
 	return len(wrappers) >= least && (2*calls >= allCalls || allNs > 0 && 2*ns >= allNs)
 }
 
-func (o *output) ofRank(ns uint64, rank int) string {
+func (o *printer) ofRank(ns uint64, rank int) string {
 	return fmt.Sprintf("%s (%d)", o.duration(float64(ns)), rank)
 }
 
 // callers returns lines of callers, with as many in a line as fit.
-func (o *output) callers(indent string, callers []aggregate.Place) (lines []string) {
+func (o *printer) callers(indent string, callers []aggregate.Place) (lines []string) {
 	line, width := "", cmp.Or(o.Width, callersWidth)
 	for _, c := range callers {
 		arrow := o.pick(" ← ", " <- ")

@@ -55,7 +55,7 @@ func bands(c *aggregate.CallSizes) []uint64 {
 	return out
 }
 
-func (o *output) sizesLine(c *aggregate.CallSizes, counts []uint64, used []bool) []string {
+func (o *printer) sizesLine(c *aggregate.CallSizes, counts []uint64, used []bool) []string {
 	line := []string{o.clean(c.Call)}
 	for k, n := range counts {
 		switch {

@@ -21,7 +21,7 @@ func Status(w io.Writer, s *aggregate.JobStatus, options Options) error {
 }
 
 // statusHead prints what job it is and how many processes run.
-func (o *output) statusHead(s *aggregate.JobStatus) {
+func (o *printer) statusHead(s *aggregate.JobStatus) {
 	o.printf("%s", o.clean(s.Program))
 	if s.Expected > 0 { // 0: the size is not known before MPI_Init returns
 		o.printf(" on %s", text.CountOf(s.Expected, "rank"))
@@ -37,7 +37,7 @@ func (o *output) statusHead(s *aggregate.JobStatus) {
 }
 
 // statusGroups prints the calls of the processes.
-func (o *output) statusGroups(s *aggregate.JobStatus) {
+func (o *printer) statusGroups(s *aggregate.JobStatus) {
 	groups := groupEnds(s.Processes)
 	slices.SortStableFunc(groups, func(a, b endGroup) int {
 		return cmp.Or(cmp.Compare(a.rest(), b.rest()), cmp.Compare(b.longest(), a.longest()))

@@ -26,7 +26,7 @@ const (
 
 // summaryText prints a summary.
 type summaryText struct {
-	*output
+	*printer
 	*aggregate.Summary
 }
 

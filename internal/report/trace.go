@@ -29,7 +29,7 @@ const shareHead = "% of time"
 
 // traceText prints the analysis of a trace.
 type traceText struct {
-	*output
+	*printer
 	*trace.Result
 }
 
@@ -268,7 +268,7 @@ func (r *traceText) placesText() {
 
 // waitText returns the pair of ranks with the longest waits, and the time if there are
 // other pairs.
-func (o *output) waitText(p *waitPlace) string {
+func (o *printer) waitText(p *waitPlace) string {
 	most := p.pairs[0]
 	words := fmt.Sprintf("%d for %d", most.key[0], most.key[1])
 	if len(p.pairs) > 1 {
@@ -280,7 +280,7 @@ func (o *output) waitText(p *waitPlace) string {
 // partnerText returns the call site that was waited for longest. If there are other
 // call sites, it adds the time and their number. It is empty if the only call site is
 // that of the wait itself.
-func (o *output) partnerText(p *waitPlace) string {
+func (o *printer) partnerText(p *waitPlace) string {
 	most := p.partners[0]
 	others := len(p.partners) - 1
 	if most.key == "" || most.key == p.site && others == 0 {
@@ -293,7 +293,7 @@ func (o *output) partnerText(p *waitPlace) string {
 	return label + o.place(o.clean(most.key), cmp.Or(o.Width, textWidth)-len(label)-utf8.RuneCountInString(rest)) + rest
 }
 
-func (o *output) pathText(p *trace.CriticalPath) {
+func (o *printer) pathText(p *trace.CriticalPath) {
 	o.printf("\ncritical path: %s over %s; %s computing, %s in MPI\n", o.seconds(p.Length),
 		text.CountOf(len(p.Ranks), "rank"), ratio(p.Computation, p.Length), ratio(p.MPI, p.Length))
 	if o.Top == 0 {
@@ -322,7 +322,7 @@ func (o *output) pathText(p *trace.CriticalPath) {
 
 // matchingText prints how many messages and collectives were matched, and why the
 // others were not.
-func (o *output) matchingText(m *trace.Matching) {
+func (o *printer) matchingText(m *trace.Matching) {
 	c := &m.Collectives
 	o.printf("\nmatched: %s of %s, %s of %s\n", text.Count(m.Matched), text.CountOf(max(m.Sent, m.Received), "message"),
 		text.Count(c.Complete), text.CountOf(c.Instances, "collective"))
@@ -334,7 +334,7 @@ func (o *output) matchingText(m *trace.Matching) {
 	}
 }
 
-func (o *output) reasonsText(reasons map[trace.Reason]uint64, noun string) {
+func (o *printer) reasonsText(reasons map[trace.Reason]uint64, noun string) {
 	for _, why := range slices.Sorted(maps.Keys(reasons)) {
 		o.printf("not matched: %s: %s\n", text.CountOf(reasons[why], noun), why)
 	}
@@ -360,7 +360,7 @@ func ratio(a, b float64) string {
 // fitPlaces fits a table whose first column holds call sites, and returns the heads
 // of the columns that it left out. If the width of lines is not limited, it shortens
 // no call site, but leaves out callers beyond textWidth.
-func (o *output) fitPlaces(t *text.Table, spare ...string) (omitted []string) {
+func (o *printer) fitPlaces(t *text.Table, spare ...string) (omitted []string) {
 	if o.Width > 0 {
 		return t.Fit(o.Width, minPlace, o.place, spare...)
 	}
@@ -368,7 +368,7 @@ func (o *output) fitPlaces(t *text.Table, spare ...string) (omitted []string) {
 }
 
 // place returns a call site shortened to a width, with as many of its callers as fit.
-func (o *output) place(label string, width int) string {
+func (o *printer) place(label string, width int) string {
 	frames := strings.Split(label, profile.Callers)
 	out := frames[0]
 	if o.Width > 0 {

@@ -102,10 +102,10 @@ func TestTextFits(t *testing.T) {
 	waits := []trace.WaitState{p("895", trace.LateSender), p("3237", trace.WaitAtCommCreate), p("895", trace.LateSender), p("897", trace.WaitForProgress)}
 	waits[2].Peer, waits[2].PeerCallsite = 201, "other"
 	r := &trace.Result{Size: 256, Ranks: 256, WaitStates: waits,
-		POP:            &trace.POP{Ranks: 256, Runtime: 2.28, IdealRuntime: 0.11, UsefulMean: 0.0484, UsefulMax: 0.0584, UsefulMaxRank: 100, ParallelEfficiency: 0.02, LoadBalance: 0.83, CommunicationEfficiency: 0.02, Serialisation: 0.53, Transfer: 0.05},
+		POP:            &trace.POPFactors{Ranks: 256, Runtime: 2.28, IdealRuntime: 0.11, UsefulMean: 0.0484, UsefulMax: 0.0584, UsefulMaxRank: 100, ParallelEfficiency: 0.02, LoadBalance: 0.83, CommunicationEfficiency: 0.02, Serialisation: 0.53, Transfer: 0.05},
 		Oversubscribed: []profile.Oversubscription{{Reason: profile.OtherProcesses, Ranks: profile.RankSet{{First: 0, Last: 255}}, HostRanks: 256}},
 		Calls:          []trace.CallTotal{{Call: "Reduce_scatter_block", Count: 1234567, Time: 123, Waiting: 123, Undecided: 1}},
-		EagerLimits:    []trace.EagerLimit{{Path: profile.InNode, Bytes: 4096, Variable: "btl_vader_eager_limit"}, {Path: profile.ToSelf, Bytes: 1024, Variable: "btl_self_eager_limit"}}}
+		EagerLimits:    []trace.ObservedEagerLimit{{Path: profile.InNode, Bytes: 4096, Variable: "btl_vader_eager_limit"}, {Path: profile.ToSelf, Bytes: 1024, Variable: "btl_self_eager_limit"}}}
 	for pattern := range trace.Undecided + 1 {
 		r.Patterns = append(r.Patterns, trace.PatternTotal{Pattern: pattern, Count: 1234567, Time: 123, Share: 1})
 	}

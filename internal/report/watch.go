@@ -12,15 +12,15 @@ import (
 type Watched struct {
 	Status  *aggregate.JobStatus
 	Totals  aggregate.Totals // since the start, over all ranks
-	Rates   *Rates           // since the moment before; nil if there was none
+	Rates   *JobRates        // since the moment before; nil if there was none
 	Hanging string           // ranks that have been in one call for long; empty for none
 	Away    profile.RankSet  // ranks that cannot be checked from this node
 	AwayS   float64          // age of what is known of them, in seconds: the oldest
-	Heatmap *aggregate.Heatmap
+	Heatmap *aggregate.BinnedMatrix
 }
 
-// Rates are amounts per second, over all ranks.
-type Rates struct{ Calls, Messages, Bytes float64 }
+// JobRates are amounts per second, over all ranks.
+type JobRates struct{ Calls, Messages, Bytes float64 }
 
 // Watch prints what a job is doing: deadlocks, ranks that hang, rates, the calls of the ranks
 // as Status does, and the matrix so far. What matters most comes first, because a terminal may

@@ -12,10 +12,10 @@ func TestWatch(t *testing.T) {
 	job := &Watched{
 		Status:  &aggregate.JobStatus{Program: "app", Run: "r1", Expected: 4, Unknown: 2},
 		Totals:  aggregate.Totals{Calls: 1200, Messages: 600, Bytes: 3 << 20},
-		Rates:   &Rates{Calls: 100, Messages: 50, Bytes: 1 << 19},
+		Rates:   &JobRates{Calls: 100, Messages: 50, Bytes: 1 << 19},
 		Hanging: "ranks 0-1",
 		Away:    profile.RankSetOf(2, 3), AwayS: 12.34,
-		Heatmap: &aggregate.Heatmap{Ranks: 2, RanksPerBin: 1, Bytes: [][]uint64{{0, 3 << 20}, {0, 0}}},
+		Heatmap: &aggregate.BinnedMatrix{Ranks: 2, RanksPerBin: 1, Bytes: [][]uint64{{0, 3 << 20}, {0, 0}}},
 	}
 	const want = `app on 4 ranks, run r1: 2 not finalized and not visible from here
 hanging, in one call for more than 5 s: ranks 0-1

@@ -11,11 +11,11 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Description is a setting and its value, as `mpitrace config` shows them.
-type Description struct {
+// DescribedSetting is a setting and its value, as `mpitrace config` shows them.
+type DescribedSetting struct {
 	Name    string            `json:"name"`
 	Value   string            `json:"value"`
-	Source  Source            `json:"source"`
+	Source  Origin            `json:"source"`
 	SetBy   string            `json:"set_by,omitempty"`
 	Weaker  []WeakerValue     `json:"instead_of,omitempty"`
 	Ranks   map[string]string `json:"ranks,omitempty"` // ranks by value, if the ranks of the run differ
@@ -33,13 +33,13 @@ type Description struct {
 // overrides.
 type WeakerValue struct {
 	Value  string `json:"value"`
-	Source Source `json:"source"`
+	Source Origin `json:"source"`
 	SetBy  string `json:"set_by"`
 }
 
 // Describe returns the description of a setting with its value.
-func Describe(v Value) Description {
-	d := Description{Name: v.Name, Value: v.Shown(), Source: v.Source, SetBy: v.SetBy, Default: v.Setting.Shown(v.Default),
+func Describe(v Value) DescribedSetting {
+	d := DescribedSetting{Name: v.Name, Value: v.Shown(), Source: v.Source, SetBy: v.SetBy, Default: v.Setting.Shown(v.Default),
 		Syntax: v.Syntax, Env: v.Env(), Program: v.Call, Agree: v.Agree, Summary: v.Summary, Details: v.Details}
 	if !v.NoFlag {
 		d.Flag = "--" + v.Name
@@ -51,14 +51,14 @@ func Describe(v Value) Description {
 }
 
 // SetGiven replaces the value by the one that a run was started with.
-func (d *Description) SetGiven(value, source, setBy string) {
+func (d *DescribedSetting) SetGiven(value, source, setBy string) {
 	d.Value, d.SetBy = Named(d.Name).Shown(value), setBy
 	d.Source.UnmarshalText([]byte(source)) // an unknown source, of a later version, counts as the default
 }
 
 // SetRecorded replaces the value by those that ranks of a run recorded, if they
 // differ from it: the program or its environment set them.
-func (d *Description) SetRecorded(ranks map[string]profile.RankSet) {
+func (d *DescribedSetting) SetRecorded(ranks map[string]profile.RankSet) {
 	if _, same := ranks[d.Value]; same && len(ranks) == 1 {
 		return
 	}
@@ -77,7 +77,7 @@ func (d *Description) SetRecorded(ranks map[string]profile.RankSet) {
 
 // WriteText writes the setting as text: its value in one line, then its purpose,
 // and with details everything else.
-func (d *Description) WriteText(w io.Writer, details bool) {
+func (d *DescribedSetting) WriteText(w io.Writer, details bool) {
 	from := d.Source.String()
 	if d.SetBy != "" {
 		from += ": " + text.Line(d.SetBy)
@@ -97,13 +97,13 @@ func (d *Description) WriteText(w io.Writer, details bool) {
 }
 
 // Sentences returns the description of the setting in manuals.
-func (d *Description) Sentences() string {
+func (d *DescribedSetting) Sentences() string {
 	summary := []rune(d.Summary)
 	return strings.ToUpper(string(summary[:1])) + string(summary[1:]) + ".\n" + d.more()
 }
 
 // more returns the sentences of the description that follow the summary.
-func (d *Description) more() string {
+func (d *DescribedSetting) more() string {
 	sentences := []string{d.Details, "Default: " + d.Default + ".", "Environment: " + d.Env + "."}
 	if d.Flag != "" {
 		sentences = append(sentences, "Flag: "+d.Flag+".")

@@ -22,25 +22,25 @@ const (
 // maxFile is the largest size of a settings file.
 const maxFile = 1 << 20
 
-// File is a file of settings.
-type File struct {
-	Source Source          `json:"source"`
-	Path   string          `json:"path"` // "" if there is no directory for it
-	Found  bool            `json:"found"`
-	lines  map[string]line // by name of the setting
+// SettingsFile is a file of settings.
+type SettingsFile struct {
+	Source Origin                  `json:"source"`
+	Path   string                  `json:"path"` // "" if there is no directory for it
+	Found  bool                    `json:"found"`
+	lines  map[string]linePosition // by name of the setting
 }
 
-// line is the place of a value in the file; for a list, that of its first
+// linePosition is the place of a value in the file; for a list, that of its first
 // element.
-type line struct {
+type linePosition struct {
 	number int
 	value  string
 }
 
 // Read reads the user file and the site file, in this order, which is that of
 // precedence. A file that does not exist has no settings.
-func Read() ([]*File, error) {
-	files := []*File{{Source: UserFile, Path: userPath()}, {Source: SiteFile, Path: siteFile()}}
+func Read() ([]*SettingsFile, error) {
+	files := []*SettingsFile{{Source: UserFile, Path: userPath()}, {Source: SiteFile, Path: siteFile()}}
 	for _, f := range files {
 		if err := f.read(); err != nil {
 			return nil, err
@@ -64,7 +64,7 @@ func siteFile() string {
 	return sitePath
 }
 
-func (f *File) read() error {
+func (f *SettingsFile) read() error {
 	if f.Path == "" {
 		return nil
 	}
@@ -82,8 +82,8 @@ func (f *File) read() error {
 
 // parse reads lines of the form name = value. A comment starts with # at the
 // start of a line or after a blank.
-func (f *File) parse(in io.Reader) error {
-	f.lines = map[string]line{}
+func (f *SettingsFile) parse(in io.Reader) error {
+	f.lines = map[string]linePosition{}
 	size, number := 0, 0
 	for lines := bufio.NewScanner(in); ; {
 		if !lines.Scan() {
@@ -113,7 +113,7 @@ func withoutComment(text string) string {
 }
 
 // take parses one line. The lines of a list add up.
-func (f *File) take(number int, text string) error {
+func (f *SettingsFile) take(number int, text string) error {
 	if text == "" {
 		return nil
 	}
@@ -133,7 +133,7 @@ func (f *File) take(number int, text string) error {
 	before, again := f.lines[name]
 	switch {
 	case !again:
-		f.lines[name] = line{number, canonical}
+		f.lines[name] = linePosition{number, canonical}
 	case s.IsList():
 		before.value += s.Separator + canonical
 		f.lines[name] = before
@@ -152,7 +152,7 @@ func Unknown(name string) error {
 }
 
 // given returns the value that the file sets.
-func (f *File) given(s *Setting) (Value, bool) {
+func (f *SettingsFile) given(s *Setting) (Value, bool) {
 	l, ok := f.lines[s.Name]
 	return Value{Setting: s, Text: l.value, Source: f.Source, SetBy: fmt.Sprintf("%s:%d", f.Path, l.number)}, ok
 }

@@ -107,11 +107,11 @@ var List = []Setting{
 	},
 }
 
-// Variable is an environment variable that is not a setting.
-type Variable struct{ Name, Use string }
+// EnvironmentVariable is an environment variable that is not a setting.
+type EnvironmentVariable struct{ Name, Use string }
 
 // Others are the other environment variables that mpitrace reads.
-var Others = []Variable{
+var Others = []EnvironmentVariable{
 	{"MPITRACE_DIR", "The run directory, if the library is preloaded by hand. `mpitrace run` sets it for the processes of a job."},
 	{"MPITRACE_SPOOL_DIR", "Set by `mpitrace run`: the private directory on this node in which processes keep their recordings."},
 	{EnvSite, "The site file to read instead of " + sitePath + "; empty for none."},

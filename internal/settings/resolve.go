@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Source is where a value comes from, in increasing precedence.
-type Source int
+// Origin is where a value comes from, in increasing precedence.
+type Origin int
 
 const (
-	Default Source = iota
+	Default Origin = iota
 	SiteFile
 	UserFile
 	Environment
@@ -20,16 +20,16 @@ const (
 
 var sourceNames = []string{"default", "site file", "user file", "environment", "command line", "process"}
 
-func (s Source) String() string { return sourceNames[s] }
+func (s Origin) String() string { return sourceNames[s] }
 
 // MarshalText returns the name, for JSON.
-func (s Source) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+func (s Origin) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText is the inverse of MarshalText.
-func (s *Source) UnmarshalText(text []byte) error {
+func (s *Origin) UnmarshalText(text []byte) error {
 	for i, name := range sourceNames {
 		if name == string(text) {
-			*s = Source(i)
+			*s = Origin(i)
 			return nil
 		}
 	}
@@ -40,7 +40,7 @@ func (s *Source) UnmarshalText(text []byte) error {
 type Value struct {
 	*Setting
 	Text   string
-	Source Source
+	Source Origin
 	SetBy  string  // --timing, MPITRACE_TIMING, or FILE:LINE
 	Weaker []Value // values that this one overrides, in decreasing precedence, without the default
 }
@@ -133,7 +133,7 @@ func ParseWords(words []string) (Values, error) {
 type Given struct {
 	Flag   func(name string) (text string, given bool)
 	Getenv func(name string) string
-	Files  []*File // in decreasing precedence
+	Files  []*SettingsFile // in decreasing precedence
 }
 
 // Resolve returns the value of each setting. An invalid value that another one

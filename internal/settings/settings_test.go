@@ -68,7 +68,7 @@ func TestParse(t *testing.T) {
 }
 
 // configure writes a user file and a site file, and reads them.
-func configure(t *testing.T, user, site string) ([]*File, error) {
+func configure(t *testing.T, user, site string) ([]*SettingsFile, error) {
 	t.Helper()
 	dir := t.TempDir()
 	t.Setenv("XDG_CONFIG_HOME", dir)
@@ -91,7 +91,7 @@ func TestFile(t *testing.T) {
 	}
 	user, site := files[0], files[1]
 	for _, test := range []struct {
-		file        *File
+		file        *SettingsFile
 		name, value string
 		place       string
 	}{{user, "timing", "off", "config:3"}, {user, "cvar", "A=#1\nB=2", "config:4"}, {site, "pvar", "a,b", "site:1"}} {
@@ -133,7 +133,7 @@ func TestOrder(t *testing.T) {
 	for _, test := range []struct {
 		flag, env, user, site string
 		want                  string
-		source                Source
+		source                Origin
 		weaker                int
 	}{
 		{"", "", "", "", "exact", Default, 0},
@@ -204,7 +204,7 @@ func TestEnvironmentIsDocumented(t *testing.T) {
 			for _, m := range names.FindAllSubmatch(text, -1) {
 				name := string(m[1])
 				listed := slices.ContainsFunc(List, func(s Setting) bool { return s.Env() == name }) ||
-					slices.ContainsFunc(Others, func(v Variable) bool { return v.Name == name })
+					slices.ContainsFunc(Others, func(v EnvironmentVariable) bool { return v.Name == name })
 				if !listed {
 					t.Errorf("%s reads the environment variable %s, which is neither a setting nor in Others", path, name)
 				}

@@ -18,7 +18,7 @@ var errEndless = errors.New("debug information without end")
 
 // dwarfNames finds the function and line of the calls with these return
 // addresses, which are sorted.
-func (f *file) dwarfNames(addresses []uint64) (map[uint64]profile.Symbol, error) {
+func (f *elfFile) dwarfNames(addresses []uint64) (map[uint64]profile.Symbol, error) {
 	defer f.release()
 	s, err := f.scan()
 	if s == nil || err != nil {
@@ -46,7 +46,7 @@ func (f *file) dwarfNames(addresses []uint64) (map[uint64]profile.Symbol, error)
 
 // scan reads the debug sections that are needed. It returns nil if there is no
 // debug information.
-func (f *file) scan() (s *scan, err error) {
+func (f *elfFile) scan() (s *dwarfScan, err error) {
 	read := func(name string) []byte {
 		section, e := f.section(".debug_" + name)
 		if section == nil && e == nil {
@@ -82,7 +82,7 @@ func (f *file) scan() (s *scan, err error) {
 			err = data.AddSection(".debug_"+name, section)
 		}
 	}
-	return &scan{data: data, size: len(info), last: dwarf.Offset(last), line: line, files: lineFiles{order: f.ByteOrder, str: str, line: five["line_str"]},
+	return &dwarfScan{data: data, size: len(info), last: dwarf.Offset(last), line: line, files: lineFiles{order: f.ByteOrder, str: str, line: five["line_str"]},
 		lines: map[uint64]dwarf.LineEntry{}, functions: map[uint64]dwarf.Offset{}}, err
 }
 
@@ -92,8 +92,8 @@ const maxShown = 4 << 10
 // shortened returns a copy of the start of a text.
 func shortened(text string) string { return strings.Clone(text[:min(len(text), maxShown)]) }
 
-// scan is one pass over the debug information, unit by unit.
-type scan struct {
+// dwarfScan is one pass over the debug information, unit by unit.
+type dwarfScan struct {
 	data      *dwarf.Data
 	size      int    // bytes in .debug_info
 	line      []byte // .debug_line
@@ -108,7 +108,7 @@ type scan struct {
 // units reads the units that contain a wanted address. Outer entries come
 // before inner ones, so the last function that contains an address is the
 // innermost.
-func (s *scan) units() error {
+func (s *dwarfScan) units() error {
 	r := s.data.Reader()
 	var here []uint64 // the wanted addresses in this unit
 	for n := 0; ; n++ {
@@ -147,7 +147,7 @@ func (s *scan) units() error {
 }
 
 // inside returns the addresses that the entry's code contains.
-func (s *scan) inside(calls []uint64, e *dwarf.Entry) []uint64 {
+func (s *dwarfScan) inside(calls []uint64, e *dwarf.Entry) []uint64 {
 	if len(calls) == 0 {
 		return nil
 	}
@@ -175,7 +175,7 @@ func between(calls []uint64, low, high uint64) []uint64 {
 
 // readLines reads the line table of a unit. A row applies up to the address of
 // the next row.
-func (s *scan) readLines(unit *dwarf.Entry, here []uint64) error {
+func (s *dwarfScan) readLines(unit *dwarf.Entry, here []uint64) error {
 	if at, ok := unit.Val(dwarf.AttrStmtList).(int64); ok && at >= 0 && at < int64(len(s.line)) {
 		directory, _ := unit.Val(dwarf.AttrCompDir).(string)
 		if err := s.files.check(s.line[at:], len(directory)); err != nil {
@@ -210,7 +210,7 @@ func (s *scan) readLines(unit *dwarf.Entry, here []uint64) error {
 // nameOf returns the name of the function at an offset: the linkage name if there
 // is one that says more, otherwise the name. Entries of inlined functions refer
 // to another entry.
-func (s *scan) nameOf(at dwarf.Offset) string {
+func (s *dwarfScan) nameOf(at dwarf.Offset) string {
 	var name, linkage string
 	r := s.data.Reader()
 	for range 8 { // a damaged file may contain a cycle of references

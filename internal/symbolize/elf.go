@@ -16,8 +16,8 @@ import (
 
 const maxNote = 1 << 16
 
-// file is an open ELF file.
-type file struct {
+// elfFile is an open ELF file.
+type elfFile struct {
 	*elf.File
 	path     string
 	buildID  string
@@ -31,7 +31,7 @@ type file struct {
 // read. Those of the largest applications have a few GiB.
 const maxModule = 64 << 30
 
-func openFile(path string) (f *file, err error) {
+func openFile(path string) (f *elfFile, err error) {
 	in, err := atomicfile.OpenModule(path, maxModule) // the path is from a recording, and may name any file
 	if err != nil {
 		return nil, err
@@ -54,15 +54,15 @@ func openFile(path string) (f *file, err error) {
 		return nil, err
 	}
 	head.left = -1
-	f = &file{File: parsed, path: path, modified: info.ModTime(), closer: in}
+	f = &elfFile{File: parsed, path: path, modified: info.ModTime(), closer: in}
 	f.buildID = f.findBuildID()
 	return f, nil
 }
 
-func (f *file) close() { f.closer.Close() }
+func (f *elfFile) close() { f.closer.Close() }
 
 // findBuildID returns the build-id that the linker stored, in hex.
-func (f *file) findBuildID() string {
+func (f *elfFile) findBuildID() string {
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_NOTE && p.Filesz <= maxNote {
 			if id := f.buildIDIn(p.ReaderAt, p.Filesz); id != "" {
@@ -81,7 +81,7 @@ func (f *file) findBuildID() string {
 	return ""
 }
 
-func (f *file) buildIDIn(r io.ReaderAt, size uint64) string {
+func (f *elfFile) buildIDIn(r io.ReaderAt, size uint64) string {
 	const gnuBuildID = 3
 	notes := make([]byte, size)
 	n, _ := r.ReadAt(notes, 0)
@@ -104,7 +104,7 @@ func (f *file) buildIDIn(r io.ReaderAt, size uint64) string {
 
 // debugPaths returns where the debug file may be: below debugDir by build-id,
 // and, under the name that the file gives, next to the file and below debugDir.
-func debugPaths(own *file, buildID, debugDir string) []string {
+func debugPaths(own *elfFile, buildID, debugDir string) []string {
 	var out []string
 	if len(buildID) > 2 {
 		out = append(out, filepath.Join(debugDir, ".build-id", buildID[:2], buildID[2:]+".debug"))
@@ -124,7 +124,7 @@ func debugPaths(own *file, buildID, debugDir string) []string {
 
 // debugLink reads .gnu_debuglink: the name of the debug file, without folders,
 // and its checksum.
-func (f *file) debugLink() (name string, sum uint32, ok bool) {
+func (f *elfFile) debugLink() (name string, sum uint32, ok bool) {
 	s := f.Section(".gnu_debuglink")
 	if s == nil || s.FileSize > 4096 {
 		return "", 0, false
@@ -139,7 +139,7 @@ func (f *file) debugLink() (name string, sum uint32, ok bool) {
 }
 
 // linksTo reports whether the file at path has the checksum in .gnu_debuglink.
-func (f *file) linksTo(path string) bool {
+func (f *elfFile) linksTo(path string) bool {
 	if f == nil {
 		return false
 	}
@@ -156,7 +156,7 @@ func (f *file) linksTo(path string) bool {
 
 // name adds the names of addresses to found: functions and lines from DWARF, or
 // only functions from the symbol table.
-func (f *file) name(addresses []uint64, found map[uint64]profile.Symbol) (err error) {
+func (f *elfFile) name(addresses []uint64, found map[uint64]profile.Symbol) (err error) {
 	defer func() {
 		if trouble := recover(); trouble != nil {
 			err = fmt.Errorf("damaged: %v", trouble)

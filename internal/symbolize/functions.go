@@ -13,8 +13,8 @@ import (
 // That of the largest programs has some 100 MB.
 const maxSymbolTable = 256 << 20
 
-// function is a function of a symbol table.
-type function struct {
+// symbolFunction is a function of a symbol table.
+type symbolFunction struct {
 	start, size uint64
 	rank        int          // if an address has several names, the lowest rank is best known
 	text        *elf.Section // holds the name, at the offset name
@@ -23,25 +23,25 @@ type function struct {
 
 // functions returns the functions that contain the calls with these return
 // addresses, which are sorted. It reads the symbol tables in pieces.
-func (f *file) functions(addresses []uint64) map[uint64]function {
+func (f *elfFile) functions(addresses []uint64) map[uint64]symbolFunction {
 	// last[i] is the last function that starts between the addresses before
 	// and at i.
-	last := make([]function, len(addresses))
+	last := make([]symbolFunction, len(addresses))
 	for _, kind := range []elf.SectionType{elf.SHT_SYMTAB, elf.SHT_DYNSYM} {
 		s := f.SectionByType(kind)
 		if s == nil || s.Size > maxSymbolTable || s.Link == 0 || int64(s.Link) >= int64(len(f.Sections)) {
 			continue // a stripped file has no symbols
 		}
 		text := f.Sections[s.Link]
-		_ = f.eachFunction(s, func(found function) { // what can be read of a damaged table is used
+		_ = f.eachFunction(s, func(found symbolFunction) { // what can be read of a damaged table is used
 			i, _ := slices.BinarySearch(addresses, found.start+1)
 			if found.text = text; i < len(last) && found.start+1 > 0 && found.before(&last[i]) {
 				last[i] = found
 			}
 		})
 	}
-	out := map[uint64]function{}
-	var latest function
+	out := map[uint64]symbolFunction{}
+	var latest symbolFunction
 	for i, address := range addresses {
 		if last[i].text != nil {
 			latest = last[i]
@@ -54,12 +54,12 @@ func (f *file) functions(addresses []uint64) map[uint64]function {
 }
 
 // before reports whether a function takes the place of another one.
-func (s *function) before(other *function) bool {
+func (s *symbolFunction) before(other *symbolFunction) bool {
 	return other.text == nil || cmp.Or(cmp.Compare(other.start, s.start), cmp.Compare(s.rank, other.rank)) < 0
 }
 
 // eachFunction calls use with the functions of a symbol table.
-func (f *file) eachFunction(table *elf.Section, use func(function)) error {
+func (f *elfFile) eachFunction(table *elf.Section, use func(symbolFunction)) error {
 	entry := elf.Sym64Size
 	if f.Class == elf.ELFCLASS32 {
 		entry = elf.Sym32Size
@@ -82,7 +82,7 @@ func (f *file) eachFunction(table *elf.Section, use func(function)) error {
 }
 
 // functionOf parses a symbol. ok is false if it is not a function of this file.
-func (f *file) functionOf(symbol []byte) (found function, ok bool) {
+func (f *elfFile) functionOf(symbol []byte) (found symbolFunction, ok bool) {
 	order := f.ByteOrder
 	var info byte
 	var section uint16
@@ -107,7 +107,7 @@ func (f *file) functionOf(symbol []byte) (found function, ok bool) {
 
 // symbolName returns the name of a function, "" if it cannot be read. buffer is
 // as long as the longest name that is returned.
-func (s *function) symbolName(buffer []byte) string {
+func (s *symbolFunction) symbolName(buffer []byte) string {
 	if s.text.ReaderAt == nil || s.text.Flags&elf.SHF_COMPRESSED != 0 {
 		return ""
 	}

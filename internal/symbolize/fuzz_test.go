@@ -40,7 +40,7 @@ func FuzzFile(f *testing.F) {
 		slices.Sort(addresses)
 		used := testenv.Allocated(func() {
 			var err error
-			var in *file
+			var in *elfFile
 			if in, err = openFile(path); err == nil {
 				defer in.close()
 				in.linksTo(path)

@@ -49,7 +49,7 @@ func (h *headReader) ReadAt(p []byte, off int64) (int, error) {
 
 // section returns a section, uncompressed, or nil if the file has none of this
 // name. It is valid until release.
-func (f *file) section(name string) ([]byte, error) {
+func (f *elfFile) section(name string) ([]byte, error) {
 	s := f.Section(name)
 	if s == nil || s.Type == elf.SHT_NOBITS {
 		return nil, nil
@@ -76,7 +76,7 @@ func (f *file) section(name string) ([]byte, error) {
 
 // allocate returns memory that is not part of the collected heap, because the
 // heap may become twice as large as what is in it.
-func (f *file) allocate(size uint64) ([]byte, error) {
+func (f *elfFile) allocate(size uint64) ([]byte, error) {
 	if size == 0 {
 		return nil, nil
 	}
@@ -90,7 +90,7 @@ func (f *file) allocate(size uint64) ([]byte, error) {
 }
 
 // release frees the sections.
-func (f *file) release() {
+func (f *elfFile) release() {
 	for _, data := range f.sections {
 		_ = unix.Munmap(data) // it was mapped by allocate
 	}

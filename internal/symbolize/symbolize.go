@@ -70,16 +70,16 @@ func (s *Sites) Symbols(known profile.Symbols) (profile.Symbols, []error) {
 	return symbols, errs
 }
 
-// module is a file and the addresses in it that need names.
-type module struct {
+// moduleAddresses is a file and the addresses in it that need names.
+type moduleAddresses struct {
 	path, buildID string
 	ran           time.Time // start time of a process that had it loaded
 	addresses     []uint64  // sorted
 }
 
 // wanted returns the places without names, by file.
-func (s *Sites) wanted(known profile.Symbols) []*module {
-	byFile := map[profile.Place]*module{}
+func (s *Sites) wanted(known profile.Symbols) []*moduleAddresses {
+	byFile := map[profile.Place]*moduleAddresses{}
 	for place, ran := range s.places {
 		if _, named := known[place]; named {
 			continue
@@ -87,7 +87,7 @@ func (s *Sites) wanted(known profile.Symbols) []*module {
 		file := profile.Place{Path: place.Path, BuildID: place.BuildID}
 		m := byFile[file]
 		if m == nil {
-			m = &module{path: place.Path, buildID: place.BuildID, ran: ran}
+			m = &moduleAddresses{path: place.Path, buildID: place.BuildID, ran: ran}
 			byFile[file] = m
 		}
 		if ran.Before(m.ran) {
@@ -95,7 +95,7 @@ func (s *Sites) wanted(known profile.Symbols) []*module {
 		}
 		m.addresses = append(m.addresses, place.Offset)
 	}
-	out := slices.SortedFunc(maps.Values(byFile), func(a, b *module) int {
+	out := slices.SortedFunc(maps.Values(byFile), func(a, b *moduleAddresses) int {
 		return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(a.buildID, b.buildID))
 	})
 	for _, m := range out {
@@ -106,7 +106,7 @@ func (s *Sites) wanted(known profile.Symbols) []*module {
 
 // symbols searches the file, and its debug file next to it or below debugDir.
 // With an error it also returns the names that it found.
-func (m *module) symbols(debugDir string) (profile.Symbols, error) {
+func (m *moduleAddresses) symbols(debugDir string) (profile.Symbols, error) {
 	files, err := m.open(debugDir)
 	defer func() {
 		for _, f := range files {
@@ -135,8 +135,8 @@ var errNotThere = errors.New("")
 
 // open opens the files with names: the module itself, if it is unchanged, and
 // its debug file.
-func (m *module) open(debugDir string) ([]*file, error) {
-	var files []*file
+func (m *moduleAddresses) open(debugDir string) ([]*elfFile, error) {
+	var files []*elfFile
 	own, err := openFile(m.path)
 	switch {
 	case err != nil:
@@ -166,7 +166,7 @@ func (m *module) open(debugDir string) ([]*file, error) {
 
 // debugFile opens the debug file, found by build-id or by the name in the file.
 // It returns nil if no debug file belongs to this file.
-func debugFile(own *file, buildID, debugDir string) *file {
+func debugFile(own *elfFile, buildID, debugDir string) *elfFile {
 	for _, path := range debugPaths(own, buildID, debugDir) {
 		if own != nil && sameFile(path, own.path) {
 			continue

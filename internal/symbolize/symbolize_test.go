@@ -72,10 +72,10 @@ func look(t testing.TB, program, debugDir string, calls []truth) (map[uint64]pro
 		t.Fatal(err)
 	}
 	defer f.close()
-	return lookFor(module{path: program, buildID: f.buildID, ran: time.Now().Add(time.Hour)}, debugDir, calls)
+	return lookFor(moduleAddresses{path: program, buildID: f.buildID, ran: time.Now().Add(time.Hour)}, debugDir, calls)
 }
 
-func lookFor(m module, debugDir string, calls []truth) (map[uint64]profile.Symbol, error) {
+func lookFor(m moduleAddresses, debugDir string, calls []truth) (map[uint64]profile.Symbol, error) {
 	p := &profile.Profile{Modules: []profile.Module{{Path: m.path, BuildID: m.buildID, End: 1 << 62}}}
 	for _, c := range calls {
 		p.Rows = append(p.Rows, profile.Row{Callsite: c.address})
@@ -307,7 +307,7 @@ func TestChangedAndMissing(t *testing.T) {
 	}
 	id := f.buildID
 	f.close()
-	m := module{path: program, buildID: id}
+	m := moduleAddresses{path: program, buildID: id}
 	check := func(title, want string) {
 		t.Helper()
 		got, err := lookFor(m, root, calls)
@@ -350,7 +350,7 @@ func TestDamage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var m module
+	var m moduleAddresses
 	m.path = filepath.Join(dir, "damaged")
 	for i := 0; i < len(whole); i += 1 + len(whole)/500 {
 		for _, data := range [][]byte{whole[:i], flipped(whole, i)} {

@@ -8,7 +8,7 @@ import (
 
 // finish adds the lanes, the messages and the caption after all events were
 // read.
-func (p *picture) finish() {
+func (p *drawing) finish() {
 	p.Caption = append(p.Caption, p.linesText())
 	if p.skipped > 0 {
 		p.Caption = append(p.Caption, fmt.Sprintf("%s in MPI_Init before (--include-init)", text.Duration(float64(p.skipped), false)))
@@ -20,7 +20,7 @@ func (p *picture) finish() {
 }
 
 // linesText returns what one lane shows.
-func (p *picture) linesText() string {
+func (p *drawing) linesText() string {
 	ranks := len(ranksOnly(p.lines))
 	words := text.CountOf(ranks, "rank")
 	if n := len(p.lines); n > ranks {
@@ -33,7 +33,7 @@ func (p *picture) linesText() string {
 }
 
 // link adds the messages.
-func (p *picture) link() {
+func (p *drawing) link() {
 	found, of := p.messages.joined()
 	for _, m := range found {
 		p.Links = append(p.Links, m.link(p.zero, p.PerLane))
@@ -48,7 +48,7 @@ func (p *picture) link() {
 }
 
 // missing returns what the traces do not contain.
-func (p *picture) missing() []string {
+func (p *drawing) missing() []string {
 	var dropped uint64
 	cut := 0
 	for _, source := range p.drawn() {
@@ -69,7 +69,7 @@ func (p *picture) missing() []string {
 }
 
 // drawn returns the sources that are in the picture.
-func (p *picture) drawn() []int {
+func (p *drawing) drawn() []int {
 	var sources []int
 	for _, l := range ranksOnly(p.lines) {
 		sources = append(sources, l.source)

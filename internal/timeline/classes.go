@@ -35,10 +35,10 @@ var colors = [profile.NumActivities]color.RGBA{
 }
 
 // Activities returns the activities of profile with their colours, in order.
-func Activities() []plot.Class {
-	out := make([]plot.Class, profile.NumActivities)
+func Activities() []plot.LegendEntry {
+	out := make([]plot.LegendEntry, profile.NumActivities)
 	for a := range out {
-		out[a] = plot.Class{Name: profile.Activity(a).String(), Color: colors[a]}
+		out[a] = plot.LegendEntry{Name: profile.Activity(a).String(), Color: colors[a]}
 	}
 	return out
 }

@@ -40,7 +40,7 @@ type messages struct {
 
 // newMessages returns messages that keep so many ends, and select so many of
 // the messages that these make.
-func newMessages(p *picture, ends, most int) *messages {
+func newMessages(p *drawing, ends, most int) *messages {
 	m := &messages{from: p.from, to: p.to, most: most, comms: map[uint64]string{},
 		sends: largest{most: ends}, receives: largest{most: ends}}
 	for _, l := range p.lines {
@@ -245,7 +245,7 @@ func (m *messages) margin() int64 { return m.to - m.from }
 // joined returns the messages of which both ends are known, the slowest first,
 // and the number of messages in the picture. If some ends were left out, that
 // number is how many messages were received in the picture.
-func (m *messages) joined() (found []message, of int) {
+func (m *messages) joined() (found []drawnMessage, of int) {
 	m.sends.shrink()
 	m.receives.shrink()
 	sends := make(map[key]end, len(m.sends.ends))
@@ -254,10 +254,10 @@ func (m *messages) joined() (found []message, of int) {
 	}
 	for _, r := range m.receives.ends {
 		if s, ok := sends[r.key]; ok && s.at <= m.to && r.at >= m.from {
-			found = append(found, message{s, r})
+			found = append(found, drawnMessage{s, r})
 		}
 	}
-	slices.SortFunc(found, func(a, b message) int {
+	slices.SortFunc(found, func(a, b drawnMessage) int {
 		return cmp.Or(cmp.Compare(b.duration(), a.duration()), larger(a.received, b.received))
 	})
 	of = len(found)
@@ -267,14 +267,14 @@ func (m *messages) joined() (found []message, of int) {
 	return found[:min(len(found), m.most)], of
 }
 
-// message is a message with both ends.
-type message struct{ sent, received end }
+// drawnMessage is a message with both ends.
+type drawnMessage struct{ sent, received end }
 
-func (m message) duration() int64 { return m.received.at - m.sent.at }
+func (m drawnMessage) duration() int64 { return m.received.at - m.sent.at }
 
 // link returns the line to draw for the message. zero is the time 0 of the
 // axis.
-func (m message) link(zero int64, perLane int) plot.Link {
+func (m drawnMessage) link(zero int64, perLane int) plot.Link {
 	return plot.Link{From: m.sent.line / perLane, To: m.received.line / perLane,
 		Start: time.Duration(m.sent.at - zero).Seconds(), End: time.Duration(m.received.at - zero).Seconds()}
 }

@@ -144,9 +144,9 @@ func TestSameSize(t *testing.T) {
 		a.send("Send", 1, 1000*i, 100, 8, int32(i%7), uint32(i/7+1))
 		b.receive("Recv", 0, 1000*(n-i), 50, 8, int32(i%7), uint32(i/7+1)) // in another order
 	}
-	m := newMessages(&picture{from: 0, to: 1000 * (n + 1), lines: []line{{0, 0, -1}, {1, 1, -1}}}, maxEnds, maxLinks)
+	m := newMessages(&drawing{from: 0, to: 1000 * (n + 1), lines: []line{{0, 0, -1}, {1, 1, -1}}}, maxEnds, maxLinks)
 	for _, p := range []*process{a, b} {
-		s := &strip{seen: &seen{threads: make([]bool, 1)}, line: []int{p.trace.Rank}}
+		s := &strip{firstPass: &firstPass{threads: make([]bool, 1)}, line: []int{p.trace.Rank}}
 		ends := m.of(&p.trace)
 		ends.add(&p.events, p.kinds, s)
 		m.join(ends)

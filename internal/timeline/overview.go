@@ -69,7 +69,7 @@ func Survey(sources []profile.EventSource, limits OverviewOptions) (*Overview, e
 	return p.overview(), nil
 }
 
-func (p *picture) overview() *Overview {
+func (p *drawing) overview() *Overview {
 	o := &Overview{Zero: p.zero, End: p.to, InitEnd: p.initEnd(), PerLane: p.PerLane, Columns: p.columns, Missing: p.missing()}
 	for _, l := range p.lines {
 		o.Lines = append(o.Lines, Line{l.rank, l.thread})

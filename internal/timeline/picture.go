@@ -28,11 +28,11 @@ func (l line) label() string {
 	return fmt.Sprintf("%d.%d", l.rank, l.thread)
 }
 
-// picture is a timeline while it is being made.
-type picture struct {
+// drawing is a timeline while it is being made.
+type drawing struct {
 	*plot.Timeline
 	sources  []profile.EventSource
-	seen     []seen
+	seen     []firstPass
 	lines    []line
 	zero     int64 // start of the job's first event, Unix ns
 	from, to int64 // ends of the axis, Unix ns
@@ -51,7 +51,7 @@ func (e *NoRanksError) Error() string {
 	return fmt.Sprintf("no trace of %v: there are those of %v", e.Asked, e.There)
 }
 
-func newPicture(sources []profile.EventSource, all []seen, o *Options) (*picture, error) {
+func newPicture(sources []profile.EventSource, all []firstPass, o *Options) (*drawing, error) {
 	p, err := selected(sources, all, o)
 	if err != nil {
 		return nil, err
@@ -72,8 +72,8 @@ func newPicture(sources []profile.EventSource, all []seen, o *Options) (*picture
 }
 
 // selected returns a picture that has the lines and the time axis, but no lanes.
-func selected(sources []profile.EventSource, all []seen, o *Options) (*picture, error) {
-	p := &picture{sources: sources, seen: all}
+func selected(sources []profile.EventSource, all []firstPass, o *Options) (*drawing, error) {
+	p := &drawing{sources: sources, seen: all}
 	zero, end := span(all)
 	if end < zero {
 		return nil, fmt.Errorf("no event in the traces of %s", text.CountOf(len(sources), "rank"))
@@ -89,7 +89,7 @@ func selected(sources []profile.EventSource, all []seen, o *Options) (*picture, 
 }
 
 // span returns the start of the first event and the end of the last.
-func span(all []seen) (first, last int64) {
+func span(all []firstPass) (first, last int64) {
 	first, last = 1, 0
 	for _, s := range all {
 		switch {
@@ -104,7 +104,7 @@ func span(all []seen) (first, last int64) {
 }
 
 // axis sets the ends of the time axis.
-func (p *picture) axis(end int64, o *Options) error {
+func (p *drawing) axis(end int64, o *Options) error {
 	p.from, p.to = p.zero+int64(o.From), end
 	if o.To > 0 {
 		p.to = min(p.zero+int64(o.To), end)
@@ -121,7 +121,7 @@ func (p *picture) axis(end int64, o *Options) error {
 
 // initEnd returns when the first of the drawn ranks left MPI_Init, or 0 if that
 // is unknown.
-func (p *picture) initEnd() int64 {
+func (p *drawing) initEnd() int64 {
 	first := int64(0)
 	for _, source := range p.drawn() {
 		if at := p.sources[source].Trace().InitEnd; at > 0 && (first == 0 || at < first) {
@@ -132,11 +132,11 @@ func (p *picture) initEnd() int64 {
 }
 
 // empty reports whether no event overlaps the axis.
-func (p *picture) empty() bool { return p.inside.Load() == 0 }
+func (p *drawing) empty() bool { return p.inside.Load() == 0 }
 
 // nearest returns an error that says where the nearest events are. It is called
 // if there are none in the requested time.
-func (p *picture) nearest() error {
+func (p *drawing) nearest() error {
 	before, after := int64(math.MinInt64), int64(math.MaxInt64)
 	for _, source := range p.drawn() {
 		err := p.sources[source].Each(func(e *profile.Events, _ []profile.EventKind) error {
@@ -167,7 +167,7 @@ func (p *picture) nearest() error {
 	return fmt.Errorf("no event from %v to %v: %s", since(p.from), since(p.to), strings.Join(nearby, "; "))
 }
 
-func (p *picture) ranks() (ranks []int) {
+func (p *drawing) ranks() (ranks []int) {
 	for _, l := range ranksOnly(p.lines) {
 		ranks = append(ranks, l.rank)
 	}
@@ -184,7 +184,7 @@ func ranksOf(sources []profile.EventSource) profile.RankSet {
 
 // linesOf returns a line for each drawn rank, or one for each of its threads if
 // several made MPI calls.
-func linesOf(sources []profile.EventSource, all []seen, o *Options) []line {
+func linesOf(sources []profile.EventSource, all []firstPass, o *Options) []line {
 	var lines []line
 	for i, src := range sources {
 		rank := src.Trace().Rank
@@ -207,7 +207,7 @@ func linesOf(sources []profile.EventSource, all []seen, o *Options) []line {
 
 // fold assigns the lines to at most so many lanes. It first puts the threads of
 // a rank together, then several ranks.
-func (p *picture) fold(most int) {
+func (p *drawing) fold(most int) {
 	if len(p.lines) > most {
 		p.lines = ranksOnly(p.lines)
 	}
@@ -233,7 +233,7 @@ func ranksOnly(lines []line) []line {
 
 // strip is what the events of one process are added to.
 type strip struct {
-	*seen
+	*firstPass
 	class []uint8 // by event kind
 	bins  []*bins // by thread
 	line  []int   // by thread
@@ -242,7 +242,7 @@ type strip struct {
 // fill reads all events, with several workers. One worker fills all lanes of a
 // process, and reads all processes of these lanes, so that no two workers share
 // a lane.
-func (p *picture) fill(log io.Writer) error {
+func (p *drawing) fill(log io.Writer) error {
 	total := uint64(0)
 	for _, source := range p.drawn() {
 		total += p.sources[source].Trace().Events
@@ -254,23 +254,23 @@ func (p *picture) fill(log io.Writer) error {
 	return eachOf(len(groups), func(i int) error { return p.fillGroup(groups[i]) })
 }
 
-// group is the lines from <= i < to. It contains whole lanes and whole
+// laneGroup is the lines from <= i < to. It contains whole lanes and whole
 // processes.
-type group struct{ from, to int }
+type laneGroup struct{ from, to int }
 
-func (p *picture) groups() []group {
-	var out []group
+func (p *drawing) groups() []laneGroup {
+	var out []laneGroup
 	from := 0
 	for i := 1; i <= len(p.lines); i++ {
 		if i == len(p.lines) || i%p.PerLane == 0 && p.lines[i].source != p.lines[i-1].source {
-			out = append(out, group{from, i})
+			out = append(out, laneGroup{from, i})
 			from = i
 		}
 	}
 	return out
 }
 
-func (p *picture) fillGroup(g group) error {
+func (p *drawing) fillGroup(g laneGroup) error {
 	lanes := map[int]*bins{}
 	for i := g.from; i < g.to; {
 		end := i + 1
@@ -291,9 +291,9 @@ func (p *picture) fillGroup(g group) error {
 
 // fillProcess adds the events of the process that the lines from <= i < to
 // belong to.
-func (p *picture) fillProcess(from, to int, lanes map[int]*bins) error {
+func (p *drawing) fillProcess(from, to int, lanes map[int]*bins) error {
 	source := p.lines[from].source
-	s := &strip{seen: &p.seen[source], bins: make([]*bins, len(p.seen[source].threads)), line: make([]int, len(p.seen[source].threads))}
+	s := &strip{firstPass: &p.seen[source], bins: make([]*bins, len(p.seen[source].threads)), line: make([]int, len(p.seen[source].threads))}
 	for i := from; i < to; i++ {
 		lane := i / p.PerLane
 		b := lanes[lane]
@@ -325,7 +325,7 @@ func (p *picture) fillProcess(from, to int, lanes map[int]*bins) error {
 }
 
 // countInside returns the number of events that overlap the axis.
-func (p *picture) countInside(e *profile.Events) (n uint64) {
+func (p *drawing) countInside(e *profile.Events) (n uint64) {
 	for i, start := range e.Start {
 		if start <= p.to && start+e.Duration[i] >= p.from {
 			n++
@@ -336,8 +336,8 @@ func (p *picture) countInside(e *profile.Events) (n uint64) {
 
 // each calls f with the events of a process, at least with those that may
 // overlap the axis.
-func (p *picture) each(source int, f func(*profile.Events, []profile.EventKind) error) error {
-	in, is := p.sources[source].(indexed)
+func (p *drawing) each(source int, f func(*profile.Events, []profile.EventKind) error) error {
+	in, is := p.sources[source].(seekable)
 	if !is {
 		return p.sources[source].Each(f)
 	}
@@ -349,7 +349,7 @@ func (p *picture) each(source int, f func(*profile.Events, []profile.EventKind) 
 }
 
 // present extends the time in which a lane has a process by that of the source.
-func (p *picture) present(lane, source int) {
+func (p *drawing) present(lane, source int) {
 	t, s := p.sources[source].Trace(), p.seen[source]
 	begin, end := s.first, s.last
 	if t.Start > 0 {

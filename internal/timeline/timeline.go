@@ -47,9 +47,9 @@ func (o *Options) Check() error {
 	return plot.CheckTimelineSize(o.Width, o.Height)
 }
 
-// indexed is implemented by sources that know their span and can skip events:
+// seekable is implemented by sources that know their span and can skip events:
 // the trace files of a run.
-type indexed interface {
+type seekable interface {
 	// Span returns the start of the first event and the end of the last, in
 	// Unix ns.
 	Span() (from, to int64, ok bool)
@@ -94,21 +94,21 @@ func eachOf(n int, f func(i int) error) error {
 	return g.Wait()
 }
 
-// seen is what the first pass over a process's events found.
-type seen struct {
+// firstPass is what the first pass over a process's events found.
+type firstPass struct {
 	first, last int64 // Unix ns, over all events; last < first if there are none
 	threads     []bool
 }
 
 // survey makes the first pass. It includes the ranks that are not drawn, so
 // that time 0 is the same in every picture of a job.
-func survey(sources []profile.EventSource, o *Options) ([]seen, error) {
-	all := make([]seen, len(sources))
+func survey(sources []profile.EventSource, o *Options) ([]firstPass, error) {
+	all := make([]firstPass, len(sources))
 	var unknown []int
 	total := uint64(0)
 	for i, src := range sources {
-		all[i] = seen{first: 1, last: 0, threads: make([]bool, max(src.Trace().Threads, 1))}
-		if in, is := src.(indexed); is {
+		all[i] = firstPass{first: 1, last: 0, threads: make([]bool, max(src.Trace().Threads, 1))}
+		if in, is := src.(seekable); is {
 			all[i].of(in)
 		} else {
 			unknown = append(unknown, i)
@@ -137,7 +137,7 @@ func ofRank(src profile.EventSource, err error) error {
 	return nil
 }
 
-func (s *seen) of(in indexed) {
+func (s *firstPass) of(in seekable) {
 	if from, to, ok := in.Span(); ok {
 		s.first, s.last = from, to
 	}
@@ -147,7 +147,7 @@ func (s *seen) of(in indexed) {
 	}
 }
 
-func (s *seen) add(e *profile.Events, kinds []profile.EventKind) {
+func (s *firstPass) add(e *profile.Events, kinds []profile.EventKind) {
 	for i, start := range e.Start {
 		end := start + e.Duration[i]
 		if s.last < s.first {
@@ -160,6 +160,6 @@ func (s *seen) add(e *profile.Events, kinds []profile.EventKind) {
 
 // thread returns the index of an event's thread. In a damaged file it may be
 // any number.
-func (s *seen) thread(kind *profile.EventKind) int {
+func (s *firstPass) thread(kind *profile.EventKind) int {
 	return min(max(int(kind.Thread), 0), len(s.threads)-1)
 }

@@ -185,10 +185,10 @@ func slack(a, b *process) int64 {
 	return corrected
 }
 
-// pool reuses objects, because most of them are short-lived.
-type pool[T any] struct{ free []*T }
+// freeList reuses objects, because most of them are short-lived.
+type freeList[T any] struct{ free []*T }
 
-func (p *pool[T]) get() *T {
+func (p *freeList[T]) get() *T {
 	n := len(p.free)
 	if n == 0 {
 		return new(T)
@@ -198,4 +198,4 @@ func (p *pool[T]) get() *T {
 	return x
 }
 
-func (p *pool[T]) put(x *T) { p.free = append(p.free, x) }
+func (p *freeList[T]) put(x *T) { p.free = append(p.free, x) }

@@ -17,15 +17,15 @@ type CallTotal struct {
 	Share     float64 `json:"share"`       // of ranks × runtime; Time of several threads counts as in profile.Times
 }
 
-// callSums adds up the time in calls, by the index of their names.
-type callSums []callSum
+// callTimes adds up the time in calls, by the index of their names.
+type callTimes []callSum
 
 type callSum struct {
 	count    uint64
 	sum, own int64 // ns, see process.own
 }
 
-func (s *callSums) add(call int32, ns, own int64) {
+func (s *callTimes) add(call int32, ns, own int64) {
 	for int(call) >= len(*s) {
 		*s = append(*s, callSum{})
 	}

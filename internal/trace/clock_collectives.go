@@ -35,8 +35,8 @@ type collectiveTimes struct {
 // notSeen is the time of a host of which no half was seen.
 const notSeen = math.MinInt64
 
-// span is the hosts of a communicator.
-type span struct {
+// hostSpan is the hosts of a communicator.
+type hostSpan struct {
 	hosts   []int32         // indices of the hosts
 	index   map[int32]int32 // index in hosts, by host
 	members int             // number of members that have a trace
@@ -51,8 +51,8 @@ const allPairs = 16
 const openCollectives = 1 << 14
 
 // spans returns the hosts of each communicator, by the index of its label.
-func (fs *flights) spans(labels map[string]int32) []span {
-	spans := make([]span, len(labels))
+func (fs *flights) spans(labels map[string]int32) []hostSpan {
+	spans := make([]hostSpan, len(labels))
 	for i, src := range fs.sources {
 		met := make(map[int32]bool)
 		for _, c := range src.Trace().Comms {
@@ -119,7 +119,7 @@ func (p *pairing) useOpen() {
 }
 
 // use calls f with the limits that a collective gives.
-func (p *pairing) use(s *span, times *collectiveTimes) {
+func (p *pairing) use(s *hostSpan, times *collectiveTimes) {
 	used := false
 	for a, entered := range times.entered {
 		for b, left := range times.left {

@@ -130,9 +130,9 @@ type pairing struct {
 	*flights
 	f            func(flight)
 	newer, older map[flightKey]seen
-	spans        []span // by the index of a communicator's label
+	spans        []hostSpan // by the index of a communicator's label
 	open         map[collectiveKey]*collectiveTimes
-	freeTimes    pool[collectiveTimes]
+	freeTimes    freeList[collectiveTimes]
 	paired
 }
 
@@ -208,7 +208,7 @@ type spotter struct {
 	fs       *flights
 	source   int32
 	labels   map[string]int32
-	spans    []span
+	spans    []hostSpan
 	sourceOf map[int32]int32
 	since    int64 // when the process left MPI_Init, ns since the base
 	full     chan []half

@@ -62,7 +62,7 @@ func TestPOP(t *testing.T) {
 	// The useful times are 30, 28 and 38 ms, 32 ms on average. On a network
 	// that takes no time the three computations take 96 ms, one after the
 	// other.
-	want := POP{Ranks: 3, Runtime: 0.100, IdealRuntime: 0.096, UsefulMean: 0.032, UsefulMax: 0.038, UsefulMaxRank: 2, ParallelEfficiency: 0.32,
+	want := POPFactors{Ranks: 3, Runtime: 0.100, IdealRuntime: 0.096, UsefulMean: 0.032, UsefulMax: 0.038, UsefulMaxRank: 2, ParallelEfficiency: 0.32,
 		LoadBalance: 32. / 38, CommunicationEfficiency: 0.38, Serialisation: 38. / 96, Transfer: 0.96}
 	if diff := cmp.Diff(want, got, cmp.Comparer(near)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -74,7 +74,7 @@ func TestPOPOfTransfer(t *testing.T) {
 	j := job(2, 100)
 	came(j, "Allreduce", -1, 60, 40, 40)
 	got := *analyze(t, j, Options{}).POP
-	want := POP{Ranks: 2, Runtime: 0.100, IdealRuntime: 0.080, UsefulMean: 0.080, UsefulMax: 0.080, ParallelEfficiency: 0.80,
+	want := POPFactors{Ranks: 2, Runtime: 0.100, IdealRuntime: 0.080, UsefulMean: 0.080, UsefulMax: 0.080, ParallelEfficiency: 0.80,
 		LoadBalance: 1, CommunicationEfficiency: 0.80, Serialisation: 1, Transfer: 0.80}
 	if diff := cmp.Diff(want, got, cmp.Comparer(near)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -93,9 +93,9 @@ func TestPOPOfSerialisation(t *testing.T) {
 	j[1].recv(0, 20, 30)
 	j[0].wait("Win_fence", 30, 40)
 	got := *analyze(t, j, Options{}).POP
-	want := POP{Ranks: 2, Runtime: 0.040, IdealRuntime: 0.040, UsefulMean: 0.020, UsefulMax: 0.020, ParallelEfficiency: 0.50,
+	want := POPFactors{Ranks: 2, Runtime: 0.040, IdealRuntime: 0.040, UsefulMean: 0.020, UsefulMax: 0.020, ParallelEfficiency: 0.50,
 		LoadBalance: 1, CommunicationEfficiency: 0.50, Serialisation: 0.50, Transfer: 1}
-	if diff := cmp.Diff(want, got, cmp.Comparer(near), cmpopts.IgnoreFields(POP{}, "UsefulMaxRank")); diff != "" {
+	if diff := cmp.Diff(want, got, cmp.Comparer(near), cmpopts.IgnoreFields(POPFactors{}, "UsefulMaxRank")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -50,13 +50,13 @@ func (f *frames) leave(rt *route) {
 
 // Frames is the matrix of point-to-point messages over time.
 type Frames struct {
-	Interval float64 `json:"interval_s"`
-	Start    int64   `json:"start_ns"` // start of frame 0, Unix ns
-	Frames   []Frame `json:"frames"`   // frames with messages, in order
+	Interval float64        `json:"interval_s"`
+	Start    int64          `json:"start_ns"` // start of frame 0, Unix ns
+	Frames   []SentInterval `json:"frames"`   // frames with messages, in order
 }
 
-// Frame is what was sent in one interval, by the start of the sends.
-type Frame struct {
+// SentInterval is what was sent in one interval, by the start of the sends.
+type SentInterval struct {
 	Index int64       `json:"frame"`
 	Start float64     `json:"start_s"` // since Frames.Start
 	Pairs []FramePair `json:"pairs"`   // pairs with messages, sorted by sender and receiver
@@ -78,11 +78,11 @@ func (f *frames) result() *Frames {
 	keys := slices.SortedFunc(maps.Keys(f.cells), func(a, b cell) int {
 		return cmp.Or(cmp.Compare(a.frame, b.frame), cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
 	})
-	out := &Frames{Interval: time.Duration(f.interval).Seconds(), Start: f.start, Frames: []Frame{}}
+	out := &Frames{Interval: time.Duration(f.interval).Seconds(), Start: f.start, Frames: []SentInterval{}}
 	for _, key := range keys {
 		n := len(out.Frames)
 		if n == 0 || out.Frames[n-1].Index != key.frame {
-			out.Frames = append(out.Frames, Frame{Index: key.frame, Start: seconds(key.frame * f.interval)})
+			out.Frames = append(out.Frames, SentInterval{Index: key.frame, Start: seconds(key.frame * f.interval)})
 			n++
 		}
 		v := f.cells[key]

@@ -157,13 +157,13 @@ func mayBlock(k *profile.EventKind) bool {
 	return false
 }
 
-// names gives texts small numbers.
-type names struct {
+// nameNumbers gives texts small numbers.
+type nameNumbers struct {
 	at   map[string]int32
 	list []string
 }
 
-func (n *names) index(s string) int32 {
+func (n *nameNumbers) index(s string) int32 {
 	i, ok := n.at[s]
 	if !ok {
 		i = int32(len(n.list))

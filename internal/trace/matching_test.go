@@ -218,7 +218,7 @@ func TestFrames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &Frames{Interval: 0.01, Start: at(0), Frames: []Frame{
+	want := &Frames{Interval: 0.01, Start: at(0), Frames: []SentInterval{
 		{0, 0, []FramePair{{0, 1, 1, 1000}}},
 		{1, 0.01, []FramePair{{0, 1, 2, 2000}, {2, 1, 1, 1000}}},
 		{9, 0.09, []FramePair{{0, 1, 1, 1000}}},

@@ -81,12 +81,12 @@ func (r *replay) criticalPath() (*CriticalPath, error) {
 		}
 		part := on[l.process]
 		if part == nil {
-			part = &pathPart{process: l.process, threads: map[int32]*track{}, calls: map[place]int64{}}
+			part = &pathPart{process: l.process, threads: map[int32]*threadPath{}, calls: map[callPlace]int64{}}
 			on[l.process] = part
 			parts = append(parts, part)
 		}
 		slices.Reverse(segments[l.id])
-		part.threads[l.thread] = &track{segments: segments[l.id]}
+		part.threads[l.thread] = &threadPath{segments: segments[l.id]}
 	}
 	if err := readParts(parts); err != nil {
 		return nil, err
@@ -165,21 +165,21 @@ func (p *process) main() *lane {
 // pathPart is the part of the path on one process.
 type pathPart struct {
 	process *process
-	threads map[int32]*track
-	calls   map[place]int64 // ns in calls
+	threads map[int32]*threadPath
+	calls   map[callPlace]int64 // ns in calls
 }
 
-type place struct{ call, site string }
+type callPlace struct{ call, site string }
 
-// track follows the segments of a thread while its calls are read.
-type track struct {
+// threadPath follows the segments of a thread while its calls are read.
+type threadPath struct {
 	segments []segment
 	at       int
 	covered  int64 // calls have been counted up to this time
 }
 
 // take returns how many ns of a call are on the path.
-func (t *track) take(from, to int64) int64 {
+func (t *threadPath) take(from, to int64) int64 {
 	from = max(from, t.covered)
 	t.covered = max(t.covered, to)
 	for t.at < len(t.segments) && t.segments[t.at].to <= from {
@@ -223,11 +223,11 @@ func (p *pathPart) read() error {
 		each = func(f func(*profile.Events, []profile.EventKind) error) error { return src.EachBetween(from, to, f) }
 	}
 	var sums []int64 // by kind
-	var places []place
-	var tracks []*track
+	var places []callPlace
+	var tracks []*threadPath
 	err := each(func(e *profile.Events, kinds []profile.EventKind) error {
 		for _, k := range kinds[len(sums):] {
-			sums, places = append(sums, 0), append(places, place{k.Call, k.Callsite})
+			sums, places = append(sums, 0), append(places, callPlace{k.Call, k.Callsite})
 			tracks = append(tracks, p.trackOf(&k))
 		}
 		for i, start := range e.Start {
@@ -245,7 +245,7 @@ func (p *pathPart) read() error {
 
 // trackOf returns the path on the thread of a kind's calls. It returns nil if
 // there is none, or if events of the kind are not calls.
-func (p *pathPart) trackOf(k *profile.EventKind) *track {
+func (p *pathPart) trackOf(k *profile.EventKind) *threadPath {
 	if k.Action != profile.Called {
 		return nil
 	}
@@ -255,7 +255,7 @@ func (p *pathPart) trackOf(k *profile.EventKind) *track {
 // joinPath adds up the parts of all ranks.
 func (r *replay) joinPath(parts []*pathPart, jumps int) *CriticalPath {
 	out := &CriticalPath{Jumps: jumps, Ranks: []PathRank{}, Callsites: []PathPlace{}}
-	calls := map[place]int64{}
+	calls := map[callPlace]int64{}
 	var length, mpi int64
 	for _, p := range parts {
 		all, inside := p.length(), int64(0)

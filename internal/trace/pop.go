@@ -6,7 +6,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// POP is the efficiency of a job as defined by the POP Centre of Excellence.
+// POPFactors is the efficiency of a job as defined by the POPFactors Centre of Excellence.
 // Each factor is between 0 and 1, and is the product of those below it.
 //
 //	parallel efficiency = mean useful / runtime
@@ -22,10 +22,10 @@ import (
 // arrived yet. Ranks compute as long as they did. Sends do not wait, and
 // one-sided operations and IO take no time.
 //
-// Ranks that did not finalize are left out, as in aggregate.POP.
+// Ranks that did not finalize are left out, as in aggregate.POPFactors.
 //
 // https://pop-coe.eu/node/69
-type POP struct {
+type POPFactors struct {
 	Ranks                   int     `json:"ranks"`           // number of ranks that finalized
 	Runtime                 float64 `json:"runtime_s"`       // from the first end of Init to the last start of Finalize
 	IdealRuntime            float64 `json:"ideal_runtime_s"` // the same on the ideal network
@@ -40,8 +40,8 @@ type POP struct {
 }
 
 // pop computes the metrics; nil if no process finalized.
-func (r *replay) pop() *POP {
-	out := POP{UsefulMaxRank: -1}
+func (r *replay) pop() *POPFactors {
+	out := POPFactors{UsefulMaxRank: -1}
 	var first, last, ideal int64
 	sum := 0.0
 	for _, p := range r.processes {

@@ -276,9 +276,9 @@ func (r *replay) settle() {
 	}
 }
 
-// EagerLimit is the size up to which sends on a path do not wait for their
+// ObservedEagerLimit is the size up to which sends on a path do not wait for their
 // receivers.
-type EagerLimit struct {
+type ObservedEagerLimit struct {
 	Path profile.Path `json:"path"`
 	// Bytes is the recorded limit, and Variable the MPI's variable that
 	// contains it. They are 0 and "" if none was recorded.
@@ -291,13 +291,13 @@ type EagerLimit struct {
 
 // eagerLimits returns the limits of the paths that messages took. If the
 // recorded limits differ between processes, it returns that of the lowest rank.
-func (r *replay) eagerLimits() []EagerLimit {
-	list := []EagerLimit{}
+func (r *replay) eagerLimits() []ObservedEagerLimit {
+	list := []ObservedEagerLimit{}
 	for path := range profile.NumPaths {
 		if !r.protocols[path].used {
 			continue
 		}
-		out := EagerLimit{Path: path, Shown: r.protocols[path].buffered}
+		out := ObservedEagerLimit{Path: path, Shown: r.protocols[path].buffered}
 		for _, p := range r.processes {
 			if l := p.trace.EagerLimit(path); l != nil {
 				out.Bytes, out.Variable = l.Bytes, l.Variable

@@ -138,7 +138,7 @@ func TestEagerLimits(t *testing.T) {
 	j[0].send("Send", 2, 20, 21)
 	j[2].recv(0, 30, 31)
 	got := analyze(t, j, Options{}).EagerLimits
-	want := []EagerLimit{{profile.InNode, 4096, "limit", messageBytes}, {profile.BetweenNodes, 0, "", messageBytes}}
+	want := []ObservedEagerLimit{{profile.InNode, 4096, "limit", messageBytes}, {profile.BetweenNodes, 0, "", messageBytes}}
 	if len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
 		t.Errorf("%+v, want %+v", got, want)
 	}

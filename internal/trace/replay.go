@@ -9,12 +9,12 @@ type replay struct {
 	processes []*process
 	byRank    map[int32]*process
 	lanes     []*lane
-	names     names
+	names     nameNumbers
 	comms     []*communicator
 	commOf    map[string]*communicator
 	windows   []*communicator
 	away      awayWaits
-	calls     callSums
+	calls     callTimes
 
 	// In each round all processes are replayed up to the same time.
 	round    int
@@ -32,9 +32,9 @@ type replay struct {
 	epoch      int
 	lossy      []*route
 
-	freeCalls    pool[call]
-	freeMessages pool[message]
-	freeReceives pool[receive]
+	freeCalls    freeList[call]
+	freeMessages freeList[message]
+	freeReceives freeList[receive]
 
 	matching Matching
 	waits    waits
@@ -58,7 +58,7 @@ func newReplay(sources []profile.EventSource, o Options) *replay {
 	r := &replay{
 		o: o, byRank: map[int32]*process{}, commOf: map[string]*communicator{}, routes: map[routeKey]*route{}, waits: waits{}, undecided: waitSums[undecidedKey]{},
 		away:   awayWaits{sums: waitSums[awayKey]{}},
-		names:  names{at: map[string]int32{}},
+		names:  nameNumbers{at: map[string]int32{}},
 		loaded: make(chan *process, len(sources)), perRound: uint64(max(roundEvents, rankEvents*len(sources))),
 		matching: Matching{UnmatchedSends: map[Reason]uint64{}, UnmatchedReceives: map[Reason]uint64{},
 			Collectives: Collectives{Incomplete: map[Reason]uint64{}}},

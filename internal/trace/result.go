@@ -29,12 +29,12 @@ type Result struct {
 	// WaitStates are all waits by rank, peer and call site, the longest first.
 	WaitStates []WaitState `json:"wait_states"`
 	// EagerLimits say which sends do not wait for their receivers, by path.
-	EagerLimits []EagerLimit `json:"eager_limits"`
+	EagerLimits []ObservedEagerLimit `json:"eager_limits"`
 	// Oversubscribed are ranks that shared processors. Their waits and
 	// efficiencies include waiting for a processor.
 	Oversubscribed []profile.Oversubscription `json:"oversubscribed"`
 	Runtime        float64                    `json:"runtime_s"`             // from the first end of Init to the last start of Finalize, or last known time
-	POP            *POP                       `json:"pop"`                   // nil if traces are cut, because missing calls would look like computing, or if no rank finalized
+	POP            *POPFactors                `json:"pop"`                   // nil if traces are cut, because missing calls would look like computing, or if no rank finalized
 	CriticalPath   *CriticalPath              `json:"critical_path"`         // nil if traces are cut
 	Frames         *Frames                    `json:"frames,omitempty"`      // nil if none were requested
 	Clocks         *profile.JobClocks         `json:"clocks,omitempty"`      // how the hosts' clocks were compared; nil if there is one clock

@@ -60,8 +60,8 @@ func recordCvars(t *testing.T, cvars string, command ...string) job {
 }
 
 // fromCvar returns the variables of a report that --cvar has set.
-func fromCvar(s aggregate.Summary) []aggregate.Variable {
-	return slices.DeleteFunc(slices.Clone(s.Variables), func(v aggregate.Variable) bool { return v.From != aggregate.FromCvar })
+func fromCvar(s aggregate.Summary) []aggregate.UserCVar {
+	return slices.DeleteFunc(slices.Clone(s.Variables), func(v aggregate.UserCVar) bool { return v.From != aggregate.FromCvar })
 }
 
 // TestCvar sets a variable. The program must see its value, and reports must
@@ -97,7 +97,7 @@ func TestCvar(t *testing.T) {
 			t.Fatal(err)
 		}
 		s, _ := reportOf(t, j.dir)
-		diff(t, "variables of the report", []aggregate.Variable{{Name: name, Value: "12345", From: aggregate.FromCvar, Scope: scope,
+		diff(t, "variables of the report", []aggregate.UserCVar{{Name: name, Value: "12345", From: aggregate.FromCvar, Scope: scope,
 			Ranks: profile.RankSet{{First: 0, Last: 1}}}}, fromCvar(s))
 		if len(s.Problems) > 0 {
 			t.Errorf("problems %q", s.Problems)
@@ -187,7 +187,7 @@ func TestCvarRefused(t *testing.T) {
 		s, _ := reportOf(t, j.dir)
 		for _, r := range refusals {
 			name, value, _ := strings.Cut(r.line, "=")
-			is := func(v aggregate.Variable) bool {
+			is := func(v aggregate.UserCVar) bool {
 				return v.Name == name && v.Value == value && strings.Contains(v.Refused, r.why)
 			}
 			if !slices.ContainsFunc(fromCvar(s), is) {

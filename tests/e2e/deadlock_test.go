@@ -112,7 +112,7 @@ func line(t *testing.T, comment string) int {
 }
 
 // at checks the call that a rank is in, and returns it.
-func at(t *testing.T, ends []aggregate.End, rank int, call, function string, line int) aggregate.OpenCall {
+func at(t *testing.T, ends []aggregate.End, rank int, call, function string, line int) aggregate.UnfinishedCall {
 	t.Helper()
 	i := slices.IndexFunc(ends, func(e aggregate.End) bool { return e.Rank == rank })
 	if i < 0 || len(ends[i].Calls) != 1 {

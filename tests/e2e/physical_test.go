@@ -58,16 +58,16 @@ func filesOfRanks(t *testing.T, pattern string, n int) (paths []string) {
 	return paths
 }
 
-func physicalIn(t *testing.T, dir string) []*aggregate.Physical {
+func physicalIn(t *testing.T, dir string) []*aggregate.PhysicalComparison {
 	t.Helper()
 	var report struct {
-		Jobs []struct{ Physical *aggregate.Physical }
+		Jobs []struct{ Physical *aggregate.PhysicalComparison }
 	}
 	out := succeed(t, nil, mpitrace, "report", "--json", dir)
 	if err := json.Unmarshal([]byte(out.stdout), &report); err != nil {
 		t.Fatal(err)
 	}
-	var all []*aggregate.Physical
+	var all []*aggregate.PhysicalComparison
 	for _, j := range report.Jobs {
 		all = append(all, j.Physical)
 	}

@@ -84,14 +84,14 @@ func (p placing) hostOf(rank int) string { return p.topology.Slots[p.order[rank]
 // half of the ranks on nodea.
 func recordedOn(t *testing.T, masks ...string) *placement.Topology {
 	t.Helper()
-	var ps []placement.Process
+	var ps []placement.RankLocation
 	cores := len(allowed(t))
 	for r, mask := range masks {
 		host := "nodea"
 		if r >= len(masks)/2 {
 			host = "nodeb"
 		}
-		ps = append(ps, placement.Process{Rank: r, Host: host, Placement: &profile.Placement{Processors: mask, NodeProcessors: cores, NodeCores: cores}})
+		ps = append(ps, placement.RankLocation{Rank: r, Host: host, Placement: &profile.Placement{Processors: mask, NodeProcessors: cores, NodeCores: cores}})
 	}
 	tree, _, err := placement.Recorded(ps, len(ps))
 	if err != nil {
@@ -174,7 +174,7 @@ func TestRankfileCores(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := placement.Source{Topologies: []string{node}, Read: os.ReadFile, Processes: []placement.Process{{Host: host}}, Ranks: 1}
+	s := placement.TopologySource{Topologies: []string{node}, Read: os.ReadFile, Processes: []placement.RankLocation{{Host: host}}, Ranks: 1}
 	topology, _, err := s.Load()
 	if err != nil {
 		t.Fatal(err)

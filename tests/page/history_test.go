@@ -73,10 +73,10 @@ func TestHistory(t *testing.T) {
 func (p *tab) checkHistory(h *history.History) {
 	p.Helper()
 	runs := p.table("All runs")
-	if got := numbers(runs.column(p, "ranks")); !slices.Equal(got, columnOf(h.Runs, func(r *history.Run) uint64 { return uint64(r.Ranks) })) {
+	if got := numbers(runs.column(p, "ranks")); !slices.Equal(got, columnOf(h.Runs, func(r *history.PastRun) uint64 { return uint64(r.Ranks) })) {
 		p.Errorf("ranks %v", got)
 	}
-	want := columnOf(h.Runs, func(r *history.Run) string { return fmt.Sprintf("%.1f %%", 100*r.POP.ParallelEfficiency) })
+	want := columnOf(h.Runs, func(r *history.PastRun) string { return fmt.Sprintf("%.1f %%", 100*r.POP.ParallelEfficiency) })
 	if got := runs.column(p, "efficiency"); !slices.Equal(got, want) {
 		p.Errorf("efficiencies %q, want %q", got, want)
 	}

@@ -20,15 +20,15 @@ const version = 1 // of the data
 
 // Page is the data of a page: see docs/page.md.
 type Page struct {
-	Version    int        `json:"version"`
-	Kind       string     `json:"kind"` // report, diff or history
-	Made       Made       `json:"made"`
-	Activities []Activity `json:"activities"`
-	Run        any        `json:"run"`
-	Missing    []string   `json:"missing"`
-	A          string     `json:"a,omitempty"` // path of a diff's run
-	B          string     `json:"b,omitempty"`
-	Jobs       []Job      `json:"jobs"`
+	Version    int              `json:"version"`
+	Kind       string           `json:"kind"` // report, diff or history
+	Made       Made             `json:"made"`
+	Activities []ActivityColour `json:"activities"`
+	Run        any              `json:"run"`
+	Missing    []string         `json:"missing"`
+	A          string           `json:"a,omitempty"` // path of a diff's run
+	B          string           `json:"b,omitempty"`
+	Jobs       []JobData        `json:"jobs"`
 
 	History *history.History `json:"history,omitempty"` // as in history --json
 }
@@ -39,24 +39,24 @@ type Made struct {
 	Version string    `json:"mpitrace"`
 }
 
-// Activity is what ranks do, with its colour in charts.
-type Activity struct {
+// ActivityColour is what ranks do, with its colour in charts.
+type ActivityColour struct {
 	Name  string `json:"name"`
 	Color string `json:"color"` // #rrggbb
 }
 
-// Job is a job of the page, or two jobs that are compared.
-type Job struct {
-	Summary      *findings.Report  `json:"summary,omitempty"`
-	WaitsUnknown bool              `json:"waits_unknown"` // whether a trace would tell why ranks wait
-	Diff         *aggregate.Diff   `json:"diff,omitempty"`
-	Ranks        *Ranks            `json:"ranks,omitempty"`
-	Matrices     []Sheet           `json:"matrices"`
-	Pairs        *Pairs            `json:"pairs"`
-	Analysis     *analysis         `json:"analysis"`
-	Timeline     *Timeline         `json:"timeline"`
-	Sources      map[string]Source `json:"sources,omitempty"`
-	Placement    *placement.Answer `json:"placement,omitempty"` // as in reorder --json
+// JobData is a job of the page, or two jobs that are compared.
+type JobData struct {
+	Summary      *findings.Report       `json:"summary,omitempty"`
+	WaitsUnknown bool                   `json:"waits_unknown"` // whether a trace would tell why ranks wait
+	Diff         *aggregate.Diff        `json:"diff,omitempty"`
+	Ranks        *RankColumns           `json:"ranks,omitempty"`
+	Matrices     []MatrixData           `json:"matrices"`
+	Pairs        *Pairs                 `json:"pairs"`
+	Analysis     *analysis              `json:"analysis"`
+	Timeline     *TimelineData          `json:"timeline"`
+	Sources      map[string]SourceLines `json:"sources,omitempty"`
+	Placement    *placement.Answer      `json:"placement,omitempty"` // as in reorder --json
 }
 
 // MostPairs is the largest number of pairs whose details a page has.
@@ -75,7 +75,7 @@ func NewDiff(made Made, a, b string) *Page {
 }
 
 func newPage(kind string, made Made, run any, missing []string) *Page {
-	return &Page{Version: version, Kind: kind, Made: made, Activities: activities(), Run: run, Missing: slices.Concat([]string{}, missing), Jobs: []Job{}}
+	return &Page{Version: version, Kind: kind, Made: made, Activities: activities(), Run: run, Missing: slices.Concat([]string{}, missing), Jobs: []JobData{}}
 }
 
 // Title returns the title of the page.
@@ -90,17 +90,17 @@ func (p *Page) Title() string {
 }
 
 // activities returns the activities with their colours.
-func activities() []Activity {
-	out := []Activity{}
+func activities() []ActivityColour {
+	out := []ActivityColour{}
 	for _, a := range timeline.Activities() {
-		out = append(out, Activity{a.Name, plot.Hex(a.Color)})
+		out = append(out, ActivityColour{a.Name, plot.Hex(a.Color)})
 	}
 	return out
 }
 
 // AddJob adds a job. The options of the job must have had PairDetails: MostPairs. traced is
 // nil if the job was not traced.
-func (p *Page) AddJob(j *aggregate.Job, s *aggregate.Summary, traced *trace.Result) *Job {
+func (p *Page) AddJob(j *aggregate.Job, s *aggregate.Summary, traced *trace.Result) *JobData {
 	hosts, hostOf := j.Hosts()
 	inColumns := *s
 	inColumns.Ranks, inColumns.Ends = nil, s.Ends[:min(len(s.Ends), maxRanks)]
@@ -109,7 +109,7 @@ func (p *Page) AddJob(j *aggregate.Job, s *aggregate.Summary, traced *trace.Resu
 	if len(s.Ends) > maxRanks {
 		p.Missing = append(p.Missing, fmt.Sprintf("this page lists %d of the %d processes that did not finalize", maxRanks, len(s.Ends)))
 	}
-	out := Job{
+	out := JobData{
 		Summary:  &report,
 		Ranks:    ranksOf(s, hosts, hostOf, traced),
 		Matrices: sheetsOf(j),
@@ -121,14 +121,14 @@ func (p *Page) AddJob(j *aggregate.Job, s *aggregate.Summary, traced *trace.Resu
 }
 
 // AddTimeline adds the timeline of the job's traces, in the order of ranks.
-func (j *Job) AddTimeline(events []profile.EventSource, waits []profile.Wait, path *trace.CriticalPath) (err error) {
+func (j *JobData) AddTimeline(events []profile.EventSource, waits []profile.Wait, path *trace.CriticalPath) (err error) {
 	j.Timeline, err = timelineOf(events, waits, path, pageLimits)
 	return err
 }
 
 // AddDiff adds a comparison of two jobs.
 func (p *Page) AddDiff(d *aggregate.Diff, a, b *aggregate.Job) {
-	out := Job{Diff: d, Matrices: []Sheet{}}
+	out := JobData{Diff: d, Matrices: []MatrixData{}}
 	for _, side := range []struct {
 		name string
 		*aggregate.Job

@@ -42,7 +42,7 @@ func reportOf(t *testing.T, src profile.Source) *Page {
 }
 
 // cells returns the entries of a sheet by line.
-func (s *Sheet) cells() map[[2]int]synth.Volume {
+func (s *MatrixData) cells() map[[2]int]synth.Volume {
 	out := map[[2]int]synth.Volume{}
 	k := 0
 	for row, n := range s.Entries {
@@ -56,7 +56,7 @@ func (s *Sheet) cells() map[[2]int]synth.Volume {
 	return out
 }
 
-func sheet(t *testing.T, p *Page, class, unit string) *Sheet {
+func sheet(t *testing.T, p *Page, class, unit string) *MatrixData {
 	t.Helper()
 	for i := range p.Jobs[0].Matrices {
 		if s := &p.Jobs[0].Matrices[i]; s.Class == class && s.Unit == unit {

@@ -11,8 +11,8 @@ import (
 // maxRanks is the largest number of entries of the columns of ranks.
 const maxRanks = 16_384
 
-// Ranks are the processes of a job in columns: see docs/page.md.
-type Ranks struct {
+// RankColumns are the processes of a job in columns: see docs/page.md.
+type RankColumns struct {
 	Block          int                `json:"block"`
 	Rank           []int              `json:"rank"`
 	Hosts          []string           `json:"hosts"`
@@ -30,8 +30,8 @@ type Ranks struct {
 }
 
 // ranksOf returns the columns of a job. traced is nil if the job was not traced.
-func ranksOf(s *aggregate.Summary, hosts []string, hostOf func(rank int) int, traced *trace.Result) *Ranks {
-	r := &Ranks{Block: 1, Hosts: hosts, States: []string{}, Activities: make([][]int64, profile.NumActivities)}
+func ranksOf(s *aggregate.Summary, hosts []string, hostOf func(rank int) int, traced *trace.Result) *RankColumns {
+	r := &RankColumns{Block: 1, Hosts: hosts, States: []string{}, Activities: make([][]int64, profile.NumActivities)}
 	for len(s.Ranks) > maxRanks*r.Block {
 		r.Block *= 2
 	}
@@ -45,7 +45,7 @@ func ranksOf(s *aggregate.Summary, hosts []string, hostOf func(rank int) int, tr
 }
 
 // add adds an entry for some processes.
-func (r *Ranks) add(some []aggregate.RankTimes, hostOf func(rank int) int) {
+func (r *RankColumns) add(some []aggregate.RankTimes, hostOf func(rank int) int) {
 	first := &some[0]
 	r.Rank = append(r.Rank, first.Rank)
 	r.Host = append(r.Host, hostOf(first.Rank))
@@ -87,7 +87,7 @@ func (r *Ranks) add(some []aggregate.RankTimes, hostOf func(rank int) int) {
 	}
 }
 
-func (r *Ranks) stateOf(state string) int {
+func (r *RankColumns) stateOf(state string) int {
 	i := slices.Index(r.States, state)
 	if i < 0 {
 		i = len(r.States)
@@ -97,7 +97,7 @@ func (r *Ranks) stateOf(state string) int {
 }
 
 // waits adds the waits of a traced run.
-func (r *Ranks) waits(traced *trace.Result, all []aggregate.RankTimes) {
+func (r *RankColumns) waits(traced *trace.Result, all []aggregate.RankTimes) {
 	r.Waits = map[string][]int64{}
 	at := make(map[int]int, len(all)) // index in all
 	for i := range all {

@@ -29,8 +29,8 @@ func servedPolicy(style, script string) string {
 
 // Matrices are the matrices of a running job, and the hosts of its ranks.
 type Matrices struct {
-	Sheets []Sheet    `json:"sheets"`
-	Ranks  *hostRanks `json:"ranks"` // null for more ranks than a page has columns for
+	Sheets []MatrixData `json:"sheets"`
+	Ranks  *hostRanks   `json:"ranks"` // null for more ranks than a page has columns for
 }
 
 // hostRanks are the columns of Ranks that a matrix needs.
@@ -69,14 +69,14 @@ type Window struct {
 
 // Window returns the calls of a window of time, in ns since the first event. The sources are
 // those of the timeline.
-func (t *Timeline) Window(sources []profile.EventSource, from, to int64) (*Window, error) {
-	b := newTimelineBuilder(&Timeline{zero: t.zero, Lines: t.Lines})
+func (t *TimelineData) Window(sources []profile.EventSource, from, to int64) (*Window, error) {
+	b := newTimelineBuilder(&TimelineData{zero: t.zero, Lines: t.Lines})
 	b.lines = map[timeline.Line]int{}
 	for i, rank := range t.Lines.Rank {
 		b.lines[timeline.Line{Rank: rank, Thread: t.Lines.Thread[i]}] = i
 	}
 	out := &Window{From: from, To: to}
-	lines := make([][]event, len(t.Lines.Rank))
+	lines := make([][]callEvent, len(t.Lines.Rank))
 	for _, src := range sources {
 		if err := b.addWindow(out, lines, src); err != nil {
 			return nil, fmt.Errorf("rank %d: %w", src.Trace().Rank, err)
@@ -93,7 +93,7 @@ func (t *Timeline) Window(sources []profile.EventSource, from, to int64) (*Windo
 }
 
 // addWindow adds the calls of a process to the lines, up to the budget of a page.
-func (b *timelineBuilder) addWindow(out *Window, lines [][]event, src profile.EventSource) error {
+func (b *timelineBuilder) addWindow(out *Window, lines [][]callEvent, src profile.EventSource) error {
 	t := src.Trace()
 	kinds := []int{} // indices in Kinds of the trace's kinds
 	return src.Each(func(e *profile.Events, its []profile.EventKind) error {
@@ -111,7 +111,7 @@ func (b *timelineBuilder) addWindow(out *Window, lines [][]event, src profile.Ev
 				continue
 			}
 			if out.Total++; out.Total <= pageLimits.events {
-				lines[line] = append(lines[line], event{start, e.Duration[i], kinds[e.Kind[i]], e.Bytes[i]})
+				lines[line] = append(lines[line], callEvent{start, e.Duration[i], kinds[e.Kind[i]], e.Bytes[i]})
 			}
 		}
 		return nil

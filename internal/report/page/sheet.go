@@ -13,8 +13,8 @@ import (
 // ranks with 26 peers each exact.
 const maxEntries = 300_000
 
-// Sheet is a matrix in the page: see docs/page.md.
-type Sheet struct {
+// MatrixData is a matrix in the page: see docs/page.md.
+type MatrixData struct {
 	Class    string   `json:"class"`
 	Side     string   `json:"side,omitempty"` // A or B in a diff
 	Unit     string   `json:"unit"`           // rank or node
@@ -54,7 +54,7 @@ type class struct {
 }
 
 // sheetsOf returns the sheets of the classes of a job that have entries.
-func sheetsOf(j *aggregate.Job) []Sheet {
+func sheetsOf(j *aggregate.Job) []MatrixData {
 	ms := j.Matrices()
 	classes := []class{{"point-to-point", &ms[matrix.External]}, {"one-sided", &ms[matrix.OneSided]}, {"collectives", &ms[matrix.Collective]}}
 	classes = slices.DeleteFunc(classes, func(c class) bool { return c.Empty() })
@@ -69,12 +69,12 @@ func sheetsOf(j *aggregate.Job) []Sheet {
 	for _, c := range classes { // others may name ranks that were not recorded
 		ranks = max(ranks, c.Size())
 	}
-	out := []Sheet{}
+	out := []MatrixData{}
 	for _, c := range classes {
 		s := sheetOf(c, ranks)
 		out = append(out, s)
 		if s.Block > 1 && len(hosts) > 1 {
-			nodes := Sheet{Class: c.name, Unit: "node", Ranks: ranks, Block: 1, Lines: len(hosts)}
+			nodes := MatrixData{Class: c.name, Unit: "node", Ranks: ranks, Block: 1, Lines: len(hosts)}
 			nodes.fill(c.Fold(hostOf))
 			if len(nodes.Columns) <= maxEntries {
 				out = append(out, nodes)
@@ -86,7 +86,7 @@ func sheetsOf(j *aggregate.Job) []Sheet {
 
 // sheetOf returns the sheet of a matrix with the smallest blocks that keep it within
 // maxEntries.
-func sheetOf(c class, ranks int) Sheet {
+func sheetOf(c class, ranks int) MatrixData {
 	block, m := 1, c.Matrix
 	// A row of the folded matrix has an entry if one of its rows has.
 	for rows := m.Rows(); rows > maxEntries*block; block *= 2 {
@@ -101,13 +101,13 @@ func sheetOf(c class, ranks int) Sheet {
 		}
 		block, m = 2*block, m.Fold(func(line int) int { return line / 2 })
 	}
-	s := Sheet{Class: c.name, Unit: "rank", Ranks: ranks, Block: block, Lines: (ranks + block - 1) / block}
+	s := MatrixData{Class: c.name, Unit: "rank", Ranks: ranks, Block: block, Lines: (ranks + block - 1) / block}
 	s.fill(m)
 	return s
 }
 
 // fill sets the entries.
-func (s *Sheet) fill(m *matrix.Matrix) {
+func (s *MatrixData) fill(m *matrix.Matrix) {
 	s.Entries = make([]int, s.Lines)
 	s.Columns, s.Bytes, s.Messages = []int{}, []amount{}, []amount{}
 	row, column := -1, 0

@@ -16,8 +16,8 @@ const (
 
 // AddSources adds the lines of source around the job's call sites, as far as the files
 // are on this machine.
-func (j *Job) AddSources(sites []aggregate.CallSite) {
-	j.Sources = map[string]Source{}
+func (j *JobData) AddSources(sites []aggregate.CallSite) {
+	j.Sources = map[string]SourceLines{}
 	wanted := map[string][]int{} // lines by file
 	want := func(p *aggregate.Place) {
 		if p.File != "" && p.Line > 0 {
@@ -34,13 +34,13 @@ func (j *Job) AddSources(sites []aggregate.CallSite) {
 				continue
 			}
 			first, last := max(line-linesAround, 1), min(line+linesAround, len(lines))
-			j.Sources[fmt.Sprintf("%s:%d", file, line)] = Source{first, lines[first-1 : last]}
+			j.Sources[fmt.Sprintf("%s:%d", file, line)] = SourceLines{first, lines[first-1 : last]}
 		}
 	}
 }
 
-// Source is some lines of a source file.
-type Source struct {
+// SourceLines is some lines of a source file.
+type SourceLines struct {
 	First int      `json:"first"` // number of the first line
 	Lines []string `json:"lines"`
 }

@@ -22,9 +22,9 @@ type timelineLimits struct {
 // The limits of a page. 200,000 events take about 2 MB.
 var pageLimits = timelineLimits{events: 200_000, columns: 1024, lanes: 256, messages: 4000, waits: 4000}
 
-// Timeline is the field "timeline" of a job. Times are ns since the first event.
+// TimelineData is the field "timeline" of a job. Times are ns since the first event.
 // Texts are kept once, in Texts; the columns hold indices.
-type Timeline struct {
+type TimelineData struct {
 	Length  int64 `json:"length_ns"`
 	InitEnd int64 `json:"init_end_ns"` // when the first rank left MPI_Init
 	// FinalizeStart is when the last rank entered MPI_Finalize; 0 if one did not.
@@ -101,8 +101,8 @@ type pathColumns struct {
 
 // timelineOf returns the timeline of one job. The sources are in the order of
 // ranks. waits and path are the result of analysing them; path may be nil.
-func timelineOf(sources []profile.EventSource, waits []profile.Wait, path *trace.CriticalPath, limits timelineLimits) (*Timeline, error) {
-	b := newTimelineBuilder(&Timeline{})
+func timelineOf(sources []profile.EventSource, waits []profile.Wait, path *trace.CriticalPath, limits timelineLimits) (*TimelineData, error) {
+	b := newTimelineBuilder(&TimelineData{})
 	b.limits = limits
 	for _, src := range sources {
 		b.EventsTotal += src.Trace().Events
@@ -122,7 +122,7 @@ func timelineOf(sources []profile.EventSource, waits []profile.Wait, path *trace
 	if err := b.addEvents(sources, waits); err != nil {
 		return nil, err
 	}
-	return b.Timeline, nil
+	return b.TimelineData, nil
 }
 
 // finalizeStart returns when the last rank entered MPI_Finalize, in ns since a time; 0
@@ -140,7 +140,7 @@ func finalizeStart(sources []profile.EventSource, zero int64) int64 {
 }
 
 type timelineBuilder struct {
-	*Timeline
+	*TimelineData
 	limits timelineLimits
 	texts  names                 // of Texts
 	kinds  map[eventKind]int     // indices in Kinds
@@ -148,8 +148,8 @@ type timelineBuilder struct {
 	waits  []lineWait
 }
 
-func newTimelineBuilder(t *Timeline) *timelineBuilder {
-	return &timelineBuilder{Timeline: t, texts: names{list: &t.Texts}, kinds: map[eventKind]int{}}
+func newTimelineBuilder(t *TimelineData) *timelineBuilder {
+	return &timelineBuilder{TimelineData: t, texts: names{list: &t.Texts}, kinds: map[eventKind]int{}}
 }
 
 // lineWait is a wait and the line of the thread that waited.
@@ -283,7 +283,7 @@ func (b *timelineBuilder) addProcess(src profile.EventSource, waits map[int64][]
 		return nil
 	}
 	kinds := []int{} // indices in Kinds of the trace's kinds
-	threads := make([][]event, max(t.Threads, 1))
+	threads := make([][]callEvent, max(t.Threads, 1))
 	number := int64(0)
 	err := src.Each(func(e *profile.Events, its []profile.EventKind) error {
 		for _, k := range its[len(kinds):] {
@@ -297,12 +297,12 @@ func (b *timelineBuilder) addProcess(src profile.EventSource, waits map[int64][]
 				b.place(line, of)
 			}
 			if number++; ok && kind.Action == profile.Called && b.complete() {
-				threads[thread] = append(threads[thread], event{start, e.Duration[i], kinds[e.Kind[i]], e.Bytes[i]})
+				threads[thread] = append(threads[thread], callEvent{start, e.Duration[i], kinds[e.Kind[i]], e.Bytes[i]})
 			}
 		}
 		return nil
 	})
-	lines := map[int][]event{}
+	lines := map[int][]callEvent{}
 	for thread, events := range threads {
 		if line, ok := b.lineOf(t.Rank, thread); ok {
 			lines[line] = append(lines[line], events...)
@@ -316,8 +316,8 @@ func (b *timelineBuilder) addProcess(src profile.EventSource, waits map[int64][]
 	return err
 }
 
-// event is a call.
-type event struct {
+// callEvent is a call.
+type callEvent struct {
 	start, duration int64
 	kind            int
 	bytes           uint64
@@ -325,8 +325,8 @@ type event struct {
 
 // columns returns the events of a line in the order in which they start; a call
 // comes before those that it makes in a callback.
-func (b *timelineBuilder) columns(events []event) (out lineEvents) {
-	slices.SortStableFunc(events, func(x, y event) int {
+func (b *timelineBuilder) columns(events []callEvent) (out lineEvents) {
+	slices.SortStableFunc(events, func(x, y callEvent) int {
 		return cmp.Or(cmp.Compare(x.start, y.start), cmp.Compare(y.duration, x.duration))
 	})
 	last := b.zero

@@ -66,7 +66,7 @@ func pair() (*process, *process) {
 }
 
 // pairTimeline returns the timeline of pair with a wait and a critical path.
-func pairTimeline(t *testing.T, limits timelineLimits) *Timeline {
+func pairTimeline(t *testing.T, limits timelineLimits) *TimelineData {
 	t.Helper()
 	a, b := pair()
 	waits := []profile.Wait{
@@ -82,7 +82,7 @@ func pairTimeline(t *testing.T, limits timelineLimits) *Timeline {
 }
 
 // names returns texts of a timeline by their indices.
-func (tl *Timeline) names(indices ...int) (out []string) {
+func (tl *TimelineData) names(indices ...int) (out []string) {
 	for _, i := range indices {
 		out = append(out, tl.Texts[i])
 	}
@@ -131,7 +131,7 @@ func TestTimelineOfManyEvents(t *testing.T) {
 	}
 	equal(t, "waits", tl.Waits.Line, []int{2})
 	// Columns of 10 µs: the thread is in Recv from 20 to 58.
-	messaging := slices.IndexFunc(timeline.Activities(), func(c plot.Class) bool { return c.Name == "send, receive" }) - 1
+	messaging := slices.IndexFunc(timeline.Activities(), func(c plot.LegendEntry) bool { return c.Name == "send, receive" }) - 1
 	equal(t, "shares", tl.Overview.Shares[2][messaging], []byte{0, 0, 255, 255, 255, 204, 0, 0})
 	for activity, shares := range tl.Overview.Shares[2] {
 		if activity != messaging && shares != nil {
