@@ -443,6 +443,7 @@ func FuzzContainer(f *testing.F) {
 	packed := inMemory(f, small(0), small(1))
 	f.Add(packed, false)
 	f.Add(packed[:len(packed)/2], false)
+	f.Add(learnt(f), false)
 	live := recordingtest.NewContainer("n")
 	live.Claim(1)
 	if err := live.Add(small(0), small(1)); err != nil {

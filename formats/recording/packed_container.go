@@ -132,7 +132,7 @@ func readFrame(raw []byte, at int64) (f frame, header []byte, ok bool) {
 		return f, nil, false
 	}
 	length := little.Uint32(raw[4:])
-	if length > maxHeader-skippable || int(length) > len(raw)-skippable {
+	if length < 4 || length > maxHeader-skippable || int(length) > len(raw)-skippable {
 		return f, nil, false
 	}
 	header = raw[:skippable+length]
