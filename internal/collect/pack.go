@@ -262,12 +262,8 @@ func CanPack(path string) bool {
 // complete recording. The events of traced processes must be in converted. It
 // returns nil if the container is packed, or cannot be packed yet.
 func packContainer(path string, converted map[string]bool, names *symbolize.Cache) error {
-	info, err := os.Lstat(path)
-	if err != nil || !info.Mode().IsRegular() || atomicfile.OwnerOf(info) != os.Geteuid() {
-		return err
-	}
-	c, err := recording.OpenContainer(path)
-	if err != nil {
+	c, err := openOwn(path)
+	if c == nil {
 		return err
 	}
 	if c.Packed() {
@@ -356,6 +352,15 @@ func replaceContainer(c *recording.Container, names *symbolize.Cache) error {
 	return os.Remove(c.Path())
 }
 
+// openOwn opens a container of this user. It returns nil if it is none.
+func openOwn(path string) (*recording.Container, error) {
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() || atomicfile.OwnerOf(info) != os.Geteuid() {
+		return nil, err
+	}
+	return recording.OpenContainer(path)
+}
+
 // AddNames adds names of call sites to the packed containers of a run that have none, so
 // that they outlive the program. known has names that were found before.
 func AddNames(d rundir.Dir, known profile.Symbols) {
@@ -368,12 +373,8 @@ func AddNames(d rundir.Dir, known profile.Symbols) {
 // nameContainer writes a packed container again, with the names of its call sites, unless it
 // has names. A damaged one is left as it is.
 func nameContainer(path string, names *symbolize.Cache) error {
-	info, err := os.Lstat(path)
-	if err != nil || !info.Mode().IsRegular() || atomicfile.OwnerOf(info) != os.Geteuid() {
-		return err
-	}
-	c, err := recording.OpenContainer(path)
-	if err != nil {
+	c, err := openOwn(path)
+	if c == nil {
 		return err
 	}
 	defer c.Close()
