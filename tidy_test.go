@@ -97,7 +97,7 @@ var mayImport = []struct {
 	{"internal/commandline", []string{"aggregate/matrix", "interpose/layout", "profile"}},
 	{"internal/rundir", []string{"formats/recording", "internal/atomicfile", "internal/text", "profile"}},
 	{"internal/source", []string{"aggregate/matrix", "formats/...", "internal/atomicfile", "internal/rundir", "internal/symbolize", "internal/text", "interpose/layout", "profile"}},
-	{"internal/collect", []string{"formats/recording", "internal/atomicfile", "internal/rundir", "internal/source", "internal/text", "interpose/layout", "profile"}},
+	{"internal/collect", []string{"formats/recording", "internal/atomicfile", "internal/rundir", "internal/source", "internal/symbolize", "internal/text", "interpose/layout", "profile"}},
 	{"internal/export", []string{"formats/...", "internal/atomicfile", "internal/collect", "internal/rundir", "internal/source", "internal/symbolize", "internal/tasks", "internal/text", "interpose/layout", "profile"}},
 	{"formats/matrixfile", []string{"aggregate/matrix", "formats/table", "internal/plot", "internal/text", "profile"}},
 	{"formats", []string{"formats/...", "internal/atomicfile", "internal/text", "interpose/layout", "profile"}},

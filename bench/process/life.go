@@ -128,7 +128,7 @@ func packedSize(spool string) (int64, error) {
 		return 0, err
 	}
 	var packed bytes.Buffer
-	err = recording.Pack(&packed, bytes.NewReader(raw), int64(len(raw)))
+	err = recording.Pack(&packed, filepath.Base(files[0]), bytes.NewReader(raw), int64(len(raw)), nil)
 	return int64(packed.Len()), err
 }
 

@@ -39,7 +39,8 @@ ssh is not allowed or asks for a password, start that command on the nodes
 yourself, for instance with srun.
 
 Recordings of processes that have ended are packed: compressed into a container
-(recordings/*.node). Those of running processes are copied and also stay where they
+(recordings/*.node), with the names of the call sites. Names are added to containers
+that have none. Recordings of running processes are copied and also stay where they
 are. The exit status is 0 if nothing is left to collect.`,
 		Example: `  mpitrace collect mpitrace-app-20260102-150405
   srun --ntasks-per-node=1 mpitrace collect --node mpitrace-app-4711`,

@@ -72,7 +72,7 @@ func liveMutant(t testing.TB) []byte {
 
 func packedMutant(t testing.TB) []byte {
 	var out bytes.Buffer
-	w := recording.NewContainerWriter(&out)
+	w := recording.NewContainerWriter(&out, nil)
 	for _, p := range mutantJob() {
 		raw, err := recordingtest.Append(nil, p)
 		if err == nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -56,9 +57,11 @@ func headOf(name string, p *profile.Profile) Head {
 // Container is an open container. Its methods may be called by several
 // goroutines at the same time, except Close.
 type Container struct {
-	path     string
-	in       *os.File
-	live     *extents // nil if it is packed
+	path string
+	in   io.ReaderAt // an *os.File, except of a container of one
+	size int64       // when it was opened
+	live *extents    // nil if it is packed
+	packed
 	problems []string
 	members  []member
 
@@ -84,22 +87,27 @@ func OpenContainer(path string) (*Container, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read container: %w", err)
 	}
-	c := &Container{path: path, in: in}
-	if err := c.open(size); err != nil {
+	c := &Container{path: path, in: in, size: size}
+	if err := c.open(); err != nil {
 		in.Close()
 		return nil, fmt.Errorf("read container %s: %w", path, err)
 	}
 	return c, nil
 }
 
-func (c *Container) open(size int64) (err error) {
+func (c *Container) open() (err error) {
 	head := make([]byte, len(containerMagic))
 	n, _ := c.in.ReadAt(head, 0)
 	switch {
-	case bytes.Equal(head[:n], containerMagic):
-		c.readMembers(size)
+	case isPacked(head[:n]):
+		c.old = bytes.HasPrefix(head, oldContainerMagic)
+		c.readPacked()
 	case bytes.HasPrefix(head[:n], layout.ContainerMagic[:]):
-		if c.live, err = openExtents(c.in); err != nil {
+		in, ok := c.in.(*os.File)
+		if !ok {
+			return fmt.Errorf("it is a container that processes map: give its path")
+		}
+		if c.live, err = openExtents(in); err != nil {
 			return err
 		}
 		c.problems = c.live.problems
@@ -145,14 +153,26 @@ func (c *Container) problem(at int64, format string, args ...any) {
 
 // IsContainer reports whether a file that starts with head is a container.
 func IsContainer(head []byte) bool {
-	return bytes.HasPrefix(head, containerMagic) || bytes.HasPrefix(head, layout.ContainerMagic[:])
+	return isPacked(head) || bytes.HasPrefix(head, layout.ContainerMagic[:])
+}
+
+func isPacked(head []byte) bool {
+	return bytes.HasPrefix(head, containerMagic) || bytes.HasPrefix(head, oldContainerMagic)
 }
 
 // Close closes the file.
-func (c *Container) Close() error { return c.in.Close() }
+func (c *Container) Close() error {
+	if in, ok := c.in.(io.Closer); ok {
+		return in.Close()
+	}
+	return nil
+}
 
 // Path returns the path of the container.
 func (c *Container) Path() string { return c.path }
+
+// Symbols returns the names of call sites that a packed container has.
+func (c *Container) Symbols() profile.Symbols { return c.names }
 
 // Packed reports whether the container is packed. Processes may map one that is
 // not.

@@ -33,7 +33,10 @@ func recordingsOfNode(b *testing.B) (raws [][]byte) {
 // pack returns the recordings in a packed container.
 func pack(b *testing.B, raws [][]byte) []byte {
 	var out bytes.Buffer
-	w := recording.NewContainerWriter(&out)
+	w := recording.NewContainerWriter(&out, nil)
+	if err := w.Learn(len(raws), func(i int) []byte { return raws[i] }); err != nil {
+		b.Fatal(err)
+	}
 	for rank, raw := range raws {
 		if err := w.AddBytes(fmt.Sprintf("node-%d-1.rec", rank+1), raw); err != nil {
 			b.Fatal(err)

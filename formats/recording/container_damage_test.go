@@ -29,7 +29,7 @@ func small(rank int) *profile.Profile {
 func inMemory(t testing.TB, ps ...*profile.Profile) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	w := NewContainerWriter(&out)
+	w := NewContainerWriter(&out, nil)
 	for _, p := range ps {
 		if err := w.AddBytes(named(p), imageBytes(t, p)); err != nil {
 			t.Fatal(err)
@@ -293,7 +293,7 @@ func TestContainerLostExtent(t *testing.T) {
 // Names that cannot be used, and those that come again, are reported and left out.
 func TestContainerNames(t *testing.T) {
 	var out bytes.Buffer
-	w := NewContainerWriter(&out)
+	w := NewContainerWriter(&out, nil)
 	bad := []string{"", "a", "../a.rec", "a/b.rec", ".rec", "a\x00.rec", strings.Repeat("x", 400) + ".rec"}
 	for _, name := range bad {
 		if err := w.AddBytes(name, nil); err == nil {
@@ -324,23 +324,40 @@ func TestContainerNames(t *testing.T) {
 // Sizes that no file can have are refused before memory is allocated for them.
 func TestContainerHostile(t *testing.T) {
 	packed, live := inMemory(t, small(0)), liveRaw(t)
-	index := func(spoil func(f *containerFooter)) []byte {
+	footer := func(spoil func(f *containerFooter)) []byte {
 		raw := bytes.Clone(packed)
 		var f containerFooter
 		at := len(raw) - binary.Size(f)
 		binary.Decode(raw[at:], little, &f)
 		spoil(&f)
+		f.Checksum = f.sum()
 		return append(raw[:at], appendFixed(nil, f)...)
 	}
+	// section is a container with only an index, of the given sizes.
+	section := func(f frame, payload []byte) []byte {
+		f.kind = indexFrame
+		raw := append(bytes.Clone(containerMagic), append(seal(f.header(), payload), payload...)...)
+		end := containerFooter{Index: uint64(len(containerMagic)), Magic: [8]byte(containerMagic[skippable:])}
+		end.Size = uint64(int64(len(raw)) + footerSize)
+		end.Checksum = end.sum()
+		return appendFixed(append(raw, footerMagic...), end)
+	}
+	zeros := newPacker().EncodeAll(make([]byte, 64<<20), nil)
 	set64 := func(raw []byte, at int, v uint64) []byte {
 		raw = bytes.Clone(raw)
 		little.PutUint64(raw[at:], v)
 		return raw
 	}
 	for what, raw := range map[string][]byte{
-		"an index of 2^60 bytes":     index(func(f *containerFooter) { f.Size = 1 << 60 }),
-		"an index at byte 2^60":      index(func(f *containerFooter) { f.Index = 1 << 60 }),
-		"an index that wraps":        index(func(f *containerFooter) { f.Index, f.Size = 1<<64-8, 16 }),
+		"an index of 2^60 bytes":     section(frame{packed: 1 << 60, size: 1 << 60}, nil),
+		"an index of 2^60 unpacked":  section(frame{packed: 10, size: 1 << 60}, make([]byte, 10)),
+		"an index longer than told":  section(frame{packed: int64(len(zeros)), size: 10}, zeros),
+		"an index of zeros":          section(frame{packed: int64(len(zeros)), size: 64 << 20}, zeros),
+		"an index at byte 2^60":      footer(func(f *containerFooter) { f.Index = 1 << 60 }),
+		"an index that wraps":        footer(func(f *containerFooter) { f.Index = 1<<64 - 8 }),
+		"names at byte 2^60":         footer(func(f *containerFooter) { f.Names = 1 << 60 }),
+		"a dictionary at byte 2^60":  footer(func(f *containerFooter) { f.Dictionary = 1 << 60 }),
+		"names that are the index":   footer(func(f *containerFooter) { f.Names = f.Index }),
 		"2^60 granules":              set64(live, int(claimedAt), 1<<60),
 		"an extent at byte 2^60":     set64(live, layout.Granule+48, 1<<60),
 		"an extent of 2^32 granules": set64(live, layout.Granule+8, 1<<64-1),
@@ -359,6 +376,9 @@ func TestContainerHostile(t *testing.T) {
 	} {
 		if m, err := decodeIndex(raw, 100); err == nil {
 			t.Errorf("%s: %+v", what, m)
+		}
+		if names, err := decodeNames(raw); err == nil && what != "no string" {
+			t.Errorf("%s: %+v", what, names)
 		}
 	}
 }
@@ -423,6 +443,7 @@ func FuzzContainer(f *testing.F) {
 	packed := inMemory(f, small(0), small(1))
 	f.Add(packed, false)
 	f.Add(packed[:len(packed)/2], false)
+	f.Add(learnt(f), false)
 	live := recordingtest.NewContainer("n")
 	live.Claim(1)
 	if err := live.Add(small(0), small(1)); err != nil {

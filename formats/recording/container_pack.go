@@ -2,7 +2,9 @@ package recording
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"sync/atomic"
 	"unsafe"
@@ -102,15 +104,23 @@ func IsComplete(path string) bool {
 // Whole returns an error if the container is damaged. Packing would then destroy
 // what is left of the place of the damage.
 func (c *Container) Whole() error {
-	if c.live == nil {
-		return nil
+	problems := c.problems
+	if c.live != nil {
+		c.live.refresh()
+		problems = c.live.problems
 	}
-	if c.live.refresh(); len(c.live.problems) > 0 {
-		return fmt.Errorf("%s", c.live.problems[0])
+	if len(problems) > 0 {
+		return fmt.Errorf("%s", problems[0])
 	}
 	for i := range c.members {
 		m := &c.members[i]
 		err := c.withFile(m, layout.HeaderSize, func(f *file) error {
+			if c.live == nil && f.damaged > 0 {
+				return errors.New(f.problems[0])
+			}
+			if c.live == nil {
+				return nil
+			}
 			if err := f.readHeader(); err != nil {
 				return err
 			}
@@ -139,25 +149,37 @@ func (f *fileInPieces) gap(end uint64) bool {
 	return false
 }
 
-// CopyTo adds the recordings of a container to a packed one, without events.
-func (c *Container) CopyTo(w *ContainerWriter) error {
+// PackTo writes a packed container with the same recordings, without events. names may be nil.
+func (c *Container) PackTo(out io.Writer, names Namer) error {
+	w := NewContainerWriter(out, names)
+	if err := w.Learn(len(c.members), c.raw); err != nil {
+		return err
+	}
 	for i := range c.members {
 		m := &c.members[i]
 		err := c.withFile(m, wholeFile, func(f *file) error {
-			if err := f.readHeader(); err != nil {
-				return w.Add(m.name, f.r, f.size)
-			}
 			size := f.size
-			if f.complete() {
+			if f.readHeader() == nil && c.live != nil && f.complete() {
 				size = min(size, int64(f.header.End)) // what follows is unused
 			}
-			return w.Add(m.name, f.r, size)
+			return w.add(m.name, f.r, size, f.names)
 		})
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.memberPath(m), err)
 		}
 	}
-	return nil
+	return w.Close()
+}
+
+// raw returns a recording if it is not long.
+func (c *Container) raw(i int) (raw []byte) {
+	_ = c.withFile(&c.members[i], wholeFile, func(f *file) error {
+		raw = make([]byte, min(f.size, LongestSample+1))
+		n, _ := f.r.ReadAt(raw, 0)
+		raw = raw[:n]
+		return nil
+	})
+	return raw
 }
 
 // Seal forbids processes to add to the container, or allows it again. It works

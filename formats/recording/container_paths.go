@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -52,7 +53,7 @@ func (c *Container) noneReadable() error {
 }
 
 // Expand returns the paths of the recordings in a file: that of the file itself,
-// unless it is a container.
+// unless it is a container. A packed container that is not named as one has one recording.
 func Expand(path string) ([]string, error) {
 	in, _, err := openFile(FileOf(path))
 	if err != nil {
@@ -60,7 +61,7 @@ func Expand(path string) ([]string, error) {
 	}
 	defer in.Close()
 	head := make([]byte, len(containerMagic))
-	if n, _ := in.ReadAt(head, 0); FileOf(path) != path || !IsContainer(head[:n]) {
+	if n, _ := in.ReadAt(head, 0); FileOf(path) != path || !IsContainer(head[:n]) || isPacked(head[:n]) && !strings.HasSuffix(path, ContainerSuffix) {
 		return []string{path}, nil
 	}
 	return Members(path)
@@ -122,7 +123,7 @@ func (o *openContainers) get(path string) (*openContainer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info, err = c.in.Stat(); err != nil {
+	if info, err = c.in.(*os.File).Stat(); err != nil {
 		c.Close()
 		return nil, fmt.Errorf("read container: %w", err)
 	}

@@ -37,7 +37,7 @@ func imageBytes(t testing.TB, p *profile.Profile) []byte {
 func packedContainer(t testing.TB, n int) string {
 	t.Helper()
 	var out bytes.Buffer
-	w := NewContainerWriter(&out)
+	w := NewContainerWriter(&out, nil)
 	for rank := n - 1; rank >= 0; rank-- {
 		p := processOf(rank)
 		raw := imageBytes(t, p)

@@ -2,36 +2,52 @@ package recording
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"slices"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/mpitrace/mpitrace/profile"
 )
+
+// Namer finds the names of the call sites of the profiles that are added.
+type Namer interface {
+	Add(*profile.Profile)
+	Names() profile.Symbols
+}
 
 // ContainerWriter writes a packed container.
 type ContainerWriter struct {
-	w       io.Writer
-	at      int64
-	members []member
-	raw     []byte // of the recording that is being added
-	packed  []byte
+	w          io.Writer
+	at         int64
+	names      Namer // may be nil
+	dictionary []byte
+	packer     *zstd.Encoder
+	written    packed // reads what was written
+	members    []member
+	raw        []byte // of the recording that is being added
+	columns    []byte
+	packed     []byte
+	again      []byte
 }
 
-// NewContainerWriter starts a container. Close must be called at its end.
-func NewContainerWriter(w io.Writer) *ContainerWriter { return &ContainerWriter{w: w} }
+// NewContainerWriter starts a container. Close must be called at its end. If names is not
+// nil, it finds the names of call sites, which the container then has. What it does not find
+// is looked up when the container is read.
+func NewContainerWriter(w io.Writer, names Namer) *ContainerWriter {
+	return &ContainerWriter{w: w, names: names, packer: newPacker()}
+}
 
-// containerPacker packs the recordings of a container: a job has many, and the
-// time per recording counts.
-var containerPacker = sync.OnceValue(func() *zstd.Encoder {
-	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderConcurrency(0))
+func newPacker(options ...zstd.EOption) *zstd.Encoder {
+	e, err := zstd.NewWriter(nil, append(options, zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithEncoderConcurrency(1))...)
 	if err != nil {
 		panic(err) // cannot happen: the options are valid
 	}
 	return e
-})
+}
 
 func (w *ContainerWriter) write(b []byte) error {
 	if w.at == 0 {
@@ -48,42 +64,63 @@ func (w *ContainerWriter) write(b []byte) error {
 // Add adds a recording with this file name: size bytes, packed or not. A
 // recording that cannot be read is added as it is.
 func (w *ContainerWriter) Add(name string, r io.ReaderAt, size int64) error {
+	return w.add(name, r, size, nil)
+}
+
+// add adds a recording of whose call sites some names are known.
+func (w *ContainerWriter) add(name string, r io.ReaderAt, size int64, known profile.Symbols) error {
 	if size > maxPacked {
-		return w.addLong(name, r, size)
+		return w.addLong(name, r, size, known)
 	}
 	w.raw = slices.Grow(w.raw[:0], int(size))[:size]
 	if n, err := r.ReadAt(w.raw, 0); int64(n) < size {
 		return fmt.Errorf("read recording: byte %d: %w", n, err)
 	}
-	raw := w.raw
-	if bytes.HasPrefix(raw, packedMagic) {
-		unpacked, err := unpack(nil, raw)
-		if err == nil {
-			raw = unpacked
+	if Is(w.raw) && !bytes.HasPrefix(w.raw, magic) || isPacked(w.raw) {
+		f, err := sniffFile(bytes.NewReader(w.raw), size, w.raw, new([]byte))
+		if err == nil && f.damaged > 0 {
+			err = errors.New(f.problems[0])
 		}
+		if err != nil {
+			return fmt.Errorf("read recording: %w", err)
+		}
+		return w.add(name, f.r, f.size, f.names)
 	}
-	return w.AddBytes(name, raw)
+	return w.addBytes(name, w.raw, known)
 }
 
 // AddBytes is like Add, for a recording in memory that is not packed.
-func (w *ContainerWriter) AddBytes(name string, raw []byte) error {
+func (w *ContainerWriter) AddBytes(name string, raw []byte) error { return w.addBytes(name, raw, nil) }
+
+func (w *ContainerWriter) addBytes(name string, raw []byte, known profile.Symbols) error {
 	m := member{name: name}
-	m.head, m.checked = rawHead(name, bytes.NewReader(raw), raw, int64(len(raw)))
-	w.packed = containerPacker().EncodeAll(raw, w.packed[:0])
-	if len(w.packed) >= len(raw) {
-		w.packed = append(w.packed[:0], raw...)
-	}
-	m.frame.packed, m.frame.size = int64(len(w.packed)), int64(len(raw))
+	blocks := w.note(&m, bytes.NewReader(raw), raw, int64(len(raw)), known)
+	packed := w.pack(raw, blocks)
+	m.frame.packed, m.frame.size = int64(len(packed)), int64(len(raw))
 	if err := w.header(&m); err != nil {
 		return err
 	}
-	return w.write(w.packed)
+	return w.write(packed)
+}
+
+// pack packs a recording. If that does not make it shorter, or does not give the same
+// recording again, it returns the recording: what is packed may be the only copy.
+func (w *ContainerWriter) pack(raw []byte, blocks []rowBlock) []byte {
+	w.columns = appendColumns(w.columns[:0], raw, blocks)
+	if len(w.columns) <= maxColumns {
+		w.packed = w.packer.EncodeAll(w.columns, w.packed[:0])
+		var err error
+		if w.again, err = w.written.unpack(w.again[:0], w.packed, len(raw)); err == nil && bytes.Equal(w.again, raw) && len(w.packed) < len(raw) {
+			return w.packed
+		}
+	}
+	return raw
 }
 
 // addLong adds a recording that is too long to be unpacked in memory.
-func (w *ContainerWriter) addLong(name string, r io.ReaderAt, size int64) error {
+func (w *ContainerWriter) addLong(name string, r io.ReaderAt, size int64, known profile.Symbols) error {
 	m := member{name: name}
-	m.head, _ = rawHead(name, r, nil, size)
+	w.note(&m, r, nil, size, known)
 	m.frame.packed, m.frame.size = size, size
 	if err := w.header(&m); err != nil {
 		return err
@@ -101,10 +138,8 @@ func (w *ContainerWriter) header(m *member) error {
 	if !recordingName(m.name) {
 		return fmt.Errorf("%q is no name of a recording", m.name)
 	}
-	h := frameHeader{Tag: frameTag, Packed: uint64(m.frame.packed), Size: uint64(m.frame.size), NameLength: uint32(len(m.name))}
-	h.Checksum = h.sum([]byte(m.name))
-	raw := little.AppendUint32(slices.Clone(frameMagic), uint32(frameHeaderSize)+h.NameLength)
-	if err := w.write(append(appendFixed(raw, h), m.name...)); err != nil {
+	m.frame.kind, m.frame.name = recordingFrame, m.name
+	if err := w.write(seal(m.frame.header(), nil)); err != nil {
 		return err
 	}
 	m.frame.at = w.at
@@ -112,34 +147,74 @@ func (w *ContainerWriter) header(m *member) error {
 	return nil
 }
 
+// section writes a frame that is no recording, and returns its offset.
+func (w *ContainerWriter) section(kind frameKind, raw []byte) (at int64, err error) {
+	packed := sectionPacker().EncodeAll(raw, nil)
+	if len(packed) >= len(raw) || int64(len(raw)) > maxRatio*int64(len(packed)) {
+		packed = raw
+	}
+	if err := w.write(nil); err != nil {
+		return 0, err
+	}
+	at = w.at
+	f := frame{kind: kind, packed: int64(len(packed)), size: int64(len(raw))}
+	return at, w.write(append(seal(f.header(), packed), packed...))
+}
+
+var sectionPacker = sync.OnceValue(func() *zstd.Encoder { return newPacker() })
+
 // Len returns the number of recordings that were added.
 func (w *ContainerWriter) Len() int { return len(w.members) }
 
-// Close writes the index.
+// Close writes the names of call sites and the index.
 func (w *ContainerWriter) Close() error {
+	footer := containerFooter{Magic: [8]byte(containerMagic[skippable:])}
+	if w.names != nil {
+		if names := w.names.Names(); len(names) > 0 {
+			at, err := w.section(namesFrame, encodeNames(names))
+			if err != nil {
+				return err
+			}
+			footer.Names = uint64(at)
+		}
+	}
+	if w.dictionary != nil {
+		at, err := w.section(dictionaryFrame, w.dictionary)
+		if err != nil {
+			return err
+		}
+		footer.Dictionary = uint64(at)
+	}
 	slices.SortStableFunc(w.members, func(a, b member) int { return compareHeads(a.head, b.head) })
-	index := encodeIndex(w.members)
-	if err := w.write(little.AppendUint32(slices.Clone(indexMagic), uint32(len(index)))); err != nil {
+	at, err := w.section(indexFrame, encodeIndex(w.members))
+	if err != nil {
 		return err
 	}
-	f := containerFooter{Index: uint64(w.at), Size: uint64(len(index)), Checksum: crc32.Checksum(index, castagnoli),
-		Magic: [8]byte(containerMagic[skippable:])}
-	return w.write(appendFixed(append(index, footerMagic...), f))
+	footer.Index, footer.Size = uint64(at), uint64(w.at+footerSize)
+	footer.Checksum = footer.sum()
+	return w.write(appendFixed(slices.Clone(footerMagic), footer))
 }
 
-// rawHead returns the head of a recording of size bytes that starts with ahead,
-// and whether it is as its process left it.
-func rawHead(name string, r io.ReaderAt, ahead []byte, size int64) (h *Head, checked bool) {
+// note sets the head of a recording of size bytes that starts with ahead, and whether it is
+// as its process left it. It notes the call sites, and returns where the rows are.
+func (w *ContainerWriter) note(m *member, r io.ReaderAt, ahead []byte, size int64, known profile.Symbols) []rowBlock {
 	f := newFile(r, size)
-	f.ahead, f.headOnly = ahead, true
+	f.ahead, f.names, f.headOnly = ahead, known, w.names == nil
+	f.checked = true // it is compared below
 	if err := f.open(); err != nil {
-		return &Head{Name: name, Rank: -1, Unreadable: true}, false
+		m.head = &Head{Name: m.name, Rank: -1, Unreadable: true}
+		return nil
 	}
 	before := f.damaged
 	if len(ahead) > 0 {
 		f.checkSum()
 	}
-	checked = f.header.Checksum != 0 && f.damaged == before && len(ahead) > 0
-	whole := headOf(name, f.profile())
-	return &whole, checked
+	m.checked = f.header.Checksum != 0 && f.damaged == before && len(ahead) > 0
+	p := f.profile()
+	head := headOf(m.name, p)
+	m.head = &head
+	if w.names != nil {
+		w.names.Add(p)
+	}
+	return f.rowBlocks()
 }

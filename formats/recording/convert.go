@@ -39,6 +39,7 @@ func (f *file) profile() *profile.Profile {
 			Stacks: h.LostStacks, Readings: h.LostReadings},
 		Pauses:      h.Pauses,
 		Stacks:      f.stacks,
+		Symbols:     f.names,
 		Alone:       f.text(layout.StringAlone),
 		Messages:    f.messages(),
 		Intercepted: f.fileAndFunctions(layout.StringIntercepted), Direct: f.fileAndFunctions(layout.StringDirect),

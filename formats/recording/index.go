@@ -3,6 +3,8 @@ package recording
 import (
 	"encoding/binary"
 	"errors"
+	"maps"
+	"slices"
 
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -63,6 +65,18 @@ func (w *indexWriter) strings(texts ...string) {
 	}
 }
 
+// finish returns the strings and what refers to them.
+func (w *indexWriter) finish() []byte {
+	referring := w.out
+	w.out = nil
+	w.uints(uint64(len(w.texts)))
+	for _, text := range w.texts {
+		w.uints(uint64(len(text)))
+		w.out = append(w.out, text...)
+	}
+	return append(w.out, referring...)
+}
+
 // encodeIndex returns the index of recordings with their heads.
 func encodeIndex(members []member) []byte {
 	w := indexWriter{number: map[string]uint64{}}
@@ -81,14 +95,7 @@ func encodeIndex(members []member) []byte {
 			w.uints(map[bool]uint64{true: 1}[v.Asked], uint64(v.Scope))
 		}
 	}
-	recordings := w.out
-	w.out = nil
-	w.uints(uint64(len(w.texts)))
-	for _, text := range w.texts {
-		w.uints(uint64(len(text)))
-		w.out = append(w.out, text...)
-	}
-	return append(w.out, recordings...)
+	return w.finish()
 }
 
 // indexReader decodes an index. After an error it returns zeros.
@@ -139,10 +146,10 @@ func (r *indexReader) text() string {
 	return r.texts[n]
 }
 
-// decodeIndex returns the recordings of a container whose index is at offset end.
-func decodeIndex(raw []byte, end int64) ([]member, error) {
-	r := indexReader{rest: raw}
-	all := string(raw) // the texts are parts of one string
+// newIndexReader reads the strings, which are parts of one.
+func newIndexReader(raw []byte) *indexReader {
+	r := &indexReader{rest: raw}
+	all := string(raw)
 	r.texts = make([]string, r.count())
 	for i := range r.texts {
 		n := r.count()
@@ -150,6 +157,12 @@ func decodeIndex(raw []byte, end int64) ([]member, error) {
 		r.texts[i] = all[at : at+int(n)]
 		r.rest = r.rest[min(int(n), len(r.rest)):]
 	}
+	return r
+}
+
+// decodeIndex returns the recordings of a container whose index is at offset end.
+func decodeIndex(raw []byte, end int64) ([]member, error) {
+	r := newIndexReader(raw)
 	n := r.count()
 	if n > uint64(len(r.rest)/minIndexed) {
 		return nil, errIndex
@@ -196,4 +209,41 @@ func (r *indexReader) member() (m member, h *Head) {
 		h.Variables = append(h.Variables, v)
 	}
 	return m, h
+}
+
+// The names of call sites are written like an index: their number, and of each the place and
+// the name. Those of a file come one after the other, with the differences of their offsets.
+
+func encodeNames(symbols profile.Symbols) []byte {
+	w := indexWriter{number: map[string]uint64{}}
+	w.uints(uint64(len(symbols)))
+	last := profile.Place{}
+	for _, place := range slices.SortedFunc(maps.Keys(symbols), profile.Place.Compare) {
+		s := symbols[place]
+		w.strings(place.Path, place.BuildID, s.Function, s.Source)
+		w.ints(int64(place.Offset-last.Offset), int64(s.Line))
+		w.uints(s.Into)
+		last = place
+	}
+	return w.finish()
+}
+
+func decodeNames(raw []byte) (profile.Symbols, error) {
+	r := newIndexReader(raw)
+	symbols := profile.Symbols{}
+	offset := uint64(0)
+	for range r.count() {
+		place := profile.Place{Path: r.text(), BuildID: r.text()}
+		s := profile.Symbol{Function: r.text(), Source: r.text()}
+		offset += uint64(r.int())
+		place.Offset, s.Line, s.Into = offset, int(r.int()), r.uint()
+		if r.bad {
+			break
+		}
+		symbols[place] = s
+	}
+	if r.bad || len(r.rest) > 0 {
+		return nil, errors.New("the names are damaged")
+	}
+	return symbols, nil
 }

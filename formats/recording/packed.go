@@ -3,7 +3,6 @@ package recording
 import (
 	"bytes"
 	"encoding/binary"
-	"fmt"
 	"io"
 	"sync"
 
@@ -12,49 +11,30 @@ import (
 	"github.com/mpitrace/mpitrace/interpose/layout"
 )
 
-// A recording in a run directory is packed: compressed by zstd, with a
-// skippable frame before it that identifies it (`zstd -d` unpacks it all the
-// same). Most of a small recording is room to grow, and rows of 64 bytes are
-// mostly zeros. Unpacked it is exactly the file that the process left, with its
-// checksum: packing does not depend on the layout and loses nothing.
-var packedMagic = []byte{0x50, 0x2a, 0x4d, 0x18, 8, 0, 0, 0, 'M', 'P', 'I', 'T', 'R', 'A', 'C', 'E'}
-
-// maxPacked is the size of the longest recording that is packed, in bytes. A
-// packed recording is read with all of it in memory.
+// maxPacked is the size of the longest recording that is packed, in bytes. A packed
+// recording is read with all of it in memory.
 const maxPacked = 16 << 20
 
-var packer = sync.OnceValue(func() *zstd.Encoder {
-	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithEncoderConcurrency(1))
-	if err != nil {
-		panic(err) // cannot happen: the options are valid
-	}
-	return e
-})
+// maxColumns is the largest size of a packed recording by columns.
+const maxColumns = maxPacked + maxPacked/8
 
 var unpacker = sync.OnceValue(func() *zstd.Decoder {
-	d, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(maxPacked), zstd.WithDecoderConcurrency(0))
-	if err != nil {
-		panic(err) // cannot happen: the options are valid
-	}
-	return d
+	return newDecoder(zstd.WithDecoderMaxMemory(maxPacked), zstd.WithDecoderConcurrency(0))
 })
 
-// Pack copies a file of size bytes. It packs recordings of at most 16 MiB and
-// copies everything else unchanged.
-func Pack(w io.Writer, r io.Reader, size int64) error {
-	if size > maxPacked {
-		_, err := io.Copy(w, r)
+// Pack copies a file of size bytes. A recording of at most 16 MiB becomes a container of
+// one, under this name; everything else is copied unchanged. names may be nil.
+func Pack(w io.Writer, name string, r io.ReaderAt, size int64, names Namer) error {
+	head := make([]byte, len(magic))
+	if n, _ := r.ReadAt(head, 0); size > maxPacked || !bytes.Equal(head[:n], magic) {
+		_, err := io.Copy(w, io.NewSectionReader(r, 0, size))
 		return err
 	}
-	raw, err := io.ReadAll(io.LimitReader(r, maxPacked))
-	if err != nil {
+	c := NewContainerWriter(w, names)
+	if err := c.Add(name, r, size); err != nil {
 		return err
 	}
-	if bytes.HasPrefix(raw, magic) {
-		raw = packer().EncodeAll(raw, bytes.Clone(packedMagic))
-	}
-	_, err = w.Write(raw)
-	return err
+	return c.Close()
 }
 
 // CanPack reports whether a file with this beginning is an unpacked recording
@@ -70,14 +50,4 @@ func CanPack(head []byte) bool {
 		}
 	}
 	return false
-}
-
-// unpack appends the unpacked contents to dst. With an error it returns what
-// could be unpacked before the damage.
-func unpack(dst, packed []byte) ([]byte, error) {
-	raw, err := unpacker().DecodeAll(packed, dst)
-	if err != nil {
-		err = fmt.Errorf("unpack: %w", err)
-	}
-	return raw, err
 }

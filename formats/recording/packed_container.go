@@ -3,144 +3,347 @@ package recording
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
 	"slices"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/mpitrace/mpitrace/profile"
 )
 
-// A packed container is made when recordings are brought home:
+// A packed container is the archive of a run: what other files hold can be made from it
+// again. It is made when recordings are brought home:
 //
-//	containerMagic                 a skippable frame of zstd
-//	for each recording:
-//	    frameHeader, its name      a skippable frame
-//	    the recording              a zstd frame with a checksum, or as it is if it is long
-//	index                          a skippable frame
-//	footer                         a skippable frame: where the index is
+//	containerMagic
+//	dictionary                     of zstd; only if there are several recordings
+//	each recording                 with its name, in a zstd frame with a checksum
+//	names of call sites
+//	dictionary                     again: without it no recording can be read
+//	index
+//	footer                         where the dictionary, the names and the index are
 //
-// So `zstd -d` unpacks one without long recordings, and it can be walked without
-// the index. All integers are little endian.
+// Each but the first and the last is a frame: a header, and behind it the payload. A header
+// is a skippable frame of zstd, so that a container can be walked without the index:
+//
+//	4 bytes    the kind of frame
+//	4 bytes    size of the rest of the header
+//	4 bytes    checksum of what follows, in the header and, if it is no recording, behind it
+//	varints    size of the payload; its size unpacked; length of the name
+//	the name
+//
+// If both sizes are equal, the payload is not packed. A recording is packed as columns.go
+// describes. All integers are little endian.
 var (
-	containerMagic = []byte{0x50, 0x2a, 0x4d, 0x18, 8, 0, 0, 0, 'M', 'P', 'I', 'N', 'O', 'D', 'E', 'S'}
-	frameMagic     = []byte{0x51, 0x2a, 0x4d, 0x18}
-	indexMagic     = []byte{0x52, 0x2a, 0x4d, 0x18}
-	footerMagic    = []byte{0x53, 0x2a, 0x4d, 0x18, 32, 0, 0, 0}
+	containerMagic = []byte{0x50, 0x2a, 0x4d, 0x18, 8, 0, 0, 0, 'M', 'P', 'I', 'N', 'O', 'D', 'E', '2'}
+	footerMagic    = []byte{0x53, 0x2a, 0x4d, 0x18, 48, 0, 0, 0}
 )
 
 // skippable is the size of the header of a skippable frame of zstd.
 const skippable = 8
 
-// frameHeader is before each recording, with the recording's name.
-type frameHeader struct {
-	Tag        [8]byte // frameTag
-	Packed     uint64  // size in the container
-	Size       uint64  // unpacked
-	NameLength uint32
-	Checksum   uint32 // of this header with 0 here, and of the name
-}
+// frameKind is the first byte of a frame.
+type frameKind byte
 
-var frameTag = [8]byte{'M', 'P', 'I', 'T', 'R', 'A', 'C', 'E'}
+const (
+	recordingFrame  frameKind = 0x51
+	indexFrame      frameKind = 0x52
+	dictionaryFrame frameKind = 0x54
+	namesFrame      frameKind = 0x55
+)
+
+// frameMark follows the kind.
+var frameMark = []byte{0x2a, 0x4d, 0x18}
+
+// maxHeader is the largest size of a frame's header in bytes.
+const maxHeader = skippable + 4 + 3*binary.MaxVarintLen64 + maxName
 
 // containerFooter is at the end of a container.
 type containerFooter struct {
-	Index    uint64 // its offset
-	Size     uint64 // and its size
-	Checksum uint32 // of the index
-	Reserved uint32
-	Magic    [8]byte // as in containerMagic
+	Dictionary, Names, Index uint64 // offsets of frames; 0 if there is none
+	Size                     uint64 // of the container
+	Reserved                 uint32
+	Checksum                 uint32  // of this struct with 0 here
+	Magic                    [8]byte // as in containerMagic
 }
 
-var (
-	frameHeaderSize = int64(binary.Size(frameHeader{}))
-	footerSize      = int64(len(footerMagic) + binary.Size(containerFooter{}))
+var footerSize = int64(len(footerMagic) + binary.Size(containerFooter{}))
+
+// Limits, in bytes: of an index or of names unpacked, of a dictionary, and of what is read at
+// once from the end of a container.
+const (
+	maxIndex      = 1 << 28
+	maxDictionary = 1 << 20
+	tailSize      = 1 << 16
 )
 
-// maxIndex is the largest size of an index, in bytes.
-const maxIndex = 1 << 28
+// maxRatio is how much longer than in the file an index or names may be. A small file cannot
+// make a reader use much memory.
+const maxRatio = 32
 
-// frame is the place of a recording in a packed container. It is stored as it is
-// if both sizes are equal.
-type frame struct{ at, packed, size int64 }
+// frame is a part of a packed container. at is the offset of the payload.
+type frame struct {
+	kind             frameKind
+	at, packed, size int64
+	name             string
+	sum              uint32 // the checksum in the header
+}
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// readMembers finds the recordings by the index or, if that is damaged, by
-// walking through the file.
-func (c *Container) readMembers(size int64) {
-	members, damage := c.readIndex(size)
+// packed is what a packed container has besides recordings.
+type packed struct {
+	old        bool   // of the first format, see old_container.go
+	tail       []byte // the last bytes of the file
+	dictionary []byte
+	names      profile.Symbols // of call sites
+
+	once sync.Once // sets the decoder
+	*zstd.Decoder
+}
+
+func (f frame) header() []byte {
+	b := binary.AppendUvarint(make([]byte, skippable+4), uint64(f.packed))
+	b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(f.size)), uint64(len(f.name)))
+	b = append(b, f.name...)
+	b[0] = byte(f.kind)
+	copy(b[1:], frameMark)
+	little.PutUint32(b[4:], uint32(len(b)-skippable))
+	return b
+}
+
+// seal stores the checksum in a header. covered is the payload if it is covered.
+func seal(header, covered []byte) []byte {
+	little.PutUint32(header[skippable:], headerSum(header, covered))
+	return header
+}
+
+func headerSum(header, covered []byte) uint32 {
+	sum := crc32.Update(crc32.Checksum(header[:skippable], castagnoli), castagnoli, header[skippable+4:])
+	return crc32.Update(sum, castagnoli, covered)
+}
+
+// readFrame decodes a header at offset at of the file.
+func readFrame(raw []byte, at int64) (f frame, header []byte, ok bool) {
+	if len(raw) < skippable+4 || !bytes.Equal(raw[1:4], frameMark) {
+		return f, nil, false
+	}
+	length := little.Uint32(raw[4:])
+	if length < 4 || length > maxHeader-skippable || int(length) > len(raw)-skippable {
+		return f, nil, false
+	}
+	header = raw[:skippable+length]
+	r := indexReader{rest: header[skippable+4:]}
+	packed, size, name := r.uint(), r.uint(), r.count()
+	if r.bad || name != uint64(len(r.rest)) || packed > 1<<62 || size > 1<<62 {
+		return f, nil, false
+	}
+	return frame{frameKind(raw[0]), at + int64(len(header)), int64(packed), int64(size), string(r.rest), little.Uint32(header[skippable:])}, header, true
+}
+
+// readAt reads bytes of the file, from its end if that was read before.
+func (c *Container) readAt(b []byte, at int64) (int, error) {
+	if from := at - (c.size - int64(len(c.tail))); from >= 0 && from <= int64(len(c.tail)) {
+		n := copy(b, c.tail[from:])
+		if n < len(b) {
+			return n, io.EOF
+		}
+		return n, nil
+	}
+	return c.in.ReadAt(b, at)
+}
+
+// frameAt returns the frame whose header is at an offset of the file, and its payload if it
+// is no recording.
+func (c *Container) frameAt(at int64) (f frame, payload []byte, ok bool) {
+	if c.old {
+		f, ok = c.oldFrameAt(at)
+		return f, nil, ok
+	}
+	raw := make([]byte, maxHeader)
+	n, _ := c.readAt(raw, at)
+	f, header, ok := readFrame(raw[:n], at)
+	if ok && f.kind != recordingFrame {
+		if f.packed > min(c.size-f.at, maxIndex) {
+			return f, nil, false
+		}
+		payload = make([]byte, f.packed)
+		c.readAt(payload, f.at) // with an error, the checksum is another one
+	}
+	return f, payload, ok && headerSum(header, payload) == f.sum
+}
+
+// section returns the unpacked payload of the frame at an offset.
+func (c *Container) section(kind frameKind, at uint64, limit int64) ([]byte, error) {
+	f, payload, ok := c.frameAt(int64(min(at, 1<<62)))
+	if !ok || f.kind != kind || f.size > min(limit, tailSize+maxRatio*f.packed) {
+		return nil, fmt.Errorf("damaged at byte %d", at)
+	}
+	if f.packed == f.size {
+		return payload, nil
+	}
+	return sectionUnpacker().DecodeAll(payload, make([]byte, 0, f.size))
+}
+
+// sectionUnpacker unpacks into the memory that it is given, and no more.
+var sectionUnpacker = sync.OnceValue(func() *zstd.Decoder {
+	return newDecoder(zstd.WithDecoderMaxMemory(maxIndex), zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderConcurrency(0))
+})
+
+func newDecoder(options ...zstd.DOption) *zstd.Decoder {
+	d, err := zstd.NewReader(nil, options...)
+	if err != nil {
+		panic(err) // cannot happen: the options are valid
+	}
+	return d
+}
+
+// readPacked finds the recordings by the index or, if that is damaged, by walking
+// through the file.
+func (c *Container) readPacked() {
+	var members []member
+	var damage error
+	if c.old {
+		members, damage = c.oldIndex()
+	} else {
+		members, damage = c.readEnd()
+	}
 	if damage != nil {
-		c.problem(size, "%v: the file is searched for recordings", damage)
-		members = c.walk(size)
+		c.problem(c.size, "%v: the file is searched for recordings", damage)
+		members = c.walk()
 	}
 	c.members = members
 }
 
-func (c *Container) readIndex(size int64) ([]member, error) {
-	raw := make([]byte, footerSize)
-	if _, err := c.in.ReadAt(raw, max(size-footerSize, 0)); err != nil || !bytes.HasPrefix(raw, footerMagic) {
-		return nil, fmt.Errorf("truncated: no footer")
-	}
-	var f containerFooter
-	binary.Decode(raw[len(footerMagic):], little, &f) // cannot fail: raw has its size
-	if f.Magic != [8]byte(containerMagic[skippable:]) || f.Index > uint64(size) || f.Size > uint64(size)-f.Index || f.Size > maxIndex {
-		return nil, fmt.Errorf("the footer is damaged")
-	}
-	index := make([]byte, f.Size)
-	if _, err := c.in.ReadAt(index, int64(f.Index)); err != nil {
+// readEnd reads what the footer tells the place of.
+func (c *Container) readEnd() ([]member, error) {
+	tail := make([]byte, min(c.size, tailSize))
+	n, err := c.in.ReadAt(tail, c.size-int64(len(tail)))
+	if n < len(tail) {
 		return nil, err
 	}
-	if crc32.Checksum(index, castagnoli) != f.Checksum {
-		return nil, fmt.Errorf("the index is damaged")
+	c.tail = tail
+	at := bytes.LastIndex(tail, footerMagic)
+	if at < 0 || int64(len(tail)-at) != footerSize {
+		return nil, errors.New("truncated: no footer")
 	}
+	var f containerFooter
+	binary.Decode(tail[at+len(footerMagic):], little, &f) // cannot fail: it has this size
+	if f.Magic != [8]byte(containerMagic[skippable:]) || f.sum() != f.Checksum {
+		return nil, errors.New("the footer is damaged")
+	}
+	if f.Size != uint64(c.size) {
+		return nil, fmt.Errorf("%d bytes were written", f.Size)
+	}
+	index, err := c.section(indexFrame, f.Index, maxIndex)
+	if err != nil {
+		return nil, fmt.Errorf("the index is %w", err)
+	}
+	c.readDictionary(f.Dictionary)
+	c.readNames(f.Names)
 	return decodeIndex(index, int64(f.Index))
+}
+
+func (f containerFooter) sum() uint32 {
+	f.Checksum = 0
+	return crc32.Checksum(appendFixed(nil, f), castagnoli)
+}
+
+func (c *Container) readNames(at uint64) {
+	if at == 0 {
+		return
+	}
+	raw, err := c.section(namesFrame, at, maxIndex)
+	if err == nil {
+		c.names, err = decodeNames(raw)
+	}
+	if err != nil {
+		c.problem(int64(at), "the names of call sites are lost: %v", err)
+	}
+}
+
+// readDictionary reads the dictionary at the end or, if it is damaged, that at the start.
+func (c *Container) readDictionary(at uint64) {
+	if at == 0 {
+		return
+	}
+	var damage error
+	c.dictionary, damage = c.section(dictionaryFrame, at, maxDictionary)
+	if damage != nil {
+		c.problem(int64(at), "the dictionary is %v: that at the start is used", damage)
+		c.dictionary, damage = c.section(dictionaryFrame, uint64(len(containerMagic)), maxDictionary)
+	}
+	if damage != nil {
+		c.problem(int64(len(containerMagic)), "the dictionary is %v, too: no recording that needs it can be read", damage)
+	}
 }
 
 // walk finds the recordings one after the other. Behind damage it searches for
 // the next one.
-func (c *Container) walk(size int64) (found []member) {
-	for at := int64(len(containerMagic)); at < size; {
-		m, ok := c.memberAt(at, size)
+func (c *Container) walk() (found []member) {
+	for at := int64(len(containerMagic)); at < c.size; {
+		f, _, ok := c.frameAt(at)
 		if !ok {
-			if at = c.search(at+1, size); at < size {
+			if at = c.search(at + 1); at < c.size {
 				c.problem(at, "after damage, the next recording begins here")
 			}
 			continue
 		}
-		found = append(found, m)
-		at = m.frame.at + m.frame.packed
+		switch f.kind {
+		case recordingFrame:
+			c.cut(&f)
+			found = append(found, member{name: f.name, frame: f})
+		case dictionaryFrame:
+			if c.dictionary == nil {
+				c.readDictionary(uint64(at))
+			}
+		case namesFrame:
+			c.readNames(uint64(at))
+		}
+		at = f.at + f.packed
 	}
 	return found
 }
 
-// memberAt returns the recording whose header is at an offset of the file.
-func (c *Container) memberAt(at, size int64) (m member, ok bool) {
-	raw := make([]byte, skippable+frameHeaderSize)
-	if _, err := c.in.ReadAt(raw, at); err != nil || !bytes.HasPrefix(raw, frameMagic) {
-		return m, false
-	}
-	var h frameHeader
-	binary.Decode(raw[skippable:], little, &h) // cannot fail: raw has its size
-	if h.Tag != frameTag || h.NameLength > 1<<12 || h.Packed > 1<<62 || h.Size > 1<<62 {
-		return m, false
-	}
-	name := make([]byte, h.NameLength)
-	if _, err := c.in.ReadAt(name, at+int64(len(raw))); err != nil || h.sum(name) != h.Checksum {
-		return m, false
-	}
-	m = member{name: string(name), frame: frame{at + int64(len(raw)+len(name)), int64(h.Packed), int64(h.Size)}}
-	if over := m.frame.at + m.frame.packed - size; over > 0 {
-		c.problem(size, "truncated: %d bytes of %s are missing", over, name)
-		m.frame.packed -= over
-		if h.Packed == h.Size {
-			m.frame.size = m.frame.packed
+// cut reports that the end of a recording is missing.
+func (c *Container) cut(f *frame) {
+	if over := f.at + f.packed - c.size; over > 0 {
+		c.problem(c.size, "truncated: %d bytes of %s are missing", over, f.name)
+		whole := f.packed == f.size
+		if f.packed -= over; whole {
+			f.size = f.packed
 		}
 	}
-	return m, true
 }
 
-func (h frameHeader) sum(name []byte) uint32 {
-	h.Checksum = 0
-	return crc32.Update(crc32.Checksum(appendFixed(nil, h), castagnoli), castagnoli, name)
+// search returns the offset at or behind at where a frame begins; the size of
+// the file if there is none.
+func (c *Container) search(at int64) int64 {
+	mark, before := frameMark, 1
+	if c.old {
+		mark, before = oldFrameTag[:], skippable
+	}
+	const piece = 1 << 16
+	raw := make([]byte, piece+before+len(mark))
+	for ; at < c.size; at += piece {
+		n, _ := c.in.ReadAt(raw, at)
+		for from := 0; ; {
+			i := bytes.Index(raw[from:n], mark)
+			if i < 0 {
+				break
+			}
+			if start := at + int64(from+i-before); from+i >= before {
+				if _, _, ok := c.frameAt(start); ok {
+					return start
+				}
+			}
+			from += i + 1
+		}
+	}
+	return c.size
 }
 
 func appendFixed(to []byte, v any) []byte {
@@ -149,29 +352,6 @@ func appendFixed(to []byte, v any) []byte {
 		panic(err) // cannot happen: v has a fixed size
 	}
 	return to
-}
-
-// search returns the offset at or behind at where the header of a recording, the
-// index or the footer begins; the size of the file if there is none.
-func (c *Container) search(at, size int64) int64 {
-	const piece = 1 << 16
-	raw := make([]byte, piece+skippable+len(frameTag))
-	for ; at < size; at += piece {
-		n, _ := c.in.ReadAt(raw, at)
-		for from := 0; ; {
-			i := bytes.Index(raw[from:n], frameTag[:])
-			if i < 0 {
-				break
-			}
-			if start := at + int64(from+i) - skippable; i+from >= skippable {
-				if _, ok := c.memberAt(start, size); ok {
-					return start
-				}
-			}
-			from += i + 1
-		}
-	}
-	return size
 }
 
 // memberFile returns a recording of a packed container. It uses the buffers, for
@@ -183,19 +363,59 @@ func (c *Container) memberFile(at *frame, buffer, inside *[]byte) (*file, error)
 			return nil, err
 		}
 		f := newFile(in, at.size)
-		f.ahead = *buffer
+		f.ahead, f.names = *buffer, c.names
 		return f, nil
 	}
-	if at.packed > 2*maxPacked {
-		return nil, fmt.Errorf("%d bytes packed, of at most %d", at.packed, 2*maxPacked)
+	if at.packed > 2*maxPacked || at.size > maxPacked {
+		return nil, fmt.Errorf("%d bytes packed, %d unpacked, of at most %d", at.packed, at.size, maxPacked)
 	}
 	*buffer = slices.Grow((*buffer)[:0], int(at.packed))[:at.packed]
 	if n, err := c.in.ReadAt(*buffer, at.at); err != nil {
 		return nil, fmt.Errorf("byte %d of the container: %w", at.at+int64(n), err)
 	}
-	f, err := unpackFile(*buffer, nil, at.packed, inside)
+	raw, damage := c.unpack((*inside)[:0], *buffer, int(at.size))
+	if len(raw) > 0 {
+		*inside = raw
+	}
+	f, err := unpackedFile(raw, damage)
 	if err != nil {
 		return nil, fmt.Errorf("byte %d of the container: %w", at.at, err)
 	}
+	f.names = c.names
 	return f, nil
 }
+
+// unpack appends a recording of size bytes. With an error it appends what could be unpacked
+// before the damage.
+func (c *packed) unpack(to, packed []byte, size int) ([]byte, error) {
+	if c.old {
+		return unpack(to, packed)
+	}
+	c.once.Do(func() {
+		if c.Decoder = columnsUnpacker(); c.dictionary == nil {
+			return
+		}
+		d, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(maxColumns), zstd.WithDecoderDicts(c.dictionary), zstd.WithDecoderConcurrency(0))
+		if err == nil { // otherwise it is as if the dictionary were lost
+			c.Decoder = d
+		}
+	})
+	columns := buffers.Get().(*[]byte)
+	defer buffers.Put(columns)
+	raw, damage := c.DecodeAll(packed, (*columns)[:0])
+	if len(raw) > 0 {
+		*columns = raw
+	}
+	if errors.Is(damage, zstd.ErrUnknownDictionary) {
+		damage = errors.New("the dictionary of the container is lost")
+	}
+	to, err := fromColumns(to, raw, size)
+	if damage = errors.Join(damage, err); damage != nil {
+		damage = fmt.Errorf("unpack: %w", damage)
+	}
+	return to, damage
+}
+
+var columnsUnpacker = sync.OnceValue(func() *zstd.Decoder {
+	return newDecoder(zstd.WithDecoderMaxMemory(maxColumns), zstd.WithDecoderConcurrency(0))
+})

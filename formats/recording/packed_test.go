@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,15 +17,20 @@ import (
 // packedFile packs raw into a file and returns its path.
 func packedFile(t testing.TB, raw []byte) string {
 	t.Helper()
-	var b bytes.Buffer
-	if err := Pack(&b, bytes.NewReader(raw), int64(len(raw))); err != nil {
-		t.Fatal(err)
-	}
 	path := filepath.Join(t.TempDir(), "1.rec")
-	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+	if err := os.WriteFile(path, packedAs(t, "1.rec", raw), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return path
+}
+
+func packedAs(t testing.TB, name string, raw []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Pack(&b, name, bytes.NewReader(raw), int64(len(raw)), nil); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }
 
 // A packed recording gives the same profile, in whole or for its head only, and
@@ -113,34 +119,31 @@ func TestPackedDamage(t *testing.T) {
 
 // If two recordings were put together with `cat`, the second is reported.
 func TestPackedTogether(t *testing.T) {
-	path := packedFile(t, fileOf(t, profile.Finalized))
-	one, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, append(one, one...), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	p, err := ReadFile(path)
-	if err != nil || !strings.Contains(strings.Join(p.Problems, "\n"), "another recording begins") {
-		t.Errorf("%+v, %v", p, err)
+	raw := fileOf(t, profile.Finalized)
+	one, other := packedAs(t, "1.rec", raw), packedAs(t, "2.rec", raw)
+	path := filepath.Join(t.TempDir(), "1.rec")
+	for want, second := range map[string][]byte{"another recording begins": other, `recording "1.rec" is left out`: one} {
+		if err := os.WriteFile(path, slices.Concat(one, second), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p, err := ReadFile(path)
+		if err != nil || !strings.Contains(strings.Join(p.Problems, "\n"), want) {
+			t.Errorf("%q in %+v, %v", want, p.Problems, err)
+		}
 	}
 }
 
 // FuzzPacked checks that there is no panic, and that no more memory is used
 // than the limit of packed files.
 func FuzzPacked(f *testing.F) {
-	var b bytes.Buffer
-	good := sample().bytes()
-	if err := Pack(&b, bytes.NewReader(good), int64(len(good))); err != nil {
-		f.Fatal(err)
+	good := packedAs(f, "1.rec", sample().bytes())
+	for _, end := range []int{len(containerMagic), len(containerMagic) + 6, len(good) / 2, len(good)} {
+		f.Add(good[:end])
 	}
-	for _, end := range []int{len(packedMagic), len(packedMagic) + 6, b.Len() / 2, b.Len()} {
-		f.Add(b.Bytes()[:end])
-	}
+	f.Add(append(bytes.Clone(packedMagic), newPacker().EncodeAll(sample().bytes(), nil)...))
 	path := filepath.Join(f.TempDir(), "1.rec")
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		if err := os.WriteFile(path, append(bytes.Clone(packedMagic), raw...), 0o600); err != nil {
+		if err := os.WriteFile(path, raw, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		used := testenv.Allocated(func() { ReadFile(path) })

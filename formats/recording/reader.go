@@ -9,8 +9,8 @@ package recording
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -26,7 +26,7 @@ import (
 
 var magic = layout.Magic[:]
 
-// Is reports whether a file that starts with head is a recording, packed or not.
+// Is reports whether a file that starts with head is a recording that is not in a container.
 func Is(head []byte) bool { return bytes.HasPrefix(head, magic) || bytes.HasPrefix(head, packedMagic) }
 
 // ReadFile reads the recording at path, which may be in a container. Errors
@@ -91,17 +91,11 @@ func readFile(path string, ahead int64, headOnly bool) (p *profile.Profile, err 
 	if err := readAhead(buffer, in, min(ahead, size)); err != nil {
 		return nil, fmt.Errorf("read recording: %w", err)
 	}
-	if IsContainer(*buffer) {
-		return nil, cmp.Or(WithContainer(path, (*Container).noneReadable), fmt.Errorf("read recording %s: it is a container: add the name of a recording in it", path))
-	}
-	f := newFile(in, size)
-	f.ahead = *buffer
-	if bytes.HasPrefix(*buffer, packedMagic) {
-		inside := buffers.Get().(*[]byte)
-		defer buffers.Put(inside)
-		if f, err = unpackFile(*buffer, in, size, inside); err != nil {
-			return nil, fmt.Errorf("read recording %s: %w", path, err)
-		}
+	inside := buffers.Get().(*[]byte)
+	defer buffers.Put(inside)
+	f, err := sniffFile(in, size, *buffer, inside)
+	if err != nil {
+		return nil, fmt.Errorf("read recording %s: %w", path, err)
 	}
 	f.headOnly = headOnly
 	if err := f.open(); err != nil {
@@ -123,23 +117,66 @@ func readAhead(buffer *[]byte, in io.ReaderAt, n int64) error {
 	return err
 }
 
-// unpackFile returns the recording in a file of size bytes that starts with
-// head, unpacked into the buffer if it is packed.
-func unpackFile(head []byte, in io.ReaderAt, size int64, buffer *[]byte) (*file, error) {
-	packed := head
-	if int64(len(head)) < size {
+// sniffFile returns the recording in a file of its own that starts with ahead. If it is
+// packed, it is unpacked into the buffer.
+func sniffFile(in io.ReaderAt, size int64, ahead []byte, buffer *[]byte) (*file, error) {
+	head := ahead
+	if len(head) < len(packedMagic) {
+		head = make([]byte, len(packedMagic))
+		n, _ := in.ReadAt(head, 0)
+		head = head[:n]
+	}
+	if int64(len(ahead)) == size {
+		in = bytes.NewReader(ahead)
+	}
+	switch {
+	case IsContainer(head):
+		return containerOfOne(in, size, buffer)
+	case bytes.HasPrefix(head, packedMagic):
 		if size > 2*maxPacked {
 			return nil, fmt.Errorf("%d bytes packed, of at most %d", size, maxPacked)
 		}
-		packed = make([]byte, size)
+		packed := make([]byte, size)
 		if _, err := in.ReadAt(packed, 0); err != nil {
 			return nil, err
 		}
-	}
-	raw, damage := unpack((*buffer)[:0], packed)
-	if len(raw) > 0 {
+		raw, damage := unpack((*buffer)[:0], packed)
 		*buffer = raw
+		return unpackedFile(raw, damage)
 	}
+	f := newFile(in, size)
+	f.ahead = ahead
+	return f, nil
+}
+
+// containerOfOne returns the recording in a packed container that has no other.
+func containerOfOne(in io.ReaderAt, size int64, buffer *[]byte) (*file, error) {
+	c := &Container{in: in, size: size}
+	if err := c.open(); err != nil {
+		return nil, err
+	}
+	if c.live != nil || len(c.members) == 0 && len(c.problems) == 0 {
+		return nil, errors.New("it is a container: add the name of a recording in it")
+	}
+	if len(c.members) == 0 {
+		return nil, errors.New(c.problems[0])
+	}
+	f, err := c.memberFile(&c.members[0].frame, new([]byte), buffer)
+	if err != nil {
+		return nil, err
+	}
+	f.checked = c.members[0].checked && f.damaged == 0
+	for _, problem := range c.problems {
+		f.problem(0, "container: %s", problem)
+	}
+	if len(c.members) > 1 {
+		f.problem(uint64(c.members[1].frame.at), "another recording begins, which is not read: keep each in a file of its own")
+	}
+	return f, nil
+}
+
+// unpackedFile returns an unpacked recording. damage says why it may not be complete.
+func unpackedFile(raw []byte, damage error) (*file, error) {
 	if damage != nil && !bytes.HasPrefix(raw, magic) {
 		return nil, damage
 	}
@@ -150,18 +187,9 @@ func unpackFile(head []byte, in io.ReaderAt, size int64, buffer *[]byte) (*file,
 	return f, nil
 }
 
-// sniffFile returns the recording in r, packed or not.
-func sniffFile(r io.ReaderAt, size int64) (*file, error) {
-	head := make([]byte, len(packedMagic))
-	if n, _ := r.ReadAt(head, 0); bytes.HasPrefix(head[:n], packedMagic) {
-		return unpackFile(head, r, size, new([]byte))
-	}
-	return newFile(r, size), nil
-}
-
 // Read reads a recording of size bytes.
 func Read(r io.ReaderAt, size int64) (*profile.Profile, error) {
-	f, err := sniffFile(r, size)
+	f, err := sniffFile(r, size, nil, new([]byte))
 	if err == nil {
 		err = f.open()
 	}
@@ -175,12 +203,13 @@ func Read(r io.ReaderAt, size int64) (*profile.Profile, error) {
 type file struct {
 	r        io.ReaderAt
 	size     int64
-	ahead    []byte        // the first bytes of r
-	scratch  []byte        // buffer for bytes after ahead
-	rows     []byte        // rows of the table whose samples are being read
-	headOnly bool          // skip rows and vectors
-	checked  bool          // the checksum was compared before
-	extents  *fileInPieces // r, in a container that is not packed; otherwise nil
+	ahead    []byte          // the first bytes of r
+	scratch  []byte          // buffer for bytes after ahead
+	rows     []byte          // rows of the table whose samples are being read
+	headOnly bool            // skip rows and vectors
+	checked  bool            // the checksum was compared before
+	extents  *fileInPieces   // r, in a container that is not packed; otherwise nil
+	names    profile.Symbols // of call sites, from the container
 
 	keepSamples bool            // for Dump
 	kept        []layout.Sample // sample of each row

@@ -89,7 +89,7 @@ func withUnread(path, doing string, use func(*file) error) error {
 		return fmt.Errorf("%s recording: %w", doing, err)
 	}
 	defer in.Close()
-	f, err := sniffFile(in, size)
+	f, err := sniffFile(in, size, nil, new([]byte))
 	if err == nil {
 		err = use(f)
 	}

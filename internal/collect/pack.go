@@ -19,6 +19,7 @@ import (
 	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/symbolize"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/interpose/layout"
 	"github.com/mpitrace/mpitrace/profile"
@@ -38,6 +39,7 @@ type fetched struct {
 // path is not a recording of this user.
 func fetch(paths []string, dst string, writers map[string]int) []fetched {
 	var together []string
+	names := symbolize.NewCache(nil)
 	results := make([]fetched, len(paths))
 	for i, path := range paths {
 		name := filepath.Base(path)
@@ -49,16 +51,16 @@ func fetch(paths []string, dst string, writers map[string]int) []fetched {
 		case checkRecording(path) != nil:
 			r.stays, r.err = false, checkRecording(path)
 		case r.stays:
-			r.err = bring(path, dst)
+			r.err = bring(path, dst, names)
 		case len(recording.EventFiles(path)) > 0:
-			if r.err = bring(path, dst); r.err == nil {
+			if r.err = bring(path, dst, names); r.err == nil {
 				r.err = errors.Join(recording.RemoveEvents(path), os.Remove(path))
 			}
 		default:
 			together = append(together, path)
 		}
 	}
-	packed := packTogether(together, dst)
+	packed := packTogether(together, dst, names)
 	for i := range results {
 		if err, ok := packed[results[i].path]; ok {
 			results[i].err = err
@@ -88,9 +90,9 @@ func checkRecording(path string) error {
 
 // bring copies a recording. It copies the events first, because they refer to
 // rows that a later copy of the recording contains.
-func bring(path, dst string) error {
+func bring(path, dst string, names *symbolize.Cache) error {
 	for _, file := range append(recording.EventFiles(path), path) {
-		if err := packFile(file, filepath.Join(dst, filepath.Base(file))); err != nil {
+		if err := packFile(file, filepath.Join(dst, filepath.Base(file)), names); err != nil {
 			return err
 		}
 	}
@@ -99,7 +101,7 @@ func bring(path, dst string) error {
 
 // packFile packs a recording into dst, completely or not at all. The new file's
 // mode follows the user's umask.
-func packFile(src, dst string) error {
+func packFile(src, dst string, names *symbolize.Cache) error {
 	in, size, err := openSized(src)
 	if err != nil {
 		return err
@@ -107,7 +109,10 @@ func packFile(src, dst string) error {
 	defer in.Close()
 	var files atomicfile.Set
 	defer files.Discard()
-	if err := files.Write(dst, func(w io.Writer) error { return recording.Pack(w, in, size) }); err != nil {
+	err = files.Write(dst, func(w io.Writer) error {
+		return recording.Pack(w, filepath.Base(dst), in, size, names.Container())
+	})
+	if err != nil {
 		return err
 	}
 	return files.CommitIf(func() error {
@@ -119,14 +124,17 @@ func packFile(src, dst string) error {
 // packTogether packs the recordings into a new container in the directory dst.
 // Then it deletes them, and older copies of them in dst. It returns the error of
 // each. A recording that cannot be read is left out.
-func packTogether(paths []string, dst string) map[string]error {
+func packTogether(paths []string, dst string, names *symbolize.Cache) map[string]error {
 	errs := make(map[string]error, len(paths))
 	if len(paths) == 0 {
 		return errs
 	}
 	slices.Sort(paths)
 	err := atomicfile.Write(containerName(dst), func(out io.Writer) error {
-		w := recording.NewContainerWriter(out)
+		w := recording.NewContainerWriter(out, names.Container())
+		if err := w.Learn(len(paths), func(i int) []byte { return readSample(paths[i]) }); err != nil {
+			return err
+		}
 		for _, path := range paths {
 			before := w.Len()
 			errs[path] = addFile(w, path)
@@ -171,6 +179,19 @@ func addFile(w *recording.ContainerWriter, path string) error {
 	return w.Add(filepath.Base(path), in, size)
 }
 
+// readSample reads a recording that is to be packed with others. It returns nil if it
+// cannot be read, or is long.
+func readSample(path string) []byte {
+	in, size, err := openSized(path)
+	if err != nil {
+		return nil
+	}
+	defer in.Close()
+	raw := make([]byte, min(size, recording.LongestSample+1))
+	n, _ := in.ReadAt(raw, 0)
+	return raw[:n]
+}
+
 // openSized opens a recording, but follows no link, and returns its size.
 func openSized(path string) (in *os.File, size int64, err error) {
 	if in, err = atomicfile.OpenNoFollow(path, atomicfile.AnySize); err != nil {
@@ -193,6 +214,7 @@ func openSized(path string) (in *os.File, size int64, err error) {
 func PackAll(dir string) {
 	entries, _ := os.ReadDir(dir) // if it cannot be read, there is nothing to pack
 	var single []string
+	names := symbolize.NewCache(nil)
 	var work errgroup.Group
 	work.SetLimit(runtime.GOMAXPROCS(0))
 	defer work.Wait()
@@ -203,12 +225,12 @@ func PackAll(dir string) {
 		case unfinishedContainer.MatchString(e.Name()):
 			removeOwn(path)
 		case strings.HasSuffix(e.Name(), recording.ContainerSuffix):
-			work.Go(func() error { return packContainer(path, nil) }) // on an error the container is still complete
+			work.Go(func() error { return packContainer(path, nil, names) }) // on an error the container is still complete
 		case strings.HasSuffix(e.Name(), rundir.RecordingSuffix) && CanPack(path) && len(recording.EventFiles(path)) == 0:
 			single = append(single, path)
 		}
 	}
-	packTogether(single, dir) // on an error the unpacked files are still complete
+	packTogether(single, dir, names) // on an error the unpacked files are still complete
 }
 
 // unfinishedContainer matches the name of a container that a process is making:
@@ -239,17 +261,14 @@ func CanPack(path string) bool {
 // it. Of a container of another node, all processes must have ended with a
 // complete recording. The events of traced processes must be in converted. It
 // returns nil if the container is packed, or cannot be packed yet.
-func packContainer(path string, converted map[string]bool) error {
-	info, err := os.Lstat(path)
-	if err != nil || !info.Mode().IsRegular() || atomicfile.OwnerOf(info) != os.Geteuid() {
-		return err
-	}
-	c, err := recording.OpenContainer(path)
-	if err != nil {
+func packContainer(path string, converted map[string]bool, names *symbolize.Cache) error {
+	c, err := openOwn(path)
+	if c == nil {
 		return err
 	}
 	if c.Packed() {
-		return c.Close()
+		c.Close()
+		return nameContainer(path, names)
 	}
 	host, boot := c.Node()
 	here, _ := os.Hostname()
@@ -264,7 +283,7 @@ func packContainer(path string, converted map[string]bool) error {
 	}
 	defer c.Close()
 	if sealed == local && ready(c, local) && (unconverted(c, converted) == 0 || packedElsewhere(c)) {
-		err = replaceContainer(c)
+		err = replaceContainer(c, names)
 	}
 	if sealed && rundir.Exists(path) {
 		return errors.Join(err, c.Seal(false))
@@ -273,17 +292,18 @@ func packContainer(path string, converted map[string]bool) error {
 }
 
 // PackConverted packs the recordings of traced processes, whose events were
-// converted.
-func PackConverted(d rundir.Dir, converted map[string]bool) {
+// converted. known has names of call sites.
+func PackConverted(d rundir.Dir, converted map[string]bool, known profile.Symbols) {
 	var single []string
+	names := symbolize.NewCache(known)
 	for name := range converted {
 		if path := filepath.Join(d.Recordings(), name); rundir.Exists(path) && len(recording.EventFiles(path)) == 0 {
 			single = append(single, path)
 		}
 	}
-	packTogether(single, d.Recordings()) // on an error the files are still complete
+	packTogether(single, d.Recordings(), names) // on an error the files are still complete
 	for _, container := range d.Containers() {
-		_ = packContainer(container, converted) // and the container
+		_ = packContainer(container, converted, names) // and the container
 	}
 }
 
@@ -309,17 +329,13 @@ func unconverted(c *recording.Container, converted map[string]bool) (n int) {
 
 // replaceContainer writes the recordings of a container into a packed one, and
 // deletes the container. A damaged one is left as it is.
-func replaceContainer(c *recording.Container) error {
+func replaceContainer(c *recording.Container, names *symbolize.Cache) error {
 	if err := c.Whole(); err != nil {
 		return err
 	}
 	if len(c.Names()) > 0 && !packedElsewhere(c) {
 		err := atomicfile.Write(containerName(filepath.Dir(c.Path())), func(out io.Writer) error {
-			w := recording.NewContainerWriter(out)
-			if err := c.CopyTo(w); err != nil {
-				return err
-			}
-			return w.Close()
+			return c.PackTo(out, names.Container())
 		})
 		if err != nil {
 			return err
@@ -334,6 +350,45 @@ func replaceContainer(c *recording.Container) error {
 		return nil // of another node, where a process has started since
 	}
 	return os.Remove(c.Path())
+}
+
+// openOwn opens a container of this user. It returns nil if it is none.
+func openOwn(path string) (*recording.Container, error) {
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() || atomicfile.OwnerOf(info) != os.Geteuid() {
+		return nil, err
+	}
+	return recording.OpenContainer(path)
+}
+
+// AddNames adds names of call sites to the packed containers of a run that have none, so
+// that they outlive the program. known has names that were found before.
+func AddNames(d rundir.Dir, known profile.Symbols) {
+	names := symbolize.NewCache(known)
+	for _, path := range d.Containers() {
+		_ = nameContainer(path, names) // a container without names is complete
+	}
+}
+
+// nameContainer writes a packed container again, with the names of its call sites, unless it
+// has names. A damaged one is left as it is.
+func nameContainer(path string, names *symbolize.Cache) error {
+	c, err := openOwn(path)
+	if c == nil {
+		return err
+	}
+	defer c.Close()
+	if !c.Packed() || len(c.Symbols()) > 0 || c.Whole() != nil {
+		return nil
+	}
+	found := names.Container()
+	var files atomicfile.Set
+	defer files.Discard()
+	err = files.Write(path, func(out io.Writer) error { return c.PackTo(out, found) })
+	if err != nil || len(found.Names()) == 0 {
+		return err
+	}
+	return files.Commit()
 }
 
 // packedElsewhere reports whether an earlier call wrote the packed container,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/symbolize"
 )
 
 // OrphanWait is the longest time that Collect waits for processes that a
@@ -79,9 +80,10 @@ func CopySpool(s *rundir.Spool, dst string) (left []string, err error) {
 		return []string{s.Dir}, fmt.Errorf("collect recordings: %w", err)
 	}
 	var copied []fetched
+	known := symbolize.NewCache(nil)
 	for _, name := range names {
 		path := filepath.Join(s.Dir, name)
-		copied = append(copied, fetched{path, true, bring(path, dst)})
+		copied = append(copied, fetched{path, true, bring(path, dst, known)})
 	}
 	return leftIn(s, copied)
 }

@@ -43,7 +43,7 @@ func writeTraces(d rundir.Dir, run *source.Run, estimate ClockEstimator, scratch
 		}
 	}
 	if scratch == nil {
-		collect.PackConverted(d, run.Traced.Converted)
+		collect.PackConverted(d, run.Traced.Converted, run.Symbols)
 		run.Traced.LeaveRest(traced)
 	}
 	return nil

@@ -69,10 +69,11 @@ func Merge(d rundir.Dir, run *source.Run, formats []RankFormat, info *rundir.Inf
 	return errors.Join(err, mergeTables(d, run, info))
 }
 
-// writeEvents writes the traces, and run.json.
+// writeEvents writes the traces, the names of call sites that containers lack, and run.json.
 func writeEvents(d rundir.Dir, run *source.Run, jobs []rundir.JobInfo, info *rundir.Info, estimate ClockEstimator) error {
 	info.Jobs, info.WrongMPI = jobs, d.WrongMPI()
 	err := writeTraces(d, run, estimate, nil)
+	collect.AddNames(d, run.Symbols)
 	info.UnfinishedTraces = run.Traced.Left
 	if run.Traced.Processes > 0 {
 		info.TracedEvents = countTraced(d)

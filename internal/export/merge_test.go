@@ -85,7 +85,7 @@ func writeContainers(t *testing.T, d rundir.Dir, j *synth.Job, perNode, missing 
 	t.Helper()
 	for first := 0; first < j.Ranks; first += perNode {
 		var file bytes.Buffer
-		w := recording.NewContainerWriter(&file)
+		w := recording.NewContainerWriter(&file, nil)
 		for r := first; r < min(first+perNode, j.Ranks); r++ {
 			raw, err := recordingtest.Append(nil, j.Profile(r))
 			if err == nil && r != missing {

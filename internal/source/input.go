@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -249,7 +250,23 @@ func Describe(d rundir.Dir, r *Run) {
 	}
 }
 
-// Known returns the names of call sites in the merged file, if there is one.
+// Known returns the names of call sites in the containers and, if one has none, those in the
+// merged file.
 func Known(d rundir.Dir) profile.Symbols {
-	return formats.Names(d.Profile())
+	known, all := profile.Symbols{}, true
+	for _, path := range d.Containers() {
+		_ = recording.WithContainer(path, func(c *recording.Container) error { // damage is reported where recordings are read
+			all = all && len(c.Symbols()) > 0
+			maps.Copy(known, c.Symbols())
+			return nil
+		})
+	}
+	if len(known) == 0 || !all {
+		for place, name := range formats.Names(d.Profile()) {
+			if _, named := known[place]; !named {
+				known[place] = name
+			}
+		}
+	}
+	return known
 }

@@ -41,10 +41,12 @@ func (s *Sites) Add(p *profile.Profile, began int64) {
 	}
 	for _, a := range p.Addresses() {
 		place := p.Place(a)
-		if _, known := s.places[place]; known || place.Path == "" {
+		if place.Path == "" {
 			continue
 		}
-		s.places[place] = time.Unix(0, began)
+		if _, known := s.places[place]; !known {
+			s.places[place] = time.Unix(0, began)
+		}
 		if name, ok := p.Symbols[place]; ok {
 			s.names[place] = name
 		}

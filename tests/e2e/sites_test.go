@@ -194,10 +194,20 @@ func TestCallSites(t *testing.T) {
 		m.build(t, m.cc, source, program, "-O2", "-I"+filepath.Join(root, "tests", "programs"))
 		j := m.run(t, siteRanks, program)
 		checkSites(t, "sites50.c", s.lines, plans, siteFunction, callSites(t, j.dir))
-		// Names must be available after the program and the recordings are
-		// gone.
+		// Names must be available after the program is gone: from the recordings
+		// alone, and when these are gone too.
 		if err := os.Remove(program); err != nil {
 			t.Fatal(err)
+		}
+		for _, merged := range []string{"profile.arrow", "ranks.arrow", "comms.arrow", "merged.json"} {
+			if err := os.Remove(filepath.Join(j.dir, merged)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		exported := filepath.Join(t.TempDir(), "x.csv")
+		succeed(t, nil, mpitrace, "export", j.dir, "--format", "csv", "-o", exported)
+		if rows, err := os.ReadFile(exported); err != nil || !strings.Contains(string(rows), siteFunction(0)+" sites50.c:"+strconv.Itoa(s.lines[0])) {
+			t.Errorf("export has no %s sites50.c:%d (%v)", siteFunction(0), s.lines[0], err)
 		}
 		checkSites(t, "sites50.c", s.lines, plans, siteFunction, callSites(t, j.dir))
 		if err := os.RemoveAll(filepath.Join(j.dir, "recordings")); err != nil {

@@ -16,20 +16,28 @@ import (
 // container. change may change a profile; nil is no change.
 func Write(path string, j *synth.Job, first, end int, change func(*profile.Profile)) error {
 	return atomicfile.Write(path, func(w io.Writer) error {
-		out := recording.NewContainerWriter(w)
+		out := recording.NewContainerWriter(w, nil)
 		var raw []byte
-		for rank := first; rank < end; rank++ {
-			p := j.Profile(rank)
+		record := func(i int) (name string, err error) {
+			p := j.Profile(first + i)
 			if change != nil {
 				change(p)
 			}
-			var err error
-			if raw, err = recordingtest.Append(raw[:0], p); err != nil {
-				return err
+			raw, err = recordingtest.Append(raw[:0], p)
+			return fmt.Sprintf("%s-%d-%d.rec", p.Host, p.Pid, p.Start), err
+		}
+		err := out.Learn(end-first, func(i int) []byte {
+			record(i) // an error comes again below
+			return raw
+		})
+		for i := 0; i < end-first && err == nil; i++ {
+			var name string
+			if name, err = record(i); err == nil {
+				err = out.AddBytes(name, raw)
 			}
-			if err := out.AddBytes(fmt.Sprintf("%s-%d-%d.rec", p.Host, p.Pid, p.Start), raw); err != nil {
-				return err
-			}
+		}
+		if err != nil {
+			return err
 		}
 		return out.Close()
 	})

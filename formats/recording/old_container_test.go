@@ -1,0 +1,70 @@
+package recording
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Containers and packed recordings of the first format are read. testdata/first-format.node
+// and .rec were written by commit 4685524, of small(0) to small(3).
+func TestFirstFormat(t *testing.T) {
+	path := filepath.Join("testdata", "first-format.node")
+	c := opening(t, path)
+	if len(c.Heads()) != 4 || len(c.Problems()) > 0 {
+		t.Fatalf("%d recordings, %q", len(c.Heads()), c.Problems())
+	}
+	for rank := range 4 {
+		want := asRead(t, small(rank), filepath.Join(path, named(small(rank))))
+		got, err := c.Read(rank)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+	single := filepath.Join("testdata", "first-format.rec")
+	got, err := ReadFile(single)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(asRead(t, small(0), single), got); diff != "" {
+		t.Error(diff)
+	}
+	again := packAgain(t, c, nil)
+	for rank := range 4 {
+		if diff := cmp.Diff(asRead(t, small(rank), filepath.Join(again.Path(), named(small(rank)))), readOf(t, again, rank)); diff != "" {
+			t.Errorf("packed again: %s", diff)
+		}
+	}
+}
+
+// Damage of a container of the first format is reported, and affects one process at most.
+func TestFirstFormatDamage(t *testing.T) {
+	raw, err := os.ReadFile(filepath.Join("testdata", "first-format.node"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := writeContainer(t, raw)
+	want := outcomeOf(t, path)
+	for at := len(containerMagic); at < len(raw); at += 3 {
+		flipped := bytes.Clone(raw)
+		flipped[at] ^= 1 << (at % 8)
+		want.check(t, path, fmt.Sprintf("bit %d of byte %d flipped", at%8, at), flipped, 3)
+	}
+}
+
+// packAgain packs the recordings of a container into a new one.
+func packAgain(t testing.TB, c *Container, names Namer) *Container {
+	t.Helper()
+	var out bytes.Buffer
+	if err := c.PackTo(&out, names); err != nil {
+		t.Fatal(err)
+	}
+	return opening(t, writeContainer(t, out.Bytes()))
+}

@@ -1,0 +1,105 @@
+package collect
+
+import (
+	"bytes"
+	"debug/elf"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
+	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
+)
+
+// program compiles a program with a function on line 2, and returns its path and the
+// function's address.
+func program(t *testing.T) (path string, address uint64) {
+	t.Helper()
+	testenv.Need(t, "gcc")
+	dir := t.TempDir()
+	source := filepath.Join(dir, "app.c")
+	if err := os.WriteFile(source, []byte("#include <stdlib.h>\nint solve(int n) { return abs(n); }\nint main(void) { return solve(0); }\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	path = filepath.Join(dir, "app")
+	if out, err := exec.Command("gcc", "-g", "-Wl,--build-id=0x1234", "-o", path, source).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	f, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	symbols, err := f.Symbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range symbols {
+		if s.Name == "solve" {
+			return path, s.Value
+		}
+	}
+	t.Fatal("no function solve")
+	return "", 0
+}
+
+// calling returns a process that called from an address of a program.
+func calling(r int, path string, address uint64) *profile.Profile {
+	p := rank("a", r, 2)
+	p.State, p.Threads = profile.Finalized, 1
+	p.Modules = []profile.Module{{Path: path, BuildID: "1234", Start: 0, End: 1 << 30}}
+	p.Rows = []profile.Row{{Call: "Init", Class: profile.Other, Comm: -1, Peer: -1, Callsite: address + 4, Calls: 1}}
+	return p
+}
+
+// Names of call sites are added to a container that was packed without, and stay when the
+// program is gone. A container of whose program nothing is known is not written again.
+func TestNamesAreAdded(t *testing.T) {
+	path, address := program(t)
+	dir := t.TempDir()
+	for name, in := range map[string]string{"known.node": path, "unknown.node": filepath.Join(dir, "no program")} {
+		err := atomicfile.Write(filepath.Join(dir, name), func(out io.Writer) error {
+			w := recording.NewContainerWriter(out, nil)
+			for r := range 2 {
+				raw, err := recordingtest.Append(nil, calling(r, in, address))
+				if err != nil {
+					return err
+				}
+				if err := w.AddBytes(fmt.Sprintf("n-%d-1.rec", r+1), raw); err != nil {
+					return err
+				}
+			}
+			return w.Close()
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	before, err := os.ReadFile(filepath.Join(dir, "unknown.node"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	PackAll(dir)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	PackAll(dir)
+	for r := range 2 {
+		p, err := recording.ReadFile(filepath.Join(dir, "known.node", fmt.Sprintf("n-%d-1.rec", r+1)))
+		if err != nil || len(p.Problems) > 0 {
+			t.Fatalf("%+v, %v", p, err)
+		}
+		if f := p.Frames(p.Rows[0].Callsite)[0]; f.Function != "solve" || f.Line != 2 || filepath.Base(f.Source) != "app.c" {
+			t.Errorf("rank %d: %+v", r, f)
+		}
+	}
+	if after, err := os.ReadFile(filepath.Join(dir, "unknown.node")); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("a container without names was written again (%v)", err)
+	}
+}
