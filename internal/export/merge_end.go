@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -54,7 +53,7 @@ func (m *merger) end(tasks []string) error {
 	name := m.name(table.CommsFile, 0)
 	tables[top(name)] = []partFile{{Name: name}}
 	if m.before != nil {
-		m.failed = m.before(slices.Sorted(maps.Keys(tables)), notes)
+		m.failed = m.before(inOrder(tables), notes)
 	}
 	if err := atomicfile.Write(m.written(name), comms.Write); err != nil {
 		return err
@@ -63,6 +62,19 @@ func (m *merger) end(tasks []string) error {
 		return err
 	}
 	return m.dir.WriteMerged(rundir.MergedState{Recordings: m.run.State, Damaged: damaged}) // last: if this is interrupted, the run is still stale
+}
+
+// inOrder returns the names of the tables in the run directory, in the order of
+// table.MergedFiles.
+func inOrder(tables map[string][]partFile) (names []string) {
+	for _, file := range table.MergedFiles {
+		for _, name := range []string{file + ".arrow", file} {
+			if tables[name] != nil {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }
 
 // places returns where a file may be: where it was written, in a directory that is to be
