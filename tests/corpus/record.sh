@@ -46,7 +46,9 @@ program() {
     local mpi=$1 name=$2 out source compiler=mpicc
     shift 2
     out=$corpus/programs/$mpi$(printf '%s' "$@" | tr -d ' =,')/$name
-    source=$(ls tests/programs/"$name".{c,F90,cc} "examples/$name/$name".{c,f90} 2>/dev/null | grep -v "halo.F90" | head -1)
+    for source in "examples/$name"/halo.* tests/programs/"$name".{c,F90,cc}; do
+        [ ! -e "$source" ] || break
+    done
     case $source in *.F90 | *.f90) compiler=mpif90 ;; *.cc) compiler=mpicxx ;; esac
     compiler=$(prefix "$mpi")$compiler$(suffix "$mpi")
     if [ ! -x "$out" ]; then
@@ -70,12 +72,13 @@ launch() {
 
 # record NAME "FLAGS" COMMAND... records a command as the run NAME.
 record() {
-    local name=$1 flags=$2
+    local name=$1 flags
+    read -ra flags <<<"$2"
     shift 2
     [ ! -e "$runs/$name" ] || return 0
     # Ends that are not 0 are wanted: killed ranks, programs that a signal ends.
     (cd "$corpus/work" && timeout -k 5 "${LIMIT:-60}" \
-        "$mpitrace" run --no-report -o "$runs/$name" $flags -- "$@" >"$corpus/log/$name" 2>&1 </dev/null) || true
+        "$mpitrace" run --no-report -o "$runs/$name" "${flags[@]}" -- "$@" >"$corpus/log/$name" 2>&1 </dev/null) || true
     [ -e "$runs/$name" ] || missing+=("$name")
 }
 
