@@ -192,8 +192,13 @@ def selection_of(run):
 # Readers. Each returns the values of an output as a dictionary of keys and values, in
 # which rows of tables are keys, and the number of equal rows is their value.
 
+def same_names(text):
+    """Replaces what depends on when a command ran: the name of a container that it packed."""
+    return re.sub(r"-20\d{6}-\d{6}-[0-9a-f]{8}\.node", "-WHEN.node", text)
+
+
 def read_text(data):
-    return data.decode(errors="replace").splitlines()
+    return same_names(data.decode(errors="replace")).splitlines()
 
 
 def flatten(value, key=""):
@@ -208,7 +213,7 @@ def flatten(value, key=""):
 
 
 def read_json(data):
-    return dict(flatten(json.loads(data)))
+    return dict(flatten(json.loads(same_names(data.decode()))))
 
 
 def read_table(data):
@@ -218,19 +223,21 @@ def read_table(data):
         table = pyarrow.parquet.read_table(buffer)
     else:
         table = pyarrow.ipc.open_file(buffer).read_all()
-    columns = [[str(v) for v in c.to_pylist()] for c in table.columns]
+    columns = [[same_names(str(v)) for v in c.to_pylist()] for c in table.columns]
     return table.column_names, list(zip(*columns)) if columns else []
 
 
 def read_csv(data):
-    rows = list(csv.reader(io.StringIO(data.decode(errors="replace"))))
+    rows = list(csv.reader(io.StringIO(same_names(data.decode(errors="replace")))))
     return (rows[0], rows[1:]) if rows else ([], [])
 
 
 def read_page(data):
     """Reads the data of a page. The rest of it is the application."""
     text = re.search(rb'id="data">([^<]*)<', data)
-    return read_json(gzip.decompress(base64.b64decode(text[1]))) if text else {"": "no data"}
+    values = read_json(gzip.decompress(base64.b64decode(text[1]))) if text else {}
+    values.pop(".made.at", None)  # the time of now
+    return values
 
 
 def kind_of(path, data):
@@ -306,7 +313,8 @@ def compare_files(path, a, b):
                 return list(compare_values(read_page(a), read_page(b)))
             case "png" | "npy":
                 return [("bytes", len(a), len(b))]
-        return list(compare_lines(read_text(a), read_text(b)))
+        order = sorted if path.name == "stderr" else list  # several files are read at once
+        return list(compare_lines(order(read_text(a)), order(read_text(b))))
     except Exception as e:  # one of the two cannot be read: that is a difference
         return [("unreadable", type(e).__name__, str(e)[:200])]
 

@@ -224,7 +224,7 @@ application() {
 cat >"$corpus/work/snap.in" <<'END'
 &invar
   npey=2 npez=2 ndimen=3 nx=4 lx=0.4 ny=4 ly=0.4 nz=4 lz=0.4
-  nmom=2 nang=4 ng=2 epsi=1.0E-2 iitm=3 oitm=3 timedep=0
+  nmom=2 nang=4 ng=2 epsi=1.0E-4 iitm=3 oitm=3 timedep=0
 /
 END
 for mpi in openmpi mpich; do
