@@ -62,7 +62,8 @@ GROUPS = {
     ]),
     "matrix": ("", [
         "profile2mat --format csv -o {out}/all {run}",
-        "profile2mat --format csv --class p2p,O2A,A2O,A2A,one-sided,coll,all,physical -o {out}/classes {run}",
+        "profile2mat --format csv --class O2A,A2O,one-sided -o {out}/classes {run}",
+        "profile2mat --format csv --class physical -o {out}/physical {run}",
         "profile2mat --format json --direction recv -o {out}/received {run}",
         "profile2mat --format mat,mtx --symmetric --skip-damaged -o {out}/symmetric {run}",
         "profile2mat --format csv --by host --no-self -o {out}/hosts {run}",
@@ -83,15 +84,16 @@ GROUPS = {
         "mpitrace export --format csv -o {out}/profile.csv {run}/profile.arrow",
         "profile2mat --format csv -o {out}/arrow {run}/profile.arrow",
         "mpitrace diff --json {run}/profile.arrow {run}",
-        "profile2mat --format csv -o {out}/recordings {run}/recordings",
-        "mpitrace export --format csv -o {out}/recordings.csv {run}/recordings",
+        "profile2mat --format csv -o {out}/recordings {recordings}",
+        "mpitrace export --format csv --skip-damaged -o {out}/recordings.csv {recordings}",
         "mpitrace dump {recordings}",
     ]),
-    # Each of EXTRAS that the run has.
+    # The files of each of EXTRAS that the run has, and their directory.
     "extra": ("", [
-        "mpitrace export --format csv -o {out}/profile.csv {run}/{extra}",
-        "profile2mat --format csv -o {out}/matrix {run}/{extra}",
-        "mpitrace diff --json {run}/{extra} {other}",
+        "mpitrace export --format csv -o {out}/profile.csv {extra}",
+        "profile2mat --format csv -o {out}/matrix {extra}",
+        "profile2mat --format csv -o {out}/matrix {directory}",
+        "mpitrace diff --json {extra} {other}",
     ]),
     # All runs together.
     "history": ("", [
@@ -101,7 +103,7 @@ GROUPS = {
     ]),
 }
 ALL = "all runs"
-EXTRAS = ["arrow", "prof", "all.arrow", "data/profile"]
+EXTRAS = ["arrow/*.arrow", "prof/*.prof", "*.prof", "all.arrow", "data/profile"]
 
 
 class Version:
@@ -137,12 +139,14 @@ class Version:
             shutil.copytree(corpus / "runs" / name, copies / name, symlinks=True)
         out.mkdir(parents=True)
         keep, commands = GROUPS[group]
-        recordings = " ".join(str(p.relative_to(copies)) for p in sorted((copies / run).glob("recordings/*")))
-        words = {"run": run, "other": other, "out": "out", "recordings": recordings, **selection}
-        extras = [e for e in EXTRAS if (copies / run / e).exists()]
+        def files(pattern):
+            return [str(p.relative_to(copies)) for p in sorted((copies / run).glob(pattern))]
+        words = {"run": run, "other": other, "out": "out", "recordings": files("recordings/*"), **selection}
+        extras = [files(e) for e in EXTRAS if files(e)]
         for i, command in enumerate(commands):
-            for extra in extras if "{extra}" in command else [""]:
-                self.execute(copies, command, {**words, "extra": extra}, out / f"{i}{extra.replace('/', '-')}")
+            for n, extra in enumerate(extras if group == "extra" else [[]]):
+                directory = [str(pathlib.Path(f).parent) for f in extra[:1]]
+                self.execute(copies, command, {**words, "extra": extra, "directory": directory}, out / f"{i}{'abcde'[n]}")
         for path in (copies / run).glob(keep) if keep else ():
             (out / "files").mkdir(exist_ok=True)
             shutil.copy(path, out / "files")
@@ -151,8 +155,7 @@ class Version:
         """Runs a command, and keeps what it printed and wrote."""
         (copies / "out").mkdir(exist_ok=True)
         try:
-            # Each word is formatted by itself: names of communicators have spaces.
-            argv = [a for w in command.split() for a in (words["recordings"].split() if w == "{recordings}" else [w.format(**words)])]
+            argv = [a for word in command.split() for a in expand(word, words)]
         except KeyError:
             return  # the run has nothing to select
         environment = {**os.environ, "XDG_CACHE_HOME": str(copies / "cache"), "XDG_CONFIG_HOME": str(copies / "config"), "MPITRACE_SITE_CONFIG": ""}
@@ -162,6 +165,12 @@ class Version:
         (out / "stderr").write_bytes(done.stderr)
         (out / "status").write_text(str(done.returncode))
         shutil.move(copies / "out", out / "written")
+
+
+def expand(word, words):
+    """Returns the arguments for a word of a command: names may contain spaces, and there may be several files."""
+    value = words.get(word.strip("{}"))
+    return value if isinstance(value, list) else [word.format(**words)]
 
 
 def partner(runs, run):

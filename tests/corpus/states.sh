@@ -29,7 +29,7 @@ for of in halo-openmpi neighbors-mpich jobs-openmpi; do
     (state "parquet-$of" $of && "$mpitrace" export . --format parquet --partition 2 --tables all -o data >/dev/null) || true
     (state "feather-$of" $of && "$mpitrace" export . --format arrow -o all.arrow >/dev/null && rm -rf recordings) || true
 done
-(state arrows-halo-openmpi halo-formats-openmpi && rm -rf recordings -- *.arrow run.json) || true
+(state arrows-halo-openmpi halo-formats-openmpi && rm -rf recordings run.json -- *.arrow) || true
 # A recording that is damaged in its middle.
 for of in halo-openmpi collectives-mpich ranks-halo-mpich; do
     (state "damaged-$of" $of && rm -f -- *.arrow merged.json && for f in recordings/*; do
