@@ -214,7 +214,8 @@ def flatten(value, key=""):
     if isinstance(value, dict) and value:
         for name, v in value.items():
             yield from flatten(v, f"{key}.{name}")
-    elif isinstance(value, list) and value:
+    elif isinstance(value, list):
+        yield f"{key}[]", f"{len(value)} elements"
         for i, v in enumerate(value):
             yield from flatten(v, f"{key}[{i}]")
     else:
@@ -407,6 +408,7 @@ def main():
     parser.add_argument("after")
     parser.add_argument("--only", default="*", help="pattern of the runs to compare")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="compare every N-th run only")
+    parser.add_argument("--start", type=int, default=0, metavar="K", help="with --every: start with the K-th")
     parser.add_argument("--again", action="store_true", help="make the outputs of AFTER again, even if they are there")
     parser.add_argument("--limit", type=int, default=3, help="differences to print of each output")
     parser.add_argument("--accepted", type=pathlib.Path, default=HERE / "accepted.txt")
@@ -417,7 +419,7 @@ def main():
         after.outputs = after.outputs.with_name(after.outputs.name + "-again")
         shutil.rmtree(after.outputs, ignore_errors=True)
     summary = Summary(read_accepted(options.accepted), options.limit)
-    runs = sorted(p.name for p in (corpus / "runs").iterdir() if fnmatch.fnmatch(p.name, options.only))[::options.every]
+    runs = sorted(p.name for p in (corpus / "runs").iterdir() if fnmatch.fnmatch(p.name, options.only))[options.start::options.every]
     for run in [*runs, ALL]:
         select = selection_of(run)
         first = before.make(corpus, run, select)
