@@ -398,7 +398,7 @@ def read_accepted(path):
     """Lines: RUN | OUTPUT AND COMMAND | KEY | BEFORE -> AFTER | reason; the first two are
     patterns as of the shell, the others regular expressions."""
     lines = [line.strip() for line in path.read_text().splitlines()] if path.exists() else []
-    return [[f.strip() for f in line.split("|")] for line in lines if line and not line.startswith("#")]
+    return [line.split(" | ") for line in lines if line and not line.startswith("#")]
 
 
 def main():
