@@ -26,6 +26,8 @@ import re
 import shutil
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 
 import pyarrow
 import pyarrow.feather
@@ -95,6 +97,16 @@ GROUPS = {
         "profile2mat --format csv -o {out}/matrix {directory}",
         "mpitrace diff --json {extra} {other}",
     ]),
+    # What is packed here is read again.
+    "collect": ("", [
+        "mpitrace collect {run}",
+        "mpitrace report --json --top all {run}",
+        "profile2mat --format csv -o {out}/packed {run}",
+        "mpitrace export --format csv --skip-damaged -o {out}/packed.csv {run}",
+    ]),
+    "view": ("", [
+        "mpitrace view {run}",
+    ]),
     # All runs together.
     "history": ("", [
         "mpitrace list --json .",
@@ -111,19 +123,21 @@ class Version:
 
     def __init__(self, corpus, directory):
         self.directory = pathlib.Path(directory).resolve()
-        digest = hashlib.sha256(json.dumps(GROUPS).encode())
+        digest = hashlib.sha256()
         for name in ("mpitrace", "profile2mat"):
             digest.update((self.directory / name).read_bytes())
         self.outputs = corpus / "outputs" / digest.hexdigest()[:12]
 
     def make(self, corpus, run, selection):
-        """Makes the outputs of a run, unless they are there, and returns their directory."""
+        """Makes the outputs of a run that are not there, and returns their directory."""
         out = self.outputs / run
-        if not (out / "done").exists():
-            shutil.rmtree(out, ignore_errors=True)
-            for group in ["history"] if run == ALL else [g for g in GROUPS if g != "history"]:
+        for group in ["history"] if run == ALL else [g for g in GROUPS if g != "history"]:
+            commands = json.dumps(GROUPS[group])
+            done = out / group / "done"
+            if not done.exists() or done.read_text() != commands:
+                shutil.rmtree(out / group, ignore_errors=True)
                 self.make_group(corpus, run, group, out / group, selection(self.outputs))
-            (out / "done").touch()
+                done.write_text(commands)
         return out
 
     def make_group(self, corpus, run, group, out, selection):
@@ -139,6 +153,7 @@ class Version:
             shutil.copytree(corpus / "runs" / name, copies / name, symlinks=True)
         out.mkdir(parents=True)
         keep, commands = GROUPS[group]
+
         def files(pattern):
             return [str(p.relative_to(copies)) for p in sorted((copies / run).glob(pattern))]
         words = {"run": run, "other": other, "out": "out", "recordings": files("recordings/*"), **selection}
@@ -159,12 +174,29 @@ class Version:
         except KeyError:
             return  # the run has nothing to select
         environment = {**os.environ, "XDG_CACHE_HOME": str(copies / "cache"), "XDG_CONFIG_HOME": str(copies / "config"), "MPITRACE_SITE_CONFIG": ""}
-        done = subprocess.run([self.directory / argv[0], *argv[1:]], cwd=copies, env=environment, capture_output=True, timeout=300)
+        run = serve if argv[1] == "view" else subprocess.run
+        done = run([self.directory / argv[0], *argv[1:]], cwd=copies, env=environment, capture_output=True, timeout=300)
         out.mkdir()
         (out / "stdout").write_bytes(done.stdout)
         (out / "stderr").write_bytes(done.stderr)
         (out / "status").write_text(str(done.returncode))
         shutil.move(copies / "out", out / "written")
+
+
+def serve(argv, cwd, env, **_):
+    """Runs `mpitrace view` until it has answered what a page asks for, as one JSON object."""
+    answers = {}
+    with subprocess.Popen(argv, cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as view:
+        address = re.match(r"(http://\S+/)\?(token=\w+)", view.stdout.readline())
+        for path in ("data", "report", "pair?from=0-1&to=0-3", "events?from=0&to=1000000000") if address else ():
+            url = f"{address[1]}{path}{'&' if '?' in path else '?'}{address[2]}"
+            try:
+                with urllib.request.urlopen(url, timeout=60) as response:
+                    answers[path] = json.load(response)
+            except urllib.error.HTTPError as e:
+                answers[path] = f"{e.code} {e.read().decode()}"
+        view.terminate()
+    return subprocess.CompletedProcess(argv, 0 if address else view.returncode, json.dumps(answers).encode(), b"")
 
 
 def expand(word, words):
@@ -222,8 +254,12 @@ def flatten(value, key=""):
         yield key, value
 
 
+NOW = r"(\.report)?\.made\.at|\.data\.(at|reading_took_s)"  # keys with the time of now
+
+
 def read_json(data):
-    return dict(flatten(json.loads(same_names(data.decode()))))
+    values = dict(flatten(json.loads(same_names(data.decode()))))
+    return {k: v for k, v in values.items() if not re.fullmatch(NOW, k)}
 
 
 def read_table(data):
@@ -246,7 +282,6 @@ def read_page(data):
     """Reads the data of a page. The rest of it is the application."""
     text = re.search(rb'id="data">([^<]*)<', data)
     values = read_json(gzip.decompress(base64.b64decode(text[1]))) if text else {}
-    values.pop(".made.at", None)  # the time of now
     return values
 
 
