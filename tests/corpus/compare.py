@@ -132,12 +132,13 @@ class Version:
         """Makes the outputs of a run that are not there, and returns their directory."""
         out = self.outputs / run
         for group in ["history"] if run == ALL else [g for g in GROUPS if g != "history"]:
-            commands = json.dumps(GROUPS[group])
+            chosen = selection(self.outputs) if group == "matrix" else {}
+            made = json.dumps([GROUPS[group], chosen])
             done = out / group / "done"
-            if not done.exists() or done.read_text() != commands:
+            if not done.exists() or done.read_text() != made:
                 shutil.rmtree(out / group, ignore_errors=True)
-                self.make_group(corpus, run, group, out / group, selection(self.outputs))
-                done.write_text(commands)
+                self.make_group(corpus, run, group, out / group, chosen)
+                done.write_text(made)
         return out
 
     def make_group(self, corpus, run, group, out, selection):
@@ -219,7 +220,7 @@ def selection_of(run):
     its table has, the same for all versions."""
     def select(outputs):
         chosen = {}
-        path = outputs / run / "export" / "0" / "written" / "profile.csv"
+        path = outputs / run / "export" / "0a" / "written" / "profile.csv"
         rows = list(csv.DictReader(path.open(newline=""))) if path.exists() else []
         sent = [r for r in rows if r.get("direction") == "send" and int(r.get("messages") or 0)] or rows
         for key in ("call", "comm", "slice", "callsite"):
