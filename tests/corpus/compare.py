@@ -243,6 +243,11 @@ def read_text(data):
     return same_names(data.decode(errors="replace")).splitlines()
 
 
+def read_messages(data):
+    """Reads messages in any order, because several files are read at once. Only the first has the command's name."""
+    return sorted(re.sub("^(mpitrace|profile2mat): ", "", line) for line in read_text(data))
+
+
 def flatten(value, key=""):
     if isinstance(value, dict) and value:
         for name, v in value.items():
@@ -359,8 +364,8 @@ def compare_files(path, a, b):
                 return list(compare_values(read_page(a), read_page(b)))
             case "png" | "npy":
                 return [("bytes", len(a), len(b))]
-        order = sorted if path.name == "stderr" else list  # several files are read at once
-        return list(compare_lines(order(read_text(a)), order(read_text(b))))
+        lines = read_messages if path.name == "stderr" else read_text
+        return list(compare_lines(lines(a), lines(b)))
     except Exception as e:  # one of the two cannot be read: that is a difference
         return [("unreadable", type(e).__name__, str(e)[:200])]
 
