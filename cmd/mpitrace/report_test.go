@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/internal/export"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/readback"
 )
 
 // merged makes a run directory of one rank, merged and without recordings.
@@ -24,19 +24,14 @@ func merged(t *testing.T) rundir.Dir {
 	return dir
 }
 
-// writeMerged writes profile.arrow and run.json, as a merge writes them.
+// writeMerged writes the tables of a run and run.json, as a merge writes them.
 func writeMerged(t *testing.T, dir rundir.Dir, ps profile.List) {
 	t.Helper()
 	opened, err := source.Split(ps, source.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := os.Create(dir.Profile())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	err = errors.Join(table.WriteProfile(f, opened), export.Merge(dir, opened, nil, new(rundir.Info), trace.EstimateClocks))
+	err = errors.Join(readback.WriteTables(string(dir), opened), export.Merge(dir, opened, nil, new(rundir.Info), trace.EstimateClocks))
 	if err != nil {
 		t.Fatal(err)
 	}
