@@ -13,9 +13,9 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
-	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/internal/history"
 	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/tests/readback"
 	"github.com/mpitrace/mpitrace/tests/synth"
 )
 
@@ -26,8 +26,8 @@ func versionOf(id string, start time.Duration, share float64) synth.Scaling {
 		{Call: "Allreduce", Line: 10, Ns: 8e9 * share, Exponent: 0.5}, {Call: "Barrier", Line: 20, Ns: 1e9, Exponent: -1}}}
 }
 
-// writeRun writes a run directory: recordings, or the merged file of more than two
-// ranks, which keeps the names of call sites.
+// writeRun writes a run directory: recordings, or the merged tables of more than two
+// ranks, which keep the names of call sites.
 func writeRun(t *testing.T, dir string, s synth.Scaling, ranks int) string {
 	t.Helper()
 	d := rundir.Dir(dir)
@@ -39,12 +39,7 @@ func writeRun(t *testing.T, dir string, s synth.Scaling, ranks int) string {
 		if err := d.WriteInfo(&rundir.Info{Jobs: []rundir.JobInfo{}}); err != nil {
 			t.Fatal(err)
 		}
-		f, err := os.Create(d.Profile())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		if err := table.WriteProfile(f, job); err != nil {
+		if err := readback.WriteTables(dir, job); err != nil {
 			t.Fatal(err)
 		}
 		return dir
