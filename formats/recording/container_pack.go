@@ -13,6 +13,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/interpose/layout"
+	"github.com/mpitrace/mpitrace/profile"
 )
 
 // Node returns the host name and the boot id of the node whose processes map the
@@ -170,6 +171,29 @@ func (c *Container) PackTo(out io.Writer, names Namer) error {
 	}
 	return w.Close()
 }
+
+// NameTo writes the packed container again, with these names of call sites instead of its own.
+// It copies the recordings as they are packed.
+func (c *Container) NameTo(out io.Writer, names profile.Symbols) error {
+	if c.old {
+		return c.PackTo(out, knownNames{names})
+	}
+	w := NewContainerWriter(out, knownNames{names})
+	w.at, w.dictionary, w.members = int64(len(containerMagic)), c.dictionary, slices.Clone(c.members)
+	for _, m := range c.members {
+		w.at = max(w.at, m.frame.at+m.frame.packed)
+	}
+	if _, err := io.CopyN(out, io.NewSectionReader(c.in, 0, w.at), w.at); err != nil {
+		return err
+	}
+	return w.Close()
+}
+
+// knownNames are names that were found before.
+type knownNames struct{ names profile.Symbols }
+
+func (knownNames) Add(*profile.Profile)     {}
+func (k knownNames) Names() profile.Symbols { return k.names }
 
 // raw returns a recording if it is not long.
 func (c *Container) raw(i int) (raw []byte) {

@@ -13,6 +13,7 @@ import (
 	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
@@ -58,28 +59,85 @@ func calling(r int, path string, address uint64) *profile.Profile {
 	return p
 }
 
+// unnamed writes a packed container of processes that called from an address of a program,
+// without names of call sites.
+func unnamed(t *testing.T, path, program string, address uint64, ranks int) {
+	t.Helper()
+	var raws [][]byte
+	for r := range ranks {
+		raw, err := recordingtest.Append(nil, calling(r, program, address))
+		if err != nil {
+			t.Fatal(err)
+		}
+		raws = append(raws, raw)
+	}
+	err := atomicfile.Write(path, func(out io.Writer) error {
+		w := recording.NewContainerWriter(out, nil)
+		if err := w.Learn(ranks, func(i int) []byte { return raws[i] }); err != nil {
+			return err
+		}
+		for r, raw := range raws {
+			if err := w.AddBytes(fmt.Sprintf("n-%d-1.rec", r+1), raw); err != nil {
+				return err
+			}
+		}
+		return w.Close()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Names that are known are added without reading the recordings, which stay as they are.
+func TestKnownNamesAreAdded(t *testing.T) {
+	const ranks = 50
+	d, err := rundir.CreateAt(filepath.Join(t.TempDir(), "run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(d.Recordings(), "a.node")
+	unnamed(t, path, "/gone", 0x100, ranks)
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	place, decodes := calling(0, "/gone", 0x100).Place(0x104), recording.Decodes()
+	AddNames(d, profile.Symbols{place: {}}, true)
+	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("a container without names was written again (%v)", err)
+	}
+	AddNames(d, profile.Symbols{place: {Function: "solve", Line: 2}}, true)
+	if n := recording.Decodes() - decodes; n != 0 {
+		t.Errorf("%d recordings were decoded", n)
+	}
+	after, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, raw := range map[string][]byte{"with the index": after, "without the index": after[:len(after)-1]} {
+		path := filepath.Join(t.TempDir(), "b.node")
+		if err := os.WriteFile(path, raw, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for r := range ranks {
+			p, err := recording.ReadFile(filepath.Join(path, fmt.Sprintf("n-%d-1.rec", r+1)))
+			if err != nil || p.Rank != r || p.Frames(p.Rows[0].Callsite)[0].Function != "solve" {
+				t.Fatalf("%s: rank %d: %+v, %v", name, r, p, err)
+			}
+		}
+	}
+	if c, err := recording.OpenContainer(path); err != nil || c.Whole() != nil || len(c.Heads()) != ranks || len(after) > len(before)+200 {
+		t.Errorf("%v, %d bytes, %d before", err, len(after), len(before))
+	}
+}
+
 // Names of call sites are added to a container that was packed without, and stay when the
 // program is gone. A container of whose program nothing is known is not written again.
 func TestNamesAreAdded(t *testing.T) {
 	path, address := program(t)
 	dir := t.TempDir()
 	for name, in := range map[string]string{"known.node": path, "unknown.node": filepath.Join(dir, "no program")} {
-		err := atomicfile.Write(filepath.Join(dir, name), func(out io.Writer) error {
-			w := recording.NewContainerWriter(out, nil)
-			for r := range 2 {
-				raw, err := recordingtest.Append(nil, calling(r, in, address))
-				if err != nil {
-					return err
-				}
-				if err := w.AddBytes(fmt.Sprintf("n-%d-1.rec", r+1), raw); err != nil {
-					return err
-				}
-			}
-			return w.Close()
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		unnamed(t, filepath.Join(dir, name), in, address, 2)
 	}
 	before, err := os.ReadFile(filepath.Join(dir, "unknown.node"))
 	if err != nil {

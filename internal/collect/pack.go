@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -362,17 +363,41 @@ func openOwn(path string) (*recording.Container, error) {
 }
 
 // AddNames adds names of call sites to the packed containers of a run that have none, so
-// that they outlive the program. known has names that were found before.
-func AddNames(d rundir.Dir, known profile.Symbols) {
-	names := symbolize.NewCache(known)
+// that they outlive the program. known has the names that the run was read with; if these are
+// not all, it reads the recordings again.
+func AddNames(d rundir.Dir, known profile.Symbols, all bool) {
+	cache := symbolize.NewCache(known)
+	named := maps.Clone(known)
+	maps.DeleteFunc(named, func(_ profile.Place, name profile.Symbol) bool { return name == profile.Symbol{} })
+	if len(named) == 0 {
+		return // nothing is known of the programs
+	}
 	for _, path := range d.Containers() {
-		_ = nameContainer(path, names) // a container without names is complete
+		_ = rewriteUnnamed(path, func(c *recording.Container, out io.Writer) (int, error) { // a container without names is complete
+			if all {
+				return len(named), c.NameTo(out, named)
+			}
+			return packNamed(c, out, cache)
+		})
 	}
 }
 
 // nameContainer writes a packed container again, with the names of its call sites, unless it
-// has names. A damaged one is left as it is.
+// has names.
 func nameContainer(path string, names *symbolize.Cache) error {
+	return rewriteUnnamed(path, func(c *recording.Container, out io.Writer) (int, error) { return packNamed(c, out, names) })
+}
+
+// packNamed packs a container again, and returns how many names were found.
+func packNamed(c *recording.Container, out io.Writer, names *symbolize.Cache) (int, error) {
+	found := names.Container()
+	err := c.PackTo(out, found)
+	return len(found.Names()), err
+}
+
+// rewriteUnnamed replaces a packed container by what write makes of it, unless it has names or
+// gets none. A damaged one is left as it is.
+func rewriteUnnamed(path string, write func(*recording.Container, io.Writer) (names int, err error)) error {
 	c, err := openOwn(path)
 	if c == nil {
 		return err
@@ -381,11 +406,14 @@ func nameContainer(path string, names *symbolize.Cache) error {
 	if !c.Packed() || len(c.Symbols()) > 0 || c.Whole() != nil {
 		return nil
 	}
-	found := names.Container()
 	var files atomicfile.Set
 	defer files.Discard()
-	err = files.Write(path, func(out io.Writer) error { return c.PackTo(out, found) })
-	if err != nil || len(found.Names()) == 0 {
+	names := 0
+	err = files.Write(path, func(out io.Writer) (err error) {
+		names, err = write(c, out)
+		return err
+	})
+	if err != nil || names == 0 {
 		return err
 	}
 	return files.Commit()

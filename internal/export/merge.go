@@ -73,7 +73,8 @@ func Merge(d rundir.Dir, run *source.Run, formats []RankFormat, info *rundir.Inf
 func writeEvents(d rundir.Dir, run *source.Run, jobs []rundir.JobInfo, info *rundir.Info, estimate ClockEstimator) error {
 	info.Jobs, info.WrongMPI = jobs, d.WrongMPI()
 	err := writeTraces(d, run, estimate, nil)
-	collect.AddNames(d, run.Symbols)
+	names, all := run.Names()
+	collect.AddNames(d, names, all)
 	info.UnfinishedTraces = run.Traced.Left
 	if run.Traced.Processes > 0 {
 		info.TracedEvents = countTraced(d)

@@ -142,6 +142,16 @@ func (n *siteNames) learn(p *profile.Profile, start int64) {
 	n.symbols = maps.Clone(n.oncePass.symbols)
 }
 
+// Names returns the names of call sites that are known so far, and whether these are all.
+func (r *Run) Names() (names profile.Symbols, all bool) {
+	if r.once == nil {
+		return r.Symbols, true
+	}
+	r.once.mutex.Lock()
+	defer r.once.mutex.Unlock()
+	return maps.Clone(r.once.symbols), false
+}
+
 // Unnamed returns the errors of files whose call sites stay addresses, as far as known.
 func (r *Run) Unnamed() []error {
 	if r.once == nil {
