@@ -10,6 +10,12 @@
 // nanoseconds. A world rank is a rank in MPI_COMM_WORLD.
 package profile
 
+import (
+	"cmp"
+	"fmt"
+	"strings"
+)
+
 // Profile is the record of one process. Its JSON form is what profile.arrow has of a
 // process beside its rows and beside what several processes share.
 type Profile struct {
@@ -96,6 +102,14 @@ type Profile struct {
 	// Untold says, in lines, what the tables do not have that a profile was read from. The
 	// last profile of a source has that of all. It is no damage.
 	Untold []string `json:"-"`
+}
+
+// Damage is a sentence with the problems of the source; empty if there are none.
+func (p *Profile) Damage() string {
+	if len(p.Problems) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s is damaged: %s", cmp.Or(p.Source, fmt.Sprintf("rank %d", p.Rank)), strings.Join(p.Problems, "; "))
 }
 
 // State is how a process ended.

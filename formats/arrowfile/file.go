@@ -18,6 +18,7 @@
 package arrowfile
 
 import (
+	"errors"
 	"iter"
 	"os"
 	"path/filepath"
@@ -82,7 +83,7 @@ func openBeside[T, C any](path string, runs *runOrder, cols []table.Column[C], d
 
 // Lacks says what no table has.
 func (f *File) Lacks() string {
-	return f.path + " is read, since there are no recordings: it does not have settings, control variables, late receives, messages of the library, and the paths of modules"
+	return "settings, control variables, late receives, messages of the library, and the paths of modules"
 }
 
 // Each implements profile.Source.
@@ -97,7 +98,7 @@ func (f *File) Each(each func(*profile.Profile) error) error {
 	defer stopFlows()
 	readings, stopReadings := pull(f.reading)
 	defer stopReadings()
-	unknown := new(unknown)
+	unknown, lost := new(unknown), splitLines(f.facts.lost)
 	var last *profile.Profile // held back, since the last one has what the file does not tell
 	for {
 		key, more := facts.key()
@@ -124,15 +125,21 @@ func (f *File) Each(each func(*profile.Profile) error) error {
 			if last, err = p.profile(key); err != nil {
 				return tableError(f.path, err)
 			}
+			lost = slices.DeleteFunc(lost, func(line string) bool { return line == last.Damage() || slices.Contains(last.Lost, line) })
 		}
 		if err := firstError(facts, ranks, shares, flows, readings); err != nil {
 			return err
 		}
 	}
-	if err := firstError(facts, ranks, shares, flows, readings); err != nil || last == nil {
+	switch err := firstError(facts, ranks, shares, flows, readings); {
+	case err != nil:
 		return err
+	case last == nil && len(lost) > 0:
+		return tableError(f.path, errors.New("it has no rows, and this was lost: "+strings.Join(lost, "; ")))
+	case last == nil:
+		return nil
 	}
-	last.Untold = unknown.lines(f)
+	last.Lost, last.Untold = append(last.Lost, lost...), unknown.lines(f)
 	if f.damage != nil {
 		last.Lost = append(last.Lost, f.damage.Error())
 	}

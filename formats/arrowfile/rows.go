@@ -65,8 +65,9 @@ type rows[T any] struct {
 	runs   *runOrder
 	absent map[string]string
 	decode decoder[T]
-	sorted bool // by run and rank
-	noRun  bool // there is no column run
+	sorted bool   // by run and rank
+	noRun  bool   // there is no column run
+	lost   string // what the metadata of the file says, see table.KeyLost
 }
 
 func newRows[T, C any](path string, runs *runOrder, cols []table.Column[C], decode decoder[T]) *rows[T] {
@@ -86,6 +87,7 @@ func (r *rows[T]) each(f func(key, T) error) error {
 	texts := map[string]*texts{}
 	err := eachBatch(r.path, func(batch arrow.Record) (err error) {
 		defer recovered(&err)
+		r.lost, _ = batch.Schema().Metadata().GetValue(table.KeyLost)
 		c := &columns{Record: batch, absent: r.absent, texts: texts}
 		if r.noRun = !c.has("run"); r.noRun && len(r.runs.names) > 1 {
 			return errors.New("there is no column run, and another table has several runs")

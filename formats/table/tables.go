@@ -110,13 +110,21 @@ func (t *rowTable[T]) Add(p *profile.Profile) error {
 // Close ends the table.
 func (t *rowTable[T]) Close() error { return t.out.Close(t.settings.Metadata()) }
 
-// Settings collects how processes were recorded, for the metadata of tables.
-type Settings struct{ timing, receives []string }
+// Settings collects how processes were recorded and what was damaged, for the metadata of
+// tables.
+type Settings struct {
+	timing, receives []string
+	lost             []string // in the order in which it was met
+}
 
-// Note adds the settings of a process.
+// Note adds the settings and the damage of a process.
 func (s *Settings) Note(p *profile.Profile) {
 	noteWord(&s.timing, p.Timing.String())
 	noteWord(&s.receives, profile.ReceivesText(p.Unfollowed))
+	s.lost = append(s.lost, p.Lost...)
+	if damage := p.Damage(); damage != "" {
+		s.lost = append(s.lost, damage)
+	}
 }
 
 func noteWord(words *[]string, word string) {
@@ -125,11 +133,15 @@ func noteWord(words *[]string, word string) {
 	}
 }
 
-// Metadata returns the settings by key. If processes differ, a setting lists
-// all their values. It returns nil if there were no processes.
+// Metadata returns the settings and the damage by key. If processes differ, a setting
+// lists all their values. It returns nil if there were no processes.
 func (s *Settings) Metadata() map[string]string {
 	if s.timing == nil {
 		return nil
 	}
-	return map[string]string{"mpitrace.timing": strings.Join(s.timing, ","), "mpitrace.receives": strings.Join(s.receives, ",")}
+	out := map[string]string{"mpitrace.timing": strings.Join(s.timing, ","), "mpitrace.receives": strings.Join(s.receives, ",")}
+	if text, some := lines(s.lost); some {
+		out[KeyLost] = text
+	}
+	return out
 }

@@ -88,10 +88,11 @@ func (r *Run) openFiles(paths []string, o *Options) error {
 		}
 		return r.openTables(src, o)
 	}
-	if _, err := files.Open(0); err != nil { // check the head of one file before all are read
+	src, err := files.Checked()
+	if err != nil {
 		return err
 	}
-	return r.openTables(files, o)
+	return r.openTables(src, o)
 }
 
 // openTables opens tables. Their rows have the names of call sites.
@@ -191,9 +192,6 @@ func (r *Run) openDirectory(o *Options) error {
 	if err != nil {
 		return err
 	}
-	if of, ok := src.(interface{ Lacks() string }); ok {
-		r.lacks = of.Lacks()
-	}
 	if o.Tables {
 		o.Depth = Heads // the rows have the names of call sites
 	}
@@ -210,6 +208,9 @@ func openTables(path string) (profile.Source, error) {
 
 // split divides the profiles of a source into jobs, and keeps those that there is room for.
 func (r *Run) split(src profile.Source, room *Room) error {
+	if of, ok := src.(interface{ Lacks() string }); ok {
+		r.lacks = of.Lacks()
+	}
 	all := &fileSource{src: src}
 	var members []Member
 	err := src.Each(func(p *profile.Profile) error {

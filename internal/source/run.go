@@ -90,7 +90,15 @@ func (r *Run) NoJob() error {
 }
 
 // Lacks says what is not known because the run was read from tables; empty if it was not.
-func (r *Run) Lacks() string { return r.lacks }
+func (r *Run) Lacks() string {
+	switch {
+	case r.lacks == "":
+		return ""
+	case r.Dir != "":
+		return r.Dir.Profile() + " is read, since there are no recordings: it does not have " + r.lacks
+	}
+	return r.Path + " does not have " + r.lacks
+}
 
 // Ended reports whether all processes are known to have ended: the command that
 // started them has, or the run was merged. Processes that no command waits for may

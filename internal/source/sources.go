@@ -1,11 +1,8 @@
 package source
 
 import (
-	"cmp"
 	"errors"
-	"fmt"
 	"io"
-	"strings"
 
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
@@ -38,7 +35,7 @@ func Damage(p *profile.Profile) error {
 	if len(p.Problems) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s is damaged: %s", text.Line(cmp.Or(p.Source, fmt.Sprintf("rank %d", p.Rank))), text.Line(strings.Join(p.Problems, "; ")))
+	return errors.New(text.Line(p.Damage()))
 }
 
 // Damages returns the damage of a profile, and that which belongs to no profile.
