@@ -83,6 +83,8 @@ in the run directory or beside the input.`,
 		Example: `  mpitrace export mpitrace-app-20260102-150405 --format parquet
   mpitrace export mpitrace-app-20260102-150405 --format parquet --partition 1024 -o app.parquet
   mpitrace export mpitrace-app-20260102-150405 --format parquet --partition 1024 --tables all -o app
+  mpitrace export mpitrace-app-20260102-150405 --format csv -o -
+  mpitrace export mpitrace-app-20260102-150405 --format prof -o prof
   mpitrace export old/profile.arrow --format arrow --tables all -o new
   mpitrace export mpitrace-app-20260102-150405 --format perfetto
   mpitrace export mpitrace-app-20260102-150405 --format perfetto --from 10us --to 1.5s --max-events 1000000 -o app.json.gz
@@ -90,6 +92,11 @@ in the run directory or beside the input.`,
 		Args: asUsage(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, paths []string) error { return o.run(cmd, paths) },
 	}
+	o.register(cmd)
+	return cmd
+}
+
+func (o *exportOptions) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.format, "format", "", "the `FORMAT`: "+exportFormats())
 	commandline.CompleteFlag(cmd, "format", strings.Split(exportFormats(), ", ")...)
@@ -100,7 +107,6 @@ in the run directory or beside the input.`,
 	f.BoolVarP(&o.force, "force", "f", false, "overwrite what an earlier export wrote")
 	f.BoolVar(&o.skipDamaged, "skip-damaged", false, "export the readable part of damaged input")
 	o.trace.register(f)
-	return cmd
 }
 
 func (o *exportOptions) run(cmd *cobra.Command, paths []string) error {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,10 +37,20 @@ func mergedRun(t *testing.T, name string, ps profile.List) {
 	writeMerged(t, rundir.Dir(name), ps)
 }
 
+// oldFile is a profile.arrow that a version before wrote, with a hidden part.
+const oldFile = "../../formats/oldarrow/testdata/version-3.arrow"
+
 // The examples in the help must work, one after the other.
 func TestExportExamples(t *testing.T) {
+	old, err := os.ReadFile(oldFile)
+	if err != nil {
+		t.Fatal(err)
+	}
 	exported(t, "mpitrace-app-20260102-150405")
 	traced(t, "mpitrace-app-20260102-150405")
+	if err := errors.Join(os.Mkdir("old", 0o777), os.WriteFile("old/profile.arrow", old, 0o666)); err != nil {
+		t.Fatal(err)
+	}
 	var wrote []string
 	for line := range strings.Lines(newExport().Example) {
 		got := call(strings.Fields(line)[1:]...)
@@ -55,9 +66,10 @@ func TestExportExamples(t *testing.T) {
 		wrote = append(wrote, strings.Fields(got.stdout)...)
 	}
 	want := []string{"mpitrace-app-20260102-150405/profile.parquet", "app.parquet/rank_block=0/part-0.parquet",
-		"app/profile/rank_block=0/part-0.parquet", "app/ranks/rank_block=0/part-0.parquet", "app/communicators/part-0.parquet",
+		"app/profile/rank_block=0/part-0.parquet", "app/ranks/rank_block=0/part-0.parquet", "app/vectors/rank_block=0/part-0.parquet", "app/communicators/part-0.parquet",
 		"app/events/rank_block=0/part-0.parquet", "app/waits/rank_block=0/part-0.parquet",
 		"prof/solve.0.prof", "prof/solve.1.prof", "prof/solve.2.prof", "prof/solve.3.prof",
+		"new/profile.arrow", "new/ranks.arrow", "new/vectors.arrow", "new/flows.arrow", "new/comms.arrow",
 		"mpitrace-app-20260102-150405/trace.json.gz", "app.json.gz", "mpitrace-app-20260102-150405/trace.parquet"}
 	if !slices.Equal(wrote, want) {
 		t.Errorf("wrote %q, want %q", wrote, want)
@@ -71,6 +83,7 @@ func TestExportExamples(t *testing.T) {
 
 func TestExportUsage(t *testing.T) {
 	exported(t, "run")
+	before, _ := filepath.Glob("run/*")
 	if err := os.Mkdir("empty", 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -101,8 +114,8 @@ func TestExportUsage(t *testing.T) {
 			t.Errorf("%s: %+v, want status 2 and %q", args, got, want)
 		}
 	}
-	if files, _ := filepath.Glob("run/*"); len(files) != 2 {
-		t.Errorf("unexpected files in the run: %q", files)
+	if after, _ := filepath.Glob("run/*"); !slices.Equal(before, after) {
+		t.Errorf("files of the run are %q, were %q", after, before)
 	}
 }
 
@@ -111,7 +124,8 @@ func TestExportUsage(t *testing.T) {
 func TestAllTablesOfUntracedRun(t *testing.T) {
 	exported(t, "run")
 	got := call("export", "run", "--format", "parquet", "--partition", "4", "--tables", "all")
-	want := "run/tables/profile/rank_block=0/part-0.parquet\nrun/tables/ranks/rank_block=0/part-0.parquet\nrun/tables/communicators/part-0.parquet\n"
+	want := "run/tables/profile/rank_block=0/part-0.parquet\nrun/tables/ranks/rank_block=0/part-0.parquet\n" +
+		"run/tables/vectors/rank_block=0/part-0.parquet\nrun/tables/communicators/part-0.parquet\n"
 	if got.code != 0 || got.stdout != want || !strings.Contains(got.stderr, "no tables events and waits") {
 		t.Errorf("%+v, want %q", got, want)
 	}

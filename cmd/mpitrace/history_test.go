@@ -15,8 +15,8 @@ import (
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/internal/history"
 	"github.com/mpitrace/mpitrace/internal/rundir"
-	"github.com/mpitrace/mpitrace/tests/readback"
 	"github.com/mpitrace/mpitrace/tests/synth"
+	"github.com/mpitrace/mpitrace/tests/synth/container"
 )
 
 // versionOf returns the runs of a program: on each number of ranks, a call site that
@@ -26,8 +26,8 @@ func versionOf(id string, start time.Duration, share float64) synth.Scaling {
 		{Call: "Allreduce", Line: 10, Ns: 8e9 * share, Exponent: 0.5}, {Call: "Barrier", Line: 20, Ns: 1e9, Exponent: -1}}}
 }
 
-// writeRun writes a run directory: recordings, or the merged tables of more than two
-// ranks, which keep the names of call sites.
+// writeRun writes a run directory: recordings, or packed containers of more than two
+// ranks, which have the names of call sites.
 func writeRun(t *testing.T, dir string, s synth.Scaling, ranks int) string {
 	t.Helper()
 	d := rundir.Dir(dir)
@@ -36,10 +36,7 @@ func writeRun(t *testing.T, dir string, s synth.Scaling, ranks int) string {
 	}
 	job := s.Job(ranks)
 	if ranks > 2 {
-		if err := d.WriteInfo(&rundir.Info{Jobs: []rundir.JobInfo{}}); err != nil {
-			t.Fatal(err)
-		}
-		if err := readback.WriteTables(dir, job); err != nil {
+		if err := container.WriteAll(d.Recordings(), job, nil); err != nil {
 			t.Fatal(err)
 		}
 		return dir

@@ -4,6 +4,7 @@ package container
 import (
 	"fmt"
 	"io"
+	"maps"
 
 	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
@@ -13,16 +14,19 @@ import (
 )
 
 // Write writes the recordings of the ranks from first to before end into a packed
-// container. change may change a profile; nil is no change.
+// container, with the names of call sites that the job has. change may change a profile;
+// nil is no change.
 func Write(path string, j *synth.Job, first, end int, change func(*profile.Profile)) error {
 	return atomicfile.Write(path, func(w io.Writer) error {
-		out := recording.NewContainerWriter(w, nil)
+		names := symbols{}
+		out := recording.NewContainerWriter(w, names)
 		var raw []byte
 		record := func(i int) (name string, err error) {
 			p := j.Profile(first + i)
 			if change != nil {
 				change(p)
 			}
+			maps.Copy(names, p.Symbols)
 			raw, err = recordingtest.Append(raw[:0], p)
 			return fmt.Sprintf("%s-%d-%d.rec", p.Host, p.Pid, p.Start), err
 		}
@@ -42,6 +46,12 @@ func Write(path string, j *synth.Job, first, end int, change func(*profile.Profi
 		return out.Close()
 	})
 }
+
+// symbols is a recording.Namer that knows all names.
+type symbols profile.Symbols
+
+func (symbols) Add(*profile.Profile)     {}
+func (s symbols) Names() profile.Symbols { return profile.Symbols(s) }
 
 // WriteAll writes a packed container for each node into a directory.
 func WriteAll(dir string, j *synth.Job, change func(*profile.Profile)) error {
