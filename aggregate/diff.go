@@ -40,8 +40,8 @@ type Diff struct {
 	ApplicationTime Measure `json:"application_time_ns"`
 	InitFinalize    Measure `json:"init_finalize_time_ns"` // not included in any other time here
 
-	Settings  []SettingChange `json:"settings"`  // of mpitrace, if not the default
-	Variables []SettingChange `json:"variables"` // control variables of the MPI that the user set
+	Settings  []SettingChange `json:"settings"`  // of mpitrace, if not the default; null if they cannot be compared
+	Variables []SettingChange `json:"variables"` // control variables of the MPI that the user set; null if they cannot be compared
 
 	Total     Changes      `json:"total"` // each message counts once, where it was sent; time is that in MPI
 	Calls     []CallChange `json:"calls"`
@@ -150,6 +150,10 @@ type DiffOptions struct {
 	Sort       MeasureName // InBytes if empty
 	Pairs      int         // number of pairs to list; all if negative
 	IgnoreTime bool        // leave out what differs only in time
+
+	// SettingsUnknown is set if the settings of A or B are not known. Then settings,
+	// variables and late receives are not compared.
+	SettingsUnknown bool
 }
 
 // Compare computes the difference. Nothing may be added to the jobs after that.
@@ -178,6 +182,9 @@ func Compare(a, b *ComparedJob, o DiffOptions) *Diff {
 		Counters:        compareCounters(x.Pvars, y.Pvars, o),
 	}
 	d.Pairs = comparePairsOf(a.Job, b.Job, o)
+	if o.SettingsUnknown {
+		d.Settings, d.Variables, d.Late = nil, nil, nil
+	}
 	return d
 }
 

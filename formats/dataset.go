@@ -110,12 +110,29 @@ func OpenDataset(dir string) (profile.Source, error) {
 	for _, p := range parts {
 		files = append(files, p.path)
 	}
-	_, err = files.Open(0) // checks the format of the first file only
-	return files, err
+	return files.Checked()
 }
 
 // Files is a Source that reads the profiles of several files, in order.
 type Files []string
+
+// Checked returns the files as a source. It checks the format of the first file only. The
+// source has a method Lacks if that of the file has.
+func (fs Files) Checked() (profile.Source, error) {
+	first, err := fs.Open(0)
+	if of, ok := first.(interface{ Lacks() string }); ok {
+		return lacking{fs, of.Lacks()}, err
+	}
+	return fs, err
+}
+
+// lacking is a source that says what it does not have.
+type lacking struct {
+	profile.Source
+	what string
+}
+
+func (l lacking) Lacks() string { return l.what }
 
 // Open opens file i.
 func (fs Files) Open(i int) (profile.Source, error) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -110,12 +111,15 @@ func (o *diffOptions) run(cmd *cobra.Command, pathA, pathB string) error {
 	if err != nil {
 		return err
 	}
+	lacks := slices.Compact([]string{a.Lacks(), b.Lacks()})
+	lacks = slices.DeleteFunc(lacks, func(line string) bool { return line == "" })
+	warn(log, lacks...)
 	pairs, err := source.PairJobs(a, b, n, m)
 	if err != nil {
 		return err
 	}
 	p := page.NewDiff(made(), a.Path, b.Path)
-	diffs, err := o.compare(pairs, p)
+	diffs, err := o.compare(pairs, len(lacks) > 0, p)
 	if err == nil {
 		err = o.checkDamage(log, a, b)
 	}
@@ -184,8 +188,8 @@ func (o *diffOptions) checkDamage(log io.Writer, runs ...*source.Run) error {
 }
 
 // compare compares each pair of jobs and applies the limits. It adds what it compared to
-// a page, if one is to be written.
-func (o *diffOptions) compare(pairs [][2]*source.Job, p *page.Page) (diffs []*aggregate.Diff, err error) {
+// a page, if one is to be written. lack is set if a run was read from tables.
+func (o *diffOptions) compare(pairs [][2]*source.Job, lack bool, p *page.Page) (diffs []*aggregate.Diff, err error) {
 	for _, pair := range pairs {
 		var sides [2]*aggregate.ComparedJob
 		for i, job := range pair {
@@ -193,7 +197,7 @@ func (o *diffOptions) compare(pairs [][2]*source.Job, p *page.Page) (diffs []*ag
 				return nil, err
 			}
 		}
-		d := aggregate.Compare(sides[0], sides[1], aggregate.DiffOptions{Sort: o.sort, Pairs: int(o.top), IgnoreTime: o.ignoreTime})
+		d := aggregate.Compare(sides[0], sides[1], aggregate.DiffOptions{Sort: o.sort, Pairs: int(o.top), IgnoreTime: o.ignoreTime, SettingsUnknown: lack})
 		if _, limited := o.limits[aggregate.InTime]; limited && !d.TimesCompared {
 			return nil, fmt.Errorf("--fail-if-worse: times cannot be compared, as calls were not timed (--timing %s in A, %s in B): "+
 				"give --ignore-time, or limits for bytes and messages", d.A.Timing, d.B.Timing)

@@ -151,10 +151,59 @@ func TestDiffHalo(t *testing.T) {
 		checkHaloPairs(t, d, x, y)
 		checkFailIfWorse(t, a, b)
 		files := call("diff", "--json", "--ignore-time", "--top", "all", a+"/profile.arrow", b+"/profile.arrow")
-		if diff := cmp.Diff(d, diffs(t, files)[0], cmp.AllowUnexported(aggregate.NamedPlace{})); diff != "" {
+		withoutWhatTablesLack(d)
+		if diff := cmp.Diff(d, diffs(t, files)[0]); diff != "" {
 			t.Errorf("of Arrow files:\n%s", diff)
 		}
+		checkMixed(t, m, dir, a)
 	})
+}
+
+// withoutWhatTablesLack removes what the columns of Arrow files do not have: settings,
+// variables, directories and build ids of modules (decision 91).
+func withoutWhatTablesLack(d *aggregate.Diff) {
+	d.Settings, d.Variables = nil, nil
+	for i := range d.CallSites {
+		for _, place := range []*aggregate.NamedPlace{&d.CallSites[i].NamedPlace, d.CallSites[i].Was} {
+			if place != nil {
+				place.Module, place.BuildID = filepath.Base(place.Module), ""
+			}
+		}
+	}
+}
+
+// checkMixed compares a run that has settings and variables with its own Arrow file, which
+// has neither. What one side does not know is no difference, and is said once.
+func checkMixed(t *testing.T, m mpi, dir, plain string) {
+	t.Helper()
+	name := map[string]string{"openmpi": "btl", "mpich": "MPIR_CVAR_CH3_EAGER_MAX_MSG_SIZE"}[m.name]
+	t.Setenv("OMPI_MCA_btl", "self,vader") // the other MPI does not know it
+	t.Setenv("MPIR_CVAR_CH3_EAGER_MAX_MSG_SIZE", "1000")
+	t.Setenv("MPITRACE_WATCH_UNEXPECTED", "3")
+	set := plate{31, 25, 20}.halo(t, m, dir, "set", filepath.Join(dir, "version-a", "halo"))
+	of := func(d *aggregate.Diff) (names []string) {
+		for _, c := range append(d.Settings, d.Variables...) {
+			names = append(names, c.Name)
+		}
+		return names
+	}
+	runs := call("diff", "--json", "--ignore-time", plain, set)
+	if got := of(diffs(t, runs)[0]); !slices.Contains(got, "watch-unexpected") || !slices.Contains(got, name) || runs.stderr != "" {
+		t.Errorf("of runs: %q, %s", got, runs.stderr)
+	}
+	file := filepath.Join(set, "profile.arrow")
+	lacks := "mpitrace: " + file + " does not have settings, control variables"
+	for _, sides := range [][]string{{file, set}, {set, file}} {
+		mixed := call(append([]string{"diff", "--json", "--ignore-time"}, sides...)...)
+		d := diffs(t, mixed)[0]
+		if d.Settings != nil || d.Variables != nil || d.Late != nil || d.Total.Status != aggregate.StatusSame || strings.Count(mixed.stderr, lacks) != 1 {
+			t.Errorf("%q: settings %v, variables %v, late receives %v, %s: %s", sides, of(d), d.Variables, d.Late, d.Total.Status, mixed.stderr)
+		}
+		text := call(append([]string{"diff", "--ignore-time"}, sides...)...)
+		if text.code != 0 || strings.Contains(text.stdout, " in A, ") || !strings.Contains(text.stdout, "nothing changed in bytes and messages") {
+			t.Errorf("%q: %+v", sides, text)
+		}
+	}
 }
 
 func checkHaloSums(t *testing.T, d *aggregate.Diff, x, y plate) {
@@ -387,7 +436,8 @@ func TestDiffFailIfWorseIncomplete(t *testing.T) {
 		!strings.HasPrefix(got.stdout, "different sizes: 1 rank in A, 2 in B") {
 		t.Errorf("got %+v, want %q", got, want)
 	}
-	if got := call("diff", "--fail-if-worse", "0%", whole, whole); got.code != 0 || got.stderr != "" {
+	lacks := "mpitrace: " + whole + "/profile.arrow is read, since there are no recordings: it does not have settings, control variables, late receives, messages of the library, and the paths of modules\n"
+	if got := call("diff", "--fail-if-worse", "0%", whole, whole); got.code != 0 || got.stderr != lacks {
 		t.Errorf("both runs complete: %+v", got)
 	}
 }

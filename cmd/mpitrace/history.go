@@ -229,6 +229,7 @@ func (k *keptAnalysis) of(job string) *trace.Result {
 // compareRuns compares the jobs of two runs. It reads those again that are not kept.
 func compareRuns(a, b *history.PastRun, kept map[string]*source.Run) (*aggregate.Diff, error) {
 	var sides [2]*aggregate.ComparedJob
+	o := aggregate.DiffOptions{Sort: aggregate.InTime, Pairs: 10}
 	for i, r := range []*history.PastRun{a, b} {
 		opened := kept[r.Dir]
 		var err error
@@ -237,6 +238,7 @@ func compareRuns(a, b *history.PastRun, kept map[string]*source.Run) (*aggregate
 				return nil, err
 			}
 		}
+		o.SettingsUnknown = o.SettingsUnknown || opened.Lacks() != ""
 		if r.Job > len(opened.Jobs) {
 			return nil, fmt.Errorf("read %s: it changed meanwhile: run the command again", r.Dir)
 		}
@@ -244,7 +246,7 @@ func compareRuns(a, b *history.PastRun, kept map[string]*source.Run) (*aggregate
 			return nil, err
 		}
 	}
-	return aggregate.Compare(sides[0], sides[1], aggregate.DiffOptions{Sort: aggregate.InTime, Pairs: 10}), nil
+	return aggregate.Compare(sides[0], sides[1], o), nil
 }
 
 // judge applies the limits. Damaged runs are an error, because they may be what

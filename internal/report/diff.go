@@ -91,7 +91,7 @@ func (d *diffText) settingsText() {
 	if d.A.Receives != d.B.Receives {
 		d.printf("--receives %s in A, %s in B: what nonblocking receives received is not compared\n", d.A.Receives, d.B.Receives)
 	}
-	if d.A.LateOver != d.B.LateOver {
+	if d.Settings != nil && d.A.LateOver != d.B.LateOver {
 		d.printf("--watch-unexpected %s in A, %s in B: late receives are not compared\n",
 			cmp.Or(d.clean(d.A.LateOver), "off"), cmp.Or(d.clean(d.B.LateOver), "off"))
 	}

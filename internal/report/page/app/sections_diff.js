@@ -95,13 +95,13 @@ function diffSettings({ job }) {
     [textColumn("name", (c) => c.name), textColumn("A", (c) => c.a ?? none), textColumn("B", (c) => c.b ?? none)];
   const own = [
     ["--timing", d.a.timing, d.b.timing], ["--receives", d.a.receives, d.b.receives],
-    ["--watch-unexpected", d.a.late_over || "off", d.b.late_over || "off"],
+    d.settings ? ["--watch-unexpected", d.a.late_over || "off", d.b.late_over || "off"] : [],
     ["MPI", libraryName(d.a.mpi_library), libraryName(d.b.mpi_library)],
   ].filter((c) => c[1] !== c[2]).map(([name, a, b]) => ({ name, a, b }));
-  const settings = [...own, ...(d.settings || [])];
-  return settings.length + d.variables.length > 0 && [
+  const settings = [...own, ...(d.settings || [])], variables = d.variables || [];
+  return settings.length + variables.length > 0 && [
     settings.length > 0 && table(columns("default"), settings, { caption: "Settings that differ" }),
-    d.variables.length > 0 && table(columns("not set"), d.variables,
+    variables.length > 0 && table(columns("not set"), variables,
       { caption: "MPI variables that differ", filter: (c) => c.name }),
   ];
 }
