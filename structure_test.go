@@ -141,7 +141,7 @@ func TestReferencesUp(t *testing.T) {
 	limits := map[string]int{
 		"aggregate":         30,
 		"cmd/mpitrace":      25,
-		"formats/recording": 22,
+		"formats/recording": 16,
 		"internal/report":   13,
 		"internal/trace":    55,
 		"interpose":         10,

@@ -46,15 +46,13 @@ type Content struct {
 // Table lists all formats. To add one, write its package or file and add a row
 // here. Help texts and messages are made from the rows.
 var Table = []Format{
-	{"recording", ".rec", "what the library inside a process wrote; containers of them (.node)", isRecording, readRecording, nil},
+	{"recording", ".rec", "what the library inside a process wrote; containers of them (.node)", recording.Is, readRecording, nil},
 	{"prof", ".prof", "Open MPI's format, <program>.<rank>.prof for each rank, in a directory", prof.Is, readProf, writeProf},
 	{"arrow", ".arrow", "Arrow IPC (Feather 2)", table.Is, readArrow, table.WriteProfile},
 	{"parquet", ".parquet", "Parquet, compressed with zstd", beginsWith("PAR1"), nil, table.WriteParquet},
 	{"csv", ".csv", "text: a line with the names of the columns, a line for each row", nil, nil, table.WriteCSV},
 	{"json", ".jsonl", "JSON lines: an object for each row (.jsonl)", nil, nil, table.WriteJSON},
 }
-
-func isRecording(head []byte) bool { return recording.Is(head) || recording.IsContainer(head) }
 
 func beginsWith(magic string) func(head []byte) bool {
 	return func(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) }
@@ -193,7 +191,7 @@ func readRecording(path string) (*Content, error) {
 		return nil, err
 	}
 	head, err := readHead(path)
-	if err == nil && !isRecording(head) {
+	if err == nil && !recording.Is(head) {
 		_, err = recording.ReadFile(path) // returns an error that describes the damage
 	}
 	if err != nil {

@@ -76,7 +76,7 @@ func packedMutant(t testing.TB) []byte {
 	for _, p := range mutantJob() {
 		raw, err := recordingtest.Append(nil, p)
 		if err == nil {
-			err = w.AddBytes(fmt.Sprintf("%s-%d-%d.rec", p.Host, p.Pid, p.Start), raw)
+			err = w.Add(fmt.Sprintf("%s-%d-%d.rec", p.Host, p.Pid, p.Start), bytes.NewReader(raw), int64(len(raw)))
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -97,6 +97,8 @@ func (f *file) timeOf(c layout.Clock) int64 {
 	return int64(start.Realtime + c.Monotonic - start.Monotonic)
 }
 
+func ns(ticks uint64, scale float64) uint64 { return uint64(float64(ticks)*scale + 0.5) }
+
 // unixTime converts a time in ticks to Unix ns.
 func (f *file) unixTime(ticks uint64, scale float64) int64 {
 	start := f.header.Start

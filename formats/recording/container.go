@@ -61,7 +61,7 @@ type Container struct {
 	in   io.ReaderAt // an *os.File, except of a container of one
 	size int64       // when it was opened
 	live *extents    // nil if it is packed
-	packed
+	packedParts
 	problems []string
 	members  []member
 
@@ -151,8 +151,8 @@ func (c *Container) problem(at int64, format string, args ...any) {
 	}
 }
 
-// IsContainer reports whether a file that starts with head is a container.
-func IsContainer(head []byte) bool {
+// isContainer reports whether a file that starts with head is a container.
+func isContainer(head []byte) bool {
 	return isPacked(head) || bytes.HasPrefix(head, layout.ContainerMagic[:])
 }
 
@@ -214,14 +214,8 @@ func (c *Container) head(m *member) Head {
 	return headOf(m.name, p)
 }
 
-// Read reads the recording with the index i of Heads. Errors and Profile.Source
-// have its path in the container.
-func (c *Container) Read(i int) (*profile.Profile, error) {
-	c.Heads()
-	return c.read(&c.members[c.order[i]], false)
-}
-
-// ReadHead is like Read, without rows and vectors.
+// ReadHead reads the recording with the index i of Heads, without rows and vectors. Errors
+// and Profile.Source have its path in the container.
 func (c *Container) ReadHead(i int) (*profile.Profile, error) {
 	c.Heads()
 	return c.read(&c.members[c.order[i]], true)
@@ -229,7 +223,7 @@ func (c *Container) ReadHead(i int) (*profile.Profile, error) {
 
 // traced reports whether the events of a process are in the container.
 func (c *Container) traced(m *member) bool {
-	return c.live != nil && c.live.file(m.process, layout.ExtentEvents).Size() > 0
+	return c.live != nil && c.live.file(m.process, layout.ExtentEvents).length() > 0
 }
 
 func (c *Container) memberPath(m *member) string { return filepath.Join(c.path, m.name) }
@@ -276,7 +270,7 @@ func (c *Container) withFile(m *member, ahead int64, use func(*file) error) erro
 	if err := readAhead(buffer, in, ahead); err != nil {
 		return err
 	}
-	f := newFile(in, in.Size()) // the size comes last, as the process may add extents
+	f := newFile(in, in.length()) // the size comes last, as the process may add extents
 	f.ahead, f.extents = *buffer, in
 	return use(f)
 }

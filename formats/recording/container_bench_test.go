@@ -38,7 +38,7 @@ func pack(b *testing.B, raws [][]byte) []byte {
 		b.Fatal(err)
 	}
 	for rank, raw := range raws {
-		if err := w.AddBytes(fmt.Sprintf("node-%d-1.rec", rank+1), raw); err != nil {
+		if err := w.Add(fmt.Sprintf("node-%d-1.rec", rank+1), bytes.NewReader(raw), int64(len(raw))); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -79,7 +79,7 @@ func BenchmarkContainerRead(b *testing.B) {
 	defer c.Close()
 	rows := 0
 	for i := 0; b.Loop(); i++ {
-		p, err := c.Read(i % ranksOfNode)
+		p, err := recording.ReadFile(filepath.Join(c.Path(), c.Heads()[i%ranksOfNode].Name))
 		if err != nil || len(p.Problems) > 0 {
 			b.Fatal(err)
 		}

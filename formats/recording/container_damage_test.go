@@ -31,7 +31,7 @@ func inMemory(t testing.TB, ps ...*profile.Profile) []byte {
 	var out bytes.Buffer
 	w := NewContainerWriter(&out, nil)
 	for _, p := range ps {
-		if err := w.AddBytes(named(p), imageBytes(t, p)); err != nil {
+		if err := w.addBytes(named(p), imageBytes(t, p), nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -58,7 +58,7 @@ func outcomeOf(t testing.TB, path string) (o outcome) {
 	defer c.Close()
 	o.reported, o.heads = slices.Clone(c.Problems()), c.Heads()
 	for i := range c.Heads() {
-		p, err := c.Read(i)
+		p, err := readWhole(c, i)
 		if err != nil {
 			o.reported = append(o.reported, err.Error())
 			continue
@@ -274,7 +274,7 @@ func TestContainerLostExtent(t *testing.T) {
 		if err := os.WriteFile(path, spoilt, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		p, err := opening(t, path).Read(0)
+		p, err := readWhole(opening(t, path), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -296,16 +296,16 @@ func TestContainerNames(t *testing.T) {
 	w := NewContainerWriter(&out, nil)
 	bad := []string{"", "a", "../a.rec", "a/b.rec", ".rec", "a\x00.rec", strings.Repeat("x", 400) + ".rec"}
 	for _, name := range bad {
-		if err := w.AddBytes(name, nil); err == nil {
+		if err := w.addBytes(name, nil, nil); err == nil {
 			t.Errorf("%q was written", name)
 		}
-		if err := w.AddBytes("good.rec", imageBytes(t, small(3))); err != nil {
+		if err := w.addBytes("good.rec", imageBytes(t, small(3)), nil); err != nil {
 			t.Fatal(err)
 		}
 		w.members[len(w.members)-1].name = name
 	}
 	for _, rank := range []int{0, 1, 0} {
-		if err := w.AddBytes(fmt.Sprintf("n-%d-1.rec", rank), imageBytes(t, small(rank))); err != nil {
+		if err := w.addBytes(fmt.Sprintf("n-%d-1.rec", rank), imageBytes(t, small(rank)), nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -477,7 +477,7 @@ func FuzzContainer(f *testing.F) {
 				return
 			}
 			for i := range c.Heads() {
-				c.Read(i)
+				readWhole(c, i)
 			}
 		})
 		if limit := uint64(most*4*maxPacked + 200*len(raw)); used > limit {

@@ -153,6 +153,13 @@ func (f *fileInPieces) gap(end uint64) bool {
 // PackTo writes a packed container with the same recordings, without events. names may be nil.
 func (c *Container) PackTo(out io.Writer, names Namer) error {
 	w := NewContainerWriter(out, names)
+	if err := c.packAll(w); err != nil {
+		return err
+	}
+	return w.Close()
+}
+
+func (c *Container) packAll(w *ContainerWriter) error {
 	if err := w.Learn(len(c.members), c.raw); err != nil {
 		return err
 	}
@@ -169,16 +176,19 @@ func (c *Container) PackTo(out io.Writer, names Namer) error {
 			return fmt.Errorf("%s: %w", c.memberPath(m), err)
 		}
 	}
-	return w.Close()
+	return nil
 }
 
 // NameTo writes the packed container again, with these names of call sites instead of its own.
-// It copies the recordings as they are packed.
+// It copies the recordings as they are packed, unless the container is of the first format.
 func (c *Container) NameTo(out io.Writer, names profile.Symbols) error {
+	w := NewContainerWriter(out, nil)
 	if c.old {
-		return c.PackTo(out, knownNames{names})
+		if err := c.packAll(w); err != nil {
+			return err
+		}
+		return w.close(names)
 	}
-	w := NewContainerWriter(out, knownNames{names})
 	w.at, w.dictionary, w.members = int64(len(containerMagic)), c.dictionary, slices.Clone(c.members)
 	for _, m := range c.members {
 		w.at = max(w.at, m.frame.at+m.frame.packed)
@@ -186,14 +196,8 @@ func (c *Container) NameTo(out io.Writer, names profile.Symbols) error {
 	if _, err := io.CopyN(out, io.NewSectionReader(c.in, 0, w.at), w.at); err != nil {
 		return err
 	}
-	return w.Close()
+	return w.close(names)
 }
-
-// knownNames are names that were found before.
-type knownNames struct{ names profile.Symbols }
-
-func (knownNames) Add(*profile.Profile)     {}
-func (k knownNames) Names() profile.Symbols { return k.names }
 
 // raw returns a recording if it is not long.
 func (c *Container) raw(i int) (raw []byte) {

@@ -61,7 +61,7 @@ func Expand(path string) ([]string, error) {
 	}
 	defer in.Close()
 	head := make([]byte, len(containerMagic))
-	if n, _ := in.ReadAt(head, 0); FileOf(path) != path || !IsContainer(head[:n]) || isPacked(head[:n]) && !strings.HasSuffix(path, ContainerSuffix) {
+	if n, _ := in.ReadAt(head, 0); FileOf(path) != path || !isContainer(head[:n]) || isPacked(head[:n]) && !strings.HasSuffix(path, ContainerSuffix) {
 		return []string{path}, nil
 	}
 	return Members(path)

@@ -87,7 +87,7 @@ func TestContainerPacked(t *testing.T) {
 			t.Errorf("head of rank %d: %s", rank, diff)
 		}
 		for name, read := range map[string]func() (*profile.Profile, error){
-			"in order": func() (*profile.Profile, error) { return c.Read(rank) },
+			"in order": func() (*profile.Profile, error) { return readWhole(c, rank) },
 			"by path":  func() (*profile.Profile, error) { return ReadFile(at) },
 		} {
 			got, err := read()
@@ -159,4 +159,10 @@ func TestContainerLive(t *testing.T) {
 		}
 		checkHead(t, at, want)
 	}
+}
+
+// readWhole reads the recording with the index i of Heads.
+func readWhole(c *Container, i int) (*profile.Profile, error) {
+	c.Heads()
+	return c.read(&c.members[c.order[i]], false)
 }

@@ -26,7 +26,7 @@ type ContainerWriter struct {
 	names      Namer // may be nil
 	dictionary []byte
 	packer     *zstd.Encoder
-	written    packed // reads what was written
+	written    packedParts // reads what was written
 	members    []member
 	raw        []byte // of the recording that is being added
 	columns    []byte
@@ -89,9 +89,7 @@ func (w *ContainerWriter) add(name string, r io.ReaderAt, size int64, known prof
 	return w.addBytes(name, w.raw, known)
 }
 
-// AddBytes is like Add, for a recording in memory that is not packed.
-func (w *ContainerWriter) AddBytes(name string, raw []byte) error { return w.addBytes(name, raw, nil) }
-
+// addBytes adds a recording in memory that is not packed.
 func (w *ContainerWriter) addBytes(name string, raw []byte, known profile.Symbols) error {
 	m := member{name: name}
 	blocks := w.note(&m, bytes.NewReader(raw), raw, int64(len(raw)), known)
@@ -168,15 +166,20 @@ func (w *ContainerWriter) Len() int { return len(w.members) }
 
 // Close writes the names of call sites and the index.
 func (w *ContainerWriter) Close() error {
+	if w.names == nil {
+		return w.close(nil)
+	}
+	return w.close(w.names.Names())
+}
+
+func (w *ContainerWriter) close(names profile.Symbols) error {
 	footer := containerFooter{Magic: [8]byte(containerMagic[skippable:])}
-	if w.names != nil {
-		if names := w.names.Names(); len(names) > 0 {
-			at, err := w.section(namesFrame, encodeNames(names))
-			if err != nil {
-				return err
-			}
-			footer.Names = uint64(at)
+	if len(names) > 0 {
+		at, err := w.section(namesFrame, encodeNames(names))
+		if err != nil {
+			return err
 		}
+		footer.Names = uint64(at)
 	}
 	if w.dictionary != nil {
 		at, err := w.section(dictionaryFrame, w.dictionary)
@@ -217,4 +220,19 @@ func (w *ContainerWriter) note(m *member, r io.ReaderAt, ahead []byte, size int6
 		w.names.Add(p)
 	}
 	return f.rowBlocks()
+}
+
+// Pack copies a file of size bytes. A recording of at most 16 MiB becomes a container of
+// one, under this name; everything else is copied unchanged. names may be nil.
+func Pack(w io.Writer, name string, r io.ReaderAt, size int64, names Namer) error {
+	head := make([]byte, len(magic))
+	if n, _ := r.ReadAt(head, 0); size > maxPacked || !bytes.Equal(head[:n], magic) {
+		_, err := io.Copy(w, io.NewSectionReader(r, 0, size))
+		return err
+	}
+	c := NewContainerWriter(w, names)
+	if err := c.Add(name, r, size); err != nil {
+		return err
+	}
+	return c.Close()
 }

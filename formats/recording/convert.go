@@ -15,11 +15,6 @@ import (
 // text returns a string of the process.
 func (f *file) text(key uint32) string { return valid(f.strings[key]) }
 
-// valid replaces bytes that are not UTF-8 in a text from outside. Tables must
-// be UTF-8, since readers would reject them as a whole. Do not use it for paths
-// of files to be opened.
-func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
-
 // profile converts the recording to a profile.
 func (f *file) profile() *profile.Profile {
 	if !f.headOnly {
@@ -302,8 +297,6 @@ func (a *rowAdder) addTime(r *profile.Row, raw layout.Row, number, at uint64) (s
 	}
 	return sample
 }
-
-func ns(ticks uint64, scale float64) uint64 { return uint64(float64(ticks)*scale + 0.5) }
 
 // moved sets the spread, messages and bytes of a row. For a collective, a
 // recording has one message, and a profile all messages that the process sends.

@@ -5,12 +5,6 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// currentCall is the MPI call that a thread was in.
-type currentCall struct {
-	layout.Open
-	thread uint32
-}
-
 // addCurrentCalls adds the calls that had not returned. A finalized process has
 // none: it ended normally, whatever call its recording shows.
 func (f *file) addCurrentCalls(p *profile.Profile, index map[uint32]int32, scale float64) {

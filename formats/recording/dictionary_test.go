@@ -31,7 +31,7 @@ func learnt(t testing.TB) []byte {
 		t.Fatal(err)
 	}
 	for rank, raw := range raws {
-		if err := w.AddBytes(named(small(rank)), raw); err != nil {
+		if err := w.addBytes(named(small(rank)), raw, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -109,7 +109,7 @@ func TestLearnWithoutSense(t *testing.T) {
 			t.Fatalf("%s: %v", what, err)
 		}
 		for rank := range 10 {
-			if err := w.AddBytes(named(small(rank)), imageBytes(t, small(rank))); err != nil {
+			if err := w.addBytes(named(small(rank)), imageBytes(t, small(rank)), nil); err != nil {
 				t.Fatalf("%s: %v", what, err)
 			}
 		}
@@ -145,7 +145,7 @@ func (n *namer) Names() profile.Symbols {
 // readOf returns a process of a container.
 func readOf(t testing.TB, c *Container, rank int) *profile.Profile {
 	t.Helper()
-	p, err := c.Read(rank)
+	p, err := readWhole(c, rank)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,14 +48,14 @@ type eventInput interface {
 	io.ReaderAt
 	io.Closer
 	Name() string
-	Size() int64 // now: a running process makes it longer
+	length() int64 // now: a running process makes it longer
 }
 
 // diskFile is a file of events that is not in a container.
 type diskFile struct{ *os.File }
 
-// Size implements eventInput. If the size is not known, it returns 0.
-func (f diskFile) Size() int64 {
+// length implements eventInput. If the size is not known, it returns 0.
+func (f diskFile) length() int64 {
 	info, err := f.Stat()
 	if err != nil {
 		return 0
@@ -124,7 +124,7 @@ func openEventFile(path string, order binary.ByteOrder) (*eventFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &eventFile{in: in, size: in.Size(), order: order}
+	f := &eventFile{in: in, size: in.length(), order: order}
 	if !f.spill() {
 		err = f.readHeader()
 	}
@@ -148,7 +148,7 @@ func missing(files []*eventFile, problem func(f *eventFile, at int64, why string
 			continue
 		}
 		header = f.header
-		if size := f.in.Size(); chunksIn(size-layout.EventsHeaderSize) < header.Chunks {
+		if size := f.in.length(); chunksIn(size-layout.EventsHeaderSize) < header.Chunks {
 			problem(f, size, fmt.Sprintf("truncated: it had %d chunks", header.Chunks))
 		}
 	}
@@ -216,7 +216,7 @@ func (f *eventFile) chunks(problem func(at int64, why string)) []chunk {
 // reaches reports whether the file has at least size bytes now.
 func (f *eventFile) reaches(size int64) bool {
 	if size > f.size {
-		f.size = max(f.size, f.in.Size())
+		f.size = max(f.size, f.in.length())
 	}
 	return size <= f.size
 }

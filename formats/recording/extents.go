@@ -254,7 +254,7 @@ func (f *fileInPieces) pieces() []piece {
 }
 
 // Size returns the size of the file now.
-func (f *fileInPieces) Size() int64 {
+func (f *fileInPieces) length() int64 {
 	f.of.refresh()
 	return int64(f.end(f.pieces()))
 }

@@ -13,20 +13,6 @@ import (
 // Records of version 6: the settings of mpitrace, and the control variables and
 // performance variables of the MPI (MPI_T).
 
-// tools holds the contents of these records.
-type tools struct {
-	settings  map[string]string
-	variables []profile.Variable
-	pvars     map[uint32]profile.Pvar
-	handles   map[uint32]layout.Handle
-	readings  []readingRecord
-}
-
-type readingRecord struct {
-	layout.Reading
-	values []uint64
-}
-
 func (f *file) readSetting(r *record) error {
 	var s layout.Setting
 	r.head(&s)

@@ -13,10 +13,9 @@ import (
 // payload is the recording in a zstd frame, without a dictionary. The index is not packed.
 // A recording of its own is a zstd frame behind packedMagic.
 var (
-	packedMagic       = []byte{0x50, 0x2a, 0x4d, 0x18, 8, 0, 0, 0, 'M', 'P', 'I', 'T', 'R', 'A', 'C', 'E'}
-	oldContainerMagic = []byte{0x50, 0x2a, 0x4d, 0x18, 8, 0, 0, 0, 'M', 'P', 'I', 'N', 'O', 'D', 'E', 'S'}
-	oldFooterMagic    = []byte{0x53, 0x2a, 0x4d, 0x18, 32, 0, 0, 0}
-	oldFrameTag       = [8]byte{'M', 'P', 'I', 'T', 'R', 'A', 'C', 'E'}
+	packedMagic    = []byte{0x50, 0x2a, 0x4d, 0x18, 8, 0, 0, 0, 'M', 'P', 'I', 'T', 'R', 'A', 'C', 'E'}
+	oldFooterMagic = []byte{0x53, 0x2a, 0x4d, 0x18, 32, 0, 0, 0}
+	oldFrameTag    = [8]byte{'M', 'P', 'I', 'T', 'R', 'A', 'C', 'E'}
 )
 
 type oldHeader struct {

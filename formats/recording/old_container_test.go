@@ -20,7 +20,7 @@ func TestFirstFormat(t *testing.T) {
 	}
 	for rank := range 4 {
 		want := asRead(t, small(rank), filepath.Join(path, named(small(rank))))
-		got, err := c.Read(rank)
+		got, err := readWhole(c, rank)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,7 +3,6 @@ package recording
 import (
 	"bytes"
 	"encoding/binary"
-	"io"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
@@ -22,19 +21,12 @@ var unpacker = sync.OnceValue(func() *zstd.Decoder {
 	return newDecoder(zstd.WithDecoderMaxMemory(maxPacked), zstd.WithDecoderConcurrency(0))
 })
 
-// Pack copies a file of size bytes. A recording of at most 16 MiB becomes a container of
-// one, under this name; everything else is copied unchanged. names may be nil.
-func Pack(w io.Writer, name string, r io.ReaderAt, size int64, names Namer) error {
-	head := make([]byte, len(magic))
-	if n, _ := r.ReadAt(head, 0); size > maxPacked || !bytes.Equal(head[:n], magic) {
-		_, err := io.Copy(w, io.NewSectionReader(r, 0, size))
-		return err
+func newDecoder(options ...zstd.DOption) *zstd.Decoder {
+	d, err := zstd.NewReader(nil, options...)
+	if err != nil {
+		panic(err) // cannot happen: the options are valid
 	}
-	c := NewContainerWriter(w, names)
-	if err := c.Add(name, r, size); err != nil {
-		return err
-	}
-	return c.Close()
+	return d
 }
 
 // CanPack reports whether a file with this beginning is an unpacked recording

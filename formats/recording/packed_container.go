@@ -38,8 +38,9 @@ import (
 // If both sizes are equal, the payload is not packed. A recording is packed as columns.go
 // describes. All integers are little endian.
 var (
-	containerMagic = []byte{0x50, 0x2a, 0x4d, 0x18, 8, 0, 0, 0, 'M', 'P', 'I', 'N', 'O', 'D', 'E', '2'}
-	footerMagic    = []byte{0x53, 0x2a, 0x4d, 0x18, 48, 0, 0, 0}
+	containerMagic    = []byte{0x50, 0x2a, 0x4d, 0x18, 8, 0, 0, 0, 'M', 'P', 'I', 'N', 'O', 'D', 'E', '2'}
+	oldContainerMagic = []byte{0x50, 0x2a, 0x4d, 0x18, 8, 0, 0, 0, 'M', 'P', 'I', 'N', 'O', 'D', 'E', 'S'}
+	footerMagic       = []byte{0x53, 0x2a, 0x4d, 0x18, 48, 0, 0, 0}
 )
 
 // skippable is the size of the header of a skippable frame of zstd.
@@ -94,8 +95,8 @@ type frame struct {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// packed is what a packed container has besides recordings.
-type packed struct {
+// packedParts are what a packed container has besides recordings.
+type packedParts struct {
 	old        bool   // of the first format, see old_container.go
 	tail       []byte // the last bytes of the file
 	dictionary []byte
@@ -192,14 +193,6 @@ func (c *Container) section(kind frameKind, at uint64, limit int64) ([]byte, err
 var sectionUnpacker = sync.OnceValue(func() *zstd.Decoder {
 	return newDecoder(zstd.WithDecoderMaxMemory(maxIndex), zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderConcurrency(0))
 })
-
-func newDecoder(options ...zstd.DOption) *zstd.Decoder {
-	d, err := zstd.NewReader(nil, options...)
-	if err != nil {
-		panic(err) // cannot happen: the options are valid
-	}
-	return d
-}
 
 // readPacked finds the recordings by the index or, if that is damaged, by walking
 // through the file.
@@ -387,7 +380,7 @@ func (c *Container) memberFile(at *frame, buffer, inside *[]byte) (*file, error)
 
 // unpack appends a recording of size bytes. With an error it appends what could be unpacked
 // before the damage.
-func (c *packed) unpack(to, packed []byte, size int) ([]byte, error) {
+func (c *packedParts) unpack(to, packed []byte, size int) ([]byte, error) {
 	if c.old {
 		return unpack(to, packed)
 	}

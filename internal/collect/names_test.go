@@ -77,7 +77,7 @@ func unnamed(t *testing.T, path, program string, address uint64, ranks int) {
 			return err
 		}
 		for r, raw := range raws {
-			if err := w.AddBytes(fmt.Sprintf("n-%d-1.rec", r+1), raw); err != nil {
+			if err := w.Add(fmt.Sprintf("n-%d-1.rec", r+1), bytes.NewReader(raw), int64(len(raw))); err != nil {
 				return err
 			}
 		}

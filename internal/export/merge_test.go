@@ -89,7 +89,7 @@ func writeContainers(t *testing.T, d rundir.Dir, j *synth.Job, perNode, missing 
 		for r := first; r < min(first+perNode, j.Ranks); r++ {
 			raw, err := recordingtest.Append(nil, j.Profile(r))
 			if err == nil && r != missing {
-				err = w.AddBytes(fmt.Sprintf("node%d-%d-1.rec", first/perNode, r), raw)
+				err = w.Add(fmt.Sprintf("node%d-%d-1.rec", first/perNode, r), bytes.NewReader(raw), int64(len(raw)))
 			}
 			if err != nil {
 				t.Fatal(err)

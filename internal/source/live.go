@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -158,7 +159,7 @@ func readMapped(pid int, f rundir.MappedFile) ([]*profile.Profile, error) {
 		return found, errors.Join(errs...)
 	}
 	head := make([]byte, len(layout.Magic))
-	if n, _ := in.ReadAt(head, 0); !recording.Is(head[:n]) {
+	if n, _ := in.ReadAt(head, 0); !bytes.Equal(head[:n], layout.Magic[:]) {
 		return nil, nil
 	}
 	p, err := recording.Read(in, info.Size())

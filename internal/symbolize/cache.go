@@ -24,20 +24,20 @@ func NewCache(known profile.Symbols) *Cache {
 }
 
 // Container returns what finds the names of one container.
-func (c *Cache) Container() *Container { return &Container{cache: c} }
+func (c *Cache) Container() *CachedSites { return &CachedSites{cache: c} }
 
-// Container finds the names of the call sites of the profiles that are added.
-type Container struct {
+// CachedSites finds the names of the call sites of the profiles that are added.
+type CachedSites struct {
 	cache *Cache
 	sites Sites
 }
 
 // Add adds the call sites of a profile.
-func (c *Container) Add(p *profile.Profile) { c.sites.Add(p, p.Start) }
+func (c *CachedSites) Add(p *profile.Profile) { c.sites.Add(p, p.Start) }
 
 // Names returns the names that were found. Who reads the container looks for the others
 // again, and tells why there is no name.
-func (c *Container) Names() profile.Symbols {
+func (c *CachedSites) Names() profile.Symbols {
 	c.cache.mutex.Lock()
 	defer c.cache.mutex.Unlock()
 	all, _ := c.sites.Symbols(c.cache.found)

@@ -113,8 +113,8 @@ func (v *victim) check(fault string, first bool, want string) error {
 	if problems := c.Problems(); len(problems) > 0 {
 		return fmt.Errorf("%q", problems)
 	}
-	for i := range c.Heads() {
-		p, err := c.Read(i)
+	for _, head := range c.Heads() {
+		p, err := recording.ReadFile(filepath.Join(c.Path(), head.Name))
 		switch {
 		case err != nil:
 			return err

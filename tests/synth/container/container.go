@@ -2,6 +2,7 @@
 package container
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"maps"
@@ -37,7 +38,7 @@ func Write(path string, j *synth.Job, first, end int, change func(*profile.Profi
 		for i := 0; i < end-first && err == nil; i++ {
 			var name string
 			if name, err = record(i); err == nil {
-				err = out.AddBytes(name, raw)
+				err = out.Add(name, bytes.NewReader(raw), int64(len(raw)))
 			}
 		}
 		if err != nil {

@@ -30,7 +30,7 @@ func TestSize(t *testing.T) {
 	}
 	defer c.Close()
 	for rank := 0; rank < j.Ranks; rank += 37 {
-		p, err := c.Read(rank)
+		p, err := recording.ReadFile(filepath.Join(path, c.Heads()[rank].Name))
 		if err != nil || len(p.Problems) > 0 || len(p.Rows) != len(j.Profile(rank).Rows) {
 			t.Errorf("rank %d: %v, %v", rank, p, err)
 		}
