@@ -140,6 +140,9 @@ func TestDiffSettings(t *testing.T) {
 	}, d.Settings); diff != "" {
 		t.Error(diff)
 	}
+	if d := Compare(a, b, DiffOptions{SettingsUnknown: true}); d.Settings != nil || d.Variables != nil || d.Late != nil {
+		t.Errorf("of unknown settings: %v, %v, %v", d.Settings, d.Variables, d.Late)
+	}
 }
 
 func TestSetByLauncher(t *testing.T) {

@@ -395,8 +395,11 @@ func (t *historyText) change(c *history.Change) []string {
 // settings returns the settings and the variables of the MPI that differ between the
 // median runs.
 func (t *historyText) settings(s *history.Step) (lines []string) {
-	if s.Diff == nil {
+	switch {
+	case s.Diff == nil:
 		return nil
+	case s.Diff.Settings == nil:
+		return []string{"settings and MPI variables are not compared: A or B was read from Arrow files"}
 	}
 	value := func(v *string, none string) string {
 		if v == nil {

@@ -230,6 +230,10 @@ function findingsChanged(title, list) {
 }
 
 function stepSettings(s) {
+  if (s.diff && !s.diff.settings) {
+    return h("p", { class: "notice" },
+      "A or B was read from Arrow files: settings and MPI variables are not compared.");
+  }
   const rows = s.diff ? [...(s.diff.settings || []), ...(s.diff.variables || [])] : [];
   return rows.length > 0 && table([textColumn("name", (c) => c.name), textColumn("A", (c) => c.a ?? "not set"),
     textColumn("B", (c) => c.b ?? "not set")], rows, { caption: "Settings and MPI variables that differ" });

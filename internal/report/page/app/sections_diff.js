@@ -113,6 +113,8 @@ function diffHead({ data, job }) {
       sideFacts("B", data.b, d.b, d.wall_time_ns.b)),
     d.a.ranks_expected !== d.b.ranks_expected && h("p", { class: "notice" }, "The runs have different sizes, " +
       `${plural(d.a.ranks_expected, "rank")} and ${count(d.b.ranks_expected)}: sums are over all ranks of each.`),
+    !d.settings && h("p", { class: "notice" },
+      "A or B was read from Arrow files: settings, MPI variables and late receives are not compared."),
     !d.times_compared && h("p", { class: "notice" },
       `--timing is ${d.a.timing} in A and ${d.b.timing} in B: times of calls are not compared.`),
   ];
