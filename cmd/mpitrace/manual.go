@@ -225,7 +225,12 @@ meaning, too.
 mpitrace and profile2mat read profile.arrow by these columns, whatever program wrote the
 file: rows may be filtered, sorted or joined, texts may be plain, and integers may have
 another width. They also read ranks.arrow, comms.arrow, vectors.arrow, flows.arrow and
-pvars.arrow if these are beside it. "If absent" is what is assumed if a column is missing.`)
+pvars.arrow if these are beside it. "If absent" is what is assumed if a column is missing.
+
+If a recording was damaged, the metadata of the Arrow files of its processes has the key
+` + "`" + table.KeyLost + "`" + `: it says in lines what could not be read, so that profile.arrow
+tells it without ranks.arrow, too. mpitrace and profile2mat report these lines. Programs
+that do not keep metadata, such as pandas and polars, drop them.`)
 	for _, d := range tables() {
 		m.Heading(2, commandline.Cell(d.Title))
 		m.Prose(d.Doc)

@@ -38,13 +38,28 @@ func writeMerged(t *testing.T, dir rundir.Dir, ps profile.List) {
 }
 
 func TestReportWithDamagedInfo(t *testing.T) {
-	dir := merged(t)
+	reportWithDamagedInfo(t, merged(t), "app")
+}
+
+// Without ranks.arrow, processes without rows and programs are not known.
+func TestReportOfRowsWithDamagedInfo(t *testing.T) {
+	exported(t, "run")
+	dir := rundir.Dir("run")
+	if err := errors.Join(os.Remove(dir.Ranks()), os.Remove(dir.Comms())); err != nil {
+		t.Fatal(err)
+	}
+	reportWithDamagedInfo(t, dir, "Allreduce")
+}
+
+// reportWithDamagedInfo damages run.json, and requires reports that have a text.
+func reportWithDamagedInfo(t *testing.T, dir rundir.Dir, text string) {
+	t.Helper()
 	if err := os.WriteFile(dir.Info(), []byte("junk\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"report"}, {"report", "--json"}, {"report", "--format", "prof"}} {
 		got := call(append(args, string(dir))...)
-		if got.code != 0 || !strings.Contains(got.stdout, "app") || strings.Count(got.stderr, dir.Info()) != 1 {
+		if got.code != 0 || !strings.Contains(got.stdout, text) || strings.Count(got.stderr, dir.Info()) != 1 {
 			t.Errorf("%q: got %+v, want a report and a warning that names the file", args, got)
 		}
 		if args[len(args)-1] == "--json" && !json.Valid([]byte(got.stdout)) {

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/internal/history"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/tests/synth"
+	"github.com/mpitrace/mpitrace/tests/synth/container"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
@@ -31,20 +31,12 @@ func writeRuns(t *testing.T, program string) string {
 					Useful: synth.Growth{Ns: 8e9, Exponent: -0.9}, Sites: []synth.Growth{
 						{Call: "Allreduce", Line: 10, Ns: 1e8 * float64(v+1), Exponent: 0.5}, {Call: "Barrier", Line: 20, Ns: 1e9, Exponent: -1}}}
 				d := rundir.Dir(filepath.Join(dir, fmt.Sprintf("%s-%d-%d", id, ranks, i)))
-				if err := os.Mkdir(string(d), 0o777); err != nil {
+				if err := os.MkdirAll(d.Recordings(), 0o777); err != nil {
 					t.Fatal(err)
 				}
-				if err := d.WriteInfo(&rundir.Info{Jobs: []rundir.JobInfo{}}); err != nil {
+				if err := container.WriteAll(d.Recordings(), s.Job(ranks), nil); err != nil {
 					t.Fatal(err)
 				}
-				f, err := os.Create(d.Profile())
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := table.WriteProfile(f, s.Job(ranks)); err != nil {
-					t.Fatal(err)
-				}
-				f.Close()
 			}
 		}
 	}
