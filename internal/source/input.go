@@ -98,7 +98,7 @@ func (r *Run) openFiles(paths []string, o *Options) error {
 // openTables opens tables. Their rows have the names of call sites.
 func (r *Run) openTables(src profile.Source, o *Options) error {
 	if o.Tables {
-		r.tables = WithProgress(o.Log, "exporting", src)
+		r.tables = withProgress(o.Log, "exporting", src)
 		return nil
 	}
 	if o.Traffic {
@@ -175,13 +175,13 @@ func (r *Run) openDirectory(o *Options) error {
 		return err
 	}
 	if o.Known == nil && o.Depth != Heads {
-		o.Known = Known(d)
+		o.Known = namesOf(d)
 	}
 	if len(files) > 0 {
 		if o.Depth == Whole {
 			r.State = d.State(files)
 		}
-		Describe(d, r)
+		describe(d, r)
 		r.openRecordings(files, o)
 		return nil
 	}
@@ -212,19 +212,19 @@ func (r *Run) split(src profile.Source, room *Room) error {
 		r.lacks = of.Lacks()
 	}
 	all := &fileSource{src: src}
-	var members []Member
+	var members []member
 	err := src.Each(func(p *profile.Profile) error {
 		r.note(p)
 		r.warnUntold(p)
-		r.damaged.Add(Damages(p)...)
+		r.damaged.Add(damagesOf(p)...)
 		from := origin(all)
 		if room.take(p) {
-			from = KeptProfile{p}
+			from = keptProfile{p}
 		}
-		members = append(members, r.MemberOf(p, from, "", len(members)))
+		members = append(members, r.memberOf(p, from, "", len(members)))
 		return nil
 	})
-	r.SplitJobs(members)
+	r.splitJobs(members)
 	return err
 }
 
@@ -239,9 +239,9 @@ func (r *Run) symbolize(known profile.Symbols) {
 	r.Wraps.Find(r.Symbols)
 }
 
-// Describe adds to a run what its directory tells about processes besides their
+// describe adds to a run what its directory tells about processes besides their
 // recordings.
-func Describe(d rundir.Dir, r *Run) {
+func describe(d rundir.Dir, r *Run) {
 	r.Home = &home{dir: d}
 	info, _ := d.ReadInfo() // if it cannot be read, it is not known how processes ended
 	r.Exits = info.Exits()
@@ -251,9 +251,9 @@ func Describe(d rundir.Dir, r *Run) {
 	}
 }
 
-// Known returns the names of call sites in the containers and, if one has none, those in the
+// namesOf returns the names of call sites in the containers and, if one has none, those in the
 // merged file.
-func Known(d rundir.Dir) profile.Symbols {
+func namesOf(d rundir.Dir) profile.Symbols {
 	known, all := profile.Symbols{}, true
 	for _, path := range d.Containers() {
 		_ = recording.WithContainer(path, func(c *recording.Container) error { // damage is reported where recordings are read

@@ -38,7 +38,7 @@ func (g *IntactSource) Each(f func(*profile.Profile) error) error {
 		return g.Run.Each(f)
 	}
 	err := g.Run.Each(func(p *profile.Profile) error {
-		g.damage.Add(Damages(p)...)
+		g.damage.Add(damagesOf(p)...)
 		return f(p)
 	})
 	if err != nil {

@@ -27,16 +27,16 @@ type Job struct {
 	Size      int    // size of MPI_COMM_WORLD, as far as known; at least the largest rank plus 1
 	Processes int    // number of processes with a recording
 
-	Members   []Member
+	Members   []member
 	finalized int                // number of processes that reached MPI_Finalize
 	library   string             // version string of the MPI, from the process with the lowest rank
 	variables []profile.Variable // from rank 0
 	Within    *Run
 }
 
-// Member is a process of a job, and the place where its profile is stored. A run may have
+// member is a process of a job, and the place where its profile is stored. A run may have
 // millions: the garbage collector follows each pointer again and again, so a member has only one.
-type Member struct {
+type member struct {
 	*memberKind
 	start      int64
 	rank, pid  int32
@@ -62,13 +62,13 @@ type memberKey struct {
 }
 
 // name returns the file name of the recording, in a directory or container.
-func (m *Member) name() string {
+func (m *member) name() string {
 	return string(m.names[m.nameStart : m.nameStart+m.nameLength])
 }
 
 // member returns a process of the kind with its recording's file name.
-func (k *memberKind) member(name string) Member {
-	m := Member{memberKind: k, nameStart: uint32(len(k.names)), nameLength: uint32(len(name))}
+func (k *memberKind) member(name string) member {
+	m := member{memberKind: k, nameStart: uint32(len(k.names)), nameLength: uint32(len(name))}
 	k.names = append(k.names, name...)
 	return m
 }
@@ -80,25 +80,25 @@ type origin interface{ single() bool }
 // recordingDir is a directory, or a container, of recordings.
 type recordingDir struct{ path string }
 
-// KeptProfile is a profile in memory. All are kept that there is room for. So the recording
+// keptProfile is a profile in memory. All are kept that there is room for. So the recording
 // of a running process, which changes, is the same for all that is made of it.
-type KeptProfile struct{ Profile *profile.Profile }
+type keptProfile struct{ Profile *profile.Profile }
 
 // fileSource holds several profiles.
 type fileSource struct{ src profile.Source }
 
 func (*recordingDir) single() bool { return true }
-func (KeptProfile) single() bool   { return true }
+func (keptProfile) single() bool   { return true }
 func (*fileSource) single() bool   { return false }
 
-func (r *Run) MemberOf(p *profile.Profile, from origin, name string, index int) Member {
+func (r *Run) memberOf(p *profile.Profile, from origin, name string, index int) member {
 	key := memberKey{run: p.Run, program: p.Name(), host: p.Host, library: p.LibraryLine(), size: p.Size, From: from}
 	m := r.kindOf(key, p.Rank, p.Variables).member(name)
 	m.start, m.rank, m.pid, m.Index, m.finalized = p.Start, int32(p.Rank), int32(p.Pid), int32(index), p.State == profile.Finalized
 	return m
 }
 
-func (r *Run) memberOfHead(h *recording.Head, from *recordingDir) Member {
+func (r *Run) memberOfHead(h *recording.Head, from *recordingDir) member {
 	key := memberKey{run: h.Run, program: h.Program, host: h.Host, library: h.Library, size: h.Size, From: from}
 	m := r.kindOf(key, h.Rank, h.Variables).member(h.Name)
 	m.start, m.rank, m.pid, m.finalized = h.Start, int32(h.Rank), int32(h.Pid), h.Finalized
@@ -124,7 +124,7 @@ func (r *Run) kindOf(key memberKey, rank int, variables []profile.Variable) *mem
 }
 
 // note counts a process of the job.
-func (j *Job) note(m *Member) {
+func (j *Job) note(m *member) {
 	j.Processes++
 	if m.finalized {
 		j.finalized++
@@ -149,7 +149,7 @@ func (j *Job) Finalized() bool { return j.finalized == j.Processes && j.Processe
 // Only returns the job with only those processes whose ranks keep returns true for.
 func (j *Job) Only(keep func(rank int) bool) *Job {
 	out := *j
-	out.Members = slices.DeleteFunc(slices.Clone(j.Members), func(m Member) bool { return !keep(int(m.rank)) })
+	out.Members = slices.DeleteFunc(slices.Clone(j.Members), func(m member) bool { return !keep(int(m.rank)) })
 	return &out
 }
 
@@ -172,7 +172,7 @@ var errEnough = errors.New("enough")
 // sort orders the processes by rank, and sets the job's Stem to the program of
 // the lowest rank.
 func (j *Job) sort() {
-	slices.SortFunc(j.Members, func(a, b Member) int {
+	slices.SortFunc(j.Members, func(a, b member) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.start, b.start), cmp.Compare(a.host, b.host), cmp.Compare(a.pid, b.pid))
 	})
 	j.Stem = "mpi"
@@ -195,7 +195,7 @@ func (j *Job) Each(f func(*profile.Profile) error) error {
 	names := j.Within.names()
 	give := func(p *profile.Profile) error {
 		bar.Step()
-		j.Complete(p, names)
+		j.complete(p, names)
 		return f(p)
 	}
 	for rest := j.Members; len(rest) > 0; {
@@ -218,20 +218,20 @@ func (j *Job) Each(f func(*profile.Profile) error) error {
 }
 
 // placeOf returns what gives several profiles in one walk; nil if they are read one by one.
-func placeOf(m *Member) (walk interface {
-	each(iter.Seq[*Member], func(*profile.Profile) error) error
+func placeOf(m *member) (walk interface {
+	each(iter.Seq[*member], func(*profile.Profile) error) error
 }) {
 	switch from := m.From.(type) {
 	case *fileSource:
 		return from
-	case KeptProfile:
+	case keptProfile:
 		return keptProfiles{}
 	}
 	return nil
 }
 
-func pointersTo(members []Member) iter.Seq[*Member] {
-	return func(yield func(*Member) bool) {
+func pointersTo(members []member) iter.Seq[*member] {
+	return func(yield func(*member) bool) {
 		for i := range members {
 			if !yield(&members[i]) {
 				return
@@ -240,8 +240,8 @@ func pointersTo(members []Member) iter.Seq[*Member] {
 	}
 }
 
-// Complete adds to a profile what only the whole run tells.
-func (j *Job) Complete(p *profile.Profile, names *siteNames) {
+// complete adds to a profile what only the whole run tells.
+func (j *Job) complete(p *profile.Profile, names *siteNames) {
 	p.Run = j.Run
 	if exit, seen := j.Within.Exits[filepath.Base(p.Source)]; seen {
 		p.Exit = exit
@@ -275,7 +275,7 @@ func (j *Job) EachPart(n int, f func(part int, p *profile.Profile) error) error 
 					return nil
 				}
 				err := j.eachOf(shares[i], func(p *profile.Profile) error {
-					j.Complete(p, names)
+					j.complete(p, names)
 					err := f(part, p)
 					if _, read := j.Members[shares[i][0]].From.(*recordingDir); read {
 						recording.Release(p)
@@ -310,8 +310,8 @@ func (j *Job) eachOf(share []int32, give func(*profile.Profile) error) error {
 	return nil
 }
 
-func (j *Job) membersOf(share []int32) iter.Seq[*Member] {
-	return func(yield func(*Member) bool) {
+func (j *Job) membersOf(share []int32) iter.Seq[*member] {
+	return func(yield func(*member) bool) {
 		for _, i := range share {
 			if !yield(&j.Members[i]) {
 				return
@@ -331,8 +331,8 @@ func (j *Job) shares() [][]int32 {
 	var shares [][]int32
 	for i := range j.Members {
 		from := j.Members[i].From
-		if _, kept := from.(KeptProfile); kept {
-			from = KeptProfile{} // all together
+		if _, kept := from.(keptProfile); kept {
+			from = keptProfile{} // all together
 		}
 		if byOrigin[from] == nil {
 			order = append(order, from)
@@ -351,7 +351,7 @@ func (j *Job) shares() [][]int32 {
 	return shares
 }
 
-func (r *Run) readRecordings(members []Member, give func(*profile.Profile) error) error {
+func (r *Run) readRecordings(members []member, give func(*profile.Profile) error) error {
 	return profile.ReadAhead(len(members), 1, func(i int, deliver func(*profile.Profile) error) error {
 		p, err := r.read(&members[i])
 		if p == nil {
@@ -364,8 +364,8 @@ func (r *Run) readRecordings(members []Member, give func(*profile.Profile) error
 // read returns the profile of a single origin, with its physical traffic. If the run was
 // opened with depth Once, it returns nil, and no error, for a recording that cannot be read,
 // and notes the damage.
-func (r *Run) read(m *Member) (*profile.Profile, error) {
-	p, err := m.Read(r.Home)
+func (r *Run) read(m *member) (*profile.Profile, error) {
+	p, err := m.read(r.Home)
 	if err != nil && r.once != nil {
 		r.once.note(err)
 		return nil, nil
@@ -373,15 +373,15 @@ func (r *Run) read(m *Member) (*profile.Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Physical = r.Physical(p)
+	p.Physical = r.physicalOf(p)
 	return p, nil
 }
 
-// Read returns the profile of a single origin. The recording may have been
+// read returns the profile of a single origin. The recording may have been
 // collected since it was found in the spool, or packed.
-func (m *Member) Read(home *home) (*profile.Profile, error) {
-	if kept, ok := m.From.(KeptProfile); ok {
-		return kept.Read(), nil
+func (m *member) read(home *home) (*profile.Profile, error) {
+	if kept, ok := m.From.(keptProfile); ok {
+		return kept.read(), nil
 	}
 	name := m.name()
 	p, err := recording.ReadFile(filepath.Join(m.From.(*recordingDir).path, name))
@@ -391,8 +391,8 @@ func (m *Member) Read(home *home) (*profile.Profile, error) {
 	return recording.ReadFile(home.find(name))
 }
 
-// Read returns a copy of the profile, because Job.complete changes the profile that it is given.
-func (k KeptProfile) Read() *profile.Profile {
+// read returns a copy of the profile, because Job.complete changes the profile that it is given.
+func (k keptProfile) read() *profile.Profile {
 	p := *k.Profile
 	p.Comms = slices.Clone(p.Comms)
 	return &p
@@ -401,9 +401,9 @@ func (k KeptProfile) Read() *profile.Profile {
 // keptProfiles are profiles in memory.
 type keptProfiles struct{}
 
-func (keptProfiles) each(members iter.Seq[*Member], give func(*profile.Profile) error) error {
+func (keptProfiles) each(members iter.Seq[*member], give func(*profile.Profile) error) error {
 	for m := range members {
-		if err := give(m.From.(KeptProfile).Read()); err != nil {
+		if err := give(m.From.(keptProfile).read()); err != nil {
 			return err
 		}
 	}
@@ -411,7 +411,7 @@ func (keptProfiles) each(members iter.Seq[*Member], give func(*profile.Profile) 
 }
 
 // each calls give with the profiles of the given members, in the source's order.
-func (m *fileSource) each(members iter.Seq[*Member], give func(*profile.Profile) error) error {
+func (m *fileSource) each(members iter.Seq[*member], give func(*profile.Profile) error) error {
 	wanted := map[int32]bool{}
 	for of := range members {
 		wanted[of.Index] = true
@@ -449,11 +449,11 @@ func (r *jobNames) add(rank int32) string {
 	return fmt.Sprintf("%s-%d", r.name, r.n+1)
 }
 
-// SplitJobs divides the processes into jobs. Some launchers use the same name
+// splitJobs divides the processes into jobs. Some launchers use the same name
 // for several jobs and some provide no name, so a rank that occurs a second
 // time begins a new job.
-func (r *Run) SplitJobs(members []Member) {
-	slices.SortStableFunc(members, func(a, b Member) int { return cmp.Compare(a.start, b.start) })
+func (r *Run) splitJobs(members []member) {
+	slices.SortStableFunc(members, func(a, b member) int { return cmp.Compare(a.start, b.start) })
 	names := map[string]*jobNames{} // launcher's name -> names of its jobs
 	jobs := map[string]*Job{}
 	of := make([]*Job, len(members))
@@ -471,7 +471,7 @@ func (r *Run) SplitJobs(members []Member) {
 		of[i].note(m)
 	}
 	for _, j := range r.Jobs {
-		j.Members = make([]Member, 0, j.Processes)
+		j.Members = make([]member, 0, j.Processes)
 	}
 	for i := range members {
 		of[i].Members = append(of[i].Members, members[i])
@@ -491,7 +491,7 @@ func (r *Run) SplitJobs(members []Member) {
 func (r *Run) FollowKept() {
 	for _, j := range r.Jobs {
 		for i := range j.Members {
-			kept, ok := j.Members[i].From.(KeptProfile)
+			kept, ok := j.Members[i].From.(keptProfile)
 			if ok && r.Home != nil && !rundir.Exists(recording.FileOf(kept.Profile.Source)) {
 				kept.Profile.Source = r.Home.find(filepath.Base(kept.Profile.Source))
 			}

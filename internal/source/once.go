@@ -44,7 +44,7 @@ func (r *Run) prepareOnce(room *Room) {
 		}
 		var some []int
 		for i := 0; i < len(j.Members); i += step {
-			if _, kept := j.Members[i].From.(KeptProfile); !kept {
+			if _, kept := j.Members[i].From.(keptProfile); !kept {
 				some = append(some, i)
 			}
 		}
@@ -59,7 +59,7 @@ func (r *Run) prepareOnce(room *Room) {
 			r.Wraps.Note(p)
 			if m := &j.Members[some[i]]; step > 1 || room.take(p) {
 				kind := *m.memberKind
-				kind.From = KeptProfile{p}
+				kind.From = keptProfile{p}
 				m.memberKind = &kind
 			}
 			return nil
@@ -106,7 +106,7 @@ func (n *siteNames) give(p *profile.Profile, start int64) {
 		n.learn(p, start)
 	}
 	p.Symbols = n.symbols
-	n.note(Damage(p))
+	n.note(damageOf(p))
 }
 
 // note adds damage, unless it is nil.

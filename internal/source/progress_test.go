@@ -9,7 +9,7 @@ import (
 )
 
 func TestWithProgress(t *testing.T) {
-	src := WithProgress(new(bytes.Buffer), "reading", profile.List{{Rank: 0}, {Rank: 1}})
+	src := withProgress(new(bytes.Buffer), "reading", profile.List{{Rank: 0}, {Rank: 1}})
 	for range 2 {
 		var ranks []int
 		err := src.Each(func(p *profile.Profile) error { ranks = append(ranks, p.Rank); return nil })

@@ -24,17 +24,17 @@ func (r *Run) EachOf(first, end int, ahead bool, f func(p *profile.Profile, dama
 	return nil
 }
 
-func (j *Job) eachReading(members []Member, ahead bool, f func(*profile.Profile, error) error) error {
+func (j *Job) eachReading(members []member, ahead bool, f func(*profile.Profile, error) error) error {
 	names := j.Within.names()
 	read := func(i int) (in reading) {
-		in.p, in.damage = members[i].Read(j.Within.Home)
+		in.p, in.damage = members[i].read(j.Within.Home)
 		return in
 	}
 	use := func(_ int, in reading) error {
 		if in.p != nil {
-			in.p.Physical = j.Within.Physical(in.p)
-			j.Complete(in.p, names)
-			in.damage = Damage(in.p)
+			in.p.Physical = j.Within.physicalOf(in.p)
+			j.complete(in.p, names)
+			in.damage = damageOf(in.p)
 		}
 		return f(in.p, in.damage)
 	}

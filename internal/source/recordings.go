@@ -17,7 +17,7 @@ const MostMerged = 10_000
 
 // openRecordings reads recordings, several at a time, and divides them into jobs.
 func (r *Run) openRecordings(files []string, o *Options) {
-	members := make([]Member, 0, len(files))
+	members := make([]member, 0, len(files))
 	bar := text.StartProgress(r.Log, "looking through recordings", len(files))
 	defer bar.Done()
 	depth, room := o.Depth, o.Room
@@ -31,7 +31,7 @@ func (r *Run) openRecordings(files []string, o *Options) {
 		}
 		return units[i].open(true, func(o opened) error {
 			if o.kept = o.p != nil; o.kept {
-				o.p.Physical = r.Physical(o.p)
+				o.p.Physical = r.physicalOf(o.p)
 				room.take(o.p)
 			}
 			return give(o)
@@ -47,17 +47,17 @@ func (r *Run) openRecordings(files []string, o *Options) {
 		switch {
 		case o.kept:
 			r.note(o.p)
-			members = append(members, r.MemberOf(o.p, KeptProfile{o.p}, filepath.Base(o.file), 0))
+			members = append(members, r.memberOf(o.p, keptProfile{o.p}, filepath.Base(o.file), 0))
 		case o.p != nil:
 			r.note(o.p)
-			members = append(members, r.MemberOf(o.p, units[i].dir, filepath.Base(o.file), 0))
+			members = append(members, r.memberOf(o.p, units[i].dir, filepath.Base(o.file), 0))
 		case o.head != nil:
 			r.noteHead(o.head)
 			members = append(members, r.memberOfHead(o.head, units[i].dir))
 		}
 		return nil
 	})
-	r.SplitJobs(members)
+	r.splitJobs(members)
 	if depth == Once || depth == Whole && room.full() {
 		r.prepareOnce(room)
 	}
@@ -125,7 +125,7 @@ func (u *unit) open(whole bool, give func(opened) error) error {
 	for _, file := range u.files {
 		p, err := readFile(file)
 		if err == nil && (whole || p.Run == "") {
-			err = Damage(p)
+			err = damageOf(p)
 		}
 		if err != nil && p != nil && p.Run == "" {
 			p = nil
@@ -163,7 +163,7 @@ func (u *unit) openHeads(give func(opened) error) error {
 		if h.Unreadable || h.Run == "" {
 			p, err := c.ReadHead(i)
 			if err == nil {
-				err = Damage(p)
+				err = damageOf(p)
 			}
 			o = opened{file: filepath.Join(c.Path(), h.Name), p: p, err: err}
 			if err != nil && p != nil && p.Run == "" {
@@ -179,7 +179,7 @@ func (u *unit) openHeads(give func(opened) error) error {
 
 // giveProblems gives the damage of a container that belongs to no recording.
 func giveProblems(c *recording.Container, give func(opened) error) error {
-	for _, damage := range ContainerDamage(c) {
+	for _, damage := range containerDamage(c) {
 		if err := give(opened{err: damage}); err != nil {
 			return err
 		}
@@ -187,7 +187,7 @@ func giveProblems(c *recording.Container, give func(opened) error) error {
 	return nil
 }
 
-func ContainerDamage(c *recording.Container) (errs []error) {
+func containerDamage(c *recording.Container) (errs []error) {
 	for _, problem := range c.Problems() {
 		errs = append(errs, fmt.Errorf("%s is damaged: %s", text.Line(c.Path()), text.Line(problem)))
 	}

@@ -166,9 +166,9 @@ func (r *Run) MissingText() (lines []string) {
 	return lines
 }
 
-// Physical returns the messages that the library sent for a process; nil if
+// physicalOf returns the messages that the library sent for a process; nil if
 // they were not requested.
-func (r *Run) Physical(p *profile.Profile) *profile.Physical {
+func (r *Run) physicalOf(p *profile.Profile) *profile.Physical {
 	switch {
 	case r.PhysicalDir == "":
 		return p.Physical

@@ -29,21 +29,21 @@ func (d *DamageList) Add(errs ...error) {
 	}
 }
 
-// Damage returns an error with the problems that a reader found in a profile's
+// damageOf returns an error with the problems that a reader found in a profile's
 // recording; nil if there are none.
-func Damage(p *profile.Profile) error {
+func damageOf(p *profile.Profile) error {
 	if len(p.Problems) == 0 {
 		return nil
 	}
 	return errors.New(text.Line(p.Damage()))
 }
 
-// Damages returns the damage of a profile, and that which belongs to no profile.
-func Damages(p *profile.Profile) (errs []error) {
+// damagesOf returns the damage of a profile, and that which belongs to no profile.
+func damagesOf(p *profile.Profile) (errs []error) {
 	for _, lost := range p.Lost {
 		errs = append(errs, errors.New(lost))
 	}
-	return append(errs, Damage(p)) // which may be nil
+	return append(errs, damageOf(p)) // which may be nil
 }
 
 // DamagedError means that the input is damaged, and that nothing was written
@@ -52,9 +52,9 @@ type DamagedError struct{ error }
 
 func (e *DamagedError) Unwrap() error { return e.error }
 
-// WithProgress returns src with a progress bar on w for each walk over it. From
+// withProgress returns src with a progress bar on w for each walk over it. From
 // the second walk on, the bar shows the number of processes.
-func WithProgress(w io.Writer, what string, src profile.Source) profile.Source {
+func withProgress(w io.Writer, what string, src profile.Source) profile.Source {
 	return &shownSource{w, what, src, -1}
 }
 

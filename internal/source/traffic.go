@@ -119,7 +119,7 @@ func (in *TrafficReader) add(from *Job, together bool) (*Traffic, error) {
 		}
 		if len(p.Problems)+len(p.Lost) > 0 {
 			damage.Lock()
-			in.Damage.Add(Damages(p)...)
+			in.Damage.Add(damagesOf(p)...)
 			damage.Unlock()
 		}
 		j.Add(p)
