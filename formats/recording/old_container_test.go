@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mpitrace/mpitrace/profile"
 )
 
 // Containers and packed recordings of the first format are read. testdata/first-format.node
@@ -41,6 +44,15 @@ func TestFirstFormat(t *testing.T) {
 		if diff := cmp.Diff(asRead(t, small(rank), filepath.Join(again.Path(), named(small(rank)))), readOf(t, again, rank)); diff != "" {
 			t.Errorf("packed again: %s", diff)
 		}
+	}
+	var out bytes.Buffer
+	names := profile.Symbols{{Path: "/app", Offset: 7}: {Function: "solve", Line: 2}}
+	if err := c.NameTo(&out, names); err != nil {
+		t.Fatal(err)
+	}
+	named := opening(t, writeContainer(t, out.Bytes()))
+	if diff := cmp.Diff(names, named.Symbols()); diff != "" || !slices.Equal(named.Names(), c.Names()) || named.old {
+		t.Errorf("named: %s; %q", diff, named.Names())
 	}
 }
 

@@ -3,7 +3,6 @@ package table
 import (
 	"fmt"
 	"iter"
-	"slices"
 	"strings"
 
 	"github.com/mpitrace/mpitrace/profile"
@@ -122,16 +121,6 @@ func (of *namedProfile) site(at uint64) *site {
 }
 
 func unnamedSlice(index uint32) string { return fmt.Sprintf("slice %d", index) }
-
-// sliceName returns the name of the slice with this index.
-func sliceName(p *profile.Profile, index uint32) string {
-	for _, s := range slices.Backward(p.Slices) {
-		if s.Index == index {
-			return s.Name
-		}
-	}
-	return unnamedSlice(index)
-}
 
 func (f Fact) className() string {
 	if f.internal {

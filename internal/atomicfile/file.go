@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"strings"
 )
 
 // Write writes a file and replaces an existing one. Other processes see the
@@ -36,25 +35,6 @@ func WriteOnce(path string, write func(io.Writer) error) error {
 		return nil
 	}
 	return s.Commit() // a file system without hard links
-}
-
-// WriteAll writes several files at the same time, as Write does. If it fails
-// while writing, none of them gets its name.
-func WriteAll(paths []string, write func([]io.Writer) error) error {
-	var s Set
-	defer s.Discard()
-	writers := make([]io.Writer, len(paths))
-	var err error
-	for i := 0; i < len(paths) && err == nil; i++ {
-		writers[i], err = s.create(paths[i], 0o666)
-	}
-	if err == nil {
-		err = write(writers)
-	}
-	if err = cmp.Or(err, s.close()); err != nil {
-		return fmt.Errorf("write %s: %w", strings.Join(paths, ", "), err)
-	}
-	return s.Commit()
 }
 
 // WriteContent writes content to a file, as Write does. The file has the

@@ -1,6 +1,7 @@
 package atomicfile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -47,13 +48,32 @@ func TestCreateNewFollowsNoLink(t *testing.T) {
 	}
 }
 
+// writeAll writes several files at the same time. If it fails while writing, none of them
+// gets its name.
+func writeAll(paths []string, write func([]io.Writer) error) error {
+	var s Set
+	defer s.Discard()
+	writers := make([]io.Writer, len(paths))
+	var err error
+	for i := 0; i < len(paths) && err == nil; i++ {
+		writers[i], err = s.create(paths[i], 0o666)
+	}
+	if err == nil {
+		err = write(writers)
+	}
+	if err = cmp.Or(err, s.close()); err != nil {
+		return fmt.Errorf("write %s: %w", strings.Join(paths, ", "), err)
+	}
+	return s.Commit()
+}
+
 // The error of a full disk must be reported once, with the final names.
 func TestFullDisk(t *testing.T) { testenv.FullDisk(t, 100_000, func() { fullDisk(t) }) }
 
 func fullDisk(t *testing.T) {
 	dir := t.TempDir()
 	paths := []string{filepath.Join(dir, "a"), filepath.Join(dir, "b")}
-	err := WriteAll(paths, func(w []io.Writer) error {
+	err := writeAll(paths, func(w []io.Writer) error {
 		_, err := w[1].Write(make([]byte, 200_000))
 		return err
 	})
@@ -85,7 +105,7 @@ func TestWriteAllWholeOrNotAtAll(t *testing.T) {
 		return out
 	}
 	broken := errors.New("no more")
-	err := WriteAll(paths, func(w []io.Writer) error {
+	err := writeAll(paths, func(w []io.Writer) error {
 		fmt.Fprint(w[0], "whole")
 		fmt.Fprint(w[1], "half")
 		return broken
@@ -93,7 +113,7 @@ func TestWriteAllWholeOrNotAtAll(t *testing.T) {
 	if !errors.Is(err, broken) || !strings.Contains(err.Error(), paths[1]) || left() != "" {
 		t.Errorf("a failure leaves %q: %v", left(), err)
 	}
-	err = WriteAll(paths, func(w []io.Writer) error {
+	err = writeAll(paths, func(w []io.Writer) error {
 		fmt.Fprint(w[0], "one")
 		fmt.Fprint(w[1], "two")
 		return nil

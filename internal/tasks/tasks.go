@@ -100,10 +100,7 @@ func (d *Directory) Close() {
 	d.stopped.Wait()
 }
 
-// Remove removes the directory. Processes that still work in it get ErrGone.
-func (d *Directory) Remove() { Remove(d.path) }
-
-// Remove removes a directory of tasks. What cannot be removed is left.
+// Remove removes a directory of tasks. Processes that still work in it get ErrGone. What cannot be removed is left.
 func Remove(path string) { atomicfile.RemoveDirectory(path) }
 
 // touchClaims touches the claims of this process until Close.
