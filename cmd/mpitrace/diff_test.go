@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -191,9 +192,15 @@ func checkMixed(t *testing.T, m mpi, dir, plain string) {
 	if got := of(diffs(t, runs)[0]); !slices.Contains(got, "watch-unexpected") || !slices.Contains(got, name) || runs.stderr != "" {
 		t.Errorf("of runs: %q, %s", got, runs.stderr)
 	}
-	file := filepath.Join(set, "profile.arrow")
-	lacks := "mpitrace: " + file + " does not have settings, control variables"
-	for _, sides := range [][]string{{file, set}, {set, file}} {
+	parts, tables := filepath.Join(dir, "parts"), filepath.Join(dir, "history", "tables")
+	for _, table := range []string{"profile", "ranks", "comms"} {
+		copyTo(t, filepath.Join(set, table+".arrow"), filepath.Join(parts, table, "part-0.arrow"))
+		copyTo(t, filepath.Join(set, table+".arrow"), filepath.Join(tables, table+".arrow"))
+	}
+	copyTo(t, filepath.Join(set, "run.json"), filepath.Join(tables, "run.json"))
+	file, dataset := filepath.Join(set, "profile.arrow"), filepath.Join(parts, "profile")
+	for _, sides := range [][]string{{file, set}, {set, file}, {dataset, set}, {tables, set}} {
+		const lacks = "does not have settings, control variables"
 		mixed := call(append([]string{"diff", "--json", "--ignore-time"}, sides...)...)
 		d := diffs(t, mixed)[0]
 		if d.Settings != nil || d.Variables != nil || d.Late != nil || d.Total.Status != aggregate.StatusSame || strings.Count(mixed.stderr, lacks) != 1 {
@@ -203,6 +210,21 @@ func checkMixed(t *testing.T, m mpi, dir, plain string) {
 		if text.code != 0 || strings.Contains(text.stdout, " in A, ") || !strings.Contains(text.stdout, "nothing changed in bytes and messages") {
 			t.Errorf("%q: %+v", sides, text)
 		}
+	}
+	if err := os.Rename(set, filepath.Join(dir, "history", "set")); err != nil {
+		t.Fatal(err)
+	}
+	got := call("history", filepath.Join(dir, "history"))
+	if got.code != 0 || strings.Count(got.stdout, "settings and MPI variables are not compared") != 1 || strings.Contains(got.stdout, "watch-unexpected") {
+		t.Errorf("history: %+v", got)
+	}
+}
+
+func copyTo(t *testing.T, from, to string) {
+	t.Helper()
+	content, err := os.ReadFile(from)
+	if err = errors.Join(err, os.MkdirAll(filepath.Dir(to), 0o777), os.WriteFile(to, content, 0o666)); err != nil {
+		t.Fatal(err)
 	}
 }
 
