@@ -45,13 +45,14 @@ func TestDecodedOnce(t *testing.T) {
 			t.Errorf("%s: %d recordings were decoded, want %d; status %d\n%s", test.name, n, test.want, got.code, got.stderr)
 		}
 	}
+	unmerged := syntheticRun(t, ranks, "aa")
 	for name, read := range map[string]func() error{
 		"view": func() error {
 			_, err := (&viewedRun{dir: rundir.Dir(merged), log: io.Discard}).report()
 			return err
 		},
 		"run, after the command": func() error {
-			j := job{RecordedCommand: launch.RecordedCommand{Dir: rundir.Dir(syntheticRun(t, ranks, "aa")), Log: io.Discard, Info: &rundir.Info{ExitStatus: new(int)}}}
+			j := job{RecordedCommand: launch.RecordedCommand{Dir: rundir.Dir(unmerged), Log: io.Discard, Info: &rundir.Info{ExitStatus: new(int)}}}
 			opened, err := j.merge()
 			if err == nil {
 				opened.Jobs[0].Loaded()
