@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,9 +13,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
-	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/readback"
 	"github.com/mpitrace/mpitrace/tests/synth"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
@@ -84,12 +83,7 @@ func TestHostileNames(t *testing.T) {
 	testenv.At(t, testenv.Quick)
 	merged, recorded := filepath.Join(t.TempDir(), "merged"), filepath.Join(t.TempDir(), "recorded")
 	ps := withHostileNames(tabletest.Job("")) // has everything that a table can hold, also what a recording cannot
-	var file bytes.Buffer
-	err := errors.Join(table.WriteProfile(&file, ps), os.MkdirAll(merged, 0o755),
-		os.MkdirAll(filepath.Join(recorded, "recordings"), 0o755))
-	if err == nil {
-		err = os.WriteFile(filepath.Join(merged, "profile.arrow"), file.Bytes(), 0o644)
-	}
+	err := errors.Join(os.MkdirAll(merged, 0o755), readback.WriteTables(merged, profile.List(ps)), os.MkdirAll(filepath.Join(recorded, "recordings"), 0o755))
 	for _, p := range withHostileNames(synthetic(synth.NewStencil(4))) {
 		err = errors.Join(err, recordingtest.WriteFile(filepath.Join(recorded, "recordings", fmt.Sprintf("a-%d-1.rec", p.Rank)), p))
 	}
