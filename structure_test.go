@@ -110,7 +110,7 @@ func TestExportedNames(t *testing.T) {
 		"internal/launch":    95,
 		"internal/placement": 70,
 		"internal/rundir":    125,
-		"internal/source":    80,
+		"internal/source":    65,
 		"interpose/layout":   200,
 		"profile":            340,
 	}
