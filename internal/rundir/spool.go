@@ -99,11 +99,15 @@ func IsRecording(e fs.DirEntry) bool {
 	return e.Type().IsRegular() && strings.HasSuffix(e.Name(), RecordingSuffix)
 }
 
-// AwaitWriters waits for running processes to end, until the deadline.
+// AwaitWriters waits for running processes to end, until the deadline. A process that is
+// killed has its recording open for a moment after it has no mappings any more.
 func (s *Spool) AwaitWriters(deadline time.Time) {
 	names, _ := s.Recordings() // Collect reports the error
 	for _, name := range names {
-		for pid := Writer(name); HasMapped(pid, name) && time.Now().Before(deadline); {
+		for pid := Writer(name); time.Now().Before(deadline); {
+			if written, _ := IsWritten(filepath.Join(s.Dir, name)); !written && !HasMapped(pid, name) {
+				break
+			}
 			time.Sleep(20 * time.Millisecond)
 		}
 	}
