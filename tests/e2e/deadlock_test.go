@@ -22,8 +22,9 @@ import (
 // hanging is a job that does not end by itself.
 type hanging struct {
 	*exec.Cmd
-	dir  string
-	said *bytes.Buffer
+	dir   string
+	hydra bool // the launcher may exit with 0 after SIGTERM: see either
+	said  *bytes.Buffer
 }
 
 // hang starts the program deadlock under `mpitrace run`.
@@ -37,7 +38,7 @@ func hangIn(t *testing.T, m implementation, program, argument string, flags ...s
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
-	h := &hanging{dir: filepath.Join(t.TempDir(), "run"), said: new(bytes.Buffer)}
+	h := &hanging{dir: filepath.Join(t.TempDir(), "run"), hydra: m.name == "mpich", said: new(bytes.Buffer)}
 	command := slices.Concat([]string{"run", "-o", h.dir}, flags, []string{"--"}, m.launch(4, m.compile(t, program), argument))
 	h.Cmd = exec.CommandContext(ctx, mpitrace, command...)
 	h.Cancel = func() error { return h.Process.Signal(syscall.SIGTERM) }
@@ -72,7 +73,7 @@ func (h *hanging) timeOut(t *testing.T) {
 	if n != 1 {
 		t.Fatalf("mpitrace has %d children, want the launcher", n)
 	}
-	if err := h.Wait(); err == nil {
+	if err := h.Wait(); err == nil && !h.hydra {
 		t.Errorf("exit status 0 of a job that was ended\n%s", h.said)
 	}
 }
