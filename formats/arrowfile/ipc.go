@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 	flatbuffers "github.com/google/flatbuffers/go"
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
@@ -17,8 +18,9 @@ import (
 
 // The Arrow library trusts the lengths in a file. It panics on some damaged files, which
 // recovered turns into errors. It would also allocate whatever a length says, and no
-// program recovers from that: budget limits the memory of values, and checkFooter and
-// checkMessage compare the lengths of lists with the bytes that they are in.
+// program recovers from that: budget limits the memory of values, checkFrames that of the
+// decoder, and checkFooter and checkMessage compare the lengths of lists with the bytes that
+// they are in.
 
 // eachBatch calls f with the record batches of a file.
 func eachBatch(path string, f func(arrow.Record) error) error {
@@ -104,9 +106,10 @@ const (
 	spare     = 8 << 20
 )
 
-func newBudget(size int64) *budget {
-	return &budget{memory.DefaultAllocator, int(min(size, 1<<40))*expansion + spare}
-}
+// memoryOf returns how much memory the values of a file of a size can need.
+func memoryOf(size int64) int { return int(min(size, 1<<40))*expansion + spare }
+
+func newBudget(size int64) *budget { return &budget{memory.DefaultAllocator, memoryOf(size)} }
 
 func (b *budget) take(size int) {
 	if size < 0 || size > b.left {
@@ -138,7 +141,7 @@ const (
 	fieldType, fieldChildren, fieldMetadata                         = 3, 5, 6
 	messageKind, messageHeader                                      = 1, 2
 	dictionaryData                                                  = 1
-	batchNodes, batchBuffers, batchVariadic                         = 1, 2, 4
+	batchNodes, batchBuffers, batchCompression, batchVariadic       = 1, 2, 3, 4
 )
 
 const (
@@ -221,6 +224,45 @@ func (in *reader) checkMessage(b block) error {
 			return errMeta
 		}
 	}
+	return in.checkFrames(b, batch)
+}
+
+// checkFrames checks how much memory the zstd frames of a batch need. The decoder allocates
+// a frame's window, at most 512 MiB, outside the budget.
+func (in *reader) checkFrames(b block, batch metaTable) error {
+	const zstdCodec = 1
+	if batch.Offset(4+2*batchCompression) == 0 {
+		return nil
+	}
+	if compression := batch.table(batchCompression); compression.GetByteSlot(4, 0) != zstdCodec {
+		return nil
+	}
+	const prefix = 8 // size of the values; -1 if they are not compressed
+	start, n := batch.vector(batchBuffers)
+	for i := range n {
+		buffer := batch.Bytes[start+16*i:]
+		at, size := int64(binary.LittleEndian.Uint64(buffer)), int64(binary.LittleEndian.Uint64(buffer[8:]))
+		if at < 0 || size < 0 || size > b.body || at > b.body-size {
+			return errMeta
+		}
+		if size <= prefix {
+			continue
+		}
+		head := make([]byte, min(size, prefix+zstd.HeaderMaxSize))
+		if _, err := in.r.ReadAt(head, b.offset+b.meta+at); err != nil {
+			return err
+		}
+		if int64(binary.LittleEndian.Uint64(head)) < 0 {
+			continue
+		}
+		var frame zstd.Header
+		if err := frame.Decode(head[prefix:]); err != nil {
+			return fmt.Errorf("damaged: %w", err)
+		}
+		if need := max(frame.WindowSize, frame.FrameContentSize); need > uint64(memoryOf(in.size)) {
+			return fmt.Errorf("damaged: a frame needs %d bytes of memory, and a file of its size at most %d", need, memoryOf(in.size))
+		}
+	}
 	return nil
 }
 
@@ -246,7 +288,8 @@ func (t metaTable) vector(slot int) (start, n int) {
 	return int(t.Vector(at)), t.VectorLen(at)
 }
 
-// list checks that a list of elements of a size is within the buffer.
+// list returns an error if the list in a slot, whose elements have this size, does not end
+// within the buffer.
 func (t metaTable) list(slot, size int) error {
 	if start, n := t.vector(slot); n < 0 || start < 0 || start > len(t.Bytes) || n > (len(t.Bytes)-start)/size {
 		return errMeta
