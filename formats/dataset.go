@@ -126,7 +126,7 @@ func (fs Files) Checked() (profile.Source, error) {
 	return fs, err
 }
 
-// lacking is a source that says what it does not have.
+// lacking is a source of profiles with a text that lists the facts which its profiles lack.
 type lacking struct {
 	profile.Source
 	what string

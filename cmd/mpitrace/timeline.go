@@ -148,7 +148,8 @@ func timelineTitle(dir rundir.Dir, t *profile.Trace) string {
 // not in trace.*.arrow yet, for example of ranks that recorded themselves, it
 // merges the run first. If the job is still running, or if the directory is not
 // writable, for example because it belongs to another user, it reads the events
-// from the recordings. opened is the run, or nil if nothing else is read of it.
+// from the recordings. opened is the opened run, or nil if the command needs only
+// its traces.
 func openTraces(log io.Writer, dir rundir.Dir, opened *source.Run) (traces []profile.EventSource, err error) {
 	if !dir.Untraced() {
 		return export.Traces(dir)

@@ -79,8 +79,8 @@ var lastComms struct {
 	*comms
 }
 
-// openComms reads the communicators of some files; nil if there are none. It keeps them
-// for the next file of the same run.
+// openComms reads the communicators of some files; nil if there are no files. The
+// communicators stay in memory, because the next file is often a part of the same run.
 func openComms(paths []string) (*comms, error) {
 	if len(paths) == 0 {
 		return nil, nil

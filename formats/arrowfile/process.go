@@ -154,7 +154,8 @@ func (p *process) slice(name string) uint32 {
 	return i
 }
 
-// addRows adds the rows. timed reports whether one of them has a time.
+// addRows adds the rows of the process to its profile. timed reports whether any row has a
+// time.
 func (p *process) addRows() (timed bool) {
 	threads := 0
 	for i := range p.facts {
@@ -189,7 +190,8 @@ func (p *process) internal() (flows []profile.Flow) {
 	return flows
 }
 
-// addVectors adds the vectors whose rows are in profile.arrow, with the same messages.
+// addVectors adds vectors to the profile. A vector is added only if profile.arrow has rows with
+// its key, and as many messages.
 func (p *process) addVectors() {
 	var keys []vectorKey
 	byKey := map[vectorKey][]share{}

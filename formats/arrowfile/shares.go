@@ -13,7 +13,7 @@ type share struct {
 	messages, bytes uint64
 }
 
-// vectorKey is what the rows of a vector have in common.
+// vectorKey identifies a vector: all rows of vectors.arrow with equal keys belong to one vector.
 type vectorKey struct {
 	thread                  int32
 	comm, call, site, slice string
@@ -34,9 +34,9 @@ func decodeShares(c *columns) func(int) (share, error) {
 	}
 }
 
-// vector returns the vector of some rows with the same key, which were sent over a
-// communicator. Rows of several vectors with this key are added up. It is nil if the rows
-// are not those of all receivers: then another program left some out.
+// vector makes a vector of rows with the same key. of is the communicator of the call. Rows of
+// several vectors with this key are added up. The result is nil if a receiver has no row:
+// then another program has removed rows.
 func vector(of profile.Comm, call *profile.Call, rows []share) *profile.Vector {
 	v := &profile.Vector{Call: call.Name, Class: call.Class, Spread: call.Spread}
 	size := of.Peers().Len()

@@ -10,8 +10,8 @@ import (
 	"github.com/mpitrace/mpitrace/interpose/layout"
 )
 
-// Before a recording is compressed, its rows are taken out and written by column,
-// which halves what they take:
+// Before a recording is compressed, its rows are taken out and written by column.
+// The compressed rows then take half of the space:
 //
 //	number of tables; of each, the offset of its rows and their number
 //	the recording without the rows
@@ -19,9 +19,8 @@ import (
 //	    byte 0 of each such row, byte 1 of each, and so on
 //
 // Integers are varints. The peer of a row is stored as the difference to that of the row
-// before, and Max as the difference to Min. What a program unpacks does not depend on the
-// layout of recordings: the offsets are in the data, and all of it is reversible for any
-// bytes.
+// before, and Max as the difference to Min. Unpacking does not depend on the layout of recordings,
+// because the data have the offsets of the rows. It restores any bytes exactly.
 
 // rowBytes is the size of a row in bytes; peerAt, minAt and maxAt are offsets in it.
 const (

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What appendColumns makes of any bytes, fromColumns makes the same bytes of. Of less, it
-// makes an error.
+// TestColumns checks that fromColumns is the inverse of appendColumns, for any bytes, and
+// that it returns an error for truncated input.
 func TestColumns(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 100 {

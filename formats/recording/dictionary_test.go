@@ -95,8 +95,8 @@ func TestDictionaryDamage(t *testing.T) {
 	}
 }
 
-// A dictionary is made only of several recordings; contents from which none can be made are
-// packed without one.
+// TestLearnWithoutSense learns from samples of which no useful dictionary can be made. All
+// recordings must be packed and be read again.
 func TestLearnWithoutSense(t *testing.T) {
 	random := rand.NewChaCha8([32]byte{})
 	noise := make([]byte, 10_000)

@@ -71,7 +71,8 @@ func always(*profile.Profile) bool { return true }
 
 func hasVectors(p *profile.Profile) bool { return len(p.Vectors) > 0 }
 
-// HasRows reports whether a process is a reason to write a table.
+// HasRows reports whether a table must be written because of this process. Tables such as
+// vectors are written only if some process has rows for them.
 func HasRows(name string, p *profile.Profile) bool {
 	for _, t := range partTables {
 		if t.name == name {

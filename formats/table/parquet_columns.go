@@ -103,7 +103,7 @@ func orderOf(t Type) parquetfile.SortOrder {
 	return parquetfile.Signed
 }
 
-// parquetNumbers has numbers of 32 or 64 bits.
+// parquetNumbers writes a column of integers of 32 or 64 bits.
 type parquetNumbers[T any, V int32 | int64] struct {
 	batchColumn[T, V]
 	chunk parquetfile.Chunk

@@ -117,7 +117,8 @@ func (r *Run) warnUntold(p *profile.Profile) {
 	}
 }
 
-// note adds what must be known of all profiles before any is used.
+// note adds what a profile contributes to the whole run: names of communicators that are
+// folded, call sites, and wrappers. All profiles must be noted before any is passed on.
 func (r *Run) note(p *profile.Profile) {
 	r.Folds.Note(p)
 	r.sites.Add(p, p.Start)
