@@ -1,0 +1,113 @@
+#!/bin/bash
+# Runs the tests that take too long for `make test-all`, in parts. Each part takes
+# at most 30 minutes on two idle cores, most take a few.
+#
+#   scripts/sweep.sh               run the parts that have not passed at this commit
+#   scripts/sweep.sh faults chaos  of these, only parts whose names begin with one of the words
+#   scripts/sweep.sh -l            list all parts with their last results
+#
+# build/sweep/results gets a line when a part has ended, build/sweep/PART.log has its
+# output. A part that was interrupted has no line, so the next run starts with it.
+# docs/reliability.md lists the parts and their results; TestSweep compares the lists.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# The name of each part; then a package and the test that it runs at level sweep, or
+# "fuzz" and the directories whose fuzz targets it runs for a minute each.
+parts='
+faults-openmpi-run         ./tests/e2e     TestFaults/openmpi/run_directory
+faults-openmpi-refused     ./tests/e2e     TestFaults/openmpi/container_refused
+faults-openmpi-spool       ./tests/e2e     TestFaults/openmpi/spool
+faults-openmpi-trace       ./tests/e2e     TestFaults/openmpi/trace
+faults-openmpi-elsewhere   ./tests/e2e     TestFaults/openmpi/elsewhere
+faults-mpich-run           ./tests/e2e     TestFaults/mpich/run_directory
+faults-mpich-refused       ./tests/e2e     TestFaults/mpich/container_refused
+faults-mpich-spool         ./tests/e2e     TestFaults/mpich/spool
+faults-mpich-trace         ./tests/e2e     TestFaults/mpich/trace
+faults-mpich-elsewhere     ./tests/e2e     TestFaults/mpich/elsewhere
+killed-openmpi             ./tests/e2e     TestContainerKilledInside/openmpi/trace_off
+killed-openmpi-trace       ./tests/e2e     TestContainerKilledInside/openmpi/trace_on
+killed-mpich               ./tests/e2e     TestContainerKilledInside/mpich/trace_off
+killed-mpich-trace         ./tests/e2e     TestContainerKilledInside/mpich/trace_on
+chaos-openmpi              ./tests/e2e     TestChaos/openmpi
+chaos-mpich                ./tests/e2e     TestChaos/mpich
+chaos-openmpi-container    ./tests/e2e     TestContainerChaos/openmpi
+chaos-mpich-container      ./tests/e2e     TestContainerChaos/mpich
+billion-openmpi            ./tests/e2e     TestBillion/openmpi
+billion-mpich              ./tests/e2e     TestBillion/mpich
+variables                  ./tests/e2e     TestReadingCost
+page                       ./tests/page    TestHundredThousandRanks
+engines                    ./tests/python  TestEngines
+mutants                    ./cmd/mpitrace  TestMutants
+fuzz-formats               fuzz            formats
+fuzz-others                fuzz            cmd internal profile aggregate interpose tests
+'
+
+results=build/sweep/results
+commit=$(git describe --always --dirty --abbrev=7 --exclude '*')
+mkdir -p build/sweep
+touch $results
+
+# Prints the last result of each part of a list.
+list() {
+    local name rest last
+    while read -r name rest; do
+        last=$(grep "^$name " $results | tail -n 1) || last="- not yet"
+        printf '%-26s %s\n' "$name" "${last#* }"
+    done
+}
+
+# Runs a test at level sweep. With CI set, it fails if a program is missing that it
+# needs. A pattern that no subtest matches passes, so the output must name the test.
+run_test() { # LOG PACKAGE TEST
+    CI=true MPITRACE_TEST_LEVEL=sweep ${GO:-go} test "$2" -count 1 -timeout 2h -v -run "^${3//\//\$/^}\$" >"$1" 2>&1 &&
+        grep -q -- "--- PASS: $3 (" "$1"
+}
+
+# Runs a part, and notes its result.
+run_part() { # NAME PACKAGE TEST, or NAME fuzz DIRECTORIES
+    local name=$1 kind=$2 log=build/sweep/$1.log begin=$SECONDS result=ok
+    shift 2
+    echo "$name: running; output: $log"
+    if [ "$kind" = fuzz ]; then
+        scripts/fuzz.sh 60s "$@" >"$log" 2>&1 || result=failed
+    else
+        run_test "$log" "$kind" "$@" || result=failed
+    fi </dev/null
+    echo "$name $(date +%F) $commit $((SECONDS - begin)) s $result" | tee -a $results
+    [ $result = ok ]
+}
+
+is_wanted() { # NAME WORDS...
+    local name=$1 word
+    shift
+    [ $# -gt 0 ] || return 0
+    for word; do
+        [[ $name != "$word"* ]] || return 0
+    done
+    return 1
+}
+
+parts=$(sed '/^$/d' <<<"$parts")
+if [ "${1-}" = -l ]; then
+    list <<<"$parts"
+    exit
+fi
+trap 'exit 130' INT TERM # go test ends with an ordinary status when it is interrupted
+failed=0 matched=0
+while read -r name kind what; do
+    is_wanted "$name" "$@" || continue
+    matched=1
+    # What passed with uncommitted changes says nothing of other such changes.
+    if [[ $commit != *-dirty ]] && grep -q "^$name .* $commit .* ok$" $results; then
+        echo "$name: has passed at $commit"
+        continue
+    fi
+    # shellcheck disable=SC2086 # one argument a directory
+    run_part "$name" "$kind" $what || failed=1
+done <<<"$parts"
+if [ $matched = 0 ]; then
+    echo "scripts/sweep.sh: no part begins with $*; -l lists them" >&2
+    exit 2
+fi
+exit $failed
