@@ -3,7 +3,7 @@
 # at most 30 minutes on two idle cores, most take a few.
 #
 #   scripts/sweep.sh               run the parts that have not passed at this commit
-#   scripts/sweep.sh faults chaos  of these, only parts whose names begin with one of the words
+#   scripts/sweep.sh faults fuzz   of these, only parts whose names begin with one of the words
 #   scripts/sweep.sh -l            list all parts with their last results
 #
 # build/sweep/results gets a line when a part has ended, build/sweep/PART.log has its
@@ -15,32 +15,19 @@ cd "$(dirname "$0")/.."
 # The name of each part; then a package and the test that it runs at level sweep, or
 # "fuzz" and the directories whose fuzz targets it runs for a minute each.
 parts='
-faults-openmpi-run         ./tests/e2e     TestFaults/openmpi/run_directory
-faults-openmpi-refused     ./tests/e2e     TestFaults/openmpi/container_refused
-faults-openmpi-spool       ./tests/e2e     TestFaults/openmpi/spool
-faults-openmpi-trace       ./tests/e2e     TestFaults/openmpi/trace
-faults-openmpi-elsewhere   ./tests/e2e     TestFaults/openmpi/elsewhere
-faults-mpich-run           ./tests/e2e     TestFaults/mpich/run_directory
-faults-mpich-refused       ./tests/e2e     TestFaults/mpich/container_refused
-faults-mpich-spool         ./tests/e2e     TestFaults/mpich/spool
-faults-mpich-trace         ./tests/e2e     TestFaults/mpich/trace
-faults-mpich-elsewhere     ./tests/e2e     TestFaults/mpich/elsewhere
-killed-openmpi             ./tests/e2e     TestContainerKilledInside/openmpi/trace_off
-killed-openmpi-trace       ./tests/e2e     TestContainerKilledInside/openmpi/trace_on
-killed-mpich               ./tests/e2e     TestContainerKilledInside/mpich/trace_off
-killed-mpich-trace         ./tests/e2e     TestContainerKilledInside/mpich/trace_on
-chaos-openmpi              ./tests/e2e     TestChaos/openmpi
-chaos-mpich                ./tests/e2e     TestChaos/mpich
-chaos-openmpi-container    ./tests/e2e     TestContainerChaos/openmpi
-chaos-mpich-container      ./tests/e2e     TestContainerChaos/mpich
-billion-openmpi            ./tests/e2e     TestBillion/openmpi
-billion-mpich              ./tests/e2e     TestBillion/mpich
-variables                  ./tests/e2e     TestReadingCost
-page                       ./tests/page    TestHundredThousandRanks
-engines                    ./tests/python  TestEngines
-mutants                    ./cmd/mpitrace  TestMutants
-fuzz-formats               fuzz            formats
-fuzz-others                fuzz            cmd internal profile aggregate interpose tests
+faults-openmpi   ./tests/e2e     TestFaults/openmpi
+faults-mpich     ./tests/e2e     TestFaults/mpich
+killed-openmpi   ./tests/e2e     TestContainerKilledInside/openmpi
+killed-mpich     ./tests/e2e     TestContainerKilledInside/mpich
+chaos            ./tests/e2e     TestChaos
+container-chaos  ./tests/e2e     TestContainerChaos
+billion          ./tests/e2e     TestBillion
+variables        ./tests/e2e     TestReadingCost
+page             ./tests/page    TestHundredThousandRanks
+spark            ./tests/python  TestEngines
+mutants          ./cmd/mpitrace  TestMutants
+fuzz-formats     fuzz            formats
+fuzz-others      fuzz            cmd internal profile aggregate interpose tests
 '
 
 results=build/sweep/results
@@ -50,10 +37,10 @@ touch $results
 
 # Prints the last result of each part of a list.
 list() {
-    local name rest last
-    while read -r name rest; do
+    local name last
+    while read -r name _; do
         last=$(grep "^$name " $results | tail -n 1) || last="- not yet"
-        printf '%-26s %s\n' "$name" "${last#* }"
+        printf '%-16s %s\n' "$name" "${last#* }"
     done
 }
 
@@ -64,7 +51,7 @@ run_test() { # LOG PACKAGE TEST
         grep -q -- "--- PASS: $3 (" "$1"
 }
 
-# Runs a part, and notes its result.
+# Runs a part, and writes its result into the file of results.
 run_part() { # NAME PACKAGE TEST, or NAME fuzz DIRECTORIES
     local name=$1 kind=$2 log=build/sweep/$1.log begin=$SECONDS result=ok
     shift 2

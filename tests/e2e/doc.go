@@ -8,7 +8,7 @@
 //   - quick, make test: each behaviour once, on Debian's Open MPI and MPICH;
 //   - all, added by make test-all: the MPIs of the Python wheels, sanitizers,
 //     applications, and longer runs of what is tried many times;
-//   - sweep, make test-sweep: every fault, 204 kills, 10^9 calls.
+//   - sweep, make test-sweep: every fault, 408 kills, 10^9 calls, in parts (scripts/sweep.sh).
 //
 // A test that uses withEach runs on Debian's MPIs at level quick and on the others
 // at level all. withEachAt gives all of a test one level, and testenv.At does so for

@@ -19,7 +19,7 @@ type Level string
 const (
 	Quick Level = "quick" // make test: each behaviour once, with Debian's Open MPI and MPICH
 	All   Level = "all"   // make test-all: adds the other MPIs, sanitizers and short sweeps
-	Sweep Level = "sweep" // make test-sweep, by hand before a release: every fault, 204 kills, 5,000 mutants, 10^9 calls, Spark
+	Sweep Level = "sweep" // make test-sweep, by hand before a release: the parts of scripts/sweep.sh
 )
 
 // Runs reports whether tests of the level run.
