@@ -14,16 +14,15 @@ shift
 [ $# -gt 0 ] || set -- cmd formats internal profile aggregate interpose tests
 
 targets=$(grep -ro --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' "$@" | sort)
-# go test takes one target of one package. Without a limit it spends the time
-# on making the first input that it likes smaller.
+# go test fuzzes one target of one package. Without -fuzzminimizetime it would spend most of
+# the time on making one input smaller that covers new code.
 fuzz() { # TARGET PACKAGE
     ${GO:-go} test "$2" -run '^$' -fuzz "^$1\$" -fuzztime "$time" -fuzzminimizetime 10x -parallel 2 2>&1 |
         grep -v '^fuzz: elapsed'
 }
 
-# Where its time ends in the middle of an input, go test says now and then that
-# the target failed, with "context deadline exceeded" and no input that failed:
-# it is tried again.
+# If the time ends while go test runs an input, it sometimes reports a failure without a
+# failing input, "context deadline exceeded". Such a target runs again, at most twice.
 while IFS=: read -r file declaration; do
     target=${declaration#func } package=./$(dirname "$file")
     echo "$target $package"
