@@ -49,7 +49,7 @@ const (
 	outlyingScore = 3.5
 	// Smaller differences, as a fraction of the median, are not reported.
 	worthALook = 0.1
-	// With fewer ranks, none is reported.
+	// With fewer ranks, no rank is reported.
 	crowd = 4
 )
 

@@ -139,7 +139,7 @@ type partIndex struct {
 	start    []int32
 	parts    []packedPart
 	patterns []*groupPattern
-	room     []rowPart // of the last call of of
+	room     []rowPart // memory for the result of `of`, valid until its next call
 }
 
 // packedPart is a rowPart in half of its memory.

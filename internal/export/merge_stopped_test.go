@@ -48,9 +48,8 @@ func beforeEnd(t *testing.T, d rundir.Dir) string {
 	return found[0]
 }
 
-// A process that was killed while it moved the tables has moved some of them: the next
-// one moves the others. A table whose content a crash of the node took is written again,
-// when the command is repeated.
+// If a merge was killed after it had moved some tables to their place, the next merge moves
+// the others. A table whose content was lost in a crash of the node is written again.
 func TestMergeEndInterrupted(t *testing.T) {
 	t.Setenv("GOMAXPROCS", "1")
 	inParts(t, 9)

@@ -193,8 +193,8 @@ func waitSite(j *facts, slow profile.RankSet) *aggregate.CallSite {
 	})
 }
 
-// aboveLeast returns how much longer all ranks were at a call site than if each had
-// been there as short as the one with the shortest time, in ns.
+// aboveLeast returns the time of all ranks at a call site in ns, less what it would be if each
+// rank had spent as little time there as the rank with the least.
 func aboveLeast(c *aggregate.CallSite) float64 {
 	return float64(c.PerRank.Ranks) * (c.PerRank.MeanNs - float64(c.PerRank.MinNs))
 }

@@ -81,7 +81,7 @@ func (m *mapping) connect(r int32) {
 	if len(m.groups) == 0 || len(m.near) == 0 {
 		return
 	}
-	peers, _ = m.search.Row(int(r)) // some members of its groups
+	peers, _ = m.search.Row(int(r)) // edges of search also lead to some members of each group
 	for _, p := range peers {
 		if b := m.block[p]; m.near[0][b] == 0 {
 			m.touched[0] = append(m.touched[0], b)

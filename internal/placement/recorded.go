@@ -93,7 +93,7 @@ type maskDomain struct {
 // build returns the domain of the host.
 func (b *hostBuilder) build() *domain {
 	whole := b.masks()
-	if whole == nil { // all alike
+	if whole == nil { // all processes may use the same processors
 		whole = &maskDomain{processes: b.processes}
 	}
 	d := &domain{level: NodeLevel, host: b.processes[0].Host}

@@ -37,8 +37,8 @@ type Options struct {
 // topAll tells the user how to see all entries of a list of the summary.
 const topAll = " (mpitrace report --top all)"
 
-// nameWidth is a width of the first column. Other columns are left out to give
-// the first column up to this width.
+// nameWidth is a width for the first column. If the column would be narrower, other columns
+// are left out to make room for it.
 const nameWidth = 40
 
 // printer is where and how a report is printed.

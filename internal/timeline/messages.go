@@ -38,8 +38,8 @@ type messages struct {
 	comms           map[uint64]string // labels of the communicators by their hashes
 }
 
-// newMessages returns messages that keep so many ends, and select so many of
-// the messages that these make.
+// newMessages returns messages that keep at most `ends` sends and as many receives, and select
+// at most `most` of the messages of which both ends are kept.
 func newMessages(p *drawing, ends, most int) *messages {
 	m := &messages{from: p.from, to: p.to, most: most, comms: map[uint64]string{},
 		sends: largest{most: ends}, receives: largest{most: ends}}

@@ -40,7 +40,7 @@ type half struct {
 	seen
 }
 
-// seen is the time, in ns since the base by the clock of its host.
+// seen is when a half was seen, in ns since the base by the clock of its host, and its role.
 type seen struct {
 	time int64
 	role halfRole
