@@ -10,8 +10,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// SiteChange is the change at a call site. Its place is that in B, or that in A
-// if it is gone.
+// SiteChange is the change at a call site. Its place is that in B, or that in A if B has no
+// such call site.
 type SiteChange struct {
 	NamedPlace
 	Callers []NamedPlace `json:"callers,omitempty"` // set if stacks were recorded

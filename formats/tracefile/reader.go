@@ -79,7 +79,7 @@ func (f *File) Span() (from, to int64, ok bool) {
 }
 
 func (f *File) each(wanted func(*batchIndex) bool, each func(*profile.Events, []profile.EventKind) error) error {
-	var failed error // the error of each, which does not get the file's name
+	var failed error // the error of the function `each`; it is returned without the file's name
 	err := f.with(func(r io.ReaderAt, _ int64) error {
 		var in batchReader
 		for i := range f.index.Batches {

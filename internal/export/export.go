@@ -109,7 +109,7 @@ func (o *ExportOptions) check() error {
 	info, err := os.Stat(o.Path)
 	switch {
 	case err != nil:
-		return nil // it does not exist, or the write reports why it cannot
+		return nil // there is no such file; if there is another reason, writing reports it
 	case !info.IsDir() && !info.Mode().IsRegular():
 		return rundir.InputErrorf("%s is not a regular file and is not replaced", o.Path) // devices must not be replaced by a file
 	case !o.Force:

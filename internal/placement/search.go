@@ -143,9 +143,9 @@ func (p *problem) orders(t *Topology, traffic *RankTraffic, starts []Order, opts
 	return append(found, annealed...)
 }
 
-// proposals returns how many swaps annealing proposes for a graph: so many by rank, fewer
-// if ranks have many edges, and not so many that they look at more than most entries of
-// rows.
+// proposals returns how many swaps annealing proposes for a graph: byRank for each rank, or
+// fewer if ranks have more than a few edges. All swaps together look at no more than `most`
+// edges.
 func proposals(g *graph, byRank, most float64) int {
 	const few = 8 // edges
 	degree := max(few, float64(len(g.Column))/float64(g.Len()))

@@ -33,8 +33,8 @@ type siteNames struct {
 const mostSampled = 64
 
 // prepareOnce reads and keeps the profiles of some processes, to find the names of their call
-// sites. If processes recorded with --stack auto, it reads all, of which those without room
-// are read again: which functions are wrappers depends on all their stacks.
+// sites. If processes recorded with --stack auto, it reads the profiles of all processes, because
+// all stacks tell which functions are wrappers. Those that do not fit in the room are read again.
 func (r *Run) prepareOnce(room *Room) {
 	r.once = &oncePass{sites: r.sites, symbols: profile.Symbols{}, failed: map[string]bool{}}
 	for _, j := range r.Jobs {
