@@ -61,6 +61,7 @@ run_part() { # NAME PACKAGE TEST, or NAME fuzz DIRECTORIES
     else
         run_test "$log" "$kind" "$@" || result=failed
     fi </dev/null
+    [ $result = ok ] || tail -n 30 "$log"
     echo "$name $(date +%F) $commit $((SECONDS - begin)) s $result" | tee -a $results
     [ $result = ok ]
 }
