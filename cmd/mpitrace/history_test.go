@@ -26,8 +26,8 @@ func versionOf(id string, start time.Duration, share float64) synth.Scaling {
 		{Call: "Allreduce", Line: 10, Ns: 8e9 * share, Exponent: 0.5}, {Call: "Barrier", Line: 20, Ns: 1e9, Exponent: -1}}}
 }
 
-// writeRun writes a run directory: recordings, or packed containers of more than two
-// ranks, which have the names of call sites.
+// writeRun writes a run directory. Up to two ranks have recordings of their own; more are in
+// packed containers, which have the names of call sites.
 func writeRun(t *testing.T, dir string, s synth.Scaling, ranks int) string {
 	t.Helper()
 	d := rundir.Dir(dir)

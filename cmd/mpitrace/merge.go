@@ -99,7 +99,7 @@ func mergeShare(log io.Writer, dir rundir.Dir, share tasks.Share) error {
 }
 
 // openRun opens a run directory with a job in it. It warns of damage, and of files whose call
-// sites have no names, unless that is known only when the jobs were read: see warnOnce.
+// sites have no names. If these are found only when the jobs are read, warnOnce does it then.
 func openRun(log io.Writer, dir rundir.Dir, depth source.Depth) (*source.Run, error) {
 	opened, err := source.Open([]string{string(dir)}, source.Options{Depth: depth, Log: log, RunOnly: true})
 	if err != nil {

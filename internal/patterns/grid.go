@@ -246,8 +246,8 @@ func (g *graph) stencilsOn(lines []dimension) (out []*stencil) {
 		}
 	})
 	slices.SortStableFunc(options, func(a, b option) int { return distance(a.offset) - distance(b.offset) })
-	// An offset whose pairs all belong to other components is one of the stencil if a
-	// mirror image of it is, unless the stencil is all about what the others left.
+	// The stencil is tried in two forms. In the first, an offset whose pairs all belong to other
+	// components is part of the stencil if its mirror image is; in the second it is not.
 	for _, mirrors := range []bool{true, false} {
 		s := &stencil{ranks: g.ranks, lines: lines}
 		chosen := map[[mostLinked]int]bool{}

@@ -22,9 +22,9 @@ type flight struct {
 
 // flights finds the messages and collectives between hosts. A goroutine for
 // each source reads the halves of messages, and what the process saw of
-// collectives. They are paired by always continuing with the source that is
-// furthest behind in time since it left MPI_Init. So few halves wait for the
-// other, even if clocks are far apart.
+// collectives. Halves are paired while all sources are read together: the next
+// batch is that of the source that is furthest behind, in time since it left
+// MPI_Init. So few halves wait for their other half, even if clocks are far apart.
 type flights struct {
 	sources []profile.EventSource
 	host    []int32 // by source
