@@ -254,8 +254,8 @@ func (l *limit) eachSlope(f func(float64)) {
 	}
 }
 
-// towards returns the drift between two that is closest to the second and has at
-// least this margin, to within 1e-15. The first must have the margin.
+// towards returns a drift with at least this margin: of those between first and second, the
+// one that is closest to second, to within 1e-15. first must have the margin.
 func (c *corridor) towards(first, second, margin float64) float64 {
 	for range 40 {
 		if middle := (first + second) / 2; c.margin(middle) < margin {
