@@ -33,6 +33,7 @@ static struct objects {
 typedef struct each {
     const char *name;
     int (*call)(void);
+    int (*null)(void); /* with null pointers and invalid handles */
 } each;
 
 static void make_objects(void)
@@ -61,16 +62,16 @@ static long calls_that_matter(void)
 
 /* Each call fails: the library passes it on once, makes no other call, and changes neither
  * the result, nor the arguments, nor errno. */
-static void fail(const each *e)
+static void fail(const each *e, const char *phase, int (*call)(void))
 {
     static struct objects before;
     make_objects();
-    mpitrace_phase("failed");
+    mpitrace_phase(phase);
     memcpy(&before, &o, sizeof o);
     null_fail(e->name, MPI_ERR_OTHER);
     long calls = calls_that_matter();
     errno = 77;
-    int rc = e->call();
+    int rc = call();
     if (rc != MPI_ERR_OTHER || errno != 77 || calls_that_matter() != calls + 1 || memcmp(&before, &o, sizeof o) != 0) {
         fprintf(stderr, "%s: %d, errno %d, %ld calls, arguments %s\n", e->name, rc, errno, calls_that_matter() - calls,
                 memcmp(&before, &o, sizeof o) ? "changed" : "kept");
@@ -95,7 +96,9 @@ static inline int try_each(const each *all)
 {
     begin(0, NULL, 1);
     for (const each *e = all; e->name; e++)
-        fail(e);
+        fail(e, "failed", e->call);
+    for (const each *e = all; e->name; e++)
+        fail(e, "null", e->null);
     for (const each *e = all; e->name; e++)
         succeed(e);
     return end();
