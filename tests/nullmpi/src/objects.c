@@ -1,7 +1,9 @@
 /* Of the null MPI: what the program chooses, starting and ending, communicators, groups and
  * datatypes. messages.c has the rest. */
+#define _GNU_SOURCE
 #include "objects.h"
 
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +20,10 @@ static struct null_function {
 } functions[1024];
 
 static long all_calls;
+
+/* Held in each call, since several threads may make calls. Recursive, because exit() in a
+ * call ends the recording. */
+static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
 static struct null_function *find(const char *name)
 {
@@ -54,6 +60,7 @@ long null_all_calls(void)
 
 bool null_refused(const char *function, int *error)
 {
+    pthread_mutex_lock(&lock);
     struct null_function *f = find(function);
     all_calls++;
     f->calls++;
@@ -61,6 +68,7 @@ bool null_refused(const char *function, int *error)
         return false;
     *error = f->error;
     f->error = 0;
+    pthread_mutex_unlock(&lock);
     return true;
 }
 
@@ -69,6 +77,7 @@ int null_returned(const char *function, int rc)
     struct null_function *f = find(function);
     int error = f->error;
     f->error = 0;
+    pthread_mutex_unlock(&lock);
     return error ? error : rc;
 }
 
