@@ -1,5 +1,7 @@
 # make            the commands into bin/, the library for each MPI found into lib/
 # make run        wrap examples/halo on 4 ranks; installs what is missing
+# make check      what needs no MPI, and mpitrace's library under a null MPI: a minute after
+#                 a small change, since Go keeps the results of all other packages
 # make test       each behaviour once, on Debian's Open MPI and MPICH: 10 to 15 minutes on
 #                 2 cores; installs what the tests need
 # make test-all   make test, and then the other MPIs (Open MPI 5, MPICH 5, Intel MPI), sanitizers, short
@@ -27,7 +29,7 @@ export CGO_ENABLED = 0
 export OMPI_ALLOW_RUN_AS_ROOT = 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM = 1
 
-.PHONY: all commands library prebuilt run test test-all test-sweep fuzz bench bench-calls bench-process bench-programs bench-matrices bench-placement generate install install-files dist setup clean
+.PHONY: all commands library prebuilt run check test test-all test-sweep fuzz bench bench-calls bench-process bench-programs bench-matrices bench-placement generate install install-files dist setup clean
 
 all: commands library
 
@@ -52,6 +54,12 @@ run:
 	@scripts/setup.sh run
 	@$(MAKE) --no-print-directory commands
 	@scripts/halo.sh
+
+# The other packages run programs under MPIs, in a browser and in Python.
+check:
+	@scripts/setup.sh check
+	$(GO) vet ./...
+	MPITRACE_TEST_LEVEL=check $(GO) test $$($(GO) list ./... | grep -v -e /tests/e2e -e /tests/page -e /tests/python)
 
 test:
 	@scripts/setup.sh test
