@@ -4,8 +4,9 @@
 #                 a small change, since Go keeps the results of all other packages
 # make test       each behaviour once, on Debian's Open MPI and MPICH: 10 to 15 minutes on
 #                 2 cores; installs what the tests need
-# make test-all   make test, and then the other MPIs (Open MPI 5, MPICH 5, Intel MPI), sanitizers, short
-#                 sweeps, applications, 5 s of each fuzz target: about 30 minutes; CI runs it
+# make test-all   make test, and then the other MPIs (Open MPI 5, MPICH 5, Intel MPI), the page in a
+#                 browser, prebuilt libraries, sanitizers, short sweeps, applications, 5 s of each
+#                 fuzz target: about 30 minutes; CI runs it
 # make test-sweep every fault, 204 kills, 10^9 calls, Spark, 10 minutes of each fuzz target: some hours,
 #                 by hand before a release; write its result into docs/reliability.md
 # make fuzz       the fuzz targets for a minute each
@@ -17,7 +18,7 @@
 # make generate   the C files and the manual page, which are derived from tables
 # make install    to PREFIX (/usr/local)
 # make dist       packages in dist/: archives, .deb, .rpm and Python wheels, for x86-64 and aarch64
-# make setup      install what run and test need
+# make setup      install what test-all needs
 # make clean
 
 PREFIX ?= /usr/local
@@ -61,17 +62,20 @@ check:
 	$(GO) vet ./...
 	MPITRACE_TEST_LEVEL=check $(GO) test $$($(GO) list ./... | grep -v -e /tests/e2e -e /tests/page -e /tests/python)
 
+# The tests of the page need a browser: test-all.
 test:
 	@scripts/setup.sh test
-	@$(MAKE) --no-print-directory prebuilt
 	@$(MAKE) --no-print-directory commands
 	$(GO) vet ./...
-	MPITRACE_TEST_LEVEL=quick $(GO) test -count 1 -timeout 30m ./...
+	MPITRACE_TEST_LEVEL=quick $(GO) test -count 1 -timeout 30m $$($(GO) list ./... | grep -v /tests/page)
 
 # What has tests beyond level quick: tests/testenv/level.go.
-beyond_quick = ./tests/e2e ./tests/page ./tests/python ./interpose ./bench/calls ./bench/process
+beyond_quick = ./tests/e2e ./tests/page ./tests/python ./interpose ./internal/symbolize ./bench/calls ./bench/process
 
 test-all: test
+	@scripts/setup.sh all
+	@$(MAKE) --no-print-directory prebuilt
+	@$(MAKE) --no-print-directory commands
 	MPITRACE_TEST_LEVEL=all $(GO) test -count 1 -timeout 60m $(beyond_quick)
 	MPITRACE_TEST_LEVEL=all $(GO) test -count 1 -run 'Formulas|Mutants' ./formats/matrixfile ./cmd/mpitrace
 	GO=$(GO) scripts/fuzz.sh 5s
@@ -96,11 +100,11 @@ bench:
 
 # PEERS="name=/path/lib.so ..." are measured too.
 bench-calls:
-	@scripts/setup.sh test
+	@scripts/setup.sh all
 	$(GO) run ./bench calls
 
 bench-process:
-	@scripts/setup.sh test
+	@scripts/setup.sh all
 	$(GO) run ./bench process
 
 bench-programs:
@@ -109,7 +113,7 @@ bench-programs:
 
 # SCALE=10000 bounds the largest job: one of 100,000 ranks takes 2 GB in $TMPDIR.
 bench-matrices:
-	@scripts/setup.sh test
+	@scripts/setup.sh all
 	$(GO) test -run '^$$' -bench 'Scan' -benchtime 2s ./formats/prof
 	$(GO) run ./bench matrices --scale $(SCALE)
 
@@ -163,7 +167,7 @@ dist: commands
 	GO=$(GO) packaging/dist.sh $(VERSION)
 
 setup:
-	@scripts/setup.sh test
+	@scripts/setup.sh all
 
 clean:
 	rm -rf bin lib build dist
