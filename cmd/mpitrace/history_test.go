@@ -17,6 +17,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/tests/synth"
 	"github.com/mpitrace/mpitrace/tests/synth/container"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // versionOf returns the runs of a program: on each number of ranks, a call site that
@@ -62,6 +63,7 @@ func readHistoryJSON(t *testing.T, args ...string) (h history.History, got outpu
 // TestHistoryScaling compares efficiencies with those of `report`, and exponents with
 // those that the jobs were made with, up to 4,096 ranks.
 func TestHistoryScaling(t *testing.T) {
+	testenv.At(t, testenv.Quick)
 	dir, s := t.TempDir(), versionOf("aa", 0, 0.001)
 	for _, ranks := range []int{1, 8, 64, 512, 4096} {
 		writeRun(t, filepath.Join(dir, fmt.Sprint(ranks)), s, ranks)

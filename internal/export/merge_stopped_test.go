@@ -19,6 +19,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/tasks"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/tests/synth"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // beforeEnd does all tasks of a merge but the last, and returns the directory of tasks.
@@ -136,6 +137,7 @@ func TestMergeProcess(t *testing.T) {
 // TestMergeKilled kills processes that merge a run in parts, at any time, until some have
 // ended the merge. The tables are those of a merge that nobody disturbs.
 func TestMergeKilled(t *testing.T) {
+	testenv.At(t, testenv.Quick)
 	d, err := rundir.Create(filepath.Join(t.TempDir(), "run"))
 	if err != nil {
 		t.Fatal(err)

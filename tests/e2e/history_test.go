@@ -109,8 +109,9 @@ func TestHistory(t *testing.T) {
 // TestHistoryLAMMPS requires that two versions of LAMMPS with the same code do not
 // differ.
 func TestHistoryLAMMPS(t *testing.T) {
+	testenv.At(t, testenv.All)
 	testenv.Need(t, "lmp")
-	withEachInTurn(t, debianOpenMPI, func(t *testing.T, m implementation) { // Debian's LAMMPS uses it
+	withEachAt(t, testenv.All, debianOpenMPI, func(t *testing.T, m implementation) { // Debian's LAMMPS uses it
 		copied := filepath.Join(t.TempDir(), "lmp")
 		program, err := filepath.EvalSymlinks("/usr/bin/lmp")
 		if err != nil {

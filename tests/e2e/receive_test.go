@@ -168,29 +168,6 @@ func TestCancelled(t *testing.T) {
 	})
 }
 
-// TestFailing uses a library between the program and the MPI that cancels sends
-// and lets receives fail, as the MPIs here never do either.
-func TestFailing(t *testing.T) {
-	withEach(t, anyMPI, func(t *testing.T, m implementation) {
-		faulty := m.compile(t, "faulty", "-shared", "-fPIC")
-		j := m.run(t, 2, m.compile(t, "failing", "-Wl,--no-as-needed", faulty))
-		diff(t, "abnormal", map[string]uint64{"cancelled_sends": 3 + 2, "freed_sends": 1 + 1,
-			"failed_receives": 1 + 3 + 2, "doubtful_sends": 1}, abnormalOf(j.ranks))
-		var bytes uint64
-		for _, a := range j.ranks[0].Abnormal {
-			if a.Kind == profile.CancelledSend {
-				bytes += a.Bytes
-			}
-		}
-		diff(t, "bytes of cancelled persistent sends", 2*20, bytes)
-		// Each send is counted when it starts.
-		diff(t, "sent", messages(0, 1, 30).times(4).plus(messages(0, 1, 20).times(3)).plus(messages(0, 1, 40, 50, 60, 70, 80, 10, 10)).plus(message(1, 0, 90)),
-			pointToPoint(j.ranks))
-		diff(t, "received", map[string]volumes{"Recv": message(0, 1, 40), "Sendrecv": message(1, 0, 90)}, receivedBy(j.ranks))
-		checkConserved(t, j, 2, 1)
-	})
-}
-
 func TestPaused(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		j := m.run(t, 2, m.compile(t, "paused"))

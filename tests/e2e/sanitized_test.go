@@ -15,7 +15,6 @@ import (
 var unsanitized = map[string]string{
 	"announce":        "runs until it is killed",
 	"ends":            "does not finalize",
-	"failing":         "needs faulty",
 	"faults":          "is no MPI program",
 	"bypass":          "is no MPI program",
 	"bypass_plugin":   "is a library",
@@ -27,7 +26,6 @@ var unsanitized = map[string]string{
 	"oneway":          "is bound to the clock",
 	"own_stderr":      "has its data in descriptor 2",
 	"two_handles":     "is no MPI program",
-	"faulty":          "is a library",
 	"faulty_mpit":     "is a library",
 	"fortran_mixed":   "is a part of fortran_mixed.F90",
 	"deleted":         "deletes its recording",
@@ -46,7 +44,6 @@ var unsanitized = map[string]string{
 	"namesakes":       "is built in two parts",
 	"no_init":         "does not start MPI",
 	"no_mpi":          "is no MPI program",
-	"nulls":           "passes wrong pointers",
 	"opens":           "is no MPI program",
 	"phase_part":      "is a part of phase_parts",
 	"phase_parts":     "is built in several parts",

@@ -111,7 +111,7 @@ func longFile(t *testing.T) *os.File {
 // the program's file has descriptor 2 already.
 func TestOwnStderr(t *testing.T) {
 	needPrebuilt(t)
-	withEach(t, debian, func(t *testing.T, m implementation) {
+	withEachAt(t, testenv.All, debian, func(t *testing.T, m implementation) {
 		program := m.compile(t, "own_stderr")
 		const intercepts, badLimit, noProf = "intercepts 1 MPI function", "MPITRACE_MAX_MB=x is not a number", "cannot write /none/p.0.prof"
 		for _, test := range []struct {

@@ -58,18 +58,6 @@ func threadReceives(n uint64) want {
 	}}
 }
 
-// TestThreadEnds checks that the table of a thread that has ended is used for
-// the next thread.
-func TestThreadEnds(t *testing.T) {
-	withEach(t, anyMPI, func(t *testing.T, m implementation) {
-		ranks := m.run(t, 1, m.compile(t, "thread_ends")).ranks
-		threadEnds().check(t, ranks)
-		if n := ranks[0].Threads; n < 1 || n > 9 {
-			t.Errorf("%d tables of at most 9 threads at a time", n)
-		}
-	})
-}
-
 func threadEnds() want {
 	v := volumes{}
 	for k := range 200 {

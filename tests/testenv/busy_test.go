@@ -18,11 +18,11 @@ func TestBusyness(t *testing.T) {
 
 func TestRuns(t *testing.T) {
 	for value, want := range map[string][]Level{
-		"": {Quick}, "quick": {Quick}, "all": {All}, "quick,all": {Quick, All}, "sweep": {Sweep},
+		"": {Quick}, "quick": {Quick}, "all": {All}, "quick,all": {Quick, All}, "sweep": {Sweep}, "check": {Check},
 	} {
 		t.Setenv("MPITRACE_TEST_LEVEL", value)
 		var got []Level
-		for _, level := range []Level{Quick, All, Sweep} {
+		for _, level := range []Level{Check, Quick, All, Sweep} {
 			if Runs(level) {
 				got = append(got, level)
 			}
