@@ -83,6 +83,17 @@ func (m implementation) lacks(program string) string {
 
 var ranksOf = regexp.MustCompile(`begin\(argc, argv, (\d)\)|\((\d) ranks?\)`)
 
+// ranksNeeded returns how many ranks a program takes, as its source says.
+func ranksNeeded(t *testing.T, program string) int {
+	t.Helper()
+	found := ranksOf.FindStringSubmatch(string(readAll(t, filepath.Join(root, "tests", "programs", program+".c"))))
+	if found == nil {
+		t.Fatalf("%s.c does not say how many ranks it takes", program)
+	}
+	n, _ := strconv.Atoi(found[1] + found[2])
+	return n
+}
+
 // checkLocks makes the library abort where a thread takes locks in another order
 // than that of interpose/src/base/lock.h.
 const checkLocks = "-DMT_CHECK_LOCKS"
@@ -103,12 +114,7 @@ func TestSanitized(t *testing.T) {
 			if unsanitized[name] != "" || m.lacks(name) != "" {
 				continue
 			}
-			found := ranksOf.FindStringSubmatch(string(readAll(t, path)))
-			if found == nil {
-				t.Errorf("%s does not say how many ranks it takes", path)
-				continue
-			}
-			n, _ := strconv.Atoi(found[1] + found[2])
+			n := ranksNeeded(t, name)
 			t.Run(name, func(t *testing.T) { m.runSanitized(t, lib, n, name, m.compile(t, name, sanitize)) })
 		}
 	})
