@@ -130,7 +130,7 @@ func (m implementation) runSanitized(t *testing.T, lib string, n int, name, prog
 	}
 	arguments := map[string]string{"files": filepath.Join(t.TempDir(), "data"), "many_phases": "1000",
 		"file_calls":   filepath.Join(t.TempDir(), "data"),
-		"thread_sends": "1000", "thread_receives": "100", "mpit_threads": "30", "stands_out": "nothing"}
+		"thread_sends": "1000", "thread_receives": "100", "mpit_threads": "30", "stands_out": "polling"}
 	env := []string{"MPITRACE_DIR=" + dir, "MPITRACE_PROF=" + filepath.Join(t.TempDir(), "p"), options}
 	if m.name == "mpich" { // the fast path of calls differs when they are traced
 		env = append(env, "MPITRACE_TRACE=on")
