@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/mpitrace/mpitrace/formats/tracefile"
 	"github.com/mpitrace/mpitrace/internal/trace"
@@ -411,15 +410,16 @@ func TestClocksOfHosts(t *testing.T) {
 				found := analyze(t, dir)
 				checkMatched(t, &found.Matching)
 				checkLate(t, "late", stdout, found)
-				checkCorrection(t, traces, skew.offset, skew.drift)
+				checkCorrection(t, traces, skew.offset, skew.drift, 1e9*lateAsMeasured(t, stdout)["ping 0 0"])
 			})
 		}
 	})
 }
 
 // checkCorrection requires that the correction of the second host's clock makes
-// it equal to the first's, both at the start and at the end of its trace.
-func checkCorrection(t *testing.T, traces []profile.EventSource, offset, drift float64) {
+// it equal to the first's, both at the start and at the end of its trace. The fastest
+// round trip, in ns, bounds how well messages can tell the clocks' difference.
+func checkCorrection(t *testing.T, traces []profile.EventSource, offset, drift, roundTrip float64) {
 	t.Helper()
 	own := traces[1].Trace()
 	if own.Host != "elsewhere" || traces[0].Trace().Host == own.Host || traces[0].Trace().Clock != nil || traces[0].Trace().Clocks == nil {
@@ -429,7 +429,7 @@ func checkCorrection(t *testing.T, traces []profile.EventSource, offset, drift f
 	if own.Clock != nil {
 		by = *own.Clock
 	}
-	tolerance := float64(testenv.Allow(100 * time.Microsecond)) // several times the latency of a message
+	tolerance := max(100_000, 3*roundTrip) // ns
 	for _, at := range []int64{own.Start, own.End} {
 		want := -offset - drift*float64(at-own.Start)
 		added := by.Offset + by.Drift*float64(at-by.At)
