@@ -112,7 +112,7 @@ func checkLastCall(t *testing.T, name string, found *trace.Result, pattern trace
 			got += w.Time
 		}
 	}
-	if tolerance := 0.02 + 0.05*want; len(came) < 2 || math.Abs(got-want) > tolerance*testenv.Allow(time.Second).Seconds() {
+	if tolerance := 0.02 + 0.05*want; len(came) < 2 || math.Abs(got-want) > tolerance {
 		t.Errorf("%s: ranks came at %v and waited %.3f s for the last, want %.3f", name, came, got, want)
 	}
 }

@@ -206,10 +206,8 @@ func (m implementation) compile(t *testing.T, name string, flags ...string) stri
 
 func (m implementation) compileFile(t *testing.T, source string, flags ...string) string {
 	t.Helper()
-	name := strings.TrimSuffix(filepath.Base(source), ".c")
-	// The name must not contain "=": env(1) would take it for a variable.
-	dir := filepath.Join(scratch, cmp.Or(m.binaries, m.name), strings.ReplaceAll(strings.Join(append([]string{"built"}, flags...), ""), "=", "-"))
-	program := filepath.Join(dir, name)
+	dir := m.builtWith(flags)
+	program := filepath.Join(dir, strings.TrimSuffix(filepath.Base(source), ".c"))
 	defer lock(program)()
 	if _, err := os.Stat(program); err == nil {
 		return program
@@ -217,14 +215,25 @@ func (m implementation) compileFile(t *testing.T, source string, flags ...string
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	// Both MPIs declare their IGNORE constants in ways about which gcc warns.
-	args := []string{"-O1", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-stringop-overflow", "-Wno-stringop-overread",
-		"-I" + filepath.Join(root, "interpose", "include")}
-	args = append(append(args, flags...), source, "-o", program, "-lpthread", "-lm", "-ldl")
-	if out, err := exec.Command(m.cc, args...).CombinedOutput(); err != nil {
-		t.Fatalf("compile %s: %v\n%s", source, err, out)
-	}
+	m.compileTo(t, program, append(slices.Clone(flags), source)...)
 	return program
+}
+
+// builtWith returns the directory of the programs that are compiled with these flags.
+// Its name must not contain "=": env(1) would take it for a variable.
+func (m implementation) builtWith(flags []string) string {
+	return filepath.Join(scratch, cmp.Or(m.binaries, m.name), strings.ReplaceAll("built"+strings.Join(flags, ""), "=", "-"))
+}
+
+// compileTo compiles a program, or with -c an object.
+func (m implementation) compileTo(t *testing.T, output string, args ...string) {
+	t.Helper()
+	// Both MPIs declare their IGNORE constants in ways about which gcc warns.
+	args = slices.Concat([]string{"-O1", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-stringop-overflow", "-Wno-stringop-overread",
+		"-I" + filepath.Join(root, "interpose", "include")}, args, []string{"-o", output, "-lpthread", "-lm", "-ldl"})
+	if out, err := exec.Command(m.cc, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%s %s: %v\n%s", m.cc, strings.Join(args, " "), err, out)
+	}
 }
 
 // locks holds a mutex for each program that tests compile.
@@ -296,14 +305,19 @@ func succeed(t *testing.T, env []string, command ...string) output {
 // rank's recording.
 type job struct {
 	output
-	dir   string
-	ranks []*profile.Profile
+	dir    string
+	ranks  []*profile.Profile
+	traces []profile.EventSource // of a job that was traced, by rank
 }
 
 // record runs a command under `mpitrace run` with these flags.
 func record(t *testing.T, flags []string, command ...string) job {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "run")
+	return recordInto(t, filepath.Join(t.TempDir(), "run"), flags, command...)
+}
+
+func recordInto(t *testing.T, dir string, flags []string, command ...string) job {
+	t.Helper()
 	out := execute(t, nil, slices.Concat([]string{mpitrace, "run", "-o", dir}, flags, []string{"--"}, command)...)
 	checkColumns(t, dir)
 	return job{output: out, dir: dir, ranks: readRecordings(t, dir)}
@@ -357,7 +371,12 @@ func readFiles(t *testing.T, paths []string) []*profile.Profile {
 // recordings must be complete.
 func (m implementation) run(t *testing.T, n int, program string, args ...string) job {
 	t.Helper()
-	j := record(t, nil, m.launch(n, append([]string{program}, args...)...)...)
+	return m.runInto(t, filepath.Join(t.TempDir(), "run"), n, program, args...)
+}
+
+func (m implementation) runInto(t *testing.T, dir string, n int, program string, args ...string) job {
+	t.Helper()
+	j := recordInto(t, dir, nil, m.launch(n, append([]string{program}, args...)...)...)
 	if j.code != 0 || strings.TrimSpace(j.stdout) == "" {
 		t.Fatalf("exit status %d\n%s%s", j.code, j.stdout, j.stderr)
 	}

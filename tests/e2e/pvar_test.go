@@ -424,9 +424,7 @@ func TestEveryVariable(t *testing.T) {
 	t.Setenv("OMPI_MCA_pml", "ob1")
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		for _, program := range []string{"intercomm", "idup", "callbacks", "windows", "reuse"} {
-			found := ranksOf.FindStringSubmatch(string(readAll(t, filepath.Join(root, "tests", "programs", program+".c"))))
-			n, _ := strconv.Atoi(found[1] + found[2])
-			j := m.run(t, n, m.compile(t, program))
+			j := m.run(t, ranksNeeded(t, program), m.compile(t, program))
 			const said = "variables of intercommunicators are not read"
 			if strings.HasPrefix(m.name, "openmpi") != strings.Contains(j.stderr, said) && program == "intercomm" {
 				t.Errorf("%q is printed, or missing, by mistake:\n%s", said, j.stderr)

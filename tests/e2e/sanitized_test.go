@@ -80,6 +80,17 @@ func (m implementation) lacks(program string) string {
 
 var ranksOf = regexp.MustCompile(`begin\(argc, argv, (\d)\)|\((\d) ranks?\)`)
 
+// ranksNeeded returns how many ranks a program takes, as its source says.
+func ranksNeeded(t *testing.T, program string) int {
+	t.Helper()
+	found := ranksOf.FindStringSubmatch(string(readAll(t, filepath.Join(root, "tests", "programs", program+".c"))))
+	if found == nil {
+		t.Fatalf("%s.c does not say how many ranks it takes", program)
+	}
+	n, _ := strconv.Atoi(found[1] + found[2])
+	return n
+}
+
 // checkLocks makes the library abort where a thread takes locks in another order
 // than that of interpose/src/base/lock.h.
 const checkLocks = "-DMT_CHECK_LOCKS"
@@ -100,12 +111,7 @@ func TestSanitized(t *testing.T) {
 			if unsanitized[name] != "" || m.lacks(name) != "" {
 				continue
 			}
-			found := ranksOf.FindStringSubmatch(string(readAll(t, path)))
-			if found == nil {
-				t.Errorf("%s does not say how many ranks it takes", path)
-				continue
-			}
-			n, _ := strconv.Atoi(found[1] + found[2])
+			n := ranksNeeded(t, name)
 			t.Run(name, func(t *testing.T) { m.runSanitized(t, lib, n, name, m.compile(t, name, sanitize)) })
 		}
 	})
@@ -121,7 +127,7 @@ func (m implementation) runSanitized(t *testing.T, lib string, n int, name, prog
 	}
 	arguments := map[string]string{"files": filepath.Join(t.TempDir(), "data"), "many_phases": "1000",
 		"file_calls":   filepath.Join(t.TempDir(), "data"),
-		"thread_sends": "1000", "thread_receives": "100", "mpit_threads": "30", "stands_out": "nothing"}
+		"thread_sends": "1000", "thread_receives": "100", "mpit_threads": "30", "stands_out": "polling"}
 	env := []string{"MPITRACE_DIR=" + dir, "MPITRACE_PROF=" + filepath.Join(t.TempDir(), "p"), options}
 	if m.name == "mpich" { // the fast path of calls differs when they are traced
 		env = append(env, "MPITRACE_TRACE=on")

@@ -11,7 +11,7 @@ import (
 
 func TestThreads(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
-		ranks := m.run(t, 2, m.compile(t, "threads")).ranks
+		ranks := m.recorded(t, "threads").ranks
 		toSelf := volumes{}
 		for r := range 2 {
 			toSelf.add(r, r, 4*10000*8, 4*10000)
