@@ -48,35 +48,21 @@ var decodes atomic.Int64
 func Decodes() int64 { return decodes.Load() }
 
 func readFile(path string, ahead int64, headOnly bool) (p *profile.Profile, err error) {
-	if container, name, ok := inContainer(path); ok {
-		err = withMember(container, name, func(c *Container, m *member) error {
-			p, err = c.read(m, headOnly)
-			return err
-		})
-		return p, err
-	}
-	in, size, err := openFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("read recording: %w", err)
-	}
-	defer in.Close()
-	buffer := buffers.Get().(*[]byte)
-	defer buffers.Put(buffer) // the profile keeps no reference to it
-	if err := readAhead(buffer, in, min(ahead, size)); err != nil {
-		return nil, fmt.Errorf("read recording: %w", err)
-	}
-	inside := buffers.Get().(*[]byte)
-	defer buffers.Put(inside)
-	f, err := sniffFile(in, size, *buffer, inside)
-	if err != nil {
-		return nil, fmt.Errorf("read recording %s: %w", path, err)
-	}
+	err = withUnread(path, "read", ahead, func(f *file) error {
+		p, err = f.read(path, headOnly)
+		return err
+	})
+	return p, err
+}
+
+// read reads the recording, which comes from source. With headOnly it skips rows and vectors.
+func (f *file) read(source string, headOnly bool) (*profile.Profile, error) {
 	f.headOnly = headOnly
 	if err := f.open(); err != nil {
-		return nil, fmt.Errorf("read recording %s: %w", path, err)
+		return nil, err
 	}
-	p = f.profile()
-	p.Source = path
+	p := f.profile()
+	p.Source = source
 	return p, nil
 }
 
@@ -141,13 +127,10 @@ func containerOfOne(in io.ReaderAt, size int64, buffer *[]byte) (*file, error) {
 // Read reads a recording of size bytes.
 func Read(r io.ReaderAt, size int64) (*profile.Profile, error) {
 	f, err := sniffFile(r, size, nil, new([]byte))
-	if err == nil {
-		err = f.open()
-	}
 	if err != nil {
 		return nil, err
 	}
-	return f.profile(), nil
+	return f.read("", false)
 }
 
 // open reads the header and the log.

@@ -65,7 +65,7 @@ func (f *file) clockID() string {
 
 // withFile calls use with a recording whose header and log have been read.
 func withFile(path string, use func(*file) error) error {
-	return withUnread(path, "read", func(f *file) error {
+	return withUnread(path, "read", headOfFile, func(f *file) error {
 		f.headOnly = true
 		if err := f.open(); err != nil {
 			return err
@@ -74,29 +74,39 @@ func withFile(path string, use func(*file) error) error {
 	})
 }
 
-// withUnread calls use with a recording that is not read yet. Errors begin with
-// doing, and contain the path.
-func withUnread(path, doing string, use func(*file) error) error {
-	if container, name, ok := inContainer(path); ok {
-		err := withMember(container, name, func(c *Container, m *member) error { return c.withFile(m, wholeFile, use) })
-		if err != nil {
-			return fmt.Errorf("%s recording %s: %w", doing, path, err)
-		}
+// withUnread calls use with a recording of which the first bytes are read ahead. Errors begin
+// with doing, and contain the path.
+func withUnread(path, doing string, ahead int64, use func(*file) error) error {
+	err := unread(path, ahead, use)
+	switch named := (*os.PathError)(nil); {
+	case err == nil:
 		return nil
+	case errors.As(err, &named): // it has the path
+		return fmt.Errorf("%s recording: %w", doing, err)
+	}
+	return fmt.Errorf("%s recording %s: %w", doing, path, err)
+}
+
+func unread(path string, ahead int64, use func(*file) error) error {
+	if container, name, ok := inContainer(path); ok {
+		return withMember(container, name, func(c *Container, m *member) error { return c.withFile(m, ahead, use) })
 	}
 	in, size, err := openFile(path)
 	if err != nil {
-		return fmt.Errorf("%s recording: %w", doing, err)
+		return err
 	}
 	defer in.Close()
-	f, err := sniffFile(in, size, nil, new([]byte))
-	if err == nil {
-		err = use(f)
+	buffer, inside := buffers.Get().(*[]byte), buffers.Get().(*[]byte)
+	defer buffers.Put(buffer) // what use keeps has no reference to them
+	defer buffers.Put(inside)
+	if err := readAhead(buffer, in, min(ahead, size)); err != nil {
+		return err
 	}
+	f, err := sniffFile(in, size, *buffer, inside)
 	if err != nil {
-		return fmt.Errorf("%s recording %s: %w", doing, path, err)
+		return err
 	}
-	return nil
+	return use(f)
 }
 
 // EventReader are the events of one process: a profile.EventSource. Files are open
@@ -479,14 +489,12 @@ func (r *rows) index(k profile.EventKind) uint32 {
 
 func (r *rows) kindOf(raw layout.Row, thread uint32) (profile.EventKind, error) {
 	call := profile.CallByID(raw.Call)
-	k := profile.EventKind{Call: call.Name, Class: call.Class, Thread: int32(thread), Comm: -1, Peer: raw.Peer,
+	k := profile.EventKind{Call: call.Name, Class: call.Class, Thread: int32(thread), Comm: commIn(r.comms, raw.Comm), Peer: raw.Peer,
 		Callsite: r.site(raw.Callsite), Slice: r.slice(raw.Slice)}
-	if c, ok := r.comms[raw.Comm]; ok && raw.Comm != layout.CommNone {
-		k.Comm = c
-		if raw.Peer >= 0 {
-			k.Peer = int32(r.of.Comms[c].WorldRank(raw.Peer))
-		}
-	} else if raw.Peer >= 0 {
+	switch {
+	case raw.Peer >= 0 && k.Comm >= 0:
+		k.Peer = int32(r.of.Comms[k.Comm].WorldRank(raw.Peer))
+	case raw.Peer >= 0:
 		k.Peer = profile.PeerLost
 	}
 	if d, ok := directions[raw.Direction]; ok {
