@@ -344,11 +344,9 @@ func (m *Matrix) All() iter.Seq2[Pair, Volume] {
 
 // At returns the entry of a pair; zeros if there is none.
 func (m *Matrix) At(from, to int) Volume {
-	v, _ := m.at(from, to)
+	v, _ := m.rowAt(from).at(to)
 	return v
 }
-
-func (m *Matrix) at(from, to int) (sum Volume, has bool) { return m.rowAt(from).at(to) }
 
 func (r fullRow) at(to int) (sum Volume, has bool) {
 	if r.entries != nil {
@@ -380,12 +378,6 @@ func (p rowPart) at(to int) (Volume, bool) {
 	each, ok := p.each.get(int32(sender))
 	weight := p.weightOf(receiver)
 	return each.times(weight), ok && weight > 0 && p.reaches(sender, receiver)
-}
-
-// Has reports whether a pair has an entry, which may be zero.
-func (m *Matrix) Has(p Pair) bool {
-	_, ok := m.at(p.From, p.To)
-	return ok
 }
 
 // Empty reports whether nothing was ever added.
