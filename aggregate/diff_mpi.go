@@ -15,11 +15,10 @@ import (
 // LateChange is the change in the late receives of a call site. Its place is
 // that of a SiteChange.
 type LateChange struct {
-	NamedPlace
-	Callers []NamedPlace `json:"callers,omitempty"`
-	Call    string       `json:"call"`
-	Was     *NamedPlace  `json:"moved_from"`
-	Late    Measure      `json:"late"`
+	Site
+	Call string      `json:"call"`
+	Was  *NamedPlace `json:"moved_from"`
+	Late Measure     `json:"late"`
 }
 
 // CounterChange is the change of a performance variable that accumulates,
@@ -60,7 +59,7 @@ func compareLate(x, y *Summary, a, b lateReceiveSums, o DiffOptions) []LateChang
 	o.IgnoreTime = true
 	out := []LateChange{}
 	for _, c := range compareSites(a.callSites(), b.callSites(), o) {
-		out = append(out, LateChange{c.NamedPlace, c.Callers, c.Call, c.Was, c.Calls})
+		out = append(out, LateChange{c.Site, c.Call, c.Was, c.Calls})
 	}
 	return out
 }
@@ -69,7 +68,7 @@ func compareLate(x, y *Summary, a, b lateReceiveSums, o DiffOptions) []LateChang
 func (s lateReceiveSums) callSites() []CallSite {
 	out := make([]CallSite, 0, len(s))
 	for k, site := range s {
-		c := CallSite{NamedPlace: site.NamedPlace, Callers: site.Callers, Call: k.call}
+		c := CallSite{Site: site.Site, Call: k.call}
 		for _, sum := range site.comms.known {
 			c.Calls += sum.late
 		}

@@ -137,18 +137,9 @@ func (d *pairDetails) add(p *profile.Profile) {
 		if r.Messages == 0 || r.Class != profile.P2P && r.Class != profile.OneSided || r.Direction == profile.Recv {
 			continue
 		}
-		key := detailKey{r.Call, siteText(p.Frames(r.Callsite)), sliceNames[r.Slice], r.SizeClass}
+		key := detailKey{r.Call, profile.StackText(p.Frames(r.Callsite)), sliceNames[r.Slice], r.SizeClass}
 		p.RowFlows(r, func(f profile.Flow) { d.addFlow(f, key) })
 	}
-}
-
-// siteText returns the labels of a call site and of its callers.
-func siteText(frames []profile.Frame) string {
-	if len(frames) == 0 {
-		return ""
-	}
-	at := siteOf(frames)
-	return at.String()
 }
 
 func (d *pairDetails) addFlow(f profile.Flow, key detailKey) {

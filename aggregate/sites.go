@@ -15,15 +15,20 @@ import (
 // may be compiled to several calls (unrolled loops, copies of inlined
 // functions). These are still one call site.
 type CallSite struct {
-	NamedPlace
-	Callers []NamedPlace `json:"callers,omitempty"` // innermost first; empty if stacks were not recorded
-	Call    string       `json:"call"`              // without MPI_
-	Class   string       `json:"class"`
+	Site
+	Call  string `json:"call"` // without MPI_
+	Class string `json:"class"`
 	Totals
 	Sent     matrix.Volume `json:"sent"`     // sends and remote writes
 	Received matrix.Volume `json:"received"` // receives and remote reads
 	PerRank  RankSpread    `json:"time_per_rank"`
 	SiteUsage
+}
+
+// Site is a call site, with its callers if stacks were recorded.
+type Site struct {
+	NamedPlace
+	Callers []NamedPlace `json:"callers,omitempty"` // innermost first; empty if stacks were not recorded
 }
 
 // NamedPlace is a place in the program, with its names as far as they are known.
@@ -65,15 +70,29 @@ func (s *RankSpread) merge(o *RankSpread) {
 	s.Ranks += o.Ranks
 }
 
-// String returns the labels of the call site and of its callers.
-func (c *CallSite) String() string { return labelsOf(c.NamedPlace, c.Callers) }
-
-func labelsOf(at NamedPlace, callers []NamedPlace) string {
-	text := at.Label
-	for i := range callers {
-		text += " < " + callers[i].Label
+// String returns the labels of the call site and of its callers; empty for nil.
+func (s *Site) String() string {
+	if s == nil {
+		return ""
 	}
-	return text
+	label := s.Label
+	for i := range s.Callers {
+		label += profile.Callers + s.Callers[i].Label
+	}
+	return label
+}
+
+// siteOf returns the call site of a stack, labelled "unknown" if the stack is
+// empty.
+func siteOf(frames []profile.Frame) Site {
+	if len(frames) == 0 {
+		return Site{NamedPlace: NamedPlace{Label: "unknown"}}
+	}
+	s := Site{NamedPlace: placeOf(frames[0])}
+	for _, f := range frames[1:] {
+		s.Callers = append(s.Callers, placeOf(f))
+	}
+	return s
 }
 
 func placeOf(f profile.Frame) NamedPlace {
@@ -213,7 +232,7 @@ func (s *siteSums) of(p *profile.Profile, at siteCall, class profile.Class) *sit
 		s.byKey[key] = i
 		c := &s.here[i]
 		c.traits = profile.TraitsOf(at.call)
-		c.NamedPlace, c.Callers, c.Call, c.Class = name.NamedPlace, name.Callers, at.call, class.String()
+		c.Site, c.Call, c.Class = name.Site, at.call, class.String()
 	}
 	s.byCall[at] = i
 	c := &s.here[i]

@@ -105,19 +105,6 @@ func (s lateReceiveSums) add(p *profile.Profile) {
 	}
 }
 
-// siteOf returns the call site of a stack, labelled "unknown" if the stack is
-// empty.
-func siteOf(frames []profile.Frame) Site {
-	if len(frames) == 0 {
-		return Site{NamedPlace: NamedPlace{Label: "unknown"}}
-	}
-	s := Site{NamedPlace: placeOf(frames[0])}
-	for _, f := range frames[1:] {
-		s.Callers = append(s.Callers, placeOf(f))
-	}
-	return s
-}
-
 func (s lateReceiveSums) site(k siteKey, at Site) *lateSite {
 	if s[k] == nil {
 		s[k] = &lateSite{Site: at}

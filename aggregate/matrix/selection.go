@@ -142,20 +142,11 @@ func (c *rowFilter) matchesKey(r *profile.Row) bool {
 func (c *rowFilter) matchesSite(callsite uint64) bool {
 	is, known := c.sites[callsite]
 	if !known {
-		text := siteText(c.p.Frames(callsite))
+		text := profile.StackText(c.p.Frames(callsite))
 		is = slices.ContainsFunc(c.Callsites, func(part string) bool { return strings.Contains(text, part) })
 		c.sites[callsite] = is
 	}
 	return is
-}
-
-// siteText returns a call site as tables show it, the innermost frame first.
-func siteText(frames []profile.Frame) string {
-	texts := make([]string, len(frames))
-	for i, f := range frames {
-		texts[i] = f.String()
-	}
-	return strings.Join(texts, " < ")
 }
 
 // matchesVector reports whether all messages of a vector are selected, and whether

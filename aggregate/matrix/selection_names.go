@@ -80,7 +80,7 @@ func (n *selectionNames) add(c *rowFilter) {
 			n.note(bySlice, c.Slices, name, func(s string) bool { return s == name })
 		}
 		if len(c.Callsites) > 0 {
-			text := siteText(c.p.Frames(r.Callsite))
+			text := profile.StackText(c.p.Frames(r.Callsite))
 			n.note(bySite, c.Callsites, text, func(part string) bool { return strings.Contains(text, part) })
 		}
 	}
