@@ -51,7 +51,7 @@ func (c CounterChange) Relative() float64 { return (c.B - c.A) / math.Abs(c.A) }
 
 // compareLate returns null if late receives cannot be compared: they were not
 // recorded in both jobs, or with different limits.
-func compareLate(x, y *Summary, a, b lateReceiveSums, o DiffOptions) []LateChange {
+func compareLate(x, y *Summary, a, b *lateReceiveSums, o DiffOptions) []LateChange {
 	watched := x.LateOver != "" || len(x.LateReceives) > 0 && len(y.LateReceives) > 0
 	if x.LateOver != y.LateOver || !watched {
 		return nil
@@ -65,16 +65,11 @@ func compareLate(x, y *Summary, a, b lateReceiveSums, o DiffOptions) []LateChang
 }
 
 // callSites returns the late receives as call sites.
-func (s lateReceiveSums) callSites() []CallSite {
-	out := make([]CallSite, 0, len(s))
-	for k, site := range s {
+func (s *lateReceiveSums) callSites() []CallSite {
+	out := make([]CallSite, 0, len(s.known))
+	for k, site := range s.known {
 		c := CallSite{Site: site.Site, Call: k.call}
-		for _, sum := range site.comms.known {
-			c.Calls += sum.late
-		}
-		if rest := site.comms.rest; rest != nil {
-			c.Calls += rest.late
-		}
+		site.comms.each(func(_ string, _ bool, sum *lateReceiveSum) { c.Calls += sum.late })
 		out = append(out, c)
 	}
 	return out

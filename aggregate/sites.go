@@ -116,7 +116,7 @@ func sourceKey(frames []profile.Frame) string {
 
 // siteSums collects the call sites of a job.
 type siteSums struct {
-	known map[siteKey]*CallSite
+	sumsBy[siteKey, CallSite, *CallSite]
 	names map[profile.Frame]*siteName // of sites without callers; ranks load files at different addresses
 
 	// Memory for one process at a time.
@@ -141,7 +141,7 @@ type siteName struct {
 }
 
 func newSiteSums() siteSums {
-	return siteSums{known: map[siteKey]*CallSite{}, names: map[profile.Frame]*siteName{}, byKey: map[siteKey]int{}, byCall: map[siteCall]int{}}
+	return siteSums{names: map[profile.Frame]*siteName{}, byKey: map[siteKey]int{}, byCall: map[siteCall]int{}}
 }
 
 // nameOf returns the name of a call site of a process; nil if it is not known.
@@ -176,7 +176,7 @@ func (s *siteSums) add(p *profile.Profile) {
 		}
 		first := own.CallSite
 		first.Sizes = slices.Clone(first.Sizes) // the memory of here is used again
-		s.known[key] = &first
+		s.sumsBy.add(key, &first)
 	}
 }
 
@@ -266,16 +266,6 @@ func (c *siteOfProcess) add(p *profile.Profile, r *profile.Row, labels []string,
 	c.SiteUsage.add(p, r, labels)
 	if r.Direction == profile.Send && r.Class == profile.P2P && r.Messages > 0 {
 		c.peers = append(c.peers, int32(p.WorldRank(r.Comm, r.Peer)))
-	}
-}
-
-func (s *siteSums) merge(o *siteSums) {
-	for k, c := range o.known {
-		if known := s.known[k]; known != nil {
-			known.merge(c)
-		} else {
-			s.known[k] = c
-		}
 	}
 }
 
