@@ -11,7 +11,6 @@ package matrix
 import (
 	"cmp"
 	"iter"
-	"maps"
 	"math"
 	"slices"
 )
@@ -452,13 +451,9 @@ func (m *Matrix) DropSelf() {
 // directions. Its diagonal is twice that of m.
 func (m *Matrix) Symmetric() *Matrix {
 	s := &Matrix{scratch: m.scratch}
-	if len(m.runs) > 0 {
-		for p, v := range m.Entries() {
-			s.Add(p, v)
-			s.Add(Pair{p.To, p.From}, v)
-		}
-	} else {
-		m.addBoth(s)
+	for p, v := range m.Entries() {
+		s.Add(p, v)
+		s.Add(Pair{p.To, p.From}, v)
 	}
 	for _, g := range m.patterns {
 		transpose := *g
@@ -467,41 +462,4 @@ func (m *Matrix) Symmetric() *Matrix {
 		s.addPattern(&transpose)
 	}
 	return s
-}
-
-// addBoth adds the rows of m and of its transpose to s, which is empty.
-func (m *Matrix) addBoth(s *Matrix) {
-	s.rows = make(map[int]*vector, len(m.rows))
-	columns := m.columns()
-	for to, column := range columns {
-		s.rows[to] = m.rows[to].sum(column)
-	}
-	for from, row := range m.rows {
-		if columns[from] == nil {
-			s.rows[from] = row.sum(nil)
-		}
-	}
-}
-
-// columns returns the rows of the transpose of m's own entries, without group
-// patterns. It sorts the rows of m.
-func (m *Matrix) columns() map[int]*vector {
-	length := map[int32]int{}
-	for _, row := range m.rows {
-		row.settle()
-		for _, to := range row.indices {
-			length[to]++
-		}
-	}
-	out := make(map[int]*vector, len(length))
-	for to, n := range length {
-		out[int(to)] = &vector{indices: make([]int32, 0, n), volumes: make([]Volume, 0, n)}
-	}
-	for _, from := range slices.Sorted(maps.Keys(m.rows)) { // in order, so that columns are sorted, too
-		row := m.rows[from]
-		for i, to := range row.indices {
-			out[int(to)].append(int32(from), row.volumes[i])
-		}
-	}
-	return out
 }
