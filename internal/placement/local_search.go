@@ -127,7 +127,7 @@ func (m *mapping) gain(r, to, except int32) int64 {
 // than least if it saves less. b may be empty.
 func (m *mapping) swapGain(a, b int32, least int64) int64 {
 	r, other := m.member[a], m.member[b]
-	to := m.blockAt[b]
+	to := m.h.blockAt[b]
 	return m.swapGainOf(r, other, to, m.gain(r, to, other), least)
 }
 
@@ -149,7 +149,7 @@ func (m *mapping) swapGainOf(r, other, to int32, g, least int64) int64 {
 // swap swaps the ranks of two slots, and keeps outward.
 func (m *mapping) swap(a, b int32) {
 	r, other := m.member[a], m.member[b]
-	from, to := m.blockAt[a], m.blockAt[b]
+	from, to := m.h.blockAt[a], m.h.blockAt[b]
 	if len(m.groups) > 0 {
 		m.moveGroups(r, other, to)
 	}

@@ -2,12 +2,11 @@ package placement
 
 // A problem is a traffic and a topology as the search needs them.
 type problem struct {
-	h       *hierarchy
-	g       *graph          // the pairs, and the groups that are small
-	search  *graph          // g and edges that stand for the other groups
-	groups  []WeightedGroup // that are not in g
-	scale   float64         // by which the weights of g are smaller than the volumes
-	blockAt []int32         // by slot: its block
+	h      *hierarchy
+	g      *graph          // the pairs, and the groups that are small
+	search *graph          // g and edges that stand for the other groups
+	groups []WeightedGroup // that are not in g
+	scale  float64         // by which the weights of g are smaller than the volumes
 }
 
 // maxWeight bounds the sum of the weights of a graph, so that its product with twice
@@ -59,25 +58,14 @@ func newProblem(t *Topology, traffic *RankTraffic) *problem {
 	if len(standIns) > 0 {
 		p.search = newGraph(traffic.Ranks, append(edges, standIns...), p.scale)
 	}
-	p.setBlocks()
 	return p
-}
-
-// setBlocks computes blockAt.
-func (p *problem) setBlocks() {
-	p.blockAt = make([]int32, p.h.slots())
-	for b := range p.h.blocks() {
-		for s := p.h.first[0][b]; s < p.h.first[0][b+1]; s++ {
-			p.blockAt[s] = int32(b)
-		}
-	}
 }
 
 // blocks returns the block of each rank of an order.
 func (p *problem) blocks(o Order) []int32 {
 	block := make([]int32, len(o))
 	for r, s := range o {
-		block[r] = p.blockAt[s]
+		block[r] = p.h.blockAt[s]
 	}
 	return block
 }

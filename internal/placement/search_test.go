@@ -72,7 +72,7 @@ func TestSwapGain(t *testing.T) {
 	outward := slices.Clone(m.outward)
 	for n := range 1000 {
 		a, b := m.slot[r.IntN(300)], r.Int32N(320)
-		if m.blockAt[a] == m.blockAt[b] {
+		if m.h.blockAt[a] == m.h.blockAt[b] {
 			continue
 		}
 		gain := m.swapGain(a, b, -1<<62)
