@@ -73,7 +73,10 @@ type DiffSide struct {
 }
 
 // Measure is a number in A and in B.
-type Measure struct{ A, B uint64 }
+type Measure struct {
+	A uint64 `json:"a"`
+	B uint64 `json:"b"`
+}
 
 // Changed reports whether the two numbers differ.
 func (m Measure) Changed() bool { return m.A != m.B }
@@ -92,12 +95,12 @@ func (m Measure) Relative() (float64, bool) {
 // MarshalJSON returns {"a", "b", "change", "relative"}. relative is null if A
 // is 0.
 func (m Measure) MarshalJSON() ([]byte, error) {
+	type plain Measure
 	out := struct {
-		A        uint64   `json:"a"`
-		B        uint64   `json:"b"`
+		plain
 		Change   int64    `json:"change"`
 		Relative *float64 `json:"relative"`
-	}{A: m.A, B: m.B, Change: int64(m.B - m.A)}
+	}{plain: plain(m), Change: int64(m.B - m.A)}
 	if share, ok := m.Relative(); ok {
 		out.Relative = &share
 	}

@@ -24,22 +24,21 @@ type LateChange struct {
 // CounterChange is the change of a performance variable that accumulates,
 // summed over ranks and objects.
 type CounterChange struct {
-	Variable string
-	Class    string
-	A, B     float64
+	Variable string  `json:"variable"`
+	Class    string  `json:"class"`
+	A        float64 `json:"a"`
+	B        float64 `json:"b"`
 }
 
 // MarshalJSON returns {"variable", "class", "a", "b", "change", "relative"}.
 // relative is null if A is 0.
 func (c CounterChange) MarshalJSON() ([]byte, error) {
+	type plain CounterChange
 	out := struct {
-		Variable string   `json:"variable"`
-		Class    string   `json:"class"`
-		A        float64  `json:"a"`
-		B        float64  `json:"b"`
+		plain
 		Change   float64  `json:"change"`
 		Relative *float64 `json:"relative"`
-	}{Variable: c.Variable, Class: c.Class, A: c.A, B: c.B, Change: finite(c.B - c.A)}
+	}{plain: plain(c), Change: finite(c.B - c.A)}
 	if share := c.Relative(); !math.IsInf(share, 0) && !math.IsNaN(share) {
 		out.Relative = &share
 	}
