@@ -427,24 +427,9 @@ func (m *Matrix) mergeEntries(o *Matrix) {
 // DropSelf removes the diagonal: what ranks sent to themselves. Group patterns have
 // none.
 func (m *Matrix) DropSelf() {
-	if len(m.runs) > 0 {
-		others := &Matrix{scratch: m.scratch, patterns: m.patterns}
-		for p, v := range m.Entries() {
-			if p.From != p.To {
-				others.Add(p, v)
-			}
-		}
-		*m = *others
-		return
-	}
-	for from, row := range m.rows {
-		row.settle()
-		m.rows[from] = row.keep(func(to int) bool { return to != from })
-		if len(m.rows[from].indices) == 0 {
-			delete(m.rows, from)
-		}
-	}
-	m.last = nil
+	others := m.entriesIf(func(from, to int) bool { return from != to })
+	others.patterns, others.like = m.patterns, m.like
+	*m = *others
 }
 
 // Symmetric returns m plus its transpose, which is twice the mean of both

@@ -172,17 +172,6 @@ func (x *vector) appendSum(a, b *vector) {
 // clear removes all entries, and keeps their memory.
 func (x *vector) clear() { *x = vector{indices: x.indices[:0], volumes: x.volumes[:0]} }
 
-// keep returns the entries of a settled vector whose index is wanted.
-func (x *vector) keep(wanted func(at int) bool) *vector {
-	out := new(vector)
-	for i, at := range x.indices {
-		if wanted(int(at)) {
-			out.add(at, x.volumes[i])
-		}
-	}
-	return out
-}
-
 // size returns the largest rank of any entry of the settled row of a rank, plus 1; 0 if it
 // is empty.
 func (x *vector) size(from int) int {
