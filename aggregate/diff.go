@@ -19,7 +19,7 @@ type ComparedJob struct {
 
 // OfCompared reads a job that is to be compared.
 func OfCompared(src profile.Source, o Options) (*ComparedJob, error) {
-	c := &ComparedJob{Job: NewJob(o), comms: commSums{}}
+	c := &ComparedJob{Job: NewJob(o)}
 	err := src.Each(func(p *profile.Profile) error {
 		c.Add(p)
 		c.comms.add(p)
@@ -73,7 +73,10 @@ type DiffSide struct {
 }
 
 // Measure is a number in A and in B.
-type Measure struct{ A, B uint64 }
+type Measure struct {
+	A uint64 `json:"a"`
+	B uint64 `json:"b"`
+}
 
 // Changed reports whether the two numbers differ.
 func (m Measure) Changed() bool { return m.A != m.B }
@@ -92,12 +95,12 @@ func (m Measure) Relative() (float64, bool) {
 // MarshalJSON returns {"a", "b", "change", "relative"}. relative is null if A
 // is 0.
 func (m Measure) MarshalJSON() ([]byte, error) {
+	type plain Measure
 	out := struct {
-		A        uint64   `json:"a"`
-		B        uint64   `json:"b"`
+		plain
 		Change   int64    `json:"change"`
 		Relative *float64 `json:"relative"`
-	}{A: m.A, B: m.B, Change: int64(m.B - m.A)}
+	}{plain: plain(m), Change: int64(m.B - m.A)}
 	if share, ok := m.Relative(); ok {
 		out.Relative = &share
 	}
@@ -178,7 +181,7 @@ func Compare(a, b *ComparedJob, o DiffOptions) *Diff {
 		Calls:           compareCalls(x.Calls, y.Calls, o),
 		CallSites:       compareSites(x.CallSites, y.CallSites, o),
 		Comms:           compareComms(a.comms, b.comms, o),
-		Late:            compareLate(x, y, a.late, b.late, o),
+		Late:            compareLate(x, y, &a.late, &b.late, o),
 		Counters:        compareCounters(x.Pvars, y.Pvars, o),
 	}
 	d.Pairs = comparePairsOf(a.Job, b.Job, o)
@@ -342,9 +345,11 @@ func byName(a, b []CallTotals, each func(name string, a, b *CallTotals)) {
 
 // commSums are sums by the label of a communicator. Ids are not compared: they
 // depend on the members, and so on the number of ranks.
-type commSums map[string]*CallTotals
+type commSums struct {
+	sumsBy[string, CallTotals, *CallTotals]
+}
 
-func (s commSums) add(p *profile.Profile) {
+func (s *commSums) add(p *profile.Profile) {
 	ownShare := p.Times().OwnShare()
 	for i := range p.Rows {
 		r := &p.Rows[i]
@@ -352,19 +357,17 @@ func (s commSums) add(p *profile.Profile) {
 			continue
 		}
 		c := &p.Comms[r.Comm]
-		name := cmp.Or(c.Name, c.Constructor, "without a name")
-		if s[name] == nil {
-			s[name] = &CallTotals{Call: name}
-		}
+		sum := s.of(cmp.Or(c.Name, c.Constructor, "without a name"))
 		once := withoutReceived(r)
-		s[name].Totals.add(once, ownShare)
-		s[name].Sent.AddRow(once)
+		sum.Totals.add(once, ownShare)
+		sum.Sent.AddRow(once)
 	}
 }
 
-func (s commSums) totals() []CallTotals {
-	out := make([]CallTotals, 0, len(s))
-	for _, c := range s {
+func (s *commSums) totals() []CallTotals {
+	out := make([]CallTotals, 0, len(s.known))
+	for name, c := range s.known {
+		c.Call = name
 		out = append(out, *c)
 	}
 	return out

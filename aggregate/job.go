@@ -66,9 +66,8 @@ type Options struct {
 
 // NewJob returns a job without processes.
 func NewJob(o Options) *Job {
-	j := &Job{builder: matrix.NewBuilder(nil), options: o, completeness: newCompleteness(), calls: callSums{byCall: map[string]*CallTotals{}},
-		sizes: sizeSums{}, slices: sliceSums{}, sites: newSiteSums(), variables: variableSums{}, settingsOf: settingSums{}, pvars: pvarSums{}, late: lateReceiveSums{},
-		details: pairDetails{most: o.PairDetails, only: o.DetailOf}}
+	j := &Job{builder: matrix.NewBuilder(nil), options: o, completeness: newCompleteness(), sites: newSiteSums(),
+		variables: variableSums{}, settingsOf: settingSums{}, details: pairDetails{most: o.PairDetails, only: o.DetailOf}}
 	j.builder.Spill(o.Scratch)
 	j.exchange.received.Spill(o.Scratch)
 	return j
@@ -157,15 +156,15 @@ func (j *Job) Merge(o *Job) {
 	j.exchange.merge(&o.exchange)
 	j.completeness.merge(&o.completeness)
 	j.calls.merge(&o.calls)
-	j.sizes.merge(o.sizes)
-	j.slices.merge(o.slices)
-	j.sites.merge(&o.sites)
+	j.sizes.merge(&o.sizes.sumsBy)
+	j.slices.merge(&o.slices.sumsBy)
+	j.sites.merge(&o.sites.sumsBy)
 	j.ends.merge(&o.ends)
 	j.variables.merge(o.variables)
 	j.settingsOf.merge(o.settingsOf)
 	j.physical.merge(&o.physical)
-	j.pvars.merge(&o.pvars)
-	j.late.merge(o.late)
+	j.pvars.merge(&o.pvars.sumsBy)
+	j.late.merge(&o.late.sumsBy)
 	j.comms.merge(&o.comms.byObject)
 	j.details.merge(&o.details)
 	j.kept = append(j.kept, o.kept...)

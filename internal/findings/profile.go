@@ -2,6 +2,7 @@ package findings
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mpitrace/mpitrace/aggregate"
@@ -101,11 +102,7 @@ func oversubscribed(j *facts) *Finding {
 	for i := range j.Oversubscribed {
 		o := &j.Oversubscribed[i]
 		hosts[o.Host] = true
-		for _, r := range o.Ranks {
-			for rank := r.First; rank <= r.Last; rank++ {
-				all = append(all, rank)
-			}
-		}
+		all = slices.AppendSeq(all, o.Ranks.All())
 		if o.CPU != nil && o.CPU.WithoutProcessor != nil {
 			without += *o.CPU.WithoutProcessor * float64(o.Ranks.Len())
 		}

@@ -32,7 +32,7 @@ func TestBestOfFewRanks(t *testing.T) {
 // TestBestOfFewRanksInManySlots has a ring of 9 ranks, and a million slots in nodes of 4.
 // Three nodes have 3 edges of the ring between them, and 6 within.
 func TestBestOfFewRanksInManySlots(t *testing.T) {
-	topology, err := Uniform([]string{"node", "switch", "system"}, []int{4, 250, 1000}, []int64{1, 10, 100})
+	topology, err := hierarchyOf([]string{"node", "switch", "system"}, []int{4, 250, 1000}, []int64{1, 10, 100})
 	if err != nil {
 		t.Fatal(err)
 	}

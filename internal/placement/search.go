@@ -114,7 +114,7 @@ func (p *problem) orders(t *Topology, traffic *RankTraffic, starts []Order, opts
 			begin = append(begin, block)
 		}
 	}
-	n := len(begin) + tune.startsFor(p.search)
+	n := len(begin) + tune.startsFor(p.g)
 	found := make([]Order, 2*n) // before and after a brief annealing
 	parallel(n, spare, func(i int) {
 		r := generator(opts.Seed, 0, i)
@@ -122,7 +122,7 @@ func (p *problem) orders(t *Topology, traffic *RankTraffic, starts []Order, opts
 		if i < len(begin) {
 			block = begin[i]
 		} else {
-			block = tune.multisect(p.search, p.h, r.Uint64())
+			block = tune.multisect(p.g, p.h, r.Uint64())
 		}
 		m := newMapping(p, block)
 		m.climb(tune.sweeps, r)
