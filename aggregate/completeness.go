@@ -119,7 +119,7 @@ func (c *completeness) of(j *Job) *completeness {
 	out := &completeness{sendGaps: maps.Clone(c.sendGaps), receiveGaps: maps.Clone(c.receiveGaps), counts: c.counts, pairs: c.pairs,
 		anySource: maps.Clone(c.anySource), anyDest: maps.Clone(c.anyDest), recorded: profile.RankSetOf(j.Recorded()...), size: j.Size()}
 	out.complete = out.recorded.Len() == out.size
-	for _, r := range j.ranks.Duplicated() {
+	for _, r := range j.Ranks.Duplicated() {
 		out.sendGaps[r], out.receiveGaps[r] = gapDuplicate, gapDuplicate
 	}
 	return out

@@ -21,8 +21,8 @@ import (
 // one MPI_COMM_WORLD. Parts of a job can be added up separately and merged.
 type Job struct {
 	Run string // name that the launcher gives the run; empty if not known
+	matrix.Ranks
 
-	ranks        matrix.Ranks
 	processes    processes
 	builder      *matrix.Builder
 	matrices     *matrix.ByClass // set by Matrices
@@ -125,7 +125,7 @@ func (j *Job) Err() error { return j.options.Scratch.Err() }
 // (profile.Unify).
 func (j *Job) Add(p *profile.Profile) {
 	j.Run = min(cmp.Or(j.Run, p.Run), cmp.Or(p.Run, j.Run))
-	j.ranks.Add(p)
+	j.Ranks.Add(p)
 	j.processes.add(p)
 	j.builder.Add(p)
 	j.exchange.add(p)
@@ -150,7 +150,7 @@ func (j *Job) Add(p *profile.Profile) {
 // Merge adds the processes of o, which must not be used afterwards.
 func (j *Job) Merge(o *Job) {
 	j.Run = min(cmp.Or(j.Run, o.Run), cmp.Or(o.Run, j.Run))
-	j.ranks.Merge(&o.ranks)
+	j.Ranks.Merge(&o.Ranks)
 	j.processes.merge(&o.processes)
 	j.builder.Merge(o.builder)
 	j.exchange.merge(&o.exchange)
@@ -192,20 +192,6 @@ func (j *Job) Start() int64 {
 	}
 	return start
 }
-
-// Size returns the number of ranks of the job: the size of MPI_COMM_WORLD if it
-// is known, and always more than the largest recorded rank.
-func (j *Job) Size() int { return j.ranks.Size() }
-
-// Recorded returns the ranks that have recordings, in ascending order.
-func (j *Job) Recorded() []int { return j.ranks.Recorded() }
-
-// Missing returns the ranks of the job that have no recording.
-func (j *Job) Missing() profile.RankSet { return j.ranks.Missing() }
-
-// Hosts returns the names of the nodes, in the order of their lowest ranks. of returns the
-// index of a rank's node in names, -1 if it is not known.
-func (j *Job) Hosts() (names []string, of func(rank int) int) { return j.ranks.Hosts() }
 
 // Processes returns the number of recordings.
 func (j *Job) Processes() int { return j.processes.n }
