@@ -32,7 +32,7 @@ func draw(t *testing.T, ps []*process, o Options) *plot.Timeline {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.WritePNG(io.Discard); err != nil {
+	if err := plot.Write(io.Discard, ".png", p); err != nil {
 		t.Fatal(err)
 	}
 	return p
