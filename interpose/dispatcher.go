@@ -13,7 +13,7 @@ import (
 // dispatcher is the library that is preloaded where the MPI is not known before
 // the program runs: see src/dispatch/dispatch.c. It lies in a directory with the
 // libraries that it opens.
-var dispatcher = product{
+var dispatcher = Product{
 	what: "the dispatcher", dir: "src", name: dispatcherDir + "%s/" + dispatcherName,
 	units: func(file string) bool {
 		return ofDispatcher(file) || strings.HasPrefix(file, "bind/") || strings.HasSuffix(file, "/thread_local.c") || file == "base/stderr.c"
@@ -22,11 +22,10 @@ var dispatcher = product{
 	compile: []string{"-std=gnu11", "-O2", "-g1", "-fPIC", "-fvisibility=hidden", "-fno-strict-aliasing", "-Wall", "-Wextra"},
 	link:    []string{"-shared", "-Wl,-Bsymbolic", "-ldl"},
 	packed:  library.packed, prebuildLink: library.prebuildLink,
-	check: checkSymbols,
 }
 
-// allFamilies is what the dispatcher serves.
-var allFamilies = Family{Name: "dispatcher"}
+// AllFamilies is what the dispatcher serves.
+var AllFamilies = Family{Name: "dispatcher"}
 
 // The name of the dispatcher's file, and the start of its directory's name.
 const dispatcherName, dispatcherDir = "libmpitrace.so", "dispatch-"
@@ -184,16 +183,8 @@ func addCompiled(dir string, m DispatchedMPI) error {
 	return nil
 }
 
-// PrebuiltDispatcherName returns the name of the file with the compiled
-// dispatcher: see Family.PrebuiltName.
-func PrebuiltDispatcherName(machine string) string {
-	return dispatcher.packedName(allFamilies, machine)
-}
-
 // packedDispatcher returns the prebuilt dispatcher, or nil if there is none.
-func packedDispatcher() []byte {
-	return embedded(PrebuiltDispatcherName(runtime.GOARCH))
-}
+func packedDispatcher() []byte { return embedded(dispatcher.PackedName(AllFamilies, runtime.GOARCH)) }
 
 func unpackDispatcher(packed []byte, file string) error {
 	image, err := decompress(packed)

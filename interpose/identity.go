@@ -58,7 +58,7 @@ func identityOf(path string) string {
 // each copy has for itself, or if the MPI is not known, the hash covers the path,
 // size and time of the MPI and, unless the product is prebuilt, of the compiler
 // wrapper.
-func (p *product) identity(o BuildOptions) (string, error) {
+func (p *Product) identity(o BuildOptions) (string, error) {
 	of, err := p.hashSources()
 	if err != nil {
 		return "", err
@@ -88,7 +88,7 @@ func (p *product) identity(o BuildOptions) (string, error) {
 // hashSources returns a hash of the names and contents of the product's sources.
 // The sources are embedded and do not change, so the hash is computed once per
 // process.
-func (p *product) hashSources() ([]byte, error) {
+func (p *Product) hashSources() ([]byte, error) {
 	key := fmt.Sprint(p.dir, p.shared)
 	if hash, ok := sourceHashes.Load(key); ok {
 		return hash.([]byte), nil

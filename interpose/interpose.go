@@ -41,7 +41,7 @@ type BuildOptions struct {
 // exported functions and thread-local data, whatever else the process defines.
 // zig's linker removes sections that only their __start_ symbols refer to
 // (src/base/hook.h).
-var library = product{
+var library = Product{
 	what: "the library", dir: "src", name: "libmpitrace-%s.so",
 	units: func(file string) bool { return !ofDispatcher(file) },
 	compile: []string{"-std=gnu11", "-O2", "-g1", "-fPIC", "-fvisibility=hidden",
@@ -50,7 +50,6 @@ var library = product{
 	link:         []string{"-shared", "-Wl,--as-needed", "-Wl,-Bsymbolic", "-ldl", "-lpthread"},
 	packed:       "libmpitrace-%s-%s-%x.so.zst",
 	prebuildLink: []string{"-shared", "-s", "-Wl,-Bsymbolic", "-Wl,--no-gc-sections", "-ldl", "-lpthread"},
-	check:        checkSymbols,
 }
 
 // Build returns the path of the library for an MPI. Unless it is already in the

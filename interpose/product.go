@@ -17,26 +17,25 @@ import (
 	"github.com/mpitrace/mpitrace/interpose/layout"
 )
 
-// product is a file that is compiled from embedded sources with an MPI's own
+// Product is a file that is compiled from embedded sources with an MPI's own
 // compiler wrapper, and kept in the user's cache.
-type product struct {
+type Product struct {
 	what         string   // description for messages
 	dir          string   // directory of its sources
 	shared       []string // patterns of headers in src that it uses too
 	name         string   // of the file; %s is replaced by its identity
 	compile      []string
 	link         []string
-	units        func(file string) bool  // reports whether a C file is compiled; nil: all are
-	plain        bool                    // whether it needs nothing of an MPI
-	packed       string                  // name of the prebuilt file; %s are its family and machine, %x a hash
-	prebuildLink []string                // flags of the linker when it is prebuilt
-	perCopy      bool                    // whether each copy of an MPI has its own file
-	check        func(file string) error // checks the linked file; may be nil
+	units        func(file string) bool // reports whether a C file is compiled; nil: all are
+	plain        bool                   // whether it needs nothing of an MPI
+	packed       string                 // name of the prebuilt file; %s are its family and machine, %x a hash
+	prebuildLink []string               // flags of the linker when it is prebuilt
+	perCopy      bool                   // whether each copy of an MPI has its own file
 }
 
 // build returns the path of the product for an MPI. It compiles the product
 // unless it is already in the cache.
-func (p *product) build(ctx context.Context, o BuildOptions) (string, error) {
+func (p *Product) build(ctx context.Context, o BuildOptions) (string, error) {
 	file, err := p.path(o)
 	if err != nil {
 		return "", err
@@ -56,7 +55,7 @@ func (p *product) build(ctx context.Context, o BuildOptions) (string, error) {
 	return file, nil
 }
 
-func (p *product) unpackFor(packed []byte, o BuildOptions, file string) error {
+func (p *Product) unpackFor(packed []byte, o BuildOptions, file string) error {
 	key, err := p.identity(o)
 	if err != nil {
 		return err
@@ -65,7 +64,7 @@ func (p *product) unpackFor(packed []byte, o BuildOptions, file string) error {
 }
 
 // path returns the path of the product for an MPI, whether it exists or not.
-func (p *product) path(o BuildOptions) (string, error) {
+func (p *Product) path(o BuildOptions) (string, error) {
 	dir := o.Dir
 	if dir == "" {
 		var err error
@@ -81,7 +80,7 @@ func (p *product) path(o BuildOptions) (string, error) {
 }
 
 // sources returns the embedded files of the product, in the same order each time.
-func (p *product) sources() ([]string, error) {
+func (p *Product) sources() ([]string, error) {
 	var names []string
 	err := fs.WalkDir(sources, p.dir, func(path string, e fs.DirEntry, err error) error {
 		if err == nil && !e.IsDir() {
@@ -98,44 +97,53 @@ func (p *product) sources() ([]string, error) {
 
 // make compiles and links in a directory next to the file, and renames the
 // result, so that the file is always complete.
-func (p *product) make(ctx context.Context, o BuildOptions, file string) error {
+func (p *Product) make(ctx context.Context, o BuildOptions, file string) error {
 	removeAbandoned(filepath.Dir(file))
 	work, err := os.MkdirTemp(filepath.Dir(file), "build-")
 	if err != nil {
 		return &NoRoomError{err}
 	}
 	defer os.RemoveAll(work)
-	units, err := p.unpack(work)
-	if err != nil {
-		return err
-	}
-	if !p.plain {
-		if err := o.writeHave(ctx, work); err != nil {
-			return err
-		}
-	}
 	key, err := p.identity(o)
 	if err != nil {
 		return err
 	}
-	o.CFlags = append(slices.Clone(o.CFlags), `-DMT_LIBRARY_IDENTITY="`+key+`"`)
-	objects, err := p.compileUnits(ctx, o, work, units)
+	out, err := p.makeIn(ctx, o, work, key, p.link, func([]string) error {
+		if p.plain {
+			return nil
+		}
+		return o.writeHave(ctx, work)
+	})
 	if err != nil {
 		return err
-	}
-	out := filepath.Join(work, "out")
-	if _, err := o.run(ctx, slices.Concat(o.CFlags, objects, p.link, []string{"-o", out})...); err != nil {
-		return err
-	}
-	if p.check != nil {
-		if err := p.check(out); err != nil {
-			return err
-		}
 	}
 	if err := os.Chmod(out, 0o755); err != nil { // independent of the umask
 		return err
 	}
 	return os.Rename(out, file)
+}
+
+// makeIn compiles and links in the directory work, and returns the path of the result. have
+// writes have.h for the files to compile, which it is given.
+func (p *Product) makeIn(ctx context.Context, o BuildOptions, work, identity string, link []string, have func(units []string) error) (string, error) {
+	units, err := p.unpack(work)
+	if err != nil {
+		return "", err
+	}
+	if err := have(units); err != nil {
+		return "", err
+	}
+	flags := o.CFlags
+	o.CFlags = append(slices.Clone(flags), `-DMT_LIBRARY_IDENTITY="`+identity+`"`)
+	objects, err := p.compileUnits(ctx, o, work, units)
+	if err != nil {
+		return "", err
+	}
+	out := filepath.Join(work, "out")
+	if _, err := o.run(ctx, slices.Concat(flags, objects, link, []string{"-o", out})...); err != nil {
+		return "", err
+	}
+	return out, checkSymbols(out)
 }
 
 // abandonedAfter is the age at which a build directory counts as left behind by
@@ -156,7 +164,7 @@ func removeAbandoned(dir string) {
 }
 
 // unpack writes the sources to work, and returns the files to compile.
-func (p *product) unpack(work string) (units []string, err error) {
+func (p *Product) unpack(work string) (units []string, err error) {
 	names, err := p.sources()
 	if err != nil {
 		return nil, err
@@ -181,7 +189,7 @@ func (p *product) unpack(work string) (units []string, err error) {
 }
 
 // compileUnits compiles the sources in parallel, and returns the object files.
-func (p *product) compileUnits(ctx context.Context, o BuildOptions, work string, units []string) ([]string, error) {
+func (p *Product) compileUnits(ctx context.Context, o BuildOptions, work string, units []string) ([]string, error) {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.NumCPU())
 	objects := make([]string, len(units))
