@@ -179,12 +179,7 @@ func (o BuildOptions) run(ctx context.Context, args ...string) ([]byte, error) {
 // checkSymbols returns an error if the library needs a symbol of an MPI. It is
 // also preloaded into programs without MPI.
 func checkSymbols(path string) error {
-	f, err := elf.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	symbols, err := f.DynamicSymbols()
+	symbols, err := Symbols(path)
 	if err != nil && !errors.Is(err, elf.ErrNoSymbols) {
 		return err
 	}

@@ -128,7 +128,7 @@ func isOpenMPI(mpi string) bool {
 	if is, ok := openMPIs.Load(mpi); ok {
 		return is.(bool)
 	}
-	symbols, err := symbolsOf(mpi)
+	symbols, err := Symbols(mpi)
 	if err != nil {
 		return false
 	}
@@ -197,7 +197,7 @@ func unpackPrebuilt(packed []byte, o BuildOptions, identity, file string) error 
 	if err != nil {
 		return err
 	}
-	mpi, err := functionsOf(o.MPI)
+	mpi, err := exports(o.MPI)
 	if err != nil {
 		return err
 	}
