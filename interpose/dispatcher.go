@@ -24,8 +24,12 @@ var dispatcher = Product{
 	packed:  library.packed, prebuildLink: library.prebuildLink,
 }
 
-// AllFamilies is what the dispatcher serves.
-var AllFamilies = Family{Name: "dispatcher"}
+// PrebuiltDispatcher is the product that interpose/zig compiles for AllFamilies,
+// because the dispatcher serves all of them.
+var (
+	PrebuiltDispatcher = &dispatcher
+	AllFamilies        = Family{Name: "dispatcher"}
+)
 
 // The name of the dispatcher's file, and the start of its directory's name.
 const dispatcherName, dispatcherDir = "libmpitrace.so", "dispatch-"

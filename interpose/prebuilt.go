@@ -59,12 +59,8 @@ func (f Family) Embedded() bool {
 	return embedded(f.PrebuiltName(runtime.GOARCH)) != nil
 }
 
-// Prebuilt are the products that interpose/zig compiles for each family, and
-// PrebuiltDispatcher the one that serves AllFamilies.
-var (
-	Prebuilt           = []*Product{&library, &lister}
-	PrebuiltDispatcher = &dispatcher
-)
+// Prebuilt are the products that interpose/zig compiles for each family.
+var Prebuilt = []*Product{&library, &lister}
 
 // Targets maps machines as Go names them to zig's targets. The version is that
 // of the oldest glibc on which the library loads.
