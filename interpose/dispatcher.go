@@ -24,12 +24,8 @@ var dispatcher = Product{
 	packed:  library.packed, prebuildLink: library.prebuildLink,
 }
 
-// PrebuiltDispatcher is the product that interpose/zig compiles for AllFamilies,
-// because the dispatcher serves all of them.
-var (
-	PrebuiltDispatcher = &dispatcher
-	AllFamilies        = Family{Name: "dispatcher"}
-)
+// PrebuiltDispatcher is the product that interpose/zig compiles for AllFamilies.
+var PrebuiltDispatcher = &dispatcher
 
 // The name of the dispatcher's file, and the start of its directory's name.
 const dispatcherName, dispatcherDir = "libmpitrace.so", "dispatch-"
@@ -58,7 +54,6 @@ var ErrServesNone = errors.New("there is no library for any MPI yet: this mpitra
 // not used.
 func Dispatcher(ctx context.Context, o BuildOptions, mpis []DispatchedMPI) (string, error) {
 	o.MPI = ""
-	packed := packedDispatcher()
 	file, err := dispatcher.path(o)
 	if err != nil {
 		return "", err
@@ -81,15 +76,7 @@ func Dispatcher(ctx context.Context, o BuildOptions, mpis []DispatchedMPI) (stri
 	if len(dispatched(dir)) == 0 {
 		return "", ErrServesNone
 	}
-	if _, err := os.Stat(file); err == nil {
-		return file, CheckLibrary(file)
-	}
-	if packed == nil {
-		file, err = dispatcher.build(ctx, o)
-	} else {
-		err = unpackDispatcher(packed, file)
-	}
-	if err != nil {
+	if file, err = dispatcher.build(ctx, o); err != nil {
 		return "", err
 	}
 	return file, CheckLibrary(file)
@@ -108,7 +95,7 @@ func dispatched(dir string) (files []string) {
 }
 
 // HasPrebuiltDispatcher reports whether Dispatcher compiles nothing.
-func HasPrebuiltDispatcher() bool { return packedDispatcher() != nil }
+func HasPrebuiltDispatcher() bool { return dispatcher.packedFor(BuildOptions{}) != nil }
 
 // FindDispatcher returns the path of the dispatcher as Dispatcher does, or an
 // error if it would have to be compiled.
@@ -185,17 +172,6 @@ func addCompiled(dir string, m DispatchedMPI) error {
 		}
 	}
 	return nil
-}
-
-// packedDispatcher returns the prebuilt dispatcher, or nil if there is none.
-func packedDispatcher() []byte { return embedded(dispatcher.PackedName(AllFamilies, runtime.GOARCH)) }
-
-func unpackDispatcher(packed []byte, file string) error {
-	image, err := decompress(packed)
-	if err != nil {
-		return err
-	}
-	return writeToCache(file, image)
 }
 
 // dispatchedName returns the name under which the dispatcher looks for a

@@ -68,7 +68,6 @@ func (p *Product) identity(o BuildOptions) (string, error) {
 	fmt.Fprintln(h, layout.ToolVersion, runtime.GOARCH, p.compile, p.link, o.CFlags)
 	packed := p.packedFor(o)
 	if p == &dispatcher {
-		packed = packedDispatcher()
 		for _, f := range Families { // they lie beside it, and their names contain a hash
 			if f.Embedded() {
 				fmt.Fprintln(h, f.PrebuiltName(runtime.GOARCH))
@@ -94,17 +93,13 @@ func (p *Product) hashSources() ([]byte, error) {
 		return hash.([]byte), nil
 	}
 	h := sha256.New()
-	names, err := p.sources()
+	files, err := p.sources()
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range names {
-		text, err := sources.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
-		fmt.Fprintf(h, "%s %d\n", name, len(text))
-		h.Write(text)
+	for _, f := range files {
+		fmt.Fprintf(h, "%s %d\n", f.name, len(f.text))
+		h.Write(f.text)
 	}
 	hash := h.Sum(nil)
 	sourceHashes.Store(key, hash)

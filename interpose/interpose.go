@@ -64,9 +64,9 @@ type NoRoomError struct{ Err error }
 func (e *NoRoomError) Error() string { return e.Err.Error() }
 func (e *NoRoomError) Unwrap() error { return e.Err }
 
-// cacheDir returns mpitrace's own directory in the user's cache. Since its
-// files are loaded into programs, only this user may write to it.
-func cacheDir() (string, error) {
+// CacheDir returns mpitrace's own directory in the user's cache, and makes it if it does
+// not exist. Since its files are loaded into programs, only this user may write to it.
+func CacheDir() (string, error) {
 	dir := os.Getenv("MPITRACE_CACHE")
 	if dir == "" {
 		user, err := os.UserCacheDir()

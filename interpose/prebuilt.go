@@ -49,6 +49,9 @@ var Families = []Family{
 	{"abi", []string{"libmpi_abi.so.1"}},
 }
 
+// AllFamilies is what the dispatcher serves.
+var AllFamilies = Family{Name: "dispatcher"}
+
 // PrebuiltName returns the name of the file with the compiled library, for a
 // machine as Go names it.
 func (f Family) PrebuiltName(machine string) string { return library.PackedName(f, machine) }
@@ -175,6 +178,9 @@ func WhyPrebuilt(o BuildOptions) string {
 // packedFor returns the prebuilt product for an MPI, or nil if there is none, or
 // if the options ask for another one.
 func (p *Product) packedFor(o BuildOptions) []byte {
+	if p.plain {
+		return embedded(p.PackedName(AllFamilies, runtime.GOARCH))
+	}
 	if o.MPI == "" || o.Compile || len(o.CFlags) > 0 {
 		return nil
 	}
@@ -188,20 +194,25 @@ func (p *Product) packedFor(o BuildOptions) []byte {
 // unpackPrebuilt writes a prebuilt product to file, with the functions hidden
 // that this MPI lacks, and with the identity that a library compiled here would
 // have.
-func unpackPrebuilt(packed []byte, o BuildOptions, identity, file string) error {
+func (p *Product) unpackPrebuilt(packed []byte, o BuildOptions, file string) error {
+	key, err := p.identity(o)
+	if err != nil {
+		return err
+	}
 	image, err := decompress(packed)
 	if err != nil {
 		return err
 	}
-	mpi, err := exports(o.MPI)
-	if err != nil {
-		return err
+	if !p.plain {
+		mpi, err := exports(o.MPI)
+		if err == nil {
+			_, err = hideMissing(image, mpi)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	if _, err := hideMissing(image, mpi); err != nil {
-		return err
-	}
-	text := bytes.Replace(image, []byte(NoIdentity), []byte(identity), 1)
-	return writeToCache(file, text)
+	return writeToCache(file, bytes.Replace(image, []byte(NoIdentity), []byte(key), 1))
 }
 
 // writeToCache writes a file that programs load.

@@ -44,7 +44,7 @@ func (p *Product) build(ctx context.Context, o BuildOptions) (string, error) {
 		return file, CheckLibrary(file)
 	}
 	if packed := p.packedFor(o); packed != nil {
-		return file, p.unpackFor(packed, o, file)
+		return file, p.unpackPrebuilt(packed, o, file)
 	}
 	if o.Log != nil {
 		fmt.Fprintf(o.Log, "mpitrace: building %s with %s (first time)\n", p.what, o.CC)
@@ -55,20 +55,36 @@ func (p *Product) build(ctx context.Context, o BuildOptions) (string, error) {
 	return file, nil
 }
 
-func (p *Product) unpackFor(packed []byte, o BuildOptions, file string) error {
-	key, err := p.identity(o)
+// Find returns the library for an MPI without compiling: from the cache, where it
+// writes the prebuilt library if there is one for this MPI. It returns ErrNotBuilt
+// if it would have to compile.
+func Find(o BuildOptions) (lib string, err error) {
+	lib, err = library.path(o)
 	if err != nil {
-		return err
+		return "", err
 	}
-	return unpackPrebuilt(packed, o, key, file)
+	if CheckLibrary(lib) == nil {
+		return lib, nil
+	}
+	packed := library.packedFor(o)
+	if packed == nil {
+		return "", ErrNotBuilt
+	}
+	if err := library.unpackPrebuilt(packed, o, lib); err != nil {
+		return "", err
+	}
+	return lib, CheckLibrary(lib)
 }
+
+// ErrNotBuilt reports that there is no library for an MPI yet.
+var ErrNotBuilt = errors.New("no library for this MPI yet")
 
 // path returns the path of the product for an MPI, whether it exists or not.
 func (p *Product) path(o BuildOptions) (string, error) {
 	dir := o.Dir
 	if dir == "" {
 		var err error
-		if dir, err = cacheDir(); err != nil {
+		if dir, err = CacheDir(); err != nil {
 			return "", err
 		}
 	}
@@ -79,20 +95,31 @@ func (p *Product) path(o BuildOptions) (string, error) {
 	return filepath.Join(dir, fmt.Sprintf(p.name, key)), nil
 }
 
+// sourceFile is an embedded file, with its name from the directory of this package.
+type sourceFile struct {
+	name string
+	text []byte
+}
+
 // sources returns the embedded files of the product, in the same order each time.
-func (p *Product) sources() ([]string, error) {
-	var names []string
-	err := fs.WalkDir(sources, p.dir, func(path string, e fs.DirEntry, err error) error {
-		if err == nil && !e.IsDir() {
-			names = append(names, path)
+func (p *Product) sources() (files []sourceFile, err error) {
+	add := func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
 		}
+		text, err := sources.ReadFile(path)
+		files = append(files, sourceFile{path, text})
 		return err
-	})
+	}
+	err = fs.WalkDir(sources, p.dir, add)
 	for _, pattern := range p.shared {
 		headers, globErr := fs.Glob(sources, pattern)
-		names, err = append(names, headers...), errors.Join(err, globErr)
+		err = errors.Join(err, globErr)
+		for _, header := range headers {
+			err = errors.Join(err, fs.WalkDir(sources, header, add))
+		}
 	}
-	return names, err
+	return files, err
 }
 
 // make compiles and links in a directory next to the file, and renames the
@@ -165,23 +192,20 @@ func removeAbandoned(dir string) {
 
 // unpack writes the sources to work, and returns the files to compile.
 func (p *Product) unpack(work string) (units []string, err error) {
-	names, err := p.sources()
+	files, err := p.sources()
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range names {
-		text, err := sources.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
-		path := filepath.Join(work, filepath.FromSlash(strings.TrimPrefix(strings.TrimPrefix(name, p.dir+"/"), library.dir+"/")))
+	for _, f := range files {
+		name := strings.TrimPrefix(f.name, p.dir+"/")
+		path := filepath.Join(work, filepath.FromSlash(strings.TrimPrefix(name, library.dir+"/")))
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return nil, err
 		}
-		if err := os.WriteFile(path, text, 0o600); err != nil {
+		if err := os.WriteFile(path, f.text, 0o600); err != nil {
 			return nil, err
 		}
-		if strings.HasSuffix(path, ".c") && (p.units == nil || p.units(strings.TrimPrefix(name, p.dir+"/"))) {
+		if strings.HasSuffix(path, ".c") && (p.units == nil || p.units(name)) {
 			units = append(units, path)
 		}
 	}
