@@ -140,11 +140,7 @@ func timelineTitle(dir rundir.Dir, t *profile.Trace) string {
 	if err != nil {
 		path = string(dir)
 	}
-	ranks := "ranks"
-	if t.Size == 1 {
-		ranks = "rank"
-	}
-	return fmt.Sprintf("%son %d %s, %s", program, t.Size, ranks, filepath.Base(path))
+	return fmt.Sprintf("%son %s, %s", program, text.CountOf(t.Size, "rank"), filepath.Base(path))
 }
 
 // openTraces opens the traces of a run. If there are recorded events that are

@@ -108,9 +108,12 @@ func probe(cc string, env []string) (*MPI, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	bin, err := compileProbe(path, dir, env)
+	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
+	defer cancel()
+	bin, out, err := compileC(ctx, path, probeSource, dir, env)
 	if err != nil {
-		return nil, err
+		line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+		return nil, fmt.Errorf("%s cannot compile an MPI program: %w: %s", path, err, line)
 	}
 	p, err := Inspect(bin)
 	if err == nil {
@@ -123,19 +126,17 @@ func probe(cc string, env []string) (*MPI, error) {
 	return &MPI{Flavour: p.Flavour, Version: probedVersion(content), Library: p.Library, CC: path}, err
 }
 
-func compileProbe(cc, dir string, env []string) (string, error) {
-	source, bin := filepath.Join(dir, "probe.c"), filepath.Join(dir, "probe")
-	if err := os.WriteFile(source, []byte(probeSource), 0o600); err != nil {
-		return "", err
+// compileC compiles a C program in a directory with a compiler wrapper. It returns
+// the path of the program and what the wrapper printed.
+func compileC(ctx context.Context, cc, text, dir string, env []string) (bin string, out []byte, err error) {
+	source, bin := filepath.Join(dir, "program.c"), filepath.Join(dir, "program")
+	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
+		return "", nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
-	defer cancel()
 	cmd := exec.CommandContext(ctx, cc, source, "-o", bin)
 	cmd.Dir, cmd.Env = dir, env
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%s cannot compile an MPI program: %w: %s", cc, err, firstLine(out))
-	}
-	return bin, nil
+	out, err = cmd.CombinedOutput()
+	return bin, out, err
 }
 
 // scratchDir returns the directory for compiled programs that the loader maps.
@@ -156,11 +157,6 @@ func probedVersion(content []byte) string {
 		return ""
 	}
 	return string(version)
-}
-
-func firstLine(b []byte) string {
-	line, _, _ := bytes.Cut(bytes.TrimSpace(b), []byte("\n"))
-	return string(line)
 }
 
 // firstOf returns the first of the MPIs that some wrappers link which is wanted.

@@ -108,8 +108,11 @@ func setenv(env []string, name, value string) []string {
 	return append(unsetenv(env, name), name+"="+value)
 }
 
-func unsetenv(env []string, name string) []string {
-	return slices.DeleteFunc(slices.Clone(env), func(v string) bool { return strings.HasPrefix(v, name+"=") })
+func unsetenv(env []string, names ...string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return slices.Contains(names, name)
+	})
 }
 
 // slurmRank is set in batch scripts, too.

@@ -184,7 +184,11 @@ func RankRecorder(argv []string, which Choice) (*Recorder, error) {
 	if which.isExplicit() {
 		return rankRecorder(Recall(which.MPI, which.CC))
 	}
-	p, err := InspectCommand(argv)
+	path, err := rankProgram(argv, "")
+	if err != nil {
+		return nil, err
+	}
+	p, err := Inspect(path)
 	if err != nil {
 		return nil, err
 	}
