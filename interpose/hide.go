@@ -9,7 +9,7 @@ import (
 // anyCFunction matches the names of MPI's functions in C.
 var anyCFunction = regexp.MustCompile(`^P?MPIX?_[A-Z]\w*[a-z]\w*$`)
 
-// hideMissing hides the functions that an MPI lacks: the loader does not find a
+// hideMissing hides the functions that an MPI lacks, whose symbols are given: the loader does not find a
 // symbol whose value is 0. A library that serves all versions of an MPI defines
 // functions that this version may not have. A program may test for a function
 // by a weak symbol (mpi4py does), and must not find ours. It changes the image
@@ -27,19 +27,4 @@ func hideMissing(content []byte, mpi map[string]bool) (hidden int, err error) {
 		hidden++
 	}
 	return hidden, nil
-}
-
-// functionsOf returns the functions that an MPI's shared library defines.
-func functionsOf(path string) (map[string]bool, error) {
-	symbols, err := symbolsOf(path)
-	if err != nil {
-		return nil, err
-	}
-	found := map[string]bool{}
-	for _, s := range symbols {
-		if s.Section != elf.SHN_UNDEF && anyCFunction.MatchString(s.Name) {
-			found[s.Name] = true
-		}
-	}
-	return found, nil
 }

@@ -5,7 +5,7 @@ import (
 )
 
 // lister is the product of BuildLister.
-var lister = product{
+var lister = Product{
 	what: "the program that lists the MPI's variables", dir: "mpit", name: "mpitrace-vars-%s",
 	shared:       []string{"src/base/abi*.h", "src/base/mpi_include.h"},
 	perCopy:      true,

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -291,11 +292,9 @@ func openJobs(log io.Writer, dir rundir.Dir, opened *source.Run, withWaits bool)
 	for _, job := range trace.Jobs(traces) {
 		one := export.TracedJob{Run: job[0].Trace().Run, Sources: job}
 		if withWaits {
-			o := analyzeOptions{waits: export.TableWaits} // to be collected
-			if _, one.Waits, err = o.analyze(log, job); err != nil {
+			if _, one.Waits, err = analyze(log, job, 0, math.MaxInt); err != nil {
 				return nil, err
 			}
-			sortWaits(one.Waits)
 		}
 		jobs = append(jobs, one)
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,9 +28,6 @@ type job struct {
 func (j *job) run(s launch.Streams) error {
 	j.OnNotEnding = j.showUnfinished
 	if err := j.Prepare(); err != nil {
-		if noSpool := (*launch.NoSpoolError)(nil); errors.As(err, &noSpool) {
-			return usage(err)
-		}
 		return err
 	}
 	status, err := j.Run(s)

@@ -50,11 +50,7 @@ type Program struct {
 }
 
 // ProgramError reports why a program cannot be recorded, and what to do.
-type ProgramError struct {
-	Path   string
-	Kind   ProgramKind
-	Soname string // name of the missing library
-}
+type ProgramError struct{ *Program }
 
 func (e *ProgramError) Error() string {
 	switch e.Kind {
@@ -83,7 +79,7 @@ func (p *Program) Err() error {
 	if p.Kind == UsesMPI {
 		return nil
 	}
-	return &ProgramError{p.Path, p.Kind, p.Soname}
+	return &ProgramError{p}
 }
 
 // unreachable reports whether nothing that the program does can be recorded.
@@ -143,15 +139,6 @@ func rankProgram(argv []string, path string) (string, error) {
 func CheckCommand(argv []string) error {
 	_, err := rankProgram(argv, "")
 	return err
-}
-
-// InspectCommand inspects the program of a command, found in PATH.
-func InspectCommand(argv []string) (*Program, error) {
-	path, err := rankProgram(argv, "")
-	if err != nil {
-		return nil, err
-	}
-	return Inspect(path)
 }
 
 // classify sets the kind of the program and its MPI from the libraries it loads.
@@ -217,7 +204,9 @@ func listLibraries(loader, path string) ([]library, error) {
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, loader, "--list", abs)
-	cmd.Env = withoutLoaderSettings(os.Environ())
+	// These make the loader load other libraries than the program's own, or print more
+	// than the list.
+	cmd.Env = unsetenv(os.Environ(), "LD_PRELOAD", "LD_AUDIT", "LD_DEBUG")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -231,14 +220,6 @@ func listLibraries(loader, path string) ([]library, error) {
 		return nil, fmt.Errorf("%s --list: %w: %s", loader, err, bytes.TrimSpace(stderr.Bytes()))
 	}
 	return libraries, nil
-}
-
-// withoutLoaderSettings removes the variables that make the loader load other
-// libraries than the program's own, or print more than the list.
-func withoutLoaderSettings(env []string) []string {
-	return slices.DeleteFunc(slices.Clone(env), func(v string) bool {
-		return strings.HasPrefix(v, "LD_PRELOAD=") || strings.HasPrefix(v, "LD_AUDIT=") || strings.HasPrefix(v, "LD_DEBUG=")
-	})
 }
 
 // parseList parses lines such as

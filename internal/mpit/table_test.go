@@ -37,8 +37,8 @@ func TestWriteRows(t *testing.T) {
 }
 
 // An error of the writer must be returned.
-func TestWriteRowsFails(t *testing.T) {
-	if err := writeRows(full{}, "", nil); err == nil || !strings.Contains(err.Error(), "disk full") {
+func TestWriteArrowFails(t *testing.T) {
+	if err := WriteArrow(full{}, &Catalogue{}); err == nil || !strings.Contains(err.Error(), "disk full") {
 		t.Errorf("got %v, want the error of the writer", err)
 	}
 }

@@ -6,26 +6,13 @@ import (
 	"fmt"
 	"image"
 	"image/draw"
-	"io"
 )
 
 // pointsPerPixel is the size of a pixel on paper: a CSS pixel is 1/96 inch.
 const pointsPerPixel = 72.0 / 96
 
-// writePDF writes a picture as a PDF of one page, which holds the pixels of the PNG. Errors
-// begin with its kind.
-func writePDF(w io.Writer, kind string, p picture) error {
-	if err := p.check(); err != nil {
-		return fmt.Errorf("draw %s: %w", kind, err)
-	}
-	if _, err := w.Write(pdfOf(p.raster())); err != nil {
-		return fmt.Errorf("write %s as PDF: %w", kind, err)
-	}
-	return nil
-}
-
-// pdfOf returns a document as ISO 32000-1 describes it: five objects, and a table with the
-// position of each.
+// pdfOf returns a document of one page, an image, as ISO 32000-1 describes it: five objects,
+// and a table with the position of each.
 func pdfOf(img image.Image) []byte {
 	size := img.Bounds().Size()
 	pixels := new(bytes.Buffer)

@@ -107,11 +107,8 @@ var List = []Setting{
 	},
 }
 
-// EnvironmentVariable is an environment variable that is not a setting.
-type EnvironmentVariable struct{ Name, Use string }
-
-// Others are the other environment variables that mpitrace reads.
-var Others = []EnvironmentVariable{
+// Others are the other environment variables that mpitrace reads, and their uses.
+var Others = [][2]string{
 	{"MPITRACE_DIR", "The run directory, if the library is preloaded by hand. `mpitrace run` sets it for the processes of a job."},
 	{"MPITRACE_SPOOL_DIR", "Set by `mpitrace run`: the private directory on this node in which processes keep their recordings."},
 	{EnvSite, "The site file to read instead of " + sitePath + "; empty for none."},

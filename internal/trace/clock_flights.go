@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"container/heap"
 	"context"
 	"slices"
@@ -95,12 +96,7 @@ func (fs *flights) each(f func(flight)) (paired, error) {
 }
 
 // departure returns when a process left MPI_Init, or its first known time.
-func departure(t *profile.Trace) int64 {
-	if t.InitEnd != 0 {
-		return t.InitEnd
-	}
-	return t.Start
-}
+func departure(t *profile.Trace) int64 { return cmp.Or(t.InitEnd, t.Start) }
 
 // labels returns a number for each label of a communicator.
 func (fs *flights) labels() map[string]int32 {

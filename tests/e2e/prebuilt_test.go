@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mpitrace/mpitrace/interpose"
+	"github.com/mpitrace/mpitrace/interpose/zig"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
@@ -235,8 +236,8 @@ func TestNamesThatTheMPILacks(t *testing.T) {
 	})
 }
 
-// zig returns the command of the compiler that `make prebuilt` uses.
-func zig(t *testing.T) string {
+// zigCommand returns the command of the compiler that `make prebuilt` uses.
+func zigCommand(t *testing.T) string {
 	t.Helper()
 	python := filepath.Join(root, "build", "zig", "bin", "python")
 	testenv.Need(t, python)
@@ -247,13 +248,13 @@ func zig(t *testing.T) string {
 // it is built.
 func TestPrebuildTwice(t *testing.T) {
 	testenv.At(t, testenv.All)
-	command := zig(t)
+	command := zigCommand(t)
 	var built [2][]byte
 	for i := range built {
 		dir := t.TempDir()
 		t.Setenv("TMPDIR", t.TempDir()) // it compiles there
 		f := interpose.Families[0]
-		if err := interpose.Prebuild(t.Context(), command, f, runtime.GOARCH, dir); err != nil {
+		if _, err := zig.Prebuild(t.Context(), command, interpose.Prebuilt[0], f, runtime.GOARCH, dir); err != nil {
 			t.Fatal(err)
 		}
 		built[i] = readAll(t, filepath.Join(dir, f.PrebuiltName(runtime.GOARCH)))
