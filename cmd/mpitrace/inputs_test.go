@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -119,4 +120,54 @@ func makeInputs(t *testing.T, ranks int) (containers, members []string) {
 		t.Fatal(err)
 	}
 	return containers, members
+}
+
+// TestUnknownLifetimes has profile.arrow without ranks.arrow, which has when processes ran.
+func TestUnknownLifetimes(t *testing.T) {
+	t.Chdir(t.TempDir())
+	run := syntheticRun(t, 8, "aa")
+	if got := call("report", run); got.code != 0 {
+		t.Fatalf("%+v", got)
+	}
+	if err := os.Link(rundir.Dir(run).Profile(), "alone.arrow"); err != nil {
+		t.Fatal(err)
+	}
+	var d struct {
+		Jobs []struct {
+			Wall struct{ A, B, Change, Relative *float64 } `json:"wall_time_ns"`
+			App  struct{ A, B, Change, Relative *float64 } `json:"application_time_ns"`
+			MPI  struct {
+				Time struct{ A, B *float64 } `json:"time_ns"`
+			} `json:"total"`
+		}
+	}
+	for i, args := range [][]string{{"alone.arrow", run}, {run, "alone.arrow"}} {
+		got := call(append([]string{"diff", "--json"}, args...)...)
+		if err := json.Unmarshal([]byte(got.stdout), &d); err != nil || len(d.Jobs) != 1 {
+			t.Fatalf("%v: %+v", err, got)
+		}
+		j := d.Jobs[0]
+		if i == 1 {
+			j.Wall.A, j.Wall.B, j.App.A, j.App.B = j.Wall.B, j.Wall.A, j.App.B, j.App.A
+		}
+		if j.Wall.A != nil || j.App.A != nil || j.Wall.B == nil || j.App.B == nil || j.Wall.Change != nil || j.App.Relative != nil {
+			t.Errorf("%q: got %+v", args, j)
+		}
+		if *j.MPI.Time.A != *j.MPI.Time.B {
+			t.Errorf("%q: time in MPI %v and %v", args, *j.MPI.Time.A, *j.MPI.Time.B)
+		}
+	}
+	t.Setenv("LC_ALL", "C")
+	text := call("diff", "alone.arrow", run).stdout
+	for _, line := range []string{`wall time +- +1\.\d+ s +-`, `application +- +\d.* s +-`} {
+		if !regexp.MustCompile("(?m)^" + line + "$").MatchString(text) {
+			t.Errorf("no line %q in\n%s", line, text)
+		}
+	}
+	if got := call("report", "alone.arrow"); got.code != 0 || !strings.Contains(got.stdout, "wall time -; over all ranks: application -, of which in MPI ") {
+		t.Errorf("%+v", got)
+	}
+	if got := call("report", "--json", "alone.arrow"); !strings.Contains(got.stdout, `"wall_time_s": null`) || strings.Contains(got.stdout, `_time_s": 0,`) {
+		t.Errorf("%+v", got)
+	}
 }
