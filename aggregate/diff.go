@@ -36,9 +36,9 @@ type Diff struct {
 
 	TimesCompared bool `json:"times_compared"` // false if calls were not timed: times of calls are then null
 
-	WallTime        Measure `json:"wall_time_ns"`
-	ApplicationTime Measure `json:"application_time_ns"`
-	InitFinalize    Measure `json:"init_finalize_time_ns"` // not included in any other time here
+	WallTime        Lifetime `json:"wall_time_ns"`
+	ApplicationTime Lifetime `json:"application_time_ns"`
+	InitFinalize    Measure  `json:"init_finalize_time_ns"` // not included in any other time here
 
 	Settings  []SettingChange `json:"settings"`  // of mpitrace, if not the default; null if they cannot be compared
 	Variables []SettingChange `json:"variables"` // control variables of the MPI that the user set; null if they cannot be compared
@@ -94,17 +94,42 @@ func (m Measure) Relative() (float64, bool) {
 
 // MarshalJSON returns {"a", "b", "change", "relative"}. relative is null if A
 // is 0.
-func (m Measure) MarshalJSON() ([]byte, error) {
-	type plain Measure
+func (m Measure) MarshalJSON() ([]byte, error) { return m.marshal(&m.A, &m.B) }
+
+// marshal returns the JSON of a measure, of which A or B is nil if it is not known.
+func (m Measure) marshal(a, b *uint64) ([]byte, error) {
 	out := struct {
-		plain
-		Change   int64    `json:"change"`
+		A        *uint64  `json:"a"`
+		B        *uint64  `json:"b"`
+		Change   *int64   `json:"change"`
 		Relative *float64 `json:"relative"`
-	}{plain: plain(m), Change: int64(m.B - m.A)}
-	if share, ok := m.Relative(); ok {
-		out.Relative = &share
+	}{A: a, B: b}
+	if a != nil && b != nil {
+		change := int64(m.B - m.A)
+		out.Change = &change
+		if share, ok := m.Relative(); ok {
+			out.Relative = &share
+		}
 	}
 	return json.Marshal(out)
+}
+
+// Lifetime is how long processes ran in A and in B. It is 0 where that is not known:
+// profile.arrow alone does not tell.
+type Lifetime struct{ Measure }
+
+// Known reports whether it is known of both.
+func (l Lifetime) Known() bool { return l.A > 0 && l.B > 0 }
+
+// MarshalJSON returns JSON as of a Measure, with null for what is not known.
+func (l Lifetime) MarshalJSON() ([]byte, error) {
+	known := func(n uint64) *uint64 {
+		if n == 0 {
+			return nil
+		}
+		return &n
+	}
+	return l.marshal(known(l.A), known(l.B))
 }
 
 // DiffStatus says whether something exists in both jobs.
@@ -172,8 +197,8 @@ func Compare(a, b *ComparedJob, o DiffOptions) *Diff {
 		TimesCompared:   compared,
 		A:               a.side(x),
 		B:               b.side(y),
-		WallTime:        nanoseconds(x.WallTimeS, y.WallTimeS),
-		ApplicationTime: nanoseconds(x.ApplicationTimeS, y.ApplicationTimeS),
+		WallTime:        Lifetime{nanoseconds(x.WallTimeS, y.WallTimeS)},
+		ApplicationTime: Lifetime{nanoseconds(x.ApplicationTimeS, y.ApplicationTimeS)},
 		InitFinalize:    nanoseconds(x.InitFinalizeTimeS, y.InitFinalizeTimeS),
 		Settings:        compareSettings(a.settingsOf.others(), b.settingsOf.others()),
 		Variables:       compareSettings(a.variables.inForce(), b.variables.inForce()),

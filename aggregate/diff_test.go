@@ -123,7 +123,7 @@ func TestCompareInverse(t *testing.T) {
 func inverse(d *Diff) *Diff {
 	out := *d
 	out.A, out.B = d.B, d.A
-	for _, m := range []*Measure{&out.WallTime, &out.ApplicationTime, &out.InitFinalize} {
+	for _, m := range []*Measure{&out.WallTime.Measure, &out.ApplicationTime.Measure, &out.InitFinalize} {
 		m.A, m.B = m.B, m.A
 	}
 	swap := func(c *Changes) {

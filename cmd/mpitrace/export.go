@@ -38,9 +38,8 @@ func newExport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export RUN --format FORMAT",
 		Short: "Write a recorded run in a format that other tools read",
-		Long: `Write a recorded run in a format that other tools read. RUN is the directory
-of a run, recordings (.rec, .node), or Arrow files (or a directory of them) that an earlier
-export wrote.
+		Long: `Write a recorded run in a format that other tools read. RUN is
+` + profileInputs + `.
 
 ` + formats.Help() + `  perfetto events of a traced run as a timeline for ui.perfetto.dev (.json.gz)
 

@@ -67,7 +67,7 @@ func (j *job) merge() (*source.Run, error) {
 // show prints the summaries of the jobs, and reports whether their recordings
 // are complete.
 func (j *job) show(opened *source.Run, missing []string) (complete bool, err error) {
-	found, err := summarize(opened, scratchFor(j.Dir, opened), time.Now(), false)
+	found, err := summarize(opened, scratchFor(opened), time.Now(), false)
 	if err != nil {
 		return false, err
 	}

@@ -193,7 +193,7 @@ func TestWrongUse(t *testing.T) {
 		{"a limit without %", "diff --fail-if-worse 10 a b", `"10" is no percentage: give 10%`},
 		{"a limit of one measure without %", "diff --fail-if-worse bytes=10 a b", `"10" is no percentage`},
 		{"dump nothing", "dump none", "no such file"},
-		{"report of a file", "report " + filepath.Join(holds, "run.json"), "is a file, not a run directory"},
+		{"report of a file", "report " + filepath.Join(holds, "run.json"), "unknown format: give recordings"},
 		{"export a file of another kind", "export --format csv -o x.csv " + filepath.Join(holds, "run.json"), "unknown format: give recordings"},
 		{"unknown format", "run --format csv -- true", "formats are prof and arrow"},
 		{"unknown MPI", "run --mpi lam -- true", "openmpi, mpich"},

@@ -154,7 +154,7 @@ func openTraces(log io.Writer, dir rundir.Dir, opened *source.Run) (traces []pro
 		return export.Traces(dir)
 	}
 	if opened == nil {
-		if opened, err = openRun(log, dir, source.Whole); err != nil {
+		if opened, err = openRun(log, string(dir), source.Options{Depth: source.Whole, RunOnly: true}); err != nil {
 			return nil, err
 		}
 	}

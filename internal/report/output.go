@@ -95,6 +95,14 @@ func (o *printer) pair(from, to int) string {
 func (o *printer) duration(ns float64) string { return text.Duration(ns, o.ASCII) }
 func (o *printer) seconds(s float64) string   { return o.duration(1e9 * s) }
 
+// lifetime returns how long processes ran, in seconds; 0 if that is not known.
+func (o *printer) lifetime(s float64) string {
+	if s == 0 {
+		return o.none()
+	}
+	return o.seconds(s)
+}
+
 // estimate returns a time, with its standard error if that is not 0.
 func (o *printer) estimate(ns, stderr float64) string {
 	if stderr == 0 {

@@ -138,7 +138,7 @@ func (s *summaryText) head(of string) {
 	if !s.Started.IsZero() {
 		s.printf(", started %s", s.Started.Format("2006-01-02 15:04:05 UTC"))
 	}
-	s.printf("\nwall time %s; %sapplication %s", s.seconds(s.WallTimeS), of, s.seconds(s.ApplicationTimeS))
+	s.printf("\nwall time %s; %sapplication %s", s.lifetime(s.WallTimeS), of, s.lifetime(s.ApplicationTimeS))
 	if s.ThreadTimeS > s.ApplicationTimeS {
 		s.printf("; its threads %s", s.seconds(s.ThreadTimeS))
 	}

@@ -21,8 +21,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Open opens the input of a command: a run directory, a dataset, or files of one format. If a
-// run has no recordings any more, its merged file is read. There may be no job in a run
+// Open opens the input of a command: a run directory, a dataset, files of one format, or a
+// directory of such files. If a run has no recordings any more, its merged file is read. There may be no job in a run
 // directory: see NoJob.
 func Open(paths []string, o Options) (*Run, error) {
 	r := &Run{Path: paths[0], Log: o.Log}
