@@ -71,7 +71,7 @@ test:
 	MPITRACE_TEST_LEVEL=quick $(GO) test -count 1 -timeout 30m $$($(GO) list ./... | grep -v /tests/page)
 
 # What has tests beyond level quick: tests/testenv/level.go.
-beyond_quick = ./tests/e2e ./tests/page ./tests/python ./interpose ./internal/symbolize ./bench/calls ./bench/process
+beyond_quick = ./tests/e2e ./tests/page ./tests/python ./tests/nullmpi ./interpose ./internal/symbolize ./bench/calls ./bench/process
 
 test-all: test
 	@scripts/setup.sh all

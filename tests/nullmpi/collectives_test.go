@@ -47,16 +47,17 @@ func collectives() map[string]phase {
 }
 
 func TestCollectives(t *testing.T) {
-	m := Build(t)
-	program := m.Compile(t, filepath.Join("programs", "collectives.c"), "-I"+m.dir)
-	p := m.Record(t, []string{"NULLMPI_SIZE=4", "NULLMPI_RANK=1"}, program)
-	checkPhases(t, p, 4, collectives())
-	members := map[string]int{}
-	for i := range p.Comms {
-		members[p.Comms[i].Name] = p.Comms[i].Members.Len()
-	}
-	want := map[string]int{"MPI_COMM_WORLD": 4, "MPI_COMM_SELF": 1, "duplicate": 4, "split": 4, "alone": 1, "grid": 4}
-	if !maps.Equal(members, want) {
-		t.Errorf("communicators %v, want %v", members, want)
-	}
+	withChecks(t, func(t *testing.T, m *MPI) {
+		program := m.Compile(t, filepath.Join("programs", "collectives.c"))
+		p := m.Record(t, []string{"NULLMPI_SIZE=4", "NULLMPI_RANK=1"}, program)
+		checkPhases(t, p, 4, collectives())
+		members := map[string]int{}
+		for i := range p.Comms {
+			members[p.Comms[i].Name] = p.Comms[i].Members.Len()
+		}
+		want := map[string]int{"MPI_COMM_WORLD": 4, "MPI_COMM_SELF": 1, "duplicate": 4, "split": 4, "alone": 1, "grid": 4}
+		if !maps.Equal(members, want) {
+			t.Errorf("communicators %v, want %v", members, want)
+		}
+	})
 }

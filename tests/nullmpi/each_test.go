@@ -23,8 +23,11 @@ func TestEachCall(t *testing.T) {
 	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	m := Build(t)
-	p := m.Record(t, nil, m.Compile(t, source, "-Iprograms", "-I"+m.dir))
+	withChecks(t, func(t *testing.T, m *MPI) { checkEachCall(t, m.Record(t, nil, m.Compile(t, source)), want) })
+}
+
+func checkEachCall(t *testing.T, p *profile.Profile, want map[string]uint64) {
+	t.Helper()
 	var doubtful uint64
 	for _, phase := range []string{"failed", "null", "succeeded"} {
 		got := map[string]uint64{}

@@ -37,10 +37,11 @@ func messages() map[string]phase {
 // TestMessages compares what a program moved and what failed with what its source says.
 // The second time, the library cannot find the count in a status and has to ask the MPI.
 func TestMessages(t *testing.T) {
-	m := Build(t)
-	program := m.Compile(t, filepath.Join("programs", "messages.c"), "-I"+m.dir)
-	for _, count := range []string{"", "hidden"} {
-		t.Logf("the count of a status is %q", count)
-		checkPhases(t, m.Record(t, []string{"NULLMPI_SIZE=3", "NULLMPI_RANK=1", "NULLMPI_COUNT=" + count}, program), 3, messages())
-	}
+	withChecks(t, func(t *testing.T, m *MPI) {
+		program := m.Compile(t, filepath.Join("programs", "messages.c"))
+		for _, count := range []string{"", "hidden"} {
+			t.Logf("the count of a status is %q", count)
+			checkPhases(t, m.Record(t, []string{"NULLMPI_SIZE=3", "NULLMPI_RANK=1", "NULLMPI_COUNT=" + count}, program), 3, messages())
+		}
+	})
 }

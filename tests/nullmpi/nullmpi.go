@@ -30,12 +30,13 @@ var sources embed.FS
 
 // An MPI is the null MPI, built in a directory, and mpitrace's library for it.
 type MPI struct {
-	dir     string
 	Library string
+	dir     string
+	flags   []string // of programs
 }
 
-// Build builds the null MPI in the user's cache, unless it is there, and the library
-// with the C flags.
+// Build builds the null MPI in the user's cache, unless it is there, and the library.
+// The C flags are those of the library and of programs that Compile compiles.
 //
 // Both are outside of the repository: go test repeats a test if a file in the
 // repository that it has opened changes, and would not find its result again.
@@ -51,7 +52,7 @@ func Build(t testing.TB, flags ...string) *MPI {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &MPI{dir: filepath.Join(cache, "nullmpi-"+hash(t, root))}
+	m := &MPI{flags: flags, dir: filepath.Join(cache, "nullmpi-"+hash(t, root))}
 	if _, err := os.Stat(m.dir); err != nil {
 		m.make(t, root)
 	}
@@ -136,7 +137,7 @@ func run(t testing.TB, command ...string) {
 }
 
 // Compile compiles a C file, and returns the program's path.
-func (m *MPI) Compile(t testing.TB, source string, flags ...string) string {
+func (m *MPI) Compile(t testing.TB, source string) string {
 	t.Helper()
 	root, err := testenv.Root()
 	if err != nil {
@@ -144,8 +145,8 @@ func (m *MPI) Compile(t testing.TB, source string, flags ...string) string {
 	}
 	program := filepath.Join(t.TempDir(), strings.TrimSuffix(filepath.Base(source), ".c"))
 	run(t, slices.Concat([]string{m.cc(), "-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror",
-		"-I" + filepath.Join(root, "tests", "programs"), "-I" + filepath.Join(root, "interpose", "include")},
-		flags, []string{source, "-o", program, "-lpthread"})...)
+		"-I" + filepath.Join(root, "tests", "programs"), "-I" + filepath.Join(root, "tests", "nullmpi", "programs"),
+		"-I" + filepath.Join(root, "interpose", "include")}, m.flags, []string{source, "-o", program, "-lpthread"})...)
 	return program
 }
 
@@ -159,7 +160,8 @@ func (m *MPI) Record(t testing.TB, env []string, program ...string) *profile.Pro
 		t.Fatal(err)
 	}
 	cmd := exec.Command(program[0], program[1:]...)
-	cmd.Env = slices.Concat(os.Environ(), []string{"LD_PRELOAD=" + m.Library, "MPITRACE_DIR=" + dir, "MPITRACE_SPOOL_DIR=" + spool}, env)
+	cmd.Env = slices.Concat(os.Environ(), []string{"LD_PRELOAD=" + m.Library, "MPITRACE_DIR=" + dir, "MPITRACE_SPOOL_DIR=" + spool, // the runtime of -fsanitize wants to be loaded first
+		"ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0"}, env)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil || !strings.HasPrefix(stdout.String(), "ok") {

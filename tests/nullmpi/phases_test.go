@@ -5,7 +5,18 @@ import (
 	"testing"
 
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
+
+// withChecks runs a test, and at level all a second time with the compiler's checks of
+// addresses and of undefined behaviour, and those of the library's locks.
+func withChecks(t *testing.T, f func(*testing.T, *MPI)) {
+	t.Run("plain", func(t *testing.T) { f(t, Build(t)) })
+	t.Run("sanitized", func(t *testing.T) {
+		testenv.At(t, testenv.All)
+		f(t, Build(t, "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-DMT_CHECK_LOCKS", "-O1", "-g"))
+	})
+}
 
 // flow is who sent to whom, and by which call.
 type flow struct {
