@@ -35,7 +35,7 @@ func allParts() []part {
 	var all []part
 	for _, program := range []string{
 		"sends", "persistent", "matched", "cancel", "type_reuse", "errors", "large", "late_receive",
-		"self", "twins", "idup", "idup_moved", "unseen", "mpi41", "rest", "manage", "partitioned", "joined", "files",
+		"self", "twins", "idup", "idup_moved", "mpi41", "rest", "manage", "partitioned", "joined", "files",
 		"sendrecv", "completion", "onesided", "early_persistent",
 		"subcomm", "dup", "reuse", "constructors", "graphs", "intercomm",
 	} {
