@@ -38,7 +38,7 @@ func TestClocksOneWay(t *testing.T) {
 	if os.Geteuid() != 0 {
 		testenv.Skip(t, "another host name needs root")
 	}
-	withEachAt(t, testenv.Quick, debian, func(t *testing.T, m implementation) {
+	withEachAlone(t, debian, func(t *testing.T, m implementation) {
 		same, other := m.library(t), m.libraryWith(t, "clocks.h", "-O0", "-DBOOT_OF_ANOTHER_HOST")
 		program := m.compile(t, "oneway")
 		for _, way := range oneWays {

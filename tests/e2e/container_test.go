@@ -354,7 +354,7 @@ func TestContainerCreation(t *testing.T) {
 		for i := range n {
 			command := preload(m.library(t), []string{"MPITRACE_DIR=" + dir}, program)
 			cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
-			cmd.Env = slices.Concat(os.Environ(), oneJob)
+			cmd.Env = slices.Concat(environ(t), oneJob)
 			cmd.Stderr = &outputs[i]
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)

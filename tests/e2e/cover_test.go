@@ -7,7 +7,7 @@ import "testing"
 // any message; the ids of such communicators are a guess.
 func TestUnseenConstructors(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
-		ranks := m.part(t, "unseen")
+		ranks := m.recorded(t, "unseen").ranks
 		sent := message(0, 1, 12)
 		want{
 			sent:     map[string]volumes{"Send": sent, "Put": message(0, 1, 16)},

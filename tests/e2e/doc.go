@@ -10,6 +10,9 @@
 //     applications, and longer runs of what is tried many times;
 //   - sweep, make test-sweep: every fault, 408 kills, 10^9 calls, in parts (scripts/sweep.sh).
 //
+// Programs that need nothing but a number of ranks run together, each in a slice of one
+// job: together_test.go lists them, and tests check m.part(t, "program").
+//
 // A test that uses withEach runs on Debian's MPIs at level quick and on the others
 // at level all. withEachAt gives all of a test one level, and testenv.At does so for
 // a test of no particular MPI. To run one test at two levels:

@@ -57,7 +57,7 @@ var faultyJobs = []struct {
 // TestFindings runs programs with faults. A busy machine may add waits, so each has
 // three attempts.
 func TestFindings(t *testing.T) {
-	withEach(t, debian, func(t *testing.T, m implementation) {
+	withEachAlone(t, debian, func(t *testing.T, m implementation) {
 		for _, job := range faultyJobs {
 			command := []string{m.compile(t, "stands_out")}
 			for _, f := range job.faults {

@@ -309,7 +309,7 @@ func TestClocks(t *testing.T) {
 		testenv.Skip(t, "the time stamp counter is x86's")
 	}
 	one := func(m implementation) bool { return m.name == "openmpi" } // the clock does not depend on the MPI
-	withEach(t, one, func(t *testing.T, m implementation) {
+	withEachAlone(t, one, func(t *testing.T, m implementation) {
 		run := func(t *testing.T, clock, program string, args ...string) (p *profile.Profile, dump, printed string) {
 			dir := filepath.Join(t.TempDir(), "run")
 			lib := m.libraryWith(t, "clocks.h", "-O0", "-D"+clock)

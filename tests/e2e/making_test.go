@@ -25,7 +25,7 @@ func TestIntercommunicatorReduceScatter(t *testing.T) {
 	for _, f := range forms() {
 		t.Run(f.name, func(t *testing.T) {
 			withEach(t, f.has, func(t *testing.T, m implementation) {
-				job := aggregate.New(m.run(t, 5, m.compile(t, "inter_reduce_scatter", f.flags...)).ranks)
+				job := aggregate.New(m.part(t, "inter_reduce_scatter", f.flags...))
 				got := volumes{}
 				for pair, v := range job.Matrices()[matrix.Collective].All() {
 					got.add(pair.From, pair.To, v.Bytes, v.Messages)

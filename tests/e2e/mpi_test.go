@@ -121,24 +121,70 @@ func implementations() []implementation {
 
 // withEach runs f as a subtest for each MPI for which has returns true and that
 // can do what the test needs (see lacks): Debian's at level quick, the others,
-// among them Intel MPI, at level all. Two subtests run at a time.
-// A test whose f sets the environment or shares variables must use
-// withEachInTurn.
+// among them Intel MPI, at level all. Two subtests run at a time, and at level
+// quick other tests beside them. Tests of times use withEachAlone.
 func withEach(t *testing.T, has func(implementation) bool, f func(*testing.T, implementation)) {
+	t.Helper()
+	beside(t)
+	withEachAlone(t, has, f)
+}
+
+// withEachAlone does the same, but runs no other test of this package at the same time.
+func withEachAlone(t *testing.T, has func(implementation) bool, f func(*testing.T, implementation)) {
 	t.Helper()
 	atOnce(t, 2, withLevel(has), f)
 }
 
+// withEachInTurn runs one subtest at a time, and no other test. f may set the environment.
 func withEachInTurn(t *testing.T, has func(implementation) bool, f func(*testing.T, implementation)) {
 	t.Helper()
 	atOnce(t, 1, withLevel(has), f)
 }
 
-// withEachAt runs the subtests of all MPIs at one level.
+// withEachAt does what withEach does for the subtests of all MPIs at one level.
 func withEachAt(t *testing.T, level testenv.Level, has func(implementation) bool, f func(*testing.T, implementation)) {
 	t.Helper()
 	testenv.At(t, level)
+	beside(t)
 	atOnce(t, 2, has, f)
+}
+
+// besideOthers holds the tests that run at the same time as others.
+var besideOthers sync.Map
+
+// beside lets a test run at the same time as others, at level quick. At level all, the
+// subtests of Intel MPI need environment variables.
+func beside(t *testing.T) {
+	if _, already := besideOthers.LoadOrStore(t, true); !already && !testenv.Runs(testenv.All) && !testenv.Runs(testenv.Sweep) {
+		t.Parallel()
+	}
+}
+
+// environments holds the variables that tests set for their commands, by name of the test.
+var environments sync.Map
+
+// setenv sets a variable of the commands that a test and its subtests run, and of no
+// others: other tests may run at the same time.
+func setenv(t *testing.T, name, value string) {
+	t.Helper()
+	var own []string
+	if set, ok := environments.Load(t.Name()); ok {
+		own = set.([]string)
+	}
+	environments.Store(t.Name(), append(slices.Clip(own), name+"="+value))
+}
+
+// environ returns the environment of a test's commands.
+func environ(t *testing.T) []string {
+	env, name := os.Environ(), t.Name()
+	for i := range len(name) + 1 {
+		if i == len(name) || name[i] == '/' {
+			if set, ok := environments.Load(name[:i]); ok {
+				env = append(env, set.([]string)...)
+			}
+		}
+	}
+	return env
 }
 
 // atOnce runs at most limit subtests at a time, and returns when all are done.
@@ -275,7 +321,7 @@ func executeWithin(t *testing.T, limit time.Duration, env []string, command ...s
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Dir = t.TempDir()
-	cmd.Env = append(os.Environ(), env...)
+	cmd.Env = append(environ(t), env...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	// A launcher that gets SIGTERM also ends its ranks.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }

@@ -164,7 +164,7 @@ func buildWithoutPrebuilt(t *testing.T) string {
 	}
 	build := exec.Command("go", "build", "-overlay", filepath.Join(dir, "overlay.json"), "-o", dir, "./cmd/mpitrace")
 	build.Dir = root
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	build.Env = append(environ(t), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -144,7 +144,7 @@ func TestLargeSends(t *testing.T) {
 // its time is that from entering to leaving, and that a row has the shortest
 // and the longest time.
 func TestMoments(t *testing.T) {
-	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+	withEachAlone(t, anyMPI, func(t *testing.T, m implementation) {
 		j := m.run(t, 2, m.compile(t, "moments"))
 		sent := sentIn(j.ranks)
 		for _, v := range sent {

@@ -1,8 +1,10 @@
 package e2e
 
 import (
+	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -55,6 +57,7 @@ var unsanitized = map[string]string{
 	"spawned":         "has children that a launcher gives no environment",
 	"stranded":        "is killed",
 	"thunks":          "is no MPI program",
+	"together":        "is compiled with other programs: see compileTogether",
 	"unheard_of":      "is a library",
 	"unloaded":        "needs plugins: see TestUnloadedPlugins",
 	"unloaded_plugin": "is a library",
@@ -108,11 +111,15 @@ func TestSanitized(t *testing.T) {
 		lib := m.library(t, sanitize, checkLocks, "-fno-sanitize-recover=all", "-O1", "-g")
 		for _, path := range paths {
 			name := strings.TrimSuffix(filepath.Base(path), ".c")
-			if unsanitized[name] != "" || m.lacks(name) != "" {
+			if unsanitized[name] != "" || m.lacks(name) != "" || slices.ContainsFunc(allParts(), func(p part) bool { return p.program == name }) {
 				continue
 			}
 			n := ranksNeeded(t, name)
 			t.Run(name, func(t *testing.T) { m.runSanitized(t, lib, n, name, m.compile(t, name, sanitize)) })
+		}
+		for _, n := range togetherRanks {
+			name := fmt.Sprint("together ", n)
+			t.Run(name, func(t *testing.T) { m.runSanitized(t, lib, n, name, m.compileTogether(t, n, sanitize)) })
 		}
 	})
 }
@@ -122,11 +129,10 @@ func (m implementation) runSanitized(t *testing.T, lib string, n int, name, prog
 	// The MPIs leak memory, and the runtime requires by default that it is
 	// loaded first.
 	options := "ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0"
-	if strings.HasSuffix(name, "reuse") { // the runtime would delay the reuse of freed memory
+	if strings.HasSuffix(name, "reuse") || strings.HasPrefix(name, "together") { // the runtime would delay the reuse of freed memory
 		options += ":quarantine_size_mb=0:thread_local_quarantine_size_kb=0"
 	}
-	arguments := map[string]string{"files": filepath.Join(t.TempDir(), "data"), "many_phases": "1000",
-		"file_calls":   filepath.Join(t.TempDir(), "data"),
+	arguments := map[string]string{"together 2": filepath.Join(t.TempDir(), "data"), "many_phases": "1000",
 		"thread_sends": "1000", "thread_receives": "100", "mpit_threads": "30", "stands_out": "polling"}
 	env := []string{"MPITRACE_DIR=" + dir, "MPITRACE_PROF=" + filepath.Join(t.TempDir(), "p"), options}
 	if m.name == "mpich" { // the fast path of calls differs when they are traced

@@ -2,7 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
-	"os"
+	"fmt"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -108,7 +108,7 @@ print(t[t.direction == "send"].groupby("slice", observed=True).bytes.sum().to_js
 // ms the program sends messages of 2^k bytes, and three times as much in the
 // phase "solve".
 func TestIntervals(t *testing.T) {
-	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+	withEachAlone(t, anyMPI, func(t *testing.T, m implementation) {
 		j := record(t, []string{"--interval", "100ms"}, m.launch(2, m.compile(t, "intervals"))...)
 		if j.code != 0 {
 			t.Fatalf("exit status %d\n%s%s", j.code, j.stdout, j.stderr)
@@ -190,7 +190,7 @@ func (b parts) build(t *testing.T) (program, plugin string) {
 func (b parts) run(t *testing.T, args ...string) {
 	t.Helper()
 	cmd := exec.Command(b.cc, append([]string{"-Wall", "-I" + filepath.Join(root, "interpose", "include")}, args...)...)
-	cmd.Env = append(os.Environ(), "OMPI_CC="+b.compiler, "MPICH_CC="+b.compiler)
+	cmd.Env = append(environ(t), "OMPI_CC="+b.compiler, "MPICH_CC="+b.compiler)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %v\n%s", cmd.Args, err, out)
 	}

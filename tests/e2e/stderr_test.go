@@ -38,7 +38,7 @@ func TestStderr(t *testing.T) {
 					cmd = exec.CommandContext(ctx, "sh", slices.Concat([]string{"-c", `exec "$@" 2>&-`, "sh"}, command)...)
 				}
 				cmd.Dir = t.TempDir()
-				cmd.Env = append(os.Environ(), alone...)
+				cmd.Env = append(environ(t), alone...)
 				cmd.Stdout = &stdout
 				if file := open(t); file != nil {
 					cmd.Stderr = file

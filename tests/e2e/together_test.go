@@ -27,14 +27,17 @@ func sliceOf(program string, flags ...string) string {
 	return strings.Join(append([]string{program}, flags...), " ")
 }
 
+// togetherRanks are the numbers of ranks for which there are parts.
+var togetherRanks = []int{2, 3, 4, 5}
+
 // allParts returns the parts of all jobs, in the order in which they run.
 func allParts() []part {
 	var all []part
 	for _, program := range []string{
 		"sends", "persistent", "matched", "cancel", "type_reuse", "errors", "large", "late_receive",
-		"self", "twins", "idup", "idup_moved", "unseen", "mpi41", "rest", "manage", "partitioned", "joined", "files",
+		"self", "twins", "idup", "idup_moved", "mpi41", "rest", "manage", "partitioned", "joined", "files",
 		"sendrecv", "completion", "onesided", "early_persistent",
-		"subcomm", "dup", "reuse", "constructors", "graphs",
+		"subcomm", "dup", "reuse", "constructors", "graphs", "intercomm",
 	} {
 		all = append(all, part{program, nil, anyMPI})
 	}
@@ -42,7 +45,7 @@ func allParts() []part {
 		all = append(all, part{"windows", f.flags, f.has}, part{"file_calls", f.flags, f.has})
 	}
 	for _, f := range forms() {
-		for _, program := range []string{"collectives", "in_place", "neighbors", "inter_collectives", "zeros"} {
+		for _, program := range []string{"collectives", "in_place", "neighbors", "inter_collectives", "zeros", "inter_reduce_scatter"} {
 			all = append(all, part{program, f.flags, f.has})
 		}
 		all = append(all, part{"neighbors", slices.Concat(f.flags, []string{"-DPERIODIC"}), f.has})
@@ -168,7 +171,7 @@ func inSlice(t *testing.T, ranks []*profile.Profile, name string) []*profile.Pro
 // the calls of together.c.
 func TestTogether(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
-		for n := 2; n <= 4; n++ {
+		for _, n := range togetherRanks {
 			times := uint64(len(m.partsFor(t, n)))
 			between := inSlice(t, m.together(t, n).ranks, "run")
 			want{sent: map[string]volumes{"Barrier": toOthers(n, size(0)).times(times)}}.check(t, between)

@@ -177,12 +177,14 @@ func (m implementation) traceInto(t *testing.T, dir string, n int, flags []strin
 // TestSanitized does the same for each program, without `mpitrace run`.
 func TestEventsAddUp(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
-		thread := m.compile(t, "thread_sends")
-		for name, j := range map[string]job{
-			"2 ranks": m.togetherTraced(t, 2), "3 ranks": m.togetherTraced(t, 3), "4 ranks": m.togetherTraced(t, 4),
+		jobs := map[string]job{
 			"cancelled": m.recordedTraced(t, "cancelled"), "callbacks": m.recordedTraced(t, "callbacks"),
-			"thread_sends": m.traceInto(t, filepath.Join(t.TempDir(), "run"), 2, nil, thread, "1000"),
-		} {
+			"thread_sends": m.traceInto(t, filepath.Join(t.TempDir(), "run"), 2, nil, m.compile(t, "thread_sends"), "1000"),
+		}
+		for _, n := range togetherRanks {
+			jobs[fmt.Sprint(n, " ranks")] = m.togetherTraced(t, n)
+		}
+		for name, j := range jobs {
 			t.Run(name, func(t *testing.T) {
 				if j.code != 0 {
 					t.Fatalf("exit status %d\n%s", j.code, j.stderr)

@@ -1,5 +1,5 @@
-// Package testenv helps tests to adapt to the machine: which programs it has,
-// how busy it is, and which tests to run.
+// Package testenv helps tests to adapt to the machine: which programs it has, and
+// which tests to run.
 package testenv
 
 import (
