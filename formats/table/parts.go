@@ -67,8 +67,8 @@ func (p *PartsWriter[T]) open() (err error) {
 		return err
 	}
 	p.n++
-	p.out, err = NewParquetWriter(p.file, p.cols, p.o)
-	return err
+	p.out = NewParquetWriter(p.file, p.cols, p.o)
+	return nil
 }
 
 // end completes the current file, with additional metadata.
