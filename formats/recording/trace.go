@@ -63,52 +63,6 @@ func (f *file) clockID() string {
 	return boot
 }
 
-// withFile calls use with a recording whose header and log have been read.
-func withFile(path string, use func(*file) error) error {
-	return withUnread(path, "read", headOfFile, func(f *file) error {
-		f.headOnly = true
-		if err := f.open(); err != nil {
-			return err
-		}
-		return use(f)
-	})
-}
-
-// withUnread calls use with a recording of which the first bytes are read ahead. Errors begin
-// with doing, and contain the path.
-func withUnread(path, doing string, ahead int64, use func(*file) error) error {
-	err := unread(path, ahead, use)
-	switch named := (*os.PathError)(nil); {
-	case err == nil:
-		return nil
-	case errors.As(err, &named): // it has the path
-		return fmt.Errorf("%s recording: %w", doing, err)
-	}
-	return fmt.Errorf("%s recording %s: %w", doing, path, err)
-}
-
-func unread(path string, ahead int64, use func(*file) error) error {
-	if container, name, ok := inContainer(path); ok {
-		return withMember(container, name, func(c *Container, m *member) error { return c.withFile(m, ahead, use) })
-	}
-	in, size, err := openFile(path)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	buffer, inside := buffers.Get().(*[]byte), buffers.Get().(*[]byte)
-	defer buffers.Put(buffer) // what use keeps has no reference to them
-	defer buffers.Put(inside)
-	if err := readAhead(buffer, in, min(ahead, size)); err != nil {
-		return err
-	}
-	f, err := sniffFile(in, size, *buffer, inside)
-	if err != nil {
-		return err
-	}
-	return use(f)
-}
-
 // EventReader are the events of one process: a profile.EventSource. Files are open
 // only while events are read.
 type EventReader struct {

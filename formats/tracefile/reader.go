@@ -51,9 +51,6 @@ func open(with func(func(io.ReaderAt, int64) error) error) (*File, error) {
 // Trace implements profile.EventSource.
 func (f *File) Trace() *profile.Trace { return f.index.Trace }
 
-// Kinds returns all kinds of the events.
-func (f *File) Kinds() []profile.EventKind { return f.kinds }
-
 // Each implements profile.EventSource. It keeps one batch of events in memory.
 func (f *File) Each(each func(*profile.Events, []profile.EventKind) error) error {
 	return f.each(func(*batchIndex) bool { return true }, each)

@@ -21,7 +21,7 @@ func TestWriteRows(t *testing.T) {
 	}
 	var file bytes.Buffer
 	w := table.NewJSONWriter(&file, Columns)
-	if err := errors.Join(w.Add(slices.Values(rows)), w.Close()); err != nil {
+	if err := errors.Join(w.Add(slices.Values(rows)), w.Close(nil)); err != nil {
 		t.Fatal(err)
 	}
 	want := `{"kind":"cvar","name":"limits","class":null,"type":"int","count":2,"binding":"none","scope":"all","verbosity":"user-basic",` +
