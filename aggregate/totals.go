@@ -123,7 +123,9 @@ func (s *callSums) add(p *profile.Profile) {
 	for i := range p.Rows {
 		r := &p.Rows[i]
 		c := s.byCall.of(r.Call)
-		c.Call, c.Class = r.Call, r.Class.String()
+		if c.Call == "" {
+			c.Call, c.Class = r.Call, r.Class.String()
+		}
 		c.add(r, ownShare)
 		if r.Class < profile.NumClasses {
 			s.byClass[r.Class].add(withoutReceived(r), ownShare)

@@ -311,12 +311,17 @@ func (m *Matrix) eachEntryRow(visit func(from int, row *vector) bool) {
 
 // advance goes to the next row of the cursors that are at a row, and drops those at their end.
 func advance(cursors []*rowCursor, from int) []*rowCursor {
-	return slices.DeleteFunc(cursors, func(c *rowCursor) bool {
+	ended := false
+	for _, c := range cursors {
 		if c.from == from {
 			c.next()
+			ended = ended || c.row == nil
 		}
-		return c.row == nil
-	})
+	}
+	if ended {
+		cursors = slices.DeleteFunc(cursors, func(c *rowCursor) bool { return c.row == nil })
+	}
+	return cursors
 }
 
 // rowSum adds up rows in memory that it uses again.
