@@ -85,7 +85,9 @@ func (h *Heatmap) axes(l *layout, f *typeface) {
 	if h.Labels == nil {
 		widest := f.width(text.Count(max(h.N-1, 0)), textSize)
 		step := lineStep(h.N, perLine, widest+12)
-		l.rows = h.numbered(step, perLine)
+		for i := 0; i < h.N; i += step {
+			l.rows = append(l.rows, tick{(float64(i) + 0.5) * perLine, text.Count(i)})
+		}
 		l.columns = l.rows
 		l.rowsWidth, l.columnsHeight = widest, textSize
 		return
@@ -97,14 +99,6 @@ func (h *Heatmap) axes(l *layout, f *typeface) {
 	if l.upright = l.rowsWidth+12 > float64(l.cell); l.upright {
 		l.columnsHeight = l.rowsWidth
 	}
-}
-
-func (h *Heatmap) numbered(step int, perLine float64) []tick {
-	var ticks []tick
-	for i := 0; i < h.N; i += step {
-		ticks = append(ticks, tick{(float64(i) + 0.5) * perLine, text.Count(i)})
-	}
-	return ticks
 }
 
 // named returns ticks for as many bins as there is room for, each labelled with
@@ -158,11 +152,11 @@ func (h *Heatmap) facts() []string {
 		}
 		facts = append(facts, fmt.Sprintf("each cell %s %s × %s", does, text.Count(h.PerBin), h.lines(h.PerBin)))
 	}
-	least, greatest := h.extremes()
+	used, least, greatest := h.extremes()
 	if greatest == 0 {
 		return append(facts, "nothing was sent")
 	}
-	facts = append(facts, fmt.Sprintf("%s of %s cells in use", text.Count(h.used()), text.Count(cells)))
+	facts = append(facts, fmt.Sprintf("%s of %s cells in use", text.Count(used), text.Count(cells)))
 	if least == greatest {
 		return append(facts, "each "+h.value(least))
 	}

@@ -95,7 +95,7 @@ var anchors = [...]string{atStart: "start", atMiddle: "middle", atEnd: "end"}
 
 func (h *Heatmap) vectorCells(w io.Writer, l *layout) error {
 	if l.bins > maxElements {
-		return h.embeddedCells(w, l)
+		return embed(w, h.cellImage(l.cell), l.left, l.top)
 	}
 	s := h.Scale()
 	fmt.Fprintln(w, `<g shape-rendering="crispEdges">`)
@@ -110,10 +110,6 @@ func (h *Heatmap) vectorCells(w io.Writer, l *layout) error {
 	}
 	fmt.Fprintln(w, "</g>")
 	return nil
-}
-
-func (h *Heatmap) embeddedCells(w io.Writer, l *layout) error {
-	return embed(w, h.cellImage(l.cell), l.left, l.top)
 }
 
 // embed writes the cells as an image with one image pixel per screen pixel.
@@ -136,20 +132,16 @@ func embed(w io.Writer, cells image.Image, left, top int) error {
 func vectorBar(w io.Writer, s Scale, l *layout) {
 	fill := Hex(s.Color(s.Max))
 	if s.Min < s.Max {
-		vectorGradient(w, s)
+		const stops = 32
+		fmt.Fprintln(w, `<defs><linearGradient id="scale" x1="0" y1="1" x2="0" y2="0">`)
+		for i := range stops + 1 {
+			at := float64(i) / stops
+			fmt.Fprintf(w, `<stop offset="%g" stop-color="%s"/>`+"\n", at, Hex(s.at(at).color()))
+		}
+		fmt.Fprintln(w, `</linearGradient></defs>`)
 		fill = "url(#scale)"
 	}
 	fmt.Fprintf(w, `<rect x="%d" y="%d" width="%g" height="%d" fill="%s"/>`+"\n", l.barLeft, l.top, barWidth, l.barHeight, fill)
-}
-
-func vectorGradient(w io.Writer, s Scale) {
-	const stops = 32
-	fmt.Fprintln(w, `<defs><linearGradient id="scale" x1="0" y1="1" x2="0" y2="0">`)
-	for i := range stops + 1 {
-		at := float64(i) / stops
-		fmt.Fprintf(w, `<stop offset="%g" stop-color="%s"/>`+"\n", at, Hex(s.at(at).color()))
-	}
-	fmt.Fprintln(w, `</linearGradient></defs>`)
 }
 
 // tooltip returns the text of a cell: "rank 3 → rank 7: 1.5 MiB, 12 messages".
