@@ -12,6 +12,8 @@ const (
 	titleSize = 18.0
 	textSize  = 13.0
 
+	lineHeight = 1.4 * textSize
+
 	margin    = 16.0
 	tickLen   = 5.0
 	gap       = 6.0 // between a tick and its label, and between two texts
@@ -71,11 +73,9 @@ func (h *Heatmap) layout(f *typeface) *layout {
 	l.width = ceil(max(width, f.width(l.title, titleSize)+2*margin, f.widest(l.caption, textSize)+2*margin))
 
 	l.top = ceil(margin + titleSize + 3*gap + textSize + 2*gap + l.columnsHeight + gap + tickLen)
-	l.height = ceil(float64(l.top+l.side()) + 2*gap + lineHeight(textSize)*float64(len(l.caption)) + margin)
+	l.height = ceil(float64(l.top+l.side()) + 2*gap + lineHeight*float64(len(l.caption)) + margin)
 	return l
 }
-
-func lineHeight(size float64) float64 { return 1.4 * size }
 
 func ceil(v float64) int { return int(v + 0.999) }
 
@@ -104,7 +104,7 @@ func (h *Heatmap) axes(l *layout, f *typeface) {
 // named returns ticks for as many bins as there is room for, each labelled with
 // the name of its first line.
 func (h *Heatmap) named(l *layout, f *typeface) []tick {
-	step := max(ceilDiv(ceil(lineHeight(textSize)), l.cell), 1)
+	step := max(ceilDiv(ceil(lineHeight), l.cell), 1)
 	names := shortHosts(h.Labels)
 	var ticks []tick
 	for i := 0; i < l.bins; i += step {

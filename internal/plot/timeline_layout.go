@@ -141,7 +141,7 @@ func wrapped(f *typeface, parts []string, room float64) []string {
 
 // belowLanes returns the height of the time axis and the caption.
 func (l *timelineLayout) belowLanes() int {
-	return ceil(axisHeight + lineHeight(textSize)*float64(len(l.caption)) + margin)
+	return ceil(axisHeight + lineHeight*float64(len(l.caption)) + margin)
 }
 
 // axisHeight is the height of the time axis: ticks, labels and name.
@@ -198,7 +198,7 @@ func (t *Timeline) usedClasses() []bool {
 // rowTicks returns labels for as many lines as there is room for.
 func (t *Timeline) rowTicks(l *timelineLayout) []tick {
 	perLine := float64(l.pitch) / float64(t.PerLane)
-	step := lineStep(len(t.Labels), perLine, lineHeight(textSize))
+	step := lineStep(len(t.Labels), perLine, lineHeight)
 	shift := 0.5 * float64(l.bar) / float64(l.pitch)
 	var ticks []tick
 	for i := 0; i < len(t.Labels); i += step {
