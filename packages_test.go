@@ -91,7 +91,6 @@ var ownWriters = map[string]string{
 	"interpose/zig":                   "input of a compiler, in a directory of its own",
 	"interpose/interpose.go":          "input of a compiler, in a directory of its own",
 	"internal/launch/compiler.go":     "input of a compiler, in a directory of its own",
-	"internal/launch/doctor.go":       "input of a compiler, in a directory of its own",
 	"interpose/gen":                   "files of this repository, which git keeps",
 	"formats/recording/recordingtest": "test data; it has holes",
 	"tests":                           "test data",

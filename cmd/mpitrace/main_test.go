@@ -195,7 +195,7 @@ func TestWrongUse(t *testing.T) {
 		{"dump nothing", "dump none", "no such file"},
 		{"report of a file", "report " + filepath.Join(holds, "run.json"), "unknown format: give recordings"},
 		{"export a file of another kind", "export --format csv -o x.csv " + filepath.Join(holds, "run.json"), "unknown format: give recordings"},
-		{"unknown format", "run --format csv -- true", "formats are prof and arrow"},
+		{"unknown format", "run --format csv -- true", "it can be prof, arrow"},
 		{"unknown MPI", "run --mpi lam -- true", "openmpi, mpich"},
 		{"an interval of nothing", "run --pvar-interval 5ms -- true", "--pvar-interval needs --pvar"},
 		{"no such compiler", "run --cc no-such-cc -- true", "no-such-cc"},

@@ -78,7 +78,7 @@ func settingsPage(*cobra.Command) []byte {
 }
 
 // writeSettings writes all settings, and the sections on files and the environment.
-func writeSettings(p commandline.Page) {
+func writeSettings(p commandline.HelpPage) {
 	p.Prose(`A setting can be set in several places. The first of these that sets it applies: the
 program (mpitrace_set of mpitrace.h), the command line, the environment, the user file,
 the site file; otherwise the default applies. ` + "`mpitrace config`" + ` shows each setting, its
@@ -107,7 +107,7 @@ name or an invalid value is an error; the message names the file and the line.
 }
 
 // writeExits describes the exit statuses.
-func writeExits(p commandline.Page) {
+func writeExits(p commandline.HelpPage) {
 	p.Section("Exit status")
 	p.List("status", [][2]string{
 		{"0", "Success."},

@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Page is a page of the documentation: Markdown, or a manual page. All texts are
+// HelpPage is a page of the documentation: Markdown, or a manual page. All texts are
 // plain, in which indented lines are verbatim.
-type Page interface {
+type HelpPage interface {
 	// Section starts a section.
 	Section(title string)
 	// Command starts the description of a command.
@@ -24,7 +24,7 @@ type Page interface {
 }
 
 // WriteCommand writes the help of a command: description, flags and examples.
-func WriteCommand(p Page, c *cobra.Command) {
+func WriteCommand(p HelpPage, c *cobra.Command) {
 	p.Command(c.CommandPath(), c.UseLine())
 	p.Prose(cmp.Or(c.Long, c.Short+"."))
 	p.List("flag", Flags(c))

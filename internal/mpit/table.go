@@ -108,8 +108,8 @@ func (l *Catalogue) rows() []*row {
 func variableRow(kind string, v *VariableInfo) *row {
 	r := &row{Kind: kind, Name: v.Name, Type: v.Type, Count: int32(v.Count), Binding: v.Binding, Verbosity: v.Verbosity.String(),
 		Description: v.Description, Category: strings.Join(v.Categories, ","), Error: v.Error}
-	if value, ok := v.Value(); ok {
-		r.Value = &value
+	if v.Values != nil {
+		r.Value = new(strings.Join(v.Values, ","))
 	}
 	if v.Enum != nil {
 		r.Enum = v.Enum.String()

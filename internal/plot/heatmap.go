@@ -113,16 +113,3 @@ func (h *Heatmap) check() error {
 	}
 	return nil
 }
-
-// used returns the number of cells that are not 0.
-func (h *Heatmap) used() int {
-	n := 0
-	for _, row := range h.Cells {
-		for _, v := range row {
-			if v > 0 {
-				n++
-			}
-		}
-	}
-	return n
-}

@@ -66,7 +66,7 @@ var List = []Setting{
 		Name: "trace-slices", Syntax: "NAME,...", Empty: "all", Check: something, Separator: ",", Ranks: true, Agree: true,
 		Summary: "trace only during these slices; the time before the first phase is the slice run",
 	}, {
-		Name: "trace-classes", Syntax: "CLASS,...", Empty: "all", Check: eventClass, Separator: ",", Ranks: true, Agree: true,
+		Name: "trace-classes", Syntax: "CLASS,...", Empty: "all", Check: words(eventClasses...), Separator: ",", Ranks: true, Agree: true,
 		Summary: "trace only calls of these classes: " + strings.Join(eventClasses, ", "),
 		Details: "Point-to-point calls are traced all or none, because messages could not be matched otherwise.",
 	}, {
@@ -84,7 +84,7 @@ var List = []Setting{
 		Name: "spool", Syntax: "auto|shm|run|DIR", Default: "auto", Check: something,
 		Summary: "where the processes of this node keep their recordings while they run: auto, shm (/dev/shm), run (the run directory) or a directory",
 	}, {
-		Name: "format", Syntax: "prof,arrow", Empty: "none", Check: format, Separator: ",",
+		Name: "format", Syntax: "prof,arrow", Empty: "none", Check: words("prof", "arrow"), Separator: ",",
 		Summary: "also write one file per rank: prof, arrow",
 	}, {
 		Name: "mpi", Syntax: "NAME|PATH", Default: "auto", Check: implementation,

@@ -52,7 +52,7 @@ func TestParse(t *testing.T) {
 		{"cvar", "=1", "", "NAME=VALUE"},
 		{"pvar", "a*, b", "a*,b", ""},
 		{"format", "prof,arrow", "prof,arrow", ""},
-		{"format", "csv", "", "formats are prof and arrow"},
+		{"format", "csv", "", "it can be prof, arrow"},
 		{"strict", "YES", "on", ""},
 		{"strict", "maybe", "", "on, off"},
 		{"mpi", "MPICH", "mpich", ""},
