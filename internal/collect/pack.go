@@ -103,7 +103,7 @@ func bring(path, dst string, names *symbolize.Cache) error {
 // packFile packs a recording into dst, completely or not at all. The new file's
 // mode follows the user's umask.
 func packFile(src, dst string, names *symbolize.Cache) error {
-	in, size, err := openSized(src)
+	in, size, err := atomicfile.Sized(atomicfile.OpenNoFollow(src, atomicfile.AnySize))
 	if err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func containerName(dir string) string {
 }
 
 func addFile(w *recording.ContainerWriter, path string) error {
-	in, size, err := openSized(path)
+	in, size, err := atomicfile.Sized(atomicfile.OpenNoFollow(path, atomicfile.AnySize))
 	if err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func addFile(w *recording.ContainerWriter, path string) error {
 // readSample reads a recording that is to be packed with others. It returns nil if it
 // cannot be read, or is long.
 func readSample(path string) []byte {
-	in, size, err := openSized(path)
+	in, size, err := atomicfile.Sized(atomicfile.OpenNoFollow(path, atomicfile.AnySize))
 	if err != nil {
 		return nil
 	}
@@ -191,19 +191,6 @@ func readSample(path string) []byte {
 	raw := make([]byte, min(size, recording.LongestSample+1))
 	n, _ := in.ReadAt(raw, 0)
 	return raw[:n]
-}
-
-// openSized opens a recording, but follows no link, and returns its size.
-func openSized(path string) (in *os.File, size int64, err error) {
-	if in, err = atomicfile.OpenNoFollow(path, atomicfile.AnySize); err != nil {
-		return nil, 0, err
-	}
-	info, err := in.Stat()
-	if err != nil {
-		in.Close()
-		return nil, 0, err
-	}
-	return in, info.Size(), nil
 }
 
 // PackAll packs recordings that were made in dir itself: by processes of other
