@@ -147,13 +147,21 @@ func (o *exportOptions) run(cmd *cobra.Command, paths []string) error {
 
 // printFiles prints the names of the files of an export, or returns its error.
 func printFiles(w io.Writer, files []string, err error) error {
-	if r := (*source.DamagedError)(nil); errors.As(err, &r) {
-		return r // without "write FILE: ", as not that file is damaged
+	if err != nil {
+		return ofInput(err)
 	}
 	for _, file := range files {
 		if _, err := fmt.Fprintln(w, file); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// ofInput returns an error without "write FILE: " if the input is damaged, not that file.
+func ofInput(err error) error {
+	if r := (*source.DamagedError)(nil); errors.As(err, &r) {
+		return r
 	}
 	return err
 }
@@ -172,7 +180,7 @@ func (o *exportOptions) writeTo(w io.Writer, src *source.IntactSource, format *f
 	defer file.Close()
 	out := bufio.NewWriterSize(file, 64<<10)
 	if err := cmp.Or(format.Write(out, src), out.Flush()); err != nil {
-		return atomicfile.Nameless(err)
+		return ofInput(atomicfile.Nameless(err))
 	}
 	_, err = file.Seek(0, io.SeekStart)
 	if err == nil {
