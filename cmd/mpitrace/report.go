@@ -153,23 +153,48 @@ func (o *reportOptions) merge(log io.Writer, dir rundir.Dir, opened *source.Run,
 	}
 	warn(log, dir.UncollectedText()...)
 	warnIncomplete(log, dir.LostText(info))
-	if opened.ReadOnce() && len(formats) == 0 {
+	if opened.ReadOnce() {
 		suggestMerge(log, dir)
+		if err := writeWhileRead(opened, formats); err != nil {
+			warn(log, fmt.Errorf("the files of ranks are not written: %w", err))
+		}
 		return false
 	}
 	if err != nil {
 		return false // merging would replace a run.json that the user may want to repair
 	}
-	err = mergeIfStale(dir, opened, formats)
-	if err != nil && isReadOnly(err) && len(formats) > 0 {
-		err = fmt.Errorf("%w; mpitrace export -o writes files of ranks elsewhere", err)
-	}
+	err = elsewhere(mergeIfStale(dir, opened, formats), formats)
 	if err != nil {
 		warn(log, fmt.Errorf("not merged: %w", err))
 	}
 	warn(log, export.MergedText(dir, &opened.Traced)...)
 	suggestTraceCommands(log, dir, &opened.Traced)
 	return isReadOnly(err) && dir.Untraced()
+}
+
+// elsewhere adds to an error how to write files of ranks outside of a directory that cannot be
+// written.
+func elsewhere(err error, formats []export.RankFormat) error {
+	if isReadOnly(err) && len(formats) > 0 {
+		return fmt.Errorf("%w; mpitrace export -o writes files of ranks elsewhere", err)
+	}
+	return err
+}
+
+// writeWhileRead writes files of ranks of a run that is not kept in memory while its summary
+// is made.
+func writeWhileRead(opened *source.Run, formats []export.RankFormat) error {
+	if len(formats) == 0 {
+		return nil
+	}
+	if err := opened.Dir.Writable(); err != nil {
+		return elsewhere(err, formats)
+	}
+	files, err := export.NewRankFiles(opened.Dir, formats)
+	if err == nil {
+		opened.Also = files.Write
+	}
+	return err
 }
 
 // suggestMerge names the command that writes the merged files of a large run.

@@ -142,14 +142,14 @@ func (n *siteNames) learn(p *profile.Profile, start int64) {
 	n.symbols = maps.Clone(n.oncePass.symbols)
 }
 
-// Names returns the names of call sites that are known so far, and whether these are all.
-func (r *Run) Names() (names profile.Symbols, all bool) {
+// Names returns the names of call sites that are known so far.
+func (r *Run) Names() profile.Symbols {
 	if r.once == nil {
-		return r.Symbols, true
+		return r.Symbols
 	}
 	r.once.mutex.Lock()
 	defer r.once.mutex.Unlock()
-	return maps.Clone(r.once.symbols), false
+	return maps.Clone(r.once.symbols)
 }
 
 // Unnamed returns the errors of files whose call sites stay addresses, as far as known.

@@ -13,8 +13,15 @@
 //  5. Damage and Unnamed tell what could not be read, or not be named. Both are complete after
 //     the fourth step.
 //
-// So a recording is decoded once for each command, unless a run is too large to be kept and
-// the command walks over it several times.
+// So a recording is decoded once for each command. One that is not kept, since the run is too
+// large, is decoded a second time in these cases:
+//
+//   - for stacks of --stack auto: call sites depend on which functions are wrappers, and that is
+//     known when all stacks were read;
+//   - by history, for the runs that it compares: which these are is known when all were read;
+//   - by run, which writes the merged tables in parts of all jobs (of which other processes may
+//     have made some), and then sums up each job;
+//   - to convert events, which need the rows and communicators of their process.
 package source
 
 import (
