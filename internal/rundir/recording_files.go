@@ -25,7 +25,7 @@ func (d Dir) RecordingFiles() ([]string, error) {
 	return append(without(files, spooled), spooled...), nil
 }
 
-// without returns those of the files that have no newer version: a newer file of the same name.
+// without returns the files whose names differ from the names of all newer files.
 func without(files, newer []string) []string {
 	names := make(map[string]bool, len(newer))
 	for _, file := range newer {

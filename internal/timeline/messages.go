@@ -149,8 +149,8 @@ func (m *messages) of(t *profile.Trace) *processEnds {
 	return p
 }
 
-// next returns a selection without ends, for the next process. Ends that are too small for l
-// are too small for it, too.
+// next returns an empty selection for the next process. Both selections leave out the same
+// small ends.
 func (l *largest) next(memory []end) largest {
 	return largest{most: l.most, ends: memory, cut: l.cut, least: l.least}
 }

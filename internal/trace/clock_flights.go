@@ -23,9 +23,9 @@ type flight struct {
 
 // flights finds the messages and collectives between hosts. A goroutine for
 // each source reads the halves of messages, and what the process saw of
-// collectives. Halves are paired while all sources are read together: the next
-// batch is that of the source that is furthest behind, in time since it left
-// MPI_Init. So few halves wait for their other half, even if clocks are far apart.
+// collectives. All sources are read together. The source that is furthest behind,
+// in time since its process left MPI_Init, is read next. So few halves wait for their
+// other half, even if clocks are far apart.
 type flights struct {
 	sources []profile.EventSource
 	host    []int32 // by source
