@@ -23,8 +23,7 @@ function pairsNote(pairs) {
 
 function diffCompleteness({ job }) {
   return [["A", job.diff.a], ["B", job.diff.b]].flatMap(([name, side]) => [
-    h("h3", null, name),
-    side.problems.length ? bullets(side.problems)
+    h("h3", null, name), side.problems.length ? bullets(side.problems)
       : h("p", { class: "good" }, "Complete: all ranks finalized, nothing was lost."),
   ]);
 }
@@ -126,8 +125,8 @@ function sideFacts(name, path, s, wall) {
   const recorded = s.ranks_recorded < s.ranks_expected ? ` (${s.ranks_recorded} recorded)` : "";
   return factLine([
     h("strong", null, `${name}: ${path || ""}`), commandText(s), plural(s.ranks_expected, "rank") + recorded,
-    plural(s.hosts, "node"), libraryName(s.mpi_library), isMissing(wall) ? "–" : duration(wall), recordFact(s.problems), startText(s.started),
-  ]);
+    plural(s.hosts, "node"), libraryName(s.mpi_library), shownOr(wall, duration), recordFact(s.problems),
+    startText(s.started)]);
 }
 
 function diffFirst({ job }) {
