@@ -444,11 +444,15 @@ func (s *session) ranksLeft() int {
 	return left
 }
 
-// running reports whether a process exists and is not a zombie.
+// running reports whether a process exists and is not a zombie. A process of which only the
+// first thread has ended is a zombie with several tasks: the other threads still hold its files.
 func running(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return false
+	}
+	if tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid)); err == nil && len(tasks) > 1 {
+		return true
 	}
 	rest := stat[bytes.LastIndexByte(stat, ')')+1:]
 	return !bytes.HasPrefix(rest, []byte(" Z")) && !bytes.HasPrefix(rest, []byte(" X"))

@@ -86,6 +86,8 @@ func (a *account) record(t *testing.T, m implementation) string {
 	program := copyOf(t, m.compile(t, "sends"), filepath.Join(a.home, "sends"))
 	dir := filepath.Join(a.home, "recorded")
 	a.own(t, a.home)
+	// Ranks do not compile a library, and level quick has no prebuilt one.
+	succeed(t, nil, a.as(filepath.Join(a.shared, "mpitrace"), "build", "--cc", m.cc)...)
 	out := succeed(t, nil, a.as(m.launch(2, filepath.Join(a.shared, "mpitrace"), "run", "--trace", "-o", dir, "--", program)...)...)
 	if !strings.HasPrefix(out.stdout, "ok") || len(recordingFiles(t, dir)) == 0 {
 		t.Fatalf("recorded: %+v", out)
