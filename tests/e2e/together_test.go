@@ -53,12 +53,35 @@ func allParts() []part {
 	return all
 }
 
+// unusual returns what the part needs that an MPI may lack; "" for nothing.
+func (p part) unusual() string {
+	scatters := slices.Contains([]string{"collectives", "in_place", "inter_collectives"}, p.program)
+	switch {
+	case p.program == "errors", p.program == "file_calls":
+		return errorsReturn
+	case scatters && slices.Contains(p.flags, "-DPERSISTENT"):
+		return scatterInit
+	}
+	return ""
+}
+
 // partsFor returns the parts that an MPI can run on n ranks.
 func (m implementation) partsFor(t *testing.T, n int) []part {
 	t.Helper()
+	sharing := []implementation{m} // they run the same programs
+	if m.binaries != "" {
+		sharing = standardABIs()
+	}
 	return slices.DeleteFunc(allParts(), func(p part) bool {
-		return !p.has(m) || m.lacks(p.program) != "" || ranksNeeded(t, p.program) != n
+		lacks := func(m implementation) bool { return m.cannot(p.unusual()) || m.lacks(p.program) != "" }
+		return !p.has(m) || slices.ContainsFunc(sharing, lacks) || ranksNeeded(t, p.program) != n
 	})
+}
+
+// runsTogether reports whether a program is a part of a job of an MPI.
+func (m implementation) runsTogether(t *testing.T, program string) bool {
+	t.Helper()
+	return slices.ContainsFunc(m.partsFor(t, ranksNeeded(t, program)), func(p part) bool { return p.program == program })
 }
 
 // compileTogether compiles the parts for n ranks into one program.
@@ -91,7 +114,7 @@ func (m implementation) compileTogether(t *testing.T, n int, flags ...string) st
 }
 
 // shared holds the jobs that several tests check, each recorded once.
-var shared sync.Map // of func() job, by MPI, name and number of ranks
+var shared sync.Map // of *recording, by MPI, name and number of ranks
 
 // together returns the job of the parts for n ranks.
 func (m implementation) together(t *testing.T, n int) job {
@@ -128,18 +151,23 @@ func (m implementation) recordedTraced(t *testing.T, program string) job {
 func (m implementation) once(t *testing.T, name string, record func(dir string) job) job {
 	t.Helper()
 	key := m.name + " " + name
-	recorded, _ := shared.LoadOrStore(key, sync.OnceValue(func() job {
+	type recording struct {
+		sync.Once
+		job
+	}
+	entry, _ := shared.LoadOrStore(key, new(recording))
+	j := entry.(*recording)
+	j.Do(func() { // if it fails, this test ends, and j has no ranks for the others
 		dir := filepath.Join(scratch, "shared", strings.ReplaceAll(key, " ", "-"))
 		if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		return record(dir)
-	}))
-	j := recorded.(func() job)()
+		j.job = record(dir)
+	})
 	if len(j.ranks) == 0 {
 		t.Fatalf("the job %q failed in another test", key)
 	}
-	return j
+	return j.job
 }
 
 // part returns what the ranks did in a part of a job.
