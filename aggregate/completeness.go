@@ -114,7 +114,7 @@ func (s *unmatched) merge(o *unmatched) {
 	s.maybeSent += o.maybeSent
 }
 
-// of returns a copy for the check of a whole job. explains uses it up.
+// of returns a copy for the check of a whole job. explains consumes the copy's numbers of messages.
 func (c *completeness) of(j *Job) *completeness {
 	out := &completeness{sendGaps: maps.Clone(c.sendGaps), receiveGaps: maps.Clone(c.receiveGaps), counts: c.counts, pairs: c.pairs,
 		anySource: maps.Clone(c.anySource), anyDest: maps.Clone(c.anyDest), recorded: profile.RankSetOf(j.Recorded()...), size: j.Size()}
