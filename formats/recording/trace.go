@@ -53,8 +53,8 @@ func ReadClock(path string) (id string, c Clock, err error) {
 	return id, c, err
 }
 
-// clockID returns what Trace.ClockID is. CLOCK_MONOTONIC may differ between
-// containers (time namespaces), the processor's counter does not.
+// clockID returns the value of Trace.ClockID. CLOCK_MONOTONIC may differ between containers (time
+// namespaces); the processor's counter does not.
 func (f *file) clockID() string {
 	boot := f.text(layout.StringBoot)
 	if boot != "" && f.header.Clock == layout.ClockMonotonic {
@@ -240,8 +240,8 @@ func (e *EventReader) problem(in eventInput, at int64, why string) {
 	}
 }
 
-// open prepares reading all events. A running process may have more of them
-// now.
+// open prepares reading all events. A running process may have written more events since the last
+// reading.
 func (r *eventReading) open() error {
 	err := withFile(r.of.Source, func(f *file) error {
 		r.order = f.order
