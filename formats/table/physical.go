@@ -17,7 +17,7 @@ import (
 // or direction.
 const Internal = "internal"
 
-// internalRows returns these rows of a process. Their peers are world ranks.
+// internalRows returns the rows of class internal of a process. Their peers are world ranks.
 func internalRows(p *profile.Profile) []profile.Row {
 	if p.Physical == nil {
 		return nil
