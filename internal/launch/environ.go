@@ -146,9 +146,9 @@ func UnderLauncher() (mark string, ok bool) {
 	return "", false
 }
 
-// Numbered returns the rank of this process among those that a launcher started
-// together, and their number; 0 and 1 if there is no launcher. If the launcher
-// does not give the number, it is the smallest possible one.
+// Numbered returns the rank of this process among those that a launcher started together, and their
+// number. It returns 0 and 1 if there is no launcher. If the launcher does not give the number, it
+// returns the rank plus 1.
 func Numbered() (rank, size int) {
 	for _, n := range numberings {
 		rank, err := strconv.Atoi(os.Getenv(n.rank))
