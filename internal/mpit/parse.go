@@ -13,7 +13,7 @@ import (
 type listerLine struct {
 	kind   string
 	fields url.Values
-	err    error // the first value that is not what it must be
+	err    error // the error of the first invalid value
 }
 
 func parseEntry(line string) (*listerLine, error) {
@@ -259,8 +259,8 @@ func (e *Enum) call(value string) string {
 	return strings.Join(names, ",")
 }
 
-// flags reports whether a value may combine several items: there are at least
-// three items, and each is a different bit. MPI_T does not say it.
+// flags reports whether a value may combine several items: there are at least three items, and each
+// is a different bit. (MPI_T does not tell.)
 func (e *Enum) flags() bool {
 	seen := 0
 	for _, item := range e.Items {
