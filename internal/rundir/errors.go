@@ -39,10 +39,10 @@ func (d Dir) AreRecordings() bool {
 	return name == filepath.Base(run.Recordings()) && run.Used()
 }
 
-// parent returns the directory that holds this one, and the name of this one in it.
+// parent returns the directory that contains this one, and the name of this one there.
 func (d Dir) parent() (above Dir, name string) {
 	path := filepath.Clean(string(d))
-	if path == "." { // the absolute path has the names of both
+	if path == "." { // "." has no name: use the absolute path
 		if abs, err := filepath.Abs(path); err == nil {
 			path = abs
 		}
