@@ -289,9 +289,9 @@ func (d *Directory) check(name string, content *io.SectionReader, in io.ReaderAt
 	return nil
 }
 
-// order returns the indices of n tasks in the order in which this process does
-// them: its own share, then the others' shares, from the next one on. It takes
-// those from their ends, since their owners begin at the starts.
+// order returns the indices of n tasks in the order in which this process does them: its own share
+// first, then the shares of the others, beginning with the next one. It does the others' shares
+// from their ends, because their owners begin at the starts.
 func (d *Directory) order(n int) []int {
 	own := d.share
 	if own.Of > n { // parts without a task
