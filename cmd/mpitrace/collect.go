@@ -64,7 +64,8 @@ func (o *collectOptions) run(ctx context.Context, log io.Writer, path string) er
 		return usage(fmt.Errorf("%s is no run directory", path))
 	}
 	dir := rundir.Dir(abs)
-	if err := dir.Foreign(); err != nil { // its owner decides which files are moved and to which nodes ssh connects
+	// the owner of the run directory decides which files are moved and to which nodes ssh connects
+	if err := dir.Foreign(); err != nil {
 		return fmt.Errorf("%w: only its owner can collect", err)
 	}
 	host, err := os.Hostname()

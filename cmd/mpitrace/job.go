@@ -167,7 +167,8 @@ func (j *job) unrecorded(opened *source.Run) string {
 		loaded = nil
 	}
 	for _, job := range opened.Jobs {
-		loaded = append(loaded, slices.Concat(programs, job.Loaded())) // a program's libraries may call MPI too
+		// the libraries that a program loaded may call MPI too
+		loaded = append(loaded, slices.Concat(programs, job.Loaded()))
 	}
 	var names []string
 	for _, files := range loaded {
@@ -196,7 +197,7 @@ func firstFew(names []string, most int) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
-// missingText returns what a run lacks in addition to its jobs' own problems. others are
+// missingText returns what is missing from a run in addition to its jobs' own problems. others are
 // texts, some of which may be empty.
 func missingText(programs []rundir.WrongMPI, others ...string) []string {
 	var missing []string
