@@ -78,9 +78,9 @@ func (p *pairs) ratios() []float64 {
 	return r
 }
 
-// medianInterval returns a confidence interval of at least 95 % for the median
-// of what values were drawn from, by order statistics: it makes no assumption
-// about their distribution. ok is false for fewer than six values.
+// medianInterval returns a confidence interval of at least 95 % for the median of the distribution
+// of the values, by order statistics: it makes no assumption about the distribution. ok is false
+// for fewer than six values.
 func medianInterval(values []float64) (low, high float64, ok bool) {
 	n := len(values)
 	// outside is the probability that fewer than k of n values are below the
