@@ -52,8 +52,8 @@ func (t *Comms) Note(p *profile.Profile) {
 			}
 			row.latest, row.edges, row.edgesFrom = t.n, c.Edges, len(row.Senders)
 			row.addEdges(p, c)
-			// it is not known which of them is meant: they have the same label
 		} else if !slices.Equal(row.edges, c.Edges) {
+			// two communicators of the process have this id, and differ in their edges
 			row.Senders, row.Receivers = row.Senders[:row.edgesFrom], row.Receivers[:row.edgesFrom]
 		}
 		row.Folds = max(row.Folds, c.Folded)
