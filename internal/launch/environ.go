@@ -135,8 +135,9 @@ var numberings = []struct{ rank, size string }{
 // UnderLauncher reports whether a launcher started this process as an MPI
 // process. mark is the environment variable that shows it.
 //
-// In Slurm's batch scripts SLURM_STEP_ID is missing or has a special number. A step of one task counts as no MPI process, because
-// people work in such steps (srun --pty bash).
+// In Slurm's batch scripts SLURM_STEP_ID is missing or has a special number. The process of a step
+// with one task does not count as an MPI process, because people work in such steps (srun --pty
+// bash).
 func UnderLauncher() (mark string, ok bool) {
 	for _, n := range numberings {
 		if os.Getenv(n.rank) != "" && (n.rank != slurmRank || slurmStep() != "" && os.Getenv(n.size) != "1") {
