@@ -222,7 +222,7 @@ func (g *graph) eachOffset(lines []dimension, visit func(offset []int, apart, in
 			return
 		}
 		l := lines[i]
-		// the width is limited, so that it is not all-to-all of a line
+		// with a larger width, the neighbours would be all ranks of a line: that is all-to-all
 		w := max(1, min(most, (l.extent-2)/2))
 		for d := -w; d <= w; d++ {
 			offset[i] = d
