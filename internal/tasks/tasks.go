@@ -100,7 +100,8 @@ func (d *Directory) Close() {
 	d.stopped.Wait()
 }
 
-// Remove removes a directory of tasks. Processes that still work in it get ErrGone. What cannot be removed is left.
+// Remove removes a directory of tasks. Processes that still work in it get ErrGone. What cannot be
+// removed is left.
 func Remove(path string) { atomicfile.RemoveDirectory(path) }
 
 // touchClaims touches the claims of this process until Close.
