@@ -60,7 +60,7 @@ func wall(ctx context.Context, dir string, line ...string) (float64, error) {
 	return time.Since(began).Seconds(), err
 }
 
-// differences returns the wall time recorded minus that alone, for each pair.
+// differences returns, for each pair, how much longer the recorded run took than the run alone.
 func (p *pairs) differences() []float64 {
 	d := make([]float64, len(p.alone))
 	for i := range d {
@@ -69,7 +69,7 @@ func (p *pairs) differences() []float64 {
 	return d
 }
 
-// ratios returns the wall time recorded divided by that alone, for each pair.
+// ratios returns, for each pair, the wall time of the recorded run divided by that of the run alone.
 func (p *pairs) ratios() []float64 {
 	r := make([]float64, len(p.alone))
 	for i := range r {
