@@ -134,7 +134,7 @@ func (w *ContainerWriter) addLong(name string, r io.ReaderAt, size int64, known 
 // header writes the header of a recording, and adds it to the index.
 func (w *ContainerWriter) header(m *member) error {
 	if !recordingName(m.name) {
-		return fmt.Errorf("%q is no name of a recording", m.name)
+		return fmt.Errorf("%q is not the name of a recording", m.name)
 	}
 	m.frame.kind, m.frame.name = recordingFrame, m.name
 	if err := w.write(seal(m.frame.header(), nil)); err != nil {

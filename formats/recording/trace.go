@@ -352,7 +352,7 @@ func (r *rows) load(p *profile.Profile, f *file) error {
 const rowSize = 64
 
 // errNoRow is returned for an event whose row is not in the recording.
-var errNoRow = errors.New("an event of a row that is not there")
+var errNoRow = errors.New("an event refers to a row that does not exist")
 
 // kind returns the index of the kind of a row's events.
 func (r *rows) kind(row, thread uint32) (uint32, error) {
