@@ -71,7 +71,7 @@ func partsOf(dir string) ([]part, error) {
 		}
 		match := partName.FindStringSubmatch(filepath.ToSlash(name))
 		if match == nil {
-			return nil, fmt.Errorf("read dataset %s: %s is no part of one", dir, name)
+			return nil, fmt.Errorf("read dataset %s: %s is not a part of a dataset", dir, name)
 		}
 		block, _ := strconv.Atoi(match[1]) // 0 for a part of a merge
 		job, _ := strconv.Atoi(match[2])

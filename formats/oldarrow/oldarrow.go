@@ -120,7 +120,7 @@ func readProfiles(r io.ReaderAt, size int64, all iter.Seq2[profile.Row, error], 
 		return err
 	}
 	if _, err := rows.read(); err == nil {
-		return errors.New("it has more rows than its header speaks of")
+		return errors.New("it has more rows than its header says")
 	} else if !errors.Is(err, io.ErrUnexpectedEOF) {
 		return err
 	}
