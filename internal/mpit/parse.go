@@ -25,7 +25,7 @@ func parseEntry(line string) (*listerLine, error) {
 	for _, word := range words[1:] {
 		key, escaped, ok := strings.Cut(word, "=")
 		if !ok {
-			return nil, fmt.Errorf("%q is no key=value", word)
+			return nil, fmt.Errorf("%q is not key=value", word)
 		}
 		value, err := url.PathUnescape(escaped)
 		if err != nil {
@@ -55,7 +55,7 @@ func (e *listerLine) numbers(key string) []int {
 	for _, text := range e.texts(key) {
 		n, err := strconv.Atoi(text)
 		if err != nil {
-			e.fail("%s=%q is no number", key, text)
+			e.fail("%s=%q is not a number", key, text)
 		}
 		all = append(all, n)
 	}
