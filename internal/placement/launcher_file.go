@@ -125,7 +125,7 @@ func (p *placed) host(rank int) (string, error) {
 		return "", fmt.Errorf("it has the names of nodes, but the topology does not name the node of rank %d; formats mpich and flux need no names, nor does rankfile in a job of a scheduler", rank)
 	}
 	if !hostName.MatchString(h) {
-		return "", fmt.Errorf("%q is no name of a host that a launcher could use", h)
+		return "", fmt.Errorf("%q is not the name of a host that a launcher could use", h)
 	}
 	return h, nil
 }

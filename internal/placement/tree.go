@@ -71,7 +71,7 @@ func ParseDistances(list string) ([]int64, error) {
 	for part := range strings.SplitSeq(list, ":") {
 		n, err := strconv.ParseInt(part, 10, 64)
 		if err != nil || n < 1 || n > maxDistance {
-			return nil, fmt.Errorf("distances %q: %q is no number from 1 to %d; give one for each level, innermost first: 1:10:100", list, part, maxDistance)
+			return nil, fmt.Errorf("distances %q: %q is not a number from 1 to %d; give one for each level, innermost first: 1:10:100", list, part, maxDistance)
 		}
 		out = append(out, n)
 	}
