@@ -38,7 +38,7 @@ func (r *Run) open(paths []string, o *Options) error {
 		case len(paths) > 1 && info.IsDir():
 			return rundir.InputErrorf("%s is a directory: give it alone, since runs are not mixed", path)
 		case len(paths) > 1:
-			return rundir.InputErrorf("%s is no regular file: give it alone", path)
+			return rundir.InputErrorf("%s is not a regular file: give it alone", path)
 		case info.IsDir() && (o.RunOnly || !formats.IsDataset(path)):
 			return r.openDirectory(o)
 		case info.IsDir():
