@@ -61,7 +61,7 @@ func (o *collectOptions) run(ctx context.Context, log io.Writer, path string) er
 		return err
 	}
 	if info, err := os.Stat(abs); err != nil || !info.IsDir() {
-		return usage(fmt.Errorf("%s is no run directory", path))
+		return usage(fmt.Errorf("%s is not a run directory", path))
 	}
 	dir := rundir.Dir(abs)
 	// the owner of the run directory decides which files are moved and to which nodes ssh connects

@@ -128,7 +128,7 @@ func (j *job) missing(opened *source.Run, status launch.Status) []string {
 	case len(wrongMPI) > 0 && wrongMPI[0].Reason != "":
 		why = "no call of MPI reached mpitrace's library"
 	case len(wrongMPI) > 0 && interpose.IsDispatcher(j.Library):
-		why = "no process called MPI_Init of an MPI that there is a library for"
+		why = "no process called MPI_Init of an MPI for which mpitrace has a library"
 	case len(wrongMPI) > 0:
 		why = "no process called MPI_Init of " + j.MPI.String()
 	}
