@@ -154,7 +154,7 @@ func (c counts) addLine(platform string, tools, fields []string) error {
 		}
 		count, err := strconv.ParseFloat(fields[i+1], 64)
 		if err != nil || count < 0 || math.IsNaN(count) {
-			return fmt.Errorf("%q is no count", fields[i+1])
+			return fmt.Errorf("%q is not a count", fields[i+1])
 		}
 		of := subject{platform, fields[0], tool}
 		if _, again := c[of]; again {

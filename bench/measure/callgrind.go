@@ -43,7 +43,7 @@ func ReadProfile(r io.Reader, each func(Cost)) (trigger string, err error) {
 	case lines.Err() != nil:
 		return "", lines.Err()
 	case p.bad != "":
-		return "", fmt.Errorf("%q is no line of a profile", p.bad)
+		return "", fmt.Errorf("%q is not a line of a profile", p.bad)
 	case !p.whole:
 		return "", fmt.Errorf("it is not all of a profile")
 	}
