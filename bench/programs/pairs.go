@@ -69,7 +69,8 @@ func (p *pairs) differences() []float64 {
 	return d
 }
 
-// ratios returns, for each pair, the wall time of the recorded run divided by that of the run alone.
+// ratios returns, for each pair, the wall time of the recorded run divided by that of the run
+// alone.
 func (p *pairs) ratios() []float64 {
 	r := make([]float64, len(p.alone))
 	for i := range r {

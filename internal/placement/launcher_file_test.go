@@ -168,8 +168,8 @@ func TestLauncherFileRefused(t *testing.T) {
 	}
 }
 
-// TestHostileHosts requires that a host whose name a launcher could not use is an error, and is in no
-// file or command line.
+// TestHostileHosts requires that a host whose name a launcher could not use is an error, and is in
+// no file or command line.
 func TestHostileHosts(t *testing.T) {
 	for _, host := range []string{"a$(id)", "n;rm", "a'b", "x\x1b[31m", "+n0", "-x", "a b", "a:1", "*", "a/b"} {
 		topology := onNodes(t, "node:2 core:2", host, "good")
