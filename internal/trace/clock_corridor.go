@@ -199,8 +199,8 @@ func (c *corridor) line() (l clockLine, margin float64) {
 	return l, margin
 }
 
-// correction returns the line that corrects a clock, and its largest error: none
-// if nothing goes backwards without it.
+// correction returns the line that corrects a clock, and the line's largest error. If nothing goes
+// backwards without a correction, the line changes nothing.
 func (c *corridor) correction() (l clockLine, wrong float64) {
 	l, margin := c.line()
 	if early, late := -c.floor.above(0), -c.ceiling.above(0); early >= 0 && late >= 0 {
