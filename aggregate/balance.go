@@ -226,7 +226,8 @@ type NodeOrder struct {
 // BestFound is the name of the order that was searched for, see Job.OrderOf.
 const BestFound = "best found"
 
-// OrderOf returns what an order costs that has each rank on a node, by its index.
+// OrderOf returns the traffic between nodes for an order of the ranks. node returns the node of a
+// rank, by its index.
 func (j *Job) OrderOf(name string, node func(rank int) int) NodeOrder {
 	return orderOf(name, j.Matrices().Direct().Split(node)[0])
 }
@@ -237,7 +238,7 @@ func orderOf(name string, s matrix.Split) NodeOrder {
 	return o
 }
 
-// simpleOrder has each rank on a node, by its index.
+// simpleOrder is an order of the ranks: node returns the node of a rank, by its index.
 type simpleOrder struct {
 	name string
 	node func(rank int) int

@@ -73,7 +73,7 @@ func (s *sumsBy[K, T, P]) of(key K) P {
 	return sum
 }
 
-// add adds a sum to that of its key. The first one of a key is kept.
+// add adds sum to the sum of its key. If there is none yet, it keeps sum itself.
 func (s *sumsBy[K, T, P]) add(key K, sum P) {
 	if known := s.known[key]; known != nil {
 		known.merge(sum)
@@ -143,7 +143,7 @@ func (b *byObject[T, P]) merge(o *byObject[T, P]) {
 	}
 }
 
-// each visits the sums in no order and, at last, with others and without a label, that of all
+// each visits the sums in no order. The last call has others set and no label: it is the sum of all
 // objects that have no sum of their own.
 func (b *byObject[T, P]) each(visit func(label string, others bool, sum P)) {
 	for label, sum := range b.known {

@@ -114,7 +114,7 @@ func (s *unmatched) merge(o *unmatched) {
 	s.maybeSent += o.maybeSent
 }
 
-// of returns a copy for the check of a whole job. explains uses it up.
+// of returns a copy for the check of a whole job. explains consumes the copy's numbers of messages.
 func (c *completeness) of(j *Job) *completeness {
 	out := &completeness{sendGaps: maps.Clone(c.sendGaps), receiveGaps: maps.Clone(c.receiveGaps), counts: c.counts, pairs: c.pairs,
 		anySource: maps.Clone(c.anySource), anyDest: maps.Clone(c.anyDest), recorded: profile.RankSetOf(j.Recorded()...), size: j.Size()}
@@ -278,10 +278,11 @@ func (c *completeness) ranksIn(gap Gap) profile.RankSet {
 }
 
 // explains reports whether the unmatched messages account for the difference between
-// sent and received of a pair. It must be called for all pairs in order: each takes
-// the messages that it needs of those whose peer is not known, first the receiver's,
-// then the sender's. (If both have some, another order could explain more pairs, but
-// no known program both cancels sends and frees receives from any source.)
+// sent and received of a pair. It must be called for all pairs in order, because messages whose
+// peer is not known can explain the difference of one pair only: a pair uses up as many as it
+// needs, first the receiver's, then the sender's. (If both ranks have such messages, another order
+// could explain more pairs, but no known program both cancels sends and frees receives from any
+// source.)
 func (c *completeness) explains(p matrix.Pair, x Exchange) bool {
 	if x.Sent == x.Received && c.pairs.known[p] == nil {
 		return true

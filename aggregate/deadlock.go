@@ -84,8 +84,7 @@ func (c *UnfinishedCall) awaitsReceiver() bool {
 	return t.All(profile.TraitSends|profile.TraitBlocks) && !t.Any(profile.TraitReceives|profile.TraitReady)
 }
 
-// blocked reports whether e's peer cannot do what e waits for while it is in
-// its own call.
+// blocked reports whether e's peer, while it is in its own call, cannot do what e waits for.
 func (j *Job) blocked(e, on *ending) bool {
 	theirs := &on.Calls[0]
 	if e.Calls[0].awaitsMessage() {

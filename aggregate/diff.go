@@ -114,14 +114,14 @@ func (m Measure) marshal(a, b *uint64) ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// Lifetime is how long processes ran in A and in B. It is 0 where that is not known:
-// profile.arrow alone does not tell.
+// Lifetime is how long processes ran in A and in B. A side is 0 if this is not known: profile.arrow
+// alone does not have the times.
 type Lifetime struct{ Measure }
 
-// Known reports whether it is known of both.
+// Known reports whether the lifetimes of both sides are known.
 func (l Lifetime) Known() bool { return l.A > 0 && l.B > 0 }
 
-// MarshalJSON returns JSON as of a Measure, with null for what is not known.
+// MarshalJSON returns the JSON of a Measure, with null for a side that is not known.
 func (l Lifetime) MarshalJSON() ([]byte, error) {
 	known := func(n uint64) *uint64 {
 		if n == 0 {
@@ -227,7 +227,8 @@ func (c *ComparedJob) wasTimed() bool {
 	return !slices.ContainsFunc(c.ordered(), func(p processFacts) bool { return !p.Timed() })
 }
 
-// forgetReceived removes what is known of only one of two jobs.
+// forgetReceived removes the received messages and bytes, which are known for only one of the two
+// jobs.
 func (s *Summary) forgetReceived() {
 	for i := range s.Calls {
 		if profile.PostsReceive(s.Calls[i].Call) {

@@ -22,14 +22,14 @@ type SiteChange struct {
 // compareSites matches call sites by their source, because the program may have
 // been compiled again or changed between the runs.
 //
-// The calls of one MPI function in one function of one source file form a group
-// (without line numbers: in one function of one file; without function names:
-// at one address of one file). If both jobs called from equally many lines of a
-// group, these are matched in the order of their lines: they were moved, for
-// example by an edit above them. Otherwise equal lines are matched, and the
-// others are new or gone. Equal lines are not matched first in the former case:
-// with calls on consecutive lines, such as Isends to all neighbours, one line
-// inserted above would match each call with the next one.
+// The call sites of one MPI function in one function of one source file form a group. Where the
+// source is not known, they are grouped by function and binary. Where the function is not known
+// either, each address of a binary is a group.
+//
+// If a group has equally many lines in both jobs, the lines are matched in their order: an edit
+// above may have moved them all. Otherwise equal lines are matched, and the others are new or gone.
+// Equal numbers of lines come first for this reason: with calls on consecutive lines, such as
+// Isends to all neighbours, one line inserted above would match each call with the next one.
 func compareSites(a, b []CallSite, o DiffOptions) []SiteChange {
 	out := []SiteChange{}
 	put := func(x, y *CallSite) {

@@ -73,7 +73,7 @@ func popOf(ranks []RankTimes) *POP {
 // runSpan finds the runtime of ranks.
 type runSpan struct {
 	host        string
-	several     bool // hosts, or the times of a rank are not known
+	several     bool // whether there are several hosts, or the times of a rank are not known
 	first, last int64
 	longest     float64 // ns
 }
@@ -103,5 +103,5 @@ func (t *RankTimes) UsefulNs() (ns float64, known bool) {
 	return max(math.Round(1e9*t.ApplicationTimeS*(1-t.MPIShare)), 0), true
 }
 
-// usefulErrorNs returns the standard error of that time.
+// usefulErrorNs returns the standard error of UsefulNs.
 func (t *RankTimes) usefulErrorNs() float64 { return 1e9 * t.OwnShare() * t.MPITimeErrorS }

@@ -272,11 +272,11 @@ func (e *endings) now() int64 {
 	return now
 }
 
-// openCollective identifies a collective that ranks are in.
+// openCollective identifies a collective that ranks are in now.
 type openCollective struct{ communicator, call string }
 
-// absent returns, for each open collective, the members of its communicator
-// that are not in it.
+// absent returns, for each open collective, the members of its communicator that have not entered
+// the collective.
 func (e *endings) absent() map[openCollective]string {
 	there := map[openCollective][]int{}
 	for i := range e.list {

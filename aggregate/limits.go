@@ -58,7 +58,7 @@ func ParseLimits(text string, ignoreTime bool) (Limits, error) {
 			return nil, fmt.Errorf("%q is not measured: time, bytes and messages are", name)
 		}
 		if _, twice := limits[MeasureName(name)]; twice {
-			return nil, fmt.Errorf("%q has two limits for the same", text)
+			return nil, fmt.Errorf("%q has two limits for the same measure", text)
 		}
 		limits[MeasureName(name)] = limit
 	}

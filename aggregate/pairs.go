@@ -37,7 +37,7 @@ func (s *Summary) matricesOf(ms *matrix.ByClass) {
 	}
 }
 
-// directTotals returns the sums of direct. Those of a class that is the same matrix are in
+// directTotals returns the sums of direct. If direct is the matrix of a class, these sums are in
 // Traffic already.
 func (s *Summary) directTotals(ms *matrix.ByClass, direct *matrix.Matrix) MatrixTotals {
 	out := MatrixTotals{Class: matrix.Direct.String()}
@@ -160,7 +160,7 @@ func (d *pairDetails) addVolume(key PairDetail, v matrix.Volume) {
 
 func (d *pairDetails) merge(o *pairDetails) {
 	if o.most == 0 {
-		*d = pairDetails{} // too much for a part is too much for the whole
+		*d = pairDetails{} // if one part of the job has too many, the whole job has too many
 	}
 	for key, v := range o.rows {
 		if d.most == 0 {

@@ -45,9 +45,9 @@ type processes struct {
 	unordered bool           // list is not, after a merge
 }
 
-// processChunk holds processes that were added. A list that grows needs more than twice its
-// memory, and the garbage collector reads all pointers again and again: there are none in
-// records.
+// processChunk holds processes that were added. It is not one list that grows, because growing
+// needs more than twice the memory. Its records contain no pointers, because the garbage collector
+// would read them again and again.
 type processChunk struct {
 	*processTables
 	records []processRecord
@@ -55,8 +55,8 @@ type processChunk struct {
 
 const processesInChunk = 512
 
-// processRecord is a process and its RankTimes. What is not a number is an index plus 1 in
-// processTables; 0 is nothing.
+// processRecord holds a process and its RankTimes. Members that are not numbers are stored as an
+// index plus 1 in processTables; 0 means none.
 type processRecord struct {
 	rank, pid                int
 	host, state              int32
@@ -316,9 +316,9 @@ func (t *RankTimes) OwnShare() float64 {
 	return t.ApplicationTimeS / t.ThreadTimeS
 }
 
-// ShareKnown reports whether MPIShare has a meaning. It has none if no call was
-// timed, if the rank never left MPI_Init, or if it did not finalize and its
-// calls took longer than the time up to its last known moment.
+// ShareKnown reports whether MPIShare is meaningful. It is not if no call was timed, if the rank
+// never left MPI_Init, or if the rank did not finalize and its calls took longer than the time up
+// to its last known moment.
 func (t *RankTimes) ShareKnown() bool {
 	return t.Timed() && t.ApplicationTimeS > 0 && (t.State == profile.Finalized.String() || t.MPIShare <= 1)
 }

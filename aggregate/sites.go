@@ -187,8 +187,8 @@ type siteOfProcess struct {
 	peers  []int32 // world ranks to which it sent messages, some several times
 }
 
-// addCalls sets here to the calls of a process by call site, and returns the number of calls
-// in which it waited for other processes.
+// addCalls sets here to the calls of a process by call site. It returns the number of the process's
+// calls in which it waited for other processes.
 func (s *siteSums) addCalls(p *profile.Profile) (waits uint64) {
 	s.here = s.here[:0]
 	clear(s.byKey)
@@ -213,7 +213,7 @@ func (s *siteSums) addCalls(p *profile.Profile) (waits uint64) {
 	return waits
 }
 
-// of returns the sums of a call site in here. It is valid until the next call of of.
+// of returns the sums of a call site in s.here. The next call of `of` may move them.
 func (s *siteSums) of(p *profile.Profile, at siteCall, class profile.Class) *siteOfProcess {
 	if i, known := s.byCall[at]; known {
 		return &s.here[i]

@@ -49,12 +49,12 @@ func (j *Job) Status() *JobStatus {
 	return s
 }
 
-// WaitsFor returns the ranks that the process waits for, as far as its open calls tell:
-// "rank 1", "ranks 2-5", or "any rank" for a receive from MPI_ANY_SOURCE. A send or
-// receive waits for its peer, and a collective for the members that have not entered it. A
-// call that completes all requests of the process waits for the peers of its receives; one
-// that completes some of them does not tell for which. It is empty for a process
-// that ended, that is outside MPI, or whose call does not tell whom it waits for.
+// WaitsFor returns the ranks that the process waits for, as far as its open calls tell: "rank 1",
+// "ranks 2-5", or "any rank" for a receive from MPI_ANY_SOURCE. A send or receive waits for its
+// peer, and a collective for the members that have not entered it. A call that completes all
+// requests of the process waits for the peers of its receives. The result is empty for a call that
+// completes some of the requests, for other calls that do not tell whom they wait for, and for a
+// process that ended or is outside MPI.
 func (e *End) WaitsFor() string {
 	if !e.State.Runs() && e.State != profile.EndUnknown {
 		return ""
@@ -82,8 +82,8 @@ func (e *End) WaitsFor() string {
 	return ""
 }
 
-// peers returns the world ranks of those without which a call of messages or windows does not
-// return. receives are the posted receives of the process.
+// peers returns the world ranks that have to act before a call with messages or windows can return.
+// receives are the posted receives of the process.
 func (c *UnfinishedCall) peers(receives []OpenReceive) []int {
 	traits := profile.TraitsOf(c.Call)
 	switch class, _ := profile.ParseClass(c.Class); {

@@ -103,9 +103,8 @@ type Host struct {
 	Ranks int    `json:"ranks"`
 }
 
-// MPIShare is MPI time as a fraction of threads × application time: the mean over
-// ranks, and the ranks with the smallest and the largest share. Ranks that
-// never left MPI_Init have none.
+// MPIShare is MPI time as a fraction of threads × application time: the mean over ranks, and the
+// ranks with the smallest and the largest share. Ranks that never left MPI_Init have no share.
 type MPIShare struct {
 	Mean    float64 `json:"mean"`
 	Min     float64 `json:"min"`
@@ -223,7 +222,7 @@ func (s *Summary) addProcess(p *processFacts) {
 	}
 }
 
-// ShareOf returns the share of MPI time over the ranks that have one.
+// ShareOf returns the share of MPI time over the ranks that left MPI_Init and were timed.
 func ShareOf(ranks []RankTimes) MPIShare {
 	var s MPIShare
 	n := 0

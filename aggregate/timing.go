@@ -102,8 +102,8 @@ func withoutTimes(raw []byte, keys map[string]bool) []byte {
 	return append(out, byte(open)+2) // in ASCII, ] and } are 2 after [ and {
 }
 
-// marshalTimed returns v as JSON, with times of calls only if timed, and lifetimes only if
-// wall, the longest, is known.
+// marshalTimed returns v as JSON. Times of calls are null unless timed is true. Lifetimes are null
+// if wall, the longest lifetime, is 0.
 func marshalTimed(v any, timed bool, wall float64) ([]byte, error) {
 	raw, err := json.Marshal(v)
 	if err == nil && !timed {

@@ -133,8 +133,7 @@ func (s *callSums) add(p *profile.Profile) {
 	}
 }
 
-// withoutReceived returns the row without messages and bytes if it is of
-// receives.
+// withoutReceived returns the row. If it is a row of receives, its messages and bytes are left out.
 func withoutReceived(r *profile.Row) *profile.Row {
 	if r.Direction != profile.Recv {
 		return r

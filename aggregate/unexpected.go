@@ -11,7 +11,7 @@ import (
 // receives.
 const watchUnexpected = "watch-unexpected"
 
-// watchedFor returns the value of that setting for a process; empty if it was off.
+// watchedFor returns a process's value of the setting watch-unexpected; empty if it was off.
 func watchedFor(p *profile.Profile) string {
 	if value := p.Settings[watchUnexpected]; value != "off" {
 		return value
@@ -31,9 +31,8 @@ type LateReceives struct {
 	Communicator string `json:"communicator,omitempty"`
 	Others       bool   `json:"others,omitempty"` // whether this is the sum of all communicators that have no entry of their own
 	Late         uint64 `json:"late"`
-	// Receives is the number of all receives posted at the site, on any
-	// communicator. Of persistent receives it counts only those that received
-	// something. Nil if not known.
+	// Receives is the number of all receives posted at the site, on any communicator. For
+	// persistent receives it is the number of those that received something. Nil if not known.
 	Receives *uint64  `json:"receives"`
 	Share    *float64 `json:"share"`             // Late / Receives
 	Queue    float64  `json:"mean_queue_length"` // mean over the late receives; includes messages from all senders

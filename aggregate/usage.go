@@ -65,7 +65,7 @@ func (u *SiteUsage) addSize(n SizeCount) {
 	u.Sizes[i].Add(n.Volume)
 }
 
-// addVector adds an all-to-all operation with another amount for each rank.
+// addVector adds an all-to-all operation that sends a different amount to each rank.
 func (u *SiteUsage) addVector(p *profile.Profile, v *profile.Vector) {
 	if v.Class != profile.AllToAll || v.Spread != profile.ToVector || profile.TraitsOf(v.Call).Any(profile.TraitReduceScatter) ||
 		v.Comm < 0 || int(v.Comm) >= len(p.Comms) {
@@ -83,8 +83,8 @@ func (u *SiteUsage) addVector(p *profile.Profile, v *profile.Vector) {
 	}
 }
 
-// ofRank completes the usage by one rank, from its calls here, its receivers, and
-// its calls anywhere that wait.
+// ofRank completes the usage by one rank: calls is its calls at this site, peers its receivers, and
+// waits the number of its calls anywhere that wait.
 func (u *SiteUsage) ofRank(calls uint64, peers []int32, waits uint64) {
 	u.FewestCalls, u.MostCalls = calls, calls
 	slices.Sort(peers)
@@ -103,7 +103,7 @@ func (u *SiteUsage) merge(o *SiteUsage) {
 	u.DestinationsUsed += o.DestinationsUsed
 }
 
-// commonOf returns the value of both, Mixed if they differ. Empty is no value.
+// commonOf returns the value of both, or Mixed if they differ. An empty text means no value.
 func commonOf(a, b string) string {
 	if a == "" || b == "" || a == b {
 		return cmp.Or(a, b)

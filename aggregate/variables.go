@@ -229,9 +229,8 @@ func (s settingSums) values() map[string]string {
 	return out
 }
 
-// others returns the settings that a comparison does not report in another way.
-// It reports control variables one by one, and timing and receives by what they
-// mean.
+// others returns the settings that a comparison reports as settings. A comparison reports control
+// variables one by one, and timing and receives by their effect.
 func (s settingSums) others() map[string]string {
 	out := s.values()
 	for _, name := range []string{"cvar", "timing", "receives"} {

@@ -71,7 +71,7 @@ func partsOf(dir string) ([]part, error) {
 		}
 		match := partName.FindStringSubmatch(filepath.ToSlash(name))
 		if match == nil {
-			return nil, fmt.Errorf("read dataset %s: %s is no part of one", dir, name)
+			return nil, fmt.Errorf("read dataset %s: %s is not a part of a dataset", dir, name)
 		}
 		block, _ := strconv.Atoi(match[1]) // 0 for a part of a merge
 		job, _ := strconv.Atoi(match[2])
@@ -116,8 +116,8 @@ func OpenDataset(dir string) (profile.Source, error) {
 // Files is a Source that reads the profiles of several files, in order.
 type Files []string
 
-// Checked returns the files as a source. It checks the format of the first file only. The
-// source has a method Lacks if that of the file has.
+// Checked returns the files as a source. It checks the format of the first file only. If the source
+// of the first file has a method Lacks, so has the result.
 func (fs Files) Checked() (profile.Source, error) {
 	first, err := fs.Open(0)
 	if of, ok := first.(interface{ Lacks() string }); ok {
@@ -126,7 +126,7 @@ func (fs Files) Checked() (profile.Source, error) {
 	return fs, err
 }
 
-// lacking is a source of profiles with a text that lists the facts which its profiles lack.
+// lacking is a source of profiles, with a text that lists what its profiles lack.
 type lacking struct {
 	profile.Source
 	what string

@@ -61,9 +61,9 @@ func beginsWith(magic string) func(head []byte) bool {
 // sniffed is the number of bytes that are read to detect the format of a file.
 const sniffed = 512
 
-// Detect returns the format of a file. It looks at the first bytes, and at the
-// extension of the name if the bytes match no format: so the reader of the
-// format can report that a file is empty or damaged.
+// Detect returns the format of a file. It looks at the first bytes. If they match no format, it
+// looks at the extension of the name, so that the reader of that format can report that the file is
+// empty or damaged.
 func Detect(path string) (*Format, error) {
 	head, err := readHead(path)
 	if err != nil {

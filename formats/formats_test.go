@@ -148,7 +148,7 @@ func TestParts(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "rank_block=9", "notes.txt"), nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := partsOf(dir); err == nil || !strings.Contains(err.Error(), "notes.txt is no part") {
+	if _, err := partsOf(dir); err == nil || !strings.Contains(err.Error(), "notes.txt is not a part") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -79,10 +79,9 @@ var localText string
 //go:embed calls/missing.txt
 var missingText string
 
-// localCalls and missingCalls hold the reasons why procedures (named as in
-// profile.Calls) are not wrapped. For those in localCalls, profiles miss
-// nothing. For those in missingCalls, they miss something that a user must know
-// of. A procedure in none of the three is unknown.
+// localCalls and missingCalls hold the reasons why procedures (named as in profile.Calls) are not
+// wrapped. Profiles miss nothing of a procedure in localCalls, and something that a user must know
+// of one in missingCalls. A procedure that is neither recorded nor in one of these maps is unknown.
 var (
 	localCalls   = parseReasons(localText)
 	missingCalls = parseReasons(missingText)

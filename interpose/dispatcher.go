@@ -48,10 +48,9 @@ type DispatchedMPI struct {
 // Programs would run with such a dispatcher, but nothing would be recorded.
 var ErrServesNone = errors.New("there is no library for any MPI yet: this mpitrace has no prebuilt libraries, and has compiled none")
 
-// Dispatcher returns the path of the dispatcher. It writes the dispatcher, with
-// the prebuilt libraries and those of the given MPIs beside it, unless they are
-// there. Without a prebuilt dispatcher it compiles one. Of the options, MPI is
-// not used.
+// Dispatcher returns the path of the dispatcher. Unless they exist, it writes the dispatcher, the
+// prebuilt libraries and those of the given MPIs into one directory. Without a prebuilt dispatcher
+// it compiles one. It does not use o.MPI.
 func Dispatcher(ctx context.Context, o BuildOptions, mpis []DispatchedMPI) (string, error) {
 	o.MPI = ""
 	file, err := dispatcher.path(o)

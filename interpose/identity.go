@@ -52,12 +52,11 @@ func identityOf(path string) string {
 	return strings.TrimRight(string(text), "\x00")
 }
 
-// identity returns a hash of everything that the product depends on: the
-// sources, the flags, and the MPI. For the library, the hash covers the MPI's
-// soname and functions, so that it fits all copies of an MPI. Of a product that
-// each copy has for itself, or if the MPI is not known, the hash covers the path,
-// size and time of the MPI and, unless the product is prebuilt, of the compiler
-// wrapper.
+// identity returns a hash of everything that the product depends on: the sources, the flags, and
+// the MPI. For the library, the hash covers the MPI's soname and functions, so that it fits all
+// copies of an MPI. If each copy of an MPI needs its own file (perCopy), or if the MPI is not
+// known, the hash covers the path, size and time of the MPI and, unless the product is prebuilt, of
+// the compiler wrapper.
 func (p *Product) identity(o BuildOptions) (string, error) {
 	of, err := p.hashSources()
 	if err != nil {
@@ -68,7 +67,8 @@ func (p *Product) identity(o BuildOptions) (string, error) {
 	fmt.Fprintln(h, layout.ToolVersion, runtime.GOARCH, p.compile, p.link, o.CFlags)
 	packed := p.packedFor(o)
 	if p == &dispatcher {
-		for _, f := range Families { // they lie beside it, and their names contain a hash
+		// the libraries beside the dispatcher; their names contain a hash
+		for _, f := range Families {
 			if f.Embedded() {
 				fmt.Fprintln(h, f.PrebuiltName(runtime.GOARCH))
 			}

@@ -17,9 +17,8 @@ type image struct {
 	table   uint64       // offset of the first symbol, the empty one
 }
 
-// readImage reads the headers and the symbols of a library. It returns an error
-// if the library is not of a 64-bit little-endian machine, or if its symbols are
-// outside of it.
+// readImage reads the headers and the symbols of a library. It returns an error if the library is
+// not for a 64-bit little-endian machine, or if its symbols lie outside the file.
 func readImage(content []byte) (*image, error) {
 	f, err := elf.NewFile(bytes.NewReader(content))
 	if err != nil {
@@ -55,11 +54,10 @@ func (m *image) symbol(i int) []byte {
 // anyCFunction matches the names of MPI's functions in C.
 var anyCFunction = regexp.MustCompile(`^P?MPIX?_[A-Z]\w*[a-z]\w*$`)
 
-// hideMissing hides the functions that an MPI lacks, whose symbols are given: the loader does not find a
-// symbol whose value is 0. A library that serves all versions of an MPI defines
-// functions that this version may not have. A program may test for a function
-// by a weak symbol (mpi4py does), and must not find ours. It changes the image
-// of a library in memory, and returns how many symbols it hid.
+// hideMissing hides functions that an MPI lacks, whose symbols are given. A library that serves all
+// versions of an MPI defines functions that this version may not have. A program may test for a
+// function by a weak symbol (mpi4py does), and must not find ours. hideMissing sets the symbol's
+// value to 0 in memory: the loader does not find such a symbol. It returns how many symbols it hid.
 func hideMissing(content []byte, mpi map[string]bool) (hidden int, err error) {
 	m, err := readImage(content)
 	if err != nil {

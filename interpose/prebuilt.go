@@ -91,8 +91,8 @@ func (p *Product) Prebuild(ctx context.Context, cc, work string, have func(units
 	return image, err
 }
 
-// PackedName returns the name of a prebuilt file. The name contains a hash of
-// what the product is compiled from, so that one of other sources is never used.
+// PackedName returns the name of a prebuilt file. The name contains a hash of the product's
+// sources, so that a file made from other sources is never used.
 func (p *Product) PackedName(f Family, machine string) string {
 	of, err := p.hashSources()
 	if err != nil {
@@ -191,9 +191,8 @@ func (p *Product) packedFor(o BuildOptions) []byte {
 	return embedded(p.PackedName(f, runtime.GOARCH))
 }
 
-// unpackPrebuilt writes a prebuilt product to file, with the functions hidden
-// that this MPI lacks, and with the identity that a library compiled here would
-// have.
+// unpackPrebuilt writes a prebuilt product to file. It hides the functions that this MPI lacks, and
+// sets the identity that a library compiled here would have.
 func (p *Product) unpackPrebuilt(packed []byte, o BuildOptions, file string) error {
 	key, err := p.identity(o)
 	if err != nil {

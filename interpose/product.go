@@ -150,8 +150,8 @@ func (p *Product) make(ctx context.Context, o BuildOptions, file string) error {
 	return os.Rename(out, file)
 }
 
-// makeIn compiles and links in the directory work, and returns the path of the result. have
-// writes have.h for the files to compile, which it is given.
+// makeIn compiles and links in the directory work, and returns the path of the result. have is
+// called with the files to compile, and writes have.h.
 func (p *Product) makeIn(ctx context.Context, o BuildOptions, work, identity string, link []string, have func(units []string) error) (string, error) {
 	units, err := p.unpack(work)
 	if err != nil {

@@ -19,7 +19,7 @@ func CheckLibrary(path string) error {
 		return err
 	}
 	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is no file that can be loaded", path)
+		return fmt.Errorf("%s is not a file that can be loaded", path)
 	}
 	if i := strings.IndexAny(path, separators); i >= 0 {
 		return fmt.Errorf("the library's path %q has a %q in it, which LD_PRELOAD takes for a separator: set MPITRACE_CACHE or XDG_CACHE_HOME to a directory without, or move the installation", path, path[i])

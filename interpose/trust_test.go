@@ -40,7 +40,7 @@ func TestCheckLibrary(t *testing.T) {
 		{"the user's own group writes", "a", func(path string) error {
 			return errors.Join(os.Chown(path, os.Geteuid(), os.Geteuid()), os.Chmod(path, 0o775))
 		}, ""},
-		{"a directory", "a/b/lib.so", func(path string) error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o700)) }, "no file that can be loaded"},
+		{"a directory", "a/b/lib.so", func(path string) error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o700)) }, "not a file that can be loaded"},
 		{"nothing", "a/b/lib.so", os.Remove, "no such file"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -35,10 +35,10 @@ func Unrecorded(library string, files []string) ([]string, error) {
 	return slices.Sorted(maps.Keys(names)), nil
 }
 
-// wrappedBy returns the symbols of the library. The dispatcher has no entries for
-// newer functions. Calls of these are bound to the library that it opens (src/bind),
-// except those of mpi_f08, whose functions have no second name by which that library
-// could call them.
+// wrappedBy returns the symbols that the library wraps. For a dispatcher these include the symbols
+// of the libraries that it opens: the dispatcher has no entries for newer functions, but src/bind
+// binds calls of them to the opened library. Functions of mpi_f08 are an exception, because that
+// library could not pass such a call on: they have no second name.
 func wrappedBy(library string) (map[string]bool, error) {
 	wrapped, err := exports(library)
 	if err != nil || !IsDispatcher(library) {

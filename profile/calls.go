@@ -65,8 +65,8 @@ func CallByID(id uint16) *Call {
 // known.
 func CallNamed(name string) *Call { return callsByName[name] }
 
-// SpreadOf returns to whom the messages of a row of the call go that moved data in a
-// direction.
+// SpreadOf returns which ranks receive the messages of a row of the call, if the row's data moved
+// in this direction.
 func (c *Call) SpreadOf(d Direction) Spread {
 	if c.Class == AllToOne && d == Recv {
 		return ToOthers // at the root: from all others
@@ -102,14 +102,14 @@ func (t Traits) All(of Traits) bool { return t&of == of }
 // Any reports whether one of some traits is in the set.
 func (t Traits) Any(of Traits) bool { return t&of != 0 }
 
-// PostsReceive reports whether a call posts receives that are followed only if
-// that was not turned off (Profile.Unfollowed).
+// PostsReceive reports whether a call posts receives that are not followed to their completion with
+// --receives off (Profile.Unfollowed).
 func PostsReceive(call string) bool { return TraitsOf(call).All(TraitReceives | TraitNonblocking) }
 
 // SetsUp reports whether a call opens or closes MPI. Such calls are shown apart,
 // and are in neither MPI time nor application time.
 func SetsUp(call string) bool { return setsUp(call) }
 
-// MadeByMembers reports whether only the members of the new communicator call a
-// constructor (without MPI_), and not all of another communicator.
+// MadeByMembers reports whether a constructor of communicators, given without MPI_, is called by
+// the members of the new communicator only, and not by all members of another communicator.
 func MadeByMembers(call string) bool { return TraitsOf(call).Any(TraitByMembers) }

@@ -21,11 +21,10 @@ type JobClocks struct {
 	// Unpaired counts messages of which only one half was seen, or whose halves
 	// are too far apart. They are not used.
 	Unpaired uint64 `json:"unpaired"`
-	// Backwards counts messages that arrive before they were sent even after
-	// the correction. LeftEarly counts, in collectives, pairs of hosts of which
-	// the first still leaves before the second enters. WorstNs is the largest
-	// such difference. There are none if all clocks run at constant rates,
-	// whatever their errors.
+	// Backwards counts messages that arrive before they were sent even after the correction.
+	// LeftEarly counts pairs of hosts in collectives: the first still leaves before the second
+	// enters. WorstNs is the largest such difference. All three are 0 if all clocks run at constant
+	// rates, whatever their errors.
 	Backwards uint64 `json:"backwards"`
 	LeftEarly uint64 `json:"left_early"`
 	WorstNs   int64  `json:"worst_ns"`
@@ -207,9 +206,8 @@ func correctedTrace(t *Trace, c *ClockCorrection) *Trace {
 	return &corrected
 }
 
-// Time returns the corrected time. It rounds so that the order of times is
-// kept, also between two clocks: the correction is rounded half up, so that
-// times that differ by whole ns still do.
+// Time returns the corrected time. The correction is rounded half up to whole ns. So the order of
+// times is kept, also between two clocks, and times that differ by whole ns still do.
 func (c *ClockCorrection) Time(t int64) int64 {
 	return t + int64(math.Floor(c.Offset+c.Drift*float64(t-c.At)+0.5))
 }

@@ -48,7 +48,7 @@ func ParseProcessors(list string) ([]int, error) {
 			last, err = strconv.Atoi(to)
 		}
 		if err != nil || first <= before || last < first || last >= MaxProcessors {
-			return nil, fmt.Errorf("%q is no list of processors such as 0-3,8", list)
+			return nil, fmt.Errorf("%q is not a list of processors such as 0-3,8", list)
 		}
 		for n := first; n <= last; n++ {
 			out = append(out, n)

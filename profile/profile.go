@@ -16,8 +16,8 @@ import (
 	"strings"
 )
 
-// Profile is the record of one process. Its JSON form is what profile.arrow has of a
-// process beside its rows and beside what several processes share.
+// Profile is the record of one process. Its JSON form is stored in profile.arrow: it leaves out the
+// rows, and what several processes share.
 type Profile struct {
 	Run     string   `json:"-"`                // id of the MPI job, as its launcher defines it
 	Rank    int      `json:"rank"`             // world rank, -1 if the process ended before it was known
@@ -68,8 +68,8 @@ type Profile struct {
 	Losses   Losses              `json:"losses,omitzero"`
 	Clocks   ClockCheck          `json:"clocks,omitzero"`
 
-	// Alone is why the recording is in a file of its own and not in the
-	// container of its node; empty if it is, or was in the spool.
+	// Alone is the reason why the recording is in a file of its own. It is empty if the recording
+	// is in the container of its node, or was in the spool.
 	Alone string `json:"alone,omitempty"`
 
 	// Messages are lines for the user that the library could not write to
@@ -96,11 +96,12 @@ type Profile struct {
 	// Problems are the errors that a reader found in the source, each with its
 	// position. The profile holds everything that could be read.
 	Problems []string `json:"problems,omitempty"`
-	// Lost is the damage that belongs to no profile: of recordings that could not be
-	// read, and of containers. The first profile that was read has that of its run.
+	// Lost describes damage that belongs to no single profile: recordings that could not be read,
+	// and damage of containers. The first profile of a run has the damage of the whole run.
 	Lost []string `json:"lost,omitempty"`
-	// Untold says, in lines, what the tables do not have that a profile was read from. The
-	// last profile of a source has that of all. It is no damage.
+	// Untold lists, as lines of text, what is missing from the tables that the profiles were read
+	// from. The last profile of a source has the lines of all profiles. Missing columns are no
+	// damage.
 	Untold []string `json:"-"`
 }
 

@@ -6,15 +6,14 @@ import (
 	"sync"
 )
 
-// errStopped ends the reading of what nobody uses any more.
+// errStopped ends the reading of inputs whose values nobody uses any more.
 var errStopped = errors.New("stopped")
 
-// ReadAhead reads n inputs, as many at a time as there are processors, and uses what
-// they hold one value after the other, in the order of the inputs and, of each, in
-// the order in which read gives the values. Up to buffer values of an input wait to
-// be used, of at most twice as many inputs as there are processors.
-//
-// It ends at the first error of read or use, when all calls of read have returned.
+// ReadAhead reads n inputs, as many at a time as there are processors, and calls use with their
+// values: in the order of the inputs, and for each input in the order in which read gives the
+// values. Up to buffer values of an input wait to be used, of at most twice as many inputs as there
+// are processors.
+// ReadAhead ends at the first error of read or use, when all calls of read have returned.
 func ReadAhead[T any](n, buffer int, read func(i int, give func(T) error) error, use func(i int, v T) error) error {
 	type input struct {
 		values chan T

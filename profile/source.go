@@ -26,8 +26,8 @@ func (l List) Each(f func(*Profile) error) error {
 // Parts is a Source that several goroutines can read at a time.
 type Parts interface {
 	Source
-	// EachPart calls f with each profile, in no particular order. part is a number below n:
-	// there are at most n calls at a time, and each has another part. The rows of a profile
-	// are valid until f returns. Otherwise it is like Each.
+	// EachPart calls f with each profile, in no particular order. At most n calls of f run at a
+	// time, each with another number part below n. The rows of a profile are valid until f returns.
+	// Otherwise EachPart is like Each.
 	EachPart(n int, f func(part int, p *Profile) error) error
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// StackAuto is the value of the setting stack with which call sites are where the
-// program calls a function that does nothing but call MPI.
+// StackAuto is a value of the setting stack: wrappers that do nothing but call MPI are skipped, so
+// that a call site is where the program calls the wrapper.
 const StackAuto = "auto"
 
 // Wrappers finds the wrapper functions of a run, as in hypre's mpistubs.c:

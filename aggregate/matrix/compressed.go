@@ -33,15 +33,15 @@ func Compress[V any](rows, entries int, ordered iter.Seq2[Pair, V]) Compressed[V
 	return c
 }
 
-// Append adds an entry to the row after the last one that has ended.
+// Append adds an entry to the row that is being filled, the one after the last complete row.
 func (c *Compressed[V]) Append(column int32, v V) {
 	c.Column, c.Value = append(c.Column, column), append(c.Value, v)
 }
 
-// EndRow ends the row to which Append adds.
+// EndRow completes the row that is being filled.
 func (c *Compressed[V]) EndRow() { c.Start = append(c.Start, len(c.Column)) }
 
-// Len returns the number of rows that have ended.
+// Len returns the number of complete rows.
 func (c *Compressed[V]) Len() int { return len(c.Start) - 1 }
 
 // Row returns the columns and the values of a row.

@@ -160,8 +160,8 @@ func (g *groupPattern) sumRun(r run) (sum, inside Volume, receivers uint64) {
 	return sum, inside, receivers
 }
 
-// foldScattered goes through all members once for each line that sends. A receiver
-// gets what the line's senders of a lower index send.
+// foldScattered folds a higherOnly pattern whose lines are not runs. It goes through all members
+// once for each line that sends. A receiver gets what senders of the line with lower indices send.
 func (g *groupPattern) foldScattered(out *Matrix, at []int) {
 	each, weight := make([]Volume, len(at)), make([]uint64, len(at))
 	first := map[int]int{} // lowest index of a sender, by line

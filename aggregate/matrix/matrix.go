@@ -138,7 +138,7 @@ type partIndex struct {
 	start    []int32
 	parts    []packedPart
 	patterns []*groupPattern
-	room     []rowPart // memory for the result of `of`, valid until its next call
+	room     []rowPart // memory for the result of `of`; the next call of `of` overwrites it
 }
 
 // packedPart is a rowPart in half of its memory.
@@ -152,7 +152,7 @@ func (x *partIndex) at(row int) (int, bool) {
 	return slices.BinarySearchFunc(x.rows, row, func(r int32, row int) int { return cmp.Compare(int(r), row) })
 }
 
-// of returns the parts of rows[i]. They are valid until the next call.
+// of returns the parts of rows[i]. The next call of `of` overwrites them.
 func (x *partIndex) of(i int) []rowPart {
 	x.room = x.room[:0]
 	for _, p := range x.parts[x.start[i]:x.start[i+1]] {
@@ -172,8 +172,8 @@ func (m *Matrix) index() *partIndex {
 	return m.parts
 }
 
-// partsOf returns the parts of a row. They are valid until the next call, or until the next
-// row is visited.
+// partsOf returns the parts of a row. They are valid until partsOf is called again, or until the
+// next row is visited.
 func (m *Matrix) partsOf(row int) []rowPart {
 	x := m.index()
 	if i, ok := x.at(row); ok {

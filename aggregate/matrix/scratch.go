@@ -139,7 +139,7 @@ func (s *Scratch) write(rows map[int]*vector) *sortedRun {
 	return run
 }
 
-// note adds a row to what is known of the run without reading it.
+// note updates what is known of the run without reading it: its size and its total.
 func (r *sortedRun) note(from int, row *vector) {
 	r.size = max(r.size, row.size(from))
 	r.total.Add(row.sumOfAll())
@@ -327,7 +327,8 @@ func advance(cursors []*rowCursor, from int) []*rowCursor {
 // rowSum adds up rows in memory that it uses again.
 type rowSum struct{ sum, room vector }
 
-// of returns the sum of the cursors' rows of a rank. It is valid until the next call.
+// of returns the sum of the rows that the cursors have for a rank. The next call of `of` overwrites
+// it.
 func (s *rowSum) of(cursors []*rowCursor, from int) *vector {
 	s.sum.clear()
 	for _, c := range cursors {

@@ -61,8 +61,8 @@ func (m *Matrix) Rows() (n int) {
 	return n
 }
 
-// Len returns the number of entries. It expands a row only if groups overlap in a way
-// that leaves no other way to count.
+// Len returns the number of entries. It expands a row only if its groups overlap so that the
+// entries cannot be counted in another way.
 func (m *Matrix) Len() int {
 	n, _ := m.LenUpTo(math.MaxInt)
 	return n

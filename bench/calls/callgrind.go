@@ -17,11 +17,10 @@ func callgrind(profile string) []string {
 	return append(measure.Callgrind(profile), "--dump-after=loop_*")
 }
 
-// layer selects the instructions that a tool adds: those in the tool's own
-// files (owns), and everything that is executed in functions which these call,
-// except the call that the tool passes on to the MPI (passesOn). The
-// instructions of the MPI itself are not counted: while it polls or waits for
-// other ranks, their number is never the same twice.
+// layer selects the instructions that a tool adds. These are the instructions in the tool's own
+// files (owns), and everything that is executed in functions which the tool calls, except the call
+// that the tool passes on to the MPI (passesOn). The instructions of the MPI itself are not
+// counted: their number differs each time, because the MPI polls and waits for other ranks.
 type layer struct {
 	owns     func(file string) bool
 	passesOn func(file, function string) bool
@@ -30,9 +29,8 @@ type layer struct {
 // driver is what the driver calls between loops.
 var driver = operation{"driver", []string{"Barrier"}, 1}
 
-// layerOf returns a tool's layer in an operation. A wrapper passes on calls to
-// the function of the same name. Open MPI's monitoring passes them on to the
-// component that it replaces.
+// layerOf returns a tool's layer in an operation. A wrapper passes on calls to the function of the
+// same name. Open MPI's monitoring passes calls on to the component that it replaces.
 func layerOf(t tool, o operation) layer {
 	if t.preload == "" {
 		return layer{

@@ -24,7 +24,7 @@ const countsHeader = `# The instructions that recording adds to one MPI call, co
 #     go run ./bench calls --update-instructions
 `
 
-// paddings are tried in turn; the smallest counts are kept.
+// paddings are tried one after the other; the smallest counts are kept.
 var paddings = []int{0, 16, 48}
 
 // counts are instructions added per call. A subject's mpi is the platform.
@@ -57,10 +57,9 @@ func (c counts) keepLeast(found counts) {
 	}
 }
 
-// countGated counts what is kept for one MPI. The address of a request in
-// memory depends on earlier allocations, also of directories' names, and two
-// requests with the same hash cost some more instructions. Another padding
-// changes the addresses.
+// countGated counts the instructions that are kept for one MPI. The address of a request in memory
+// depends on earlier allocations, including those for directories' names, and two requests with the
+// same hash cost some more instructions. Another padding changes the addresses.
 func (s *setup) countGated(ctx context.Context, padding int, log io.Writer) (counts, error) {
 	all := counts{}
 	for _, p := range programs {
@@ -155,7 +154,7 @@ func (c counts) addLine(platform string, tools, fields []string) error {
 		}
 		count, err := strconv.ParseFloat(fields[i+1], 64)
 		if err != nil || count < 0 || math.IsNaN(count) {
-			return fmt.Errorf("%q is no count", fields[i+1])
+			return fmt.Errorf("%q is not a count", fields[i+1])
 		}
 		of := subject{platform, fields[0], tool}
 		if _, again := c[of]; again {

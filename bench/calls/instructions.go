@@ -23,9 +23,8 @@ var (
 	gatheredTurns = [3]int{1, 2, 12} // for ranks that wait for each other, and for a processor
 )
 
-// counts reports whether a tool is measured in a program. Programs of many
-// ranks take long to start; only those tools are measured there whose cost
-// might grow with the ranks.
+// counts reports whether a tool is measured in a program. Programs of many ranks take long to
+// start, so only those tools are measured in them whose cost might grow with the number of ranks.
 func (p program) counts(t tool) bool {
 	if p.crowded() {
 		return slices.Contains([]string{limit, "monitoring1", "monitoring2", "ours"}, t.name)

@@ -57,10 +57,10 @@ func (s *setup) open(ctx context.Context, p program, t tool, via []string, patie
 	return x, nil
 }
 
-// runDirectory creates a directory whose name always has the same length: the
-// addresses of allocations, and so their hashes, depend on the lengths of
-// names. The directory is in memory if possible, as under `mpitrace run`: each
-// write to a page of a disk file may cost a page fault.
+// runDirectory creates a directory whose name always has the same length: the addresses of
+// allocations, and so their hashes, depend on the lengths of names. The directory is in memory if
+// possible, as under `mpitrace run`, because each write to a page of a file on disk may cost a page
+// fault.
 func runDirectory(padding int) (dir string, err error) {
 	name := fmt.Sprintf("mpitrace-bench-%0*d", 10+padding, rand.Uint32())
 	for _, parent := range []string{"/dev/shm", os.TempDir()} {

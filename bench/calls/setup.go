@@ -252,9 +252,9 @@ func (s *setup) line(p program, via, env []string, dir string) []string {
 	return slices.Concat([]string{s.launcher}, s.placement(p.ranks), []string{"-n", "1"}, first, others)
 }
 
-// yielding lets the ranks other than 0 yield their processor if there are too
-// few. Otherwise they poll for what rank 0 sends, while callgrind slows it
-// down.
+// yielding lets the ranks other than 0 yield their processor if there are fewer processors than
+// ranks. Otherwise they would poll for messages of rank 0 and slow it down further, while callgrind
+// slows it down already.
 func (s *setup) yielding(p program) []string {
 	if p.crowded() {
 		return []string{"nice", "-n", "19"}

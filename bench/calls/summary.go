@@ -32,8 +32,8 @@ func (s *samples) writeSummaries(w io.Writer) error {
 	return nil
 }
 
-// writeSummary writes one table of a statistic. What no tool takes is an
-// absolute figure, the others are added to it. Ours also is a multiple of what
+// writeSummary writes one table of a statistic. The figure without a tool is absolute; the figures
+// of tools are what each adds to it. The figure of our library is also given as a multiple of what
 // limit adds.
 func (s *samples) writeSummary(w io.Writer, mpi, unit string, statistic func(subject) costs) error {
 	var calls, tools []string

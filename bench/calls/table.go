@@ -16,7 +16,7 @@ type row struct {
 	instructions    costs // only those that the tool adds
 }
 
-// costs is one statistic in three forms. What was not measured is NaN.
+// costs is one statistic in three forms. A form that was not measured is NaN.
 type costs struct {
 	value float64 // per call
 	added float64 // value minus that without a tool

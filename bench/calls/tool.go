@@ -74,8 +74,8 @@ func allOurs(path string) []tool {
 		ours("ours-off", path, "MPITRACE_TIMING=off"),
 		unfollowed,
 		ours("ours-trace", path, "MPITRACE_TRACE=on"),
-		// The same in memory that was used before, without the kernel's cost of
-		// new pages.
+		// As ours-trace, but in memory that was used before, without the kernel's cost of new
+		// pages.
 		ours("ours-trace-last", path, "MPITRACE_TRACE=on", "MPITRACE_KEEP=last", "MPITRACE_TRACE_LIMIT=1M"),
 	}
 }
@@ -108,8 +108,8 @@ func peersFor(peers named, mpi string, log io.Writer) ([]tool, error) {
 
 var isMPI = regexp.MustCompile(`^libmpi(ch)?\.so`)
 
-// linkedWithAnother returns the name of the MPI library that the file at path
-// is linked with, or "" if that is mpi or none.
+// linkedWithAnother returns the name of the MPI library that the file at path is linked with. It
+// returns "" if that library is mpi, or if the file is linked with none.
 func linkedWithAnother(path, mpi string) (string, error) {
 	file, err := elf.Open(path)
 	if err != nil {

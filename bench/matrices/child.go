@@ -21,9 +21,9 @@ type bench struct {
 	raw, out, log io.Writer
 }
 
-// build builds the commands to measure and the generator of their input. They
-// are separate commands so that this process stays small: the memory of a
-// process when it starts another counts towards the maximum of that one.
+// build builds the commands to measure and the generator of their input. They are separate commands
+// so that this process stays small: a new process starts with the memory of the process that starts
+// it, which counts towards its maximum.
 func (b *bench) build() error {
 	_, err := b.do("env", "CGO_ENABLED=0", "go", "build", "-trimpath", "-o", b.dir+"/", "./cmd/mpitrace", "./cmd/profile2mat", "./tests/synth/gen")
 	return err

@@ -45,8 +45,8 @@ func script(name string) (string, error) {
 // peerRanks is the number of ranks of the jobs in the comparison.
 const peerRanks = 1024
 
-// comparePeer compares the tools on one file: of a stencil without collectives,
-// and with them, when nearly every pair of ranks has an entry.
+// comparePeer compares the tools on the files of two jobs: a stencil without collectives, and one
+// with collectives, in which nearly every pair of ranks has an entry.
 func (b *bench) comparePeer() error {
 	profile2mat, err := script("profile2mat")
 	if err != nil {
@@ -73,7 +73,7 @@ func (b *bench) comparePeer() error {
 	return found.writePeers(b.out, perl)
 }
 
-// phases is the number of phases. From 10 on, the scripts confuse them.
+// phases is the number of phases. The scripts confuse phases from number 10 on.
 const phases = 9
 
 // comparePhases compares the tools on one file per rank and phase. The scripts

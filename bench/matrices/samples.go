@@ -58,9 +58,9 @@ func (s *samples) most(of subject, figure func(cost) float64) float64 {
 	return all[len(all)-1]
 }
 
-// writePeers writes a table of what each tool takes. The last columns give the
-// peer's figures as multiples of ours. Those of time compare minima, which
-// other work on the machine affects least.
+// writePeers writes a table of what each tool takes. The last columns give the peer's figures as
+// multiples of ours. Multiples of time compare minima, because other work on the machine affects
+// these least.
 func (s *samples) writePeers(w io.Writer, peer string) error {
 	lines := [][]string{{"input", "tool", "median s", "minimum s", "CPU s", "MiB", "× time", "× CPU", "× memory"}}
 	for _, of := range s.order {

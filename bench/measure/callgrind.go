@@ -17,8 +17,8 @@ func Callgrind(profile string) []string {
 		"--dump-line=no", "--compress-strings=no", "--compress-pos=no"}
 }
 
-// A Cost is a line of a profile: the instructions that a function executes
-// itself, or those of its calls of another function, with all that these call.
+// A Cost is a line of a profile: the instructions that a function executes itself, or those of its
+// calls of another function, including everything that this function calls in turn.
 type Cost struct {
 	Object       string // base name of the executable or library of the function
 	Function     string
@@ -43,7 +43,7 @@ func ReadProfile(r io.Reader, each func(Cost)) (trigger string, err error) {
 	case lines.Err() != nil:
 		return "", lines.Err()
 	case p.bad != "":
-		return "", fmt.Errorf("%q is no line of a profile", p.bad)
+		return "", fmt.Errorf("%q is not a line of a profile", p.bad)
 	case !p.whole:
 		return "", fmt.Errorf("it is not all of a profile")
 	}
@@ -93,14 +93,15 @@ func (p *parser) costLine(text string) {
 	if len(fields) > 1 {
 		p.cost.Instructions, err = strconv.ParseInt(fields[1], 10, 64)
 	}
-	relative := text[0] < '0' || text[0] > '9' // relative to the line before; not requested
+	// numbers relative to the previous line were not requested
+	relative := text[0] < '0' || text[0] > '9'
 	if (err != nil || relative || len(fields) > 2) && p.bad == "" {
 		p.bad = text
 	}
 	p.cost.Called, p.cost.CalledObject = "", ""
 	if p.nested {
 		p.cost.Called, p.cost.CalledObject = p.called, p.calledObject
-		if p.calledObject == "" { // it is named only if it differs
+		if p.calledObject == "" { // the object is given only if it differs
 			p.cost.CalledObject = p.cost.Object
 		}
 	}

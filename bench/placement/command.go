@@ -66,7 +66,7 @@ func (o *options) check() error {
 	return nil
 }
 
-// hierarchiesFor returns those for a number of ranks.
+// hierarchiesFor returns the hierarchies for a number of ranks.
 func (o *options) hierarchiesFor(ranks int) []hierarchy {
 	var found []hierarchy
 	for _, text := range o.hierarchies {

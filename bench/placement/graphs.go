@@ -19,7 +19,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/placement"
 )
 
-// A graph is what is placed: vertices are ranks, weights what they exchange.
+// A graph is what the tools place: vertices are ranks, and weights are what ranks exchange.
 type graph struct {
 	name    string
 	traffic *placement.RankTraffic
@@ -85,8 +85,8 @@ func stencil(side, neighbours int) graph {
 	return newGraph(fmt.Sprintf("stencil %d, %d neighbours", side*side*side, neighbours), side*side*side, edges)
 }
 
-// geometric returns random points of the unit square, joined to those nearby, degree of
-// them on average, with weights of 1 to 9.
+// geometric returns random points of the unit square. Each point is joined to the points near it,
+// on average to degree of them, with weights of 1 to 9.
 func geometric(ranks, degree int) graph {
 	r := rand.New(rand.NewPCG(1, 2))
 	x, y := make([]float64, ranks), make([]float64, ranks)
@@ -149,7 +149,8 @@ func readMETIS(path string) (graph, error) {
 	if err != nil || len(header) < 3 || header[2] != "1" && header[2] != "11" || len(lines) <= ranks {
 		return graph{}, fmt.Errorf("%s: not a graph with weights of edges", path)
 	}
-	first := len(header[2]) - 1 // weights of vertices, which a line may begin with, do not count
+	// the weights that a line may begin with are those of vertices, and do not count
+	first := len(header[2]) - 1
 	edges := map[pair]uint64{}
 	for a, line := range lines[1 : ranks+1] {
 		fields := strings.Fields(line)

@@ -74,9 +74,9 @@ func join[T int | int64](values []T) string {
 	return strings.Join(text, ":")
 }
 
-// hierarchies returns three for a number of ranks: nodes of two sockets, few large nodes,
-// and four levels of distances that are near each other. Sizes are factors of the number
-// of ranks, near those wished.
+// hierarchies returns three hierarchies for a number of ranks: nodes of two sockets, few large
+// nodes, and four levels of similar distances. Sizes are factors of the number of ranks close to
+// the wanted sizes.
 func hierarchies(ranks int) []hierarchy {
 	return []hierarchy{
 		wish(ranks, []int{8, 2}, []int64{1, 10, 100}),
@@ -85,8 +85,8 @@ func hierarchies(ranks int) []hierarchy {
 	}
 }
 
-// wish returns a hierarchy of the sizes wished, as far as they divide what is left of
-// the ranks; the outermost level has the rest.
+// wish returns a hierarchy of the wanted sizes, as far as each divides the number of ranks that is
+// left. The outermost level gets the rest.
 func wish(ranks int, sizes []int, distances []int64) hierarchy {
 	var h hierarchy
 	left := ranks

@@ -15,9 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A result is the order that a tool found, the time that it took without reading and
-// writing files, and the processor time of all of its threads. That of other programs
-// includes their start and reading the graph.
+// A result is the order that a tool found, the time that it took without reading and writing files,
+// and the processor time of all of its threads. The processor time of other programs includes their
+// start and reading the graph.
 type result struct {
 	order     placement.Order
 	time      time.Duration
@@ -46,10 +46,10 @@ var presets = []string{"fast", "eco", "strong"}
 
 var viemTime = regexp.MustCompile(`time spent for mapping ([0-9.e+-]+)`)
 
-// largeRanks is from how many ranks VieM computes distances when it needs them, and swaps
-// only ranks that 2 edges join: with its defaults it makes a table of 8 bytes × ranks²,
-// and a list of all pairs that 10 edges join. VieM 1.0 refuses the first option until its
-// expression (hierarchy|hierarchyonline) in parse_parameters.h is turned around.
+// largeRanks is the number of ranks from which on VieM computes distances when it needs them, and
+// swaps only ranks that are joined by 2 edges. With its defaults it makes a table of 8 bytes ×
+// ranks², and a list of all pairs that are joined by 10 edges. VieM 1.0 refuses the first option
+// until its expression (hierarchy|hierarchyonline) in parse_parameters.h is turned around.
 const largeRanks = 10_000
 
 func (b *bench) viem(g *graph, h *hierarchy, preset string) (result, error) {

@@ -29,8 +29,8 @@ type life struct {
 // allocated.
 type memory struct{ own, library, allocated int }
 
-// lives lists the processes to measure: the common one, which must be cheap at
-// any size of the world, and those that show what memory grows with.
+// lives lists the processes to measure: the usual process, which must be cheap at any size of the
+// world, and processes that show what memory grows with.
 var lives = []life{
 	{what: "halo", n: 26, world: 27}, {what: "halo", n: 26, world: 100_000}, {what: "halo", n: 26, world: 1_000_000},
 	{what: "shuffled", n: 26, world: 100_000},

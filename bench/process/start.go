@@ -28,7 +28,7 @@ type starts struct {
 	ranks   int
 	init    []float64 // processor time in Init outside of the MPI: median of the ranks, ns
 	final   []float64 // the same for Finalize
-	outside []float64 // wall time in both outside of the MPI: median of the ranks, ns
+	outside []float64 // wall time of both calls outside of the MPI: median of the ranks, ns
 	wall    []float64 // wall time that is added to both calls on the slowest rank, ns
 	command []float64 // wall time that is added to the whole command, ns
 }

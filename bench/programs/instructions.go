@@ -131,9 +131,9 @@ func addedBy(library string, c measure.Cost) int64 {
 	return 0
 }
 
-// passesOn reports whether the called function is the one that the wrapper is
-// named after, whose instructions are the program's: MPI_Send calls PMPI_Send,
-// mpi_send_ calls MPI_SEND, mt_dlclose calls dlclose@@GLIBC_2.34.
+// passesOn reports whether the called function is the one that the wrapper is named after: MPI_Send
+// calls PMPI_Send, mpi_send_ calls MPI_SEND, mt_dlclose calls dlclose@@GLIBC_2.34. The instructions
+// of such a function are the program's.
 func passesOn(wrapper, called string) bool {
 	name := measure.MPICall(called)
 	if name == "" {
@@ -142,8 +142,8 @@ func passesOn(wrapper, called string) bool {
 	return strings.Contains(strings.ToLower(wrapper), "_"+name)
 }
 
-// isOneOf reports whether an object is one of the named. The profile has the
-// names of files, libm.so.6.1, and an executable the libraries' own, libm.so.6.
+// isOneOf reports whether an object is one of the named ones. The profile has the names of files,
+// libm.so.6.1; an executable has the sonames of libraries, libm.so.6.
 func isOneOf(object string, names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
 		return object == name || strings.HasPrefix(object, name+".")

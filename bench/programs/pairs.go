@@ -60,7 +60,7 @@ func wall(ctx context.Context, dir string, line ...string) (float64, error) {
 	return time.Since(began).Seconds(), err
 }
 
-// differences returns the wall time recorded minus that alone, for each pair.
+// differences returns, for each pair, how much longer the recorded run took than the run alone.
 func (p *pairs) differences() []float64 {
 	d := make([]float64, len(p.alone))
 	for i := range d {
@@ -69,7 +69,8 @@ func (p *pairs) differences() []float64 {
 	return d
 }
 
-// ratios returns the wall time recorded divided by that alone, for each pair.
+// ratios returns, for each pair, the wall time of the recorded run divided by that of the run
+// alone.
 func (p *pairs) ratios() []float64 {
 	r := make([]float64, len(p.alone))
 	for i := range r {
@@ -78,9 +79,9 @@ func (p *pairs) ratios() []float64 {
 	return r
 }
 
-// medianInterval returns a confidence interval of at least 95 % for the median
-// of what values were drawn from, by order statistics: it makes no assumption
-// about their distribution. ok is false for fewer than six values.
+// medianInterval returns a confidence interval of at least 95 % for the median of the distribution
+// of the values, by order statistics: it makes no assumption about the distribution. ok is false
+// for fewer than six values.
 func medianInterval(values []float64) (low, high float64, ok bool) {
 	n := len(values)
 	// outside is the probability that fewer than k of n values are below the

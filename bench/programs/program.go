@@ -83,9 +83,8 @@ func (p program) line() []string {
 	return slices.Concat(p.launcher, []string{"-n", strconv.Itoa(p.ranks)}, p.command)
 }
 
-// lineVia returns the command that runs rank 0 by another command, via, and
-// sets env for all ranks. The others yield their processor to rank 0: they poll
-// while it takes longer.
+// lineVia returns the command that runs rank 0 by another command, via, and sets env for all ranks.
+// The other ranks yield their processor to rank 0, because they poll while via slows it down.
 func (p program) lineVia(via, env []string) []string {
 	first := slices.Concat(p.launcher, []string{"-n", "1", "env"}, env, via, p.command)
 	if p.ranks == 1 {

@@ -61,10 +61,11 @@ func (o *collectOptions) run(ctx context.Context, log io.Writer, path string) er
 		return err
 	}
 	if info, err := os.Stat(abs); err != nil || !info.IsDir() {
-		return usage(fmt.Errorf("%s is no run directory", path))
+		return usage(fmt.Errorf("%s is not a run directory", path))
 	}
 	dir := rundir.Dir(abs)
-	if err := dir.Foreign(); err != nil { // its owner decides which files are moved and to which nodes ssh connects
+	// the owner of the run directory decides which files are moved and to which nodes ssh connects
+	if err := dir.Foreign(); err != nil {
 		return fmt.Errorf("%w: only its owner can collect", err)
 	}
 	host, err := os.Hostname()

@@ -133,7 +133,7 @@ func (o *exportOptions) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	if opened.Dir != "" { // of files, the user chose the ranks
+	if opened.Dir != "" { // if the paths are files, the user chose the ranks by choosing files
 		warn(cmd.ErrOrStderr(), opened.MissingText()...)
 	}
 	if len(o.tables) > 0 {
@@ -159,7 +159,7 @@ func printFiles(w io.Writer, files []string, err error) error {
 	return nil
 }
 
-// ofInput returns an error without "write FILE: " if the input is damaged, not that file.
+// ofInput returns an error without "write FILE: " if the damage is in the input and not in FILE.
 func ofInput(err error) error {
 	if r := (*source.DamagedError)(nil); errors.As(err, &r) {
 		return r

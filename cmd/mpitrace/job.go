@@ -128,7 +128,7 @@ func (j *job) missing(opened *source.Run, status launch.Status) []string {
 	case len(wrongMPI) > 0 && wrongMPI[0].Reason != "":
 		why = "no call of MPI reached mpitrace's library"
 	case len(wrongMPI) > 0 && interpose.IsDispatcher(j.Library):
-		why = "no process called MPI_Init of an MPI that there is a library for"
+		why = "no process called MPI_Init of an MPI for which mpitrace has a library"
 	case len(wrongMPI) > 0:
 		why = "no process called MPI_Init of " + j.MPI.String()
 	}
@@ -167,7 +167,8 @@ func (j *job) unrecorded(opened *source.Run) string {
 		loaded = nil
 	}
 	for _, job := range opened.Jobs {
-		loaded = append(loaded, slices.Concat(programs, job.Loaded())) // a program's libraries may call MPI too
+		// the libraries that a program loaded may call MPI too
+		loaded = append(loaded, slices.Concat(programs, job.Loaded()))
 	}
 	var names []string
 	for _, files := range loaded {
@@ -196,7 +197,7 @@ func firstFew(names []string, most int) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
-// missingText returns what a run lacks in addition to its jobs' own problems. others are
+// missingText returns what is missing from a run in addition to its jobs' own problems. others are
 // texts, some of which may be empty.
 func missingText(programs []rundir.WrongMPI, others ...string) []string {
 	var missing []string

@@ -56,8 +56,8 @@ func usage(err error) error {
 	return &exit{exitUsage, err}
 }
 
-// notFound returns err with the exit status of a program that cannot be run, if
-// that is the cause, else as a usage error.
+// notFound returns err as an exit. Its status is that of a program that cannot be run if this is
+// the cause of err, else that of a usage error.
 func notFound(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, exec.ErrNotFound) {
 		return &exit{exitNotFound, err}
@@ -99,7 +99,7 @@ func warn[T any](w io.Writer, messages ...T) {
 	}
 }
 
-// warnIncomplete prints what the recordings lack. It prints nothing for "".
+// warnIncomplete prints what is missing from the recordings. It prints nothing for "".
 func warnIncomplete(w io.Writer, missing ...string) {
 	for _, what := range missing {
 		if what != "" {

@@ -74,8 +74,8 @@ func shareOf(part string) (tasks.Share, error) {
 	return tasks.Share{Part: i, Of: k}, nil
 }
 
-// mergeShare does a share of the merge of a run. Of several processes, only the
-// one that ends the merge reports it.
+// mergeShare does a share of the merge of a run. If several processes merge the run, only the
+// process that ends the merge reports it.
 func mergeShare(log io.Writer, dir rundir.Dir, share tasks.Share) error {
 	if err := dir.Foreign(); err != nil {
 		return fmt.Errorf("%w; mpitrace report shows the run without merging it", err)
@@ -101,8 +101,9 @@ func mergeShare(log io.Writer, dir rundir.Dir, share tasks.Share) error {
 // profileInputs says what commands that read profiles take.
 const profileInputs = "a run directory, recordings (.rec, .node), Arrow files, or a directory of these"
 
-// openRun opens a run, or files, with a job in it. It warns of damage, and of files whose call
-// sites have no names, unless that is known only when the jobs were read: see warnOnce.
+// openRun opens a run, or files, with a job in it. It warns about damage, and about files whose
+// call sites have no names. If these are known only after the jobs were read, warnOnce warns about
+// them.
 func openRun(log io.Writer, path string, o source.Options) (*source.Run, error) {
 	o.Log = log
 	opened, err := source.Open([]string{path}, o)
@@ -118,7 +119,7 @@ func openRun(log io.Writer, path string, o source.Options) (*source.Run, error) 
 	return opened, err
 }
 
-// warnOnce warns of what openRun did not know yet.
+// warnOnce warns about what openRun did not know yet.
 func warnOnce(log io.Writer, opened *source.Run) {
 	if opened.ReadOnce() {
 		warnRead(log, opened)

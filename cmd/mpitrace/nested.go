@@ -12,10 +12,9 @@ import (
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
-// unnest removes `mpitrace run` from a command that is itself given to
-// `mpitrace run`, in front of the launcher or behind it, so that the command is
-// recorded once. The options of all of them apply; inner options override outer
-// ones.
+// unnest removes `mpitrace run` from a command that is itself given to `mpitrace run`, in front of
+// the launcher or behind it, so that the command is recorded once. The options of all these
+// `mpitrace run` apply; inner options override outer ones.
 func unnest(cmd *cobra.Command, argv []string) ([]string, error) {
 	for {
 		at := nestedAt(argv)

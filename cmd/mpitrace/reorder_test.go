@@ -285,8 +285,8 @@ func TestReorderWrongUse(t *testing.T) {
 	}
 }
 
-// The best order of a ring on 20 nodes is that of blocks, except that it may begin with any
-// rank: 20 messages leave a node. A simple order that is nearly as good is named instead.
+// The best order of a ring on 20 nodes is in blocks, which may begin with any rank: 20 messages
+// leave a node. A simple order that is nearly as good is named instead.
 func TestReportNamesSimpleOrder(t *testing.T) {
 	job, err := synth.NewFaulty("between-nodes", 1000, false)
 	if err != nil {

@@ -220,9 +220,9 @@ func (o *runOptions) makeDirectory(j *job) (err error) {
 	return err
 }
 
-// rank is `mpitrace run` under a launcher: this process is one of many and
-// replaces itself by the program. All of them share the run directory. No
-// process remains that could collect the recordings.
+// rank is `mpitrace run` under a launcher: this process is one of many and replaces itself by the
+// program. All of these processes share the run directory. No process remains that could collect
+// the recordings.
 func (o *runOptions) rank(cmd *cobra.Command, argv []string, mark string) error {
 	if err := launch.CheckCommand(argv); err != nil {
 		return notFound(err)

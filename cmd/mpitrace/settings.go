@@ -60,9 +60,9 @@ func registerSettings(cmd *cobra.Command, names ...string) {
 	}
 }
 
-// findSettings returns the values of all settings, from the flags in f, the
-// environment and the files. It puts a value of cache into the environment, for
-// packages that read only that.
+// findSettings returns the values of all settings, from the flags in f, the environment and the
+// files. It puts the value of the setting cache into the environment, because some packages read
+// only the environment.
 func findSettings(f *pflag.FlagSet) (settings.Values, error) {
 	files, err := settings.Read()
 	if err != nil {

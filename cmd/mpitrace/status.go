@@ -179,7 +179,7 @@ func (w *statusPrinter) keepHeatmap(j *aggregate.Job) any {
 	return nil
 }
 
-// show prints a reading: on a terminal in place of the one before.
+// show prints a reading. On a terminal, it replaces the previous reading.
 func (w *statusPrinter) show(reading *view.Snapshot) error {
 	if w.json {
 		return json.NewEncoder(w.out).Encode(reading)

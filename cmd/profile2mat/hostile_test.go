@@ -69,11 +69,11 @@ func TestHostileFiles(t *testing.T) {
 	flow := "E\t0\t1\t%s bytes\t1 msgs sent%s\n"
 	clean := hostileFormats(t)
 	for name, c := range map[string]struct{ path, want string }{
-		"a number of 31 digits":  {put(t, in("a.prof"), fmt.Sprintf(flow, "1"+strings.Repeat("0", 30), "")), `a.prof:1: "1000000000000000000000000000000" is no number of 64 bits`},
-		"2^64 bytes":             {put(t, in("b.prof"), fmt.Sprintf(flow, "18446744073709551616", "")), `b.prof:1: "18446744073709551616" is no number`},
-		"rank 2^31":              {put(t, in("c.prof"), "E\t2147483648\t1\t1 bytes\t1 msgs sent\n"), `c.prof:1: "2147483648" is no rank`},
-		"rank 2^31 in a group":   {put(t, in("d.prof"), "D\tx\tprocs: 0,2147483648\n"), `d.prof:1: "2147483648" is no rank`},
-		"a negative rank":        {put(t, in("e.prof"), "E\t-1\t1\t1 bytes\t1 msgs sent\n"), `e.prof:1: "-1" is no rank`},
+		"a number of 31 digits":  {put(t, in("a.prof"), fmt.Sprintf(flow, "1"+strings.Repeat("0", 30), "")), `a.prof:1: "1000000000000000000000000000000" is not a number of 64 bits`},
+		"2^64 bytes":             {put(t, in("b.prof"), fmt.Sprintf(flow, "18446744073709551616", "")), `b.prof:1: "18446744073709551616" is not a number`},
+		"rank 2^31":              {put(t, in("c.prof"), "E\t2147483648\t1\t1 bytes\t1 msgs sent\n"), `c.prof:1: "2147483648" is not a rank`},
+		"rank 2^31 in a group":   {put(t, in("d.prof"), "D\tx\tprocs: 0,2147483648\n"), `d.prof:1: "2147483648" is not a rank`},
+		"a negative rank":        {put(t, in("e.prof"), "E\t-1\t1\t1 bytes\t1 msgs sent\n"), `e.prof:1: "-1" is not a rank`},
 		"10^7 columns":           {put(t, in("f.prof"), fmt.Sprintf(flow, "1", "\t1"+strings.Repeat(",0", 10_000_000))), "f.prof:1: line is longer than 16 MiB"},
 		"an endless line":        {sparse(t, in("g.prof"), "E\t0\t1\t", 2<<30), "g.prof:1: line is longer than 16 MiB"},
 		"an endless number":      {put(t, in("h.prof"), "E\t0\t1\t"+strings.Repeat("9", 32<<20)), "h.prof:1: line is longer than 16 MiB"},

@@ -102,10 +102,9 @@ func (o *options) parts() []commandline.SelectedPart {
 // selected.
 func (o *options) selected() string { return commandline.InWords(o.parts()) }
 
-// slug returns the part of file names that describes the flags, such as
-// ".call-Isend.by-host", so that a selection is not mistaken for the whole. A
-// .mat file of all messages by rank has none and keeps the name that Open MPI's
-// script gives it.
+// slug returns the part of file names that describes the flags, such as ".call-Isend.by-host", so
+// that a selection is not mistaken for the whole. It is empty for a .mat file of all messages by
+// rank, which keeps the name that Open MPI's script gives it.
 func (o *options) slug(f *matrixfile.SheetFormat) string {
 	parts := o.parts()
 	if o.by != "rank" {

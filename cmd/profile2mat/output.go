@@ -25,8 +25,8 @@ type matrixFile struct {
 	q      matrixfile.Quantity
 }
 
-// scratchBudget is the memory in bytes that each matrix needs for its entries while it is
-// made. Beyond that they are in a temporary file.
+// scratchBudget is the memory in bytes that each matrix may use for its entries while it is made.
+// Further entries are in a temporary file.
 const scratchBudget = 64 << 20
 
 func (o *options) run(paths []string, stdin io.Reader, stdout, stderr io.Writer) error {
@@ -60,8 +60,8 @@ func (o *options) run(paths []string, stdin io.Reader, stdout, stderr io.Writer)
 	return nil
 }
 
-// refuse returns the error for damaged input, of which nothing is written. err
-// is a further error, or nil.
+// refuse returns the error for damaged input, for which nothing is written. err is a further error,
+// or nil.
 func refuse(damage, err error) error {
 	if err != nil {
 		return errors.Join(damage, err)
@@ -296,10 +296,9 @@ func absent(dir string) (out []string) {
 	}
 }
 
-// mirror adds up both directions of a symmetric matrix just before it is
-// written. It keeps only the last sum: the sums of all classes would need as
-// much memory as all the input. The files of one matrix are written one after
-// the other.
+// mirror adds up both directions of a symmetric matrix just before the matrix is written. It keeps
+// only the last sum: the sums of all classes would need as much memory as all the input. This
+// suffices because the files of one matrix are written one after the other.
 type mirror struct{ one, sum *matrix.Matrix }
 
 // page returns the sheet to write: s itself, or its sum if it is symmetric.
@@ -308,7 +307,7 @@ func (m *mirror) page(s *matrixfile.Sheet) *matrixfile.Sheet {
 		return s
 	}
 	if m.one != s.Matrix {
-		m.sum = nil // free it before the next is allocated
+		m.sum = nil // free the sum before the next one is allocated
 		m.one, m.sum = s.Matrix, s.Matrix.Symmetric()
 	}
 	both := *s

@@ -14,11 +14,14 @@ import (
 // sheet is a matrix of a job, after selection and with the lines of --by.
 type sheet struct {
 	matrixfile.Sheet
-	exact   bool // Sheet.Pairs is exact, not a lower bound
-	extent  int  // number of lines in a .mat file; with --symmetric, that of Open MPI's script
+	exact bool // Sheet.Pairs is exact, not a lower bound
+	// number of lines in a .mat file; with --symmetric, the number that Open MPI's script would
+	// write
+	extent  int
 	wanted  bool // written in formats other than .mat and pictures
 	picture bool // written as a heatmap
-	classic bool // written as .mat; with --symmetric, if Open MPI's script writes it
+	// whether it is written as .mat; with --symmetric, only if Open MPI's script writes it
+	classic bool
 }
 
 // sheets returns the matrices of a job, one per class and matrix.Direct. It
@@ -67,10 +70,10 @@ func (o *options) sheets(j *source.Traffic, log io.Writer) ([]*sheet, error) {
 	return out, nil
 }
 
-// choosePictures chooses the classes that get a heatmap. Collectives get their
-// own, because an Allreduce of 8 bytes added to the other messages would colour
-// every cell. If classes, calls or directions were selected, one picture shows
-// all that was selected, and one each of its classes.
+// choosePictures chooses the classes that get a heatmap. Collectives get a heatmap of their own,
+// because an Allreduce of 8 bytes added to the other messages would colour every cell. If classes,
+// calls or directions were selected, one picture shows all that was selected, and one more shows
+// each of its classes.
 func (o *options) choosePictures(out []*sheet) {
 	has := func(c matrix.TrafficClass) bool { return out[c].Pairs > 0 }
 	if o.selection.Kinds() || !has(matrix.Direct) && !has(matrix.Collective) {

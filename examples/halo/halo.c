@@ -30,7 +30,7 @@ typedef struct {
     int steps;
 } options;
 
-/* The process grid, and where this rank is in it. */
+/* The process grid, and the position of this rank in it. */
 typedef struct {
     MPI_Comm grid, row, col;
     int rank, size;
@@ -185,8 +185,8 @@ static double hottest_row(const layout *l, const block *b, int cols)
     return hottest;
 }
 
-/* coolest_peak returns the smallest of the columns' largest values, over the
- * columns of the plate that this rank has a part of. */
+/* coolest_peak returns the smallest of the columns' largest values, over the columns of the
+ * plate of which this rank has a part. */
 static double coolest_peak(const layout *l, const block *b)
 {
     double *peaks = zeros((size_t)b->cols), coolest = 1;

@@ -124,8 +124,8 @@ func (t *texts) keep(text string) string {
 	return known
 }
 
-// integers returns the integers of a column by row, which are between two limits; none if
-// it is missing.
+// integers returns the integers of a column by row; none if it is missing. A value outside the
+// limits is an error.
 func (c *columns) integers(name string, least int64, most uint64) func(i int) (uint64, bool) {
 	column := c.column(name)
 	if column == nil {
@@ -156,7 +156,7 @@ func (c *columns) integersOf(name string, column arrow.Array, least int64, most 
 	}
 }
 
-// state says what kind of a number there is.
+// state says whether a value is missing, a number, or invalid.
 type state int
 
 const (
@@ -254,7 +254,7 @@ func (c *columns) doubles(name string) func(i int) (float64, bool) {
 	}
 }
 
-// number is int32, and returns 0 for null.
+// number returns a column of int32 by row; 0 for null.
 func (c *columns) number(name string) func(i int) int32 {
 	get := c.integers(name, math.MinInt32, math.MaxInt32)
 	return func(i int) int32 {
@@ -263,7 +263,7 @@ func (c *columns) number(name string) func(i int) int32 {
 	}
 }
 
-// count is an unsigned integer, and returns 0 for null.
+// count returns a column of unsigned integers by row; 0 for null.
 func (c *columns) count(name string) func(i int) uint64 {
 	get := c.integers(name, 0, math.MaxUint64)
 	return func(i int) uint64 {

@@ -99,7 +99,7 @@ func (f *File) Each(each func(*profile.Profile) error) error {
 	readings, stopReadings := pull(f.reading)
 	defer stopReadings()
 	unknown, lost := new(unknown), splitLines(f.facts.lost)
-	var last *profile.Profile // held back, since the last one has what the file does not tell
+	var last *profile.Profile // held back: the last profile gets what the file does not tell
 	for {
 		key, more := facts.key()
 		if of, also := ranks.key(); also && f.whole && (!more || f.facts.runs.less(of, key)) {
@@ -115,7 +115,9 @@ func (f *File) Each(each func(*profile.Profile) error) error {
 		}
 		p := process{file: f, facts: facts.at(key), ranks: ranks.at(key), shares: shares.at(key), flows: flows.at(key), readings: readings.at(key), unknown: unknown}
 		for i := range max(1, len(p.ranks)) {
-			if i > 0 { // processes that ended before their rank was known: which rows are whose is not known, either
+			// processes that ended before their rank was known: it is not known which rows belong
+			// to which of them
+			if i > 0 {
 				if err := each(last); err != nil {
 					return err
 				}

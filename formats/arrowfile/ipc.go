@@ -16,11 +16,11 @@ import (
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
 )
 
-// The Arrow library trusts the lengths in a file. It panics on some damaged files, which
-// recovered turns into errors. It would also allocate whatever a length says, and no
-// program recovers from that: budget limits the memory of values, checkFrames that of the
+// The Arrow library trusts the lengths in a file. It panics on some damaged files; recovered turns
+// this into an error. It would also allocate any length, and a program cannot recover from running
+// out of memory. So budget limits the memory of values, checkFrames limits the memory of the
 // decoder, and checkFooter and checkMessage compare the lengths of lists with the bytes that
-// they are in.
+// contain them.
 
 // eachBatch calls f with the record batches of a file.
 func eachBatch(path string, f func(arrow.Record) error) error {
@@ -93,14 +93,14 @@ func recovered(err *error) {
 	}
 }
 
-// budget is an allocator that panics if more memory is in use than a file of its size
-// can need.
+// budget is an allocator that panics if more memory is in use than the values of the file can need,
+// given its size.
 type budget struct {
 	memory.Allocator
 	left int
 }
 
-// A batch may be expansion times as large as the file, and spare bytes larger.
+// The values of a file may need expansion times its size, plus spare bytes.
 const (
 	expansion = 256
 	spare     = 8 << 20

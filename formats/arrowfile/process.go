@@ -95,8 +95,8 @@ func (p *process) addComms(k key) {
 
 const worldComm = "MPI_COMM_WORLD"
 
-// comm returns the index of a communicator. If its members are not known, their ranks in
-// it are taken to be their world ranks: then Row.Peer leads to the right process.
+// comm returns the index of a communicator. If its members are not known, it takes the members'
+// world ranks as their ranks in the communicator, so that Row.Peer leads to the right process.
 func (p *process) comm(label string) int32 {
 	if i, known := p.labels[label]; known {
 		return i
@@ -118,8 +118,8 @@ func (p *process) comm(label string) int32 {
 	return i
 }
 
-// peer returns the rank in a communicator of a process with a world rank. Of messages, a
-// peer without a world rank is of another world, or not known.
+// peer returns the rank that a process, given by its world rank, has in a communicator. A peer of
+// messages without a world rank is a process of another world, or not known.
 func (p *process) peer(comm, world int32, messages bool) int32 {
 	if comm < 0 || world < 0 && !messages {
 		if messages {
@@ -232,7 +232,7 @@ func (p *process) addVectors() {
 	}
 }
 
-// spreadRows takes the spread of rows whose receivers are not known.
+// spreadRows sets the spread of rows whose receivers are not known, and counts their messages.
 func (p *process) spreadRows() {
 	for i := range p.out.Rows {
 		r := &p.out.Rows[i]

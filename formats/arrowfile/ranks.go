@@ -231,8 +231,8 @@ func decodeFlows(c *columns) func(int) (sent, error) {
 	}
 }
 
-// physical returns what the MPI library sent, from flows.arrow or, without it, from rows of
-// class internal. text is that of the column physical.
+// physical returns what the MPI library sent, from flows.arrow or, without that table, from rows of
+// class internal. text is the value of the column physical.
 func (p *process) physical(text string) *profile.Physical {
 	flows := p.internal()
 	if p.file.flows != nil {

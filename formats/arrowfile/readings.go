@@ -124,14 +124,14 @@ func (r *reading) values() []uint64 {
 	return out
 }
 
-// withReadings is a source that adds to its processes their readings.
+// withReadings is a source that adds readings to the processes of another source.
 type withReadings struct {
 	profile.Source
 	path string
 }
 
-// WithReadings returns a source that adds to the processes of src, which is read from a
-// file, their readings of performance variables from pvars.arrow beside it.
+// WithReadings returns a source that adds readings of performance variables to the processes of
+// src. It reads them from pvars.arrow beside the file at path, from which src is read.
 func WithReadings(src profile.Source, path string) profile.Source {
 	if pvars := tablesOf(path).file("pvars"); pvars != "" {
 		return &withReadings{src, pvars}

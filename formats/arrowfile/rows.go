@@ -28,7 +28,7 @@ type key struct {
 	rank int32
 }
 
-// runOrder is the order of the runs: that in which the tables name them.
+// runOrder is the order of the runs: the order in which the tables name them.
 type runOrder struct {
 	number map[string]int
 	names  []string
@@ -67,7 +67,7 @@ type rows[T any] struct {
 	decode decoder[T]
 	sorted bool   // by run and rank
 	noRun  bool   // there is no column run
-	lost   string // what the metadata of the file says, see table.KeyLost
+	lost   string // the value of table.KeyLost in the file's metadata
 }
 
 func newRows[T, C any](path string, runs *runOrder, cols []table.Column[C], decode decoder[T]) *rows[T] {

@@ -34,9 +34,9 @@ func decodeShares(c *columns) func(int) (share, error) {
 	}
 }
 
-// vector makes a vector of rows with the same key. of is the communicator of the call. Rows of
-// several vectors with this key are added up. The result is nil if a receiver has no row:
-// then another program has removed rows.
+// vector makes a vector of rows with the same key. of is the communicator of the call. If several
+// vectors have this key, their rows are added up. The result is nil if a receiver has no row, which
+// means that another program has removed rows.
 func vector(of profile.Comm, call *profile.Call, rows []share) *profile.Vector {
 	v := &profile.Vector{Call: call.Name, Class: call.Class, Spread: call.Spread}
 	size := of.Peers().Len()

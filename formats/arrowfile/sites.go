@@ -19,8 +19,8 @@ func decodeSite(c *columns) func(int) siteText {
 	return func(i int) siteText { return siteText{label(i), function(i), file(i), address(i), line(i)} }
 }
 
-// sites gives each call site an address, in modules that are made up for this. They have
-// the names that the columns have: the paths of modules and their build ids are not known.
+// sites gives each call site an address, in modules that are invented for this. They have the names
+// that the columns have. The paths of modules and their build ids are not known.
 type sites struct {
 	known   map[siteText]uint64
 	labels  map[string]uint64 // of the first site with this label
@@ -34,7 +34,7 @@ func newSites() *sites {
 	return &sites{known: map[siteText]uint64{}, labels: map[string]uint64{}, index: map[string]int{}, stacks: map[uint64][]uint64{}, symbols: profile.Symbols{}}
 }
 
-// unknownSite is the label of the call site of folded calls.
+// unknownSite is the label of the call site of calls in an overflow row.
 const unknownSite = "unknown"
 
 func (s *sites) note(f fact) { s.add(f.site) }

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// reason says why it is not known to whom the messages of a collective went.
+// reason says why the receivers of a collective's messages are not known.
 type reason string
 
 const (

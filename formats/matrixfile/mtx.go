@@ -52,7 +52,7 @@ func writeMtx(w io.Writer, s *Sheet, q Quantity) error {
 	return b.flush()
 }
 
-// mtxMinSize counts a pair's two directions once if they share an entry.
+// mtxMinSize counts the two directions of a pair once if they share an entry.
 func mtxMinSize(s *Sheet) uint64 {
 	pairs := s.Pairs
 	if s.Symmetric {

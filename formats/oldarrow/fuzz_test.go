@@ -47,7 +47,7 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// reseal sets the checksum of a file that has a seal.
+// reseal sets the checksum of a file that has one.
 func reseal(data []byte) {
 	s, err := findSeal(bytes.NewReader(data), int64(len(data)))
 	if err != nil {

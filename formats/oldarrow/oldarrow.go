@@ -1,9 +1,8 @@
-// Package oldarrow reads the profile.arrow that mpitrace wrote before its columns told
-// everything: it has a hidden part, and may be the only copy of a run. Nothing writes such
-// files. `mpitrace export` converts them.
-//
-// The hidden part, which other readers ignore, holds everything that had no column, process
-// by process. A checksum protects the whole file.
+// Package oldarrow reads the profile.arrow that mpitrace wrote when the table's columns did not yet
+// hold everything. Such a file has a hidden part, which other readers ignore. It holds everything
+// that had no column, process by process. A checksum protects the whole file.
+// The file may be the only copy of a run. Nothing writes such files any more. `mpitrace export`
+// converts them.
 package oldarrow
 
 import (
@@ -121,7 +120,7 @@ func readProfiles(r io.ReaderAt, size int64, all iter.Seq2[profile.Row, error], 
 		return err
 	}
 	if _, err := rows.read(); err == nil {
-		return errors.New("it has more rows than its header speaks of")
+		return errors.New("it has more rows than its header says")
 	} else if !errors.Is(err, io.ErrUnexpectedEOF) {
 		return err
 	}

@@ -6,16 +6,16 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// physical is the stored form of a profile.Physical. Its flows follow each
-// other. Each consists of its kind, rank, bytes and messages, followed by its
-// histogram: the columns from the first to the last one that is not 0, after their number + 1
-// and the index of the first; or 0 if there is none.
+// physical is the stored form of a profile.Physical. Its flows follow each other. Each consists of
+// its kind, rank, bytes and messages, followed by its histogram. The histogram is 0 if there is
+// none. Otherwise it is the number of its columns + 1, the index of the first, and the columns from
+// the first to the last one that is not 0.
 type physical struct {
 	Unknown string  `json:"unknown,omitempty"`
 	Flows   *packed `json:"flows,omitempty"`
 }
 
-// unpackPhysical returns what the process of a rank sent.
+// unpackPhysical returns what a process sent, given its rank.
 func unpackPhysical(p *physical, rank int) (*profile.Physical, error) {
 	if p == nil {
 		return nil, nil

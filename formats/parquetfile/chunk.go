@@ -46,7 +46,7 @@ func (c *Chunk) SetNulls(present []uint8) {
 	c.addLevels(present)
 }
 
-// SetLists makes the chunk one of a column of lists, with these lengths.
+// SetLists makes the chunk one of a column of lists. lengths has the length of each list.
 func (c *Chunk) SetLists(lengths []int) {
 	var repetition, definition []uint8
 	for _, n := range lengths {
@@ -96,8 +96,8 @@ const (
 	Doubles // the numbers are the bits of doubles
 )
 
-// SetIntegers sets numbers. If alike is set, many are equal, and it encodes
-// them with a dictionary unless there are too many different ones.
+// SetIntegers sets numbers. If alike is set, many of the numbers are equal. SetIntegers then
+// encodes them with a dictionary, unless there are too many different ones.
 func SetIntegers[V int32 | int64](c *Chunk, values []V, order SortOrder, alike bool) {
 	c.has(len(values))
 	smallest, largest := rangeOf(values, order)

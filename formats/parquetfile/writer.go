@@ -155,7 +155,7 @@ func (w *Writer) Close() error {
 // export the type of sorting columns.
 func newOf[T any]([]*T) *T { return new(T) }
 
-// writerFunc writes by a function that keeps errors to itself.
+// writerFunc is an io.Writer that calls a function which keeps its own errors.
 type writerFunc func([]byte)
 
 func (f writerFunc) Write(p []byte) (int, error) {

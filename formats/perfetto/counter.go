@@ -52,8 +52,7 @@ func (t *timeline) count(at int64, rank *rankTrack, bytes int64) {
 	}
 }
 
-// countUntil applies the changes before floor. No later event has an earlier
-// time.
+// countUntil applies the changes before floor, a time before which no later event starts.
 func (t *timeline) countUntil(floor int64) {
 	for len(t.changes) > 0 && t.changes[0].at < floor {
 		d := heap.Pop(&t.changes).(delta)

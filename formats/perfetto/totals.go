@@ -44,8 +44,8 @@ func (t *timeline) totals() TraceTotals {
 	}
 }
 
-// finish writes the remaining events and the end of the file, without a line
-// end: Perfetto's importer may take that for the start of another JSON text.
+// finish writes the remaining events and the end of the file. It writes no line end: Perfetto's
+// importer may take a line end for the start of another JSON text.
 func (t *timeline) finish() {
 	t.countUntil(math.MaxInt64)
 	for _, j := range t.jobs {

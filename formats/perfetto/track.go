@@ -55,7 +55,7 @@ type shortCalls struct {
 	time   int64 // ns in calls
 	names  []string
 	counts []int
-	alone  []byte // JSON of the first call by itself, from its name on
+	alone  []byte // JSON that is used if the series has one call, from its name on
 }
 
 // calls returns the number of calls.
@@ -66,8 +66,8 @@ func (r *shortCalls) calls() (n int) {
 	return n
 }
 
-// add adds a call. alone appends the JSON that is used if it stays the only
-// one.
+// add adds a call. alone appends the JSON that is used if the call stays the only one of the
+// series.
 func (r *shortCalls) add(s span, name string, alone func([]byte) []byte) {
 	if len(r.names) == 0 {
 		r.span, r.alone = s, alone(r.alone[:0])

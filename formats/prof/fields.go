@@ -163,7 +163,7 @@ func volume(f [][]byte) (bytes, messages uint64, err error) {
 func rank(s []byte) (int, error) {
 	n, err := number(s)
 	if err != nil || n > maxRank {
-		return 0, fmt.Errorf("%s is no rank", quote(s))
+		return 0, fmt.Errorf("%s is not a rank", quote(s))
 	}
 	return int(n), nil
 }
@@ -174,12 +174,12 @@ func number(s []byte) (uint64, error) {
 	for _, c := range s {
 		digit := uint64(c - '0')
 		if c-'0' > 9 || n > (math.MaxUint64-digit)/10 {
-			return 0, fmt.Errorf("%s is no number of 64 bits", quote(s))
+			return 0, fmt.Errorf("%s is not a number of 64 bits", quote(s))
 		}
 		n = n*10 + digit
 	}
 	if len(s) == 0 {
-		return 0, fmt.Errorf("%s is no number of 64 bits", quote(s))
+		return 0, fmt.Errorf("%s is not a number of 64 bits", quote(s))
 	}
 	return n, nil
 }

@@ -14,8 +14,7 @@ type lineReader struct {
 	number int    // number of the line that next returned, starting at 1
 }
 
-// room holds the buffers of a reader for reuse: a job may have one file for
-// each of 100,000 ranks.
+// room holds the buffers of a reader for reuse: a job may have one file for each of 100,000 ranks.
 type room struct {
 	r       *bufio.Reader
 	members []int
@@ -61,8 +60,8 @@ func (l *lineReader) collect(part []byte) ([]byte, error) {
 	}
 }
 
-// skip reads the rest of the line without keeping it. err is the error of the
-// read before. skip returns errLong, or an error of the stream.
+// skip reads the rest of a line without keeping it. err is the error of the previous read. skip
+// returns errLong, or an error of the stream.
 func (l *lineReader) skip(err error) error {
 	for err == bufio.ErrBufferFull {
 		_, err = l.r.ReadSlice('\n')

@@ -79,7 +79,7 @@ func TestScanTellsLineByLine(t *testing.T) {
 func TestUnwantedHistogramsAreChecked(t *testing.T) {
 	for _, histograms := range []bool{false, true} {
 		flows, _, err := scan(t, "E\t0\t1\t24 bytes\t5 msgs sent\t0,0,0,0,0,x\n", histograms)
-		if want := `x.prof:1: column 6 of the histogram: "x" is no number of 64 bits`; err == nil || err.Error() != want || flows != nil {
+		if want := `x.prof:1: column 6 of the histogram: "x" is not a number of 64 bits`; err == nil || err.Error() != want || flows != nil {
 			t.Errorf("got %v, %v, want %s", flows, err, want)
 		}
 	}
@@ -182,12 +182,12 @@ func TestHostileLines(t *testing.T) {
 		name, want string
 		line       *repeated
 	}{
-		{"10^30 bytes", `"` + huge + `" is no number of 64 bits`, &repeated{rest: "E\t0\t1\t" + huge + " bytes\t1 msgs sent"}},
-		{"10^30 messages of a size", `column 2 of the histogram: "` + huge + `" is no number of 64 bits`, &repeated{rest: head + "0," + huge}},
-		{"rank 2^31", `"2147483648" is no rank`, &repeated{rest: "E\t2147483648\t1\t24 bytes\t1 msgs sent"}},
-		{"member 2^31", `"2147483648" is no rank`, &repeated{rest: "D\tx\tprocs: 0,2147483648"}},
+		{"10^30 bytes", `"` + huge + `" is not a number of 64 bits`, &repeated{rest: "E\t0\t1\t" + huge + " bytes\t1 msgs sent"}},
+		{"10^30 messages of a size", `column 2 of the histogram: "` + huge + `" is not a number of 64 bits`, &repeated{rest: head + "0," + huge}},
+		{"rank 2^31", `"2147483648" is not a rank`, &repeated{rest: "E\t2147483648\t1\t24 bytes\t1 msgs sent"}},
+		{"member 2^31", `"2147483648" is not a rank`, &repeated{rest: "D\tx\tprocs: 0,2147483648"}},
 		{"10^7 columns", "line is longer than 16 MiB", &repeated{rest: head, text: "0,", times: 1e7}},
-		{"a million columns, the last empty", "column 1000001 of the histogram: \"\" is no number of 64 bits", &repeated{rest: head, text: "0,", times: 1e6}},
+		{"a million columns, the last empty", "column 1000001 of the histogram: \"\" is not a number of 64 bits", &repeated{rest: head, text: "0,", times: 1e6}},
 		{"ten million members", "line is longer than 16 MiB", &repeated{rest: "D\tx\tprocs: ", text: "1,", times: 1e7}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

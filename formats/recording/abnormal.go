@@ -24,15 +24,14 @@ var abnormalDirections = map[uint8]profile.AbnormalKind{
 // posted them.
 type receives struct {
 	posted, ended uint64
-	unknown       bool // some rows were folded, and do not say what they posted
+	unknown       bool // some rows are overflow rows, which do not say what they posted
 	unfollowed    bool // the outcome of nonblocking receives is not recorded
 
 	open map[receiveKey]int64 // number posted minus number ended; nil if not needed
 }
 
-// receiveKey is what the row that posts receives and the rows of their outcomes
-// have in common, except that the latter have the real peer of a receive from
-// any source.
+// receiveKey is what a row that posts receives and the rows of their outcomes have in common. But
+// the rows of outcomes have the real peer of a receive from any source.
 type receiveKey struct {
 	call     string
 	callsite uint64

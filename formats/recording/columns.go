@@ -84,7 +84,7 @@ func appendColumns(to, raw []byte, blocks []rowBlock) []byte {
 	return to
 }
 
-// differences replaces values of rows by differences, and sums reverses it.
+// differences replaces values of rows by differences. sums does the reverse.
 func differences(rows []byte) {
 	last := uint32(0)
 	for ; len(rows) > 0; rows = rows[rowBytes:] {
@@ -104,9 +104,8 @@ func sums(rows []byte) {
 	}
 }
 
-// fromColumns appends the recording of size bytes that appendColumns made in from. If from
-// is cut, it appends what is before the damage, without the rows that are not complete, and
-// returns an error.
+// fromColumns appends the recording of size bytes from which appendColumns made from. If from is
+// truncated, it appends what precedes the damage, without incomplete rows, and returns an error.
 func fromColumns(to, from []byte, size int) ([]byte, error) {
 	blocks, from, err := readRowBlocks(from, size)
 	if err != nil {

@@ -24,7 +24,7 @@ const ContainerSuffix = ".node"
 // Suffix ends the name of each recording.
 const Suffix = ".rec"
 
-// Head is what tells the processes and the jobs of a run apart.
+// Head is what identifies a process and its job among those of a run, and how the process ended.
 type Head struct {
 	Name             string // of the recording
 	Run, Host        string // as in profile.Profile
@@ -58,7 +58,7 @@ func headOf(name string, p *profile.Profile) Head {
 // goroutines at the same time, except Close.
 type Container struct {
 	path string
-	in   io.ReaderAt // an *os.File, except of a container of one
+	in   io.ReaderAt // an *os.File, except in a container with one recording
 	size int64       // when it was opened
 	live *extents    // nil if it is packed
 	packedParts
@@ -121,8 +121,8 @@ func (c *Container) open() (err error) {
 	return nil
 }
 
-// dropDoubles leaves out members whose names cannot be used, and all but the
-// first of several members of one name.
+// dropDoubles leaves out members whose names are not valid. Of several members with one name it
+// keeps the first.
 func (c *Container) dropDoubles() {
 	c.index = make(map[string]int, len(c.members))
 	kept := c.members[:0]
@@ -174,8 +174,8 @@ func (c *Container) Path() string { return c.path }
 // Symbols returns the names of call sites that a packed container has.
 func (c *Container) Symbols() profile.Symbols { return c.names }
 
-// Packed reports whether the container is packed. Processes may map one that is
-// not.
+// Packed reports whether the container is packed. Only a container that is not packed may be mapped
+// by processes.
 func (c *Container) Packed() bool { return c.live == nil }
 
 // Problems describes the damage that belongs to no recording, each with its

@@ -16,8 +16,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Node returns the host name and the boot id of the node whose processes map the
-// container; of a packed one, nothing.
+// Node returns the host name and the boot id of the node whose processes map the container. They
+// are empty for a packed container.
 func (c *Container) Node() (host, bootID string) {
 	if c.live == nil {
 		return "", ""
@@ -91,8 +91,8 @@ func (f *file) complete() bool {
 	return f.readHeader() == nil && f.header.State == layout.StateFinalized && f.header.Checksum != 0
 }
 
-// IsComplete reports whether the process of the recording at path has ended, and
-// its recording is complete. The recording may be in a container.
+// IsComplete reports whether the process of the recording at path has ended with a complete
+// recording. The recording may be in a container.
 func IsComplete(path string) bool {
 	complete := false
 	_ = withUnread(path, "read", layout.HeaderSize, func(f *file) error {
@@ -102,8 +102,8 @@ func IsComplete(path string) bool {
 	return complete
 }
 
-// Whole returns an error if the container is damaged. Packing would then destroy
-// what is left of the place of the damage.
+// Whole returns an error if the container is damaged. Packing a damaged container would lose the
+// bytes at the place of the damage, which may still be of use.
 func (c *Container) Whole() error {
 	problems := c.problems
 	if c.live != nil {
@@ -179,8 +179,8 @@ func (c *Container) packAll(w *ContainerWriter) error {
 	return nil
 }
 
-// NameTo writes the packed container again, with these names of call sites instead of its own.
-// It copies the recordings as they are packed, unless the container is of the first format.
+// NameTo writes the packed container again, with the given names of call sites instead of its own.
+// It copies the packed recordings unchanged, unless the container is of the first format.
 func (c *Container) NameTo(out io.Writer, names profile.Symbols) error {
 	w := NewContainerWriter(out, nil)
 	if c.old {

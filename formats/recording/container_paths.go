@@ -10,9 +10,8 @@ import (
 	"time"
 )
 
-// WithContainer calls use with the container at path, which use must not close.
-// Several are kept open, since the recordings of one are often read one after
-// the other.
+// WithContainer calls use with the container at path, which use must not close. Several containers
+// are kept open, since the recordings of one container are often read one after the other.
 func WithContainer(path string, use func(*Container) error) error {
 	o, err := opened.get(path)
 	if err != nil {
@@ -31,8 +30,8 @@ func FileOf(path string) string {
 	return path
 }
 
-// Members returns the paths of the recordings in the container at path, sorted.
-// It is an error if there are none because of damage.
+// Members returns the paths of the recordings in the container at path, sorted. It returns an error
+// if damage left no recording.
 func Members(path string) (paths []string, err error) {
 	err = WithContainer(path, func(c *Container) error {
 		for _, m := range c.members {
@@ -52,8 +51,9 @@ func (c *Container) noneReadable() error {
 	return nil
 }
 
-// Expand returns the paths of the recordings in a file: that of the file itself,
-// unless it is a container. A packed container that is not named as one has one recording.
+// Expand returns the paths of the recordings in a file. For a container these are the paths of its
+// recordings, and for any other file its own path. A packed container without the suffix of
+// containers has one recording.
 func Expand(path string) ([]string, error) {
 	in, _, err := openFile(FileOf(path))
 	if err != nil {
@@ -96,7 +96,7 @@ type openContainer struct {
 	*Container
 	info os.FileInfo
 	at   time.Time // when it was opened
-	uses int       // number of present users, and 1 if it is in kept
+	uses int       // number of present users, plus 1 while it is in openContainers.kept
 }
 
 func (o *openContainers) get(path string) (*openContainer, error) {

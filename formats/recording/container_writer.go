@@ -34,9 +34,9 @@ type ContainerWriter struct {
 	again      []byte
 }
 
-// NewContainerWriter starts a container. Close must be called at its end. If names is not
-// nil, it finds the names of call sites, which the container then has. What it does not find
-// is looked up when the container is read.
+// NewContainerWriter starts a container. Close must be called at its end. If names is not nil, it
+// finds the names of call sites, which are stored in the container. Names that it does not find are
+// looked up when the container is read.
 func NewContainerWriter(w io.Writer, names Namer) *ContainerWriter {
 	return &ContainerWriter{w: w, names: names, packer: newPacker()}
 }
@@ -67,7 +67,7 @@ func (w *ContainerWriter) Add(name string, r io.ReaderAt, size int64) error {
 	return w.add(name, r, size, nil)
 }
 
-// add adds a recording of whose call sites some names are known.
+// add adds a recording. known has names of some of its call sites.
 func (w *ContainerWriter) add(name string, r io.ReaderAt, size int64, known profile.Symbols) error {
 	if size > maxPacked {
 		return w.addLong(name, r, size, known)
@@ -101,8 +101,8 @@ func (w *ContainerWriter) addBytes(name string, raw []byte, known profile.Symbol
 	return w.write(packed)
 }
 
-// pack packs a recording. If that does not make it shorter, or does not give the same
-// recording again, it returns the recording: what is packed may be the only copy.
+// pack packs a recording. It returns the recording unpacked if packing does not make it shorter, or
+// if unpacking does not give the same bytes again: the packed recording may be the only copy.
 func (w *ContainerWriter) pack(raw []byte, blocks []rowBlock) []byte {
 	w.columns = appendColumns(w.columns[:0], raw, blocks)
 	if len(w.columns) <= maxColumns {
@@ -134,7 +134,7 @@ func (w *ContainerWriter) addLong(name string, r io.ReaderAt, size int64, known 
 // header writes the header of a recording, and adds it to the index.
 func (w *ContainerWriter) header(m *member) error {
 	if !recordingName(m.name) {
-		return fmt.Errorf("%q is no name of a recording", m.name)
+		return fmt.Errorf("%q is not the name of a recording", m.name)
 	}
 	m.frame.kind, m.frame.name = recordingFrame, m.name
 	if err := w.write(seal(m.frame.header(), nil)); err != nil {
@@ -145,7 +145,7 @@ func (w *ContainerWriter) header(m *member) error {
 	return nil
 }
 
-// section writes a frame that is no recording, and returns its offset.
+// section writes a frame that does not hold a recording, and returns its offset.
 func (w *ContainerWriter) section(kind frameKind, raw []byte) (at int64, err error) {
 	packed := sectionPacker().EncodeAll(raw, nil)
 	if len(packed) >= len(raw) || int64(len(raw)) > maxRatio*int64(len(packed)) {
@@ -198,8 +198,9 @@ func (w *ContainerWriter) close(names profile.Symbols) error {
 	return w.write(appendFixed(slices.Clone(footerMagic), footer))
 }
 
-// note sets the head of a recording of size bytes that starts with ahead, and whether it is
-// as its process left it. It notes the call sites, and returns where the rows are.
+// note sets the head of a recording of size bytes that starts with ahead, and whether the recording
+// is as its process left it. It passes the call sites to w.names, and returns the positions of the
+// rows.
 func (w *ContainerWriter) note(m *member, r io.ReaderAt, ahead []byte, size int64, known profile.Symbols) []rowBlock {
 	f := newFile(r, size)
 	f.ahead, f.names, f.headOnly = ahead, known, w.names == nil
@@ -222,8 +223,8 @@ func (w *ContainerWriter) note(m *member, r io.ReaderAt, ahead []byte, size int6
 	return f.rowBlocks()
 }
 
-// Pack copies a file of size bytes. A recording of at most 16 MiB becomes a container of
-// one, under this name; everything else is copied unchanged. names may be nil.
+// Pack copies a file of size bytes. A recording of at most 16 MiB becomes a container with this
+// recording only, under the given name. Every other file is copied unchanged. names may be nil.
 func Pack(w io.Writer, name string, r io.ReaderAt, size int64, names Namer) error {
 	head := make([]byte, len(magic))
 	if n, _ := r.ReadAt(head, 0); size > maxPacked || !bytes.Equal(head[:n], magic) {

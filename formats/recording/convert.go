@@ -305,12 +305,13 @@ func moved(p *profile.Profile, r *profile.Row, call *profile.Call, raw layout.Ro
 	}
 }
 
-// spreadOf returns to whom a row's messages go, to how many processes each
-// (fan), and whether the recording has the total bytes to all of them (total)
-// and not the bytes to one.
+// spreadOf returns which processes receive a row's messages and how many these are (fan). total is
+// true if the recording has the bytes to all of them together, and false if it has the bytes to
+// one.
 func spreadOf(p *profile.Profile, r *profile.Row, call *profile.Call) (s profile.Spread, fan uint64, total bool) {
 	if r.Comm < 0 {
-		return profile.ToNobody, 1, true // a folded row, whose communicator is not known
+		// a row of calls without room, whose communicator is not known
+		return profile.ToNobody, 1, true
 	}
 	s = call.SpreadOf(r.Direction)
 	received := r.Class == profile.AllToOne && r.Direction == profile.Recv

@@ -7,23 +7,23 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Recordings of a job are much alike: the same strings, modules and rows, with other times.
-// A dictionary holds some of them, and statistics of others.
+// Recordings of a job are much alike: they have the same strings, modules and rows, with other
+// times. A zstd dictionary holds parts of some of the recordings, and statistics about others.
 const (
 	fewestLearnt = 4  // a container with fewer recordings has no dictionary
-	perLearnt    = 32 // recordings for each one in the dictionary
+	perLearnt    = 32 // the dictionary is made from one in this many recordings
 	mostLearnt   = 16
 	statistics   = 16 // recordings of which the statistics are
 )
 
-// LongestSample is the size in bytes of the longest recording that is learnt from.
+// LongestSample is the size in bytes of the longest recording that is used to make a dictionary.
 const LongestSample = 1 << 20
 
 // zeroRun is the length of the longest run of zeros in a dictionary.
 const zeroRun = 64
 
-// Learn makes a dictionary from some of n recordings, and writes it. read returns one of
-// them, nil if it cannot be read. It must be called before recordings are added.
+// Learn makes a dictionary from some of n recordings, and writes it. read returns recording i, nil
+// if it cannot be read. Learn must be called before recordings are added.
 func (w *ContainerWriter) Learn(n int, read func(i int) []byte) error {
 	if n < fewestLearnt {
 		return nil

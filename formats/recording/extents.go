@@ -14,8 +14,8 @@ import (
 	"github.com/mpitrace/mpitrace/interpose/layout"
 )
 
-// extents are those of a container that processes may still map. Bytes of a
-// process's recording or events that no extent holds read as zeros.
+// extents are the extents of a container that processes may still map. Bytes of a process's
+// recording or events that no extent holds read as zeros.
 type extents struct {
 	in     *os.File
 	order  binary.ByteOrder
@@ -141,7 +141,7 @@ func (e *extents) checkSize(size uint64) {
 	}
 }
 
-// unfinished reports whether a granule was claimed that has no valid extent yet.
+// unfinished reports whether a granule was claimed and has no valid extent yet.
 func (e *extents) unfinished(claimed uint64) bool {
 	return len(e.pending) > 0 && e.pending[0] < claimed
 }
@@ -152,8 +152,8 @@ func (e *extents) readClaimed() uint64 {
 	return e.order.Uint64(raw[:]) &^ layout.ContainerSealed
 }
 
-// look adds the extents that start at the given granules to e.known. rest are
-// the granules at which none starts. Those of damaged have other content.
+// look adds the extents that start at the given granules to e.known. rest has the granules at which
+// no extent starts. damaged has those of rest that hold something else.
 func (e *extents) look(granules []uint64) (rest, damaged []uint64) {
 	raw := make([]byte, layout.ExtentSize)
 	for _, g := range granules {
@@ -166,7 +166,7 @@ func (e *extents) look(granules []uint64) (rest, damaged []uint64) {
 		switch {
 		case e.valid(&x, g):
 			e.known = append(e.known, x)
-		case x.Magic != 0: // otherwise its process died, or is about to store it
+		case x.Magic != 0: // otherwise the process died, or is about to store the magic number
 			damaged = append(damaged, g)
 			fallthrough
 		default:
@@ -259,8 +259,8 @@ func (f *fileInPieces) length() int64 {
 	return int64(f.end(f.pieces()))
 }
 
-// end returns the end of the last piece. A chunk of events lacks as many bytes
-// as the Extent before it takes: they belong to the file as well.
+// end returns the end of the last piece. A chunk of events is shorter by the size of the Extent
+// before it; the missing bytes belong to the file as well.
 func (f *fileInPieces) end(pieces []piece) (end uint64) {
 	for _, p := range pieces {
 		end = max(end, p.logical+p.size)
@@ -271,8 +271,8 @@ func (f *fileInPieces) end(pieces []piece) (end uint64) {
 	return end
 }
 
-// after returns offset if a piece holds it, and otherwise where the next piece
-// begins; at the end, the end.
+// after returns offset if a piece holds it. Otherwise it returns where the next piece begins or,
+// behind the last piece, the end.
 func (f *fileInPieces) after(offset uint64) uint64 {
 	pieces := f.pieces()
 	p, end := at(pieces, offset)
@@ -282,7 +282,7 @@ func (f *fileInPieces) after(offset uint64) uint64 {
 	return max(offset, min(end, f.end(pieces)))
 }
 
-// next returns where the piece that follows offset begins; at the end, the end.
+// next returns where the piece that follows offset begins or, behind the last piece, the end.
 func (f *fileInPieces) next(offset uint64) uint64 {
 	pieces := f.pieces()
 	if _, end := at(pieces, offset); end > offset {
@@ -291,9 +291,8 @@ func (f *fileInPieces) next(offset uint64) uint64 {
 	return f.end(pieces)
 }
 
-// at returns the piece that holds an offset, and the end of the bytes that it
-// holds. If none does, the piece has no size, and end is where the next piece
-// begins.
+// at returns the piece that holds an offset, and the end of the bytes that the piece holds. If no
+// piece holds it, the piece has size 0, and end is where the next piece begins.
 func at(pieces []piece, offset uint64) (p piece, end uint64) {
 	i, _ := slices.BinarySearchFunc(pieces, offset, func(p piece, offset uint64) int {
 		if p.logical <= offset {

@@ -58,7 +58,7 @@ type file struct {
 
 	keepSamples bool            // for Dump
 	kept        []layout.Sample // sample of each row
-	unsampled   []int           // indices of rows of whose calls none was timed
+	unsampled   []int           // indices of rows none of whose calls was timed
 
 	order  binary.ByteOrder
 	header layout.Header

@@ -65,7 +65,7 @@ func (w *indexWriter) strings(texts ...string) {
 	}
 }
 
-// finish returns the strings and what refers to them.
+// finish returns the strings, followed by the numbers that refer to them.
 func (w *indexWriter) finish() []byte {
 	referring := w.out
 	w.out = nil
@@ -211,8 +211,8 @@ func (r *indexReader) member() (m member, h *Head) {
 	return m, h
 }
 
-// The names of call sites are written like an index: their number, and of each the place and
-// the name. Those of a file come one after the other, with the differences of their offsets.
+// The names of call sites are written like an index: their number, then the place and the name of
+// each. The names of one file follow each other, with the differences between their offsets.
 
 func encodeNames(symbols profile.Symbols) []byte {
 	w := indexWriter{number: map[string]uint64{}}

@@ -180,8 +180,8 @@ type beginning struct {
 	event int32
 }
 
-// begun returns these events in the order in which they started. With posts it
-// includes receives whose completion is not in the trace.
+// begun returns the beginnings in the order in which they started. With posts it includes receives
+// whose completion is not in the trace.
 func (l *eventLinks) begun(roles []role, posts bool) []beginning {
 	begins := func(i int) bool {
 		o := &roles[l.kind[i]]

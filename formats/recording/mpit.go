@@ -98,8 +98,8 @@ func (f *file) readReading(r *record) error {
 	return nil
 }
 
-// addTools adds these records to the profile. It reports a reference to a
-// missing record as damage.
+// addTools adds the records of this file to the profile. It reports a reference to a missing record
+// as damage.
 func (f *file) addTools(p *profile.Profile, comms map[uint32]int32, scale float64) {
 	p.Settings, p.Variables = f.tools.settings, f.tools.variables
 	pvars, handles := map[uint32]int{}, map[uint32]int{}
@@ -139,7 +139,7 @@ func (f *file) addLate(p *profile.Profile, call string, raw layout.Row, comms ma
 	return true
 }
 
-// dumpTools writes the contents of these records as text.
+// dumpTools writes the contents of the records of this file as text.
 func dumpTools(w io.Writer, p *profile.Profile) {
 	for _, name := range slices.Sorted(maps.Keys(p.Settings)) {
 		fmt.Fprintf(w, "setting\t%s\t%q\n", name, p.Settings[name])

@@ -8,10 +8,10 @@ import (
 	"hash/crc32"
 )
 
-// Packed containers of the first format, and packed recordings of their own, are read and not
-// written any more. In such a container, a frame's header is an oldHeader and the name; the
-// payload is the recording in a zstd frame, without a dictionary. The index is not packed.
-// A recording of its own is a zstd frame behind packedMagic.
+// Packed containers of the first format, and packed recordings in files of their own, are still
+// read but no longer written. In such a container, a frame's header is an oldHeader and the name;
+// the payload is the recording in a zstd frame, without a dictionary. The index is not packed. A
+// recording in a file of its own is a zstd frame after packedMagic.
 var (
 	packedMagic    = []byte{0x50, 0x2a, 0x4d, 0x18, 8, 0, 0, 0, 'M', 'P', 'I', 'T', 'R', 'A', 'C', 'E'}
 	oldFooterMagic = []byte{0x53, 0x2a, 0x4d, 0x18, 32, 0, 0, 0}

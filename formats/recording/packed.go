@@ -10,8 +10,8 @@ import (
 	"github.com/mpitrace/mpitrace/interpose/layout"
 )
 
-// maxPacked is the size of the longest recording that is packed, in bytes. A packed
-// recording is read with all of it in memory.
+// maxPacked is the size in bytes of the longest recording that is packed. A packed recording is
+// held in memory as a whole when it is read.
 const maxPacked = 16 << 20
 
 // maxColumns is the largest size of a packed recording by columns.

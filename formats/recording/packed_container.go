@@ -81,8 +81,8 @@ const (
 	tailSize      = 1 << 16
 )
 
-// maxRatio is how much longer than in the file an index or names may be. A small file cannot
-// make a reader use much memory.
+// maxRatio limits how many times larger an unpacked index or list of names may be than in the file,
+// so that a small file cannot make a reader use much memory.
 const maxRatio = 32
 
 // frame is a part of a packed container. at is the offset of the payload.
@@ -116,7 +116,8 @@ func (f frame) header() []byte {
 	return b
 }
 
-// seal stores the checksum in a header. covered is the payload if it is covered.
+// seal stores the checksum in a header. covered is the payload, or nil if the checksum does not
+// cover it.
 func seal(header, covered []byte) []byte {
 	little.PutUint32(header[skippable:], headerSum(header, covered))
 	return header
@@ -189,7 +190,7 @@ func (c *Container) section(kind frameKind, at uint64, limit int64) ([]byte, err
 	return sectionUnpacker().DecodeAll(payload, make([]byte, 0, f.size))
 }
 
-// sectionUnpacker unpacks into the memory that it is given, and no more.
+// sectionUnpacker unpacks into the memory that it is given, and allocates no more.
 var sectionUnpacker = sync.OnceValue(func() *zstd.Decoder {
 	return newDecoder(zstd.WithDecoderMaxMemory(maxIndex), zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderConcurrency(0))
 })
@@ -389,7 +390,8 @@ func (c *packedParts) unpack(to, packed []byte, size int) ([]byte, error) {
 			return
 		}
 		d, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(maxColumns), zstd.WithDecoderDicts(c.dictionary), zstd.WithDecoderConcurrency(0))
-		if err == nil { // otherwise it is as if the dictionary were lost
+		// otherwise the recordings cannot be unpacked, as if the dictionary were lost
+		if err == nil {
 			c.Decoder = d
 		}
 	})

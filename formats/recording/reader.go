@@ -23,7 +23,7 @@ import (
 // Is reports whether a file that starts with head is a recording, or a container of them.
 func Is(head []byte) bool { return isRecording(head) || isContainer(head) }
 
-// isRecording reports whether it is a recording that is not in a container.
+// isRecording reports whether a file that starts with head is a recording in a file of its own.
 func isRecording(head []byte) bool {
 	return bytes.HasPrefix(head, magic) || bytes.HasPrefix(head, packedMagic)
 }
@@ -101,7 +101,7 @@ func unread(path string, ahead int64, use func(*file) error) error {
 	}
 	defer in.Close()
 	buffer, inside := buffers.Get().(*[]byte), buffers.Get().(*[]byte)
-	defer buffers.Put(buffer) // what use keeps has no reference to them
+	defer buffers.Put(buffer) // use keeps no reference to the buffer's memory
 	defer buffers.Put(inside)
 	if err := readAhead(buffer, in, min(ahead, size)); err != nil {
 		return err
@@ -113,8 +113,8 @@ func unread(path string, ahead int64, use func(*file) error) error {
 	return use(f)
 }
 
-// sniffFile returns the recording in a file of its own that starts with ahead. If it is
-// packed, it is unpacked into the buffer.
+// sniffFile returns the recording in a file of its own that starts with ahead. A packed recording
+// is unpacked into the buffer.
 func sniffFile(in io.ReaderAt, size int64, ahead []byte, buffer *[]byte) (*file, error) {
 	head := ahead
 	if len(head) < len(packedMagic) {
@@ -231,8 +231,8 @@ func (f *file) readSegments() {
 	}
 }
 
-// afterGap returns at, or where the next extent begins if none holds the bytes
-// there: an extent of a container begins with a segment.
+// afterGap returns at, unless no extent holds the bytes there. Then it returns where the next
+// extent begins: an extent of a container begins with a segment.
 func (f *file) afterGap(at uint64) uint64 {
 	if f.extents == nil || at >= min(f.header.End, uint64(f.size)) {
 		return at

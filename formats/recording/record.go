@@ -26,8 +26,8 @@ func (r *record) head(v any) {
 	r.at, r.rest = r.at+uint64(n), r.rest[n:]
 }
 
-// headOf decodes a fixed part of which the record has only the first size bytes, because it
-// is of an older version. The other fields are 0.
+// headOf decodes the fixed part of a record of an older version, which has only the first size
+// bytes. The other fields are set to 0.
 func (r *record) headOf(v any, size int) {
 	if size > len(r.rest) {
 		r.err = fmt.Errorf("record of %d bytes is too short", len(r.rest))

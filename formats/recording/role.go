@@ -10,11 +10,11 @@ import (
 type role struct {
 	sends, receives bool // a counted message
 	called, posted  bool
-	took            bool // a receive that may have taken a message; which one is not known
+	took            bool // a receive that may have taken a message; it is not known which
 	gave            bool // sends a message that is not counted
 	ends            bool // ends a request, without a message
-	found           bool // a matched probe: the message will be received by its handle
-	byHandle        bool // receives such a message, or posts its receive
+	found           bool // a matched probe: a later receive takes the message by its handle
+	byHandle        bool // receives a message that a probe matched, or posts its receive
 	both            bool // a blocking send and receive in one call; the send may be to MPI_PROC_NULL
 	goesOn          bool // the request is still open after the event
 	posts           bool // posts a receive, which completes later
@@ -50,9 +50,8 @@ func roleOf(k *profile.EventKind, same []int32) role {
 	return o
 }
 
-// tookOne reports whether an abnormal receive takes part in the numbering of
-// messages: it took a message, or may take one before receives that were posted
-// later.
+// tookOne reports whether an abnormal receive is counted when messages are numbered: it took a
+// message, or may take one before receives that were posted later.
 func tookOne(k *profile.EventKind) bool {
 	return k.Action == profile.Abnormal && k.AbnormalKind.OfReceive() && k.AbnormalKind != profile.CancelledReceive && k.AbnormalKind != profile.FailedReceive
 }

@@ -37,8 +37,8 @@ func (s stratum) spread() float64 {
 	return max(s.squares-s.time*s.time/s.timed, 0) / (s.timed - 1)
 }
 
-// total estimates the time of all calls of the stratum, and the variance of the
-// estimate. spread is the variance of one call.
+// total estimates the time of all calls of the stratum, and the variance of the estimate. spread is
+// the variance of the time of one call.
 func (s stratum) total(spread float64) (time, variance float64) {
 	left := max(1-s.timed/s.calls, 0) // timed calls do not contribute to the variance
 	return s.time * s.calls / s.timed, s.calls * s.calls * left * spread / s.timed
@@ -71,11 +71,10 @@ func estimate(r layout.Row, sample layout.Sample) (time, variance float64) {
 	return time + more, variance + error
 }
 
-// addUnsampled estimates the time of rows of which no call was timed. This
-// happens if other rows of the same call site have many calls, because the
-// library does not know the row when a call starts. Such rows get the mean time
-// of the others, with that time as the error. If no call of the call site was
-// timed, the time is unknown.
+// addUnsampled estimates the time of rows none of whose calls was timed. This happens if other rows
+// of the same call site have many calls, because the library does not know the row when a call
+// starts. Such a row gets the mean time of the site's timed calls, and the same value as its error.
+// If no call of the call site was timed, the time stays unknown.
 func (f *file) addUnsampled(p *profile.Profile) {
 	if len(f.unsampled) == 0 {
 		return

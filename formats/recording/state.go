@@ -8,10 +8,10 @@ import (
 	"github.com/mpitrace/mpitrace/interpose/layout"
 )
 
-// WriteState writes what identifies the content of the file at path, a recording or
-// a container, if processes may map it: stores to a mapped file do not set the time of
-// its last change. Of processes that have ended it writes their checksums, and of others
-// the whole content. Of a packed file it writes nothing.
+// WriteState writes what identifies the content of the file at path, a recording or a container,
+// because a store to a mapped file does not change the file's modification time. For processes that
+// have ended it writes their checksums, and for others the whole content. For a packed file it
+// writes nothing.
 func WriteState(w io.Writer, path string) error {
 	in, size, err := openFile(path)
 	if err != nil {

@@ -53,8 +53,8 @@ func ReadClock(path string) (id string, c Clock, err error) {
 	return id, c, err
 }
 
-// clockID returns what Trace.ClockID is. CLOCK_MONOTONIC may differ between
-// containers (time namespaces), the processor's counter does not.
+// clockID returns the value of Trace.ClockID. CLOCK_MONOTONIC may differ between containers (time
+// namespaces); the processor's counter does not.
 func (f *file) clockID() string {
 	boot := f.text(layout.StringBoot)
 	if boot != "" && f.header.Clock == layout.ClockMonotonic {
@@ -240,8 +240,8 @@ func (e *EventReader) problem(in eventInput, at int64, why string) {
 	}
 }
 
-// open prepares reading all events. A running process may have more of them
-// now.
+// open prepares reading all events. A running process may have written more events since the last
+// reading.
 func (r *eventReading) open() error {
 	err := withFile(r.of.Source, func(f *file) error {
 		r.order = f.order
@@ -352,7 +352,7 @@ func (r *rows) load(p *profile.Profile, f *file) error {
 const rowSize = 64
 
 // errNoRow is returned for an event whose row is not in the recording.
-var errNoRow = errors.New("an event of a row that is not there")
+var errNoRow = errors.New("an event refers to a row that does not exist")
 
 // kind returns the index of the kind of a row's events.
 func (r *rows) kind(row, thread uint32) (uint32, error) {

@@ -191,7 +191,8 @@ type arrowColumn[T any] interface {
 	take() arrow.Array // returns the values added since the last take; valid until the next add
 }
 
-// newArrowColumn returns a column. The words of a dictionary of all batches are in d.
+// newArrowColumn returns a column. Columns of words and texts number their words in d, the
+// dictionary that all batches share.
 func newArrowColumn[T any](c *Column[T], d *dictionary) arrowColumn[T] {
 	switch c.Type {
 	case Word:

@@ -60,7 +60,7 @@ func (c *batchColumn[T, V]) add(rows []T) {
 }
 
 // stored returns the function that gets the numbers of a column of numbers as binary formats store
-// them: a Half is a double.
+// them. A Half is stored as a double.
 func (c *Column[T]) stored() func(T) (uint64, bool) {
 	if c.Type != Half {
 		return c.Number

@@ -215,8 +215,9 @@ const (
 	KeyFormat = "mpitrace.format" // version of the format
 	KeyTool   = "mpitrace.tool"   // program that wrote the file
 	KeyTable  = "mpitrace.table"  // name of the table
-	KeyLost   = "mpitrace.lost"   // what was damaged of the recordings, in lines; only if something was
-	KeyPandas = "pandas"          // types for pandas, see Pandas
+	// damage of the recordings, as lines of text; absent if there was none
+	KeyLost   = "mpitrace.lost"
+	KeyPandas = "pandas" // types for pandas, see Pandas
 
 	KeyPvar = "mpitrace.pvar." // followed by the name of a performance variable: its description from MPI_T
 )

@@ -44,14 +44,16 @@ func (t *Comms) Note(p *profile.Profile) {
 			row.Comm = &first
 			row.Parent, row.HasParent = parentLabel(p, c)
 		}
-		if row.latest != t.n { // a process may have made it several times, but counts once
+		// counts a process once, even if it made the communicator several times
+		if row.latest != t.n {
 			row.SeenBy++
 			if c.Freed {
 				row.FreedBy++
 			}
 			row.latest, row.edges, row.edgesFrom = t.n, c.Edges, len(row.Senders)
 			row.addEdges(p, c)
-		} else if !slices.Equal(row.edges, c.Edges) { // it is not known which is meant: their label is the same
+		} else if !slices.Equal(row.edges, c.Edges) {
+			// two communicators of the process have this id, and differ in their edges
 			row.Senders, row.Receivers = row.Senders[:row.edgesFrom], row.Receivers[:row.edgesFrom]
 		}
 		row.Folds = max(row.Folds, c.Folded)

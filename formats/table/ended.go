@@ -30,8 +30,8 @@ func opened(p *profile.Profile) (*lastCall, bool) {
 	return &lastCall{&p.Open[0], p}, true
 }
 
-// openText returns a function that applies get to a process's open call, and
-// reports whether there is a call and its text is not empty.
+// openText returns a function for a column: it applies get to a process's open call. ok is false if
+// there is no open call or its text is empty.
 func openText(get func(*lastCall) string) func(*profile.Profile) (string, bool) {
 	return func(p *profile.Profile) (text string, ok bool) {
 		if o, is := opened(p); is {
@@ -73,8 +73,8 @@ func openPeer(p *profile.Profile) (int32, bool) {
 	return int32(rank), rank >= 0
 }
 
-// physicalText returns "known" if it is known what the MPI library sent,
-// otherwise the reason why it is not. ok is false if this was not requested.
+// physicalText returns "known" if the messages that the MPI library sent are known, otherwise the
+// reason why they are not. ok is false if they were not requested.
 func physicalText(p *profile.Profile) (text string, ok bool) {
 	if p.Physical == nil {
 		return "", false

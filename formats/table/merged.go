@@ -22,9 +22,9 @@ const (
 // MergedFiles lists the files that a merge may write.
 var MergedFiles = []string{ProfileFile, CommsFile, RanksFile, VectorsFile, FlowsFile, PvarsFile}
 
-// PartWriter writes the tables of some processes of a run. A table that only some
-// processes have has a file only if it has rows. Communicators, which other processes
-// may have, too, are collected in Comms.
+// PartWriter writes the tables of some processes of a run. Some tables have rows for some processes
+// only; their file is written only if it has rows. Communicators are collected in Comms, because
+// processes of other parts may have them too.
 type PartWriter struct {
 	// Create creates a file of a table. n is its number: 0, or more if Parquet files
 	// are limited. The PartWriter closes Parquet files only.

@@ -12,7 +12,7 @@ import (
 type codedColumn[T any] struct {
 	batchColumn[T, uint32]
 	dictionary           // of the row group; a number is encoded in 8 bytes
-	kinds      *kinds[T] // nil unless the values depend on the kind
+	kinds      *kinds[T] // nil if the values do not depend on the kind
 	ofKind     []optional
 	kindCodes  []uint32
 	chunk      parquetfile.Chunk

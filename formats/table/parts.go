@@ -77,8 +77,8 @@ func (p *PartsWriter[T]) end(metadata map[string]string) error {
 	return p.Fail(err)
 }
 
-// Fail closes the current file and returns the error, or that of closing it if
-// err is nil.
+// Fail closes the current file and returns err. If err is nil, it returns the error of closing the
+// file.
 func (p *PartsWriter[T]) Fail(err error) error {
 	if p.file != nil {
 		if closed := p.file.Close(); err == nil {
@@ -133,8 +133,8 @@ func WriteWaitParts(parts Parts, run string, waits []profile.Wait) error {
 }
 
 func writeParts[T any](parts Parts, name string, cols []Column[T], o Options[T], rows []T) error {
-	// Without the Arrow schema, whose types of times are not those of the file,
-	// and with which polars does not join words of different tables.
+	// The Arrow schema is omitted, because its types of times differ from those of the Parquet
+	// file, and because with it polars does not join words of different tables.
 	o.Metadata, o.NoSchema = metadataOf(name, cols), true
 	out := NewPartsWriter(parts, cols, o)
 	for some := range slices.Chunk(rows, cmp.Or(o.GroupRows, groupRows)) {

@@ -17,7 +17,7 @@ import (
 // or direction.
 const Internal = "internal"
 
-// internalRows returns these rows of a process. Their peers are world ranks.
+// internalRows returns the rows of class internal of a process. Their peers are world ranks.
 func internalRows(p *profile.Profile) []profile.Row {
 	if p.Physical == nil {
 		return nil
@@ -97,7 +97,7 @@ func ParseHistogram(text string) (*profile.Histogram, error) {
 		k, err := strconv.ParseUint(class, 10, 8)
 		n, err2 := strconv.ParseUint(count, 10, 64)
 		if err != nil || err2 != nil || int(k) >= len(h) {
-			return nil, fmt.Errorf("%q is no histogram such as 5:3 12:1", text)
+			return nil, fmt.Errorf("%q is not a histogram such as 5:3 12:1", text)
 		}
 		h[k] = n
 	}

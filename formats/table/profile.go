@@ -61,7 +61,7 @@ func newProcess(p *profile.Profile) *namedProfile {
 	return out
 }
 
-// newSite returns the texts of a call site. Folded calls have no frames.
+// newSite returns the texts of a call site. Calls in an overflow row have no frames.
 func newSite(frames []profile.Frame) *site {
 	if len(frames) == 0 {
 		return &site{label: "unknown", address: "unknown"}
@@ -134,8 +134,7 @@ func (f Fact) directionName() string {
 	return f.Direction.String()
 }
 
-// clocked reports whether the row is of MPI calls and the process measured
-// times.
+// clocked reports whether the row counts MPI calls of a process that measured times.
 func (f Fact) clocked() bool { return f.of.Timing != profile.TimingOff && !f.internal }
 
 // timed reports whether the times of the shortest and longest call are known.

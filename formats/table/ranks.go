@@ -27,7 +27,7 @@ func appNs(p *profile.Profile) (uint64, bool) {
 	return uint64(ns), known
 }
 
-// threadNs returns the time of the threads, of which the time in calls is a share.
+// threadNs returns the time of the threads. The time in calls is a share of it.
 func threadNs(p *profile.Profile) (uint64, bool) {
 	_, known := p.Times().Application()
 	return uint64(p.Times().OfThreads()), known

@@ -84,7 +84,7 @@ func Pandas[T any](cols []Column[T]) string {
 	return string(text)
 }
 
-// DescribeRead is Describe for a table that is read, too.
+// DescribeRead is Describe for a table that mpitrace also reads.
 func DescribeRead[T any](title, doc string, cols []Column[T]) Description {
 	d := Describe(title, doc, cols)
 	d.Read = true

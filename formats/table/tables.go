@@ -103,7 +103,7 @@ func (t *rowTable[T]) Close() error { return t.out.Close(t.settings.Metadata()) 
 // tables.
 type Settings struct {
 	timing, receives []string
-	lost             []string // in the order in which it was met
+	lost             []string // in the order in which the damage was found
 }
 
 // Note adds the settings and the damage of a process.

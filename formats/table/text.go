@@ -13,8 +13,8 @@ import (
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
-// TextWriter writes a table as lines of text, one for each row. Numbers are plain. It goes row
-// by row: values would not become texts faster from a batch.
+// TextWriter writes a table as lines of text, one for each row, without grouping digits. It goes
+// row by row: a batch of values would not make it faster.
 type TextWriter[T any] struct {
 	out   io.Writer
 	cols  []*cells[T]

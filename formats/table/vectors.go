@@ -6,8 +6,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Share is a row of vectors.arrow: what the calls of one key of an irregular
-// collective sent to one member.
+// Share is a row of vectors.arrow: what calls of an irregular collective with the same key sent to
+// one member.
 type Share struct {
 	*profile.Vector
 	of   *namedProfile

@@ -12,7 +12,7 @@ func Packer(o ...zstd.EOption) func() *zstd.Encoder {
 	return sync.OnceValue(func() *zstd.Encoder { return must(zstd.NewWriter(nil, o...)) })
 }
 
-// Unpacker does for a decoder what Packer does for an encoder.
+// Unpacker returns a function that returns a decoder with these options, always the same one.
 func Unpacker(o ...zstd.DOption) func() *zstd.Decoder {
 	return sync.OnceValue(func() *zstd.Decoder { return must(zstd.NewReader(nil, o...)) })
 }

@@ -67,8 +67,8 @@ var (
 	castagnoli   = crc32.MakeTable(crc32.Castagnoli)
 )
 
-// packer uses the fastest level of zstd: see the package's comment.
-// valueUnpacker decompresses into the given memory and allocates no more.
+// packer uses the fastest level of zstd: see the package's comment. valueUnpacker decompresses into
+// the memory that it is given, and allocates no more.
 var (
 	packer        = table.Packer(zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderCRC(false))
 	unpacker      = table.Unpacker(zstd.WithDecoderMaxMemory(maxIndex), zstd.WithDecoderConcurrency(0))

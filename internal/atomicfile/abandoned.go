@@ -16,15 +16,15 @@ import (
 	"time"
 )
 
-// A process that is killed by SIGKILL leaves its temporary files. The name of a
-// temporary file says which process makes it. The next process that writes that
-// file can so remove the temporary files of dead processes. The name is:
+// A process that is killed by SIGKILL leaves its temporary files. The name of a temporary file says
+// which process made it, so that the next process that writes the same file can remove the
+// temporary files of dead processes. The name is:
 //
 //	.NAME.HHHHHHHHBBBBBBBBPPPPPPPPRRRRRRRR.part
 //
-// H is a checksum of the host's name and the PID namespace, B one of the
-// kernel's boot, P the process ID, R random (several goroutines may write the
-// same file). All are in hexadecimal.
+// H is a checksum of the host's name and the PID namespace, B one of the kernel's boot, P the
+// process ID, and R is random, because several goroutines may write the same file. All are in
+// hexadecimal.
 
 // machine identifies where a process ID is valid. Both fields are 0 if the host or
 // the boot is not known.
@@ -54,14 +54,13 @@ func temporaryName(path string) string {
 		filepath.Base(path), m.host, m.boot, os.Getpid(), rand.Uint32()))
 }
 
-// temporaryPattern matches temporary names, those of a directory that is being
-// replaced (.old) or removed (.gone) too. Its groups are the fields of the name.
+// temporaryPattern matches temporary names, also those of directories that are being replaced
+// (.old) or removed (.gone). Its groups are the fields of the name.
 var temporaryPattern = regexp.MustCompile(`(?s)^\.(.+)\.([0-9a-f]{8})([0-9a-f]{8})([0-9a-f]{8})[0-9a-f]{8}\.part(?:\.old|\.gone)*$`)
 
-// abandoned has, for each directory in which this process has written, the
-// temporary files of dead processes, by the name of the file that they were to
-// become. A directory is listed once, because a command may write one file for
-// each of 100,000 processes.
+// abandoned has, for each directory in which this process has written, the temporary files of dead
+// processes, by the final name that each was to get. A directory is listed once, because a command
+// may write one file for each of 100,000 processes.
 var abandoned struct {
 	sync.Mutex
 	byDirectory map[string]map[string][]string
@@ -88,8 +87,8 @@ func removeAbandoned(path string) {
 	delete(byName, filepath.Base(path))
 }
 
-// findAbandoned returns the names of this user's temporary files in a directory
-// whose processes are dead, by the name of the file that they were to become.
+// findAbandoned returns this user's temporary files in a directory whose processes are dead, by the
+// final name that each was to get.
 func findAbandoned(dir string) map[string][]string {
 	found := map[string][]string{}
 	in, err := os.Open(dir)

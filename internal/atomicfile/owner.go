@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// statThroughLinks returns what os.Stat does, unless another user's link, in
-// place of the file or of its directory, leads to a file that is not that user's.
+// statThroughLinks returns what os.Stat does. But it returns an error if path, or its directory, is
+// a symbolic link of one user that leads to a file of another user. Links of root are allowed.
 func statThroughLinks(path string) (os.FileInfo, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -45,8 +45,7 @@ func Notes(d rundir.Dir, host string) (n int, err error) {
 		switch {
 		case errors.Is(f.err, fs.ErrNotExist) && !rundir.Exists(f.path) && d.RecordedNames()[filepath.Base(f.path)]: // the process has moved it
 		case errors.Is(f.err, fs.ErrNotExist) && !rundir.Exists(f.path):
-			// Keep the note: a job's private /tmp may be visible only from
-			// inside the job.
+			// Keep the note: a job's private /tmp may be visible only from inside the job.
 			errs = append(errs, fmt.Errorf("%s does not exist or is not visible from this node: if it was deleted, remove %s.at", rundir.Left{Host: host, Path: f.path}, home))
 			continue
 		case f.err != nil:
@@ -84,9 +83,9 @@ func collectSpool(d rundir.Dir, host string) (n int, err error) {
 	return n - len(left), errors.Join(err, d.WriteInfo(info))
 }
 
-// spoolGone returns the error for recordings that were lost with the spool. It
-// returns nil if all have been collected: mpitrace run may have collected them
-// and then been killed, or have found no space to write run.json.
+// spoolGone returns the error for recordings that were lost with the spool. It returns nil if all
+// of them have been collected: an earlier mpitrace run may have collected them without updating
+// run.json, because it was killed or the disk was full.
 func spoolGone(d rundir.Dir, info *rundir.Info) error {
 	spool := rundir.Left{Host: info.Host, Path: info.Spool}
 	run, err := source.Open([]string{string(d)}, source.Options{RunOnly: true})

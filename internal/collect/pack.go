@@ -33,11 +33,11 @@ type fetched struct {
 	err   error
 }
 
-// fetch moves recordings of this node into the directory dst. Those of processes
-// that have ended are packed together into one container, and the originals are
-// deleted. Those in writers (see RecordingWriters) are copied one by one, and
-// stay. Traced ones are moved one by one, with their events. It is an error if a
-// path is not a recording of this user.
+// fetch moves recordings of this node into the directory dst. The recordings of processes that have
+// ended are packed together into one container, and the originals are deleted. Recordings in
+// writers (see RecordingWriters) are copied one by one, and the originals stay. Recordings of
+// traced processes are moved one by one, with their events. It is an error if a path is not a
+// recording of this user.
 func fetch(paths []string, dst string, writers map[string]int) []fetched {
 	var together []string
 	names := symbolize.NewCache(nil)
@@ -122,9 +122,9 @@ func packFile(src, dst string, names *symbolize.Cache) error {
 	})
 }
 
-// packTogether packs the recordings into a new container in the directory dst.
-// Then it deletes them, and older copies of them in dst. It returns the error of
-// each. A recording that cannot be read is left out.
+// packTogether packs the recordings into a new container in the directory dst. Then it deletes the
+// recordings, and older copies of them in dst. It returns the errors by path. A recording that
+// cannot be read is left out.
 func packTogether(paths []string, dst string, names *symbolize.Cache) map[string]error {
 	errs := make(map[string]error, len(paths))
 	if len(paths) == 0 {
@@ -193,12 +193,11 @@ func readSample(path string) []byte {
 	return raw[:n]
 }
 
-// PackAll packs recordings that were made in dir itself: by processes of other
-// nodes, or because there was no spool. It leaves recordings of running
-// processes and those that cannot be packed unchanged. So it does with traced
-// processes, whose events have to be converted first. It deletes the temporary
-// files of processes that were killed while they made a container. If such a
-// process still runs, it makes no container and records in a file of its own.
+// PackAll packs recordings that were made in dir itself: by processes of other nodes, or because
+// there was no spool. It leaves unchanged the recordings of running processes, those that cannot be
+// packed, and those of traced processes, whose events have to be converted first. It deletes the
+// temporary files of processes that were killed while they made a container. If such a process
+// still runs, it records in a file of its own.
 func PackAll(dir string) {
 	entries, _ := os.ReadDir(dir) // if it cannot be read, there is nothing to pack
 	var single []string
@@ -245,10 +244,9 @@ func CanPack(path string) bool {
 	return recording.CanPack(head[:n])
 }
 
-// packContainer packs a container whose processes have all ended, and deletes
-// it. Of a container of another node, all processes must have ended with a
-// complete recording. The events of traced processes must be in converted. It
-// returns nil if the container is packed, or cannot be packed yet.
+// packContainer packs a container whose processes have all ended, and deletes it. For a container
+// of another node, all recordings must be complete. converted must contain the traced processes,
+// whose events were converted. It returns nil if the container was packed, or cannot be packed yet.
 func packContainer(path string, converted map[string]bool, names *symbolize.Cache) error {
 	c, err := openOwn(path)
 	if c == nil {
@@ -315,8 +313,8 @@ func unconverted(c *recording.Container, converted map[string]bool) (n int) {
 	return n
 }
 
-// replaceContainer writes the recordings of a container into a packed one, and
-// deletes the container. A damaged one is left as it is.
+// replaceContainer writes the recordings of a container into a packed one, and deletes the
+// container. It leaves a damaged container unchanged.
 func replaceContainer(c *recording.Container, names *symbolize.Cache) error {
 	if err := c.Whole(); err != nil {
 		return err
@@ -335,12 +333,13 @@ func replaceContainer(c *recording.Container, names *symbolize.Cache) error {
 	}
 	defer now.Close()
 	if !slices.Equal(now.Names(), c.Names()) {
-		return nil // of another node, where a process has started since
+		return nil // a container of another node, where a process has started since
 	}
 	return os.Remove(c.Path())
 }
 
-// openOwn opens a container of this user. It returns nil if it is none.
+// openOwn opens a container of this user. It returns nil if the file is not a container of this
+// user.
 func openOwn(path string) (*recording.Container, error) {
 	info, err := os.Lstat(path)
 	if err != nil || !info.Mode().IsRegular() || atomicfile.OwnerOf(info) != os.Geteuid() {
@@ -364,8 +363,7 @@ func AddNames(d rundir.Dir, all profile.Symbols) {
 	}
 }
 
-// nameContainer packs a packed container again, with the names of its call sites, unless it
-// has names.
+// nameContainer adds the names of its call sites to a packed container, unless it has names.
 func nameContainer(path string, names *symbolize.Cache) error {
 	return rewriteUnnamed(path, func(c *recording.Container, out io.Writer) (int, error) {
 		found := names.Container()
@@ -374,8 +372,8 @@ func nameContainer(path string, names *symbolize.Cache) error {
 	})
 }
 
-// rewriteUnnamed replaces a packed container by what write makes of it, unless it has names or
-// gets none. A damaged one is left as it is.
+// rewriteUnnamed replaces a packed container by what write makes of it. It leaves the container
+// unchanged if it has names, if write finds none, or if it is damaged.
 func rewriteUnnamed(path string, write func(*recording.Container, io.Writer) (names int, err error)) error {
 	c, err := openOwn(path)
 	if c == nil {
@@ -415,7 +413,7 @@ func packedElsewhere(c *recording.Container) bool {
 	return !slices.ContainsFunc(c.Names(), func(name string) bool { return !packed[name] })
 }
 
-// sameOnce joins errors. Of several with the same text, it keeps the first.
+// sameOnce joins errors. If several have the same text, it keeps the first.
 func sameOnce(errs []error) error {
 	met := map[string]bool{}
 	return errors.Join(slices.DeleteFunc(errs, func(err error) bool {

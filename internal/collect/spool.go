@@ -12,8 +12,8 @@ import (
 	"github.com/mpitrace/mpitrace/internal/symbolize"
 )
 
-// OrphanWait is the longest time that Collect waits for processes that a
-// launcher left running, as when it was killed.
+// OrphanWait is the longest time that Spool waits for processes that a launcher left running, for
+// example because the launcher was killed.
 const OrphanWait = 3 * time.Second
 
 // Spool moves the recordings into dst and removes the spool. If processes are
@@ -72,8 +72,7 @@ func removeSpool(s *rundir.Spool) (left []string, err error) {
 	return nil, nil
 }
 
-// CopySpool copies the recordings into dst while the job is running. left and err
-// are as in Collect.
+// CopySpool copies the recordings into dst while the job is running. left and err are as in Spool.
 func CopySpool(s *rundir.Spool, dst string) (left []string, err error) {
 	names, err := s.Recordings()
 	if err != nil {

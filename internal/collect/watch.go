@@ -23,12 +23,13 @@ import (
 type Watch struct {
 	poll, notify, stop int // descriptors: epoll, inotify, eventfd
 	dirs               map[int]string
-	unseen             []watched            // processes that have not mapped their recording yet
-	containers         map[string]time.Time // that were opened, and until when new recordings are looked for in each
-	known              map[string]bool      // recordings in containers whose processes were found
-	live               map[int]watched      // by descriptor
-	deadline           time.Time            // time at which to end; zero before Close
-	done               chan struct{}
+	unseen             []watched // processes that have not mapped their recording yet
+	// containers that were opened, and the time until which each is searched for new recordings
+	containers map[string]time.Time
+	known      map[string]bool // recordings in containers whose processes were found
+	live       map[int]watched // by descriptor
+	deadline   time.Time       // time at which to end; zero before Close
+	done       chan struct{}
 
 	mutex sync.Mutex
 	seen  []rundir.Process // to end
@@ -194,8 +195,8 @@ func (w *Watch) addNew() {
 	}
 }
 
-// add adds the process of a recording. It takes the process id from the file
-// name, which follow checks afterwards.
+// add adds the process of a recording. It takes the process id from the file name; follow checks it
+// later.
 func (w *Watch) add(path string) {
 	name := filepath.Base(path)
 	pid := rundir.Writer(name)
@@ -287,7 +288,7 @@ func (p *watched) setStatus(status unix.WaitStatus) {
 	}
 }
 
-// expectReaped has the poll wake once more, when the process is reaped.
+// expectReaped makes the poll report the process once more, when it is reaped.
 func (w *Watch) expectReaped(fd int) bool {
 	return unix.EpollCtl(w.poll, unix.EPOLL_CTL_MOD, fd, &unix.EpollEvent{Fd: int32(fd)}) == nil
 }

@@ -51,10 +51,11 @@ func writeTraces(d rundir.Dir, run *source.Run, estimate ClockEstimator, scratch
 
 // traceWriter writes the trace files of one job.
 type traceWriter struct {
-	dir      rundir.Dir
-	job      int // index of the job in Run.Jobs
-	clocks   nodeClocks
-	hosts    *profile.JobClocks // differences between the clocks; nil if there is only one
+	dir    rundir.Dir
+	job    int // index of the job in Run.Jobs
+	clocks nodeClocks
+	// differences between the hosts' clocks; nil if there is only one clock
+	hosts    *profile.JobClocks
 	estimate ClockEstimator
 	run      *source.Run
 	bar      *text.Progress
@@ -146,7 +147,8 @@ func (w *traceWriter) writeTrace(p *profile.Profile) error {
 		w.run.Traced.Add(events.Trace())
 		w.run.Traced.Finish(filepath.Base(p.Source), events.Trace().Events, done)
 	} else {
-		w.run.Traced.Drop(events.Trace()) // these are lost, whether or not the others can be written later
+		// these events are lost, whether or not the other events can be written later
+		w.run.Traced.Drop(events.Trace())
 	}
 	for _, problem := range events.Problems {
 		w.run.Traced.Damaged = append(w.run.Traced.Damaged, errors.New(text.Line(problem)))

@@ -58,10 +58,9 @@ func DefaultExport(paths []string, format *formats.Format) string {
 	return filepath.Join(dir, stem+format.Extension)
 }
 
-// Export writes the profiles of a source, which are ordered by run and rank,
-// and returns the written files in that order. A dataset needs the memory of a
-// few blocks. Any other format needs the memory of one profile and of the data
-// that the format collects.
+// Export writes the profiles of a source, which are ordered by run and rank, and returns the names
+// of the written files in that order. A dataset needs the memory of a few blocks. Any other format
+// needs the memory of one profile and of the data that the format collects.
 func Export(src profile.Source, o ExportOptions) (files []string, err error) {
 	o.Path = filepath.Clean(o.Path) // with a slash at the end, the temporary file would be inside the directory
 	if !o.Directory() {
@@ -124,8 +123,8 @@ func (o *ExportOptions) check() error {
 
 var exported = regexp.MustCompile(`^(([a-z]+/)?(rank_block=-?[0-9]+/)?part-[0-9]+(-[0-9]+)?\.[a-z]+|(profile|ranks|comms|vectors|flows|pvars)\.arrow|[^/]+\.prof)$`)
 
-// onlyExported returns an error if a directory has files that Export does not
-// write, so that --force removes nothing else.
+// onlyExported returns an error if a directory has files that Export does not write. So --force
+// never removes other files.
 func onlyExported(dir string) error {
 	return filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -210,7 +209,7 @@ func (d *directory) writeRanks(src profile.Source) error {
 		return err
 	}
 	return src.Each(func(p *profile.Profile) error {
-		if p.Rank >= 0 { // ended before it had a rank, and so before it sent anything
+		if p.Rank >= 0 { // the process ended before it had a rank, and so before it sent anything
 			stem := ""
 			if j := jobs[p.Run]; j != nil {
 				stem = j.Stem
@@ -221,8 +220,8 @@ func (d *directory) writeRanks(src profile.Source) error {
 	})
 }
 
-// jobsOf returns the jobs of a source by their names. It walks over tables, of which they are
-// not known.
+// jobsOf returns the jobs of a source by their names. It reads through a source of tables, whose
+// jobs are not known beforehand.
 func jobsOf(src profile.Source) (map[string]*source.Job, error) {
 	run, divided := src.(*source.IntactSource)
 	if !divided || len(run.Jobs) == 0 {

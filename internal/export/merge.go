@@ -74,7 +74,8 @@ func Merge(d rundir.Dir, run *source.Run, formats []RankFormat, info *rundir.Inf
 }
 
 // writeEvents writes the traces, the names of call sites that containers lack, and run.json.
-// That may pack recordings: it sets run.State to their state then.
+// Writing traces may pack recordings: writeEvents sets run.State to the state of the recordings
+// after that.
 func writeEvents(d rundir.Dir, run *source.Run, jobs []rundir.JobInfo, names profile.Symbols, info *rundir.Info, estimate ClockEstimator) error {
 	files, err := d.RecordingFiles()
 	if err != nil {
@@ -95,9 +96,9 @@ func convert(d rundir.Dir, run *source.Run, jobs []rundir.JobInfo, names profile
 	return errors.Join(err, d.WriteInfo(info))
 }
 
-// mergeTables writes the tables of a run, unless processes may still write to its
-// recordings. If these were removed, the tables are left as they are. In each case, it calls
-// besides once, with the names of call sites if all are known.
+// mergeTables writes the tables of a run, unless processes may still write to its recordings. If
+// the recordings were removed, it leaves existing tables unchanged. In each case, it calls besides
+// once, with the names of call sites if all are known.
 func mergeTables(d rundir.Dir, run *source.Run, info *rundir.Info, besides func(profile.Symbols) error) error {
 	files, err := d.RecordingFiles()
 	if err == nil && len(files) > 0 {
@@ -173,12 +174,12 @@ func MergeShare(d rundir.Dir, share tasks.Share, log io.Writer, info func() (*ru
 	return nil, fmt.Errorf("merge %s: its recordings change: is the job still running?", d)
 }
 
-// mostRestarts is how often MergeShare begins again after other processes have
-// removed the directory of tasks. They do that when they have finished.
+// mostRestarts is how often MergeShare begins again after other processes have removed the
+// directory of tasks. Processes remove it when they have finished the merge.
 const mostRestarts = 5
 
-// mergeable returns the recordings of a run. It returns an error if not all
-// nodes would see the same, or if there are none.
+// mergeable returns the recordings of a run. It returns an error if there are none, or if some
+// nodes would see other recordings than this one.
 func mergeable(d rundir.Dir) ([]string, error) {
 	if info, err := os.Stat(string(d)); err != nil {
 		return nil, rundir.InputErrorf("%w", err)
@@ -320,9 +321,9 @@ func checkElsewhere(d rundir.Dir, files []string, info *rundir.Info) error {
 	return nil
 }
 
-// endedHere reports whether all processes that wrote to a file, a recording or a
-// container, are known to have ended: they said so, or ran on this node and have not
-// mapped it any more. Otherwise it returns their host.
+// endedHere reports whether all processes that wrote to a file, a recording or a container, are
+// known to have ended. A process has ended if its recording is complete, or if it ran on this node
+// and no longer maps the file. If ended is false, host is the host of the processes.
 func endedHere(path string) (host string, ended bool) {
 	here, _ := os.Hostname()
 	if !strings.HasSuffix(path, recording.ContainerSuffix) {
@@ -334,7 +335,7 @@ func endedHere(path string) (host string, ended bool) {
 		host, _, _ = strings.Cut(name, fmt.Sprintf("-%d-", pid))
 		return host, !isRecordingOfOwn(path) || collect.CanPack(path)
 	}
-	ended = true // of one that cannot be read, nobody knows anything
+	ended = true // nothing is known about a container that cannot be read
 	_ = recording.WithContainer(path, func(c *recording.Container) error {
 		var boot string
 		host, boot = c.Node()
@@ -345,7 +346,7 @@ func endedHere(path string) (host string, ended bool) {
 	return host, ended
 }
 
-// isRecordingOfOwn reports whether a file is a recording that is not packed.
+// isRecordingOfOwn reports whether a file is a recording in a file of its own, and not packed.
 func isRecordingOfOwn(path string) bool {
 	packed := true
 	_ = atomicfile.ReadAt(path, "read", func(r io.ReaderAt, _ int64) error {

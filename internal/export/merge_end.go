@@ -75,7 +75,8 @@ func (m *merger) end(tasks []string) error {
 	if err := m.move(tables); err != nil {
 		return err
 	}
-	return m.dir.WriteMerged(rundir.MergedState{Recordings: m.run.State, Damaged: damaged}) // last: if this is interrupted, the run is still stale
+	// last: after an interruption before this, the run still counts as not merged
+	return m.dir.WriteMerged(rundir.MergedState{Recordings: m.run.State, Damaged: damaged})
 }
 
 // inOrder returns the names of the tables in the run directory, in the order of
@@ -91,9 +92,8 @@ func inOrder(tables map[string][]partFile) (names []string) {
 	return names
 }
 
-// places returns where a file may be: where it was written, in a directory that is to be
-// moved, and in the run directory, if an earlier process was interrupted while it moved the
-// tables.
+// places returns where a file may be: where it was written; in a directory that is to be moved; and
+// in the run directory, if an earlier process was interrupted while it moved the tables.
 func (m *merger) places(name string) []string {
 	return []string{m.written(name), filepath.Join(m.path, name), filepath.Join(string(m.dir), name)}
 }
@@ -143,8 +143,8 @@ func (m *merger) move(tables map[string][]partFile) error {
 	return nil
 }
 
-// moveParts moves the parts of a table to a directory, which then replaces that in the run
-// directory, unless an earlier process has done it.
+// moveParts moves the parts of a table to a directory, which then replaces the table's directory in
+// the run directory. It does nothing if an earlier process has done this.
 func (m *merger) moveParts(name string, files []partFile) error {
 	ready, place := filepath.Join(m.path, name), filepath.Join(string(m.dir), name)
 	moved := slices.ContainsFunc(files, func(f partFile) bool {
@@ -174,8 +174,8 @@ func (m *merger) moveParts(name string, files []partFile) error {
 	return atomicfile.Move(ready, place)
 }
 
-// damageOf returns what the tables lack: parts of recordings, whole ones, and ranks
-// without a recording.
+// damageOf returns what is missing from the tables: parts of recordings, whole recordings, and
+// ranks without a recording.
 func damageOf(run *source.Run, notes []*partNote) []string {
 	damaged := texts(run.Damage())
 	for _, note := range notes {

@@ -46,7 +46,7 @@ type merger struct {
 	bar    *text.Progress
 }
 
-// partNote says what the tables of a part are.
+// partNote describes the tables of a part. It is the content of the task's own file.
 type partNote struct {
 	Files     []partFile
 	Processes int
@@ -59,7 +59,7 @@ type partNote struct {
 // partFile is a file of a part. Its checksum tells whether a node that crashed has
 // lost its content.
 type partFile struct {
-	Name string // relative to the run directory, at last
+	Name string // relative to the run directory, in which the file finally is
 	Sum  uint32
 }
 
@@ -95,11 +95,10 @@ func newMerger(d rundir.Dir, run *source.Run, share tasks.Share) *merger {
 // parts returns the number of parts.
 func (m *merger) parts() int { return (m.n + m.size - 1) / m.size }
 
-// work writes the tables. before is called in the process that writes them,
-// first; if it fails, they are written all the same. done is false if another
-// process has written them.
+// work writes the tables. In the process that writes them, before is called first; if it fails, the
+// tables are written nevertheless. done is false if another process has written them.
 func (m *merger) work(before func(tables []string, notes []*partNote) error) (done bool, err error) {
-	if m.n == 0 { // a table without rows would not tell that anything was there
+	if m.n == 0 { // a table without rows would not show that there were recordings
 		return false, fmt.Errorf("no recording can be read: %s", strings.Join(texts(m.run.Damage()), "; "))
 	}
 	if m.path, err = m.directory(); err != nil {
@@ -121,7 +120,7 @@ func (m *merger) work(before func(tables []string, notes []*partNote) error) (do
 		done = true
 		return m.end(names)
 	}, afterTask)
-	if err == nil || done { // otherwise parts that do not fit together would stay
+	if err == nil || done { // otherwise parts that do not belong together would stay
 		m.removeTasks()
 	}
 	return done, errors.Join(m.failed, err)
@@ -164,8 +163,8 @@ func (m *merger) name(table string, part int) string {
 	return filepath.Join(table, fmt.Sprintf("part-%0*d.arrow", digits, part)) // in the order of names, too
 }
 
-// written is where a file of this name is written. All are in the directory of tasks itself:
-// so a process that is killed leaves nothing in a directory that is moved.
+// written returns where a file of this name is written. All files are in the directory of tasks
+// itself, so that a killed process leaves nothing in a directory that is moved.
 func (m *merger) written(name string) string {
 	return filepath.Join(m.path, strings.ReplaceAll(name, string(filepath.Separator), "."))
 }
@@ -213,8 +212,8 @@ func (s summed) Write(p []byte) (int, error) {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// readPart adds the processes of a part to its tables. The damage of a recording that
-// cannot be read is in the row of the process before it, or of the first.
+// readPart adds the processes of a part to its tables. The damage of a recording that cannot be
+// read is recorded with the process before it, or with the first process of the part.
 func (m *merger) readPart(first, end int, note *partNote, out *table.PartWriter) error {
 	var last *profile.Profile
 	var lost []string

@@ -103,8 +103,8 @@ func ExportArrow(tables []string, src profile.Source, o ExportOptions) (files []
 	return files, err
 }
 
-// writeProfiles writes the tables that are made from profiles. A block without vectors has
-// no file of them.
+// writeProfiles writes the tables that are made from profiles. A block without vectors has no file
+// in the table of vectors.
 func (d *directory) writeProfiles(tables []string, src profile.Source, ranks int) error {
 	if !slices.ContainsFunc(tables, func(name string) bool { return !TraceTable(name) }) {
 		return nil
@@ -127,8 +127,8 @@ func (d *directory) writeProfiles(tables []string, src profile.Source, ranks int
 	return err
 }
 
-// writeTrace writes the tables that are made from a trace. A block without
-// waits has no file, except the first.
+// writeTrace writes the tables that are made from a trace. A block without waits has no file in the
+// table of waits, except the first block.
 func (d *directory) writeTrace(tables []string, job *TracedJob, number, ranks int) {
 	if slices.Contains(tables, TableEvents) {
 		for srcs := range chunks(job.Sources, func(src profile.EventSource) int { return blockOf(src.Trace().Rank, ranks) }) {

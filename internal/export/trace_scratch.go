@@ -13,10 +13,9 @@ import (
 // traceKey is a process with a trace: the index of its job, and its rank.
 type traceKey struct{ job, rank int }
 
-// traceScratch holds traces that cannot be written into the run directory. They
-// are in temporary files without names, one for each goroutine that writes, each
-// trace behind the others. So they take few file descriptors, and are gone when
-// the command ends.
+// traceScratch holds traces that cannot be written into the run directory. It has one temporary
+// file without a name for each goroutine that writes, with one trace after the other. So it takes
+// few file descriptors, and the files are gone when the command ends.
 type traceScratch struct {
 	mutex sync.Mutex
 	idle  []*scratchFile

@@ -35,7 +35,7 @@ const (
 	SparseAllToAll    Rule = "sparse all-to-all"
 )
 
-// Whole is what the share of a finding is a share of.
+// Whole is the total of which Finding.Share is a share.
 type Whole string
 
 const (
@@ -46,10 +46,11 @@ const (
 // Finding is one thing that stands out. Its texts contain names of the job, which may
 // hold any character.
 type Finding struct {
-	Rule     Rule            `json:"rule"`
-	Share    float64         `json:"share"` // of Of; 0 if the finding has no share
-	Of       Whole           `json:"of,omitempty"`
-	Ranks    profile.RankSet `json:"ranks"`              // that it is about; empty if it is about all
+	Rule  Rule    `json:"rule"`
+	Share float64 `json:"share"` // as a fraction of Of; 0 if the finding has no share
+	Of    Whole   `json:"of,omitempty"`
+	// the ranks that the finding is about; empty if it is about all
+	Ranks    profile.RankSet `json:"ranks"`
 	Call     string          `json:"call,omitempty"`     // without MPI_
 	Callsite string          `json:"callsite,omitempty"` // function file:line
 	Text     string          `json:"text"`               // a sentence or two with the evidence
@@ -62,9 +63,9 @@ type Finding struct {
 const (
 	most          = 7    // findings
 	leastShare    = 0.02 // of a finding about time
-	quietMPI      = 0.05 // with less time in MPI than this, and
-	quietBalanced = 0.95 // at least this load balance, nothing about time stands out
-	leastRunNs    = 10e6 // run time; in a shorter run times are those of starting up
+	quietMPI      = 0.05 // with a smaller share of time in MPI, and with
+	quietBalanced = 0.95 // at least this load balance, no finding about time is made
+	leastRunNs    = 10e6 // of run time; in a shorter run, times are mostly those of starting up
 )
 
 // facts is what the rules know.
@@ -128,7 +129,7 @@ func Of(s *aggregate.Summary, traced *trace.Result) []Finding {
 	return found[:min(len(found), most)]
 }
 
-// group sorts what makes the other findings doubtful before them.
+// group returns a number that sorts findings which make others doubtful before these.
 func (r Rule) group() int {
 	switch r {
 	case EndedBadly:

@@ -89,9 +89,9 @@ func notMeasured(j *facts) *Finding {
 		Try: "Read the problems at the end of this report before you trust the other numbers."}
 }
 
-// oversubscribed holds if ranks had to share cores. The share is the time in which
-// they were ready to run but had no core, if the kernel tells it, and at most their time
-// outside MPI: ranks that poll in MPI while they wait for others need no core.
+// oversubscribed holds if ranks had to share cores. The share is the time in which ranks were ready
+// to run but had no core, if the kernel reports it. It is at most the ranks' time outside MPI:
+// ranks that poll in MPI while they wait for others need no core.
 func oversubscribed(j *facts) *Finding {
 	if len(j.Oversubscribed) == 0 {
 		return nil
@@ -134,8 +134,9 @@ func oversubscribed(j *facts) *Finding {
 }
 
 const (
-	unbalanced  = 0.9  // load balance below this, and
-	longestOver = 0.05 // the longest useful time this much above the mean, of the run time
+	unbalanced = 0.9 // load balance below this, and
+	// least difference of the longest useful time and the mean, as a share of the run time
+	longestOver = 0.05
 )
 
 // loadImbalance holds if some ranks compute much longer than the mean. The share is
@@ -178,9 +179,9 @@ func slowRanks(j *facts) profile.RankSet {
 	return profile.RankSetOf(slow...)
 }
 
-// waitSite returns the call site at which all ranks waited most for slow ones: the
-// rank with the shortest time there is slow. It returns nil if there is none. A call
-// that never waits (Irecv) may take long too, where ranks share cores.
+// waitSite returns the call site at which all ranks waited most for slow ones; the rank with the
+// shortest time there must be a slow one. It returns nil if there is no such call site. It ignores
+// calls that never wait (Irecv), which may also take long where ranks share cores.
 func waitSite(j *facts, slow profile.RankSet) *aggregate.CallSite {
 	return j.longestSite(func(c *aggregate.CallSite) float64 {
 		if profile.TraitsOf(c.Call).Any(profile.TraitBlocks) && c.PerRank.Ranks == j.RanksRecorded && slow.Contains(c.PerRank.MinRank) {
@@ -190,14 +191,14 @@ func waitSite(j *facts, slow profile.RankSet) *aggregate.CallSite {
 	})
 }
 
-// aboveLeast returns the time of all ranks at a call site in ns, less what it would be if each
-// rank had spent as little time there as the rank with the least.
+// aboveLeast returns by how much the time of all ranks at a call site exceeds what it would be if
+// each rank had spent as little time there as the rank with the least, in ns.
 func aboveLeast(c *aggregate.CallSite) float64 {
 	return float64(c.PerRank.Ranks) * (c.PerRank.MeanNs - float64(c.PerRank.MinNs))
 }
 
-// longestSite returns the call site with the longest time, which weigh returns; nil if
-// it returns 0 for all.
+// longestSite returns the call site for which weigh returns the longest time; nil if it returns 0
+// for all.
 func (j *facts) longestSite(weigh func(*aggregate.CallSite) float64) *aggregate.CallSite {
 	var found *aggregate.CallSite
 	longest := 0.0
@@ -227,9 +228,10 @@ func timeIf(is func(*aggregate.CallSite) bool) func(*aggregate.CallSite) float64
 // collectiveLeast is the least share of waits in collectives.
 const collectiveLeast = 0.05
 
-// collectiveBound is collectiveWaits without a trace: what ranks wait more than the
-// rank that waits least, where all call equally often. It is not shown with a load
-// imbalance, which explains such waits.
+// collectiveBound stands in for collectiveWaits if there is no trace. It takes the waits of a rank
+// to be the time that it spends in the collective beyond the rank with the least time, where all
+// ranks call equally often. It makes no finding if there is a load imbalance, which explains such
+// waits.
 func collectiveBound(j *facts) *Finding {
 	if !j.exact() || loadImbalance(j) != nil {
 		return nil
@@ -266,9 +268,9 @@ func collective(c *aggregate.CallSite) bool {
 
 const (
 	smallMessage    = 1 << 10 // bytes; messages below are small
-	mostlySmall     = 0.5     // of the messages of a call site
-	perWait         = 4       // messages to one rank between two waits
-	pointToPointMin = 0.05    // share of the time in point-to-point calls
+	mostlySmall     = 0.5     // least share of small messages at a call site
+	perWait         = 4       // least number of messages to one rank between two waits
+	pointToPointMin = 0.05    // least share of the time in point-to-point calls
 )
 
 // smallMessages holds if a call site sends several small messages to the same rank
@@ -285,7 +287,8 @@ func smallMessages(j *facts) *Finding {
 		return nil
 	}
 	f := j.at(site, float64(site.OwnNs))
-	// A saved message saves at least the shortest call, of one thread.
+	// A message that is packed into another one saves the time of at least the shortest call. The
+	// time is divided by the number of threads.
 	saved := float64(site.Sent.Messages-site.PairWaits) * float64(j.leastNs(site.Call)) * float64(site.OwnNs) / float64(site.TimeNs)
 	f.SavesS = saved / float64(j.POP.Ranks) / 1e9
 	f.Text = fmt.Sprintf("%s sends %s messages of %s on average, %s to a rank between two waits.", at(site), text.Count(site.Sent.Messages),
@@ -317,10 +320,11 @@ func (j *facts) leastNs(call string) uint64 {
 }
 
 const (
-	smallCollective  = 128    // bytes; collectives below are small
-	manyCollectives  = 1_000  // calls of a rank
-	mostlySmallCalls = 0.9    // of the calls at a place: the time is that of all
-	manyAlone        = 10_000 // calls of a rank on a communicator of one
+	smallCollective = 128   // bytes; collectives below are small
+	manyCollectives = 1_000 // calls of a rank
+	// least share of small calls at a call site, whose whole time then counts
+	mostlySmallCalls = 0.9
+	manyAlone        = 10_000 // least number of calls of a rank on a communicator of one process
 	collectivesLeast = 0.05   // share of the time
 )
 
@@ -362,8 +366,8 @@ func smallCollectives(j *facts) *Finding {
 	return f
 }
 
-// hotTimes is how many times the median a hot rank has. Fewer than four ranks have no
-// standouts.
+// hotTimes is the least ratio of a hot rank's value to the median. In jobs of fewer than four ranks
+// no rank is hot.
 const hotTimes = 4
 
 // hotRank holds if one rank has far more messages or bytes than the others.
@@ -395,8 +399,8 @@ func hotRank(j *facts) *Finding {
 	return nil
 }
 
-// sources returns the ranks that send to the hot one, among the largest pairs; none if
-// they send less than half of what it has.
+// sources returns the ranks among the largest pairs that send to the hot rank; none if they send
+// less than half of what the hot rank has.
 func sources(j *facts, b *aggregate.Balance) profile.RankSet {
 	var from []int
 	sum := 0.0
@@ -418,9 +422,12 @@ func sources(j *facts, b *aggregate.Balance) profile.RankSet {
 }
 
 const (
-	betweenLeast = 0.2  // share of the bytes that leave nodes
-	orderGains   = 0.7  // of the bytes that leave nodes, in a better order
-	orderWorth   = 0.02 // of the bytes that leave nodes: a launcher's file is not worth less
+	betweenLeast = 0.2 // least share of the bytes that leave nodes
+	// most of the bytes between nodes that may remain in a better order, as a share
+	orderGains = 0.7
+	// a launcher's file is worth writing only if it saves more than this share of the bytes between
+	// nodes
+	orderWorth = 0.02
 )
 
 // bytesBetweenNodes holds if many bytes leave their node and would not in another
@@ -446,8 +453,8 @@ func bytesBetweenNodes(j *facts) *Finding {
 	return f
 }
 
-// bestOrder returns the order with the fewest bytes between nodes. A simple order, which
-// launchers know by name, is preferred to one that has at most orderWorth less.
+// bestOrder returns the order with the fewest bytes between nodes. It prefers a simple order, which
+// launchers know by name, to one that has at most orderWorth fewer bytes.
 func bestOrder(orders []aggregate.NodeOrder) aggregate.NodeOrder {
 	best := orders[0]
 	for _, o := range orders[1:] {
@@ -462,8 +469,8 @@ func bestOrder(orders []aggregate.NodeOrder) aggregate.NodeOrder {
 	return best
 }
 
-// manyConstructors is the number of calls of a rank from which a constructor is one in
-// a loop.
+// manyConstructors is the number of calls of a rank from which on a constructor is taken to be
+// called in a loop.
 const manyConstructors = 100
 
 // setUpInALoop holds if communicators, windows or datatypes are made again and again
@@ -487,7 +494,7 @@ const (
 	pollingLeast    = 0.05 // share of the time
 )
 
-// busyPolling holds if the program asks for messages far more often than it gets any.
+// busyPolling holds if the program tests for messages far more often than it receives one.
 func busyPolling(j *facts) *Finding {
 	if j.Receives != "" && j.Receives != profile.ReceivesOn {
 		return nil // the messages that Irecv received are not known
@@ -553,7 +560,7 @@ func (j *facts) callers(c *aggregate.CallSite) string {
 	return "Each rank makes"
 }
 
-// at returns a finding about a time at a call site.
+// at returns a finding about time spent at a call site.
 func (j *facts) at(c *aggregate.CallSite, ns float64) *Finding {
 	return &Finding{Share: j.shareOf(ns), Call: c.Call, Callsite: c.String()}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// waitGroup holds waits that one finding is about.
+// waitGroup holds the waits that one finding is about.
 type waitGroup struct {
 	seconds float64 // summed over ranks and threads
 	share   float64 // of the time of all ranks
@@ -82,8 +82,8 @@ func place(call, site string) string {
 	return call + " at " + site
 }
 
-// collectiveWaits holds if ranks wait long at one call site of a collective for the
-// last to come.
+// collectiveWaits holds if ranks wait long, at one call site of a collective, for the last rank to
+// enter.
 func collectiveWaits(j *facts) *Finding {
 	if j.trace == nil {
 		return collectiveBound(j)
@@ -106,7 +106,7 @@ func collectiveWaits(j *facts) *Finding {
 	return f
 }
 
-// explains is the largest ratio of waits to a load imbalance that causes them.
+// explains is the largest ratio of waits to the load imbalance that explains them.
 const explains = 1.25
 
 // lateLeast is the least share of waits for late senders or receivers.
@@ -176,12 +176,13 @@ func in(site string) string {
 }
 
 const (
-	nearLimit   = 4   // times the limit; messages up to here may become eager
+	// a message of up to so many times the limit may become eager by raising the limit
+	nearLimit   = 4
 	mostlyUnder = 0.8 // of the messages
 )
 
-// raisable returns the eager limit that most messages of a call site exceed by little;
-// nil if there is none, or if several paths have limits.
+// raisable returns the eager limit that most messages of a call site exceed by little. It returns
+// nil if there is no such limit, or if several paths have limits.
 func raisable(j *facts, w *trace.WaitState) *trace.ObservedEagerLimit {
 	if len(j.trace.EagerLimits) != 1 || j.trace.EagerLimits[0].Variable == "" {
 		return nil
@@ -209,13 +210,13 @@ func raisable(j *facts, w *trace.WaitState) *trace.ObservedEagerLimit {
 const (
 	serialBelow    = 0.8 // serialisation
 	serialBalanced = 0.8 // load balance
-	// chainJumps is the number of times that the critical path of a chain changes ranks.
-	// If it changes less often, a late sender or a collective is the cause.
+	// chainJumps is the least number of times that the critical path of a chain changes ranks. If
+	// the path changes less often, a late sender or a collective is the cause.
 	chainJumps = 8
 )
 
-// serialChain holds if ranks compute one after the other. The share is the time that
-// no network could save.
+// serialChain holds if ranks compute one after the other. The share is the time that even an ideal
+// network could not save.
 func serialChain(j *facts) *Finding {
 	if j.trace == nil || j.trace.POP == nil || j.trace.CriticalPath == nil {
 		return nil

@@ -20,7 +20,7 @@ type RepeatedValue struct {
 	Max    float64 `json:"max"`
 }
 
-// quantityOf returns the quantity of at least one value.
+// quantityOf returns the RepeatedValue of at least one value.
 func quantityOf(values []float64) RepeatedValue {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)
@@ -43,8 +43,8 @@ func (q RepeatedValue) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// Configuration is the runs of a program with the same version, arguments and
-// number of ranks: repetitions of each other. It has those runs that finalized.
+// Configuration is the runs of a program with the same version, arguments and number of ranks:
+// repetitions of each other. Runs that did not finalize are not among them.
 type Configuration struct {
 	Program   string   `json:"program"`
 	Arguments []string `json:"arguments"`
@@ -105,8 +105,8 @@ func (c *Configuration) of(value func(*PastRun) float64) RepeatedValue {
 	return quantityOf(values)
 }
 
-// median returns the run with the median wall time; of an even number, the shorter
-// of the two in the middle.
+// median returns the run with the median wall time. If the number of runs is even, it returns the
+// shorter of the two in the middle.
 func (c *Configuration) median() *PastRun {
 	sorted := slices.SortedStableFunc(slices.Values(c.runs), func(a, b *PastRun) int { return cmp.Compare(a.WallTimeS, b.WallTimeS) })
 	return sorted[(len(sorted)-1)/2]

@@ -21,9 +21,9 @@ type Evolution struct {
 type Step struct {
 	A Side `json:"a"`
 	B Side `json:"b"`
-	// SpreadKnown reports whether both versions ran at least twice. Changes then has
-	// what exceeds the spread; otherwise it has every difference of the two runs, and
-	// it is not known whether they are noise.
+	// SpreadKnown reports whether both versions ran at least twice. Changes then has the
+	// differences that exceed the spread. Otherwise it has every difference between the two runs,
+	// which may be noise.
 	SpreadKnown   bool `json:"spread_known"`
 	TimesCompared bool `json:"times_compared"` // false if the calls of a run were not timed
 
@@ -141,8 +141,8 @@ func stepOf(a, b *Configuration, compare Compare) (*Step, error) {
 	return s, err
 }
 
-// compareChanges sorts the largest change first: times, then bytes, messages and
-// calls. Of equal ones, call sites come first: they say most.
+// compareChanges sorts the largest change first: times, then bytes, messages and calls. Of equal
+// changes, those of call sites come first, because they are the most specific.
 func compareChanges(a, b Change) int {
 	kinds := []ChangeKind{OfCallSite, OfCall, OfTotal}
 	size := func(c Change) float64 { return max(c.Difference(), -c.Difference()) }
@@ -224,8 +224,8 @@ func (p *versionPairs) calls() (out []Change) {
 	return out
 }
 
-// sites returns the changes of call sites. Each run is matched with the median run
-// of B, so that a call site that moved is one in all runs.
+// sites returns the changes of call sites. Each run is matched with the median run of B, so that a
+// call site that moved counts as one call site in all runs.
 func (p *versionPairs) sites() (out []Change) {
 	reference := p.b.median().sites
 	heads, byKey := map[string]Change{}, map[*PastRun]map[string]amounts{}

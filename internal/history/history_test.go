@@ -165,8 +165,8 @@ func TestNoise(t *testing.T) {
 	}
 }
 
-// TestSlowSite requires that a call site that is slower is named, with the totals that
-// contain it and nothing else.
+// TestSlowSite requires that a slower call site is named, and besides it only the totals that
+// contain it.
 func TestSlowSite(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 20 {

@@ -7,21 +7,21 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate"
 )
 
-// When a difference between two versions is a change:
+// A difference between two versions is a change if
 //
 //	|median B - median A| > 2 × (spread A + spread B)
 //
-// or 4 times their sum if a version ran only twice, because the spread of two runs is
-// often small by accident. For the same reason, the spread of a time is at least the
-// typical relative spread of the step, the median over the call sites that matter, of
-// the smaller of the two medians. Otherwise one of many call sites would soon have three
-// nearly equal times in A, and other three nearly equal times in B.
+// The factor is 4 if a version ran only twice, because the spread of two runs is often small by
+// accident. For the same reason, the spread of a time is taken to be at least the typical relative
+// spread of the step times the smaller of the two medians. The typical relative spread is the
+// median over the call sites that matter. Otherwise one of many call sites would soon have three
+// nearly equal times in A, and three other nearly equal times in B.
 //
-// In addition a change of time must be at least MinShare of ranks × run time, and
-// MinRelative of the time itself: smaller ones do not matter. If the spread is not
-// known, these two conditions are all.
+// In addition a change of time must be at least MinShare of ranks × run time, and at least
+// MinRelative of the time itself: smaller changes do not matter. If the spread is not known, only
+// these two conditions apply.
 //
-// docs/history.md has what noise alone does under this rule.
+// docs/history.md shows the effect of noise alone under this rule.
 const (
 	MinShare    = 0.01
 	MinRelative = 0.05
@@ -79,8 +79,8 @@ func (r *rule) changed(c *Change) bool {
 	return !r.spreadKnown || difference > r.times*(r.spread(c, c.A)+r.spread(c, c.B))
 }
 
-// spread returns the spread of one side of a change. That of a time is at least the
-// typical one; bytes, messages and calls do not vary with the machine.
+// spread returns the spread of one side of a change. For a time it is at least the typical spread;
+// bytes, messages and calls do not vary with the machine.
 func (r *rule) spread(c *Change, q RepeatedValue) float64 {
 	own := q.Max - q.Min
 	if c.Measure != Time {
@@ -89,13 +89,12 @@ func (r *rule) spread(c *Change, q RepeatedValue) float64 {
 	return max(own, r.typical*min(c.A.Median, c.B.Median))
 }
 
-// oversubscribed is the name of the rule about ranks that share cores. It is about
-// the machine, not about the version of the program, so that it neither appears nor
-// disappears.
+// oversubscribed is the name of the rule about ranks that share cores. Such a finding depends on
+// the machine and not on the version of the program, so it is not compared.
 const oversubscribed = "oversubscribed"
 
-// compareFindings finds what every run of one version has and no run of the other.
-// Findings about time count only if a time changed: their thresholds would otherwise
+// compareFindings finds the findings that every run of one version has and no run of the other.
+// Findings about time count only if a time changed: otherwise the thresholds of the rules would
 // turn noise into a change.
 func (s *Step) compareFindings(a, b *Configuration) {
 	timeChanged := slices.ContainsFunc(s.Changes, func(c Change) bool { return c.Measure == Time })

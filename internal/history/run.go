@@ -116,7 +116,7 @@ func RunOf(src profile.Source, o aggregate.Options) (*PastRun, *aggregate.Summar
 	return r, s, nil
 }
 
-// sitesOf returns the call sites with the most time, without what is not compared.
+// sitesOf returns the call sites with the most time, except those of calls that are not compared.
 func sitesOf(s *aggregate.Summary) (out []aggregate.CallSite) {
 	for _, c := range s.CallSites {
 		if len(out) == mostSites {

@@ -20,8 +20,7 @@ type Scaling struct {
 	Sites      []Growth `json:"callsites"` // the largest exponent first
 }
 
-// Point is the medians over the runs on a number of ranks. Ideal is 1 for each
-// efficiency.
+// Point is the medians over the runs with one number of ranks. Each efficiency is ideally 1.
 type Point struct {
 	Ranks                   int     `json:"ranks"`
 	Runs                    int     `json:"runs"`
@@ -36,9 +35,9 @@ type Point struct {
 	UsefulNs           float64 `json:"useful_ns"`         // of all ranks
 }
 
-// Growth is how the time per rank at a call site grows with the number of ranks:
-// as a power of it. The exponent is -1 if the time is divided among the ranks, 0 if
-// each rank takes as long on any number, and 1 if it is proportional to the number.
+// Growth is how the time per rank at a call site grows with the number of ranks: as a power of that
+// number. The exponent is -1 if the time is divided among the ranks, 0 if each rank takes as long
+// on any number of ranks, and 1 if the time per rank is proportional to their number.
 type Growth struct {
 	Label    string                 `json:"label"`
 	Call     string                 `json:"call,omitempty"` // without MPI_
@@ -104,8 +103,8 @@ func pointsOf(group []*Configuration) (out []Point) {
 	return out
 }
 
-// outsideMPI returns the growth of the useful time; nil if there is none on two
-// numbers of ranks.
+// outsideMPI returns the growth of the useful time; nil if it is not known for at least two numbers
+// of ranks.
 func outsideMPI(group []*Configuration) *Growth {
 	g := &Growth{Label: "outside MPI"}
 	for _, c := range group {
@@ -154,8 +153,8 @@ func sitesOfGroup(group []*Configuration) (found map[string]*aggregate.CallSite,
 	return found, times
 }
 
-// add adds the median time per rank of a configuration, and the share of that time.
-// Configurations must be added in the order of their ranks.
+// add adds the median time per rank of a configuration, and sets the share of that time.
+// Configurations must be added in the order of their numbers of ranks.
 func (g *Growth) add(c *Configuration, ns func(*PastRun) float64) {
 	g.Share = 0
 	time := c.of(ns).Median

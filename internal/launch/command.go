@@ -29,7 +29,7 @@ type Invocation struct {
 	Words []string // the program's name and the words behind it
 	Dir   string   // working directory given to the launcher, empty for the current one
 	Path  string   // search path given to the launcher, empty for $PATH
-	Here  bool     // look for a bare name in Dir if the search path does not have it, as Open MPI does
+	Here  bool     // like Open MPI, look for a bare name in Dir if the search path does not have it
 }
 
 func (i Invocation) lookup(name string) (string, error) {
@@ -147,7 +147,8 @@ func (c *Command) parseSections(start int) {
 	words := c.Argv
 	for start <= len(words) {
 		s := section{words: words, options: table, at: start}
-		if c.Launcher.System == HydraLauncher { // its options apply to the following sections too
+		// Hydra's options apply to the following sections too
+		if c.Launcher.System == HydraLauncher {
 			s.dir, s.path = last.dir, last.path
 		}
 		s.parse()

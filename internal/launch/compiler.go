@@ -159,9 +159,9 @@ func probedVersion(content []byte) string {
 	return string(version)
 }
 
-// firstOf returns the first of the MPIs that some wrappers link which is wanted.
-// If none is, others are the MPIs that they link, and err is the error of the last
-// wrapper that does not work.
+// firstOf returns the first MPI that one of the wrappers links and that is wanted. If there is
+// none, others has the MPIs that the wrappers link, and err is the error of the last wrapper that
+// does not work.
 func firstOf(wrappers []string, wanted func(*MPI) bool) (found *MPI, others []*MPI, err error) {
 	for _, cc := range wrappers {
 		switch mpi, probeErr := Probe(cc); {

@@ -162,9 +162,9 @@ func tryPreload(ctx context.Context, mpi *MPI) error {
 	return checkTry(dir)
 }
 
-// tryProgram returns the command line and the environment of the program: it
-// compiles one, or takes the prebuilt one if the MPI has no compiler wrapper.
-// That one is not linked to the MPI, which is therefore preloaded too.
+// tryProgram returns the command line and the environment of the program: it compiles one, or takes
+// the prebuilt one if the MPI has no compiler wrapper. The prebuilt program is not linked to the
+// MPI, so the MPI is preloaded too.
 func tryProgram(ctx context.Context, mpi *MPI, dir string) (argv, env []string, err error) {
 	if mpi.CC == "" {
 		lister, err := interpose.BuildLister(ctx, interpose.BuildOptions{MPI: mpi.Library, Dir: dir})

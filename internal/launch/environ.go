@@ -135,8 +135,9 @@ var numberings = []struct{ rank, size string }{
 // UnderLauncher reports whether a launcher started this process as an MPI
 // process. mark is the environment variable that shows it.
 //
-// In Slurm's batch scripts SLURM_STEP_ID is missing or has a special number. A step of one task counts as no MPI process, because
-// people work in such steps (srun --pty bash).
+// In Slurm's batch scripts SLURM_STEP_ID is missing or has a special number. The process of a step
+// with one task does not count as an MPI process, because people work in such steps (srun --pty
+// bash).
 func UnderLauncher() (mark string, ok bool) {
 	for _, n := range numberings {
 		if os.Getenv(n.rank) != "" && (n.rank != slurmRank || slurmStep() != "" && os.Getenv(n.size) != "1") {
@@ -146,9 +147,9 @@ func UnderLauncher() (mark string, ok bool) {
 	return "", false
 }
 
-// Numbered returns the rank of this process among those that a launcher started
-// together, and their number; 0 and 1 if there is no launcher. If the launcher
-// does not give the number, it is the smallest possible one.
+// Numbered returns the rank of this process among those that a launcher started together, and their
+// number. It returns 0 and 1 if there is no launcher. If the launcher does not give the number, it
+// returns the rank plus 1.
 func Numbered() (rank, size int) {
 	for _, n := range numberings {
 		rank, err := strconv.Atoi(os.Getenv(n.rank))

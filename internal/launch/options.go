@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// optionArity lists how many arguments each option of a launcher takes. Names are
-// without dashes. The tables need not be complete: section.unknown guesses the
-// optionArity that newer versions of a launcher add.
+// optionArity lists how many arguments each option of a launcher takes. Names are without dashes.
+// The tables need not be complete: section.unknown guesses for options that newer versions of a
+// launcher add.
 type optionArity struct {
 	arity map[string]int
 	// long is true for the syntax of getopt_long: one dash starts single

@@ -88,8 +88,8 @@ func (p *Program) unreachable() bool {
 	return p.Kind == Static || p.Kind == StaticMPI || p.Kind == MissingMPI || p.Kind == Privileged
 }
 
-// mayUseAnyMPI reports whether it is not known which MPI such a program uses: it
-// may open one, or start a program that uses one.
+// mayUseAnyMPI reports whether a program of this kind may use any MPI: it may open one, or start a
+// program that uses one.
 func (k ProgramKind) mayUseAnyMPI() bool { return k == Script || k == NoMPI || k == Unreadable }
 
 // Inspect inspects an executable file without running it. The program's loader
@@ -315,9 +315,8 @@ func changesRights(f *os.File) bool {
 		err == nil && n > 0 && os.Getuid() != 0
 }
 
-// mountedWithoutRights reports whether the system ignores such privileges for
-// the file: by the file system's mount option nosuid or the process's
-// no_new_privs.
+// mountedWithoutRights reports whether the system ignores the file's set-user-ID, set-group-ID and
+// capabilities: because of the file system's mount option nosuid or the process's no_new_privs.
 func mountedWithoutRights(f *os.File) bool {
 	var fs unix.Statfs_t
 	none, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)

@@ -199,8 +199,7 @@ func (c *RecordedCommand) describe(spool string) *rundir.Info {
 	return info
 }
 
-// settings returns the settings that do not have their default value, for
-// run.json.
+// settings returns the settings whose values differ from the defaults, for run.json.
 func (c *RecordedCommand) settings() []rundir.ChangedSetting {
 	var out []rundir.ChangedSetting
 	for _, v := range c.Settings {

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// printCategories draws categories as trees, each below those that it is in.
-// With a width what does not fit is cut.
+// printCategories draws categories as trees, each category below those that contain it. If width is
+// not 0, longer lines are cut.
 func printCategories(w io.Writer, all []Category, width int) {
 	t := categoryTree{w: w, width: width, of: map[int]*Category{}, drawn: map[int]bool{}}
 	child := map[int]bool{}
@@ -26,7 +26,7 @@ func printCategories(w io.Writer, all []Category, width int) {
 			t.draw(&all[i], "", "")
 		}
 	}
-	for i := range all { // those that are in each other, and below nothing
+	for i := range all { // categories that contain each other, and are in no other
 		if !t.drawn[all[i].Index] {
 			t.draw(&all[i], "", "")
 		}
@@ -40,8 +40,8 @@ type categoryTree struct {
 	drawn map[int]bool
 }
 
-// draw prints a category, and below it those that it holds. Each is drawn once:
-// a library may have cycles.
+// draw prints a category, and below it the categories that it contains. It draws each category
+// once, because a library may have cycles.
 func (t *categoryTree) draw(c *Category, first, others string) {
 	t.drawn[c.Index] = true
 	text := first + oneLine(c.Name)

@@ -100,8 +100,8 @@ var parsers = map[string]func(string) error{
 	"byte": unsigned(8), "bool": unsigned(1), "double": floating, "float": floating,
 }
 
-// baseOf returns 16 for a number that starts with 0x and 10 otherwise, as the
-// library in the application reads it.
+// baseOf returns 16 for a number that starts with 0x and 10 otherwise. The library in the
+// application parses numbers in the same way.
 func baseOf(s string) int {
 	digits := strings.ToLower(strings.TrimLeft(s, "+-"))
 	if strings.HasPrefix(digits, "0x") {
@@ -123,8 +123,8 @@ func unsigned(bits int) func(string) error {
 
 func floating(s string) error { _, err := strconv.ParseFloat(s, 64); return err }
 
-// Number returns the value for a text: the name or the number of an item, or,
-// for flags, several separated by commas.
+// Number returns the value of a text: the name or the number of an item or, if items are flags,
+// several of these separated by commas.
 func (e *Enum) Number(text string) (int, error) {
 	if n, ok := e.number(text); ok {
 		return n, nil
@@ -186,8 +186,8 @@ func (e *Enum) refuse(text string) error {
 // suggestions is the number of names that an error suggests.
 const suggestions = 3
 
-// closest returns names similar to one that does not exist: those that differ
-// in few letters, or, if there are none, those that contain it.
+// closest returns names that are similar to a name that does not exist: those that differ in few
+// letters or, if there are none, those that contain it.
 func closest(name string, names []string) []string {
 	type candidate struct {
 		name string

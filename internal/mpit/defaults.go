@@ -71,9 +71,8 @@ func cleaned(env []string) []string {
 	})
 }
 
-// askDefaults asks in three environments: uninitialized memory may be the same
-// in two. It asks at the same time in all, because Open MPI takes a third of a
-// second to answer.
+// askDefaults asks in three environments, because uninitialized memory may be the same in two. It
+// asks in all of them at the same time, because Open MPI takes a third of a second to answer.
 func askDefaults(ctx context.Context, lister, mpi string) ([]byte, error) {
 	cache := filepath.Dir(lister)
 	environments := []struct{ dir, home, files string }{

@@ -123,5 +123,5 @@ func (e Error) String() string {
 	return fmt.Sprintf("%s: error %d (%s)", e.Call, e.Code, cmp.Or(e.Reason, "unknown"))
 }
 
-// Untold reports whether the library counts an entry but does not describe it.
+// Untold reports whether the error means that the library counts an entry but does not describe it.
 func (e Error) Untold() bool { return strings.HasSuffix(e.Call, "_get_info") }

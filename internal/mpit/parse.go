@@ -13,7 +13,7 @@ import (
 type listerLine struct {
 	kind   string
 	fields url.Values
-	err    error // the first value that is not what it must be
+	err    error // the error of the first invalid value
 }
 
 func parseEntry(line string) (*listerLine, error) {
@@ -25,7 +25,7 @@ func parseEntry(line string) (*listerLine, error) {
 	for _, word := range words[1:] {
 		key, escaped, ok := strings.Cut(word, "=")
 		if !ok {
-			return nil, fmt.Errorf("%q is no key=value", word)
+			return nil, fmt.Errorf("%q is not key=value", word)
 		}
 		value, err := url.PathUnescape(escaped)
 		if err != nil {
@@ -55,7 +55,7 @@ func (e *listerLine) numbers(key string) []int {
 	for _, text := range e.texts(key) {
 		n, err := strconv.Atoi(text)
 		if err != nil {
-			e.fail("%s=%q is no number", key, text)
+			e.fail("%s=%q is not a number", key, text)
 		}
 		all = append(all, n)
 	}
@@ -259,8 +259,8 @@ func (e *Enum) call(value string) string {
 	return strings.Join(names, ",")
 }
 
-// flags reports whether a value may combine several items: there are at least
-// three items, and each is a different bit. MPI_T does not say it.
+// flags reports whether a value may combine several items: there are at least three items, and each
+// is a different bit. (MPI_T does not tell.)
 func (e *Enum) flags() bool {
 	seen := 0
 	for _, item := range e.Items {

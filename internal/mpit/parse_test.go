@@ -91,13 +91,13 @@ func TestParseDamaged(t *testing.T) {
 		{"text behind the end", "end lines=0\nend lines=1\n", "line 2: text behind the end"},
 		{"an end without a number", "end\n", "line 1: 0 lines of -1"},
 		{"an empty line", "\nend lines=1\n", "line 1: an empty line"},
-		{"no key", "cvar index\n", `"index" is no key=value`},
+		{"no key", "cvar index\n", `"index" is not key=value`},
 		{"half an escape", "cvar index=0 name=a%2\n", "line 1: invalid URL escape"},
-		{"no number", "cvar index=x\n", `index="x" is no number`},
-		{"a number too large", "pvar index=0 count=99999999999999999999\n", "is no number"},
+		{"no number", "cvar index=x\n", `index="x" is not a number`},
+		{"a number too large", "pvar index=0 count=99999999999999999999\n", "is not a number"},
 		{"values without names", "enum id=1 name=x value=1\n", "an enumeration of 1 values with 0 names"},
-		{"a member that is no number", "category index=0 cvar=all\n", `cvar="all" is no number`},
-		{"what an MPI prints", "Hello, world\n", `"world" is no key=value`},
+		{"a member that is no number", "category index=0 cvar=all\n", `cvar="all" is not a number`},
+		{"what an MPI prints", "Hello, world\n", `"world" is not key=value`},
 		{"another kind", "rvar index=0\n", `unknown kind, "rvar"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {

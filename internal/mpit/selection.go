@@ -20,10 +20,9 @@ type Kinds struct{ CVars, PVars, Categories, Enums, Events bool }
 // AllKinds selects entries of all kinds.
 var AllKinds = Kinds{true, true, true, true, true}
 
-// Select returns the selected entries, and counts those that only the level
-// left out. Categories and enumerations are selected by their own name or by
-// that of a variable in them, and categories also with a category in them.
-// Errors are always included.
+// Select returns the selected entries, and the number of entries that were left out only because of
+// their level. Categories and enumerations are selected by their own name or by that of a variable
+// in them. A category is also selected if a category in it is. Errors are always included.
 func (l *Catalogue) Select(s EntrySelection) (chosen *Catalogue, above int) {
 	out := *l
 	shows := func(kind bool, name string, level Verbosity) bool {

@@ -16,8 +16,7 @@ func WriteArrow(w io.Writer, l *Catalogue) error {
 		"mpitrace.library": strings.ToValidUTF8(l.Library, "\uFFFD")}})
 }
 
-// row is an entry of the table of variables. An empty text is null, but in Value and
-// Default.
+// row is an entry of the table of variables. An empty text is null, except in Value and Default.
 type row struct {
 	Kind        string // cvar, pvar, category, enum, event, source
 	Name        string

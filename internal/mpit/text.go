@@ -10,7 +10,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
-// shownVar is what is printed of an entry.
+// shownVar is the text of an entry that is printed.
 type shownVar struct {
 	name  string
 	cells []string // of the kind's columns
@@ -181,8 +181,8 @@ func shownType(v *VariableInfo) string {
 // oneLine returns a text of the library in one line, without repeated blanks.
 func oneLine(s string) string { return text.Line(strings.Join(strings.Fields(s), " ")) }
 
-// maxPadded bounds how wide a cell makes its column: what is longer pushes the
-// rest of its line aside.
+// maxPadded limits how wide a cell can make its column. A longer cell pushes the rest of its line
+// to the right.
 const maxPadded = 48
 
 // table prints a line for each entry.

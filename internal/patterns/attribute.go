@@ -7,8 +7,8 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 )
 
-// classSum is what is known about a class of pairs of a component from the pairs that
-// are in no other component.
+// classSum is what the pairs that are in no other component show about a class of pairs of a
+// component.
 type classSum struct {
 	pairs int
 	votes int           // of the majority vote
@@ -27,10 +27,10 @@ type pairClass struct {
 	class     int
 }
 
-// attribute adds the components with what each explains. A pair in one component is all
-// of it. Of a pair in several components, each takes the volume that its class usually
-// has, as known from pairs in one component, and one of which this is not known takes
-// the rest.
+// attribute adds the components with the volume that each explains. A pair that is in one component
+// is explained by it completely. If a pair is in several components, each of them takes the volume
+// that is usual in its class, as known from pairs that are in no other component. A component
+// without a usual volume takes the rest.
 func (g *graph) attribute() {
 	sums, shared := g.sums()
 	slices.SortFunc(shared, func(a, b pairClass) int {
@@ -83,7 +83,7 @@ func (g *graph) deviations() (n int) {
 	return n
 }
 
-// visit visits all pairs of all components. alone says that a pair is in no other one.
+// visit visits all pairs of all components. alone is true if a pair is in no other component.
 func (g *graph) visit(f func(m pairClass, alone bool)) {
 	for c, s := range g.found {
 		g.eachPair(s, func(class, i int) { f(pairClass{i, c, class}, g.cover[i]&(g.cover[i]-1) == 0) })
@@ -123,8 +123,8 @@ func split(v matrix.Volume, among []pairClass, sums [][]classSum) {
 	sums[rest.component][rest.class].sum.Add(left)
 }
 
-// addFound adds the components, without the neighbours of a stencil, or the stages of a
-// butterfly, that have no share. Stencils on the same grid are one.
+// addFound adds the components. It leaves out neighbours of a stencil, and stages of a butterfly,
+// that have no share. It joins stencils on the same grid.
 func (g *graph) addFound(sums [][]classSum) {
 	type result struct {
 		shape

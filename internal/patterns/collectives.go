@@ -64,8 +64,8 @@ func exchanges(g *matrix.GroupTraffic) bool {
 	return slices.Equal(a, b)
 }
 
-// levelEach gives each sender of a group the least volume of any if many have it: the
-// others are roots of an MPI_Bcast, for example, on the same communicator.
+// levelEach gives each sender of a group the least volume of any sender, if many senders have that
+// volume. The other senders are, for example, roots of an MPI_Bcast on the same communicator.
 func levelEach(g *matrix.GroupTraffic) {
 	least, count := g.Each[0], 0
 	for _, v := range g.Each {

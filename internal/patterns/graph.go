@@ -21,7 +21,7 @@ type graph struct {
 	seen  []bool
 }
 
-// newGraph returns the pairs of a matrix with more than base.
+// newGraph returns the pairs of a matrix that have more than base.
 func newGraph(p *parts, m *matrix.Matrix) *graph {
 	n := p.pairs - p.explained
 	g := &graph{parts: p, count: make([]int32, 2*p.ranks)}
@@ -56,13 +56,13 @@ type shape interface {
 	component() Component
 }
 
-// A fit says how a shape agrees with a graph.
+// A fit says how well a shape agrees with a graph.
 type fit struct {
 	pairs   int    // of the shape
 	open    int    // pairs of which something is not explained yet
 	fresh   int    // pairs that are in no component yet
 	weight  uint64 // of what is not explained yet
-	uniform bool   // the same is left of all open pairs of a class
+	uniform bool   // whether all open pairs of a class have the same volume left
 }
 
 // fit compares a shape with the graph. ok is false if a pair of the shape does not exist.
@@ -100,15 +100,16 @@ func (g *graph) fit(s shape) (f fit, ok bool) {
 	return f, ok && f.pairs > 0
 }
 
-// worth reports whether a fit is good enough for a component. If all pairs belong to
-// other components, which took the volume that most pairs have, it must be the same
-// everywhere.
+// worth reports whether a fit is good enough for a component. If all pairs belong to other
+// components already, these took the volume that most pairs have. Then all pairs of the shape must
+// have something left, the same in each class.
 func (g *graph) worth(f fit) bool {
 	return g.enough(f.weight) && leastFresh*f.open >= f.pairs && (f.fresh > 0 || f.open == f.pairs && f.uniform)
 }
 
-// take marks what a shape explains. In each class this is the least volume if many pairs
-// have it, so that other components can have the rest; otherwise everything.
+// take marks what a shape explains of each pair. If many pairs of a class have the least volume of
+// the class, the shape explains only this volume of each, so that other components can explain the
+// rest. Otherwise it explains everything.
 func (g *graph) take(s shape) {
 	bit := uint16(1) << len(g.found)
 	g.found = append(g.found, s)

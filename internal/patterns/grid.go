@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// A dimension is one line of a grid: ranks stride apart, extent of them.
+// A dimension is a line of a grid: `extent` ranks that are `stride` apart.
 type dimension struct {
 	stride, extent int
 	periodic       bool
@@ -55,8 +55,8 @@ func (s *stencil) each(rank int, visit func(class, to int) bool) {
 // widest is the largest width that is looked for, by number of dimensions.
 var widest = [mostLinked + 1]int{0, 16, 4, 2, 1}
 
-// lines returns the dimensions that grids can have. A grid whose strides and extents are
-// these has most of its neighbours in the matrix.
+// lines returns the dimensions that grids can have: strides and extents with which most of a grid's
+// neighbours are in the matrix.
 func (g *graph) lines() []dimension {
 	var strides []int
 	for s := 1; 2*s <= g.ranks; s++ {
@@ -92,9 +92,9 @@ func (g *graph) lines() []dimension {
 	return out
 }
 
-// extents returns the largest extents of lines of a stride in which each rank but the
-// last sends to the next one, and each but the first to the one before. All divisors of
-// these are possible extents, too.
+// extents returns the largest extents of lines of a stride in which each rank but the last sends to
+// the next one (up), and each but the first to the one before (down). All divisors of these extents
+// are possible too.
 func (g *graph) extents(stride int) (up, down int) {
 	up, down = g.ranks/stride, g.ranks/stride
 	for r := range g.ranks {
@@ -131,8 +131,9 @@ func gcd(a, b int) int {
 	return a
 }
 
-// grids returns the grids of up to mostLinked lines that seem to explain the most, those
-// of fewer dimensions first if equal, then those of more periodic dimensions.
+// grids returns the grids of up to mostLinked lines that seem to explain the most. Of grids that
+// explain equally much, those of fewer dimensions come first, then those with more periodic
+// dimensions.
 func (g *graph) grids(lines []dimension) [][]dimension {
 	type grid struct {
 		lines []dimension
@@ -179,7 +180,8 @@ func periodic(lines []dimension) (n int) {
 	return n
 }
 
-// openWeights returns what is not explained, by to-from, at index to-from+ranks.
+// openWeights returns the weight that is not explained yet for each difference to-from, at index
+// to-from+ranks.
 func (g *graph) openWeights() []float64 {
 	out := make([]float64, len(g.count))
 	for from := range g.ranks {
@@ -192,7 +194,7 @@ func (g *graph) openWeights() []float64 {
 	return out
 }
 
-// bound estimates what a grid explains from what is not explained at each offset.
+// bound estimates how much a grid explains, from what is not explained at each offset.
 func (g *graph) bound(lines []dimension, weights []float64) (sum float64) {
 	g.eachOffset(lines, func(offset []int, apart, inside int) {
 		here := weights[apart+g.ranks] * float64(inside) / float64(g.has(apart))
@@ -206,8 +208,8 @@ func (g *graph) bound(lines []dimension, weights []float64) (sum float64) {
 	return sum
 }
 
-// eachOffset visits the offsets on a grid of which enough pairs exist, with how many
-// ranks apart they are and the number of pairs that do not cross a border of the grid.
+// eachOffset visits the offsets on a grid of which enough pairs exist. apart is the difference of
+// the two ranks, and inside the number of pairs that do not cross a border of the grid.
 func (g *graph) eachOffset(lines []dimension, visit func(offset []int, apart, inside int)) {
 	most := widest[len(lines)]
 	offset := make([]int, len(lines))
@@ -220,7 +222,8 @@ func (g *graph) eachOffset(lines []dimension, visit func(offset []int, apart, in
 			return
 		}
 		l := lines[i]
-		w := max(1, min(most, (l.extent-2)/2)) // not all-to-all of a line
+		// with a larger width, the neighbours would be all ranks of a line: that is all-to-all
+		w := max(1, min(most, (l.extent-2)/2))
 		for d := -w; d <= w; d++ {
 			offset[i] = d
 			next(i+1, apart+d*l.stride, inside/l.extent*(l.extent-max(d, -d)))
@@ -252,7 +255,7 @@ func (g *graph) stencilsOn(lines []dimension) (out []*stencil) {
 		s := &stencil{ranks: g.ranks, lines: lines}
 		chosen := map[[mostLinked]int]bool{}
 		for _, o := range options {
-			// Those of width 2 need those of width 1, and so on.
+			// Offsets of width 2 need those of width 1, and so on.
 			if open := leastFresh*o.open >= o.pairs; (open || mirrors && fresh[mirrored(o.offset)]) && hasNearer(chosen, o.offset) {
 				s.offsets = append(s.offsets, o.offset)
 				chosen[keyOf(o.offset)] = true
@@ -266,9 +269,9 @@ func (g *graph) stencilsOn(lines []dimension) (out []*stencil) {
 	return slices.DeleteFunc(out, func(s *stencil) bool { return s.isOther() || !s.linksAll() })
 }
 
-// shifts returns the stencil in one line, of any width, in which all ranks send to
-// those at the same distances, modulo the number of ranks if periodic. One of a single
-// distance is regular if no grid has its pairs.
+// shifts returns the stencil in one line, of any width, in which all ranks send to ranks at the
+// same distances; if periodic, distances are modulo the number of ranks. It also returns regular
+// stencils of a single distance whose pairs no grid has.
 func (g *graph) shifts(periodic bool) []*stencil {
 	s := &stencil{ranks: g.ranks, lines: []dimension{{1, g.ranks, periodic}}}
 	for d := 1 - g.ranks; d < g.ranks; d++ {
@@ -401,7 +404,7 @@ func hasNearer(chosen map[[mostLinked]int]bool, offset []int) bool {
 	return true
 }
 
-// mirrored returns the same for all offsets that differ in their signs only.
+// mirrored returns a key that is equal for offsets which differ in their signs only.
 func mirrored(offset []int) (key [mostLinked]int) {
 	for i, d := range offset {
 		key[i] = max(d, -d)
@@ -438,7 +441,7 @@ func (s *stencil) without(used func(class int) bool) *stencil {
 	return out
 }
 
-// with returns two stencils on one grid as one; nil if no grid has the dimensions of both.
+// with joins two stencils into one. It returns nil if no grid has the dimensions of both.
 func (s *stencil) with(o *stencil) *stencil {
 	lines := slices.Concat(s.lines, o.lines)
 	slices.SortFunc(lines, func(a, b dimension) int { return b.stride - a.stride })
@@ -463,9 +466,9 @@ func (s *stencil) with(o *stencil) *stencil {
 	return both
 }
 
-// isOther reports whether another kind has the same pairs: a butterfly if all extents are
-// 2, except on all of a small job, or all-to-all in groups if all extents are 2, or 3 and
-// periodic, and no neighbour is missing.
+// isOther reports whether the pairs of the stencil are also those of another kind of pattern, which
+// is preferred: a butterfly if all extents are 2, except on all ranks of a small job; or all-to-all
+// in groups if all extents are 2, or 3 and periodic, and no neighbour is missing.
 func (s *stencil) isOther() bool {
 	full, cube, box := true, true, 1
 	for _, l := range s.lines {

@@ -63,7 +63,7 @@ func (p *parts) weight(v matrix.Volume) uint64 {
 	return v.Bytes
 }
 
-// enough reports whether a weight is worth a component.
+// enough reports whether a weight is large enough for a component: leastShare of the total.
 func (p *parts) enough(weight uint64) bool {
 	return weight > 0 && float64(weight) >= leastShare*float64(p.weight(p.part.Total))
 }

@@ -36,23 +36,23 @@ const (
 	BothWays TreeDirection = "both"
 )
 
-// A Component is one pattern of a matrix. Fields that a kind has no use for are empty.
+// A Component is one pattern of a matrix. Fields that do not apply to its kind are empty.
 type Component struct {
 	Kind PatternKind `json:"kind"`
 	Text string      `json:"text"` // describes the pattern, without its share
 
-	// Of stencils, rings and sweeps: the grid as in MPI_Cart_create (the last coordinate
-	// varies fastest), and for each dimension whether it is periodic and how far the
-	// farthest neighbour is, 0 if no neighbour is in this dimension. Offsets are the
-	// coordinates of the ranks that a rank sends to, relative to its own.
+	// For stencils, rings and sweeps: the grid as in MPI_Cart_create (the last coordinate varies
+	// fastest) and, for each dimension, whether it is periodic and the distance of the farthest
+	// neighbour, 0 if there is none in this dimension. Offsets are the coordinates of the ranks
+	// that a rank sends to, relative to its own.
 	Grid     []int   `json:"grid,omitempty"`
 	Periodic []bool  `json:"periodic,omitempty"`
 	Width    []int   `json:"width,omitempty"`
 	Offsets  [][]int `json:"offsets,omitempty"`
 
-	// Of all-to-all: the size of a group, the number of groups, and how far apart the
-	// ranks of a group are. Of transposes: Grid is that of rows and columns, a group is
-	// as many ranks as it has elements, each of Stride ranks.
+	// For all-to-all: the size of a group, the number of groups, and the distance between the ranks
+	// of a group. For transposes: Grid has the numbers of rows and columns. A group has as many
+	// ranks as the grid has elements, each of Stride ranks.
 	Size   int `json:"size,omitempty"`
 	Groups int `json:"groups,omitempty"`
 	Stride int `json:"stride,omitempty"`
@@ -63,7 +63,8 @@ type Component struct {
 	Direction TreeDirection `json:"direction,omitempty"` // of trees and master-worker
 	Shape     string        `json:"shape,omitempty"`     // of trees: binomial, 2-ary, 3-ary …
 
-	Peers float64 `json:"peers,omitempty"` // of random traffic: to how many a rank sends, on average
+	// for random traffic: to how many ranks a rank sends, on average
+	Peers float64 `json:"peers,omitempty"`
 
 	matrix.Volume
 	Share float64 `json:"share"` // of the bytes of the part; of its messages if it has no bytes
@@ -75,15 +76,15 @@ type Part struct {
 	Total         matrix.Volume `json:"total"`
 	Residual      matrix.Volume `json:"residual"` // in no component
 	ResidualShare float64       `json:"residual_share"`
-	// TooLarge is true if there are so many pairs that only all-to-all was looked for.
+	// TooLarge is true if there are so many pairs that only all-to-all was searched for.
 	TooLarge bool `json:"too_large,omitempty"`
 }
 
 // Decomposition is what the matrices of a job are made of.
 type Decomposition struct {
 	Direct Part `json:"direct"` // point-to-point and one-sided
-	// Collectives is the logical volume of collectives. Only all-to-all is looked for:
-	// the others are known by the names of their calls.
+	// Collectives is the logical volume of collectives. Only all-to-all is searched for in it: the
+	// names of the calls tell the other patterns.
 	Collectives Part `json:"collectives"`
 }
 
@@ -94,25 +95,30 @@ func Find(ms *matrix.ByClass, ranks int) Decomposition {
 
 // Bounds of the search.
 const (
-	leastShare    = 0.002   // of the bytes, which a component explains at least
-	leastFresh    = 64      // a component is new on at least 1 of so many of its pairs
-	mostParts     = 16      // components of one matrix: bits of graph.cover
-	mostPairs     = 1 << 23 // pairs that are held in memory: 38 bytes each
-	leastRanks    = 4       // below, only all-to-all is looked for: all patterns look alike
-	mostCube      = 3       // a hypercube of all ranks is a stencil up to so many dimensions, then a butterfly
-	mostLinked    = 4       // dimensions of a stencil
-	mostShifts    = 64      // distances of a stencil in one dimension
-	mostGrids     = 3000    // grids whose explained bytes are estimated in each step
-	mostVerified  = 12      // grids that are compared pair by pair in each step; up to 100 in small jobs
-	verifiedRanks = 1000000 // ranks × grids that are compared in small jobs
-	uniformDense  = 4       // the least volume is that of all-to-all if at least 1 of so many pairs have it
-	uniformShare  = 64      // the same for the pairs of other patterns
-	leastClique   = 5       // ranks of groups in which all-to-all goes before stencils
-	densePercent  = 95      // of all pairs must exist to call a matrix all-to-all
+	leastShare = 0.002   // least share of the bytes that a component explains
+	leastFresh = 64      // at least one in so many pairs of a component is in no earlier component
+	mostParts  = 16      // largest number of components of one matrix: the bits of graph.cover
+	mostPairs  = 1 << 23 // largest number of pairs that are held in memory: 38 bytes each
+	// with fewer ranks, only all-to-all is searched for, because all patterns look alike
+	leastRanks = 4
+	// a hypercube of all ranks is a stencil up to so many dimensions, and a butterfly beyond
+	mostCube   = 3
+	mostLinked = 4    // dimensions of a stencil
+	mostShifts = 64   // largest number of distances of a stencil in one dimension
+	mostGrids  = 3000 // largest number of grids whose explained bytes are estimated in each step
+	// largest number of grids that are compared pair by pair in each step; up to 100 in small jobs
+	mostVerified  = 12
+	verifiedRanks = 1000000 // largest number of ranks × grids that are compared in small jobs
+	// the least volume is that of all-to-all if at least one in so many pairs has it
+	uniformDense = 4
+	uniformShare = 64 // as uniformDense, for the pairs of other patterns
+	// least number of ranks of a group for which all-to-all is preferred to stencils
+	leastClique   = 5
+	densePercent  = 95      // least share of all pairs that must exist for a matrix to be all-to-all
 	mostTranspose = 20000   // transposes that are tried
-	mostStarts    = 16      // beginnings of the search that are compared
-	mostStarted   = 1 << 15 // pairs up to which several beginnings are tried
-	mostMasters   = 4       // ranks that are tried as a master in each step
+	mostStarts    = 16      // largest number of beginnings of the search that are compared
+	mostStarted   = 1 << 15 // largest number of pairs with which several beginnings are tried
+	mostMasters   = 4       // largest number of ranks that are tried as a master in each step
 )
 
 // Of returns what the entries of a matrix are made of: what ranks 0 to ranks-1 sent to

@@ -212,8 +212,8 @@ func alike(a, b known, ranks int) bool {
 	return false
 }
 
-// directions returns, for each offset of a graph, where each rank sends to within the
-// grid; -1 for nowhere.
+// directions returns, for each offset of a graph, the rank that each rank sends to within the grid;
+// -1 if there is none.
 func directions(c synth.Cart, ranks int) (out [][]int) {
 	for _, offset := range c.Offsets {
 		one := synth.Cart{Exchange: c.Exchange, Grid: c.Grid, Periodic: no(len(c.Grid)), Offsets: [][]int{offset}}

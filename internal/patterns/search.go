@@ -8,8 +8,8 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 )
 
-// search finds the components of what all-to-all does not explain. If these are several,
-// it begins again with other components: the best search is the one that explains most
+// search finds the components of what all-to-all does not explain. If it finds several components,
+// it searches again with other first components. The best search is the one that explains the most
 // and, of those that explain the same, the simplest.
 func (p *parts) search(m *matrix.Matrix) {
 	g := newGraph(p, m)
@@ -33,7 +33,7 @@ func (p *parts) search(m *matrix.Matrix) {
 	best.attribute()
 }
 
-// searchOn takes one shape after the other.
+// searchOn takes the best candidate again and again, until nothing explains enough.
 func (g *graph) searchOn() {
 	for len(g.found) < mostParts-1 && g.enough(g.openWeight()) {
 		found := g.candidates()
@@ -103,10 +103,10 @@ type candidate struct {
 	fit
 }
 
-// candidates returns the shapes that explain enough. The first is the best: it explains
-// the most and, of those that explain the same, is the simplest. All-to-all in large groups comes before shapes that explain more, but not everything:
-// its many pairs do not all exist by chance. Irregular stencils come last, unless they
-// explain twice as much.
+// candidates returns the shapes that explain enough, the best first: the one that explains the most
+// and, of those that explain the same, the simplest. There are two exceptions. All-to-all in large
+// groups comes before shapes that explain more, but not everything, because its many pairs hardly
+// exist by chance. Irregular stencils come last, unless they explain twice as much.
 func (g *graph) candidates() (out []candidate) {
 	try := func(s shape) {
 		if f, ok := g.fit(s); ok && g.worth(f) {
@@ -127,7 +127,8 @@ func (g *graph) candidates() (out []candidate) {
 	return out
 }
 
-// rank orders candidates. all is what is not explained.
+// rank returns a number by which candidates are ordered. all is the weight that is not explained
+// yet.
 func (c *candidate) rank(all uint64) float64 {
 	switch s := c.shape.(type) {
 	case groups:
@@ -142,7 +143,7 @@ func (c *candidate) rank(all uint64) float64 {
 	return float64(c.weight)
 }
 
-// complexity is about how many numbers describe the shape.
+// complexity returns roughly how many numbers describe the shape.
 func (c *candidate) complexity() int {
 	switch s := c.shape.(type) {
 	case *stencil:
@@ -208,8 +209,8 @@ func (g *graph) stencils(lines []dimension, try func(shape)) {
 	}
 }
 
-// butterflies tries all stages together in which all ranks exchange. If these are all of a
-// small job, a stencil is more likely.
+// butterflies tries one butterfly with all stages in which all ranks exchange. In a small job, a
+// stencil is preferred if these are all stages.
 func (g *graph) butterflies(lines []dimension, try func(shape)) {
 	var s butterfly
 	for stage := 1; g.ranks%(2*stage) == 0; stage *= 2 {
@@ -270,12 +271,12 @@ func (g *graph) trees(try func(shape)) {
 	}
 }
 
-// topMembers is the number of members next to the root of which topOf looks at the
-// children. Without it, each rank would be tried as a root with all pairs of a tree.
+// topMembers is the number of members near the root of which topOf checks the children. Without
+// this check, a tree would be compared pair by pair with each rank as the root.
 const topMembers = 64
 
-// topOf reports whether the members at the top of a tree send to their children, and
-// these to them.
+// topOf reports whether the members at the top of a tree send to their children (down), and the
+// children to them (up).
 func (g *graph) topOf(s tree) (down, up bool) {
 	down, up = true, true
 	for member := 0; member < min(topMembers, s.ranks) && (down || up); member++ {
@@ -289,14 +290,14 @@ func (g *graph) topOf(s tree) (down, up bool) {
 	return down, up
 }
 
-// Random traffic has at least leastRandom pairs; its distances, modulo the number of
-// ranks and in up to distanceBins ranges, are as frequent as chance makes them.
+// Random traffic has at least leastRandom pairs. Its distances, modulo the number of ranks and in
+// up to distanceBins ranges, are as frequent as in random pairs.
 const (
 	leastRandom  = 16
 	distanceBins = 16
 )
 
-// takeRandom takes what is left if the peers of ranks look random.
+// takeRandom takes the rest as random traffic, if the peers of ranks look random.
 func (g *graph) takeRandom() {
 	bins := min(distanceBins, g.ranks-1)
 	found, expected := make([]float64, bins), make([]float64, bins)
@@ -335,8 +336,8 @@ func (g *graph) takeRandom() {
 	g.found = append(g.found, random{g, bit})
 }
 
-// byChance reports whether counts are as expected × scale, give or take half and three
-// standard deviations.
+// byChance reports whether counts agree with expected × scale within half of it and three standard
+// deviations.
 func byChance(counts, expected []float64, scale float64) bool {
 	for i, n := range counts {
 		e := expected[i] * scale

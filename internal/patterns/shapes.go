@@ -26,7 +26,7 @@ func (s groups) component() Component {
 	return Component{Kind: AllToAll, Size: s.extent, Groups: s.ranks / s.extent, Stride: s.stride}
 }
 
-// hub is one rank and all others.
+// hub is the pairs of one rank, the master, with all others.
 type hub struct {
 	ranks, master int
 	to, from      bool // whether the others send to the master, and it to them
@@ -165,7 +165,7 @@ func (s tree) component() Component {
 	return c
 }
 
-// random is what has no order. Its pairs have a bit of graph.cover.
+// random is pairs without any order. Each has its bit set in graph.cover.
 type random struct {
 	*graph
 	bit uint16

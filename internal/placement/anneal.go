@@ -8,9 +8,10 @@ import (
 // annealingSteps is the number of temperatures.
 const annealingSteps = 200
 
-// anneal swaps ranks at random, as by Kirkpatrick, Gelatt and Vecchi (1983): losses are
-// accepted with a probability that falls with the temperature. It begins at heat × the
-// usual loss of a swap, and ends at 1/50 of that. proposals is the number of swaps tried.
+// anneal swaps ranks at random, with the algorithm of Kirkpatrick, Gelatt and Vecchi (1983): a swap
+// that increases the cost is accepted with a probability that falls with the temperature. The
+// temperature begins at heat × the usual loss of a swap, and ends at 1/50 of that. proposals is the
+// number of swaps tried.
 func (m *mapping) anneal(proposals int, heat float64, r *rand.Rand) {
 	if proposals < annealingSteps {
 		return

@@ -10,10 +10,10 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Counted returns the matrix of what counts by default, and its class: point-to-point and
-// one-sided calls or, if there are none, everything. What an MPI library sends for a
-// collective is not recorded. Its logical volume is far more than that: each rank of an
-// MPI_Allreduce sends its data to each other.
+// Counted returns the matrix that counts by default, and its class: that of point-to-point and
+// one-sided calls or, if it is empty, that of all calls. Collectives are left out because it is not
+// recorded what an MPI library sends for them. Their logical volume is far more than that: in an
+// MPI_Allreduce each rank sends its data to each other rank.
 func Counted(ms *matrix.ByClass) (*matrix.Matrix, matrix.TrafficClass) {
 	if direct := ms.Direct(); !direct.Empty() {
 		return direct, matrix.Direct
@@ -21,8 +21,8 @@ func Counted(ms *matrix.ByClass) (*matrix.Matrix, matrix.TrafficClass) {
 	return &ms[matrix.All], matrix.All
 }
 
-// NearBest is how much more than the best order the present one may cost, as a share, so
-// that a change is not worth the trouble.
+// NearBest is the share by which the present order may cost more than the best order found and
+// still not be worth changing.
 const NearBest = 0.02
 
 // RandomOrders is the number of random orders whose mean is one row of an answer.
@@ -51,8 +51,8 @@ type Question struct {
 // ErrTooMuch means that a search would take longer than Question.Within allows.
 var ErrTooMuch = errors.New("the search would take too long")
 
-// work estimates how many edges a search compares in one sweep over all ranks: those of each
-// rank, for each slot of the nodes on which it has peers.
+// work estimates how many edges a search compares in one sweep over all ranks: the edges of each
+// rank, for each slot of the nodes on which the rank has peers.
 func (q *Question) work(traffic *RankTraffic) (sum int64) {
 	nodes := int64(q.Topology.nodeCount())
 	slots := int64(len(q.Topology.Slots)) / nodes
@@ -82,24 +82,25 @@ type Answer struct {
 	Slot Order `json:"slot"`
 }
 
-// A Distance is that of two slots whose lowest common domain is of a level.
+// A Distance is the distance of two slots whose lowest common domain is of a level.
 type Distance struct {
 	Level    string `json:"level"`
 	Distance int64  `json:"distance"`
 }
 
-// A OrderCost is what an order costs. Amounts are bytes or messages, as Answer.By says, of both
-// directions of each pair of ranks.
+// An OrderCost is what an order costs. Amounts are bytes or messages, as Answer.By says, added up
+// over both directions of each pair of ranks.
 type OrderCost struct {
 	Order string `json:"order"` // its name
 	Cost
-	Ratio      float64  `json:"ratio"`       // of the objective to that of the first row; 1 if both are 0
+	// the objective divided by that of the first row; 1 if both are 0
+	Ratio      float64  `json:"ratio"`
 	LeavesNode uint64   `json:"leaves_node"` // between ranks on different nodes
 	Largest    NodeFlow `json:"largest_flow"`
 }
 
-// A NodeFlow is what ranks of a node send to those of another. Without names it is the mean
-// of several orders.
+// A NodeFlow is what the ranks of one node send to the ranks of another. Without names it is the
+// mean of several orders.
 type NodeFlow struct {
 	From   string `json:"from,omitempty"`
 	To     string `json:"to,omitempty"`
@@ -163,7 +164,7 @@ func (q *Question) check() error {
 	return nil
 }
 
-// maxObjective bounds an objective, so that the sum of several fits into 64 bits.
+// maxObjective limits an objective, so that sums of several fit into 64 bits.
 const maxObjective = 1 << 61
 
 // checkSums reports whether the sums of an answer could exceed 64 bits.
@@ -175,7 +176,7 @@ func (q *Question) checkSums(traffic *RankTraffic) error {
 	return fmt.Errorf("about %.3g %s × distances of up to %d do not fit into 64 bits: select a part of the traffic, or give smaller distances with --distance", sum, q.By, farthest)
 }
 
-// allEqual says why all orders cost the same; it returns "" if they may not.
+// allEqual says why all orders cost the same; it returns "" if their costs may differ.
 func (q *Question) allEqual(traffic *RankTraffic) string {
 	switch {
 	case q.Ranks == 1:

@@ -5,29 +5,32 @@ import (
 	"slices"
 )
 
-// tuning says how much work the parts of the search do.
+// tuning sets the amount of work of each part of the search.
 type tuning struct {
-	starts   int  // searches from the beginning, with other random numbers; see startsFor
-	tries    int  // initial bisections of the smallest graph
-	passes   int  // of refinement, for each graph
-	cycles   int  // times that a bisection is coarsened and refined again
-	pairs    int  // rounds over the pairs of the domains of a domain
-	perPart  int  // such pairs in a round, by domain; in a plane there are 3, in a power law nearly all
-	anew     bool // if refining the parts of such a pair gains nothing, bisect the pair again
-	patience int  // moves without success, in 1/16 of the vertices
+	starts int // searches from the beginning, with other random numbers; see startsFor
+	tries  int // initial bisections of the smallest graph
+	passes int // of refinement, for each graph
+	cycles int // times that a bisection is coarsened and refined again
+	pairs  int // rounds over the pairs of subdomains of a domain
+	// largest number of such pairs in a round, per subdomain; planar traffic has 3, traffic with
+	// hubs nearly all pairs
+	perPart  int
+	anew     bool // if refining the two parts of such a pair gains nothing, bisect the pair again
+	patience int  // number of moves without success after which a pass ends, in 1/16 of the vertices
 	sweeps   int  // of swaps, over all ranks
 
-	brief     float64   // swaps that annealing proposes after each start, by rank; see proposals
-	heats     []float64 // of the annealing of the best, see anneal
-	proposals float64   // swaps that each of it proposes, by rank
-	most      float64   // edges that the swaps of one annealing look at, at most; see proposals
+	brief     float64   // swaps that annealing proposes after each start, per rank; see proposals
+	heats     []float64 // initial temperatures for annealing the best order, see anneal
+	proposals float64   // swaps that each of these annealings proposes, per rank
+	// largest number of edges that the swaps of one annealing look at; see proposals
+	most float64
 }
 
 // coarsest is the number of vertices of the smallest graph.
 const coarsest = 48
 
-// bisect divides a graph into two sides, and returns the side of each vertex. caps is the
-// largest number of ranks of each side; both together hold all ranks.
+// bisect divides a graph into two sides, and returns the side of each vertex. caps limits the
+// number of ranks of each side; the sum of both must be at least the number of ranks.
 func (t *tuning) bisect(g *graph, caps [2]int, r *rand.Rand) []int32 {
 	side := t.cycle(g, caps, nil, r)
 	return t.rebisect(g, caps, side, t.cycles, r)
@@ -49,8 +52,8 @@ func (t *tuning) rebisect(g *graph, caps [2]int, side []int32, cycles int, r *ra
 	return side
 }
 
-// cycle coarsens, bisects the smallest graph, and refines at each size. With sides, it
-// begins with them instead of bisecting.
+// cycle coarsens the graph, bisects the smallest graph, and refines the bisection at each size. If
+// side is given, cycle refines that bisection instead of making one.
 func (t *tuning) cycle(g *graph, caps [2]int, side []int32, r *rand.Rand) []int32 {
 	limit := int32(max(1, 2*g.ranks()/coarsest))
 	type step struct {
@@ -98,8 +101,8 @@ func (t *tuning) refine(g *graph, caps [2]int, side []int32, r *rand.Rand) []int
 
 func (t *tuning) patienceFor(g *graph) int { return 20 + g.Len()*t.patience/16 }
 
-// initial returns the best of several bisections: one side grows from a random vertex,
-// by the vertex with the heaviest edges into it.
+// initial returns the best of several bisections. In each, one side grows from a random vertex by
+// the vertex that has the heaviest edges to it.
 func (t *tuning) initial(g *graph, caps [2]int, r *rand.Rand) []int32 {
 	b := newBisection(g, caps)
 	tolerance := g.maxSize() - 1
@@ -117,8 +120,8 @@ func (t *tuning) initial(g *graph, caps [2]int, r *rand.Rand) []int32 {
 	return best
 }
 
-// target returns how many ranks side 0 shall get. If there is room to choose, attempts
-// differ: in proportion to the rooms, or one side as full as possible.
+// target returns how many ranks side 0 is to get. If caps leave a choice, successive attempts
+// choose differently: in proportion to caps, or one side as full as possible.
 func (b *bisection) target(ranks, try int) int {
 	least, most := max(0, ranks-b.caps[1]), min(ranks, b.caps[0])
 	switch try % 4 {
@@ -130,7 +133,7 @@ func (b *bisection) target(ranks, try int) int {
 	return min(most, max(least, ranks*b.caps[0]/max(1, b.caps[0]+b.caps[1])))
 }
 
-// grow moves vertices from side 1, which has all, to side 0, until that has target ranks.
+// grow puts all vertices on side 1, and moves them to side 0 until side 0 has target ranks.
 func (b *bisection) grow(target int, r *rand.Rand) {
 	for v := range b.side {
 		b.side[v] = 1

@@ -6,9 +6,9 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 )
 
-// coarsen merges vertices in pairs, along heavy edges first. It returns the smaller
-// graph, and its vertex for each of g. Vertices of different parts are not merged, if
-// part is not nil; none becomes larger than maxSize.
+// coarsen merges vertices in pairs, along heavy edges first. It returns the smaller graph and, for
+// each vertex of g, the vertex of the smaller graph that contains it. It does not merge vertices of
+// different parts if part is not nil, and makes no vertex larger than maxSize.
 func (g *graph) coarsen(part []int32, maxSize int32, r *rand.Rand) (*graph, []int32) {
 	mate := g.match(part, maxSize, r)
 	into, vertices := make([]int32, g.Len()), int32(0)
@@ -21,7 +21,7 @@ func (g *graph) coarsen(part []int32, maxSize int32, r *rand.Rand) (*graph, []in
 	return g.contract(mate, into, int(vertices)), into
 }
 
-// match returns the vertex each is merged with: itself if none.
+// match returns for each vertex the vertex with which it is merged, or the vertex itself.
 func (g *graph) match(part []int32, maxSize int32, r *rand.Rand) []int32 {
 	mate := make([]int32, g.Len())
 	for v := range mate {
@@ -54,8 +54,8 @@ func (g *graph) match(part []int32, maxSize int32, r *rand.Rand) []int32 {
 	return mate
 }
 
-// matchLonely merges vertices whose peers all have a mate: with one that has a peer in
-// common, or with another that has no peers. Without this, stars do not become smaller.
+// matchLonely merges vertices whose peers all have a mate already: two that have a peer in common,
+// or two that have no peers. Without it, stars do not become smaller.
 func (g *graph) matchLonely(order, mate []int32, fits func(v, p int32) bool) {
 	waiting := make([]int32, g.Len()) // by peer: a vertex that looks for a mate
 	for v := range waiting {

@@ -5,8 +5,8 @@ type Cost struct {
 	// Objective is the sum over all pairs of ranks of what they exchange, in both
 	// directions, × the distance of their slots.
 	Objective uint64 `json:"objective"`
-	// Levels is, by level, what is exchanged by ranks whose lowest common domain is of
-	// that level. Objective is the sum of Levels × the distance of the level.
+	// Levels is, by level, what is exchanged by ranks whose lowest common domain is of that level.
+	// Objective is the sum of Levels × the distance of the level.
 	Levels []uint64 `json:"levels"`
 }
 
@@ -29,8 +29,8 @@ func Evaluate(t *Topology, traffic *RankTraffic, o Order) Cost {
 	return c
 }
 
-// addTo adds what members exchange to the level of their lowest common domain. This is what
-// they exchange within the domains of that level, minus what they do within those one level below.
+// addTo adds what members exchange to the level of their lowest common domain: what they exchange
+// within the domains of that level, minus what they exchange within the domains of the level below.
 func (g *WeightedGroup) addTo(levels []uint64, t *Topology, o Order) {
 	below := g.within(func(member int) int32 { return o[g.Members[member]] }, len(t.Slots))
 	for i := range t.Levels {

@@ -9,14 +9,16 @@ import (
 // maxExact is the number of ranks up to which Best considers all orders.
 const maxExact = 9
 
-// An enumeration searches all orders of a few ranks, by branch and bound. Of slots that
-// are alike, as those of nodes of the same shape that are all empty, it tries the first.
+// An enumeration searches all orders of a few ranks, by branch and bound. If several slots are
+// alike, such as those of empty nodes of the same shape, it tries only the first.
 type enumeration struct {
-	h      *hierarchy
-	shape  [][]int32   // by level and domain: domains with the same number look alike
-	child  [][][]int32 // by level and domain: the domains of the level below, as many of a shape as there are ranks
+	h     *hierarchy
+	shape [][]int32 // by level and domain: domains with the same number look alike
+	// by level and domain: the domains of the level below, of each shape at most as many as there
+	// are ranks
+	child  [][][]int32
 	weight [][]uint64
-	rest   []uint64 // by position in ranks: the least that the edges of later ones cost
+	rest   []uint64 // by position in ranks: a lower bound of what the edges of later ranks cost
 	ranks  []int    // in the order of placing
 	block  []int32  // by rank
 	used   [][]int32
@@ -66,8 +68,8 @@ func (t *RankTraffic) pairs() [][]uint64 {
 	return w
 }
 
-// setShapes numbers the domains so that those with the same number have the same numbers
-// of slots and domains of the same shapes.
+// setShapes numbers the domains by their shape: domains with the same number have equally many
+// slots, and contain domains of the same shapes.
 func (e *enumeration) setShapes() {
 	for l := range e.h.levels() {
 		known := map[string]int32{}
@@ -107,8 +109,8 @@ func (e *enumeration) setChildren() {
 	}
 }
 
-// setRanks chooses the order of placing: next the rank that exchanges most with those
-// that have a place.
+// setRanks chooses the order in which ranks are placed: next comes the rank that exchanges most
+// with the ranks before it.
 func (e *enumeration) setRanks() {
 	n := len(e.weight)
 	placed := make([]bool, n)
@@ -139,7 +141,7 @@ func (e *enumeration) setRanks() {
 	}
 }
 
-// place places the ranks from position i on; those before cost so much.
+// place places the ranks from position i on. cost is the cost of the edges among the earlier ranks.
 func (e *enumeration) place(i int, cost uint64) {
 	if cost+e.rest[i] >= e.least {
 		return

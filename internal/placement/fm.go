@@ -2,10 +2,10 @@ package placement
 
 import "math/rand/v2"
 
-// A bisection divides the vertices of a graph between two sides, which have room for
-// caps ranks. It is improved as by Fiduccia and Mattheyses (1982): vertices are moved
-// one by one, the best move first even if it is a loss, and each at most once in a pass;
-// then all moves after the best state are undone.
+// A bisection divides the vertices of a graph between two sides, which have room for caps ranks. It
+// is improved by the algorithm of Fiduccia and Mattheyses (1982). In a pass, vertices are moved one
+// by one, the best move first even if it makes the cut larger, and each vertex at most once. Then
+// all moves after the best state are undone.
 type bisection struct {
 	g    *graph
 	side []int32
@@ -61,8 +61,8 @@ func (b *bisection) overload() int {
 	return max(0, b.load[0]-b.caps[0]) + max(0, b.load[1]-b.caps[1])
 }
 
-// refine makes passes until one does not help. An overload of up to tolerance ranks is
-// accepted. A pass ends after patience moves that did not help.
+// refine makes passes until a pass does not help. It accepts an overload of up to tolerance ranks.
+// A pass ends after patience moves that did not help.
 func (b *bisection) refine(passes, patience, tolerance int, r *rand.Rand) {
 	for range passes {
 		before, over := b.cut, max(0, b.overload()-tolerance)
@@ -108,9 +108,8 @@ func (b *bisection) improve(patience, tolerance int, r *rand.Rand) {
 	}
 }
 
-// next returns the vertex to move: of a side that is overloaded, or else the one of the
-// higher gain whose move overloads the other side by no more than slack. It returns -1
-// if there is none.
+// next returns the vertex to move: one of an overloaded side, or else the one with the higher gain
+// whose move overloads the other side by no more than slack. It returns -1 if there is none.
 func (b *bisection) next(slack int) int32 {
 	for s := range 2 {
 		if b.load[s] > b.caps[s] {
@@ -135,8 +134,8 @@ func (b *bisection) next(slack int) int32 {
 	return best
 }
 
-// top returns the vertex of a side of the highest gain. If none at the border is left,
-// all of the side are entered.
+// top returns the vertex with the highest gain of a side. If no vertex at the border is left, it
+// adds all vertices of the side to the queue first.
 func (b *bisection) top(s int) int32 {
 	q := b.queue[s]
 	if len(q.heap) == 0 {
@@ -159,7 +158,8 @@ func (b *bisection) move(v int32) {
 	b.turn(v, true)
 }
 
-// turn gives a vertex the other side and, with queues, corrects these for its peers.
+// turn moves a vertex to the other side. With queues, it also corrects the places of the vertex's
+// peers in them.
 func (b *bisection) turn(v int32, queues bool) {
 	b.cut -= b.gain[v]
 	b.gain[v] = -b.gain[v]

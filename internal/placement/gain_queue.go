@@ -1,7 +1,7 @@
 package placement
 
-// A gainQueue is a binary heap of vertices, the one of the highest gain first, in which
-// gains can change.
+// A gainQueue is a binary heap of vertices, the vertex with the highest gain first. Gains may
+// change.
 type gainQueue struct {
 	heap []int32
 	at   []int32 // by vertex: where it is in the heap; -1 if it is not in this queue

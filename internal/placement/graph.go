@@ -30,8 +30,8 @@ func (g *graph) maxSize() int {
 	return int(largest)
 }
 
-// subgraph returns the vertices of one part, the edges among them, and the numbers they
-// have in g.
+// subgraph returns the graph of the vertices of one part, and the numbers that these vertices have
+// in g.
 func (g *graph) subgraph(part []int32, which int32) (*graph, []int32) {
 	var vertices []int32
 	for v, p := range part {
@@ -43,8 +43,8 @@ func (g *graph) subgraph(part []int32, which int32) (*graph, []int32) {
 	return g.induced(vertices, make([]int32, g.Len()), inside), vertices
 }
 
-// induced returns the graph of some vertices, which are those inside, and sets index to
-// their numbers in it.
+// induced returns the graph of some vertices, those for which inside is true, and sets index to the
+// number of each in the new graph.
 func (g *graph) induced(vertices, index []int32, inside func(v int32) bool) *graph {
 	edges := 0
 	for i, v := range vertices {
@@ -94,8 +94,8 @@ func (b *rowBuilder) add(peer int32, weight int64) {
 	b.Append(peer, weight)
 }
 
-// newGraph returns the graph of edges, in which a pair may occur several times. Weights
-// are scaled so that sums of weight × distance fit into 64 bits, see maxWeight.
+// newGraph returns the graph of edges, in which a pair may occur several times. Weights are scaled
+// so that sums of weight × distance fit into 64 bits, see maxWeight.
 func newGraph(ranks int, edges []edge, scale float64) *graph {
 	next := make([]int, ranks+1)
 	for _, e := range edges {
@@ -108,7 +108,7 @@ func newGraph(ranks int, edges []edge, scale float64) *graph {
 	peer, weight := make([]int32, 2*len(edges)), make([]float64, 2*len(edges))
 	enter := func(a, b int32, w float64) {
 		peer[next[a]], weight[next[a]] = b, w
-		next[a]++ // in the end, where the row ends
+		next[a]++ // finally, where the row ends
 	}
 	for _, e := range edges {
 		enter(e.a, e.b, e.weight)

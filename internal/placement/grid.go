@@ -22,7 +22,7 @@ func (s gridSize) coordinates(rank int) (c gridSize) {
 	return c
 }
 
-// A gridClass is the edges of a grid between ranks that are so far apart, in each
+// A gridClass is the edges of a grid whose two ranks have the same distance, apart, in each
 // dimension, counting the shorter way around.
 type gridClass struct {
 	apart  gridSize
@@ -38,7 +38,7 @@ type cartesian struct {
 
 const (
 	gridSamples = 500 // edges by which grids are compared
-	gridReach   = 3   // how far apart the ranks of an edge of a grid are, on average
+	gridReach   = 3   // largest mean distance of the two ranks of an edge in a grid
 	gridsTried  = 3
 )
 
@@ -94,8 +94,8 @@ func (s gridSize) leadingOnes() bool {
 	return true
 }
 
-// apart returns how far two ranks of a grid are apart in each dimension, and in which
-// the shorter way is around the border.
+// apart returns the distance of two ranks of a grid in each dimension. around has the dimensions in
+// which the shorter way crosses the border.
 func (s gridSize) apart(a, b int) (apart gridSize, around [maxDimensions]bool) {
 	at, to := s.coordinates(a), s.coordinates(b)
 	for d := range s {
@@ -192,8 +192,8 @@ func (h *hierarchy) uniform() (capacity []int, ok bool) {
 	return capacity, true
 }
 
-// blocking returns the block of each rank when all domains are blocks of the grid, of
-// the sizes that cost the least; nil if no such sizes exist.
+// blocking returns the block of each rank if each domain is a block of the grid, with the block
+// sizes that cost the least. It returns nil if there are no such sizes.
 func (c *cartesian) blocking(h *hierarchy) []int32 {
 	capacity, ok := h.uniform()
 	if !ok || h.slots() != c.size.volume() {
@@ -216,14 +216,14 @@ func (c *cartesian) blocking(h *hierarchy) []int32 {
 	return block
 }
 
-// A gridStep is the best way to a size of the blocks of one level.
+// A gridStep is the best way to reach a block size at one level.
 type gridStep struct {
 	saved float64
 	from  gridSize
 }
 
-// bestSizes returns the size of the blocks of each level. It considers all of them: what
-// they save is a sum over the levels.
+// bestSizes returns the block size of each level. It considers all combinations, which is possible
+// because the saving is a sum over the levels.
 func (c *cartesian) bestSizes(h *hierarchy, capacity []int) []gridSize {
 	steps := []map[gridSize]gridStep{{gridSize{1, 1, 1, 1}: {}}}
 	below := 1

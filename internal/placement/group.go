@@ -1,6 +1,6 @@
 package placement
 
-// uniform reports whether a group has all ranks, which all send and receive the same.
+// uniform reports whether all ranks are members of the group, and all send and receive the same.
 func (g *WeightedGroup) uniform(ranks int) bool {
 	if len(g.Members) != ranks || g.HigherOnly {
 		return false
@@ -36,9 +36,9 @@ func (g *WeightedGroup) clique() (edges []edge) {
 // standInCycles is the number of random cycles that stand for a large group.
 const standInCycles = 6
 
-// standIn returns edges that stand for those of all pairs: a few random cycles through
-// the members, whose weights are larger for it. The cut of a random graph of a constant
-// degree is about in proportion to that of the complete graph.
+// standIn returns edges that replace the edges of all pairs of a group: a few random cycles through
+// the members, with weights scaled up accordingly. The cut of a random graph of constant degree is
+// about proportional to the cut of the complete graph.
 func (g *WeightedGroup) standIn() (edges []edge) {
 	n := len(g.Members)
 	r := generator(uint64(n))

@@ -2,14 +2,14 @@ package placement
 
 import "slices"
 
-// A hierarchy is what the search needs of a topology: the levels that make a difference
-// for some pair of slots. Domains of its lowest level are called blocks: it does not
-// matter which slot of its block a rank has.
+// A hierarchy is what the search needs of a topology: the levels that make a difference for some
+// pair of slots. Domains of the lowest level are called blocks. It does not matter which slot of
+// its block a rank has.
 type hierarchy struct {
 	distance []int64   // by level
-	first    [][]int32 // by level and domain: its first slot; a last entry is the number of slots
+	first    [][]int32 // by level and domain: its first slot; the last entry is the number of slots
 	child    [][]int32 // by level and domain: its first domain of the level below; one more entry at the end
-	ancestor []int32   // by block and level: the domain it is in
+	ancestor []int32   // by block and level: the domain that contains the block
 	blockAt  []int32   // by slot: its block
 	apart    []int64   // by two blocks: their distance; nil if there are many blocks
 }
@@ -17,8 +17,8 @@ type hierarchy struct {
 // mostApart is the largest number of blocks of which all distances are kept, in 2 MiB.
 const mostApart = 512
 
-// newHierarchy leaves out levels whose domains have one slot, are those of the level
-// below, or are as far from each other as their slots are.
+// newHierarchy leaves out levels that make no difference: their domains have one slot, or are the
+// domains of the level below, or have the same distance from each other as their slots.
 func newHierarchy(t *Topology) *hierarchy {
 	h := &hierarchy{}
 	var kept [][]int32
@@ -39,7 +39,7 @@ func newHierarchy(t *Topology) *hierarchy {
 	h.blockAt = kept[0]
 	for i, domain := range kept {
 		h.first = append(h.first, firsts(domain))
-		var inner []int32 // the domain of each domain of the level below
+		var inner []int32 // by domain of the level below: the domain that contains it
 		for d := 0; i > 0 && d < h.domains(i-1); d++ {
 			inner = append(inner, domain[h.first[i-1][d]])
 		}

@@ -18,10 +18,10 @@ const (
 	maxHwlocObjects = 1 << 20
 )
 
-// ReadHwloc reads the topology of one node from the XML of hwloc 1 or 2, such as
-// lstopo --of xml writes. Slots are cores, with the processors that the operating
-// system calls them by. Levels are packages, NUMA nodes that hold cores of their own, L3
-// and L2 caches; other objects are left out. Errors name the file and the line.
+// ReadHwloc reads the topology of one node from the XML of hwloc 1 or 2, such as lstopo --of xml
+// writes. Slots are cores, with the operating system's numbers of their processors. Levels are
+// packages, NUMA nodes that contain cores, L3 and L2 caches; other objects are left out. Errors
+// name the file and the line.
 func ReadHwloc(r io.Reader, name string) (*Tree, error) {
 	in := &hwlocReader{Decoder: xml.NewDecoder(io.LimitReader(r, MaxTopologyFile))}
 	t, err := in.tree()
@@ -72,8 +72,8 @@ func (r *hwlocReader) Token() (xml.Token, error) {
 	return token, err
 }
 
-// hwlocLevels are the types of objects that are levels. Version 1 has a NUMANode with
-// cores in it; in version 2 it is beside the cores, in a Group if they are no package.
+// hwlocLevels are the types of objects that are levels. In version 1, a NUMANode contains its
+// cores. In version 2 it is beside them, in a Group if the cores are not a whole package.
 var hwlocLevels = map[string]string{
 	"Package": "socket", "Socket": "socket", "NUMANode": "numa",
 	"L3Cache": "l3", "L3": "l3", "L2Cache": "l2", "L2": "l2",
@@ -106,8 +106,8 @@ func (r *hwlocReader) tree() (*Tree, error) {
 	return t, nil
 }
 
-// addObjects adds the objects in an object to a domain. Levels from outside of t.levels
-// on, which are outermost first, may be within this domain.
+// addObjects adds the objects inside an object to a domain. t.levels is ordered outermost first;
+// objects of the levels from index outside on may be inside this domain.
 func (t *Tree) addObjects(d *domain, of *hwlocObject, outside int) error {
 	for _, o := range of.Inner {
 		if o.Type == "Core" || o.Type == "PU" {
@@ -133,9 +133,9 @@ func (t *Tree) addObjects(d *domain, of *hwlocObject, outside int) error {
 	return nil
 }
 
-// levelOf returns a domain for an object, and from which level on others may be within
-// it. The domain is nil if the object is of no level, or if the file has this level
-// outside elsewhere.
+// levelOf returns a domain for an object, and the index of the first level that may be inside it.
+// The domain is nil if the object is not of a level, or if elsewhere in the file its level is
+// outside the present one.
 func (t *Tree) levelOf(o *hwlocObject, outside int) (*domain, int) {
 	kind := o.Type
 	if kind == "Cache" { // of hwloc 1, which has one type for all caches
@@ -156,7 +156,7 @@ func (t *Tree) levelOf(o *hwlocObject, outside int) (*domain, int) {
 	return &domain{level: level}, at + 1
 }
 
-// hasMemory reports whether there is a NUMA node of the object.
+// hasMemory reports whether the object has a NUMA node of its own.
 func (o *hwlocObject) hasMemory() bool {
 	return slices.ContainsFunc(o.Inner, func(m *hwlocObject) bool {
 		return m.Type == "NUMANode" || m.Type == "MemCache" && m.hasMemory()

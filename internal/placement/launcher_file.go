@@ -12,14 +12,13 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// A FileFormat is a file by which a launcher places ranks. Only rankfile and mpich place
-// them within a node; with the others, that is left to the launcher.
+// A FileFormat is a file by which a launcher places ranks. Only rankfile and mpich place ranks
+// within a node; with the other formats, the launcher decides.
 type FileFormat struct {
 	Name        string
 	Description string
 	write       func(w *bufio.Writer, p *placed) error
-	// command returns the start of the command line that uses a file, which it is given
-	// in the form for a shell.
+	// command returns the start of the command line that uses a file. file is quoted for a shell.
 	command func(p *placed, file string) string
 }
 
@@ -73,8 +72,8 @@ func (f *FileFormat) Write(w io.Writer, t *Topology, o Order) error {
 	return out.Flush()
 }
 
-// Command returns the command line by which a launcher starts a program with a file that
-// Write has written. program is the program and its arguments in the form for a shell.
+// Command returns the command line by which a launcher starts a program with a file that Write has
+// written. program is the program and its arguments, quoted for a shell.
 func (f *FileFormat) Command(file string, t *Topology, o Order, program string) string {
 	return f.command(newPlaced(t, o), text.ShellQuote(file)) + " " + program
 }
@@ -84,8 +83,8 @@ type placed struct {
 	topology *Topology
 	order    Order
 	node     []int // by rank
-	// ranksOn is the ranks on each node that has any, in the order of slots, and used the
-	// index in it of each node; -1 for others.
+	// ranksOn has the ranks on each node that has any, in the order of slots. used has the index in
+	// ranksOn of each node; -1 for nodes without ranks.
 	ranksOn [][]int
 	used    []int
 }
@@ -126,13 +125,13 @@ func (p *placed) host(rank int) (string, error) {
 		return "", fmt.Errorf("it has the names of nodes, but the topology does not name the node of rank %d; formats mpich and flux need no names, nor does rankfile in a job of a scheduler", rank)
 	}
 	if !hostName.MatchString(h) {
-		return "", fmt.Errorf("%q is no name of a host that a launcher could use", h)
+		return "", fmt.Errorf("%q is not the name of a host that a launcher could use", h)
 	}
 	return h, nil
 }
 
-// hostName matches what can be the name of a host. Names come from recordings, and are in
-// files and in command lines that users copy.
+// hostName matches valid names of hosts. Names come from recordings, and go to files and to command
+// lines that users copy.
 var hostName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]*$`)
 
 // largestNode returns the largest number of ranks on a node.
@@ -144,11 +143,11 @@ func (p *placed) largestNode() int {
 	return n
 }
 
-// maxHostOption is the number of hosts up to which a command line names them.
+// maxHostOption is the largest number of hosts that a command line names.
 const maxHostOption = 32
 
-// hostOption returns the option by which Open MPI gets to know the hosts; empty if they
-// are not known or too many. Open MPI 5 needs it outside of a scheduler's jobs.
+// hostOption returns the option that names the hosts to Open MPI. It is empty if the hosts are not
+// known or too many. Open MPI 5 needs it outside of a scheduler's jobs.
 func (p *placed) hostOption() string {
 	if len(p.ranksOn) > maxHostOption {
 		return ""
@@ -164,7 +163,7 @@ func (p *placed) hostOption() string {
 	return " --host " + strings.Join(hosts, ",")
 }
 
-// ifShared returns the option if ranks share cores, which Open MPI 5 refuses without it.
+// ifShared returns the option if ranks share cores: Open MPI 5 refuses to share cores without it.
 func (p *placed) ifShared(option string) string {
 	for _, ranks := range p.ranksOn {
 		taken := map[int]bool{}
@@ -220,9 +219,8 @@ func writeBlocks(w *bufio.Writer, p *placed) error {
 	return nil
 }
 
-// writeRankfile writes lines of the form that Open MPI 4 and 5 have in common. The numbers
-// of cores are logical, those of hwloc. A node without name is the n-th that the launcher
-// has.
+// writeRankfile writes lines in a form that both Open MPI 4 and 5 read. The numbers of cores are
+// hwloc's logical numbers. A node without a name is the n-th node of the launcher.
 func writeRankfile(w *bufio.Writer, p *placed) error {
 	for r := range p.order {
 		s := p.slot(r)
@@ -241,9 +239,9 @@ func writeRankfile(w *bufio.Writer, p *placed) error {
 	return nil
 }
 
-// writeRankOrder writes a line for each node, with its ranks in the order of slots. Cray
-// MPICH gives the n-th rank of this list the place of the n-th process of the launcher,
-// which fills one node after the other.
+// writeRankOrder writes a line for each node, with its ranks in the order of slots. Cray MPICH
+// gives the n-th rank of this list the place of the launcher's n-th process. The launcher fills one
+// node after the other.
 func writeRankOrder(w *bufio.Writer, p *placed) error {
 	for i, ranks := range p.ranksOn {
 		if i < len(p.ranksOn)-1 && len(ranks) != p.largestNode() {

@@ -168,8 +168,8 @@ func TestLauncherFileRefused(t *testing.T) {
 	}
 }
 
-// TestHostileHosts requires that no name of a host is in a file or a command line if it is
-// not one that a launcher could use.
+// TestHostileHosts requires that a host whose name a launcher could not use is an error, and is in
+// no file or command line.
 func TestHostileHosts(t *testing.T) {
 	for _, host := range []string{"a$(id)", "n;rm", "a'b", "x\x1b[31m", "+n0", "-x", "a b", "a:1", "*", "a/b"} {
 		topology := onNodes(t, "node:2 core:2", host, "good")
@@ -178,7 +178,7 @@ func TestHostileHosts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := f.Write(&strings.Builder{}, topology, Order{0, 2}); err == nil || !strings.Contains(err.Error(), "no name of a host") {
+			if err := f.Write(&strings.Builder{}, topology, Order{0, 2}); err == nil || !strings.Contains(err.Error(), "not the name of a host") {
 				t.Errorf("%s: %q: %v", name, host, err)
 			}
 			if command := f.Command("file", topology, Order{0, 2}, "./app"); strings.Contains(command, host) && host != "*" && host != "-x" {

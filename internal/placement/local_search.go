@@ -9,13 +9,13 @@ type mapping struct {
 	block   []int32 // by rank
 	slot    []int32 // by rank
 	member  []int32 // by slot: its rank; -1 if empty
-	outward []int64 // by rank: the cost of its edges above what it would be in one block
+	outward []int64 // by rank: how much more its edges cost than if all its peers were in its block
 
-	// The benefit of a block for one rank: what its edges save, compared with all
-	// peers as far away as possible. See connect.
-	near    [][]int64 // by level and domain: weight of the edges of the rank into it
+	// The benefit of a block for a rank is what the rank's edges save there, compared with all
+	// peers as far away as possible. connect computes the fields below for one rank.
+	near    [][]int64 // by level and domain: weight of the rank's edges into the domain
 	touched [][]int32 // by level: domains with an entry in near
-	weight  []int64   // by rank: of its edge to the rank
+	weight  []int64   // by rank: weight of its edge to the rank of connect
 	peers   []int32   // ranks with an entry in weight
 }
 
@@ -87,8 +87,8 @@ func (m *mapping) benefit(block int32) int64 {
 	return sum
 }
 
-// gain returns what the edges of a rank save if it moves to a block and nothing else
-// does. except is a peer that is left out; -1 for none.
+// gain returns what the edges of a rank save if the rank moves to a block and no other rank moves.
+// except is a peer that is left out; -1 for none.
 func (m *mapping) gain(r, to, except int32) int64 {
 	var sum int64
 	from := m.block[r]
@@ -110,15 +110,15 @@ func (m *mapping) gain(r, to, except int32) int64 {
 	return sum
 }
 
-// swapGain returns what a swap of the ranks of two slots saves, or any smaller number
-// than least if it saves less. b may be empty.
+// swapGain returns what is saved by swapping the ranks of two slots. If that is less than least, it
+// may return any smaller number. b may be empty.
 func (m *mapping) swapGain(a, b int32, least int64) int64 {
 	r, other := m.member[a], m.member[b]
 	return m.swapGainOf(r, other, m.gain(r, m.h.blockAt[b], other), least)
 }
 
-// swapGainOf is swapGain for a rank whose edges save g in a block, without the edge to the
-// other rank.
+// swapGainOf does what swapGain does, for a rank whose edges, without the edge to the other rank,
+// save g in the new block.
 func (m *mapping) swapGainOf(r, other int32, g, least int64) int64 {
 	if other >= 0 {
 		if most := g + m.outward[other]; most < least {
@@ -129,7 +129,7 @@ func (m *mapping) swapGainOf(r, other int32, g, least int64) int64 {
 	return g
 }
 
-// swap swaps the ranks of two slots, and keeps outward.
+// swap swaps the ranks of two slots, and updates outward.
 func (m *mapping) swap(a, b int32) {
 	r, other := m.member[a], m.member[b]
 	from, to := m.h.blockAt[a], m.h.blockAt[b]
@@ -155,8 +155,8 @@ func (m *mapping) relocate(r, to int32) {
 	}
 }
 
-// climb makes the best swap of each rank that saves something, in sweeps over all ranks
-// whose surroundings changed. It returns what was saved.
+// climb makes, for each rank, the best swap that saves something. It repeats this in sweeps over
+// the ranks whose peers have moved, and returns what was saved.
 func (m *mapping) climb(sweeps int, r *rand.Rand) (saved int64) {
 	active := make([]bool, len(m.block))
 	for i := range active {
@@ -197,8 +197,8 @@ func (m *mapping) activate(r int32, active []bool) {
 	}
 }
 
-// bestSwap returns the slot that it is best to swap a rank to, among those of the blocks
-// in which it has peers, and what that saves; 0 if nothing.
+// bestSwap returns the best slot to swap a rank to, among the slots of blocks in which the rank has
+// peers, and what that saves. most is 0 if no swap saves anything.
 func (m *mapping) bestSwap(r int32) (slot int32, most int64) {
 	if m.outward[r] == 0 || len(m.near) == 0 {
 		return 0, 0
@@ -216,7 +216,7 @@ func (m *mapping) bestSwap(r int32) (slot int32, most int64) {
 			other := m.member[s]
 			alone := gain
 			if other >= 0 {
-				alone -= m.weight[other] * apart // they stay as far from each other
+				alone -= m.weight[other] * apart // the two ranks stay as far from each other
 			} else if alone <= most {
 				continue
 			}

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// A multisection divides ranks over the domains of a hierarchy, from the top down.
+// A multisection divides the ranks among the domains of a hierarchy, from the top down.
 type multisection struct {
 	*tuning
 	h     *hierarchy
@@ -27,7 +27,7 @@ func (t *tuning) multisect(g *graph, h *hierarchy, seed uint64) []int32 {
 	return m.block
 }
 
-// minParallel is how many ranks make another goroutine worth while.
+// minParallel is the least number of ranks for which starting a goroutine pays off.
 const minParallel = 128
 
 // divide places the vertices of g, which are ranks, in a domain.
@@ -72,8 +72,7 @@ func (m *multisection) start(ranks int, f func()) {
 	m.wait.Go(f)
 }
 
-// split sets the part of each vertex, by bisecting the parts and the graph again and
-// again.
+// split sets the part of each vertex, by repeated bisection of the parts and of the graph.
 func (m *multisection) split(g *graph, part []int32, caps []int, r *rand.Rand) {
 	if len(caps) == 1 || g.Len() == 0 {
 		return
@@ -98,8 +97,8 @@ func sum(values []int) int {
 	return n
 }
 
-// refinePairs improves the bisection of each two parts that have an edge in common.
-// What is outside of a pair of domains of a domain is equally far from both.
+// refinePairs improves the bisection of each two parts that have an edge in common. Ranks outside
+// both parts need not be considered: they are equally far from both.
 func (m *multisection) refinePairs(g *graph, part []int32, caps []int, r *rand.Rand) {
 	if len(caps) <= 2 {
 		return
@@ -127,7 +126,7 @@ func (m *multisection) refinePairs(g *graph, part []int32, caps []int, r *rand.R
 	}
 }
 
-// partPairs are the parts of a graph, to extract the graph of any two of them.
+// partPairs holds the parts of a graph, and makes the graph of any two of them.
 type partPairs struct {
 	g        *graph
 	part     []int32
@@ -143,9 +142,9 @@ func newPartPairs(g *graph, part []int32, parts int) *partPairs {
 	return p
 }
 
-// adjacent returns the pairs that have an edge in common.
+// adjacent returns the pairs of parts that have an edge in common.
 func (p *partPairs) adjacent() (pairs [][2]int32) {
-	seen := make([]int32, len(p.vertices)) // by part: the last one it was seen with, plus 1
+	seen := make([]int32, len(p.vertices)) // by part: the last part with which it was found, plus 1
 	for a, vertices := range p.vertices {
 		for _, v := range vertices {
 			peers, _ := p.g.Row(int(v))
@@ -160,7 +159,7 @@ func (p *partPairs) adjacent() (pairs [][2]int32) {
 	return pairs
 }
 
-// graph returns the graph of two parts, the first part first.
+// graph returns the graph of two parts. Vertices of the first part come first.
 func (p *partPairs) graph(pair [2]int32) (*graph, []int32) {
 	vertices := slices.Concat(p.vertices[pair[0]], p.vertices[pair[1]])
 	inside := func(v int32) bool { return p.part[v] == pair[0] || p.part[v] == pair[1] }

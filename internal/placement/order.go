@@ -8,7 +8,8 @@ import (
 // An Order says where ranks run: rank r runs in slot Order[r]. No slot has two ranks.
 type Order []int32
 
-// Check reports whether an order is one for a topology: each rank has a slot of its own.
+// Check returns an error unless the order is valid for the topology: each rank has a slot of its
+// own.
 func (o Order) Check(t *Topology) error {
 	taken := make([]bool, len(t.Slots))
 	for r, s := range o {
@@ -29,7 +30,8 @@ func Block(ranks int) Order {
 	return o
 }
 
-// Random returns an order in which each rank is in any slot, the same for the same seed.
+// Random returns an order in which each rank is in a random slot. The same seed gives the same
+// order.
 func Random(t *Topology, ranks int, seed uint64) Order {
 	o := make(Order, len(t.Slots))
 	for s := range o {
@@ -39,9 +41,8 @@ func Random(t *Topology, ranks int, seed uint64) Order {
 	return o[:ranks]
 }
 
-// RoundRobin returns the order that gives each node in turn the next rank. Nodes that
-// are full are left out. Without nodes it does this with the domains below the
-// outermost level.
+// RoundRobin returns the order that gives each node in turn the next rank, except nodes that are
+// full. Without nodes it uses the domains below the outermost level.
 func RoundRobin(t *Topology, ranks int) Order {
 	level := t.Nodes()
 	if level < 0 {

@@ -1,13 +1,14 @@
 package placement
 
-// A problem is a traffic and a topology as the search needs them.
+// A problem is the traffic and the topology in the form that the search needs.
 type problem struct {
 	h *hierarchy
-	g *graph // the pairs, and edges that are or stand for those of the groups
+	// the pairs, and for each group either the edges of all its pairs, or edges that replace them
+	g *graph
 }
 
-// maxWeight bounds the sum of the weights of a graph, so that its product with twice
-// maxDistance fits into 64 bits.
+// maxWeight limits the sum of the weights of a graph, so that its product with twice maxDistance
+// fits into 64 bits.
 const maxWeight = 1 << 51
 
 // maxClique is the number of members up to which all pairs of a group become edges.

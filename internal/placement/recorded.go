@@ -19,14 +19,14 @@ type RankLocation struct {
 	Placement *profile.Placement // nil if not known
 }
 
-// Recorded returns the tree of the places where the ranks of a job ran, and the rank of
-// each of its slots, in their order. The nodes are the hosts. A recording does not say
-// which processors are of one core, cache or socket. So below the node there are only
-// domains of ranks that were bound to the same processors, or to some of these: their
-// level follows from the number of these processors and from the numbers of processors,
-// cores and sockets of the node. If the masks of two ranks of a host overlap in any other
-// way, all ranks of this host are alike, as they are if they were not bound. Cores are
-// numbered as Linux mostly does: see coreOf.
+// Recorded returns the tree of the places where the ranks of a job ran, and the rank of each slot,
+// in the order of slots. The nodes are the hosts.
+// A recording does not say which processors belong to one core, cache or socket. Below a node there
+// are therefore only domains of ranks that were bound to the same processors, or to some of these.
+// The level of such a domain follows from its number of processors and the node's numbers of
+// processors, cores and sockets. If the masks of two ranks of a host overlap in any other way, or
+// if ranks were not bound, the host has no domains. Cores are numbered as Linux usually does: see
+// coreOf.
 func Recorded(processes []RankLocation, ranks int) (*Tree, []int, error) {
 	hosts, err := byHost(processes, ranks)
 	if err != nil {
@@ -83,9 +83,9 @@ type hostBuilder struct {
 	ranks     []int // of the slots made so far
 }
 
-// A maskDomain is the processes that were bound to the same processors.
+// A maskDomain holds the processes that were bound to the same processors.
 type maskDomain struct {
-	level      string // empty if it is no domain of its own
+	level      string // empty if it does not become a domain of its own
 	processors []int
 	processes  []RankLocation
 	inner      []*maskDomain
@@ -151,10 +151,9 @@ func (p *RankLocation) mask() string {
 	return p.Placement.Processors
 }
 
-// coreOf returns the core of a processor, and which of the core's hardware threads it is.
-// A recording does not hold this. It is so on nodes whose processors are numbered as Linux
-// mostly does: first one hardware thread of each core, then the others; and the cores of
-// one socket after those of the other.
+// coreOf returns the core of a processor, and the number of the hardware thread in the core. A
+// recording does not hold this. coreOf assumes Linux's usual numbering of processors: first one
+// hardware thread of each core, then the others; the cores of one socket follow those of the other.
 func coreOf(processor int, at *profile.Placement) (core, thread int) {
 	if at.NodeCores == 0 {
 		return processor, 0
@@ -174,8 +173,8 @@ func (p *RankLocation) cores() string {
 	return profile.ProcessorList(slices.Compact(cores))
 }
 
-// maskLevel returns the level of a domain of n processors; empty if it is none: the node,
-// or several sockets.
+// maskLevel returns the level of a domain of n processors. It is empty if the domain is the whole
+// node, or is several sockets.
 func maskLevel(n int, at *profile.Placement) string {
 	processors, cores, sockets := at.NodeProcessors, at.NodeCores, at.NodeSockets
 	switch {
@@ -189,7 +188,7 @@ func maskLevel(n int, at *profile.Placement) string {
 	return "numa"
 }
 
-// fill adds the slots of m to d, those of the lowest processors first.
+// fill adds the slots of m to d, in the order of their lowest processors.
 func (b *hostBuilder) fill(d *domain, m *maskDomain) {
 	for _, p := range m.processes {
 		d.inner = append(d.inner, &domain{processors: p.mask(), cores: p.cores()})
@@ -207,14 +206,13 @@ func (b *hostBuilder) fill(d *domain, m *maskDomain) {
 	}
 }
 
-// Present returns the order in which ranks ran, in slots of a topology that was not made
-// from their recording. Hosts are found by name. If the topology names none, the first
-// host with ranks is the first node, and so on; if there are as many nodes as hosts, the
-// nodes get these names. Within a host, a rank is in the first free slot of its
-// processors; if it has none there, in the first that is left.
-//
-// If the topology does not number the processors of a node, but has a slot for each of
-// the node's cores or processors, they are numbered as coreOf says.
+// Present returns the order in which ranks ran, in slots of a topology that was not made from their
+// recording. It finds hosts by name. If the topology names no hosts, the first host with ranks is
+// the first node, and so on; if there are as many nodes as hosts, the nodes get the names of the
+// hosts. Within a host, a rank gets the first free slot among its processors or, if there is none,
+// the first free slot.
+// If the topology does not number the processors of a node, but has a slot for each core or
+// processor of the node, coreOf gives the numbers.
 func Present(t *Topology, processes []RankLocation, ranks int) (Order, error) {
 	hosts, err := byHost(processes, ranks)
 	if err != nil {

@@ -8,17 +8,17 @@ import (
 	"sync"
 )
 
-// Options bound and steer the search for an order.
+// Options limit and control the search for an order.
 type Options struct {
 	Seed   uint64  // the result is the same for the same seed
 	Effort int     // 1 fast, 2 normal, 3 thorough
 	Starts []Order // orders to compare with and to improve, such as the present one
 }
 
-// Best returns the order of the least objective that it finds, with its cost. If the
-// topology has more slots than there are ranks, it chooses which of them stay empty. For
-// up to 9 ranks no order costs less. Of orders that cost the same, it prefers the first
-// of the starts.
+// Best returns the order with the least objective that it finds, and its cost. If the topology has
+// more slots than there are ranks, Best also chooses which slots stay empty. For up to 9 ranks, no
+// order costs less than the result. Of orders that cost the same, it prefers the first of the
+// starts.
 func Best(t *Topology, traffic *RankTraffic, opts Options) (Order, Cost, error) {
 	if err := opts.check(t, traffic); err != nil {
 		return nil, Cost{}, err
@@ -66,7 +66,7 @@ func distinct(orders []Order) (out []Order) {
 	return out
 }
 
-// cheapest returns the first of the orders of the least objective.
+// cheapest returns the first of the orders with the least objective.
 func cheapest(t *Topology, traffic *RankTraffic, orders []Order) (best Order, cost Cost) {
 	for i, o := range orders {
 		if c := Evaluate(t, traffic, o); i == 0 || c.Objective < cost.Objective {
@@ -99,8 +99,8 @@ func (t *tuning) startsFor(g *graph) int {
 	return max(1, int(share*float64(t.starts)))
 }
 
-// orders returns improved orders of the starts, the blockings of the grids that are
-// recognised, and orders found from the beginning; and what annealing makes of the best.
+// orders returns improved forms of the starts, block orders of recognised grids, orders found
+// without a start, and the results of annealing the best of these.
 func (p *problem) orders(t *Topology, traffic *RankTraffic, starts []Order, opts Options) []Order {
 	tune := &efforts[opts.Effort-1]
 	spare := make(chan struct{}, max(0, runtime.GOMAXPROCS(0)-1))

@@ -25,7 +25,7 @@ type slurmSwitch struct {
 	line            int
 	nodes, switches []string
 	parent          *slurmSwitch
-	height          int // 1 + that of its highest switch; -1 while this is computed
+	height          int // 1 + the height of its highest switch; -1 while this is computed
 }
 
 // A slurmFile is what has been read of a topology.conf.
@@ -36,7 +36,7 @@ type slurmFile struct {
 	leaf     map[string]*slurmSwitch // by node
 }
 
-// maxSwitchDepth bounds the height of a tree of switches.
+// maxSwitchDepth limits the height of a tree of switches.
 const maxSwitchDepth = 32
 
 // ReadSlurm reads the topology.conf of Slurm's plugins topology/tree and topology/block:
@@ -47,7 +47,7 @@ func ReadSlurm(r io.Reader, name string) (*Network, error) {
 	f := slurmFile{name: name, byName: map[string]*slurmSwitch{}, leaf: map[string]*slurmSwitch{}}
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, MaxTopologyFile)
-	var whole strings.Builder // of a line that goes on after a backslash
+	var whole strings.Builder // a line that is continued after a backslash
 	first := 0
 	for n := 1; lines.Scan(); n++ {
 		if whole.Len() == 0 {
@@ -159,7 +159,7 @@ func (f *slurmFile) network() (*Network, error) {
 	return n, nil
 }
 
-// setHeight computes the height of a switch that is in depth-1 others.
+// setHeight computes the height of a switch. depth-1 is the number of switches above it.
 func (f *slurmFile) setHeight(s *slurmSwitch, depth int) error {
 	switch {
 	case s.height > 0:
@@ -287,8 +287,8 @@ func expandRanges(ranges string) ([]string, error) {
 	return out, nil
 }
 
-// onNetwork returns the tree of the job's hosts on a network. Its nodes are as recorded,
-// with the rank of each slot, or as a second topology describes them.
+// onNetwork returns the tree of the job's hosts on a network. Its nodes are as recorded, with the
+// rank of each slot, or as a second topology describes them.
 func (s *TopologySource) onNetwork(n *Network) (*Tree, []int, error) {
 	if s.Nodes != 0 {
 		return nil, nil, fmt.Errorf("%s names its nodes: a number of nodes cannot be given", n.name)
@@ -345,7 +345,7 @@ func (s *TopologySource) oneNode(name string) (*Tree, error) {
 	return t, nil
 }
 
-// with returns the part of the network that the hosts are in, and the ranks of its slots.
+// with returns the part of the network that contains the hosts, and the ranks of its slots.
 func (n *Network) with(hosts map[string]*hostNode) (*Tree, []int, error) {
 	find := finderOf(hosts)
 	var ranks []int

@@ -10,7 +10,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
-// Auto names the topology of the recorded places.
+// Auto is the name of the topology of the places where ranks ran, as recorded.
 const Auto = "auto"
 
 // MaxTopologyFile is the size up to which a topology is read from a file, in bytes.
@@ -18,9 +18,9 @@ const MaxTopologyFile = 64 << 20
 
 // A TopologySource says where the topology of a job comes from.
 type TopologySource struct {
-	// Topologies has one name: "auto" (so does the empty list), a specification, or a
-	// file: hwloc's XML or Slurm's topology.conf. The latter may be followed by a second
-	// one, for the nodes; without it, the nodes are as recorded.
+	// Topologies has one name: "auto" (also if the list is empty), a specification, or a file,
+	// which is hwloc's XML or Slurm's topology.conf. After a topology.conf, a second name may
+	// describe the nodes; without it, the nodes are as recorded.
 	Topologies []string
 	Nodes      int                               // if the topology describes one node: the number of such nodes; 0: as many as the ranks need
 	Distances  []int64                           // by level, innermost first; nil: by the names of the levels
@@ -67,8 +67,8 @@ func (s *TopologySource) present(t *Topology, err error) (*Topology, Order, erro
 	return t, o, nil
 }
 
-// tree returns the tree, with the rank of each slot if it is that of the recorded
-// places.
+// tree returns the tree. If the tree is that of the places where ranks ran, it also returns the
+// rank of each slot.
 func (s *TopologySource) tree() (*Tree, []int, error) {
 	if len(s.Topologies) == 0 || s.Topologies[0] == Auto {
 		if s.Nodes != 0 || len(s.Topologies) > 1 {
@@ -90,7 +90,7 @@ func (s *TopologySource) tree() (*Tree, []int, error) {
 	return t, nil, err
 }
 
-// repeated returns a system of nodes. A tree of one node is repeated.
+// repeated returns the tree of all nodes. If t is one node, it is repeated.
 func (s *TopologySource) repeated(t *Tree) (*Tree, error) {
 	if t.hasNodes() && s.Nodes != 0 {
 		return nil, fmt.Errorf("the topology has nodes already: %s cannot be asked for", text.CountOf(s.Nodes, "node"))

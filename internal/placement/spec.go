@@ -9,11 +9,11 @@ import (
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
-// specForm is what errors show of the form of a specification.
+// specForm describes the form of a specification in errors.
 const specForm = `write it as "node:4 socket:2 core:8", outermost first`
 
-// specLevels are the names that hwloc and users have for levels. A level with an
-// empty name here is left out: its slots belong to the next outer level.
+// specLevels are hwloc's and users' names of levels, with the names used here. A level with an
+// empty name is left out: its slots belong to the next outer level.
 var specLevels = map[string]string{
 	"group": "group", "switch": switchLevel,
 	"node": NodeLevel, "machine": NodeLevel,
@@ -25,7 +25,8 @@ var specLevels = map[string]string{
 	"l1": "", "l1cache": "", "l1d": "", "l1dcache": "", "l1i": "", "l1icache": "",
 }
 
-// A specLevel is one word of a specification: each domain outside holds count of level.
+// A specLevel is one word of a specification: each domain of the next outer level contains count
+// domains of level.
 type specLevel struct {
 	level string
 	count int
@@ -106,10 +107,10 @@ func parseSpecLevel(word string) (specLevel, error) {
 	return specLevel{level, count}, nil
 }
 
-// outside reports whether a level is of the network.
+// outside reports whether the level is one of the network.
 func (l specLevel) outside() bool { return l.level == switchLevel || l.level == "group" }
 
-// checkSpecOrder reports whether a level can follow others.
+// checkSpecOrder returns an error if a level cannot be inside the given outer levels.
 func checkSpecOrder(outer []specLevel, l specLevel) error {
 	for _, o := range outer {
 		switch {
@@ -124,7 +125,7 @@ func checkSpecOrder(outer []specLevel, l specLevel) error {
 	return nil
 }
 
-// specTree returns the tree of levels, which are outermost first. Domains of one level
+// specTree returns the tree of levels, which are ordered outermost first. The domains of one level
 // are alike, so they are one domain in memory.
 func specTree(levels []specLevel) *Tree {
 	last := levels[len(levels)-1].level

@@ -96,7 +96,7 @@ func TestDistances(t *testing.T) {
 		t.Errorf("two distances for three levels: %v", err)
 	}
 	for list, want := range map[string]string{
-		"": "is no number from 1 to 1000", "1:0": `"0" is no number`, "1:1001": `"1001" is no number`, "10:1": "must not fall", "1,10": `"1,10" is no number`,
+		"": "is not a number from 1 to 1000", "1:0": `"0" is not a number`, "1:1001": `"1001" is not a number`, "10:1": "must not fall", "1,10": `"1,10" is not a number`,
 	} {
 		if _, err := ParseDistances(list); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", list, err, want)

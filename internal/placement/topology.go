@@ -1,9 +1,8 @@
-// Package placement finds which rank of a job should run where, so that ranks that
-// exchange much are near each other.
-//
-// A Topology says where ranks can run and how far these slots are from each other, a
-// Traffic what ranks exchange, an Order which rank runs in which slot. Evaluate returns
-// what an order costs; Best searches for an order that costs less.
+// Package placement finds out which rank of a job should run where, so that ranks that exchange
+// much are near each other.
+// A Topology says where ranks can run and how far these slots are from each other, a RankTraffic
+// says what ranks exchange, and an Order which rank runs in which slot. Evaluate returns the cost
+// of an order; Best searches for an order of lower cost.
 package placement
 
 import (
@@ -11,8 +10,8 @@ import (
 	"math"
 )
 
-// A Topology is a hierarchy of domains with slots, each for one rank. Slots are numbered
-// so that those of a domain, of any level, have consecutive numbers.
+// A Topology is a hierarchy of domains with slots, each for one rank. The slots of a domain, of any
+// level, have consecutive numbers.
 type Topology struct {
 	Slots  []Slot
 	Levels []Level // innermost first; the last has one domain, which holds all slots
@@ -27,8 +26,10 @@ type Slot struct {
 
 // A Level is a kind of domain.
 type Level struct {
-	Name     string  // core, l2, l3, numa, socket, node, switch, group or system
-	Distance int64   // of two slots that are in one domain of this level, but in none of a lower level
+	Name string // core, l2, l3, numa, socket, node, switch, group or system
+	// distance of two slots that are in one domain of this level, and in different domains of all
+	// lower levels
+	Distance int64
 	Domain   []int32 // by slot: the number of its domain, ascending from 0
 }
 
@@ -56,10 +57,10 @@ func (t *Topology) Between(a, b int32) int {
 	return len(t.Levels) - 1
 }
 
-// maxDistance keeps sums of bytes × distance within 64 bits for up to 8 PB.
+// maxDistance limits distances so that sums of bytes × distance fit into 64 bits for up to 8 PB.
 const maxDistance = 1000
 
-// check reports the first thing that is wrong with the topology.
+// check returns an error for the first invalid part of the topology.
 func (t *Topology) check() error {
 	if len(t.Slots) == 0 || len(t.Levels) == 0 || len(t.Slots) > math.MaxInt32 {
 		return fmt.Errorf("the topology has %d slots and %d levels", len(t.Slots), len(t.Levels))
@@ -88,5 +89,5 @@ func (t *Topology) check() error {
 	return nil
 }
 
-// maxSlots bounds the memory of a topology that a user describes.
+// maxSlots limits the memory of a topology that a user describes.
 const maxSlots = 1 << 21

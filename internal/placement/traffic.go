@@ -7,7 +7,7 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 )
 
-// A CostUnit is what of a volume the objective counts.
+// A CostUnit is the quantity of a volume that the objective adds up.
 type CostUnit string
 
 // The quantities.
@@ -28,17 +28,17 @@ func (q CostUnit) Of(v matrix.Volume) uint64 {
 // because distances are the same in both. What ranks send to themselves is left out.
 type RankTraffic struct {
 	Ranks int
-	// The pairs: in the row of a rank, the columns are its peers, in ascending order, and the
-	// values are what goes to and comes from each. Each pair is in the rows of both of its ranks.
+	// The pairs. In the row of a rank, the columns are the rank's peers, in ascending order, and
+	// each value is what goes to the peer and comes from it. Each pair is in the rows of both of
+	// its ranks.
 	matrix.Compressed[uint64]
-	// Groups is the traffic of collectives, which is not spread over pairs: in a job of
-	// 100,000 ranks, one MPI_Allreduce has 10^10.
+	// Groups is the traffic of collectives. It is not spread over pairs, because one MPI_Allreduce
+	// of 100,000 ranks has 10^10 pairs.
 	Groups []WeightedGroup
 }
 
 // A WeightedGroup is the traffic of collectives between members of one or two groups. Member i
-// sends Sent[i] × Received[j] to each other member j; if HigherOnly, only to members
-// j > i.
+// sends Sent[i] × Received[j] to each other member j or, if HigherOnly, only to members j > i.
 type WeightedGroup struct {
 	Members        []int32 // ranks; in the order of the group if HigherOnly
 	Sent, Received []uint64
@@ -102,7 +102,7 @@ func compareGroups(a, b WeightedGroup) int {
 	return cmp.Or(slices.Compare(a.Members, b.Members), slices.Compare(a.Sent, b.Sent), slices.Compare(a.Received, b.Received))
 }
 
-// sum returns at least what all pairs exchange.
+// sum returns an upper bound of what all pairs exchange.
 func (t *RankTraffic) sum() (sum float64) {
 	for _, w := range t.Value {
 		sum += float64(w) / 2 // each pair is in two rows

@@ -9,12 +9,12 @@ import (
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
-// A Tree is a hierarchy of domains, as a specification or a file describes it: of one
-// node, or of a system of nodes. Its Topology has a slot for each leaf.
+// A Tree is a hierarchy of domains, as a specification or a file describes it: one node, or a
+// system of nodes. Its Topology has a slot for each leaf.
 type Tree struct {
 	root     *domain
-	levels   []string // innermost first, without core if it is what the slots are
-	allCores bool     // it has all cores of each node, in the order in which hwloc counts them
+	levels   []string // innermost first; without the level core if slots are cores
+	allCores bool     // whether it has all cores of each node, in the order in which hwloc counts them
 }
 
 // A domain of a tree. Trees share domains that are alike, so no domain is changed.
@@ -26,11 +26,11 @@ type domain struct {
 	inner      []*domain
 }
 
-// The names of levels, with the distances that two slots have by default if their
-// lowest common domain is of this level. The ratios are those of the cost of a message:
-// within a node, the latency between two cores of a cache, of different caches and of
-// different sockets (about 0.1, 0.2 and 0.3 µs); between nodes, the share of the
-// bandwidth of a network with tapered links that a process of a full node has.
+// The names of levels, with the default distance of two slots whose lowest common domain is of the
+// level. The ratios are those of the cost of a message. Within a node, this is the latency between
+// two cores that share a cache, that do not, and on different sockets (about 0.1, 0.2 and 0.3 µs).
+// Between nodes, it is the share of the bandwidth that each process of a full node gets in a
+// network with tapered links.
 var defaultDistances = []struct {
 	level    string
 	distance int64
@@ -45,8 +45,8 @@ const (
 	systemLevel = "system"
 )
 
-// switchName returns the name of the level of switches that is height steps above the
-// nodes.
+// switchName returns the name of the level of switches whose distance to the nodes is height
+// levels.
 func switchName(height int) string {
 	if height == 1 {
 		return switchLevel
@@ -54,8 +54,8 @@ func switchName(height int) string {
 	return switchLevel + " " + strconv.Itoa(height)
 }
 
-// defaultDistance returns the distance of a level by its name. Switches of the upper
-// levels are as far as groups.
+// defaultDistance returns the distance of a level by its name. Switches of the upper levels have
+// the distance of groups.
 func defaultDistance(level string) int64 {
 	for _, d := range defaultDistances {
 		if d.level == level {
@@ -71,7 +71,7 @@ func ParseDistances(list string) ([]int64, error) {
 	for part := range strings.SplitSeq(list, ":") {
 		n, err := strconv.ParseInt(part, 10, 64)
 		if err != nil || n < 1 || n > maxDistance {
-			return nil, fmt.Errorf("distances %q: %q is no number from 1 to %d; give one for each level, innermost first: 1:10:100", list, part, maxDistance)
+			return nil, fmt.Errorf("distances %q: %q is not a number from 1 to %d; give one for each level, innermost first: 1:10:100", list, part, maxDistance)
 		}
 		out = append(out, n)
 	}
@@ -93,7 +93,7 @@ func (t *Tree) Repeat(n int) (*Tree, error) {
 	return &Tree{root: &domain{inner: slices.Repeat([]*domain{node}, n)}, levels: append(slices.Clip(t.levels), NodeLevel), allCores: t.allCores}, nil
 }
 
-// content returns what is in a domain. If it is a slot, it is its own content.
+// content returns the domains inside a domain. A slot is its own content.
 func (d *domain) content() []*domain {
 	if len(d.inner) == 0 {
 		return []*domain{d}
@@ -103,7 +103,7 @@ func (d *domain) content() []*domain {
 
 func (t *Tree) hasNodes() bool { return slices.Contains(t.levels, NodeLevel) }
 
-// slots returns the number of slots in a domain, at most a little above maxSlots.
+// slots returns the number of slots in a domain. It stops counting a little above maxSlots.
 func (d *domain) slots() int {
 	known := map[*domain]int{}
 	var count func(*domain) int
@@ -152,8 +152,8 @@ type walk struct {
 	topology *Topology
 }
 
-// enter adds the slots of a domain that is within a domain of level above. A level
-// that the path to a slot leaves out has a domain of its own there.
+// enter adds the slots of a domain that is inside a domain of level above. If the path to a slot
+// leaves out a level, the slot gets a domain of its own at this level.
 func (w *walk) enter(d *domain, above int, host string) {
 	level := above
 	if d.level != "" {
@@ -191,8 +191,8 @@ func (w *walk) addSlot(d *domain, host string) {
 	}
 }
 
-// kept returns the levels that add something: those whose domains are not those of the
-// level below, or of the node, and not the whole system. Nodes are always kept.
+// kept returns the levels that add information, and the level of nodes. A level adds none if its
+// domains are those of the level below, or the nodes, or the whole system.
 func kept(levels []Level) []Level {
 	var out []Level
 	count := func(l *Level) int32 { return l.Domain[len(l.Domain)-1] + 1 }

@@ -1,10 +1,8 @@
-// Package plot draws communication matrices as heatmaps on a logarithmic scale,
-// and timelines, both as PNG, SVG and PDF.
-//
-// PNG is drawn with gonum's vg and not with gonum's plot: plot parses twelve
-// fonts when a program starts, even if it draws nothing (4.6 MB of memory; this
-// package takes 1.5 MB), and it chooses the size of a heatmap's cells in pixels
-// itself.
+// Package plot draws communication matrices as heatmaps on a logarithmic scale, and timelines, both
+// as PNG, SVG and PDF.
+// PNG is drawn with gonum's package vg. Gonum's package plot is not used: it parses twelve fonts
+// when a program starts, even if it draws nothing (4.6 MB of memory; this package takes 1.5 MB),
+// and it chooses the size of a heatmap's cells in pixels itself.
 package plot
 
 import (
@@ -49,7 +47,7 @@ type Heatmap struct {
 	// and one column for each bin. A cell of 0 is drawn as background.
 	Cells [][]float64
 
-	Ends *Scale // of the colours; nil for those of the cells
+	Ends *Scale // ends of the colour scale; nil for the extremes of the cells
 
 	AxisName string   // the name of one line: "rank", "node", "block of 8 ranks"
 	Labels   []string // names of all N lines; nil if lines are named by their number
@@ -59,9 +57,9 @@ type Heatmap struct {
 	Note func(from, to int) string
 }
 
-// Bins returns how many bins to draw n lines in, at most 800, and how many
-// lines each bin but the last has. It prefers a perBin that divides n, so that
-// all bins are of equal size, if at least 500 bins remain.
+// Bins returns how many bins n lines are drawn in, at most 800, and how many lines each bin but the
+// last has. It prefers a perBin that divides n, so that all bins have the same size, if that leaves
+// at least 500 bins.
 func Bins(n int) (perBin, bins int) {
 	const most, enough = 800, 500
 	if n <= most {

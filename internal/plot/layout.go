@@ -175,8 +175,8 @@ func (h *Heatmap) suffix() string {
 	return printable(" " + h.Quantity)
 }
 
-// wrap joins the parts with semicolons into lines of at most room pixels. A
-// part that is longer than that is a line by itself.
+// wrap joins the parts with semicolons into lines of at most room pixels. A part that is wider than
+// room is a line by itself.
 func wrap(f *typeface, parts []string, room float64) []string {
 	lines := []string{parts[0]}
 	for _, part := range parts[1:] {

@@ -114,9 +114,9 @@ func roundDown(v float64) float64 {
 // room for more.
 const maxAxisTicks = 20
 
-// lineStep returns the smallest step between numbered lines that leaves at
-// least room pixels for each label. perLine is the size of a line in pixels.
-// Steps are 1, 2, 5, 10, ..., or 1, 2, 4, 8, ... if n is a power of two.
+// lineStep returns the smallest step between numbered lines that leaves at least room pixels for
+// each label. perLine is the size of a line in pixels. Steps are 1, 2, 5, 10, ... or, if n is a
+// power of two, 1, 2, 4, 8, ...
 func lineStep(n int, perLine, room float64) int {
 	for i := 0; ; i++ {
 		step := []int{1, 2, 5}[i%3] * int(math.Pow10(i/3))

@@ -13,9 +13,9 @@ const (
 	MinTimelineHeight, MaxTimelineHeight = 300, 8192
 )
 
-// Timeline is a picture of what lines (ranks) did over time. Each lane shows
-// one line, or several if there are too many. In SVG, areas of one colour are
-// paths if they are few enough; otherwise the lanes are an embedded image.
+// Timeline is a picture of what lines (ranks) did over time. Each lane shows one line, or several
+// if there are too many lines. In SVG, areas of one colour are paths if they are few enough;
+// otherwise the lanes are an embedded image.
 type Timeline struct {
 	Title         string
 	Width, Height int // in pixels; a picture with few lanes is lower than Height
@@ -28,7 +28,7 @@ type Timeline struct {
 	PerLane  int      // lines per lane; the last lane may have fewer
 	Lanes    []Lane
 
-	Ground  LegendEntry // the class of time that belongs to no other class
+	Ground  LegendEntry // the class of the time that belongs to none of the other classes
 	Classes []LegendEntry
 
 	// Links are drawn in this order until they would hide the lanes.
@@ -46,8 +46,7 @@ type LegendEntry struct {
 	Color color.RGBA
 }
 
-// Lane is the activity of one or several lines, in columns of one pixel. See
-// Columns.
+// Lane is the activity of one or several lines, in columns of one pixel. See Timeline.Columns.
 type Lane struct {
 	Begin, End float64 // seconds: when the first of its lines started, and when the last ended
 	// Shares[column*len(Classes)+class] is the share of a column's time that

@@ -55,7 +55,8 @@ type legendItem struct {
 // lanesLeft returns the left edge of the lanes.
 func (t *Timeline) lanesLeft(f *typeface) int {
 	samples := t.Labels
-	if len(samples) > 1000 { // numbers, of which one of the longest is wide enough
+	// labels that are numbers have nearly the same width: one of the longest is enough
+	if len(samples) > 1000 {
 		samples = []string{slices.MaxFunc(samples, func(a, b string) int { return len(a) - len(b) })}
 	}
 	widest := 0.0
@@ -126,8 +127,8 @@ func (t *Timeline) linksFact(drawn int) string {
 	return fmt.Sprintf("%s of %s drawn, %s", text.Count(drawn), words, printable(t.LinkChoice))
 }
 
-// wrapped is like wrap, but accepts no parts, and breaks parts that are longer
-// than a line.
+// wrapped does what wrap does. It also accepts no parts, and breaks parts that are longer than a
+// line.
 func wrapped(f *typeface, parts []string, room float64) []string {
 	if len(parts) == 0 {
 		return nil
@@ -213,10 +214,12 @@ func (t *Timeline) x(l *timelineLayout, seconds float64) float64 {
 }
 
 const (
-	linkCover  = 0.1 // largest share of the lanes' area that links may cover
-	linkCrowd  = 4   // largest number of links between two lanes that start or end within linkSpace
-	linkSpace  = 8.0 // pixels
-	linkExtent = 3.0 // pixels of time; if links are left out, shorter ones go first, as they all look alike
+	linkCover = 0.1 // largest share of the lanes' area that links may cover
+	linkCrowd = 4   // largest number of links between two lanes that start or end within linkSpace
+	linkSpace = 8.0 // pixels
+	// pixels of time; if links are left out, links shorter than this are left out first, because
+	// they all look alike
+	linkExtent = 3.0
 )
 
 // segments returns the links to draw, cut off at the ends of the lanes. Links

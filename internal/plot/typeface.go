@@ -46,7 +46,7 @@ func (f *typeface) widest(texts []string, size float64) float64 {
 	return w
 }
 
-// maxLetters is more than any place has room for.
+// maxLetters is a number of letters for which no place in a picture has room.
 const maxLetters = 400
 
 // fit shortens a text that is wider than room by removing its middle: hosts'
@@ -65,12 +65,12 @@ func (f *typeface) fit(text string, size, room float64) string {
 	return text
 }
 
-// elide keeps so many letters and replaces the middle with an ellipsis.
+// elide keeps as many letters as kept says, and replaces the middle with an ellipsis.
 func elide(letters []rune, kept int) string {
 	return string(letters[:kept-kept/2]) + "…" + string(letters[len(letters)-kept/2:])
 }
 
-// shortHosts removes the domain if all hosts have the same one.
+// shortHosts removes the domain from names of hosts if all have the same domain.
 func shortHosts(names []string) []string {
 	if len(names) == 0 {
 		return names

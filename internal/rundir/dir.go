@@ -1,6 +1,6 @@
-// Package rundir describes run directories: the names of their files, run.json, the
-// spool, and notes of what is not in the directory. It also finds the processes of this
-// node that still write to recordings.
+// Package rundir describes run directories: the names of their files, run.json, the spool, and the
+// notes that say where recordings are that are not in the directory. It also finds the processes of
+// this node that still write to recordings.
 //
 //	run.json                     command, settings, how the run ended, its jobs
 //	recordings/*.node            containers: recordings of several processes
@@ -33,7 +33,7 @@ import (
 // Dir is the path of a run directory.
 type Dir string
 
-// recordingSuffix ends the name of each recording.
+// RecordingSuffix ends the name of each recording.
 const RecordingSuffix = recording.Suffix
 
 // Recordings returns the path of the directory of recordings.
@@ -125,7 +125,7 @@ func (d Dir) physicalFiles() []string {
 	return files
 }
 
-// InputError means that the given paths cannot be used, or not together.
+// InputError means that the given paths cannot be used, or cannot be used together.
 type InputError struct{ error }
 
 func (e *InputError) Unwrap() error { return e.error }

@@ -23,14 +23,14 @@ func (d Dir) WhyEmpty() error {
 		return InputErrorf("%s is a part of the run %s: give %s", path, run, run)
 	}
 	if runs, _ := RunsIn(path); len(runs) > 0 {
-		return InputErrorf("%s is no run, but a directory of runs, such as %s: give one; mpitrace list and mpitrace history show all", path, runs[0])
+		return InputErrorf("%s is not a run, but a directory of runs, such as %s: give one; mpitrace list and mpitrace history show all", path, runs[0])
 	}
 	info, _ := d.ReadInfo() // empty on an error; then nothing is known
 	why := d.ElsewhereText(info)
 	if nested := d.NestedRuns(); why == "" && len(nested) > 0 {
 		why = "another `mpitrace run` in the command recorded into " + strings.Join(nested, ", ")
 	}
-	return InputErrorf("%s holds no recording: %s", path, cmp.Or(why, "no process called MPI_Init, or it is no run directory"))
+	return InputErrorf("%s holds no recording: %s", path, cmp.Or(why, "no process called MPI_Init, or it is not a run directory"))
 }
 
 // AreRecordings reports whether the directory is that of a run's recordings.
@@ -39,10 +39,10 @@ func (d Dir) AreRecordings() bool {
 	return name == filepath.Base(run.Recordings()) && run.Used()
 }
 
-// parent returns the directory that holds this one, and the name of this one in it.
+// parent returns the directory that contains this one, and the name of this one there.
 func (d Dir) parent() (above Dir, name string) {
 	path := filepath.Clean(string(d))
-	if path == "." { // the absolute path has the names of both
+	if path == "." { // "." has no name: use the absolute path
 		if abs, err := filepath.Abs(path); err == nil {
 			path = abs
 		}

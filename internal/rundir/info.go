@@ -19,16 +19,17 @@ type Info struct {
 	Command          []string         `json:"command,omitempty"`          // as the user gave it
 	Launched         []string         `json:"launched_command,omitempty"` // as it was executed
 	WorkingDirectory string           `json:"working_directory,omitempty"`
-	Host             string           `json:"host,omitempty"`        // node on which the command was started
-	MPI              any              `json:"mpi,omitempty"`         // the MPI that was detected
-	Library          string           `json:"library,omitempty"`     // path of the preloaded library
-	Spool            string           `json:"spool,omitempty"`       // directory in which this node's recordings were mapped
-	Settings         []ChangedSetting `json:"settings,omitempty"`    // that differ from their defaults
-	CVars            []TunedCVar      `json:"cvars,omitempty"`       // that differ from their defaults in the command's environment
-	Start            time.Time        `json:"start,omitzero"`        //
-	WallNs           int64            `json:"wall_ns,omitempty"`     // ns from the command's start to its end
-	ExitStatus       *int             `json:"exit_status,omitempty"` // of the command; absent if mpitrace did not wait for it
-	Jobs             []JobInfo        `json:"jobs"`                  // ordered by start time
+	Host             string           `json:"host,omitempty"`     // node on which the command was started
+	MPI              any              `json:"mpi,omitempty"`      // the MPI that was detected
+	Library          string           `json:"library,omitempty"`  // path of the preloaded library
+	Spool            string           `json:"spool,omitempty"`    // directory in which this node's recordings were mapped
+	Settings         []ChangedSetting `json:"settings,omitempty"` // that differ from their defaults
+	// control variables that differ from their defaults in the command's environment
+	CVars      []TunedCVar `json:"cvars,omitempty"`
+	Start      time.Time   `json:"start,omitzero"`        //
+	WallNs     int64       `json:"wall_ns,omitempty"`     // ns from the command's start to its end
+	ExitStatus *int        `json:"exit_status,omitempty"` // of the command; absent if mpitrace did not wait for it
+	Jobs       []JobInfo   `json:"jobs"`                  // ordered by start time
 
 	// Processes are the processes of this node that failed or ended without a
 	// complete recording, in order of ending.
@@ -140,18 +141,17 @@ type JobInfo struct {
 	Variables []profile.Variable `json:"variables,omitempty"`
 }
 
-// maxInfo is the largest run.json that is read, in bytes. It has about 100
-// bytes for each process that was traced or failed. Made to do harm, it takes
-// 40 times as much memory, so that of another user may only have maxForeignInfo.
+// maxInfo is the size in bytes of the largest run.json that is read. The file has about 100 bytes
+// for each process that was traced or failed. A file that is made to do harm can take 40 times its
+// size in memory, so a file of another user may only have maxForeignInfo bytes.
 const (
 	maxInfo        = 256 << 20
 	maxForeignInfo = 8 << 20
 )
 
-// ReadInfo reads run.json. If there is none, because nobody waited for the run,
-// it returns an empty Info, as for files that are in no run directory (an empty path). The
-// Info is also empty, not nil, if there is an error, because the recordings can be read
-// without it.
+// ReadInfo reads run.json. If there is none, because no `mpitrace run` waited for the run or
+// because the path is empty (files outside a run directory), it returns an empty Info. The Info is
+// also empty, not nil, if there is an error, because the recordings can be read without it.
 func (d Dir) ReadInfo() (*Info, error) {
 	info := new(Info)
 	if d == "" {

@@ -169,8 +169,8 @@ func (d Dir) LostText(info *Info) string {
 		text.CountOf(len(info.Lost), "process"), place, hint)
 }
 
-// ElsewhereText explains where the recordings of a run are that has none in its
-// directory. It returns "" if no process is known to have made one.
+// ElsewhereText explains where the recordings of a run are, if its directory has none. It returns
+// "" if no process is known to have made one.
 func (d Dir) ElsewhereText(info *Info) string {
 	if lost := d.LostText(info); lost != "" {
 		return lost

@@ -46,8 +46,8 @@ func Stored(recordings []string) (files []string) {
 	return files
 }
 
-// MergedState is the content of merged.json, which says from which recordings the merged
-// files were made. It is written last.
+// MergedState is the content of merged.json: the recordings from which the merged files were made.
+// The file is written last.
 type MergedState struct {
 	Recordings string   `json:"recordings"` // see Dir.state
 	Damaged    []string `json:"damaged"`    // recordings, and ranks without one
@@ -61,7 +61,7 @@ func (d Dir) WriteMerged(m MergedState) error {
 	return atomicfile.Write(d.MergedFrom(), func(w io.Writer) error { return text.WriteJSON(w, m) })
 }
 
-// MergedDamage returns what the merged files lack because of damage.
+// MergedDamage returns what is missing from the merged files because of damage.
 func (d Dir) MergedDamage() []string { return d.ReadMerged().Damaged }
 
 // ReadMerged reads merged.json. It returns an empty state if that is missing or damaged.
@@ -83,7 +83,8 @@ func (d Dir) State(recordings []string) string {
 		}
 	}
 	for _, file := range Stored(recordings) {
-		if err := recording.WriteState(sum, file); err != nil { // the time is not enough: see there
+		// the modification time is not enough: see recording.WriteState
+		if err := recording.WriteState(sum, file); err != nil {
 			fmt.Fprintf(sum, "%q\n", err.Error())
 		}
 	}

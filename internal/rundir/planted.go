@@ -55,9 +55,9 @@ func (e *ForeignError) Error() string {
 // Is makes errors.Is find fs.ErrPermission.
 func (e *ForeignError) Is(target error) bool { return target == fs.ErrPermission }
 
-// Foreign returns a *ForeignError if the run belongs to another user: the
-// directory, its recordings or run.json do, or what these names link to. It
-// returns nil for what does not exist.
+// Foreign returns a *ForeignError if the run belongs to another user. This is so if the directory,
+// its recordings or run.json belong to another user, or the files that these names link to. Foreign
+// ignores files that do not exist.
 func (d Dir) Foreign() error {
 	for _, path := range []string{string(d), d.Recordings(), d.Info()} {
 		if err := foreign(path); err != nil {
@@ -67,8 +67,8 @@ func (d Dir) Foreign() error {
 	return nil
 }
 
-// foreign returns an error if path belongs to another user, or is a link that does.
-// A link of root's is trusted.
+// foreign returns an error if path belongs to another user, or is a symbolic link that belongs to
+// another user. A link of root is trusted.
 func foreign(path string) error {
 	if link, err := os.Lstat(path); err == nil && link.Mode()&os.ModeSymlink != 0 {
 		if owner := atomicfile.OwnerOf(link); owner != os.Geteuid() && owner != 0 {
@@ -81,8 +81,9 @@ func foreign(path string) error {
 	return nil
 }
 
-// MakeInside makes a directory in a run directory, or uses one of this user.
-// Whoever else can write to the run directory may have put a link there.
+// MakeInside makes a directory in a run directory, or uses an existing one of this user. It checks
+// that the name is not a link, which another user with access to the run directory may have put
+// there.
 func MakeInside(dir string, mode os.FileMode) error {
 	if err := os.Mkdir(dir, mode); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
@@ -102,9 +103,9 @@ func (d Dir) Writable() error {
 	return nil
 }
 
-// CheckDefaultOutput returns an error if a file that the user has not named
-// would be written into another user's directory. Root's are trusted, such as /tmp
-// and the directories of a project.
+// CheckDefaultOutput returns an error if a file that the user has not named would be written into
+// another user's directory. Directories of root are trusted, such as /tmp and the directories of a
+// project.
 func CheckDefaultOutput(path string) error {
 	var foreign *ForeignError
 	if err := Dir(filepath.Dir(path)).Foreign(); errors.As(err, &foreign) && foreign.Uid != 0 {

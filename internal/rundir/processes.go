@@ -18,9 +18,8 @@ import (
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
 )
 
-// InSight reports whether a process id of a namespace is visible here as it is,
-// as far as known: it is that of this process. Recordings of older versions do
-// not say in which namespace a process ran.
+// InSight reports whether process ids of a namespace are valid in this process, as far as known:
+// the namespace is that of this process. Recordings of older versions do not name a namespace.
 func InSight(namespace uint64) bool {
 	own, err := os.Stat("/proc/self/ns/pid")
 	return err != nil || namespace == 0 || namespace == InodeOf(own)
@@ -47,9 +46,9 @@ func RecordingWriters() map[string]int {
 	return out
 }
 
-// IsMapped reports whether a process of this node may write to a container. If
-// the file system cannot tell, it looks at the processes that are visible: those
-// of another container of the node may not be.
+// IsMapped reports whether a process of this node may write to a container. If the file system
+// cannot tell, it checks only processes that are visible from here, which does not include those in
+// another container of the node.
 func IsMapped(path string) bool {
 	if written, known := IsWritten(path); known {
 		return written
@@ -109,8 +108,8 @@ type mappedPart struct{ offset, size uint64 }
 
 func (f *MappedFile) Container() bool { return strings.HasSuffix(f.Path, recording.ContainerSuffix) }
 
-// Recordings returns the file names of the recordings that a process has mapped
-// with a file: of a container, those of the mapped extents.
+// Recordings returns the file names of the recordings that a process has mapped with this file. For
+// a container, these are the recordings whose extents it has mapped.
 func (f *MappedFile) Recordings(pid int) (names []string) {
 	if !f.Container() {
 		return []string{filepath.Base(f.Path)}

@@ -6,11 +6,10 @@ import (
 	"slices"
 )
 
-// RecordingFiles returns the paths of the recordings, sorted, those in
-// containers included, followed by those that are still in the spool. Of
-// several recordings of one process it returns that in the spool, otherwise that
-// in a container. A container that cannot be read is in the list itself, so that
-// whoever reads the list reports it.
+// RecordingFiles returns the paths of the recordings, sorted and including those in containers,
+// followed by those that are still in the spool. If a process has several recordings, it returns
+// the one in the spool or else the one in a container. A container that cannot be read is in the
+// list itself, so that whoever reads the list reports it.
 func (d Dir) RecordingFiles() ([]string, error) {
 	files, err := filepath.Glob(filepath.Join(Escape(d.Recordings()), "*"+RecordingSuffix))
 	if err != nil {
@@ -55,8 +54,8 @@ func (d Dir) SpooledFiles() []string {
 	return files
 }
 
-// spool returns the spool that run.json names if it is one of this user; "" if
-// it is not. run.json may belong to somebody who wants other files to be read.
+// spool returns the spool that run.json names, or "" if it does not belong to this user: whoever
+// wrote run.json may want other files to be read.
 func (i *Info) spool() string {
 	if i.Spool == "" {
 		return ""
@@ -70,7 +69,7 @@ func (i *Info) spool() string {
 // Used reports whether the directory contains a run.
 func (d Dir) Used() bool { return d.recorded() || Exists(d.Profile()) }
 
-// recorded reports whether the directory is that of a recorded run, not only one of tables.
+// recorded reports whether the directory contains a recorded run, and not only tables.
 func (d Dir) recorded() bool {
 	recordings, err := d.RecordingFiles()
 	return err != nil || len(recordings) > 0 || Exists(d.Info())

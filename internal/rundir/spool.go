@@ -15,10 +15,10 @@ import (
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
 )
 
-// Spool is a private directory, normally on tmpfs, in which the processes of
-// this node map their recordings. No disk or network then delays a store. Its
-// name is random, so that a process on another node does not take a directory
-// of its own node for it. It exists until Collect.
+// Spool is a private directory, normally on tmpfs, in which the processes of this node map their
+// recordings. So no disk or network delays a store. The directory's name is random, so that a
+// process on another node does not find a directory with this name there. The spool exists until
+// its recordings are collected.
 type Spool struct{ Dir string }
 
 // sharedMemory is the usual tmpfs directory.
@@ -99,8 +99,8 @@ func IsRecording(e fs.DirEntry) bool {
 	return e.Type().IsRegular() && strings.HasSuffix(e.Name(), RecordingSuffix)
 }
 
-// AwaitWriters waits for running processes to end, until the deadline. A process that is
-// killed has its recording open for a moment after it has no mappings any more.
+// AwaitWriters waits for running processes to end, until the deadline. A killed process has its
+// recording open for a moment after its mappings are gone.
 func (s *Spool) AwaitWriters(deadline time.Time) {
 	names, _ := s.Recordings() // Collect reports the error
 	for _, name := range names {

@@ -45,8 +45,8 @@ func integer(least, most int) func(string) (string, error) {
 	}
 }
 
-// callers checks the depth of a stack: 0, or at least 2, because every call
-// site has one level anyway.
+// callers checks the depth of a stack. It is 0, or at least 2, because every call site has one
+// level anyway.
 func callers(most int) func(string) (string, error) {
 	return func(value string) (string, error) {
 		if value == "auto" {

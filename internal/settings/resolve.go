@@ -40,8 +40,9 @@ type Value struct {
 	*Setting
 	Text   string
 	Source Origin
-	SetBy  string  // --timing, MPITRACE_TIMING, or FILE:LINE
-	Weaker []Value // values that this one overrides, in decreasing precedence, without the default
+	SetBy  string // --timing, MPITRACE_TIMING, or FILE:LINE
+	// values that this one overrides, in decreasing precedence; the default is not among them
+	Weaker []Value
 }
 
 // Shown returns the value as it is printed.
@@ -81,8 +82,8 @@ func (v Values) Without(name string) Values {
 	return out
 }
 
-// Told returns the values to pass to the processes of a job. Settings that
-// nobody set are not passed, so that the processes' own environment applies.
+// Told returns the values to pass to the processes of a job. Settings that nobody set are not
+// passed, so that the environment of the processes applies.
 func (v Values) Told() Values {
 	var out Values
 	for i := range v {
@@ -135,8 +136,8 @@ type Given struct {
 	Files  []*SettingsFile // in decreasing precedence
 }
 
-// Resolve returns the value of each setting. An invalid value that another one
-// overrides is accepted, unless it is in a file.
+// Resolve returns the value of each setting. It accepts an invalid value that another value
+// overrides, unless the invalid value is in a file.
 func Resolve(in Given) (Values, error) {
 	out := make(Values, len(List))
 	for i := range List {

@@ -21,13 +21,13 @@ type Setting struct {
 	Empty   string // the word that stands for the value ""
 	Summary string // one phrase for --help
 	Details string // further sentences for the manual
-	// Check returns the value (of a list: one element) in its one spelling, or
-	// an error that says what is wrong.
+	// Check returns a value in its one spelling, or an error that says what is wrong. For a list,
+	// it is called with each element.
 	Check func(value string) (string, error)
 	// Separator separates the elements of a list in the environment. It is
 	// empty for settings that are not lists.
 	Separator string
-	Ranks     bool   // whether the processes of a job get it in their environment
+	Ranks     bool   // whether the processes of a job get the setting in their environment
 	Agree     bool   // whether it must be equal on all ranks of a job
 	Switch    bool   // whether it is on or off, and the flag alone means on
 	NoFlag    bool   // whether it has no flag, because it belongs to a site or a user and not to a run

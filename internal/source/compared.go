@@ -9,10 +9,10 @@ import (
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
-// PairJobs returns the pairs of jobs to compare: the n-th of a with the m-th of
-// b, or for n = 0 all jobs. Runs with as many jobs are paired in order.
-// Otherwise each job of the run that has fewer is paired with the job of the
-// other run that has the same program and number of ranks.
+// PairJobs returns the pairs of jobs to compare: the n-th job of a and the m-th job of b or, for n
+// = 0, all jobs. Runs with equally many jobs are paired in order. Otherwise each job of the run
+// that has fewer jobs is paired with the job of the other run that has the same program and number
+// of ranks.
 func PairJobs(a, b *Run, n, m int) (pairs [][2]*Job, err error) {
 	switch {
 	case n > 0:
@@ -42,7 +42,7 @@ func PairJobs(a, b *Run, n, m int) (pairs [][2]*Job, err error) {
 	return pairs, nil
 }
 
-// jobKind is what tells the jobs of a run apart.
+// jobKind identifies a job among those of a run.
 type jobKind struct {
 	program string
 	ranks   int

@@ -38,7 +38,7 @@ func (r *Run) open(paths []string, o *Options) error {
 		case len(paths) > 1 && info.IsDir():
 			return rundir.InputErrorf("%s is a directory: give it alone, since runs are not mixed", path)
 		case len(paths) > 1:
-			return rundir.InputErrorf("%s is no regular file: give it alone", path)
+			return rundir.InputErrorf("%s is not a regular file: give it alone", path)
 		case info.IsDir() && (o.RunOnly || !formats.IsDataset(path)):
 			return r.openDirectory(o)
 		case info.IsDir():
@@ -101,7 +101,7 @@ func (r *Run) openFiles(paths []string, folder bool, o *Options) error {
 	return r.openTables(src, o)
 }
 
-// openTables opens tables. Their rows have the names of call sites.
+// openTables opens tables. The rows of tables contain the names of call sites.
 func (r *Run) openTables(src profile.Source, o *Options) error {
 	if o.Tables {
 		r.tables = withProgress(o.Log, "exporting", src)
@@ -204,8 +204,8 @@ func (r *Run) openDirectory(o *Options) error {
 	return r.split(src, o.Room)
 }
 
-// openFolder opens the files in a directory that is no run, such as RUN/prof or RUN/arrow.
-// Of several tables of a run, it opens that of profiles.
+// openFolder opens the files in a directory that is not a run directory, such as RUN/prof or
+// RUN/arrow. If the directory has several tables of a run, it opens the table of profiles.
 func (r *Run) openFolder(o *Options) error {
 	entries, err := os.ReadDir(r.Path)
 	if err != nil || o.RunOnly || rundir.Exists(r.Dir.Info()) || r.Dir.AreRecordings() {
@@ -224,8 +224,8 @@ func (r *Run) openFolder(o *Options) error {
 	return r.openFiles(files, true, o)
 }
 
-// holdsProfiles reports whether a file has the name of one with profiles, or with what they
-// sent.
+// holdsProfiles reports whether a file has the name of a file with profiles, or with the traffic of
+// processes.
 func holdsProfiles(path string) bool {
 	name, extension := filepath.Base(path), filepath.Ext(path)
 	if of, isArrow := strings.CutSuffix(name, ".arrow"); isArrow {
@@ -243,7 +243,8 @@ func openTables(path string) (profile.Source, error) {
 	return formats.Files{path}.Open(0)
 }
 
-// split divides the profiles of a source into jobs, and keeps those that there is room for.
+// split divides the profiles of a source into jobs, and keeps as many profiles as there is room
+// for.
 func (r *Run) split(src profile.Source, room *Room) error {
 	if of, ok := src.(interface{ Lacks() string }); ok {
 		r.lacks = of.Lacks()

@@ -9,9 +9,9 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// IntactSource is a run that ends with a DamagedError if any of it is damaged. If not
-// everything was read, damage is found only while it is: output made until then must be
-// discarded.
+// IntactSource is a run whose reading ends with a DamagedError if any part of it is damaged. If not
+// all profiles were read when the run was opened, damage may be found only while they are read;
+// output made until then must be discarded.
 type IntactSource struct {
 	*Run
 	damage DamageList

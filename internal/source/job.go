@@ -34,8 +34,9 @@ type Job struct {
 	Within    *Run
 }
 
-// member is a process of a job, and the place where its profile is stored. A run may have
-// millions: the garbage collector follows each pointer again and again, so a member has only one.
+// member is a process of a job, and the place where its profile is stored. It has only one pointer:
+// a run may have millions of members, and the garbage collector follows each pointer again and
+// again.
 type member struct {
 	*memberKind
 	start      int64
@@ -80,8 +81,8 @@ type origin interface{ single() bool }
 // recordingDir is a directory, or a container, of recordings.
 type recordingDir struct{ path string }
 
-// keptProfile is a profile in memory. All are kept that there is room for. So the recording
-// of a running process, which changes, is the same for all that is made of it.
+// keptProfile is a profile in memory. As many profiles are kept as there is room for. A kept
+// profile is a consistent state of a recording that its process still changes.
 type keptProfile struct{ Profile *profile.Profile }
 
 // fileSource holds several profiles.
@@ -105,7 +106,7 @@ func (r *Run) memberOfHead(h *recording.Head, from *recordingDir) member {
 	return m
 }
 
-// kindOf returns the kind in memory that equal ones share.
+// kindOf returns the memberKind with this key. All members with equal keys share it.
 func (r *Run) kindOf(key memberKey, rank int, variables []profile.Variable) *memberKind {
 	if rank == 0 {
 		return &memberKind{memberKey: key, variables: &variables}
@@ -146,7 +147,7 @@ func (j *Job) Info() rundir.JobInfo {
 // Finalized reports whether all processes of the job have a recording and reached MPI_Finalize.
 func (j *Job) Finalized() bool { return j.finalized == j.Processes && j.Processes >= j.Size }
 
-// Only returns the job with only those processes whose ranks keep returns true for.
+// Only returns the job with only those processes for whose ranks keep returns true.
 func (j *Job) Only(keep func(rank int) bool) *Job {
 	out := *j
 	out.Members = slices.DeleteFunc(slices.Clone(j.Members), func(m member) bool { return !keep(int(m.rank)) })
@@ -157,7 +158,8 @@ func (j *Job) Only(keep func(rank int) bool) *Job {
 // had loaded, as far as known.
 func (j *Job) Loaded() []string {
 	var files []string
-	_ = j.Each(func(p *profile.Profile) error { // Open has already read it without an error
+	// source.Open has already read the profile without an error
+	_ = j.Each(func(p *profile.Profile) error {
 		for _, m := range p.Modules {
 			files = append(files, m.Path)
 		}
@@ -219,7 +221,8 @@ func (j *Job) Each(f func(*profile.Profile) error) error {
 	return nil
 }
 
-// placeOf returns what gives several profiles in one walk; nil if they are read one by one.
+// placeOf returns the source that gives several profiles in one walk; nil if profiles are read one
+// by one.
 func placeOf(m *member) (walk interface {
 	each(iter.Seq[*member], func(*profile.Profile) error) error
 }) {
@@ -242,7 +245,7 @@ func pointersTo(members []member) iter.Seq[*member] {
 	}
 }
 
-// complete adds to a profile what only the whole run tells.
+// complete adds to a profile what is known only from the whole run.
 func (j *Job) complete(p *profile.Profile, names *siteNames) error {
 	p.Run = j.Run
 	if exit, seen := j.Within.Exits[filepath.Base(p.Source)]; seen {
@@ -331,8 +334,9 @@ func (j *Job) membersOf(share []int32) iter.Seq[*member] {
 // mostInShare is the largest number of recordings of a share.
 const mostInShare = 128
 
-// shares divides the members, by their index, into groups that are read one after the other:
-// those of a file with several profiles, and some of a directory or container.
+// shares divides the members, by their index, into groups that are read one after the other: all
+// members in a file with several profiles, or up to mostInShare members in a directory or
+// container.
 func (j *Job) shares() [][]int32 {
 	byOrigin := map[origin][]int32{}
 	var order []origin
@@ -495,7 +499,7 @@ func (r *Run) splitJobs(members []member) {
 	}
 }
 
-// FollowKept notes where the recordings of kept profiles are, after they were packed.
+// FollowKept updates where the recordings of kept profiles are, after they were packed.
 func (r *Run) FollowKept() {
 	for _, j := range r.Jobs {
 		for i := range j.Members {

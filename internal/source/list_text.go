@@ -18,8 +18,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// WriteList prints a table of runs, of which nothing is printed if there are
-// none.
+// WriteList prints a table of runs. It prints nothing if there are no runs.
 func WriteList(w io.Writer, runs []Entry, ascii bool) {
 	if len(runs) == 0 {
 		return

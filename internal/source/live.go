@@ -18,10 +18,9 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// LiveSource adds the present state of processes to the profiles of another
-// source. It sets Exit.Alive or Exit.Gone for processes that did not finalize and
-// whose end was not recorded: for those of this node, and if the command has ended,
-// for all.
+// LiveSource adds the present state of processes to the profiles of another source. It sets
+// Exit.Alive or Exit.Gone for processes that did not finalize and whose end was not recorded: only
+// for processes of this node or, if the command has ended, for all.
 type LiveSource struct {
 	Of profile.Source
 	// Read is a time before the recordings were read. It becomes Exit.Alive of

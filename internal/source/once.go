@@ -10,11 +10,11 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// oncePass is what is found while the jobs of a run are read, if not all profiles are kept.
+// oncePass is what is found out while the jobs of a run are read, if not all profiles are kept.
 type oncePass struct {
 	mutex   sync.Mutex
 	sites   symbolize.Sites
-	symbols profile.Symbols // of all places met so far; without a name if none was found
+	symbols profile.Symbols // of all places found so far; an empty name if none was found
 	failed  map[string]bool // texts of errs
 	errs    []error         // of files whose call sites stay addresses
 	damage  DamageList
@@ -27,14 +27,15 @@ type siteNames struct {
 	checked map[uint64]bool // addresses of the profile that are known
 }
 
-// mostSampled is the number of processes of a job whose call sites are looked up together
-// before the jobs are read. Further ones are looked up when they are met, which takes longer
-// for each.
+// mostSampled is the number of processes of a job whose call sites are looked up together before
+// the jobs are read. Later call sites are looked up one by one when they are found, which takes
+// longer.
 const mostSampled = 64
 
 // prepareOnce reads and keeps the profiles of some processes, to find the names of their call
 // sites. If processes recorded with --stack auto, it reads the profiles of all processes, because
-// all stacks tell which functions are wrappers. Those that do not fit in the room are read again.
+// only all stacks together show which functions are wrappers. Profiles that do not fit in the room
+// are read again later.
 func (r *Run) prepareOnce(room *Room) {
 	r.once = &oncePass{sites: r.sites, symbols: profile.Symbols{}, failed: map[string]bool{}}
 	for _, j := range r.Jobs {
@@ -48,7 +49,7 @@ func (r *Run) prepareOnce(room *Room) {
 				some = append(some, i)
 			}
 		}
-		// An error comes again when the job is read.
+		// An error occurs again when the job is read.
 		_ = profile.ReadAhead(len(some), 1, func(i int, give func(*profile.Profile) error) error {
 			if p, err := r.read(&j.Members[some[i]]); p != nil {
 				return cmp.Or(err, give(p))
@@ -74,7 +75,7 @@ func (r *Run) symbolizeSome(known profile.Symbols) {
 	r.Wraps.Find(r.once.symbols)
 }
 
-// lookUp finds the names of the places that were met.
+// lookUp finds the names of the places that were found in profiles.
 func (o *oncePass) lookUp() {
 	symbols, errs := o.sites.Symbols(o.symbols)
 	for _, err := range errs {
@@ -91,8 +92,8 @@ func (o *oncePass) lookUp() {
 	o.symbols = symbols
 }
 
-// names returns what names the call sites of profiles that one goroutine reads; nil if that
-// is not done while they are read.
+// names returns a siteNames for the profiles that one goroutine reads. It returns nil if call sites
+// are not named while profiles are read.
 func (r *Run) names() *siteNames {
 	if r.once == nil {
 		return nil

@@ -8,9 +8,9 @@ type reading struct {
 	damage error
 }
 
-// EachOf calls f with the processes first to end of the run, in the order of jobs and
-// ranks: with the profile, which is nil if the recording cannot be read, and the damage.
-// With ahead, it reads several recordings at a time.
+// EachOf calls f with the processes from index first to before end of the run, in the order of jobs
+// and ranks. p is nil if the recording cannot be read; damage says why. With ahead, it reads
+// several recordings at a time.
 func (r *Run) EachOf(first, end int, ahead bool, f func(p *profile.Profile, damage error) error) error {
 	for _, j := range r.Jobs {
 		n := len(j.Members)
@@ -51,8 +51,8 @@ func (j *Job) eachReading(members []member, ahead bool, f func(*profile.Profile,
 	return nil
 }
 
-// Began returns when the first process of a job began MPI_Init, in Unix ns; 0 if it is not
-// known of any.
+// Began returns when the first process of a job entered MPI_Init, in Unix ns; 0 if that is not
+// known for any process.
 func (j *Job) Began() int64 {
 	var first int64
 	for i := range j.Members {

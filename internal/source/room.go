@@ -10,7 +10,7 @@ import (
 // KeptMemory is the memory in bytes for profiles that are kept. Tests change it.
 var KeptMemory int64 = 384 << 20
 
-// mostOfTables is that for profiles of tables of which only the jobs were asked for.
+// mostOfTables is the memory in bytes for profiles of tables if only the jobs were asked for.
 const mostOfTables = 48 << 20
 
 // Room is the memory for profiles that are kept.

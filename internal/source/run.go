@@ -42,9 +42,8 @@ type Run struct {
 	Exits   map[string]profile.Exit // by file name of the recording
 	Lost    []string                // see profile.Profile.Lost
 
-	// Also, if it is not nil, is called with each profile of a job before whoever reads the
-	// job gets it, by several goroutines. So a recording that is not kept is decoded once for
-	// two purposes.
+	// Also is called with each profile of a job before the profile's reader gets it, by several
+	// goroutines; it may be nil. So a recording that is not kept is decoded once for two purposes.
 	Also func(*Job, *profile.Profile) error
 
 	ended     bool      // see Ended
@@ -57,23 +56,26 @@ type Run struct {
 
 // Options tell what a command needs of its input.
 type Options struct {
-	Depth   Depth
-	Log     io.Writer       // if it is a terminal, it shows the progress of this and later long reads
+	Depth Depth
+	// where the progress of this and later long reads is shown, if it is a terminal
+	Log     io.Writer
 	Known   profile.Symbols // names of call sites; nil for those in the run's merged file
 	RunOnly bool            // the path must be a run directory
 	Tables  bool            // tables are not divided into jobs: Each gives their profiles as they are
-	Traffic bool            // only what was sent is needed: .prof files, and the prefix of some, are read too
-	Stdin   io.Reader       // what the path "-" stands for; nil if it is a name
-	Room    *Room           // for profiles that are kept, if several runs share it; otherwise nil
+	// whether only the traffic is needed: then .prof files, and a prefix of their names, can be
+	// read too
+	Traffic bool
+	Stdin   io.Reader // what the path "-" stands for; nil if it is a name
+	Room    *Room     // for profiles that are kept, if several runs share it; otherwise nil
 }
 
 // Depth defines how much of each recording Open reads.
 type Depth int
 
 const (
-	Heads Depth = iota // only what distinguishes jobs: call sites stay addresses
-	Once               // as Heads: call sites are named and damage is found when the jobs are read
-	Whole              // everything. The profiles are kept as long as there is room; for the others, it is as Once
+	Heads Depth = iota // only what distinguishes jobs; call sites stay addresses
+	Once               // as Heads, but call sites are named, and damage is found, when the jobs are read
+	Whole              // everything; profiles for which there is no room are treated as with Once
 )
 
 // Close removes what Open has made.
@@ -94,7 +96,8 @@ func (r *Run) NoJob() error {
 	return rundir.InputErrorf("%s: no process in it", r.Path)
 }
 
-// Lacks says what is not known because the run was read from tables; empty if it was not.
+// Lacks says what is not known because the run was read from tables; empty if it was not read from
+// tables.
 func (r *Run) Lacks() string {
 	switch {
 	case r.lacks == "":
@@ -105,15 +108,15 @@ func (r *Run) Lacks() string {
 	return r.Path + " does not have " + r.lacks
 }
 
-// Ended reports whether all processes are known to have ended: the command that
-// started them has, or the run was merged. Processes that no command waits for may
-// run on other nodes for as long as their recordings are not complete.
+// Ended reports whether all processes are known to have ended: the command that started them has
+// ended, or the run was merged. If no command waits for the processes, they count as running,
+// perhaps on other nodes, while their recordings are not complete.
 func (r *Run) Ended() bool { return r.ended }
 
-// ReadOnce reports whether profiles are read while the jobs are: not all are kept.
+// ReadOnce reports whether profiles are read while the jobs are read, because not all are kept.
 func (r *Run) ReadOnce() bool { return r.once != nil }
 
-// warnUntold warns of what tables do not tell.
+// warnUntold warns about what the tables do not contain.
 func (r *Run) warnUntold(p *profile.Profile) {
 	for _, line := range p.Untold {
 		if r.Log != nil {
@@ -122,8 +125,8 @@ func (r *Run) warnUntold(p *profile.Profile) {
 	}
 }
 
-// note adds what a profile contributes to the whole run: names of communicators that are
-// folded, call sites, and wrappers. All profiles must be noted before any is passed on.
+// note adds what a profile contributes to the whole run: the fold ids of communicators that share
+// records, call sites, and wrappers. All profiles must be noted before any is passed on.
 func (r *Run) note(p *profile.Profile) {
 	r.Folds.Note(p)
 	r.sites.Add(p, p.Start)
@@ -131,14 +134,14 @@ func (r *Run) note(p *profile.Profile) {
 	r.stackAuto = r.stackAuto || p.Settings["stack"] == profile.StackAuto
 }
 
-// noteHead adds what the head of a recording has of that.
+// noteHead adds what the head of a recording contributes to the whole run.
 func (r *Run) noteHead(h *recording.Head) {
 	r.Folds.Add(h.Folds...)
 	r.stackAuto = r.stackAuto || h.StackAuto
 }
 
-// Each calls f with the profiles of all jobs: Run is a profile.Source. The first one has
-// the damage that belongs to none.
+// Each calls f with the profiles of all jobs: Run is a profile.Source. The first profile has the
+// damage that belongs to no profile.
 func (r *Run) Each(f func(*profile.Profile) error) error {
 	if r.tables != nil {
 		return r.tables.Each(f)

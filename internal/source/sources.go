@@ -52,8 +52,8 @@ type DamagedError struct{ error }
 
 func (e *DamagedError) Unwrap() error { return e.error }
 
-// withProgress returns src with a progress bar on w for each walk over it. From
-// the second walk on, the bar shows the number of processes.
+// withProgress returns src with a progress bar on w for each walk over it. From the second walk on,
+// the bar knows the number of processes.
 func withProgress(w io.Writer, what string, src profile.Source) profile.Source {
 	return &shownSource{w, what, src, -1}
 }

@@ -53,11 +53,11 @@ func (r *Run) openStream(in io.Reader, name string, o *Options) error {
 	if err := r.openFiles([]string{path}, false, o); err != nil {
 		return r.ofCopy(err)
 	}
-	r.base = "" // the working directory, not that of the copy
+	r.base = "" // the working directory, not the directory of the copy
 	return nil
 }
 
-// ofCopy returns an error that names the stream of whose copy the error is.
+// ofCopy returns an error about a copy of a stream with the name of the stream instead.
 func (r *Run) ofCopy(err error) error {
 	if err == nil || r.copied == "" {
 		return err

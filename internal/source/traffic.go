@@ -32,7 +32,7 @@ type TrafficReader struct {
 	Log       io.Writer
 	Stdin     io.Reader
 	Selection *matrix.Selection
-	Scratch   *matrix.Scratch // where entries go that do not fit into memory; nil keeps all in memory
+	Scratch   *matrix.Scratch // for entries that do not fit into memory; nil keeps all in memory
 	Hosts     bool            // whether the hosts of ranks are needed
 	Damage    *DamageList     // errors of input that could not be read
 	Warn      func(error)     // called with errors that do not prevent reading the traffic

@@ -206,7 +206,7 @@ func sameRun(files []profFile) error {
 		f := &files[i]
 		for _, r := range f.senders {
 			if owner[r] != "" {
-				return fmt.Errorf("rank %d is in both %s and %s: they are of different runs, or one has the other in it", r, owner[r], f.path)
+				return fmt.Errorf("rank %d is in both %s and %s: they are of different runs, or one file contains the other", r, owner[r], f.path)
 			}
 			owner[r] = f.path
 		}

@@ -23,7 +23,7 @@ func NewCache(known profile.Symbols) *Cache {
 	return c
 }
 
-// Container returns what finds the names of one container.
+// Container returns a CachedSites for one container.
 func (c *Cache) Container() *CachedSites { return &CachedSites{cache: c} }
 
 // CachedSites finds the names of the call sites of the profiles that are added.
@@ -35,8 +35,8 @@ type CachedSites struct {
 // Add adds the call sites of a profile.
 func (c *CachedSites) Add(p *profile.Profile) { c.sites.Add(p, p.Start) }
 
-// Names returns the names that were found. Who reads the container looks for the others
-// again, and tells why there is no name.
+// Names returns the names that were found. A reader of the container looks for the other names
+// again, and reports why there is none.
 func (c *CachedSites) Names() profile.Symbols {
 	c.cache.mutex.Lock()
 	defer c.cache.mutex.Unlock()

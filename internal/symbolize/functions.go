@@ -16,7 +16,7 @@ const maxSymbolTable = 256 << 20
 // symbolFunction is a function of a symbol table.
 type symbolFunction struct {
 	start, size uint64
-	rank        int          // if an address has several names, the lowest rank is best known
+	rank        int          // of several names of an address, the name with the lowest rank is used
 	text        *elf.Section // holds the name, at the offset name
 	name        uint64
 }

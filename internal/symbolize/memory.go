@@ -11,10 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A recording may name any file as its program. Whatever the file claims, it
-// takes at most maxMemory bytes: the debug sections, uncompressed, and twice
-// the tables that debug/dwarf makes of them, which are in the collected heap.
-// What needs more has names without lines.
+// A recording may name any file as its program. Whatever the file claims, symbolize uses at most
+// maxMemory bytes for it: for the uncompressed debug sections, and for twice the tables that
+// debug/dwarf makes of them, which are in the collected heap. Call sites in a file that would need
+// more have names without lines.
 const (
 	maxMemory   = 512 << 20
 	maxSections = 384 << 20
@@ -74,8 +74,8 @@ func (f *elfFile) section(name string) ([]byte, error) {
 	return data[:n], nil
 }
 
-// allocate returns memory that is not part of the collected heap, because the
-// heap may become twice as large as what is in it.
+// allocate returns memory that is not part of the collected heap, because the collected heap may
+// grow to twice the size of its contents.
 func (f *elfFile) allocate(size uint64) ([]byte, error) {
 	if size == 0 {
 		return nil, nil
@@ -169,7 +169,7 @@ func abbrevOffset(order binary.ByteOrder, unit []byte, word uint64) (uint64, boo
 	return uint64(order.Uint32(unit[at:])), true
 }
 
-// abbrevCost returns what a table of abbreviations takes, as far as it matters.
+// abbrevCost returns an estimate of the memory of a table of abbreviations.
 func abbrevCost(table []byte) (cost uint64) {
 	const implicitConst = 0x21
 	in := leb{rest: table}

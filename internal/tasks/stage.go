@@ -69,7 +69,7 @@ func (s *stage) work() error {
 	}
 }
 
-// ended ends a worker, and with an error the others, too.
+// ended ends a worker. With an error, it also ends the other workers.
 func (s *stage) ended(err error) error {
 	if err != nil {
 		s.mutex.Lock()
@@ -136,7 +136,8 @@ func (s *stage) wait() {
 	}
 	s.sleeping = true
 	pause := s.poll
-	s.poll = min(s.poll+s.poll/8, longestPoll) // what is waited in vain is at most an eighth
+	// so at most an eighth of the time is spent waiting in vain
+	s.poll = min(s.poll+s.poll/8, longestPoll)
 	s.mutex.Unlock()
 	time.Sleep(pause)
 	s.mutex.Lock()

@@ -100,7 +100,8 @@ func (d *Directory) Close() {
 	d.stopped.Wait()
 }
 
-// Remove removes a directory of tasks. Processes that still work in it get ErrGone. What cannot be removed is left.
+// Remove removes a directory of tasks. Processes that still work in it get ErrGone. What cannot be
+// removed is left.
 func Remove(path string) { atomicfile.RemoveDirectory(path) }
 
 // touchClaims touches the claims of this process until Close.
@@ -289,9 +290,9 @@ func (d *Directory) check(name string, content *io.SectionReader, in io.ReaderAt
 	return nil
 }
 
-// order returns the indices of n tasks in the order in which this process does
-// them: its own share, then the others' shares, from the next one on. It takes
-// those from their ends, since their owners begin at the starts.
+// order returns the indices of n tasks in the order in which this process does them: its own share
+// first, then the shares of the others, beginning with the next one. It does the others' shares
+// from their ends, because their owners begin at the starts.
 func (d *Directory) order(n int) []int {
 	own := d.share
 	if own.Of > n { // parts without a task

@@ -91,7 +91,7 @@ func Duration(ns float64, ascii bool) string {
 
 // Estimate returns nanoseconds with their standard error in the same unit: 12.3
 // ms ±0.1. If the error is smaller than the last digit, it has up to two digits
-// more. It is rounded up, so that it is never 0.
+// more. The error is rounded up, so that it is never 0.
 func Estimate(ns, stderr float64, ascii bool) string {
 	v, decimals, unit := duration(ns, ascii)
 	if v > 0 {

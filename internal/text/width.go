@@ -36,8 +36,8 @@ func TerminalHeight(w io.Writer) int {
 	return n
 }
 
-// Screen returns what replaces the content of a terminal by some lines. Lines that do not
-// fit its height are left out; the last line then says so.
+// Screen returns the text that replaces the content of a terminal by some lines. Lines beyond the
+// terminal's height are left out; the last line then says so.
 func Screen(lines string, height int) string {
 	const home, clearLine, clearBelow = "\x1b[H", "\x1b[K", "\x1b[J"
 	list := strings.Split(strings.TrimRight(lines, "\n"), "\n")

@@ -7,8 +7,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// The classes of a picture, in the order in which they are stacked: the activities in
-// MPI.
+// The classes of a picture, in the order in which they are stacked: the activities in MPI.
 const (
 	waiting    = int(profile.InWaits - 1)
 	messaging  = int(profile.InMessages - 1)

@@ -19,11 +19,10 @@ const (
 	maxEnds = 1 << 15
 )
 
-// messages selects the messages of a picture and matches their ends. If there
-// are too many, it keeps the largest messages, and of these the slowest. Sends
-// and receives are selected independently while events are read, by an order
-// that is the same for both ends of a message: first the bytes, then a hash of
-// the key.
+// messages selects the messages of a picture and matches their ends. If there are too many, it
+// keeps the largest messages and, of equally large ones, the slowest. Sends and receives are
+// selected independently while events are read, by an order that is the same for both ends of a
+// message: first by bytes, then by a hash of the key.
 type messages struct {
 	from, to int64  // ends of the axis, Unix ns
 	wanted   []bool // whether a rank is drawn
@@ -196,7 +195,7 @@ func (p *processEnds) add(e *profile.Events, kinds []profile.EventKind, s *strip
 		}
 		end := end{key: key{p.comm(kind.Comm), p.rank, kind.Peer, e.Tag[i], seq}, bytes: e.Bytes[i], at: e.Start[i], line: s.line[s.thread(kind)]}
 		switch kind.Direction {
-		case profile.Send: // that starts within the picture, or not long before it
+		case profile.Send: // a send that starts within the picture, or not long before it
 			if m := p.picture; m.from-m.margin() <= end.at && end.at <= m.to {
 				p.sends.add(end)
 			}

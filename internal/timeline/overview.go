@@ -19,7 +19,7 @@ type Overview struct {
 	// Shares has for each lane the share of each activity but the first
 	// (outside MPI) in each column: Shares[lane][column*(len(Activities())-1)+activity-1].
 	Shares [][]float32
-	// Messages are the longest of the largest, in no particular order.
+	// Messages are the slowest of the largest messages, in no particular order.
 	Messages    []Message
 	AllMessages int      // number of all messages that were received
 	Missing     []string // what the traces do not contain
@@ -43,8 +43,8 @@ type Message struct {
 // OverviewOptions limit the size of an overview.
 type OverviewOptions struct {
 	Columns, Lanes int
-	// Messages is how many to select. Up to 2^15 sends and as many receives are
-	// kept until they are matched, or up to Messages if that is more.
+	// Messages is the number of messages to select. Up to 2^15 sends and as many receives are kept
+	// until they are matched, or up to Messages if that is more.
 	Messages int
 	Log      io.Writer // where to show progress if it is a terminal; may be nil
 }

@@ -191,8 +191,8 @@ func linesOf(sources []profile.EventSource, all []firstPass, o *Options) []line 
 	return lines
 }
 
-// fold assigns the lines to at most so many lanes. It first puts the threads of
-// a rank together, then several ranks.
+// fold assigns the lines to at most `most` lanes. It first puts the threads of a rank on one lane,
+// then several ranks.
 func (p *drawing) fold(most int) {
 	if len(p.lines) > most {
 		p.lines = ranksOnly(p.lines)
@@ -335,7 +335,7 @@ func (p *drawing) each(source int, f func(*profile.Events, []profile.EventKind) 
 	return in.EachBetween(p.from-margin, p.to+margin, f)
 }
 
-// present extends the time in which a lane has a process by that of the source.
+// present extends the time in which a lane has a process by the time of the source.
 func (p *drawing) present(lane, source int) {
 	t, s := p.sources[source].Trace(), p.seen[source]
 	begin, end := s.first, s.last

@@ -1,10 +1,7 @@
-// Package timeline draws the traces of a job as a picture: what each rank did
-// over time.
-//
-// It reads the events once to draw them. Where a source does not know when its
-// first event starts and its last one ends, it reads the events once before,
-// for the ends of the time axis. Memory is that of the picture and of some ten
-// thousand messages, whatever the number of events.
+// Package timeline draws the traces of a job as a picture: what each rank did over time.
+// It reads the events once to draw them. If a source does not know when its first event starts and
+// its last one ends, it reads that source's events once before, for the ends of the time axis.
+// Memory is that of the picture and of some ten thousand messages, whatever the number of events.
 package timeline
 
 import (
@@ -170,8 +167,8 @@ func (s *firstPass) add(e *profile.Events, kinds []profile.EventKind) {
 	}
 }
 
-// thread returns the index of an event's thread. In a damaged file it may be
-// any number.
+// thread returns the index of an event's thread, limited to valid indices, because a damaged file
+// may contain any number.
 func (s *firstPass) thread(kind *profile.EventKind) int {
 	return min(max(int(kind.Thread), 0), len(s.threads)-1)
 }

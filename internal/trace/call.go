@@ -11,13 +11,12 @@ type call struct {
 	index      int64 // index of its event
 	probed     probe // the probe before a receive
 
-	open     int   // number of unknown causes, plus 1 while completions may follow
+	open     int   // number of causes that are not known yet, plus 1 while completions may follow
 	needs    int   // number of unknown causes that the ideal time depends on
 	ideal    int64 // latest ideal time of the causes so far, ns
 	released bool  // whether the thread continues without the unknown causes
 	latest   cause
-	// When the messages that it received had certainly arrived, Unix ns;
-	// unknownTime if that is unknown.
+	// When the received messages had certainly arrived, Unix ns; unknownTime if that is unknown.
 	delivered int64
 	receiver  lateReceiver // for the messages that it sent
 	away      *away        // nil unless a target was outside of MPI
@@ -86,9 +85,8 @@ func (w *cause) before(o *cause) bool {
 	return w.lane.thread < o.lane.thread || w.lane.thread == o.lane.thread && w.pattern < o.pattern
 }
 
-// got adds one of the causes that the call is open for. needed says whether the
-// ideal time depends on it. A cause without a lane means that it will never be
-// known.
+// got adds one of the causes for which the call is open. needed says whether the ideal time depends
+// on it. A cause without a lane will never be known.
 func (r *replay) got(c *call, w cause, ideal int64, needed bool) {
 	if w.lane != nil {
 		c.learn(w)

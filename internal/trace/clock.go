@@ -87,8 +87,8 @@ func clockKey(t *profile.Trace) string {
 	return "host " + t.Host
 }
 
-// countBackwards returns a function that counts what goes backwards after the correction, in
-// whole ns, as readers of the corrected events see them.
+// countBackwards returns a function that counts messages and collectives that go backwards after
+// the correction, in whole ns, as readers of the corrected events see them.
 func countBackwards(c *profile.JobClocks, base int64) func(flight) {
 	return func(f flight) {
 		sent := c.Hosts[f.from].Correction.Time(base + f.sent)

@@ -6,16 +6,15 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Collectives limit clocks, too: nobody leaves a Barrier before all have entered
-// it. For each collective, the pairing of flights keeps when the last process of
-// a host entered, and when the first one left. Then a host that others wait for,
-// and one that waits, are like the sender and the receiver of a message.
-//
-// Used are blocking collectives in which all wait for all (Barrier, Allreduce,
-// Allgather, Alltoall, …), all for the root (Bcast, Scatter), or the root for all
-// (Reduce, Gather). A process that moves no data need not wait for others, nor
-// they for it. So the forms with a count for each rank are used if they have a
-// root only: of an Alltoallv, the event does not show which counts are 0.
+// Collectives limit clocks too: no process leaves a Barrier before all have entered it. For each
+// collective and host, the pairing of flights keeps when the last process of the host entered, and
+// when the first one left. Then a host that others wait for, and a host that waits for it, are like
+// the sender and the receiver of a message.
+// Only blocking collectives are used in which all wait for all (Barrier, Allreduce, Allgather,
+// Alltoall, …), all for the root (Bcast, Scatter), or the root for all (Reduce, Gather). A process
+// that moves no data need not wait for others, and others need not wait for it. So the forms with a
+// count for each rank are used only if they have a root: the event of an Alltoallv does not show
+// which counts are 0.
 
 // collectiveKey identifies a collective.
 type collectiveKey struct {
@@ -109,8 +108,8 @@ func (p *pairing) newTimes(hosts int) *collectiveTimes {
 	return times
 }
 
-// useOpen uses the collectives of which halves are missing. What was seen of
-// them limits clocks all the same.
+// useOpen uses the collectives of which halves are missing. The halves that were seen limit clocks
+// nevertheless.
 func (p *pairing) useOpen() {
 	for key, times := range p.open {
 		p.use(&p.spans[key.comm], times)

@@ -20,8 +20,8 @@ func (l clockLine) then(m clockLine) clockLine {
 	return clockLine{l.offset + m.at(l.offset), l.drift + m.drift + m.drift*l.drift}
 }
 
-// back returns the inverse, in terms of the corrected clock: y = x + l(x), so x
-// - y = -(offset + drift y) / (1 + drift).
+// back returns the inverse correction, in terms of the corrected clock: y = x + l(x), so x - y =
+// -(offset + drift y) / (1 + drift).
 func (l clockLine) back() clockLine {
 	return clockLine{-l.offset / (1 + l.drift), -l.drift / (1 + l.drift)}
 }
@@ -130,15 +130,15 @@ const mostDrift = 500e-6
 // ns.
 const leastFlight = 1000
 
-// narrow is the largest margin, in ns, at which the middle is assumed to be
-// right: about as long as a message takes on a slow network. Where limits are
-// further apart, messages of one direction were received late, or sent long
-// before. They say nothing about the clocks, whose true difference is more likely
-// to be close to the limit that they violated.
+// narrow is the largest margin, in ns, at which the middle between the limits is assumed to be
+// right: about as long as a message takes on a slow network. If the limits are further apart,
+// messages of one direction were received late, or sent long before. Such messages say nothing
+// about the clocks, whose true difference is more likely to be close to the limit that they
+// violated.
 const narrow = 200_000
 
-// aim returns by how much a clock is moved that must be moved by low to high ns:
-// not at all, to the middle, or as little as possible.
+// aim returns by how much a clock is moved that must be moved by at least low and at most high ns:
+// not at all if 0 is allowed, to the middle if the limits are narrow, or as little as possible.
 func aim(low, high float64) float64 {
 	switch {
 	case low <= 0 && high >= 0:
@@ -199,8 +199,8 @@ func (c *corridor) line() (l clockLine, margin float64) {
 	return l, margin
 }
 
-// correction returns the line that corrects a clock, and its largest error: none
-// if nothing goes backwards without it.
+// correction returns the line that corrects a clock, and the line's largest error. If nothing goes
+// backwards without a correction, the line changes nothing.
 func (c *corridor) correction() (l clockLine, wrong float64) {
 	l, margin := c.line()
 	if early, late := -c.floor.above(0), -c.ceiling.above(0); early >= 0 && late >= 0 {
@@ -209,8 +209,7 @@ func (c *corridor) correction() (l clockLine, wrong float64) {
 	return l, math.Abs(margin)
 }
 
-// nudged returns l, moved by as little as possible so that it does not violate
-// the only limit that there is.
+// nudged returns l, moved by as little as possible so that it does not violate the only limit.
 func (c *corridor) nudged(l clockLine) clockLine {
 	switch {
 	case c.floor.n > 0:

@@ -11,10 +11,9 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// flight is a message between hosts: when it was sent, and when it was known to
-// have arrived, in ns since the base, each by the clock of its own host. In a
-// collective, it is when a host entered, and when another left that waits for
-// the first.
+// flight is a message between hosts: when it was sent, and when it was known to have arrived, in ns
+// since the base, each by the clock of its own host. For a collective, it is when a host entered
+// it, and when another host that waits for the first one left it.
 type flight struct {
 	from, to       int32 // indices of the hosts
 	sent, received int64
@@ -33,9 +32,9 @@ type flights struct {
 	keeps   int     // number of halves that wait for the other before the oldest are dropped
 }
 
-// half is a message as one side saw it, or what a process saw of a collective.
-// Then from is the process, to the number of halves that each process has, tag
-// the number of the call, and seq the number of the collective.
+// half is a message as one side saw it, or what a process saw of a collective. For a collective,
+// from is the process, to is the number of halves that each process has, tag is the number of the
+// call, and seq is the number of the collective.
 type half struct {
 	flightKey
 	seen
@@ -52,7 +51,7 @@ type halfRole uint8
 const (
 	halfSent     halfRole = iota
 	halfReceived          // known to have arrived
-	halfEntered           // entered a collective, for whom others wait
+	halfEntered           // entered a collective in which others wait for this process
 	halfLeft              // left it, having waited for others
 )
 
@@ -232,8 +231,8 @@ type spotted struct {
 	thread int32
 
 	call          int32 // number of the call, of a collective
-	entered, left bool  // whether others wait for the process, and it for others
-	empty         bool  // whether that is so although it moves no data
+	entered, left bool  // whether others wait for the process, and whether it waits for others
+	empty         bool  // whether the same is true if the process moves no data
 }
 
 type spottedRole uint8

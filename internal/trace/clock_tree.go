@@ -74,13 +74,12 @@ func comparePairs(a, b hostPair) int {
 	return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.second, b.second))
 }
 
-// solve returns the corrections, and sets the evidence. It compares each host
-// with the lowest one that limits connect it with, over the pairs with the
-// smallest error (Kruskal's spanning tree). If a message goes backwards, it
-// corrects the hosts along the tree, as far as there are limits in both
-// directions. What is connected in this way is a block; place moves the blocks.
-// Errors add up along the tree, so messages between hosts that are not adjacent
-// in the tree may still go backwards; then settle moves hosts.
+// solve returns the corrections, and sets the evidence. It compares each host with the lowest host
+// to which limits connect it, over the pairs with the smallest error (Kruskal's spanning tree). If
+// a message goes backwards, it corrects the hosts along the tree, as far as there are limits in
+// both directions. Hosts that are connected in this way are a block; place moves the blocks. Errors
+// add up along the tree, so messages between hosts that are not adjacent in the tree may still go
+// backwards; then settle moves hosts.
 func (c *corridors) solve(hosts []profile.HostClock) []clockLine {
 	next := make([][]clockEdge, len(hosts)) // edges of the tree, by host
 	group := make([]int32, len(hosts))
@@ -214,12 +213,12 @@ func (c *corridors) between(host int32, lines []clockLine) clockLine {
 	for _, pair := range c.pairs {
 		toSecond, toFirst := c.of[pair].floor.points, c.of[pair].ceiling.points
 		switch host {
-		case pair.second: // it receives the first host's messages at x, sent at x + y
+		case pair.second: // the host receives the first host's messages at x, sent at x + y
 			l := lines[pair.first]
 			for _, p := range toSecond {
 				all.floor.add(clockPoint{p.x, p.y + l.at(p.x+p.y)})
 			}
-			for _, p := range toFirst { // it sends messages at x, which arrive at x - y
+			for _, p := range toFirst { // the host sends messages at x, which arrive at x - y
 				all.ceiling.add(clockPoint{p.x, p.y - l.at(p.x-p.y)})
 			}
 		case pair.first: // the same, from the other side
@@ -276,9 +275,9 @@ func (c *corridor) fastest(first, second clockLine) (toSecond, toFirst float64) 
 	return toSecond, toFirst
 }
 
-// arc is the messages from a host to another. The receiver's clock can be set
-// back by slack, compared with the sender's, before one of them goes backwards.
-// slack is negative if one does.
+// arc is the messages from one host to another. slack is by how much the receiver's clock can be
+// set back, compared with the sender's, before one of the messages goes backwards. It is negative
+// if one goes backwards already.
 type arc struct {
 	from, to int32
 	slack    float64 // ns
@@ -298,10 +297,10 @@ func (c *corridors) arcs(lines []clockLine) []arc {
 	return arcs
 }
 
-// freedom returns how much earlier or later each host's clock can be set, while
-// that of its reference stays, before a message goes backwards. It is infinity
-// if nothing limits that. A path of arcs from the reference to a host limits how
-// much earlier, a path back how much later: the limits of hosts on the way add up.
+// freedom returns how much earlier or later each host's clock can be set before a message goes
+// backwards, while the clock of its reference stays. A result is infinite if there is no limit. A
+// path of arcs from the reference to a host limits how much earlier, and a path back limits how
+// much later: the limits along the path add up.
 func freedom(hosts []profile.HostClock, arcs []arc) (earlier, later []float64) {
 	earlier, later = make([]float64, len(hosts)), make([]float64, len(hosts))
 	for i, h := range hosts {
@@ -318,10 +317,9 @@ func freedom(hosts []profile.HostClock, arcs []arc) (earlier, later []float64) {
 	return earlier, later
 }
 
-// shorten reduces distances, except those of references, until none is longer
-// than that to another host and the arc from there (Bellman and Ford). If that
-// never ends, because clocks contradict each other in a cycle, it stops after as
-// many rounds as there are hosts.
+// shorten reduces distances, except those of references, until no distance is longer than the
+// distance to another host plus the arc from there (Bellman and Ford). If clocks contradict each
+// other in a cycle, this would never end, so it stops after as many rounds as there are hosts.
 func shorten(distance []float64, arcs []arc, hosts []profile.HostClock) {
 	for range distance {
 		changed := false

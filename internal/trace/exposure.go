@@ -1,8 +1,7 @@
 package trace
 
-// exposureKey identifies an exposure: the nth time that a target posted a
-// window for an origin, which is the nth time that the origin starts to access
-// the target.
+// exposureKey identifies an exposure: the nth time that a target posted a window for an origin.
+// This is also the nth time that the origin starts to access the target.
 type exposureKey struct {
 	origin, target int32 // world ranks
 	number         uint32

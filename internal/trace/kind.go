@@ -16,7 +16,7 @@ const (
 	posted
 	completed
 	dropped
-	movedOneSided // data read from, or written to, a window: no message that a receive gets
+	movedOneSided // data read from, or written to, a window; no receive gets it
 )
 
 // kind is what the replay knows of the events of one profile.EventKind.
@@ -24,7 +24,7 @@ type kind struct {
 	operation   operation
 	setsUp      bool // see profile.SetsUp
 	blocks      bool // the call may wait for others
-	probe       bool // it waits for a message and leaves it there
+	probe       bool // whether the call waits for a message and leaves it in the queue
 	buffered    bool // a send that waits for no receiver
 	synchronous bool // a send that waits for its receiver in any case
 	exchange    bool // half of a Sendrecv
@@ -88,8 +88,8 @@ func memberOf(k *profile.EventKind) int32 {
 	return k.Comm
 }
 
-// operationOf reads an event's kind. What only sets a persistent collective up
-// is none: it is started later, and moves something then.
+// operationOf returns the operation of an event's kind. Setting up a persistent collective is none:
+// the collective is started later.
 func operationOf(k *profile.EventKind) operation {
 	switch k.Action {
 	case profile.Called:
@@ -149,7 +149,7 @@ func mayBlock(k *profile.EventKind) bool {
 	switch {
 	case k.Action != profile.Called || traits.Any(profile.TraitProbes): // a probe waits on behalf of the receive after it
 		return false
-	case rmaOf(k) != 0: // some MPIs wait for the target in any of them
+	case rmaOf(k) != 0: // some MPIs wait for the target in any of these calls
 		return true
 	case k.Class == profile.P2P, k.Class.Collective(), constructs(k):
 		return traits.Any(profile.TraitBlocks)

@@ -94,10 +94,9 @@ func (x *lockEpoch) excludes(y *lockEpoch) bool {
 		(x.target == y.target || x.target == allTargets || y.target == allTargets)
 }
 
-// waitedFor adds x's unlock as a cause to the calls of y that waited for it.
-// This is so if x requested the lock first, and either completed operations
-// before it gave the lock back, or had given it back when y completed some.
-// Otherwise the events do not show who had the lock.
+// waitedFor adds x's unlock as a cause to the calls of y that waited for it. They did if x
+// requested the lock first, and x completed operations before it unlocked, or x had unlocked before
+// y completed any. Otherwise the events do not show who had the lock.
 func (x *lockEpoch) waitedFor(y *lockEpoch, in *communicator) {
 	if x.unlocked.lane == nil || x.locked >= y.locked || !x.excludes(y) {
 		return

@@ -217,8 +217,8 @@ func (rt *route) noSend() Reason {
 	return NoSend
 }
 
-// letGo drops messages to a process whose trace has gaps, so that they do not
-// pile up: the older half of a route's messages if it has very many.
+// letGo drops messages to processes whose traces have gaps, so that they do not accumulate: if a
+// route has very many messages, it drops the older half.
 func (r *replay) letGo() {
 	const many = 1 << 13
 	for _, rt := range r.lossy {

@@ -26,8 +26,9 @@ import (
 //
 // https://pop-coe.eu/node/69
 type POPFactors struct {
-	Ranks                   int     `json:"ranks"`           // number of ranks that finalized
-	Runtime                 float64 `json:"runtime_s"`       // from the first end of Init to the last start of Finalize
+	Ranks int `json:"ranks"` // number of ranks that finalized
+	// from the first end of Init to the last start of Finalize
+	Runtime                 float64 `json:"runtime_s"`
 	IdealRuntime            float64 `json:"ideal_runtime_s"` // the same on the ideal network
 	UsefulMean              float64 `json:"useful_mean_s"`
 	UsefulMax               float64 `json:"useful_max_s"`
@@ -87,8 +88,8 @@ func (p *replayedRank) useful() int64 {
 	return max(p.to()-p.from()-p.own(inMPI), 0)
 }
 
-// own returns the part of the process's own time that a time in ns took which is
-// summed over its threads.
+// own converts a time in ns that is summed over the process's threads to the part of the process's
+// own time that it took.
 func (p *replayedRank) own(ns int64) int64 {
 	if p.ownShare == 1 {
 		return ns

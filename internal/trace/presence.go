@@ -7,12 +7,11 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// An MPI without a progress thread may need the target of a one-sided operation
-// to be in an MPI call. A flush then waits until the target's next call. The
-// replay concludes this if the target was outside of MPI when the flush
-// started, and the flush ended just after the target came back, unless
-// operations of the same kind on the same window were completed while their
-// target was outside all the time.
+// An MPI without a progress thread may need the target of a one-sided operation to be in an MPI
+// call. A flush then waits until the target's next call. The replay concludes this if the target
+// was outside of MPI when the flush started, and the flush ended just after the target came back.
+// It does not conclude this if operations of the same kind on the same window were completed while
+// their target was outside all the time.
 
 // opMask is a set of kinds of operations, which an MPI may implement in
 // different ways.
@@ -204,8 +203,8 @@ func (x *watcher) judge(t *replayedRank) {
 	}
 }
 
-// absent adds the absence of a target as a cause. Whether that is proven is
-// known only at the end of the replay.
+// absent adds the absence of a target as a cause. Whether the call waited for it is proven only at
+// the end of the replay.
 func (c *call) absent(w cause, from int64, ops opMask) {
 	have := c.away
 	if have == nil || w.time > have.time || w.time == have.time && w.before(&have.cause) {
@@ -213,14 +212,15 @@ func (c *call) absent(w cause, from int64, ops opMask) {
 	}
 }
 
-// away is the latest target to return to MPI while a call waited.
+// away is a wait of a call for a target that was outside of MPI: the target that returned to MPI
+// last.
 type away struct {
 	cause
-	from int64 // when the target was outside and the call had started
+	from int64 // when both the target was outside and the call had started
 	ops  opMask
 }
 
-// windowOps are kinds of operations on a window. At the end it is known whether
+// windowOps are kinds of operations on a window. Only at the end of the replay is it known whether
 // they need their target at all.
 type windowOps struct {
 	rma *rma
@@ -230,8 +230,8 @@ type windowOps struct {
 // needless reports whether such operations were completed without their target.
 func (w windowOps) needless() bool { return w.ops&^w.rma.alone == 0 }
 
-// awayWaits are the waits for targets outside of MPI, and those that the critical
-// path may leave its rank at.
+// awayWaits are the waits for targets outside of MPI, and the waits among them at which the
+// critical path may leave its rank.
 type awayWaits struct {
 	undecidedWaits[windowOps]
 	jumps []awayJump

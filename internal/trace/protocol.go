@@ -36,12 +36,11 @@ func (p *protocol) lasted(size uint64, evidence int) {
 	p.evidence[size] += evidence
 }
 
-// evidence returns how strongly a send suggests that it waited for its
-// receiver. The send started before its receive was posted and ended after
-// that. The result is the number of halvings of the probability that it ended
-// so soon afterwards by accident, minus what accidents add on average. A send
-// that had already lasted far longer than buffering takes counts too, however
-// late it ended: the sender may have had no processor.
+// evidence returns how strongly a send suggests that it waited for its receiver. The send started
+// before its receive was posted and ended after that. The result is the number of halvings of the
+// probability that it ended so soon after the posting by accident, minus the average result of
+// accidents. A send that had lasted far longer than buffering takes before the posting counts too,
+// however late it ended: the sender may have had no processor.
 func evidence(start, posted, end int64, bytes uint64) int {
 	const (
 		expected   = 2
@@ -130,11 +129,10 @@ func (r *replay) received(c *call, m *message) {
 	}
 }
 
-// receivePosted returns when the receive of a message was posted. If the send
-// cannot end before that, the result is not after sendEnd: a later posting is an
-// error of the clocks. A synchronous send never ends before. A send above the
-// recorded limit does not either, but the limit may be wrong, so only a small
-// difference is taken for an error of the clocks.
+// receivePosted returns when the receive of a message was posted. If the send cannot end before
+// that, the result is at most sendEnd: a later posting is an error of the clocks. A synchronous
+// send never ends before the posting. A send above the recorded limit does not either, but the
+// limit may be wrong, so only a small difference is taken for an error of the clocks.
 func (m *message) receivePosted(sendEnd int64) int64 {
 	posted := m.posted.time
 	if posted == unknownTime {

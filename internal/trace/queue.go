@@ -9,7 +9,8 @@ type queue[T any] struct {
 	more  map[uint32]*T // elements whose numbers are far from the others
 }
 
-// reach is how far beyond the others a number may be to have a place in list.
+// reach is how much larger than the number of the last element a number may be to get a place in
+// list.
 const reach = 1 << 10
 
 func (q *queue[T]) put(n uint32, x *T) {

@@ -49,7 +49,7 @@ const (
 	roundEvents = 16_000
 	rankEvents  = 8           // at least, for each rank
 	patience    = 4           // rounds
-	patienceNs  = 100_000_000 // and ns, after which a parked process continues without its causes
+	patienceNs  = 100_000_000 // ns after which a parked process continues without its causes
 )
 
 func newReplay(sources []profile.EventSource, o Options) *replay {
@@ -210,10 +210,9 @@ func (p *replayedRank) next() int64 {
 	return p.batch.events.Start[p.at] + p.batch.events.Duration[p.at]
 }
 
-// release lets the process continue that has been parked for longest, if all
-// others are parked too or it has been parked for very long: the event that it
-// needs is lost, or comes later in the trace of another thread. It returns
-// false if no process is left.
+// release lets the process continue that has been parked for longest, if all others are parked too
+// or it has been parked for very long. Its event is then lost, or comes later in the trace of
+// another thread. release returns false if no process is left.
 func (r *replay) release() bool {
 	var oldest *replayedRank
 	some, left := false, false

@@ -24,8 +24,8 @@ type route struct {
 
 type routeKey struct{ comm, from, to, tag int32 }
 
-// message is a message that was sent. It is kept until its receive is known,
-// and what the sender waited for.
+// message is a message that was sent. It is kept until its receive is known, and what the sender
+// waited for is known.
 type message struct {
 	start       int64 // start of the call that sent it, Unix ns
 	ideal       int64 // ideal time of the send, as lane.ideal
@@ -41,7 +41,7 @@ type message struct {
 	call        *call // the call that may have waited for the receiver; nil if there is none, or none yet
 	linked      bool  // whether a later event will set call
 	matched     bool
-	gone        bool // the receiver's trace does not tell whether it was received
+	gone        bool // the receiver's trace does not show whether the message was received
 	posted      posting
 	receiver    *lane // lane that posted the receive
 }

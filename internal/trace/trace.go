@@ -1,12 +1,8 @@
-// Package trace analyses traces: it matches messages and collectives, finds out
-// which rank waited for which and why, and computes POP efficiencies and the
-// critical path.
-//
-// It replays the events of all ranks in rounds: each rank is replayed up to a
-// time, then each up to the next. A rank that received what another rank has
-// not yet sent, according to the events replayed so far, is parked until that
-// send comes. So memory is proportional to what is in flight, not to the size
-// of the trace.
+// Package trace analyses traces: it matches messages and collectives, finds out which rank waited
+// for which and why, and computes POP efficiencies and the critical path.
+// It replays the events of all ranks in rounds. In a round, each rank is replayed up to the same
+// time. A rank that received a message whose send has not been replayed yet is parked until the
+// send is replayed. So memory is proportional to what is in flight, not to the size of the trace.
 package trace
 
 import (
@@ -80,7 +76,7 @@ func onOneClock(sources []profile.EventSource) ([]profile.EventSource, *profile.
 	return clocks.Correct(sources), clocks, nil
 }
 
-// Jobs groups the sources by job, the job that started first comes first.
+// Jobs groups the sources by job. The job that started first comes first.
 func Jobs(sources []profile.EventSource) [][]profile.EventSource {
 	at := map[string]int{}
 	var jobs [][]profile.EventSource

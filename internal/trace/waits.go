@@ -83,8 +83,8 @@ func (p *Pattern) UnmarshalText(text []byte) error {
 // execute locally.
 func (p Pattern) mayPass() bool { return p >= LateNeighbor && p <= WaitAtFence }
 
-// collectivePattern returns how ranks may wait in a call that is collective, or
-// nearly so; NoPattern of others.
+// collectivePattern returns how ranks may wait in a call that is collective, or nearly so. It
+// returns NoPattern for other calls.
 func collectivePattern(k *profile.EventKind) Pattern {
 	t := profile.TraitsOf(k.Call)
 	switch {
@@ -191,8 +191,8 @@ func (u *undecidedWaits[V]) add(r *replay, key waitKey, on V, listed profile.Wai
 	}
 }
 
-// settle adds the waits to those of the replay. pattern returns NoPattern for what
-// was none.
+// settle adds the waits to those of the replay. pattern returns NoPattern for a call that did not
+// wait.
 func (u *undecidedWaits[V]) settle(r *replay, pattern func(undecidedKey[V]) Pattern) {
 	for key, sum := range u.sums {
 		if key.pattern = pattern(key); key.pattern != NoPattern {

@@ -2,7 +2,7 @@ package trace
 
 import "github.com/mpitrace/mpitrace/profile"
 
-// What calls do on a window: operations, and what begins, ends or completes epochs.
+// What calls do on a window: operations, and calls that begin, end or complete epochs.
 const (
 	rmaOperations = profile.TraitPuts | profile.TraitGets | profile.TraitAccumulates
 	epochCalls    = profile.TraitOpensAccess | profile.TraitClosesAccess | profile.TraitOpensExposure | profile.TraitClosesExposure |

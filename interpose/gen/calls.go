@@ -145,7 +145,7 @@ func (f function) ParameterNames() []string {
 	return out
 }
 
-const largeOnly = "LARGE " // begins the type of a parameter of the variant only
+const largeOnly = "LARGE " // begins the type of a parameter that only the large-count variant has
 
 // Types for the placeholders of the table, in a function and in its large-count
 // variant.

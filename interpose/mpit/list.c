@@ -34,7 +34,8 @@
 static struct progress {
     int kind, index;
     int step;         // the step of the entry that was begun last: see enum step
-    int skipped_step; // the step in which the last child crashed, which is left out now; 0 for none
+    // the step in which the last child crashed; the next child leaves it out; 0 for none
+    int skipped_step;
     long lines;
 } * progress;
 

@@ -206,8 +206,8 @@ static void move(unsigned long *seed)
         input_output(what - 19, n);
 }
 
-/* told writes what a handle that was started at the beginning would return, and
- * returns the number of elements. */
+/* told writes the expected values of a handle that was started at the beginning, and returns the
+ * number of elements. */
 static int told(int variable, int comm, unsigned long *values)
 {
     const int members[COMMS][2] = {{0, 1}, {1, 0}, {world_rank}, {other}};

@@ -1,6 +1,6 @@
-/* Closes its standard streams and opens data files in their place, before MPI_Init or, if the second
- * argument is "late", after it. Descriptor 2 is then a data file. It has a wrapper of its own, of
- * which mpitrace's library warns. own_stderr DIRECTORY [late] */
+/* Closes its standard streams and opens data files in their place, before MPI_Init or, if the
+ * second argument is "late", after it. Descriptor 2 is then a data file. The program has a
+ * wrapper of its own, about which mpitrace's library warns: own_stderr DIRECTORY [late] */
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>

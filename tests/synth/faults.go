@@ -10,9 +10,9 @@ import (
 // Saves and the numbers in Text follow from formulas.
 type Fault struct {
 	Name  string
-	Rule  string          // that finds it
-	Ranks profile.RankSet // that it is about; empty if it is about all
-	Site  string          // of the call; empty if it is about no call
+	Rule  string          // of the finding that names the fault
+	Ranks profile.RankSet // named by the finding; empty if it is about all ranks
+	Site  string          // of the call that the finding names; empty if it names none
 	Share float64         // of ranks × run time, or of the bytes
 	Saves float64         // seconds of the run time
 	Text  string          // part of the finding

@@ -1,10 +1,10 @@
-// Package measuretest has a profile of callgrind for tests.
+// Package measuretest holds a profile of callgrind for tests.
 package measuretest
 
-// Profile is one of a program that calls MPI_Send in a loop, with a library that
-// wraps MPI_Send. The wrapper executes 50 instructions itself, 20 in a function
-// of its library, 8 in one of libc, and 5000 in the call that it passes on. Of
-// these 100 are in the same function of libc.
+// Profile is the profile of a program that calls MPI_Send in a loop, with a library that wraps
+// MPI_Send. The wrapper executes 50 instructions itself, 20 in a function of its library, 8 in a
+// function of libc, and 5000 in the call that it passes on. 100 of the 5000 are in the same
+// function of libc.
 const Profile = `# callgrind format
 version: 1
 desc: Trigger: --dump-after=loop_Send

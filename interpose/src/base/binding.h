@@ -1,8 +1,10 @@
-// Makes calls that lead past symbol interposition reach our wrappers: see bind/bind.h.
+// Makes MPI calls reach our wrappers where symbol interposition does not lead there: see
+// bind/bind.h.
 #ifndef MT_BINDING_H
 #define MT_BINDING_H
 
-// Binds an MPI whose files have no _init that calls us. It is called before the MPI is looked up.
+// Binds an MPI whose files do not call us when they are loaded, because they have no _init. Called
+// before the MPI is looked up.
 void mt_binding_update(void);
 
 #endif

@@ -40,8 +40,8 @@ static const char *recorded_name(const mt_symbol *s)
     return s->wrapped && strncmp(s->name, "PMPI_T_", 7) != 0 ? s->name + 1 : NULL;
 }
 
-// Returns the address of a function in the MPI's own file. It is one that no tool has a
-// reason to wrap. (Some tools define PMPI_Init.)
+// Returns the address of a function in the MPI's own file: of MPI_Get_library_version, which no
+// tool has a reason to wrap. (Some tools define PMPI_Init.)
 static void *mpi_function(void)
 {
     return *(void **)&mt_mpi.Get_library_version;
@@ -93,7 +93,8 @@ static void find_intercepted(void)
     int n = 0;
     size_t length = 0;
     void *program = dlopen(NULL, RTLD_LAZY), *mpi = mpi_function();
-    void *visible = program ? dlsym(program, "PMPI_Get_library_version") : NULL; // of another MPI, perhaps: that is no tool
+    // may be another MPI's, which is no tool
+    void *visible = program ? dlsym(program, "PMPI_Get_library_version") : NULL;
     for (const mt_symbol *s = mt_symbols; program && s->name; s++) {
         const char *name = recorded_name(s);
         void *p = name && strcmp(name, "MPI_Finalize") != 0 ? dlsym(program, name) : NULL;

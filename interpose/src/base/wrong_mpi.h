@@ -5,7 +5,7 @@
 
 #include "base/hook.h"
 
-// Why no call reached the library, as readers of a run know it (internal/rundir/notes.go).
+// The reasons why no call reached the library. internal/rundir/notes.go reads them.
 #define MT_UNSEEN_DIRECT "direct"       // the program calls PMPI functions
 #define MT_UNSEEN_BYPASSED "bypassed"   // it took the functions' addresses before they were bound, or in an unknown way
 #define MT_UNSEEN_NAMESPACE "namespace" // its MPI is in another namespace of the dynamic linker

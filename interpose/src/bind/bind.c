@@ -53,7 +53,7 @@ static bool is_bound(const mt_image *image, const char *name)
 // --- looking for an MPI ---
 
 typedef struct look {
-    size_t known, files; // files that need no look, files so far
+    size_t known, files; // number of files that need not be looked at; number of files so far
     bool found;
 } look;
 
@@ -169,8 +169,8 @@ static bool is_wrapper_file(const files *f, const mt_image *image)
     return image == f->wrappers[0] || image == f->wrappers[1];
 }
 
-// Reports whether a name is that of an MPI function in C. A name of Fortran has no letters
-// but capitals, or none.
+// Reports whether a name is that of an MPI function in C. Fortran names begin with mpi_, or have no
+// small letters.
 static bool is_c_name(const char *name)
 {
     if (*name != 'M' || (strncmp(name, "MPI_", 4) != 0 && strncmp(name, "MPIX_", 5) != 0))
@@ -285,8 +285,9 @@ static uintptr_t wanted_wrapper(const files *f, const ElfW(Sym) *symbol, const c
     return to && f->target->base + s->st_value == to ? to : is;
 }
 
-// The functions in Fortran call PMPI_x, which has to be ours for them: see calls/thunks.h. A slot
-// that holds an address in their own file is bound when it is first used.
+// The MPI's Fortran functions call PMPI_x. These calls have to reach our PMPI_x: see
+// calls/thunks.h. A slot that holds an address in the Fortran functions' own file is bound when it
+// is first used.
 static uintptr_t wanted_alias(const files *f, const ElfW(Sym) *symbol, const char *name, uintptr_t is)
 {
     (void)symbol;

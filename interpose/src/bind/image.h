@@ -38,7 +38,8 @@ typedef struct mt_image {
 // Describes a loaded file. Returns false if it defines no symbols.
 bool mt_image_read(const struct dl_phdr_info *info, mt_image *image);
 
-// The same for a file of another namespace. Its segments, and so start and end, are not known.
+// Does what mt_image_read does, for a file of another namespace of the dynamic linker. The segments
+// of such a file, and so `start` and `end`, are not known.
 bool mt_image_read_map(const struct link_map *map, mt_image *image);
 
 // A name with its hash, to look it up in several files. An alias is the name with P or p before it.
@@ -54,7 +55,8 @@ mt_hashed_name mt_image_hash_alias(const char *name);
 // Returns the symbol with this name that the file defines, or NULL.
 ElfW(Sym) *mt_image_find_symbol(const mt_image *image, mt_hashed_name name);
 
-// The same for a name that most files lack.
+// Returns what mt_image_find_symbol returns. It is faster for a name that most files lack, because
+// the filter of DT_GNU_HASH excludes most of these names.
 static inline ElfW(Sym) *mt_image_find(const mt_image *image, mt_hashed_name name)
 {
     enum { BITS = 8 * sizeof(ElfW(Addr)) };

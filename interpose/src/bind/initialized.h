@@ -10,8 +10,8 @@ enum { MT_FILE_SIZE = 4096 };
 // Returns an MPI that is, or was, initialized. `file` must hold zeros.
 bool mt_initialized_mpi(char file[static MT_FILE_SIZE]);
 
-// The same for the namespaces that the program opened with dlmopen. In these, nothing is
-// preloaded. The files of a namespace must not be closed meanwhile.
+// Does what mt_initialized_mpi does, for the namespaces that the program opened with dlmopen.
+// Nothing is preloaded in these namespaces. The files of a namespace must not be closed meanwhile.
 bool mt_initialized_elsewhere(char file[static MT_FILE_SIZE]);
 
 #endif

@@ -101,7 +101,8 @@ MT_INLINE bool mt_path_only(uint32_t flag, unsigned call, uint64_t *site)
     return mt_flags() == (flag | MT_FLAG_SITES) && mt_path_site(call, site);
 }
 
-// The same for the flags of the path MT_CACHED.
+// Reports whether the call may take the path MT_CACHED: no flag is set that this path does not
+// allow.
 MT_INLINE bool mt_path_flagged(mt_call *c, unsigned call, uint64_t *site)
 {
     const uint32_t allowed = MT_FLAG_SITES | MT_FLAG_UNTIMED | MT_FLAG_SAMPLED | MT_FLAG_TRACE;
@@ -256,7 +257,7 @@ MT_INLINE bool mt_path_win(mt_path path, mt_call *c, MPI_Win win, uint32_t lock,
 // call the program's error handler. Returns rc.
 int mt_end(mt_call *c, int rc);
 
-// The same for a call that moves no data: its bytes are 0, whatever was written.
+// Records a call that moves no data, as mt_end does: its bytes are 0, whatever was written.
 int mt_end_empty(mt_call *c, int rc);
 
 // Makes the call the thread's current one again, if calls inside it replaced it, and fills

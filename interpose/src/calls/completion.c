@@ -161,7 +161,7 @@ static void all_done(mt_completion *b, int rc, const MPI_Request requests[])
         done_or_failed(b, i, rc, &b->statuses[i], requests);
 }
 
-// The same for the `n` requests whose indices are in `indices`.
+// Records that the `n` requests whose indices are in `indices` completed, each with its own status.
 static void some_done(mt_completion *b, int rc, int n, const int indices[], const MPI_Request requests[])
 {
     for (int k = 0; k < n && b->count; k++)

@@ -36,7 +36,7 @@ MT_INLINE void mt_completion_open(mt_completion *b, int count, const MPI_Request
         mt_completion_fill(b, count, requests, statuses, wanted);
 }
 
-// The same for a call that is given one request.
+// Does what mt_completion_open does, for a call that is given one request.
 MT_INLINE void mt_completion_open_one(mt_completion *b, const MPI_Request *request, MPI_Status *status)
 {
     b->count = 0;
@@ -68,7 +68,7 @@ void mt_completion_settle_one(mt_completion *b, int rc, bool done, const int *in
 void mt_completion_settle_all(mt_completion *b, int rc, bool done, const MPI_Request requests[]) MT_NOINLINE;
 void mt_completion_settle_some(mt_completion *b, int rc, int n, const int indices[], const MPI_Request requests[]);
 
-// The same for MPI_Request_get_status: the request stays valid.
+// Runs after MPI_Request_get_status, as those above. The request stays valid.
 void mt_completion_settle_status(mt_completion *b, int rc, bool done, const MPI_Request requests[]);
 
 // Records a completion that MPI_Request_get_status reported. The request stays valid, and a

@@ -197,7 +197,8 @@ void mt_begin_io(mt_call *c, unsigned direction, int64_t count, MPI_Datatype typ
 // A call on a communicator that moves no data.
 void mt_begin_comm(mt_call *c, MPI_Comm comm);
 
-// The same for a communicator that is known, or NULL, with a peer as in a row.
+// Does what mt_begin_comm does, for a communicator that is known, or NULL, and with a peer as in a
+// row.
 void mt_begin_known_comm(mt_call *c, const mt_comm *comm, int32_t peer);
 
 // A receive of a matched message: takes what was remembered of the message.

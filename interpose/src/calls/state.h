@@ -13,8 +13,8 @@ typedef struct mt_calls_state {
     // makes without a note are its own, for example to make datatypes for array sections.
     mt_code_range fortran_layer;
 
-    // The addresses of all files of bindings, and what lies between them. Only a call from
-    // there can be the one that was noted.
+    // The range of addresses from the first to the last file of Fortran bindings. Only a call from
+    // this range can be the one that a thunk noted.
     mt_code_range fortran_bindings;
 } mt_calls_state;
 

@@ -52,7 +52,8 @@ enum { MT_NAMES_OF_A_CALL = 2 };
             "1: movl $" MT_STRING(index) ", %r11d\n"                                                                   \
             "jmp mt_pass_on\n" MT_THUNK_END("P" #name))
 
-// The same for a function that the layers jump to: the program itself seems to call it.
+// Does what MT_THUNK_PMPI does, for a function that the layers jump to: the program itself seems to
+// call it.
 #define MT_THUNK_PMPI_JUMPED(name, index, id)                                                                          \
     __asm__(MT_THUNK_BEGIN("P" #name)                                                                                  \
             MT_THUNK_IF_NOTED(name, id)                                                                                \

@@ -165,7 +165,7 @@ static void *open_named(const char *name)
     return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
-// Another library of mpitrace is preloaded too, and records.
+// Reports whether another library of mpitrace is preloaded too. That library records.
 static bool is_superfluous(void)
 {
     void *program = dlopen(NULL, RTLD_LAZY); // RTLD_DEFAULT would find our own (-Bsymbolic)
@@ -220,7 +220,7 @@ static void *open_library(void *mpi)
     return library;
 }
 
-// Reports that the program calls an MPI which there is no library for.
+// Reports that the program calls an MPI for which there is no library.
 static void report_unrecorded(const char *file)
 {
     const char *why = dlerror();
@@ -367,7 +367,7 @@ __attribute__((constructor)) static void start(void)
     bind();
 }
 
-// As the library does at the end of a process (lifecycle/unseen.c), if none was opened.
+// Does at the end of a process what lifecycle/unseen.c does, if no library was opened.
 __attribute__((destructor)) static void end(void)
 {
     static char file[MT_FILE_SIZE];

@@ -31,8 +31,8 @@ const char *mt_recording_name(void);
 // directory if it had to be made elsewhere. The mapping stays valid.
 void mt_recording_close(void);
 
-// Resumes the recording after that, because the process has initialized MPI again.
-// Returns false if the file cannot be written to any more, else marks it as running.
+// Resumes the recording after mt_recording_close, because the process has initialized MPI again.
+// Marks it as running. Returns false if the file cannot be written to any more.
 bool mt_recording_resume(void);
 
 // Returns the size limit of the recording in bytes.

@@ -15,8 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-// Reports whether another user may have put what lies at `path` there for us to write
-// into: a directory, or a link to one, whose owner is neither this user nor root, in a
+// Reports whether another user may have made `path` so that we write into a place of his choice:
+// `path` is a directory, or a link to one, whose owner is neither this user nor root, in a
 // directory that all users can write to. (internal/rundir has the same rule.)
 static bool is_planted(const char *path)
 {

@@ -1,6 +1,6 @@
-// At the end of a process: finds out whether MPI was used without a call that reached us, and
-// leaves a note for readers of the run, or whether it was finalized in this way, and marks the
-// recording. In a process without MPI it costs some comparisons.
+// Runs at the end of a process. If MPI was used and no call reached us, it leaves a note for
+// readers of the run. If only MPI_Finalize did not reach us, it marks the recording as finalized.
+// In a process without MPI it costs some comparisons.
 #define _GNU_SOURCE
 #include "base/binding.h"
 #include "base/loader.h"

@@ -46,13 +46,13 @@ typedef void mt_hook_tool_closed(void);
 MT_HOOK(tool_opened);
 MT_HOOK(tool_closed);
 
-// How many of a kind are ours. The control variables are the settings and
-// mpitrace_enabled.
+// The number of our own categories and control variables. The control variables are the settings
+// and mpitrace_enabled.
 enum { MT_TOOL_OWN_CATEGORIES = 1, MT_TOOL_OWN_CVARS = MT_SETTINGS_COUNT + 1 };
 
-// Convert between the indices that programs use and those of ours or of the library.
-// mt_tool_own returns -1 for an index that is not ours. mt_tool_library takes an
-// index that is not ours.
+// Programs use one range of indices for the library's entries and for ours. mt_tool_own returns the
+// number of our entry with this index, or -1 if the entry is not ours. mt_tool_index_of_own does
+// the reverse. mt_tool_library returns the library's index of an entry that is not ours.
 int mt_tool_own(mt_tool_kind kind, int index);
 int mt_tool_library(mt_tool_kind kind, int index);
 int mt_tool_index_of_own(mt_tool_kind kind, int own);

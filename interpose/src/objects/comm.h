@@ -51,9 +51,9 @@ mt_comm *mt_comm_none(void);
 // known yet. Calls no MPI function.
 mt_comm *mt_comm_known(mt_thread *t, MPI_Comm comm) MT_NOINLINE;
 
-// The same for code that records no call, without a thread's cache. mt_comm_known_uncached returns
-// NULL if the handle is not known yet. mt_comm_find_uncached needs a valid handle, and describes an
-// unknown one.
+// Look up a communicator without a thread's cache, for code that records no call.
+// mt_comm_known_uncached returns NULL if the handle is not known yet. mt_comm_find_uncached needs a
+// valid handle, and describes an unknown one.
 mt_comm *mt_comm_known_uncached(MPI_Comm comm);
 mt_comm *mt_comm_find_uncached(MPI_Comm comm);
 
@@ -97,12 +97,12 @@ void mt_comm_forget_all(void);
 // processes.
 void mt_comm_created(MPI_Comm parent, MPI_Comm made, unsigned call, uint64_t site);
 
-// The same for a constructor that only the members call: Comm_create_group,
-// Intercomm_create. Returns the communicator, or NULL if there is none or it cannot be
-// described.
+// Does what mt_comm_created does, for a constructor that only the members call: Comm_create_group,
+// Intercomm_create. Returns the communicator, or NULL if there is none or it cannot be described.
 mt_comm *mt_comm_created_by_members(MPI_Comm parent, int tag, MPI_Comm made, unsigned call, uint64_t site);
 
-// The same for a constructor from a group (or two), without a parent.
+// Does what mt_comm_created_by_members does, for a constructor from a group (or two), without a
+// parent.
 mt_comm *mt_comm_created_from_group(const char *tag, MPI_Comm made, unsigned call, uint64_t site);
 
 // Returns a communicator that stands for a group for which no communicator is known, for

@@ -10,7 +10,7 @@
 // on failure.
 bool mt_group_describe(mt_comm *c, MPI_Comm comm, const mt_comm *same_as);
 
-// The same for a group: fills size, rank, peers and members.
+// Does what mt_group_describe does, for a group: fills size, rank, peers and members.
 bool mt_group_describe_group(mt_comm *c, MPI_Group group);
 
 // Computes a 128-bit hash of a parent's id, a number, a tag and the members of `c` in

@@ -120,8 +120,8 @@ void mt_request_cancelled(const mt_span *s, MPI_Request request);
 void mt_request_add_receive(uint64_t site, uint32_t slice, unsigned call, mt_comm *comm, int32_t peer,
                             MPI_Request request, uint32_t number) MT_NOINLINE;
 
-// The same for a receive that another call than Irecv posted. Also adds the posting to a
-// row (MT_DIR_POSTED).
+// Does what mt_request_add_receive does, for a receive that was not posted by Irecv. Also adds the
+// posting to a row (MT_DIR_POSTED).
 void mt_request_posted(const mt_span *s, MPI_Request request, mt_request_kind kind, mt_comm *comm, int32_t peer,
                        uint32_t number);
 

@@ -21,8 +21,8 @@ typedef struct mt_table {
     mt_shard shards[MT_SHARDS];
 } mt_table;
 
-// A posted receive: the key of its row without the source and the size, which its status
-// has. Its communicator, peer, slice and call are packed as in mt_current_call.
+// A posted receive: the key of its row without the source and the size, which its status will have.
+// Its communicator, peer, slice and call are packed as in mt_current_call.
 typedef struct mt_posted {
     uint64_t key; // the handle
     uint64_t site, place, what;
@@ -38,9 +38,9 @@ typedef struct mt_posted_queue {
 
 // The comment of each field states who writes it, and when.
 typedef struct mt_objects_state {
-    // Number of entries in the tables of requests and messages and in the queue of posted
-    // receives. Written by these from any thread, with locked instructions if threads use
-    // MPI at the same time.
+    // Number of requests and messages that are followed: the entries of the tables below, and of
+    // the queue of posted receives. Written by request.c and posted.c from any thread, with locked
+    // instructions if threads use MPI at the same time.
     _Atomic int64_t request_count;
 
     // The program passed MPI a function to call, for an error handler or a generalized

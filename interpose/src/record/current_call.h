@@ -39,7 +39,7 @@ void mt_current_call_save(mt_thread *t, uint64_t frame) MT_SLOW;
 // line.
 void mt_current_call_restore(mt_thread *t, unsigned call, uint64_t frame) MT_SLOW;
 
-// The same for a call whose wrapper has kept a copy of its line.
+// Does what mt_current_call_restore does, for a call whose wrapper has kept a copy of its line.
 void mt_current_call_reopen(mt_thread *t, uint64_t frame, const mt_current_call *line) MT_SLOW;
 
 // Sets the line to the call that the thread is in after this call has ended.

@@ -122,9 +122,9 @@ _Static_assert(offsetof(mt_thread, comms) == 64, "the members before comms must 
 
 extern MT_THREAD_LOCAL mt_thread *mt_self;
 
-// The same for the paths that are inlined (call.h), except that it is never NULL. For a
-// thread without a table it is an mt_thread that is always in a call, which therefore
-// takes the general path. That saves a comparison with NULL.
+// As mt_self, for the paths that are inlined (call.h), except that it is never NULL: for a thread
+// without a table it is an mt_thread that is always in a call, which therefore takes the general
+// path. That saves a comparison with NULL.
 extern MT_THREAD_LOCAL mt_thread *mt_quick_self;
 
 // Sets the mt_thread of the calling thread, or none if t is NULL.
@@ -157,9 +157,8 @@ MT_HOOK(thread_wanted);
 typedef bool mt_hook_thread_made(mt_thread *t);
 MT_HOOK(thread_made);
 
-// Called when a thread takes over the mt_thread of one that ended; when a thread ends,
-// perhaps in the middle of a call; and when it has ended, before another takes over its
-// mt_thread.
+// Called when a thread takes over the mt_thread of a thread that ended; when a thread ends, perhaps
+// in the middle of a call; and when a thread has ended, before another takes over its mt_thread.
 typedef void mt_hook_thread_started(mt_thread *t);
 typedef void mt_hook_thread_ends(void);
 typedef void mt_hook_thread_ended(mt_thread *t);

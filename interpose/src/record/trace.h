@@ -108,7 +108,7 @@ MT_INLINE void mt_trace_call(mt_thread *t, const mt_row *row, unsigned call, uin
 void mt_trace_message(mt_thread *t, const mt_row *row, mt_key k, uint64_t bytes, int32_t tag,
                       uint32_t request) MT_NOINLINE;
 
-// The same as mt_book_untimed, and adds an event if calls have events.
+// Does what mt_book_untimed does, and adds an event if calls have events.
 MT_INLINE void mt_book_message(mt_thread *t, mt_key k, uint64_t bytes, int32_t tag, uint32_t request)
 {
     mt_row *row = mt_book_untimed(t, k, bytes);
