@@ -19,6 +19,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/internal/view"
+	"github.com/mpitrace/mpitrace/internal/views"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -208,8 +209,8 @@ func (w *statusPrinter) show(reading *view.Snapshot) error {
 	return err
 }
 
-func (w *statusPrinter) watched(job *view.LiveJob) *report.Watched {
-	out := &report.Watched{Status: job.Status, Totals: job.Totals, Hanging: job.Hanging}
+func (w *statusPrinter) watched(job *view.LiveJob) *views.Watched {
+	out := &views.Watched{Status: job.Status, Totals: job.Totals, Hanging: job.Hanging}
 	if h, known := w.heatmaps.Load(job.Status.Run); known {
 		out.Heatmap = h.(*aggregate.BinnedMatrix)
 	}
@@ -222,7 +223,7 @@ func (w *statusPrinter) watched(job *view.LiveJob) *report.Watched {
 	}
 	out.Away = profile.RankSetOf(away...)
 	if r := job.Rates; r != nil {
-		out.Rates = &report.JobRates{Calls: r.Calls, Messages: r.Messages, Bytes: r.Bytes}
+		out.Rates = &views.JobRates{Calls: r.Calls, Messages: r.Messages, Bytes: r.Bytes}
 	}
 	return out
 }

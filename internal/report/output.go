@@ -5,6 +5,7 @@
 package report
 
 import (
+	"cmp"
 	"bufio"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/patterns"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/internal/trace"
+	"github.com/mpitrace/mpitrace/internal/views"
 )
 
 // Options control how a report is printed.
@@ -154,4 +156,39 @@ func widest[T any](list []T, of func(*T) string) int {
 		n = max(n, utf8.RuneCountInString(of(&list[i])))
 	}
 	return n
+}
+
+// callersWidth is the width of lines of callers if the width of lines is not
+// limited.
+const callersWidth = 110
+
+// callers returns lines of callers, with as many in a line as fit.
+func (o *printer) callers(indent string, callers []aggregate.NamedPlace) (lines []string) {
+	line, width := "", cmp.Or(o.Width, callersWidth)
+	for _, c := range callers {
+		arrow := o.pick(" ← ", " <- ")
+		part := arrow + o.shorten(o.clean(c.Label), width-len(indent)-utf8.RuneCountInString(arrow))
+		if line != "" && utf8.RuneCountInString(indent+line+part) > width {
+			lines = append(lines, indent+line)
+			line = ""
+		}
+		line += part
+	}
+	if line != "" {
+		lines = append(lines, indent+line)
+	}
+	return lines
+}
+
+// efficiency returns the parallel efficiency, with its standard error if it is an estimate.
+func (o *printer) efficiency(p *aggregate.POP) string {
+	words := views.Efficiency(p)
+	return o.pick(words, strings.NewReplacer("±", "+-", "–", "-").Replace(words))
+}
+
+// lifetimesText says that shares of time are inexact for some ranks with several threads.
+func (o *printer) lifetimesText(ranks int) {
+	if ranks > 0 {
+		o.printf("%s: the lifetimes of threads were not recorded; each thread counts as living for the whole run\n", text.CountOf(ranks, "rank"))
+	}
 }

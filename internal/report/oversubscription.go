@@ -87,27 +87,3 @@ func cpuText(c *profile.CPUShare, whose string) string {
 	return fmt.Sprintf("%sused a core %s %s; %s involuntary context switches a second", waited, text.Percent(c.Used), of, text.Count(uint64(math.Round(c.Involuntary))))
 }
 
-// placementText prints where a rank ran and how much of its processors it used.
-func (s *rankText) placementText() {
-	for i := range s.Ranks {
-		at, cpu := s.Ranks[i].Placement, s.Ranks[i].CPU
-		if at != nil && at.Processors != "" {
-			s.printf("processors: %s%s\n", s.clean(at.Processors), nodeText(at))
-		}
-		if cpu != nil {
-			s.printf("%s\n", cpuText(cpu, "its"))
-		}
-	}
-	s.oversubscriptionText(s.Oversubscribed, 1)
-}
-
-func nodeText(at *profile.Placement) string {
-	if at.NodeProcessors == 0 {
-		return ""
-	}
-	words := fmt.Sprintf(" of the node's %d", at.NodeProcessors)
-	if at.NodeCores > 0 && at.NodeSockets > 0 {
-		words += fmt.Sprintf(" (%s, %s)", text.CountOf(at.NodeCores, "core"), text.CountOf(at.NodeSockets, "socket"))
-	}
-	return words
-}

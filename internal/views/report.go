@@ -1,0 +1,42 @@
+package views
+
+import (
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/patterns"
+	"github.com/mpitrace/mpitrace/internal/trace"
+)
+
+// Options say what a report shows.
+type Options struct {
+	Top  int                 // entries of each list that are shown at first; all if negative
+	Sort aggregate.SiteOrder // of call sites; ByTime if empty
+	// Missing lists what the run lacks and cannot be attributed to one of its jobs. If it is
+	// not empty, no job is reported as complete.
+	Missing  []string
+	Traced   *trace.Result           // analysis of the job's traces; nil if it was not traced
+	Patterns *patterns.Decomposition // what the matrices are made of; nil if that was not looked for
+	// Unanalyzed reports whether there are traces that Traced does not have.
+	Unanalyzed bool
+}
+
+// report makes the sections of the summary of a job, or of one of its ranks.
+type report struct {
+	*aggregate.Summary
+	Options
+	rank *aggregate.RankSummary // nil for a job
+
+}
+
+// Of returns the sections of the summary of a job, in the order in which a terminal shows them.
+func Of(job *aggregate.Summary, o Options) []Section {
+	s := &report{Summary: job, Options: o}
+	return Finish(s.run(), s.findings(), s.efficiency(), s.balance(), s.calls(), s.phases(), s.sites(), s.communicators(), s.late(),
+		s.sizes(), s.pairs(), s.patterns(), s.matrix(), s.physical(), s.variables(), s.completeness(), s.ends(), s.problems())
+}
+
+// OfRank returns the sections of the summary of one rank.
+func OfRank(rank *aggregate.RankSummary, o Options) []Section {
+	s := &report{Summary: &rank.Summary, Options: o, rank: rank}
+	return Finish(s.run(), s.calls(), s.phases(), s.sites(), s.late(), s.sizes(), s.peers(), s.communicatorsOfRank(),
+		s.physical(), s.variables(), s.completeness(), s.ends(), s.problems())
+}
