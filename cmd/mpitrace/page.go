@@ -10,6 +10,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/export"
 	"github.com/mpitrace/mpitrace/internal/report/page"
 	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/views"
 )
 
 // pageOptions are the flags of commands that write a page.
@@ -56,8 +57,8 @@ func (s summaries) page(dir rundir.Dir, missing []string, source bool) (*page.Pa
 	info, _ := dir.ReadInfo() // empty on an error, which was already reported
 	p := page.NewReport(made(), info, missing)
 	for i, job := range s.whole {
-		added := p.AddJob(job, s.jobs[i], s.traced.results[job.Run])
-		added.Placement, added.Summary.Patterns = s.placed[s.jobs[i]], s.made[job.Run]
+		added := p.AddJob(job, s.jobs[i], views.Options{Missing: missing, Traced: s.traced.results[job.Run], Patterns: s.made[job.Run]})
+		added.Placement = s.placed[s.jobs[i]]
 		if events := s.traced.events[job.Run]; events != nil {
 			if err := added.AddTimeline(events, s.traced.waits[job.Run], s.traced.results[job.Run].CriticalPath); err != nil {
 				return nil, err

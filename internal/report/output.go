@@ -5,8 +5,8 @@
 package report
 
 import (
-	"cmp"
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"

@@ -86,4 +86,3 @@ func cpuText(c *profile.CPUShare, whose string) string {
 	}
 	return fmt.Sprintf("%sused a core %s %s; %s involuntary context switches a second", waited, text.Percent(c.Used), of, text.Count(uint64(math.Round(c.Involuntary))))
 }
-

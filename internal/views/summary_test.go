@@ -62,7 +62,9 @@ func Rank(w io.Writer, r *aggregate.RankSummary, o Options) error {
 }
 
 // Status writes the calls that processes are in.
-func Status(w io.Writer, s *aggregate.JobStatus, o Options) error { return write(w, views.Status(s), o) }
+func Status(w io.Writer, s *aggregate.JobStatus, o Options) error {
+	return write(w, views.Status(s), o)
+}
 
 func TestText(t *testing.T) {
 	j := aggregate.New(jobs.Fixture())

@@ -65,10 +65,10 @@ func TestHostileNames(t *testing.T) {
 	p, _ := open(t, run)
 	p.pictures("hostile")
 	p.mentions("main", "</script><script>alert(1)</script>", "<img src=x onerror=alert(2)>")
-	if got := strings.Join(p.table("Calls by communicator").column(p, "communicator"), " "); !strings.Contains(got, "<script>alert(3)</script>") {
+	if got := strings.Join(p.table("communicators").column(p, "communicator"), " "); !strings.Contains(got, "<script>alert(3)</script>") {
 		t.Errorf("communicators %q", got)
 	}
-	if got := p.table("Phases").column(p, "phase"); !slices.Contains(got, "</script><b onclick=alert(4)>") {
+	if got := p.table("phases").column(p, "slice"); !slices.Contains(got, "</script><b onclick=alert(4)>") {
 		t.Errorf("phases %q", got)
 	}
 	if n := eval[int](p, `document.querySelectorAll("img, b, main script").length`); n > 0 {

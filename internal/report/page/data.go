@@ -13,6 +13,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/internal/timeline"
 	"github.com/mpitrace/mpitrace/internal/trace"
+	"github.com/mpitrace/mpitrace/internal/views"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -45,8 +46,12 @@ type ActivityColour struct {
 	Color string `json:"color"` // #rrggbb
 }
 
+// topOfPage is how many rows of a table a page shows at first.
+const topOfPage = 25
+
 // JobData is a job of the page, or two jobs that are compared.
 type JobData struct {
+	Sections     []views.Section        `json:"sections"`
 	Summary      *findings.Report       `json:"summary,omitempty"`
 	WaitsUnknown bool                   `json:"waits_unknown"` // whether a trace would tell why ranks wait
 	Diff         *aggregate.Diff        `json:"diff,omitempty"`
@@ -98,10 +103,12 @@ func activities() []ActivityColour {
 	return out
 }
 
-// AddJob adds a job. The options of the job must have had PairDetails: MostPairs. traced is
-// nil if the job was not traced.
-func (p *Page) AddJob(j *aggregate.Job, s *aggregate.Summary, traced *trace.Result) *JobData {
+// AddJob adds a job. The options of the job must have had PairDetails: MostPairs. o says what the
+// sections show, of whose lists a page shows topOfPage entries at first.
+func (p *Page) AddJob(j *aggregate.Job, s *aggregate.Summary, o views.Options) *JobData {
 	hosts, hostOf := j.Hosts()
+	traced := o.Traced
+	o.Top = topOfPage
 	inColumns := *s
 	inColumns.Ranks, inColumns.Ends = nil, s.Ends[:min(len(s.Ends), maxRanks)]
 	report := findings.ReportOf(s, traced)
@@ -109,7 +116,9 @@ func (p *Page) AddJob(j *aggregate.Job, s *aggregate.Summary, traced *trace.Resu
 	if len(s.Ends) > maxRanks {
 		p.Missing = append(p.Missing, fmt.Sprintf("this page lists %d of the %d processes that did not finalize", maxRanks, len(s.Ends)))
 	}
+	report.Patterns = o.Patterns
 	out := JobData{
+		Sections: views.Of(s, o),
 		Summary:  &report,
 		Ranks:    ranksOf(s, hosts, hostOf, traced),
 		Matrices: sheetsOf(j),

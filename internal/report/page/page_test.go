@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/views"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/synth"
 )
@@ -37,7 +38,7 @@ func reportOf(t *testing.T, src profile.Source) *Page {
 	t.Helper()
 	j := jobOf(t, src)
 	p := NewReport(Made{Version: "test"}, nil, nil)
-	p.AddJob(j, j.Summary(), nil)
+	p.AddJob(j, j.Summary(), views.Options{})
 	return p
 }
 

@@ -61,35 +61,6 @@ function conclusion({ equal, near_best: near, orders }) {
     `${bytes(best.leaves_node)} instead of ${bytes(ran.leaves_node)} leave a node.`;
 }
 
-// patternsSection shows what the matrices are made of. Collectives, whose calls are listed by
-// name, are left out if there is more direct traffic.
-function patternsSection({ s: { patterns } }) {
-  if (!patterns) return null;
-  const { direct, collectives } = patterns;
-  const parts = [
-    direct.total.messages > 0 && partTable(direct, "What the matrix is made of, point-to-point and one-sided"),
-    collectives.components.length > 0 && collectives.total.bytes > direct.total.bytes &&
-      partTable(collectives, "What the collectives are made of, their logical volume")].filter(Boolean);
-  return parts.length > 0 && h("div", { class: "columns" }, parts);
-}
-
-function partTable({ components, residual, residual_share: share, total, too_large: large }, caption) {
-  const rest = { ...residual, share, text: "not explained" };
-  const isLeft = residual.bytes > 0 || (total.bytes === 0 && residual.messages > 0);
-  if (large) return h("p", null, "Patterns were not looked for: there are too many pairs.");
-  return table([textColumn("pattern", (c) => c.text), percentColumn("share", (c) => c.share, "of bytes"),
-    trafficColumns()], isLeft ? [...components, rest] : components, { caption });
-}
-
-// ordersTable is shown if no better order was searched for.
-function ordersTable(orders) {
-  return table([
-    textColumn("order of the ranks", (o) => o.name), bytesColumn("between nodes", (o) => o.between_nodes.bytes),
-    bytesColumn("all", (o) => o.all.bytes),
-    percentColumn("between", (o) => o.between_nodes.bytes / (o.all.bytes || 1)),
-  ], orders, { caption: "Bytes between nodes in other orders" });
-}
-
 // parseOrder reads an order file: world ranks, one in each line or with commas between them, as
 // in Cray's MPICH_RANK_ORDER; comments after #. It throws an error that says what is wrong.
 function parseOrder(text, ranks) {

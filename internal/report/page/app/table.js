@@ -45,7 +45,7 @@ function table(all, rows, options = {}) {
 
   if (options.sort === undefined) draw();
   else sortBy(options.sort);
-  const element = h("div", { class: "table" },
+  const element = h("div", { class: "table", "data-table": options.id },
     h("div", { class: "scroll" },
       h("table", { "aria-label": options.caption },
         options.caption && h("caption", null, options.caption, box && [" ", box, " ", found]),

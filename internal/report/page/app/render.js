@@ -1,0 +1,74 @@
+// How the page shows sections, which Go makes (internal/views). It decides nothing about them:
+// words, units, columns and their order come from there.
+
+// renderSection returns a section with its heading.
+function renderSection({ id, title, blocks }, page) {
+  return h("section", { class: "part", id, "aria-labelledby": id + "-title" },
+    h("h2", { id: id + "-title" }, title), renderBlocks(blocks, page));
+}
+
+// renderBlocks returns the elements of blocks. Facts that follow each other are one list.
+function renderBlocks(blocks, page) {
+  const out = [];
+  let facts = null;
+  for (const block of blocks) {
+    const [kind] = Object.keys(block), made = renderers[kind](block[kind], page);
+    if (kind !== "fact") facts = null;
+    else if (!facts) out.push(facts = h("dl", { class: "list" }));
+    if (facts) facts.append(...made);
+    else out.push(made);
+  }
+  return out;
+}
+
+// renderers return the elements of a block of each kind.
+const renderers = {
+  text: ({ text, tone }) => h("p", { class: tone }, text),
+  fact: ({ name, value, tone }) => [h("dt", null, name), h("dd", { class: tone }, value)],
+  list: ({ head, items, tone }) => [head && h("h3", { class: tone }, head), renderItems(items)],
+  table: (t, page) => renderTable(t, page),
+  findings: (list, page) => h("ol", { class: "findings" }, list.map((f, i) => h("li", null, finding(page, f, i)))),
+  bar: ({ parts }) => [
+    h("div", { class: "bar", "aria-hidden": "true" }, parts.map(({ name, share, text, color }) =>
+      h("span", { title: `${name} ${text}`, style: { width: 100 * share + "%", background: `var(${color})` } }))),
+    legend(parts.map(({ name, text, color }) => [`${name} ${text}`, color]))],
+  drawing: ({ name }, page) => drawings[name](page),
+};
+
+const renderItems = (items) => h("ul", { class: "plain" }, items.map((i) =>
+  h("li", null, i.text, callerLines(i.callers), i.items && renderItems(i.items))));
+
+const callerLines = (callers) => (callers || []).map((c) => h("div", { class: "faint" }, "← " + c));
+
+// renderTable returns a table that can be sorted and filtered.
+function renderTable(t, page) {
+  const columns = t.columns.map(({ head, unit, help }, i) =>
+    ({ head, numeric: unit !== "", note: help, value: (row) => sortKey(row.cells[i]), text: (row) => tableCell(row, i, unit, page) }));
+  const words = t.columns.flatMap(({ unit }, i) => (unit === "" ? [i] : []));
+  return table(columns, t.rows, { id: t.id, caption: t.name, limit: t.limit < 0 ? undefined : t.limit,
+    filter: (row) => [...words.map((i) => row.cells[i].text), ...(row.callers || [])].join(" ") });
+}
+
+// sortKey returns what a cell is sorted by. Digits in a string are a number above 2^53.
+function sortKey({ value, text }) {
+  if (typeof value === "string") return BigInt(value);
+  return value ?? (text === "–" ? null : text);
+}
+
+// tableCell returns what a cell shows. The exact number is the title of a rounded one. The first
+// cell of a row also has its callers and, if the page has them, the lines of source.
+function tableCell(row, i, unit, page) {
+  const { text, value } = row.cells[i], exact = units[unit]?.exact;
+  const shown = exact && !isMissing(value) ? h("span", { title: count(value) + exact }, text) : text;
+  if (i > 0 || !(row.callers || row.below || row.place)) return shown;
+  const lines = page.job.sources?.[row.place];
+  return h("span", null, shown, callerLines(row.callers), row.below && h("div", { class: "faint" }, row.below),
+    lines && sourceLines(lines, Number(row.place.split(":").pop())));
+}
+
+function sourceLines(source, line) {
+  const numberOf = (i) => source.first + i;
+  const numbered = source.lines.map((text, i) =>
+    h("span", { class: numberOf(i) === line && "here" }, `${numberOf(i)}  ${text}\n`));
+  return h("details", null, h("summary", { class: "faint" }, "source"), h("pre", null, numbered));
+}
