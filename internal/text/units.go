@@ -65,15 +65,15 @@ func Number(n float64) string {
 	return sign + Count(uint64(size+0.5))
 }
 
-// Unit is how the values of a kind are written. The page holds the same units, so that its
-// script writes what it draws in the same way (Units).
-type Unit struct {
-	Steps []Step `json:"steps"`
-	Exact string `json:"exact"` // follows a value in full: " B"
+// UnitScale is how the values of a kind are written. The page holds the same units, so that its
+// script writes what it draws in the same way (Scales).
+type UnitScale struct {
+	Steps []ScaleStep `json:"steps"`
+	Exact string      `json:"exact"` // follows a value in full: " B"
 }
 
-// Step is how values are written that are below a limit, and not below that of the step before.
-type Step struct {
+// ScaleStep is how values are written that are below a limit, and not below that of the step before.
+type ScaleStep struct {
 	Below    float64 `json:"below"`    // 0: no limit
 	Times    float64 `json:"times"`    // the value is multiplied by this and divided by Per
 	Per      float64 `json:"per"`      //
@@ -83,22 +83,22 @@ type Step struct {
 
 const threeDigits = -1
 
-// Units are those of which the page writes values itself. Values without a unit are counts.
-var Units = map[string]*Unit{"bytes": bytesUnit, "ns": durationUnit, "share": shareUnit}
+// Scales are those of which the page writes values itself. Values without a unit are counts.
+var Scales = map[string]*UnitScale{"bytes": bytesUnit, "ns": durationUnit, "share": shareUnit}
 
 var (
-	bytesUnit = &Unit{Exact: " B", Steps: []Step{
+	bytesUnit = &UnitScale{Exact: " B", Steps: []ScaleStep{
 		{1 << 10, 1, 1, " B", 0}, {999.5 * (1 << 10), 1, 1 << 10, " KiB", threeDigits},
 		{999.5 * (1 << 20), 1, 1 << 20, " MiB", threeDigits}, {999.5 * (1 << 30), 1, 1 << 30, " GiB", threeDigits},
 		{999.5 * (1 << 40), 1, 1 << 40, " TiB", threeDigits}, {999.5 * (1 << 50), 1, 1 << 50, " PiB", threeDigits},
 		{0, 1, 1 << 60, " EiB", threeDigits}}}
-	durationUnit = &Unit{Exact: " ns", Steps: []Step{{999.5, 1, 1, " ns", 0}, {999.5e3, 1, 1e3, " µs", threeDigits},
+	durationUnit = &UnitScale{Exact: " ns", Steps: []ScaleStep{{999.5, 1, 1, " ns", 0}, {999.5e3, 1, 1e3, " µs", threeDigits},
 		{999.5e6, 1, 1e6, " ms", threeDigits}, {0, 1, 1e9, " s", threeDigits}}}
-	shareUnit = &Unit{Steps: []Step{{0, 100, 1, " %", 1}}}
+	shareUnit = &UnitScale{Steps: []ScaleStep{{0, 100, 1, " %", 1}}}
 )
 
 // split converts a value to the unit that fits, and returns the number of decimals to print.
-func (u *Unit) split(value float64) (v float64, decimals int, name string) {
+func (u *UnitScale) split(value float64) (v float64, decimals int, name string) {
 	i := 0
 	for u.Steps[i].Below > 0 && value >= u.Steps[i].Below {
 		i++
@@ -112,7 +112,7 @@ func (u *Unit) split(value float64) (v float64, decimals int, name string) {
 }
 
 // Text returns a value with its unit.
-func (u *Unit) Text(value float64) string {
+func (u *UnitScale) Text(value float64) string {
 	v, decimals, name := u.split(value)
 	return strconv.FormatFloat(v, 'f', decimals, 64) + name
 }

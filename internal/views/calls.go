@@ -7,20 +7,11 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
-	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
 // topAll tells the user of a terminal how to see all entries of a list.
 const topAll = " (mpitrace report --top all)"
-
-// estimate returns a time, with its standard error if that is not 0.
-func estimate(ns, stderr float64) string {
-	if stderr == 0 {
-		return text.Duration(ns, false)
-	}
-	return text.Estimate(ns, stderr, false)
-}
 
 // The columns of sums of calls.
 

@@ -85,8 +85,8 @@ func (s *report) ends() Section {
 }
 
 // groupList lists groups of processes, each with the calls that they are in.
-func groupList(head string, groups []endGroup) List {
-	l := List{Head: head, Limit: mostEnds}
+func groupList(head string, groups []endGroup) Listing {
+	l := Listing{Head: head, Limit: mostEnds}
 	n := 0
 	for i, g := range groups {
 		l.Items = append(l.Items, g.item())
@@ -102,9 +102,9 @@ func groupList(head string, groups []endGroup) List {
 
 // item returns the ranks of a group and how they ended, with an item for each call that they
 // were in.
-func (g endGroup) item() Item {
+func (g endGroup) item() ListItem {
 	first := g[0]
-	out := Item{Text: fmt.Sprintf("%s: %s", g.who(), endText(first))}
+	out := ListItem{Text: fmt.Sprintf("%s: %s", g.who(), endText(first))}
 	if first.EndedS != 0 {
 		out.Text += " at " + g.seconds(func(e *aggregate.End) float64 { return e.EndedS })
 	}
@@ -112,7 +112,7 @@ func (g endGroup) item() Item {
 		out.Text += ", outside MPI; the last call returned " + g.lastCall()
 	}
 	for i := range first.Calls {
-		call := Item{Text: g.callText(i)}
+		call := ListItem{Text: g.callText(i)}
 		if site := first.Calls[i].Callsite; site != nil {
 			call.Callers = labels(site.Callers)
 		}
@@ -315,7 +315,7 @@ func (g endGroup) whom(of func(*aggregate.End) string) string {
 }
 
 // receives returns the open receives by the call site that posted them.
-func (g endGroup) receives() (items []Item) {
+func (g endGroup) receives() (items []ListItem) {
 	type posted struct{ call, communicator, site string }
 	var order []posted
 	of := map[posted]map[*aggregate.End][]string{}
@@ -350,7 +350,7 @@ func (g endGroup) receives() (items []Item) {
 		if at.site != "" {
 			words += ", at " + at.site
 		}
-		items = append(items, Item{Text: words})
+		items = append(items, ListItem{Text: words})
 	}
 	return items
 }

@@ -49,7 +49,7 @@ func (b *Block) clean() {
 	}
 }
 
-func cleanItems(items []Item) {
+func cleanItems(items []ListItem) {
 	for i := range items {
 		clean(&items[i].Text)
 		cleanAll(items[i].Callers)

@@ -28,13 +28,13 @@ type Section struct {
 
 // Block is one part of a section: exactly one field is set, and Detail.
 type Block struct {
-	Text     *Text      `json:"text,omitempty"`
-	Fact     *Fact      `json:"fact,omitempty"`
-	List     *List      `json:"list,omitempty"`
-	Table    *Table     `json:"table,omitempty"`
-	Findings *[]Finding `json:"findings,omitempty"`
-	Bar      *Bar       `json:"bar,omitempty"`
-	Drawing  *Drawing   `json:"drawing,omitempty"`
+	Text     *Text        `json:"text,omitempty"`
+	Fact     *NamedValue  `json:"fact,omitempty"`
+	List     *Listing     `json:"list,omitempty"`
+	Table    *Table       `json:"table,omitempty"`
+	Findings *[]Highlight `json:"findings,omitempty"`
+	Bar      *Bar         `json:"bar,omitempty"`
+	Drawing  *Drawing     `json:"drawing,omitempty"`
 	// Detail is whether the terminal leaves the block out.
 	Detail bool `json:"detail,omitempty"`
 }
@@ -56,31 +56,31 @@ const (
 	Faint Tone = "faint"
 )
 
-// Fact is a named value.
-type Fact struct {
+// NamedValue is a value with its name.
+type NamedValue struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 	Tone  Tone   `json:"tone,omitempty"`
 }
 
-// List is a sentence with items below it.
-type List struct {
-	Head  string `json:"head,omitempty"`
-	Items []Item `json:"items"`
-	Limit int    `json:"-"` // items that the terminal shows; all if negative
-	More  string `json:"-"` // what the others are
-	Tone  Tone   `json:"tone,omitempty"`
+// Listing is a sentence with items below it.
+type Listing struct {
+	Head  string     `json:"head,omitempty"`
+	Items []ListItem `json:"items"`
+	Limit int        `json:"-"` // items that the terminal shows; all if negative
+	More  string     `json:"-"` // what the others are
+	Tone  Tone       `json:"tone,omitempty"`
 }
 
-// Item is a line of a list, with the callers of the call site that it names and items below it.
-type Item struct {
-	Text    string   `json:"text"`
-	Callers []string `json:"callers,omitempty"`
-	Items   []Item   `json:"items,omitempty"`
+// ListItem is a line of a list, with the callers of the call site that it names and items below it.
+type ListItem struct {
+	Text    string     `json:"text"`
+	Callers []string   `json:"callers,omitempty"`
+	Items   []ListItem `json:"items,omitempty"`
 }
 
-// Finding is what stands out, with what the page offers to show of it.
-type Finding struct {
+// Highlight is what stands out, with what the page offers to show of it.
+type Highlight struct {
 	Rule      string          `json:"rule"`
 	Share     string          `json:"share"`
 	Text      string          `json:"text"`
@@ -93,11 +93,11 @@ type Finding struct {
 
 // Bar is a whole that is divided into parts.
 type Bar struct {
-	Parts []Part `json:"parts"`
+	Parts []BarPart `json:"parts"`
 }
 
-// Part is a part of a bar.
-type Part struct {
+// BarPart is a part of a bar.
+type BarPart struct {
 	Name  string  `json:"name"`
 	Share float64 `json:"share"`
 	Text  string  `json:"text"`  // the share
@@ -106,9 +106,9 @@ type Part struct {
 
 // Drawing is what a script draws from data of the page. The terminal shows Heatmaps.
 type Drawing struct {
-	Name     string    `json:"name"`
-	Title    string    `json:"title,omitempty"`
-	Heatmaps []Heatmap `json:"-"`
+	Name     string        `json:"name"`
+	Title    string        `json:"title,omitempty"`
+	Heatmaps []SmallMatrix `json:"-"`
 }
 
 // Say adds a sentence.
@@ -124,12 +124,12 @@ func (s *Section) Toned(tone Tone, text string) {
 // Fact adds a named value, unless the value is empty.
 func (s *Section) Fact(name, value string) {
 	if value != "" {
-		s.Blocks = append(s.Blocks, Block{Fact: &Fact{Name: name, Value: value}})
+		s.Blocks = append(s.Blocks, Block{Fact: &NamedValue{Name: name, Value: value}})
 	}
 }
 
 // List adds a list, unless it has no items.
-func (s *Section) List(l List) {
+func (s *Section) List(l Listing) {
 	if len(l.Items) > 0 {
 		s.Blocks = append(s.Blocks, Block{List: &l})
 	}

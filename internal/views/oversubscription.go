@@ -14,16 +14,16 @@ const mostShared = 4
 // shared adds, for each set of ranks that shared cores, which cores they were and how much of a
 // core each rank had. It names the host unless all ranks ran on it.
 func shared(out *Section, sets []profile.Oversubscription, ranks int) {
-	l := List{Limit: mostShared, More: text.CountOf(max(0, len(sets)-mostShared), "more set") + " of ranks that shared cores (all in --json)"}
+	l := Listing{Limit: mostShared, More: text.CountOf(max(0, len(sets)-mostShared), "more set") + " of ranks that shared cores (all in --json)"}
 	for i := range sets {
 		s := &sets[i]
 		of := ""
 		if s.HostRanks < ranks {
 			of = " of " + s.Host
 		}
-		item := Item{Text: sharedText(s, of) + "; waiting includes waiting for a core"}
+		item := ListItem{Text: sharedText(s, of) + "; waiting includes waiting for a core"}
 		if s.CPU != nil {
-			item.Items = []Item{{Text: fmt.Sprintf("ranks %s each", cpuText(s.CPU, "their"))}}
+			item.Items = []ListItem{{Text: fmt.Sprintf("ranks %s each", cpuText(s.CPU, "their"))}}
 		}
 		l.Items = append(l.Items, item)
 	}

@@ -52,7 +52,7 @@ func (s *report) pairsOf(c matrix.TrafficClass) int {
 func (s *report) matrix() Section {
 	out := Section{ID: "matrix", Title: "Who sends to whom"}
 	drawing := &Drawing{Name: "matrix", Title: "bytes between ranks (row: from, column: to; blank: 0 bytes)"}
-	for _, h := range []Heatmap{{"point-to-point and one-sided", s.Heatmap}, {"collectives (logical volume)", s.CollectiveHeatmap}} {
+	for _, h := range []SmallMatrix{{"point-to-point and one-sided", s.Heatmap}, {"collectives (logical volume)", s.CollectiveHeatmap}} {
 		if h.BinnedMatrix != nil && h.Largest() > 0 {
 			drawing.Heatmaps = append(drawing.Heatmaps, h)
 		}

@@ -29,16 +29,16 @@ func part(out *Section, name string, p *patterns.Part) {
 	if p.Total.Bytes == 0 {
 		of = "messages"
 	}
-	l := List{Head: "patterns: " + name}
+	l := Listing{Head: "patterns: " + name}
 	for i := range p.Components {
 		c := &p.Components[i]
-		l.Items = append(l.Items, Item{Text: c.Text + ": " + text.Percent(c.Share) + " of " + of})
+		l.Items = append(l.Items, ListItem{Text: c.Text + ": " + text.Percent(c.Share) + " of " + of})
 	}
 	switch {
 	case p.TooLarge:
-		l.Items = append(l.Items, Item{Text: "not looked for: there are too many pairs"})
+		l.Items = append(l.Items, ListItem{Text: "not looked for: there are too many pairs"})
 	case p.Residual.Bytes > 0 || p.Total.Bytes == 0 && p.Residual.Messages > 0:
-		l.Items = append(l.Items, Item{Text: "not explained: " + smallShare(p.ResidualShare) + " of " + of})
+		l.Items = append(l.Items, ListItem{Text: "not explained: " + smallShare(p.ResidualShare) + " of " + of})
 	}
 	out.List(l)
 	out.Detail(func() {

@@ -173,10 +173,10 @@ func (s *report) findings() Section {
 	default:
 		out.Say("nothing stands out")
 	}
-	list := []Finding{}
+	list := []Highlight{}
 	for i := range found {
 		f := &found[i]
-		list = append(list, Finding{Rule: string(f.Rule), Share: shareOfWhole(f), Text: f.Text, Try: f.Try, Uncertain: f.Uncertain,
+		list = append(list, Highlight{Rule: string(f.Rule), Share: shareOfWhole(f), Text: f.Text, Try: f.Try, Uncertain: f.Uncertain,
 			Ranks: f.Ranks, Callsite: f.Callsite, Section: detailsOf[f.Rule]})
 	}
 	if len(list) > 0 {
@@ -238,7 +238,7 @@ func (s *report) efficiencyBar(out *Section) {
 	bar := &Bar{}
 	add := func(name string, share float64, color string) {
 		share = max(0, share)
-		bar.Parts = append(bar.Parts, Part{name, share, text.Percent(share), color})
+		bar.Parts = append(bar.Parts, BarPart{name, share, text.Percent(share), color})
 	}
 	pe, ce := p.ParallelEfficiency, p.CommunicationEfficiency
 	add("compute", pe, "--compute")
@@ -285,9 +285,9 @@ func problems(out *Section, list []string) {
 		out.Toned(Good, "complete: finalized, nothing lost")
 		return
 	}
-	l := List{Head: "what does not add up:", Tone: Bad}
+	l := Listing{Head: "what does not add up:", Tone: Bad}
 	for _, p := range list {
-		l.Items = append(l.Items, Item{Text: p})
+		l.Items = append(l.Items, ListItem{Text: p})
 	}
 	out.List(l)
 }

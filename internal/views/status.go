@@ -21,7 +21,7 @@ func Status(s *aggregate.JobStatus) []Section {
 }
 
 // listUnder adds a list under a sentence, which is there without items, too.
-func (s *Section) listUnder(head string, l List) {
+func (s *Section) listUnder(head string, l Listing) {
 	if l.Head = head; len(l.Items) == 0 {
 		s.Say(head)
 	}
@@ -42,14 +42,14 @@ func statusHead(s *aggregate.JobStatus) string {
 }
 
 // statusGroups lists the calls of the processes, after those that are not seen from here.
-func statusGroups(s *aggregate.JobStatus) List {
+func statusGroups(s *aggregate.JobStatus) Listing {
 	groups := groupEnds(s.Processes)
 	slices.SortStableFunc(groups, func(a, b endGroup) int {
 		return cmp.Or(cmp.Compare(a.rest(), b.rest()), cmp.Compare(b.longest(), a.longest()))
 	})
 	l := groupList("", groups)
 	if s.Missing != "" {
-		l.Items = slices.Insert(l.Items, 0, Item{Text: s.Missing + ": no recording here"})
+		l.Items = slices.Insert(l.Items, 0, ListItem{Text: s.Missing + ": no recording here"})
 		l.Limit++
 	}
 	return l
@@ -139,8 +139,8 @@ func Watch(job *Watched) []Section {
 	}
 	out.listUnder(words, statusGroups(job.Status))
 	sums := Section{ID: "matrix", Title: "Who sends to whom"}
-	if h := (Heatmap{"", job.Heatmap}); job.Heatmap != nil && h.Largest() > 0 {
-		sums.Blocks = append(sums.Blocks, Block{Drawing: &Drawing{Name: "matrix", Title: "bytes between ranks so far (row: from, column: to)", Heatmaps: []Heatmap{h}}})
+	if h := (SmallMatrix{"", job.Heatmap}); job.Heatmap != nil && h.Largest() > 0 {
+		sums.Blocks = append(sums.Blocks, Block{Drawing: &Drawing{Name: "matrix", Title: "bytes between ranks so far (row: from, column: to)", Heatmaps: []SmallMatrix{h}}})
 	}
 	return Finish(out, sums)
 }

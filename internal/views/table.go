@@ -23,27 +23,27 @@ type Table struct {
 
 // Column describes a column.
 type Column struct {
-	Key    string `json:"key"`
-	Head   string `json:"head"`
-	Unit   Unit   `json:"unit"`
-	Help   string `json:"help,omitempty"`
-	Detail bool   `json:"detail,omitempty"` // whether the terminal leaves the column out
+	Key    string   `json:"key"`
+	Head   string   `json:"head"`
+	Unit   CellUnit `json:"unit"`
+	Help   string   `json:"help,omitempty"`
+	Detail bool     `json:"detail,omitempty"` // whether the terminal leaves the column out
 	// Spare is the order in which a narrow terminal leaves columns out, from 1; 0: never.
 	Spare int `json:"-"`
 }
 
-// Unit is what the cells of a column hold.
-type Unit string
+// CellUnit is what the cells of a column hold.
+type CellUnit string
 
-// The units.
+// The quantities.
 const (
-	Words    Unit = ""
-	Count    Unit = "count"
-	Bytes    Unit = "bytes"
-	Ns       Unit = "ns"
-	Share    Unit = "share"
-	Number   Unit = "number"
-	OfColumn Unit = "mixed" // numbers of several units
+	Words    CellUnit = ""
+	Count    CellUnit = "count"
+	Bytes    CellUnit = "bytes"
+	Ns       CellUnit = "ns"
+	Share    CellUnit = "share"
+	Number   CellUnit = "number"
+	OfColumn CellUnit = "mixed" // numbers of several units
 )
 
 // Row is a row of a table.
@@ -103,6 +103,14 @@ func ratioCell(a, b float64) Cell {
 // estimateCell returns a time with its standard error.
 func estimateCell(ns, stderr float64) Cell { return Cell{estimate(ns, stderr), ns} }
 
+// estimate returns a time, with its standard error if that is not 0.
+func estimate(ns, stderr float64) string {
+	if stderr == 0 {
+		return text.Duration(ns, false)
+	}
+	return text.Estimate(ns, stderr, false)
+}
+
 // with appends words to a cell: the rank of an extreme.
 func (c Cell) with(format string, args ...any) Cell {
 	c.Text += fmt.Sprintf(format, args...)
@@ -116,7 +124,7 @@ type column[R any] struct {
 }
 
 // col returns a column.
-func col[R any](key, head string, unit Unit, cell func(*R) Cell) column[R] {
+func col[R any](key, head string, unit CellUnit, cell func(*R) Cell) column[R] {
 	return column[R]{Column{Key: key, Head: head, Unit: unit}, cell}
 }
 

@@ -50,7 +50,7 @@ func write(w io.Writer, title, policy, style, script, data string) error {
 func script(served bool) string {
 	var b strings.Builder
 	b.WriteString("\"use strict\";\n(() => {\n")
-	units, err := json.Marshal(text.Units)
+	units, err := json.Marshal(text.Scales)
 	if err != nil {
 		panic(err) // they are constants
 	}

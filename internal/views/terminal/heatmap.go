@@ -63,7 +63,7 @@ func widest(lines []string) int {
 }
 
 // extremes returns the smallest and the largest entry that is not 0.
-func extremes(h *views.Heatmap) (low, high uint64) {
+func extremes(h *views.SmallMatrix) (low, high uint64) {
 	for _, row := range h.Bytes {
 		for _, v := range row {
 			if v > 0 && (low == 0 || v < low) {
@@ -90,7 +90,7 @@ func shade(v, low, high uint64, n int) int {
 
 // heatmapLines draws a heatmap with two characters per entry, a line per
 // sending rank or block of ranks, and a legend of the shades.
-func (o *writer) heatmapLines(h *views.Heatmap) []string {
+func (o *writer) heatmapLines(h *views.SmallMatrix) []string {
 	low, high := extremes(h)
 	shades := o.shades()
 	width := len(fmt.Sprint(h.Ranks - 1))
@@ -126,7 +126,7 @@ func legend(low, high uint64, shades []string) string {
 // columnLabels returns the first rank of each column, or of every second,
 // fourth, … column if there is not enough room. A label begins above the left
 // edge of its column.
-func columnLabels(h *views.Heatmap) string {
+func columnLabels(h *views.SmallMatrix) string {
 	step := 1
 	for 2*step <= len(fmt.Sprint(h.Ranks-1)) {
 		step *= 2

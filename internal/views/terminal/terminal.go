@@ -102,7 +102,7 @@ func (o *writer) ascii(s string) string {
 	return s
 }
 
-func (o *writer) findings(list []views.Finding) {
+func (o *writer) findings(list []views.Highlight) {
 	for i, f := range list {
 		if f.Share != "" {
 			f.Share = ", " + f.Share
@@ -116,7 +116,7 @@ func (o *writer) findings(list []views.Finding) {
 	}
 }
 
-func (o *writer) list(l *views.List) {
+func (o *writer) list(l *views.Listing) {
 	indent := ""
 	if l.Head != "" {
 		o.line("%s", l.Head)
@@ -132,7 +132,7 @@ func (o *writer) list(l *views.List) {
 	}
 }
 
-func (o *writer) items(items []views.Item, indent string) {
+func (o *writer) items(items []views.ListItem, indent string) {
 	for i := range items {
 		o.line("%s%s", indent, items[i].Text)
 		for _, line := range o.callers(indent+" ", items[i].Callers) {

@@ -51,13 +51,13 @@ function showJob(root, data, index) {
   const page = { data, job, s: job.summary };
   const made = (job.sections || []).filter(({ id }) => !onFirstScreen.includes(id));
   const own = sectionsOf(isDiff ? diffSections : sections, page);
-  page.parts = new Map([...(job.sections || []), ...own.map(({ id, firstChild }) => ({ id, title: firstChild.textContent }))]
-    .map((part) => [part.id, part]));
+  const named = own.map(({ id, firstChild }) => ({ id, title: firstChild.textContent }));
+  page.parts = new Map([...(job.sections || []), ...named].map((part) => [part.id, part]));
   const parts = [...made.map((section) => renderSection(section, page)), ...own];
   const [head, first] = isDiff ? [diffHead, diffFirst] : [reportHead, reportFirst];
   fillPage(root, [head(page), jobTable(root, data, index), first(page)], parts, data.made);
-  const named = location.hash && document.getElementById(location.hash.slice(1));
-  if (named) named.scrollIntoView(); // the browser looked for it before it was there
+  const target = location.hash && document.getElementById(location.hash.slice(1));
+  if (target) target.scrollIntoView(); // the browser looked for it before it was there
 }
 
 // onFirstScreen are the sections that are not below it.
@@ -139,7 +139,8 @@ function reportFirst(page) {
     firstPart("stands-out", "What stands out", null, blocksOf("findings")),
     firstPart("bars", "Compute time of each rank", "Compute time by rank", markedLine(),
       ranks.useful_ns.some((ns) => ns !== null) ? rankChart(ranks, bars) : faint(unknown)),
-    firstPart("pairs", "Matrix", "Who sends to whom", job.matrices.length ? drawings.matrix(page) : blocksOf("matrix")));
+    firstPart("pairs", "Matrix", "Who sends to whom",
+      job.matrices.length ? drawings.matrix(page) : blocksOf("matrix")));
 }
 
 // efficiencyBar returns the efficiency as a formula and as a bar of what the time of all

@@ -35,6 +35,8 @@ const renderers = {
   drawing: ({ name }, page) => drawings[name](page),
 };
 
+const labelledCallers = ({ callers }) => callerLines((callers || []).map((c) => c.label));
+
 const renderItems = (items) => h("ul", { class: "plain" }, items.map((i) =>
   h("li", null, i.text, callerLines(i.callers), i.items && renderItems(i.items))));
 
@@ -43,7 +45,8 @@ const callerLines = (callers) => (callers || []).map((c) => h("div", { class: "f
 // renderTable returns a table that can be sorted and filtered.
 function renderTable(t, page) {
   const columns = t.columns.map(({ head, unit, help }, i) =>
-    ({ head, numeric: unit !== "", note: help, value: (row) => sortKey(row.cells[i]), text: (row) => tableCell(row, i, unit, page) }));
+    ({ head, numeric: unit !== "", note: help, value: (row) => sortKey(row.cells[i]),
+      text: (row) => tableCell(row, i, unit, page) }));
   const words = t.columns.flatMap(({ unit }, i) => (unit === "" ? [i] : []));
   return table(columns, t.rows, { id: t.id, caption: t.name, limit: t.limit < 0 ? undefined : t.limit,
     filter: (row) => [...words.map((i) => row.cells[i].text), ...(row.callers || [])].join(" ") });

@@ -15,7 +15,7 @@ function table(all, rows, options = {}) {
   const found = h("span", { role: "status", class: "faint" });
   const more = button("", () => { shown = Math.max(200, shown * 5); draw(); });
   const box = options.filter && rows.length > 5 && h("input", { type: "search", placeholder: "Filter",
-    "aria-label": "Filter " + (options.caption || "rows"), oninput: () => filter(box.value) });
+    "aria-label": "Filter " + (options.caption || options.id || "rows"), oninput: () => filter(box.value) });
 
   function sortBy(i) {
     down = sorted === i ? !down : Boolean(columns[i].numeric);
@@ -47,8 +47,8 @@ function table(all, rows, options = {}) {
   else sortBy(options.sort);
   const element = h("div", { class: "table", "data-table": options.id },
     h("div", { class: "scroll" },
-      h("table", { "aria-label": options.caption },
-        options.caption && h("caption", null, options.caption, box && [" ", box, " ", found]),
+      h("table", { "aria-label": options.caption || options.id },
+        (options.caption || box) && h("caption", null, options.caption, box && [" ", box, " ", found]),
         h("thead", null, h("tr", null, heads)), body)),
     h("div", { class: "controls" }, more));
   const setRows = (list) => { rows = list; draw(); };
