@@ -1,11 +1,15 @@
 # make            the commands into bin/, the library for each MPI found into lib/
 # make run        wrap examples/halo on 4 ranks; installs what is missing
+# make check      what needs no MPI, and mpitrace's library under a null MPI: a minute after
+#                 a small change, since Go keeps the results of all other packages
 # make test       each behaviour once, on Debian's Open MPI and MPICH: 10 to 15 minutes on
 #                 2 cores; installs what the tests need
-# make test-all   make test, and then the other MPIs (Open MPI 5, MPICH 5, Intel MPI), sanitizers, short
-#                 sweeps, applications, 5 s of each fuzz target: about 30 minutes; CI runs it
-# make test-sweep every fault, 204 kills, 10^9 calls, Spark, 10 minutes of each fuzz target: some hours,
-#                 by hand before a release; write its result into docs/reliability.md
+# make test-all   make test, and then the other MPIs (Open MPI 5, MPICH 5, Intel MPI), the page in a
+#                 browser, prebuilt libraries, sanitizers, short sweeps, applications, 5 s of each
+#                 fuzz target: about 30 minutes; CI runs it
+# make test-sweep every fault, 408 kills, 10^9 calls, Spark, a minute of each fuzz target: by hand
+#                 before a release; it runs the parts that have not passed at this commit,
+#                 at most 30 minutes each. PART=fuzz are those that begin with fuzz
 # make fuzz       the fuzz targets for a minute each
 # make bench      what recording costs per MPI call, and what making matrices costs
 #                 (35 minutes on 2 cores); or bench-calls, bench-process (2: start, memory),
@@ -15,7 +19,7 @@
 # make generate   the C files and the manual page, which are derived from tables
 # make install    to PREFIX (/usr/local)
 # make dist       packages in dist/: archives, .deb, .rpm and Python wheels, for x86-64 and aarch64
-# make setup      install what run and test need
+# make setup      install what test-all needs
 # make clean
 
 PREFIX ?= /usr/local
@@ -27,7 +31,7 @@ export CGO_ENABLED = 0
 export OMPI_ALLOW_RUN_AS_ROOT = 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM = 1
 
-.PHONY: all commands library prebuilt run test test-all test-sweep fuzz bench bench-calls bench-process bench-programs bench-matrices bench-placement generate install install-files dist setup clean
+.PHONY: all commands library prebuilt run check test test-all test-sweep fuzz bench bench-calls bench-process bench-programs bench-matrices bench-placement generate install install-files dist setup clean
 
 all: commands library
 
@@ -53,17 +57,26 @@ run:
 	@$(MAKE) --no-print-directory commands
 	@scripts/halo.sh
 
+# The other packages run programs under MPIs, in a browser and in Python.
+check:
+	@scripts/setup.sh check
+	$(GO) vet ./...
+	MPITRACE_TEST_LEVEL=check $(GO) test $$($(GO) list ./... | grep -v -e /tests/e2e -e /tests/page -e /tests/python)
+
+# The tests of the page need a browser: test-all.
 test:
 	@scripts/setup.sh test
-	@$(MAKE) --no-print-directory prebuilt
 	@$(MAKE) --no-print-directory commands
 	$(GO) vet ./...
-	MPITRACE_TEST_LEVEL=quick $(GO) test -count 1 -timeout 30m ./...
+	MPITRACE_TEST_LEVEL=quick $(GO) test -count 1 -timeout 30m $$($(GO) list ./... | grep -v /tests/page)
 
 # What has tests beyond level quick: tests/testenv/level.go.
-beyond_quick = ./tests/e2e ./tests/page ./tests/python ./interpose ./bench/calls ./bench/process
+beyond_quick = ./tests/e2e ./tests/page ./tests/python ./tests/nullmpi ./interpose ./internal/symbolize ./bench/calls ./bench/process
 
 test-all: test
+	@scripts/setup.sh all
+	@$(MAKE) --no-print-directory prebuilt
+	@$(MAKE) --no-print-directory commands
 	MPITRACE_TEST_LEVEL=all $(GO) test -count 1 -timeout 60m $(beyond_quick)
 	MPITRACE_TEST_LEVEL=all $(GO) test -count 1 -run 'Formulas|Mutants' ./formats/matrixfile ./cmd/mpitrace
 	GO=$(GO) scripts/fuzz.sh 5s
@@ -72,9 +85,7 @@ test-sweep:
 	@scripts/setup.sh sweep
 	@$(MAKE) --no-print-directory prebuilt
 	@$(MAKE) --no-print-directory commands
-	MPITRACE_TEST_LEVEL=sweep $(GO) test -count 1 -timeout 10h -v $(beyond_quick)
-	MPITRACE_TEST_LEVEL=sweep $(GO) test -count 1 -timeout 2h -run Mutants ./cmd/mpitrace
-	GO=$(GO) scripts/fuzz.sh 10m
+	GO=$(GO) scripts/sweep.sh $(PART)
 
 fuzz:
 	GO=$(GO) scripts/fuzz.sh 60s
@@ -88,11 +99,11 @@ bench:
 
 # PEERS="name=/path/lib.so ..." are measured too.
 bench-calls:
-	@scripts/setup.sh test
+	@scripts/setup.sh all
 	$(GO) run ./bench calls
 
 bench-process:
-	@scripts/setup.sh test
+	@scripts/setup.sh all
 	$(GO) run ./bench process
 
 bench-programs:
@@ -101,7 +112,7 @@ bench-programs:
 
 # SCALE=10000 bounds the largest job: one of 100,000 ranks takes 2 GB in $TMPDIR.
 bench-matrices:
-	@scripts/setup.sh test
+	@scripts/setup.sh all
 	$(GO) test -run '^$$' -bench 'Scan' -benchtime 2s ./formats/prof
 	$(GO) run ./bench matrices --scale $(SCALE)
 
@@ -155,7 +166,7 @@ dist: commands
 	GO=$(GO) packaging/dist.sh $(VERSION)
 
 setup:
-	@scripts/setup.sh test
+	@scripts/setup.sh all
 
 clean:
 	rm -rf bin lib build dist

@@ -88,10 +88,9 @@ func longestChain(imports, known map[string][]string, name string) []string {
 var ownWriters = map[string]string{
 	"internal/atomicfile":             "all others write files with it",
 	"interpose/product.go":            "a compiler writes the library, in a directory of its own, which is renamed",
-	"interpose/prebuild.go":           "input of a compiler, in a directory of its own",
+	"interpose/zig":                   "input of a compiler, in a directory of its own",
 	"interpose/interpose.go":          "input of a compiler, in a directory of its own",
 	"internal/launch/compiler.go":     "input of a compiler, in a directory of its own",
-	"internal/launch/doctor.go":       "input of a compiler, in a directory of its own",
 	"interpose/gen":                   "files of this repository, which git keeps",
 	"formats/recording/recordingtest": "test data; it has holes",
 	"tests":                           "test data",

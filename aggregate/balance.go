@@ -49,7 +49,7 @@ const (
 	outlyingScore = 3.5
 	// Smaller differences, as a fraction of the median, are not reported.
 	worthALook = 0.1
-	// With fewer ranks, none is reported.
+	// With fewer ranks, no rank is reported.
 	crowd = 4
 )
 
@@ -178,7 +178,7 @@ func (j *Job) timeBalance() []Balance {
 
 // addSplits fills in the locality of each class that has traffic, and the orders of the ranks.
 func (s *Summary) addSplits(j *Job, ms *matrix.ByClass) {
-	_, node := j.ranks.Hosts()
+	_, node := j.Ranks.Hosts()
 	direct, orders := ms.Direct(), j.simpleOrders()
 	nodes := []func(rank int) int{node}
 	for _, o := range orders {
@@ -246,7 +246,7 @@ type simpleOrder struct {
 // simpleOrders returns some simple orders; nil if there is one node, or if the node of a rank
 // is not known.
 func (j *Job) simpleOrders() []simpleOrder {
-	names, node := j.ranks.Hosts()
+	names, node := j.Ranks.Hosts()
 	slots := make([]int, len(names)) // ranks by node
 	for rank := range j.Size() {
 		at := node(rank)

@@ -42,18 +42,54 @@ func (s *communicatorSums) add(p *profile.Profile) {
 // communicators returns the sums by label, the longest time first.
 func (s *communicatorSums) communicators() []CommSums {
 	out := make([]CommSums, 0, len(s.known)+1)
-	for label, sum := range s.known {
+	s.each(func(label string, others bool, sum *CommSums) {
 		c := *sum
 		c.Label = label
 		out = append(out, c)
-	}
-	slices.SortFunc(out, func(a, b CommSums) int {
+	})
+	own := out[:len(s.known)] // the last one is the sum of the others
+	slices.SortFunc(own, func(a, b CommSums) int {
 		return cmp.Or(cmp.Compare(b.TimeNs, a.TimeNs), cmp.Compare(b.Calls, a.Calls), compareObjects(a.Label, b.Label))
 	})
-	if s.rest != nil {
-		out = append(out, *s.rest)
-	}
 	return out
+}
+
+// A mergeable sum can be added to another one.
+type mergeable[T any] interface {
+	*T
+	merge(*T)
+}
+
+// sumsBy holds sums by a key. The zero value is empty.
+type sumsBy[K comparable, T any, P mergeable[T]] struct{ known map[K]P }
+
+// of returns the sum of a key, which is new if there was none.
+func (s *sumsBy[K, T, P]) of(key K) P {
+	if sum := s.known[key]; sum != nil {
+		return sum
+	}
+	sum := P(new(T))
+	s.add(key, sum)
+	return sum
+}
+
+// add adds a sum to that of its key. The first one of a key is kept.
+func (s *sumsBy[K, T, P]) add(key K, sum P) {
+	if known := s.known[key]; known != nil {
+		known.merge(sum)
+		return
+	}
+	if s.known == nil {
+		s.known = map[K]P{}
+	}
+	s.known[key] = sum
+}
+
+// merge adds the sums of o, which must not be used afterwards.
+func (s *sumsBy[K, T, P]) merge(o *sumsBy[K, T, P]) {
+	for key, sum := range o.known {
+		s.add(key, sum)
+	}
 }
 
 // maxObjects is the largest number of communicators that have sums of their
@@ -65,24 +101,15 @@ const maxObjects = 100
 // sum of all others. A label that is among the first of the whole job is among
 // the first at any time. So the result does not depend on the order in which
 // labels are added.
-type byObject[T any, P interface {
-	*T
-	merge(P)
-}] struct {
-	known map[string]P
-	last  string // of known; empty if it is not known
-	rest  P      // nil if there are no others
+type byObject[T any, P mergeable[T]] struct {
+	sumsBy[string, T, P]
+	last string // of known; empty if it is not known
+	rest P      // nil if there are no others
 }
 
 // of returns the sum to which values of the object are to be added.
 func (b *byObject[T, P]) of(label string) P {
-	if sum := b.known[label]; sum != nil {
-		return sum
-	}
-	if b.known == nil {
-		b.known = map[string]P{}
-	}
-	if len(b.known) == maxObjects {
+	if len(b.known) == maxObjects && b.known[label] == nil {
 		if b.last == "" {
 			for name := range b.known {
 				if b.last == "" || compareObjects(name, b.last) > 0 {
@@ -97,8 +124,7 @@ func (b *byObject[T, P]) of(label string) P {
 		delete(b.known, b.last)
 		b.last = ""
 	}
-	b.known[label] = new(T)
-	return b.known[label]
+	return b.sumsBy.of(label)
 }
 
 func (b *byObject[T, P]) others() P {
@@ -114,6 +140,17 @@ func (b *byObject[T, P]) merge(o *byObject[T, P]) {
 	}
 	if o.rest != nil {
 		b.others().merge(o.rest)
+	}
+}
+
+// each visits the sums in no order and, at last, with others and without a label, that of all
+// objects that have no sum of their own.
+func (b *byObject[T, P]) each(visit func(label string, others bool, sum P)) {
+	for label, sum := range b.known {
+		visit(label, false, sum)
+	}
+	if b.rest != nil {
+		visit("", true, b.rest)
 	}
 }
 

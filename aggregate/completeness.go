@@ -38,7 +38,7 @@ type completeness struct {
 	counts                [profile.NumAbnormalKinds]map[int]uint64 // by rank
 	left                  map[string]map[int]uint64                // calls that were left: by call and rank
 
-	pairs map[matrix.Pair]*unmatched
+	pairs sumsBy[matrix.Pair, unmatched, *unmatched]
 	// Unmatched messages whose peer is not known, by rank: receives from any source,
 	// and cancelled sends. Each can explain one message of one pair.
 	anySource, anyDest map[int]uint64
@@ -59,7 +59,7 @@ type unmatched struct {
 }
 
 func newCompleteness() completeness {
-	c := completeness{sendGaps: map[int]Gap{}, receiveGaps: map[int]Gap{}, left: map[string]map[int]uint64{}, pairs: map[matrix.Pair]*unmatched{},
+	c := completeness{sendGaps: map[int]Gap{}, receiveGaps: map[int]Gap{}, left: map[string]map[int]uint64{},
 		anySource: map[int]uint64{}, anyDest: map[int]uint64{}}
 	for k := range c.counts {
 		c.counts[k] = map[int]uint64{}
@@ -97,9 +97,7 @@ func (c *completeness) merge(o *completeness) {
 	for call, byRank := range o.left {
 		addAll(c.leftRanks(call), byRank)
 	}
-	for p, s := range o.pairs {
-		c.unmatchedOf(p).merge(s)
-	}
+	c.pairs.merge(&o.pairs)
 }
 
 // addAll adds the numbers of more to sums, by rank.
@@ -121,7 +119,7 @@ func (c *completeness) of(j *Job) *completeness {
 	out := &completeness{sendGaps: maps.Clone(c.sendGaps), receiveGaps: maps.Clone(c.receiveGaps), counts: c.counts, pairs: c.pairs,
 		anySource: maps.Clone(c.anySource), anyDest: maps.Clone(c.anyDest), recorded: profile.RankSetOf(j.Recorded()...), size: j.Size()}
 	out.complete = out.recorded.Len() == out.size
-	for _, r := range j.ranks.Duplicated() {
+	for _, r := range j.Ranks.Duplicated() {
 		out.sendGaps[r], out.receiveGaps[r] = gapDuplicate, gapDuplicate
 	}
 	return out
@@ -187,14 +185,7 @@ func (c *completeness) addUnmatched(p *profile.Profile, a *profile.AbnormalOps) 
 	if a.Kind.OfSend() {
 		pair = matrix.Pair{From: p.Rank, To: peer}
 	}
-	c.unmatchedOf(pair).add(a)
-}
-
-func (c *completeness) unmatchedOf(pair matrix.Pair) *unmatched {
-	if c.pairs[pair] == nil {
-		c.pairs[pair] = new(unmatched)
-	}
-	return c.pairs[pair]
+	c.pairs.of(pair).add(a)
 }
 
 // leftRanks returns how often each rank left a call.
@@ -217,14 +208,14 @@ func (c *completeness) addLeft(p *profile.Profile, a *profile.AbnormalOps) {
 		noteGap(c.receiveGaps, p.Rank, gapLeft)
 		return
 	case sends && peer >= 0:
-		c.unmatchedOf(matrix.Pair{From: p.Rank, To: peer}).maybeSent += a.Count
+		c.pairs.of(matrix.Pair{From: p.Rank, To: peer}).maybeSent += a.Count
 	}
 	switch {
 	case !traits.All(profile.TraitReceives | profile.TraitBlocks):
 	case sends || peer < 0: // the source of a Sendrecv is not recorded
 		c.anySource[p.Rank] += a.Count
 	default:
-		c.unmatchedOf(matrix.Pair{From: peer, To: p.Rank}).maybeGone += a.Count
+		c.pairs.of(matrix.Pair{From: peer, To: p.Rank}).maybeGone += a.Count
 	}
 }
 
@@ -246,7 +237,7 @@ func (s *unmatched) add(a *profile.AbnormalOps) {
 // sent something, according to unmatched messages.
 func (c *completeness) pairsThatSent() *matrix.Matrix {
 	m := new(matrix.Matrix)
-	for p, s := range c.pairs {
+	for p, s := range c.pairs.known {
 		if s.gone > 0 || s.cancelled != (matrix.Volume{}) {
 			m.Add(p, matrix.Volume{})
 		}
@@ -292,11 +283,11 @@ func (c *completeness) ranksIn(gap Gap) profile.RankSet {
 // then the sender's. (If both have some, another order could explain more pairs, but
 // no known program both cancels sends and frees receives from any source.)
 func (c *completeness) explains(p matrix.Pair, x Exchange) bool {
-	if x.Sent == x.Received && c.pairs[p] == nil {
+	if x.Sent == x.Received && c.pairs.known[p] == nil {
 		return true
 	}
 	s := unmatched{}
-	if known := c.pairs[p]; known != nil {
+	if known := c.pairs.known[p]; known != nil {
 		s = *known
 	}
 	messages := int64(x.Sent.Messages-x.Received.Messages) - int64(s.cancelled.Messages) - int64(s.gone)

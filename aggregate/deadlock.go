@@ -47,7 +47,7 @@ func (j *Job) deadlocks() [][]int {
 
 // waiting returns, by rank, the processes that wait for exactly one known peer.
 func (j *Job) waiting() map[int]*ending {
-	twice, now := j.ranks.Duplicated(), j.ends.now()
+	twice, now := j.Ranks.Duplicated(), j.ends.now()
 	out := map[int]*ending{}
 	for i := range j.ends.list {
 		e := &j.ends.list[i]

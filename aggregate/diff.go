@@ -19,7 +19,7 @@ type ComparedJob struct {
 
 // OfCompared reads a job that is to be compared.
 func OfCompared(src profile.Source, o Options) (*ComparedJob, error) {
-	c := &ComparedJob{Job: NewJob(o), comms: commSums{}}
+	c := &ComparedJob{Job: NewJob(o)}
 	err := src.Each(func(p *profile.Profile) error {
 		c.Add(p)
 		c.comms.add(p)
@@ -36,9 +36,9 @@ type Diff struct {
 
 	TimesCompared bool `json:"times_compared"` // false if calls were not timed: times of calls are then null
 
-	WallTime        Measure `json:"wall_time_ns"`
-	ApplicationTime Measure `json:"application_time_ns"`
-	InitFinalize    Measure `json:"init_finalize_time_ns"` // not included in any other time here
+	WallTime        Lifetime `json:"wall_time_ns"`
+	ApplicationTime Lifetime `json:"application_time_ns"`
+	InitFinalize    Measure  `json:"init_finalize_time_ns"` // not included in any other time here
 
 	Settings  []SettingChange `json:"settings"`  // of mpitrace, if not the default; null if they cannot be compared
 	Variables []SettingChange `json:"variables"` // control variables of the MPI that the user set; null if they cannot be compared
@@ -73,7 +73,10 @@ type DiffSide struct {
 }
 
 // Measure is a number in A and in B.
-type Measure struct{ A, B uint64 }
+type Measure struct {
+	A uint64 `json:"a"`
+	B uint64 `json:"b"`
+}
 
 // Changed reports whether the two numbers differ.
 func (m Measure) Changed() bool { return m.A != m.B }
@@ -91,17 +94,42 @@ func (m Measure) Relative() (float64, bool) {
 
 // MarshalJSON returns {"a", "b", "change", "relative"}. relative is null if A
 // is 0.
-func (m Measure) MarshalJSON() ([]byte, error) {
+func (m Measure) MarshalJSON() ([]byte, error) { return m.marshal(&m.A, &m.B) }
+
+// marshal returns the JSON of a measure, of which A or B is nil if it is not known.
+func (m Measure) marshal(a, b *uint64) ([]byte, error) {
 	out := struct {
-		A        uint64   `json:"a"`
-		B        uint64   `json:"b"`
-		Change   int64    `json:"change"`
+		A        *uint64  `json:"a"`
+		B        *uint64  `json:"b"`
+		Change   *int64   `json:"change"`
 		Relative *float64 `json:"relative"`
-	}{A: m.A, B: m.B, Change: int64(m.B - m.A)}
-	if share, ok := m.Relative(); ok {
-		out.Relative = &share
+	}{A: a, B: b}
+	if a != nil && b != nil {
+		change := int64(m.B - m.A)
+		out.Change = &change
+		if share, ok := m.Relative(); ok {
+			out.Relative = &share
+		}
 	}
 	return json.Marshal(out)
+}
+
+// Lifetime is how long processes ran in A and in B. It is 0 where that is not known:
+// profile.arrow alone does not tell.
+type Lifetime struct{ Measure }
+
+// Known reports whether it is known of both.
+func (l Lifetime) Known() bool { return l.A > 0 && l.B > 0 }
+
+// MarshalJSON returns JSON as of a Measure, with null for what is not known.
+func (l Lifetime) MarshalJSON() ([]byte, error) {
+	known := func(n uint64) *uint64 {
+		if n == 0 {
+			return nil
+		}
+		return &n
+	}
+	return l.marshal(known(l.A), known(l.B))
 }
 
 // DiffStatus says whether something exists in both jobs.
@@ -169,8 +197,8 @@ func Compare(a, b *ComparedJob, o DiffOptions) *Diff {
 		TimesCompared:   compared,
 		A:               a.side(x),
 		B:               b.side(y),
-		WallTime:        nanoseconds(x.WallTimeS, y.WallTimeS),
-		ApplicationTime: nanoseconds(x.ApplicationTimeS, y.ApplicationTimeS),
+		WallTime:        Lifetime{nanoseconds(x.WallTimeS, y.WallTimeS)},
+		ApplicationTime: Lifetime{nanoseconds(x.ApplicationTimeS, y.ApplicationTimeS)},
 		InitFinalize:    nanoseconds(x.InitFinalizeTimeS, y.InitFinalizeTimeS),
 		Settings:        compareSettings(a.settingsOf.others(), b.settingsOf.others()),
 		Variables:       compareSettings(a.variables.inForce(), b.variables.inForce()),
@@ -178,7 +206,7 @@ func Compare(a, b *ComparedJob, o DiffOptions) *Diff {
 		Calls:           compareCalls(x.Calls, y.Calls, o),
 		CallSites:       compareSites(x.CallSites, y.CallSites, o),
 		Comms:           compareComms(a.comms, b.comms, o),
-		Late:            compareLate(x, y, a.late, b.late, o),
+		Late:            compareLate(x, y, &a.late, &b.late, o),
 		Counters:        compareCounters(x.Pvars, y.Pvars, o),
 	}
 	d.Pairs = comparePairsOf(a.Job, b.Job, o)
@@ -342,9 +370,11 @@ func byName(a, b []CallTotals, each func(name string, a, b *CallTotals)) {
 
 // commSums are sums by the label of a communicator. Ids are not compared: they
 // depend on the members, and so on the number of ranks.
-type commSums map[string]*CallTotals
+type commSums struct {
+	sumsBy[string, CallTotals, *CallTotals]
+}
 
-func (s commSums) add(p *profile.Profile) {
+func (s *commSums) add(p *profile.Profile) {
 	ownShare := p.Times().OwnShare()
 	for i := range p.Rows {
 		r := &p.Rows[i]
@@ -352,19 +382,17 @@ func (s commSums) add(p *profile.Profile) {
 			continue
 		}
 		c := &p.Comms[r.Comm]
-		name := cmp.Or(c.Name, c.Constructor, "without a name")
-		if s[name] == nil {
-			s[name] = &CallTotals{Call: name}
-		}
+		sum := s.of(cmp.Or(c.Name, c.Constructor, "without a name"))
 		once := withoutReceived(r)
-		s[name].Totals.add(once, ownShare)
-		s[name].Sent.AddRow(once)
+		sum.Totals.add(once, ownShare)
+		sum.Sent.AddRow(once)
 	}
 }
 
-func (s commSums) totals() []CallTotals {
-	out := make([]CallTotals, 0, len(s))
-	for _, c := range s {
+func (s *commSums) totals() []CallTotals {
+	out := make([]CallTotals, 0, len(s.known))
+	for name, c := range s.known {
+		c.Call = name
 		out = append(out, *c)
 	}
 	return out

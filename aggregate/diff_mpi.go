@@ -15,32 +15,30 @@ import (
 // LateChange is the change in the late receives of a call site. Its place is
 // that of a SiteChange.
 type LateChange struct {
-	NamedPlace
-	Callers []NamedPlace `json:"callers,omitempty"`
-	Call    string       `json:"call"`
-	Was     *NamedPlace  `json:"moved_from"`
-	Late    Measure      `json:"late"`
+	Site
+	Call string      `json:"call"`
+	Was  *NamedPlace `json:"moved_from"`
+	Late Measure     `json:"late"`
 }
 
 // CounterChange is the change of a performance variable that accumulates,
 // summed over ranks and objects.
 type CounterChange struct {
-	Variable string
-	Class    string
-	A, B     float64
+	Variable string  `json:"variable"`
+	Class    string  `json:"class"`
+	A        float64 `json:"a"`
+	B        float64 `json:"b"`
 }
 
 // MarshalJSON returns {"variable", "class", "a", "b", "change", "relative"}.
 // relative is null if A is 0.
 func (c CounterChange) MarshalJSON() ([]byte, error) {
+	type plain CounterChange
 	out := struct {
-		Variable string   `json:"variable"`
-		Class    string   `json:"class"`
-		A        float64  `json:"a"`
-		B        float64  `json:"b"`
+		plain
 		Change   float64  `json:"change"`
 		Relative *float64 `json:"relative"`
-	}{Variable: c.Variable, Class: c.Class, A: c.A, B: c.B, Change: finite(c.B - c.A)}
+	}{plain: plain(c), Change: finite(c.B - c.A)}
 	if share := c.Relative(); !math.IsInf(share, 0) && !math.IsNaN(share) {
 		out.Relative = &share
 	}
@@ -52,7 +50,7 @@ func (c CounterChange) Relative() float64 { return (c.B - c.A) / math.Abs(c.A) }
 
 // compareLate returns null if late receives cannot be compared: they were not
 // recorded in both jobs, or with different limits.
-func compareLate(x, y *Summary, a, b lateReceiveSums, o DiffOptions) []LateChange {
+func compareLate(x, y *Summary, a, b *lateReceiveSums, o DiffOptions) []LateChange {
 	watched := x.LateOver != "" || len(x.LateReceives) > 0 && len(y.LateReceives) > 0
 	if x.LateOver != y.LateOver || !watched {
 		return nil
@@ -60,22 +58,17 @@ func compareLate(x, y *Summary, a, b lateReceiveSums, o DiffOptions) []LateChang
 	o.IgnoreTime = true
 	out := []LateChange{}
 	for _, c := range compareSites(a.callSites(), b.callSites(), o) {
-		out = append(out, LateChange{c.NamedPlace, c.Callers, c.Call, c.Was, c.Calls})
+		out = append(out, LateChange{c.Site, c.Call, c.Was, c.Calls})
 	}
 	return out
 }
 
 // callSites returns the late receives as call sites.
-func (s lateReceiveSums) callSites() []CallSite {
-	out := make([]CallSite, 0, len(s))
-	for k, site := range s {
-		c := CallSite{NamedPlace: site.NamedPlace, Callers: site.Callers, Call: k.call}
-		for _, sum := range site.comms.known {
-			c.Calls += sum.late
-		}
-		if rest := site.comms.rest; rest != nil {
-			c.Calls += rest.late
-		}
+func (s *lateReceiveSums) callSites() []CallSite {
+	out := make([]CallSite, 0, len(s.known))
+	for k, site := range s.known {
+		c := CallSite{Site: site.Site, Call: k.call}
+		site.comms.each(func(_ string, _ bool, sum *lateReceiveSum) { c.Calls += sum.late })
 		out = append(out, c)
 	}
 	return out

@@ -10,19 +10,13 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// SiteChange is the change at a call site. Its place is that in B, or that in A
-// if it is gone.
+// SiteChange is the change at a call site. Its place is that in B, or that in A if B has no
+// such call site.
 type SiteChange struct {
-	NamedPlace
-	Callers []NamedPlace `json:"callers,omitempty"` // set if stacks were recorded
-	Call    string       `json:"call"`              // without MPI_
-	Was     *NamedPlace  `json:"moved_from"`        // the place in A if it is on another line; otherwise null
+	Site
+	Call string      `json:"call"`       // without MPI_
+	Was  *NamedPlace `json:"moved_from"` // the place in A if it is on another line; otherwise null
 	Changes
-}
-
-func (c *SiteChange) String() string {
-	site := CallSite{NamedPlace: c.NamedPlace, Callers: c.Callers}
-	return site.String()
 }
 
 // compareSites matches call sites by their source, because the program may have
@@ -157,7 +151,7 @@ func compareLines(a, b *CallSite) int {
 
 func siteChange(a, b *CallSite) SiteChange {
 	at := cmp.Or(b, a)
-	c := SiteChange{NamedPlace: at.NamedPlace, Callers: at.Callers, Call: at.Call, Changes: changesOf(a.totals(), b.totals())}
+	c := SiteChange{Site: at.Site, Call: at.Call, Changes: changesOf(a.totals(), b.totals())}
 	if a != nil && b != nil && a.Line != b.Line {
 		c.Was = new(a.NamedPlace)
 	}

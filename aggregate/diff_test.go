@@ -123,7 +123,7 @@ func TestCompareInverse(t *testing.T) {
 func inverse(d *Diff) *Diff {
 	out := *d
 	out.A, out.B = d.B, d.A
-	for _, m := range []*Measure{&out.WallTime, &out.ApplicationTime, &out.InitFinalize} {
+	for _, m := range []*Measure{&out.WallTime.Measure, &out.ApplicationTime.Measure, &out.InitFinalize} {
 		m.A, m.B = m.B, m.A
 	}
 	swap := func(c *Changes) {
@@ -218,7 +218,7 @@ func isends(function, lines string, bytes uint64) []CallSite {
 	for _, line := range strings.Fields(lines) {
 		n := 0
 		fmt.Sscan(line, &n)
-		out = append(out, CallSite{Call: "Isend", NamedPlace: NamedPlace{Function: function, File: fmt.Sprintf("/v%d/halo.c", bytes), Line: n, Module: "/bin/halo"},
+		out = append(out, CallSite{Call: "Isend", Site: Site{NamedPlace: NamedPlace{Function: function, File: fmt.Sprintf("/v%d/halo.c", bytes), Line: n, Module: "/bin/halo"}},
 			Totals: Totals{Calls: 1, Bytes: bytes}, Sent: matrix.Volume{Bytes: bytes}})
 	}
 	return out
@@ -238,7 +238,7 @@ func matchText(c *SiteChange) string {
 
 func TestCompareSitesWithoutLines(t *testing.T) {
 	site := func(function, module string, offset, bytes uint64) CallSite {
-		return CallSite{Call: "Send", NamedPlace: NamedPlace{Function: function, Module: module, Offset: offset}, Sent: matrix.Volume{Bytes: bytes}}
+		return CallSite{Call: "Send", Site: Site{NamedPlace: NamedPlace{Function: function, Module: module, Offset: offset}}, Sent: matrix.Volume{Bytes: bytes}}
 	}
 	a := []CallSite{site("swap", "/a/app", 0x10, 1), site("", "/a/lib.so", 0x40, 1), site("", "/a/lib.so", 0x50, 1)}
 	b := []CallSite{site("swap", "/b/app", 0x90, 2), site("", "/b/lib.so", 0x40, 2), site("", "/b/lib.so", 0x58, 2)}

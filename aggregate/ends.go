@@ -63,12 +63,6 @@ type OpenReceive struct {
 	Count        uint64 `json:"count"`
 }
 
-// Site is a call site, with its callers if stacks were recorded.
-type Site struct {
-	NamedPlace
-	Callers []NamedPlace `json:"callers,omitempty"` // innermost first; empty if stacks were not recorded
-}
-
 // endings collects the processes of a job that did not finalize.
 type endings struct {
 	list  []ending
@@ -309,12 +303,4 @@ func (e *endings) absent() map[openCollective]string {
 		}
 	}
 	return out
-}
-
-// String returns the labels of the call site and of its callers; empty for nil.
-func (s *Site) String() string {
-	if s == nil {
-		return ""
-	}
-	return labelsOf(s.NamedPlace, s.Callers)
 }

@@ -21,8 +21,8 @@ import (
 // one MPI_COMM_WORLD. Parts of a job can be added up separately and merged.
 type Job struct {
 	Run string // name that the launcher gives the run; empty if not known
+	matrix.Ranks
 
-	ranks        matrix.Ranks
 	processes    processes
 	builder      *matrix.Builder
 	matrices     *matrix.ByClass // set by Matrices
@@ -66,9 +66,8 @@ type Options struct {
 
 // NewJob returns a job without processes.
 func NewJob(o Options) *Job {
-	j := &Job{builder: matrix.NewBuilder(nil), options: o, completeness: newCompleteness(), calls: callSums{byCall: map[string]*CallTotals{}},
-		sizes: sizeSums{}, slices: sliceSums{}, sites: newSiteSums(), variables: variableSums{}, settingsOf: settingSums{}, pvars: pvarSums{}, late: lateReceiveSums{},
-		details: pairDetails{most: o.PairDetails, only: o.DetailOf}}
+	j := &Job{builder: matrix.NewBuilder(nil), options: o, completeness: newCompleteness(), sites: newSiteSums(),
+		variables: variableSums{}, settingsOf: settingSums{}, details: pairDetails{most: o.PairDetails, only: o.DetailOf}}
 	j.builder.Spill(o.Scratch)
 	j.exchange.received.Spill(o.Scratch)
 	return j
@@ -126,7 +125,7 @@ func (j *Job) Err() error { return j.options.Scratch.Err() }
 // (profile.Unify).
 func (j *Job) Add(p *profile.Profile) {
 	j.Run = min(cmp.Or(j.Run, p.Run), cmp.Or(p.Run, j.Run))
-	j.ranks.Add(p)
+	j.Ranks.Add(p)
 	j.processes.add(p)
 	j.builder.Add(p)
 	j.exchange.add(p)
@@ -151,21 +150,21 @@ func (j *Job) Add(p *profile.Profile) {
 // Merge adds the processes of o, which must not be used afterwards.
 func (j *Job) Merge(o *Job) {
 	j.Run = min(cmp.Or(j.Run, o.Run), cmp.Or(o.Run, j.Run))
-	j.ranks.Merge(&o.ranks)
+	j.Ranks.Merge(&o.Ranks)
 	j.processes.merge(&o.processes)
 	j.builder.Merge(o.builder)
 	j.exchange.merge(&o.exchange)
 	j.completeness.merge(&o.completeness)
 	j.calls.merge(&o.calls)
-	j.sizes.merge(o.sizes)
-	j.slices.merge(o.slices)
-	j.sites.merge(&o.sites)
+	j.sizes.merge(&o.sizes.sumsBy)
+	j.slices.merge(&o.slices.sumsBy)
+	j.sites.merge(&o.sites.sumsBy)
 	j.ends.merge(&o.ends)
 	j.variables.merge(o.variables)
 	j.settingsOf.merge(o.settingsOf)
 	j.physical.merge(&o.physical)
-	j.pvars.merge(&o.pvars)
-	j.late.merge(o.late)
+	j.pvars.merge(&o.pvars.sumsBy)
+	j.late.merge(&o.late.sumsBy)
 	j.comms.merge(&o.comms.byObject)
 	j.details.merge(&o.details)
 	j.kept = append(j.kept, o.kept...)
@@ -193,20 +192,6 @@ func (j *Job) Start() int64 {
 	}
 	return start
 }
-
-// Size returns the number of ranks of the job: the size of MPI_COMM_WORLD if it
-// is known, and always more than the largest recorded rank.
-func (j *Job) Size() int { return j.ranks.Size() }
-
-// Recorded returns the ranks that have recordings, in ascending order.
-func (j *Job) Recorded() []int { return j.ranks.Recorded() }
-
-// Missing returns the ranks of the job that have no recording.
-func (j *Job) Missing() profile.RankSet { return j.ranks.Missing() }
-
-// Hosts returns the names of the nodes, in the order of their lowest ranks. of returns the
-// index of a rank's node in names, -1 if it is not known.
-func (j *Job) Hosts() (names []string, of func(rank int) int) { return j.ranks.Hosts() }
 
 // Processes returns the number of recordings.
 func (j *Job) Processes() int { return j.processes.n }

@@ -15,7 +15,7 @@ func TestJobIgnoresOrder(t *testing.T) {
 		for _, i := range order {
 			j.Add(ps[i])
 		}
-		hosts, _ := j.ranks.Hosts()
+		hosts, _ := j.Ranks.Hosts()
 		if len(hosts) != 1 || hosts[0] != "a" || j.Start() != 3 {
 			t.Errorf("in order %v: hosts %q, start %d", order, hosts, j.Start())
 		}

@@ -115,13 +115,8 @@ const mostDetails = 200_000
 type pairDetails struct {
 	most  int                    // pairs; 0 collects nothing
 	only  func(matrix.Pair) bool // nil for all pairs
-	pairs map[matrix.Pair]map[detailKey]matrix.Volume
-	rows  int // of all pairs
-}
-
-type detailKey struct {
-	call, site, slice string
-	sizeClass         uint8
+	pairs map[matrix.Pair]bool
+	rows  map[PairDetail]matrix.Volume // by a PairDetail without volume
 }
 
 func (d *pairDetails) add(p *profile.Profile) {
@@ -137,59 +132,41 @@ func (d *pairDetails) add(p *profile.Profile) {
 		if r.Messages == 0 || r.Class != profile.P2P && r.Class != profile.OneSided || r.Direction == profile.Recv {
 			continue
 		}
-		key := detailKey{r.Call, siteText(p.Frames(r.Callsite)), sliceNames[r.Slice], r.SizeClass}
+		key := PairDetail{Call: r.Call, Site: profile.StackText(p.Frames(r.Callsite)), Slice: sliceNames[r.Slice], SizeClass: r.SizeClass}
 		p.RowFlows(r, func(f profile.Flow) { d.addFlow(f, key) })
 	}
 }
 
-// siteText returns the labels of a call site and of its callers.
-func siteText(frames []profile.Frame) string {
-	if len(frames) == 0 {
-		return ""
-	}
-	at := siteOf(frames)
-	return at.String()
-}
-
-func (d *pairDetails) addFlow(f profile.Flow, key detailKey) {
-	pair := matrix.FlowPair(f)
-	if d.most == 0 || pair.From < 0 || pair.To < 0 || d.only != nil && !d.only(pair) {
+func (d *pairDetails) addFlow(f profile.Flow, key PairDetail) {
+	key.Pair = matrix.FlowPair(f)
+	if d.most == 0 || key.From < 0 || key.To < 0 || d.only != nil && !d.only(key.Pair) {
 		return
 	}
-	d.addVolume(pair, key, matrix.Volume{Bytes: f.Bytes, Messages: f.Messages})
+	d.addVolume(key, matrix.Volume{Bytes: f.Bytes, Messages: f.Messages})
 }
 
 // addVolume adds up the messages of one row.
-func (d *pairDetails) addVolume(pair matrix.Pair, key detailKey, v matrix.Volume) {
-	if d.pairs == nil {
-		d.pairs = map[matrix.Pair]map[detailKey]matrix.Volume{}
+func (d *pairDetails) addVolume(key PairDetail, v matrix.Volume) {
+	if d.rows == nil {
+		d.pairs, d.rows = map[matrix.Pair]bool{}, map[PairDetail]matrix.Volume{}
 	}
-	if d.pairs[pair] == nil {
-		d.pairs[pair] = map[detailKey]matrix.Volume{}
-	}
-	sum, known := d.pairs[pair][key]
-	if !known {
-		d.rows++
-	}
-	if len(d.pairs) > d.most || d.rows > mostDetails {
-		*d = pairDetails{}
-		return
-	}
+	sum := d.rows[key]
 	sum.Add(v)
-	d.pairs[pair][key] = sum
+	d.pairs[key.Pair], d.rows[key] = true, sum
+	if len(d.pairs) > d.most || len(d.rows) > mostDetails {
+		*d = pairDetails{}
+	}
 }
 
 func (d *pairDetails) merge(o *pairDetails) {
 	if o.most == 0 {
 		*d = pairDetails{} // too much for a part is too much for the whole
 	}
-	for pair, rows := range o.pairs {
-		for key, v := range rows {
-			if d.most == 0 {
-				return
-			}
-			d.addVolume(pair, key, v)
+	for key, v := range o.rows {
+		if d.most == 0 {
+			return
 		}
+		d.addVolume(key, v)
 	}
 }
 
@@ -200,10 +177,9 @@ func (j *Job) PairDetails() []PairDetail {
 		return nil
 	}
 	out := []PairDetail{}
-	for pair, rows := range j.details.pairs {
-		for k, v := range rows {
-			out = append(out, PairDetail{pair, k.call, k.site, k.slice, k.sizeClass, v})
-		}
+	for row, v := range j.details.rows {
+		row.Volume = v
+		out = append(out, row)
 	}
 	slices.SortFunc(out, func(a, b PairDetail) int {
 		return cmp.Or(a.Pair.Compare(b.Pair), cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Call, b.Call),

@@ -30,7 +30,7 @@ func (j *Job) notMeasured() []string {
 	if missing := j.Missing(); missing.Len() > 0 {
 		out = append(out, profile.NoRecording(missing, j.Size()))
 	}
-	if twice := profile.RankSetOf(j.ranks.Duplicated()...); len(twice) > 0 {
+	if twice := profile.RankSetOf(j.Ranks.Duplicated()...); len(twice) > 0 {
 		out = append(out, fmt.Sprintf("more than one recording of %s: these may be of several runs", twice))
 	}
 	out = append(out, j.strangers()...)

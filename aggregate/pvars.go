@@ -70,11 +70,18 @@ type pvarKey struct {
 }
 
 // pvarSums collects the performance variables of a job.
-type pvarSums map[pvarKey]*pvarSum
+type pvarSums struct {
+	sumsBy[pvarKey, pvarSum, *pvarSum]
+}
 
 type pvarSum struct {
 	description string
 	objects     byObject[pvarObject, *pvarObject]
+}
+
+func (s *pvarSum) merge(o *pvarSum) {
+	s.description = min(s.description, o.description) // independent of the order of processes
+	s.objects.merge(&o.objects)
 }
 
 // pvarObject holds the values of a variable for one object.
@@ -82,7 +89,7 @@ type pvarObject struct {
 	elements            int
 	readings, notFinite uint64
 	whole               pvarSpread
-	slices              map[string]*pvarSpread
+	slices              sumsBy[string, pvarSpread, *pvarSpread]
 }
 
 // pvarSpread summarizes values over ranks.
@@ -95,47 +102,22 @@ type pvarSpread struct {
 	differ            bool // the texts of the ranks differ
 }
 
-func (s pvarSums) of(k pvarKey, description string) *pvarSum {
-	sum := s[k]
-	if sum == nil {
-		sum = &pvarSum{description: description}
-		s[k] = sum
-	}
-	sum.description = min(sum.description, description) // independent of the order of processes
-	return sum
-}
-
 // add adds the readings of a process.
-func (s pvarSums) add(p *profile.Profile) {
+func (s *pvarSums) add(p *profile.Profile) {
 	for _, part := range pvarStatsOf(p) {
 		if part.readings == 0 {
 			continue
 		}
-		o := s.of(part.key, shared(part.description)).objects.of(shared(part.object))
+		s.sumsBy.add(part.key, &pvarSum{description: shared(part.description)})
+		o := s.known[part.key].objects.of(shared(part.object))
 		o.elements = max(o.elements, part.elements)
 		o.readings += part.readings
 		o.notFinite += part.notFinite
 		o.whole.add(p.Rank, part.key, &part.whole)
 		for name, g := range part.slices {
-			o.slice(shared(name)).add(p.Rank, part.key, g)
+			o.slices.of(shared(name)).add(p.Rank, part.key, g)
 		}
 	}
-}
-
-func (s *pvarSums) merge(o *pvarSums) {
-	for k, sum := range *o {
-		s.of(k, sum.description).objects.merge(&sum.objects)
-	}
-}
-
-func (o *pvarObject) slice(name string) *pvarSpread {
-	if o.slices == nil {
-		o.slices = map[string]*pvarSpread{}
-	}
-	if o.slices[name] == nil {
-		o.slices[name] = new(pvarSpread)
-	}
-	return o.slices[name]
 }
 
 func (o *pvarObject) merge(from *pvarObject) {
@@ -143,9 +125,7 @@ func (o *pvarObject) merge(from *pvarObject) {
 	o.readings += from.readings
 	o.notFinite += from.notFinite
 	o.whole.merge(&from.whole)
-	for name, spread := range from.slices {
-		o.slice(name).merge(spread)
-	}
+	o.slices.merge(&from.slices)
 }
 
 // add adds the values of a rank, if it has any.
@@ -206,19 +186,14 @@ func (s *pvarSpread) result(k pvarKey) PvarValues {
 
 // variables returns all variables by name and object, with slices in the order
 // in which they first began.
-func (s pvarSums) variables(began sliceSums) []PvarSummary {
+func (s *pvarSums) variables(began *sliceSums) []PvarSummary {
 	out := []PvarSummary{}
-	for k, sum := range s {
-		for label, o := range sum.objects.known {
+	for k, sum := range s.known {
+		sum.objects.each(func(label string, others bool, o *pvarObject) {
 			v := o.variable(k, sum.description, began)
-			v.Object = label
+			v.Object, v.Others = label, others
 			out = append(out, v)
-		}
-		if rest := sum.objects.rest; rest != nil {
-			v := rest.variable(k, sum.description, began)
-			v.Others = true
-			out = append(out, v)
-		}
+		})
 	}
 	slices.SortFunc(out, func(a, b PvarSummary) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Class, b.Class), cmp.Compare(a.Binding, b.Binding),
@@ -227,16 +202,16 @@ func (s pvarSums) variables(began sliceSums) []PvarSummary {
 	return out
 }
 
-func (o *pvarObject) variable(k pvarKey, description string, began sliceSums) PvarSummary {
+func (o *pvarObject) variable(k pvarKey, description string, began *sliceSums) PvarSummary {
 	v := PvarSummary{Name: k.name, Description: description, Class: k.class.String(), Binding: k.bound.String(), Elements: o.elements,
 		Readings: o.readings, NotFinite: o.notFinite, PvarValues: o.whole.result(k), Slices: []PvarSlice{}}
-	for name, spread := range o.slices {
+	for name, spread := range o.slices.known {
 		if spread.ranks > 0 {
 			v.Slices = append(v.Slices, PvarSlice{name, spread.result(k)})
 		}
 	}
 	start := func(s PvarSlice) int64 {
-		if sum := began[s.Slice]; sum != nil {
+		if sum := began.known[s.Slice]; sum != nil {
 			return sum.start
 		}
 		return 0

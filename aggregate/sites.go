@@ -15,15 +15,20 @@ import (
 // may be compiled to several calls (unrolled loops, copies of inlined
 // functions). These are still one call site.
 type CallSite struct {
-	NamedPlace
-	Callers []NamedPlace `json:"callers,omitempty"` // innermost first; empty if stacks were not recorded
-	Call    string       `json:"call"`              // without MPI_
-	Class   string       `json:"class"`
+	Site
+	Call  string `json:"call"` // without MPI_
+	Class string `json:"class"`
 	Totals
 	Sent     matrix.Volume `json:"sent"`     // sends and remote writes
 	Received matrix.Volume `json:"received"` // receives and remote reads
 	PerRank  RankSpread    `json:"time_per_rank"`
 	SiteUsage
+}
+
+// Site is a call site, with its callers if stacks were recorded.
+type Site struct {
+	NamedPlace
+	Callers []NamedPlace `json:"callers,omitempty"` // innermost first; empty if stacks were not recorded
 }
 
 // NamedPlace is a place in the program, with its names as far as they are known.
@@ -65,15 +70,29 @@ func (s *RankSpread) merge(o *RankSpread) {
 	s.Ranks += o.Ranks
 }
 
-// String returns the labels of the call site and of its callers.
-func (c *CallSite) String() string { return labelsOf(c.NamedPlace, c.Callers) }
-
-func labelsOf(at NamedPlace, callers []NamedPlace) string {
-	text := at.Label
-	for i := range callers {
-		text += " < " + callers[i].Label
+// String returns the labels of the call site and of its callers; empty for nil.
+func (s *Site) String() string {
+	if s == nil {
+		return ""
 	}
-	return text
+	label := s.Label
+	for i := range s.Callers {
+		label += profile.Callers + s.Callers[i].Label
+	}
+	return label
+}
+
+// siteOf returns the call site of a stack, labelled "unknown" if the stack is
+// empty.
+func siteOf(frames []profile.Frame) Site {
+	if len(frames) == 0 {
+		return Site{NamedPlace: NamedPlace{Label: "unknown"}}
+	}
+	s := Site{NamedPlace: placeOf(frames[0])}
+	for _, f := range frames[1:] {
+		s.Callers = append(s.Callers, placeOf(f))
+	}
+	return s
 }
 
 func placeOf(f profile.Frame) NamedPlace {
@@ -97,7 +116,7 @@ func sourceKey(frames []profile.Frame) string {
 
 // siteSums collects the call sites of a job.
 type siteSums struct {
-	known map[siteKey]*CallSite
+	sumsBy[siteKey, CallSite, *CallSite]
 	names map[profile.Frame]*siteName // of sites without callers; ranks load files at different addresses
 
 	// Memory for one process at a time.
@@ -122,7 +141,7 @@ type siteName struct {
 }
 
 func newSiteSums() siteSums {
-	return siteSums{known: map[siteKey]*CallSite{}, names: map[profile.Frame]*siteName{}, byKey: map[siteKey]int{}, byCall: map[siteCall]int{}}
+	return siteSums{names: map[profile.Frame]*siteName{}, byKey: map[siteKey]int{}, byCall: map[siteCall]int{}}
 }
 
 // nameOf returns the name of a call site of a process; nil if it is not known.
@@ -157,7 +176,7 @@ func (s *siteSums) add(p *profile.Profile) {
 		}
 		first := own.CallSite
 		first.Sizes = slices.Clone(first.Sizes) // the memory of here is used again
-		s.known[key] = &first
+		s.sumsBy.add(key, &first)
 	}
 }
 
@@ -213,7 +232,7 @@ func (s *siteSums) of(p *profile.Profile, at siteCall, class profile.Class) *sit
 		s.byKey[key] = i
 		c := &s.here[i]
 		c.traits = profile.TraitsOf(at.call)
-		c.NamedPlace, c.Callers, c.Call, c.Class = name.NamedPlace, name.Callers, at.call, class.String()
+		c.Site, c.Call, c.Class = name.Site, at.call, class.String()
 	}
 	s.byCall[at] = i
 	c := &s.here[i]
@@ -247,16 +266,6 @@ func (c *siteOfProcess) add(p *profile.Profile, r *profile.Row, labels []string,
 	c.SiteUsage.add(p, r, labels)
 	if r.Direction == profile.Send && r.Class == profile.P2P && r.Messages > 0 {
 		c.peers = append(c.peers, int32(p.WorldRank(r.Comm, r.Peer)))
-	}
-}
-
-func (s *siteSums) merge(o *siteSums) {
-	for k, c := range o.known {
-		if known := s.known[k]; known != nil {
-			known.merge(c)
-		} else {
-			s.known[k] = c
-		}
 	}
 }
 

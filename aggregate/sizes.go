@@ -27,11 +27,20 @@ type CallSizes struct {
 }
 
 // sizeSums collects the messages of a job by call and size class.
-type sizeSums map[string]*sizesOfCall
+type sizeSums struct {
+	sumsBy[string, sizesOfCall, *sizesOfCall]
+}
 
 type sizesOfCall struct {
 	class profile.Class
 	sizes [profile.NumSizeClasses]sizeSum
+}
+
+func (s *sizesOfCall) merge(o *sizesOfCall) {
+	for k := range o.sizes {
+		s.sizes[k].calls += o.sizes[k].calls
+		s.sizes[k].Add(o.sizes[k].Volume)
+	}
 }
 
 // sizeSum holds the sums of one size class.
@@ -40,38 +49,23 @@ type sizeSum struct {
 	matrix.Volume
 }
 
-func (s sizeSums) add(p *profile.Profile) {
+func (s *sizeSums) add(p *profile.Profile) {
 	for i := range p.Rows {
 		r := &p.Rows[i]
 		if r.Messages > 0 && r.Direction != profile.Recv && r.SizeClass < profile.NumSizeClasses {
-			sum := &s.of(r.Call, r.Class).sizes[r.SizeClass]
+			of := s.of(r.Call)
+			of.class = r.Class
+			sum := &of.sizes[r.SizeClass]
 			sum.calls += r.Calls
 			sum.AddRow(r)
 		}
 	}
 }
 
-func (s sizeSums) of(call string, class profile.Class) *sizesOfCall {
-	if s[call] == nil {
-		s[call] = &sizesOfCall{class: class}
-	}
-	return s[call]
-}
-
-func (s sizeSums) merge(o sizeSums) {
-	for call, theirs := range o {
-		ours := s.of(call, theirs.class)
-		for k := range theirs.sizes {
-			ours.sizes[k].calls += theirs.sizes[k].calls
-			ours.sizes[k].Add(theirs.sizes[k].Volume)
-		}
-	}
-}
-
 // calls returns the sizes by call, the call that sent the most bytes first.
-func (s sizeSums) calls() []CallSizes {
+func (s *sizeSums) calls() []CallSizes {
 	out := []CallSizes{}
-	for call, of := range s {
+	for call, of := range s.known {
 		c := CallSizes{Call: call, Class: of.class.String()}
 		for k, v := range of.sizes {
 			if v != (sizeSum{}) {

@@ -182,7 +182,7 @@ func (j *Job) summarize() *Summary {
 	s.MPIShare = ShareOf(s.Ranks)
 	s.Ends = j.ends.ends(j.Start())
 	s.LateReceives, s.LateOver = j.late.sites(&j.sites), j.setting((*processFacts).lateOver)
-	s.Pvars = j.pvars.variables(j.slices)
+	s.Pvars = j.pvars.variables(&j.slices)
 	if !s.Timed() {
 		slices.SortStableFunc(s.Calls, func(a, b CallTotals) int { return cmp.Compare(b.Calls, a.Calls) })
 		SortSites(s.CallSites, ByCalls)

@@ -66,9 +66,12 @@ var ofCalls = map[string]bool{"time_ns": true, "time_error_ns": true, "mean_ns":
 	"time_per_rank": true, "mpi_time_s": true, "mpi_time_error_s": true, "init_finalize_time_s": true,
 	"init_finalize_time_ns": true, "mpi_share": true}
 
+// ofProcesses holds the JSON keys of how long processes ran.
+var ofProcesses = map[string]bool{"wall_time_s": true, "application_time_s": true, "thread_time_s": true}
+
 // withoutTimes replaces times that were not measured by null, because 0 would
 // look like a measurement. It keeps the order of the keys.
-func withoutTimes(raw []byte) []byte {
+func withoutTimes(raw []byte, keys map[string]bool) []byte {
 	in := json.NewDecoder(bytes.NewReader(raw))
 	first, err := in.Token()
 	open, composed := first.(json.Delim)
@@ -83,7 +86,7 @@ func withoutTimes(raw []byte) []byte {
 		unknown := false
 		if open == '{' {
 			key, _ := in.Token() // no error: the encoder wrote it
-			unknown = ofCalls[key.(string)]
+			unknown = keys[key.(string)]
 			text, _ := json.Marshal(key)
 			out = append(append(out, text...), ':')
 		}
@@ -94,30 +97,34 @@ func withoutTimes(raw []byte) []byte {
 		if unknown {
 			value = []byte("null")
 		}
-		out = append(out, withoutTimes(value)...)
+		out = append(out, withoutTimes(value, keys)...)
 	}
 	return append(out, byte(open)+2) // in ASCII, ] and } are 2 after [ and {
 }
 
-// marshalTimed returns v as JSON, with times only if timed.
-func marshalTimed(v any, timed bool) ([]byte, error) {
+// marshalTimed returns v as JSON, with times of calls only if timed, and lifetimes only if
+// wall, the longest, is known.
+func marshalTimed(v any, timed bool, wall float64) ([]byte, error) {
 	raw, err := json.Marshal(v)
-	if err != nil || timed {
-		return raw, err
+	if err == nil && !timed {
+		raw = withoutTimes(raw, ofCalls)
 	}
-	return withoutTimes(raw), nil
+	if err == nil && wall == 0 {
+		raw = withoutTimes(raw, ofProcesses)
+	}
+	return raw, err
 }
 
 // MarshalJSON returns JSON with null for times that were not measured.
 func (t RankTimes) MarshalJSON() ([]byte, error) {
 	type plain RankTimes
-	return marshalTimed(plain(t), t.Timed())
+	return marshalTimed(plain(t), t.Timed(), t.WallTimeS)
 }
 
 // MarshalJSON returns JSON with null for times that were not measured.
 func (s *Summary) MarshalJSON() ([]byte, error) {
 	type plain Summary
-	return marshalTimed((*plain)(s), s.Timed())
+	return marshalTimed((*plain)(s), s.Timed(), s.WallTimeS)
 }
 
 // summaryFields is a Summary without methods, to be embedded in another struct.
@@ -130,11 +137,11 @@ func (s *RankSummary) MarshalJSON() ([]byte, error) {
 		*summaryFields
 		Peers []Peer       `json:"peers"`
 		Comms []CommTotals `json:"communicators"`
-	}{s.Rank, (*summaryFields)(&s.Summary), s.Peers, s.Comms}, s.Timed())
+	}{s.Rank, (*summaryFields)(&s.Summary), s.Peers, s.Comms}, s.Timed(), s.WallTimeS)
 }
 
 // MarshalJSON returns JSON with null for times that were not compared.
 func (d *Diff) MarshalJSON() ([]byte, error) {
 	type plain Diff
-	return marshalTimed((*plain)(d), d.TimesCompared)
+	return marshalTimed((*plain)(d), d.TimesCompared, 1)
 }

@@ -130,7 +130,7 @@ func TestWithoutTimes(t *testing.T) {
 		`{"\"time_ns\":3":"\"time_ns\":3,","c":null,"d":18446744073709551615}`:                 `{"\"time_ns\":3":"\"time_ns\":3,","c":null,"d":18446744073709551615}`,
 		`7`: `7`,
 	} {
-		if got := string(withoutTimes([]byte(in))); got != want {
+		if got := string(withoutTimes([]byte(in), ofCalls)); got != want {
 			t.Errorf("%s: got %s", in, got)
 		}
 	}

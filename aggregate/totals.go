@@ -104,6 +104,7 @@ func (c *CallTotals) between(shortest, longest uint64) {
 	c.MaxNs = max(c.MaxNs, longest)
 }
 
+// merge adds the sums of the same function.
 func (c *CallTotals) merge(o *CallTotals) {
 	c.between(o.MinNs, o.MaxNs)
 	c.plus(o.Totals)
@@ -113,7 +114,7 @@ func (c *CallTotals) merge(o *CallTotals) {
 
 // callSums collects the rows of a job by call and by class.
 type callSums struct {
-	byCall  map[string]*CallTotals
+	byCall  sumsBy[string, CallTotals, *CallTotals]
 	byClass [profile.NumClasses]Totals
 }
 
@@ -121,7 +122,11 @@ func (s *callSums) add(p *profile.Profile) {
 	ownShare := p.Times().OwnShare()
 	for i := range p.Rows {
 		r := &p.Rows[i]
-		s.of(r.Call, r.Class.String()).add(r, ownShare)
+		c := s.byCall.of(r.Call)
+		if c.Call == "" {
+			c.Call, c.Class = r.Call, r.Class.String()
+		}
+		c.add(r, ownShare)
 		if r.Class < profile.NumClasses {
 			s.byClass[r.Class].add(withoutReceived(r), ownShare)
 		}
@@ -139,19 +144,8 @@ func withoutReceived(r *profile.Row) *profile.Row {
 	return &out
 }
 
-func (s *callSums) of(call, class string) *CallTotals {
-	c := s.byCall[call]
-	if c == nil {
-		c = &CallTotals{Call: call, Class: class}
-		s.byCall[call] = c
-	}
-	return c
-}
-
 func (s *callSums) merge(o *callSums) {
-	for _, c := range o.byCall {
-		s.of(c.Call, c.Class).merge(c)
-	}
+	s.byCall.merge(&o.byCall)
 	for i := range s.byClass {
 		s.byClass[i].plus(o.byClass[i])
 	}
@@ -159,8 +153,8 @@ func (s *callSums) merge(o *callSums) {
 
 // calls returns the totals by call, the longest time first.
 func (s *callSums) calls() []CallTotals {
-	out := make([]CallTotals, 0, len(s.byCall))
-	for _, c := range s.byCall {
+	out := make([]CallTotals, 0, len(s.byCall.known))
+	for _, c := range s.byCall.known {
 		total := *c
 		if c.Calls > 0 {
 			total.MeanNs = float64(c.TimeNs) / float64(c.Calls)
@@ -192,27 +186,25 @@ type SliceTotals struct {
 }
 
 // sliceSums collects the slices of a job, by name.
-type sliceSums map[string]*sliceSum
+type sliceSums struct {
+	sumsBy[string, sliceSum, *sliceSum]
+}
 
 type sliceSum struct {
 	Totals
 	start int64 // Unix ns when the first process began it
 }
 
-func (s sliceSums) of(name string, start int64) *sliceSum {
-	sum := s[name]
-	if sum == nil {
-		sum = &sliceSum{start: start}
-		s[name] = sum
-	}
-	sum.start = min(sum.start, start)
-	return sum
+func (s *sliceSum) merge(o *sliceSum) {
+	s.plus(o.Totals)
+	s.start = min(s.start, o.start)
 }
 
-func (s sliceSums) add(p *profile.Profile) {
+func (s *sliceSums) add(p *profile.Profile) {
 	byIndex, ownShare := map[uint32]*sliceSum{}, p.Times().OwnShare()
 	for _, slice := range p.Slices {
-		byIndex[slice.Index] = s.of(slice.Name, slice.Start)
+		s.sumsBy.add(slice.Name, &sliceSum{start: slice.Start})
+		byIndex[slice.Index] = s.known[slice.Name]
 	}
 	for i := range p.Rows {
 		r := &p.Rows[i]
@@ -222,23 +214,17 @@ func (s sliceSums) add(p *profile.Profile) {
 	}
 }
 
-func (s sliceSums) merge(o sliceSums) {
-	for name, sum := range o {
-		s.of(name, sum.start).plus(sum.Totals)
-	}
-}
-
 // totals returns the slices in the order in which they first began, without
 // slices that have no calls.
-func (s sliceSums) totals() []SliceTotals {
+func (s *sliceSums) totals() []SliceTotals {
 	out := []SliceTotals{}
-	for name, sum := range s {
+	for name, sum := range s.known {
 		if sum.Totals != (Totals{}) {
 			out = append(out, SliceTotals{name, sum.Totals})
 		}
 	}
 	slices.SortFunc(out, func(a, b SliceTotals) int {
-		return cmp.Or(cmp.Compare(s[a.Slice].start, s[b.Slice].start), cmp.Compare(a.Slice, b.Slice))
+		return cmp.Or(cmp.Compare(s.known[a.Slice].start, s.known[b.Slice].start), cmp.Compare(a.Slice, b.Slice))
 	})
 	return out
 }

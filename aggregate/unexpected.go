@@ -52,11 +52,18 @@ type LatePair struct {
 }
 
 // lateReceiveSums collects the late receives of a job.
-type lateReceiveSums map[siteKey]*lateSite
+type lateReceiveSums struct {
+	sumsBy[siteKey, lateSite, *lateSite]
+}
 
 type lateSite struct {
 	Site
 	comms byObject[lateReceiveSum, *lateReceiveSum]
+}
+
+func (s *lateSite) merge(o *lateSite) {
+	s.Offset = min(s.Offset, o.Offset)
+	s.comms.merge(&o.comms)
 }
 
 type lateReceiveSum struct {
@@ -73,7 +80,7 @@ type latePair struct {
 const maxLatePairs = 10
 
 // add adds the late receives of a process.
-func (s lateReceiveSums) add(p *profile.Profile) {
+func (s *lateReceiveSums) add(p *profile.Profile) {
 	type place struct {
 		siteKey
 		communicator string
@@ -83,7 +90,7 @@ func (s lateReceiveSums) add(p *profile.Profile) {
 		l := &p.Late[i]
 		frames := p.Frames(l.Callsite)
 		at := place{siteKey{sourceKey(frames), shared(l.Call)}, labelOf(p, l.Comm)}
-		s.site(at.siteKey, siteOf(frames))
+		s.sumsBy.add(at.siteKey, &lateSite{Site: siteOf(frames)})
 		if parts[at] == nil {
 			parts[at] = map[int]*latePair{}
 		}
@@ -101,34 +108,7 @@ func (s lateReceiveSums) add(p *profile.Profile) {
 		for _, pair := range pairs {
 			sum.merge(&lateReceiveSum{late: pair.late, queued: pair.queued, pairs: 1, most: []latePair{*pair}})
 		}
-		s[at.siteKey].comms.of(at.communicator).merge(&sum)
-	}
-}
-
-// siteOf returns the call site of a stack, labelled "unknown" if the stack is
-// empty.
-func siteOf(frames []profile.Frame) Site {
-	if len(frames) == 0 {
-		return Site{NamedPlace: NamedPlace{Label: "unknown"}}
-	}
-	s := Site{NamedPlace: placeOf(frames[0])}
-	for _, f := range frames[1:] {
-		s.Callers = append(s.Callers, placeOf(f))
-	}
-	return s
-}
-
-func (s lateReceiveSums) site(k siteKey, at Site) *lateSite {
-	if s[k] == nil {
-		s[k] = &lateSite{Site: at}
-	}
-	s[k].Offset = min(s[k].Offset, at.Offset)
-	return s[k]
-}
-
-func (s lateReceiveSums) merge(o lateReceiveSums) {
-	for k, site := range o {
-		s.site(k, site.Site).comms.merge(&site.comms)
+		s.known[at.siteKey].comms.of(at.communicator).merge(&sum)
 	}
 }
 
@@ -148,19 +128,14 @@ func (s *lateReceiveSum) merge(o *lateReceiveSum) {
 }
 
 // sites returns the call sites, those with the most late receives first.
-func (s lateReceiveSums) sites(all *siteSums) []LateReceives {
+func (s *lateReceiveSums) sites(all *siteSums) []LateReceives {
 	out := []LateReceives{}
-	for k, site := range s {
-		for label, sum := range site.comms.known {
+	for k, site := range s.known {
+		site.comms.each(func(label string, others bool, sum *lateReceiveSum) {
 			l := site.result(k, sum, all.known[k])
-			l.Communicator = label
+			l.Communicator, l.Others = label, others
 			out = append(out, l)
-		}
-		if rest := site.comms.rest; rest != nil {
-			l := site.result(k, rest, all.known[k])
-			l.Others = true
-			out = append(out, l)
-		}
+		})
 	}
 	slices.SortFunc(out, func(a, b LateReceives) int {
 		return cmp.Or(cmp.Compare(b.Late, a.Late), cmp.Compare(b.Queue, a.Queue), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),

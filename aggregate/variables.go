@@ -168,11 +168,7 @@ func (j *Job) disagreeing(variables []UserCVar) []string {
 			}
 			must = must || v.Scope.MustAgree()
 			parts = append(parts, fmt.Sprintf("%s%s", ShortValue(v.Value), v.On()))
-			for _, span := range v.Ranks {
-				for r := span.First; r <= span.Last; r++ {
-					ranks = append(ranks, r)
-				}
-			}
+			ranks = slices.AppendSeq(ranks, v.Ranks.All())
 		}
 		if !must {
 			continue

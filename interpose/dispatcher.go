@@ -13,7 +13,7 @@ import (
 // dispatcher is the library that is preloaded where the MPI is not known before
 // the program runs: see src/dispatch/dispatch.c. It lies in a directory with the
 // libraries that it opens.
-var dispatcher = product{
+var dispatcher = Product{
 	what: "the dispatcher", dir: "src", name: dispatcherDir + "%s/" + dispatcherName,
 	units: func(file string) bool {
 		return ofDispatcher(file) || strings.HasPrefix(file, "bind/") || strings.HasSuffix(file, "/thread_local.c") || file == "base/stderr.c"
@@ -22,11 +22,10 @@ var dispatcher = product{
 	compile: []string{"-std=gnu11", "-O2", "-g1", "-fPIC", "-fvisibility=hidden", "-fno-strict-aliasing", "-Wall", "-Wextra"},
 	link:    []string{"-shared", "-Wl,-Bsymbolic", "-ldl"},
 	packed:  library.packed, prebuildLink: library.prebuildLink,
-	check: checkSymbols,
 }
 
-// allFamilies is what the dispatcher serves.
-var allFamilies = Family{Name: "dispatcher"}
+// PrebuiltDispatcher is the product that interpose/zig compiles for AllFamilies.
+var PrebuiltDispatcher = &dispatcher
 
 // The name of the dispatcher's file, and the start of its directory's name.
 const dispatcherName, dispatcherDir = "libmpitrace.so", "dispatch-"
@@ -55,7 +54,6 @@ var ErrServesNone = errors.New("there is no library for any MPI yet: this mpitra
 // not used.
 func Dispatcher(ctx context.Context, o BuildOptions, mpis []DispatchedMPI) (string, error) {
 	o.MPI = ""
-	packed := packedDispatcher()
 	file, err := dispatcher.path(o)
 	if err != nil {
 		return "", err
@@ -78,15 +76,7 @@ func Dispatcher(ctx context.Context, o BuildOptions, mpis []DispatchedMPI) (stri
 	if len(dispatched(dir)) == 0 {
 		return "", ErrServesNone
 	}
-	if _, err := os.Stat(file); err == nil {
-		return file, CheckLibrary(file)
-	}
-	if packed == nil {
-		file, err = dispatcher.build(ctx, o)
-	} else {
-		err = unpackDispatcher(packed, file)
-	}
-	if err != nil {
+	if file, err = dispatcher.build(ctx, o); err != nil {
 		return "", err
 	}
 	return file, CheckLibrary(file)
@@ -105,7 +95,7 @@ func dispatched(dir string) (files []string) {
 }
 
 // HasPrebuiltDispatcher reports whether Dispatcher compiles nothing.
-func HasPrebuiltDispatcher() bool { return packedDispatcher() != nil }
+func HasPrebuiltDispatcher() bool { return dispatcher.packedFor(BuildOptions{}) != nil }
 
 // FindDispatcher returns the path of the dispatcher as Dispatcher does, or an
 // error if it would have to be compiled.
@@ -182,25 +172,6 @@ func addCompiled(dir string, m DispatchedMPI) error {
 		}
 	}
 	return nil
-}
-
-// PrebuiltDispatcherName returns the name of the file with the compiled
-// dispatcher: see Family.PrebuiltName.
-func PrebuiltDispatcherName(machine string) string {
-	return dispatcher.packedName(allFamilies, machine)
-}
-
-// packedDispatcher returns the prebuilt dispatcher, or nil if there is none.
-func packedDispatcher() []byte {
-	return embedded(PrebuiltDispatcherName(runtime.GOARCH))
-}
-
-func unpackDispatcher(packed []byte, file string) error {
-	image, err := decompress(packed)
-	if err != nil {
-		return err
-	}
-	return writeToCache(file, image)
 }
 
 // dispatchedName returns the name under which the dispatcher looks for a

@@ -58,7 +58,7 @@ func identityOf(path string) string {
 // each copy has for itself, or if the MPI is not known, the hash covers the path,
 // size and time of the MPI and, unless the product is prebuilt, of the compiler
 // wrapper.
-func (p *product) identity(o BuildOptions) (string, error) {
+func (p *Product) identity(o BuildOptions) (string, error) {
 	of, err := p.hashSources()
 	if err != nil {
 		return "", err
@@ -68,7 +68,6 @@ func (p *product) identity(o BuildOptions) (string, error) {
 	fmt.Fprintln(h, layout.ToolVersion, runtime.GOARCH, p.compile, p.link, o.CFlags)
 	packed := p.packedFor(o)
 	if p == &dispatcher {
-		packed = packedDispatcher()
 		for _, f := range Families { // they lie beside it, and their names contain a hash
 			if f.Embedded() {
 				fmt.Fprintln(h, f.PrebuiltName(runtime.GOARCH))
@@ -88,23 +87,19 @@ func (p *product) identity(o BuildOptions) (string, error) {
 // hashSources returns a hash of the names and contents of the product's sources.
 // The sources are embedded and do not change, so the hash is computed once per
 // process.
-func (p *product) hashSources() ([]byte, error) {
+func (p *Product) hashSources() ([]byte, error) {
 	key := fmt.Sprint(p.dir, p.shared)
 	if hash, ok := sourceHashes.Load(key); ok {
 		return hash.([]byte), nil
 	}
 	h := sha256.New()
-	names, err := p.sources()
+	files, err := p.sources()
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range names {
-		text, err := sources.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
-		fmt.Fprintf(h, "%s %d\n", name, len(text))
-		h.Write(text)
+	for _, f := range files {
+		fmt.Fprintf(h, "%s %d\n", f.name, len(f.text))
+		h.Write(f.text)
 	}
 	hash := h.Sum(nil)
 	sourceHashes.Store(key, hash)

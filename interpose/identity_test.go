@@ -19,7 +19,7 @@ func TestIdentity(t *testing.T) {
 			testenv.Skip(t, "needs Debian's MPIs: "+err.Error())
 		}
 	}
-	of := func(p product, o BuildOptions) string {
+	of := func(p Product, o BuildOptions) string {
 		id, err := p.identity(o)
 		if err != nil {
 			t.Fatal(err)
@@ -32,7 +32,7 @@ func TestIdentity(t *testing.T) {
 	other.dir = "mpit"
 	for _, test := range []struct {
 		name string
-		p    product
+		p    Product
 		o    BuildOptions
 		same bool
 	}{

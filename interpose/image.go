@@ -3,8 +3,10 @@ package interpose
 import (
 	"bytes"
 	"debug/elf"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"regexp"
 )
 
 // An image is the content of a shared library in memory, to be changed in place.
@@ -48,4 +50,27 @@ const symbolSection, symbolValue = 6, 8
 // symbol returns the Elf64_Sym of symbols[i].
 func (m *image) symbol(i int) []byte {
 	return m.bytes[m.table+uint64(i+1)*elf.Sym64Size:][:elf.Sym64Size]
+}
+
+// anyCFunction matches the names of MPI's functions in C.
+var anyCFunction = regexp.MustCompile(`^P?MPIX?_[A-Z]\w*[a-z]\w*$`)
+
+// hideMissing hides the functions that an MPI lacks, whose symbols are given: the loader does not find a
+// symbol whose value is 0. A library that serves all versions of an MPI defines
+// functions that this version may not have. A program may test for a function
+// by a weak symbol (mpi4py does), and must not find ours. It changes the image
+// of a library in memory, and returns how many symbols it hid.
+func hideMissing(content []byte, mpi map[string]bool) (hidden int, err error) {
+	m, err := readImage(content)
+	if err != nil {
+		return 0, err
+	}
+	for i, s := range m.symbols {
+		if s.Section == elf.SHN_UNDEF || !anyCFunction.MatchString(s.Name) || mpi[s.Name] {
+			continue
+		}
+		binary.LittleEndian.PutUint64(m.symbol(i)[symbolValue:], 0)
+		hidden++
+	}
+	return hidden, nil
 }

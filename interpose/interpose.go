@@ -41,7 +41,7 @@ type BuildOptions struct {
 // exported functions and thread-local data, whatever else the process defines.
 // zig's linker removes sections that only their __start_ symbols refer to
 // (src/base/hook.h).
-var library = product{
+var library = Product{
 	what: "the library", dir: "src", name: "libmpitrace-%s.so",
 	units: func(file string) bool { return !ofDispatcher(file) },
 	compile: []string{"-std=gnu11", "-O2", "-g1", "-fPIC", "-fvisibility=hidden",
@@ -50,7 +50,6 @@ var library = product{
 	link:         []string{"-shared", "-Wl,--as-needed", "-Wl,-Bsymbolic", "-ldl", "-lpthread"},
 	packed:       "libmpitrace-%s-%s-%x.so.zst",
 	prebuildLink: []string{"-shared", "-s", "-Wl,-Bsymbolic", "-Wl,--no-gc-sections", "-ldl", "-lpthread"},
-	check:        checkSymbols,
 }
 
 // Build returns the path of the library for an MPI. Unless it is already in the
@@ -65,9 +64,9 @@ type NoRoomError struct{ Err error }
 func (e *NoRoomError) Error() string { return e.Err.Error() }
 func (e *NoRoomError) Unwrap() error { return e.Err }
 
-// cacheDir returns mpitrace's own directory in the user's cache. Since its
-// files are loaded into programs, only this user may write to it.
-func cacheDir() (string, error) {
+// CacheDir returns mpitrace's own directory in the user's cache, and makes it if it does
+// not exist. Since its files are loaded into programs, only this user may write to it.
+func CacheDir() (string, error) {
 	dir := os.Getenv("MPITRACE_CACHE")
 	if dir == "" {
 		user, err := os.UserCacheDir()
@@ -180,12 +179,7 @@ func (o BuildOptions) run(ctx context.Context, args ...string) ([]byte, error) {
 // checkSymbols returns an error if the library needs a symbol of an MPI. It is
 // also preloaded into programs without MPI.
 func checkSymbols(path string) error {
-	f, err := elf.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	symbols, err := f.DynamicSymbols()
+	symbols, err := Symbols(path)
 	if err != nil && !errors.Is(err, elf.ErrNoSymbols) {
 		return err
 	}
@@ -205,3 +199,23 @@ func isMPI(symbol string) bool {
 func hasPrefix(text string, prefixes ...string) bool {
 	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(text, prefix) })
 }
+
+// lister is the product of BuildLister.
+var lister = Product{
+	what: "the program that lists the MPI's variables", dir: "mpit", name: "mpitrace-vars-%s",
+	shared:       []string{"src/base/abi*.h", "src/base/mpi_include.h"},
+	perCopy:      true,
+	compile:      []string{"-std=gnu11", "-O1", "-g1", "-Wall", "-Wextra", "-Wno-deprecated-declarations"},
+	link:         []string{"-Wl,--as-needed", "-ldl"},
+	packed:       "mpitrace-vars-%s-%s-%x.zst",
+	prebuildLink: []string{"-s", "-ldl"},
+}
+
+// BuildLister returns the path of the program that lists an MPI's variables. Its
+// first argument is the path of the MPI. BuildLister writes the prebuilt program
+// to the user's cache, or else compiles it, unless it is already there.
+func BuildLister(ctx context.Context, o BuildOptions) (string, error) { return lister.build(ctx, o) }
+
+// HasLister reports whether BuildLister can build the program: there is a
+// compiler wrapper or a prebuilt program.
+func HasLister(o BuildOptions) bool { return o.CC != "" || lister.packedFor(o) != nil }

@@ -72,13 +72,13 @@ func TestLocksAreUsed(t *testing.T) {
 // sourcesOf returns the library's files with this ending.
 func sourcesOf(t *testing.T, ending string) (files []string) {
 	t.Helper()
-	names, err := library.sources()
+	all, err := library.sources()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range names {
-		if strings.HasSuffix(name, ending) {
-			files = append(files, name)
+	for _, f := range all {
+		if strings.HasSuffix(f.name, ending) {
+			files = append(files, f.name)
 		}
 	}
 	return files

@@ -2,10 +2,12 @@ package interpose
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"debug/elf"
 	"embed"
 	"fmt"
+	"os"
 	"regexp"
 	"runtime"
 	"slices"
@@ -47,9 +49,12 @@ var Families = []Family{
 	{"abi", []string{"libmpi_abi.so.1"}},
 }
 
+// AllFamilies is what the dispatcher serves.
+var AllFamilies = Family{Name: "dispatcher"}
+
 // PrebuiltName returns the name of the file with the compiled library, for a
 // machine as Go names it.
-func (f Family) PrebuiltName(machine string) string { return library.packedName(f, machine) }
+func (f Family) PrebuiltName(machine string) string { return library.PackedName(f, machine) }
 
 // Embedded reports whether this program has the family's prebuilt library for
 // the machine it runs on.
@@ -57,26 +62,45 @@ func (f Family) Embedded() bool {
 	return embedded(f.PrebuiltName(runtime.GOARCH)) != nil
 }
 
-// PrebuiltNames returns the names of all files that Prebuild writes.
-func (f Family) PrebuiltNames(machine string) (names []string) {
-	for _, p := range prebuiltProducts {
-		names = append(names, p.packedName(f, machine))
-	}
-	return names
+// Prebuilt are the products that interpose/zig compiles for each family.
+var Prebuilt = []*Product{&library, &lister}
+
+// Targets maps machines as Go names them to zig's targets. The version is that
+// of the oldest glibc on which the library loads.
+var Targets = map[string]string{
+	"amd64": "x86_64-linux-gnu.2.17",
+	"arm64": "aarch64-linux-gnu.2.17",
 }
 
-var prebuiltProducts = []*product{&library, &lister}
+// prebuildFlags are additional flags of the compiler. Some texts fill their
+// field, without a 0 at the end.
+var prebuildFlags = []string{"-Wno-unterminated-string-initialization"}
 
-// packedName returns the name of a prebuilt file. The name contains a hash of
+// Prebuild compiles the product with cc in the directory work, and returns the
+// content of the file. have writes have.h for the files to compile.
+func (p *Product) Prebuild(ctx context.Context, cc, work string, have func(units []string) error) ([]byte, error) {
+	o := BuildOptions{CC: cc, Log: os.Stderr, CFlags: append(prebuildFlags, "-ffile-prefix-map="+work+"=.")}
+	out, err := p.makeIn(ctx, o, work, NoIdentity, p.prebuildLink, have)
+	if err != nil {
+		return nil, err
+	}
+	image, err := os.ReadFile(out)
+	if n := bytes.Count(image, []byte(NoIdentity)); err == nil && p == &library && n != 1 {
+		err = fmt.Errorf("it has the text of its identity %d times", n)
+	}
+	return image, err
+}
+
+// PackedName returns the name of a prebuilt file. The name contains a hash of
 // what the product is compiled from, so that one of other sources is never used.
-func (p *product) packedName(f Family, machine string) string {
+func (p *Product) PackedName(f Family, machine string) string {
 	of, err := p.hashSources()
 	if err != nil {
 		panic(err) // they are embedded
 	}
 	h := sha256.New()
 	h.Write(of)
-	fmt.Fprintln(h, layout.ToolVersion, targets[machine], p.compile, prebuildFlags, p.prebuildLink)
+	fmt.Fprintln(h, layout.ToolVersion, Targets[machine], p.compile, prebuildFlags, p.prebuildLink)
 	return fmt.Sprintf(p.packed, f.Name, machine, h.Sum(nil)[:6])
 }
 
@@ -103,7 +127,7 @@ func isOpenMPI(mpi string) bool {
 	if is, ok := openMPIs.Load(mpi); ok {
 		return is.(bool)
 	}
-	symbols, err := symbolsOf(mpi)
+	symbols, err := Symbols(mpi)
 	if err != nil {
 		return false
 	}
@@ -153,7 +177,10 @@ func WhyPrebuilt(o BuildOptions) string {
 
 // packedFor returns the prebuilt product for an MPI, or nil if there is none, or
 // if the options ask for another one.
-func (p *product) packedFor(o BuildOptions) []byte {
+func (p *Product) packedFor(o BuildOptions) []byte {
+	if p.plain {
+		return embedded(p.PackedName(AllFamilies, runtime.GOARCH))
+	}
 	if o.MPI == "" || o.Compile || len(o.CFlags) > 0 {
 		return nil
 	}
@@ -161,26 +188,31 @@ func (p *product) packedFor(o BuildOptions) []byte {
 	if !ok {
 		return nil
 	}
-	return embedded(p.packedName(f, runtime.GOARCH))
+	return embedded(p.PackedName(f, runtime.GOARCH))
 }
 
 // unpackPrebuilt writes a prebuilt product to file, with the functions hidden
 // that this MPI lacks, and with the identity that a library compiled here would
 // have.
-func unpackPrebuilt(packed []byte, o BuildOptions, identity, file string) error {
+func (p *Product) unpackPrebuilt(packed []byte, o BuildOptions, file string) error {
+	key, err := p.identity(o)
+	if err != nil {
+		return err
+	}
 	image, err := decompress(packed)
 	if err != nil {
 		return err
 	}
-	mpi, err := functionsOf(o.MPI)
-	if err != nil {
-		return err
+	if !p.plain {
+		mpi, err := exports(o.MPI)
+		if err == nil {
+			_, err = hideMissing(image, mpi)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	if _, err := hideMissing(image, mpi); err != nil {
-		return err
-	}
-	text := bytes.Replace(image, []byte(NoIdentity), []byte(identity), 1)
-	return writeToCache(file, text)
+	return writeToCache(file, bytes.Replace(image, []byte(NoIdentity), []byte(key), 1))
 }
 
 // writeToCache writes a file that programs load.

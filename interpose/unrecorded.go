@@ -78,8 +78,9 @@ func exportedBy(files []string) map[string]bool {
 	return all
 }
 
+// exports returns the dynamic symbols of a file, and whether it defines each.
 func exports(library string) (map[string]bool, error) {
-	symbols, err := symbolsOf(library)
+	symbols, err := Symbols(library)
 	if err != nil {
 		return nil, err
 	}
@@ -90,9 +91,9 @@ func exports(library string) (map[string]bool, error) {
 	return out, nil
 }
 
-// symbolsOf returns the dynamic symbols of a file. The path may come from a
+// Symbols returns the dynamic symbols of a file. The path may come from a
 // recording and name any kind of file.
-func symbolsOf(path string) ([]elf.Symbol, error) {
+func Symbols(path string) ([]elf.Symbol, error) {
 	in, err := atomicfile.OpenModule(path, atomicfile.AnySize)
 	if err != nil {
 		return nil, err
@@ -113,7 +114,7 @@ func importsOf(file string) []string {
 	if ofAnMPI(filepath.Base(file)) {
 		return nil
 	}
-	symbols, err := symbolsOf(file)
+	symbols, err := Symbols(file)
 	if err != nil {
 		return nil
 	}

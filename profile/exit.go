@@ -20,10 +20,10 @@ type EndState string
 const (
 	EndKilled  EndState = "killed"  // by a signal
 	EndExited  EndState = "exited"  // with a status
-	EndGone    EndState = "ended"   // nobody knows how
+	EndGone    EndState = "ended"   // in an unknown way
 	EndRunning EndState = "running" // it has not ended
 	EndStopped EndState = "stopped" // it has not ended, but a signal or a debugger has stopped it
-	EndUnknown EndState = "unknown" // nobody looked, or it is not visible from where somebody did
+	EndUnknown EndState = "unknown" // it was not looked for, or cannot be seen from another namespace of process ids
 )
 
 // Runs reports whether the process has not ended.

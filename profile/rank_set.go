@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -99,6 +100,19 @@ func (s RankSet) Len() int {
 		n += r.Last - r.First + 1
 	}
 	return n
+}
+
+// All iterates over the ranks in ascending order.
+func (s RankSet) All() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for _, r := range s {
+			for rank := r.First; rank <= r.Last; rank++ {
+				if !yield(rank) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Contains reports whether a rank is in the set.

@@ -51,10 +51,10 @@ func (f Frame) String() string {
 // SiteLabel returns a call site as text for tables: its innermost frame,
 // followed by the callers if stacks were recorded. Without frames it returns
 // "unknown".
-func SiteLabel(frames []Frame) string {
-	if len(frames) == 0 {
-		return "unknown"
-	}
+func SiteLabel(frames []Frame) string { return cmp.Or(StackText(frames), "unknown") }
+
+// StackText does what SiteLabel does, but returns an empty text without frames.
+func StackText(frames []Frame) string {
 	labels := make([]string, len(frames))
 	for i, f := range frames {
 		labels[i] = f.String()

@@ -1,6 +1,9 @@
 package profile
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Kind is the kind of a flow: the letter with which its line in a .prof file
 // begins.
@@ -218,16 +221,7 @@ func SortFlows(flows []Flow) {
 		return 3
 	}
 	slices.SortFunc(flows, func(a, b Flow) int {
-		if d := order(a.Kind) - order(b.Kind); d != 0 {
-			return d
-		}
-		if d := a.From - b.From; d != 0 {
-			return d
-		}
-		if d := a.To - b.To; d != 0 {
-			return d
-		}
-		return int(b.Kind) - int(a.Kind) // 'S' before 'R'
+		return cmp.Or(order(a.Kind)-order(b.Kind), a.From-b.From, a.To-b.To, int(b.Kind)-int(a.Kind)) // 'S' before 'R'
 	})
 }
 
@@ -237,11 +231,7 @@ func (p *Profile) commTraffic() []CommTraffic {
 	out := make([]CommTraffic, len(p.Comms))
 	for i := range p.Comms {
 		c := &p.Comms[i]
-		name := c.Name
-		if name == "" {
-			name = "(no-name)"
-		}
-		out[i] = CommTraffic{Name: name, Rank: p.Rank, Members: c.Members.Ranks()}
+		out[i] = CommTraffic{Name: cmp.Or(c.Name, "(no-name)"), Rank: p.Rank, Members: c.Members.Ranks()}
 	}
 	for i := range p.Rows {
 		r := &p.Rows[i]

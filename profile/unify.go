@@ -13,11 +13,9 @@ type Folds map[string]bool
 // profiles of a run before Unify is called for any.
 func (f *Folds) Note(p *Profile) {
 	for i := range p.Comms {
-		c := &p.Comms[i]
-		if c.Folded == 0 || c.Fold == "" {
-			continue
+		if c := &p.Comms[i]; c.Folded > 0 && c.Fold != "" {
+			f.Add(c.Fold)
 		}
-		f.Add(c.Fold)
 	}
 }
 

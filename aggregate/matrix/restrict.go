@@ -5,19 +5,20 @@ import "github.com/mpitrace/mpitrace/profile"
 // Restrict returns the entries of m whose sender and receiver are both wanted. Ranks
 // keep their numbers.
 func (m *Matrix) Restrict(sender, receiver func(rank int) bool) *Matrix {
-	out := &Matrix{scratch: m.scratch}
-	m.eachEntryRow(func(from int, row *vector) bool {
-		if sender(from) {
-			for i, to := range row.indices {
-				if receiver(int(to)) {
-					out.Add(Pair{from, int(to)}, row.volumes[i])
-				}
-			}
-		}
-		return true
-	})
+	out := m.entriesIf(func(from, to int) bool { return sender(from) && receiver(to) })
 	for _, g := range m.patterns {
 		out.addPattern(g.restrict(sender, receiver))
+	}
+	return out
+}
+
+// entriesIf returns the entries that are held one by one and wanted.
+func (m *Matrix) entriesIf(wanted func(from, to int) bool) *Matrix {
+	out := &Matrix{scratch: m.scratch}
+	for p, v := range m.Entries() {
+		if wanted(p.From, p.To) {
+			out.Add(p, v)
+		}
 	}
 	return out
 }

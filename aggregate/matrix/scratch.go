@@ -286,7 +286,7 @@ func (m *Matrix) eachEntryRow(visit func(from int, row *vector) bool) {
 	for _, r := range m.runs {
 		cursors = append(cursors, r.cursorAt(0))
 	}
-	cursors = advance(cursors)
+	cursors = advance(cursors, 0) // all begin there
 	var sum rowSum
 	for len(cursors) > 0 {
 		first, several := 0, false
@@ -305,30 +305,17 @@ func (m *Matrix) eachEntryRow(visit func(from int, row *vector) bool) {
 		if !visit(from, row) {
 			return
 		}
-		cursors = advanceFrom(cursors, from, first, several)
+		cursors = advance(cursors, from)
 	}
 }
 
-// advance goes to the first row of each cursor, and drops those without.
-func advance(cursors []*rowCursor) []*rowCursor {
-	for _, c := range cursors {
-		c.next()
-	}
-	return slices.DeleteFunc(cursors, func(c *rowCursor) bool { return c.row == nil })
-}
-
-// advanceFrom goes to the next row of the cursor first or, if there are several with the
-// row, of these, and drops cursors at their end.
-func advanceFrom(cursors []*rowCursor, from, first int, several bool) []*rowCursor {
+// advance goes to the next row of the cursors that are at a row, and drops those at their end.
+func advance(cursors []*rowCursor, from int) []*rowCursor {
 	ended := false
-	for i := first; i < len(cursors); i++ {
-		c := cursors[i]
+	for _, c := range cursors {
 		if c.from == from {
 			c.next()
 			ended = ended || c.row == nil
-		}
-		if !several {
-			break
 		}
 	}
 	if ended {

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // memoryFile is a ScratchFile in memory.
@@ -60,6 +62,7 @@ func scattered(r *rand.Rand, s *Scratch) (*Matrix, spread) {
 
 // TestScratch has many runs of many rows, each longer than what is read at a time.
 func TestScratch(t *testing.T) {
+	testenv.At(t, testenv.Quick)
 	r := rand.New(rand.NewPCG(2, 3))
 	file := new(memoryFile)
 	s := NewScratch(500_000, func() (ScratchFile, error) { return file, nil })

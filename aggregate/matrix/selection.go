@@ -82,33 +82,25 @@ func emptyOrContains[T comparable](list []T, v T) bool {
 // rowFilter matches the rows of one profile with a Selection.
 type rowFilter struct {
 	*Selection
-	p      *profile.Profile
-	comms  []bool          // by index in p.Comms; nil if all are selected
-	slices map[uint32]bool // by index of the slice; nil if all are selected
-	sites  map[uint64]bool // cache of matchesSite; nil if all are selected
-	calls  map[string]bool // canonical names
+	p     *profile.Profile
+	named map[rowNames]bool // cache of matchesNames; nil if nothing is selected by name
 }
+
+// rowNames is the part of a row's key that has names.
+type rowNames struct {
+	call  string
+	comm  int32
+	slice uint32
+	site  uint64
+}
+
+func namesOf(r *profile.Row) rowNames { return rowNames{r.Call, r.Comm, r.Slice, r.Callsite} }
 
 // filter returns the filter for the rows of p.
 func (s *Selection) filter(p *profile.Profile) *rowFilter {
-	c := &rowFilter{Selection: s, p: p, calls: map[string]bool{}}
-	for _, name := range s.Calls {
-		c.calls[canonical(name)] = true
-	}
-	if len(s.Comms) > 0 {
-		c.comms = make([]bool, len(p.Comms))
-		for i := range p.Comms {
-			c.comms[i] = slices.ContainsFunc(s.Comms, p.Comms[i].Called)
-		}
-	}
-	if len(s.Slices) > 0 {
-		c.slices = map[uint32]bool{}
-		for _, slice := range p.Slices {
-			c.slices[slice.Index] = slices.Contains(s.Slices, slice.Name)
-		}
-	}
-	if len(s.Callsites) > 0 {
-		c.sites = map[uint64]bool{}
+	c := &rowFilter{Selection: s, p: p}
+	if s.byName() {
+		c.named = map[rowNames]bool{}
 	}
 	return c
 }
@@ -121,41 +113,31 @@ func canonical(call string) string {
 
 // matches reports whether a row is selected.
 func (c *rowFilter) matches(r *profile.Row) bool {
-	return c.matchesKey(r) && (len(c.SizeClasses) == 0 || slices.Contains(c.SizeClasses, r.SizeClass))
+	return c.matchesKey(r) && emptyOrContains(c.SizeClasses, r.SizeClass)
 }
 
 // matchesKey reports whether a row matches all criteria except the size class.
 func (c *rowFilter) matchesKey(r *profile.Row) bool {
-	switch {
-	case !emptyOrContains(c.Classes, r.Class), len(c.Directions) > 0 && !slices.Contains(c.Directions, r.Direction),
-		c.comms != nil && (r.Comm < 0 || int(r.Comm) >= len(c.comms) || !c.comms[r.Comm]),
-		c.slices != nil && !c.slices[r.Slice],
-		len(c.calls) > 0 && !c.calls[strings.ToLower(r.Call)],
-		c.sites != nil && !c.matchesSite(r.Callsite):
-		return false
-	}
-	return true
+	return emptyOrContains(c.Classes, r.Class) && emptyOrContains(c.Directions, r.Direction) && c.matchesNames(r)
 }
 
-// matchesSite reports whether the text of a call site contains one of the
-// selected texts.
-func (c *rowFilter) matchesSite(callsite uint64) bool {
-	is, known := c.sites[callsite]
+// matchesNames reports whether a row matches all criteria whose values are names.
+func (c *rowFilter) matchesNames(r *profile.Row) bool {
+	if c.named == nil {
+		return true
+	}
+	is, known := c.named[namesOf(r)]
 	if !known {
-		text := siteText(c.p.Frames(callsite))
-		is = slices.ContainsFunc(c.Callsites, func(part string) bool { return strings.Contains(text, part) })
-		c.sites[callsite] = is
+		is = true
+		for by, values := range c.values() {
+			if len(values) > 0 {
+				_, matches := c.name(criterion(by), r)
+				is = is && slices.ContainsFunc(values, matches)
+			}
+		}
+		c.named[namesOf(r)] = is
 	}
 	return is
-}
-
-// siteText returns a call site as tables show it, the innermost frame first.
-func siteText(frames []profile.Frame) string {
-	texts := make([]string, len(frames))
-	for i, f := range frames {
-		texts[i] = f.String()
-	}
-	return strings.Join(texts, " < ")
 }
 
 // matchesVector reports whether all messages of a vector are selected, and whether

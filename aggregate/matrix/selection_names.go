@@ -51,58 +51,52 @@ func (s *Selection) mayCount(r *profile.Row) bool {
 	return ok
 }
 
-// add records the names in the rows of a process.
+// name returns the name that a row has for a criterion, and whether a value selects it. A row
+// without a communicator or without a known slice has no name.
+func (c *rowFilter) name(by criterion, r *profile.Row) (name string, selects func(value string) bool) {
+	switch by {
+	case byCall:
+		return r.Call, func(call string) bool { return canonical(call) == canonical(r.Call) }
+	case byComm:
+		if r.Comm >= 0 && int(r.Comm) < len(c.p.Comms) {
+			comm := &c.p.Comms[r.Comm]
+			return comm.Label(), comm.Called
+		}
+	case bySlice:
+		if i := slices.IndexFunc(c.p.Slices, func(s profile.Slice) bool { return s.Index == r.Slice }); i >= 0 {
+			return c.p.Slices[i].Name, func(slice string) bool { return slice == c.p.Slices[i].Name }
+		}
+	case bySite:
+		text := profile.StackText(c.p.Frames(r.Callsite))
+		return text, func(part string) bool { return strings.Contains(text, part) }
+	}
+	return "", func(string) bool { return false }
+}
+
+// add records the names in the rows of a process, and the values that match them.
 func (n *selectionNames) add(c *rowFilter) {
 	if !c.byName() {
 		return
 	}
-	type key struct {
-		call  string
-		comm  int32
-		slice uint32
-		site  uint64
-	}
-	seen := map[key]bool{}
+	seen := map[rowNames]bool{}
 	for i := range c.p.Rows {
 		r := &c.p.Rows[i]
-		k := key{r.Call, r.Comm, r.Slice, r.Callsite}
-		if !c.mayCount(r) || seen[k] {
+		if !c.mayCount(r) || seen[namesOf(r)] {
 			continue
 		}
-		seen[k] = true
-		n.note(byCall, c.Calls, r.Call, func(call string) bool { return canonical(call) == canonical(r.Call) })
-		if r.Comm >= 0 && int(r.Comm) < len(c.p.Comms) && len(c.Comms) > 0 {
-			comm := &c.p.Comms[r.Comm]
-			n.note(byComm, c.Comms, comm.Label(), comm.Called)
-		}
-		if len(c.Slices) > 0 {
-			name := sliceName(c.p, r.Slice)
-			n.note(bySlice, c.Slices, name, func(s string) bool { return s == name })
-		}
-		if len(c.Callsites) > 0 {
-			text := siteText(c.p.Frames(r.Callsite))
-			n.note(bySite, c.Callsites, text, func(part string) bool { return strings.Contains(text, part) })
-		}
-	}
-}
-
-func sliceName(p *profile.Profile, index uint32) string {
-	for i := range p.Slices {
-		if p.Slices[i].Index == index {
-			return p.Slices[i].Name
-		}
-	}
-	return ""
-}
-
-// note adds a name, and the values that match it.
-func (n *selectionNames) note(by criterion, values []string, name string, is func(value string) bool) {
-	if len(values) == 0 || !n.names[by].add(name) {
-		return
-	}
-	for _, v := range values {
-		if is(v) {
-			n.find(by, v)
+		seen[namesOf(r)] = true
+		for by, values := range c.values() {
+			if len(values) == 0 {
+				continue
+			}
+			name, selects := c.name(criterion(by), r)
+			if name != "" && n.names[by].add(name) {
+				for _, v := range values {
+					if selects(v) {
+						n.find(criterion(by), v)
+					}
+				}
+			}
 		}
 	}
 }

@@ -7,14 +7,6 @@ type Split struct {
 	Unknown Volume // from or to ranks with a negative line
 }
 
-// Total returns the sum of all.
-func (s *Split) Total() Volume {
-	sum := s.Within
-	sum.Add(s.Between)
-	sum.Add(s.Unknown)
-	return sum
-}
-
 // Add adds o.
 func (s *Split) Add(o Split) {
 	s.Within.Add(o.Within)

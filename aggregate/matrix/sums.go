@@ -21,15 +21,8 @@ func (m *Matrix) Total() Volume {
 	return sum
 }
 
-// LineSums returns the sums of the first n rows, which is what each rank sent, and of
-// the first n columns, which is what each received.
-func (m *Matrix) LineSums(n int) (sent, received []Volume) {
-	sent, received = make([]Volume, n), make([]Volume, n)
-	m.AddLineSums(sent, received)
-	return sent, received
-}
-
-// AddLineSums adds the sums of the first rows and columns, as LineSums returns them.
+// AddLineSums adds the sums of the first rows, which is what each rank sent, and of as many
+// columns, which is what each received.
 func (m *Matrix) AddLineSums(sent, received []Volume) {
 	n := len(sent)
 	to := func(sums []Volume) func(int, Volume) {

@@ -151,30 +151,6 @@ func (x *vector) merge(o *vector) {
 	}
 }
 
-// sum returns the sum of two settled vectors in a vector of exactly the memory that
-// it needs. One of them may be nil.
-func (x *vector) sum(o *vector) *vector {
-	if x == nil || o == nil {
-		out := new(vector)
-		out.merge(cmp.Or(x, o))
-		return out
-	}
-	n := len(x.indices) + len(o.indices)
-	for i, k := 0, 0; i < len(x.indices) && k < len(o.indices); {
-		switch order := cmp.Compare(x.indices[i], o.indices[k]); {
-		case order < 0:
-			i++
-		case order > 0:
-			k++
-		default:
-			i, k, n = i+1, k+1, n-1
-		}
-	}
-	out := &vector{indices: make([]int32, 0, n), volumes: make([]Volume, 0, n)}
-	out.appendSum(x, o)
-	return out
-}
-
 // appendSum appends the sum of two settled vectors to x, which is empty.
 func (x *vector) appendSum(a, b *vector) {
 	i := 0
@@ -195,17 +171,6 @@ func (x *vector) appendSum(a, b *vector) {
 
 // clear removes all entries, and keeps their memory.
 func (x *vector) clear() { *x = vector{indices: x.indices[:0], volumes: x.volumes[:0]} }
-
-// keep returns the entries of a settled vector whose index is wanted.
-func (x *vector) keep(wanted func(at int) bool) *vector {
-	out := new(vector)
-	for i, at := range x.indices {
-		if wanted(int(at)) {
-			out.add(at, x.volumes[i])
-		}
-	}
-	return out
-}
 
 // size returns the largest rank of any entry of the settled row of a rank, plus 1; 0 if it
 // is empty.

@@ -2,6 +2,7 @@ package placement
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -50,7 +51,19 @@ func (h *hierarchy) topology() (*placement.Topology, error) {
 	if len(h.sizes) > len(names) {
 		return nil, fmt.Errorf("%d levels, more than %d", len(h.sizes), len(names))
 	}
-	return placement.Uniform(names[len(names)-len(h.sizes):], h.sizes, h.distances)
+	if len(h.sizes) != len(h.distances) || slices.Min(h.sizes) < 1 || !slices.IsSorted(h.distances) {
+		return nil, fmt.Errorf("sizes %v with distances %v", h.sizes, h.distances)
+	}
+	t, per := &placement.Topology{Slots: make([]placement.Slot, h.slots())}, 1
+	for i, n := range h.sizes {
+		per *= n
+		l := placement.Level{Name: names[len(names)-len(h.sizes)+i], Distance: h.distances[i], Domain: make([]int32, len(t.Slots))}
+		for s := range l.Domain {
+			l.Domain[s] = int32(s / per)
+		}
+		t.Levels = append(t.Levels, l)
+	}
+	return t, nil
 }
 
 func join[T int | int64](values []T) string {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,8 +30,6 @@ type analyzeOptions struct {
 	top      topFlag
 	waits    string // path of the table to write, empty for none
 	force    bool
-
-	mostWaits int // waits that are collected; 0 for no limit
 }
 
 func newAnalyze() *cobra.Command {
@@ -81,9 +80,13 @@ func (o *analyzeOptions) run(cmd *cobra.Command, dir rundir.Dir) error {
 		return usage(fmt.Errorf("--waits %s: there are %d jobs, but the table has only ranks to tell processes apart", o.waits, len(jobs)))
 	}
 	for i, job := range jobs {
-		found, waits, err := o.analyze(cmd.ErrOrStderr(), job)
+		most := 0
+		if o.waits != "" {
+			most = math.MaxInt
+		}
+		found, waits, err := analyze(cmd.ErrOrStderr(), job, o.interval, most)
 		if err == nil && o.waits != "" {
-			err = writeWaits(o.waits, o.force, waits)
+			err = export.WriteOutput(o.waits, o.force, func(w io.Writer) error { return table.WriteWaits(w, waits) })
 		}
 		if err != nil {
 			return err
@@ -113,45 +116,33 @@ func (o *analyzeOptions) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// writeWaits writes the waits, sorted by rank and event.
-func writeWaits(path string, force bool, waits []profile.Wait) error {
-	sortWaits(waits)
-	return export.WriteOutput(path, force, func(w io.Writer) error { return table.WriteWaits(w, waits) })
-}
-
-func sortWaits(waits []profile.Wait) {
-	slices.SortFunc(waits, func(a, b profile.Wait) int {
-		return cmp.Or(a.Rank-b.Rank, cmp.Compare(a.Event, b.Event))
-	})
-}
-
-// analyze analyses a job. Meanwhile it shows the number of events read on log.
-func (o *analyzeOptions) analyze(log io.Writer, job []profile.EventSource) (found *trace.Result, waits []profile.Wait, err error) {
-	events := uint64(0)
-	for _, src := range job {
-		events += src.Trace().Events
-	}
-	bar := text.StartProgress(log, "events", int(events))
+// analyze analyses a job. Meanwhile it shows the number of events read on log. It
+// returns the waits, sorted by rank and event, unless they are more than most.
+func analyze(log io.Writer, job []profile.EventSource, interval time.Duration, most int) (found *trace.Result, waits []profile.Wait, err error) {
+	bar := text.StartProgress(log, "events", int(eventsOf(job)))
 	defer bar.Done()
 	seen := uint64(0)
-	options := trace.Options{Interval: o.interval, Progress: func(now uint64) {
+	options := trace.Options{Interval: interval, Progress: func(now uint64) {
 		bar.Add(int(now - seen))
 		seen = now
 	}}
 	number := 0
-	if o.waits != "" {
+	if most > 0 {
 		waits = []profile.Wait{}
 		options.Wait = func(w profile.Wait) {
-			if number++; o.mostWaits == 0 || number <= o.mostWaits {
+			if number++; number <= most {
 				waits = append(waits, w)
 			}
 		}
 	}
 	found, err = trace.Analyze(job, options)
-	if o.mostWaits > 0 && number > o.mostWaits {
+	if number > most {
 		warn(log, fmt.Sprintf("there are %s: single waits are not kept (mpitrace analyze --waits FILE writes them)", text.CountOf(number, "wait")))
-		waits = nil
+		return found, nil, err
 	}
+	slices.SortFunc(waits, func(a, b profile.Wait) int {
+		return cmp.Or(a.Rank-b.Rank, cmp.Compare(a.Event, b.Event))
+	})
 	return found, waits, err
 }
 
@@ -252,12 +243,10 @@ const mostKeptWaits = 2_000_000
 func analyzeTraces(log io.Writer, traces []profile.EventSource) (out analyses, results []*trace.Result, err error) {
 	out = analyses{waits: map[string][]profile.Wait{}, events: map[string][]profile.EventSource{}}
 	for _, job := range trace.Jobs(traces) {
-		o := analyzeOptions{waits: "waits", mostWaits: mostKeptWaits} // to be collected
-		found, waits, err := o.analyze(log, job)
+		found, waits, err := analyze(log, job, 0, mostKeptWaits)
 		if err != nil {
 			return analyses{}, nil, err
 		}
-		sortWaits(waits)
 		results = append(results, found)
 		out.waits[found.Run], out.events[found.Run] = waits, job
 	}

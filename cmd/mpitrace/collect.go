@@ -112,7 +112,7 @@ func (o *collectOptions) collectOn(ctx context.Context, log io.Writer, node, dir
 
 // merge merges a run again if there are recordings newer than the merged file.
 func merge(log io.Writer, dir rundir.Dir) error {
-	opened, err := openRun(log, dir, source.Whole)
+	opened, err := openRun(log, string(dir), source.Options{Depth: source.Whole, RunOnly: true})
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mpitrace/mpitrace/aggregate"
-	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/settings"
 	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/text"
@@ -76,7 +75,7 @@ func (o *configOptions) show(cmd *cobra.Command, names []string) error {
 		}
 	}
 	if o.run != "" {
-		if err := setRecorded(shown, rundir.Dir(o.run), cmd.ErrOrStderr()); err != nil {
+		if err := setRecorded(shown, o.run, cmd.ErrOrStderr()); err != nil {
 			return err
 		}
 		files = nil
@@ -85,12 +84,12 @@ func (o *configOptions) show(cmd *cobra.Command, names []string) error {
 }
 
 // setRecorded replaces the values by those that the ranks of a run used.
-func setRecorded(shown []settings.DescribedSetting, dir rundir.Dir, log io.Writer) error {
-	opened, err := openRun(log, dir, source.Heads)
+func setRecorded(shown []settings.DescribedSetting, path string, log io.Writer) error {
+	opened, err := openRun(log, path, source.Options{})
 	if err != nil {
 		return usage(err)
 	}
-	info, err := dir.ReadInfo()
+	info, err := opened.Dir.ReadInfo()
 	if err != nil {
 		return err
 	}

@@ -35,9 +35,10 @@ func newDiff() *cobra.Command {
 		Use:   "diff A B",
 		Short: "Show the differences between two runs",
 		Long: `Show what changed from run A to run B: time, bytes and messages, in total and by
-call, call site, communicator and pair of ranks; the largest change first. A and
-B are run directories, recordings or Arrow files. Arrow files do not have settings:
-with one, settings, MPI variables and late receives are not compared.
+call, call site, communicator and pair of ranks; the largest change first. Each is
+` + profileInputs + `.
+Arrow files do not have settings: with one, settings, MPI variables and late receives
+are not compared.
 
 If both runs have the same number of jobs, these are compared in the order of their
 start. If one run has fewer, each of its jobs is compared with the job of the other

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mpitrace/mpitrace/formats"
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/internal/commandline"
 	"github.com/mpitrace/mpitrace/internal/export"
 	"github.com/mpitrace/mpitrace/internal/rundir"
@@ -37,9 +39,8 @@ func newExport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export RUN --format FORMAT",
 		Short: "Write a recorded run in a format that other tools read",
-		Long: `Write a recorded run in a format that other tools read. RUN is the directory
-of a run, recordings (.rec, .node), or Arrow files (or a directory of them) that an earlier
-export wrote.
+		Long: `Write a recorded run in a format that other tools read. RUN is
+` + profileInputs + `.
 
 ` + formats.Help() + `  perfetto events of a traced run as a timeline for ui.perfetto.dev (.json.gz)
 
@@ -147,27 +148,46 @@ func (o *exportOptions) run(cmd *cobra.Command, paths []string) error {
 
 // printFiles prints the names of the files of an export, or returns its error.
 func printFiles(w io.Writer, files []string, err error) error {
-	if r := (*source.DamagedError)(nil); errors.As(err, &r) {
-		return r // without "write FILE: ", as not that file is damaged
+	if err != nil {
+		return ofInput(err)
 	}
 	for _, file := range files {
 		if _, err := fmt.Fprintln(w, file); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// ofInput returns an error without "write FILE: " if the input is damaged, not that file.
+func ofInput(err error) error {
+	if r := (*source.DamagedError)(nil); errors.As(err, &r) {
+		return r
+	}
 	return err
 }
 
-// writeTo reads all profiles before it writes, to find damage first, because output
-// to stdout cannot be undone.
+// writeTo writes to stdout. Since that cannot be undone, the output goes to a temporary file
+// first, unless all damage is known or skipped.
 func (o *exportOptions) writeTo(w io.Writer, src *source.IntactSource, format *formats.Format) error {
-	if !o.skipDamaged && !src.Checked() {
-		if err := src.Each(func(*profile.Profile) error { return nil }); err != nil {
-			return err
-		}
+	if o.skipDamaged || src.Checked() {
+		out := bufio.NewWriter(w)
+		return cmp.Or(format.Write(out, src), out.Flush()) // Flush only repeats an error of Write
 	}
-	out := bufio.NewWriter(w)
-	return cmp.Or(format.Write(out, src), out.Flush()) // Flush only repeats an error of Write
+	file, err := atomicfile.Unnamed("")
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	out := bufio.NewWriterSize(file, 64<<10)
+	if err := cmp.Or(format.Write(out, src), out.Flush()); err != nil {
+		return ofInput(atomicfile.Nameless(err))
+	}
+	_, err = file.Seek(0, io.SeekStart)
+	if err == nil {
+		_, err = io.Copy(w, file)
+	}
+	return err
 }
 
 // options checks the flags and returns the options of the export.
@@ -291,11 +311,9 @@ func openJobs(log io.Writer, dir rundir.Dir, opened *source.Run, withWaits bool)
 	for _, job := range trace.Jobs(traces) {
 		one := export.TracedJob{Run: job[0].Trace().Run, Sources: job}
 		if withWaits {
-			o := analyzeOptions{waits: export.TableWaits} // to be collected
-			if _, one.Waits, err = o.analyze(log, job); err != nil {
+			if _, one.Waits, err = analyze(log, job, 0, math.MaxInt); err != nil {
 				return nil, err
 			}
-			sortWaits(one.Waits)
 		}
 		jobs = append(jobs, one)
 	}

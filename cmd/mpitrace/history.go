@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -34,11 +35,12 @@ type historyOptions struct {
 func newHistory() *cobra.Command {
 	var o historyOptions
 	cmd := &cobra.Command{
-		Use:   "history DIR...",
+		Use:   "history RUN...",
 		Short: "Show many runs: repetitions, scaling, and what changed between versions",
-		Long: `Show many runs together. Each DIR is a run directory, or a directory that
-contains some. The runs are read one after the other, and nothing is written to
-them. Runs that are damaged or empty are named and left out.
+		Long: `Show many runs together. Each RUN is a directory that contains runs, or
+` + profileInputs + `.
+The runs are read one after the other, and nothing is written to them. Runs that are
+damaged or empty are named and left out.
 
 Runs of the same program, version, arguments, number of ranks and MPI library are
 repetitions of one configuration, which is shown with its median and its spread,
@@ -144,12 +146,9 @@ func readHistory(log io.Writer, dirs []string, kept map[string]*source.Run) (*hi
 	h, room := &history.History{}, source.NewRoom()
 	seen := map[string]bool{}
 	for _, dir := range dirs {
-		found, errs := source.List(dir)
+		found, errs := runsOf(dir)
 		for _, err := range errs {
 			h.Skipped = append(h.Skipped, history.Skipped{Dir: dir, Why: err.Error(), Damaged: true})
-		}
-		if len(found)+len(errs) == 0 {
-			h.Skipped = append(h.Skipped, history.Skipped{Dir: dir, Why: "it contains no run"})
 		}
 		for _, entry := range found {
 			path, err := filepath.Abs(entry.Dir)
@@ -158,7 +157,7 @@ func readHistory(log io.Writer, dirs []string, kept map[string]*source.Run) (*hi
 			}
 			seen[path] = true
 			dir := filepath.Clean(entry.Dir)
-			opened, err := source.Open([]string{dir}, source.Options{Depth: source.Whole, Log: log, RunOnly: true, Room: room})
+			opened, err := source.Open([]string{dir}, source.Options{Depth: source.Whole, Log: log, Room: room})
 			if err != nil {
 				h.Skipped = append(h.Skipped, history.Skipped{Dir: dir, Why: err.Error(), Damaged: true})
 				continue
@@ -179,14 +178,29 @@ func readHistory(log io.Writer, dirs []string, kept map[string]*source.Run) (*hi
 	return h, nil
 }
 
+// runsOf returns the runs in a directory or, if there are none, or if it is a file, the path
+// itself, which may have profiles in it.
+func runsOf(path string) ([]source.Entry, []error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		if found, errs := source.List(path); len(found)+len(errs) > 0 {
+			return found, errs
+		}
+	}
+	return []source.Entry{{Dir: path}}, nil
+}
+
 // addRun adds the jobs of a run. It returns why the run is left out, nil if it is not.
 func addRun(h *history.History, opened *source.Run) *history.Skipped {
 	path, now := opened.Path, time.Now()
 	if len(opened.Jobs) == 0 {
-		return &history.Skipped{Dir: path, Why: "nothing was recorded"}
+		why := "nothing was recorded"
+		if !opened.Dir.Used() {
+			why = "it contains no run"
+		}
+		return &history.Skipped{Dir: path, Why: why}
 	}
 	kept := &keptAnalysis{}
-	if found := readAnalysis(opened.Dir); found != nil {
+	if found := readAnalysis(opened.Dir); found != nil && opened.Dir != "" {
 		kept = found
 	}
 	var jobs []*history.PastRun
@@ -234,7 +248,7 @@ func compareRuns(a, b *history.PastRun, kept map[string]*source.Run) (*aggregate
 		opened := kept[r.Dir]
 		var err error
 		if opened == nil {
-			if opened, err = source.Open([]string{r.Dir}, source.Options{Depth: source.Whole, RunOnly: true}); err != nil {
+			if opened, err = source.Open([]string{r.Dir}, source.Options{Depth: source.Whole}); err != nil {
 				return nil, err
 			}
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/tests/synth"
 	"github.com/mpitrace/mpitrace/tests/synth/container"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // versionOf returns the runs of a program: on each number of ranks, a call site that
@@ -26,8 +27,8 @@ func versionOf(id string, start time.Duration, share float64) synth.Scaling {
 		{Call: "Allreduce", Line: 10, Ns: 8e9 * share, Exponent: 0.5}, {Call: "Barrier", Line: 20, Ns: 1e9, Exponent: -1}}}
 }
 
-// writeRun writes a run directory: recordings, or packed containers of more than two
-// ranks, which have the names of call sites.
+// writeRun writes a run directory. Up to two ranks have recordings of their own; more are in
+// packed containers, which have the names of call sites.
 func writeRun(t *testing.T, dir string, s synth.Scaling, ranks int) string {
 	t.Helper()
 	d := rundir.Dir(dir)
@@ -62,6 +63,7 @@ func readHistoryJSON(t *testing.T, args ...string) (h history.History, got outpu
 // TestHistoryScaling compares efficiencies with those of `report`, and exponents with
 // those that the jobs were made with, up to 4,096 ranks.
 func TestHistoryScaling(t *testing.T) {
+	testenv.At(t, testenv.Quick)
 	dir, s := t.TempDir(), versionOf("aa", 0, 0.001)
 	for _, ranks := range []int{1, 8, 64, 512, 4096} {
 		writeRun(t, filepath.Join(dir, fmt.Sprint(ranks)), s, ranks)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,9 +28,6 @@ type job struct {
 func (j *job) run(s launch.Streams) error {
 	j.OnNotEnding = j.showUnfinished
 	if err := j.Prepare(); err != nil {
-		if noSpool := (*launch.NoSpoolError)(nil); errors.As(err, &noSpool) {
-			return usage(err)
-		}
 		return err
 	}
 	status, err := j.Run(s)
@@ -71,7 +67,7 @@ func (j *job) merge() (*source.Run, error) {
 // show prints the summaries of the jobs, and reports whether their recordings
 // are complete.
 func (j *job) show(opened *source.Run, missing []string) (complete bool, err error) {
-	found, err := summarize(opened, scratchFor(j.Dir, opened), time.Now(), false)
+	found, err := summarize(opened, scratchFor(opened), time.Now(), false)
 	if err != nil {
 		return false, err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats"
 	"github.com/mpitrace/mpitrace/internal/commandline"
+	"github.com/mpitrace/mpitrace/internal/launch"
 	"github.com/mpitrace/mpitrace/internal/report"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/settings"
@@ -81,7 +82,7 @@ func execute(args []string, in io.Reader, out, errs io.Writer) int {
 // printError prints an error, if it has a text, and returns its exit status.
 func printError(w io.Writer, err error) int {
 	e := &exit{exitError, err}
-	if errors.As(err, new(*rundir.InputError)) || errors.As(err, new(*formats.UnknownError)) {
+	if errors.As(err, new(*rundir.InputError)) || errors.As(err, new(*formats.UnknownError)) || errors.As(err, new(*launch.UsageError)) {
 		e.code = exitUsage
 	}
 	errors.As(err, &e)

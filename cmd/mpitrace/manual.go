@@ -34,99 +34,23 @@ func newManual() *cobra.Command {
 	}
 }
 
-// manualPage is the manual page of mpitrace.
-type manualPage struct{ *commandline.ManualPage }
-
 // manual returns the manual page, from the help of the commands and the list of
 // settings.
 func manual(root *cobra.Command) []byte {
-	p := &manualPage{commandline.NewPage("mpitrace", root.Short)}
-	p.Section("SYNOPSIS")
-	commands := documented(root)
-	for i, c := range commands {
-		if i > 0 {
-			p.Line(".br")
-		}
-		p.Line("\\fB" + commandline.Roff(c.CommandPath()) + "\\fR" + commandline.Roff(strings.TrimPrefix(c.UseLine(), c.CommandPath())))
+	p := commandline.NewManualPage(root, documented(root)...)
+	p.Section("Commands")
+	for _, c := range documented(root) {
+		commandline.WriteCommand(p, c)
 	}
-	p.Section("DESCRIPTION")
-	p.Prose(root.Long)
-	p.Section("COMMANDS")
-	for _, c := range commands {
-		p.command(c)
-	}
-	p.settings()
-	p.surroundings()
+	p.Section("Settings")
+	writeSettings(p)
+	writeExits(p)
 	return p.Bytes()
 }
 
 // documented returns the commands that users need.
 func documented(root *cobra.Command) []*cobra.Command {
 	return slices.DeleteFunc(slices.Clone(root.Commands()), func(c *cobra.Command) bool { return c.Hidden || c.Name() == "help" })
-}
-
-func (p *manualPage) command(c *cobra.Command) {
-	p.Line(".SS " + commandline.Roff(c.UseLine()))
-	p.Prose(c.Long)
-	if c.Long == "" {
-		p.Prose(c.Short + ".")
-	}
-	p.Flags(c)
-	p.Line(".PP\nExamples:")
-	p.Prose(c.Example)
-}
-
-func (p *manualPage) settings() {
-	p.Section("SETTINGS")
-	p.Prose(`A setting can be set in several places. The first of these that sets it applies:
-the program (mpitrace_set of mpitrace.h), the command line, the environment, the
-user file, the site file; otherwise the default applies. "mpitrace config" shows
-each setting, its value and where the value comes from. Values of a list are not
-combined: the list from the first of these places is used alone.`)
-	for i := range settings.List {
-		s := settings.Describe(settings.Value{Setting: &settings.List[i]})
-		p.Line(".TP\n.BR " + commandline.Roff(s.Name) + " \" = " + commandline.Roff(s.Syntax) + "\"")
-		p.Line(commandline.Roff(s.Sentences()))
-	}
-}
-
-// surroundings writes the sections on files, exit statuses and the environment.
-func (p *manualPage) surroundings() {
-	p.Section("FILES")
-	for _, f := range []settings.EnvironmentVariable{
-		{Name: "$XDG_CONFIG_HOME/mpitrace/config, ~/.config/mpitrace/config", Use: "The user file."},
-		{Name: "/etc/mpitrace.conf", Use: "The site file; or the one that $" + settings.EnvSite + " names."},
-	} {
-		p.Line(".TP\n.I " + commandline.Roff(f.Name) + "\n" + commandline.Roff(f.Use))
-	}
-	p.Line(".PP")
-	p.Prose(`Both have lines of the form "name = value". A # at the beginning of a line, or
-after a blank, starts a comment. A list may be given in several lines. An unknown
-name or an invalid value is an error; the message names the file and the line.
-
-  timing = sampled
-  interval = 1s      # divides each run
-  format = prof, arrow`)
-	p.Section("EXIT STATUS")
-	for _, s := range exits {
-		fmt.Fprintf(p, ".TP\n.B %s\n%s\n", s.code, commandline.Roff(s.means))
-	}
-	p.Section("ENVIRONMENT")
-	p.Prose(`SETTINGS lists the environment variable of each setting. These are used as well:`)
-	for _, v := range settings.Others {
-		p.Line(".TP\n.B " + commandline.Roff(v.Name) + "\n" + commandline.Roff(v.Use))
-	}
-}
-
-// exits describes the exit statuses.
-var exits = []struct{ code, means string }{
-	{"0", "Success."},
-	{fmt.Sprint(exitError), "A failure, such as damaged input or a full disk."},
-	{fmt.Sprint(exitUsage), "The command line, the environment or a settings file is wrong; nothing was run."},
-	{fmt.Sprint(exitIncomplete), "run --strict: the command succeeded, but its recordings are missing or incomplete."},
-	{fmt.Sprint(exitExceeded), "diff --fail-if-worse: the second run exceeds the limits."},
-	{fmt.Sprint(exitNotFound), "run: the program does not exist or cannot be executed."},
-	{"any other", "run: the exit status of the command, or 128 plus the number of the signal that killed it."},
 }
 
 // commandsPage returns docs/commands.md, except for its end, which `profile2mat
@@ -140,48 +64,60 @@ func commandsPage(root *cobra.Command) []byte {
 	}
 	m.Table([]string{"command", ""}, rows)
 	for _, c := range documented(root) {
-		m.Command(c)
+		commandline.WriteCommand(m, c)
 	}
-	m.Heading(2, "Exit status")
-	rows = nil
-	for _, e := range exits {
-		rows = append(rows, []string{e.code, commandline.Cell(e.means)})
-	}
-	m.Table([]string{"status", ""}, rows)
+	writeExits(m)
 	return m.Bytes()
 }
 
 // settingsPage returns docs/settings.md.
 func settingsPage(*cobra.Command) []byte {
 	m := commandline.NewMarkdown("Settings")
-	m.Prose(`A setting can be set in several places. The first of these that sets it applies: the
+	writeSettings(m)
+	return m.Bytes()
+}
+
+// writeSettings writes all settings, and the sections on files and the environment.
+func writeSettings(p commandline.HelpPage) {
+	p.Prose(`A setting can be set in several places. The first of these that sets it applies: the
 program (mpitrace_set of mpitrace.h), the command line, the environment, the user file,
 the site file; otherwise the default applies. ` + "`mpitrace config`" + ` shows each setting, its
-value and where the value comes from. Reports name ranks that were recorded with
-different settings.
-
-A file has lines of the form "name = value"; a # starts a comment.
+value and where the value comes from. Values of a list are not combined: the list from
+the first of these places is used alone. Reports name ranks that were recorded with
+different settings.`)
+	for i := range settings.List {
+		s := settings.Describe(settings.Value{Setting: &settings.List[i]})
+		p.Setting(s.Name, s.Syntax, s.Sentences())
+	}
+	p.Section("Files")
+	p.List("file", [][2]string{
+		{"$XDG_CONFIG_HOME/mpitrace/config, ~/.config/mpitrace/config", "The user file."},
+		{"/etc/mpitrace.conf", "The site file; or the one that $" + settings.EnvSite + " names."},
+	})
+	p.Prose(`Both have lines of the form "name = value". A # at the beginning of a line, or
+after a blank, starts a comment. A list may be given in several lines. An unknown
+name or an invalid value is an error; the message names the file and the line.
 
   timing = sampled
   interval = 1s      # divides each run
-  format = prof, arrow
-`)
-	m.Table([]string{"file", ""}, [][]string{
-		{"`$XDG_CONFIG_HOME/mpitrace/config`, `~/.config/mpitrace/config`", "the user file"},
-		{"`/etc/mpitrace.conf`", "the site file, or the one that `$" + settings.EnvSite + "` names"},
+  format = prof, arrow`)
+	p.Section("Environment")
+	p.Prose(`The environment variable of each setting is with the setting. These are used as well:`)
+	p.List("variable", settings.Others)
+}
+
+// writeExits describes the exit statuses.
+func writeExits(p commandline.HelpPage) {
+	p.Section("Exit status")
+	p.List("status", [][2]string{
+		{"0", "Success."},
+		{fmt.Sprint(exitError), "A failure, such as damaged input or a full disk."},
+		{fmt.Sprint(exitUsage), "The command line, the environment or a settings file is wrong; nothing was run."},
+		{fmt.Sprint(exitIncomplete), "run --strict: the command succeeded, but its recordings are missing or incomplete."},
+		{fmt.Sprint(exitExceeded), "diff --fail-if-worse: the second run exceeds the limits."},
+		{fmt.Sprint(exitNotFound), "run: the program does not exist or cannot be executed."},
+		{"any other", "run: the exit status of the command, or 128 plus the number of the signal that killed it."},
 	})
-	for i := range settings.List {
-		s := settings.Describe(settings.Value{Setting: &settings.List[i]})
-		m.Heading(2, s.Name)
-		m.Prose("  " + s.Name + " = " + s.Syntax + "\n\n" + s.Sentences())
-	}
-	m.Heading(2, "Other environment variables")
-	var rows [][]string
-	for _, v := range settings.Others {
-		rows = append(rows, []string{"`" + v.Name + "`", commandline.Cell(v.Use)})
-	}
-	m.Table([]string{"variable", ""}, rows)
-	return m.Bytes()
 }
 
 // tables describes all tables that mpitrace and profile2mat write.
@@ -232,7 +168,7 @@ If a recording was damaged, the metadata of the Arrow files of its processes has
 tells it without ranks.arrow, too. mpitrace and profile2mat report these lines. Programs
 that do not keep metadata, such as pandas and polars, drop them.`)
 	for _, d := range tables() {
-		m.Heading(2, commandline.Cell(d.Title))
+		m.Section(commandline.Cell(d.Title))
 		m.Prose(d.Doc)
 		var rows [][]string
 		for _, f := range d.Fields {

@@ -98,17 +98,21 @@ func mergeShare(log io.Writer, dir rundir.Dir, share tasks.Share) error {
 	return err
 }
 
-// openRun opens a run directory with a job in it. It warns of damage, and of files whose call
+// profileInputs says what commands that read profiles take.
+const profileInputs = "a run directory, recordings (.rec, .node), Arrow files, or a directory of these"
+
+// openRun opens a run, or files, with a job in it. It warns of damage, and of files whose call
 // sites have no names, unless that is known only when the jobs were read: see warnOnce.
-func openRun(log io.Writer, dir rundir.Dir, depth source.Depth) (*source.Run, error) {
-	opened, err := source.Open([]string{string(dir)}, source.Options{Depth: depth, Log: log, RunOnly: true})
+func openRun(log io.Writer, path string, o source.Options) (*source.Run, error) {
+	o.Log = log
+	opened, err := source.Open([]string{path}, o)
 	if err != nil {
 		return nil, err
 	}
 	if lacks := opened.Lacks(); lacks != "" {
 		warn(log, lacks)
 	}
-	if err = opened.NoJob(); err != nil || depth == source.Whole && !opened.ReadOnce() {
+	if err = opened.NoJob(); err != nil || o.Depth == source.Whole && !opened.ReadOnce() {
 		warnRead(log, opened)
 	}
 	return opened, err

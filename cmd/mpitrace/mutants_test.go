@@ -289,8 +289,10 @@ func TestMutants(t *testing.T) {
 		}
 	case testenv.All:
 		checkMutants(t, seed, 200)
-	default:
+	case testenv.Quick:
 		checkMutants(t, seed, 12)
+	case testenv.Check:
+		checkMutants(t, seed, 2)
 	}
 }
 

@@ -154,8 +154,8 @@ func (o *reorderOptions) checkFiles(changed func(flag string) bool) error {
 			return fmt.Errorf("--format: %w", err)
 		}
 	}
-	if draw := pictures[strings.ToLower(filepath.Ext(o.plot))]; draw == nil && changed("plot") {
-		return fmt.Errorf("--plot %s: a picture's name ends in .png, .svg or .pdf", o.plot)
+	if err := plot.CheckName(o.plot); err != nil && changed("plot") {
+		return fmt.Errorf("--plot %w", err)
 	}
 	if o.output != "" && filepath.Clean(o.output) == filepath.Clean(o.plot) {
 		return fmt.Errorf("-o and --plot are both %s: give two files", o.output)
@@ -373,13 +373,9 @@ func (o *reorderOptions) write(a *reordered) error {
 	if before == nil {
 		before, name = placement.Block(a.Ranks), placement.InBlocks
 	}
-	pair := &plot.HeatmapPair{Left: o.heatmap(a, name, before), Right: o.heatmap(a, placement.BestFound, a.Slot)}
-	draw := pictures[strings.ToLower(filepath.Ext(o.plot))]
-	return export.WriteOutput(o.plot, o.force, func(w io.Writer) error { return draw(pair, w) })
+	pair := plot.NewHeatmapPair(*o.heatmap(a, name, before), *o.heatmap(a, placement.BestFound, a.Slot))
+	return export.WriteOutput(o.plot, o.force, func(w io.Writer) error { return plot.Write(w, o.plot, pair) })
 }
-
-// pictures are the formats of --plot, by the extension of the file.
-var pictures = map[string]func(*plot.HeatmapPair, io.Writer) error{".png": (*plot.HeatmapPair).WritePNG, ".svg": (*plot.HeatmapPair).WriteSVG, ".pdf": (*plot.HeatmapPair).WritePDF}
 
 // heatmap returns the matrix with the ranks in the order of their slots.
 func (o *reorderOptions) heatmap(a *reordered, name string, order placement.Order) *plot.Heatmap {

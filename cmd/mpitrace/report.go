@@ -28,15 +28,17 @@ type reportOptions struct {
 func newReport() *cobra.Command {
 	var o reportOptions
 	cmd := &cobra.Command{
-		Use:   "report DIR",
+		Use:   "report RUN",
 		Short: "Show the summary of a recorded run",
-		Long: `Show the summary of the run in DIR. Recordings that are not merged yet, for
-example because the ranks recorded themselves (srun mpitrace run), are merged
-first. It also works while the job is running; then no merged tables are
-written. The summary of more than 10,000 processes needs no merged files: for
-these, mpitrace merge writes them.
+		Long: `Show the summary of RUN:
+` + profileInputs + `.
 
-If DIR has several jobs, a table lists them, followed by the summary of each,
+Recordings in a run directory that are not merged yet, for example because the ranks
+recorded themselves (srun mpitrace run), are merged first. It also works while the job
+is running; then no merged tables are written. The summary of more than 10,000
+processes needs no merged files: for these, mpitrace merge writes them.
+
+If RUN has several jobs, a table lists them, followed by the summary of each,
 ordered by start time. With --rank, the summaries are of that rank, in each job
 that recorded it. It is an error if no job did.
 
@@ -46,7 +48,8 @@ and, for a traced run, a timeline. It needs no other file and no network.`,
   mpitrace report --rank 3 mpitrace-app-20260102-150405
   mpitrace report --top all --sort bytes mpitrace-app-20260102-150405
   mpitrace report --json mpitrace-app-20260102-150405
-  mpitrace report --html app.html mpitrace-app-20260102-150405`,
+  mpitrace report --html app.html mpitrace-app-20260102-150405
+  mpitrace report filtered.arrow`,
 		Args: asUsage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !cmd.Flags().Changed("rank") {
@@ -62,7 +65,7 @@ and, for a traced run, a timeline. It needs no other file and no network.`,
 			if err := rundir.Dir(args[0]).Foreign(); err != nil && o.page.source {
 				return usage(fmt.Errorf("--source: %w, and its recordings may name any file: only its owner can show sources", err))
 			}
-			return o.run(cmd, rundir.Dir(args[0]))
+			return o.run(cmd, args[0])
 		},
 	}
 	f := cmd.Flags()
@@ -77,30 +80,38 @@ and, for a traced run, a timeline. It needs no other file and no network.`,
 	return cmd
 }
 
-func (o *reportOptions) run(cmd *cobra.Command, dir rundir.Dir) error {
+func (o *reportOptions) run(cmd *cobra.Command, path string) error {
 	formats, err := export.ParseFormats(o.formats)
 	if err != nil {
 		return usage(err)
 	}
 	log, now := cmd.ErrOrStderr(), time.Now()
-	opened, err := openRun(log, dir, source.Whole)
+	opened, err := openRun(log, path, source.Options{Depth: source.Whole})
 	if err != nil {
 		return err
 	}
-	unmerged := o.merge(log, dir, opened, formats)
-	found, err := o.summarize(dir, opened, now)
+	dir, unmerged := opened.Dir, false
+	if dir != "" {
+		unmerged = o.merge(log, dir, opened, formats)
+	} else if len(formats) > 0 {
+		return usage(fmt.Errorf("--format writes into a run directory, and %s is none: mpitrace export -o writes files of ranks", path))
+	}
+	found, err := o.summarize(opened, now)
 	if err != nil {
 		return err
 	}
 	warnOnce(log, opened)
-	if o.rank < 0 {
+	if o.rank < 0 && dir != "" {
 		traced, err := analysisOf(log, dir, o.page.file != "", unmerged)
 		if err != nil {
 			warn(log, fmt.Errorf("the traces are not analysed: %w", err))
 		}
 		found.useTraced(traced)
 	}
-	missing := append(missingText(dir.WrongMPI(), export.LostEventsText(dir, &opened.Traced)), found.unrecordedChildren(dir)...)
+	missing := found.unrecordedChildren(dir)
+	if dir != "" {
+		missing = append(missingText(dir.WrongMPI(), export.LostEventsText(dir, &opened.Traced)), missing...)
+	}
 	if o.page.file != "" {
 		made, err := found.page(dir, missing, o.page.source)
 		if err != nil {
@@ -122,8 +133,8 @@ func (o *reportOptions) run(cmd *cobra.Command, dir rundir.Dir) error {
 	return found.writeText(cmd.OutOrStdout(), options)
 }
 
-func (o *reportOptions) summarize(dir rundir.Dir, opened *source.Run, read time.Time) (summaries, error) {
-	scratch := scratchFor(dir, opened)
+func (o *reportOptions) summarize(opened *source.Run, read time.Time) (summaries, error) {
+	scratch := scratchFor(opened)
 	if o.rank >= 0 {
 		return summarizeRank(opened, scratch, read, o.rank)
 	}
@@ -142,23 +153,48 @@ func (o *reportOptions) merge(log io.Writer, dir rundir.Dir, opened *source.Run,
 	}
 	warn(log, dir.UncollectedText()...)
 	warnIncomplete(log, dir.LostText(info))
-	if opened.ReadOnce() && len(formats) == 0 {
+	if opened.ReadOnce() {
 		suggestMerge(log, dir)
+		if err := writeWhileRead(opened, formats); err != nil {
+			warn(log, fmt.Errorf("the files of ranks are not written: %w", err))
+		}
 		return false
 	}
 	if err != nil {
 		return false // merging would replace a run.json that the user may want to repair
 	}
-	err = mergeIfStale(dir, opened, formats)
-	if err != nil && isReadOnly(err) && len(formats) > 0 {
-		err = fmt.Errorf("%w; mpitrace export -o writes files of ranks elsewhere", err)
-	}
+	err = elsewhere(mergeIfStale(dir, opened, formats), formats)
 	if err != nil {
 		warn(log, fmt.Errorf("not merged: %w", err))
 	}
 	warn(log, export.MergedText(dir, &opened.Traced)...)
 	suggestTraceCommands(log, dir, &opened.Traced)
 	return isReadOnly(err) && dir.Untraced()
+}
+
+// elsewhere adds to an error how to write files of ranks outside of a directory that cannot be
+// written.
+func elsewhere(err error, formats []export.RankFormat) error {
+	if isReadOnly(err) && len(formats) > 0 {
+		return fmt.Errorf("%w; mpitrace export -o writes files of ranks elsewhere", err)
+	}
+	return err
+}
+
+// writeWhileRead writes files of ranks of a run that is not kept in memory while its summary
+// is made.
+func writeWhileRead(opened *source.Run, formats []export.RankFormat) error {
+	if len(formats) == 0 {
+		return nil
+	}
+	if err := opened.Dir.Writable(); err != nil {
+		return elsewhere(err, formats)
+	}
+	files, err := export.NewRankFiles(opened.Dir, formats)
+	if err == nil {
+		opened.Also = files.Write
+	}
+	return err
 }
 
 // suggestMerge names the command that writes the merged files of a large run.

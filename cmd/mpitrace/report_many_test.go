@@ -16,11 +16,13 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/synth"
 	"github.com/mpitrace/mpitrace/tests/synth/container"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // TestReportOfMany reports on more processes than are merged without being asked. The sums of
 // their pairs do not fit into the budget of memory.
 func TestReportOfMany(t *testing.T) {
+	testenv.At(t, testenv.Quick)
 	const ranks = source.MostMerged + 240
 	percent, limit := debug.SetGCPercent(100), debug.SetMemoryLimit(-1) // which the report changes
 	defer debug.SetGCPercent(percent)

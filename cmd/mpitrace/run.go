@@ -135,9 +135,6 @@ func (o *runOptions) setUp(ctx context.Context, j *job) (err error) {
 		return j.Dir.PrepareLibrary()
 	}
 	j.MPI, j.Library, err = launch.DetectLibrary(ctx, j.Command, launch.Chosen(o.Values), libraryInRun, j.Log)
-	if notDetected := (*launch.NotDetectedError)(nil); errors.As(err, &notDetected) {
-		return usage(err)
-	}
 	if err == nil {
 		j.Dispatcher = launch.DispatcherForUnlinked(ctx, j.Command, launch.Chosen(o.Values), j.MPI, libraryInRun, j.Log)
 	}

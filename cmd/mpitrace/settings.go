@@ -51,7 +51,7 @@ func registerSettings(cmd *cobra.Command, names ...string) {
 		if !s.Switch {
 			value.text = s.Default
 		}
-		flag := cmd.Flags().VarPF(value, s.Name, s.Short, s.Summary)
+		flag := cmd.Flags().VarPF(value, s.Name, "", s.Summary)
 		if s.Switch {
 			flag.NoOptDefVal = "true"
 		} else if words := s.Words(); len(words) > 0 {

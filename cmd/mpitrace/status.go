@@ -39,7 +39,8 @@ long the rank has been in the call, and the line of the source. Ranks that are i
 the same call at the same place are shown together, the longest wait first. A
 deadlock of blocking sends and receives is reported if it is certain.
 
-DIR is the run directory, which mpitrace run printed. With --node, no directory is
+DIR is the run directory, which mpitrace run printed; recordings and Arrow files show how
+their processes ended. With --node, no directory is
 needed: it shows all your processes on this node that are being recorded.
 
 With --watch, it is shown again each second until the job ends, with the calls,
@@ -79,7 +80,7 @@ job, it shows how the job ended, as mpitrace report does.`,
 func (o *statusOptions) open(cmd *cobra.Command, args []string) (*source.Run, error) {
 	log := cmd.ErrOrStderr()
 	if !o.node {
-		return openRun(log, rundir.Dir(args[0]), source.Whole)
+		return openRun(log, args[0], source.Options{Depth: source.Whole})
 	}
 	found, errs := source.NodeProfiles()
 	warn(log, errs...)
@@ -126,7 +127,7 @@ func (o *statusOptions) watchRun(cmd *cobra.Command, args []string) error {
 	}
 	dir := rundir.Dir(args[0])
 	if !dir.Used() { // it may not have begun yet
-		if _, err := openRun(io.Discard, dir, source.Heads); err != nil {
+		if _, err := openRun(io.Discard, string(dir), source.Options{RunOnly: true}); err != nil {
 			return err
 		}
 	}

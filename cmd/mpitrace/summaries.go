@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -56,7 +57,7 @@ const (
 )
 
 // scratchFor returns where the sums of pairs of a run go that do not fit into memory.
-func scratchFor(dir rundir.Dir, opened *source.Run) *matrix.Scratch {
+func scratchFor(opened *source.Run) *matrix.Scratch {
 	if opened.ReadOnce() {
 		// Garbage is collected when the memory reaches what a summary gets, which keeps
 		// that of a million ranks below 1 GiB. With the usual setting it is collected more
@@ -68,8 +69,8 @@ func scratchFor(dir rundir.Dir, opened *source.Run) *matrix.Scratch {
 		debug.SetMemoryLimit(memoryOfSums + n*memoryOfProcess)
 		debug.SetGCPercent(400)
 	}
-	place := string(dir)
-	if dir.Writable() != nil {
+	place := string(opened.Dir)
+	if opened.Dir.Writable() != nil {
 		place = "" // where the system has temporary files
 	}
 	return matrix.NewScratch(scratchBudget, func() (matrix.ScratchFile, error) { return atomicfile.Unnamed(place) })
@@ -197,7 +198,7 @@ func (s summaries) unrecordedChildren(dir rundir.Dir) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("the processes that MPI_Comm_spawn started are not recorded. To record them, spawn a script with the line: "+
-		"exec mpitrace run -o %s -- ./child \"$@\"", text.ShellQuote(string(dir)))}
+		"exec mpitrace run -o %s -- ./child \"$@\"", text.ShellQuote(cmp.Or(string(dir), "DIR")))}
 }
 
 func (s summaries) writeText(w io.Writer, o report.Options) error {

@@ -8,7 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/internal/export"
+	"github.com/mpitrace/mpitrace/internal/plot"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/text"
@@ -49,8 +51,8 @@ are too close together to be distinguished are left out. If the rest would hide 
 calls, only the longest messages are drawn; a text below the picture gives their
 number. Use --from, --to and --ranks to see a part in more detail.
 
--o names the picture, a file that ends in .png or .svg. Without it, the picture is
-timeline.png in RUN. Its name goes to stdout.`,
+-o names the picture, a file that ends in .png, .svg or .pdf. Without it, the picture
+is timeline.png in RUN. Its name goes to stdout.`,
 		Example: `  mpitrace timeline mpitrace-app-20260102-150405
   mpitrace timeline mpitrace-app-20260102-150405 --from 1.2s --to 1.5s --ranks 0-15,64 -o iteration.svg
   mpitrace timeline mpitrace-app-20260102-150405 --no-messages --width 3000 -o app.png`,
@@ -63,7 +65,7 @@ timeline.png in RUN. Its name goes to stdout.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVarP(&o.output, "output", "o", "", "`FILE` to draw to, .png or .svg (default: timeline.png in the run directory)")
+	f.StringVarP(&o.output, "output", "o", "", "`FILE` to draw to, .png, .svg or .pdf (default: timeline.png in the run directory)")
 	f.DurationVar(&o.From, "from", 0, "start at `TIME` after the first event, such as 1.2s or 350ms")
 	f.BoolVar(&o.IncludeInit, "include-init", false, "start with the first event, in MPI_Init")
 	f.DurationVar(&o.To, "to", 0, "end at `TIME` after the first event (default: the end of the run)")
@@ -83,7 +85,7 @@ func (o *timelineOptions) check(cmd *cobra.Command, opened string) (err error) {
 			return err
 		}
 	}
-	if err := timeline.CheckName(o.output); err != nil {
+	if err := plot.CheckName(o.output); err != nil {
 		return fmt.Errorf("-o %w", err)
 	}
 	if o.ranks != "" || cmd.Flags().Changed("ranks") {
@@ -116,7 +118,8 @@ func (o *timelineOptions) run(cmd *cobra.Command, dir rundir.Dir) error {
 	if err != nil {
 		return err
 	}
-	if err := timeline.Write(o.output, picture); err != nil {
+	err = atomicfile.Write(o.output, func(w io.Writer) error { return plot.Write(w, o.output, picture) })
+	if err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(cmd.OutOrStdout(), o.output)
@@ -137,11 +140,7 @@ func timelineTitle(dir rundir.Dir, t *profile.Trace) string {
 	if err != nil {
 		path = string(dir)
 	}
-	ranks := "ranks"
-	if t.Size == 1 {
-		ranks = "rank"
-	}
-	return fmt.Sprintf("%son %d %s, %s", program, t.Size, ranks, filepath.Base(path))
+	return fmt.Sprintf("%son %s, %s", program, text.CountOf(t.Size, "rank"), filepath.Base(path))
 }
 
 // openTraces opens the traces of a run. If there are recorded events that are
@@ -155,7 +154,7 @@ func openTraces(log io.Writer, dir rundir.Dir, opened *source.Run) (traces []pro
 		return export.Traces(dir)
 	}
 	if opened == nil {
-		if opened, err = openRun(log, dir, source.Whole); err != nil {
+		if opened, err = openRun(log, string(dir), source.Options{Depth: source.Whole, RunOnly: true}); err != nil {
 			return nil, err
 		}
 	}

@@ -120,7 +120,7 @@ func TestTimelineWrongUse(t *testing.T) {
 		{"none", "no such file", exitUsage},
 		{empty, empty + " holds no recording", exitUsage},
 		{filepath.Join(dir, "trace.0.arrow"), "is a file: give the directory of the run", exitUsage},
-		{dir + " -o x.pdf", "-o x.pdf: a picture's name ends in .png or .svg", exitUsage},
+		{dir + " -o x.jpg", "-o x.jpg: a picture's name ends in .png, .svg or .pdf", exitUsage},
 		{dir + " --from 2s --to 1s", "--from 2s is not before --to 1s", exitUsage},
 		{dir + " --to 0s", "is not before", exitUsage},
 		{dir + " --from=-1s", "not negative", exitUsage},

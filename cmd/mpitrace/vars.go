@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/internal/launch"
 	"github.com/mpitrace/mpitrace/internal/mpit"
 	"github.com/mpitrace/mpitrace/internal/text"
@@ -181,7 +182,7 @@ func (o *varsOptions) write(cmd *cobra.Command, l *mpit.Catalogue) error {
 	case o.format == "arrow" && o.output == "-":
 		return mpit.WriteArrow(cmd.OutOrStdout(), l)
 	case o.format == "arrow":
-		return mpit.WriteArrowFile(o.output, l)
+		return atomicfile.Write(o.output, func(w io.Writer) error { return mpit.WriteArrow(w, l) })
 	}
 	w := bufio.NewWriter(cmd.OutOrStdout())
 	mpit.WriteText(w, l, text.TerminalWidth(cmd.OutOrStdout()))

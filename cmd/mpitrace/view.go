@@ -71,7 +71,7 @@ The command ends with Ctrl-C, or when nobody has looked for an hour.`,
 
 func (o *viewOptions) run(cmd *cobra.Command, dir rundir.Dir) error {
 	if !dir.Used() {
-		if _, err := openRun(io.Discard, dir, source.Heads); err != nil {
+		if _, err := openRun(io.Discard, string(dir), source.Options{RunOnly: true}); err != nil {
 			return err
 		}
 	}
@@ -147,11 +147,11 @@ type viewedRun struct {
 
 // report returns the page of the run, which has ended.
 func (v *viewedRun) report() (any, error) {
-	opened, err := openRun(v.log, v.dir, source.Whole)
+	opened, err := openRun(v.log, string(v.dir), source.Options{Depth: source.Whole, RunOnly: true})
 	if err != nil {
 		return nil, err
 	}
-	if v.found, err = summarize(opened, scratchFor(v.dir, opened), time.Now(), true); err != nil {
+	if v.found, err = summarize(opened, scratchFor(opened), time.Now(), true); err != nil {
 		return nil, err
 	}
 	missing := missingText(v.dir.WrongMPI(), "")

@@ -16,6 +16,7 @@ import (
 	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/synth"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // asProgram is an environment variable that makes the test binary run as
@@ -62,6 +63,7 @@ func sparse(t *testing.T, path, head string, size int64) string {
 // TestHostileFiles requires that each error names the place of the damage, and
 // that nothing is written.
 func TestHostileFiles(t *testing.T) {
+	testenv.At(t, testenv.Quick)
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
 	flow := "E\t0\t1\t%s bytes\t1 msgs sent%s\n"

@@ -32,8 +32,8 @@ func TestPrefix(t *testing.T) {
 	}
 }
 
-// TestPhases requires that each phase has its own matrices. Phase 0 is one too,
-// and phase 1 must not take the files of phase 10.
+// TestPhases requires that each phase has its own matrices, whether their prefix or their
+// directory is given. Phase 0 is one too, and phase 1 must not take the files of phase 10.
 func TestPhases(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, phase := range []int{0, 1, 2, 10} {
@@ -41,7 +41,6 @@ func TestPhases(t *testing.T) {
 			put(t, fmt.Sprintf("prof/phase_%d.%d.prof", phase, r), fmt.Sprintf("E\t%d\t%d\t%d bytes\t1 msgs sent\n", r, 1-r, 100*phase+r))
 		}
 	}
-	files, stderr := mustRun(t, "prof/phase")
 	want := map[string]string{}
 	for _, phase := range []int{0, 1, 2, 10} {
 		for _, class := range []string{"all", "external"} {
@@ -51,8 +50,11 @@ func TestPhases(t *testing.T) {
 			want[fmt.Sprintf("phase_%d_msg_%s.mat", phase, class)] = "0 1 \n1 0 \n"
 		}
 	}
-	if diff := cmp.Diff(want, files); diff != "" || stderr != "" {
-		t.Errorf("said %q\n%s", stderr, diff)
+	for _, path := range []string{"prof/phase", "prof"} {
+		files, stderr := mustRun(t, "--force", path)
+		if diff := cmp.Diff(want, files); diff != "" || stderr != "" {
+			t.Errorf("%s: said %q\n%s", path, stderr, diff)
+		}
 	}
 	if _, err := os.Stat("prof/phase_10_size_all.mat"); err != nil {
 		t.Error(err)
@@ -201,7 +203,7 @@ func TestPlacesThatAreNoRun(t *testing.T) {
 	dangling := link("nowhere", "dangling")
 	for path, want := range map[string]string{
 		loop: "too many levels of symbolic links", around: "too many levels of symbolic links",
-		empty: "empty holds no recordings", inside: "inside", dangling: "no such file or directory",
+		empty: "empty holds no recording", inside: "inside", dangling: "no such file or directory",
 		filepath.Join(dir, "none", "x"): "no such file or directory",
 		filepath.Join(dir, "x"):         "no such file or directory, and no prefix of files x.<rank>.prof or x_<phase>.<rank>.prof",
 	} {

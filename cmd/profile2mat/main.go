@@ -172,9 +172,13 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	f.BoolVar(&o.noSelf, "no-self", false, "leave out messages of ranks to themselves")
 
 	commandline.AddSelection(cmd, &o.selection)
-	f.StringVar(&o.ranksText, "ranks", "", "only messages between these ranks, a `set` such as 0-63,80; rows keep their numbers")
-	f.StringVar(&o.fromText, "from", "", "only messages from these ranks, a `set`")
-	f.StringVar(&o.toText, "to", "", "only messages to these ranks, a `set`")
+	rankFlag := func(to *rankFlag, name, usage string) {
+		to.name = name
+		f.StringVar(&to.text, name, "", usage)
+	}
+	rankFlag(&o.ranks, "ranks", "only messages between these ranks, a `set` such as 0-63,80; rows keep their numbers")
+	rankFlag(&o.from, "from", "only messages from these ranks, a `set`")
+	rankFlag(&o.to, "to", "only messages to these ranks, a `set`")
 }
 
 // noneEmpty returns an error if a flag has an empty value, for example from an

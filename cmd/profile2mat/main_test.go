@@ -233,7 +233,7 @@ func TestRefusals(t *testing.T) {
 		{[]string{stray}, "unknown format: give recordings (.rec, .node), prof or arrow files", 2},
 		{[]string{absurd}, "no mat of external: 4611686018427387904 pairs of ranks, where --max-pairs allows 200000000", 1},
 		{[]string{x0, dir}, "give it alone", 2},
-		{[]string{dir}, "holds no recordings, no profile.arrow and no", 2},
+		{[]string{dir}, "give files of one", 2},
 		{[]string{x0, arrow}, "give files of one", 2},
 		{[]string{arrow, other}, `the files are of different runs ("one" and "two")`, 2},
 	} {

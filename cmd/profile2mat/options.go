@@ -27,10 +27,18 @@ type options struct {
 	hosts bool // a line of the matrix is a host
 	block int  // ranks per line, if not hosts
 
-	selection                   commandline.SelectionFlags
-	ranksText, fromText, toText string
-	ranks, from, to             profile.RankSet // nil for all
+	selection       commandline.SelectionFlags
+	ranks, from, to rankFlag
 }
+
+// rankFlag is the value of a flag that selects ranks, as given and as parsed by parse.
+type rankFlag struct {
+	name, text string
+	set        profile.RankSet // nil for all
+}
+
+// rankFlags are in the order in which file names contain them.
+func (o *options) rankFlags() []*rankFlag { return []*rankFlag{&o.ranks, &o.from, &o.to} }
 
 // parse checks and parses the flags.
 func (o *options) parse() error {
@@ -47,15 +55,12 @@ func (o *options) parse() error {
 	if err := o.selection.Parse(); err != nil {
 		return err
 	}
-	for _, set := range []struct {
-		flag, text string
-		ranks      *profile.RankSet
-	}{{"ranks", o.ranksText, &o.ranks}, {"from", o.fromText, &o.from}, {"to", o.toText, &o.to}} {
-		if set.text == "" {
+	for _, f := range o.rankFlags() {
+		if f.text == "" {
 			continue
 		}
-		if *set.ranks, err = profile.ParseRankSet(set.text); err != nil {
-			return fmt.Errorf("--%s: %w", set.flag, err)
+		if f.set, err = profile.ParseRankSet(f.text); err != nil {
+			return fmt.Errorf("--%s: %w", f.name, err)
 		}
 	}
 	return nil
@@ -82,9 +87,9 @@ func (o *options) parseLines() error {
 // which file names contain them.
 func (o *options) parts() []commandline.SelectedPart {
 	out := o.selection.Parts()
-	for _, p := range []commandline.SelectedPart{{Name: "ranks", Value: o.ranksText}, {Name: "from", Value: o.fromText}, {Name: "to", Value: o.toText}} {
-		if p.Value != "" {
-			out = append(out, p)
+	for _, f := range o.rankFlags() {
+		if f.text != "" {
+			out = append(out, commandline.SelectedPart{Name: f.name, Value: f.text})
 		}
 	}
 	if o.noSelf {

@@ -300,10 +300,7 @@ func absent(dir string) (out []string) {
 // written. It keeps only the last sum: the sums of all classes would need as
 // much memory as all the input. The files of one matrix are written one after
 // the other.
-type mirror struct {
-	sheet, both *matrixfile.Sheet
-	one, sum    *matrix.Matrix
-}
+type mirror struct{ one, sum *matrix.Matrix }
 
 // page returns the sheet to write: s itself, or its sum if it is symmetric.
 func (m *mirror) page(s *matrixfile.Sheet) *matrixfile.Sheet {
@@ -314,12 +311,9 @@ func (m *mirror) page(s *matrixfile.Sheet) *matrixfile.Sheet {
 		m.sum = nil // free it before the next is allocated
 		m.one, m.sum = s.Matrix, s.Matrix.Symmetric()
 	}
-	if m.sheet != s {
-		both := *s
-		both.Matrix = m.sum
-		m.sheet, m.both = s, &both
-	}
-	return m.both
+	both := *s
+	both.Matrix = m.sum
+	return &both
 }
 
 // write writes the file and shows the progress if log is a terminal.

@@ -119,12 +119,9 @@ func (o *options) without() string {
 }
 
 func (o *options) checkRanks(j *source.Traffic) error {
-	for _, set := range []struct {
-		flag, text string
-		ranks      profile.RankSet
-	}{{"ranks", o.ranksText, o.ranks}, {"from", o.fromText, o.from}, {"to", o.toText, o.to}} {
-		if len(set.ranks) > 0 && set.ranks[0].First >= j.Size() {
-			return usagef("--%s %s: there are only ranks 0 to %d", set.flag, set.text, j.Size()-1)
+	for _, f := range o.rankFlags() {
+		if len(f.set) > 0 && f.set[0].First >= j.Size() {
+			return usagef("--%s %s: there are only ranks 0 to %d", f.name, f.text, j.Size()-1)
 		}
 	}
 	return nil
@@ -169,8 +166,8 @@ func (o *options) lines(j *source.Traffic) (lines, error) {
 }
 
 func (o *options) sheet(j *source.Traffic, by lines, m *matrix.Matrix, c matrix.TrafficClass) *sheet {
-	if o.ranks != nil || o.from != nil || o.to != nil {
-		m = m.Restrict(o.takes(o.from), o.takes(o.to))
+	if o.ranks.set != nil || o.from.set != nil || o.to.set != nil {
+		m = m.Restrict(o.takes(o.from.set), o.takes(o.to.set))
 	}
 	if by.of != nil {
 		m = m.Fold(by.of)
@@ -194,6 +191,6 @@ func (o *options) sheet(j *source.Traffic, by lines, m *matrix.Matrix, c matrix.
 // --ranks.
 func (o *options) takes(set profile.RankSet) func(rank int) bool {
 	return func(rank int) bool {
-		return (o.ranks == nil || o.ranks.Contains(rank)) && (set == nil || set.Contains(rank))
+		return (o.ranks.set == nil || o.ranks.set.Contains(rank)) && (set == nil || set.Contains(rank))
 	}
 }

@@ -248,22 +248,60 @@ func (in *reader) checkFrames(b block, batch metaTable) error {
 		if size <= prefix {
 			continue
 		}
-		head := make([]byte, min(size, prefix+zstd.HeaderMaxSize))
-		if _, err := in.r.ReadAt(head, b.offset+b.meta+at); err != nil {
+		values := io.NewSectionReader(in.r, b.offset+b.meta+at, size)
+		var unpacked [prefix]byte
+		if _, err := values.ReadAt(unpacked[:], 0); err != nil {
 			return err
 		}
-		if int64(binary.LittleEndian.Uint64(head)) < 0 {
+		if int64(binary.LittleEndian.Uint64(unpacked[:])) < 0 {
 			continue
 		}
-		var frame zstd.Header
-		if err := frame.Decode(head[prefix:]); err != nil {
-			return fmt.Errorf("damaged: %w", err)
-		}
-		if need := max(frame.WindowSize, frame.FrameContentSize); need > uint64(memoryOf(in.size)) {
-			return fmt.Errorf("damaged: a frame needs %d bytes of memory, and a file of its size at most %d", need, memoryOf(in.size))
+		for frame := int64(prefix); frame < size; {
+			var err error
+			if frame, err = in.checkFrame(values, frame); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// checkFrame checks the zstd frame at an offset of r, and returns where the next one begins.
+func (in *reader) checkFrame(r *io.SectionReader, at int64) (next int64, err error) {
+	head := make([]byte, min(r.Size()-at, zstd.HeaderMaxSize))
+	if _, err := r.ReadAt(head, at); err != nil {
+		return 0, err
+	}
+	var frame zstd.Header
+	if err := frame.Decode(head); err != nil {
+		return 0, fmt.Errorf("damaged: %w", err)
+	}
+	at += int64(frame.HeaderSize)
+	if frame.Skippable {
+		return at + int64(frame.SkippableSize), nil
+	}
+	if need := max(frame.WindowSize, frame.FrameContentSize); need > uint64(memoryOf(in.size)) {
+		return 0, fmt.Errorf("damaged: a frame needs %d bytes of memory, and a file of its size at most %d", need, memoryOf(in.size))
+	}
+	const repeated = 1 // the type of a block that has one byte for all
+	for last := false; !last; {
+		var block [3]byte // bit 0: it is the last; bits 1 and 2: its type; the others: its size
+		if _, err := r.ReadAt(block[:], at); err != nil {
+			return 0, fmt.Errorf("damaged: a frame without end: %w", err)
+		}
+		bits := int64(block[0]) | int64(block[1])<<8 | int64(block[2])<<16
+		last = bits&1 != 0
+		at += int64(len(block))
+		if bits>>1&3 == repeated {
+			at++
+		} else {
+			at += bits >> 3
+		}
+	}
+	if frame.HasCheckSum {
+		at += 4
+	}
+	return at, nil
 }
 
 // metaTable is a table of a flatbuffer. Its methods panic if an offset leads out of the

@@ -39,7 +39,7 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// TestLostWithoutRows requires an error, since no process can have the damage.
+// TestLostWithoutRows requires an error for damage of a recording of which no table has a row.
 func TestLostWithoutRows(t *testing.T) {
 	path := writeRun(t, []*profile.Profile{{Run: "run", Source: "0.rec", Problems: []string{"byte 1: truncated"}}})
 	removeRanks(t, path)

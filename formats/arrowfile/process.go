@@ -62,7 +62,7 @@ func (p *process) profile(k key) (*profile.Profile, error) {
 
 // addComms adds the communicators of which the process is a member.
 func (p *process) addComms(k key) {
-	p.labels, p.comms = map[string]int32{}, nil // of another process with the same rank
+	p.labels, p.comms = map[string]int32{}, nil // discard those of an earlier process with the same rank
 	for _, c := range p.file.comms.ofProcess(k) {
 		own := c.Comm
 		own.Parent = -1

@@ -79,24 +79,10 @@ func writeArrow(w io.Writer, s *Sheet, _ Quantity) error {
 
 // writeParquet writes the rows of writeArrow as a Parquet file.
 func writeParquet(w io.Writer, s *Sheet, _ Quantity) error {
-	out, err := table.NewParquetWriter(w, s.Columns(), s.options())
-	if err != nil {
-		return err
-	}
-	if err := out.Add(s.edges); err != nil {
-		return err
-	}
-	return out.Close(nil)
+	return table.WriteAll(table.NewParquetWriter(w, s.Columns(), s.options()), s.edges)
 }
 
 // writeCSV writes the rows of writeArrow as CSV.
 func writeCSV(w io.Writer, s *Sheet, _ Quantity) error {
-	out, err := table.NewCSVWriter(w, s.Columns(), s.options())
-	if err != nil {
-		return err
-	}
-	if err := out.Add(s.edges); err != nil {
-		return err
-	}
-	return out.Close()
+	return table.WriteAll(table.NewCSVWriter(w, s.Columns(), s.options()), s.edges)
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/mpitrace/mpitrace/internal/plot"
 )
 
-func writePNG(w io.Writer, s *Sheet, q Quantity) error { return Heatmap(s, q).WritePNG(w) }
+func writePNG(w io.Writer, s *Sheet, q Quantity) error { return plot.Write(w, ".png", Heatmap(s, q)) }
 
-func writeSVG(w io.Writer, s *Sheet, q Quantity) error { return Heatmap(s, q).WriteSVG(w) }
+func writeSVG(w io.Writer, s *Sheet, q Quantity) error { return plot.Write(w, ".svg", Heatmap(s, q)) }
 
 // Heatmap returns the picture of a quantity. If there are more lines than can
 // be shown, each bin is the sum of several.

@@ -50,7 +50,7 @@ func Open(path string, rows Rows) (*File, error) {
 // Each implements profile.Source. It keeps one batch of rows and one block of
 // processes in memory.
 func (f *File) Each(each func(*profile.Profile) error) error {
-	var failed error // the error of each, which does not get the file's name
+	var failed error // the error of the function `each`; it is returned without the file's name
 	err := atomicfile.ReadAt(f.path, "read arrow file", func(r io.ReaderAt, size int64) error {
 		return readProfiles(r, size, f.rows(f.path), func(p *profile.Profile) error {
 			failed = each(p)

@@ -6,6 +6,7 @@
 package parquetfile
 
 import (
+	"cmp"
 	"io"
 	"maps"
 	"slices"
@@ -19,7 +20,7 @@ import (
 
 const magic = "PAR1"
 
-// Writer writes a file. It keeps the first error of the output, and writes
+// Writer writes a file. It keeps the first error of the output or of the metadata, and writes
 // nothing after it.
 type Writer struct {
 	out    io.Writer
@@ -44,23 +45,21 @@ type Options struct {
 
 // NewWriter returns a writer of a file with these columns, which are nodes of
 // root.
-func NewWriter(w io.Writer, root *schema.GroupNode, o Options) (*Writer, error) {
+func NewWriter(w io.Writer, root *schema.GroupNode, o Options) *Writer {
 	props := parquet.NewWriterProperties(parquet.WithCompression(compress.Codecs.Zstd),
 		parquet.WithCreatedBy(o.CreatedBy), parquet.WithVersion(parquet.V2_LATEST))
 	out := &Writer{out: w, props: props, sorted: o.SortedBy, pack: o.Packer,
 		meta: metadata.NewFileMetadataBuilder(schema.NewSchema(root), props, metadata.NewKeyValueMetadata())}
 	out.write([]byte(magic))
-	return out, out.SetMetadata(o.Metadata)
+	out.SetMetadata(o.Metadata)
+	return out
 }
 
-// SetMetadata adds metadata.
-func (w *Writer) SetMetadata(meta map[string]string) error {
+// SetMetadata adds metadata, which must be UTF-8.
+func (w *Writer) SetMetadata(meta map[string]string) {
 	for _, key := range slices.Sorted(maps.Keys(meta)) {
-		if err := w.meta.AppendKeyValueMetadata(key, meta[key]); err != nil {
-			return err
-		}
+		w.err = cmp.Or(w.err, w.meta.AppendKeyValueMetadata(key, meta[key]))
 	}
-	return nil
 }
 
 func (w *Writer) write(p []byte) {

@@ -24,10 +24,7 @@ func write(t *testing.T, node schema.Node, rows int, chunks ...*Chunk) *file.Rea
 	t.Helper()
 	var out bytes.Buffer
 	root := schema.MustGroup(schema.NewGroupNode("table", parquet.Repetitions.Required, schema.FieldList{node}, -1))
-	w, err := NewWriter(&out, root, Options{CreatedBy: "test", Metadata: map[string]string{"key": "value"}, SortedBy: []int{0}, Packer: packed})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := NewWriter(&out, root, Options{CreatedBy: "test", Metadata: map[string]string{"key": "value"}, SortedBy: []int{0}, Packer: packed})
 	for _, c := range chunks {
 		if err := w.WriteGroup(rows, []*Chunk{c}); err != nil {
 			t.Fatal(err)
@@ -259,10 +256,7 @@ func TestTexts(t *testing.T) {
 func TestDiskFull(t *testing.T) {
 	root := schema.MustGroup(schema.NewGroupNode("table", parquet.Repetitions.Required, schema.FieldList{schema.NewInt32Node("c", parquet.Repetitions.Required, -1)}, -1))
 	for room := range 100 {
-		w, err := NewWriter(&testenv.FullWriter{Room: room}, root, Options{Packer: packed})
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := NewWriter(&testenv.FullWriter{Room: room}, root, Options{Packer: packed})
 		c := new(Chunk)
 		c.Reset()
 		SetIntegers(c, []int32{1, 2, 3}, Signed, false)

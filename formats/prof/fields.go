@@ -100,31 +100,10 @@ func count(h *profile.Histogram, column int, n uint64) {
 	}
 }
 
-// appendRanks reads ranks separated by commas. A comma may also follow the
-// last.
+// appendRanks reads ranks separated by commas. A comma may also follow the last. In files of
+// one rank each, the list of the world's members is most of the text.
 func appendRanks(to []int, list []byte) ([]int, error) {
 	to = slices.Grow(to, bytes.Count(list, []byte(","))+1)
-	if plain, ok := plainRanks(to, list); ok {
-		return plain, nil
-	}
-	for len(list) > 0 {
-		var item []byte
-		if item, list = untilComma(list); len(item) == 0 {
-			continue // the comma after the last rank
-		}
-		r, err := rank(item)
-		if err != nil {
-			return to, err
-		}
-		to = append(to, r)
-	}
-	return to, nil
-}
-
-// plainRanks does what appendRanks does, but faster and only for well-formed
-// lists. In files of one rank each, the list of the world's members is most of
-// the text.
-func plainRanks(to []int, list []byte) ([]int, bool) {
 	for i := 0; i < len(list); i++ { // i++ skips the comma
 		start, n := i, 0
 		for i < len(list) && list[i]-'0' <= 9 && i-start < rankDigits {
@@ -132,20 +111,18 @@ func plainRanks(to []int, list []byte) ([]int, bool) {
 			i++
 		}
 		if i == start || n > maxRank || i < len(list) && list[i] != ',' {
-			return nil, false
+			item, _, _ := bytes.Cut(list[start:], []byte(","))
+			if i = start + len(item); len(item) == 0 {
+				continue // the comma after the last rank
+			}
+			var err error
+			if n, err = rank(item); err != nil {
+				return to, err
+			}
 		}
 		to = append(to, n)
 	}
-	return to, true
-}
-
-func untilComma(list []byte) (item, rest []byte) {
-	for i, c := range list {
-		if c == ',' {
-			return list[:i], list[i+1:]
-		}
-	}
-	return list, nil
+	return to, nil
 }
 
 // split stores the first fields of a line in f, and returns the field after

@@ -234,13 +234,8 @@ func (c *Container) read(m *member, headOnly bool) (p *profile.Profile, err erro
 		ahead = headOfFile
 	}
 	err = c.withFile(m, int64(ahead), func(f *file) error {
-		f.headOnly = headOnly
-		if err := f.open(); err != nil {
-			return err
-		}
-		p = f.profile()
-		p.Source = c.memberPath(m)
-		return nil
+		p, err = f.read(c.memberPath(m), headOnly)
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read recording %s: %w", c.memberPath(m), err)

@@ -107,7 +107,7 @@ func TestContainerPackedDamage(t *testing.T) {
 	if len(want.of) != 4 || len(want.reported) > 0 {
 		t.Fatalf("%+v", want)
 	}
-	for at := len(containerMagic); at < len(raw); at++ {
+	for at := len(containerMagic); at < len(raw); at += testenv.Step(7) {
 		flipped := bytes.Clone(raw)
 		flipped[at] ^= 1 << (at % 8)
 		what := fmt.Sprintf("bit %d of byte %d flipped", at%8, at)
@@ -124,7 +124,7 @@ func TestContainerWalkedDamage(t *testing.T) {
 	raw := inMemory(t, small(0), small(1))
 	path := writeContainer(t, raw)
 	want := outcomeOf(t, path)
-	for at := len(containerMagic); at < len(raw)-1; at++ {
+	for at := len(containerMagic); at < len(raw)-1; at += testenv.Step(7) {
 		flipped := bytes.Clone(raw[:len(raw)-1])
 		flipped[at] ^= 1 << (at % 8)
 		what := fmt.Sprintf("without an index, bit %d of byte %d flipped", at%8, at)
@@ -143,7 +143,7 @@ func TestContainerPackedTruncated(t *testing.T) {
 	path := writeContainer(t, raw)
 	want := outcomeOf(t, path)
 	c := opening(t, path)
-	for at := range raw {
+	for at := 0; at < len(raw); at += testenv.Step(7) {
 		whole := 0
 		for i := range c.members {
 			if f := c.members[i].frame; f.at+f.packed <= int64(at) {
@@ -183,7 +183,7 @@ func TestContainerLiveDamage(t *testing.T) {
 		t.Fatalf("%d profiles, %q, %d extents", len(want.of), want.reported, len(extents))
 	}
 	for _, x := range extents {
-		for at := int(x.Offset); at < int(x.Offset)+2*layout.ExtentSize; at++ {
+		for at := int(x.Offset); at < int(x.Offset)+2*layout.ExtentSize; at += testenv.Step(17) {
 			for _, bit := range []int{at % 8, (at + 4) % 8} {
 				flipped := bytes.Clone(raw)
 				flipped[at] ^= 1 << bit

@@ -95,7 +95,7 @@ func (f *file) complete() bool {
 // its recording is complete. The recording may be in a container.
 func IsComplete(path string) bool {
 	complete := false
-	_ = withUnread(path, "read", func(f *file) error {
+	_ = withUnread(path, "read", layout.HeaderSize, func(f *file) error {
 		complete = f.complete()
 		return nil
 	})

@@ -2,6 +2,7 @@ package recording
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -100,7 +101,7 @@ func TestContainerPacked(t *testing.T) {
 		}
 		checkHead(t, at, want)
 	}
-	if _, err := ReadFile(filepath.Join(path, "none.rec")); !os.IsNotExist(err) {
+	if _, err := ReadFile(filepath.Join(path, "none.rec")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a recording that is not there: %v", err)
 	}
 }

@@ -97,7 +97,7 @@ func (f *file) addComms(p *profile.Profile) map[uint32]int32 {
 	}
 	for _, k := range order {
 		c := f.comms[k]
-		out := profile.Comm{ID: fmt.Sprintf("%016x%016x", c.ID[0], c.ID[1]), Name: valid(c.name), Parent: -1,
+		out := profile.Comm{ID: fmt.Sprintf("%016x%016x", c.ID[0], c.ID[1]), Name: valid(c.name), Parent: commIn(index, c.Parent),
 			Inter: c.Flags&layout.CommInter != 0, Rank: int(c.Rank), Edges: c.edges,
 			Members: profile.Group{Base: int(c.Base), Stride: int(c.Stride), N: int(c.Size), List: c.members},
 			Freed:   c.Flags&layout.CommFreed != 0, Folded: c.Folded,
@@ -107,9 +107,6 @@ func (f *file) addComms(p *profile.Profile) map[uint32]int32 {
 		}
 		if c.Constructor != 0 {
 			out.Constructor = profile.CallByID(uint16(c.Constructor)).Name
-		}
-		if parent, ok := index[c.Parent]; ok && c.Parent != layout.CommNone {
-			out.Parent = parent
 		}
 		p.Comms = append(p.Comms, out)
 	}
@@ -251,7 +248,7 @@ func (a *rowAdder) addRow(raw layout.Row, number, at uint64) {
 		a.problem(at, "row with direction %d and size class %d, skipped", raw.Direction, raw.SizeClass)
 		return
 	}
-	r := profile.Row{Thread: a.thread, Call: call.Name, Class: call.Class, Direction: d.way, Comm: -1, Peer: raw.Peer,
+	r := profile.Row{Thread: a.thread, Call: call.Name, Class: call.Class, Direction: d.way, Comm: commIn(a.comms, raw.Comm), Peer: raw.Peer,
 		SizeClass: raw.SizeClass, Callsite: raw.Callsite, Slice: raw.Slice}
 	sample := a.addTime(&r, raw, number, at)
 	if a.keepSamples {
@@ -262,9 +259,6 @@ func (a *rowAdder) addRow(raw layout.Row, number, at uint64) {
 		if a.to.Timing == profile.TimingSampled && sample.Timed == 0 {
 			a.unsampled = append(a.unsampled, len(a.to.Rows))
 		}
-	}
-	if c, ok := a.comms[raw.Comm]; ok && raw.Comm != layout.CommNone {
-		r.Comm = c
 	}
 	if d.way != profile.None {
 		moved(a.to, &r, call, raw)

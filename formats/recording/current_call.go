@@ -22,10 +22,7 @@ func (f *file) addCurrentCalls(p *profile.Profile, index map[uint32]int32, scale
 func (f *file) openCall(o currentCall, index map[uint32]int32, scale float64) profile.OpenCall {
 	call := profile.CallByID(o.Call)
 	out := profile.OpenCall{Thread: int32(o.thread), Call: call.Name, Class: call.Class, Direction: directions[o.Direction].way,
-		Comm: -1, Peer: o.Peer, Source: profile.PeerNone, Callsite: o.Callsite, Slice: o.Slice}
-	if c, ok := index[o.Comm]; ok && o.Comm != layout.CommNone {
-		out.Comm = c
-	}
+		Comm: commIn(index, o.Comm), Peer: o.Peer, Source: profile.PeerNone, Callsite: o.Callsite, Slice: o.Slice}
 	if out.Direction != profile.None && o.Bytes != layout.OpenBytesUnknown {
 		out.Bytes, out.Sized = o.Bytes, true
 	}

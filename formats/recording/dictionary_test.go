@@ -152,8 +152,8 @@ func readOf(t testing.TB, c *Container, rank int) *profile.Profile {
 	return p
 }
 
-// Names of call sites are kept when a container is packed again. Damage of them affects
-// nothing else.
+// Names of call sites are kept when a container is packed again. If they are damaged, all
+// else can still be read.
 func TestNamesOfContainer(t *testing.T) {
 	name := profile.Symbol{Function: "solve", Into: 3, Source: "/src/solve.c", Line: 12}
 	c := packAgain(t, opening(t, writeContainer(t, inMemory(t, processOf(0), processOf(1)))), &namer{map[profile.Place]bool{}, name})

@@ -14,7 +14,7 @@ import (
 // Dump writes the contents of the recording at path as text, line by line, in
 // the order of the file's tables.
 func Dump(w io.Writer, path string) error {
-	return withUnread(path, "dump", func(f *file) error {
+	return withUnread(path, "dump", wholeFile, func(f *file) error {
 		if err := f.open(); err != nil {
 			return err
 		}

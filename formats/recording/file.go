@@ -30,15 +30,7 @@ var buffers = sync.Pool{New: func() any { return new([]byte) }}
 // openFile opens a recording or a file of events, both of which are read piece
 // by piece.
 func openFile(path string) (in *os.File, size int64, err error) {
-	if in, err = atomicfile.Open(path, atomicfile.AnySize); err != nil {
-		return nil, 0, err
-	}
-	info, err := in.Stat()
-	if err != nil {
-		in.Close()
-		return nil, 0, err
-	}
-	return in, info.Size(), nil
+	return atomicfile.Sized(atomicfile.Open(path, atomicfile.AnySize))
 }
 
 // readAhead reads the start of a file into the buffer.

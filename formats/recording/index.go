@@ -146,7 +146,7 @@ func (r *indexReader) text() string {
 	return r.texts[n]
 }
 
-// newIndexReader reads the strings, which are parts of one.
+// newIndexReader reads the strings at the start of an index. They share the memory of one string.
 func newIndexReader(raw []byte) *indexReader {
 	r := &indexReader{rest: raw}
 	all := string(raw)

@@ -24,12 +24,7 @@ type eventLinks struct {
 // link reads all events once: it finds their kinds and the events of each
 // request, and numbers the messages.
 func (r *eventReading) link() error {
-	n := uint64(0)
-	for _, s := range r.streams {
-		for _, c := range s {
-			n += c.Count
-		}
-	}
+	n := r.count()
 	if n > math.MaxInt32 {
 		return fmt.Errorf("%s: %d events, more than are read of one process: %d", r.names[0], n, math.MaxInt32)
 	}

@@ -211,7 +211,7 @@ func (c *Container) readPacked() {
 	c.members = members
 }
 
-// readEnd reads what the footer tells the place of.
+// readEnd reads the footer, the index and the dictionary at the end of the container.
 func (c *Container) readEnd() ([]member, error) {
 	tail := make([]byte, min(c.size, tailSize))
 	n, err := c.in.ReadAt(tail, c.size-int64(len(tail)))

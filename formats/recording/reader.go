@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sync/atomic"
 
 	"github.com/mpitrace/mpitrace/interpose/layout"
@@ -48,36 +49,68 @@ var decodes atomic.Int64
 func Decodes() int64 { return decodes.Load() }
 
 func readFile(path string, ahead int64, headOnly bool) (p *profile.Profile, err error) {
-	if container, name, ok := inContainer(path); ok {
-		err = withMember(container, name, func(c *Container, m *member) error {
-			p, err = c.read(m, headOnly)
+	err = withUnread(path, "read", ahead, func(f *file) error {
+		p, err = f.read(path, headOnly)
+		return err
+	})
+	return p, err
+}
+
+// read reads the recording, which comes from source. With headOnly it skips rows and vectors.
+func (f *file) read(source string, headOnly bool) (*profile.Profile, error) {
+	f.headOnly = headOnly
+	if err := f.open(); err != nil {
+		return nil, err
+	}
+	p := f.profile()
+	p.Source = source
+	return p, nil
+}
+
+// withFile calls use with a recording whose header and log have been read.
+func withFile(path string, use func(*file) error) error {
+	return withUnread(path, "read", headOfFile, func(f *file) error {
+		f.headOnly = true
+		if err := f.open(); err != nil {
 			return err
-		})
-		return p, err
+		}
+		return use(f)
+	})
+}
+
+// withUnread calls use with a recording of which the first bytes are read ahead. Errors begin
+// with doing, and contain the path.
+func withUnread(path, doing string, ahead int64, use func(*file) error) error {
+	err := unread(path, ahead, use)
+	switch named := (*os.PathError)(nil); {
+	case err == nil:
+		return nil
+	case errors.As(err, &named): // it has the path
+		return fmt.Errorf("%s recording: %w", doing, err)
+	}
+	return fmt.Errorf("%s recording %s: %w", doing, path, err)
+}
+
+func unread(path string, ahead int64, use func(*file) error) error {
+	if container, name, ok := inContainer(path); ok {
+		return withMember(container, name, func(c *Container, m *member) error { return c.withFile(m, ahead, use) })
 	}
 	in, size, err := openFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("read recording: %w", err)
+		return err
 	}
 	defer in.Close()
-	buffer := buffers.Get().(*[]byte)
-	defer buffers.Put(buffer) // the profile keeps no reference to it
-	if err := readAhead(buffer, in, min(ahead, size)); err != nil {
-		return nil, fmt.Errorf("read recording: %w", err)
-	}
-	inside := buffers.Get().(*[]byte)
+	buffer, inside := buffers.Get().(*[]byte), buffers.Get().(*[]byte)
+	defer buffers.Put(buffer) // what use keeps has no reference to them
 	defer buffers.Put(inside)
+	if err := readAhead(buffer, in, min(ahead, size)); err != nil {
+		return err
+	}
 	f, err := sniffFile(in, size, *buffer, inside)
 	if err != nil {
-		return nil, fmt.Errorf("read recording %s: %w", path, err)
+		return err
 	}
-	f.headOnly = headOnly
-	if err := f.open(); err != nil {
-		return nil, fmt.Errorf("read recording %s: %w", path, err)
-	}
-	p = f.profile()
-	p.Source = path
-	return p, nil
+	return use(f)
 }
 
 // sniffFile returns the recording in a file of its own that starts with ahead. If it is
@@ -141,13 +174,10 @@ func containerOfOne(in io.ReaderAt, size int64, buffer *[]byte) (*file, error) {
 // Read reads a recording of size bytes.
 func Read(r io.ReaderAt, size int64) (*profile.Profile, error) {
 	f, err := sniffFile(r, size, nil, new([]byte))
-	if err == nil {
-		err = f.open()
-	}
 	if err != nil {
 		return nil, err
 	}
-	return f.profile(), nil
+	return f.read("", false)
 }
 
 // open reads the header and the log.

@@ -63,42 +63,6 @@ func (f *file) clockID() string {
 	return boot
 }
 
-// withFile calls use with a recording whose header and log have been read.
-func withFile(path string, use func(*file) error) error {
-	return withUnread(path, "read", func(f *file) error {
-		f.headOnly = true
-		if err := f.open(); err != nil {
-			return err
-		}
-		return use(f)
-	})
-}
-
-// withUnread calls use with a recording that is not read yet. Errors begin with
-// doing, and contain the path.
-func withUnread(path, doing string, use func(*file) error) error {
-	if container, name, ok := inContainer(path); ok {
-		err := withMember(container, name, func(c *Container, m *member) error { return c.withFile(m, wholeFile, use) })
-		if err != nil {
-			return fmt.Errorf("%s recording %s: %w", doing, path, err)
-		}
-		return nil
-	}
-	in, size, err := openFile(path)
-	if err != nil {
-		return fmt.Errorf("%s recording: %w", doing, err)
-	}
-	defer in.Close()
-	f, err := sniffFile(in, size, nil, new([]byte))
-	if err == nil {
-		err = use(f)
-	}
-	if err != nil {
-		return fmt.Errorf("%s recording %s: %w", doing, path, err)
-	}
-	return nil
-}
-
 // EventReader are the events of one process: a profile.EventSource. Files are open
 // only while events are read.
 type EventReader struct {
@@ -479,14 +443,12 @@ func (r *rows) index(k profile.EventKind) uint32 {
 
 func (r *rows) kindOf(raw layout.Row, thread uint32) (profile.EventKind, error) {
 	call := profile.CallByID(raw.Call)
-	k := profile.EventKind{Call: call.Name, Class: call.Class, Thread: int32(thread), Comm: -1, Peer: raw.Peer,
+	k := profile.EventKind{Call: call.Name, Class: call.Class, Thread: int32(thread), Comm: commIn(r.comms, raw.Comm), Peer: raw.Peer,
 		Callsite: r.site(raw.Callsite), Slice: r.slice(raw.Slice)}
-	if c, ok := r.comms[raw.Comm]; ok && raw.Comm != layout.CommNone {
-		k.Comm = c
-		if raw.Peer >= 0 {
-			k.Peer = int32(r.of.Comms[c].WorldRank(raw.Peer))
-		}
-	} else if raw.Peer >= 0 {
+	switch {
+	case raw.Peer >= 0 && k.Comm >= 0:
+		k.Peer = int32(r.of.Comms[k.Comm].WorldRank(raw.Peer))
+	case raw.Peer >= 0:
 		k.Peer = profile.PeerLost
 	}
 	if d, ok := directions[raw.Direction]; ok {

@@ -19,11 +19,7 @@ const maxBatch = 64 << 10
 
 // WriteArrow writes rows as an Arrow IPC file (Feather version 2).
 func WriteArrow[T any](w io.Writer, cols []Column[T], rows iter.Seq[T], o Options[T]) error {
-	t := NewArrowWriter(w, cols, o)
-	if err := t.Add(rows); err != nil {
-		return err
-	}
-	return t.Close(nil)
+	return WriteAll(NewArrowWriter(w, cols, o), rows)
 }
 
 // ArrowWriter writes a table as an Arrow IPC file with zstd-compressed record

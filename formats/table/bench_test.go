@@ -76,3 +76,18 @@ func reportStream(b *testing.B, path string, ranks int) {
 	b.ReportMetric(float64(info.Size())/float64(ranks), "B/rank")
 	b.ReportMetric(float64(m.Sys)/(1<<20), "MiB")
 }
+
+// BenchmarkWriteText writes the rows of a job as CSV and as JSON lines.
+func BenchmarkWriteText(b *testing.B) {
+	ps, rows := benchJob()
+	for name, write := range map[string]func(io.Writer, profile.Source) error{"csv": WriteCSV, "json": WriteJSON} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if err := write(io.Discard, profile.List(ps)); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(rows)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+		})
+	}
+}

@@ -1,5 +1,5 @@
-// Package table writes tables as Arrow, Parquet, CSV and JSON lines, and reads
-// profiles back from Arrow. Each table is defined by one list of columns.
+// Package table writes tables as Arrow, Parquet, CSV and JSON lines. Each table is defined by
+// one list of columns. Package arrowfile reads the tables.
 //
 // The tables of a run are
 //
@@ -8,11 +8,6 @@
 //	ranks.arrow    one row for each process
 //	pvars.arrow    one row for each value read of a performance variable
 //	waits          one row for each wait in a trace
-//
-// profile.arrow also holds the data of a profile for which there is no column.
-// It is in a part of the file that other readers ignore, since the footer does
-// not refer to it (see sealer). This part is stored process by process, so that
-// the memory needed to read a file does not grow with the number of processes.
 package table
 
 import (
@@ -135,22 +130,6 @@ const (
 // Run returns the column that tells the jobs of a table apart.
 func Run[T any](get func(T) string) Column[T] {
 	return Words(runColumn, "id of the MPI job, as its launcher defines it", get).absent("all rows are of one run")
-}
-
-// Of returns a column of other rows, of which f returns the rows that c
-// describes.
-func Of[T, U any](c Column[U], f func(T) U) Column[T] {
-	out := Column[T]{Name: c.Name, Unit: c.Unit, Doc: c.Doc, Type: c.Type, Null: c.Null, PerKind: c.PerKind, Unlike: c.Unlike, Absent: c.Absent, Words: c.Words}
-	if c.Text != nil {
-		out.Text = func(row T) (string, bool) { return c.Text(f(row)) }
-	}
-	if c.Number != nil {
-		out.Number = func(row T) (uint64, bool) { return c.Number(f(row)) }
-	}
-	if c.Ranks != nil {
-		out.Ranks = func(row T) []int { return c.Ranks(f(row)) }
-	}
-	return out
 }
 
 // Numbers returns a column of integers.

@@ -2,6 +2,8 @@ package table
 
 import (
 	"encoding/csv"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -69,5 +71,23 @@ func TestCSVNoRows(t *testing.T) {
 	var out strings.Builder
 	if err := WriteCSV(&out, profile.List{}); err != nil || out.String() != csvHeader {
 		t.Errorf("got %q, %v", &out, err)
+	}
+}
+
+// TestCSVManyWords writes more known words than written forms of texts are kept.
+func TestCSVManyWords(t *testing.T) {
+	words := make([]string, maxTexts+1)
+	for i := range words {
+		words[i] = strconv.Itoa(i)
+	}
+	col := Numbers("word", "", "", func(i int) int32 { return int32(i) })
+	col.Type, col.Words = Word, words
+	var out strings.Builder
+	rows := slices.Repeat([]int{maxTexts}, 1000)
+	if err := WriteAll(NewCSVWriter(&out, []Column[int]{col}, Options[int]{}), slices.Values(rows)); err != nil {
+		t.Fatal(err)
+	}
+	if want := "word\n" + strings.Repeat("65536\n", len(rows)); out.String() != want {
+		t.Errorf("got %d bytes, want %d", out.Len(), len(want))
 	}
 }

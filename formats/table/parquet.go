@@ -37,11 +37,7 @@ type ParquetWriter[T any] struct {
 }
 
 // NewParquetWriter returns a writer of a table with these columns.
-func NewParquetWriter[T any](w io.Writer, cols []Column[T], o Options[T]) (*ParquetWriter[T], error) {
-	meta, err := parquetMetadata(cols, &o)
-	if err != nil {
-		return nil, err
-	}
+func NewParquetWriter[T any](w io.Writer, cols []Column[T], o Options[T]) *ParquetWriter[T] {
 	t := &ParquetWriter[T]{groupRows: cmp.Or(o.GroupRows, groupRows), block: make([]T, 0, blockRows), kinds: kinds[T]{of: o.Kind}}
 	fields := make(schema.FieldList, len(cols))
 	for i := range cols {
@@ -49,8 +45,9 @@ func NewParquetWriter[T any](w io.Writer, cols []Column[T], o Options[T]) (*Parq
 		t.addColumn(&cols[i])
 	}
 	root := schema.MustGroup(schema.NewGroupNode(o.Metadata[KeyTable], parquet.Repetitions.Required, fields, -1))
-	t.out, err = parquetfile.NewWriter(w, root, parquetfile.Options{CreatedBy: Tool, Metadata: meta, SortedBy: o.sortedBy(cols), Packer: pagePacker()})
-	return t, err
+	t.out = parquetfile.NewWriter(w, root, parquetfile.Options{CreatedBy: Tool, Metadata: parquetMetadata(cols, &o),
+		SortedBy: o.sortedBy(cols), Packer: pagePacker()})
+	return t
 }
 
 // pagePacker compresses pages. The default level of zstd takes longer, and the
@@ -59,17 +56,17 @@ var pagePacker = Packer(zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncod
 
 // parquetMetadata returns the table's metadata, and the Arrow schema in the
 // form in which Arrow's own libraries store it in Parquet files.
-func parquetMetadata[T any](cols []Column[T], o *Options[T]) (map[string]string, error) {
+func parquetMetadata[T any](cols []Column[T], o *Options[T]) map[string]string {
 	if o.NoSchema {
-		return o.Metadata, nil
+		return o.Metadata
 	}
 	var message bytes.Buffer
 	if err := ipc.NewWriter(&message, ipc.WithSchema(schemaOf(cols, o.Metadata))).Close(); err != nil {
-		return nil, err
+		panic(err) // cannot fail: it writes to memory
 	}
 	out := maps.Clone(o.Metadata)
 	out["ARROW:schema"] = base64.StdEncoding.EncodeToString(message.Bytes())
-	return out, nil
+	return out
 }
 
 // sortedBy returns the indices of the columns by which the rows are sorted.
@@ -143,9 +140,7 @@ func (t *ParquetWriter[T]) Close(metadata map[string]string) error {
 	if err := t.flush(); err != nil {
 		return err
 	}
-	if err := t.out.SetMetadata(metadata); err != nil {
-		return err
-	}
+	t.out.SetMetadata(metadata)
 	return t.out.Close()
 }
 

@@ -67,8 +67,8 @@ func (p *PartsWriter[T]) open() (err error) {
 		return err
 	}
 	p.n++
-	p.out, err = NewParquetWriter(p.file, p.cols, p.o)
-	return err
+	p.out = NewParquetWriter(p.file, p.cols, p.o)
+	return nil
 }
 
 // end completes the current file, with additional metadata.
@@ -118,64 +118,29 @@ const commGroup = 1 << 10
 
 // WriteParts writes the table communicators.
 func (c *Comms) WriteParts(parts Parts) error {
-	o := Options[*communicatorRow]{GroupRows: commGroup}
-	return writeParts(parts, tableComms, CommColumns, o, func(add func(iter.Seq[*communicatorRow]) error) error {
-		for some := range slices.Chunk(c.Rows, commGroup) {
-			if err := add(slices.Values(some)); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	return writeParts(parts, tableComms, CommColumns, Options[*communicatorRow]{GroupRows: commGroup}, c.Rows)
 }
 
-// WaitOfRun is a wait in a dataset.
-type WaitOfRun struct {
-	Run string
-	profile.Wait
-}
-
-// DatasetWaitColumns are the columns of a dataset's waits: WaitColumns and the
-// job.
-var DatasetWaitColumns = datasetWaitColumns()
-
-func datasetWaitColumns() []Column[WaitOfRun] {
-	cols := []Column[WaitOfRun]{Run(func(w WaitOfRun) string { return w.Run })}
-	for _, c := range WaitColumns {
-		cols = append(cols, Of(c, func(w WaitOfRun) profile.Wait { return w.Wait }))
-	}
-	return cols
+// datasetWaitColumns returns the columns of a dataset's waits: WaitColumns and the job.
+func datasetWaitColumns(run string) []Column[profile.Wait] {
+	return append([]Column[profile.Wait]{Run(func(profile.Wait) string { return run })}, WaitColumns...)
 }
 
 // WriteWaitParts writes the table waits of one job. The waits are sorted by rank
 // and event.
 func WriteWaitParts(parts Parts, run string, waits []profile.Wait) error {
-	o := Options[WaitOfRun]{SortedBy: []string{"rank", "event"}}
-	return writeParts(parts, tableWaits, DatasetWaitColumns, o, func(add func(iter.Seq[WaitOfRun]) error) error {
-		for some := range slices.Chunk(waits, groupRows) {
-			err := add(func(yield func(WaitOfRun) bool) {
-				for _, w := range some {
-					if !yield(WaitOfRun{run, w}) {
-						return
-					}
-				}
-			})
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	return writeParts(parts, tableWaits, datasetWaitColumns(run), Options[profile.Wait]{SortedBy: []string{"rank", "event"}}, waits)
 }
 
-func writeParts[T any](parts Parts, name string, cols []Column[T], o Options[T], each func(add func(iter.Seq[T]) error) error) error {
+func writeParts[T any](parts Parts, name string, cols []Column[T], o Options[T], rows []T) error {
 	// Without the Arrow schema, whose types of times are not those of the file,
 	// and with which polars does not join words of different tables.
 	o.Metadata, o.NoSchema = metadataOf(name, cols), true
 	out := NewPartsWriter(parts, cols, o)
-	err := each(out.Add)
-	if err == nil {
-		err = out.Close(nil)
+	for some := range slices.Chunk(rows, cmp.Or(o.GroupRows, groupRows)) {
+		if err := out.Add(slices.Values(some)); err != nil {
+			return out.Fail(err)
+		}
 	}
-	return out.Fail(err)
+	return out.Fail(out.Close(nil))
 }

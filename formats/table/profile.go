@@ -107,7 +107,7 @@ func (of *namedProfile) sliceName(index uint32) string {
 	if name, ok := of.slices[index]; ok {
 		return name
 	}
-	return unnamedSlice(index)
+	return fmt.Sprintf("slice %d", index)
 }
 
 // site returns the texts of a call site.
@@ -119,8 +119,6 @@ func (of *namedProfile) site(at uint64) *site {
 	}
 	return known
 }
-
-func unnamedSlice(index uint32) string { return fmt.Sprintf("slice %d", index) }
 
 func (f Fact) className() string {
 	if f.internal {

@@ -50,24 +50,17 @@ func (t *pvarTable) values(p *profile.Profile) iter.Seq[pvarValue] {
 		if len(p.Readings) == 0 {
 			return
 		}
-		names, objects := map[uint32]string{}, make([]string, len(p.PvarHandles))
-		for _, s := range p.Slices {
-			names[s.Index] = s.Name
-		}
+		named, objects := newProcess(p), make([]string, len(p.PvarHandles))
 		for i, h := range p.PvarHandles {
 			if h.Comm >= 0 && int(h.Comm) < len(p.Comms) {
-				objects[i] = p.Comms[h.Comm].Label()
+				objects[i] = named.comms[h.Comm]
 			}
 		}
 		v := pvarValue{of: p, start: t.starts[p.Run]}
 		for i := range p.Readings {
 			r := &p.Readings[i]
 			v.Reading, v.pvar, v.object = r, &p.Pvars[p.PvarHandles[r.Handle].Pvar], objects[r.Handle]
-			if name, ok := names[r.Slice]; ok {
-				v.slice = name
-			} else {
-				v.slice = unnamedSlice(r.Slice)
-			}
+			v.slice = named.sliceName(r.Slice)
 			n := len(r.Values)
 			if v.pvar.Type == profile.PvarText {
 				n = 1

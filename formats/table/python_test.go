@@ -32,7 +32,7 @@ func TestPython(t *testing.T) {
 	testenv.Pytest(t, []string{"MPITRACE_RUN=" + dir, "MPITRACE_REPORT=" + report}, "test_arrow.py")
 }
 
-// TestPythonReadings opens the table of readings with them, too.
+// TestPythonReadings opens a run with performance variables in pandas, polars and pyarrow.
 func TestPythonReadings(t *testing.T) {
 	dir := t.TempDir()
 	writeRun(t, dir, append(tabletest.Readings("one"), tabletest.Readings("two")...))

@@ -42,26 +42,18 @@ func WriteParquet(w io.Writer, src profile.Source) error {
 }
 
 func writeParquet(w io.Writer, src profile.Source, groupRows int) error {
-	out, err := NewParquetWriter(w, ProfileColumns,
-		Options[Fact]{Metadata: metadataOf(tableProfile, ProfileColumns), GroupRows: groupRows})
-	if err != nil {
-		return fmt.Errorf("write parquet table: %w", err)
-	}
-	return writeProfile("parquet", src, out)
+	o := Options[Fact]{Metadata: metadataOf(tableProfile, ProfileColumns), GroupRows: groupRows}
+	return writeProfile("parquet", src, NewParquetWriter(w, ProfileColumns, o))
 }
 
 // WriteCSV writes the rows of WriteProfile as CSV.
 func WriteCSV(w io.Writer, src profile.Source) error {
-	out, err := NewCSVWriter(w, ProfileColumns, Options[Fact]{})
-	if err != nil {
-		return fmt.Errorf("write csv table: %w", err)
-	}
-	return writeProfile("csv", src, plain[Fact]{out})
+	return writeProfile("csv", src, NewCSVWriter(w, ProfileColumns, Options[Fact]{}))
 }
 
 // WriteJSON writes the rows of WriteProfile as JSON lines.
 func WriteJSON(w io.Writer, src profile.Source) error {
-	return writeProfile("json", src, plain[Fact]{NewJSONWriter(w, ProfileColumns)})
+	return writeProfile("json", src, NewJSONWriter(w, ProfileColumns))
 }
 
 func writeProfile(format string, src profile.Source, out Encoder[Fact]) error {
@@ -83,16 +75,13 @@ type Encoder[T any] interface {
 	Close(metadata map[string]string) error
 }
 
-// plain is the Encoder of a format without metadata.
-type plain[T any] struct {
-	out interface {
-		Add(rows iter.Seq[T]) error
-		Close() error
+// WriteAll writes all rows of a table and ends it.
+func WriteAll[T any](out Encoder[T], rows iter.Seq[T]) error {
+	if err := out.Add(rows); err != nil {
+		return err
 	}
+	return out.Close(nil)
 }
-
-func (p plain[T]) Add(rows iter.Seq[T]) error    { return p.out.Add(rows) }
-func (p plain[T]) Close(map[string]string) error { return p.out.Close() }
 
 // rowTable is a table in which each profile has its own rows.
 type rowTable[T any] struct {

@@ -24,7 +24,7 @@ func readAll(data []byte) (*list, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &list{trace: *f.Trace(), kinds: f.Kinds(), batch: 100}
+	l := &list{trace: *f.Trace(), kinds: f.kinds, batch: 100}
 	l.events, _, err = collect(f)
 	return l, err
 }

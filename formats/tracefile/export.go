@@ -39,18 +39,7 @@ func datasetColumns() []table.Column[EventRow] { return append(DatasetKeys(), ex
 // WriteCSV writes the events of all processes, one process after the other. It
 // iterates over each source once.
 func WriteCSV(w io.Writer, srcs []profile.EventSource) error {
-	cols := exportColumns()
-	out, err := table.NewCSVWriter(w, cols, table.Options[EventRow]{Kind: EventRow.kind})
-	if err == nil {
-		err = export(srcs, out)
-	}
-	if err == nil {
-		err = out.Close()
-	}
-	if err != nil {
-		return fmt.Errorf("write csv events: %w", err)
-	}
-	return nil
+	return writeEvents("csv", srcs, table.NewCSVWriter(w, exportColumns(), table.Options[EventRow]{Kind: EventRow.kind}))
 }
 
 // WriteParquet writes the rows of WriteCSV as Parquet. It iterates over each
@@ -63,15 +52,16 @@ func writeParquet(w io.Writer, srcs []profile.EventSource, groupRows int) error 
 	cols := exportColumns()
 	o := parquetOptions(cols)
 	o.GroupRows = groupRows
-	out, err := table.NewParquetWriter(w, cols, o)
-	if err == nil {
-		err = export(srcs, out)
-	}
+	return writeEvents("parquet", srcs, table.NewParquetWriter(w, cols, o))
+}
+
+func writeEvents(format string, srcs []profile.EventSource, out encoder) error {
+	err := export(srcs, out)
 	if err == nil {
 		err = out.Close(nil)
 	}
 	if err != nil {
-		return fmt.Errorf("write parquet events: %w", err)
+		return fmt.Errorf("write %s events: %w", format, err)
 	}
 	return nil
 }
@@ -94,10 +84,13 @@ func WriteParts(parts table.Parts, srcs []profile.EventSource) error {
 	return out.Close(nil)
 }
 
-func export(srcs []profile.EventSource, out interface {
+// encoder is an encoder of rows whose kinds are numbered anew for each process.
+type encoder interface {
+	table.Encoder[EventRow]
 	NewKinds()
-	Add(iter.Seq[EventRow]) error
-}) error {
+}
+
+func export(srcs []profile.EventSource, out encoder) error {
 	for _, src := range srcs {
 		out.NewKinds()
 		var all numbered

@@ -51,9 +51,6 @@ func open(with func(func(io.ReaderAt, int64) error) error) (*File, error) {
 // Trace implements profile.EventSource.
 func (f *File) Trace() *profile.Trace { return f.index.Trace }
 
-// Kinds returns all kinds of the events.
-func (f *File) Kinds() []profile.EventKind { return f.kinds }
-
 // Each implements profile.EventSource. It keeps one batch of events in memory.
 func (f *File) Each(each func(*profile.Events, []profile.EventKind) error) error {
 	return f.each(func(*batchIndex) bool { return true }, each)
@@ -79,7 +76,7 @@ func (f *File) Span() (from, to int64, ok bool) {
 }
 
 func (f *File) each(wanted func(*batchIndex) bool, each func(*profile.Events, []profile.EventKind) error) error {
-	var failed error // the error of each, which does not get the file's name
+	var failed error // the error of the function `each`; it is returned without the file's name
 	err := f.with(func(r io.ReaderAt, _ int64) error {
 		var in batchReader
 		for i := range f.index.Batches {

@@ -185,7 +185,7 @@ func TestTextsThatAreNone(t *testing.T) {
 	l.add(0, 1, 1, 1, 1, 1, 1)
 	l.add(1, 2, 1, 1, 1, 1, 1)
 	f := opened(t, write(t, l, 10, 1<<20))
-	for i, k := range f.Kinds() {
+	for i, k := range f.kinds {
 		if k.Callsite != "a\uFFFD.c:1" {
 			t.Errorf("kind %d is at %q", i, k.Callsite)
 		}

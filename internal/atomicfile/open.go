@@ -47,6 +47,19 @@ func OpenToChange(path string) (*os.File, error) {
 	return openAs(path, AnySize, os.Lstat, os.O_RDWR|syscall.O_NOFOLLOW)
 }
 
+// Sized returns what one of the functions above returned, and the size of the file in bytes.
+func Sized(in *os.File, err error) (*os.File, int64, error) {
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := in.Stat()
+	if err != nil {
+		in.Close()
+		return nil, 0, err
+	}
+	return in, info.Size(), nil
+}
+
 // Read returns the content of a regular file of at most limit bytes.
 func Read(path string, limit int64) ([]byte, error) {
 	in, err := Open(path, limit)
@@ -67,16 +80,12 @@ func Read(path string, limit int64) ([]byte, error) {
 // ReadAt opens a regular file for read, which gets its size in bytes. Errors
 // begin with doing, such as "read trace", and contain the path.
 func ReadAt(path, doing string, read func(in io.ReaderAt, size int64) error) error {
-	in, err := Open(path, AnySize)
+	in, size, err := Sized(Open(path, AnySize))
 	if err != nil {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
 	defer in.Close()
-	info, err := in.Stat()
-	if err != nil {
-		return fmt.Errorf("%s: %w", doing, err)
-	}
-	if err := read(in, info.Size()); err != nil {
+	if err := read(in, size); err != nil {
 		return fmt.Errorf("%s %s: %w", doing, path, err)
 	}
 	return nil

@@ -102,11 +102,11 @@ func TestKnownNamesAreAdded(t *testing.T) {
 		t.Fatal(err)
 	}
 	place, decodes := calling(0, "/gone", 0x100).Place(0x104), recording.Decodes()
-	AddNames(d, profile.Symbols{place: {}}, true)
+	AddNames(d, profile.Symbols{place: {}})
 	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
 		t.Errorf("a container without names was written again (%v)", err)
 	}
-	AddNames(d, profile.Symbols{place: {Function: "solve", Line: 2}}, true)
+	AddNames(d, profile.Symbols{place: {Function: "solve", Line: 2}})
 	if n := recording.Decodes() - decodes; n != 0 {
 		t.Errorf("%d recordings were decoded", n)
 	}

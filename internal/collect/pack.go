@@ -103,7 +103,7 @@ func bring(path, dst string, names *symbolize.Cache) error {
 // packFile packs a recording into dst, completely or not at all. The new file's
 // mode follows the user's umask.
 func packFile(src, dst string, names *symbolize.Cache) error {
-	in, size, err := openSized(src)
+	in, size, err := atomicfile.Sized(atomicfile.OpenNoFollow(src, atomicfile.AnySize))
 	if err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func containerName(dir string) string {
 }
 
 func addFile(w *recording.ContainerWriter, path string) error {
-	in, size, err := openSized(path)
+	in, size, err := atomicfile.Sized(atomicfile.OpenNoFollow(path, atomicfile.AnySize))
 	if err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func addFile(w *recording.ContainerWriter, path string) error {
 // readSample reads a recording that is to be packed with others. It returns nil if it
 // cannot be read, or is long.
 func readSample(path string) []byte {
-	in, size, err := openSized(path)
+	in, size, err := atomicfile.Sized(atomicfile.OpenNoFollow(path, atomicfile.AnySize))
 	if err != nil {
 		return nil
 	}
@@ -191,19 +191,6 @@ func readSample(path string) []byte {
 	raw := make([]byte, min(size, recording.LongestSample+1))
 	n, _ := in.ReadAt(raw, 0)
 	return raw[:n]
-}
-
-// openSized opens a recording, but follows no link, and returns its size.
-func openSized(path string) (in *os.File, size int64, err error) {
-	if in, err = atomicfile.OpenNoFollow(path, atomicfile.AnySize); err != nil {
-		return nil, 0, err
-	}
-	info, err := in.Stat()
-	if err != nil {
-		in.Close()
-		return nil, 0, err
-	}
-	return in, info.Size(), nil
 }
 
 // PackAll packs recordings that were made in dir itself: by processes of other
@@ -363,36 +350,28 @@ func openOwn(path string) (*recording.Container, error) {
 }
 
 // AddNames adds names of call sites to the packed containers of a run that have none, so
-// that they outlive the program. known has the names that the run was read with; if these are
-// not all, it reads the recordings again.
-func AddNames(d rundir.Dir, known profile.Symbols, all bool) {
-	cache := symbolize.NewCache(known)
-	named := maps.Clone(known)
+// that they outlive the program. all has the names of the whole run.
+func AddNames(d rundir.Dir, all profile.Symbols) {
+	named := maps.Clone(all)
 	maps.DeleteFunc(named, func(_ profile.Place, name profile.Symbol) bool { return name == profile.Symbol{} })
 	if len(named) == 0 {
 		return // nothing is known of the programs
 	}
 	for _, path := range d.Containers() {
 		_ = rewriteUnnamed(path, func(c *recording.Container, out io.Writer) (int, error) { // a container without names is complete
-			if all {
-				return len(named), c.NameTo(out, named)
-			}
-			return packNamed(c, out, cache)
+			return len(named), c.NameTo(out, named)
 		})
 	}
 }
 
-// nameContainer writes a packed container again, with the names of its call sites, unless it
+// nameContainer packs a packed container again, with the names of its call sites, unless it
 // has names.
 func nameContainer(path string, names *symbolize.Cache) error {
-	return rewriteUnnamed(path, func(c *recording.Container, out io.Writer) (int, error) { return packNamed(c, out, names) })
-}
-
-// packNamed packs a container again, and returns how many names were found.
-func packNamed(c *recording.Container, out io.Writer, names *symbolize.Cache) (int, error) {
-	found := names.Container()
-	err := c.PackTo(out, found)
-	return len(found.Names()), err
+	return rewriteUnnamed(path, func(c *recording.Container, out io.Writer) (int, error) {
+		found := names.Container()
+		err := c.PackTo(out, found)
+		return len(found.Names()), err
+	})
 }
 
 // rewriteUnnamed replaces a packed container by what write makes of it, unless it has names or

@@ -176,8 +176,8 @@ func (w *Watch) ending() bool {
 	return false
 }
 
-// addNew adds the processes of new recordings. A container has them a moment
-// after its process opened it.
+// addNew adds the processes of new recordings. Processes of a container are added later,
+// because a process opens the container before its recording is in it.
 func (w *Watch) addNew() {
 	buffer := make([]byte, 64<<10)
 	n, _ := unix.Read(w.notify, buffer)

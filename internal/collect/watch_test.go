@@ -100,7 +100,7 @@ func TestWatch(t *testing.T) {
 	if err := os.WriteFile(other, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(testenv.Allow(10 * checkInterval)) // as long as it takes to be seen, many times
+	time.Sleep(checkUntil) // a hundred times as long as it takes to be seen
 	before := time.Now()
 	leave()
 	leaves.cmd.Wait()
@@ -186,7 +186,7 @@ func TestWatchIsIdle(t *testing.T) {
 	dir := t.TempDir()
 	w := NewWatch(dir)
 	startRecorder(t, dir)
-	time.Sleep(testenv.Allow(10 * checkInterval))
+	time.Sleep(checkUntil)
 	w.Close() // from here on it is nobody else's
 	if w.deadline = (time.Time{}); len(w.live) != 1 || w.timeout() >= 0 {
 		t.Errorf("%d processes are followed, and it waits for %v; want one, and any time", len(w.live), w.timeout())

@@ -109,7 +109,7 @@ func (o *ExportOptions) check() error {
 	info, err := os.Stat(o.Path)
 	switch {
 	case err != nil:
-		return nil // it does not exist, or the write reports why it cannot
+		return nil // there is no such file; if there is another reason, writing reports it
 	case !info.IsDir() && !info.Mode().IsRegular():
 		return rundir.InputErrorf("%s is not a regular file and is not replaced", o.Path) // devices must not be replaced by a file
 	case !o.Force:
@@ -205,36 +205,38 @@ func (d *directory) add(name string, ps profile.List) {
 
 // writeRanks writes <program>.<rank>.<extension>, those in a run directory.
 func (d *directory) writeRanks(src profile.Source) error {
-	stems, err := stemsOf(src)
+	jobs, err := jobsOf(src)
 	if err != nil {
 		return err
 	}
 	return src.Each(func(p *profile.Profile) error {
 		if p.Rank >= 0 { // ended before it had a rank, and so before it sent anything
-			d.add(fmt.Sprintf("%s.%d%s", stems[p.Run], p.Rank, d.format.Extension), profile.List{p})
+			stem := ""
+			if j := jobs[p.Run]; j != nil {
+				stem = j.Stem
+			}
+			d.add(fmt.Sprintf("%s.%d%s", stem, p.Rank, d.format.Extension), profile.List{p})
 		}
 		return nil
 	})
 }
 
-// stemsOf returns the start of the file names of each run.
-func stemsOf(src profile.Source) (map[string]string, error) {
-	var jobs []*source.Job
-	if run, ok := src.(*source.IntactSource); ok {
-		jobs = run.Jobs
-	}
-	if len(jobs) == 0 { // tables
-		run, err := source.Split(src, source.Options{})
+// jobsOf returns the jobs of a source by their names. It walks over tables, of which they are
+// not known.
+func jobsOf(src profile.Source) (map[string]*source.Job, error) {
+	run, divided := src.(*source.IntactSource)
+	if !divided || len(run.Jobs) == 0 {
+		split, err := source.Split(src, source.Options{})
 		if err != nil {
 			return nil, err
 		}
-		jobs = run.Jobs
+		run = &source.IntactSource{Run: split}
 	}
-	stems := map[string]string{}
-	for _, j := range jobs {
-		stems[j.Run] = j.Stem
+	jobs := map[string]*source.Job{}
+	for _, j := range run.Jobs {
+		jobs[j.Run] = j
 	}
-	return stems, nil
+	return jobs, nil
 }
 
 // addBlock writes a file of a dataset.

@@ -55,26 +55,39 @@ func Merge(d rundir.Dir, run *source.Run, formats []RankFormat, info *rundir.Inf
 	for _, j := range run.Jobs {
 		jobs = append(jobs, j.Info())
 	}
-	for _, f := range formats {
-		if err := writeRanks(d, run, f); err != nil {
+	if len(formats) > 0 {
+		ranks, err := NewRankFiles(d, formats)
+		if err != nil {
 			return err
 		}
+		for _, j := range run.Jobs {
+			if err := j.Each(func(p *profile.Profile) error { return ranks.Write(j, p) }); err != nil {
+				return err
+			}
+		}
 	}
+	return mergeTables(d, run, info, func(names profile.Symbols) error {
+		err := writeEvents(d, run, jobs, names, info, estimate)
+		run.FollowKept()
+		return err
+	})
+}
+
+// writeEvents writes the traces, the names of call sites that containers lack, and run.json.
+// That may pack recordings: it sets run.State to their state then.
+func writeEvents(d rundir.Dir, run *source.Run, jobs []rundir.JobInfo, names profile.Symbols, info *rundir.Info, estimate ClockEstimator) error {
 	files, err := d.RecordingFiles()
 	if err != nil {
 		return err
 	}
-	run.State, err = afterPacking(d, files, run.State, func() error { return writeEvents(d, run, jobs, info, estimate) })
-	run.FollowKept()
-	return errors.Join(err, mergeTables(d, run, info))
+	run.State, err = afterPacking(d, files, run.State, func() error { return convert(d, run, jobs, names, info, estimate) })
+	return err
 }
 
-// writeEvents writes the traces, the names of call sites that containers lack, and run.json.
-func writeEvents(d rundir.Dir, run *source.Run, jobs []rundir.JobInfo, info *rundir.Info, estimate ClockEstimator) error {
+func convert(d rundir.Dir, run *source.Run, jobs []rundir.JobInfo, names profile.Symbols, info *rundir.Info, estimate ClockEstimator) error {
 	info.Jobs, info.WrongMPI = jobs, d.WrongMPI()
 	err := writeTraces(d, run, estimate, nil)
-	names, all := run.Names()
-	collect.AddNames(d, names, all)
+	collect.AddNames(d, names)
 	info.UnfinishedTraces = run.Traced.Left
 	if run.Traced.Processes > 0 {
 		info.TracedEvents = countTraced(d)
@@ -83,21 +96,32 @@ func writeEvents(d rundir.Dir, run *source.Run, jobs []rundir.JobInfo, info *run
 }
 
 // mergeTables writes the tables of a run, unless processes may still write to its
-// recordings. If these were removed, the tables are left as they are.
-func mergeTables(d rundir.Dir, run *source.Run, info *rundir.Info) error {
+// recordings. If these were removed, the tables are left as they are. In each case, it calls
+// besides once, with the names of call sites if all are known.
+func mergeTables(d rundir.Dir, run *source.Run, info *rundir.Info, besides func(profile.Symbols) error) error {
 	files, err := d.RecordingFiles()
-	if err != nil || len(files) == 0 {
-		return err
+	if err == nil && len(files) > 0 {
+		err = cmp.Or(checkEnded(d, files), checkElsewhere(d, files, info))
 	}
-	if err := cmp.Or(checkEnded(d, files), checkElsewhere(d, files, info)); err != nil {
-		return err
+	called := false
+	if err == nil && len(files) > 0 {
+		if run.State == "" {
+			run.State = d.State(files)
+		}
+		_, err = newMerger(d, run, tasks.All).work(func(_ []string, notes []*partNote) error {
+			called = true
+			return besides(namesOf(notes))
+		})
+		if errors.Is(err, tasks.ErrGone) {
+			err = nil // another process has merged the same recordings
+		}
 	}
-	if run.State == "" {
-		run.State = d.State(files)
-	}
-	_, err = newMerger(d, run, tasks.All).work(nil)
-	if errors.Is(err, tasks.ErrGone) {
-		return nil // another process has merged the same recordings
+	if !called {
+		var names profile.Symbols
+		if !run.ReadOnce() {
+			names = run.Names()
+		}
+		err = errors.Join(besides(names), err)
 	}
 	return err
 }
@@ -193,30 +217,35 @@ func (m *merger) finish(tables []string, notes []*partNote, readInfo func() (*ru
 		merged.Problems = append(merged.Problems, note.Unnamed...)
 	}
 	merged.Problems = unique(merged.Problems)
-	files, err := m.dir.RecordingFiles()
-	if err != nil {
-		return nil, err
-	}
-	m.run.State, err = afterPacking(m.dir, files, m.run.State, func() error { return writeEvents(m.dir, m.run, merged.Jobs, info, estimate) })
+	err = writeEvents(m.dir, m.run, merged.Jobs, namesOf(notes), info, estimate)
 	merged.Traced = m.run.Traced
 	return merged, err
 }
 
-// writeRanks writes a file for each rank.
-func writeRanks(d rundir.Dir, run *source.Run, f RankFormat) error {
-	dir := filepath.Join(string(d), string(f))
-	if err := rundir.MakeInside(dir, 0o777); err != nil {
-		return err
+// RankFiles writes files of ranks into a run directory.
+type RankFiles struct {
+	dir     rundir.Dir
+	formats []RankFormat
+}
+
+// NewRankFiles makes a directory for each format.
+func NewRankFiles(d rundir.Dir, formats []RankFormat) (*RankFiles, error) {
+	for _, f := range formats {
+		if err := rundir.MakeInside(filepath.Join(string(d), string(f)), 0o777); err != nil {
+			return nil, err
+		}
 	}
-	for _, j := range run.Jobs {
-		err := j.Each(func(p *profile.Profile) error {
-			if p.Rank < 0 {
-				return nil // ended before it had a rank, and so before it sent anything
-			}
-			path := filepath.Join(dir, fmt.Sprintf("%s.%d.%s", j.Stem, p.Rank, f))
-			return atomicfile.Write(path, func(w io.Writer) error { return writeRank(w, p, f) })
-		})
-		if err != nil {
+	return &RankFiles{d, formats}, nil
+}
+
+// Write writes the files of a process.
+func (r *RankFiles) Write(j *source.Job, p *profile.Profile) error {
+	if p.Rank < 0 {
+		return nil // ended before it had a rank, and so before it sent anything
+	}
+	for _, f := range r.formats {
+		path := filepath.Join(string(r.dir), string(f), fmt.Sprintf("%s.%d.%s", j.Stem, p.Rank, f))
+		if err := atomicfile.Write(path, func(w io.Writer) error { return writeRank(w, p, f) }); err != nil {
 			return err
 		}
 	}

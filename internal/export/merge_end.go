@@ -14,6 +14,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/source"
+	"github.com/mpitrace/mpitrace/profile"
 )
 
 // readNotes returns the notes of the parts.
@@ -26,6 +27,19 @@ func (m *merger) readNotes(tasks []string) (notes []*partNote, err error) {
 		notes = append(notes, note)
 	}
 	return notes, nil
+}
+
+// namesOf returns the names of call sites that the parts have.
+func namesOf(notes []*partNote) profile.Symbols {
+	names := profile.Symbols{}
+	for _, note := range notes {
+		for place, name := range note.Names {
+			if name != (profile.Symbol{}) { // which another process may have found
+				names[place] = name
+			}
+		}
+	}
+	return names
 }
 
 // end joins the communicators and moves the tables to their places.

@@ -19,6 +19,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/tasks"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/tests/synth"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // beforeEnd does all tasks of a merge but the last, and returns the directory of tasks.
@@ -48,9 +49,8 @@ func beforeEnd(t *testing.T, d rundir.Dir) string {
 	return found[0]
 }
 
-// A process that was killed while it moved the tables has moved some of them: the next
-// one moves the others. A table whose content a crash of the node took is written again,
-// when the command is repeated.
+// If a merge was killed after it had moved some tables to their place, the next merge moves
+// the others. A table whose content was lost in a crash of the node is written again.
 func TestMergeEndInterrupted(t *testing.T) {
 	t.Setenv("GOMAXPROCS", "1")
 	inParts(t, 9)
@@ -137,6 +137,7 @@ func TestMergeProcess(t *testing.T) {
 // TestMergeKilled kills processes that merge a run in parts, at any time, until some have
 // ended the merge. The tables are those of a merge that nobody disturbs.
 func TestMergeKilled(t *testing.T) {
+	testenv.At(t, testenv.Quick)
 	d, err := rundir.Create(filepath.Join(t.TempDir(), "run"))
 	if err != nil {
 		t.Fatal(err)

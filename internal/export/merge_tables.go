@@ -53,6 +53,7 @@ type partNote struct {
 	Comms     table.Comms
 	Damaged   []string // recordings
 	Unnamed   []string // files whose call sites have no names
+	Names     profile.Symbols
 }
 
 // partFile is a file of a part. Its checksum tells whether a node that crashed has
@@ -78,7 +79,7 @@ var (
 )
 
 // mergeVersion changes when tasks or their files change.
-const mergeVersion = 4
+const mergeVersion = 5
 
 func newMerger(d rundir.Dir, run *source.Run, share tasks.Share) *merger {
 	m := &merger{dir: d, run: run, share: share}
@@ -195,7 +196,7 @@ func (m *merger) writePart(part int, w io.Writer) error {
 	for i, sum := range sums {
 		note.Files[i].Sum = sum()
 	}
-	note.Comms, note.Unnamed = out.Comms, texts(m.run.Unnamed())
+	note.Comms, note.Unnamed, note.Names = out.Comms, texts(m.run.Unnamed()), m.run.Names()
 	return gob.NewEncoder(w).Encode(note)
 }
 

@@ -77,12 +77,10 @@ func ExportArrow(tables []string, src profile.Source, o ExportOptions) (files []
 		}
 		w := table.PartWriter{Only: append(slices.Clone(tables), table.PvarsFile), Starts: map[string]int64{},
 			Create: func(name string, _ int) (io.WriteCloser, error) { return create(name) }}
-		err := src.Each(func(p *profile.Profile) error {
-			if known, ok := w.Starts[p.Run]; p.Start != 0 && (!ok || p.Start < known) {
-				w.Starts[p.Run] = p.Start
-			}
-			return nil
-		})
+		jobs, err := jobsOf(src)
+		for name, j := range jobs {
+			w.Starts[name] = j.Began()
+		}
 		if err == nil {
 			err = src.Each(w.Add)
 		}

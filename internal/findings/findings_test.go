@@ -19,7 +19,7 @@ func computing(useful ...float64) *aggregate.Summary {
 	const run = 10.0
 	s := &aggregate.Summary{Timing: profile.TimingExact.String(), RanksRecorded: len(useful)}
 	p := &aggregate.POP{RuntimeNs: run * 1e9, Ranks: len(useful)}
-	site := aggregate.CallSite{NamedPlace: aggregate.NamedPlace{Label: "step app.c:7"}, Call: "Allreduce", Class: profile.AllToAll.String()}
+	site := aggregate.CallSite{Site: aggregate.Site{NamedPlace: aggregate.NamedPlace{Label: "step app.c:7"}}, Call: "Allreduce", Class: profile.AllToAll.String()}
 	for rank, u := range useful {
 		ns := (run - u) * 1e9
 		s.Ranks = append(s.Ranks, aggregate.RankTimes{Rank: rank, ApplicationTimeS: run, MPIShare: (run - u) / run, MPITimeS: run - u,

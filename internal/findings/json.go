@@ -12,13 +12,13 @@ import (
 
 // Report is the summary of a job with its findings and the analysis of its trace.
 type Report struct {
-	Findings []Finding
+	Findings []Finding `json:"findings"`
 	// TimesUnknown says why no finding about time can be made; empty if they can.
-	TimesUnknown string
-	WaitsUnknown bool          // whether a trace would tell why ranks wait
-	Analysis     *trace.Result // nil if the job was not traced
-	Summary      *aggregate.Summary
-	Patterns     *patterns.Decomposition // what the matrices are made of; nil if that was not looked for
+	TimesUnknown string                  `json:"times_unknown,omitempty"`
+	WaitsUnknown bool                    `json:"waits_unknown"`      // whether a trace would tell why ranks wait
+	Analysis     *trace.Result           `json:"analysis,omitempty"` // nil if the job was not traced
+	Patterns     *patterns.Decomposition `json:"patterns,omitempty"` // what the matrices are made of; nil if that was not looked for
+	Summary      *aggregate.Summary      `json:"-"`                  // its fields follow, see MarshalJSON
 }
 
 // UseTrace gives the summary the efficiency of the traces, if they have the same ranks. Both
@@ -41,13 +41,8 @@ func ReportOf(s *aggregate.Summary, traced *trace.Result) Report {
 
 // MarshalJSON returns one object: "findings", "analysis", "patterns" and the fields of the summary.
 func (r Report) MarshalJSON() ([]byte, error) {
-	head, err := json.Marshal(struct {
-		Findings     []Finding               `json:"findings"`
-		TimesUnknown string                  `json:"times_unknown,omitempty"`
-		WaitsUnknown bool                    `json:"waits_unknown"`
-		Analysis     *trace.Result           `json:"analysis,omitempty"`
-		Patterns     *patterns.Decomposition `json:"patterns,omitempty"`
-	}{r.Findings, r.TimesUnknown, r.WaitsUnknown, r.Analysis, r.Patterns})
+	type plain Report
+	head, err := json.Marshal(plain(r))
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package findings
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mpitrace/mpitrace/aggregate"
@@ -101,11 +102,7 @@ func oversubscribed(j *facts) *Finding {
 	for i := range j.Oversubscribed {
 		o := &j.Oversubscribed[i]
 		hosts[o.Host] = true
-		for _, r := range o.Ranks {
-			for rank := r.First; rank <= r.Last; rank++ {
-				all = append(all, rank)
-			}
-		}
+		all = slices.AppendSeq(all, o.Ranks.All())
 		if o.CPU != nil && o.CPU.WithoutProcessor != nil {
 			without += *o.CPU.WithoutProcessor * float64(o.Ranks.Len())
 		}
@@ -193,8 +190,8 @@ func waitSite(j *facts, slow profile.RankSet) *aggregate.CallSite {
 	})
 }
 
-// aboveLeast returns how much longer all ranks were at a call site than if each had
-// been there as short as the one with the shortest time, in ns.
+// aboveLeast returns the time of all ranks at a call site in ns, less what it would be if each
+// rank had spent as little time there as the rank with the least.
 func aboveLeast(c *aggregate.CallSite) float64 {
 	return float64(c.PerRank.Ranks) * (c.PerRank.MeanNs - float64(c.PerRank.MinNs))
 }

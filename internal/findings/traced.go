@@ -109,10 +109,8 @@ func collectiveWaits(j *facts) *Finding {
 // explains is the largest ratio of waits to a load imbalance that causes them.
 const explains = 1.25
 
-const (
-	senderLeast   = 0.02 // share of the time
-	receiverLeast = 0.02
-)
+// lateLeast is the least share of waits for late senders or receivers.
+const lateLeast = 0.02
 
 // sitePeer is a call site that waits, the reason, and the rank that it waits for.
 type sitePeer struct {
@@ -123,18 +121,28 @@ type sitePeer struct {
 
 func bySitePeer(w *trace.WaitState) sitePeer { return sitePeer{w.Pattern, w.Call, w.Callsite, w.Peer} }
 
-// lateSender holds if ranks wait long at one place for messages of one rank.
-func lateSender(j *facts) *Finding {
+// lateAt returns the longest waits of some patterns at one place for one rank, and a finding
+// about that rank; nil if they are too short.
+func lateAt(j *facts, patterns ...trace.Pattern) (*waitGroup, *Finding) {
 	if j.trace == nil {
-		return nil
+		return nil, nil
 	}
-	g := longestWaits(j, func(p trace.Pattern) bool { return p == trace.LateSender }, bySitePeer)
-	if g == nil || g.share < senderLeast {
-		return nil
+	g := longestWaits(j, func(p trace.Pattern) bool { return slices.Contains(patterns, p) }, bySitePeer)
+	if g == nil || g.share < lateLeast {
+		return nil, nil
 	}
 	f := g.of(j)
+	f.Ranks = profile.RankSetOf(g.longest.Peer)
+	return g, f
+}
+
+// lateSender holds if ranks wait long at one place for messages of one rank.
+func lateSender(j *facts) *Finding {
+	g, f := lateAt(j, trace.LateSender)
+	if f == nil {
+		return nil
+	}
 	w := g.longest
-	f.Ranks = profile.RankSetOf(w.Peer)
 	f.Text = fmt.Sprintf("%s %s in %s for messages that rank %d sends later%s.", g.wait(), seconds(g.seconds), place(f.Call, f.Callsite), w.Peer, in(w.PeerCallsite))
 	f.Try = fmt.Sprintf("Send earlier on rank %d, or let the receivers compute before they wait.", w.Peer)
 	return f
@@ -142,18 +150,11 @@ func lateSender(j *facts) *Finding {
 
 // lateReceiver holds if senders or origins wait long for the receiver or the target.
 func lateReceiver(j *facts) *Finding {
-	if j.trace == nil {
+	g, f := lateAt(j, trace.LateReceiver, trace.LatePost, trace.WaitForProgress)
+	if f == nil {
 		return nil
 	}
-	g := longestWaits(j, func(p trace.Pattern) bool {
-		return p == trace.LateReceiver || p == trace.LatePost || p == trace.WaitForProgress
-	}, bySitePeer)
-	if g == nil || g.share < receiverLeast {
-		return nil
-	}
-	f := g.of(j)
 	w := g.longest
-	f.Ranks = profile.RankSetOf(w.Peer)
 	until := map[trace.Pattern]string{trace.LateReceiver: "posts the receive", trace.LatePost: "exposes its window", trace.WaitForProgress: "calls MPI"}[w.Pattern]
 	f.Text = fmt.Sprintf("%s %s in %s until rank %d %s%s.", g.wait(), seconds(g.seconds), place(f.Call, f.Callsite), w.Peer, until, in(w.PeerCallsite))
 	f.Try = fmt.Sprintf("Post the receive earlier on rank %d.", w.Peer)

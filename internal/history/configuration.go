@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 )
@@ -13,8 +14,10 @@ import (
 // - min uses all. An outlier makes the spread larger, so that less is called a
 // change: the error is on the safe side.
 type RepeatedValue struct {
-	Runs             int
-	Median, Min, Max float64
+	Runs   int     `json:"runs"`
+	Median float64 `json:"median"`
+	Min    float64 `json:"min"`
+	Max    float64 `json:"max"`
 }
 
 // quantityOf returns the quantity of at least one value.
@@ -27,32 +30,17 @@ func quantityOf(values []float64) RepeatedValue {
 // Spread returns max - min. known is false if there was one run only.
 func (q RepeatedValue) Spread() (spread float64, known bool) { return q.Max - q.Min, q.Runs > 1 }
 
-// quantityJSON is a Quantity in JSON. Spread is null if it is not known.
-type quantityJSON struct {
-	Runs   int      `json:"runs"`
-	Median float64  `json:"median"`
-	Min    float64  `json:"min"`
-	Max    float64  `json:"max"`
-	Spread *float64 `json:"spread"`
-}
-
-// MarshalJSON implements json.Marshaler.
+// MarshalJSON adds the spread, which is null if it is not known.
 func (q RepeatedValue) MarshalJSON() ([]byte, error) {
-	out := quantityJSON{Runs: q.Runs, Median: q.Median, Min: q.Min, Max: q.Max}
+	type plain RepeatedValue
+	out := struct {
+		plain
+		Spread *float64 `json:"spread"`
+	}{plain: plain(q)}
 	if spread, known := q.Spread(); known {
 		out.Spread = &spread
 	}
 	return json.Marshal(out)
-}
-
-// UnmarshalJSON is the inverse of MarshalJSON.
-func (q *RepeatedValue) UnmarshalJSON(data []byte) error {
-	var in quantityJSON
-	if err := json.Unmarshal(data, &in); err != nil {
-		return err
-	}
-	*q = RepeatedValue{in.Runs, in.Median, in.Min, in.Max}
-	return nil
 }
 
 // Configuration is the runs of a program with the same version, arguments and
@@ -120,14 +108,6 @@ func (c *Configuration) of(value func(*PastRun) float64) RepeatedValue {
 // median returns the run with the median wall time; of an even number, the shorter
 // of the two in the middle.
 func (c *Configuration) median() *PastRun {
-	sorted := slices.SortedStableFunc(slices.Values(c.runs), func(a, b *PastRun) int {
-		switch {
-		case a.WallTimeS < b.WallTimeS:
-			return -1
-		case a.WallTimeS > b.WallTimeS:
-			return 1
-		}
-		return 0
-	})
+	sorted := slices.SortedStableFunc(slices.Values(c.runs), func(a, b *PastRun) int { return cmp.Compare(a.WallTimeS, b.WallTimeS) })
 	return sorted[(len(sorted)-1)/2]
 }

@@ -144,9 +144,9 @@ func stepOf(a, b *Configuration, compare Compare) (*Step, error) {
 // compareChanges sorts the largest change first: times, then bytes, messages and
 // calls. Of equal ones, call sites come first: they say most.
 func compareChanges(a, b Change) int {
-	order, kinds := []aggregate.MeasureName{Time, Bytes, Messages, Calls}, []ChangeKind{OfCallSite, OfCall, OfTotal}
+	kinds := []ChangeKind{OfCallSite, OfCall, OfTotal}
 	size := func(c Change) float64 { return max(c.Difference(), -c.Difference()) }
-	return cmp.Or(cmp.Compare(slices.Index(order, a.Measure), slices.Index(order, b.Measure)), cmp.Compare(size(b), size(a)), slices.Index(kinds, a.Of)-slices.Index(kinds, b.Of),
+	return cmp.Or(cmp.Compare(slices.Index(measures, a.Measure), slices.Index(measures, b.Measure)), cmp.Compare(size(b), size(a)), slices.Index(kinds, a.Of)-slices.Index(kinds, b.Of),
 		strings.Compare(a.Name, b.Name), strings.Compare(a.Call, b.Call))
 }
 
@@ -170,8 +170,11 @@ func (p *versionPairs) totals() []Change {
 		p.change(OfTotal, "all", Messages, func(r *PastRun) float64 { return float64(r.Messages) }))
 }
 
-// amounts are the measures of a call or of a call site in one run.
-type amounts struct{ time, bytes, messages, calls float64 }
+// measures are those of a call or of a call site, in the order in which changes are sorted.
+var measures = []aggregate.MeasureName{Time, Bytes, Messages, Calls}
+
+// amounts has the amount of each of the measures in one run.
+type amounts [4]float64
 
 func amountsOf(t *aggregate.CallTotals) amounts {
 	moved := t.Sent
@@ -184,15 +187,11 @@ func amountsOf(t *aggregate.CallTotals) amounts {
 // changes returns the change of each measure. of returns the amounts in a run, zeros
 // if the run has none.
 func (p *versionPairs) changes(head Change, of func(*PastRun) amounts) (out []Change) {
-	for _, m := range []struct {
-		name  aggregate.MeasureName
-		value func(amounts) float64
-	}{{Time, func(a amounts) float64 { return a.time }}, {Bytes, func(a amounts) float64 { return a.bytes }},
-		{Messages, func(a amounts) float64 { return a.messages }}, {Calls, func(a amounts) float64 { return a.calls }}} {
-		if m.name == Time && !p.step.TimesCompared {
+	for i, measure := range measures {
+		if measure == Time && !p.step.TimesCompared {
 			continue
 		}
-		c := p.change(head.Of, head.Name, m.name, func(r *PastRun) float64 { return m.value(of(r)) })
+		c := p.change(head.Of, head.Name, measure, func(r *PastRun) float64 { return of(r)[i] })
 		c.Call, c.Was, c.Callers = head.Call, head.Was, head.Callers
 		out = append(out, c)
 	}

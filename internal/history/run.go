@@ -123,7 +123,7 @@ func sitesOf(s *aggregate.Summary) (out []aggregate.CallSite) {
 			break
 		}
 		if !profile.SetsUp(c.Call) {
-			out = append(out, aggregate.CallSite{NamedPlace: c.NamedPlace, Callers: c.Callers, Call: c.Call, Totals: c.Totals, Sent: c.Sent, Received: c.Received})
+			out = append(out, aggregate.CallSite{Site: c.Site, Call: c.Call, Totals: c.Totals, Sent: c.Sent, Received: c.Received})
 		}
 	}
 	return out

@@ -108,9 +108,12 @@ func probe(cc string, env []string) (*MPI, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	bin, err := compileProbe(path, dir, env)
+	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
+	defer cancel()
+	bin, out, err := compileC(ctx, path, probeSource, dir, env)
 	if err != nil {
-		return nil, err
+		line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+		return nil, fmt.Errorf("%s cannot compile an MPI program: %w: %s", path, err, line)
 	}
 	p, err := Inspect(bin)
 	if err == nil {
@@ -120,25 +123,20 @@ func probe(cc string, env []string) (*MPI, error) {
 		return nil, fmt.Errorf("a program made by %s: %w", cc, err)
 	}
 	content, err := os.ReadFile(bin)
-	if err != nil {
-		return nil, err
-	}
-	return &MPI{Flavour: p.Flavour, Version: probedVersion(content), Library: p.Library, CC: path}, nil
+	return &MPI{Flavour: p.Flavour, Version: probedVersion(content), Library: p.Library, CC: path}, err
 }
 
-func compileProbe(cc, dir string, env []string) (string, error) {
-	source, bin := filepath.Join(dir, "probe.c"), filepath.Join(dir, "probe")
-	if err := os.WriteFile(source, []byte(probeSource), 0o600); err != nil {
-		return "", err
+// compileC compiles a C program in a directory with a compiler wrapper. It returns
+// the path of the program and what the wrapper printed.
+func compileC(ctx context.Context, cc, text, dir string, env []string) (bin string, out []byte, err error) {
+	source, bin := filepath.Join(dir, "program.c"), filepath.Join(dir, "program")
+	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
+		return "", nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
-	defer cancel()
 	cmd := exec.CommandContext(ctx, cc, source, "-o", bin)
 	cmd.Dir, cmd.Env = dir, env
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%s cannot compile an MPI program: %w: %s", cc, err, firstLine(out))
-	}
-	return bin, nil
+	out, err = cmd.CombinedOutput()
+	return bin, out, err
 }
 
 // scratchDir returns the directory for compiled programs that the loader maps.
@@ -161,10 +159,24 @@ func probedVersion(content []byte) string {
 	return string(version)
 }
 
-func firstLine(b []byte) string {
-	line, _, _ := bytes.Cut(bytes.TrimSpace(b), []byte("\n"))
-	return string(line)
+// firstOf returns the first of the MPIs that some wrappers link which is wanted.
+// If none is, others are the MPIs that they link, and err is the error of the last
+// wrapper that does not work.
+func firstOf(wrappers []string, wanted func(*MPI) bool) (found *MPI, others []*MPI, err error) {
+	for _, cc := range wrappers {
+		switch mpi, probeErr := Probe(cc); {
+		case probeErr != nil:
+			err = probeErr
+		case wanted(mpi):
+			return mpi, nil, nil
+		default:
+			others = append(others, mpi)
+		}
+	}
+	return nil, others, err
 }
+
+func anyMPI(*MPI) bool { return true }
 
 // FindCompiler returns the MPI whose library is lib (symbolic links resolved)
 // with a compiler wrapper that links it. It tries the wrappers in the library's
@@ -174,22 +186,23 @@ func FindCompiler(lib string, flavour rundir.Flavour) (*MPI, error) {
 	if mpi := Known(lib); mpi != nil {
 		return mpi, nil
 	}
-	var tried []string
-	for _, cc := range compilersFor(lib, flavour) {
-		mpi, err := Probe(cc)
+	found, others, _ := firstOf(compilersFor(lib, flavour), func(m *MPI) bool {
 		// A wrapper of the standard ABI compiles the library for all MPIs that have it.
-		if err == nil && flavour == rundir.StandardABI && mpi.Flavour == flavour {
-			mpi = &MPI{Flavour: flavour, Library: lib, CC: mpi.CC}
+		return m.Library == lib || flavour == rundir.StandardABI && m.Flavour == flavour
+	})
+	if found == nil {
+		missing := &NoCompilerError{Wanted: lib, Flavour: flavour, Library: lib}
+		for _, m := range others {
+			missing.Tried = append(missing.Tried, m.CC+" links "+m.Library)
 		}
-		if err == nil && mpi.Library == lib {
-			Remember(mpi)
-			return mpi, nil
-		}
-		if err == nil {
-			tried = append(tried, cc+" links "+mpi.Library)
-		}
+		return nil, missing
 	}
-	return nil, &NoCompilerError{Wanted: lib, Flavour: flavour, Library: lib, Tried: tried}
+	mpi := *found
+	if flavour == rundir.StandardABI {
+		mpi.Library, mpi.Version = lib, ""
+	}
+	Remember(&mpi)
+	return &mpi, nil
 }
 
 // compilersFor lists the wrappers that may belong to a library, the most likely

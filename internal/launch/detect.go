@@ -208,15 +208,11 @@ func inPrefix(prefix string) (*MPI, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = &NoCompilerError{Wanted: prefix}
-	for _, cc := range existing([]string{filepath.Join(abs, "bin"), abs}, names) {
-		mpi, probeErr := Probe(cc)
-		if probeErr == nil {
-			return mpi, nil
-		}
-		err = probeErr
+	mpi, _, err := firstOf(existing([]string{filepath.Join(abs, "bin"), abs}, names), anyMPI)
+	if mpi == nil && err == nil {
+		err = &NoCompilerError{Wanted: prefix}
 	}
-	return nil, err
+	return mpi, err
 }
 
 func pathDirs() []string {
@@ -226,17 +222,15 @@ func pathDirs() []string {
 // byFlavour returns an MPI of a flavour, found by its wrapper in one of the
 // directories.
 func byFlavour(f rundir.Flavour, dirs []string) (*MPI, error) {
-	err := &NoCompilerError{Wanted: f.Title(), Flavour: f}
-	for _, cc := range existing(dirs, compilerNames(f)) {
-		mpi, probeErr := Probe(cc)
-		if probeErr == nil && mpi.Flavour == f {
-			return mpi, nil
-		}
-		if probeErr == nil {
-			err.Tried = append(err.Tried, cc+" is that of "+mpi.String())
-		}
+	mpi, others, _ := firstOf(existing(dirs, compilerNames(f)), func(m *MPI) bool { return m.Flavour == f })
+	if mpi != nil {
+		return mpi, nil
 	}
-	return nil, err
+	missing := &NoCompilerError{Wanted: f.Title(), Flavour: f}
+	for _, m := range others {
+		missing.Tried = append(missing.Tried, m.CC+" is that of "+m.String())
+	}
+	return nil, missing
 }
 
 // guess returns the MPI that the launcher belongs to, else the MPI of the first
@@ -251,13 +245,9 @@ func guess(c *Command) (*MPI, error) {
 			}
 		}
 	}
-	err := ErrNoMPI
-	for _, cc := range existing(pathDirs(), []string{"mpicc", "mpiicx", "mpiicc"}) {
-		mpi, probeErr := Probe(cc)
-		if probeErr == nil {
-			return mpi, nil
-		}
-		err = errors.Join(ErrNoMPI, probeErr)
+	mpi, _, err := firstOf(existing(pathDirs(), []string{"mpicc", "mpiicx", "mpiicc"}), anyMPI)
+	if mpi == nil {
+		err = errors.Join(ErrNoMPI, err)
 	}
-	return nil, err
+	return mpi, err
 }

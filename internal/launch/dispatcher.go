@@ -2,7 +2,6 @@ package launch
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os/exec"
@@ -27,15 +26,8 @@ func Dispatcher(ctx context.Context, mpi *MPI, elsewhere func() (string, error),
 			served = append(served, interpose.DispatchedMPI{MPI: m.Library, Library: lib})
 		}
 	}
-	o := interpose.BuildOptions{CC: compiler(mpi), Log: log}
-	path, err := interpose.Dispatcher(ctx, o, served)
-	if noRoom := (*interpose.NoRoomError)(nil); errors.As(err, &noRoom) && elsewhere != nil {
-		if o.Dir, err = elsewhere(); err != nil {
-			return "", errors.Join(noRoom, err)
-		}
-		logElsewhere(log, noRoom, o.Dir)
-		path, err = interpose.Dispatcher(ctx, o, served)
-	}
+	path, err := buildOrElsewhere(interpose.BuildOptions{CC: compiler(mpi), Log: log}, elsewhere, log,
+		func(o interpose.BuildOptions) (string, error) { return interpose.Dispatcher(ctx, o, served) })
 	if err != nil {
 		return "", fmt.Errorf("make the library for all MPIs: %w", err)
 	}

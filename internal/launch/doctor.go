@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"syscall"
 	"time"
@@ -32,7 +31,10 @@ func Doctor(ctx context.Context, out io.Writer, version string) error {
 	for _, err := range errs {
 		found.Add("skipped", text.Lines(err.Error()))
 	}
-	all := slices.Concat(mpis, withoutWrapper(mpis))
+	withoutWrapper := slices.DeleteFunc(Installations(), func(m *MPI) bool {
+		return slices.ContainsFunc(mpis, func(found *MPI) bool { return found.Library == m.Library })
+	})
+	all := slices.Concat(mpis, withoutWrapper)
 	working := 0
 	for _, mpi := range all {
 		if mpi.CC != "" {
@@ -88,14 +90,6 @@ func examine(ctx context.Context, mpi *MPI) (works bool, lines []string) {
 		return true, append(lines, "works: a prebuilt program was run and recorded")
 	}
 	return true, append(lines, "works: a program was compiled, run and recorded")
-}
-
-// withoutWrapper lists the MPIs on this node that are not in found, the MPIs
-// with a compiler wrapper.
-func withoutWrapper(found []*MPI) []*MPI {
-	return slices.DeleteFunc(Installations(), func(m *MPI) bool {
-		return slices.ContainsFunc(found, func(f *MPI) bool { return f.Library == m.Library })
-	})
 }
 
 // pathOrReason returns a path, or a text that says why it was not found.
@@ -177,11 +171,8 @@ func tryProgram(ctx context.Context, mpi *MPI, dir string) (argv, env []string, 
 		env := setenv(os.Environ(), "LD_PRELOAD", preload(mpi.Library, os.Getenv("LD_PRELOAD")))
 		return []string{lister, mpi.Library, "barriers", fmt.Sprint(tryBarriers)}, env, err
 	}
-	source, bin := filepath.Join(dir, "try.c"), filepath.Join(dir, "try")
-	if err := os.WriteFile(source, []byte(trySource), 0o600); err != nil {
-		return nil, nil, err
-	}
-	if out, err := exec.CommandContext(ctx, mpi.CC, source, "-o", bin).CombinedOutput(); err != nil {
+	bin, out, err := compileC(ctx, mpi.CC, trySource, dir, os.Environ())
+	if err != nil {
 		return nil, nil, fmt.Errorf("compile: %w: %s", err, out)
 	}
 	return []string{bin}, os.Environ(), nil

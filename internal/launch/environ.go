@@ -108,46 +108,42 @@ func setenv(env []string, name, value string) []string {
 	return append(unsetenv(env, name), name+"="+value)
 }
 
-func unsetenv(env []string, name string) []string {
-	return slices.DeleteFunc(slices.Clone(env), func(v string) bool { return strings.HasPrefix(v, name+"=") })
+func unsetenv(env []string, names ...string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return slices.Contains(names, name)
+	})
 }
 
-// rankMarks are the environment variables that launchers set to a process's
-// rank.
-var rankMarks = []string{"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "PMI_ID", "MV2_COMM_WORLD_RANK", "PALS_RANKID", "FLUX_TASK_RANK", "JSM_NAMESPACE_RANK"}
+// slurmRank is set in batch scripts, too.
+const slurmRank = "SLURM_PROCID"
 
-// UnderLauncher reports whether a launcher started this process as an MPI
-// process. mark is the environment variable that shows it.
-//
-// Slurm sets SLURM_PROCID in batch scripts too. There SLURM_STEP_ID is missing
-// or has a special number. A step of one task counts as no MPI process, because
-// people work in such steps (srun --pty bash).
-func UnderLauncher() (mark string, ok bool) {
-	for _, name := range rankMarks {
-		if os.Getenv(name) != "" {
-			return name, true
-		}
-	}
-	if os.Getenv("SLURM_PROCID") != "" && slurmStep() != "" && os.Getenv("SLURM_STEP_NUM_TASKS") != "1" {
-		return "SLURM_PROCID", true
-	}
-	return "", false
-}
-
-// numbering is the environment variables in which a launcher gives a process
-// its rank and the number of processes.
-type numbering struct{ rank, size string }
-
-var numberings = []numbering{
+// numberings are the environment variables in which launchers give a process its
+// rank and the number of processes.
+var numberings = []struct{ rank, size string }{
 	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
 	{"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"},
 	{"PMI_RANK", "PMI_SIZE"},
 	{"PMI_ID", "PMI_SIZE"},
-	{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
+	{slurmRank, "SLURM_STEP_NUM_TASKS"},
 	{"FLUX_TASK_RANK", "FLUX_JOB_SIZE"},
 	{"JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE"},
 	{"PALS_RANKID", ""},
 	{"PMIX_RANK", ""},
+}
+
+// UnderLauncher reports whether a launcher started this process as an MPI
+// process. mark is the environment variable that shows it.
+//
+// In Slurm's batch scripts SLURM_STEP_ID is missing or has a special number. A step of one task counts as no MPI process, because
+// people work in such steps (srun --pty bash).
+func UnderLauncher() (mark string, ok bool) {
+	for _, n := range numberings {
+		if os.Getenv(n.rank) != "" && (n.rank != slurmRank || slurmStep() != "" && os.Getenv(n.size) != "1") {
+			return n.rank, true
+		}
+	}
+	return "", false
 }
 
 // Numbered returns the rank of this process among those that a launcher started

@@ -112,7 +112,10 @@ func TestUnderLauncher(t *testing.T) {
 		{"shell on a node", map[string]string{"SLURM_PROCID": "0", "SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "1"}, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			for _, name := range append(slices.Clone(rankMarks), "SLURM_PROCID", "SLURM_STEP_ID", "SLURM_STEP_NUM_TASKS") {
+			for _, n := range numberings {
+				t.Setenv(n.rank, test.env[n.rank])
+			}
+			for _, name := range []string{"SLURM_STEP_ID", "SLURM_STEP_NUM_TASKS"} {
 				t.Setenv(name, test.env[name])
 			}
 			if mark, ok := UnderLauncher(); ok != test.want {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/interpose"
 )
 
 // flavours are the flavours that --mpi accepts.
@@ -22,40 +23,27 @@ func mayBeMPI(soname string) bool {
 // is false if the file is not an MPI library, or is only a language binding of
 // one (libmpi_mpifh.so, libmpichcxx.so), which does not define PMPI_Init.
 func FlavourOf(path string) (f rundir.Flavour, ok bool) {
-	bin, err := elf.Open(path)
-	if err != nil {
-		return "", false
-	}
-	defer bin.Close()
-	symbols, err := bin.DynamicSymbols()
-	if err != nil {
-		return "", false
-	}
-	return flavourOf(filepath.Base(path), symbols)
-}
-
-func flavourOf(name string, symbols []elf.Symbol) (rundir.Flavour, bool) {
-	var isMPI bool
-	found := rundir.Unknown
+	symbols, _ := interpose.Symbols(path) // without symbols it is no MPI library
+	f = rundir.Unknown
 	for _, s := range symbols {
 		if s.Section == elf.SHN_UNDEF {
 			continue
 		}
 		switch {
 		case s.Name == "PMPI_Init":
-			isMPI = true
+			ok = true
 		case s.Name == "ompi_mpi_comm_world":
-			found = rundir.OpenMPI
+			f = rundir.OpenMPI
 		case strings.HasPrefix(s.Name, "I_MPI_") || strings.HasPrefix(s.Name, "impi_"):
-			found = rundir.IntelMPI
-		case found == rundir.Unknown && (strings.HasPrefix(s.Name, "MPIR_") || strings.HasPrefix(s.Name, "MPICH")):
-			found = rundir.MPICH
-		case found != rundir.IntelMPI && (strings.HasPrefix(s.Name, "MV2_") || strings.HasPrefix(s.Name, "mv2_") || strings.HasPrefix(s.Name, "MVP_")):
-			found = rundir.MVAPICH
+			f = rundir.IntelMPI
+		case f == rundir.Unknown && (strings.HasPrefix(s.Name, "MPIR_") || strings.HasPrefix(s.Name, "MPICH")):
+			f = rundir.MPICH
+		case f != rundir.IntelMPI && (strings.HasPrefix(s.Name, "MV2_") || strings.HasPrefix(s.Name, "mv2_") || strings.HasPrefix(s.Name, "MVP_")):
+			f = rundir.MVAPICH
 		}
 	}
-	if isMPI && strings.HasPrefix(name, "libmpi_abi.") {
-		found = rundir.StandardABI
+	if ok && strings.HasPrefix(filepath.Base(path), "libmpi_abi.") {
+		f = rundir.StandardABI
 	}
-	return found, isMPI
+	return f, ok
 }

@@ -57,30 +57,32 @@ func BuildLibrary(ctx context.Context, mpi *MPI, elsewhere func() (string, error
 	if !interpose.HasPrebuilt(o) {
 		fmt.Fprintf(log, "mpitrace: building the library for %s (first time)…\n", mpi)
 	}
-	lib, err := interpose.Build(ctx, o)
-	var noRoom *interpose.NoRoomError
-	if errors.As(err, &noRoom) && elsewhere != nil {
-		if o.Dir, err = elsewhere(); err != nil {
-			return "", errors.Join(noRoom, err)
-		}
-		logElsewhere(log, noRoom, o.Dir)
-		return interpose.Build(ctx, o)
-	}
+	lib, err := buildOrElsewhere(o, elsewhere, log, func(o interpose.BuildOptions) (string, error) { return interpose.Build(ctx, o) })
 	if err == nil {
-		Remember(mpi)
+		Remember(mpi) // has no effect without a cache
 	}
 	return lib, err
 }
 
-// logElsewhere tells the user that a library is not in the cache, and why.
-func logElsewhere(log io.Writer, why error, dir string) {
-	fmt.Fprintf(log, "mpitrace: %s: the library is written to %s, for this run alone\n", text.Lines(why.Error()), dir)
+// buildOrElsewhere calls build, and again with the directory that elsewhere returns if
+// the cache cannot be written. elsewhere may be nil.
+func buildOrElsewhere(o interpose.BuildOptions, elsewhere func() (string, error), log io.Writer, build func(interpose.BuildOptions) (string, error)) (string, error) {
+	file, err := build(o)
+	var noRoom *interpose.NoRoomError
+	if !errors.As(err, &noRoom) || elsewhere == nil {
+		return file, err
+	}
+	if o.Dir, err = elsewhere(); err != nil {
+		return "", errors.Join(noRoom, err)
+	}
+	fmt.Fprintf(log, "mpitrace: %s: the library is written to %s, for this run alone\n", text.Lines(noRoom.Error()), o.Dir)
+	return build(o)
 }
 
-// NotDetectedError reports why the MPI of a command was not detected.
-type NotDetectedError struct{ error }
+// UsageError reports that the command line or the settings are wrong, and why.
+type UsageError struct{ error }
 
-func (e *NotDetectedError) Unwrap() error { return e.error }
+func (e *UsageError) Unwrap() error { return e.error }
 
 // DetectLibrary returns the MPI of a command and the library for it: the
 // dispatcher if the command may start programs of any MPI, as a script does, or
@@ -118,7 +120,7 @@ func detectLibrary(ctx context.Context, c *Command, which Choice, elsewhere func
 			}
 			err = WithoutPrebuilt(mpi, err)
 		}
-		return nil, "", &NotDetectedError{err}
+		return nil, "", &UsageError{err}
 	}
 	if note != "" {
 		fmt.Fprintln(log, "mpitrace:", text.Lines(note))
@@ -182,7 +184,11 @@ func RankRecorder(argv []string, which Choice) (*Recorder, error) {
 	if which.isExplicit() {
 		return rankRecorder(Recall(which.MPI, which.CC))
 	}
-	p, err := InspectCommand(argv)
+	path, err := rankProgram(argv, "")
+	if err != nil {
+		return nil, err
+	}
+	p, err := Inspect(path)
 	if err != nil {
 		return nil, err
 	}

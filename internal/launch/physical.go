@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/interpose"
 )
 
 // Open MPI's component pml/monitoring counts the messages of a process per
@@ -137,18 +138,10 @@ func (r *Recorder) PhysicalRisk(file string) string {
 	if !r.countsPhysical() {
 		return ""
 	}
-	bin, err := elf.Open(file)
-	if err != nil {
-		return ""
-	}
-	defer bin.Close()
-	symbols, err := bin.ImportedSymbols()
-	if err != nil {
-		return ""
-	}
+	symbols, _ := interpose.Symbols(file)
 	var names []string
 	for _, s := range symbols {
-		if riskyCalls.MatchString(s.Name) {
+		if s.Section == elf.SHN_UNDEF && elf.ST_BIND(s.Info) == elf.STB_GLOBAL && riskyCalls.MatchString(s.Name) {
 			names = append(names, s.Name)
 		}
 	}

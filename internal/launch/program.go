@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -50,11 +51,7 @@ type Program struct {
 }
 
 // ProgramError reports why a program cannot be recorded, and what to do.
-type ProgramError struct {
-	Path   string
-	Kind   ProgramKind
-	Soname string // name of the missing library
-}
+type ProgramError struct{ *Program }
 
 func (e *ProgramError) Error() string {
 	switch e.Kind {
@@ -83,7 +80,7 @@ func (p *Program) Err() error {
 	if p.Kind == UsesMPI {
 		return nil
 	}
-	return &ProgramError{p.Path, p.Kind, p.Soname}
+	return &ProgramError{p}
 }
 
 // unreachable reports whether nothing that the program does can be recorded.
@@ -143,15 +140,6 @@ func rankProgram(argv []string, path string) (string, error) {
 func CheckCommand(argv []string) error {
 	_, err := rankProgram(argv, "")
 	return err
-}
-
-// InspectCommand inspects the program of a command, found in PATH.
-func InspectCommand(argv []string) (*Program, error) {
-	path, err := rankProgram(argv, "")
-	if err != nil {
-		return nil, err
-	}
-	return Inspect(path)
 }
 
 // classify sets the kind of the program and its MPI from the libraries it loads.
@@ -217,7 +205,9 @@ func listLibraries(loader, path string) ([]library, error) {
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, loader, "--list", abs)
-	cmd.Env = withoutLoaderSettings(os.Environ())
+	// These make the loader load other libraries than the program's own, or print more
+	// than the list.
+	cmd.Env = unsetenv(os.Environ(), "LD_PRELOAD", "LD_AUDIT", "LD_DEBUG")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -231,14 +221,6 @@ func listLibraries(loader, path string) ([]library, error) {
 		return nil, fmt.Errorf("%s --list: %w: %s", loader, err, bytes.TrimSpace(stderr.Bytes()))
 	}
 	return libraries, nil
-}
-
-// withoutLoaderSettings removes the variables that make the loader load other
-// libraries than the program's own, or print more than the list.
-func withoutLoaderSettings(env []string) []string {
-	return slices.DeleteFunc(slices.Clone(env), func(v string) bool {
-		return strings.HasPrefix(v, "LD_PRELOAD=") || strings.HasPrefix(v, "LD_AUDIT=") || strings.HasPrefix(v, "LD_DEBUG=")
-	})
 }
 
 // parseList parses lines such as
@@ -312,4 +294,32 @@ func executable(path string) error {
 		return fmt.Errorf("%s is not executable: %w", path, fs.ErrPermission)
 	}
 	return nil
+}
+
+// changesRights reports whether a program runs with other privileges than its
+// user's, by set-user-ID, set-group-ID or file capabilities. The loader then
+// ignores LD_PRELOAD, for security.
+func changesRights(f *os.File) bool {
+	info, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || mountedWithoutRights(f) {
+		return false
+	}
+	var capabilities [64]byte
+	n, err := unix.Fgetxattr(int(f.Fd()), "security.capability", capabilities[:])
+	return info.Mode()&os.ModeSetuid != 0 && int(st.Uid) != os.Getuid() ||
+		info.Mode()&os.ModeSetgid != 0 && int(st.Gid) != os.Getgid() ||
+		err == nil && n > 0 && os.Getuid() != 0
+}
+
+// mountedWithoutRights reports whether the system ignores such privileges for
+// the file: by the file system's mount option nosuid or the process's
+// no_new_privs.
+func mountedWithoutRights(f *os.File) bool {
+	var fs unix.Statfs_t
+	none, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)
+	return err == nil && none == 1 || unix.Fstatfs(int(f.Fd()), &fs) == nil && fs.Flags&unix.ST_NOSUID != 0
 }

@@ -38,17 +38,12 @@ type RecordedCommand struct {
 	argv, env []string
 }
 
-// NoSpoolError reports why the spool that the settings ask for cannot be made.
-type NoSpoolError struct{ error }
-
-func (e *NoSpoolError) Unwrap() error { return e.error }
-
 // Prepare makes the spool and writes run.json. After an error it removes what
 // it made.
 func (c *RecordedCommand) Prepare() (err error) {
 	if c.spool, err = rundir.NewSpool(c.Settings.Of("spool").Text); err != nil {
 		c.Discard()
-		return &NoSpoolError{err}
+		return &UsageError{err}
 	}
 	r := &Recorder{Library: c.Library, Flavour: c.MPI.Flavour, Dir: string(c.Dir), Settings: c.Settings, Dispatcher: c.Dispatcher}
 	if interpose.IsDispatcher(c.Library) {

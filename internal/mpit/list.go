@@ -123,11 +123,5 @@ func (e Error) String() string {
 	return fmt.Sprintf("%s: error %d (%s)", e.Call, e.Code, cmp.Or(e.Reason, "unknown"))
 }
 
-// Value returns the value as text, with commas between elements. ok is false if
-// it cannot be read.
-func (v *VariableInfo) Value() (value string, ok bool) {
-	return strings.Join(v.Values, ","), v.Values != nil
-}
-
 // Untold reports whether the library counts an entry but does not describe it.
 func (e Error) Untold() bool { return strings.HasSuffix(e.Call, "_get_info") }

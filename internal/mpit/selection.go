@@ -1,6 +1,11 @@
 package mpit
 
-import "slices"
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
 
 // EntrySelection selects entries by name, verbosity and kind.
 type EntrySelection struct {
@@ -100,4 +105,28 @@ func withAncestors(all []Category, holds func(Category) bool) []Category {
 func keep[T any](all []T, holds func(T) bool) []T {
 	out := []T{}
 	return append(out, slices.DeleteFunc(slices.Clone(all), func(v T) bool { return !holds(v) })...)
+}
+
+// NamePattern selects names, ignoring case. A pattern with *, ? or [a-z] must match
+// the whole name; any other pattern must be a part of it. The zero NamePattern
+// selects all.
+type NamePattern struct{ text string }
+
+// ParsePattern parses a pattern.
+func ParsePattern(text string) (NamePattern, error) {
+	if _, err := path.Match(text, ""); err != nil {
+		return NamePattern{}, fmt.Errorf("pattern %q: %w", text, err)
+	}
+	return NamePattern{strings.ToLower(text)}, nil
+}
+
+// Match reports whether the pattern selects a name.
+func (p NamePattern) Match(name string) bool {
+	name = strings.ToLower(name)
+	if !strings.ContainsAny(p.text, `*?[\`) {
+		return strings.Contains(name, p.text)
+	}
+	// A slash in a name is an ordinary letter, unlike in path.Match.
+	ok, _ := path.Match(strings.ReplaceAll(p.text, "/", "\x00"), strings.ReplaceAll(name, "/", "\x00"))
+	return ok
 }

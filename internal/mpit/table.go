@@ -7,16 +7,13 @@ import (
 	"strings"
 
 	"github.com/mpitrace/mpitrace/formats/table"
-	"github.com/mpitrace/mpitrace/internal/atomicfile"
 )
 
 // WriteArrow writes a list as an Arrow IPC file with one row for each entry.
-func WriteArrow(w io.Writer, l *Catalogue) error { return writeRows(w, l.Library, l.rows()) }
-
-func writeRows(w io.Writer, library string, rows []*row) error {
-	return table.WriteArrow(w, Columns, slices.Values(rows), table.Options[*row]{Metadata: map[string]string{
+func WriteArrow(w io.Writer, l *Catalogue) error {
+	return table.WriteArrow(w, Columns, slices.Values(l.rows()), table.Options[*row]{Metadata: map[string]string{
 		table.KeyFormat: "1", table.KeyTool: table.Tool, table.KeyTable: "vars",
-		"mpitrace.library": strings.ToValidUTF8(library, "\uFFFD")}})
+		"mpitrace.library": strings.ToValidUTF8(l.Library, "\uFFFD")}})
 }
 
 // row is an entry of the table of variables. An empty text is null, but in Value and
@@ -70,11 +67,6 @@ func given(s *string) (string, bool) {
 	return *s, true
 }
 
-// WriteArrowFile writes the file whole or not at all.
-func WriteArrowFile(path string, l *Catalogue) error {
-	return atomicfile.Write(path, func(w io.Writer) error { return WriteArrow(w, l) })
-}
-
 // rows returns the list as rows of a table.
 func (l *Catalogue) rows() []*row {
 	var out []*row
@@ -116,8 +108,8 @@ func (l *Catalogue) rows() []*row {
 func variableRow(kind string, v *VariableInfo) *row {
 	r := &row{Kind: kind, Name: v.Name, Type: v.Type, Count: int32(v.Count), Binding: v.Binding, Verbosity: v.Verbosity.String(),
 		Description: v.Description, Category: strings.Join(v.Categories, ","), Error: v.Error}
-	if value, ok := v.Value(); ok {
-		r.Value = &value
+	if v.Values != nil {
+		r.Value = new(strings.Join(v.Values, ","))
 	}
 	if v.Enum != nil {
 		r.Enum = v.Enum.String()

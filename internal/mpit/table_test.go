@@ -21,7 +21,7 @@ func TestWriteRows(t *testing.T) {
 	}
 	var file bytes.Buffer
 	w := table.NewJSONWriter(&file, Columns)
-	if err := errors.Join(w.Add(slices.Values(rows)), w.Close()); err != nil {
+	if err := errors.Join(w.Add(slices.Values(rows)), w.Close(nil)); err != nil {
 		t.Fatal(err)
 	}
 	want := `{"kind":"cvar","name":"limits","class":null,"type":"int","count":2,"binding":"none","scope":"all","verbosity":"user-basic",` +
@@ -37,8 +37,8 @@ func TestWriteRows(t *testing.T) {
 }
 
 // An error of the writer must be returned.
-func TestWriteRowsFails(t *testing.T) {
-	if err := writeRows(full{}, "", nil); err == nil || !strings.Contains(err.Error(), "disk full") {
+func TestWriteArrowFails(t *testing.T) {
+	if err := WriteArrow(full{}, &Catalogue{}); err == nil || !strings.Contains(err.Error(), "disk full") {
 		t.Errorf("got %v, want the error of the writer", err)
 	}
 }

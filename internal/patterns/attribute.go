@@ -86,13 +86,7 @@ func (g *graph) deviations() (n int) {
 // visit visits all pairs of all components. alone says that a pair is in no other one.
 func (g *graph) visit(f func(m pairClass, alone bool)) {
 	for c, s := range g.found {
-		for rank := range g.ranks {
-			s.each(rank, func(class, to int) bool {
-				i := g.Find(rank, to)
-				f(pairClass{i, c, class}, g.cover[i]&(g.cover[i]-1) == 0)
-				return true
-			})
-		}
+		g.eachPair(s, func(class, i int) { f(pairClass{i, c, class}, g.cover[i]&(g.cover[i]-1) == 0) })
 	}
 }
 

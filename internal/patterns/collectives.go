@@ -11,18 +11,18 @@ import (
 func ofCollectives(m *matrix.Matrix, ranks int) Part {
 	p := newParts(m, ranks)
 	p.allToAll(m)
+	p.part.Total.Add(m.GroupsOnly().Total())
 	bySize := map[[2]int]*Component{} // size and stride
 	groups := m.Groups()
 	slices.SortFunc(groups, func(a, b matrix.GroupTraffic) int { return slices.Compare(a.Senders, b.Senders) })
 	for i := range groups {
 		g := &groups[i]
-		v := volumeOf(g)
-		p.part.Total.Add(v)
 		if !exchanges(g) {
 			continue
 		}
 		levelEach(g)
-		if v = volumeOf(g); v.Bytes == 0 {
+		v := volumeOf(g)
+		if v.Bytes == 0 {
 			continue
 		}
 		key := [2]int{len(g.Senders), strideOf(g.Senders)}
@@ -94,22 +94,16 @@ func strideOf(ranks []int32) int {
 	return int(stride)
 }
 
-// volumeOf returns the sum of what the members of a group send.
+// volumeOf returns the sum of what the members of a group send to each other.
 func volumeOf(g *matrix.GroupTraffic) (sum matrix.Volume) {
-	after := make([]uint64, len(g.Weight)+1) // weights from an index on
+	var all uint64 // weights
 	weight := make(map[int32]uint64, len(g.Receivers))
-	for q := len(g.Weight) - 1; q >= 0; q-- {
-		after[q] = after[q+1]
-		if g.Receivers[q] >= 0 {
-			after[q] += g.Weight[q]
-			weight[g.Receivers[q]] = g.Weight[q]
-		}
+	for q, rank := range g.Receivers {
+		weight[rank] = g.Weight[q]
+		all += g.Weight[q]
 	}
 	for i, each := range g.Each {
-		reached := after[0] - weight[g.Senders[i]]
-		if g.Index != nil {
-			reached = after[g.Index[i]+1]
-		}
+		reached := all - weight[g.Senders[i]]
 		sum.Add(matrix.Volume{Bytes: each.Bytes * reached, Messages: each.Messages * reached})
 	}
 	return sum

@@ -113,17 +113,7 @@ func (g *graph) take(s shape) {
 	bit := uint16(1) << len(g.found)
 	g.found = append(g.found, s)
 	least, count, open := make([]matrix.Volume, s.classes()), make([]int, s.classes()), make([]int, s.classes())
-	visit := func(f func(class, i int)) {
-		for rank := range g.ranks {
-			s.each(rank, func(class, to int) bool {
-				if i := g.Find(rank, to); i >= 0 {
-					f(class, i)
-				}
-				return true
-			})
-		}
-	}
-	visit(func(class, i int) {
+	g.eachPair(s, func(class, i int) {
 		if !g.open[i] {
 			return
 		}
@@ -135,7 +125,7 @@ func (g *graph) take(s shape) {
 			count[class]++
 		}
 	})
-	visit(func(class, i int) {
+	g.eachPair(s, func(class, i int) {
 		g.cover[i] |= bit
 		switch {
 		case !g.open[i]:
@@ -145,6 +135,18 @@ func (g *graph) take(s shape) {
 			g.left[i], g.open[i] = matrix.Volume{}, false
 		}
 	})
+}
+
+// eachPair visits the pairs of a shape that exist, by their index.
+func (g *graph) eachPair(s shape, visit func(class, i int)) {
+	for rank := range g.ranks {
+		s.each(rank, func(class, to int) bool {
+			if i := g.Find(rank, to); i >= 0 {
+				visit(class, i)
+			}
+			return true
+		})
+	}
 }
 
 // minus returns v without w, at least 0.

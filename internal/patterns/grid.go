@@ -246,8 +246,8 @@ func (g *graph) stencilsOn(lines []dimension) (out []*stencil) {
 		}
 	})
 	slices.SortStableFunc(options, func(a, b option) int { return distance(a.offset) - distance(b.offset) })
-	// An offset whose pairs all belong to other components is one of the stencil if a
-	// mirror image of it is, unless the stencil is all about what the others left.
+	// The stencil is tried in two forms. In the first, an offset whose pairs all belong to other
+	// components is part of the stencil if its mirror image is; in the second it is not.
 	for _, mirrors := range []bool{true, false} {
 		s := &stencil{ranks: g.ranks, lines: lines}
 		chosen := map[[mostLinked]int]bool{}
@@ -308,9 +308,9 @@ func (s *stencil) linksAll() bool {
 	return true
 }
 
-// variants returns a stencil and the regular ones that have some of its offsets: all that
-// differ from 0 in up to some number of dimensions, go in the directions of the stencil
-// across faces, and are as wide as these, or of width 1.
+// variants returns a stencil, and simpler stencils that have a regular part of its offsets:
+// all offsets that differ from 0 in at most k dimensions, for k = 1, 2, and so on. Their
+// directions and widths are those of the stencil's neighbours across faces, or the width is 1.
 func (s *stencil) variants(chosen map[[mostLinked]int]bool) []*stencil {
 	out := []*stencil{s}
 	low, high := s.reach()

@@ -16,7 +16,7 @@ type parts struct {
 
 	pairs     int           // of different ranks
 	least     matrix.Volume // of a pair
-	withLeast int           // pairs that have it
+	withLeast int           // pairs that have just this volume
 	base      matrix.Volume // what all-to-all explains of each pair
 	explained int           // pairs that have no more than base
 }

@@ -99,7 +99,7 @@ const (
 	mostParts     = 16      // components of one matrix: bits of graph.cover
 	mostPairs     = 1 << 23 // pairs that are held in memory: 38 bytes each
 	leastRanks    = 4       // below, only all-to-all is looked for: all patterns look alike
-	mostCube      = 3       // dimensions of a hypercube, of all ranks, that is a stencil and no butterfly
+	mostCube      = 3       // a hypercube of all ranks is a stencil up to so many dimensions, then a butterfly
 	mostLinked    = 4       // dimensions of a stencil
 	mostShifts    = 64      // distances of a stencil in one dimension
 	mostGrids     = 3000    // grids whose explained bytes are estimated in each step

@@ -236,6 +236,8 @@ func TestMixtures(t *testing.T) {
 	for at, g := range basicGrids {
 		if at >= 1 {
 			testenv.At(t, testenv.All)
+		} else {
+			testenv.At(t, testenv.Quick)
 		}
 		ranks := g[0] * g[1]
 		first := basics(g[0], g[1], one)

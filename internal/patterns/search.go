@@ -259,14 +259,12 @@ func (g *graph) trees(try func(shape)) {
 			}
 			s := tree{ranks: g.ranks, root: root, arity: arity}
 			down, up := g.topOf(s)
-			if down && up {
-				try(tree{g.ranks, root, arity, true, true})
-			}
-			if down {
-				try(tree{g.ranks, root, arity, true, false})
-			}
-			if up {
-				try(tree{g.ranks, root, arity, false, true})
+			for _, s.down = range []bool{true, false} {
+				for _, s.up = range []bool{true, false} {
+					if (s.down || s.up) && (down || !s.down) && (up || !s.up) {
+						try(s)
+					}
+				}
 			}
 		}
 	}

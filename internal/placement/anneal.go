@@ -38,8 +38,8 @@ func (m *mapping) anneal(proposals int, heat float64, r *rand.Rand) {
 // has a peer.
 func (m *mapping) propose(r *rand.Rand) (a, b int32, ok bool) {
 	rank := int32(r.IntN(len(m.block)))
-	peers, _ := m.search.Row(int(rank))
-	if len(peers) == 0 || m.outward[rank] == 0 && len(m.groups) == 0 {
+	peers, _ := m.g.Row(int(rank))
+	if len(peers) == 0 || m.outward[rank] == 0 {
 		return 0, 0, false
 	}
 	to := m.block[peers[r.IntN(len(peers))]]

@@ -17,7 +17,7 @@ import (
 // exchange 2 bytes.
 func asked(t *testing.T) Question {
 	t.Helper()
-	topology, err := Uniform([]string{"socket", "node", "system"}, []int{2, 2, 2}, []int64{1, 10, 100})
+	topology, err := hierarchyOf([]string{"socket", "node", "system"}, []int{2, 2, 2}, []int64{1, 10, 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestNearBest(t *testing.T) {
 
 // Some questions have no answer, others one that says why all orders cost the same.
 func TestNothingToFind(t *testing.T) {
-	flat, err := Uniform([]string{"socket", "node", "system"}, []int{1, 8, 1}, []int64{1, 10, 100})
+	flat, err := hierarchyOf([]string{"socket", "node", "system"}, []int{1, 8, 1}, []int64{1, 10, 100})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,14 +13,14 @@ type tuning struct {
 	cycles   int  // times that a bisection is coarsened and refined again
 	pairs    int  // rounds over the pairs of the domains of a domain
 	perPart  int  // such pairs in a round, by domain; in a plane there are 3, in a power law nearly all
-	anew     bool // bisect such a pair from the beginning too
+	anew     bool // if refining the parts of such a pair gains nothing, bisect the pair again
 	patience int  // moves without success, in 1/16 of the vertices
 	sweeps   int  // of swaps, over all ranks
 
 	brief     float64   // swaps that annealing proposes after each start, by rank; see proposals
 	heats     []float64 // of the annealing of the best, see anneal
 	proposals float64   // swaps that each of it proposes, by rank
-	most      float64   // entries of rows, that a part of annealing does not exceed
+	most      float64   // edges that the swaps of one annealing look at, at most; see proposals
 }
 
 // coarsest is the number of vertices of the smallest graph.

@@ -29,8 +29,8 @@ func Evaluate(t *Topology, traffic *RankTraffic, o Order) Cost {
 	return c
 }
 
-// addTo adds what members exchange, by the level of their lowest common domain: what
-// they exchange within all domains of a level, minus that of the level below.
+// addTo adds what members exchange to the level of their lowest common domain. This is what
+// they exchange within the domains of that level, minus what they do within those one level below.
 func (g *WeightedGroup) addTo(levels []uint64, t *Topology, o Order) {
 	below := g.within(func(member int) int32 { return o[g.Members[member]] }, len(t.Slots))
 	for i := range t.Levels {

@@ -2,6 +2,7 @@ package placement
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 )
 
@@ -78,14 +79,11 @@ func (e *enumeration) setShapes() {
 			} else {
 				key = slices.Sorted(slices.Values(e.shape[l-1][e.h.child[l][d]:e.h.child[l][d+1]]))
 			}
-			text := make([]byte, 0, 4*len(key))
-			for _, k := range key {
-				text = append(text, byte(k), byte(k>>8), byte(k>>16), byte(k>>24))
-			}
-			s, seen := known[string(text)]
+			text := fmt.Sprint(key)
+			s, seen := known[text]
 			if !seen {
 				s = int32(len(known))
-				known[string(text)] = s
+				known[text] = s
 			}
 			shapes[d] = s
 		}

@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // TestBestOfFewRanks compares Best with a naive search over all orders, in cases with
 // irregular topologies, empty slots, groups and asymmetric volumes.
 func TestBestOfFewRanks(t *testing.T) {
-	for n := range 200 {
+	for n := 0; n < 200; n += testenv.Step(8) {
 		r := rand.New(rand.NewPCG(uint64(n), 7))
 		topology, traffic, sent := randomCase(t, r)
 		want := naiveOptimum(topology, sent)
@@ -31,7 +32,7 @@ func TestBestOfFewRanks(t *testing.T) {
 // TestBestOfFewRanksInManySlots has a ring of 9 ranks, and a million slots in nodes of 4.
 // Three nodes have 3 edges of the ring between them, and 6 within.
 func TestBestOfFewRanksInManySlots(t *testing.T) {
-	topology, err := Uniform([]string{"node", "switch", "system"}, []int{4, 250, 1000}, []int64{1, 10, 100})
+	topology, err := hierarchyOf([]string{"node", "switch", "system"}, []int{4, 250, 1000}, []int64{1, 10, 100})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -104,11 +104,7 @@ func (b *bisection) improve(patience, tolerance int, r *rand.Rand) {
 		}
 	}
 	for i := len(b.moves) - 1; i >= best; i-- {
-		v := b.moves[i]
-		b.cut -= b.gain[v]
-		b.turn(v)
-		b.gain[v] = -b.gain[v]
-		b.update(v, false)
+		b.turn(b.moves[i], false)
 	}
 }
 
@@ -160,21 +156,17 @@ func (b *bisection) top(s int) int32 {
 func (b *bisection) move(v int32) {
 	b.locked[v] = b.pass
 	b.queue[b.side[v]].remove(v)
+	b.turn(v, true)
+}
+
+// turn gives a vertex the other side and, with queues, corrects these for its peers.
+func (b *bisection) turn(v int32, queues bool) {
 	b.cut -= b.gain[v]
-	b.turn(v)
 	b.gain[v] = -b.gain[v]
-	b.update(v, true)
-}
-
-func (b *bisection) turn(v int32) {
-	s := b.side[v]
-	b.load[s] -= int(b.g.size[v])
-	b.load[1-s] += int(b.g.size[v])
-	b.side[v] = 1 - s
-}
-
-// update corrects the gains of the peers of a vertex that was moved.
-func (b *bisection) update(v int32, queues bool) {
+	was := b.side[v]
+	b.load[was] -= int(b.g.size[v])
+	b.load[1-was] += int(b.g.size[v])
+	b.side[v] = 1 - was
 	peers, weights := b.g.Row(int(v))
 	side := b.side[v]
 	for i, p := range peers {

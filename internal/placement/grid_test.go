@@ -57,7 +57,7 @@ func TestBestOfStencils(t *testing.T) {
 		{[]int{4, 4, 4, 4}, false, []int{16, 16}, []int64{1, 3}, 16*32 + 3*(4*64*3-16*32)},
 	} {
 		names := []string{"socket", "node", "switch"}[:len(c.sizes)]
-		topology, err := Uniform(names, c.sizes, c.distances)
+		topology, err := hierarchyOf(names, c.sizes, c.distances)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +80,7 @@ func TestBestOfStencils(t *testing.T) {
 
 // TestBlocking requires that the blocking alone is the best one, without the search.
 func TestBlocking(t *testing.T) {
-	topology, err := Uniform([]string{"socket", "node", "system"}, []int{8, 8, 64}, []int64{1, 5, 50})
+	topology, err := hierarchyOf([]string{"socket", "node", "system"}, []int{8, 8, 64}, []int64{1, 5, 50})
 	if err != nil {
 		t.Fatal(err)
 	}

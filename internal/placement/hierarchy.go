@@ -8,9 +8,9 @@ import "slices"
 type hierarchy struct {
 	distance []int64   // by level
 	first    [][]int32 // by level and domain: its first slot; a last entry is the number of slots
-	parent   [][]int32 // by level and domain: the domain of the level above it
 	child    [][]int32 // by level and domain: its first domain of the level below; one more entry at the end
 	ancestor []int32   // by block and level: the domain it is in
+	blockAt  []int32   // by slot: its block
 	apart    []int64   // by two blocks: their distance; nil if there are many blocks
 }
 
@@ -36,22 +36,20 @@ func newHierarchy(t *Topology) *hierarchy {
 		}
 		kept, h.distance = append(kept, l.Domain), append(h.distance, l.Distance)
 	}
+	h.blockAt = kept[0]
 	for i, domain := range kept {
 		h.first = append(h.first, firsts(domain))
-		if i > 0 {
-			below := h.first[i-1]
-			parent := make([]int32, len(below)-1)
-			for d := range parent {
-				parent[d] = domain[below[d]]
-			}
-			h.parent = append(h.parent, parent)
-			h.child = append(h.child, firsts(parent))
-		} else {
-			h.child = append(h.child, nil)
+		var inner []int32 // the domain of each domain of the level below
+		for d := 0; i > 0 && d < h.domains(i-1); d++ {
+			inner = append(inner, domain[h.first[i-1][d]])
+		}
+		h.child = append(h.child, firsts(inner))
+	}
+	for _, slot := range h.first[0][:h.blocks()] {
+		for _, domain := range kept {
+			h.ancestor = append(h.ancestor, domain[slot])
 		}
 	}
-	h.parent = append(h.parent, make([]int32, 1))
-	h.setAncestors()
 	if n := int32(h.blocks()); n <= mostApart {
 		h.apart = make([]int64, n*n)
 		for i := range h.apart {
@@ -71,17 +69,6 @@ func firsts(domain []int32) []int32 {
 		}
 	}
 	return append(first, int32(len(domain)))
-}
-
-func (h *hierarchy) setAncestors() {
-	h.ancestor = make([]int32, h.blocks()*h.levels())
-	for b := range h.blocks() {
-		at := int32(b)
-		for l := range h.levels() {
-			h.ancestor[b*h.levels()+l] = at
-			at = h.parent[l][at]
-		}
-	}
 }
 
 func (h *hierarchy) levels() int { return len(h.distance) }

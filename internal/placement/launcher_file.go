@@ -83,7 +83,7 @@ func (f *FileFormat) Command(file string, t *Topology, o Order, program string) 
 type placed struct {
 	topology *Topology
 	order    Order
-	node     []int32 // by rank
+	node     []int // by rank
 	// ranksOn is the ranks on each node that has any, in the order of slots, and used the
 	// index in it of each node; -1 for others.
 	ranksOn [][]int
@@ -91,13 +91,12 @@ type placed struct {
 }
 
 func newPlaced(t *Topology, o Order) *placed {
-	p := &placed{topology: t, order: o, node: make([]int32, len(o))}
+	p := &placed{topology: t, order: o, node: t.NodeOf(o), used: make([]int, t.nodeCount())}
 	domain := t.Levels[t.Nodes()].Domain
 	in := make([]int, len(t.Slots)) // 1 + the rank in each slot
 	for r, s := range o {
-		p.node[r], in[s] = domain[s], r+1
+		in[s] = r + 1
 	}
-	p.used = make([]int, domain[len(domain)-1]+1)
 	for node := range p.used {
 		p.used[node] = -1
 	}

@@ -11,9 +11,6 @@ type mapping struct {
 	member  []int32 // by slot: its rank; -1 if empty
 	outward []int64 // by rank: the cost of its edges above what it would be in one block
 
-	groups      []groupCounts
-	memberships [][]groupShare // by rank, by group
-
 	// The benefit of a block for one rank: what its edges save, compared with all
 	// peers as far away as possible. See connect.
 	near    [][]int64 // by level and domain: weight of the edges of the rank into it
@@ -39,7 +36,6 @@ func newMapping(p *problem, block []int32) *mapping {
 	for l := range m.near {
 		m.near[l] = make([]int64, p.h.domains(l))
 	}
-	m.setGroups()
 	return m
 }
 
@@ -76,15 +72,6 @@ func (m *mapping) connect(r int32) {
 				m.touched[l] = append(m.touched[l], path[l])
 			}
 			m.near[l][path[l]] += weights[i]
-		}
-	}
-	if len(m.groups) == 0 || len(m.near) == 0 {
-		return
-	}
-	peers, _ = m.search.Row(int(r)) // some members of its groups
-	for _, p := range peers {
-		if b := m.block[p]; m.near[0][b] == 0 {
-			m.touched[0] = append(m.touched[0], b)
 		}
 	}
 }
@@ -127,21 +114,17 @@ func (m *mapping) gain(r, to, except int32) int64 {
 // than least if it saves less. b may be empty.
 func (m *mapping) swapGain(a, b int32, least int64) int64 {
 	r, other := m.member[a], m.member[b]
-	to := m.blockAt[b]
-	return m.swapGainOf(r, other, to, m.gain(r, to, other), least)
+	return m.swapGainOf(r, other, m.gain(r, m.h.blockAt[b], other), least)
 }
 
 // swapGainOf is swapGain for a rank whose edges save g in a block, without the edge to the
 // other rank.
-func (m *mapping) swapGainOf(r, other, to int32, g, least int64) int64 {
+func (m *mapping) swapGainOf(r, other int32, g, least int64) int64 {
 	if other >= 0 {
-		if most := g + m.outward[other]; most < least && len(m.groups) == 0 {
+		if most := g + m.outward[other]; most < least {
 			return most
 		}
 		g += m.gain(other, m.block[r], r)
-	}
-	if len(m.groups) > 0 {
-		g += m.groupGain(r, other, to)
 	}
 	return g
 }
@@ -149,10 +132,7 @@ func (m *mapping) swapGainOf(r, other, to int32, g, least int64) int64 {
 // swap swaps the ranks of two slots, and keeps outward.
 func (m *mapping) swap(a, b int32) {
 	r, other := m.member[a], m.member[b]
-	from, to := m.blockAt[a], m.blockAt[b]
-	if len(m.groups) > 0 {
-		m.moveGroups(r, other, to)
-	}
+	from, to := m.h.blockAt[a], m.h.blockAt[b]
 	m.relocate(r, to)
 	m.slot[r], m.member[b] = b, r
 	m.member[a] = other
@@ -220,7 +200,7 @@ func (m *mapping) activate(r int32, active []bool) {
 // bestSwap returns the slot that it is best to swap a rank to, among those of the blocks
 // in which it has peers, and what that saves; 0 if nothing.
 func (m *mapping) bestSwap(r int32) (slot int32, most int64) {
-	if m.outward[r] == 0 && len(m.groups) == 0 || len(m.near) == 0 {
+	if m.outward[r] == 0 || len(m.near) == 0 {
 		return 0, 0
 	}
 	m.connect(r)
@@ -237,10 +217,10 @@ func (m *mapping) bestSwap(r int32) (slot int32, most int64) {
 			alone := gain
 			if other >= 0 {
 				alone -= m.weight[other] * apart // they stay as far from each other
-			} else if alone <= most && len(m.groups) == 0 {
+			} else if alone <= most {
 				continue
 			}
-			if g := m.swapGainOf(r, other, to, alone, most); g > most {
+			if g := m.swapGainOf(r, other, alone, most); g > most {
 				slot, most = s, g
 			}
 		}

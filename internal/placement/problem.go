@@ -2,27 +2,18 @@ package placement
 
 // A problem is a traffic and a topology as the search needs them.
 type problem struct {
-	h       *hierarchy
-	g       *graph          // the pairs, and the groups that are small
-	search  *graph          // g and edges that stand for the other groups
-	groups  []WeightedGroup // that are not in g
-	scale   float64         // by which the weights of g are smaller than the volumes
-	blockAt []int32         // by slot: its block
+	h *hierarchy
+	g *graph // the pairs, and edges that are or stand for those of the groups
 }
 
 // maxWeight bounds the sum of the weights of a graph, so that its product with twice
 // maxDistance fits into 64 bits.
 const maxWeight = 1 << 51
 
-// maxClique is the number of members up to which a group becomes edges.
+// maxClique is the number of members up to which all pairs of a group become edges.
 const maxClique = 24
 
-// maxCounts bounds the memory of the counts of groups, see groupCounts: more groups are
-// approximated by edges, in the search only.
-const maxCounts = 1 << 23
-
 func newProblem(t *Topology, traffic *RankTraffic) *problem {
-	p := &problem{h: newHierarchy(t)}
 	var edges []edge
 	for r := range traffic.Ranks {
 		for i := traffic.Start[r]; i < traffic.Start[r+1]; i++ {
@@ -31,7 +22,6 @@ func newProblem(t *Topology, traffic *RankTraffic) *problem {
 			}
 		}
 	}
-	var standIns []edge
 	full := traffic.Ranks == len(t.Slots)
 	for i := range traffic.Groups {
 		group := &traffic.Groups[i]
@@ -39,45 +29,22 @@ func newProblem(t *Topology, traffic *RankTraffic) *problem {
 		case full && group.uniform(traffic.Ranks): // each order costs the same
 		case len(group.Members) <= maxClique:
 			edges = append(edges, group.clique()...)
-		case (len(p.groups)+1)*p.h.blocks() > maxCounts:
-			edges = append(edges, group.standIn()...)
 		default:
-			standIns = append(standIns, group.standIn()...)
-			p.groups = append(p.groups, *group)
+			edges = append(edges, group.standIn()...)
 		}
 	}
 	total := 0.0
 	for _, e := range edges {
 		total += e.weight
 	}
-	for _, e := range standIns {
-		total += e.weight
-	}
-	p.scale = min(1, maxWeight/max(1, total))
-	p.g = newGraph(traffic.Ranks, edges, p.scale)
-	p.search = p.g
-	if len(standIns) > 0 {
-		p.search = newGraph(traffic.Ranks, append(edges, standIns...), p.scale)
-	}
-	p.setBlocks()
-	return p
-}
-
-// setBlocks computes blockAt.
-func (p *problem) setBlocks() {
-	p.blockAt = make([]int32, p.h.slots())
-	for b := range p.h.blocks() {
-		for s := p.h.first[0][b]; s < p.h.first[0][b+1]; s++ {
-			p.blockAt[s] = int32(b)
-		}
-	}
+	return &problem{newHierarchy(t), newGraph(traffic.Ranks, edges, min(1, maxWeight/max(1, total)))}
 }
 
 // blocks returns the block of each rank of an order.
 func (p *problem) blocks(o Order) []int32 {
 	block := make([]int32, len(o))
 	for r, s := range o {
-		block[r] = p.blockAt[s]
+		block[r] = p.h.blockAt[s]
 	}
 	return block
 }

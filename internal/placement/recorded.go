@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -93,7 +94,7 @@ type maskDomain struct {
 // build returns the domain of the host.
 func (b *hostBuilder) build() *domain {
 	whole := b.masks()
-	if whole == nil { // all alike
+	if whole == nil { // all processes may use the same processors
 		whole = &maskDomain{processes: b.processes}
 	}
 	d := &domain{level: NodeLevel, host: b.processes[0].Host}
@@ -264,18 +265,15 @@ func (t *Topology) nodesOf(hosts [][]RankLocation) ([]slotRange, error) {
 		}
 		return nodes[:len(hosts)], nil
 	}
-	byName, short := map[string]slotRange{}, map[string]slotRange{}
+	byName := map[string]slotRange{}
 	for _, n := range nodes {
-		name := t.Slots[n.first].Host
-		byName[name], short[shortName(name)] = n, n
+		byName[t.Slots[n.first].Host] = n
 	}
+	find := finderOf(byName)
 	out := make([]slotRange, len(hosts))
 	for i, on := range hosts {
 		host := on[0].Host
-		n, found := byName[host]
-		if !found {
-			n, found = short[shortName(host)]
-		}
+		n, found := find(host)
 		if !found {
 			return nil, fmt.Errorf("the topology has no node %s, on which ranks of the job ran", host)
 		}
@@ -297,10 +295,21 @@ func (t *Topology) nameHosts(nodes []slotRange, hosts [][]RankLocation) {
 	}
 }
 
-// shortName returns the name of a host without its domain.
-func shortName(host string) string {
-	name, _, _ := strings.Cut(host, ".")
-	return name
+// finderOf returns a function that finds a host by its name or, if that is not known, by its
+// name without the domain.
+func finderOf[V any](hosts map[string]V) func(name string) (V, bool) {
+	short := map[string]V{}
+	withoutDomain := func(name string) string { return strings.SplitN(name, ".", 2)[0] }
+	for _, name := range slices.Sorted(maps.Keys(hosts)) {
+		short[withoutDomain(name)] = hosts[name]
+	}
+	return func(name string) (V, bool) {
+		host, found := hosts[name]
+		if !found {
+			host, found = short[withoutDomain(name)]
+		}
+		return host, found
+	}
 }
 
 func (t *Topology) namesHosts() bool {

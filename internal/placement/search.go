@@ -114,7 +114,7 @@ func (p *problem) orders(t *Topology, traffic *RankTraffic, starts []Order, opts
 			begin = append(begin, block)
 		}
 	}
-	n := len(begin) + tune.startsFor(p.search)
+	n := len(begin) + tune.startsFor(p.g)
 	found := make([]Order, 2*n) // before and after a brief annealing
 	parallel(n, spare, func(i int) {
 		r := generator(opts.Seed, 0, i)
@@ -122,7 +122,7 @@ func (p *problem) orders(t *Topology, traffic *RankTraffic, starts []Order, opts
 		if i < len(begin) {
 			block = begin[i]
 		} else {
-			block = tune.multisect(p.search, p.h, r.Uint64())
+			block = tune.multisect(p.g, p.h, r.Uint64())
 		}
 		m := newMapping(p, block)
 		m.climb(tune.sweeps, r)
@@ -143,9 +143,9 @@ func (p *problem) orders(t *Topology, traffic *RankTraffic, starts []Order, opts
 	return append(found, annealed...)
 }
 
-// proposals returns how many swaps annealing proposes for a graph: so many by rank, fewer
-// if ranks have many edges, and not so many that they look at more than most entries of
-// rows.
+// proposals returns how many swaps annealing proposes for a graph: byRank for each rank, or
+// fewer if ranks have more than a few edges. All swaps together look at no more than `most`
+// edges.
 func proposals(g *graph, byRank, most float64) int {
 	const few = 8 // edges
 	degree := max(few, float64(len(g.Column))/float64(g.Len()))

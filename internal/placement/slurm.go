@@ -347,18 +347,12 @@ func (s *TopologySource) oneNode(name string) (*Tree, error) {
 
 // with returns the part of the network that the hosts are in, and the ranks of its slots.
 func (n *Network) with(hosts map[string]*hostNode) (*Tree, []int, error) {
-	short := map[string]*hostNode{}
-	for name, h := range hosts {
-		short[shortName(name)] = h
-	}
+	find := finderOf(hosts)
 	var ranks []int
 	var part func(d *domain) *domain
 	part = func(d *domain) *domain {
 		if d.level == NodeLevel {
-			h := hosts[d.host]
-			if h == nil {
-				h = short[shortName(d.host)]
-			}
+			h, _ := find(d.host)
 			if h == nil || h.found {
 				return nil
 			}

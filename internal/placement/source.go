@@ -22,7 +22,7 @@ type TopologySource struct {
 	// file: hwloc's XML or Slurm's topology.conf. The latter may be followed by a second
 	// one, for the nodes; without it, the nodes are as recorded.
 	Topologies []string
-	Nodes      int                               // how many nodes there are of a topology that is one; 0: as many as the ranks need
+	Nodes      int                               // if the topology describes one node: the number of such nodes; 0: as many as the ranks need
 	Distances  []int64                           // by level, innermost first; nil: by the names of the levels
 	Read       func(file string) ([]byte, error) // reads a file of at most MaxTopologyFile bytes
 

@@ -56,14 +56,6 @@ func (t *Topology) Between(a, b int32) int {
 	return len(t.Levels) - 1
 }
 
-// Distance returns the distance of two slots; 0 for a slot and itself.
-func (t *Topology) Distance(a, b int32) int64 {
-	if a == b {
-		return 0
-	}
-	return t.Levels[t.Between(a, b)].Distance
-}
-
 // maxDistance keeps sums of bytes × distance within 64 bits for up to 8 PB.
 const maxDistance = 1000
 
@@ -94,33 +86,6 @@ func (t *Topology) check() error {
 		return fmt.Errorf("level %s, the outermost, has several domains", last.Name)
 	}
 	return nil
-}
-
-// Uniform returns the topology of a hierarchy in which all domains of a level are alike:
-// sizes[i] domains of level i-1, or slots for level 0, are in one domain of level i.
-// names and distances have one entry for each level, innermost first.
-func Uniform(names []string, sizes []int, distances []int64) (*Topology, error) {
-	if len(names) == 0 || len(names) != len(sizes) || len(names) != len(distances) {
-		return nil, fmt.Errorf("%d levels with %d sizes and %d distances", len(names), len(sizes), len(distances))
-	}
-	slots := 1
-	for i, n := range sizes {
-		if n < 1 || n > maxSlots/slots {
-			return nil, fmt.Errorf("level %s: %d of %s, which is not 1 to %d slots", names[i], n, "the level below", maxSlots)
-		}
-		slots *= n
-	}
-	t := &Topology{Slots: make([]Slot, slots)}
-	per := 1
-	for i, n := range sizes {
-		per *= n
-		l := Level{Name: names[i], Distance: distances[i], Domain: make([]int32, slots)}
-		for s := range l.Domain {
-			l.Domain[s] = int32(s / per)
-		}
-		t.Levels = append(t.Levels, l)
-	}
-	return t, t.check()
 }
 
 // maxSlots bounds the memory of a topology that a user describes.

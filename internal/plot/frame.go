@@ -66,7 +66,7 @@ func (d *drawing) headline(title string) {
 
 func (d *drawing) captionBelow(lines []string, top float64) {
 	for i, line := range lines {
-		y := top + lineHeight(textSize)*(float64(i)+0.8)
+		y := top + lineHeight*(float64(i)+0.8)
 		d.text(label{string: line, x: margin, y: y, size: textSize, color: faint})
 	}
 }

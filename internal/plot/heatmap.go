@@ -1,5 +1,5 @@
 // Package plot draws communication matrices as heatmaps on a logarithmic scale,
-// and timelines, both as PNG and SVG.
+// and timelines, both as PNG, SVG and PDF.
 //
 // PNG is drawn with gonum's vg and not with gonum's plot: plot parses twelve
 // fonts when a program starts, even if it draws nothing (4.6 MB of memory; this
@@ -9,7 +9,6 @@ package plot
 
 import (
 	"fmt"
-	"io"
 	"math"
 
 	"github.com/mpitrace/mpitrace/internal/text"
@@ -34,7 +33,9 @@ func (u Unit) prefixes() *text.Prefixes {
 	return text.Decimal
 }
 
-// Heatmap is a matrix to draw.
+// Heatmap is a matrix to draw. Each cell is a square of whole pixels. In SVG, a
+// matrix of up to 100 cells on a side has one element with a tooltip for each
+// cell; a larger one is an embedded image.
 type Heatmap struct {
 	Title    string
 	Quantity string // what the colours show: "bytes", "messages", "bytes per message"
@@ -83,13 +84,7 @@ func ceilDiv(a, b int) int {
 	return a / b
 }
 
-// WritePNG draws the heatmap as PNG. Each cell is a square of whole pixels.
-func (h *Heatmap) WritePNG(w io.Writer) error { return writePNG(w, "heatmap", h) }
-
-// WriteSVG draws the heatmap as SVG. Text remains text. A matrix of up to 100
-// cells on a side has one element with a tooltip for each cell; a larger one is
-// an embedded image.
-func (h *Heatmap) WriteSVG(w io.Writer) error { return writeSVG(w, "heatmap", h) }
+func (h *Heatmap) kind() string { return "heatmap" }
 
 // check returns an error if the sizes do not agree or a value is negative,
 // infinite or NaN.
@@ -117,17 +112,4 @@ func (h *Heatmap) check() error {
 		}
 	}
 	return nil
-}
-
-// used returns the number of cells that are not 0.
-func (h *Heatmap) used() int {
-	n := 0
-	for _, row := range h.Cells {
-		for _, v := range row {
-			if v > 0 {
-				n++
-			}
-		}
-	}
-	return n
 }

@@ -41,7 +41,7 @@ func skewed(from, to int) float64 {
 func drawn(t testing.TB, h *Heatmap) image.Image {
 	t.Helper()
 	var out bytes.Buffer
-	if err := h.WritePNG(&out); err != nil {
+	if err := Write(&out, ".png", h); err != nil {
 		t.Fatal(err)
 	}
 	img, err := png.Decode(&out)
@@ -152,10 +152,10 @@ func TestPNGIsOfText(t *testing.T) {
 
 func TestSameBytesEachTime(t *testing.T) {
 	for _, n := range []int{5, 150} {
-		for name, write := range map[string]func(*Heatmap, io.Writer) error{"PNG": (*Heatmap).WritePNG, "SVG": (*Heatmap).WriteSVG} {
+		for _, name := range []string{".png", ".svg", ".pdf"} {
 			var first, second bytes.Buffer
 			for _, out := range []*bytes.Buffer{&first, &second} {
-				if err := write(ranks(matrix(n, skewed)), out); err != nil {
+				if err := Write(out, name, ranks(matrix(n, skewed))); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -211,7 +211,7 @@ func TestRefused(t *testing.T) {
 		"draw heatmap: cell 0, 0 is +Inf":                                 {N: 1, PerBin: 1, Cells: [][]float64{{math.Inf(1)}}},
 	} {
 		var out bytes.Buffer
-		for _, err := range []error{h.WritePNG(&out), h.WriteSVG(&out)} {
+		for _, err := range []error{Write(&out, ".png", h), Write(&out, ".svg", h)} {
 			if err == nil || err.Error() != want {
 				t.Errorf("%v, want %q", err, want)
 			}
@@ -228,7 +228,7 @@ func (full) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
 
 func TestErrorsOfTheWriter(t *testing.T) {
 	h := ranks(matrix(2, skewed))
-	for _, err := range []error{h.WritePNG(full{}), h.WriteSVG(full{})} {
+	for _, err := range []error{Write(full{}, ".png", h), Write(full{}, ".svg", h), Write(full{}, ".pdf", h)} {
 		if err == nil || !strings.HasPrefix(err.Error(), "write heatmap as ") {
 			t.Errorf("got %v, want the error of the writer", err)
 		}
@@ -236,14 +236,14 @@ func TestErrorsOfTheWriter(t *testing.T) {
 }
 
 // BenchmarkPNG and BenchmarkSVG draw the largest pictures.
-func BenchmarkPNG(b *testing.B) { benchmark(b, (*Heatmap).WritePNG) }
-func BenchmarkSVG(b *testing.B) { benchmark(b, (*Heatmap).WriteSVG) }
+func BenchmarkPNG(b *testing.B) { benchmark(b, ".png") }
+func BenchmarkSVG(b *testing.B) { benchmark(b, ".svg") }
 
-func benchmark(b *testing.B, write func(*Heatmap, io.Writer) error) {
+func benchmark(b *testing.B, name string) {
 	h := ranks(matrix(800, skewed))
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := write(h, io.Discard); err != nil {
+		if err := Write(io.Discard, name, h); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -12,6 +12,8 @@ const (
 	titleSize = 18.0
 	textSize  = 13.0
 
+	lineHeight = 1.4 * textSize
+
 	margin    = 16.0
 	tickLen   = 5.0
 	gap       = 6.0 // between a tick and its label, and between two texts
@@ -71,11 +73,9 @@ func (h *Heatmap) layout(f *typeface) *layout {
 	l.width = ceil(max(width, f.width(l.title, titleSize)+2*margin, f.widest(l.caption, textSize)+2*margin))
 
 	l.top = ceil(margin + titleSize + 3*gap + textSize + 2*gap + l.columnsHeight + gap + tickLen)
-	l.height = ceil(float64(l.top+l.side()) + 2*gap + lineHeight(textSize)*float64(len(l.caption)) + margin)
+	l.height = ceil(float64(l.top+l.side()) + 2*gap + lineHeight*float64(len(l.caption)) + margin)
 	return l
 }
-
-func lineHeight(size float64) float64 { return 1.4 * size }
 
 func ceil(v float64) int { return int(v + 0.999) }
 
@@ -85,7 +85,9 @@ func (h *Heatmap) axes(l *layout, f *typeface) {
 	if h.Labels == nil {
 		widest := f.width(text.Count(max(h.N-1, 0)), textSize)
 		step := lineStep(h.N, perLine, widest+12)
-		l.rows = h.numbered(step, perLine)
+		for i := 0; i < h.N; i += step {
+			l.rows = append(l.rows, tick{(float64(i) + 0.5) * perLine, text.Count(i)})
+		}
 		l.columns = l.rows
 		l.rowsWidth, l.columnsHeight = widest, textSize
 		return
@@ -99,18 +101,10 @@ func (h *Heatmap) axes(l *layout, f *typeface) {
 	}
 }
 
-func (h *Heatmap) numbered(step int, perLine float64) []tick {
-	var ticks []tick
-	for i := 0; i < h.N; i += step {
-		ticks = append(ticks, tick{(float64(i) + 0.5) * perLine, text.Count(i)})
-	}
-	return ticks
-}
-
 // named returns ticks for as many bins as there is room for, each labelled with
 // the name of its first line.
 func (h *Heatmap) named(l *layout, f *typeface) []tick {
-	step := max(ceilDiv(ceil(lineHeight(textSize)), l.cell), 1)
+	step := max(ceilDiv(ceil(lineHeight), l.cell), 1)
 	names := shortHosts(h.Labels)
 	var ticks []tick
 	for i := 0; i < l.bins; i += step {
@@ -158,11 +152,11 @@ func (h *Heatmap) facts() []string {
 		}
 		facts = append(facts, fmt.Sprintf("each cell %s %s × %s", does, text.Count(h.PerBin), h.lines(h.PerBin)))
 	}
-	least, greatest := h.extremes()
+	used, least, greatest := h.extremes()
 	if greatest == 0 {
 		return append(facts, "nothing was sent")
 	}
-	facts = append(facts, fmt.Sprintf("%s of %s cells in use", text.Count(h.used()), text.Count(cells)))
+	facts = append(facts, fmt.Sprintf("%s of %s cells in use", text.Count(used), text.Count(cells)))
 	if least == greatest {
 		return append(facts, "each "+h.value(least))
 	}

@@ -2,41 +2,28 @@ package plot
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"image"
-	"io"
 )
 
-// HeatmapPair is two heatmaps side by side, with the same colours for the same values.
-type HeatmapPair struct{ Left, Right *Heatmap }
+// HeatmapPair is two heatmaps side by side.
+type HeatmapPair struct{ left, right *Heatmap }
 
-// WritePNG draws the heatmaps as one PNG.
-func (p *HeatmapPair) WritePNG(w io.Writer) error { return writePNG(w, "heatmaps", p.alike()) }
-
-// WriteSVG draws the heatmaps as one SVG.
-func (p *HeatmapPair) WriteSVG(w io.Writer) error { return writeSVG(w, "heatmaps", p.alike()) }
-
-// WritePDF draws the heatmaps on one page of a PDF, as an image.
-func (p *HeatmapPair) WritePDF(w io.Writer) error { return writePDF(w, "heatmaps", p.alike()) }
-
-// alike returns the pair with the scale of both.
-func (p *HeatmapPair) alike() *HeatmapPair {
-	a, b := p.Left.Scale(), p.Right.Scale()
+// NewHeatmapPair returns a pair that has the same colours for the same values.
+func NewHeatmapPair(left, right Heatmap) *HeatmapPair {
+	a, b := left.Scale(), right.Scale()
 	both := Scale{min(a.Min, b.Min), max(a.Max, b.Max)}
-	left, right := *p.Left, *p.Right
 	left.Ends, right.Ends = &both, &both
 	return &HeatmapPair{&left, &right}
 }
 
-func (p *HeatmapPair) check() error {
-	if err := p.Left.check(); err != nil {
-		return err
-	}
-	return p.Right.check()
-}
+func (p *HeatmapPair) kind() string { return "heatmaps" }
+
+func (p *HeatmapPair) check() error { return cmp.Or(p.left.check(), p.right.check()) }
 
 func (p *HeatmapPair) raster() image.Image {
-	left, right := p.Left.raster(), p.Right.raster()
+	left, right := p.left.raster(), p.right.raster()
 	a, b := left.Bounds().Size(), right.Bounds().Size()
 	c := newCanvas(a.X+b.X, max(a.Y, b.Y))
 	paste(c.Image(), left, 0, 0)
@@ -48,10 +35,10 @@ func (p *HeatmapPair) raster() image.Image {
 func (p *HeatmapPair) vector() ([]byte, error) {
 	var out bytes.Buffer
 	f := sans()
-	left, right := p.Left.layout(f), p.Right.layout(f)
-	vectorHead(&out, left.width+right.width, max(left.height, right.height), p.Left.title()+" / "+p.Right.title())
+	left, right := p.left.layout(f), p.right.layout(f)
+	vectorHead(&out, left.width+right.width, max(left.height, right.height), p.left.title()+" / "+p.right.title())
 	at := 0
-	for _, h := range []*Heatmap{p.Left, p.Right} {
+	for _, h := range []*Heatmap{p.left, p.right} {
 		doc, err := h.vector()
 		if err != nil {
 			return nil, err

@@ -20,9 +20,9 @@ func TestPair(t *testing.T) {
 		h.Title = title
 		return h
 	}
-	p := &HeatmapPair{of("one", 10), of("two", 1000)}
+	p := NewHeatmapPair(*of("one", 10), *of("two", 1000))
 	var b bytes.Buffer
-	if err := p.WritePNG(&b); err != nil {
+	if err := Write(&b, ".png", p); err != nil {
 		t.Fatal(err)
 	}
 	img, err := png.Decode(&b)
@@ -46,7 +46,7 @@ func TestPair(t *testing.T) {
 		t.Errorf("%d pixels of the least value on the left, %d of the greatest on the right", least, greatest)
 	}
 	b.Reset()
-	if err := p.WriteSVG(&b); err != nil {
+	if err := Write(&b, ".svg", p); err != nil {
 		t.Fatal(err)
 	}
 	text := b.String()
@@ -63,9 +63,9 @@ func TestPair(t *testing.T) {
 // The table of a PDF has the position of each object, and the image has the pixels of the
 // PNG.
 func TestPairPDF(t *testing.T) {
-	p := &HeatmapPair{ranks(matrix(2, skewed)), ranks(matrix(2, skewed))}
+	p := NewHeatmapPair(*ranks(matrix(2, skewed)), *ranks(matrix(2, skewed)))
 	var doc, picture bytes.Buffer
-	if err := errors.Join(p.WritePDF(&doc), p.WritePNG(&picture)); err != nil {
+	if err := errors.Join(Write(&doc, ".pdf", p), Write(&picture, ".png", p)); err != nil {
 		t.Fatal(err)
 	}
 	img, err := png.Decode(&picture)
@@ -105,8 +105,8 @@ func TestPairPDF(t *testing.T) {
 func TestPairRefused(t *testing.T) {
 	good, bad := ranks(matrix(2, skewed)), ranks(matrix(2, skewed))
 	bad.Cells[1][1] = -1
-	for _, p := range []HeatmapPair{{good, bad}, {bad, good}} {
-		if err := p.WritePNG(new(bytes.Buffer)); err == nil || !strings.HasPrefix(err.Error(), "draw heatmaps: cell 1, 1 is -1") {
+	for _, p := range []*HeatmapPair{NewHeatmapPair(*good, *bad), NewHeatmapPair(*bad, *good)} {
+		if err := Write(new(bytes.Buffer), ".png", p); err == nil || !strings.HasPrefix(err.Error(), "draw heatmaps: cell 1, 1 is -1") {
 			t.Errorf("got %v", err)
 		}
 	}

@@ -24,24 +24,27 @@ func (h *Heatmap) Scale() Scale {
 	if h.Ends != nil {
 		return *h.Ends
 	}
-	least, greatest := h.extremes()
+	_, least, greatest := h.extremes()
 	if least < greatest {
 		least = min(least, greatest/leastSpan)
 	}
 	return Scale{least, greatest}
 }
 
-// extremes returns the smallest value above 0 and the greatest value.
-func (h *Heatmap) extremes() (least, greatest float64) {
+// extremes returns the number of cells above 0, the smallest of their values and
+// the greatest value.
+func (h *Heatmap) extremes() (used int, least, greatest float64) {
 	for _, row := range h.Cells {
 		for _, v := range row {
-			if v > 0 && (least == 0 || v < least) {
-				least = v
+			if v > 0 {
+				if used++; used == 1 || v < least {
+					least = v
+				}
+				greatest = max(greatest, v)
 			}
-			greatest = max(greatest, v)
 		}
 	}
-	return least, greatest
+	return used, least, greatest
 }
 
 // Color returns the colour of a value. 0 has the colour of the background;

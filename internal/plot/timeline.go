@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"image/color"
-	"io"
 )
 
 // Limits of the width and the height of a timeline, in pixels. A smaller
@@ -15,7 +14,8 @@ const (
 )
 
 // Timeline is a picture of what lines (ranks) did over time. Each lane shows
-// one line, or several if there are too many.
+// one line, or several if there are too many. In SVG, areas of one colour are
+// paths if they are few enough; otherwise the lanes are an embedded image.
 type Timeline struct {
 	Title         string
 	Width, Height int // in pixels; a picture with few lanes is lower than Height
@@ -73,12 +73,7 @@ func (t *Timeline) Columns() int {
 	return t.Width - t.lanesLeft(f) - lanesRight
 }
 
-// WritePNG draws the timeline as PNG.
-func (t *Timeline) WritePNG(w io.Writer) error { return writePNG(w, "timeline", t) }
-
-// WriteSVG draws the timeline as SVG. Text remains text. Areas of one colour
-// are paths if they are few enough; otherwise the lanes are an embedded image.
-func (t *Timeline) WriteSVG(w io.Writer) error { return writeSVG(w, "timeline", t) }
+func (t *Timeline) kind() string { return "timeline" }
 
 // CheckTimelineSize returns an error if a timeline cannot have this width or
 // height, in pixels.

@@ -54,41 +54,24 @@ type legendItem struct {
 
 // lanesLeft returns the left edge of the lanes.
 func (t *Timeline) lanesLeft(f *typeface) int {
-	widest := f.widest(t.sampleLabels(), textSize)
+	samples := t.Labels
+	if len(samples) > 1000 { // numbers, of which one of the longest is wide enough
+		samples = []string{slices.MaxFunc(samples, func(a, b string) int { return len(a) - len(b) })}
+	}
+	widest := 0.0
+	for _, label := range samples {
+		widest = max(widest, f.width(laneLabel(label), textSize))
+	}
 	return ceil(margin + textSize + 2*gap + widest + gap + tickLen)
 }
 
-// sampleLabels returns labels of which one is the widest. If labels are numbers
-// it returns a few: measuring a hundred thousand would take long.
-func (t *Timeline) sampleLabels() []string {
-	if len(t.Labels) <= 1000 {
-		return t.printableLabels(t.Labels)
-	}
-	longest := ""
-	for _, label := range t.Labels {
-		if len(label) > len(longest) {
-			longest = label
-		}
-	}
-	return t.printableLabels([]string{longest})
-}
-
-func (t *Timeline) printableLabels(labels []string) []string {
-	out := make([]string, len(labels))
-	for i, label := range labels {
-		out[i] = t.label(label)
-	}
-	return out
-}
-
-func (t *Timeline) label(label string) string { return elided(printable(label), 24) }
-
-// elided shortens s to at most so many letters.
-func elided(s string, most int) string {
-	if letters := []rune(s); len(letters) > most {
+// laneLabel returns a label, shortened if it is long.
+func laneLabel(label string) string {
+	const most = 24 // letters
+	if letters := []rune(printable(label)); len(letters) > most {
 		return elide(letters, most)
 	}
-	return s
+	return printable(label)
 }
 
 func (t *Timeline) layout(f *typeface) *timelineLayout {
@@ -158,7 +141,7 @@ func wrapped(f *typeface, parts []string, room float64) []string {
 
 // belowLanes returns the height of the time axis and the caption.
 func (l *timelineLayout) belowLanes() int {
-	return ceil(axisHeight + lineHeight(textSize)*float64(len(l.caption)) + margin)
+	return ceil(axisHeight + lineHeight*float64(len(l.caption)) + margin)
 }
 
 // axisHeight is the height of the time axis: ticks, labels and name.
@@ -215,11 +198,11 @@ func (t *Timeline) usedClasses() []bool {
 // rowTicks returns labels for as many lines as there is room for.
 func (t *Timeline) rowTicks(l *timelineLayout) []tick {
 	perLine := float64(l.pitch) / float64(t.PerLane)
-	step := lineStep(len(t.Labels), perLine, lineHeight(textSize))
+	step := lineStep(len(t.Labels), perLine, lineHeight)
 	shift := 0.5 * float64(l.bar) / float64(l.pitch)
 	var ticks []tick
 	for i := 0; i < len(t.Labels); i += step {
-		ticks = append(ticks, tick{(float64(i) + shift) * perLine, t.label(t.Labels[i])})
+		ticks = append(ticks, tick{(float64(i) + shift) * perLine, laneLabel(t.Labels[i])})
 	}
 	return ticks
 }

@@ -43,10 +43,10 @@ func (t *Timeline) set(lane, class, from, to int, share float32) {
 	}
 }
 
-func pngOf(t *testing.T, p interface{ WritePNG(io.Writer) error }) image.Image {
+func pngOf(t *testing.T, p Picture) image.Image {
 	t.Helper()
 	var out bytes.Buffer
-	if err := p.WritePNG(&out); err != nil {
+	if err := Write(&out, ".png", p); err != nil {
 		t.Fatal(err)
 	}
 	img, err := png.Decode(&out)
@@ -212,7 +212,7 @@ type drawnTimeline struct {
 func svgOf(t *testing.T, p *Timeline) (d drawnTimeline, size int) {
 	t.Helper()
 	var out bytes.Buffer
-	if err := p.WriteSVG(&out); err != nil {
+	if err := Write(&out, ".svg", p); err != nil {
 		t.Fatal(err)
 	}
 	if err := xml.Unmarshal(out.Bytes(), &d); err != nil {
@@ -386,7 +386,7 @@ func TestTimelinesThatCannotBe(t *testing.T) {
 	} {
 		p := lanes(2)
 		change(p)
-		for _, err := range []error{p.WritePNG(io.Discard), p.WriteSVG(io.Discard)} {
+		for _, err := range []error{Write(io.Discard, ".png", p), Write(io.Discard, ".svg", p)} {
 			if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "draw timeline") {
 				t.Errorf("got %v, want %s", err, want)
 			}

@@ -95,7 +95,7 @@ var anchors = [...]string{atStart: "start", atMiddle: "middle", atEnd: "end"}
 
 func (h *Heatmap) vectorCells(w io.Writer, l *layout) error {
 	if l.bins > maxElements {
-		return h.embeddedCells(w, l)
+		return embed(w, h.cellImage(l.cell), l.left, l.top)
 	}
 	s := h.Scale()
 	fmt.Fprintln(w, `<g shape-rendering="crispEdges">`)
@@ -110,10 +110,6 @@ func (h *Heatmap) vectorCells(w io.Writer, l *layout) error {
 	}
 	fmt.Fprintln(w, "</g>")
 	return nil
-}
-
-func (h *Heatmap) embeddedCells(w io.Writer, l *layout) error {
-	return embed(w, h.cellImage(l.cell), l.left, l.top)
 }
 
 // embed writes the cells as an image with one image pixel per screen pixel.
@@ -136,20 +132,16 @@ func embed(w io.Writer, cells image.Image, left, top int) error {
 func vectorBar(w io.Writer, s Scale, l *layout) {
 	fill := Hex(s.Color(s.Max))
 	if s.Min < s.Max {
-		vectorGradient(w, s)
+		const stops = 32
+		fmt.Fprintln(w, `<defs><linearGradient id="scale" x1="0" y1="1" x2="0" y2="0">`)
+		for i := range stops + 1 {
+			at := float64(i) / stops
+			fmt.Fprintf(w, `<stop offset="%g" stop-color="%s"/>`+"\n", at, Hex(s.at(at).color()))
+		}
+		fmt.Fprintln(w, `</linearGradient></defs>`)
 		fill = "url(#scale)"
 	}
 	fmt.Fprintf(w, `<rect x="%d" y="%d" width="%g" height="%d" fill="%s"/>`+"\n", l.barLeft, l.top, barWidth, l.barHeight, fill)
-}
-
-func vectorGradient(w io.Writer, s Scale) {
-	const stops = 32
-	fmt.Fprintln(w, `<defs><linearGradient id="scale" x1="0" y1="1" x2="0" y2="0">`)
-	for i := range stops + 1 {
-		at := float64(i) / stops
-		fmt.Fprintf(w, `<stop offset="%g" stop-color="%s"/>`+"\n", at, Hex(s.at(at).color()))
-	}
-	fmt.Fprintln(w, `</linearGradient></defs>`)
 }
 
 // tooltip returns the text of a cell: "rank 3 → rank 7: 1.5 MiB, 12 messages".
@@ -181,4 +173,68 @@ func (h *Heatmap) bin(i int) string {
 // Hex returns a colour as #rrggbb.
 func Hex(c color.RGBA) string {
 	return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B)
+}
+
+// area is a rectangle of one colour in an image, in pixels.
+type area struct {
+	left, top, width, height int
+	index                    uint8
+}
+
+// maxAreas is the largest number of areas that an SVG file holds as paths,
+// about 300 KB. A picture with more areas is embedded as an image.
+const maxAreas = 20_000
+
+// areasOf divides the image into rectangles of one colour, without the
+// background. It returns nil if there are more than most.
+func areasOf(img *image.Paletted, most int) []area {
+	size := img.Bounds().Size()
+	areas := []area{}
+	above := make([]int, size.X) // index+1 of the area that starts in a column and ends on the line above; 0 is none
+	next := make([]int, size.X)
+	for y := range size.Y {
+		clear(next)
+		line := img.Pix[y*img.Stride:][:size.X]
+		for x := 0; x < size.X; {
+			end := x + 1
+			for end < size.X && line[end] == line[x] {
+				end++
+			}
+			if line[x] != paperIndex {
+				if i := above[x]; i > 0 && areas[i-1].index == line[x] && areas[i-1].width == end-x {
+					areas[i-1].height++
+					next[x] = i
+				} else if areas = append(areas, area{x, y, end - x, 1, line[x]}); len(areas) > most {
+					return nil
+				} else {
+					next[x] = len(areas)
+				}
+			}
+			x = end
+		}
+		above, next = next, above
+	}
+	return areas
+}
+
+// vectorAreas writes one path for each colour. Viewers smooth the edges of
+// separate rectangles, and the background would show between rectangles that
+// touch.
+func vectorAreas(w io.Writer, img *image.Paletted, areas []area, left, top int) {
+	fmt.Fprintln(w, `<g shape-rendering="crispEdges">`)
+	byColor := make([][]area, len(img.Palette))
+	for _, a := range areas {
+		byColor[a.index] = append(byColor[a.index], a)
+	}
+	for index, of := range byColor {
+		if len(of) == 0 {
+			continue
+		}
+		fmt.Fprintf(w, `<path fill="%s" d="`, Hex(img.Palette[index].(color.RGBA)))
+		for _, a := range of {
+			fmt.Fprintf(w, "M%d %dh%dv%dh-%dz", left+a.left, top+a.top, a.width, a.height, a.width)
+		}
+		fmt.Fprintln(w, `"/>`)
+	}
+	fmt.Fprintln(w, "</g>")
 }

@@ -35,7 +35,7 @@ type document struct {
 func parse(t *testing.T, h *Heatmap) document {
 	t.Helper()
 	var out bytes.Buffer
-	if err := h.WriteSVG(&out); err != nil {
+	if err := Write(&out, ".svg", h); err != nil {
 		t.Fatal(err)
 	}
 	var d document

@@ -109,8 +109,8 @@ func (d *diffText) moved() bool {
 func (d *diffText) totalText() {
 	t := text.NewTable("total", "A", "B", "change", "")
 	if !d.how.IgnoreTime {
-		t.Add(d.line("wall time", d.WallTime, d.ns)...)
-		t.Add(d.line("application", d.ApplicationTime, d.ns)...)
+		t.Add(d.lifeLine("wall time", d.WallTime)...)
+		t.Add(d.lifeLine("application", d.ApplicationTime)...)
 	}
 	if !d.how.IgnoreTime && d.TimesCompared {
 		t.Add(d.timeLine("in MPI", &d.Total)...)
@@ -143,6 +143,15 @@ func (d *diffText) line(name string, m aggregate.Measure, number func(uint64) st
 		line[4] = "from 0"
 	}
 	return line
+}
+
+// lifeLine returns the cells of a time of processes.
+func (d *diffText) lifeLine(name string, l aggregate.Lifetime) []string {
+	number := func(ns uint64) string { return d.lifetime(float64(ns) / 1e9) }
+	if !l.Known() {
+		return []string{name, number(l.A), number(l.B), d.none(), ""}
+	}
+	return d.line(name, l.Measure, number)
 }
 
 // timeLine returns the cells of a time. If times are estimates, the change has

@@ -178,7 +178,7 @@ func (t *historyText) runs() []historyBlock {
 			started = r.Started.Format("2006-01-02 15:04:05")
 		}
 		b.rows = append(b.rows, []string{name, t.clean(r.Program), t.version(r.Version), t.arguments(r.Arguments), fmt.Sprint(r.Ranks), started,
-			t.seconds(r.WallTimeS), t.efficiency(r.POP), share, text.Bytes(r.Bytes), fmt.Sprint(len(r.Findings)), record})
+			t.lifetime(r.WallTimeS), t.efficiency(r.POP), share, text.Bytes(r.Bytes), fmt.Sprint(len(r.Findings)), record})
 	}
 	if slices.ContainsFunc(t.Runs, func(r *history.PastRun) bool { return !r.Compared }) {
 		b.after = append(b.after, "unfinished: a rank did not finalize; the run is not compared")
@@ -196,6 +196,14 @@ func (t *historyText) spread(q history.RepeatedValue, number func(float64) strin
 		words += " (" + number(spread) + ")"
 	}
 	return words
+}
+
+// wallTime is spread of a wall time, which may not be known.
+func (t *historyText) wallTime(q history.RepeatedValue) string {
+	if q.Median == 0 {
+		return t.none()
+	}
+	return t.spread(q, t.seconds)
 }
 
 func (t *historyText) repetitions() []historyBlock {
@@ -217,7 +225,7 @@ func (t *historyText) repetitions() []historyBlock {
 			continue
 		}
 		b.rows = append(b.rows, []string{t.clean(c.Program), t.version(c.Version), t.arguments(c.Arguments), fmt.Sprint(c.Ranks), fmt.Sprint(len(c.Runs)),
-			t.spread(c.WallTimeS, t.seconds), points(c.ParallelEfficiency), points(c.MPIShare),
+			t.wallTime(c.WallTimeS), points(c.ParallelEfficiency), points(c.MPIShare),
 			t.spread(c.Bytes, func(n float64) string { return text.Bytes(uint64(n + 0.5)) })})
 	}
 	if len(b.rows) == 0 {
@@ -232,7 +240,7 @@ func (t *historyText) scaling() (blocks []historyBlock) {
 		b := historyBlock{title: fmt.Sprintf("scaling: %s, version %s", t.command(s.Program, s.Arguments), t.version(s.Version)), spare: []string{"wall time", "runs"},
 			heads: []string{"ranks", "runs", "wall time", "parallel efficiency", "load balance", "communication", "computation scaling", "global efficiency"}}
 		for _, p := range s.Points {
-			b.rows = append(b.rows, []string{fmt.Sprint(p.Ranks), fmt.Sprint(p.Runs), t.seconds(p.WallTimeS), text.Percent(p.ParallelEfficiency), text.Percent(p.LoadBalance),
+			b.rows = append(b.rows, []string{fmt.Sprint(p.Ranks), fmt.Sprint(p.Runs), t.lifetime(p.WallTimeS), text.Percent(p.ParallelEfficiency), text.Percent(p.LoadBalance),
 				text.Percent(p.CommunicationEfficiency), text.Percent(p.ComputationScaling), text.Percent(p.GlobalEfficiency)})
 		}
 		ideal := "100.0 %"
@@ -339,7 +347,7 @@ func (t *historyText) step(e *history.Evolution, s *history.Step) historyBlock {
 }
 
 func (t *historyText) side(letter string, s *history.Side) string {
-	return fmt.Sprintf("%s: version %s, %s, wall time %s; %s", letter, t.version(s.Version), text.CountOf(len(s.Runs), "run"), t.spread(s.WallTimeS, t.seconds), t.clean(s.Library))
+	return fmt.Sprintf("%s: version %s, %s, wall time %s; %s", letter, t.version(s.Version), text.CountOf(len(s.Runs), "run"), t.wallTime(s.WallTimeS), t.clean(s.Library))
 }
 
 // uncertain returns why the changes may be noise.

@@ -39,8 +39,8 @@ type Options struct {
 // topAll tells the user how to see all entries of a list of the summary.
 const topAll = " (mpitrace report --top all)"
 
-// nameWidth is a width of the first column. Other columns are left out to give
-// the first column up to this width.
+// nameWidth is a width for the first column. If the column would be narrower, other columns
+// are left out to make room for it.
 const nameWidth = 40
 
 // printer is where and how a report is printed.
@@ -96,6 +96,14 @@ func (o *printer) pair(from, to int) string {
 
 func (o *printer) duration(ns float64) string { return text.Duration(ns, o.ASCII) }
 func (o *printer) seconds(s float64) string   { return o.duration(1e9 * s) }
+
+// lifetime returns how long processes ran, in seconds; 0 if that is not known.
+func (o *printer) lifetime(s float64) string {
+	if s == 0 {
+		return o.none()
+	}
+	return o.seconds(s)
+}
 
 // estimate returns a time, with its standard error if that is not 0.
 func (o *printer) estimate(ns, stderr float64) string {

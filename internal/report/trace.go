@@ -19,8 +19,8 @@ import (
 // not limited.
 const textWidth = 100
 
-// minPlace is a width of the column of places. Other columns are left out to give
-// it up to this width.
+// minPlace is a width for the column of places. If the column would be narrower, other
+// columns are left out to make room for it.
 const minPlace = 28
 
 // shareHead is the head of a column of shares of the time of all ranks, which is

@@ -16,21 +16,38 @@ func (d Dir) WhyEmpty() error {
 	if wrong := d.WrongMPI(); len(wrong) > 0 {
 		return InputErrorf("%s holds no recording; %s", path, wrong[0])
 	}
-	parent := filepath.Dir(filepath.Clean(path))
-	if filepath.Base(path) == "." { // the absolute path has the names of both directories
-		if abs, err := filepath.Abs(path); err == nil {
-			path, parent = abs, filepath.Dir(abs)
-		}
+	switch run, name := d.parent(); {
+	case d.AreRecordings():
+		return InputErrorf("that is the recordings of %s: give %s", run, run)
+	case run.Used() && slices.Contains([]string{"prof", "arrow", "physical", "lib"}, name):
+		return InputErrorf("%s is a part of the run %s: give %s", path, run, run)
 	}
-	if files, _ := Dir(parent).RecordingFiles(); len(files) > 0 && filepath.Clean(path) == Dir(parent).Recordings() {
-		return InputErrorf("that is the recordings of %s: give %s", parent, parent)
+	if runs, _ := RunsIn(path); len(runs) > 0 {
+		return InputErrorf("%s is no run, but a directory of runs, such as %s: give one; mpitrace list and mpitrace history show all", path, runs[0])
 	}
-	info, _ := Dir(path).ReadInfo() // empty on an error; then nothing is known
-	why := Dir(path).ElsewhereText(info)
-	if nested := Dir(path).NestedRuns(); why == "" && len(nested) > 0 {
+	info, _ := d.ReadInfo() // empty on an error; then nothing is known
+	why := d.ElsewhereText(info)
+	if nested := d.NestedRuns(); why == "" && len(nested) > 0 {
 		why = "another `mpitrace run` in the command recorded into " + strings.Join(nested, ", ")
 	}
 	return InputErrorf("%s holds no recording: %s", path, cmp.Or(why, "no process called MPI_Init, or it is no run directory"))
+}
+
+// AreRecordings reports whether the directory is that of a run's recordings.
+func (d Dir) AreRecordings() bool {
+	run, name := d.parent()
+	return name == filepath.Base(run.Recordings()) && run.Used()
+}
+
+// parent returns the directory that holds this one, and the name of this one in it.
+func (d Dir) parent() (above Dir, name string) {
+	path := filepath.Clean(string(d))
+	if path == "." { // the absolute path has the names of both
+		if abs, err := filepath.Abs(path); err == nil {
+			path = abs
+		}
+	}
+	return Dir(filepath.Dir(path)), filepath.Base(path)
 }
 
 // WhyUntraced returns an error that explains why a run has no trace.

@@ -149,10 +149,14 @@ const (
 )
 
 // ReadInfo reads run.json. If there is none, because nobody waited for the run,
-// it returns an empty Info. The Info is also empty, not nil, if there is an
-// error, because the recordings can be read without it.
+// it returns an empty Info, as for files that are in no run directory (an empty path). The
+// Info is also empty, not nil, if there is an error, because the recordings can be read
+// without it.
 func (d Dir) ReadInfo() (*Info, error) {
 	info := new(Info)
+	if d == "" {
+		return info, nil
+	}
 	limit := int64(maxInfo)
 	if d.Foreign() != nil {
 		limit = maxForeignInfo

@@ -1,6 +1,7 @@
 package rundir
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 )
@@ -24,7 +25,7 @@ func (d Dir) RecordingFiles() ([]string, error) {
 	return append(without(files, spooled), spooled...), nil
 }
 
-// without returns the files with other names than the newer ones.
+// without returns the files whose names differ from the names of all newer files.
 func without(files, newer []string) []string {
 	names := make(map[string]bool, len(newer))
 	for _, file := range newer {
@@ -67,7 +68,22 @@ func (i *Info) spool() string {
 }
 
 // Used reports whether the directory contains a run.
-func (d Dir) Used() bool {
+func (d Dir) Used() bool { return d.recorded() || Exists(d.Profile()) }
+
+// recorded reports whether the directory is that of a recorded run, not only one of tables.
+func (d Dir) recorded() bool {
 	recordings, err := d.RecordingFiles()
-	return err != nil || len(recordings) > 0 || Exists(d.Info()) || Exists(d.Profile())
+	return err != nil || len(recordings) > 0 || Exists(d.Info())
+}
+
+// RunsIn returns the recorded runs in a directory.
+func RunsIn(dir string) (runs []Dir, err error) {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if info, err := os.Stat(path); err == nil && info.IsDir() && Dir(path).recorded() {
+			runs = append(runs, Dir(path))
+		}
+	}
+	return runs, err
 }

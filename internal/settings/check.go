@@ -108,13 +108,6 @@ func assignment(value string) (string, error) {
 	return textOf(value)
 }
 
-func format(value string) (string, error) {
-	if value != "prof" && value != "arrow" {
-		return "", errors.New("the formats are prof and arrow")
-	}
-	return value, nil
-}
-
 // implementations are the names of MPIs. internal/launch finds them.
 var implementations = []string{"auto", "openmpi", "mpich", "intelmpi", "mvapich", "mpi-abi"}
 
@@ -157,5 +150,3 @@ func rankList(value string) (string, error) {
 
 // eventClasses are the classes of calls that can be traced separately.
 var eventClasses = []string{"p2p", "coll", "one-sided", "io", "other"}
-
-func eventClass(value string) (string, error) { return words(eventClasses...)(value) }

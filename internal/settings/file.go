@@ -143,14 +143,6 @@ func (f *SettingsFile) take(number int, text string) error {
 	return nil
 }
 
-// Unknown returns the error for a name that is not a setting.
-func Unknown(name string) error {
-	if near := Nearest(name); near != "" {
-		return fmt.Errorf("there is no setting %q: did you mean %s?", name, near)
-	}
-	return fmt.Errorf("there is no setting %q: `mpitrace config` lists them", name)
-}
-
 // given returns the value that the file sets.
 func (f *SettingsFile) given(s *Setting) (Value, bool) {
 	l, ok := f.lines[s.Name]

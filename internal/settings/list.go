@@ -66,7 +66,7 @@ var List = []Setting{
 		Name: "trace-slices", Syntax: "NAME,...", Empty: "all", Check: something, Separator: ",", Ranks: true, Agree: true,
 		Summary: "trace only during these slices; the time before the first phase is the slice run",
 	}, {
-		Name: "trace-classes", Syntax: "CLASS,...", Empty: "all", Check: eventClass, Separator: ",", Ranks: true, Agree: true,
+		Name: "trace-classes", Syntax: "CLASS,...", Empty: "all", Check: words(eventClasses...), Separator: ",", Ranks: true, Agree: true,
 		Summary: "trace only calls of these classes: " + strings.Join(eventClasses, ", "),
 		Details: "Point-to-point calls are traced all or none, because messages could not be matched otherwise.",
 	}, {
@@ -84,7 +84,7 @@ var List = []Setting{
 		Name: "spool", Syntax: "auto|shm|run|DIR", Default: "auto", Check: something,
 		Summary: "where the processes of this node keep their recordings while they run: auto, shm (/dev/shm), run (the run directory) or a directory",
 	}, {
-		Name: "format", Syntax: "prof,arrow", Empty: "none", Check: format, Separator: ",",
+		Name: "format", Syntax: "prof,arrow", Empty: "none", Check: words("prof", "arrow"), Separator: ",",
 		Summary: "also write one file per rank: prof, arrow",
 	}, {
 		Name: "mpi", Syntax: "NAME|PATH", Default: "auto", Check: implementation,
@@ -107,11 +107,8 @@ var List = []Setting{
 	},
 }
 
-// EnvironmentVariable is an environment variable that is not a setting.
-type EnvironmentVariable struct{ Name, Use string }
-
-// Others are the other environment variables that mpitrace reads.
-var Others = []EnvironmentVariable{
+// Others are the other environment variables that mpitrace reads, and their uses.
+var Others = [][2]string{
 	{"MPITRACE_DIR", "The run directory, if the library is preloaded by hand. `mpitrace run` sets it for the processes of a job."},
 	{"MPITRACE_SPOOL_DIR", "Set by `mpitrace run`: the private directory on this node in which processes keep their recordings."},
 	{EnvSite, "The site file to read instead of " + sitePath + "; empty for none."},

@@ -27,13 +27,12 @@ func (s Origin) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText is the inverse of MarshalText.
 func (s *Origin) UnmarshalText(text []byte) error {
-	for i, name := range sourceNames {
-		if name == string(text) {
-			*s = Origin(i)
-			return nil
-		}
+	i := slices.Index(sourceNames, string(text))
+	if i < 0 {
+		return fmt.Errorf("source %q is not known", text)
 	}
-	return fmt.Errorf("source %q is not known", text)
+	*s = Origin(i)
+	return nil
 }
 
 // Value is the value of a setting and where it comes from.

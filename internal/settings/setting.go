@@ -5,6 +5,7 @@
 package settings
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -15,7 +16,6 @@ import (
 // or empty.
 type Setting struct {
 	Name    string // name in files and of the flag
-	Short   string // one-letter flag
 	Syntax  string // for help texts: a|b, or a word in capitals for a value
 	Default string
 	Empty   string // the word that stands for the value ""
@@ -127,14 +127,16 @@ func Named(name string) *Setting {
 	return nil
 }
 
-// Nearest returns the name of the setting that a misspelt name probably means,
-// or "".
-func Nearest(name string) string {
+// Unknown returns the error for a name that is not a setting.
+func Unknown(name string) error {
 	best, least := "", 3 // a name that differs in 3 letters or more is another name
 	for i := range List {
 		if d := text.Distance(strings.ToLower(name), List[i].Name); d < least {
 			best, least = List[i].Name, d
 		}
 	}
-	return best
+	if best != "" {
+		return fmt.Errorf("there is no setting %q: did you mean %s?", name, best)
+	}
+	return fmt.Errorf("there is no setting %q: `mpitrace config` lists them", name)
 }

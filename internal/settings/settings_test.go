@@ -52,7 +52,7 @@ func TestParse(t *testing.T) {
 		{"cvar", "=1", "", "NAME=VALUE"},
 		{"pvar", "a*, b", "a*,b", ""},
 		{"format", "prof,arrow", "prof,arrow", ""},
-		{"format", "csv", "", "formats are prof and arrow"},
+		{"format", "csv", "", "it can be prof, arrow"},
 		{"strict", "YES", "on", ""},
 		{"strict", "maybe", "", "on, off"},
 		{"mpi", "MPICH", "mpich", ""},
@@ -204,7 +204,7 @@ func TestEnvironmentIsDocumented(t *testing.T) {
 			for _, m := range names.FindAllSubmatch(text, -1) {
 				name := string(m[1])
 				listed := slices.ContainsFunc(List, func(s Setting) bool { return s.Env() == name }) ||
-					slices.ContainsFunc(Others, func(v EnvironmentVariable) bool { return v.Name == name })
+					slices.ContainsFunc(Others, func(v [2]string) bool { return v[0] == name })
 				if !listed {
 					t.Errorf("%s reads the environment variable %s, which is neither a setting nor in Others", path, name)
 				}

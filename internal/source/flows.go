@@ -13,7 +13,6 @@ type flows struct {
 
 // phase is the .prof files of one phase, or those without a phase.
 type phase struct {
-	prefix string // path
-	number uint64
+	prefix string   // path
 	paths  []string // in order of rank
 }

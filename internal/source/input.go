@@ -8,9 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/mpitrace/mpitrace/formats"
 	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -31,7 +33,7 @@ func (r *Run) open(paths []string, o *Options) error {
 		case err != nil:
 			return rundir.InputErrorf("%w", err)
 		case o.RunOnly && !info.IsDir():
-			return rundir.InputErrorf("%s is a file, not a run directory", path)
+			return rundir.InputErrorf("%s is a file, not a run directory: mpitrace report and mpitrace export read files", path)
 		case info.Mode().IsRegular():
 		case len(paths) > 1 && info.IsDir():
 			return rundir.InputErrorf("%s is a directory: give it alone, since runs are not mixed", path)
@@ -50,23 +52,27 @@ func (r *Run) open(paths []string, o *Options) error {
 			return r.openPipe(path, o)
 		}
 	}
-	return r.openFiles(paths, o)
+	r.several = len(paths) > 1
+	return r.openFiles(paths, false, o)
 }
 
-// openFiles opens files of one format.
-func (r *Run) openFiles(paths []string, o *Options) error {
+// openFiles opens files of one format: all those of a folder, or those that were named.
+func (r *Run) openFiles(paths []string, folder bool, o *Options) error {
 	format, err := commonFormat(paths)
 	if err != nil {
 		return err
 	}
-	r.base, r.several = filepath.Dir(paths[0]), len(paths) > 1
+	r.base = filepath.Dir(paths[0])
 	files := formats.Files(paths)
 	switch {
 	case format.Name == "prof" && !o.Traffic:
 		return rundir.InputErrorf("read %s: it holds traffic between ranks only: profile2mat makes matrices of it", paths[0])
+	case format.Name == "prof" && folder:
+		r.flows.phases = phasesOf(paths)
+		return nil
 	case format.Name == "prof":
 		prefix, err := profPrefix(paths)
-		r.flows.phases = []*phase{{prefix: prefix, paths: paths}}
+		r.flows.phases = []*phase{{prefix, paths}}
 		return err
 	case format.Name == "recording":
 		var recordings []string
@@ -81,7 +87,7 @@ func (r *Run) openFiles(paths []string, o *Options) error {
 			return errors.Join(r.Damage()...)
 		}
 		return nil
-	case r.several && !o.Traffic:
+	case len(paths) > 1 && !o.Traffic:
 		src, err := inOrder(files)
 		if err != nil {
 			return err
@@ -186,7 +192,7 @@ func (r *Run) openDirectory(o *Options) error {
 		return nil
 	}
 	if !rundir.Exists(d.Profile()) {
-		return nil
+		return r.openFolder(o)
 	}
 	src, err := openTables(d.Profile())
 	if err != nil {
@@ -196,6 +202,37 @@ func (r *Run) openDirectory(o *Options) error {
 		o.Depth = Heads // the rows have the names of call sites
 	}
 	return r.split(src, o.Room)
+}
+
+// openFolder opens the files in a directory that is no run, such as RUN/prof or RUN/arrow.
+// Of several tables of a run, it opens that of profiles.
+func (r *Run) openFolder(o *Options) error {
+	entries, err := os.ReadDir(r.Path)
+	if err != nil || o.RunOnly || rundir.Exists(r.Dir.Info()) || r.Dir.AreRecordings() {
+		return err
+	}
+	var files []string
+	for _, e := range entries {
+		if path := filepath.Join(r.Path, e.Name()); !e.IsDir() && holdsProfiles(path) {
+			files = append(files, path)
+		}
+	}
+	if len(files) == 0 {
+		return nil
+	}
+	r.Dir = ""
+	return r.openFiles(files, true, o)
+}
+
+// holdsProfiles reports whether a file has the name of one with profiles, or with what they
+// sent.
+func holdsProfiles(path string) bool {
+	name, extension := filepath.Base(path), filepath.Ext(path)
+	if of, isArrow := strings.CutSuffix(name, ".arrow"); isArrow {
+		return !strings.HasPrefix(name, "trace.") && of != "waits" && (of == table.ProfileFile || !slices.Contains(table.MergedFiles, of))
+	}
+	return extension == recording.ContainerSuffix ||
+		slices.ContainsFunc(formats.Table, func(f formats.Format) bool { return f.Read != nil && f.Extension == extension })
 }
 
 // openTables opens the merged table of profiles: a file, or the directory of its parts.

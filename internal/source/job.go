@@ -195,7 +195,9 @@ func (j *Job) Each(f func(*profile.Profile) error) error {
 	names := j.Within.names()
 	give := func(p *profile.Profile) error {
 		bar.Step()
-		j.complete(p, names)
+		if err := j.complete(p, names); err != nil {
+			return err
+		}
 		return f(p)
 	}
 	for rest := j.Members; len(rest) > 0; {
@@ -241,7 +243,7 @@ func pointersTo(members []member) iter.Seq[*member] {
 }
 
 // complete adds to a profile what only the whole run tells.
-func (j *Job) complete(p *profile.Profile, names *siteNames) {
+func (j *Job) complete(p *profile.Profile, names *siteNames) error {
 	p.Run = j.Run
 	if exit, seen := j.Within.Exits[filepath.Base(p.Source)]; seen {
 		p.Exit = exit
@@ -256,6 +258,10 @@ func (j *Job) complete(p *profile.Profile, names *siteNames) {
 		}
 		j.Within.Wraps.Skip(p)
 	}
+	if j.Within.Also != nil {
+		return j.Within.Also(j, p)
+	}
+	return nil
 }
 
 // EachPart calls f with the profiles, several at a time, as profile.Parts defines. It reads
@@ -275,8 +281,10 @@ func (j *Job) EachPart(n int, f func(part int, p *profile.Profile) error) error 
 					return nil
 				}
 				err := j.eachOf(shares[i], func(p *profile.Profile) error {
-					j.complete(p, names)
-					err := f(part, p)
+					err := j.complete(p, names)
+					if err == nil {
+						err = f(part, p)
+					}
 					if _, read := j.Members[shares[i][0]].From.(*recordingDir); read {
 						recording.Release(p)
 					}

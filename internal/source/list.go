@@ -2,10 +2,11 @@ package source
 
 import (
 	"cmp"
+	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 
 	"github.com/mpitrace/mpitrace/internal/rundir"
 )
@@ -24,21 +25,17 @@ type Entry struct {
 // List returns the run directories in dir, including dir itself, latest first.
 // errs has an error for each that cannot be read.
 func List(dir string) (runs []Entry, errs []error) {
-	entries, err := os.ReadDir(dir)
+	found, err := rundir.RunsIn(dir)
+	if errors.Is(err, syscall.ENOTDIR) {
+		err = rundir.InputErrorf("%s is a file, not a directory of runs: mpitrace report shows it", dir)
+	}
 	if err != nil {
 		return nil, []error{err}
 	}
-	candidates := []string{dir}
-	for _, e := range entries {
-		if info, err := os.Stat(filepath.Join(dir, e.Name())); err == nil && info.IsDir() {
-			candidates = append(candidates, filepath.Join(dir, e.Name()))
-		}
+	if d := rundir.Dir(dir); d.Used() {
+		found = slices.Insert(found, 0, d)
 	}
-	for _, path := range candidates {
-		d := rundir.Dir(path)
-		if recorded, err := d.RecordingFiles(); len(recorded) == 0 && err == nil && !rundir.Exists(d.Info()) {
-			continue
-		}
+	for _, d := range found {
 		entry, err := entryOf(d)
 		if err != nil {
 			errs = append(errs, err)

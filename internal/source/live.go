@@ -41,7 +41,7 @@ func (s LiveSource) Each(f func(*profile.Profile) error) error {
 	})
 }
 
-// EachPart implements profile.Parts. If the other source does not, there is one part.
+// EachPart implements profile.Parts. If the source Of does not implement it, there is one part.
 func (s LiveSource) EachPart(n int, f func(part int, p *profile.Profile) error) error {
 	parts, ok := s.Of.(profile.Parts)
 	if !ok {

@@ -33,8 +33,8 @@ type siteNames struct {
 const mostSampled = 64
 
 // prepareOnce reads and keeps the profiles of some processes, to find the names of their call
-// sites. If processes recorded with --stack auto, it reads all, of which those without room
-// are read again: which functions are wrappers depends on all their stacks.
+// sites. If processes recorded with --stack auto, it reads the profiles of all processes, because
+// all stacks tell which functions are wrappers. Those that do not fit in the room are read again.
 func (r *Run) prepareOnce(room *Room) {
 	r.once = &oncePass{sites: r.sites, symbols: profile.Symbols{}, failed: map[string]bool{}}
 	for _, j := range r.Jobs {
@@ -142,14 +142,14 @@ func (n *siteNames) learn(p *profile.Profile, start int64) {
 	n.symbols = maps.Clone(n.oncePass.symbols)
 }
 
-// Names returns the names of call sites that are known so far, and whether these are all.
-func (r *Run) Names() (names profile.Symbols, all bool) {
+// Names returns the names of call sites that are known so far.
+func (r *Run) Names() profile.Symbols {
 	if r.once == nil {
-		return r.Symbols, true
+		return r.Symbols
 	}
 	r.once.mutex.Lock()
 	defer r.once.mutex.Unlock()
-	return maps.Clone(r.once.symbols), false
+	return maps.Clone(r.once.symbols)
 }
 
 // Unnamed returns the errors of files whose call sites stay addresses, as far as known.

@@ -13,16 +13,23 @@
 //  5. Damage and Unnamed tell what could not be read, or not be named. Both are complete after
 //     the fourth step.
 //
-// So a recording is decoded once for each command, unless a run is too large to be kept and
-// the command walks over it several times.
+// So a recording is decoded once for each command. One that is not kept, since the run is too
+// large, is decoded a second time in these cases:
+//
+//   - for stacks of --stack auto: call sites depend on which functions are wrappers, and that is
+//     known when all stacks were read;
+//   - by history, for the runs that it compares: which these are is known when all were read;
+//   - by run, which writes the merged tables in parts of all jobs (of which other processes may
+//     have made some), and then sums up each job;
+//   - to convert events, which need the rows and communicators of their process.
 package source
 
 import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Open opens the input of a command: a run directory, a dataset, or files of one format. If a
-// run has no recordings any more, its merged file is read. There may be no job in a run
+// Open opens the input of a command: a run directory, a dataset, files of one format, or a
+// directory of such files. If a run has no recordings any more, its merged file is read. There may be no job in a run
 // directory: see NoJob.
 func Open(paths []string, o Options) (*Run, error) {
 	r := &Run{Path: paths[0], Log: o.Log}

@@ -33,7 +33,9 @@ func (j *Job) eachReading(members []member, ahead bool, f func(*profile.Profile,
 	use := func(_ int, in reading) error {
 		if in.p != nil {
 			in.p.Physical = j.Within.physicalOf(in.p)
-			j.complete(in.p, names)
+			if err := j.complete(in.p, names); err != nil {
+				return err
+			}
 			in.damage = damageOf(in.p)
 		}
 		return f(in.p, in.damage)

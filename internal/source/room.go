@@ -7,18 +7,17 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Memory in bytes for profiles that are kept, and for those of tables of which only the
-// jobs were asked for.
-const (
-	keptMemory   = 384 << 20
-	mostOfTables = 48 << 20
-)
+// KeptMemory is the memory in bytes for profiles that are kept. Tests change it.
+var KeptMemory int64 = 384 << 20
+
+// mostOfTables is that for profiles of tables of which only the jobs were asked for.
+const mostOfTables = 48 << 20
 
 // Room is the memory for profiles that are kept.
 type Room struct{ left atomic.Int64 }
 
 // NewRoom returns the room of a command.
-func NewRoom() *Room { return newRoom(keptMemory) }
+func NewRoom() *Room { return newRoom(KeptMemory) }
 
 func newRoom(bytes int64) *Room {
 	r := &Room{}

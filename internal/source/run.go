@@ -42,6 +42,11 @@ type Run struct {
 	Exits   map[string]profile.Exit // by file name of the recording
 	Lost    []string                // see profile.Profile.Lost
 
+	// Also, if it is not nil, is called with each profile of a job before whoever reads the
+	// job gets it, by several goroutines. So a recording that is not kept is decoded once for
+	// two purposes.
+	Also func(*Job, *profile.Profile) error
+
 	ended     bool      // see Ended
 	State     string    // see Dir.state, before the recordings were read; "" if it is not known
 	stackAuto bool      // whether any process recorded with --stack auto

@@ -50,7 +50,7 @@ func (r *Run) openStream(in io.Reader, name string, o *Options) error {
 		pipe()
 	}
 	r.close, r.copied, r.flows.name = remove, path, name
-	if err := r.openFiles([]string{path}, o); err != nil {
+	if err := r.openFiles([]string{path}, false, o); err != nil {
 		return r.ofCopy(err)
 	}
 	r.base = "" // the working directory, not that of the copy

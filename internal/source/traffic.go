@@ -2,7 +2,6 @@ package source
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"path/filepath"
 	"runtime"
@@ -57,10 +56,8 @@ func (in *TrafficReader) Read(paths []string) error {
 		return in.loadStream(&opened.flows)
 	case opened.flows.phases != nil:
 		return in.loadPhases(opened.flows.phases)
-	case len(opened.Jobs) == 0 && opened.Dir != "":
-		return rundir.InputErrorf("%s holds no recordings, no profile.arrow and no rank_block=0/part-0: no run of mpitrace, or one that recorded nothing", opened.Dir)
 	case len(opened.Jobs) == 0:
-		return opened.ofCopy(fmt.Errorf("%s: no process in it", paths[0]))
+		return opened.ofCopy(opened.NoJob())
 	case opened.several && len(opened.Jobs) > 1:
 		return rundir.InputErrorf("the files are of different runs (%q and %q): make their matrices one by one",
 			opened.Jobs[0].Run, opened.Jobs[1].Run)

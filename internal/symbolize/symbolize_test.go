@@ -130,6 +130,9 @@ func TestLines(t *testing.T) {
 		"no build-id":         {"gcc", "-O2", "-g", "-Wl,--build-id=none"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if command[0] == "clang" {
+				testenv.At(t, testenv.All)
+			}
 			program := compile(t, t.TempDir(), "marks.c", command...)
 			calls := truths(t, program)
 			got, err := look(t, program, t.TempDir(), calls)
@@ -164,6 +167,7 @@ func TestSharedLibrary(t *testing.T) {
 func TestScopes(t *testing.T) {
 	for name, flag := range map[string]string{"lines": "-g", "symbols": "-g0"} {
 		t.Run("C++, "+name, func(t *testing.T) {
+			testenv.At(t, testenv.All)
 			program := compile(t, t.TempDir(), "scopes.cpp", "clang", "-O1", flag)
 			calls := truths(t, program)
 			got, err := look(t, program, t.TempDir(), calls)

@@ -253,16 +253,12 @@ func (c *checksum) trailer() []byte {
 // Read calls read with the content of a file that is made. A damaged file is
 // removed, so that it is made again, and is an error.
 func (d *Directory) Read(name string, read func(*io.SectionReader) error) error {
-	in, err := atomicfile.Open(d.file(name), atomicfile.AnySize)
+	in, size, err := atomicfile.Sized(atomicfile.Open(d.file(name), atomicfile.AnySize))
 	if err != nil {
 		return d.failed(name, err)
 	}
 	defer in.Close()
-	info, err := in.Stat()
-	if err != nil {
-		return d.failed(name, err)
-	}
-	content := io.NewSectionReader(in, 0, max(0, info.Size()-int64(trailerLen)))
+	content := io.NewSectionReader(in, 0, max(0, size-int64(trailerLen)))
 	if err := d.check(name, content, in); err != nil {
 		os.Remove(d.file(name))
 		return d.failed(name, err)

@@ -68,9 +68,3 @@ func (b *bins) shares() []float32 {
 	}
 	return shares
 }
-
-// reset prepares b for a lane of so many lines.
-func (b *bins) reset(lines int) {
-	clear(b.ns)
-	b.lines = lines
-}

@@ -2,7 +2,9 @@ package timeline
 
 import (
 	"fmt"
+	"time"
 
+	"github.com/mpitrace/mpitrace/internal/plot"
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
@@ -36,7 +38,8 @@ func (p *drawing) linesText() string {
 func (p *drawing) link() {
 	found, of := p.messages.joined()
 	for _, m := range found {
-		p.Links = append(p.Links, m.link(p.zero, p.PerLane))
+		p.Links = append(p.Links, plot.Link{From: m.sent.line / p.PerLane, To: m.received.line / p.PerLane,
+			Start: time.Duration(m.sent.at - p.zero).Seconds(), End: time.Duration(m.received.at - p.zero).Seconds()})
 	}
 	if of == 0 {
 		p.Caption = append(p.Caption, "no messages")

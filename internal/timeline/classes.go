@@ -47,6 +47,3 @@ func Activities() []plot.LegendEntry {
 func ActivityOf(kind *profile.EventKind) profile.Activity {
 	return profile.ActivityOf(kind.Call, kind.Class)
 }
-
-// classOf returns the class that a call's time belongs to.
-func classOf(kind *profile.EventKind) int { return int(ActivityOf(kind)) - 1 }

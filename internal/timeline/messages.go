@@ -5,9 +5,7 @@ import (
 	"hash/fnv"
 	"slices"
 	"sync"
-	"time"
 
-	"github.com/mpitrace/mpitrace/internal/plot"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -38,8 +36,8 @@ type messages struct {
 	comms           map[uint64]string // labels of the communicators by their hashes
 }
 
-// newMessages returns messages that keep so many ends, and select so many of
-// the messages that these make.
+// newMessages returns messages that keep at most `ends` sends and as many receives, and select
+// at most `most` of the messages of which both ends are kept.
 func newMessages(p *drawing, ends, most int) *messages {
 	m := &messages{from: p.from, to: p.to, most: most, comms: map[uint64]string{},
 		sends: largest{most: ends}, receives: largest{most: ends}}
@@ -151,8 +149,8 @@ func (m *messages) of(t *profile.Trace) *processEnds {
 	return p
 }
 
-// next returns an empty largest that leaves out the ends that l would leave
-// out.
+// next returns an empty selection for the next process. Both selections leave out the same
+// small ends.
 func (l *largest) next(memory []end) largest {
 	return largest{most: l.most, ends: memory, cut: l.cut, least: l.least}
 }
@@ -198,8 +196,10 @@ func (p *processEnds) add(e *profile.Events, kinds []profile.EventKind, s *strip
 		}
 		end := end{key: key{p.comm(kind.Comm), p.rank, kind.Peer, e.Tag[i], seq}, bytes: e.Bytes[i], at: e.Start[i], line: s.line[s.thread(kind)]}
 		switch kind.Direction {
-		case profile.Send:
-			p.sent(end)
+		case profile.Send: // that starts within the picture, or not long before it
+			if m := p.picture; m.from-m.margin() <= end.at && end.at <= m.to {
+				p.sends.add(end)
+			}
 		case profile.Recv:
 			end.from, end.to = end.to, end.from
 			end.at += e.Duration[i]
@@ -217,13 +217,6 @@ func (p *processEnds) comm(index int32) uint64 {
 		return 0
 	}
 	return p.comms[index]
-}
-
-// sent adds a send that starts within the picture, or not long before it.
-func (p *processEnds) sent(e end) {
-	if m := p.picture; m.from-m.margin() <= e.at && e.at <= m.to {
-		p.sends.add(e)
-	}
 }
 
 // got adds a receive that ends within the picture, or not long after it.
@@ -271,10 +264,3 @@ func (m *messages) joined() (found []drawnMessage, of int) {
 type drawnMessage struct{ sent, received end }
 
 func (m drawnMessage) duration() int64 { return m.received.at - m.sent.at }
-
-// link returns the line to draw for the message. zero is the time 0 of the
-// axis.
-func (m drawnMessage) link(zero int64, perLane int) plot.Link {
-	return plot.Link{From: m.sent.line / perLane, To: m.received.line / perLane,
-		Start: time.Duration(m.sent.at - zero).Seconds(), End: time.Duration(m.received.at - zero).Seconds()}
-}

@@ -74,7 +74,11 @@ func newPicture(sources []profile.EventSource, all []firstPass, o *Options) (*dr
 // selected returns a picture that has the lines and the time axis, but no lanes.
 func selected(sources []profile.EventSource, all []firstPass, o *Options) (*drawing, error) {
 	p := &drawing{sources: sources, seen: all}
-	zero, end := span(all)
+	whole := noTime
+	for _, s := range all {
+		whole.add(s.span)
+	}
+	zero, end := whole.first, whole.last
 	if end < zero {
 		return nil, fmt.Errorf("no event in the traces of %s", text.CountOf(len(sources), "rank"))
 	}
@@ -86,21 +90,6 @@ func selected(sources []profile.EventSource, all []firstPass, o *Options) (*draw
 		return nil, err
 	}
 	return p, nil
-}
-
-// span returns the start of the first event and the end of the last.
-func span(all []firstPass) (first, last int64) {
-	first, last = 1, 0
-	for _, s := range all {
-		switch {
-		case s.last < s.first:
-		case last < first:
-			first, last = s.first, s.last
-		default:
-			first, last = min(first, s.first), max(last, s.last)
-		}
-	}
-	return first, last
 }
 
 // axis sets the ends of the time axis.
@@ -130,9 +119,6 @@ func (p *drawing) initEnd() int64 {
 	}
 	return first
 }
-
-// empty reports whether no event overlaps the axis.
-func (p *drawing) empty() bool { return p.inside.Load() == 0 }
 
 // nearest returns an error that says where the nearest events are. It is called
 // if there are none in the requested time.
@@ -299,7 +285,8 @@ func (p *drawing) fillProcess(from, to int, lanes map[int]*bins) error {
 		b := lanes[lane]
 		if b == nil {
 			b = p.free.Get().(*bins)
-			b.reset(min(p.PerLane, len(p.lines)-lane*p.PerLane))
+			clear(b.ns)
+			b.lines = min(p.PerLane, len(p.lines)-lane*p.PerLane)
 			lanes[lane] = b
 		}
 		p.present(lane, source)
@@ -366,7 +353,7 @@ func (p *drawing) present(lane, source int) {
 
 func (s *strip) add(e *profile.Events, kinds []profile.EventKind) {
 	for i := len(s.class); i < len(kinds); i++ {
-		s.class = append(s.class, uint8(classOf(&kinds[i])))
+		s.class = append(s.class, uint8(ActivityOf(&kinds[i])-1))
 	}
 	for i, duration := range e.Duration {
 		if duration == 0 {

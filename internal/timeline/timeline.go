@@ -77,7 +77,7 @@ func Draw(sources []profile.EventSource, o Options) (*plot.Timeline, error) {
 	if err := p.fill(o.Log); err != nil {
 		return nil, err
 	}
-	if p.empty() {
+	if p.inside.Load() == 0 {
 		return nil, p.nearest()
 	}
 	p.finish()
@@ -94,10 +94,26 @@ func eachOf(n int, f func(i int) error) error {
 	return g.Wait()
 }
 
+// span is the time from the start of the first event to the end of the last, Unix
+// ns; noTime if there is none.
+type span struct{ first, last int64 }
+
+var noTime = span{1, 0}
+
+func (s *span) add(o span) {
+	switch {
+	case o.last < o.first:
+	case s.last < s.first:
+		*s = o
+	default:
+		*s = span{min(s.first, o.first), max(s.last, o.last)}
+	}
+}
+
 // firstPass is what the first pass over a process's events found.
 type firstPass struct {
-	first, last int64 // Unix ns, over all events; last < first if there are none
-	threads     []bool
+	span
+	threads []bool
 }
 
 // survey makes the first pass. It includes the ranks that are not drawn, so
@@ -107,7 +123,7 @@ func survey(sources []profile.EventSource, o *Options) ([]firstPass, error) {
 	var unknown []int
 	total := uint64(0)
 	for i, src := range sources {
-		all[i] = firstPass{first: 1, last: 0, threads: make([]bool, max(src.Trace().Threads, 1))}
+		all[i] = firstPass{span: noTime, threads: make([]bool, max(src.Trace().Threads, 1))}
 		if in, is := src.(seekable); is {
 			all[i].of(in)
 		} else {
@@ -149,11 +165,7 @@ func (s *firstPass) of(in seekable) {
 
 func (s *firstPass) add(e *profile.Events, kinds []profile.EventKind) {
 	for i, start := range e.Start {
-		end := start + e.Duration[i]
-		if s.last < s.first {
-			s.first, s.last = start, end
-		}
-		s.first, s.last = min(s.first, start), max(s.last, end)
+		s.span.add(span{start, start + e.Duration[i]})
 		s.threads[s.thread(&kinds[e.Kind[i]])] = true
 	}
 }

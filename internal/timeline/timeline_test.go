@@ -32,7 +32,7 @@ func draw(t *testing.T, ps []*process, o Options) *plot.Timeline {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.WritePNG(io.Discard); err != nil {
+	if err := plot.Write(io.Discard, ".png", p); err != nil {
 		t.Fatal(err)
 	}
 	return p
@@ -98,7 +98,7 @@ func TestShares(t *testing.T) {
 func TestSharesAddUp(t *testing.T) {
 	for _, length := range []int64{1, 7, 699, 700, 701, 123_456_789} {
 		b := newBins(1000, 1000+length, 700)
-		b.reset(1)
+		b.lines = 1
 		for at := int64(0); at < length; at += 1 + length/977 {
 			b.add(waiting, 1000+at, 1000+at+1+length/1953)
 		}

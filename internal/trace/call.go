@@ -144,10 +144,7 @@ func (r *replay) waited(c *call) {
 	}
 	key, listed := r.wait(c, &c.latest, kind)
 	listed.Event, listed.Start, listed.Duration = index, start, until-start
-	r.waits.add(key, until-start)
-	if r.o.Wait != nil {
-		r.o.Wait(listed)
-	}
+	r.add(key, listed, until-start)
 	c.jump(&c.latest, until-start, until)
 }
 

@@ -26,8 +26,8 @@ type collectiveKey struct {
 // collectiveTimes has the times of a collective by host, in the order of
 // span.hosts.
 type collectiveTimes struct {
-	entered []int64 // when the last one entered for whom others wait
-	left    []int64 // when the first one left that waits for others
+	entered []int64 // when the last of the host's processes entered that others wait for
+	left    []int64 // when the first of the host's processes left that waits for others
 	rooted  bool    // whether all wait for one, or one for all
 	halves  int     // number of halves that are in these times
 }

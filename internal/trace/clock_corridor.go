@@ -57,7 +57,7 @@ func (l *limit) add(p clockPoint) {
 // corners, whatever their number. If a clock's rate varies, the limit is curved
 // and may have a corner for each message, so corners above a thousand are
 // thinned out.
-func (l *limit) hull() []clockPoint {
+func (l *limit) hull() {
 	slices.SortFunc(l.points, func(p, q clockPoint) int { return cmp.Or(cmp.Compare(p.x, q.x), cmp.Compare(p.y, q.y)) })
 	corners := l.points[:0]
 	for _, p := range l.points {
@@ -75,7 +75,6 @@ func (l *limit) hull() []clockPoint {
 		corners = append(corners[:len(corners)/2], last)
 	}
 	l.points, l.wait = corners, max(hullStep, len(corners))
-	return corners
 }
 
 // hidden reports whether the last corner is not above the line from the corner
@@ -158,11 +157,6 @@ func (c *corridor) margin(drift float64) float64 {
 	return -(c.floor.above(drift) + c.ceiling.above(-drift)) / 2
 }
 
-// middle returns the line of this drift that is equally far from both limits.
-func (c *corridor) middle(drift float64) clockLine {
-	return clockLine{(c.floor.above(drift) - c.ceiling.above(-drift)) / 2, drift}
-}
-
 // line returns the line that stays furthest from the limits, and its distance
 // along y. It solves: maximise m so that for all points (x, y)
 //
@@ -196,7 +190,9 @@ func (c *corridor) line() (l clockLine, margin float64) {
 		least := margin + margin/100
 		drift = (c.towards(drift, -mostDrift, least) + c.towards(drift, mostDrift, least)) / 2
 	}
-	l, margin = c.middle(drift), c.margin(drift)
+	// The line of this drift that is equally far from both limits.
+	l = clockLine{(c.floor.above(drift) - c.ceiling.above(-drift)) / 2, drift}
+	margin = c.margin(drift)
 	if margin > narrow {
 		l.offset = aim(l.offset-margin+leastFlight/2, l.offset+margin-leastFlight/2)
 	}
@@ -254,8 +250,8 @@ func (l *limit) eachSlope(f func(float64)) {
 	}
 }
 
-// towards returns the drift between two that is closest to the second and has at
-// least this margin, to within 1e-15. The first must have the margin.
+// towards returns a drift with at least this margin: of those between first and second, the
+// one that is closest to second, to within 1e-15. first must have the margin.
 func (c *corridor) towards(first, second, margin float64) float64 {
 	for range 40 {
 		if middle := (first + second) / 2; c.margin(middle) < margin {

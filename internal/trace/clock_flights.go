@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"container/heap"
 	"context"
 	"slices"
@@ -22,9 +23,9 @@ type flight struct {
 
 // flights finds the messages and collectives between hosts. A goroutine for
 // each source reads the halves of messages, and what the process saw of
-// collectives. They are paired by always continuing with the source that is
-// furthest behind in time since it left MPI_Init. So few halves wait for the
-// other, even if clocks are far apart.
+// collectives. All sources are read together. The source that is furthest behind,
+// in time since its process left MPI_Init, is read next. So few halves wait for their
+// other half, even if clocks are far apart.
 type flights struct {
 	sources []profile.EventSource
 	host    []int32 // by source
@@ -40,7 +41,7 @@ type half struct {
 	seen
 }
 
-// seen is the time, in ns since the base by the clock of its host.
+// seen is when a half was seen, in ns since the base by the clock of its host, and its role.
 type seen struct {
 	time int64
 	role halfRole
@@ -95,12 +96,7 @@ func (fs *flights) each(f func(flight)) (paired, error) {
 }
 
 // departure returns when a process left MPI_Init, or its first known time.
-func departure(t *profile.Trace) int64 {
-	if t.InitEnd != 0 {
-		return t.InitEnd
-	}
-	return t.Start
-}
+func departure(t *profile.Trace) int64 { return cmp.Or(t.InitEnd, t.Start) }
 
 // labels returns a number for each label of a communicator.
 func (fs *flights) labels() map[string]int32 {

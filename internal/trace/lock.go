@@ -48,7 +48,8 @@ func (r *replay) lock(w *window, c *call) {
 	m := w.in.rma
 	m.epochs = append(m.epochs, x)
 	if len(m.epochs) > max(m.full, mostEpochs) {
-		r.dropEpochs(w.in, len(m.epochs)/2)
+		oldest := len(m.epochs) / 2
+		r.dropEpochsIf(w.in, func(i int, x *lockEpoch) bool { return i < oldest && x.unlocked.lane != nil })
 		m.full = 2 * len(m.epochs) // many may be open, for example after Win_lock_all on all ranks
 	}
 	if target != allTargets {
@@ -112,12 +113,8 @@ func (x *lockEpoch) waitedFor(y *lockEpoch, in *communicator) {
 	}
 }
 
-// dropEpochs drops the n oldest ended epochs of a window, and closes their
-// calls.
-func (r *replay) dropEpochs(in *communicator, n int) {
-	r.dropEpochsIf(in, func(i int, x *lockEpoch) bool { return i < n && x.unlocked.lane != nil })
-}
-
+// dropEpochsIf drops epochs of a window, and closes their calls. i is the position
+// of an epoch in the order in which they began.
 func (r *replay) dropEpochsIf(in *communicator, drop func(i int, x *lockEpoch) bool) {
 	var dropped, kept []*lockEpoch
 	for i, x := range in.rma.epochs {

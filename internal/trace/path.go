@@ -6,7 +6,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -194,17 +195,16 @@ func (t *threadPath) take(from, to int64) int64 {
 
 // readParts reads the traces, as many at once as there are processors.
 func readParts(parts []*pathPart) error {
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
 	errs := make([]error, len(parts))
-	var group sync.WaitGroup
-	room := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for i, part := range parts {
-		room <- struct{}{}
-		group.Go(func() {
+		group.Go(func() error {
 			errs[i] = part.read()
-			<-room
+			return nil
 		})
 	}
-	group.Wait()
+	_ = group.Wait()
 	return errors.Join(errs...)
 }
 

@@ -220,35 +220,27 @@ type away struct {
 	ops  opMask
 }
 
-// awayKey groups such waits until it is known whether operations of their kinds
-// need their target at all.
-type awayKey struct {
-	waitKey
-	rma *rma // of the window
+// windowOps are kinds of operations on a window. At the end it is known whether
+// they need their target at all.
+type windowOps struct {
+	rma *rma
 	ops opMask
 }
 
 // needless reports whether such operations were completed without their target.
-func (k *awayKey) needless() bool { return k.ops&^k.rma.alone == 0 }
+func (w windowOps) needless() bool { return w.ops&^w.rma.alone == 0 }
 
-// awayWaits are the waits for targets outside of MPI: their sums, and each wait
-// that is listed or that the critical path may leave its rank at.
+// awayWaits are the waits for targets outside of MPI, and those that the critical
+// path may leave its rank at.
 type awayWaits struct {
-	sums   waitSums[awayKey]
-	jumps  []awayJump
-	listed []awayListed
+	undecidedWaits[windowOps]
+	jumps []awayJump
 }
 
 type awayJump struct {
 	own *lane
 	jump
-	rma *rma
-	ops opMask
-}
-
-type awayListed struct {
-	profile.Wait
-	key awayKey
+	windowOps
 }
 
 // waitedForTarget keeps the wait of a call for a target that was outside of
@@ -258,33 +250,26 @@ func (r *replay) waitedForTarget(c *call) {
 	if w == nil {
 		return
 	}
-	wait, listed := r.wait(c, &w.cause, c.kind)
-	key, long := awayKey{wait, w.comm.rma, w.ops}, w.time-w.from
-	r.away.sums.add(key, long)
+	key, listed := r.wait(c, &w.cause, c.kind)
+	ops, long := windowOps{w.comm.rma, w.ops}, w.time-w.from
 	if w.pattern != Undecided && long >= pathWait {
-		r.away.jumps = append(r.away.jumps, awayJump{c.lane, jump{w.time, w.lane.id}, key.rma, key.ops})
+		r.away.jumps = append(r.away.jumps, awayJump{c.lane, jump{w.time, w.lane.id}, ops})
 	}
-	if r.o.Wait != nil {
-		listed.Start, listed.Duration = w.from, long
-		r.away.listed = append(r.away.listed, awayListed{listed, key})
-	}
+	listed.Start, listed.Duration = w.from, long
+	r.away.add(r, key, ops, listed, long)
 }
 
 // leftAway adds the waits for targets outside of MPI to the sums, except those
 // of operations that were completed without their target.
 func (r *replay) leftAway() {
-	for key, sum := range r.away.sums {
-		if !key.needless() {
-			r.waits.merge(key.waitKey, sum)
+	r.away.settle(r, func(k undecidedKey[windowOps]) Pattern {
+		if k.on.needless() {
+			return NoPattern
 		}
-	}
-	for _, w := range r.away.listed {
-		if !w.key.needless() {
-			r.o.Wait(w.Wait)
-		}
-	}
+		return k.pattern
+	})
 	for _, j := range r.away.jumps {
-		if k := (awayKey{rma: j.rma, ops: j.ops}); !k.needless() {
+		if !j.needless() {
 			j.own.jumps = append(j.own.jumps, j.jump)
 		}
 	}

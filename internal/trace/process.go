@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -95,19 +96,8 @@ func (p *replayedRank) feed(loaded chan<- *replayedRank, stop <-chan struct{}) {
 
 // from and to return when the application started and ended in the process, in
 // Unix ns: the end of Init and the start of Finalize, if these were reached.
-func (p *replayedRank) from() int64 {
-	if p.trace.InitEnd != 0 {
-		return p.trace.InitEnd
-	}
-	return p.trace.Start
-}
-
-func (p *replayedRank) to() int64 {
-	if p.trace.FinalizeStart != 0 {
-		return p.trace.FinalizeStart
-	}
-	return p.trace.End
-}
+func (p *replayedRank) from() int64 { return departure(p.trace) }
+func (p *replayedRank) to() int64   { return cmp.Or(p.trace.FinalizeStart, p.trace.End) }
 
 // unfinished reports whether the process may have done more than the trace
 // contains.

@@ -183,30 +183,17 @@ func (r *replay) waitedForReceiver(c *call) {
 	key, listed := r.wait(c, &w.cause, c.kind)
 	listed.Duration = long
 	if w.need == rendezvous {
-		r.waits.add(key, long)
-		if r.o.Wait != nil {
-			r.o.Wait(listed)
-		}
+		r.add(key, listed, long)
 		c.jump(&w.cause, long, w.time)
 		return
 	}
 	const promptly = 8 // the call ended promptly if it lasted this many times longer before the posting than after it
 	v := verdict{size: sizeKey(w.bytes), path: w.path, prompt: promptly*(c.end-w.time) <= long, eager: w.need == eager}
-	r.undecided.add(undecidedKey{key, v}, long)
-	if r.o.Wait != nil {
-		r.listed = append(r.listed, listedWait{listed, v})
-	}
+	r.receivers.add(r, key, v, listed, long)
 	r.protocols[w.path].lasted(v.size, evidence(c.start, w.time, c.end, w.bytes))
 	if v.prompt && !v.eager {
 		c.jump(&w.cause, long, w.time)
 	}
-}
-
-// undecidedKey is the key of waits whose pattern is known only after the whole
-// run.
-type undecidedKey struct {
-	waitKey
-	verdict
 }
 
 // verdict is everything that the pattern of a wait for a receiver depends on.
@@ -215,12 +202,6 @@ type verdict struct {
 	path   profile.Path
 	prompt bool // the call ended right after the receive was posted
 	eager  bool // according to the recorded limit
-}
-
-// listedWait is such a wait with its row of the list.
-type listedWait struct {
-	profile.Wait
-	verdict
 }
 
 // pattern returns the pattern of a wait, according to everything that the run
@@ -251,29 +232,17 @@ func (p *protocol) waits(size uint64) bool {
 	return sum >= proven
 }
 
-// settle adds the undecided waits to the sums, now that the run is complete.
+// settle adds the possible waits for receivers, now that the run is complete.
 func (r *replay) settle() {
 	known := map[verdict]Pattern{}
-	pattern := func(v verdict) Pattern {
-		p, ok := known[v]
+	r.receivers.settle(r, func(k undecidedKey[verdict]) Pattern {
+		p, ok := known[k.on]
 		if !ok {
-			p = r.protocols.pattern(v)
-			known[v] = p
+			p = r.protocols.pattern(k.on)
+			known[k.on] = p
 		}
 		return p
-	}
-	for key, s := range r.undecided {
-		if key.pattern = pattern(key.verdict); key.pattern != NoPattern {
-			r.waits.merge(key.waitKey, s)
-		}
-	}
-	for i := range r.listed {
-		w := &r.listed[i]
-		if p := pattern(w.verdict); p != NoPattern {
-			w.Pattern = p.String()
-			r.o.Wait(w.Wait)
-		}
-	}
+	})
 }
 
 // ObservedEagerLimit is the size up to which sends on a path do not wait for their

@@ -52,17 +52,12 @@ func (q *queue[T]) take(n uint32) *T {
 	return x
 }
 
-// skip advances first past removed elements, and frees the space before it.
+// skip advances first past removed elements. If fewer are left than were removed,
+// it moves them to the front of list.
 func (q *queue[T]) skip() {
 	for q.first < len(q.list) && q.list[q.first] == nil {
 		q.first++
 	}
-	q.compact()
-}
-
-// compact moves the elements to the front of list if fewer are left than were
-// removed.
-func (q *queue[T]) compact() {
 	const worth = 64
 	if q.first < worth || 2*q.first < len(q.list) {
 		return

@@ -36,11 +36,9 @@ type replay struct {
 	freeMessages freeList[message]
 	freeReceives freeList[receive]
 
-	matching Matching
-	waits    waits
-	// Possible waits for receivers, which are decided at the end.
-	undecided waitSums[undecidedKey]
-	listed    []listedWait
+	matching  Matching
+	waits     waits
+	receivers undecidedWaits[verdict] // possible waits for receivers
 	protocols protocols
 	frames    frames
 }
@@ -56,10 +54,11 @@ const (
 
 func newReplay(sources []profile.EventSource, o Options) *replay {
 	r := &replay{
-		o: o, byRank: map[int32]*replayedRank{}, commOf: map[string]*communicator{}, routes: map[routeKey]*route{}, waits: waits{}, undecided: waitSums[undecidedKey]{},
-		away:   awayWaits{sums: waitSums[awayKey]{}},
-		names:  nameNumbers{at: map[string]int32{}},
-		loaded: make(chan *replayedRank, len(sources)), perRound: uint64(max(roundEvents, rankEvents*len(sources))),
+		o: o, byRank: map[int32]*replayedRank{}, commOf: map[string]*communicator{}, routes: map[routeKey]*route{}, waits: waits{},
+		receivers: undecidedWaits[verdict]{sums: waitSums[undecidedKey[verdict]]{}},
+		away:      awayWaits{undecidedWaits: undecidedWaits[windowOps]{sums: waitSums[undecidedKey[windowOps]]{}}},
+		names:     nameNumbers{at: map[string]int32{}},
+		loaded:    make(chan *replayedRank, len(sources)), perRound: uint64(max(roundEvents, rankEvents*len(sources))),
 		matching: Matching{UnmatchedSends: map[Reason]uint64{}, UnmatchedReceives: map[Reason]uint64{},
 			Collectives: Collectives{Incomplete: map[Reason]uint64{}}},
 	}

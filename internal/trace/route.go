@@ -41,7 +41,7 @@ type message struct {
 	call        *call // the call that may have waited for the receiver; nil if there is none, or none yet
 	linked      bool  // whether a later event will set call
 	matched     bool
-	gone        bool // whether it is unknown if it was received
+	gone        bool // the receiver's trace does not tell whether it was received
 	posted      posting
 	receiver    *lane // lane that posted the receive
 }

@@ -158,6 +158,56 @@ func (s *waitSum) merge(o *waitSum) {
 	s.max = max(s.max, o.max)
 }
 
+// add adds a wait to the sums and to the list.
+func (r *replay) add(key waitKey, listed profile.Wait, long int64) {
+	r.waits.add(key, long)
+	if r.o.Wait != nil {
+		r.o.Wait(listed)
+	}
+}
+
+// undecidedWaits are waits whose pattern depends on V, and is known only after the
+// whole run: their sums and, if waits are listed, each of them.
+type undecidedWaits[V comparable] struct {
+	sums   waitSums[undecidedKey[V]]
+	listed []undecidedWait[V]
+}
+
+type undecidedKey[V comparable] struct {
+	waitKey
+	on V
+}
+
+type undecidedWait[V comparable] struct {
+	profile.Wait
+	key undecidedKey[V]
+}
+
+func (u *undecidedWaits[V]) add(r *replay, key waitKey, on V, listed profile.Wait, long int64) {
+	k := undecidedKey[V]{key, on}
+	u.sums.add(k, long)
+	if r.o.Wait != nil {
+		u.listed = append(u.listed, undecidedWait[V]{listed, k})
+	}
+}
+
+// settle adds the waits to those of the replay. pattern returns NoPattern for what
+// was none.
+func (u *undecidedWaits[V]) settle(r *replay, pattern func(undecidedKey[V]) Pattern) {
+	for key, sum := range u.sums {
+		if key.pattern = pattern(key); key.pattern != NoPattern {
+			r.waits.merge(key.waitKey, sum)
+		}
+	}
+	for i := range u.listed {
+		w := &u.listed[i]
+		if p := pattern(w.key); p != NoPattern {
+			w.Pattern = p.String()
+			r.o.Wait(w.Wait)
+		}
+	}
+}
+
 // WaitState is the sum of all waits of one rank for another, of one pattern, at
 // one call site.
 type WaitState struct {

@@ -21,7 +21,6 @@ import (
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/profile"
-	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // readerOf returns a reader of a run of some processes. It reads until the test ends.
@@ -45,7 +44,7 @@ func readerOf(t *testing.T, every time.Duration, matrix func(*aggregate.Job) any
 // after returns the reading after a given one.
 func after(t *testing.T, r *Reader, number uint64) *Snapshot {
 	t.Helper()
-	ctx, stop := context.WithTimeout(t.Context(), testenv.Allow(10*time.Second))
+	ctx, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
 	reading, err := r.After(ctx, number)
 	if err != nil {
@@ -184,7 +183,7 @@ func TestLazyClient(t *testing.T) {
 	}
 	start := time.Now()
 	got := s.ask(s.with("/events?from=0&to=1"), nil)
-	if took := time.Since(start); !strings.Contains(got.body, "not traced") || took > testenv.Allow(5*time.Second) {
+	if took := time.Since(start); !strings.Contains(got.body, "not traced") || took > 5*time.Second {
 		t.Errorf("%+v after %v", got, took)
 	}
 }

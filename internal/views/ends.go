@@ -296,8 +296,8 @@ func peerRank(rank, world int) string {
 	return fmt.Sprint(rank)
 }
 
-// whom returns a text if it is the same for all processes of a group, and otherwise the
-// text of each in brackets: "(0 from 1, 1 from 0)".
+// whom returns the text that of returns for all processes of a group. If the texts differ, it
+// returns them in brackets with their ranks: "(0 from 1, 1 from 0)".
 func (g endGroup) whom(of func(*aggregate.End) string) string {
 	words := of(g[0])
 	if !slices.ContainsFunc(g, func(e *aggregate.End) bool { return of(e) != words }) {

@@ -86,7 +86,7 @@ func (s *report) hosts() string {
 
 // times returns the times of the run. of says what the application time adds up.
 func (s *report) times(of string) string {
-	words := fmt.Sprintf("wall time %s; %sapplication %s", seconds(s.WallTimeS), of, seconds(s.ApplicationTimeS))
+	words := fmt.Sprintf("wall time %s; %sapplication %s", lifetime(s.WallTimeS), of, lifetime(s.ApplicationTimeS))
 	if s.ThreadTimeS > s.ApplicationTimeS {
 		words += fmt.Sprintf("; its threads %s", seconds(s.ThreadTimeS))
 	}
@@ -118,6 +118,14 @@ func (s *report) shares() string {
 			text.Percent(share.Min), share.MinRank, text.Percent(share.Max), share.MaxRank)
 	}
 	return words
+}
+
+// lifetime returns how long processes ran, in seconds; 0 if that is not known.
+func lifetime(s float64) string {
+	if s == 0 {
+		return unknown
+	}
+	return seconds(s)
 }
 
 // lifetimes says that shares of time are inexact for some ranks with several threads.

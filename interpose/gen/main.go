@@ -58,6 +58,7 @@ func Files() (map[string][]byte, error) {
 		{"interpose/src/calls/names_gen.c", names},
 		{"interpose/src/gen/thunks_gen.c", names},
 		{"interpose/src/dispatch/entries_gen.c", entries},
+		{"tests/nullmpi/src/functions_gen.h", table},
 		{"profile/calls_gen.go", table},
 		{"profile/calls_gen.txt", table},
 	} {

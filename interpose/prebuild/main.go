@@ -14,6 +14,7 @@ import (
 	"runtime"
 
 	"github.com/mpitrace/mpitrace/interpose"
+	"github.com/mpitrace/mpitrace/interpose/zig"
 )
 
 func main() {
@@ -32,20 +33,21 @@ func main() {
 	}
 	for _, machine := range machines {
 		for _, f := range interpose.Families {
-			if err := interpose.Prebuild(context.Background(), os.Args[1], f, machine, dir); err != nil {
-				fmt.Fprintf(os.Stderr, "prebuild: %s for %s: %v\n", f.Name, machine, err)
-				os.Exit(1)
-			}
-			for _, name := range f.PrebuiltNames(machine) {
-				fmt.Println(filepath.Join(dir, name))
+			for _, p := range interpose.Prebuilt {
+				prebuild(p, f, machine, dir)
 			}
 		}
-		if err := interpose.PrebuildDispatcher(context.Background(), os.Args[1], machine, dir); err != nil {
-			fmt.Fprintf(os.Stderr, "prebuild: the dispatcher for %s: %v\n", machine, err)
-			os.Exit(1)
-		}
-		fmt.Println(filepath.Join(dir, interpose.PrebuiltDispatcherName(machine)))
+		prebuild(interpose.PrebuiltDispatcher, interpose.AllFamilies, machine, dir)
 	}
+}
+
+func prebuild(p *interpose.Product, f interpose.Family, machine, dir string) {
+	file, err := zig.Prebuild(context.Background(), os.Args[1], p, f, machine, dir)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "prebuild for %s: %v\n", machine, err)
+		os.Exit(1)
+	}
+	fmt.Println(file)
 }
 
 // removeOld removes the libraries that were compiled from other sources.

@@ -44,7 +44,7 @@ def _job(job: Dict[str, Any]) -> List[str]:
         f"{len(job['hosts']):,}",
         str(job["mpi_library"]).split(",")[0],
         job["started"][:19].replace("T", " ") + " UTC",
-        f"{job['wall_time_s']:.3g} s",
+        "–" if job["wall_time_s"] is None else f"{job['wall_time_s']:.3g} s",
         f"{totals['calls']:,}",
         f"{totals['messages']:,}",
         f"{totals['bytes']:,}",

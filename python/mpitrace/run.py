@@ -283,7 +283,7 @@ def _job_of_trace(path: str) -> str:
 
 
 def _with_rank(files: Dict[int, str]) -> Any:
-    """Return a dataset of the files, with a column rank in front that has the keys."""
+    """Return a dataset of the files. Its first column, rank, is the key of the row's file."""
     form = pyarrow.dataset.IpcFileFormat()
     disk = pyarrow.fs.LocalFileSystem()
     rank = pyarrow.compute.field("rank")

@@ -36,10 +36,10 @@ import pyarrow.parquet
 HERE = pathlib.Path(__file__).parent
 
 
-# What is run on each run. {run} is the run, {other} the run that it is compared with,
-# and {out} a directory for what the command writes. Commands of a group share one copy
-# of the run, so that they also read what the first of them wrote; each group gets a
-# fresh copy. A group's files are those of the copy that are outputs.
+# The commands for each run of the corpus: {run} stands for the run, {other} for a run to
+# compare it with, {out} for a directory that gets the command's files. The commands of a
+# group share one copy of the run, so that later ones read what earlier ones wrote. A
+# group's pattern names files in that copy that are compared, too.
 GROUPS = {
     "report": ("*.arrow", [
         "mpitrace list --json .",
@@ -79,7 +79,7 @@ GROUPS = {
         "mpitrace diff --json {other} {run}",
         "mpitrace reorder --json {run}",
     ]),
-    # Files by their names, after a merge where there are recordings.
+    # Single files of a run, after it was merged if it has recordings.
     "files": ("*.arrow", [
         "mpitrace merge {run}",
         "mpitrace report --json {run}",
@@ -90,14 +90,14 @@ GROUPS = {
         "mpitrace export --format csv --skip-damaged -o {out}/recordings.csv {recordings}",
         "mpitrace dump {recordings}",
     ]),
-    # The files of each of EXTRAS that the run has, and their directory.
+    # Each file of the run that EXTRAS lists, and the directory of these files.
     "extra": ("", [
         "mpitrace export --format csv -o {out}/profile.csv {extra}",
         "profile2mat --format csv -o {out}/matrix {extra}",
         "profile2mat --format csv -o {out}/matrix {directory}",
         "mpitrace diff --json {extra} {other}",
     ]),
-    # What is packed here is read again.
+    # The first command packs the recordings, the others read the packed ones.
     "collect": ("", [
         "mpitrace collect {run}",
         "mpitrace report --json --top all {run}",
@@ -107,7 +107,7 @@ GROUPS = {
     "view": ("", [
         "mpitrace view {run}",
     ]),
-    # All runs together.
+    # One command for all runs.
     "history": ("", [
         "mpitrace list --json .",
         "mpitrace history --json .",

@@ -76,7 +76,7 @@ record() {
     read -ra flags <<<"$2"
     shift 2
     [ ! -e "$runs/$name" ] || return 0
-    # Ends that are not 0 are wanted: killed ranks, programs that a signal ends.
+    # Some commands must fail: their ranks are killed, or a signal ends the program.
     (cd "$corpus/work" && timeout -k 5 "${LIMIT:-60}" \
         "$mpitrace" run --no-report -o "$runs/$name" "${flags[@]}" -- "$@" >"$corpus/log/$name" 2>&1 </dev/null) || true
     [ -e "$runs/$name" ] || missing+=("$name")

@@ -110,8 +110,7 @@ done
 # What stands out, so that there are findings.
 for fault in imbalance collectives small-messages hot-rank polling late-sender late-receiver sparse; do
     ranks=2
-    [ $fault = hot-rank ] && ranks=6
-    [ $fault = sparse ] && ranks=5
+    case $fault in hot-rank | sparse) ranks=6 ;; esac
     one mpich $ranks --trace -$fault stands_out $fault
 done
 

@@ -10,6 +10,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/mpitrace/mpitrace/interpose"
+	"github.com/mpitrace/mpitrace/interpose/zig"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
@@ -43,7 +44,7 @@ func TestAarch64Thunks(t *testing.T) {
 	testenv.Need(t, "qemu-aarch64", filepath.Join(aarch64Root, "lib", "libc.so.6"))
 	for _, level := range []string{"-O0", "-O2"} {
 		program := filepath.Join(t.TempDir(), "thunks")
-		command := strings.Fields(zig(t) + " cc -target aarch64-linux-gnu.2.17 -w " + level)
+		command := strings.Fields(zigCommand(t) + " cc -target aarch64-linux-gnu.2.17 -w " + level)
 		command = append(command, "-I"+filepath.Join(root, "interpose", "src", "calls"), "-o", program,
 			filepath.Join(root, "tests", "programs", "thunks.c"), "-lpthread")
 		succeed(t, nil, command...)
@@ -58,17 +59,17 @@ func TestAarch64Thunks(t *testing.T) {
 func dispatchAarch64(t *testing.T, dir string, family interpose.Family) {
 	t.Helper()
 	library := readAll(t, filepath.Join(dir, "libmpitrace.so"))
-	err := interpose.ImportThreadLocal(library)
+	packed, err := "", interpose.ImportThreadLocal(library)
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, "libmpitrace-"+family.Sonames[0]+".so"), library, 0o755)
 	}
 	if err == nil {
-		err = interpose.PrebuildDispatcher(t.Context(), zig(t), "arm64", dir)
+		packed, err = zig.Prebuild(t.Context(), zigCommand(t), interpose.PrebuiltDispatcher, interpose.AllFamilies, "arm64", dir)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	unpack(t, filepath.Join(dir, interpose.PrebuiltDispatcherName("arm64")), filepath.Join(dir, "libmpitrace.so"))
+	unpack(t, packed, filepath.Join(dir, "libmpitrace.so"))
 }
 
 // unpack writes a library from a file that Prebuild made.
@@ -103,11 +104,12 @@ func aarch64(t *testing.T, family interpose.Family, link string) implementation 
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := interpose.Prebuild(t.Context(), zig(t), family, "arm64", dir); err != nil {
+	packed, err := zig.Prebuild(t.Context(), zigCommand(t), interpose.Prebuilt[0], family, "arm64", dir)
+	if err != nil {
 		t.Fatal(err)
 	}
 	library := filepath.Join(dir, "libmpitrace.so")
-	unpack(t, filepath.Join(dir, family.PrebuiltName("arm64")), library)
+	unpack(t, packed, library)
 	// mpicc -o PROGRAM makes PROGRAM.aarch64 and the script PROGRAM.
 	include := filepath.Join(mpi, "include")
 	if link == "mpi_abi" { // whose header the wheel for aarch64 lacks
@@ -128,7 +130,7 @@ done
 echo '#!/bin/sh
 %[5]s' "$out.aarch64" '"$@"' >"$out"
 chmod +x "$out"
-`, zig(t), include, lib, link, qemu)
+`, zigCommand(t), include, lib, link, qemu)
 	if err := os.WriteFile(m.cc, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -60,10 +61,10 @@ func eachForm(t *testing.T, program string, once func(form) map[string]volumes, 
 						delete(sent, call)
 					}
 				}
-				j := m.run(t, 4, m.compile(t, program, append(f.flags, flags...)...))
-				want{sent: f.sent(sent)}.check(t, j.ranks)
-				checkRowSums(t, j.ranks)
-				calls := callsBy(j.ranks)
+				ranks := m.part(t, program, slices.Concat(f.flags, flags)...)
+				want{sent: f.sent(sent)}.check(t, ranks)
+				checkRowSums(t, ranks)
+				calls := callsBy(ranks)
 				for call := range sent {
 					diff(t, "calls of "+f.call(call), []uint64{1, 1, 1, 1}, calls[f.call(call)])
 				}
@@ -188,7 +189,7 @@ func TestBlocks(t *testing.T) {
 	}
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		var got [4]classes
-		for r, p := range m.run(t, 4, m.compile(t, "collectives")).ranks {
+		for r, p := range m.part(t, "collectives") {
 			for _, block := range p.Traffic().Comms {
 				if block.Name == "MPI_COMM_WORLD" {
 					got[r] = classes{block.O2A, block.A2O, block.A2A}
@@ -248,7 +249,7 @@ func TestNeighbors(t *testing.T) {
 					plus(step(1, func(from int) int { return 50 + from })).
 					plus(step(2, func(from int) int { return 100 + from })),
 				"Neighbor_alltoall": step(2, each(21)),
-			}}.check(t, m.run(t, 4, m.compile(t, "graphs")).ranks)
+			}}.check(t, m.part(t, "graphs"))
 		})
 	})
 }

@@ -10,7 +10,7 @@ import (
 func TestCommunicators(t *testing.T) {
 	t.Run("reversed rank order", func(t *testing.T) {
 		withEach(t, anyMPI, func(t *testing.T, m implementation) {
-			ranks := m.run(t, 4, m.compile(t, "subcomm")).ranks
+			ranks := m.part(t, "subcomm")
 			sent := message(3, 2, 100).plus(message(2, 1, 200)).plus(message(1, 0, 300))
 			want{
 				sent:     map[string]volumes{"Send": sent, "Bcast": fromRoot(4, 2, func(int) int { return 40 })},
@@ -25,7 +25,7 @@ func TestCommunicators(t *testing.T) {
 	})
 	t.Run("duplicate of a part", func(t *testing.T) {
 		withEach(t, anyMPI, func(t *testing.T, m implementation) {
-			ranks := m.run(t, 4, m.compile(t, "dup")).ranks
+			ranks := m.part(t, "dup")
 			sent := message(3, 1, 10).plus(message(1, 0, 20)).plus(message(0, 3, 30))
 			within := func(from, to int) int {
 				if from == 2 || to == 2 {
@@ -50,7 +50,7 @@ func TestCommunicators(t *testing.T) {
 			want{
 				sent: map[string]volumes{"Send": sent}, received: map[string]volumes{"Recv": sent},
 				calls: map[string][]uint64{"Comm_split": {20, 20, 20, 20}, "Comm_free": {20, 20, 20, 20}},
-			}.check(t, m.run(t, 4, m.compile(t, "reuse")).ranks)
+			}.check(t, m.part(t, "reuse"))
 		})
 	})
 	t.Run("receive completes after the free", func(t *testing.T) {
@@ -58,7 +58,7 @@ func TestCommunicators(t *testing.T) {
 			want{
 				sent:     map[string]volumes{"Send": messages(0, 1, 700, 50)},
 				received: map[string]volumes{"Irecv": message(0, 1, 700), "Recv": message(0, 1, 50)},
-			}.check(t, m.run(t, 2, m.compile(t, "late_receive")).ranks)
+			}.check(t, m.part(t, "late_receive"))
 		})
 	})
 	t.Run("MPI_COMM_SELF", func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestCommunicators(t *testing.T) {
 				sent:     map[string]volumes{"Send": toSelf, "Sendrecv": once},
 				received: map[string]volumes{"Irecv": toSelf, "Sendrecv": once},
 				calls:    map[string][]uint64{"Allreduce": {1, 1}, "Bcast": {1, 1}},
-			}.check(t, m.run(t, 2, m.compile(t, "self")).ranks)
+			}.check(t, m.part(t, "self"))
 		})
 	})
 }
@@ -77,7 +77,7 @@ func TestCommunicators(t *testing.T) {
 func TestCommunicatorIDs(t *testing.T) {
 	t.Run("same members", func(t *testing.T) {
 		withEach(t, anyMPI, func(t *testing.T, m implementation) {
-			ranks := m.run(t, 2, m.compile(t, "twins")).ranks
+			ranks := m.part(t, "twins")
 			checkMembers(t, ranks, map[string][]int{"first": {0, 1}, "second": {0, 1}})
 			diff(t, "sent", map[string]volumes{
 				"first": message(0, 1, 11), "second": messages(0, 1, 22, 22),
@@ -87,7 +87,7 @@ func TestCommunicatorIDs(t *testing.T) {
 	})
 	t.Run("idup in opposite order", func(t *testing.T) {
 		withEach(t, anyMPI, func(t *testing.T, m implementation) {
-			ranks := m.run(t, 2, m.compile(t, "idup")).ranks
+			ranks := m.part(t, "idup")
 			checkMembers(t, ranks, map[string][]int{"child of the first": {0, 1}, "child of the second": {0, 1}})
 			diff(t, "sent", map[string]volumes{
 				"child of the first": message(0, 1, 100), "child of the second": message(0, 1, 101),
@@ -106,7 +106,7 @@ func TestCommunicatorIDs(t *testing.T) {
 			sent[name] = message(members[0], members[len(members)-1], len(members))
 		}
 		withEach(t, anyMPI, func(t *testing.T, m implementation) {
-			ranks := m.run(t, 4, m.compile(t, "constructors")).ranks
+			ranks := m.part(t, "constructors")
 			checkMembers(t, ranks, made)
 			diff(t, "sent", sent, pointToPointByComm(ranks))
 			checkReceived(t, ranks)
@@ -136,7 +136,7 @@ func TestIntercommunicator(t *testing.T) {
 	// right 1.
 	sends := message(4, 0, 33).plus(message(1, 3, 3))
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
-		ranks := m.run(t, 5, m.compile(t, "intercomm")).ranks
+		ranks := m.part(t, "intercomm")
 		want{
 			sent: map[string]volumes{
 				"Isend": isends, "Send": sends,

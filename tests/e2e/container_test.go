@@ -354,7 +354,7 @@ func TestContainerCreation(t *testing.T) {
 		for i := range n {
 			command := preload(m.library(t), []string{"MPITRACE_DIR=" + dir}, program)
 			cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
-			cmd.Env = slices.Concat(os.Environ(), oneJob)
+			cmd.Env = slices.Concat(environ(t), oneJob)
 			cmd.Stderr = &outputs[i]
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
@@ -388,9 +388,8 @@ func TestContainerChaos(t *testing.T) {
 	killJobs(t, map[testenv.Level]int{testenv.Quick: 2, testenv.All: 4, testenv.Sweep: 34}, true)
 }
 
-// TestContainerRemoved removes the container while its process runs, as an
-// `mpitrace` on another node may do that did not see the process. At its end it
-// leaves a file of its own.
+// TestContainerRemoved removes the container while its process runs. An `mpitrace` on another
+// node may do so, because it does not see the process. The process then leaves a file of its own.
 func TestContainerRemoved(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		dir := filepath.Join(t.TempDir(), "run")

@@ -42,7 +42,7 @@ func (m implementation) startCounters(t *testing.T, dir string, env []string) (e
 	t.Helper()
 	command := preload(m.library(t), []string{"MPITRACE_DIR=" + dir}, m.compile(t, "counters"))
 	cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
-	cmd.Env = slices.Concat(os.Environ(), env)
+	cmd.Env = slices.Concat(environ(t), env)
 	stdin, lines, err := testenv.StartWaiting(t, cmd, "ready")
 	if err != nil {
 		t.Fatal(err)

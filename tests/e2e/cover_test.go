@@ -7,7 +7,7 @@ import "testing"
 // any message; the ids of such communicators are a guess.
 func TestUnseenConstructors(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
-		ranks := m.run(t, 2, m.compile(t, "unseen")).ranks
+		ranks := m.recorded(t, "unseen").ranks
 		sent := message(0, 1, 12)
 		want{
 			sent:     map[string]volumes{"Send": sent, "Put": message(0, 1, 16)},
@@ -20,7 +20,7 @@ func TestUnseenConstructors(t *testing.T) {
 // that it wrote to no longer exists.
 func TestIdupIntoAVariableThatIsGone(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
-		ranks := m.run(t, 2, m.compile(t, "idup_moved")).ranks
+		ranks := m.part(t, "idup_moved")
 		checkMembers(t, ranks, map[string][]int{"moved": {0, 1}})
 		diff(t, "sent", map[string]volumes{"moved": message(0, 1, 9)}, pointToPointByComm(ranks))
 		for _, p := range ranks {
@@ -40,14 +40,14 @@ func TestPersistentCollectivesBeforeTheStandard(t *testing.T) {
 				"Bcast_init":     message(1, 0, 7).plus(message(1, 2, 7)),
 			},
 			calls: map[string][]uint64{"Allreduce_init": {1, 1, 1}, "Bcast_init": {1, 1, 1}, "Start": {3, 3, 3}},
-		}.check(t, m.run(t, 3, m.compile(t, "early_persistent")).ranks)
+		}.check(t, m.part(t, "early_persistent"))
 	})
 }
 
 func TestMPI41(t *testing.T) {
 	withEach(t, can(callsOfMPI41), func(t *testing.T, m implementation) {
 		sends := messages(0, 1, 10, 20, 30, 40)
-		ranks := m.run(t, 2, m.compile(t, "mpi41")).ranks
+		ranks := m.part(t, "mpi41")
 		want{
 			sent:     map[string]volumes{"Send": sends, "Ibsend": message(0, 1, 50)},
 			received: map[string]volumes{"Irecv": sends, "Recv": message(0, 1, 50)},
@@ -86,7 +86,7 @@ func TestCallsThatMoveNothing(t *testing.T) {
 	for program, made := range programs {
 		t.Run(program, func(t *testing.T) {
 			withEach(t, anyMPI, func(t *testing.T, m implementation) {
-				ranks := m.run(t, 2, m.compile(t, program)).ranks
+				ranks := m.part(t, program)
 				calls := callsBy(ranks)
 				for _, call := range made {
 					diff(t, "calls of "+call, []uint64{1, 2}, calls[call])

@@ -8,7 +8,10 @@
 //   - quick, make test: each behaviour once, on Debian's Open MPI and MPICH;
 //   - all, added by make test-all: the MPIs of the Python wheels, sanitizers,
 //     applications, and longer runs of what is tried many times;
-//   - sweep, make test-sweep: every fault, 204 kills, 10^9 calls.
+//   - sweep, make test-sweep: every fault, 408 kills, 10^9 calls, in parts (scripts/sweep.sh).
+//
+// Programs that need nothing but a number of ranks run together, each in a slice of one
+// job: together_test.go lists them, and tests check m.part(t, "program").
 //
 // A test that uses withEach runs on Debian's MPIs at level quick and on the others
 // at level all. withEachAt gives all of a test one level, and testenv.At does so for

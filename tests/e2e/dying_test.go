@@ -203,7 +203,7 @@ func (w way) finish(t *testing.T, cmd *exec.Cmd, ended <-chan error, dir string)
 	cmd.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-ended:
-	case <-time.After(testenv.Allow(10 * time.Second)):
+	case <-time.After(10 * time.Second):
 		syscall.Kill(launcherOf(t, cmd.Process.Pid), syscall.SIGKILL)
 		<-ended
 	}
@@ -214,9 +214,9 @@ func (w way) finish(t *testing.T, cmd *exec.Cmd, ended <-chan error, dir string)
 // forever.
 func (w way) limit() time.Duration {
 	if w.absent {
-		return testenv.Allow(5 * time.Second)
+		return 5 * time.Second
 	}
-	return min(testenv.Allow(15*time.Second), 45*time.Second)
+	return 45 * time.Second
 }
 
 // awaitCalls waits until each rank has made dyingCalls calls.
@@ -269,7 +269,7 @@ func launcherOf(t *testing.T, pid int) int {
 // It kills the remaining ones and returns their number.
 func killLeft(dir string) int {
 	var left []int
-	for deadline := time.Now().Add(testenv.Allow(3 * time.Second)); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		if left = processesOf(dir); len(left) == 0 || time.Now().After(deadline) {
 			break
 		}

@@ -30,7 +30,7 @@ func onRank(found *trace.Result, rank int, function string) (count map[trace.Pat
 // receiver only if the MPI does not buffer the message.
 func TestEager(t *testing.T) {
 	const times = 10 // as in eager.c
-	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+	withEachAlone(t, anyMPI, func(t *testing.T, m implementation) {
 		program := m.compile(t, "eager")
 		for _, size := range []int{8, 1 << 20} {
 			t.Run(strconv.Itoa(size), func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestEagerLimit(t *testing.T) {
 		if m.name == "openmpi5" {
 			name = "btl_sm_eager_limit"
 		}
-		t.Setenv("OMPI_MCA_"+name, strconv.Itoa(limit))
+		setenv(t, "OMPI_MCA_"+name, strconv.Itoa(limit))
 		_, traces := m.trace(t, 2, nil, m.compile(t, "eager"), "8")
 		for _, src := range traces {
 			got := src.Trace().EagerLimit(profile.InNode)

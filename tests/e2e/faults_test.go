@@ -62,6 +62,7 @@ type faultyWay struct {
 // the system.
 func (m implementation) faultyLibrary(t *testing.T) string {
 	t.Helper()
+	defer lock(m.name + "-faults.o")()
 	source := filepath.Join(root, "tests", "programs", "faults.c")
 	// The path must be the same in each run of the tests, because the library's
 	// name is a hash of its flags.

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"debug/elf"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -15,7 +14,7 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// A recorded version is a program of which runs are recorded, three times on each
+// A recorded version is a program of which runs are recorded, several times on each
 // number of ranks.
 type recordedVersion struct {
 	name    string
@@ -54,88 +53,20 @@ func historyOf(t *testing.T, dirs ...string) (h history.History) {
 	return h
 }
 
-// otherBuildID copies a program and changes its build-id: another version with the same
-// code.
-func otherBuildID(t *testing.T, program, to string) string {
-	t.Helper()
-	f, err := elf.Open(program)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	note := f.Section(".note.gnu.build-id")
-	if note == nil {
-		t.Skipf("%s has no build-id", program)
-	}
-	text, err := os.ReadFile(program)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text[note.Offset+note.Size-1] ^= 1
-	if err := os.WriteFile(to, text, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	return to
-}
-
-// TestHistory records two versions of halo and of LAMMPS on 1 and 2 ranks, three times
-// each. Rank 0 of the second halo is late at each Allreduce; the second LAMMPS has the
-// same code as the first. Efficiencies must be those of report. What a busy machine does to
-// times may hide the change, so there are three attempts.
+// TestHistory records two versions of halo on 1 and 2 ranks, twice each. Efficiencies must be
+// those of report. That a slow call site is named and noise is not is tested with simulated
+// runs, TestSlowSite and TestNoise of internal/history; TestExampleCI names one of real runs.
 func TestHistory(t *testing.T) {
-	withEachInTurn(t, oneOrBoth, func(t *testing.T, m implementation) {
-		const steps, lateUs = 50, 40_000
-		source := filepath.Join(root, "examples", "halo", "halo.c")
-		args := []string{"-s", fmt.Sprint(steps), "-n", "120", "-m", "120"}
-		versions := []recordedVersion{{"first", m.compileFile(t, source), args},
-			{"second", m.compileFile(t, source, "-include", filepath.Join(root, "examples", "ci", "slow.h"), fmt.Sprintf("-DLATE_US=%d", lateUs)), args}}
-		attempts(t, "two versions of halo", func() string {
-			dir := t.TempDir()
-			repeat(t, m, dir, 3, []int{1, 2}, versions...)
-			h := historyOf(t, dir)
-			if len(h.Runs) != 12 || len(h.Configurations) != 4 || len(h.Scaling) != 2 || len(h.Evolution) != 2 {
-				t.Fatalf("%d runs, %d configurations, %d scalings, %d evolutions", len(h.Runs), len(h.Configurations), len(h.Scaling), len(h.Evolution))
-			}
-			checkEfficiencies(t, &h)
-			problems := ""
-			for _, e := range h.Evolution {
-				problems += slowerProblem(&e, steps*lateUs*1e3)
-			}
-			return problems
-		})
-	})
-}
-
-// TestHistoryLAMMPS requires that two versions of LAMMPS with the same code do not
-// differ.
-func TestHistoryLAMMPS(t *testing.T) {
-	testenv.Need(t, "lmp")
-	withEachInTurn(t, debianOpenMPI, func(t *testing.T, m implementation) { // Debian's LAMMPS uses it
-		copied := filepath.Join(t.TempDir(), "lmp")
-		program, err := filepath.EvalSymlinks("/usr/bin/lmp")
-		if err != nil {
-			t.Skip(err)
+	withEach(t, oneOrBoth, func(t *testing.T, m implementation) {
+		source, dir := filepath.Join(root, "examples", "halo", "halo.c"), t.TempDir()
+		args := []string{"-s", "50", "-n", "120", "-m", "120"}
+		repeat(t, m, dir, 2, []int{1, 2}, recordedVersion{"first", m.compileFile(t, source), args},
+			recordedVersion{"second", m.compileFile(t, source, "-include", filepath.Join(root, "examples", "ci", "slow.h"), "-DLATE_US=1000"), args})
+		h := historyOf(t, dir)
+		if len(h.Runs) != 8 || len(h.Configurations) != 4 || len(h.Scaling) != 2 || len(h.Evolution) != 2 {
+			t.Fatalf("%d runs, %d configurations, %d scalings, %d evolutions", len(h.Runs), len(h.Configurations), len(h.Scaling), len(h.Evolution))
 		}
-		text, err := os.ReadFile(program)
-		if err != nil {
-			t.Fatal(err)
-		}
-		first := filepath.Join(t.TempDir(), "lmp")
-		if err := os.WriteFile(first, text, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		args := []string{"-in", filepath.Join(root, "tests", "e2e", "testdata", "in.melt"), "-log", "none"}
-		versions := []recordedVersion{{"first", first, args}, {"second", otherBuildID(t, program, copied), args}}
-		attempts(t, "LAMMPS", func() string {
-			dir := t.TempDir()
-			repeat(t, m, dir, 3, []int{1, 2}, versions...)
-			h := historyOf(t, dir)
-			if len(h.Runs) != 12 || len(h.Evolution) != 2 || len(h.Scaling) != 2 {
-				t.Fatalf("%d runs, %d evolutions, %d scalings", len(h.Runs), len(h.Evolution), len(h.Scaling))
-			}
-			checkEfficiencies(t, &h)
-			return noiseProblem(&h)
-		})
+		checkEfficiencies(t, &h)
 	})
 }
 
@@ -149,70 +80,6 @@ func checkEfficiencies(t *testing.T, h *history.History) {
 			t.Errorf("%s: %v, %+v, report has %+v", r.Dir, err, r.POP, reported)
 		}
 	}
-}
-
-// slowerProblem returns a problem unless the call site is named at which each of the other
-// ranks waits for the given time, in ns, and no other. On one rank, that time is outside MPI.
-func slowerProblem(e *history.Evolution, late float64) string {
-	s := e.Steps[0]
-	want := func(c history.Change) bool {
-		if c.Measure != history.Time || c.Difference() < 0.8*late {
-			return false
-		}
-		if e.Ranks == 1 {
-			return c.Name == "outside MPI"
-		}
-		return c.Of == history.OfCallSite && c.Call == "Allreduce" && strings.HasPrefix(c.Name, "solve halo.c:")
-	}
-	if !s.SpreadKnown || !slices.ContainsFunc(s.Changes, want) {
-		return fmt.Sprintf("%d ranks: %+v\n", e.Ranks, s.Changes)
-	}
-	for _, c := range s.Changes {
-		if c.Of == history.OfCallSite && c.Measure == history.Time && !(e.Ranks > 1 && c.Call == "Allreduce") {
-			return fmt.Sprintf("%d ranks: %s %s is named: %+v\n", e.Ranks, c.Name, c.Call, c)
-		}
-	}
-	return ""
-}
-
-// noiseProblem returns what is called a change between two versions of the same code.
-func noiseProblem(h *history.History) (problems string) {
-	for _, e := range h.Evolution {
-		s := e.Steps[0]
-		if !s.SpreadKnown || len(s.Changes)+len(s.Appeared)+len(s.Disappeared) > 0 {
-			problems += fmt.Sprintf("%d ranks: %+v, findings %+v, %+v\n", e.Ranks, s.Changes, s.Appeared, s.Disappeared)
-		}
-	}
-	return problems
-}
-
-// TestHistoryNoise records 20 repetitions of one code under two build-ids. Noise must name
-// nothing, neither in ten runs against ten nor in three against three. On a busy machine it
-// does so in about one of 1,000 comparisons (docs/history.md), hence the attempts.
-func TestHistoryNoise(t *testing.T) {
-	withEachInTurn(t, oneOrBoth, func(t *testing.T, m implementation) {
-		first := m.compileFile(t, filepath.Join(root, "examples", "halo", "halo.c"))
-		second := otherBuildID(t, first, filepath.Join(t.TempDir(), "halo"))
-		args := []string{"-s", "200"}
-		attempts(t, "halo", func() string {
-			dir := t.TempDir()
-			repeat(t, m, dir, 10, []int{2}, recordedVersion{"first", first, args}, recordedVersion{"second", second, args})
-			h := historyOf(t, dir)
-			if len(h.Runs) != 20 || len(h.Evolution) != 1 {
-				t.Fatalf("%d runs, %d evolutions", len(h.Runs), len(h.Evolution))
-			}
-			problems := noiseProblem(&h)
-			for i := range 4 {
-				var three []string
-				for k := range 3 {
-					three = append(three, filepath.Join(dir, fmt.Sprintf("first-2-%02d", 2*i+k)), filepath.Join(dir, fmt.Sprintf("second-2-%02d", 2*((i+1)%4)+k)))
-				}
-				h := historyOf(t, three...)
-				problems += noiseProblem(&h)
-			}
-			return problems
-		})
-	})
 }
 
 // TestExampleCI runs examples/ci with two versions of halo, as a pipeline would.

@@ -15,7 +15,6 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/profile"
-	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // inflight is the call that rank 0 of inflight.c is in, and its communicator:
@@ -92,7 +91,7 @@ func checkInFlight(t *testing.T, m implementation, want inflight, launchers *syn
 	// Times differ slightly: each reading converts them by new readings of the
 	// clocks.
 	near := cmp.FilterPath(func(path cmp.Path) bool { return path.Last().String() == ".Start" },
-		cmp.Comparer(func(a, b int64) bool { return max(a, b)-min(a, b) < int64(testenv.Allow(time.Second)) }))
+		cmp.Comparer(func(a, b int64) bool { return max(a, b)-min(a, b) < int64(time.Second) }))
 	if diff := cmp.Diff(alive, p.Open, near); diff != "" {
 		t.Errorf("running (-) and killed (+):\n%s", diff)
 	}

@@ -22,7 +22,7 @@ import (
 // TestLifetimes compares the recorded lifetimes of threads with the limits that the
 // program measures. Two threads take over the records of two that ended.
 func TestLifetimes(t *testing.T) {
-	withEach(t, debian, func(t *testing.T, m implementation) {
+	withEachAlone(t, debian, func(t *testing.T, m implementation) {
 		for _, mode := range []string{"busy", "idle", "killed"} {
 			j := record(t, nil, m.launch(1, m.compile(t, "lifetimes"), mode)...)
 			var least, most int64
@@ -47,7 +47,7 @@ func TestLifetimes(t *testing.T) {
 // TestThreadShares checks for programs whose threads wait that no share exceeds 100 %
 // and no saving the run time, and that all views have the same efficiency.
 func TestThreadShares(t *testing.T) {
-	withEach(t, debian, func(t *testing.T, m implementation) {
+	withEachAlone(t, debian, func(t *testing.T, m implementation) {
 		program := m.compile(t, "thread_shares")
 		for _, mode := range []string{"messages", "collectives", "helper"} {
 			j := record(t, []string{"--no-report", "--trace"}, m.launch(2, program, mode)...)

@@ -257,7 +257,8 @@ func TestManyCommunicators(t *testing.T) {
 	})
 }
 
-// TestBillion makes 10^7 calls, or 10^9 at level sweep, which takes a minute.
+// TestBillion makes 10^7 calls, or 10^9 at level sweep, which takes a minute on an idle
+// machine and much longer beside other work.
 // Memory must not grow after the first million calls, and each call must be
 // counted.
 func TestBillion(t *testing.T) {
@@ -268,7 +269,7 @@ func TestBillion(t *testing.T) {
 	withEachAt(t, level, debian, func(t *testing.T, m implementation) {
 		dir := filepath.Join(t.TempDir(), "run")
 		env := slices.Concat(alone, []string{"MPITRACE_DIR=" + dir})
-		out := executeWithin(t, 10*time.Minute, nil, preload(m.library(t), env, m.compile(t, "billion"), fmt.Sprint(millions))...)
+		out := executeWithin(t, time.Hour, nil, preload(m.library(t), env, m.compile(t, "billion"), fmt.Sprint(millions))...)
 		var before, after int
 		fmt.Sscan(out.stdout, &before, &after)
 		if out.code != 0 || out.stderr != "" || before == 0 || after > before+64 {
@@ -308,8 +309,8 @@ func TestClocks(t *testing.T) {
 		testenv.Skip(t, "the time stamp counter is x86's")
 	}
 	one := func(m implementation) bool { return m.name == "openmpi" } // the clock does not depend on the MPI
-	withEach(t, one, func(t *testing.T, m implementation) {
-		run := func(t *testing.T, clock, program string, args ...string) (*profile.Profile, string) {
+	withEachAlone(t, one, func(t *testing.T, m implementation) {
+		run := func(t *testing.T, clock, program string, args ...string) (p *profile.Profile, dump, printed string) {
 			dir := filepath.Join(t.TempDir(), "run")
 			lib := m.libraryWith(t, "clocks.h", "-O0", "-D"+clock)
 			out := succeed(t, nil, m.launch(2, preload(lib, []string{"MPITRACE_DIR=" + dir}, append([]string{m.compile(t, program)}, args...)...)...)...)
@@ -317,23 +318,24 @@ func TestClocks(t *testing.T) {
 			if len(ranks) != 2 {
 				t.Fatalf("%d recordings\n%s", len(ranks), out.stderr)
 			}
-			return ranks[0], succeed(t, nil, mpitrace, "dump", ranks[0].Source).stdout
+			return ranks[0], succeed(t, nil, mpitrace, "dump", ranks[0].Source).stdout, out.stderr
 		}
 		t.Run("not invariant", func(t *testing.T) {
-			p, dump := run(t, "CLOCK_OF_ANOTHER_CPU", "moments")
+			p, dump, printed := run(t, "CLOCK_OF_ANOTHER_CPU", "moments")
 			var ticks, monotonic int64
 			_, start, _ := strings.Cut(dump, "clock\tstart\t")
 			if _, err := fmt.Sscanf(start, "ticks %d monotonic_ns %d", &ticks, &monotonic); err != nil || ticks-monotonic > 1e8 || monotonic-ticks > 1e8 {
 				t.Errorf("%d ticks at %d ns, %v: this is not the system's clock", ticks, monotonic, err)
 			}
+			own := momentsOf(t, printed)[0].inAllreduce
 			for _, r := range p.Rows {
-				if r.Call == "Allreduce" && (r.TimeNs < 380e6 || r.TimeNs > uint64(testenv.Allow(900*time.Millisecond))) {
-					t.Errorf("it waited %d ns for 100 ms and 300 ms", r.TimeNs)
+				if r.Call == "Allreduce" && (r.TimeNs < 380e6 || r.TimeNs > own || r.TimeNs+500e6 < own) {
+					t.Errorf("it waited %d ns for 100 ms and 300 ms, by the program's clock %d", r.TimeNs, own)
 				}
 			}
 		})
 		t.Run("jumping", func(t *testing.T) {
-			p, _ := run(t, "CLOCK_THAT_JUMPS", "keys", "50")
+			p, _, _ := run(t, "CLOCK_THAT_JUMPS", "keys", "50")
 			var spent uint64
 			for _, r := range p.Rows {
 				spent += r.TimeNs

@@ -25,7 +25,7 @@ func TestIntercommunicatorReduceScatter(t *testing.T) {
 	for _, f := range forms() {
 		t.Run(f.name, func(t *testing.T) {
 			withEach(t, f.has, func(t *testing.T, m implementation) {
-				job := aggregate.New(m.run(t, 5, m.compile(t, "inter_reduce_scatter", f.flags...)).ranks)
+				job := aggregate.New(m.part(t, "inter_reduce_scatter", f.flags...))
 				got := volumes{}
 				for pair, v := range job.Matrices()[matrix.Collective].All() {
 					got.add(pair.From, pair.To, v.Bytes, v.Messages)
@@ -81,31 +81,6 @@ func TestFoldedCommunicators(t *testing.T) {
 			},
 			received: map[string]volumes{"Sendrecv": exchanged},
 		}.check(t, j.ranks)
-	})
-}
-
-// TestNullPointers runs with MPICH only, which refuses all these null pointers.
-// Open MPI 4.1 itself crashes on some.
-func TestNullPointers(t *testing.T) {
-	refuses := func(m implementation) bool { return m.name == "mpich" }
-	withEach(t, refuses, func(t *testing.T, m implementation) {
-		j := m.run(t, 1, m.compile(t, "nulls"))
-		if p := j.ranks[0]; p.State != profile.Finalized {
-			t.Error(p.State)
-		}
-	})
-}
-
-// TestNoRoomForAThread counts the calls of a thread for which there is no
-// table. The program must not notice.
-func TestNoRoomForAThread(t *testing.T) {
-	withEach(t, debian, func(t *testing.T, m implementation) {
-		j := record(t, nil, m.launch(1, m.compile(t, "full", "-pthread"))...)
-		if j.code != 0 || len(j.ranks) != 1 {
-			t.Fatalf("exit status %d, %d recordings\n%s", j.code, len(j.ranks), j.stderr)
-		}
-		diff(t, "lost calls", uint64(1000), j.ranks[0].Losses.Calls)
-		diff(t, "barriers", []uint64{1}, callsBy(j.ranks)["Barrier"])
 	})
 }
 

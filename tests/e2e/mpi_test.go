@@ -77,10 +77,13 @@ func prepare() error {
 	return buildLibraries()
 }
 
-// buildLibraries builds the library for each installed MPI. Otherwise the first
-// run with an MPI would build it, within the time limit of that run.
+// buildLibraries builds the library for each installed MPI with which tests run.
+// Otherwise the first run with an MPI would build it, within the time limit of that run.
 func buildLibraries() error {
 	for _, m := range implementations() {
+		if !debian(m) && testenv.Highest() == testenv.Quick {
+			continue
+		}
 		if _, err := exec.LookPath(m.cc); err != nil {
 			continue // the tests that need it report that it is missing
 		}
@@ -118,24 +121,70 @@ func implementations() []implementation {
 
 // withEach runs f as a subtest for each MPI for which has returns true and that
 // can do what the test needs (see lacks): Debian's at level quick, the others,
-// among them Intel MPI, at level all. Two subtests run at a time.
-// A test whose f sets the environment or shares variables must use
-// withEachInTurn.
+// among them Intel MPI, at level all. Two subtests run at a time, and at level
+// quick other tests beside them. Tests of times use withEachAlone.
 func withEach(t *testing.T, has func(implementation) bool, f func(*testing.T, implementation)) {
+	t.Helper()
+	beside(t)
+	withEachAlone(t, has, f)
+}
+
+// withEachAlone does the same, but runs no other test of this package at the same time.
+func withEachAlone(t *testing.T, has func(implementation) bool, f func(*testing.T, implementation)) {
 	t.Helper()
 	atOnce(t, 2, withLevel(has), f)
 }
 
+// withEachInTurn runs one subtest at a time, and no other test. f may set the environment.
 func withEachInTurn(t *testing.T, has func(implementation) bool, f func(*testing.T, implementation)) {
 	t.Helper()
 	atOnce(t, 1, withLevel(has), f)
 }
 
-// withEachAt runs the subtests of all MPIs at one level.
+// withEachAt does what withEach does for the subtests of all MPIs at one level.
 func withEachAt(t *testing.T, level testenv.Level, has func(implementation) bool, f func(*testing.T, implementation)) {
 	t.Helper()
 	testenv.At(t, level)
+	beside(t)
 	atOnce(t, 2, has, f)
+}
+
+// besideOthers holds the tests that run at the same time as others.
+var besideOthers sync.Map
+
+// beside lets a test run at the same time as others, at level quick. At level all, the
+// subtests of Intel MPI need environment variables.
+func beside(t *testing.T) {
+	if _, already := besideOthers.LoadOrStore(t, true); !already && !testenv.Runs(testenv.All) && !testenv.Runs(testenv.Sweep) {
+		t.Parallel()
+	}
+}
+
+// environments holds the variables that tests set for their commands, by name of the test.
+var environments sync.Map
+
+// setenv sets a variable of the commands that a test and its subtests run, and of no
+// others: other tests may run at the same time.
+func setenv(t *testing.T, name, value string) {
+	t.Helper()
+	var own []string
+	if set, ok := environments.Load(t.Name()); ok {
+		own = set.([]string)
+	}
+	environments.Store(t.Name(), append(slices.Clip(own), name+"="+value))
+}
+
+// environ returns the environment of a test's commands.
+func environ(t *testing.T) []string {
+	env, name := os.Environ(), t.Name()
+	for i := range len(name) + 1 {
+		if i == len(name) || name[i] == '/' {
+			if set, ok := environments.Load(name[:i]); ok {
+				env = append(env, set.([]string)...)
+			}
+		}
+	}
+	return env
 }
 
 // atOnce runs at most limit subtests at a time, and returns when all are done.
@@ -203,10 +252,8 @@ func (m implementation) compile(t *testing.T, name string, flags ...string) stri
 
 func (m implementation) compileFile(t *testing.T, source string, flags ...string) string {
 	t.Helper()
-	name := strings.TrimSuffix(filepath.Base(source), ".c")
-	// The name must not contain "=": env(1) would take it for a variable.
-	dir := filepath.Join(scratch, cmp.Or(m.binaries, m.name), strings.ReplaceAll(strings.Join(append([]string{"built"}, flags...), ""), "=", "-"))
-	program := filepath.Join(dir, name)
+	dir := m.builtWith(flags)
+	program := filepath.Join(dir, strings.TrimSuffix(filepath.Base(source), ".c"))
 	defer lock(program)()
 	if _, err := os.Stat(program); err == nil {
 		return program
@@ -214,14 +261,25 @@ func (m implementation) compileFile(t *testing.T, source string, flags ...string
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	// Both MPIs declare their IGNORE constants in ways about which gcc warns.
-	args := []string{"-O1", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-stringop-overflow", "-Wno-stringop-overread",
-		"-I" + filepath.Join(root, "interpose", "include")}
-	args = append(append(args, flags...), source, "-o", program, "-lpthread", "-lm", "-ldl")
-	if out, err := exec.Command(m.cc, args...).CombinedOutput(); err != nil {
-		t.Fatalf("compile %s: %v\n%s", source, err, out)
-	}
+	m.compileTo(t, program, append(slices.Clone(flags), source)...)
 	return program
+}
+
+// builtWith returns the directory of the programs that are compiled with these flags.
+// Its name must not contain "=": env(1) would take it for a variable.
+func (m implementation) builtWith(flags []string) string {
+	return filepath.Join(scratch, cmp.Or(m.binaries, m.name), strings.ReplaceAll("built"+strings.Join(flags, ""), "=", "-"))
+}
+
+// compileTo compiles a program, or with -c an object.
+func (m implementation) compileTo(t *testing.T, output string, args ...string) {
+	t.Helper()
+	// Both MPIs declare their IGNORE constants in ways about which gcc warns.
+	args = slices.Concat([]string{"-O1", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-stringop-overflow", "-Wno-stringop-overread",
+		"-I" + filepath.Join(root, "interpose", "include")}, args, []string{"-o", output, "-lpthread", "-lm", "-ldl"})
+	if out, err := exec.Command(m.cc, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%s %s: %v\n%s", m.cc, strings.Join(args, " "), err, out)
+	}
 }
 
 // locks holds a mutex for each program that tests compile.
@@ -263,7 +321,7 @@ func executeWithin(t *testing.T, limit time.Duration, env []string, command ...s
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Dir = t.TempDir()
-	cmd.Env = append(os.Environ(), env...)
+	cmd.Env = append(environ(t), env...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	// A launcher that gets SIGTERM also ends its ranks.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
@@ -293,14 +351,19 @@ func succeed(t *testing.T, env []string, command ...string) output {
 // rank's recording.
 type job struct {
 	output
-	dir   string
-	ranks []*profile.Profile
+	dir    string
+	ranks  []*profile.Profile
+	traces []profile.EventSource // of a job that was traced, by rank
 }
 
 // record runs a command under `mpitrace run` with these flags.
 func record(t *testing.T, flags []string, command ...string) job {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "run")
+	return recordInto(t, filepath.Join(t.TempDir(), "run"), flags, command...)
+}
+
+func recordInto(t *testing.T, dir string, flags []string, command ...string) job {
+	t.Helper()
 	out := execute(t, nil, slices.Concat([]string{mpitrace, "run", "-o", dir}, flags, []string{"--"}, command)...)
 	checkColumns(t, dir)
 	return job{output: out, dir: dir, ranks: readRecordings(t, dir)}
@@ -354,7 +417,12 @@ func readFiles(t *testing.T, paths []string) []*profile.Profile {
 // recordings must be complete.
 func (m implementation) run(t *testing.T, n int, program string, args ...string) job {
 	t.Helper()
-	j := record(t, nil, m.launch(n, append([]string{program}, args...)...)...)
+	return m.runInto(t, filepath.Join(t.TempDir(), "run"), n, program, args...)
+}
+
+func (m implementation) runInto(t *testing.T, dir string, n int, program string, args ...string) job {
+	t.Helper()
+	j := recordInto(t, dir, nil, m.launch(n, append([]string{program}, args...)...)...)
 	if j.code != 0 || strings.TrimSpace(j.stdout) == "" {
 		t.Fatalf("exit status %d\n%s%s", j.code, j.stdout, j.stderr)
 	}

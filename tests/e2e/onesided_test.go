@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,7 +20,7 @@ func TestOneSided(t *testing.T) {
 	written := to(5*4, 7*4, 2*4, 4, 4, 6*4) // Put, Accumulate, Get_accumulate, Fetch_and_op, Compare_and_swap, Rput
 	read := to(3*4, 2*4, 4*4, 4, 4, 8*4)    // Get, Get_accumulate twice, Fetch_and_op, Compare_and_swap, Rget
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
-		ranks := m.run(t, 3, m.compile(t, "onesided")).ranks
+		ranks := m.part(t, "onesided")
 		gotWritten, gotRead := volumes{}, volumes{}
 		for _, p := range ranks {
 			for _, f := range p.Traffic().Flows {
@@ -55,7 +54,7 @@ func TestOneSided(t *testing.T) {
 
 func TestFiles(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
-		ranks := m.run(t, 2, m.compile(t, "files"), filepath.Join(t.TempDir(), "data")).ranks
+		ranks := m.part(t, "files")
 		for _, p := range ranks {
 			want := map[string]profile.FlowVolume{
 				"write File_write_at":     {Bytes: 1000, Count: 1},

@@ -21,7 +21,7 @@ func otherDebian(m implementation) implementation {
 // world, as without mpitrace, and recorded.
 func TestOtherLauncher(t *testing.T) {
 	needPrebuilt(t)
-	withEach(t, debian, func(t *testing.T, m implementation) {
+	withEachAt(t, testenv.All, debian, func(t *testing.T, m implementation) {
 		program := m.compile(t, "reloaded_main")
 		check := func(t *testing.T, out output, ranks []*profile.Profile) {
 			t.Helper()
@@ -50,9 +50,10 @@ func TestOtherLauncher(t *testing.T) {
 }
 
 // needPrebuilt skips a test of what the libraries beside the dispatcher record,
-// if there are none.
+// if there are none. Only make test-all builds them.
 func needPrebuilt(t *testing.T) {
 	t.Helper()
+	testenv.At(t, testenv.All)
 	if !interpose.HasPrebuiltDispatcher() {
 		testenv.Skip(t, "needs libraries of these sources: make prebuilt")
 	}

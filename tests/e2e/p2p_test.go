@@ -10,7 +10,7 @@ import (
 
 func TestSends(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
-		j := m.run(t, 2, m.compile(t, "sends"))
+		ranks := m.part(t, "sends")
 		want{
 			sent: map[string]volumes{
 				"Send": messages(0, 1, 0, 1).plus(message(1, 0, 3)), "Bsend": message(0, 1, 2),
@@ -27,8 +27,8 @@ func TestSends(t *testing.T) {
 				"Send": {4, 1}, "Bsend": {2, 0}, "Ssend": {2, 0}, "Rsend": {2, 0}, "Isend": {2, 0},
 				"Ibsend": {2, 0}, "Issend": {2, 0}, "Irsend": {2, 0}, "Recv": {1, 7}, "Irecv": {0, 2},
 			},
-		}.check(t, j.ranks)
-		checkSizeClasses(t, j.ranks[0])
+		}.check(t, ranks)
+		checkSizeClasses(t, ranks[0])
 	})
 }
 
@@ -72,7 +72,7 @@ func TestSendrecv(t *testing.T) {
 		moved := map[string]volumes{"Sendrecv": ring.plus(line), "Sendrecv_replace": left}
 		want{sent: moved, received: moved, calls: map[string][]uint64{
 			"Sendrecv": {2, 2, 2}, "Sendrecv_replace": {1, 1, 1},
-		}}.check(t, m.run(t, 3, m.compile(t, "sendrecv")).ranks)
+		}}.check(t, m.part(t, "sendrecv"))
 	})
 	t.Run("nonblocking", func(t *testing.T) {
 		withEach(t, mpi4, func(t *testing.T, m implementation) {
@@ -102,7 +102,7 @@ func TestSendrecv(t *testing.T) {
 
 func TestPersistent(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
-		ranks := m.run(t, 2, m.compile(t, "persistent")).ranks
+		ranks := m.part(t, "persistent")
 		// Five rounds of 10 bytes, 5 ints, 30 and 40 bytes.
 		diff(t, "point-to-point", messages(0, 1, 10, 5*4, 30, 40).times(5), pointToPoint(ranks))
 		checkReceived(t, ranks)
@@ -125,13 +125,13 @@ func TestMatchedReceives(t *testing.T) {
 			calls: map[string][]uint64{
 				"Mprobe": {0, 2}, "Mrecv": {0, 2}, "Imrecv": {0, 1}, "Probe": {0, 1}, "Recv": {0, 2},
 			},
-		}.check(t, m.run(t, 2, m.compile(t, "matched")).ranks)
+		}.check(t, m.part(t, "matched"))
 	})
 }
 
 func TestCompletion(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
-		ranks := m.run(t, 3, m.compile(t, "completion")).ranks
+		ranks := m.part(t, "completion")
 		moved := volumes{}
 		for round := range 9 {
 			moved = moved.plus(message(1, 0, 100+round)).plus(message(2, 0, 200+round))
@@ -195,7 +195,7 @@ func TestCancel(t *testing.T) {
 			sent:     map[string]volumes{"Send": message(0, 1, 6)},
 			received: map[string]volumes{"Recv": message(0, 1, 6)},
 			calls:    map[string][]uint64{"Irecv": {1, 1}, "Cancel": {1, 1}, "Wait": {1, 1}},
-		}.check(t, m.run(t, 2, m.compile(t, "cancel")).ranks)
+		}.check(t, m.part(t, "cancel"))
 	})
 }
 
@@ -209,7 +209,7 @@ func TestDatatypes(t *testing.T) {
 			want{
 				sent: map[string]volumes{"Send": moved}, received: map[string]volumes{"Recv": moved},
 				calls: map[string][]uint64{"Type_free": {17, 17}},
-			}.check(t, m.run(t, 2, m.compile(t, "type_reuse")).ranks)
+			}.check(t, m.part(t, "type_reuse"))
 		})
 	})
 	t.Run("bad datatype where errors are returned", func(t *testing.T) {
@@ -220,12 +220,12 @@ func TestDatatypes(t *testing.T) {
 				calls: map[string][]uint64{
 					"Send": {2, 1}, "Isend": {1, 1}, "Recv": {1, 2}, "Bcast": {1, 1},
 				},
-			}.check(t, m.run(t, 2, m.compile(t, "errors")).ranks)
+			}.check(t, m.part(t, "errors"))
 		})
 	})
 	t.Run("large counts", func(t *testing.T) {
 		withEach(t, large, func(t *testing.T, m implementation) {
-			ranks := m.run(t, 2, m.compile(t, "large")).ranks
+			ranks := m.part(t, "large")
 			diff(t, "point-to-point", messages(0, 1, 1, 2, 4, 8, 16).plus(message(1, 0, 16)), pointToPoint(ranks))
 			checkReceived(t, ranks)
 		})

@@ -156,7 +156,7 @@ exec chroot . bash -c "$4" bash "${@:5}"
 `
 	args = slices.Concat([]string{"--mount", "--net", "bash", "-c", enter, "bash", system, root, scratch, script}, args)
 	cmd := exec.Command("unshare", args...)
-	cmd.Env = append(os.Environ(), env...)
+	cmd.Env = append(environ(t), env...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mpitrace/mpitrace/interpose"
+	"github.com/mpitrace/mpitrace/interpose/zig"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
@@ -163,7 +164,7 @@ func buildWithoutPrebuilt(t *testing.T) string {
 	}
 	build := exec.Command("go", "build", "-overlay", filepath.Join(dir, "overlay.json"), "-o", dir, "./cmd/mpitrace")
 	build.Dir = root
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	build.Env = append(environ(t), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -235,8 +236,8 @@ func TestNamesThatTheMPILacks(t *testing.T) {
 	})
 }
 
-// zig returns the command of the compiler that `make prebuilt` uses.
-func zig(t *testing.T) string {
+// zigCommand returns the command of the compiler that `make prebuilt` uses.
+func zigCommand(t *testing.T) string {
 	t.Helper()
 	python := filepath.Join(root, "build", "zig", "bin", "python")
 	testenv.Need(t, python)
@@ -247,13 +248,13 @@ func zig(t *testing.T) string {
 // it is built.
 func TestPrebuildTwice(t *testing.T) {
 	testenv.At(t, testenv.All)
-	command := zig(t)
+	command := zigCommand(t)
 	var built [2][]byte
 	for i := range built {
 		dir := t.TempDir()
 		t.Setenv("TMPDIR", t.TempDir()) // it compiles there
 		f := interpose.Families[0]
-		if err := interpose.Prebuild(t.Context(), command, f, runtime.GOARCH, dir); err != nil {
+		if _, err := zig.Prebuild(t.Context(), command, interpose.Prebuilt[0], f, runtime.GOARCH, dir); err != nil {
 			t.Fatal(err)
 		}
 		built[i] = readAll(t, filepath.Join(dir, f.PrebuiltName(runtime.GOARCH)))

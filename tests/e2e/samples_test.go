@@ -15,7 +15,8 @@ import (
 // the true time. A library built for this check times all calls of the same
 // run, keeps samples as usual, and prints the true time of all calls.
 func TestSampledTotals(t *testing.T) {
-	withEachAt(t, testenv.All, debian, func(t *testing.T, m implementation) {
+	testenv.At(t, testenv.All)
+	atOnce(t, 2, debian, func(t *testing.T, m implementation) {
 		halo := m.compileFile(t, filepath.Join(root, "examples", "halo", "halo.c"))
 		t.Run("halo", func(t *testing.T) { checkTotals(t, m, 2, halo, "-s", "3000") })
 		if m.cc != "mpicc.openmpi" {

@@ -1,8 +1,10 @@
 package e2e
 
 import (
+	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,7 +17,6 @@ import (
 var unsanitized = map[string]string{
 	"announce":        "runs until it is killed",
 	"ends":            "does not finalize",
-	"failing":         "needs faulty",
 	"faults":          "is no MPI program",
 	"bypass":          "is no MPI program",
 	"bypass_plugin":   "is a library",
@@ -27,7 +28,6 @@ var unsanitized = map[string]string{
 	"oneway":          "is bound to the clock",
 	"own_stderr":      "has its data in descriptor 2",
 	"two_handles":     "is no MPI program",
-	"faulty":          "is a library",
 	"faulty_mpit":     "is a library",
 	"fortran_mixed":   "is a part of fortran_mixed.F90",
 	"deleted":         "deletes its recording",
@@ -46,7 +46,6 @@ var unsanitized = map[string]string{
 	"namesakes":       "is built in two parts",
 	"no_init":         "does not start MPI",
 	"no_mpi":          "is no MPI program",
-	"nulls":           "passes wrong pointers",
 	"opens":           "is no MPI program",
 	"phase_part":      "is a part of phase_parts",
 	"phase_parts":     "is built in several parts",
@@ -58,6 +57,7 @@ var unsanitized = map[string]string{
 	"spawned":         "has children that a launcher gives no environment",
 	"stranded":        "is killed",
 	"thunks":          "is no MPI program",
+	"together":        "is compiled with other programs: see compileTogether",
 	"unheard_of":      "is a library",
 	"unloaded":        "needs plugins: see TestUnloadedPlugins",
 	"unloaded_plugin": "is a library",
@@ -83,6 +83,17 @@ func (m implementation) lacks(program string) string {
 
 var ranksOf = regexp.MustCompile(`begin\(argc, argv, (\d)\)|\((\d) ranks?\)`)
 
+// ranksNeeded returns how many ranks a program takes, as its source says.
+func ranksNeeded(t *testing.T, program string) int {
+	t.Helper()
+	found := ranksOf.FindStringSubmatch(string(readAll(t, filepath.Join(root, "tests", "programs", program+".c"))))
+	if found == nil {
+		t.Fatalf("%s.c does not say how many ranks it takes", program)
+	}
+	n, _ := strconv.Atoi(found[1] + found[2])
+	return n
+}
+
 // checkLocks makes the library abort where a thread takes locks in another order
 // than that of interpose/src/base/lock.h.
 const checkLocks = "-DMT_CHECK_LOCKS"
@@ -100,16 +111,15 @@ func TestSanitized(t *testing.T) {
 		lib := m.library(t, sanitize, checkLocks, "-fno-sanitize-recover=all", "-O1", "-g")
 		for _, path := range paths {
 			name := strings.TrimSuffix(filepath.Base(path), ".c")
-			if unsanitized[name] != "" || m.lacks(name) != "" {
+			if unsanitized[name] != "" || m.lacks(name) != "" || slices.ContainsFunc(allParts(), func(p part) bool { return p.program == name }) {
 				continue
 			}
-			found := ranksOf.FindStringSubmatch(string(readAll(t, path)))
-			if found == nil {
-				t.Errorf("%s does not say how many ranks it takes", path)
-				continue
-			}
-			n, _ := strconv.Atoi(found[1] + found[2])
+			n := ranksNeeded(t, name)
 			t.Run(name, func(t *testing.T) { m.runSanitized(t, lib, n, name, m.compile(t, name, sanitize)) })
+		}
+		for _, n := range togetherRanks {
+			name := fmt.Sprint("together ", n)
+			t.Run(name, func(t *testing.T) { m.runSanitized(t, lib, n, name, m.compileTogether(t, n, sanitize)) })
 		}
 	})
 }
@@ -119,12 +129,11 @@ func (m implementation) runSanitized(t *testing.T, lib string, n int, name, prog
 	// The MPIs leak memory, and the runtime requires by default that it is
 	// loaded first.
 	options := "ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0"
-	if strings.HasSuffix(name, "reuse") { // the runtime would delay the reuse of freed memory
+	if strings.HasSuffix(name, "reuse") || strings.HasPrefix(name, "together") { // the runtime would delay the reuse of freed memory
 		options += ":quarantine_size_mb=0:thread_local_quarantine_size_kb=0"
 	}
-	arguments := map[string]string{"files": filepath.Join(t.TempDir(), "data"), "many_phases": "1000",
-		"file_calls":   filepath.Join(t.TempDir(), "data"),
-		"thread_sends": "1000", "thread_receives": "100", "mpit_threads": "30", "stands_out": "nothing"}
+	arguments := map[string]string{"together 2": filepath.Join(t.TempDir(), "data"), "many_phases": "1000",
+		"thread_sends": "1000", "thread_receives": "100", "mpit_threads": "30", "stands_out": "polling"}
 	env := []string{"MPITRACE_DIR=" + dir, "MPITRACE_PROF=" + filepath.Join(t.TempDir(), "p"), options}
 	if m.name == "mpich" { // the fast path of calls differs when they are traced
 		env = append(env, "MPITRACE_TRACE=on")

@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -158,31 +159,50 @@ func TestSettingsFromEnvironment(t *testing.T) {
 // receives of blocking and persistent calls.
 func TestReceivesOff(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
-		programs := map[string]int{"sends": 2, "sendrecv": 3, "persistent": 2, "matched": 2, "completion": 3, "late_receive": 2}
-		if m.mpi4 {
-			programs["isendrecv"] = 3
+		off := []string{"--receives", "off"}
+		for n, programs := range map[int][]string{2: {"sends", "persistent", "matched", "late_receive"}, 3: {"sendrecv", "completion"}} {
+			j := m.runAs(t, off, n, m.compileTogether(t, n), filepath.Join(t.TempDir(), "data"))
+			for _, name := range programs {
+				checkReceivesOff(t, name, m.part(t, name), inSlice(t, j.ranks, name))
+			}
+			checkUnfollowed(t, j, true)
 		}
-		for name, n := range programs {
-			program := m.compile(t, name)
-			on, off := m.runAs(t, nil, n, program), m.runAs(t, []string{"--receives", "off"}, n, program)
-			diff(t, name+": sent", pointToPoint(on.ranks), pointToPoint(off.ranks))
-			want, unknown := receivedBy(on.ranks), false
-			for call := range callsBy(on.ranks) {
-				if profile.PostsReceive(call) {
-					delete(want, call)
-					unknown = true
-				}
-			}
-			diff(t, name+": received", want, receivedBy(off.ranks))
-			diff(t, name+": abnormal", map[string]uint64{}, abnormalOf(off.ranks))
-			s, _ := reportOf(t, off.dir)
-			c := s.Conservation
-			if s.Receives != profile.ReceivesOff || c.Unequal != 0 || len(s.Problems) > 0 {
-				t.Errorf("%s: receives %s, problems %q, conservation %+v", name, s.Receives, s.Problems, c)
-			}
-			if partly := c.Verdict == aggregate.PartlyKnown; partly != unknown {
-				t.Errorf("%s: conservation %q, receives unknown: %v", name, c.Verdict, unknown)
-			}
+		checkUnfollowed(t, m.runAs(t, off, 3, m.compile(t, "sendrecv")), false)
+		if m.mpi4 {
+			program := m.compile(t, "isendrecv")
+			j := m.runAs(t, off, 3, program)
+			checkReceivesOff(t, "isendrecv", m.runAs(t, nil, 3, program).ranks, j.ranks)
+			checkUnfollowed(t, j, true)
 		}
 	})
+}
+
+// checkReceivesOff compares what is recorded of a program with and without its
+// nonblocking receives.
+func checkReceivesOff(t *testing.T, name string, on, off []*profile.Profile) {
+	t.Helper()
+	diff(t, name+": sent", pointToPoint(on), pointToPoint(off))
+	want := receivedBy(on)
+	for call := range callsBy(on) {
+		if profile.PostsReceive(call) {
+			delete(want, call)
+		}
+	}
+	diff(t, name+": received", want, receivedBy(off))
+	diff(t, name+": abnormal", map[string]uint64{}, abnormalOf(off))
+}
+
+// checkUnfollowed requires that the report says so if receives are not known.
+func checkUnfollowed(t *testing.T, j job, unknown bool) {
+	t.Helper()
+	s, _ := reportOf(t, j.dir)
+	c := s.Conservation
+	// rest.c, manage.c and file_calls.c call some functions past the library.
+	s.Problems = slices.DeleteFunc(s.Problems, func(p string) bool { return strings.Contains(p, "the program calls the MPI itself") })
+	if s.Receives != profile.ReceivesOff || c.Unequal != 0 || len(s.Problems) > 0 {
+		t.Errorf("receives %s, problems %q, conservation %+v", s.Receives, s.Problems, c)
+	}
+	if partly := c.Verdict == aggregate.PartlyKnown; partly != unknown {
+		t.Errorf("conservation %q, receives unknown: %v", c.Verdict, unknown)
+	}
 }

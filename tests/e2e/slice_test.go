@@ -2,8 +2,6 @@ package e2e
 
 import (
 	"encoding/json"
-	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -109,7 +107,7 @@ print(t[t.direction == "send"].groupby("slice", observed=True).bytes.sum().to_js
 // ms the program sends messages of 2^k bytes, and three times as much in the
 // phase "solve".
 func TestIntervals(t *testing.T) {
-	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+	withEachAlone(t, anyMPI, func(t *testing.T, m implementation) {
 		j := record(t, []string{"--interval", "100ms"}, m.launch(2, m.compile(t, "intervals"))...)
 		if j.code != 0 {
 			t.Fatalf("exit status %d\n%s%s", j.code, j.stdout, j.stderr)
@@ -191,30 +189,8 @@ func (b parts) build(t *testing.T) (program, plugin string) {
 func (b parts) run(t *testing.T, args ...string) {
 	t.Helper()
 	cmd := exec.Command(b.cc, append([]string{"-Wall", "-I" + filepath.Join(root, "interpose", "include")}, args...)...)
-	cmd.Env = append(os.Environ(), "OMPI_CC="+b.compiler, "MPICH_CC="+b.compiler)
+	cmd.Env = append(environ(t), "OMPI_CC="+b.compiler, "MPICH_CC="+b.compiler)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %v\n%s", cmd.Args, err, out)
 	}
-}
-
-// TestManySlices begins more slices than the library distinguishes.
-func TestManySlices(t *testing.T) {
-	withEach(t, debian, func(t *testing.T, m implementation) {
-		const phases, limit = 20000, 1 << 14
-		p := m.run(t, 1, m.compile(t, "many_phases"), fmt.Sprint(phases)).ranks[0]
-		diff(t, "slices", limit, len(p.Slices))
-		sent := sentIn([]*profile.Profile{p})
-		// Slice 0 is "run", and the last one is "others". Each phase sends its
-		// number modulo 8 in bytes, and occurs twice.
-		for k := range phases {
-			if k < limit-2 {
-				diff(t, fmt.Sprint("phase ", k), message(0, 0, k%8).times(2), sent[fmt.Sprint("phase ", k)])
-			}
-		}
-		rest := volumes{}
-		for k := limit - 2; k < phases; k++ {
-			rest.add(0, 0, uint64(2*(k%8)), 2)
-		}
-		diff(t, "the others", rest, sent["others"])
-	})
 }

@@ -94,7 +94,7 @@ func sentBytes(p *profile.Profile) (sum uint64) {
 func TestStacksWithoutEnd(t *testing.T) {
 	testenv.At(t, testenv.All)
 	const levels, kept = 17, 1 << 16
-	t.Setenv("MPITRACE_MAX_MB", "256") // room for as many rows
+	setenv(t, "MPITRACE_MAX_MB", "256") // room for as many rows
 	m := implementations()[0]
 	j := record(t, []string{"--no-report", "--stack", "32"}, m.launch(1, m.compile(t, "stacks"), "17")...)
 	if j.code != 0 || len(j.ranks) != 1 {

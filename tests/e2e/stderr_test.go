@@ -38,7 +38,7 @@ func TestStderr(t *testing.T) {
 					cmd = exec.CommandContext(ctx, "sh", slices.Concat([]string{"-c", `exec "$@" 2>&-`, "sh"}, command)...)
 				}
 				cmd.Dir = t.TempDir()
-				cmd.Env = append(os.Environ(), alone...)
+				cmd.Env = append(environ(t), alone...)
 				cmd.Stdout = &stdout
 				if file := open(t); file != nil {
 					cmd.Stderr = file
@@ -111,7 +111,7 @@ func longFile(t *testing.T) *os.File {
 // the program's file has descriptor 2 already.
 func TestOwnStderr(t *testing.T) {
 	needPrebuilt(t)
-	withEach(t, debian, func(t *testing.T, m implementation) {
+	withEachAt(t, testenv.All, debian, func(t *testing.T, m implementation) {
 		program := m.compile(t, "own_stderr")
 		const intercepts, badLimit, noProf = "intercepts 1 MPI function", "MPITRACE_MAX_MB=x is not a number", "cannot write /none/p.0.prof"
 		for _, test := range []struct {

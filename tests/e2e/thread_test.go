@@ -11,7 +11,7 @@ import (
 
 func TestThreads(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
-		ranks := m.run(t, 2, m.compile(t, "threads")).ranks
+		ranks := m.recorded(t, "threads").ranks
 		toSelf := volumes{}
 		for r := range 2 {
 			toSelf.add(r, r, 4*10000*8, 4*10000)
@@ -56,18 +56,6 @@ func threadReceives(n uint64) want {
 	return want{sent: map[string]volumes{"Send": v}, received: map[string]volumes{"Irecv": v}, calls: map[string][]uint64{
 		"Send": {8 * 4 * n, 0}, "Irecv": {0, 8 * 4 * n}, "Waitany": {0, 8 * 5 * n / 4}, "Waitall": {0, 8 * n / 4},
 	}}
-}
-
-// TestThreadEnds checks that the table of a thread that has ended is used for
-// the next thread.
-func TestThreadEnds(t *testing.T) {
-	withEach(t, anyMPI, func(t *testing.T, m implementation) {
-		ranks := m.run(t, 1, m.compile(t, "thread_ends")).ranks
-		threadEnds().check(t, ranks)
-		if n := ranks[0].Threads; n < 1 || n > 9 {
-			t.Errorf("%d tables of at most 9 threads at a time", n)
-		}
-	})
 }
 
 func threadEnds() want {

@@ -150,51 +150,47 @@ func classOf(p *profile.Profile, call string) profile.Class {
 }
 
 // trace records a test program with its events, and opens the traces.
-func (m implementation) trace(t *testing.T, n int, flags []string, program ...string) (j job, traces []profile.EventSource) {
+func (m implementation) trace(t *testing.T, n int, flags []string, program ...string) (job, []profile.EventSource) {
 	t.Helper()
-	j = record(t, append([]string{"--trace"}, flags...), m.launch(n, program...)...)
+	j := m.traceInto(t, filepath.Join(t.TempDir(), "run"), n, flags, program...)
+	return j, j.traces
+}
+
+func (m implementation) traceInto(t *testing.T, dir string, n int, flags []string, program ...string) job {
+	t.Helper()
+	j := recordInto(t, dir, append([]string{"--trace"}, flags...), m.launch(n, program...)...)
 	for rank := range n {
 		src, err := tracefile.Open(filepath.Join(j.dir, fmt.Sprintf("trace.%d.arrow", rank)))
 		if err != nil {
 			t.Fatalf("%v\n%s", err, j.stderr)
 		}
-		traces = append(traces, src)
+		j.traces = append(j.traces, src)
 	}
 	left, _ := filepath.Glob(filepath.Join(j.dir, "recordings", "*"))
 	if len(left) != 1 || len(j.ranks) != n {
 		t.Errorf("files %q, want the recordings of %d ranks alone, in a container", left, n)
 	}
-	return j, traces
+	return j
 }
 
 // TestEventsAddUp requires that the events of a run agree with its profile.
 // TestSanitized does the same for each program, without `mpitrace run`.
 func TestEventsAddUp(t *testing.T) {
-	programs := []struct {
-		name  string
-		ranks int
-		args  []string
-	}{
-		{"completion", 2, nil}, {"persistent", 2, nil}, {"matched", 2, nil}, {"sendrecv", 3, nil}, {"cancelled", 2, nil},
-		{"collectives", 4, nil}, {"onesided", 3, nil}, {"callbacks", 2, nil}, {"thread_sends", 2, []string{"1000"}},
-	}
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
-		for _, program := range programs {
-			if m.lacks(program.name) != "" {
-				continue
-			}
-			t.Run(program.name, func(t *testing.T) {
-				path := m.compile(t, program.name)
-				found := ranksOf.FindStringSubmatch(string(readAll(t, filepath.Join(root, "tests", "programs", program.name+".c"))))
-				if found != nil {
-					fmt.Sscan(found[1]+found[2], &program.ranks)
-				}
-				j, traces := m.trace(t, program.ranks, nil, append([]string{path}, program.args...)...)
-				if j.code != 0 || len(j.ranks) != program.ranks {
-					t.Fatalf("exit status %d, %d recordings\n%s", j.code, len(j.ranks), j.stderr)
+		jobs := map[string]job{
+			"cancelled": m.recordedTraced(t, "cancelled"), "callbacks": m.recordedTraced(t, "callbacks"),
+			"thread_sends": m.traceInto(t, filepath.Join(t.TempDir(), "run"), 2, nil, m.compile(t, "thread_sends"), "1000"),
+		}
+		for _, n := range togetherRanks {
+			jobs[fmt.Sprint(n, " ranks")] = m.togetherTraced(t, n)
+		}
+		for name, j := range jobs {
+			t.Run(name, func(t *testing.T) {
+				if j.code != 0 {
+					t.Fatalf("exit status %d\n%s", j.code, j.stderr)
 				}
 				for r, p := range j.ranks {
-					checkAddsUp(t, p, traces[r])
+					checkAddsUp(t, p, j.traces[r])
 				}
 			})
 		}

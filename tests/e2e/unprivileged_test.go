@@ -67,7 +67,7 @@ func (u unprivileged) run(t *testing.T, command ...string) output {
 // memory under Debian's MPICH: bare, too.)
 func TestExecuteOnly(t *testing.T) {
 	needPrebuilt(t)
-	withEach(t, debian, func(t *testing.T, m implementation) {
+	withEachAt(t, testenv.All, debian, func(t *testing.T, m implementation) {
 		u := asUser(t)
 		program := u.copy(t, m.compile(t, "reloaded_main"), 0o111)
 		for name, command := range map[string][]string{
@@ -99,7 +99,7 @@ func TestExecuteOnly(t *testing.T) {
 // exist keep their rights.
 func TestUmask(t *testing.T) {
 	needPrebuilt(t)
-	withEach(t, debian, func(t *testing.T, m implementation) {
+	withEachAt(t, testenv.All, debian, func(t *testing.T, m implementation) {
 		u := asUser(t)
 		program := u.copy(t, m.compile(t, "umask"), 0o755)
 		for _, spool := range []string{"auto", "run"} {

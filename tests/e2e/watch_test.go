@@ -8,11 +8,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/view"
-	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // TestWatch watches a job that hangs until its end: as JSON, and as text.
@@ -83,14 +81,15 @@ func watch(t *testing.T, h *hanging, flags ...string) (*exec.Cmd, *bufio.Scanner
 	return cmd, lines
 }
 
-// TestWatchHangsLater watches a job that hangs after some seconds: within 2 s it is shown
-// which ranks wait for whom, and then the deadlock.
+// TestWatchHangsLater watches a job that hangs after some seconds. At the latest the
+// second reading in which a rank is in the call that hangs shows for whom it waits, and the
+// third the deadlock. Readings are a second apart.
 func TestWatchHangsLater(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
-		h := hangIn(t, m, "hangs", "4")
+		h := hangIn(t, m, "hangs", "2")
 		h.await(t, func(s *aggregate.JobStatus) bool { return s.Running == 4 }, h.dir)
 		_, lines := watch(t, h, "--json")
-		var waiting, stuck time.Duration // after the program began to hang
+		var readings, waiting, stuck int // the readings since the program hangs, and in which of them it is shown
 		for stuck == 0 && lines.Scan() {
 			var r view.Snapshot
 			if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
@@ -98,25 +97,22 @@ func TestWatchHangsLater(t *testing.T) {
 			}
 			for _, j := range r.Jobs {
 				for i, e := range j.Status.Processes {
-					if e.Rank == 0 && len(e.Calls) == 1 && e.Calls[0].Call == "Recv" && j.Waits[i].For == "rank 1" && waiting == 0 {
-						waiting = since(&r, e.Calls[0].ForS)
+					if e.Rank != 0 || len(e.Calls) != 1 || e.Calls[0].Call != "Recv" {
+						continue
+					}
+					readings++
+					if j.Waits[i].For == "rank 1" && waiting == 0 {
+						waiting = readings
 					}
 				}
 				if len(j.Status.Deadlocks) > 0 {
-					stuck = since(&r, j.Status.Processes[0].Calls[0].ForS)
+					stuck = readings
 				}
 			}
 		}
 		h.timeOut(t)
-		t.Logf("who waits for whom is shown after %v, the deadlock after %v", waiting, stuck)
-		if limit := testenv.Allow(2 * time.Second); waiting == 0 || waiting > limit || stuck == 0 || stuck > limit+testenv.Allow(time.Second) {
-			t.Errorf("shown after %v and %v, the limit is %v", waiting, stuck, limit)
+		if waiting == 0 || waiting > 2 || stuck == 0 || stuck > 3 {
+			t.Errorf("who waits for whom is shown in reading %d, the deadlock in reading %d", waiting, stuck)
 		}
 	})
-}
-
-// since returns how long ago a call began that had lasted for some seconds when a reading was
-// made.
-func since(r *view.Snapshot, lasted float64) time.Duration {
-	return time.Since(r.At) + time.Duration(lasted*float64(time.Second))
 }

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -69,7 +68,7 @@ func TestWindows(t *testing.T) {
 	for _, f := range countForms() {
 		t.Run(f.name, func(t *testing.T) {
 			withEach(t, f.has, func(t *testing.T, m implementation) {
-				ranks := m.run(t, 3, m.compile(t, "windows", f.flags...)).ranks
+				ranks := m.part(t, "windows", f.flags...)
 				diff(t, "written", written, remoteBy(ranks, profile.RemoteWrite))
 				diff(t, "read", read, remoteBy(ranks, profile.RemoteRead))
 				got := callsBy(ranks)
@@ -111,7 +110,7 @@ func TestFileCalls(t *testing.T) {
 	for _, f := range countForms() {
 		t.Run(f.name, func(t *testing.T) {
 			withEach(t, f.has, func(t *testing.T, m implementation) {
-				ranks := m.run(t, 2, m.compile(t, "file_calls", f.flags...), filepath.Join(t.TempDir(), "data")).ranks
+				ranks := m.part(t, "file_calls", f.flags...)
 				calls := callsBy(ranks)
 				for _, p := range ranks {
 					want := map[string]profile.FlowVolume{}

@@ -14,7 +14,7 @@ import (
 
 func TestPartitioned(t *testing.T) {
 	withEach(t, mpi4, func(t *testing.T, m implementation) {
-		ranks := m.run(t, 2, m.compile(t, "partitioned")).ranks
+		ranks := m.part(t, "partitioned")
 		diff(t, "point-to-point", messages(0, 1, 400, 400, 400), pointToPoint(ranks))
 		checkReceived(t, ranks)
 		calls := callsBy(ranks)
@@ -145,7 +145,7 @@ func checkChild(t *testing.T, p *profile.Profile) {
 // communicator under the same id.
 func TestJoined(t *testing.T) {
 	withEach(t, can(joinedWorlds), func(t *testing.T, m implementation) {
-		ranks := m.run(t, 2, m.compile(t, "joined")).ranks
+		ranks := m.part(t, "joined")
 		diff(t, "sent over it", message(0, 1, 11), pointToPointBy(ranks, "Comm_join"))
 		checkReceived(t, ranks)
 		diff(t, "id", madeBy(t, ranks[0], "Comm_join").ID, madeBy(t, ranks[1], "Comm_join").ID)

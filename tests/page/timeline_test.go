@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp/kb"
-
-	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // An analysis is what the tests read of `mpitrace analyze --json`.
@@ -96,11 +94,10 @@ func (p *tab) checkTimeline(run string, ranks int) {
 }
 
 // status returns the text in which the timeline says what it shows. The text changes a
-// moment after the picture, so it is read until it is as wanted, for at most 2 seconds
-// (longer on a busy machine).
+// moment after the picture, so it is read until it is as wanted, for at most 10 seconds.
 func (p *tab) status(wanted func(string) bool) (text string) {
 	p.Helper()
-	for end := time.Now().Add(testenv.Allow(2 * time.Second)); time.Now().Before(end) && !wanted(text); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end) && !wanted(text); time.Sleep(50 * time.Millisecond) {
 		text = p.text(".timeline-view [role=status]")
 	}
 	return text

@@ -72,12 +72,12 @@ func serve(t *testing.T, run string) *tab {
 }
 
 // await waits until a JavaScript expression is true, and returns how long that took.
-func (p *tab) await(within time.Duration, expression string) time.Duration {
+func (p *tab) await(expression string) time.Duration {
 	p.Helper()
 	start := time.Now()
-	for limit := testenv.Allow(within); !eval[bool](p, expression); time.Sleep(50 * time.Millisecond) {
-		if time.Since(start) > limit {
-			p.Fatalf("%s is not so within %v: %s", expression, limit, p.text("#page"))
+	for ; !eval[bool](p, expression); time.Sleep(50 * time.Millisecond) {
+		if time.Since(start) > answersWithin {
+			p.Fatalf("%s is not so within %v: %s", expression, answersWithin, p.text("#page"))
 		}
 	}
 	return time.Since(start)
@@ -116,7 +116,7 @@ func hang(t *testing.T, name, cc string, launcher []string) (run string) {
 	command(t, cc, "-O1", "-g", "-w", "-o", program, filepath.Join(root, "tests", "programs", "deadlock.c"))
 	run = filepath.Join(t.TempDir(), "run")
 	start(t, slices.Concat([]string{"run", "-o", run, "--"}, launcher, []string{"4", program, "recv"})...)
-	for end := time.Now().Add(testenv.Allow(20 * time.Second)); ; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(answersWithin); ; time.Sleep(50 * time.Millisecond) {
 		if recorded(run) == 4 {
 			return run
 		}
@@ -140,10 +140,10 @@ func TestViewHanging(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			run := hang(t, m.name, m.cc, m.launcher)
 			p := serve(t, run)
-			took := p.await(20*time.Second, `document.querySelector("#live-notices")?.textContent.includes("Deadlock: 0 waits for 1 waits for 0.")`)
+			took := p.await(`document.querySelector("#live-notices")?.textContent.includes("Deadlock: 0 waits for 1 waits for 0.")`)
 			t.Logf("the deadlock is shown after %v", took)
 			p.checkLive(run)
-			p.await(20*time.Second, `document.querySelector("#live-notices").textContent.includes("In one call for more than 5 s: ranks 0-3.")`)
+			p.await(`document.querySelector("#live-notices").textContent.includes("In one call for more than 5 s: ranks 0-3.")`)
 			p.picture("live-" + m.name)
 		})
 	}
@@ -163,14 +163,18 @@ func TestViewHangsLater(t *testing.T) {
 				time.Sleep(20 * time.Millisecond)
 			}
 			p := serve(t, run)
-			p.await(10*time.Second, `document.querySelector("#live-rates")?.textContent.includes("calls/s") === true`)
+			p.await(`document.querySelector("#live-rates")?.textContent.includes("calls/s") === true`)
 			if line := first(); line != "hangs" {
 				t.Fatalf("the job says %q", line)
 			}
-			took := p.await(2*time.Second, fmt.Sprintf(`JSON.stringify([...%s("Ranks").querySelectorAll("tbody tr")].map((r) => r.cells[4].textContent).sort()) ===
+			took := p.await(fmt.Sprintf(`JSON.stringify([...%s("Ranks").querySelectorAll("tbody tr")].map((r) => r.cells[4].textContent).sort()) ===
 				JSON.stringify(["rank 0", "rank 1", "ranks 0-1", "ranks 0-1"])`, tables))
-			ring := p.await(3*time.Second, `document.querySelector("#live-notices").textContent.includes("Deadlock: 0 waits for 1 waits for 0.")`)
-			t.Logf("who waits for whom is shown after %v, the deadlock %v later", took, ring)
+			ring := p.await(`document.querySelector("#live-notices").textContent.includes("Deadlock: 0 waits for 1 waits for 0.")`)
+			// On an idle machine it takes 2 s: the page shows each reading at once, and
+			// TestWatchHangsLater of tests/e2e counts the readings.
+			if t.Logf("who waits for whom is shown after %v, the deadlock %v later", took, ring); took+ring > 10*time.Second {
+				t.Errorf("the deadlock is shown after %v", took+ring)
+			}
 		})
 	}
 }
@@ -201,7 +205,7 @@ func (p *tab) checkLive(run string) {
 		if e.Rank > 1 && c.Absent != whom {
 			p.Errorf("rank %d: status says that %q are absent", e.Rank, c.Absent)
 		}
-		if d := secondsOf(times[i]) - c.ForS; math.Abs(d) > testenv.Allow(2500*time.Millisecond).Seconds() {
+		if d := secondsOf(times[i]) - c.ForS; math.Abs(d) > 2.5 {
 			p.Errorf("rank %d: for %s, status: %.3f s", e.Rank, times[i], c.ForS)
 		}
 	}
@@ -228,13 +232,13 @@ func TestViewEnds(t *testing.T) {
 	}
 	p := serve(t, run)
 	p.script(`window.sameDocument = true`)
-	p.await(30*time.Second, `Boolean(document.querySelector("#live-facts")) && document.querySelector("#live-rates").textContent.includes("calls/s")`)
-	p.await(10*time.Second, `Boolean(document.querySelector("canvas.matrix"))`)
+	p.await(`Boolean(document.querySelector("#live-facts")) && document.querySelector("#live-rates").textContent.includes("calls/s")`)
+	p.await(`Boolean(document.querySelector("canvas.matrix"))`)
 	p.picture("live-halo")
 	if err := cmd.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	p.await(20*time.Second, `!document.querySelector("#live-facts") && Boolean(document.querySelector("#calls"))`)
+	p.await(`!document.querySelector("#live-facts") && Boolean(document.querySelector("#calls"))`)
 	if !eval[bool](p, `window.sameDocument === true`) {
 		t.Error("the page was loaded again")
 	}
@@ -266,7 +270,7 @@ func TestViewOtherNode(t *testing.T) {
 	shown := p.table("Ranks")
 	known, calls := shown.column(p, "known"), shown.column(p, "call")
 	for i := range 2 {
-		if age := secondsOf(known[i]); age < 10 || age > 10+testenv.Allow(10*time.Second).Seconds() || !strings.HasSuffix(known[i], " ago") {
+		if age := secondsOf(known[i]); age < 10 || age > 10+10 || !strings.HasSuffix(known[i], " ago") {
 			t.Errorf("rank %d is known since %q", i, known[i])
 		}
 		if want := fmt.Sprintf("MPI_Recv from rank %d in %s", 1-i, name); calls[i] != want {
@@ -284,13 +288,13 @@ func TestViewEnded(t *testing.T) {
 	const ranks = 4200 // more pairs than a page has details of
 	run := synthetic(t, "stencil", ranks, 64)
 	p := serve(t, run)
-	p.await(30*time.Second, `Boolean(document.querySelector("#calls"))`)
+	p.await(`Boolean(document.querySelector("#calls"))`)
 	p.checkCalls(&readReport(t, run).Jobs[0])
 	p.showMatrix()
 	want, at := p.describe([]cell{{0, 0}})[0], p.locate(cell{0, 0})
 	p.do(chromedp.MouseClickXY(at.X, at.Y))
 	const details = `section[aria-label="Selected pair"]`
-	p.await(20*time.Second, fmt.Sprintf(`Boolean(document.querySelector(%q))`, details))
+	p.await(fmt.Sprintf(`Boolean(document.querySelector(%q))`, details))
 	sums := eval[[][]string](p, fmt.Sprintf(`[...document.querySelectorAll(%q)].map((t) => [...t.querySelectorAll("tbody tr")].flatMap((r) =>
 		[r.cells[1].textContent, r.cells[2].querySelector("[title]").title]))`, details+" table"))
 	for i, numbers := range sums {
@@ -312,14 +316,14 @@ func TestViewEnded(t *testing.T) {
 func TestViewEvents(t *testing.T) {
 	run := record(t, []string{"--trace"}, 4, compile(t, halo), "-n", "40", "-m", "40", "-s", "6000")
 	p := serve(t, run)
-	p.await(60*time.Second, `Boolean(document.querySelector(".timeline-view"))`)
+	p.await(`Boolean(document.querySelector(".timeline-view"))`)
 	const chart = `document.querySelector(".timeline-view").chart`
 	if eval[bool](p, `Boolean(`+chart+`.data.events)`) {
 		t.Fatal("all events are in the page: the run is too small")
 	}
 	p.script(chart + `.canvas.scrollIntoView({ block: "center" }); ` + chart + `.show(` + chart + `.data.length_ns / 2, ` + chart + `.data.length_ns * 0.6)`)
 	p.script(`[...document.querySelectorAll(".timeline-view button")].find((b) => b.textContent.startsWith("Load the calls")).click()`)
-	p.await(30*time.Second, `Boolean(`+chart+`.data.events)`)
+	p.await(`Boolean(` + chart + `.data.events)`)
 	p.picture("view-events")
 	got := eval[struct {
 		From, To float64

@@ -53,7 +53,9 @@ int main(int argc, char **argv)
     MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, deleted, &key, NULL);
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Comm_set_attr(comm, key, &on_free);
+    double start = MPI_Wtime();
     MPI_Comm_free(&comm);
+    double in_free = MPI_Wtime() - start;
     MPI_Comm_set_attr(MPI_COMM_SELF, key, &on_finalize);
 
     MPI_Op_create(add, 1, &op);
@@ -73,6 +75,6 @@ int main(int argc, char **argv)
         }
     REQUIRE(escaped == 10);
     to_self(16);
-    fprintf(stderr, "elements %d\n", elements);
+    fprintf(stderr, "elements %d\nfree %d %.0f\n", elements, world_rank, 1e9 * in_free);
     return end();
 }

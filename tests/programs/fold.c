@@ -1,11 +1,11 @@
-/* Makes and frees communicators repeatedly: 1,000 duplicates at one call
- * site on even ranks and at two on odd ranks, with a message on every 100th,
+/* Makes and frees communicators repeatedly: 200 duplicates at one call
+ * site on even ranks and at two on odd ranks, with a message on every 20th,
  * and rings whose edges change every 20 times. */
 #include "check.h"
 
 static void use(MPI_Comm comm, int i)
 {
-    if (i % 100 == 0)
+    if (i % 20 == 0)
         MPI_Sendrecv(&i, 1, MPI_INT, (world_rank + 1) % world_size, 0, &(int){0}, 1, MPI_INT,
                      (world_rank + world_size - 1) % world_size, 0, comm, MPI_STATUS_IGNORE);
     MPI_Comm_free(&comm);
@@ -26,8 +26,8 @@ int main(int argc, char **argv)
 {
     begin(argc, argv, 3);
     MPI_Comm comm;
-    for (int i = 0; i < 1000; i++) {
-        if (world_rank % 2 && i >= 500)
+    for (int i = 0; i < 200; i++) {
+        if (world_rank % 2 && i >= 100)
             MPI_Comm_dup(MPI_COMM_WORLD, &comm);
         else
             MPI_Comm_dup(MPI_COMM_WORLD, &comm);

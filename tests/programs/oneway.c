@@ -35,14 +35,6 @@ static void send(int to)
     }
 }
 
-static void print_time(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    printf("%d %ld.%09ld\n", rank, (long)t.tv_sec, t.tv_nsec);
-    fflush(stdout);
-}
-
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -56,7 +48,8 @@ int main(int argc, char **argv)
         receive(0, last);
     else
         send(last);
-    print_time();
+    struct timespec came;
+    clock_gettime(CLOCK_REALTIME, &came);
     if (server)
         MPI_Allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     else if (strcmp(argv[1], "answered") == 0 && rank == 0)
@@ -64,5 +57,6 @@ int main(int argc, char **argv)
     else if (strcmp(argv[1], "answered") == 0)
         MPI_Send(&value, 1, MPI_DOUBLE, 0, 1, MPI_COMM_WORLD);
     MPI_Finalize();
+    printf("%d %ld.%09ld\n", rank, (long)came.tv_sec, came.tv_nsec);
     return 0;
 }

@@ -1,7 +1,7 @@
-/* stands_out FAULT [nearly]: a program with one fault, which `mpitrace report` finds, or
- * nearly with it (2 ranks). Time is lost by sleeping. Rank 0 prints "ok", then "share S", the share of
- * ranks × run time that the fault takes by the program's own clock (0 if it is not known),
- * "line N", the line of the call that the finding names, and "calls N", of all ranks. */
+/* stands_out FAULT...: a program with faults, which `mpitrace report` finds (2 ranks). Time
+ * is lost by sleeping. Rank 0 prints "ok", and for each fault its name, the share of ranks ×
+ * run time that it takes by the program's own clock (0 if it is not known), the line of the
+ * call that the finding names, and the number of calls of all ranks. */
 #define _GNU_SOURCE
 #include "check.h"
 
@@ -36,7 +36,6 @@ static void *unrecorded(const char *name)
     return function;
 }
 
-static int nearly;
 static double inside; /* seconds in the calls of the fault, or for which others wait */
 static long calls;    /* of the fault */
 static int line;
@@ -58,17 +57,11 @@ static void in_turn(int i, int ms)
         compute(ms);
 }
 
-static void nothing(void)
-{
-    compute(300);
-    MPI_Barrier(MPI_COMM_WORLD);
-}
-
-/* Rank 1 computes longer by 400 ms (nearly: 40 ms) than rank 0. */
+/* Rank 1 computes longer by 400 ms than rank 0. */
 static void imbalance(void)
 {
     double start = now();
-    compute(world_rank == 1 ? 500 : nearly ? 460 : 100);
+    compute(world_rank == 1 ? 500 : 100);
     double took = now() - start, most, sum;
     line = __LINE__ + 1;
     MPI_Allreduce(&took, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
@@ -79,8 +72,8 @@ static void imbalance(void)
 /* Rank 0 waits for rank 1 at one barrier, and rank 1 for rank 0 at two others. */
 static void collectives(void)
 {
-    int late = nearly ? 40 : 200;
-    compute(nearly ? 500 : 50);
+    const int late = 200;
+    compute(50);
     if (world_rank == 1)
         compute(late);
     FAULT(MPI_Barrier(MPI_COMM_WORLD));
@@ -96,8 +89,8 @@ static void collectives(void)
     inside -= least;
 }
 
-/* Rank 0 sends 100 small messages (nearly: 3 between two waits), rank 1 receives one each
- * 2 ms. Then rank 0 computes as long. */
+/* Rank 0 sends 100 small messages, rank 1 receives one each 2 ms. Then rank 0 computes as
+ * long. */
 static void small_messages(void)
 {
     for (int i = 0; i < 100; i++) {
@@ -107,8 +100,6 @@ static void small_messages(void)
             compute(2);
             MPI_Recv(data, 8, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         }
-        if (nearly && i % 3 == 2)
-            MPI_Barrier(MPI_COMM_WORLD);
     }
     if (world_rank == 0)
         compute(180);
@@ -118,7 +109,7 @@ static void small_messages(void)
 static void small_collectives(void)
 {
     double one = 1, sum;
-    for (int i = 0; i < (nearly ? 990 : 1100); i++) {
+    for (int i = 0; i < 1100; i++) {
         in_turn(i, 1);
         FAULT(MPI_Allreduce(&one, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
     }
@@ -139,7 +130,7 @@ static void hot_rank(void)
 
 static void set_up(void)
 {
-    for (int i = 0; i < (nearly ? 99 : 120); i++) {
+    for (int i = 0; i < 120; i++) {
         MPI_Comm copy;
         in_turn(i, 3);
         FAULT(MPI_Comm_dup(MPI_COMM_WORLD, &copy));
@@ -156,19 +147,18 @@ static void polling(void)
             compute(100);
             MPI_Send(data, 8, MPI_BYTE, to, 0, MPI_COMM_WORLD);
         } else {
-            while (!found && !nearly)
+            while (!found)
                 FAULT(MPI_Iprobe(to, 0, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE));
             MPI_Recv(data, 8, MPI_BYTE, to, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         }
     }
 }
 
-/* Each rank sends to one other (nearly: to two). */
+/* Each rank sends to one other. */
 static void sparse(void)
 {
     int counts[16] = {0}, from[16] = {0}, at[16] = {0};
-    for (int k = 1; k <= (nearly ? 2 : 1); k++)
-        counts[(world_rank + k) % world_size] = from[(world_rank - k + world_size) % world_size] = 8;
+    counts[(world_rank + 1) % world_size] = from[(world_rank - 1 + world_size) % world_size] = 8;
     static char in[128], out[128];
     for (int i = 0; i < 16; i++)
         at[i] = 8 * i;
@@ -183,11 +173,11 @@ static void late_sender(void)
 {
     compute(100);
     if (world_rank == 0) {
-        compute(nearly ? 1 : 200);
+        compute(200);
         MPI_Send(data, 8, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
     } else {
         FAULT(MPI_Recv(data, 8, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-        compute(nearly ? 60 : 120);
+        compute(120);
     }
     MPI_Barrier(MPI_COMM_WORLD);
 }
@@ -197,30 +187,13 @@ static void late_receiver(void)
 {
     compute(100);
     if (world_rank == 1) {
-        compute(nearly ? 1 : 200);
+        compute(200);
         MPI_Recv(data, 8, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     } else {
         FAULT(MPI_Ssend(data, 8, MPI_BYTE, 1, 0, MPI_COMM_WORLD));
-        compute(nearly ? 60 : 120);
+        compute(120);
     }
     MPI_Barrier(MPI_COMM_WORLD);
-}
-
-/* The ranks compute in turn (nearly: together for most of the time). */
-static void chain(void)
-{
-    for (int i = 0; i < 10; i++) {
-        if (nearly)
-            compute(90);
-        if (world_rank == 1)
-            MPI_Recv(data, 8, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        double before = now();
-        compute(20);
-        inside += now() - before; /* the other rank waits as long */
-        MPI_Send(data, 8, MPI_BYTE, 1 - world_rank, 0, MPI_COMM_WORLD);
-        if (world_rank == 0)
-            MPI_Recv(data, 8, MPI_BYTE, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    }
 }
 
 /* Moves this process to the first core that it may use, whatever the launcher chose. */
@@ -235,12 +208,10 @@ static void share_a_core(void)
     }
 }
 
-/* Both ranks compute on one core (nearly: one rank sleeps there). */
+/* Both ranks compute on one core. */
 static void oversubscribed(void)
 {
     double until = now() + 0.3;
-    if (nearly)
-        compute(300);
     while (now() < until)
         ;
 }
@@ -248,7 +219,7 @@ static void oversubscribed(void)
 static void killed(void)
 {
     MPI_Barrier(MPI_COMM_WORLD);
-    if (world_rank == 1 && !nearly)
+    if (world_rank == 1)
         raise(SIGKILL);
     MPI_Barrier(MPI_COMM_WORLD);
 }
@@ -256,54 +227,62 @@ static void killed(void)
 /* Rank 0 sends a message that nobody receives. */
 static void lost(void)
 {
-    if (world_rank == 0 && !nearly)
+    if (world_rank == 0)
         MPI_Send(data, 8, MPI_BYTE, 1, 5, MPI_COMM_WORLD);
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
 static const struct {
     const char *name;
-    int ranks, nearly;
+    int ranks;
     void (*run)(void);
 } faults[] = {
-    {"nothing", 2, 2, nothing},
-    {"imbalance", 2, 2, imbalance},
-    {"collectives", 2, 2, collectives},
-    {"small-messages", 2, 2, small_messages},
-    {"small-collectives", 2, 2, small_collectives},
-    {"hot-rank", 6, 4, hot_rank},
-    {"set-up", 2, 2, set_up},
-    {"polling", 2, 2, polling},
-    {"sparse", 5, 5, sparse},
-    {"late-sender", 2, 2, late_sender},
-    {"late-receiver", 2, 2, late_receiver},
-    {"chain", 2, 2, chain},
-    {"oversubscribed", 2, 1, oversubscribed},
-    {"killed", 2, 2, killed},
-    {"lost", 2, 2, lost},
+    {"imbalance", 2, imbalance},
+    {"collectives", 2, collectives},
+    {"small-messages", 2, small_messages},
+    {"small-collectives", 2, small_collectives},
+    {"hot-rank", 6, hot_rank},
+    {"set-up", 2, set_up},
+    {"polling", 2, polling},
+    {"sparse", 6, sparse},
+    {"late-sender", 2, late_sender},
+    {"late-receiver", 2, late_receiver},
+    {"oversubscribed", 2, oversubscribed},
+    {"killed", 2, killed},
+    {"lost", 2, lost},
 };
+
+/* find returns the index of a fault. */
+static size_t find(const char *name)
+{
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        if (strcmp(name, faults[i].name) == 0)
+            return i;
+    fprintf(stderr, "no fault is called %s\n", name);
+    exit(2);
+}
+
+enum { MOST = 8 }; /* faults */
 
 int main(int argc, char **argv)
 {
-    REQUIRE(argc >= 2);
-    nearly = argc > 2 && strcmp(argv[2], "nearly") == 0;
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
-        if (strcmp(argv[1], faults[i].name) != 0)
-            continue;
-        if (faults[i].run == oversubscribed)
-            share_a_core();
-        begin(argc, argv, nearly ? faults[i].nearly : faults[i].ranks);
-        double start = now();
-        faults[i].run();
-        double took = now() - start, all[3], own[3] = {inside, (double)calls, line};
-        __typeof__(&MPI_Reduce) reduce = (__typeof__(&MPI_Reduce))(uintptr_t)unrecorded("PMPI_Reduce");
-        reduce(own, all, 2, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
-        reduce(own + 2, all + 2, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
-        end();
-        if (world_rank == 0)
-            printf("share %.6f\nline %d\ncalls %.0f\n", all[0] / (took * world_size), (int)all[2], all[1]);
-        return 0;
+    static double own[MOST][2], all[MOST][2], lines[MOST], last[MOST];
+    REQUIRE(argc >= 2 && argc <= MOST + 1);
+    if (faults[find(argv[1])].run == oversubscribed)
+        share_a_core();
+    begin(argc, argv, faults[find(argv[1])].ranks);
+    double start = now();
+    for (int i = 1; i < argc; i++) {
+        inside = 0, calls = 0, line = 0;
+        faults[find(argv[i])].run();
+        own[i - 1][0] = inside, own[i - 1][1] = (double)calls, lines[i - 1] = line;
     }
-    fprintf(stderr, "no fault is called %s\n", argv[1]);
-    return 2;
+    double took = now() - start;
+    __typeof__(&MPI_Reduce) reduce = (__typeof__(&MPI_Reduce))(uintptr_t)unrecorded("PMPI_Reduce");
+    reduce(own, all, 2 * MOST, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+    reduce(lines, last, MOST, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+    end();
+    for (int i = 1; i < argc && world_rank == 0; i++)
+        printf("%s %.6f %.0f %.0f\n", argv[i], all[i - 1][0] / (took * world_size), last[i - 1], all[i - 1][1]);
+    return 0;
 }

@@ -200,7 +200,7 @@ int main(void)
     REQUIRE(reached.site - mt_calls.fortran_layer.start < mt_calls.fortran_layer.size);
     REQUIRE(call(PMPI_Try) && reached.who == REAL);
     mt_fortran_noted.call = (uint32_t)INDEX << 16 | ID;
-    REQUIRE(call(PMPI_Try) && reached.who == REAL); /* only calls from files of bindings take a note */
+    REQUIRE(call(PMPI_Try) && reached.who == REAL); /* only a call from a file of bindings may be the noted one */
     mt_calls.fortran_bindings.start = (uint64_t)(uintptr_t)call;
     mt_calls.fortran_bindings.size = 400;
     REQUIRE(call(PMPI_Try) && reached.who == WRAPPER && in_call(reached.site));

@@ -20,15 +20,19 @@ func TestEngines(t *testing.T) {
 	if testenv.Highest() == testenv.Sweep {
 		engines["spark"], ranks = testenv.Spark, 10_000
 	}
-	testenv.Need(t, "mpicc.openmpi", "mpirun.openmpi", "lmp")
+	testenv.Need(t, "mpicc.openmpi", "mpirun.openmpi")
 	dir := t.TempDir()
 	output(t, "go", "build", "-o", dir, filepath.Join(root, "cmd", "mpitrace"), filepath.Join(root, "cmd", "profile2mat"), filepath.Join(root, "tests", "synth", "gen"))
-	for name, runs := range map[string][]string{
+	all := map[string][]string{
 		"halo":      {traced(t, dir, 2), traced(t, dir, 4)},
-		"lammps":    {melted(t, dir)},
 		"synthetic": {generated(t, dir, "job", "-shape", "stencil", "-per-node", "16", "-phases", "3", "-ranks", strconv.Itoa(ranks))},
 		"trace":     {generated(t, dir, "trace", "-format", "trace", "-shape", "halo", "-ranks", "16", "-per-node", "16", "-events", "100000")},
-	} {
+	}
+	if testenv.Highest() != testenv.Quick {
+		testenv.Need(t, "lmp")
+		all["lammps"] = []string{melted(t, dir)}
+	}
+	for name, runs := range all {
 		var datasets []string
 		for _, run := range runs {
 			datasets = append(datasets, exported(t, dir, run, name))

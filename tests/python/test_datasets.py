@@ -98,7 +98,7 @@ def test_dataset_adds_up(reader):
 
 
 def test_duckdb_reads_an_arrow_dataset():
-    """It does so by way of pyarrow."""
+    """DuckDB reads the dataset through pyarrow."""
     connection = duckdb.connect()
     connection.register("arrow_dataset", arrow_dataset("arrow"))
     rows = connection.execute(f"select rank_block, {TOTALS} from arrow_dataset group by rank_block").fetchall()
@@ -106,7 +106,7 @@ def test_duckdb_reads_an_arrow_dataset():
 
 
 def test_a_block_is_read_alone():
-    """A condition on rank_block leaves out files."""
+    """With a condition on rank_block, a reader opens only the files of matching blocks."""
     block = max(BLOCKS)
     query = f"select {TOTALS} from '{EXPORTS}/parquet/*/*.parquet' where rank_block = {block}"
     assert tuple(map(int, duckdb.sql(query).fetchall()[0])) == BLOCKS[block]
@@ -117,7 +117,7 @@ def test_a_block_is_read_alone():
 
 
 def test_statistics_are_true():
-    """Readers leave out row groups by the smallest and largest value."""
+    """Readers skip row groups whose smallest and largest values exclude a match."""
     table = pyarrow.parquet.read_table(EXPORTS / "profile.parquet")
     for name in SUMS + ["rank", "peer", "line", "min_ns", "max_ns"]:
         top = pyarrow.compute.max(table[name]).as_py()

@@ -96,7 +96,7 @@ def volume(matrix):
 
 
 def same(matrix, frame):
-    """frame: of pandas."""
+    """Requires that a pandas.DataFrame has the rows of the matrix."""
     assert list(frame.columns) == COLUMNS
     assert [tuple(row) for row in frame.itertuples(index=False)] == matrix.rows()
 

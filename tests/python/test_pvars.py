@@ -34,7 +34,7 @@ def test_pandas():
 
 
 def test_times_are_those_of_ranks():
-    """at and time_ns are one moment: the job begins with its first process."""
+    """The columns at and time_ns tell the same moment; time_ns counts from the first process's start."""
     frame = pandas.read_feather(PVARS).merge(
         pandas.read_feather(RUN / "ranks.arrow").groupby("run", observed=True)["start"].min().rename("began").reset_index(), on="run"
     )

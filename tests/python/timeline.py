@@ -24,12 +24,12 @@ NEEDED = {
 
 
 class Timeline:
-    """What the trace processor has in its tables."""
+    """The tables that the trace processor makes of a file."""
 
     def __init__(self, path):
         with gzip.open(path, "rt", encoding="utf-8") as f:
             text = f.read()
-        # A number is taken as it is written, so that ns are told exactly.
+        # Numbers are read as decimals, so that nanoseconds are exact.
         data = json.loads(text, parse_float=Decimal, parse_int=Decimal)
         self.other = data["otherData"]
         self.slices = []  # events, with start and end in ns
@@ -86,12 +86,12 @@ class Timeline:
 
 
 def checked(event):
-    """The event with its start and end, if it has what its phase needs."""
+    """Returns the event with its start and end. Raises ValueError if it lacks a field that its phase needs."""
     missing = ({"ph", "pid", "tid"} | NEEDED[event["ph"]]) - event.keys()
     if missing:
         raise ValueError(f"{event} has no {missing}")
     if not 0 < event["pid"] < 2**32 or not 0 < event["tid"] < 2**32:
-        raise ValueError(f"{event} has an id of none")
+        raise ValueError(f"{event} has an invalid pid or tid")
     if event["ph"] == "f" and event["bp"] != "e":
         raise ValueError(f"{event} would end in the next slice")
     event["start"] = nanoseconds(event.get("ts", Decimal(0)))
@@ -112,6 +112,6 @@ def nanoseconds(microseconds):
 
 
 def order(event):
-    """By time; of those at the same, metadata first, then slices, long ones first."""
+    """Returns the key to sort events: by time; at the same time metadata, then slices, the longest first."""
     rank = {"M": 0, "X": 1}.get(event["ph"], 2)
     return event["start"], rank, -event["dur"]

@@ -23,7 +23,7 @@ type Fault struct {
 const (
 	faultyRun  = 10_000_000_000 // between Init and Finalize
 	faultyRunS = 1e-9 * faultyRun
-	briefly    = 100_000_000 // that a rank which others wait for is in the call
+	briefly    = 100_000_000 // time in the call of a rank that others wait for
 )
 
 // FaultNames lists the names that NewFaulty accepts.

@@ -8,9 +8,10 @@ import (
 )
 
 // Python returns the interpreter in build/venv, which has the packages of
-// tests/requirements.txt. It skips the test if there is none.
+// tests/requirements.txt. It skips the test if there is none, and at level check.
 func Python(t testing.TB) string {
 	t.Helper()
+	notInCheck(t)
 	python := filepath.Join(rootOf(t), "build", "venv", "bin", "python")
 	if _, err := os.Stat(python); err != nil {
 		Skip(t, "needs build/venv, which make setup makes")

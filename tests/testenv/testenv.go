@@ -1,11 +1,12 @@
-// Package testenv helps tests to adapt to the machine: which programs it has,
-// how busy it is, and which tests to run.
+// Package testenv helps tests to adapt to the machine: which programs it has, and
+// which tests to run.
 package testenv
 
 import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
@@ -14,11 +15,14 @@ import (
 )
 
 // Need skips the test if a program is not on PATH, or a file with an absolute
-// path is missing. Under CI, where no test may
-// be skipped, the test fails instead.
+// path is missing. Under CI, where no test may be skipped, the test fails
+// instead. At level check, a test that needs an MPI is skipped in any case.
 func Need(t testing.TB, programs ...string) {
 	t.Helper()
 	for _, name := range programs {
+		if ofMPI.MatchString(filepath.Base(name)) {
+			notInCheck(t)
+		}
 		_, err := exec.LookPath(name)
 		if filepath.IsAbs(name) {
 			_, err = os.Stat(name)
@@ -26,6 +30,17 @@ func Need(t testing.TB, programs ...string) {
 		if err != nil {
 			Skip(t, "needs "+name+", which is missing")
 		}
+	}
+}
+
+// ofMPI matches the compiler wrappers and launchers of MPIs.
+var ofMPI = regexp.MustCompile(`^mpi(cc|run|exec|f90|fort)\b`)
+
+// notInCheck skips the test at level check, but not at the levels above.
+func notInCheck(t testing.TB) {
+	t.Helper()
+	if Highest() == Check {
+		At(t, Quick)
 	}
 }
 

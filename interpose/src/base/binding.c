@@ -26,8 +26,8 @@ static bool serves(const mt_image *mpi)
 #endif
 }
 
-// Where two MPIs are loaded, and none was called yet, a wrapper does not know which of them the
-// caller means. It takes that of the global scope, so functions of the other one must not lead to it.
+// If two MPIs are loaded and neither was called yet, a wrapper does not know which one its caller
+// means. The wrapper uses the MPI in the global scope, so names of the other MPI must not lead to it.
 static void bind(bool loading)
 {
     void *mpis[2];

@@ -17,8 +17,8 @@ bool mt_job_rank(int *rank, int *size);
 int mt_job_local_rank(void);
 int mt_job_local_size(void);
 
-// Returns the rank for use in messages: the MPI rank, before it is known the
-// launcher's, else -1.
+// Returns the rank for use in messages: the MPI rank; until that is known, the rank that
+// the launcher gave; -1 if it gave none.
 int mt_job_rank_for_messages(void);
 
 // Writes the name of the default run directory: mpitrace-<batch job or parent's pid>.

@@ -5,12 +5,10 @@
 
 #include "base/hook.h"
 
-// Why calls did not reach the library: the program calls PMPI functions; it has the
-// functions from before, or in a way that is not known; the MPI is in a namespace of its own.
-// Readers of notes know these words (internal/rundir/notes.go).
-#define MT_UNSEEN_DIRECT "direct"
-#define MT_UNSEEN_BYPASSED "bypassed"
-#define MT_UNSEEN_NAMESPACE "namespace"
+// Why no call reached the library, as readers of a run know it (internal/rundir/notes.go).
+#define MT_UNSEEN_DIRECT "direct"       // the program calls PMPI functions
+#define MT_UNSEEN_BYPASSED "bypassed"   // it took the functions' addresses before they were bound, or in an unknown way
+#define MT_UNSEEN_NAMESPACE "namespace" // its MPI is in another namespace of the dynamic linker
 
 // Called if the program is not recorded although it uses the MPI in the file `mpi`, at most
 // once for each reason. The reason is "" if the library was built for another MPI.

@@ -89,7 +89,7 @@ void mt_call_look_up(mt_call *c)
     }
 }
 
-// Records the call as it was written before. `moves` says whether it may have data.
+// Records the call as its line describes it. `moves` says whether it may have data.
 MT_INLINE int end_line(mt_call *c, int rc, bool moves)
 {
     mt_span *s = &c->span;

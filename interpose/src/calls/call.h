@@ -40,7 +40,7 @@ typedef enum mt_path { MT_TIMED, MT_UNTIMED, MT_CACHED, MT_GENERAL } mt_path;
 // What has to be done after a call on the general path before it is recorded: the bits of
 // mt_call.pending.
 enum {
-    MT_PENDING_SPAN = 1,    // its span has all that the other paths read in the current call
+    MT_PENDING_SPAN = 1,    // the span is complete: nothing is read back from the current call
     MT_PENDING_COMM = 2,    // look up the communicator `comm`
     MT_PENDING_WIN = 4,     // look up the window `win`
     MT_PENDING_BYTES = 8,   // look up the size of `type`
@@ -338,7 +338,7 @@ MT_INLINE int mt_path_book(mt_path path, mt_thread *t, mt_current_call *o, mt_ke
     return done;
 }
 
-// Records the call as it was written before. `moves` says whether it may have data.
+// Records the call as its line describes it. `moves` says whether it may have data.
 MT_INLINE int mt_path_end_line(mt_path path, mt_call *c, int rc, bool moves)
 {
     mt_thread *t = c->span.thread;

@@ -178,7 +178,7 @@ MT_INLINE bool mt_path_begin_count(mt_path path, mt_call *c, int count)
     return mt_path_write(path, c, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0);
 }
 
-// The same on the general path, and the policies of other calls.
+// General-path versions of the functions above; then the policies of all other calls.
 void mt_begin_probe(mt_call *c, MPI_Comm comm, int peer, int tag);
 void mt_begin_send(mt_call *c, MPI_Comm comm, int dest, int64_t count, MPI_Datatype type, int tag);
 void mt_begin_recv(mt_call *c, MPI_Comm comm, int source, int64_t count, MPI_Datatype type, int tag);

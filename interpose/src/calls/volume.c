@@ -98,7 +98,7 @@ static void add_to_vector(mt_thread *t, mt_key k, const mt_volume_fixed *f)
 {
     mt_l_vector *r = vector_of(t, k, f->length);
     if (!r) {
-        mt_count_lost(&mt_process.header->folded_calls, 1); // the total is in its row, the sizes are lost
+        mt_count_lost(&mt_process.header->folded_calls, 1); // its row has the total; the sizes are lost
         return;
     }
     uint64_t *bytes = (uint64_t *)(r + 1);

@@ -26,13 +26,13 @@ static uint64_t reserved;            // number of granules whose space the creat
 
 enum {
     MT_MAX_LOCAL_RANKS = 4096,   // most processes for which space is reserved
-    MT_JOIN_TRIES = 3,           // how often a container is opened that is then removed
+    MT_JOIN_TRIES = 3,           // how many containers are tried; each may be removed just after it was opened
     MT_WAIT_TRIES = 5,           // how often a process waits for the first one of its node
     MT_WAIT_NS = 1000000,        // how long it waits
     MT_NAME_PART = 64,           // most bytes of the job's name in that of a container
 };
 
-// What tells this node from others.
+// Identifies this node.
 typedef struct node {
     char host[MT_MAX_HOST], boot_id[sizeof((mt_l_containerheader *)0)->boot_id];
 } node;

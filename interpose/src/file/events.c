@@ -88,8 +88,8 @@ const char *mt_events_path(mt_events where)
     return f->file.place.path[0] ? f->file.place.path : "the run directory";
 }
 
-// Reports whether a file system has more free space than others need. MPIs have files
-// of their own on it, and would fail with an error or a signal if it were full.
+// Reports whether a file system has more free space than other files on it need. MPIs have
+// files there, and fail with an error or a signal if it is full.
 static bool has_room(int fd)
 {
     enum { MT_MIN_FREE_SPACE = 64 << 20 };

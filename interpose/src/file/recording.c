@@ -17,7 +17,7 @@
 
 // Written when the recording is made. Its place changes when it is moved at the end.
 static mt_file file;
-static const char *alone; // why it has no part of a container, if it might have had one
+static const char *alone; // why the recording is not in a container, if one was tried
 
 // Mapped memory behind the last segment, for the next one. Under MT_LOCK_FILE.
 static mt_room room;
@@ -46,8 +46,8 @@ static uint64_t round_up(uint64_t size)
     return (size + file.unit - 1) / file.unit * file.unit;
 }
 
-// Makes the start of the room a segment. Header.end is updated last, so that readers see
-// only complete segments.
+// Turns the start of the mapped memory (`room`) into a segment. Header.end is updated last, so
+// that readers see only complete segments.
 static mt_segment put_segment(uint32_t kind, uint64_t size, uint64_t rows)
 {
     mt_l_segment *s = (mt_l_segment *)room.at;

@@ -274,7 +274,7 @@ void mt_leave_session_init(mt_span *s, int rc, const MPI_Session *session)
     if (rc == MPI_SUCCESS && ensure_recording()) {
         mt_requests_enable_threads(); // each session may have a different thread level
         if (!mt_world_session_opened(*session))
-            mt_lifecycle.open_models--; // its end will not be recognized either
+            mt_lifecycle.open_models--; // it is not counted: the end of an unknown session is not recognized
         model_opened();
     }
     mt_unlock(MT_LOCK_LIFECYCLE);

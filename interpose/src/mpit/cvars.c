@@ -219,8 +219,7 @@ static bool set(mt_cvar_request *a, const mt_cvar *v, MPI_T_cvar_handle handle, 
     if (rc != MPI_SUCCESS) {
         describe_error(why, rc);
 #ifdef OPEN_MPI
-        // What Open MPI refuses now it refuses later, too, and by then the component
-        // may be unloaded.
+        // Open MPI's refusal is permanent, and the component may be unloaded later.
         *later = false;
 #else
         *later = rc == MPI_T_ERR_CVAR_SET_NOT_NOW;

@@ -8,8 +8,8 @@
 // What is known of a communicator. It is never freed. After MPI_Comm_free it may still be
 // used by pending requests and messages, the posted queue (by index), windows, persistent
 // collectives, an MPI_Comm_idup that has not completed, performance variables, and rows (by
-// index). mt_comm_freed puts it on a list. A communicator created later in the same way may
-// take it from there ("fold": reuse_freed in comm.c).
+// index). mt_comm_freed puts it on a list. A communicator created later in the same way, which
+// has the same fold id, may take it from there (reuse_freed in comm.c).
 struct mt_comm {
     uint32_t index, flags;
     int size, rank;

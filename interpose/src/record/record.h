@@ -29,8 +29,8 @@ MT_INLINE mt_row *mt_row_home(const mt_thread *t, mt_key k)
 }
 
 // Finds or makes a row, from its home slot on. Never returns NULL: a call for which
-// there is no room is counted as folded and booked in a row without site, slice and
-// peer (if the table is nearly full also without communicator).
+// there is no room is counted in Header.folded_calls and booked in an overflow row, without
+// site, slice and peer (if the table is nearly full also without communicator).
 mt_row *mt_row_find(mt_thread *t, mt_row *home, uint64_t site, uint64_t place, uint64_t what) MT_NOINLINE;
 
 MT_INLINE mt_row *mt_row_of(mt_thread *t, mt_key k)

@@ -51,7 +51,7 @@ function runsSection(page) {
     textColumn("run", (r) => r.run + (r.jobs > 1 ? ", job " + r.job : "")), textColumn("program", (r) => r.program),
     textColumn("version", (r) => versionName(page, r)), textColumn("arguments", (r) => r.arguments.join(" ")),
     countColumn("ranks", (r) => r.ranks), textColumn("started", (r) => startText(r.started)),
-    timeColumn("wall time", (r) => 1e9 * r.wall_time_s),
+    timeColumn("wall time", (r) => 1e9 * r.wall_time_s || null),
     percentColumn("efficiency", (r) => r.pop && r.pop.parallel_efficiency),
     percentColumn("in MPI", (r) => r.mpi_share), bytesColumn("bytes sent", (r) => r.bytes),
     { head: "findings", numeric: true, value: (r) => r.findings.length,
@@ -100,7 +100,7 @@ function scalingView(page, s) {
   return [h("h3", null, `${commandOf(s)}, version ${versionName(page, s)}`), h("div", { class: "columns" },
     h("div", { class: "wide" }, scalingChart(s.points), scalingLegend()),
     table([countColumn("ranks", (p) => p.ranks), countColumn("runs", (p) => p.runs),
-      timeColumn("wall time", (p) => 1e9 * p.wall_time_s),
+      timeColumn("wall time", (p) => 1e9 * p.wall_time_s || null),
       ...scalingLines.map(([field, name]) => percentColumn(name, (p) => p[field]))],
     s.points, { caption: "Efficiencies by number of ranks; ideal: 100 %" })),
   table([

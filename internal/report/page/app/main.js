@@ -81,7 +81,7 @@ function fillPage(root, first, parts, made) {
 // jobTable returns the jobs of the run, if there are several, with a button to show each.
 function jobTable(root, data, index) {
   const rowOf = (j, i) => ({ ...(j.summary || j.diff.b), i,
-    ns: j.summary ? 1e9 * j.summary.wall_time_s : j.diff.wall_time_ns.b });
+    ns: j.summary ? 1e9 * j.summary.wall_time_s || null : j.diff.wall_time_ns.b });
   const show = (r) => button(r.program, () => showJob(root, data, r.i), { pressed: r.i === index });
   return data.jobs.length > 1 && table([
     countColumn("job", (r) => r.i + 1), { head: "program", value: (r) => r.program, text: show },

@@ -21,7 +21,7 @@ function facts(...pairs) {
 const bullets = (items) => items.length > 0 && h("ul", { class: "plain" }, items.map((i) => h("li", null, i)));
 
 // seconds returns s as a duration, with its standard error if it is an estimate.
-const seconds = (s, error) => duration(1e9 * s) + (error ? " ± " + duration(1e9 * error) : "");
+const seconds = (s, error) => isMissing(s) ? "–" : duration(1e9 * s) + (error ? " ± " + duration(1e9 * error) : "");
 
 // ranksText returns "rank 3" or "ranks 0-2, 5" from the text of a set of ranks.
 const ranksText = (set) => (/^\d+$/.test(set) ? "rank " : "ranks ") + set.replaceAll(",", ", ");

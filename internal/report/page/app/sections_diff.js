@@ -23,8 +23,7 @@ function pairsNote(pairs) {
 
 function diffCompleteness({ job }) {
   return [["A", job.diff.a], ["B", job.diff.b]].flatMap(([name, side]) => [
-    h("h3", null, name),
-    side.problems.length ? bullets(side.problems)
+    h("h3", null, name), side.problems.length ? bullets(side.problems)
       : h("p", { class: "good" }, "Complete: all ranks finalized, nothing was lost."),
   ]);
 }
@@ -33,6 +32,7 @@ function diffCompleteness({ job }) {
 // if it is more than two standard errors.
 function change(m, text, error = 0) {
   if (m === null || m.a === m.b) return "";
+  if (isMissing(m.a) || isMissing(m.b)) return "–";
   if (Math.abs(m.b - m.a) <= 2 * error) return "within its error";
   return `${m.b > m.a ? "+" : "−"}${text(Math.abs(m.b - m.a))} (${relativeText(m.relative)})`;
 }
@@ -49,7 +49,7 @@ function relativeText(r) {
 // sideColumns are A and B of a measure. textOf(row) returns the function for its values.
 function sideColumns(name, of, textOf) {
   const side = (head, key) => ({ head, numeric: true, value: (r) => of(r) && of(r)[key],
-    text: (r) => shownOr(of(r), (m) => exact(textOf(r)(m[key]), count(m[key]))) });
+    text: (r) => shownOr(of(r), (m) => shownOr(m[key], (n) => exact(textOf(r)(n), count(n)))) });
   return [side(name + "A", "a"), side("B", "b")];
 }
 
@@ -125,8 +125,8 @@ function sideFacts(name, path, s, wall) {
   const recorded = s.ranks_recorded < s.ranks_expected ? ` (${s.ranks_recorded} recorded)` : "";
   return factLine([
     h("strong", null, `${name}: ${path || ""}`), commandText(s), plural(s.ranks_expected, "rank") + recorded,
-    plural(s.hosts, "node"), libraryName(s.mpi_library), duration(wall), recordFact(s.problems), startText(s.started),
-  ]);
+    plural(s.hosts, "node"), libraryName(s.mpi_library), shownOr(wall, duration), recordFact(s.problems),
+    startText(s.started)]);
 }
 
 function diffFirst({ job }) {
