@@ -57,7 +57,7 @@ func (s summaries) page(dir rundir.Dir, missing []string, source bool) (*page.Pa
 	info, _ := dir.ReadInfo() // empty on an error, which was already reported
 	p := page.NewReport(made(), info, missing)
 	for i, job := range s.whole {
-		added := p.AddJob(job, s.jobs[i], views.Options{Missing: missing, Traced: s.traced.results[job.Run], Patterns: s.made[job.Run]})
+		added := p.AddJob(job, s.jobs[i], views.Options{Missing: missing, Traced: s.traced.results[job.Run], Patterns: s.made[job.Run], Info: info})
 		added.Placement = s.placed[s.jobs[i]]
 		if events := s.traced.events[job.Run]; events != nil {
 			if err := added.AddTimeline(events, s.traced.waits[job.Run], s.traced.results[job.Run].CriticalPath); err != nil {

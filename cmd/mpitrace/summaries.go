@@ -218,26 +218,13 @@ func (s summaries) writeText(w io.Writer, o report.Options) error {
 		if len(s.ranks) > 0 {
 			err = report.Rank(w, s.ranks[i], o)
 		} else {
-			err = s.writeJob(w, s.jobs[i], o)
+			err = report.Summary(w, s.jobs[i], o)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// writeJob writes the summary of a job and, if it was traced, the analysis.
-func (s summaries) writeJob(w io.Writer, job *aggregate.Summary, o report.Options) error {
-	if err := report.Summary(w, job, o); err != nil {
-		return err
-	}
-	traced := s.traced.results[job.Run]
-	if traced == nil {
-		return nil
-	}
-	fmt.Fprintln(w)
-	return report.Trace(w, traced, o)
 }
 
 // writeJSON writes {"run": run.json, "missing": [text …], "jobs": [summary …]}.

@@ -193,10 +193,3 @@ func (o *printer) efficiency(p *aggregate.POP) string {
 	words := views.Efficiency(p)
 	return o.pick(words, strings.NewReplacer("±", "+-", "–", "-").Replace(words))
 }
-
-// lifetimesText says that shares of time are inexact for some ranks with several threads.
-func (o *printer) lifetimesText(ranks int) {
-	if ranks > 0 {
-		o.printf("%s: the lifetimes of threads were not recorded; each thread counts as living for the whole run\n", text.CountOf(ranks, "rank"))
-	}
-}

@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/internal/views"
 	"github.com/mpitrace/mpitrace/internal/views/terminal"
 )
@@ -24,4 +25,9 @@ func Rank(w io.Writer, rank *aggregate.RankSummary, o Options) error {
 // views returns the options of the view of a job.
 func (o *Options) views(run string) views.Options {
 	return views.Options{Top: o.Top, Sort: o.Sort, Missing: o.Missing, Traced: o.Traced[run], Patterns: o.Patterns[run], Unanalyzed: o.Unanalyzed}
+}
+
+// Trace prints the analysis of a trace.
+func Trace(w io.Writer, found *trace.Result, o Options) error {
+	return terminal.Write(w, views.Trace(found, views.Options{Top: o.Top}), terminal.Options{ASCII: o.ASCII, Width: o.Width, Whole: "mpitrace analyze DIR | less -S"})
 }

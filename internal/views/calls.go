@@ -109,7 +109,6 @@ func (s *report) callTable() *Table {
 	totals := func(c *R) *aggregate.Totals { return &c.Totals }
 	sent := func(c *R) *matrix.Volume { return &c.Sent }
 	timed := s.Timed()
-	waits := s.waitsByCall()
 	t := tableOf("calls", s.Calls,
 		col("call", "call", Words, func(c *R) Cell { return wordsCell(c.Call) }),
 		callsColumn(totals),
@@ -120,35 +119,11 @@ func (s *report) callTable() *Table {
 		col("max_ns", "longest", Ns, func(c *R) Cell { return nsCell(float64(c.MaxNs)) }).detail().when(timed),
 		messagesColumn("msgs sent", sent), bytesColumn("sent", sent),
 		col("received", "received", Bytes, s.received).spare(2),
-		col("waiting_ns", "waiting for others", Ns, func(c *R) Cell { return waits(c.Call, false) }).detail().when(s.Traced != nil),
-		col("undecided_ns", "undecided", Ns, func(c *R) Cell { return waits(c.Call, true) }).
-			help("waits that the trace does not prove").detail().when(s.Traced != nil),
 	).top(s.Top, "call", topAll)
 	for i := range s.Calls {
 		t.Rows[i].Detail = profile.SetsUp(s.Calls[i].Call)
 	}
 	return t
-}
-
-// waitsByCall returns a function for the time that ranks waited in a call, or for that of
-// which the trace does not prove it.
-func (s *report) waitsByCall() func(call string, undecided bool) Cell {
-	waiting, undecided := map[string]float64{}, map[string]float64{}
-	if s.Traced != nil {
-		for _, c := range s.Traced.Calls {
-			waiting[c.Call], undecided[c.Call] = c.Waiting, c.Undecided
-		}
-	}
-	return func(call string, ofUndecided bool) Cell {
-		times := waiting
-		if ofUndecided {
-			times = undecided
-		}
-		if time, known := times[call]; known {
-			return secondsCell(time)
-		}
-		return missing
-	}
 }
 
 // classMeaning explains the names of the classes that --class takes.

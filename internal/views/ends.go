@@ -13,9 +13,10 @@ import (
 
 // Limits on what is shown about processes that did not finalize.
 const (
-	mostEnds  = 12 // groups of processes
-	mostWhom  = 6  // processes in one line
-	mostRings = 4
+	mostEnds    = 12     // groups of processes
+	mostEndRows = 16_384 // processes
+	mostWhom    = 6      // processes in one line
+	mostRings   = 4
 )
 
 // endGroup holds processes that ended in the same way, or are in the same
@@ -400,12 +401,12 @@ func ringText(ring []int) string {
 // endTable returns the processes that did not finalize, each in a row.
 func endTable(ends []aggregate.End) *Table {
 	type R = aggregate.End
-	return tableOf("ends", ends,
-		col("rank", "rank", Count, func(e *R) Cell {
+	t := tableOf("ends", ends[:min(len(ends), mostEndRows)],
+		col("rank", "rank", Rank, func(e *R) Cell {
 			if e.Rank < 0 {
 				return wordsCell("none")
 			}
-			return Cell{fmt.Sprint(e.Rank), e.Rank}
+			return rankCell(e.Rank)
 		}),
 		col("end", "end", Words, func(e *R) Cell { return wordsCell(endText(e)) }),
 		col("at_s", "at", Number, func(e *R) Cell {
@@ -422,6 +423,8 @@ func endTable(ends []aggregate.End) *Table {
 			return wordsCell(cmp.Or(strings.Join(calls, "; "), "outside MPI"))
 		}),
 		col("host", "host", Words, func(e *R) Cell { return wordsCell(e.Host) }),
-		col("process", "process", Count, func(e *R) Cell { return Cell{fmt.Sprint(e.Pid), e.Pid} }),
+		col("process", "process", Rank, func(e *R) Cell { return rankCell(e.Pid) }),
 	).named("processes without MPI_Finalize, in order of ending")
+	t.Rest, t.Noun = len(ends)-len(t.Rows), "process"
+	return t
 }

@@ -108,6 +108,7 @@ type BarPart struct {
 type Drawing struct {
 	Name     string        `json:"name"`
 	Title    string        `json:"title,omitempty"`
+	Columns  []Column      `json:"columns,omitempty"` // of a table of numbers that the data have in columns
 	Heatmaps []SmallMatrix `json:"-"`
 }
 

@@ -34,7 +34,7 @@ func (s *report) run() Section {
 		of = "over all ranks: "
 	} else {
 		for _, r := range s.Ranks {
-			out.Say(fmt.Sprintf("rank %d of %d of %s, process %d on %s, %s", s.rank.Rank, s.RanksExpected, s.Program, r.Pid, r.Host, stateWords(r.State)))
+			out.Say(fmt.Sprintf("rank %d of %d of %s, process %d on %s, %s", s.rank.Rank, s.RanksExpected, s.Program, r.Pid, r.Host, StateWords(r.State)))
 		}
 	}
 	words := fmt.Sprintf("%s; run %s", profile.LibraryName(s.Library), s.Run)
@@ -63,9 +63,9 @@ func (s *report) run() Section {
 	return out
 }
 
-// stateWords returns how a process ended. A process whose end was not recorded is "not
+// StateWords returns how a process ended. A process whose end was not recorded is "not
 // finalized", because it may or may not be running.
-func stateWords(state string) string {
+func StateWords(state string) string {
 	if state == profile.Running.String() {
 		return "not finalized"
 	}

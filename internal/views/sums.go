@@ -67,7 +67,7 @@ func (s *report) peers() Section {
 	type R = aggregate.Peer
 	used := slices.ContainsFunc(s.rank.Peers, func(p R) bool { return p.CollectiveSent.Messages+p.CollectiveReceived.Messages > 0 })
 	out.Add(tableOf("peers", s.rank.Peers,
-		col("peer", "peer", Count, func(p *R) Cell { return Cell{fmt.Sprint(p.Rank), p.Rank} }),
+		col("peer", "peer", Rank, func(p *R) Cell { return rankCell(p.Rank) }),
 		col("messages_sent", "msgs sent", Count, func(p *R) Cell { return countCell(p.Sent.Messages) }),
 		col("bytes_sent", "sent", Bytes, func(p *R) Cell { return bytesCell(p.Sent.Bytes) }),
 		col("messages_received", "msgs received", Count, func(p *R) Cell { return countCell(p.Received.Messages) }),
@@ -100,7 +100,7 @@ func (s *report) communicatorsOfRank() Section {
 	}
 	out.Add(tableOf("communicators", list,
 		col("communicator", "communicator", Words, func(c *R) Cell { return wordsCell(c.Label) }),
-		col("rank", "rank", Count, func(c *R) Cell { return known(c, Cell{fmt.Sprint(c.Rank), c.Rank}) }),
+		col("rank", "rank", Rank, func(c *R) Cell { return known(c, rankCell(c.Rank)) }),
 		col("size", "size", Count, func(c *R) Cell { return known(c, Cell{fmt.Sprint(c.Size), c.Size}) }),
 		callsColumn(totals), timeColumn(totals).when(s.Timed()),
 		col("messages", "msgs sent", Count, func(c *R) Cell { return known(c, countCell(c.Sent.Messages)) }),

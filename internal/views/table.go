@@ -19,6 +19,9 @@ type Table struct {
 	Rest int    `json:"rest,omitempty"`
 	Noun string `json:"noun,omitempty"` // of an entry
 	How  string `json:"-"`              // tells the user of a terminal how to see all; follows "and 3 more calls"
+	// Least is a width of the first column. A terminal leaves other columns out to give it up
+	// to this width. 0: what is usual.
+	Least int `json:"-"`
 }
 
 // Column describes a column.
@@ -43,6 +46,7 @@ const (
 	Ns       CellUnit = "ns"
 	Share    CellUnit = "share"
 	Number   CellUnit = "number"
+	Rank     CellUnit = "rank"  // a number that names something
 	OfColumn CellUnit = "mixed" // numbers of several units
 )
 
@@ -89,6 +93,8 @@ func shareCell(share float64) Cell { return Cell{text.Percent(share), share} }
 func nsCell(ns float64) Cell       { return Cell{text.Duration(ns, false), ns} }
 func secondsCell(s float64) Cell   { return nsCell(math.Round(1e9 * s)) }
 func numberCell(v float64) Cell    { return Cell{text.Number(v), v} }
+
+func rankCell(rank int) Cell { return Cell{fmt.Sprint(rank), rank} }
 
 func countCell[N ~int | ~int64 | ~uint64](n N) Cell { return Cell{text.Count(n), uint64(n)} }
 

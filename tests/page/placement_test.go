@@ -88,9 +88,9 @@ func TestPatterns(t *testing.T) {
 	}
 	p, _ := open(t, run)
 	p.pictures("patterns")
-	const caption = "What the matrix is made of"
+	const caption = "patterns"
 	shown := p.table(caption)
-	columns := []wantedColumn{{head: "bytes"}, {head: "messages"}}
+	columns := []wantedColumn{{head: "bytes"}, {head: "msgs"}}
 	for i, c := range r.Jobs[0].Patterns.Direct.Components {
 		columns[0].values, columns[1].values = append(columns[0].values, c.Bytes), append(columns[1].values, c.Messages)
 		if share := fmt.Sprintf("%.1f %%", 100*c.Share); shown.Rows[i][0] != c.Text || shown.Rows[i][1] != share {

@@ -136,7 +136,7 @@ func (p *tab) checkSites(job *jobReport) {
 func (p *tab) checkRanks(job *jobReport) {
 	p.Helper()
 	ns := func(seconds float64) uint64 { return uint64(1e9*seconds + 0.5) }
-	p.checkTable("Ranks",
+	p.checkTable("ranks",
 		wantedColumn{"rank", columnOf(job.Ranks, func(r rankReport) uint64 { return r.Rank })},
 		wantedColumn{"application", columnOf(job.Ranks, func(r rankReport) uint64 { return ns(r.ApplicationTimeS) })},
 		wantedColumn{"in MPI", columnOf(job.Ranks, func(r rankReport) uint64 { return ns(r.MPITimeS) })})

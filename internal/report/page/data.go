@@ -1,12 +1,11 @@
 package page
 
 import (
-	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mpitrace/mpitrace/aggregate"
-	"github.com/mpitrace/mpitrace/internal/findings"
 	"github.com/mpitrace/mpitrace/internal/history"
 	"github.com/mpitrace/mpitrace/internal/placement"
 	"github.com/mpitrace/mpitrace/internal/plot"
@@ -51,17 +50,26 @@ const topOfPage = 25
 
 // JobData is a job of the page, or two jobs that are compared.
 type JobData struct {
-	Sections     []views.Section        `json:"sections"`
-	Summary      *findings.Report       `json:"summary,omitempty"`
-	WaitsUnknown bool                   `json:"waits_unknown"` // whether a trace would tell why ranks wait
-	Diff         *aggregate.Diff        `json:"diff,omitempty"`
-	Ranks        *RankColumns           `json:"ranks,omitempty"`
-	Matrices     []MatrixData           `json:"matrices"`
-	Pairs        *Pairs                 `json:"pairs"`
-	Analysis     *analysis              `json:"analysis"`
-	Timeline     *TimelineData          `json:"timeline"`
-	Sources      map[string]SourceLines `json:"sources,omitempty"`
-	Placement    *placement.Answer      `json:"placement,omitempty"` // as in reorder --json
+	Sections  []views.Section        `json:"sections"`
+	Title     string                 `json:"title"` // the program and its arguments
+	Summary   *JobFacts              `json:"summary,omitempty"`
+	Diff      *aggregate.Diff        `json:"diff,omitempty"`
+	Ranks     *RankColumns           `json:"ranks,omitempty"`
+	Sizes     []aggregate.CallSizes  `json:"sizes,omitempty"` // as message_sizes in report --json
+	Matrices  []MatrixData           `json:"matrices"`
+	Pairs     *Pairs                 `json:"pairs"`
+	Timeline  *TimelineData          `json:"timeline"`
+	Sources   map[string]SourceLines `json:"sources,omitempty"`
+	Placement *placement.Answer      `json:"placement,omitempty"` // as in reorder --json
+}
+
+// JobFacts are what the table of jobs shows: as in report --json.
+type JobFacts struct {
+	Program  string    `json:"program"`
+	Ranks    int       `json:"ranks_expected"`
+	Started  time.Time `json:"started"`
+	WallS    float64   `json:"wall_time_s"`
+	Problems []string  `json:"problems"`
 }
 
 // MostPairs is the largest number of pairs whose details a page has.
@@ -91,7 +99,7 @@ func (p *Page) Title() string {
 	if len(p.Jobs) == 0 {
 		return "mpitrace"
 	}
-	return text.Line(p.Jobs[0].Summary.Summary.Program) + " - mpitrace"
+	return text.Line(p.Jobs[0].Summary.Program) + " - mpitrace"
 }
 
 // activities returns the activities with their colours.
@@ -107,32 +115,32 @@ func activities() []ActivityColour {
 // sections show, of whose lists a page shows topOfPage entries at first.
 func (p *Page) AddJob(j *aggregate.Job, s *aggregate.Summary, o views.Options) *JobData {
 	hosts, hostOf := j.Hosts()
-	traced := o.Traced
-	o.Top = topOfPage
-	inColumns := *s
-	inColumns.Ranks, inColumns.Ends = nil, s.Ends[:min(len(s.Ends), maxRanks)]
-	report := findings.ReportOf(s, traced)
-	report.Summary, report.Analysis = &inColumns, nil // ranks are in columns, the analysis is beside it
-	if len(s.Ends) > maxRanks {
-		p.Missing = append(p.Missing, fmt.Sprintf("this page lists %d of the %d processes that did not finalize", maxRanks, len(s.Ends)))
-	}
-	report.Patterns = o.Patterns
-	out := JobData{
+	ranks := ranksOf(s, hosts, hostOf, o.Traced)
+	o.Top, o.Block = topOfPage, ranks.Block
+	p.Jobs = append(p.Jobs, JobData{
 		Sections: views.Of(s, o),
-		Summary:  &report,
-		Ranks:    ranksOf(s, hosts, hostOf, traced),
+		Title:    strings.Join(append([]string{s.Program}, s.Command[min(1, len(s.Command)):]...), " "),
+		Summary:  &JobFacts{s.Program, s.RanksExpected, s.Started, s.WallTimeS, s.Problems},
+		Ranks:    ranks,
+		Sizes:    s.MessageSizes,
 		Matrices: sheetsOf(j),
 		Pairs:    pairsOf(j.PairDetails()),
-		Analysis: analysisOf(traced),
-	}
-	p.Jobs = append(p.Jobs, out)
+	})
 	return &p.Jobs[len(p.Jobs)-1]
 }
 
-// AddTimeline adds the timeline of the job's traces, in the order of ranks.
+// AddTimeline adds the timeline of the job's traces, in the order of ranks. Its section stands
+// before that of the settings.
 func (j *JobData) AddTimeline(events []profile.EventSource, waits []profile.Wait, path *trace.CriticalPath) (err error) {
-	j.Timeline, err = timelineOf(events, waits, path, pageLimits)
-	return err
+	t, err := timelineOf(events, waits, path, pageLimits)
+	if err != nil {
+		return err
+	}
+	of := func(shown []int, all int) views.Excerpt { return views.Excerpt{Shown: len(shown), All: all} }
+	section := views.Timeline(t.EventsTotal, t.Events != nil, of(t.Waits.Line, t.WaitsTotal), of(t.Messages.From, t.MessagesTotal), t.missing)
+	at := slices.IndexFunc(j.Sections, func(s views.Section) bool { return s.ID == "settings" })
+	j.Timeline, j.Sections = t, slices.Insert(j.Sections, at, section)
+	return nil
 }
 
 // AddDiff adds a comparison of two jobs.
@@ -148,23 +156,6 @@ func (p *Page) AddDiff(d *aggregate.Diff, a, b *aggregate.Job) {
 		}
 	}
 	p.Jobs = append(p.Jobs, out)
-}
-
-// mostWaitStates is the largest number of wait states in a page.
-const mostWaitStates = 1000
-
-// analysis is the analysis of a trace with at most mostWaitStates wait states.
-type analysis struct {
-	*trace.Result
-	WaitStates []trace.WaitState `json:"wait_states"`
-	Total      int               `json:"wait_states_total"`
-}
-
-func analysisOf(r *trace.Result) *analysis {
-	if r == nil {
-		return nil
-	}
-	return &analysis{r, r.WaitStates[:min(len(r.WaitStates), mostWaitStates)], len(r.WaitStates)}
 }
 
 // Pairs are the details of pairs in columns: see docs/page.md.

@@ -218,9 +218,9 @@ func TestWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	data := embedded(t, out.Bytes())
-	summary := data["jobs"].([]any)[0].(map[string]any)["summary"].(map[string]any)
-	if summary["ranks"] != nil || summary["ranks_expected"] != 4.0 || summary["findings"] == nil {
-		t.Errorf("summary %v", summary)
+	job := data["jobs"].([]any)[0].(map[string]any)
+	if sections, _ := json.Marshal(job["sections"]); job["title"] != "script>{{.Script}} --ranks 4" || !strings.Contains(string(sections), "on 4 of 4 ranks, ") {
+		t.Errorf("title %v, sections %.300s", job["title"], sections)
 	}
 	if strings.Contains(out.String(), "alert(1)</script>") {
 		t.Error("the name of the program is markup")

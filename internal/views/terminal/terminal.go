@@ -21,8 +21,7 @@ type Options struct {
 	Whole string // how to see the columns that a narrow terminal leaves out
 }
 
-// nameWidth is a width of the first column. Other columns are left out to give
-// the first column up to this width.
+// nameWidth is the usual width of the first column, for whose sake other columns are left out.
 const nameWidth = 40
 
 // callersWidth is the width of lines of callers if the width of lines is not
@@ -147,13 +146,13 @@ func (o *writer) table(t *views.Table) {
 	isDetail := func(i int) bool { return t.Columns[i].Detail }
 	var heads []string
 	var spare []views.Column
-	left := 0
+	var texts []int
 	for i, c := range t.Columns {
 		if isDetail(i) {
 			continue
 		}
-		if c.Unit == views.Words && left == len(heads) {
-			left++
+		if c.Unit == views.Words {
+			texts = append(texts, len(heads))
 		}
 		heads = append(heads, o.ascii(c.Head))
 		if c.Spare > 0 {
@@ -164,7 +163,7 @@ func (o *writer) table(t *views.Table) {
 		heads[0] = o.ascii(t.Name)
 	}
 	out := text.NewTable(heads...)
-	out.Left = max(left, 1)
+	out.AlignLeft(texts...)
 	more := t.Rest
 	for i := range t.Rows {
 		row := &t.Rows[i]
@@ -176,7 +175,9 @@ func (o *writer) table(t *views.Table) {
 			o.row(out, row, isDetail)
 		}
 	}
-	o.fit(out, spare)
+	if o.Width > 0 && len(spare)+t.Least > 0 {
+		o.fit(out, spare, cmp.Or(t.Least, nameWidth))
+	}
 	out.Write(&o.w)
 	if more > 0 {
 		o.line("and %s%s", text.CountOf(more, "more "+t.Noun), t.How)
@@ -198,17 +199,14 @@ func (o *writer) row(t *text.Table, row *views.Row, isDetail func(column int) bo
 }
 
 // fit removes spare columns until a table fits the width, and remembers their heads.
-func (o *writer) fit(t *text.Table, spare []views.Column) {
-	if o.Width == 0 || len(spare) == 0 {
-		return
-	}
+func (o *writer) fit(t *text.Table, spare []views.Column, least int) {
 	slices.SortStableFunc(spare, func(a, b views.Column) int { return cmp.Compare(a.Spare, b.Spare) })
 	var heads []string
 	for _, c := range spare {
 		heads = append(heads, o.ascii(c.Head))
 	}
 	shorten := func(label string, width int) string { return text.Site(label, width, o.ASCII) }
-	for _, head := range t.Fit(o.Width, nameWidth, shorten, heads...) {
+	for _, head := range t.Fit(o.Width, least, shorten, heads...) {
 		if !slices.Contains(o.omitted, head) {
 			o.omitted = append(o.omitted, head)
 		}

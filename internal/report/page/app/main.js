@@ -48,7 +48,7 @@ function showJob(root, data, index) {
   const job = data.jobs[served.job = index], isDiff = data.kind === "diff";
   const noJobs = "This run has no jobs that were recorded. " + (data.missing || []).join(". ");
   if (!job) return root.replaceChildren(notice(noJobs));
-  const page = { data, job, s: job.summary };
+  const page = { data, job };
   const made = (job.sections || []).filter(({ id }) => !onFirstScreen.includes(id));
   const own = sectionsOf(isDiff ? diffSections : sections, page);
   const named = own.map(({ id, firstChild }) => ({ id, title: firstChild.textContent }));
@@ -110,13 +110,14 @@ function themeButton() {
 const pageHead = (title, ...lines) =>
   h("header", { class: "head" }, h("div", null, h("h1", null, title), lines), themeButton());
 
-function reportHead({ s, job, data }) {
-  const problems = [...s.problems, ...(data.missing || [])], more = problems.length - 2;
-  const [what, ...lines] = job.sections.find(({ id }) => id === "run").blocks;
+function reportHead({ job, parts }) {
+  const [what, ...lines] = parts.get("run").blocks;
+  const problems = parts.get("problems").blocks.flatMap(({ list }) => (list ? list.items : []));
+  const more = problems.length - 2;
   return [
-    pageHead(commandText(s), factLine([what.text.text, recordFact(problems)]),
+    pageHead(job.title, factLine([what.text.text, recordFact(problems)]),
       lines.map(({ text, fact }) => h("p", { class: "faint" }, text ? text.text : `${fact.name}: ${fact.value}`))),
-    problems.length > 0 && h("div", { class: "notice" }, problems.slice(0, 2).map((p) => h("p", null, p)),
+    problems.length > 0 && h("div", { class: "notice" }, problems.slice(0, 2).map((p) => h("p", null, p.text)),
       more > 0 && h("a", { href: "#problems" }, `and ${plural(more, "more problem")}`)),
   ];
 }
@@ -126,21 +127,20 @@ const firstPart = (name, label, heading, ...content) =>
   h("section", { class: name, "aria-label": label }, heading && h("h2", { class: "caps" }, heading), content);
 
 function reportFirst(page) {
-  const { s, job } = page, { ranks } = job, faint = (text) => h("p", { class: "faint" }, text);
+  const { ranks } = page.job;
   const bars = {
     layers: [{ name: "compute", color: "--compute", values: ranks.useful_ns }], order: [...ranks.rank.keys()],
-    size: "low", mean: s.pop && s.pop.useful_mean_ns, most: ranks.useful_most_ns,
+    size: "low", mean: ranks.useful_mean_ns, most: ranks.useful_most_ns,
     label: "Compute time of each rank. The table in section Time has the values.",
   };
-  const unknown = s.timing === "off" ? "Not known: the calls were not timed." : "Not known: no rank finalized.";
   const blocksOf = (id) => renderBlocks(page.parts.get(id)?.blocks || [], page);
   return h("div", { class: "first" },
     firstPart("efficiency", "Parallel efficiency", null, blocksOf("efficiency")),
     firstPart("stands-out", "What stands out", null, blocksOf("findings")),
     firstPart("bars", "Compute time of each rank", "Compute time by rank", markedLine(),
-      ranks.useful_ns.some((ns) => ns !== null) ? rankChart(ranks, bars) : faint(unknown)),
+      ranks.useful_ns.some((ns) => ns !== null) ? rankChart(ranks, bars) : h("p", { class: "faint" }, "Not known.")),
     firstPart("pairs", "Matrix", "Who sends to whom",
-      job.matrices.length ? drawings.matrix(page) : blocksOf("matrix")));
+      page.job.matrices.length ? drawings.matrix(page) : blocksOf("matrix")));
 }
 
 // efficiencyBar returns the efficiency as a formula and as a bar of what the time of all

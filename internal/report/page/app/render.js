@@ -32,7 +32,7 @@ const renderers = {
     h("div", { class: "bar", "aria-hidden": "true" }, parts.map(({ name, share, text, color }) =>
       h("span", { title: `${name} ${text}`, style: { width: 100 * share + "%", background: `var(${color})` } }))),
     legend(parts.map(({ name, text, color }) => [`${name} ${text}`, color]))],
-  drawing: ({ name }, page) => drawings[name](page),
+  drawing: (drawing, page) => drawings[drawing.name](page, drawing) || [],
 };
 
 const labelledCallers = ({ callers }) => callerLines((callers || []).map((c) => c.label));
@@ -48,8 +48,9 @@ function renderTable(t, page) {
     ({ head, numeric: unit !== "", note: help, value: (row) => sortKey(row.cells[i]),
       text: (row) => tableCell(row, i, unit, page) }));
   const words = t.columns.flatMap(({ unit }, i) => (unit === "" ? [i] : []));
-  return table(columns, t.rows, { id: t.id, caption: t.name, limit: t.limit < 0 ? undefined : t.limit,
+  const rows = table(columns, t.rows, { id: t.id, caption: t.name, limit: t.limit < 0 ? undefined : t.limit,
     filter: (row) => [...words.map((i) => row.cells[i].text), ...(row.callers || [])].join(" ") });
+  return t.rest > 0 ? [rows, h("p", null, `and ${plural(t.rest, "more " + t.noun)}`)] : rows;
 }
 
 // sortKey returns what a cell is sorted by. Digits in a string are a number above 2^53.
@@ -58,15 +59,21 @@ function sortKey({ value, text }) {
   return value ?? (text === "–" ? null : text);
 }
 
-// tableCell returns what a cell shows. The exact number is the title of a rounded one. The first
-// cell of a row also has its callers and, if the page has them, the lines of source.
+// tableCell returns what a cell shows. The first cell of a row also has its callers and, if the
+// page has them, the lines of source.
 function tableCell(row, i, unit, page) {
-  const { text, value } = row.cells[i], exact = units[unit]?.exact;
-  const shown = exact && !isMissing(value) ? h("span", { title: count(value) + exact }, text) : text;
+  const { text, value } = row.cells[i], shown = exactCell(value, unit, text);
   if (i > 0 || !(row.callers || row.below || row.place)) return shown;
   const lines = page.job.sources?.[row.place];
   return h("span", null, shown, callerLines(row.callers), row.below && h("div", { class: "faint" }, row.below),
     lines && sourceLines(lines, Number(row.place.split(":").pop())));
+}
+
+// exactCell returns the text of a value. The exact number is the title of a rounded one.
+function exactCell(value, unit, text) {
+  if (isMissing(value)) return text ?? "–";
+  const { exact } = units[unit] || {};
+  return exact ? h("span", { title: count(value) + exact }, text ?? inUnit(unit, value)) : text;
 }
 
 function sourceLines(source, line) {

@@ -1,15 +1,17 @@
-// What the page draws of a report itself, and sections that are not made by Go yet.
+// What the page draws of a report itself: charts, and tables of the columns of its data.
 
-const sections = [
-  ["time", "Time", timeSection], ["placement", "Placement", placementSection], ["waits", "Waits", waitsSection],
-  ["timeline", "Timeline", timelineSection], ["settings", "Settings", settingsSection],
-];
+// The section that is not made by Go yet.
+const sections = [["placement", "Placement", placementSection]];
 
 // drawings return the elements of drawings by their name.
 const drawings = {
   matrix: ({ job }) => job.matrices.length > 0 && matrixView({ sheets: job.matrices, ranks: job.ranks,
     pairs: job.pairs || served.pairs, placement: job.placement }),
-  sizes: ({ s }) => sizeChart(s.message_sizes),
+  sizes: ({ job }) => sizeChart(job.sizes),
+  times: ({ job, data }) => job.ranks.activity_ns.some((column) => column.some((ns) => ns > 0)) && timeChart(job, data),
+  histogram: ({ job }) => histogram(job.ranks),
+  ranks: ({ job }, { title, columns }) => rankTable(job.ranks, title, columns),
+  timeline: ({ job, data }) => new TimelineChart(job, data.activities).element,
 };
 
 // facts returns a list of names and values. Missing values are left out.
@@ -25,29 +27,6 @@ const seconds = (s, error) => isMissing(s) ? "–" : duration(1e9 * s) + (error 
 
 // ranksText returns "rank 3" or "ranks 0-2, 5" from the text of a set of ranks.
 const ranksText = (set) => (/^\d+$/.test(set) ? "rank " : "ranks ") + set.replaceAll(",", ", ");
-
-const timed = (s) => s.timing !== "off";
-
-function timeSection(page) {
-  const { job } = page, p = job.analysis && job.analysis.pop;
-  const active = job.ranks.activity_ns.some((column) => column.some((ns) => ns > 0));
-  return [active && timeChart(page),
-    h("div", { class: "columns" }, histogram(job.ranks), p && efficiencyTable(p)), rankTable(page)];
-}
-
-function efficiencyTable(p) {
-  const runtime = seconds(p.runtime_s), ideal = seconds(p.ideal_runtime_s);
-  const mean = seconds(p.useful_mean_s), most = seconds(p.useful_max_s);
-  const busiest = `rank ${p.useful_max_rank} computes ${most}`;
-  const because = textColumn("because", (r) => r[2]);
-  return table([textColumn("efficiency", (r) => r[0]), percentColumn("", (r) => r[1]), because], [
-    ["parallel efficiency", p.parallel_efficiency, `ranks compute ${mean} of ${runtime} on average`],
-    ["load balance", p.load_balance, `${busiest}, the mean is ${mean}`],
-    ["communication", p.communication_efficiency, `${busiest} of ${runtime}`],
-    ["– serialisation", p.serialisation, `${most} of ${ideal} on an ideal network`],
-    ["– transfer", p.transfer, `${ideal} of ${runtime}; the rest is lost in messages and calls`],
-  ], { caption: "Efficiencies from the trace" });
-}
 
 // sizeChart draws the messages of each size class, of one call or all.
 function sizeChart(list) {
@@ -69,29 +48,3 @@ function sizeChart(list) {
 }
 
 const sizeRange = (least) => least ? `${short(bytes(least))} to < ${short(bytes(2 * least))}` : "0 B";
-
-// timingWords says what each value of --timing means.
-const timingWords = {
-  exact: "exact: every call", sampled: "sampled: times are estimates, ± is one standard error",
-  off: "off: calls, messages and bytes are exact",
-};
-
-function settingsSection({ s, data }) {
-  const run = data.run || {}, settings = run.settings || [], variables = run.cvars || [];
-  return [
-    facts(
-      ["timing", timingWords[s.timing] || s.timing],
-      ["nonblocking receives", s.receives === "on" ? "followed" : "not followed: what they received is not known"],
-      ["launched by", run.command && h("span", { class: "code" }, run.command.join(" "))],
-      ["in", run.working_directory], ["mpitrace", run.mpitrace]),
-    h("div", { class: "columns" },
-      settings.length > 0 && table([
-        textColumns({ "setting of mpitrace": "name", value: "value" }), textColumn("from", (v) => v.set_by || v.source),
-      ], settings, { caption: "Settings that are not the default" }),
-      s.variables.length > 0 && table(
-        textColumns({ "MPI variable": "name", value: "value", from: "from", ranks: "ranks", refused: "refused" }),
-        s.variables, { caption: "MPI variables that the user set", filter: (v) => v.name }),
-      variables.length > 0 && table(textColumns({ variable: "name", value: "value", default: "default" }), variables,
-        { caption: "Control variables of the MPI that are not the default", filter: (v) => v.name, limit: 10 })),
-  ];
-}

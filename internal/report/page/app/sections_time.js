@@ -148,8 +148,7 @@ const waitColors = [
 
 // timeLayers returns the layers for activities, or for waits. Layers without time are
 // left out.
-function timeLayers(page, what) {
-  const { ranks } = page.job, { activities } = page.data;
+function timeLayers({ ranks }, { activities }, what) {
   const colorOf = (i) => i === 0 ? "--outside" : i === activities.length - 1 ? "--others" : activities[i].color;
   const wait = (name, i) => ({ name, color: waitColors[i % waitColors.length], values: ranks.waits[name] });
   const activity = ({ name }, i) => ({ name, color: colorOf(i), values: ranks.activity_ns[i] });
@@ -164,8 +163,8 @@ function layerLegend(layers) {
 }
 
 // timeChart returns the chart of all ranks with its controls.
-function timeChart(page) {
-  const { ranks } = page.job;
+function timeChart(job, data) {
+  const { ranks } = job;
   const waitsOf = (i) => Object.values(ranks.waits).reduce((sum, column) => sum + column[i], 0);
   const waited = ranks.waits && ranks.rank.map((_, i) => waitsOf(i));
   const orders = { rank: null, computing: ranks.useful_ns, MPI: ranks.mpi_ns, ...(waited && { waiting: waited }) };
@@ -174,7 +173,7 @@ function timeChart(page) {
   const draw = () => {
     const entries = [...ranks.rank.keys()], key = orders[order];
     if (key) entries.sort((a, b) => (key[b] || 0) - (key[a] || 0));
-    const layers = timeLayers(page, what);
+    const layers = timeLayers(job, data, what);
     const label = `Time of each rank by ${what}, in order of ${order}. The table below has the values.`;
     box.replaceChildren(rankChart(ranks, { layers, order: entries, size: "high", label }), layerLegend(layers));
   };
@@ -224,24 +223,17 @@ function barChart(label, list) {
   });
 }
 
-function rankTable(page) {
-  const { ranks } = page.job, timesKnown = timed(page.s);
-  const layers = timeLayers(page, "activities").filter((l) => l.values !== ranks.activity_ns[0]);
-  const waits = ranks.waits ? timeLayers(page, "waits") : [];
-  const ended = (i) => ranks.states[ranks.state[i]];
-  const columns = [
-    { head: ranks.block > 1 ? "first rank" : "rank", numeric: true, value: (i) => ranks.rank[i] },
-    ranks.hosts.length > 1 && { head: "host", value: (i) => ranks.hosts[ranks.host[i]] },
-    ranks.state.some((s) => ranks.states[s] !== "finalized") &&
-      { head: "end", value: (i) => ended(i).replace("running", "not finalized") },
-    timeColumn("application", (i) => ranks.application_ns[i], "from the end of MPI_Init to the start of MPI_Finalize"),
-    timesKnown && timeColumn("computing", (i) => ranks.useful_ns[i], "outside MPI"),
-    timesKnown && timeColumn("in MPI", (i) => ranks.mpi_ns[i]),
-    layers.map((l) => timeColumn(l.name, (i) => l.values[i])),
-    waits.map((l) => timeColumn(l.name, (i) => l.values[i], "wait")),
-  ];
-  return table(columns, [...ranks.rank.keys()], {
-    caption: ranks.block > 1 ? `Means of blocks of ${ranks.block} ranks` : "Ranks", limit: 12,
-    filter: (i) => `${ranks.rank[i]} ${ranks.hosts[ranks.host[i]] || ""} ${ended(i)}`,
-  });
+// rankTable returns the table of the columns of ranks. The key of a column is the path to its
+// values; those of "host" are indices in "hosts".
+function rankTable(ranks, caption, columns) {
+  const value = ({ key, unit }) => {
+    const values = key.split(".").reduce((of, part) => of?.[part], ranks) || [];
+    const names = unit === "" && ranks[key + "s"];
+    return (i) => (names ? names[values[i]] : values[i]);
+  };
+  const columnOf = (c) => ({ head: c.head, note: c.help, numeric: c.unit !== "", value: value(c),
+    text: c.unit === "ns" ? (i) => exactCell(value(c)(i), "ns") : undefined });
+  const words = columns.filter((c) => c.unit === "" || c.unit === "rank").map(value);
+  return table(columns.map(columnOf), [...ranks.rank.keys()], { id: "ranks", caption, limit: 12,
+    filter: (i) => words.map((of) => of(i)).join(" ") });
 }

@@ -1,8 +1,9 @@
-package report
+package views_test
 
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,8 +11,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/mpitrace/mpitrace/internal/trace"
+	"github.com/mpitrace/mpitrace/internal/views"
 	"github.com/mpitrace/mpitrace/profile"
 )
+
+// Trace writes the analysis of a trace.
+func Trace(w io.Writer, found *trace.Result, o Options) error {
+	return write(w, views.Trace(found, views.Options{Top: o.Top}), o)
+}
 
 // The text of the analysis of pipeline.json, a job of the tests of
 // internal/trace.
@@ -45,14 +52,14 @@ func TestTextOfHostileNames(t *testing.T) {
 	r := &trace.Result{ClockNotes: []string{clocks}, CriticalPath: &trace.CriticalPath{Callsites: []trace.PathPlace{{Call: "Recv\x1b[2J", Callsite: strings.Repeat("é", 300)}}},
 		WaitStates: []trace.WaitState{{Pattern: trace.LateSender, Callsite: "f\n" + strings.Repeat("x", 300), Communicator: "\x1b]0;name\a"}}}
 	var b bytes.Buffer
-	if err := Trace(&b, r, Options{Top: -1, Width: textWidth}); err != nil {
+	if err := Trace(&b, r, Options{Top: -1, Width: 100}); err != nil {
 		t.Fatal(err)
 	}
 	if strings.ContainsAny(b.String(), "\x1b\a") || !strings.Contains(b.String(), "agrees within 3µs\n") {
 		t.Errorf("control characters, or no clocks, in %q", &b)
 	}
 	for line := range strings.Lines(b.String()) {
-		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > textWidth {
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 100 {
 			t.Errorf("%d characters in a line: %s", n, line)
 		}
 	}
@@ -137,7 +144,7 @@ func TestTextFits(t *testing.T) {
 	}
 	const rows = "where                                       waits                 time\n" +
 		module + "  late-sender          246 s\n"
-	const omitted = "left out to fit 80 characters: communicator, number, most: rank for rank (to see\n  them: mpitrace analyze DIR | less -S)\n"
+	const omitted = "left out to fit 80 characters: communicator, number, most: rank for rank (to see\n  them: less)\n"
 	if !strings.Contains(b.String(), rows) || !strings.Contains(b.String(), omitted) {
 		t.Errorf("no\n%s%sin\n%s", rows, omitted, &b)
 	}
