@@ -9,7 +9,6 @@ import (
 
 	"github.com/mpitrace/mpitrace/internal/export"
 	"github.com/mpitrace/mpitrace/internal/report/page"
-	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/views"
 )
 
@@ -53,11 +52,10 @@ func made() page.Made {
 }
 
 // page returns the page of a run.
-func (s summaries) page(dir rundir.Dir, missing []string, source bool) (*page.Page, error) {
-	info, _ := dir.ReadInfo() // empty on an error, which was already reported
-	p := page.NewReport(made(), info, missing)
+func (s summaries) page(o views.Options, source bool) (*page.Page, error) {
+	p := page.NewReport(made(), o.Info, o.Missing)
 	for i, job := range s.whole {
-		added := p.AddJob(job, s.jobs[i], views.Options{Missing: missing, Traced: s.traced.results[job.Run], Patterns: s.made[job.Run], Info: info})
+		added := p.AddJob(job, s.jobs[i], s.options(job.Run, o))
 		added.Placement = s.placed[s.jobs[i]]
 		if events := s.traced.events[job.Run]; events != nil {
 			if err := added.AddTimeline(events, s.traced.waits[job.Run], s.traced.results[job.Run].CriticalPath); err != nil {

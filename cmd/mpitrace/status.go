@@ -14,12 +14,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mpitrace/mpitrace/aggregate"
-	"github.com/mpitrace/mpitrace/internal/report"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/internal/view"
 	"github.com/mpitrace/mpitrace/internal/views"
+	"github.com/mpitrace/mpitrace/internal/views/terminal"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -113,7 +113,7 @@ func (o *statusOptions) show(cmd *cobra.Command, opened *source.Run, read time.T
 		if i > 0 {
 			fmt.Fprintln(out)
 		}
-		if err := report.Status(out, s, textOptionsFor(out)); err != nil {
+		if err := terminal.Write(out, views.Status(s), terminal.Options{ASCII: textOptions().ASCII}); err != nil {
 			return err
 		}
 	}
@@ -193,7 +193,7 @@ func (w *statusPrinter) show(reading *view.Snapshot) error {
 		if i > 0 {
 			page.WriteString("\n")
 		}
-		if err := report.Watch(&page, w.watched(&reading.Jobs[i]), textOptionsFor(w.out)); err != nil {
+		if err := terminal.Write(&page, views.Watch(w.watched(&reading.Jobs[i])), terminal.Options{ASCII: textOptions().ASCII}); err != nil {
 			return err
 		}
 	}

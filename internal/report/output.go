@@ -14,26 +14,15 @@ import (
 	"unicode/utf8"
 
 	"github.com/mpitrace/mpitrace/aggregate"
-	"github.com/mpitrace/mpitrace/internal/patterns"
 	"github.com/mpitrace/mpitrace/internal/text"
-	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/internal/views"
 )
 
 // Options control how a report is printed.
 type Options struct {
-	ASCII bool                // print ASCII only
-	Width int                 // characters in a line, to which tables are fitted; 0 for no limit
-	Top   int                 // lines in each list; all if negative
-	Sort  aggregate.SiteOrder // of call sites; ByTime if empty
-	// Missing lists what the run lacks and cannot be attributed to one of its
-	// jobs. If it is not empty, no job is reported as complete.
-	Missing []string
-	Traced  map[string]*trace.Result // analyses of the traces, by the name of the run
-	// Patterns says what the matrices are made of, by the name of the run.
-	Patterns map[string]*patterns.Decomposition
-	// Unanalyzed reports whether there are traces that Traced does not have.
-	Unanalyzed bool
+	ASCII bool // print ASCII only
+	Width int  // characters in a line, to which tables are fitted; 0 for no limit
+	Top   int  // lines in each list; all if negative
 }
 
 // topAll tells the user how to see all entries of a list of the summary.
