@@ -110,7 +110,7 @@ func shareOfTime[R any](share func(*R) float64) column[R] {
 func (a *analysis) times() Section {
 	out := Section{ID: "trace-calls", Title: "Time in calls"}
 	type R = trace.CallTotal
-	unproven := slices.ContainsFunc(a.Calls[:shownOf(a.Calls, a.top)], func(c R) bool { return c.Undecided > 0 })
+	unproven := slices.ContainsFunc(a.Calls, func(c R) bool { return c.Undecided > 0 })
 	out.Add(tableOf("trace_calls", a.Calls,
 		col("call", "call", Words, func(c *R) Cell { return wordsCell(c.Call) }),
 		numberColumn(func(c *R) uint64 { return c.Count }),
@@ -121,14 +121,6 @@ func (a *analysis) times() Section {
 			help("waits that the trace does not prove").when(unproven),
 	).top(a.top, "call", topTrace))
 	return out
-}
-
-// shownOf returns how many entries of a list are shown at first.
-func shownOf[R any](list []R, top int) int {
-	if top < 0 {
-		return len(list)
-	}
-	return min(top, len(list))
 }
 
 // waits returns the section of the waits by kind and by communicator.

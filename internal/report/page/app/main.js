@@ -116,7 +116,7 @@ function reportHead({ job, parts }) {
   const more = problems.length - 2;
   return [
     pageHead(job.title, factLine([what.text.text, recordFact(problems)]),
-      lines.map(({ text, fact }) => h("p", { class: "faint" }, text ? text.text : `${fact.name}: ${fact.value}`))),
+      lines.map(({ text, fact }) => h("p", { class: "faint" }, text ? text.text : [fact.name, ": ", fact.value]))),
     problems.length > 0 && h("div", { class: "notice" }, problems.slice(0, 2).map((p) => h("p", null, p.text)),
       more > 0 && h("a", { href: "#problems" }, `and ${plural(more, "more problem")}`)),
   ];
@@ -139,8 +139,7 @@ function reportFirst(page) {
     firstPart("stands-out", "What stands out", null, blocksOf("findings")),
     firstPart("bars", "Compute time of each rank", "Compute time by rank", markedLine(),
       ranks.useful_ns.some((ns) => ns !== null) ? rankChart(ranks, bars) : h("p", { class: "faint" }, "Not known.")),
-    firstPart("pairs", "Matrix", "Who sends to whom",
-      page.job.matrices.length ? drawings.matrix(page) : blocksOf("matrix")));
+    firstPart("pairs", "Matrix", "Who sends to whom", blocksOf("matrix")));
 }
 
 // efficiencyBar returns the efficiency as a formula and as a bar of what the time of all
