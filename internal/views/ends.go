@@ -76,7 +76,7 @@ func endText(e *aggregate.End) string {
 // ends returns the section of the processes that did not finalize. The process that ended first
 // is likely to be the cause, and is first.
 func (s *report) ends() Section {
-	out := Section{ID: "ends", Title: "How ranks ended"}
+	out := Section{ID: "ends", Title: "How ranks ended", Sub: true}
 	if len(s.Ends) > 0 {
 		out.List(groupList("without MPI_Finalize, in order of ending:", groupEnds(s.Ends)))
 		deadlocks(&out, s.Deadlocks)

@@ -22,6 +22,8 @@ type Section struct {
 	ID     string  `json:"id"`
 	Title  string  `json:"title"`
 	Blocks []Block `json:"blocks"`
+	// Sub is whether the section is a part of the last one before it that is none.
+	Sub bool `json:"sub,omitempty"`
 	// Joined is whether the terminal continues the section before without an empty line.
 	Joined bool `json:"-"`
 }

@@ -282,7 +282,7 @@ func (s *report) completeness() Section {
 
 // problems returns the section of what does not add up.
 func (s *report) problems() Section {
-	out := Section{ID: "problems", Title: "What does not add up", Joined: true}
+	out := Section{ID: "problems", Title: "What does not add up", Sub: true, Joined: true}
 	problems(&out, slices.Concat(s.Problems, s.Missing))
 	return out
 }

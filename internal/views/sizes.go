@@ -29,8 +29,8 @@ func (s *report) sizes() Section {
 	if len(s.MessageSizes) == 0 {
 		return out
 	}
-	out.Add(s.bandTable())
 	out.Draw("sizes")
+	out.Add(s.bandTable())
 	out.Detail(func() { out.Add(classSizeTable(s.MessageSizes)) })
 	return out
 }

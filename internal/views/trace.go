@@ -33,7 +33,11 @@ func traceSections(found *trace.Result, o Options) []Section {
 		return nil
 	}
 	a := &analysis{found, o.Top}
-	return []Section{a.traced(), a.efficiencies(), a.times(), a.waits(), a.places(), a.eager(), a.path(), a.matching()}
+	sections := []Section{a.traced(), a.efficiencies(), a.times(), a.waits(), a.places(), a.eager(), a.path(), a.matching()}
+	for i := range sections[1:] {
+		sections[1+i].Sub = true
+	}
+	return sections
 }
 
 func (a *analysis) traced() Section {

@@ -53,7 +53,7 @@ function showJob(root, data, index) {
   const own = sectionsOf(isDiff ? diffSections : sections, page);
   const named = own.map(({ id, firstChild }) => ({ id, title: firstChild.textContent }));
   page.parts = new Map([...(job.sections || []), ...named].map((part) => [part.id, part]));
-  const parts = [...made.map((section) => renderSection(section, page)), ...own];
+  const parts = [...renderSections(made, page), ...own];
   const [head, first] = isDiff ? [diffHead, diffFirst] : [reportHead, reportFirst];
   fillPage(root, [head(page), jobTable(root, data, index), first(page)], parts, data.made);
   const target = location.hash && document.getElementById(location.hash.slice(1));

@@ -1,22 +1,32 @@
 // How the page shows sections, which Go makes (internal/views). It decides nothing about them:
 // words, units, columns and their order come from there.
 
-// renderSection returns a section with its heading.
-function renderSection({ id, title, blocks }, page) {
-  return h("section", { class: "part", id, "aria-labelledby": id + "-title" },
-    h("h2", { id: id + "-title" }, title), renderBlocks(blocks, page));
+// renderSections returns the elements of sections. Parts of a section stand in it.
+function renderSections(sections, page) {
+  const out = [];
+  for (const { id, title, sub, blocks } of sections) {
+    const within = sub && out[out.length - 1];
+    const made = h("section", { class: within ? "sub" : "part", id, "aria-labelledby": id + "-title" },
+      h(within ? "h3" : "h2", { id: id + "-title" }, title), renderBlocks(blocks, page));
+    if (within) within.append(made);
+    else out.push(made);
+  }
+  return out;
 }
 
-// renderBlocks returns the elements of blocks. Facts that follow each other are one list.
+// groups return the element that holds blocks of a kind that follow each other.
+const groups = { fact: () => h("dl", { class: "list" }), table: () => h("div", { class: "columns" }) };
+
 function renderBlocks(blocks, page) {
   const out = [];
-  let facts = null;
+  let last = "", group = null;
   for (const block of blocks) {
     const [kind] = Object.keys(block), made = renderers[kind](block[kind], page);
-    if (kind !== "fact") facts = null;
-    else if (!facts) out.push(facts = h("dl", { class: "list" }));
-    if (facts) facts.append(...made);
+    if (kind !== last) group = groups[kind]?.();
+    if (group && kind !== last) out.push(group);
+    if (group) fill(group, null, [made]);
     else out.push(made);
+    last = kind;
   }
   return out;
 }
@@ -50,7 +60,8 @@ function renderTable(t, page) {
   const words = t.columns.flatMap(({ unit }, i) => (unit === "" ? [i] : []));
   const rows = table(columns, t.rows, { id: t.id, caption: t.name, limit: t.limit < 0 ? undefined : t.limit,
     filter: (row) => [...words.map((i) => row.cells[i].text), ...(row.callers || [])].join(" ") });
-  return t.rest > 0 ? [rows, h("p", null, `and ${plural(t.rest, "more " + t.noun)}`)] : rows;
+  if (t.rest > 0) rows.append(h("p", null, `and ${plural(t.rest, "more " + t.noun)}`));
+  return rows;
 }
 
 // sortKey returns what a cell is sorted by. Digits in a string are a number above 2^53.

@@ -48,7 +48,8 @@ function table(all, rows, options = {}) {
   const element = h("div", { class: "table", "data-table": options.id },
     h("div", { class: "scroll" },
       h("table", { "aria-label": options.caption || options.id },
-        (options.caption || box) && h("caption", null, options.caption, box && [" ", box, " ", found]),
+        (options.caption || box) && h("caption", null, options.caption && h("span", null, options.caption),
+          box && [box, " ", found]),
         h("thead", null, h("tr", null, heads)), body)),
     h("div", { class: "controls" }, more));
   const setRows = (list) => { rows = list; draw(); };
