@@ -142,5 +142,5 @@ func (s *report) nodeTable() *Table {
 	return tableOf("nodes", s.Hosts,
 		col("node", "node", Words, func(h *R) Cell { return wordsCell(h.Name) }),
 		col("ranks", "ranks", Count, func(h *R) Cell { return countCell(h.Ranks) }),
-	).named("nodes")
+	).named("nodes").top(mostNodes, "node", "")
 }

@@ -110,6 +110,7 @@ type BarPart struct {
 type Drawing struct {
 	Name     string        `json:"name"`
 	Title    string        `json:"title,omitempty"`
+	Series   []Series      `json:"series,omitempty"`  // of a chart of bars
 	Columns  []Column      `json:"columns,omitempty"` // of a table of numbers that the data have in columns
 	Heatmaps []SmallMatrix `json:"-"`
 }

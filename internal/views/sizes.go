@@ -29,7 +29,7 @@ func (s *report) sizes() Section {
 	if len(s.MessageSizes) == 0 {
 		return out
 	}
-	out.Draw("sizes")
+	sizeChart(&out, s.MessageSizes)
 	out.Add(s.bandTable())
 	out.Detail(func() { out.Add(classSizeTable(s.MessageSizes)) })
 	return out

@@ -15,6 +15,7 @@ const (
 	mostPeers  = 32
 	mostComms  = 32
 	mostPhases = 12
+	mostNodes  = 8
 )
 
 // phases returns the section of slices, if there are several.

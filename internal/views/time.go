@@ -16,7 +16,7 @@ func (s *report) time() Section {
 		return out
 	}
 	out.Draw("times")
-	out.Draw("histogram")
+	s.distribution(&out)
 	ranks := &Drawing{Name: "ranks", Title: "ranks", Columns: s.rankColumns()}
 	if s.Block > 1 {
 		ranks.Title = fmt.Sprintf("means of blocks of %d ranks", s.Block)

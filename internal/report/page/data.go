@@ -55,7 +55,6 @@ type JobData struct {
 	Summary   *JobFacts              `json:"summary,omitempty"`
 	Diff      *aggregate.Diff        `json:"diff,omitempty"`
 	Ranks     *RankColumns           `json:"ranks,omitempty"`
-	Sizes     []aggregate.CallSizes  `json:"sizes,omitempty"` // as message_sizes in report --json
 	Matrices  []MatrixData           `json:"matrices"`
 	Pairs     *Pairs                 `json:"pairs"`
 	Timeline  *TimelineData          `json:"timeline"`
@@ -122,7 +121,6 @@ func (p *Page) AddJob(j *aggregate.Job, s *aggregate.Summary, o views.Options) *
 		Title:    strings.Join(append([]string{s.Program}, s.Command[min(1, len(s.Command)):]...), " "),
 		Summary:  &JobFacts{s.Program, s.RanksExpected, s.Started, s.WallTimeS, s.Problems},
 		Ranks:    ranks,
-		Sizes:    s.MessageSizes,
 		Matrices: sheetsOf(j),
 		Pairs:    pairsOf(j.PairDetails()),
 	})

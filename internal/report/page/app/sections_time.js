@@ -184,43 +184,28 @@ function timeChart(job, data) {
     waited && choice("show", kinds, what, (v) => { what = v; draw(); })), box];
 }
 
-// histogram returns a chart of how many ranks compute for how long.
-function histogram(ranks) {
-  const { useful_ns: useful } = ranks, known = [...ranks.rank.keys()].filter((i) => useful[i] !== null);
-  if (known.length < 8) return null;
-  const low = known.reduce((m, i) => Math.min(m, useful[i]), Infinity);
-  const high = known.reduce((m, i) => Math.max(m, useful[i]), 0);
-  const n = Math.min(40, Math.ceil(Math.sqrt(known.length)) + 1), width = (high - low) / n || 1;
-  const bars = Array.from({ length: n }, (_, k) => ({ n: 0, ranks: [], name: duration(low + (k + .5) * width) }));
-  for (const i of known) {
-    const bar = bars[Math.min(n - 1, Math.floor((useful[i] - low) / width))];
-    bar.n++;
-    bar.ranks.push(...ranksIn(ranks, [i]));
-  }
-  const what = ranks.block > 1 ? "blocks of ranks" : "ranks";
-  bars.forEach((bar, k) => {
-    const from = low + k * width;
-    bar.words = `${count(bar.n)} ${what} compute from ${duration(from)} to ${duration(from + width)}`;
-  });
-  return h("div", { class: "wide" }, h("h3", null, `How many ${what} compute for how long`),
-    barChart("Distribution of computing time", () => bars));
-}
-
-// barChart returns a chart of the bars that list returns: {n, name, words, ranks}.
-function barChart(label, list) {
-  const options = { size: "low", label, bars: () => list().length,
-    words: (bar) => list()[bar].words, ranksOf: (bar) => list()[bar]?.ranks };
-  return columnChart(options, (context, { step, wide, x, left, width, bottom }) => {
-    const bars = list(), most = bars.reduce((m, b) => Math.max(m, b.n), 1);
+// barChart returns a chart of bars, with a choice if it has several series. A bar of ranks
+// highlights those that compute for its time.
+function barChart(ranks, { title, series }) {
+  let { bars } = series[0];
+  const within = ({ from, to }, i) => ranks.useful_ns[i] >= from && ranks.useful_ns[i] <= to;
+  const ranksOf = (bar) => bars[bar]?.to && ranksIn(ranks, [...ranks.rank.keys()].filter((i) => within(bars[bar], i)));
+  const options = { size: "low", label: title, bars: () => bars.length, words: (bar) => bars[bar].text, ranksOf };
+  const chart = columnChart(options, (context, { step, wide, x, left, width, bottom }) => {
+    const most = bars.reduce((m, b) => Math.max(m, b.n), 1);
     bars.forEach((bar, k) => {
       const tall = bar.n ? Math.max(2, bar.n / most * (bottom - 12)) : 0, middle = x(k) + wide / 2;
-      fillBox(context, isMarked(bar.ranks || []) ? "--mark" : "--compute", x(k), bottom - tall, wide, tall);
+      const color = highlight.ranks && isMarked(ranksOf(k) || []) ? "--mark" : "--compute";
+      fillBox(context, color, x(k), bottom - tall, wide, tall);
       if (k % Math.ceil(56 / step) === 0) drawText(context, bar.name, middle, bottom + 10, { align: "center" });
     });
     drawText(context, count(most), left - 6, 16, { align: "right" });
     drawText(context, "0", left - 6, bottom - 4, { align: "right" });
     fillBox(context, "--faint", left, bottom, width - left, 1);
   });
+  const names = series.map(({ name }, i) => [String(i), name]);
+  const chosen = series.length > 1 && choice("of", names, "0", (i) => { bars = series[i].bars; chart.redraw(); });
+  return h("div", null, h("h3", null, title, chosen && [" ", chosen]), chart);
 }
 
 // rankTable returns the table of the columns of ranks. The key of a column is the path to its
