@@ -55,8 +55,7 @@ func made() page.Made {
 func (s summaries) page(o views.Options, source bool) (*page.Page, error) {
 	p := page.NewReport(made(), o.Info, o.Missing)
 	for i, job := range s.whole {
-		added := p.AddJob(job, s.jobs[i], s.options(job.Run, o))
-		added.Placement = s.placed[s.jobs[i]]
+		added := p.AddJob(job, s.jobs[i], s.options(s.jobs[i], o))
 		if events := s.traced.events[job.Run]; events != nil {
 			if err := added.AddTimeline(events, s.traced.waits[job.Run], s.traced.results[job.Run].CriticalPath); err != nil {
 				return nil, err

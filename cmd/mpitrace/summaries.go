@@ -205,8 +205,8 @@ func (s summaries) unrecordedChildren(dir rundir.Dir) []string {
 }
 
 // options returns the options of the view of a job.
-func (s summaries) options(run string, o views.Options) views.Options {
-	o.Traced, o.Patterns = s.traced.results[run], s.made[run]
+func (s summaries) options(job *aggregate.Summary, o views.Options) views.Options {
+	o.Traced, o.Patterns, o.Placed = s.traced.results[job.Run], s.made[job.Run], s.placed[job]
 	return o
 }
 
@@ -215,7 +215,7 @@ func (s summaries) sections(i int, o views.Options) []views.Section {
 	if len(s.ranks) > 0 {
 		return views.OfRank(s.ranks[i], o)
 	}
-	return views.Of(s.jobs[i], s.options(s.jobs[i].Run, o))
+	return views.Of(s.jobs[i], s.options(s.jobs[i], o))
 }
 
 func (s summaries) writeText(w io.Writer, o views.Options) error {

@@ -155,7 +155,14 @@ func (s *Section) Draw(name string) {
 func (s *Section) Detail(add func()) {
 	n := len(s.Blocks)
 	add()
-	for i := range s.Blocks[n:] {
-		s.Blocks[n+i].Detail = true
+	details(s.Blocks[n:])
+}
+
+// allDetails makes the terminal leave the section out.
+func (s *Section) allDetails() { details(s.Blocks) }
+
+func details(blocks []Block) {
+	for i := range blocks {
+		blocks[i].Detail = true
 	}
 }

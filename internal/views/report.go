@@ -3,6 +3,7 @@ package views
 import (
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/patterns"
+	"github.com/mpitrace/mpitrace/internal/placement"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/trace"
 )
@@ -16,6 +17,7 @@ type Options struct {
 	Missing  []string
 	Traced   *trace.Result           // analysis of the job's traces; nil if it was not traced
 	Patterns *patterns.Decomposition // what the matrices are made of; nil if that was not looked for
+	Placed   *placement.Answer       // what orders of the ranks cost; nil if that was not asked
 	Info     *rundir.Info            // of the run; nil if that is not known
 	Block    int                     // ranks of an entry of the page's columns of ranks; 1 if 0
 	// Unanalyzed reports whether there are traces that Traced does not have.

@@ -59,7 +59,21 @@ type JobData struct {
 	Pairs     *Pairs                 `json:"pairs"`
 	Timeline  *TimelineData          `json:"timeline"`
 	Sources   map[string]SourceLines `json:"sources,omitempty"`
-	Placement *placement.Answer      `json:"placement,omitempty"` // as in reorder --json
+	Placement *BestOrder             `json:"placement,omitempty"`
+}
+
+// BestOrder is the best order found of the ranks: as in reorder --json.
+type BestOrder struct {
+	Slot   placement.Order       `json:"slot"`
+	Placed []placement.NodeRanks `json:"placed"`
+}
+
+// bestOrder returns nil if no order was looked for.
+func bestOrder(a *placement.Answer) *BestOrder {
+	if a == nil {
+		return nil
+	}
+	return &BestOrder{a.Slot, a.Placed}
 }
 
 // JobFacts are what the table of jobs shows: as in report --json.
@@ -117,12 +131,13 @@ func (p *Page) AddJob(j *aggregate.Job, s *aggregate.Summary, o views.Options) *
 	ranks := ranksOf(s, hosts, hostOf, o.Traced)
 	o.Top, o.Block = topOfPage, ranks.Block
 	p.Jobs = append(p.Jobs, JobData{
-		Sections: views.Of(s, o),
-		Title:    strings.Join(append([]string{s.Program}, s.Command[min(1, len(s.Command)):]...), " "),
-		Summary:  &JobFacts{s.Program, s.RanksExpected, s.Started, s.WallTimeS, s.Problems},
-		Ranks:    ranks,
-		Matrices: sheetsOf(j),
-		Pairs:    pairsOf(j.PairDetails()),
+		Sections:  views.Of(s, o),
+		Title:     strings.Join(append([]string{s.Program}, s.Command[min(1, len(s.Command)):]...), " "),
+		Summary:   &JobFacts{s.Program, s.RanksExpected, s.Started, s.WallTimeS, s.Problems},
+		Ranks:     ranks,
+		Matrices:  sheetsOf(j),
+		Pairs:     pairsOf(j.PairDetails()),
+		Placement: bestOrder(o.Placed),
 	})
 	return &p.Jobs[len(p.Jobs)-1]
 }

@@ -50,7 +50,7 @@ function showJob(root, data, index) {
   if (!job) return root.replaceChildren(notice(noJobs));
   const page = { data, job };
   const made = (job.sections || []).filter(({ id }) => !onFirstScreen.includes(id));
-  const own = sectionsOf(isDiff ? diffSections : sections, page);
+  const own = sectionsOf(isDiff ? diffSections : [], page);
   const named = own.map(({ id, firstChild }) => ({ id, title: firstChild.textContent }));
   page.parts = new Map([...(job.sections || []), ...named].map((part) => [part.id, part]));
   const parts = [...renderSections(made, page), ...own];

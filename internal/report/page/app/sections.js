@@ -1,8 +1,5 @@
 // What the page draws of a report itself: charts, and tables of the columns of its data.
 
-// The section that is not made by Go yet.
-const sections = [["placement", "Placement", placementSection]];
-
 // drawings return the elements of drawings by their name.
 const drawings = {
   matrix: ({ job }) => job.matrices.length > 0 && matrixView({ sheets: job.matrices, ranks: job.ranks,

@@ -1,4 +1,4 @@
-package report
+package views_test
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mpitrace/mpitrace/internal/placement"
+	"github.com/mpitrace/mpitrace/internal/views"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -27,7 +28,7 @@ func answer() *placement.Answer {
 func printed(t *testing.T, a *placement.Answer, o Options) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Placement(&b, a, o); err != nil {
+	if err := write(&b, views.Placement(a, views.Options{Top: o.Top}), o); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -35,7 +36,6 @@ func printed(t *testing.T, a *placement.Answer, o Options) string {
 
 func TestPlacement(t *testing.T) {
 	want := `objective: the sum, over all pairs of ranks, of the bytes that they send to each other × the distance of their slots: 2 in an L3, 5 in a node, 25 in a switch and 50 in the system
-
 order               objective  ratio  leave a node  in an L3  in a node  in a switch  in the system  largest flow between nodes
 as it ran           1,000,000  1.000      6.00 KiB       0 B        0 B     4.00 KiB       2.00 KiB         2.93 KiB, a\x1b → b
 best found            250,000  0.250           0 B  6.00 KiB        0 B          0 B            0 B                           –
@@ -43,10 +43,9 @@ block                 500,000  0.500           0 B       0 B   6.00 KiB         
 random (mean of 5)    750,000  0.750           7 B       1 B        2 B          3 B            4 B                         2 B
 
 The best order found costs 75.0 % less than the present one: 0 B instead of 6.00 KiB leave a node.
-
-The best order found:
-  a: ranks 0, 2
-  b: rank 1
+the best order found  ranks
+a                     0, 2
+b                     1
 `
 	if got := printed(t, answer(), Options{Top: -1}); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -66,7 +65,7 @@ func TestPlacementOfNodes(t *testing.T) {
 		"of the messages that they send to each other x the distance of their slots: 5 in a node and 50 in the system\n",
 		"order               objective  ratio  leave a node  in a node  largest flow between nodes\n",
 		"as it ran           1,000,000  1.000         6,144      4,096           3,000, a\\x1b -> b\n",
-		"\n  a: ranks 0, 2\nand 1 more node (--top all, or --json)\n",
+		"\na                     0, 2\nand 1 more node (--top all, or --json)\n",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
@@ -102,7 +101,7 @@ func TestPlacementConclusions(t *testing.T) {
 		a := answer()
 		c.change(a)
 		got := printed(t, a, Options{Top: -1})
-		if !strings.Contains(got, "\n"+c.want+"\n") || strings.Contains(got, "The best order found:") == (a.NearBest || a.Equal != "") {
+		if !strings.Contains(got, "\n"+c.want+"\n") || strings.Contains(got, "the best order found  ") == (a.NearBest || a.Equal != "") {
 			t.Errorf("%s: no %q in\n%s", name, c.want, got)
 		}
 	}
