@@ -17,7 +17,6 @@ import (
 	"github.com/mpitrace/mpitrace/internal/findings"
 	"github.com/mpitrace/mpitrace/internal/patterns"
 	"github.com/mpitrace/mpitrace/internal/placement"
-	"github.com/mpitrace/mpitrace/internal/report"
 	"github.com/mpitrace/mpitrace/internal/report/page"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/source"
@@ -219,16 +218,20 @@ func (s summaries) sections(i int, o views.Options) []views.Section {
 }
 
 func (s summaries) writeText(w io.Writer, o views.Options) error {
-	report.Jobs(w, s.jobs, textOptionsFor(w))
+	sections := s.table()
 	for i := range len(s.jobs) + len(s.ranks) {
-		if i > 0 {
-			fmt.Fprintln(w)
-		}
-		if err := terminal.Write(w, s.sections(i, o), terminalFor(w, "mpitrace report DIR | less -S")); err != nil {
-			return err
-		}
+		sections = append(sections, s.sections(i, o)...)
 	}
-	return nil
+	return terminal.Write(w, sections, terminalFor(w, "mpitrace report DIR | less -S"))
+}
+
+// table returns the view of the jobs of a run that has several.
+func (s summaries) table() []views.Section {
+	var rows []views.JobRow
+	for _, job := range s.jobs {
+		rows = append(rows, views.RowOf(job))
+	}
+	return views.Jobs(rows)
 }
 
 // schemaVersion is that of the documents that --json prints. It is raised when a key is removed
@@ -260,7 +263,8 @@ func writeAnalysis(w io.Writer, found *trace.Result, sections []views.Section) e
 	return text.WriteJSON(w, json.RawMessage(joined))
 }
 
-// writeJSON writes {"schema_version": 1, "run": run.json, "missing": [text …], "jobs": [document …]}.
+// writeJSON writes {"schema_version": 1, "run": run.json, "missing": [text …], "jobs": [document …],
+// "sections": [the table of jobs]}.
 func (s summaries) writeJSON(w io.Writer, info *rundir.Info, o views.Options) error {
 	jobs := []document{}
 	for i, rank := range s.ranks {
@@ -276,11 +280,12 @@ func (s summaries) writeJSON(w io.Writer, info *rundir.Info, o views.Options) er
 	}
 	var b bytes.Buffer
 	err := text.WriteJSON(&b, struct {
-		Version int          `json:"schema_version"`
-		Run     *rundir.Info `json:"run"`
-		Missing []string     `json:"missing"` // what the run lacks and belongs to no job
-		Jobs    []document   `json:"jobs"`
-	}{schemaVersion, info, slices.Concat([]string{}, o.Missing), jobs})
+		Version  int             `json:"schema_version"`
+		Run      *rundir.Info    `json:"run"`
+		Missing  []string        `json:"missing"` // what the run lacks and belongs to no job
+		Jobs     []document      `json:"jobs"`
+		Sections []views.Section `json:"sections"`
+	}{schemaVersion, info, slices.Concat([]string{}, o.Missing), jobs, s.table()})
 	if err != nil {
 		return err
 	}

@@ -13,11 +13,12 @@ func TestCorpus(t *testing.T) {
 	if os.Getenv("MPITRACE_CORPUS") == "" {
 		t.Skip("MPITRACE_CORPUS names no corpus") // which takes hours to record
 	}
-	runs, err := filepath.Glob(filepath.Join(os.Getenv("MPITRACE_CORPUS"), "runs", "*"))
+	runs, err := filepath.Glob(filepath.Join(os.Getenv("MPITRACE_CORPUS"), "runs", "*", "run.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, run := range runs {
+	for _, file := range runs {
+		run := filepath.Dir(file)
 		t.Run(filepath.Base(run), func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "run")
 			if err := os.CopyFS(dir, os.DirFS(run)); err != nil {

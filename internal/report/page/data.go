@@ -29,6 +29,9 @@ type Page struct {
 	A          string           `json:"a,omitempty"` // path of a diff's run
 	B          string           `json:"b,omitempty"`
 	Jobs       []JobData        `json:"jobs"`
+	Table      []views.Section  `json:"sections,omitempty"` // the table of jobs
+
+	rows []views.JobRow
 
 	History *history.History `json:"history,omitempty"` // as in history --json
 }
@@ -52,7 +55,6 @@ const topOfPage = 25
 type JobData struct {
 	Sections  []views.Section        `json:"sections"`
 	Title     string                 `json:"title"` // the program and its arguments
-	Summary   *JobFacts              `json:"summary,omitempty"`
 	Diff      *aggregate.Diff        `json:"diff,omitempty"`
 	Ranks     *RankColumns           `json:"ranks,omitempty"`
 	Matrices  []MatrixData           `json:"matrices"`
@@ -74,15 +76,6 @@ func bestOrder(a *placement.Answer) *BestOrder {
 		return nil
 	}
 	return &BestOrder{a.Slot, a.Placed}
-}
-
-// JobFacts are what the table of jobs shows: as in report --json.
-type JobFacts struct {
-	Program  string    `json:"program"`
-	Ranks    int       `json:"ranks_expected"`
-	Started  time.Time `json:"started"`
-	WallS    float64   `json:"wall_time_s"`
-	Problems []string  `json:"problems"`
 }
 
 // MostPairs is the largest number of pairs whose details a page has.
@@ -112,7 +105,7 @@ func (p *Page) Title() string {
 	if len(p.Jobs) == 0 {
 		return "mpitrace"
 	}
-	return text.Line(p.Jobs[0].Summary.Program) + " - mpitrace"
+	return text.Line(p.Jobs[0].Title) + " - mpitrace"
 }
 
 // activities returns the activities with their colours.
@@ -133,13 +126,19 @@ func (p *Page) AddJob(j *aggregate.Job, s *aggregate.Summary, o views.Options) *
 	p.Jobs = append(p.Jobs, JobData{
 		Sections:  views.Of(s, o),
 		Title:     strings.Join(append([]string{s.Program}, s.Command[min(1, len(s.Command)):]...), " "),
-		Summary:   &JobFacts{s.Program, s.RanksExpected, s.Started, s.WallTimeS, s.Problems},
 		Ranks:     ranks,
 		Matrices:  sheetsOf(j),
 		Pairs:     pairsOf(j.PairDetails()),
 		Placement: bestOrder(o.Placed),
 	})
+	p.list(views.RowOf(s))
 	return &p.Jobs[len(p.Jobs)-1]
+}
+
+// list adds a job to the table of jobs.
+func (p *Page) list(row views.JobRow) {
+	p.rows = append(p.rows, row)
+	p.Table = views.Jobs(p.rows)
 }
 
 // AddTimeline adds the timeline of the job's traces, in the order of ranks. Its section stands
@@ -169,6 +168,9 @@ func (p *Page) AddDiff(d *aggregate.Diff, a, b *aggregate.Job) {
 		}
 	}
 	p.Jobs = append(p.Jobs, out)
+	side := &d.B
+	p.list(views.JobRow{Program: side.Program, Library: side.Library, Ranks: side.RanksExpected, Recorded: side.RanksRecorded,
+		Started: side.Started, Complete: len(side.Problems) == 0})
 }
 
 // Pairs are the details of pairs in columns: see docs/page.md.

@@ -80,16 +80,11 @@ function fillPage(root, first, parts, made) {
 
 // jobTable returns the jobs of the run, if there are several, with a button to show each.
 function jobTable(root, data, index) {
-  const rowOf = (j, i) => ({ ...(j.summary || j.diff.b), i,
-    ns: j.summary ? 1e9 * j.summary.wall_time_s || null : j.diff.wall_time_ns.b });
-  const show = (r) => button(r.program, () => showJob(root, data, r.i), { pressed: r.i === index });
-  return data.jobs.length > 1 && table([
-    countColumn("job", (r) => r.i + 1), { head: "program", value: (r) => r.program, text: show },
-    countColumn("ranks", (r) => r.ranks_expected), textColumn("started", (r) => startText(r.started)),
-    timeColumn("wall time", (r) => r.ns),
-    textColumn("record", (r) => (r.problems.length ? "incomplete" : "complete")),
-  ], data.jobs.map(rowOf), {
-    caption: `Jobs of this run; job ${index + 1} is shown`, limit: 6, filter: (r) => r.program });
+  const open = (row, text) => {
+    const { rows } = data.sections[0].blocks[0].table, at = rows.indexOf(row);
+    return button(text, () => showJob(root, data, at), { pressed: at === index });
+  };
+  return data.sections?.map(({ blocks }) => renderBlocks(blocks, { job: {}, open }));
 }
 
 const startText = (started) => started.startsWith("0001") ? null : started.slice(0, 19).replace("T", " ") + " UTC";

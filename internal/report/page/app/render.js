@@ -73,7 +73,8 @@ function sortKey({ value, text }) {
 // tableCell returns what a cell shows. The first cell of a row also has its callers and, if the
 // page has them, the lines of source.
 function tableCell(row, i, unit, page) {
-  const { text, value } = row.cells[i], shown = exactCell(value, unit, text);
+  const { text, value } = row.cells[i];
+  const shown = i === 0 && page.open ? page.open(row, text) : exactCell(value, unit, text);
   if (i > 0 || !(row.callers || row.below || row.place)) return shown;
   const lines = page.job.sources?.[row.place];
   return h("span", null, shown, callerLines(row.callers), row.below && h("div", { class: "faint" }, row.below),
