@@ -73,8 +73,6 @@ const collator = new Intl.Collator("en", { numeric: true });
 
 // Columns that many tables have. value(row) returns the number, null if it is not known.
 const textColumn = (head, value, note) => ({ head, value, note });
-// textColumns shows fields of rows: {head: field}.
-const textColumns = (fields) => Object.entries(fields).map(([head, field]) => textColumn(head, (row) => row[field]));
 const numericColumn = (head, value, note, text) =>
   ({ head, value, numeric: true, note, text: (row) => shownOr(value(row), text) });
 const countColumn = (head, value, note) => numericColumn(head, value, note, count);
@@ -82,11 +80,6 @@ const bytesColumn = (head, value, note) => numericColumn(head, value, note, (n) 
 // timeColumn shows ns. The exact value is the cell's title.
 const timeColumn = (head, value, note) =>
   numericColumn(head, value, note, (ns) => exact(duration(ns), count(Math.round(ns)) + " ns"));
-// trafficColumns are the columns of messages and bytes.
-const trafficColumns = (of = (row) => row, note = "") => [
-  countColumn("messages" + note, (row) => of(row) && of(row).messages),
-  bytesColumn(note ? note.trim() : "bytes", (row) => of(row) && of(row).bytes),
-];
 const percentColumn = (head, value, note) => numericColumn(head, value, note, percent);
 const shownOr = (value, text) => isMissing(value) ? null : text(value);
 // exact returns a rounded number whose title is the exact one.
