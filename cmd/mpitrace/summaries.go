@@ -218,20 +218,11 @@ func (s summaries) sections(i int, o views.Options) []views.Section {
 }
 
 func (s summaries) writeText(w io.Writer, o views.Options) error {
-	sections := s.table()
+	sections := views.Jobs(s.jobs)
 	for i := range len(s.jobs) + len(s.ranks) {
 		sections = append(sections, s.sections(i, o)...)
 	}
 	return terminal.Write(w, sections, terminalFor(w, "mpitrace report DIR | less -S"))
-}
-
-// table returns the view of the jobs of a run that has several.
-func (s summaries) table() []views.Section {
-	var rows []views.JobRow
-	for _, job := range s.jobs {
-		rows = append(rows, views.RowOf(job))
-	}
-	return views.Jobs(rows)
 }
 
 // schemaVersion is that of the documents that --json prints. It is raised when a key is removed
@@ -285,7 +276,7 @@ func (s summaries) writeJSON(w io.Writer, info *rundir.Info, o views.Options) er
 		Missing  []string        `json:"missing"` // what the run lacks and belongs to no job
 		Jobs     []document      `json:"jobs"`
 		Sections []views.Section `json:"sections"`
-	}{schemaVersion, info, slices.Concat([]string{}, o.Missing), jobs, s.table()})
+	}{schemaVersion, info, slices.Concat([]string{}, o.Missing), jobs, views.Jobs(s.jobs)})
 	if err != nil {
 		return err
 	}

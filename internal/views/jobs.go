@@ -8,23 +8,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// JobRow is what the table of jobs shows of one.
-type JobRow struct {
-	Program, Library string
-	Ranks, Recorded  int
-	Started          time.Time
-	WallS            float64  // 0 if not known
-	MPIShare         *float64 // mean over the ranks; nil if not known
-	Complete         bool
-}
-
-// RowOf returns the row of a job.
-func RowOf(s *aggregate.Summary) JobRow {
-	return JobRow{s.Program, s.Library, s.RanksExpected, s.RanksRecorded, s.Started, s.WallTimeS, &s.MPIShare.Mean, len(s.Problems) == 0}
-}
-
 // Jobs returns the section of the jobs of a run that has several; none for others.
-func Jobs(jobs []JobRow) []Section {
+func Jobs(jobs []*aggregate.Summary) []Section {
 	out := Section{ID: "jobs", Title: "Jobs"}
 	if len(jobs) > 1 {
 		out.Add(jobTable(jobs))
@@ -32,17 +17,21 @@ func Jobs(jobs []JobRow) []Section {
 	return Finish(out)
 }
 
-func jobTable(jobs []JobRow) *Table {
-	type R = JobRow
+func jobTable(jobs []*aggregate.Summary) *Table {
+	type R = struct{ *aggregate.Summary }
+	var list []R
+	for _, s := range jobs {
+		list = append(list, R{s})
+	}
 	number := 0
-	return tableOf("jobs", jobs,
+	return tableOf("jobs", list,
 		col("job", "job", Rank, func(*R) Cell { number++; return rankCell(number) }),
 		col("program", "program", Words, func(j *R) Cell { return wordsCell(j.Program) }),
 		col("ranks", "ranks", Count, func(j *R) Cell {
-			if j.Ranks != j.Recorded {
-				return Cell{fmt.Sprintf("%d of %d", j.Recorded, j.Ranks), j.Ranks}
+			if j.RanksRecorded != j.RanksExpected {
+				return Cell{fmt.Sprintf("%d of %d", j.RanksRecorded, j.RanksExpected), j.RanksExpected}
 			}
-			return Cell{fmt.Sprint(j.Ranks), j.Ranks}
+			return countCell(j.RanksExpected)
 		}),
 		col("mpi", "MPI", Words, func(j *R) Cell { return wordsCell(profile.LibraryName(j.Library)) }),
 		col("started", "started", Words, func(j *R) Cell {
@@ -51,20 +40,15 @@ func jobTable(jobs []JobRow) *Table {
 			}
 			return wordsCell(j.Started.Format(time.TimeOnly))
 		}),
-		col("time_ns", "time", Ns, func(j *R) Cell {
-			if j.WallS == 0 {
-				return missing
-			}
-			return secondsCell(j.WallS)
-		}),
+		col("time_ns", "time", Ns, func(j *R) Cell { return Cell{lifetime(j.WallTimeS), 1e9 * j.WallTimeS} }),
 		col("mpi_share", "in MPI", Share, func(j *R) Cell {
-			if j.MPIShare == nil {
+			if !j.Timed() {
 				return missing
 			}
-			return shareCell(*j.MPIShare)
+			return shareCell(j.MPIShare.Mean)
 		}),
 		col("record", "record", Words, func(j *R) Cell {
-			if j.Complete {
+			if len(j.Problems) == 0 {
 				return wordsCell("complete")
 			}
 			return wordsCell("incomplete")

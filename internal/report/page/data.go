@@ -31,7 +31,7 @@ type Page struct {
 	Jobs       []JobData        `json:"jobs"`
 	Table      []views.Section  `json:"sections,omitempty"` // the table of jobs
 
-	rows []views.JobRow
+	listed []*aggregate.Summary // the jobs of the table
 
 	History *history.History `json:"history,omitempty"` // as in history --json
 }
@@ -131,14 +131,14 @@ func (p *Page) AddJob(j *aggregate.Job, s *aggregate.Summary, o views.Options) *
 		Pairs:     pairsOf(j.PairDetails()),
 		Placement: bestOrder(o.Placed),
 	})
-	p.list(views.RowOf(s))
+	p.list(s)
 	return &p.Jobs[len(p.Jobs)-1]
 }
 
 // list adds a job to the table of jobs.
-func (p *Page) list(row views.JobRow) {
-	p.rows = append(p.rows, row)
-	p.Table = views.Jobs(p.rows)
+func (p *Page) list(s *aggregate.Summary) {
+	p.listed = append(p.listed, s)
+	p.Table = views.Jobs(p.listed)
 }
 
 // AddTimeline adds the timeline of the job's traces, in the order of ranks. Its section stands
@@ -168,9 +168,8 @@ func (p *Page) AddDiff(d *aggregate.Diff, a, b *aggregate.Job) {
 		}
 	}
 	p.Jobs = append(p.Jobs, out)
-	side := &d.B
-	p.list(views.JobRow{Program: side.Program, Library: side.Library, Ranks: side.RanksExpected, Recorded: side.RanksRecorded,
-		Started: side.Started, Complete: len(side.Problems) == 0})
+	p.list(&aggregate.Summary{Program: d.B.Program, Library: d.B.Library, RanksExpected: d.B.RanksExpected, RanksRecorded: d.B.RanksRecorded,
+		Started: d.B.Started, WallTimeS: float64(d.WallTime.B) / 1e9, Timing: profile.TimingOff.String(), Problems: d.B.Problems})
 }
 
 // Pairs are the details of pairs in columns: see docs/page.md.
