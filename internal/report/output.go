@@ -9,7 +9,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -25,9 +24,6 @@ type Options struct {
 	Top   int  // lines in each list; all if negative
 }
 
-// topAll tells the user how to see all entries of a list of the summary.
-const topAll = " (mpitrace report --top all)"
-
 // nameWidth is a width for the first column. If the column would be narrower, other columns
 // are left out to make room for it.
 const nameWidth = 40
@@ -35,8 +31,7 @@ const nameWidth = 40
 // printer is where and how a report is printed.
 type printer struct {
 	Options
-	w       text.Wrapper
-	omitted []string // heads of columns that did not fit
+	w text.Wrapper
 }
 
 // newOutput returns an output that breaks lines of prose at a width; 0 for no
@@ -102,10 +97,6 @@ func (o *printer) estimate(ns, stderr float64) string {
 	return text.Estimate(ns, stderr, o.ASCII)
 }
 
-func (o *printer) time(t *aggregate.Totals) string {
-	return o.estimate(float64(t.TimeNs), t.TimeVariance.StandardError())
-}
-
 // clean escapes control characters.
 func (o *printer) clean(s string) string {
 	if o.ASCII {
@@ -116,26 +107,6 @@ func (o *printer) clean(s string) string {
 
 // shorten shortens the label of a call site to a width.
 func (o *printer) shorten(label string, width int) string { return text.Site(label, width, o.ASCII) }
-
-// fit removes spare columns until a table fits the width, and remembers their
-// heads.
-func (o *printer) fit(t *text.Table, spare ...string) {
-	if o.Width == 0 || len(spare) == 0 {
-		return
-	}
-	for _, head := range t.Fit(o.Width, nameWidth, o.shorten, spare...) {
-		if !slices.Contains(o.omitted, head) {
-			o.omitted = append(o.omitted, head)
-		}
-	}
-}
-
-// omittedText prints the heads of the columns that fit removed.
-func (o *printer) omittedText() {
-	if len(o.omitted) > 0 {
-		o.printf("left out to fit %d characters: %s (to see them: mpitrace report DIR | less -S)\n", o.Width, strings.Join(o.omitted, ", "))
-	}
-}
 
 // top returns the first n entries of a list and how many more there are; all entries if n
 // is negative.
