@@ -17,10 +17,11 @@ import (
 	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/internal/export"
-	"github.com/mpitrace/mpitrace/internal/report"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/internal/trace"
+	"github.com/mpitrace/mpitrace/internal/views"
+	"github.com/mpitrace/mpitrace/internal/views/terminal"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -147,12 +148,11 @@ func analyze(log io.Writer, job []profile.EventSource, interval time.Duration, m
 }
 
 func (o *analyzeOptions) show(w io.Writer, found *trace.Result) error {
+	sections := views.Trace(found, views.Options{Top: int(o.top)})
 	if o.json {
-		return text.WriteJSON(w, found)
+		return writeAnalysis(w, found, sections)
 	}
-	options := textOptionsFor(w)
-	options.Top = int(o.top)
-	return report.Trace(w, found, options)
+	return terminal.Write(w, sections, terminalFor(w, "mpitrace analyze DIR | less -S"))
 }
 
 // keptAnalysis is the content of analysis.json.

@@ -13,6 +13,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/internal/trace"
+	"github.com/mpitrace/mpitrace/internal/views"
 	"github.com/mpitrace/mpitrace/interpose"
 )
 
@@ -78,8 +79,7 @@ func (j *job) show(opened *source.Run, missing []string) (complete bool, err err
 		warnIncomplete(j.Log, missing...) // otherwise they are at the end of the last summary
 		return complete, nil
 	}
-	o := textOptionsFor(j.Log)
-	o.Top, o.Missing, o.Unanalyzed = 10, missing, opened.Traced.Events > 0
+	o := views.Options{Top: 10, Missing: missing, Unanalyzed: opened.Traced.Events > 0}
 	_ = found.writeText(j.Log, o) // a closed terminal does not change the exit status
 	fmt.Fprintln(j.Log)
 	return complete, nil

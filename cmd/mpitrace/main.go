@@ -20,6 +20,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/settings"
 	"github.com/mpitrace/mpitrace/internal/text"
+	"github.com/mpitrace/mpitrace/internal/views/terminal"
 )
 
 func main() { os.Exit(execute(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
@@ -125,6 +126,13 @@ func textOptionsFor(w io.Writer) report.Options {
 	o := textOptions()
 	o.Width = text.TerminalWidth(w)
 	return o
+}
+
+// terminalFor returns the same options for sections. whole tells the user how to see the
+// columns that do not fit.
+func terminalFor(w io.Writer, whole string) terminal.Options {
+	o := textOptionsFor(w)
+	return terminal.Options{ASCII: o.ASCII, Width: o.Width, Whole: whole}
 }
 
 func newRoot() *cobra.Command {

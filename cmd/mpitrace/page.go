@@ -9,7 +9,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/internal/export"
 	"github.com/mpitrace/mpitrace/internal/report/page"
-	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/views"
 )
 
 // pageOptions are the flags of commands that write a page.
@@ -52,12 +52,10 @@ func made() page.Made {
 }
 
 // page returns the page of a run.
-func (s summaries) page(dir rundir.Dir, missing []string, source bool) (*page.Page, error) {
-	info, _ := dir.ReadInfo() // empty on an error, which was already reported
-	p := page.NewReport(made(), info, missing)
+func (s summaries) page(o views.Options, source bool) (*page.Page, error) {
+	p := page.NewReport(made(), o.Info, o.Missing)
 	for i, job := range s.whole {
-		added := p.AddJob(job, s.jobs[i], s.traced.results[job.Run])
-		added.Placement, added.Summary.Patterns = s.placed[s.jobs[i]], s.made[job.Run]
+		added := p.AddJob(job, s.jobs[i], s.options(s.jobs[i], o))
 		if events := s.traced.events[job.Run]; events != nil {
 			if err := added.AddTimeline(events, s.traced.waits[job.Run], s.traced.results[job.Run].CriticalPath); err != nil {
 				return nil, err

@@ -19,9 +19,10 @@ import (
 	"github.com/mpitrace/mpitrace/internal/export"
 	"github.com/mpitrace/mpitrace/internal/placement"
 	"github.com/mpitrace/mpitrace/internal/plot"
-	"github.com/mpitrace/mpitrace/internal/report"
 	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/text"
+	"github.com/mpitrace/mpitrace/internal/views"
+	"github.com/mpitrace/mpitrace/internal/views/terminal"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -414,15 +415,13 @@ func (o *reorderOptions) print(cmd *cobra.Command, answers []*reordered, path st
 			Jobs []*reordered `json:"jobs"`
 		}{answers})
 	}
-	options := textOptionsFor(out)
-	options.Top = int(o.top)
 	for i, a := range answers {
 		if i > 0 {
 			fmt.Fprintln(out)
 		}
 		fmt.Fprintf(out, "%s on %s: %s with %s\n", text.Line(a.Program), text.CountOf(a.Ranks, "rank"), text.CountOf(a.Nodes, "node"), text.CountOf(a.Slots, "slot"))
 		fmt.Fprintf(out, "counted: %s\n", o.countedText(a))
-		if err := report.Placement(out, a.Answer, options); err != nil {
+		if err := terminal.Write(out, views.Placement(a.Answer, views.Options{Top: int(o.top)}), terminalFor(out, "mpitrace reorder RUN | less -S")); err != nil {
 			return err
 		}
 		if advice := o.advice(cmd, a, path, len(answers) > 1, i); advice != "" {

@@ -148,7 +148,7 @@ func TestReorderText(t *testing.T) {
 		"\nas it ran             300,000  1.000      5.86 KiB        0 B            3.91 KiB, a -> b\n",
 		"\nbest found             30,000  0.100           0 B   5.86 KiB                           -\n",
 		"costs 90.0 % less than the present one: 0 B instead of 5.86 KiB leave a node.\n",
-		"\nThe best order found:\n  a: ranks ", "\nand 1 more node (--top all, or --json)\n",
+		"\nthe best order found  ranks\na                     0-", "\nand 1 more node (--top all, or --json)\n",
 		"\n  mpitrace reorder " + dir + " -o FILE --format seq\n",
 	} {
 		if !strings.Contains(got.stdout, want) {

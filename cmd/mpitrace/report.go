@@ -14,6 +14,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/text"
+	"github.com/mpitrace/mpitrace/internal/views"
 )
 
 type reportOptions struct {
@@ -112,8 +113,10 @@ func (o *reportOptions) run(cmd *cobra.Command, path string) error {
 	if dir != "" {
 		missing = append(missingText(dir.WrongMPI(), export.LostEventsText(dir, &opened.Traced)), missing...)
 	}
+	info, _ := dir.ReadInfo() // empty on an error, which was already reported
+	view := views.Options{Top: int(o.top), Sort: o.sort, Missing: missing, Info: info}
 	if o.page.file != "" {
-		made, err := found.page(dir, missing, o.page.source)
+		made, err := found.page(view, o.page.source)
 		if err != nil {
 			return err
 		}
@@ -123,14 +126,12 @@ func (o *reportOptions) run(cmd *cobra.Command, path string) error {
 	}
 	if o.json {
 		warnIncomplete(log, missing...)
-		return found.writeJSON(cmd.OutOrStdout(), dir, missing)
+		return found.writeJSON(cmd.OutOrStdout(), info, view)
 	}
 	if o.page.file != "" {
 		return nil
 	}
-	options := textOptionsFor(cmd.OutOrStdout())
-	options.Top, options.Sort, options.Missing = int(o.top), o.sort, missing
-	return found.writeText(cmd.OutOrStdout(), options)
+	return found.writeText(cmd.OutOrStdout(), view)
 }
 
 func (o *reportOptions) summarize(opened *source.Run, read time.Time) (summaries, error) {

@@ -14,11 +14,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mpitrace/mpitrace/aggregate"
-	"github.com/mpitrace/mpitrace/internal/report"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/internal/view"
+	"github.com/mpitrace/mpitrace/internal/views"
+	"github.com/mpitrace/mpitrace/internal/views/terminal"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -112,7 +113,7 @@ func (o *statusOptions) show(cmd *cobra.Command, opened *source.Run, read time.T
 		if i > 0 {
 			fmt.Fprintln(out)
 		}
-		if err := report.Status(out, s, textOptionsFor(out)); err != nil {
+		if err := terminal.Write(out, views.Status(s), terminal.Options{ASCII: textOptions().ASCII}); err != nil {
 			return err
 		}
 	}
@@ -192,7 +193,7 @@ func (w *statusPrinter) show(reading *view.Snapshot) error {
 		if i > 0 {
 			page.WriteString("\n")
 		}
-		if err := report.Watch(&page, w.watched(&reading.Jobs[i]), textOptionsFor(w.out)); err != nil {
+		if err := terminal.Write(&page, views.Watch(w.watched(&reading.Jobs[i])), terminal.Options{ASCII: textOptions().ASCII}); err != nil {
 			return err
 		}
 	}
@@ -209,8 +210,8 @@ func (w *statusPrinter) show(reading *view.Snapshot) error {
 	return err
 }
 
-func (w *statusPrinter) watched(job *view.LiveJob) *report.Watched {
-	out := &report.Watched{Status: job.Status, Totals: job.Totals, Hanging: job.Hanging}
+func (w *statusPrinter) watched(job *view.LiveJob) *views.Watched {
+	out := &views.Watched{Status: job.Status, Totals: job.Totals, Hanging: job.Hanging}
 	if h, known := w.heatmaps.Load(job.Status.Run); known {
 		out.Heatmap = h.(*aggregate.BinnedMatrix)
 	}
@@ -223,7 +224,7 @@ func (w *statusPrinter) watched(job *view.LiveJob) *report.Watched {
 	}
 	out.Away = profile.RankSetOf(away...)
 	if r := job.Rates; r != nil {
-		out.Rates = &report.JobRates{Calls: r.Calls, Messages: r.Messages, Bytes: r.Bytes}
+		out.Rates = &views.JobRates{Calls: r.Calls, Messages: r.Messages, Bytes: r.Bytes}
 	}
 	return out
 }

@@ -17,11 +17,13 @@ import (
 	"github.com/mpitrace/mpitrace/internal/findings"
 	"github.com/mpitrace/mpitrace/internal/patterns"
 	"github.com/mpitrace/mpitrace/internal/placement"
-	"github.com/mpitrace/mpitrace/internal/report"
 	"github.com/mpitrace/mpitrace/internal/report/page"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/text"
+	"github.com/mpitrace/mpitrace/internal/trace"
+	"github.com/mpitrace/mpitrace/internal/views"
+	"github.com/mpitrace/mpitrace/internal/views/terminal"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -201,67 +203,80 @@ func (s summaries) unrecordedChildren(dir rundir.Dir) []string {
 		"exec mpitrace run -o %s -- ./child \"$@\"", text.ShellQuote(cmp.Or(string(dir), "DIR")))}
 }
 
-func (s summaries) writeText(w io.Writer, o report.Options) error {
-	o.Traced, o.Patterns = s.traced.results, s.made
-	report.Jobs(w, s.jobs, o)
-	missing := o.Missing // follows the last summary
-	n := len(s.jobs) + len(s.ranks)
-	for i := range n {
-		if i > 0 {
-			fmt.Fprintln(w)
-		}
-		o.Missing = nil
-		if i == n-1 {
-			o.Missing = missing
-		}
-		var err error
-		if len(s.ranks) > 0 {
-			err = report.Rank(w, s.ranks[i], o)
-		} else {
-			err = s.writeJob(w, s.jobs[i], o)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+// options returns the options of the view of a job.
+func (s summaries) options(job *aggregate.Summary, o views.Options) views.Options {
+	o.Traced, o.Patterns, o.Placed = s.traced.results[job.Run], s.made[job.Run], s.placed[job]
+	return o
 }
 
-// writeJob writes the summary of a job and, if it was traced, the analysis.
-func (s summaries) writeJob(w io.Writer, job *aggregate.Summary, o report.Options) error {
-	if err := report.Summary(w, job, o); err != nil {
+// sections returns the view of a job or, if the summaries are of ranks, of the rank in it.
+func (s summaries) sections(i int, o views.Options) []views.Section {
+	if len(s.ranks) > 0 {
+		return views.OfRank(s.ranks[i], o)
+	}
+	return views.Of(s.jobs[i], s.options(s.jobs[i], o))
+}
+
+func (s summaries) writeText(w io.Writer, o views.Options) error {
+	sections := views.Jobs(s.jobs)
+	for i := range len(s.jobs) + len(s.ranks) {
+		sections = append(sections, s.sections(i, o)...)
+	}
+	return terminal.Write(w, sections, terminalFor(w, "mpitrace report DIR | less -S"))
+}
+
+// schemaVersion is that of the documents that --json prints. It is raised when a key is removed
+// or gets another meaning.
+const schemaVersion = 1
+
+// document is what --json prints of a job: the keys of a struct, and the sections of its view.
+type document struct {
+	of       any
+	sections []views.Section
+}
+
+// MarshalJSON returns the object of the struct, with "sections" at its end.
+func (d document) MarshalJSON() ([]byte, error) {
+	return text.JoinJSON(d.of, struct {
+		Sections []views.Section `json:"sections"`
+	}{d.sections})
+}
+
+// writeAnalysis writes the analysis of a trace in the same way.
+func writeAnalysis(w io.Writer, found *trace.Result, sections []views.Section) error {
+	version := struct {
+		Version int `json:"schema_version"`
+	}{schemaVersion}
+	joined, err := text.JoinJSON(version, document{found, sections})
+	if err != nil {
 		return err
 	}
-	traced := s.traced.results[job.Run]
-	if traced == nil {
-		return nil
-	}
-	fmt.Fprintln(w)
-	return report.Trace(w, traced, o)
+	return text.WriteJSON(w, json.RawMessage(joined))
 }
 
-// writeJSON writes {"run": run.json, "missing": [text …], "jobs": [summary …]}.
-func (s summaries) writeJSON(w io.Writer, dir rundir.Dir, missing []string) error {
-	info, _ := dir.ReadInfo() // empty on an error, which was already reported
-	var jobs any = s.ranks
-	if len(s.ranks) == 0 {
-		all := []findings.Report{}
-		for _, job := range s.jobs {
-			r := findings.ReportOf(job, s.traced.results[job.Run])
-			r.Patterns = s.made[job.Run]
-			withoutRanks := *job
-			withoutRanks.Ranks = nil
-			r.Summary = &withoutRanks
-			all = append(all, r)
-		}
-		jobs = all
+// writeJSON writes {"schema_version": 1, "run": run.json, "missing": [text …], "jobs": [document …],
+// "sections": [the table of jobs]}.
+func (s summaries) writeJSON(w io.Writer, info *rundir.Info, o views.Options) error {
+	jobs := []document{}
+	for i, rank := range s.ranks {
+		jobs = append(jobs, document{rank, s.sections(i, o)})
+	}
+	for i, job := range s.jobs {
+		r := findings.ReportOf(job, s.traced.results[job.Run])
+		r.Patterns = s.made[job.Run]
+		withoutRanks := *job
+		withoutRanks.Ranks = nil
+		r.Summary = &withoutRanks
+		jobs = append(jobs, document{r, s.sections(i, o)})
 	}
 	var b bytes.Buffer
 	err := text.WriteJSON(&b, struct {
-		Run     *rundir.Info `json:"run"`
-		Missing []string     `json:"missing"` // what the run lacks and belongs to no job
-		Jobs    any          `json:"jobs"`
-	}{info, slices.Concat([]string{}, missing), jobs})
+		Version  int             `json:"schema_version"`
+		Run      *rundir.Info    `json:"run"`
+		Missing  []string        `json:"missing"` // what the run lacks and belongs to no job
+		Jobs     []document      `json:"jobs"`
+		Sections []views.Section `json:"sections"`
+	}{schemaVersion, info, slices.Concat([]string{}, o.Missing), jobs, views.Jobs(s.jobs)})
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/view"
+	"github.com/mpitrace/mpitrace/internal/views"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -163,7 +164,8 @@ func (v *viewedRun) report() (any, error) {
 	} else {
 		v.found.useTraced(traced)
 	}
-	p, err := v.found.page(v.dir, missing, false)
+	info, _ := v.dir.ReadInfo() // the page shows what is known without it
+	p, err := v.found.page(views.Options{Missing: missing, Info: info}, false)
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/views"
 )
 
 // running is mpitrace as a process of its own.
@@ -227,13 +228,10 @@ func TestRunView(t *testing.T) {
 				}
 				var report struct {
 					Kind, Error string
-					Jobs        []struct {
-						Summary struct {
-							RanksFinalized int `json:"ranks_finalized"`
-						}
-					}
+					Jobs        []struct{ Sections []views.Section }
 				}
-				if get(t, address, "/report", &report); report.Kind != "report" || len(report.Jobs) != 1 || report.Jobs[0].Summary.RanksFinalized != 2 {
+				if get(t, address, "/report", &report); report.Kind != "report" || len(report.Jobs) != 1 ||
+					!strings.Contains(report.Jobs[0].Sections[0].Blocks[0].Text.Text, "on 2 of 2 ranks") {
 					t.Errorf("report %+v", report)
 				}
 				line(t, r.errs, "the page is served until Ctrl-C")

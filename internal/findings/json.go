@@ -1,12 +1,11 @@
 package findings
 
 import (
-	"encoding/json"
 	"math"
-	"slices"
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/patterns"
+	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/internal/trace"
 )
 
@@ -42,13 +41,5 @@ func ReportOf(s *aggregate.Summary, traced *trace.Result) Report {
 // MarshalJSON returns one object: "findings", "analysis", "patterns" and the fields of the summary.
 func (r Report) MarshalJSON() ([]byte, error) {
 	type plain Report
-	head, err := json.Marshal(plain(r))
-	if err != nil {
-		return nil, err
-	}
-	rest, err := json.Marshal(r.Summary)
-	if err != nil {
-		return nil, err
-	}
-	return slices.Concat(head[:len(head)-1], []byte(","), rest[1:]), nil
+	return text.JoinJSON(plain(r), r.Summary)
 }

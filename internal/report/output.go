@@ -6,36 +6,23 @@ package report
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/mpitrace/mpitrace/aggregate"
-	"github.com/mpitrace/mpitrace/internal/patterns"
 	"github.com/mpitrace/mpitrace/internal/text"
-	"github.com/mpitrace/mpitrace/internal/trace"
+	"github.com/mpitrace/mpitrace/internal/views"
 )
 
 // Options control how a report is printed.
 type Options struct {
-	ASCII bool                // print ASCII only
-	Width int                 // characters in a line, to which tables are fitted; 0 for no limit
-	Top   int                 // lines in each list; all if negative
-	Sort  aggregate.SiteOrder // of call sites; ByTime if empty
-	// Missing lists what the run lacks and cannot be attributed to one of its
-	// jobs. If it is not empty, no job is reported as complete.
-	Missing []string
-	Traced  map[string]*trace.Result // analyses of the traces, by the name of the run
-	// Patterns says what the matrices are made of, by the name of the run.
-	Patterns map[string]*patterns.Decomposition
-	// Unanalyzed reports whether there are traces that Traced does not have.
-	Unanalyzed bool
+	ASCII bool // print ASCII only
+	Width int  // characters in a line, to which tables are fitted; 0 for no limit
+	Top   int  // lines in each list; all if negative
 }
-
-// topAll tells the user how to see all entries of a list of the summary.
-const topAll = " (mpitrace report --top all)"
 
 // nameWidth is a width for the first column. If the column would be narrower, other columns
 // are left out to make room for it.
@@ -44,8 +31,7 @@ const nameWidth = 40
 // printer is where and how a report is printed.
 type printer struct {
 	Options
-	w       text.Wrapper
-	omitted []string // heads of columns that did not fit
+	w text.Wrapper
 }
 
 // newOutput returns an output that breaks lines of prose at a width; 0 for no
@@ -111,10 +97,6 @@ func (o *printer) estimate(ns, stderr float64) string {
 	return text.Estimate(ns, stderr, o.ASCII)
 }
 
-func (o *printer) time(t *aggregate.Totals) string {
-	return o.estimate(float64(t.TimeNs), t.TimeVariance.StandardError())
-}
-
 // clean escapes control characters.
 func (o *printer) clean(s string) string {
 	if o.ASCII {
@@ -125,26 +107,6 @@ func (o *printer) clean(s string) string {
 
 // shorten shortens the label of a call site to a width.
 func (o *printer) shorten(label string, width int) string { return text.Site(label, width, o.ASCII) }
-
-// fit removes spare columns until a table fits the width, and remembers their
-// heads.
-func (o *printer) fit(t *text.Table, spare ...string) {
-	if o.Width == 0 || len(spare) == 0 {
-		return
-	}
-	for _, head := range t.Fit(o.Width, nameWidth, o.shorten, spare...) {
-		if !slices.Contains(o.omitted, head) {
-			o.omitted = append(o.omitted, head)
-		}
-	}
-}
-
-// omittedText prints the heads of the columns that fit removed.
-func (o *printer) omittedText() {
-	if len(o.omitted) > 0 {
-		o.printf("left out to fit %d characters: %s (to see them: mpitrace report DIR | less -S)\n", o.Width, strings.Join(o.omitted, ", "))
-	}
-}
 
 // top returns the first n entries of a list and how many more there are; all entries if n
 // is negative.
@@ -162,4 +124,32 @@ func widest[T any](list []T, of func(*T) string) int {
 		n = max(n, utf8.RuneCountInString(of(&list[i])))
 	}
 	return n
+}
+
+// callersWidth is the width of lines of callers if the width of lines is not
+// limited.
+const callersWidth = 110
+
+// callers returns lines of callers, with as many in a line as fit.
+func (o *printer) callers(indent string, callers []aggregate.NamedPlace) (lines []string) {
+	line, width := "", cmp.Or(o.Width, callersWidth)
+	for _, c := range callers {
+		arrow := o.pick(" ← ", " <- ")
+		part := arrow + o.shorten(o.clean(c.Label), width-len(indent)-utf8.RuneCountInString(arrow))
+		if line != "" && utf8.RuneCountInString(indent+line+part) > width {
+			lines = append(lines, indent+line)
+			line = ""
+		}
+		line += part
+	}
+	if line != "" {
+		lines = append(lines, indent+line)
+	}
+	return lines
+}
+
+// efficiency returns the parallel efficiency, with its standard error if it is an estimate.
+func (o *printer) efficiency(p *aggregate.POP) string {
+	words := views.Efficiency(p)
+	return o.pick(words, strings.NewReplacer("±", "+-", "–", "-").Replace(words))
 }

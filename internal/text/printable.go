@@ -108,6 +108,22 @@ func JSON(text []byte) []byte {
 	return out
 }
 
+// JoinJSON returns one JSON object with the keys of several values, which are objects with keys.
+func JoinJSON(values ...any) ([]byte, error) {
+	var out []byte
+	for _, v := range values {
+		object, err := json.Marshal(v)
+		if err != nil {
+			return nil, err
+		}
+		if len(out) > 0 {
+			out[len(out)-1], object = ',', object[1:]
+		}
+		out = append(out, object...)
+	}
+	return out, nil
+}
+
 // WriteJSON writes a value as indented JSON.
 func WriteJSON(w io.Writer, v any) error {
 	text, err := json.MarshalIndent(v, "", "  ")

@@ -19,6 +19,7 @@ type Table struct {
 	Left int // number of left-aligned columns, which hold texts; the others are right-aligned
 	Most int // a cell of more characters does not widen its column; 0 for no limit
 
+	texts []int // other left-aligned columns
 	heads []string
 	rows  []tableRow
 }
@@ -34,6 +35,9 @@ func NewTable(heads ...string) *Table { return &Table{Left: 1, heads: heads} }
 
 // NewTextTable returns a table whose columns are all of texts.
 func NewTextTable(heads ...string) *Table { return &Table{Left: math.MaxInt, heads: heads} }
+
+// AlignLeft makes columns left-aligned, besides the first.
+func (t *Table) AlignLeft(columns ...int) { t.texts = columns }
 
 // Add adds a row, with a cell for each column.
 func (t *Table) Add(cells ...string) { t.rows = append(t.rows, tableRow{cells: cells}) }
@@ -59,6 +63,13 @@ func (t *Table) Drop(heads ...string) {
 func (t *Table) drop(column int) {
 	if column < t.Left {
 		t.Left--
+	}
+	for i, text := range t.texts {
+		if text > column {
+			t.texts[i]--
+		} else if text == column {
+			t.texts[i] = 0 // which is aligned to the left in any case
+		}
 	}
 	t.heads = slices.Delete(slices.Clone(t.heads), column, column+1)
 	for i := range t.rows {
@@ -153,7 +164,7 @@ func (t *Table) writeLine(w io.Writer, cells []string, widths []int) {
 			line.WriteString("  ")
 		}
 		pad := strings.Repeat(" ", max(widths[i]-utf8.RuneCountInString(cell), 0))
-		if i < t.Left {
+		if i < t.Left || slices.Contains(t.texts, i) {
 			line.WriteString(cell + pad)
 		} else {
 			line.WriteString(pad + cell)

@@ -65,3 +65,18 @@ func TestTableFits(t *testing.T) {
 		}
 	}
 }
+
+// A column of texts stays aligned to the left when a column before it is removed.
+func TestAlignLeft(t *testing.T) {
+	table := NewTable("where", "number", "why")
+	table.AlignLeft(2)
+	table.Add("here", "1", "longest")
+	table.Add("there", "20", "short")
+	if diff := cmp.Diff("where  number  why\nhere        1  longest\nthere      20  short\n", written(table)); diff != "" {
+		t.Error(diff)
+	}
+	table.Fit(20, 16, nil, "number")
+	if diff := cmp.Diff("where  why\nhere   longest\nthere  short\n", written(table)); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/findings"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/internal/trace"
+	"github.com/mpitrace/mpitrace/internal/views"
 )
 
 // TestLifetimes compares the recorded lifetimes of threads with the limits that the
@@ -104,12 +106,15 @@ func checkShares(t *testing.T, mode, dir string, traced bool) {
 	file := filepath.Join(t.TempDir(), "page.html")
 	succeed(t, nil, mpitrace, "report", dir, "--html", file)
 	var page struct {
-		Jobs []struct {
-			Summary struct{ POP *aggregate.POP }
-		}
+		Jobs []struct{ Sections []views.Section }
 	}
-	if err := json.Unmarshal(pageData(t, file), &page); err != nil || len(page.Jobs) != 1 || page.Jobs[0].Summary.POP == nil || *page.Jobs[0].Summary.POP != *s.POP {
-		t.Errorf("%s: %v: the page has %+v, report %+v", mode, err, page, s.POP)
+	if err := json.Unmarshal(pageData(t, file), &page); err != nil || len(page.Jobs) != 1 {
+		t.Fatalf("%s: %v: %d jobs", mode, err, len(page.Jobs))
+	}
+	at := slices.IndexFunc(page.Jobs[0].Sections, func(part views.Section) bool { return part.ID == "efficiency" })
+	shown, want := page.Jobs[0].Sections[at].Blocks[0].Fact.Value, views.Efficiency(s.POP)+" = "
+	if !strings.HasPrefix(shown, want) {
+		t.Errorf("%s: the page has %q, report %q", mode, shown, want)
 	}
 }
 

@@ -23,6 +23,7 @@ func TestHalo(t *testing.T) {
 		t.Errorf("%d bytes, more than 250 KB", size)
 	}
 	p.pictures("halo")
+	p.checkViews(run)
 	p.checkReport(run)
 	p.checkPair(run, cell{0, 1})
 	p.checkKeys()
@@ -34,6 +35,7 @@ func TestTraced(t *testing.T) {
 	run := record(t, []string{"--trace"}, 4, compile(t, halo), "-n", "200", "-m", "200", "-s", "60")
 	p, _ := open(t, run)
 	p.pictures("traced")
+	p.checkViews(run)
 	p.checkReport(run)
 	p.checkMatrices(run, 4, 1)
 	p.checkWaits(run)
@@ -45,6 +47,7 @@ func TestLAMMPS(t *testing.T) {
 	run := record(t, nil, 2, "lmp", "-in", filepath.Join(root, "tests", "e2e", "testdata", "in.melt"), "-log", "none")
 	p, _ := open(t, run)
 	p.pictures("lammps")
+	p.checkViews(run)
 	p.checkReport(run)
 	p.checkMatrices(run, 2, 1)
 }
@@ -53,6 +56,7 @@ func TestAllToAll(t *testing.T) {
 	run := synthetic(t, "alltoall", 48, 8)
 	p, _ := open(t, run)
 	p.pictures("alltoall")
+	p.checkViews(run)
 	p.checkReport(run)
 	p.checkMatrices(run, 48, 6)
 }
@@ -63,11 +67,12 @@ func TestHostileNames(t *testing.T) {
 	run := record(t, []string{"--trace"}, 2, compile(t, "tests/programs/hostile_markup.c"), "</script><script>alert(1)</script>", "<img src=x onerror=alert(2)>")
 	p, _ := open(t, run)
 	p.pictures("hostile")
+	p.checkViews(run)
 	p.mentions("main", "</script><script>alert(1)</script>", "<img src=x onerror=alert(2)>")
-	if got := strings.Join(p.table("Calls by communicator").column(p, "communicator"), " "); !strings.Contains(got, "<script>alert(3)</script>") {
+	if got := strings.Join(p.table("communicators").column(p, "communicator"), " "); !strings.Contains(got, "<script>alert(3)</script>") {
 		t.Errorf("communicators %q", got)
 	}
-	if got := p.table("Phases").column(p, "phase"); !slices.Contains(got, "</script><b onclick=alert(4)>") {
+	if got := p.table("phases").column(p, "slice"); !slices.Contains(got, "</script><b onclick=alert(4)>") {
 		t.Errorf("phases %q", got)
 	}
 	if n := eval[int](p, `document.querySelectorAll("img, b, main script").length`); n > 0 {
@@ -80,6 +85,7 @@ func TestDeadRank(t *testing.T) {
 	run := record(t, nil, 2, compile(t, standsOut), "killed")
 	p, _ := open(t, run)
 	p.pictures("dead")
+	p.checkViews(run)
 	p.checkReport(run)
 	p.mentions("#page", "killed by SIGKILL")
 	p.checkMatrices(run, 2, 1)
@@ -101,6 +107,7 @@ func TestManyRanks(t *testing.T) {
 				t.Errorf("ready after %.0f ms", p.ready)
 			}
 			p.pictures(fmt.Sprint("stencil-", ranks))
+			p.checkViews(run)
 			p.checkReport(run)
 			p.checkMatrices(run, ranks, (ranks+63)/64)
 			levels := p.checkZoom(run, "point-to-point", ranks)

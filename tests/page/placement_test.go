@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -88,9 +89,9 @@ func TestPatterns(t *testing.T) {
 	}
 	p, _ := open(t, run)
 	p.pictures("patterns")
-	const caption = "What the matrix is made of"
+	const caption = "patterns"
 	shown := p.table(caption)
-	columns := []wantedColumn{{head: "bytes"}, {head: "messages"}}
+	columns := []wantedColumn{{head: "bytes"}, {head: "msgs"}}
 	for i, c := range r.Jobs[0].Patterns.Direct.Components {
 		columns[0].values, columns[1].values = append(columns[0].values, c.Bytes), append(columns[1].values, c.Messages)
 		if share := fmt.Sprintf("%.1f %%", 100*c.Share); shown.Rows[i][0] != c.Text || shown.Rows[i][1] != share {
@@ -103,11 +104,11 @@ func TestPatterns(t *testing.T) {
 // checkOrders compares the table of orders.
 func (p *tab) checkOrders(a *placementAnswer) {
 	p.Helper()
-	const caption = "What orders of the ranks cost"
+	const caption = "placement"
 	var names []string
 	columns := []wantedColumn{{head: "objective"}, {head: "leave a node"}, {head: "in a node"}}
 	for _, o := range a.Orders {
-		names = append(names, o.Order)
+		names = append(names, strings.Replace(o.Order, "random", "random (mean of 5)", 1))
 		for i, n := range []uint64{o.Objective, o.LeavesNode, o.Levels[0]} {
 			columns[i].values = append(columns[i].values, n)
 		}
@@ -122,7 +123,7 @@ func (p *tab) checkOrders(a *placementAnswer) {
 		}
 	}
 	p.checkTable(caption, columns...)
-	if got := p.table("The best order found").column(p, "node"); len(got) != len(a.Placed) {
+	if got := p.table("placed").column(p, "node"); len(got) != len(a.Placed) {
 		p.Errorf("%d nodes in the best order, want %d", len(got), len(a.Placed))
 	}
 }

@@ -99,7 +99,7 @@ func columnOf[R, V any](rows []R, of func(R) V) (values []V) {
 
 func (p *tab) checkCalls(job *jobReport) {
 	p.Helper()
-	const caption = "MPI calls"
+	const caption = "calls"
 	if len(job.Calls) == 0 {
 		return
 	}
@@ -111,7 +111,7 @@ func (p *tab) checkCalls(job *jobReport) {
 		wantedColumn{"calls", columnOf(job.Calls, func(c callReport) uint64 { return c.Calls })},
 		wantedColumn{"time", columnOf(job.Calls, func(c callReport) uint64 { return c.TimeNs })},
 		wantedColumn{"longest", columnOf(job.Calls, func(c callReport) uint64 { return c.MaxNs })},
-		wantedColumn{"messages sent", columnOf(job.Calls, func(c callReport) uint64 { return c.Sent.Messages })},
+		wantedColumn{"msgs sent", columnOf(job.Calls, func(c callReport) uint64 { return c.Sent.Messages })},
 		wantedColumn{"sent", columnOf(job.Calls, func(c callReport) uint64 { return c.Sent.Bytes })})
 	if len(job.Calls) > 5 {
 		p.checkFilter(caption, "call", "all")
@@ -124,11 +124,11 @@ func (p *tab) checkSites(job *jobReport) {
 	if len(job.CallSites) == 0 {
 		return
 	}
-	p.checkTable("Call sites",
+	p.checkTable("sites",
 		wantedColumn{"calls", columnOf(job.CallSites, func(c callReport) uint64 { return c.Calls })},
 		wantedColumn{"time", columnOf(job.CallSites, func(c callReport) uint64 { return c.TimeNs })})
 	if len(job.CallSites) > 5 {
-		p.checkFilter("Call sites", "call", "wait")
+		p.checkFilter("sites", "call", "wait")
 	}
 }
 
@@ -136,7 +136,7 @@ func (p *tab) checkSites(job *jobReport) {
 func (p *tab) checkRanks(job *jobReport) {
 	p.Helper()
 	ns := func(seconds float64) uint64 { return uint64(1e9*seconds + 0.5) }
-	p.checkTable("Ranks",
+	p.checkTable("ranks",
 		wantedColumn{"rank", columnOf(job.Ranks, func(r rankReport) uint64 { return r.Rank })},
 		wantedColumn{"application", columnOf(job.Ranks, func(r rankReport) uint64 { return ns(r.ApplicationTimeS) })},
 		wantedColumn{"in MPI", columnOf(job.Ranks, func(r rankReport) uint64 { return ns(r.MPITimeS) })})

@@ -16,10 +16,10 @@ type shownTable struct {
 	Sorted  []string   `json:"sorted"` // aria-sort of each head
 }
 
-// tables is a function that returns the table with a caption.
-const tables = `((caption) => [...document.querySelectorAll(".table")].find((t) => t.querySelector("caption")?.textContent.startsWith(caption)))`
+// tables is a function that returns the table with an id, or else with a caption.
+const tables = `((id) => [...document.querySelectorAll(".table")].find((t) => t.dataset.table === id || t.querySelector("caption")?.textContent.startsWith(id)))`
 
-// table returns the table whose caption begins with a text. It shows more rows first, but
+// table returns the table with an id, or with a caption that begins with it. It shows more rows first, but
 // not all of those of a large job.
 func (p *tab) table(caption string) shownTable {
 	p.Helper()
@@ -30,7 +30,7 @@ func (p *tab) table(caption string) shownTable {
 		const cells = (row) => [...row.querySelectorAll("th, td")];
 		const rows = [...t.querySelectorAll("tbody tr")], heads = [...t.querySelectorAll("thead th")];
 		return {
-			caption: t.querySelector("caption").textContent,
+			caption: t.querySelector("caption")?.textContent || t.dataset.table,
 			heads: heads.map((c) => c.textContent), sorted: heads.map((c) => c.getAttribute("aria-sort")),
 			rows: rows.map((r) => cells(r).map((c) => c.textContent)),
 			exact: rows.map((r) => cells(r).map((c) => c.querySelector("[title]")?.title || c.textContent)),

@@ -86,7 +86,7 @@ func (p *tab) checkTimelineText(run string) {
 	for _, a := range matrixOf(p, run, "point-to-point", "rank") {
 		sum = sum.add(a)
 	}
-	p.mentions(".timeline-view", fmt.Sprintf("Messages of the whole run: %s messages", commas(sum.Messages)))
+	p.mentions("#timeline", fmt.Sprintf("Messages of the whole run: %s messages", commas(sum.Messages)))
 	if got := p.sentWithin(0, 1e18); got != sum {
 		p.Errorf("%+v was sent, profile2mat says %+v", got, sum)
 	}
@@ -163,7 +163,7 @@ func (p *tab) checkTimelineWindow() {
 	if sum.Messages == 0 || sum.Messages == p.sentWithin(0, 1e18).Messages {
 		p.Errorf("the window %+v has %d messages", *v.Selected, sum.Messages)
 	}
-	p.mentions(".timeline-view", fmt.Sprintf(": %s message", commas(sum.Messages)))
+	p.mentions("#timeline", fmt.Sprintf(": %s message", commas(sum.Messages)))
 	shown := eval[amount](p, `(() => { const s = `+chart+`.sheet(), sum = (l) => String(l.reduce((a, b) => a + b, 0)); return { bytes: sum(s.bytes), messages: sum(s.messages) }; })()`)
 	if shown != sum {
 		p.Errorf("the matrix has %+v, the window %+v", shown, sum)
@@ -177,7 +177,7 @@ func TestTimelineOfManyEvents(t *testing.T) {
 	p, size := open(t, run)
 	t.Logf("%d bytes", size)
 	p.script(`document.querySelector(".timeline-view").scrollIntoView()`)
-	p.mentions(".timeline-view", "too many for this page", "mpitrace timeline RUN --from", "longest waits of")
+	p.mentions("#timeline", "too many for this page", "mpitrace timeline RUN --from", "longest waits of")
 	at := eval[point](p, fmt.Sprintf(`(({ x, y }) => ({ x: x + 500, y: y + %s.middle(1) }))(%[1]s.canvas.getBoundingClientRect())`, chart))
 	p.hover(at.X, at.Y)
 	if text := p.tooltip(); !strings.Contains(text, "rank 1") || !strings.Contains(text, " % ") {

@@ -34,14 +34,14 @@ func readAnalysis(t testing.TB, run string) (a analysis) {
 func (p *tab) checkWaits(run string) {
 	p.Helper()
 	a := readAnalysis(p, run)
-	p.mentions("#waits", fmt.Sprintf("Matched: %s of", commas(a.Matching.Matched)))
+	p.mentions("#matching", fmt.Sprintf("matched: %s of", commas(a.Matching.Matched)))
 	if len(a.Patterns) == 0 {
-		p.mentions("#waits", "No rank waited for another.")
+		p.mentions("#waits", "no rank waited for another")
 		return
 	}
-	shown := p.table("Waits by kind")
+	shown := p.table("wait_patterns")
 	for i, kind := range a.Patterns {
-		if name := shown.column(p, "wait")[i]; name != kind.Pattern {
+		if name := shown.column(p, "waits")[i]; name != kind.Pattern {
 			p.Errorf("wait %d is %s, want %s", i, name, kind.Pattern)
 		}
 		if n := number(shown.column(p, "number")[i]); n != kind.Count {

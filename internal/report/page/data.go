@@ -1,18 +1,18 @@
 package page
 
 import (
-	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mpitrace/mpitrace/aggregate"
-	"github.com/mpitrace/mpitrace/internal/findings"
 	"github.com/mpitrace/mpitrace/internal/history"
 	"github.com/mpitrace/mpitrace/internal/placement"
 	"github.com/mpitrace/mpitrace/internal/plot"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/internal/timeline"
 	"github.com/mpitrace/mpitrace/internal/trace"
+	"github.com/mpitrace/mpitrace/internal/views"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -29,6 +29,9 @@ type Page struct {
 	A          string           `json:"a,omitempty"` // path of a diff's run
 	B          string           `json:"b,omitempty"`
 	Jobs       []JobData        `json:"jobs"`
+	Table      []views.Section  `json:"sections,omitempty"` // the table of jobs
+
+	listed []*aggregate.Summary // the jobs of the table
 
 	History *history.History `json:"history,omitempty"` // as in history --json
 }
@@ -45,18 +48,34 @@ type ActivityColour struct {
 	Color string `json:"color"` // #rrggbb
 }
 
+// topOfPage is how many rows of a table a page shows at first.
+const topOfPage = 25
+
 // JobData is a job of the page, or two jobs that are compared.
 type JobData struct {
-	Summary      *findings.Report       `json:"summary,omitempty"`
-	WaitsUnknown bool                   `json:"waits_unknown"` // whether a trace would tell why ranks wait
-	Diff         *aggregate.Diff        `json:"diff,omitempty"`
-	Ranks        *RankColumns           `json:"ranks,omitempty"`
-	Matrices     []MatrixData           `json:"matrices"`
-	Pairs        *Pairs                 `json:"pairs"`
-	Analysis     *analysis              `json:"analysis"`
-	Timeline     *TimelineData          `json:"timeline"`
-	Sources      map[string]SourceLines `json:"sources,omitempty"`
-	Placement    *placement.Answer      `json:"placement,omitempty"` // as in reorder --json
+	Sections  []views.Section        `json:"sections"`
+	Title     string                 `json:"title"` // the program and its arguments
+	Diff      *aggregate.Diff        `json:"diff,omitempty"`
+	Ranks     *RankColumns           `json:"ranks,omitempty"`
+	Matrices  []MatrixData           `json:"matrices"`
+	Pairs     *Pairs                 `json:"pairs"`
+	Timeline  *TimelineData          `json:"timeline"`
+	Sources   map[string]SourceLines `json:"sources,omitempty"`
+	Placement *BestOrder             `json:"placement,omitempty"`
+}
+
+// BestOrder is the best order found of the ranks: as in reorder --json.
+type BestOrder struct {
+	Slot   placement.Order       `json:"slot"`
+	Placed []placement.NodeRanks `json:"placed"`
+}
+
+// bestOrder returns nil if no order was looked for.
+func bestOrder(a *placement.Answer) *BestOrder {
+	if a == nil {
+		return nil
+	}
+	return &BestOrder{a.Slot, a.Placed}
 }
 
 // MostPairs is the largest number of pairs whose details a page has.
@@ -86,7 +105,7 @@ func (p *Page) Title() string {
 	if len(p.Jobs) == 0 {
 		return "mpitrace"
 	}
-	return text.Line(p.Jobs[0].Summary.Summary.Program) + " - mpitrace"
+	return text.Line(p.Jobs[0].Title) + " - mpitrace"
 }
 
 // activities returns the activities with their colours.
@@ -98,32 +117,42 @@ func activities() []ActivityColour {
 	return out
 }
 
-// AddJob adds a job. The options of the job must have had PairDetails: MostPairs. traced is
-// nil if the job was not traced.
-func (p *Page) AddJob(j *aggregate.Job, s *aggregate.Summary, traced *trace.Result) *JobData {
+// AddJob adds a job. The options of the job must have had PairDetails: MostPairs. o says what the
+// sections show, of whose lists a page shows topOfPage entries at first.
+func (p *Page) AddJob(j *aggregate.Job, s *aggregate.Summary, o views.Options) *JobData {
 	hosts, hostOf := j.Hosts()
-	inColumns := *s
-	inColumns.Ranks, inColumns.Ends = nil, s.Ends[:min(len(s.Ends), maxRanks)]
-	report := findings.ReportOf(s, traced)
-	report.Summary, report.Analysis = &inColumns, nil // ranks are in columns, the analysis is beside it
-	if len(s.Ends) > maxRanks {
-		p.Missing = append(p.Missing, fmt.Sprintf("this page lists %d of the %d processes that did not finalize", maxRanks, len(s.Ends)))
-	}
-	out := JobData{
-		Summary:  &report,
-		Ranks:    ranksOf(s, hosts, hostOf, traced),
-		Matrices: sheetsOf(j),
-		Pairs:    pairsOf(j.PairDetails()),
-		Analysis: analysisOf(traced),
-	}
-	p.Jobs = append(p.Jobs, out)
+	ranks := ranksOf(s, hosts, hostOf, o.Traced)
+	o.Top, o.Block = topOfPage, ranks.Block
+	p.Jobs = append(p.Jobs, JobData{
+		Sections:  views.Of(s, o),
+		Title:     strings.Join(append([]string{s.Program}, s.Command[min(1, len(s.Command)):]...), " "),
+		Ranks:     ranks,
+		Matrices:  sheetsOf(j),
+		Pairs:     pairsOf(j.PairDetails()),
+		Placement: bestOrder(o.Placed),
+	})
+	p.list(s)
 	return &p.Jobs[len(p.Jobs)-1]
 }
 
-// AddTimeline adds the timeline of the job's traces, in the order of ranks.
+// list adds a job to the table of jobs.
+func (p *Page) list(s *aggregate.Summary) {
+	p.listed = append(p.listed, s)
+	p.Table = views.Jobs(p.listed)
+}
+
+// AddTimeline adds the timeline of the job's traces, in the order of ranks. Its section stands
+// before that of the settings.
 func (j *JobData) AddTimeline(events []profile.EventSource, waits []profile.Wait, path *trace.CriticalPath) (err error) {
-	j.Timeline, err = timelineOf(events, waits, path, pageLimits)
-	return err
+	t, err := timelineOf(events, waits, path, pageLimits)
+	if err != nil {
+		return err
+	}
+	of := func(shown []int, all int) views.Excerpt { return views.Excerpt{Shown: len(shown), All: all} }
+	section := views.Timeline(t.EventsTotal, t.Events != nil, of(t.Waits.Line, t.WaitsTotal), of(t.Messages.From, t.MessagesTotal), t.missing)
+	at := slices.IndexFunc(j.Sections, func(s views.Section) bool { return s.ID == "settings" })
+	j.Timeline, j.Sections = t, slices.Insert(j.Sections, at, section)
+	return nil
 }
 
 // AddDiff adds a comparison of two jobs.
@@ -139,23 +168,8 @@ func (p *Page) AddDiff(d *aggregate.Diff, a, b *aggregate.Job) {
 		}
 	}
 	p.Jobs = append(p.Jobs, out)
-}
-
-// mostWaitStates is the largest number of wait states in a page.
-const mostWaitStates = 1000
-
-// analysis is the analysis of a trace with at most mostWaitStates wait states.
-type analysis struct {
-	*trace.Result
-	WaitStates []trace.WaitState `json:"wait_states"`
-	Total      int               `json:"wait_states_total"`
-}
-
-func analysisOf(r *trace.Result) *analysis {
-	if r == nil {
-		return nil
-	}
-	return &analysis{r, r.WaitStates[:min(len(r.WaitStates), mostWaitStates)], len(r.WaitStates)}
+	p.list(&aggregate.Summary{Program: d.B.Program, Library: d.B.Library, RanksExpected: d.B.RanksExpected, RanksRecorded: d.B.RanksRecorded,
+		Started: d.B.Started, WallTimeS: float64(d.WallTime.B) / 1e9, Timing: profile.TimingOff.String(), Problems: d.B.Problems})
 }
 
 // Pairs are the details of pairs in columns: see docs/page.md.

@@ -16,6 +16,8 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+
+	"github.com/mpitrace/mpitrace/internal/text"
 )
 
 //go:embed app
@@ -48,6 +50,11 @@ func write(w io.Writer, title, policy, style, script, data string) error {
 func script(served bool) string {
 	var b strings.Builder
 	b.WriteString("\"use strict\";\n(() => {\n")
+	units, err := json.Marshal(text.Scales)
+	if err != nil {
+		panic(err) // they are constants
+	}
+	fmt.Fprintf(&b, "const units = %s;\n", units)
 	b.WriteString(file("base.js"))
 	files, err := fs.Glob(app, "app/*.js")
 	if err != nil {
@@ -65,18 +72,18 @@ func script(served bool) string {
 
 // file returns a file of app.
 func file(name string) string {
-	text, err := app.ReadFile(path.Join("app", name))
+	content, err := app.ReadFile(path.Join("app", name))
 	if err != nil {
 		panic(err) // it is embedded
 	}
-	return string(text)
+	return string(content)
 }
 
 // policy returns the Content-Security-Policy of the page: only its own style and script,
 // known by their hashes, and no requests.
 func policy(style, script string) string {
-	hash := func(text string) string {
-		sum := sha256.Sum256([]byte(text))
+	hash := func(part string) string {
+		sum := sha256.Sum256([]byte(part))
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
 	return fmt.Sprintf("default-src 'none'; script-src %s; style-src %s; base-uri 'none'; form-action 'none'", hash(script), hash(style))

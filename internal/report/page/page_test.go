@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/views"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/synth"
 )
@@ -37,7 +38,7 @@ func reportOf(t *testing.T, src profile.Source) *Page {
 	t.Helper()
 	j := jobOf(t, src)
 	p := NewReport(Made{Version: "test"}, nil, nil)
-	p.AddJob(j, j.Summary(), nil)
+	p.AddJob(j, j.Summary(), views.Options{})
 	return p
 }
 
@@ -217,9 +218,9 @@ func TestWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	data := embedded(t, out.Bytes())
-	summary := data["jobs"].([]any)[0].(map[string]any)["summary"].(map[string]any)
-	if summary["ranks"] != nil || summary["ranks_expected"] != 4.0 || summary["findings"] == nil {
-		t.Errorf("summary %v", summary)
+	job := data["jobs"].([]any)[0].(map[string]any)
+	if sections, _ := json.Marshal(job["sections"]); job["title"] != "script>{{.Script}} --ranks 4" || !strings.Contains(string(sections), "on 4 of 4 ranks, ") {
+		t.Errorf("title %v, sections %.300s", job["title"], sections)
 	}
 	if strings.Contains(out.String(), "alert(1)</script>") {
 		t.Error("the name of the program is markup")

@@ -5,6 +5,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/trace"
+	"github.com/mpitrace/mpitrace/internal/views"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -24,6 +25,7 @@ type RankColumns struct {
 	MPI            []int64            `json:"mpi_ns"`
 	Activities     [][]int64          `json:"activity_ns"`
 	Waits          map[string][]int64 `json:"waits"`
+	UsefulMean     float64            `json:"useful_mean_ns,omitempty"` // of the processes that finalized; no column
 	UsefulMost     []int64            `json:"useful_most_ns,omitempty"`
 	UsefulMostRank []int              `json:"useful_most_rank,omitempty"`
 	LastRank       []int              `json:"last_rank,omitempty"`
@@ -38,6 +40,9 @@ func ranksOf(s *aggregate.Summary, hosts []string, hostOf func(rank int) int, tr
 	for some := range slices.Chunk(s.Ranks, r.Block) {
 		r.add(some, hostOf)
 	}
+	if s.POP != nil {
+		r.UsefulMean = s.POP.UsefulMeanNs
+	}
 	if traced != nil {
 		r.waits(traced, s.Ranks)
 	}
@@ -49,7 +54,7 @@ func (r *RankColumns) add(some []aggregate.RankTimes, hostOf func(rank int) int)
 	first := &some[0]
 	r.Rank = append(r.Rank, first.Rank)
 	r.Host = append(r.Host, hostOf(first.Rank))
-	r.State = append(r.State, r.stateOf(first.State))
+	r.State = append(r.State, r.stateOf(views.StateWords(first.State)))
 	var application, mpi, useful, most int64
 	known, mostRank := 0, -1
 	var activities [profile.NumActivities]int64

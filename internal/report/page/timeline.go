@@ -44,9 +44,9 @@ type TimelineData struct {
 	Waits         waitColumns       `json:"waits"`
 	PathTotal     int               `json:"path_total"`
 	Path          pathColumns       `json:"path"`
-	Missing       []string          `json:"missing"`
 
-	zero int64 // the first event, Unix ns
+	missing []string // what the traces lack
+	zero    int64    // the first event, Unix ns
 }
 
 type timelineOverview struct {
@@ -181,7 +181,7 @@ func (b *timelineBuilder) lineOf(rank, thread int) (int, bool) {
 }
 
 func (b *timelineBuilder) addOverview(found *timeline.Overview) {
-	b.zero, b.Length, b.Missing = found.Zero, found.End-found.Zero, found.Missing
+	b.zero, b.Length, b.missing = found.Zero, found.End-found.Zero, found.Missing
 	if found.InitEnd > 0 {
 		b.InitEnd = min(max(found.InitEnd-found.Zero, 0), b.Length)
 	}

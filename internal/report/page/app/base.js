@@ -68,23 +68,26 @@ const threeDigits = (v) => v.toFixed(v < 9.995 ? 2 : v < 99.95 ? 1 : 0);
 // count returns a number or BigInt in full, with commas.
 const count = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
 
-// bytes returns a number or BigInt of bytes with three digits and a binary prefix.
-function bytes(n) {
-  let v = Number(n), unit = -1;
-  if (v < 1024) return v + " B";
-  for (; v >= 999.5 && unit < 5; unit++) v /= 1024;
-  return threeDigits(v) + " " + "KMGTPE"[unit] + "iB";
+// units, which page.go puts before this file, are those of package internal/text: what the script
+// writes itself, it writes in the same way as Go.
+
+// inUnit returns a value with three digits in the unit that fits.
+function inUnit(name, value) {
+  const v = Number(value), step = units[name].steps.find(({ below }) => !below || v < below);
+  const scaled = v * step.times / step.per;
+  const decimals = step.decimals < 0 ? (scaled < 9.995 ? 2 : scaled < 99.95 ? 1 : 0) : step.decimals;
+  return rounded(scaled, decimals) + step.name;
 }
 
-const percent = (share) => (100 * share).toFixed(1) + " %";
-
-// duration returns ns with three digits in the unit that fits.
-function duration(ns) {
-  if (ns < 999.5) return Math.round(ns) + " ns";
-  if (ns < 999.5e3) return threeDigits(ns / 1e3) + " µs";
-  if (ns < 999.5e6) return threeDigits(ns / 1e6) + " ms";
-  return threeDigits(ns / 1e9) + " s";
+// rounded returns a number with some decimals. Halves become even, as in Go.
+function rounded(v, decimals) {
+  const scaled = v * 10 ** decimals, half = Number.isInteger(v * 2 ** (decimals + 1)) && Math.abs(scaled % 1) === 0.5;
+  return half ? (2 * Math.round(scaled / 2) / 10 ** decimals).toFixed(decimals) : v.toFixed(decimals);
 }
+
+const bytes = (n) => inUnit("bytes", n);
+const percent = (share) => inUnit("share", share);
+const duration = (ns) => inUnit("ns", ns);
 
 // number returns a whole number in full, and another with three digits.
 function number(v) {

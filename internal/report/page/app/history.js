@@ -104,7 +104,7 @@ function scalingView(page, s) {
       ...scalingLines.map(([field, name]) => percentColumn(name, (p) => p[field]))],
     s.points, { caption: "Efficiencies by number of ranks; ideal: 100 %" })),
   table([
-    { head: "call site", value: (g) => g.label, text: (g) => h("span", null, siteCell(g)) },
+    { head: "call site", value: (g) => g.label, text: (g) => h("span", null, g.label, labelledCallers(g)) },
     textColumn("call", (g) => g.call),
     { head: "exponent", numeric: true, value: (g) => g.exponent, text: exponentText,
       note: "−1: divided among the ranks; 0: constant; 1: proportional to the number of ranks" },

@@ -78,7 +78,7 @@ class LivePage {
   async finish() {
     this.problem.textContent = "The run has ended. Making the report …";
     const data = await ask("/report"), last = Math.max(0, data.jobs.length - 1);
-    document.title = data.jobs.length ? plain(data.jobs[0].summary.program) + " - mpitrace" : "mpitrace";
+    document.title = data.jobs.length ? plain(data.jobs[0].title) + " - mpitrace" : "mpitrace";
     showJob(this.root, data, Math.min(this.index ?? last, last));
     tellReady();
   }

@@ -48,13 +48,20 @@ function showJob(root, data, index) {
   const job = data.jobs[served.job = index], isDiff = data.kind === "diff";
   const noJobs = "This run has no jobs that were recorded. " + (data.missing || []).join(". ");
   if (!job) return root.replaceChildren(notice(noJobs));
-  const page = { data, job, s: job.summary }, parts = sectionsOf(isDiff ? diffSections : sections, page);
-  page.sections = new Set(parts.map((part) => part.id));
+  const page = { data, job };
+  const made = (job.sections || []).filter(({ id }) => !onFirstScreen.includes(id));
+  const own = sectionsOf(isDiff ? diffSections : [], page);
+  const named = own.map(({ id, firstChild }) => ({ id, title: firstChild.textContent }));
+  page.parts = new Map([...(job.sections || []), ...named].map((part) => [part.id, part]));
+  const parts = [...renderSections(made, page), ...own];
   const [head, first] = isDiff ? [diffHead, diffFirst] : [reportHead, reportFirst];
   fillPage(root, [head(page), jobTable(root, data, index), first(page)], parts, data.made);
-  const named = location.hash && document.getElementById(location.hash.slice(1));
-  if (named) named.scrollIntoView(); // the browser looked for it before it was there
+  const target = location.hash && document.getElementById(location.hash.slice(1));
+  if (target) target.scrollIntoView(); // the browser looked for it before it was there
 }
+
+// onFirstScreen are the sections that are not below it.
+const onFirstScreen = ["run", "findings", "efficiency", "matrix"];
 
 // sectionsOf returns the elements of the sections that have data: of [id, title, make(page)].
 function sectionsOf(list, page) {
@@ -73,23 +80,18 @@ function fillPage(root, first, parts, made) {
 
 // jobTable returns the jobs of the run, if there are several, with a button to show each.
 function jobTable(root, data, index) {
-  const rowOf = (j, i) => ({ ...(j.summary || j.diff.b), i,
-    ns: j.summary ? 1e9 * j.summary.wall_time_s || null : j.diff.wall_time_ns.b });
-  const show = (r) => button(r.program, () => showJob(root, data, r.i), { pressed: r.i === index });
-  return data.jobs.length > 1 && table([
-    countColumn("job", (r) => r.i + 1), { head: "program", value: (r) => r.program, text: show },
-    countColumn("ranks", (r) => r.ranks_expected), textColumn("started", (r) => startText(r.started)),
-    timeColumn("wall time", (r) => r.ns),
-    textColumn("record", (r) => (r.problems.length ? "incomplete" : "complete")),
-  ], data.jobs.map(rowOf), {
-    caption: `Jobs of this run; job ${index + 1} is shown`, limit: 6, filter: (r) => r.program });
+  const open = (row, text) => {
+    const { rows } = data.sections[0].blocks[0].table, at = rows.indexOf(row);
+    return button(text, () => showJob(root, data, at), { pressed: at === index });
+  };
+  return data.sections?.map(({ blocks }) => renderBlocks(blocks, { job: {}, open }));
 }
 
 const startText = (started) => started.startsWith("0001") ? null : started.slice(0, 19).replace("T", " ") + " UTC";
 const libraryName = (line) => line.startsWith("Open MPI") ? line.split(",")[0] : line;
 const commandText = (side) => [side.program, ...(side.command || []).slice(1)].join(" ");
 const recordFact = (problems) => problems.length > 0
-  ? h("a", { href: "#completeness", class: "bad" }, "incomplete") : h("span", { class: "good" }, "complete");
+  ? h("a", { href: "#problems", class: "bad" }, "incomplete") : h("span", { class: "good" }, "complete");
 
 function themeButton() {
   const name = () => { change.textContent = isDarkTheme() ? "Light" : "Dark"; };
@@ -103,18 +105,15 @@ function themeButton() {
 const pageHead = (title, ...lines) =>
   h("header", { class: "head" }, h("div", null, h("h1", null, title), lines), themeButton());
 
-function reportHead({ s, job, data }) {
-  const problems = [...s.problems, ...(data.missing || [])], more = problems.length - 2;
-  const timings = { exact: "exact times", sampled: "times are estimates", off: "calls not timed" };
+function reportHead({ job, parts }) {
+  const [what, ...lines] = parts.get("run").blocks;
+  const problems = parts.get("problems").blocks.flatMap(({ list }) => (list ? list.items : []));
+  const more = problems.length - 2;
   return [
-    pageHead(commandText(s), factLine([
-      (s.ranks_recorded < s.ranks_expected ? count(s.ranks_recorded) + " of " : "") + plural(s.ranks_expected, "rank"),
-      plural(s.hosts.length, "node"), libraryName(s.mpi_library), seconds(s.wall_time_s), recordFact(problems),
-      timings[s.timing] || "timing differs between ranks", job.analysis ? "traced" : "profile only (no trace)",
-      startText(s.started),
-    ])),
-    problems.length > 0 && h("div", { class: "notice" }, problems.slice(0, 2).map((p) => h("p", null, p)),
-      more > 0 && h("a", { href: "#completeness" }, `and ${plural(more, "more problem")}`)),
+    pageHead(job.title, factLine([what.text.text, recordFact(problems)]),
+      lines.map(({ text, fact }) => h("p", { class: "faint" }, text ? text.text : [fact.name, ": ", fact.value]))),
+    problems.length > 0 && h("div", { class: "notice" }, problems.slice(0, 2).map((p) => h("p", null, p.text)),
+      more > 0 && h("a", { href: "#problems" }, `and ${plural(more, "more problem")}`)),
   ];
 }
 
@@ -123,32 +122,19 @@ const firstPart = (name, label, heading, ...content) =>
   h("section", { class: name, "aria-label": label }, heading && h("h2", { class: "caps" }, heading), content);
 
 function reportFirst(page) {
-  const { s, job } = page, { ranks } = job, faint = (text) => h("p", { class: "faint" }, text);
+  const { ranks } = page.job;
   const bars = {
     layers: [{ name: "compute", color: "--compute", values: ranks.useful_ns }], order: [...ranks.rank.keys()],
-    size: "low", mean: s.pop && s.pop.useful_mean_ns, most: ranks.useful_most_ns,
+    size: "low", mean: ranks.useful_mean_ns, most: ranks.useful_most_ns,
     label: "Compute time of each rank. The table in section Time has the values.",
   };
-  const unknown = s.timing === "off" ? "Not known: the calls were not timed." : "Not known: no rank finalized.";
+  const blocksOf = (id) => renderBlocks(page.parts.get(id)?.blocks || [], page);
   return h("div", { class: "first" },
-    firstPart("efficiency", "Parallel efficiency", null,
-      efficiencyBar(s.pop, s.ranks_expected, tracedPOP(s.pop, job.analysis))),
-    firstPart("stands-out", "What stands out", s.findings?.length ? "What stands out"
-      : s.times_unknown ? "Nothing stands out; no times" : "Nothing stands out",
-      h("ol", { class: "findings" }, (s.findings || []).map((f, i) => h("li", null, finding(page, f, i)))),
-      s.waits_unknown && h("p", { class: "faint" }, "To record why ranks wait: ",
-        h("code", null, "mpitrace run --trace"))),
+    firstPart("efficiency", "Parallel efficiency", null, blocksOf("efficiency")),
+    firstPart("stands-out", "What stands out", null, blocksOf("findings")),
     firstPart("bars", "Compute time of each rank", "Compute time by rank", markedLine(),
-      ranks.useful_ns.some((ns) => ns !== null) ? rankChart(ranks, bars) : faint(unknown)),
-    firstPart("pairs", "Matrix", "Who sends to whom", job.matrices.length
-      ? matrixView({ sheets: job.matrices, ranks, pairs: job.pairs || served.pairs, placement: job.placement })
-      : faint("No rank sent anything to another.")));
-}
-
-// tracedPOP returns the efficiencies of the trace, if they are those of the same ranks.
-function tracedPOP(pop, analysis) {
-  const traced = analysis && analysis.pop;
-  return pop && traced && traced.ranks === pop.ranks ? traced : null;
+      ranks.useful_ns.some((ns) => ns !== null) ? rankChart(ranks, bars) : h("p", { class: "faint" }, "Not known.")),
+    firstPart("pairs", "Matrix", "Who sends to whom", blocksOf("matrix")));
 }
 
 // efficiencyBar returns the efficiency as a formula and as a bar of what the time of all
@@ -176,29 +162,20 @@ function efficiencyBar(pop, expected, traced) {
   ];
 }
 
-// detailsOf says which section has the details of a finding: the last one that is there.
-const detailsOf = {
-  "ended badly": "ends", "not measured": "completeness", oversubscribed: "time", "load imbalance": "time",
-  "waiting in collectives": "waits", "late sender": "waits", "late receiver": "waits", "serial chain": "waits",
-  "many small messages": "sizes", "hot rank": "balance", "bytes between nodes": "balance placement",
-};
-
+// finding returns what stands out, with links to its details and to what shows its ranks.
 function finding(page, f, i) {
-  const share = f.share > 0 ? percent(f.share) + (f.of === "bytes" ? " of bytes" : " of the run") : "";
-  const details = (detailsOf[f.rule] || "").split(" ").filter((id) => page.sections.has(id)).pop();
-  const section = sections.find(([id]) => id === details);
-  const ranks = f.ranks ? parseRanks(f.ranks) : [];
+  const details = page.parts.get(f.section), ranks = f.ranks ? parseRanks(f.ranks) : [];
   const show = button("show ranks", () => setHighlight(toggled(ranks)), { pressed: false });
   onHighlight(() => show.setAttribute("aria-pressed", String(toggled(ranks) === null)));
-  const toSite = () => page.siteTable.find(f.callsite);
-  return h("details", { open: i < 3 || page.s.findings.length < 5 },
+  const toSite = () => document.querySelector("[data-table=sites]")?.find(f.callsite);
+  return h("details", { open: i < 4 },
     h("summary", null, h("span", { class: "number" }, i + 1), h("span", { class: "rule" }, f.rule),
-      h("span", { class: "share" }, share)),
+      h("span", { class: "share" }, f.share)),
     h("div", { class: "body" }, h("p", null, f.text), h("p", null, h("strong", null, "Try: "), f.try),
       h("div", { class: "acts" },
         ranks.length > 0 && show,
-        section && h("a", { href: "#" + section[0] }, section[1]),
-        f.callsite && page.siteTable && h("a", { href: "#sites", onclick: toSite }, "Call site"),
+        details && h("a", { href: "#" + details.id }, details.title),
+        f.callsite && page.parts.has("sites") && h("a", { href: "#sites", onclick: toSite }, "Call site"),
         f.uncertain && h("span", { class: "bad" }, "Uncertain: " + f.uncertain))));
 }
 

@@ -364,13 +364,16 @@ function pairDetails(pairs, from, to, title, close) {
   const sums = (indexes) => ({ bytes: sum(indexes, "bytes"), messages: sum(indexes, "messages") });
   const sizeName = (k) => (k < 2 ? k + " B" : bytes(2 ** (k - 1)) + " to < " + bytes(2 ** k));
   const list = (head, key, name, measure, order) => {
-    const groups = new Map();
+    const groups = new Map(), total = Number(sum(rows, measure)) || 1;
     rows.forEach((i) => groups.set(key[i], (groups.get(key[i]) || []).concat(i)));
     const lines = [...groups].map(([k, indexes]) => ({ k, ...sums(indexes) })).sort(order);
-    const total = Number(sum(rows, measure)) || 1;
-    const share = percentColumn("of " + measure, (line) => Number(line[measure]) / total);
-    return table([textColumn(head, (line) => name(line.k)), trafficColumns(), share], lines);
+    const units = { [head]: "", messages: "count", bytes: "bytes", ["of " + measure]: "share" };
+    const cellsOf = (line) => [{ text: name(line.k) }, { text: count(line.messages), value: line.messages },
+      { text: bytes(line.bytes), value: line.bytes }, shareCell(Number(line[measure]) / total)];
+    return renderTable({ columns: Object.entries(units).map(([head, unit]) => ({ head, unit })),
+      rows: lines.map((line) => ({ cells: cellsOf(line) })) }, { job: {} });
   };
+  const shareCell = (share) => ({ text: percent(share), value: share });
   const largest = (a, b) => compareKeys(a.bytes, b.bytes, true) || compareKeys(a.messages, b.messages, true);
   return h("section", { "aria-label": "Selected pair" },
     h("h3", null, title, " ", button("Close", close)),

@@ -1,5 +1,4 @@
-// Where ranks run: what orders of the ranks cost, the best one found, and order files. Also the
-// patterns that the matrix is made of.
+// Orders of the ranks in the matrix: the best one found, and order files.
 
 // bestOrder returns the best order found for the matrix: the ranks in the order of their slots,
 // and the index in hosts of each rank's node. It is null if there is none.
@@ -9,85 +8,6 @@ function bestOrder(placement, hosts) {
   const order = Uint32Array.from(slot.keys()).sort((a, b) => slot[a] - slot[b]);
   const nodes = placed.flatMap(({ node, ranks }) => parseRanks(ranks).map((rank) => [rank, hosts.indexOf(node)]));
   return { order, hostOf: new Map(nodes) };
-}
-
-// placementSection compares orders of the ranks. It has the numbers and words of
-// `mpitrace reorder`.
-function placementSection({ job: { placement: answer } }) {
-  if (!answer) return null;
-  const distances = answer.levels.map((l) => `${l.distance} ${within(l.level)}`);
-  const last = distances.pop(), list = distances.length ? distances.join(", ") + " and " + last : last;
-  return [
-    h("p", null, "Orders are compared by their objective: the sum, over all pairs of ranks, of the bytes that they " +
-      `send to each other × the distance of their slots, which is ${list}. Point-to-point and one-sided calls count, ` +
-      "or collectives if there are none."),
-    h("div", { class: "columns" }, rowsTable(answer), !answer.equal && !answer.near_best && placedTable(answer)),
-    h("p", null, conclusion(answer), " ", answer.equal ? null : h("span", { class: "screen" },
-      "In the matrix above, choose the order “best order found”. ",
-      h("code", null, "mpitrace reorder RUN -o FILE"), " writes the launcher’s file.")),
-  ];
-}
-
-// within returns "in a node" for the level of nodes.
-function within(level) {
-  if (level === "system") return "in the system";
-  return /^l\d/.test(level) ? "in an " + level.toUpperCase() : "in a " + level;
-}
-
-function rowsTable({ orders, levels }) {
-  const inner = levels.at(-2)?.level === "node" ? levels.slice(0, -1) : levels; // the last is what leaves a node
-  const amount = (head, value) => bytesColumn(head, value);
-  const flow = ({ largest_flow: f }) => (f.amount ? bytes(f.amount) + (f.from ? `, ${f.from} → ${f.to}` : "") : null);
-  return table([
-    textColumn("order", (r) => r.order), countColumn("objective", (r) => r.objective),
-    numericColumn("ratio", (r) => r.ratio, "to the objective of the first row", (v) => v.toFixed(3)),
-    amount("leave a node", (r) => r.leaves_node),
-    inner.map((l, i) => amount(within(l.level), (r) => r.levels[i])),
-    { head: "largest flow between nodes", numeric: true, value: (r) => r.largest_flow.amount, text: flow },
-  ], orders, { caption: "What orders of the ranks cost; random is a mean" });
-}
-
-const placedTable = ({ placed }) => table(
-  [textColumn("node", (n) => n.node), textColumn("ranks", (n) => rankList(parseRanks(n.ranks), 12))],
-  placed, { caption: "The best order found", limit: 8, filter: (n) => n.node });
-
-function conclusion({ equal, near_best: near, orders }) {
-  const [ran, best] = orders, less = percent(1 - best.ratio);
-  if (equal) return `There is nothing to gain: ${equal}.`;
-  const none = "no better order than the present one was found";
-  if (ran.objective === best.objective) return `There is nothing to gain: ${none}.`;
-  if (near) return `There is little to gain: the best order found costs ${less} less than the present one.`;
-  return `The best order found costs ${less} less than the present one: ` +
-    `${bytes(best.leaves_node)} instead of ${bytes(ran.leaves_node)} leave a node.`;
-}
-
-// patternsSection shows what the matrices are made of. Collectives, whose calls are listed by
-// name, are left out if there is more direct traffic.
-function patternsSection({ s: { patterns } }) {
-  if (!patterns) return null;
-  const { direct, collectives } = patterns;
-  const parts = [
-    direct.total.messages > 0 && partTable(direct, "What the matrix is made of, point-to-point and one-sided"),
-    collectives.components.length > 0 && collectives.total.bytes > direct.total.bytes &&
-      partTable(collectives, "What the collectives are made of, their logical volume")].filter(Boolean);
-  return parts.length > 0 && h("div", { class: "columns" }, parts);
-}
-
-function partTable({ components, residual, residual_share: share, total, too_large: large }, caption) {
-  const rest = { ...residual, share, text: "not explained" };
-  const isLeft = residual.bytes > 0 || (total.bytes === 0 && residual.messages > 0);
-  if (large) return h("p", null, "Patterns were not looked for: there are too many pairs.");
-  return table([textColumn("pattern", (c) => c.text), percentColumn("share", (c) => c.share, "of bytes"),
-    trafficColumns()], isLeft ? [...components, rest] : components, { caption });
-}
-
-// ordersTable is shown if no better order was searched for.
-function ordersTable(orders) {
-  return table([
-    textColumn("order of the ranks", (o) => o.name), bytesColumn("between nodes", (o) => o.between_nodes.bytes),
-    bytesColumn("all", (o) => o.all.bytes),
-    percentColumn("between", (o) => o.between_nodes.bytes / (o.all.bytes || 1)),
-  ], orders, { caption: "Bytes between nodes in other orders" });
 }
 
 // parseOrder reads an order file: world ranks, one in each line or with commas between them, as

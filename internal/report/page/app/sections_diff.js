@@ -66,7 +66,7 @@ function changes(noun, rows, name, diff, note) {
   return [
     note && h("p", { class: "faint" }, note),
     table([
-      { head: noun, value: name, text: (r) => h("span", null, name(r), callerLines(r)) },
+      { head: noun, value: name, text: (r) => h("span", null, name(r), labelledCallers(r)) },
       textColumn("in", (r) => ({ new: "B\u00a0only", gone: "A\u00a0only" }[r.status] || "both")),
       measureColumns("bytes", (r) => r.bytes, bytes),
       measureColumns("messages", (r) => r.messages, count),

@@ -148,8 +148,7 @@ const waitColors = [
 
 // timeLayers returns the layers for activities, or for waits. Layers without time are
 // left out.
-function timeLayers(page, what) {
-  const { ranks } = page.job, { activities } = page.data;
+function timeLayers({ ranks }, { activities }, what) {
   const colorOf = (i) => i === 0 ? "--outside" : i === activities.length - 1 ? "--others" : activities[i].color;
   const wait = (name, i) => ({ name, color: waitColors[i % waitColors.length], values: ranks.waits[name] });
   const activity = ({ name }, i) => ({ name, color: colorOf(i), values: ranks.activity_ns[i] });
@@ -164,8 +163,8 @@ function layerLegend(layers) {
 }
 
 // timeChart returns the chart of all ranks with its controls.
-function timeChart(page) {
-  const { ranks } = page.job;
+function timeChart(job, data) {
+  const { ranks } = job;
   const waitsOf = (i) => Object.values(ranks.waits).reduce((sum, column) => sum + column[i], 0);
   const waited = ranks.waits && ranks.rank.map((_, i) => waitsOf(i));
   const orders = { rank: null, computing: ranks.useful_ns, MPI: ranks.mpi_ns, ...(waited && { waiting: waited }) };
@@ -174,7 +173,7 @@ function timeChart(page) {
   const draw = () => {
     const entries = [...ranks.rank.keys()], key = orders[order];
     if (key) entries.sort((a, b) => (key[b] || 0) - (key[a] || 0));
-    const layers = timeLayers(page, what);
+    const layers = timeLayers(job, data, what);
     const label = `Time of each rank by ${what}, in order of ${order}. The table below has the values.`;
     box.replaceChildren(rankChart(ranks, { layers, order: entries, size: "high", label }), layerLegend(layers));
   };
@@ -185,63 +184,41 @@ function timeChart(page) {
     waited && choice("show", kinds, what, (v) => { what = v; draw(); })), box];
 }
 
-// histogram returns a chart of how many ranks compute for how long.
-function histogram(ranks) {
-  const { useful_ns: useful } = ranks, known = [...ranks.rank.keys()].filter((i) => useful[i] !== null);
-  if (known.length < 8) return null;
-  const low = known.reduce((m, i) => Math.min(m, useful[i]), Infinity);
-  const high = known.reduce((m, i) => Math.max(m, useful[i]), 0);
-  const n = Math.min(40, Math.ceil(Math.sqrt(known.length)) + 1), width = (high - low) / n || 1;
-  const bars = Array.from({ length: n }, (_, k) => ({ n: 0, ranks: [], name: duration(low + (k + .5) * width) }));
-  for (const i of known) {
-    const bar = bars[Math.min(n - 1, Math.floor((useful[i] - low) / width))];
-    bar.n++;
-    bar.ranks.push(...ranksIn(ranks, [i]));
-  }
-  const what = ranks.block > 1 ? "blocks of ranks" : "ranks";
-  bars.forEach((bar, k) => {
-    const from = low + k * width;
-    bar.words = `${count(bar.n)} ${what} compute from ${duration(from)} to ${duration(from + width)}`;
-  });
-  return h("div", { class: "wide" }, h("h3", null, `How many ${what} compute for how long`),
-    barChart("Distribution of computing time", () => bars));
-}
-
-// barChart returns a chart of the bars that list returns: {n, name, words, ranks}.
-function barChart(label, list) {
-  const options = { size: "low", label, bars: () => list().length,
-    words: (bar) => list()[bar].words, ranksOf: (bar) => list()[bar]?.ranks };
-  return columnChart(options, (context, { step, wide, x, left, width, bottom }) => {
-    const bars = list(), most = bars.reduce((m, b) => Math.max(m, b.n), 1);
+// barChart returns a chart of bars, with a choice if it has several series. A bar of ranks
+// highlights those that compute for its time.
+function barChart(ranks, { title, series }) {
+  let { bars } = series[0];
+  const within = ({ from, to }, i) => ranks.useful_ns[i] >= from && ranks.useful_ns[i] <= to;
+  const ranksOf = (bar) => bars[bar]?.to && ranksIn(ranks, [...ranks.rank.keys()].filter((i) => within(bars[bar], i)));
+  const options = { size: "low", label: title, bars: () => bars.length, words: (bar) => bars[bar].text, ranksOf };
+  const chart = columnChart(options, (context, { step, wide, x, left, width, bottom }) => {
+    const most = bars.reduce((m, b) => Math.max(m, b.n), 1);
     bars.forEach((bar, k) => {
       const tall = bar.n ? Math.max(2, bar.n / most * (bottom - 12)) : 0, middle = x(k) + wide / 2;
-      fillBox(context, isMarked(bar.ranks || []) ? "--mark" : "--compute", x(k), bottom - tall, wide, tall);
+      const color = highlight.ranks && isMarked(ranksOf(k) || []) ? "--mark" : "--compute";
+      fillBox(context, color, x(k), bottom - tall, wide, tall);
       if (k % Math.ceil(56 / step) === 0) drawText(context, bar.name, middle, bottom + 10, { align: "center" });
     });
     drawText(context, count(most), left - 6, 16, { align: "right" });
     drawText(context, "0", left - 6, bottom - 4, { align: "right" });
     fillBox(context, "--faint", left, bottom, width - left, 1);
   });
+  const names = series.map(({ name }, i) => [String(i), name]);
+  const chosen = series.length > 1 && choice("of", names, "0", (i) => { bars = series[i].bars; chart.redraw(); });
+  return h("div", null, h("h3", null, title, chosen && [" ", chosen]), chart);
 }
 
-function rankTable(page) {
-  const { ranks } = page.job, timesKnown = timed(page.s);
-  const layers = timeLayers(page, "activities").filter((l) => l.values !== ranks.activity_ns[0]);
-  const waits = ranks.waits ? timeLayers(page, "waits") : [];
-  const ended = (i) => ranks.states[ranks.state[i]];
-  const columns = [
-    { head: ranks.block > 1 ? "first rank" : "rank", numeric: true, value: (i) => ranks.rank[i] },
-    ranks.hosts.length > 1 && { head: "host", value: (i) => ranks.hosts[ranks.host[i]] },
-    ranks.state.some((s) => ranks.states[s] !== "finalized") &&
-      { head: "end", value: (i) => ended(i).replace("running", "not finalized") },
-    timeColumn("application", (i) => ranks.application_ns[i], "from the end of MPI_Init to the start of MPI_Finalize"),
-    timesKnown && timeColumn("computing", (i) => ranks.useful_ns[i], "outside MPI"),
-    timesKnown && timeColumn("in MPI", (i) => ranks.mpi_ns[i]),
-    layers.map((l) => timeColumn(l.name, (i) => l.values[i])),
-    waits.map((l) => timeColumn(l.name, (i) => l.values[i], "wait")),
-  ];
-  return table(columns, [...ranks.rank.keys()], {
-    caption: ranks.block > 1 ? `Means of blocks of ${ranks.block} ranks` : "Ranks", limit: 12,
-    filter: (i) => `${ranks.rank[i]} ${ranks.hosts[ranks.host[i]] || ""} ${ended(i)}`,
-  });
+// rankTable returns the table of the columns of ranks. The key of a column is the path to its
+// values; those of "host" are indices in "hosts".
+function rankTable(ranks, caption, columns) {
+  const value = ({ key, unit }) => {
+    const values = key.split(".").reduce((of, part) => of?.[part], ranks) || [];
+    const names = unit === "" && ranks[key + "s"];
+    return (i) => (names ? names[values[i]] : values[i]);
+  };
+  const columnOf = (c) => ({ head: c.head, note: c.help, numeric: c.unit !== "", value: value(c),
+    text: c.unit === "ns" ? (i) => exactCell(value(c)(i), "ns") : undefined });
+  const words = columns.filter((c) => c.unit === "" || c.unit === "rank").map(value);
+  return table(columns.map(columnOf), [...ranks.rank.keys()], { id: "ranks", caption, limit: 12,
+    filter: (i) => words.map((of) => of(i)).join(" ") });
 }

@@ -15,7 +15,7 @@ function table(all, rows, options = {}) {
   const found = h("span", { role: "status", class: "faint" });
   const more = button("", () => { shown = Math.max(200, shown * 5); draw(); });
   const box = options.filter && rows.length > 5 && h("input", { type: "search", placeholder: "Filter",
-    "aria-label": "Filter " + (options.caption || "rows"), oninput: () => filter(box.value) });
+    "aria-label": "Filter " + (options.caption || options.id || "rows"), oninput: () => filter(box.value) });
 
   function sortBy(i) {
     down = sorted === i ? !down : Boolean(columns[i].numeric);
@@ -45,10 +45,11 @@ function table(all, rows, options = {}) {
 
   if (options.sort === undefined) draw();
   else sortBy(options.sort);
-  const element = h("div", { class: "table" },
+  const element = h("div", { class: "table", "data-table": options.id },
     h("div", { class: "scroll" },
-      h("table", { "aria-label": options.caption },
-        options.caption && h("caption", null, options.caption, box && [" ", box, " ", found]),
+      h("table", { "aria-label": options.caption || options.id },
+        (options.caption || box) && h("caption", null, options.caption && h("span", null, options.caption),
+          box && [box, " ", found]),
         h("thead", null, h("tr", null, heads)), body)),
     h("div", { class: "controls" }, more));
   const setRows = (list) => { rows = list; draw(); };
@@ -72,8 +73,6 @@ const collator = new Intl.Collator("en", { numeric: true });
 
 // Columns that many tables have. value(row) returns the number, null if it is not known.
 const textColumn = (head, value, note) => ({ head, value, note });
-// textColumns shows fields of rows: {head: field}.
-const textColumns = (fields) => Object.entries(fields).map(([head, field]) => textColumn(head, (row) => row[field]));
 const numericColumn = (head, value, note, text) =>
   ({ head, value, numeric: true, note, text: (row) => shownOr(value(row), text) });
 const countColumn = (head, value, note) => numericColumn(head, value, note, count);
@@ -81,11 +80,6 @@ const bytesColumn = (head, value, note) => numericColumn(head, value, note, (n) 
 // timeColumn shows ns. The exact value is the cell's title.
 const timeColumn = (head, value, note) =>
   numericColumn(head, value, note, (ns) => exact(duration(ns), count(Math.round(ns)) + " ns"));
-// trafficColumns are the columns of messages and bytes.
-const trafficColumns = (of = (row) => row, note = "") => [
-  countColumn("messages" + note, (row) => of(row) && of(row).messages),
-  bytesColumn(note ? note.trim() : "bytes", (row) => of(row) && of(row).bytes),
-];
 const percentColumn = (head, value, note) => numericColumn(head, value, note, percent);
 const shownOr = (value, text) => isMissing(value) ? null : text(value);
 // exact returns a rounded number whose title is the exact one.

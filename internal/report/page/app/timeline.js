@@ -53,10 +53,6 @@ function windowText({ from, to }) {
   return timeAt(from, step, to) + " to " + timeAt(to, step, to);
 }
 
-function timelineSection({ job, data }) {
-  return job.timeline && new TimelineChart(job, data.activities).element;
-}
-
 class TimelineChart {
   constructor(job, activities) {
     const { timeline } = job;
@@ -82,7 +78,7 @@ class TimelineChart {
         "Wheel, + or − zoom; Shift and the wheel, or Shift and ↑ or ↓, zoom ranks; dragging or arrows move; ",
         "Home shows all from MPI_Init to MPI_Finalize",
         this.data.events && "; Shift and dragging, or Enter, selects a window", "."),
-      this.limitText(), timeline.missing?.length > 0 && h("p", { class: "notice" }, timeline.missing.join("; ") + "."),
+      this.singleCalls(),
       this.data.events && this.windowMatrix());
     this.element.chart = this; // for tests
     controlTimeline(this);
@@ -103,17 +99,9 @@ class TimelineChart {
       box("path", "critical path", data.path));
   }
 
-  // limitText tells where single calls are, if the run has too many events for a page.
-  limitText() {
-    const { events, events_total, waits, waits_total, messages, messages_total } = this.data;
-    if (events) return null;
-    const some = (n, total, which, what) =>
-      n < total ? `the ${count(n)} ${which} ${what} of ${count(total)}` : "all " + what;
-    return h("p", null,
-      `The run has ${count(events_total)} events, too many for this page. It shows how time is divided, `,
-      some(waits.length, waits_total, "longest", "waits"), " and ",
-      some(messages.from.length, messages_total, "longest of the largest", "messages"),
-      ". To see single calls: ", this.command = h("code"),
+  // singleCalls tells how to see single calls, if the run has too many events for a page.
+  singleCalls() {
+    return !this.data.events && h("p", null, "To see single calls: ", this.command = h("code"),
       served.events && [" ", button("Load the calls that are in view", () => this.load()), " ",
         this.loading = h("span", { role: "status" })]);
   }
@@ -187,7 +175,7 @@ class TimelineChart {
   sheet() {
     const { rank } = this.data.lines, { from, to, sent, bytes: sizes } = this.data.messages;
     const { selected } = this, sums = new Map();
-    const size = Math.max(this.job.summary?.ranks_expected || 0, rank[this.lines - 1] + 1);
+    const size = Math.max(this.job.matrices[0]?.ranks || 0, rank[this.lines - 1] + 1);
     const first = selected ? lowerBound(sent, selected.from) : 0;
     const end = selected ? lowerBound(sent, selected.to) : sent.length;
     for (let i = first; i < end; i++) {

@@ -1,0 +1,345 @@
+package views
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
+	"github.com/mpitrace/mpitrace/internal/findings"
+	"github.com/mpitrace/mpitrace/internal/text"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// The largest numbers of names and values that a sentence lists.
+const (
+	mostHosts     = 4
+	mostVariables = 12
+	mostStandouts = 3
+)
+
+func seconds(s float64) string   { return text.Duration(1e9*s, false) }
+func duration(ns float64) string { return text.Duration(ns, false) }
+
+// run returns the section of what ran: the program, the library, the times and the settings
+// that limit what was recorded.
+func (s *report) run() Section {
+	out := Section{ID: "run", Title: "Run"}
+	of := ""
+	if s.rank == nil {
+		out.Say(fmt.Sprintf("%s on %d of %d ranks, %s", s.Program, s.RanksRecorded, s.RanksExpected, s.hosts()))
+		of = "over all ranks: "
+	} else {
+		for _, r := range s.Ranks {
+			out.Say(fmt.Sprintf("rank %d of %d of %s, process %d on %s, %s", s.rank.Rank, s.RanksExpected, s.Program, r.Pid, r.Host, StateWords(r.State)))
+		}
+	}
+	words := fmt.Sprintf("%s; run %s", profile.LibraryName(s.Library), s.Run)
+	if !s.Started.IsZero() {
+		words += s.Started.Format(", started 2006-01-02 15:04:05 UTC")
+	}
+	out.Say(words)
+	out.Say(s.times(of))
+	if s.Timed() {
+		out.Fact("share of MPI time", s.shares())
+		out.Say(lifetimes(s.LifetimesUnknown))
+	}
+	switch s.Timing {
+	case profile.TimingSampled.String():
+		out.Say("times are estimates (--timing sampled): ± is one standard error")
+	case profile.TimingOff.String():
+		out.Say("calls were not timed (--timing off): calls, messages and bytes are exact")
+	}
+	if s.Receives == profile.ReceivesOff {
+		out.Say("nonblocking receives were not followed (--receives off): what they received is not known")
+	}
+	out.Fact("MPI variables set", s.variablesSet())
+	if s.rank != nil {
+		s.placement(&out)
+	}
+	return out
+}
+
+// StateWords returns how a process ended. A process whose end was not recorded is "not
+// finalized", because it may or may not be running.
+func StateWords(state string) string {
+	if state == profile.Running.String() {
+		return "not finalized"
+	}
+	return state
+}
+
+func (s *report) hosts() string {
+	names := []string{}
+	for i, h := range s.Hosts {
+		if i == mostHosts {
+			names = append(names, "…")
+			break
+		}
+		names = append(names, h.Name)
+	}
+	return text.CountOf(len(s.Hosts), "host") + " (" + strings.Join(names, ", ") + ")"
+}
+
+// times returns the times of the run. of says what the application time adds up.
+func (s *report) times(of string) string {
+	words := fmt.Sprintf("wall time %s; %sapplication %s", lifetime(s.WallTimeS), of, lifetime(s.ApplicationTimeS))
+	if s.ThreadTimeS > s.ApplicationTimeS {
+		words += fmt.Sprintf("; its threads %s", seconds(s.ThreadTimeS))
+	}
+	if !s.Timed() {
+		return words + ", in MPI: not timed"
+	}
+	return words + fmt.Sprintf(", of which in MPI %s; Init and Finalize %s besides", estimate(1e9*s.MPITimeS, 1e9*s.MPITimeErrorS), seconds(s.InitFinalizeTimeS))
+}
+
+// shares returns the mean and the extremes of the ranks' shares of time in MPI. If not all
+// shares are known, it adds the number of known ones.
+func (s *report) shares() string {
+	var known []aggregate.RankTimes
+	for _, r := range s.Ranks {
+		if r.ShareKnown() {
+			known = append(known, r)
+		}
+	}
+	if len(known) == 0 {
+		return unknown
+	}
+	share := aggregate.ShareOf(known)
+	words := "mean " + text.Percent(share.Mean)
+	if len(known) < len(s.Ranks) {
+		words += fmt.Sprintf(" of %s where it is known", text.CountOf(len(known), "rank"))
+	}
+	if len(known) > 1 {
+		words += fmt.Sprintf(", min %s (rank %d), max %s (rank %d)",
+			text.Percent(share.Min), share.MinRank, text.Percent(share.Max), share.MaxRank)
+	}
+	return words
+}
+
+// lifetime returns how long processes ran, in seconds; 0 if that is not known.
+func lifetime(s float64) string {
+	if s == 0 {
+		return unknown
+	}
+	return seconds(s)
+}
+
+// lifetimes says that shares of time are inexact for some ranks with several threads.
+func lifetimes(ranks int) string {
+	if ranks == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s: the lifetimes of threads were not recorded; each thread counts as living for the whole run", text.CountOf(ranks, "rank"))
+}
+
+// variablesSet returns the control variables of the MPI library that were set. Variables that
+// the library refused are among the problems.
+func (s *report) variablesSet() string {
+	var parts []string
+	for _, v := range s.Variables {
+		where := v.From
+		if v.From == aggregate.FromCvar {
+			if v.Refused != "" {
+				continue
+			}
+			where = "--cvar"
+			if v.Ranks.Len() < len(s.Ranks) {
+				where += v.On()
+			}
+		}
+		if v.Name != "" {
+			parts = append(parts, fmt.Sprintf("%s=%s (%s)", v.Name, aggregate.ShortValue(v.Value), where))
+		}
+	}
+	if more := len(parts) - mostVariables; more > 0 {
+		parts = append(parts[:mostVariables], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// detailsOf says which section has the details of a finding.
+var detailsOf = map[findings.Rule]string{
+	findings.EndedBadly: "ends", findings.NotMeasured: "completeness", findings.Oversubscribed: "efficiency",
+	findings.LoadImbalance: "time", findings.CollectiveWaits: "waits", findings.LateSender: "waits",
+	findings.LateReceiver: "waits", findings.SerialChain: "waits", findings.SmallMessages: "sizes",
+	findings.HotRank: "balance", findings.BytesBetweenNodes: "placement",
+}
+
+// findings returns the section of what stands out.
+func (s *report) findings() Section {
+	out := Section{ID: "findings", Title: "What stands out"}
+	found := findings.Of(s.Summary, s.Traced)
+	switch why := findings.TimesUnknown(s.Summary); {
+	case len(found) > 0:
+		out.Say("what stands out:")
+	case why != "":
+		out.Say(fmt.Sprintf("nothing stands out, but what costs time is not known: %s", why))
+	default:
+		out.Say("nothing stands out")
+	}
+	list := []Highlight{}
+	for i := range found {
+		f := &found[i]
+		list = append(list, Highlight{Rule: string(f.Rule), Share: shareOfWhole(f), Text: f.Text, Try: f.Try, Uncertain: f.Uncertain,
+			Ranks: f.Ranks, Callsite: f.Callsite, Section: detailsOf[f.Rule]})
+	}
+	if len(list) > 0 {
+		out.Blocks = append(out.Blocks, Block{Findings: &list})
+	}
+	if !s.Unanalyzed && findings.WaitsUnknown(s.Summary, s.Traced) {
+		out.Say("to record why ranks wait: mpitrace run --trace")
+	}
+	return out
+}
+
+func shareOfWhole(f *findings.Finding) string {
+	switch {
+	case f.Share <= 0:
+		return ""
+	case f.Of == findings.OfBytes:
+		return text.Percent(f.Share) + " of bytes"
+	}
+	return text.Percent(f.Share) + " of the run"
+}
+
+// efficiency returns the section of the parallel efficiency and of shared cores.
+func (s *report) efficiency() Section {
+	out := Section{ID: "efficiency", Title: "Parallel efficiency"}
+	name := "parallel efficiency"
+	if s.POP == nil {
+		out.Fact(name, unknown)
+	} else {
+		if s.POP.Ranks < s.RanksExpected {
+			name += fmt.Sprintf(", of %d of %d ranks", s.POP.Ranks, s.RanksExpected)
+		}
+		out.Fact(name, fmt.Sprintf("%s = load balance %s × communication efficiency %s",
+			Efficiency(s.POP), text.Percent(s.POP.LoadBalance), text.Percent(s.POP.CommunicationEfficiency)))
+		out.Detail(func() { s.efficiencyBar(&out) })
+	}
+	shared(&out, s.Oversubscribed, s.RanksRecorded)
+	return out
+}
+
+// Efficiency returns the parallel efficiency, with its standard error if it is an estimate.
+// The error is rounded up, so that it is never printed as 0.
+func Efficiency(p *aggregate.POP) string {
+	if p == nil {
+		return unknown
+	}
+	words := text.Percent(p.ParallelEfficiency)
+	if p.ParallelEfficiencyError > 0 {
+		words += fmt.Sprintf(" ±%.1f", math.Ceil(1000*p.ParallelEfficiencyError-1e-9)/10)
+	}
+	return words
+}
+
+// efficiencyBar adds what the time of all ranks was spent on. The trace, if it is of the same
+// ranks, divides what is lost in MPI.
+func (s *report) efficiencyBar(out *Section) {
+	p := s.POP
+	out.Say(fmt.Sprintf("ranks compute %s of %s on average; rank %d computes most, %s",
+		duration(p.UsefulMeanNs), duration(p.RuntimeNs), p.UsefulMaxRank, duration(p.UsefulMaxNs)))
+	bar := &Bar{}
+	add := func(name string, share float64, color string) {
+		share = max(0, share)
+		bar.Parts = append(bar.Parts, BarPart{name, share, text.Percent(share), color})
+	}
+	pe, ce := p.ParallelEfficiency, p.CommunicationEfficiency
+	add("compute", pe, "--compute")
+	add("imbalance", ce-pe, "--imbalance")
+	if t := s.Traced; t != nil && t.POP != nil && t.POP.Ranks == p.Ranks {
+		add("serialisation (ranks wait in a chain)", t.POP.Transfer-ce, "--serial")
+		add("transfer (messages and calls)", 1-t.POP.Transfer, "--transfer")
+	} else {
+		add("other time in MPI", 1-ce, "--mpi")
+	}
+	out.Blocks = append(out.Blocks, Block{Bar: bar})
+}
+
+// completeness returns the section of what the record lacks: the conservation of messages and
+// the problems.
+func (s *report) completeness() Section {
+	out := Section{ID: "completeness", Title: "Completeness"}
+	out.Detail(func() {
+		out.Fact("ranks", fmt.Sprintf("%s expected, %s recorded, %s finalized", text.Count(s.RanksExpected), text.Count(s.RanksRecorded), text.Count(s.RanksFinalized)))
+	})
+	conservation(&out, s.Conservation)
+	if s.Untimed > 0 { // no problem: these calls are short, as MPI_Comm_set_attr
+		out.Fact("not timed", text.CountOf(s.Untimed, "call")+" from Fortran, whose bindings do it without MPI's functions in C")
+	}
+	for _, why := range slices.Sorted(maps.Keys(s.Alone)) {
+		out.Fact("files of their own", text.CountOf(s.Alone[why], "process")+": "+why)
+	}
+	for _, line := range slices.Sorted(maps.Keys(s.Messages)) {
+		out.Fact(fmt.Sprintf("message of %s, whose standard error was closed or replaced", text.CountOf(s.Messages[line], "process")), line)
+	}
+	return out
+}
+
+// problems returns the section of what does not add up.
+func (s *report) problems() Section {
+	out := Section{ID: "problems", Title: "What does not add up", Sub: true, Joined: true}
+	problems(&out, slices.Concat(s.Problems, s.Missing))
+	return out
+}
+
+// problems adds what a record lacks.
+func problems(out *Section, list []string) {
+	if len(list) == 0 {
+		out.Toned(Good, "complete: finalized, nothing lost")
+		return
+	}
+	l := Listing{Head: "what does not add up:", Tone: Bad}
+	for _, p := range list {
+		l.Items = append(l.Items, ListItem{Text: p})
+	}
+	out.List(l)
+}
+
+// physicalNames are the names of the classes of logical volume.
+var logicalNames = map[string]string{matrix.All.String(): "all that the program asked for", matrix.External.String(): "point-to-point",
+	matrix.OneSided.String(): "one-sided", matrix.Collective.String(): "collectives"}
+
+// physical returns the section of what the program asked for, and of what the MPI library sent.
+func (s *report) physical() Section {
+	out := Section{ID: "physical", Title: "Physical next to logical"}
+	p := s.Physical
+	if p == nil || p.Known == 0 {
+		return out
+	}
+	name := "logical and physical"
+	if len(p.Unknown) > 0 {
+		name += fmt.Sprintf(" (of %d of %d ranks)", p.Known, s.RanksExpected)
+	}
+	type R struct {
+		name  string
+		pairs int // negative: not known
+		matrix.Volume
+	}
+	var list []R
+	for i := range p.Logical {
+		l := p.Logical[(i+1)%len(p.Logical)] // the sum is the first entry and shown last
+		list = append(list, R{"logical: " + logicalNames[l.Class], l.Pairs, l.Volume})
+	}
+	list = append(list, R{"physical: point-to-point", p.External.Pairs, p.External.Volume},
+		R{"physical: the library's own", p.Internal.Pairs, p.Internal.Volume}, R{"physical: all that the library sent", -1, p.Sum})
+	volume := func(r *R) *matrix.Volume { return &r.Volume }
+	out.Add(tableOf("physical", list,
+		col("traffic", "traffic", Words, func(r *R) Cell { return wordsCell(r.name) }),
+		col("pairs", "pairs", Count, func(r *R) Cell {
+			if r.pairs < 0 {
+				return Cell{}
+			}
+			return countCell(r.pairs)
+		}),
+		messagesColumn("msgs", volume), bytesColumn("bytes", volume)).named(name))
+	if p.External.Volume != p.Asked {
+		out.Say(fmt.Sprintf("the library's count of point-to-point differs from the program's, %s (%s): it does not see persistent sends, and takes some of its own messages for the program's",
+			text.CountOf(p.Asked.Messages, "message"), text.Bytes(p.Asked.Bytes)))
+	}
+	return out
+}

@@ -1,0 +1,232 @@
+// Package terminal writes sections (package views) as text.
+package terminal
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mpitrace/mpitrace/internal/text"
+	"github.com/mpitrace/mpitrace/internal/views"
+)
+
+// Options say for what terminal the text is.
+type Options struct {
+	ASCII bool   // print ASCII only
+	Width int    // characters in a line, to which tables are fitted; 0 for no limit
+	Whole string // how to see the columns that a narrow terminal leaves out
+}
+
+// nameWidth is the usual width of the first column, for whose sake other columns are left out.
+const nameWidth = 40
+
+// callersWidth is the width of lines of callers if the width of lines is not
+// limited.
+const callersWidth = 110
+
+type writer struct {
+	Options
+	w       text.Wrapper
+	omitted []string // heads of columns that did not fit
+}
+
+// Write writes sections as text.
+func Write(w io.Writer, sections []views.Section, o Options) error {
+	out := &writer{Options: o, w: text.Wrapper{W: bufio.NewWriter(w), Width: o.Width}}
+	first := true
+	for i := range sections {
+		if out.section(&sections[i], !first && !sections[i].Joined) {
+			first = false
+		}
+	}
+	if len(out.omitted) > 0 {
+		out.line("left out to fit %d characters: %s (to see them: %s)", o.Width, strings.Join(out.omitted, ", "), o.Whole)
+	}
+	return out.w.Flush()
+}
+
+// section writes a section, after an empty line if it is apart from the one before. It
+// reports whether the terminal shows any of it.
+func (o *writer) section(s *views.Section, apart bool) bool {
+	shown := false
+	for i := range s.Blocks {
+		b := &s.Blocks[i]
+		if b.Detail {
+			continue
+		}
+		if !shown && apart || shown && b.Table != nil && s.Blocks[i-1].Text == nil {
+			o.line("")
+		}
+		shown = true
+		o.block(b)
+	}
+	return shown
+}
+
+func (o *writer) block(b *views.Block) {
+	switch {
+	case b.Text != nil:
+		o.line("%s", b.Text.Text)
+	case b.Fact != nil:
+		o.line("%s: %s", b.Fact.Name, b.Fact.Value)
+	case b.List != nil:
+		o.list(b.List)
+	case b.Table != nil:
+		o.table(b.Table)
+	case b.Findings != nil:
+		o.findings(*b.Findings)
+	case b.Drawing != nil:
+		o.heatmaps(b.Drawing)
+	}
+}
+
+// line writes a line.
+func (o *writer) line(format string, args ...any) {
+	fmt.Fprintln(&o.w, o.ascii(fmt.Sprintf(format, args...)))
+}
+
+// asciiOf holds what replaces the characters that sections use beyond ASCII.
+var asciiOf = strings.NewReplacer("→", "->", "←", "<-", "–", "-", "±", "+-", "µ", "u", "×", "x", "…", "...", "├", "|", "└", "`")
+
+// ascii returns a text as the terminal can show it. Other characters, of names that a job
+// chose, are escaped.
+func (o *writer) ascii(s string) string {
+	if o.ASCII {
+		return text.ASCII(asciiOf.Replace(s))
+	}
+	return s
+}
+
+func (o *writer) findings(list []views.Highlight) {
+	for i, f := range list {
+		if f.Share != "" {
+			f.Share = ", " + f.Share
+		}
+		if f.Uncertain != "" {
+			f.Share += fmt.Sprintf(" (uncertain: %s)", f.Uncertain)
+		}
+		o.line("%d. %s%s", i+1, f.Rule, f.Share)
+		o.line("   %s", f.Text)
+		o.line("   Try: %s", f.Try)
+	}
+}
+
+func (o *writer) list(l *views.Listing) {
+	indent := ""
+	if l.Head != "" {
+		o.line("%s", l.Head)
+		indent = "  "
+	}
+	n := len(l.Items)
+	if l.More != "" && l.Limit >= 0 {
+		n = min(n, l.Limit)
+	}
+	o.items(l.Items[:n], indent)
+	if n < len(l.Items) {
+		o.line("%sand %s", indent, l.More)
+	}
+}
+
+func (o *writer) items(items []views.ListItem, indent string) {
+	for i := range items {
+		o.line("%s%s", indent, items[i].Text)
+		for _, line := range o.callers(indent+" ", items[i].Callers) {
+			o.line("%s", line)
+		}
+		o.items(items[i].Items, indent+"  ")
+	}
+}
+
+// table writes a table: the columns and rows that are no details, fitted to the width.
+func (o *writer) table(t *views.Table) {
+	isDetail := func(i int) bool { return t.Columns[i].Detail }
+	var heads []string
+	var spare []views.Column
+	var texts []int
+	for i, c := range t.Columns {
+		if isDetail(i) {
+			continue
+		}
+		if c.Unit == views.Words {
+			texts = append(texts, len(heads))
+		}
+		heads = append(heads, o.ascii(c.Head))
+		if c.Spare > 0 {
+			spare = append(spare, c)
+		}
+	}
+	if t.Name != "" {
+		heads[0] = o.ascii(t.Name)
+	}
+	out := text.NewTable(heads...)
+	out.AlignLeft(texts...)
+	more := t.Rest
+	for i := range t.Rows {
+		row := &t.Rows[i]
+		switch {
+		case row.Detail:
+		case t.Limit >= 0 && out.Len() >= t.Limit:
+			more++
+		default:
+			o.row(out, row, isDetail)
+		}
+	}
+	if o.Width > 0 && len(spare)+t.Least > 0 {
+		o.fit(out, spare, cmp.Or(t.Least, nameWidth))
+	}
+	out.Write(&o.w)
+	if more > 0 {
+		o.line("and %s%s", text.CountOf(more, "more "+t.Noun), t.How)
+	}
+}
+
+func (o *writer) row(t *text.Table, row *views.Row, isDetail func(column int) bool) {
+	var cells []string
+	for k, c := range row.Cells {
+		if !isDetail(k) {
+			cells = append(cells, o.ascii(c.Text))
+		}
+	}
+	t.Add(cells...)
+	t.Below(o.callers(" ", row.Callers)...)
+	if row.Below != "" {
+		t.Below("  " + o.ascii(row.Below))
+	}
+}
+
+// fit removes spare columns until a table fits the width, and remembers their heads.
+func (o *writer) fit(t *text.Table, spare []views.Column, least int) {
+	slices.SortStableFunc(spare, func(a, b views.Column) int { return cmp.Compare(a.Spare, b.Spare) })
+	var heads []string
+	for _, c := range spare {
+		heads = append(heads, o.ascii(c.Head))
+	}
+	shorten := func(label string, width int) string { return text.Site(label, width, o.ASCII) }
+	for _, head := range t.Fit(o.Width, least, shorten, heads...) {
+		if !slices.Contains(o.omitted, head) {
+			o.omitted = append(o.omitted, head)
+		}
+	}
+}
+
+// callers returns lines of callers, with as many in a line as fit.
+func (o *writer) callers(indent string, callers []string) (lines []string) {
+	line, width := "", cmp.Or(o.Width, callersWidth)
+	arrow := o.ascii(" ← ")
+	for _, c := range callers {
+		part := arrow + text.Site(o.ascii(c), width-len(indent)-utf8.RuneCountInString(arrow), o.ASCII)
+		if line != "" && utf8.RuneCountInString(indent+line+part) > width {
+			lines = append(lines, indent+line)
+			line = ""
+		}
+		line += part
+	}
+	if line != "" {
+		lines = append(lines, indent+line)
+	}
+	return lines
+}
