@@ -163,6 +163,7 @@ func MergeShare(d rundir.Dir, share tasks.Share, log io.Writer, info func() (*ru
 		run.State = state
 		var merged *Merged
 		m := newMerger(d, run, share)
+		m.stale = d.Stale
 		_, err = m.work(func(tables []string, notes []*partNote) (err error) {
 			merged, err = m.finish(tables, notes, info, estimate)
 			return err

@@ -41,6 +41,7 @@ type merger struct {
 	size   int // processes of a part
 	path   string
 	tasks  *tasks.Directory
+	stale  func() bool // whether the merged files have to be written; nil if they have
 	before func(tables []string, notes []*partNote) error
 	failed error // result of before
 	bar    *text.Progress
@@ -103,6 +104,10 @@ func (m *merger) work(before func(tables []string, notes []*partNote) error) (do
 	}
 	if m.path, err = m.directory(); err != nil {
 		return false, err
+	}
+	if m.stale != nil && !m.stale() { // others ended the merge before the directory was made again
+		m.removeTasks()
+		return false, nil
 	}
 	m.before = before
 	m.bar = text.StartProgress(m.run.Log, "merging", m.n)

@@ -281,6 +281,37 @@ func TestMergeShares(t *testing.T) {
 	checkSame(t, "Dir.Merge", want, got)
 }
 
+// TestMergeBegunLate has a process that read the run before another one merged it, and comes
+// to the directory of tasks when this is removed.
+func TestMergeBegunLate(t *testing.T) {
+	d := mixed(t)
+	files, err := mergeable(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := d.State(files)
+	run, err := source.Open([]string{string(d)}, source.Options{Depth: source.Once, RunOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run.State = state
+	if merged, err := mergeAs(d, tasks.Share{Part: 0, Of: 2}); merged == nil || err != nil {
+		t.Fatalf("the first process: %v, %v", merged, err)
+	}
+	m := newMerger(d, run, tasks.Share{Part: 1, Of: 2})
+	m.stale = d.Stale
+	done, err := m.work(func([]string, []*partNote) error {
+		t.Error("the second process merged again")
+		return nil
+	})
+	if done || err != nil {
+		t.Errorf("the second process: done %v, %v", done, err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(string(d), taskDirectories)); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+}
+
 // A merge that is stopped after any task is continued by the next one.
 func TestMergeContinued(t *testing.T) {
 	inParts(t, 9)
