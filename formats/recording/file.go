@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"slices"
 	"sync"
 	"unsafe"
@@ -154,9 +155,11 @@ func (f *file) readHeader() error {
 	} else if binary.LittleEndian.Uint32(head[12:]) != layout.ByteOrder {
 		return fmt.Errorf("byte 12: the byte order mark is neither")
 	}
-	if _, err := binary.Decode(head, f.order, &f.header); err != nil {
+	numbers := reflect.NewAt(headerNumbers, unsafe.Pointer(&f.header)).Interface()
+	if _, err := binary.Decode(head, f.order, numbers); err != nil {
 		return fmt.Errorf("header: %w", err)
 	}
+	copy(f.header.Messages[:], head[headerNumbers.Size():])
 	if v := f.header.Version; v == 0 || v > layout.Version {
 		return fmt.Errorf("byte 8: version %d, this program reads up to %d", v, layout.Version)
 	}
@@ -171,6 +174,13 @@ func (f *file) readHeader() error {
 	}
 	return nil
 }
+
+// headerNumbers is layout.Header without Messages, its last field: package binary would decode
+// this array byte by byte, which took 4 % of the time of a report.
+var headerNumbers = func() reflect.Type {
+	fields := reflect.VisibleFields(reflect.TypeFor[layout.Header]())
+	return reflect.StructOf(fields[:len(fields)-1])
+}()
 
 // timingAt is the offset of the header's field Timing.
 const timingAt = uint64(unsafe.Offsetof(layout.Header{}.Timing))
