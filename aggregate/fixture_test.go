@@ -19,6 +19,6 @@ var (
 	hung, hungRank, timedOut       = jobs.Hung, jobs.HungRank, jobs.TimedOut
 	at, recvFrom                   = jobs.At, jobs.RecvFrom
 	watched, sliced                = jobs.Watched, jobs.Sliced
-	sitesOfRank, moved, computing  = jobs.SitesOfRank, jobs.Moved, jobs.Computing
+	sitesOfRank, computing         = jobs.SitesOfRank, jobs.Computing
 	asked, withVariables           = jobs.Asked, jobs.WithVariables
 )

@@ -13,7 +13,6 @@ import (
 type rank struct {
 	profile.Profile
 	timed              bool // Timing is known
-	threadNs           uint64
 	openCall, openComm string
 	openSite           string
 	openPeer           int32

@@ -1,7 +1,5 @@
-// Package report prints the results of aggregate and internal/trace as text for
-// people: the summary of a job or of a rank, the comparison of two jobs, the
-// call that each process is in, and the analysis of a trace. The JSON of the
-// same structs contains everything that is printed.
+// Package report prints differences between two jobs, and the history of many runs, as text for
+// people. Package views has the other results.
 package report
 
 import (

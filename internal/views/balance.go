@@ -3,6 +3,7 @@ package views
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/mpitrace/mpitrace/aggregate"
@@ -97,7 +98,7 @@ func (s *report) locality(out *Section) {
 func (s *report) spreadTable() *Table {
 	type R = aggregate.Balance
 	var list []R
-	for _, b := range append(append([]R{}, s.Balances...), s.Directs...) {
+	for _, b := range slices.Concat(s.Balances, s.Directs) {
 		if b.Max > 0 {
 			list = append(list, b)
 		}

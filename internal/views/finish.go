@@ -9,6 +9,7 @@ import (
 func Finish(sections ...Section) []Section {
 	out := []Section{}
 	for _, s := range sections {
+		clean(&s.Title)
 		for i := range s.Blocks {
 			s.Blocks[i].clean()
 		}
@@ -38,14 +39,21 @@ func (b *Block) clean() {
 	case b.Fact != nil:
 		clean(&b.Fact.Name, &b.Fact.Value)
 	case b.List != nil:
+		clean(&b.List.Head, &b.List.More)
 		cleanItems(b.List.Items)
 	case b.Table != nil:
 		b.Table.clean()
 	case b.Findings != nil:
 		for i := range *b.Findings {
 			f := &(*b.Findings)[i]
-			clean(&f.Text, &f.Try, &f.Callsite)
+			clean(&f.Share, &f.Text, &f.Try, &f.Uncertain, &f.Callsite)
 		}
+	case b.Bar != nil:
+		for i := range b.Bar.Parts {
+			clean(&b.Bar.Parts[i].Name, &b.Bar.Parts[i].Text)
+		}
+	case b.Drawing != nil:
+		b.Drawing.clean()
 	}
 }
 
@@ -58,9 +66,8 @@ func cleanItems(items []ListItem) {
 }
 
 func (t *Table) clean() {
-	for i := range t.Columns {
-		clean(&t.Columns[i].Head)
-	}
+	clean(&t.Name, &t.Noun, &t.How)
+	cleanColumns(t.Columns)
 	for i := range t.Rows {
 		r := &t.Rows[i]
 		for k := range r.Cells {
@@ -68,5 +75,22 @@ func (t *Table) clean() {
 		}
 		cleanAll(r.Callers)
 		clean(&r.Below)
+	}
+}
+
+func cleanColumns(columns []Column) {
+	for i := range columns {
+		clean(&columns[i].Head, &columns[i].Help)
+	}
+}
+
+func (d *Drawing) clean() {
+	clean(&d.Title)
+	cleanColumns(d.Columns)
+	for i := range d.Series {
+		clean(&d.Series[i].Name)
+		for k := range d.Series[i].Bars {
+			clean(&d.Series[i].Bars[k].Name, &d.Series[i].Bars[k].Text)
+		}
 	}
 }

@@ -18,14 +18,16 @@ func Jobs(jobs []*aggregate.Summary) []Section {
 }
 
 func jobTable(jobs []*aggregate.Summary) *Table {
-	type R = struct{ *aggregate.Summary }
-	var list []R
-	for _, s := range jobs {
-		list = append(list, R{s})
+	type R = struct {
+		*aggregate.Summary
+		number int
 	}
-	number := 0
+	var list []R
+	for i, s := range jobs {
+		list = append(list, R{s, i + 1})
+	}
 	return tableOf("jobs", list,
-		col("job", "job", Rank, func(*R) Cell { number++; return rankCell(number) }),
+		col("job", "job", Rank, func(j *R) Cell { return rankCell(j.number) }),
 		col("program", "program", Words, func(j *R) Cell { return wordsCell(j.Program) }),
 		col("ranks", "ranks", Count, func(j *R) Cell {
 			if j.RanksRecorded != j.RanksExpected {
@@ -40,7 +42,12 @@ func jobTable(jobs []*aggregate.Summary) *Table {
 			}
 			return wordsCell(j.Started.Format(time.TimeOnly))
 		}),
-		col("time_ns", "time", Ns, func(j *R) Cell { return Cell{lifetime(j.WallTimeS), 1e9 * j.WallTimeS} }),
+		col("time_ns", "time", Ns, func(j *R) Cell {
+			if j.WallTimeS == 0 { // not known
+				return missing
+			}
+			return secondsCell(j.WallTimeS)
+		}),
 		col("mpi_share", "in MPI", Share, func(j *R) Cell {
 			if !j.Timed() {
 				return missing

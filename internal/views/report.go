@@ -29,5 +29,4 @@ type report struct {
 	*aggregate.Summary
 	Options
 	rank *aggregate.RankSummary // nil for a job
-
 }

@@ -300,7 +300,7 @@ func problems(out *Section, list []string) {
 	out.List(l)
 }
 
-// physicalNames are the names of the classes of logical volume.
+// logicalNames are the names of the classes of logical volume.
 var logicalNames = map[string]string{matrix.All.String(): "all that the program asked for", matrix.External.String(): "point-to-point",
 	matrix.OneSided.String(): "one-sided", matrix.Collective.String(): "collectives"}
 

@@ -227,13 +227,6 @@ func (p *tab) drag(fromX, fromY, toX, toY float64) {
 	p.settle()
 }
 
-// click clicks the first element that matches a selector.
-func (p *tab) click(selector string) {
-	p.Helper()
-	p.do(chromedp.Click(chromedp.CSS(selector)))
-	p.settle()
-}
-
 // keys types keys, such as those of package kb, into the element that has the focus.
 func (p *tab) keys(keys string) {
 	p.Helper()

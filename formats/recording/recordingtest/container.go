@@ -98,6 +98,3 @@ func (c *Container) Bytes() []byte {
 	copy(c.raw, appended(nil, c.header))
 	return c.raw
 }
-
-// Seal seals the container: no process may claim granules any more.
-func (c *Container) Seal() { c.header.Claimed |= layout.ContainerSealed }
