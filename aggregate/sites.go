@@ -187,8 +187,8 @@ type siteOfProcess struct {
 	peers  []int32 // world ranks to which it sent messages, some several times
 }
 
-// addCalls sets here to the calls of a process by call site. It returns the number of the process's
-// calls in which it waited for other processes.
+// addCalls puts the sums of a process by call site into s.here. It returns how many calls of the
+// process wait for other processes, as Recv and Barrier do.
 func (s *siteSums) addCalls(p *profile.Profile) (waits uint64) {
 	s.here = s.here[:0]
 	clear(s.byKey)

@@ -104,7 +104,7 @@ func (c *CallTotals) between(shortest, longest uint64) {
 	c.MaxNs = max(c.MaxNs, longest)
 }
 
-// merge adds the sums of the same function.
+// merge adds the sums o to those in c. Both are of one MPI function.
 func (c *CallTotals) merge(o *CallTotals) {
 	c.between(o.MinNs, o.MaxNs)
 	c.plus(o.Totals)

@@ -85,8 +85,8 @@ func stencil(side, neighbours int) graph {
 	return newGraph(fmt.Sprintf("stencil %d, %d neighbours", side*side*side, neighbours), side*side*side, edges)
 }
 
-// geometric returns random points of the unit square. Each point is joined to the points near it,
-// on average to degree of them, with weights of 1 to 9.
+// geometric returns a graph of random points in the unit square. Two points have an edge, with a
+// weight of 1 to 9, if they are near each other. A point has as many edges as degree says, on average.
 func geometric(ranks, degree int) graph {
 	r := rand.New(rand.NewPCG(1, 2))
 	x, y := make([]float64, ranks), make([]float64, ranks)

@@ -72,10 +72,10 @@ func TestDecodedOnce(t *testing.T) {
 	}
 }
 
-// TestDecodedOnceUnkept does the same for runs whose profiles are not kept in memory. Where a
-// recording is decoded twice, Open says why.
+// TestDecodedOnceUnkept checks how often commands decode a recording of a run whose profiles do
+// not fit into memory. If a command decodes it twice, the comment of source.Open gives the reason.
 func TestDecodedOnceUnkept(t *testing.T) {
-	const ranks = 200 // more than the call sites of are looked up before
+	const ranks = 200 // more than those whose call sites are looked up before the jobs are read
 	before := source.KeptMemory
 	source.KeptMemory = 0
 	defer func() { source.KeptMemory = before }()

@@ -83,8 +83,8 @@ func TestInputs(t *testing.T) {
 	}
 }
 
-// makeInputs makes a run with files of all kinds, and copies of parts of it. It returns the
-// containers, and the recordings of the first.
+// makeInputs makes a run directory, files of all kinds that commands read, and copies of parts of
+// the run. It returns the paths of the run's containers and of the recordings in the first container.
 func makeInputs(t *testing.T, ranks int) (containers, members []string) {
 	t.Helper()
 	if err := os.Rename(syntheticRun(t, ranks, "aa"), "run"); err != nil {

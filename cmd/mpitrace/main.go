@@ -128,8 +128,8 @@ func textOptionsFor(w io.Writer) report.Options {
 	return o
 }
 
-// terminalFor returns the same options for sections. whole tells the user how to see the
-// columns that do not fit.
+// terminalFor returns the options for sections that are written on w. Tables fit as those of
+// textOptionsFor. whole is the command that shows the columns that do not fit.
 func terminalFor(w io.Writer, whole string) terminal.Options {
 	o := textOptionsFor(w)
 	return terminal.Options{ASCII: o.ASCII, Width: o.Width, Whole: whole}

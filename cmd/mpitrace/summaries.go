@@ -242,7 +242,8 @@ func (d document) MarshalJSON() ([]byte, error) {
 	}{d.sections})
 }
 
-// writeAnalysis writes the analysis of a trace in the same way.
+// writeAnalysis writes what `analyze --json` prints of a job: {"schema_version": 1, the keys of
+// found, "sections": […]}.
 func writeAnalysis(w io.Writer, found *trace.Result, sections []views.Section) error {
 	version := struct {
 		Version int `json:"schema_version"`

@@ -118,8 +118,8 @@ func (p *process) comm(label string) int32 {
 	return i
 }
 
-// peer returns the rank that a process, given by its world rank, has in a communicator. A peer of
-// messages without a world rank is a process of another world, or not known.
+// peer returns the rank that a process, given by its world rank, has in a communicator. If messages
+// have a peer without a world rank, this peer is a process of another world, or is not known.
 func (p *process) peer(comm, world int32, messages bool) int32 {
 	if comm < 0 || world < 0 && !messages {
 		if messages {

@@ -178,8 +178,8 @@ func appendHalf(text []byte, n uint64) []byte {
 	return text
 }
 
-// appendQuotient appends the average. It is the same number for the sum of both directions and for
-// their mean.
+// appendQuotient appends the average size of the messages. The sum of both directions and their
+// mean (--symmetric) have the same average.
 func appendQuotient(text []byte, v matrix.Volume) []byte {
 	return strconv.AppendFloat(text, quotient(v), 'g', -1, 64)
 }

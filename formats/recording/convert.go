@@ -310,7 +310,7 @@ func moved(p *profile.Profile, r *profile.Row, call *profile.Call, raw layout.Ro
 // one.
 func spreadOf(p *profile.Profile, r *profile.Row, call *profile.Call) (s profile.Spread, fan uint64, total bool) {
 	if r.Comm < 0 {
-		// a row of calls without room, whose communicator is not known
+		// this row has the calls for which there was no room, on any communicator
 		return profile.ToNobody, 1, true
 	}
 	s = call.SpreadOf(r.Direction)

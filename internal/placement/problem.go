@@ -3,7 +3,8 @@ package placement
 // A problem is the traffic and the topology in the form that the search needs.
 type problem struct {
 	h *hierarchy
-	// the pairs, and for each group either the edges of all its pairs, or edges that replace them
+	// g has an edge for each pair of ranks that exchange data. For a group, as of a collective, it has
+	// either an edge for each pair of members, or fewer edges that stand for all of these.
 	g *graph
 }
 

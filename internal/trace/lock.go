@@ -112,8 +112,8 @@ func (x *lockEpoch) waitedFor(y *lockEpoch, in *communicator) {
 	}
 }
 
-// dropEpochsIf drops epochs of a window, and closes their calls. i is the position
-// of an epoch in the order in which they began.
+// dropEpochsIf drops the epochs of a window for which drop returns true, and closes their calls.
+// drop gets each epoch x with its index i: epochs are ordered by when they began.
 func (r *replay) dropEpochsIf(in *communicator, drop func(i int, x *lockEpoch) bool) {
 	var dropped, kept []*lockEpoch
 	for i, x := range in.rma.epochs {

@@ -41,7 +41,10 @@ type victim struct {
 func (v *victim) run(faults string) error {
 	cmd := exec.Command(v.command[0], v.command[1:]...)
 	cmd.Env = slices.Concat(os.Environ(), oneJob, v.env, []string{"MPITRACE_DIR=" + v.dir, "FAULTS=" + faults, "FAULTS_COUNT=" + v.dir + ".count"})
-	return cmd.Run()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w\n%s", err, out)
+	}
+	return nil
 }
 
 func (m implementation) killInside(t *testing.T, lib, trace string) {

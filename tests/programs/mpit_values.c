@@ -206,9 +206,9 @@ static void move(unsigned long *seed)
         input_output(what - 19, n);
 }
 
-/* told writes the expected values of a handle that was started at the beginning, and returns the
- * number of elements. */
-static int told(int variable, int comm, unsigned long *values)
+/* Writes the values that a variable must have for a handle that was started at the beginning.
+ * Returns how many values these are. */
+static int from_start(int variable, int comm, unsigned long *values)
 {
     const int members[COMMS][2] = {{0, 1}, {1, 0}, {world_rank}, {other}};
     const int n = comm == WORLD || comm == REVERSED ? 2 : 1;
@@ -242,7 +242,7 @@ static struct {
 static void expected(const tracked *t, unsigned long *values)
 {
     unsigned long now[2] = {0, 0};
-    const int n = told(t->variable, t->comm, now);
+    const int n = from_start(t->variable, t->comm, now);
     for (int i = 0; i < n; i++)
         values[i] = t->kept[i] + (t->started ? now[i] - t->from[i] : 0);
 }
@@ -253,7 +253,7 @@ static void model(tracked *t, int started, int reset)
     if (reset)
         t->kept[0] = t->kept[1] = 0;
     t->started = started;
-    told(t->variable, t->comm, t->from);
+    from_start(t->variable, t->comm, t->from);
 }
 
 static void open_handle(MPI_T_pvar_session session, tracked *t, int variable, int comm)
@@ -266,7 +266,7 @@ static void open_handle(MPI_T_pvar_session session, tracked *t, int variable, in
     t->variable = variable, t->comm = comm;
     about = all_offered[variable].name;
     t->open = WORKS(MPI_T_pvar_handle_alloc(session, offered_index[variable], &comms[comm], &t->handle, &count));
-    CHECK(count == told(variable, comm, values));
+    CHECK(count == from_start(variable, comm, values));
 }
 
 /* compare reads a handle, with readreset if `reset`, and checks the values. */
@@ -278,7 +278,7 @@ static void compare(MPI_T_pvar_session session, tracked *t, int reset)
     about = all_offered[t->variable].name;
     WORKS((reset ? MPI_T_pvar_readreset : MPI_T_pvar_read)(session, t->handle, got));
     expected(t, want);
-    const int n = told(t->variable, t->comm, (unsigned long[2]){0});
+    const int n = from_start(t->variable, t->comm, (unsigned long[2]){0});
     for (int i = 0; i < n; i++)
         if (!CHECK(got[i] == want[i]))
             fprintf(stderr, "  %s[%d] of communicator %d is %lu, want %lu\n", about, i, t->comm, got[i], want[i]);
