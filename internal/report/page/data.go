@@ -151,6 +151,9 @@ func (j *JobData) AddTimeline(events []profile.EventSource, waits []profile.Wait
 	of := func(shown []int, all int) views.Excerpt { return views.Excerpt{Shown: len(shown), All: all} }
 	section := views.Timeline(t.EventsTotal, t.Events != nil, of(t.Waits.Line, t.WaitsTotal), of(t.Messages.From, t.MessagesTotal), t.missing)
 	at := slices.IndexFunc(j.Sections, func(s views.Section) bool { return s.ID == "settings" })
+	if at < 0 { // no setting is known
+		at = len(j.Sections)
+	}
 	j.Timeline, j.Sections = t, slices.Insert(j.Sections, at, section)
 	return nil
 }
