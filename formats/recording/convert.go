@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"maps"
@@ -339,11 +340,11 @@ func (f *file) messages() []string {
 	if f.header.Version < 9 {
 		return nil
 	}
-	text := strings.TrimRight(string(f.header.Messages[:]), "\x00")
-	if text == "" {
+	text := bytes.TrimRight(f.header.Messages[:], "\x00")
+	if len(text) == 0 {
 		return nil
 	}
-	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 	for i := range lines {
 		lines[i] = valid(strings.Trim(lines[i], "\x00"))
 	}
