@@ -43,8 +43,8 @@ func parseCalls(text string) []Call {
 	return all
 }
 
-func indexCalls() (byID map[uint16]*Call, byName map[string]*Call) {
-	byID, byName = map[uint16]*Call{}, map[string]*Call{}
+func indexCalls() (byID []*Call, byName map[string]*Call) {
+	byID, byName = make([]*Call, Calls[len(Calls)-1].ID+1), map[string]*Call{}
 	for i := range Calls {
 		c := &Calls[i]
 		byID[c.ID], byName[c.Name] = c, c
@@ -55,8 +55,8 @@ func indexCalls() (byID map[uint16]*Call, byName map[string]*Call) {
 // CallByID returns the call with an id. A call that is not known to this
 // version gets a name that contains its id.
 func CallByID(id uint16) *Call {
-	if c := callsByID[id]; c != nil {
-		return c
+	if int(id) < len(callsByID) && callsByID[id] != nil {
+		return callsByID[id]
 	}
 	return &Call{ID: id, Name: fmt.Sprintf("call-%d", id), Class: Other}
 }

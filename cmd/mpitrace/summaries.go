@@ -52,10 +52,10 @@ func (s *summaries) useTraced(traced analyses) {
 const scratchBudget = 16 << 20
 
 // A summary gets about this memory, in bytes: that of sums, and that of each process. It needs
-// some 100 bytes less for each process, but would then spend more time on collecting garbage.
+// some 60 bytes less for each process, but would then spend more time on collecting garbage.
 const (
 	memoryOfSums    = 200 << 20
-	memoryOfProcess = 650
+	memoryOfProcess = 610
 )
 
 // scratchFor returns where the sums of pairs of a run go that do not fit into memory.

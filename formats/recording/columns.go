@@ -121,9 +121,10 @@ func fromColumns(to, from []byte, size int) ([]byte, error) {
 		to = append(to, make([]byte, b.rows*rowBytes)...)
 		at = b.end()
 	}
-	var rows []byte
+	rows := buffers.Get().(*[]byte)
+	defer buffers.Put(rows)
 	for _, b := range blocks {
-		if rows, from, err = b.fromColumns(to[start:], from, rows); err != nil {
+		if *rows, from, err = b.fromColumns(to[start:], from, *rows); err != nil {
 			return to, err
 		}
 	}
@@ -147,8 +148,8 @@ func (b rowBlock) fromColumns(raw, from, buffer []byte) (rows, rest []byte, err 
 	}
 	rows = slices.Grow(buffer[:0], n*rowBytes)[:n*rowBytes]
 	for column := range rowBytes {
-		for i := range n {
-			rows[i*rowBytes+column] = from[column*n+i]
+		for i, b := range from[column*n:][:n] {
+			rows[i*rowBytes+column] = b
 		}
 	}
 	sums(rows)

@@ -271,13 +271,17 @@ func (c *Container) withFile(m *member, ahead int64, use func(*file) error) erro
 }
 
 // inContainer divides the path of a recording or of a file of events in a
-// container. A directory may have a name like that of a container.
-func inContainer(path string) (container, name string, ok bool) {
+// container. info is nil if the path is not in one: a directory may have a name like that of a
+// container.
+func inContainer(path string) (container, name string, info os.FileInfo) {
 	container, name = filepath.Split(path)
 	container = strings.TrimRight(container, "/")
 	if !strings.HasSuffix(container, ContainerSuffix) {
-		return "", "", false
+		return "", "", nil
 	}
 	info, err := os.Stat(container)
-	return container, name, err == nil && info.Mode().IsRegular()
+	if err != nil || !info.Mode().IsRegular() {
+		return "", "", nil
+	}
+	return container, name, info
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/mpitrace/mpitrace/formats/recording"
@@ -17,7 +18,7 @@ const ranksOfNode = 128
 
 // recordingsOfNode returns the recordings of the first node of a stencil job, by
 // rank.
-func recordingsOfNode(b *testing.B) (raws [][]byte) {
+func recordingsOfNode(b testing.TB) (raws [][]byte) {
 	j := synth.NewStencil(1 << 15)
 	j.PerNode = ranksOfNode
 	for rank := range ranksOfNode {
@@ -31,7 +32,7 @@ func recordingsOfNode(b *testing.B) (raws [][]byte) {
 }
 
 // pack returns the recordings in a packed container.
-func pack(b *testing.B, raws [][]byte) []byte {
+func pack(b testing.TB, raws [][]byte) []byte {
 	var out bytes.Buffer
 	w := recording.NewContainerWriter(&out, nil)
 	if err := w.Learn(len(raws), func(i int) []byte { return raws[i] }); err != nil {
@@ -48,7 +49,7 @@ func pack(b *testing.B, raws [][]byte) []byte {
 	return out.Bytes()
 }
 
-func containerOfNode(b *testing.B) string {
+func containerOfNode(b testing.TB) string {
 	path := filepath.Join(b.TempDir(), "job"+recording.ContainerSuffix)
 	if err := os.WriteFile(path, pack(b, recordingsOfNode(b)), 0o600); err != nil {
 		b.Fatal(err)
@@ -97,4 +98,31 @@ func BenchmarkContainerWrite(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/ranksOfNode, "ns/rank")
 	b.ReportMetric(float64(size)/ranksOfNode, "B/rank")
+}
+
+// TestReadingAllocates checks how much memory a recording in a packed container takes to read,
+// beyond buffers that are used again. A report of a million ranks pays for each byte with its
+// garbage collection.
+func TestReadingAllocates(t *testing.T) {
+	const rounds, most = 8, 14 << 10
+	path := containerOfNode(t)
+	read := func() {
+		for rank := range ranksOfNode {
+			p, err := recording.ReadFile(filepath.Join(path, fmt.Sprintf("node-%d-1.rec", rank+1)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			recording.Release(p)
+		}
+	}
+	read() // fills the buffers
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range rounds {
+		read()
+	}
+	runtime.ReadMemStats(&after)
+	if each := (after.TotalAlloc - before.TotalAlloc) / (rounds * ranksOfNode); each > most {
+		t.Errorf("%d bytes a recording, at most %d expected", each, most)
+	}
 }

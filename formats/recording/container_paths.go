@@ -13,7 +13,15 @@ import (
 // WithContainer calls use with the container at path, which use must not close. Several containers
 // are kept open, since the recordings of one container are often read one after the other.
 func WithContainer(path string, use func(*Container) error) error {
-	o, err := opened.get(path)
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	return withOpened(path, info, use)
+}
+
+func withOpened(path string, info os.FileInfo, use func(*Container) error) error {
+	o, err := opened.get(path, info)
 	if err != nil {
 		return err
 	}
@@ -24,7 +32,7 @@ func WithContainer(path string, use func(*Container) error) error {
 // FileOf returns the file that holds the recording at path: its container, or
 // path itself.
 func FileOf(path string) string {
-	if container, _, ok := inContainer(path); ok {
+	if container, _, info := inContainer(path); info != nil {
 		return container
 	}
 	return path
@@ -67,9 +75,9 @@ func Expand(path string) ([]string, error) {
 	return Members(path)
 }
 
-// withMember calls use with a recording in a container.
-func withMember(path, name string, use func(*Container, *member) error) error {
-	return WithContainer(path, func(c *Container) error {
+// withMember calls use with a recording in a container, which inContainer returned.
+func withMember(path, name string, info os.FileInfo, use func(*Container, *member) error) error {
+	return withOpened(path, info, func(c *Container) error {
 		if i, ok := c.index[name]; ok {
 			return use(c, &c.members[i])
 		}
@@ -99,11 +107,8 @@ type openContainer struct {
 	uses int       // number of present users, plus 1 while it is in openContainers.kept
 }
 
-func (o *openContainers) get(path string) (*openContainer, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
+// get returns the container at path. info describes the file that is at path now.
+func (o *openContainers) get(path string, info os.FileInfo) (*openContainer, error) {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
 	for i, k := range o.kept {

@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"maps"
@@ -114,15 +115,16 @@ func (f *file) addComms(p *profile.Profile) map[uint32]int32 {
 }
 
 // directions maps recorded directions to their meaning: the direction in which
-// bytes moved, and whether the row counts calls.
-var directions = map[uint8]struct {
-	way   profile.Direction
-	calls bool
+// bytes moved, and whether the row counts calls. Other directions are not known here. It is an
+// array because each row is looked up.
+var directions = [256]struct {
+	way          profile.Direction
+	calls, known bool
 }{
-	layout.DirNone: {profile.None, true}, layout.DirSend: {profile.Send, true}, layout.DirRecv: {profile.Recv, true},
-	layout.DirRead: {profile.Read, true}, layout.DirWrite: {profile.Write, true},
-	layout.DirRecvPosted: {profile.Recv, false}, layout.DirSendPosted: {profile.Send, false},
-	layout.DirReadPosted: {profile.Read, false},
+	layout.DirNone: {profile.None, true, true}, layout.DirSend: {profile.Send, true, true}, layout.DirRecv: {profile.Recv, true, true},
+	layout.DirRead: {profile.Read, true, true}, layout.DirWrite: {profile.Write, true, true},
+	layout.DirRecvPosted: {profile.Recv, false, true}, layout.DirSendPosted: {profile.Send, false, true},
+	layout.DirReadPosted: {profile.Read, false, true},
 }
 
 // addRows adds the rows of a thread's table, reading it in pieces.
@@ -240,11 +242,11 @@ func (a *rowAdder) addRow(raw layout.Row, number, at uint64) {
 	}
 	call := profile.CallByID(raw.Call)
 	a.receives.add(call.Name, call.Traits, raw)
-	if a.addAbnormal(a.to, call.Name, raw, a.comms) || a.addLate(a.to, call.Name, raw, a.comms) {
+	d := directions[raw.Direction]
+	if !d.known && (a.addAbnormal(a.to, call.Name, raw, a.comms) || a.addLate(a.to, call.Name, raw, a.comms)) {
 		return
 	}
-	d, ok := directions[raw.Direction]
-	if !ok || raw.SizeClass >= profile.NumSizeClasses {
+	if !d.known || raw.SizeClass >= profile.NumSizeClasses {
 		a.problem(at, "row with direction %d and size class %d, skipped", raw.Direction, raw.SizeClass)
 		return
 	}
@@ -338,11 +340,11 @@ func (f *file) messages() []string {
 	if f.header.Version < 9 {
 		return nil
 	}
-	text := strings.TrimRight(string(f.header.Messages[:]), "\x00")
-	if text == "" {
+	text := bytes.TrimRight(f.header.Messages[:], "\x00")
+	if len(text) == 0 {
 		return nil
 	}
-	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 	for i := range lines {
 		lines[i] = valid(strings.Trim(lines[i], "\x00"))
 	}

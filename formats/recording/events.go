@@ -23,9 +23,9 @@ const (
 // so are they.
 func EventFiles(path string) []string {
 	start := strings.TrimSuffix(path, filepath.Ext(path))
-	if container, name, ok := inContainer(path); ok {
+	if container, name, info := inContainer(path); info != nil {
 		traced := false
-		_ = withMember(container, name, func(c *Container, m *member) error { // ReadFile reports the error
+		_ = withMember(container, name, info, func(c *Container, m *member) error { // ReadFile reports the error
 			traced = c.traced(m)
 			return nil
 		})
@@ -79,15 +79,15 @@ func (f *eventsInContainer) Close() error {
 }
 
 func openEventInput(path string) (eventInput, error) {
-	container, name, ok := inContainer(path)
-	if !ok {
+	container, name, info := inContainer(path)
+	if info == nil {
 		in, _, err := openFile(path)
 		if err != nil {
 			return nil, err
 		}
 		return diskFile{in}, nil
 	}
-	of, err := opened.get(container)
+	of, err := opened.get(container, info)
 	if err != nil {
 		return nil, err
 	}

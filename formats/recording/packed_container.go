@@ -98,7 +98,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // packedParts are what a packed container has besides recordings.
 type packedParts struct {
 	old        bool   // of the first format, see old_container.go
-	tail       []byte // the last bytes of the file
+	tail       []byte // the last bytes of the file, while its end is read
 	dictionary []byte
 	names      profile.Symbols // of call sites
 
@@ -214,12 +214,16 @@ func (c *Container) readPacked() {
 
 // readEnd reads the footer, the index and the dictionary at the end of the container.
 func (c *Container) readEnd() ([]member, error) {
-	tail := make([]byte, min(c.size, tailSize))
-	n, err := c.in.ReadAt(tail, c.size-int64(len(tail)))
-	if n < len(tail) {
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	n := min(c.size, tailSize)
+	tail := slices.Grow((*buffer)[:0], int(n))[:n]
+	*buffer = tail
+	if n, err := c.in.ReadAt(tail, c.size-n); n < len(tail) {
 		return nil, err
 	}
 	c.tail = tail
+	defer func() { c.tail = nil }()
 	at := bytes.LastIndex(tail, footerMagic)
 	if at < 0 || int64(len(tail)-at) != footerSize {
 		return nil, errors.New("truncated: no footer")

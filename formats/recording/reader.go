@@ -92,8 +92,8 @@ func withUnread(path, doing string, ahead int64, use func(*file) error) error {
 }
 
 func unread(path string, ahead int64, use func(*file) error) error {
-	if container, name, ok := inContainer(path); ok {
-		return withMember(container, name, func(c *Container, m *member) error { return c.withFile(m, ahead, use) })
+	if container, name, info := inContainer(path); info != nil {
+		return withMember(container, name, info, func(c *Container, m *member) error { return c.withFile(m, ahead, use) })
 	}
 	in, size, err := openFile(path)
 	if err != nil {

@@ -451,7 +451,7 @@ func (r *rows) kindOf(raw layout.Row, thread uint32) (profile.EventKind, error) 
 	case raw.Peer >= 0:
 		k.Peer = profile.PeerLost
 	}
-	if d, ok := directions[raw.Direction]; ok {
+	if d := directions[raw.Direction]; d.known {
 		k.Direction = d.way
 		if !d.calls {
 			k.Action = profile.Moved
@@ -544,7 +544,7 @@ func (c Clock) times(to *profile.Events, run []byte) {
 // RemoveEvents removes the files of events next to a recording, after they were
 // converted. Those in a container stay until it is packed.
 func RemoveEvents(path string) error {
-	if _, _, ok := inContainer(path); ok {
+	if _, _, info := inContainer(path); info != nil {
 		return nil
 	}
 	var all []error

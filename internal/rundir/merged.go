@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
@@ -24,23 +25,20 @@ func (d Dir) StaleWith(files []string) bool {
 	if len(files) == 0 {
 		return false
 	}
-	if d.Untraced() {
-		return true
-	}
 	for _, merged := range []string{d.Profile(), d.Comms(), d.Ranks(), d.Info()} {
 		if !Exists(merged) {
 			return true
 		}
 	}
-	return d.ReadMerged().Recordings != d.State(files)
+	return d.Untraced() || d.ReadMerged().Recordings != d.State(files)
 }
 
 // Stored returns the files in which recordings are stored: the recordings
 // themselves, or their containers.
 func Stored(recordings []string) (files []string) {
 	for _, file := range recordings {
-		if file = recording.FileOf(file); len(files) == 0 || files[len(files)-1] != file {
-			files = append(files, file)
+		if last := len(files) - 1; last < 0 || filepath.Dir(file) != files[last] { // not in the same container
+			files = append(files, recording.FileOf(file))
 		}
 	}
 	return files
@@ -77,12 +75,13 @@ func (d Dir) ReadMerged() (m MergedState) {
 // recordings, and the files of messages that the MPI library counted.
 func (d Dir) State(recordings []string) string {
 	sum := sha256.New()
-	for _, file := range append(Stored(recordings), d.physicalFiles()...) {
+	stored := Stored(recordings)
+	for _, file := range slices.Concat(stored, d.physicalFiles()) {
 		if info, err := os.Stat(file); err == nil {
 			fmt.Fprintf(sum, "%q %d %d\n", filepath.Base(file), info.Size(), info.ModTime().UnixNano())
 		}
 	}
-	for _, file := range Stored(recordings) {
+	for _, file := range stored {
 		// the modification time is not enough: see recording.WriteState
 		if err := recording.WriteState(sum, file); err != nil {
 			fmt.Fprintf(sum, "%q\n", err.Error())

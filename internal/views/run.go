@@ -99,11 +99,9 @@ func (s *report) times(of string) string {
 // shares returns the mean and the extremes of the ranks' shares of time in MPI. If not all
 // shares are known, it adds the number of known ones.
 func (s *report) shares() string {
-	var known []aggregate.RankTimes
-	for _, r := range s.Ranks {
-		if r.ShareKnown() {
-			known = append(known, r)
-		}
+	known, isUnknown := s.Ranks, func(r aggregate.RankTimes) bool { return !r.ShareKnown() }
+	if slices.ContainsFunc(known, isUnknown) { // usually false, and a copy of a million ranks is large
+		known = slices.DeleteFunc(slices.Clone(known), isUnknown)
 	}
 	if len(known) == 0 {
 		return unknown

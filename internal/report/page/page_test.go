@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"path"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -331,5 +332,25 @@ func TestTitle(t *testing.T) {
 	const want = `<title>\u202exe\x1b[2J\u2066app\n - mpitrace</title>`
 	if !strings.Contains(out.String(), want) {
 		t.Errorf("the page has no %s", want)
+	}
+}
+
+// TestSheetsInBoundedMemory checks that matrices that are too large for a page are not made: the
+// 4,096² entries of an all-to-all by node would take 330 MB.
+func TestSheetsInBoundedMemory(t *testing.T) {
+	const ranks, most = 4096, 100 << 20
+	j := synth.New("alltoall", ranks)
+	j.PerNode = 1
+	j.Collectives = []synth.Collective{{Call: synth.Alltoall, On: synth.World, Times: 10, Bytes: 2048}}
+	job := jobOf(t, j)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	sheets := sheetsOf(job)
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; used > most {
+		t.Errorf("allocated %d bytes, at most %d expected", used, most)
+	}
+	if len(sheets) != 1 || sheets[0].Unit != "rank" || sheets[0].Block != 8 {
+		t.Errorf("%d sheets, the first of blocks of %d", len(sheets), sheets[0].Block)
 	}
 }

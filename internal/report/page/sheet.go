@@ -74,9 +74,9 @@ func sheetsOf(j *aggregate.Job) []MatrixData {
 		s := sheetOf(c, ranks)
 		out = append(out, s)
 		if s.Block > 1 && len(hosts) > 1 {
-			nodes := MatrixData{Class: c.name, Unit: "node", Ranks: ranks, Block: 1, Lines: len(hosts)}
-			nodes.fill(c.Fold(hostOf))
-			if len(nodes.Columns) <= maxEntries {
+			if m := c.Fold(hostOf); fits(m) {
+				nodes := MatrixData{Class: c.name, Unit: "node", Ranks: ranks, Block: 1, Lines: len(hosts)}
+				nodes.fill(m)
 				out = append(out, nodes)
 			}
 		}
@@ -95,15 +95,19 @@ func sheetOf(c class, ranks int) MatrixData {
 		first := block
 		m = m.Fold(func(rank int) int { return rank / first })
 	}
-	for {
-		if n, exact := m.LenUpTo(maxEntries); exact && n <= maxEntries {
-			break
-		}
+	for !fits(m) {
 		block, m = 2*block, m.Fold(func(line int) int { return line / 2 })
 	}
 	s := MatrixData{Class: c.name, Unit: "rank", Ranks: ranks, Block: block, Lines: (ranks + block - 1) / block}
 	s.fill(m)
 	return s
+}
+
+// fits reports whether a matrix has at most maxEntries entries, which it counts without making
+// them: those of a collective of 16,384 nodes would take gigabytes.
+func fits(m *matrix.Matrix) bool {
+	n, exact := m.LenUpTo(maxEntries)
+	return exact && n <= maxEntries
 }
 
 // fill sets the entries.
