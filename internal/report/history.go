@@ -444,3 +444,19 @@ func (t *historyText) exceeded(s *history.Step) (lines []string) {
 	}
 	return lines
 }
+
+// relativeText returns a relative change in percent. It never rounds a change to 0 % or to
+// -100 %.
+func relativeText(share float64) string {
+	switch {
+	case share > -1 && share < -0.9995:
+		return "< -99.9 %"
+	case share > 0 && share < 0.0005:
+		return "< +0.1 %"
+	case share < 0 && share > -0.0005:
+		return "> -0.1 %"
+	case share >= 10:
+		return fmt.Sprintf("x %s", text.ThreeDigits(share+1))
+	}
+	return fmt.Sprintf("%+.1f %%", 100*share)
+}

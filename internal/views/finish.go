@@ -9,6 +9,7 @@ import (
 func Finish(sections ...Section) []Section {
 	out := []Section{}
 	for _, s := range sections {
+		clean(&s.Title)
 		for i := range s.Blocks {
 			s.Blocks[i].clean()
 		}
@@ -38,6 +39,7 @@ func (b *Block) clean() {
 	case b.Fact != nil:
 		clean(&b.Fact.Name, &b.Fact.Value)
 	case b.List != nil:
+		clean(&b.List.Head)
 		cleanItems(b.List.Items)
 	case b.Table != nil:
 		b.Table.clean()

@@ -18,7 +18,11 @@
 // Names that a job chooses may hold any character: Finish escapes them, in all sections at once.
 package views
 
-import "github.com/mpitrace/mpitrace/profile"
+import (
+	"slices"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
 
 // Section is a part of a view, under a heading.
 type Section struct {
@@ -145,7 +149,8 @@ func (s *Section) List(l Listing) {
 // Add adds a table, unless it is nil or has no rows.
 func (s *Section) Add(t *Table) {
 	if t != nil && len(t.Rows) > 0 {
-		s.Blocks = append(s.Blocks, Block{Table: t, Detail: t.Limit == 0})
+		shown := t.Limit != 0 && slices.ContainsFunc(t.Rows, func(r Row) bool { return !r.Detail })
+		s.Blocks = append(s.Blocks, Block{Table: t, Detail: !shown})
 	}
 }
 

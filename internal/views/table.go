@@ -47,7 +47,7 @@ const (
 	Share    CellUnit = "share"
 	Number   CellUnit = "number"
 	Rank     CellUnit = "rank"  // a number that names something
-	OfColumn CellUnit = "mixed" // numbers of several units
+	OfColumn CellUnit = "mixed" // numbers of several units: Row.Unit says which a row has
 )
 
 // Row is a row of a table.
@@ -57,6 +57,10 @@ type Row struct {
 	Below   string   `json:"below,omitempty"`   // a sentence about the row
 	Place   string   `json:"place,omitempty"`   // FILE:LINE of the call site
 	Detail  bool     `json:"detail,omitempty"`  // whether the terminal leaves the row out
+	Unit    CellUnit `json:"unit,omitempty"`    // of the cells in columns of several units
+	// Same is how many of the first cells are those of the row before, with which the row is one
+	// entry. The terminal leaves these cells empty, and shows the callers below the last row.
+	Same int `json:"same,omitempty"`
 }
 
 // Cell is a cell: what it shows, and the number by which it is sorted.

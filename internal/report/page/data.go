@@ -55,7 +55,6 @@ const topOfPage = 25
 type JobData struct {
 	Sections  []views.Section        `json:"sections"`
 	Title     string                 `json:"title"` // the program and its arguments
-	Diff      *aggregate.Diff        `json:"diff,omitempty"`
 	Ranks     *RankColumns           `json:"ranks,omitempty"`
 	Matrices  []MatrixData           `json:"matrices"`
 	Pairs     *Pairs                 `json:"pairs"`
@@ -155,9 +154,11 @@ func (j *JobData) AddTimeline(events []profile.EventSource, waits []profile.Wait
 	return nil
 }
 
-// AddDiff adds a comparison of two jobs.
-func (p *Page) AddDiff(d *aggregate.Diff, a, b *aggregate.Job) {
-	out := JobData{Diff: d, Matrices: []MatrixData{}}
+// AddDiff adds a comparison of two jobs. o says what the sections show, of whose lists a page
+// shows topOfPage entries at first.
+func (p *Page) AddDiff(d *aggregate.Diff, o views.DiffView, a, b *aggregate.Job) {
+	o.Top = topOfPage
+	out := JobData{Sections: views.Diff(d, o), Title: d.B.Program, Matrices: []MatrixData{}}
 	for _, side := range []struct {
 		name string
 		*aggregate.Job

@@ -164,16 +164,9 @@ func (o *writer) table(t *views.Table) {
 	}
 	out := text.NewTable(heads...)
 	out.AlignLeft(texts...)
-	more := t.Rest
-	for i := range t.Rows {
-		row := &t.Rows[i]
-		switch {
-		case row.Detail:
-		case t.Limit >= 0 && out.Len() >= t.Limit:
-			more++
-		default:
-			o.row(out, row, isDetail)
-		}
+	shown, more := shownRows(t)
+	for i, row := range shown {
+		o.row(out, row, isDetail, i+1 == len(shown) || shown[i+1].Same == 0)
 	}
 	if o.Width > 0 && len(spare)+t.Least > 0 {
 		o.fit(out, spare, cmp.Or(t.Least, nameWidth))
@@ -184,15 +177,43 @@ func (o *writer) table(t *views.Table) {
 	}
 }
 
-func (o *writer) row(t *text.Table, row *views.Row, isDetail func(column int) bool) {
-	var cells []string
-	for k, c := range row.Cells {
-		if !isDetail(k) {
-			cells = append(cells, o.ascii(c.Text))
+// shownRows returns the rows that the terminal shows, and how many entries it leaves out.
+func shownRows(t *views.Table) (rows []*views.Row, more int) {
+	entries, within := 0, false // whether the entry of a row is within the limit
+	for i := range t.Rows {
+		row := &t.Rows[i]
+		if row.Detail {
+			continue
+		}
+		if row.Same == 0 {
+			if within = t.Limit < 0 || entries < t.Limit; !within {
+				more++
+			}
+			entries++
+		}
+		if within {
+			rows = append(rows, row)
 		}
 	}
+	return rows, more + t.Rest
+}
+
+// row adds a row, which may be the last one of an entry.
+func (o *writer) row(t *text.Table, row *views.Row, isDetail func(column int) bool, last bool) {
+	var cells []string
+	for k, c := range row.Cells {
+		if isDetail(k) {
+			continue
+		}
+		if k < row.Same {
+			c.Text = ""
+		}
+		cells = append(cells, o.ascii(c.Text))
+	}
 	t.Add(cells...)
-	t.Below(o.callers(" ", row.Callers)...)
+	if last {
+		t.Below(o.callers(" ", row.Callers)...)
+	}
 	if row.Below != "" {
 		t.Below("  " + o.ascii(row.Below))
 	}

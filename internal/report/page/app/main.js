@@ -49,11 +49,8 @@ function showJob(root, data, index) {
   const noJobs = "This run has no jobs that were recorded. " + (data.missing || []).join(". ");
   if (!job) return root.replaceChildren(notice(noJobs));
   const page = { data, job };
-  const made = (job.sections || []).filter(({ id }) => !onFirstScreen.includes(id));
-  const own = sectionsOf(isDiff ? diffSections : [], page);
-  const named = own.map(({ id, firstChild }) => ({ id, title: firstChild.textContent }));
-  page.parts = new Map([...(job.sections || []), ...named].map((part) => [part.id, part]));
-  const parts = [...renderSections(made, page), ...own];
+  page.parts = new Map(job.sections.map((part) => [part.id, part]));
+  const parts = renderSections(job.sections.filter(({ id }) => !onFirstScreen.includes(id)), page);
   const [head, first] = isDiff ? [diffHead, diffFirst] : [reportHead, reportFirst];
   fillPage(root, [head(page), jobTable(root, data, index), first(page)], parts, data.made);
   const target = location.hash && document.getElementById(location.hash.slice(1));
@@ -61,7 +58,8 @@ function showJob(root, data, index) {
 }
 
 // onFirstScreen are the sections that are not below it.
-const onFirstScreen = ["run", "findings", "efficiency", "matrix"];
+const onFirstScreen = ["run", "findings", "efficiency", "matrix",
+  "sides", "efficiency-a", "efficiency-b", "totals", "limits", "largest"];
 
 // sectionsOf returns the elements of the sections that have data: of [id, title, make(page)].
 function sectionsOf(list, page) {
@@ -88,8 +86,6 @@ function jobTable(root, data, index) {
 }
 
 const startText = (started) => started.startsWith("0001") ? null : started.slice(0, 19).replace("T", " ") + " UTC";
-const libraryName = (line) => line.startsWith("Open MPI") ? line.split(",")[0] : line;
-const commandText = (side) => [side.program, ...(side.command || []).slice(1)].join(" ");
 const recordFact = (problems) => problems.length > 0
   ? h("a", { href: "#problems", class: "bad" }, "incomplete") : h("span", { class: "good" }, "complete");
 
@@ -121,6 +117,9 @@ function reportHead({ job, parts }) {
 const firstPart = (name, label, heading, ...content) =>
   h("section", { class: name, "aria-label": label }, heading && h("h2", { class: "caps" }, heading), content);
 
+// blocksOf returns the elements of a section; none if there is no such section.
+const blocksOf = (page, id) => renderBlocks(page.parts.get(id)?.blocks || [], page);
+
 function reportFirst(page) {
   const { ranks } = page.job;
   const bars = {
@@ -128,38 +127,26 @@ function reportFirst(page) {
     size: "low", mean: ranks.useful_mean_ns, most: ranks.useful_most_ns,
     label: "Compute time of each rank. The table in section Time has the values.",
   };
-  const blocksOf = (id) => renderBlocks(page.parts.get(id)?.blocks || [], page);
   return h("div", { class: "first" },
-    firstPart("efficiency", "Parallel efficiency", null, blocksOf("efficiency")),
-    firstPart("stands-out", "What stands out", null, blocksOf("findings")),
+    firstPart("efficiency", "Parallel efficiency", null, blocksOf(page, "efficiency")),
+    firstPart("stands-out", "What stands out", null, blocksOf(page, "findings")),
     firstPart("bars", "Compute time of each rank", "Compute time by rank", markedLine(),
       ranks.useful_ns.some((ns) => ns !== null) ? rankChart(ranks, bars) : h("p", { class: "faint" }, "Not known.")),
-    firstPart("pairs", "Matrix", "Who sends to whom", blocksOf("matrix")));
+    firstPart("pairs", "Matrix", "Who sends to whom", blocksOf(page, "matrix")));
 }
 
-// efficiencyBar returns the efficiency as a formula and as a bar of what the time of all
-// ranks was spent on. traced, if there, divides what is lost in MPI.
-function efficiencyBar(pop, expected, traced) {
-  if (!pop) return h("p", null, h("strong", null, "Parallel efficiency: not known"));
-  const { parallel_efficiency: pe, parallel_efficiency_error: deviation, communication_efficiency: ce } = pop;
-  const error = deviation ? ` ± ${(Math.ceil(1000 * deviation - 1e-9) / 10).toFixed(1)}` : "";
-  const inMPI = traced
-    ? [["serialisation (ranks wait in a chain)", traced.transfer - ce, "serial"],
-      ["transfer (messages and calls)", 1 - traced.transfer, "transfer"]]
-    : [["other time in MPI", 1 - ce, "mpi"]];
-  const parts = [["compute", pe, "compute"], ["imbalance", ce - pe, "imbalance"], ...inMPI]
-    .map(([name, share, kind]) => ({ name, share: Math.max(0, share), kind }));
-  return [
-    h("p", null, h("strong", null, `Parallel efficiency ${percent(pe)}${error}`),
-      ` = load balance ${percent(pop.load_balance)} × communication ${percent(ce)}`,
-      expected > pop.ranks && ` (of ${count(pop.ranks)} of ${plural(expected, "rank")})`,
-      h("span", { class: "faint" },
-        ` · Ranks compute ${duration(pop.useful_mean_ns)} of ${duration(pop.runtime_ns)} on average; ` +
-        `rank ${pop.useful_max_rank} computes most, ${duration(pop.useful_max_ns)}.`)),
-    h("div", { class: "bar", "aria-hidden": "true" }, parts.map(({ name, share, kind }) =>
-      h("span", { class: kind, title: `${name} ${percent(share)}`, style: { width: 100 * share + "%" } }))),
-    legend(parts.map(({ name, share, kind }) => [`${name} ${percent(share)}`, "--" + kind])),
-  ];
+function diffHead(page) {
+  const { title, blocks } = page.parts.get("sides");
+  return pageHead(title, renderBlocks(blocks, page));
+}
+
+function diffFirst(page) {
+  const side = (id) => h("div", null, h("h2", { class: "caps" }, page.parts.get(id).title), blocksOf(page, id));
+  return h("div", { class: "first" },
+    firstPart("efficiency two", "Efficiency", null, side("efficiency-a"), side("efficiency-b")),
+    firstPart("stands-out", "Totals", "Totals", blocksOf(page, "totals"), blocksOf(page, "limits")),
+    firstPart("bars", "Largest changes", "Largest changes", blocksOf(page, "largest")),
+    firstPart("pairs", "Matrix", null, drawings.matrix(page)));
 }
 
 // finding returns what stands out, with links to its details and to what shows its ranks.

@@ -74,7 +74,8 @@ function sortKey({ value, text }) {
 // page has them, the lines of source.
 function tableCell(row, i, unit, page) {
   const { text, value } = row.cells[i];
-  const shown = i === 0 && page.open ? page.open(row, text) : exactCell(value, unit, text);
+  const own = unit === "mixed" ? row.unit : unit;
+  const shown = i === 0 && page.open ? page.open(row, text) : exactCell(value, own, text);
   if (i > 0 || !(row.callers || row.below || row.place)) return shown;
   const lines = page.job.sources?.[row.place];
   return h("span", null, shown, callerLines(row.callers), row.below && h("div", { class: "faint" }, row.below),
