@@ -117,7 +117,6 @@ var mayImport = []struct {
 	{"internal/report/page", []string{"internal/views", "aggregate", "aggregate/matrix", "internal/atomicfile", "internal/findings", "internal/history", "internal/patterns", "internal/placement", "internal/plot", "internal/text", "internal/timeline", "internal/trace", "profile"}},
 	{"internal/views/terminal", []string{"internal/text", "internal/views"}},
 	{"internal/views", []string{"aggregate", "aggregate/matrix", "internal/findings", "internal/history", "internal/patterns", "internal/placement", "internal/rundir", "internal/text", "internal/trace", "profile"}},
-	{"internal/report", []string{"internal/views/...", "internal/views", "aggregate", "aggregate/matrix", "internal/findings", "internal/history", "internal/patterns", "internal/placement", "internal/text", "internal/trace", "profile"}},
 	{"internal/symbolize", []string{"internal/atomicfile", "internal/text", "profile"}},
 	{"internal/timeline", []string{"internal/atomicfile", "internal/plot", "internal/text", "profile"}},
 	{"internal/mpit", []string{"formats/table", "internal/atomicfile", "internal/text", "interpose"}},

@@ -113,7 +113,7 @@ func (o *statusOptions) show(cmd *cobra.Command, opened *source.Run, read time.T
 		if i > 0 {
 			fmt.Fprintln(out)
 		}
-		if err := terminal.Write(out, views.Status(s), terminal.Options{ASCII: textOptions().ASCII}); err != nil {
+		if err := terminal.Write(out, views.Status(s), terminal.Options{ASCII: asciiOnly()}); err != nil {
 			return err
 		}
 	}
@@ -193,7 +193,7 @@ func (w *statusPrinter) show(reading *view.Snapshot) error {
 		if i > 0 {
 			page.WriteString("\n")
 		}
-		if err := terminal.Write(&page, views.Watch(w.watched(&reading.Jobs[i])), terminal.Options{ASCII: textOptions().ASCII}); err != nil {
+		if err := terminal.Write(&page, views.Watch(w.watched(&reading.Jobs[i])), terminal.Options{ASCII: asciiOnly()}); err != nil {
 			return err
 		}
 	}

@@ -21,7 +21,6 @@ import (
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/text"
-	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/internal/views"
 	"github.com/mpitrace/mpitrace/internal/views/terminal"
 	"github.com/mpitrace/mpitrace/profile"
@@ -242,12 +241,12 @@ func (d document) MarshalJSON() ([]byte, error) {
 	}{d.sections})
 }
 
-// writeAnalysis writes the analysis of a trace in the same way.
-func writeAnalysis(w io.Writer, found *trace.Result, sections []views.Section) error {
+// writeDocument writes a struct with the sections of its view and the version of the schema.
+func writeDocument(w io.Writer, of any, sections []views.Section) error {
 	version := struct {
 		Version int `json:"schema_version"`
 	}{schemaVersion}
-	joined, err := text.JoinJSON(version, document{found, sections})
+	joined, err := text.JoinJSON(version, document{of, sections})
 	if err != nil {
 		return err
 	}

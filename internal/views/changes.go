@@ -1,6 +1,7 @@
 package views
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -21,13 +22,14 @@ type changed struct {
 
 	a, b, change, relative Cell
 
-	allowed float64 // limit of the change in percent
+	limited bool    // whether the change has a limit:
+	allowed float64 // in percent
 	detail  bool    // whether the terminal leaves the row out
+	same    bool    // whether the row is of the same entry as the one before
 }
 
-// changeTable returns a table of changes. Rows of the same name follow each other. noun names
-// an entry, and with is whether the entries have a limit.
-func changeTable(id, noun string, rows []changed, with bool) *Table {
+// changeTable returns a table of changes. noun names an entry.
+func changeTable(id, noun string, rows []changed) *Table {
 	any := func(is func(*changed) bool) bool {
 		return slices.ContainsFunc(rows, func(r changed) bool { return is(&r) })
 	}
@@ -46,12 +48,12 @@ func changeTable(id, noun string, rows []changed, with bool) *Table {
 		col("b", "B", OfColumn, func(r *changed) Cell { return r.b }),
 		col("change", "change", OfColumn, func(r *changed) Cell { return r.change }),
 		col("relative", "relative", Share, func(r *changed) Cell { return r.relative }).help("change as a share of A"),
-		col("allowed", "allowed", Number, func(r *changed) Cell { return Cell{fmt.Sprintf("+%g %%", r.allowed), r.allowed} }).when(with))
+		col("allowed", "allowed", Number, func(r *changed) Cell { return Cell{fmt.Sprintf("+%g %%", r.allowed), r.allowed} }).when(any(func(r *changed) bool { return r.limited })))
 	t.Least = leastSite
 	for i := range rows {
 		r, row := &rows[i], &t.Rows[i]
 		row.Unit, row.Detail, row.Callers = r.unit, r.detail, slices.Clone(r.callers)
-		if i > 0 && rows[i-1].name == r.name && rows[i-1].call == r.call && slices.Equal(rows[i-1].callers, r.callers) {
+		if r.same {
 			row.Same = slices.IndexFunc(t.Columns, func(c Column) bool { return c.Key == "measure" || c.Key == "a" })
 		}
 	}
@@ -141,19 +143,25 @@ func settingChanges(out *Section, d *aggregate.Diff, top int) {
 	}
 }
 
-// exceeded returns the section of what grew by more than the limits; nil if there are none.
-func exceeded(list []aggregate.Excess) Section {
-	out := Section{ID: "limits", Title: "--fail-if-worse"}
+// exceeded adds what grew by more than the limits. list is nil if there are none.
+func (s *Section) exceeded(list []aggregate.Excess) {
 	if list != nil && len(list) == 0 {
-		out.Toned(Good, "nothing grew by more than --fail-if-worse allows")
+		s.Toned(Good, "nothing grew by more than --fail-if-worse allows")
 	}
 	units := map[aggregate.MeasureName]CellUnit{aggregate.InTime: Ns, aggregate.InBytes: Bytes, aggregate.InMessages: Count}
 	var rows []changed
 	for _, e := range list {
-		r := changedMeasure(e.Of, string(e.Name), units[e.Name], e.Values)
-		r.allowed = e.Limit
+		r := changedMeasure(cmp.Or(e.Of, "total"), string(e.Name), units[e.Name], e.Values)
+		r.limited, r.allowed = true, e.Limit
 		rows = append(rows, r)
 	}
-	out.Add(changeTable("limits", "call", rows, true).named("grew by more than --fail-if-worse allows"))
-	return out
+	s.Add(changeTable("limits", "call", rows).named("grew by more than --fail-if-worse allows"))
+}
+
+// efficiencyCell returns the parallel efficiency, which may not be known.
+func efficiencyCell(p *aggregate.POP) Cell {
+	if p == nil {
+		return missing
+	}
+	return Cell{Efficiency(p), p.ParallelEfficiency}
 }

@@ -32,7 +32,7 @@ const topDiff = " (--top all)"
 func Diff(of *aggregate.Diff, o DiffView) []Section {
 	d := &diff{of, o}
 	return Finish(d.sides(), d.settings(), efficiencyOf("efficiency-a", "A", d.A.POP), efficiencyOf("efficiency-b", "B", d.B.POP),
-		d.totals(), d.largest(), d.calls(), d.sites(), d.communicators(), d.pairs(), d.late(), d.counters(), exceeded(d.Exceeded), d.completeness())
+		d.totals(), d.largest(), d.calls(), d.sites(), d.communicators(), d.pairs(), d.late(), d.counters(), d.limits(), d.completeness())
 }
 
 // sides returns the section of what is compared.
@@ -114,7 +114,7 @@ func (d *diff) totals() Section {
 	}
 	rows = append(rows, changedMeasure("calls", "", Count, d.Total.Calls), changedMeasure("bytes sent", "", Bytes, d.Total.Bytes),
 		changedMeasure("messages sent", "", Count, d.Total.Messages))
-	out.Add(changeTable("totals", "total", rows, false))
+	out.Add(changeTable("totals", "total", rows))
 	if !d.moved() {
 		out.Say("nothing changed in bytes and messages")
 	}
@@ -160,13 +160,7 @@ func changedTime(name, measure string, c *aggregate.Changes) changed {
 // changedEfficiency returns the row of the parallel efficiency, whose change is in percentage
 // points. A change that is not larger than its error, or rounded to 0, is none.
 func changedEfficiency(a, b *aggregate.POP) changed {
-	cell := func(p *aggregate.POP) Cell {
-		if p == nil {
-			return missing
-		}
-		return Cell{Efficiency(p), p.ParallelEfficiency}
-	}
-	r := changed{name: "parallel efficiency", unit: Share, a: cell(a), b: cell(b), change: missing}
+	r := changed{name: "parallel efficiency", unit: Share, a: efficiencyCell(a), b: efficiencyCell(b), change: missing}
 	if a == nil || b == nil {
 		return r
 	}
@@ -193,6 +187,7 @@ func (d *diff) worthTime(c *aggregate.Changes) bool {
 func (d *diff) rows(head changed, c *aggregate.Changes) (rows []changed) {
 	add := func(r changed, m aggregate.Measure, detail bool) {
 		r.call, r.lineA, r.callers, r.detail = head.call, head.lineA, head.callers, detail
+		r.same = len(rows) > 0
 		if c.Status == aggregate.StatusNew && m.A == 0 || c.Status == aggregate.StatusGone && m.B == 0 {
 			r.relative.Text = string(c.Status)
 		}
@@ -216,7 +211,7 @@ func (d *diff) rows(head changed, c *aggregate.Changes) (rows []changed) {
 // changes returns the section of a list of changes.
 func (d *diff) changes(id, title, noun, caption string, rows []changed) Section {
 	out := Section{ID: id, Title: title}
-	out.Add(changeTable(id, noun, rows, false).named(caption).top(d.Top, noun, topDiff))
+	out.Add(changeTable(id, noun, rows).named(caption).top(d.Top, noun, topDiff))
 	return out
 }
 
@@ -322,6 +317,13 @@ func (d *diff) counters() Section {
 		rows = append(rows, r)
 	}
 	return d.changes("counters", "Counters of the MPI", "counter", "changed counters of the MPI", rows)
+}
+
+// limits returns the section of what grew by more than the limits.
+func (d *diff) limits() Section {
+	out := Section{ID: "limits", Title: "--fail-if-worse"}
+	out.exceeded(d.Exceeded)
+	return out
 }
 
 // completeness returns the section of whether the record of each side is complete. The terminal

@@ -31,6 +31,8 @@ type Section struct {
 	Blocks []Block `json:"blocks"`
 	// Sub is whether the section is a part of the last one before it that is none.
 	Sub bool `json:"sub,omitempty"`
+	// Headed is whether the terminal shows the title.
+	Headed bool `json:"headed,omitempty"`
 	// Joined is whether the terminal continues the section before without an empty line.
 	Joined bool `json:"-"`
 }
@@ -119,6 +121,7 @@ type Drawing struct {
 	Title    string        `json:"title,omitempty"`
 	Series   []Series      `json:"series,omitempty"`  // of a chart of bars
 	Columns  []Column      `json:"columns,omitempty"` // of a table of numbers that the data have in columns
+	Table    *Table        `json:"table,omitempty"`   // of the numbers that are drawn
 	Heatmaps []SmallMatrix `json:"-"`
 }
 

@@ -31,6 +31,8 @@ type Column struct {
 	Unit   CellUnit `json:"unit"`
 	Help   string   `json:"help,omitempty"`
 	Detail bool     `json:"detail,omitempty"` // whether the terminal leaves the column out
+	// Cut is the width to which the terminal shortens the cells, at their beginning; 0: it does not.
+	Cut int `json:"-"`
 	// Spare is the order in which a narrow terminal leaves columns out, from 1; 0: never.
 	Spare int `json:"-"`
 }

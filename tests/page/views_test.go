@@ -66,9 +66,9 @@ func (p *tab) checkForms(args ...string) {
 	args = append(args, "--top", "all")
 	var r struct {
 		Jobs     []struct{ Sections []views.Section }
-		Sections []views.Section // the table of jobs
+		Sections []views.Section // of no job
 	}
-	if err := json.Unmarshal([]byte(command(p, "mpitrace", append(args, "--json")...)), &r); err != nil || len(r.Jobs) == 0 {
+	if err := json.Unmarshal([]byte(command(p, "mpitrace", append(args, "--json")...)), &r); err != nil || len(r.Jobs)+len(r.Sections) == 0 {
 		p.Fatalf("%d jobs, %v", len(r.Jobs), err)
 	}
 	printed := command(p, "env", append([]string{"LC_ALL=C.UTF-8", filepath.Join(scratch, "mpitrace")}, args...)...)
@@ -122,8 +122,13 @@ func wordsOf(s *views.Section) (words []string) {
 	say := func(format string, args ...any) {
 		words = append(words, strings.Fields(fmt.Sprintf(format, args...))...)
 	}
+	headed := s.Headed
 	for i := range s.Blocks {
 		b := &s.Blocks[i]
+		if headed && !b.Detail {
+			say("%s", s.Title)
+			headed = false
+		}
 		switch {
 		case b.Detail:
 		case b.Text != nil:
@@ -203,7 +208,7 @@ func itemTexts(items []views.ListItem) (texts []string) {
 // firstScreen holds the selectors of the sections that are on the first screen.
 var firstScreen = map[string]string{"run": "header.head", "findings": "section.stands-out", "efficiency": "section.efficiency", "matrix": "section.pairs",
 	"jobs": "header ~ .columns", "sides": "header.head", "efficiency-a": "section.efficiency", "efficiency-b": "section.efficiency",
-	"totals": "section.stands-out", "limits": "section.stands-out", "largest": "section.bars"}
+	"totals": "section.stands-out", "limits": "section.stands-out", "largest": "section.bars", "overview": "header.head"}
 
 // checkSection requires that the page shows all texts of a section, in their order.
 func (p *tab) checkSection(s *views.Section) {

@@ -29,11 +29,9 @@ type Page struct {
 	A          string           `json:"a,omitempty"` // path of a diff's run
 	B          string           `json:"b,omitempty"`
 	Jobs       []JobData        `json:"jobs"`
-	Table      []views.Section  `json:"sections,omitempty"` // the table of jobs
+	Sections   []views.Section  `json:"sections,omitempty"` // of no job: the table of jobs, a history
 
 	listed []*aggregate.Summary // the jobs of the table
-
-	History *history.History `json:"history,omitempty"` // as in history --json
 }
 
 // Made says when and by what the page was made.
@@ -92,6 +90,13 @@ func NewDiff(made Made, a, b string) *Page {
 	return p
 }
 
+// NewHistory returns the page of many runs, of whose lists it shows topOfPage entries at first.
+func NewHistory(made Made, h *history.History) *Page {
+	p := newPage("history", made, nil, nil)
+	p.Sections = views.History(h, views.HistoryView{Top: topOfPage, ChangesFirst: true})
+	return p
+}
+
 func newPage(kind string, made Made, run any, missing []string) *Page {
 	return &Page{Version: version, Kind: kind, Made: made, Activities: activities(), Run: run, Missing: slices.Concat([]string{}, missing), Jobs: []JobData{}}
 }
@@ -137,7 +142,7 @@ func (p *Page) AddJob(j *aggregate.Job, s *aggregate.Summary, o views.Options) *
 // list adds a job to the table of jobs.
 func (p *Page) list(s *aggregate.Summary) {
 	p.listed = append(p.listed, s)
-	p.Table = views.Jobs(p.listed)
+	p.Sections = views.Jobs(p.listed)
 }
 
 // AddTimeline adds the timeline of the job's traces, in the order of ranks. Its section stands

@@ -61,13 +61,6 @@ function showJob(root, data, index) {
 const onFirstScreen = ["run", "findings", "efficiency", "matrix",
   "sides", "efficiency-a", "efficiency-b", "totals", "limits", "largest"];
 
-// sectionsOf returns the elements of the sections that have data: of [id, title, make(page)].
-function sectionsOf(list, page) {
-  const made = list.map(([id, title, make]) => [id, title, make(page)]).filter(([, , content]) => content);
-  return made.map(([id, title, content]) => h("section", { class: "part", id, "aria-labelledby": id + "-title" },
-    h("h2", { id: id + "-title" }, title), content));
-}
-
 // fillPage shows the first screen and the sections, with links to them.
 function fillPage(root, first, parts, made) {
   const links = parts.map((part) => h("a", { href: "#" + part.id }, part.firstChild.textContent));
