@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mpitrace/mpitrace/aggregate"
-	"github.com/mpitrace/mpitrace/internal/report/page"
 	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/internal/views"
+	"github.com/mpitrace/mpitrace/internal/views/page"
 	"github.com/mpitrace/mpitrace/internal/views/terminal"
 )
 

@@ -14,10 +14,10 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/findings"
 	"github.com/mpitrace/mpitrace/internal/history"
-	"github.com/mpitrace/mpitrace/internal/report/page"
 	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/internal/views"
+	"github.com/mpitrace/mpitrace/internal/views/page"
 	"github.com/mpitrace/mpitrace/internal/views/terminal"
 )
 

@@ -17,11 +17,11 @@ import (
 	"github.com/mpitrace/mpitrace/internal/findings"
 	"github.com/mpitrace/mpitrace/internal/patterns"
 	"github.com/mpitrace/mpitrace/internal/placement"
-	"github.com/mpitrace/mpitrace/internal/report/page"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/internal/views"
+	"github.com/mpitrace/mpitrace/internal/views/page"
 	"github.com/mpitrace/mpitrace/internal/views/terminal"
 	"github.com/mpitrace/mpitrace/profile"
 )

@@ -19,11 +19,11 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/internal/export"
-	"github.com/mpitrace/mpitrace/internal/report/page"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/view"
 	"github.com/mpitrace/mpitrace/internal/views"
+	"github.com/mpitrace/mpitrace/internal/views/page"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
