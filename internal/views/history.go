@@ -384,7 +384,8 @@ func (p *past) step(s *history.Step) Section {
 		settingChanges(&out, s.Diff, p.Top)
 	}
 	out.exceeded(s.Exceeded)
-	out.Say(fmt.Sprintf("more: mpitrace diff %s %s", text.ShellQuote(s.A.Median), text.ShellQuote(s.B.Median)))
+	out.Say("more:")
+	out.Toned(Code, fmt.Sprintf("mpitrace diff %s %s", text.ShellQuote(s.A.Median), text.ShellQuote(s.B.Median)))
 	return out
 }
 

@@ -65,6 +65,7 @@ const (
 	Good  Tone = "good"
 	Bad   Tone = "bad"
 	Faint Tone = "faint"
+	Code  Tone = "code" // a command line, which is not broken
 )
 
 // NamedValue is a value with its name.

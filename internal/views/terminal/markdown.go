@@ -34,6 +34,8 @@ func WriteMarkdown(w io.Writer, sections []views.Section, o Options) error {
 
 func (o *writer) markdownBlock(b *views.Block) {
 	switch {
+	case b.Text != nil && b.Text.Tone == views.Code:
+		o.line("\n    %s", b.Text.Text) // a block of code, in which nothing is markup
 	case b.Text != nil:
 		o.paragraph(b.Text.Text)
 	case b.Fact != nil:

@@ -72,6 +72,8 @@ func (o *writer) section(s *views.Section, apart bool) bool {
 
 func (o *writer) block(b *views.Block) {
 	switch {
+	case b.Text != nil && b.Text.Tone == views.Code:
+		fmt.Fprintf(o.w.W, "  %s\n", o.ascii(b.Text.Text))
 	case b.Text != nil:
 		o.line("%s", b.Text.Text)
 	case b.Fact != nil:
