@@ -224,35 +224,6 @@ func (s summaries) writeText(w io.Writer, o views.Options) error {
 	return terminal.Write(w, sections, terminalFor(w, "mpitrace report DIR | less -S"))
 }
 
-// schemaVersion is that of the documents that --json prints. It is raised when a key is removed
-// or gets another meaning.
-const schemaVersion = 1
-
-// document is what --json prints of a job: the keys of a struct, and the sections of its view.
-type document struct {
-	of       any
-	sections []views.Section
-}
-
-// MarshalJSON returns the object of the struct, with "sections" at its end.
-func (d document) MarshalJSON() ([]byte, error) {
-	return text.JoinJSON(d.of, struct {
-		Sections []views.Section `json:"sections"`
-	}{d.sections})
-}
-
-// writeDocument writes a struct with the sections of its view and the version of the schema.
-func writeDocument(w io.Writer, of any, sections []views.Section) error {
-	version := struct {
-		Version int `json:"schema_version"`
-	}{schemaVersion}
-	joined, err := text.JoinJSON(version, document{of, sections})
-	if err != nil {
-		return err
-	}
-	return text.WriteJSON(w, json.RawMessage(joined))
-}
-
 // writeJSON writes {"schema_version": 1, "run": run.json, "missing": [text …], "jobs": [document …],
 // "sections": [the table of jobs]}.
 func (s summaries) writeJSON(w io.Writer, info *rundir.Info, o views.Options) error {
