@@ -113,7 +113,7 @@ var mayImport = []struct {
 	{"internal/history", []string{"aggregate", "profile"}},
 	{"internal/placement", []string{"aggregate/matrix", "internal/text", "profile"}},
 	{"internal/patterns", []string{"aggregate/matrix", "internal/text", "profile"}},
-	{"internal/view", []string{"aggregate", "internal/rundir", "internal/source", "profile"}},
+	{"internal/live", []string{"aggregate", "internal/rundir", "internal/source", "internal/views", "profile"}},
 	{"internal/views/page", []string{"internal/views", "aggregate", "aggregate/matrix", "internal/atomicfile", "internal/history", "internal/placement", "internal/plot", "internal/text", "internal/timeline", "internal/trace", "profile"}},
 	{"internal/views/terminal", []string{"internal/text", "internal/views"}},
 	{"internal/views", []string{"aggregate", "aggregate/matrix", "internal/findings", "internal/history", "internal/patterns", "internal/placement", "internal/rundir", "internal/text", "internal/trace", "profile"}},

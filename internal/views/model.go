@@ -56,16 +56,14 @@ type Text struct {
 	Tone Tone   `json:"tone,omitempty"`
 }
 
-// Tone is how a text is meant.
+// Tone is how a text is meant. Most texts have none.
 type Tone string
 
 // The tones.
 const (
-	Plain Tone = ""
-	Good  Tone = "good"
-	Bad   Tone = "bad"
-	Faint Tone = "faint"
-	Code  Tone = "code" // a command line, which is not broken
+	Good Tone = "good"
+	Bad  Tone = "bad"
+	Code Tone = "code" // a command line, which is not broken
 )
 
 // NamedValue is a value with its name.
@@ -127,7 +125,7 @@ type Drawing struct {
 }
 
 // Say adds a sentence.
-func (s *Section) Say(text string) { s.Toned(Plain, text) }
+func (s *Section) Say(text string) { s.Toned("", text) }
 
 // Toned adds a sentence with a tone.
 func (s *Section) Toned(tone Tone, text string) {

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/mpitrace/mpitrace/internal/text"
+	"github.com/mpitrace/mpitrace/profile"
 )
 
 // Table is a table. Its first column names the row.
@@ -62,7 +63,9 @@ type Row struct {
 	Unit    CellUnit `json:"unit,omitempty"`    // of the cells in columns of several units
 	// Same is how many of the first cells are those of the row before, with which the row is one
 	// entry. The terminal leaves these cells empty, and shows the callers below the last row.
-	Same int `json:"same,omitempty"`
+	Same  int             `json:"same,omitempty"`
+	Ranks profile.RankSet `json:"ranks,omitempty"` // that the row is about, which the page offers to show
+	Tone  Tone            `json:"tone,omitempty"`
 }
 
 // Cell is a cell: what it shows, and the number by which it is sorted.

@@ -84,45 +84,43 @@ class LivePage {
   }
 
   async show(reading) {
-    const { jobs } = this.reading = reading;
+    const { jobs, notice: why } = this.reading = reading;
     if (jobs.length === 0) {
-      this.body.replaceChildren(notice("No rank has called MPI_Init yet."));
+      this.body.replaceChildren(...why ? [notice(why)] : []);
       this.shown = null;
       return tellReady();
     }
     const job = jobs.find((j) => j.index === this.index) || jobs[jobs.length - 1];
     served.job = job.index;
-    const rows = rowsOf(job), shape = shapeOf(reading, job);
-    if (this.shown !== shape) this.build(reading, job, rows);
+    const tables = job.sections.flatMap(({ blocks }) => blocks.flatMap((b) => b.table || []));
+    const shapes = tables.map((t) => [t.columns, t.rows.length > 5]); // more than 5 rows have a filter
+    const shape = JSON.stringify([jobs.map((j) => j.status.run), job.index, shapes]);
+    if (this.shown !== shape) this.build(reading, tables);
     this.shown = shape;
-    this.update(reading, job, rows);
+    this.update(reading, job, tables);
     if (job.matrices && job.matrices !== this.matrices) await this.showMatrices(job);
     tellReady();
   }
 
   // build makes the elements of a job, which update fills.
-  build(reading, job, rows) {
+  build(reading, tables) {
     redraws.length = highlight.listeners.length = 0;
     highlight.ranks = null;
     this.matrices = this.matrix = null;
-    this.facts = h("p", { class: "facts", id: "live-facts" });
+    this.head = h("h1");
+    this.facts = h("div", { id: "live-facts" });
     this.notices = h("div", { "aria-live": "polite", id: "live-notices" });
     this.chart = new RateChart();
-    this.groups = table(groupColumns(), groupsOf(rows), { caption: "What ranks are doing", limit: 8 });
-    this.ranks = table(rankColumns(rows), rows, { caption: "Ranks", limit: 25, filter: filterText });
-    this.pairs = h("section", { class: "pairs", "aria-label": "Matrix" },
-      h("p", { class: "faint" }, "No rank has sent anything to another yet."));
+    this.tables = new Map(tables.map((t) => [t.id, renderTable(t, { job: {} })]));
+    this.pairs = h("section", { class: "pairs", "aria-label": "Matrix" });
+    const head = h("div", null, this.head, this.facts, this.notices, this.jobChoice(reading));
     this.body.replaceChildren(
-      h("header", { class: "head" },
-        h("div", null, h("h1", null, job.status.program), this.facts, this.jobChoice(reading)),
-        themeButton()),
-      this.notices,
+      h("header", { class: "head" }, head, themeButton()),
       h("div", { class: "first" },
         h("section", { class: "efficiency", "aria-label": "Rates" }, this.chart.element),
-        h("section", { "aria-label": "Calls" }, this.groups, markedLine()),
+        h("section", { "aria-label": "Calls" }, this.tables.get("groups"), markedLine()),
         this.pairs),
-      h("section", { class: "part", "aria-label": "Ranks" }, this.ranks));
-    document.title = plain(job.status.program) + " (running) - mpitrace";
+      h("section", { class: "part", "aria-label": "Ranks" }, this.tables.get("ranks")));
   }
 
   // jobChoice returns the choice of a job if the run has several.
@@ -135,13 +133,16 @@ class LivePage {
     });
   }
 
-  update(reading, job, rows) {
-    const facts = factsOf(reading, job).filter(Boolean), lines = noticesOf(job).filter(Boolean);
-    this.facts.replaceChildren(...facts.map((f) => h("span", null, f)));
-    if (this.notices.textContent !== lines.join("")) this.notices.replaceChildren(...lines.map(notice));
+  update({ at }, job, tables) {
+    const { title, blocks } = job.sections[0];
+    this.head.textContent = plain(title);
+    document.title = plain(title) + " (running) - mpitrace";
+    const isBad = ({ text }) => text?.tone === "bad", bad = blocks.filter(isBad).map(({ text }) => text.text);
+    refill(this.facts, renderBlocks(blocks.filter((b) => !isBad(b)), {}),
+      h("p", { class: "faint" }, "read at " + timeOfDay(at)));
+    if (this.notices.textContent !== bad.map(plain).join("")) this.notices.replaceChildren(...bad.map(notice));
     if (job.rates) this.chart.add(job.rates);
-    this.groups.setRows(groupsOf(rows));
-    this.ranks.setRows(rows);
+    tables.forEach((t) => this.tables.get(t.id).setRows(t.rows));
   }
 
   async showMatrices(job) {
@@ -155,148 +156,24 @@ class LivePage {
   }
 }
 
-// shapeOf returns what has to be equal in readings that are shown in the same elements.
-function shapeOf({ jobs }, { status, waits }) {
-  const list = status.processes, hosts = new Set(list.map((e) => e.host));
-  const there = [list.length > 5, hosts.size > 1, waits.some((w) => w.age_s !== undefined)];
-  return JSON.stringify([jobs.map((j) => j.status.run), served.job, there]);
-}
-
 const timeOfDay = (at) => new Date(at).toLocaleTimeString("en-GB");
-
-function factsOf({ at }, { status: s, totals }) {
-  const counts = [[s.processes_running, "running"], [s.processes_stopped, "stopped"],
-    [s.processes_unknown, "not visible from here"], [s.processes_ended, "ended without MPI_Finalize"],
-    [s.ranks_finalized, "finalized"]];
-  const sent = [plural(totals.calls, "call"), plural(totals.messages, "message"), bytes(totals.bytes) + " sent so far"];
-  return ["live, read at " + timeOfDay(at), plural(s.ranks_expected, "rank"),
-    s.age_s > 0 && `begun ${duration(1e9 * s.age_s)} ago`, ...counts.map(([n, what]) => n > 0 && `${count(n)} ${what}`),
-    s.missing && `${s.missing}: no recording here`, sent.join(", ")];
-}
-
-function noticesOf({ status: s, hanging, processes_total: total }) {
-  const rings = s.deadlocks.slice(0, 4).map((ring) => {
-    const some = ring.length > 12 ? [...ring.slice(0, 10), `… (${count(ring.length)} ranks)`] : ring;
-    return `Deadlock: ${[...some, ring[0]].join(" waits for ")}.`;
-  });
-  const shown = s.processes.length;
-  return [...rings, s.deadlocks.length > 4 && `And ${plural(s.deadlocks.length - 4, "more deadlock")}.`,
-    hanging && `In one call for more than 5 s: ${hanging}.`,
-    shown < total && `The tables have the first ${count(shown)} of ${plural(total, "process")}.`];
-}
-
-// rowsOf returns the processes of a job as rows of the table of ranks. Of several threads it
-// shows the call that is open for the longest time.
-function rowsOf({ status, waits }) {
-  return status.processes.map((e, i) => {
-    const call = e.calls.reduce((a, c) => (a && (a.for_s || 0) >= (c.for_s || 0) ? a : c), null);
-    const { for: whom = "", hanging = false, age_s: age = null } = waits[i];
-    const outside = e.alive_s ? Math.max(0, e.alive_s - e.last_call_s) : null;
-    return { rank: e.rank, host: e.host, state: stateText(e), ...callParts(call), site: call?.callsite?.label,
-      waits: whom, hanging, age, seconds: call ? call.for_s || null : outside, threads: e.calls.length };
-  });
-}
-
-function stateText({ state, signal, status }) {
-  const words = { unknown: "not visible from here", killed: "killed by " + signal,
-    exited: "exited with status " + status };
-  return words[state] || state;
-}
-
-// callParts returns, for example, "MPI_Recv", "from rank 1" and "in MPI_COMM_WORLD".
-function callParts(c) {
-  if (!c) return { call: "outside MPI", whom: "", where: "" };
-  const name = (rank) => (rank >= 0 ? "rank " + rank : rank === -3 ? "any source" : null);
-  const collective = ["O2A", "A2O", "A2A"].includes(c.class);
-  const peer = name(c.world_peer), source = name(c.world_source);
-  const verb = collective ? "root" : { recv: "from", read: "from", send: "to", write: "to" }[c.direction] || "with";
-  const whom = [peer && verb + " " + peer, source && "from " + source].filter(Boolean).join(", ");
-  const where = [c.requests && "of " + plural(c.requests, "request"), c.communicator && "in " + c.communicator];
-  return { call: "MPI_" + c.call, whom, where: where.filter(Boolean).join(" ") };
-}
-
-const callText = ({ call, whom, where, threads }) =>
-  [call, whom, where, threads > 1 && `(one of ${threads} threads in MPI)`].filter(Boolean).join(" ");
-
-const filterText = (r) => [r.rank, r.host, r.state, callText(r), r.site, r.waits, r.hanging && "hanging"].join(" ");
-
-// groupsOf returns the processes that are in the same state and call at the same place: those
-// that ended first, then the longest wait.
-function groupsOf(rows) {
-  const groups = new Map();
-  for (const r of rows) {
-    const key = JSON.stringify([r.state, r.call, r.where, r.site]);
-    groups.set(key, (groups.get(key) || []));
-    groups.get(key).push(r);
-  }
-  const order = (a, b) => (b.state !== "running") - (a.state !== "running") || b.longest - a.longest;
-  return [...groups.values()].map(groupOf).sort(order);
-}
-
-function groupOf(list) {
-  const { state, call, where, site } = list[0], distinct = (of) => [...new Set(list.map(of).filter(Boolean))];
-  const waits = distinct((r) => r.waits), whom = distinct((r) => r.whom);
-  const times = list.map((r) => r.seconds).filter((s) => s !== null).sort((a, b) => a - b);
-  return { ranks: list.map((r) => r.rank).filter((rank) => rank >= 0), n: list.length, state, site,
-    text: callText({ call, where, whom: whom.length > 1 ? "with several ranks" : whom[0] }),
-    waits: waits.length > 3 ? waits.slice(0, 3).join("; ") + "; …" : waits.join("; "),
-    shortest: times[0] ?? null, longest: times[times.length - 1] ?? null, hanging: list.some((r) => r.hanging) };
-}
-
-const forText = (seconds) => (seconds === null ? "–" : duration(1e9 * seconds));
-
-function waitText(text, hanging) {
-  return hanging ? h("span", { class: "bad", title: "in one call for more than 5 s" }, text + " (hanging)") : text;
-}
-
-function groupRanks({ ranks, n }) {
-  const mark = () => setHighlight(toggled(ranks));
-  const button = h("button", { type: "button", title: "Mark these ranks in the matrix", onclick: mark },
-    ranks.length ? rankList(ranks) : plural(n, "process"));
-  button.style.whiteSpace = "nowrap";
-  return button;
-}
-
-function groupTime({ shortest, longest, hanging }) {
-  const [low, high] = [shortest, longest].map(forText);
-  return waitText(low === high ? low : `${low} to ${high}`, hanging);
-}
-
-const groupColumns = () => [
-  { head: "ranks", value: (g) => g.ranks[0], text: groupRanks }, textColumn("state", (g) => g.state),
-  textColumn("call", (g) => g.text), textColumn("at", (g) => g.site), textColumn("waits for", (g) => g.waits || null),
-  { head: "for", numeric: true, value: (g) => g.longest, text: groupTime }];
-
-function rankColumns(rows) {
-  const hosts = new Set(rows.map((r) => r.host)).size > 1, ages = rows.some((r) => r.age !== null);
-  return [{ head: "rank", numeric: true, value: (r) => r.rank }, hosts && textColumn("host", (r) => r.host),
-    textColumn("state", (r) => r.state), textColumn("call", callText), textColumn("at", (r) => r.site),
-    textColumn("waits for", (r) => r.waits || null),
-    { head: "for", numeric: true, value: (r) => r.seconds, text: (r) => waitText(forText(r.seconds), r.hanging) },
-    ages && { head: "known", numeric: true, note: "Age of what is known of a rank that is not visible from this node",
-      value: (r) => r.age, text: (r) => (r.age === null ? null : forText(r.age) + " ago") }].filter(Boolean);
-}
 
 // RateChart draws a rate of all ranks over the last readings.
 class RateChart {
   constructor() {
     this.samples = [];
     this.quantity = "bytes_per_s";
-    this.text = h("span", { id: "live-rates" });
     this.canvas = canvas({ class: "chart", role: "img",
       "aria-label": "Rate of all ranks over the last readings. The text above has the latest values." },
     (...args) => this.draw(...args));
     this.canvas.style.height = "70px";
-    const options = [["bytes_per_s", "bytes/s"], ["messages_per_s", "messages/s"], ["calls_per_s", "calls/s"]];
     const pick = (quantity) => { this.quantity = quantity; this.canvas.redraw(); };
     this.element = h("div", null,
-      h("div", { class: "controls" }, this.text, choice("show", options, this.quantity, pick)), this.canvas);
+      h("div", { class: "controls" }, choice("show", Object.entries(rateNames), this.quantity, pick)), this.canvas);
   }
 
   add(rates) {
     this.samples = [...this.samples, rates].slice(-liveSamples);
-    const texts = ["bytes_per_s", "messages_per_s", "calls_per_s"].map((q) => rateText(rates[q], q));
-    this.text.textContent = texts.join(" · ");
     this.canvas.redraw();
   }
 
@@ -320,7 +197,9 @@ class RateChart {
   }
 }
 
+const rateNames = { bytes_per_s: "bytes/s", messages_per_s: "messages/s", calls_per_s: "calls/s" };
+
 function rateText(value, quantity) {
   if (quantity === "bytes_per_s") return bytes(Math.round(value)) + "/s";
-  return number(value < 100 ? value : Math.round(value)) + (quantity === "calls_per_s" ? " calls/s" : " messages/s");
+  return number(value < 100 ? value : Math.round(value)) + " " + rateNames[quantity];
 }

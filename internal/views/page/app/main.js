@@ -78,7 +78,6 @@ function jobTable(root, data, index) {
   return data.sections?.map(({ blocks }) => renderBlocks(blocks, { job: {}, open }));
 }
 
-const startText = (started) => started.startsWith("0001") ? null : started.slice(0, 19).replace("T", " ") + " UTC";
 const recordFact = (problems) => problems.length > 0
   ? h("a", { href: "#problems", class: "bad" }, "incomplete") : h("span", { class: "good" }, "complete");
 

@@ -45,8 +45,6 @@ const renderers = {
   drawing: (drawing, page) => drawings[drawing.name](page, drawing) || [],
 };
 
-const labelledCallers = ({ callers }) => callerLines((callers || []).map((c) => c.label));
-
 const renderItems = (items) => h("ul", { class: "plain" }, items.map((i) =>
   h("li", null, i.text, callerLines(i.callers), i.items && renderItems(i.items))));
 
@@ -75,12 +73,16 @@ function sortKey({ value, text }) {
 function tableCell(row, i, unit, page) {
   const { text, value } = row.cells[i];
   const own = unit === "mixed" ? row.unit : unit;
-  const shown = i === 0 && page.open ? page.open(row, text) : exactCell(value, own, text);
+  const shown = i > 0 ? exactCell(value, own, text) : page.open ? page.open(row, text)
+    : row.ranks ? markButton(parseRanks(row.ranks), text) : exactCell(value, own, text);
   if (i > 0 || !(row.callers || row.below || row.place)) return shown;
   const lines = page.job.sources?.[row.place];
   return h("span", null, shown, callerLines(row.callers), row.below && h("div", { class: "faint" }, row.below),
     lines && sourceLines(lines, Number(row.place.split(":").pop())));
 }
+
+// markButton marks ranks in all charts.
+const markButton = (ranks, text) => button(text, () => setHighlight(toggled(ranks)), { title: "Mark these ranks" });
 
 // exactCell returns the text of a value. The exact number is the title of a rounded one.
 function exactCell(value, unit, text) {

@@ -36,7 +36,8 @@ function table(all, rows, options = {}) {
       const keyed = list.map((row) => [columns[sorted].value(row), row]);
       list = keyed.sort((a, b) => compareKeys(a[0], b[0], down)).map((k) => k[1]);
     }
-    body.replaceChildren(...list.slice(0, shown).map((row) => h("tr", null, columns.map((c, i) => cell(c, i, row)))));
+    body.replaceChildren(...list.slice(0, shown).map((row) =>
+      h("tr", { class: row.tone }, columns.map((c, i) => cell(c, i, row)))));
     const left = list.length - shown;
     more.hidden = left <= 0;
     more.textContent = `Show more (${count(left)} left)`;
@@ -70,17 +71,3 @@ function compareKeys(a, b, down) {
 }
 
 const collator = new Intl.Collator("en", { numeric: true });
-
-// Columns that many tables have. value(row) returns the number, null if it is not known.
-const textColumn = (head, value, note) => ({ head, value, note });
-const numericColumn = (head, value, note, text) =>
-  ({ head, value, numeric: true, note, text: (row) => shownOr(value(row), text) });
-const countColumn = (head, value, note) => numericColumn(head, value, note, count);
-const bytesColumn = (head, value, note) => numericColumn(head, value, note, (n) => exact(bytes(n), count(n) + " B"));
-// timeColumn shows ns. The exact value is the cell's title.
-const timeColumn = (head, value, note) =>
-  numericColumn(head, value, note, (ns) => exact(duration(ns), count(Math.round(ns)) + " ns"));
-const percentColumn = (head, value, note) => numericColumn(head, value, note, percent);
-const shownOr = (value, text) => isMissing(value) ? null : text(value);
-// exact returns a rounded number whose title is the exact one.
-const exact = (rounded, full) => h("span", { title: full }, rounded);
