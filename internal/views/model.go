@@ -10,7 +10,7 @@
 //   - Write texts in Unicode. The terminal replaces characters for ASCII, shortens the first
 //     column and leaves out columns (Column.Spare) where the terminal is narrow.
 //   - Mark what only readers of the page and of --json want as Detail.
-//   - What only a script can draw is a Drawing: `drawings` in app/sections.js has a function with
+//   - What only a script can draw is a Drawing: `drawings` in app/render.js has a function with
 //     its name. The bars of a chart are Series; a table of the page's columns of ranks is a
 //     Drawing with Columns.
 //   - A section that belongs to the one before it is a Sub.

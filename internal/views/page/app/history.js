@@ -1,11 +1,4 @@
-// The page of mpitrace history: sections, and the charts of how the program scales.
-
-function showHistory(root, data) {
-  const page = { data, job: {}, parts: new Map(data.sections.map((part) => [part.id, part])) };
-  const { title, blocks } = page.parts.get("overview");
-  fillPage(root, pageHead(title, renderBlocks(blocks, page)),
-    renderSections(data.sections.filter(({ id }) => id !== "overview"), page), data.made);
-}
+// The charts of how the program scales, in the page of mpitrace history.
 
 // How the lines of a scaling chart look: a colour, and dashes.
 const scalingStyles = [["--accent", []], ["--imbalance", [6, 3]], ["--serial", [2, 3]],
@@ -43,23 +36,17 @@ function scalingChart(points, lines) {
 }
 
 function efficiencyAxes(context, { points, x, y, left, right, bottom, most }) {
-  context.font = "11px system-ui, sans-serif";
-  context.textAlign = "right";
-  context.textBaseline = "middle";
   for (let share = 0; share <= 1.05 * most; share += most > 2 ? Math.ceil(most / 5) : 0.25) {
-    context.fillStyle = cssColor(share === 1 ? "--good" : "--line");
-    context.fillRect(left, Math.round(y(share)), right - left, share === 1 ? 2 : 1);
-    context.fillStyle = cssColor("--faint");
-    context.fillText(Math.round(100 * share) + " %", left - 6, y(share));
+    const [color, wide] = share === 1 ? ["--good", 2] : ["--line", 1];
+    fillBox(context, color, left, Math.round(y(share)), right - left, wide);
+    drawText(context, Math.round(100 * share) + " %", left - 6, y(share), { align: "right" });
   }
-  context.textAlign = "center";
-  context.textBaseline = "top";
   let end = -Infinity;
   points.forEach((p, i) => {
     const text = (i === 0 ? "ranks " : "") + count(p.ranks), half = context.measureText(text).width / 2;
     const at = Math.min(right - half, x(p.ranks));
     if (at - half < end + 8) return;
-    context.fillText(text, at, bottom + 6);
+    drawText(context, text, at, bottom + 6, { align: "center", baseline: "top" });
     end = at + half;
   });
 }

@@ -187,13 +187,11 @@ class RateChart {
       line.lineTo(x, y);
       line.lineTo(x += s.over_s / total * (width - left), y);
     });
-    const font = "11px system-ui, sans-serif", textAlign = "right";
-    const strokeStyle = cssColor("--accent"), fillStyle = cssColor("--faint");
-    Object.assign(context, { strokeStyle, lineWidth: 1.5, fillStyle, font, textAlign });
+    Object.assign(context, { strokeStyle: cssColor("--accent"), lineWidth: 1.5 });
     context.stroke(line);
-    context.fillText(rateText(most, this.quantity), left - 6, 14);
-    context.fillText("0", left - 6, height - 4);
-    context.fillRect(left, height - 2, width - left, 1);
+    drawText(context, rateText(most, this.quantity), left - 6, 10, { align: "right" });
+    drawText(context, "0", left - 6, height - 8, { align: "right" });
+    fillBox(context, "--faint", left, height - 2, width - left, 1);
   }
 }
 

@@ -44,22 +44,27 @@ function prepareForPrint() {
 function showJob(root, data, index) {
   redraws.length = highlight.listeners.length = 0;
   highlight.ranks = null;
-  if (data.kind === "history") return showHistory(root, data);
-  const job = data.jobs[served.job = index], isDiff = data.kind === "diff";
+  const job = data.kind === "history" ? { sections: data.sections } : data.jobs[served.job = index];
   const noJobs = "This run has no jobs that were recorded. " + (data.missing || []).join(". ");
   if (!job) return root.replaceChildren(notice(noJobs));
   const page = { data, job };
   page.parts = new Map(job.sections.map((part) => [part.id, part]));
   const parts = renderSections(job.sections.filter(({ id }) => !onFirstScreen.includes(id)), page);
-  const [head, first] = isDiff ? [diffHead, diffFirst] : [reportHead, reportFirst];
-  fillPage(root, [head(page), jobTable(root, data, index), first(page)], parts, data.made);
+  fillPage(root, firstScreens[data.kind](page, () => jobTable(root, data, index)), parts, data.made);
   const target = location.hash && document.getElementById(location.hash.slice(1));
   if (target) target.scrollIntoView(); // the browser looked for it before it was there
 }
 
+// firstScreens return what is above the sections, by the kind of the page.
+const firstScreens = {
+  report: (page, jobs) => [reportHead(page), jobs(), reportFirst(page)],
+  diff: (page, jobs) => [titleHead(page, "sides"), jobs(), diffFirst(page)],
+  history: (page) => titleHead(page, "overview"),
+};
+
 // onFirstScreen are the sections that are not below it.
 const onFirstScreen = ["run", "findings", "efficiency", "matrix",
-  "sides", "efficiency-a", "efficiency-b", "totals", "limits", "largest"];
+  "sides", "efficiency-a", "efficiency-b", "totals", "limits", "largest", "overview"];
 
 // fillPage shows the first screen and the sections, with links to them.
 function fillPage(root, first, parts, made) {
@@ -92,6 +97,8 @@ function themeButton() {
 // pageHead returns the title of the page, with lines below it.
 const pageHead = (title, ...lines) =>
   h("header", { class: "head" }, h("div", null, h("h1", null, title), lines), themeButton());
+
+const titleHead = (page, id) => pageHead(page.parts.get(id).title, blocksOf(page, id));
 
 function reportHead({ job, parts }) {
   const [what, ...lines] = parts.get("run").blocks;
@@ -127,11 +134,6 @@ function reportFirst(page) {
     firstPart("pairs", "Matrix", "Who sends to whom", blocksOf(page, "matrix")));
 }
 
-function diffHead(page) {
-  const { title, blocks } = page.parts.get("sides");
-  return pageHead(title, renderBlocks(blocks, page));
-}
-
 function diffFirst(page) {
   const side = (id) => h("div", null, h("h2", { class: "caps" }, page.parts.get(id).title), blocksOf(page, id));
   return h("div", { class: "first" },
@@ -165,6 +167,9 @@ function parseRanks(text) {
     return Array.from({ length: last - first + 1 }, (_, k) => first + k);
   });
 }
+
+// ranksText returns "rank 3" or "ranks 0-2, 5" from the text of a set of ranks.
+const ranksText = (set) => (/^\d+$/.test(set) ? "rank " : "ranks ") + set.replaceAll(",", ", ");
 
 // markedLine names the ranks that are highlighted, with a button that ends it.
 function markedLine() {

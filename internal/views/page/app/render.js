@@ -45,6 +45,17 @@ const renderers = {
   drawing: (drawing, page) => drawings[drawing.name](page, drawing) || [],
 };
 
+// drawings return the elements of drawings by their name.
+const drawings = {
+  matrix: ({ job }) => job.matrices.length > 0 && matrixView({ sheets: job.matrices, ranks: job.ranks,
+    pairs: job.pairs || served.pairs, placement: job.placement }),
+  times: ({ job, data }) => job.ranks.activity_ns.some((column) => column.some((ns) => ns > 0)) && timeChart(job, data),
+  scaling: (page, drawing) => scalingView(drawing.table),
+  bars: ({ job }, drawing) => barChart(job.ranks, drawing),
+  ranks: ({ job }, { title, columns }) => rankTable(job.ranks, title, columns),
+  timeline: ({ job, data }) => new TimelineChart(job, data.activities).element,
+};
+
 const renderItems = (items) => h("ul", { class: "plain" }, items.map((i) =>
   h("li", null, i.text, callerLines(i.callers), i.items && renderItems(i.items))));
 
