@@ -142,7 +142,6 @@ func TestReferencesUp(t *testing.T) {
 		"aggregate":         30,
 		"cmd/mpitrace":      25,
 		"formats/recording": 16,
-		"internal/report":   13,
 		"internal/trace":    55,
 		"interpose":         10,
 	}

@@ -150,7 +150,7 @@ func analyze(log io.Writer, job []profile.EventSource, interval time.Duration, m
 func (o *analyzeOptions) show(w io.Writer, found *trace.Result) error {
 	sections := views.Trace(found, views.Options{Top: int(o.top)})
 	if o.json {
-		return writeAnalysis(w, found, sections)
+		return writeDocument(w, found, sections)
 	}
 	return terminal.Write(w, sections, terminalFor(w, "mpitrace analyze DIR | less -S"))
 }

@@ -11,10 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mpitrace/mpitrace/aggregate"
-	"github.com/mpitrace/mpitrace/internal/report"
-	"github.com/mpitrace/mpitrace/internal/report/page"
 	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/text"
+	"github.com/mpitrace/mpitrace/internal/views"
+	"github.com/mpitrace/mpitrace/internal/views/page"
+	"github.com/mpitrace/mpitrace/internal/views/terminal"
 )
 
 type diffOptions struct {
@@ -52,7 +53,7 @@ have none, by the function that created them.
 
 Call sites are matched by their place in the source, because the program may have
 changed. If a function calls an MPI function from the same number of lines in A and
-B, these lines are matched in their order; "(A: 12)" gives the line in A if it
+B, these lines are matched in their order, and "line in A" is the line in A if it
 differs. Otherwise equal lines are matched, and the others are listed as new or
 gone. Without line numbers, functions are matched; without function names, modules
 and offsets.
@@ -121,7 +122,7 @@ func (o *diffOptions) run(cmd *cobra.Command, pathA, pathB string) error {
 		return err
 	}
 	p := page.NewDiff(made(), a.Path, b.Path)
-	diffs, err := o.compare(pairs, len(lacks) > 0, p)
+	diffs, err := o.compare(pairs, len(lacks) > 0, a, b, p)
 	if err == nil {
 		err = o.checkDamage(log, a, b)
 	}
@@ -133,7 +134,7 @@ func (o *diffOptions) run(cmd *cobra.Command, pathA, pathB string) error {
 			return err
 		}
 	}
-	if err := o.write(cmd.OutOrStdout(), diffs, pairs, a, b); err != nil {
+	if err := o.write(cmd.OutOrStdout(), diffs, a, b); err != nil {
 		return err
 	}
 	return o.checkLimits(log, diffs, a, b)
@@ -189,9 +190,15 @@ func (o *diffOptions) checkDamage(log io.Writer, runs ...*source.Run) error {
 	return nil
 }
 
+// comparison is the difference between two jobs, and what is shown of it.
+type comparison struct {
+	*aggregate.Diff
+	view views.DiffView
+}
+
 // compare compares each pair of jobs and applies the limits. It adds what it compared to
 // a page, if one is to be written. lack is set if a run was read from tables.
-func (o *diffOptions) compare(pairs [][2]*source.Job, lack bool, p *page.Page) (diffs []*aggregate.Diff, err error) {
+func (o *diffOptions) compare(pairs [][2]*source.Job, lack bool, a, b *source.Run, p *page.Page) (diffs []comparison, err error) {
 	for _, pair := range pairs {
 		var sides [2]*aggregate.ComparedJob
 		for i, job := range pair {
@@ -207,44 +214,43 @@ func (o *diffOptions) compare(pairs [][2]*source.Job, lack bool, p *page.Page) (
 		if o.limits != nil {
 			d.Judge(o.limits)
 		}
+		view := views.DiffView{Top: int(o.top), IgnoreTime: o.ignoreTime, NameA: a.JobName(pair[0]), NameB: b.JobName(pair[1])}
 		if o.page.file != "" {
-			p.AddDiff(d, sides[0].Job, sides[1].Job)
+			p.AddDiff(d, view, sides[0].Job, sides[1].Job)
 		}
-		diffs = append(diffs, d)
+		diffs = append(diffs, comparison{d, view})
 	}
 	return diffs, nil
 }
 
-func (o *diffOptions) write(w io.Writer, diffs []*aggregate.Diff, pairs [][2]*source.Job, a, b *source.Run) error {
+func (o *diffOptions) write(w io.Writer, diffs []comparison, a, b *source.Run) error {
 	if o.json {
+		jobs := []document{}
+		for _, d := range diffs {
+			jobs = append(jobs, document{d.Diff, views.Diff(d.Diff, d.view)})
+		}
 		return text.WriteJSON(w, struct {
-			A    string            `json:"a"`
-			B    string            `json:"b"`
-			Jobs []*aggregate.Diff `json:"jobs"`
-		}{a.Path, b.Path, diffs})
+			Version int        `json:"schema_version"`
+			A       string     `json:"a"`
+			B       string     `json:"b"`
+			Jobs    []document `json:"jobs"`
+		}{schemaVersion, a.Path, b.Path, jobs})
 	}
 	if o.page.file != "" {
 		return nil
 	}
-	options := report.DiffFormat{Options: textOptionsFor(w), IgnoreTime: o.ignoreTime}
-	options.Top = int(o.top)
-	for i, d := range diffs {
-		if i > 0 {
-			fmt.Fprintln(w)
-		}
-		options.NameA, options.NameB = a.JobName(pairs[i][0]), b.JobName(pairs[i][1])
-		if err := report.Diff(w, d, options); err != nil {
-			return err
-		}
+	var sections []views.Section
+	for _, d := range diffs {
+		sections = append(sections, views.Diff(d.Diff, d.view)...)
 	}
-	return nil
+	return terminal.Write(w, sections, terminalFor(w, "mpitrace diff A B | less -S"))
 }
 
 // checkLimits returns an error with the first few values that exceed their limit.
 // It also warns that B may be within the limits only because something was not
 // recorded. This is not an error: a run can have problems by design, such as
 // messages to spawned processes. `run --strict` makes them an error.
-func (o *diffOptions) checkLimits(log io.Writer, diffs []*aggregate.Diff, a, b *source.Run) error {
+func (o *diffOptions) checkLimits(log io.Writer, diffs []comparison, a, b *source.Run) error {
 	if o.limits == nil {
 		return nil
 	}

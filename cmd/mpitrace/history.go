@@ -14,11 +14,11 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/findings"
 	"github.com/mpitrace/mpitrace/internal/history"
-	"github.com/mpitrace/mpitrace/internal/report"
-	"github.com/mpitrace/mpitrace/internal/report/page"
 	"github.com/mpitrace/mpitrace/internal/source"
-	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/internal/trace"
+	"github.com/mpitrace/mpitrace/internal/views"
+	"github.com/mpitrace/mpitrace/internal/views/page"
+	"github.com/mpitrace/mpitrace/internal/views/terminal"
 )
 
 type historyOptions struct {
@@ -281,17 +281,16 @@ func (o *historyOptions) judge(h *history.History) ([]*history.Step, error) {
 }
 
 func (o *historyOptions) write(w io.Writer, h *history.History) error {
-	options := textOptionsFor(w)
-	options.Top = int(o.top)
+	sections := views.History(h, views.HistoryView{Top: int(o.top), ChangesFirst: o.markdown})
 	switch {
 	case o.json:
-		return text.WriteJSON(w, h)
+		return writeDocument(w, h, sections)
 	case o.markdown:
-		return report.HistoryMarkdown(w, h, options)
+		return terminal.WriteMarkdown(w, sections, terminalFor(w, ""))
 	case o.page.file != "":
 		return nil
 	}
-	return report.History(w, h, options)
+	return terminal.Write(w, sections, terminalFor(w, "mpitrace history DIR | less -S"))
 }
 
 // checkLimits returns an error that names the first few values that exceed their

@@ -47,6 +47,6 @@ func list(cmd *cobra.Command, dir string, asJSON bool) error {
 	if asJSON {
 		return text.WriteJSON(cmd.OutOrStdout(), append([]source.Entry{}, runs...)) // [] if there are none
 	}
-	source.WriteList(cmd.OutOrStdout(), runs, textOptions().ASCII)
+	source.WriteList(cmd.OutOrStdout(), runs, asciiOnly())
 	return nil
 }

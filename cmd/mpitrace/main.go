@@ -16,7 +16,6 @@ import (
 	"github.com/mpitrace/mpitrace/formats"
 	"github.com/mpitrace/mpitrace/internal/commandline"
 	"github.com/mpitrace/mpitrace/internal/launch"
-	"github.com/mpitrace/mpitrace/internal/report"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/settings"
 	"github.com/mpitrace/mpitrace/internal/text"
@@ -109,30 +108,21 @@ func warnIncomplete(w io.Writer, missing ...string) {
 	}
 }
 
-// textOptions returns options for ASCII output, unless the locale is UTF-8.
-func textOptions() report.Options {
+// asciiOnly reports whether text output is ASCII: the locale is not UTF-8.
+func asciiOnly() bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if value := strings.ToUpper(os.Getenv(name)); value != "" {
-			return report.Options{ASCII: !strings.Contains(value, "UTF-8") && !strings.Contains(value, "UTF8")}
+			return !strings.Contains(value, "UTF-8") && !strings.Contains(value, "UTF8")
 		}
 	}
-	return report.Options{ASCII: true}
+	return true
 }
 
-// textOptionsFor returns the options of text output on w. Tables fit the width
-// of a terminal, and are as wide as necessary elsewhere. COLUMNS overrides
-// both, as in ls and git.
-func textOptionsFor(w io.Writer) report.Options {
-	o := textOptions()
-	o.Width = text.TerminalWidth(w)
-	return o
-}
-
-// terminalFor returns the options for sections that are written on w. Tables fit as those of
-// textOptionsFor. whole is the command that shows the columns that do not fit.
+// terminalFor returns the options of text output on w. Tables fit the width of a terminal, and
+// are as wide as necessary elsewhere. COLUMNS overrides both, as in ls and git. whole tells the
+// user how to see the columns that do not fit.
 func terminalFor(w io.Writer, whole string) terminal.Options {
-	o := textOptionsFor(w)
-	return terminal.Options{ASCII: o.ASCII, Width: o.Width, Whole: whole}
+	return terminal.Options{ASCII: asciiOnly(), Width: text.TerminalWidth(w), Whole: whole}
 }
 
 func newRoot() *cobra.Command {

@@ -410,25 +410,23 @@ func (o *reorderOptions) heatmap(a *reordered, name string, order placement.Orde
 // print prints the answers.
 func (o *reorderOptions) print(cmd *cobra.Command, answers []*reordered, path string) error {
 	out := cmd.OutOrStdout()
+	jobs, all := []document{}, []views.Section{}
+	for i, a := range answers {
+		head := views.Section{ID: "job", Title: "Job"}
+		head.Say(fmt.Sprintf("%s on %s: %s with %s", a.Program, text.CountOf(a.Ranks, "rank"), text.CountOf(a.Nodes, "node"), text.CountOf(a.Slots, "slot")))
+		head.Say("counted: " + o.countedText(a))
+		orders := views.Placement(a.Answer, views.Options{Top: int(o.top)})
+		orders[0].Joined = true
+		sections := slices.Concat(views.Finish(head), orders, views.Finish(o.advice(cmd, a, path, len(answers) > 1, i)))
+		jobs, all = append(jobs, document{a, sections}), append(all, sections...)
+	}
 	if o.json {
 		return text.WriteJSON(out, struct {
-			Jobs []*reordered `json:"jobs"`
-		}{answers})
+			Version int        `json:"schema_version"`
+			Jobs    []document `json:"jobs"`
+		}{schemaVersion, jobs})
 	}
-	for i, a := range answers {
-		if i > 0 {
-			fmt.Fprintln(out)
-		}
-		fmt.Fprintf(out, "%s on %s: %s with %s\n", text.Line(a.Program), text.CountOf(a.Ranks, "rank"), text.CountOf(a.Nodes, "node"), text.CountOf(a.Slots, "slot"))
-		fmt.Fprintf(out, "counted: %s\n", o.countedText(a))
-		if err := terminal.Write(out, views.Placement(a.Answer, views.Options{Top: int(o.top)}), terminalFor(out, "mpitrace reorder RUN | less -S")); err != nil {
-			return err
-		}
-		if advice := o.advice(cmd, a, path, len(answers) > 1, i); advice != "" {
-			fmt.Fprintf(out, "\n%s\n", advice)
-		}
-	}
-	return nil
+	return terminal.Write(out, all, terminalFor(out, "mpitrace reorder RUN | less -S"))
 }
 
 // countedText says which traffic counts, and what is left out.
@@ -444,18 +442,22 @@ func (o *reorderOptions) countedText(a *reordered) string {
 		}
 		counted += fmt.Sprintf("; without collectives (%s of logical volume; --class all)", amount)
 	}
-	return text.Line(counted)
+	return counted
 }
 
-// advice says how to use the order.
-func (o *reorderOptions) advice(cmd *cobra.Command, a *reordered, path string, several bool, i int) string {
+// advice returns the section of how to use the order.
+func (o *reorderOptions) advice(cmd *cobra.Command, a *reordered, path string, several bool, i int) views.Section {
+	out := views.Section{ID: "advice", Title: "How to use the order"}
 	switch {
 	case a.File != "":
-		return fmt.Sprintf("The order is in %s. Start the job with it:\n  %s", text.Line(a.File), text.Line(a.Start))
+		out.Say(fmt.Sprintf("The order is in %s. Start the job with it:", a.File))
+		out.Toned(views.Code, a.Start)
+		return out
 	case o.output != "":
-		return fmt.Sprintf("%s is not written. To write it all the same, give --force.", text.Line(o.output))
+		out.Say(fmt.Sprintf("%s is not written. To write it all the same, give --force.", o.output))
+		return out
 	case !a.Gains():
-		return ""
+		return out
 	}
 	words := []string{"mpitrace reorder", text.ShellQuote(path)}
 	words = append(words, givenFlags(cmd.Flags(), "top", "json", "plot", "force")...)
@@ -465,11 +467,14 @@ func (o *reorderOptions) advice(cmd *cobra.Command, a *reordered, path string, s
 	name := "FORMAT"
 	if format := o.launcherFormat(a); format != nil {
 		if err := format.Write(io.Discard, a.topology, a.Slot); err != nil {
-			return fmt.Sprintf("This order cannot be written for the launcher: %v.", err)
+			out.Say(fmt.Sprintf("This order cannot be written for the launcher: %v.", err))
+			return out
 		}
 		name = format.Name
 	}
-	return fmt.Sprintf("To write a file for the launcher:\n  %s -o FILE --format %s", strings.Join(words, " "), name)
+	out.Say("To write a file for the launcher:")
+	out.Toned(views.Code, fmt.Sprintf("%s -o FILE --format %s", strings.Join(words, " "), name))
+	return out
 }
 
 // givenFlags returns the flags of a command line, except some, as a shell reads them.

@@ -14,13 +14,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/live"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/text"
-	"github.com/mpitrace/mpitrace/internal/view"
 	"github.com/mpitrace/mpitrace/internal/views"
 	"github.com/mpitrace/mpitrace/internal/views/terminal"
-	"github.com/mpitrace/mpitrace/profile"
 )
 
 type statusOptions struct {
@@ -113,7 +112,7 @@ func (o *statusOptions) show(cmd *cobra.Command, opened *source.Run, read time.T
 		if i > 0 {
 			fmt.Fprintln(out)
 		}
-		if err := terminal.Write(out, views.Status(s), terminal.Options{ASCII: textOptions().ASCII}); err != nil {
+		if err := terminal.Write(out, views.Status(s), terminal.Options{ASCII: asciiOnly()}); err != nil {
 			return err
 		}
 	}
@@ -134,7 +133,7 @@ func (o *statusOptions) watchRun(cmd *cobra.Command, args []string) error {
 	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	w := statusPrinter{out: cmd.OutOrStdout(), json: o.json}
-	reader := view.NewReader(dir, w.keepHeatmap)
+	reader := live.NewReader(dir, w.keepHeatmap)
 	go reader.Run(ctx)
 	for number := uint64(0); ; {
 		reading, err := reader.After(ctx, number)
@@ -181,19 +180,19 @@ func (w *statusPrinter) keepHeatmap(j *aggregate.Job) any {
 }
 
 // show prints a reading. On a terminal, it replaces the previous reading.
-func (w *statusPrinter) show(reading *view.Snapshot) error {
+func (w *statusPrinter) show(reading *live.Snapshot) error {
 	if w.json {
 		return json.NewEncoder(w.out).Encode(reading)
 	}
 	var page bytes.Buffer
-	if len(reading.Jobs) == 0 {
-		page.WriteString("no rank has called MPI_Init yet\n")
+	if reading.Notice != "" {
+		page.WriteString(reading.Notice + "\n")
 	}
 	for i := range reading.Jobs {
 		if i > 0 {
 			page.WriteString("\n")
 		}
-		if err := terminal.Write(&page, views.Watch(w.watched(&reading.Jobs[i])), terminal.Options{ASCII: textOptions().ASCII}); err != nil {
+		if err := terminal.Write(&page, views.Watch(w.watched(&reading.Jobs[i])), terminal.Options{ASCII: asciiOnly()}); err != nil {
 			return err
 		}
 	}
@@ -210,21 +209,11 @@ func (w *statusPrinter) show(reading *view.Snapshot) error {
 	return err
 }
 
-func (w *statusPrinter) watched(job *view.LiveJob) *views.Watched {
-	out := &views.Watched{Status: job.Status, Totals: job.Totals, Hanging: job.Hanging}
+// watched returns a job of a reading with its heatmap.
+func (w *statusPrinter) watched(job *live.LiveJob) *views.Watched {
+	out := job.Watched
 	if h, known := w.heatmaps.Load(job.Status.Run); known {
 		out.Heatmap = h.(*aggregate.BinnedMatrix)
 	}
-	var away []int
-	for i := range job.Waits {
-		if age := job.Waits[i].AgeS; age != nil && job.Status.Processes[i].Rank >= 0 {
-			away = append(away, job.Status.Processes[i].Rank)
-			out.AwayS = max(out.AwayS, *age)
-		}
-	}
-	out.Away = profile.RankSetOf(away...)
-	if r := job.Rates; r != nil {
-		out.Rates = &views.JobRates{Calls: r.Calls, Messages: r.Messages, Bytes: r.Bytes}
-	}
-	return out
+	return &out
 }

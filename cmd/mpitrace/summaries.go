@@ -17,12 +17,11 @@ import (
 	"github.com/mpitrace/mpitrace/internal/findings"
 	"github.com/mpitrace/mpitrace/internal/patterns"
 	"github.com/mpitrace/mpitrace/internal/placement"
-	"github.com/mpitrace/mpitrace/internal/report/page"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/text"
-	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/internal/views"
+	"github.com/mpitrace/mpitrace/internal/views/page"
 	"github.com/mpitrace/mpitrace/internal/views/terminal"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -223,36 +222,6 @@ func (s summaries) writeText(w io.Writer, o views.Options) error {
 		sections = append(sections, s.sections(i, o)...)
 	}
 	return terminal.Write(w, sections, terminalFor(w, "mpitrace report DIR | less -S"))
-}
-
-// schemaVersion is that of the documents that --json prints. It is raised when a key is removed
-// or gets another meaning.
-const schemaVersion = 1
-
-// document is what --json prints of a job: the keys of a struct, and the sections of its view.
-type document struct {
-	of       any
-	sections []views.Section
-}
-
-// MarshalJSON returns the object of the struct, with "sections" at its end.
-func (d document) MarshalJSON() ([]byte, error) {
-	return text.JoinJSON(d.of, struct {
-		Sections []views.Section `json:"sections"`
-	}{d.sections})
-}
-
-// writeAnalysis writes what `analyze --json` prints of a job: {"schema_version": 1, the keys of
-// found, "sections": […]}.
-func writeAnalysis(w io.Writer, found *trace.Result, sections []views.Section) error {
-	version := struct {
-		Version int `json:"schema_version"`
-	}{schemaVersion}
-	joined, err := text.JoinJSON(version, document{found, sections})
-	if err != nil {
-		return err
-	}
-	return text.WriteJSON(w, json.RawMessage(joined))
 }
 
 // writeJSON writes {"schema_version": 1, "run": run.json, "missing": [text …], "jobs": [document …],

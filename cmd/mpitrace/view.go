@@ -19,11 +19,11 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/internal/export"
-	"github.com/mpitrace/mpitrace/internal/report/page"
+	"github.com/mpitrace/mpitrace/internal/live"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/source"
-	"github.com/mpitrace/mpitrace/internal/view"
 	"github.com/mpitrace/mpitrace/internal/views"
+	"github.com/mpitrace/mpitrace/internal/views/page"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -31,7 +31,7 @@ import (
 type viewOptions struct {
 	port    int
 	address string
-	ended   <-chan struct{} // see view.Reader
+	ended   <-chan struct{} // see live.Reader
 }
 
 func newView() *cobra.Command {
@@ -84,7 +84,7 @@ func (o *viewOptions) run(cmd *cobra.Command, dir rundir.Dir) error {
 	warn(cmd.ErrOrStderr(), forwarding(server)...)
 	ctx, stop := untilInterrupted(cmd.Context())
 	defer stop()
-	return server.Serve(ctx, view.IdleLimit)
+	return server.Serve(ctx, live.IdleLimit)
 }
 
 // untilInterrupted returns a context that ends with Ctrl-C or SIGTERM. A signal that was ignored
@@ -98,7 +98,7 @@ func untilInterrupted(parent context.Context) (context.Context, context.CancelFu
 }
 
 // serve returns a server of a run, which listens already.
-func (o *viewOptions) serve(dir rundir.Dir, log io.Writer) (*view.Server, error) {
+func (o *viewOptions) serve(dir rundir.Dir, log io.Writer) (*live.Server, error) {
 	if o.port < 0 || o.port > 65535 {
 		return nil, usage(fmt.Errorf("--port %d: ports are from 1 to 65535; 0 lets the system choose", o.port))
 	}
@@ -108,9 +108,9 @@ func (o *viewOptions) serve(dir rundir.Dir, log io.Writer) (*view.Server, error)
 		return nil, err
 	}
 	v := &viewedRun{dir: dir, log: log}
-	reader := view.NewReader(dir, func(j *aggregate.Job) any { return page.MatricesOf(j) })
+	reader := live.NewReader(dir, func(j *aggregate.Job) any { return page.MatricesOf(j) })
 	reader.Ended = o.ended
-	server, err := view.Listen(view.Served{Page: html.Bytes(), Policy: page.ServedPolicy(), Report: v.report, Pairs: v.pairs, Events: v.events,
+	server, err := live.Listen(live.Served{Page: html.Bytes(), Policy: page.ServedPolicy(), Report: v.report, Pairs: v.pairs, Events: v.events,
 		Reader: reader}, o.address, o.port)
 	if err != nil {
 		return nil, usage(err)
@@ -126,7 +126,7 @@ func (o *viewOptions) serve(dir rundir.Dir, log io.Writer) (*view.Server, error)
 }
 
 // forwarding returns what to do on the user's own machine if this one is reached over ssh.
-func forwarding(s *view.Server) []string {
+func forwarding(s *live.Server) []string {
 	if os.Getenv("SSH_CONNECTION") == "" || !s.Loopback() {
 		return nil
 	}
@@ -230,7 +230,7 @@ func (v *viewedRun) events(job int, from, to int64) (any, error) {
 
 // viewing is the server of `run --view`, which runs in the process that runs the job.
 type viewing struct {
-	server *view.Server
+	server *live.Server
 	stop   context.CancelFunc
 	merged chan struct{} // closed when the job has ended and its files are merged
 	ended  chan error    // the server's error
@@ -274,7 +274,7 @@ func (v *viewing) wait(log io.Writer) {
 	warn(log, "the page is served until Ctrl-C, or until nobody has looked for an hour")
 	ctx, stop := untilInterrupted(context.Background())
 	defer stop()
-	for v.server.Idle() < view.IdleLimit {
+	for v.server.Idle() < live.IdleLimit {
 		select {
 		case <-ctx.Done():
 			return

@@ -1,7 +1,7 @@
 // Package history computes what many runs show together: how often each
 // configuration was run and how much its repetitions differ, how the program
 // scales with the number of ranks, and what changed from one version to the
-// next. It holds numbers only; internal/report turns them into text and into a
+// next. It holds numbers only; internal/views turns them into text and into a
 // page.
 //
 // A Run keeps the sums of one job by call and by call site. The profiles are read

@@ -48,18 +48,6 @@ func (t *Table) Below(lines ...string) {
 	last.below = append(last.below, lines...)
 }
 
-// Len returns the number of rows.
-func (t *Table) Len() int { return len(t.rows) }
-
-// Drop removes the columns that have one of the heads.
-func (t *Table) Drop(heads ...string) {
-	for i := len(t.heads) - 1; i >= 0; i-- {
-		if slices.Contains(heads, t.heads[i]) {
-			t.drop(i)
-		}
-	}
-}
-
 func (t *Table) drop(column int) {
 	if column < t.Left {
 		t.Left--

@@ -11,7 +11,7 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/*.json anew")
 
-// The result of a job of three ranks, which the tests of internal/report print.
+// The result of a job of three ranks, which the tests of internal/views print.
 func TestResult(t *testing.T) {
 	j := pipeline()
 	came(j, "Allreduce", -1, 95, 91, 92, 94)

@@ -129,16 +129,20 @@ func (g endGroup) item() ListItem {
 // who returns the ranks of a group. If no process of the group had a rank when
 // it ended, it returns their number.
 func (g endGroup) who() string {
+	if ranks := g.ranks(); ranks.Len() > 0 {
+		return ranks.String()
+	}
+	return text.CountOf(len(g), "process") + " without a rank"
+}
+
+func (g endGroup) ranks() profile.RankSet {
 	var ranks []int
 	for _, e := range g {
 		if e.Rank >= 0 {
 			ranks = append(ranks, e.Rank)
 		}
 	}
-	if len(ranks) == 0 {
-		return text.CountOf(len(g), "process") + " without a rank"
-	}
-	return profile.RankSetOf(ranks...).String()
+	return profile.RankSetOf(ranks...)
 }
 
 // seconds returns a time since the start of the job, or the range of several.
@@ -183,12 +187,27 @@ func (g endGroup) lastCall() string {
 // MPI_COMM_WORLD, up to 8 B, at exchange ring.c:40, for 12.3 s".
 func (g endGroup) callText(i int) string {
 	c := &g[0].Calls[i]
+	words := g.callWords(i) + g.bytesText(i)
+	if len(g[0].Calls) > 1 || c.Thread > 0 {
+		words = fmt.Sprintf("thread %d in %s", c.Thread, words)
+	}
+	if c.Callsite != nil {
+		words += ", at " + c.Callsite.Label
+	}
+	words += g.howLong(i)
+	if c.Absent != "" {
+		words += "; not there: " + c.Absent
+	}
+	return words
+}
+
+// callWords names the i-th call of each process of a group, its peers, requests and
+// communicator.
+func (g endGroup) callWords(i int) string {
+	c := &g[0].Calls[i]
 	words := "MPI_" + c.Call
 	if c.ErrorCode != nil {
 		words += fmt.Sprintf("(%d)", *c.ErrorCode)
-	}
-	if len(g[0].Calls) > 1 || c.Thread > 0 {
-		words = fmt.Sprintf("thread %d in %s", c.Thread, words)
 	}
 	if whom := g.whom(func(e *aggregate.End) string { return peerText(&e.Calls[i]) }); whom != "" {
 		words += " " + whom
@@ -198,14 +217,6 @@ func (g endGroup) callText(i int) string {
 	}
 	if c.Communicator != "" {
 		words += " in " + c.Communicator
-	}
-	words += g.bytesText(i)
-	if c.Callsite != nil {
-		words += ", at " + c.Callsite.Label
-	}
-	words += g.howLong(i)
-	if c.Absent != "" {
-		words += "; not there: " + c.Absent
 	}
 	return words
 }

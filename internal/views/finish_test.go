@@ -14,7 +14,7 @@ const hostile = "\x1b]0;title\x07"
 
 // ours are the texts that this package chooses: a job has no influence on them.
 var ours = []string{"Section.ID", "Text.Tone", "NamedValue.Tone", "Listing.Tone", "Highlight.Rule", "Highlight.Section", "BarPart.Color",
-	"Drawing.Name", "Table.ID", "Column.Key", "Column.Unit", "Row.Place"}
+	"Drawing.Name", "Table.ID", "Column.Key", "Column.Unit", "Row.Place", "Row.Unit", "Row.Tone"}
 
 // eachText visits all texts in a value that a job may choose, with the type and the field.
 func eachText(v reflect.Value, name string, visit func(name string, text reflect.Value)) {

@@ -10,7 +10,7 @@
 //   - Write texts in Unicode. The terminal replaces characters for ASCII, shortens the first
 //     column and leaves out columns (Column.Spare) where the terminal is narrow.
 //   - Mark what only readers of the page and of --json want as Detail.
-//   - What only a script can draw is a Drawing: `drawings` in app/sections.js has a function with
+//   - What only a script can draw is a Drawing: `drawings` in app/render.js has a function with
 //     its name. The bars of a chart are Series; a table of the page's columns of ranks is a
 //     Drawing with Columns.
 //   - A section that belongs to the one before it is a Sub.
@@ -18,7 +18,11 @@
 // Names that a job chooses may hold any character: Finish escapes them, in all sections at once.
 package views
 
-import "github.com/mpitrace/mpitrace/profile"
+import (
+	"slices"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
 
 // Section is a part of a view, under a heading.
 type Section struct {
@@ -27,6 +31,8 @@ type Section struct {
 	Blocks []Block `json:"blocks"`
 	// Sub is whether the section is a part of the last one before it that is none.
 	Sub bool `json:"sub,omitempty"`
+	// Headed is whether the terminal shows the title.
+	Headed bool `json:"headed,omitempty"`
 	// Joined is whether the terminal continues the section before without an empty line.
 	Joined bool `json:"-"`
 }
@@ -50,15 +56,14 @@ type Text struct {
 	Tone Tone   `json:"tone,omitempty"`
 }
 
-// Tone is how a text is meant.
+// Tone is how a text is meant. Most texts have none.
 type Tone string
 
 // The tones.
 const (
-	Plain Tone = ""
-	Good  Tone = "good"
-	Bad   Tone = "bad"
-	Faint Tone = "faint"
+	Good Tone = "good"
+	Bad  Tone = "bad"
+	Code Tone = "code" // a command line, which is not broken
 )
 
 // NamedValue is a value with its name.
@@ -115,11 +120,12 @@ type Drawing struct {
 	Title    string        `json:"title,omitempty"`
 	Series   []Series      `json:"series,omitempty"`  // of a chart of bars
 	Columns  []Column      `json:"columns,omitempty"` // of a table of numbers that the data have in columns
+	Table    *Table        `json:"table,omitempty"`   // of the numbers that are drawn
 	Heatmaps []SmallMatrix `json:"-"`
 }
 
 // Say adds a sentence.
-func (s *Section) Say(text string) { s.Toned(Plain, text) }
+func (s *Section) Say(text string) { s.Toned("", text) }
 
 // Toned adds a sentence with a tone.
 func (s *Section) Toned(tone Tone, text string) {
@@ -145,7 +151,8 @@ func (s *Section) List(l Listing) {
 // Add adds a table, unless it is nil or has no rows.
 func (s *Section) Add(t *Table) {
 	if t != nil && len(t.Rows) > 0 {
-		s.Blocks = append(s.Blocks, Block{Table: t, Detail: t.Limit == 0})
+		shown := t.Limit != 0 && slices.ContainsFunc(t.Rows, func(r Row) bool { return !r.Detail })
+		s.Blocks = append(s.Blocks, Block{Table: t, Detail: !shown})
 	}
 }
 

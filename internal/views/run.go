@@ -11,6 +11,7 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/internal/findings"
 	"github.com/mpitrace/mpitrace/internal/text"
+	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -207,19 +208,25 @@ func shareOfWhole(f *findings.Finding) string {
 // efficiency returns the section of the parallel efficiency and of shared cores.
 func (s *report) efficiency() Section {
 	out := Section{ID: "efficiency", Title: "Parallel efficiency"}
-	name := "parallel efficiency"
-	if s.POP == nil {
-		out.Fact(name, unknown)
-	} else {
-		if s.POP.Ranks < s.RanksExpected {
-			name += fmt.Sprintf(", of %d of %d ranks", s.POP.Ranks, s.RanksExpected)
-		}
-		out.Fact(name, fmt.Sprintf("%s = load balance %s × communication efficiency %s",
-			Efficiency(s.POP), text.Percent(s.POP.LoadBalance), text.Percent(s.POP.CommunicationEfficiency)))
-		out.Detail(func() { s.efficiencyBar(&out) })
-	}
+	out.efficiency(s.POP, s.RanksExpected, s.Traced)
 	shared(&out, s.Oversubscribed, s.RanksRecorded)
 	return out
+}
+
+// efficiency adds the parallel efficiency of a job of some ranks and, for the page, what the
+// time of all ranks was spent on. traced may be nil.
+func (s *Section) efficiency(p *aggregate.POP, ranks int, traced *trace.Result) {
+	name := "parallel efficiency"
+	if p == nil {
+		s.Fact(name, unknown)
+		return
+	}
+	if p.Ranks < ranks {
+		name += fmt.Sprintf(", of %d of %d ranks", p.Ranks, ranks)
+	}
+	s.Fact(name, fmt.Sprintf("%s = load balance %s × communication efficiency %s",
+		Efficiency(p), text.Percent(p.LoadBalance), text.Percent(p.CommunicationEfficiency)))
+	s.Detail(func() { s.efficiencyBar(p, traced) })
 }
 
 // Efficiency returns the parallel efficiency, with its standard error if it is an estimate.
@@ -237,9 +244,8 @@ func Efficiency(p *aggregate.POP) string {
 
 // efficiencyBar adds what the time of all ranks was spent on. The trace, if it is of the same
 // ranks, divides what is lost in MPI.
-func (s *report) efficiencyBar(out *Section) {
-	p := s.POP
-	out.Say(fmt.Sprintf("ranks compute %s of %s on average; rank %d computes most, %s",
+func (s *Section) efficiencyBar(p *aggregate.POP, traced *trace.Result) {
+	s.Say(fmt.Sprintf("ranks compute %s of %s on average; rank %d computes most, %s",
 		duration(p.UsefulMeanNs), duration(p.RuntimeNs), p.UsefulMaxRank, duration(p.UsefulMaxNs)))
 	bar := &Bar{}
 	add := func(name string, share float64, color string) {
@@ -249,13 +255,13 @@ func (s *report) efficiencyBar(out *Section) {
 	pe, ce := p.ParallelEfficiency, p.CommunicationEfficiency
 	add("compute", pe, "--compute")
 	add("imbalance", ce-pe, "--imbalance")
-	if t := s.Traced; t != nil && t.POP != nil && t.POP.Ranks == p.Ranks {
+	if t := traced; t != nil && t.POP != nil && t.POP.Ranks == p.Ranks {
 		add("serialisation (ranks wait in a chain)", t.POP.Transfer-ce, "--serial")
 		add("transfer (messages and calls)", 1-t.POP.Transfer, "--transfer")
 	} else {
 		add("other time in MPI", 1-ce, "--mpi")
 	}
-	out.Blocks = append(out.Blocks, Block{Bar: bar})
+	s.Blocks = append(s.Blocks, Block{Bar: bar})
 }
 
 // completeness returns the section of what the record lacks: the conservation of messages and

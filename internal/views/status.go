@@ -43,16 +43,21 @@ func statusHead(s *aggregate.JobStatus) string {
 
 // statusGroups lists the calls of the processes, after those that are not seen from here.
 func statusGroups(s *aggregate.JobStatus) Listing {
-	groups := groupEnds(s.Processes)
-	slices.SortStableFunc(groups, func(a, b endGroup) int {
-		return cmp.Or(cmp.Compare(a.rest(), b.rest()), cmp.Compare(b.longest(), a.longest()))
-	})
-	l := groupList("", groups)
+	l := groupList("", sortedGroups(s.Processes))
 	if s.Missing != "" {
 		l.Items = slices.Insert(l.Items, 0, ListItem{Text: s.Missing + ": no recording here"})
 		l.Limit++
 	}
 	return l
+}
+
+// sortedGroups returns groups of processes: those that ended, then those that wait longest.
+func sortedGroups(processes []aggregate.End) []endGroup {
+	groups := groupEnds(processes)
+	slices.SortStableFunc(groups, func(a, b endGroup) int {
+		return cmp.Or(cmp.Compare(a.rest(), b.rest()), cmp.Compare(b.longest(), a.longest()))
+	})
+	return groups
 }
 
 // countsText returns, for example, "3 running, 1 finalized".
@@ -103,44 +108,4 @@ func (g endGroup) longest() float64 {
 		return longest
 	})
 	return math.Round(10 * wait)
-}
-
-// Watched is what a job was doing at one moment.
-type Watched struct {
-	Status  *aggregate.JobStatus
-	Totals  aggregate.Totals // since the start, over all ranks
-	Rates   *JobRates        // since the moment before; nil if there was none
-	Hanging string           // ranks that have been in one call for long; empty for none
-	Away    profile.RankSet  // ranks that cannot be checked from this node
-	AwayS   float64          // age of what is known of them, in seconds: the oldest
-	Heatmap *aggregate.BinnedMatrix
-}
-
-// JobRates are amounts per second, over all ranks.
-type JobRates struct{ Calls, Messages, Bytes float64 }
-
-// Watch returns what a job is doing: deadlocks, ranks that hang, rates, the calls of the ranks
-// as in Status, and the matrix so far. What matters most comes first, because a terminal may
-// have no room for all.
-func Watch(job *Watched) []Section {
-	out := Section{ID: "status", Title: "What ranks are doing"}
-	out.Say(statusHead(job.Status))
-	deadlocks(&out, job.Status.Deadlocks)
-	if job.Hanging != "" {
-		out.Toned(Bad, "hanging, in one call for more than 5 s: "+job.Hanging)
-	}
-	if job.Away.Len() > 0 {
-		out.Say(fmt.Sprintf("not visible from this node, last update up to %s ago: %s", seconds(job.AwayS), job.Away))
-	}
-	t := &job.Totals
-	words := fmt.Sprintf("so far: %s, %s, %s", text.CountOf(t.Calls, "call"), text.CountOf(t.Messages, "message"), text.Bytes(t.Bytes))
-	if r := job.Rates; r != nil {
-		words += fmt.Sprintf("; per second: %s, %s, %s", text.CountOf(uint64(r.Calls), "call"), text.CountOf(uint64(r.Messages), "message"), text.Bytes(uint64(r.Bytes)))
-	}
-	out.listUnder(words, statusGroups(job.Status))
-	sums := Section{ID: "matrix", Title: "Who sends to whom"}
-	if h := (SmallMatrix{"", job.Heatmap}); job.Heatmap != nil && h.Largest() > 0 {
-		sums.Blocks = append(sums.Blocks, Block{Drawing: &Drawing{Name: "matrix", Title: "bytes between ranks so far (row: from, column: to)", Heatmaps: []SmallMatrix{h}}})
-	}
-	return Finish(out, sums)
 }

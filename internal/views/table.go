@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/mpitrace/mpitrace/internal/text"
+	"github.com/mpitrace/mpitrace/profile"
 )
 
 // Table is a table. Its first column names the row.
@@ -31,6 +32,8 @@ type Column struct {
 	Unit   CellUnit `json:"unit"`
 	Help   string   `json:"help,omitempty"`
 	Detail bool     `json:"detail,omitempty"` // whether the terminal leaves the column out
+	// Cut is the width to which the terminal shortens the cells, at their beginning; 0: it does not.
+	Cut int `json:"-"`
 	// Spare is the order in which a narrow terminal leaves columns out, from 1; 0: never.
 	Spare int `json:"-"`
 }
@@ -47,7 +50,7 @@ const (
 	Share    CellUnit = "share"
 	Number   CellUnit = "number"
 	Rank     CellUnit = "rank"  // a number that names something
-	OfColumn CellUnit = "mixed" // numbers of several units
+	OfColumn CellUnit = "mixed" // numbers of several units: Row.Unit says which a row has
 )
 
 // Row is a row of a table.
@@ -57,6 +60,12 @@ type Row struct {
 	Below   string   `json:"below,omitempty"`   // a sentence about the row
 	Place   string   `json:"place,omitempty"`   // FILE:LINE of the call site
 	Detail  bool     `json:"detail,omitempty"`  // whether the terminal leaves the row out
+	Unit    CellUnit `json:"unit,omitempty"`    // of the cells in columns of several units
+	// Same is how many of the first cells are those of the row before, with which the row is one
+	// entry. The terminal leaves these cells empty, and shows the callers below the last row.
+	Same  int             `json:"same,omitempty"`
+	Ranks profile.RankSet `json:"ranks,omitempty"` // that the row is about, which the page offers to show
+	Tone  Tone            `json:"tone,omitempty"`
 }
 
 // Cell is a cell: what it shows, and the number by which it is sorted.

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/mpitrace/mpitrace/aggregate"
-	"github.com/mpitrace/mpitrace/internal/view"
+	"github.com/mpitrace/mpitrace/internal/live"
 )
 
 // TestWatch watches a job that hangs until its end: as JSON, and as text.
@@ -20,9 +20,9 @@ func TestWatch(t *testing.T) {
 		h.await(t, func(s *aggregate.JobStatus) bool { return s.Running == 4 }, h.dir)
 		asJSON, lines := watch(t, h, "--json")
 		_, text := watch(t, h)
-		var found *view.LiveJob
+		var found *live.LiveJob
 		for found == nil && lines.Scan() {
-			var r view.Snapshot
+			var r live.Snapshot
 			if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
 				t.Fatalf("%v: %s", err, lines.Bytes())
 			}
@@ -91,7 +91,7 @@ func TestWatchHangsLater(t *testing.T) {
 		_, lines := watch(t, h, "--json")
 		var readings, waiting, stuck int // the readings since the program hangs, and in which of them it is shown
 		for stuck == 0 && lines.Scan() {
-			var r view.Snapshot
+			var r live.Snapshot
 			if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
 				t.Fatalf("%v: %s", err, lines.Bytes())
 			}

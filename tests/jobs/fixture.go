@@ -1,5 +1,5 @@
 // Package jobs makes the profiles of small jobs whose numbers are easy to
-// compute by hand, for the tests of aggregate and of internal/report.
+// compute by hand, for the tests of aggregate and of internal/views.
 package jobs
 
 import (

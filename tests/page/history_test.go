@@ -55,7 +55,8 @@ func TestHistory(t *testing.T) {
 		}
 		p := openTab(t, file)
 		p.checkHistory(&h)
-		p.mentions("main", program+" --steps 100", "18 runs", "Nothing grew by more than --fail-if-worse allows.")
+		p.mentions("main", program+" --steps 100", "18 runs", "nothing grew by more than --fail-if-worse allows")
+		p.checkForms("history", "--fail-if-worse", "150%", dir)
 		if program == "app" {
 			p.pictures("history")
 		}
@@ -64,7 +65,7 @@ func TestHistory(t *testing.T) {
 
 func (p *tab) checkHistory(h *history.History) {
 	p.Helper()
-	runs := p.table("All runs")
+	runs := p.table("runs")
 	if got := numbers(runs.column(p, "ranks")); !slices.Equal(got, columnOf(h.Runs, func(r *history.PastRun) uint64 { return uint64(r.Ranks) })) {
 		p.Errorf("ranks %v", got)
 	}
@@ -72,24 +73,26 @@ func (p *tab) checkHistory(h *history.History) {
 	if got := runs.column(p, "efficiency"); !slices.Equal(got, want) {
 		p.Errorf("efficiencies %q, want %q", got, want)
 	}
-	scaling := p.table("Efficiencies by number of ranks")
+	scaling := p.table("scaling")
 	for head, of := range map[string]func(history.Point) float64{
 		"parallel efficiency": func(q history.Point) float64 { return q.ParallelEfficiency },
 		"computation scaling": func(q history.Point) float64 { return q.ComputationScaling },
 		"global efficiency":   func(q history.Point) float64 { return q.GlobalEfficiency }} {
 		want := columnOf(h.Scaling[0].Points, func(q history.Point) string { return fmt.Sprintf("%.1f %%", 100*of(q)) })
+		want = append(want, "100.0 %") // the last row is the ideal
 		if got := scaling.column(p, head); !slices.Equal(got, want) {
 			p.Errorf("%s %q, want %q", head, got, want)
 		}
 	}
-	exponents := p.table("Time per rank").column(p, "exponent")
-	for i, want := range []string{"+0.50", "−0.90", "−1.00"} { // Allreduce, outside MPI, Barrier
+	exponents := p.table("growth").column(p, "exponent")
+	for i, want := range []string{"-0.90", "+0.50", "-1.00"} { // outside MPI, Allreduce, Barrier
 		if i >= len(exponents) || !strings.HasPrefix(exponents[i], want) {
 			p.Fatalf("exponents %q", exponents)
 		}
 	}
-	where := p.table("Changes that exceed").column(p, "where")
-	if !slices.Contains(where, "step app.c:10 Allreduce") || slices.Contains(where, "step app.c:20 Barrier") {
-		p.Errorf("changed: %q", where)
+	changes := p.table("changes")
+	calls := changes.column(p, "call")
+	if !slices.Contains(calls, "Allreduce") || slices.Contains(calls, "Barrier") {
+		p.Errorf("changed: %q", calls)
 	}
 }

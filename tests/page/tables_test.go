@@ -51,16 +51,24 @@ func (p *tab) filter(caption, text string) {
 }
 
 // column returns the exact values of a column.
-func (s shownTable) column(t testing.TB, head string) (values []string) {
+func (s shownTable) column(t testing.TB, head string) []string {
+	t.Helper()
+	return columnOf(s.Exact, func(row []string) string { return row[s.index(t, head)] })
+}
+
+// texts returns the texts of a column.
+func (s shownTable) texts(t testing.TB, head string) []string {
+	t.Helper()
+	return columnOf(s.Rows, func(row []string) string { return row[s.index(t, head)] })
+}
+
+func (s shownTable) index(t testing.TB, head string) int {
 	t.Helper()
 	i := slices.Index(s.Heads, head)
 	if i < 0 {
 		t.Fatalf("%s: no column %q in %q", s.Caption, head, s.Heads)
 	}
-	for _, row := range s.Exact {
-		values = append(values, row[i])
-	}
-	return values
+	return i
 }
 
 // number returns the number that a text begins with: "1,024 B" is 1024, and a dash 0.

@@ -43,18 +43,35 @@ func TestSeveralJobs(t *testing.T) {
 	p.checkViews(dir)
 }
 
+// TestDiffViews compares the views of the differences between two runs.
+func TestDiffViews(t *testing.T) {
+	a, b := record(t, nil, 2, compile(t, halo), "-n", "96"), record(t, nil, 3, compile(t, halo), "-n", "192")
+	file := filepath.Join(t.TempDir(), "diff.html")
+	command(t, "mpitrace", "diff", "--top", "all", "--html", file, a, b)
+	p := openTab(t, file)
+	p.checkForms("diff", a, b)
+	p.pictures("diff")
+}
+
 // checkViews compares the three forms of a report: the words of the text are those of the
 // sections in the JSON, in the same order, and the page shows all texts of the sections.
 func (p *tab) checkViews(run string) {
 	p.Helper()
+	p.checkForms("report", run)
+}
+
+// checkForms does the same for another command and what it shows.
+func (p *tab) checkForms(args ...string) {
+	p.Helper()
+	args = append(args, "--top", "all")
 	var r struct {
 		Jobs     []struct{ Sections []views.Section }
-		Sections []views.Section // the table of jobs
+		Sections []views.Section // of no job
 	}
-	if err := json.Unmarshal([]byte(command(p, "mpitrace", "report", "--json", "--top", "all", run)), &r); err != nil || len(r.Jobs) == 0 {
+	if err := json.Unmarshal([]byte(command(p, "mpitrace", append(args, "--json")...)), &r); err != nil || len(r.Jobs)+len(r.Sections) == 0 {
 		p.Fatalf("%d jobs, %v", len(r.Jobs), err)
 	}
-	printed := command(p, "env", "LC_ALL=C.UTF-8", filepath.Join(scratch, "mpitrace"), "report", "--top", "all", run)
+	printed := command(p, "env", append([]string{"LC_ALL=C.UTF-8", filepath.Join(scratch, "mpitrace")}, args...)...)
 	var want []string
 	for _, s := range r.Sections {
 		want = append(want, wordsOf(&s)...)
@@ -105,8 +122,13 @@ func wordsOf(s *views.Section) (words []string) {
 	say := func(format string, args ...any) {
 		words = append(words, strings.Fields(fmt.Sprintf(format, args...))...)
 	}
+	headed := s.Headed
 	for i := range s.Blocks {
 		b := &s.Blocks[i]
+		if headed && !b.Detail {
+			say("%s", s.Title)
+			headed = false
+		}
 		switch {
 		case b.Detail:
 		case b.Text != nil:
@@ -146,16 +168,17 @@ func shownTexts(t *views.Table) (texts []string) {
 			texts = append(texts, c.Head)
 		}
 	}
-	for _, row := range t.Rows {
-		if row.Detail {
-			continue
-		}
+	rows := slices.DeleteFunc(slices.Clone(t.Rows), func(r views.Row) bool { return r.Detail })
+	for k, row := range rows {
 		for i, c := range row.Cells {
-			if !t.Columns[i].Detail {
+			if !t.Columns[i].Detail && i >= row.Same {
 				texts = append(texts, c.Text)
 			}
 		}
-		texts = append(append(texts, callerTexts(row.Callers)...), row.Below)
+		if k+1 == len(rows) || rows[k+1].Same == 0 {
+			texts = append(texts, callerTexts(row.Callers)...)
+		}
+		texts = append(texts, row.Below)
 	}
 	return append(texts, restText(t))
 }
@@ -184,7 +207,8 @@ func itemTexts(items []views.ListItem) (texts []string) {
 
 // firstScreen holds the selectors of the sections that are on the first screen.
 var firstScreen = map[string]string{"run": "header.head", "findings": "section.stands-out", "efficiency": "section.efficiency", "matrix": "section.pairs",
-	"jobs": "header ~ .columns"}
+	"jobs": "header ~ .columns", "sides": "header.head", "efficiency-a": "section.efficiency", "efficiency-b": "section.efficiency",
+	"totals": "section.stands-out", "limits": "section.stands-out", "largest": "section.bars", "overview": "header.head"}
 
 // checkSection requires that the page shows all texts of a section, in their order.
 func (p *tab) checkSection(s *views.Section) {

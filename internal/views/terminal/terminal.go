@@ -61,6 +61,9 @@ func (o *writer) section(s *views.Section, apart bool) bool {
 		if !shown && apart || shown && b.Table != nil && s.Blocks[i-1].Text == nil {
 			o.line("")
 		}
+		if !shown && s.Headed {
+			o.line("%s", s.Title)
+		}
 		shown = true
 		o.block(b)
 	}
@@ -69,6 +72,8 @@ func (o *writer) section(s *views.Section, apart bool) bool {
 
 func (o *writer) block(b *views.Block) {
 	switch {
+	case b.Text != nil && b.Text.Tone == views.Code:
+		fmt.Fprintf(o.w.W, "  %s\n", o.ascii(b.Text.Text))
 	case b.Text != nil:
 		o.line("%s", b.Text.Text)
 	case b.Fact != nil:
@@ -121,14 +126,19 @@ func (o *writer) list(l *views.Listing) {
 		o.line("%s", l.Head)
 		indent = "  "
 	}
-	n := len(l.Items)
-	if l.More != "" && l.Limit >= 0 {
-		n = min(n, l.Limit)
+	items, more := shownItems(l)
+	o.items(items, indent)
+	if more != "" {
+		o.line("%sand %s", indent, more)
 	}
-	o.items(l.Items[:n], indent)
-	if n < len(l.Items) {
-		o.line("%sand %s", indent, l.More)
+}
+
+// shownItems returns the items that the terminal shows, and what it leaves out.
+func shownItems(l *views.Listing) (items []views.ListItem, more string) {
+	if l.More == "" || l.Limit < 0 || l.Limit >= len(l.Items) {
+		return l.Items, ""
 	}
+	return l.Items[:l.Limit], l.More
 }
 
 func (o *writer) items(items []views.ListItem, indent string) {
@@ -143,12 +153,11 @@ func (o *writer) items(items []views.ListItem, indent string) {
 
 // table writes a table: the columns and rows that are no details, fitted to the width.
 func (o *writer) table(t *views.Table) {
-	isDetail := func(i int) bool { return t.Columns[i].Detail }
 	var heads []string
 	var spare []views.Column
 	var texts []int
-	for i, c := range t.Columns {
-		if isDetail(i) {
+	for _, c := range t.Columns {
+		if c.Detail {
 			continue
 		}
 		if c.Unit == views.Words {
@@ -164,16 +173,9 @@ func (o *writer) table(t *views.Table) {
 	}
 	out := text.NewTable(heads...)
 	out.AlignLeft(texts...)
-	more := t.Rest
-	for i := range t.Rows {
-		row := &t.Rows[i]
-		switch {
-		case row.Detail:
-		case t.Limit >= 0 && out.Len() >= t.Limit:
-			more++
-		default:
-			o.row(out, row, isDetail)
-		}
+	shown, more := shownRows(t)
+	for i, row := range shown {
+		o.row(out, t, row, i+1 == len(shown) || shown[i+1].Same == 0)
 	}
 	if o.Width > 0 && len(spare)+t.Least > 0 {
 		o.fit(out, spare, cmp.Or(t.Least, nameWidth))
@@ -184,18 +186,54 @@ func (o *writer) table(t *views.Table) {
 	}
 }
 
-func (o *writer) row(t *text.Table, row *views.Row, isDetail func(column int) bool) {
-	var cells []string
-	for k, c := range row.Cells {
-		if !isDetail(k) {
-			cells = append(cells, o.ascii(c.Text))
+// shownRows returns the rows that the terminal shows, and how many entries it leaves out.
+func shownRows(t *views.Table) (rows []*views.Row, more int) {
+	entries, within := 0, false // whether the entry of a row is within the limit
+	for i := range t.Rows {
+		row := &t.Rows[i]
+		if row.Detail {
+			continue
+		}
+		if row.Same == 0 {
+			if within = t.Limit < 0 || entries < t.Limit; !within {
+				more++
+			}
+			entries++
+		}
+		if within {
+			rows = append(rows, row)
 		}
 	}
-	t.Add(cells...)
-	t.Below(o.callers(" ", row.Callers)...)
-	if row.Below != "" {
-		t.Below("  " + o.ascii(row.Below))
+	return rows, more + t.Rest
+}
+
+// row adds a row, which may be the last one of an entry.
+func (o *writer) row(out *text.Table, t *views.Table, row *views.Row, last bool) {
+	var cells []string
+	for k, c := range row.Cells {
+		if t.Columns[k].Detail {
+			continue
+		}
+		if k < row.Same {
+			c.Text = ""
+		}
+		cells = append(cells, o.ascii(o.cut(&t.Columns[k], c.Text)))
 	}
+	out.Add(cells...)
+	if last {
+		out.Below(o.callers(" ", row.Callers)...)
+	}
+	if row.Below != "" {
+		out.Below("  " + o.ascii(row.Below))
+	}
+}
+
+// cut shortens a cell to what its column may have.
+func (o *writer) cut(c *views.Column, words string) string {
+	if c.Cut == 0 {
+		return words
+	}
+	return text.Last(words, c.Cut, o.ASCII)
 }
 
 // fit removes spare columns until a table fits the width, and remembers their heads.

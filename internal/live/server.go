@@ -1,6 +1,6 @@
-// Package view serves the page of a run over HTTP while the run goes on. It only reads: the
+// Package live serves the page of a run over HTTP while the run goes on. It only reads: the
 // recordings, and nothing that a request names. docs/page.md describes what it answers.
-package view
+package live
 
 import (
 	"context"

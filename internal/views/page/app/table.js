@@ -2,20 +2,18 @@
 
 // table returns a table. A column is {head, value(row), text(row), numeric, note}: value is
 // what it sorts by, text what it shows (a string or an element), note explains the head.
-// Without text it shows the value. The first column names the row. Columns may be in lists;
-// false ones are left out. Options are caption, sort (the index of a column; without it rows
-// keep their order), filter(row), which returns the text that the filter box searches, and
-// limit, the rows shown at first.
-function table(all, rows, options = {}) {
-  const columns = all.flat(Infinity).filter(Boolean), limit = options.limit || 20;
+// Without text it shows the value. The first column names the row. Options are id, caption,
+// filter(row), which returns the text that the filter box searches, and limit, the rows shown
+// at first.
+function table(columns, rows, { id, caption, filter: textOf, limit = 20 }) {
   let sorted = -1, down = false, wanted = "", shown = limit;
   const body = h("tbody");
   const heads = columns.map((c, i) => h("th", { scope: "col", class: c.numeric && "numeric", "aria-sort": "none" },
     button(c.head, () => sortBy(i), { title: c.note })));
   const found = h("span", { role: "status", class: "faint" });
   const more = button("", () => { shown = Math.max(200, shown * 5); draw(); });
-  const box = options.filter && rows.length > 5 && h("input", { type: "search", placeholder: "Filter",
-    "aria-label": "Filter " + (options.caption || options.id || "rows"), oninput: () => filter(box.value) });
+  const box = rows.length > 5 && h("input", { type: "search", placeholder: "Filter",
+    "aria-label": "Filter " + (caption || id), oninput: () => filter(box.value) });
 
   function sortBy(i) {
     down = sorted === i ? !down : Boolean(columns[i].numeric);
@@ -31,25 +29,24 @@ function table(all, rows, options = {}) {
   }
 
   function draw() {
-    let list = wanted ? rows.filter((r) => options.filter(r).toLowerCase().includes(wanted)) : rows.slice();
+    let list = wanted ? rows.filter((r) => textOf(r).toLowerCase().includes(wanted)) : rows.slice();
     if (sorted >= 0) {
       const keyed = list.map((row) => [columns[sorted].value(row), row]);
       list = keyed.sort((a, b) => compareKeys(a[0], b[0], down)).map((k) => k[1]);
     }
-    body.replaceChildren(...list.slice(0, shown).map((row) => h("tr", null, columns.map((c, i) => cell(c, i, row)))));
+    body.replaceChildren(...list.slice(0, shown).map((row) =>
+      h("tr", { class: row.tone }, columns.map((c, i) => cell(c, i, row)))));
     const left = list.length - shown;
     more.hidden = left <= 0;
     more.textContent = `Show more (${count(left)} left)`;
     found.textContent = wanted ? `${count(list.length)} of ${count(rows.length)}` : "";
   }
 
-  if (options.sort === undefined) draw();
-  else sortBy(options.sort);
-  const element = h("div", { class: "table", "data-table": options.id },
+  draw();
+  const element = h("div", { class: "table", "data-table": id },
     h("div", { class: "scroll" },
-      h("table", { "aria-label": options.caption || options.id },
-        (options.caption || box) && h("caption", null, options.caption && h("span", null, options.caption),
-          box && [box, " ", found]),
+      h("table", { "aria-label": caption || id },
+        (caption || box) && h("caption", null, caption && h("span", null, caption), box && [box, " ", found]),
         h("thead", null, h("tr", null, heads)), body)),
     h("div", { class: "controls" }, more));
   const setRows = (list) => { rows = list; draw(); };
@@ -70,17 +67,3 @@ function compareKeys(a, b, down) {
 }
 
 const collator = new Intl.Collator("en", { numeric: true });
-
-// Columns that many tables have. value(row) returns the number, null if it is not known.
-const textColumn = (head, value, note) => ({ head, value, note });
-const numericColumn = (head, value, note, text) =>
-  ({ head, value, numeric: true, note, text: (row) => shownOr(value(row), text) });
-const countColumn = (head, value, note) => numericColumn(head, value, note, count);
-const bytesColumn = (head, value, note) => numericColumn(head, value, note, (n) => exact(bytes(n), count(n) + " B"));
-// timeColumn shows ns. The exact value is the cell's title.
-const timeColumn = (head, value, note) =>
-  numericColumn(head, value, note, (ns) => exact(duration(ns), count(Math.round(ns)) + " ns"));
-const percentColumn = (head, value, note) => numericColumn(head, value, note, percent);
-const shownOr = (value, text) => isMissing(value) ? null : text(value);
-// exact returns a rounded number whose title is the exact one.
-const exact = (rounded, full) => h("span", { title: full }, rounded);

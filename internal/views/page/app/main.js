@@ -44,31 +44,27 @@ function prepareForPrint() {
 function showJob(root, data, index) {
   redraws.length = highlight.listeners.length = 0;
   highlight.ranks = null;
-  if (data.kind === "history") return showHistory(root, data);
-  const job = data.jobs[served.job = index], isDiff = data.kind === "diff";
+  const job = data.kind === "history" ? { sections: data.sections } : data.jobs[served.job = index];
   const noJobs = "This run has no jobs that were recorded. " + (data.missing || []).join(". ");
   if (!job) return root.replaceChildren(notice(noJobs));
   const page = { data, job };
-  const made = (job.sections || []).filter(({ id }) => !onFirstScreen.includes(id));
-  const own = sectionsOf(isDiff ? diffSections : [], page);
-  const named = own.map(({ id, firstChild }) => ({ id, title: firstChild.textContent }));
-  page.parts = new Map([...(job.sections || []), ...named].map((part) => [part.id, part]));
-  const parts = [...renderSections(made, page), ...own];
-  const [head, first] = isDiff ? [diffHead, diffFirst] : [reportHead, reportFirst];
-  fillPage(root, [head(page), jobTable(root, data, index), first(page)], parts, data.made);
+  page.parts = new Map(job.sections.map((part) => [part.id, part]));
+  const parts = renderSections(job.sections.filter(({ id }) => !onFirstScreen.includes(id)), page);
+  fillPage(root, firstScreens[data.kind](page, () => jobTable(root, data, index)), parts, data.made);
   const target = location.hash && document.getElementById(location.hash.slice(1));
   if (target) target.scrollIntoView(); // the browser looked for it before it was there
 }
 
-// onFirstScreen are the sections that are not below it.
-const onFirstScreen = ["run", "findings", "efficiency", "matrix"];
+// firstScreens return what is above the sections, by the kind of the page.
+const firstScreens = {
+  report: (page, jobs) => [reportHead(page), jobs(), reportFirst(page)],
+  diff: (page, jobs) => [titleHead(page, "sides"), jobs(), diffFirst(page)],
+  history: (page) => titleHead(page, "overview"),
+};
 
-// sectionsOf returns the elements of the sections that have data: of [id, title, make(page)].
-function sectionsOf(list, page) {
-  const made = list.map(([id, title, make]) => [id, title, make(page)]).filter(([, , content]) => content);
-  return made.map(([id, title, content]) => h("section", { class: "part", id, "aria-labelledby": id + "-title" },
-    h("h2", { id: id + "-title" }, title), content));
-}
+// onFirstScreen are the sections that are not below it.
+const onFirstScreen = ["run", "findings", "efficiency", "matrix",
+  "sides", "efficiency-a", "efficiency-b", "totals", "limits", "largest", "overview"];
 
 // fillPage shows the first screen and the sections, with links to them.
 function fillPage(root, first, parts, made) {
@@ -87,9 +83,6 @@ function jobTable(root, data, index) {
   return data.sections?.map(({ blocks }) => renderBlocks(blocks, { job: {}, open }));
 }
 
-const startText = (started) => started.startsWith("0001") ? null : started.slice(0, 19).replace("T", " ") + " UTC";
-const libraryName = (line) => line.startsWith("Open MPI") ? line.split(",")[0] : line;
-const commandText = (side) => [side.program, ...(side.command || []).slice(1)].join(" ");
 const recordFact = (problems) => problems.length > 0
   ? h("a", { href: "#problems", class: "bad" }, "incomplete") : h("span", { class: "good" }, "complete");
 
@@ -104,6 +97,8 @@ function themeButton() {
 // pageHead returns the title of the page, with lines below it.
 const pageHead = (title, ...lines) =>
   h("header", { class: "head" }, h("div", null, h("h1", null, title), lines), themeButton());
+
+const titleHead = (page, id) => pageHead(page.parts.get(id).title, blocksOf(page, id));
 
 function reportHead({ job, parts }) {
   const [what, ...lines] = parts.get("run").blocks;
@@ -121,6 +116,9 @@ function reportHead({ job, parts }) {
 const firstPart = (name, label, heading, ...content) =>
   h("section", { class: name, "aria-label": label }, heading && h("h2", { class: "caps" }, heading), content);
 
+// blocksOf returns the elements of a section; none if there is no such section.
+const blocksOf = (page, id) => renderBlocks(page.parts.get(id)?.blocks || [], page);
+
 function reportFirst(page) {
   const { ranks } = page.job;
   const bars = {
@@ -128,38 +126,22 @@ function reportFirst(page) {
     size: "low", mean: ranks.useful_mean_ns, most: ranks.useful_most_ns,
     label: "Compute time of each rank. The table in section Time has the values.",
   };
-  const blocksOf = (id) => renderBlocks(page.parts.get(id)?.blocks || [], page);
   return h("div", { class: "first" },
-    firstPart("efficiency", "Parallel efficiency", null, blocksOf("efficiency")),
-    firstPart("stands-out", "What stands out", null, blocksOf("findings")),
+    firstPart("efficiency", "Parallel efficiency", null, blocksOf(page, "efficiency")),
+    firstPart("stands-out", page.parts.get("findings").title, null, blocksOf(page, "findings")),
     firstPart("bars", "Compute time of each rank", "Compute time by rank", markedLine(),
       ranks.useful_ns.some((ns) => ns !== null) ? rankChart(ranks, bars) : h("p", { class: "faint" }, "Not known.")),
-    firstPart("pairs", "Matrix", "Who sends to whom", blocksOf("matrix")));
+    firstPart("pairs", "Matrix", page.parts.get("matrix")?.title, blocksOf(page, "matrix")));
 }
 
-// efficiencyBar returns the efficiency as a formula and as a bar of what the time of all
-// ranks was spent on. traced, if there, divides what is lost in MPI.
-function efficiencyBar(pop, expected, traced) {
-  if (!pop) return h("p", null, h("strong", null, "Parallel efficiency: not known"));
-  const { parallel_efficiency: pe, parallel_efficiency_error: deviation, communication_efficiency: ce } = pop;
-  const error = deviation ? ` ± ${(Math.ceil(1000 * deviation - 1e-9) / 10).toFixed(1)}` : "";
-  const inMPI = traced
-    ? [["serialisation (ranks wait in a chain)", traced.transfer - ce, "serial"],
-      ["transfer (messages and calls)", 1 - traced.transfer, "transfer"]]
-    : [["other time in MPI", 1 - ce, "mpi"]];
-  const parts = [["compute", pe, "compute"], ["imbalance", ce - pe, "imbalance"], ...inMPI]
-    .map(([name, share, kind]) => ({ name, share: Math.max(0, share), kind }));
-  return [
-    h("p", null, h("strong", null, `Parallel efficiency ${percent(pe)}${error}`),
-      ` = load balance ${percent(pop.load_balance)} × communication ${percent(ce)}`,
-      expected > pop.ranks && ` (of ${count(pop.ranks)} of ${plural(expected, "rank")})`,
-      h("span", { class: "faint" },
-        ` · Ranks compute ${duration(pop.useful_mean_ns)} of ${duration(pop.runtime_ns)} on average; ` +
-        `rank ${pop.useful_max_rank} computes most, ${duration(pop.useful_max_ns)}.`)),
-    h("div", { class: "bar", "aria-hidden": "true" }, parts.map(({ name, share, kind }) =>
-      h("span", { class: kind, title: `${name} ${percent(share)}`, style: { width: 100 * share + "%" } }))),
-    legend(parts.map(({ name, share, kind }) => [`${name} ${percent(share)}`, "--" + kind])),
-  ];
+function diffFirst(page) {
+  const titleOf = (id) => page.parts.get(id).title;
+  const side = (id) => h("div", null, h("h2", { class: "caps" }, titleOf(id)), blocksOf(page, id));
+  return h("div", { class: "first" },
+    firstPart("efficiency two", "Efficiency", null, side("efficiency-a"), side("efficiency-b")),
+    firstPart("stands-out", titleOf("totals"), titleOf("totals"), blocksOf(page, "totals"), blocksOf(page, "limits")),
+    firstPart("bars", titleOf("largest"), titleOf("largest"), blocksOf(page, "largest")),
+    firstPart("pairs", "Matrix", null, drawings.matrix(page)));
 }
 
 // finding returns what stands out, with links to its details and to what shows its ranks.
@@ -186,6 +168,9 @@ function parseRanks(text) {
     return Array.from({ length: last - first + 1 }, (_, k) => first + k);
   });
 }
+
+// ranksText returns "rank 3" or "ranks 0-2, 5" from the text of a set of ranks.
+const ranksText = (set) => (/^\d+$/.test(set) ? "rank " : "ranks ") + set.replaceAll(",", ", ");
 
 // markedLine names the ranks that are highlighted, with a button that ends it.
 function markedLine() {

@@ -29,11 +29,9 @@ type Page struct {
 	A          string           `json:"a,omitempty"` // path of a diff's run
 	B          string           `json:"b,omitempty"`
 	Jobs       []JobData        `json:"jobs"`
-	Table      []views.Section  `json:"sections,omitempty"` // the table of jobs
+	Sections   []views.Section  `json:"sections,omitempty"` // of no job: the table of jobs, a history
 
 	listed []*aggregate.Summary // the jobs of the table
-
-	History *history.History `json:"history,omitempty"` // as in history --json
 }
 
 // Made says when and by what the page was made.
@@ -55,7 +53,6 @@ const topOfPage = 25
 type JobData struct {
 	Sections  []views.Section        `json:"sections"`
 	Title     string                 `json:"title"` // the program and its arguments
-	Diff      *aggregate.Diff        `json:"diff,omitempty"`
 	Ranks     *RankColumns           `json:"ranks,omitempty"`
 	Matrices  []MatrixData           `json:"matrices"`
 	Pairs     *Pairs                 `json:"pairs"`
@@ -90,6 +87,13 @@ func NewReport(made Made, run any, missing []string) *Page {
 func NewDiff(made Made, a, b string) *Page {
 	p := newPage("diff", made, nil, nil)
 	p.A, p.B = a, b
+	return p
+}
+
+// NewHistory returns the page of many runs, of whose lists it shows topOfPage entries at first.
+func NewHistory(made Made, h *history.History) *Page {
+	p := newPage("history", made, nil, nil)
+	p.Sections = views.History(h, views.HistoryView{Top: topOfPage, ChangesFirst: true})
 	return p
 }
 
@@ -138,7 +142,7 @@ func (p *Page) AddJob(j *aggregate.Job, s *aggregate.Summary, o views.Options) *
 // list adds a job to the table of jobs.
 func (p *Page) list(s *aggregate.Summary) {
 	p.listed = append(p.listed, s)
-	p.Table = views.Jobs(p.listed)
+	p.Sections = views.Jobs(p.listed)
 }
 
 // AddTimeline adds the timeline of the job's traces, in the order of ranks. Its section stands
@@ -158,9 +162,11 @@ func (j *JobData) AddTimeline(events []profile.EventSource, waits []profile.Wait
 	return nil
 }
 
-// AddDiff adds a comparison of two jobs.
-func (p *Page) AddDiff(d *aggregate.Diff, a, b *aggregate.Job) {
-	out := JobData{Diff: d, Matrices: []MatrixData{}}
+// AddDiff adds a comparison of two jobs. o says what the sections show, of whose lists a page
+// shows topOfPage entries at first.
+func (p *Page) AddDiff(d *aggregate.Diff, o views.DiffView, a, b *aggregate.Job) {
+	o.Top = topOfPage
+	out := JobData{Sections: views.Diff(d, o), Title: d.B.Program, Matrices: []MatrixData{}}
 	for _, side := range []struct {
 		name string
 		*aggregate.Job

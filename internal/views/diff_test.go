@@ -1,21 +1,21 @@
-package report
+package views_test
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/views"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/jobs"
 )
 
 func TestDiffText(t *testing.T) {
-	for name, o := range map[string]DiffFormat{
-		"diff.txt":       {Options: Options{Top: -1, Width: 110}},
-		"diff_short.txt": {Options: Options{Top: 1, ASCII: true, Width: 110}, IgnoreTime: true},
-	} {
+	for name, o := range map[string]views.DiffView{"diff.txt": {Top: -1}, "diff_short.txt": {Top: 1, IgnoreTime: true}} {
+		how := Options{Width: 110, ASCII: o.IgnoreTime}
 		a, b := jobs.Fixture(), jobs.Changed()
 		for i := range 2 {
 			a, b = append(a, jobs.Moved(i, 0)), append(b, jobs.Moved(i, 3))
@@ -25,12 +25,12 @@ func TestDiffText(t *testing.T) {
 		d.Judge(aggregate.Limits{aggregate.InTime: 20, aggregate.InBytes: 0})
 		o.NameA, o.NameB = "before", "after"
 		var text bytes.Buffer
-		if err := Diff(&text, d, o); err != nil {
+		if err := write(&text, views.Diff(d, o), how); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, name, text.Bytes())
 		for line := range strings.Lines(text.String()) {
-			if n := utf8.RuneCountInString(line); n > o.Width+1 && !strings.Contains(line, "add up") || strings.HasSuffix(line, " \n") {
+			if n := utf8.RuneCountInString(line); n > how.Width+1 && !strings.Contains(line, "add up") || strings.HasSuffix(line, " \n") {
 				t.Errorf("%s: %d columns: %q", name, n, line)
 			}
 		}
@@ -48,7 +48,7 @@ func TestDiffTextIsHarmless(t *testing.T) {
 	d := aggregate.Compare(comparedOf(t, jobs.Fixture()), comparedOf(t, b), aggregate.DiffOptions{Pairs: -1})
 	d.Judge(aggregate.Limits{aggregate.InBytes: 0})
 	var text bytes.Buffer
-	if err := Diff(&text, d, DiffFormat{Options: Options{Top: -1}, NameA: evil, NameB: evil}); err != nil {
+	if err := write(&text, views.Diff(d, views.DiffView{Top: -1, NameA: evil, NameB: evil}), Options{}); err != nil {
 		t.Fatal(err)
 	}
 	for i, c := range text.String() {
@@ -84,7 +84,7 @@ func TestDiffOfEfficiency(t *testing.T) {
 	} {
 		var b bytes.Buffer
 		d := aggregate.Compare(comparedOf(t, jobs.Computing(6, 10)), comparedOf(t, c.b), aggregate.DiffOptions{})
-		if err := Diff(&b, d, DiffFormat{Options: Options{Top: -1}}); err != nil {
+		if err := write(&b, views.Diff(d, views.DiffView{Top: -1}), Options{}); err != nil {
 			t.Fatal(err)
 		}
 		_, rest, _ := strings.Cut(b.String(), "parallel efficiency")
@@ -109,7 +109,8 @@ func comparedOf(t *testing.T, ps []*profile.Profile) *aggregate.ComparedJob {
 func diffOf(t *testing.T, a, b *aggregate.ComparedJob) string {
 	t.Helper()
 	var text strings.Builder
-	if err := Diff(&text, aggregate.Compare(a, b, aggregate.DiffOptions{Pairs: -1}), DiffFormat{Options: Options{Top: -1}, NameA: "a", NameB: "b"}); err != nil {
+	d := aggregate.Compare(a, b, aggregate.DiffOptions{Pairs: -1})
+	if err := write(&text, views.Diff(d, views.DiffView{Top: -1, NameA: "a", NameB: "b"}), Options{}); err != nil {
 		t.Fatal(err)
 	}
 	return text.String()
@@ -134,7 +135,7 @@ func TestDiffOfEstimates(t *testing.T) {
 			"--timing sampled: times are estimates, and no difference within 2 standard errors is one",
 			"in MPI                    2.20 s       2.22 s       –  within its error",
 			"parallel efficiency  72.5 % ±0.2  72.2 % ±0.2       –  within its error",
-			"Send  time     1.00 s  1.02 s  +20.0 ms ±8.5  +2.0 %"}, nil},
+			"Send           time     1.00 s  1.02 s  +20.0 ms ±8.5    +2.0 %"}, nil},
 		"sampled and exact": {comparedOf(t, jobs.Fixture()), later(50 * jobs.MS), []string{
 			"--timing exact in A, sampled in B: times are estimates", "+50.0 ms ±10.0", "+50.0 ms ±6.0"}, nil},
 		"off": {comparedOf(t, jobs.Fixture()), comparedOf(t, jobs.Untimed()), []string{
@@ -186,12 +187,32 @@ func TestDiffOfSettings(t *testing.T) {
 	d := &aggregate.Diff{Settings: []aggregate.SettingChange{{Name: "watch-unexpected", A: value("9")}},
 		Variables: []aggregate.SettingChange{{Name: "UCX_TLS", B: value("self")}, {Name: "btl_eager_limit", A: value("4096"), B: value("8192")}, {Name: "no_such", A: value("1")}}}
 	var got strings.Builder
-	if err := Diff(&got, d, DiffFormat{Options: Options{Top: 2}}); err != nil {
+	if err := write(&got, views.Diff(d, views.DiffView{Top: 2}), Options{}); err != nil {
 		t.Fatal(err)
 	}
 	const want = "setting watch-unexpected: 9 in A, default in B\n" +
 		"MPI variable UCX_TLS: not set in A, self in B\nMPI variable btl_eager_limit: 4096 in A, 8192 in B\nand 1 more MPI variable\n"
 	if !strings.Contains(got.String(), want) {
 		t.Errorf("no\n%sin\n%s", want, &got)
+	}
+}
+
+// TestDiffOfLargeNumbers requires all digits of numbers above 2^53, and of their difference.
+func TestDiffOfLargeNumbers(t *testing.T) {
+	const b = 1<<53 + 3
+	a := b - 2 // the nearest floating-point numbers differ by 4
+	of := func(n uint64) []*profile.Profile {
+		list := jobs.Fixture()
+		list[0].Rows[0].Messages += n
+		return list
+	}
+	d := aggregate.Compare(comparedOf(t, of(uint64(a))), comparedOf(t, of(b)), aggregate.DiffOptions{Pairs: -1})
+	var text bytes.Buffer
+	if err := write(&text, views.Diff(d, views.DiffView{Top: -1}), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	rows := regexp.MustCompile(`(?m)^messages sent .* \+2 `).FindAllString(text.String(), -1)
+	if len(rows) != 1 {
+		t.Errorf("no row with a difference of 2:\n%s", text.String())
 	}
 }

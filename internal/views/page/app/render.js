@@ -45,7 +45,16 @@ const renderers = {
   drawing: (drawing, page) => drawings[drawing.name](page, drawing) || [],
 };
 
-const labelledCallers = ({ callers }) => callerLines((callers || []).map((c) => c.label));
+// drawings return the elements of drawings by their name.
+const drawings = {
+  matrix: ({ job }) => job.matrices.length > 0 && matrixView({ sheets: job.matrices, ranks: job.ranks,
+    pairs: job.pairs || served.pairs, placement: job.placement }),
+  times: ({ job, data }) => job.ranks.activity_ns.some((column) => column.some((ns) => ns > 0)) && timeChart(job, data),
+  scaling: (page, drawing) => scalingView(drawing.table),
+  bars: ({ job }, drawing) => barChart(job.ranks, drawing),
+  ranks: ({ job }, { title, columns }) => rankTable(job.ranks, title, columns),
+  timeline: ({ job, data }) => new TimelineChart(job, data.activities).element,
+};
 
 const renderItems = (items) => h("ul", { class: "plain" }, items.map((i) =>
   h("li", null, i.text, callerLines(i.callers), i.items && renderItems(i.items))));
@@ -74,12 +83,17 @@ function sortKey({ value, text }) {
 // page has them, the lines of source.
 function tableCell(row, i, unit, page) {
   const { text, value } = row.cells[i];
-  const shown = i === 0 && page.open ? page.open(row, text) : exactCell(value, unit, text);
+  const own = unit === "mixed" ? row.unit : unit;
+  const shown = i > 0 ? exactCell(value, own, text) : page.open ? page.open(row, text)
+    : row.ranks ? markButton(parseRanks(row.ranks), text) : exactCell(value, own, text);
   if (i > 0 || !(row.callers || row.below || row.place)) return shown;
   const lines = page.job.sources?.[row.place];
   return h("span", null, shown, callerLines(row.callers), row.below && h("div", { class: "faint" }, row.below),
     lines && sourceLines(lines, Number(row.place.split(":").pop())));
 }
+
+// markButton marks ranks in all charts.
+const markButton = (ranks, text) => button(text, () => setHighlight(toggled(ranks)), { title: "Mark these ranks" });
 
 // exactCell returns the text of a value. The exact number is the title of a rounded one.
 function exactCell(value, unit, text) {

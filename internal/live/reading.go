@@ -1,4 +1,4 @@
-package view
+package live
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/source"
+	"github.com/mpitrace/mpitrace/internal/views"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -18,6 +19,9 @@ const hangsAfter = 5.0
 // the first of `status --json`: those that ended, then those in a call for the longest time.
 const mostProcesses = 10_000
 
+// noRank is the notice of a reading before the first process has begun.
+const noRank = "no rank has called MPI_Init yet"
+
 // Snapshot is what a run was doing at one moment: the answer to /data.
 type Snapshot struct {
 	Number   uint64    `json:"number"` // of readings since the server started
@@ -26,6 +30,7 @@ type Snapshot struct {
 	Finished bool      `json:"finished"` // the run has ended: the report can be asked for
 	Problem  string    `json:"problem,omitempty"`
 	Jobs     []LiveJob `json:"jobs"`
+	Notice   string    `json:"notice,omitempty"` // why there are no jobs
 
 	final     bool          // the run has ended and nothing in its directory will change
 	sheets    []Sheets      // one for each job
@@ -36,43 +41,21 @@ type Snapshot struct {
 
 // LiveJob is one job of a reading.
 type LiveJob struct {
-	Index          int                  `json:"index"`  // the job of requests, and of the report; damaged jobs count too
-	Status         *aggregate.JobStatus `json:"status"` // as `status --json`, with at most mostProcesses processes
-	ProcessesTotal int                  `json:"processes_total"`
-	// Waits has an entry for each of Status.Processes.
-	Waits   []Waiting        `json:"waits"`
-	Hanging string           `json:"hanging,omitempty"` // ranks in one call for longer than 5 s
-	Totals  aggregate.Totals `json:"totals"`            // of all ranks since the start
-	Rates   *Rates           `json:"rates"`             // since the reading before; null in the first
+	Index int `json:"index"` // the job of requests, and of the report; damaged jobs count too
+	views.Watched
 	// Matrices is the number of the reading whose matrices are the latest. They are the
 	// answer to /matrices.
-	Matrices uint64 `json:"matrices"`
-}
-
-// Waiting is what follows from the calls of a process.
-type Waiting struct {
-	For     string `json:"for,omitempty"` // ranks that it waits for
-	Hanging bool   `json:"hanging,omitempty"`
-	// AgeS is the age of what is known of a process that cannot be checked from this node,
-	// in seconds; null for all others.
-	AgeS *float64 `json:"age_s,omitempty"`
-}
-
-// Rates are differences between two readings, per second.
-type Rates struct {
-	OverS    float64 `json:"over_s"` // time between the readings
-	Calls    float64 `json:"calls_per_s"`
-	Messages float64 `json:"messages_per_s"` // sent
-	Bytes    float64 `json:"bytes_per_s"`
+	Matrices uint64          `json:"matrices"`
+	Sections []views.Section `json:"sections"`
 }
 
 // jobOf returns a job of a reading that was made at a time.
 func jobOf(j *aggregate.Job, at time.Time, before *LiveJob, since time.Time) LiveJob {
-	out := LiveJob{Status: j.Status(), Totals: j.Totals()}
+	out := LiveJob{Watched: views.Watched{Status: j.Status(), Totals: j.Totals()}}
 	s := out.Status
 	out.ProcessesTotal = len(s.Processes)
 	s.Processes = s.Processes[:min(len(s.Processes), mostProcesses)]
-	out.Waits = make([]Waiting, len(s.Processes))
+	out.Waits = make([]views.Waiting, len(s.Processes))
 	elapsed := 0.0 // since the first process began
 	if start := j.Start(); start > 0 {
 		elapsed = float64(at.UnixNano()-start) / 1e9
@@ -89,9 +72,10 @@ func jobOf(j *aggregate.Job, at time.Time, before *LiveJob, since time.Time) Liv
 		out.Hanging = profile.RankSetOf(hanging...).String()
 	}
 	if seconds := at.Sub(since).Seconds(); before != nil && seconds > 0 && out.Totals.Calls >= before.Totals.Calls {
-		out.Rates = &Rates{OverS: seconds, Calls: float64(out.Totals.Calls-before.Totals.Calls) / seconds,
+		out.Rates = &views.JobRates{OverS: seconds, Calls: float64(out.Totals.Calls-before.Totals.Calls) / seconds,
 			Messages: difference(out.Totals.Messages, before.Totals.Messages) / seconds, Bytes: difference(out.Totals.Bytes, before.Totals.Bytes) / seconds}
 	}
+	out.Sections = views.Live(&out.Watched)
 	return out
 }
 
@@ -100,8 +84,8 @@ func difference(a, b uint64) float64 { return float64(a - min(a, b)) }
 
 // waiting returns what follows from the calls of a process. elapsed is the time since the
 // first process began, in seconds.
-func waiting(e *aggregate.End, elapsed float64) Waiting {
-	out := Waiting{For: e.WaitsFor()}
+func waiting(e *aggregate.End, elapsed float64) views.Waiting {
+	out := views.Waiting{For: e.WaitsFor()}
 	known := e.LastCallS
 	for i := range e.Calls {
 		known = max(known, e.Calls[i].SinceS)
@@ -165,6 +149,9 @@ func (r *Reader) readInto(out, before *Snapshot) {
 			continue
 		}
 		r.addJob(out, before, i, j)
+	}
+	if len(out.Jobs) == 0 {
+		out.Notice = noRank
 	}
 	out.Finished = r.Ended == nil && over(out, info, last)
 }
