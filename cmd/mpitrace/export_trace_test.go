@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/mpitrace/mpitrace/formats/tracefile"
-	"github.com/mpitrace/mpitrace/formats/tracefile/eventstest"
 	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/tests/jobs"
 )
 
 // traced writes the traces of four ranks into a run directory. Each rank sends
@@ -17,10 +17,10 @@ func traced(t *testing.T, name string) {
 	t.Helper()
 	const start = 1_000_000_000
 	for rank := range 4 {
-		p := eventstest.New("run", rank, 4)
-		p.Add(eventstest.Call("Init", start, start+1000),
-			eventstest.Send("Send", start+1_000_000, start+1_000_400, int32(rank+1)%4, 100, 1),
-			eventstest.Recv("Recv", start+1_000_400, start+1_001_000, int32(rank+3)%4, 100, 1))
+		p := jobs.NewProcess("run", rank, 4)
+		p.Add(jobs.Call("Init", start, start+1000),
+			jobs.Send("Send", start+1_000_000, start+1_000_400, int32(rank+1)%4, 100, 1),
+			jobs.Recv("Recv", start+1_000_400, start+1_001_000, int32(rank+3)%4, 100, 1))
 		f, err := os.Create(rundir.Dir(name).TraceFile(rank))
 		if err != nil {
 			t.Fatal(err)

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mpitrace/mpitrace/formats/table/tabletest"
-	"github.com/mpitrace/mpitrace/formats/tracefile/eventstest"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
@@ -117,9 +117,9 @@ func TestPartsOfLimitedSize(t *testing.T) {
 func TestRangesOfGroups(t *testing.T) {
 	var srcs []profile.EventSource
 	for rank := range 4 {
-		p := eventstest.New("run", rank, 4)
+		p := jobs.NewProcess("run", rank, 4)
 		for i := range int64(100_000) {
-			p.Add(eventstest.Call("Barrier", i, i+1))
+			p.Add(jobs.Call("Barrier", i, i+1))
 		}
 		srcs = append(srcs, p)
 	}
@@ -145,13 +145,13 @@ func TestRangesOfGroups(t *testing.T) {
 // TestCallEvents requires the call of each message: the one before it, its own,
 // or the Sendrecv to which it links.
 func TestCallEvents(t *testing.T) {
-	p := eventstest.New("run", 0, 2)
-	early := eventstest.Recv("Irecv", 0, 0, 1, 8, 1).Moved() // before the first call
-	swapped := eventstest.Recv("Sendrecv", 30, 30, 1, 8, 3).Moved()
+	p := jobs.NewProcess("run", 0, 2)
+	early := jobs.Recv("Irecv", 0, 0, 1, 8, 1).Moved() // before the first call
+	swapped := jobs.Recv("Sendrecv", 30, 30, 1, 8, 3).Moved()
 	swapped.Link = 1
-	p.Add(early, eventstest.Recv("Recv", 1, 2, 1, 8, 2), eventstest.Call("Waitall", 3, 20),
-		eventstest.Recv("Irecv", 20, 20, 1, 8, 4).Moved(), swapped, eventstest.Send("Sendrecv", 25, 30, 1, 8, 1),
-		eventstest.Recv("Irecv", 30, 30, 1, 8, 5).Moved())
+	p.Add(early, jobs.Recv("Recv", 1, 2, 1, 8, 2), jobs.Call("Waitall", 3, 20),
+		jobs.Recv("Irecv", 20, 20, 1, 8, 4).Moved(), swapped, jobs.Send("Sendrecv", 25, 30, 1, 8, 1),
+		jobs.Recv("Irecv", 30, 30, 1, 8, 5).Moved())
 	p.Batch = 2
 	dir := filepath.Join(t.TempDir(), "d")
 	o := ExportOptions{Path: dir, Format: format(t, parquet), Partition: 1}
@@ -167,7 +167,7 @@ func TestCallEvents(t *testing.T) {
 func TestTablesWholeOrNotAtAll(t *testing.T) {
 	dir := t.TempDir()
 	o := ExportOptions{Path: filepath.Join(dir, "out"), Format: format(t, parquet), Partition: 1}
-	broken := eventstest.New("run", 0, 1)
+	broken := jobs.NewProcess("run", 0, 1)
 	broken.Err = errBroken
 	for name, export := range map[string]func() ([]string, error){
 		"profiles": func() ([]string, error) { return ExportTables(Tables, failing{twoJobs()}, nil, o) },
