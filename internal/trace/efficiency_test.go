@@ -11,7 +11,7 @@ import (
 // ms. Each but the last ends 10 ms before the next.
 func pipeline() []*program {
 	j := job(3, 90)
-	j[2].trace.FinalizeStart = at(100)
+	j[2].Trace().FinalizeStart = at(100)
 	j[0].send("Send", 1, 30, 31)
 	j[0].wait("Win_fence", 31, 90)
 	j[1].recv(0, 0, 32)
@@ -48,7 +48,7 @@ func TestCriticalPathOfLateOnes(t *testing.T) {
 	came(j, "Barrier", -1, 41, 0, 40)
 	j[1].send("Ssend", 0, 45, 81)
 	j[0].recv(1, 80, 82)
-	j[1].trace.FinalizeStart = at(101)
+	j[1].Trace().FinalizeStart = at(101)
 	got := analyze(t, j, Options{}).CriticalPath
 	// Rank 1 from 101 back to 80, rank 0 to 40, rank 1 to the start.
 	want := []PathRank{{1, 0.061, 61. / 101, 0.060, 0.001}, {0, 0.040, 40. / 101, 0.039, 0.001}}

@@ -211,7 +211,7 @@ func TestOneSidedWaits(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			j := job(3, 100)
 			for _, p := range j {
-				p.trace.Groups = [][]int32{{0}, {1}, {0, 2}}
+				p.Trace().Groups = [][]int32{{0}, {1}, {0, 2}}
 			}
 			makeWindow(j, 1, 2)
 			test.do(j)
@@ -261,7 +261,7 @@ func TestConstructorWaits(t *testing.T) {
 		j := job(3, 100)
 		for i, from := range []float64{20, 0, 30} {
 			if i != 1 {
-				j[i].trace.Comms = append(j[i].trace.Comms, profile.TraceComm{Label: "world", ID: "88", Size: 2, Rank: i / 2})
+				j[i].Trace().Comms = append(j[i].Trace().Comms, profile.TraceComm{Label: "world", ID: "88", Size: 2, Rank: i / 2})
 				j[i].constructor(profile.EventKind{Call: "Comm_create_group", Made: 2}, from, 31)
 			}
 		}
@@ -286,7 +286,7 @@ func TestConstructorWaits(t *testing.T) {
 func TestNeighborWaits(t *testing.T) {
 	j := job(3, 100)
 	for i, edges := range [][]int32{nil, {0}, {1, profile.PeerProcNull}} {
-		j[i].trace.Comms[0].Edges = edges
+		j[i].Trace().Comms[0].Edges = edges
 	}
 	came(j, "Neighbor_alltoall", -1, 60, 20, 40, 50)
 	checkWaits(t, analyze(t, j, Options{}), late(LateNeighbor, 0, 1, "Neighbor_alltoall", 20), late(LateNeighbor, 1, 2, "Neighbor_alltoall", 10))

@@ -9,7 +9,7 @@ import (
 // eagerUpTo records an eager limit of messages within the node.
 func eagerUpTo(j []*program, bytes uint64) {
 	for _, p := range j {
-		p.trace.EagerLimits = []profile.EagerLimit{{Path: profile.InNode, Bytes: bytes, Variable: "limit"}}
+		p.Trace().EagerLimits = []profile.EagerLimit{{Path: profile.InNode, Bytes: bytes, Variable: "limit"}}
 	}
 }
 
@@ -132,7 +132,7 @@ func TestProtocols(t *testing.T) {
 func TestEagerLimits(t *testing.T) {
 	j := job(3, 100)
 	eagerUpTo(j, 4096)
-	j[2].trace.Host, j[2].trace.Clock = "other", &profile.ClockCorrection{} // which has been corrected
+	j[2].Trace().Host, j[2].Trace().Clock = "other", &profile.ClockCorrection{} // which has been corrected
 	j[0].send("Send", 1, 0, 1)
 	j[1].recv(0, 10, 11)
 	j[0].send("Send", 2, 20, 21)
@@ -162,8 +162,8 @@ func TestLateReceiverOnOtherHost(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			j := job(2, 100)
-			j[0].trace.EagerLimits = []profile.EagerLimit{{Path: profile.BetweenNodes, Bytes: messageBytes - 1, Variable: "limit"}}
-			j[1].trace.Host, j[1].trace.Clock = "other", &profile.ClockCorrection{}
+			j[0].Trace().EagerLimits = []profile.EagerLimit{{Path: profile.BetweenNodes, Bytes: messageBytes - 1, Variable: "limit"}}
+			j[1].Trace().Host, j[1].Trace().Clock = "other", &profile.ClockCorrection{}
 			j[0].send(test.send, 1, 10, 60)
 			j[1].recv(0, test.posted, 70)
 			checkWaits(t, analyze(t, j, Options{}), test.want...)

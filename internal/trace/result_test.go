@@ -16,11 +16,11 @@ func TestResult(t *testing.T) {
 	j := pipeline()
 	came(j, "Allreduce", -1, 95, 91, 92, 94)
 	for _, p := range j {
-		p.trace.FinalizeStart = at(100)
+		p.Trace().FinalizeStart = at(100)
 	}
 	j[0].send("Send", 2, 96, 97)
 	for file, dropped := range map[string]uint64{"testdata/pipeline.json": 0, "testdata/cut.json": 7} {
-		j[1].trace.Dropped = dropped
+		j[1].Trace().Dropped = dropped
 		got, err := json.MarshalIndent(analyze(t, j, Options{}), "", "  ")
 		if err != nil {
 			t.Fatal(err)

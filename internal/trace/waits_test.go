@@ -151,7 +151,7 @@ func TestProbeByCorrectedClock(t *testing.T) {
 		{&profile.ClockCorrection{Offset: 1}, []WaitState{wait(LateSender, 0, 1, "Probe", 1, 30, 30).at("Bsend")}},
 	} {
 		j := job(2, 100)
-		j[1].trace.Clock = test.clock
+		j[1].Trace().Clock = test.clock
 		j[0].add(profile.EventKind{Call: "Probe", Peer: profile.PeerAnySource}, 0, 30, 0, 0)
 		j[0].recv(1, 30.06, 31)
 		j[1].send("Bsend", 0, 30.05, 30.07)
@@ -256,7 +256,7 @@ func TestPatternTotals(t *testing.T) {
 func TestCommunicatorTotals(t *testing.T) {
 	j := job(2, 100)
 	for _, p := range j {
-		p.trace.Comms = append(p.trace.Comms, profile.TraceComm{Label: "row", ID: "78", Size: 2, Rank: p.trace.Rank})
+		p.Trace().Comms = append(p.Trace().Comms, profile.TraceComm{Label: "row", ID: "78", Size: 2, Rank: p.Trace().Rank})
 	}
 	j[0].send("Send", 1, 50, 51)
 	j[1].recv(0, 0, 52)
