@@ -11,33 +11,24 @@ import (
 	"github.com/mpitrace/mpitrace/formats/tracefile"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
 )
 
-// relay is the trace of one of three ranks. Rank r receives from rank r-1 for r
-// seconds and then sends to rank r+1 for one second.
-type relay struct{ rank int }
-
-func (r relay) Trace() *profile.Trace {
-	return &profile.Trace{Run: "job", Rank: r.rank, Size: 3, Threads: 1, Comms: []profile.TraceComm{{Label: "MPI_COMM_WORLD", Size: 3, Rank: r.rank}}}
-}
-
-func (r relay) Each(f func(*profile.Events, []profile.EventKind) error) error {
+// relay returns the trace of one of three ranks. Rank r receives from rank r-1
+// for r seconds and then sends to rank r+1 for one second.
+func relay(rank int) *jobs.Process {
 	const second = 1_000_000_000
-	before, after := int32(r.rank-1), int32(r.rank+1)
-	if r.rank == 0 {
+	before, after := int32(rank-1), int32(rank+1)
+	if rank == 0 {
 		before = profile.PeerProcNull
 	}
-	if r.rank == 2 {
+	if rank == 2 {
 		after = profile.PeerProcNull
 	}
-	at := int64(r.rank) * second
-	return f(&profile.Events{
-		Start: []int64{0, at}, Duration: []int64{at, second}, Bytes: []uint64{8, 8}, Kind: []uint32{0, 1},
-		Tag: []int32{1, 1}, Link: []int32{0, 0}, Seq: []uint32{1, 1},
-	}, []profile.EventKind{
-		{Call: "Recv", Direction: profile.Recv, Peer: before},
-		{Call: "Ssend", Direction: profile.Send, Peer: after},
-	})
+	at := int64(rank) * second
+	p := jobs.NewProcess("job", rank, 3)
+	p.Add(jobs.Recv("Recv", 0, at, before, 8, 1), jobs.Send("Ssend", at, at+second, after, 8, 1))
+	return p
 }
 
 // relayRun returns a run directory with the traces of a relay.
@@ -46,7 +37,7 @@ func relayRun(t *testing.T) string {
 	dir := rundir.Dir(t.TempDir())
 	for rank := range 3 {
 		var file bytes.Buffer
-		if err := tracefile.Write(&file, relay{rank}); err != nil {
+		if err := tracefile.Write(&file, relay(rank)); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(dir.TraceFile(rank), file.Bytes(), 0o666); err != nil {

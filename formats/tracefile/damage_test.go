@@ -15,17 +15,18 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
 )
 
 // readAll reads a file in memory.
-func readAll(data []byte) (*list, error) {
+func readAll(data []byte) (*jobs.Process, error) {
 	r := bytes.NewReader(data)
 	f, err := open(func(do func(io.ReaderAt, int64) error) error { return do(r, r.Size()) })
 	if err != nil {
 		return nil, err
 	}
-	l := &list{trace: *f.Trace(), kinds: f.kinds, batch: 100}
-	l.events, _, err = collect(f)
+	l := traceOf(*f.Trace(), 100, f.kinds...)
+	l.Events, _, err = collect(f)
 	return l, err
 }
 
@@ -147,13 +148,13 @@ func flipped(data []byte, i int) []byte {
 }
 
 // few returns three events of two kinds.
-func few() *list {
-	l := &list{trace: testTrace, batch: 2, kinds: []profile.EventKind{
-		{Call: "Send", Direction: profile.Send, Peer: 1, Callsite: "f a.c:1", Slice: "run"},
-		{Call: "Barrier", Class: profile.AllToAll, Peer: profile.PeerNone, Callsite: "f a.c:2", Slice: "run"}}}
-	l.add(0, 10, 5, 8, 1, 0, 1)
-	l.add(1, 20, 5, 0, profile.NoTag, 0, 0)
-	l.add(0, 30, 5, 8, 1, 0, 2)
+func few() *jobs.Process {
+	l := traceOf(testTrace, 2,
+		profile.EventKind{Call: "Send", Direction: profile.Send, Peer: 1, Callsite: "f a.c:1", Slice: "run"},
+		profile.EventKind{Call: "Barrier", Class: profile.AllToAll, Peer: profile.PeerNone, Callsite: "f a.c:2", Slice: "run"})
+	l.AddOfKind(0, 10, 5, 8, 1, 0, 1)
+	l.AddOfKind(1, 20, 5, 0, profile.NoTag, 0, 0)
+	l.AddOfKind(0, 30, 5, 8, 1, 0, 2)
 	return l
 }
 
@@ -188,7 +189,7 @@ func FuzzReader(f *testing.F) {
 			if err != nil {
 				t.Fatalf("accepted, written, and not read back: %v", err)
 			}
-			if diff := cmp.Diff(l.events, again.events); diff != "" {
+			if diff := cmp.Diff(l.Events, again.Events); diff != "" {
 				t.Errorf("accepted, but not read back equal:\n%s", diff)
 			}
 			if bad := mended(t, data, at, xor, indexAt, indexXor); bad != nil {

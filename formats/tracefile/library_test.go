@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
 )
 
 // cell returns a value of a column as read by the Arrow library; nil for null.
@@ -34,15 +35,15 @@ func cell(column arrow.Array, i int) any {
 }
 
 // row returns the values of all columns for an event.
-func row(l *list, i int) []any {
-	e := &l.events
-	k := l.kinds[e.Kind[i]]
+func row(l *jobs.Process, i int) []any {
+	e := &l.Events
+	k := l.Kinds[e.Kind[i]]
 	var tag, comm, peer, window any = e.Tag[i], nil, nil, nil
 	if e.Tag[i] == profile.NoTag {
 		tag = nil
 	}
-	if k.Comm >= 0 && int(k.Comm) < len(l.trace.Comms) {
-		comm = l.trace.Comms[k.Comm].Label
+	if k.Comm >= 0 && int(k.Comm) < len(l.Trace().Comms) {
+		comm = l.Trace().Comms[k.Comm].Label
 	}
 	if k.Peer >= 0 {
 		peer = k.Peer

@@ -39,7 +39,7 @@ func BenchmarkWriteParquet(b *testing.B) {
 			}},
 			{"library", libraryWriter(b, exported.Bytes())},
 		} {
-			b.Run(stream.name+"/"+writer.name, func(b *testing.B) { benchmarkWriter(b, l.events.Len(), writer.write) })
+			b.Run(stream.name+"/"+writer.name, func(b *testing.B) { benchmarkWriter(b, l.Events.Len(), writer.write) })
 		}
 	}
 }

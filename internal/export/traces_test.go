@@ -13,19 +13,10 @@ import (
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
 )
 
-// oneCall is a source of one event.
-type oneCall struct{ rank int }
-
-func (o oneCall) Trace() *profile.Trace { return &profile.Trace{Rank: o.rank, Size: 12} }
-
-func (o oneCall) Each(f func(*profile.Events, []profile.EventKind) error) error {
-	return f(&profile.Events{Start: []int64{int64(o.rank)}, Duration: []int64{1}, Bytes: []uint64{8}, Kind: []uint32{0},
-		Tag: []int32{profile.NoTag}, Link: []int32{0}, Seq: []uint32{0}}, []profile.EventKind{{Call: "Barrier"}})
-}
-
-// traced returns a run directory with traces of these ranks.
+// traced returns a run directory with traces of these ranks, with one call each.
 func traced(t *testing.T, ranks ...int) rundir.Dir {
 	t.Helper()
 	d := rundir.Dir(filepath.Join(t.TempDir(), "run [1]")) // as if it were a pattern
@@ -33,7 +24,9 @@ func traced(t *testing.T, ranks ...int) rundir.Dir {
 		t.Fatal(err)
 	}
 	for _, rank := range ranks {
-		if err := atomicfile.Write(d.TraceFile(rank), func(w io.Writer) error { return tracefile.Write(w, oneCall{rank}) }); err != nil {
+		p := jobs.NewProcess("run", rank, 12)
+		p.Add(jobs.Call("Barrier", int64(rank), int64(rank)+1))
+		if err := atomicfile.Write(d.TraceFile(rank), func(w io.Writer) error { return tracefile.Write(w, p) }); err != nil {
 			t.Fatal(err)
 		}
 	}
