@@ -10,6 +10,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/synth"
 )
 
 // benchJob returns a job of 256 ranks with 500 rows each.
@@ -44,10 +45,11 @@ func BenchmarkStream(b *testing.B) {
 	for _, ranks := range []int{1000, 10_000, 100_000} {
 		path := filepath.Join(b.TempDir(), "profile.arrow")
 		b.Run("write/"+strconv.Itoa(ranks), func(b *testing.B) {
+			src := synth.NewStencil(ranks)
 			for b.Loop() {
-				writeStream(b, path, tabletest.Stencil(ranks))
+				writeStream(b, path, src)
 			}
-			reportStream(b, path, ranks)
+			reportStream(b, path, src)
 		})
 	}
 }
@@ -64,7 +66,7 @@ func writeStream(b *testing.B, path string, src profile.Source) {
 	}
 }
 
-func reportStream(b *testing.B, path string, ranks int) {
+func reportStream(b *testing.B, path string, src *synth.Job) {
 	b.Helper()
 	info, err := os.Stat(path)
 	if err != nil {
@@ -72,9 +74,18 @@ func reportStream(b *testing.B, path string, ranks int) {
 	}
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	b.ReportMetric(float64(ranks*tabletest.StencilRows)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
-	b.ReportMetric(float64(info.Size())/float64(ranks), "B/rank")
+	b.ReportMetric(float64(rowsOf(src))*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+	b.ReportMetric(float64(info.Size())/float64(src.Ranks), "B/rank")
 	b.ReportMetric(float64(m.Sys)/(1<<20), "MiB")
+}
+
+// rowsOf counts the rows of a job.
+func rowsOf(src profile.Source) (n int) {
+	src.Each(func(p *profile.Profile) error {
+		n += len(p.Rows)
+		return nil
+	})
+	return n
 }
 
 // BenchmarkWriteText writes the rows of a job as CSV and as JSON lines.

@@ -4,15 +4,15 @@ import (
 	"io"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/formats/table/tabletest"
+	"github.com/mpitrace/mpitrace/tests/synth"
 )
 
 func BenchmarkWriteParquet(b *testing.B) {
-	src := tabletest.Stencil(1000)
+	src := synth.NewStencil(1000)
 	for b.Loop() {
 		if err := WriteParquet(io.Discard, src); err != nil {
 			b.Fatal(err)
 		}
 	}
-	b.ReportMetric(float64(src)*tabletest.StencilRows*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+	b.ReportMetric(float64(rowsOf(src))*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
 }
