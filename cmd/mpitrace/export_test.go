@@ -10,16 +10,16 @@ import (
 	"testing"
 
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
-	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
 )
 
 // exported makes a run directory with a merged job of four ranks, in an empty
 // working directory.
 func exported(t *testing.T, name string) {
 	t.Helper()
-	ps := tabletest.Job("run")
+	ps := jobs.Full("run")
 	for _, p := range ps {
 		p.Problems = nil
 	}
@@ -193,7 +193,7 @@ func exists(path string) bool {
 // Damage that was found during a merge must be reported by all later exports.
 func TestExportOfDamagedTables(t *testing.T) {
 	const place = " is damaged: recording r.rec: byte 4096: no such kind of record"
-	ps := tabletest.Job("run")
+	ps := jobs.Full("run")
 	ps[0].Problems, ps[2].Problems = nil, nil
 	mergedRun(t, "run", ps)
 	one, three := "run/recordings/1.rec"+place, "run/recordings/3.rec"+place

@@ -15,8 +15,8 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/formats/table"
-	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
 )
 
 // writeRun writes the tables of some processes into a directory, and returns the path of
@@ -90,13 +90,13 @@ func cells(ps []*profile.Profile) map[string]matrix.Volume {
 
 func TestCells(t *testing.T) {
 	jobs := map[string][]*profile.Profile{
-		"one job":         tabletest.Job("a"),
-		"several jobs":    append(tabletest.Job("b"), tabletest.Job("a")...),
-		"killed":          tabletest.Killed("a"),
-		"other settings":  tabletest.Settings("a"),
-		"library's own":   tabletest.Physical("a"),
-		"rank not known":  append([]*profile.Profile{{Run: "a", Rank: -1, Size: -1, State: profile.Running}, {Run: "a", Rank: -1, Size: -1, State: profile.Running, Host: "b"}}, tabletest.Job("a")...),
-		"only some ranks": tabletest.Job("a")[2:],
+		"one job":         jobs.Full("a"),
+		"several jobs":    append(jobs.Full("b"), jobs.Full("a")...),
+		"killed":          jobs.Killed("a"),
+		"other settings":  jobs.MixedTimings("a"),
+		"library's own":   jobs.Physical("a"),
+		"rank not known":  append([]*profile.Profile{{Run: "a", Rank: -1, Size: -1, State: profile.Running}, {Run: "a", Rank: -1, Size: -1, State: profile.Running, Host: "b"}}, jobs.Full("a")...),
+		"only some ranks": jobs.Full("a")[2:],
 	}
 	for name, ps := range jobs {
 		t.Run(name, func(t *testing.T) {

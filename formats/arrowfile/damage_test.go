@@ -14,14 +14,14 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/mpitrace/mpitrace/formats/table"
-	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // FuzzReader reads damaged tables: no panic, bounded memory, and an error names the file.
 func FuzzReader(f *testing.F) {
-	path := writeRun(f, tabletest.Readings("one"))
+	path := writeRun(f, jobs.Readings("one"))
 	tables := []string{"profile", "ranks", "comms", "vectors", "pvars"}
 	for i, name := range tables {
 		data, err := os.ReadFile(filepath.Join(filepath.Dir(path), name+".arrow"))
@@ -65,7 +65,7 @@ func FuzzReader(f *testing.F) {
 
 // TestRankTwice has two processes of one rank, as a damaged table may have.
 func TestRankTwice(t *testing.T) {
-	ps := tabletest.Job("run")
+	ps := jobs.Full("run")
 	twice := *ps[1]
 	twice.Rows, twice.Vectors = nil, nil
 	got := read(t, writeRun(t, slices.Insert(slices.Clone(ps), 2, &twice)))
@@ -87,7 +87,7 @@ func TestMissingTables(t *testing.T) {
 		{[]string{"comms", "ranks", "vectors"}, []string{"Allreduce (120 messages)", "Scan (6 messages)", "Alltoallv (12 messages)"}},
 	} {
 		t.Run(strings.Join(test.missing, ","), func(t *testing.T) {
-			ps := tabletest.Job("run")
+			ps := jobs.Full("run")
 			path := writeRun(t, ps)
 			for _, name := range test.missing {
 				if err := os.Remove(filepath.Join(filepath.Dir(path), name+".arrow")); err != nil {
@@ -159,7 +159,7 @@ func rewrite(t *testing.T, path string, keep func(name string) bool) {
 // TestMissingColumns removes one column after the other: it is an error that names the
 // column, or the default that its table states.
 func TestMissingColumns(t *testing.T) {
-	ps := tabletest.Job("run")
+	ps := jobs.Full("run")
 	for i := range table.ProfileColumns {
 		c := &table.ProfileColumns[i]
 		path := writeRun(t, ps)
@@ -182,7 +182,7 @@ func TestMissingColumns(t *testing.T) {
 
 // TestNeededColumns reads a file of the needed columns alone.
 func TestNeededColumns(t *testing.T) {
-	ps := tabletest.Job("")
+	ps := jobs.Full("")
 	path := writeRun(t, ps)
 	needed := func(name string) bool {
 		return slices.ContainsFunc(table.ProfileColumns, func(c table.Column[table.Fact]) bool { return c.Name == name && c.Absent == table.Required })

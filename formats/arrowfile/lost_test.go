@@ -8,13 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
 )
 
 // TestLost reads what was damaged, with ranks.arrow and without: each damage once.
 func TestLost(t *testing.T) {
-	ps := tabletest.Job("run")
+	ps := jobs.Full("run")
 	for i, p := range ps {
 		p.Problems, p.Source = nil, fmt.Sprintf("recordings/%d.rec", i)
 	}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/arrowfile"
 	"github.com/mpitrace/mpitrace/formats/table"
-	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
 )
 
 func read(path string) (ps []*profile.Profile, err error) {
@@ -25,13 +25,13 @@ func read(path string) (ps []*profile.Profile, err error) {
 	return ps, err
 }
 
-// TestVersion3 reads a file that commit ac75958 wrote of tabletest.Physical, without problems.
+// TestVersion3 reads a file that commit ac75958 wrote of jobs.Physical, without problems.
 func TestVersion3(t *testing.T) {
 	got, err := read(filepath.Join("testdata", "version-3.arrow"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := tabletest.Physical("a run")
+	want := jobs.Physical("a run")
 	for _, p := range want {
 		p.Problems = nil
 	}
@@ -73,7 +73,7 @@ func TestDamage(t *testing.T) {
 
 func TestNoSeal(t *testing.T) {
 	var out bytes.Buffer
-	if err := table.WriteProfile(&out, profile.List(tabletest.Job("run"))); err != nil {
+	if err := table.WriteProfile(&out, profile.List(jobs.Full("run"))); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "profile.arrow")

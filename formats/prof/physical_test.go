@@ -6,15 +6,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
 )
 
 // A rank's file has the library's own messages beside the program's. They have
 // a histogram if there is no E line with one: rank 0 sends point-to-point to 1
 // and 3.
 func TestInternalLines(t *testing.T) {
-	p := tabletest.Physical("run")[0]
+	p := jobs.Physical("run")[0]
 	var text bytes.Buffer
 	if err := Write(&text, p.Traffic()); err != nil {
 		t.Fatal(err)
@@ -39,7 +39,7 @@ func TestInternalLines(t *testing.T) {
 	if p.Physical.Flows[4].Histogram == nil {
 		t.Error("writing changed a histogram of the profile")
 	}
-	if diff := cmp.Diff(tabletest.Job("run")[0].Traffic().Flows, rest); diff != "" {
+	if diff := cmp.Diff(jobs.Full("run")[0].Traffic().Flows, rest); diff != "" {
 		t.Errorf("the other lines (-without +with):\n%s", diff)
 	}
 }

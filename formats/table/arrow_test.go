@@ -14,8 +14,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
 )
 
 func encode(t testing.TB, ps []*profile.Profile) []byte {
@@ -29,7 +29,7 @@ func encode(t testing.TB, ps []*profile.Profile) []byte {
 
 func TestManyBatches(t *testing.T) {
 	const n = 2*maxBatch + 5
-	p := tabletest.Profile("run", 0)
+	p := jobs.FullRank("run", 0)
 	p.Rows = slices.Repeat(p.Rows[1:2], n)
 	for i := range p.Rows {
 		p.Rows[i].Callsite += uint64(i) // the dictionary grows to the end
@@ -73,7 +73,7 @@ func (o *once) Each(f func(*profile.Profile) error) error {
 }
 
 func TestSourceReadOnce(t *testing.T) {
-	src := &once{List: tabletest.Job("run")}
+	src := &once{List: jobs.Full("run")}
 	if err := WriteProfile(io.Discard, src); err != nil || src.read != 1 {
 		t.Errorf("the source was read %d times, %v", src.read, err)
 	}
@@ -82,7 +82,7 @@ func TestSourceReadOnce(t *testing.T) {
 // TestNothingHidden walks through a file: magic, messages, footer. Nothing is between
 // them, and the footer refers to all messages but the schema.
 func TestNothingHidden(t *testing.T) {
-	data := encode(t, tabletest.Job("run"))
+	data := encode(t, jobs.Full("run"))
 	const magic, footerLength = "ARROW1", 4
 	at := (len(magic) + 7) / 8 * 8
 	messages := 0
@@ -126,7 +126,7 @@ func bodyLength(message []byte) int {
 // TestSpool writes more than a spool keeps in memory, in several batches: the file is
 // that of a spool which keeps all.
 func TestSpool(t *testing.T) {
-	p := tabletest.Profile("run", 0)
+	p := jobs.FullRank("run", 0)
 	p.Rows = slices.Repeat(p.Rows, 2*maxBatch/len(p.Rows)+1)
 	whole := encode(t, []*profile.Profile{p})
 	before := spoolMemory
@@ -162,7 +162,7 @@ func table(t *testing.T, data []byte, column string) []string {
 }
 
 func TestColumns(t *testing.T) {
-	data := encode(t, tabletest.Job("run")[1:2])
+	data := encode(t, jobs.Full("run")[1:2])
 	for column, want := range map[string]string{
 		"peer":      "(null) 2 (null) (null) 0 3 2 (null) (null) (null) (null) (null) 2 1 0",
 		"callsite":  strings.Repeat("exchange solve.c:118 ", 12) + "solve+0x1300 < main solve.c:12 exchange solve.c:118 0x1000",
@@ -187,7 +187,7 @@ func TestColumns(t *testing.T) {
 }
 
 func TestTiming(t *testing.T) {
-	ps := tabletest.Settings("run")
+	ps := jobs.MixedTimings("run")
 	for rank, want := range map[int]struct{ time, wrong, timing, receives string }{
 		0: {"1000 3000", "0 0", "exact", "on"},
 		1: {"1000 3000", "7 21", "sampled", "off"},
@@ -222,8 +222,8 @@ func TestTiming(t *testing.T) {
 // TestPeerOfAnotherWorld checks that a process of another world has no world
 // rank, whatever its rank there.
 func TestPeerOfAnotherWorld(t *testing.T) {
-	p := tabletest.Profile("run", 0)
-	p.Comms[tabletest.Inter].Remote = profile.Group{List: []int32{profile.PeerElsewhere, profile.PeerElsewhere}}
+	p := jobs.FullRank("run", 0)
+	p.Comms[jobs.Inter].Remote = profile.Group{List: []int32{profile.PeerElsewhere, profile.PeerElsewhere}}
 	p.Rows = p.Rows[6:7]
 	data := encode(t, []*profile.Profile{p})
 	if got := table(t, data, "peer"); got[0] != array.NullValueStr {
@@ -233,7 +233,7 @@ func TestPeerOfAnotherWorld(t *testing.T) {
 
 // TestSchema checks the schema, on which other readers of the tables depend.
 func TestSchema(t *testing.T) {
-	schema := open(t, encode(t, tabletest.Job("run"))).Schema()
+	schema := open(t, encode(t, jobs.Full("run"))).Schema()
 	const dict = "dictionary<values=utf8, indices=int32, ordered=false>"
 	want := []string{"run " + dict, "rank int32", "thread int32", "call " + dict, "class " + dict, "direction " + dict,
 		"comm " + dict + "?", "peer int32?", "size_class uint8", "callsite " + dict,
@@ -265,7 +265,7 @@ func describe(schema *arrow.Schema) []string {
 
 func TestComms(t *testing.T) {
 	var out bytes.Buffer
-	if err := WriteComms(&out, profile.List(tabletest.Job("run"))); err != nil {
+	if err := WriteComms(&out, profile.List(jobs.Full("run"))); err != nil {
 		t.Fatal(err)
 	}
 	for column, want := range map[string]string{
@@ -288,7 +288,7 @@ func TestComms(t *testing.T) {
 }
 
 func TestRanks(t *testing.T) {
-	ps := tabletest.Job("run")
+	ps := jobs.Full("run")
 	ps[3].State, ps[3].FinalizeStart = profile.Running, 0 // killed
 	var out bytes.Buffer
 	if err := WriteRanks(&out, profile.List(ps)); err != nil {
@@ -322,7 +322,7 @@ func TestRanks(t *testing.T) {
 // Rank 0's peer is rank 1 of a communicator with the ranks reversed.
 func TestRanksEnded(t *testing.T) {
 	var out bytes.Buffer
-	if err := WriteRanks(&out, profile.List(tabletest.Killed("run"))); err != nil {
+	if err := WriteRanks(&out, profile.List(jobs.Killed("run"))); err != nil {
 		t.Fatal(err)
 	}
 	for column, want := range map[string]string{
@@ -344,7 +344,7 @@ func TestRanksEnded(t *testing.T) {
 
 func TestRanksPhysical(t *testing.T) {
 	var out bytes.Buffer
-	if err := WriteRanks(&out, profile.List(tabletest.Physical("run"))); err != nil {
+	if err := WriteRanks(&out, profile.List(jobs.Physical("run"))); err != nil {
 		t.Fatal(err)
 	}
 	if got := strings.Join(table(t, out.Bytes(), "physical"), "|"); got != "known|known|no file was written|(null)" {

@@ -8,15 +8,15 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
 	"github.com/mpitrace/mpitrace/tests/synth"
 )
 
 // benchJob returns a job of 256 ranks with 500 rows each.
 func benchJob() (ps []*profile.Profile, rows int) {
 	for rank := range 256 {
-		p := tabletest.Profile("run", rank%4)
+		p := jobs.FullRank("run", rank%4)
 		p.Rank = rank
 		for len(p.Rows) < 500 {
 			r := p.Rows[len(p.Rows)%15]

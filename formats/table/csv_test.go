@@ -7,15 +7,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
 )
 
 const csvHeader = "run,rank,thread,call,class,direction,comm,peer,size_class,callsite,function,file,line,address,slice," +
 	"calls,messages,bytes,time_ns,time_error_ns,min_ns,max_ns\n"
 
 func TestCSV(t *testing.T) {
-	p := tabletest.Profile(`a "quoted", name`, 1)
+	p := jobs.FullRank(`a "quoted", name`, 1)
 	p.Rows = []profile.Row{p.Rows[0], p.Rows[1], p.Rows[14]}
 	p.Rows[0].TimeNs, p.Rows[0].MinNs, p.Rows[0].MaxNs = 1<<64-1, 0, 0
 	p.Slices[1].Name = "=two\nlines"
@@ -40,7 +40,7 @@ func TestCSV(t *testing.T) {
 // TestCSVTiming checks that times that were not measured are empty, and that
 // sampled times have an error.
 func TestCSVTiming(t *testing.T) {
-	ps := tabletest.Settings("run")
+	ps := jobs.MixedTimings("run")
 	for rank, want := range map[int]string{
 		0: "Send,p2p,send,MPI_COMM_WORLD,1,7,exchange solve.c:118,exchange,/src/solve.c,118,solve+0x1234,run,3,3,300,3000,0,400,1600\n",
 		1: "Send,p2p,send,MPI_COMM_WORLD,2,7,exchange solve.c:118,exchange,/src/solve.c,118,solve+0x1234,run,3,3,300,3000,21,400,1600\n",
@@ -56,7 +56,7 @@ func TestCSVTiming(t *testing.T) {
 // TestCSVPhysical checks that messages of the MPI library itself have no call,
 // thread, communicator, call site or time.
 func TestCSVPhysical(t *testing.T) {
-	p := tabletest.Physical("run")[0]
+	p := jobs.Physical("run")[0]
 	p.Rows, p.Physical.Flows = nil, p.Physical.Flows[:4]
 	want := csvHeader +
 		"run,0,-1,internal,internal,internal,,1,4,unknown,,,,unknown,run,0,10,80,,,,\n" +

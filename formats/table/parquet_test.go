@@ -11,6 +11,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
@@ -24,7 +25,7 @@ func encodeGroups(t testing.TB, ps []*profile.Profile, rows int) []byte {
 }
 
 func TestParquetMetadata(t *testing.T) {
-	in, err := file.NewParquetReader(bytes.NewReader(encodeGroups(t, tabletest.Settings("run")[1:2], groupRows)))
+	in, err := file.NewParquetReader(bytes.NewReader(encodeGroups(t, jobs.MixedTimings("run")[1:2], groupRows)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +40,7 @@ func TestParquetMetadata(t *testing.T) {
 // TestManyGroups writes row groups that end within a process, with texts that
 // other groups do not have, and one column of nulls only.
 func TestManyGroups(t *testing.T) {
-	ps := tabletest.Job("run")
+	ps := jobs.Full("run")
 	for _, p := range ps[:2] {
 		for i := range p.Rows {
 			p.Rows[i].MinNs, p.Rows[i].MaxNs = 0, 0
@@ -70,7 +71,7 @@ func TestManyGroups(t *testing.T) {
 // TestDiskFull checks that write errors are reported, of which the library
 // ignores some and panics on others.
 func TestDiskFull(t *testing.T) {
-	ps := profile.List(tabletest.Job("run"))
+	ps := profile.List(jobs.Full("run"))
 	size := len(encodeGroups(t, ps, groupRows))
 	for room := 0; room < size; room += 997 {
 		if err := WriteParquet(&testenv.FullWriter{Room: room}, ps); !errors.Is(err, testenv.ErrFull) {

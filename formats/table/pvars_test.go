@@ -9,13 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
 )
 
 func TestPvarColumns(t *testing.T) {
 	var data bytes.Buffer
-	if err := WritePvars(&data, profile.List(tabletest.Readings("run")[2:3])); err != nil {
+	if err := WritePvars(&data, profile.List(jobs.Readings("run")[2:3])); err != nil {
 		t.Fatal(err)
 	}
 	// In a source of rank 2 only, it is the first process of the job.
@@ -38,8 +38,8 @@ func TestPvarColumns(t *testing.T) {
 			t.Errorf("%s:\n got %s\nwant %s", column, got, want)
 		}
 	}
-	p := tabletest.Readings("run")[2]
-	world, reversed := p.Comms[tabletest.World].Label(), p.Comms[tabletest.Reversed].Label()
+	p := jobs.Readings("run")[2]
+	world, reversed := p.Comms[jobs.World].Label(), p.Comms[jobs.Reversed].Label()
 	want := []string{world, world, reversed, "(null)", "(null)", "(null)", "(null)", "(null)"}
 	if got := table(t, data.Bytes(), "object"); !slices.Equal(got, want) {
 		t.Errorf("object: got %q, want %q", got, want)
@@ -49,7 +49,7 @@ func TestPvarColumns(t *testing.T) {
 // TestPvarTimes checks that times count from the start of the first process of
 // the same job.
 func TestPvarTimes(t *testing.T) {
-	two := tabletest.Readings("two")
+	two := jobs.Readings("two")
 	for _, p := range two {
 		p.Start += 7
 		for i := range p.Readings {
@@ -57,7 +57,7 @@ func TestPvarTimes(t *testing.T) {
 		}
 	}
 	var data bytes.Buffer
-	if err := WritePvars(&data, append(profile.List(tabletest.Readings("one")), two...)); err != nil {
+	if err := WritePvars(&data, append(profile.List(jobs.Readings("one")), two...)); err != nil {
 		t.Fatal(err)
 	}
 	got := table(t, data.Bytes(), "time_ns")
@@ -79,7 +79,7 @@ type many struct {
 }
 
 func (m *many) Each(f func(*profile.Profile) error) error {
-	p := tabletest.Readings("run")[1]
+	p := jobs.Readings("run")[1]
 	p.Readings = slices.Repeat(p.Readings, 200)
 	for rank := range m.processes {
 		p.Rank = rank

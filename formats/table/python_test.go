@@ -9,16 +9,16 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // TestPython opens the fixture's tables with pandas, pyarrow and polars. The
-// expected sums are computed by hand from tabletest's rows.
+// expected sums are computed by hand from the rows of jobs.Full.
 func TestPython(t *testing.T) {
 	dir := t.TempDir()
-	ps := append(tabletest.Job("one"), tabletest.Job("two")...)
+	ps := append(jobs.Full("one"), jobs.Full("two")...)
 	ps[5].Rank = -1 // ended early: it has no file of its own
 	writeRun(t, dir, ps)
 	report := filepath.Join(dir, "report.json")
@@ -35,7 +35,7 @@ func TestPython(t *testing.T) {
 // TestPythonReadings opens a run with performance variables in pandas, polars and pyarrow.
 func TestPythonReadings(t *testing.T) {
 	dir := t.TempDir()
-	writeRun(t, dir, append(tabletest.Readings("one"), tabletest.Readings("two")...))
+	writeRun(t, dir, append(jobs.Readings("one"), jobs.Readings("two")...))
 	testenv.Pytest(t, []string{"MPITRACE_RUN=" + dir, "MPITRACE_REPORT=none"}, "test_pvars.py", "test_arrow.py", "-k", "not report")
 }
 
@@ -69,7 +69,7 @@ func writeRun(t *testing.T, dir string, ps []*profile.Profile) {
 	}
 }
 
-// jobReport returns the totals of a report of tabletest.Job.
+// jobReport returns the totals of a report of jobs.Full.
 func jobReport(run string) map[string]any {
 	type sums struct {
 		Call     string `json:"call,omitempty"`

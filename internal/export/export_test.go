@@ -16,9 +16,9 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats"
 	"github.com/mpitrace/mpitrace/formats/table"
-	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
@@ -34,7 +34,7 @@ func format(t *testing.T, name string) *formats.Format {
 // twoJobs returns two jobs of four ranks each. A process of the second never
 // learned its rank.
 func twoJobs() profile.List {
-	ps := append(tabletest.Job("one"), tabletest.Job("two")...)
+	ps := append(jobs.Full("one"), jobs.Full("two")...)
 	ps[4].Rank = -1
 	return ps
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/tasks"
 	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
 	"github.com/mpitrace/mpitrace/tests/synth"
 )
 
@@ -62,7 +63,7 @@ func mixed(t *testing.T) rundir.Dir {
 	killed := rank("killed", 0, 20)
 	killed.State, killed.Host, killed.Pid = profile.Running, "node", 77
 	write("node-77-1.rec", killed)
-	for _, p := range tabletest.Readings("readings") {
+	for _, p := range jobs.Readings("readings") {
 		p.Rows, p.Vectors, p.Abnormal = nil, nil, nil // not all of the fixture's are what recordings hold
 		write(fmt.Sprintf("readings-%d-1.rec", p.Rank), p)
 	}
@@ -191,7 +192,7 @@ func TestMergedInParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if merged.Processes != 26+3*6+2+1+len(tabletest.Readings("")) || len(merged.Jobs) != 7 ||
+	if merged.Processes != 26+3*6+2+1+len(jobs.Readings("")) || len(merged.Jobs) != 7 ||
 		strings.Count(strings.Join(merged.Problems, "\n"), "read recording") != 2 {
 		t.Errorf("%d processes, %d jobs, problems %q", merged.Processes, len(merged.Jobs), merged.Problems)
 	}

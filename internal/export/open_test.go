@@ -9,17 +9,17 @@ import (
 	"testing"
 
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
-	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
 )
 
 // Readings of variables are merged if there are any, and are read back when the
 // recordings are gone.
 func TestMergeReadings(t *testing.T) {
-	for name, ps := range map[string][]*profile.Profile{"read": tabletest.Readings("a"), "not read": tabletest.Job("a")} {
+	for name, ps := range map[string][]*profile.Profile{"read": jobs.Readings("a"), "not read": jobs.Full("a")} {
 		t.Run(name, func(t *testing.T) {
 			d, err := rundir.Create(filepath.Join(t.TempDir(), "run"))
 			if err != nil {

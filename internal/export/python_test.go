@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
@@ -32,7 +32,7 @@ func pythonJob() (ps profile.List, known map[string]any) {
 	const gib = 1 << 30
 	calls, byRank := map[string]*sums{"Send": {}, "Recv": {}, "Barrier": {}}, make([]sums, pythonRanks)
 	for r := range uint64(pythonRanks) {
-		p := tabletest.Profile("run", int(r%4))
+		p := jobs.FullRank("run", int(r%4))
 		p.Rank, p.Size = int(r), pythonRanks
 		p.Comms = p.Comms[:1]
 		p.Comms[0].Members.N, p.Comms[0].Rank = pythonRanks, int(r)
