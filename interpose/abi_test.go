@@ -95,9 +95,7 @@ func checkABI(t *testing.T, family, cc string) {
 	ours := filepath.Join(work, "ours.h")
 	renamed := regexp.MustCompile(`\bMPI_([A-Z][A-Za-z_]*[a-z]\w*)\b`).ReplaceAll(header, []byte("ours_$1"))
 	renamed = regexp.MustCompile(`(?m)^#(define|include).*\n`).ReplaceAll(renamed, nil)
-	if err := os.WriteFile(ours, renamed, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, ours, renamed)
 	table.WriteString("#include \"ours.h\"\n")
 	types := 0
 	for _, m := range typeDefinition.FindAllSubmatch(header, -1) {
@@ -116,9 +114,7 @@ func checkABI(t *testing.T, family, cc string) {
 	}
 	compiles := func(text string) error {
 		source := filepath.Join(work, "table.c")
-		if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, source, text)
 		_, err := o.run(t.Context(), "-w", "-I"+work, "-fsyntax-only", source)
 		return err
 	}

@@ -3,7 +3,6 @@ package interpose
 import (
 	"context"
 	"debug/elf"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -113,9 +112,7 @@ func librariesOf(t *testing.T, cc string) []string {
 	dir := t.TempDir()
 	source, program := filepath.Join(dir, "p.c"), filepath.Join(dir, "p")
 	text := "#include <mpi.h>\nint main(void) { return MPI_Finalize(); }\n"
-	if err := os.WriteFile(source, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, source, text)
 	if out, err := exec.Command(cc, "-o", program, source).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -150,9 +147,7 @@ func TestHandlesAreThoseOfTheHeaders(t *testing.T) {
 	}
 	withEveryCompiler(t, func(t *testing.T, cc string) {
 		o, source := BuildOptions{CC: cc}, filepath.Join(t.TempDir(), "probe.c")
-		if err := os.WriteFile(source, []byte(probe), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, source, probe)
 		text, err := o.run(context.Background(), "-E", "-P", source)
 		if err != nil {
 			t.Fatal(err)

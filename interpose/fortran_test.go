@@ -30,9 +30,7 @@ func bindingFiles(t *testing.T, cc string) []string {
 	dir := t.TempDir()
 	source, program := filepath.Join(dir, "p.f90"), filepath.Join(dir, "p")
 	text := "program p\nuse mpi\ninteger :: i\ncall MPI_Init(i)\nend program\n"
-	if err := os.WriteFile(source, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, source, text)
 	if out, err := exec.Command(fc, "-J"+dir, "-o", program, source).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -188,9 +186,7 @@ end program
 				testenv.Need(t, fc)
 				dir := t.TempDir()
 				source, program := filepath.Join(dir, "p.f90"), filepath.Join(dir, "p")
-				if err := os.WriteFile(source, fmt.Appendf(nil, text, module), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				testenv.WriteFile(t, source, fmt.Appendf(nil, text, module))
 				stub := filepath.Join(dir, "libstub.so")
 				for _, command := range [][]string{
 					{"gcc", "-shared", "-o", stub, "-x", "c", "../tests/programs/unheard_of.c"},

@@ -16,9 +16,7 @@ import (
 func TestFuzzCompiles(t *testing.T) {
 	testenv.Need(t, "mpicc.openmpi")
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "have.h"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, filepath.Join(dir, "have.h"), "")
 	compile := exec.Command("mpicc.openmpi", "-std=gnu11", "-shared", "-fPIC", "-Wl,-z,defs", "-Wall", "-Wextra", "-Werror",
 		"-Wno-deprecated-declarations", "-I"+dir, "-Isrc", "fuzz/environment.c", "-o", filepath.Join(dir, "fuzz.so"), "-ldl", "-lpthread")
 	if out, err := compile.CombinedOutput(); err != nil {
@@ -47,9 +45,7 @@ func TestFuzzEnvironment(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Declare no MPI functions, since there are none to call.
-	if err := os.WriteFile(filepath.Join(dir, "have.h"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, filepath.Join(dir, "have.h"), "")
 	compile := exec.Command("mpicc.openmpi", "-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror",
 		"-Wno-deprecated-declarations", "-fno-strict-aliasing", "-fsanitize=fuzzer,address,undefined",
 		"-fno-sanitize-recover=undefined", "-I"+dir, "-Isrc", "fuzz/environment.c", "-o", fuzz, "-Wl,--as-needed")

@@ -152,9 +152,7 @@ func testCrash(t *testing.T, s setup, cc string) {
 	dir := t.TempDir()
 	source, path := filepath.Join(dir, "crash.c"), filepath.Join(dir, "libcrash.so")
 	text := "#include <mpi.h>\n#include <stdlib.h>\nint MPI_Barrier(MPI_Comm c) { (void)c; abort(); }\n"
-	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, source, text)
 	if text, err := exec.Command(cc, "-shared", "-fPIC", "-o", path, source).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}

@@ -2,11 +2,12 @@ package matrices
 
 import (
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func TestSizes(t *testing.T) {
@@ -65,12 +66,8 @@ func TestSameMatrices(t *testing.T) {
 	put := func(name, text string) {
 		t.Helper()
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Mkdir(t, filepath.Dir(path))
+		testenv.WriteFile(t, path, text)
 	}
 	same := func() error { return sameMatrices(filepath.Join(dir, "a"), filepath.Join(dir, "b")) }
 	put("a/note", "no matrix")

@@ -2,12 +2,13 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // The coverage that build prints must agree with the library's symbols in
@@ -65,9 +66,7 @@ func TestBuildTellsTheCoverage(t *testing.T) {
 func preprocessed(t *testing.T, cc string) string {
 	t.Helper()
 	source := filepath.Join(t.TempDir(), "include.c")
-	if err := os.WriteFile(source, []byte("#include <mpi.h>\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, source, "#include <mpi.h>\n")
 	out, err := exec.Command(cc, "-E", source).Output()
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"github.com/mpitrace/mpitrace/formats/tracefile"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/tests/jobs"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // traced writes the traces of four ranks into a run directory. Each rank sends
@@ -76,13 +77,8 @@ func TestExportOfDamagedTrace(t *testing.T) {
 	exported(t, "run")
 	traced(t, "run")
 	file := rundir.Dir("run").TraceFile(2)
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, data[:len(data)/2], 0o666); err != nil {
-		t.Fatal(err)
-	}
+	data := testenv.ReadFile(t, file)
+	testenv.WriteFile(t, file, data[:len(data)/2])
 	for _, args := range []string{"--format perfetto -o out", "--format csv --events -o out", "--format csv --events -o -", "--format perfetto -o -"} {
 		got := call(strings.Fields("export run " + args)...)
 		if got.code != exitError || got.stdout != "" || !strings.Contains(got.stderr, file) || exists("out") {

@@ -32,9 +32,7 @@ func versionOf(id string, start time.Duration, share float64) synth.Scaling {
 func writeRun(t *testing.T, dir string, s synth.Scaling, ranks int) string {
 	t.Helper()
 	d := rundir.Dir(dir)
-	if err := os.MkdirAll(d.Recordings(), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Mkdir(t, d.Recordings())
 	job := s.Job(ranks)
 	if ranks > 2 {
 		if err := container.WriteAll(d.Recordings(), job, nil); err != nil {
@@ -43,9 +41,7 @@ func writeRun(t *testing.T, dir string, s synth.Scaling, ranks int) string {
 		return dir
 	}
 	for rank := range ranks {
-		if err := recordingtest.WriteFile(filepath.Join(d.Recordings(), fmt.Sprintf("app.%d.rec", rank)), job.Profile(rank)); err != nil {
-			t.Fatal(err)
-		}
+		recordingtest.Record(t, filepath.Join(d.Recordings(), fmt.Sprintf("app.%d.rec", rank)), job.Profile(rank))
 	}
 	return dir
 }
@@ -204,15 +200,9 @@ func TestHistorySkips(t *testing.T) {
 	if err := os.Truncate(cut, 5000); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(filepath.Join(dir, "empty", "recordings"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "empty", "run.json"), []byte("{}"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(dir, "other"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Mkdir(t, filepath.Join(dir, "empty", "recordings"))
+	testenv.WriteFile(t, filepath.Join(dir, "empty", "run.json"), "{}")
+	testenv.Mkdir(t, filepath.Join(dir, "other"))
 	h, got := readHistoryJSON(t, dir, filepath.Join(dir, "other"))
 	var left []string
 	for _, s := range h.Skipped {

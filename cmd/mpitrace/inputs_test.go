@@ -12,6 +12,7 @@ import (
 	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/tests/synth"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // TestInputs gives each command everything that holds what a run recorded. A command that reads
@@ -101,9 +102,7 @@ func makeInputs(t *testing.T, ranks int) (containers, members []string) {
 	must("export", "--format", "arrow", "--tables", "all", "-o", "tables", "run")
 	containers = rundir.Dir("run").Containers()
 	for i, dir := range []string{"runs/a", "runs/b", "containers"} {
-		if err := os.MkdirAll(dir, 0o777); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Mkdir(t, dir)
 		for _, from := range containers {
 			to := filepath.Join(rundir.Dir(dir).Recordings(), filepath.Base(from))
 			if i == 2 {

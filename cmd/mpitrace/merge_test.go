@@ -22,9 +22,7 @@ func recordedRing(t *testing.T, ranks int) rundir.Dir {
 	j := synth.NewRing(ranks)
 	for rank := range ranks {
 		path := filepath.Join(dir.Recordings(), fmt.Sprintf("node-%d-1.rec", rank+1))
-		if err := recordingtest.WriteFile(path, j.Profile(rank)); err != nil {
-			t.Fatal(err)
-		}
+		recordingtest.Record(t, path, j.Profile(rank))
 	}
 	return dir
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,6 +15,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/patterns"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/tests/synth"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // TestReportPatterns reads the patterns of a synthetic butterfly in the text and in the
@@ -27,13 +27,9 @@ func TestReportPatterns(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := rundir.Dir(t.TempDir())
-	if err := os.MkdirAll(dir.Recordings(), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Mkdir(t, dir.Recordings())
 	for r := range ranks {
-		if err := recordingtest.WriteFile(filepath.Join(dir.Recordings(), fmt.Sprintf("b-%d.rec", r)), job.Profile(r)); err != nil {
-			t.Fatal(err)
-		}
+		recordingtest.Record(t, filepath.Join(dir.Recordings(), fmt.Sprintf("b-%d.rec", r)), job.Profile(r))
 	}
 	const want = "\npatterns: point-to-point and one-sided\n  butterfly: ranks r and r xor 1, 2 and 4: 100.0 % of bytes\n\n"
 	if got := call("report", string(dir)); got.code != 0 || !strings.Contains(got.stdout, want) {

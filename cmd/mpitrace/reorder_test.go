@@ -19,6 +19,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/synth"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // partners is a job in which rank r and rank Ranks-1-r send each other messages: the lower
@@ -56,12 +57,8 @@ func (j *partners) write(t *testing.T, dir string) string {
 			changed(p)
 		}
 		path := filepath.Join(dir, "recordings", fmt.Sprintf("%s-%d.rec", j.run, r))
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := recordingtest.WriteFile(path, p); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Mkdir(t, filepath.Dir(path))
+		recordingtest.Record(t, path, p)
 	}
 	return dir
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/readback"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // merged makes a run directory of one rank, merged and without recordings.
@@ -54,9 +55,7 @@ func TestReportOfRowsWithDamagedInfo(t *testing.T) {
 // reportWithDamagedInfo damages run.json, and requires reports that have a text.
 func reportWithDamagedInfo(t *testing.T, dir rundir.Dir, text string) {
 	t.Helper()
-	if err := os.WriteFile(dir.Info(), []byte("junk\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, dir.Info(), "junk\n")
 	for _, args := range [][]string{{"report"}, {"report", "--json"}, {"report", "--format", "prof"}} {
 		got := call(append(args, string(dir))...)
 		if got.code != 0 || !strings.Contains(got.stdout, text) || strings.Count(got.stderr, dir.Info()) != 1 {
@@ -74,12 +73,8 @@ func reportWithDamagedInfo(t *testing.T, dir rundir.Dir, text string) {
 func TestReportOfRecordings(t *testing.T) {
 	t.Chdir(t.TempDir())
 	recordings := rundir.Dir("twice").Recordings()
-	if err := os.MkdirAll(recordings, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(recordings, "h-1-2.rec"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Mkdir(t, recordings)
+	testenv.WriteFile(t, filepath.Join(recordings, "h-1-2.rec"), "")
 	check := func(path, want string) {
 		t.Helper()
 		if got := call("report", path); got.code != exitUsage || got.stderr != "mpitrace: "+want+"\n" {

@@ -14,6 +14,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/readback"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func TestRunJob(t *testing.T) {
@@ -115,9 +116,7 @@ func TestRunScript(t *testing.T) {
 		for _, n := range []string{"1", "2", "3"} {
 			script += m.launcher + " -n " + n + " " + m.ring(t) + " 10" + n + "\n"
 		}
-		if err := os.WriteFile(filepath.Join(dir, "job.sh"), []byte(script), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteProgram(t, filepath.Join(dir, "job.sh"), script)
 		got := sh(t, dir, "$mpitrace run -o run --format prof --mpi "+m.name+" -- ./job.sh")
 		if got.code != 0 || !strings.Contains(got.stderr, "is a script") {
 			t.Fatalf("status %d\n%s", got.code, got.stderr)
@@ -300,9 +299,7 @@ func TestReportAfterRunWasKilled(t *testing.T) {
 	dir := t.TempDir()
 	// The script ends only after the shell that started it has killed mpitrace.
 	script := "#!/bin/sh\n" + mpis[1].ring(t) + " 100\ntouch done\nsleep 2\n"
-	if err := os.WriteFile(filepath.Join(dir, "job.sh"), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteProgram(t, filepath.Join(dir, "job.sh"), script)
 	sh(t, dir, "$mpitrace run -o run --mpi mpich -- ./job.sh & p=$!; while ! test -e done; do sleep 0.01; done; kill -9 $p; wait $p")
 	runDir := filepath.Join(dir, "run")
 	if got := call("report", runDir); got.code != 0 || !strings.Contains(got.stdout, "1 of 1 ranks") {

@@ -44,9 +44,7 @@ func receiving(t *testing.T) rundir.Dir {
 		if rank == 2 {
 			p.Host = "elsewhere"
 		}
-		if err := recordingtest.WriteFile(filepath.Join(dir.Recordings(), fmt.Sprintf("%s-%d-%d.rec", p.Host, pid, rank)), p); err != nil {
-			t.Fatal(err)
-		}
+		recordingtest.Record(t, filepath.Join(dir.Recordings(), fmt.Sprintf("%s-%d-%d.rec", p.Host, pid, rank)), p)
 	}
 	return dir
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/jobs"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // relay returns the trace of one of three ranks. Rank r receives from rank r-1
@@ -40,9 +41,7 @@ func relayRun(t *testing.T) string {
 		if err := tracefile.Write(&file, relay(rank)); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(dir.TraceFile(rank), file.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, dir.TraceFile(rank), file.Bytes())
 	}
 	if err := dir.WriteInfo(&rundir.Info{Jobs: []rundir.JobInfo{{Run: "job", Program: "relay"}}}); err != nil {
 		t.Fatal(err)
@@ -57,10 +56,7 @@ func TestTimeline(t *testing.T) {
 	if got.code != 0 || got.stdout != path+"\n" || got.stderr != "" {
 		t.Fatalf("%+v", got)
 	}
-	file, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := testenv.ReadFile(t, path)
 	if size, err := png.DecodeConfig(bytes.NewReader(file)); err != nil || size.Width != 800 || size.Height > 900 {
 		t.Errorf("%v, %v", size, err)
 	}
@@ -127,9 +123,7 @@ func TestTimelineWrongUse(t *testing.T) {
 			t.Errorf("%s: %+v, want status %d and %q", c.args, got, c.code, c.want)
 		}
 	}
-	if err := os.WriteFile(rundir.Dir(dir).TraceFile(1), []byte("ARROW1"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, rundir.Dir(dir).TraceFile(1), "ARROW1")
 	if got := call("timeline", dir); got.code != exitError || !strings.Contains(got.stderr, "trace.1.arrow") {
 		t.Errorf("damaged: %+v", got)
 	}

@@ -147,9 +147,7 @@ func TestDamagedFiles(t *testing.T) {
 				} else {
 					damaged[at] ^= 1 << (i / 2 % 8)
 				}
-				if err := os.WriteFile(path, damaged, 0o666); err != nil {
-					t.Fatal(err)
-				}
+				testenv.WriteFile(t, path, damaged)
 				stdout, _, err := runCommand("--force", "--format", "csv", "-o", out, path)
 				switch left, _ := os.ReadDir(out); {
 				case err == nil && format == "arrow" && i%2 == 0:

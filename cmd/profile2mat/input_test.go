@@ -14,6 +14,7 @@ import (
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/synth"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func TestPrefix(t *testing.T) {
@@ -69,10 +70,7 @@ func TestStandardInput(t *testing.T) {
 	if err := recordingtest.Write(&rec, job.Profile(0)); err != nil {
 		t.Fatal(err)
 	}
-	arrow, err := os.ReadFile(arrowFile(t, "a.arrow", "one", 0, 1, 2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	arrow := testenv.ReadFile(t, arrowFile(t, "a.arrow", "one", 0, 1, 2))
 	for name, c := range map[string]struct{ stdin, file, size string }{
 		"prof":      {text, "stdin_size_all.mat", "5 10 \n11 5 \n"},
 		"arrow":     {string(arrow), "mpi_size_all.mat", "0 7 0 \n0 0 7 \n7 0 0 \n"},
@@ -119,15 +117,11 @@ func TestPipe(t *testing.T) {
 // recordingsOf writes a recording for each process.
 func recordingsOf(t *testing.T, dir string, ps ...*profile.Profile) []string {
 	t.Helper()
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Mkdir(t, dir)
 	var out []string
 	for _, p := range ps {
 		path := filepath.Join(dir, fmt.Sprintf("%s-%d.rec", p.Run, p.Rank))
-		if err := recordingtest.WriteFile(path, p); err != nil {
-			t.Fatal(err)
-		}
+		recordingtest.Record(t, path, p)
 		out = append(out, path)
 	}
 	return out
@@ -193,9 +187,7 @@ func TestPlacesThatAreNoRun(t *testing.T) {
 	empty := filepath.Join(dir, "empty")
 	inside := filepath.Join(dir, "inside") // contains a link to itself
 	for _, path := range []string{empty, filepath.Join(inside, "recordings")} {
-		if err := os.MkdirAll(path, 0o777); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Mkdir(t, path)
 	}
 	if err := os.Symlink("..", filepath.Join(inside, "recordings", "up.rec")); err != nil {
 		t.Fatal(err)

@@ -44,10 +44,7 @@ func mustRun(t *testing.T, args ...string) (files map[string]string, stderr stri
 	files = map[string]string{}
 	for path := range strings.Lines(stdout) {
 		path = strings.TrimSuffix(path, "\n")
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testenv.ReadFile(t, path)
 		files[filepath.Base(path)] = string(text)
 	}
 	return files, stderr
@@ -64,12 +61,8 @@ func names(files map[string]string) []string {
 
 func put(t *testing.T, path, text string) string {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Mkdir(t, filepath.Dir(path))
+	testenv.WriteFile(t, path, text)
 	return path
 }
 
@@ -139,12 +132,8 @@ func TestExistingFilesAreKept(t *testing.T) {
 func TestFailureLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	path := put(t, filepath.Join(dir, "x.prof"), rankFile(0, 2))
-	if err := os.Mkdir(filepath.Join(dir, "x_msg_all.mat"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(dir, "x_size_all.mat"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Mkdir(t, filepath.Join(dir, "x_msg_all.mat"))
+	testenv.Mkdir(t, filepath.Join(dir, "x_size_all.mat"))
 	if _, _, err := runCommand(path, "--force"); err == nil {
 		t.Fatal("wrote a file where there is a directory")
 	}
@@ -184,9 +173,7 @@ func TestRefusalMakesNoDirectory(t *testing.T) {
 	path := put(t, filepath.Join(dir, "x.prof"), "E\t0\t1999999999\t1 bytes\t1 msgs sent\n")
 	for _, out := range []string{"new", "a/b/c", "there"} {
 		if out == "there" {
-			if err := os.Mkdir(filepath.Join(dir, out), 0o777); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Mkdir(t, filepath.Join(dir, out))
 		}
 		_, _, err := runCommand(path, "--format", "npy", "--max-pairs", "0", "-o", filepath.Join(dir, out))
 		if err == nil || !strings.Contains(err.Error(), "bytes or more, "+filepath.Join(dir, out)+" has ") {
@@ -275,12 +262,8 @@ func TestDamagedRecordings(t *testing.T) {
 		dir := t.TempDir()
 		for r := range 3 {
 			path := filepath.Join(dir, "recordings", fmt.Sprintf("%d.rec", r))
-			if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-				t.Fatal(err)
-			}
-			if err := recordingtest.WriteFile(path, processOf("one", 1, r)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Mkdir(t, filepath.Dir(path))
+			recordingtest.Record(t, path, processOf("one", 1, r))
 		}
 		cut := filepath.Join(dir, "recordings", "1.rec")
 		if err := os.Truncate(cut, length); err != nil {
@@ -395,10 +378,7 @@ func TestExamples(t *testing.T) {
 		var stdin strings.Builder
 		if before, after, piped := strings.Cut(line, " | "); piped {
 			for _, path := range expanded(strings.Fields(before)[1:]) {
-				text, err := os.ReadFile(path)
-				if err != nil {
-					t.Fatal(err)
-				}
+				text := testenv.ReadFile(t, path)
 				stdin.Write(text)
 			}
 			line = after

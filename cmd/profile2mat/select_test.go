@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // mixedJob returns the run directory of four ranks on two nodes. Rank r sends
@@ -208,10 +209,7 @@ func TestClassOfFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		first, _, _ := strings.Cut(stdout, "\n")
-		text, err := os.ReadFile(first)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testenv.ReadFile(t, first)
 		matrices[i] = strings.ReplaceAll(string(text), "one-sided", "osc")
 	}
 	if matrices[0] != matrices[1] || !strings.Contains(matrices[0], "\n0,") {

@@ -17,6 +17,7 @@ import (
 	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/jobs"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // writeRun writes the tables of some processes into a directory, and returns the path of
@@ -45,9 +46,7 @@ func writeRun(t testing.TB, ps []*profile.Profile) string {
 	for _, f := range files {
 		f.Close()
 	}
-	if err := os.WriteFile(filepath.Join(dir, "comms.arrow"), comms.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, filepath.Join(dir, "comms.arrow"), comms.Bytes())
 	return filepath.Join(dir, "profile.arrow")
 }
 

@@ -24,10 +24,7 @@ func FuzzReader(f *testing.F) {
 	path := writeRun(f, jobs.Readings("one"))
 	tables := []string{"profile", "ranks", "comms", "vectors", "pvars"}
 	for i, name := range tables {
-		data, err := os.ReadFile(filepath.Join(filepath.Dir(path), name+".arrow"))
-		if err != nil {
-			f.Fatal(err)
-		}
+		data := testenv.ReadFile(f, filepath.Join(filepath.Dir(path), name+".arrow"))
 		f.Add(data, uint8(i), uint16(0), byte(0))
 		for at := len(data) - 1; at > 0; at -= 1999 { // the footer is at the end
 			f.Add(data, uint8(i), uint16(at), byte(1+at%255))
@@ -45,9 +42,7 @@ func FuzzReader(f *testing.F) {
 		if len(data) > 0 {
 			data[int(at)%len(data)] ^= flip
 		}
-		if err := os.WriteFile(path, data, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, path, data)
 		used := testenv.Allocated(func() {
 			var file *File
 			if file, err = Open(filepath.Join(filepath.Dir(path), "profile.arrow")); err == nil {
@@ -120,10 +115,7 @@ func TestMissingTables(t *testing.T) {
 // rewrite writes columns of a table to a file.
 func rewrite(t *testing.T, path string, keep func(name string) bool) {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testenv.ReadFile(t, path)
 	in, err := ipc.NewFileReader(bytes.NewReader(data))
 	if err != nil {
 		t.Fatal(err)

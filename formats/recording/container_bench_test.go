@@ -3,13 +3,13 @@ package recording_test
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/tests/synth"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // ranksOfNode is the number of ranks of a node in the benchmarks.
@@ -50,9 +50,7 @@ func pack(b *testing.B, raws [][]byte) []byte {
 
 func containerOfNode(b *testing.B) string {
 	path := filepath.Join(b.TempDir(), "job"+recording.ContainerSuffix)
-	if err := os.WriteFile(path, pack(b, recordingsOfNode(b)), 0o600); err != nil {
-		b.Fatal(err)
-	}
+	testenv.WriteFile(b, path, pack(b, recordingsOfNode(b)))
 	return path
 }
 

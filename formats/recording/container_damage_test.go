@@ -85,9 +85,7 @@ func (o outcome) same(want outcome) (n int) {
 // read as before, and that the loss of any is reported.
 func (want outcome) check(t *testing.T, path, what string, raw []byte, least int) {
 	t.Helper()
-	if err := os.WriteFile(path, raw, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, path, raw)
 	got := outcomeOf(t, path)
 	n := got.same(want)
 	if n < least {
@@ -248,9 +246,7 @@ func TestContainerLiveTruncated(t *testing.T) {
 		}
 	}
 	for at := range containerHead {
-		if err := os.WriteFile(path, raw[:at], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, path, raw[:at])
 		if _, err := OpenContainer(path); err == nil || !strings.Contains(err.Error(), path) {
 			t.Errorf("cut at byte %d: %v", at, err)
 		}
@@ -271,9 +267,7 @@ func TestContainerLostExtent(t *testing.T) {
 	for lost := 1; lost < len(of); lost++ {
 		spoilt := bytes.Clone(raw)
 		clear(spoilt[of[lost].Offset:][:layout.ExtentSize]) // as if its process had died before it used the granules
-		if err := os.WriteFile(path, spoilt, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, path, spoilt)
 		p, err := readWhole(opening(t, path), 0)
 		if err != nil {
 			t.Fatal(err)
@@ -403,9 +397,7 @@ func TestContainerIsFile(t *testing.T) {
 		t.Errorf("by a link: %+v, %v", p, err)
 	}
 	inDir := filepath.Join(dir, name) // a directory with such a name holds files
-	if err := os.WriteFile(inDir, imageBytes(t, small(3)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, inDir, imageBytes(t, small(3)))
 	if p, err := ReadFile(inDir); err != nil || p.Rank != 3 {
 		t.Errorf("in a directory: %+v, %v", p, err)
 	}
@@ -457,9 +449,7 @@ func FuzzContainer(f *testing.F) {
 		if lines {
 			raw = fromLines(raw)
 		}
-		if err := os.WriteFile(path, raw, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, path, raw)
 		used := testenv.Allocated(func() {
 			c, err := OpenContainer(path)
 			if err != nil {

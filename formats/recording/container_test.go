@@ -12,6 +12,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // processOf returns a process of a job: rich, killed or with sampled times.
@@ -130,9 +131,7 @@ func liveContainer(t testing.TB, n int) (path string, c *recordingtest.Container
 func writeContainer(t testing.TB, raw []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "job"+ContainerSuffix)
-	if err := os.WriteFile(path, raw, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, path, raw)
 	return path
 }
 

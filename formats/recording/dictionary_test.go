@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // learnt returns a container with a dictionary, of 16 processes with some rows.
@@ -167,10 +167,7 @@ func TestNamesOfContainer(t *testing.T) {
 		}
 	}
 	path := c.Path()
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := testenv.ReadFile(t, path)
 	want := outcomeOf(t, path)
 	place := framesOf(c, namesFrame)[0]
 	for at := place[0]; at < place[1]; at += 1 + (place[1]-place[0])/20 {
@@ -183,9 +180,7 @@ func TestNamesOfContainer(t *testing.T) {
 // checkNameless requires that nothing but the names of call sites is lost.
 func (want outcome) checkNameless(t *testing.T, path string, raw []byte) {
 	t.Helper()
-	if err := os.WriteFile(path, raw, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, path, raw)
 	got := outcomeOf(t, path)
 	if len(got.of) != len(want.of) || !strings.Contains(strings.Join(got.reported, "\n"), "names of call sites are lost") {
 		t.Fatalf("%d profiles, %q", len(got.of), got.reported)

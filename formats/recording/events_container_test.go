@@ -13,16 +13,14 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/interpose/layout"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // contain moves the recording and these chunks into a container, where another
 // process has extents between them. Chunks in lost are not written.
 func (w *traced) contain(t *testing.T, chunks []written, lost ...int) {
 	t.Helper()
-	raw, err := os.ReadFile(w.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := testenv.ReadFile(t, w.path)
 	c := recordingtest.NewContainer("node7")
 	x := layout.Extent{Kind: layout.ExtentRecording, Pid: 7, Owner: 99}
 	c.Extend(x, raw)
@@ -104,10 +102,7 @@ func TestEventsAddedInContainer(t *testing.T) {
 		t.Fatalf("%d events, %v", n, err)
 	}
 	container := FileOf(w.path)
-	raw, err := os.ReadFile(container)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := testenv.ReadFile(t, container)
 	var h layout.ContainerHeader
 	binary.Decode(raw, little, &h)
 	x := layout.Extent{Magic: layout.ExtentMagic, Kind: layout.ExtentEvents, Sequence: 2, Granules: 4, ID: h.ID, Offset: uint64(len(raw)),

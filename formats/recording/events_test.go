@@ -13,6 +13,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/interpose/layout"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // sends returns n sends from tick start on, one every ten ticks, each of ten
@@ -334,9 +335,7 @@ func TestByteOrders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(w.path, append(raw, make([]byte, layout.HeaderSize-len(raw))...), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, w.path, append(raw, make([]byte, layout.HeaderSize-len(raw))...))
 	events := []written{chunkOf(5, 1, w.ev(aSend, 1200, 34, 1<<17+1, 7))}
 	w.leave(t, eventsEnding, w.events(events...))
 	w.fails(t, "byte 12: the byte order is not that of the recording")

@@ -3,7 +3,6 @@ package recording
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -59,10 +58,7 @@ func TestFirstFormat(t *testing.T) {
 
 // Damage of a container of the first format is reported, and affects one process at most.
 func TestFirstFormatDamage(t *testing.T) {
-	raw, err := os.ReadFile(filepath.Join("testdata", "first-format.node"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := testenv.ReadFile(t, filepath.Join("testdata", "first-format.node"))
 	path := writeContainer(t, raw)
 	want := outcomeOf(t, path)
 	for at := len(containerMagic); at < len(raw); at += 3 * testenv.Step(7) {

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/interpose/layout"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // builder writes a recording as the library does, for tests that need a certain
@@ -252,9 +252,7 @@ func TestReadConcatenated(t *testing.T) {
 			t.Errorf("%s: got %q, %d damaged; want %q", name, p.Problems, p.Losses.Damaged, c.want)
 		}
 		path := filepath.Join(t.TempDir(), "x.rec")
-		if err := os.WriteFile(path, c.raw, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, path, c.raw)
 		if p, err := ReadHead(path); err != nil || !slices.Equal(p.Problems, c.want) {
 			t.Errorf("%s, its head alone: got %v, %v; want %q", name, p, err, c.want)
 		}

@@ -291,9 +291,7 @@ func TestDumpSamples(t *testing.T) {
 		"\ttime_ns -\tmin_ns -\tmax_ns -\n": untimed(),
 	} {
 		path := filepath.Join(t.TempDir(), "r.rec")
-		if err := recordingtest.WriteFile(path, p); err != nil {
-			t.Fatal(err)
-		}
+		recordingtest.Record(t, path, p)
 		var out strings.Builder
 		if err := Dump(&out, path); err != nil || !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s\n%v", want, &out, err)
@@ -314,9 +312,7 @@ func TestLargeSampledTable(t *testing.T) {
 			Calls: 1000, TimeNs: 50_000 + uint64(i), TimeErrorNs: 100 + uint64(i%50), MinNs: 30, MaxNs: 90})
 	}
 	path := filepath.Join(t.TempDir(), "r.rec")
-	if err := recordingtest.WriteFile(path, p); err != nil {
-		t.Fatal(err)
-	}
+	recordingtest.Record(t, path, p)
 	if info, err := os.Stat(path); err != nil || info.Size() < wholeFile {
 		t.Fatalf("%v, %v: too small to tell", info, err)
 	}

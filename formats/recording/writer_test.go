@@ -14,6 +14,7 @@ import (
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/interpose/layout"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // rich returns rank 1 of 4 with one of everything that a recording can hold: an
@@ -142,13 +143,8 @@ func TestWrite(t *testing.T) {
 				t.Error(diff)
 			}
 			path := filepath.Join(t.TempDir(), "r.rec")
-			if err := recordingtest.WriteFile(path, p); err != nil {
-				t.Fatal(err)
-			}
-			raw, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			recordingtest.Record(t, path, p)
+			raw := testenv.ReadFile(t, path)
 			if !bytes.Equal(raw, out.Bytes()) {
 				t.Error("the file with holes is another")
 			}

@@ -26,9 +26,7 @@ func TestPython(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(report, text, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, report, text)
 	testenv.Pytest(t, []string{"MPITRACE_RUN=" + dir, "MPITRACE_REPORT=" + report}, "test_arrow.py")
 }
 
@@ -57,9 +55,7 @@ func writeRun(t *testing.T, dir string, ps []*profile.Profile) {
 	if slices.ContainsFunc(ps, func(p *profile.Profile) bool { return len(p.Readings) > 0 }) {
 		write("pvars.arrow", func(w io.Writer) error { return WritePvars(w, profile.List(ps)) })
 	}
-	if err := os.Mkdir(filepath.Join(dir, "arrow"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Mkdir(t, filepath.Join(dir, "arrow"))
 	for _, p := range ps {
 		if p.Rank >= 0 {
 			write(fmt.Sprintf("arrow/%s.%d.arrow", p.Run, p.Rank), func(w io.Writer) error {

@@ -16,6 +16,7 @@ import (
 	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/jobs"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // readAll reads a file in memory.
@@ -64,9 +65,7 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "trace.3.arrow")
-			if err := os.WriteFile(path, c.data, 0o666); err != nil {
-				t.Fatal(err)
-			}
+			testenv.WriteFile(t, path, c.data)
 			f, err := Open(path)
 			if err == nil {
 				_, _, err = collect(f)

@@ -96,10 +96,7 @@ func TestWriteAllWholeOrNotAtAll(t *testing.T) {
 		}
 		out := ""
 		for _, e := range entries {
-			text, err := os.ReadFile(filepath.Join(dir, e.Name()))
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := testenv.ReadFile(t, filepath.Join(dir, e.Name()))
 			out += e.Name() + "=" + string(text) + ";"
 		}
 		return out

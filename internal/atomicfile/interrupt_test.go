@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // TestMain also serves as the program that is interrupted: it keeps writing
@@ -63,9 +65,7 @@ func TestDiscardLeavesNothing(t *testing.T) {
 	part, place := filepath.Join(t.TempDir(), ".x.part"), filepath.Join(t.TempDir(), "x")
 	for _, keep := range []bool{true, false} {
 		track(part)
-		if err := os.WriteFile(part, []byte("x"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, part, "x")
 		if keep {
 			if err := uninterrupted(func() error { return os.Rename(part, place) }); err != nil {
 				t.Fatal(err)

@@ -69,9 +69,7 @@ func TestCollect(t *testing.T) {
 			t.Fatal(err)
 		}
 		name := "n1-99999999-5.rec"
-		if err := recordingtest.WriteFile(filepath.Join(test.spool, name), &profile.Profile{Size: 1, State: profile.Running, Threads: 1}); err != nil {
-			t.Fatal(err)
-		}
+		recordingtest.Record(t, filepath.Join(test.spool, name), &profile.Profile{Size: 1, State: profile.Running, Threads: 1})
 		if err := d.WriteInfo(&rundir.Info{Host: "n1", Spool: test.spool, Uncollected: []string{"n1:" + test.spool}}); err != nil {
 			t.Fatal(err)
 		}
@@ -109,9 +107,7 @@ func TestCollectLost(t *testing.T) {
 		}
 		for rank := range test.home {
 			p := &profile.Profile{Rank: rank, Size: 2, State: profile.Finalized, Threads: 1, Run: "job"}
-			if err := recordingtest.WriteFile(filepath.Join(d.Recordings(), fmt.Sprintf("n1-%d-5.rec", 7+rank)), p); err != nil {
-				t.Fatal(err)
-			}
+			recordingtest.Record(t, filepath.Join(d.Recordings(), fmt.Sprintf("n1-%d-5.rec", 7+rank)), p)
 		}
 		spool := filepath.Join(t.TempDir(), "mpitrace-"+uid()+"-0123456789abcdef")
 		if err := d.WriteInfo(&rundir.Info{Host: "n1", Spool: spool, Uncollected: []string{"n1:" + spool}}); err != nil {

@@ -97,10 +97,7 @@ func TestKnownNamesAreAdded(t *testing.T) {
 	}
 	path := filepath.Join(d.Recordings(), "a.node")
 	unnamed(t, path, "/gone", 0x100, ranks)
-	before, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := testenv.ReadFile(t, path)
 	place, decodes := calling(0, "/gone", 0x100).Place(0x104), recording.Decodes()
 	AddNames(d, profile.Symbols{place: {}})
 	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
@@ -110,10 +107,7 @@ func TestKnownNamesAreAdded(t *testing.T) {
 	if n := recording.Decodes() - decodes; n != 0 {
 		t.Errorf("%d recordings were decoded", n)
 	}
-	after, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	after := testenv.ReadFile(t, path)
 	for name, raw := range map[string][]byte{"with the index": after, "without the index": after[:len(after)-1]} {
 		path := filepath.Join(t.TempDir(), "b.node")
 		if err := os.WriteFile(path, raw, 0o600); err != nil {
@@ -139,10 +133,7 @@ func TestNamesAreAdded(t *testing.T) {
 	for name, in := range map[string]string{"known.node": path, "unknown.node": filepath.Join(dir, "no program")} {
 		unnamed(t, filepath.Join(dir, name), in, address, 2)
 	}
-	before, err := os.ReadFile(filepath.Join(dir, "unknown.node"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := testenv.ReadFile(t, filepath.Join(dir, "unknown.node"))
 	PackAll(dir)
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)

@@ -26,9 +26,7 @@ func TestWrittenStays(t *testing.T) {
 	path := filepath.Join(spool, "n-1-1.rec")
 	p := rank("a", 0, 1)
 	p.State = profile.Running
-	if err := recordingtest.WriteFile(path, p); err != nil {
-		t.Fatal(err)
-	}
+	recordingtest.Record(t, path, p)
 	open, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -121,10 +119,7 @@ func TestPackContainer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			path := c.write(t, dir)
-			before, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			before := testenv.ReadFile(t, path)
 			if c.mapped {
 				defer mapFirst(t, path)()
 			}

@@ -31,9 +31,7 @@ func TestSpoolCollect(t *testing.T) {
 	want := map[string]*profile.Profile{"n1-1-5.rec": {Rank: 0, Size: 2, State: profile.Finalized, Threads: 1, Run: "job"},
 		"n1-2-6.rec": {Rank: 1, Size: 2, State: profile.Running, Threads: 1, Run: "job"}}
 	for name, p := range want {
-		if err := recordingtest.WriteFile(filepath.Join(s.Dir, name), p); err != nil {
-			t.Fatal(err)
-		}
+		recordingtest.Record(t, filepath.Join(s.Dir, name), p)
 	}
 	if err := os.WriteFile(filepath.Join(s.Dir, "other"), []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
@@ -225,9 +223,7 @@ func TestPackAll(t *testing.T) {
 	var ended int64
 	for name, state := range map[string]profile.State{"ended.rec": profile.Finalized, "too.rec": profile.Finalized, "runs.rec": profile.Running} {
 		path := filepath.Join(dir, name)
-		if err := recordingtest.WriteFile(path, &profile.Profile{Size: 1, State: state, Threads: 1}); err != nil {
-			t.Fatal(err)
-		}
+		recordingtest.Record(t, path, &profile.Profile{Size: 1, State: state, Threads: 1})
 		info, err := os.Stat(path)
 		if err != nil {
 			t.Fatal(err)
@@ -270,9 +266,7 @@ func TestSpoolCollectInterrupted(t *testing.T) {
 	}
 	for rank := range 3 {
 		p := &profile.Profile{Rank: rank, Size: 3, State: profile.Running, Threads: 1, Run: "job"}
-		if err := recordingtest.WriteFile(filepath.Join(s.Dir, fmt.Sprintf("n1-%d-5.rec", rank+1<<22)), p); err != nil {
-			t.Fatal(err)
-		}
+		recordingtest.Record(t, filepath.Join(s.Dir, fmt.Sprintf("n1-%d-5.rec", rank+1<<22)), p)
 	}
 	ranks := func() []int {
 		files, err := d.RecordingFiles()
@@ -284,10 +278,7 @@ func TestSpoolCollectInterrupted(t *testing.T) {
 	for removed := range 3 { // the number of recordings that were removed from the spool before it was killed
 		kept := map[string][]byte{}
 		for i, name := range filesIn(t, s.Dir) {
-			raw, err := os.ReadFile(filepath.Join(s.Dir, name))
-			if err != nil {
-				t.Fatal(err)
-			}
+			raw := testenv.ReadFile(t, filepath.Join(s.Dir, name))
 			if i >= removed {
 				kept[name] = raw
 			}

@@ -3,7 +3,6 @@ package export
 import (
 	"encoding/json"
 	"io"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -67,8 +66,6 @@ func TestPythonEvents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "known.json"), text, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, filepath.Join(dir, "known.json"), text)
 	testenv.Pytest(t, []string{"MPITRACE_EVENTS=" + dir}, "test_events.py")
 }

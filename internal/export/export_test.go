@@ -119,9 +119,7 @@ func TestDatasetOfManyBlocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{".part-0.arrow.crc", "_SUCCESS"} { // as other tools leave them
-		if err := os.WriteFile(filepath.Join(dir, "rank_block=3", name), nil, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, filepath.Join(dir, "rank_block=3", name), "")
 	}
 	src, err := formats.OpenDataset(dir)
 	if err != nil {
@@ -245,9 +243,7 @@ func TestForceReplacesOnlyExports(t *testing.T) {
 	if got := below(t, dir); !slices.Equal(got, want) {
 		t.Errorf("files %q, want %q", got, want)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "thesis.tex"), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, filepath.Join(dir, "thesis.tex"), "")
 	if _, err := Export(twoJobs(), o); err == nil || !strings.Contains(err.Error(), "thesis.tex") {
 		t.Errorf("error %v", err)
 	}
@@ -269,9 +265,7 @@ func TestOpenRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, path, b.Bytes())
 		return path
 	}
 	one := save("one.arrow", "arrow", twoJobs()[:1])

@@ -144,9 +144,7 @@ func TestMergeKilled(t *testing.T) {
 	}
 	j := synth.NewStencil(400)
 	for rank := range j.Ranks {
-		if err := recordingtest.WriteFile(filepath.Join(d.Recordings(), fmt.Sprintf("node-%d-1.rec", rank+1)), j.Profile(rank)); err != nil {
-			t.Fatal(err)
-		}
+		recordingtest.Record(t, filepath.Join(d.Recordings(), fmt.Sprintf("node-%d-1.rec", rank+1)), j.Profile(rank))
 	}
 	merge := func(ctx context.Context, part int) *exec.Cmd {
 		cmd := exec.CommandContext(ctx, os.Args[0], "-test.run", "^TestMergeProcess$")
@@ -209,10 +207,7 @@ func tablesOf(t *testing.T, d rundir.Dir) map[string]string {
 			t.Fatal(err)
 		}
 		for _, entry := range entries {
-			in, err := os.ReadFile(filepath.Join(dir, entry.Name()))
-			if err != nil {
-				t.Fatal(err)
-			}
+			in := testenv.ReadFile(t, filepath.Join(dir, entry.Name()))
 			files[filepath.Join(filepath.Base(dir), entry.Name())] = string(in)
 		}
 		if err := os.RemoveAll(dir); err != nil {

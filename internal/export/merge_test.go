@@ -26,6 +26,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/jobs"
 	"github.com/mpitrace/mpitrace/tests/synth"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // mixed writes a run of several jobs: one in containers and with a missing rank,
@@ -38,9 +39,7 @@ func mixed(t *testing.T) rundir.Dir {
 		t.Fatal(err)
 	}
 	write := func(name string, p *profile.Profile) {
-		if err := recordingtest.WriteFile(filepath.Join(d.Recordings(), name), p); err != nil {
-			t.Fatal(err)
-		}
+		recordingtest.Record(t, filepath.Join(d.Recordings(), name), p)
 	}
 	writeContainers(t, d, synth.NewStencil(27), 8, 5)
 	for i, run := range []string{"twice", "twice", ""} {
@@ -163,10 +162,7 @@ func inParts(t *testing.T, n int) {
 func rowsOf(t *testing.T, files ...string) (rows []string) {
 	t.Helper()
 	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testenv.ReadFile(t, file)
 		rows = append(rows, tabletest.ArrowRows(t, data)...)
 	}
 	return rows
@@ -375,9 +371,7 @@ func TestMergeOfEarlierState(t *testing.T) {
 		jobs   int
 	}{
 		"one more": {func(t *testing.T, recording string) {
-			if err := recordingtest.WriteFile(filepath.Join(filepath.Dir(recording), "late-1-1.rec"), late); err != nil {
-				t.Fatal(err)
-			}
+			recordingtest.Record(t, filepath.Join(filepath.Dir(recording), "late-1-1.rec"), late)
 		}, 8},
 		"written again": {func(t *testing.T, recording string) {
 			if err := os.Chtimes(recording, time.Time{}, time.Now().Add(time.Hour)); err != nil {

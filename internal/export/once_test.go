@@ -128,14 +128,9 @@ func TestOnceDamaged(t *testing.T) {
 		}
 	})
 	path := container.Path(d.Recordings(), job, 20)
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := testenv.ReadFile(t, path)
 	raw[len(raw)/3] ^= 0x55
-	if err := os.WriteFile(path, raw, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, path, raw)
 	once, err := source.Open([]string{string(d)}, source.Options{Depth: source.Once})
 	if err != nil {
 		t.Fatal(err)

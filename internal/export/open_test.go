@@ -27,9 +27,7 @@ func TestMergeReadings(t *testing.T) {
 			}
 			for _, p := range ps {
 				p.Rows, p.Vectors, p.Abnormal = nil, nil, nil // not all of the fixture's are what recordings hold
-				if err := recordingtest.WriteFile(filepath.Join(d.Recordings(), fmt.Sprintf("%d.rec", p.Rank)), p); err != nil {
-					t.Fatal(err)
-				}
+				recordingtest.Record(t, filepath.Join(d.Recordings(), fmt.Sprintf("%d.rec", p.Rank)), p)
 			}
 			first := merged(t, d)
 			if (first != nil) != (name == "read") {

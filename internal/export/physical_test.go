@@ -17,6 +17,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/readback"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // monitored returns a file of Open MPI's component. It names a communicator in
@@ -51,9 +52,7 @@ func TestPhysical(t *testing.T) {
 		if r == 6 {
 			p.State = profile.Running
 		}
-		if err := recordingtest.WriteFile(filepath.Join(d.Recordings(), fmt.Sprintf("h-%d-1.rec", p.Pid)), p); err != nil {
-			t.Fatal(err)
-		}
+		recordingtest.Record(t, filepath.Join(d.Recordings(), fmt.Sprintf("h-%d-1.rec", p.Pid)), p)
 	}
 	if got := physicalOf(t, d); !slices.Equal(got, make([]*profile.Physical, 8)) {
 		t.Errorf("nobody asked, and it says %v", got)
@@ -72,9 +71,7 @@ func TestPhysical(t *testing.T) {
 		"inherited.7.prof": monitored(""),
 		"h-107-1.0.prof":   monitored(""),
 	} {
-		if err := os.WriteFile(filepath.Join(d.Physical(), name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, filepath.Join(d.Physical(), name), text)
 	}
 	known := []*profile.Physical{{Flows: []profile.Flow{
 		{Kind: profile.External, From: 0, To: 1, Bytes: 7, Messages: 1},
@@ -119,9 +116,7 @@ func checkMergedPhysical(t *testing.T, d rundir.Dir, want []*profile.Physical) {
 		t.Fatal(err)
 	}
 	late := filepath.Join(d.Physical(), "h-107-1.7.prof")
-	if err := os.WriteFile(late, []byte(monitored("")), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, late, monitored(""))
 	after := info.ModTime().Add(1e9)
 	if err := os.Chtimes(late, after, after); err != nil || !d.Stale() {
 		t.Errorf("a file that came later: stale %v, %v", d.Stale(), err)

@@ -2,7 +2,6 @@ package export
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -77,8 +76,6 @@ func TestPython(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "sums.json"), text, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, filepath.Join(dir, "sums.json"), text)
 	testenv.Pytest(t, []string{"MPITRACE_EXPORTS=" + dir}, "test_datasets.py")
 }

@@ -2,7 +2,6 @@ package export
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -68,10 +67,7 @@ func TestExportTables(t *testing.T) {
 
 func columnOf[V any](t *testing.T, dir, name, column string) []V {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testenv.ReadFile(t, filepath.Join(dir, name))
 	return tabletest.ParquetColumn[V](t, data, column)
 }
 
@@ -128,10 +124,7 @@ func TestRangesOfGroups(t *testing.T) {
 	if _, err := ExportTables([]string{TableEvents}, nil, []TracedJob{{Run: "run", Sources: srcs}}, o); err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(filepath.Join(dir, "events/rank_block=0/part-0.parquet"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testenv.ReadFile(t, filepath.Join(dir, "events/rank_block=0/part-0.parquet"))
 	var got [][2]byte
 	for _, r := range tabletest.ParquetRanges(t, data, "rank") {
 		got = append(got, [2]byte{r[0][0], r[1][0]})

@@ -14,15 +14,14 @@ import (
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/jobs"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // traced returns a run directory with traces of these ranks, with one call each.
 func traced(t *testing.T, ranks ...int) rundir.Dir {
 	t.Helper()
 	d := rundir.Dir(filepath.Join(t.TempDir(), "run [1]")) // as if it were a pattern
-	if err := os.Mkdir(string(d), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Mkdir(t, string(d))
 	for _, rank := range ranks {
 		p := jobs.NewProcess("run", rank, 12)
 		p.Add(jobs.Call("Barrier", int64(rank), int64(rank)+1))
@@ -36,9 +35,7 @@ func traced(t *testing.T, ranks ...int) rundir.Dir {
 func TestTraces(t *testing.T) {
 	d := traced(t, 10, 0, 9)
 	for _, other := range []string{"trace.x.arrow", "trace.01.arrow", "trace.arrow", "profile.arrow"} {
-		if err := os.WriteFile(filepath.Join(string(d), other), nil, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, filepath.Join(string(d), other), "")
 	}
 	traces, err := Traces(d)
 	if err != nil {

@@ -38,9 +38,7 @@ func compile(t *testing.T, cc, source string, flags ...string) string {
 	testenv.Need(t, "gcc", cc)
 	dir := t.TempDir()
 	src, bin := filepath.Join(dir, "prog.c"), filepath.Join(dir, "prog")
-	if err := os.WriteFile(src, []byte(source), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, src, source)
 	if out, err := exec.Command(cc, append([]string{src, "-o", bin}, flags...)...).CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", cc, err, out)
 	}
@@ -72,9 +70,7 @@ func TestInspectMPI(t *testing.T) {
 
 func TestInspectOthers(t *testing.T) {
 	script := filepath.Join(t.TempDir(), "job.sh")
-	if err := os.WriteFile(script, []byte("#!/bin/sh\nmpirun ./app\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteProgram(t, script, "#!/bin/sh\nmpirun ./app\n")
 	fakeMPI := plainProgram + "int PMPI_Init(void) { return 0; }\n"
 	for _, test := range []struct {
 		name, path string
@@ -238,17 +234,13 @@ func TestKnownForgetsReplacedCompiler(t *testing.T) {
 	dir := t.TempDir()
 	lib, cc := filepath.Join(dir, "libmpi.so.1"), filepath.Join(dir, "mpicc")
 	for _, file := range []string{lib, cc} {
-		if err := os.WriteFile(file, nil, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteProgram(t, file, "")
 	}
 	Remember(&MPI{Flavour: rundir.MPICH, Library: lib, CC: cc})
 	if Known(lib) == nil {
 		t.Fatal("not remembered")
 	}
-	if err := os.WriteFile(cc, []byte("another"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteProgram(t, cc, "another")
 	if mpi := Known(lib); mpi != nil {
 		t.Errorf("still knows %v", mpi)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/settings"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func TestPreload(t *testing.T) {
@@ -147,9 +148,7 @@ func TestJobID(t *testing.T) {
 
 func TestEnvironForProgram(t *testing.T) {
 	lib := filepath.Join(t.TempDir(), "lib.so")
-	if err := os.WriteFile(lib, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, lib, "")
 	open := compile(t, "mpicc.openmpi", mpiProgram)
 	plain := compile(t, "cc", plainProgram)
 	for _, test := range []struct {

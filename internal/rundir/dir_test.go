@@ -11,6 +11,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func TestName(t *testing.T) {
@@ -40,9 +41,7 @@ func TestCreateCountsUp(t *testing.T) {
 
 func TestCreateAt(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a[1]", "run")
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Mkdir(t, dir)
 	d, err := CreateAt(dir)
 	if err != nil {
 		t.Fatalf("a directory without a run is refused: %v", err)
@@ -55,9 +54,7 @@ func TestCreateAt(t *testing.T) {
 		}
 	}
 	refused(false, "in use by a run that is starting")
-	if err := os.WriteFile(filepath.Join(d.Recordings(), "h-1-2.rec"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, filepath.Join(d.Recordings(), "h-1-2.rec"), "")
 	refused(true, "already holds a run")
 	if again, err := Share(dir); err != nil || again != d {
 		t.Errorf("shared: got %s, %v", again, err)
@@ -172,9 +169,7 @@ func TestReadInfo(t *testing.T) {
 		t.Errorf("without a file: got %v, %v", info, err)
 	}
 	for _, text := range []string{"junk", `{"mpitrace": "0.1", "jobs": 3}`} {
-		if err := os.WriteFile(d.Info(), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, d.Info(), text)
 		info, err := d.ReadInfo()
 		if err == nil || !strings.Contains(err.Error(), d.Info()) || info == nil || info.Version != "" {
 			t.Errorf("%s: got %v, %v; want an error that names the file, and an empty description", text, info, err)
@@ -216,10 +211,7 @@ func rewritten(t *testing.T, d Dir, info *Info) string {
 	if err := d.WriteInfo(info); err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(d.Info())
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.ReadFile(t, d.Info())
 	return string(text)
 }
 

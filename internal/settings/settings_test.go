@@ -1,12 +1,13 @@
 package settings
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func TestList(t *testing.T) {
@@ -73,13 +74,9 @@ func configure(t *testing.T, user, site string) ([]*SettingsFile, error) {
 	dir := t.TempDir()
 	t.Setenv("XDG_CONFIG_HOME", dir)
 	t.Setenv(EnvSite, filepath.Join(dir, "site"))
-	if err := os.MkdirAll(filepath.Join(dir, "mpitrace"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Mkdir(t, filepath.Join(dir, "mpitrace"))
 	for path, text := range map[string]string{"mpitrace/config": user, "site": site} {
-		if err := os.WriteFile(filepath.Join(dir, path), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, filepath.Join(dir, path), text)
 	}
 	return Read()
 }
@@ -197,10 +194,7 @@ func TestEnvironmentIsDocumented(t *testing.T) {
 			if strings.HasSuffix(path, "_test.go") || strings.Contains(path, "testenv") {
 				continue
 			}
-			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := testenv.ReadFile(t, path)
 			for _, m := range names.FindAllSubmatch(text, -1) {
 				name := string(m[1])
 				listed := slices.ContainsFunc(List, func(s Setting) bool { return s.Env() == name }) ||

@@ -29,9 +29,7 @@ func TestExits(t *testing.T) {
 	for rank := range want {
 		name := "n1-" + string(rune('1'+rank)) + "-1.rec"
 		p := &profile.Profile{Rank: rank, Size: len(want), State: profile.Running, Threads: 1, Run: "job"}
-		if err := recordingtest.WriteFile(filepath.Join(d.Recordings(), name), p); err != nil {
-			t.Fatal(err)
-		}
+		recordingtest.Record(t, filepath.Join(d.Recordings(), name), p)
 	}
 	for _, depth := range []Depth{Heads, Whole} {
 		run, err := Open([]string{string(d)}, Options{Depth: depth})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // File names with a space and a line break, and of a removed file.
@@ -19,9 +20,7 @@ func TestMapped(t *testing.T) {
 	}
 	for _, name := range []string{"one.rec", "removed.rec", "other.txt"} {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, make([]byte, 4096), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, path, make([]byte, 4096))
 		f, err := os.Open(path)
 		if err != nil {
 			t.Fatal(err)

@@ -51,9 +51,7 @@ func TestJobs(t *testing.T) {
 	for i, p := range ps {
 		path := filepath.Join(files, fmt.Sprintf("%d.rec", i))
 		p.State = profile.State(1 + i%2)
-		if err := recordingtest.WriteFile(path, p); err != nil {
-			t.Fatal(err)
-		}
+		recordingtest.Record(t, path, p)
 		paths = append(paths, path)
 	}
 	source, err := Split(ps, Options{})
@@ -104,9 +102,7 @@ func TestOpenRecordings(t *testing.T) {
 	p := rank("a", 0, 1)
 	p.State = profile.Running
 	for _, path := range []string{live, cut} {
-		if err := recordingtest.WriteFile(path, p); err != nil {
-			t.Fatal(err)
-		}
+		recordingtest.Record(t, path, p)
 		p.Rank++
 	}
 	if err := errors.Join(os.Truncate(cut, 5000), os.WriteFile(stray, []byte("hello"), 0o666)); err != nil {
@@ -137,9 +133,7 @@ func TestFoldedCommunicatorsAreOne(t *testing.T) {
 	var paths []string
 	for i, p := range ps {
 		paths = append(paths, filepath.Join(t.TempDir(), fmt.Sprintf("%d.rec", i)))
-		if err := recordingtest.WriteFile(paths[i], p); err != nil {
-			t.Fatal(err)
-		}
+		recordingtest.Record(t, paths[i], p)
 	}
 	listed, err := Split(ps, Options{})
 	if err != nil {

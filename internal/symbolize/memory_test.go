@@ -17,10 +17,7 @@ func TestLargeSections(t *testing.T) {
 	dir := t.TempDir()
 	program := compile(t, dir, "marks.c", "gcc", "-O2", "-gdwarf-5")
 	calls := truths(t, program)
-	whole, err := os.ReadFile(program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := testenv.ReadFile(t, program)
 	for _, c := range []struct {
 		what     string
 		size     int64

@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func names(n int) []string {
@@ -129,9 +131,7 @@ func TestContinued(t *testing.T) {
 		}
 		ended := endedProcess(t)
 		host, _ := os.Hostname()
-		if err := os.WriteFile(filepath.Join(path, "task.5.claim"), []byte(claimText(host, ended)), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, filepath.Join(path, "task.5.claim"), claimText(host, ended))
 		d = Open(path, All)
 		if err := d.Do(names(n), 2, write(&count), nil); err != nil {
 			t.Fatal(err)
@@ -161,9 +161,7 @@ func TestClaimOfAnotherNode(t *testing.T) {
 	d := Open(path, All)
 	defer d.Close()
 	claim := filepath.Join(path, "task.0.claim")
-	if err := os.WriteFile(claim, []byte(claimText("elsewhere", 1)), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, claim, claimText("elsewhere", 1))
 	if ok, err := d.claim("task.0"); ok || err != nil {
 		t.Fatalf("claimed: %v, %v", ok, err)
 	}
@@ -228,9 +226,7 @@ func TestMadeTwice(t *testing.T) {
 
 func TestGone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tasks")
-	if err := os.Mkdir(path, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Mkdir(t, path)
 	d := Open(path, All)
 	defer d.Close()
 	err := d.Do(names(3), 1, func(i int, w io.Writer) error {

@@ -3,10 +3,11 @@ package trace
 import (
 	"encoding/json"
 	"flag"
-	"os"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 var update = flag.Bool("update", false, "write testdata/*.json anew")
@@ -27,14 +28,9 @@ func TestResult(t *testing.T) {
 		}
 		got = append(got, '\n')
 		if *update {
-			if err := os.WriteFile(file, got, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			testenv.WriteFile(t, file, got)
 		}
-		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := testenv.ReadFile(t, file)
 		if diff := cmp.Diff(string(want), string(got)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", file, diff)
 		}

@@ -2,9 +2,10 @@ package main
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func TestGeneratedFilesAreCurrent(t *testing.T) {
@@ -13,10 +14,7 @@ func TestGeneratedFilesAreCurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range files {
-		got, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(path)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := testenv.ReadFile(t, filepath.Join("..", "..", filepath.FromSlash(path)))
 		if !bytes.Equal(got, want) {
 			t.Errorf("%s is not what `make generate` writes", path)
 		}

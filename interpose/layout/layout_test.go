@@ -1,7 +1,6 @@
 package layout
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -18,9 +17,7 @@ func TestCompilerAgrees(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(source, []byte("#include \""+header+"\"\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, source, "#include \""+header+"\"\n")
 	if out, err := exec.Command("cc", "-std=c11", "-fsyntax-only", source).CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

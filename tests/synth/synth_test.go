@@ -226,9 +226,7 @@ func TestRecordings(t *testing.T) {
 func checkRecordings(t *testing.T, j *Job) {
 	path := filepath.Join(t.TempDir(), "r.rec")
 	each(t, j, func(p *profile.Profile) {
-		if err := recordingtest.WriteFile(path, p); err != nil {
-			t.Fatal(err)
-		}
+		recordingtest.Record(t, path, p)
 		got, err := recording.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

@@ -1,0 +1,44 @@
+package testenv
+
+import (
+	"os"
+	"testing"
+)
+
+// WriteFile writes a file. If it cannot be written, the test ends.
+func WriteFile[Text string | []byte](t testing.TB, path string, text Text) {
+	t.Helper()
+	writeFile(t, path, []byte(text), 0o666)
+}
+
+// WriteProgram writes a file that may be executed.
+func WriteProgram[Text string | []byte](t testing.TB, path string, text Text) {
+	t.Helper()
+	writeFile(t, path, []byte(text), 0o777)
+}
+
+func writeFile(t testing.TB, path string, text []byte, mode os.FileMode) {
+	t.Helper()
+	if err := os.WriteFile(path, text, mode); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ReadFile returns what is in a file. If it cannot be read, the test ends.
+func ReadFile(t testing.TB, path string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// Mkdir makes a directory and those above it that are missing. If it cannot be
+// made, the test ends.
+func Mkdir(t testing.TB, path string) {
+	t.Helper()
+	if err := os.MkdirAll(path, 0o777); err != nil {
+		t.Fatal(err)
+	}
+}
