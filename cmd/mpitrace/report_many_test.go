@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/runs"
 	"github.com/mpitrace/mpitrace/tests/synth"
 	"github.com/mpitrace/mpitrace/tests/synth/container"
 	"github.com/mpitrace/mpitrace/tests/testenv"
@@ -29,10 +29,7 @@ func TestReportOfMany(t *testing.T) {
 	defer debug.SetMemoryLimit(limit)
 	temporary := t.TempDir()
 	t.Setenv("TMPDIR", temporary)
-	dir, err := rundir.CreateAt(filepath.Join(t.TempDir(), "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := runs.New(t)
 	job := synth.NewStencil(ranks)
 	job.PerNode = 128
 	if err := container.WriteAll(dir.Recordings(), job, nil); err != nil {
@@ -71,10 +68,7 @@ func TestReportOfMany(t *testing.T) {
 // TestRanksInJSON compares the JSON whose ranks are inserted one by one with what the encoder
 // makes of all at once.
 func TestRanksInJSON(t *testing.T) {
-	dir, err := rundir.CreateAt(filepath.Join(t.TempDir(), "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := runs.New(t)
 	for i, ranks := range []int{1, 5} { // two jobs
 		job := synth.NewRing(ranks)
 		job.Name, job.PerNode = fmt.Sprintf("job%d \"ranks\": null", i), 5

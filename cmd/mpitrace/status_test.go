@@ -15,6 +15,7 @@ import (
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/runs"
 )
 
 // receiving makes a run directory of three ranks that entered MPI_Recv ten
@@ -22,10 +23,7 @@ import (
 // another host.
 func receiving(t *testing.T) rundir.Dir {
 	t.Helper()
-	dir, err := rundir.CreateAt(filepath.Join(t.TempDir(), "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := runs.New(t)
 	gone := exec.Command("true")
 	if err := gone.Run(); err != nil {
 		t.Fatal(err)

@@ -12,15 +12,13 @@ import (
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/runs"
 )
 
 // run.json and notes may hold anything. Only what can be a host and a directory
 // of mpitrace is used.
 func TestUncollected(t *testing.T) {
-	d, err := rundir.Create(filepath.Join(t.TempDir(), "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := runs.New(t)
 	const spool = "/dev/shm/mpitrace-0-aa"
 	info := &rundir.Info{Host: "n1", Spool: spool, Uncollected: []string{
 		"n1:" + spool, "n1:" + spool + "/n1-1-1.rec",
@@ -61,10 +59,7 @@ func TestCollect(t *testing.T) {
 		{filepath.Join(t.TempDir(), "mpitrace-"+uid()+"-0123456789abcdef"), true},
 		{private, false},
 	} {
-		d, err := rundir.Create(filepath.Join(t.TempDir(), "run"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := runs.New(t)
 		if err := os.MkdirAll(test.spool, 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -101,10 +96,7 @@ func TestCollectLost(t *testing.T) {
 		{1, "no longer exists: 1 of 2 recordings were collected, the others are lost"},
 		{2, ""},
 	} {
-		d, err := rundir.Create(filepath.Join(t.TempDir(), "run"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := runs.New(t)
 		for rank := range test.home {
 			p := &profile.Profile{Rank: rank, Size: 2, State: profile.Finalized, Threads: 1, Run: "job"}
 			recordingtest.Record(t, filepath.Join(d.Recordings(), fmt.Sprintf("n1-%d-5.rec", 7+rank)), p)

@@ -13,8 +13,8 @@ import (
 	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
-	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/runs"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
@@ -25,9 +25,7 @@ func program(t *testing.T) (path string, address uint64) {
 	testenv.Need(t, "gcc")
 	dir := t.TempDir()
 	source := filepath.Join(dir, "app.c")
-	if err := os.WriteFile(source, []byte("#include <stdlib.h>\nint solve(int n) { return abs(n); }\nint main(void) { return solve(0); }\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, source, "#include <stdlib.h>\nint solve(int n) { return abs(n); }\nint main(void) { return solve(0); }\n")
 	path = filepath.Join(dir, "app")
 	if out, err := exec.Command("gcc", "-g", "-Wl,--build-id=0x1234", "-o", path, source).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -91,10 +89,7 @@ func unnamed(t *testing.T, path, program string, address uint64, ranks int) {
 // Names that are known are added without reading the recordings, which stay as they are.
 func TestKnownNamesAreAdded(t *testing.T) {
 	const ranks = 50
-	d, err := rundir.CreateAt(filepath.Join(t.TempDir(), "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := runs.New(t)
 	path := filepath.Join(d.Recordings(), "a.node")
 	unnamed(t, path, "/gone", 0x100, ranks)
 	before := testenv.ReadFile(t, path)
@@ -110,9 +105,7 @@ func TestKnownNamesAreAdded(t *testing.T) {
 	after := testenv.ReadFile(t, path)
 	for name, raw := range map[string][]byte{"with the index": after, "without the index": after[:len(after)-1]} {
 		path := filepath.Join(t.TempDir(), "b.node")
-		if err := os.WriteFile(path, raw, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, path, raw)
 		for r := range ranks {
 			p, err := recording.ReadFile(filepath.Join(path, fmt.Sprintf("n-%d-1.rec", r+1)))
 			if err != nil || p.Rank != r || p.Frames(p.Rows[0].Callsite)[0].Function != "solve" {

@@ -16,13 +16,14 @@ import (
 	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/interpose/layout"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/runs"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // A recording that a process has open for writing is not moved, even if that
 // process is not visible.
 func TestWrittenStays(t *testing.T) {
-	spool, dst := newSpool(t), t.TempDir()
+	spool, dst := runs.NewSpool(t).Dir, t.TempDir()
 	path := filepath.Join(spool, "n-1-1.rec")
 	p := rank("a", 0, 1)
 	p.State = profile.Running
@@ -80,9 +81,7 @@ func (n node) write(t *testing.T, dir string, pids ...int) string {
 		raw[layout.Granule+4] = 7 // the kind of the first extent
 	}
 	path := filepath.Join(dir, liveName)
-	if err := os.WriteFile(path, raw, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, path, raw)
 	return path
 }
 
@@ -146,9 +145,7 @@ func TestPackUnfinished(t *testing.T) {
 	dir := t.TempDir()
 	others := []string{"." + liveName, "." + liveName + ".12", "." + liveName + ".12.x", liveName + ".12.34", ".job.rec.12.34"}
 	for _, name := range append(others, "."+liveName+".12.34") {
-		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, filepath.Join(dir, name), "")
 	}
 	PackAll(dir)
 	slices.Sort(others)
@@ -238,10 +235,7 @@ func TestPackInterrupted(t *testing.T) {
 // The processes of a container are the writers of those recordings whose extents
 // they have mapped, whatever the process id in the name is.
 func TestContainerWriters(t *testing.T) {
-	d, err := rundir.Create(filepath.Join(t.TempDir(), "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := runs.New(t)
 	path := node{here: true, states: []profile.State{profile.Running, profile.Running}}.write(t, d.Recordings(), os.Getpid())
 	names := []string{}
 	for _, file := range rundir.Contained(d.Recordings()) {
@@ -268,10 +262,7 @@ func TestContainerWriters(t *testing.T) {
 
 // A container that cannot be read is reported, and does not hide others.
 func TestContainerUnreadable(t *testing.T) {
-	d, err := rundir.Create(filepath.Join(t.TempDir(), "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := runs.New(t)
 	node{here: true, states: []profile.State{profile.Finalized}}.write(t, d.Recordings())
 	bad := filepath.Join(d.Recordings(), "bad"+recording.ContainerSuffix)
 	for what, make := range map[string]func() error{
@@ -306,10 +297,7 @@ func TestContainerUnreadable(t *testing.T) {
 // Damage of a container that belongs to no recording is reported, and the other
 // recordings are used.
 func TestContainerDamaged(t *testing.T) {
-	d, err := rundir.Create(filepath.Join(t.TempDir(), "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := runs.New(t)
 	path := node{here: true, states: []profile.State{profile.Finalized, profile.Finalized}, damage: true}.write(t, d.Recordings())
 	for _, depth := range []source.Depth{source.Heads, source.Whole} {
 		run, err := source.Open([]string{string(d)}, source.Options{Depth: depth})

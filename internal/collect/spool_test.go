@@ -17,14 +17,12 @@ import (
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/runs"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func TestSpoolCollect(t *testing.T) {
-	s, err := rundir.NewSpool(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := runs.NewSpool(t)
 	if err := atomicfile.CheckOwnDirectory(s.Dir); err != nil {
 		t.Fatal(err)
 	}
@@ -33,13 +31,8 @@ func TestSpoolCollect(t *testing.T) {
 	for name, p := range want {
 		recordingtest.Record(t, filepath.Join(s.Dir, name), p)
 	}
-	if err := os.WriteFile(filepath.Join(s.Dir, "other"), []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	d, err := rundir.Create(filepath.Join(t.TempDir(), "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, filepath.Join(s.Dir, "other"), "x")
+	d := runs.New(t)
 	if left, err := Spool(s, d.Recordings(), 0); len(left) > 0 || err != nil {
 		t.Fatalf("left %q, %v", left, err)
 	}
@@ -77,14 +70,9 @@ func filesIn(t *testing.T, dir string) (names []string) {
 // If the container cannot be written, or a recording not be read, nothing is
 // lost: what is not in the run directory is still in the spool.
 func TestSpoolCollectKeepsWhatItCannotCopy(t *testing.T) {
-	s, err := rundir.NewSpool(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := runs.NewSpool(t)
 	for _, name := range []string{"a-1-1.rec", "b-1-1.rec"} {
-		if err := os.WriteFile(filepath.Join(s.Dir, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, filepath.Join(s.Dir, name), "")
 	}
 	dst := filepath.Join(t.TempDir(), "later")
 	left, err := Spool(s, dst, 0)
@@ -99,9 +87,7 @@ func TestSpoolCollectKeepsWhatItCannotCopy(t *testing.T) {
 		t.Fatal(err)
 	}
 	const odd = "c-x-1.rec" // not the name of a recording
-	if err := os.WriteFile(filepath.Join(s.Dir, odd), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, filepath.Join(s.Dir, odd), "")
 	left, err = Spool(s, dst, 0)
 	if want := filepath.Join(s.Dir, odd); err == nil || !strings.Contains(err.Error(), s.Dir) || !slices.Equal(left, []string{want}) {
 		t.Fatalf("left %q, %v; want %s and an error that names the spool", left, err, want)
@@ -112,10 +98,7 @@ func TestSpoolCollectKeepsWhatItCannotCopy(t *testing.T) {
 }
 
 func TestSpoolKeepsRecordingInUse(t *testing.T) {
-	s, err := rundir.NewSpool(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := runs.NewSpool(t)
 	name := fmt.Sprintf("host-with-dash-%d-1.rec", os.Getpid())
 	path, unmap := mapFile(t, s, name)
 	const wait = 200 * time.Millisecond
@@ -159,10 +142,7 @@ func mapFile(t *testing.T, s *rundir.Spool, name string) (path string, unmap fun
 
 // A process in a container has another process id there than here.
 func TestSpoolKeepsRecordingOfContainer(t *testing.T) {
-	s, err := rundir.NewSpool(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := runs.NewSpool(t)
 	path, unmap := mapFile(t, s, "host-1-7.rec")
 	defer unmap()
 	for range 2 { // the first takes nothing away
@@ -175,15 +155,10 @@ func TestSpoolKeepsRecordingOfContainer(t *testing.T) {
 // A recording that begins after the spool was read stays in it. So does a spool
 // that cannot be read.
 func TestSpoolRemove(t *testing.T) {
-	s, err := rundir.NewSpool(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := runs.NewSpool(t)
 	late, other := filepath.Join(s.Dir, "host-5-9.rec"), filepath.Join(s.Dir, "other")
 	for _, path := range []string{late, other} {
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, path, "")
 	}
 	if left, err := removeSpool(s); err != nil || !slices.Equal(left, []string{late}) {
 		t.Errorf("left %q, %v; want %s", left, err, late)
@@ -253,14 +228,8 @@ func TestPackAll(t *testing.T) {
 // mpitrace may be killed after it wrote the container and before it removed the
 // spool: each recording is found once, and the next Collect ends the work.
 func TestSpoolCollectInterrupted(t *testing.T) {
-	s, err := rundir.NewSpool(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := rundir.Create(filepath.Join(t.TempDir(), "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := runs.NewSpool(t)
+	d := runs.New(t)
 	if err := d.WriteInfo(&rundir.Info{Host: "n1", Spool: s.Dir}); err != nil {
 		t.Fatal(err)
 	}
@@ -290,9 +259,7 @@ func TestSpoolCollectInterrupted(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, raw := range kept {
-			if err := os.WriteFile(filepath.Join(s.Dir, name), raw, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testenv.WriteFile(t, filepath.Join(s.Dir, name), raw)
 		}
 		if got := ranks(); !slices.Equal(got, []int{0, 1, 2}) {
 			t.Errorf("%d were removed: ranks %v", removed, got)
@@ -301,16 +268,6 @@ func TestSpoolCollectInterrupted(t *testing.T) {
 	if left, err := Spool(s, d.Recordings(), 0); len(left) > 0 || err != nil || !slices.Equal(ranks(), []int{0, 1, 2}) {
 		t.Errorf("left %q, %v, ranks %v", left, err, ranks())
 	}
-}
-
-// newSpool makes a spool and returns its path.
-func newSpool(t *testing.T) string {
-	t.Helper()
-	s, err := rundir.NewSpool(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s.Dir
 }
 
 func rank(run string, rank int, start int64) *profile.Profile {

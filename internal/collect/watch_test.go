@@ -85,9 +85,7 @@ func TestWatch(t *testing.T) {
 		}
 	}
 	// Another process has made the container: this one only opens it.
-	if err := os.WriteFile(filepath.Join(contained, liveName), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, filepath.Join(contained, liveName), "")
 	w := NewWatch(dir, finalized, contained)
 	leaves, leave := startRecorder(t, dir)
 	killed, _ := startRecorder(t, dir)
@@ -97,9 +95,7 @@ func TestWatch(t *testing.T) {
 	// A recording whose name has the process id of a process that does not
 	// write it.
 	other := filepath.Join(dir, fmt.Sprintf("some-host-%d-6.rec", killed.cmd.Process.Pid))
-	if err := os.WriteFile(other, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, other, "")
 	time.Sleep(checkUntil) // a hundred times as long as it takes to be seen
 	before := time.Now()
 	leave()

@@ -18,6 +18,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/tasks"
 	"github.com/mpitrace/mpitrace/internal/text"
+	"github.com/mpitrace/mpitrace/tests/runs"
 	"github.com/mpitrace/mpitrace/tests/synth"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
@@ -138,10 +139,7 @@ func TestMergeProcess(t *testing.T) {
 // ended the merge. The tables are those of a merge that nobody disturbs.
 func TestMergeKilled(t *testing.T) {
 	testenv.At(t, testenv.Quick)
-	d, err := rundir.Create(filepath.Join(t.TempDir(), "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := runs.New(t)
 	j := synth.NewStencil(400)
 	for rank := range j.Ranks {
 		recordingtest.Record(t, filepath.Join(d.Recordings(), fmt.Sprintf("node-%d-1.rec", rank+1)), j.Profile(rank))

@@ -25,6 +25,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/jobs"
+	"github.com/mpitrace/mpitrace/tests/runs"
 	"github.com/mpitrace/mpitrace/tests/synth"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
@@ -34,10 +35,7 @@ import (
 // communicators and one with readings of variables. Two files are damaged.
 func mixed(t *testing.T) rundir.Dir {
 	t.Helper()
-	d, err := rundir.Create(filepath.Join(t.TempDir(), "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := runs.New(t)
 	write := func(name string, p *profile.Profile) {
 		recordingtest.Record(t, filepath.Join(d.Recordings(), name), p)
 	}

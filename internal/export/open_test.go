@@ -14,6 +14,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/jobs"
+	"github.com/mpitrace/mpitrace/tests/runs"
 )
 
 // Readings of variables are merged if there are any, and are read back when the
@@ -21,10 +22,7 @@ import (
 func TestMergeReadings(t *testing.T) {
 	for name, ps := range map[string][]*profile.Profile{"read": jobs.Readings("a"), "not read": jobs.Full("a")} {
 		t.Run(name, func(t *testing.T) {
-			d, err := rundir.Create(filepath.Join(t.TempDir(), "run"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := runs.New(t)
 			for _, p := range ps {
 				p.Rows, p.Vectors, p.Abnormal = nil, nil, nil // not all of the fixture's are what recordings hold
 				recordingtest.Record(t, filepath.Join(d.Recordings(), fmt.Sprintf("%d.rec", p.Rank)), p)

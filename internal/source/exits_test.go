@@ -8,14 +8,12 @@ import (
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/runs"
 )
 
 // A profile contains how its process ended, from run.json.
 func TestExits(t *testing.T) {
-	d, err := rundir.Create(filepath.Join(t.TempDir(), "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := runs.New(t)
 	const at = 1700000000_123456789
 	info := &rundir.Info{Processes: []rundir.Process{
 		{Host: "n1", Pid: 1, Recording: "n1-1-1.rec", Exit: profile.Exit{At: at, Known: true, Status: 5}},
@@ -45,14 +43,4 @@ func TestExits(t *testing.T) {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
 	}
-}
-
-// newSpool makes a spool and returns its path.
-func newSpool(t *testing.T) string {
-	t.Helper()
-	s, err := rundir.NewSpool(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s.Dir
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/runs"
 )
 
 func rank(run string, rank int, start int64) *profile.Profile {
@@ -156,11 +157,8 @@ func TestFoldedCommunicatorsAreOne(t *testing.T) {
 // A recording that is collected while a report is made is read from its new
 // place.
 func TestRecordingComesHome(t *testing.T) {
-	d, err := rundir.Create(filepath.Join(t.TempDir(), "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	spool := newSpool(t)
+	d := runs.New(t)
+	spool := runs.NewSpool(t).Dir
 	p := rank("a", 0, 1)
 	p.State = profile.Finalized
 	path := filepath.Join(spool, "a-1-1.rec")
