@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // The error of a sum is the root of the sum of the squares, in any order.
@@ -78,9 +79,7 @@ func TestUntimedJSON(t *testing.T) {
 			t.Fatal(err)
 		}
 		var parsed any
-		if err := json.Unmarshal(raw, &parsed); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, json.Unmarshal(raw, &parsed))
 		found := map[string][]any{}
 		times(parsed, found)
 		for key, values := range found {
@@ -116,9 +115,7 @@ func keysOf(t *testing.T, raw []byte) []string {
 			t.Fatal(err)
 		}
 		var value json.RawMessage
-		if err := in.Decode(&value); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, in.Decode(&value))
 		out = append(out, key.(string))
 	}
 	return out

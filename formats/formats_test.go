@@ -33,9 +33,7 @@ func TestWrittenFilesAreDetectedAndRead(t *testing.T) {
 		}
 		t.Run(f.Name, func(t *testing.T) {
 			var b bytes.Buffer
-			if err := f.Write(&b, profile.List(ps)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, f.Write(&b, profile.List(ps)))
 			path := filepath.Join(t.TempDir(), "file.rec")
 			testenv.WriteFile(t, path, b.Bytes())
 			got, err := Detect(path)

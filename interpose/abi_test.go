@@ -40,9 +40,7 @@ func TestStandardABI(t *testing.T) {
 			testenv.Need(t, "gcc", filepath.Join(prefix, "bin", "mpicc"))
 			cc := filepath.Join(t.TempDir(), "mpicc_abi")
 			script := fmt.Sprintf("#!/bin/sh\nexec gcc -DMPI_ABI '-I%s' \"$@\"\n", filepath.Join(prefix, "include"))
-			if err := os.WriteFile(cc, []byte(script), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, os.WriteFile(cc, []byte(script), 0o700))
 			header, err := BuildOptions{CC: cc}.readHeader(t.Context(), t.TempDir())
 			if err != nil {
 				t.Fatal(err)

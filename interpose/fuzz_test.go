@@ -41,9 +41,7 @@ func TestFuzzEnvironment(t *testing.T) {
 	}
 	dir := t.TempDir()
 	fuzz, corpus := filepath.Join(dir, "fuzz"), filepath.Join(dir, "corpus")
-	if err := os.Mkdir(corpus, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Mkdir(corpus, 0o700))
 	// Declare no MPI functions, since there are none to call.
 	testenv.WriteFile(t, filepath.Join(dir, "have.h"), "")
 	compile := exec.Command("mpicc.openmpi", "-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror",

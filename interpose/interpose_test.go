@@ -134,9 +134,7 @@ func TestBuildIsCached(t *testing.T) {
 
 func TestBuildRefusesUnsafeCache(t *testing.T) {
 	open := t.TempDir()
-	if err := os.Chmod(open, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Chmod(open, 0o777))
 	for _, test := range []struct{ dir, want string }{
 		{open, "others can write to " + open},
 		{filepath.Join(open, "below"), "others can write to " + open},

@@ -233,9 +233,7 @@ func compiled(t *testing.T, cc string) (units []unit) {
 		}
 		u := unit{path: filepath.ToSlash(file)}
 		u.includes = includesOf(t, u.path)
-		if err := u.readObject(objects[i]); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, u.readObject(objects[i]))
 		units = append(units, u)
 	}
 	return units

@@ -48,9 +48,7 @@ func TestWritePeers(t *testing.T) {
 	s.add(subject{"p2p", ours}, cost{0.05, 0.025, 15})
 	s.add(subject{"p2p", ours}, cost{0.15, 0.125, 20})
 	var text strings.Builder
-	if err := s.writePeers(&text, perl); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, s.writePeers(&text, perl))
 	want := `| input | tool | median s | minimum s | CPU s |   MiB | × time | × CPU | × memory |
 | ----- | ---- | -------: | --------: | ----: | ----: | -----: | ----: | -------: |
 | p2p   | Perl |    3.000 |     2.000 | 1.000 | 200.0 |        |       |          |

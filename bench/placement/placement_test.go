@@ -42,9 +42,7 @@ func TestMETIS(t *testing.T) {
 	g := stencil(8, 26)
 	path := filepath.Join(t.TempDir(), "x.graph")
 	var text strings.Builder
-	if err := g.writeMETIS(&text); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, g.writeMETIS(&text))
 	testenv.WriteFile(t, path, text.String())
 	read, err := readMETIS(path)
 	if err != nil {

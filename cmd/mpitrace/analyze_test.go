@@ -13,6 +13,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/tests/synth"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // writeTraces writes the traces of a job into a run directory and returns its
@@ -25,12 +26,8 @@ func writeTraces(t *testing.T, job synth.Traced) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := tracefile.Write(file, src); err != nil {
-			t.Fatal(err)
-		}
-		if err := file.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, tracefile.Write(file, src))
+		testenv.NoError(t, file.Close())
 	}
 	return string(dir)
 }

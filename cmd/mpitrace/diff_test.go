@@ -205,9 +205,7 @@ func checkMixed(t *testing.T, m mpi, dir, plain string) {
 			t.Errorf("%q: %+v", sides, text)
 		}
 	}
-	if err := os.Rename(set, filepath.Join(dir, "history", "set")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Rename(set, filepath.Join(dir, "history", "set")))
 	got := call("history", filepath.Join(dir, "history"))
 	if got.code != 0 || strings.Count(got.stdout, "settings and MPI variables are not compared") != 1 || strings.Contains(got.stdout, "watch-unexpected") {
 		t.Errorf("history: %+v", got)

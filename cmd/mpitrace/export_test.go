@@ -44,9 +44,7 @@ func TestExportExamples(t *testing.T) {
 	old := testenv.ReadFile(t, oldFile)
 	exported(t, "mpitrace-app-20260102-150405")
 	traced(t, "mpitrace-app-20260102-150405")
-	if err := errors.Join(os.Mkdir("old", 0o777), os.WriteFile("old/profile.arrow", old, 0o666)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, errors.Join(os.Mkdir("old", 0o777), os.WriteFile("old/profile.arrow", old, 0o666)))
 	var wrote []string
 	for line := range strings.Lines(newExport().Example) {
 		got := call(strings.Fields(line)[1:]...)
@@ -213,9 +211,7 @@ func damagedRun(t *testing.T, name string) (cut, unreadable string) {
 	}
 	cut, unreadable = filepath.Join(dir, "1.rec"), filepath.Join(dir, "2.rec")
 	for path, size := range map[string]int64{cut: 20000, unreadable: 10} {
-		if err := os.Truncate(path, size); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, os.Truncate(path, size))
 	}
 	return cut + " is damaged: byte 20000: truncated", "read recording " + unreadable + ": truncated at byte 10"
 }
@@ -231,9 +227,7 @@ func TestExportOfDamagedRecordings(t *testing.T) {
 		t.Fatal("the run is not merged")
 	}
 	refuses(t, "run", 1, cut, unreadable)
-	if err := os.RemoveAll("run/recordings"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.RemoveAll("run/recordings"))
 	refuses(t, "run", 1, unreadable, cut) // the merged file has the damage
 	refuses(t, "run/profile.arrow", 1, unreadable, cut)
 	if got := call(strings.Fields("export run --format arrow -o rest.arrow --skip-damaged")...); got.code != 0 {

@@ -26,12 +26,8 @@ func traced(t *testing.T, name string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := tracefile.Write(f, p); err != nil {
-			t.Fatal(err)
-		}
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, tracefile.Write(f, p))
+		testenv.NoError(t, f.Close())
 	}
 }
 

@@ -60,9 +60,7 @@ func TestForeignFiles(t *testing.T) {
 					os.RemoveAll(dir.Recordings())
 				}
 				os.Remove(path)
-				if err := put(path); err != nil {
-					t.Fatal(err)
-				}
+				testenv.NoError(t, put(path))
 				for i, command := range test.reads {
 					of := string(dir)
 					if command == "dump" {

@@ -35,9 +35,7 @@ func writeRun(t *testing.T, dir string, s synth.Scaling, ranks int) string {
 	testenv.Mkdir(t, d.Recordings())
 	job := s.Job(ranks)
 	if ranks > 2 {
-		if err := container.WriteAll(d.Recordings(), job, nil); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, container.WriteAll(d.Recordings(), job, nil))
 		return dir
 	}
 	for rank := range ranks {
@@ -197,9 +195,7 @@ func TestHistorySkips(t *testing.T) {
 	dir := t.TempDir()
 	writeRun(t, filepath.Join(dir, "good"), versionOf("aa", 0, 0.1), 2)
 	cut := filepath.Join(writeRun(t, filepath.Join(dir, "cut"), versionOf("aa", 0, 0.1), 2), "recordings", "app.1.rec")
-	if err := os.Truncate(cut, 5000); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Truncate(cut, 5000))
 	testenv.Mkdir(t, filepath.Join(dir, "empty", "recordings"))
 	testenv.WriteFile(t, filepath.Join(dir, "empty", "run.json"), "{}")
 	testenv.Mkdir(t, filepath.Join(dir, "other"))

@@ -88,9 +88,7 @@ func TestInputs(t *testing.T) {
 // containers, and the recordings of the first.
 func makeInputs(t *testing.T, ranks int) (containers, members []string) {
 	t.Helper()
-	if err := os.Rename(syntheticRun(t, ranks, "aa"), "run"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Rename(syntheticRun(t, ranks, "aa"), "run"))
 	must := func(args ...string) {
 		t.Helper()
 		if got := call(args...); got.code != 0 {
@@ -109,9 +107,7 @@ func makeInputs(t *testing.T, ranks int) (containers, members []string) {
 				to = filepath.Join(dir, filepath.Base(from))
 			}
 			os.MkdirAll(filepath.Dir(to), 0o777)
-			if err := os.Link(from, to); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, os.Link(from, to))
 		}
 	}
 	members, err := recording.Members(containers[0])
@@ -128,9 +124,7 @@ func TestUnknownLifetimes(t *testing.T) {
 	if got := call("report", run); got.code != 0 {
 		t.Fatalf("%+v", got)
 	}
-	if err := os.Link(rundir.Dir(run).Profile(), "alone.arrow"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Link(rundir.Dir(run).Profile(), "alone.arrow"))
 	var d struct {
 		Jobs []struct {
 			Wall struct{ A, B, Change, Relative *float64 } `json:"wall_time_ns"`

@@ -26,16 +26,12 @@ func TestList(t *testing.T) {
 			Jobs: []rundir.JobInfo{{Program: "app-job1", Size: 2}, {Program: "app-job2", Size: 4}}},
 	} {
 		testenv.Mkdir(t, filepath.Join(dir, name))
-		if err := rundir.Dir(filepath.Join(dir, name)).WriteInfo(&info); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, rundir.Dir(filepath.Join(dir, name)).WriteInfo(&info))
 	}
 	// Without run.json, as if the ranks had recorded themselves.
 	runDir := string(wholeRun(t))
 	os.Remove(filepath.Join(runDir, "run.json"))
-	if err := os.Rename(runDir, filepath.Join(dir, "ranks")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Rename(runDir, filepath.Join(dir, "ranks")))
 	testenv.Mkdir(t, filepath.Join(dir, "other"))
 	t.Chdir(dir)
 	got := call("list")

@@ -64,9 +64,7 @@ func mutantJob() (ps []*profile.Profile) {
 // liveMutant and packedMutant return the container of the job.
 func liveMutant(t testing.TB) []byte {
 	c := recordingtest.NewContainer("node7")
-	if err := c.Add(mutantJob()...); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, c.Add(mutantJob()...))
 	return c.Bytes()
 }
 
@@ -82,9 +80,7 @@ func packedMutant(t testing.TB) []byte {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, w.Close())
 	return out.Bytes()
 }
 
@@ -312,9 +308,7 @@ func checkMutants(t *testing.T, seed uint64, n int) {
 	base := t.TempDir()
 	whole := [2][]byte{liveMutant(t), packedMutant(t)}
 	for i, raw := range whole {
-		if err := checkMutant(filepath.Join(base, "whole"+strconv.Itoa(i)), raw); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, checkMutant(filepath.Join(base, "whole"+strconv.Itoa(i)), raw))
 	}
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))

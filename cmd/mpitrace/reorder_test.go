@@ -88,9 +88,7 @@ func reorder(t *testing.T, args ...string) (a answered, got output) {
 	if got.code != 0 {
 		t.Fatalf("%q: status %d, %s", args, got.code, got.stderr)
 	}
-	if err := json.Unmarshal([]byte(got.stdout), &a); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, json.Unmarshal([]byte(got.stdout), &a))
 	return a, got
 }
 

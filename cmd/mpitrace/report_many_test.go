@@ -32,9 +32,7 @@ func TestReportOfMany(t *testing.T) {
 	dir := runs.New(t)
 	job := synth.NewStencil(ranks)
 	job.PerNode = 128
-	if err := container.WriteAll(dir.Recordings(), job, nil); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, container.WriteAll(dir.Recordings(), job, nil))
 	out := call("report", string(dir))
 	if out.code != 0 {
 		t.Fatalf("%+v", out)
@@ -72,9 +70,7 @@ func TestRanksInJSON(t *testing.T) {
 	for i, ranks := range []int{1, 5} { // two jobs
 		job := synth.NewRing(ranks)
 		job.Name, job.PerNode = fmt.Sprintf("job%d \"ranks\": null", i), 5
-		if err := container.Write(filepath.Join(dir.Recordings(), fmt.Sprint(i, ".node")), job, 0, ranks, func(p *profile.Profile) { p.Start += int64(i) * 1e9 }); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, container.Write(filepath.Join(dir.Recordings(), fmt.Sprint(i, ".node")), job, 0, ranks, func(p *profile.Profile) { p.Start += int64(i) * 1e9 }))
 	}
 	out := call("report", "--json", string(dir))
 	var all any
@@ -84,13 +80,9 @@ func TestRanksInJSON(t *testing.T) {
 	encoded := json.NewDecoder(strings.NewReader(out.stdout))
 	encoded.UseNumber()
 	var raw json.RawMessage
-	if err := encoded.Decode(&raw); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, encoded.Decode(&raw))
 	var want bytes.Buffer
-	if err := json.Indent(&want, raw, "", "  "); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, json.Indent(&want, raw, "", "  "))
 	if strings.TrimSpace(out.stdout) != want.String() {
 		t.Errorf("not indented as all other JSON:\n%s", out.stdout)
 	}

@@ -46,9 +46,7 @@ func TestReportWithDamagedInfo(t *testing.T) {
 func TestReportOfRowsWithDamagedInfo(t *testing.T) {
 	exported(t, "run")
 	dir := rundir.Dir("run")
-	if err := errors.Join(os.Remove(dir.Ranks()), os.Remove(dir.Comms())); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, errors.Join(os.Remove(dir.Ranks()), os.Remove(dir.Comms())))
 	reportWithDamagedInfo(t, dir, "Allreduce")
 }
 

@@ -324,9 +324,7 @@ func TestReportRank(t *testing.T) {
 	}
 	before := call("report", runDir)
 	// Without recordings, the summary comes from the merged file.
-	if err := os.RemoveAll(rundir.Dir(runDir).Recordings()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.RemoveAll(rundir.Dir(runDir).Recordings()))
 	if after := call("report", runDir); after.stdout != before.stdout || after.code != 0 {
 		t.Errorf("without recordings:\n%s\nwith:\n%s", after.stdout+after.stderr, before.stdout)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/runs"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // receiving makes a run directory of three ranks that entered MPI_Recv ten
@@ -25,9 +26,7 @@ func receiving(t *testing.T) rundir.Dir {
 	t.Helper()
 	dir := runs.New(t)
 	gone := exec.Command("true")
-	if err := gone.Run(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, gone.Run())
 	host, err := os.Hostname()
 	if err != nil {
 		t.Fatal(err)

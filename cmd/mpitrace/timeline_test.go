@@ -38,14 +38,10 @@ func relayRun(t *testing.T) string {
 	dir := rundir.Dir(t.TempDir())
 	for rank := range 3 {
 		var file bytes.Buffer
-		if err := tracefile.Write(&file, relay(rank)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, tracefile.Write(&file, relay(rank)))
 		testenv.WriteFile(t, dir.TraceFile(rank), file.Bytes())
 	}
-	if err := dir.WriteInfo(&rundir.Info{Jobs: []rundir.JobInfo{{Run: "job", Program: "relay"}}}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, dir.WriteInfo(&rundir.Info{Jobs: []rundir.JobInfo{{Run: "job", Program: "relay"}}}))
 	return string(dir)
 }
 

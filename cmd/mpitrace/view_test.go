@@ -17,6 +17,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/views"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // running is mpitrace as a process of its own.
@@ -42,9 +43,7 @@ func startProgram(t *testing.T, environment []string, name string, args ...strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, cmd.Start())
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
 	return &running{cmd, bufio.NewReader(out), bufio.NewReader(errs)}
 }

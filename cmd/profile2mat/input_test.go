@@ -67,9 +67,7 @@ func TestStandardInput(t *testing.T) {
 	text := rankFile(0, 2) + rankFile(1, 2)
 	job := synth.NewRing(1)
 	var rec bytes.Buffer
-	if err := recordingtest.Write(&rec, job.Profile(0)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, recordingtest.Write(&rec, job.Profile(0)))
 	arrow := testenv.ReadFile(t, arrowFile(t, "a.arrow", "one", 0, 1, 2))
 	for name, c := range map[string]struct{ stdin, file, size string }{
 		"prof":      {text, "stdin_size_all.mat", "5 10 \n11 5 \n"},
@@ -103,9 +101,7 @@ func TestStandardInput(t *testing.T) {
 // TestPipe reads a file that can be read only once.
 func TestPipe(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := syscall.Mkfifo("pipe", 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, syscall.Mkfifo("pipe", 0o666))
 	done := make(chan error, 1)
 	go func() { done <- os.WriteFile("pipe", []byte(rankFile(0, 2)+rankFile(1, 2)), 0o666) }()
 	files, _ := mustRun(t, "pipe")
@@ -176,9 +172,7 @@ func TestPlacesThatAreNoRun(t *testing.T) {
 	dir := t.TempDir()
 	link := func(to, name string) string {
 		path := filepath.Join(dir, name)
-		if err := os.Symlink(to, path); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, os.Symlink(to, path))
 		return path
 	}
 	loop := link("loop", "loop")
@@ -189,9 +183,7 @@ func TestPlacesThatAreNoRun(t *testing.T) {
 	for _, path := range []string{empty, filepath.Join(inside, "recordings")} {
 		testenv.Mkdir(t, path)
 	}
-	if err := os.Symlink("..", filepath.Join(inside, "recordings", "up.rec")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Symlink("..", filepath.Join(inside, "recordings", "up.rec")))
 	dangling := link("nowhere", "dangling")
 	for path, want := range map[string]string{
 		loop: "too many levels of symbolic links", around: "too many levels of symbolic links",

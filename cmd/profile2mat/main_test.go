@@ -266,9 +266,7 @@ func TestDamagedRecordings(t *testing.T) {
 			recordingtest.Record(t, path, processOf("one", 1, r))
 		}
 		cut := filepath.Join(dir, "recordings", "1.rec")
-		if err := os.Truncate(cut, length); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, os.Truncate(cut, length))
 		if _, _, err := runCommand(dir); err == nil || !strings.Contains(err.Error(), cut) || !strings.Contains(err.Error(), "--skip-damaged") {
 			t.Errorf("%s: got error %v", name, err)
 		}
@@ -318,13 +316,9 @@ func arrowFile(t *testing.T, path, run string, ranks ...int) string {
 func arrowOf(t *testing.T, path string, ps []*profile.Profile) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := table.WriteProfile(&b, profile.List(ps)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, table.WriteProfile(&b, profile.List(ps)))
 	if filepath.Base(path) == "profile.arrow" { // with the other tables of a run
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), readback.WriteTables(filepath.Dir(path), profile.List(ps))); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), readback.WriteTables(filepath.Dir(path), profile.List(ps))))
 	}
 	return put(t, path, b.String())
 }
@@ -418,9 +412,7 @@ func TestLatePhaseFails(t *testing.T) {
 	if err != nil || len(entries) != 1 {
 		t.Errorf("left behind: %v, %v", entries, err)
 	}
-	if err := os.Remove(mine); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Remove(mine))
 	if files, _ := mustRun(t, "-o", out, filepath.Join(dir, "p")); len(files) != 3*6 {
 		t.Errorf("wrote %q", names(files))
 	}

@@ -33,16 +33,10 @@ func writeRun(t testing.TB, ps []*profile.Profile) string {
 	}}
 	var comms bytes.Buffer
 	for _, p := range ps {
-		if err := w.Add(p); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, w.Add(p))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Comms.Write(&comms); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, w.Close())
+	testenv.NoError(t, w.Comms.Write(&comms))
 	for _, f := range files {
 		f.Close()
 	}
@@ -56,9 +50,7 @@ func read(t testing.TB, path string) (ps []*profile.Profile) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Each(func(p *profile.Profile) error { ps = append(ps, p); return nil }); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, f.Each(func(p *profile.Profile) error { ps = append(ps, p); return nil }))
 	return ps
 }
 

@@ -85,9 +85,7 @@ func TestMissingTables(t *testing.T) {
 			ps := jobs.Full("run")
 			path := writeRun(t, ps)
 			for _, name := range test.missing {
-				if err := os.Remove(filepath.Join(filepath.Dir(path), name+".arrow")); err != nil {
-					t.Fatal(err)
-				}
+				testenv.NoError(t, os.Remove(filepath.Join(filepath.Dir(path), name+".arrow")))
 			}
 			got := read(t, path)
 			untold := strings.Join(got[len(got)-1].Untold, "\n")

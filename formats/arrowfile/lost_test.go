@@ -10,6 +10,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/jobs"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // TestLost reads what was damaged, with ranks.arrow and without: each damage once.
@@ -55,7 +56,5 @@ func TestLostWithoutRows(t *testing.T) {
 
 func removeRanks(t *testing.T, path string) {
 	t.Helper()
-	if err := os.Remove(filepath.Join(filepath.Dir(path), "ranks.arrow")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Remove(filepath.Join(filepath.Dir(path), "ranks.arrow")))
 }

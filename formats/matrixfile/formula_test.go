@@ -49,9 +49,7 @@ func (f formula) table(n int) formula {
 // sheetsOf builds the matrices of a job as profile2mat does.
 func sheetsOf(t testing.TB, j *synth.Job) map[matrix.TrafficClass]*Sheet {
 	builder := matrix.NewBuilder(nil)
-	if err := j.Each(func(p *profile.Profile) error { builder.Add(p); return nil }); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, j.Each(func(p *profile.Profile) error { builder.Add(p); return nil }))
 	ms, out := builder.Matrices(), map[matrix.TrafficClass]*Sheet{}
 	for c := range formulas(j) {
 		out[c] = &Sheet{Matrix: &ms[c], N: j.Ranks, Line: "rank", Program: j.Name, Class: c}

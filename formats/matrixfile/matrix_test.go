@@ -193,9 +193,7 @@ func TestJSON(t *testing.T) {
 	s := means()
 	s.Labels = []string{"a", "\"b", "c"}
 	var got map[string]any
-	if err := json.Unmarshal([]byte(written(t, "json", s, Size)), &got); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, json.Unmarshal([]byte(written(t, "json", s, Size)), &got))
 	if diff := cmp.Diff(map[string]any{"class": "external", "line": "rank", "program": "app", "n": 3., "symmetric": true,
 		"labels": []any{"a", "\"b", "c"}, "messages": 8., "bytes": 18., "columns": []any{"sender", "receiver", "messages", "bytes"},
 		"entries": []any{[]any{0., 1., .5, 2.5}, []any{0., 2., 1.5, 3.5}, []any{1., 0., .5, 2.5}, []any{1., 1., 4., 6.}, []any{2., 0., 1.5, 3.5}}}, got); diff != "" {

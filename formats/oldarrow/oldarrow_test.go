@@ -68,9 +68,7 @@ func TestDamage(t *testing.T) {
 
 func TestNoSeal(t *testing.T) {
 	var out bytes.Buffer
-	if err := table.WriteProfile(&out, profile.List(jobs.Full("run"))); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, table.WriteProfile(&out, profile.List(jobs.Full("run"))))
 	path := filepath.Join(t.TempDir(), "profile.arrow")
 	testenv.WriteFile(t, path, out.Bytes())
 	if _, err := Open(path, arrowfile.Facts); !errors.Is(err, ErrNoSeal) {

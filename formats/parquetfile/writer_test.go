@@ -26,13 +26,9 @@ func write(t *testing.T, node schema.Node, rows int, chunks ...*Chunk) *file.Rea
 	root := schema.MustGroup(schema.NewGroupNode("table", parquet.Repetitions.Required, schema.FieldList{node}, -1))
 	w := NewWriter(&out, root, Options{CreatedBy: "test", Metadata: map[string]string{"key": "value"}, SortedBy: []int{0}, Packer: packed})
 	for _, c := range chunks {
-		if err := w.WriteGroup(rows, []*Chunk{c}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, w.WriteGroup(rows, []*Chunk{c}))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, w.Close())
 	if w.Size() != int64(out.Len()) {
 		t.Errorf("size %d of %d bytes", w.Size(), out.Len())
 	}

@@ -2,6 +2,8 @@ package perfetto
 
 import (
 	"testing"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // counted counts the bytes written to it.
@@ -25,9 +27,7 @@ func BenchmarkWrite(b *testing.B) {
 			var size counted
 			for b.Loop() {
 				size = 0
-				if err := Write(&size, ps, test.o); err != nil {
-					b.Fatal(err)
-				}
+				testenv.NoError(b, Write(&size, ps, test.o))
 			}
 			events := float64(ranks * steps * 5)
 			b.ReportMetric(events*float64(b.N)/b.Elapsed().Seconds(), "events/s")

@@ -39,9 +39,7 @@ type event struct {
 func export(t *testing.T, o Options, ps ...*jobs.Process) file {
 	t.Helper()
 	var out bytes.Buffer
-	if err := Write(&out, sources(ps), o); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, Write(&out, sources(ps), o))
 	zip, err := gzip.NewReader(&out)
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/jobs"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // A rank's file has the library's own messages beside the program's. They have
@@ -16,9 +17,7 @@ import (
 func TestInternalLines(t *testing.T) {
 	p := jobs.Physical("run")[0]
 	var text bytes.Buffer
-	if err := Write(&text, p.Traffic()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, Write(&text, p.Traffic()))
 	back, err := Read(&text, "x.prof")
 	if err != nil {
 		t.Fatal(err)

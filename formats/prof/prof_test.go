@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // The files in testdata were written by Open MPI 4.1.4, for
@@ -46,9 +47,7 @@ func read(t *testing.T, text string) *profile.Traffic {
 func write(t testing.TB, traffic *profile.Traffic) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Write(&b, traffic); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, Write(&b, traffic))
 	return b.String()
 }
 

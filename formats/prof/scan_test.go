@@ -137,9 +137,7 @@ func TestScanKeepsNothing(t *testing.T) {
 	var lines int
 	h := Handler{Histograms: true, Flow: func(*profile.Flow) { lines++ }, Comm: func(*profile.CommTraffic) {}}
 	used := testenv.AllocatedAlone(func() {
-		if err := Scan(&repeated{text: file, times: 1000}, "x.prof", h); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, Scan(&repeated{text: file, times: 1000}, "x.prof", h))
 	})
 	if want := 1000 * (strings.Count(file, "sent") - strings.Count(file, "\nO2A") - strings.Count(file, "\nA2")); lines != want {
 		t.Errorf("%d flows, want %d", lines, want)

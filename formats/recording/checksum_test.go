@@ -17,9 +17,7 @@ func fileOf(t *testing.T, state profile.State) []byte {
 	p := rich()
 	p.State = state
 	var b bytes.Buffer
-	if err := recordingtest.Write(&b, p); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, recordingtest.Write(&b, p))
 	return b.Bytes()
 }
 

@@ -34,17 +34,11 @@ func recordingsOfNode(b *testing.B) (raws [][]byte) {
 func pack(b *testing.B, raws [][]byte) []byte {
 	var out bytes.Buffer
 	w := recording.NewContainerWriter(&out, nil)
-	if err := w.Learn(len(raws), func(i int) []byte { return raws[i] }); err != nil {
-		b.Fatal(err)
-	}
+	testenv.NoError(b, w.Learn(len(raws), func(i int) []byte { return raws[i] }))
 	for rank, raw := range raws {
-		if err := w.Add(fmt.Sprintf("node-%d-1.rec", rank+1), bytes.NewReader(raw), int64(len(raw))); err != nil {
-			b.Fatal(err)
-		}
+		testenv.NoError(b, w.Add(fmt.Sprintf("node-%d-1.rec", rank+1), bytes.NewReader(raw), int64(len(raw))))
 	}
-	if err := w.Close(); err != nil {
-		b.Fatal(err)
-	}
+	testenv.NoError(b, w.Close())
 	return out.Bytes()
 }
 

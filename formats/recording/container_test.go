@@ -43,13 +43,9 @@ func packedContainer(t testing.TB, n int) string {
 	for rank := n - 1; rank >= 0; rank-- {
 		p := processOf(rank)
 		raw := imageBytes(t, p)
-		if err := w.Add(named(p), bytes.NewReader(raw), int64(len(raw))); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, w.Add(named(p), bytes.NewReader(raw), int64(len(raw))))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, w.Close())
 	return writeContainer(t, out.Bytes())
 }
 
@@ -117,13 +113,9 @@ func liveContainer(t testing.TB, n int) (path string, c *recordingtest.Container
 		ps = append(ps, processOf(rank))
 	}
 	c.Claim(1)
-	if err := c.Add(ps[:n/2]...); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, c.Add(ps[:n/2]...))
 	c.Claim(3)
-	if err := c.Add(ps[n/2:]...); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, c.Add(ps[n/2:]...))
 	c.Claim(1)
 	return writeContainer(t, c.Bytes()), c
 }

@@ -27,17 +27,11 @@ func learnt(t testing.TB) []byte {
 	}
 	var out bytes.Buffer
 	w := NewContainerWriter(&out, nil)
-	if err := w.Learn(len(raws), func(i int) []byte { return raws[i] }); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, w.Learn(len(raws), func(i int) []byte { return raws[i] }))
 	for rank, raw := range raws {
-		if err := w.addBytes(named(small(rank)), raw, nil); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, w.addBytes(named(small(rank)), raw, nil))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, w.Close())
 	return out.Bytes()
 }
 
@@ -113,9 +107,7 @@ func TestLearnWithoutSense(t *testing.T) {
 				t.Fatalf("%s: %v", what, err)
 			}
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, w.Close())
 		if got := outcomeOf(t, writeContainer(t, out.Bytes())); len(got.of) != 10 || len(got.reported) > 0 {
 			t.Errorf("%s: %d profiles, %q", what, len(got.of), got.reported)
 		}

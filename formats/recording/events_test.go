@@ -126,9 +126,7 @@ func TestChunkFilledAgain(t *testing.T) {
 			w.leave(t, eventsEnding, w.events(first))
 			r := eventReading{EventReader: w.open(t)}
 			defer r.close()
-			if err := r.open(); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, r.open())
 			w.leave(t, eventsEnding, c.after)
 			got := 0
 			err := r.each(func(b *profile.Events, _ []profile.EventKind) error { got += b.Len(); return nil })
@@ -203,9 +201,7 @@ func TestMissingFile(t *testing.T) {
 	w.check(t, 12, fmt.Sprintf("1.spill: byte %d: truncated: it had 2 chunks", layout.ChunkSize))
 	w.leave(t, spillEnding, spill)
 	w.check(t, 19)
-	if err := os.Remove(strings.TrimSuffix(w.path, ".rec") + eventsEnding); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Remove(strings.TrimSuffix(w.path, ".rec")+eventsEnding))
 	w.check(t, 14, "1.spill: byte 0: the file beside it is missing, with the latest events")
 }
 
@@ -237,9 +233,7 @@ func TestNoEvents(t *testing.T) {
 	t.Run("none", func(t *testing.T) { newTraced(t).fails(t, "1.rec: its process was not traced") })
 	t.Run("a pipe", func(t *testing.T) {
 		w := newTraced(t)
-		if err := syscall.Mkfifo(strings.TrimSuffix(w.path, ".rec")+eventsEnding, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, syscall.Mkfifo(strings.TrimSuffix(w.path, ".rec")+eventsEnding, 0o600))
 		w.fails(t, "1.events is a named pipe, not a regular file")
 	})
 }

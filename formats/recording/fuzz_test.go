@@ -43,9 +43,7 @@ func FuzzReader(f *testing.F) {
 	timed := sample()
 	timed.samples = []layout.Sample{{Timed: 2, Squares: 200_000}, {}, {Timed: 2, Squares: 800}, {Timed: 1, Squares: 6400}}
 	var open bytes.Buffer
-	if err := recordingtest.Write(&open, killed()); err != nil {
-		f.Fatal(err)
-	}
+	testenv.NoError(f, recordingtest.Write(&open, killed()))
 	for _, good := range [][]byte{sample().bytes(), timed.bytes(), open.Bytes()} {
 		f.Add(good)
 		for _, end := range ends(good) {

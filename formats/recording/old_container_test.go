@@ -47,9 +47,7 @@ func TestFirstFormat(t *testing.T) {
 	}
 	var out bytes.Buffer
 	names := profile.Symbols{{Path: "/app", Offset: 7}: {Function: "solve", Line: 2}}
-	if err := c.NameTo(&out, names); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, c.NameTo(&out, names))
 	named := opening(t, writeContainer(t, out.Bytes()))
 	if diff := cmp.Diff(names, named.Symbols()); diff != "" || !slices.Equal(named.Names(), c.Names()) || named.old {
 		t.Errorf("named: %s; %q", diff, named.Names())
@@ -72,8 +70,6 @@ func TestFirstFormatDamage(t *testing.T) {
 func packAgain(t testing.TB, c *Container, names Namer) *Container {
 	t.Helper()
 	var out bytes.Buffer
-	if err := c.PackTo(&out, names); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, c.PackTo(&out, names))
 	return opening(t, writeContainer(t, out.Bytes()))
 }

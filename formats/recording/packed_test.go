@@ -25,9 +25,7 @@ func packedFile(t testing.TB, raw []byte) string {
 func packedAs(t testing.TB, name string, raw []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Pack(&b, name, bytes.NewReader(raw), int64(len(raw)), nil); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, Pack(&b, name, bytes.NewReader(raw), int64(len(raw)), nil))
 	return b.Bytes()
 }
 
@@ -53,9 +51,7 @@ func TestPacked(t *testing.T) {
 	}
 	var dumps [2]bytes.Buffer
 	for i, path := range []string{plain, packed} {
-		if err := Dump(&dumps[i], path); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, Dump(&dumps[i], path))
 	}
 	if diff := cmp.Diff(dumps[0].String(), dumps[1].String()); diff != "" {
 		t.Errorf("dump: %s", diff)

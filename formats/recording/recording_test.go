@@ -267,9 +267,7 @@ func TestReadAhead(t *testing.T) {
 		for ahead := 0; ahead <= len(raw); ahead += 61 {
 			f := newFile(bytes.NewReader(raw), int64(len(raw)))
 			f.ahead = raw[:ahead]
-			if err := f.open(); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, f.open())
 			if diff := cmp.Diff(want, f.profile()); diff != "" {
 				t.Fatalf("%d of %d bytes ahead: %s", ahead, len(raw), diff)
 			}
@@ -297,9 +295,7 @@ func TestReadSurvivesFlippedBits(t *testing.T) {
 func TestOpenOutside(t *testing.T) {
 	p := killed()
 	var out bytes.Buffer
-	if err := recordingtest.Write(&out, p); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, recordingtest.Write(&out, p))
 	raw := out.Bytes()
 	if n := len(read(t, raw).Open); n != 3 {
 		t.Fatalf("%d open calls, want 3", n)
@@ -325,9 +321,7 @@ func TestOpenOutside(t *testing.T) {
 // A pipe with the name of a recording must not block the reader.
 func TestPipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a-1-1.rec")
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, syscall.Mkfifo(path, 0o600))
 	for name, read := range map[string]func() error{
 		"read": func() error { _, err := ReadFile(path); return err },
 		"head": func() error { _, err := ReadHead(path); return err },

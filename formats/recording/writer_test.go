@@ -135,9 +135,7 @@ func TestWrite(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			if err := recordingtest.Write(&out, p); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, recordingtest.Write(&out, p))
 			got := read(t, out.Bytes())
 			if diff := cmp.Diff(p, got); diff != "" {
 				t.Error(diff)
@@ -170,9 +168,7 @@ func checkHead(t *testing.T, path string, want *profile.Profile) {
 
 func TestWriteSizes(t *testing.T) {
 	var out bytes.Buffer
-	if err := recordingtest.Write(&out, rich()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, recordingtest.Write(&out, rich()))
 	var h layout.Header
 	if _, err := binary.Decode(out.Bytes(), binary.LittleEndian, &h); err != nil {
 		t.Fatal(err)

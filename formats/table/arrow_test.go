@@ -16,14 +16,13 @@ import (
 
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/jobs"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func encode(t testing.TB, ps []*profile.Profile) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	if err := WriteProfile(&out, profile.List(ps)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, WriteProfile(&out, profile.List(ps)))
 	return out.Bytes()
 }
 
@@ -206,9 +205,7 @@ func TestTiming(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	if err := WriteRanks(&out, profile.List(ps)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, WriteRanks(&out, profile.List(ps)))
 	for column, want := range map[string]string{
 		"timing": "exact sampled off exact", "receives": "on off off on",
 		"mpi_ns": "32000 32000 (null) 32000", "mpi_error_ns": "0 88 (null) 0", // 7 × √158
@@ -265,9 +262,7 @@ func describe(schema *arrow.Schema) []string {
 
 func TestComms(t *testing.T) {
 	var out bytes.Buffer
-	if err := WriteComms(&out, profile.List(jobs.Full("run"))); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, WriteComms(&out, profile.List(jobs.Full("run"))))
 	for column, want := range map[string]string{
 		"comm":        "MPI_COMM_WORLD|MPI_COMM_SELF|back to front#c0ffee00|Intercomm_create#feedface|Cart_create#01234567|MPI_COMM_SELF|MPI_COMM_SELF|MPI_COMM_SELF",
 		"name":        "MPI_COMM_WORLD|MPI_COMM_SELF|back to front|(null)|(null)|MPI_COMM_SELF|MPI_COMM_SELF|MPI_COMM_SELF",
@@ -291,9 +286,7 @@ func TestRanks(t *testing.T) {
 	ps := jobs.Full("run")
 	ps[3].State, ps[3].FinalizeStart = profile.Running, 0 // killed
 	var out bytes.Buffer
-	if err := WriteRanks(&out, profile.List(ps)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, WriteRanks(&out, profile.List(ps)))
 	for column, want := range map[string]string{
 		"rank":          "0|1|2|3",
 		"host":          "nodea|nodea|nodeb|nodeb",
@@ -322,9 +315,7 @@ func TestRanks(t *testing.T) {
 // Rank 0's peer is rank 1 of a communicator with the ranks reversed.
 func TestRanksEnded(t *testing.T) {
 	var out bytes.Buffer
-	if err := WriteRanks(&out, profile.List(jobs.Killed("run"))); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, WriteRanks(&out, profile.List(jobs.Killed("run"))))
 	for column, want := range map[string]string{
 		"state":         "running|running|running|running",
 		"ended":         "2023-11-14 22:13:25Z|2023-11-14 22:13:26Z|(null)|(null)",
@@ -344,9 +335,7 @@ func TestRanksEnded(t *testing.T) {
 
 func TestRanksPhysical(t *testing.T) {
 	var out bytes.Buffer
-	if err := WriteRanks(&out, profile.List(jobs.Physical("run"))); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, WriteRanks(&out, profile.List(jobs.Physical("run"))))
 	if got := strings.Join(table(t, out.Bytes(), "physical"), "|"); got != "known|known|no file was written|(null)" {
 		t.Errorf("got %s", got)
 	}

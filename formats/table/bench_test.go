@@ -11,6 +11,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/jobs"
 	"github.com/mpitrace/mpitrace/tests/synth"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // benchJob returns a job of 256 ranks with 500 rows each.
@@ -32,9 +33,7 @@ func benchJob() (ps []*profile.Profile, rows int) {
 func BenchmarkWriteProfile(b *testing.B) {
 	ps, rows := benchJob()
 	for b.Loop() {
-		if err := WriteProfile(io.Discard, profile.List(ps)); err != nil {
-			b.Fatal(err)
-		}
+		testenv.NoError(b, WriteProfile(io.Discard, profile.List(ps)))
 	}
 	b.ReportMetric(float64(rows)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
 	b.ReportMetric(float64(len(encode(b, ps)))/float64(rows), "B/row")
@@ -61,9 +60,7 @@ func writeStream(b *testing.B, path string, src profile.Source) {
 		b.Fatal(err)
 	}
 	defer f.Close()
-	if err := WriteProfile(f, src); err != nil {
-		b.Fatal(err)
-	}
+	testenv.NoError(b, WriteProfile(f, src))
 }
 
 func reportStream(b *testing.B, path string, src *synth.Job) {
@@ -94,9 +91,7 @@ func BenchmarkWriteText(b *testing.B) {
 	for name, write := range map[string]func(io.Writer, profile.Source) error{"csv": WriteCSV, "json": WriteJSON} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				if err := write(io.Discard, profile.List(ps)); err != nil {
-					b.Fatal(err)
-				}
+				testenv.NoError(b, write(io.Discard, profile.List(ps)))
 			}
 			b.ReportMetric(float64(rows)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
 		})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/jobs"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 const csvHeader = "run,rank,thread,call,class,direction,comm,peer,size_class,callsite,function,file,line,address,slice," +
@@ -20,9 +21,7 @@ func TestCSV(t *testing.T) {
 	p.Rows[0].TimeNs, p.Rows[0].MinNs, p.Rows[0].MaxNs = 1<<64-1, 0, 0
 	p.Slices[1].Name = "=two\nlines"
 	var out strings.Builder
-	if err := WriteCSV(&out, profile.List{p}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, WriteCSV(&out, profile.List{p}))
 	const run = `"a ""quoted"", name"`
 	want := csvHeader +
 		run + ",1,0,Init,other,none,,,7,exchange solve.c:118,exchange,/src/solve.c,118,solve+0x1234,run,1,0,0,18446744073709551615,0,,\n" +
@@ -84,9 +83,7 @@ func TestCSVManyWords(t *testing.T) {
 	col.Type, col.Words = Word, words
 	var out strings.Builder
 	rows := slices.Repeat([]int{maxTexts}, 1000)
-	if err := WriteAll(NewCSVWriter(&out, []Column[int]{col}, Options[int]{}), slices.Values(rows)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, WriteAll(NewCSVWriter(&out, []Column[int]{col}, Options[int]{}), slices.Values(rows)))
 	if want := "word\n" + strings.Repeat("65536\n", len(rows)); out.String() != want {
 		t.Errorf("got %d bytes, want %d", out.Len(), len(want))
 	}

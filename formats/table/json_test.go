@@ -7,6 +7,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/jobs"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func TestJSON(t *testing.T) {
@@ -14,9 +15,7 @@ func TestJSON(t *testing.T) {
 	p.Rows = []profile.Row{p.Rows[0], p.Rows[14]}
 	p.Rows[0].TimeNs, p.Rows[0].MinNs, p.Rows[0].MaxNs = 1<<64-1, 0, 0
 	var out strings.Builder
-	if err := WriteJSON(&out, profile.List{p}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, WriteJSON(&out, profile.List{p}))
 	want := `{"run":"a \"quoted\"\nname","rank":1,"thread":0,"call":"Init","class":"other","direction":"none","comm":null,"peer":null,` +
 		`"size_class":7,"callsite":"exchange solve.c:118","function":"exchange","file":"/src/solve.c","line":118,"address":"solve+0x1234",` +
 		`"slice":"run","calls":1,"messages":0,"bytes":0,"time_ns":18446744073709551615,"time_error_ns":0,"min_ns":null,"max_ns":null}
@@ -71,9 +70,7 @@ func TestManyTexts(t *testing.T) {
 		p.Rows = append(p.Rows, profile.Row{Call: "Send", Comm: -1, Callsite: 1<<40 + uint64(i)})
 	}
 	var out strings.Builder
-	if err := WriteJSON(&out, profile.List{p}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, WriteJSON(&out, profile.List{p}))
 	i := 0
 	for line := range strings.Lines(out.String()) {
 		var row struct{ Address string }

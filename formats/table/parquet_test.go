@@ -18,9 +18,7 @@ import (
 func encodeGroups(t testing.TB, ps []*profile.Profile, rows int) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	if err := writeParquet(&out, profile.List(ps), rows); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, writeParquet(&out, profile.List(ps), rows))
 	return out.Bytes()
 }
 

@@ -11,13 +11,12 @@ import (
 
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/jobs"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func TestPvarColumns(t *testing.T) {
 	var data bytes.Buffer
-	if err := WritePvars(&data, profile.List(jobs.Readings("run")[2:3])); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, WritePvars(&data, profile.List(jobs.Readings("run")[2:3])))
 	// In a source of rank 2 only, it is the first process of the job.
 	for column, want := range map[string]string{
 		"rank":      "2 2 2 2 2 2 2 2",
@@ -57,9 +56,7 @@ func TestPvarTimes(t *testing.T) {
 		}
 	}
 	var data bytes.Buffer
-	if err := WritePvars(&data, append(profile.List(jobs.Readings("one")), two...)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, WritePvars(&data, append(profile.List(jobs.Readings("one")), two...)))
 	got := table(t, data.Bytes(), "time_ns")
 	for i := range 4 {
 		if one := fmt.Sprint(1_000_000_000 + i*1_000_000); got[8*i] != one {
@@ -101,9 +98,7 @@ func (m *many) Each(f func(*profile.Profile) error) error {
 func TestPvarTableStreams(t *testing.T) {
 	few, lots := &many{processes: 40}, &many{processes: 400}
 	for _, src := range []*many{few, lots} {
-		if err := WritePvars(io.Discard, src); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, WritePvars(io.Discard, src))
 	}
 	if lots.peak > few.peak+2*uint64(spoolMemory) {
 		t.Errorf("%d bytes in use with 640,000 values, %d with 64,000", lots.peak, few.peak)

@@ -45,9 +45,7 @@ func writeRun(t *testing.T, dir string, ps []*profile.Profile) {
 			t.Fatal(err)
 		}
 		defer file.Close()
-		if err := f(file); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, f(file))
 	}
 	write("profile.arrow", func(w io.Writer) error { return WriteProfile(w, profile.List(ps)) })
 	write("comms.arrow", func(w io.Writer) error { return WriteComms(w, profile.List(ps)) })

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func TestWaits(t *testing.T) {
@@ -18,9 +19,7 @@ func TestWaits(t *testing.T) {
 	}
 	for _, n := range []int{0, 2} {
 		var b bytes.Buffer
-		if err := WriteWaits(&b, waits[:n]); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, WriteWaits(&b, waits[:n]))
 		f, err := ipc.NewFileReader(bytes.NewReader(b.Bytes()))
 		if err != nil {
 			t.Fatal(err)

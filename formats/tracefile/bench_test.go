@@ -11,6 +11,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/jobs"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // clock makes realistic times: gaps of 0.2 to 20 us between calls, mostly short
@@ -152,9 +153,7 @@ func BenchmarkWrite(b *testing.B) {
 		b.Run(stream.name, func(b *testing.B) {
 			l := stream.make(1, benchEvents)
 			for b.Loop() {
-				if err := Write(io.Discard, l); err != nil {
-					b.Fatal(err)
-				}
+				testenv.NoError(b, Write(io.Discard, l))
 			}
 			n := float64(l.Events.Len())
 			b.ReportMetric(n*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mevents/s")
@@ -173,9 +172,7 @@ func BenchmarkWriteTwo(b *testing.B) {
 				for _, l := range ls {
 					two.Go(func() error { return Write(io.Discard, l) })
 				}
-				if err := two.Wait(); err != nil {
-					b.Fatal(err)
-				}
+				testenv.NoError(b, two.Wait())
 			}
 			n := ls[0].Events.Len() + ls[1].Events.Len()
 			b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mevents/s")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/jobs"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 const eventsHeader = "rank,start_ns,duration_ns,bytes,tag,link,seq,call,class,action,direction,comm,peer,peer_kind,callsite,slice,thread,window\n"
@@ -22,9 +23,7 @@ func TestCSV(t *testing.T) {
 	a.Add(jobs.Send("Send", 1<<40, 1<<40+9, 1, 100, 3), anything, dropped)
 	b.Add(jobs.Call("Finalize", -5, 5))
 	var out strings.Builder
-	if err := WriteCSV(&out, []profile.EventSource{a, b}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, WriteCSV(&out, []profile.EventSource{a, b}))
 	want := eventsHeader +
 		"0,1099511627776,9,100,7,0,3,Send,p2p,call,send,MPI_COMM_WORLD,1,rank,main app.c:1,run,0,\n" +
 		"0,20,5,9223372036854775808,-2,12,0,Irecv,p2p,call,none,MPI_COMM_WORLD,,any_source,\"f<a,b> x.cc:1\",run,0,\n" +

@@ -88,9 +88,7 @@ func TestShrinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Truncate(path, f.index.Batches[2].Offset+5); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Truncate(path, f.index.Batches[2].Offset+5))
 	if _, _, err := collect(f); err == nil || !strings.Contains(err.Error(), "batch 2, at byte") || !strings.Contains(err.Error(), "truncated") {
 		t.Errorf("error %v", err)
 	}

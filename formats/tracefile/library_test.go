@@ -12,6 +12,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/jobs"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // cell returns a value of a column as read by the Arrow library; nil for null.
@@ -128,9 +129,7 @@ func TestMetadata(t *testing.T) {
 	text, _ := md.GetValue("mpitrace.trace")
 	want, got := testTrace, profile.Trace{}
 	want.Events = 3
-	if err := json.Unmarshal([]byte(text), &got); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, json.Unmarshal([]byte(text), &got))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("trace:\n%s", diff)
 	}

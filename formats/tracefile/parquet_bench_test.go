@@ -14,6 +14,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // BenchmarkWriteParquet writes the events of one process: an export, the files
@@ -26,9 +27,7 @@ func BenchmarkWriteParquet(b *testing.B) {
 		export := func(w io.Writer) error { return WriteParquet(w, srcs) }
 		// With larger groups, the library takes longer for the nulls.
 		var exported bytes.Buffer
-		if err := writeParquet(&exported, srcs, 64<<10); err != nil {
-			b.Fatal(err)
-		}
+		testenv.NoError(b, writeParquet(&exported, srcs, 64<<10))
 		for _, writer := range []struct {
 			name  string
 			write func(io.Writer) error
@@ -48,25 +47,19 @@ func benchmarkWriter(b *testing.B, rows int, write func(io.Writer) error) {
 	b.Helper()
 	start := processorTime(b)
 	for b.Loop() {
-		if err := write(io.Discard); err != nil {
-			b.Fatal(err)
-		}
+		testenv.NoError(b, write(io.Discard))
 	}
 	used := processorTime(b) - start // not of other programs, unlike b.Elapsed
 	b.ReportMetric(float64(rows)*float64(b.N)/used.Seconds()/1e6, "Mrows/cpu-s")
 	var out bytes.Buffer
-	if err := write(&out); err != nil {
-		b.Fatal(err)
-	}
+	testenv.NoError(b, write(&out))
 	b.ReportMetric(float64(out.Len())/float64(rows), "B/row")
 }
 
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		b.Fatal(err)
-	}
+	testenv.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &used))
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 

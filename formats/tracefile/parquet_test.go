@@ -36,9 +36,7 @@ func twoRanks() []profile.EventSource {
 func TestParquet(t *testing.T) {
 	for _, groupRows := range []int{1, 2, 3, 4, 7, 10, 100} {
 		var out bytes.Buffer
-		if err := writeParquet(&out, twoRanks(), groupRows); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, writeParquet(&out, twoRanks(), groupRows))
 		check := func(name string, got, want any) {
 			t.Helper()
 			if diff := cmp.Diff(want, got); diff != "" {
@@ -64,9 +62,7 @@ func TestParquet(t *testing.T) {
 
 func TestParquetDiskFull(t *testing.T) {
 	var out bytes.Buffer
-	if err := WriteParquet(&out, twoRanks()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, WriteParquet(&out, twoRanks()))
 	for room := 0; room < out.Len(); room += 97 {
 		if err := WriteParquet(&testenv.FullWriter{Room: room}, twoRanks()); !errors.Is(err, testenv.ErrFull) {
 			t.Fatalf("room for %d of %d bytes: error %v", room, out.Len(), err)

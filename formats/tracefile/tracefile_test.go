@@ -135,9 +135,7 @@ func TestRoundTrip(t *testing.T) {
 func TestWrite(t *testing.T) {
 	want := random(1, 1000)
 	var file bytes.Buffer
-	if err := Write(&file, want); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, Write(&file, want))
 	f := opened(t, file.Bytes())
 	check(t, want, f)
 	check(t, want, f) // a file can be read repeatedly

@@ -33,12 +33,8 @@ func TestWriteWholeOrNotAtAll(t *testing.T) {
 func TestCreateNewFollowsNoLink(t *testing.T) {
 	dir := t.TempDir()
 	victim, link := filepath.Join(dir, "victim"), filepath.Join(dir, "link")
-	if err := os.WriteFile(victim, []byte("ours"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(victim, link); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.WriteFile(victim, []byte("ours"), 0o600))
+	testenv.NoError(t, os.Symlink(victim, link))
 	if f, err := createNew(link, 0o600); err == nil {
 		f.Close()
 		t.Error("a link was opened")
@@ -162,9 +158,7 @@ func TestPermissions(t *testing.T) {
 			t.Errorf("created with %v, %v; want %v", info.Mode(), err, mode&^0o027)
 		}
 		s.Discard()
-		if err := WriteContent(path, []byte("x"), mode); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, WriteContent(path, []byte("x"), mode))
 		if info, err := os.Stat(path); err != nil || info.Mode() != mode {
 			t.Errorf("written with %v, %v; want %v", info.Mode(), err, mode)
 		}

@@ -44,9 +44,7 @@ func TestInterrupted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, cmd.Start())
 		if line, _ := bufio.NewReader(out).ReadString('\n'); !strings.HasPrefix(line, "under way") {
 			t.Fatalf("got %q", line)
 		}
@@ -67,9 +65,7 @@ func TestDiscardLeavesNothing(t *testing.T) {
 		track(part)
 		testenv.WriteFile(t, part, "x")
 		if keep {
-			if err := uninterrupted(func() error { return os.Rename(part, place) }); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, uninterrupted(func() error { return os.Rename(part, place) }))
 		}
 		discard(part)
 		if _, err := os.Stat(part); !os.IsNotExist(err) {

@@ -13,6 +13,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/runs"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // run.json and notes may hold anything. Only what can be a host and a directory
@@ -23,18 +24,14 @@ func TestUncollected(t *testing.T) {
 	info := &rundir.Info{Host: "n1", Spool: spool, Uncollected: []string{
 		"n1:" + spool, "n1:" + spool + "/n1-1-1.rec",
 		"n1:" + spool + "/../x.rec", "n1:/etc/passwd", "-oProxyCommand=x:" + spool, "a b:" + spool, "n1", ":" + spool, ""}}
-	if err := d.WriteInfo(info); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, d.WriteInfo(info))
 	for name, target := range map[string]string{
 		"n2-7-5.rec.at": "n2:/tmp/mpitrace-0/n2-7-5.rec",
 		"n2-8-5.rec.at": "n2:/tmp/mpitrace-0/n2-9-5.rec", // of another
 		"n2-9-5.rec.at": "n2:tmp/n2-9-5.rec",
 		"n3-9-5.rec.at": "n3;reboot:/tmp/n3-9-5.rec",
 	} {
-		if err := os.Symlink(target, filepath.Join(d.Recordings(), name)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, os.Symlink(target, filepath.Join(d.Recordings(), name)))
 	}
 	want := []rundir.Left{{Host: "n1", Path: spool}, {Host: "n1", Path: spool + "/n1-1-1.rec"}, {Host: "n2", Path: "/tmp/mpitrace-0/n2-7-5.rec"}}
 	if got := d.Uncollected(); !slices.Equal(got, want) {
@@ -49,9 +46,7 @@ func TestUncollected(t *testing.T) {
 // is not a spool of this user is not touched, even if run.json names it.
 func TestCollect(t *testing.T) {
 	private := t.TempDir()
-	if err := os.Chmod(private, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Chmod(private, 0o700))
 	for _, test := range []struct {
 		spool string
 		ok    bool
@@ -60,14 +55,10 @@ func TestCollect(t *testing.T) {
 		{private, false},
 	} {
 		d := runs.New(t)
-		if err := os.MkdirAll(test.spool, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, os.MkdirAll(test.spool, 0o700))
 		name := "n1-99999999-5.rec"
 		recordingtest.Record(t, filepath.Join(test.spool, name), &profile.Profile{Size: 1, State: profile.Running, Threads: 1})
-		if err := d.WriteInfo(&rundir.Info{Host: "n1", Spool: test.spool, Uncollected: []string{"n1:" + test.spool}}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, d.WriteInfo(&rundir.Info{Host: "n1", Spool: test.spool, Uncollected: []string{"n1:" + test.spool}}))
 		if n, err := Run(d, "n2"); n != 0 || err != nil {
 			t.Errorf("on another node: %d, %v", n, err)
 		}
@@ -102,9 +93,7 @@ func TestCollectLost(t *testing.T) {
 			recordingtest.Record(t, filepath.Join(d.Recordings(), fmt.Sprintf("n1-%d-5.rec", 7+rank)), p)
 		}
 		spool := filepath.Join(t.TempDir(), "mpitrace-"+uid()+"-0123456789abcdef")
-		if err := d.WriteInfo(&rundir.Info{Host: "n1", Spool: spool, Uncollected: []string{"n1:" + spool}}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, d.WriteInfo(&rundir.Info{Host: "n1", Spool: spool, Uncollected: []string{"n1:" + spool}}))
 		if _, err := Run(d, "n1"); (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%d recordings are home: got %v, want %q", test.home, err, test.want)
 		}

@@ -128,9 +128,7 @@ func TestNamesAreAdded(t *testing.T) {
 	}
 	before := testenv.ReadFile(t, filepath.Join(dir, "unknown.node"))
 	PackAll(dir)
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Remove(path))
 	PackAll(dir)
 	for r := range 2 {
 		p, err := recording.ReadFile(filepath.Join(dir, "known.node", fmt.Sprintf("n-%d-1.rec", r+1)))

@@ -70,9 +70,7 @@ func (n node) write(t *testing.T, dir string, pids ...int) string {
 		}
 		ps = append(ps, p)
 	}
-	if err := c.Add(ps...); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, c.Add(ps...))
 	if n.events {
 		c.Extend(layout.Extent{Kind: layout.ExtentEvents, Owner: 1_000, Pid: uint32(ps[0].Pid)}, make([]byte, 100))
 	}
@@ -169,9 +167,7 @@ func TestPackForeign(t *testing.T) {
 		},
 	} {
 		dir := t.TempDir()
-		if err := put(ended.write(t, dir)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, put(ended.write(t, dir)))
 		before := filesIn(t, dir)
 		PackAll(dir)
 		if after := filesIn(t, dir); !slices.Equal(after, before) {
@@ -278,9 +274,7 @@ func TestContainerUnreadable(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			os.RemoveAll(bad)
-			if err := make(); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, make())
 			for _, depth := range []source.Depth{source.Heads, source.Whole} {
 				run, err := source.Open([]string{string(d)}, source.Options{Depth: depth})
 				if err != nil {

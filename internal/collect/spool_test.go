@@ -23,9 +23,7 @@ import (
 
 func TestSpoolCollect(t *testing.T) {
 	s := runs.NewSpool(t)
-	if err := atomicfile.CheckOwnDirectory(s.Dir); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, atomicfile.CheckOwnDirectory(s.Dir))
 	want := map[string]*profile.Profile{"n1-1-5.rec": {Rank: 0, Size: 2, State: profile.Finalized, Threads: 1, Run: "job"},
 		"n1-2-6.rec": {Rank: 1, Size: 2, State: profile.Running, Threads: 1, Run: "job"}}
 	for name, p := range want {
@@ -83,9 +81,7 @@ func TestSpoolCollectKeepsWhatItCannotCopy(t *testing.T) {
 	if names := filesIn(t, s.Dir); len(names) != 2 {
 		t.Errorf("%q are left", names)
 	}
-	if err := os.Mkdir(dst, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Mkdir(dst, 0o700))
 	const odd = "c-x-1.rec" // not the name of a recording
 	testenv.WriteFile(t, filepath.Join(s.Dir, odd), "")
 	left, err = Spool(s, dst, 0)
@@ -130,9 +126,7 @@ func mapFile(t *testing.T, s *rundir.Spool, name string) (path string, unmap fun
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if err := f.Truncate(4096); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, f.Truncate(4096))
 	mem, err := syscall.Mmap(int(f.Fd()), 0, 4096, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
 	if err != nil {
 		t.Fatal(err)
@@ -230,9 +224,7 @@ func TestPackAll(t *testing.T) {
 func TestSpoolCollectInterrupted(t *testing.T) {
 	s := runs.NewSpool(t)
 	d := runs.New(t)
-	if err := d.WriteInfo(&rundir.Info{Host: "n1", Spool: s.Dir}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, d.WriteInfo(&rundir.Info{Host: "n1", Spool: s.Dir}))
 	for rank := range 3 {
 		p := &profile.Profile{Rank: rank, Size: 3, State: profile.Running, Threads: 1, Run: "job"}
 		recordingtest.Record(t, filepath.Join(s.Dir, fmt.Sprintf("n1-%d-5.rec", rank+1<<22)), p)
@@ -255,9 +247,7 @@ func TestSpoolCollectInterrupted(t *testing.T) {
 		if left, err := Spool(s, d.Recordings(), 0); len(left) > 0 || err != nil {
 			t.Fatalf("left %q, %v", left, err)
 		}
-		if err := os.Mkdir(s.Dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, os.Mkdir(s.Dir, 0o700))
 		for name, raw := range kept {
 			testenv.WriteFile(t, filepath.Join(s.Dir, name), raw)
 		}

@@ -80,9 +80,7 @@ func startRecorder(t *testing.T, dir string) (*recorder, func()) {
 func TestWatch(t *testing.T) {
 	dir, finalized, contained := t.TempDir(), filepath.Join(t.TempDir(), "finalized"), filepath.Join(t.TempDir(), "contained")
 	for _, made := range []string{finalized, contained} {
-		if err := os.Mkdir(made, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, os.Mkdir(made, 0o700))
 	}
 	// Another process has made the container: this one only opens it.
 	testenv.WriteFile(t, filepath.Join(contained, liveName), "")
@@ -135,9 +133,7 @@ func TestWatch(t *testing.T) {
 func kernelTells(t *testing.T) bool {
 	t.Helper()
 	cmd := exec.Command("true")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, cmd.Start())
 	fd, err := unix.PidfdOpen(cmd.Process.Pid, 0)
 	cmd.Wait()
 	if err != nil {
@@ -160,9 +156,7 @@ func TestWatchNothing(t *testing.T) {
 // The status of a process that was not reaped yet is known on any kernel.
 func TestZombieStatus(t *testing.T) {
 	cmd := exec.Command("sh", "-c", "exit 3")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, cmd.Start())
 	defer cmd.Wait()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		if stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", cmd.Process.Pid)); strings.Contains(string(stat), ") Z ") {

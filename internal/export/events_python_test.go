@@ -58,9 +58,7 @@ func TestPythonEvents(t *testing.T) {
 		"all.json.gz":    timeline(perfetto.Options{}),
 		"some.json.gz":   timeline(perfetto.Options{MaxEvents: 1000}),
 	} {
-		if err := WriteOutput(filepath.Join(dir, name), false, write); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, WriteOutput(filepath.Join(dir, name), false, write))
 	}
 	text, err := json.Marshal(known)
 	if err != nil {

@@ -57,9 +57,7 @@ func below(t *testing.T, dir string) (out []string) {
 
 func readAll(t *testing.T, src profile.Source) (ps []*profile.Profile) {
 	t.Helper()
-	if err := src.Each(func(p *profile.Profile) error { ps = append(ps, p); return nil }); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, src.Each(func(p *profile.Profile) error { ps = append(ps, p); return nil }))
 	return ps
 }
 
@@ -67,9 +65,7 @@ func readAll(t *testing.T, src profile.Source) (ps []*profile.Profile) {
 func csv(t *testing.T, src profile.Source) []string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := table.WriteCSV(&out, src); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, table.WriteCSV(&out, src))
 	return strings.Split(out.String(), "\n")
 }
 
@@ -143,9 +139,7 @@ func TestDatasetOfManyBlocks(t *testing.T) {
 		t.Errorf("%d goroutines are left", n)
 	}
 	damaged := filepath.Join(dir, "rank_block=7", "part-0.arrow")
-	if err := os.Truncate(damaged, 100); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Truncate(damaged, 100))
 	last := 0
 	err = src.Each(func(p *profile.Profile) error { last = p.Rank; return nil })
 	if err == nil || !strings.Contains(err.Error(), damaged) || last != 13 {
@@ -261,9 +255,7 @@ func TestOpenRefuses(t *testing.T) {
 	save := func(name, f string, ps profile.List) string {
 		t.Helper()
 		var b bytes.Buffer
-		if err := format(t, f).Write(&b, ps); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, format(t, f).Write(&b, ps))
 		path := filepath.Join(dir, name)
 		testenv.WriteFile(t, path, b.Bytes())
 		return path

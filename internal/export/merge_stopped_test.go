@@ -92,9 +92,7 @@ func TestMergeEndInterrupted(t *testing.T) {
 
 	m.path = beforeEnd(t, d)
 	damaged := m.written("ranks/part-3.arrow")
-	if err := os.Truncate(damaged, 100); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Truncate(damaged, 100))
 	if _, err := mergeAs(d, tasks.All); err == nil || !strings.Contains(err.Error(), damaged) {
 		t.Errorf("error %v, want one that names %s", err, damaged)
 	}
@@ -108,9 +106,7 @@ func TestMergeEndInterrupted(t *testing.T) {
 func TestMergeKeepsOthersFiles(t *testing.T) {
 	d := mixed(t)
 	other := filepath.Join(string(d), "ranks", "notes.txt")
-	if err := errors.Join(os.Mkdir(filepath.Dir(other), 0o777), os.WriteFile(other, nil, 0o666)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, errors.Join(os.Mkdir(filepath.Dir(other), 0o777), os.WriteFile(other, nil, 0o666)))
 	if _, err := mergeAs(d, tasks.All); err == nil || !strings.Contains(err.Error(), "notes.txt") || !rundir.Exists(other) {
 		t.Errorf("error %v, want one that names the file", err)
 	}
@@ -163,9 +159,7 @@ func TestMergeKilled(t *testing.T) {
 		var merging []*exec.Cmd
 		for part := range 2 {
 			cmd := merge(t.Context(), part)
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, cmd.Start())
 			merging = append(merging, cmd)
 		}
 		ended := false
@@ -208,9 +202,7 @@ func tablesOf(t *testing.T, d rundir.Dir) map[string]string {
 			in := testenv.ReadFile(t, filepath.Join(dir, entry.Name()))
 			files[filepath.Join(filepath.Base(dir), entry.Name())] = string(in)
 		}
-		if err := os.RemoveAll(dir); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, os.RemoveAll(dir))
 	}
 	return files
 }

@@ -178,9 +178,7 @@ func TestMergedInParts(t *testing.T) {
 	for _, name := range tables {
 		whole[name] = rowsOf(t, filepath.Join(string(d), name+".arrow"))
 	}
-	if err := os.Remove(d.MergedFrom()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Remove(d.MergedFrom()))
 	inParts(t, 5)
 	merged, err := mergeAs(d, tasks.All)
 	if err != nil {
@@ -216,9 +214,7 @@ func TestMergedIsRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	var direct bytes.Buffer
-	if err := table.WriteProfile(&direct, opened); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, table.WriteProfile(&direct, opened))
 	if _, err := mergeAs(d, tasks.All); err != nil {
 		t.Fatal(err)
 	}
@@ -372,9 +368,7 @@ func TestMergeOfEarlierState(t *testing.T) {
 			recordingtest.Record(t, filepath.Join(filepath.Dir(recording), "late-1-1.rec"), late)
 		}, 8},
 		"written again": {func(t *testing.T, recording string) {
-			if err := os.Chtimes(recording, time.Time{}, time.Now().Add(time.Hour)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, os.Chtimes(recording, time.Time{}, time.Now().Add(time.Hour)))
 		}, 7},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -435,9 +429,7 @@ func TestMergedOfMappedContainer(t *testing.T) {
 		p.Host, p.State, p.Threads = "node7", profile.Running, 1
 		p.Rows = []profile.Row{{Call: "Init", Class: profile.Other, Comm: -1, Peer: -1, Calls: calls}}
 		c := recordingtest.NewContainer("node7")
-		if err := errors.Join(c.Add(p), os.WriteFile(path, c.Bytes(), 0o666), os.Chtimes(path, past, past)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, errors.Join(c.Add(p), os.WriteFile(path, c.Bytes(), 0o666), os.Chtimes(path, past, past)))
 	}
 	merge := func(info *rundir.Info) error {
 		opened, err := source.Open([]string{string(d)}, source.Options{Depth: source.Whole})
@@ -483,9 +475,7 @@ func TestMergeRefused(t *testing.T) {
 		"not collected": {func(t *testing.T) rundir.Dir {
 			d := mixed(t)
 			spool := t.TempDir()
-			if err := d.WriteInfo(&rundir.Info{Host: "node", Spool: spool, Uncollected: []string{"node:" + spool}}); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, d.WriteInfo(&rundir.Info{Host: "node", Spool: spool, Uncollected: []string{"node:" + spool}}))
 			return d
 		}, "mpitrace collect"},
 		"a file in the way": {func(t *testing.T) rundir.Dir {

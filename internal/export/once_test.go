@@ -62,9 +62,7 @@ func summaryJSON(t *testing.T, src profile.Source, o aggregate.Options) (*aggreg
 		t.Fatal(err)
 	}
 	s := j.Summary()
-	if err := j.Err(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, j.Err())
 	text, err := json.MarshalIndent(s, "", " ")
 	if err != nil {
 		t.Fatal(err)

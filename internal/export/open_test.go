@@ -15,6 +15,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/jobs"
 	"github.com/mpitrace/mpitrace/tests/runs"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // Readings of variables are merged if there are any, and are read back when the
@@ -31,9 +32,7 @@ func TestMergeReadings(t *testing.T) {
 			if (first != nil) != (name == "read") {
 				t.Fatalf("%d bytes of readings", len(first))
 			}
-			if err := os.RemoveAll(d.Recordings()); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, os.RemoveAll(d.Recordings()))
 			if again := merged(t, d); !bytes.Equal(first, again) {
 				t.Errorf("%d bytes of readings once the recordings are gone, %d before", len(again), len(first))
 			}

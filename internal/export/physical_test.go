@@ -34,9 +34,7 @@ func physicalOf(t *testing.T, d rundir.Dir) (out []*profile.Physical) {
 	if err != nil || len(run.Jobs) != 1 {
 		t.Fatalf("%v, %v", run, err)
 	}
-	if err := run.Each(func(p *profile.Profile) error { out = append(out, p.Physical); return nil }); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, run.Each(func(p *profile.Profile) error { out = append(out, p.Physical); return nil }))
 	return out
 }
 
@@ -57,9 +55,7 @@ func TestPhysical(t *testing.T) {
 	if got := physicalOf(t, d); !slices.Equal(got, make([]*profile.Physical, 8)) {
 		t.Errorf("nobody asked, and it says %v", got)
 	}
-	if err := d.PreparePhysical(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, d.PreparePhysical())
 	for name, text := range map[string]string{
 		"h-100-1.0.prof":   monitored("E\t0\t1\t7 bytes\t1 msgs sent\t0,0,0,2\nI\t0\t2\t6 bytes\t2 msgs sent\t0,0,2\nI\t0\t1\t5 bytes\t1 msgs sent\n"),
 		"h-101.1.prof":     monitored(""), // a process that read its settings early

@@ -25,9 +25,7 @@ func traced(t *testing.T, ranks ...int) rundir.Dir {
 	for _, rank := range ranks {
 		p := jobs.NewProcess("run", rank, 12)
 		p.Add(jobs.Call("Barrier", int64(rank), int64(rank)+1))
-		if err := atomicfile.Write(d.TraceFile(rank), func(w io.Writer) error { return tracefile.Write(w, p) }); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, atomicfile.Write(d.TraceFile(rank), func(w io.Writer) error { return tracefile.Write(w, p) }))
 	}
 	return d
 }
@@ -73,9 +71,7 @@ func TestTracesSayWhatIsWrong(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := traced(t, 1)
-			if err := c.spoil(t, d); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, c.spoil(t, d))
 			if _, err := Traces(d); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v, want one with %q", err, c.want)
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/history"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/synth"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // runOf reads a job.
@@ -29,9 +30,7 @@ func runOf(t *testing.T, dir string, src profile.Source) *history.PastRun {
 func computed(t *testing.T, runs ...*history.PastRun) *history.History {
 	t.Helper()
 	h := &history.History{Runs: runs}
-	if err := h.Compute(func(a, b *history.PastRun) (*aggregate.Diff, error) { return nil, nil }); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, h.Compute(func(a, b *history.PastRun) (*aggregate.Diff, error) { return nil, nil }))
 	return h
 }
 

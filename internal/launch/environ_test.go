@@ -44,14 +44,10 @@ func TestAllowPreload(t *testing.T) {
 func TestRecorderEnviron(t *testing.T) {
 	private, open := filepath.Join(t.TempDir(), "p"), filepath.Join(t.TempDir(), "o")
 	for dir, mode := range map[string]os.FileMode{private: 0o700, open: 0o755} {
-		if err := os.Mkdir(dir, mode); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, os.Mkdir(dir, mode))
 	}
 	link := filepath.Join(t.TempDir(), "l")
-	if err := os.Symlink(private, link); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Symlink(private, link))
 	old := []string{"MPITRACE_SPOOL_DIR=/old", "MPITRACE_DIR=/old", "LD_PRELOAD=/user.so", "A=b"}
 	for _, test := range []struct{ name, spool, want string }{
 		{"private directory", private, private},

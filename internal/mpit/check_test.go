@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func cvar(typ string, with func(*CVar)) *CVar {
@@ -208,9 +210,7 @@ end lines=3
 `
 	one, two := strings.ReplaceAll(other, "%s", "/a%20b"), strings.ReplaceAll(other, "%s", "/c")
 	unsteady := map[string]bool{}
-	if err := compare(unsteady, []byte(one), []byte(two)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, compare(unsteady, []byte(one), []byte(two)))
 	defaults := parsed(t, string(mark([]byte(one), unsteady)))
 	for i, want := range []bool{false, true, true} {
 		if v := defaults.CVars[i]; v.Unsteady != want || (v.Values == nil) != want {

@@ -260,9 +260,7 @@ func jobOf(t *testing.T, shape string, ranks int) (*synth.Job, *matrix.ByClass) 
 		t.Fatal(err)
 	}
 	b := matrix.NewBuilder(nil)
-	if err := j.Each(func(p *profile.Profile) error { b.Add(p); return nil }); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, j.Each(func(p *profile.Profile) error { b.Add(p); return nil }))
 	return j, b.Matrices()
 }
 

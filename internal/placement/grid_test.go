@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // stencil returns the traffic of a grid whose ranks exchange 1 with the next in each
@@ -91,9 +92,7 @@ func TestBlocking(t *testing.T) {
 		t.Fatalf("the grids are %v", grids)
 	}
 	o := p.h.order(grids[0].blocking(p.h))
-	if err := o.Check(topology); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, o.Check(topology))
 	// 512 blocks of 2×2×2 have 12 edges, 64 of 4×4×4 have 144; in all 3·256·15.
 	if got, want := Evaluate(topology, traffic, o).Objective, uint64(512*12+5*(64*144-512*12)+50*(3*256*15-64*144)); got != want {
 		t.Errorf("the cost is %d, want %d", got, want)

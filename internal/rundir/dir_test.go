@@ -146,13 +146,9 @@ func TestRecordingsInSpool(t *testing.T) {
 	spool := newSpool(t)
 	home := filepath.Join(d.Recordings(), "c-1-1.rec")
 	for _, file := range []string{home, filepath.Join(d.Recordings(), "a-1-1.rec"), filepath.Join(spool, "a-1-1.rec"), filepath.Join(spool, "b-1-1.rec")} {
-		if err := os.WriteFile(file, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, os.WriteFile(file, nil, 0o600))
 	}
-	if err := d.WriteInfo(&Info{Spool: spool}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, d.WriteInfo(&Info{Spool: spool}))
 	if dir, n := d.Spooled(); dir != spool || n != 2 {
 		t.Errorf("%d recordings in %q, want 2 in %q", n, dir, spool)
 	}
@@ -185,9 +181,7 @@ func FuzzInfo(f *testing.F) {
 	f.Add([]byte(strings.Repeat("[", 20_000)))
 	d := Dir(f.TempDir())
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if err := os.WriteFile(d.Info(), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, os.WriteFile(d.Info(), text, 0o600))
 		info, err := d.ReadInfo()
 		if info == nil || err != nil && !strings.Contains(err.Error(), d.Info()) {
 			t.Fatalf("got %v, %v", info, err)
@@ -208,9 +202,7 @@ func FuzzInfo(f *testing.F) {
 
 func rewritten(t *testing.T, d Dir, info *Info) string {
 	t.Helper()
-	if err := d.WriteInfo(info); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, d.WriteInfo(info))
 	text := testenv.ReadFile(t, d.Info())
 	return string(text)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/runs"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // A profile contains how its process ended, from run.json.
@@ -20,9 +21,7 @@ func TestExits(t *testing.T) {
 		{Host: "n1", Pid: 2, Recording: "n1-2-1.rec", Exit: profile.Exit{At: at, Known: true, Signal: 9}},
 		{Host: "n1", Pid: 3, Recording: "n1-3-1.rec", Exit: profile.Exit{At: at}},
 	}}
-	if err := d.WriteInfo(info); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, d.WriteInfo(info))
 	want := []profile.Exit{{At: at, Known: true, Status: 5}, {At: at, Known: true, Signal: 9}, {At: at}, {}}
 	for rank := range want {
 		name := "n1-" + string(rune('1'+rank)) + "-1.rec"

@@ -15,9 +15,7 @@ import (
 // File names with a space and a line break, and of a removed file.
 func TestMapped(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a b\nc")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Mkdir(dir, 0o700))
 	for _, name := range []string{"one.rec", "removed.rec", "other.txt"} {
 		path := filepath.Join(dir, name)
 		testenv.WriteFile(t, path, make([]byte, 4096))

@@ -14,6 +14,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/runs"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func rank(run string, rank int, start int64) *profile.Profile {
@@ -106,16 +107,12 @@ func TestOpenRecordings(t *testing.T) {
 		recordingtest.Record(t, path, p)
 		p.Rank++
 	}
-	if err := errors.Join(os.Truncate(cut, 5000), os.WriteFile(stray, []byte("hello"), 0o666)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, errors.Join(os.Truncate(cut, 5000), os.WriteFile(stray, []byte("hello"), 0o666)))
 	run := openedRecordings([]string{live, cut, stray}, Whole)
 	if len(run.Damage()) != 2 || !strings.Contains(run.Damage()[0].Error(), cut) || !strings.Contains(run.Damage()[1].Error(), stray) {
 		t.Errorf("damaged: %v", run.Damage())
 	}
-	if err := os.Remove(live); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Remove(live))
 	if len(run.Jobs) == 0 || ranksOf(t, run.Jobs[0])[0] != 0 {
 		t.Errorf("got %v", run.Jobs)
 	}
@@ -162,16 +159,12 @@ func TestRecordingComesHome(t *testing.T) {
 	p := rank("a", 0, 1)
 	p.State = profile.Finalized
 	path := filepath.Join(spool, "a-1-1.rec")
-	if err := errors.Join(recordingtest.WriteFile(path, p), d.WriteInfo(&rundir.Info{Spool: spool})); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, errors.Join(recordingtest.WriteFile(path, p), d.WriteInfo(&rundir.Info{Spool: spool})))
 	run, err := Open([]string{string(d)}, Options{Depth: Whole})
 	if err != nil || len(run.Jobs) != 1 {
 		t.Fatalf("%v, %v", run, err)
 	}
-	if err := os.Rename(path, filepath.Join(d.Recordings(), "a-1-1.rec")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Rename(path, filepath.Join(d.Recordings(), "a-1-1.rec")))
 	if ranks := ranksOf(t, run.Jobs[0]); !slices.Equal(ranks, []int{0}) {
 		t.Errorf("ranks %v", ranks)
 	}

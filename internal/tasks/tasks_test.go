@@ -103,9 +103,7 @@ func TestOthersNeverStart(t *testing.T) {
 	path := t.TempDir()
 	d := Open(path, Share{3, 4})
 	defer d.Close()
-	if err := d.Do(names(9), 2, write(new(atomic.Int64)), nil); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, d.Do(names(9), 2, write(new(atomic.Int64)), nil))
 	checkFiles(t, path, 9)
 }
 
@@ -133,9 +131,7 @@ func TestContinued(t *testing.T) {
 		host, _ := os.Hostname()
 		testenv.WriteFile(t, filepath.Join(path, "task.5.claim"), claimText(host, ended))
 		d = Open(path, All)
-		if err := d.Do(names(n), 2, write(&count), nil); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, d.Do(names(n), 2, write(&count), nil))
 		d.Close()
 		checkFiles(t, path, n)
 		if count.Load() != n {
@@ -148,9 +144,7 @@ func TestContinued(t *testing.T) {
 func endedProcess(t *testing.T) int {
 	t.Helper()
 	cmd := exec.Command("true")
-	if err := cmd.Run(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, cmd.Run())
 	return cmd.Process.Pid
 }
 
@@ -257,9 +251,7 @@ func TestDamaged(t *testing.T) {
 		path := t.TempDir()
 		d := Open(path, All)
 		defer d.Close()
-		if err := d.Do(names(1), 1, write(new(atomic.Int64)), nil); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, d.Do(names(1), 1, write(new(atomic.Int64)), nil))
 		file := filepath.Join(path, "task.0")
 		text, err := os.ReadFile(file)
 		if err == nil {
@@ -283,9 +275,7 @@ func TestDamaged(t *testing.T) {
 func TestMake(t *testing.T) {
 	dir, elsewhere := t.TempDir(), t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }
-	if err := errors.Join(os.Symlink(elsewhere, path("link")), os.Mkdir(path("open"), 0o755), os.WriteFile(path("file"), nil, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, errors.Join(os.Symlink(elsewhere, path("link")), os.Mkdir(path("open"), 0o755), os.WriteFile(path("file"), nil, 0o600)))
 	for _, name := range []string{"new", "new"} {
 		if err := Make(path(name)); err != nil {
 			t.Error(err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/internal/plot"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 const ms = int64(time.Millisecond)
@@ -32,9 +33,7 @@ func draw(t *testing.T, ps []*process, o Options) *plot.Timeline {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := plot.Write(io.Discard, ".png", p); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, plot.Write(io.Discard, ".png", p))
 	return p
 }
 

@@ -51,9 +51,7 @@ func traced(t *testing.T, dir string, n int) string {
 	t.Helper()
 	dir = filepath.Join(dir, strconv.Itoa(n))
 	testenv.Mkdir(t, dir)
-	if err := os.Symlink(filepath.Join("..", "mpitrace"), filepath.Join(dir, "mpitrace")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Symlink(filepath.Join("..", "mpitrace"), filepath.Join(dir, "mpitrace")))
 	return recordOn(t, dir, "mpicc.openmpi", []string{"mpirun.openmpi", "--oversubscribe"}, n, "--trace")
 }
 

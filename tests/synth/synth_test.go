@@ -14,6 +14,7 @@ import (
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/readback"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 var sizes = []int{1, 2, 3, 4, 5, 8, 27, 64, 1000}
@@ -175,9 +176,7 @@ func TestRootsReceive(t *testing.T) {
 
 func each(t *testing.T, s profile.Source, f func(*profile.Profile)) {
 	t.Helper()
-	if err := s.Each(func(p *profile.Profile) error { f(p); return nil }); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, s.Each(func(p *profile.Profile) error { f(p); return nil }))
 }
 
 func TestGrid(t *testing.T) {
@@ -250,9 +249,7 @@ func TestArrow(t *testing.T) {
 		var ps []*profile.Profile
 		each(t, j, func(p *profile.Profile) { ps = append(ps, p) })
 		dir := t.TempDir()
-		if err := readback.WriteTables(dir, profile.List(ps)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, readback.WriteTables(dir, profile.List(ps)))
 		got, err := readback.Profiles(filepath.Join(dir, "profile.arrow"))
 		if err != nil || len(got) != len(ps) {
 			t.Fatalf("%d profiles, %v", len(got), err)
@@ -283,9 +280,7 @@ func TestProf(t *testing.T) {
 	eachJob(t, []int{1, 5, 64}, func(t *testing.T, j *Job) {
 		var out bytes.Buffer
 		each(t, j, func(p *profile.Profile) {
-			if err := prof.Write(&out, p.Traffic()); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, prof.Write(&out, p.Traffic()))
 		})
 		traffic, err := prof.Read(&out, "job.prof")
 		if err != nil {
@@ -309,14 +304,10 @@ func TestDeterministic(t *testing.T) {
 		var a, b bytes.Buffer
 		again, _ := Named(j.Name, j.Ranks)
 		for rank := range j.Ranks {
-			if err := recordingtest.Write(&a, j.Profile(rank)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, recordingtest.Write(&a, j.Profile(rank)))
 		}
 		for rank := range j.Ranks {
-			if err := recordingtest.Write(&b, again.Profile(rank)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, recordingtest.Write(&b, again.Profile(rank)))
 		}
 		if !bytes.Equal(a.Bytes(), b.Bytes()) {
 			t.Error("two jobs of the same shape differ")

@@ -19,18 +19,14 @@ func WriteProgram[Text string | []byte](t testing.TB, path string, text Text) {
 
 func writeFile(t testing.TB, path string, text []byte, mode os.FileMode) {
 	t.Helper()
-	if err := os.WriteFile(path, text, mode); err != nil {
-		t.Fatal(err)
-	}
+	NoError(t, os.WriteFile(path, text, mode))
 }
 
 // ReadFile returns what is in a file. If it cannot be read, the test ends.
 func ReadFile(t testing.TB, path string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	NoError(t, err)
 	return text
 }
 
@@ -38,7 +34,13 @@ func ReadFile(t testing.TB, path string) []byte {
 // made, the test ends.
 func Mkdir(t testing.TB, path string) {
 	t.Helper()
-	if err := os.MkdirAll(path, 0o777); err != nil {
+	NoError(t, os.MkdirAll(path, 0o777))
+}
+
+// NoError ends the test if there is an error. It costs a benchmark nothing.
+func NoError(t testing.TB, err error) {
+	if err != nil {
+		t.Helper()
 		t.Fatal(err)
 	}
 }

@@ -14,14 +14,13 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/readback"
 	"github.com/mpitrace/mpitrace/tests/synth"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func gen(t *testing.T, args ...string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "out")
-	if err := generate(append(args, "-o", dir), io.Discard); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, generate(append(args, "-o", dir), io.Discard))
 	return dir
 }
 
