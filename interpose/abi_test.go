@@ -11,6 +11,14 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
+// sourceOf returns a file of the library's source.
+func sourceOf(t *testing.T, name string) []byte {
+	t.Helper()
+	text, err := sources.ReadFile(name)
+	testenv.NoError(t, err)
+	return text
+}
+
 // TestABI compiles, with the mpi.h of each MPI, a table of what our header of
 // its family says: the constants, and the size and the fields of each type.
 func TestABI(t *testing.T) {
@@ -63,14 +71,8 @@ var (
 // does not compile.
 func checkABI(t *testing.T, family, cc string) {
 	t.Helper()
-	header, err := sources.ReadFile("src/base/abi_" + family + ".h")
-	if err != nil {
-		t.Fatal(err)
-	}
-	more, err := sources.ReadFile("mpit/abi_" + family + ".h")
-	if err != nil {
-		t.Fatal(err)
-	}
+	header := sourceOf(t, "src/base/abi_"+family+".h")
+	more := sourceOf(t, "mpit/abi_"+family+".h")
 	header = append(header, more...)
 	work := t.TempDir()
 	o := BuildOptions{CC: cc}

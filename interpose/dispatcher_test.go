@@ -108,10 +108,7 @@ func TestEntries(t *testing.T) {
 // TestDispatcherSonames checks that the dispatcher knows the sonames of all
 // families.
 func TestDispatcherSonames(t *testing.T) {
-	text, err := sources.ReadFile("src/dispatch/dispatch.c")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := sourceOf(t, "src/dispatch/dispatch.c")
 	for _, f := range Families {
 		for _, soname := range f.Sonames {
 			if !strings.Contains(string(text), `"`+soname+`"`) {

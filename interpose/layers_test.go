@@ -179,10 +179,7 @@ var includePattern = regexp.MustCompile(`(?m)^#include "(.+)"`)
 // includesOf returns the files of the library that a source includes.
 func includesOf(t *testing.T, file string) (files []string) {
 	t.Helper()
-	text, err := sources.ReadFile(path.Join("src", file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := sourceOf(t, path.Join("src", file))
 	for _, m := range includePattern.FindAllSubmatch(text, -1) {
 		if included := string(m[1]); included != "have.h" {
 			if layerOf(included) < 0 {

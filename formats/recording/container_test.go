@@ -142,10 +142,7 @@ func TestContainerLive(t *testing.T) {
 		if diff := cmp.Diff(headOf(named(p), want), h); diff != "" {
 			t.Errorf("head of rank %d: %s", rank, diff)
 		}
-		got, err := ReadFile(at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := readPath(t, at)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("rank %d: %s", rank, diff)
 		}

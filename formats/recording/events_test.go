@@ -241,10 +241,7 @@ func TestNoEvents(t *testing.T) {
 // fails opens the files, which must be an error.
 func (w *traced) fails(t *testing.T, want string) {
 	t.Helper()
-	p, err := ReadFile(w.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := readPath(t, w.path)
 	if _, err := OpenEvents(p, Clock{}); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %q", err, want)
 	}
@@ -299,10 +296,7 @@ func TestRowsThatAreNotThere(t *testing.T) {
 func TestCommunicatorMadeSince(t *testing.T) {
 	w := newTraced(t)
 	w.leave(t, eventsEnding, w.events(chunkOf(0, 1, w.ev(aSendInTwin, 10, 10, 0, 7), w.ev(aSend, 30, 10, 0, 7))))
-	p, err := ReadFile(w.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := readPath(t, w.path)
 	p.Comms = p.Comms[:1]
 	e, err := OpenEvents(p, Clock{})
 	if err != nil {
@@ -368,10 +362,7 @@ func TestTraceOfEvents(t *testing.T) {
 func TestClockOfNode(t *testing.T) {
 	w := newTraced(t)
 	w.leave(t, eventsEnding, w.events(chunkOf(0, 1, w.sends(1, 2000)...)))
-	p, err := ReadFile(w.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := readPath(t, w.path)
 	host, own, err := ReadClock(w.path)
 	if err != nil || host != "node7" || own.span != 1000 {
 		t.Fatalf("%s, %+v, %v", host, own, err)

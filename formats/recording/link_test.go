@@ -197,10 +197,7 @@ func TestNumbersOfThreads(t *testing.T) {
 func TestNumbersOfUnified(t *testing.T) {
 	w := newTraced(t)
 	w.leave(t, eventsEnding, w.events(chunkOf(0, 1, w.ev(aSend, 10, 5, 0, 7), w.ev(aSendInTwin, 20, 5, 0, 7), w.ev(aSend, 30, 5, 0, 7))))
-	p, err := ReadFile(w.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := readPath(t, w.path)
 	for _, want := range [][]uint32{{1, 1, 2}, {1, 2, 3}} {
 		e, err := OpenEvents(p, Clock{})
 		if err != nil {

@@ -32,10 +32,7 @@ func TestFirstFormat(t *testing.T) {
 		}
 	}
 	single := filepath.Join("testdata", "first-format.rec")
-	got, err := ReadFile(single)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := readPath(t, single)
 	if diff := cmp.Diff(asRead(t, small(0), single), got); diff != "" {
 		t.Error(diff)
 	}

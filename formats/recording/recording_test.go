@@ -129,6 +129,13 @@ func sample() *builder {
 	return b
 }
 
+func readPath(t testing.TB, path string) *profile.Profile {
+	t.Helper()
+	p, err := ReadFile(path)
+	testenv.NoError(t, err)
+	return p
+}
+
 func read(t *testing.T, raw []byte) *profile.Profile {
 	t.Helper()
 	p, err := Read(bytes.NewReader(raw), int64(len(raw)))

@@ -316,10 +316,7 @@ func TestLargeSampledTable(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Size() < wholeFile {
 		t.Fatalf("%v, %v: too small to tell", info, err)
 	}
-	got, err := ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := readPath(t, path)
 	if diff := cmp.Diff(p.Rows, got.Rows); diff != "" {
 		t.Error(diff)
 	}

@@ -167,10 +167,7 @@ func (w *traced) leave(t testing.TB, ending string, raw []byte) {
 // open opens the events.
 func (w *traced) open(t testing.TB) *EventReader {
 	t.Helper()
-	p, err := ReadFile(w.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := readPath(t, w.path)
 	_, clock, err := ReadClock(w.path)
 	if err != nil {
 		t.Fatal(err)

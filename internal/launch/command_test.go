@@ -104,14 +104,18 @@ var rewrites = []struct{ name, command, want string }{
 	{"other flux command", "flux batch -N2 script", ""},
 }
 
+func parsed(t *testing.T, argv []string) *Command {
+	t.Helper()
+	c, err := Parse(argv)
+	testenv.NoError(t, err)
+	return c
+}
+
 func TestRewrite(t *testing.T) {
 	launchers(t)
 	for _, test := range rewrites {
 		t.Run(test.name, func(t *testing.T) {
-			c, err := Parse(strings.Fields(test.command))
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := parsed(t, strings.Fields(test.command))
 			if test.want == "" {
 				if len(c.Programs) != 0 || c.Reason == "" {
 					t.Errorf("programs %v, reason %q; want none, with a reason", c.Programs, c.Reason)
@@ -181,10 +185,7 @@ func TestUnknownLauncher(t *testing.T) {
 	dir := launchers(t)
 	prog := compile(t, "mpicc.openmpi", mpiProgram)
 	testenv.WriteProgram(t, filepath.Join(dir, "aprun"), "#!/bin/sh\n")
-	c, err := Parse([]string{"aprun", "-n", "4", "-d", "app", prog, "x"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := parsed(t, []string{"aprun", "-n", "4", "-d", "app", prog, "x"})
 	argv, _, err := c.Rewrite([]string{"@"}, "")
 	if got, want := strings.Join(argv, " "), "aprun -n 4 -d app @ -- "+prog+" x"; err != nil || got != want {
 		t.Errorf("got %s, want %s", got, want)

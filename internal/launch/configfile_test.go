@@ -37,10 +37,7 @@ func TestConfigFile(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "file")
 			testenv.WriteFile(t, file, test.content)
-			c, err := Parse([]string{test.launcher, "-l", "-configfile", file, "-genv", "B", "2"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := parsed(t, []string{test.launcher, "-l", "-configfile", file, "-genv", "B", "2"})
 			if test.want == "" {
 				if len(c.Programs) != 0 || c.Reason == "" || c.InFile() {
 					t.Errorf("programs %v, reason %q; want none, with a reason", c.Programs, c.Reason)
@@ -113,10 +110,7 @@ func TestConfigFileLimits(t *testing.T) {
 	} {
 		file := filepath.Join(dir, "file")
 		testenv.WriteFile(t, file, test.content)
-		c, err := Parse([]string{test.launcher, "-configfile", file})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := parsed(t, []string{test.launcher, "-configfile", file})
 		if _, _, err := c.Rewrite([]string{test.word}, "copy"); (err != nil) != test.fails {
 			t.Errorf("%s, %d bytes: error %v, want one: %v", test.launcher, len(test.content), err, test.fails)
 		}

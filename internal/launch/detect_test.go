@@ -152,10 +152,7 @@ func TestDetect(t *testing.T) {
 		{"no launcher", plain, "auto", "mpicc.mpich", rundir.MPICH, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			c, err := Parse(strings.Fields(test.command))
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := parsed(t, strings.Fields(test.command))
 			mpi, note, err := Detect(c, test.mpi, test.cc)
 			if err != nil {
 				t.Fatal(err)
@@ -251,10 +248,7 @@ func TestBareNameInWorkingDirectory(t *testing.T) {
 	testenv.Need(t, "mpirun.openmpi", "mpiexec.mpich")
 	prog := compile(t, "mpicc.openmpi", mpiProgram)
 	for launcher, want := range map[string]bool{"mpirun.openmpi": true, "mpiexec.mpich": false} {
-		c, err := Parse([]string{launcher, "-n", "2", "-wdir", filepath.Dir(prog), filepath.Base(prog)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := parsed(t, []string{launcher, "-n", "2", "-wdir", filepath.Dir(prog), filepath.Base(prog)})
 		p, err := c.program()
 		if err != nil || (p != nil && p.Path == prog) != want {
 			t.Errorf("%s: found %+v, %v; want found %v", launcher, p, err, want)

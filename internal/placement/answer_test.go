@@ -17,10 +17,7 @@ import (
 // exchange 2 bytes.
 func asked(t *testing.T) Question {
 	t.Helper()
-	topology, err := hierarchyOf([]string{"socket", "node", "system"}, []int{2, 2, 2}, []int64{1, 10, 100})
-	if err != nil {
-		t.Fatal(err)
-	}
+	topology := hierarchyOf(t, []string{"socket", "node", "system"}, []int{2, 2, 2}, []int64{1, 10, 100})
 	m := new(matrix.Matrix)
 	for _, c := range []struct {
 		from, to        int
@@ -160,10 +157,7 @@ func TestNearBest(t *testing.T) {
 
 // Some questions have no answer, others one that says why all orders cost the same.
 func TestNothingToFind(t *testing.T) {
-	flat, err := hierarchyOf([]string{"socket", "node", "system"}, []int{1, 8, 1}, []int64{1, 10, 100})
-	if err != nil {
-		t.Fatal(err)
-	}
+	flat := hierarchyOf(t, []string{"socket", "node", "system"}, []int{1, 8, 1}, []int64{1, 10, 100})
 	for name, c := range map[string]struct {
 		change func(*Question)
 		want   string

@@ -58,10 +58,7 @@ func TestBestOfStencils(t *testing.T) {
 		{[]int{4, 4, 4, 4}, false, []int{16, 16}, []int64{1, 3}, 16*32 + 3*(4*64*3-16*32)},
 	} {
 		names := []string{"socket", "node", "switch"}[:len(c.sizes)]
-		topology, err := hierarchyOf(names, c.sizes, c.distances)
-		if err != nil {
-			t.Fatal(err)
-		}
+		topology := hierarchyOf(t, names, c.sizes, c.distances)
 		for effort := 1; effort <= 2; effort++ {
 			t.Run(fmt.Sprintf("%v periodic %v on %v, effort %d", c.size, c.periodic, c.sizes, effort), func(t *testing.T) {
 				o, cost, err := Best(topology, stencil(c.periodic, c.size...), Options{Effort: effort})
@@ -81,10 +78,7 @@ func TestBestOfStencils(t *testing.T) {
 
 // TestBlocking requires that the blocking alone is the best one, without the search.
 func TestBlocking(t *testing.T) {
-	topology, err := hierarchyOf([]string{"socket", "node", "system"}, []int{8, 8, 64}, []int64{1, 5, 50})
-	if err != nil {
-		t.Fatal(err)
-	}
+	topology := hierarchyOf(t, []string{"socket", "node", "system"}, []int{8, 8, 64}, []int64{1, 5, 50})
 	traffic := stencil(false, 16, 16, 16)
 	p := newProblem(topology, traffic)
 	grids := p.g.grids()

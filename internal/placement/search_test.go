@@ -12,10 +12,7 @@ import (
 
 func uniform(t *testing.T, sizes []int, distances []int64) *Topology {
 	t.Helper()
-	topology, err := hierarchyOf([]string{"l3", "socket", "node", "switch"}[:len(sizes)], sizes, distances)
-	if err != nil {
-		t.Fatal(err)
-	}
+	topology := hierarchyOf(t, []string{"l3", "socket", "node", "switch"}[:len(sizes)], sizes, distances)
 	return topology
 }
 

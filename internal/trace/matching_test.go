@@ -81,10 +81,7 @@ var unmatched = []struct {
 func TestUnmatched(t *testing.T) {
 	for _, test := range unmatched {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := Analyze(sources(test.do(job(3, 100))), Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := analyzed(t, sources(test.do(job(3, 100))), Options{})
 			m := got.Matching
 			for _, diff := range []string{cmp.Diff(test.sends, m.UnmatchedSends), cmp.Diff(test.receives, m.UnmatchedReceives),
 				cmp.Diff(test.collectives, m.Collectives.Incomplete)} {
@@ -163,10 +160,7 @@ func TestMatchingInAnyOrder(t *testing.T) {
 			k := profile.EventKind{Call: "Recv", Direction: profile.Recv, Thread: r.Int32N(3)}
 			j[1].add(k, float64(i), float64(i)+0.5, s.tag, s.seq)
 		}
-		got, err := Analyze(sources(j), Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := analyzed(t, sources(j), Options{})
 		if got.Matching.Matched != messages {
 			t.Fatalf("seed %d: %+v, want %d matched", seed, got.Matching, messages)
 		}
@@ -215,10 +209,7 @@ func TestFrames(t *testing.T) {
 		j[1].recv(0, from, from+1)
 	}
 	j[2].sendTagged("Send", 1, 9, 16, 17)
-	got, err := Analyze(sources(j), Options{Interval: 10 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := analyzed(t, sources(j), Options{Interval: 10 * time.Millisecond})
 	want := &Frames{Interval: 0.01, Start: at(0), Frames: []SentInterval{
 		{0, 0, []FramePair{{0, 1, 1, 1000}}},
 		{1, 0.01, []FramePair{{0, 1, 2, 2000}, {2, 1, 1, 1000}}},

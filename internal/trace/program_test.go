@@ -9,6 +9,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/jobs"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // ms is a millisecond, the unit of these programs, in ns.
@@ -122,14 +123,18 @@ func (p *program) collective(call string, root int, from, until float64) int {
 	return p.add(k, from, until, profile.NoTag, 0)
 }
 
+func analyzed(t *testing.T, list []profile.EventSource, o Options) *Result {
+	t.Helper()
+	got, err := Analyze(list, o)
+	testenv.NoError(t, err)
+	return got
+}
+
 // analyze analyses the job with its ranks in several orders and its events in
 // batches of several sizes. The result must always be the same.
 func analyze(t *testing.T, job []*program, o Options) *Result {
 	t.Helper()
-	want, err := Analyze(sources(job), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := analyzed(t, sources(job), o)
 	list := sources(job)
 	for seed := range uint64(8) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -137,10 +142,7 @@ func analyze(t *testing.T, job []*program, o Options) *Result {
 		for _, p := range job {
 			p.Batch = 1 + r.IntN(9)
 		}
-		got, err := Analyze(list, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := analyzed(t, list, o)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("in another order (-want +got):\n%s", diff)
 		}
