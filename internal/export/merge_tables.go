@@ -102,11 +102,12 @@ func (m *merger) work(before func(tables []string, notes []*partNote) error) (do
 	if m.n == 0 { // a table without rows would not show that there were recordings
 		return false, fmt.Errorf("no recording can be read: %s", strings.Join(texts(m.run.Damage()), "; "))
 	}
-	if m.path, err = m.directory(); err != nil {
+	var made bool
+	if m.path, made, err = m.directory(); err != nil {
 		return false, err
 	}
-	if m.stale != nil && !m.stale() { // others ended the merge before the directory was made again
-		m.removeTasks()
+	if made && m.stale != nil && !m.stale() { // others had ended the merge and removed the directory
+		tasks.Remove(m.path)
 		return false, nil
 	}
 	m.before = before
@@ -136,17 +137,18 @@ const taskDirectories = "merge.*.part"
 
 // directory makes the directory of tasks. Its name depends on the recordings
 // and on how processes ended, so that tasks of another state are not used.
-func (m *merger) directory() (string, error) {
+func (m *merger) directory() (path string, made bool, err error) {
 	sum := sha256.New()
 	fmt.Fprintln(sum, table.FormatVersion, mergeVersion, m.size, m.n)
 	fmt.Fprintln(sum, m.run.State)
 	exits, err := json.Marshal(m.run.Exits)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	sum.Write(exits)
-	path := filepath.Join(string(m.dir), fmt.Sprintf("merge.%x.part", sum.Sum(nil)[:8]))
-	return path, tasks.Make(path)
+	path = filepath.Join(string(m.dir), fmt.Sprintf("merge.%x.part", sum.Sum(nil)[:8]))
+	made, err = tasks.Make(path)
+	return path, made, err
 }
 
 // removeTasks removes the directories of tasks of this run, also those of other

@@ -489,7 +489,7 @@ func TestMergeRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			run.State = d.State(files)
-			path, err := newMerger(d, run, tasks.All).directory()
+			path, _, err := newMerger(d, run, tasks.All).directory()
 			if err == nil {
 				err = errors.Join(os.Remove(path), os.WriteFile(path, nil, 0o666))
 			}

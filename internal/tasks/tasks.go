@@ -71,18 +71,19 @@ type Directory struct {
 // and when this process first saw it.
 type sighting struct{ touched, first time.Time }
 
-// Make makes a directory of tasks, or returns nil if this user has made it. It
-// returns an error for a link, or for a directory that another user can write
+// Make makes a directory of tasks. made is false if a process of this user has made it before.
+// It returns an error for a link, or for a directory that another user can write
 // to: whoever wrote a task's file decides what is read.
-func Make(path string) error {
-	err := os.Mkdir(path, 0o700)
+func Make(path string) (made bool, err error) {
+	err = os.Mkdir(path, 0o700)
+	made = err == nil
 	if errors.Is(err, fs.ErrExist) {
 		err = atomicfile.CheckOwnDirectory(path)
 	}
 	if err != nil {
-		return fmt.Errorf("make directory of tasks: %w", err)
+		return false, fmt.Errorf("make directory of tasks: %w", err)
 	}
-	return nil
+	return made, nil
 }
 
 // Open opens a directory that Make has made. Call Close when the work is done.

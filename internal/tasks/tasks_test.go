@@ -276,13 +276,13 @@ func TestMake(t *testing.T) {
 	dir, elsewhere := t.TempDir(), t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }
 	testenv.NoError(t, errors.Join(os.Symlink(elsewhere, path("link")), os.Mkdir(path("open"), 0o755), os.WriteFile(path("file"), nil, 0o600)))
-	for _, name := range []string{"new", "new"} {
-		if err := Make(path(name)); err != nil {
-			t.Error(err)
+	for _, first := range []bool{true, false} {
+		if made, err := Make(path("new")); err != nil || made != first {
+			t.Errorf("made %v, %v", made, err)
 		}
 	}
 	for _, name := range []string{"link", "open", "file"} {
-		if err := Make(path(name)); err == nil || !strings.Contains(err.Error(), "is not a private directory of this user") {
+		if _, err := Make(path(name)); err == nil || !strings.Contains(err.Error(), "is not a private directory of this user") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -30,7 +30,7 @@ func (m implementation) dispatched(t *testing.T, n int, program ...string) job {
 	dir := filepath.Join(t.TempDir(), "run")
 	out := execute(t, []string{"LD_PRELOAD=" + dispatcher(t), "MPITRACE_DIR=" + dir}, m.launch(n, program...)...)
 	j := job{output: out, dir: dir, ranks: readRecordings(t, dir)}
-	if j.code != 0 || !strings.HasPrefix(j.stdout, "ok") || j.stderr != "" {
+	if j.code != 0 || !strings.HasPrefix(j.stdout, "ok") || strings.Contains(j.stderr, "mpitrace") { // Open MPI 5 has messages of its own
 		t.Fatalf("exit status %d\n%s%s", j.code, j.stdout, j.stderr)
 	}
 	checkWhole(t, n, j)

@@ -197,8 +197,11 @@ func checkUnfollowed(t *testing.T, j job, unknown bool) {
 	t.Helper()
 	s, _ := reportOf(t, j.dir)
 	c := s.Conservation
-	// rest.c, manage.c and file_calls.c call some functions past the library.
-	s.Problems = slices.DeleteFunc(s.Problems, func(p string) bool { return strings.Contains(p, "the program calls the MPI itself") })
+	// rest.c, manage.c and file_calls.c call some functions past the library. windows.c puts to a
+	// rank that does not exist, for which MPICH 5 returns no error.
+	s.Problems = slices.DeleteFunc(s.Problems, func(p string) bool {
+		return strings.Contains(p, "the program calls the MPI itself") || strings.HasPrefix(p, "not in any matrix")
+	})
 	if s.Receives != profile.ReceivesOff || c.Unequal != 0 || len(s.Problems) > 0 {
 		t.Errorf("receives %s, problems %q, conservation %+v", s.Receives, s.Problems, c)
 	}

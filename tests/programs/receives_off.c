@@ -1,4 +1,4 @@
-/* Two ranks: rank 0 sends two messages of 64 bytes. Rank 1 receives one by Irecv and Wait, and one by Recv. */
+/* Receives that --receives off follows, and not (2 ranks): rank 0 sends two messages of 64 bytes. Rank 1 receives one by Irecv and Wait, and one by Recv. */
 #include <mpi.h>
 
 int main(int argc, char **argv)
